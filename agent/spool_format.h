@@ -1,0 +1,285 @@
+/* The spool: what the agent writes inside the target and the collector reads outside it.
+ *
+ * One file per process, MAP_SHARED by both, so that whatever was stored is still there after the
+ * target is killed. Nothing in it is a pointer except what CUPTI itself wrote into its buffers.
+ *
+ *   header | buffer descriptors | ring headers | name table | strings | buffers | rings
+ *
+ * Rules. The target only appends: it never parses, never blocks, never waits for the reader. No
+ * room means a counted drop. Each word shared by both sides is atomic and is written by one side
+ * only, except buffer_desc.state, which hands a buffer back and forth (state machine below).
+ *
+ * Clocks. Ring records are CLOCK_MONOTONIC nanoseconds. CUPTI's records carry CUPTI's clock
+ * (CLOCK_REALTIME on Linux by default); `anchors` relate the two and show when the real-time clock
+ * was stepped.
+ *
+ * This is the only header of agent/ that other folders may include. It needs C11 and <stdint.h>.
+ */
+#ifndef GPUPROF_SPOOL_FORMAT_H
+#define GPUPROF_SPOOL_FORMAT_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SPOOL_MAGIC                                                                                \
+    "GPUPSPL" /* 8 bytes with its terminator; written last, when the rest is ready */
+#define SPOOL_VERSION 1u
+#define SPOOL_SUFFIX  ".spool" /* file name: <pid>-<start ticks>.spool in $GPUPROF_DIR */
+
+enum {
+    SPOOL_PAGE = 4096,
+    SPOOL_STRIDES = 128,  /* CUPTI activity kinds below this have a learnt record size */
+    SPOOL_ANCHORS = 1024, /* ring of clock anchors; the reader keeps up or loses the oldest */
+    SPOOL_BUFFER_BYTES = 1 << 20,
+    SPOOL_RING_BYTES = 256 << 10, /* data bytes of one ring; a power of two */
+};
+
+/* ---- header ------------------------------------------------------------------------------- */
+
+enum spool_counter {
+    SPOOL_CUPTI_DROPPED,  /* records dropped as reported by cuptiActivityGetNumDroppedRecords */
+    SPOOL_BUFFER_STARVED, /* buffer requests answered with the discard buffer: no free one */
+    SPOOL_RING_FULL,      /* ring records not written: reader too slow */
+    SPOOL_NO_RING,        /* ring records not written: more threads than rings */
+    SPOOL_STRINGS_FULL,   /* strings not interned; the record carries string id 0 */
+    SPOOL_NAMES_FULL,     /* kernel names not interned */
+    SPOOL_BUFFERS_LOST,   /* completed buffers that are not ours (another client took over) */
+    SPOOL_SELF_NS,        /* CPU ns spent in the agent's own thread */
+    SPOOL_COUNTERS = 16
+};
+
+enum spool_control {
+    SPOOL_RUN = 0,
+    SPOOL_STOP = 1, /* collector asks the agent to go passive: no new records */
+};
+
+/* One sample of the clocks, taken together (best of several brackets). All ns. */
+struct spool_anchor {
+    int64_t monotonic_ns;
+    int64_t realtime_ns;
+    int64_t cupti_ns;   /* cuptiGetTimestamp; 0 = CUPTI not running */
+    int64_t bracket_ns; /* how far apart the first and last of the samples were */
+};
+
+struct spool_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t header_bytes; /* sizeof(struct spool_header): older readers can tell */
+    uint64_t file_bytes;
+    int32_t pid, ppid;
+    uint64_t start_ticks;       /* field 22 of /proc/PID/stat: tells a reused pid apart */
+    int64_t start_monotonic_ns; /* when the spool was made */
+    int64_t start_realtime_ns;
+
+    uint64_t descs_off, rings_off, names_off, strings_off, buffers_off, ring_data_off;
+    uint32_t buffer_count, buffer_bytes; /* CUPTI arena */
+    uint32_t ring_count, ring_bytes;
+    uint32_t names_cap, anchors_cap;
+    uint64_t strings_cap; /* bytes */
+
+    uint32_t cupti_version;         /* cuptiGetVersion, 0 = not loaded */
+    uint32_t stride[SPOOL_STRIDES]; /* record size by kind, learnt by probing; 0 = unknown */
+
+    _Atomic uint32_t sealed;  /* 1: the process ended in good order and flushed */
+    _Atomic uint32_t passive; /* 1: the agent turned itself off (why: a SPOOL_REC_HEALTH record) */
+    _Atomic uint32_t control; /* enum spool_control; written by the collector */
+    _Atomic uint32_t wake;    /* futex word: bumped by the target when a buffer becomes READY */
+    _Atomic uint64_t strings_used; /* bytes of the string table in use */
+    _Atomic uint32_t names_used;
+    _Atomic uint32_t anchors_head; /* anchors ever written; slot = index % anchors_cap */
+    _Atomic uint64_t counter[SPOOL_COUNTERS];
+    struct spool_anchor anchors[SPOOL_ANCHORS];
+};
+
+/* ---- CUPTI arena --------------------------------------------------------------------------- */
+
+/* FREE -(agent: request)-> OWNED -(CUPTI: completed)-> COMPLETE -(agent: names interned)-> READY
+ * READY -(collector: parsed and zeroed)-> FREE. A buffer is all zero while FREE, so a reader that
+ * adopts a dead target parses OWNED and COMPLETE buffers up to the first record kind 0. */
+enum spool_buffer_state { SPOOL_FREE, SPOOL_OWNED, SPOOL_COMPLETE, SPOOL_READY };
+
+struct spool_buffer_desc {
+    _Atomic uint32_t state;       /* enum spool_buffer_state */
+    uint32_t tid;                 /* thread that asked for it */
+    _Atomic uint64_t valid_bytes; /* set on completion */
+    _Atomic uint64_t seq;         /* order of requests */
+};
+
+/* Names that CUPTI records point to (kernel and device names live in the target's heap). The entry
+ * with the highest index wins for a pointer; `string` is an id of the string table. */
+struct spool_name {
+    uint64_t pointer;
+    uint32_t string;
+    uint32_t unused;
+};
+
+/* ---- strings ------------------------------------------------------------------------------- */
+
+/* Append-only, each entry 8-byte aligned: struct spool_string, bytes, NUL, padding. A string's id
+ * is its offset / 8. Offset 0 holds the empty string, so id 0 = none. `length` is stored last
+ * (release) and is never 0 for a finished entry other than id 0. */
+struct spool_string {
+    _Atomic uint32_t length;
+    uint32_t hash;
+};
+
+/* ---- rings --------------------------------------------------------------------------------- */
+
+enum spool_ring_state {
+    SPOOL_RING_FREE,
+    SPOOL_RING_OPEN,
+    SPOOL_RING_CLOSED /* thread has ended */
+};
+
+/* Single producer (one thread), single consumer. head and tail are byte counts that never wrap
+ * back; position = count % ring_bytes. Records never straddle the end: a SPOOL_REC_PAD fills the
+ * rest. Full when head - tail + size > ring_bytes. The collector frees a CLOSED ring once drained.
+ */
+struct spool_ring {
+    _Atomic uint32_t state;
+    _Atomic uint32_t tid;
+    _Atomic uint64_t head; /* stored (release) by the thread after the record is complete */
+    _Atomic uint64_t tail; /* stored (release) by the collector */
+    uint8_t pad[40];
+};
+
+enum spool_rec_kind {
+    SPOOL_REC_PAD = 1,
+    SPOOL_REC_META,   /* struct spool_rec_meta: a fact about the process */
+    SPOOL_REC_HEALTH, /* struct spool_rec_health: what could not be done, and why */
+    SPOOL_REC_RANGE,  /* struct spool_rec_range: an NVTX range that has ended */
+    SPOOL_REC_CALL,   /* struct spool_rec_call: a library call with shapes */
+    SPOOL_REC_LOADER, /* struct spool_rec_loader: data loading seen by a framework hook */
+    SPOOL_REC_THREAD, /* struct spool_rec_meta with key = name of the thread */
+};
+
+/* Head of every record. size counts the whole record and is a multiple of 8. */
+struct spool_rec {
+    uint16_t kind;
+    uint16_t size;
+    uint32_t tid;
+    int64_t start_ns; /* CLOCK_MONOTONIC */
+    int64_t end_ns;
+};
+
+struct spool_rec_meta {
+    struct spool_rec head;
+    uint32_t key, value; /* string ids; keys: command, exe, rank, local_rank, world_size,
+                            cuda_visible_devices, driver_version, runtime_version, libcupti, ... */
+};
+
+enum spool_severity { SPOOL_INFO, SPOOL_WARNING, SPOOL_ERROR };
+
+struct spool_rec_health {
+    struct spool_rec head;
+    uint32_t code;     /* string id: short stable word, e.g. "cupti-subscriber" */
+    uint32_t text;     /* string id: one sentence for the user, with the cure */
+    uint32_t severity; /* enum spool_severity */
+    uint32_t unused;
+    int64_t value; /* a count or an error number, by code */
+};
+
+enum spool_range_flags { SPOOL_RANGE_STARTEND = 1, SPOOL_RANGE_MARK = 2 };
+
+struct spool_rec_range {
+    struct spool_rec head;
+    uint32_t name, domain; /* string ids */
+    uint16_t depth;        /* 0 = outermost open push on this thread (all domains together) */
+    uint16_t flags;
+    uint32_t color;
+    uint64_t payload; /* as given; for NCCL's domain: bytes of the collective */
+};
+
+/* Number types in calls, as the field names them. */
+enum spool_dtype {
+    SPOOL_DT_UNKNOWN,
+    SPOOL_DT_F64,
+    SPOOL_DT_F32,
+    SPOOL_DT_TF32,
+    SPOOL_DT_F16,
+    SPOOL_DT_BF16,
+    SPOOL_DT_F8E4M3,
+    SPOOL_DT_F8E5M2,
+    SPOOL_DT_I8,
+    SPOOL_DT_I32,
+    SPOOL_DT_OTHER
+};
+
+enum spool_call_family {
+    SPOOL_CALL_OTHER,
+    SPOOL_CALL_GEMM,
+    SPOOL_CALL_CONV_FWD,
+    SPOOL_CALL_CONV_DGRAD,
+    SPOOL_CALL_CONV_WGRAD,
+    SPOOL_CALL_NORM,
+    SPOOL_CALL_POOL,
+    SPOOL_CALL_ACTIVATION,
+    SPOOL_CALL_SOFTMAX,
+    SPOOL_CALL_BIAS,
+    SPOOL_CALL_COLLECTIVE,
+    SPOOL_CALL_FIND /* autotuning */
+};
+
+enum spool_layout {
+    SPOOL_LAYOUT_UNKNOWN,
+    SPOOL_LAYOUT_NCHW,
+    SPOOL_LAYOUT_NHWC,
+    SPOOL_LAYOUT_ROW,
+    SPOOL_LAYOUT_COL
+};
+
+enum spool_math {
+    SPOOL_MATH_DEFAULT,
+    SPOOL_MATH_TENSOR_OP,
+    SPOOL_MATH_ALLOW_CONVERSION,
+    SPOOL_MATH_FMA,
+    SPOOL_MATH_TF32
+};
+
+/* dims by family: GEMM m,n,k,batch,transa,transb; CONV n,c,h,w,k,r,s,stride,pad,dilation,groups;
+ * others n,c,h,w. 0 = not known. */
+struct spool_rec_call {
+    struct spool_rec head;
+    uint32_t function; /* string id, e.g. cudnnConvolutionForward */
+    uint8_t family;    /* enum spool_call_family */
+    uint8_t in_type, weight_type, out_type, compute_type; /* enum spool_dtype */
+    uint8_t in_layout, weight_layout;                     /* enum spool_layout */
+    uint8_t math;                                         /* enum spool_math */
+    int32_t algo;                                         /* the library's number; -1 = not given */
+    int32_t dim[12];
+    int64_t bytes;     /* workspace for CONV, message for COLLECTIVE */
+    uint64_t comm;     /* communicator of a COLLECTIVE, 0 otherwise */
+    uint64_t sequence; /* of the collective on its communicator */
+};
+
+enum spool_loader_kind {
+    SPOOL_LOADER_WAIT,  /* the training thread waits for a batch */
+    SPOOL_LOADER_FETCH, /* a worker makes a batch */
+    SPOOL_LOADER_COLLATE,
+    SPOOL_LOADER_PIN
+};
+
+struct spool_rec_loader {
+    struct spool_rec head;
+    uint32_t what;  /* enum spool_loader_kind */
+    int32_t worker; /* -1 = the training process itself */
+    int64_t batch;  /* running number, -1 = not known */
+    int64_t cpu_ns; /* CPU time used inside the span, -1 = not known */
+};
+
+#define SPOOL_ASSERT(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " changed size")
+SPOOL_ASSERT(struct spool_anchor, 32);
+SPOOL_ASSERT(struct spool_buffer_desc, 24);
+SPOOL_ASSERT(struct spool_name, 16);
+SPOOL_ASSERT(struct spool_string, 8);
+SPOOL_ASSERT(struct spool_ring, 64);
+SPOOL_ASSERT(struct spool_rec, 24);
+SPOOL_ASSERT(struct spool_rec_meta, 32);
+SPOOL_ASSERT(struct spool_rec_health, 48);
+SPOOL_ASSERT(struct spool_rec_range, 48);
+SPOOL_ASSERT(struct spool_rec_call, 112);
+SPOOL_ASSERT(struct spool_rec_loader, 48);
+#undef SPOOL_ASSERT
+
+#endif

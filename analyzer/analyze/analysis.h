@@ -1,0 +1,177 @@
+/* The analysis: everything that is concluded from a timeline before anybody gives advice. Rules
+ * read it, exporters print it; both leave it alone. All `_ns` are int64 nanoseconds; "per step"
+ * means divided by steps.used.
+ *
+ * Passes in order (analyze.c): steps -> gaps -> totals -> host -> rules -> rank.
+ */
+#ifndef GPUPROF_ANALYZE_ANALYSIS_H
+#define GPUPROF_ANALYZE_ANALYSIS_H
+
+#include "analyzer/model/timeline.h"
+
+struct finding;
+
+/* ---- steps ---------------------------------------------------------------------------------- */
+
+enum step_source {
+    STEPS_NONE,
+    STEPS_NVTX,
+    STEPS_FRAMEWORK /* ProfilerStep, hook */,
+    STEPS_DETECTED
+};
+
+struct step {
+    int64_t start_ns, end_ns;         /* on the host, anchor to anchor */
+    int64_t gpu_start_ns, gpu_end_ns; /* first op launched in it to the first op of the next one */
+    uint32_t first_op, ops;           /* by launch order: not a slice of ops, see steps.op_step */
+    uint8_t used; /* 1: steady state; 0: warm-up, evaluation, outlier, cut off */
+};
+
+struct steps {
+    enum step_source source;
+    const char *source_text; /* for people: "NVTX range 'step'", "detected: 41 repeats of ..." */
+    struct step *at;
+    size_t count, used;
+    uint32_t *op_step; /* per op: step index, TL_NONE outside of all */
+    int64_t median_ns, p95_ns, min_ns, max_ns, mean_ns; /* of the used ones, host step time */
+    double cv;                  /* standard deviation / mean of the used ones */
+    double confidence;          /* 0..1; 1 for marked steps */
+    int64_t detected_median_ns; /* what detection says beside given marks; 0 = not run */
+    uint32_t main_thread;       /* index: the one that launches most */
+    uint32_t process;           /* index: whose steps these are */
+    uint32_t device;            /* index: whose GPU time is broken down */
+};
+
+/* ---- idle gaps of the GPU ------------------------------------------------------------------- */
+
+/* Where a step's wall time goes. Parts of a step sum to it exactly. */
+enum part {
+    PART_COMPUTE,     /* a compute kernel runs */
+    PART_COMM,        /* communication and no compute: exposed */
+    PART_COPY,        /* copy or memset and neither of the above: exposed */
+    PART_IDLE_INPUT,  /* GPU idle: the host waits for or makes the next batch */
+    PART_IDLE_COPY,   /* ... is blocked in a copy call */
+    PART_IDLE_SYNC,   /* ... comes out of a synchronisation with the queue empty */
+    PART_IDLE_LAUNCH, /* ... launches too slowly */
+    PART_IDLE_ALLOC,  /* ... is inside an allocation or free */
+    PART_IDLE_HOST,   /* ... does other work, named by range where there is one */
+    PART_UNEXPLAINED, /* nothing recorded explains it */
+    PART_COUNT
+};
+extern const char *const part_key[PART_COUNT]; /* snake_case for JSON: compute, comm_exposed, ... */
+extern const char *const part_title[PART_COUNT]; /* for people */
+
+struct gap {
+    int64_t start_ns, end_ns;
+    uint32_t step;      /* index, TL_NONE */
+    uint32_t before_op; /* the op that ends it, TL_NONE */
+    uint32_t api;       /* the call charged most of it, TL_NONE */
+    uint32_t range; /* innermost NVTX range of the launching thread around most of it, TL_NONE */
+    uint8_t part;   /* enum part that has most of it */
+    int64_t by_part[PART_COUNT]; /* sums to its length */
+};
+
+/* ---- totals over the used steps ---------------------------------------------------------------
+ */
+
+struct kernel_total { /* one per distinct (name) */
+    uint32_t name;    /* string id */
+    struct kernel_class class;
+    int64_t count, total_ns, min_ns, max_ns;
+    uint32_t longest; /* op index */
+};
+
+struct copy_total { /* one per (kind, src, dst) */
+    uint8_t kind, src_kind, dst_kind;
+    int64_t count, bytes, total_ns;
+    int64_t exposed_ns;      /* while no compute kernel runs */
+    int64_t host_blocked_ns; /* time the calls took on the host */
+    uint32_t longest;
+};
+
+struct api_total {
+    uint32_t name;
+    uint8_t kind;
+    int64_t count, total_ns, max_ns;
+    uint32_t longest; /* api index */
+};
+
+struct totals {
+    struct kernel_total *kernels;
+    size_t kernel_count; /* by total_ns, falling */
+    struct copy_total *copies;
+    size_t copy_count;
+    struct api_total *apis;
+    size_t api_count;
+    int64_t family_ns[FAMILY_COUNT]; /* kernel time */
+    int64_t family_count[FAMILY_COUNT];
+    int64_t kernel_ns, kernel_count_all;
+    int64_t tensor_ns, fp32_matrix_ns; /* matrix kernels on tensor cores; FP32 ones without */
+    int64_t matrix_ns, matrix_unknown_ns;
+    int64_t launches;      /* API calls that put work on the GPU */
+    int64_t short_kernels; /* under 10 us */
+};
+
+/* ---- the host ---------------------------------------------------------------------------------
+ */
+
+struct host_facts {
+    int usable_cores;     /* min of affinity and cgroup quota (rounded up), 0 = not known */
+    int loader_workers;   /* seen making batches; -1 = not known, 0 = the training thread itself */
+    int64_t fetch_cpu_ns; /* CPU time to make one batch, median; 0 = not known */
+    int64_t fetch_ns;     /* wall time to make one batch, median */
+    int64_t wait_ns;      /* training thread waiting for (or making) data per step, median */
+};
+
+/* ---- self-checks ------------------------------------------------------------------------------
+ */
+
+struct health_facts {
+    int64_t dropped;        /* records lost, all causes */
+    double unexplained_pct; /* of step time */
+    double overhead_pct; /* the profiler's own measured cost of the program's threads, -1 unknown */
+    size_t warnings;     /* health rows of severity >= 1 */
+};
+
+struct gpu_facts { /* over the window from first to last GPU activity of the chosen device */
+    double busy_pct, compute_pct, comm_pct, comm_exposed_pct, copy_pct, copy_exposed_pct;
+    int64_t window_ns;
+};
+
+struct outcome; /* rules/rule.h */
+
+struct analysis {
+    const struct timeline *tl;
+    struct arena arena; /* owns everything below */
+    struct steps steps;
+    struct gap *gaps;
+    size_t gap_count;
+    int64_t breakdown_ns[PART_COUNT];  /* parts of the median step; sum = steps.median_ns exactly */
+    int64_t (*step_parts)[PART_COUNT]; /* per step, sums to its length */
+    struct gpu_facts gpu;
+    struct totals totals;
+    struct host_facts host;
+    struct health_facts health;
+    const struct row_device *device; /* NULL = not known */
+
+    struct outcome *outcomes;
+    size_t outcome_count; /* one per rule, registry order */
+    const struct outcome **ranked;
+    size_t ranked_count;       /* findings, best first */
+    const char *verdict_class; /* input, host, communication, gpu, balanced, not-enough-data, ... */
+    const char *verdict;       /* one sentence */
+    const char *why;           /* one sentence */
+    const char *next;          /* one sentence: the first finding's remedy, or what to record */
+};
+
+/* Runs all passes. The timeline must outlive the result. */
+struct analysis *analyze(const struct timeline *t, struct err *e);
+void analysis_free(struct analysis *a);
+
+/* True when the program ran on the virtual GPU: every output must say so. */
+static inline bool analysis_virtual(const struct analysis *a)
+{
+    return a->device && a->device->is_virtual == 1;
+}
+
+#endif

@@ -1,0 +1,26 @@
+/* The collector: drains the spools of a running program into a sink, outside the target.
+ * One collector watches one directory; each spool file in it becomes one process of the profile.
+ * A spool whose process is dead is adopted: everything complete in it is kept (SIGKILL included).
+ * Not thread-safe; collect_drain never blocks. */
+#ifndef GPUPROF_IMPORT_COLLECT_H
+#define GPUPROF_IMPORT_COLLECT_H
+
+#include "analyzer/store/rows.h"
+
+struct collector;
+
+/* start_monotonic_ns: CLOCK_MONOTONIC of the profile's time 0. */
+struct collector *collect_open(const char *dir, int64_t start_monotonic_ns, struct sink out,
+                               struct err *e);
+/* Takes what is ready from all spools, new ones included. Returns rows taken, -1 on error (after a
+ * failed sink the spools are still emptied and the loss counted, so that the target never feels
+ * it). */
+int64_t collect_drain(struct collector *c, struct err *e);
+/* Waits up to timeout_ms for something to drain. */
+void collect_wait(struct collector *c, int timeout_ms);
+/* Last drain: asks live agents to stop, adopts dead ones, writes processes, streams and health
+ * rows. */
+int collect_finish(struct collector *c, struct err *e);
+void collect_close(struct collector *c); /* removes the spool files */
+
+#endif

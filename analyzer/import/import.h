@@ -1,0 +1,25 @@
+/* Importers: each reads one format and pours rows into a sink. One file = one format; the list is
+ * made from the folder (import_NAME.c defines `const struct importer import_NAME`). */
+#ifndef GPUPROF_IMPORT_IMPORT_H
+#define GPUPROF_IMPORT_IMPORT_H
+
+#include "analyzer/store/rows.h"
+
+#include <stdbool.h>
+
+struct importer {
+    const char *name;     /* "profile", "kineto", "nsys" */
+    const char *suffixes; /* for messages: ".json, .json.gz" */
+    int priority;         /* lower is asked first */
+    /* Looks at the path and the first `n` bytes (gunzipped if it was gzip). */
+    bool (*sniff)(const char *path, const void *head, size_t n);
+    /* Reads the whole file. Row ids start at 1 in every file; import_paths shifts them when several
+     * files go into one sink. */
+    int (*read)(const char *path, struct sink *out, struct err *e);
+};
+
+/* Finds the importer of `path` and runs it; a folder or several paths = several ranks in one
+ * profile. Unknown format: one line that names what can be read. */
+int import_paths(const char *const *paths, size_t n, struct sink *out, struct err *e);
+
+#endif

@@ -1,0 +1,45 @@
+/* The profile on disk: a SQLite database, schema in schema.sql, described for users in
+ * docs/profile.md. Only this folder includes sqlite3.h.
+ *
+ * Writing: rows go into one big transaction that is committed every ~100,000 rows; indices and
+ * views are made by store_finish. A profile is written as PATH.partial and renamed by store_finish,
+ * so no half-written one is ever found under its own name.
+ *
+ * Errors: -1 with *e set (path, what, cure). Ownership: open/create give a heap object, close
+ * frees.
+ */
+#ifndef GPUPROF_STORE_STORE_H
+#define GPUPROF_STORE_STORE_H
+
+#include "analyzer/store/rows.h"
+
+#define STORE_SCHEMA_VERSION 1 /* PRAGMA user_version */
+
+struct store;
+
+/* New profile at `path`. Refuses an existing file unless `force`. */
+struct store *store_create(const char *path, int force, struct err *e);
+/* Existing profile, read-only (0) or for adding findings (1). Migrates an older schema in a
+ * private copy when read-only; says "made by a newer gpuprof" for a newer one; one clear line for a
+ * truncated or foreign file. */
+struct store *store_open(const char *path, int writable, struct err *e);
+int store_is_profile(
+    const char *path); /* 1 yes, 0 no: looks at the first bytes and application_id */
+/* The sink that writes into it. */
+struct sink store_sink(struct store *s);
+/* Writes derived `process.end_ns`, indices, views; commits; renames into place. */
+int store_finish(struct store *s, struct err *e);
+/* Closes; without a store_finish before, a created profile is discarded. NULL is fine. */
+void store_close(struct store *s);
+
+/* Pours every row, table by table in enum row_kind order, into `out`. */
+int store_read(struct store *s, struct sink *out, struct err *e);
+/* Rows written so far (all tables). */
+int64_t store_rows(const struct store *s);
+
+/* Results kept with the profile. JSON text as `gpuprof analyze --json` printed it, newest last. */
+int store_put_result(struct store *s, const char *kind, const char *json, struct err *e);
+/* malloc'ed JSON of the newest result of `kind`, NULL when there is none. */
+char *store_get_result(struct store *s, const char *kind, struct err *e);
+
+#endif

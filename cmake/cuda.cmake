@@ -1,0 +1,58 @@
+# Finds CUDA's headers, nvcc and link libraries: -DCUDA_ROOT, $CUDA_HOME, /usr/local/cuda*, or NVIDIA's pip
+# wheels (a folder with cuda_runtime/, cudnn/, ... or cu13/). Sets
+#   GPUPROF_CUDA_FOUND, GPUPROF_CUDA_INCLUDES, GPUPROF_CUDA_LIBDIRS, GPUPROF_NVCC
+# Without them everything but agent, virtual GPU and workloads is built.
+set(CUDA_ROOT "" CACHE PATH "CUDA Toolkit or NVIDIA's pip wheels")
+set(roots "")
+foreach(r "${CUDA_ROOT}" "$ENV{CUDA_HOME}" /usr/local/cuda /opt/cuda)
+    if(r AND IS_DIRECTORY ${r})
+        list(APPEND roots ${r})
+    endif()
+endforeach()
+file(GLOB versions LIST_DIRECTORIES true /usr/local/cuda-1*)
+list(SORT versions COMPARE NATURAL ORDER DESCENDING)
+list(APPEND roots ${versions})
+
+set(places "")
+foreach(r ${roots})
+    list(APPEND places ${r} ${r}/targets/x86_64-linux ${r}/extras/CUPTI)
+    file(GLOB wheels LIST_DIRECTORIES true ${r}/cu1* ${r}/cuda_* ${r}/cublas ${r}/cudnn ${r}/nccl ${r}/nvtx)
+    list(APPEND places ${wheels})
+endforeach()
+
+set(GPUPROF_CUDA_INCLUDES "")
+set(GPUPROF_CUDA_MISSING "")
+foreach(h cuda_runtime_api.h cupti.h cublas_v2.h cublasLt.h cudnn.h nvtx3/nvToolsExt.h)
+    string(MAKE_C_IDENTIFIER "GPUPROF_INC_${h}" var)
+    find_path(${var} ${h} PATHS ${places} PATH_SUFFIXES include NO_DEFAULT_PATH)
+    if(${var})
+        list(APPEND GPUPROF_CUDA_INCLUDES ${${var}})
+    else()
+        list(APPEND GPUPROF_CUDA_MISSING ${h})
+    endif()
+endforeach()
+list(REMOVE_DUPLICATES GPUPROF_CUDA_INCLUDES)
+find_program(GPUPROF_NVCC nvcc PATHS ${places} PATH_SUFFIXES bin NO_DEFAULT_PATH)
+if(NOT GPUPROF_NVCC)
+    list(APPEND GPUPROF_CUDA_MISSING nvcc)
+endif()
+set(GPUPROF_CUDA_LIBDIRS "")
+foreach(p ${places})
+    foreach(l lib64 lib)
+        if(IS_DIRECTORY ${p}/${l})
+            list(APPEND GPUPROF_CUDA_LIBDIRS ${p}/${l})
+        endif()
+    endforeach()
+endforeach()
+
+if(GPUPROF_CUDA_MISSING)
+    set(GPUPROF_CUDA_FOUND OFF)
+    list(JOIN GPUPROF_CUDA_MISSING ", " missing)
+    message(NOTICE "CUDA: not complete (missing: ${missing}).\n"
+        "  Built without: agent, virtual GPU, reference workloads. Analyzer, importers, reports and gates work.\n"
+        "  To get the rest: install the CUDA Toolkit 12 or newer with cuDNN and set CUDA_HOME,\n"
+        "  or point -DCUDA_ROOT= at the `nvidia` folder of NVIDIA's pip wheels.")
+else()
+    set(GPUPROF_CUDA_FOUND ON)
+    message(STATUS "CUDA: ${GPUPROF_CUDA_INCLUDES}, nvcc ${GPUPROF_NVCC}")
+endif()

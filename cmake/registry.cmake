@@ -1,0 +1,38 @@
+# The file is the registration. registry(TARGET DIR PREFIX TYPE HEADER SYMBOL COUNT) compiles every
+# DIR/PREFIX_x.c into TARGET; each defines `const struct TYPE PREFIX_x`. A generated source collects them:
+#   const struct TYPE *const SYMBOL[] = { &PREFIX_a, ... }; const size_t COUNT = n;
+function(registry target dir prefix type header symbol count)
+    file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${dir}/${prefix}_*.c)
+    list(SORT files)
+    set(declared "")
+    set(rows "")
+    foreach(f ${files})
+        get_filename_component(name ${f} NAME_WE)
+        string(APPEND declared "extern const struct ${type} ${name};\n")
+        string(APPEND rows "    &${name},\n")
+    endforeach()
+    list(LENGTH files n)
+    set(out ${CMAKE_CURRENT_BINARY_DIR}/${prefix}_registry.c)
+    file(CONFIGURE OUTPUT ${out} CONTENT
+"/* Made by cmake/registry.cmake from ${dir}/${prefix}_*.c. */
+#include \"${header}\"
+${declared}
+const struct ${type} *const ${symbol}[] = {
+${rows}    NULL
+};
+const size_t ${count} = ${n};
+" @ONLY)
+    target_sources(${target} PRIVATE ${files} ${out})
+endfunction()
+
+# embed(TARGET FILE SYMBOL): FILE becomes `const char SYMBOL[]` (NUL-terminated) and
+# `const size_t SYMBOL_size` in TARGET.
+function(embed target file symbol)
+    get_filename_component(path ${file} ABSOLUTE)
+    set(out ${CMAKE_CURRENT_BINARY_DIR}/${symbol}.c)
+    add_custom_command(OUTPUT ${out}
+        COMMAND ${CMAKE_COMMAND} -DIN=${path} -DOUT=${out} -DSYMBOL=${symbol}
+                -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
+        DEPENDS ${path} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake VERBATIM)
+    target_sources(${target} PRIVATE ${out})
+endfunction()

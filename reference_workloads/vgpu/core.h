@@ -1,0 +1,95 @@
+/* The virtual GPU's core (libvgpu-core.so): devices, streams, events, copy engines, memory and the
+ * record store. The shims (cudart, cupti, cublas, cublasLt, cudnn, nvml), each with the real soname
+ * and version node, translate the vendor's calls into these.
+ *
+ * Time. The device timeline is computed, not waited for: end = max(submit + latency, previous end +
+ * gap, waits) + duration, in CLOCK_MONOTONIC nanoseconds. Only what the host may see (a
+ * synchronisation, a blocking copy, a full queue) sleeps until shortly before and then spins. So
+ * the recorded device times are exact even when this machine's scheduler is not.
+ *
+ * No arithmetic is done: memory is real host memory (so copies really copy), kernels only take
+ * time.
+ *
+ * Chosen by name: GPUPROF_VGPU=MODEL[,key=value...] (a100-80, devices=2, seed=1, noise=0.01, ...);
+ * without it the shims refuse to start with one line. The device's name announces it:
+ * "Virtual NVIDIA A100-SXM4-80GB (gpuprof model, nothing measured)".
+ */
+#ifndef VGPU_CORE_H
+#define VGPU_CORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct vg_stream; /* what a cudaStream_t points to; NULL = the legacy default stream */
+
+/* One number of a device profile with where it comes from. */
+enum vg_provenance { VG_GUESS, VG_DATASHEET, VG_TRACE, VG_MEASURED };
+
+/* A device profile, read from profiles/MODEL.ini beside the library. Units in the names. */
+struct vg_profile {
+    char model[32]; /* "a100-80" */
+    char name[96];  /* as announced */
+    int cc_major, cc_minor, sm_count, copy_engines, pcie_gen, pcie_width;
+    double clock_mhz, memory_clock_mhz;
+    double memory_bytes, memory_bytes_per_s, l2_bytes;
+    double fp32_flops, tf32_flops, fp16_flops, bf16_flops, fp8_flops; /* dense peaks; 0 = none */
+    /* achieved share of the peak (model.md section 3) */
+    double gemm_eff, gemm_k0, gemm_fp32_eff;
+    double conv_fp32_eff, conv_tf32_eff, conv_half_eff, conv_first_eff;
+    double bn_fwd_eff, bn_bwd_eff, pointwise_eff, pool_eff, layout_eff, optimizer_eff;
+    /* host and queue, ns */
+    double launch_host_ns, launch_library_host_ns, memcpy_async_host_ns, memset_host_ns;
+    double event_record_host_ns, stream_wait_host_ns, sync_min_ns, graph_launch_host_ns;
+    double graph_launch_node_host_ns, malloc_ns, free_ns;
+    double start_latency_ns, kernel_gap_ns, graph_gap_ns, kernel_min_ns;
+    double queue_depth; /* operations per stream before a launch blocks */
+    /* copies */
+    double pinned_h2d_bytes_per_s, pinned_d2h_bytes_per_s, pageable_h2d_bytes_per_s;
+    double pageable_d2h_bytes_per_s, copy_fixed_ns, d2d_eff;
+};
+
+/* ---- devices -------------------------------------------------------------------------------- */
+int vg_device_count(void);
+int vg_current_device(void); /* of the calling thread */
+const struct vg_profile *vg_profile(int device);
+double vg_noise(void); /* factor around 1 from the seeded generator, drawn per operation in order */
+
+/* ---- work ----------------------------------------------------------------------------------- */
+struct vg_kernel {
+    const char *name; /* as the real library emits it (mangled where it does); must stay valid */
+    unsigned grid[3], block[3];
+    unsigned smem_static, smem_dynamic, registers;
+    int64_t duration_ns; /* before noise */
+};
+
+/* What a library (cuBLAS, cuDNN) does inside its call: a cudaLaunchKernel with its API record, host
+ * cost, correlation id, queueing and capture. Returns a cudaError_t number. */
+int vg_library_launch(struct vg_stream *stream, const struct vg_kernel *k);
+/* The same for an asynchronous device memset inside a library. */
+int vg_library_memset(struct vg_stream *stream, void *ptr, int value, size_t bytes);
+
+/* ---- cost model (cost.c): durations in ns, before noise, kernel minimum included ----------------
+ */
+enum vg_dtype { VG_F32, VG_TF32, VG_F16, VG_BF16, VG_F64, VG_I8 };
+enum vg_layout { VG_NCHW, VG_NHWC };
+
+size_t vg_dtype_bytes(enum vg_dtype t);
+int64_t vg_cost_gemm(const struct vg_profile *p, enum vg_dtype t, int64_t m, int64_t n, int64_t k,
+                     int64_t batch, int align_elements);
+struct vg_conv { /* pass-independent shape; x = N C H W, w = K C/groups R S, y = N K P Q */
+    int64_t n, c, h, w, k, r, s, p, q, stride, pad, dilation, groups;
+    enum vg_dtype type;
+    enum vg_layout layout;
+};
+enum vg_pass { VG_FWD, VG_DGRAD, VG_WGRAD };
+int64_t vg_cost_conv(const struct vg_profile *p, const struct vg_conv *c, enum vg_pass pass);
+/* `passes` reads and writes of `bytes` at a share `eff` of the memory bandwidth; L2 where it fits.
+ */
+int64_t vg_cost_memory(const struct vg_profile *p, double bytes, double passes, double eff);
+/* A kernel of the program itself, from profiles/kernels.ini: pattern of its name -> bytes and flops
+ * per thread; an unknown one gets the file's default. */
+int64_t vg_cost_user_kernel(const struct vg_profile *p, const char *name, const unsigned grid[3],
+                            const unsigned block[3]);
+
+#endif

@@ -1,0 +1,35 @@
+/* Exporters: one file = one output. Each writes a whole document to `f` and reports through *e; the
+ * caller opens and closes the stream (and checks the close). The list is made from the folder:
+ * export/export_NAME.c defines `const struct exporter export_NAME`. */
+#ifndef GPUPROF_REPORT_EXPORT_H
+#define GPUPROF_REPORT_EXPORT_H
+
+#include "analyzer/compare/compare.h"
+
+#include <stdio.h>
+
+struct export_options {
+    const char *title;  /* the command line profiled, or the file's name */
+    const char *source; /* path of the profile */
+    int top;            /* findings to show; 0 = all */
+    const char *rule;   /* only this rule, NULL */
+    bool color;         /* terminal only */
+    int width;          /* terminal columns */
+    bool merged_ranks;  /* chrome: one file for all ranks (pid shifted) */
+};
+
+struct exporter {
+    const char *name;   /* "html", "chrome", "term", "markdown", "junit", "json" */
+    const char *suffix; /* ".html" */
+    const char *help;
+    /* Any may be NULL when it makes no sense for the format. */
+    int (*analysis)(const struct analysis *, const struct export_options *, FILE *, struct err *);
+    int (*diff)(const struct diff *, const struct export_options *, FILE *, struct err *);
+    int (*gate)(const struct gate *, const struct export_options *, FILE *, struct err *);
+};
+
+extern const struct exporter *const exporters[];
+extern const size_t exporter_count;
+const struct exporter *exporter_find(const char *name);
+
+#endif

@@ -1,0 +1,36 @@
+/* Streaming JSON writer: owns commas, nesting, escaping. Output is strict JSON in valid UTF-8:
+ * control characters as \u00XX, `<` as \u003c when `html` is set (safe inside <script>), bad UTF-8
+ * replaced by U+FFFD, NaN and infinities as null. Errors stick to the stream; json_end_document
+ * reports them. */
+#ifndef GPUPROF_REPORT_JSON_WRITE_H
+#define GPUPROF_REPORT_JSON_WRITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct json {
+    FILE *f;
+    int depth;
+    bool comma;
+    bool html;  /* escape < > & too */
+    int indent; /* spaces per level; 0 = one line with ", " and ": " */
+};
+
+void json_start(struct json *j, FILE *f);
+void json_begin(struct json *j, const char *key,
+                char open); /* open: { or [ ; key NULL in an array */
+void json_end(struct json *j, char close);
+void json_str(struct json *j, const char *key, const char *value); /* NULL value -> null */
+void json_strn(struct json *j, const char *key, const char *value, size_t n);
+void json_int(struct json *j, const char *key, int64_t v);
+void json_num(struct json *j, const char *key, double v, int decimals);
+void json_us(struct json *j, const char *key, int64_t ns); /* microseconds, exactly 3 decimals */
+void json_bool(struct json *j, const char *key, bool v);
+void json_null(struct json *j, const char *key);
+void json_newline(struct json *j); /* line break before the next item */
+/* 0, or -1 when the stream failed or nesting is not closed. */
+int json_end_document(struct json *j);
+
+#endif
