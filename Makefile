@@ -1,0 +1,39 @@
+# gpuprof. `make` builds into build/; CMake does the work (CMakePresets.json), this file names the ways in.
+BUILD ?= build
+JOBS  ?= $(shell nproc)
+CMAKE_FLAGS ?=
+
+.PHONY: all setup demo test bench install deb format clean
+
+all: setup
+	@cmake -S . -B $(BUILD) $(CMAKE_FLAGS) >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+	@grep -A4 '^CUDA: not complete' $(BUILD).log || true; rm -f $(BUILD).log
+	@cmake --build $(BUILD) -j $(JOBS)
+
+setup:
+	@scripts/setup.sh build
+
+# Profiles the bundled trainer (on the GPU if there is one, else on the virtual GPU), prints the findings,
+# writes demo.html and demo.json. Without CUDA: the example profile of docs/examples/.
+demo: all
+	@scripts/demo.sh $(BUILD)
+
+test:
+	@scripts/setup.sh test
+	@$(MAKE) --no-print-directory all
+	@tests/run.sh $(BUILD)
+
+bench: all
+	@bench/run.sh $(BUILD)
+
+install: all
+	cmake --install $(BUILD)
+
+deb: all
+	cd $(BUILD) && cpack -G DEB
+
+format:
+	git ls-files '*.c' '*.h' '*.cu' '*.cuh' | xargs clang-format -i
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan demo.html demo.json
