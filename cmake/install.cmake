@@ -1,0 +1,40 @@
+# make install, find_package(gpuprof), pkg-config, and the Debian package.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS gpuprof RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT gpuprof)
+if(TARGET gpuprof_agent)
+    install(TARGETS gpuprof_agent LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/gpuprof COMPONENT gpuprof)
+endif()
+
+# gpuprof.h: step marks for C and C++ programs. Header only.
+add_library(gpuprof_marks INTERFACE)
+set_target_properties(gpuprof_marks PROPERTIES EXPORT_NAME marks)
+target_include_directories(gpuprof_marks INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+install(FILES ${CMAKE_SOURCE_DIR}/agent/gpuprof.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    COMPONENT gpuprof-dev)
+install(TARGETS gpuprof_marks EXPORT gpuprofTargets COMPONENT gpuprof-dev)
+install(EXPORT gpuprofTargets NAMESPACE gpuprof:: COMPONENT gpuprof-dev
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/gpuprof)
+configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/gpuprofConfig.cmake.in
+    ${CMAKE_BINARY_DIR}/gpuprofConfig.cmake
+    INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/gpuprof)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/gpuprofConfigVersion.cmake
+    COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+install(FILES ${CMAKE_BINARY_DIR}/gpuprofConfig.cmake ${CMAKE_BINARY_DIR}/gpuprofConfigVersion.cmake
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/gpuprof COMPONENT gpuprof-dev)
+configure_file(${CMAKE_SOURCE_DIR}/cmake/gpuprof.pc.in ${CMAKE_BINARY_DIR}/gpuprof.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/gpuprof.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+    COMPONENT gpuprof-dev)
+install(FILES ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/README.md
+    DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT gpuprof)
+
+set(CPACK_PACKAGE_NAME gpuprof)
+set(CPACK_PACKAGE_VENDOR "gpuprof")
+set(CPACK_PACKAGE_CONTACT "the gpuprof authors <gpuprof@example.org>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "finds out why a CUDA training loop is slow")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_GENERATOR DEB TGZ)
+include(CPack)
