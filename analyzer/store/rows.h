@@ -208,6 +208,9 @@ struct sink {
     void *self;
     uint32_t (*intern)(void *self, const char *s, size_t n);
     int (*put)(void *self, enum row_kind kind, const void *row, struct err *e);
+    /* Unix ns of the profile's time 0. 0 = not chosen: the first importer sets it, later ones of the same
+     * profile (other ranks) subtract the same. Rows may then have small negative times. */
+    int64_t epoch_ns;
 };
 
 #endif
