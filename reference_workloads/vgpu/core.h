@@ -49,11 +49,31 @@ struct vg_profile {
     double pageable_d2h_bytes_per_s, copy_fixed_ns, d2d_eff;
 };
 
+/* Reads profiles/MODEL.ini beside the library (profile.c). 0, or -1 with a clear line in `why`. */
+int vg_profile_load(const char *model, struct vg_profile *out, char *why, size_t n);
+/* The folder of libvgpu-core.so, where profiles/ lies; no trailing slash. */
+const char *vg_library_dir(void);
+
+/* ---- start and options ----------------------------------------------------------------------
+ * GPUPROF_VGPU=MODEL[,key=value...]. Keys of the core:
+ *   devices=N  seed=N  noise=SIGMA (0.01)  scale=F (device durations times F)
+ *   copy=BYTES (copies up to this size really move data; 65536)
+ *   connect=MS (time of the first call, as creating a context takes)
+ * CUPTI's keys are listed in shim_cupti.h. */
+int vg_start(void); /* 0, or a cudaError_t number; prints one line the first time it fails */
+double vg_option(const char *key, double unset);
+const char *vg_option_text(const char *key); /* NULL when not given */
+
 /* ---- devices -------------------------------------------------------------------------------- */
 int vg_device_count(void);
 int vg_current_device(void); /* of the calling thread */
 const struct vg_profile *vg_profile(int device);
 double vg_noise(void); /* factor around 1 from the seeded generator, drawn per operation in order */
+
+/* ---- clock ---------------------------------------------------------------------------------- */
+int64_t vg_now_ns(void);              /* CLOCK_MONOTONIC */
+void vg_spin_until(int64_t when_ns);  /* busy: what a call costs the host */
+void vg_sleep_until(int64_t when_ns); /* waits for the device: sleeps, then spins the last 150 us */
 
 /* ---- work ----------------------------------------------------------------------------------- */
 struct vg_kernel {
@@ -63,11 +83,24 @@ struct vg_kernel {
     int64_t duration_ns; /* before noise */
 };
 
-/* What a library (cuBLAS, cuDNN) does inside its call: a cudaLaunchKernel with its API record, host
- * cost, correlation id, queueing and capture. Returns a cudaError_t number. */
+/* What a library (cuBLAS, cuDNN) does inside its call. `stream` is the cudaStream_t as the program
+ * gave it: NULL, the special handles 0x1 and 0x2, or a stream. Each returns a cudaError_t number.
+ */
+/* A cudaLaunchKernel with its API record, host cost, correlation id, queueing and capture. */
 int vg_library_launch(struct vg_stream *stream, const struct vg_kernel *k);
 /* The same for an asynchronous device memset inside a library. */
 int vg_library_memset(struct vg_stream *stream, void *ptr, int value, size_t bytes);
+/* An asynchronous copy, a wait for the stream (as cudnnFind does between its trials), device memory
+ * of the library's own (handles' workspaces). */
+int vg_library_copy(struct vg_stream *stream, void *dst, const void *src, size_t bytes);
+int vg_library_sync(struct vg_stream *stream);
+int vg_library_malloc(void **ptr, size_t bytes);
+int vg_library_free(void *ptr);
+bool vg_stream_capturing(struct vg_stream *stream);
+
+/* Ends the program with one line: NAME is not modelled. For generated stubs of a library's exports.
+ */
+void vg_trap(const char *library, const char *name);
 
 /* ---- cost model (cost.c): durations in ns, before noise, kernel minimum included ----------------
  */
