@@ -1,0 +1,310 @@
+/* One event of a Kineto trace: {"ph": "X", "cat": "kernel", "name": .., "pid": .., "tid": .., "ts":
+ * .., "dur":
+ * .., "args": {..}}, keys in any order. Spelling of four generations: categories as of 2021
+ * (Kernel, Runtime, Operator) and of today, "external id" in either case, pid and tid as numbers or
+ * texts. Cost: one pass over the text; events that make no row are skipped at the byte level.
+ */
+#include "analyzer/import/kineto.h"
+
+#include "analyzer/base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is(const struct json_reader *j, const char *word)
+{
+    size_t n = strlen(word);
+    return j->length == n && memcmp(j->text, word, n) == 0;
+}
+
+static uint8_t category_of(const struct json_reader *j)
+{
+    static const struct {
+        const char *word;
+        uint8_t category;
+    } known[] = {
+        {"kernel", KINETO_KERNEL},
+        {"cpu_op", KINETO_CPU_OP},
+        {"cuda_runtime", KINETO_RUNTIME},
+        {"python_function", KINETO_PYTHON},
+        {"ac2g", KINETO_SKIP},
+        {"cuda_driver", KINETO_DRIVER},
+        {"gpu_memcpy", KINETO_MEMCPY},
+        {"gpu_memset", KINETO_MEMSET},
+        {"user_annotation", KINETO_ANNOTATION},
+        {"cuda_sync", KINETO_SYNC},
+        {"overhead", KINETO_OVERHEAD},
+        {"Kernel", KINETO_KERNEL},
+        {"Memcpy", KINETO_MEMCPY},
+        {"Memset", KINETO_MEMSET},
+        {"Runtime", KINETO_RUNTIME},
+        {"Operator", KINETO_CPU_OP},
+        {"hip_runtime", KINETO_RUNTIME},
+        {"hip_driver", KINETO_DRIVER},
+        {"gpu_user_annotation", KINETO_SKIP},
+        {"cpu_instant_event", KINETO_SKIP},
+        {"fwdbwd", KINETO_SKIP},
+        {"async", KINETO_SKIP},
+        {"async_cpu_to_gpu", KINETO_SKIP},
+        {"Trace", KINETO_SKIP},
+        {"cuda_event", KINETO_SKIP},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (is(j, known[i].word))
+            return known[i].category;
+    return KINETO_UNKNOWN;
+}
+
+uint32_t kineto_intern_token(struct kineto *k)
+{
+    const char *text = k->json.text;
+    size_t n = k->json.length;
+    if (k->json.escaped) {
+        if (n > k->scratch_cap) {
+            char *p = realloc(k->scratch, n * 2);
+            if (!p)
+                return err_set(k->e, "out of memory"), STR_NONE;
+            k->scratch = p;
+            k->scratch_cap = n * 2;
+        }
+        n = json_unescape(text, n, k->scratch);
+        text = k->scratch;
+    }
+    return k->out->intern(k->out->self, text, n);
+}
+
+/* pid or tid: a number, or a text such as "stream 7" or "25738". -1 when there is no digit in it.
+ */
+static int64_t id_of(const struct json_reader *j, enum json_token t)
+{
+    int64_t v = -1;
+    if (t == JSON_NUMBER)
+        return json_int64(j->text, j->length, &v) ? v : -1;
+    for (size_t i = 0; i < j->length; i++)
+        if (j->text[i] >= '0' && j->text[i] <= '9') {
+            size_t n = 1;
+            while (i + n < j->length && j->text[i + n] >= '0' && j->text[i + n] <= '9')
+                n++;
+            return json_int64(j->text + i, n, &v) ? v : -1;
+        }
+    return -1;
+}
+
+static int take_int(struct kineto *k, struct kineto_event *v, int64_t *out)
+{
+    enum json_token t = json_next(&k->json);
+    if (t == JSON_ERROR)
+        return -1;
+    if (t == JSON_OBJECT || t == JSON_ARRAY)
+        return json_skip_rest(&k->json);
+    if (t == JSON_NUMBER || t == JSON_STRING) {
+        if (!json_int64(k->json.text, k->json.length, out)) {
+            *out = -1;
+            v->bad_number |= t == JSON_NUMBER;
+        }
+    }
+    return 0;
+}
+
+static int take_three(struct kineto *k, int64_t out[3])
+{
+    enum json_token t = json_next(&k->json);
+    if (t == JSON_OBJECT)
+        return json_skip_rest(&k->json);
+    if (t != JSON_ARRAY)
+        return t == JSON_ERROR ? -1 : 0;
+    for (int i = 0;; i++) {
+        t = json_next(&k->json);
+        if (t == JSON_ARRAY_END)
+            return 0;
+        if (t == JSON_ERROR)
+            return -1;
+        if (t == JSON_ARRAY || t == JSON_OBJECT) {
+            if (json_skip_rest(&k->json) < 0)
+                return -1;
+        } else if (i < 3 && t == JSON_NUMBER) {
+            json_int64(k->json.text, k->json.length, &out[i]);
+        }
+    }
+}
+
+static int take_chars(struct kineto *k, char *out, size_t size)
+{
+    enum json_token t = json_next(&k->json);
+    if (t == JSON_ERROR)
+        return -1;
+    if (t == JSON_OBJECT || t == JSON_ARRAY)
+        return json_skip_rest(&k->json);
+    size_t n = k->json.length < size - 1 ? k->json.length : size - 1;
+    memcpy(out, k->json.text, t == JSON_STRING ? n : 0);
+    out[t == JSON_STRING ? n : 0] = 0;
+    return 0;
+}
+
+static int take_name(struct kineto *k, uint32_t *out)
+{
+    enum json_token t = json_next(&k->json);
+    if (t == JSON_ERROR)
+        return -1;
+    if (t == JSON_OBJECT || t == JSON_ARRAY)
+        return json_skip_rest(&k->json);
+    *out = kineto_intern_token(k);
+    return *out == STR_NONE ? -1 : 0;
+}
+
+/* One key of args that a GPU or API event may have. */
+static int read_arg(struct kineto *k, struct kineto_event *v)
+{
+    const struct json_reader *j = &k->json;
+    switch (j->length) {
+    case 4:
+        if (is(j, "grid"))
+            return take_three(k, v->grid);
+        if (is(j, "kind"))
+            return take_chars(k, v->copy, sizeof v->copy);
+        if (is(j, "name"))
+            return take_chars(k, v->label, sizeof v->label);
+        break;
+    case 5:
+        if (is(j, "block"))
+            return take_three(k, v->block);
+        if (is(j, "bytes"))
+            return take_int(k, v, &v->bytes);
+        if (is(j, "dtype"))
+            return take_name(k, &v->dtype);
+        break;
+    case 6:
+        if (is(j, "device"))
+            return take_int(k, v, &v->device);
+        if (is(j, "stream"))
+            return take_int(k, v, &v->stream);
+        break;
+    case 7:
+        if (is(j, "context"))
+            return take_int(k, v, &v->context);
+        break;
+    case 8:
+        if (is(j, "graph id"))
+            return take_int(k, v, &v->graph);
+        break;
+    case 10:
+        if (is(j, "Group size"))
+            return take_int(k, v, &v->ranks);
+        break;
+    case 11:
+        if (is(j, "correlation"))
+            return take_int(k, v, &v->correlation);
+        break;
+    case 13:
+        if (is(j, "shared memory"))
+            return take_int(k, v, &v->smem);
+        if (is(j, "graph node id"))
+            return take_int(k, v, &v->graph_node);
+        if (is(j, "In msg nelems"))
+            return take_int(k, v, &v->elements);
+        break;
+    case 15:
+        if (is(j, "Collective name"))
+            return take_name(k, &v->collective);
+        break;
+    case 20:
+        if (is(j, "registers per thread"))
+            return take_int(k, v, &v->registers);
+        break;
+    case 33:
+        if (is(j, "wait_on_cuda_event_record_corr_id"))
+            return take_int(k, v, &v->wait_correlation);
+        break;
+    default:
+        break;
+    }
+    return json_skip(&k->json);
+}
+
+static int read_args(struct kineto *k, struct kineto_event *v)
+{
+    if (v->category == KINETO_CPU_OP || v->category == KINETO_PYTHON ||
+        v->category == KINETO_ANNOTATION)
+        return json_skip(&k->json); /* shapes and stacks: nothing that a row keeps */
+    enum json_token t = json_next(&k->json);
+    if (t != JSON_OBJECT)
+        return t == JSON_ERROR ? -1 : t == JSON_ARRAY ? json_skip_rest(&k->json) : 0;
+    while ((t = json_next(&k->json)) == JSON_KEY)
+        if (read_arg(k, v) < 0)
+            return -1;
+    return t == JSON_OBJECT_END ? 0 : -1;
+}
+
+/* The value of a top-level key of the event. */
+static int read_field(struct kineto *k, struct kineto_event *v)
+{
+    struct json_reader *j = &k->json;
+    enum { OTHER, PH, TS, CAT, DUR, NAME, PID, TID, ARGS } field = OTHER;
+    if (j->length == 2)
+        field = is(j, "ph") ? PH : is(j, "ts") ? TS : OTHER;
+    else if (j->length == 3)
+        field = is(j, "cat")   ? CAT
+                : is(j, "dur") ? DUR
+                : is(j, "pid") ? PID
+                : is(j, "tid") ? TID
+                               : OTHER;
+    else if (j->length == 4)
+        field = is(j, "name") ? NAME : is(j, "args") ? ARGS : OTHER;
+    if (field == OTHER)
+        return json_skip(j);
+    if (field == ARGS)
+        return read_args(k, v);
+    enum json_token t = json_next(j);
+    if (t == JSON_ERROR)
+        return -1;
+    if (t == JSON_OBJECT || t == JSON_ARRAY)
+        return json_skip_rest(j);
+    switch (field) {
+    case PH:
+        v->phase = j->length == 1 ? j->text[0] : '?';
+        break;
+    case CAT:
+        v->category = category_of(j);
+        break;
+    case NAME: {
+        v->is_thread_name = is(j, "thread_name");
+        size_t n = j->length < sizeof v->head - 1 ? j->length : sizeof v->head - 1;
+        memcpy(v->head, j->text, n);
+        v->head[n] = 0;
+        v->name = kineto_intern_token(k);
+        return v->name == STR_NONE ? -1 : 0;
+    }
+    case PID:
+        v->pid = id_of(j, t);
+        break;
+    case TID:
+        v->tid = id_of(j, t);
+        break;
+    case TS:
+        v->has_ts = json_thousandths(j->text, j->length, &v->ts_ns);
+        v->bad_number |= !v->has_ts;
+        break;
+    default:
+        v->has_dur = json_thousandths(j->text, j->length, &v->dur_ns);
+        v->bad_number |= !v->has_dur;
+        break;
+    }
+    return 0;
+}
+
+int kineto_event_read(struct kineto *k, struct kineto_event *v)
+{
+    *v = (struct kineto_event){.category = KINETO_UNKNOWN, .pid = -1, .tid = -1, .device = -1};
+    v->stream = v->context = v->bytes = v->registers = v->smem = -1;
+    v->wait_correlation = v->ranks = v->elements = -1;
+    enum json_token t;
+    while ((t = json_next(&k->json)) == JSON_KEY) {
+        if (read_field(k, v) < 0)
+            return -1;
+        bool no_row =
+            (v->phase && v->phase != 'X' && v->phase != 'M') || v->category == KINETO_SKIP;
+        if (no_row)
+            return json_skip_rest(&k->json);
+    }
+    return t == JSON_OBJECT_END ? 0 : -1;
+}

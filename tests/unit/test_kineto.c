@@ -1,0 +1,211 @@
+/* The Kineto importer on small traces of every generation, written here. */
+#include "analyzer/base/str.h"
+#include "analyzer/import/import.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern const struct importer import_kineto;
+
+/* A sink that keeps the last row of each kind and counts. */
+struct capture {
+    struct str_table strings;
+    int count[ROW_KINDS];
+    struct row_kernel kernel;
+    struct row_copy copy;
+    struct row_api api;
+    struct row_sync sync;
+    struct row_range range;
+    struct row_stream stream;
+    struct row_device device;
+    struct row_process process;
+    char have[256];
+};
+
+static uint32_t intern(void *self, const char *s, size_t n)
+{
+    return str_intern(&((struct capture *)self)->strings, s, n);
+}
+
+static int put(void *self, enum row_kind kind, const void *row, struct err *e)
+{
+    (void)e;
+    struct capture *c = self;
+    c->count[kind]++;
+    switch (kind) {
+    case ROW_KERNEL:
+        c->kernel = *(const struct row_kernel *)row;
+        break;
+    case ROW_COPY:
+        c->copy = *(const struct row_copy *)row;
+        break;
+    case ROW_API:
+        c->api = *(const struct row_api *)row;
+        break;
+    case ROW_SYNC:
+        c->sync = *(const struct row_sync *)row;
+        break;
+    case ROW_RANGE:
+        c->range = *(const struct row_range *)row;
+        break;
+    case ROW_STREAM:
+        c->stream = *(const struct row_stream *)row;
+        break;
+    case ROW_DEVICE:
+        c->device = *(const struct row_device *)row;
+        break;
+    case ROW_PROCESS:
+        c->process = *(const struct row_process *)row;
+        break;
+    case ROW_META: {
+        const struct row_meta *m = row;
+        if (strcmp(str_text(&c->strings, m->key), "have") == 0)
+            snprintf(c->have, sizeof c->have, "%s", str_text(&c->strings, m->value));
+        break;
+    }
+    default:
+        break;
+    }
+    return 0;
+}
+
+/* Imports `text`; the returned capture is static. */
+static struct capture *import(const char *text, int *rc, struct err *e)
+{
+    static struct capture c;
+    char path[] = "/tmp/gpuprof-kineto-XXXXXX";
+    int fd = mkstemp(path);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    str_table_release(&c.strings);
+    memset(&c, 0, sizeof c);
+    str_table_init(&c.strings);
+    struct sink sink = {.self = &c, .intern = intern, .put = put};
+    *rc = import_kineto.read(path, &sink, e);
+    unlink(path);
+    return &c;
+}
+
+START_TEST(todays_form)
+{
+    int rc;
+    struct err e = ERR_INIT;
+    struct capture *c = import(
+        "{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0, \"name\": \"NVIDIA H200\", "
+        "\"totalGlobalMem\": 150, \"computeMajor\": 9, \"computeMinor\": 0, \"numSms\": 132}],"
+        "\"distributedInfo\": {\"rank\": 3, \"world_size\": 8}, \"traceEvents\": ["
+        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":42,\"tid\":"
+        "43,\"ts\":"
+        "100.5,\"dur\":3.25,\"args\":{\"cbid\":211,\"correlation\":7}},"
+        "{\"ph\":\"s\",\"id\":7,\"pid\":42,\"tid\":43,\"ts\":100.5,\"cat\":\"ac2g\",\"name\":"
+        "\"ac2g\"},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm<\\\"a\\\">\",\"pid\":0,\"tid\":7,\"ts\":"
+        "110,\"dur\":"
+        "20.001,\"args\":{\"device\":0,\"context\":1,\"stream\":7,\"correlation\":7,\"registers "
+        "per "
+        "thread\":64,\"shared memory\":128,\"grid\":[4,2,1],\"block\":[256,1,1]}},"
+        "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy HtoD (Pageable -> "
+        "Device)\",\"pid\":0,\"tid\":7,"
+        "\"ts\":140,\"dur\":2,\"args\":{\"device\":0,\"stream\":7,\"correlation\":8,\"bytes\":4096}"
+        "},"
+        "{\"ph\":\"X\",\"cat\":\"cuda_sync\",\"name\":\"Stream "
+        "Sync\",\"pid\":0,\"tid\":7,\"ts\":150,\"dur\":9,"
+        "\"args\":{\"stream\":7,\"correlation\":9}},"
+        "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#5\",\"pid\":42,\"tid\":"
+        "43,\"ts\":90,"
+        "\"dur\":100,\"args\":{\"External id\":1}}],\"baseTimeNanoseconds\":5}",
+        &rc, &e);
+    ck_assert_msg(rc == 0, "%s", e.text);
+    ck_assert_int_eq(c->kernel.end_ns - c->kernel.start_ns, 20001);
+    ck_assert_int_eq(c->kernel.start_ns - c->api.start_ns, 9500);
+    ck_assert_int_eq(c->kernel.correlation, c->api.correlation);
+    ck_assert_str_eq(str_text(&c->strings, c->kernel.name), "gemm<\"a\">");
+    ck_assert_int_eq(c->kernel.grid_y, 2);
+    ck_assert_int_eq(c->kernel.registers, 64);
+    ck_assert_int_eq(c->copy.kind, COPY_H2D);
+    ck_assert_int_eq(c->copy.src_kind, MEMORY_PAGEABLE);
+    ck_assert_int_eq(c->copy.dst_kind, MEMORY_DEVICE);
+    ck_assert_int_eq(c->copy.bytes, 4096);
+    ck_assert_int_eq(c->sync.type, SYNC_STREAM);
+    ck_assert_int_eq(c->range.start_ns, -10500);
+    ck_assert_int_eq(c->device.sm_count, 132);
+    ck_assert_int_eq(c->process.rank, 3);
+    ck_assert_int_eq(c->process.pid, 42);
+    ck_assert_str_eq(c->have, "kernels,copies,memsets,memory_kinds,api,sync,ranges,ranks,device");
+}
+END_TEST
+
+START_TEST(form_of_2021_with_texts_for_ids_and_a_bare_list)
+{
+    int rc;
+    struct err e = ERR_INIT;
+    struct capture *c = import("[{\"ph\":\"X\",\"cat\":\"Operator\",\"name\":\"aten::empty\","
+                               "\"pid\":25738,\"tid\":\"25738\",\"ts\":"
+                               "1623142623460111,\"dur\":25,\"args\":{\"Input Dims\":[[],[]]}},"
+                               "{\"ph\":\"X\",\"cat\":\"Kernel\",\"name\":\"k\",\"pid\":0,\"tid\":"
+                               "\"stream 7\",\"ts\":1623142623460200,"
+                               "\"dur\":2,\"args\":{\"device\":0,\"correlation\":3}},"
+                               "{\"ph\":\"X\",\"cat\":\"Runtime\",\"name\":\"cudaLaunchKernel\","
+                               "\"pid\":25738,\"tid\":\"25738\",\"ts\":"
+                               "1623142623460190,\"dur\":5,\"args\":{\"correlation\":3}},"
+                               "{\"ph\":\"X\",\"cat\":\"Trace\",\"ts\":1,\"dur\":1,\"pid\":"
+                               "\"Traces\",\"tid\":\"x\",\"name\":\"p\"}]",
+                               &rc, &e);
+    ck_assert_msg(rc == 0, "%s", e.text);
+    ck_assert_int_eq(c->count[ROW_KERNEL], 1);
+    ck_assert_int_eq(c->stream.stream, 7);
+    ck_assert_int_eq(c->kernel.start_ns, 89000);
+    ck_assert_int_eq(c->count[ROW_THREAD], 1);
+    ck_assert_str_eq(c->have, "kernels,copies,memsets,api,ranges,device");
+}
+END_TEST
+
+START_TEST(bad_numbers_are_left_out_and_counted)
+{
+    int rc;
+    struct err e = ERR_INIT;
+    struct capture *c = import(
+        "[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"a\",\"pid\":0,\"tid\":7,\"ts\":NaN,\"dur\":1}"
+        ","
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"b\",\"pid\":0,\"tid\":7,\"ts\":1e300,\"dur\":"
+        "1},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"c\",\"pid\":0,\"tid\":7,\"ts\":10,\"dur\":-4},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"d\",\"pid\":0,\"tid\":7,\"ts\":10,\"dur\":4}, "
+        "5, [], \"x\"]",
+        &rc, &e);
+    ck_assert_msg(rc == 0, "%s", e.text);
+    ck_assert_int_eq(c->count[ROW_KERNEL], 1);
+    ck_assert_int_eq(c->count[ROW_HEALTH], 1);
+}
+END_TEST
+
+START_TEST(foreign_and_cut_files_say_so_in_one_line)
+{
+    static const char *const bad[] = {"{\"a\":1}", "{\"traceEvents\":[{\"ph\":\"X\"", "[1,2",
+                                      "{\"traceEvents\":7}"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        int rc;
+        struct err e = ERR_INIT;
+        import(bad[i], &rc, &e);
+        ck_assert_int_eq(rc, -1);
+        ck_assert_ptr_null(strchr(e.text, '\n'));
+        ck_assert_ptr_nonnull(strstr(e.text, "trace"));
+    }
+}
+END_TEST
+
+Suite *test_kineto_suite(void)
+{
+    Suite *s = suite_create("kineto");
+    TCase *t = tcase_create("import");
+    tcase_add_test(t, todays_form);
+    tcase_add_test(t, form_of_2021_with_texts_for_ids_and_a_bare_list);
+    tcase_add_test(t, bad_numbers_are_left_out_and_counted);
+    tcase_add_test(t, foreign_and_cut_files_say_so_in_one_line);
+    suite_add_tcase(s, t);
+    return s;
+}
