@@ -2,6 +2,7 @@
 #include "analyzer/base/json_read.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
