@@ -9,13 +9,15 @@
 #include <stdio.h>
 
 struct export_options {
-    const char *title;  /* the command line profiled, or the file's name */
-    const char *source; /* path of the profile */
-    int top;            /* findings to show; 0 = all */
-    const char *rule;   /* only this rule, NULL */
-    bool color;         /* terminal only */
-    int width;          /* terminal columns */
-    bool merged_ranks;  /* chrome: one file for all ranks (pid shifted) */
+    const char *title;       /* the command line profiled, or the file's name */
+    const char *source;      /* path of the profile */
+    const char *base_source; /* diff, gate: path of the baseline, NULL */
+    const char *virtual_gpu; /* diff, gate: name of the virtual GPU on either side, NULL */
+    int top;                 /* findings to show; 0 = all */
+    const char *rule;        /* only this rule, NULL */
+    bool color;              /* terminal only */
+    int width;               /* terminal columns, 0 = 80 */
+    bool merged_ranks;       /* chrome: one file for all ranks (pid shifted) */
 };
 
 struct exporter {
@@ -31,5 +33,8 @@ struct exporter {
 extern const struct exporter *const exporters[];
 extern const size_t exporter_count;
 const struct exporter *exporter_find(const char *name);
+
+/* 0, or -1 with *e set when anything written to f failed. */
+int export_done(FILE *f, struct err *e);
 
 #endif

@@ -1,7 +1,8 @@
 /* Streaming JSON writer: owns commas, nesting, escaping. Output is strict JSON in valid UTF-8:
  * control characters as \u00XX, `<` as \u003c when `html` is set (safe inside <script>), bad UTF-8
  * replaced by U+FFFD, NaN and infinities as null. Errors stick to the stream; json_end_document
- * reports them. */
+ * reports them. Cost: one pass over the text, no memory. Not for reading.
+ */
 #ifndef GPUPROF_REPORT_JSON_WRITE_H
 #define GPUPROF_REPORT_JSON_WRITE_H
 
@@ -13,24 +14,31 @@
 struct json {
     FILE *f;
     int depth;
-    bool comma;
-    bool html;  /* escape < > & too */
-    int indent; /* spaces per level; 0 = one line with ", " and ": " */
+    bool comma;   /* something stands before the next item on this level */
+    bool newline; /* the next item goes on a new line */
+    bool misused; /* closed more than was opened */
+    bool html;    /* escape < > & too */
+    int indent;   /* spaces per level; 0 = one line with ", " and ": " */
 };
 
 void json_start(struct json *j, FILE *f);
-void json_begin(struct json *j, const char *key,
-                char open); /* open: { or [ ; key NULL in an array */
+/* open: { or [ ; key NULL in an array */
+void json_begin(struct json *j, const char *key, char open);
 void json_end(struct json *j, char close);
 void json_str(struct json *j, const char *key, const char *value); /* NULL value -> null */
 void json_strn(struct json *j, const char *key, const char *value, size_t n);
 void json_int(struct json *j, const char *key, int64_t v);
 void json_num(struct json *j, const char *key, double v, int decimals);
 void json_us(struct json *j, const char *key, int64_t ns); /* microseconds, exactly 3 decimals */
+void json_ms(struct json *j, const char *key, int64_t ns); /* milliseconds, exactly 6 decimals */
 void json_bool(struct json *j, const char *key, bool v);
 void json_null(struct json *j, const char *key);
 void json_newline(struct json *j); /* line break before the next item */
 /* 0, or -1 when the stream failed or nesting is not closed. */
 int json_end_document(struct json *j);
+
+/* One UTF-8 character of s[0..n), n > 0: its length and code point, or 1 and U+FFFD for a byte that
+ * belongs to none. */
+size_t utf8_next(const char *s, size_t n, uint32_t *code);
 
 #endif

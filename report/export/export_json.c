@@ -1,0 +1,284 @@
+/* Everything for programs: the schema is docs/json.md, `schema` counts its incompatible changes. */
+#include "report/export.h"
+#include "report/json_write.h"
+#include "report/text.h"
+
+#include <string.h>
+
+enum { SCHEMA = 1 };
+
+static void write_head(struct json *j, const struct export_options *o)
+{
+    json_int(j, "schema", SCHEMA);
+    json_str(j, "gpuprof_version", GPUPROF_VERSION);
+    json_str(j, "source", o->source);
+    if (o->base_source)
+        json_str(j, "base_source", o->base_source);
+}
+
+static void write_device(struct json *j, const struct analysis *a)
+{
+    const struct row_device *d = a->device;
+    json_begin(j, "device", '{');
+    json_str(j, "name", d ? tl_text(a->tl, d->name) : NULL);
+    json_bool(j, "virtual", analysis_virtual(a));
+    if (d) {
+        char cc[32];
+        snprintf(cc, sizeof cc, "%d.%d", (int)d->cc_major, (int)d->cc_minor);
+        json_int(j, "ordinal", d->ordinal);
+        json_str(j, "compute_capability", d->cc_major > 0 ? cc : NULL);
+        json_int(j, "sm_count", d->sm_count);
+        json_int(j, "memory_bytes", d->memory_bytes);
+    }
+    json_end(j, '}');
+}
+
+static void write_steps(struct json *j, const struct steps *s)
+{
+    json_begin(j, "steps", '{');
+    json_int(j, "count", (int64_t)s->count);
+    json_int(j, "used", (int64_t)s->used);
+    json_ms(j, "median_ms", s->median_ns);
+    json_ms(j, "p95_ms", s->p95_ns);
+    json_ms(j, "min_ms", s->min_ns);
+    json_ms(j, "max_ms", s->max_ns);
+    json_ms(j, "mean_ms", s->mean_ns);
+    json_num(j, "cv", s->cv, 6);
+    json_str(j, "source", text_step_source(s->source));
+    json_str(j, "source_text", s->source_text);
+    json_num(j, "confidence", s->confidence, 3);
+    if (s->detected_median_ns > 0)
+        json_ms(j, "detected_median_ms", s->detected_median_ns);
+    json_end(j, '}');
+}
+
+static void write_gpu(struct json *j, const struct gpu_facts *g)
+{
+    json_begin(j, "gpu", '{');
+    json_num(j, "busy_pct", g->busy_pct, 3);
+    json_num(j, "compute_pct", g->compute_pct, 3);
+    json_num(j, "comm_pct", g->comm_pct, 3);
+    json_num(j, "comm_exposed_pct", g->comm_exposed_pct, 3);
+    json_num(j, "copy_pct", g->copy_pct, 3);
+    json_num(j, "copy_exposed_pct", g->copy_exposed_pct, 3);
+    json_ms(j, "window_ms", g->window_ns);
+    json_end(j, '}');
+}
+
+static void write_counts(struct json *j, const struct timeline *t)
+{
+    json_begin(j, "counts", '{');
+    json_int(j, "events", count_events(t));
+    json_int(j, "kernels", count_ops(t, OP_KERNEL));
+    json_int(j, "copies", count_ops(t, OP_COPY));
+    json_int(j, "memsets", count_ops(t, OP_MEMSET));
+    json_int(j, "syncs", (int64_t)t->sync_count);
+    json_int(j, "collectives", count_collectives(t));
+    json_int(j, "api_calls", (int64_t)t->api_count);
+    json_int(j, "ranges", (int64_t)t->range_count);
+    json_int(j, "library_calls", (int64_t)t->call_count);
+    json_end(j, '}');
+}
+
+static void write_breakdown(struct json *j, const struct analysis *a)
+{
+    json_begin(j, "breakdown_ms", '{');
+    for (int p = 0; p < PART_COUNT; p++)
+        json_ms(j, part_key[p], a->breakdown_ns[p]);
+    json_end(j, '}');
+}
+
+static void write_finding(struct json *j, const struct outcome *o)
+{
+    json_begin(j, NULL, '{');
+    json_str(j, "rule", o->rule->id);
+    json_str(j, "title", o->rule->title);
+    json_str(j, "summary", o->summary);
+    json_begin(j, "saves_ms", '{');
+    json_ms(j, "low", o->saves_low_ns);
+    json_ms(j, "mid", o->saves_mid_ns);
+    json_ms(j, "high", o->saves_high_ns);
+    json_end(j, '}');
+    json_str(j, "kind", text_outcome_kind(o));
+    json_str(j, "error_class", text_error_class(o->error_class));
+    json_begin(j, "evidence", '[');
+    for (size_t i = 0; i < o->evidence_count; i++) {
+        json_begin(j, NULL, '{');
+        json_str(j, "text", o->evidence[i].text);
+        json_num(j, "value", o->evidence[i].value, 6);
+        json_str(j, "unit", o->evidence[i].unit);
+        json_str(j, "sql", o->evidence[i].sql);
+        json_end(j, '}');
+    }
+    json_end(j, ']');
+    json_begin(j, "examples", '[');
+    for (size_t i = 0; i < o->example_count; i++) {
+        json_begin(j, NULL, '{');
+        json_ms(j, "start_ms", o->examples[i].start_ns);
+        json_ms(j, "end_ms", o->examples[i].end_ns);
+        json_str(j, "text", o->examples[i].text);
+        json_end(j, '}');
+    }
+    json_end(j, ']');
+    json_begin(j, "remedy", '{');
+    json_str(j, "pytorch", o->remedy.pytorch);
+    json_str(j, "tensorflow", o->remedy.tensorflow);
+    json_str(j, "cuda", o->remedy.cuda);
+    json_end(j, '}');
+    json_str(j, "knob", o->knob);
+    json_end(j, '}');
+}
+
+/* Rules with one verdict, each with one sentence under `key`. */
+static void write_others(struct json *j, const struct analysis *a, const struct export_options *o,
+                         enum verdict v, const char *list, const char *key)
+{
+    json_begin(j, list, '[');
+    for (size_t i = 0; i < a->outcome_count; i++) {
+        const struct outcome *x = shown_outcome(a, o, i, v);
+        if (!x)
+            continue;
+        json_begin(j, NULL, '{');
+        json_str(j, "rule", x->rule->id);
+        json_str(j, key, x->why);
+        json_end(j, '}');
+    }
+    json_end(j, ']');
+}
+
+static void write_health(struct json *j, const struct analysis *a)
+{
+    const struct timeline *t = a->tl;
+    json_begin(j, "health", '{');
+    json_int(j, "dropped", a->health.dropped);
+    json_num(j, "unexplained_pct", a->health.unexplained_pct, 3);
+    if (a->health.overhead_pct < 0)
+        json_null(j, "overhead_pct");
+    else
+        json_num(j, "overhead_pct", a->health.overhead_pct, 3);
+    json_begin(j, "warnings", '[');
+    for (size_t i = 0; i < t->health_count; i++) {
+        if (t->healths[i].severity < 1)
+            continue;
+        json_begin(j, NULL, '{');
+        json_str(j, "code", tl_text(t, t->healths[i].code));
+        json_str(j, "text", tl_text(t, t->healths[i].text));
+        json_str(j, "severity", t->healths[i].severity > 1 ? "error" : "warning");
+        json_int(j, "value", t->healths[i].value);
+        json_end(j, '}');
+    }
+    json_end(j, ']');
+    json_end(j, '}');
+}
+
+static int json_analysis(const struct analysis *a, const struct export_options *o, FILE *f,
+                         struct err *e)
+{
+    struct json j;
+    json_start(&j, f);
+    j.indent = 2;
+    json_begin(&j, NULL, '{');
+    write_head(&j, o);
+    json_str(&j, "command", timeline_meta(a->tl, "command"));
+    json_str(&j, "verdict", a->verdict);
+    json_str(&j, "verdict_class", a->verdict_class);
+    json_str(&j, "why", a->why);
+    json_str(&j, "next", a->next);
+    write_device(&j, a);
+    write_steps(&j, &a->steps);
+    write_gpu(&j, &a->gpu);
+    write_counts(&j, a->tl);
+    write_breakdown(&j, a);
+    json_begin(&j, "findings", '[');
+    const struct outcome *x;
+    for (size_t i = 0; (x = shown_finding(a, o, i)); i++)
+        write_finding(&j, x);
+    json_end(&j, ']');
+    json_ms(&j, "stacked_ms", stacked_saving_ns(a));
+    write_others(&j, a, o, RULE_SUPPRESSED, "suppressed", "why");
+    write_others(&j, a, o, RULE_CANNOT_TELL, "cannot_tell", "missing");
+    write_others(&j, a, o, RULE_SILENT, "fine", "measured");
+    write_health(&j, a);
+    json_end(&j, '}');
+    if (json_end_document(&j))
+        return export_done(f, e) ? -1 : err_set(e, "internal: JSON nesting");
+    return 0;
+}
+
+static void write_diff(struct json *j, const struct diff *d)
+{
+    json_begin(j, "step_ms", '{');
+    json_ms(j, "base", d->base_ns);
+    json_ms(j, "new", d->new_ns);
+    json_num(j, "ratio", d->ratio, 6);
+    json_num(j, "ratio_low", d->ratio_low, 6);
+    json_num(j, "ratio_high", d->ratio_high, 6);
+    json_end(j, '}');
+    json_bool(j, "enough_steps", d->enough);
+    json_str(j, "not_comparable", d->comparable);
+    json_begin(j, "changes", '[');
+    for (size_t i = 0; i < d->change_count; i++) {
+        json_begin(j, NULL, '{');
+        json_str(j, "what", d->changes[i].what);
+        json_str(j, "kind", d->changes[i].kind);
+        json_ms(j, "base_ms", d->changes[i].base_ns);
+        json_ms(j, "new_ms", d->changes[i].new_ns);
+        json_ms(j, "change_ms", d->changes[i].new_ns - d->changes[i].base_ns);
+        json_end(j, '}');
+    }
+    json_end(j, ']');
+}
+
+static int json_diff(const struct diff *d, const struct export_options *o, FILE *f, struct err *e)
+{
+    struct json j;
+    json_start(&j, f);
+    j.indent = 2;
+    json_begin(&j, NULL, '{');
+    write_head(&j, o);
+    json_str(&j, "virtual_gpu", o->virtual_gpu);
+    write_diff(&j, d);
+    json_end(&j, '}');
+    json_end_document(&j);
+    return export_done(f, e);
+}
+
+static int json_gate(const struct gate *g, const struct export_options *o, FILE *f, struct err *e)
+{
+    struct json j;
+    json_start(&j, f);
+    j.indent = 2;
+    json_begin(&j, NULL, '{');
+    write_head(&j, o);
+    json_str(&j, "virtual_gpu", o->virtual_gpu);
+    json_str(&j, "verdict", text_gate_verdict(g->verdict));
+    json_begin(&j, "checks", '[');
+    for (size_t i = 0; i < g->check_count; i++) {
+        const struct gate_check *c = &g->checks[i];
+        json_begin(&j, NULL, '{');
+        json_str(&j, "name", c->name);
+        json_str(&j, "verdict", text_gate_verdict(c->verdict));
+        json_num(&j, "measured", c->measured, 6);
+        json_num(&j, "low", c->low, 6);
+        json_num(&j, "high", c->high, 6);
+        json_num(&j, "allowed", c->allowed, 6);
+        json_str(&j, "unit", c->unit);
+        json_str(&j, "why", c->why);
+        json_end(&j, '}');
+    }
+    json_end(&j, ']');
+    if (g->diff)
+        write_diff(&j, g->diff);
+    json_end(&j, '}');
+    json_end_document(&j);
+    return export_done(f, e);
+}
+
+const struct exporter export_json = {
+    .name = "json",
+    .suffix = ".json",
+    .help = "everything, for programs (docs/json.md)",
+    .analysis = json_analysis,
+    .diff = json_diff,
+    .gate = json_gate,
+};

@@ -1,0 +1,186 @@
+/* Markdown for pull requests and job summaries: the verdict and the tables, nothing folded. */
+#include "report/export.h"
+#include "report/text.h"
+#include "report/xml.h"
+
+static void write_notice(FILE *f, const char *notice)
+{
+    if (notice)
+        fprintf(f, "> **%s**\n\n", notice);
+}
+
+static void paragraph(FILE *f, const char *label, const char *text)
+{
+    fprintf(f, "**%s:** ", label);
+    markdown_text(f, text);
+    fputs("\n\n", f);
+}
+
+static void write_findings(const struct analysis *a, const struct export_options *o, FILE *f)
+{
+    const struct outcome *x = shown_finding(a, o, 0);
+    if (!x) {
+        fputs("Nothing to change was found.\n\n", f);
+        return;
+    }
+    fputs("| # | what to change | saves per step | kind | evidence | in PyTorch |\n"
+          "|--:|---|--:|---|---|---|\n",
+          f);
+    for (size_t i = 0; (x = shown_finding(a, o, i)); i++) {
+        struct text saving, v;
+        fprintf(f, "| %zu | ", i + 1);
+        markdown_text(f, x->rule->title);
+        fprintf(f, " (`%s`) | %s | %s | ", x->rule->id, text_saving(&saving, x, a->steps.median_ns),
+                text_outcome_kind(x));
+        for (size_t k = 0; k < x->evidence_count; k++) {
+            fputs(k ? "; " : "", f);
+            markdown_text(f, x->evidence[k].text);
+            fprintf(f, ": %s", text_value(&v, x->evidence[k].value, x->evidence[k].unit));
+        }
+        fputs(" | ", f);
+        markdown_text(f, x->remedy.pytorch);
+        fputs(" |\n", f);
+    }
+    fputc('\n', f);
+}
+
+static void write_breakdown(const struct analysis *a, FILE *f)
+{
+    struct text m, p;
+    if (a->steps.used == 0)
+        return;
+    fprintf(f, "### Where a step goes\n\n%s median, %s at p95; %zu of %zu steps used.\n\n",
+            text_time(&m, a->steps.median_ns), text_time(&p, a->steps.p95_ns), a->steps.used,
+            a->steps.count);
+    fputs("| part | ms | % |\n|---|--:|--:|\n", f);
+    for (int i = 0; i < PART_COUNT; i++)
+        if (a->breakdown_ns[i] > 0)
+            fprintf(f, "| %s | %.2f | %.1f |\n", part_title[i], (double)a->breakdown_ns[i] / 1e6,
+                    percent_of(a->breakdown_ns[i], a->steps.median_ns));
+    fputc('\n', f);
+}
+
+static void write_others(const struct analysis *a, const struct export_options *o, enum verdict v,
+                         const char *title, FILE *f)
+{
+    bool any = false;
+    for (size_t i = 0; i < a->outcome_count; i++) {
+        const struct outcome *x = shown_outcome(a, o, i, v);
+        if (!x)
+            continue;
+        if (!any)
+            fprintf(f, "### %s\n\n", title);
+        any = true;
+        fprintf(f, "- `%s`: ", x->rule->id);
+        markdown_text(f, x->why);
+        fputc('\n', f);
+    }
+    if (any)
+        fputc('\n', f);
+}
+
+static void write_health(const struct analysis *a, FILE *f)
+{
+    char overhead[48] = "not measured";
+    if (a->health.overhead_pct >= 0)
+        snprintf(overhead, sizeof overhead, "%.2f %%", a->health.overhead_pct);
+    fprintf(f, "### Health\n\n%lld records lost; unexplained %.1f %%; profiler's own cost %s.\n",
+            (long long)a->health.dropped, a->health.unexplained_pct, overhead);
+    for (size_t i = 0; i < a->tl->health_count; i++) {
+        if (a->tl->healths[i].severity < 1)
+            continue;
+        fputs("\n- ", f);
+        markdown_text(f, tl_text(a->tl, a->tl->healths[i].text));
+    }
+    fputc('\n', f);
+}
+
+static int markdown_analysis(const struct analysis *a, const struct export_options *o, FILE *f,
+                             struct err *e)
+{
+    struct text notice;
+    fputs("## gpuprof: ", f);
+    markdown_text(f, o->title ? o->title : o->source);
+    fputs("\n\n", f);
+    write_notice(f, text_virtual(&notice, a));
+    paragraph(f, "Verdict", a->verdict);
+    paragraph(f, "Why", a->why);
+    paragraph(f, "Next", a->next);
+    write_findings(a, o, f);
+    write_breakdown(a, f);
+    write_others(a, o, RULE_SUPPRESSED, "There, but not advised", f);
+    write_others(a, o, RULE_CANNOT_TELL, "Cannot tell", f);
+    write_others(a, o, RULE_SILENT, "Checked and fine", f);
+    write_health(a, f);
+    return export_done(f, e);
+}
+
+static void write_changes(const struct diff *d, const struct export_options *o, FILE *f)
+{
+    size_t n = o->top > 0 ? (size_t)o->top : 20;
+    if (d->comparable)
+        paragraph(f, "Careful", d->comparable);
+    if (d->change_count == 0)
+        return;
+    fputs("| kind | what moved | base ms | new ms | change ms |\n|---|---|--:|--:|--:|\n", f);
+    for (size_t i = 0; i < d->change_count && i < n; i++) {
+        const struct change *c = &d->changes[i];
+        fprintf(f, "| %s | ", c->kind);
+        markdown_text(f, c->what);
+        fprintf(f, " | %.3f | %.3f | %+.3f |\n", (double)c->base_ns / 1e6, (double)c->new_ns / 1e6,
+                (double)(c->new_ns - c->base_ns) / 1e6);
+    }
+}
+
+static void write_notice_of(const struct export_options *o, FILE *f)
+{
+    struct text b;
+    if (o->virtual_gpu)
+        write_notice(f, text_virtual_name(&b, o->virtual_gpu));
+}
+
+static int markdown_diff(const struct diff *d, const struct export_options *o, FILE *f,
+                         struct err *e)
+{
+    struct text b, n;
+    fputs("## gpuprof: what moved\n\n", f);
+    write_notice_of(o, f);
+    fprintf(f, "**%s -> %s** per step (median): %+.1f %%, 95 %% interval %+.1f to %+.1f %%.\n\n",
+            text_time(&b, d->base_ns), text_time(&n, d->new_ns), (d->ratio - 1) * 100,
+            (d->ratio_low - 1) * 100, (d->ratio_high - 1) * 100);
+    if (!d->enough)
+        fputs("Too few steps on one side to be sure.\n\n", f);
+    write_changes(d, o, f);
+    return export_done(f, e);
+}
+
+static int markdown_gate(const struct gate *g, const struct export_options *o, FILE *f,
+                         struct err *e)
+{
+    fprintf(f, "## gpuprof gate: %s\n\n", text_gate_verdict(g->verdict));
+    write_notice_of(o, f);
+    fputs("| verdict | check | measured | allowed | why |\n|---|---|--:|--:|---|\n", f);
+    for (size_t i = 0; i < g->check_count; i++) {
+        const struct gate_check *c = &g->checks[i];
+        struct text m, al;
+        fprintf(f, "| %s | ", text_gate_verdict(c->verdict));
+        markdown_text(f, c->name);
+        fprintf(f, " | %s | %s | ", text_value(&m, c->measured, c->unit),
+                text_value(&al, c->allowed, c->unit));
+        markdown_text(f, c->why);
+        fputs(" |\n", f);
+    }
+    fputc('\n', f);
+    if (g->diff)
+        write_changes(g->diff, o, f);
+    return export_done(f, e);
+}
+
+const struct exporter export_markdown = {
+    .name = "markdown",
+    .suffix = ".md",
+    .help = "tables for a pull request or a job summary",
+    .analysis = markdown_analysis,
+    .diff = markdown_diff,
+    .gate = markdown_gate,
+};

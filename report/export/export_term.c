@@ -1,0 +1,260 @@
+/* The terminal: verdict, why and next first, then what to change, then where a step goes, then what
+ * was checked and what could not be told, then whether the numbers can be trusted. */
+#include "report/export.h"
+#include "report/terminal.h"
+#include "report/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void write_virtual(const struct terminal *t, const char *notice)
+{
+    if (!notice)
+        return;
+    term_ink(t, INK_WARN);
+    term_wrap(t, 0, 0, notice);
+    term_ink(t, INK_PLAIN);
+    fputc('\n', t->f);
+}
+
+static enum ink verdict_ink(const struct analysis *a)
+{
+    return a->ranked_count ? INK_BAD : INK_GOOD;
+}
+
+static void write_evidence(const struct terminal *t, const struct outcome *o, int indent)
+{
+    char line[1024];
+    size_t n = 0;
+    line[0] = 0;
+    for (size_t i = 0; i < o->evidence_count && n < sizeof line; i++) {
+        struct text v;
+        const struct evidence *e = &o->evidence[i];
+        n += (size_t)snprintf(line + n, sizeof line - n, "%s%s: %s", n ? "; " : "", e->text,
+                              text_value(&v, e->value, e->unit));
+    }
+    if (o->evidence_count == 0)
+        return;
+    fprintf(t->f, "%*s", indent, "");
+    term_ink(t, INK_DIM);
+    term_wrap(t, indent, indent, line);
+    term_ink(t, INK_PLAIN);
+}
+
+static void write_findings(const struct terminal *t, const struct analysis *a,
+                           const struct export_options *o)
+{
+    const struct outcome *x = shown_finding(a, o, 0);
+    if (!x) {
+        fputs("Nothing to change was found", t->f);
+        fputs(o->rule ? " by this rule.\n\n" : ".\n\n", t->f);
+        return;
+    }
+    int title = t->width - 36 < 24 ? 24 : t->width - 36 > 60 ? 60 : t->width - 36;
+    term_ink(t, INK_BOLD);
+    fprintf(t->f, " #  %-*s  %s\n", title, "what to change", "saves per step");
+    term_ink(t, INK_PLAIN);
+    for (size_t i = 0; (x = shown_finding(a, o, i)); i++) {
+        struct text saving;
+        fprintf(t->f, "%2zu  ", i + 1);
+        term_ink(t, INK_BOLD);
+        term_fit(t, x->rule->title, title, true);
+        term_ink(t, INK_PLAIN);
+        fprintf(t->f, "  %s\n    ", text_saving(&saving, x, a->steps.median_ns));
+        if (x->summary)
+            term_wrap(t, 4, 4, x->summary);
+        write_evidence(t, x, 4);
+        fprintf(t->f, "    try: ");
+        term_wrap(t, 9, 9, x->remedy.pytorch ? x->remedy.pytorch : "");
+        fprintf(t->f, "    ");
+        term_ink(t, INK_DIM);
+        fprintf(t->f, "gpuprof explain %s", x->rule->id);
+        if (x->knob)
+            fprintf(t->f, "    GPUPROF_APPLY=\"%s\"", x->knob);
+        fputc('\n', t->f);
+        term_ink(t, INK_PLAIN);
+    }
+    if (a->ranked_count > 1) {
+        struct text s;
+        fprintf(t->f, "\nTogether at most %s per step: savings overlap, so they do not add up.\n",
+                text_ms(&s, stacked_saving_ns(a)));
+    }
+    fputc('\n', t->f);
+}
+
+static void write_breakdown(const struct terminal *t, const struct analysis *a)
+{
+    struct text m, p, line;
+    if (a->steps.used == 0)
+        return;
+    snprintf(line.s, sizeof line.s, "%s median, %s at p95; %zu of %zu steps used (%s)",
+             text_time(&m, a->steps.median_ns), text_time(&p, a->steps.p95_ns), a->steps.used,
+             a->steps.count, a->steps.source_text ? a->steps.source_text : "");
+    term_labelled(t, "Step", INK_BOLD, line.s);
+    int room = t->width - 46 > 40 ? 40 : t->width - 46;
+    for (int i = 0; i < PART_COUNT; i++) {
+        double pct = percent_of(a->breakdown_ns[i], a->steps.median_ns);
+        if (a->breakdown_ns[i] <= 0)
+            continue;
+        fprintf(t->f, "  %-26s %9s %5.1f %%  ", part_title[i], text_ms(&m, a->breakdown_ns[i]),
+                pct);
+        for (int c = 0; c < (int)(pct / 100 * room + 0.5); c++)
+            fputc(i < PART_IDLE_INPUT ? '#' : '.', t->f);
+        fputc('\n', t->f);
+    }
+    snprintf(line.s, sizeof line.s, "busy %.1f %%, compute %.1f %%, exposed communication %.1f %%",
+             a->gpu.busy_pct, a->gpu.compute_pct, a->gpu.comm_exposed_pct);
+    term_labelled(t, "GPU", INK_BOLD, line.s);
+    fputc('\n', t->f);
+}
+
+static void write_others(const struct terminal *t, const struct analysis *a,
+                         const struct export_options *o)
+{
+    static const struct {
+        enum verdict verdict;
+        const char *label;
+    } lists[] = {
+        {RULE_SUPPRESSED, "Not now"}, {RULE_CANNOT_TELL, "Unknown"}, {RULE_SILENT, "Fine"}};
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
+        bool compact = lists[l].verdict == RULE_SILENT && !o->rule;
+        char line[1024] = "";
+        for (size_t i = 0; i < a->outcome_count; i++) {
+            const struct outcome *x = shown_outcome(a, o, i, lists[l].verdict);
+            size_t n = strlen(line);
+            if (!x)
+                continue;
+            if (compact) {
+                snprintf(line + n, sizeof line - n, "%s%s", n ? ", " : "", x->rule->id);
+                continue;
+            }
+            snprintf(line, sizeof line, "%s: %s", x->rule->id, x->why ? x->why : "");
+            term_labelled(t, lists[l].label, INK_DIM, line);
+        }
+        if (compact && *line)
+            term_labelled(t, lists[l].label, INK_DIM, line);
+    }
+}
+
+static void write_health(const struct terminal *t, const struct analysis *a)
+{
+    struct text n, line;
+    char overhead[48] = "not measured";
+    if (a->health.overhead_pct >= 0)
+        snprintf(overhead, sizeof overhead, "%.2f %%", a->health.overhead_pct);
+    snprintf(line.s, sizeof line.s,
+             "%s records lost; unexplained %.1f %% of the step; profiler's own cost %s",
+             text_count(&n, a->health.dropped), a->health.unexplained_pct, overhead);
+    term_labelled(t, "Health", a->health.dropped ? INK_BAD : INK_DIM, line.s);
+    for (size_t i = 0; i < a->tl->health_count; i++)
+        if (a->tl->healths[i].severity > 0)
+            term_labelled(t, "", INK_WARN, tl_text(a->tl, a->tl->healths[i].text));
+}
+
+static int term_analysis(const struct analysis *a, const struct export_options *o, FILE *f,
+                         struct err *e)
+{
+    struct terminal t = terminal_open(f, o->width, o->color);
+    struct text notice;
+    write_virtual(&t, text_virtual(&notice, a));
+    term_labelled(&t, "Verdict", verdict_ink(a), a->verdict);
+    term_labelled(&t, "Why", INK_BOLD, a->why);
+    term_labelled(&t, "Next", INK_BOLD, a->next);
+    fputc('\n', f);
+    write_findings(&t, a, o);
+    write_breakdown(&t, a);
+    write_others(&t, a, o);
+    write_health(&t, a);
+    return export_done(f, e);
+}
+
+static void write_diff_head(const struct terminal *t, const struct diff *d)
+{
+    struct text b, n, line;
+    snprintf(line.s, sizeof line.s,
+             "%s -> %s per step (median): %+.1f %%, 95 %% interval %+.1f to %+.1f %%",
+             text_time(&b, d->base_ns), text_time(&n, d->new_ns), (d->ratio - 1) * 100,
+             (d->ratio_low - 1) * 100, (d->ratio_high - 1) * 100);
+    enum ink ink = d->ratio_low > 1 ? INK_BAD : d->ratio_high < 1 ? INK_GOOD : INK_BOLD;
+    term_labelled(t, "Step", ink, line.s);
+    if (d->comparable)
+        term_labelled(t, "Careful", INK_WARN, d->comparable);
+    if (!d->enough)
+        term_labelled(t, "Careful", INK_WARN, "too few steps on one side to be sure");
+}
+
+static void write_changes(const struct terminal *t, const struct diff *d, int top)
+{
+    size_t n = top > 0 && (size_t)top < d->change_count ? (size_t)top : d->change_count;
+    if (n == 0)
+        return;
+    int what = t->width - 46 < 20 ? 20 : t->width - 46;
+    term_ink(t, INK_BOLD);
+    fprintf(t->f, "\n%-8s  %-*s %10s %10s %10s\n", "kind", what, "what moved", "base", "new",
+            "change");
+    term_ink(t, INK_PLAIN);
+    for (size_t i = 0; i < n; i++) {
+        const struct change *c = &d->changes[i];
+        struct text b, w, m;
+        fprintf(t->f, "%-8s  ", c->kind);
+        term_fit(t, c->what, what, true);
+        text_ms(&m, c->new_ns - c->base_ns);
+        fprintf(t->f, " %10s %10s %s%9s\n", text_ms(&b, c->base_ns), text_ms(&w, c->new_ns),
+                c->new_ns > c->base_ns ? "+" : " ", m.s);
+    }
+}
+
+static void notice_of(const struct terminal *t, const struct export_options *o)
+{
+    struct text b;
+    if (o->virtual_gpu)
+        write_virtual(t, text_virtual_name(&b, o->virtual_gpu));
+}
+
+static int term_diff(const struct diff *d, const struct export_options *o, FILE *f, struct err *e)
+{
+    struct terminal t = terminal_open(f, o->width, o->color);
+    notice_of(&t, o);
+    write_diff_head(&t, d);
+    write_changes(&t, d, o->top ? o->top : 20);
+    return export_done(f, e);
+}
+
+static int term_gate(const struct gate *g, const struct export_options *o, FILE *f, struct err *e)
+{
+    static const enum ink inks[] = {
+        [GATE_PASS] = INK_GOOD, [GATE_SLOWER] = INK_BAD, [GATE_INCONCLUSIVE] = INK_WARN};
+    struct terminal t = terminal_open(f, o->width, o->color);
+    notice_of(&t, o);
+    for (size_t i = 0; i < g->check_count; i++) {
+        const struct gate_check *c = &g->checks[i];
+        struct text m, al, low, high;
+        term_ink(&t, inks[c->verdict]);
+        fprintf(f, "%-12s ", text_gate_verdict(c->verdict));
+        term_ink(&t, INK_PLAIN);
+        fprintf(f, "%s: measured %s, allowed %s", c->name, text_value(&m, c->measured, c->unit),
+                text_value(&al, c->allowed, c->unit));
+        if (c->low < c->high)
+            fprintf(f, ", interval %s to %s", text_value(&low, c->low, c->unit),
+                    text_value(&high, c->high, c->unit));
+        fputc('\n', f);
+        if (c->why) {
+            fprintf(f, "%13s", "");
+            term_wrap(&t, 13, 13, c->why);
+        }
+    }
+    if (g->diff)
+        write_changes(&t, g->diff, o->top ? o->top : 10);
+    fputc('\n', f);
+    term_labelled(&t, "Gate", inks[g->verdict], text_gate_verdict(g->verdict));
+    return export_done(f, e);
+}
+
+const struct exporter export_term = {
+    .name = "term",
+    .suffix = ".txt",
+    .help = "text for a terminal",
+    .analysis = term_analysis,
+    .diff = term_diff,
+    .gate = term_gate,
+};

@@ -1,0 +1,233 @@
+#include "report/json_write.h"
+
+#include <math.h>
+#include <string.h>
+
+static void put(struct json *j, const char *s, size_t n)
+{
+    fwrite_unlocked(s, 1, n, j->f);
+}
+
+static void put_char(struct json *j, char c)
+{
+    putc_unlocked(c, j->f);
+}
+
+static bool continuation(unsigned char c)
+{
+    return (c & 0xc0) == 0x80;
+}
+
+size_t utf8_next(const char *s, size_t n, uint32_t *code)
+{
+    const unsigned char *u = (const unsigned char *)s;
+    *code = 0xfffd;
+    if (u[0] < 0x80) {
+        *code = u[0];
+        return 1;
+    }
+    if (u[0] >= 0xc2 && u[0] <= 0xdf && n >= 2 && continuation(u[1])) {
+        *code = (u[0] & 0x1fu) << 6 | (u[1] & 0x3fu);
+        return 2;
+    }
+    if ((u[0] & 0xf0) == 0xe0 && n >= 3 && continuation(u[1]) && continuation(u[2])) {
+        uint32_t c = (u[0] & 0x0fu) << 12 | (u[1] & 0x3fu) << 6 | (u[2] & 0x3fu);
+        if (c < 0x800 || (c >= 0xd800 && c <= 0xdfff))
+            return 1;
+        *code = c;
+        return 3;
+    }
+    if (u[0] >= 0xf0 && u[0] <= 0xf4 && n >= 4 && continuation(u[1]) && continuation(u[2]) &&
+        continuation(u[3])) {
+        uint32_t c =
+            (u[0] & 7u) << 18 | (u[1] & 0x3fu) << 12 | (u[2] & 0x3fu) << 6 | (u[3] & 0x3fu);
+        if (c < 0x10000 || c > 0x10ffff)
+            return 1;
+        *code = c;
+        return 4;
+    }
+    return 1;
+}
+
+static bool plain(const struct json *j, unsigned char c)
+{
+    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' &&
+           !(j->html && (c == '<' || c == '>' || c == '&'));
+}
+
+static void put_escape(struct json *j, uint32_t code)
+{
+    char b[8];
+    const char *shorts = "\"\"\\\\\nn\tt\rr";
+    for (const char *p = shorts; *p; p += 2)
+        if (code == (unsigned char)*p) {
+            put_char(j, '\\');
+            put_char(j, p[1]);
+            return;
+        }
+    int n = snprintf(b, sizeof b, "\\u%04x", (unsigned)code);
+    put(j, b, (size_t)n);
+}
+
+static void quote(struct json *j, const char *s, size_t n)
+{
+    put_char(j, '"');
+    for (size_t i = 0; i < n;) {
+        size_t run = i;
+        while (run < n && plain(j, (unsigned char)s[run]))
+            run++;
+        if (run > i) {
+            put(j, s + i, run - i);
+            i = run;
+            continue;
+        }
+        uint32_t code;
+        size_t len = utf8_next(s + i, n - i, &code);
+        if (code == 0xfffd)
+            put(j, "\xef\xbf\xbd", 3);
+        else if (code < 0x80 || code == 0x2028 || code == 0x2029)
+            put_escape(j, code);
+        else
+            put(j, s + i, len);
+        i += len;
+    }
+    put_char(j, '"');
+}
+
+static void item(struct json *j, const char *key)
+{
+    if (j->comma)
+        put_char(j, ',');
+    if (j->newline || (j->indent && j->depth)) {
+        put_char(j, '\n');
+        for (int i = 0; i < j->indent * j->depth; i++)
+            put_char(j, ' ');
+    } else if (j->comma) {
+        put_char(j, ' ');
+    }
+    if (key) {
+        quote(j, key, strlen(key));
+        put(j, ": ", 2);
+    }
+    j->comma = true;
+    j->newline = false;
+}
+
+void json_start(struct json *j, FILE *f)
+{
+    *j = (struct json){.f = f};
+}
+
+void json_begin(struct json *j, const char *key, char open)
+{
+    item(j, key);
+    put_char(j, open);
+    j->comma = false;
+    j->depth++;
+}
+
+void json_end(struct json *j, char close)
+{
+    j->depth--;
+    if (j->depth < 0)
+        j->misused = true;
+    if (j->newline || (j->indent && j->comma)) {
+        put_char(j, '\n');
+        for (int i = 0; i < j->indent * j->depth; i++)
+            put_char(j, ' ');
+    }
+    put_char(j, close);
+    j->comma = true;
+    j->newline = false;
+}
+
+void json_str(struct json *j, const char *key, const char *value)
+{
+    if (!value)
+        json_null(j, key);
+    else
+        json_strn(j, key, value, strlen(value));
+}
+
+void json_strn(struct json *j, const char *key, const char *value, size_t n)
+{
+    item(j, key);
+    quote(j, value, n);
+}
+
+/* Digits of v, at least `width` of them with leading zeros, ending before `end`. */
+static char *digits(char *end, uint64_t v, int width)
+{
+    while (v || width > 0) {
+        *--end = (char)('0' + v % 10);
+        v /= 10;
+        width--;
+    }
+    return end;
+}
+
+static void put_fixed(struct json *j, int64_t v, uint64_t unit, int decimals)
+{
+    char b[32], *end = b + sizeof b, *p = end;
+    uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+    if (decimals) {
+        p = digits(p, u % unit, decimals);
+        *--p = '.';
+    }
+    p = digits(p, u / unit, 1);
+    if (v < 0)
+        *--p = '-';
+    put(j, p, (size_t)(end - p));
+}
+
+void json_int(struct json *j, const char *key, int64_t v)
+{
+    item(j, key);
+    put_fixed(j, v, 1, 0);
+}
+
+void json_us(struct json *j, const char *key, int64_t ns)
+{
+    item(j, key);
+    put_fixed(j, ns, 1000, 3);
+}
+
+void json_ms(struct json *j, const char *key, int64_t ns)
+{
+    item(j, key);
+    put_fixed(j, ns, 1000000, 6);
+}
+
+void json_num(struct json *j, const char *key, double v, int decimals)
+{
+    char b[352];
+    if (!isfinite(v)) {
+        json_null(j, key);
+        return;
+    }
+    item(j, key);
+    put(j, b, (size_t)snprintf(b, sizeof b, "%.*f", decimals, v));
+}
+
+void json_bool(struct json *j, const char *key, bool v)
+{
+    item(j, key);
+    put(j, v ? "true" : "false", v ? 4 : 5);
+}
+
+void json_null(struct json *j, const char *key)
+{
+    item(j, key);
+    put(j, "null", 4);
+}
+
+void json_newline(struct json *j)
+{
+    j->newline = true;
+}
+
+int json_end_document(struct json *j)
+{
+    put_char(j, '\n');
+    return fflush(j->f) || ferror(j->f) || j->depth != 0 || j->misused ? -1 : 0;
+}

@@ -1,0 +1,87 @@
+#include "report/terminal.h"
+#include "report/json_write.h"
+
+#include <string.h>
+
+struct terminal terminal_open(FILE *f, int width, bool color)
+{
+    return (struct terminal){.f = f, .width = width < 40 ? 80 : width, .color = color};
+}
+
+void term_ink(const struct terminal *t, enum ink ink)
+{
+    static const char *const codes[] = {"\033[0m",  "\033[1m",  "\033[2m",
+                                        "\033[32m", "\033[33m", "\033[31m"};
+    if (t->color)
+        fputs(codes[ink], t->f);
+}
+
+/* Writes the character at s and returns its length in bytes. */
+static size_t put_char(FILE *f, const char *s, size_t n)
+{
+    uint32_t code;
+    size_t len = utf8_next(s, n, &code);
+    if (code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0xfffd)
+        fputc('?', f);
+    else
+        fwrite(s, 1, len, f);
+    return len;
+}
+
+static int columns_of(const char *s, size_t n)
+{
+    int columns = 0;
+    uint32_t code;
+    for (size_t i = 0; i < n; i += utf8_next(s + i, n - i, &code))
+        columns++;
+    return columns;
+}
+
+void term_wrap(const struct terminal *t, int column, int indent, const char *text)
+{
+    bool first = true;
+    while (*text) {
+        text += strspn(text, " \n");
+        size_t n = strcspn(text, " \n");
+        if (n == 0)
+            break;
+        int columns = columns_of(text, n);
+        if (!first && column + 1 + columns > t->width) {
+            fprintf(t->f, "\n%*s", indent, "");
+            column = indent;
+        } else if (!first) {
+            fputc(' ', t->f);
+            column++;
+        }
+        for (size_t i = 0; i < n;)
+            i += put_char(t->f, text + i, n - i);
+        column += columns;
+        text += n;
+        first = false;
+    }
+    fputc('\n', t->f);
+}
+
+void term_labelled(const struct terminal *t, const char *label, enum ink ink, const char *text)
+{
+    term_ink(t, ink);
+    fprintf(t->f, "%-9s", label);
+    term_ink(t, INK_PLAIN);
+    term_wrap(t, 9, 9, text ? text : "");
+}
+
+int term_fit(const struct terminal *t, const char *text, int n, bool pad)
+{
+    size_t len = strlen(text);
+    int all = columns_of(text, len), shown = 0;
+    int room = all > n ? n - 3 : n;
+    for (size_t i = 0; i < len && shown < room; shown++)
+        i += put_char(t->f, text + i, len - i);
+    if (all > n) {
+        fputs("...", t->f);
+        shown += 3;
+    }
+    for (; pad && shown < n; shown++)
+        fputc(' ', t->f);
+    return shown;
+}

@@ -1,0 +1,26 @@
+/* Text for a terminal: colours only where asked, lines wrapped at the width, and nothing from the
+ * profile that a terminal would obey (control characters become `?`). */
+#ifndef GPUPROF_REPORT_TERMINAL_H
+#define GPUPROF_REPORT_TERMINAL_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct terminal {
+    FILE *f;
+    int width;
+    bool color;
+};
+
+enum ink { INK_PLAIN, INK_BOLD, INK_DIM, INK_GOOD, INK_WARN, INK_BAD };
+
+struct terminal terminal_open(FILE *f, int width, bool color);
+void term_ink(const struct terminal *t, enum ink ink); /* until INK_PLAIN */
+/* `text` wrapped, continued under column `indent`; the cursor stands at `column`. Ends the line. */
+void term_wrap(const struct terminal *t, int column, int indent, const char *text);
+/* A label of 9 columns in ink, then the text wrapped beside it. */
+void term_labelled(const struct terminal *t, const char *label, enum ink ink, const char *text);
+/* One line of `text`, cut with `...` at n columns, padded to them when pad. Returns columns. */
+int term_fit(const struct terminal *t, const char *text, int n, bool pad);
+
+#endif

@@ -1,0 +1,231 @@
+#include "report/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* Three significant figures without an exponent. */
+static int decimals_of(double v)
+{
+    v = fabs(v);
+    return v >= 99.95 ? 0 : v >= 9.995 ? 1 : v >= 0.9995 || v < 0.0005 ? 2 : 3;
+}
+
+static const char *with_unit(struct text *b, double v, const char *unit)
+{
+    snprintf(b->s, sizeof b->s, "%.*f%s%s", decimals_of(v), v, *unit ? " " : "", unit);
+    return b->s;
+}
+
+const char *text_time(struct text *b, int64_t ns)
+{
+    double v = (double)ns, a = fabs(v);
+    if (a < 1e3)
+        snprintf(b->s, sizeof b->s, "%" PRId64 " ns", ns);
+    else if (a < 1e6)
+        with_unit(b, v / 1e3, "us");
+    else if (a < 1e9)
+        with_unit(b, v / 1e6, "ms");
+    else
+        with_unit(b, v / 1e9, "s");
+    return b->s;
+}
+
+const char *text_ms(struct text *b, int64_t ns)
+{
+    return with_unit(b, (double)ns / 1e6, "ms");
+}
+
+const char *text_bytes(struct text *b, int64_t n)
+{
+    static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB"};
+    double v = (double)n;
+    size_t u = 0;
+    while (fabs(v) >= 1000 && u + 1 < sizeof units / sizeof *units) {
+        v /= 1000;
+        u++;
+    }
+    if (u == 0)
+        snprintf(b->s, sizeof b->s, "%" PRId64 " B", n);
+    else
+        with_unit(b, v, units[u]);
+    return b->s;
+}
+
+const char *text_count(struct text *b, int64_t n)
+{
+    char plain[24];
+    int len = snprintf(plain, sizeof plain, "%" PRId64, n);
+    char *out = b->s;
+    for (int i = 0; i < len; i++) {
+        if (i && plain[i - 1] != '-' && (len - i) % 3 == 0)
+            *out++ = ',';
+        *out++ = plain[i];
+    }
+    *out = 0;
+    return b->s;
+}
+
+const char *text_value(struct text *b, double v, const char *unit)
+{
+    bool whole = !unit || strcmp(unit, "count") == 0;
+    if (whole && fabs(v) < 1e15 && v == floor(v))
+        return text_count(b, (int64_t)v);
+    return with_unit(b, v, whole ? "" : unit);
+}
+
+double percent_of(int64_t part, int64_t whole)
+{
+    return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+}
+
+const char *text_saving(struct text *b, const struct outcome *o, int64_t step_ns)
+{
+    struct text t, low, high;
+    if (o->upper_bound)
+        snprintf(b->s, sizeof b->s, "up to %s (%.1f %%)", text_ms(&t, o->saves_high_ns),
+                 percent_of(o->saves_high_ns, step_ns));
+    else
+        snprintf(b->s, sizeof b->s, "%s (%.1f %%), %s to %s", text_ms(&t, o->saves_mid_ns),
+                 percent_of(o->saves_mid_ns, step_ns), text_ms(&low, o->saves_low_ns),
+                 text_ms(&high, o->saves_high_ns));
+    return b->s;
+}
+
+const char *text_outcome_kind(const struct outcome *o)
+{
+    return o->upper_bound ? "upper-bound" : "predicted";
+}
+
+const char *text_error_class(enum error_class c)
+{
+    static const char *const names[] = {"structural", "kernel-model", "rerun-decides"};
+    return names[c];
+}
+
+const char *text_gate_verdict(enum gate_verdict v)
+{
+    return v == GATE_PASS ? "pass" : v == GATE_SLOWER ? "slower" : "inconclusive";
+}
+
+const char *text_step_source(enum step_source s)
+{
+    static const char *const names[] = {"none", "nvtx", "framework", "detected"};
+    return names[s];
+}
+
+const char *text_copy(struct text *b, const struct copy_total *c)
+{
+    static const char *const memory[] = {"", "pageable", "pinned", "device", "array", "managed"};
+    const char *way = c->kind == COPY_H2D   ? "host to device"
+                      : c->kind == COPY_D2H ? "device to host"
+                      : c->kind == COPY_D2D ? "within the device"
+                      : c->kind == COPY_P2P ? "device to device"
+                      : c->kind == COPY_H2H ? "host to host"
+                                            : "copy";
+    uint8_t host = c->kind == COPY_H2D ? c->src_kind : c->kind == COPY_D2H ? c->dst_kind : 0;
+    const char *kind = host < sizeof memory / sizeof *memory ? memory[host] : "";
+    snprintf(b->s, sizeof b->s, "%s%s%s", way, *kind ? ", " : "", kind);
+    return b->s;
+}
+
+const char *text_family(enum kernel_family f)
+{
+    static const char *const names[FAMILY_COUNT] = {
+        [FAMILY_UNKNOWN] = "other",
+        [FAMILY_GEMM] = "matrix multiply",
+        [FAMILY_CONV] = "convolution",
+        [FAMILY_ATTENTION] = "attention",
+        [FAMILY_NORM] = "normalisation",
+        [FAMILY_POOL] = "pooling",
+        [FAMILY_SOFTMAX] = "softmax",
+        [FAMILY_ELEMENTWISE] = "elementwise",
+        [FAMILY_REDUCE] = "reduction",
+        [FAMILY_OPTIMIZER] = "optimizer",
+        [FAMILY_LAYOUT] = "layout change",
+        [FAMILY_CAST] = "type change",
+        [FAMILY_FILL] = "fill",
+        [FAMILY_EMBEDDING] = "embedding",
+        [FAMILY_LOSS] = "loss",
+        [FAMILY_BIAS] = "bias",
+        [FAMILY_COMM] = "communication",
+        [FAMILY_COPY] = "copy kernel",
+    };
+    return f < FAMILY_COUNT && names[f] ? names[f] : "other";
+}
+
+const char *text_device(const struct analysis *a)
+{
+    return a->device ? tl_text(a->tl, a->device->name) : "GPU not known";
+}
+
+const char *text_virtual_name(struct text *b, const char *device)
+{
+    snprintf(b->s, sizeof b->s,
+             "Runs on the virtual GPU (%s): nothing was measured on a real device; times follow "
+             "its model.",
+             device);
+    return b->s;
+}
+
+const char *text_virtual(struct text *b, const struct analysis *a)
+{
+    return analysis_virtual(a) ? text_virtual_name(b, text_device(a)) : NULL;
+}
+
+int64_t stacked_saving_ns(const struct analysis *a)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < a->ranked_count; i++)
+        sum += a->ranked[i]->upper_bound ? a->ranked[i]->saves_high_ns : a->ranked[i]->saves_mid_ns;
+    return sum < a->steps.median_ns ? sum : a->steps.median_ns;
+}
+
+static bool hidden(const struct export_options *o, const struct outcome *x)
+{
+    return o->rule && strcmp(o->rule, x->rule->id) != 0;
+}
+
+const struct outcome *shown_finding(const struct analysis *a, const struct export_options *o,
+                                    size_t i)
+{
+    size_t shown = 0;
+    for (size_t r = 0; r < a->ranked_count; r++) {
+        if (hidden(o, a->ranked[r]))
+            continue;
+        if (shown == i)
+            return o->top > 0 && i >= (size_t)o->top ? NULL : a->ranked[r];
+        shown++;
+    }
+    return NULL;
+}
+
+const struct outcome *shown_outcome(const struct analysis *a, const struct export_options *o,
+                                    size_t i, enum verdict v)
+{
+    const struct outcome *x = &a->outcomes[i];
+    return x->verdict == v && !hidden(o, x) ? x : NULL;
+}
+
+int64_t count_events(const struct timeline *t)
+{
+    return (int64_t)(t->op_count + t->api_count + t->sync_count + t->event_count + t->range_count +
+                     t->call_count + t->loader_count + t->collective_count);
+}
+
+int64_t count_ops(const struct timeline *t, enum op_kind kind)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < t->op_count; i++)
+        n += t->ops[i].kind == kind;
+    return n;
+}
+
+int64_t count_collectives(const struct timeline *t)
+{
+    int64_t n = (int64_t)t->collective_count;
+    if (n == 0)
+        for (size_t i = 0; i < t->op_count; i++)
+            n += t->ops[i].kind == OP_KERNEL && t->ops[i].class.family == FAMILY_COMM;
+    return n;
+}

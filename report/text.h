@@ -1,0 +1,48 @@
+/* Words and numbers as people read them, the same in every output. Buffers belong to the caller:
+ * each function fills `b` and returns it. */
+#ifndef GPUPROF_REPORT_TEXT_H
+#define GPUPROF_REPORT_TEXT_H
+
+#include "report/export.h"
+
+struct text {
+    char s[192];
+};
+
+const char *text_time(struct text *b, int64_t ns); /* "45.1 ms", "820 us", "1.25 s" */
+const char *text_ms(struct text *b, int64_t ns);   /* "45.1 ms": always ms, 3 figures */
+const char *text_bytes(struct text *b, int64_t n); /* "1.5 MB" */
+const char *text_count(struct text *b, int64_t n); /* "12,345" */
+const char *text_value(struct text *b, double v, const char *unit); /* evidence */
+/* "up to 11.8 ms (26.2 %)" or "11.8 ms (26.2 %), between 9.0 and 12.5" */
+const char *text_saving(struct text *b, const struct outcome *o, int64_t step_ns);
+double percent_of(int64_t part, int64_t whole); /* 0 when whole is 0 */
+
+const char *text_outcome_kind(const struct outcome *o); /* "upper-bound" or "predicted" */
+const char *text_error_class(enum error_class c);
+const char *text_gate_verdict(enum gate_verdict v); /* "pass", "slower", "inconclusive" */
+const char *text_step_source(enum step_source s);
+const char *text_copy(struct text *b, const struct copy_total *c); /* "host to device, pageable" */
+const char *text_family(enum kernel_family f);
+
+/* The line that stands on top of everything that comes from the virtual GPU; NULL on a real one. */
+const char *text_virtual(struct text *b, const struct analysis *a);
+const char *text_virtual_name(struct text *b, const char *device);
+const char *text_device(const struct analysis *a);
+
+/* The savings of all findings together per step: they do not add up, so this is the sum of the
+ * upper bounds, and never more than the step itself. */
+int64_t stacked_saving_ns(const struct analysis *a);
+/* The findings that the options ask for: row i of them, NULL behind the last. */
+const struct outcome *shown_finding(const struct analysis *a, const struct export_options *o,
+                                    size_t i);
+/* Outcome i of the analysis if it has that verdict and the options do not hide it. */
+const struct outcome *shown_outcome(const struct analysis *a, const struct export_options *o,
+                                    size_t i, enum verdict v);
+
+/* Events of all kinds, and the collectives (recorded calls, else communication kernels). */
+int64_t count_events(const struct timeline *t);
+int64_t count_ops(const struct timeline *t, enum op_kind kind);
+int64_t count_collectives(const struct timeline *t);
+
+#endif
