@@ -34,10 +34,14 @@ struct vg_profile {
     double clock_mhz, memory_clock_mhz;
     double memory_bytes, memory_bytes_per_s, l2_bytes;
     double fp32_flops, tf32_flops, fp16_flops, bf16_flops, fp8_flops; /* dense peaks; 0 = none */
-    /* achieved share of the peak (model.md section 3) */
-    double gemm_eff, gemm_k0, gemm_fp32_eff;
-    double conv_fp32_eff, conv_tf32_eff, conv_half_eff, conv_first_eff;
+    /* achieved share of the peak */
+    double gemm_eff, gemm_k0, gemm_fp32_eff, gemm_memory_eff;
+    double gemm_align1, gemm_align_small; /* factors for operands not aligned to 16 bytes */
+    double conv_fp32_eff, conv_fp32_nhwc_eff, conv_tf32_eff, conv_half_eff, conv_first_eff;
+    double conv_memory_eff;
     double bn_fwd_eff, bn_bwd_eff, pointwise_eff, pool_eff, layout_eff, optimizer_eff;
+    double l2_share, l2_speed; /* tensors below this share of L2 move that much faster */
+    double gemm_fixed_ns, conv_fixed_ns;
     /* host and queue, ns */
     double launch_host_ns, launch_library_host_ns, memcpy_async_host_ns, memset_host_ns;
     double event_record_host_ns, stream_wait_host_ns, sync_min_ns, graph_launch_host_ns;
@@ -47,10 +51,14 @@ struct vg_profile {
     /* copies */
     double pinned_h2d_bytes_per_s, pinned_d2h_bytes_per_s, pageable_h2d_bytes_per_s;
     double pageable_d2h_bytes_per_s, copy_fixed_ns, d2d_eff;
+    int from[VG_MEASURED + 1]; /* how many of the numbers have which provenance */
 };
 
 /* Reads profiles/MODEL.ini beside the library (profile.c). 0, or -1 with a clear line in `why`. */
 int vg_profile_load(const char *model, struct vg_profile *out, char *why, size_t n);
+/* The same from a file of any name; and the table of the program's own kernels (kernels.ini). */
+int vg_profile_read(const char *path, struct vg_profile *out, char *why, size_t n);
+int vg_kernels_read(const char *path, char *why, size_t n);
 /* The folder of libvgpu-core.so, where profiles/ lies; no trailing slash. */
 const char *vg_library_dir(void);
 
@@ -117,9 +125,19 @@ struct vg_conv { /* pass-independent shape; x = N C H W, w = K C/groups R S, y =
 };
 enum vg_pass { VG_FWD, VG_DGRAD, VG_WGRAD };
 int64_t vg_cost_conv(const struct vg_profile *p, const struct vg_conv *c, enum vg_pass pass);
+/* The layout conversions around one convolution: tensor cores work in NHWC. TF32 has kernels for
+ * NCHW only where the filter is 1x1 with stride 1, half precision none. */
+struct vg_conversions {
+    double in_bytes[2]; /* to NHWC, before; 0 = none */
+    double out_bytes;   /* back to NCHW, after; 0 = none */
+};
+struct vg_conversions vg_conv_conversions(const struct vg_conv *c, enum vg_pass pass);
+int64_t vg_cost_layout(const struct vg_profile *p, double bytes);
 /* `passes` reads and writes of `bytes` at a share `eff` of the memory bandwidth; L2 where it fits.
  */
 int64_t vg_cost_memory(const struct vg_profile *p, double bytes, double passes, double eff);
+/* The same without help from L2: normalisation, whose published shares are averages over layers. */
+int64_t vg_cost_norm(const struct vg_profile *p, double bytes, double passes, double eff);
 /* A kernel of the program itself, from profiles/kernels.ini: pattern of its name -> bytes and flops
  * per thread; an unknown one gets the file's default. */
 int64_t vg_cost_user_kernel(const struct vg_profile *p, const char *name, const unsigned grid[3],
