@@ -1,9 +1,12 @@
 /* A command: one file cli/cmd_NAME.c defines `const struct command cmd_NAME`; the list is made from
- * the folder. main only walks it. Results go to stdout, status and progress to stderr. run returns
- * the exit status: 0 done, 1 a finding of the command's own (gate: slower), 2 usage or bad input, 3
- * inconclusive; `run` passes on the program's. */
+ * the folder. main only walks it: it parses the options, calls run, and looks at stdout afterwards.
+ * Results go to stdout, status and progress to stderr. run returns the exit status: 0 done, 1 a
+ * finding of the command's own (gate: slower), 2 usage or bad input, 3 inconclusive; `run` passes
+ * on the program's. */
 #ifndef GPUPROF_CLI_COMMAND_H
 #define GPUPROF_CLI_COMMAND_H
+
+#include "analyzer/base/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,19 +29,35 @@ struct command {
     const char *details;               /* paragraphs and examples for --help; may be NULL */
     const struct option_spec *options; /* ends with a zeroed row; may be NULL */
     int (*run)(int argc, char **argv); /* what is left after the options, argv[0] = first operand */
+    bool takes_program; /* options end at the first operand: from there on it is another program */
+    bool
+        keeps_status; /* a full disk under stdout does not change the status (run: the program's) */
 };
 
 extern const struct command *const commands[];
 extern const size_t command_count;
 
+enum { OPTIONS_ERROR = -1, OPTIONS_HELP = -2 };
+
 /* Parses options up to the first operand or `--` (options may follow operands when `mixed`).
- * Unknown option: one line with the nearest name, -1. Returns how many of argv are left, moved to
- * its front. */
+ * Unknown option: one line with the nearest name, OPTIONS_ERROR. --help: prints it, OPTIONS_HELP.
+ * Otherwise returns how many of argv are left, moved to its front. argv[0] is an argument already.
+ * Every command also knows --help, --color WHEN and --quiet. */
 int options_parse(const struct command *c, int argc, char **argv, bool mixed);
 void options_help(const struct command *c);
 
-/* One line on stderr: "gpuprof: ...". usage errors return 2. */
+/* How close two words are: edit distance, for "did you mean". */
+int word_distance(const char *a, const char *b);
+
+/* May `stream_fd` be coloured? --color, then FORCE_COLOR and CLICOLOR_FORCE, then NO_COLOR, then
+ * whether it is a terminal. */
+bool color_wanted(int stream_fd);
+bool quiet_wanted(void); /* --quiet: no status lines */
+int terminal_width(void);
+
+/* One line on stderr: "gpuprof: ...". usage errors return 2, and so does fail, which prints *e. */
 int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+int fail(const struct err *e);
+void say(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* status; not with --quiet */
 
 #endif

@@ -1,0 +1,79 @@
+/* analyze: verdict and ranked findings of a profile or of traces. */
+#include "cli/command.h"
+#include "cli/export_to.h"
+#include "cli/load.h"
+#include "cli/output.h"
+
+#include <string.h>
+
+static bool json, markdown, force;
+static const char *format, *rule_id, *output;
+static int top;
+
+static const struct option_spec options[] = {
+    {"json", 0, OPTION_FLAG, &json, NULL, "for programs: docs/json.md describes it"},
+    {"markdown", 0, OPTION_FLAG, &markdown, NULL, "for a pull request or a job summary"},
+    {"format", 0, OPTION_STRING, &format, "NAME", "text, json, markdown, html, ..."},
+    {"rule", 0, OPTION_STRING, &rule_id, "ID", "only this rule; `gpuprof rules` lists them"},
+    {"top", 0, OPTION_INT, &top, "N", "at most N findings"},
+    {"output", 'o', OPTION_STRING, &output, "FILE", "write there instead of stdout"},
+    {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
+    {0},
+};
+
+static int check_rule(void)
+{
+    if (!rule_id || rule_find(rule_id))
+        return 0;
+    const char *best = NULL;
+    int distance = 6;
+    for (size_t i = 0; i < rule_count; i++) {
+        int d = word_distance(rule_id, rules[i]->id);
+        if (d < distance) {
+            distance = d;
+            best = rules[i]->id;
+        }
+    }
+    if (best)
+        return usage_error("no rule '%s'; did you mean %s?", rule_id, best);
+    return usage_error("no rule '%s'; `gpuprof rules` lists them", rule_id);
+}
+
+static int run(int argc, char **argv)
+{
+    struct err e = ERR_INIT;
+    struct loaded l;
+    if (argc < 1)
+        return usage_error("analyze: name a profile or a trace: gpuprof analyze FILE");
+    if (check_rule())
+        return 2;
+    if (top < 0)
+        return usage_error("analyze: --top wants a number of findings from 1 up");
+    if (output_check(output, force, &e))
+        return fail(&e);
+    if (load_analysis((const char *const *)argv, (size_t)argc, &l, &e))
+        return fail(&e);
+    struct exported what = {.analysis = l.analysis};
+    const char *name = format ? format : json ? "json" : markdown ? "markdown" : "term";
+    const struct exporter *x = export_format(name, &what, &e);
+    struct export_options o = load_options(&l, argv[0]);
+    o.top = top;
+    o.rule = rule_id;
+    int status = !x || export_to(x, &what, &o, output, force, &e) ? fail(&e) : 0;
+    load_release(&l);
+    return status;
+}
+
+const struct command cmd_analyze = {
+    .name = "analyze",
+    .usage = "[options] FILE|TRACE...",
+    .help = "verdict and ranked findings of a profile or a trace",
+    .details =
+        "Reads a profile of `gpuprof run`, a Kineto trace (.json, .json.gz) or an nsys export\n"
+        "(.sqlite). Several files are the ranks of one run.\n\n"
+        "  gpuprof analyze train.gpuprof\n"
+        "  gpuprof analyze --json trace.json.gz | jq .findings[0]\n"
+        "  gpuprof analyze --rule pin-memory train.gpuprof",
+    .options = options,
+    .run = run,
+};

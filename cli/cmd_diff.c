@@ -1,0 +1,59 @@
+/* diff: what moved between two profiles. Says nothing about good enough: that is gate. */
+#include "cli/command.h"
+#include "cli/compare_two.h"
+#include "cli/export_to.h"
+#include "cli/output.h"
+
+static bool json, markdown, force;
+static const char *format, *output;
+static int top;
+
+static const struct option_spec options[] = {
+    {"json", 0, OPTION_FLAG, &json, NULL, "for programs: docs/json.md describes it"},
+    {"markdown", 0, OPTION_FLAG, &markdown, NULL, "for a pull request or a job summary"},
+    {"format", 0, OPTION_STRING, &format, "NAME", "text, json or markdown"},
+    {"top", 0, OPTION_INT, &top, "N", "at most N changes"},
+    {"output", 'o', OPTION_STRING, &output, "FILE", "write there instead of stdout"},
+    {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
+    {0},
+};
+
+static int write_diff(const struct two *t, const char *base, const char *now, struct err *e)
+{
+    struct diff *d = diff_analyses(t->base.analysis, t->now.analysis, e);
+    if (!d)
+        return -1;
+    struct exported what = {.diff = d};
+    const char *name = format ? format : json ? "json" : markdown ? "markdown" : "term";
+    const struct exporter *x = export_format(name, &what, e);
+    struct export_options o = two_options(t, base, now);
+    o.top = top;
+    int rc = x ? export_to(x, &what, &o, output, force, e) : -1;
+    diff_free(d);
+    return rc;
+}
+
+static int run(int argc, char **argv)
+{
+    struct err e = ERR_INIT;
+    struct two t;
+    if (argc != 2)
+        return usage_error("diff: name two profiles: gpuprof diff BASE NEW");
+    if (output_check(output, force, &e) || two_load(&t, argv[0], argv[1], &e))
+        return fail(&e);
+    int status = write_diff(&t, argv[0], argv[1], &e) ? fail(&e) : 0;
+    two_release(&t);
+    return status;
+}
+
+const struct command cmd_diff = {
+    .name = "diff",
+    .usage = "[options] BASE NEW",
+    .help = "what moved between two profiles, and why",
+    .details =
+        "Compares the steps of both (median, with a bootstrap interval), then lists the findings,\n"
+        "parts of the step and kernels whose time moved. Exits with 0 whatever it finds.\n\n"
+        "  gpuprof diff before.gpuprof after.gpuprof",
+    .options = options,
+    .run = run,
+};

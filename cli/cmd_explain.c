@@ -1,0 +1,49 @@
+/* explain: what a rule looks for, why it costs time, what to change. */
+#include "cli/command.h"
+
+#include "analyzer/rules/rule.h"
+#include "report/terminal.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void section(const struct terminal *t, const char *title, const char *text)
+{
+    if (!text || !*text)
+        return;
+    term_ink(t, INK_BOLD);
+    fprintf(t->f, "\n%s\n", title);
+    term_ink(t, INK_PLAIN);
+    fputs("  ", t->f);
+    term_wrap(t, 2, 2, text);
+}
+
+static int run(int argc, char **argv)
+{
+    if (argc != 1)
+        return usage_error("explain: name one rule; `gpuprof rules` lists them");
+    const struct rule *r = rule_find(argv[0]);
+    if (!r)
+        return usage_error("no rule '%s'; `gpuprof rules` lists them", argv[0]);
+    struct terminal t = terminal_open(stdout, terminal_width(), color_wanted(STDOUT_FILENO));
+    term_ink(&t, INK_BOLD);
+    printf("%s: %s\n", r->id, r->title);
+    term_ink(&t, INK_PLAIN);
+    section(&t, "What it looks for", r->looks_for);
+    section(&t, "Why it costs time, and when the advice does not hold", r->doc);
+    section(&t, "In PyTorch", r->remedy.pytorch);
+    section(&t, "In TensorFlow", r->remedy.tensorflow);
+    section(&t, "In CUDA C", r->remedy.cuda);
+    if (r->knob)
+        printf("\nPrograms that obey GPUPROF_APPLY know it as `%s`.\n", r->knob);
+    return 0;
+}
+
+const struct command cmd_explain = {
+    .name = "explain",
+    .usage = "RULE",
+    .help = "what a rule looks for, its evidence and remedies",
+    .details = "  gpuprof explain pin-memory",
+    .run = run,
+};

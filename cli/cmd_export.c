@@ -1,0 +1,65 @@
+/* export: the timeline for other viewers. */
+#include "cli/command.h"
+#include "cli/export_to.h"
+#include "cli/load.h"
+#include "cli/output.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool force;
+static const char *output, *format = "chrome";
+
+static const struct option_spec options[] = {
+    {"output", 'o', OPTION_STRING, &output, "FILE",
+     "the trace; gzipped when it ends in .gz; - is stdout"},
+    {"format", 0, OPTION_STRING, &format, "NAME",
+     "chrome (default), speedscope, or another exporter's name"},
+    {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
+    {0},
+};
+
+static bool ends_json(const char *path)
+{
+    const char *dot = strstr(path, ".json");
+    for (const char *next = dot; next; next = strstr(next + 1, ".json"))
+        dot = next;
+    return dot && (!strcmp(dot, ".json") || !strcmp(dot, ".json.gz"));
+}
+
+static int run(int argc, char **argv)
+{
+    struct err e = ERR_INIT;
+    struct loaded l;
+    if (argc < 1)
+        return usage_error("export: name a profile: gpuprof export FILE -o X.json.gz");
+    if (!output)
+        return usage_error("export: say where to: -o X.json or -o X.json.gz (- is stdout)");
+    if (output_check(output, force, &e))
+        return fail(&e);
+    if (strcmp(format, "chrome") == 0 && strcmp(output, "-") != 0 && !ends_json(output))
+        say("%s: viewers know a Chrome trace by its ending .json or .json.gz", output);
+    if (load_analysis((const char *const *)argv, (size_t)argc, &l, &e))
+        return fail(&e);
+    struct exported what = {.analysis = l.analysis};
+    const struct exporter *x = export_format(format, &what, &e);
+    struct export_options o = load_options(&l, argv[0]);
+    int status = !x || export_to(x, &what, &o, output, force, &e) ? fail(&e) : 0;
+    if (status == 0 && strcmp(output, "-") != 0)
+        say("wrote %s", output);
+    load_release(&l);
+    return status;
+}
+
+const struct command cmd_export = {
+    .name = "export",
+    .usage = "[--format chrome|speedscope] FILE|TRACE... -o X.json[.gz]",
+    .help = "write a Chrome trace for Perfetto and other viewers",
+    .details =
+        "  gpuprof export train.gpuprof -o train.json.gz     then open it in ui.perfetto.dev\n"
+        "  gpuprof export --format speedscope train.gpuprof -o train.speedscope.json\n\n"
+        "Several ranks go into one file. For HTA and TraceLens export one rank each, and set\n"
+        "HTA_DISABLE_NS_ROUNDING=1, or HTA rounds short kernels to nothing.",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,114 @@
+/* gate: may this run pass in CI? */
+#include "cli/command.h"
+#include "cli/compare_two.h"
+#include "cli/export_to.h"
+#include "cli/output.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool json, markdown, force;
+static const char *format, *output, *junit, *budget;
+static double max_regress = 5;
+
+static const struct option_spec options[] = {
+    {"max-regress", 0, OPTION_DOUBLE, &max_regress, "PCT",
+     "how much slower a step may be (default 5)"},
+    {"budget", 0, OPTION_STRING, &budget, "FILE",
+     "limits in an ini file, beside or instead of BASE"},
+    {"junit", 0, OPTION_STRING, &junit, "FILE", "also write the checks as JUnit XML"},
+    {"json", 0, OPTION_FLAG, &json, NULL, "for programs: docs/json.md describes it"},
+    {"markdown", 0, OPTION_FLAG, &markdown, NULL, "for a pull request or a job summary"},
+    {"format", 0, OPTION_STRING, &format, "NAME", "text, json, markdown or junit"},
+    {"output", 'o', OPTION_STRING, &output, "FILE", "write there instead of stdout"},
+    {"force", 'f', OPTION_FLAG, &force, NULL, "replace files that exist"},
+    {0},
+};
+
+/* The whole budget file, malloc'ed; budgets are small. */
+static char *read_budget(const char *path, struct err *e)
+{
+    enum { MOST = 1 << 16 };
+    FILE *f = fopen(path, "r");
+    if (!f) {
+        err_set(e, "cannot read %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    char *text = malloc(MOST + 1);
+    size_t n = text ? fread(text, 1, MOST + 1, f) : 0;
+    bool bad = ferror(f);
+    fclose(f);
+    if (!text || bad || n > MOST || memchr(text, 0, n)) {
+        err_set(e, "%s is no budget file (see gpuprof-gate)", path);
+        free(text);
+        return NULL;
+    }
+    text[n] = 0;
+    return text;
+}
+
+static int write_gate(const struct gate *g, const struct export_options *o, struct err *e)
+{
+    struct exported what = {.gate = g};
+    const char *name = format ? format : json ? "json" : markdown ? "markdown" : "term";
+    const struct exporter *x = export_format(name, &what, e);
+    if (!x || export_to(x, &what, o, output, force, e))
+        return -1;
+    return junit ? export_to(exporter_find("junit"), &what, o, junit, force, e) : 0;
+}
+
+static int judge(const char *base, const char *now, const char *budget_text, struct err *e)
+{
+    struct two t;
+    if (two_load(&t, base, now, e))
+        return fail(e);
+    struct gate *g = gate_run(t.base.analysis, t.now.analysis, budget_text, max_regress, e);
+    int status = 2;
+    if (g) {
+        struct export_options o = two_options(&t, base, now);
+        status = (int)g->verdict;
+        if (write_gate(g, &o, e))
+            status = fail(e);
+        gate_free(g);
+    } else {
+        fail(e);
+    }
+    two_release(&t);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    struct err e = ERR_INIT;
+    if (argc < 1 || argc > 2 || (argc == 1 && !budget))
+        return usage_error(
+            "gate: name a baseline and a profile, or a budget: gpuprof gate BASE NEW | "
+            "gate --budget FILE NEW");
+    if (max_regress < 0 || !isfinite(max_regress))
+        return usage_error("gate: --max-regress wants a percentage from 0 up");
+    if (output_check(output, force, &e) || output_check(junit, force, &e))
+        return fail(&e);
+    char *text = budget ? read_budget(budget, &e) : NULL;
+    if (budget && !text)
+        return fail(&e);
+    int status = judge(argc == 2 ? argv[0] : NULL, argv[argc - 1], text, &e);
+    free(text);
+    return status;
+}
+
+const struct command cmd_gate = {
+    .name = "gate",
+    .usage = "[--max-regress PCT] BASE NEW | --budget FILE NEW",
+    .help = "CI verdict: 0 pass, 1 slower, 2 unreadable, 3 inconclusive",
+    .details =
+        "Compares the steps of both profiles by a bootstrap interval. Exits with 0 when NEW is\n"
+        "surely not slower than allowed, 1 when it surely is, 3 when the steps do not suffice to\n"
+        "say, 2 when a file cannot be read. Both profiles should come from the same machine.\n\n"
+        "  gpuprof gate main.gpuprof branch.gpuprof --junit gate.xml\n"
+        "  gpuprof gate --budget limits.ini branch.gpuprof",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,70 @@
+/* report: the page, one HTML file that needs no network. */
+#include "cli/command.h"
+#include "cli/export_to.h"
+#include "cli/load.h"
+#include "cli/output.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool force;
+static const char *output;
+
+static const struct option_spec options[] = {
+    {"output", 'o', OPTION_STRING, &output, "FILE",
+     "the page; FILE.html beside the profile if not given"},
+    {"force", 'f', OPTION_FLAG, &force, NULL, "replace it if it exists"},
+    {0},
+};
+
+/* train.gpuprof -> train.html, beside it */
+static void default_name(const char *profile, char *out, size_t n)
+{
+    static const char *const known[] = {".gpuprof", ".json.gz", ".json", ".sqlite"};
+    size_t keep = strlen(profile);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        size_t suffix = strlen(known[i]);
+        if (keep > suffix && strcmp(profile + keep - suffix, known[i]) == 0) {
+            keep -= suffix;
+            break;
+        }
+    }
+    snprintf(out, n, "%.*s.html", (int)keep, profile);
+}
+
+static int run(int argc, char **argv)
+{
+    struct err e = ERR_INIT;
+    struct loaded l;
+    char name[4096];
+    if (argc < 1)
+        return usage_error("report: name a profile or a trace: gpuprof report FILE -o X.html");
+    if (!output) {
+        default_name(argv[0], name, sizeof name);
+        output = name;
+    }
+    if (output_check(output, force, &e))
+        return fail(&e);
+    if (load_analysis((const char *const *)argv, (size_t)argc, &l, &e))
+        return fail(&e);
+    struct exported what = {.analysis = l.analysis};
+    const struct exporter *x = export_format("html", &what, &e);
+    struct export_options o = load_options(&l, argv[0]);
+    int status = !x || export_to(x, &what, &o, output, force, &e) ? fail(&e) : 0;
+    if (status == 0 && strcmp(output, "-") != 0)
+        say("wrote %s", output);
+    load_release(&l);
+    return status;
+}
+
+const struct command cmd_report = {
+    .name = "report",
+    .usage = "[-o X.html] FILE|TRACE...",
+    .help = "write the page: one HTML file, no network needed",
+    .details =
+        "The page holds the verdict, the ranked findings with their evidence, every step, the\n"
+        "timeline of the steps that matter, kernels, copies and the health of the profile.\n\n"
+        "  gpuprof report train.gpuprof -o train.html",
+    .options = options,
+    .run = run,
+};

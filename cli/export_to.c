@@ -1,0 +1,48 @@
+#include "cli/export_to.h"
+
+#include "cli/output.h"
+
+#include <string.h>
+
+static bool can(const struct exporter *x, const struct exported *what)
+{
+    return what->analysis ? x->analysis != NULL : what->diff ? x->diff != NULL : x->gate != NULL;
+}
+
+const struct exporter *export_format(const char *name, const struct exported *what, struct err *e)
+{
+    char list[256] = "";
+    if (strcmp(name, "text") == 0)
+        name = "term";
+    const struct exporter *x = exporter_find(name);
+    if (x && can(x, what))
+        return x;
+    for (size_t i = 0; i < exporter_count; i++)
+        if (can(exporters[i], what))
+            snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *list ? ", " : "",
+                     exporters[i]->name);
+    err_set(e, "unknown format '%s'; there is %s", name, list);
+    return NULL;
+}
+
+int export_to(const struct exporter *x, const struct exported *what, const struct export_options *o,
+              const char *path, bool force, struct err *e)
+{
+    struct output out;
+    struct export_options options = *o;
+    if (output_open(&out, path, force, e))
+        return -1;
+    if (out.path)
+        options.color = false;
+    int rc = what->analysis ? x->analysis(what->analysis, &options, out.f, e)
+             : what->diff   ? x->diff(what->diff, &options, out.f, e)
+                            : x->gate(what->gate, &options, out.f, e);
+    if (rc) {
+        if (!out.path) /* main reports stdout once */
+            return 0;
+        err_wrap(e, "%s", path);
+        output_discard(&out);
+        return -1;
+    }
+    return output_commit(&out, e);
+}

@@ -1,0 +1,20 @@
+/* The common end of analyze, report, export, diff and gate: one exporter into one output. */
+#ifndef GPUPROF_CLI_EXPORT_TO_H
+#define GPUPROF_CLI_EXPORT_TO_H
+
+#include "report/export.h"
+
+/* Exactly one of a, d, g is not NULL. */
+struct exported {
+    const struct analysis *analysis;
+    const struct diff *diff;
+    const struct gate *gate;
+};
+
+/* The exporter called `name`, if it can write that; NULL with *e set, naming those that can. */
+const struct exporter *export_format(const char *name, const struct exported *what, struct err *e);
+/* path NULL or "-" is stdout. */
+int export_to(const struct exporter *x, const struct exported *what, const struct export_options *o,
+              const char *path, bool force, struct err *e);
+
+#endif

@@ -1,0 +1,54 @@
+#include "cli/load.h"
+
+#include "analyzer/import/import.h"
+#include "cli/command.h"
+
+#include <string.h>
+#include <unistd.h>
+
+int load_analysis(const char *const *paths, size_t n, struct loaded *l, struct err *e)
+{
+    *l = (struct loaded){0};
+    l->timeline = timeline_new(e);
+    if (!l->timeline)
+        return -1;
+    struct sink sink = timeline_sink(l->timeline);
+    if (import_paths(paths, n, &sink, e) || timeline_finish(l->timeline, e))
+        goto release;
+    l->analysis = analyze(l->timeline, e);
+    if (l->analysis)
+        return 0;
+release:
+    load_release(l);
+    return -1;
+}
+
+void load_release(struct loaded *l)
+{
+    if (l->analysis)
+        analysis_free(l->analysis);
+    if (l->timeline)
+        timeline_free(l->timeline);
+    *l = (struct loaded){0};
+}
+
+const char *load_virtual(const struct loaded *l)
+{
+    const struct analysis *a = l->analysis;
+    return analysis_virtual(a) ? tl_text(a->tl, a->device->name) : NULL;
+}
+
+struct export_options load_options(const struct loaded *l, const char *path)
+{
+    const char *command = timeline_meta(l->timeline, "command");
+    const char *slash = strrchr(path, '/');
+    return (struct export_options){
+        .title = command && *command ? command
+                 : slash             ? slash + 1
+                                     : path,
+        .source = path,
+        .virtual_gpu = load_virtual(l),
+        .color = color_wanted(STDOUT_FILENO),
+        .width = terminal_width(),
+    };
+}

@@ -1,0 +1,23 @@
+/* From paths to an analysis: profiles and traces of every format that the importers know, several
+ * of them as ranks of one run. */
+#ifndef GPUPROF_CLI_LOAD_H
+#define GPUPROF_CLI_LOAD_H
+
+#include "analyzer/analyze/analysis.h"
+#include "report/export.h"
+
+struct loaded {
+    struct timeline *timeline;
+    struct analysis *analysis;
+};
+
+/* On failure *l is empty and *e says which file and why. */
+int load_analysis(const char *const *paths, size_t n, struct loaded *l, struct err *e);
+void load_release(struct loaded *l);
+
+/* What exporters are told about it: title from the profile's command, else the file's name. */
+struct export_options load_options(const struct loaded *l, const char *path);
+/* Name of the virtual GPU that it ran on, NULL on a real one. */
+const char *load_virtual(const struct loaded *l);
+
+#endif

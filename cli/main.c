@@ -1,0 +1,96 @@
+/* gpuprof: finds the command, lets it run, and looks at stdout afterwards. Knows no command. */
+#include "cli/command.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+static void list_commands(FILE *f)
+{
+    fprintf(f, "usage: gpuprof COMMAND [options] ...\n\n"
+               "Finds out why a training loop is slow, and what to change first.\n\n"
+               "  gpuprof run python train.py      record; ends in the verdict\n"
+               "  gpuprof analyze FILE             verdict and ranked findings again\n"
+               "  gpuprof report FILE -o X.html    the page\n\ncommands:\n");
+    for (size_t i = 0; i < command_count; i++)
+        fprintf(f, "  %-12s %s\n", commands[i]->name, commands[i]->help);
+    fprintf(f,
+            "\n`gpuprof COMMAND --help` explains one. `gpuprof --version` says which this is.\n");
+}
+
+static const struct command *find(const char *name)
+{
+    for (size_t i = 0; i < command_count; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static int unknown_command(const char *name)
+{
+    const char *best = NULL;
+    int distance = 4;
+    for (size_t i = 0; i < command_count; i++) {
+        int d = word_distance(name, commands[i]->name);
+        if (d < distance) {
+            distance = d;
+            best = commands[i]->name;
+        }
+    }
+    if (best)
+        return usage_error("unknown command '%s'; did you mean `gpuprof %s`?", name, best);
+    return usage_error("unknown command '%s'; `gpuprof --help` lists them", name);
+}
+
+/* A full disk behind stdout is not a success. */
+static int finish_stdout(int status, bool keeps_status)
+{
+    errno = 0;
+    int bad = ferror(stdout);
+    if (fflush(stdout) || bad) {
+        usage_error("cannot write the output: %s", errno ? strerror(errno) : "write error");
+        return keeps_status ? status : 2;
+    }
+    return status;
+}
+
+static int dispatch(const struct command *c, int argc, char **argv)
+{
+    int left = options_parse(c, argc, argv, !c->takes_program);
+    if (left == OPTIONS_HELP)
+        return finish_stdout(0, false);
+    if (left == OPTIONS_ERROR)
+        return 2;
+    return finish_stdout(c->run(left, argv), c->keeps_status);
+}
+
+static int help(int argc, char **argv)
+{
+    if (argc < 1) {
+        list_commands(stdout);
+        return finish_stdout(0, false);
+    }
+    const struct command *c = find(argv[0]);
+    if (!c)
+        return unknown_command(argv[0]);
+    options_help(c);
+    return finish_stdout(0, false);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        list_commands(stderr);
+        return 2;
+    }
+    const char *name = argv[1];
+    if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help"))
+        return help(argc - 2, argv + 2);
+    if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
+        printf("gpuprof %s (libcupti 11.8 to 13.x)\n", GPUPROF_VERSION);
+        return finish_stdout(0, false);
+    }
+    const struct command *c = find(name);
+    return c ? dispatch(c, argc - 2, argv + 2) : unknown_command(name);
+}

@@ -1,0 +1,117 @@
+#include "cli/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+static bool is_stdout(const char *path)
+{
+    return !path || strcmp(path, "-") == 0;
+}
+
+static bool ends_gz(const char *path)
+{
+    size_t n = strlen(path);
+    return n > 3 && strcmp(path + n - 3, ".gz") == 0;
+}
+
+int output_check(const char *path, bool force, struct err *e)
+{
+    struct stat st;
+    if (is_stdout(path) || stat(path, &st) != 0)
+        return 0;
+    if (S_ISDIR(st.st_mode))
+        return err_set(e, "%s is a folder; name a file", path);
+    if (!force && S_ISREG(st.st_mode))
+        return err_set(e, "%s exists; -f replaces it", path);
+    return 0;
+}
+
+static ssize_t gz_write(void *cookie, const char *data, size_t n)
+{
+    int wrote = gzwrite(cookie, data, (unsigned)n);
+    return wrote <= 0 && n ? 0 : wrote;
+}
+
+static int gz_close(void *cookie)
+{
+    return gzclose(cookie) == Z_OK ? 0 : -1;
+}
+
+static FILE *open_gz(int fd)
+{
+    gzFile gz = gzdopen(fd, "wb4");
+    if (!gz)
+        return NULL;
+    gzbuffer(gz, 1 << 17);
+    FILE *f = fopencookie(gz, "w", (cookie_io_functions_t){.write = gz_write, .close = gz_close});
+    if (!f)
+        gzclose(gz);
+    return f;
+}
+
+int output_open(struct output *o, const char *path, bool force, struct err *e)
+{
+    struct stat st;
+    *o = (struct output){.f = stdout};
+    if (is_stdout(path))
+        return 0;
+    if (output_check(path, force, e))
+        return -1;
+    o->path = path;
+    /* A device or a pipe is written in place: there is nothing to rename. */
+    bool in_place = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+    if (in_place) {
+        o->f = fopen(path, "w");
+        return o->f ? 0 : err_set(e, "cannot write %s: %s", path, strerror(errno));
+    }
+    int n = snprintf(o->temporary, sizeof o->temporary, "%s.%d.tmp", path, (int)getpid());
+    if (n < 0 || (size_t)n >= sizeof o->temporary)
+        return err_set(e, "cannot write %s: the name is too long", path);
+    int fd = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return err_set(e, "cannot write %s: %s", path, strerror(errno));
+    o->f = ends_gz(path) ? open_gz(fd) : fdopen(fd, "w");
+    if (!o->f) {
+        close(fd);
+        unlink(o->temporary);
+        return err_set(e, "cannot write %s: %s", path, strerror(errno));
+    }
+    setvbuf(o->f, NULL, _IOFBF, 1 << 17);
+    return 0;
+}
+
+int output_commit(struct output *o, struct err *e)
+{
+    if (!o->path)
+        return 0; /* main looks at stdout */
+    errno = 0;
+    bool bad = ferror(o->f);
+    if (fclose(o->f))
+        bad = true;
+    o->f = NULL;
+    if (bad) {
+        int why = errno ? errno : EIO;
+        output_discard(o);
+        return err_set(e, "cannot write %s: %s", o->path, strerror(why));
+    }
+    if (*o->temporary && rename(o->temporary, o->path)) {
+        int why = errno;
+        output_discard(o);
+        return err_set(e, "cannot write %s: %s", o->path, strerror(why));
+    }
+    return 0;
+}
+
+void output_discard(struct output *o)
+{
+    if (o->path && o->f)
+        fclose(o->f);
+    if (*o->temporary)
+        unlink(o->temporary);
+    o->f = NULL;
+    *o->temporary = 0;
+}
