@@ -13,6 +13,9 @@
  * (CLOCK_REALTIME on Linux by default); `anchors` relate the two and show when the real-time clock
  * was stepped.
  *
+ * The file is sparse: only what is in use has disk blocks (buffers, rings and strings are added as
+ * the target needs them). Read descriptors, counts and offsets first, and touch nothing else.
+ *
  * This is the only header of agent/ that other folders may include. It needs C11 and <stdint.h>.
  */
 #ifndef GPUPROF_SPOOL_FORMAT_H
@@ -24,8 +27,12 @@
 
 #define SPOOL_MAGIC                                                                                \
     "GPUPSPL" /* 8 bytes with its terminator; written last, when the rest is ready */
-#define SPOOL_VERSION 1u
-#define SPOOL_SUFFIX  ".spool" /* file name: <pid>-<start ticks>.spool in $GPUPROF_DIR */
+#define SPOOL_VERSION       1u
+/* File name in $GPUPROF_DIR: <pid>-<start ticks>.spool, or <pid>-<start ticks>-N.spool for the Nth
+ * image that one process runs by exec (pid and start_ticks in the header say the same). A process
+ * that could not make one leaves an empty file <pid>-<start ticks>.<errno>.failed, if it can. */
+#define SPOOL_SUFFIX        ".spool"
+#define SPOOL_FAILED_SUFFIX ".failed"
 
 enum {
     SPOOL_PAGE = 4096,
@@ -134,7 +141,8 @@ enum spool_ring_state {
 
 /* Single producer (one thread), single consumer. head and tail are byte counts that never wrap
  * back; position = count % ring_bytes. Records never straddle the end: a SPOOL_REC_PAD fills the
- * rest. Full when head - tail + size > ring_bytes. The collector frees a CLOSED ring once drained.
+ * rest (it may be as small as 8 bytes: only kind, size and tid are there). Full when head - tail +
+ * size > ring_bytes. The collector frees a CLOSED ring once drained.
  */
 struct spool_ring {
     _Atomic uint32_t state;
@@ -165,9 +173,16 @@ struct spool_rec {
 
 struct spool_rec_meta {
     struct spool_rec head;
-    uint32_t key, value; /* string ids; keys: command, exe, rank, local_rank, world_size,
-                            cuda_visible_devices, driver_version, runtime_version, libcupti, ... */
+    uint32_t key, value; /* string ids */
 };
+
+/* Keys of META records (the last one of a key counts):
+ *   command, exe, rank, local_rank, world_size, env.NAME (a short list, facts.c)
+ *   driver_version, runtime_version, cupti_version, cudnn_version, cublas_version, nccl_version
+ *     (as the libraries number themselves), libcupti (its path)
+ *   cost.range_ns, cost.call_ns: what one range, one library call costs the target, as measured
+ *   cbid.runtime.N, cbid.driver.N: name of the API function N, without the _vNNNN that CUPTI
+ *     appends; written before the first buffer that mentions N becomes READY */
 
 enum spool_severity { SPOOL_INFO, SPOOL_WARNING, SPOOL_ERROR };
 

@@ -1,0 +1,219 @@
+/* Life of the agent: loaded, asleep, recording, passive, over.
+ *
+ * Loading costs a process little: the constructor reads one variable, sets three and maps a page.
+ * Most processes under `gpuprof run` (shells, compilers) never get further. */
+#include "agent/agent.h"
+
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/clock.h"
+#include "agent/cupti.h"
+#include "agent/spool.h"
+
+enum { FINISH_MS = 5000 };
+
+/* Hooks may be called before the constructor has run: nothing is recorded then. */
+static struct agent_page before_constructor = {AGENT_PASSIVE};
+
+struct agent agent = {.page = &before_constructor};
+__thread struct thread agent_thread AGENT_TLS;
+
+static pthread_key_t thread_key;
+static _Atomic bool thread_key_made;
+
+/* ---- environment --------------------------------------------------------------------------- */
+
+extern char **environ;
+
+const char *agent_env(const char *name)
+{
+    size_t n = strlen(name);
+    for (char **e = environ; e && *e; e++)
+        if (strncmp(*e, name, n) == 0 && (*e)[n] == '=')
+            return *e + n + 1;
+    return NULL;
+}
+
+/* Adds "NAME=value" strings, which must stay valid. Not by setenv: bash has its own, which is not
+ * ready this early. */
+static void env_add(char **add, size_t n)
+{
+    size_t have = 0;
+    while (environ && environ[have])
+        have++;
+    size_t bytes = (have + n + 1) * sizeof *environ;
+    char **grown = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (grown == MAP_FAILED)
+        return;
+    memcpy(grown, environ, have * sizeof *environ);
+    memcpy(grown + have, add, n * sizeof *add);
+    environ = grown;
+}
+
+/* Where this library was loaded from (dladdr would need libdl on older systems). */
+static int find_self(struct dl_phdr_info *info, size_t size, void *path)
+{
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        uintptr_t from = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && (uintptr_t)&agent >= from &&
+            (uintptr_t)&agent < from + info->dlpi_phdr[i].p_memsz) {
+            *(const char **)path = info->dlpi_name;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* CUDA and NVTX read these at their first use and then call us, however they are linked. */
+static void offer_injection(void)
+{
+    static const char *const names[] = {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"};
+    static char text[AGENT_ARRAY_LEN(names)][4096];
+    char *add[AGENT_ARRAY_LEN(names)];
+    size_t n = 0;
+    const char *self = NULL;
+    dl_iterate_phdr(find_self, &self);
+    if (!self || self[0] != '/')
+        return;
+    for (size_t i = 0; i < AGENT_ARRAY_LEN(names); i++) {
+        if (agent_env(names[i]))
+            continue;
+        int len = snprintf(text[i], sizeof text[i], "%s=%s", names[i], self);
+        if (len > 0 && (size_t)len < sizeof text[i])
+            add[n++] = text[i];
+    }
+    if (n)
+        env_add(add, n);
+}
+
+/* ---- fork ---------------------------------------------------------------------------------- */
+
+static void after_fork_in_child(void)
+{
+    atomic_store_explicit(&agent.page->word, AGENT_ASLEEP, memory_order_relaxed);
+}
+
+static struct agent_page *page_map(void)
+{
+    void *p = mmap(NULL, SPOOL_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    madvise(p, SPOOL_PAGE, MADV_WIPEONFORK); /* where missing, the handler above does it */
+    return p;
+}
+
+__attribute__((constructor)) static void agent_load(void)
+{
+    static char dir[sizeof agent.path];
+    const char *from = agent_env("GPUPROF_DIR");
+    if (!from || from[0] != '/' || strlen(from) >= sizeof dir)
+        return;
+    struct agent_page *page = page_map();
+    if (!page)
+        return;
+    memcpy(dir, from, strlen(from) + 1);
+    agent.dir = dir;
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+    offer_injection();
+    agent.page = page;
+}
+
+/* ---- threads ------------------------------------------------------------------------------- */
+
+static void thread_end(void *arg)
+{
+    struct thread *t = arg;
+    if (t->busy || t->word != atomic_load(&agent.page->word))
+        return;
+    t->busy = true;
+    ring_close(t);
+    t->word = 0; /* hooks in later destructors open a ring anew */
+    t->busy = false;
+}
+
+static void at_exit(void)
+{
+    agent_finish(FINISH_MS, true);
+}
+
+static void wake_once(void)
+{
+    static _Atomic bool done;
+    if (atomic_exchange(&done, true)) /* a forked child inherits both */
+        return;
+    if (pthread_key_create(&thread_key, thread_end) == 0)
+        atomic_store(&thread_key_made, true);
+    atexit(at_exit);
+}
+
+static uint32_t wake(void)
+{
+    uint32_t word = AGENT_ASLEEP;
+    if (!atomic_compare_exchange_strong(&agent.page->word, &word, AGENT_STARTING))
+        return word;
+    agent.generation++;
+    agent.pid = (int)getpid();
+    cupti_forget();
+    bool ok = agent.dir && spool_create() == 0;
+    word = agent.generation << 2 | (ok ? AGENT_RECORDING : AGENT_PASSIVE);
+    atomic_store_explicit(&agent.page->word, word, memory_order_release);
+    if (ok)
+        wake_once();
+    return word;
+}
+
+struct thread *agent_thread_begin(struct thread *t)
+{
+    t->busy = true;
+    uint32_t before = atomic_load_explicit(&agent.page->word, memory_order_acquire);
+    uint32_t word = (before & 3) == AGENT_ASLEEP ? wake() : before;
+    if ((word & 3) != AGENT_RECORDING)
+        goto none;
+    if (t->refused == word) {
+        agent_count(SPOOL_NO_RING, 1);
+        goto none;
+    }
+    t->tid = (uint32_t)syscall(SYS_gettid);
+    if (ring_open(t) != 0) {
+        t->refused = word;
+        goto none;
+    }
+    t->word = word;
+    if (atomic_load(&thread_key_made))
+        pthread_setspecific(thread_key, t);
+    facts_thread_name(t, t->tid, NULL);
+    if ((before & 3) == AGENT_ASLEEP)
+        facts_process(t);
+    return t;
+none:
+    t->busy = false;
+    return NULL;
+}
+
+/* ---- the end ------------------------------------------------------------------------------- */
+
+void agent_stop(void)
+{
+    uint32_t word = atomic_load(&agent.page->word);
+    if ((word & 3) != AGENT_RECORDING)
+        return;
+    atomic_store(&agent.spool->passive, 1);
+    atomic_compare_exchange_strong(&agent.page->word, &word, (word & ~3u) | AGENT_PASSIVE);
+}
+
+/* A vfork child shares our memory but is another process: it must not end our recording. */
+void agent_finish(int timeout_ms, bool forced)
+{
+    if (!agent_recording() || (int)syscall(SYS_getpid) != agent.pid)
+        return;
+    if (cupti_finish(timeout_ms, forced))
+        spool_seal();
+}

@@ -1,0 +1,39 @@
+#include "agent/clock.h"
+
+#include "agent/agent.h"
+
+enum { BRACKETS = 16 };
+
+static clock_cupti_fn read_cupti;
+
+void clock_use_cupti(clock_cupti_fn read)
+{
+    read_cupti = read;
+}
+
+static struct spool_anchor sample(void)
+{
+    struct spool_anchor a = {0};
+    int64_t before = clock_now_ns();
+    a.realtime_ns = clock_read_ns(CLOCK_REALTIME);
+    if (read_cupti)
+        a.cupti_ns = (int64_t)read_cupti();
+    int64_t after = clock_now_ns();
+    a.monotonic_ns = before + (after - before) / 2;
+    a.bracket_ns = after - before;
+    return a;
+}
+
+void clock_anchor(void)
+{
+    struct spool_header *h = agent.spool;
+    struct spool_anchor best = sample();
+    for (int i = 1; i < BRACKETS; i++) {
+        struct spool_anchor a = sample();
+        if (a.bracket_ns < best.bracket_ns)
+            best = a;
+    }
+    uint32_t head = atomic_load_explicit(&h->anchors_head, memory_order_relaxed);
+    h->anchors[head % SPOOL_ANCHORS] = best;
+    atomic_store_explicit(&h->anchors_head, head + 1, memory_order_release);
+}

@@ -1,0 +1,108 @@
+#include "agent/ranges.h"
+
+#include <string.h>
+
+#include "agent/clock.h"
+
+static void record(struct thread *t, const struct open_range *r, uint32_t tid, unsigned depth,
+                   int64_t end_ns)
+{
+    struct spool_rec_range *rec = ring_reserve(t, SPOOL_REC_RANGE, sizeof *rec);
+    if (!rec)
+        return;
+    rec->head.start_ns = r->start_ns;
+    rec->head.end_ns = end_ns;
+    rec->head.tid = tid;
+    rec->name = r->name;
+    rec->domain = r->domain;
+    rec->depth = (uint16_t)depth;
+    rec->flags = r->flags;
+    rec->color = r->color;
+    rec->payload = r->payload;
+    ring_commit(t);
+    if (AGENT_UNLIKELY(r->comm))
+        nccl_record(t, r, end_ns);
+}
+
+void ranges_push(struct thread *t, const struct open_range *r)
+{
+    unsigned depth = t->block->depth++;
+    if (depth >= THREAD_RANGES)
+        return;
+    struct open_range *open = &t->block->open[depth];
+    *open = *r;
+    open->start_ns = clock_now_ns();
+}
+
+void ranges_pop(struct thread *t, uint32_t domain)
+{
+    int64_t now = clock_now_ns();
+    struct thread_block *b = t->block;
+    if (b->depth == 0)
+        return;
+    if (b->depth > THREAD_RANGES) {
+        b->depth--;
+        return;
+    }
+    unsigned i = b->depth - 1;
+    while (i > 0 && b->open[i].domain != domain)
+        i--;
+    if (b->open[i].domain != domain)
+        return;
+    record(t, &b->open[i], t->tid, i, now);
+    b->depth--;
+    if (AGENT_UNLIKELY(i < b->depth)) /* domains may overlap */
+        memmove(&b->open[i], &b->open[i + 1], (b->depth - i) * sizeof b->open[0]);
+}
+
+void ranges_mark(struct thread *t, struct open_range *r)
+{
+    r->start_ns = clock_now_ns();
+    r->flags = SPOOL_RANGE_MARK;
+    record(t, r, t->tid, t->block->depth, r->start_ns);
+}
+
+/* ---- start/end ranges: ended by id, on whichever thread ------------------------------------- */
+
+enum { SLOTS = 2048, TRIES = 16 };
+
+static struct slot {
+    _Atomic uint64_t id; /* 0 = free, TAKEN while being filled or emptied */
+    uint32_t word, tid;
+    struct open_range range;
+} slots[SLOTS];
+static _Atomic uint64_t next_id = 1;
+static const uint64_t TAKEN = UINT64_MAX;
+
+uint64_t ranges_start(struct thread *t, const struct open_range *r)
+{
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t id = atomic_fetch_add_explicit(&next_id, 1, memory_order_relaxed), free = 0;
+        struct slot *s = &slots[id % SLOTS];
+        if (!atomic_compare_exchange_strong(&s->id, &free, TAKEN))
+            continue;
+        s->word = t->word;
+        s->tid = t->tid;
+        s->range = *r;
+        s->range.flags = SPOOL_RANGE_STARTEND;
+        s->range.start_ns = clock_now_ns();
+        atomic_store_explicit(&s->id, id, memory_order_release);
+        return id;
+    }
+    agent_count(SPOOL_RING_FULL, 1);
+    return 0;
+}
+
+void ranges_end(struct thread *t, uint64_t id)
+{
+    int64_t now = clock_now_ns();
+    struct slot *s = &slots[id % SLOTS];
+    uint64_t expected = id;
+    if (id == 0 || !atomic_compare_exchange_strong(&s->id, &expected, TAKEN))
+        return;
+    struct open_range r = s->range;
+    uint32_t word = s->word, tid = s->tid;
+    atomic_store_explicit(&s->id, 0, memory_order_release);
+    if (word == t->word) /* else: started before a fork, its names are in another spool */
+        record(t, &r, tid, 0, now);
+}

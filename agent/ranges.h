@@ -1,0 +1,27 @@
+/* Ranges of the program: open ones are kept in the target, a record is written when one ends.
+ * One push and pop cost two clock reads and one 48-byte record. */
+#ifndef GPUPROF_RANGES_H
+#define GPUPROF_RANGES_H
+
+#include "agent/spool.h"
+
+void ranges_push(struct thread *t, const struct open_range *r);
+void ranges_pop(struct thread *t, uint32_t domain); /* the innermost open one of that domain */
+uint64_t ranges_start(struct thread *t, const struct open_range *r); /* 0: table full, dropped */
+void ranges_end(struct thread *t, uint64_t id);                      /* on any thread */
+void ranges_mark(struct thread *t, struct open_range *r);
+
+/* ---- NCCL's ranges (nccl.c) ----------------------------------------------------------------- */
+
+struct nvtx_payload { /* as nvToolsExtPayload.h lays it out */
+    uint64_t schema;
+    size_t size;
+    const void *data;
+};
+
+/* Fills payload (bytes) and comm of a range in NCCL's domain, where the schema is known. */
+void nccl_payload(struct open_range *r, const struct nvtx_payload *p);
+/* Writes the CALL record of a collective that has ended. */
+void nccl_record(struct thread *t, const struct open_range *r, int64_t end_ns);
+
+#endif

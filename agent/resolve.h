@@ -1,0 +1,19 @@
+/* Symbols of other libraries. The only file that calls dlsym and dlopen, bound to the versions that
+ * every glibc since 2.2.5 has, so that the agent loads on systems older than the one it was built
+ * on. */
+#ifndef GPUPROF_RESOLVE_H
+#define GPUPROF_RESOLVE_H
+
+void *resolve_open(const char *path, int flags); /* dlopen */
+void *resolve_symbol(void *handle, const char *name);
+void *resolve_next(const char *name);   /* the next one after us in search order, or NULL */
+void *resolve_global(const char *name); /* the first one in search order, ours included */
+
+/* A library that the process has loaded (never loads one). NULL: not there. */
+void *resolve_loaded(const char *soname);
+/* The path of a loaded library whose file name starts with `stem`. -1: none. */
+int resolve_path(const char *stem, char *path, unsigned long size);
+/* Changes whenever a library is loaded. */
+unsigned long long resolve_loads(void);
+
+#endif
