@@ -1,7 +1,8 @@
 /* The profile in memory: sorted arrays in one place, read-only once finished. Everything that
  * analyses or reports reads this, and nothing else of the profile.
  *
- * Order: ops by start time within the whole profile; apis, ranges, calls, syncs by (thread, start).
+ * Order: ops and syncs by start time within the whole profile; apis, ranges, calls by (thread,
+ * start).
  * Memory: about 120 bytes per GPU operation, 56 per API call.
  */
 #ifndef GPUPROF_MODEL_TIMELINE_H
@@ -210,14 +211,32 @@ enum have {
 /* Meta key "have" holds names joined by ',': kernels,copies,memory_kinds,api,sync,events,ranges,
  * calls,loader,steps,device,memsets,collectives,ranks,host,memory. */
 
+/* Times whose magnitude is beyond this are not times: the row is left out and counted. */
+#define TL_TIME_MAX ((int64_t)1 << 60)
+
+/* Rows in any order. References that lead nowhere get an entry of their own, so that every index
+ * above is valid unless it is TL_NONE; what had to be repaired is counted in `healths`. */
 struct timeline *timeline_new(struct err *e);
 struct sink timeline_sink(struct timeline *t);
 /* Sorts, joins (api <-> op by correlation, call <-> api by thread and time), classifies. */
 int timeline_finish(struct timeline *t, struct err *e);
 void timeline_free(struct timeline *t);
 
+/* Index of the thread row with this id (loaders, overheads and samples carry ids), or TL_NONE. */
+uint32_t timeline_thread_index(const struct timeline *t, int64_t id);
+uint32_t timeline_process_index(const struct timeline *t, int64_t id);
+uint32_t timeline_device_index(const struct timeline *t, int64_t id);
 /* Text of meta `key` (process 0 first, then any), NULL when absent. */
 const char *timeline_meta(const struct timeline *t, const char *key);
+/* Thread index of the call that launched op `i`, TL_NONE when that is not known. */
+static inline uint32_t tl_op_thread(const struct timeline *t, uint32_t i)
+{
+    return t->ops[i].api == TL_NONE ? TL_NONE : t->apis[t->ops[i].api].thread;
+}
+static inline uint32_t tl_op_device(const struct timeline *t, uint32_t i)
+{
+    return t->streams[t->ops[i].stream].device;
+}
 static inline const char *tl_text(const struct timeline *t, uint32_t id)
 {
     return str_text(&t->strings, id);

@@ -1,0 +1,15 @@
+/* Readable kernel names. A small demangler for Itanium C++ names as nvcc and hipcc emit them; what
+ * it cannot read is shown by its innermost identifier, or as it is. Needs no C++ library, so names
+ * are the same on every machine. */
+#ifndef GPUPROF_MODEL_DEMANGLE_H
+#define GPUPROF_MODEL_DEMANGLE_H
+
+#include <stddef.h>
+
+/* Name with namespaces and template arguments, without return type and parameters. 0, or -1 when
+ * the text is not a name this can read; `out` is then empty. */
+int demangle(const char *mangled, char *out, size_t size);
+/* What reports show: demangled; without return type, parameters and namespaces; cut to fit. */
+void kernel_display_name(const char *recorded, char *out, size_t size);
+
+#endif

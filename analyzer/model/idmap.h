@@ -1,0 +1,71 @@
+/* Map from an int64 id to a small index: open addressing, power-of-two size, linear probing.
+ * Cost: 16 bytes a slot, at most half full. */
+#ifndef GPUPROF_MODEL_IDMAP_H
+#define GPUPROF_MODEL_IDMAP_H
+
+#include <stdint.h>
+#include <stdlib.h>
+
+struct idmap_slot {
+    int64_t id;
+    uint32_t value; /* + 1; 0 = empty */
+};
+
+struct idmap {
+    struct idmap_slot *slots;
+    uint32_t mask, n;
+};
+
+static inline uint32_t idmap_hash(int64_t id)
+{
+    uint64_t h = (uint64_t)id * 0x9e3779b97f4a7c15u;
+    return (uint32_t)(h >> 32);
+}
+
+/* UINT32_MAX when absent. */
+static inline uint32_t idmap_get(const struct idmap *m, int64_t id)
+{
+    if (!m->slots)
+        return UINT32_MAX;
+    for (uint32_t i = idmap_hash(id) & m->mask;; i = (i + 1) & m->mask) {
+        if (!m->slots[i].value)
+            return UINT32_MAX;
+        if (m->slots[i].id == id)
+            return m->slots[i].value - 1;
+    }
+}
+
+static inline void idmap_place(struct idmap *m, int64_t id, uint32_t value)
+{
+    uint32_t i = idmap_hash(id) & m->mask;
+    while (m->slots[i].value)
+        i = (i + 1) & m->mask;
+    m->slots[i] = (struct idmap_slot){id, value + 1};
+    m->n++;
+}
+
+/* 0, or -1 when out of memory. The id must be absent. */
+static inline int idmap_put(struct idmap *m, int64_t id, uint32_t value)
+{
+    if (!m->slots || m->n > m->mask / 2) {
+        struct idmap bigger = {.mask = m->slots ? m->mask * 2 + 1 : 63};
+        bigger.slots = calloc(bigger.mask + 1u, sizeof *bigger.slots);
+        if (!bigger.slots)
+            return -1;
+        for (uint32_t i = 0; m->slots && i <= m->mask; i++)
+            if (m->slots[i].value)
+                idmap_place(&bigger, m->slots[i].id, m->slots[i].value - 1);
+        free(m->slots);
+        *m = bigger;
+    }
+    idmap_place(m, id, value);
+    return 0;
+}
+
+static inline void idmap_release(struct idmap *m)
+{
+    free(m->slots);
+    *m = (struct idmap){0};
+}
+
+#endif
