@@ -1,0 +1,104 @@
+/* The Chrome trace in the shape that PyTorch's profiler gives it: Perfetto, chrome://tracing,
+ * speedscope, HTA and TraceLens read it. Streams straight to the file. */
+#include "report/chrome.h"
+#include "report/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void write_devices(struct chrome *c)
+{
+    struct json *j = &c->j;
+    json_begin(j, "deviceProperties", '[');
+    for (size_t i = 0; i < c->t->device_count; i++) {
+        const struct row_device *d = &c->t->devices[i];
+        json_begin(j, NULL, '{');
+        json_int(j, "id", d->ordinal);
+        json_str(j, "name", tl_text(c->t, d->name));
+        json_int(j, "totalGlobalMem", d->memory_bytes > 0 ? d->memory_bytes : 0);
+        json_int(j, "computeMajor", d->cc_major);
+        json_int(j, "computeMinor", d->cc_minor);
+        json_int(j, "numSms", d->sm_count);
+        json_end(j, '}');
+    }
+    json_end(j, ']');
+}
+
+static void write_rank(struct chrome *c)
+{
+    const struct analysis *a = c->a;
+    const struct row_process *p =
+        a->steps.process < c->t->process_count ? &c->t->processes[a->steps.process] : NULL;
+    json_begin(&c->j, "distributedInfo", '{');
+    json_str(&c->j, "backend", "nccl");
+    json_int(&c->j, "rank", p && p->rank >= 0 ? p->rank : 0);
+    json_int(&c->j, "world_size", p && p->world_size > 0 ? p->world_size : 1);
+    json_end(&c->j, '}');
+}
+
+static void write_about(struct chrome *c)
+{
+    struct text notice;
+    const char *virtual_gpu = text_virtual(&notice, c->a);
+    json_begin(&c->j, "gpuprof", '{');
+    json_str(&c->j, "version", GPUPROF_VERSION);
+    json_bool(&c->j, "virtual_gpu", virtual_gpu != NULL);
+    json_str(&c->j, "verdict", c->a->verdict);
+    json_end(&c->j, '}');
+    json_begin(&c->j, "metadata", '{');
+    json_str(&c->j, "made_by", "gpuprof " GPUPROF_VERSION);
+    if (virtual_gpu)
+        json_str(&c->j, "notice", virtual_gpu);
+    json_end(&c->j, '}');
+}
+
+static void write_header(struct chrome *c)
+{
+    const char *realtime = timeline_meta(c->t, "start_realtime_ns");
+    int64_t start_ns = realtime ? strtoll(realtime, NULL, 10) : 0;
+    json_int(&c->j, "schemaVersion", 1);
+    write_about(c);
+    write_devices(c);
+    write_rank(c);
+    json_str(&c->j, "displayTimeUnit", "ms");
+    json_int(&c->j, "baseTimeNanoseconds", start_ns + c->base_ns);
+}
+
+static int write_trace(struct chrome *c, const struct export_options *o)
+{
+    const char *slash = o->source ? strrchr(o->source, '/') : NULL;
+    json_begin(&c->j, NULL, '{');
+    write_header(c);
+    json_begin(&c->j, "traceEvents", '[');
+    if (chrome_host(c) || chrome_gpu(c))
+        return -1;
+    json_newline(&c->j);
+    json_end(&c->j, ']');
+    json_newline(&c->j);
+    json_str(&c->j, "traceName", slash ? slash + 1 : o->source);
+    json_end(&c->j, '}');
+    return 0;
+}
+
+static int chrome_analysis(const struct analysis *a, const struct export_options *o, FILE *f,
+                           struct err *e)
+{
+    struct chrome c = {.a = a, .t = a->tl, .base_ns = a->tl->start_ns < 0 ? a->tl->start_ns : 0};
+    int rc = -1;
+    json_start(&c.j, f);
+    if (rows_open(&c.rows, a->tl) || chrome_name_rows(&c, o->merged_ranks) || write_trace(&c, o))
+        err_set(e, "out of memory");
+    else if (json_end_document(&c.j) == 0 || export_done(f, e) == 0)
+        rc = 0;
+    rows_close(&c.rows);
+    vec_release(&c.items);
+    arena_release(&c.arena);
+    return rc;
+}
+
+const struct exporter export_chrome = {
+    .name = "chrome",
+    .suffix = ".json",
+    .help = "Chrome trace for Perfetto and other viewers",
+    .analysis = chrome_analysis,
+};
