@@ -1,0 +1,372 @@
+/* The virtual GPU's core as its own shims see it: cudart and cupti. Libraries (cuBLAS, cuDNN) use
+ * core.h alone. One mutex guards all of the timeline; nothing holds it while it waits or calls out.
+ */
+#ifndef VGPU_CORE_STATE_H
+#define VGPU_CORE_STATE_H
+
+#include "reference_workloads/vgpu/core.h"
+
+#include <pthread.h>
+
+enum {
+    VG_MAX_DEVICES = 16,
+    VG_STREAM_MAGIC = 0x76677374,
+    VG_EVENT_MAGIC = 0x76676576,
+    VG_GRAPH_MAGIC = 0x76676772,
+    VG_EXEC_MAGIC = 0x76676578,
+};
+
+/* The cudaError_t numbers that the core itself returns (the core does not include CUDA). */
+enum {
+    VG_OK = 0,
+    VG_INVALID_VALUE = 1,
+    VG_NO_MEMORY = 2,
+    VG_INIT_ERROR = 3,
+    VG_INVALID_DIRECTION = 21,
+    VG_NO_DEVICE = 100,
+    VG_INVALID_DEVICE = 101,
+    VG_INVALID_HANDLE = 400,
+    VG_NOT_READY = 600,
+    VG_REGISTERED = 712,
+    VG_NOT_REGISTERED = 713,
+    VG_CAPTURE_UNSUPPORTED = 900,
+    VG_CAPTURE_INVALIDATED = 901,
+    VG_CAPTURE_UNMATCHED = 903,
+    VG_CAPTURE_UNJOINED = 904,
+    VG_CAPTURE_ISOLATION = 905,
+    VG_CAPTURE_IMPLICIT = 906,
+    VG_GRAPH_UPDATE_FAILURE = 910,
+};
+
+/* ---- calls and records: what CUPTI is told ----------------------------------------------------
+ */
+
+/* One API call in progress; they nest (a library's call inside a program's). */
+struct vg_api {
+    uint32_t cbid; /* CUPTI's runtime callback id */
+    uint32_t correlation;
+    int64_t start_ns;
+    int64_t host_ns; /* what the call costs at least; spun away at its end */
+    int result;
+    const char *symbol; /* kernel name of a launch, or NULL */
+    struct vg_api *outer;
+};
+
+enum vg_record_kind {
+    VG_REC_KERNEL,
+    VG_REC_COPY,
+    VG_REC_MEMSET,
+    VG_REC_SYNC,
+    VG_REC_EVENT,
+    VG_REC_MEMORY,
+    VG_REC_GRAPH,
+    VG_REC_STREAM,
+    VG_REC_OVERHEAD
+};
+
+/* The numbers of CUpti_ActivityMemoryKind and CUpti_ActivityMemcpyKind. */
+enum vg_memory_kind {
+    VG_MEM_PAGEABLE = 1,
+    VG_MEM_PINNED = 2,
+    VG_MEM_DEVICE = 3,
+    VG_MEM_MANAGED = 5
+};
+enum vg_copy_kind {
+    VG_COPY_HTOD = 1,
+    VG_COPY_DTOH = 2,
+    VG_COPY_DTOD = 8,
+    VG_COPY_HTOH = 9,
+    VG_COPY_PTOP = 10
+};
+enum vg_sync_type {
+    VG_SYNC_EVENT = 1,
+    VG_SYNC_WAIT_EVENT = 2,
+    VG_SYNC_STREAM = 3,
+    VG_SYNC_CONTEXT = 4
+};
+
+struct vg_record {
+    enum vg_record_kind kind;
+    int device;
+    uint32_t stream_id, context_id, correlation;
+    uint32_t graph_id; /* of the executable graph; 0 = none */
+    uint64_t graph_node_id;
+    int64_t start_ns, end_ns; /* CLOCK_MONOTONIC; the end may lie ahead */
+    union {
+        struct vg_kernel kernel;
+        struct {
+            uint64_t bytes;
+            enum vg_copy_kind kind;
+            enum vg_memory_kind src, dst;
+            int src_device, dst_device;
+            bool async;
+        } copy;
+        struct {
+            uint64_t bytes;
+            int value;
+            enum vg_memory_kind memory;
+            bool async;
+        } set;
+        struct {
+            enum vg_sync_type type;
+            uint32_t event_id;
+            int result;
+        } sync;
+        struct {
+            uint32_t event_id;
+        } event;
+        struct {
+            bool release, async;
+            enum vg_memory_kind memory;
+            uint64_t address, bytes;
+        } memory;
+        struct {
+            uint32_t flags;
+            int priority;
+        } stream;
+        struct {
+            uint32_t kind;
+        } overhead;
+    };
+};
+
+/* The listener (libcupti, when something loads it). Called without the core's lock held, on the
+ * thread that made the call. */
+struct vg_sink {
+    void (*enter)(struct vg_api *api);
+    void (*exit)(struct vg_api *api, int64_t end_ns);
+    void (*record)(const struct vg_record *r);
+};
+void vg_set_sink(const struct vg_sink *sink);
+void vg_emit(const struct vg_record *r);
+
+/* Opens a call: starts the core, spends nothing yet. Returns a cudaError_t number; when not 0 the
+ * call ends with it and vg_api_exit must not be called. */
+int vg_api_enter(struct vg_api *api, uint32_t cbid);
+int vg_api_exit(struct vg_api *api, int result);
+void vg_set_current_device(int device);
+struct vg_api *vg_api_current(void);
+int *vg_last_error(void); /* of the thread */
+
+/* ---- device state -----------------------------------------------------------------------------
+ */
+
+enum vg_engine { VG_ENGINE_NONE, VG_ENGINE_COMPUTE, VG_ENGINE_H2D, VG_ENGINE_D2H, VG_ENGINES };
+
+struct vg_graph;
+
+struct vg_stream {
+    uint32_t magic, id;
+    int device;
+    unsigned flags; /* 1 = non-blocking */
+    int priority;
+    bool legacy, destroyed;
+    int64_t tail_ns;   /* end of the last operation */
+    int64_t ready_ns;  /* next start not before: waits for events */
+    bool tail_is_work; /* the tail is a device operation: the next one follows after a gap */
+    int64_t *slots;    /* ring of end times: the hardware queue */
+    uint32_t depth, head;
+    uint64_t host_queued, host_done; /* host functions: sequence numbers */
+    struct vg_graph *capture;
+    int capture_mode;
+    struct vg_node **frontier; /* nodes that the next captured one depends on */
+    size_t frontier_n;
+    struct vg_stream *next; /* of the device */
+};
+
+struct vg_event {
+    uint32_t magic, id;
+    unsigned flags; /* 1 = blocking sync, 2 = no timing */
+    int device;
+    bool recorded;
+    int64_t time_ns;
+    uint32_t stream_id;
+    struct vg_stream *host_stream; /* host functions it waits for, as it was recorded */
+    uint64_t host_upto;
+    uint32_t capture_id; /* recorded inside this capture: what waiting for it joins; 0 = none */
+    struct vg_node **deps;
+    size_t deps_n;
+};
+
+struct vg_device {
+    int index;
+    struct vg_profile profile;
+    uint32_t context_id;
+    bool context_made;
+    unsigned sync_flags;
+    int64_t engine_free_ns[VG_ENGINES];
+    int64_t blocking_tail_ns; /* of all streams that synchronise with the legacy one */
+    int64_t work_tail_ns;     /* of everything */
+    struct vg_stream *streams;
+    struct vg_stream *legacy;
+    uint32_t next_stream_id;
+    char *base; /* the address range that stands for device memory */
+    size_t capacity, used;
+    struct vg_block *blocks;
+    uint64_t peers; /* bit = access enabled */
+};
+
+extern struct vg_core {
+    pthread_mutex_t lock;
+    int device_count;
+    struct vg_device device[VG_MAX_DEVICES];
+    double scale, noise_sigma;
+    size_t copy_limit;
+    _Atomic uint32_t next_correlation;
+    _Atomic uint32_t next_id; /* of contexts, events, graphs */
+} vg_core;
+
+/* ---- timeline (core_stream.c); the lock is held where the name ends in _locked ----------------
+ */
+
+struct vg_work {
+    enum vg_engine engine;
+    int64_t earliest_ns; /* not before: the call's start and the latency */
+    int64_t duration_ns; /* after noise and scale */
+    int64_t gap_ns;      /* after the stream's previous operation */
+    bool
+        shares_engine; /* too small to fill the device: neither waits for the engine nor holds it */
+};
+struct vg_span {
+    int64_t start_ns, end_ns;
+};
+int64_t vg_scaled(double duration_ns, double floor_ns); /* noise and scale applied */
+struct vg_span vg_place_locked(struct vg_stream *s, const struct vg_work *w);
+/* Moves the end of the operation that was placed last. */
+void vg_extend_locked(struct vg_stream *s, int64_t end_ns);
+/* Blocks while the stream's queue is full; takes and returns with the lock held. */
+void vg_queue_locked(struct vg_stream *s);
+
+int vg_stream_resolve(struct vg_stream *handle, bool per_thread, struct vg_stream **out);
+int vg_stream_create(struct vg_stream **out, unsigned flags, int priority);
+int vg_stream_destroy(struct vg_stream *s);
+int64_t vg_stream_tail(struct vg_stream *s); /* what synchronising with it waits for */
+int vg_stream_sync(struct vg_stream *s);
+int vg_stream_query(struct vg_stream *s);
+int vg_stream_wait(struct vg_stream *s, struct vg_event *e);
+int vg_device_sync(void);
+int64_t vg_device_tail(int device);
+void vg_wait_for(int64_t when_ns, bool blocking);
+
+int vg_event_create(struct vg_event **out, unsigned flags);
+int vg_event_check(const struct vg_event *e);
+int vg_event_destroy(struct vg_event *e);
+int vg_event_record(struct vg_event *e, struct vg_stream *s);
+int vg_event_query(struct vg_event *e);
+int vg_event_sync(struct vg_event *e);
+
+/* ---- work (core_work.c, core_copy.c, core_host.c) ---------------------------------------------
+ */
+struct vg_work vg_kernel_work(const struct vg_profile *p, const struct vg_kernel *k);
+struct vg_record vg_record_on(const struct vg_stream *s, enum vg_record_kind kind);
+int vg_launch(struct vg_stream *s, const struct vg_kernel *k, double host_ns);
+int vg_memset(struct vg_stream *s, void *ptr, int value, size_t bytes, bool async);
+/* kind: cudaMemcpyKind (4 = by the pointers). `pitch` copies pass their total bytes. */
+struct vg_copy {
+    void *dst;
+    const void *src;
+    size_t bytes;
+    int kind;
+    bool async;
+    size_t rows, row_bytes, dst_pitch, src_pitch; /* rows = 0: one block */
+};
+int vg_copy(struct vg_stream *s, const struct vg_copy *c);
+int vg_host_at(struct vg_stream *s, int64_t when_ns, void (*fn)(void *), void *arg);
+void vg_copy_bytes(const struct vg_copy *c);
+int vg_host_function(struct vg_stream *s, void (*fn)(void *), void *arg);
+/* Host functions run on a thread of their own when the timeline reaches them. */
+void vg_host_drain(struct vg_stream *s, uint64_t upto);
+bool vg_host_done(struct vg_stream *s, uint64_t upto);
+
+/* ---- memory (core_memory.c) -------------------------------------------------------------------
+ */
+struct vg_pointer {
+    enum vg_memory_kind kind;
+    int device; /* of device memory; -1 otherwise */
+    size_t size;
+    char *base;
+};
+int vg_memory_open(struct vg_device *d);
+int vg_malloc(int device, void **out, size_t bytes);
+int vg_free(void *ptr);
+int vg_malloc_host(void **out, size_t bytes);
+int vg_malloc_managed(void **out, size_t bytes);
+int vg_free_host(void *ptr);
+int vg_host_register(void *ptr, size_t bytes);
+int vg_host_unregister(void *ptr);
+struct vg_pointer vg_pointer(const void *p);
+void vg_memory_info(int device, size_t *free_bytes, size_t *total);
+
+/* ---- graphs (core_graph.c, core_capture.c) -----------------------------------------------------
+ */
+enum vg_node_kind {
+    VG_NODE_KERNEL = 0,
+    VG_NODE_COPY = 1,
+    VG_NODE_MEMSET = 2,
+    VG_NODE_HOST = 3,
+    VG_NODE_GRAPH = 4,
+    VG_NODE_EMPTY = 5,
+    VG_NODE_WAIT = 6,
+    VG_NODE_RECORD = 7
+};
+
+struct vg_node {
+    enum vg_node_kind kind; /* the numbers of cudaGraphNodeType */
+    uint64_t id;
+    size_t index; /* in its graph: dependencies point to smaller ones */
+    bool disabled;
+    struct vg_node **deps;
+    size_t deps_n;
+    struct vg_kernel kernel;
+    struct vg_copy copy;
+    enum vg_engine engine;
+    double duration_ns; /* copies, memsets */
+    struct vg_record record;
+    struct {
+        void *ptr;
+        int value;
+        size_t bytes;
+    } set;
+    void (*host)(void *);
+    void *host_arg;
+    struct vg_event *event;
+};
+
+struct vg_graph {
+    uint32_t magic, id;
+    struct vg_node **nodes;
+    size_t count, capacity;
+    struct vg_stream *streams[32]; /* joined to the capture; the first began it */
+    size_t stream_count;
+    bool invalid;
+    struct vg_graph *next_capture;
+};
+
+struct vg_exec {
+    uint32_t magic, id;
+    struct vg_graph *graph; /* own copy */
+};
+
+/* During capture of `s`: a new node behind what the stream did last; NULL when not capturing. */
+/* The capture in which an event was recorded, while that goes on; else NULL. */
+struct vg_graph *vg_event_capture(const struct vg_event *e);
+struct vg_node *vg_capture_node(struct vg_stream *s, enum vg_node_kind kind);
+/* Error of a call that capture forbids (any synchronisation), or 0. `s` may be NULL = the device.
+ */
+int vg_capture_forbids(struct vg_stream *s);
+int vg_capture_begin(struct vg_stream *s, int mode);
+int vg_capture_end(struct vg_stream *s, struct vg_graph **out);
+int vg_capture_record(struct vg_event *e, struct vg_stream *s);
+int vg_capture_wait(struct vg_stream *s, struct vg_event *e);
+
+struct vg_graph *vg_graph_new(void);
+struct vg_node *vg_graph_add(struct vg_graph *g, enum vg_node_kind kind,
+                             struct vg_node *const *deps, size_t n);
+struct vg_graph *vg_graph_clone(const struct vg_graph *g);
+void vg_graph_free(struct vg_graph *g);
+int vg_exec_new(struct vg_graph *g, struct vg_exec **out);
+int vg_exec_update(struct vg_exec *x, const struct vg_graph *g);
+int vg_exec_free(struct vg_exec *x);
+int vg_exec_launch(struct vg_exec *x, struct vg_stream *s);
+
+#endif
