@@ -1,0 +1,168 @@
+/* See config.h. The defaults are tuned: what every defect undoes, one at a time. */
+#include "reference_workloads/conv/config.h"
+
+#include "reference_workloads/common/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct config defaults = {
+    .depth = 2, /* 50 */
+    .image = 224,
+    .batch = 32,
+    .classes = 16,
+    .steps = 40,
+    .warmup = 5,
+    .seed = 1,
+    .learning_rate = 0.02f,
+    .momentum = 0.9f,
+    .weight_decay = 0.0001f,
+    .picture = 96,
+    .pictures = 256,
+    .num_workers = 2,
+    .prefetch = 3,
+    .pin_memory = 1,
+    .non_blocking = 1,
+    .channels_last = 1,
+    .precision = PRECISION_BF16,
+    .cudnn_find = 1,
+    .workspace_mb = 256,
+    .fuse_pointwise = 1,
+    .optimizer = OPTIMIZER_FUSED,
+    .zero_grad = ZERO_GRAD_NONE,
+    .sync_every = 10,
+};
+
+#define ROW(name, kind, field, min, max, choices, help)                                            \
+    {                                                                                              \
+        name, kind, offsetof(struct config, field), min, max, choices, help                        \
+    }
+
+static const struct knob rows[] = {
+    ROW("depth", KNOB_CHOICE, depth, 0, 0, DEPTH_CHOICES, "layers of the ResNet"),
+    ROW("image", KNOB_INT, image, 32, 1024, NULL, "side of the network's input, a multiple of 32"),
+    ROW("batch", KNOB_INT, batch, 1, 4096, NULL, "pictures per step"),
+    ROW("classes", KNOB_INT, classes, 2, 1000, NULL, "classes to tell apart"),
+    ROW("steps", KNOB_INT, steps, 1, 1e9, NULL, "training steps"),
+    ROW("warmup", KNOB_INT, warmup, 0, 1e9, NULL, "first steps left out of the median"),
+    ROW("seed", KNOB_INT, seed, 0, 1e9, NULL, "of weights and data"),
+    ROW("learning-rate", KNOB_FLOAT, learning_rate, 0, 10, NULL, "of SGD"),
+    ROW("momentum", KNOB_FLOAT, momentum, 0, 1, NULL, "of SGD"),
+    ROW("weight-decay", KNOB_FLOAT, weight_decay, 0, 1, NULL, "of SGD"),
+    ROW("data", KNOB_CHOICE, data, 0, 0, "jpeg|fixed",
+        "decode every picture, or make a few batches once and repeat them"),
+    ROW("input", KNOB_CHOICE, float_input, 0, 0, "bytes|float",
+        "copy bytes and normalise on the GPU, or normalised floats"),
+    ROW("picture", KNOB_INT, picture, 16, 4096, NULL, "side of the JPEG pictures"),
+    ROW("pictures", KNOB_INT, pictures, 1, 1e6, NULL, "JPEG pictures in the set"),
+    ROW("num-workers", KNOB_INT, num_workers, 0, 256, NULL, "threads that make batches"),
+    ROW("prefetch", KNOB_INT, prefetch, 1, 64, NULL, "batches made ahead"),
+    ROW("pin-memory", KNOB_BOOL, pin_memory, 0, 1, NULL, "batches in pinned memory"),
+    ROW("non-blocking", KNOB_BOOL, non_blocking, 0, 1, NULL,
+        "copy on a stream of its own, one batch ahead (needs pinned memory)"),
+    ROW("channels-last", KNOB_BOOL, channels_last, 0, 1, NULL, "NHWC instead of NCHW"),
+    ROW("precision", KNOB_CHOICE, precision, 0, 0, "fp32|tf32|fp16|bf16",
+        "type of the matrix work; fp16 with loss scaling"),
+    ROW("cudnn", KNOB_CHOICE, cudnn_find, 0, 0, "heuristic|find", "how algorithms are chosen"),
+    ROW("cudnn-benchmark", KNOB_BOOL, cudnn_find, 0, 1, NULL, "the same: 1 is find"),
+    ROW("workspace-mb", KNOB_INT, workspace_mb, 0, 8192, NULL, "memory that algorithms may use"),
+    ROW("conv-bias", KNOB_BOOL, conv_bias, 0, 1, NULL, "a bias before every normalisation"),
+    ROW("fuse-pointwise", KNOB_BOOL, fuse_pointwise, 0, 1, NULL,
+        "residual add and ReLU in one kernel, gradients added by the convolution"),
+    ROW("cuda-graph", KNOB_BOOL, cuda_graph, 0, 1, NULL, "replay the step as a CUDA graph"),
+    ROW("optimizer", KNOB_CHOICE, optimizer, 0, 0, "loop|foreach|fused",
+        "five kernels per tensor, five for all, or one for all"),
+    ROW("zero-grad", KNOB_CHOICE, zero_grad, 0, 0, "memset|none",
+        "zero every gradient and add to it, or overwrite it"),
+    ROW("sync-every", KNOB_INT, sync_every, 1, 1e9, NULL, "steps between reads of the loss"),
+    ROW("log-work-us", KNOB_INT, log_work_us, 0, 1e6, NULL,
+        "host work after each read: metrics, logs"),
+    ROW("host-overhead-us", KNOB_INT, host_overhead_us, 0, 1e6, NULL,
+        "host work per operation, as a framework has"),
+    ROW("no-nvtx", KNOB_FLAG, no_nvtx, 0, 1, NULL, "no NVTX ranges"),
+    ROW("nvtx-layers", KNOB_FLAG, nvtx_layers, 0, 1, NULL, "an NVTX range per layer"),
+};
+
+/* A defect: the rule that must find it, and the settings that plant it. Besides its own knob it may
+ * set sizes, so that what it costs stands clear of the noise. */
+static const struct defect {
+    const char *name, *rule, *settings, *what;
+} defects[] = {
+    {"workers0", "num-workers", "num_workers=0;picture=448",
+     "decodes large pictures on the training thread"},
+    {"pageable", "pin-memory", "pin_memory=0;data=fixed;input=float;depth=18;batch=64",
+     "copies float batches from pageable memory"},
+    {"blocking-copy", "overlap-copies", "non_blocking=0;data=fixed;input=float;depth=18;batch=64",
+     "copies each batch with cudaMemcpy while the GPU waits"},
+    {"sync-every-step", "sync-in-loop", "sync_every=1;log_work_us=3000",
+     "reads the loss after every step and works on it while the GPU waits"},
+    {"nchw", "channels-last", "channels_last=0", "keeps activations in NCHW with tensor cores"},
+    {"fp32", "tensor-cores", "precision=fp32", "computes in FP32 without tensor cores"},
+    {"launch-bound", "cuda-graphs", "batch=4;image=64;host_overhead_us=20",
+     "tiny batches and 20 us of host work per operation"},
+    {"optimizer-loop", "fused-optimizer", "optimizer=loop",
+     "updates every tensor with five small kernels"},
+    {"cudnn-heuristic", "cudnn-algorithm", "cudnn=heuristic;workspace_mb=8",
+     "takes cuDNN's first guess with 8 MB of workspace"},
+    {"zero-grad-memset", "zero-grad", "zero_grad=memset;batch=8;image=128;cuda_graph=1",
+     "zeroes every gradient tensor on its own before it is added to"},
+};
+
+static void list_defects(void)
+{
+    for (size_t i = 0; i < sizeof defects / sizeof *defects; i++)
+        printf("%s\t%s\t%s\n", defects[i].name, defects[i].rule, defects[i].what);
+    exit(0);
+}
+
+static const char *defect_settings(const char *name)
+{
+    if (strcmp(name, "list") == 0)
+        list_defects();
+    for (size_t i = 0; i < sizeof defects / sizeof *defects; i++)
+        if (strcmp(defects[i].name, name) == 0)
+            return defects[i].settings;
+    die(2, "there is no defect '%s' (--defect list names them)", name);
+}
+
+void config_read(struct config *c, int argc, char **argv)
+{
+    *c = defaults;
+    const struct knobs k = {rows, sizeof rows / sizeof *rows, c};
+    const char *defect = args_find(argc, argv, "defect");
+    if (defect)
+        knobs_apply(&k, defect_settings(defect), "defect");
+    knobs_parse(&k, argc, argv,
+                "usage: train_conv [--defect NAME|list] [options]\n"
+                "Trains a ResNet on generated pictures. GPUPROF_APPLY=\"name=value;...\" changes "
+                "settings, too.\n");
+    knobs_apply(&k, getenv("GPUPROF_APPLY"), "GPUPROF_APPLY");
+    if (c->image % 32 != 0)
+        die(2, "image must be a multiple of 32, not %d", c->image);
+}
+
+void config_print(const struct config *c)
+{
+    struct config copy = *c, base = defaults;
+    const struct knobs now = {rows, sizeof rows / sizeof *rows, &copy};
+    const struct knobs before = {rows, sizeof rows / sizeof *rows, &base};
+    const char *const always[] = {"depth",         "image",     "batch", "precision",
+                                  "channels-last", "optimizer", "cudnn", "cuda-graph"};
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++) {
+        char value[32];
+        knob_text(&now, always[i], value, sizeof value);
+        printf("%s%s=%s", i ? " " : "", always[i], value);
+    }
+    for (size_t i = 0; i < now.count; i++) {
+        char value[32], old[32];
+        size_t k = 0;
+        while (k < sizeof always / sizeof *always && strcmp(always[k], rows[i].name) != 0)
+            k++;
+        knob_text(&now, rows[i].name, value, sizeof value);
+        knob_text(&before, rows[i].name, old, sizeof old);
+        if (k == sizeof always / sizeof *always && strcmp(value, old) != 0)
+            printf(" %s=%s", rows[i].name, value);
+    }
+    putchar('\n');
+}

@@ -1,0 +1,252 @@
+/* train_conv: trains a ResNet on generated pictures, in plain C over cuDNN and cuBLAS.
+ *
+ * It is there to be profiled: every habit that makes a training loop slow is a setting here, the
+ * defaults are the tuned ones, and `--defect NAME` turns one bad habit on. One step is
+ *
+ *   data.wait   the next batch from the loader's threads
+ *   copy        to one of two device buffers, on a stream of its own
+ *   forward, backward, zero_grad, optimizer
+ *   sync        only now and then: reads the loss
+ *
+ * and the host stays at most two steps ahead of the GPU. It ends with `median_step_ms=...`.
+ */
+#include "reference_workloads/common/clock.h"
+#include "reference_workloads/common/loader.h"
+#include "reference_workloads/common/nvtx.h"
+#include "reference_workloads/conv/model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct trainer {
+    struct config config;
+    struct model model;
+    struct jpeg_set set;
+    struct loader *loader;
+    void **slots;
+    int slot_count;
+    size_t slot_bytes;
+    cudaStream_t copy_stream;
+    cudaEvent_t copied[2], done[2]; /* per device buffer: batch arrived; step finished */
+    cudaGraphExec_t graph[2];       /* per device buffer */
+    float *losses;                  /* (batch) on the host */
+    int is_virtual;                 /* the device computes nothing */
+};
+
+/* ---- data ---------------------------------------------------------------------------------------
+ */
+
+/* Pinned or pageable, and touched: the first copy must not pay for page faults. */
+static void *slot_new(const struct trainer *t)
+{
+    void *p;
+    if (t->config.pin_memory)
+        cudaCheck(cudaHostAlloc(&p, t->slot_bytes, cudaHostAllocDefault));
+    else
+        p = check_alloc(t->slot_bytes);
+    memset(p, 0, t->slot_bytes);
+    return p;
+}
+
+static void data_open(struct trainer *t, struct loader_config *l)
+{
+    const struct config *c = &t->config;
+    jpeg_set_make(&t->set, c->pictures, c->picture, c->classes, (unsigned)c->seed);
+    *l = (struct loader_config){
+        .set = &t->set,
+        .batch = c->batch,
+        .image = c->image,
+        .float_pixels = c->float_input,
+        .data = (enum loader_data)c->data,
+        .workers = c->num_workers,
+        .slots = c->prefetch + 2, /* two may still be in use by copies */
+        .seed = (unsigned)c->seed,
+    };
+    t->slot_bytes = loader_slot_bytes(l);
+    t->slot_count = l->slots;
+    t->slots = check_alloc((size_t)t->slot_count * sizeof *t->slots);
+    for (int i = 0; i < t->slot_count; i++)
+        t->slots[i] = slot_new(t);
+}
+
+static void data_close(struct trainer *t)
+{
+    loader_close(t->loader);
+    for (int i = 0; i < t->slot_count; i++) {
+        if (t->config.pin_memory)
+            cudaCheck(cudaFreeHost(t->slots[i]));
+        else
+            free(t->slots[i]);
+    }
+    free(t->slots);
+    jpeg_set_free(&t->set);
+}
+
+/* Overlap needs memory that the GPU can read by itself: pageable memory is staged by the host. */
+static int copies_overlap(const struct config *c)
+{
+    return c->non_blocking && c->pin_memory;
+}
+
+static void copy_batch(struct trainer *t, const struct loader_batch *batch, int which)
+{
+    void *to = t->model.staged[which];
+    if (copies_overlap(&t->config)) {
+        cudaCheck(cudaMemcpyAsync(to, batch->pixels, batch->bytes, cudaMemcpyHostToDevice,
+                                  t->copy_stream));
+        cudaCheck(cudaEventRecord(t->copied[which], t->copy_stream));
+        cudaCheck(cudaStreamWaitEvent(t->model.stream, t->copied[which], 0));
+    } else if (t->config.non_blocking) {
+        cudaCheck(cudaMemcpyAsync(to, batch->pixels, batch->bytes, cudaMemcpyHostToDevice,
+                                  t->model.stream));
+    } else {
+        cudaCheck(cudaMemcpy(to, batch->pixels, batch->bytes, cudaMemcpyHostToDevice));
+    }
+}
+
+/* ---- one step -----------------------------------------------------------------------------------
+ */
+
+static void compute(struct trainer *t, int which)
+{
+    if (t->config.zero_grad == ZERO_GRAD_MEMSET) {
+        nvtx_push("zero_grad");
+        model_zero_gradients(&t->model);
+        nvtx_pop();
+    }
+    nvtx_push("forward");
+    model_forward(&t->model, which);
+    nvtx_pop();
+    nvtx_push("backward");
+    model_backward(&t->model);
+    nvtx_pop();
+    nvtx_push("optimizer");
+    model_update(&t->model);
+    nvtx_pop();
+}
+
+/* The same work recorded once per device buffer and launched as a whole. */
+static void compute_graph(struct trainer *t, int which)
+{
+    if (!t->graph[which]) {
+        cudaGraph_t graph;
+        cudaCheck(cudaStreamBeginCapture(t->model.stream, cudaStreamCaptureModeThreadLocal));
+        compute(t, which);
+        cudaCheck(cudaStreamEndCapture(t->model.stream, &graph));
+        cudaCheck(cudaGraphInstantiate(&t->graph[which], graph, 0));
+        cudaCheck(cudaGraphDestroy(graph));
+    }
+    cudaCheck(cudaGraphLaunch(t->graph[which], t->model.stream));
+}
+
+/* Waits for the GPU. The copy goes to ordinary memory, as `loss.item()` does. */
+static void read_loss(struct trainer *t, int step, int64_t step_ns)
+{
+    double sum = 0;
+    nvtx_push("sync");
+    cudaCheck(cudaMemcpy(t->losses, t->model.losses, (size_t)t->config.batch * sizeof(float),
+                         cudaMemcpyDeviceToHost));
+    for (int i = 0; i < t->config.batch; i++)
+        sum += (double)t->losses[i];
+    if (t->is_virtual)
+        printf("step %5d  loss not computed (virtual GPU)", step + 1);
+    else
+        printf("step %5d  loss %.4f", step + 1, sum / t->config.batch);
+    printf("  %.2f ms\n", (double)step_ns / 1e6);
+    clock_spin_us(t->config.log_work_us);
+    nvtx_pop();
+}
+
+static void train_step(struct trainer *t, int step)
+{
+    int which = step % 2;
+    int64_t start_ns = clock_now_ns();
+    nvtx_push("step");
+    nvtx_push("data.wait");
+    struct loader_batch batch = loader_next(t->loader);
+    nvtx_pop();
+
+    nvtx_push("copy");
+    if (step >= 2) { /* two steps ago this device buffer and its slot were in use */
+        cudaCheck(cudaEventSynchronize(t->done[which]));
+        loader_release(t->loader);
+    }
+    copy_batch(t, &batch, which);
+    nvtx_pop();
+
+    if (t->config.cuda_graph && step > 0) /* the first step warms the libraries up */
+        compute_graph(t, which);
+    else
+        compute(t, which);
+    cudaCheck(cudaEventRecord(t->done[which], t->model.stream));
+    if ((step + 1) % t->config.sync_every == 0)
+        read_loss(t, step, clock_now_ns() - start_ns);
+    nvtx_pop();
+}
+
+/* ---- the program --------------------------------------------------------------------------------
+ */
+
+static void trainer_open(struct trainer *t)
+{
+    const struct config *c = &t->config;
+    struct cudaDeviceProp device;
+    struct loader_config l;
+    cudaCheck(cudaSetDevice(0));
+    cudaCheck(cudaGetDeviceProperties(&device, 0));
+    t->is_virtual = strncmp(device.name, "Virtual ", 8) == 0;
+    printf("%s\n", device.name);
+    config_print(c);
+
+    data_open(t, &l);
+    size_t labels_offset = t->slot_bytes - (size_t)c->batch * sizeof(int32_t);
+    model_open(&t->model, c, t->slot_bytes, labels_offset);
+    t->losses = check_alloc((size_t)c->batch * sizeof(float));
+    cudaCheck(cudaStreamCreateWithFlags(&t->copy_stream, cudaStreamNonBlocking));
+    for (int i = 0; i < 2; i++) {
+        cudaCheck(cudaEventCreateWithFlags(&t->copied[i], cudaEventDisableTiming));
+        cudaCheck(cudaEventCreateWithFlags(&t->done[i], cudaEventDisableTiming));
+    }
+    cudaCheck(cudaDeviceSynchronize());
+    printf("%zu parameters in %d tensors, %.0f MB on the device\n", t->model.parameters,
+           t->model.tensor_count, (double)t->model.arena_bytes / 1e6);
+    t->loader = loader_open(&l, t->slots);
+}
+
+static void trainer_close(struct trainer *t)
+{
+    data_close(t);
+    for (int i = 0; i < 2; i++) {
+        cudaCheck(cudaEventDestroy(t->copied[i]));
+        cudaCheck(cudaEventDestroy(t->done[i]));
+        if (t->graph[i])
+            cudaCheck(cudaGraphExecDestroy(t->graph[i]));
+    }
+    cudaCheck(cudaStreamDestroy(t->copy_stream));
+    model_close(&t->model);
+    free(t->losses);
+}
+
+int main(int argc, char **argv)
+{
+    static struct trainer t;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    config_read(&t.config, argc, argv);
+    nvtx_enable(!t.config.no_nvtx);
+    trainer_open(&t);
+
+    int steps = t.config.steps, warmup = t.config.warmup < steps ? t.config.warmup : 0;
+    int64_t *step_ns = check_alloc((size_t)steps * sizeof *step_ns);
+    for (int step = 0; step < steps; step++) {
+        int64_t start_ns = clock_now_ns();
+        train_step(&t, step);
+        step_ns[step] = clock_now_ns() - start_ns;
+    }
+    cudaCheck(cudaDeviceSynchronize());
+    trainer_close(&t);
+    printf("median_step_ms=%.3f\n",
+           (double)median_ns(step_ns + warmup, (size_t)(steps - warmup)) / 1e6);
+    free(step_ns);
+    return 0;
+}
