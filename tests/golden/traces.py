@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Real traces against what is known of them (traces.tsv): counts exact, shares within 0.2 points, the known
+bottleneck first, nothing advised that is known to be wrong. Usage: traces.py GPUPROF FOLDER.
+Exit 77 (skipped) where the folder is absent."""
+import json
+import os
+import subprocess
+import sys
+
+TOLERANCE = 0.2  # points of the window
+COUNTS = ("events", "kernels", "copies", "memsets")
+SHARES = ("busy_pct", "compute_pct", "comm_pct", "comm_exposed_pct")
+
+
+def rows(path):
+    with open(path, encoding="utf-8") as f:
+        for line in f:
+            if line.strip() and not line.startswith("#"):
+                yield line.rstrip("\n").split("\t")
+
+
+def check(result, row):
+    """Yields what is wrong."""
+    numbers, first, never = row[1:9], row[9], row[10]
+    if numbers[1] == "-":
+        if result["gpu"]["window_ms"] or result["findings"]:
+            yield "claims GPU work or findings where nothing was recorded"
+        if not any(word in result["verdict"].lower() for word in ("no gpu", "cannot tell", "not enough")):
+            yield f"verdict hides that there is no GPU work: {result['verdict']!r}"
+        return
+    for key, want in zip(COUNTS, numbers):
+        if result["counts"][key] != int(want):
+            yield f"{key} {result['counts'][key]}, known {want}"
+    for key, want in zip(SHARES, numbers[4:]):
+        if abs(result["gpu"][key] - float(want)) > TOLERANCE:
+            yield f"{key} {result['gpu'][key]:.2f}, known {want}"
+    found = [f["rule"] for f in result["findings"]]
+    if first != "-" and (not found or found[0] not in first.split(",")):
+        yield f"first finding {found[:1]}, known bottleneck {first}"
+    for rule in never.split(","):
+        if rule in found:
+            yield f"advises {rule}, which is known to be wrong here"
+
+
+def main():
+    gpuprof, folder = sys.argv[1:3]
+    if not os.path.isdir(folder):
+        print(f"traces: skipped, no folder {folder}")
+        return 77
+    bad = 0
+    for row in rows(os.path.join(os.path.dirname(os.path.abspath(__file__)), "traces.tsv")):
+        path = os.path.join(folder, row[0])
+        done = subprocess.run([gpuprof, "analyze", "--json", path], capture_output=True, text=True, timeout=120)
+        if done.returncode != 0:
+            problems = [f"status {done.returncode}: {done.stderr.strip()}"]
+        else:
+            problems = list(check(json.loads(done.stdout), row))
+        print(("FAIL " if problems else "ok   ") + row[0])
+        for p in problems:
+            print("       " + p)
+        bad += bool(problems)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
