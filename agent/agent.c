@@ -4,6 +4,7 @@
  * Most processes under `gpuprof run` (shells, compilers) never get further. */
 #include "agent/agent.h"
 
+#include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -172,6 +173,7 @@ static uint32_t wake(void)
 
 struct thread *agent_thread_begin(struct thread *t)
 {
+    int saved = errno;
     t->busy = true;
     uint32_t before = atomic_load_explicit(&agent.page->word, memory_order_acquire);
     uint32_t word = (before & 3) == AGENT_ASLEEP ? wake() : before;
@@ -192,9 +194,11 @@ struct thread *agent_thread_begin(struct thread *t)
     facts_thread_name(t, t->tid, NULL);
     if ((before & 3) == AGENT_ASLEEP)
         facts_process(t);
+    errno = saved;
     return t;
 none:
     t->busy = false;
+    errno = saved;
     return NULL;
 }
 

@@ -1,12 +1,72 @@
-/* CUPTI's side of the agent: activity buffers inside the spool, and the agent's own thread. */
+/* CUPTI's side of the agent: activity buffers inside the spool, and the agent's own thread.
+ *
+ * Rules kept here (each learnt from a tool that broke): never cuptiFinalize; never free or reuse a
+ * buffer that CUPTI has not returned; no CUPTI call in a buffer callback; no CUPTI call at all in a
+ * forked child; a forced flush only once, at the end. */
 #ifndef GPUPROF_CUPTI_H
 #define GPUPROF_CUPTI_H
 
-#include <stdbool.h>
+#include "agent/spool.h"
+#include "agent/vendor.h"
 
-/* After a fork: the child uses no CUPTI, whatever its parent did. */
-void cupti_forget(void);
+struct cupti {
+    struct vendor_cupti api;
+    uint32_t version;
+    _Atomic uint32_t generation; /* agent.generation for which CUPTI runs; else it does not */
+    _Atomic uint32_t arena;      /* buffers that have disk and pages: those below this index */
+    _Atomic bool taken;          /* another client has put its own callbacks in our place */
+    _Atomic bool released;       /* ... and has since turned its kinds off */
+    _Atomic bool fatal;          /* CUPTI gave itself up */
+    bool thread;                 /* the agent's thread was started */
+};
+
+extern struct cupti cupti;
+
+/* API versions with behaviour of their own (cuptiGetVersion). */
+enum {
+    CUPTI_API_12_9 = 27,       /* from here on a request may answer NULL */
+    CUPTI_API_13_0_0 = 130000, /* disabling kernels at run time can deadlock */
+};
+
+/* True in the process that started CUPTI, while it runs. */
+static inline bool cupti_running(void)
+{
+    return agent_recording() &&
+           atomic_load_explicit(&cupti.generation, memory_order_relaxed) == agent.generation;
+}
+
+void cupti_start(struct thread *t); /* once, from InitializeInjection */
+void cupti_register(void);          /* callbacks and kinds; again after another client had them */
+void cupti_stop_kinds(void);
+void cupti_forget(void); /* a new process by fork: it uses no CUPTI, whatever its parent did */
 /* Flushes within timeout_ms; forced also delivers what still runs. False: not done in time. */
 bool cupti_finish(int timeout_ms, bool forced);
+
+/* ---- buffers (cupti_buffers.c) -------------------------------------------------------------- */
+
+void CUPTIAPI cupti_buffer_request(uint8_t **buffer, size_t *size, size_t *max_records);
+void CUPTIAPI cupti_buffer_complete(CUcontext context, uint32_t stream, uint8_t *buffer,
+                                    size_t size, size_t valid);
+void cupti_buffers_prepare(unsigned spare); /* makes sure that so many are free, if it can */
+
+/* ---- the agent's thread (cupti_flush.c) ------------------------------------------------------ */
+
+int cupti_flush_start(void);
+void cupti_flush_wake(void);
+
+/* ---- names in records (cupti_names.c) -------------------------------------------------------- */
+
+int cupti_names_open(void);
+/* Interns what the records in [from, bytes) of a buffer point to and the API functions they name.
+ * Returns where it stopped: the first record of kind 0 or of unknown size, or, in a buffer that is
+ * not complete, one that CUPTI is still writing. */
+uint64_t cupti_names_walk(struct thread *t, const char *buffer, uint64_t from, uint64_t bytes,
+                          bool complete);
+void cupti_names_round(void); /* names are read again once per round: modules come and go */
+/* Launches and kernels seen so far. */
+struct cupti_seen {
+    uint64_t launches, kernels;
+};
+struct cupti_seen cupti_names_seen(void);
 
 #endif

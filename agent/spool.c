@@ -15,7 +15,7 @@
 #include "agent/clock.h"
 
 /* Most that a process may use. Only what is touched costs memory or disk. */
-enum { BUFFERS = 128, RINGS = 512, NAMES = 1 << 17, STRINGS_BYTES = 32 << 20, IMAGES = 64 };
+enum { RINGS = 512, NAMES = 1 << 17, STRINGS_BYTES = 32 << 20, IMAGES = 64 };
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -90,7 +90,7 @@ static void lay_out(struct spool_header *h, uint64_t ticks)
         .start_ticks = ticks,
         .start_monotonic_ns = clock_now_ns(),
         .start_realtime_ns = clock_read_ns(CLOCK_REALTIME),
-        .buffer_count = BUFFERS,
+        .buffer_count = SPOOL_BUFFERS,
         .buffer_bytes = SPOOL_BUFFER_BYTES,
         .ring_count = RINGS,
         .ring_bytes = SPOOL_RING_BYTES,
@@ -101,11 +101,11 @@ static void lay_out(struct spool_header *h, uint64_t ticks)
     const struct {
         uint64_t *off, bytes;
     } parts[] = {
-        {&h->descs_off, sizeof(struct spool_buffer_desc) * BUFFERS},
+        {&h->descs_off, sizeof(struct spool_buffer_desc) * SPOOL_BUFFERS},
         {&h->rings_off, sizeof(struct spool_ring) * RINGS},
         {&h->names_off, sizeof(struct spool_name) * NAMES},
         {&h->strings_off, STRINGS_BYTES},
-        {&h->buffers_off, (uint64_t)SPOOL_BUFFER_BYTES * BUFFERS},
+        {&h->buffers_off, (uint64_t)SPOOL_BUFFER_BYTES * SPOOL_BUFFERS},
         {&h->ring_data_off, (uint64_t)SPOOL_RING_BYTES * RINGS},
     };
     for (size_t i = 0; i < AGENT_ARRAY_LEN(parts); i++) {
@@ -130,12 +130,15 @@ static int touch(char *from, uint64_t len)
 
 int spool_grow(uint64_t off, uint64_t len)
 {
+    int saved = errno, rc = -1;
     int fd = open(agent.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return -1;
-    int failed = posix_fallocate(fd, (off_t)off, (off_t)len);
-    close(fd);
-    return failed ? -1 : touch((char *)agent.spool + off, len);
+    if (fd >= 0) {
+        if (posix_fallocate(fd, (off_t)off, (off_t)len) == 0)
+            rc = touch((char *)agent.spool + off, len);
+        close(fd);
+    }
+    errno = saved; /* the program's own */
+    return rc;
 }
 
 /* The part every spool needs: header, descriptors, ring headers. */

@@ -1,0 +1,108 @@
+/* The two callbacks that CUPTI calls, one of them inside the program's CUDA calls. */
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/cupti.h"
+
+/* Buffers whose records are thrown away. CUPTI wants distinct ones, and before API 27 it crashes
+ * when it gets none. */
+enum { DISCARDS = 16, DISCARD_BYTES = 64 << 10 };
+static _Alignas(64) char discard[DISCARDS][DISCARD_BYTES];
+static _Atomic bool discard_used[DISCARDS];
+
+static uint8_t *discard_take(void)
+{
+    for (int i = 0; i < DISCARDS; i++)
+        if (!atomic_exchange(&discard_used[i], true))
+            return (uint8_t *)discard[i];
+    void *p = mmap(NULL, DISCARD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+static bool discard_give(uint8_t *buffer, size_t size)
+{
+    uintptr_t at = (uintptr_t)buffer - (uintptr_t)discard;
+    if (at < sizeof discard) {
+        atomic_store(&discard_used[at / DISCARD_BYTES], false);
+        return true;
+    }
+    return size == DISCARD_BYTES && munmap(buffer, DISCARD_BYTES) == 0;
+}
+
+static int64_t take(void)
+{
+    static _Atomic uint32_t hint;
+    static _Atomic uint64_t requests;
+    struct spool_buffer_desc *d = spool_descs();
+    uint32_t n = atomic_load_explicit(&cupti.arena, memory_order_acquire);
+    uint32_t from = n ? atomic_fetch_add_explicit(&hint, 1, memory_order_relaxed) % n : 0;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t i = from + k < n ? from + k : from + k - n, free = SPOOL_FREE;
+        if (atomic_load_explicit(&d[i].state, memory_order_relaxed) != SPOOL_FREE)
+            continue;
+        atomic_store_explicit(&d[i].valid_bytes, 0, memory_order_relaxed);
+        if (!atomic_compare_exchange_strong_explicit(&d[i].state, &free, SPOOL_OWNED,
+                                                     memory_order_acquire, memory_order_relaxed))
+            continue;
+        d[i].tid = agent_thread.tid ? agent_thread.tid : (uint32_t)syscall(SYS_gettid);
+        atomic_store_explicit(&d[i].seq,
+                              atomic_fetch_add_explicit(&requests, 1, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
+        return i;
+    }
+    return -1;
+}
+
+void CUPTIAPI cupti_buffer_request(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+    *max_records = 0;
+    bool here = cupti_running(); /* not in a forked child: the arena is not mapped there */
+    int64_t i = here ? take() : -1;
+    if (i >= 0) {
+        *buffer = (uint8_t *)spool_buffer((uint32_t)i);
+        *size = SPOOL_BUFFER_BYTES;
+        return;
+    }
+    if (here) {
+        agent_count(SPOOL_BUFFER_STARVED, 1);
+        cupti_flush_wake();
+    }
+    *buffer = here && cupti.version >= CUPTI_API_12_9 ? NULL : discard_take();
+    *size = *buffer ? DISCARD_BYTES : 0;
+}
+
+void CUPTIAPI cupti_buffer_complete(CUcontext context, uint32_t stream, uint8_t *buffer,
+                                    size_t size, size_t valid)
+{
+    (void)context;
+    (void)stream;
+    if (!cupti_running()) {
+        discard_give(buffer, size);
+        return;
+    }
+    uint64_t at = (uint64_t)(buffer - (uint8_t *)spool_buffer(0));
+    if (at >= (uint64_t)agent.spool->buffer_count * SPOOL_BUFFER_BYTES) {
+        if (!discard_give(buffer, size))
+            agent_count(SPOOL_BUFFERS_LOST, 1);
+        return;
+    }
+    struct spool_buffer_desc *d = &spool_descs()[at / SPOOL_BUFFER_BYTES];
+    atomic_store_explicit(&d->valid_bytes, valid, memory_order_relaxed);
+    atomic_store_explicit(&d->state, SPOOL_COMPLETE, memory_order_release);
+    cupti_flush_wake();
+}
+
+void cupti_buffers_prepare(unsigned spare)
+{
+    uint32_t n = atomic_load(&cupti.arena);
+    unsigned free = 0;
+    for (uint32_t i = 0; i < n; i++)
+        free += atomic_load_explicit(&spool_descs()[i].state, memory_order_relaxed) == SPOOL_FREE;
+    for (; free < spare && n < agent.spool->buffer_count; free++, n++) {
+        uint64_t off = agent.spool->buffers_off + (uint64_t)n * SPOOL_BUFFER_BYTES;
+        if (spool_grow(off, SPOOL_BUFFER_BYTES) != 0)
+            return; /* the disk is full: requests are counted as starved */
+        atomic_store_explicit(&cupti.arena, n + 1, memory_order_release);
+    }
+}

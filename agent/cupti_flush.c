@@ -1,0 +1,231 @@
+/* The agent's own thread: asks CUPTI for what is ready, makes finished buffers readable by the
+ * collector, keeps anchors and drop counts, and obeys the collector's stop.
+ *
+ * It sleeps between rounds, longer while nothing happens. After the last flush it makes no CUPTI
+ * call again, because libraries are being torn down around it. */
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/clock.h"
+#include "agent/cupti.h"
+
+enum { FLUSH_MS = 100, IDLE_MS = 1000, ANCHOR_MS = 1000, SPARE_BUFFERS = 8, REGAIN_MS = 2000 };
+enum finish { FINISH_NONE, FINISH_PLAIN, FINISH_FORCED };
+
+static _Atomic uint32_t bell; /* futex: rung when there is something to do */
+static _Atomic uint32_t finish_asked, finish_done;
+static struct {
+    uint64_t seq, at;
+} walked[SPOOL_BUFFERS]; /* how far each buffer's names are known */
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t value, int64_t ns)
+{
+    struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &t, NULL, 0);
+}
+
+static void futex_wake(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+void cupti_flush_wake(void)
+{
+    atomic_fetch_add_explicit(&bell, 1, memory_order_release);
+    futex_wake(&bell);
+}
+
+/* COMPLETE -> READY, names first; the names in OWNED buffers too, in case the process is killed.
+ * Returns the buffers published. */
+static unsigned publish(struct thread *t, bool owned_too)
+{
+    unsigned n = 0;
+    for (uint32_t i = 0; i < atomic_load(&cupti.arena); i++) {
+        struct spool_buffer_desc *d = &spool_descs()[i];
+        uint32_t state = atomic_load_explicit(&d->state, memory_order_acquire);
+        if (state != SPOOL_COMPLETE && !(state == SPOOL_OWNED && owned_too))
+            continue;
+        uint64_t seq = atomic_load_explicit(&d->seq, memory_order_relaxed);
+        if (walked[i].seq != seq) {
+            walked[i].seq = seq;
+            walked[i].at = 0;
+        }
+        bool complete = state == SPOOL_COMPLETE;
+        uint64_t bytes = complete ? atomic_load(&d->valid_bytes) : SPOOL_BUFFER_BYTES;
+        walked[i].at = cupti_names_walk(t, spool_buffer(i), walked[i].at, bytes, complete);
+        if (complete) {
+            atomic_store_explicit(&d->state, SPOOL_READY, memory_order_release);
+            n++;
+        }
+    }
+    if (n)
+        spool_wake();
+    return n;
+}
+
+static void poll_dropped(void)
+{
+    size_t n = 0;
+    if (cupti.api.ActivityGetNumDroppedRecords &&
+        cupti.api.ActivityGetNumDroppedRecords(NULL, 0, &n) == CUPTI_SUCCESS && n)
+        agent_count(SPOOL_CUPTI_DROPPED, n);
+}
+
+/* One round with CUPTI. Returns the buffers published. */
+static unsigned flush(struct thread *t, bool forced)
+{
+    cupti_names_round();
+    if (!atomic_load(&cupti.fatal) && !atomic_load(&cupti.taken)) {
+        cupti.api.ActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+        poll_dropped();
+    }
+    return publish(t, true);
+}
+
+static void self_check(struct thread *t)
+{
+    struct cupti_seen seen = cupti_names_seen();
+    if (seen.launches > 0 && seen.kernels == 0 && !atomic_load(&cupti.taken))
+        facts_health(t, SPOOL_WARNING, "no-kernels",
+                     "CUPTI reported kernel launches but no kernel: this CUPTI version does not "
+                     "trace kernels here. Try the CUPTI of another CUDA release (GPUPROF_CUPTI).",
+                     (int64_t)seen.launches);
+}
+
+static void finish(struct thread *t, enum finish how)
+{
+    flush(t, how == FINISH_FORCED);
+    self_check(t);
+    facts_libraries(t);
+    clock_anchor();
+}
+
+/* Another client (a profiler inside the program) has registered its own callbacks: leave CUPTI to
+ * it, and come back when it has not been heard of for a while. */
+static void regain(struct thread *t, int64_t now)
+{
+    static int64_t since;
+    static bool told;
+    if (!atomic_load(&cupti.taken)) {
+        since = 0;
+        return;
+    }
+    if (!told)
+        facts_health(t, SPOOL_WARNING, "cupti-taken",
+                     "Another profiler in the program (such as torch.profiler) took over CUPTI: "
+                     "GPU work in that time is missing here. Run without it.",
+                     0);
+    told = true;
+    if (!atomic_load(&cupti.released))
+        since = 0;
+    else if (since == 0)
+        since = now;
+    else if (now - since > REGAIN_MS * 1000000ll) {
+        atomic_store(&cupti.released, false);
+        atomic_store(&cupti.taken, false);
+        cupti_register();
+        since = 0;
+    }
+}
+
+static void charge_self(void)
+{
+    static int64_t before;
+    int64_t now = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+    agent_count(SPOOL_SELF_NS, (uint64_t)(now > before ? now - before : now));
+    before = now;
+}
+
+struct pace {
+    int64_t next_flush, next_anchor;
+    int flush_ms;
+};
+
+static void round_of_work(struct thread *t, struct pace *p)
+{
+    int64_t now = clock_now_ns();
+    unsigned published = publish(t, false);
+    if (now >= p->next_flush) {
+        published += flush(t, false);
+        p->flush_ms = published ? FLUSH_MS : p->flush_ms * 2 < IDLE_MS ? p->flush_ms * 2 : IDLE_MS;
+        p->next_flush = now + p->flush_ms * 1000000ll;
+    }
+    if (now >= p->next_anchor) {
+        clock_anchor();
+        facts_libraries(t);
+        p->next_anchor = now + ANCHOR_MS * 1000000ll;
+    }
+    regain(t, now);
+    cupti_buffers_prepare(SPARE_BUFFERS);
+    charge_self();
+}
+
+static void *flush_thread(void *arg)
+{
+    prctl(PR_SET_NAME, "gpuprof", 0, 0, 0);
+    struct thread *t = thread_enter();
+    struct pace p = {.flush_ms = FLUSH_MS};
+    uint32_t asked = FINISH_NONE;
+    while (t &&
+           (asked = atomic_load_explicit(&finish_asked, memory_order_acquire)) == FINISH_NONE) {
+        uint32_t seen = atomic_load_explicit(&bell, memory_order_acquire);
+        if (atomic_load(&agent.spool->control) == SPOOL_STOP || !agent_recording())
+            break;
+        round_of_work(t, &p);
+        int64_t left = p.next_flush - clock_now_ns();
+        if (left > 0)
+            futex_wait(&bell, seen, left);
+    }
+    if (t && asked == FINISH_NONE) {
+        cupti_stop_kinds();
+        finish(t, FINISH_PLAIN);
+        agent_stop();
+    } else if (t) {
+        finish(t, (enum finish)asked);
+    }
+    charge_self();
+    atomic_store_explicit(&finish_done, 1, memory_order_release);
+    syscall(SYS_futex, &finish_done, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+    return arg;
+}
+
+int cupti_flush_start(void)
+{
+    atomic_store(&finish_asked, FINISH_NONE);
+    atomic_store(&finish_done, 0);
+    /* no signal of the program's may end up on our thread */
+    sigset_t all, before;
+    pthread_attr_t attr;
+    pthread_t id;
+    sigfillset(&all);
+    if (pthread_attr_init(&attr) != 0)
+        return -1;
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&id, &attr, flush_thread, NULL);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+    return failed ? -1 : 0;
+}
+
+bool cupti_finish(int timeout_ms, bool forced)
+{
+    if (!cupti_running() || !cupti.thread)
+        return true;
+    uint32_t none = FINISH_NONE;
+    atomic_compare_exchange_strong(&finish_asked, &none, forced ? FINISH_FORCED : FINISH_PLAIN);
+    cupti_flush_wake();
+    int64_t until = clock_now_ns() + timeout_ms * 1000000ll;
+    while (!atomic_load_explicit(&finish_done, memory_order_acquire)) {
+        int64_t left = until - clock_now_ns();
+        if (left <= 0)
+            return false;
+        futex_wait(&finish_done, 0, left);
+    }
+    return true;
+}
