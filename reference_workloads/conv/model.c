@@ -93,6 +93,8 @@ static struct block *add_block(struct model *m, const char *name, int c, int h, 
         b->unit[1] = add_unit(m, text[1], width, b->unit[0]->p, out, 3, 1, 0);
         b->units = 2;
     }
+    /* a block starts as its shortcut alone: deep networks train more steadily */
+    m->tensors[b->unit[b->units - 1]->gamma].value = 0;
     if (c != out || stride != 1)
         b->shortcut = add_unit(m, text[3], c, h, out, 1, stride, 0);
     return b;
