@@ -129,31 +129,6 @@ const char *text_copy(struct text *b, const struct copy_total *c)
     return b->s;
 }
 
-const char *text_family(enum kernel_family f)
-{
-    static const char *const names[FAMILY_COUNT] = {
-        [FAMILY_UNKNOWN] = "other",
-        [FAMILY_GEMM] = "matrix multiply",
-        [FAMILY_CONV] = "convolution",
-        [FAMILY_ATTENTION] = "attention",
-        [FAMILY_NORM] = "normalisation",
-        [FAMILY_POOL] = "pooling",
-        [FAMILY_SOFTMAX] = "softmax",
-        [FAMILY_ELEMENTWISE] = "elementwise",
-        [FAMILY_REDUCE] = "reduction",
-        [FAMILY_OPTIMIZER] = "optimizer",
-        [FAMILY_LAYOUT] = "layout change",
-        [FAMILY_CAST] = "type change",
-        [FAMILY_FILL] = "fill",
-        [FAMILY_EMBEDDING] = "embedding",
-        [FAMILY_LOSS] = "loss",
-        [FAMILY_BIAS] = "bias",
-        [FAMILY_COMM] = "communication",
-        [FAMILY_COPY] = "copy kernel",
-    };
-    return f < FAMILY_COUNT && names[f] ? names[f] : "other";
-}
-
 const char *text_device(const struct analysis *a)
 {
     return a->device ? tl_text(a->tl, a->device->name) : "GPU not known";

@@ -23,7 +23,6 @@ const char *text_error_class(enum error_class c);
 const char *text_gate_verdict(enum gate_verdict v); /* "pass", "slower", "inconclusive" */
 const char *text_step_source(enum step_source s);
 const char *text_copy(struct text *b, const struct copy_total *c); /* "host to device, pageable" */
-const char *text_family(enum kernel_family f);
 
 /* The line that stands on top of everything that comes from the virtual GPU; NULL on a real one. */
 const char *text_virtual(struct text *b, const struct analysis *a);

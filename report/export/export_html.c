@@ -1,0 +1,184 @@
+/* The page: one HTML file that asks the network for nothing. Readable without JavaScript, in print,
+ * and by a screen reader; the data of the timeline comes last, so that the text stands first. */
+#include "report/page.h"
+#include "report/text.h"
+#include "report/xml.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+extern const char asset_report_css[], asset_report_js[], asset_timeline_js[];
+
+/* default-src 'none' forbids every request; the page needs only its own script and style. */
+static const char policy[] = "default-src 'none'; script-src 'unsafe-inline'; "
+                             "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+                             "form-action 'none'";
+
+static void write_top(const struct page *p)
+{
+    const char *title = p->o->title ? p->o->title : "profile";
+    page_put(p,
+             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+             "<meta http-equiv=\"Content-Security-Policy\" content=\"%s\">\n"
+             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+             "<meta name=\"color-scheme\" content=\"light dark\">\n"
+             "<meta name=\"generator\" content=\"gpuprof " GPUPROF_VERSION "\">\n"
+             "<title>%s - gpuprof</title>\n<style>\n",
+             policy, title);
+    fputs(asset_report_css, p->f);
+    page_put(p, "</style>\n</head>\n<body>\n");
+}
+
+static void write_date(const struct page *p)
+{
+    const char *text = timeline_meta(p->t, "start_realtime_ns");
+    time_t seconds = text ? (time_t)(strtoll(text, NULL, 10) / 1000000000) : 0;
+    struct tm tm;
+    char date[48];
+    if (seconds > 0 && gmtime_r(&seconds, &tm) &&
+        strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", &tm))
+        page_put(p, " &middot; %s", date);
+}
+
+static void write_trust(const struct page *p)
+{
+    const struct health_facts *h = &p->a->health;
+    struct text n;
+    fprintf(p->f, "<p class=\"%s\">", h->dropped ? "trust bad" : "trust");
+    if (h->dropped)
+        page_put(p, "<strong>%s records were lost: the numbers below are too small.</strong> ",
+                 text_count(&n, h->dropped));
+    else
+        page_put(p, "No records lost");
+    if (h->overhead_pct >= 0)
+        fprintf(p->f, " &middot; profiler's own cost %.2f %%", h->overhead_pct);
+    fprintf(p->f, " &middot; unexplained %.1f %% of the step", h->unexplained_pct);
+    if (h->warnings)
+        fprintf(p->f, " &middot; <a href=\"#health\">%zu warning%s</a>", h->warnings,
+                h->warnings > 1 ? "s" : "");
+    page_put(p, "</p>\n");
+}
+
+static void write_header(const struct page *p)
+{
+    struct text notice, device;
+    const struct steps *s = &p->a->steps;
+    if (text_virtual(&notice, p->a))
+        page_put(p, "<p class=\"virtual\" role=\"note\">%s</p>\n", text_virtual(&notice, p->a));
+    page_put(p, "<header>\n<h1>%s</h1>\n", p->o->title ? p->o->title : "profile");
+    snprintf(device.s, sizeof device.s, "%.150s", text_device(p->a));
+    page_put(p, "<p class=\"sub\">%s", device.s);
+    if (s->count)
+        fprintf(p->f, " &middot; %zu of %zu steps used", s->used, s->count);
+    write_date(p);
+    page_put(p, "</p>\n");
+    write_trust(p);
+    page_put(p, "</header>\n");
+}
+
+static void tile(const struct page *p, const char *name, const char *value, const char *more)
+{
+    page_put(p, "<div><dt>%s</dt><dd>%s<small>%s</small></dd></div>\n", name, value, more);
+}
+
+static void write_memory_tile(const struct page *p)
+{
+    struct text used, more;
+    int64_t peak = 0;
+    for (size_t i = 0; i < p->t->gpu_sample_count; i++)
+        if (p->t->gpu_samples[i].memory_used_bytes > peak)
+            peak = p->t->gpu_samples[i].memory_used_bytes;
+    if (peak == 0) {
+        tile(p, "GPU memory, peak", "-", "not recorded");
+        return;
+    }
+    more.s[0] = 0;
+    if (p->a->device && p->a->device->memory_bytes > 0)
+        snprintf(more.s, sizeof more.s, "%.0f %% of the GPU's",
+                 percent_of(peak, p->a->device->memory_bytes));
+    tile(p, "GPU memory, peak", text_bytes(&used, peak), more.s);
+}
+
+static void write_numbers(const struct page *p)
+{
+    const struct analysis *a = p->a;
+    struct text v, m, q;
+    page_put(p, "<dl class=\"tiles\">\n");
+    if (a->steps.used) {
+        snprintf(m.s, sizeof m.s, "p95 %s", text_time(&q, a->steps.p95_ns));
+        tile(p, "step, median", text_time(&v, a->steps.median_ns), m.s);
+        text_value(&v, 1e9 / (double)a->steps.median_ns, "");
+        tile(p, "steps per second", v.s, "");
+    } else {
+        tile(p, "step, median", "-", "no steps found");
+        tile(p, "steps per second", "-", "");
+    }
+    snprintf(v.s, sizeof v.s, "%.1f %%", a->gpu.busy_pct);
+    snprintf(m.s, sizeof m.s, "computing %.1f %%", a->gpu.compute_pct);
+    tile(p, "GPU busy", v.s, m.s);
+    snprintf(v.s, sizeof v.s, "%.1f %%", a->gpu.comm_exposed_pct);
+    snprintf(m.s, sizeof m.s, "of %.1f %% in all", a->gpu.comm_pct);
+    tile(p, "exposed communication", v.s, m.s);
+    write_memory_tile(p);
+    page_put(p, "</dl>\n");
+}
+
+static void write_verdict(const struct page *p)
+{
+    const struct analysis *a = p->a;
+    page_put(p,
+             "<section id=\"verdict\" class=\"%s\">\n<p class=\"verdict\">%s</p>\n"
+             "<p><b>Why</b> %s</p>\n<p><b>Next</b> %s</p>\n</section>\n",
+             a->ranked_count ? "slow" : "fine", a->verdict ? a->verdict : "", a->why ? a->why : "",
+             a->next ? a->next : "");
+}
+
+static void write_navigation(const struct page *p)
+{
+    static const char *const places[][2] = {
+        {"findings", "What to change"}, {"breakdown", "Breakdown"}, {"steps", "Steps"},
+        {"timeline", "Timeline"},       {"idle", "Idle"},           {"kernels", "Kernels"},
+        {"copies", "Copies"},           {"host", "Host"},           {"health", "Trust"},
+    };
+    page_put(p, "<nav aria-label=\"Sections\">");
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        page_put(p, "<a href=\"#%s\">%s</a> ", places[i][0], places[i][1]);
+    page_put(p, "</nav>\n");
+}
+
+static int html_analysis(const struct analysis *a, const struct export_options *o, FILE *f,
+                         struct err *e)
+{
+    struct page p = {.f = f, .a = a, .t = a->tl, .o = o};
+    write_top(&p);
+    write_header(&p);
+    page_put(&p, "<main>\n");
+    write_verdict(&p);
+    write_numbers(&p);
+    write_navigation(&p);
+    page_breakdown(&p);
+    page_findings(&p);
+    page_steps(&p);
+    page_timeline(&p);
+    page_idle(&p);
+    page_kernels(&p);
+    page_copies(&p);
+    page_host(&p);
+    page_about(&p);
+    page_put(&p, "</main>\n<script type=\"application/octet-stream\" id=\"data\">");
+    if (page_data(&p, e))
+        return -1;
+    page_put(&p, "</script>\n<script>\n");
+    fputs(asset_timeline_js, f);
+    fputs(asset_report_js, f);
+    page_put(&p, "</script>\n</body>\n</html>\n");
+    return export_done(f, e);
+}
+
+const struct exporter export_html = {
+    .name = "html",
+    .suffix = ".html",
+    .help = "the page: one file, no network",
+    .analysis = html_analysis,
+};

@@ -1,0 +1,39 @@
+/* Parts of the HTML page, each one section. The page is whole without JavaScript: verdict, numbers,
+ * findings and tables are markup; the script adds sorting, choosing a step and the timeline. */
+#ifndef GPUPROF_REPORT_PAGE_H
+#define GPUPROF_REPORT_PAGE_H
+
+#include "report/export.h"
+
+struct page {
+    FILE *f;
+    const struct analysis *a;
+    const struct timeline *t;
+    const struct export_options *o;
+};
+
+/* Markup from a literal format whose %s arguments are escaped; fprintf(p->f, ...) for numbers. */
+#define page_put(p, ...) xml_printf((p)->f, __VA_ARGS__)
+
+void page_findings(const struct page *p);
+void page_breakdown(const struct page *p); /* bars: where the median, p95 and worst step go */
+void page_steps(const struct page *p);     /* the strip */
+void page_timeline(const struct page *p);  /* what the canvas needs around it */
+void page_idle(const struct page *p);
+void page_kernels(const struct page *p);
+void page_copies(const struct page *p);
+void page_host(const struct page *p);
+void page_about(const struct page *p);
+
+/* The data of the timeline, packed: at most PAGE_EVENTS events, whole steps, those that say most
+ * first. -1 with *e set. */
+enum { PAGE_EVENTS = 120000 };
+int page_data(const struct page *p, struct err *e);
+
+/* A button that shows a span on the timeline; hidden without JavaScript. */
+void page_zoom_button(const struct page *p, int64_t start_ns, int64_t end_ns, const char *text);
+
+/* Index of the used step nearest to this quantile of the used ones by length; TL_NONE without. */
+uint32_t page_step_at(const struct analysis *a, double quantile);
+
+#endif

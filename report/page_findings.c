@@ -1,0 +1,115 @@
+#include "report/page.h"
+#include "report/text.h"
+#include "report/xml.h"
+
+void page_zoom_button(const struct page *p, int64_t start_ns, int64_t end_ns, const char *text)
+{
+    fprintf(p->f, "<button class=\"js zoom\" data-from=\"%lld\" data-to=\"%lld\">",
+            (long long)start_ns, (long long)end_ns);
+    page_put(p, "%s</button>\n", text);
+}
+
+static void write_evidence(const struct page *p, const struct outcome *o)
+{
+    struct text v;
+    if (o->evidence_count == 0)
+        return;
+    page_put(p, "<h4>Evidence</h4>\n<table class=\"evidence\"><tbody>\n");
+    for (size_t i = 0; i < o->evidence_count; i++) {
+        const struct evidence *e = &o->evidence[i];
+        page_put(p, "<tr><th scope=\"row\">%s</th><td>%s</td></tr>\n", e->text,
+                 text_value(&v, e->value, e->unit));
+    }
+    page_put(p, "</tbody></table>\n");
+    for (size_t i = 0; i < o->evidence_count; i++)
+        if (o->evidence[i].sql)
+            page_put(p,
+                     "<details class=\"sql\"><summary>the rows behind it: %s</summary>"
+                     "<pre>%s</pre></details>\n",
+                     o->evidence[i].text, o->evidence[i].sql);
+    for (size_t i = 0; i < o->example_count; i++)
+        page_zoom_button(p, o->examples[i].start_ns, o->examples[i].end_ns,
+                         o->examples[i].text ? o->examples[i].text : "show on the timeline");
+}
+
+static void write_remedy(const struct page *p, const char *where, const char *text)
+{
+    if (text && *text)
+        page_put(p, "<dt>%s</dt><dd>%s</dd>\n", where, text);
+}
+
+static const char *how_sure(const struct outcome *o)
+{
+    if (o->upper_bound)
+        return "The saving is an upper bound: the time that only this cause takes. What comes "
+               "next in line may take part of it.";
+    if (o->error_class == ERROR_STRUCTURAL)
+        return "Predicted by replaying the recorded steps without the cause.";
+    if (o->error_class == ERROR_KERNEL_MODEL)
+        return "Predicted by replaying the steps with modelled kernel times.";
+    return "Predicted roughly: only a rerun decides.";
+}
+
+static void write_finding(const struct page *p, const struct outcome *o, size_t rank)
+{
+    struct text saving;
+    double pct =
+        percent_of(o->upper_bound ? o->saves_high_ns : o->saves_mid_ns, p->a->steps.median_ns);
+    const char *weight = pct >= 10 ? "large" : pct >= 3 ? "medium" : "small";
+    fprintf(p->f, "<li><details class=\"finding\"%s><summary>", rank == 0 ? " open" : "");
+    page_put(p, "<span class=\"title\">%s</span> <span class=\"saves %s\">saves %s per step</span>",
+             o->rule->title, weight, text_saving(&saving, o, p->a->steps.median_ns));
+    page_put(p, "</summary>\n<div class=\"inside\">\n");
+    if (o->summary)
+        page_put(p, "<p>%s</p>\n", o->summary);
+    write_evidence(p, o);
+    page_put(p, "<h4>What to change</h4>\n<dl class=\"remedy\">\n");
+    write_remedy(p, "PyTorch", o->remedy.pytorch);
+    write_remedy(p, "TensorFlow", o->remedy.tensorflow);
+    write_remedy(p, "CUDA C", o->remedy.cuda);
+    page_put(p, "</dl>\n<p class=\"dim\">%s Rule <code>%s</code>.", how_sure(o), o->rule->id);
+    if (o->knob)
+        page_put(p, " Try it: <code>GPUPROF_APPLY=\"%s\"</code>.", o->knob);
+    page_put(p, "</p>\n</div></details></li>\n");
+}
+
+static void write_others(const struct page *p, enum verdict v, const char *title)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->a->outcome_count; i++)
+        n += shown_outcome(p->a, p->o, i, v) != NULL;
+    if (n == 0)
+        return;
+    fprintf(p->f, "<details class=\"others\"><summary>%s (%zu)</summary>\n<ul>\n", title, n);
+    for (size_t i = 0; i < p->a->outcome_count; i++) {
+        const struct outcome *o = shown_outcome(p->a, p->o, i, v);
+        if (o)
+            page_put(p, "<li><b>%s</b> <code>%s</code> %s</li>\n", o->rule->title, o->rule->id,
+                     o->why ? o->why : "");
+    }
+    page_put(p, "</ul></details>\n");
+}
+
+void page_findings(const struct page *p)
+{
+    const struct outcome *o;
+    struct text sum;
+    page_put(p, "<section id=\"findings\"><h2>What to change</h2>\n");
+    if (!shown_finding(p->a, p->o, 0))
+        page_put(p, "<p>Nothing to change was found.</p>\n");
+    else
+        page_put(p, "<ol class=\"findings\">\n");
+    for (size_t i = 0; (o = shown_finding(p->a, p->o, i)); i++)
+        write_finding(p, o, i);
+    if (shown_finding(p->a, p->o, 0))
+        page_put(p, "</ol>\n");
+    if (p->a->ranked_count > 1)
+        page_put(p,
+                 "<p class=\"dim\">Together at most %s per step: savings overlap, so they do not "
+                 "add up.</p>\n",
+                 text_ms(&sum, stacked_saving_ns(p->a)));
+    write_others(p, RULE_SUPPRESSED, "There, but not advised here");
+    write_others(p, RULE_CANNOT_TELL, "Cannot tell");
+    write_others(p, RULE_SILENT, "Checked and fine");
+    page_put(p, "</section>\n");
+}
