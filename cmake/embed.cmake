@@ -3,7 +3,7 @@ file(READ ${IN} hex HEX)
 string(LENGTH "${hex}" digits)
 math(EXPR size "${digits} / 2")
 string(REGEX REPLACE "(..)" "0x\\1," bytes "${hex}")
-string(REGEX REPLACE "(...................................................................................)" "\\1\n" bytes "${bytes}")
+string(REGEX REPLACE "(................................................................................)" "\\1\n" bytes "${bytes}")
 file(WRITE ${OUT} "#include <stddef.h>
 extern const char ${SYMBOL}[];
 extern const size_t ${SYMBOL}_size;
