@@ -14,7 +14,7 @@ struct finding;
 /* ---- steps ---------------------------------------------------------------------------------- */
 
 enum step_source {
-    STEPS_NONE,
+    STEPS_NONE, /* none found: the whole recording is taken as one step, count = used = 1 */
     STEPS_NVTX,
     STEPS_FRAMEWORK /* ProfilerStep, hook */,
     STEPS_DETECTED
@@ -55,11 +55,14 @@ enum part {
     PART_IDLE_LAUNCH, /* ... launches too slowly */
     PART_IDLE_ALLOC,  /* ... is inside an allocation or free */
     PART_IDLE_HOST,   /* ... does other work, named by range where there is one */
+    PART_IDLE_QUEUED, /* GPU idle although its next work had been issued: between queued kernels */
     PART_UNEXPLAINED, /* nothing recorded explains it */
     PART_COUNT
 };
 extern const char *const part_key[PART_COUNT]; /* snake_case for JSON: compute, comm_exposed, ... */
 extern const char *const part_title[PART_COUNT]; /* for people */
+
+#define GAP_LISTED_NS 2000
 
 struct gap {
     int64_t start_ns, end_ns;
@@ -118,6 +121,7 @@ struct totals {
 struct host_facts {
     int usable_cores;     /* min of affinity and cgroup quota (rounded up), 0 = not known */
     int loader_workers;   /* seen making batches; -1 = not known, 0 = the training thread itself */
+    bool loader_parallel; /* workers are in use, even where their number is not known */
     int64_t fetch_cpu_ns; /* CPU time to make one batch, median; 0 = not known */
     int64_t fetch_ns;     /* wall time to make one batch, median */
     int64_t wait_ns;      /* training thread waiting for (or making) data per step, median */
@@ -145,7 +149,8 @@ struct analysis {
     struct arena arena; /* owns everything below */
     struct steps steps;
     struct gap *gaps;
-    size_t gap_count;
+    size_t gap_count;                  /* those of GAP_LISTED_NS and more, by start */
+    int64_t gaps_unlisted_ns;          /* idle time in shorter ones: in step_parts, not in gaps */
     int64_t breakdown_ns[PART_COUNT];  /* parts of the median step; sum = steps.median_ns exactly */
     int64_t (*step_parts)[PART_COUNT]; /* per step, sums to its length */
     struct gpu_facts gpu;

@@ -42,7 +42,8 @@ static const struct name_rule family_rules[] = {
     {"unrolled_elementwise_kernel", "direct_copy_kernel|copy_kernel", FAMILY_CAST},
     {"FillFunctor|fill_kernel|FillKernel|memset|zero_kernel|zeroKernel", NULL, FAMILY_FILL},
     {"mbedding|_embs", NULL, FAMILY_EMBEDDING},
-    {"multi_tensor_apply|Adam|adam|sgd|Sgd|SGD|lamb|Lamb|LAMB|ptimizer|momentum|rmsprop|Adagrad",
+    {"multi_tensor_apply|Adam|adam|sgd|Sgd|SGD|lamb_|LambStage|LAMB|ptimizer|momentum|rmsprop|"
+     "Adagrad",
      NULL, FAMILY_OPTIMIZER},
     {"nll_loss|cross_entropy|CrossEntropy|mse_|smooth_l1|ClassNLL|softmax_xent|softmax_loss|_loss",
      NULL, FAMILY_LOSS},

@@ -1,0 +1,124 @@
+/* Drives the passes. Every result lies in the analysis' arena; what only passes need is freed here.
+ */
+#include "analyzer/analyze/passes.h"
+
+#include <stdlib.h>
+
+const char *const part_key[PART_COUNT] = {
+    [PART_COMPUTE] = "compute",         [PART_COMM] = "comm_exposed",
+    [PART_COPY] = "copy_exposed",       [PART_IDLE_INPUT] = "idle_input",
+    [PART_IDLE_COPY] = "idle_copy",     [PART_IDLE_SYNC] = "idle_sync",
+    [PART_IDLE_LAUNCH] = "idle_launch", [PART_IDLE_ALLOC] = "idle_alloc",
+    [PART_IDLE_HOST] = "idle_host",     [PART_IDLE_QUEUED] = "idle_queued",
+    [PART_UNEXPLAINED] = "unexplained",
+};
+
+const char *const part_title[PART_COUNT] = {
+    [PART_COMPUTE] = "compute",
+    [PART_COMM] = "communication, not overlapped",
+    [PART_COPY] = "copies, not overlapped",
+    [PART_IDLE_INPUT] = "GPU idle: waiting for input data",
+    [PART_IDLE_COPY] = "GPU idle: host blocked in a copy",
+    [PART_IDLE_SYNC] = "GPU idle: after a synchronisation",
+    [PART_IDLE_LAUNCH] = "GPU idle: launches too slow",
+    [PART_IDLE_ALLOC] = "GPU idle: allocating or freeing",
+    [PART_IDLE_HOST] = "GPU idle: other host work",
+    [PART_IDLE_QUEUED] = "GPU idle: between queued kernels",
+    [PART_UNEXPLAINED] = "GPU idle: unexplained",
+};
+
+int no_memory(struct err *e)
+{
+    return err_set(e, "out of memory during the analysis");
+}
+
+static int compare_ns(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+int64_t median_ns(int64_t *v, size_t n)
+{
+    if (n == 0)
+        return 0;
+    qsort(v, n, sizeof *v, compare_ns);
+    return n % 2 ? v[n / 2] : v[n / 2 - 1] + (v[n / 2] - v[n / 2 - 1]) / 2;
+}
+
+static double percent(int64_t part, int64_t whole)
+{
+    return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* Shares of the window from first to last GPU activity. Exposed: while nothing ranked above runs.
+ */
+static void gpu_look(struct analysis *a, const struct activity *act)
+{
+    int64_t window = act->end_ns - act->start_ns;
+    int64_t compute = spans_total(&act->compute), comm = spans_total(&act->comm);
+    int64_t hidden_comm = 0, hidden_copy = 0, covered = 0;
+    for (size_t i = 0; i < act->comm.n; i++)
+        hidden_comm +=
+            spans_covered(&act->compute, act->comm.at[i].start_ns, act->comm.at[i].end_ns);
+    covered = compute + comm - hidden_comm;
+    hidden_copy = covered + spans_total(&act->copy) - spans_total(&act->busy);
+    a->gpu = (struct gpu_facts){
+        .busy_pct = percent(spans_total(&act->busy), window),
+        .compute_pct = percent(compute, window),
+        .comm_pct = percent(comm, window),
+        .comm_exposed_pct = percent(comm - hidden_comm, window),
+        .copy_pct = percent(spans_total(&act->copy), window),
+        .copy_exposed_pct = percent(spans_total(&act->copy) - hidden_copy, window),
+        .window_ns = window,
+    };
+}
+
+static int run_passes(struct analysis *a, struct err *e)
+{
+    struct activity act;
+    if (steps_find(a, e) < 0)
+        return -1;
+    if (a->steps.device < a->tl->device_count)
+        a->device = &a->tl->devices[a->steps.device];
+    int rc = activity_build(&act, a->tl, a->steps.device);
+    if (rc < 0) {
+        no_memory(e);
+    } else {
+        gpu_look(a, &act);
+        rc = gaps_find(a, &act, e);
+        if (rc == 0)
+            rc = totals_sum(a, &act, e);
+    }
+    activity_release(&act);
+    if (rc < 0 || host_look(a, e) < 0)
+        return -1;
+    health_look(a);
+    if (rules_run(a, e) < 0)
+        return -1;
+    verdict_write(a);
+    return 0;
+}
+
+struct analysis *analyze(const struct timeline *t, struct err *e)
+{
+    struct analysis *a = calloc(1, sizeof *a);
+    if (!a) {
+        no_memory(e);
+        return NULL;
+    }
+    a->tl = t;
+    if (run_passes(a, e) < 0) {
+        analysis_free(a);
+        return NULL;
+    }
+    return a;
+}
+
+void analysis_free(struct analysis *a)
+{
+    if (!a)
+        return;
+    arena_release(&a->arena);
+    free(a);
+}

@@ -1,0 +1,72 @@
+/* When a thread waits for or makes input data, told by the names of its ranges and by loader rows.
+ * Cost: O(ranges of the thread + loader rows). */
+#include "analyzer/analyze/passes.h"
+#include "analyzer/model/sort.h"
+
+#include "agent/spool_format.h"
+#include "analyzer/base/vec.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+bool input_name(const char *name)
+{
+    /* Parts of names that stand for making or awaiting the next batch, and whole names. */
+    static const char *const part[] = {
+        "dataloader",      "data_loader", "data.wait",   "data.decode", "data.load",
+        "load_data",       "next batch",  "next_batch",  "load batch",  "load_batch",
+        "get_batch",       "getbatch",    "fetch_batch", "data_wait",   "data_fetch",
+        "iteratorgetnext", "__next__",    "data time",   "input_pipe"};
+    static const char *const whole[] = {"data",         "dataload", "loader",
+                                        "data loading", "input",    "load"};
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        if (strcasecmp(name, whole[i]) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+        if (strcasestr(name, part[i]))
+            return true;
+    return false;
+}
+
+static bool own_loader(const struct timeline *t, const struct row_loader *l, uint32_t thread)
+{
+    bool makes = l->what == SPOOL_LOADER_WAIT || l->worker < 0;
+    return makes && timeline_thread_index(t, l->thread) == thread;
+}
+
+int input_spans(struct spans *out, const struct timeline *t, uint32_t thread)
+{
+    struct VEC(struct span) found = {0};
+    const struct thread *th = &t->threads[thread];
+    int rc = 0;
+    for (uint32_t i = th->first_range; i < th->first_range + th->ranges && rc == 0; i++) {
+        const struct range *r = &t->ranges[i];
+        if (!input_name(tl_text(t, r->name)))
+            continue;
+        struct span *s = vec_push(&found);
+        if (s)
+            *s = (struct span){r->start_ns, r->end_ns};
+        rc = s ? 0 : -1;
+    }
+    for (size_t i = 0; i < t->loader_count && rc == 0; i++) {
+        if (!own_loader(t, &t->loaders[i], thread))
+            continue;
+        struct span *s = vec_push(&found);
+        if (s)
+            *s = (struct span){t->loaders[i].start_ns, t->loaders[i].end_ns};
+        rc = s ? 0 : -1;
+    }
+    struct sort_key *keys = malloc((found.n + 1) * sizeof *keys);
+    if (!keys)
+        rc = -1;
+    for (size_t i = 0; rc == 0 && i < found.n; i++)
+        keys[i] = (struct sort_key){.time = found.at[i].start_ns, .index = (uint32_t)i};
+    if (rc == 0 && sort_keys(keys, found.n) < 0)
+        rc = -1;
+    for (size_t i = 0; rc == 0 && i < found.n; i++)
+        rc = spans_add(out, found.at[keys[i].index].start_ns, found.at[keys[i].index].end_ns);
+    free(keys);
+    vec_release(&found);
+    return rc < 0 ? -1 : spans_index(out);
+}

@@ -1,0 +1,66 @@
+/* The passes of the analysis, in the order in which analyze() runs them. Private to analyze/.
+ * Each returns 0, or -1 with *e set. */
+#ifndef GPUPROF_ANALYZE_PASSES_H
+#define GPUPROF_ANALYZE_PASSES_H
+
+#include "analyzer/analyze/analysis.h"
+
+struct span {
+    int64_t start_ns, end_ns;
+};
+
+struct spans { /* sorted, disjoint */
+    struct span *at;
+    size_t n, cap;
+    int64_t *before; /* time covered by the spans before each one; n + 1 entries */
+};
+
+/* Adds a span whose start is not before the last one's; merges. */
+int spans_add(struct spans *s, int64_t start_ns, int64_t end_ns);
+int spans_index(struct spans *s); /* fills `before` */
+/* Covered time in [a, b): two binary searches. */
+int64_t spans_covered(const struct spans *s, int64_t a, int64_t b);
+/* First span that ends after t; s->n when none. */
+size_t spans_after(const struct spans *s, int64_t t);
+int64_t spans_total(const struct spans *s);
+void spans_release(struct spans *s);
+
+/* What the chosen device does when: unions over its streams. */
+struct activity {
+    struct spans compute, comm, copy, busy;
+    int64_t start_ns, end_ns; /* first start, last end; 0, 0 without any */
+};
+
+/* Work that only one device sees. */
+int activity_build(struct activity *act, const struct timeline *t, uint32_t device);
+void activity_release(struct activity *act);
+
+/* When the host thread waits for or makes input data: from ranges and loader rows. */
+int input_spans(struct spans *out, const struct timeline *t, uint32_t thread);
+bool input_name(const char *name);
+
+struct detected {
+    struct span *at; /* arena; segments of the steady state and around it */
+    bool *steady;
+    size_t count;
+    double confidence;
+    size_t votes;
+    const char *text; /* for people; NULL = nothing found */
+};
+/* Steps from repetition alone. The arena owns what it returns. */
+int steps_detect(struct detected *d, const struct timeline *t, uint32_t process,
+                 struct arena *arena, struct err *e);
+
+int steps_find(struct analysis *a, struct err *e);
+int gaps_find(struct analysis *a, const struct activity *act, struct err *e);
+int totals_sum(struct analysis *a, const struct activity *act, struct err *e);
+int host_look(struct analysis *a, struct err *e);
+void health_look(struct analysis *a);
+int rules_run(struct analysis *a, struct err *e); /* outcomes and ranking, rank.c */
+void verdict_write(struct analysis *a);           /* verdict.c */
+
+/* Median of n values (the array is reordered); 0 without any. */
+int64_t median_ns(int64_t *v, size_t n);
+int no_memory(struct err *e);
+
+#endif

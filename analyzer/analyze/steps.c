@@ -1,0 +1,372 @@
+/* Steps from marks (NVTX ranges, ProfilerStep), else from repetition, and what holds for each.
+ * A step lasts from its anchor to the next one's, so that steps tile the loop. Cost: O(n log n). */
+#include "analyzer/analyze/passes.h"
+#include "analyzer/model/sort.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- marks ------------------------------------------------------------------------------------
+ */
+
+enum mark { MARK_NONE, MARK_NVTX, MARK_FRAMEWORK };
+
+/* "step", "Iteration #12", "train_step 3", "ProfilerStep#4": the part before the number. */
+static enum mark mark_of(const char *name)
+{
+    static const char *const bases[] = {"step",          "iter",       "iteration", "train_step",
+                                        "training_step", "train_iter", "batch",     "train_batch",
+                                        "train step",    "global_step"};
+    if (strncasecmp(name, "ProfilerStep", 12) == 0)
+        return MARK_FRAMEWORK;
+    size_t n = strlen(name);
+    while (n > 0 && (isdigit((unsigned char)name[n - 1]) || strchr("#:=_- ./", name[n - 1])))
+        n--;
+    for (size_t i = 0; i < sizeof bases / sizeof *bases; i++)
+        if (strlen(bases[i]) == n && strncasecmp(name, bases[i], n) == 0)
+            return MARK_NVTX;
+    return MARK_NONE;
+}
+
+struct mark_group { /* the ranges of one depth on one thread that look like steps */
+    uint32_t thread, depth, first;
+    size_t count;
+    int64_t covered_ns;
+    enum mark mark;
+};
+
+static bool better_marks(const struct mark_group *a, const struct mark_group *b)
+{
+    if ((a->count >= 2) != (b->count >= 2))
+        return a->count >= 2;
+    if (a->mark != b->mark)
+        return a->mark > b->mark;
+    return a->depth != b->depth ? a->depth < b->depth : a->covered_ns > b->covered_ns;
+}
+
+/* The best group of marks: repeated, outermost, of the thread that they cover most. */
+static struct mark_group find_marks(const struct timeline *t)
+{
+    enum { DEPTHS = 16 };
+    struct mark_group best = {0};
+    for (uint32_t th = 0; th < t->thread_count; th++) {
+        struct mark_group group[DEPTHS][MARK_FRAMEWORK + 1];
+        memset(group, 0, sizeof group);
+        const struct thread *thread = &t->threads[th];
+        for (uint32_t i = thread->first_range; i < thread->first_range + thread->ranges; i++) {
+            const struct range *r = &t->ranges[i];
+            enum mark m = r->depth < DEPTHS ? mark_of(tl_text(t, r->name)) : MARK_NONE;
+            if (m == MARK_NONE)
+                continue;
+            struct mark_group *g = &group[r->depth][m];
+            if (g->count++ == 0)
+                *g = (struct mark_group){th, r->depth, i, 1, 0, m};
+            g->covered_ns += r->end_ns - r->start_ns;
+        }
+        for (int d = 0; d < DEPTHS; d++)
+            for (int m = MARK_NVTX; m <= MARK_FRAMEWORK; m++)
+                if (group[d][m].count && (!best.count || better_marks(&group[d][m], &best)))
+                    best = group[d][m];
+    }
+    return best;
+}
+
+/* Ranges of the group become steps: start to next start. The last one ends with its range; when
+ * ranges do not touch, that leaves out what comes between, and the step is cut off. */
+static int steps_from_marks(struct analysis *a, const struct mark_group *g)
+{
+    const struct timeline *t = a->tl;
+    struct steps *s = &a->steps;
+    s->at = arena_array(&a->arena, g->count, sizeof *s->at);
+    int64_t *between = malloc((g->count + 1) * sizeof *between);
+    if (!s->at || !between) {
+        free(between);
+        return -1;
+    }
+    const struct thread *thread = &t->threads[g->thread];
+    size_t gaps = 0;
+    for (uint32_t i = g->first; i < thread->first_range + thread->ranges; i++) {
+        const struct range *r = &t->ranges[i];
+        if (r->depth != g->depth || mark_of(tl_text(t, r->name)) != g->mark)
+            continue;
+        if (s->count) {
+            struct step *last = &s->at[s->count - 1];
+            if (r->start_ns <= last->start_ns)
+                continue;
+            between[gaps++] = r->start_ns > last->end_ns ? r->start_ns - last->end_ns : 0;
+            last->end_ns = r->start_ns;
+        }
+        s->at[s->count++] = (struct step){.start_ns = r->start_ns, .end_ns = r->end_ns, .used = 1};
+    }
+    if (s->count > 1) {
+        int64_t period =
+            (s->at[s->count - 1].start_ns - s->at[0].start_ns) / (int64_t)(s->count - 1);
+        if (median_ns(between, gaps) > period / 200)
+            s->at[s->count - 1].used = 0;
+    }
+    free(between);
+    s->source = g->mark == MARK_FRAMEWORK ? STEPS_FRAMEWORK : STEPS_NVTX;
+    s->confidence = 1;
+    s->source_text = arena_printf(&a->arena, "%s '%s', %zu of them",
+                                  g->mark == MARK_FRAMEWORK ? "profiler marks" : "NVTX ranges",
+                                  tl_text(t, t->ranges[g->first].name), s->count);
+    return s->source_text ? 0 : -1;
+}
+
+/* ---- which process, thread and device ----------------------------------------------------------
+ */
+
+static uint32_t index_of_max(const int64_t *v, size_t n)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < n; i++)
+        if (v[i] > v[best])
+            best = i;
+    return (uint32_t)best;
+}
+
+/* The process with most GPU time (that of the marks, where it has any), its device with most GPU
+ * time, and its thread that launches most. */
+static int choose_focus(struct analysis *a, const struct mark_group *g)
+{
+    const struct timeline *t = a->tl;
+    size_t n = t->process_count + t->device_count + t->thread_count + 3;
+    int64_t *sums = calloc(n, sizeof *sums);
+    if (!sums)
+        return -1;
+    int64_t *process = sums, *device = process + t->process_count + 1;
+    int64_t *thread = device + t->device_count + 1;
+    for (size_t i = 0; i < t->op_count; i++)
+        process[t->streams[t->ops[i].stream].process] += t->ops[i].end_ns - t->ops[i].start_ns + 1;
+    a->steps.process = index_of_max(process, t->process_count);
+    if (g->count && process[t->threads[g->thread].process])
+        a->steps.process = t->threads[g->thread].process;
+    for (uint32_t i = 0; i < t->op_count; i++) {
+        const struct stream *s = &t->streams[t->ops[i].stream];
+        if (s->process != a->steps.process)
+            continue;
+        device[s->device] += t->ops[i].end_ns - t->ops[i].start_ns + 1;
+        if (t->ops[i].api != TL_NONE)
+            thread[tl_op_thread(t, i)]++;
+    }
+    a->steps.device = index_of_max(device, t->device_count);
+    a->steps.main_thread = index_of_max(thread, t->thread_count);
+    if (g->count && t->threads[g->thread].process == a->steps.process && thread[g->thread])
+        a->steps.main_thread = g->thread;
+    free(sums);
+    return 0;
+}
+
+/* ---- from repetition ---------------------------------------------------------------------------
+ */
+
+static int steps_from_detection(struct analysis *a, const struct detected *d)
+{
+    struct steps *s = &a->steps;
+    s->at = arena_array(&a->arena, d->count, sizeof *s->at);
+    if (!s->at)
+        return -1;
+    for (size_t i = 0; i < d->count; i++)
+        s->at[i] = (struct step){
+            .start_ns = d->at[i].start_ns, .end_ns = d->at[i].end_ns, .used = d->steady[i]};
+    s->count = d->count;
+    s->source = STEPS_DETECTED;
+    s->source_text = d->text;
+    s->confidence = d->confidence;
+    return 0;
+}
+
+static int64_t steady_median(const struct detected *d)
+{
+    int64_t *length = malloc((d->count + 1) * sizeof *length), m;
+    size_t n = 0;
+    for (size_t i = 0; length && i < d->count; i++)
+        if (d->steady[i])
+            length[n++] = d->at[i].end_ns - d->at[i].start_ns;
+    m = length ? median_ns(length, n) : 0;
+    free(length);
+    return m;
+}
+
+static int whole_as_one(struct analysis *a)
+{
+    struct steps *s = &a->steps;
+    s->source = STEPS_NONE;
+    s->source_text = "no repeating step found: the whole recording is taken as one";
+    if (a->tl->op_count == 0)
+        return 0;
+    s->at = arena_alloc(&a->arena, sizeof *s->at);
+    if (!s->at)
+        return -1;
+    s->at[0] =
+        (struct step){.start_ns = a->tl->gpu_start_ns, .end_ns = a->tl->gpu_end_ns, .used = 1};
+    s->count = 1;
+    return 0;
+}
+
+/* ---- operations of each step -------------------------------------------------------------------
+ */
+
+static uint32_t step_at(const struct steps *s, int64_t time)
+{
+    size_t low = 0, high = s->count;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (s->at[mid].end_ns <= time)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < s->count && s->at[low].start_ns <= time ? (uint32_t)low : TL_NONE;
+}
+
+static int64_t launch_time(const struct timeline *t, uint32_t i)
+{
+    return t->ops[i].api == TL_NONE ? t->ops[i].start_ns : t->apis[t->ops[i].api].start_ns;
+}
+
+static int assign_ops(struct analysis *a)
+{
+    const struct timeline *t = a->tl;
+    struct steps *s = &a->steps;
+    s->op_step = arena_array(&a->arena, t->op_count, sizeof *s->op_step);
+    int64_t *first = malloc((s->count + 1) * sizeof *first);
+    if (!s->op_step || !first) {
+        free(first);
+        return -1;
+    }
+    for (size_t i = 0; i < s->count; i++)
+        s->at[i].first_op = TL_NONE;
+    for (uint32_t i = 0; i < t->op_count; i++) {
+        bool ours = t->streams[t->ops[i].stream].process == s->process;
+        int64_t launched = launch_time(t, i);
+        uint32_t k = ours ? step_at(s, launched) : TL_NONE;
+        s->op_step[i] = k;
+        if (k == TL_NONE)
+            continue;
+        struct step *st = &s->at[k];
+        if (st->ops++ == 0 || launched < first[k]) {
+            first[k] = launched;
+            st->first_op = i;
+            st->gpu_start_ns = t->ops[i].start_ns;
+        }
+        if (t->ops[i].end_ns > st->gpu_end_ns || st->ops == 1)
+            st->gpu_end_ns = t->ops[i].end_ns;
+    }
+    for (size_t i = 0; i + 1 < s->count; i++)
+        if (s->at[i].ops && s->at[i + 1].ops)
+            s->at[i].gpu_end_ns = s->at[i + 1].gpu_start_ns;
+    free(first);
+    return 0;
+}
+
+/* ---- which steps count --------------------------------------------------------------------------
+ */
+
+static int64_t length_of(const struct step *s)
+{
+    return s->end_ns - s->start_ns;
+}
+
+/* Median and median absolute deviation of what is used now; `ops` the median count of operations.
+ */
+static int64_t spread(const struct steps *s, int64_t *v, int64_t *deviation, int64_t *ops)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->at[i].used)
+            v[n++] = s->at[i].ops;
+    *ops = median_ns(v, n);
+    n = 0;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->at[i].used)
+            v[n++] = length_of(&s->at[i]);
+    int64_t median = median_ns(v, n);
+    for (size_t i = 0; i < n; i++)
+        v[i] = v[i] > median ? v[i] - median : median - v[i];
+    *deviation = median_ns(v, n);
+    return median;
+}
+
+/* Out go: the first of ten and more (autotuning, lazy loading), lengths beyond six deviations and a
+ * quarter of the median, and steps with other work (evaluation, checkpoints: operations 15 % off).
+ * Never more than half of the steps, so that a two-speed loop keeps both speeds. */
+static int choose_used(struct steps *s)
+{
+    int64_t *v = malloc((s->count + 1) * sizeof *v), deviation, ops;
+    if (!v)
+        return -1;
+    if (s->count >= 10)
+        s->at[0].used = 0;
+    int64_t median = spread(s, v, &deviation, &ops);
+    int64_t far = (int64_t)(6 * 1.4826 * (double)deviation);
+    if (far < median / 4)
+        far = median / 4;
+    size_t left = 0, out = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        int64_t off = llabs(length_of(&s->at[i]) - median);
+        int64_t ops_off = llabs((int64_t)s->at[i].ops - ops);
+        bool odd = off > far || (ops > 0 && ops_off * 100 > ops * 15);
+        v[i] = odd;
+        left += s->at[i].used && !odd;
+        out += s->at[i].used && odd;
+    }
+    if (s->count >= 3 && left >= out)
+        for (size_t i = 0; i < s->count; i++)
+            if (v[i])
+                s->at[i].used = 0;
+    free(v);
+    s->used = 0;
+    for (size_t i = 0; i < s->count; i++)
+        s->used += s->at[i].used;
+    return 0;
+}
+
+static int statistics(struct steps *s)
+{
+    int64_t *v = malloc((s->count + 1) * sizeof *v);
+    if (!v)
+        return -1;
+    size_t n = 0;
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->at[i].used) {
+            v[n++] = length_of(&s->at[i]);
+            sum += (double)v[n - 1];
+        }
+    if (n) {
+        s->median_ns = median_ns(v, n);
+        s->min_ns = v[0];
+        s->max_ns = v[n - 1];
+        s->p95_ns = v[(n * 95 + 99) / 100 - 1];
+        double mean = sum / (double)n;
+        s->mean_ns = (int64_t)llround(mean);
+        for (size_t i = 0; i < n; i++)
+            squares += ((double)v[i] - mean) * ((double)v[i] - mean);
+        s->cv = n > 1 && mean > 0 ? sqrt(squares / (double)(n - 1)) / mean : 0;
+    }
+    free(v);
+    return 0;
+}
+
+int steps_find(struct analysis *a, struct err *e)
+{
+    struct mark_group marks = find_marks(a->tl);
+    struct detected d = {0};
+    if (choose_focus(a, &marks) < 0)
+        return no_memory(e);
+    if (marks.count && a->tl->op_count && a->tl->threads[marks.thread].process != a->steps.process)
+        marks.count = 0;
+    if (a->tl->process_count && steps_detect(&d, a->tl, a->steps.process, &a->arena, e) < 0)
+        return -1;
+    a->steps.detected_median_ns = steady_median(&d);
+    int rc = marks.count ? steps_from_marks(a, &marks)
+             : d.text    ? steps_from_detection(a, &d)
+                         : whole_as_one(a);
+    if (rc < 0 || assign_ops(a) < 0 || choose_used(&a->steps) < 0 || statistics(&a->steps) < 0)
+        return no_memory(e);
+    return 0;
+}

@@ -1,0 +1,159 @@
+/* Three sentences: what limits the step, why we think so, what to do next. */
+#include "analyzer/analyze/passes.h"
+#include "analyzer/rules/rule.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A group of parts that has one cause and one kind of remedy. */
+static const struct group {
+    const char *class, *sentence; /* sentence: share of the step, length of the step */
+    uint32_t parts;
+} groups[] = {
+    {"input", "Input-bound: the GPU waits for data during %.0f %% of each %s",
+     1u << PART_IDLE_INPUT},
+    {"host", "Host-bound: the GPU waits for the host to launch work during %.0f %% of each %s",
+     1u << PART_IDLE_LAUNCH | 1u << PART_IDLE_HOST | 1u << PART_IDLE_ALLOC},
+    {"communication",
+     "Communication-bound: exchanges that nothing overlaps take %.0f %% of each %s",
+     1u << PART_COMM},
+    {"copy", "Copy-bound: copies that nothing overlaps take %.0f %% of each %s",
+     1u << PART_COPY | 1u << PART_IDLE_COPY},
+    {"sync",
+     "Synchronisation-bound: the GPU runs dry after waits of the host during %.0f %% of each %s",
+     1u << PART_IDLE_SYNC},
+    {"unexplained",
+     "Not explained: the GPU is idle for no recorded reason during %.0f %% of each %s",
+     1u << PART_UNEXPLAINED},
+};
+
+static int64_t group_ns(const struct analysis *a, uint32_t parts)
+{
+    int64_t sum = 0;
+    for (int p = 0; p < PART_COUNT; p++)
+        sum += parts >> p & 1 ? a->breakdown_ns[p] : 0;
+    return sum;
+}
+
+static double share(const struct analysis *a, int64_t ns)
+{
+    return a->steps.median_ns > 0 ? 100.0 * (double)ns / (double)a->steps.median_ns : 0;
+}
+
+/* "102.3 ms step" or "1.2 s recording". */
+static const char *step_words(const struct analysis *a, char *out, size_t size)
+{
+    double ms = (double)a->steps.median_ns / 1e6;
+    snprintf(out, size, "%.*f ms %s", ms < 10 ? 2 : 1, ms,
+             a->steps.source == STEPS_NONE ? "recording (no steps found)" : "step");
+    return out;
+}
+
+static void not_enough(struct analysis *a, const char *verdict, const char *why, const char *next)
+{
+    a->verdict_class = "not-enough-data";
+    a->verdict = verdict;
+    a->why = why;
+    a->next = next;
+}
+
+static const struct group *largest_group(const struct analysis *a)
+{
+    const struct group *best = &groups[0];
+    for (size_t i = 1; i < sizeof groups / sizeof *groups; i++)
+        if (group_ns(a, groups[i].parts) > group_ns(a, best->parts))
+            best = &groups[i];
+    return best;
+}
+
+/* The three largest parts. */
+static const char *why_text(struct analysis *a)
+{
+    char text[512] = "";
+    size_t n = 0;
+    bool told[PART_COUNT] = {false};
+    for (int k = 0; k < 3; k++) {
+        int best = -1;
+        for (int p = 0; p < PART_COUNT; p++)
+            if (!told[p] && (best < 0 || a->breakdown_ns[p] > a->breakdown_ns[best]))
+                best = p;
+        if (share(a, a->breakdown_ns[best]) < 0.5)
+            break;
+        told[best] = true;
+        int wrote = snprintf(text + n, sizeof text - n, "%s%s %.2f ms (%.0f %%)", n ? ", " : "",
+                             part_title[best], (double)a->breakdown_ns[best] / 1e6,
+                             share(a, a->breakdown_ns[best]));
+        n += wrote > 0 && (size_t)wrote < sizeof text - n ? (size_t)wrote : 0;
+    }
+    const char *of = a->steps.source == STEPS_NONE ? "The recording" : "The median step";
+    return arena_printf(&a->arena, "%s: %s.", of, text);
+}
+
+/* Which remedy speaks to this user. */
+static const char *remedy_text(const struct analysis *a, const struct remedy *r)
+{
+    const char *exe = timeline_meta(a->tl, "exe"), *source = timeline_meta(a->tl, "source");
+    bool python = (exe && strstr(exe, "python")) || (source && strcmp(source, "kineto") == 0);
+    const char *text = python ? r->pytorch : r->cuda;
+    return text ? text : r->pytorch ? r->pytorch : "";
+}
+
+static const char *next_text(struct analysis *a)
+{
+    if (a->ranked_count == 0)
+        return a->steps.source == STEPS_NONE
+                   ? "Mark the steps with an NVTX range named 'step' to get savings per step."
+                   : "Nothing stands out: no rule found more than 1 % of the step to save.";
+    const struct outcome *o = a->ranked[0];
+    const char *how =
+        remedy_text(a, o->remedy.cuda || o->remedy.pytorch ? &o->remedy : &o->rule->remedy);
+    return arena_printf(&a->arena, "%s: %s", o->rule->title, how);
+}
+
+static void write_class(struct analysis *a)
+{
+    const struct group *g = largest_group(a);
+    double lost = share(a, group_ns(a, g->parts));
+    double compute = share(a, a->breakdown_ns[PART_COMPUTE]);
+    char step[64];
+    step_words(a, step, sizeof step);
+    if (lost >= 15) {
+        a->verdict_class = g->class;
+        /* the format comes from the table above */
+        char text[256];
+        snprintf(text, sizeof text, g->sentence, lost, step);
+        a->verdict = arena_strdup(&a->arena, text);
+    } else if (compute >= 70) {
+        a->verdict_class = "gpu";
+        a->verdict = arena_printf(&a->arena, "GPU-bound: kernels compute during %.0f %% of each %s",
+                                  compute, step);
+    } else {
+        a->verdict_class = "balanced";
+        a->verdict = arena_printf(
+            &a->arena, "Balanced: no single cause takes 15 %% of the %s; kernels compute %.0f %%",
+            step, compute);
+    }
+}
+
+void verdict_write(struct analysis *a)
+{
+    if (a->tl->op_count == 0) {
+        not_enough(
+            a, "Not enough data: no GPU activity was recorded.",
+            "The profile holds no kernel, copy or memset.",
+            "Record a run that uses a GPU: gpuprof run CMD; gpuprof doctor says what works here.");
+        return;
+    }
+    if (a->steps.median_ns <= 0) {
+        not_enough(a, "Not enough data: no complete step was recorded.", a->steps.source_text,
+                   "Record more steps.");
+        return;
+    }
+    write_class(a);
+    if (a->verdict)
+        a->verdict = arena_printf(
+            &a->arena, "%s%s.", a->verdict,
+            analysis_virtual(a) ? " (virtual GPU: a model, nothing was measured)" : "");
+    a->why = why_text(a);
+    a->next = next_text(a);
+}
