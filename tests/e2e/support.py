@@ -1,0 +1,77 @@
+"""What the end-to-end tests share: running gpuprof and train_conv of one build, and counting checks.
+
+Standard library only. A test is a script: `NAME.py BUILD`; it prints one line per check and exits 1
+when any failed.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+DEVICE = "virtual:a100-80"
+
+
+class Checks:
+    """Counts checks; `done` ends the script with the right status."""
+
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def check(self, good, what, why=""):
+        if good:
+            self.passed += 1
+            print(f"ok      {what}", flush=True)
+        else:
+            self.failed += 1
+            print(f"FAILED  {what}{': ' + why if why else ''}", flush=True)
+        return good
+
+    def done(self):
+        print(f"{self.passed} passed, {self.failed} failed")
+        sys.exit(1 if self.failed or not self.passed else 0)
+
+
+class Build:
+    """The binaries under test, and a folder of its own for what they write."""
+
+    def __init__(self, path):
+        self.bin = os.path.join(os.path.abspath(path), "bin")
+        self.gpuprof = os.path.join(self.bin, "gpuprof")
+        self.train = os.path.join(self.bin, "train_conv")
+        self.folder = tempfile.TemporaryDirectory(prefix="gpuprof-e2e-")
+        # nothing of the caller's settings may reach the programs under test
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("GPUPROF", "CUDA_"))}
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def run(self, arguments, **more):
+        """Runs to the end; stdout and stderr as text."""
+        return subprocess.run(arguments, capture_output=True, text=True, errors="replace",
+                              env=self.env, timeout=240, cwd=self.folder.name, **more)
+
+    def profile(self, name, *arguments, steps=40):
+        """train_conv under `gpuprof run`; returns the profile's path and the finished process."""
+        out = self.path(name + ".gpuprof")
+        done = self.run([self.gpuprof, "run", "-f", "--device", DEVICE, "-o", out, "--", self.train,
+                         "--steps", str(steps), *arguments])
+        if done.returncode != 0:
+            raise RuntimeError(f"train_conv {' '.join(arguments)} under gpuprof run: status "
+                               f"{done.returncode}\n{done.stderr[-2000:]}")
+        return out, done
+
+    def analyze(self, profile):
+        done = self.run([self.gpuprof, "analyze", "--json", profile])
+        if done.returncode != 0:
+            raise RuntimeError(f"gpuprof analyze {profile}: status {done.returncode}\n"
+                               f"{done.stderr[-2000:]}")
+        return json.loads(done.stdout)
+
+
+def printed_median_ms(stdout):
+    """The last line that train_conv prints."""
+    last = stdout.rstrip().splitlines()[-1]
+    if not last.startswith("median_step_ms="):
+        raise RuntimeError(f"train_conv ended with '{last}'")
+    return float(last.split("=")[1])

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Programs run as if gpuprof were not there: the same stdout, stderr and status with and without
+`gpuprof run`, and no file left behind but the profile.
+
+usage: transparent.py BUILD
+"""
+import os
+import sys
+
+from support import DEVICE, Build, Checks
+
+PYTHON = sys.executable
+FORK = """
+import os, sys
+sys.stdout.write('parent\\n'); sys.stdout.flush()
+workers = []
+for i in range(4):
+    pid = os.fork()
+    if pid == 0:
+        os.write(1, b''); os._exit(i)
+    workers.append(pid)
+print([os.waitstatus_to_exitcode(os.waitpid(p, 0)[1]) for p in workers])
+"""
+PIPES = """
+import subprocess, sys
+out = subprocess.run([sys.executable, '-c', 'import sys; print(sys.stdin.read().upper())'],
+                     input='through a pipe', capture_output=True, text=True)
+print(out.stdout, end='')
+"""
+
+PROGRAMS = {  # what it does: command
+    "no CUDA, status 0": ["sh", "-c", "echo out; echo err >&2"],
+    "status 3": ["sh", "-c", "echo out; exit 3"],
+    "status 127 of its own": ["sh", "-c", "exit 127"],
+    "forks workers": [PYTHON, "-c", FORK],
+    "starts children with pipes": [PYTHON, "-c", PIPES],
+    "execs another program": ["sh", "-c", "echo first; exec printf '%s\\n' second"],
+    "a hundred short children": ["sh", "-c", "i=0; while [ $i -lt 100 ]; do /bin/true; "
+                                 "i=$((i+1)); done; echo $i"],
+    "_exit": [PYTHON, "-c", "import os; os.write(1, b'x'); os._exit(7)"],
+    "abort": [PYTHON, "-c", "import os; os.write(2, b'going\\n'); os.abort()"],
+    "ends itself by SIGTERM": ["sh", "-c", "echo here; kill -TERM $$"],
+    "ends itself by SIGKILL": ["sh", "-c", "echo here; kill -KILL $$"],
+    "ends by SIGPIPE": ["sh", "-c", "kill -PIPE $$"],
+    "sees its arguments": ["sh", "-c", "printf '<%s>' \"$@\"", "name", "a b", "", "--steps", "*"],
+    "reads its input": ["cat"],
+    "closes stderr and stdout": ["sh", "-c", "exec 1>&- 2>&-; exit 5"],
+    "CUDA program with a wrong option": ["{train}", "--batch", "none"],
+    "CUDA program that only lists": ["{train}", "--defect", "list"],
+}
+
+
+def own_lines_left_out(text):
+    return "".join(line for line in text.splitlines(True) if not line.startswith("gpuprof: "))
+
+
+def compare(build, checks, what, command):
+    command = [a.replace("{train}", build.train) for a in command]
+    profile = build.path("transparent.gpuprof")
+    plain = build.run(command, input="a line\n")
+    before = set(os.listdir(build.folder.name))
+    traced = build.run([build.gpuprof, "run", "-f", "--device", DEVICE, "-o", profile, "--",
+                        *command], input="a line\n")
+    left = set(os.listdir(build.folder.name)) - before - {os.path.basename(profile)}
+    checks.check(traced.returncode == plain.returncode, f"{what}: status",
+                 f"{traced.returncode} instead of {plain.returncode}; {traced.stderr[-300:]}")
+    checks.check(traced.stdout == plain.stdout, f"{what}: stdout", repr(traced.stdout[-300:]))
+    checks.check(own_lines_left_out(traced.stderr) == plain.stderr, f"{what}: stderr",
+                 repr(traced.stderr[-300:]))
+    checks.check(not left, f"{what}: nothing left behind", ", ".join(left))
+
+
+def missing_program(build, checks):
+    """As env does it: 127 when there is no such program, 126 when it cannot be run."""
+    for name, status in (("/no/such/program", 127), ("/etc/passwd", 126)):
+        run = build.run([build.gpuprof, "run", "-o", build.path("none.gpuprof"), "--", name])
+        checks.check(run.returncode == status, f"{name}: status {status}", str(run.returncode))
+        checks.check(len(run.stderr.splitlines()) == 1, f"{name}: one clear line", run.stderr)
+
+
+def main():
+    build, checks = Build(sys.argv[1]), Checks()
+    for what, command in PROGRAMS.items():
+        compare(build, checks, what, command)
+    missing_program(build, checks)
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
