@@ -41,7 +41,8 @@ struct thread {
     uint32_t word;    /* agent_page.word for which the fields below hold */
     uint32_t refused; /* agent_page.word under which this thread got no ring */
     uint32_t tid;
-    bool busy; /* inside the agent: a hook reached from here records nothing */
+    bool busy;    /* inside the agent: a hook reached from here records nothing */
+    bool in_call; /* inside a hooked library call: those it makes itself are not recorded */
     struct spool_ring *ring;
     char *data;
     uint64_t head, tail; /* own count, and the collector's as last seen */

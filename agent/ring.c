@@ -49,6 +49,7 @@ int ring_open(struct thread *t)
     t->data = (char *)agent.spool + off;
     t->head = t->pending = atomic_load(&r->head);
     t->tail = atomic_load(&r->tail);
+    t->in_call = false;
     return 0;
 fail:
     if (block)

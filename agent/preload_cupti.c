@@ -1,0 +1,33 @@
+/* Another CUPTI client in the program (torch.profiler's kineto) puts its own buffer callbacks in
+ * our place, and turns kinds off when it is done. Neither call reports that to us: we watch for
+ * them. cupti_flush.c leaves CUPTI alone in the meantime and takes it back afterwards. */
+#include "agent/cupti.h"
+#include "agent/preload.h"
+
+AGENT_EXPORT CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(
+    CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete)
+{
+    static struct hook hook = {.name = "cuptiActivityRegisterCallbacks", .library = HOOK_CUPTI};
+    __typeof__(cuptiActivityRegisterCallbacks) *real =
+        (__typeof__(cuptiActivityRegisterCallbacks) *)hook_real(&hook);
+    if (!real)
+        return CUPTI_ERROR_NOT_INITIALIZED;
+    CUptiResult rc = real(request, complete);
+    if (rc == CUPTI_SUCCESS && request != cupti_buffer_request && cupti_running()) {
+        atomic_store(&cupti.released, false);
+        atomic_store(&cupti.taken, true);
+    }
+    return rc;
+}
+
+AGENT_EXPORT CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind)
+{
+    static struct hook hook = {.name = "cuptiActivityDisable", .library = HOOK_CUPTI};
+    __typeof__(cuptiActivityDisable) *real = (__typeof__(cuptiActivityDisable) *)hook_real(&hook);
+    if (!real)
+        return CUPTI_ERROR_NOT_INITIALIZED;
+    CUptiResult rc = real(kind);
+    if (atomic_load(&cupti.taken))
+        atomic_store(&cupti.released, true);
+    return rc;
+}
