@@ -147,6 +147,8 @@ static int64_t place_nodes_locked(struct vg_device *d, const struct vg_graph *g,
         span[i] = (struct vg_span){start, start + (n->disabled ? 0 : w.duration_ns)};
         if (engine)
             d->engine_free_ns[w.engine] = span[i].end_ns;
+        if (w.engine == VG_ENGINE_COMPUTE)
+            d->busy_ns += span[i].end_ns - span[i].start_ns;
         last = span[i].end_ns > last ? span[i].end_ns : last;
     }
     return last;

@@ -13,7 +13,7 @@
 struct vg_core vg_core = {.lock = PTHREAD_MUTEX_INITIALIZER, .next_correlation = 1, .next_id = 1};
 
 static pthread_mutex_t start_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-static _Atomic int state; /* 0 = not tried, 1 = running, else minus the error */
+static _Atomic int state; /* 0 = not tried, 1 = running, 2 = devices only, else minus the error */
 static bool injecting;
 static _Thread_local int current_device;
 static char options[512];
@@ -145,11 +145,11 @@ static void inject(void)
 
 static void in_child(void)
 {
-    if (state == 1)
+    if (state > 0)
         state = -VG_INIT_ERROR; /* a context does not survive fork */
 }
 
-static int start_locked(void)
+static int open_locked(void)
 {
     char why[256] = "";
     read_options();
@@ -158,13 +158,20 @@ static int start_locked(void)
                  "set GPUPROF_VGPU=MODEL (t4, v100, a100-40, a100-80, h100, h200)");
     } else if (options_known(why, sizeof why) && open_devices(why, sizeof why) == 0) {
         pthread_atfork(NULL, NULL, in_child);
-        inject();
-        int64_t connect_ns = (int64_t)(vg_option("connect", 0) * 1e6);
-        vg_sleep_until(vg_now_ns() + connect_ns);
-        return 1;
+        return 2;
     }
     fprintf(stderr, "virtual GPU: %s\n", why);
     return -VG_NO_DEVICE;
+}
+
+int vg_open(void)
+{
+    pthread_mutex_lock(&start_lock);
+    if (state == 0)
+        state = open_locked();
+    int now = state;
+    pthread_mutex_unlock(&start_lock);
+    return now > 0 ? VG_OK : -now;
 }
 
 int vg_start(void)
@@ -174,11 +181,14 @@ int vg_start(void)
     if (state < 0)
         return -state;
     pthread_mutex_lock(&start_lock);
-    if (state == 0 && !injecting)
-        state = start_locked();
-    int now = injecting ? 1 : state;
+    int bad = vg_open();
+    if (!bad && state == 2 && !injecting) {
+        inject();
+        vg_sleep_until(vg_now_ns() + (int64_t)(vg_option("connect", 0) * 1e6));
+        state = 1;
+    }
     pthread_mutex_unlock(&start_lock);
-    return now == 1 ? VG_OK : -now;
+    return bad;
 }
 
 int vg_device_count(void)

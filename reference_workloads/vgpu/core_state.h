@@ -85,6 +85,8 @@ enum vg_sync_type {
     VG_SYNC_CONTEXT = 4
 };
 
+enum { VG_OVERHEAD_COMMAND_BUFFER_FULL = 6 << 16 }; /* CUpti_ActivityOverheadKind */
+
 struct vg_record {
     enum vg_record_kind kind;
     int device;
@@ -145,6 +147,8 @@ void vg_emit(const struct vg_record *r);
 int vg_api_enter(struct vg_api *api, uint32_t cbid);
 int vg_api_exit(struct vg_api *api, int result);
 void vg_set_current_device(int device);
+/* Opens the devices without being a CUDA program (no injection): for NVML. */
+int vg_open(void);
 struct vg_api *vg_api_current(void);
 int *vg_last_error(void); /* of the thread */
 
@@ -197,6 +201,7 @@ struct vg_device {
     int64_t engine_free_ns[VG_ENGINES];
     int64_t blocking_tail_ns; /* of all streams that synchronise with the legacy one */
     int64_t work_tail_ns;     /* of everything */
+    int64_t busy_ns;          /* of the compute engine, all told */
     struct vg_stream *streams;
     struct vg_stream *legacy;
     uint32_t next_stream_id;

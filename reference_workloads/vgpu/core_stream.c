@@ -45,6 +45,8 @@ struct vg_span vg_place_locked(struct vg_stream *s, const struct vg_work *w)
     struct vg_span span = {start, start + w->duration_ns};
     if (engine)
         d->engine_free_ns[w->engine] = span.end_ns;
+    if (w->engine == VG_ENGINE_COMPUTE)
+        d->busy_ns += w->duration_ns;
     s->tail_ns = span.end_ns;
     s->tail_is_work = w->engine != VG_ENGINE_NONE;
     if (!(s->flags & 1))
@@ -68,14 +70,24 @@ void vg_extend_locked(struct vg_stream *s, int64_t end_ns)
 
 void vg_queue_locked(struct vg_stream *s)
 {
-    for (;;) {
-        int64_t oldest = s->slots[s->head];
-        if (oldest <= vg_now_ns())
-            return;
+    int64_t blocked_ns = 0;
+    int64_t oldest;
+    while ((oldest = s->slots[s->head]) > vg_now_ns()) {
+        if (!blocked_ns)
+            blocked_ns = vg_now_ns();
         pthread_mutex_unlock(&vg_core.lock);
         vg_sleep_until(oldest);
         pthread_mutex_lock(&vg_core.lock);
     }
+    if (!blocked_ns)
+        return;
+    struct vg_record r = vg_record_on(s, VG_REC_OVERHEAD);
+    r.start_ns = blocked_ns;
+    r.end_ns = vg_now_ns();
+    r.overhead.kind = VG_OVERHEAD_COMMAND_BUFFER_FULL;
+    pthread_mutex_unlock(&vg_core.lock);
+    vg_emit(&r);
+    pthread_mutex_lock(&vg_core.lock);
 }
 
 static struct vg_stream *stream_new_locked(struct vg_device *d, unsigned flags, int priority)
