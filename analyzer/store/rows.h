@@ -201,6 +201,42 @@ struct row_health {
     int64_t value;
 };
 
+/* ---- what the analysis concluded, kept with the profile -------------------------------------- */
+
+enum derived_kind {
+    DERIVED_STEP,
+    DERIVED_GAP,
+    DERIVED_FINDING,
+    DERIVED_VERIFICATION,
+    DERIVED_KINDS
+};
+
+struct row_step { /* one per step; the parts sum to end_ns - start_ns */
+    int64_t id, start_ns, end_ns, used;
+    int64_t compute_ns, comm_exposed_ns, copy_exposed_ns, idle_input_ns, idle_copy_ns;
+    int64_t idle_sync_ns, idle_launch_ns, idle_alloc_ns, idle_host_ns, unexplained_ns;
+};
+
+struct row_gap {      /* one per idle stretch of the GPU */
+    int64_t id, step; /* id of the step, -1 outside */
+    int64_t start_ns, end_ns;
+    uint32_t cause;      /* the part that has most of it: idle_input, ... */
+    uint32_t api, range; /* name of the call and of the innermost range that it is charged to */
+};
+
+struct row_finding {
+    int64_t id, rank;                                  /* 1 = first */
+    uint32_t rule, title, summary, kind;               /* kind: predicted, upper-bound */
+    int64_t saves_low_ns, saves_mid_ns, saves_high_ns; /* per step */
+};
+
+struct row_verification { /* a rerun with the advice applied */
+    int64_t id;
+    uint32_t knob, verdict;
+    int64_t predicted_low_ns, predicted_mid_ns, predicted_high_ns;
+    int64_t measured_low_ns, measured_mid_ns, measured_high_ns;
+};
+
 /* Where an importer puts what it reads: the store and the timeline are two of them.
  * intern: id of a text (0 for the empty one). put: one row; `row` is the struct of `kind` and is
  * copied. Both return -1 / STR_NONE with *e set when the sink fails; the importer then stops. */
@@ -208,8 +244,8 @@ struct sink {
     void *self;
     uint32_t (*intern)(void *self, const char *s, size_t n);
     int (*put)(void *self, enum row_kind kind, const void *row, struct err *e);
-    /* Unix ns of the profile's time 0. 0 = not chosen: the first importer sets it, later ones of the same
-     * profile (other ranks) subtract the same. Rows may then have small negative times. */
+    /* Unix ns of the profile's time 0. 0 = not chosen: the first importer sets it, later ones of
+     * the same profile (other ranks) subtract the same. Rows may then have small negative times. */
     int64_t epoch_ns;
 };
 

@@ -19,9 +19,9 @@ struct store;
 
 /* New profile at `path`. Refuses an existing file unless `force`. */
 struct store *store_create(const char *path, int force, struct err *e);
-/* Existing profile, read-only (0) or for adding findings (1). Migrates an older schema in a
- * private copy when read-only; says "made by a newer gpuprof" for a newer one; one clear line for a
- * truncated or foreign file. */
+/* Existing profile, read-only (0) or for adding findings (1). Version 1 is the first schema, so
+ * there is nothing to migrate yet; a newer one is refused ("made by a newer gpuprof"); a truncated
+ * or foreign file gets one clear line. */
 struct store *store_open(const char *path, int writable, struct err *e);
 int store_is_profile(
     const char *path); /* 1 yes, 0 no: looks at the first bytes and application_id */
@@ -37,9 +37,18 @@ int store_read(struct store *s, struct sink *out, struct err *e);
 /* Rows written so far (all tables). */
 int64_t store_rows(const struct store *s);
 
-/* Results kept with the profile. JSON text as `gpuprof analyze --json` printed it, newest last. */
+/* Results kept with the profile, so that an old one reopens with what was said of it. `row` is the
+ * struct of `kind` (rows.h); texts come from store_intern. store_clear_derived empties all of them
+ * but verifications. Between the two, store_begin / store_commit make it one transaction. */
+uint32_t store_intern(struct store *s, const char *text);
+int store_begin(struct store *s, struct err *e);
+int store_commit(struct store *s, struct err *e);
+int store_clear_derived(struct store *s, struct err *e);
+int store_put_derived(struct store *s, enum derived_kind kind, const void *row, struct err *e);
+
+/* JSON text as `gpuprof analyze --json` printed it; the newest of its kind replaces older ones. */
 int store_put_result(struct store *s, const char *kind, const char *json, struct err *e);
-/* malloc'ed JSON of the newest result of `kind`, NULL when there is none. */
+/* malloc'ed JSON of `kind`, NULL when there is none. */
 char *store_get_result(struct store *s, const char *kind, struct err *e);
 
 #endif

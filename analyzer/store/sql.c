@@ -1,0 +1,189 @@
+#include "analyzer/store/sql.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sql {
+    sqlite3 *db;
+    char *path;
+};
+
+struct sql_stmt {
+    sqlite3_stmt *s;
+    struct sql *owner;
+};
+
+/* One line that a user can act on. */
+static int fail(struct sql *db, struct err *e)
+{
+    switch (sqlite3_errcode(db->db) & 0xff) {
+    case SQLITE_NOTADB:
+        return err_set(e, "%s: not a SQLite database", db->path);
+    case SQLITE_CORRUPT:
+        return err_set(e, "%s: damaged or cut off (%s)", db->path, sqlite3_errmsg(db->db));
+    case SQLITE_FULL:
+        return err_set(e, "%s: the disk is full", db->path);
+    case SQLITE_CANTOPEN:
+        return err_set(e, "%s: cannot be opened", db->path);
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+        return err_set(e, "%s: no permission to write", db->path);
+    default:
+        return err_set(e, "%s: %s", db->path, sqlite3_errmsg(db->db));
+    }
+}
+
+struct sql *sql_open(const char *path, enum sql_mode mode, struct err *e)
+{
+    static const int flags[] = {SQLITE_OPEN_READONLY, SQLITE_OPEN_READWRITE,
+                                SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE};
+    struct sql *db = calloc(1, sizeof *db);
+    if (!db || !(db->path = strdup(path))) {
+        free(db);
+        err_set(e, "out of memory");
+        return NULL;
+    }
+    if (sqlite3_open_v2(path, &db->db, flags[mode], NULL) != SQLITE_OK) {
+        if (db->db)
+            fail(db, e);
+        else
+            err_set(e, "out of memory");
+        sql_close(db);
+        return NULL;
+    }
+    sqlite3_db_config(db->db, SQLITE_DBCONFIG_DEFENSIVE, mode == SQL_READ, NULL);
+    sqlite3_db_config(db->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0,
+                      NULL); /* foreign files: no side effects */
+    sqlite3_busy_timeout(db->db, 2000);
+    return db;
+}
+
+void sql_close(struct sql *db)
+{
+    if (!db)
+        return;
+    sqlite3_close_v2(db->db);
+    free(db->path);
+    free(db);
+}
+
+int sql_exec(struct sql *db, const char *text, struct err *e)
+{
+    return sqlite3_exec(db->db, text, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(db, e);
+}
+
+/* How many rows `query` with one or two text parameters has. */
+static int64_t count(struct sql *db, const char *query, const char *a, const char *b)
+{
+    sqlite3_stmt *s = NULL;
+    int64_t n = 0;
+    if (sqlite3_prepare_v2(db->db, query, -1, &s, NULL) == SQLITE_OK) {
+        sqlite3_bind_text(s, 1, a, -1, SQLITE_STATIC);
+        if (b)
+            sqlite3_bind_text(s, 2, b, -1, SQLITE_STATIC);
+        if (sqlite3_step(s) == SQLITE_ROW)
+            n = sqlite3_column_int64(s, 0);
+    }
+    sqlite3_finalize(s);
+    return n;
+}
+
+bool sql_has_table(struct sql *db, const char *table)
+{
+    return count(db,
+                 "SELECT count(*) FROM sqlite_master WHERE type IN ('table', 'view') AND name = ?",
+                 table, NULL) > 0;
+}
+
+bool sql_has_column(struct sql *db, const char *table, const char *column)
+{
+    return count(db, "SELECT count(*) FROM pragma_table_info(?) WHERE name = ?", table, column) > 0;
+}
+
+int64_t sql_value(struct sql *db, const char *query, int64_t none)
+{
+    sqlite3_stmt *s = NULL;
+    int64_t v = none;
+    if (sqlite3_prepare_v2(db->db, query, -1, &s, NULL) == SQLITE_OK &&
+        sqlite3_step(s) == SQLITE_ROW && sqlite3_column_type(s, 0) != SQLITE_NULL)
+        v = sqlite3_column_int64(s, 0);
+    sqlite3_finalize(s);
+    return v;
+}
+
+struct sql_stmt *sql_prepare(struct sql *db, const char *text, struct err *e)
+{
+    struct sql_stmt *s = calloc(1, sizeof *s);
+    if (!s) {
+        err_set(e, "out of memory");
+        return NULL;
+    }
+    s->owner = db;
+    if (sqlite3_prepare_v3(db->db, text, -1, SQLITE_PREPARE_PERSISTENT, &s->s, NULL) != SQLITE_OK) {
+        fail(db, e);
+        free(s);
+        return NULL;
+    }
+    return s;
+}
+
+void sql_bind_int(struct sql_stmt *s, int i, int64_t v)
+{
+    sqlite3_bind_int64(s->s, i + 1, v);
+}
+
+void sql_bind_null(struct sql_stmt *s, int i)
+{
+    sqlite3_bind_null(s->s, i + 1);
+}
+
+void sql_bind_text(struct sql_stmt *s, int i, const char *text, size_t n)
+{
+    sqlite3_bind_text64(s->s, i + 1, text, n, SQLITE_STATIC, SQLITE_UTF8);
+}
+
+int sql_step(struct sql_stmt *s, struct err *e)
+{
+    int rc = sqlite3_step(s->s);
+    return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : fail(s->owner, e);
+}
+
+int sql_run(struct sql_stmt *s, struct err *e)
+{
+    int rc = sqlite3_step(s->s);
+    int bad = rc != SQLITE_DONE && rc != SQLITE_ROW ? fail(s->owner, e) : 0;
+    sqlite3_reset(s->s);
+    return bad;
+}
+
+void sql_reset(struct sql_stmt *s)
+{
+    sqlite3_reset(s->s);
+}
+
+int64_t sql_int(struct sql_stmt *s, int col)
+{
+    return sqlite3_column_int64(s->s, col);
+}
+
+const char *sql_text(struct sql_stmt *s, int col, size_t *n)
+{
+    const char *text = (const char *)sqlite3_column_text(s->s, col);
+    if (n)
+        *n = text ? (size_t)sqlite3_column_bytes(s->s, col) : 0;
+    return text ? text : "";
+}
+
+bool sql_is_null(struct sql_stmt *s, int col)
+{
+    return sqlite3_column_type(s->s, col) == SQLITE_NULL;
+}
+
+void sql_finalize(struct sql_stmt *s)
+{
+    if (!s)
+        return;
+    sqlite3_finalize(s->s);
+    free(s);
+}

@@ -1,0 +1,21 @@
+/* What store.c (writing) and read.c (opening, reading) share. */
+#ifndef GPUPROF_STORE_PRIVATE_H
+#define GPUPROF_STORE_PRIVATE_H
+
+#include "analyzer/base/str.h"
+#include "analyzer/store/sql.h"
+#include "analyzer/store/store.h"
+
+struct store {
+    struct sql *db;
+    char *path;
+    char *partial; /* where a new profile grows until store_finish; NULL = opened, not created */
+    struct str_table strings;
+    uint32_t stored_strings; /* of `strings`, already in the table */
+    int64_t rows;
+    struct sql_stmt *insert[ROW_KINDS], *insert_derived[DERIVED_KINDS], *insert_string;
+};
+
+void store_finalize(struct store *s);
+
+#endif
