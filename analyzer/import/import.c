@@ -1,0 +1,203 @@
+/* Chooses the importer of a file by its first bytes; puts several files (ranks) into one sink by
+ * shifting their ids. */
+#include "analyzer/import/import.h"
+
+#include "analyzer/store/tables.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+extern const struct importer *const importers[];
+extern const size_t importer_count;
+
+enum { HEAD = 4096, MAX_FILES = 8192 };
+
+static bool ends_with(const char *s, const char *suffix)
+{
+    size_t n = strlen(s), m = strlen(suffix);
+    return n >= m && strcmp(s + n - m, suffix) == 0;
+}
+
+static const struct importer *choose(const char *path, struct err *e)
+{
+    if (ends_with(path, ".nsys-rep") || ends_with(path, ".qdrep")) {
+        err_set(
+            e,
+            "%s: an Nsight Systems report is read through its export: nsys export --type sqlite %s",
+            path, path);
+        return NULL;
+    }
+    gzFile f = gzopen(path, "rb"); /* reads plain files as they are */
+    if (!f) {
+        err_set(e, "%s: no such file, or no permission to read it", path);
+        return NULL;
+    }
+    char head[HEAD];
+    int n = gzread(f, head, sizeof head);
+    gzclose(f);
+    if (n <= 0) {
+        err_set(e, "%s: %s", path, n == 0 ? "empty file" : "cannot be read (damaged gzip?)");
+        return NULL;
+    }
+    const struct importer *best = NULL;
+    for (size_t i = 0; i < importer_count; i++)
+        if ((!best || importers[i]->priority < best->priority) &&
+            importers[i]->sniff(path, head, (size_t)n))
+            best = importers[i];
+    if (!best) {
+        char known[256] = "";
+        for (size_t i = 0; i < importer_count; i++) {
+            strncat(known, i ? "; " : "", sizeof known - strlen(known) - 1);
+            strncat(known, importers[i]->suffixes, sizeof known - strlen(known) - 1);
+        }
+        err_set(e, "%s: not a format that gpuprof reads (%s)", path, known);
+    }
+    return best;
+}
+
+/* ---- several files in one sink
+ * ---------------------------------------------------------------------- */
+
+/* Passes rows on with ids shifted behind those of the files before. */
+struct shifted {
+    struct sink *out;
+    int64_t base[ROW_KINDS], top[ROW_KINDS];
+};
+
+/* Which members refer to which table; -1 ends a list. Everything else is a plain number. */
+static enum row_kind referenced(const char *column)
+{
+    static const struct {
+        const char *column;
+        enum row_kind kind;
+    } known[] = {{"process", ROW_PROCESS}, {"thread", ROW_THREAD}, {"device", ROW_DEVICE}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(column, known[i].column) == 0)
+            return known[i].kind;
+    return ROW_KINDS;
+}
+
+static uint32_t shifted_intern(void *self, const char *s, size_t n)
+{
+    struct shifted *x = self;
+    return x->out->intern(x->out->self, s, n);
+}
+
+static int shifted_put(void *self, enum row_kind kind, const void *row, struct err *e)
+{
+    struct shifted *x = self;
+    const struct table *t = &tables[kind];
+    int64_t copy[TABLE_MAX_ROW / sizeof(int64_t) + 1];
+    memcpy(copy, row, t->row_size);
+    for (size_t i = 0; i < t->count; i++) {
+        if (t->columns[i].is_string)
+            continue;
+        char *member = (char *)copy + t->columns[i].offset;
+        int64_t v;
+        memcpy(&v, member, sizeof v);
+        bool is_id = strcmp(t->columns[i].name, "id") == 0;
+        bool is_stream = strcmp(t->columns[i].name, "stream") == 0 && kind != ROW_STREAM;
+        enum row_kind to = is_id ? kind : is_stream ? ROW_STREAM : referenced(t->columns[i].name);
+        if (to == ROW_KINDS || v <= 0)
+            continue;
+        if (is_id && v > x->top[kind])
+            x->top[kind] = v;
+        v += x->base[to];
+        memcpy(member, &v, sizeof v);
+    }
+    return x->out->put(x->out->self, kind, copy, e);
+}
+
+static int read_all(char *const *paths, size_t n, struct sink *out, struct err *e)
+{
+    struct shifted x = {.out = out};
+    struct sink through = {.self = &x, .intern = shifted_intern, .put = shifted_put};
+    for (size_t i = 0; i < n; i++) {
+        const struct importer *importer = choose(paths[i], e);
+        through.epoch_ns = out->epoch_ns;
+        if (!importer || importer->read(paths[i], n == 1 ? out : &through, e) < 0)
+            return -1;
+        if (n > 1)
+            out->epoch_ns = through.epoch_ns;
+        for (int k = 0; k < ROW_KINDS; k++) {
+            x.base[k] += x.top[k];
+            x.top[k] = 0;
+        }
+    }
+    return 0;
+}
+
+/* ---- folders
+ * ------------------------------------------------------------------------------------------ */
+
+struct path_list {
+    char **at;
+    size_t n;
+};
+
+static int add(struct path_list *l, const char *folder, const char *name, struct err *e)
+{
+    if (l->n == MAX_FILES)
+        return err_set(e, "more than %d files given", MAX_FILES);
+    char **at = realloc(l->at, (l->n + 1) * sizeof *at);
+    size_t size = (folder ? strlen(folder) + 1 : 0) + strlen(name) + 1;
+    char *path = malloc(size);
+    if (at)
+        l->at = at;
+    if (!at || !path) {
+        free(path);
+        return err_set(e, "out of memory");
+    }
+    snprintf(path, size, "%s%s%s", folder ? folder : "", folder ? "/" : "", name);
+    l->at[l->n++] = path;
+    return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* A folder stands for the traces and profiles directly in it, by name (rank2 before rank10). */
+static int add_folder(struct path_list *l, const char *folder, struct err *e)
+{
+    static const char *const wanted[] = {".json", ".json.gz", ".gpuprof", ".sqlite", ".sqlite.gz"};
+    DIR *d = opendir(folder);
+    if (!d)
+        return err_set(e, "%s: cannot be listed", folder);
+    size_t first = l->n;
+    int rc = 0;
+    for (struct dirent *f; rc == 0 && (f = readdir(d));)
+        for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+            if (ends_with(f->d_name, wanted[i])) {
+                rc = add(l, folder, f->d_name, e);
+                break;
+            }
+    closedir(d);
+    if (rc == 0 && l->n == first)
+        rc = err_set(e, "%s: no trace or profile in this folder", folder);
+    if (rc == 0)
+        qsort(l->at + first, l->n - first, sizeof *l->at, by_name);
+    return rc;
+}
+
+int import_paths(const char *const *paths, size_t n, struct sink *out, struct err *e)
+{
+    struct path_list l = {0};
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        struct stat st;
+        bool folder = stat(paths[i], &st) == 0 && S_ISDIR(st.st_mode);
+        rc = folder ? add_folder(&l, paths[i], e) : add(&l, NULL, paths[i], e);
+    }
+    if (rc == 0)
+        rc = read_all(l.at, l.n, out, e);
+    for (size_t i = 0; i < l.n; i++)
+        free(l.at[i]);
+    free(l.at);
+    return rc;
+}

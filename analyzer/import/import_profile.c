@@ -1,0 +1,31 @@
+/* Our own profiles: a SQLite file with our application id. */
+#include "analyzer/import/import.h"
+#include "analyzer/store/store.h"
+
+#include <string.h>
+
+static bool sniff(const char *path, const void *head, size_t n)
+{
+    (void)path;
+    static const unsigned char id[] = {0x47, 0x50, 0x52, 0x46}; /* schema.sql */
+    return n >= 72 && memcmp(head, "SQLite format 3", 16) == 0 &&
+           memcmp((const char *)head + 68, id, sizeof id) == 0;
+}
+
+static int read_profile(const char *path, struct sink *out, struct err *e)
+{
+    struct store *s = store_open(path, 0, e);
+    if (!s)
+        return -1;
+    int rc = store_read(s, out, e);
+    store_close(s);
+    return rc;
+}
+
+const struct importer import_profile = {
+    .name = "profile",
+    .suffixes = ".gpuprof",
+    .priority = 10,
+    .sniff = sniff,
+    .read = read_profile,
+};
