@@ -1,0 +1,85 @@
+/* The trainers' settings: every way to set one, and every way to get it wrong. */
+#include "reference_workloads/common/args.h"
+
+#include <check.h>
+#include <stddef.h>
+
+struct settings {
+    int count, on, mode, flag;
+    float rate;
+};
+
+static const struct knob rows[] = {
+    {"count", KNOB_INT, offsetof(struct settings, count), 1, 10, NULL, "a number"},
+    {"pin-memory", KNOB_BOOL, offsetof(struct settings, on), 0, 1, NULL, "a switch"},
+    {"mode", KNOB_CHOICE, offsetof(struct settings, mode), 0, 0, "fast|faster|best", "a choice"},
+    {"no-marks", KNOB_FLAG, offsetof(struct settings, flag), 0, 1, NULL, "a flag"},
+    {"rate", KNOB_FLOAT, offsetof(struct settings, rate), 0, 1, NULL, "a fraction"},
+};
+
+START_TEST(options_and_applied_text_set_the_same_fields)
+{
+    struct settings s = {0};
+    const struct knobs k = {rows, 5, &s};
+    char *argv[] = {"x", "--count", "3", "--pin-memory=1", "--mode", "best", "--no-marks", NULL};
+    knobs_parse(&k, 7, argv, "");
+    ck_assert_int_eq(s.count, 3);
+    ck_assert_int_eq(s.on, 1);
+    ck_assert_int_eq(s.mode, 2);
+    ck_assert_int_eq(s.flag, 1);
+    knobs_apply(&k, "pin_memory=false; rate=0.25,mode=fast;", "test");
+    ck_assert_int_eq(s.on, 0);
+    ck_assert_int_eq(s.mode, 0);
+    ck_assert_float_eq(s.rate, 0.25f);
+    knobs_apply(&k, NULL, "test");
+    ck_assert_int_eq(s.count, 3);
+}
+END_TEST
+
+START_TEST(values_print_as_they_are_written)
+{
+    struct settings s = {.count = 4, .mode = 1, .rate = 0.5f};
+    const struct knobs k = {rows, 5, &s};
+    char text[32];
+    knob_text(&k, "mode", text, sizeof text);
+    ck_assert_str_eq(text, "faster");
+    knob_text(&k, "count", text, sizeof text);
+    ck_assert_str_eq(text, "4");
+    knob_text(&k, "rate", text, sizeof text);
+    ck_assert_str_eq(text, "0.5");
+}
+END_TEST
+
+static char *const wrong[] = {"count=0",  "count=11",   "count=2.5",    "count=",  "count=x",
+                              "mode=fas", "mode=fastt", "pin_memory=2", "other=1", "count"};
+
+START_TEST(wrong_settings_end_with_status_2)
+{
+    struct settings s = {0};
+    const struct knobs k = {rows, 5, &s};
+    knobs_apply(&k, wrong[_i], "test");
+}
+END_TEST
+
+START_TEST(defect_is_found_before_the_rest_is_parsed)
+{
+    char *argv[] = {"x", "--count", "3", "--defect", "name", NULL};
+    char *joined[] = {"x", "--defect=other", NULL};
+    ck_assert_str_eq(args_find(5, argv, "defect"), "name");
+    ck_assert_str_eq(args_find(2, joined, "defect"), "other");
+    ck_assert_ptr_null(args_find(3, argv, "defect"));
+}
+END_TEST
+
+Suite *test_args_suite(void)
+{
+    Suite *s = suite_create("args");
+    TCase *t = tcase_create("args");
+    tcase_add_test(t, options_and_applied_text_set_the_same_fields);
+    tcase_add_test(t, values_print_as_they_are_written);
+    tcase_add_loop_exit_test(t, wrong_settings_end_with_status_2, 2, 0,
+                             sizeof wrong / sizeof *wrong);
+    tcase_add_test(t, defect_is_found_before_the_rest_is_parsed);
+    suite_add_tcase(s, t);
+    return s;
+}
