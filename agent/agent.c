@@ -18,7 +18,7 @@
 #include "agent/cupti.h"
 #include "agent/spool.h"
 
-enum { FINISH_MS = 5000 };
+enum { FINISH_MS = 5000, WAIT_NAPS = 500 };
 
 /* Hooks may be called before the constructor has run: nothing is recorded then. */
 static struct agent_page before_constructor = {AGENT_PASSIVE};
@@ -171,12 +171,26 @@ static uint32_t wake(void)
     return word;
 }
 
+/* Another thread is making the spool: a millisecond, once in a process. */
+static uint32_t wait_started(void)
+{
+    const struct timespec nap = {.tv_nsec = 100000};
+    uint32_t word = AGENT_STARTING;
+    for (int i = 0; i < WAIT_NAPS && (word & 3) == AGENT_STARTING; i++) {
+        nanosleep(&nap, NULL);
+        word = atomic_load_explicit(&agent.page->word, memory_order_acquire);
+    }
+    return word;
+}
+
 struct thread *agent_thread_begin(struct thread *t)
 {
     int saved = errno;
     t->busy = true;
     uint32_t before = atomic_load_explicit(&agent.page->word, memory_order_acquire);
     uint32_t word = (before & 3) == AGENT_ASLEEP ? wake() : before;
+    if ((word & 3) == AGENT_STARTING)
+        word = wait_started();
     if ((word & 3) != AGENT_RECORDING)
         goto none;
     if (t->refused == word) {

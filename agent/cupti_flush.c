@@ -14,7 +14,15 @@
 #include "agent/clock.h"
 #include "agent/cupti.h"
 
-enum { FLUSH_MS = 100, IDLE_MS = 1000, ANCHOR_MS = 1000, SPARE_BUFFERS = 8, REGAIN_MS = 2000 };
+enum {
+    FLUSH_MS = 100,
+    IDLE_MS = 1000,
+    WALK_MS = 10, /* a kill loses the names of kernels first seen within this time */
+    WALK_IDLE_MS = 160,
+    ANCHOR_MS = 1000,
+    SPARE_BUFFERS = 8,
+    REGAIN_MS = 2000,
+};
 enum finish { FINISH_NONE, FINISH_PLAIN, FINISH_FORCED };
 
 static _Atomic uint32_t bell; /* futex: rung when there is something to do */
@@ -40,15 +48,19 @@ void cupti_flush_wake(void)
     futex_wake(&bell);
 }
 
-/* COMPLETE -> READY, names first; the names in OWNED buffers too, in case the process is killed.
- * Returns the buffers published. */
-static unsigned publish(struct thread *t, bool owned_too)
+struct progress {
+    unsigned buffers; /* published */
+    bool records;     /* some were new */
+};
+
+/* COMPLETE -> READY, names first; the names in OWNED buffers too, in case the process is killed. */
+static struct progress publish(struct thread *t)
 {
-    unsigned n = 0;
+    struct progress p = {0};
     for (uint32_t i = 0; i < atomic_load(&cupti.arena); i++) {
         struct spool_buffer_desc *d = &spool_descs()[i];
         uint32_t state = atomic_load_explicit(&d->state, memory_order_acquire);
-        if (state != SPOOL_COMPLETE && !(state == SPOOL_OWNED && owned_too))
+        if (state != SPOOL_COMPLETE && state != SPOOL_OWNED)
             continue;
         uint64_t seq = atomic_load_explicit(&d->seq, memory_order_relaxed);
         if (walked[i].seq != seq) {
@@ -57,15 +69,17 @@ static unsigned publish(struct thread *t, bool owned_too)
         }
         bool complete = state == SPOOL_COMPLETE;
         uint64_t bytes = complete ? atomic_load(&d->valid_bytes) : SPOOL_BUFFER_BYTES;
-        walked[i].at = cupti_names_walk(t, spool_buffer(i), walked[i].at, bytes, complete);
+        uint64_t at = cupti_names_walk(t, spool_buffer(i), walked[i].at, bytes, complete);
+        p.records |= at != walked[i].at;
+        walked[i].at = at;
         if (complete) {
             atomic_store_explicit(&d->state, SPOOL_READY, memory_order_release);
-            n++;
+            p.buffers++;
         }
     }
-    if (n)
+    if (p.buffers)
         spool_wake();
-    return n;
+    return p;
 }
 
 static void poll_dropped(void)
@@ -76,15 +90,14 @@ static void poll_dropped(void)
         agent_count(SPOOL_CUPTI_DROPPED, n);
 }
 
-/* One round with CUPTI. Returns the buffers published. */
-static unsigned flush(struct thread *t, bool forced)
+static struct progress flush(struct thread *t, bool forced)
 {
     cupti_names_round();
     if (!atomic_load(&cupti.fatal) && !atomic_load(&cupti.taken)) {
         cupti.api.ActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
         poll_dropped();
     }
-    return publish(t, true);
+    return publish(t);
 }
 
 static void self_check(struct thread *t)
@@ -143,16 +156,24 @@ static void charge_self(void)
 
 struct pace {
     int64_t next_flush, next_anchor;
-    int flush_ms;
+    int flush_ms, walk_ms;
 };
 
-static void round_of_work(struct thread *t, struct pace *p)
+static int slower(int ms, int most)
+{
+    return ms * 2 < most ? ms * 2 : most;
+}
+
+/* Returns how long to sleep, in ns. */
+static int64_t round_of_work(struct thread *t, struct pace *p)
 {
     int64_t now = clock_now_ns();
-    unsigned published = publish(t, false);
+    struct progress done = publish(t);
     if (now >= p->next_flush) {
-        published += flush(t, false);
-        p->flush_ms = published ? FLUSH_MS : p->flush_ms * 2 < IDLE_MS ? p->flush_ms * 2 : IDLE_MS;
+        struct progress more = flush(t, false);
+        bool busy = done.buffers || more.buffers;
+        done.records |= more.records;
+        p->flush_ms = busy ? FLUSH_MS : slower(p->flush_ms, IDLE_MS);
         p->next_flush = now + p->flush_ms * 1000000ll;
     }
     if (now >= p->next_anchor) {
@@ -163,23 +184,25 @@ static void round_of_work(struct thread *t, struct pace *p)
     regain(t, now);
     cupti_buffers_prepare(SPARE_BUFFERS);
     charge_self();
+    p->walk_ms = done.records ? WALK_MS : slower(p->walk_ms, WALK_IDLE_MS);
+    int64_t left = p->next_flush - clock_now_ns(), walk = p->walk_ms * 1000000ll;
+    return left < walk ? left : walk;
 }
 
 static void *flush_thread(void *arg)
 {
     prctl(PR_SET_NAME, "gpuprof", 0, 0, 0);
     struct thread *t = thread_enter();
-    struct pace p = {.flush_ms = FLUSH_MS};
+    struct pace p = {.flush_ms = FLUSH_MS, .walk_ms = WALK_MS};
     uint32_t asked = FINISH_NONE;
     while (t &&
            (asked = atomic_load_explicit(&finish_asked, memory_order_acquire)) == FINISH_NONE) {
         uint32_t seen = atomic_load_explicit(&bell, memory_order_acquire);
         if (atomic_load(&agent.spool->control) == SPOOL_STOP || !agent_recording())
             break;
-        round_of_work(t, &p);
-        int64_t left = p.next_flush - clock_now_ns();
-        if (left > 0)
-            futex_wait(&bell, seen, left);
+        int64_t sleep_ns = round_of_work(t, &p);
+        if (sleep_ns > 0)
+            futex_wait(&bell, seen, sleep_ns);
     }
     if (t && asked == FINISH_NONE) {
         cupti_stop_kinds();
