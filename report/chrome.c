@@ -2,14 +2,6 @@
 
 #include <string.h>
 
-static size_t process_index(const struct timeline *t, int64_t id)
-{
-    for (size_t i = 0; i < t->process_count; i++)
-        if (t->processes[i].id == id)
-            return i;
-    return 0;
-}
-
 /* Several processes that used a GPU would meet on the same device pids. */
 static bool several_gpu_processes(const struct timeline *t)
 {
@@ -54,9 +46,10 @@ static int64_t host_pid(const struct chrome *c, size_t i)
     return taken(c->process_pid, i, pid) ? 2000000000 + (int64_t)i : pid;
 }
 
-static int64_t device_pid(const struct chrome *c, size_t process, int64_t ordinal)
+static int64_t device_pid(const struct chrome *c, uint32_t process, int64_t ordinal)
 {
-    int64_t first = c->merged ? 1000 * (merged_slot(c->t, process) + 1) : 0;
+    bool known = process < c->t->process_count;
+    int64_t first = c->merged && known ? 1000 * (merged_slot(c->t, process) + 1) : 0;
     return first + (ordinal >= 0 && ordinal < 200 ? ordinal : 200);
 }
 
@@ -85,7 +78,7 @@ int64_t chrome_stream_pid(const struct chrome *c, uint32_t stream)
     const struct stream *s = &c->t->streams[stream];
     if (s->device < c->t->device_count)
         return c->device_pid[s->device];
-    return device_pid(c, s->process < c->t->process_count ? s->process : 0, -1);
+    return device_pid(c, s->process, -1);
 }
 
 int chrome_name_rows(struct chrome *c, bool merged)
@@ -102,7 +95,7 @@ int chrome_name_rows(struct chrome *c, bool merged)
         c->process_pid[i] = host_pid(c, i);
     for (size_t i = 0; i < t->device_count; i++)
         c->device_pid[i] =
-            device_pid(c, process_index(t, t->devices[i].process), t->devices[i].ordinal);
+            device_pid(c, timeline_process_index(t, t->devices[i].process), t->devices[i].ordinal);
     for (size_t i = 0; i < t->thread_count; i++)
         c->thread_tid[i] = thread_tid(c, i);
     for (size_t i = 0; i < t->stream_count; i++)

@@ -139,6 +139,8 @@ static const char *gap_color(uint8_t part)
         return "thread_state_runnable";
     case PART_IDLE_ALLOC:
         return "thread_state_uninterruptible";
+    case PART_IDLE_QUEUED:
+        return "good";
     case PART_UNEXPLAINED:
         return "grey";
     default:

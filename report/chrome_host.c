@@ -87,14 +87,6 @@ static void write_steps(struct chrome *c)
     }
 }
 
-static size_t thread_index(const struct timeline *t, int64_t id)
-{
-    for (size_t i = 0; i < t->thread_count; i++)
-        if (t->threads[i].row.id == id)
-            return i;
-    return SIZE_MAX;
-}
-
 static void write_async(struct chrome *c, const char *ph, size_t i, const char *name, int64_t pid,
                         int64_t tid, int64_t at_ns)
 {
@@ -120,8 +112,8 @@ static void write_loaders(struct chrome *c)
     static const char *const names[] = {"wait for a batch", "make a batch", "collate", "pin"};
     for (size_t i = 0; i < c->t->loader_count; i++) {
         const struct row_loader *l = &c->t->loaders[i];
-        size_t thread = thread_index(c->t, l->thread);
-        if (thread == SIZE_MAX || l->what < 0 || l->what > 3 || l->end_ns < l->start_ns)
+        uint32_t thread = timeline_thread_index(c->t, l->thread);
+        if (thread == TL_NONE || l->what < 0 || l->what > 3 || l->end_ns < l->start_ns)
             continue;
         int64_t pid = pid_of_thread(c, thread), tid = c->thread_tid[thread];
         write_async(c, "b", i, names[l->what], pid, tid, l->start_ns);

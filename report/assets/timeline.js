@@ -3,8 +3,6 @@
  * that the events of a track never overlap and drawing one costs a binary search plus one rectangle
  * per visible pixel, however many events there are. Times are nanoseconds as numbers. */
 
-const CLASS_RANGE = 10;
-
 function undelta(list) {
     let last = 0;
     for (let i = 0; i < list.length; i++) last = list[i] += last;
@@ -77,7 +75,7 @@ class Timeline {
     readColors() {
         const style = getComputedStyle(document.documentElement);
         const get = name => style.getPropertyValue(name).trim();
-        this.partColor = [...Array(10).keys()].map(i => get('--p' + i));
+        this.partColor = this.data.partTitles.map((_, i) => get('--p' + i));
         this.hostColor = [get('--c-range'), get('--c-call'), get('--c-api')];
         this.ink = get('--ink');
         this.dim = get('--dim');
@@ -89,7 +87,13 @@ class Timeline {
     }
 
     color(cls) {
-        return cls < CLASS_RANGE ? this.partColor[cls] : this.hostColor[cls - CLASS_RANGE];
+        const parts = this.partColor.length; /* classes behind the parts: range, library call, API call */
+        return cls < parts ? this.partColor[cls] : this.hostColor[cls - parts];
+    }
+
+    textColor(cls) {
+        const host = cls - this.partColor.length;
+        return host === 0 || host === 1 ? this.onLight : this.onPart;
     }
 
     /* Rows that have anything in the view of the whole step, GPU first. */
@@ -210,7 +214,7 @@ class Timeline {
             c.globalAlpha = this.find && !hit ? 0.25 : 1;
             c.fillStyle = this.color(row.class[i]);
             c.fillRect(left, y, Math.max(width > 3 ? width - 0.5 : width, 0.8), 15);
-            if (width > 24) this.fitText(c, name, left, right, y + 8, row.class[i] < CLASS_RANGE ? this.onPart : row.class[i] === 12 ? this.onPart : this.onLight);
+            if (width > 24) this.fitText(c, name, left, right, y + 8, this.textColor(row.class[i]));
             /* what begins within this pixel is covered by it: go on behind it */
             k = width < 1 && !this.find ? Math.max(k + 1, upperBound(starts, this.ns(left + 0.8))) : k + 1;
         }
@@ -315,7 +319,7 @@ class Timeline {
 
     /* Sums of a span: GPU time by class and idle time by cause, clipped to the span. */
     sums(from, to) {
-        const out = {span: to - from, busy: Array(10).fill(0), count: 0};
+        const out = {span: to - from, busy: Array(this.partColor.length).fill(0), count: 0};
         const clip = (start, length) => Math.max(0, Math.min(start + length, to) - Math.max(start, from));
         for (const row of this.data.rows) {
             if (row.kind !== 'gpu') continue;
