@@ -147,6 +147,12 @@ size_t cudnn_type_bytes(cudnnDataType_t t)
     return vg_dtype_bytes(cudnn_dtype(t));
 }
 
+const char *typed_name(const struct typed_name *n, cudnnDataType_t t)
+{
+    const char *name = t == CUDNN_DATA_HALF ? n->f16 : t == CUDNN_DATA_BFLOAT16 ? n->bf16 : n->f32;
+    return name ? name : n->f32;
+}
+
 cudnnStatus_t cudnn_launch(cudnnHandle_t h, const struct vg_kernel *k)
 {
     int rc = vg_library_launch((struct vg_stream *)h->stream, k);

@@ -87,6 +87,12 @@ cudnnStatus_t cudnn_launch(cudnnHandle_t h, const struct vg_kernel *k);
 cudnnStatus_t cudnn_launch_flat(cudnnHandle_t h, const char *name, int64_t elements, int per_block,
                                 int64_t duration_ns);
 
+/* A kernel's name by the type of the data it works on (NULL: as f32). */
+struct typed_name {
+    const char *f32, *f16, *bf16;
+};
+const char *typed_name(const struct typed_name *n, cudnnDataType_t t);
+
 /* ---- convolution: shim_cudnn_plan.c makes plans, _conv.c runs, _algo.c searches ----------------
  */
 

@@ -299,3 +299,24 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void *a
     struct convolution d = {.x = xDesc, .y = dyDesc, .w = dwDesc, .c = convDesc};
     return convolve(handle, &d, VG_WGRAD, (int)algo, workSpace, bytes);
 }
+
+/* Convolution, bias and activation in one: where the kernel cannot add them itself, a pass follows.
+ */
+cudnnStatus_t cudnnConvolutionBiasActivationForward(
+    cudnnHandle_t handle, const void *alpha1, const cudnnTensorDescriptor_t xDesc, const void *x,
+    const cudnnFilterDescriptor_t wDesc, const void *w, const cudnnConvolutionDescriptor_t convDesc,
+    cudnnConvolutionFwdAlgo_t algo, void *workSpace, size_t bytes, const void *alpha2,
+    const cudnnTensorDescriptor_t zDesc, const void *z, const cudnnTensorDescriptor_t biasDesc,
+    const void *bias, const cudnnActivationDescriptor_t activation,
+    const cudnnTensorDescriptor_t yDesc, void *y)
+{
+    NEED(handle && alpha1 && alpha2 && x && w && z && bias && y && zDesc && zDesc->set);
+    NEED(biasDesc && biasDesc->set && activation && activation->set);
+    NEED(yDesc && yDesc->set && biasDesc->nd >= 2 && biasDesc->dim[1] == yDesc->dim[1]);
+    struct convolution d = {.x = xDesc, .y = yDesc, .w = wDesc, .c = convDesc};
+    cudnnStatus_t status = convolve(handle, &d, VG_FWD, (int)algo, workSpace, bytes);
+    if (status != CUDNN_STATUS_SUCCESS || tensor_layout(yDesc) == VG_NHWC)
+        return status;
+    const float one = 1;
+    return cudnnAddTensor(handle, &one, biasDesc, bias, &one, yDesc, y);
+}
