@@ -478,8 +478,13 @@ static int walk(struct pass *p)
     const struct spans *busy = &p->act->busy;
     int64_t at = p->act->start_ns, end = p->act->end_ns;
     if (s->count) {
-        at = s->at[0].start_ns < at || !busy->n ? s->at[0].start_ns : at;
-        end = s->at[s->count - 1].end_ns > end || !busy->n ? s->at[s->count - 1].end_ns : end;
+        at = s->at[0].start_ns < at ? s->at[0].start_ns : at;
+        end = s->at[s->count - 1].end_ns > end ? s->at[s->count - 1].end_ns : end;
+    }
+    if (busy->n == 0) { /* no GPU was seen: it is not known that one was idle */
+        for (size_t i = 0; i < s->count; i++)
+            p->a->step_parts[i][PART_UNEXPLAINED] = s->at[i].end_ns - s->at[i].start_ns;
+        return 0;
     }
     size_t k = 0;
     uint32_t op = 0;

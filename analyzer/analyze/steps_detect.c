@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { CANDIDATES = 15, VOTES_MIN = 3 };
+enum { CANDIDATES = 15, VOTES_MIN = 3, FEW = 16 };
 
 struct sequence {
     uint32_t *token; /* in launch order, dense ids */
@@ -367,6 +367,16 @@ static size_t candidates(const struct sequence *s, size_t out_k[CANDIDATES],
     return n;
 }
 
+/* A few repeats that fill little of the recording are layers of a model that ran once, not steps.
+ */
+static bool fills_recording(const struct sequence *s, uint32_t x)
+{
+    size_t n = count_of(s, x);
+    const uint32_t *p = s->position + s->first[x];
+    int64_t inside = s->time[p[n - 1]] - s->time[p[0]], all = s->time[s->n - 1] - s->time[0];
+    return n > FEW || (double)inside >= 0.3 * (double)all;
+}
+
 static int choose_cut(struct cut *chosen, const struct sequence *s, struct scratch *w)
 {
     size_t k[CANDIDATES], votes[CANDIDATES], n = candidates(s, k, votes);
@@ -378,7 +388,7 @@ static int choose_cut(struct cut *chosen, const struct sequence *s, struct scrat
         int rc = best_cut(&c, s, k[i], tries, w);
         if (rc < 0)
             return -1;
-        if (!rc || c.coverage < 0.9 || c.similarity < 0.85)
+        if (!rc || c.coverage < 0.9 || c.similarity < 0.85 || !fills_recording(s, c.token))
             continue;
         if (found && (c.votes < chosen->votes ||
                       (c.votes == chosen->votes && c.coverage <= chosen->coverage)))

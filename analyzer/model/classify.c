@@ -175,7 +175,8 @@ struct kernel_class classify_kernel(const char *name)
     c.tensor = matrix ? MATCH(name, tensor_rules, TRI_UNKNOWN) : TRI_NO;
     c.dtype =
         strstr(name, "nvjet_") ? nvjet_dtype(name) : MATCH(name, dtype_rules, SPOOL_DT_UNKNOWN);
-    c.layout = layout_of(name);
+    if (c.family != FAMILY_LAYOUT) /* a conversion has two */
+        c.layout = layout_of(name);
     c.align = align_of(name);
     if (c.family == FAMILY_CONV)
         c.pass = MATCH(name, pass_rules, PASS_NONE);
