@@ -10,7 +10,7 @@
 static const struct config defaults = {
     .depth = 2, /* 50 */
     .image = 224,
-    .batch = 32,
+    .batch = 64,
     .classes = 16,
     .steps = 40,
     .warmup = 5,
@@ -89,7 +89,7 @@ static const struct knob rows[] = {
 static const struct defect {
     const char *name, *rule, *settings, *what;
 } defects[] = {
-    {"workers0", "num-workers", "num_workers=0;picture=448",
+    {"workers0", "num-workers", "num_workers=0;picture=448;pictures=64",
      "decodes large pictures on the training thread"},
     {"pageable", "pin-memory", "pin_memory=0;data=fixed;input=float;depth=18;batch=64",
      "copies float batches from pageable memory"},
