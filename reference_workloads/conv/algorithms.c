@@ -2,7 +2,8 @@
  * measures (find). Layers of the same shape share the answer.
  *
  * Math types: fp32 asks for FMA, which keeps tensor cores out; the default for float is TF32; half
- * types ask for tensor cores. An answer holds for the math type that it came with.
+ * types ask for tensor cores. An answer holds for the math type that it came with; fp32 insists on
+ * FMA, because the default would let TF32 in.
  */
 #include "reference_workloads/conv/model.h"
 
@@ -93,9 +94,10 @@ static void choose(struct model *m, struct unit *u, enum pass pass)
         const struct answer *a = &answers[i];
         if (a->status != CUDNN_STATUS_SUCCESS || a->memory > m->workspace_bytes)
             continue;
-        if (m->config->precision == PRECISION_FP32 && a->math != CUDNN_FMA_MATH)
+        if (m->config->precision == PRECISION_FP32 && a->math == CUDNN_TENSOR_OP_MATH)
             continue;
-        u->algorithm[pass] = (struct algorithm){a->algorithm, a->math};
+        u->algorithm[pass] = (struct algorithm){
+            a->algorithm, m->config->precision == PRECISION_FP32 ? CUDNN_FMA_MATH : a->math};
         return;
     }
     die(1, "cuDNN has no algorithm for %s within %zu MB\n---> HINT: try a larger --workspace-mb",
