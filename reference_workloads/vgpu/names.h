@@ -31,6 +31,14 @@ struct vg_product { /* column-major, as cuBLAS sees it */
 /* `rank` 0 = the kernel the library takes; higher ones are what else a search would try. */
 const char *vg_name_gemm(const struct vg_profile *p, const struct vg_product *g, int rank);
 
+/* Launches what cuBLAS does for a product: a kernel, and a reduction where it is cut along K; a
+ * matrix times a vector goes to gemv. Returns a cudaError_t number. */
+int vg_product_launch(struct vg_stream *stream, const struct vg_profile *p,
+                      const struct vg_product *g, int rank);
+int64_t vg_product_ns(const struct vg_profile *p, const struct vg_product *g, int rank);
+/* Elements of `size` bytes by which an operand is aligned, up to 16 bytes. */
+int vg_alignment(const void *pointer, int64_t leading, size_t size);
+
 /* The tile in a name ("..._tilesize128x64x32_...", "..._128x64_..."); 128x128 when it has none. */
 void vg_name_tile(const char *name, unsigned *m, unsigned *n);
 /* A grid of one block per tile of an m x n result, block of 256 (128 for small tiles). */
