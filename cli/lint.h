@@ -41,7 +41,7 @@ struct lint_slice {
 
 struct lint_flow {
     int64_t pid, tid, at_ns, id;
-    uint64_t at;
+    uint64_t at, category; /* category: hash; ids count within one */
     bool finish;
 };
 

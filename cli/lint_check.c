@@ -74,9 +74,16 @@ static void check_row(struct lint *l, struct lint_slice *s, size_t n)
 static int by_id(const void *a, const void *b)
 {
     const struct lint_flow *x = a, *y = b;
+    if (x->category != y->category)
+        return x->category < y->category ? -1 : 1;
     if (x->id != y->id)
         return x->id < y->id ? -1 : 1;
     return (int)x->finish - (int)y->finish;
+}
+
+static bool same_flow(const struct lint_flow *a, const struct lint_flow *b)
+{
+    return a->category == b->category && a->id == b->id;
 }
 
 /* Does a slice of that row hold this time? Slices are sorted by row, then by start. */
@@ -110,7 +117,7 @@ static void check_flows(struct lint *l)
         qsort(l->flows.at, l->flows.n, sizeof *l->flows.at, by_id);
     for (size_t i = 0; i < l->flows.n;) {
         size_t next = i, starts = 0, ends = 0;
-        for (; next < l->flows.n && l->flows.at[next].id == l->flows.at[i].id; next++) {
+        for (; next < l->flows.n && same_flow(&l->flows.at[next], &l->flows.at[i]); next++) {
             const struct lint_flow *f = &l->flows.at[next];
             *(f->finish ? &ends : &starts) += 1;
             if (!inside_slice(l, f))

@@ -1,6 +1,7 @@
 #include "cli/lint.h"
 
 #include "analyzer/base/json_read.h"
+#include "analyzer/base/str.h"
 #include "report/json_write.h"
 
 #include <stdarg.h>
@@ -182,7 +183,13 @@ static void keep_flow(struct reading *g)
         l->out_of_memory = true;
         return;
     }
-    *f = (struct lint_flow){v->pid, v->tid, v->start_ns, v->id, l->events, v->ph == 'f'};
+    *f = (struct lint_flow){.pid = v->pid,
+                            .tid = v->tid,
+                            .at_ns = v->start_ns,
+                            .id = v->id,
+                            .at = l->events,
+                            .category = str_hash(v->cat, strlen(v->cat)),
+                            .finish = v->ph == 'f'};
 }
 
 static int take_event(struct reading *g)

@@ -1,0 +1,143 @@
+#include "cli/doctor.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+/* The folder of this program, without the last slash. */
+static int own_folder(char *out, size_t n)
+{
+    ssize_t len = readlink("/proc/self/exe", out, n - 1);
+    if (len <= 0)
+        return -1;
+    out[len] = 0;
+    char *slash = strrchr(out, '/');
+    if (slash)
+        *slash = 0;
+    return 0;
+}
+
+static int find_beside(const char *relative, char *out, size_t n)
+{
+    char folder[PATH_MAX];
+    if (own_folder(folder, sizeof folder))
+        return -1;
+    int len = snprintf(out, n, "%s/%s", folder, relative);
+    return len > 0 && (size_t)len < n && access(out, R_OK) == 0 ? 0 : -1;
+}
+
+static void check_agent(struct doctor *d)
+{
+    static const char *const places[] = {"../lib/libgpuprof_agent.so",
+                                         "../lib/gpuprof/libgpuprof_agent.so"};
+    const char *set = getenv("GPUPROF_AGENT");
+    char path[PATH_MAX];
+    if (set && *set && access(set, R_OK) == 0) {
+        doctor_add(d, DOCTOR_OK, "agent", "", "agent: %.200s (GPUPROF_AGENT)", set);
+        return;
+    }
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (find_beside(places[i], path, sizeof path) == 0) {
+            doctor_add(d, DOCTOR_OK, "agent", "", "agent: %.200s", path);
+            return;
+        }
+    doctor_add(d, DOCTOR_MISSING, "agent",
+               "build with the CUDA headers present; analysing traces works without it",
+               "no agent beside this program: `gpuprof run` cannot record");
+}
+
+static void check_virtual(struct doctor *d)
+{
+    char path[PATH_MAX], models[160] = "";
+    glob_t g;
+    if (find_beside("../lib/vgpu", path, sizeof path)) {
+        doctor_add(d, DOCTOR_NOTE, "virtual-gpu", "build with the CUDA headers present",
+                   "no virtual GPU beside this program");
+        return;
+    }
+    snprintf(path + strlen(path), sizeof path - strlen(path), "/profiles/*.ini");
+    if (glob(path, 0, NULL, &g) == 0) {
+        for (size_t i = 0; i < g.gl_pathc; i++) {
+            const char *name = strrchr(g.gl_pathv[i], '/') + 1;
+            size_t n = strlen(models);
+            if (strcmp(name, "kernels.ini") != 0)
+                snprintf(models + n, sizeof models - n, "%s%.*s", n ? ", " : "",
+                         (int)(strlen(name) - 4), name);
+        }
+        globfree(&g);
+    }
+    doctor_add(d, *models ? DOCTOR_OK : DOCTOR_NOTE, "virtual-gpu", "", "virtual GPU: %s",
+               *models ? models : "no models");
+}
+
+void doctor_self(struct doctor *d)
+{
+    check_agent(d);
+    check_virtual(d);
+}
+
+/* CPUs that the cgroup grants, 0 = no limit. */
+static double cgroup_cpus(void)
+{
+    FILE *f = fopen("/sys/fs/cgroup/cpu.max", "r");
+    double quota = 0, period = 0;
+    if (!f)
+        return 0;
+    int n = fscanf(f, "%lf %lf", &quota, &period); /* "max 100000" reads nothing */
+    fclose(f);
+    return n == 2 && period > 0 ? quota / period : 0;
+}
+
+static void check_cores(struct doctor *d)
+{
+    cpu_set_t set;
+    double quota = cgroup_cpus();
+    int usable = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    if (quota > 0 && quota < usable)
+        doctor_add(d, DOCTOR_NOTE, "cores", "advice counts with the smaller number",
+                   "%d usable cores, but the cgroup grants %.1f", usable, quota);
+    else
+        doctor_add(d, DOCTOR_OK, "cores", "", "%d usable cores of %ld", usable, online);
+}
+
+static void check_room(struct doctor *d, const char *id, const char *path, double least_gb,
+                       const char *cure)
+{
+    struct statvfs v;
+    if (statvfs(path, &v)) {
+        doctor_add(d, DOCTOR_NOTE, id, cure, "%s: %s", path, strerror(errno));
+        return;
+    }
+    double gb = (double)v.f_bavail * (double)v.f_frsize / 1e9;
+    int writable = access(path, W_OK) == 0;
+    doctor_add(d, gb < least_gb || !writable ? DOCTOR_NOTE : DOCTOR_OK, id,
+               gb < least_gb || !writable ? cure : "", "%s: %.1f GB free%s", path, gb,
+               writable ? "" : ", not writable");
+}
+
+static void check_setting(struct doctor *d, const char *name, const char *cure)
+{
+    const char *v = getenv(name);
+    if (v && *v)
+        doctor_add(d, DOCTOR_NOTE, "environment", cure, "%s is set: %.150s", name, v);
+}
+
+void doctor_host(struct doctor *d)
+{
+    const char *tmp = getenv("TMPDIR");
+    check_cores(d);
+    check_room(d, "disk", ".", 1, "write the profile elsewhere: -o FILE");
+    check_room(d, "spool", tmp && *tmp ? tmp : "/tmp", 0.5, "set TMPDIR to a folder with room");
+    check_setting(d, "CUDA_INJECTION64_PATH",
+                  "another tool injects itself; gpuprof keeps it and loads it behind its own");
+    check_setting(d, "CUDA_LAUNCH_BLOCKING",
+                  "every launch waits for its kernel: unset it, or the profile shows little else");
+    check_setting(d, "COMPUTE_PROFILE", "an old profiler may hold CUPTI: unset it");
+}
