@@ -21,7 +21,11 @@ enum {
     WALK_IDLE_MS = 160,
     ANCHOR_MS = 1000,
     SPARE_BUFFERS = 8,
+    LATE_MS = 100,
+    LATE_NAPS = 10,
     REGAIN_MS = 2000,
+    SILENCE_MS = 3000,
+    SILENCE_BYTES = 4096, /* of records by the program in that time */
 };
 enum finish { FINISH_NONE, FINISH_PLAIN, FINISH_FORCED };
 
@@ -110,9 +114,29 @@ static void self_check(struct thread *t)
                      (int64_t)seen.launches);
 }
 
+/* True while CUPTI holds a buffer with something in it. */
+static bool pending(void)
+{
+    for (uint32_t i = 0; i < atomic_load(&cupti.arena); i++)
+        if (atomic_load(&spool_descs()[i].state) == SPOOL_OWNED && *spool_buffer(i) != 0)
+            return true;
+    return false;
+}
+
+/* Records of work that is over may come late; a forced flush would take them without their times.
+ * So wait a little for them first. */
 static void finish(struct thread *t, enum finish how)
 {
-    flush(t, how == FINISH_FORCED);
+    const struct timespec nap = {.tv_nsec = LATE_MS / LATE_NAPS * 1000000};
+    flush(t, false);
+    if (how == FINISH_FORCED) {
+        for (int i = 0; i < LATE_NAPS && pending(); i++) {
+            nanosleep(&nap, NULL);
+            flush(t, false);
+        }
+        if (pending())
+            flush(t, true);
+    }
     self_check(t);
     facts_libraries(t);
     clock_anchor();
@@ -146,6 +170,41 @@ static void regain(struct thread *t, int64_t now)
     }
 }
 
+static uint64_t ring_bytes(void)
+{
+    const struct spool_ring *r =
+        (const struct spool_ring *)((char *)agent.spool + agent.spool->rings_off);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < agent.spool->ring_count; i++)
+        sum += atomic_load_explicit(&r[i].head, memory_order_relaxed);
+    return sum;
+}
+
+/* A client that we cannot see registering (it reached CUPTI by dlsym) shows in that ranges and
+ * library calls go on while CUPTI is silent. Called once a second. */
+static void watch_silence(struct thread *t, bool records, int64_t now)
+{
+    static int64_t heard;
+    static uint64_t rings;
+    static bool told;
+    if (records || heard == 0 || atomic_load(&cupti.taken)) {
+        heard = cupti_names_seen().launches ? now : 0;
+        rings = ring_bytes();
+        return;
+    }
+    if (now - heard < SILENCE_MS * 1000000ll || ring_bytes() - rings < SILENCE_BYTES)
+        return;
+    if (!told)
+        facts_health(t, SPOOL_WARNING, "cupti-silent",
+                     "CUPTI reported nothing for seconds while the program went on: another "
+                     "profiler in it may have taken over. GPU work may be missing in between.",
+                     (now - heard) / 1000000);
+    told = true;
+    cupti_register();
+    heard = now;
+    rings = ring_bytes();
+}
+
 static void charge_self(void)
 {
     static int64_t before;
@@ -157,6 +216,7 @@ static void charge_self(void)
 struct pace {
     int64_t next_flush, next_anchor;
     int flush_ms, walk_ms;
+    bool records; /* some since the last anchor */
 };
 
 static int slower(int ms, int most)
@@ -176,9 +236,12 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
         p->flush_ms = busy ? FLUSH_MS : slower(p->flush_ms, IDLE_MS);
         p->next_flush = now + p->flush_ms * 1000000ll;
     }
+    p->records |= done.records;
     if (now >= p->next_anchor) {
         clock_anchor();
         facts_libraries(t);
+        watch_silence(t, p->records, now);
+        p->records = false;
         p->next_anchor = now + ANCHOR_MS * 1000000ll;
     }
     regain(t, now);

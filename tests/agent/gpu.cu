@@ -1,0 +1,63 @@
+// A GPU program of known size for tests/agent/cupti.sh: gpu [STEPS [ENDING [PAUSE_MS]]]. Each step is one copy,
+// 20 kernels, one memset, one synchronisation, inside an NVTX range.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cuda_runtime.h>
+#include <nvtx3/nvToolsExt.h>
+
+template <int N> __global__ void fill(float *p)
+{
+    p[blockIdx.x * blockDim.x + threadIdx.x] = N;
+}
+
+static void step(float *device, float *host, cudaStream_t stream)
+{
+    nvtxRangePushA("step");
+    cudaMemcpyAsync(device, host, 1 << 20, cudaMemcpyHostToDevice, stream);
+    for (int i = 0; i < 10; i++) {
+        fill<1><<<64, 256, 0, stream>>>(device);
+        fill<2><<<64, 128, 0, stream>>>(device);
+    }
+    cudaMemsetAsync(device, 0, 1 << 20, stream);
+    cudaStreamSynchronize(stream);
+    nvtxRangePop();
+}
+
+int main(int argc, char **argv)
+{
+    int steps = argc > 1 ? atoi(argv[1]) : 10;
+    const char *ending = argc > 2 ? argv[2] : "return";
+    int pause_ms = argc > 3 ? atoi(argv[3]) : 0;
+    float *device = nullptr, *host = nullptr;
+    cudaStream_t stream;
+    if (cudaMalloc(&device, 1 << 20) || cudaMallocHost(&host, 1 << 20) || cudaStreamCreate(&stream)) {
+        fprintf(stderr, "no device\n");
+        return 3;
+    }
+    for (int i = 0; i < steps; i++) {
+        step(device, host, stream);
+        usleep(1000 * pause_ms);
+    }
+    printf("%d steps\n", steps);
+    fflush(stdout);
+    if (!strcmp(ending, "fork")) {
+        if (fork() == 0) {
+            nvtxRangePushA("child");
+            nvtxRangePop();
+            exit(4);
+        }
+        int status;
+        wait(&status);
+        printf("child %d\n", WEXITSTATUS(status));
+    }
+    if (!strcmp(ending, "_exit"))
+        _exit(0);
+    if (!strcmp(ending, "kill"))
+        raise(SIGKILL);
+    return 0;
+}
