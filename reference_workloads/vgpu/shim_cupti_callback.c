@@ -2,6 +2,7 @@
  */
 #include "reference_workloads/vgpu/shim_cupti.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +48,19 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc call,
     if (!busy)
         cupti_listen();
     return busy ? CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED : CUPTI_SUCCESS;
+}
+
+/* As cuptiSubscribe; when it is taken, says by whom. */
+CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *out, CUpti_CallbackFunc call, void *user,
+                              CUpti_SubscriberParams *p)
+{
+    if (p && p->structSize == 0)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    CUptiResult rc = cuptiSubscribe(out, call, user);
+    if (rc == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && p && p->oldSubscriberName &&
+        p->oldSubscriberSize > 0)
+        snprintf(p->oldSubscriberName, p->oldSubscriberSize, "CUPTI for another tool");
+    return rc;
 }
 
 CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle s)
