@@ -54,7 +54,8 @@ struct pass {
     size_t next_drain;
     int64_t credit_ns; /* lead taken away and not yet charged */
     enum part credit_part;
-    uint32_t *parent; /* of each range: the one around it, TL_NONE */
+    bool launch_unknown; /* of the operation that ends the gap at hand */
+    uint32_t *parent;    /* of each range: the one around it, TL_NONE */
     struct VEC(struct gap) gaps;
 };
 
@@ -154,11 +155,13 @@ static size_t call_after(const struct lane *l, int64_t t)
     return low;
 }
 
-/* No thread was in a call: how long was the host away from the GPU around this piece? */
+/* No thread was in a call: how long was the host away from the GPU around this piece? Work whose
+ * launch was not recorded may have been issued at any time: that stays unexplained. */
 static void charge_between_calls(struct pass *p, struct charge *c, const struct lane *l,
                                  int64_t from, int64_t to)
 {
-    int64_t before = INT64_MIN, after = INT64_MAX;
+    const struct timeline *t = p->a->tl;
+    int64_t before = t->start_ns, after = t->end_ns;
     uint32_t next = TL_NONE;
     for (size_t i = 0; i < p->lanes; i++) {
         const struct lane *k = &p->lane[i];
@@ -167,10 +170,10 @@ static void charge_between_calls(struct pass *p, struct charge *c, const struct 
             before = k->at[j - 1].end_ns;
         if (j < k->n && k->at[j].start_ns < after) {
             after = k->at[j].start_ns;
-            next = (uint32_t)(&k->at[j] - p->a->tl->apis);
+            next = (uint32_t)(&k->at[j] - t->apis);
         }
     }
-    if (before == INT64_MIN || after == INT64_MAX) /* outside of what was recorded of the host */
+    if (p->launch_unknown)
         charge(c, PART_UNEXPLAINED, from, to, next, l->thread);
     else
         charge_work(p, c, after - before > LAUNCH_SPACING_NS ? PART_IDLE_HOST : PART_IDLE_LAUNCH,
@@ -259,6 +262,7 @@ static void charge_idle(struct pass *p, struct charge *c, int64_t from, int64_t 
         charge(c, PART_UNEXPLAINED, from, to, TL_NONE, TL_NONE);
         return;
     }
+    p->launch_unknown = x != TL_NONE && !a;
     size_t order[LANES];
     lane_order(p, a ? a->thread : p->lane[0].thread, order);
     int64_t issued = !a || a->start_ns > to ? to : a->start_ns < from ? from : a->start_ns;
