@@ -16,8 +16,9 @@ struct collector *collect_open(const char *dir, int64_t start_monotonic_ns, stru
  * failed sink the spools are still emptied and the loss counted, so that the target never feels
  * it). */
 int64_t collect_drain(struct collector *c, struct err *e);
-/* Waits up to timeout_ms for something to drain. */
-void collect_wait(struct collector *c, int timeout_ms);
+/* A fact about the whole profile (docs/profile.md lists the keys). */
+int64_t collect_put_meta(struct collector *c, const char *key, const char *value);
+size_t collect_processes(const struct collector *c); /* seen so far */
 /* Last drain: asks live agents to stop, adopts dead ones, writes processes, streams and health
  * rows. */
 int collect_finish(struct collector *c, struct err *e);

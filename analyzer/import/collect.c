@@ -1,0 +1,245 @@
+/* The collector: see collect.h. One pass over the directory a drain; a few microseconds per idle
+ * process. */
+#include "analyzer/import/collect.h"
+
+#include "analyzer/import/spool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { STOP_WAIT_MS = 600 };
+
+struct collector {
+    char *dir;
+    int64_t start_ns;
+    struct sink sink;
+    struct spool_out out;
+    struct err first; /* of the sink */
+    struct VEC(struct spool *) spools;
+    int64_t bad_files;
+};
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+struct collector *collect_open(const char *dir, int64_t start_monotonic_ns, struct sink out,
+                               struct err *e)
+{
+    struct collector *c = calloc(1, sizeof *c);
+    if (!c || !(c->dir = strdup(dir))) {
+        free(c);
+        err_set(e, "out of memory");
+        return NULL;
+    }
+    c->start_ns = start_monotonic_ns;
+    c->sink = out;
+    c->out = (struct spool_out){.sink = &c->sink, .e = &c->first};
+    return c;
+}
+
+static bool known(const struct collector *c, const char *path)
+{
+    for (size_t i = 0; i < c->spools.n; i++)
+        if (c->spools.at[i]->path && strcmp(c->spools.at[i]->path, path) == 0)
+            return true;
+    return false;
+}
+
+static bool ends_with(const char *s, const char *suffix)
+{
+    size_t n = strlen(s), m = strlen(suffix);
+    return n > m && strcmp(s + n - m, suffix) == 0;
+}
+
+static void add_spool(struct collector *c, const char *path)
+{
+    struct spool *s = malloc(sizeof *s);
+    struct err e = ERR_INIT;
+    int rc = s ? spool_open(s, path, &e) : -1;
+    struct spool **slot = rc == 0 ? vec_push(&c->spools) : NULL;
+    if (!slot) {
+        if (rc == 0)
+            spool_close(s);
+        free(s);
+        if (rc < 0) { /* never look at it again */
+            c->bad_files++;
+            unlink(path);
+        }
+        return;
+    }
+    s->start_ns = c->start_ns;
+    s->process = ++c->out.ids[ROW_PROCESS];
+    *slot = s;
+}
+
+static void put_health(struct collector *c, int64_t process, const char *code, const char *text,
+                       int64_t value)
+{
+    struct row_health h = {++c->out.ids[ROW_HEALTH],    process, 1, spool_intern(&c->out, code),
+                           spool_intern(&c->out, text), value};
+    spool_put(&c->out, ROW_HEALTH, &h);
+}
+
+static void look_for_new(struct collector *c)
+{
+    DIR *d = opendir(c->dir);
+    if (!d)
+        return;
+    for (struct dirent *f; (f = readdir(d));) {
+        char path[4096];
+        if ((size_t)snprintf(path, sizeof path, "%s/%s", c->dir, f->d_name) >= sizeof path)
+            continue;
+        if (ends_with(f->d_name, SPOOL_FAILED_SUFFIX)) {
+            put_health(c, 0, "no-spool",
+                       "a process could not be recorded: no room for its spool (errno in value)",
+                       atoll(strchr(f->d_name, '.') + 1));
+            unlink(path);
+        } else if (ends_with(f->d_name, SPOOL_SUFFIX) && !known(c, path)) {
+            add_spool(c, path);
+        }
+    }
+    closedir(d);
+}
+
+/* A process is over: what is left in its spool, then its file goes. */
+static void finish_spool(struct collector *c, struct spool *s)
+{
+    spool_read_anchors(s);
+    spool_drain_rings(s, &c->out);
+    spool_drain_buffers(s, &c->out, true);
+    spool_drain_rings(s, &c->out);
+    s->row.end_ns = now_ns() - c->start_ns;
+    spool_put_ends(s, &c->out);
+    s->done = true;
+    unlink(s->path);
+}
+
+int64_t collect_drain(struct collector *c, struct err *e)
+{
+    int64_t before = c->out.rows;
+    look_for_new(c);
+    for (size_t i = 0; i < c->spools.n; i++) {
+        struct spool *s = c->spools.at[i];
+        if (s->done)
+            continue;
+        bool dead =
+            !spool_alive(s); /* asked first: what it wrote before it died is then complete */
+        if (dead) {
+            finish_spool(c, s);
+            continue;
+        }
+        spool_read_anchors(s);
+        spool_drain_rings(s, &c->out);
+        spool_drain_buffers(s, &c->out, false);
+    }
+    if (c->out.failed)
+        return err_set(e, "%s", c->first.text);
+    return c->out.rows - before;
+}
+
+/* Processes that outlive the program: their agents are asked to stop and given a moment to flush.
+ */
+static void stop_live(struct collector *c)
+{
+    bool any = false;
+    for (size_t i = 0; i < c->spools.n; i++)
+        if (!c->spools.at[i]->done) {
+            atomic_store(&c->spools.at[i]->h->control, SPOOL_STOP);
+            any = true;
+        }
+    for (int ms = 0; any && ms < STOP_WAIT_MS; ms += 20) {
+        any = false;
+        for (size_t i = 0; i < c->spools.n; i++) {
+            struct spool *s = c->spools.at[i];
+            any |= !s->done && spool_alive(s) && !atomic_load(&s->h->passive);
+        }
+        nanosleep(&(struct timespec){0, 20000000}, NULL);
+    }
+}
+
+static void put_have(struct collector *c)
+{
+    char have[256] = "ranges,host";
+    bool cupti = false, calls = false, loader = false, events = false, device = false, rank = false;
+    for (size_t i = 0; i < c->spools.n; i++) {
+        const struct spool *s = c->spools.at[i];
+        cupti |= s->h && s->h->cupti_version != 0;
+        calls |= s->has_calls;
+        loader |= s->has_loader;
+        events |= s->has_events;
+        device |= s->devices.n > 0;
+        rank |= s->row.rank >= 0;
+    }
+    if (cupti)
+        strcat(have, ",kernels,copies,memory_kinds,memsets,api,sync");
+    if (events)
+        strcat(have, ",events");
+    if (calls)
+        strcat(have, ",calls");
+    if (loader)
+        strcat(have, ",loader");
+    if (device)
+        strcat(have, ",device");
+    if (rank)
+        strcat(have, ",ranks");
+    if (c->out.ids[ROW_COLLECTIVE])
+        strcat(have, ",collectives");
+    struct row_meta m = {++c->out.ids[ROW_META], 0, spool_intern(&c->out, "have"),
+                         spool_intern(&c->out, have)};
+    spool_put(&c->out, ROW_META, &m);
+}
+
+int collect_finish(struct collector *c, struct err *e)
+{
+    struct err ignored = ERR_INIT;
+    collect_drain(c, &ignored);
+    stop_live(c);
+    collect_drain(c, &ignored);
+    for (size_t i = 0; i < c->spools.n; i++)
+        if (!c->spools.at[i]->done)
+            finish_spool(c, c->spools.at[i]);
+    put_have(c);
+    if (c->bad_files)
+        put_health(c, 0, "bad-spool", "files that are no spools of this version were ignored",
+                   c->bad_files);
+    return c->out.failed ? err_set(e, "%s (%lld rows lost)", c->first.text, (long long)c->out.lost)
+                         : 0;
+}
+
+int64_t collect_put_meta(struct collector *c, const char *key, const char *value)
+{
+    struct row_meta m = {++c->out.ids[ROW_META], 0, spool_intern(&c->out, key),
+                         spool_intern(&c->out, value)};
+    spool_put(&c->out, ROW_META, &m);
+    return m.id;
+}
+
+size_t collect_processes(const struct collector *c)
+{
+    return c->spools.n;
+}
+
+void collect_close(struct collector *c)
+{
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->spools.n; i++) {
+        struct spool *s = c->spools.at[i];
+        unlink(s->path);
+        spool_close(s);
+        free(s);
+    }
+    vec_release(&c->spools);
+    free(c->dir);
+    free(c);
+}

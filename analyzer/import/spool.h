@@ -1,0 +1,103 @@
+/* One spool file as the collector sees it: mapped, checked, decoded into rows of one process.
+ *
+ *   spool_map.c     mapping and checking; strings; everything read from the file is bounded
+ *   spool_clock.c   CUPTI's clock -> profile time, by the anchors
+ *   spool_ring.c    ring records -> rows
+ *   spool_cupti.c   CUPTI activity records -> rows
+ *   collect.c       which files there are, when to read what
+ *
+ * The file is written by another process that may be broken or hostile: no offset, length or id in
+ * it is trusted.
+ */
+#ifndef GPUPROF_IMPORT_SPOOL_H
+#define GPUPROF_IMPORT_SPOOL_H
+
+#include "agent/spool_format.h"
+#include "analyzer/base/vec.h"
+#include "analyzer/store/rows.h"
+
+#include <stdbool.h>
+
+/* Counts ids and passes rows to the sink; after the sink has failed, rows are counted as lost. */
+struct spool_out {
+    struct sink *sink;
+    int64_t ids[ROW_KINDS];
+    int64_t rows, lost;
+    bool failed;
+    struct err *e; /* first failure of the sink */
+};
+
+struct spool_thread {
+    uint32_t tid;
+    uint32_t name; /* sink string id */
+    int64_t id;    /* row id */
+};
+
+struct spool_stream {
+    uint32_t device, context, stream;
+    int64_t id, flags, priority;
+    bool known; /* a STREAM record told flags and priority */
+};
+
+struct spool_device {
+    struct row_device row;
+    bool described; /* a DEVICE record was seen */
+};
+
+struct spool_context {
+    uint32_t context, device, null_stream;
+};
+
+enum { SPOOL_CBIDS = 2048 };
+
+struct spool {
+    char *path;
+    int fd;
+    uint8_t *map;
+    size_t size;
+    struct spool_header *h;
+    int64_t start_ns; /* CLOCK_MONOTONIC of profile time 0 */
+
+    int64_t process; /* row id */
+    struct row_process row;
+    struct VEC(struct spool_thread) threads;
+    struct VEC(struct spool_stream) streams;
+    struct VEC(struct spool_device) devices;
+    struct VEC(struct spool_context) contexts;
+    struct VEC(struct spool_anchor) anchors;
+    uint32_t anchors_seen;
+    size_t last_thread, last_stream;
+
+    uint32_t *strings;             /* spool string id -> sink id + 1; 0 = not looked up */
+    uint32_t cbid[2][SPOOL_CBIDS]; /* sink string ids by layer (0 runtime, 1 driver) and number */
+    uint64_t *name_keys;           /* open addressing: pointer -> sink string id */
+    uint32_t *name_values;
+    uint32_t name_mask, names_read;
+
+    uint64_t epoch; /* of 32-bit correlation ids, in the upper half */
+    uint32_t last_correlation;
+
+    int64_t untimed, in_flight, unknown_kinds, cut_buffers, bad_records;
+    bool has_ranges, has_calls, has_loader, has_events, done;
+};
+
+/* 0 with *s filled, 1 when the file is not ready yet, -1 when it is no spool (*e says why). */
+int spool_open(struct spool *s, const char *path, struct err *e);
+void spool_close(struct spool *s);
+bool spool_alive(const struct spool *s);
+uint32_t spool_string(struct spool *s, struct spool_out *out, uint32_t id); /* -> sink string id */
+uint32_t spool_name(struct spool *s, struct spool_out *out, uint64_t pointer);
+int64_t spool_thread_id(struct spool *s, struct spool_out *out, uint32_t tid);
+void spool_put(struct spool_out *out, enum row_kind kind, const void *row);
+uint32_t spool_intern(struct spool_out *out, const char *text);
+
+void spool_read_anchors(struct spool *s);
+int64_t spool_cupti_time(const struct spool *s, int64_t cupti_ns); /* -> profile ns */
+
+void spool_drain_rings(struct spool *s, struct spool_out *out);
+/* Buffers that are READY; with `adopt` (the process is dead) also OWNED and COMPLETE ones. */
+void spool_drain_buffers(struct spool *s, struct spool_out *out, bool adopt);
+/* Rows known only at the end: process, threads, streams, devices, health. */
+void spool_put_ends(struct spool *s, struct spool_out *out);
+
+#endif
