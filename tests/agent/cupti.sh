@@ -1,0 +1,75 @@
+#!/bin/bash
+# cupti.sh AGENT GPU LOOK VGPU_DIR: what the agent gets out of CUPTI, on the virtual GPU, well-behaved and not.
+agent=$1 gpu=$2 look=$3
+export LD_LIBRARY_PATH=$4
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+ulimit -c 0
+exec 2>/dev/null
+bad=0 n=0
+
+run() { # run MODEL ARGS...: result in $work/out (the program's), $work/seen (the spools')
+    model=$1
+    shift
+    rm -rf "$work/spool"
+    mkdir "$work/spool"
+    (GPUPROF_VGPU=$model GPUPROF_DIR=$work/spool LD_PRELOAD=$agent exec "$gpu" "$@") >"$work/out"
+    status=$?
+    "$look" "$work/spool" >"$work/seen"
+}
+is() { # is WHAT "LINE"...: each line stands in what was seen
+    local what=$1 line
+    shift
+    n=$((n + 1))
+    for line in "$@"; do
+        if ! grep -qx "$line" "$work/seen"; then
+            echo "FAIL $what: no \"$line\" in: $(tr '\n' ',' <"$work/seen")"
+            bad=$((bad + 1))
+        fi
+    done
+}
+ends() { # ends WHAT STATUS OUTPUT
+    n=$((n + 1))
+    if [ $status != "$2" ] || [ "$(cat "$work/out")" != "$3" ]; then
+        echo "FAIL $1: status $status, output $(cat "$work/out")"
+        bad=$((bad + 1))
+    fi
+}
+all="kernels 600" named="named 600"
+work_done=("$all" "$named" "copies 30" "memsets 30" "syncs 30" "ranges 30" "untimed 0" "dropped 0")
+
+run h200 30
+ends plain 0 "30 steps"
+is plain "${work_done[@]}" "spools 1" "sealed 1"
+for version in 11.8 12.4 13.0; do
+    run h200,cupti=$version 30
+    is "CUPTI $version" "${work_done[@]}"
+done
+run h200,null_buffer_crash=1,cupti=12.4 30
+is "no NULL buffer" "${work_done[@]}"
+run h200,disorder=1 30
+is disorder "${work_done[@]}"
+run h200,late=30 30
+is late "${work_done[@]}"
+run h200 30 _exit
+ends _exit 0 "30 steps"
+is _exit "${work_done[@]}" "sealed 1"
+run h200 30 kill 3
+ends kill 137 "30 steps"
+is kill "$all" "$named" "ranges 30" "sealed 0"
+run h200 30 fork
+ends fork 0 "30 steps
+child 4"
+is fork "$all" "$named" "ranges 31" "spools 2" "sealed 2"
+run h200,busy_subscriber=1 30
+ends "busy subscriber" 0 "30 steps"
+is "busy subscriber" "health cupti-subscriber" "ranges 30"
+run h200,drop=0.1 30
+ends drop 0 "30 steps"
+if grep -qx "dropped 0" "$work/seen"; then
+    echo "FAIL drop: not counted"
+    bad=$((bad + 1))
+fi
+
+echo "cupti: $n checked, $bad failed"
+[ $bad = 0 ]
