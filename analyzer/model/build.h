@@ -54,6 +54,23 @@ uint32_t build_thread(struct build *b, int64_t id, int64_t process);
 uint32_t build_device(struct build *b, int64_t id, int64_t process);
 uint32_t build_stream(struct build *b, int64_t id, int64_t process);
 
+/* Rows as they come, timeline_rows.c. -1: out of memory. */
+int put_kernel(struct build *b, const void *row);
+int put_copy(struct build *b, const void *row);
+int put_memset(struct build *b, const void *row);
+int put_api(struct build *b, const void *row);
+int put_sync(struct build *b, const void *row);
+int put_event(struct build *b, const void *row);
+int put_range(struct build *b, const void *row);
+int put_call(struct build *b, const void *row);
+int put_process(struct build *b, const void *row);
+int put_thread(struct build *b, const void *row);
+int put_device(struct build *b, const void *row);
+int put_stream(struct build *b, const void *row);
+int put_loader(struct build *b, const void *row);
+int put_overhead(struct build *b, const void *row);
+int put_collective(struct build *b, const void *row);
+
 int build_sort(struct build *b, struct err *e); /* resolve references, sort, timeline_sort.c */
 int build_join(struct build *b, struct err *e); /* correlations, timeline_join.c */
 int build_name(struct build *b, struct err *e); /* names and classes, timeline_join.c */

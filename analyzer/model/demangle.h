@@ -6,6 +6,8 @@
 
 #include <stddef.h>
 
+enum { DEMANGLED_MAX = 8192 }; /* longer names are not read */
+
 /* Name with namespaces and template arguments, without return type and parameters. 0, or -1 when
  * the text is not a name this can read; `out` is then empty. */
 int demangle(const char *mangled, char *out, size_t size);
