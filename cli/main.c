@@ -31,6 +31,8 @@ static int unknown_command(const char *name)
 {
     const char *best = NULL;
     int distance = 4;
+    if (*name == '-')
+        return usage_error("unknown option %s; options stand behind the command", name);
     for (size_t i = 0; i < command_count; i++) {
         int d = word_distance(name, commands[i]->name);
         if (d < distance) {

@@ -91,12 +91,12 @@ static void write_breakdown(const struct terminal *t, const struct analysis *a)
              text_time(&m, a->steps.median_ns), text_time(&p, a->steps.p95_ns), a->steps.used,
              a->steps.count, a->steps.source_text ? a->steps.source_text : "");
     term_labelled(t, "Step", INK_BOLD, line.s);
-    int room = t->width - 46 > 40 ? 40 : t->width - 46;
+    int room = t->width - 58 > 40 ? 40 : t->width - 58;
     for (int i = 0; i < PART_COUNT; i++) {
         double pct = percent_of(a->breakdown_ns[i], a->steps.median_ns);
         if (a->breakdown_ns[i] <= 0)
             continue;
-        fprintf(t->f, "  %-26s %9s %5.1f %%  ", part_title[i], text_ms(&m, a->breakdown_ns[i]),
+        fprintf(t->f, "  %-36s %9s %5.1f %%  ", part_title[i], text_ms(&m, a->breakdown_ns[i]),
                 pct);
         for (int c = 0; c < (int)(pct / 100 * room + 0.5); c++)
             fputc(i < PART_IDLE_INPUT ? '#' : '.', t->f);
