@@ -31,7 +31,7 @@ static const struct config defaults = {
     .fuse_pointwise = 1,
     .optimizer = OPTIMIZER_FUSED,
     .zero_grad = ZERO_GRAD_NONE,
-    .sync_every = 10,
+    .sync_every = 0,
 };
 
 #define ROW(name, kind, field, min, max, choices, help)                                            \
@@ -75,7 +75,8 @@ static const struct knob rows[] = {
         "five kernels per tensor, five for all, or one for all"),
     ROW("zero-grad", KNOB_CHOICE, zero_grad, 0, 0, "memset|none",
         "zero every gradient and add to it, or overwrite it"),
-    ROW("sync-every", KNOB_INT, sync_every, 1, 1e9, NULL, "steps between reads of the loss"),
+    ROW("sync-every", KNOB_INT, sync_every, 0, 1e9, NULL,
+        "steps between waits for the loss; 0: none, it is read late"),
     ROW("log-work-us", KNOB_INT, log_work_us, 0, 1e6, NULL,
         "host work after each read: metrics, logs"),
     ROW("host-overhead-us", KNOB_INT, host_overhead_us, 0, 1e6, NULL,

@@ -6,7 +6,7 @@
  *   data.wait   the next batch from the loader's threads
  *   copy        to one of two device buffers, on a stream of its own
  *   forward, backward, zero_grad, optimizer
- *   sync        only now and then: reads the loss
+ *   sync        on request: waits for the loss; else it is read two steps late
  *
  * and the host stays at most two steps ahead of the GPU. It ends with `median_step_ms=...`.
  */
@@ -30,7 +30,8 @@ struct trainer {
     cudaStream_t copy_stream;
     cudaEvent_t copied[2], done[2]; /* per device buffer: batch arrived; step finished */
     cudaGraphExec_t graph[2];       /* per device buffer */
-    float *losses;                  /* (batch) on the host */
+    float *losses;                  /* (batch) on the host, pinned */
+    int queued_loss;                /* step whose losses are on their way, -1 */
     int is_virtual;                 /* the device computes nothing */
 };
 
@@ -140,28 +141,50 @@ static void compute_graph(struct trainer *t, int which)
     cudaCheck(cudaGraphLaunch(t->graph[which], t->model.stream));
 }
 
-/* Waits for the GPU. The copy goes to ordinary memory, as `loss.item()` does. */
-static void read_loss(struct trainer *t, int step, int64_t step_ns)
+/* ---- the loss -----------------------------------------------------------------------------------
+ */
+
+enum { LOG_EVERY = 10 };
+
+static void print_loss(struct trainer *t, int step)
 {
     double sum = 0;
-    nvtx_push("sync");
-    cudaCheck(cudaMemcpy(t->losses, t->model.losses, (size_t)t->config.batch * sizeof(float),
-                         cudaMemcpyDeviceToHost));
     for (int i = 0; i < t->config.batch; i++)
         sum += (double)t->losses[i];
     if (t->is_virtual)
-        printf("step %5d  loss not computed (virtual GPU)", step + 1);
+        printf("step %5d  loss not computed (virtual GPU)\n", step + 1);
     else
-        printf("step %5d  loss %.4f", step + 1, sum / t->config.batch);
-    printf("  %.2f ms\n", (double)step_ns / 1e6);
+        printf("step %5d  loss %.4f\n", step + 1, sum / t->config.batch);
     clock_spin_us(t->config.log_work_us);
+}
+
+/* The slow way, as `loss.item()` does it: waits for the GPU, which then waits for the host. */
+static void read_loss(struct trainer *t, int step)
+{
+    nvtx_push("sync");
+    cudaCheck(cudaMemcpy(t->losses, t->model.losses, (size_t)t->config.batch * sizeof(float),
+                         cudaMemcpyDeviceToHost));
+    print_loss(t, step);
     nvtx_pop();
+}
+
+/* The other way: the copy is queued behind the step, and looked at when the step has long ended. */
+static void queue_loss(struct trainer *t, int step)
+{
+    cudaCheck(cudaMemcpyAsync(t->losses, t->model.losses, (size_t)t->config.batch * sizeof(float),
+                              cudaMemcpyDeviceToHost, t->model.stream));
+    t->queued_loss = step;
+}
+
+static void print_queued_loss(struct trainer *t)
+{
+    print_loss(t, t->queued_loss);
+    t->queued_loss = -1;
 }
 
 static void train_step(struct trainer *t, int step)
 {
     int which = step % 2;
-    int64_t start_ns = clock_now_ns();
     nvtx_push("step");
     nvtx_push("data.wait");
     struct loader_batch batch = loader_next(t->loader);
@@ -171,6 +194,8 @@ static void train_step(struct trainer *t, int step)
     if (step >= 2) { /* two steps ago this device buffer and its slot were in use */
         cudaCheck(cudaEventSynchronize(t->done[which]));
         loader_release(t->loader);
+        if (t->queued_loss == step - 2)
+            print_queued_loss(t);
     }
     copy_batch(t, &batch, which);
     nvtx_pop();
@@ -179,9 +204,12 @@ static void train_step(struct trainer *t, int step)
         compute_graph(t, which);
     else
         compute(t, which);
+    int sync_every = t->config.sync_every;
+    if (sync_every == 0 && (step + 1) % LOG_EVERY == 0)
+        queue_loss(t, step);
     cudaCheck(cudaEventRecord(t->done[which], t->model.stream));
-    if ((step + 1) % t->config.sync_every == 0)
-        read_loss(t, step, clock_now_ns() - start_ns);
+    if (sync_every > 0 && (step + 1) % sync_every == 0)
+        read_loss(t, step);
     nvtx_pop();
 }
 
@@ -202,7 +230,9 @@ static void trainer_open(struct trainer *t)
     data_open(t, &l);
     size_t labels_offset = t->slot_bytes - (size_t)c->batch * sizeof(int32_t);
     model_open(&t->model, c, t->slot_bytes, labels_offset);
-    t->losses = check_alloc((size_t)c->batch * sizeof(float));
+    cudaCheck(
+        cudaHostAlloc((void **)&t->losses, (size_t)c->batch * sizeof(float), cudaHostAllocDefault));
+    t->queued_loss = -1;
     cudaCheck(cudaStreamCreateWithFlags(&t->copy_stream, cudaStreamNonBlocking));
     for (int i = 0; i < 2; i++) {
         cudaCheck(cudaEventCreateWithFlags(&t->copied[i], cudaEventDisableTiming));
@@ -225,7 +255,7 @@ static void trainer_close(struct trainer *t)
     }
     cudaCheck(cudaStreamDestroy(t->copy_stream));
     model_close(&t->model);
-    free(t->losses);
+    cudaCheck(cudaFreeHost(t->losses));
 }
 
 int main(int argc, char **argv)
@@ -244,6 +274,8 @@ int main(int argc, char **argv)
         step_ns[step] = clock_now_ns() - start_ns;
     }
     cudaCheck(cudaDeviceSynchronize());
+    if (t.queued_loss >= 0)
+        print_queued_loss(&t);
     trainer_close(&t);
     printf("median_step_ms=%.3f\n",
            (double)median_ns(step_ns + warmup, (size_t)(steps - warmup)) / 1e6);
