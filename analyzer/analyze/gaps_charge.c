@@ -1,12 +1,13 @@
 /* What the host did while the GPU was idle.
  *
  * For a gap that ends with operation X, launched by call A on thread T:
- *   before A began      what T did: making or awaiting input > inside a CUDA call, by its kind >
- *                       what another launching thread did > short host work between calls (slow
- *                       launching) or long (host work)
- *   from A to X         start latency (launching), or a copy call at work; beyond that, X was
- * queued A call that blocked the host while the GPU worked (a synchronisation, a blocking copy, a
- * free) took away the lead that the host would have had: slow launching and host work after it are
+ *   before A    what T did: making or awaiting input > inside a CUDA call, by its kind > what
+ *               another launching thread did > host work between calls, short (slow launching)
+ *               or long (host work)
+ *   A to X      start latency (launching), or a copy call at work; beyond that, X was queued
+ *
+ * A call that blocked the host while the GPU worked (a synchronisation, a blocking copy, a free)
+ * took away the lead that the host would have had: slow launching and host work after it are
  * charged to it, up to the time for which it blocked. Input is never charged to it: without the
  * call, the batch would be missing all the same.
  *

@@ -226,12 +226,14 @@ static size_t candidates(const struct sequence *s, size_t out_k[CANDIDATES],
 
 /* A few repeats that fill little of the recording are layers of a model that ran once, not steps.
  */
-static bool fills_recording(const struct sequence *s, uint32_t x)
+static bool fills_recording(const struct sequence *s, uint32_t x, int64_t *v)
 {
     size_t n = count_of(s, x);
     const uint32_t *p = s->position + s->first[x];
-    int64_t inside = s->time[p[n - 1]] - s->time[p[0]], all = s->time[s->n - 1] - s->time[0];
-    return n > FEW || (double)inside >= 0.3 * (double)all;
+    for (size_t i = 0; i + 1 < n; i++)
+        v[i] = s->time[p[i + 1]] - s->time[p[i]];
+    double inside = (double)median_ns(v, n - 1) * (double)(n - 1);
+    return n > FEW || inside >= 0.3 * (double)(s->time[s->n - 1] - s->time[0]);
 }
 
 static int choose_cut(struct cut *chosen, const struct sequence *s, struct scratch *w)
@@ -245,7 +247,7 @@ static int choose_cut(struct cut *chosen, const struct sequence *s, struct scrat
         int rc = best_cut(&c, s, k[i], tries, w);
         if (rc < 0)
             return -1;
-        if (!rc || c.coverage < 0.9 || c.similarity < 0.85 || !fills_recording(s, c.token))
+        if (!rc || c.coverage < 0.9 || c.similarity < 0.85 || !fills_recording(s, c.token, w->v))
             continue;
         if (found && (c.votes < chosen->votes ||
                       (c.votes == chosen->votes && c.coverage <= chosen->coverage)))

@@ -40,12 +40,11 @@ static double share(const struct analysis *a, int64_t ns)
     return a->steps.median_ns > 0 ? 100.0 * (double)ns / (double)a->steps.median_ns : 0;
 }
 
-/* "102.3 ms step" or "1.2 s recording". */
+/* "102.3 ms step". */
 static const char *step_words(const struct analysis *a, char *out, size_t size)
 {
     double ms = (double)a->steps.median_ns / 1e6;
-    snprintf(out, size, "%.*f ms %s", ms < 10 ? 2 : 1, ms,
-             a->steps.source == STEPS_NONE ? "recording (no steps found)" : "step");
+    snprintf(out, size, "%.*f ms step", ms < 10 ? 2 : 1, ms);
     return out;
 }
 
@@ -142,6 +141,12 @@ void verdict_write(struct analysis *a)
             a, "Not enough data: no GPU activity was recorded.",
             "The profile holds no kernel, copy or memset.",
             "Record a run that uses a GPU: gpuprof run CMD; gpuprof doctor says what works here.");
+        return;
+    }
+    if (a->steps.source == STEPS_NONE) {
+        not_enough(
+            a, "Not enough data: no step repeats here, so nothing is known of the steady state.",
+            why_text(a), next_text(a));
         return;
     }
     if (a->steps.median_ns <= 0) {
