@@ -80,14 +80,16 @@ static void offer_injection(void)
     static char text[AGENT_ARRAY_LEN(names)][4096];
     char *add[AGENT_ARRAY_LEN(names)];
     size_t n = 0;
+    char here[4096] = "";
     const char *self = NULL;
     dl_iterate_phdr(find_self, &self);
-    if (!self || self[0] != '/')
+    if (!self || (self[0] != '/' && !getcwd(here, sizeof here)))
         return;
+    const char *slash = here[0] ? "/" : "";
     for (size_t i = 0; i < AGENT_ARRAY_LEN(names); i++) {
         if (agent_env(names[i]))
             continue;
-        int len = snprintf(text[i], sizeof text[i], "%s=%s", names[i], self);
+        int len = snprintf(text[i], sizeof text[i], "%s=%s%s%s", names[i], here, slash, self);
         if (len > 0 && (size_t)len < sizeof text[i])
             add[n++] = text[i];
     }

@@ -1,0 +1,197 @@
+/* agent_cost AGENT: what the agent costs the program's own threads, per event. Runs itself without
+ * the agent, with the agent loaded but idle, and with the agent recording, and prints the three and
+ * the difference. The rings are emptied between bursts, as the collector does. Best of many bursts:
+ * the machine's noise is not the agent's cost. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <nvtx3/nvToolsExt.h>
+
+#include "agent/gpuprof.h"
+#include "agent/spool_format.h"
+#include "bench/agent_cost_library.h"
+
+enum { BURST = 1500, BURSTS = 200, EVENTS = 4 };
+
+static struct spool_header *spool;
+
+/* The spool that this process has made by now, if any. */
+static void find_spool(const char *dir)
+{
+    DIR *d = dir ? opendir(dir) : NULL;
+    for (struct dirent *e; d && (e = readdir(d));) {
+        char path[4096];
+        struct stat s;
+        if (!strstr(e->d_name, SPOOL_SUFFIX))
+            continue;
+        snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+        int fd = open(path, O_RDWR);
+        if (fd >= 0 && fstat(fd, &s) == 0) {
+            void *map = mmap(NULL, (size_t)s.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+            spool = map == MAP_FAILED ? NULL : map;
+        }
+        if (fd >= 0)
+            close(fd);
+    }
+    if (d)
+        closedir(d);
+}
+
+static void drain(void)
+{
+    struct spool_ring *r = spool ? (void *)((char *)spool + spool->rings_off) : NULL;
+    for (uint32_t i = 0; spool && i < spool->ring_count; i++)
+        if (atomic_load(&r[i].tail) != atomic_load(&r[i].head))
+            atomic_store(&r[i].tail, atomic_load(&r[i].head));
+}
+
+static void nvtx_range(void)
+{
+    nvtxRangePushA("forward");
+    nvtxRangePop();
+}
+
+static void header_range(void)
+{
+    gpuprof_range_begin("forward");
+    gpuprof_range_end();
+}
+
+static void gemm(void)
+{
+    float one = 1, zero = 0;
+    cublasSgemm_v2(NULL, 0, 0, 128, 128, 128, &one, NULL, 128, NULL, 128, &zero, NULL, 128);
+}
+
+static void convolution(void)
+{
+    float one = 1, zero = 0;
+    cudnnConvolutionForward(NULL, &one, &one, NULL, &one, NULL, &one, 1, NULL, 0, &zero, &one,
+                            NULL);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} events[EVENTS] = {
+    {"NVTX push + pop", nvtx_range},
+    {"gpuprof.h range", header_range},
+    {"cublasSgemm", gemm},
+    {"cudnnConvolutionForward", convolution},
+};
+
+static double now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static double measure(void (*run)(void))
+{
+    double best = 1e18;
+    for (int b = 0; b < BURSTS; b++) {
+        double start = now_ns();
+        for (int i = 0; i < BURST; i++)
+            run();
+        double ns = (now_ns() - start) / BURST;
+        best = ns < best ? ns : best;
+        drain();
+    }
+    return best;
+}
+
+static int child(void)
+{
+    for (int i = 0; i < EVENTS; i++)
+        events[i].run();
+    find_spool(getenv("GPUPROF_DIR"));
+    for (int i = 0; i < EVENTS; i++)
+        printf("%.2f\n", measure(events[i].run));
+    if (spool && atomic_load(&spool->counter[SPOOL_RING_FULL]))
+        printf("records were dropped: the numbers are too good\n");
+    return 0;
+}
+
+/* One run of this program in a given environment; its numbers. */
+static int run(const char *self, const char *agent, const char *dir, double ns[EVENTS])
+{
+    int out[2];
+    if (pipe(out) != 0)
+        return -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        unsetenv("GPUPROF_DIR");
+        unsetenv("LD_PRELOAD");
+        if (agent)
+            setenv("LD_PRELOAD", agent, 1);
+        if (dir)
+            setenv("GPUPROF_DIR", dir, 1);
+        dup2(out[1], 1);
+        close(out[0]);
+        close(out[1]);
+        execl(self, self, "--child", (char *)NULL);
+        _exit(127);
+    }
+    close(out[1]);
+    FILE *f = fdopen(out[0], "r");
+    int got = 0;
+    while (f && got < EVENTS && fscanf(f, "%lf", &ns[got]) == 1)
+        got++;
+    bool rest = f && fgetc(f) == '\n' && fgetc(f) != EOF;
+    if (f)
+        fclose(f);
+    int status;
+    waitpid(pid, &status, 0);
+    return pid > 0 && status == 0 && got == EVENTS && !rest ? 0 : -1;
+}
+
+static void clean(const char *dir)
+{
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+        unlink(path);
+    }
+    if (d)
+        closedir(d);
+    rmdir(dir);
+}
+
+int main(int argc, char **argv)
+{
+    double without[EVENTS], idle[EVENTS], with[EVENTS];
+    char dir[] = "/tmp/gpuprof-bench-XXXXXX";
+    if (argc == 2 && strcmp(argv[1], "--child") == 0)
+        return child();
+    if (argc != 2) {
+        fprintf(stderr, "usage: agent_cost LIBGPUPROF_AGENT.SO\n");
+        return 2;
+    }
+    if (!mkdtemp(dir))
+        return 1;
+    int failed = run("/proc/self/exe", NULL, NULL, without) ||
+                 run("/proc/self/exe", argv[1], NULL, idle) ||
+                 run("/proc/self/exe", argv[1], dir, with);
+    clean(dir);
+    if (failed) {
+        fprintf(stderr, "agent_cost: a run failed\n");
+        return 1;
+    }
+    printf("%-26s %10s %10s %10s %12s\n", "ns per event", "no agent", "idle", "recording",
+           "agent adds");
+    for (int i = 0; i < EVENTS; i++)
+        printf("%-26s %10.1f %10.1f %10.1f %12.1f\n", events[i].name, without[i], idle[i], with[i],
+               with[i] - without[i]);
+    return 0;
+}
