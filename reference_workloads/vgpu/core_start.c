@@ -95,6 +95,27 @@ static bool options_known(char *why, size_t n)
     return true;
 }
 
+/* How many of `count` devices CUDA_VISIBLE_DEVICES leaves: all are alike, so only the number
+ * matters. As CUDA does, the list ends at the first entry that names no device. */
+static int visible(int count)
+{
+    const char *list = getenv("CUDA_VISIBLE_DEVICES");
+    int n = 0;
+    if (!list)
+        return count;
+    while (n < count) {
+        char *end;
+        long index = strtol(list, &end, 10);
+        if (end == list || index < 0 || index >= count)
+            break;
+        n++;
+        if (*end != ',')
+            break;
+        list = end + 1;
+    }
+    return n;
+}
+
 static int open_devices(char *why, size_t n)
 {
     char model[64];
@@ -102,6 +123,11 @@ static int open_devices(char *why, size_t n)
     int count = (int)vg_option("devices", 1);
     if (count < 1 || count > VG_MAX_DEVICES) {
         snprintf(why, n, "GPUPROF_VGPU: devices must be 1 to %d", VG_MAX_DEVICES);
+        return -1;
+    }
+    count = visible(count);
+    if (count == 0) {
+        snprintf(why, n, "CUDA_VISIBLE_DEVICES hides all devices");
         return -1;
     }
     for (int i = 0; i < count; i++) {
@@ -119,6 +145,8 @@ static int open_devices(char *why, size_t n)
     }
     vg_core.scale = vg_option("scale", 1);
     vg_core.noise_sigma = vg_option("noise", 0.01);
+    const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
+    vg_core.launch_blocking = blocking && strcmp(blocking, "1") == 0;
     vg_core.copy_limit = (size_t)vg_option("copy", 65536);
     noise_state = (uint64_t)vg_option("seed", 1) * 0x9e3779b97f4a7c15u + 1;
     if (vg_option("wrap_correlation", 0) != 0)

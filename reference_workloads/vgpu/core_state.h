@@ -217,6 +217,7 @@ extern struct vg_core {
     struct vg_device device[VG_MAX_DEVICES];
     double scale, noise_sigma;
     size_t copy_limit;
+    bool launch_blocking; /* CUDA_LAUNCH_BLOCKING=1 */
     _Atomic uint32_t next_correlation;
     _Atomic uint32_t next_id; /* of contexts, events, graphs */
 } vg_core;

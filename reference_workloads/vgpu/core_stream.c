@@ -168,13 +168,24 @@ int vg_stream_create(struct vg_stream **out, unsigned flags, int priority)
     return VG_OK;
 }
 
-/* Its work goes on; the struct stays (a few KB), so that a stale handle is an error, not a crash.
- */
+/* Its work goes on: its end stands in the device's tails. The struct stays (some hundred bytes), so
+ * that a stale handle is an error and not a crash; one with host functions still due stays listed,
+ * so that a synchronisation of the device waits for them. */
 int vg_stream_destroy(struct vg_stream *s)
 {
     if (s->legacy)
         return VG_INVALID_HANDLE;
+    bool listed = !vg_host_done(s, s->host_queued);
+    pthread_mutex_lock(&vg_core.lock);
     s->destroyed = true;
+    struct vg_stream **at = &vg_core.device[s->device].streams;
+    while (!listed && *at && *at != s)
+        at = &(*at)->next;
+    if (!listed && *at)
+        *at = s->next;
+    free(s->slots);
+    s->slots = NULL;
+    pthread_mutex_unlock(&vg_core.lock);
     return VG_OK;
 }
 

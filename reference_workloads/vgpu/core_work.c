@@ -82,6 +82,8 @@ int vg_launch(struct vg_stream *s, const struct vg_kernel *k, double host_ns)
     r.start_ns = span.start_ns;
     r.end_ns = span.end_ns;
     vg_emit(&r);
+    if (vg_core.launch_blocking)
+        vg_sleep_until(span.end_ns);
     return VG_OK;
 }
 

@@ -91,7 +91,8 @@ cudaError_t cudaFree(void *ptr)
     int bad = vg_capture_forbids(NULL);
     if (bad)
         CLOSE(api, bad);
-    vg_sleep_until(vg_device_tail(vg_current_device()));
+    int device = vg_pointer(ptr).device;
+    vg_sleep_until(vg_device_tail(device >= 0 ? device : vg_current_device()));
     vg_spin_until(vg_now_ns() + (int64_t)here()->free_ns);
     emit_memory(ptr, 0, true, false, VG_MEM_DEVICE);
     CLOSE(api, vg_free(ptr));

@@ -309,6 +309,21 @@ CUptiResult cuptiActivityEnableAllocationSource(uint8_t on)
     return CUPTI_SUCCESS;
 }
 
+CUptiResult cuptiActivityEnableDeviceGraph(uint8_t on)
+{
+    (void)on;
+    return CUPTI_SUCCESS;
+}
+
+/* Managed memory does not migrate here. */
+CUptiResult
+cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig *config,
+                                           uint32_t count)
+{
+    (void)config, (void)count;
+    return CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED;
+}
+
 /* Hardware tracing exists on Blackwell only; another clock than the default is not modelled. */
 CUptiResult cuptiActivityEnableHWTrace(uint8_t on)
 {

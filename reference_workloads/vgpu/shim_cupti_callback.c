@@ -54,6 +54,8 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc call,
 CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *out, CUpti_CallbackFunc call, void *user,
                               CUpti_SubscriberParams *p)
 {
+    if (cupti_layout()->api_version < 130000) /* came with 13.0 */
+        return CUPTI_ERROR_NOT_SUPPORTED;
     if (p && p->structSize == 0)
         return CUPTI_ERROR_INVALID_PARAMETER;
     CUptiResult rc = cuptiSubscribe(out, call, user);
