@@ -1,6 +1,7 @@
 /* Host rows of the Chrome trace: steps, threads with their ranges, library calls and API calls,
  * data loading (which overlaps freely), the profiler's own cost. */
 #include "report/chrome.h"
+#include "report/text.h"
 
 #include <string.h>
 
@@ -39,15 +40,6 @@ static void write_item(struct chrome *c, const struct item *i, int64_t pid, int6
         chrome_flow(c, false, (int64_t)i->index + 1, pid, tid, i->start_ns);
 }
 
-static void thread_name(const struct chrome *c, uint32_t i, int lane, char *out, size_t n)
-{
-    const struct thread *th = &c->t->threads[i];
-    const char *name = tl_text(c->t, th->row.name);
-    const char *main = c->a->steps.main_thread == i && c->a->steps.count ? " (training)" : "";
-    snprintf(out, n, "thread %lld%s%s%s%s", (long long)th->row.tid, *name ? " " : "", name, main,
-             lane ? " (overlap)" : "");
-}
-
 static int write_thread(struct chrome *c, uint32_t i)
 {
     int64_t pid = pid_of_thread(c, i);
@@ -58,8 +50,10 @@ static int write_thread(struct chrome *c, uint32_t i)
         const struct item *x = &c->items.at[k];
         int64_t tid = x->lane ? TID_HOST_LANE + 1000 * (int64_t)i + x->lane : c->thread_tid[i];
         if (x->lane > named) { /* lanes are opened one after the other */
-            char name[160];
-            thread_name(c, i, x->lane, name, sizeof name);
+            struct text thread;
+            char name[224];
+            snprintf(name, sizeof name, "%s%s", text_thread(&thread, c->a, i),
+                     x->lane ? " (overlap)" : "");
             chrome_thread(c, pid, tid, name, 10 + (int64_t)i);
             named = x->lane;
         }

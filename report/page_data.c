@@ -201,13 +201,10 @@ static int write_rows(struct data *d)
         write_row(d, name, "gpu");
     }
     for (uint32_t i = 0; i < d->t->thread_count; i++) {
-        const struct thread *th = &d->t->threads[i];
-        const char *text = tl_text(d->t, th->row.name);
+        struct text thread;
         if (rows_thread(&d->rows, i, &d->items))
             return -1;
-        snprintf(name, sizeof name, "thread %lld%s%.60s%s", (long long)th->row.tid,
-                 *text ? " " : "", text, d->steps->main_thread == i ? " (training)" : "");
-        write_row(d, name, "host");
+        write_row(d, text_thread(&thread, d->p->a, i), "host");
     }
     json_end(&d->j, ']');
     json_begin(&d->j, "names", '[');

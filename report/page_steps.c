@@ -57,42 +57,45 @@ static void write_bar(const struct page *p, const char *label, const int64_t *pa
 
 static void write_legend(const struct page *p)
 {
-    page_put(p, "<table class=\"legend\"><caption>Parts of the median step; they sum to it."
-                "</caption><thead><tr><th scope=\"col\">part</th><th scope=\"col\">ms</th>"
-                "<th scope=\"col\">share</th></tr></thead><tbody>\n");
+    page_put(p, "<ul class=\"legend\">\n");
     for (int i = 0; i < PART_COUNT; i++) {
         if (p->a->breakdown_ns[i] <= 0)
             continue;
-        fprintf(p->f, "<tr data-part=\"%d\"><th scope=\"row\"><i class=\"swatch p%d\"></i>", i, i);
-        page_put(p, "%s</th>", part_title[i]);
-        fprintf(p->f, "<td>%.2f</td><td>%.1f %%</td></tr>\n", (double)p->a->breakdown_ns[i] / 1e6,
+        fprintf(p->f, "<li><i class=\"swatch p%d\"></i>", i);
+        page_put(p, "<span>%s</span>", part_title[i]);
+        fprintf(p->f, "<b>%.2f ms</b><em>%.1f %%</em></li>\n", (double)p->a->breakdown_ns[i] / 1e6,
                 percent_of(p->a->breakdown_ns[i], p->a->steps.median_ns));
     }
-    page_put(p, "</tbody></table>\n");
+    page_put(p, "</ul>\n");
 }
 
 void page_breakdown(const struct page *p)
 {
     const struct steps *s = &p->a->steps;
-    uint32_t p95 = page_step_at(p->a, 0.95), worst = page_step_at(p->a, 1);
     page_put(p, "<section id=\"breakdown\"><h2>Where a step goes</h2>\n");
-    if (s->used == 0) {
-        page_put(p, "<p>No steps were found, so no step can be broken down.</p></section>\n");
-        return;
+    if (s->used == 0)
+        page_put(p, "<p>No steps were found, so no step can be broken down.</p>\n");
+    else {
+        write_bar(p, "median step", p->a->breakdown_ns, s->median_ns, 1);
+        write_legend(p);
     }
-    double most = (double)(worst != TL_NONE ? length(&s->at[worst]) : s->median_ns);
-    if (most < (double)s->median_ns)
-        most = (double)s->median_ns;
-    write_bar(p, "median step", p->a->breakdown_ns, s->median_ns, (double)s->median_ns / most);
-    if (p95 != TL_NONE && p->a->step_parts)
-        write_bar(p, "p95", p->a->step_parts[p95], length(&s->at[p95]),
-                  (double)length(&s->at[p95]) / most);
-    if (worst != TL_NONE && p->a->step_parts)
-        write_bar(p, "longest", p->a->step_parts[worst], length(&s->at[worst]),
-                  (double)length(&s->at[worst]) / most);
-    fprintf(p->f, "<div id=\"chosenbar\" data-most=\"%.0f\"></div>\n", most);
-    write_legend(p);
     page_put(p, "</section>\n");
+}
+
+/* The same bar for the steps that differ, to one scale, and room for the chosen one. */
+static void write_other_bars(const struct page *p)
+{
+    const struct steps *s = &p->a->steps;
+    uint32_t p95 = page_step_at(p->a, 0.95), worst = page_step_at(p->a, 1);
+    if (p95 == TL_NONE || worst == TL_NONE || !p->a->step_parts)
+        return;
+    double most = fmax((double)length(&s->at[worst]), (double)s->median_ns);
+    write_bar(p, "median", p->a->breakdown_ns, s->median_ns, (double)s->median_ns / most);
+    write_bar(p, "p95", p->a->step_parts[p95], length(&s->at[p95]),
+              (double)length(&s->at[p95]) / most);
+    write_bar(p, "longest", p->a->step_parts[worst], length(&s->at[worst]),
+              (double)length(&s->at[worst]) / most);
+    fprintf(p->f, "<div id=\"chosenbar\" data-most=\"%.0f\"></div>\n", most);
 }
 
 /* Bars of one kind; several steps share a bar when there are more than fit, the longest shows. */
@@ -141,7 +144,9 @@ void page_steps(const struct page *p)
     svg_close(p->f);
     fprintf(p->f, "</div><span class=\"xfrom\">step 0</span><span class=\"xto\">step %zu</span>",
             s->count - 1);
-    page_put(p, "</div>\n</section>\n");
+    page_put(p, "</div>\n");
+    write_other_bars(p);
+    page_put(p, "</section>\n");
 }
 
 enum { BINS = 12 }; /* 1 us .. 4 s by factors of 4 */

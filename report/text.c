@@ -134,6 +134,19 @@ const char *text_device(const struct analysis *a)
     return a->device ? tl_text(a->tl, a->device->name) : "GPU not known";
 }
 
+const char *text_thread(struct text *b, const struct analysis *a, uint32_t thread)
+{
+    const struct thread *th = &a->tl->threads[thread];
+    const char *name = tl_text(a->tl, th->row.name);
+    const char *training = a->steps.count && a->steps.main_thread == thread ? " (training)" : "";
+    if (strncmp(name, "thread ", 7) == 0)
+        snprintf(b->s, sizeof b->s, "%.80s%s", name, training);
+    else
+        snprintf(b->s, sizeof b->s, "thread %lld%s%.80s%s", (long long)th->row.tid,
+                 *name ? " " : "", name, training);
+    return b->s;
+}
+
 const char *text_virtual_name(struct text *b, const char *device)
 {
     snprintf(b->s, sizeof b->s,

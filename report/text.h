@@ -28,6 +28,8 @@ const char *text_copy(struct text *b, const struct copy_total *c); /* "host to d
 const char *text_virtual(struct text *b, const struct analysis *a);
 const char *text_virtual_name(struct text *b, const char *device);
 const char *text_device(const struct analysis *a);
+/* "thread 4242 train_conv (training)" */
+const char *text_thread(struct text *b, const struct analysis *a, uint32_t thread);
 
 /* The savings of all findings together per step: they do not add up, so this is the sum of the
  * upper bounds, and never more than the step itself. */

@@ -92,7 +92,7 @@ class Page {
         }
         this.step = Math.min(Math.max(step, 0), this.stepCount() - 1);
         const start = s.start[this.step];
-        const until = Math.min(Math.max(s.length[this.step], s.until[this.step]), 3 * s.length[this.step]);
+        const until = Math.min(Math.max(s.length[this.step], s.until[this.step]), 1.6 * s.length[this.step]);
         const margin = until * 0.02;
         this.timeline.setHome(start - margin, start + until + margin, margin);
         this.details();

@@ -23,7 +23,7 @@ function upperBound(list, v) {
 function formatTime(ns) {
     const a = Math.abs(ns);
     const [v, unit] = a < 1e3 ? [ns, 'ns'] : a < 1e6 ? [ns / 1e3, 'us'] : a < 1e9 ? [ns / 1e6, 'ms'] : [ns / 1e9, 's'];
-    return (a < 1e3 ? Math.round(v).toString() : v.toPrecision(Math.abs(v) >= 100 ? 4 : 3)) + ' ' + unit;
+    return (a < 1e3 || Math.abs(v) >= 99.95 ? v.toFixed(0) : v.toPrecision(3)) + ' ' + unit;
 }
 
 /* Splits the events of a row (sorted by start, longest first) into tracks by depth. */

@@ -124,13 +124,20 @@ static void write_numbers(const struct page *p)
     page_put(p, "</dl>\n");
 }
 
+/* Not when the GPU is the limit or nothing is: red is for time that could be had back. */
+static bool slow(const struct analysis *a)
+{
+    const char *class = a->verdict_class ? a->verdict_class : "";
+    return a->ranked_count || (strcmp(class, "gpu") && strcmp(class, "balanced"));
+}
+
 static void write_verdict(const struct page *p)
 {
     const struct analysis *a = p->a;
     page_put(p,
              "<section id=\"verdict\" class=\"%s\">\n<p class=\"verdict\">%s</p>\n"
              "<p><b>Why</b> %s</p>\n<p><b>Next</b> %s</p>\n</section>\n",
-             a->ranked_count ? "slow" : "fine", a->verdict ? a->verdict : "", a->why ? a->why : "",
+             slow(a) ? "slow" : "fine", a->verdict ? a->verdict : "", a->why ? a->why : "",
              a->next ? a->next : "");
 }
 
