@@ -10,6 +10,8 @@ static int enabled;
 void nvtx_enable(int on)
 {
     enabled = on;
+    if (on)
+        nvtxInitialize(NULL); /* now, not by two threads at once */
 }
 
 void nvtx_push(const char *name)
