@@ -88,6 +88,16 @@ static cudnnStatus_t check_mode(cudnnBatchNormMode_t mode, cudnnTensorDescriptor
     return CUDNN_STATUS_SUCCESS;
 }
 
+static bool persistent(cudnnBatchNormMode_t mode)
+{
+    return mode == CUDNN_BATCHNORM_SPATIAL_PERSISTENT;
+}
+
+static bool half_precision(cudnnTensorDescriptor_t x)
+{
+    return x->type == CUDNN_DATA_HALF || x->type == CUDNN_DATA_BFLOAT16;
+}
+
 /* The fused forms exist for NHWC half precision in persistent mode alone. */
 static cudnnStatus_t check_ops(cudnnBatchNormMode_t mode, cudnnBatchNormOps_t ops,
                                cudnnTensorDescriptor_t x)
@@ -95,23 +105,17 @@ static cudnnStatus_t check_ops(cudnnBatchNormMode_t mode, cudnnBatchNormOps_t op
     cudnnStatus_t status = check_mode(mode, x);
     if (status != CUDNN_STATUS_SUCCESS || ops == CUDNN_BATCHNORM_OPS_BN)
         return status;
-    bool half = x->type == CUDNN_DATA_HALF || x->type == CUDNN_DATA_BFLOAT16;
-    return half && tensor_layout(x) == VG_NHWC && mode == CUDNN_BATCHNORM_SPATIAL_PERSISTENT &&
-                   x->dim[1] % 4 == 0
+    return half_precision(x) && tensor_layout(x) == VG_NHWC &&
+                   mode == CUDNN_BATCHNORM_SPATIAL_PERSISTENT && x->dim[1] % 4 == 0
                ? CUDNN_STATUS_SUCCESS
                : CUDNN_STATUS_NOT_SUPPORTED;
-}
-
-static bool persistent(cudnnBatchNormMode_t mode)
-{
-    return mode == CUDNN_BATCHNORM_SPATIAL_PERSISTENT;
 }
 
 static cudnnStatus_t normalise(cudnnHandle_t h, cudnnBatchNormMode_t mode,
                                cudnnTensorDescriptor_t x, const struct typed_name *name,
                                double passes, double eff)
 {
-    bool slow = tensor_layout(x) == VG_NHWC && !persistent(mode);
+    bool slow = tensor_layout(x) == VG_NHWC && half_precision(x) && !persistent(mode);
     int64_t ns = vg_cost_norm(cudnn_profile(h), tensor_bytes(x), passes, slow ? eff / 1.5 : eff);
     struct vg_kernel k = {.name = typed_name(name, x->type),
                           .grid = {(unsigned)x->dim[1], 1, 1},
@@ -126,7 +130,7 @@ static cudnnStatus_t run_forward(cudnnHandle_t h, cudnnBatchNormMode_t mode,
                                  cudnnBatchNormOps_t ops, cudnnTensorDescriptor_t x)
 {
     const struct typed_name *name = &fw_nchw;
-    if (tensor_layout(x) == VG_NHWC && persistent(mode))
+    if (tensor_layout(x) == VG_NHWC)
         name = &fw_nhwc;
     else if (persistent(mode))
         name = &fw_single;
@@ -144,7 +148,7 @@ static cudnnStatus_t run_backward(cudnnHandle_t h, cudnnBatchNormMode_t mode,
         passes = 6;
     } else if (ops == CUDNN_BATCHNORM_OPS_BN_ACTIVATION) {
         name = &bw_relu;
-    } else if (tensor_layout(x) == VG_NHWC && persistent(mode)) {
+    } else if (tensor_layout(x) == VG_NHWC) {
         name = &bw_nhwc;
     } else if (persistent(mode)) {
         name = &bw_single;

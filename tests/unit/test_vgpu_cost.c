@@ -1,0 +1,435 @@
+/* The cost model against what it was calibrated on: one training step of ResNet-50 at batch 32,
+ * summed from its shapes. Published numbers: public traces of a V100 in FP32 and an A100-40 in TF32
+ * (both NCHW), and published rates of AMP in NHWC. They were used for the fit, so this guards the
+ * implementation, not the model. Also the readers of profiles and kernels.ini, which must refuse
+ * what is not right. */
+#include <check.h>
+#include "reference_workloads/vgpu/names.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+Suite *test_vgpu_cost_suite(void);
+
+#define PROFILES TEST_SOURCE_DIR "/reference_workloads/vgpu/profiles/"
+
+static struct vg_profile load(const char *model)
+{
+    struct vg_profile p;
+    char path[512], why[512] = "";
+    snprintf(path, sizeof path, PROFILES "%s.ini", model);
+    ck_assert_msg(vg_profile_read(path, &p, why, sizeof why) == 0, "%s", why);
+    return p;
+}
+
+/* ---- a step of ResNet-50, by class, in ms ------------------------------------------------------
+ */
+
+struct step {
+    double conv, layout, bn_fwd, bn_bwd, add, relu_fwd, relu_bwd, pool, optimizer;
+    int kernels;
+};
+
+struct net {
+    const struct vg_profile *p;
+    enum vg_dtype type;
+    enum vg_layout layout;
+    int64_t batch, parameters;
+    struct step step;
+};
+
+static double ms(int64_t ns)
+{
+    return (double)ns / 1e6;
+}
+
+static void convert(struct net *n, double bytes)
+{
+    if (bytes <= 0)
+        return;
+    n->step.layout += ms(vg_cost_layout(n->p, bytes));
+    n->step.kernels++;
+}
+
+static void relu(struct net *n, double bytes)
+{
+    n->step.relu_fwd += ms(vg_cost_memory(n->p, bytes, 2, n->p->pointwise_eff));
+    n->step.relu_bwd += ms(vg_cost_memory(n->p, bytes, 3, n->p->pointwise_eff));
+    n->step.kernels += 2;
+}
+
+/* Convolution and its normalisation, forward and backward. Returns the output's bytes. */
+static double conv(struct net *n, int64_t c, int64_t size, int64_t k, int64_t r, int64_t stride)
+{
+    int64_t pad = r / 2, out = (size + 2 * pad - r) / stride + 1;
+    struct vg_conv v = {.n = n->batch,
+                        .c = c,
+                        .h = size,
+                        .w = size,
+                        .k = k,
+                        .r = r,
+                        .s = r,
+                        .p = out,
+                        .q = out,
+                        .stride = stride,
+                        .pad = pad,
+                        .dilation = 1,
+                        .groups = 1,
+                        .type = n->type,
+                        .layout = n->layout};
+    for (int pass = VG_FWD; pass <= VG_WGRAD; pass++) {
+        if (pass == VG_DGRAD && c == 3)
+            continue; /* nobody wants the image's gradient */
+        struct vg_conversions t = vg_conv_conversions(&v, (enum vg_pass)pass);
+        n->step.conv += ms(vg_cost_conv(n->p, &v, (enum vg_pass)pass));
+        n->step.kernels++;
+        convert(n, t.in_bytes[0]);
+        convert(n, t.in_bytes[1]);
+        convert(n, t.out_bytes);
+    }
+    double bytes = (double)(n->batch * k * out * out) * (double)vg_dtype_bytes(n->type);
+    n->step.bn_fwd += ms(vg_cost_norm(n->p, bytes, 3, n->p->bn_fwd_eff));
+    n->step.bn_bwd += ms(vg_cost_norm(n->p, bytes, 5, n->p->bn_bwd_eff));
+    n->step.kernels += 2;
+    n->parameters += k * c * r * r + 2 * k;
+    return bytes;
+}
+
+static void block(struct net *n, int64_t in, int64_t size, int64_t planes, int64_t stride,
+                  bool shortcut)
+{
+    relu(n, conv(n, in, size, planes, 1, 1));
+    relu(n, conv(n, planes, size, planes, 3, stride));
+    double out = conv(n, planes, size / stride, 4 * planes, 1, 1);
+    if (shortcut)
+        conv(n, in, size, 4 * planes, 1, stride);
+    n->step.add += 2 * ms(vg_cost_memory(n->p, out, 3, n->p->pointwise_eff));
+    n->step.kernels += 2;
+    relu(n, out);
+}
+
+static struct step resnet50(const char *model, enum vg_dtype type, enum vg_layout layout)
+{
+    static const struct {
+        int64_t planes, blocks, stride;
+    } stages[] = {{64, 3, 1}, {128, 4, 2}, {256, 6, 2}, {512, 3, 2}};
+    struct vg_profile p = load(model);
+    struct net n = {.p = &p, .type = type, .layout = layout, .batch = 32};
+    relu(&n, conv(&n, 3, 224, 64, 7, 2));
+    double big = (double)(n.batch * 64 * 112 * 112) * (double)vg_dtype_bytes(type);
+    double last = (double)(n.batch * 2048 * 7 * 7) * (double)vg_dtype_bytes(type);
+    n.step.pool = ms(vg_cost_norm(&p, big * 1.25, 1, p.pool_eff)) +
+                  ms(vg_cost_norm(&p, big * 1.25, 2, p.pool_eff)) +
+                  2 * ms(vg_cost_norm(&p, last, 1, p.pool_eff));
+    int64_t in = 64, size = 56;
+    for (size_t s = 0; s < sizeof stages / sizeof stages[0]; s++)
+        for (int b = 0; b < stages[s].blocks; b++) {
+            int64_t stride = b == 0 ? stages[s].stride : 1;
+            block(&n, in, size, stages[s].planes, stride, b == 0);
+            in = 4 * stages[s].planes;
+            size /= stride;
+        }
+    n.step.conv += ms(vg_cost_gemm(&p, type, 1000, 32, 2048, 1, 8)) +
+                   ms(vg_cost_gemm(&p, type, 2048, 32, 1000, 1, 8)) +
+                   ms(vg_cost_gemm(&p, type, 2048, 1000, 32, 1, 8));
+    n.parameters += 2048 * 1000 + 1000;
+    ck_assert_int_eq(n.parameters, 25557032);
+    /* master weights stay FP32 */
+    n.step.optimizer = ms(vg_cost_norm(&p, (double)n.parameters * 4, 8, p.optimizer_eff));
+    return n.step;
+}
+
+static double total(const struct step *s)
+{
+    return s->conv + s->layout + s->bn_fwd + s->bn_bwd + s->add + s->relu_fwd + s->relu_bwd +
+           s->pool + s->optimizer;
+}
+
+static void within(const char *what, double got, double published, double share)
+{
+    ck_assert_msg(fabs(got / published - 1) <= share, "%s: %.2f ms, published %.2f (%+.0f %%)",
+                  what, got, published, 100 * (got / published - 1));
+}
+
+START_TEST(test_v100_fp32)
+{
+    struct step s = resnet50("v100", VG_F32, VG_NCHW);
+    within("convolutions", s.conv, 60.1, 0.15);
+    within("BN backward", s.bn_bwd, 11.35, 0.15);
+    within("BN forward", s.bn_fwd, 5.86, 0.15);
+    within("additions", s.add, 5.26, 0.15);
+    within("ReLU backward", s.relu_bwd, 4.6, 0.15);
+    within("ReLU forward", s.relu_fwd, 3.0, 0.15);
+    within("pooling", s.pool, 1.36, 0.15);
+    within("SGD", s.optimizer, 1.1, 0.15);
+    ck_assert_double_eq(s.layout, 0);
+    within("step", total(&s), 93.6, 0.10);
+}
+END_TEST
+
+START_TEST(test_a100_tf32)
+{
+    struct step s = resnet50("a100-40", VG_TF32, VG_NCHW);
+    within("convolutions", s.conv, 13.7, 0.15);
+    within("BN backward", s.bn_bwd, 6.83, 0.15);
+    within("layout conversions", s.layout, 5.04, 0.15);
+    within("BN forward", s.bn_fwd, 3.63, 0.15);
+    within("additions", s.add, 2.94, 0.15);
+    within("ReLU backward", s.relu_bwd, 2.7, 0.15);
+    within("ReLU forward", s.relu_fwd, 1.5, 0.15);
+    within("pooling", s.pool, 0.76, 0.15);
+    within("SGD", s.optimizer, 0.69, 0.15);
+    within("step", total(&s), 38.55, 0.10);
+}
+END_TEST
+
+static double images_per_s(const char *model, enum vg_dtype type, enum vg_layout layout)
+{
+    struct step s = resnet50(model, type, layout);
+    return 32e3 / total(&s);
+}
+
+START_TEST(test_amp_rate)
+{
+    double rate = images_per_s("a100-80", VG_F16, VG_NHWC);
+    ck_assert_msg(rate >= 2100 && rate <= 2550, "A100-80 AMP NHWC: %.0f img/s", rate);
+}
+END_TEST
+
+START_TEST(test_directions)
+{
+    /* channels last without tensor cores loses */
+    ck_assert_double_lt(images_per_s("v100", VG_F32, VG_NHWC),
+                        0.75 * images_per_s("v100", VG_F32, VG_NCHW));
+    /* with them it wins, and most in half precision */
+    double tf32 =
+        images_per_s("a100-80", VG_TF32, VG_NHWC) / images_per_s("a100-80", VG_TF32, VG_NCHW);
+    double half =
+        images_per_s("a100-80", VG_F16, VG_NHWC) / images_per_s("a100-80", VG_F16, VG_NCHW);
+    ck_assert_double_gt(tf32, 1.05);
+    ck_assert_double_gt(half, 1.3);
+    /* AMP gains less where TF32 was on already */
+    double on_a100 =
+        images_per_s("a100-80", VG_F16, VG_NHWC) / images_per_s("a100-80", VG_TF32, VG_NCHW);
+    double on_v100 = images_per_s("v100", VG_F16, VG_NHWC) / images_per_s("v100", VG_F32, VG_NCHW);
+    ck_assert_double_lt(on_a100, on_v100);
+    ck_assert_double_gt(on_a100, 1.5);
+    /* a newer card is never slower at the same work */
+    ck_assert_double_gt(images_per_s("h200", VG_BF16, VG_NHWC),
+                        images_per_s("h100", VG_BF16, VG_NHWC));
+    ck_assert_double_gt(images_per_s("h100", VG_BF16, VG_NHWC),
+                        images_per_s("a100-80", VG_BF16, VG_NHWC));
+    ck_assert_double_gt(images_per_s("v100", VG_F32, VG_NCHW), images_per_s("t4", VG_F32, VG_NCHW));
+}
+END_TEST
+
+START_TEST(test_layout_conversions)
+{
+    struct step nchw = resnet50("a100-40", VG_TF32, VG_NCHW);
+    struct step nhwc = resnet50("a100-40", VG_TF32, VG_NHWC);
+    /* twenty convolutions are not 1x1 with stride 1; the first has no data gradient */
+    ck_assert_int_eq(nchw.kernels - nhwc.kernels, 20 * 2 + 19 * 3 + 20 * 3);
+    ck_assert_double_eq(nhwc.layout, 0);
+    struct step half = resnet50("a100-40", VG_F16, VG_NCHW);
+    ck_assert_int_eq(half.kernels - nhwc.kernels, 53 * 3 + 52 * 3 + 53 * 3);
+}
+END_TEST
+
+/* Eight published bf16 products on H100 and H200 (TFLOP/s); the fit's own worst is 11 %. */
+START_TEST(test_gemm_points)
+{
+    static const struct {
+        int64_t m, n, k;
+        double tflops;
+    } points[] = {{8944, 2816, 1024, 610.7}, {8944, 1024, 1024, 579.8}, {8944, 1024, 2816, 674.3},
+                  {5185, 4096, 1024, 745.8}, {5185, 1024, 4096, 662.8}, {5185, 1024, 1024, 498.5},
+                  {16384, 16384, 1024, 708}, {8192, 8192, 8192, 788}};
+    struct vg_profile p = load("h100");
+    for (size_t i = 0; i < sizeof points / sizeof points[0]; i++) {
+        double flops = 2.0 * points[i].m * points[i].n * points[i].k;
+        double ns = vg_cost_gemm(&p, VG_BF16, points[i].m, points[i].n, points[i].k, 1, 8);
+        ck_assert_msg(fabs(flops / ns / 1e3 / points[i].tflops - 1) < 0.15,
+                      "%ldx%ldx%ld: %.0f TFLOP/s, published %.0f", points[i].m, points[i].n,
+                      points[i].k, flops / ns / 1e3, points[i].tflops);
+    }
+}
+END_TEST
+
+START_TEST(test_gemm_shape)
+{
+    struct vg_profile p = load("a100-80");
+    int64_t aligned = vg_cost_gemm(&p, VG_F16, 4096, 4096, 4096, 1, 8);
+    ck_assert_int_gt(vg_cost_gemm(&p, VG_F16, 4096, 4096, 4096, 1, 1), aligned * 13 / 10);
+    ck_assert_int_gt(vg_cost_gemm(&p, VG_F32, 4096, 4096, 4096, 1, 4), aligned * 8);
+    /* a few tiles more than a wave cost a whole wave */
+    int64_t full = vg_cost_gemm(&p, VG_F16, 128 * 54, 256, 8192, 1, 8);
+    int64_t spill = vg_cost_gemm(&p, VG_F16, 128 * 55, 256, 8192, 1, 8);
+    ck_assert_int_gt(spill, full * 17 / 10);
+    ck_assert_int_ge(vg_cost_gemm(&p, VG_F16, 1, 1, 1, 1, 8), (int64_t)p.kernel_min_ns);
+}
+END_TEST
+
+/* ---- the files ---------------------------------------------------------------------------------
+ */
+
+START_TEST(test_every_profile_reads)
+{
+    static const char *const models[] = {"t4", "v100", "a100-40", "a100-80", "h100", "h200"};
+    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
+        struct vg_profile p = load(models[i]);
+        ck_assert_msg(strncmp(p.name, "Virtual ", 8) == 0, "%s: %s", models[i], p.name);
+        ck_assert_double_gt(p.memory_bytes_per_s, 1e11);
+        ck_assert_int_gt(p.from[VG_GUESS] + p.from[VG_TRACE] + p.from[VG_DATASHEET], 50);
+    }
+    char why[512] = "";
+    ck_assert_msg(vg_kernels_read(PROFILES "kernels.ini", why, sizeof why) == 0, "%s", why);
+}
+END_TEST
+
+static char scratch[] = "/tmp/test_vgpu_cost.XXXXXX";
+
+/* Copies `from` with the first line that starts with `drop` replaced by `line` ("" = left out). */
+static void edit(const char *from, const char *drop, const char *line)
+{
+    char text[1024];
+    FILE *in = fopen(from, "r"), *out = fopen(scratch, "w");
+    bool done = false;
+    ck_assert(in && out);
+    while (fgets(text, sizeof text, in)) {
+        bool hit = !done && strncmp(text, drop, strlen(drop)) == 0;
+        fputs(hit ? line : text, out);
+        done = done || hit;
+    }
+    ck_assert(done);
+    fclose(in);
+    fclose(out);
+}
+
+START_TEST(test_profile_faults)
+{
+    static const struct {
+        const char *drop, *line, *says;
+    } faults[] = {
+        {"fp32 =", "", "fp32 is missing"},
+        {"fp32 =", "fp33 = 1 TFLOP/s ; guess, x\n", "unknown key `fp33`"},
+        {"fp32 =", "fp32 = much TFLOP/s ; guess, x\n", "not a number"},
+        {"fp32 =", "fp32 = nan TFLOP/s ; guess, x\n", "not a number"},
+        {"fp32 =", "fp32 = 19.5 GB/s ; guess, x\n", "unit `GB/s` does not fit"},
+        {"fp32 =", "fp32 = 19.5 TFLOP/s ; rumour, x\n", "`rumour` is not one of"},
+        {"fp32 =", "fp32 = 19.5 TFLOP/s ; guess\n", "has no source"},
+        {"fp32 =", "fp32 = 19.5 TFLOP/s\n", "not `key = value unit"},
+        {"fp32 =", "tf32 = 1 TFLOP/s ; guess, x\n", "is given twice"},
+        {"sm_count =", "sm_count = 1.5 count ; guess, x\n", "not a whole number"},
+    };
+    int fd = mkstemp(scratch);
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        struct vg_profile p;
+        char why[512] = "";
+        edit(PROFILES "a100-40.ini", faults[i].drop, faults[i].line);
+        ck_assert_int_eq(vg_profile_read(scratch, &p, why, sizeof why), -1);
+        ck_assert_msg(strstr(why, faults[i].says) != NULL, "%s", why);
+        ck_assert_ptr_null(strchr(why, '\n'));
+    }
+    unlink(scratch);
+    struct vg_profile p;
+    char why[512] = "";
+    ck_assert_int_eq(vg_profile_read(scratch, &p, why, sizeof why), -1);
+    ck_assert_ptr_nonnull(strstr(why, "No such file"));
+}
+END_TEST
+
+START_TEST(test_user_kernels)
+{
+    struct vg_profile p = load("a100-80");
+    char why[512] = "";
+    const unsigned grid[3] = {100000, 1, 1}, more[3] = {200000, 1, 1}, block[3] = {256, 1, 1};
+    FILE *out;
+    int fd = mkstemp(scratch);
+    ck_assert_int_ge(fd, 0);
+    out = fdopen(fd, "w");
+    fputs("*heavy* = 64 B 1 F pointwise ; guess, test\n* = 16 B 1 F pointwise ; guess, test\n",
+          out);
+    fclose(out);
+    ck_assert_msg(vg_kernels_read(scratch, why, sizeof why) == 0, "%s", why);
+    int64_t light = vg_cost_user_kernel(&p, "_Z5otherPf", grid, block);
+    int64_t heavy = vg_cost_user_kernel(&p, "_Z5heavyPf", grid, block);
+    ck_assert_int_gt(heavy, light * 3);
+    ck_assert_int_gt(vg_cost_user_kernel(&p, "_Z5otherPf", more, block), light * 18 / 10);
+    out = fopen(scratch, "w");
+    fputs("*heavy* = 64 B 1 F pointwise ; guess, test\n", out);
+    fclose(out);
+    ck_assert_int_eq(vg_kernels_read(scratch, why, sizeof why), -1);
+    ck_assert_ptr_nonnull(strstr(why, "the default"));
+    unlink(scratch);
+}
+END_TEST
+
+/* ---- names -------------------------------------------------------------------------------------
+ */
+
+START_TEST(test_names)
+{
+    struct vg_profile v100 = load("v100"), a100 = load("a100-80"), h200 = load("h200");
+    struct vg_conv c = {.n = 32,
+                        .c = 64,
+                        .h = 56,
+                        .w = 56,
+                        .k = 64,
+                        .r = 3,
+                        .s = 3,
+                        .p = 56,
+                        .q = 56,
+                        .stride = 1,
+                        .pad = 1,
+                        .dilation = 1,
+                        .groups = 1};
+    ck_assert_ptr_nonnull(strstr(vg_name_conv(&v100, &c, VG_FWD, false), "volta_scudnn"));
+    ck_assert_ptr_nonnull(strstr(vg_name_conv(&a100, &c, VG_FWD, false), "ampere_scudnn"));
+    c.type = VG_BF16;
+    c.layout = VG_NHWC;
+    ck_assert_ptr_nonnull(strstr(vg_name_conv(&a100, &c, VG_FWD, false), "sm80_xmma_fprop"));
+    ck_assert_ptr_nonnull(strstr(vg_name_conv(&h200, &c, VG_FWD, false), "sm90_xmma_fprop"));
+    ck_assert_ptr_nonnull(strstr(vg_name_conv(&h200, &c, VG_WGRAD, false), "sm80_xmma_wgrad"));
+    ck_assert_str_ne(vg_name_conv(&h200, &c, VG_FWD, false), vg_name_conv(&h200, &c, VG_FWD, true));
+    unsigned m, n;
+    vg_name_tile("sm80_xmma_fprop_implicit_gemm_x_tilesize128x64x32_stage5", &m, &n);
+    ck_assert_uint_eq(m, 128);
+    ck_assert_uint_eq(n, 64);
+    struct vg_product g = {VG_BF16, true, false, 4096, 4096, 4096, 1, 8};
+    ck_assert_ptr_nonnull(strstr(vg_name_gemm(&h200, &g, 0), "nvjet_sm90_tst_"));
+    ck_assert_ptr_nonnull(strstr(vg_name_gemm(&a100, &g, 0), "ampere_bf16_s16816gemm_bf16_"));
+    g.type = VG_F32;
+    ck_assert_str_eq(vg_name_gemm(&v100, &g, 0), "volta_sgemm_128x128_tn");
+    g.type = VG_F16;
+    g.align = 1;
+    ck_assert_ptr_nonnull(strstr(vg_name_gemm(&h200, &g, 0), "_align1"));
+    ck_assert_int_eq(vg_alignment((void *)0x1000, 5185, 2), 1);
+    ck_assert_int_eq(vg_alignment((void *)0x1000, 4096, 2), 8);
+}
+END_TEST
+
+Suite *test_vgpu_cost_suite(void)
+{
+    Suite *s = suite_create("vgpu_cost");
+    TCase *t = tcase_create("calibration");
+    tcase_add_test(t, test_v100_fp32);
+    tcase_add_test(t, test_a100_tf32);
+    tcase_add_test(t, test_amp_rate);
+    tcase_add_test(t, test_directions);
+    tcase_add_test(t, test_layout_conversions);
+    tcase_add_test(t, test_gemm_points);
+    tcase_add_test(t, test_gemm_shape);
+    suite_add_tcase(s, t);
+    t = tcase_create("files");
+    tcase_add_test(t, test_every_profile_reads);
+    tcase_add_test(t, test_profile_faults);
+    tcase_add_test(t, test_user_kernels);
+    tcase_add_test(t, test_names);
+    suite_add_tcase(s, t);
+    return s;
+}
