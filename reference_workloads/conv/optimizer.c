@@ -7,10 +7,14 @@
 static void update_in_passes(struct model *m, const struct sgd *o, const struct group *g,
                              size_t offset, size_t count)
 {
-    float *w = g->master + offset, *v = g->momentum + offset, *d = m->scratch + offset;
+    float *w = g->master + offset, *v = g->momentum + offset;
     char *gradient = (char *)g->gradient + offset * dtype_bytes(g->type);
-    model_host_overhead(m);
-    kernel_sgd_unscale(m->stream, g->type, o, w, gradient, d, count);
+    float *d = (float *)(void *)gradient;
+    if (g->type != DTYPE_F32 || o->decay > 0 || m->config->precision == PRECISION_FP16) {
+        d = m->scratch + offset;
+        model_host_overhead(m);
+        kernel_sgd_unscale(m->stream, g->type, o, w, gradient, d, count);
+    }
     model_host_overhead(m);
     kernel_sgd_decay_momentum(m->stream, o, v, count);
     model_host_overhead(m);

@@ -64,7 +64,7 @@ def examine(checks, profile, steps, what):
     db = sqlite3.connect(f"file:{profile}?mode=ro", uri=True)
     answer = db.execute("PRAGMA integrity_check").fetchone()[0]
     checks.check(answer == "ok", f"{what}: integrity_check", answer)
-    losses = db.execute("SELECT count(*) FROM kernels k JOIN strings s ON s.id = k.name "
+    losses = db.execute("SELECT count(*) FROM kernel k JOIN string s ON s.id = k.name "
                         "WHERE s.text LIKE '%softmax_loss%'").fetchone()[0]
     checks.check(losses >= steps, f"{what}: all of {steps} finished steps are there",
                  f"only {losses}")

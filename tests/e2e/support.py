@@ -51,10 +51,10 @@ class Build:
         return subprocess.run(arguments, capture_output=True, text=True, errors="replace",
                               env=self.env, timeout=240, cwd=self.folder.name, **more)
 
-    def profile(self, name, *arguments, steps=40):
+    def profile(self, name, *arguments, steps=40, device=DEVICE):
         """train_conv under `gpuprof run`; returns the profile's path and the finished process."""
         out = self.path(name + ".gpuprof")
-        done = self.run([self.gpuprof, "run", "-f", "--device", DEVICE, "-o", out, "--", self.train,
+        done = self.run([self.gpuprof, "run", "-f", "--device", device, "-o", out, "--", self.train,
                          "--steps", str(steps), *arguments])
         if done.returncode != 0:
             raise RuntimeError(f"train_conv {' '.join(arguments)} under gpuprof run: status "
