@@ -121,7 +121,9 @@ static void finish_spool(struct collector *c, struct spool *s)
     s->row.end_ns = now_ns() - c->start_ns;
     spool_put_ends(s, &c->out);
     s->done = true;
+    s->has_cupti = s->h->cupti_version != 0;
     unlink(s->path);
+    spool_unmap(s);
 }
 
 int64_t collect_drain(struct collector *c, struct err *e)
@@ -173,7 +175,7 @@ static void put_have(struct collector *c)
     bool cupti = false, calls = false, loader = false, events = false, device = false, rank = false;
     for (size_t i = 0; i < c->spools.n; i++) {
         const struct spool *s = c->spools.at[i];
-        cupti |= s->h && s->h->cupti_version != 0;
+        cupti |= s->has_cupti;
         calls |= s->has_calls;
         loader |= s->has_loader;
         events |= s->has_events;

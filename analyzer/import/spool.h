@@ -78,11 +78,12 @@ struct spool {
     uint32_t last_correlation;
 
     int64_t untimed, in_flight, unknown_kinds, cut_buffers, bad_records;
-    bool has_ranges, has_calls, has_loader, has_events, done;
+    bool has_ranges, has_calls, has_loader, has_events, has_cupti, done;
 };
 
 /* 0 with *s filled, 1 when the file is not ready yet, -1 when it is no spool (*e says why). */
 int spool_open(struct spool *s, const char *path, struct err *e);
+void spool_unmap(struct spool *s); /* when nothing is read any more; counts and lists stay */
 void spool_close(struct spool *s);
 bool spool_alive(const struct spool *s);
 uint32_t spool_string(struct spool *s, struct spool_out *out, uint32_t id); /* -> sink string id */

@@ -76,20 +76,30 @@ int spool_open(struct spool *s, const char *path, struct err *e)
     return 0;
 }
 
-void spool_close(struct spool *s)
+void spool_unmap(struct spool *s)
 {
     if (s->map)
         munmap(s->map, s->size);
     if (s->fd >= 0)
         close(s->fd);
+    free(s->strings);
+    free(s->name_keys);
+    free(s->name_values);
+    s->map = NULL;
+    s->h = NULL;
+    s->fd = -1;
+    s->strings = s->name_values = NULL;
+    s->name_keys = NULL;
+}
+
+void spool_close(struct spool *s)
+{
+    spool_unmap(s);
     vec_release(&s->threads);
     vec_release(&s->streams);
     vec_release(&s->devices);
     vec_release(&s->contexts);
     vec_release(&s->anchors);
-    free(s->strings);
-    free(s->name_keys);
-    free(s->name_values);
     free(s->path);
     *s = (struct spool){.fd = -1};
 }

@@ -1,0 +1,112 @@
+/* run: profiles a program. Its output, status and signals are its own; ours goes to stderr, each
+ * line with the prefix "gpuprof: ". */
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { DRAIN_MS = 50 };
+
+static bool force, no_record, report, strict;
+static const char *output, *device;
+static double delay, duration;
+
+static const struct option_spec options[] = {
+    {"output", 'o', OPTION_STRING, &output, "FILE", "the profile; default PROGRAM.gpuprof"},
+    {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
+    {"device", 0, OPTION_STRING, &device, "NAME",
+     "auto, or virtual[:MODEL] to rehearse without a GPU"},
+    {"no-record", 0, OPTION_FLAG, &no_record, NULL, "choose the device, record nothing"},
+    {"delay", 0, OPTION_DOUBLE, &delay, "S", "keep nothing of the first S seconds"},
+    {"duration", 0, OPTION_DOUBLE, &duration, "S", "keep S seconds"},
+    {"report", 0, OPTION_FLAG, &report, NULL, "write the HTML page beside the profile"},
+    {"strict", 0, OPTION_FLAG, &strict, NULL,
+     "status 125 when the program ran but its profile is lost"},
+    {0},
+};
+
+/* The program under the agent. Returns the status to leave with. */
+static int record(char **argv, const struct run_device *d, const char *profile)
+{
+    struct err e = ERR_INIT;
+    char agent[PATH_MAX], folder[PATH_MAX];
+    struct record_options ro = {profile, force, delay, duration, device, argv};
+    struct child c;
+    if (place_agent(agent, sizeof agent, &e) < 0 || output_check(profile, force, &e) < 0 ||
+        place_spool_folder(profile, folder, sizeof folder, &e) < 0) {
+        fail(&e);
+        return RUN_FAILED;
+    }
+    struct recording *r = record_open(&ro, folder, &e);
+    int status = r ? child_start(&c, argv, d, agent, folder, &e) : RUN_FAILED;
+    if (status != 0) {
+        fail(&e);
+        record_close(r);
+        place_remove_folder(folder);
+        return status;
+    }
+    while (!child_wait(&c, DRAIN_MS))
+        record_drain(r);
+    int lost = record_finish(r, &e);
+    record_close(r);
+    place_remove_folder(folder);
+    if (lost == 0) {
+        say("profile: %s", profile);
+        lost = results_make(profile, quiet_wanted(), report, &e);
+    }
+    if (lost != 0)
+        fprintf(stderr, "gpuprof: the program ran to its end, but %s\n", e.text);
+    status = child_finish(&c);
+    return lost != 0 && strict ? RUN_FAILED : status;
+}
+
+static int run(int argc, char **argv)
+{
+    struct err e = ERR_INIT;
+    struct run_device d;
+    char name[PATH_MAX];
+    if (argc < 1)
+        return usage_error("run: name the program: gpuprof run [options] -- PROGRAM ARGS...");
+    if (delay < 0 || duration < 0)
+        return usage_error("run: --delay and --duration want seconds, not less than 0");
+    if (device_choose(&d, device, &e) < 0)
+        return usage_error("run: %s", e.text);
+    if (no_record) {
+        struct child c;
+        int status = child_start(&c, argv, &d, NULL, NULL, &e);
+        if (status != 0) {
+            fail(&e);
+            return status;
+        }
+        while (!child_wait(&c, 1000))
+            ;
+        return child_finish(&c);
+    }
+    if (d.no_gpu)
+        say("no NVIDIA GPU here: only the host side can be recorded (--device virtual:h200 "
+            "rehearses on a virtual GPU)");
+    place_output(argv[0], name, sizeof name);
+    return record(argv, &d, output ? output : name);
+}
+
+const struct command cmd_run = {
+    .name = "run",
+    .usage = "[options] [--] PROGRAM ARGS...",
+    .help = "profile a program, without a change to it",
+    .details =
+        "Runs the program as if gpuprof were not there, records its GPU and host side into a "
+        "profile,\n"
+        "and says on stderr why the training loop is slow and what to change first.\n\n"
+        "  gpuprof run python train.py\n"
+        "  gpuprof run -o base.gpuprof --report -- ./train --epochs 1\n"
+        "  gpuprof run --device virtual:a100-80 -- build/bin/train_conv --steps 40\n\n"
+        "The exit status is the program's own (it dies by the same signal); 125 when gpuprof "
+        "itself\n"
+        "failed before the program started, 126 and 127 when the program cannot be run or found.",
+    .options = options,
+    .run = run,
+    .takes_program = true,
+    .keeps_status = true,
+};

@@ -1,0 +1,93 @@
+/* The parts of `gpuprof run`.
+ *   run_place.c   what stands where: our own libraries, output names, the private spool folder
+ *   run_device.c  which GPU: the real one or a virtual one
+ *   run_child.c   starts the program as if we were not there, and passes its end on
+ *   run_record.c  drains spools while it runs; facts about the host
+ *   run_results.c analysis after the end: stored in the profile, summary for stderr
+ *   cmd_run.c     options and order
+ */
+#ifndef GPUPROF_CLI_RUN_H
+#define GPUPROF_CLI_RUN_H
+
+#include "analyzer/base/err.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { RUN_FAILED = 125, RUN_NOT_EXECUTABLE = 126, RUN_NOT_FOUND = 127 };
+
+/* ---- places
+ * --------------------------------------------------------------------------------------- */
+
+/* A file relative to the folder of this program. 0, or -1 when it is not there. */
+int place_beside(const char *relative, char *out, size_t n);
+/* The agent: $GPUPROF_AGENT, else beside us. -1 with *e set. */
+int place_agent(char *out, size_t n, struct err *e);
+/* Default name of the profile: PROG.gpuprof, PROG.rN.gpuprof under a launcher of ranks. */
+void place_output(const char *program, char *out, size_t n);
+/* A private folder beside `output`. -1 with *e set. */
+int place_spool_folder(const char *output, char *out, size_t n, struct err *e);
+void place_remove_folder(const char *folder); /* and every file in it */
+
+/* ---- device
+ * --------------------------------------------------------------------------------------- */
+
+struct run_device {
+    bool is_virtual;
+    bool no_gpu;            /* auto, and none seems to be here */
+    char model[256];        /* GPUPROF_VGPU's value */
+    char library[PATH_MAX]; /* folder of the virtual GPU's libraries */
+};
+
+/* choice: NULL, "auto", "virtual", "virtual:MODEL[,key=value...]". -1 with *e set. */
+int device_choose(struct run_device *d, const char *choice, struct err *e);
+
+/* ---- the program
+ * ----------------------------------------------------------------------------------- */
+
+struct child {
+    pid_t pid;
+    int pidfd;  /* readable when it has ended; -1 where the kernel lacks it */
+    int status; /* of waitpid, once ended */
+    bool ended;
+};
+
+/* agent and folder NULL: nothing is recorded. Returns 0, or the status to leave with (125-127)
+ * after *e is set. Signals that arrive here from now on reach the program. */
+int child_start(struct child *c, char **argv, const struct run_device *d, const char *agent,
+                const char *folder, struct err *e);
+/* Waits up to timeout_ms for its end. */
+bool child_wait(struct child *c, int timeout_ms);
+/* The program's own status; when it died by a signal this process dies by the same one. */
+int child_finish(const struct child *c);
+
+/* ---- recording
+ * -------------------------------------------------------------------------------------- */
+
+struct record_options {
+    const char *output;
+    bool force;
+    double delay_s, duration_s; /* 0 = none */
+    const char *device_choice;
+    char *const *argv;
+};
+
+struct recording;
+
+struct recording *record_open(const struct record_options *o, const char *folder, struct err *e);
+/* Takes what is there; a failure (a full disk) is remembered, the program goes on untouched. */
+void record_drain(struct recording *r);
+/* 0 when the profile is in place. */
+int record_finish(struct recording *r, struct err *e);
+void record_close(struct recording *r);
+
+/* ---- results
+ * ----------------------------------------------------------------------------------------- */
+
+/* Analyses the profile, stores steps, gaps, findings and the JSON in it, and prints the summary on
+ * stderr (unless quiet), every line with our prefix. report: also write the page beside it. */
+int results_make(const char *profile, bool quiet, bool report, struct err *e);
+
+#endif

@@ -1,0 +1,87 @@
+#include "cli/run.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int place_beside(const char *relative, char *out, size_t n)
+{
+    char own[PATH_MAX], path[PATH_MAX * 2];
+    ssize_t len = readlink("/proc/self/exe", own, sizeof own - 1);
+    if (len <= 0)
+        return -1;
+    own[len] = 0;
+    char *slash = strrchr(own, '/');
+    if (slash)
+        *slash = 0;
+    snprintf(path, sizeof path, "%s/%s", own, relative);
+    char *real = realpath(path, NULL);
+    int rc = real && strlen(real) < n ? 0 : -1;
+    if (rc == 0)
+        strcpy(out, real);
+    free(real);
+    return rc;
+}
+
+int place_agent(char *out, size_t n, struct err *e)
+{
+    static const char *const places[] = {"../lib/libgpuprof_agent.so",
+                                         "../lib/gpuprof/libgpuprof_agent.so",
+                                         "../lib/x86_64-linux-gnu/gpuprof/libgpuprof_agent.so"};
+    const char *set = getenv("GPUPROF_AGENT");
+    if (set && *set) {
+        if (access(set, R_OK) != 0 || strlen(set) >= n)
+            return err_set(e, "the agent that GPUPROF_AGENT names is not there: %s", set);
+        strcpy(out, set);
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (place_beside(places[i], out, n) == 0)
+            return 0;
+    return err_set(
+        e,
+        "libgpuprof_agent.so is not beside this program: build with the CUDA headers present, or "
+        "set GPUPROF_AGENT");
+}
+
+void place_output(const char *program, char *out, size_t n)
+{
+    static const char *const ranks[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
+    const char *slash = strrchr(program, '/'), *rank = NULL;
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks && !rank; i++)
+        rank = getenv(ranks[i]);
+    if (rank && *rank)
+        snprintf(out, n, "%s.r%s.gpuprof", slash ? slash + 1 : program, rank);
+    else
+        snprintf(out, n, "%s.gpuprof", slash ? slash + 1 : program);
+}
+
+int place_spool_folder(const char *output, char *out, size_t n, struct err *e)
+{
+    const char *slash = strrchr(output, '/');
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - output + 1) : 2,
+             slash ? output : "./");
+    char *real = realpath(folder, NULL);
+    if (!real)
+        return err_set(e, "%s: no such folder for the profile", folder);
+    int len = snprintf(out, n, "%s/.gpuprof-XXXXXX", real);
+    free(real);
+    if (len < 0 || (size_t)len >= n || !mkdtemp(out))
+        return err_set(e, "%s: no permission to write the profile there", folder);
+    return 0;
+}
+
+void place_remove_folder(const char *folder)
+{
+    DIR *d = opendir(folder);
+    if (d) {
+        for (struct dirent *f; (f = readdir(d));)
+            if (strcmp(f->d_name, ".") != 0 && strcmp(f->d_name, "..") != 0)
+                unlinkat(dirfd(d), f->d_name, 0);
+        closedir(d);
+    }
+    rmdir(folder);
+}

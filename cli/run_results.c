@@ -1,0 +1,162 @@
+/* After the program: what the profile says, kept in the profile and told on stderr. */
+#include "cli/command.h"
+#include "cli/load.h"
+#include "cli/output.h"
+#include "cli/run.h"
+
+#include "analyzer/store/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int put_steps(struct store *s, const struct analysis *a, struct err *e)
+{
+    for (size_t i = 0; i < a->steps.count; i++) {
+        const struct step *p = &a->steps.at[i];
+        const int64_t *part = a->step_parts[i];
+        struct row_step row = {.id = (int64_t)i + 1,
+                               .start_ns = p->start_ns,
+                               .end_ns = p->end_ns,
+                               .used = p->used,
+                               .compute_ns = part[PART_COMPUTE],
+                               .comm_exposed_ns = part[PART_COMM],
+                               .copy_exposed_ns = part[PART_COPY],
+                               .idle_input_ns = part[PART_IDLE_INPUT],
+                               .idle_copy_ns = part[PART_IDLE_COPY],
+                               .idle_sync_ns = part[PART_IDLE_SYNC],
+                               .idle_launch_ns = part[PART_IDLE_LAUNCH],
+                               .idle_alloc_ns = part[PART_IDLE_ALLOC],
+                               .idle_host_ns = part[PART_IDLE_HOST],
+                               .unexplained_ns = part[PART_UNEXPLAINED]};
+        if (store_put_derived(s, DERIVED_STEP, &row, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int put_gaps(struct store *s, const struct analysis *a, struct err *e)
+{
+    const struct timeline *t = a->tl;
+    for (size_t i = 0; i < a->gap_count; i++) {
+        const struct gap *g = &a->gaps[i];
+        struct row_gap row = {.id = (int64_t)i + 1,
+                              .step = g->step == TL_NONE ? -1 : (int64_t)g->step + 1,
+                              .start_ns = g->start_ns,
+                              .end_ns = g->end_ns,
+                              .cause = store_intern(s, part_key[g->part])};
+        if (g->api != TL_NONE)
+            row.api = store_intern(s, tl_text(t, t->apis[g->api].name));
+        if (g->range != TL_NONE)
+            row.range = store_intern(s, tl_text(t, t->ranges[g->range].name));
+        if (store_put_derived(s, DERIVED_GAP, &row, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int put_findings(struct store *s, const struct analysis *a, struct err *e)
+{
+    for (size_t i = 0; i < a->ranked_count; i++) {
+        const struct outcome *o = a->ranked[i];
+        struct row_finding row = {.id = (int64_t)i + 1,
+                                  .rank = (int64_t)i + 1,
+                                  .rule = store_intern(s, o->rule->id),
+                                  .title = store_intern(s, o->rule->title),
+                                  .summary = store_intern(s, o->summary),
+                                  .kind =
+                                      store_intern(s, o->upper_bound ? "upper-bound" : "predicted"),
+                                  .saves_low_ns = o->saves_low_ns,
+                                  .saves_mid_ns = o->saves_mid_ns,
+                                  .saves_high_ns = o->saves_high_ns};
+        if (store_put_derived(s, DERIVED_FINDING, &row, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* What an exporter writes, as text in memory. */
+static char *render(const char *format, const struct analysis *a, const struct export_options *o,
+                    struct err *e)
+{
+    char *text = NULL;
+    size_t n = 0;
+    const struct exporter *x = exporter_find(format);
+    FILE *f = open_memstream(&text, &n);
+    int rc = x && x->analysis && f ? x->analysis(a, o, f, e) : err_set(e, "no exporter %s", format);
+    if (f && fclose(f) != 0)
+        rc = err_set(e, "out of memory");
+    if (rc == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static int store_results(const char *profile, const struct analysis *a,
+                         const struct export_options *o, struct err *e)
+{
+    char *json = render("json", a, o, e);
+    struct store *s = json ? store_open(profile, 1, e) : NULL;
+    int rc = -1;
+    if (s && store_begin(s, e) == 0 && store_clear_derived(s, e) == 0 && put_steps(s, a, e) == 0 &&
+        put_gaps(s, a, e) == 0 && put_findings(s, a, e) == 0 &&
+        store_put_result(s, "analysis", json, e) == 0)
+        rc = store_commit(s, e);
+    store_close(s);
+    free(json);
+    return rc;
+}
+
+/* Every line with our prefix, so that it can be told from the program's own. */
+static void tell(const char *text)
+{
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        fprintf(stderr, "gpuprof: %.*s\n", (int)n, text);
+        text += n + (text[n] == '\n');
+    }
+}
+
+static int write_page(const char *profile, const struct analysis *a, const struct export_options *o,
+                      struct err *e)
+{
+    char path[PATH_MAX];
+    const struct exporter *x = exporter_find("html");
+    snprintf(
+        path, sizeof path, "%.*s.html",
+        (int)(strlen(profile) -
+              (strlen(profile) > 8 && strcmp(profile + strlen(profile) - 8, ".gpuprof") == 0 ? 8
+                                                                                             : 0)),
+        profile);
+    struct output out;
+    if (!x || output_open(&out, path, true, e) < 0)
+        return -1;
+    if (x->analysis(a, o, out.f, e) < 0) {
+        output_discard(&out);
+        return -1;
+    }
+    if (output_commit(&out, e) < 0)
+        return -1;
+    say("report: %s", path);
+    return 0;
+}
+
+int results_make(const char *profile, bool quiet, bool report, struct err *e)
+{
+    struct loaded l;
+    const char *paths[] = {profile};
+    if (load_analysis(paths, 1, &l, e) < 0)
+        return -1;
+    struct export_options o = load_options(&l, profile);
+    o.color = color_wanted(2);
+    o.width = o.width > 20 ? o.width - 9 : o.width; /* room for the prefix */
+    int rc = store_results(profile, l.analysis, &o, e);
+    char *text = rc == 0 && !quiet ? render("term", l.analysis, &o, e) : NULL;
+    if (text)
+        tell(text);
+    free(text);
+    if (rc == 0 && report)
+        rc = write_page(profile, l.analysis, &o, e);
+    load_release(&l);
+    return rc;
+}
