@@ -37,7 +37,7 @@ struct steps {
     double cv;                  /* standard deviation / mean of the used ones */
     double confidence;          /* 0..1; 1 for marked steps */
     int64_t detected_median_ns; /* what detection says beside given marks; 0 = not run */
-    uint32_t main_thread;       /* index: the one that launches most */
+    uint32_t main_thread;       /* index: that of the marks, else the one that launches most */
     uint32_t process;           /* index: whose steps these are */
     uint32_t device;            /* index: whose GPU time is broken down */
 };

@@ -292,6 +292,18 @@ static int compare_drains(const void *a, const void *b)
     return (x->blocked_ns > y->blocked_ns) - (x->blocked_ns < y->blocked_ns);
 }
 
+/* Whether the call left the GPU without work. A wait for an old event blocks too, but the queue
+ * behind it is full: no lead was lost. Pageable copies return before their last bytes are over. */
+static bool emptied_queue(const struct pass *p, const struct api *a)
+{
+    const int64_t clock_error_ns = 5000;
+    const struct op *own = a->op == TL_NONE ? NULL : &p->a->tl->ops[a->op];
+    int64_t at = own && own->end_ns > a->end_ns ? own->end_ns : a->end_ns;
+    at += clock_error_ns;
+    return spans_covered(&p->act->compute, at, at + 1) == 0 &&
+           spans_covered(&p->act->comm, at, at + 1) == 0;
+}
+
 static int find_drains(struct pass *p)
 {
     for (size_t i = 0; i < p->lanes; i++)
@@ -300,7 +312,7 @@ static int find_drains(struct pass *p)
             if (!can_drain(a->kind) || a->end_ns - a->start_ns < DRAIN_NS)
                 continue;
             int64_t blocked = spans_covered(&p->act->busy, a->start_ns, a->end_ns);
-            if (blocked < DRAIN_NS)
+            if (blocked < DRAIN_NS || !emptied_queue(p, a))
                 continue;
             struct drain *d = vec_push(&p->drains);
             if (!d)

@@ -202,6 +202,24 @@ static void refine(struct build *b)
     }
 }
 
+/* A kernel that a recorded collective ran on communicates, whatever its name. */
+static int mark_collectives(struct build *b)
+{
+    struct idmap kernels = {0};
+    int rc = 0;
+    for (size_t i = 0; i < b->collectives.n && rc == 0; i++)
+        if (b->collectives.at[i].kernel > 0 &&
+            idmap_get(&kernels, b->collectives.at[i].kernel) == TL_NONE)
+            rc = idmap_put(&kernels, b->collectives.at[i].kernel, 0);
+    for (size_t i = 0; kernels.n && i < b->ops.n && rc == 0; i++) {
+        struct op *o = &b->ops.at[i];
+        if (o->kind == OP_KERNEL && idmap_get(&kernels, o->row) != TL_NONE)
+            o->class = (struct kernel_class){.family = FAMILY_COMM, .dtype = o->class.dtype};
+    }
+    idmap_release(&kernels);
+    return rc;
+}
+
 int build_name(struct build *b, struct err *e)
 {
     struct named *named = calloc((size_t)b->t.strings.n + 1, sizeof *named);
@@ -231,7 +249,7 @@ int build_name(struct build *b, struct err *e)
         a->kind = n->api_kind;
     }
     free(named);
-    if (rc < 0)
+    if (rc < 0 || mark_collectives(b) < 0)
         return err_set(e, "out of memory while naming kernels");
     refine(b);
     return 0;

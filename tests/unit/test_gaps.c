@@ -93,6 +93,25 @@ START_TEST(a_sync_that_took_no_lead_is_not_blamed)
 }
 END_TEST
 
+static void fill_old_event(struct builder *b, int64_t at)
+{
+    /* The host waits for the step before last, then loses 1 ms of its own: not the wait's fault. */
+    build_api(b, "cudaEventSynchronize", at, MS(3)); /* work is queued up to 4 ms */
+    build_kernel(b, "late", at + MS(5), at + MS(5) + US(10), MS(5) - US(10));
+    build_kernel(b, "ahead", at + MS(5) + US(50), at + MS(10), MS(4));
+}
+
+START_TEST(a_wait_that_left_the_queue_full_is_not_blamed)
+{
+    struct builder b = build_start();
+    const struct analysis *a = run(&b, MS(10), fill_old_event);
+    expect(a, PART_COMPUTE, MS(9) - US(10), US(400));
+    ck_assert_int_gt(a->breakdown_ns[PART_IDLE_HOST], US(900));
+    expect(a, PART_IDLE_SYNC, 0, US(300)); /* the first step has nothing before it */
+    build_end(&b);
+}
+END_TEST
+
 static void fill_copy(struct builder *b, int64_t at)
 {
     /* pageable: the call stages 3 ms, the device record covers its last 2 ms */
@@ -294,6 +313,7 @@ Suite *test_gaps_suite(void)
     tcase_add_test(c, waiting_for_data_is_input_even_after_a_sync);
     tcase_add_test(c, launching_after_a_sync_is_charged_to_the_sync);
     tcase_add_test(c, a_sync_that_took_no_lead_is_not_blamed);
+    tcase_add_test(c, a_wait_that_left_the_queue_full_is_not_blamed);
     tcase_add_test(c, a_blocking_copy_is_copy_time);
     tcase_add_test(c, short_kernels_launched_slowly_are_launch_bound);
     tcase_add_test(c, a_full_queue_is_no_launch_overhead);

@@ -256,6 +256,18 @@ START_TEST(demangler_survives_nonsense)
 }
 END_TEST
 
+START_TEST(a_collectives_kernel_communicates_whatever_its_name)
+{
+    struct builder b = build_start();
+    build_kernel(&b, "my_ring_kernel", US(1), US(10), US(5));
+    struct row_collective c = {
+        .id = 1, .process = 1, .start_ns = US(1), .end_ns = US(2), .kernel = b.next_id};
+    build_put(&b, ROW_COLLECTIVE, &c);
+    ck_assert_uint_eq(build_finish(&b)->ops[0].class.family, FAMILY_COMM);
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(have_comes_from_the_source_when_it_says)
 {
     struct builder b = build_start();
@@ -279,6 +291,7 @@ Suite *test_timeline_suite(void)
     tcase_add_loop_test(c, random_rows_never_break_it, 0, 50);
     tcase_add_loop_test(c, kernel_names_are_readable, 0, (int)(sizeof shown / sizeof *shown));
     tcase_add_loop_test(c, demangler_survives_nonsense, 0, 5);
+    tcase_add_test(c, a_collectives_kernel_communicates_whatever_its_name);
     tcase_add_test(c, have_comes_from_the_source_when_it_says);
     suite_add_tcase(s, c);
     return s;
