@@ -1,5 +1,6 @@
 #include "tests/unit/spool_view.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sys/resource.h>
 
@@ -86,7 +87,7 @@ static void see_meta(const struct spool_view *v, const struct spool_rec *rec, vo
         *found |= 1;
     if (strcmp(key, "rank") == 0 && strcmp(value, "5") == 0)
         *found |= 2;
-    if (strcmp(key, "command") == 0 && strstr(value, "test_spool"))
+    if (strcmp(key, "command") == 0 && strstr(value, program_invocation_short_name))
         *found |= 4;
     if (strstr(key, "SECRET") || strstr(value, "hunter2"))
         *found |= 8;
