@@ -6,8 +6,8 @@
 /* Health codes whose value counts records that are missing. */
 static bool counts_losses(const char *code)
 {
-    static const char *const parts[] = {"dropped", "starved", "ring-full",
-                                        "no-ring", "lost",    "-full"};
+    static const char *const parts[] = {"dropped", "starved",      "ring-full", "no-ring",
+                                        "lost",    "strings-full", "names-full"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (strstr(code, parts[i]))
             return true;
