@@ -39,7 +39,7 @@ enum {
     SPOOL_STRIDES = 128,  /* CUPTI activity kinds below this have a learnt record size */
     SPOOL_ANCHORS = 1024, /* ring of clock anchors; the reader keeps up or loses the oldest */
     SPOOL_BUFFER_BYTES = 1 << 20,
-    SPOOL_RING_BYTES = 256 << 10, /* data bytes of one ring; a power of two */
+    SPOOL_RING_BYTES = 1 << 20, /* data bytes of one ring; a power of two */
 };
 
 /* ---- header ------------------------------------------------------------------------------- */

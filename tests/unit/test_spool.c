@@ -110,7 +110,7 @@ END_TEST
 
 START_TEST(full_ring_drops_and_counts)
 {
-    enum { MANY = 20000 };
+    enum { MANY = 60000 };
     ranges("x", MANY);
     view_files(dir, SPOOL_SUFFIX, path, sizeof path);
     struct spool_view v = view_open(path);
