@@ -244,6 +244,9 @@ int put_device(struct build *b, const void *row)
     }
     r.name = clean_name(b, r.name);
     r.uuid = clean_name(b, r.uuid);
+    /* Traces keep the name alone: a virtual GPU stays one through every format. */
+    if (strncmp(str_text(&b->t.strings, r.name), "Virtual ", 8) == 0)
+        r.is_virtual = 1;
     struct row_device *d = vec_push(&b->devices);
     if (!d)
         return -1;
