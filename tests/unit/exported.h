@@ -1,0 +1,56 @@
+/* A small run, and what an exporter makes of it. */
+#ifndef GPUPROF_TESTS_EXPORTED_H
+#define GPUPROF_TESTS_EXPORTED_H
+
+#include "report/export.h"
+#include "tests/unit/build_timeline.h"
+
+#define EVIL_NAME "</script><img src=x onerror=alert(1)>"
+
+/* Twelve steps of 10 ms: a wait for data, a copy, three kernels of which two overlap, a wait. */
+static inline struct analysis *exported_run(struct builder *b, const char *device)
+{
+    *b = build_start_on(device, 9, 0);
+    build_meta(b, "command", "train --loss \"<b>\"");
+    build_meta(b, "have", "kernels,copies,memory_kinds,api,sync,ranges,device,memsets");
+    for (int i = 0; i < 12; i++) {
+        int64_t at = MS(10) * i + MS(1);
+        build_range(b, "step", at, at + MS(10) - US(5));
+        build_range(b, "data.wait", at + US(10), at + MS(4));
+        build_copy(b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, true, 1 << 20, at + MS(4) + US(10),
+                   US(100), at + MS(4) + US(50), US(300));
+        build_kernel(b, "volta_sgemm_128x64_nn", at + MS(4) + US(200), at + MS(5), MS(1));
+        build_kernel(b, EVIL_NAME, at + MS(4) + US(210), at + MS(6) - US(100), MS(1));
+        build_kernel(b, "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float>", at + MS(4) + US(220),
+                     at + MS(7), MS(1));
+        build_sync(b, at + MS(4) + US(300), MS(4));
+    }
+    build_health(b, "clock", "a warning to show", 1, 3);
+    return build_analyze(b);
+}
+
+/* malloc'ed output of exporter `name`. */
+static inline char *exported(const char *name, const struct analysis *a)
+{
+    struct err e = ERR_INIT;
+    struct export_options o = {.title = "train", .source = "dir/train.gpuprof", .width = 100};
+    char *out = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&out, &n);
+    if (exporter_find(name)->analysis(a, &o, f, &e)) {
+        fprintf(stderr, "%s: %s\n", name, e.text);
+        abort();
+    }
+    fclose(f);
+    return out;
+}
+
+static inline int occurrences(const char *text, const char *part)
+{
+    int n = 0;
+    for (const char *p = strstr(text, part); p; p = strstr(p + 1, part))
+        n++;
+    return n;
+}
+
+#endif

@@ -1,0 +1,177 @@
+#include "report/lanes.h"
+#include "report/rows.h"
+#include "tests/unit/exported.h"
+
+#include <check.h>
+#include <math.h>
+
+START_TEST(places_overlaps_on_lanes)
+{
+    struct lanes streams = {.nest = false}, threads = {.nest = true};
+    ck_assert_int_eq(lanes_place(&streams, 0, 10), 0);
+    ck_assert_int_eq(lanes_place(&streams, 5, 8), 1); /* inside: a lane of its own on a stream */
+    ck_assert_int_eq(lanes_place(&streams, 8, 20), 1);
+    ck_assert_int_eq(lanes_place(&streams, 10, 12), 0); /* end == next start is apart */
+    ck_assert_int_eq(lanes_place(&threads, 0, 10), 0);
+    ck_assert_int_eq(lanes_place(&threads, 5, 8), 0); /* inside: nested */
+    ck_assert_int_eq(lanes_place(&threads, 7, 9), 1); /* neither inside nor apart */
+    ck_assert_int_eq(lanes_place(&threads, 9, 10), 0);
+    lanes_release(&streams);
+    lanes_release(&threads);
+}
+END_TEST
+
+/* A call that its clock puts a little before its range is drawn inside it; one that really hangs
+ * over is not. */
+START_TEST(snaps_clock_differences)
+{
+    struct builder b = build_start();
+    build_range_at(&b, "outer", 0, US(100), US(200));
+    build_api(&b, "cudaLaunchKernel", US(100) - 300, US(5));
+    build_api(&b, "cudaFree", US(196), US(4) + 500);
+    build_api(&b, "cudaMalloc", US(250), US(10));
+    build_range_at(&b, "late", 0, US(255), US(300));
+    build_finish(&b);
+    struct rows r;
+    struct items v = {0};
+    ck_assert_int_eq(rows_open(&r, b.t), 0);
+    ck_assert_int_eq(rows_thread(&r, 0, &v), 0);
+    ck_assert_uint_eq(v.n, 5);
+    ck_assert_int_eq(v.at[0].kind, ITEM_RANGE);
+    ck_assert_int_eq(v.at[1].start_ns, US(100));
+    ck_assert_int_eq(v.at[2].end_ns, US(200));
+    ck_assert_int_eq(v.at[2].lane, 0);
+    ck_assert_int_eq(v.at[4].lane, 1);
+    vec_release(&v);
+    rows_close(&r);
+    timeline_free(b.t);
+}
+END_TEST
+
+START_TEST(keeps_the_shape)
+{
+    struct builder b;
+    char *out = exported("chrome", exported_run(&b, NULL));
+    ck_assert_ptr_eq(strstr(out, "{\"schemaVersion\": 1, "), out);
+    ck_assert_ptr_nonnull(strstr(out, "\"rank\": 0"));
+    ck_assert_ptr_nonnull(strstr(out, "\"baseTimeNanoseconds\": "));
+    ck_assert_int_eq(occurrences(out, "\"cat\": \"kernel\""), 36);
+    ck_assert_int_eq(occurrences(out, "\"cat\": \"gpu_memcpy\""), 12);
+    ck_assert_int_eq(occurrences(out, "Memcpy HtoD (Pageable -> Device)"), 12);
+    ck_assert_int_eq(occurrences(out, "\"ph\": \"s\""), 48);
+    ck_assert_int_eq(occurrences(out, "\"bp\": \"e\""), 48);
+    ck_assert_int_eq(occurrences(out, "\"cat\": \"cuda_sync\""), 12);
+    ck_assert_int_eq(occurrences(out, "\"ph\": \"B\""), 0);
+    ck_assert_int_ge(occurrences(out, "\"name\": \"ProfilerStep#"), 10);
+    ck_assert_int_eq(occurrences(out, "stream 7 (overlap)"), 1); /* two kernels overlap */
+    ck_assert_int_ge(occurrences(out, "GPU idle: "), 10);
+    free(out);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(one_event_a_line)
+{
+    struct builder b;
+    char *out = exported("chrome", exported_run(&b, NULL));
+    char *save = NULL;
+    int lines = 0;
+    for (char *line = strtok_r(out, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        if (lines++ == 0 || strncmp(line, "],", 2) == 0 || strncmp(line, "\"traceName\"", 11) == 0)
+            continue;
+        ck_assert_msg(strncmp(line, "{\"ph\": \"", 8) == 0, "%s", line);
+    }
+    ck_assert_int_gt(lines, 200);
+    free(out);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(says_virtual)
+{
+    static const char *const formats[] = {"chrome", "speedscope", "json",
+                                          "term",   "markdown",   "html"};
+    struct builder b;
+    struct analysis *a = exported_run(&b, "Virtual NVIDIA H200");
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        char *out = exported(formats[i], a);
+        ck_assert_msg(strstr(out, "irtual GPU") || strstr(out, "\"virtual\": true"), "%s",
+                      formats[i]);
+        free(out);
+    }
+    char *term = exported("term", a);
+    ck_assert_ptr_eq(strstr(term, "Runs on the virtual GPU"), term);
+    free(term);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(never_says_virtual_of_a_real_one)
+{
+    static const char *const formats[] = {"chrome", "speedscope", "term", "markdown", "html"};
+    struct builder b;
+    struct analysis *a = exported_run(&b, NULL);
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        char *out = exported(formats[i], a);
+        ck_assert_ptr_null(strstr(out, "irtual GPU"));
+        free(out);
+    }
+    build_end(&b);
+}
+END_TEST
+
+/* Sum of the values in the object that follows `key`. */
+static double sum_of(const char *json, const char *key)
+{
+    double sum = 0;
+    const char *p = strstr(json, key), *end = p ? strchr(p, '}') : NULL;
+    ck_assert_ptr_nonnull(end);
+    for (p = strchr(p + strlen(key), ':'); p && p < end; p = strchr(p + 1, ':'))
+        sum += strtod(p + 1, NULL);
+    return sum;
+}
+
+START_TEST(json_breakdown_sums_to_the_step)
+{
+    struct builder b;
+    char *out = exported("json", exported_run(&b, NULL));
+    const char *median = strstr(out, "\"median_ms\": ");
+    ck_assert_ptr_nonnull(median);
+    const char *object = strstr(out, "\"breakdown_ms\": {");
+    ck_assert_double_eq_tol(sum_of(object + 16, "{"), strtod(median + 13, NULL), 1e-6);
+    free(out);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(tells_of_a_full_disk)
+{
+    struct builder b;
+    struct analysis *a = exported_run(&b, NULL);
+    for (size_t i = 0; i < exporter_count; i++) {
+        struct err e = ERR_INIT;
+        struct export_options o = {.title = "t", .source = "s"};
+        FILE *f = fopen("/dev/full", "w");
+        if (exporters[i]->analysis)
+            ck_assert_msg(exporters[i]->analysis(a, &o, f, &e) == -1, "%s", exporters[i]->name);
+        fclose(f);
+    }
+    build_end(&b);
+}
+END_TEST
+
+Suite *test_chrome_suite(void)
+{
+    Suite *s = suite_create("chrome");
+    TCase *t = tcase_create("chrome");
+    tcase_add_test(t, places_overlaps_on_lanes);
+    tcase_add_test(t, snaps_clock_differences);
+    tcase_add_test(t, keeps_the_shape);
+    tcase_add_test(t, one_event_a_line);
+    tcase_add_test(t, says_virtual);
+    tcase_add_test(t, never_says_virtual_of_a_real_one);
+    tcase_add_test(t, json_breakdown_sums_to_the_step);
+    tcase_add_test(t, tells_of_a_full_disk);
+    suite_add_tcase(s, t);
+    return s;
+}

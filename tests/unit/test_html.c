@@ -1,0 +1,170 @@
+#include "report/packed.h"
+#include "report/svg.h"
+#include "report/xml.h"
+#include "tests/unit/exported.h"
+
+#include <check.h>
+#include <zlib.h>
+
+static char *escaped(void (*write)(FILE *, const char *), const char *s)
+{
+    char *out;
+    size_t n;
+    FILE *f = open_memstream(&out, &n);
+    write(f, s);
+    fclose(f);
+    return out;
+}
+
+START_TEST(escapes_markup)
+{
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        {"a<b>&\"'", "a&lt;b&gt;&amp;&quot;&#39;"},
+        {"x\x01y\x1bz", "xyz"},
+        {"\xff", "\xef\xbf\xbd"},
+        {"\xc3\xa9", "\xc3\xa9"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *out = escaped(xml_text, cases[i].in);
+        ck_assert_str_eq(out, cases[i].out);
+        free(out);
+    }
+    char *md = escaped(markdown_text, "a|b\nc<d>*");
+    ck_assert_str_eq(md, "a\\|b c&lt;d>\\*");
+    free(md);
+}
+END_TEST
+
+static int digit(char c)
+{
+    const char *all = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *p = c ? strchr(all, c) : NULL;
+    return p ? (int)(p - all) : -1;
+}
+
+/* Base64 and gzip undone, malloc'ed and terminated. */
+static char *unpacked(const char *text, size_t n)
+{
+    unsigned char *bytes = malloc(n);
+    size_t len = 0;
+    unsigned v = 0;
+    int bits = 0;
+    for (size_t i = 0; i < n && digit(text[i]) >= 0; i++) {
+        v = v << 6 | (unsigned)digit(text[i]);
+        bits += 6;
+        if (bits >= 8) {
+            bits -= 8;
+            bytes[len++] = (unsigned char)(v >> bits);
+        }
+    }
+    size_t room = 16 << 20;
+    char *out = calloc(1, room);
+    z_stream z = {.next_in = bytes, .avail_in = (uInt)len, .next_out = (Bytef *)out};
+    z.avail_out = (uInt)room - 1;
+    ck_assert_int_eq(inflateInit2(&z, 31), Z_OK);
+    ck_assert_int_eq(inflate(&z, Z_FINISH), Z_STREAM_END);
+    inflateEnd(&z);
+    free(bytes);
+    return out;
+}
+
+START_TEST(packs_and_unpacks)
+{
+    static const size_t lengths[] = {0, 1, 2, 3, 4, 1000, 300000};
+    for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+        char *text = malloc(lengths[k] + 1), *packed;
+        size_t n;
+        for (size_t i = 0; i < lengths[k]; i++)
+            text[i] = (char)('a' + i * i % 23);
+        text[lengths[k]] = 0;
+        FILE *f = open_memstream(&packed, &n), *p = packed_open(f);
+        fputs(text, p);
+        ck_assert_int_eq(fclose(p), 0);
+        fclose(f);
+        char *back = unpacked(packed, n);
+        ck_assert_str_eq(back, text);
+        free(back);
+        free(packed);
+        free(text);
+    }
+}
+END_TEST
+
+START_TEST(page_is_one_harmless_file)
+{
+    struct builder b;
+    char *out = exported("html", exported_run(&b, NULL));
+    ck_assert_ptr_nonnull(strstr(out, "default-src &#39;none&#39;"));
+    ck_assert_ptr_null(strstr(out, "<img"));
+    ck_assert_ptr_null(strstr(out, "<link"));
+    ck_assert_int_eq(occurrences(out, "<script"), 2);
+    ck_assert_int_eq(occurrences(out, "</script>"), 2);
+    ck_assert_ptr_nonnull(strstr(out, "&lt;/script&gt;&lt;img src=x"));
+    ck_assert_uint_lt(strlen(out), 200000);
+    free(out);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(page_says_it_all_without_script)
+{
+    static const char *const wanted[] = {
+        "<p class=\"verdict\">", "What to change",
+        "Where a step goes",     "Every step",
+        "When the GPU idles",    "volta_sgemm_128x64_nn",
+        "a warning to show",     "host to device, pageable",
+        "cudaStreamSynchronize", "steps per second",
+    };
+    struct builder b;
+    char *out = exported("html", exported_run(&b, NULL));
+    *strstr(out, "id=\"data\"") = 0; /* everything before the data block */
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        ck_assert_msg(strstr(out, wanted[i]) != NULL, "%s", wanted[i]);
+    free(out);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(page_carries_every_event_of_a_small_run)
+{
+    struct builder b;
+    char *out = exported("html", exported_run(&b, NULL));
+    const char *data = strstr(out, "id=\"data\">") + 10;
+    char *json = unpacked(data, (size_t)(strchr(data, '<') - data));
+    ck_assert_ptr_nonnull(strstr(json, "\"all\": true"));
+    ck_assert_ptr_nonnull(strstr(json, "\"kind\": \"gpu\""));
+    ck_assert_ptr_nonnull(strstr(json, "\"kind\": \"host\""));
+    ck_assert_ptr_nonnull(strstr(json, EVIL_NAME)); /* whole, to be drawn as text */
+    ck_assert_int_eq(occurrences(json, "cudaLaunchKernel"), 1);
+    free(json);
+    free(out);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(rounds_axes_up)
+{
+    ck_assert_double_eq(svg_nice(0.7), 1);
+    ck_assert_double_eq(svg_nice(1.2), 2);
+    ck_assert_double_eq(svg_nice(30), 50);
+    ck_assert_double_eq(svg_nice(700), 1000);
+    ck_assert_double_eq(svg_nice(0), 1);
+}
+END_TEST
+
+Suite *test_html_suite(void)
+{
+    Suite *s = suite_create("html");
+    TCase *t = tcase_create("html");
+    tcase_add_test(t, escapes_markup);
+    tcase_add_test(t, packs_and_unpacks);
+    tcase_add_test(t, page_is_one_harmless_file);
+    tcase_add_test(t, page_says_it_all_without_script);
+    tcase_add_test(t, page_carries_every_event_of_a_small_run);
+    tcase_add_test(t, rounds_axes_up);
+    suite_add_tcase(s, t);
+    return s;
+}
