@@ -69,6 +69,7 @@ struct spool {
     size_t last_thread, last_stream;
 
     uint32_t *strings;             /* spool string id -> sink id + 1; 0 = not looked up */
+    uint32_t virtual_name;         /* sink string id of the virtual GPU's announcement */
     uint32_t cbid[2][SPOOL_CBIDS]; /* sink string ids by layer (0 runtime, 1 driver) and number */
     uint64_t *name_keys;           /* open addressing: pointer -> sink string id */
     uint32_t *name_values;

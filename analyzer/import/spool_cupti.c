@@ -289,6 +289,7 @@ static void note_device(struct spool *s, struct spool_out *out, const struct rec
     d->row.ordinal = U32(112);
     d->row.name = spool_name(s, out, (uint64_t)U64(136));
     d->row.uuid = spool_intern(out, uuid);
+    d->row.is_virtual = s->virtual_name && d->row.name == s->virtual_name;
     d->row.cc_major = U32(104), d->row.cc_minor = U32(108);
     d->row.sm_count = U32(44), d->row.clock_khz = U32(36);
     d->row.memory_bytes = U64(16), d->row.memory_bytes_per_s = U64(8) * 1000; /* recorded in KB/s */

@@ -177,6 +177,8 @@ uint32_t spool_string(struct spool *s, struct spool_out *out, uint32_t id)
         if (!text)
             return 0;
         s->strings[id] = intern(out, text, n) + 1;
+        if (n > 8 && memcmp(text, "Virtual ", 8) == 0 && memmem(text, n, "gpuprof model", 13))
+            s->virtual_name = s->strings[id] - 1;
     }
     return s->strings[id] - 1;
 }
