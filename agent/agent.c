@@ -18,6 +18,11 @@
 #include "agent/cupti.h"
 #include "agent/spool.h"
 
+#if defined(__x86_64__) && defined(__GLIBC__) /* so that it loads on older systems */
+__asm__(".symver pthread_key_create,pthread_key_create@GLIBC_2.2.5");
+__asm__(".symver pthread_setspecific,pthread_setspecific@GLIBC_2.2.5");
+#endif
+
 enum { FINISH_MS = 5000, WAIT_NAPS = 500 };
 
 /* Hooks may be called before the constructor has run: nothing is recorded then. */

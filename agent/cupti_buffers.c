@@ -10,24 +10,41 @@
 enum { DISCARDS = 16, DISCARD_BYTES = 64 << 10 };
 static _Alignas(64) char discard[DISCARDS][DISCARD_BYTES];
 static _Atomic bool discard_used[DISCARDS];
+/* More of them, mapped when those are all out. Remembered, because what CUPTI completes may also be
+ * another client's. */
+enum { EXTRAS = 256 };
+static _Atomic(uint8_t *) extra[EXTRAS];
 
 static uint8_t *discard_take(void)
 {
     for (int i = 0; i < DISCARDS; i++)
         if (!atomic_exchange(&discard_used[i], true))
             return (uint8_t *)discard[i];
-    void *p = mmap(NULL, DISCARD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return p == MAP_FAILED ? NULL : p;
+    uint8_t *p =
+        mmap(NULL, DISCARD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    for (int i = 0; i < EXTRAS; i++) {
+        uint8_t *none = NULL;
+        if (atomic_compare_exchange_strong(&extra[i], &none, p))
+            break;
+    }
+    return p;
 }
 
-static bool discard_give(uint8_t *buffer, size_t size)
+static bool discard_give(uint8_t *buffer)
 {
     uintptr_t at = (uintptr_t)buffer - (uintptr_t)discard;
     if (at < sizeof discard) {
         atomic_store(&discard_used[at / DISCARD_BYTES], false);
         return true;
     }
-    return size == DISCARD_BYTES && munmap(buffer, DISCARD_BYTES) == 0;
+    for (int i = 0; i < EXTRAS; i++) {
+        uint8_t *this = buffer;
+        if (buffer && atomic_compare_exchange_strong(&extra[i], &this, NULL))
+            return munmap(buffer, DISCARD_BYTES) == 0;
+    }
+    return false;
 }
 
 static int64_t take(void)
@@ -77,13 +94,14 @@ void CUPTIAPI cupti_buffer_complete(CUcontext context, uint32_t stream, uint8_t 
 {
     (void)context;
     (void)stream;
+    (void)size;
     if (!cupti_running()) {
-        discard_give(buffer, size);
+        discard_give(buffer);
         return;
     }
     uint64_t at = (uint64_t)(buffer - (uint8_t *)spool_buffer(0));
     if (at >= (uint64_t)agent.spool->buffer_count * SPOOL_BUFFER_BYTES) {
-        if (!discard_give(buffer, size))
+        if (!discard_give(buffer))
             agent_count(SPOOL_BUFFERS_LOST, 1);
         return;
     }

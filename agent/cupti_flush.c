@@ -14,6 +14,10 @@
 #include "agent/clock.h"
 #include "agent/cupti.h"
 
+#if defined(__x86_64__) && defined(__GLIBC__) /* so that it loads on older systems */
+__asm__(".symver pthread_create,pthread_create@GLIBC_2.2.5");
+#endif
+
 enum {
     FLUSH_MS = 100,
     IDLE_MS = 1000,

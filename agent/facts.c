@@ -177,8 +177,10 @@ void facts_libraries(struct thread *t)
         char path[4096];
         if (reported[i] || resolve_path(l->stem, path, sizeof path) != 0)
             continue;
-        void *fn = resolve_symbol(resolve_loaded(path), l->symbol);
+        void *handle = resolve_loaded(path);
+        void *fn = resolve_symbol(handle, l->symbol);
         int version = fn ? l->read(fn) : 0;
+        resolve_close(handle);
         reported[i] = 1;
         if (version > 0)
             facts_meta_number(t, l->key, version);

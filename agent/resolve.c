@@ -8,6 +8,8 @@
 #if defined(__x86_64__) && defined(__GLIBC__)
 __asm__(".symver dlsym,dlsym@GLIBC_2.2.5");
 __asm__(".symver dlopen,dlopen@GLIBC_2.2.5");
+__asm__(".symver dlclose,dlclose@GLIBC_2.2.5");
+__asm__(".symver dlerror,dlerror@GLIBC_2.2.5");
 #endif
 
 void *resolve_open(const char *path, int flags)
@@ -36,6 +38,12 @@ void *resolve_global(const char *name)
 void *resolve_loaded(const char *soname)
 {
     return resolve_open(soname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+void resolve_close(void *handle)
+{
+    if (handle)
+        dlclose(handle);
 }
 
 struct search {

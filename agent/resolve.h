@@ -9,8 +9,10 @@ void *resolve_symbol(void *handle, const char *name);
 void *resolve_next(const char *name);   /* the next one after us in search order, or NULL */
 void *resolve_global(const char *name); /* the first one in search order, ours included */
 
-/* A library that the process has loaded (never loads one). NULL: not there. */
+/* A library that the process has loaded (never loads one). NULL: not there. It stays loaded until
+ * resolve_close: keep it open while its functions may be called. */
 void *resolve_loaded(const char *soname);
+void resolve_close(void *handle);
 /* The path of a loaded library whose file name starts with `stem`. -1: none. */
 int resolve_path(const char *stem, char *path, unsigned long size);
 /* Changes whenever a library is loaded. */

@@ -23,8 +23,11 @@ static int driver_major(void)
         int version = 0;
         if (resolve_path(from[i][0], path, sizeof path) != 0)
             continue;
-        int (*get)(int *) = (int (*)(int *))resolve_symbol(resolve_loaded(path), from[i][1]);
-        if (get && get(&version) == 0 && version > 0)
+        void *handle = resolve_loaded(path);
+        int (*get)(int *) = (int (*)(int *))resolve_symbol(handle, from[i][1]);
+        int failed = get ? get(&version) : -1;
+        resolve_close(handle);
+        if (failed == 0 && version > 0)
             return version / 1000;
     }
     return INT32_MAX;

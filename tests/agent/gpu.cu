@@ -1,5 +1,5 @@
-// A GPU program of known size for tests/agent/cupti.sh: gpu [STEPS [ENDING [PAUSE_MS]]]. Each step is one copy,
-// 20 kernels, one memset, one synchronisation, inside an NVTX range.
+// A GPU program of known size for tests/agent/cupti.sh: gpu [STEPS [ENDING [PAUSE_MS]]]. Each step
+// is one copy, 20 kernels, one memset, one synchronisation, inside an NVTX range.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -35,7 +35,8 @@ int main(int argc, char **argv)
     int pause_ms = argc > 3 ? atoi(argv[3]) : 0;
     float *device = nullptr, *host = nullptr;
     cudaStream_t stream;
-    if (cudaMalloc(&device, 1 << 20) || cudaMallocHost(&host, 1 << 20) || cudaStreamCreate(&stream)) {
+    if (cudaMalloc(&device, 1 << 20) || cudaMallocHost(&host, 1 << 20) ||
+        cudaStreamCreate(&stream)) {
         fprintf(stderr, "no device\n");
         return 3;
     }
