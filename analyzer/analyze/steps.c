@@ -291,6 +291,24 @@ static int64_t spread(const struct steps *s, int64_t *v, int64_t *deviation, int
     return median;
 }
 
+/* While queues fill (launches running ahead, prefetched batches), the first steps are faster or
+ * slower than all that follow: out, up to a quarter of them, until one is within 5 % or four
+ * deviations. */
+static void drop_pipeline_fill(struct steps *s, int64_t median, int64_t deviation)
+{
+    int64_t near = (int64_t)(4 * 1.4826 * (double)deviation);
+    if (near < median / 20)
+        near = median / 20;
+    for (size_t i = 0; s->count >= 8 && i < s->count / 4; i++) {
+        if (llabs(length_of(&s->at[i]) - median) <= near) {
+            if (s->at[i].used)
+                return;
+            continue;
+        }
+        s->at[i].used = 0;
+    }
+}
+
 /* Out go: the first of ten and more (autotuning, lazy loading), lengths beyond six deviations and a
  * quarter of the median, and steps with other work (evaluation, checkpoints: operations 15 % off).
  * Never more than half of the steps, so that a two-speed loop keeps both speeds. */
@@ -302,6 +320,7 @@ static int choose_used(struct steps *s)
     if (s->count >= 10)
         s->at[0].used = 0;
     int64_t median = spread(s, v, &deviation, &ops);
+    drop_pipeline_fill(s, median, deviation);
     int64_t far = (int64_t)(6 * 1.4826 * (double)deviation);
     if (far < median / 4)
         far = median / 4;

@@ -116,7 +116,7 @@ static void write_class(struct analysis *a)
     double compute = share(a, a->breakdown_ns[PART_COMPUTE]);
     char step[64];
     step_words(a, step, sizeof step);
-    if (lost >= 15) {
+    if (lost >= 10) {
         a->verdict_class = g->class;
         /* the format comes from the table above */
         char text[256];
@@ -129,7 +129,7 @@ static void write_class(struct analysis *a)
     } else {
         a->verdict_class = "balanced";
         a->verdict = arena_printf(
-            &a->arena, "Balanced: no single cause takes 15 %% of the %s; kernels compute %.0f %%",
+            &a->arena, "Balanced: no single cause takes 10 %% of the %s; kernels compute %.0f %%",
             step, compute);
     }
 }

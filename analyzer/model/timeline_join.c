@@ -164,9 +164,10 @@ struct named { /* by string id */
 static int name_kernel(struct build *b, struct named *n, uint32_t full)
 {
     const char *text = str_text(&b->t.strings, full);
-    char name[256];
+    char name[256], plain[DEMANGLED_MAX];
     kernel_display_name(text, name, sizeof name);
-    n->class = classify_kernel(text);
+    bool readable = demangle(text, plain, sizeof plain) == 0; /* "<float>" says more than "If" */
+    n->class = classify_kernel(readable ? plain : text);
     n->known = 1;
     n->name = str_intern(&b->t.strings, name, strlen(name));
     return n->name == STR_NONE ? -1 : 0;

@@ -66,6 +66,24 @@ START_TEST(marks_become_steps_from_start_to_start)
 }
 END_TEST
 
+START_TEST(steps_while_queues_fill_do_not_count)
+{
+    struct builder b = build_start();
+    int64_t at = 0;
+    for (int i = 0; i < 20; i++) {
+        static const double first[] = {30, 2, 8, 8.8, 10.1};
+        int64_t length = i < 5 ? MS(first[i]) : MS(10) + US(i * 31 % 100);
+        build_range(&b, "step", at, at + length);
+        build_kernel(&b, "k", at, at + US(10), MS(1));
+        at += length;
+    }
+    const struct steps *s = &build_analyze(&b)->steps;
+    for (size_t i = 0; i < s->count; i++)
+        ck_assert_uint_eq(s->at[i].used, i >= 4);
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(repetition_finds_the_same_steps_without_marks)
 {
     struct builder marked = build_start(), bare = build_start();
@@ -212,6 +230,7 @@ Suite *test_steps_suite(void)
     Suite *s = suite_create("steps");
     TCase *c = tcase_create("steps");
     tcase_add_test(c, marks_become_steps_from_start_to_start);
+    tcase_add_test(c, steps_while_queues_fill_do_not_count);
     tcase_add_test(c, repetition_finds_the_same_steps_without_marks);
     tcase_add_test(c, evaluation_in_between_is_not_a_step_that_counts);
     tcase_add_test(c, kernels_before_the_first_mark_and_a_cut_last_step_stay_out);

@@ -256,6 +256,20 @@ START_TEST(demangler_survives_nonsense)
 }
 END_TEST
 
+START_TEST(types_are_read_from_mangled_names)
+{
+    struct builder b = build_start();
+    build_kernel(&b, "_ZN5cudnn3cnn12dgrad_engineIfLi512ELi6ELi5ELi3ELi3ELi3ELb0EEEviiiPKT_i",
+                 US(1), US(10), US(5));
+    const struct op *o = &build_finish(&b)->ops[0];
+    ck_assert_str_eq(name_of(b.t, o->name), "dgrad_engine<float, 512, 6, 5, 3, 3, 3, false>");
+    ck_assert_uint_eq(o->class.dtype, SPOOL_DT_F32);
+    ck_assert_uint_eq(o->class.tensor, TRI_NO);
+    ck_assert_uint_eq(o->class.pass, PASS_DGRAD);
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(a_collectives_kernel_communicates_whatever_its_name)
 {
     struct builder b = build_start();
@@ -291,6 +305,7 @@ Suite *test_timeline_suite(void)
     tcase_add_loop_test(c, random_rows_never_break_it, 0, 50);
     tcase_add_loop_test(c, kernel_names_are_readable, 0, (int)(sizeof shown / sizeof *shown));
     tcase_add_loop_test(c, demangler_survives_nonsense, 0, 5);
+    tcase_add_test(c, types_are_read_from_mangled_names);
     tcase_add_test(c, a_collectives_kernel_communicates_whatever_its_name);
     tcase_add_test(c, have_comes_from_the_source_when_it_says);
     suite_add_tcase(s, c);
