@@ -12,13 +12,15 @@ from support import Build, Checks, printed_median_ms
 PLAIN = ["--depth", "50", "--batch", "32", "--classes", "1000", "--data", "fixed", "--channels-last",
          "0", "--fuse-pointwise", "0", "--optimizer", "foreach", "--weight-decay", "0"]
 
-# ms a step, from public traces: V100 in FP32, A100-40 in TF32, both NCHW
+# ms a step, from public traces: V100 in FP32, A100-40 in TF32, both NCHW. Layout conversions (5.04 of the
+# 18.74) are counted with the convolutions: the trainer measures algorithms and takes some that convert
+# less and compute longer.
 PUBLISHED = {
     "v100": ("fp32", 93.6, {"conv": 60.1, "norm_backward": 11.35, "norm_forward": 5.86, "add": 5.26,
                             "relu_backward": 4.6, "relu_forward": 3.0, "pool": 1.36,
                             "optimizer": 1.1}),
-    "a100-40": ("tf32", 38.55, {"conv": 13.7, "norm_backward": 6.83, "layout": 5.04,
-                                "norm_forward": 3.63, "add": 2.94, "relu_backward": 2.7,
+    "a100-40": ("tf32", 38.55, {"conv": 18.74, "norm_backward": 6.83, "norm_forward": 3.63,
+                                 "add": 2.94, "relu_backward": 2.7,
                                 "relu_forward": 1.5, "pool": 0.76, "optimizer": 0.69}),
 }
 
@@ -26,7 +28,7 @@ PUBLISHED = {
 CLASSES = [("relu_forward", "relu_forward"), ("relu_backward", "relu_backward"),
            ("add_kernel", "add"), ("sgd_", "optimizer"), ("pooling", "pool"),
            ("bn_fw", "norm_forward"), ("bn_bw", "norm_backward"), ("batchnorm_fw", "norm_forward"),
-           ("batchnorm_bw", "norm_backward"), ("nchwToNhwc", "layout"), ("nhwcToNchw", "layout"),
+           ("batchnorm_bw", "norm_backward"),
            ("ingest", "other"), ("softmax", "other"), ("bias_gradient", "other"), ("", "conv")]
 
 

@@ -56,7 +56,7 @@ def run_and_kill(build, profile, seconds):
     time.sleep(seconds)
     os.kill(trainer, signal.SIGKILL)
     out, _ = process.communicate(timeout=120)
-    finished = re.findall(r"^step +(\d+) .*ms$", lines + out, re.M)
+    finished = re.findall(r"^step +(\d+) .*\)$", lines + out, re.M)
     return process.returncode, int(finished[-1])
 
 
