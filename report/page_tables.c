@@ -70,7 +70,7 @@ void page_kernels(const struct page *p)
     head(p, "share", false);
     head(p, "mean", false);
     head(p, "longest", false);
-    page_put(p, "<th>blocks x threads</th><th></th></tr></thead><tbody>\n");
+    page_put(p, "<th>blocks x threads</th><th>where</th></tr></thead><tbody>\n");
     for (size_t i = 0; i < t->kernel_count && i < SHOWN; i++)
         if (t->kernels[i].count > 0)
             write_kernel(p, &t->kernels[i]);

@@ -1,0 +1,153 @@
+/* The page in a real browser, from file://, with the network off. */
+import assert from 'node:assert/strict';
+import {readFileSync} from 'node:fs';
+import {createRequire} from 'node:module';
+import test, {after, before} from 'node:test';
+import {launch, makeFiles, open} from './setup.mjs';
+
+let files, browser;
+before(async () => {
+    files = makeFiles();
+    browser = await launch();
+});
+after(async () => {
+    await browser?.close();
+    files?.remove();
+});
+
+async function ready(options) {
+    const opened = await open(browser, files.at('page.html'), options);
+    await opened.page.waitForFunction(() => window.gpuprofReady, null, {timeout: 20000});
+    return opened;
+}
+
+/* How many pixels of the canvas are not empty. */
+function drawnPixels() {
+    const c = document.getElementById('canvas');
+    const data = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+    let n = 0;
+    for (let i = 3; i < data.length; i += 4) n += data[i] > 0;
+    return n;
+}
+
+for (const colorScheme of ['light', 'dark'])
+    test('works from a file without network, ' + colorScheme, async () => {
+        const {page, bad, close} = await ready({colorScheme});
+        assert.ok(await page.evaluate(drawnPixels) > 10000);
+        assert.equal(await page.evaluate(() => window.hurt), undefined);
+        assert.equal(await page.locator('img').count(), 0);
+        assert.deepEqual(bad, []);
+        await close();
+    });
+
+test('verdict, findings and tables are readable without JavaScript', async () => {
+    const {page, bad, close} = await open(browser, files.at('page.html'), {javaScriptEnabled: false});
+    assert.ok(await page.locator('#verdict .verdict').isVisible());
+    assert.ok((await page.locator('#verdict .verdict').textContent()).length > 20);
+    assert.ok(await page.locator('#breakdown .bar').first().isVisible());
+    assert.ok(await page.locator('#kerneltable tbody tr').count() >= 4);
+    assert.ok(await page.locator('noscript').count() > 0);
+    for (const button of await page.locator('button').all()) assert.ok(!await button.isVisible());
+    assert.deepEqual(bad, []);
+    await close();
+});
+
+test('the keyboard chooses a step and moves the timeline', async () => {
+    const {page, bad, close} = await ready();
+    const view = () => page.evaluate(() => window.gpuprofPage.timeline.view);
+    const step = () => page.evaluate(() => window.gpuprofPage.step);
+    await page.locator('#strip').focus();
+    const first = await step();
+    await page.keyboard.press('Home');
+    assert.equal(await step(), 0);
+    await page.keyboard.press('ArrowRight');
+    assert.equal(await step(), 1);
+    await page.keyboard.press('End');
+    assert.equal(await step(), 23);
+    assert.equal(await page.locator('#strip').getAttribute('aria-valuenow'), '23');
+    assert.ok(first > 0);
+    await page.locator('#canvas').focus();
+    const [from, to] = await view();
+    await page.keyboard.press('w');
+    const zoomed = await view();
+    assert.ok(zoomed[1] - zoomed[0] < to - from);
+    await page.keyboard.press('d');
+    assert.ok((await view())[0] > zoomed[0]);
+    await page.keyboard.press('f');
+    assert.deepEqual(await view(), [from, to]);
+    assert.deepEqual(bad, []);
+    await close();
+});
+
+test('a row of evidence shows its place on the timeline', async () => {
+    const {page, bad, close} = await ready();
+    await page.locator('#idle button.zoom').first().click();
+    const [from, to] = await page.evaluate(() => window.gpuprofPage.timeline.selection);
+    assert.ok(to - from > 5e6 && to - from < 20e6);
+    assert.match(await page.locator('#details').textContent(), /selected.*ms/);
+    assert.equal(await page.evaluate(() => document.activeElement.id), 'canvas');
+    assert.deepEqual(bad, []);
+    await close();
+});
+
+test('a click on the timeline names the kernel and its launch', async () => {
+    const {page, bad, close} = await ready();
+    const at = await page.evaluate(() => {
+        const t = window.gpuprofPage.timeline, line = t.lines.find(l => l.track && l.row.kind === 'gpu');
+        const i = line.row.start.findIndex(s => s > t.view[0] + 14e6);
+        return {x: t.x(line.row.start[i] + line.row.length[i] / 2), y: line.y + 7};
+    });
+    await page.locator('#canvas').click({position: at});
+    assert.match(await page.locator('#details').textContent(), /GPU 0, stream 7.*launched.*cudaLaunchKernel/);
+    assert.deepEqual(bad, []);
+    await close();
+});
+
+test('tables sort by number and filter by name', async () => {
+    const {page, close} = await ready();
+    const shares = () => page.locator('#kerneltable tbody tr:visible td:nth-child(4)').allTextContents();
+    await page.locator('#kerneltable th button', {hasText: 'ms'}).click();
+    const falling = (await shares()).map(Number);
+    assert.deepEqual(falling, [...falling].sort((a, b) => b - a));
+    assert.equal(await page.locator('#kerneltable th[aria-sort=descending]').count(), 1);
+    await page.locator('#kernelfilter').fill('GEMM');
+    assert.equal((await shares()).length, 1);
+    await close();
+});
+
+test('nothing scrolls sideways on a phone', async () => {
+    const {page, bad, close} = await ready({viewport: {width: 400, height: 800}});
+    const [wide, inner] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+    assert.ok(wide <= inner, wide + ' > ' + inner);
+    assert.deepEqual(bad, []);
+    await close();
+});
+
+test('print opens what is folded and leaves the controls out', async () => {
+    const {page, close} = await ready();
+    await page.emulateMedia({media: 'print'});
+    assert.ok(!await page.locator('#timeline').isVisible());
+    await page.evaluate(() => window.dispatchEvent(new Event('beforeprint')));
+    assert.equal(await page.locator('details:not([open])').count(), 0);
+    await close();
+});
+
+for (const colorScheme of ['light', 'dark'])
+    test('axe finds nothing to complain about, ' + colorScheme, async () => {
+        const {page, close} = await ready({colorScheme, bypassCSP: true});
+        await page.evaluate(() => document.querySelectorAll('details').forEach(d => { d.open = true; }));
+        await page.addScriptTag({content: readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8')});
+        const {violations} = await page.evaluate(() => window.axe.run());
+        assert.deepEqual(violations.map(v => v.id + ': ' + v.nodes.map(n => n.target).slice(0, 3).join(' | ')), []);
+        await close();
+    });
+
+test('the virtual GPU is named on top', async () => {
+    const other = makeFiles('Virtual NVIDIA H200');
+    const {page, close} = await open(browser, other.at('page.html'), {javaScriptEnabled: false});
+    assert.match(await page.locator('.virtual').textContent(), /virtual GPU.*nothing was measured/);
+    const box = await page.locator('.virtual').boundingBox();
+    assert.equal(box.y, 0);
+    await close();
+    other.remove();
+});

@@ -1,0 +1,68 @@
+/* What the tests share: a small trace of a slow run, the files made of it, and the browser.
+ *
+ *   GPUPROF=build/bin/gpuprof node --test tests/browser
+ *
+ * Needs Chromium (CHROMIUM, else /usr/bin/chromium) and `npm ci` in this folder. */
+import {execFileSync} from 'node:child_process';
+import {mkdtempSync, writeFileSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {dirname, join, resolve} from 'node:path';
+import {fileURLToPath} from 'node:url';
+import {chromium} from 'playwright-core';
+
+export const here = dirname(fileURLToPath(import.meta.url));
+export const evilName = '</script><img src=x onerror="window.hurt=1">';
+const gpuprof = resolve(process.env.GPUPROF || join(here, '../../build/bin/gpuprof'));
+
+/* 24 steps of 20 ms: 12 ms without work, then a copy and 40 kernels, each with its launch. */
+function trace(device) {
+    const events = [], add = event => events.push(event);
+    const names = ['sm90_xmma_gemm_bf16', 'bn_fw_tr_1C11_kernel_NCHW', evilName, 'vectorized_elementwise_kernel'];
+    let correlation = 1;
+    for (let step = 0; step < 24; step++) {
+        const t = 1000 + step * 20000;
+        const host = {pid: 4242, tid: 4242}, gpu = {pid: 0, tid: 7};
+        add({ph: 'X', cat: 'user_annotation', name: 'ProfilerStep#' + step, ...host, ts: t, dur: 19990});
+        add({ph: 'X', cat: 'cpu_op', name: 'enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__', ...host, ts: t + 10, dur: 12000});
+        const work = (name, cat, call, at, k, args) => {
+            add({ph: 'X', cat: 'cuda_runtime', name: call, ...host, ts: at, dur: 5, args: {correlation}});
+            add({ph: 'X', cat, name, ...gpu, ts: at + 20 + k, dur: 150, args: {device: 0, stream: 7, correlation, ...args}});
+            correlation++;
+        };
+        work('Memcpy HtoD (Pageable -> Device)', 'gpu_memcpy', 'cudaMemcpyAsync', t + 12100, 0, {bytes: 19267584});
+        for (let k = 0; k < 40; k++)
+            work(names[k % 4], 'kernel', 'cudaLaunchKernel', t + 12120 + 8 * k, 200 + 152 * k, {grid: [64, 1, 1], block: [256, 1, 1]});
+    }
+    return {schemaVersion: 1, deviceProperties: [{id: 0, name: device, totalGlobalMem: 1, computeMajor: 9, computeMinor: 0, numSms: 132}],
+            baseTimeNanoseconds: 0, traceEvents: events};
+}
+
+/* The folder with trace.json (ours), page.html, chrome.json and speedscope.json. */
+export function makeFiles(device = 'NVIDIA H200') {
+    const folder = mkdtempSync(join(tmpdir(), 'gpuprof-browser-')), at = name => join(folder, name);
+    writeFileSync(at('trace.json'), JSON.stringify(trace(device)));
+    const run = (...args) => execFileSync(gpuprof, [...args, '--quiet'], {stdio: ['ignore', 'pipe', 'inherit']});
+    run('report', at('trace.json'), '-o', at('page.html'));
+    run('export', at('trace.json'), '-o', at('chrome.json'));
+    run('export', '--format', 'speedscope', at('trace.json'), '-o', at('flame.speedscope.json'));
+    return {at, run, remove: () => rmSync(folder, {recursive: true})};
+}
+
+export function launch() {
+    return chromium.launch({
+        executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
+        args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+               '--disable-component-update', '--disable-sync', '--force-prefers-reduced-motion'],
+    });
+}
+
+/* A page that collects what it should not do: errors, console warnings, requests. */
+export async function open(browser, path, options = {}) {
+    const context = await browser.newContext({offline: true, viewport: {width: 1280, height: 900}, ...options});
+    const page = await context.newPage(), bad = [];
+    page.on('pageerror', e => bad.push('error: ' + e.message));
+    page.on('console', m => ['error', 'warning'].includes(m.type()) && bad.push('console: ' + m.text()));
+    page.on('request', r => r.url().startsWith('file:') || r.url().startsWith('blob:') || r.url().startsWith('data:') || bad.push('request: ' + r.url()));
+    await page.goto('file://' + path);
+    return {page, bad, close: () => context.close()};
+}
