@@ -176,6 +176,7 @@ struct vg_stream {
     struct vg_node **frontier; /* nodes that the next captured one depends on */
     size_t frontier_n;
     struct vg_stream *next; /* of the device */
+    struct vg_stream *gone; /* of those destroyed; `next` stays for who walks the list now */
 };
 
 struct vg_event {

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 static _Thread_local struct vg_stream *thread_stream[VG_MAX_DEVICES];
+static struct vg_stream *gone; /* destroyed ones */
 
 static int64_t max_ns(int64_t a, int64_t b)
 {
@@ -181,8 +182,11 @@ int vg_stream_destroy(struct vg_stream *s)
     struct vg_stream **at = &vg_core.device[s->device].streams;
     while (!listed && *at && *at != s)
         at = &(*at)->next;
-    if (!listed && *at)
+    if (!listed && *at) {
         *at = s->next;
+        s->gone = gone;
+        gone = s;
+    }
     free(s->slots);
     s->slots = NULL;
     pthread_mutex_unlock(&vg_core.lock);

@@ -8,7 +8,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #define OK(call)    ck_assert_int_eq(call, cudaSuccess)
 #define CUPTI(call) ck_assert_int_eq(call, CUPTI_SUCCESS)
@@ -18,7 +20,7 @@ void **__cudaRegisterFatBinary(void *fat);
 void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
                             int limit, void *tid, void *bid, void *block, void *grid, int *warp);
 
-enum { BYTES = 1 << 16, MANY = 4096 };
+enum { BYTES = 1 << 16, MANY = 4096, HANDED = 64 };
 
 static const char kernel;
 
@@ -33,6 +35,7 @@ static struct {
 } seen;
 static bool refuse;
 static uint8_t *last_request;
+static uint8_t *handed[HANDED]; /* reachable for leak checkers when a thief loses them */
 
 static void request(uint8_t **buffer, size_t *size, size_t *max)
 {
@@ -40,7 +43,7 @@ static void request(uint8_t **buffer, size_t *size, size_t *max)
     *buffer = refuse ? NULL : aligned_alloc(64, BYTES);
     *size = refuse ? 0 : BYTES;
     *max = 0;
-    last_request = *buffer;
+    last_request = handed[seen.requests % HANDED] = *buffer;
 }
 
 static void complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
@@ -272,7 +275,7 @@ START_TEST(threads_have_their_own_buffers_from_13_on)
 }
 END_TEST
 
-static cudaGraphExec_t graph_of(int nodes, cudaStream_t s)
+static void launch_graph(int nodes, cudaStream_t s)
 {
     cudaGraph_t graph;
     cudaGraphExec_t exec;
@@ -281,7 +284,9 @@ static cudaGraphExec_t graph_of(int nodes, cudaStream_t s)
         OK(launch(s));
     OK(cudaStreamEndCapture(s, &graph));
     OK(cudaGraphInstantiate(&exec, graph, 0));
-    return exec;
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphLaunch(exec, s));
+    OK(cudaGraphExecDestroy(exec)); /* while it runs */
 }
 
 START_TEST(graph_nodes_share_the_launch)
@@ -289,14 +294,14 @@ START_TEST(graph_nodes_share_the_launch)
     cudaStream_t s;
     begin("h200,noise=0", usual, USUAL);
     OK(cudaStreamCreate(&s));
-    OK(cudaGraphLaunch(graph_of(20, s), s));
+    launch_graph(20, s);
     settle();
     ck_assert_int_eq(seen.kernels, 20);
     ck_assert_int_eq(seen.graph_kernels, 20);
     for (int i = 1; i < 20; i++)
         ck_assert_uint_eq(seen.kernel[i].correlationId, seen.kernel[0].correlationId);
     CUPTI(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE));
-    OK(cudaGraphLaunch(graph_of(20, s), s));
+    launch_graph(20, s);
     settle();
     ck_assert_int_eq(seen.kernels, 20); /* as a whole now */
     ck_assert_int_eq(seen.kinds[CUPTI_ACTIVITY_KIND_GRAPH_TRACE], 1);
@@ -373,9 +378,17 @@ END_TEST
 
 START_TEST(no_buffer_crashes_old_releases)
 {
-    begin("h200,cupti=12.4,null_buffer_crash=1", usual, 1);
-    refuse = true;
-    launch(NULL);
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        begin("h200,cupti=12.4,null_buffer_crash=1", usual, 1);
+        refuse = true;
+        launch(NULL);
+        _exit(0);
+    }
+    waitpid(pid, &status, 0);
+    ck_assert(!WIFEXITED(status) ||
+              WEXITSTATUS(status) != 0); /* a sanitizer turns it into a status */
 }
 END_TEST
 
@@ -479,7 +492,7 @@ Suite *test_vgpu_cupti_suite(void)
     tcase_add_test(t, busy_subscriber);
     tcase_add_test(t, dropped_records_are_counted);
     tcase_add_test(t, no_buffer_is_a_drop);
-    tcase_add_test_raise_signal(t, no_buffer_crashes_old_releases, 11);
+    tcase_add_test(t, no_buffer_crashes_old_releases);
     tcase_add_test(t, disorder);
     tcase_add_test(t, untimed_records);
     tcase_add_test(t, late_records);
