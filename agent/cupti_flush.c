@@ -21,8 +21,8 @@ __asm__(".symver pthread_create,pthread_create@GLIBC_2.2.5");
 enum {
     FLUSH_MS = 100,
     IDLE_MS = 1000,
-    WALK_MS = 10, /* a kill loses the names of kernels first seen within this time */
-    WALK_IDLE_MS = 160,
+    WALK_MS = 10, /* after a new name; a kill loses those first seen within this time */
+    WALK_IDLE_MS = 100,
     ANCHOR_MS = 1000,
     SPARE_BUFFERS = 8,
     LATE_MS = 100,
@@ -169,6 +169,7 @@ static void regain(struct thread *t, int64_t now)
     else if (now - since > REGAIN_MS * 1000000ll) {
         atomic_store(&cupti.released, false);
         atomic_store(&cupti.taken, false);
+        cupti.api.ActivityFlushAll(0); /* the client's buffers go back to the client */
         cupti_register();
         since = 0;
     }
@@ -232,6 +233,7 @@ static int slower(int ms, int most)
 static int64_t round_of_work(struct thread *t, struct pace *p)
 {
     int64_t now = clock_now_ns();
+    uint32_t names = atomic_load_explicit(&agent.spool->names_used, memory_order_relaxed);
     struct progress done = publish(t);
     if (now >= p->next_flush) {
         struct progress more = flush(t, false);
@@ -251,7 +253,8 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
     regain(t, now);
     cupti_buffers_prepare(SPARE_BUFFERS);
     charge_self();
-    p->walk_ms = done.records ? WALK_MS : slower(p->walk_ms, WALK_IDLE_MS);
+    bool new_names = names != atomic_load_explicit(&agent.spool->names_used, memory_order_relaxed);
+    p->walk_ms = new_names ? WALK_MS : slower(p->walk_ms, WALK_IDLE_MS);
     int64_t left = p->next_flush - clock_now_ns(), walk = p->walk_ms * 1000000ll;
     return left < walk ? left : walk;
 }

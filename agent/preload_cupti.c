@@ -12,8 +12,11 @@ AGENT_EXPORT CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(
         (__typeof__(cuptiActivityRegisterCallbacks) *)hook_real(&hook);
     if (!real)
         return CUPTI_ERROR_NOT_INITIALIZED;
+    bool other = request != cupti_buffer_request && cupti_running();
+    if (other && !atomic_load(&cupti.taken))
+        cupti.api.ActivityFlushAll(0); /* our buffers come back to us, not to the client */
     CUptiResult rc = real(request, complete);
-    if (rc == CUPTI_SUCCESS && request != cupti_buffer_request && cupti_running()) {
+    if (rc == CUPTI_SUCCESS && other) {
         atomic_store(&cupti.released, false);
         atomic_store(&cupti.taken, true);
     }
