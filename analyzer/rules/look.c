@@ -1,0 +1,174 @@
+#include "analyzer/rules/look.h"
+
+#include "agent/spool_format.h"
+
+#include <string.h>
+
+enum { SMALL_BYTES = 64 << 20 };
+
+bool look_used(const struct analysis *a, uint32_t op)
+{
+    if (a->steps.device != TL_NONE && tl_op_device(a->tl, op) != a->steps.device)
+        return false;
+    if (a->steps.source == STEPS_NONE)
+        return true;
+    uint32_t step = a->steps.op_step[op];
+    return step != TL_NONE && a->steps.at[step].used;
+}
+
+struct look_ops look_ops(const struct analysis *a, look_want *want)
+{
+    const struct timeline *t = a->tl;
+    struct look_ops sum = {.longest = TL_NONE};
+    int64_t busy_until = t->gpu_start_ns;
+    size_t g = 0;
+    for (uint32_t i = 0; i < t->op_count; i++) {
+        const struct op *o = &t->ops[i];
+        if (a->steps.device != TL_NONE && tl_op_device(t, i) != a->steps.device)
+            continue;
+        int64_t gap = o->start_ns - busy_until;
+        if (o->end_ns > busy_until)
+            busy_until = o->end_ns;
+        while (g < a->gap_count && a->gaps[g].end_ns < o->start_ns)
+            g++;
+        if (!look_used(a, i) || !want(a, i))
+            continue;
+        sum.count++;
+        sum.busy_ns += o->end_ns - o->start_ns;
+        sum.bytes += o->bytes;
+        if (sum.longest == TL_NONE ||
+            o->end_ns - o->start_ns > t->ops[sum.longest].end_ns - t->ops[sum.longest].start_ns)
+            sum.longest = i;
+        if (gap >= GAP_LISTED_NS && g < a->gap_count && a->gaps[g].end_ns == o->start_ns)
+            sum.idle_ns +=
+                a->gaps[g].by_part[PART_IDLE_LAUNCH] + a->gaps[g].by_part[PART_IDLE_QUEUED];
+        else if (gap > 0 && gap < GAP_LISTED_NS)
+            sum.idle_ns += gap;
+    }
+    return sum;
+}
+
+bool look_is_optimizer(const struct analysis *a, uint32_t op)
+{
+    const struct op *o = &a->tl->ops[op];
+    return o->kind == OP_KERNEL && o->class.family == FAMILY_OPTIMIZER;
+}
+
+bool look_is_zeroing(const struct analysis *a, uint32_t op)
+{
+    const struct op *o = &a->tl->ops[op];
+    if (o->kind == OP_MEMSET)
+        return o->bytes < SMALL_BYTES;
+    return o->kind == OP_KERNEL && o->class.family == FAMILY_FILL;
+}
+
+static bool many(const struct analysis *a, const struct look_ops *ops, int64_t least)
+{
+    return per_step(a, ops->count) >= least;
+}
+
+bool look_optimizer_unfused(const struct analysis *a, struct look_ops *ops)
+{
+    *ops = look_ops(a, look_is_optimizer);
+    return many(a, ops, LOOK_MANY_OPTIMIZER_OPS);
+}
+
+bool look_zeroing_scattered(const struct analysis *a, struct look_ops *ops)
+{
+    *ops = look_ops(a, look_is_zeroing);
+    return many(a, ops, LOOK_MANY_ZERO_OPS);
+}
+
+struct look_copies look_h2d(const struct analysis *a, enum memory_kind from)
+{
+    struct look_copies c = {.longest = TL_NONE};
+    int64_t blocked_all = 0;
+    for (size_t i = 0; i < a->totals.copy_count; i++) {
+        const struct copy_total *t = &a->totals.copies[i];
+        if (t->kind != COPY_H2D)
+            continue;
+        blocked_all += t->host_blocked_ns;
+        if (t->src_kind != from)
+            continue;
+        c.count += t->count;
+        c.bytes += t->bytes;
+        c.total_ns += t->total_ns;
+        c.exposed_ns += t->exposed_ns;
+        c.blocked_ns += t->host_blocked_ns;
+        c.longest = t->longest;
+    }
+    if (blocked_all > 0)
+        c.idle_ns = (int64_t)((double)a->breakdown_ns[PART_IDLE_COPY] * (double)c.blocked_ns /
+                              (double)blocked_all);
+    return c;
+}
+
+static bool gap_used(const struct analysis *a, const struct gap *g)
+{
+    return g->step != TL_NONE && a->steps.at[g->step].used;
+}
+
+void look_gap_examples(const struct analysis *a, struct outcome *o, enum part part,
+                       const char *text)
+{
+    int64_t below = INT64_MAX;
+    for (int n = 0; n < 3; n++) {
+        const struct gap *best = NULL;
+        for (size_t i = 0; i < a->gap_count; i++) {
+            const struct gap *g = &a->gaps[i];
+            int64_t v = g->by_part[part];
+            if (gap_used(a, g) && v > 0 && v < below && (!best || v > best->by_part[part]))
+                best = g;
+        }
+        if (!best)
+            return;
+        below = best->by_part[part];
+        outcome_example(o, best->start_ns, best->end_ns, text, best->before_op);
+    }
+}
+
+const char *look_gap_range(const struct analysis *a, enum part part)
+{
+    enum { KINDS = 64 };
+    uint32_t names[KINDS];
+    int64_t sums[KINDS], best = 0;
+    size_t n = 0, at = 0;
+    for (size_t i = 0; i < a->gap_count; i++) {
+        const struct gap *g = &a->gaps[i];
+        if (!gap_used(a, g) || g->range == TL_NONE || g->by_part[part] <= 0)
+            continue;
+        uint32_t name = a->tl->ranges[g->range].name;
+        size_t k = 0;
+        while (k < n && names[k] != name)
+            k++;
+        if (k == KINDS)
+            continue;
+        if (k == n) {
+            names[n] = name;
+            sums[n++] = 0;
+        }
+        sums[k] += g->by_part[part];
+        if (sums[k] > best) {
+            best = sums[k];
+            at = k;
+        }
+    }
+    return n ? tl_text(a->tl, names[at]) : NULL;
+}
+
+bool look_nvidia(const struct analysis *a)
+{
+    const char *platform = timeline_meta(a->tl, "platform");
+    if (platform && strcmp(platform, "hip") == 0)
+        return false;
+    const char *name = a->device ? tl_text(a->tl, a->device->name) : "";
+    return !strstr(name, "AMD") && !strstr(name, "Radeon") && !strstr(name, "Instinct");
+}
+
+bool look_find_seen(const struct analysis *a)
+{
+    for (size_t i = 0; i < a->tl->call_count; i++)
+        if (a->tl->calls[i].row.family == SPOOL_CALL_FIND)
+            return true;
+    return false;
+}

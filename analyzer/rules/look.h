@@ -1,0 +1,61 @@
+/* What several rules look at. All totals are over the used steps unless they say "per step";
+ * nothing here decides anything. */
+#ifndef GPUPROF_RULES_LOOK_H
+#define GPUPROF_RULES_LOOK_H
+
+#include "analyzer/rules/rule.h"
+
+static inline int64_t per_step(const struct analysis *a, int64_t total)
+{
+    return total / (int64_t)(a->steps.used ? a->steps.used : 1);
+}
+static inline double ms(int64_t ns)
+{
+    return (double)ns / 1e6;
+}
+static inline double share_pct(const struct analysis *a, int64_t ns_per_step)
+{
+    return a->steps.median_ns > 0 ? 100.0 * (double)ns_per_step / (double)a->steps.median_ns : 0;
+}
+
+/* Launched in a used step, on the device that is analysed. */
+bool look_used(const struct analysis *a, uint32_t op);
+
+/* Per op: idle time of the device right before it that is due to launching (slow launches, or gaps
+ * between operations already queued), for ops that pass `want`; and their own time on the device.
+ */
+struct look_ops {
+    int64_t count, busy_ns, idle_ns, bytes;
+    uint32_t longest; /* op index, TL_NONE */
+};
+typedef bool look_want(const struct analysis *a, uint32_t op);
+struct look_ops look_ops(const struct analysis *a, look_want *want);
+
+bool look_is_optimizer(const struct analysis *a, uint32_t op);
+bool look_is_zeroing(const struct analysis *a, uint32_t op); /* small memsets and fills */
+
+/* The optimizer and the zeroing as their rules see them: does it consist of many small operations?
+ */
+enum { LOOK_MANY_OPTIMIZER_OPS = 30, LOOK_MANY_ZERO_OPS = 20 }; /* a step */
+bool look_optimizer_unfused(const struct analysis *a, struct look_ops *ops);
+bool look_zeroing_scattered(const struct analysis *a, struct look_ops *ops);
+
+/* H2D copies from one kind of host memory. */
+struct look_copies {
+    int64_t count, bytes, total_ns, exposed_ns, blocked_ns;
+    int64_t idle_ns; /* per step: its share of PART_IDLE_COPY, by time blocked */
+    uint32_t longest;
+};
+struct look_copies look_h2d(const struct analysis *a, enum memory_kind from);
+
+/* Longest gaps whose main part is `part`, as examples. */
+void look_gap_examples(const struct analysis *a, struct outcome *o, enum part part,
+                       const char *text);
+/* Name of the range (of the program's own) in which most of `part` falls; NULL when there is none.
+ */
+const char *look_gap_range(const struct analysis *a, enum part part);
+
+bool look_nvidia(const struct analysis *a);    /* not a HIP profile */
+bool look_find_seen(const struct analysis *a); /* cuDNN autotuning was recorded */
+
+#endif

@@ -1,0 +1,89 @@
+/* FP32 matrix work without tensor cores on hardware that has them. */
+#include "analyzer/rules/look.h"
+
+#include "agent/spool_format.h"
+
+static bool is_fp32_matrix(const struct analysis *a, uint32_t op)
+{
+    const struct op *o = &a->tl->ops[op];
+    return o->kind == OP_KERNEL &&
+           (o->class.family == FAMILY_GEMM || o->class.family == FAMILY_CONV) &&
+           o->class.tensor == TRI_NO && o->class.dtype == SPOOL_DT_F32;
+}
+
+static void advise(struct analysis *a, struct outcome *o)
+{
+    if (a->device->cc_major >= 8) {
+        o->knob = "precision=bf16";
+        o->remedy = (struct remedy){"with torch.autocast('cuda', dtype=torch.bfloat16): ...; at "
+                                    "least torch.set_float32_matmul_precision('high') for TF32",
+                                    "keras.mixed_precision.set_global_policy('mixed_bfloat16')",
+                                    "BF16 tensors with CUBLAS_COMPUTE_32F; or "
+                                    "CUBLAS_COMPUTE_32F_FAST_TF32 and CUDNN_DEFAULT_MATH for TF32"};
+    } else { /* 7.x: FP16 alone */
+        o->knob = "precision=fp16";
+        o->remedy = (struct remedy){
+            "with torch.autocast('cuda', dtype=torch.float16): ... and torch.amp.GradScaler",
+            "keras.mixed_precision.set_global_policy('mixed_float16')",
+            "FP16 tensors, CUBLAS_COMPUTE_32F, CUDNN_TENSOR_OP_MATH, and loss scaling"};
+    }
+}
+
+static void check(struct analysis *a, struct outcome *o)
+{
+    struct look_ops ops = look_ops(a, is_fp32_matrix);
+    int64_t cost = per_step(a, ops.busy_ns);
+    o->why = arena_printf(&a->arena, "%.3f ms per step of FP32 matrix kernels off the tensor cores",
+                          ms(cost));
+    if (cost * 100 < a->steps.median_ns || !look_nvidia(a))
+        return;
+    if (!a->device || a->device->cc_major < 0) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "not recorded: which GPU it is (compute capability)";
+        return;
+    }
+    if (a->device->cc_major < 7) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = "this GPU has no tensor cores";
+        return;
+    }
+    const char *rows = "SELECT * FROM kernel_time WHERE name LIKE '%sgemm%' OR name LIKE '%ffma%' "
+                       "OR name LIKE '%scudnn%'";
+    outcome_evidence(o, "FP32 matrix kernels without tensor cores per step",
+                     (double)ops.count / (double)a->steps.used, "count", rows);
+    outcome_evidence(o, "their GPU time per step", ms(cost), "ms", rows);
+    outcome_evidence(o, "their share of the step", share_pct(a, cost), "%", rows);
+    outcome_evidence(o, "matrix time on tensor cores per step",
+                     ms(per_step(a, a->totals.tensor_ns)), "ms", NULL);
+    o->error_class = ERROR_KERNEL_MODEL;
+    advise(a, o);
+    outcome_fires(
+        o, cost,
+        arena_printf(
+            &a->arena,
+            "%.1f ms per step of matrix work runs in FP32 beside idle tensor cores (longest: %s)",
+            ms(cost), ops.longest == TL_NONE ? "-" : tl_text(a->tl, a->tl->ops[ops.longest].name)));
+    if (ops.longest != TL_NONE)
+        outcome_example(o, a->tl->ops[ops.longest].start_ns, a->tl->ops[ops.longest].end_ns,
+                        "longest FP32 matrix kernel", ops.longest);
+}
+
+const struct rule rule_tensor_cores = {
+    .id = "tensor-cores",
+    .title = "Use the tensor cores (TF32, or mixed precision)",
+    .needs = HAVE_KERNELS | HAVE_DEVICE | HAVE_STEPS,
+    .check = check,
+    .looks_for = "GEMM and convolution kernels whose names say FP32 FMA (ffma, sgemm, simt) on "
+                 "compute capability 7.0 and above.",
+    .doc = "TF32 keeps FP32's range with a shorter mantissa and needs Ampere or newer (8.0); bf16 "
+           "as well; Volta and Turing (7.x) have "
+           "FP16 alone. Names decide: xmma or sm80 in a kernel's name does not mean tensor cores, "
+           "ffma means none. The bound is all of "
+           "the kernels' time; what remains of it depends on shapes. Changes numerics: watch the "
+           "loss.",
+    .remedy =
+        {"torch.set_float32_matmul_precision('high') for TF32; torch.autocast for bf16/fp16",
+         "TF32 is on by default; keras.mixed_precision.set_global_policy(...) for 16 bit",
+         "CUBLAS_COMPUTE_32F_FAST_TF32 / CUDNN_DEFAULT_MATH, or 16-bit tensors with 32F compute"},
+    .knob = "precision",
+};
