@@ -179,18 +179,6 @@ static int steps_from_detection(struct analysis *a, const struct detected *d)
     return 0;
 }
 
-static int64_t steady_median(const struct detected *d)
-{
-    int64_t *length = malloc((d->count + 1) * sizeof *length), m;
-    size_t n = 0;
-    for (size_t i = 0; length && i < d->count; i++)
-        if (d->steady[i])
-            length[n++] = d->at[i].end_ns - d->at[i].start_ns;
-    m = length ? median_ns(length, n) : 0;
-    free(length);
-    return m;
-}
-
 static int whole_as_one(struct analysis *a)
 {
     struct steps *s = &a->steps;
@@ -371,6 +359,22 @@ static int statistics(struct steps *s)
     return 0;
 }
 
+/* The median that detection alone would give, by the same rules. */
+static int median_of_detected(const struct detected *d, int64_t *median)
+{
+    struct steps s = {.count = d->count};
+    s.at = calloc(d->count + 1, sizeof *s.at);
+    if (!s.at)
+        return -1;
+    for (size_t i = 0; i < d->count; i++)
+        s.at[i] = (struct step){
+            .start_ns = d->at[i].start_ns, .end_ns = d->at[i].end_ns, .used = d->steady[i]};
+    int rc = choose_used(&s) < 0 || statistics(&s) < 0 ? -1 : 0;
+    *median = s.median_ns;
+    free(s.at);
+    return rc;
+}
+
 int steps_find(struct analysis *a, struct err *e)
 {
     struct mark_group marks = find_marks(a->tl);
@@ -381,7 +385,8 @@ int steps_find(struct analysis *a, struct err *e)
         marks.count = 0;
     if (a->tl->process_count && steps_detect(&d, a->tl, a->steps.process, &a->arena, e) < 0)
         return -1;
-    a->steps.detected_median_ns = steady_median(&d);
+    if (median_of_detected(&d, &a->steps.detected_median_ns) < 0)
+        return no_memory(e);
     int rc = marks.count ? steps_from_marks(a, &marks)
              : d.text    ? steps_from_detection(a, &d)
                          : whole_as_one(a);

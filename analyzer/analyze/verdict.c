@@ -3,6 +3,7 @@
 #include "analyzer/rules/rule.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A group of parts that has one cause and one kind of remedy. */
@@ -65,6 +66,31 @@ static const struct group *largest_group(const struct analysis *a)
     return best;
 }
 
+/* Where the host is while the GPU waits for other work of it: the range that most of it lies in. */
+static const char *host_work_text(struct analysis *a)
+{
+    int64_t *by_name = calloc((size_t)a->tl->strings.n + 1, sizeof *by_name), all = 0;
+    uint32_t best = 0;
+    for (size_t i = 0; by_name && i < a->gap_count; i++) {
+        const struct gap *g = &a->gaps[i];
+        if (g->step == TL_NONE || !a->steps.at[g->step].used)
+            continue;
+        all += g->by_part[PART_IDLE_HOST];
+        const struct range *r = g->range == TL_NONE ? NULL : &a->tl->ranges[g->range];
+        if (!r || (r->end_ns - r->start_ns) * 10 >= a->steps.median_ns * 9) /* the step itself */
+            continue;
+        uint32_t name = r->name;
+        by_name[name] += g->by_part[PART_IDLE_HOST];
+        if (by_name[name] > by_name[best])
+            best = name;
+    }
+    bool most = by_name && best && by_name[best] * 2 > all;
+    free(by_name);
+    return most ? arena_printf(&a->arena, " Most of the other host work lies in '%s'.",
+                               tl_text(a->tl, best))
+                : "";
+}
+
 /* The three largest parts. */
 static const char *why_text(struct analysis *a)
 {
@@ -85,7 +111,8 @@ static const char *why_text(struct analysis *a)
         n += wrote > 0 && (size_t)wrote < sizeof text - n ? (size_t)wrote : 0;
     }
     const char *of = a->steps.source == STEPS_NONE ? "The recording" : "The median step";
-    return arena_printf(&a->arena, "%s: %s.", of, text);
+    const char *where = share(a, a->breakdown_ns[PART_IDLE_HOST]) >= 10 ? host_work_text(a) : "";
+    return arena_printf(&a->arena, "%s: %s.%s", of, text, where ? where : "");
 }
 
 /* Which remedy speaks to this user. */
@@ -118,9 +145,13 @@ static void write_class(struct analysis *a)
     step_words(a, step, sizeof step);
     if (lost >= 10) {
         a->verdict_class = g->class;
-        /* the format comes from the table above */
+        bool work = g->parts >> PART_IDLE_HOST & 1 &&
+                    2 * a->breakdown_ns[PART_IDLE_HOST] > group_ns(a, g->parts);
+        const char *sentence = work ? "Host-bound: the GPU waits while the host does other work "
+                                      "during %.0f %% of each %s"
+                                    : g->sentence;
         char text[256];
-        snprintf(text, sizeof text, g->sentence, lost, step);
+        snprintf(text, sizeof text, sentence, lost, step);
         a->verdict = arena_strdup(&a->arena, text);
     } else if (compute >= 70) {
         a->verdict_class = "gpu";

@@ -187,6 +187,9 @@ START_TEST(long_host_work_is_named_by_its_range)
         named |= a->gaps[i].range != TL_NONE && a->gaps[i].part == PART_IDLE_HOST &&
                  strcmp(tl_text(a->tl, a->tl->ranges[a->gaps[i].range].name), "augment") == 0;
     ck_assert(named);
+    ck_assert_str_eq(a->verdict_class, "host");
+    ck_assert_ptr_nonnull(strstr(a->verdict, "other work"));
+    ck_assert_ptr_nonnull(strstr(a->why, "'augment'"));
     build_end(&b);
 }
 END_TEST
