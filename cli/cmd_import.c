@@ -1,5 +1,6 @@
 /* import: traces of other tools into a profile. */
 #include "cli/command.h"
+#include "cli/run.h"
 
 #include "analyzer/import/import.h"
 #include "analyzer/store/store.h"
@@ -30,6 +31,8 @@ static int run(int argc, char **argv)
     else
         say("wrote %s: %lld rows", output, (long long)store_rows(s));
     store_close(s);
+    if (status == 0 && results_make(output, true, false, &e)) /* steps and findings, for queries */
+        say("%s could not be analysed: %s", output, e.text);
     return status;
 }
 

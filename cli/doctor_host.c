@@ -1,4 +1,5 @@
 #include "cli/doctor.h"
+#include "cli/run.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -10,53 +11,22 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* The folder of this program, without the last slash. */
-static int own_folder(char *out, size_t n)
-{
-    ssize_t len = readlink("/proc/self/exe", out, n - 1);
-    if (len <= 0)
-        return -1;
-    out[len] = 0;
-    char *slash = strrchr(out, '/');
-    if (slash)
-        *slash = 0;
-    return 0;
-}
-
-static int find_beside(const char *relative, char *out, size_t n)
-{
-    char folder[PATH_MAX];
-    if (own_folder(folder, sizeof folder))
-        return -1;
-    int len = snprintf(out, n, "%s/%s", folder, relative);
-    return len > 0 && (size_t)len < n && access(out, R_OK) == 0 ? 0 : -1;
-}
-
 static void check_agent(struct doctor *d)
 {
-    static const char *const places[] = {"../lib/libgpuprof_agent.so",
-                                         "../lib/gpuprof/libgpuprof_agent.so"};
-    const char *set = getenv("GPUPROF_AGENT");
     char path[PATH_MAX];
-    if (set && *set && access(set, R_OK) == 0) {
-        doctor_add(d, DOCTOR_OK, "agent", "", "agent: %.200s (GPUPROF_AGENT)", set);
-        return;
-    }
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        if (find_beside(places[i], path, sizeof path) == 0) {
-            doctor_add(d, DOCTOR_OK, "agent", "", "agent: %.200s", path);
-            return;
-        }
-    doctor_add(d, DOCTOR_MISSING, "agent",
-               "build with the CUDA headers present; analysing traces works without it",
-               "no agent beside this program: `gpuprof run` cannot record");
+    if (place_agent(path, sizeof path, NULL) == 0)
+        doctor_add(d, DOCTOR_OK, "agent", "", "agent: %.200s", path);
+    else
+        doctor_add(d, DOCTOR_MISSING, "agent",
+                   "build with the CUDA headers present; analysing traces works without it",
+                   "no agent beside this program: `gpuprof run` cannot record");
 }
 
 static void check_virtual(struct doctor *d)
 {
     char path[PATH_MAX], models[160] = "";
     glob_t g;
-    if (find_beside("../lib/vgpu", path, sizeof path)) {
+    if (place_beside("../lib/vgpu", path, sizeof path)) {
         doctor_add(d, DOCTOR_NOTE, "virtual-gpu", "build with the CUDA headers present",
                    "no virtual GPU beside this program");
         return;
