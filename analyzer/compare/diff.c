@@ -1,0 +1,109 @@
+/* diff: what moved between two analyses, and how sure that is.
+ *
+ * The interval is that of the ratio of median step times, by a block bootstrap over the used steps:
+ * neighbouring steps are not independent (clocks, caches, other processes), so blocks of ten are
+ * drawn, not single steps. 5,000 draws, fixed seed: the same input gives the same answer. Cost:
+ * O(draws x steps).
+ */
+#include "analyzer/compare/compare.h"
+#include "analyzer/compare/steps_sample.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST_STEPS = 8, KERNELS_SHOWN = 12, CHANGES = 64 };
+
+static const char *device_name(const struct analysis *a)
+{
+    return a->device ? tl_text(a->tl, a->device->name) : "";
+}
+
+static const char *comparable(struct diff *d, const struct analysis *base,
+                              const struct analysis *now)
+{
+    if (analysis_virtual(base) != analysis_virtual(now))
+        return "one ran on a virtual GPU, the other on a real one";
+    if (strcmp(device_name(base), device_name(now)) != 0)
+        return arena_printf(&d->arena, "they ran on different GPUs (%s; %s)", device_name(base),
+                            device_name(now));
+    if (base->steps.source == STEPS_NONE || now->steps.source == STEPS_NONE)
+        return "no steps were found in one of them";
+    return NULL;
+}
+
+static void add(struct diff *d, const char *kind, const char *what, int64_t base_ns, int64_t new_ns)
+{
+    if (base_ns == new_ns || d->change_count == CHANGES)
+        return;
+    d->changes[d->change_count++] = (struct change){what, kind, base_ns, new_ns};
+}
+
+static int64_t finding_ns(const struct analysis *a, size_t rule)
+{
+    const struct outcome *o = rule < a->outcome_count ? &a->outcomes[rule] : NULL;
+    return o && o->verdict == RULE_FIRES ? o->saves_high_ns : 0;
+}
+
+static int64_t kernel_ns(const struct analysis *a, const char *name)
+{
+    for (size_t i = 0; i < a->totals.kernel_count; i++)
+        if (strcmp(tl_text(a->tl, a->totals.kernels[i].name), name) == 0)
+            return a->totals.kernels[i].total_ns / (int64_t)(a->steps.used ? a->steps.used : 1);
+    return 0;
+}
+
+static int by_movement(const void *x, const void *y)
+{
+    const struct change *a = x, *b = y;
+    int64_t p = llabs(a->new_ns - a->base_ns), q = llabs(b->new_ns - b->base_ns);
+    return p != q ? (p < q) - (p > q) : strcmp(a->what, b->what);
+}
+
+static void add_kernels(struct diff *d, const struct analysis *a, const struct analysis *other,
+                        bool a_is_base)
+{
+    for (size_t i = 0; i < a->totals.kernel_count && i < KERNELS_SHOWN; i++) {
+        const char *name = tl_text(a->tl, a->totals.kernels[i].name);
+        int64_t here = kernel_ns(a, name), there = kernel_ns(other, name);
+        if (!a_is_base && there != 0)
+            continue; /* listed from the base's side already, or small there */
+        add(d, "kernel", name, a_is_base ? here : there, a_is_base ? there : here);
+    }
+}
+
+struct diff *diff_analyses(struct analysis *base, struct analysis *now, struct err *e)
+{
+    struct diff *d = calloc(1, sizeof *d);
+    if (!d || !(d->changes = arena_array(&d->arena, CHANGES, sizeof *d->changes))) {
+        diff_free(d);
+        err_set(e, "out of memory");
+        return NULL;
+    }
+    d->base_ns = base->steps.median_ns;
+    d->new_ns = now->steps.median_ns;
+    d->ratio = d->base_ns > 0 ? (double)d->new_ns / (double)d->base_ns : 1;
+    d->ratio_low = d->ratio_high = d->ratio;
+    d->comparable = comparable(d, base, now);
+    d->enough = base->steps.used >= LEAST_STEPS && now->steps.used >= LEAST_STEPS;
+    if (d->enough && sample_ratio(base, now, &d->ratio_low, &d->ratio_high) < 0) {
+        diff_free(d);
+        err_set(e, "out of memory");
+        return NULL;
+    }
+    for (size_t i = 0; i < rule_count; i++)
+        add(d, "finding", rules[i]->id, finding_ns(base, i), finding_ns(now, i));
+    for (int p = 0; p < PART_COUNT; p++)
+        add(d, "part", part_key[p], base->breakdown_ns[p], now->breakdown_ns[p]);
+    add_kernels(d, base, now, true);
+    add_kernels(d, now, base, false);
+    qsort(d->changes, d->change_count, sizeof *d->changes, by_movement);
+    return d;
+}
+
+void diff_free(struct diff *d)
+{
+    if (!d)
+        return;
+    arena_release(&d->arena);
+    free(d);
+}

@@ -1,0 +1,263 @@
+/* gate: may the new run pass?
+ *
+ * Against a baseline: slower when the lower end of the 95 % interval of the ratio of medians is
+ * above the allowed regression; pass when the upper end is below it; in between, or with too few
+ * steps, inconclusive. So an A/A pair passes and noise alone never fails a build. Against a budget:
+ * each line is one limit; step times are judged by their interval in the same way, shares as
+ * measured.
+ */
+#include "analyzer/compare/compare.h"
+#include "analyzer/compare/steps_sample.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHECKS = 64, LEAST_STEPS = 8 };
+
+static struct gate_check *add(struct gate *g, const char *name, const char *unit, double measured,
+                              double allowed)
+{
+    if (g->check_count == CHECKS)
+        return NULL;
+    struct gate_check *c = &g->checks[g->check_count++];
+    *c = (struct gate_check){.name = name,
+                             .unit = unit,
+                             .measured = measured,
+                             .allowed = allowed,
+                             .low = measured,
+                             .high = measured};
+    return c;
+}
+
+static void judge(struct gate *g, struct gate_check *c, enum gate_verdict v, const char *why)
+{
+    c->verdict = v;
+    c->why = why;
+    if (v == GATE_SLOWER || (v == GATE_INCONCLUSIVE && g->verdict == GATE_PASS))
+        g->verdict = v;
+}
+
+/* The change that explains most of a slowdown, for the sentence. */
+static const char *blame(struct gate *g)
+{
+    const struct change *best = NULL;
+    for (size_t i = 0; i < g->diff->change_count; i++) {
+        const struct change *c = &g->diff->changes[i];
+        int64_t more = c->new_ns - c->base_ns;
+        bool better_kind =
+            best && strcmp(best->kind, "finding") != 0 && strcmp(c->kind, "finding") == 0;
+        if (more > 0 && (!best || more > best->new_ns - best->base_ns ||
+                         (better_kind && more * 2 > best->new_ns - best->base_ns)))
+            best = c;
+    }
+    if (!best)
+        return "";
+    return arena_printf(&g->arena, "; most of it in %s %s: %.3f to %.3f ms", best->kind, best->what,
+                        (double)best->base_ns / 1e6, (double)best->new_ns / 1e6);
+}
+
+static void check_baseline(struct gate *g, double max_regress_pct)
+{
+    const struct diff *d = g->diff;
+    struct gate_check *c =
+        add(g, "step time vs baseline", "%", 100 * (d->ratio - 1), max_regress_pct);
+    c->low = 100 * (d->ratio_low - 1);
+    c->high = 100 * (d->ratio_high - 1);
+    if (d->comparable) {
+        judge(g, c, GATE_INCONCLUSIVE,
+              arena_printf(&g->arena, "not comparable: %s", d->comparable));
+    } else if (!d->enough) {
+        judge(g, c, GATE_INCONCLUSIVE,
+              "too few steady steps in one of the runs (8 are needed): record more");
+    } else if (c->low > max_regress_pct) {
+        judge(g, c, GATE_SLOWER,
+              arena_printf(&g->arena, "slower: %.3f to %.3f ms%s", (double)d->base_ns / 1e6,
+                           (double)d->new_ns / 1e6, blame(g)));
+    } else if (c->high <= max_regress_pct) {
+        judge(g, c, GATE_PASS,
+              arena_printf(&g->arena, "%.3f to %.3f ms", (double)d->base_ns / 1e6,
+                           (double)d->new_ns / 1e6));
+    } else {
+        judge(g, c, GATE_INCONCLUSIVE,
+              arena_printf(&g->arena,
+                           "the interval reaches from %+.2f to %+.2f %%: record more steps, or on "
+                           "a quieter machine",
+                           c->low, c->high));
+    }
+}
+
+/* ---- budget
+ * ------------------------------------------------------------------------------------------ */
+
+struct limit {
+    const char *section, *key, *name, *unit;
+    bool at_least; /* else at most */
+    bool timed;    /* the median step: has an interval */
+};
+
+static const struct limit limits[] = {
+    {"step_time", "median_ms_max", "median step", "ms", false, true},
+    {"step_time", "p95_ms_max", "95th percentile step", "ms", false, false},
+    {"gpu", "busy_pct_min", "GPU busy", "%", true, false},
+    {"gpu", "compute_pct_min", "GPU computing", "%", true, false},
+    {"gpu", "comm_exposed_pct_max", "exposed communication", "%", false, false},
+    {"idle", "input_pct_max", "waiting for input", "% of the step", false, false},
+    {"idle", "copy_pct_max", "waiting for copies", "% of the step", false, false},
+    {"idle", "sync_pct_max", "idle after synchronisation", "% of the step", false, false},
+    {"idle", "launch_pct_max", "waiting for launches", "% of the step", false, false},
+    {"idle", "unexplained_pct_max", "unexplained", "% of the step", false, false},
+    {"health", "dropped_max", "records dropped", "count", false, false},
+};
+
+static double part_pct(const struct analysis *a, enum part p)
+{
+    return a->steps.median_ns > 0 ? 100.0 * (double)a->breakdown_ns[p] / (double)a->steps.median_ns
+                                  : 0;
+}
+
+static double measure(const struct analysis *a, const struct limit *l)
+{
+    const double values[] = {(double)a->steps.median_ns / 1e6,
+                             (double)a->steps.p95_ns / 1e6,
+                             a->gpu.busy_pct,
+                             a->gpu.compute_pct,
+                             a->gpu.comm_exposed_pct,
+                             part_pct(a, PART_IDLE_INPUT),
+                             part_pct(a, PART_IDLE_COPY) + part_pct(a, PART_COPY),
+                             part_pct(a, PART_IDLE_SYNC),
+                             part_pct(a, PART_IDLE_LAUNCH),
+                             part_pct(a, PART_UNEXPLAINED),
+                             (double)a->health.dropped};
+    _Static_assert(sizeof values / sizeof *values == sizeof limits / sizeof *limits,
+                   "one value a limit");
+    return values[l - limits];
+}
+
+static int check_limit(struct gate *g, const struct analysis *a, const struct limit *l,
+                       double allowed, struct err *e)
+{
+    struct gate_check *c = add(g, l->name, l->unit, measure(a, l), allowed);
+    if (!c)
+        return err_set(e, "budget: more than %d limits", CHECKS);
+    if (l->timed) {
+        double low, high;
+        if (sample_median(a, &low, &high) < 0)
+            return err_set(e, "out of memory");
+        c->low = low / 1e6;
+        c->high = high / 1e6;
+    }
+    if (a->steps.source == STEPS_NONE && strcmp(l->section, "gpu") != 0 &&
+        strcmp(l->section, "health") != 0) {
+        judge(g, c, GATE_INCONCLUSIVE, "no steps were found in this run");
+    } else if (l->timed && a->steps.used < LEAST_STEPS) {
+        judge(g, c, GATE_INCONCLUSIVE, "too few steady steps (8 are needed): record more");
+    } else if (l->at_least ? c->high < allowed : c->low > allowed) {
+        judge(g, c, GATE_SLOWER, "over budget");
+    } else if (l->at_least ? c->low >= allowed : c->high <= allowed) {
+        judge(g, c, GATE_PASS, "within budget");
+    } else {
+        judge(g, c, GATE_INCONCLUSIVE, "the interval reaches across the limit: record more steps");
+    }
+    return 0;
+}
+
+static const struct limit *find_limit(const char *section, const char *key)
+{
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (strcmp(limits[i].section, section) == 0 && strcmp(limits[i].key, key) == 0)
+            return &limits[i];
+    return NULL;
+}
+
+static char *trim(char *s)
+{
+    while (*s == ' ' || *s == '\t' || *s == '\r')
+        s++;
+    size_t n = strlen(s);
+    while (n && (s[n - 1] == ' ' || s[n - 1] == '\t' || s[n - 1] == '\r'))
+        s[--n] = 0;
+    return s;
+}
+
+/* One line of the ini: [section], key = number, # or ; comment. `section` holds the current one. */
+static int budget_line(struct gate *g, const struct analysis *a, char *line, int number,
+                       char *section, size_t size, struct err *e)
+{
+    line[strcspn(line, "#;")] = 0;
+    line = trim(line);
+    if (!*line)
+        return 0;
+    if (*line == '[') {
+        char *end = strchr(line, ']');
+        if (!end || end[1] || (size_t)(end - line) > size)
+            return err_set(e, "budget line %d: not a section: %s", number, line);
+        *end = 0;
+        memcpy(section, line + 1, (size_t)(end - line));
+        return 0;
+    }
+    char *eq = strchr(line, '=');
+    if (!eq)
+        return err_set(e, "budget line %d: wants key = number, not '%s'", number, line);
+    *eq = 0;
+    const char *key = trim(line), *value = trim(eq + 1);
+    const struct limit *l = find_limit(section, key);
+    if (!l)
+        return err_set(e, "budget line %d: no limit [%s] %s", number, section, key);
+    char *end;
+    double allowed = strtod(value, &end);
+    if (end == value || *end || !isfinite(allowed))
+        return err_set(e, "budget line %d: '%s' is not a number", number, value);
+    return check_limit(g, a, l, allowed, e);
+}
+
+static int check_budget(struct gate *g, const struct analysis *a, const char *text, struct err *e)
+{
+    char section[64] = "";
+    char *copy = arena_strdup(&g->arena, text), *next;
+    size_t before = g->check_count;
+    if (!copy)
+        return err_set(e, "out of memory");
+    int number = 1;
+    for (char *line = copy; line; line = next, number++) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = 0;
+        if (budget_line(g, a, line, number, section, sizeof section, e) < 0)
+            return -1;
+    }
+    return g->check_count > before ? 0 : err_set(e, "budget: no limit in it");
+}
+
+struct gate *gate_run(struct analysis *base, struct analysis *now, const char *budget_text,
+                      double max_regress_pct, struct err *e)
+{
+    struct gate *g = calloc(1, sizeof *g);
+    if (!g || !(g->checks = arena_array(&g->arena, CHECKS, sizeof *g->checks))) {
+        gate_free(g);
+        err_set(e, "out of memory");
+        return NULL;
+    }
+    if (base) {
+        g->diff = diff_analyses(base, now, e);
+        if (!g->diff) {
+            gate_free(g);
+            return NULL;
+        }
+        check_baseline(g, max_regress_pct);
+    }
+    if (budget_text && check_budget(g, now, budget_text, e) < 0) {
+        gate_free(g);
+        return NULL;
+    }
+    return g;
+}
+
+void gate_free(struct gate *g)
+{
+    if (!g)
+        return;
+    diff_free((struct diff *)g->diff);
+    arena_release(&g->arena);
+    free(g);
+}

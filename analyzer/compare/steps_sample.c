@@ -1,0 +1,123 @@
+#include "analyzer/compare/steps_sample.h"
+
+#include <stdlib.h>
+
+enum { BLOCK = 10, DRAWS = 5000 };
+
+struct sample {
+    int64_t *ns;
+    int64_t *draw; /* scratch */
+    size_t n;
+};
+
+/* splitmix64: small, good enough for a bootstrap, the same everywhere. */
+static uint64_t next(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static int load(struct sample *s, const struct analysis *a)
+{
+    *s = (struct sample){malloc((a->steps.count + 1) * sizeof *s->ns),
+                         malloc((a->steps.count + BLOCK) * sizeof *s->draw), 0};
+    if (!s->ns || !s->draw)
+        return -1;
+    for (size_t i = 0; i < a->steps.count; i++)
+        if (a->steps.at[i].used)
+            s->ns[s->n++] = a->steps.at[i].end_ns - a->steps.at[i].start_ns;
+    return 0;
+}
+
+static void release(struct sample *s)
+{
+    free(s->ns);
+    free(s->draw);
+}
+
+/* Hoare's selection: the k-th smallest of v, which is reordered. */
+static int64_t select_kth(int64_t *v, size_t n, size_t k)
+{
+    size_t lo = 0, hi = n - 1;
+    while (lo < hi) {
+        int64_t pivot = v[lo + (hi - lo) / 2];
+        size_t i = lo, j = hi;
+        for (;;) {
+            while (v[i] < pivot)
+                i++;
+            while (v[j] > pivot)
+                j--;
+            if (i >= j)
+                break;
+            int64_t t = v[i];
+            v[i++] = v[j];
+            v[j--] = t;
+        }
+        if (k <= j)
+            hi = j;
+        else
+            lo = j + 1;
+    }
+    return v[k];
+}
+
+/* Median of a sample put together from blocks drawn with replacement. */
+static double draw_median(struct sample *s, uint64_t *state)
+{
+    size_t block = s->n / 4 < BLOCK ? (s->n / 4 ? s->n / 4 : 1) : BLOCK; /* at least four blocks */
+    for (size_t filled = 0; filled < s->n;) {
+        size_t at = (size_t)(next(state) % s->n);
+        for (size_t i = 0; i < block && filled < s->n; i++)
+            s->draw[filled++] = s->ns[(at + i) % s->n];
+    }
+    return (double)select_kth(s->draw, s->n, s->n / 2);
+}
+
+static int by_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Percentile interval of `draws` values of base and now (now NULL: of base alone). */
+static int interval(struct sample *base, struct sample *now, double *low, double *high)
+{
+    double *v = malloc(DRAWS * sizeof *v);
+    uint64_t state = 20240229;
+    if (!v)
+        return -1;
+    for (int i = 0; i < DRAWS; i++) {
+        double b = draw_median(base, &state);
+        v[i] = now ? draw_median(now, &state) / (b > 0 ? b : 1) : b;
+    }
+    qsort(v, DRAWS, sizeof *v, by_double);
+    *low = v[DRAWS * 25 / 1000];
+    *high = v[DRAWS * 975 / 1000];
+    free(v);
+    return 0;
+}
+
+int sample_ratio(const struct analysis *base, const struct analysis *now, double *low, double *high)
+{
+    struct sample a = {0}, b = {0};
+    int rc = load(&a, base) < 0 || load(&b, now) < 0 ? -1 : 0;
+    if (rc == 0 && a.n && b.n)
+        rc = interval(&a, &b, low, high);
+    release(&a);
+    release(&b);
+    return rc;
+}
+
+int sample_median(const struct analysis *a, double *low, double *high)
+{
+    struct sample s = {0};
+    int rc = load(&s, a);
+    *low = *high = (double)a->steps.median_ns;
+    if (rc == 0 && s.n > 3) {
+        rc = interval(&s, NULL, low, high);
+    }
+    release(&s);
+    return rc;
+}
