@@ -168,7 +168,9 @@ bool look_nvidia(const struct analysis *a)
 bool look_find_seen(const struct analysis *a)
 {
     for (size_t i = 0; i < a->tl->call_count; i++)
-        if (a->tl->calls[i].row.family == SPOOL_CALL_FIND)
+        if (a->tl->calls[i].row.family == SPOOL_CALL_FIND &&
+            strstr(tl_text(a->tl, a->tl->calls[i].row.function),
+                   "Find")) /* not Get...: the heuristic */
             return true;
     return false;
 }

@@ -70,8 +70,7 @@ static const char *obstacle(struct analysis *a, const struct shape *s)
 
 static void check(struct analysis *a, struct outcome *o)
 {
-    int64_t idle = a->breakdown_ns[PART_IDLE_LAUNCH] + a->breakdown_ns[PART_IDLE_QUEUED] -
-                   claimed_elsewhere(a);
+    int64_t idle = a->breakdown_ns[PART_IDLE_LAUNCH] - claimed_elsewhere(a);
     double used = (double)(a->steps.used ? a->steps.used : 1);
     o->why = arena_printf(&a->arena, "launching leaves the GPU idle for %.3f ms per step",
                           ms(idle > 0 ? idle : 0));
@@ -92,9 +91,9 @@ static void check(struct analysis *a, struct outcome *o)
                                                       (double)a->totals.kernel_count_all
                                                 : 0,
                      "%", "SELECT * FROM kernel WHERE end_ns - start_ns < 10000");
-    outcome_evidence(o, "GPU idle between launches per step", ms(idle), "ms",
-                     "SELECT * FROM gap WHERE cause IN (SELECT id FROM string WHERE text IN "
-                     "('idle_launch', 'idle_queued'))");
+    outcome_evidence(
+        o, "GPU idle between launches per step", ms(idle), "ms",
+        "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_launch')");
     o->knob = "cuda_graph=1";
     outcome_fires(o, idle,
                   arena_printf(&a->arena,
