@@ -48,33 +48,34 @@ CUDNN_HOOK(cudnnConvolutionBackwardBias,
 
 #define CHOSEN ((int)(status == CUDNN_STATUS_SUCCESS && *got > 0 ? (int)perf[0].algo : -1))
 
-#define FIND_FWD(FN)                                                                               \
+#define FIND_FWD(FN, FAMILY)                                                                       \
     CUDNN_HOOK(FN,                                                                                 \
                (cudnnHandle_t handle, const tensor_t xd, const filter_t wd, const conv_t conv,     \
                 const tensor_t yd, const int want, int *got, cudnnConvolutionFwdAlgoPerf_t *perf), \
                (handle, xd, wd, conv, yd, want, got, perf),                                        \
-               cudnn_fill_conv(rec, SPOOL_CALL_FIND, xd, wd, yd, conv, CHOSEN, 0))
-#define FIND_DGRAD(FN)                                                                             \
+               cudnn_fill_conv(rec, FAMILY, xd, wd, yd, conv, CHOSEN, 0))
+#define FIND_DGRAD(FN, FAMILY)                                                                     \
     CUDNN_HOOK(FN,                                                                                 \
                (cudnnHandle_t handle, const filter_t wd, const tensor_t dyd, const conv_t conv,    \
                 const tensor_t dxd, const int want, int *got,                                      \
                 cudnnConvolutionBwdDataAlgoPerf_t *perf),                                          \
                (handle, wd, dyd, conv, dxd, want, got, perf),                                      \
-               cudnn_fill_conv(rec, SPOOL_CALL_FIND, dxd, wd, dyd, conv, CHOSEN, 0))
-#define FIND_WGRAD(FN)                                                                             \
+               cudnn_fill_conv(rec, FAMILY, dxd, wd, dyd, conv, CHOSEN, 0))
+#define FIND_WGRAD(FN, FAMILY)                                                                     \
     CUDNN_HOOK(FN,                                                                                 \
                (cudnnHandle_t handle, const tensor_t xd, const tensor_t dyd, const conv_t conv,    \
                 const filter_t dwd, const int want, int *got,                                      \
                 cudnnConvolutionBwdFilterAlgoPerf_t *perf),                                        \
                (handle, xd, dyd, conv, dwd, want, got, perf),                                      \
-               cudnn_fill_conv(rec, SPOOL_CALL_FIND, xd, dwd, dyd, conv, CHOSEN, 0))
+               cudnn_fill_conv(rec, FAMILY, xd, dwd, dyd, conv, CHOSEN, 0))
 
-FIND_FWD(cudnnGetConvolutionForwardAlgorithm_v7)
-FIND_FWD(cudnnFindConvolutionForwardAlgorithm)
-FIND_DGRAD(cudnnGetConvolutionBackwardDataAlgorithm_v7)
-FIND_DGRAD(cudnnFindConvolutionBackwardDataAlgorithm)
-FIND_WGRAD(cudnnGetConvolutionBackwardFilterAlgorithm_v7)
-FIND_WGRAD(cudnnFindConvolutionBackwardFilterAlgorithm)
+/* Asking the heuristic is no autotuning. */
+FIND_FWD(cudnnGetConvolutionForwardAlgorithm_v7, SPOOL_CALL_OTHER)
+FIND_FWD(cudnnFindConvolutionForwardAlgorithm, SPOOL_CALL_FIND)
+FIND_DGRAD(cudnnGetConvolutionBackwardDataAlgorithm_v7, SPOOL_CALL_OTHER)
+FIND_DGRAD(cudnnFindConvolutionBackwardDataAlgorithm, SPOOL_CALL_FIND)
+FIND_WGRAD(cudnnGetConvolutionBackwardFilterAlgorithm_v7, SPOOL_CALL_OTHER)
+FIND_WGRAD(cudnnFindConvolutionBackwardFilterAlgorithm, SPOOL_CALL_FIND)
 
 CUDNN_HOOK(cudnnFindConvolutionForwardAlgorithmEx,
            (cudnnHandle_t handle, const tensor_t xd, const void *x, const filter_t wd,
