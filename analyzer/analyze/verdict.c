@@ -187,9 +187,9 @@ void verdict_write(struct analysis *a)
     }
     write_class(a);
     if (a->verdict)
-        a->verdict = arena_printf(
-            &a->arena, "%s%s.", a->verdict,
-            analysis_virtual(a) ? " (virtual GPU: a model, nothing was measured)" : "");
+        a->verdict =
+            arena_printf(&a->arena, "%s%s.", a->verdict,
+                         analysis_virtual(a) ? " (virtual GPU: its times come from a model)" : "");
     a->why = why_text(a);
     a->next = next_text(a);
 }
