@@ -47,7 +47,8 @@ bool cupti_finish(int timeout_ms, bool forced);
 void CUPTIAPI cupti_buffer_request(uint8_t **buffer, size_t *size, size_t *max_records);
 void CUPTIAPI cupti_buffer_complete(CUcontext context, uint32_t stream, uint8_t *buffer,
                                     size_t size, size_t valid);
-void cupti_buffers_prepare(unsigned spare); /* makes sure that so many are free, if it can */
+/* Adds buffers until so many are free or there are as many as may be. -1: no room on disk. */
+int cupti_buffers_prepare(unsigned spare);
 
 /* ---- the agent's thread (cupti_flush.c) ------------------------------------------------------ */
 

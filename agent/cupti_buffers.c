@@ -111,7 +111,7 @@ void CUPTIAPI cupti_buffer_complete(CUcontext context, uint32_t stream, uint8_t 
     cupti_flush_wake();
 }
 
-void cupti_buffers_prepare(unsigned spare)
+int cupti_buffers_prepare(unsigned spare)
 {
     uint32_t n = atomic_load(&cupti.arena);
     unsigned free = 0;
@@ -120,7 +120,8 @@ void cupti_buffers_prepare(unsigned spare)
     for (; free < spare && n < agent.spool->buffer_count; free++, n++) {
         uint64_t off = agent.spool->buffers_off + (uint64_t)n * SPOOL_BUFFER_BYTES;
         if (spool_grow(off, SPOOL_BUFFER_BYTES) != 0)
-            return; /* the disk is full: requests are counted as starved */
+            return -1; /* requests are counted as starved */
         atomic_store_explicit(&cupti.arena, n + 1, memory_order_release);
     }
+    return 0;
 }

@@ -34,6 +34,7 @@ enum {
 enum finish { FINISH_NONE, FINISH_PLAIN, FINISH_FORCED };
 
 static _Atomic uint32_t bell; /* futex: rung when there is something to do */
+static _Atomic bool rung;     /* ... and it has not looked yet */
 static _Atomic uint32_t finish_asked, finish_done;
 static struct {
     uint64_t seq, at;
@@ -52,6 +53,8 @@ static void futex_wake(_Atomic uint32_t *word)
 
 void cupti_flush_wake(void)
 {
+    if (atomic_exchange(&rung, true))
+        return; /* it is on its way: callers are in a hurry */
     atomic_fetch_add_explicit(&bell, 1, memory_order_release);
     futex_wake(&bell);
 }
@@ -219,7 +222,7 @@ static void charge_self(void)
 }
 
 struct pace {
-    int64_t next_flush, next_anchor;
+    int64_t next_flush, next_anchor, next_grow;
     int flush_ms, walk_ms;
     bool records; /* some since the last anchor */
 };
@@ -251,7 +254,8 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
         p->next_anchor = now + ANCHOR_MS * 1000000ll;
     }
     regain(t, now);
-    cupti_buffers_prepare(SPARE_BUFFERS);
+    if (now >= p->next_grow && cupti_buffers_prepare(SPARE_BUFFERS) != 0)
+        p->next_grow = now + ANCHOR_MS * 1000000ll; /* the disk is full: do not ask all the time */
     charge_self();
     bool new_names = names != atomic_load_explicit(&agent.spool->names_used, memory_order_relaxed);
     p->walk_ms = new_names ? WALK_MS : slower(p->walk_ms, WALK_IDLE_MS);
@@ -262,23 +266,25 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
 static void *flush_thread(void *arg)
 {
     prctl(PR_SET_NAME, "gpuprof", 0, 0, 0);
-    struct thread *t = thread_enter();
+    struct thread *t = thread_enter(); /* NULL without room for a ring: flushes all the same */
     struct pace p = {.flush_ms = FLUSH_MS, .walk_ms = WALK_MS};
-    uint32_t asked = FINISH_NONE;
-    while (t &&
-           (asked = atomic_load_explicit(&finish_asked, memory_order_acquire)) == FINISH_NONE) {
-        uint32_t seen = atomic_load_explicit(&bell, memory_order_acquire);
-        if (atomic_load(&agent.spool->control) == SPOOL_STOP || !agent_recording())
+    uint32_t asked;
+    for (;;) {
+        atomic_store(&rung, false); /* before looking: what comes later rings again */
+        uint32_t seen = atomic_load(&bell);
+        asked = atomic_load(&finish_asked);
+        if (asked != FINISH_NONE || atomic_load(&agent.spool->control) == SPOOL_STOP ||
+            !agent_recording())
             break;
         int64_t sleep_ns = round_of_work(t, &p);
         if (sleep_ns > 0)
             futex_wait(&bell, seen, sleep_ns);
     }
-    if (t && asked == FINISH_NONE) {
+    if (asked == FINISH_NONE) {
         cupti_stop_kinds();
         finish(t, FINISH_PLAIN);
         agent_stop();
-    } else if (t) {
+    } else {
         finish(t, (enum finish)asked);
     }
     charge_self();

@@ -12,7 +12,7 @@
 static void put_meta(struct thread *t, enum spool_rec_kind kind, uint32_t tid, uint32_t key,
                      uint32_t value)
 {
-    struct spool_rec_meta *r = ring_reserve(t, kind, sizeof *r);
+    struct spool_rec_meta *r = t ? ring_reserve(t, kind, sizeof *r) : NULL;
     if (!r)
         return;
     r->head.start_ns = r->head.end_ns = clock_now_ns();
@@ -24,7 +24,7 @@ static void put_meta(struct thread *t, enum spool_rec_kind kind, uint32_t tid, u
 
 void facts_meta(struct thread *t, const char *key, const char *value)
 {
-    if (value && *value)
+    if (t && value && *value)
         put_meta(t, SPOOL_REC_META, t->tid, strings_add(key, strlen(key)),
                  strings_add(value, strlen(value)));
 }
@@ -39,7 +39,7 @@ void facts_meta_number(struct thread *t, const char *key, long long value)
 void facts_health(struct thread *t, enum spool_severity severity, const char *code,
                   const char *text, int64_t value)
 {
-    struct spool_rec_health *r = ring_reserve(t, SPOOL_REC_HEALTH, sizeof *r);
+    struct spool_rec_health *r = t ? ring_reserve(t, SPOOL_REC_HEALTH, sizeof *r) : NULL;
     if (!r)
         return;
     r->head.start_ns = r->head.end_ns = clock_now_ns();

@@ -78,6 +78,7 @@ void ring_commit(struct thread *t);
 
 /* ---- facts about the process (facts.c) ------------------------------------------------------ */
 
+/* A thread without a ring passes NULL: nothing is written. */
 void facts_meta(struct thread *t, const char *key, const char *value);
 void facts_meta_number(struct thread *t, const char *key, long long value);
 void facts_health(struct thread *t, enum spool_severity severity, const char *code,

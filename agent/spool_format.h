@@ -46,7 +46,8 @@ enum {
 
 enum spool_counter {
     SPOOL_CUPTI_DROPPED,  /* records dropped as reported by cuptiActivityGetNumDroppedRecords */
-    SPOOL_BUFFER_STARVED, /* buffer requests answered with the discard buffer: no free one */
+    SPOOL_BUFFER_STARVED, /* buffer requests without a free one (from CUPTI's API 27 on, the records
+                             lost by that are in SPOOL_CUPTI_DROPPED too) */
     SPOOL_RING_FULL,      /* ring records not written: reader too slow */
     SPOOL_NO_RING,        /* ring records not written: more threads than rings */
     SPOOL_STRINGS_FULL,   /* strings not interned; the record carries string id 0 */
