@@ -294,6 +294,18 @@ TWIN(cudaMemcpyFromSymbol, v3020, _ptds, v7000,
      (void *dst, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind), dst,
      symbol, bytes, offset, kind)
 
+static cudaError_t cudaMemcpyToSymbolAsync_at(struct place at, const void *symbol, const void *src,
+                                              size_t bytes, size_t offset, enum cudaMemcpyKind kind,
+                                              cudaStream_t stream)
+{
+    struct vg_copy c = {.src = src, .bytes = bytes, .kind = (int)kind, .async = true};
+    return symbol_copy(at, symbol, offset, c, true, stream);
+}
+TWIN(cudaMemcpyToSymbolAsync, v3020, _ptsz, v7000,
+     (const void *symbol, const void *src, size_t bytes, size_t offset, enum cudaMemcpyKind kind,
+      cudaStream_t stream),
+     symbol, src, bytes, offset, kind, stream)
+
 static cudaError_t set_on(struct place at, void *ptr, int value, size_t bytes, bool async,
                           cudaStream_t handle)
 {

@@ -1,21 +1,26 @@
 /* Streams, events, synchronisation, stream capture. */
 #include "reference_workloads/vgpu/shim_cudart.h"
 
+enum { STREAM_CREATE_NS = 8000, EVENT_CREATE_NS = 2000 };
+
 cudaError_t cudaStreamCreate(cudaStream_t *out)
 {
     OPEN(api, cudaStreamCreate_v3020);
+    api.host_ns = STREAM_CREATE_NS;
     CLOSE(api, vg_stream_create((struct vg_stream **)out, 0, 0));
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags)
 {
     OPEN(api, cudaStreamCreateWithFlags_v5000);
+    api.host_ns = STREAM_CREATE_NS;
     CLOSE(api, vg_stream_create((struct vg_stream **)out, flags, 0));
 }
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *out, unsigned flags, int priority)
 {
     OPEN(api, cudaStreamCreateWithPriority_v5050);
+    api.host_ns = STREAM_CREATE_NS;
     CLOSE(api, vg_stream_create((struct vg_stream **)out, flags, priority));
 }
 
@@ -115,12 +120,14 @@ TWIN(cudaStreamGetId, v12000, _ptsz, v12000, (cudaStream_t stream, unsigned long
 cudaError_t cudaEventCreate(cudaEvent_t *out)
 {
     OPEN(api, cudaEventCreate_v3020);
+    api.host_ns = EVENT_CREATE_NS;
     CLOSE(api, vg_event_create((struct vg_event **)out, 0));
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags)
 {
     OPEN(api, cudaEventCreateWithFlags_v3020);
+    api.host_ns = EVENT_CREATE_NS;
     CLOSE(api, vg_event_create((struct vg_event **)out, flags));
 }
 
