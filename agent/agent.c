@@ -234,6 +234,14 @@ void agent_stop(void)
     atomic_compare_exchange_strong(&agent.page->word, &word, (word & ~3u) | AGENT_PASSIVE);
 }
 
+void agent_stop_asked(void)
+{
+    if (cupti_running() && cupti.thread)
+        cupti_flush_wake();
+    else
+        agent_stop();
+}
+
 /* A vfork child shares our memory but is another process: it must not end our recording. */
 void agent_finish(int timeout_ms, bool forced)
 {

@@ -41,8 +41,9 @@ struct thread {
     uint32_t word;    /* agent_page.word for which the fields below hold */
     uint32_t refused; /* agent_page.word under which this thread got no ring */
     uint32_t tid;
-    bool busy;    /* inside the agent: a hook reached from here records nothing */
-    bool in_call; /* inside a hooked library call: those it makes itself are not recorded */
+    bool busy;     /* inside the agent: a hook reached from here records nothing */
+    bool is_agent; /* the agent's own thread: it writes its last records after a stop */
+    bool in_call;  /* inside a hooked library call: those it makes itself are not recorded */
     struct spool_ring *ring;
     char *data;
     uint64_t head, tail; /* own count, and the collector's as last seen */
@@ -96,7 +97,8 @@ static inline void agent_count(enum spool_counter c, uint64_t n)
 void agent_stop(void);         /* no new records from now on; what was recorded stays */
 bool agent_same_process(void); /* false in a vfork child, which shares our memory */
 
-void agent_stop(void); /* no new records from now on; what was recorded stays */
+void agent_stop(void);       /* no new records from now on; what was recorded stays */
+void agent_stop_asked(void); /* by the collector: the agent's thread flushes first, if it runs */
 
 /* Flushes and seals. Called at the end of the process by each of the ways out; waits for CUPTI no
  * longer than timeout_ms. Safe where only async-signal-safe functions are. */

@@ -267,6 +267,7 @@ static void *flush_thread(void *arg)
 {
     prctl(PR_SET_NAME, "gpuprof", 0, 0, 0);
     struct thread *t = thread_enter(); /* NULL without room for a ring: flushes all the same */
+    agent_thread.is_agent = true;
     struct pace p = {.flush_ms = FLUSH_MS, .walk_ms = WALK_MS};
     uint32_t asked;
     for (;;) {

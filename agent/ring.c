@@ -77,8 +77,9 @@ void *ring_reserve(struct thread *t, enum spool_rec_kind kind, size_t bytes)
         return NULL;
     }
     if (AGENT_UNLIKELY(atomic_load_explicit(&agent.spool->control, memory_order_relaxed) ==
-                       SPOOL_STOP)) {
-        agent_stop();
+                           SPOOL_STOP &&
+                       !t->is_agent)) {
+        agent_stop_asked();
         return NULL;
     }
     uint64_t size = AGENT_ALIGN(bytes, 8), at = t->head % SPOOL_RING_BYTES;
