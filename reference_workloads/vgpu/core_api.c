@@ -15,7 +15,7 @@ void vg_set_sink(const struct vg_sink *s)
 void vg_emit(const struct vg_record *r)
 {
     const struct vg_sink *s = atomic_load_explicit(&sink, memory_order_acquire);
-    if (s)
+    if (s && s->record)
         s->record(r);
 }
 
@@ -41,7 +41,7 @@ int vg_api_enter(struct vg_api *api, uint32_t cbid)
         atomic_fetch_add_explicit(&vg_core.next_correlation, 1, memory_order_relaxed);
     current = api;
     const struct vg_sink *s = atomic_load_explicit(&sink, memory_order_acquire);
-    if (s)
+    if (s && s->enter)
         s->enter(api);
     api->start_ns = vg_now_ns();
     return VG_OK;
@@ -55,7 +55,7 @@ int vg_api_exit(struct vg_api *api, int result)
     vg_spin_until(api->start_ns + api->host_ns);
     current = api->outer;
     const struct vg_sink *s = atomic_load_explicit(&sink, memory_order_acquire);
-    if (s)
+    if (s && s->exit)
         s->exit(api, vg_now_ns());
     return result;
 }

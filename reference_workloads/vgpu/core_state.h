@@ -132,8 +132,8 @@ struct vg_record {
     };
 };
 
-/* The listener (libcupti, when something loads it). Called without the core's lock held, on the
- * thread that made the call. */
+/* The listener (libcupti, when something loads it); members may be NULL. Called without the core's
+ * lock held, on the thread that made the call. */
 struct vg_sink {
     void (*enter)(struct vg_api *api);
     void (*exit)(struct vg_api *api, int64_t end_ns);
