@@ -29,7 +29,7 @@ void outcome_fires(struct outcome *o, int64_t exclusive_ns, const char *summary)
     o->verdict = RULE_FIRES;
     o->summary = summary;
     o->saves_low_ns = 0;
-    o->saves_mid_ns = exclusive_ns / 2;
+    o->saves_mid_ns = o->error_class == ERROR_STRUCTURAL ? exclusive_ns : exclusive_ns / 2;
     o->saves_high_ns = exclusive_ns;
     o->upper_bound = true;
     if (!o->remedy.pytorch)

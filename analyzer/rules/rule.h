@@ -70,7 +70,8 @@ void outcome_evidence(struct outcome *o, const char *text, double value, const c
                       const char *sql);
 void outcome_example(struct outcome *o, int64_t start_ns, int64_t end_ns, const char *text,
                      uint32_t op);
-/* "fires" with a saving that is only bounded above by `exclusive_ns` per step. */
+/* "fires" with a saving that is only bounded above by `exclusive_ns` per step. Set error_class
+ * before. */
 void outcome_fires(struct outcome *o, int64_t exclusive_ns, const char *summary);
 
 #endif

@@ -3,6 +3,7 @@
 #include "report/json_write.h"
 #include "report/text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { SCHEMA = 1 };
@@ -65,10 +66,22 @@ static void write_gpu(struct json *j, const struct gpu_facts *g)
     json_end(j, '}');
 }
 
+/* Events as the trace that was imported counts them (flows and counters included); of a profile of
+ * our own, its records. */
+static int64_t events(const struct timeline *t)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < t->meta_count; i++)
+        if (strcmp(tl_text(t, t->metas[i].key), "source_events") == 0)
+            n += atoll(tl_text(t, t->metas[i].value));
+    return n > 0 ? n : count_events(t);
+}
+
 static void write_counts(struct json *j, const struct timeline *t)
 {
     json_begin(j, "counts", '{');
-    json_int(j, "events", count_events(t));
+    json_int(j, "events", events(t));
+    json_int(j, "records", count_events(t));
     json_int(j, "kernels", count_ops(t, OP_KERNEL));
     json_int(j, "copies", count_ops(t, OP_COPY));
     json_int(j, "memsets", count_ops(t, OP_MEMSET));
