@@ -125,7 +125,8 @@ static void self_check(struct thread *t)
 static bool pending(void)
 {
     for (uint32_t i = 0; i < atomic_load(&cupti.arena); i++)
-        if (atomic_load(&spool_descs()[i].state) == SPOOL_OWNED && *spool_buffer(i) != 0)
+        if (atomic_load(&spool_descs()[i].state) == SPOOL_OWNED &&
+            atomic_load((const _Atomic uint32_t *)spool_buffer(i)) != 0)
             return true;
     return false;
 }

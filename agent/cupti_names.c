@@ -197,8 +197,9 @@ uint64_t cupti_names_walk(struct thread *t, const char *buffer, uint64_t from, u
                           bool complete)
 {
     while (from + sizeof(uint32_t) <= bytes) {
-        uint32_t kind;
-        memcpy(&kind, buffer + from, sizeof kind);
+        /* a record's kind is what shows that it is there */
+        uint32_t kind =
+            atomic_load_explicit((const _Atomic uint32_t *)(buffer + from), memory_order_acquire);
         uint32_t stride = kind < SPOOL_STRIDES ? agent.spool->stride[kind] : 0;
         if (kind == 0 || stride == 0 || from + stride > bytes)
             break;
