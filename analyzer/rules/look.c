@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { SMALL_BYTES = 64 << 20 };
+enum { SMALL_BYTES = 64 << 20, BURST = 4 };
 
 bool look_used(const struct analysis *a, uint32_t op)
 {
@@ -31,7 +31,8 @@ struct look_ops look_ops(const struct analysis *a, look_want *want)
             busy_until = o->end_ns;
         while (g < a->gap_count && a->gaps[g].end_ns < o->start_ns)
             g++;
-        if (!look_used(a, i) || !want(a, i))
+        enum look_take take = look_used(a, i) ? want(a, i) : LOOK_NO;
+        if (take == LOOK_NO)
             continue;
         sum.count++;
         sum.busy_ns += o->end_ns - o->start_ns;
@@ -39,6 +40,8 @@ struct look_ops look_ops(const struct analysis *a, look_want *want)
         if (sum.longest == TL_NONE ||
             o->end_ns - o->start_ns > t->ops[sum.longest].end_ns - t->ops[sum.longest].start_ns)
             sum.longest = i;
+        if (take == LOOK_BUSY)
+            continue;
         if (gap >= GAP_LISTED_NS && g < a->gap_count && a->gaps[g].end_ns == o->start_ns)
             sum.idle_ns +=
                 a->gaps[g].by_part[PART_IDLE_LAUNCH] + a->gaps[g].by_part[PART_IDLE_QUEUED];
@@ -48,18 +51,43 @@ struct look_ops look_ops(const struct analysis *a, look_want *want)
     return sum;
 }
 
-bool look_is_optimizer(const struct analysis *a, uint32_t op)
+enum look_take look_is_optimizer(const struct analysis *a, uint32_t op)
 {
     const struct op *o = &a->tl->ops[op];
-    return o->kind == OP_KERNEL && o->class.family == FAMILY_OPTIMIZER;
+    return o->kind == OP_KERNEL && o->class.family == FAMILY_OPTIMIZER ? LOOK_ALL : LOOK_NO;
 }
 
-bool look_is_zeroing(const struct analysis *a, uint32_t op)
+static bool zeroes(const struct op *o)
 {
-    const struct op *o = &a->tl->ops[op];
     if (o->kind == OP_MEMSET)
         return o->bytes < SMALL_BYTES;
     return o->kind == OP_KERNEL && o->class.family == FAMILY_FILL;
+}
+
+/* How many of the BURST operations before (step -1) or behind (+1) `op` continue its run. */
+static int run_length(const struct timeline *t, uint32_t op, int step)
+{
+    int n = 0;
+    for (int64_t i = (int64_t)op + step; i >= 0 && i < (int64_t)t->op_count && n < BURST;
+         i += step) {
+        if (t->ops[i].stream != t->ops[op].stream)
+            continue;
+        if (!zeroes(&t->ops[i]))
+            break;
+        n++;
+    }
+    return n;
+}
+
+enum look_take look_is_zeroing(const struct analysis *a, uint32_t op)
+{
+    const struct timeline *t = a->tl;
+    if (!zeroes(&t->ops[op]))
+        return LOOK_NO;
+    int before = run_length(t, op, -1);
+    if (before + run_length(t, op, 1) + 1 < BURST)
+        return LOOK_NO;
+    return before ? LOOK_ALL : LOOK_BUSY;
 }
 
 static bool many(const struct analysis *a, const struct look_ops *ops, int64_t least)

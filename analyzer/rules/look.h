@@ -28,11 +28,13 @@ struct look_ops {
     int64_t count, busy_ns, idle_ns, bytes;
     uint32_t longest; /* op index, TL_NONE */
 };
-typedef bool look_want(const struct analysis *a, uint32_t op);
+enum look_take { LOOK_NO, LOOK_BUSY /* not the idle time before it */, LOOK_ALL };
+typedef enum look_take look_want(const struct analysis *a, uint32_t op);
 struct look_ops look_ops(const struct analysis *a, look_want *want);
 
-bool look_is_optimizer(const struct analysis *a, uint32_t op);
-bool look_is_zeroing(const struct analysis *a, uint32_t op); /* small memsets and fills */
+enum look_take look_is_optimizer(const struct analysis *a, uint32_t op);
+/* Small memsets and fills, several in a row on one stream: zeroing tensor by tensor. */
+enum look_take look_is_zeroing(const struct analysis *a, uint32_t op);
 
 /* The optimizer and the zeroing as their rules see them: does it consist of many small operations?
  */

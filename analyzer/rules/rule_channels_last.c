@@ -1,7 +1,7 @@
 /* Layout conversions around tensor-core convolutions. */
 #include "analyzer/rules/look.h"
 
-static bool is_layout(const struct analysis *a, uint32_t op)
+static enum look_take is_layout(const struct analysis *a, uint32_t op)
 {
     return a->tl->ops[op].kind == OP_KERNEL && a->tl->ops[op].class.family == FAMILY_LAYOUT;
 }

@@ -97,17 +97,17 @@ static int64_t below_upper_quartile(struct conv *v, size_t n, const struct conv 
 }
 
 /* Without shapes: kernels whose names are those of algorithms that the heuristic falls back to. */
-static bool is_slow_name(const struct analysis *a, uint32_t op)
+static enum look_take is_slow_name(const struct analysis *a, uint32_t op)
 {
     static const char *const slow[] = {"implicit_convolve_sgemm", "dgrad_engine", "dgrad2d_alg1",
                                        "wgrad_alg0_engine", "wgrad_alg1_engine"};
     const struct op *o = &a->tl->ops[op];
     if (o->kind != OP_KERNEL || o->class.family != FAMILY_CONV)
-        return false;
+        return LOOK_NO;
     for (size_t i = 0; i < sizeof slow / sizeof *slow; i++)
         if (strstr(tl_text(a->tl, o->full_name), slow[i]))
-            return true;
-    return false;
+            return LOOK_ALL;
+    return LOOK_NO;
 }
 
 static void fire(struct analysis *a, struct outcome *o, int64_t bound, uint32_t op,

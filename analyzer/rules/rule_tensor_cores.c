@@ -3,12 +3,13 @@
 
 #include "agent/spool_format.h"
 
-static bool is_fp32_matrix(const struct analysis *a, uint32_t op)
+static enum look_take is_fp32_matrix(const struct analysis *a, uint32_t op)
 {
     const struct op *o = &a->tl->ops[op];
-    return o->kind == OP_KERNEL &&
-           (o->class.family == FAMILY_GEMM || o->class.family == FAMILY_CONV) &&
-           o->class.tensor == TRI_NO && o->class.dtype == SPOOL_DT_F32;
+    bool matrix =
+        o->kind == OP_KERNEL && (o->class.family == FAMILY_GEMM || o->class.family == FAMILY_CONV);
+    return matrix && o->class.tensor == TRI_NO && o->class.dtype == SPOOL_DT_F32 ? LOOK_ALL
+                                                                                 : LOOK_NO;
 }
 
 static void advise(struct analysis *a, struct outcome *o)
