@@ -2,6 +2,7 @@
 
 #include "cli/output.h"
 
+#include <stdio_ext.h>
 #include <string.h>
 
 static bool can(const struct exporter *x, const struct exported *what)
@@ -38,9 +39,11 @@ int export_to(const struct exporter *x, const struct exported *what, const struc
              : what->diff   ? x->diff(what->diff, &options, out.f, e)
                             : x->gate(what->gate, &options, out.f, e);
     if (rc) {
-        if (!out.path) /* main reports stdout once */
-            return 0;
-        err_wrap(e, "%s", path);
+        err_wrap(e, "%s", out.path ? out.path : "standard output");
+        if (!out.path) { /* said here, with its reason: not again when stdout is flushed */
+            __fpurge(stdout);
+            clearerr(stdout);
+        }
         output_discard(&out);
         return -1;
     }

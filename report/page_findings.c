@@ -93,7 +93,6 @@ static void write_others(const struct page *p, enum verdict v, const char *title
 void page_findings(const struct page *p)
 {
     const struct outcome *o;
-    struct text sum;
     page_put(p, "<section id=\"findings\"><h2>What to change</h2>\n");
     if (!shown_finding(p->a, p->o, 0))
         page_put(p, "<p>Nothing to change was found.</p>\n");
@@ -104,10 +103,8 @@ void page_findings(const struct page *p)
     if (shown_finding(p->a, p->o, 0))
         page_put(p, "</ol>\n");
     if (p->a->ranked_count > 1)
-        page_put(p,
-                 "<p class=\"dim\">Together at most %s per step: savings overlap, so they do not "
-                 "add up.</p>\n",
-                 text_ms(&sum, stacked_saving_ns(p->a)));
+        page_put(p, "<p class=\"dim\">Savings overlap: together they are less than their "
+                    "sum.</p>\n");
     write_others(p, RULE_SUPPRESSED, "There, but not advised here");
     write_others(p, RULE_CANNOT_TELL, "Cannot tell");
     write_others(p, RULE_SILENT, "Checked and fine");

@@ -149,10 +149,13 @@ const char *text_thread(struct text *b, const struct analysis *a, uint32_t threa
 
 const char *text_virtual_name(struct text *b, const char *device)
 {
+    int plain = (int)strcspn(device, "("); /* the name says in brackets what this line says */
+    while (plain > 0 && device[plain - 1] == ' ')
+        plain--;
     snprintf(b->s, sizeof b->s,
-             "Runs on the virtual GPU (%s): nothing was measured on a real device; times follow "
+             "Runs on the virtual GPU (%.*s): nothing was measured on a real device; times follow "
              "its model.",
-             device);
+             plain, device);
     return b->s;
 }
 

@@ -215,8 +215,8 @@ class Timeline {
             c.fillStyle = this.color(row.class[i]);
             c.fillRect(left, y, Math.max(width > 3 ? width - 0.5 : width, 0.8), 15);
             if (width > 24) this.fitText(c, name, left, right, y + 8, this.textColor(row.class[i]));
-            /* what begins within this pixel is covered by it: go on behind it */
-            k = width < 1 && !this.find ? Math.max(k + 1, upperBound(starts, this.ns(left + 0.8))) : k + 1;
+            /* of what begins within this pixel only the last can reach beyond it */
+            k = width < 1 && !this.find ? Math.max(k + 1, upperBound(starts, this.ns(left + 0.8)) - 1) : k + 1;
         }
         c.globalAlpha = 1;
     }

@@ -74,11 +74,8 @@ static void write_findings(const struct terminal *t, const struct analysis *a,
         fputc('\n', t->f);
         term_ink(t, INK_PLAIN);
     }
-    if (a->ranked_count > 1) {
-        struct text s;
-        fprintf(t->f, "\nTogether at most %s per step: savings overlap, so they do not add up.\n",
-                text_ms(&s, stacked_saving_ns(a)));
-    }
+    if (a->ranked_count > 1)
+        fputs("\nSavings overlap: together they are less than their sum.\n", t->f);
     fputc('\n', t->f);
 }
 
