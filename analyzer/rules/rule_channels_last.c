@@ -3,7 +3,8 @@
 
 static enum look_take is_layout(const struct analysis *a, uint32_t op)
 {
-    return a->tl->ops[op].kind == OP_KERNEL && a->tl->ops[op].class.family == FAMILY_LAYOUT;
+    const struct op *o = &a->tl->ops[op];
+    return o->kind == OP_KERNEL && o->class.family == FAMILY_LAYOUT ? LOOK_ALL : LOOK_NO;
 }
 
 static void check(struct analysis *a, struct outcome *o)
