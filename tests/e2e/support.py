@@ -46,10 +46,11 @@ class Build:
     def path(self, name):
         return os.path.join(self.folder.name, name)
 
-    def run(self, arguments, **more):
-        """Runs to the end; stdout and stderr as text."""
+    def run(self, arguments, stdin="", **variables):
+        """Runs to the end, with `variables` in the environment; stdout and stderr as text."""
         return subprocess.run(arguments, capture_output=True, text=True, errors="replace",
-                              env=self.env, timeout=240, cwd=self.folder.name, **more)
+                              input=stdin, env={**self.env, **variables}, timeout=240,
+                              cwd=self.folder.name)
 
     def profile(self, name, *arguments, steps=40, device=DEVICE):
         """train_conv under `gpuprof run`; returns the profile's path and the finished process."""

@@ -57,10 +57,10 @@ def own_lines_left_out(text):
 def compare(build, checks, what, command):
     command = [a.replace("{train}", build.train) for a in command]
     profile = build.path("transparent.gpuprof")
-    plain = build.run(command, input="a line\n")
+    plain = build.run(command, stdin="a line\n")
     before = set(os.listdir(build.folder.name))
     traced = build.run([build.gpuprof, "run", "-f", "--device", DEVICE, "-o", profile, "--",
-                        *command], input="a line\n")
+                        *command], stdin="a line\n")
     left = set(os.listdir(build.folder.name)) - before - {os.path.basename(profile)}
     checks.check(traced.returncode == plain.returncode, f"{what}: status",
                  f"{traced.returncode} instead of {plain.returncode}; {traced.stderr[-300:]}")
