@@ -34,8 +34,9 @@ static inline char *exported(const char *name, const struct analysis *a)
 {
     struct err e = ERR_INIT;
     struct export_options o = {.title = "train", .source = "dir/train.gpuprof", .width = 100};
-    char *out = NULL;
-    size_t n = 0;
+    static char
+        *out; /* static: GCC 12 takes what open_memstream stores for a pointer into the frame */
+    static size_t n;
     FILE *f = open_memstream(&out, &n);
     if (exporter_find(name)->analysis(a, &o, f, &e)) {
         fprintf(stderr, "%s: %s\n", name, e.text);
