@@ -39,10 +39,13 @@ static uint64_t start_ticks(void)
     return p ? strtoull(p + 1, NULL, 10) : 0;
 }
 
-/* A file beyond RLIMIT_FSIZE would not fail but kill the program by SIGXFSZ. */
+/* A file beyond RLIMIT_FSIZE would not fail but kill the program by SIGXFSZ; a map of this size
+ * under RLIMIT_AS would take what the program itself needs. */
 static int size_allowed(uint64_t bytes)
 {
     struct rlimit r;
+    if (getrlimit(RLIMIT_AS, &r) == 0 && r.rlim_cur != RLIM_INFINITY && r.rlim_cur / 16 < bytes)
+        return ENOMEM;
     if (getrlimit(RLIMIT_FSIZE, &r) == 0 && r.rlim_cur != RLIM_INFINITY && r.rlim_cur < bytes)
         return EFBIG;
     return 0;

@@ -54,6 +54,7 @@ for marks in "" 1; do
     done
 done
 
+same "limited memory" bash -c 'ulimit -v 1000000; exec "$@"' - "$target" threads
 same true true
 empty true
 same false false
