@@ -50,7 +50,7 @@ static bool better_marks(const struct mark_group *a, const struct mark_group *b)
 /* The best group of marks: repeated, outermost, of the thread that they cover most. */
 static struct mark_group find_marks(const struct timeline *t)
 {
-    enum { DEPTHS = 16 };
+    enum { DEPTHS = 64 }; /* Python frames lie around marks, too */
     struct mark_group best = {0};
     for (uint32_t th = 0; th < t->thread_count; th++) {
         struct mark_group group[DEPTHS][MARK_FRAMEWORK + 1];
