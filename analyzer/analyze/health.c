@@ -1,6 +1,7 @@
 /* Self-checks: what was lost, what stays unexplained, what the profiler itself cost. */
 #include "analyzer/analyze/passes.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Health codes whose value counts records that are missing. */
@@ -14,7 +15,19 @@ static bool counts_losses(const char *code)
     return false;
 }
 
-/* The profiler's own time on the program's threads, from its overhead records. */
+/* What the agent's own records cost the program's threads: the cost of one, as it measured itself,
+ * times their number. -1: not measured. */
+static double agent_ns(const struct timeline *t)
+{
+    const char *range = timeline_meta(t, "cost.range_ns"), *call = timeline_meta(t, "cost.call_ns");
+    if (!range || !call)
+        return -1;
+    return strtod(range, NULL) * (double)t->range_count +
+           strtod(call, NULL) * (double)t->call_count;
+}
+
+/* The profiler's own time on the program's threads, from CUPTI's overhead records and the agent's
+ * measured cost. */
 static double overhead_pct(const struct analysis *a)
 {
     const struct timeline *t = a->tl;
@@ -26,7 +39,10 @@ static double overhead_pct(const struct analysis *a)
             cost += o->end_ns - o->start_ns;
     }
     int64_t span = t->end_ns - t->start_ns;
-    return t->overhead_count && span > 0 ? 100.0 * (double)cost / (double)span : -1;
+    double own = agent_ns(t);
+    if (span <= 0 || (own < 0 && !t->overhead_count))
+        return -1;
+    return 100.0 * ((double)cost + (own > 0 ? own : 0)) / (double)span;
 }
 
 void health_look(struct analysis *a)
