@@ -25,6 +25,7 @@ struct data {
     uint32_t *events; /* per step */
     bool *detail;     /* per step: its events are on the page */
     bool all;
+    int64_t window_from_ns, window_to_ns; /* where no whole step fits: this part of one; 0, 0 */
 };
 
 /* The step in which something began; TL_NONE before the first. */
@@ -51,6 +52,8 @@ static uint32_t item_step(const struct data *d, const struct item *i)
 static bool wanted(const struct data *d, const struct item *i)
 {
     uint32_t step = d->all ? TL_NONE : item_step(d, i);
+    if (d->window_to_ns > d->window_from_ns)
+        return i->start_ns >= d->window_from_ns && i->start_ns < d->window_to_ns;
     return d->all || (step != TL_NONE && step < d->steps->count && d->detail[step]);
 }
 
@@ -82,6 +85,18 @@ static void take_step(struct data *d, uint32_t step, size_t *left)
     *left -= d->events[step];
 }
 
+/* No step fits: the beginning of the median one, as long as its events may suffice. */
+static void choose_window(struct data *d)
+{
+    uint32_t step = page_step_at(d->p->a, 0.5);
+    if (step == TL_NONE || d->events[step] == 0)
+        return;
+    const struct step *s = &d->steps->at[step];
+    double share = 0.8 * PAGE_EVENTS / (double)d->events[step];
+    d->window_from_ns = s->start_ns;
+    d->window_to_ns = s->start_ns + (int64_t)((double)(s->end_ns - s->start_ns) * share);
+}
+
 /* Whole steps, those first that the page speaks of. */
 static void choose_steps(struct data *d)
 {
@@ -103,6 +118,8 @@ static void choose_steps(struct data *d)
     for (size_t i = 0; i < d->steps->count; i++)
         if (d->steps->at[i].used)
             take_step(d, (uint32_t)i, &left);
+    if (left == PAGE_EVENTS)
+        choose_window(d);
 }
 
 static uint32_t name_number(struct data *d, uint32_t id)
@@ -252,6 +269,8 @@ static void write_steps(struct data *d)
 
 static bool gap_wanted(const struct data *d, const struct gap *g)
 {
+    if (d->window_to_ns > d->window_from_ns)
+        return g->start_ns >= d->window_from_ns && g->start_ns < d->window_to_ns;
     return d->all || (g->step < d->steps->count && d->detail[g->step]);
 }
 
@@ -284,6 +303,12 @@ static int write_all(struct data *d)
     json_begin(&d->j, NULL, '{');
     json_int(&d->j, "chosen", median == TL_NONE ? 0 : median);
     json_bool(&d->j, "all", d->all);
+    json_begin(&d->j, "window", '[');
+    if (d->window_to_ns > d->window_from_ns) {
+        json_int(&d->j, NULL, d->window_from_ns);
+        json_int(&d->j, NULL, d->window_to_ns);
+    }
+    json_end(&d->j, ']');
     json_int(&d->j, "from", d->t->start_ns);
     json_int(&d->j, "to", d->t->end_ns);
     json_begin(&d->j, "partTitles", '[');

@@ -27,9 +27,15 @@ static void write_evidence(const struct page *p, const struct outcome *o)
                      "<details class=\"sql\"><summary>the rows behind it: %s</summary>"
                      "<pre>%s</pre></details>\n",
                      o->evidence[i].text, o->evidence[i].sql);
-    for (size_t i = 0; i < o->example_count; i++)
-        page_zoom_button(p, o->examples[i].start_ns, o->examples[i].end_ns,
-                         o->examples[i].text ? o->examples[i].text : "show on the timeline");
+    if (o->example_count)
+        page_put(p, "<p class=\"js dim\">Longest, on the timeline:</p>\n");
+    for (size_t i = 0; i < o->example_count; i++) {
+        const struct example *x = &o->examples[i];
+        char label[160];
+        snprintf(label, sizeof label, "%s: %.120s", text_time(&v, x->end_ns - x->start_ns),
+                 x->text ? x->text : "");
+        page_zoom_button(p, x->start_ns, x->end_ns, label);
+    }
 }
 
 static void write_remedy(const struct page *p, const char *where, const char *text)
@@ -69,7 +75,7 @@ static void write_finding(const struct page *p, const struct outcome *o, size_t 
     write_remedy(p, "CUDA C", o->remedy.cuda);
     page_put(p, "</dl>\n<p class=\"dim\">%s Rule <code>%s</code>.", how_sure(o), o->rule->id);
     if (o->knob)
-        page_put(p, " Try it: <code>GPUPROF_APPLY=\"%s\"</code>.", o->knob);
+        page_put(p, " For programs that obey it: <code>GPUPROF_APPLY=\"%s\"</code>.", o->knob);
     page_put(p, "</p>\n</div></details></li>\n");
 }
 

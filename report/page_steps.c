@@ -238,10 +238,11 @@ void page_idle(const struct page *p)
     qsort(order, n, sizeof *order, longest_first);
     page_put(p, "<p class=\"dim\">Idle time by length of the gap, coloured by cause.</p>\n");
     write_histogram(p);
-    page_put(p, "<div class=\"scroll\"><table class=\"data\"><caption>Longest gaps in the used "
-                "steps</caption><thead><tr><th>length</th><th class=\"l\">cause</th>"
-                "<th class=\"l\">during</th><th class=\"l\">ended by</th><th>step</th><th>where</th>"
-                "</tr></thead><tbody>\n");
+    page_put(p,
+             "<div class=\"scroll\"><table class=\"data\"><caption>Longest gaps in the used "
+             "steps</caption><thead><tr><th>length</th><th class=\"l\">cause</th>"
+             "<th class=\"l\">during</th><th class=\"l\">ended by</th><th>step</th><th>where</th>"
+             "</tr></thead><tbody>\n");
     for (size_t i = 0; i < n && i < SHOWN; i++)
         write_gap(p, order[i]);
     page_put(p, "</tbody></table></div></section>\n");

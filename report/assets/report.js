@@ -94,7 +94,9 @@ class Page {
         const start = s.start[this.step];
         const until = Math.min(Math.max(s.length[this.step], s.until[this.step]), 1.6 * s.length[this.step]);
         const margin = until * 0.02;
-        this.timeline.setHome(start - margin, start + until + margin, margin);
+        const [from, to] = this.data.window;
+        if (to && this.step === this.data.chosen) this.timeline.setHome(from, to, 0);
+        else this.timeline.setHome(start - margin, start + until + margin, margin);
         this.details();
         this.mark();
         this.bar();
@@ -189,7 +191,9 @@ class Page {
             where.textContent = 'No steps were found; the whole recording, ' + formatTime(to - from) + ' in view.';
             return;
         }
-        const shown = s.detail[this.step] ? '' : ' Its single events are not on this page, only its idle time; the steps around the median are.';
+        const shown = s.detail[this.step] ? ''
+            : this.data.window.length && this.step === this.data.chosen ? ' It has more events than fit on a page: the first ' + formatTime(this.data.window[1] - this.data.window[0]) + ' are here.'
+            : ' Its single events are not on this page; those of the steps around the median are.';
         where.textContent = 'Step ' + this.step + (s.used[this.step] ? '' : ' (not used)') + ', ' + formatTime(s.length[this.step]) +
             '; in view ' + formatTime(to - from) + '.' + shown;
     }
