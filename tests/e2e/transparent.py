@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Programs run as if gpuprof were not there: the same stdout, stderr and status with and without
-`gpuprof run`, and no file left behind but the profile.
+`gpuprof run`, and no file left behind but the profile. What a CUDA program had done before it ended,
+however it ended, is in the profile.
 
 usage: transparent.py BUILD
 """
 import os
+import sqlite3
 import sys
 
 from support import DEVICE, Build, Checks
@@ -27,6 +29,38 @@ out = subprocess.run([sys.executable, '-c', 'import sys; print(sys.stdin.read().
                      input='through a pipe', capture_output=True, text=True)
 print(out.stdout, end='')
 """
+
+# 50 memsets on the GPU, waited for; then the end that is named
+CUDA = """
+import ctypes, os, signal, sys, threading
+cuda = ctypes.CDLL('libcudart.so.13')
+def work():
+    p = ctypes.c_void_p()
+    assert cuda.cudaMalloc(ctypes.byref(p), ctypes.c_size_t(1 << 20)) == 0
+    for i in range(50):
+        assert cuda.cudaMemset(p, i, ctypes.c_size_t(1 << 20)) == 0
+    assert cuda.cudaDeviceSynchronize() == 0
+    os.write(1, b'worked\\n')
+"""
+CUDA_ENDS = {  # how it ends: code, how many processes work
+    "returns": ("work()", 1),
+    "exits by status": ("work(); sys.exit(4)", 1),
+    "_exit": ("work(); os._exit(7)", 1),
+    "abort": ("work(); os.abort()", 1),
+    "segmentation fault": ("work(); ctypes.string_at(0)", 1),
+    "SIGTERM": ("work(); os.kill(os.getpid(), signal.SIGTERM)", 1),
+    "SIGKILL": ("work(); os.kill(os.getpid(), signal.SIGKILL)", 1),
+    "execs another": ("work(); os.execvp('echo', ['echo', 'other'])", 1),
+    "forks workers without CUDA":
+        ("work(); pids = [os.fork() or os._exit(i) for i in range(3)]; "
+         "print([os.waitstatus_to_exitcode(os.waitpid(p, 0)[1]) for p in pids])", 1),
+    "forks before CUDA, both work":
+        ("p = os.fork(); work(); p or os._exit(2); "
+         "print(os.waitstatus_to_exitcode(os.waitpid(p, 0)[1]))", 2),
+    "works in a thread": ("t = threading.Thread(target=work); t.start(); t.join()", 1),
+    "leaves a thread behind":
+        ("work(); threading.Thread(target=lambda: signal.pause(), daemon=True).start()", 1),
+}
 
 PROGRAMS = {  # what it does: command
     "no CUDA, status 0": ["sh", "-c", "echo out; echo err >&2"],
@@ -70,6 +104,26 @@ def compare(build, checks, what, command):
     checks.check(not left, f"{what}: nothing left behind", ", ".join(left))
 
 
+def compare_cuda(build, checks, what, code, processes):
+    """Both under `gpuprof run`, which chooses the virtual GPU; one of them unrecorded."""
+    profile = build.path("cuda.gpuprof")
+    run = [build.gpuprof, "run", "-f", "--device", DEVICE]
+    program = ["--", PYTHON, "-c", CUDA + code]
+    plain = build.run([*run, "--no-record", *program])
+    traced = build.run([*run, "-q", "-o", profile, *program])
+    checks.check(traced.returncode == plain.returncode, f"CUDA, {what}: status",
+                 f"{traced.returncode} instead of {plain.returncode}; {traced.stderr[-300:]}")
+    checks.check(traced.stdout == plain.stdout and "worked" in plain.stdout,
+                 f"CUDA, {what}: stdout", repr(traced.stdout[-300:]))
+    checks.check(own_lines_left_out(traced.stderr) == own_lines_left_out(plain.stderr),
+                 f"CUDA, {what}: stderr", repr(traced.stderr[-300:]))
+    db = sqlite3.connect(profile)
+    count = db.execute("SELECT count(*) FROM memset").fetchone()[0]
+    db.close()
+    checks.check(count == 50 * processes, f"CUDA, {what}: all work is in the profile",
+                 f"{count} of {50 * processes} memsets")
+
+
 def missing_program(build, checks):
     """As env does it: 127 when there is no such program, 126 when it cannot be run."""
     for name, status in (("/no/such/program", 127), ("/etc/passwd", 126)):
@@ -83,6 +137,8 @@ def main():
     build, checks = Build(sys.argv[1]), Checks()
     for what, command in PROGRAMS.items():
         compare(build, checks, what, command)
+    for what, (code, processes) in CUDA_ENDS.items():
+        compare_cuda(build, checks, what, code, processes)
     missing_program(build, checks)
     checks.done()
 
