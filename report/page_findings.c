@@ -14,7 +14,7 @@ static void write_evidence(const struct page *p, const struct outcome *o)
     struct text v;
     if (o->evidence_count == 0)
         return;
-    page_put(p, "<h4>Evidence</h4>\n<table class=\"evidence\"><tbody>\n");
+    page_put(p, "<h3>Evidence</h3>\n<table class=\"evidence\"><tbody>\n");
     for (size_t i = 0; i < o->evidence_count; i++) {
         const struct evidence *e = &o->evidence[i];
         page_put(p, "<tr><th scope=\"row\">%s</th><td>%s</td></tr>\n", e->text,
@@ -69,7 +69,7 @@ static void write_finding(const struct page *p, const struct outcome *o, size_t 
     if (o->summary)
         page_put(p, "<p>%s</p>\n", o->summary);
     write_evidence(p, o);
-    page_put(p, "<h4>What to change</h4>\n<dl class=\"remedy\">\n");
+    page_put(p, "<h3>What to change</h3>\n<dl class=\"remedy\">\n");
     write_remedy(p, "PyTorch", o->remedy.pytorch);
     write_remedy(p, "TensorFlow", o->remedy.tensorflow);
     write_remedy(p, "CUDA C", o->remedy.cuda);
