@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-extern const char asset_report_css[], asset_report_js[], asset_timeline_js[];
+extern const char asset_report_css[], asset_common_js[], asset_timeline_js[], asset_report_js[];
 
 /* default-src 'none' forbids every request; the page needs only its own script and style. */
 static const char policy[] = "default-src 'none'; script-src 'unsafe-inline'; "
@@ -177,6 +177,7 @@ static int html_analysis(const struct analysis *a, const struct export_options *
     if (page_data(&p, e))
         return -1;
     page_put(&p, "</script>\n<script>\n");
+    fputs(asset_common_js, f);
     fputs(asset_timeline_js, f);
     fputs(asset_report_js, f);
     page_put(&p, "</script>\n</body>\n</html>\n");

@@ -63,7 +63,7 @@ static int junit_gate(const struct gate *g, const struct export_options *o, FILE
                    text_virtual_name(&b, o->virtual_gpu));
     for (size_t i = 0; i < g->check_count; i++)
         write_check(&g->checks[i], f);
-    if (g->diff)
+    if (g->diff && g->diff->change_count)
         write_moved(g->diff, f);
     fputs("  </testsuite>\n</testsuites>\n", f);
     return export_done(f, e);

@@ -1,0 +1,25 @@
+'use strict';
+/* What both halves of the page's script use. */
+
+function undelta(list) {
+    let last = 0;
+    for (let i = 0; i < list.length; i++) last = list[i] += last;
+    return list;
+}
+
+/* First index of sorted `list` whose value is above v. */
+function upperBound(list, v) {
+    let low = 0, high = list.length;
+    while (low < high) {
+        const mid = (low + high) >> 1;
+        if (list[mid] <= v) low = mid + 1;
+        else high = mid;
+    }
+    return low;
+}
+
+function formatTime(ns) {
+    const a = Math.abs(ns);
+    const [v, unit] = a < 1e3 ? [ns, 'ns'] : a < 1e6 ? [ns / 1e3, 'us'] : a < 1e9 ? [ns / 1e6, 'ms'] : [ns / 1e9, 's'];
+    return (a < 1e3 || Math.abs(v) >= 99.95 ? v.toFixed(0) : v.toPrecision(3)) + ' ' + unit;
+}
