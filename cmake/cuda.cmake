@@ -3,6 +3,11 @@
 #   GPUPROF_CUDA_FOUND, GPUPROF_CUDA_INCLUDES, GPUPROF_CUDA_LIBDIRS, GPUPROF_NVCC
 # Without them everything but agent, virtual GPU and workloads is built.
 set(CUDA_ROOT "" CACHE PATH "CUDA Toolkit or NVIDIA's pip wheels")
+option(GPUPROF_CUDA "Build what needs CUDA's headers: agent, virtual GPU, workloads" ON)
+if(NOT GPUPROF_CUDA)
+    set(GPUPROF_CUDA_FOUND OFF)
+    return()
+endif()
 set(roots "")
 foreach(r "${CUDA_ROOT}" "$ENV{CUDA_HOME}" /usr/local/cuda /opt/cuda)
     if(r AND IS_DIRECTORY ${r})

@@ -1,4 +1,5 @@
 # gpuprof_target(TARGET): language level, include root, warnings as errors, sanitizers by preset.
+option(GPUPROF_PORTABLE "Link SQLite and zlib statically" OFF)
 option(GPUPROF_WERROR "Warnings are errors" ON)
 set(GPUPROF_SANITIZE "" CACHE STRING "address,undefined or thread")
 function(gpuprof_target target)
