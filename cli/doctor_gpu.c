@@ -67,8 +67,7 @@ static bool try_cupti(struct doctor *d, const char *path)
     bool works = get_version && get_version(&version) == 0;
     if (works)
         doctor_add(d, DOCTOR_OK, "cupti", "", "libcupti API version %u: %s", version, path);
-    dlclose(lib);
-    return works;
+    return works; /* the library stays: it is not made to be unloaded */
 }
 
 static bool try_pattern(struct doctor *d, const char *pattern)
