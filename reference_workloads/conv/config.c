@@ -71,6 +71,8 @@ static const struct knob rows[] = {
     ROW("fuse-pointwise", KNOB_BOOL, fuse_pointwise, 0, 1, NULL,
         "residual add and ReLU in one kernel, gradients added by the convolution"),
     ROW("cuda-graph", KNOB_BOOL, cuda_graph, 0, 1, NULL, "replay the step as a CUDA graph"),
+    ROW("own-layers", KNOB_BOOL, own_layers, 0, 1, NULL,
+        "normalise and pool without cuDNN, as where it declines"),
     ROW("optimizer", KNOB_CHOICE, optimizer, 0, 0, "loop|foreach|fused",
         "five kernels per tensor, five for all, or one for all"),
     ROW("zero-grad", KNOB_CHOICE, zero_grad, 0, 0, "memset|none",

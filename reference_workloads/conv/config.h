@@ -18,6 +18,7 @@ struct config {
     int float_input, picture, pictures, num_workers, prefetch, pin_memory, non_blocking;
     /* the GPU's work */
     int channels_last, precision, cudnn_find, workspace_mb, conv_bias, fuse_pointwise, cuda_graph;
+    int own_layers;
     int optimizer, zero_grad;
     /* the host's work */
     int sync_every, log_work_us, host_overhead_us;

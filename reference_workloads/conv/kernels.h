@@ -73,6 +73,32 @@ void kernel_check_finite(cudaStream_t stream, enum dtype t, const void *g, struc
                          size_t n);
 void kernel_update_scale(cudaStream_t stream, struct loss_scale *s);
 
+/* fallback.cu: what cuDNN may decline. Shapes are those of the smaller tensor, y. */
+struct shape {
+    int n, c, h, w, nhwc;
+};
+struct norm_values { /* (c) each */
+    const float *gamma, *beta;
+    float *saved_mean, *saved_inverse, *running_mean, *running_variance;
+    float epsilon, share; /* share of this batch in the running statistics */
+};
+/* sums (2, c) is scratch */
+void kernel_norm_forward(cudaStream_t stream, enum dtype t, const struct shape *s,
+                         const struct norm_values *v, const void *x, void *y, float *sums);
+void kernel_norm_backward(cudaStream_t stream, enum dtype t, const struct shape *s,
+                          const struct norm_values *v, const void *x, const void *dy, void *dx,
+                          float *sums, float *dgamma, float *dbeta, int accumulate);
+/* 3x3, stride 2, padding 1: x (n, c, 2h, 2w), y (n, c, h, w) */
+void kernel_pool_max_forward(cudaStream_t stream, enum dtype t, const struct shape *s,
+                             const void *x, void *y);
+void kernel_pool_max_backward(cudaStream_t stream, enum dtype t, const struct shape *s,
+                              const void *x, const void *dy, void *dx);
+/* x (n, c, h, w), y (n, c) */
+void kernel_pool_mean_forward(cudaStream_t stream, enum dtype t, const struct shape *s,
+                              const void *x, void *y);
+void kernel_pool_mean_backward(cudaStream_t stream, enum dtype t, const struct shape *s,
+                               const void *dy, void *dx);
+
 #ifdef __cplusplus
 }
 #endif

@@ -36,20 +36,49 @@ static void layer_end(const struct model *m)
 /* ---- forward ------------------------------------------------------------------------------------
  */
 
+static const double epsilon = 1e-5, running_share = 0.1;
+
+static struct norm_values norm_values(const struct model *m, const struct unit *u)
+{
+    return (struct norm_values){
+        model_master(m, u->gamma), model_master(m, u->beta), u->saved_mean,  u->saved_inverse,
+        u->running_mean,           u->running_variance,      (float)epsilon, (float)running_share};
+}
+
+static struct shape output_shape(const struct model *m, const struct unit *u)
+{
+    return (struct shape){m->n, u->k, u->p, u->q, m->config->channels_last};
+}
+
+/* 1 when cuDNN has no code for this type and layout: then the trainer's own takes over. */
+static int declined(cudnnStatus_t rc)
+{
+    if (rc == CUDNN_STATUS_NOT_SUPPORTED)
+        return 1;
+    cudnnCheck(rc);
+    return 0;
+}
+
+static int cudnn_norm_forward(struct model *m, struct unit *u)
+{
+    return !declined(cudnnBatchNormalizationForwardTraining(
+        m->cudnn, m->norm_mode, &one, &zero, u->y_desc, u->conv_out, u->y_desc, u->out,
+        u->norm_desc, model_master(m, u->gamma), model_master(m, u->beta), running_share,
+        u->running_mean, u->running_variance, epsilon, u->saved_mean, u->saved_inverse));
+}
+
 static void norm_forward(struct model *m, struct unit *u)
 {
-    const double epsilon = 1e-5, share = 0.1;
     model_host_overhead(m);
-    cudnnStatus_t rc = cudnnBatchNormalizationForwardTraining(
-        m->cudnn, m->norm_mode, &one, &zero, u->y_desc, u->conv_out, u->y_desc, u->out,
-        u->norm_desc, model_master(m, u->gamma), model_master(m, u->beta), share, u->running_mean,
-        u->running_variance, epsilon, u->saved_mean, u->saved_inverse);
-    if (rc == CUDNN_STATUS_NOT_SUPPORTED && m->norm_mode == CUDNN_BATCHNORM_SPATIAL_PERSISTENT) {
-        m->norm_mode = CUDNN_BATCHNORM_SPATIAL; /* slower, but there for every type */
-        norm_forward(m, u);
-        return;
+    if (!m->own_norm && !cudnn_norm_forward(m, u)) {
+        m->norm_mode = CUDNN_BATCHNORM_SPATIAL; /* the slower of its two ways */
+        m->own_norm = !cudnn_norm_forward(m, u);
     }
-    cudnnCheck(rc);
+    if (m->own_norm) {
+        struct norm_values v = norm_values(m, u);
+        struct shape s = output_shape(m, u);
+        kernel_norm_forward(m->stream, m->type, &s, &v, u->conv_out, u->out, m->norm_sums);
+    }
 }
 
 /* x (n, c, h, w) -> out (n, k, p, q) */
@@ -92,6 +121,57 @@ static void block_forward(struct model *m, struct block *b)
     kernel_add(m->stream, m->type, last->out, shortcut, elements(m, last));
     model_host_overhead(m);
     kernel_relu_forward(m->stream, m->type, last->out, elements(m, last));
+}
+
+/* ---- pooling ------------------------------------------------------------------------------------
+ */
+
+static struct shape pooled_shape(const struct model *m)
+{
+    const struct unit *stem = &m->units[0];
+    return (struct shape){m->n, stem->k, stem->p / 2, stem->q / 2, m->config->channels_last};
+}
+
+static void stem_pool_forward(struct model *m)
+{
+    struct shape s = pooled_shape(m);
+    const void *x = m->units[0].out;
+    model_host_overhead(m);
+    m->own_pool =
+        m->own_pool || declined(cudnnPoolingForward(m->cudnn, m->stem_pool, &one, m->stem_desc, x,
+                                                    &zero, m->pooled_desc, m->pooled));
+    if (m->own_pool)
+        kernel_pool_max_forward(m->stream, m->type, &s, x, m->pooled);
+}
+
+static void stem_pool_backward(struct model *m, const void *dy, void *dx)
+{
+    struct shape s = pooled_shape(m);
+    const void *x = m->units[0].out;
+    model_host_overhead(m);
+    if (m->own_pool || declined(cudnnPoolingBackward(m->cudnn, m->stem_pool, &one, m->pooled_desc,
+                                                     m->pooled, m->pooled_desc, dy, m->stem_desc, x,
+                                                     &zero, m->stem_desc, dx)))
+        kernel_pool_max_backward(m->stream, m->type, &s, x, dy, dx);
+}
+
+static void last_pool_forward(struct model *m, const struct unit *last)
+{
+    struct shape s = output_shape(m, last);
+    model_host_overhead(m);
+    if (m->own_pool || declined(cudnnPoolingForward(m->cudnn, m->last_pool, &one, m->last_desc,
+                                                    last->out, &zero, m->feature_desc, m->feature)))
+        kernel_pool_mean_forward(m->stream, m->type, &s, last->out, m->feature);
+}
+
+static void last_pool_backward(struct model *m, const struct unit *last, const void *dy, void *dx)
+{
+    struct shape s = output_shape(m, last);
+    model_host_overhead(m);
+    if (m->own_pool || declined(cudnnPoolingBackward(m->cudnn, m->last_pool, &one, m->feature_desc,
+                                                     m->feature, m->feature_desc, dy, m->last_desc,
+                                                     last->out, &zero, m->last_desc, dx)))
+        kernel_pool_mean_backward(m->stream, m->type, &s, dy, dx);
 }
 
 /* ---- the classifier: logits (n, classes) = feature (n, features) x weight (classes, features)^T
@@ -144,15 +224,10 @@ void model_forward(struct model *m, int which)
     kernel_ingest(m->stream, m->type, m->config->channels_last, m->config->float_input, staged,
                   m->input, m->n, m->config->image);
     unit_forward(m, stem);
-    model_host_overhead(m);
-    cudnnCheck(cudnnPoolingForward(m->cudnn, m->stem_pool, &one, m->stem_desc, stem->out, &zero,
-                                   m->pooled_desc, m->pooled));
+    stem_pool_forward(m);
     for (int i = 0; i < m->block_count; i++)
         block_forward(m, &m->blocks[i]);
-    model_host_overhead(m);
-    cudnnCheck(cudnnPoolingForward(m->cudnn, m->last_pool, &one, m->last_desc,
-                                   last->unit[last->units - 1]->out, &zero, m->feature_desc,
-                                   m->feature));
+    last_pool_forward(m, last->unit[last->units - 1]);
     classifier_forward(m, (const int32_t *)(const void *)(staged + m->labels_offset));
 }
 
@@ -163,17 +238,22 @@ void model_forward(struct model *m, int which)
  */
 static void norm_backward(struct model *m, struct unit *u, void *dy, void *dconv)
 {
-    const double epsilon = 1e-5;
     if (u->relu) {
         model_host_overhead(m);
         kernel_relu_backward(m->stream, m->type, dy, u->out, elements(m, u));
     }
     model_host_overhead(m);
-    cudnnCheck(cudnnBatchNormalizationBackward(
-        m->cudnn, m->norm_mode, &one, &zero, &one, gradient_beta(m), u->y_desc, u->conv_out,
-        u->y_desc, dy, u->y_desc, dconv, u->norm_desc, model_master(m, u->gamma),
-        model_gradient(m, u->gamma), model_gradient(m, u->beta), epsilon, u->saved_mean,
-        u->saved_inverse));
+    float *dgamma = model_gradient(m, u->gamma), *dbeta = model_gradient(m, u->beta);
+    if (m->own_norm ||
+        declined(cudnnBatchNormalizationBackward(
+            m->cudnn, m->norm_mode, &one, &zero, &one, gradient_beta(m), u->y_desc, u->conv_out,
+            u->y_desc, dy, u->y_desc, dconv, u->norm_desc, model_master(m, u->gamma), dgamma, dbeta,
+            epsilon, u->saved_mean, u->saved_inverse))) {
+        struct norm_values v = norm_values(m, u);
+        struct shape s = output_shape(m, u);
+        kernel_norm_backward(m->stream, m->type, &s, &v, u->conv_out, dy, dconv, m->norm_sums,
+                             dgamma, dbeta, *gradient_beta(m) != 0);
+    }
     if (u->bias >= 0) {
         model_host_overhead(m);
         cudnnCheck(cudnnConvolutionBackwardBias(m->cudnn, &one, u->y_desc, dconv, gradient_beta(m),
@@ -250,10 +330,7 @@ void model_backward(struct model *m)
         m->last_desc, last->unit[last->units - 1]->out, &zero, m->last_desc, m->grad[0]));
     for (int i = m->block_count - 1; i >= 0; i--)
         block_backward(m, &m->blocks[i]);
-    model_host_overhead(m);
-    cudnnCheck(cudnnPoolingBackward(m->cudnn, m->stem_pool, &one, m->pooled_desc, m->pooled,
-                                    m->pooled_desc, m->grad[0], m->stem_desc, stem->out, &zero,
-                                    m->stem_desc, m->grad[1]));
+    stem_pool_backward(m, m->grad[0], m->grad[1]);
     layer_begin(m, stem);
     norm_backward(m, stem, m->grad[1], m->grad[2]);
     filter_backward(m, stem, m->grad[2]);

@@ -179,6 +179,7 @@ static void plan_activations(struct model *m, struct arena_plan *plan)
     for (int i = 0; i < 3; i++)
         ask(plan, &m->grad[i], largest * bytes);
     size_t n = (size_t)m->n, classes = (size_t)m->config->classes;
+    ask(plan, &m->norm_sums, 2 * (size_t)m->features * sizeof(float));
     ask(plan, &m->input, input_count(&m->units[0], m->n) * bytes);
     ask(plan, &m->pooled, output_count(&m->units[0], m->n) / 4 * bytes);
     ask(plan, &m->feature, n * (size_t)m->features * bytes);
@@ -301,7 +302,11 @@ static void choose_types(struct model *m)
 void model_open(struct model *m, const struct config *c, size_t slot_bytes, size_t labels_offset)
 {
     enum { BLAS_WORKSPACE = 32 << 20 };
-    *m = (struct model){.config = c, .n = c->batch, .labels_offset = labels_offset};
+    *m = (struct model){.config = c,
+                        .n = c->batch,
+                        .labels_offset = labels_offset,
+                        .own_norm = c->own_layers,
+                        .own_pool = c->own_layers};
     choose_types(m);
     cudaCheck(cudaStreamCreate(&m->stream));
     cudnnCheck(cudnnCreate(&m->cudnn));

@@ -72,6 +72,7 @@ struct model {
     cudnnDataType_t cudnn_type;
     cudnnTensorFormat_t format;
     cudnnBatchNormMode_t norm_mode;
+    int own_norm, own_pool; /* cuDNN declined, or --own-layers */
     cudnnHandle_t cudnn;
     cublasHandle_t cublas;
     cudaStream_t stream;
@@ -87,15 +88,16 @@ struct model {
     int n, features; /* batch, channels of the last block */
     cudnnPoolingDescriptor_t stem_pool, last_pool;
     cudnnTensorDescriptor_t stem_desc, pooled_desc, last_desc, feature_desc;
-    void *input;     /* (n, 3, image, image) T */
-    void *pooled;    /* (n, 64, image/4, image/4) T */
-    void *feature;   /* (n, features) T */
-    float *logits;   /* (n, classes) */
-    float *losses;   /* (n) */
-    void *dlogits;   /* (n, classes) T */
-    void *grad[3];   /* largest activation, T */
-    float *scratch;  /* largest group, float: the unfused optimizer's */
-    void *workspace; /* workspace_mb for cuDNN */
+    void *input;      /* (n, 3, image, image) T */
+    void *pooled;     /* (n, 64, image/4, image/4) T */
+    void *feature;    /* (n, features) T */
+    float *logits;    /* (n, classes) */
+    float *losses;    /* (n) */
+    void *dlogits;    /* (n, classes) T */
+    void *grad[3];    /* largest activation, T */
+    float *norm_sums; /* (2, features): scratch of the own normalisation */
+    float *scratch;   /* largest group, float: the unfused optimizer's */
+    void *workspace;  /* workspace_mb for cuDNN */
     size_t workspace_bytes;
     void *blas_workspace;
     struct loss_scale *scale;
