@@ -1,0 +1,473 @@
+/* What a program may observe of the virtual cuDNN, cuBLAS and cuBLASLt: which kernels a call
+ * launches, what is refused, which algorithm is guessed and which is found. Each test is a process
+ * of its own (Check forks), so each chooses its device. Kernels are seen as CUPTI would see them:
+ * through the core's sink. */
+#include <check.h>
+#include "reference_workloads/vgpu/core_state.h"
+
+#include <cublasLt.h>
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+#include <cudnn.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+Suite *test_vgpu_libraries_suite(void);
+
+#define DNN(call)  ck_assert_int_eq(call, CUDNN_STATUS_SUCCESS)
+#define BLAS(call) ck_assert_int_eq(call, CUBLAS_STATUS_SUCCESS)
+
+enum { MAX_SEEN = 256 };
+static const char *seen[MAX_SEEN];
+static int64_t seen_ns[MAX_SEEN];
+static int seen_count, sync_count;
+
+static void note(const struct vg_record *r)
+{
+    if (r->kind == VG_REC_SYNC)
+        sync_count++;
+    if (r->kind != VG_REC_KERNEL || seen_count == MAX_SEEN)
+        return;
+    seen[seen_count] = r->kernel.name;
+    seen_ns[seen_count++] = r->end_ns - r->start_ns;
+}
+
+static void on_device(const char *model)
+{
+    static const struct vg_sink sink = {.record = note};
+    char text[64];
+    snprintf(text, sizeof text, "%s,noise=0,connect=0", model);
+    setenv("GPUPROF_VGPU", text, 1);
+    unsetenv("NVIDIA_TF32_OVERRIDE");
+    vg_set_sink(&sink);
+}
+
+static int launched(const char *part)
+{
+    int n = 0;
+    for (int i = 0; i < seen_count; i++)
+        n += strstr(seen[i], part) != NULL;
+    return n;
+}
+
+static int64_t device_ns(void)
+{
+    int64_t ns = 0;
+    for (int i = 0; i < seen_count; i++)
+        ns += seen_ns[i];
+    return ns;
+}
+
+/* ---- cuDNN -------------------------------------------------------------------------------------
+ */
+
+struct layer {
+    cudnnHandle_t h;
+    cudnnTensorDescriptor_t x, y;
+    cudnnFilterDescriptor_t w;
+    cudnnConvolutionDescriptor_t c;
+    char *at; /* stands for every tensor */
+};
+
+static struct layer layer(cudnnDataType_t type, cudnnTensorFormat_t format, int size, int window,
+                          int stride, cudnnMathType_t math)
+{
+    struct layer l;
+    int n, k, p, q, channels = 64;
+    DNN(cudnnCreate(&l.h));
+    DNN(cudnnCreateTensorDescriptor(&l.x));
+    DNN(cudnnCreateTensorDescriptor(&l.y));
+    DNN(cudnnCreateFilterDescriptor(&l.w));
+    DNN(cudnnCreateConvolutionDescriptor(&l.c));
+    DNN(cudnnSetTensor4dDescriptor(l.x, format, type, 32, channels, size, size));
+    DNN(cudnnSetFilter4dDescriptor(l.w, type, format, channels, channels, window, window));
+    DNN(cudnnSetConvolution2dDescriptor(l.c, window / 2, window / 2, stride, stride, 1, 1,
+                                        CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT));
+    DNN(cudnnSetConvolutionMathType(l.c, math));
+    DNN(cudnnGetConvolution2dForwardOutputDim(l.c, l.x, l.w, &n, &k, &p, &q));
+    ck_assert_int_eq(p, (size + 2 * (window / 2) - window) / stride + 1);
+    DNN(cudnnSetTensor4dDescriptor(l.y, format, type, n, k, p, q));
+    ck_assert_int_eq(cudaMalloc((void **)&l.at, 1 << 20), cudaSuccess);
+    seen_count = 0;
+    return l;
+}
+
+static cudnnStatus_t forward(const struct layer *l, int algo, size_t workspace)
+{
+    const float one = 1, zero = 0;
+    return cudnnConvolutionForward(l->h, &one, l->x, l->at, l->w, l->at, l->c,
+                                   (cudnnConvolutionFwdAlgo_t)algo, l->at, workspace, &zero, l->y,
+                                   l->at);
+}
+
+static const size_t PLENTY = (size_t)1 << 40;
+
+START_TEST(test_half_nchw_converts)
+{
+    on_device("a100-80");
+    struct layer l = layer(CUDNN_DATA_BFLOAT16, CUDNN_TENSOR_NCHW, 56, 3, 1, CUDNN_TENSOR_OP_MATH);
+    DNN(forward(&l, 1, PLENTY));
+    ck_assert_int_eq(seen_count, 4);
+    ck_assert_int_eq(launched("nchwToNhwcKernel"), 2);
+    ck_assert_int_eq(launched("nhwcToNchwKernel"), 1);
+    ck_assert_int_eq(launched("sm80_xmma_fprop_implicit_gemm_bf16bf16"), 1);
+    struct layer last =
+        layer(CUDNN_DATA_BFLOAT16, CUDNN_TENSOR_NHWC, 56, 3, 1, CUDNN_TENSOR_OP_MATH);
+    DNN(forward(&last, 1, PLENTY));
+    ck_assert_int_eq(seen_count, 1);
+    ck_assert_int_eq(launched("_nhwc_"), 1);
+}
+END_TEST
+
+START_TEST(test_tf32_nchw_converts_but_pointwise)
+{
+    const float one = 1, zero = 0;
+    on_device("a100-80");
+    struct layer l = layer(CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW, 56, 3, 1, CUDNN_DEFAULT_MATH);
+    DNN(forward(&l, 1, PLENTY)); /* writes NCHW by itself */
+    ck_assert_int_eq(launched("nchwToNhwcKernel"), 2);
+    ck_assert_int_eq(launched("nhwcToNchwKernel"), 0);
+    ck_assert_int_eq(launched("tf32f32_f32_nhwckrsc_nchw"), 1);
+    seen_count = 0;
+    DNN(cudnnConvolutionBackwardData(l.h, &one, l.w, l.at, l.y, l.at, l.c,
+                                     CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, l.at, PLENTY, &zero, l.x,
+                                     l.at));
+    ck_assert_int_eq(launched("nhwcToNchwKernel"), 1);
+    struct layer one_by_one =
+        layer(CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW, 56, 1, 1, CUDNN_DEFAULT_MATH);
+    DNN(forward(&one_by_one, 1, PLENTY));
+    ck_assert_int_eq(seen_count, 1);
+    ck_assert_int_eq(launched("tf32"), 1);
+    struct layer strided = layer(CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW, 56, 1, 2, CUDNN_DEFAULT_MATH);
+    DNN(forward(&strided, 1, PLENTY));
+    ck_assert_int_eq(launched("nchwToNhwcKernel"), 2);
+}
+END_TEST
+
+START_TEST(test_math_type)
+{
+    on_device("a100-80");
+    struct layer fma = layer(CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW, 56, 3, 1, CUDNN_FMA_MATH);
+    DNN(forward(&fma, 1, PLENTY));
+    ck_assert_int_eq(launched("ampere_scudnn"), 1);
+    ck_assert_int_eq(launched("Kernel"), launched("computeOffsetsKernel"));
+    int64_t slow = device_ns();
+    setenv("NVIDIA_TF32_OVERRIDE", "0", 1);
+    struct layer off = layer(CUDNN_DATA_FLOAT, CUDNN_TENSOR_NHWC, 56, 3, 1, CUDNN_DEFAULT_MATH);
+    DNN(forward(&off, 1, PLENTY));
+    ck_assert_int_eq(launched("scudnn"), 1);
+    unsetenv("NVIDIA_TF32_OVERRIDE");
+    struct layer tf32 = layer(CUDNN_DATA_FLOAT, CUDNN_TENSOR_NHWC, 56, 3, 1, CUDNN_DEFAULT_MATH);
+    DNN(forward(&tf32, 1, PLENTY));
+    ck_assert_int_eq(launched("tf32f32"), 1);
+    ck_assert_int_gt(slow, 2 * device_ns());
+}
+END_TEST
+
+START_TEST(test_volta)
+{
+    on_device("v100");
+    struct layer l = layer(CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW, 56, 1, 1, CUDNN_DEFAULT_MATH);
+    DNN(forward(&l, 1, PLENTY));
+    ck_assert_int_eq(launched("volta_scudnn_128x64_relu_interior_nn_v1"), 1);
+    struct layer half = layer(CUDNN_DATA_HALF, CUDNN_TENSOR_NHWC, 56, 3, 1, CUDNN_TENSOR_OP_MATH);
+    DNN(forward(&half, 1, PLENTY));
+    ck_assert_int_eq(launched("s884cudnn"), 1);
+    struct layer plain = layer(CUDNN_DATA_HALF, CUDNN_TENSOR_NHWC, 56, 3, 1, CUDNN_DEFAULT_MATH);
+    DNN(forward(&plain, 1, PLENTY)); /* before Ampere tensor cores are asked for */
+    ck_assert_int_eq(launched("s884cudnn"), 0);
+    struct layer bf16 =
+        layer(CUDNN_DATA_BFLOAT16, CUDNN_TENSOR_NHWC, 56, 3, 1, CUDNN_TENSOR_OP_MATH);
+    ck_assert_int_eq(forward(&bf16, 1, PLENTY), CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH);
+}
+END_TEST
+
+START_TEST(test_refusals)
+{
+    on_device("h200");
+    struct layer l = layer(CUDNN_DATA_HALF, CUDNN_TENSOR_NCHW, 56, 3, 1, CUDNN_TENSOR_OP_MATH);
+    size_t need = 0;
+    DNN(cudnnGetConvolutionForwardWorkspaceSize(
+        l.h, l.x, l.w, l.c, l.y, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, &need));
+    ck_assert_uint_gt(need, 0);
+    ck_assert_int_eq(forward(&l, 1, need - 1), CUDNN_STATUS_BAD_PARAM);
+    ck_assert_int_eq(seen_count, 0);
+    DNN(forward(&l, 1, need));
+    ck_assert_int_eq(forward(&l, 3, PLENTY), CUDNN_STATUS_NOT_SUPPORTED); /* DIRECT: never was */
+    ck_assert_int_eq(forward(&l, 99, PLENTY), CUDNN_STATUS_BAD_PARAM);
+    DNN(cudnnSetTensor4dDescriptor(l.y, CUDNN_TENSOR_NCHW, CUDNN_DATA_HALF, 32, 64, 55, 56));
+    ck_assert_int_eq(forward(&l, 1, PLENTY), CUDNN_STATUS_BAD_PARAM);
+    DNN(cudnnSetTensor4dDescriptor(l.y, CUDNN_TENSOR_NCHW, CUDNN_DATA_HALF, 32, 64, 56, 56));
+    DNN(cudnnSetFilter4dDescriptor(l.w, CUDNN_DATA_HALF, CUDNN_TENSOR_NHWC, 64, 64, 3, 3));
+    ck_assert_int_eq(forward(&l, 1, PLENTY), CUDNN_STATUS_NOT_SUPPORTED);
+    ck_assert_int_eq(
+        cudnnSetTensor4dDescriptor(l.x, CUDNN_TENSOR_NCHW, CUDNN_DATA_HALF, 32, 0, 1, 1),
+        CUDNN_STATUS_BAD_PARAM);
+    ck_assert_str_eq(cudnnGetErrorString(CUDNN_STATUS_BAD_PARAM), "CUDNN_STATUS_BAD_PARAM");
+}
+END_TEST
+
+/* The first answer of a guess against the first of a search. */
+static void guess_and_find(const struct layer *l, size_t limit,
+                           cudnnConvolutionFwdAlgoPerf_t *guess,
+                           cudnnConvolutionFwdAlgoPerf_t *found)
+{
+    cudnnConvolutionFwdAlgoPerf_t r[8];
+    int n = 0;
+    DNN(cudnnGetConvolutionForwardAlgorithm_v7(l->h, l->x, l->w, l->c, l->y, 8, &n, r));
+    ck_assert_int_eq(n, 8);
+    *guess = r[0];
+    DNN(cudnnFindConvolutionForwardAlgorithmEx(l->h, l->x, l->at, l->w, l->at, l->c, l->y, l->at, 8,
+                                               &n, r, l->at, limit));
+    ck_assert_int_eq(n, 8);
+    *found = r[0];
+    for (int i = 1; i < n; i++)
+        if (r[i].status == CUDNN_STATUS_SUCCESS) {
+            ck_assert_uint_le(r[i].memory, limit);
+            ck_assert(r[i].time >= r[i - 1].time);
+        }
+}
+
+START_TEST(test_guess_is_slower_than_search)
+{
+    static const struct {
+        const char *device;
+        cudnnDataType_t type;
+        cudnnTensorFormat_t format;
+        cudnnMathType_t math;
+        cudnnMathType_t answer;
+    } cases[] = {
+        {"a100-80", CUDNN_DATA_BFLOAT16, CUDNN_TENSOR_NHWC, CUDNN_TENSOR_OP_MATH,
+         CUDNN_TENSOR_OP_MATH},
+        {"a100-80", CUDNN_DATA_FLOAT, CUDNN_TENSOR_NHWC, CUDNN_DEFAULT_MATH, CUDNN_DEFAULT_MATH},
+        {"a100-80", CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW, CUDNN_FMA_MATH, CUDNN_FMA_MATH},
+        {"v100", CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW, CUDNN_DEFAULT_MATH, CUDNN_DEFAULT_MATH},
+    };
+    on_device(cases[_i].device);
+    struct layer l = layer(cases[_i].type, cases[_i].format, 28, 3, 1, cases[_i].math);
+    cudnnConvolutionFwdAlgoPerf_t guess, found;
+    guess_and_find(&l, PLENTY, &guess, &found);
+    ck_assert_int_gt(seen_count, 1); /* the search really ran them */
+    ck_assert_int_eq(found.mathType, cases[_i].answer);
+    ck_assert_int_ne(guess.algo, found.algo);
+    seen_count = 0;
+    DNN(forward(&l, (int)guess.algo, PLENTY));
+    int64_t slow = device_ns();
+    const char *slow_name = seen[seen_count - 1];
+    seen_count = 0;
+    DNN(forward(&l, (int)found.algo, PLENTY));
+    ck_assert_str_ne(seen[seen_count - 1], slow_name);
+    double factor = (double)slow / (double)device_ns();
+    ck_assert_msg(factor > 1.02 && factor < 1.35, "a guess costs %.2f of the best", factor);
+}
+END_TEST
+
+START_TEST(test_workspace_limit_removes_candidates)
+{
+    on_device("a100-80");
+    struct layer l = layer(CUDNN_DATA_HALF, CUDNN_TENSOR_NCHW, 56, 3, 1, CUDNN_TENSOR_OP_MATH);
+    cudnnConvolutionFwdAlgoPerf_t guess, free_choice, tight;
+    guess_and_find(&l, PLENTY, &guess, &free_choice);
+    guess_and_find(&l, 1024, &guess, &tight);
+    ck_assert_uint_le(tight.memory, 1024);
+    ck_assert(tight.time > 1.5f * free_choice.time);
+}
+END_TEST
+
+START_TEST(test_norm)
+{
+    const float one = 1, zero = 0;
+    on_device("a100-80");
+    struct layer l = layer(CUDNN_DATA_HALF, CUDNN_TENSOR_NHWC, 56, 1, 1, CUDNN_TENSOR_OP_MATH);
+    cudnnTensorDescriptor_t params;
+    cudnnActivationDescriptor_t relu;
+    size_t reserve = 0, workspace = 0;
+    DNN(cudnnCreateTensorDescriptor(&params));
+    DNN(cudnnDeriveBNTensorDescriptor(params, l.x, CUDNN_BATCHNORM_SPATIAL_PERSISTENT));
+    DNN(cudnnBatchNormalizationForwardTraining(l.h, CUDNN_BATCHNORM_SPATIAL_PERSISTENT, &one, &zero,
+                                               l.x, l.at, l.y, l.at, params, l.at, l.at, 0.1, l.at,
+                                               l.at, 1e-5, l.at, l.at));
+    ck_assert_int_eq(launched("batchnorm_fwtr_nhwc_semiPersist"), 1);
+    DNN(cudnnCreateActivationDescriptor(&relu));
+    DNN(cudnnSetActivationDescriptor(relu, CUDNN_ACTIVATION_RELU, CUDNN_NOT_PROPAGATE_NAN, 0));
+    cudnnBatchNormOps_t fused = CUDNN_BATCHNORM_OPS_BN_ADD_ACTIVATION;
+    DNN(cudnnGetBatchNormalizationTrainingExReserveSpaceSize(
+        l.h, CUDNN_BATCHNORM_SPATIAL_PERSISTENT, fused, relu, l.x, &reserve));
+    DNN(cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(
+        l.h, CUDNN_BATCHNORM_SPATIAL_PERSISTENT, fused, l.x, l.y, l.y, params, relu, &workspace));
+    ck_assert_uint_gt(reserve, 0);
+    DNN(cudnnBatchNormalizationBackwardEx(l.h, CUDNN_BATCHNORM_SPATIAL_PERSISTENT, fused, &one,
+                                          &zero, &one, &zero, l.x, l.at, l.y, l.at, l.y, l.at, l.y,
+                                          l.at, l.x, l.at, params, l.at, l.at, l.at, l.at, 1e-5,
+                                          l.at, l.at, relu, l.at, workspace, l.at, reserve));
+    ck_assert_int_eq(launched("batchnorm_add_relu_bwtr_nhwc_semiPersist"), 1);
+    struct layer first = layer(CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW, 56, 1, 1, CUDNN_DEFAULT_MATH);
+    ck_assert_int_eq(
+        cudnnGetBatchNormalizationTrainingExReserveSpaceSize(
+            first.h, CUDNN_BATCHNORM_SPATIAL_PERSISTENT, fused, relu, first.x, &reserve),
+        CUDNN_STATUS_NOT_SUPPORTED);
+    DNN(cudnnBatchNormalizationForwardTraining(
+        first.h, CUDNN_BATCHNORM_SPATIAL, &one, &zero, first.x, first.at, first.y, first.at, params,
+        first.at, first.at, 0.1, NULL, NULL, 1e-5, NULL, NULL));
+    ck_assert_int_eq(launched("bn_fw_tr_1C11_kernel_NCHW"), 1);
+}
+END_TEST
+
+START_TEST(test_other_layers)
+{
+    const float one = 1, zero = 0;
+    on_device("a100-80");
+    struct layer l = layer(CUDNN_DATA_FLOAT, CUDNN_TENSOR_NHWC, 56, 1, 1, CUDNN_DEFAULT_MATH);
+    cudnnPoolingDescriptor_t pool;
+    cudnnTensorDescriptor_t small, bias;
+    int n, c, h, w;
+    DNN(cudnnCreatePoolingDescriptor(&pool));
+    DNN(cudnnSetPooling2dDescriptor(pool, CUDNN_POOLING_MAX, CUDNN_NOT_PROPAGATE_NAN, 3, 3, 1, 1, 2,
+                                    2));
+    DNN(cudnnGetPooling2dForwardOutputDim(pool, l.x, &n, &c, &h, &w));
+    ck_assert_int_eq(h, 28);
+    DNN(cudnnCreateTensorDescriptor(&small));
+    DNN(cudnnSetTensor4dDescriptor(small, CUDNN_TENSOR_NHWC, CUDNN_DATA_FLOAT, n, c, h, w));
+    DNN(cudnnPoolingForward(l.h, pool, &one, l.x, l.at, &zero, small, l.at));
+    ck_assert_int_eq(launched("pooling_fw_kernel_max_nhwc"), 1);
+    ck_assert_int_eq(cudnnPoolingForward(l.h, pool, &one, l.x, l.at, &zero, l.y, l.at),
+                     CUDNN_STATUS_BAD_PARAM);
+    DNN(cudnnCreateTensorDescriptor(&bias));
+    DNN(cudnnSetTensor4dDescriptor(bias, CUDNN_TENSOR_NHWC, CUDNN_DATA_FLOAT, 1, 64, 1, 1));
+    DNN(cudnnAddTensor(l.h, &one, bias, l.at, &one, l.y, l.at));
+    ck_assert_int_eq(launched("op_generic_tensor_kernel"), 1);
+    DNN(cudnnConvolutionBackwardBias(l.h, &one, l.y, l.at, &zero, bias, l.at));
+    ck_assert_int_eq(launched("calc_bias_diff"), 1);
+    ck_assert_int_eq(cudnnAddTensor(l.h, &one, small, l.at, &one, l.y, l.at),
+                     CUDNN_STATUS_BAD_PARAM);
+}
+END_TEST
+
+/* ---- cuBLAS ------------------------------------------------------------------------------------
+ */
+
+static cublasHandle_t blas(char **at)
+{
+    cublasHandle_t h;
+    BLAS(cublasCreate(&h));
+    ck_assert_int_eq(cudaMalloc((void **)at, 1 << 20), cudaSuccess);
+    seen_count = 0;
+    return h;
+}
+
+START_TEST(test_gemm)
+{
+    const float one = 1, zero = 0;
+    char *at;
+    on_device("a100-80");
+    cublasHandle_t h = blas(&at);
+    float *f = (float *)at;
+    BLAS(cublasSgemm(h, CUBLAS_OP_T, CUBLAS_OP_N, 4096, 4096, 4096, &one, f, 4096, f, 4096, &zero,
+                     f, 4096));
+    ck_assert_str_eq(seen[0], "ampere_sgemm_128x128_tn");
+    BLAS(cublasSetMathMode(h, CUBLAS_TF32_TENSOR_OP_MATH));
+    BLAS(cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 4096, 4096, 4096, &one, f, 4096, f, 4096, &zero,
+                     f, 4096));
+    ck_assert_int_eq(launched("tf32f32_f32_nn_n"), 1);
+    ck_assert_int_gt(seen_ns[0], 4 * seen_ns[1]);
+    seen_count = 0;
+    BLAS(cublasGemmEx(h, CUBLAS_OP_N, CUBLAS_OP_N, 4096, 4096, 4096, &one, at, CUDA_R_16BF, 4096,
+                      at, CUDA_R_16BF, 4096, &zero, at, CUDA_R_16BF, 4096, CUBLAS_COMPUTE_32F,
+                      CUBLAS_GEMM_DEFAULT));
+    BLAS(cublasGemmEx(h, CUBLAS_OP_N, CUBLAS_OP_N, 4095, 4096, 4096, &one, at, CUDA_R_16BF, 4095,
+                      at, CUDA_R_16BF, 4096, &zero, at, CUDA_R_16BF, 4095, CUBLAS_COMPUTE_32F,
+                      CUBLAS_GEMM_DEFAULT));
+    ck_assert_int_eq(launched("_align1"), 1);
+    ck_assert_int_gt(seen_ns[1], seen_ns[0] * 13 / 10);
+    seen_count = 0; /* few tiles, long K: cut, then added up */
+    BLAS(cublasGemmEx(h, CUBLAS_OP_N, CUBLAS_OP_N, 128, 64, 8192, &one, at, CUDA_R_16F, 128, at,
+                      CUDA_R_16F, 8192, &zero, at, CUDA_R_16F, 128, CUBLAS_COMPUTE_32F,
+                      CUBLAS_GEMM_DEFAULT));
+    ck_assert_int_eq(launched("splitKreduce_kernel"), 1);
+    ck_assert_int_eq(
+        cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 8, 8, 8, &one, f, 4, f, 8, &zero, f, 8),
+        CUBLAS_STATUS_INVALID_VALUE);
+}
+END_TEST
+
+START_TEST(test_host_results_wait)
+{
+    char *at;
+    float result = 1;
+    on_device("h200");
+    cublasHandle_t h = blas(&at);
+    BLAS(cublasSdot(h, 1 << 18, (float *)at, 1, (float *)at, 1, &result));
+    ck_assert_int_eq(launched("dot_kernel"), 1);
+    ck_assert_int_eq(sync_count, 1);
+    BLAS(cublasSetPointerMode(h, CUBLAS_POINTER_MODE_DEVICE));
+    BLAS(cublasSdot(h, 1 << 18, (float *)at, 1, (float *)at, 1, (float *)at));
+    ck_assert_int_eq(sync_count, 1);
+}
+END_TEST
+
+START_TEST(test_lt)
+{
+    const float one = 1, zero = 0;
+    char *at;
+    on_device("h200");
+    BLAS(cublasDestroy(blas(&at)));
+    cublasLtHandle_t h;
+    cublasLtMatmulDesc_t desc;
+    cublasLtMatrixLayout_t a, b, d;
+    cublasLtMatmulPreference_t preference;
+    cublasLtMatmulHeuristicResult_t r[4];
+    cublasOperation_t t = CUBLAS_OP_T, back = CUBLAS_OP_N;
+    size_t limit = 32 << 20, written = 0;
+    int n = 0;
+    BLAS(cublasLtCreate(&h));
+    BLAS(cublasLtMatmulDescCreate(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    BLAS(cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSA, &t, sizeof t));
+    BLAS(cublasLtMatmulDescGetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSA, &back, sizeof back,
+                                        &written));
+    ck_assert_int_eq(back, CUBLAS_OP_T);
+    ck_assert_uint_eq(written, sizeof back);
+    BLAS(cublasLtMatrixLayoutCreate(&a, CUDA_R_16BF, 1024, 4096, 1024));
+    BLAS(cublasLtMatrixLayoutCreate(&b, CUDA_R_16BF, 1024, 2048, 1024));
+    BLAS(cublasLtMatrixLayoutCreate(&d, CUDA_R_16BF, 4096, 2048, 4096));
+    BLAS(cublasLtMatmulPreferenceCreate(&preference));
+    BLAS(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                              &limit, sizeof limit));
+    BLAS(cublasLtMatmulAlgoGetHeuristic(h, desc, a, b, d, d, preference, 4, r, &n));
+    ck_assert_int_eq(n, 3);
+    BLAS(cublasLtMatmul(h, desc, &one, at, a, at, b, &zero, at, d, at, d, &r[0].algo, at, limit,
+                        NULL));
+    BLAS(cublasLtMatmul(h, desc, &one, at, a, at, b, &zero, at, d, at, d, &r[1].algo, NULL, 0,
+                        NULL));
+    ck_assert_int_eq(launched("nvjet_sm90_tst_"), 2);
+    ck_assert_int_gt(seen_ns[1], seen_ns[0]);
+    ck_assert_int_eq(
+        cublasLtMatmul(h, desc, &one, at, a, at, b, &zero, at, d, at, d, &r[0].algo, NULL, 0, NULL),
+        CUBLAS_STATUS_INVALID_VALUE);
+    ck_assert_int_eq(
+        cublasLtMatmul(h, desc, &one, at, b, at, a, &zero, at, d, at, d, NULL, NULL, 0, NULL),
+        CUBLAS_STATUS_INVALID_VALUE);
+}
+END_TEST
+
+Suite *test_vgpu_libraries_suite(void)
+{
+    Suite *s = suite_create("vgpu_libraries");
+    TCase *t = tcase_create("cudnn");
+    tcase_add_test(t, test_half_nchw_converts);
+    tcase_add_test(t, test_tf32_nchw_converts_but_pointwise);
+    tcase_add_test(t, test_math_type);
+    tcase_add_test(t, test_volta);
+    tcase_add_test(t, test_refusals);
+    tcase_add_loop_test(t, test_guess_is_slower_than_search, 0, 4);
+    tcase_add_test(t, test_workspace_limit_removes_candidates);
+    tcase_add_test(t, test_norm);
+    tcase_add_test(t, test_other_layers);
+    suite_add_tcase(s, t);
+    t = tcase_create("cublas");
+    tcase_add_test(t, test_gemm);
+    tcase_add_test(t, test_host_results_wait);
+    tcase_add_test(t, test_lt);
+    suite_add_tcase(s, t);
+    return s;
+}
