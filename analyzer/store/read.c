@@ -26,6 +26,15 @@ int store_is_profile(const char *path)
     return id == APPLICATION_ID;
 }
 
+/* A real table: a view in its place could run for ever. */
+static int64_t is_table(struct store *s, const char *name)
+{
+    char text[128];
+    snprintf(text, sizeof text,
+             "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '%s'", name);
+    return sql_value(s->db, text, 0);
+}
+
 /* Every table and column that this version reads must be there. */
 static int check_schema(struct store *s, struct err *e)
 {
@@ -36,11 +45,16 @@ static int check_schema(struct store *s, struct err *e)
             s->path, (long long)version, STORE_SCHEMA_VERSION);
     if (version < 1)
         return err_set(e, "%s: not a gpuprof profile", s->path);
-    for (int k = 0; k < ROW_KINDS; k++)
+    if (!is_table(s, "string"))
+        return err_set(e, "%s: damaged: no table string", s->path);
+    for (int k = 0; k < ROW_KINDS; k++) {
+        if (!is_table(s, tables[k].name))
+            return err_set(e, "%s: damaged: no table %s", s->path, tables[k].name);
         for (size_t i = 0; i < tables[k].count; i++)
             if (!sql_has_column(s->db, tables[k].name, tables[k].columns[i].name))
                 return err_set(e, "%s: damaged: table %s has no column %s", s->path, tables[k].name,
                                tables[k].columns[i].name);
+    }
     return 0;
 }
 

@@ -6,9 +6,11 @@
 #include "analyzer/store/store_private.h"
 #include "analyzer/store/tables.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 extern const char store_schema_sql[];
@@ -57,12 +59,23 @@ static struct store *allocate(const char *path, struct err *e)
     return s;
 }
 
+/* Refused here, before anything was recorded: what store_finish could not, or must not, replace. */
+static int check_place(const char *path, int force, struct err *e)
+{
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return 0;
+    if (S_ISDIR(st.st_mode))
+        return err_set(e, "%s is a folder; name a file in it", path);
+    if (!S_ISREG(st.st_mode))
+        return err_set(e, "%s is not a regular file: a profile cannot replace it", path);
+    return force ? 0 : err_set(e, "%s exists already; -f replaces it", path);
+}
+
 struct store *store_create(const char *path, int force, struct err *e)
 {
-    if (!force && access(path, F_OK) == 0) {
-        err_set(e, "%s exists already; -f replaces it", path);
+    if (check_place(path, force, e) < 0)
         return NULL;
-    }
     struct store *s = allocate(path, e);
     if (!s)
         return NULL;
@@ -74,6 +87,8 @@ struct store *store_create(const char *path, int force, struct err *e)
     sprintf(s->partial, "%s.partial", path);
     unlink(s->partial);
     s->db = sql_open(s->partial, SQL_CREATE, e);
+    if (!s->db)
+        err_set(e, "%s: cannot be created: %s", path, strerror(errno));
     char version[64];
     snprintf(version, sizeof version, "PRAGMA user_version = %d", STORE_SCHEMA_VERSION);
     if (!s->db ||
@@ -201,7 +216,11 @@ uint32_t store_intern(struct store *s, const char *text)
 
 int store_begin(struct store *s, struct err *e)
 {
-    return !s->insert_string && prepare(s, e) < 0 ? -1 : sql_exec(s->db, "BEGIN", e);
+    if (!s->insert_string && prepare(s, e) < 0) {
+        store_finalize(s);
+        return -1;
+    }
+    return sql_exec(s->db, "BEGIN", e);
 }
 
 int store_commit(struct store *s, struct err *e)

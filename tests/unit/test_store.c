@@ -1,0 +1,599 @@
+/* The profile file: schema against description, round trips, hostile files, full disks. */
+#include <check.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analyzer/base/str.h"
+#include "analyzer/store/sql.h"
+#include "analyzer/store/store.h"
+#include "analyzer/store/tables.h"
+
+static char dir[64], path[128], partial[160];
+
+static void setup(void)
+{
+    strcpy(dir, "/tmp/gpuprof-store-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/x.gpuprof", dir);
+    snprintf(partial, sizeof partial, "%s.partial", path);
+}
+
+static void teardown(void)
+{
+    unlink(path);
+    unlink(partial);
+    rmdir(path);
+    ck_assert_int_eq(rmdir(dir), 0); /* nothing else was left behind */
+}
+
+/* ---- a sink that remembers --------------------------------------------------------------------
+ */
+
+struct memory {
+    struct str_table strings;
+    int64_t rows[ROW_KINDS][8][TABLE_MAX_ROW / sizeof(int64_t) + 1];
+    int count[ROW_KINDS];
+};
+
+static uint32_t memory_intern(void *self, const char *s, size_t n)
+{
+    return str_intern(&((struct memory *)self)->strings, s, n);
+}
+
+static int memory_put(void *self, enum row_kind kind, const void *row, struct err *e)
+{
+    struct memory *m = self;
+    if (m->count[kind] == 8)
+        return err_set(e, "the memory is full");
+    memcpy(m->rows[kind][m->count[kind]++], row, tables[kind].row_size);
+    return 0;
+}
+
+static struct memory *memory_new(struct sink *out)
+{
+    struct memory *m = calloc(1, sizeof *m);
+    ck_assert_ptr_nonnull(m);
+    ck_assert_int_eq(str_table_init(&m->strings), 0);
+    *out = (struct sink){.self = m, .intern = memory_intern, .put = memory_put};
+    return m;
+}
+
+static void memory_free(struct memory *m)
+{
+    str_table_release(&m->strings);
+    free(m);
+}
+
+/* ---- helpers ----------------------------------------------------------------------------------
+ */
+
+static struct store *create(void)
+{
+    struct err e = ERR_INIT;
+    struct store *s = store_create(path, 0, &e);
+    ck_assert_msg(s != NULL, "%s", e.text);
+    return s;
+}
+
+static void finish(struct store *s)
+{
+    struct err e = ERR_INIT;
+    ck_assert_msg(store_finish(s, &e) == 0, "%s", e.text);
+    store_close(s);
+}
+
+static void make_empty(void)
+{
+    finish(create());
+}
+
+static void edit(const char *statements)
+{
+    struct err e = ERR_INIT;
+    struct sql *db = sql_open(path, SQL_WRITE, &e);
+    ck_assert_msg(db && sql_exec(db, statements, &e) == 0, "%s", e.text);
+    sql_close(db);
+}
+
+static int64_t ask(const char *query)
+{
+    struct err e = ERR_INIT;
+    struct sql *db = sql_open(path, SQL_READ, &e);
+    ck_assert_ptr_nonnull(db);
+    int64_t v = sql_value(db, query, -77);
+    sql_close(db);
+    return v;
+}
+
+static bool exists(const char *file)
+{
+    return access(file, F_OK) == 0;
+}
+
+/* One line that names the file. */
+static void check_line(const struct err *e)
+{
+    ck_assert_msg(strstr(e->text, path) != NULL, "'%s' does not name %s", e->text, path);
+    ck_assert_msg(strchr(e->text, '\n') == NULL, "'%s' is more than a line", e->text);
+}
+
+static void refused(const char *reason)
+{
+    struct err e = ERR_INIT;
+    struct store *s = store_open(path, 0, &e);
+    ck_assert_ptr_null(s);
+    check_line(&e);
+    ck_assert_msg(strstr(e.text, reason) != NULL, "'%s' lacks '%s'", e.text, reason);
+}
+
+/* A row in which every column differs. Ids are `id`; texts are `text`. */
+static void fill(enum row_kind kind, int64_t *row, int64_t id, uint32_t text)
+{
+    const struct table *t = &tables[kind];
+    memset(row, 0, t->row_size);
+    for (size_t i = 0; i < t->count; i++) {
+        char *member = (char *)row + t->columns[i].offset;
+        int64_t v = strcmp(t->columns[i].name, "id") == 0
+                        ? id
+                        : ((int64_t)kind << 40) + 1000 * (int64_t)i + id;
+        if (i % 5 == 4)
+            v = -v;
+        if (t->columns[i].is_string)
+            memcpy(member, &text, sizeof text);
+        else
+            memcpy(member, &v, sizeof v);
+    }
+}
+
+/* ---- tests ------------------------------------------------------------------------------------
+ */
+
+static void check_columns(struct sql *db, const struct table *t)
+{
+    struct err e = ERR_INIT;
+    char text[128];
+    size_t n = 0;
+    snprintf(text, sizeof text, "PRAGMA table_info(%s)", t->name);
+    struct sql_stmt *q = sql_prepare(db, text, &e);
+    ck_assert_msg(q != NULL, "%s", e.text);
+    while (sql_step(q, &e) == 1) {
+        ck_assert_msg(n < t->count, "%s: the schema has more columns", t->name);
+        ck_assert_msg(strcmp(sql_text(q, 1, NULL), t->columns[n].name) == 0,
+                      "%s: column %zu is %s and %s", t->name, n, sql_text(q, 1, NULL),
+                      t->columns[n].name);
+        ck_assert_str_eq(sql_text(q, 2, NULL), "INTEGER");
+        size_t size = t->columns[n].is_string ? sizeof(uint32_t) : sizeof(int64_t);
+        ck_assert_uint_le(t->columns[n].offset + size, t->row_size);
+        n++;
+    }
+    ck_assert_msg(n == t->count, "%s: the schema has fewer columns", t->name);
+    ck_assert_uint_le(n, TABLE_MAX_COLUMNS);
+    ck_assert_uint_le(t->row_size, TABLE_MAX_ROW);
+    sql_finalize(q);
+}
+
+START_TEST(test_columns)
+{
+    make_empty();
+    struct err e = ERR_INIT;
+    struct sql *db = sql_open(path, SQL_READ, &e);
+    for (int k = 0; k < ROW_KINDS; k++)
+        check_columns(db, &tables[k]);
+    for (int k = 0; k < DERIVED_KINDS; k++)
+        check_columns(db, &derived_tables[k]);
+    int64_t all = sql_value(db, "SELECT count(*) FROM sqlite_master WHERE type = 'table'", 0);
+    ck_assert_int_eq(all, ROW_KINDS + DERIVED_KINDS + 2); /* string, result */
+    sql_close(db);
+}
+END_TEST
+
+START_TEST(test_round_trip)
+{
+    struct err e = ERR_INIT;
+    struct store *s = create();
+    struct sink out = store_sink(s);
+    int64_t want[ROW_KINDS][2][TABLE_MAX_ROW / sizeof(int64_t) + 1];
+    uint32_t text = out.intern(out.self, "gemm<float>", 11);
+    for (int k = 0; k < ROW_KINDS; k++)
+        for (int i = 0; i < 2; i++) {
+            fill(k, want[k][i], i + 1, i ? text : 0);
+            ck_assert_int_eq(out.put(out.self, k, want[k][i], &e), 0);
+        }
+    ck_assert_int_eq(store_rows(s), 2 * ROW_KINDS);
+    ck_assert(!exists(path) && exists(partial)); /* nothing under its own name before the end */
+    finish(s);
+    ck_assert(exists(path) && !exists(partial));
+    ck_assert_int_eq(ask("PRAGMA user_version"), STORE_SCHEMA_VERSION);
+
+    struct sink in;
+    struct memory *m = memory_new(&in);
+    uint32_t other = in.intern(in.self, "only here", 9); /* so that ids of strings differ */
+    ck_assert_uint_eq(other, 1);
+    ck_assert_ptr_nonnull(s = store_open(path, 0, &e));
+    ck_assert_msg(store_read(s, &in, &e) == 0, "%s", e.text);
+    store_close(s);
+    for (int k = 0; k < ROW_KINDS; k++) {
+        ck_assert_int_eq(m->count[k], 2);
+        for (int i = 0; i < 2; i++) {
+            int64_t expected[TABLE_MAX_ROW / sizeof(int64_t) + 1];
+            fill(k, expected, i + 1, i ? str_intern(&m->strings, "gemm<float>", 11) : 0);
+            ck_assert_msg(memcmp(m->rows[k][i], expected, tables[k].row_size) == 0, "%s row %d",
+                          tables[k].name, i);
+        }
+    }
+    memory_free(m);
+}
+END_TEST
+
+START_TEST(test_texts)
+{
+    static const struct {
+        const char *text;
+        size_t n;
+    } texts[] = {{"nul\0inside", 10},   {"\xc3\xa4\xe6\x97\xa5\xf0\x9f\x94\xa5", 9},
+                 {"</script><!--", 13}, {"'; DROP TABLE meta; --", 22},
+                 {"bad \xff utf8", 10}, {"", 0}};
+    enum { N = sizeof texts / sizeof *texts };
+    struct err e = ERR_INIT;
+    struct store *s = create();
+    struct sink out = store_sink(s);
+    for (int i = 0; i < N; i++) {
+        uint32_t id = out.intern(out.self, texts[i].text, texts[i].n);
+        struct row_meta row = {i + 1, 0, id, id};
+        ck_assert_int_eq(out.put(out.self, ROW_META, &row, &e), 0);
+    }
+    finish(s);
+    struct sink in;
+    struct memory *m = memory_new(&in);
+    s = store_open(path, 0, &e);
+    ck_assert_int_eq(store_read(s, &in, &e), 0);
+    store_close(s);
+    for (int i = 0; i < N; i++) {
+        const struct row_meta *row = (const struct row_meta *)(const void *)m->rows[ROW_META][i];
+        ck_assert_uint_eq(m->strings.length[row->key], texts[i].n);
+        ck_assert_int_eq(memcmp(m->strings.text[row->key], texts[i].text, texts[i].n), 0);
+        ck_assert_uint_eq(row->key, row->value);
+    }
+    memory_free(m);
+}
+END_TEST
+
+START_TEST(test_existing_is_refused)
+{
+    struct err e = ERR_INIT;
+    FILE *f = fopen(path, "w");
+    fputs("dear diary", f);
+    fclose(f);
+    ck_assert_ptr_null(store_create(path, 0, &e));
+    check_line(&e);
+    ck_assert_ptr_nonnull(strstr(e.text, "-f"));
+    ck_assert(!exists(partial));
+
+    struct store *s = store_create(path, 1, &e); /* with force: kept until the new one is whole */
+    ck_assert_ptr_nonnull(s);
+    struct stat st;
+    ck_assert(stat(path, &st) == 0 && st.st_size == 10);
+    store_close(s);
+    ck_assert(stat(path, &st) == 0 && st.st_size == 10 && !exists(partial));
+    finish(store_create(path, 1, &e));
+    ck_assert_int_eq(store_is_profile(path), 1);
+}
+END_TEST
+
+START_TEST(test_odd_places)
+{
+    struct err e = ERR_INIT;
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    ck_assert_ptr_null(store_create(path, 1, &e)); /* not when the program has already run */
+    check_line(&e);
+    ck_assert(!exists(partial));
+    ck_assert_ptr_null(store_create("/dev/null", 1, &e)); /* never replaced by a file */
+    ck_assert_ptr_nonnull(strstr(e.text, "/dev/null"));
+    ck_assert(!exists("/dev/null.partial"));
+    ck_assert_ptr_null(store_create("/nonexistent/x.gpuprof", 0, &e));
+    ck_assert_ptr_nonnull(strstr(e.text, "/nonexistent/x.gpuprof"));
+}
+END_TEST
+
+START_TEST(test_discard)
+{
+    struct err e = ERR_INIT;
+    struct store *s = create();
+    struct sink out = store_sink(s);
+    struct row_meta row = {1, 0, 0, 0};
+    ck_assert_int_eq(out.put(out.self, ROW_META, &row, &e), 0);
+    store_close(s);
+    ck_assert(!exists(path) && !exists(partial));
+    store_close(NULL);
+}
+END_TEST
+
+/* Whatever is cut off: refused, or read up to an error; one line, no crash. */
+START_TEST(test_truncated)
+{
+    struct err e = ERR_INIT;
+    struct store *s = create();
+    struct sink out = store_sink(s);
+    char name[64];
+    for (int i = 0; i < 3000; i++) {
+        int n = snprintf(name, sizeof name, "a name of some length %d", i);
+        struct row_meta row = {i + 1, 0, out.intern(out.self, name, n), 0};
+        ck_assert_int_eq(out.put(out.self, ROW_META, &row, &e), 0);
+    }
+    finish(s);
+    struct stat st;
+    stat(path, &st);
+    for (off_t size = st.st_size - 1; size > 0; size = size > 9000 ? size - 8192 : size / 2) {
+        ck_assert_int_eq(truncate(path, size), 0);
+        struct sink in;
+        struct memory *m = memory_new(&in);
+        e.text[0] = 0;
+        s = store_open(path, 0, &e);
+        if (s)
+            ck_assert_int_eq(store_read(s, &in, &e), -1);
+        if (strcmp(e.text, "the memory is full") != 0)
+            check_line(&e);
+        store_close(s);
+        memory_free(m);
+    }
+}
+END_TEST
+
+START_TEST(test_foreign)
+{
+    refused("no such file");
+    FILE *f = fopen(path, "w");
+    fclose(f);
+    refused("not a gpuprof profile");
+    f = fopen(path, "w");
+    for (int i = 0; i < 5000; i++)
+        fputs("{\"traceEvents\": []}", f);
+    fclose(f);
+    refused("not a gpuprof profile");
+    ck_assert_int_eq(store_is_profile(path), 0);
+    unlink(path);
+    struct err e = ERR_INIT;
+    struct sql *db = sql_open(path, SQL_CREATE, &e); /* another program's database */
+    ck_assert_int_eq(sql_exec(db, "CREATE TABLE kernel (id INTEGER)", &e), 0);
+    sql_close(db);
+    refused("not a gpuprof profile");
+    edit("PRAGMA application_id = 0x47505246; PRAGMA user_version = 1");
+    refused("damaged");
+}
+END_TEST
+
+START_TEST(test_versions)
+{
+    make_empty();
+    edit("PRAGMA user_version = 2");
+    refused("newer gpuprof");
+    edit("PRAGMA user_version = 0");
+    refused("not a gpuprof profile");
+    edit("PRAGMA user_version = 1; ALTER TABLE kernel DROP COLUMN smem_dynamic");
+    refused("smem_dynamic");
+}
+END_TEST
+
+/* A view that never ends in the place of a table. */
+START_TEST(test_view_for_a_table)
+{
+    make_empty();
+    edit("DROP TABLE meta; CREATE VIEW meta(id, process, key, value) AS WITH RECURSIVE r(i) AS "
+         "(SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT i, 0, 0, 0 FROM r");
+    refused("damaged");
+}
+END_TEST
+
+START_TEST(test_hostile_values)
+{
+    make_empty();
+    edit("INSERT INTO string VALUES (1, 'a');"
+         "INSERT INTO meta VALUES (1, 'zero', 99, -5), (2, 1e300, x'ff00', 9223372036854775807), "
+         "(3, NULL, 1, 4294967297)");
+    struct err e = ERR_INIT;
+    struct sink in;
+    struct memory *m = memory_new(&in);
+    struct store *s = store_open(path, 0, &e);
+    ck_assert_msg(s && store_read(s, &in, &e) == 0, "%s", e.text);
+    store_close(s);
+    ck_assert_int_eq(m->count[ROW_META], 3);
+    const struct row_meta *row[3];
+    for (int i = 0; i < 3; i++)
+        row[i] = (const struct row_meta *)(const void *)m->rows[ROW_META][i];
+    ck_assert(row[0]->process == 0 && row[0]->key == 0 && row[0]->value == 0);
+    ck_assert(row[1]->process == INT64_MAX && row[1]->key == 0 && row[1]->value == 0);
+    ck_assert(row[2]->process == 0 && row[2]->key == 1 && row[2]->value == 0);
+    memory_free(m);
+    edit("INSERT INTO string VALUES (7, 'hole')");
+    refused("holes");
+    edit("DELETE FROM string; INSERT INTO string VALUES (-3, 'x')");
+    refused("damaged");
+}
+END_TEST
+
+/* The disk fills up: a limit on the size of files stands for it. */
+START_TEST(test_disk_full)
+{
+    struct err e = ERR_INIT;
+    struct store *s = create();
+    struct sink out = store_sink(s);
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){1 << 20, 1 << 20});
+    int rc = 0;
+    int64_t i = 0;
+    for (; rc == 0 && i < 3000000; i++) {
+        struct row_kernel row = {.id = i + 1, .start_ns = i << 20, .end_ns = i << 21};
+        rc = out.put(out.self, ROW_KERNEL, &row, &e);
+    }
+    ck_assert_int_eq(rc, -1);
+    check_line(&e);
+    ck_assert_int_eq(store_finish(s, &e), -1);
+    check_line(&e);
+    store_close(s);
+    ck_assert(!exists(path) && !exists(partial));
+}
+END_TEST
+
+static void put_results(struct store *s, int64_t steps)
+{
+    struct err e = ERR_INIT;
+    ck_assert_msg(store_begin(s, &e) == 0, "%s", e.text);
+    ck_assert_int_eq(store_clear_derived(s, &e), 0);
+    for (int64_t i = 0; i < steps; i++) {
+        struct row_step step = {
+            .id = i + 1, .start_ns = i * 100, .end_ns = i * 100 + 90, .used = 1, .compute_ns = 90};
+        ck_assert_int_eq(store_put_derived(s, DERIVED_STEP, &step, &e), 0);
+    }
+    struct row_gap gap = {
+        1, 1, 10, 20, store_intern(s, "idle_input"), 0, store_intern(s, "data.wait")};
+    struct row_finding finding = {1,
+                                  1,
+                                  store_intern(s, "num-workers"),
+                                  store_intern(s, "Load"),
+                                  store_intern(s, "waits"),
+                                  store_intern(s, "upper-bound"),
+                                  1,
+                                  2,
+                                  3};
+    struct row_verification v = {
+        .id = steps, .knob = store_intern(s, "num_workers=4"), .measured_mid_ns = 7};
+    ck_assert_int_eq(store_put_derived(s, DERIVED_GAP, &gap, &e), 0);
+    ck_assert_int_eq(store_put_derived(s, DERIVED_FINDING, &finding, &e), 0);
+    ck_assert_int_eq(store_put_derived(s, DERIVED_VERIFICATION, &v, &e), 0);
+    ck_assert_int_eq(store_put_result(s, "analysis",
+                                      steps == 3 ? "{\"old\": 1}" : "{\"new\": \"\xc3\xa4\"}", &e),
+                     0);
+    ck_assert_msg(store_commit(s, &e) == 0, "%s", e.text);
+}
+
+START_TEST(test_results)
+{
+    struct err e = ERR_INIT;
+    make_empty();
+    struct store *s = store_open(path, 1, &e);
+    char *none = store_get_result(s, "analysis", &e);
+    ck_assert_ptr_null(none);
+    put_results(s, 3);
+    put_results(s, 5);
+    store_close(s);
+    ck_assert_int_eq(ask("SELECT count(*) FROM step"), 5);
+    ck_assert_int_eq(ask("SELECT count(*) FROM gap"), 1);
+    ck_assert_int_eq(ask("SELECT count(*) FROM finding"), 1);
+    ck_assert_int_eq(ask("SELECT count(*) FROM verification"), 2); /* measured once, kept */
+    ck_assert_int_eq(ask("SELECT count(*) FROM gap_time WHERE cause = 'idle_input' AND gaps = 1"),
+                     1);
+    ck_assert_int_eq(
+        ask("SELECT count(*) FROM advice WHERE rule = 'num-workers' AND kind = 'upper-bound'"), 1);
+    s = store_open(path, 0, &e);
+    char *json = store_get_result(s, "analysis", &e);
+    ck_assert_str_eq(json, "{\"new\": \"\xc3\xa4\"}");
+    free(json);
+    store_close(s);
+}
+END_TEST
+
+START_TEST(test_read_only)
+{
+    struct err e = ERR_INIT;
+    make_empty();
+    struct store *s = store_open(path, 0, &e);
+    ck_assert_int_eq(store_put_result(s, "analysis", "{}", &e), -1);
+    check_line(&e);
+    store_close(s);
+}
+END_TEST
+
+START_TEST(test_views)
+{
+    struct err e = ERR_INIT;
+    struct store *s = create();
+    struct sink out = store_sink(s);
+    uint32_t name = out.intern(out.self, "k", 1);
+    struct row_kernel k = {.id = 1, .start_ns = 0, .end_ns = 2000000, .name = name};
+    struct row_copy c = {.id = 1,
+                         .start_ns = 5,
+                         .end_ns = 5,
+                         .kind = COPY_H2D,
+                         .src_kind = MEMORY_PAGEABLE,
+                         .bytes = 10};
+    struct row_api a = {.id = 1, .start_ns = 0, .end_ns = 1000, .name = name};
+    struct row_range r = {.id = 1, .start_ns = 0, .end_ns = 1000000, .name = name};
+    struct row_health h = {1, 0, 1, name, name, 3};
+    ck_assert(out.put(out.self, ROW_KERNEL, &k, &e) == 0 &&
+              out.put(out.self, ROW_COPY, &c, &e) == 0 && out.put(out.self, ROW_API, &a, &e) == 0 &&
+              out.put(out.self, ROW_RANGE, &r, &e) == 0 &&
+              out.put(out.self, ROW_HEALTH, &h, &e) == 0);
+    finish(s);
+    s = store_open(path, 1, &e);
+    put_results(s, 2);
+    store_close(s);
+    struct sql *db = sql_open(path, SQL_READ, &e);
+    struct sql_stmt *q = sql_prepare(db, "SELECT name FROM sqlite_master WHERE type = 'view'", &e);
+    int views = 0;
+    for (; sql_step(q, &e) == 1; views++) {
+        char text[128];
+        snprintf(text, sizeof text, "SELECT count(*) FROM %s", sql_text(q, 0, NULL));
+        ck_assert_msg(sql_value(db, text, -1) > 0, "%s is empty or fails", text);
+    }
+    sql_finalize(q);
+    ck_assert_int_ge(views, 8);
+    ck_assert_int_eq(sql_value(db, "SELECT total_ms * 10 FROM kernel_time WHERE name = 'k'", 0),
+                     20);
+    ck_assert_int_eq(
+        sql_value(db, "SELECT gb_per_s IS NULL FROM copy_time WHERE host_memory = 'pageable'", 0),
+        1);
+    sql_close(db);
+}
+END_TEST
+
+/* Many rows: several transactions, strings put before the rows that name them. */
+START_TEST(test_many)
+{
+    struct err e = ERR_INIT;
+    struct store *s = create();
+    struct sink out = store_sink(s);
+    char text[32];
+    for (int i = 0; i < 250001; i++) {
+        int n = snprintf(text, sizeof text, "%d", i % 1000);
+        struct row_meta row = {i + 1, 0, out.intern(out.self, text, n), 0};
+        ck_assert_int_eq(out.put(out.self, ROW_META, &row, &e), 0);
+    }
+    finish(s);
+    ck_assert_int_eq(ask("SELECT count(*) FROM meta m JOIN string s ON s.id = m.key "
+                         "WHERE s.text = CAST((m.id - 1) % 1000 AS TEXT)"),
+                     250001);
+    ck_assert_int_eq(
+        ask("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
+}
+END_TEST
+
+Suite *test_store_suite(void)
+{
+    Suite *suite = suite_create("store");
+    TCase *t = tcase_create("store");
+    tcase_set_timeout(t, 60);
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, test_columns);
+    tcase_add_test(t, test_round_trip);
+    tcase_add_test(t, test_texts);
+    tcase_add_test(t, test_existing_is_refused);
+    tcase_add_test(t, test_odd_places);
+    tcase_add_test(t, test_discard);
+    tcase_add_test(t, test_truncated);
+    tcase_add_test(t, test_foreign);
+    tcase_add_test(t, test_versions);
+    tcase_add_test(t, test_view_for_a_table);
+    tcase_add_test(t, test_hostile_values);
+    tcase_add_test(t, test_disk_full);
+    tcase_add_test(t, test_results);
+    tcase_add_test(t, test_read_only);
+    tcase_add_test(t, test_views);
+    tcase_add_test(t, test_many);
+    suite_add_tcase(suite, t);
+    return suite;
+}
