@@ -2,7 +2,7 @@
  * read it, exporters print it; both leave it alone. All `_ns` are int64 nanoseconds; "per step"
  * means divided by steps.used.
  *
- * Passes in order (analyze.c): steps -> gaps -> totals -> host -> rules -> rank.
+ * Passes in order (analyze.c): steps -> gaps -> totals -> ranks -> host -> rules -> rank.
  */
 #ifndef GPUPROF_ANALYZE_ANALYSIS_H
 #define GPUPROF_ANALYZE_ANALYSIS_H
@@ -142,6 +142,34 @@ struct gpu_facts { /* over the window from first to last GPU activity of the cho
     int64_t window_ns;
 };
 
+/* ---- ranks ------------------------------------------------------------------------------------
+ */
+
+struct rank_facts {           /* one GPU that takes part in collectives; times per used step */
+    int64_t rank;             /* number in the job, else its place in the recording */
+    uint32_t process, device; /* indices */
+    int64_t offset_ns;        /* its clock minus that of the first rank, from matched ends */
+    int64_t step_median_ns;   /* of its own marks, 0 = it has none */
+    int64_t comm_ns;          /* in collectives */
+    int64_t wait_ns;          /* of that, before the last rank had arrived */
+    int64_t wait_exposed_ns;  /* ... with no compute kernel beside it */
+    int64_t late_ns;          /* for which it, as the last to arrive, kept the others waiting */
+    int64_t late_count;       /* collectives in the recording for which it came last */
+    int64_t matched;          /* its collectives that were found on other ranks as well */
+};
+
+struct ranks {
+    struct rank_facts *at; /* by rank */
+    size_t count;          /* ranks with collectives that others have as well */
+    size_t left_out;       /* ranks whose collectives match no other rank's, or that are alone */
+    int64_t collectives;   /* matched ones in the recording */
+    uint32_t late;         /* index of the rank that costs most, TL_NONE without */
+    int64_t late_ns;       /* sum of all late_ns: what punctual ranks would save per step */
+    int64_t transfer_ns;   /* after the last rank has arrived, per step */
+    uint32_t worst_op;     /* the longest wait, TL_NONE */
+    int64_t worst_ns;
+};
+
 struct outcome; /* rules/rule.h */
 
 struct analysis {
@@ -156,6 +184,7 @@ struct analysis {
     struct gpu_facts gpu;
     struct totals totals;
     struct host_facts host;
+    struct ranks ranks;
     struct health_facts health;
     const struct row_device *device; /* NULL = not known */
 

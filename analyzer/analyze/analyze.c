@@ -91,7 +91,7 @@ static int run_passes(struct analysis *a, struct err *e)
             rc = totals_sum(a, &act, e);
     }
     activity_release(&act);
-    if (rc < 0 || host_look(a, e) < 0)
+    if (rc < 0 || ranks_look(a, e) < 0 || host_look(a, e) < 0)
         return -1;
     health_look(a);
     if (rules_run(a, e) < 0)

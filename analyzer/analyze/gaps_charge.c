@@ -247,7 +247,7 @@ static int add_lane(struct pass *p, uint32_t thread)
         return 0;
     struct lane *l = &p->lane[p->lanes++];
     *l = (struct lane){.thread = thread,
-                       .at = t->apis + t->threads[thread].first_api,
+                       .at = t->apis ? t->apis + t->threads[thread].first_api : NULL,
                        .n = t->threads[thread].apis};
     return input_spans(&l->input, t, thread);
 }

@@ -54,6 +54,7 @@ int steps_detect(struct detected *d, const struct timeline *t, uint32_t process,
 int steps_find(struct analysis *a, struct err *e);
 int gaps_find(struct analysis *a, const struct activity *act, struct err *e);
 int totals_sum(struct analysis *a, const struct activity *act, struct err *e);
+int ranks_look(struct analysis *a, struct err *e); /* ranks.c, ranks_match.c */
 int host_look(struct analysis *a, struct err *e);
 void health_look(struct analysis *a);
 int rules_run(struct analysis *a, struct err *e); /* outcomes and ranking, rank.c */

@@ -1,0 +1,88 @@
+/* Collectives run while nothing is computed. Waiting for a late rank is not counted: that is
+ * another rule's. */
+#include "analyzer/rules/look_comm.h"
+
+static void add_evidence(const struct analysis *a, struct outcome *o, const struct look_ops *all,
+                         int64_t waiting)
+{
+    const char *rows = "SELECT k.* FROM kernel k JOIN string s ON s.id = k.name WHERE s.text LIKE "
+                       "'%nccl%' OR s.text LIKE '%rccl%' ORDER BY end_ns - start_ns DESC";
+    outcome_evidence(o, "communication with no compute beside it per step",
+                     ms(a->breakdown_ns[PART_COMM]), "ms", rows);
+    outcome_evidence(o, "collectives per step", (double)all->count / (double)a->steps.used, "count",
+                     rows);
+    outcome_evidence(o, "time in them per step", ms(per_step(a, all->busy_ns)), "ms", rows);
+    if (waiting > 0)
+        outcome_evidence(o, "of that, waiting for the last rank to arrive (counted elsewhere)",
+                         ms(waiting), "ms", NULL);
+}
+
+static void check(struct analysis *a, struct outcome *o)
+{
+    struct look_ops all;
+    bool scattered = look_collectives_scattered(a, &all);
+    const struct rank_facts *own = look_own_rank(a);
+    int64_t waiting = own ? own->wait_exposed_ns : 0;
+    int64_t exposed = a->breakdown_ns[PART_COMM] - waiting;
+    int64_t launching = scattered ? per_step(a, all.idle_ns) : 0;
+    o->why = all.count ? arena_printf(&a->arena, "%.3f ms of communication per step are not hidden",
+                                      ms(exposed > 0 ? exposed : 0))
+                       : "no collectives on this GPU";
+    if (exposed * 100 < a->steps.median_ns)
+        return;
+    add_evidence(a, o, &all, waiting);
+    if (launching > 0)
+        outcome_evidence(o, "GPU idle before them until each was launched, per step", ms(launching),
+                         "ms", NULL);
+    double hidden = all.busy_ns > 0 ? 100.0 - 100.0 * ms(a->breakdown_ns[PART_COMM]) /
+                                                  ms(per_step(a, all.busy_ns))
+                                    : 0;
+    if (scattered)
+        o->remedy.pytorch =
+            "DDP(model, bucket_cap_mb=25 or more, gradient_as_bucket_view=True) so that gradients "
+            "travel in a few large buckets while backward still computes; with torch.compile, wrap "
+            "the model in DDP first and compile that: torch.compile(DDP(model))";
+    if (scattered) {
+        o->remedy.tensorflow = o->rule->remedy.tensorflow;
+        o->remedy.cuda = "pack gradients into a few large buffers, one ncclAllReduce each on a "
+                         "stream of its own, started as soon as its last gradient is ready";
+    }
+    outcome_fires(
+        o, exposed + launching,
+        arena_printf(&a->arena,
+                     "%.0f collectives per step, %s: the GPU computes nothing for %.1f ms of each "
+                     "step while they run%s",
+                     (double)all.count / (double)a->steps.used,
+                     hidden < 5 ? "never overlapped"
+                                : arena_printf(&a->arena, "only %.0f %% overlapped", hidden),
+                     ms(exposed),
+                     launching * 100 > a->steps.median_ns
+                         ? arena_printf(&a->arena, ", and idles %.1f ms until they are launched",
+                                        ms(launching))
+                         : ""));
+    if (all.longest != TL_NONE)
+        outcome_example(o, a->tl->ops[all.longest].start_ns, a->tl->ops[all.longest].end_ns,
+                        "longest collective", all.longest);
+}
+
+const struct rule rule_exposed_communication = {
+    .id = "exposed-communication",
+    .title = "Overlap communication with computing",
+    .needs = HAVE_KERNELS | HAVE_STEPS,
+    .check = check,
+    .looks_for = "Collectives (NCCL, RCCL and others) that run while no compute kernel does, and "
+                 "many small ones launched one by one.",
+    .doc = "A collective hides behind backward when it runs on a stream of its own and starts as "
+           "soon as its data is ready. Many small collectives pay latency and launching each time. "
+           "Time in a collective before the last rank has arrived is waiting, not communication: "
+           "it is left out where all ranks were recorded; from one rank alone the two cannot be "
+           "told apart.",
+    .remedy =
+        {"DDP(model, bucket_cap_mb=25 to 100, gradient_as_bucket_view=True), static_graph=True "
+         "where it holds; FSDP: backward_prefetch=BACKWARD_PRE, limit_all_gathers=True; "
+         "no_sync() while accumulating; issue own collectives with async_op=True and wait late",
+         "tf.distribute.MirroredStrategy with experimental CommunicationOptions("
+         "bytes_per_pack=50 * 1024 * 1024)",
+         "ncclAllReduce per bucket on a second stream, event after the bucket's last gradient, "
+         "wait for it only before the optimizer"},
+};

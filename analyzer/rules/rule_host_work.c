@@ -1,0 +1,73 @@
+/* The GPU is idle while the host does something else than launching: Python, post-processing,
+ * framework overhead. Named by the range in which it falls. */
+#include "analyzer/rules/look_warm.h"
+
+#include <stdlib.h>
+
+/* The innermost range that holds most of it, unless that is the step itself; with its share. */
+static const char *where_most(const struct analysis *a, int64_t *in_it)
+{
+    int64_t *sum = calloc((size_t)a->tl->strings.n + 1, sizeof *sum);
+    uint32_t best = 0;
+    for (size_t i = 0; sum && i < a->gap_count; i++) {
+        const struct gap *g = &a->gaps[i];
+        if (g->step == TL_NONE || !a->steps.at[g->step].used || g->range == TL_NONE)
+            continue;
+        const struct range *r = &a->tl->ranges[g->range];
+        if ((r->end_ns - r->start_ns) * 10 >= a->steps.median_ns * 9)
+            continue;
+        sum[r->name] += g->by_part[PART_IDLE_HOST];
+        if (sum[r->name] > sum[best])
+            best = r->name;
+    }
+    *in_it = sum && best ? sum[best] : 0;
+    free(sum);
+    return *in_it ? tl_text(a->tl, best) : NULL;
+}
+
+static void check(struct analysis *a, struct outcome *o)
+{
+    int64_t idle = a->breakdown_ns[PART_IDLE_HOST] - per_step(a, look_warm_up(a).host_ns), inside;
+    o->why = arena_printf(&a->arena, "the GPU waits %.3f ms per step for other work of the host",
+                          ms(idle > 0 ? idle : 0));
+    if (idle * 100 < a->steps.median_ns)
+        return;
+    const char *where = where_most(a, &inside);
+    outcome_evidence(
+        o, "GPU idle while the host does other work per step", ms(idle), "ms",
+        "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_host')");
+    if (where)
+        outcome_evidence(o, arena_printf(&a->arena, "of that, inside '%s'", where),
+                         ms(per_step(a, inside)), "ms", NULL);
+    o->error_class = ERROR_RERUN_DECIDES; /* nobody knows how far that work can be cut */
+    outcome_fires(
+        o, idle,
+        where ? arena_printf(&a->arena,
+                             "the GPU waits %.1f ms per step while the host does other work, most "
+                             "of it (%.1f ms) in '%s'",
+                             ms(idle), ms(per_step(a, inside)), where)
+              : arena_printf(&a->arena,
+                             "the GPU waits %.1f ms per step while the host does other work "
+                             "outside of any recorded range%s",
+                             ms(idle),
+                             a->tl->have & HAVE_RANGES ? " (Python between operators)" : ""));
+    look_gap_examples(a, o, PART_IDLE_HOST, "GPU idle, host busy with other work");
+}
+
+const struct rule rule_host_work = {
+    .id = "host-work",
+    .title = "Take other host work out of the loop",
+    .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
+    .check = check,
+    .looks_for = "GPU idle while the launching thread does something that is neither launching, "
+                 "nor copying, nor waiting, nor loading data, for 0.2 ms and more at a time.",
+    .doc = "Python between operators, post-processing on the CPU, metrics, logging. The range or "
+           "function that contains most of it is named where the profile has ranges; a profile "
+           "with Python stacks (with_stack=True) or NVTX ranges names it more finely. The bound "
+           "is the whole idle time; how much of the work can go or move is not known.",
+    .remedy = {"move it to the GPU (torch ops, torchvision.transforms.v2), to loader workers or "
+               "another thread, or run it every N steps; record with "
+               "torch.profiler.profile(with_stack=True) to see the lines",
+               "keep it inside tf.function, or in dataset.map(..., num_parallel_calls=AUTOTUNE)",
+               "move it to another thread, or do it while the next step's work is queued"},
+};
