@@ -201,6 +201,21 @@ static void put_have(struct collector *c)
     spool_put(&c->out, ROW_META, &m);
 }
 
+/* Files of processes that were killed before their spool was ready: nothing is in them. */
+static void remove_unready(const struct collector *c)
+{
+    DIR *d = opendir(c->dir);
+    if (!d)
+        return;
+    for (struct dirent *f; (f = readdir(d));) {
+        char path[4096];
+        int n = snprintf(path, sizeof path, "%s/%s", c->dir, f->d_name);
+        if ((size_t)n < sizeof path && ends_with(f->d_name, SPOOL_SUFFIX) && !known(c, path))
+            unlink(path);
+    }
+    closedir(d);
+}
+
 int collect_finish(struct collector *c, struct err *e)
 {
     struct err ignored = ERR_INIT;
@@ -210,6 +225,7 @@ int collect_finish(struct collector *c, struct err *e)
     for (size_t i = 0; i < c->spools.n; i++)
         if (!c->spools.at[i]->done)
             finish_spool(c, c->spools.at[i]);
+    remove_unready(c);
     put_have(c);
     if (c->bad_files)
         put_health(c, 0, "bad-spool", "files that are no spools of this version were ignored",

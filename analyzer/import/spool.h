@@ -55,8 +55,9 @@ struct spool {
     int fd;
     uint8_t *map;
     size_t size;
-    struct spool_header *h;
-    int64_t start_ns; /* CLOCK_MONOTONIC of profile time 0 */
+    struct spool_header *h;    /* shared with the target: live words and strides only */
+    struct spool_header fixed; /* as checked at opening: sizes, offsets, identity */
+    int64_t start_ns;          /* CLOCK_MONOTONIC of profile time 0 */
 
     int64_t process; /* row id */
     struct row_process row;
@@ -88,6 +89,7 @@ void spool_unmap(struct spool *s); /* when nothing is read any more; counts and 
 void spool_close(struct spool *s);
 bool spool_alive(const struct spool *s);
 uint32_t spool_string(struct spool *s, struct spool_out *out, uint32_t id); /* -> sink string id */
+void spool_read_names(struct spool *s, struct spool_out *out);
 uint32_t spool_name(struct spool *s, struct spool_out *out, uint64_t pointer);
 int64_t spool_thread_id(struct spool *s, struct spool_out *out, uint32_t tid);
 void spool_put(struct spool_out *out, enum row_kind kind, const void *row);
@@ -95,6 +97,11 @@ uint32_t spool_intern(struct spool_out *out, const char *text);
 
 void spool_read_anchors(struct spool *s);
 int64_t spool_cupti_time(const struct spool *s, int64_t cupti_ns); /* -> profile ns */
+/* CLOCK_MONOTONIC -> profile ns. Damaged times wrap around instead of being undefined. */
+static inline int64_t spool_time(const struct spool *s, int64_t monotonic_ns)
+{
+    return (int64_t)((uint64_t)monotonic_ns - (uint64_t)s->start_ns);
+}
 
 void spool_drain_rings(struct spool *s, struct spool_out *out);
 /* Buffers that are READY; with `adopt` (the process is dead) also OWNED and COMPLETE ones. */

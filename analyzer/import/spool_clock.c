@@ -39,7 +39,10 @@ int64_t spool_cupti_time(const struct spool *s, int64_t cupti_ns)
             best = i;
         }
     }
-    int64_t offset = best < n ? s->anchors.at[best].cupti_ns - s->anchors.at[best].monotonic_ns
-                              : s->h->start_realtime_ns - s->h->start_monotonic_ns;
-    return cupti_ns - offset - s->start_ns;
+    /* unsigned: damaged anchors wrap around instead of being undefined */
+    uint64_t offset =
+        best < n
+            ? (uint64_t)s->anchors.at[best].cupti_ns - (uint64_t)s->anchors.at[best].monotonic_ns
+            : (uint64_t)s->fixed.start_realtime_ns - (uint64_t)s->fixed.start_monotonic_ns;
+    return spool_time(s, (int64_t)((uint64_t)cupti_ns - offset));
 }

@@ -51,6 +51,8 @@ static uint64_t field(const struct record *r, uint32_t offset, uint32_t bytes)
 /* 32-bit correlation ids wrap after four billion calls; rows carry them unwrapped. */
 static int64_t correlation(struct spool *s, uint32_t c)
 {
+    if (c == 0)
+        return 0; /* none */
     uint64_t epoch = s->epoch;
     if (s->last_correlation > 0xc0000000u && c < 0x40000000u)
         s->epoch = ++epoch;
@@ -60,6 +62,7 @@ static int64_t correlation(struct spool *s, uint32_t c)
     return (int64_t)(epoch << 32 | c);
 }
 
+/* UINT32_MAX as device: not known where this record was read; the same stream all the same. */
 static int64_t stream_id(struct spool *s, struct spool_out *out, uint32_t device, uint32_t context,
                          uint32_t stream)
 {
@@ -67,9 +70,10 @@ static int64_t stream_id(struct spool *s, struct spool_out *out, uint32_t device
         size_t i = (s->last_stream + n) % s->streams.n;
         const struct spool_stream *p = &s->streams.at[i];
         if (p->stream == stream && p->context == context &&
-            (p->device == device || p->device == UINT32_MAX)) {
+            (p->device == device || p->device == UINT32_MAX || device == UINT32_MAX)) {
             s->last_stream = i;
-            s->streams.at[i].device = device;
+            if (device != UINT32_MAX)
+                s->streams.at[i].device = device;
             return p->id;
         }
     }
@@ -79,6 +83,12 @@ static int64_t stream_id(struct spool *s, struct spool_out *out, uint32_t device
     *p = (struct spool_stream){device, context, stream, ++out->ids[ROW_STREAM], -1, 0, false};
     s->last_stream = s->streams.n - 1;
     return p->id;
+}
+
+/* Damaged times wrap around instead of being undefined. */
+static int64_t later(int64_t ns, int64_t length)
+{
+    return (int64_t)((uint64_t)ns + (uint64_t)length);
 }
 
 /* Start and end of GPU work; false when CUPTI could not time it (0, 0), or it still ran when it was
@@ -91,12 +101,12 @@ static bool times(struct spool *s, const struct record *r, uint32_t offset, int6
         s->in_flight++;
         return false;
     }
-    if (!a || !b || b < a) {
+    if (a <= 0 || b < a) {
         s->untimed++;
         return false;
     }
     *start = spool_cupti_time(s, a);
-    *end = *start + (b - a);
+    *end = later(*start, b - a);
     return true;
 }
 
@@ -171,14 +181,14 @@ static uint32_t api_name(struct spool *s, struct spool_out *out, int layer, uint
 static void put_api(struct spool *s, struct spool_out *out, const struct record *r, int layer)
 {
     int64_t start = U64(8), end = U64(16);
-    if (!start || end < start) {
+    if (start <= 0 || end < start) {
         s->untimed++;
         return;
     }
     struct row_api a = {.id = ++out->ids[ROW_API], .process = s->process, .layer = layer};
     a.thread = spool_thread_id(s, out, U32(28));
     a.start_ns = spool_cupti_time(s, start);
-    a.end_ns = a.start_ns + (end - start);
+    a.end_ns = later(a.start_ns, end - start);
     a.name = api_name(s, out, layer, U32(4));
     a.correlation = correlation(s, U32(32));
     a.result = U32(36);
@@ -196,7 +206,7 @@ static uint32_t device_of(const struct spool *s, uint32_t context)
 static void put_sync(struct spool *s, struct spool_out *out, const struct record *r)
 {
     int64_t start = U64(8), end = U64(16);
-    if (!start || end < start) {
+    if (start <= 0 || end < start) {
         s->untimed++;
         return;
     }
@@ -206,7 +216,7 @@ static void put_sync(struct spool *s, struct spool_out *out, const struct record
                          .event = -1,
                          .event_sync = -1};
     y.start_ns = spool_cupti_time(s, start);
-    y.end_ns = y.start_ns + (end - start);
+    y.end_ns = later(y.start_ns, end - start);
     y.type = U32(4);
     y.correlation = correlation(s, U32(24));
     if (U32(32) != UINT32_MAX)
@@ -240,12 +250,12 @@ static void put_overhead(struct spool *s, struct spool_out *out, const struct re
         "unknown",      "buffer-flush",        "instrumentation", "resource", "module-loading",
         "lazy-loading", "command-buffer-full", "buffer-request",  "uvm-init"};
     int64_t start = U64(24), end = U64(32);
-    if (!start || end < start)
+    if (start <= 0 || end < start)
         return;
     uint32_t kind = U32(4), i = kind >> 16;
     struct row_overhead o = {.id = ++out->ids[ROW_OVERHEAD], .process = s->process, .thread = -1};
     o.start_ns = spool_cupti_time(s, start);
-    o.end_ns = o.start_ns + (end - start);
+    o.end_ns = later(o.start_ns, end - start);
     o.name = spool_intern(out, kind == 1                          ? "driver-compiler"
                                : i < sizeof names / sizeof *names ? names[i]
                                                                   : "other");
@@ -394,8 +404,8 @@ static int by_seq(const void *a, const void *b)
 void spool_drain_buffers(struct spool *s, struct spool_out *out, bool adopt)
 {
     struct spool_buffer_desc *descs =
-        (struct spool_buffer_desc *)(void *)(s->map + s->h->descs_off);
-    uint32_t count = s->h->buffer_count;
+        (struct spool_buffer_desc *)(void *)(s->map + s->fixed.descs_off);
+    uint32_t count = s->fixed.buffer_count;
     struct ready *ready = calloc(count + 1u, sizeof *ready);
     size_t n = 0;
     for (uint32_t i = 0; ready && i < count; i++) {
@@ -406,17 +416,19 @@ void spool_drain_buffers(struct spool *s, struct spool_out *out, bool adopt)
     if (n) {
         qsort(ready, n, sizeof *ready, by_seq);
         spool_read_anchors(s);
+        spool_read_names(s, out); /* a pointer may mean another kernel by now */
         spool_drain_rings(s,
                           out); /* names of API functions come before the records that use them */
     }
     for (size_t k = 0; k < n; k++) {
         struct spool_buffer_desc *d = &descs[ready[k].index];
-        uint8_t *data = s->map + s->h->buffers_off + (uint64_t)ready[k].index * s->h->buffer_bytes;
+        uint8_t *data =
+            s->map + s->fixed.buffers_off + (uint64_t)ready[k].index * s->fixed.buffer_bytes;
         bool owned = atomic_load_explicit(&d->state, memory_order_acquire) == SPOOL_OWNED;
-        uint64_t bytes = owned ? s->h->buffer_bytes
+        uint64_t bytes = owned ? s->fixed.buffer_bytes
                                : atomic_load_explicit(&d->valid_bytes, memory_order_acquire);
-        if (bytes > s->h->buffer_bytes)
-            bytes = s->h->buffer_bytes;
+        if (bytes > s->fixed.buffer_bytes)
+            bytes = s->fixed.buffer_bytes;
         parse(s, out, data, bytes);
         if (adopt)
             continue; /* nobody will use it again; leave the file as it was found */
@@ -516,6 +528,6 @@ void spool_put_ends(struct spool *s, struct spool_out *out)
     put_losses(s, out);
     s->row.id = s->process;
     s->row.sealed = atomic_load(&s->h->sealed) != 0;
-    s->row.start_ns = s->h->start_monotonic_ns - s->start_ns;
+    s->row.start_ns = spool_time(s, s->fixed.start_monotonic_ns);
     spool_put(out, ROW_PROCESS, &s->row);
 }

@@ -22,7 +22,7 @@ static bool inside(const struct spool *s, uint64_t off, uint64_t count, uint64_t
 
 static bool plausible(const struct spool *s)
 {
-    const struct spool_header *h = s->h;
+    const struct spool_header *h = &s->fixed;
     return h->version == SPOOL_VERSION && h->header_bytes <= s->size &&
            h->header_bytes >= sizeof *h && h->buffer_count <= 1 << 16 && h->ring_count <= 1 << 16 &&
            h->ring_bytes >= 4096 && (h->ring_bytes & (h->ring_bytes - 1)) == 0 &&
@@ -58,12 +58,13 @@ int spool_open(struct spool *s, const char *path, struct err *e)
         return 1;
     }
     atomic_thread_fence(memory_order_acquire);
+    memcpy(&s->fixed, s->map, sizeof s->fixed); /* what was checked cannot change any more */
     s->path = strdup(path);
     if (!s->path || !plausible(s)) {
         spool_close(s);
         return err_set(e, "%s: not a spool of this version", path);
     }
-    s->strings = calloc(s->h->strings_cap / 8 + 1, sizeof *s->strings);
+    s->strings = calloc(s->fixed.strings_cap / 8 + 1, sizeof *s->strings);
     s->name_mask = 1023;
     s->name_keys = calloc(s->name_mask + 1u, sizeof *s->name_keys);
     s->name_values = calloc(s->name_mask + 1u, sizeof *s->name_values);
@@ -72,7 +73,7 @@ int spool_open(struct spool *s, const char *path, struct err *e)
         return err_set(e, "out of memory");
     }
     s->row = (struct row_process){
-        .pid = s->h->pid, .ppid = s->h->ppid, .rank = -1, .local_rank = -1, .world_size = -1};
+        .pid = s->fixed.pid, .ppid = s->fixed.ppid, .rank = -1, .local_rank = -1, .world_size = -1};
     return 0;
 }
 
@@ -127,7 +128,9 @@ bool spool_alive(const struct spool *s)
 {
     if (atomic_load_explicit(&s->h->sealed, memory_order_acquire))
         return false;
-    return start_ticks(s->h->pid) == s->h->start_ticks;
+    if (!s->fixed.start_ticks) /* it could not read /proc; neither can we, then */
+        return kill(s->fixed.pid, 0) == 0 || errno == EPERM;
+    return start_ticks(s->fixed.pid) == s->fixed.start_ticks;
 }
 
 void spool_put(struct spool_out *out, enum row_kind kind, const void *row)
@@ -158,18 +161,18 @@ static const char *entry(const struct spool *s, uint32_t id, uint32_t *n)
 {
     uint64_t used = atomic_load_explicit(&s->h->strings_used, memory_order_acquire);
     uint64_t at = (uint64_t)id * 8;
-    if (used > s->h->strings_cap)
-        used = s->h->strings_cap;
+    if (used > s->fixed.strings_cap)
+        used = s->fixed.strings_cap;
     if (!id || at + sizeof(struct spool_string) > used)
         return NULL;
-    struct spool_string *e = (struct spool_string *)(void *)(s->map + s->h->strings_off + at);
+    struct spool_string *e = (struct spool_string *)(void *)(s->map + s->fixed.strings_off + at);
     *n = atomic_load_explicit(&e->length, memory_order_acquire);
     return *n && *n <= used - at - sizeof *e ? (const char *)(e + 1) : NULL;
 }
 
 uint32_t spool_string(struct spool *s, struct spool_out *out, uint32_t id)
 {
-    if (id >= s->h->strings_cap / 8)
+    if (id >= s->fixed.strings_cap / 8)
         return 0;
     if (!s->strings[id]) {
         uint32_t n;
@@ -210,13 +213,13 @@ static int grow_names(struct spool *s)
 }
 
 /* Entries added to the name table since the last look; a later one of the same pointer wins. */
-static void read_names(struct spool *s, struct spool_out *out)
+void spool_read_names(struct spool *s, struct spool_out *out)
 {
     uint32_t used = atomic_load_explicit(&s->h->names_used, memory_order_acquire);
-    if (used > s->h->names_cap)
-        used = s->h->names_cap;
+    if (used > s->fixed.names_cap)
+        used = s->fixed.names_cap;
     const struct spool_name *table =
-        (const struct spool_name *)(const void *)(s->map + s->h->names_off);
+        (const struct spool_name *)(const void *)(s->map + s->fixed.names_off);
     for (; s->names_read < used; s->names_read++) {
         uint64_t key = table[s->names_read].pointer;
         if (!key || (s->names_read >= s->name_mask / 2 && grow_names(s) < 0))
@@ -236,7 +239,7 @@ uint32_t spool_name(struct spool *s, struct spool_out *out, uint64_t pointer)
         for (; s->name_keys[i]; i = (i + 1) & s->name_mask)
             if (s->name_keys[i] == pointer)
                 return s->name_values[i];
-        read_names(s, out);
+        spool_read_names(s, out);
     }
     char text[32];
     snprintf(text, sizeof text, "kernel@0x%llx", (unsigned long long)pointer);

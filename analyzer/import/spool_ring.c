@@ -10,9 +10,9 @@ static void copy_text(const struct spool *s, uint32_t id, char *out, size_t size
 {
     uint64_t at = (uint64_t)id * 8, used = atomic_load(&s->h->strings_used);
     out[0] = 0;
-    if (used > s->h->strings_cap || !id || at + sizeof(struct spool_string) > used)
+    if (used > s->fixed.strings_cap || !id || at + sizeof(struct spool_string) > used)
         return;
-    struct spool_string *e = (struct spool_string *)(void *)(s->map + s->h->strings_off + at);
+    struct spool_string *e = (struct spool_string *)(void *)(s->map + s->fixed.strings_off + at);
     uint32_t n = atomic_load_explicit(&e->length, memory_order_acquire);
     if (n > used - at - sizeof *e)
         return;
@@ -72,8 +72,8 @@ static void put_range(struct spool *s, struct spool_out *out, const struct spool
     struct row_range row = {.id = ++out->ids[ROW_RANGE],
                             .process = s->process,
                             .thread = spool_thread_id(s, out, r->head.tid),
-                            .start_ns = r->head.start_ns - s->start_ns,
-                            .end_ns = r->head.end_ns - s->start_ns,
+                            .start_ns = spool_time(s, r->head.start_ns),
+                            .end_ns = spool_time(s, r->head.end_ns),
                             .name = spool_string(s, out, r->name),
                             .domain = spool_string(s, out, r->domain),
                             .depth = r->depth,
@@ -85,8 +85,8 @@ static void put_collective(struct spool *s, struct spool_out *out, const struct 
 {
     struct row_collective row = {.id = ++out->ids[ROW_COLLECTIVE],
                                  .process = s->process,
-                                 .start_ns = r->head.start_ns - s->start_ns,
-                                 .end_ns = r->head.end_ns - s->start_ns,
+                                 .start_ns = spool_time(s, r->head.start_ns),
+                                 .end_ns = spool_time(s, r->head.end_ns),
                                  .name = spool_string(s, out, r->function),
                                  .kernel = -1,
                                  .communicator = (int64_t)r->comm,
@@ -107,8 +107,8 @@ static void put_call(struct spool *s, struct spool_out *out, const struct spool_
     struct row_call row = {.id = ++out->ids[ROW_CALL],
                            .process = s->process,
                            .thread = spool_thread_id(s, out, r->head.tid),
-                           .start_ns = r->head.start_ns - s->start_ns,
-                           .end_ns = r->head.end_ns - s->start_ns,
+                           .start_ns = spool_time(s, r->head.start_ns),
+                           .end_ns = spool_time(s, r->head.end_ns),
                            .function = spool_string(s, out, r->function),
                            .family = r->family,
                            .in_type = r->in_type,
@@ -131,8 +131,8 @@ static void put_loader(struct spool *s, struct spool_out *out, const struct spoo
     struct row_loader row = {.id = ++out->ids[ROW_LOADER],
                              .process = s->process,
                              .thread = spool_thread_id(s, out, r->head.tid),
-                             .start_ns = r->head.start_ns - s->start_ns,
-                             .end_ns = r->head.end_ns - s->start_ns,
+                             .start_ns = spool_time(s, r->head.start_ns),
+                             .end_ns = spool_time(s, r->head.end_ns),
                              .what = r->what,
                              .worker = r->worker,
                              .batch = r->batch,
@@ -182,8 +182,8 @@ static void drain_ring(struct spool *s, struct spool_out *out, struct spool_ring
 {
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
     uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
-    uint32_t bytes = s->h->ring_bytes;
-    if (head < tail || head - tail > bytes) {
+    uint32_t bytes = s->fixed.ring_bytes;
+    if (head < tail || head - tail > bytes || (head != tail && (head | tail) % 8)) {
         s->bad_records++;
         tail = head;
     }
@@ -198,11 +198,6 @@ static void drain_ring(struct spool *s, struct spool_out *out, struct spool_ring
         memcpy(&kind, data + at, sizeof kind);
         memcpy(&size, data + at + 2, sizeof size);
         if (size < 8 || size % 8 || size > left || size > head - tail) {
-            if (kind == SPOOL_REC_PAD &&
-                size == 0) { /* a pad longer than 64 KiB cannot be; be safe */
-                tail += left;
-                continue;
-            }
             s->bad_records++;
             tail = head;
             break;
@@ -217,13 +212,13 @@ static void drain_ring(struct spool *s, struct spool_out *out, struct spool_ring
 
 void spool_drain_rings(struct spool *s, struct spool_out *out)
 {
-    struct spool_ring *rings = (struct spool_ring *)(void *)(s->map + s->h->rings_off);
-    for (uint32_t i = 0; i < s->h->ring_count; i++) {
+    struct spool_ring *rings = (struct spool_ring *)(void *)(s->map + s->fixed.rings_off);
+    for (uint32_t i = 0; i < s->fixed.ring_count; i++) {
         uint32_t state = atomic_load_explicit(&rings[i].state, memory_order_acquire);
         if (state == SPOOL_RING_FREE)
             continue;
         drain_ring(s, out, &rings[i],
-                   s->map + s->h->ring_data_off + (uint64_t)i * s->h->ring_bytes);
+                   s->map + s->fixed.ring_data_off + (uint64_t)i * s->fixed.ring_bytes);
         if (state == SPOOL_RING_CLOSED)
             atomic_store_explicit(&rings[i].state, SPOOL_RING_FREE, memory_order_release);
     }

@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyzer/base/str.h"
 #include "analyzer/store/sql.h"
 #include "analyzer/store/store.h"
 #include "analyzer/store/tables.h"
+#include "tests/unit/memory_sink.h"
 
 static char dir[64], path[128], partial[160];
 
@@ -29,44 +29,6 @@ static void teardown(void)
     unlink(partial);
     rmdir(path);
     ck_assert_int_eq(rmdir(dir), 0); /* nothing else was left behind */
-}
-
-/* ---- a sink that remembers --------------------------------------------------------------------
- */
-
-struct memory {
-    struct str_table strings;
-    int64_t rows[ROW_KINDS][8][TABLE_MAX_ROW / sizeof(int64_t) + 1];
-    int count[ROW_KINDS];
-};
-
-static uint32_t memory_intern(void *self, const char *s, size_t n)
-{
-    return str_intern(&((struct memory *)self)->strings, s, n);
-}
-
-static int memory_put(void *self, enum row_kind kind, const void *row, struct err *e)
-{
-    struct memory *m = self;
-    if (m->count[kind] == 8)
-        return err_set(e, "the memory is full");
-    memcpy(m->rows[kind][m->count[kind]++], row, tables[kind].row_size);
-    return 0;
-}
-
-static struct memory *memory_new(struct sink *out)
-{
-    struct memory *m = calloc(1, sizeof *m);
-    ck_assert_ptr_nonnull(m);
-    ck_assert_int_eq(str_table_init(&m->strings), 0);
-    *out = (struct sink){.self = m, .intern = memory_intern, .put = memory_put};
-    return m;
-}
-
-static void memory_free(struct memory *m)
-{
-    str_table_release(&m->strings);
-    free(m);
 }
 
 /* ---- helpers ----------------------------------------------------------------------------------
@@ -332,6 +294,7 @@ START_TEST(test_truncated)
         ck_assert_int_eq(truncate(path, size), 0);
         struct sink in;
         struct memory *m = memory_new(&in);
+        m->limit = 8;
         e.text[0] = 0;
         s = store_open(path, 0, &e);
         if (s)
