@@ -74,7 +74,10 @@ static enum row_kind referenced(const char *column)
     static const struct {
         const char *column;
         enum row_kind kind;
-    } known[] = {{"process", ROW_PROCESS}, {"thread", ROW_THREAD}, {"device", ROW_DEVICE}};
+    } known[] = {{"process", ROW_PROCESS},
+                 {"thread", ROW_THREAD},
+                 {"device", ROW_DEVICE},
+                 {"kernel", ROW_KERNEL}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(column, known[i].column) == 0)
             return known[i].kind;
@@ -106,7 +109,8 @@ static int shifted_put(void *self, enum row_kind kind, const void *row, struct e
             continue;
         if (is_id && v > x->top[kind])
             x->top[kind] = v;
-        v += x->base[to];
+        if (__builtin_add_overflow(v, x->base[to], &v))
+            return err_set(e, "an id of table %s is out of range", t->name);
         memcpy(member, &v, sizeof v);
     }
     return x->out->put(x->out->self, kind, copy, e);

@@ -33,7 +33,8 @@ struct nsys {
     struct sql *db;
     struct sink *out;
     struct err *e;
-    int64_t base_ns; /* nsys time of the profile's time 0 */
+    const char *path; /* as the user gave it, for messages */
+    int64_t base_ns;  /* nsys time of the profile's time 0 */
     int64_t ids[ROW_KINDS];
     struct VEC(struct nsys_process) processes;
     struct VEC(struct nsys_thread) threads;

@@ -9,6 +9,8 @@
 
 enum { COLUMNS = 24, MAX_STRINGS = 1 << 26 };
 
+static const int64_t latest = (int64_t)1 << 61; /* ns; what is beyond is no time */
+
 #define PUT(kind, row) n->out->put(n->out->self, kind, &(row), n->e)
 
 static uint32_t intern(struct nsys *n, const char *s)
@@ -40,13 +42,13 @@ static int read_strings(struct nsys *n)
 {
     n->string_count = sql_value(n->db, "SELECT max(id) + 1 FROM StringIds", 0);
     if (n->string_count < 0 || n->string_count > MAX_STRINGS)
-        return err_set(n->e, "the string table of this export is damaged");
+        return err_set(n->e, "%s: damaged: the ids of StringIds cannot be", n->path);
     n->strings = calloc((size_t)n->string_count + 1, sizeof *n->strings);
     n->bare = calloc((size_t)n->string_count + 1, sizeof *n->bare);
     n->driver = calloc((size_t)n->string_count + 1, sizeof *n->driver);
-    struct sql_stmt *q = n->strings && n->bare && n->driver
-                             ? sql_prepare(n->db, "SELECT id, value FROM StringIds", n->e)
-                             : NULL;
+    if (!n->strings || !n->bare || !n->driver)
+        return err_set(n->e, "out of memory");
+    struct sql_stmt *q = sql_prepare(n->db, "SELECT id, value FROM StringIds", n->e);
     if (!q)
         return -1;
     int rc;
@@ -135,8 +137,8 @@ static int64_t stream_id(struct nsys *n, int64_t process, int64_t device, int64_
 /* nsys time -> profile time; false for spans that are none. */
 static bool span(struct nsys *n, struct sql_stmt *q, int64_t *start, int64_t *end)
 {
-    int64_t a = sql_int(q, 0), b = sql_is_null(q, 1) ? a - 1 : sql_int(q, 1);
-    if (b < a || a < 0 || a > INT64_MAX / 2) {
+    int64_t a = sql_int(q, 0), b = sql_is_null(q, 1) ? -1 : sql_int(q, 1);
+    if (a < 0 || b < a || b > latest) {
         n->bad++;
         return false;
     }
@@ -515,13 +517,15 @@ static void find_base(struct nsys *n)
         snprintf(text, sizeof text, "SELECT min(%s) FROM %s", sources[i].columns[0],
                  sources[i].table);
         int64_t v = sql_value(n->db, text, INT64_MAX);
-        first = v < first ? v : first;
+        first = v >= 0 && v < first ? v : first;
     }
     int64_t utc = sql_has_table(n->db, "TARGET_INFO_SESSION_START_TIME")
                       ? sql_value(n->db, "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME", 0)
                       : 0;
-    if (first == INT64_MAX || first < 0)
+    if (first > latest)
         first = 0;
+    if (utc < 0 || utc > latest)
+        utc = 0;
     if (!n->out->epoch_ns)
         n->out->epoch_ns = utc + first ? utc + first : 1;
     n->base_ns = utc ? n->out->epoch_ns - utc : first;
