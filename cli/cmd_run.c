@@ -27,6 +27,21 @@ static const struct option_spec options[] = {
     {0},
 };
 
+/* The profile is finished, the folder gone; then what it says. */
+static int finish(struct recording *r, const char *folder, const char *profile, struct err *e)
+{
+    int rc = record_finish(r, e);
+    record_close(r);
+    place_remove_folder(folder);
+    if (rc < 0)
+        return -1;
+    say("profile: %s", profile);
+    if (child_interrupted()) /* no more of our time: the profile is whole, `analyze` can follow */
+        return 0;
+    child_release();
+    return results_make(profile, quiet_wanted(), report, e);
+}
+
 /* The program under the agent. Returns the status to leave with. */
 static int record(char **argv, const struct run_device *d, const char *profile)
 {
@@ -35,6 +50,7 @@ static int record(char **argv, const struct run_device *d, const char *profile)
     struct record_options ro = {profile, force, delay, duration, device, argv};
     struct child c;
     if (place_agent(agent, sizeof agent, &e) < 0 || output_check(profile, force, &e) < 0 ||
+        (report && results_check_page(profile, force, &e) < 0) ||
         place_spool_folder(profile, folder, sizeof folder, &e) < 0) {
         fail(&e);
         return RUN_FAILED;
@@ -49,13 +65,7 @@ static int record(char **argv, const struct run_device *d, const char *profile)
     }
     while (!child_wait(&c, DRAIN_MS))
         record_drain(r);
-    int lost = record_finish(r, &e);
-    record_close(r);
-    place_remove_folder(folder);
-    if (lost == 0) {
-        say("profile: %s", profile);
-        lost = results_make(profile, quiet_wanted(), report, &e);
-    }
+    int lost = finish(r, folder, profile, &e);
     if (lost != 0)
         fprintf(stderr, "gpuprof: the program ran to its end, but %s\n", e.text);
     status = child_finish(&c);
@@ -73,6 +83,7 @@ static int run(int argc, char **argv)
         return usage_error("run: --delay and --duration want seconds, not less than 0");
     if (device_choose(&d, device, &e) < 0)
         return usage_error("run: %s", e.text);
+    child_prepare();
     if (no_record) {
         struct child c;
         int status = child_start(&c, argv, &d, NULL, NULL, &e);

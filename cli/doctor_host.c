@@ -52,22 +52,10 @@ void doctor_self(struct doctor *d)
     check_virtual(d);
 }
 
-/* CPUs that the cgroup grants, 0 = no limit. */
-static double cgroup_cpus(void)
-{
-    FILE *f = fopen("/sys/fs/cgroup/cpu.max", "r");
-    double quota = 0, period = 0;
-    if (!f)
-        return 0;
-    int n = fscanf(f, "%lf %lf", &quota, &period); /* "max 100000" reads nothing */
-    fclose(f);
-    return n == 2 && period > 0 ? quota / period : 0;
-}
-
 static void check_cores(struct doctor *d)
 {
     cpu_set_t set;
-    double quota = cgroup_cpus();
+    double quota = host_cgroup_cpus();
     int usable = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     if (quota > 0 && quota < usable)

@@ -2,7 +2,8 @@
  *   run_place.c   what stands where: our own libraries, output names, the private spool folder
  *   run_device.c  which GPU: the real one or a virtual one
  *   run_child.c   starts the program as if we were not there, and passes its end on
- *   run_record.c  drains spools while it runs; facts about the host
+ *   run_record.c  drains spools while it runs
+ *   run_host.c    facts about the host
  *   run_results.c analysis after the end: stored in the profile, summary for stderr
  *   cmd_run.c     options and order
  */
@@ -18,8 +19,7 @@
 
 enum { RUN_FAILED = 125, RUN_NOT_EXECUTABLE = 126, RUN_NOT_FOUND = 127 };
 
-/* ---- places
- * --------------------------------------------------------------------------------------- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 /* A file relative to the folder of this program. 0, or -1 when it is not there. */
 int place_beside(const char *relative, char *out, size_t n);
@@ -31,8 +31,7 @@ void place_output(const char *program, char *out, size_t n);
 int place_spool_folder(const char *output, char *out, size_t n, struct err *e);
 void place_remove_folder(const char *folder); /* and every file in it */
 
-/* ---- device
- * --------------------------------------------------------------------------------------- */
+/* ---- device ---------------------------------------------------------------------------------- */
 
 struct run_device {
     bool is_virtual;
@@ -44,8 +43,7 @@ struct run_device {
 /* choice: NULL, "auto", "virtual", "virtual:MODEL[,key=value...]". -1 with *e set. */
 int device_choose(struct run_device *d, const char *choice, struct err *e);
 
-/* ---- the program
- * ----------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 struct child {
     pid_t pid;
@@ -54,17 +52,22 @@ struct child {
     bool ended;
 };
 
+/* First of all: from here on signals are kept for the program, and do not end this process. */
+void child_prepare(void);
 /* agent and folder NULL: nothing is recorded. Returns 0, or the status to leave with (125-127)
  * after *e is set. Signals that arrive here from now on reach the program. */
 int child_start(struct child *c, char **argv, const struct run_device *d, const char *agent,
                 const char *folder, struct err *e);
 /* Waits up to timeout_ms for its end. */
 bool child_wait(struct child *c, int timeout_ms);
+/* The signal by which somebody asked us to end after the program did; 0 = none. */
+int child_interrupted(void);
+/* From here on such a signal ends us. */
+void child_release(void);
 /* The program's own status; when it died by a signal this process dies by the same one. */
 int child_finish(const struct child *c);
 
-/* ---- recording
- * -------------------------------------------------------------------------------------- */
+/* ---- recording ------------------------------------------------------------------------------- */
 
 struct record_options {
     const char *output;
@@ -83,11 +86,20 @@ void record_drain(struct recording *r);
 int record_finish(struct recording *r, struct err *e);
 void record_close(struct recording *r);
 
-/* ---- results
- * ----------------------------------------------------------------------------------------- */
+/* ---- host ------------------------------------------------------------------------------------ */
+
+/* CPUs that the cgroup of this process and those above it grant (v2 or v1), 0 = no limit. */
+double host_cgroup_cpus(void);
+struct collector;
+/* Cores, limits, kernel and processor, into the profile. */
+void host_put_facts(struct collector *c);
+
+/* ---- results --------------------------------------------------------------------------------- */
 
 /* Analyses the profile, stores steps, gaps, findings and the JSON in it, and prints the summary on
  * stderr (unless quiet), every line with our prefix. report: also write the page beside it. */
 int results_make(const char *profile, bool quiet, bool report, struct err *e);
+/* Before the program starts: may the page be written beside the profile? */
+int results_check_page(const char *profile, bool force, struct err *e);
 
 #endif

@@ -15,35 +15,53 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t target; /* pid that signals are passed on to */
+static volatile sig_atomic_t target; /* pid that signals are passed on to, 0 = none */
+static volatile sig_atomic_t wanted; /* a signal that came when there was none to pass it on to */
+static struct sigaction found[NSIG]; /* dispositions as we were started with */
 
-static void pass_on(int sig)
+/* The terminal sends its signals to the whole group, the program included, and so does a program
+ * that signals its own group: those are not ours to repeat. */
+static void pass_on(int sig, siginfo_t *info, void *context)
 {
+    (void)context;
     int saved = errno;
-    if (target > 0)
+    if (target > 0 && info->si_code != SI_KERNEL && info->si_pid != target)
         kill((pid_t)target, sig);
+    if (target <= 0 && sig != SIGCONT && sig != SIGUSR1 && sig != SIGUSR2)
+        wanted = sig;
     errno = saved;
 }
 
-/* A terminal sends ^C and ^\ to the whole group, the program included: here they are ignored, so
- * that we outlive it. Signals sent to us alone are passed on. */
+/* SIGPIPE: nobody reads our stderr; no reason to lose the program's status. SIGXFSZ: a limit on the
+ * size of files; the profile fails, not we. SIGCHLD: ignored, it would take the status with it. */
 static const struct {
     int sig;
-    bool terminal;
-} handled[] = {{SIGINT, true},   {SIGQUIT, true},  {SIGTERM, false}, {SIGHUP, false},
-               {SIGUSR1, false}, {SIGUSR2, false}, {SIGCONT, false}};
+    enum { PASS_ON, IGNORE, DEFAULT } reaction;
+} handled[] = {
+    {SIGINT, PASS_ON},  {SIGQUIT, PASS_ON}, {SIGTERM, PASS_ON}, {SIGHUP, PASS_ON},
+    {SIGUSR1, PASS_ON}, {SIGUSR2, PASS_ON}, {SIGCONT, PASS_ON}, {SIGPIPE, IGNORE},
+    {SIGXFSZ, IGNORE},  {SIGCHLD, DEFAULT},
+};
 enum { HANDLED = sizeof handled / sizeof *handled };
 
-static void take_signals(struct sigaction *old)
+void child_prepare(void)
 {
     for (int i = 0; i < HANDLED; i++) {
-        struct sigaction a = {.sa_handler = handled[i].terminal ? SIG_IGN : pass_on,
-                              .sa_flags = SA_RESTART};
-        sigaction(handled[i].sig, NULL, &old[i]);
-        if (old[i].sa_handler == SIG_IGN)
-            a.sa_handler = SIG_IGN; /* nohup: it stays ignored */
-        sigaction(handled[i].sig, &a, NULL);
+        int sig = handled[i].sig;
+        struct sigaction a = {.sa_flags = SA_RESTART | SA_SIGINFO, .sa_sigaction = pass_on};
+        if (handled[i].reaction != PASS_ON)
+            a = (struct sigaction){.sa_handler = handled[i].reaction == IGNORE ? SIG_IGN : SIG_DFL};
+        sigaction(sig, NULL, &found[sig]);
+        if (handled[i].reaction == PASS_ON && found[sig].sa_handler == SIG_IGN)
+            continue; /* nohup: it stays ignored, here and there */
+        sigaction(sig, &a, NULL);
     }
+}
+
+static void give_signals_back(void)
+{
+    for (int i = 0; i < HANDLED; i++)
+        sigaction(handled[i].sig, &found[handled[i].sig], NULL);
 }
 
 static void put_first(const char *name, const char *value)
@@ -74,10 +92,9 @@ static void set_environment(const struct run_device *d, const char *agent, const
     setenv("GPUPROF_DIR", folder, 1);
 }
 
-static void run_program(char **argv, const struct sigaction *old, const sigset_t *mask, int report)
+static void run_program(char **argv, const sigset_t *mask, int report)
 {
-    for (int i = 0; i < HANDLED; i++)
-        sigaction(handled[i].sig, &old[i], NULL);
+    give_signals_back();
     sigprocmask(SIG_SETMASK, mask, NULL);
     execvp(argv[0], argv);
     int why = errno;
@@ -88,7 +105,6 @@ static void run_program(char **argv, const struct sigaction *old, const sigset_t
 int child_start(struct child *c, char **argv, const struct run_device *d, const char *agent,
                 const char *folder, struct err *e)
 {
-    struct sigaction old[HANDLED];
     sigset_t all, mask;
     int report[2], why;
     *c = (struct child){.pidfd = -1};
@@ -99,11 +115,17 @@ int child_start(struct child *c, char **argv, const struct run_device *d, const 
     set_environment(d, agent, folder);
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &mask); /* none arrives before we know whom to pass it on to */
-    take_signals(old);
+    if (wanted) {
+        sigprocmask(SIG_SETMASK, &mask, NULL);
+        close(report[0]);
+        close(report[1]);
+        err_set(e, "interrupted before the program started");
+        return 128 + wanted;
+    }
     c->pid = fork();
     if (c->pid == 0)
-        run_program(argv, old, &mask, report[1]);
-    target = c->pid;
+        run_program(argv, &mask, report[1]);
+    target = c->pid > 0 ? c->pid : 0;
     sigprocmask(SIG_SETMASK, &mask, NULL);
     close(report[1]);
     ssize_t n = c->pid > 0 ? read(report[0], &why, sizeof why) : 0;
@@ -113,6 +135,7 @@ int child_start(struct child *c, char **argv, const struct run_device *d, const 
         return RUN_FAILED;
     }
     if (n == sizeof why) {
+        target = 0;
         waitpid(c->pid, &c->status, 0);
         c->ended = true;
         err_set(e, "%s: %s", argv[0], why == ENOENT ? "no such program" : strerror(why));
@@ -134,14 +157,30 @@ bool child_wait(struct child *c, int timeout_ms)
     } else {
         usleep((useconds_t)(timeout_ms < 10 ? timeout_ms : 10) * 1000);
     }
-    int rc = waitpid(c->pid, &c->status, WNOHANG);
-    c->ended = rc == c->pid || (rc < 0 && errno == ECHILD);
-    return c->ended;
+    /* Looked at before it is taken, so that no signal is passed on to another's pid. */
+    siginfo_t info = {0};
+    if (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && !info.si_pid)
+        return false;
+    target = 0;
+    waitpid(c->pid, &c->status, 0);
+    c->ended = true;
+    return true;
+}
+
+int child_interrupted(void)
+{
+    return wanted;
+}
+
+void child_release(void)
+{
+    for (int i = 0; i < HANDLED; i++)
+        if (handled[i].reaction == PASS_ON)
+            sigaction(handled[i].sig, &found[handled[i].sig], NULL);
 }
 
 int child_finish(const struct child *c)
 {
-    target = 0;
     if (c->pidfd >= 0)
         close(c->pidfd);
     if (!WIFSIGNALED(c->status))

@@ -6,6 +6,7 @@
 
 #include "analyzer/store/store.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +97,9 @@ static int store_results(const char *profile, const struct analysis *a,
                          const struct export_options *o, struct err *e)
 {
     char *json = render("json", a, o, e);
+    sigset_t all, mask;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &mask); /* no half transaction beside the profile */
     struct store *s = json ? store_open(profile, 1, e) : NULL;
     int rc = -1;
     if (s && store_begin(s, e) == 0 && store_clear_derived(s, e) == 0 && put_steps(s, a, e) == 0 &&
@@ -103,6 +107,7 @@ static int store_results(const char *profile, const struct analysis *a,
         store_put_result(s, "analysis", json, e) == 0)
         rc = store_commit(s, e);
     store_close(s);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
     free(json);
     return rc;
 }
@@ -117,18 +122,30 @@ static void tell(const char *text)
     }
 }
 
+/* x.gpuprof -> x.html */
+static void page_path(const char *profile, char *out, size_t size)
+{
+    static const char suffix[] = ".gpuprof";
+    size_t n = strlen(profile), m = sizeof suffix - 1;
+    if (n > m && strcmp(profile + n - m, suffix) == 0)
+        n -= m;
+    snprintf(out, size, "%.*s.html", (int)n, profile);
+}
+
+int results_check_page(const char *profile, bool force, struct err *e)
+{
+    char path[PATH_MAX];
+    page_path(profile, path, sizeof path);
+    return output_check(path, force, e);
+}
+
 static int write_page(const char *profile, const struct analysis *a, const struct export_options *o,
                       struct err *e)
 {
     char path[PATH_MAX];
-    const struct exporter *x = exporter_find("html");
-    snprintf(
-        path, sizeof path, "%.*s.html",
-        (int)(strlen(profile) -
-              (strlen(profile) > 8 && strcmp(profile + strlen(profile) - 8, ".gpuprof") == 0 ? 8
-                                                                                             : 0)),
-        profile);
     struct output out;
+    const struct exporter *x = exporter_find("html");
+    page_path(profile, path, sizeof path);
     if (!x || output_open(&out, path, true, e) < 0)
         return -1;
     if (x->analysis(a, o, out.f, e) < 0) {
