@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Damaged and hostile traces: each is refused with one line and status 2, or read for what it is; no crash, bounded
+memory and time. The inputs are made here. Usage: hostile.py GPUPROF [MIB]."""
+import gzip
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+SECONDS = 60
+
+
+def kernel(i, **more):
+    e = {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 100 + 10 * i, "dur": 5,
+         "args": {"device": 0, "stream": 7, "correlation": i + 1}}
+    e.update(more)
+    return e
+
+
+def document(events):
+    return json.dumps({"schemaVersion": 1, "traceEvents": events}).encode()
+
+
+WHOLE = document([kernel(i) for i in range(50)])
+
+
+def raw_kernel(fields):
+    """A kernel event whose text is not what a JSON writer would make."""
+    return b'{"traceEvents": [' + json.dumps(kernel(0)).encode() + b', {"ph": "X", "cat": "kernel", ' + fields + b'}]}'
+
+
+def bomb(path):
+    """A name of 512 MiB in half a MiB."""
+    with gzip.open(path, "wb", 9) as f:
+        f.write(b'{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "')
+        for _ in range(512):
+            f.write(b"a" * (1 << 20))
+
+
+def blanks(path):
+    with gzip.open(path, "wb", 1) as f:
+        f.write(b'{"traceEvents": [')
+        for _ in range(256):
+            f.write(b" " * (1 << 20))
+        f.write(b"]}")
+
+
+def database(statements):
+    def make(path):
+        db = sqlite3.connect(path)
+        for s in statements:
+            db.execute(*s) if isinstance(s, tuple) else db.execute(s)
+        db.commit()
+        db.close()
+    return make
+
+
+STRINGS = ["CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT)", "INSERT INTO StringIds VALUES(0, 'gemm')"]
+COLUMNS = "start, end, deviceId, contextId, streamId, correlationId, globalPid, demangledName, shortName, gridX, " \
+          "gridY, gridZ, blockX, blockY, blockZ"
+KERNELS = STRINGS + [f"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL({COLUMNS})"]
+
+
+def row(*values):
+    values = values + (1,) * (15 - len(values))
+    return ("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(" + ",".join("?" * 15) + ")", values)
+
+
+HUGE = (1 << 63) - 1
+# name, suffix, bytes or a function that writes the file, the statuses that are right
+CASES = [
+    ("empty", ".json", b"", {2}),
+    ("blank", ".json", b"  \n", {2}),
+    ("text", ".json", b"this is no trace", {2}),
+    ("binary", ".json", bytes(range(256)) * 16, {2}),
+    ("no events", ".json", b'{"schemaVersion": 1}', {2}),
+    ("events no list", ".json", b'{"traceEvents": {"a": 1}}', {2}),
+    ("no GPU work", ".json", b'{"traceEvents": []}', {0, 2}),
+    ("whole", ".json", WHOLE, {0}),
+    ("cut in an event", ".json", WHOLE[:-100], {2}),
+    ("cut after an event", ".json", WHOLE[:WHOLE.rindex(b"{\"ph\"") - 2], {2}),
+    ("cut gzip", ".json.gz", gzip.compress(WHOLE)[:-60], {2}),
+    ("gzip with a wrong sum", ".json.gz", gzip.compress(WHOLE)[:-8] + b"\0" * 8, {2}),
+    ("gzip head only", ".json.gz", gzip.compress(WHOLE)[:10], {2}),
+    ("text behind the end", ".json", WHOLE + b" garbage", {2}),
+    ("bad UTF-8", ".json", raw_kernel(b'"name": "a\xff\xc0\x80\xed\xa0\x80", "pid": 0, "tid": 7, "ts": 200, "dur": 5'),
+     {0}),
+    ("control characters", ".json", raw_kernel(b'"name": "a\n\x01\x1b[31m", "pid": 0, "tid": 7, "ts": 200, "dur": 5'),
+     {0}),
+    ("NaN", ".json", raw_kernel(b'"name": "a", "pid": 0, "tid": 7, "ts": NaN, "dur": Infinity'), {0}),
+    ("beyond 2^63", ".json",
+     raw_kernel(b'"name": "a", "pid": 99999999999999999999, "tid": 7, "ts": 9223372036854775808, "dur": 1e308'), {0}),
+    ("largest int64", ".json", raw_kernel(b'"name": "a", "ts": 9223372036854775807, "dur": 9223372036854775807'), {0}),
+    ("negative duration", ".json", raw_kernel(b'"name": "a", "tid": 7, "ts": 5, "dur": -5'), {0}),
+    ("duplicate keys", ".json",
+     raw_kernel(b'"name": "a", "name": "b", "ts": 1, "ts": 200, "dur": 1, "dur": 5, "args": {}, "args": {"stream": 7}'),
+     {0}),
+    ("members of other types", ".json",
+     raw_kernel(b'"name": [1, {"a": 2}], "pid": {}, "tid": null, "ts": "x", "dur": true, "args": 7'), {0}),
+    ("nesting", ".json", b'{"traceEvents": [{"args": ' + b"[" * 100000 + b"]" * 100000 + b"}]}", {0, 2}),
+    ("nesting of objects", ".json", b'{"a": ' * 100000 + b"1" + b"}" * 100000, {2}),
+    ("one name that never ends", ".json.gz", bomb, {2}),
+    ("blanks without end", ".json.gz", blanks, {0, 2}),
+    ("many streams", ".json", document([kernel(i, tid=i, args={"stream": i, "device": i % 7}) for i in range(5000)]),
+     {0}),
+    ("SQLite head only", ".sqlite", b"SQLite format 3\0" + b"\0" * 84, {2}),
+    ("SQLite of something else", ".sqlite", database(["CREATE TABLE a(b)"]), {2}),
+    ("SQLite without kernels", ".sqlite", database(STRINGS), {0, 2}),
+    ("SQLite, a kernel", ".sqlite", database(KERNELS + [row(1, 5, 0, 1, 7, 1, 1 << 24, 0, 0)]), {0}),
+    ("SQLite, hostile types", ".sqlite",
+     database(KERNELS + [row("x", b"\xff\0", None, 1.5e300, "7", -1, HUGE, "no id", b"blob"), row(),
+                         row(HUGE, -HUGE, HUGE, HUGE, HUGE, HUGE, HUGE, HUGE, HUGE), row(5, 1), row(1e18, 9e18)]),
+     {0, 2}),
+    ("SQLite, string ids", ".sqlite",
+     database(KERNELS + [("INSERT INTO StringIds VALUES(?, ?)", (HUGE, b"\xff\xfe")),
+                         ("INSERT INTO StringIds VALUES(?, ?)", (-5, "x"))]), {0, 2}),
+    ("SQLite, tables that are views", ".sqlite",
+     database(STRINGS + ["CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT "
+                         "x + 1 FROM c) SELECT x AS start, x + 1 AS end FROM c"]), {2}),
+]
+
+
+def check(gpuprof, path, right, most):
+    """Yields what is wrong."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+        child = subprocess.Popen(["timeout", "-s", "KILL", str(SECONDS), gpuprof, "analyze", "--json", path], stdout=out,
+                                 stderr=errors)
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = status = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        errors.seek(0)
+        output, error = out.read(), errors.read().decode("utf-8", "replace").strip()
+    if status not in right:
+        yield f"status {status} (137 or -9: more than {SECONDS} s), not one of {sorted(right)}: {error[:300]}"
+    elif status == 2 and (len(error.splitlines()) != 1 or os.path.basename(path) not in error):
+        yield f"not one line that names the file: {error[:300]!r}"
+    elif status == 0:
+        json.loads(output.decode("utf-8", "strict"))
+    if used.ru_maxrss > most << 10:
+        yield f"uses {used.ru_maxrss >> 10} MiB, allowed are {most}"
+
+
+def main():
+    most = int(sys.argv[2]) if len(sys.argv) > 2 else 256
+    bad = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for i, (name, suffix, content, right) in enumerate(CASES):
+            path = os.path.join(folder, f"case{i}{suffix}")
+            if callable(content):
+                content(path)
+            else:
+                with open(path, "wb") as f:
+                    f.write(content)
+            problems = list(check(sys.argv[1], path, right, most))
+            print(("FAIL " if problems else "ok   ") + name)
+            for p in problems:
+                print("       " + p)
+            bad += bool(problems)
+            os.unlink(path)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
