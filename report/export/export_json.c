@@ -101,6 +101,27 @@ static void write_breakdown(struct json *j, const struct analysis *a)
     json_end(j, '}');
 }
 
+/* Ranks whose collectives were matched; nothing of it without several ranks. */
+static void write_ranks(struct json *j, const struct ranks *r)
+{
+    json_begin(j, "ranks", '[');
+    for (size_t i = 0; i < r->count; i++) {
+        const struct rank_facts *f = &r->at[i];
+        json_begin(j, NULL, '{');
+        json_int(j, "rank", f->rank);
+        json_ms(j, "step_median_ms", f->step_median_ns);
+        json_ms(j, "clock_offset_ms", f->offset_ns);
+        json_int(j, "collectives", f->matched);
+        json_ms(j, "comm_ms", f->comm_ns);
+        json_ms(j, "wait_ms", f->wait_ns);
+        json_ms(j, "wait_exposed_ms", f->wait_exposed_ns);
+        json_int(j, "late_count", f->late_count);
+        json_ms(j, "late_ms", f->late_ns);
+        json_end(j, '}');
+    }
+    json_end(j, ']');
+}
+
 static void write_finding(struct json *j, const struct outcome *o)
 {
     json_begin(j, NULL, '{');
@@ -202,6 +223,7 @@ static int json_analysis(const struct analysis *a, const struct export_options *
     write_gpu(&j, &a->gpu);
     write_counts(&j, a->tl);
     write_breakdown(&j, a);
+    write_ranks(&j, &a->ranks);
     json_begin(&j, "findings", '[');
     const struct outcome *x;
     for (size_t i = 0; (x = shown_finding(a, o, i)); i++)

@@ -79,6 +79,22 @@ static void write_findings(const struct terminal *t, const struct analysis *a,
     fputc('\n', t->f);
 }
 
+/* One line: who is late. */
+static void write_ranks(const struct terminal *t, const struct ranks *r)
+{
+    struct text line, m;
+    if (r->count < 2)
+        return;
+    const struct rank_facts *late = &r->at[r->late];
+    snprintf(line.s, sizeof line.s,
+             "%zu ranks compared over %lld collectives; rank %lld comes last for %lld of them and "
+             "keeps the others waiting %s per step%s",
+             r->count, (long long)r->collectives, (long long)late->rank,
+             (long long)late->late_count, text_ms(&m, late->late_ns),
+             r->left_out ? " (some ranks match no other and are left out)" : "");
+    term_labelled(t, "Ranks", INK_BOLD, line.s);
+}
+
 static void write_breakdown(const struct terminal *t, const struct analysis *a)
 {
     struct text m, p, line;
@@ -102,6 +118,7 @@ static void write_breakdown(const struct terminal *t, const struct analysis *a)
     snprintf(line.s, sizeof line.s, "busy %.1f %%, compute %.1f %%, exposed communication %.1f %%",
              a->gpu.busy_pct, a->gpu.compute_pct, a->gpu.comm_exposed_pct);
     term_labelled(t, "GPU", INK_BOLD, line.s);
+    write_ranks(t, &a->ranks);
     fputc('\n', t->f);
 }
 
