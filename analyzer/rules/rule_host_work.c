@@ -33,6 +33,8 @@ static void check(struct analysis *a, struct outcome *o)
     if (idle * 100 < a->steps.median_ns)
         return;
     const char *where = where_most(a, &inside);
+    if (per_step(a, inside) * 2 < idle)
+        where = NULL;
     outcome_evidence(
         o, "GPU idle while the host does other work per step", ms(idle), "ms",
         "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_host')");
