@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""`gpuprof run` and what can come between: signals to it, what its caller ignores, nobody who reads
+its stderr, a disk without room. The program's output and status stay its own, and nothing is left
+behind but a whole profile or none.
+
+usage: ends.py BUILD
+"""
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+from support import DEVICE, Build, Checks
+
+PYTHON = sys.executable
+COUNTS = """
+import signal, sys, time
+seen = []
+for s in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
+    signal.signal(s, lambda number, frame: seen.append(number))
+print('ready', flush=True)
+deadline = time.monotonic() + 10
+while not seen and time.monotonic() < deadline:
+    time.sleep(0.01)
+time.sleep(0.2)
+print(seen, flush=True)
+sys.exit(5)
+"""
+SLEEPS = "import time; print('ready', flush=True); time.sleep(20)"
+FAST = ["sh", "-c", "echo out; exit 3"]
+
+
+def start(build, profile, program, *options, **how):
+    return subprocess.Popen(
+        [build.gpuprof, "run", "-q", "--device", DEVICE, "-o", profile, *options, "--", *program],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=build.env,
+        cwd=build.folder.name, **how)
+
+
+def left_behind(build, *profiles):
+    return sorted(set(os.listdir(build.folder.name)) - set(profiles))
+
+
+def signals(build, checks):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
+        run = start(build, "handled.gpuprof", [PYTHON, "-c", COUNTS], "-f")
+        run.stdout.readline()
+        run.send_signal(number)
+        out, _ = run.communicate(timeout=60)
+        checks.check(out == f"[{int(number)}]\n" and run.returncode == 5,
+                     f"{number.name} to gpuprof reaches the program, once",
+                     f"{out!r}, status {run.returncode}")
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        run = start(build, "ended.gpuprof", [PYTHON, "-c", SLEEPS], "-f")
+        run.stdout.readline()
+        run.send_signal(number)
+        run.communicate(timeout=60)
+        checks.check(run.returncode == -number, f"{number.name}: both end by it",
+                     f"status {run.returncode}")
+    run = start(build, "group.gpuprof", [PYTHON, "-c", COUNTS], "-f", start_new_session=True)
+    run.stdout.readline()
+    os.killpg(run.pid, signal.SIGUSR1)
+    out, _ = run.communicate(timeout=60)
+    checks.check(run.returncode == 5, "a signal to the whole group: the program's own status",
+                 f"{out!r}, status {run.returncode}")
+    left = left_behind(build, "handled.gpuprof", "ended.gpuprof", "group.gpuprof")
+    checks.check(not left, "signals: nothing left behind", ", ".join(left))
+
+
+def callers(build, checks):
+    run = start(build, "child.gpuprof", FAST,
+                preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    out, _ = run.communicate(timeout=60)
+    checks.check((out, run.returncode) == ("out\n", 3), "a caller that ignores SIGCHLD",
+                 f"{out!r}, status {run.returncode}")
+    shown = ["sh", "-c", "grep SigIgn /proc/self/status"]
+    for what, number in (("SIGCHLD", signal.SIGCHLD), ("SIGHUP", signal.SIGHUP)):
+        def ignore():
+            signal.signal(number, signal.SIG_IGN)
+        plain = subprocess.run(shown, capture_output=True, text=True, preexec_fn=ignore)
+        run = start(build, "ignored.gpuprof", shown, "-f", preexec_fn=ignore)
+        out, _ = run.communicate(timeout=60)
+        checks.check(out == plain.stdout, f"{what} ignored by the caller is ignored by the program",
+                     f"{out!r} instead of {plain.stdout!r}")
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([build.gpuprof, "run", "-f", "-o", "pipe.gpuprof", "--", *FAST],
+                          stdout=subprocess.PIPE, stderr=writer, text=True, env=build.env,
+                          cwd=build.folder.name, timeout=60)
+    os.close(writer)
+    checks.check((done.stdout, done.returncode) == ("out\n", 3), "nobody reads gpuprof's stderr",
+                 f"{done.stdout!r}, status {done.returncode}")
+
+
+def limit_files(kib):
+    def limit():
+        hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        resource.setrlimit(resource.RLIMIT_FSIZE, (kib << 10, hard))
+    return limit
+
+
+def no_room(build, checks):
+    """A limit on the size of files stands for a full disk: gpuprof alone runs under it."""
+    run = start(build, "none.gpuprof", FAST, preexec_fn=limit_files(16))
+    out, err = run.communicate(timeout=60)
+    checks.check((out, run.returncode) == ("", 125), "no room for a profile: 125, nothing started",
+                 f"{out!r}, status {run.returncode}")
+    checks.check(len(err.splitlines()) == 1 and err.startswith("gpuprof: "),
+                 "no room for a profile: one clear line", err)
+
+    program = ["sh", "-c", 'ulimit -S -f unlimited; exec "$0" --steps 40 --defect launch-bound',
+               build.train]
+    run = start(build, "full.gpuprof", program, preexec_fn=limit_files(600))
+    out, err = run.communicate(timeout=120)
+    checks.check(run.returncode == 0 and "median_step_ms=" in out,
+                 "the disk fills up: the program ends as always",
+                 f"status {run.returncode}, {out[-200:]!r}, {err[-400:]}")
+    checks.check(len(err.splitlines()) == 1 and "the program ran to its end" in err,
+                 "the disk fills up: one clear line", err[-400:])
+    strict = start(build, "full.gpuprof", program, "--strict", preexec_fn=limit_files(600))
+    strict.communicate(timeout=120)
+    checks.check(strict.returncode == 125, "the disk fills up, --strict: 125",
+                 f"status {strict.returncode}")
+
+
+def existing(build, checks):
+    for what, name in (("profile", "kept.gpuprof"), ("page", "kept.html")):
+        with open(build.path(name), "w") as f:
+            f.write("mine")
+        run = start(build, "kept.gpuprof", FAST, "--report")
+        out, err = run.communicate(timeout=60)
+        checks.check((out, run.returncode) == ("", 125) and len(err.splitlines()) == 1,
+                     f"an existing {what}: refused before the program starts",
+                     f"{out!r}, status {run.returncode}, {err}")
+        with open(build.path(name)) as f:
+            checks.check(f.read() == "mine", f"an existing {what} is kept")
+        os.unlink(build.path(name))
+    run = start(build, "no/such/folder/x.gpuprof", FAST)
+    out, err = run.communicate(timeout=60)
+    checks.check((out, run.returncode) == ("", 125) and len(err.splitlines()) == 1,
+                 "a folder that is not there: 125, one clear line", f"{run.returncode}, {err}")
+
+
+def main():
+    build, checks = Build(sys.argv[1]), Checks()
+    for part in (signals, callers, no_room, existing):
+        part(build, checks)
+    left = left_behind(build, "handled.gpuprof", "ended.gpuprof", "group.gpuprof", "child.gpuprof",
+                       "ignored.gpuprof", "pipe.gpuprof")
+    checks.check(not left, "nothing left behind", ", ".join(left))
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
