@@ -1,5 +1,5 @@
 /* Launch-bound: the GPU runs dry because the host cannot launch small kernels fast enough. */
-#include "analyzer/rules/look.h"
+#include "analyzer/rules/look_comm.h"
 
 #include <stdlib.h>
 
@@ -49,6 +49,8 @@ static int64_t claimed_elsewhere(const struct analysis *a)
     if (look_optimizer_unfused(a, &ops))
         ns += ops.idle_ns;
     if (look_zeroing_scattered(a, &ops))
+        ns += ops.idle_ns;
+    if (look_collectives_scattered(a, &ops))
         ns += ops.idle_ns;
     return per_step(a, ns);
 }
