@@ -1,6 +1,8 @@
 /* Kernel names as the real libraries emit them, mangled where they are. They come from the string
- * tables of cuDNN 9.19 and cuBLAS 13.1, so that a profile made here reads like one of a GPU. A name
- * returned stays valid for ever. */
+ * tables of cuDNN 9.19 and cuBLAS 13.1, so that a profile made here reads like one of a GPU. Not in
+ * those tables: Hopper's nvjet names (the library fills in a format), the dgrad_engine of FP32 and
+ * the unaligned cutlass_75 products (as older releases and traces have them). A name returned stays
+ * valid for ever. */
 #ifndef VGPU_NAMES_H
 #define VGPU_NAMES_H
 

@@ -33,20 +33,9 @@ static void note(const struct vg_record *r)
     seen_ns[seen_count++] = r->end_ns - r->start_ns;
 }
 
-static void enter(struct vg_api *api)
-{
-    (void)api;
-}
-
-static void leave(struct vg_api *api, int64_t end_ns)
-{
-    (void)api;
-    (void)end_ns;
-}
-
 static void on_device(const char *model)
 {
-    static const struct vg_sink sink = {.enter = enter, .exit = leave, .record = note};
+    static const struct vg_sink sink = {.record = note};
     char text[64];
     snprintf(text, sizeof text, "%s,noise=0,connect=0", model);
     setenv("GPUPROF_VGPU", text, 1);
