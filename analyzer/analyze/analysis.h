@@ -24,7 +24,7 @@ struct step {
     int64_t start_ns, end_ns;         /* on the host, anchor to anchor */
     int64_t gpu_start_ns, gpu_end_ns; /* first op launched in it to the first op of the next one */
     int64_t length_ns; /* what the step takes: on the host, or on the GPU where that is steadier; 0
-                          = not known (the last one, cut off) */
+                          = not known (nothing follows it), and the step is not used */
     uint32_t first_op, ops; /* by launch order: not a slice of ops, see steps.op_step */
     uint8_t used;           /* 1: steady state; 0: warm-up, evaluation, outlier, cut off */
 };

@@ -265,7 +265,7 @@ static int64_t spread(const struct steps *s, int64_t *v, int64_t *deviation, int
     *ops = median_ns(v, n);
     n = 0;
     for (size_t i = 0; i < s->count; i++)
-        if (s->at[i].used && s->at[i].length_ns)
+        if (s->at[i].used)
             v[n++] = s->at[i].length_ns;
     int64_t median = median_ns(v, n);
     for (size_t i = 0; i < n; i++)
@@ -283,7 +283,7 @@ static void drop_pipeline_fill(struct steps *s, int64_t median, int64_t deviatio
     if (near < median / 20)
         near = median / 20;
     for (size_t i = 0; s->count >= 8 && i < s->count / 4; i++) {
-        if (!s->at[i].length_ns || llabs(s->at[i].length_ns - median) <= near) {
+        if (llabs(s->at[i].length_ns - median) <= near) {
             if (s->at[i].used)
                 return;
             continue;
@@ -309,7 +309,7 @@ static int choose_used(struct steps *s)
         far = median / 4;
     size_t left = 0, out = 0;
     for (size_t i = 0; i < s->count; i++) {
-        int64_t off = s->at[i].length_ns ? llabs(s->at[i].length_ns - median) : 0;
+        int64_t off = llabs(s->at[i].length_ns - median);
         int64_t ops_off = llabs((int64_t)s->at[i].ops - ops);
         bool odd = off > far || (ops > 0 && ops_off * 100 > ops * 15);
         v[i] = odd;
@@ -335,7 +335,7 @@ static int statistics(struct steps *s)
     size_t n = 0;
     double sum = 0, squares = 0;
     for (size_t i = 0; i < s->count; i++)
-        if (s->at[i].used && s->at[i].length_ns) {
+        if (s->at[i].used) {
             v[n++] = s->at[i].length_ns;
             sum += (double)v[n - 1];
         }

@@ -67,8 +67,10 @@ int steps_lengths(struct analysis *a)
         start[s->count - 1] = 0;
     }
     if (n >= LEAST_STEPS - 1 && n * 2 > s->count && scatter(v, n) < scatter(w, n))
-        for (size_t i = 0; i < s->count; i++)
+        for (size_t i = 0; i < s->count; i++) {
             s->at[i].length_ns = start[i];
+            s->at[i].used &= start[i] != 0; /* nothing follows that would tell its length */
+        }
     free(start);
     free(v);
     free(w);
