@@ -46,6 +46,19 @@ int place_agent(char *out, size_t n, struct err *e)
         "set GPUPROF_AGENT");
 }
 
+int place_python(char *out, size_t n)
+{
+    static const char *const places[] = {"../lib/python", "../lib/gpuprof/python",
+                                         "../lib/x86_64-linux-gnu/gpuprof/python"};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char inside[PATH_MAX];
+        snprintf(inside, sizeof inside, "%s/sitecustomize.py", places[i]);
+        if (place_beside(inside, out, n) == 0)
+            return place_beside(places[i], out, n);
+    }
+    return -1;
+}
+
 void place_output(const char *program, char *out, size_t n)
 {
     static const char *const ranks[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
