@@ -32,9 +32,13 @@ enum hook_kind {
     HOOK_FETCH, /* SPOOL_LOADER_FETCH; the number of the worker as told last */
     HOOK_PIN,   /* SPOOL_LOADER_PIN */
     HOOK_RANGE,
-    HOOK_READ /* reads a tensor: the range "sync NAME file:line", or "read ..." off the GPU */
+    HOOK_READ, /* reads a tensor: the range "sync NAME file:line", or "read ..." off the GPU */
+    HOOK_AFTER /* only the note, afterwards, when nothing was raised */
 };
 AGENT_EXPORT void gpuprof_hook_worker(int worker); /* this process is a loader's worker */
+
+/* A class whose instances HOOK_READ records; borrowed, and lives as long as the process. */
+AGENT_EXPORT void gpuprof_hook_plain(void *type);
 
 /* Agent's constructor: puts the hook's folder ($GPUPROF_PYTHON) first on PYTHONPATH when this is
  * Python and its options let it look there. NULL: leave the variable alone. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/clock.h"
+#include "agent/cupti.h"
 #include "agent/hook.h"
 #include "agent/resolve.h"
 #include "agent/spool.h"
@@ -43,10 +44,20 @@ static struct {
     const char *(*utf8)(void *text);
     int (*is_true)(void *object);
     void *(*item)(void *tuple, long i);
+    void *(*type)(void *object);
 } py;
 
 static __thread unsigned char inside[HOOK_READ + 1] AGENT_TLS;
 static int worker = -1;
+
+static void *plain_types[4];
+static size_t plain_count;
+
+void gpuprof_hook_plain(void *type)
+{
+    if (plain_count < AGENT_ARRAY_LEN(plain_types))
+        plain_types[plain_count++] = type;
+}
 
 void gpuprof_hook_worker(int number)
 {
@@ -75,6 +86,7 @@ static bool look_up(void)
         {"PyUnicode_AsUTF8", (void **)&py.utf8},
         {"PyObject_IsTrue", (void **)&py.is_true},
         {"PyTuple_GetItem", (void **)&py.item},
+        {"PyObject_Type", (void **)&py.type},
     };
     for (size_t i = 0; i < AGENT_ARRAY_LEN(need); i++)
         if (!(*need[i].to = resolve_global(need[i].name)))
@@ -113,9 +125,23 @@ static void where(const struct wrapped *w, char *out, size_t size)
         py.decref(frame);
 }
 
+/* Of a class told by gpuprof_hook_plain: others may run the program's code when looked at. */
+static bool is_plain(void *args)
+{
+    void *object = py.item(args, 0), *type = object ? py.type(object) : NULL;
+    bool plain = false;
+    if (!type)
+        py.error_clear();
+    for (size_t i = 0; type && i < plain_count; i++)
+        plain |= plain_types[i] == type;
+    if (type)
+        py.decref(type);
+    return plain;
+}
+
 static bool on_gpu(void *args)
 {
-    void *tensor = py.item(args, 0);
+    void *tensor = cupti_running() ? py.item(args, 0) : NULL;
     void *answer = tensor ? py.attribute(tensor, "is_cuda") : NULL;
     if (!answer) {
         py.error_clear();
@@ -146,23 +172,36 @@ static void record(const struct wrapped *w, const char *text, int64_t start_ns, 
     }
 }
 
+static void tell(const struct wrapped *w, void *args)
+{
+    void *answer = w->note ? py.call(w->note, args, NULL) : NULL;
+    if (answer)
+        py.decref(answer);
+    else
+        py.error_clear();
+}
+
 static void *timed_call(void *self, void *args, void *kwargs)
 {
     const struct wrapped *w = py.capsule_get(self, NULL);
     char text[128], place[80];
-    if (w->note) {
-        void *answer = py.call(w->note, args, NULL);
-        if (answer)
-            py.decref(answer);
-        else
-            py.error_clear();
+    if (w->kind == HOOK_AFTER) {
+        void *result = py.call(w->callable, args, kwargs);
+        if (result)
+            tell(w, args);
+        return result;
     }
+    tell(w, args);
     if (w->kind == HOOK_NOTE || inside[w->kind] || agent_passive())
+        return py.call(w->callable, args, kwargs);
+    if (w->kind == HOOK_READ && !is_plain(args))
         return py.call(w->callable, args, kwargs);
     snprintf(text, sizeof text, "%s", w->name);
     if (w->kind == HOOK_READ) {
         where(w, place, sizeof place);
-        snprintf(text, sizeof text, "%s %s %s", on_gpu(args) ? "sync" : "read", w->name, place);
+        bool internal = w->name[0] == '_'; /* bool(x) rather than x.__bool__() */
+        snprintf(text, sizeof text, internal ? "%s %s %s" : "%s .%s() %s",
+                 on_gpu(args) ? "sync" : "read", w->name, place);
     }
     inside[w->kind]++;
     int64_t cpu_ns = w->kind == HOOK_FETCH ? clock_read_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
@@ -198,8 +237,7 @@ void *gpuprof_hook_wrap(void *callable, int kind, const char *name, const char *
     if (w) {
         snprintf(w->name, sizeof w->name, "%s", name);
         snprintf(w->skip, sizeof w->skip, "%s", skip ? skip : "");
-        w->def = (struct method_def){w->name + (w->name[0] == '.'), timed_call,
-                                     METH_VARARGS_KEYWORDS, NULL};
+        w->def = (struct method_def){w->name, timed_call, METH_VARARGS_KEYWORDS, NULL};
         w->kind = (enum hook_kind)kind;
         w->callable = callable;
         w->note = note;

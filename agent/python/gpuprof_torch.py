@@ -91,32 +91,23 @@ def hook_dataloader(module):
     apply_loader(module)
 
 
-def hook_fetch(module):
-    wrap(module._MapDatasetFetcher, "fetch", FETCH)
-    wrap(module._IterableDatasetFetcher, "fetch", FETCH)
+told_pid = 0
 
 
 @guarded
-def note_worker(*args):
-    """_worker_loop's first arguments have changed over time; its last ones know the number."""
-    code = worker_loop.__code__
-    names = code.co_varnames[:code.co_argcount]
-    agent.gpuprof_hook_worker(int(args[names.index("worker_id")]))
+def note_fetch(*_):
+    """Tells the agent once in each process which worker it is."""
+    global told_pid
+    if told_pid == os.getpid():
+        return
+    told_pid = os.getpid()
+    worker = torch.utils.data.get_worker_info()
+    agent.gpuprof_hook_worker(-1 if worker is None else worker.id)
 
 
-def hook_worker(module):
-    """_worker_loop is pickled by name when workers are spawned: it stays a Python function."""
-    global worker_loop
-    worker_loop = module._worker_loop
-
-    def _worker_loop(*args, **kwargs):
-        note_worker(*args)
-        return worker_loop(*args, **kwargs)
-
-    _worker_loop.__module__ = worker_loop.__module__
-    _worker_loop.__qualname__ = worker_loop.__qualname__
-    _worker_loop.__wrapped__ = worker_loop
-    module._worker_loop = _worker_loop
+def hook_fetch(module):
+    wrap(module._MapDatasetFetcher, "fetch", FETCH, note=note_fetch)
+    wrap(module._IterableDatasetFetcher, "fetch", FETCH, note=note_fetch)
 
 
 def hook_pin_memory(module):
@@ -333,8 +324,10 @@ def hook_torch():
     fact("python.version", sys.version.split()[0])
     apply_switches()
     wrap(torch.autograd, "backward", RANGE)
+    for plain in (torch.Tensor, torch.nn.Parameter):
+        agent.gpuprof_hook_plain(id(plain))
     for name in READS:
-        wrap(torch.Tensor, name, READ, name if name.startswith("__") else f".{name}()")
+        wrap(torch.Tensor, name, READ)
     watch_gc()
 
 
@@ -350,6 +343,7 @@ def install(module):
     library.gpuprof_hook_health.argtypes = [text, text]
     library.gpuprof_hook_range.argtypes = [text, i64, i64, number]
     library.gpuprof_hook_worker.argtypes = [number]
+    library.gpuprof_hook_plain.argtypes = [ctypes.c_void_p]
     wrap_in_c = ctypes.PyDLL(None).gpuprof_hook_wrap
     wrap_in_c.restype = ctypes.py_object
     wrap_in_c.argtypes = [ctypes.py_object, number, text, text, number, ctypes.c_void_p]
@@ -361,7 +355,6 @@ def install(module):
     return {name: guarded(hook) for name, hook in {
         data + "dataloader": hook_dataloader,
         data + "_utils.fetch": hook_fetch,
-        data + "_utils.worker": hook_worker,
         data + "_utils.pin_memory": hook_pin_memory,
         "torch.optim.optimizer": hook_optimizer,
         "torch.cuda.amp.grad_scaler": hook_scaler,

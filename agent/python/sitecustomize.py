@@ -53,20 +53,32 @@ class _Finder:
                 return spec
         return None
 
-    @staticmethod
-    def _arm(loader, then):
-        """The module is executed as ever; then it is hooked. The loader is as it was by then."""
-        execute = loader.exec_module
+    def _arm(self, loader, then):
+        """The module is executed as ever, then it is hooked. The loader is as it was by then. In C,
+        so that no frame of ours is around the module: tracebacks and warnings stay as they are."""
+        import ctypes
 
-        def exec_module(module):
-            del loader.exec_module
-            execute(module)
+        library, execute = ctypes.PyDLL(None), loader.exec_module
+
+        def done(module):
             try:
+                del loader.exec_module
                 then(module)
-            except Exception:
-                pass
+                if not self.awaited:
+                    sys.meta_path.remove(self)
+            except Exception as problem:
+                library.gpuprof_hook_health(b"python-hook", f"PyTorch hook: {problem!r}".encode())
 
-        loader.exec_module = exec_module
+        wrap = library.gpuprof_hook_wrap
+        wrap.restype = ctypes.py_object
+        wrap.argtypes = [ctypes.py_object, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p,
+                         ctypes.c_int, ctypes.c_void_p]
+        made = wrap(execute, 6, b"exec_module", b"", 0, id(done))
+        if made is execute:
+            library.gpuprof_hook_health(b"python-hook", b"PyTorch is not hooked: this Python is "
+                                                        b"older than 3.9")
+        else:
+            loader.exec_module = made
 
     def _torch(self, torch):
         """Runs gpuprof_torch.py, which is on no path and stays out of sys.modules."""
