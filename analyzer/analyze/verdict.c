@@ -257,8 +257,8 @@ static void cpu_training(struct analysis *a)
 void verdict_write(struct analysis *a)
 {
     if (a->tl->op_count == 0) {
-        bool trains = a->steps.source == STEPS_FRAMEWORK && a->steps.median_ns > 0;
-        if (trains && a->tl->have & HAVE_LOADER)
+        bool trains = a->steps.source != STEPS_NONE && a->steps.median_ns > 0;
+        if (trains && a->tl->loader_count)
             cpu_training(a);
         else
             no_gpu_work(a);
