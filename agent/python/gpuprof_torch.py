@@ -196,6 +196,18 @@ def hook_scaler(module):
     wrap(module.GradScaler, "scale", NOTE, note=note_scaler)
 
 
+@guarded
+def note_ddp(model, *_):
+    names = ("bucket_bytes_cap", "static_graph", "gradient_as_bucket_view",
+             "find_unused_parameters")
+    text = ", ".join(f"{n}={getattr(model, n)}" for n in names if hasattr(model, n))
+    fact("torch.ddp", f"DistributedDataParallel({text})")
+
+
+def hook_ddp(module):
+    wrap(module.DistributedDataParallel, "_ddp_init_helper", NOTE, note=note_ddp)
+
+
 # ---- knobs ------------------------------------------------------------------------------------
 
 TRUE = ("1", "true", "yes", "on", "find")
@@ -358,4 +370,5 @@ def install(module):
         data + "_utils.pin_memory": hook_pin_memory,
         "torch.optim.optimizer": hook_optimizer,
         "torch.cuda.amp.grad_scaler": hook_scaler,
+        "torch.nn.parallel.distributed": hook_ddp,
     }.items()}

@@ -159,6 +159,20 @@ def knobs(test, script):
                facts(profile))
 
 
+def ddp(test):
+    code = ("import torch.distributed as d\n"
+            f"d.init_process_group('gloo', 'file://' + {test.path('meet')!r} + str(os.getpid()),"
+            " rank=0, world_size=1)\n"
+            "m = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))\n"
+            "m(torch.ones(1, 2)).sum().backward(); print('done')\n")
+    if test.run([PYTHON, "-c", HEAD + code]).returncode:
+        print("        no gloo here: DDP left out")
+        return
+    profile = test.same("DDP", [PYTHON, "-c", HEAD + code])
+    test.check("bucket_bytes_cap" in facts(profile).get("torch.ddp", ""), "settings of DDP",
+               facts(profile))
+
+
 def main():
     if not have_torch():
         print("no PyTorch for", PYTHON)
@@ -168,6 +182,7 @@ def main():
     main_process(test, script)
     workers(test, script)
     knobs(test, script)
+    ddp(test)
     for what, code in SAME.items():
         test.same(what, [PYTHON, test.write("same.py", HEAD + code + "\n")])
     test.done()
