@@ -165,10 +165,14 @@ def switches():
     backends = torch.backends
     fact("torch.cudnn.benchmark", backends.cudnn.benchmark)
     fact("torch.cudnn.deterministic", backends.cudnn.deterministic)
-    fact("torch.cudnn.allow_tf32", backends.cudnn.allow_tf32)
-    fact("torch.matmul.allow_tf32", backends.cuda.matmul.allow_tf32)
-    if hasattr(torch, "get_float32_matmul_precision"):
-        fact("torch.matmul.precision", torch.get_float32_matmul_precision())
+    if hasattr(backends, "fp32_precision"):  # here the older switches warn when they are read
+        fact("torch.matmul.precision", backends.cuda.matmul.fp32_precision)
+        fact("torch.cudnn.precision", backends.cudnn.conv.fp32_precision)
+    else:
+        fact("torch.cudnn.allow_tf32", backends.cudnn.allow_tf32)
+        fact("torch.matmul.allow_tf32", backends.cuda.matmul.allow_tf32)
+        if hasattr(torch, "get_float32_matmul_precision"):
+            fact("torch.matmul.precision", torch.get_float32_matmul_precision())
     fact("torch.anomaly_mode", torch.is_anomaly_enabled())
     fact("torch.num_threads", torch.get_num_threads())
 
@@ -306,9 +310,12 @@ def apply_switches():
         torch.backends.cudnn.benchmark = True
         applied("cudnn_benchmark", "applied at the import of torch")
     if apply.get("precision") == "tf32":
-        torch.backends.cuda.matmul.allow_tf32 = True
-        torch.backends.cudnn.allow_tf32 = True
-        applied("precision", "applied: TF32 for matrix products and convolutions")
+        if hasattr(torch.backends, "fp32_precision"):
+            torch.set_float32_matmul_precision("high")
+        else:
+            torch.backends.cuda.matmul.allow_tf32 = True
+            torch.backends.cudnn.allow_tf32 = True
+        applied("precision", "applied: TF32 for matrix products")
     elif "precision" in apply:
         applied("precision", "refused: needs autocast in the program, it changes the numerics")
     for knob in ("channels_last", "non_blocking", "cuda_graph", "sync_every"):
