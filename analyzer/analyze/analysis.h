@@ -23,8 +23,10 @@ enum step_source {
 struct step {
     int64_t start_ns, end_ns;         /* on the host, anchor to anchor */
     int64_t gpu_start_ns, gpu_end_ns; /* first op launched in it to the first op of the next one */
-    uint32_t first_op, ops;           /* by launch order: not a slice of ops, see steps.op_step */
-    uint8_t used; /* 1: steady state; 0: warm-up, evaluation, outlier, cut off */
+    int64_t length_ns; /* what the step takes: on the host, or on the GPU where that is steadier; 0
+                          = not known (the last one, cut off) */
+    uint32_t first_op, ops; /* by launch order: not a slice of ops, see steps.op_step */
+    uint8_t used;           /* 1: steady state; 0: warm-up, evaluation, outlier, cut off */
 };
 
 struct steps {
@@ -33,7 +35,7 @@ struct steps {
     struct step *at;
     size_t count, used;
     uint32_t *op_step; /* per op: step index, TL_NONE outside of all */
-    int64_t median_ns, p95_ns, min_ns, max_ns, mean_ns; /* of the used ones, host step time */
+    int64_t median_ns, p95_ns, min_ns, max_ns, mean_ns; /* of the used ones' lengths */
     double cv;                  /* standard deviation / mean of the used ones */
     double confidence;          /* 0..1; 1 for marked steps */
     int64_t detected_median_ns; /* what detection says beside given marks; 0 = not run */

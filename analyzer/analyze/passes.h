@@ -52,6 +52,7 @@ int steps_detect(struct detected *d, const struct timeline *t, uint32_t process,
                  struct arena *arena, struct err *e);
 
 int steps_find(struct analysis *a, struct err *e);
+int steps_lengths(struct analysis *a); /* -1: out of memory; steps_length.c */
 int gaps_find(struct analysis *a, const struct activity *act, struct err *e);
 int totals_sum(struct analysis *a, const struct activity *act, struct err *e);
 int ranks_look(struct analysis *a, struct err *e); /* ranks.c, ranks_match.c */

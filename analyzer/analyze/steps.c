@@ -263,11 +263,6 @@ static int assign_ops(struct analysis *a)
 /* ---- which steps count --------------------------------------------------------------------------
  */
 
-static int64_t length_of(const struct step *s)
-{
-    return s->end_ns - s->start_ns;
-}
-
 /* Median and median absolute deviation of what is used now; `ops` the median count of operations.
  */
 static int64_t spread(const struct steps *s, int64_t *v, int64_t *deviation, int64_t *ops)
@@ -279,8 +274,8 @@ static int64_t spread(const struct steps *s, int64_t *v, int64_t *deviation, int
     *ops = median_ns(v, n);
     n = 0;
     for (size_t i = 0; i < s->count; i++)
-        if (s->at[i].used)
-            v[n++] = length_of(&s->at[i]);
+        if (s->at[i].used && s->at[i].length_ns)
+            v[n++] = s->at[i].length_ns;
     int64_t median = median_ns(v, n);
     for (size_t i = 0; i < n; i++)
         v[i] = v[i] > median ? v[i] - median : median - v[i];
@@ -297,7 +292,7 @@ static void drop_pipeline_fill(struct steps *s, int64_t median, int64_t deviatio
     if (near < median / 20)
         near = median / 20;
     for (size_t i = 0; s->count >= 8 && i < s->count / 4; i++) {
-        if (llabs(length_of(&s->at[i]) - median) <= near) {
+        if (!s->at[i].length_ns || llabs(s->at[i].length_ns - median) <= near) {
             if (s->at[i].used)
                 return;
             continue;
@@ -323,7 +318,7 @@ static int choose_used(struct steps *s)
         far = median / 4;
     size_t left = 0, out = 0;
     for (size_t i = 0; i < s->count; i++) {
-        int64_t off = llabs(length_of(&s->at[i]) - median);
+        int64_t off = s->at[i].length_ns ? llabs(s->at[i].length_ns - median) : 0;
         int64_t ops_off = llabs((int64_t)s->at[i].ops - ops);
         bool odd = off > far || (ops > 0 && ops_off * 100 > ops * 15);
         v[i] = odd;
@@ -349,8 +344,8 @@ static int statistics(struct steps *s)
     size_t n = 0;
     double sum = 0, squares = 0;
     for (size_t i = 0; i < s->count; i++)
-        if (s->at[i].used) {
-            v[n++] = length_of(&s->at[i]);
+        if (s->at[i].used && s->at[i].length_ns) {
+            v[n++] = s->at[i].length_ns;
             sum += (double)v[n - 1];
         }
     if (n) {
@@ -376,8 +371,10 @@ static int median_of_detected(const struct detected *d, int64_t *median)
     if (!s.at)
         return -1;
     for (size_t i = 0; i < d->count; i++)
-        s.at[i] = (struct step){
-            .start_ns = d->at[i].start_ns, .end_ns = d->at[i].end_ns, .used = d->steady[i]};
+        s.at[i] = (struct step){.start_ns = d->at[i].start_ns,
+                                .end_ns = d->at[i].end_ns,
+                                .length_ns = d->at[i].end_ns - d->at[i].start_ns,
+                                .used = d->steady[i]};
     int rc = choose_used(&s) < 0 || statistics(&s) < 0 ? -1 : 0;
     *median = s.median_ns;
     free(s.at);
@@ -399,7 +396,8 @@ int steps_find(struct analysis *a, struct err *e)
     int rc = marks.count ? steps_from_marks(a, &marks)
              : d.text    ? steps_from_detection(a, &d)
                          : whole_as_one(a);
-    if (rc < 0 || assign_ops(a) < 0 || choose_used(&a->steps) < 0 || statistics(&a->steps) < 0)
+    if (rc < 0 || assign_ops(a) < 0 || steps_lengths(a) < 0 || choose_used(&a->steps) < 0 ||
+        statistics(&a->steps) < 0)
         return no_memory(e);
     return 0;
 }
