@@ -7,6 +7,7 @@
 #ifndef GPUPROF_ANALYZE_ANALYSIS_H
 #define GPUPROF_ANALYZE_ANALYSIS_H
 
+#include "analyzer/analyze/whatif.h"
 #include "analyzer/model/timeline.h"
 
 struct finding;
@@ -187,6 +188,8 @@ struct analysis {
     struct ranks ranks;
     struct health_facts health;
     const struct row_device *device; /* NULL = not known */
+
+    struct whatif whatif; /* of the replay: self-checks, stacked savings */
 
     struct outcome *outcomes;
     size_t outcome_count; /* one per rule, registry order */

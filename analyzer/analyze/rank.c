@@ -88,9 +88,12 @@ int rules_run(struct analysis *a, struct err *e)
     for (size_t i = 0; i < rule_count; i++) {
         a->outcomes[i].rule = rules[i];
         ask(a, &a->outcomes[i]);
+    }
+    if (whatif_run(a, e) < 0)
+        return -1;
+    for (size_t i = 0; i < rule_count; i++)
         if (a->outcomes[i].verdict == RULE_FIRES)
             a->ranked[a->ranked_count++] = &a->outcomes[i];
-    }
     if (a->ranked_count)
         qsort(a->ranked, a->ranked_count, sizeof *a->ranked, by_worth);
     return 0;

@@ -96,6 +96,7 @@ static void check(struct analysis *a, struct outcome *o)
     outcome_evidence(
         o, "GPU idle between launches per step", ms(idle), "ms",
         "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_launch')");
+    o->edit.kind = EDIT_GRAPH;
     o->knob = "cuda_graph=1";
     outcome_fires(o, idle,
                   arena_printf(&a->arena,

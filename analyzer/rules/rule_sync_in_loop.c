@@ -58,6 +58,7 @@ static void check(struct analysis *a, struct outcome *o)
     outcome_evidence(o, "host blocked in them per step", ms(per_step(a, s.blocked_ns)), "ms", rows);
     outcome_evidence(o, "results read back (D2H) per step", (double)read_backs(a) / used, "count",
                      "SELECT * FROM copy WHERE kind = 2");
+    o->edit.kind = EDIT_UNSYNC;
     o->knob = "sync_every=100";
     const char *where = look_gap_range(a, PART_IDLE_SYNC);
     outcome_fires(

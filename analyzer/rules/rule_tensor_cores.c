@@ -57,6 +57,7 @@ static void check(struct analysis *a, struct outcome *o)
     outcome_evidence(o, "matrix time on tensor cores per step",
                      ms(per_step(a, a->totals.tensor_ns)), "ms", NULL);
     o->error_class = ERROR_KERNEL_MODEL;
+    o->edit.kind = EDIT_PRECISION;
     advise(a, o);
     outcome_fires(
         o, cost,
