@@ -6,41 +6,54 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the rule needs and the profile lacks, in words. In the order of enum have. */
+/* What the rule needs and the profile lacks, in words, and how to record it. In the order of enum
+ * have; NULL: no advice holds in general. */
 static const char *missing_text(struct analysis *a, uint32_t missing)
 {
-    static const char *const what[] = {"kernels",
-                                       "copies",
-                                       "the kinds of memory copied from and to",
-                                       "CUDA calls",
-                                       "synchronisations",
-                                       "events",
-                                       "NVTX ranges",
-                                       "library calls",
-                                       "data loading",
-                                       "steps",
-                                       "the GPU's properties",
-                                       "memsets",
-                                       "collectives",
-                                       "all ranks",
-                                       "samples of the host",
-                                       "memory use"};
-    char *text = arena_alloc(&a->arena, 512);
-    if (!text)
-        return "data is missing";
-    strcpy(text, "not recorded: ");
-    for (size_t i = 0, n = 0; i < sizeof what / sizeof *what; i++)
+    static const struct {
+        const char *what, *how;
+    } of[] = {
+        {"kernels", "profile with ProfilerActivity.CUDA, or gpuprof run"},
+        {"copies", "profile with ProfilerActivity.CUDA, or gpuprof run"},
+        {"the kinds of memory copied from and to",
+         "gpuprof run records them; ROCm's profiler does not"},
+        {"CUDA calls", "profile with ProfilerActivity.CUDA, nsys profile --trace=cuda, or gpuprof "
+                       "run"},
+        {"synchronisations", "gpuprof run records them"},
+        {"events", "gpuprof run records them"},
+        {"NVTX ranges", "profile with ProfilerActivity.CPU, nsys profile --trace=cuda,nvtx, or "
+                        "mark the parts of the step with NVTX ranges"},
+        {"library calls", "gpuprof run records them"},
+        {"data loading", "gpuprof run records it"},
+        {"steps", "record three or more of them, marked by profiler.step() or an NVTX range "
+                  "'step'"},
+        {"the GPU's properties", "gpuprof run records them; nsys exports of GPU metrics have them"},
+        {"memsets", "profile with ProfilerActivity.CUDA, or gpuprof run"},
+        {"collectives", NULL},
+        {"all ranks", "give the files of all ranks, or their folder"},
+        {"samples of the host", "gpuprof run records them"},
+        {"memory use", "gpuprof run records it"}};
+    const char *list = "", *how = NULL;
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         if (missing >> i & 1) {
-            strcat(text, n++ ? ", " : "");
-            strcat(text, what[i]);
+            list = arena_printf(&a->arena, "%s%s%s", list, *list ? ", " : "", of[i].what);
+            how = how ? how : of[i].how;
+            if (!list)
+                return "data is missing";
         }
-    return text;
+    return how ? arena_printf(&a->arena, "not recorded: %s (%s)", list, how)
+               : arena_printf(&a->arena, "not recorded: %s", list);
 }
 
 static uint32_t have_of(const struct analysis *a)
 {
     uint32_t have = a->tl->have & ~(uint32_t)HAVE_STEPS;
     return a->steps.source == STEPS_NONE ? have : have | HAVE_STEPS;
+}
+
+static int64_t at_most(int64_t v, int64_t limit)
+{
+    return v < limit ? v : limit;
 }
 
 static void ask(struct analysis *a, struct outcome *o)
@@ -54,6 +67,9 @@ static void ask(struct analysis *a, struct outcome *o)
     o->rule->check(a, o);
     if (o->verdict != RULE_FIRES)
         return;
+    /* Sums over streams that work side by side can exceed the step; a saving cannot. */
+    o->saves_mid_ns = at_most(o->saves_mid_ns, a->steps.median_ns);
+    o->saves_high_ns = at_most(o->saves_high_ns, a->steps.median_ns);
     if (o->saves_high_ns * 100 < a->steps.median_ns) {
         o->verdict = RULE_SILENT;
         o->why = arena_printf(&a->arena, "would save at most %.3f ms, under 1 %% of the step",

@@ -45,9 +45,8 @@ static int find_members(struct analysis *a, struct members *m)
         if (is_collective(&t->ops[i]) && !seen[tl_op_device(t, i)]) {
             const struct stream *s = &t->streams[t->ops[i].stream];
             seen[s->device] = true;
-            m->at[m->n++] = (struct rank_facts){.rank = t->processes[s->process].rank,
-                                                .process = s->process,
-                                                .device = s->device};
+            m->at[m->n++] = (struct rank_facts){
+                .rank = t->processes[s->process].rank, .process = s->process, .device = s->device};
         }
     free(seen);
     qsort(m->at, m->n, sizeof *m->at, by_rank);
@@ -171,13 +170,16 @@ static bool counts(const struct analysis *a, const struct arrival *v, size_t n)
 
 static int settle_group(struct analysis *a, struct members *m, int64_t group, struct arrival *v)
 {
-    struct lineup *reference = NULL;
+    const struct lineup *reference = NULL; /* of the first rank */
+    for (size_t i = 0; i < m->lines.n; i++) {
+        const struct lineup *l = &m->lines.at[i];
+        if (l->group == group && (!reference || l->member < reference->member))
+            reference = l;
+    }
     for (size_t i = 0; i < m->lines.n; i++) {
         struct lineup *l = &m->lines.at[i];
         if (l->group != group)
             continue;
-        if (!reference)
-            reference = l;
         if (lineup_match(a->tl, reference, l) < 0)
             return -1;
         if (l->matched)

@@ -15,8 +15,13 @@ static bool same(const struct timeline *t, uint32_t a, uint32_t b)
 
 struct fit {
     int64_t shift, offset_ns, spread_ns;
-    size_t pairs;
 };
+
+/* Steps that are all alike fit under many shifts: clocks that agree better then decide. */
+static int64_t badness(const struct fit *f)
+{
+    return f->spread_ns + llabs(f->offset_ns) / 1000;
+}
 
 /* Ends of the pairs under `shift`: their median difference and its median deviation. */
 static bool fit_shift(const struct timeline *t, const struct lineup *r, const struct lineup *l,
@@ -40,7 +45,7 @@ static bool fit_shift(const struct timeline *t, const struct lineup *r, const st
     int64_t middle = median_ns(difference, n);
     for (size_t i = 0; i < n; i++)
         difference[i] = llabs(difference[i] - middle);
-    *f = (struct fit){shift, middle, median_ns(difference, n), to - from};
+    *f = (struct fit){shift, middle, median_ns(difference, n)};
     return true;
 }
 
@@ -59,19 +64,20 @@ static int typical_period(const struct timeline *t, const struct lineup *l, int6
 
 int lineup_match(const struct timeline *t, const struct lineup *reference, struct lineup *l)
 {
-    struct fit best = {.spread_ns = INT64_MAX};
+    struct fit best = {0};
+    bool any = false;
     int64_t period;
     if (typical_period(t, reference, &period) < 0)
         return -1;
-    for (int64_t d = 0; d <= SHIFT; d++) {
+    for (int64_t d = -SHIFT; d <= SHIFT; d++) {
         struct fit f;
-        if (fit_shift(t, reference, l, d, &f) && f.spread_ns < best.spread_ns)
+        if (fit_shift(t, reference, l, d, &f) && (!any || badness(&f) < badness(&best))) {
             best = f;
-        if (d && fit_shift(t, reference, l, -d, &f) && f.spread_ns < best.spread_ns)
-            best = f;
+            any = true;
+        }
     }
     /* Ends that scatter by as much as collectives are apart belong to other collectives. */
-    l->matched = best.spread_ns < INT64_MAX && best.spread_ns <= period;
+    l->matched = any && best.spread_ns <= period;
     l->shift = best.shift;
     l->offset_ns = best.offset_ns;
     return 0;

@@ -165,19 +165,58 @@ static void write_class(struct analysis *a)
     }
 }
 
+/* Kernels were launched but not recorded, or nothing was launched at all: two different mistakes.
+ */
+static void no_gpu_work(struct analysis *a)
+{
+    size_t launches = 0;
+    for (size_t i = 0; i < a->tl->api_count; i++)
+        launches += a->tl->apis[i].kind == API_LAUNCH || a->tl->apis[i].kind == API_GRAPH_LAUNCH;
+    const char *source = timeline_meta(a->tl, "source");
+    bool kineto = source && strcmp(source, "kineto") == 0;
+    if (launches)
+        not_enough(a, "Not enough data: no GPU activity was recorded, though work was launched.",
+                   arena_printf(&a->arena,
+                                "%zu launches were recorded, but no kernel, copy or memset: the "
+                                "profiler had no access to the GPU's own records.",
+                                launches),
+                   "Close other profilers (only one can use CUPTI at a time), check that this user "
+                   "may read GPU counters, and record again; gpuprof doctor says what is wrong.");
+    else
+        not_enough(a, "Not enough data: no GPU activity was recorded.",
+                   a->tl->range_count ? "Only work of the host was recorded: the run used no GPU, "
+                                        "an accelerator that is not known here, or a profiler "
+                                        "without GPU activity."
+                                      : "The profile holds no kernel, copy or memset.",
+                   kineto ? "Record with torch.profiler.profile(activities=[ProfilerActivity.CPU, "
+                            "ProfilerActivity.CUDA]), or with gpuprof run CMD."
+                          : "Record a run that uses a GPU: gpuprof run CMD; gpuprof doctor says "
+                            "what works here.");
+}
+
+/* Without steps there is no steady state to speak of; what fills the recording is said. */
+static void no_steps(struct analysis *a)
+{
+    const struct outcome *o = a->ranked_count ? a->ranked[0] : NULL;
+    const char *verdict =
+        "Not enough data: no step repeats here, so nothing is known of the steady state.";
+    if (o && strcmp(o->rule->id, "warm-up") == 0)
+        verdict =
+            arena_printf(&a->arena,
+                         "Not enough data: no step repeats here, and warm-up takes %.0f %% of "
+                         "the recording.",
+                         share(a, o->saves_high_ns));
+    not_enough(a, verdict, why_text(a), next_text(a));
+}
+
 void verdict_write(struct analysis *a)
 {
     if (a->tl->op_count == 0) {
-        not_enough(
-            a, "Not enough data: no GPU activity was recorded.",
-            "The profile holds no kernel, copy or memset.",
-            "Record a run that uses a GPU: gpuprof run CMD; gpuprof doctor says what works here.");
+        no_gpu_work(a);
         return;
     }
     if (a->steps.source == STEPS_NONE) {
-        not_enough(
-            a, "Not enough data: no step repeats here, so nothing is known of the steady state.",
-            why_text(a), next_text(a));
+        no_steps(a);
         return;
     }
     if (a->steps.median_ns <= 0) {

@@ -59,14 +59,23 @@ static int by_movement(const void *x, const void *y)
     return p != q ? (p < q) - (p > q) : strcmp(a->what, b->what);
 }
 
+/* Among the kernels of `a` that are looked at? */
+static bool shown(const struct analysis *a, const char *name)
+{
+    for (size_t i = 0; i < a->totals.kernel_count && i < KERNELS_SHOWN; i++)
+        if (strcmp(tl_text(a->tl, a->totals.kernels[i].name), name) == 0)
+            return true;
+    return false;
+}
+
 static void add_kernels(struct diff *d, const struct analysis *a, const struct analysis *other,
                         bool a_is_base)
 {
     for (size_t i = 0; i < a->totals.kernel_count && i < KERNELS_SHOWN; i++) {
         const char *name = tl_text(a->tl, a->totals.kernels[i].name);
         int64_t here = kernel_ns(a, name), there = kernel_ns(other, name);
-        if (!a_is_base && there != 0)
-            continue; /* listed from the base's side already, or small there */
+        if (!a_is_base && shown(other, name))
+            continue; /* listed from the base's side already */
         add(d, "kernel", name, a_is_base ? here : there, a_is_base ? there : here);
     }
 }

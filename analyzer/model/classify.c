@@ -29,6 +29,8 @@ struct name_rule {
 static const struct name_rule family_rules[] = {
     {"nccl|rccl|mscclKernel|all_reduce_kernel|allreduce|AllReduce|cross_device_reduce|_shot_all",
      NULL, FAMILY_COMM},
+    {"deep_ep|multimem_|nvshmem|userbuffers_|mscclpp|all_gather_kernel|reduce_scatter_kernel", NULL,
+     FAMILY_COMM},
     {"triton_tem", "mm|gemm", FAMILY_GEMM},
     {"triton_red|triton_per", NULL, FAMILY_REDUCE},
     {"triton_", NULL, FAMILY_ELEMENTWISE},
@@ -70,7 +72,8 @@ static const struct name_rule family_rules[] = {
     {"depthwise|conv2d|conv_fwd|conv_bwd|ConvForward|fft2d_|direct_kernel|volta_cgemm|fft1d_", NULL,
      FAMILY_CONV},
     {"gemm|Gemm|GEMM|nvjet_|gemv|dot_kernel|cutlass|matmul|bmm_|xmma_", NULL, FAMILY_GEMM},
-    {"op_tensor_kernel|op_generic_tensor|elementwise|pointwise|relu|gelu|activation|dropout|axpy|"
+    {"op_tensor_kernel|SubTensorOp|op_generic_tensor|elementwise|pointwise|relu|gelu|activation|"
+     "dropout|axpy|"
      "add_",
      NULL, FAMILY_ELEMENTWISE},
 };

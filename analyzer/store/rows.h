@@ -214,7 +214,8 @@ enum derived_kind {
 struct row_step { /* one per step; the parts sum to end_ns - start_ns */
     int64_t id, start_ns, end_ns, used;
     int64_t compute_ns, comm_exposed_ns, copy_exposed_ns, idle_input_ns, idle_copy_ns;
-    int64_t idle_sync_ns, idle_launch_ns, idle_alloc_ns, idle_host_ns, unexplained_ns;
+    int64_t idle_sync_ns, idle_launch_ns, idle_alloc_ns, idle_host_ns, idle_queued_ns,
+        unexplained_ns;
 };
 
 struct row_gap {      /* one per idle stretch of the GPU */

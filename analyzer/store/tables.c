@@ -211,6 +211,7 @@ static const struct column step_columns[] = {
     INT(row_step, idle_launch_ns),
     INT(row_step, idle_alloc_ns),
     INT(row_step, idle_host_ns),
+    INT(row_step, idle_queued_ns),
     INT(row_step, unexplained_ns),
 };
 

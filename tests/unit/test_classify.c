@@ -77,6 +77,10 @@ static const struct {
      0},
     {"ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", FAMILY_COMM,
      TRI_NO, SPOOL_DT_BF16, 0, 0},
+    {"void deep_ep::intranode::dispatch<8, 1024>(int4*, float*)", FAMILY_COMM, TRI_NO, SPOOL_DT_F32,
+     0, 0},
+    {"multimem_all_reduce_kernel_bf16", FAMILY_COMM, TRI_NO, SPOOL_DT_BF16, 0, 0},
+    {"mscclKernel_Sum_half_Simple", FAMILY_COMM, TRI_NO, SPOOL_DT_F16, 0, 0},
     {"ncclSymkDevKernel_AllReduce_AGxLL_R_sum_f32", FAMILY_COMM, TRI_NO, SPOOL_DT_F32, 0, 0},
     /* layout, types, fills */
     {"void cudnn::ops::nchwToNhwcKernel<__half, __half, float, false, true>(int)", FAMILY_LAYOUT,

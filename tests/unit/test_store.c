@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/spool_format.h"
 #include "analyzer/store/sql.h"
 #include "analyzer/store/store.h"
 #include "analyzer/store/tables.h"
@@ -487,10 +488,20 @@ START_TEST(test_views)
     struct row_api a = {.id = 1, .start_ns = 0, .end_ns = 1000, .name = name};
     struct row_range r = {.id = 1, .start_ns = 0, .end_ns = 1000000, .name = name};
     struct row_health h = {1, 0, 1, name, name, 3};
-    ck_assert(out.put(out.self, ROW_KERNEL, &k, &e) == 0 &&
-              out.put(out.self, ROW_COPY, &c, &e) == 0 && out.put(out.self, ROW_API, &a, &e) == 0 &&
-              out.put(out.self, ROW_RANGE, &r, &e) == 0 &&
-              out.put(out.self, ROW_HEALTH, &h, &e) == 0);
+    struct row_meta m = {1, 0, name, name};
+    struct row_sync y = {.id = 1, .end_ns = 3000000, .type = SYNC_STREAM, .correlation = 7};
+    struct row_call call = {.id = 1,
+                            .function = name,
+                            .family = SPOOL_CALL_CONV_FWD,
+                            .in_type = SPOOL_DT_BF16,
+                            .in_layout = SPOOL_LAYOUT_NHWC,
+                            .dim = {32, 64, 56, 56, 128, 3, 3, 2, 1, 1, 1}};
+    a.correlation = 7;
+    ck_assert(
+        out.put(out.self, ROW_KERNEL, &k, &e) == 0 && out.put(out.self, ROW_COPY, &c, &e) == 0 &&
+        out.put(out.self, ROW_API, &a, &e) == 0 && out.put(out.self, ROW_RANGE, &r, &e) == 0 &&
+        out.put(out.self, ROW_HEALTH, &h, &e) == 0 && out.put(out.self, ROW_META, &m, &e) == 0 &&
+        out.put(out.self, ROW_SYNC, &y, &e) == 0 && out.put(out.self, ROW_CALL, &call, &e) == 0);
     finish(s);
     s = store_open(path, 1, &e);
     put_results(s, 2);
@@ -510,6 +521,22 @@ START_TEST(test_views)
     ck_assert_int_eq(
         sql_value(db, "SELECT gb_per_s IS NULL FROM copy_time WHERE host_memory = 'pageable'", 0),
         1);
+    ck_assert_int_eq(
+        sql_value(
+            db, "SELECT wait_ms = 3 AND call = 'k' AND waits_for = 'stream' FROM sync_longest", 0),
+        1);
+    ck_assert_int_eq(sql_value(db,
+                               "SELECT shape = 'n32 c64 56x56 k128 3x3 stride 2 pad 1' AND input = "
+                               "'bf16' AND layout = 'NHWC' AND calls = 1 FROM call_shape",
+                               0),
+                     1);
+    ck_assert_int_eq(sql_value(db, "SELECT max(number) FROM code WHERE what = 'type'", 0),
+                     SPOOL_DT_OTHER);
+    ck_assert_int_eq(sql_value(db, "SELECT max(number) FROM code WHERE what = 'family'", 0),
+                     SPOOL_CALL_FIND);
+    ck_assert_int_eq(sql_value(db, "SELECT max(number) FROM code WHERE what = 'layout'", 0),
+                     SPOOL_LAYOUT_COL);
+    ck_assert_int_eq(sql_value(db, "SELECT key = 'k' AND value = 'k' FROM fact", 0), 1);
     sql_close(db);
 }
 END_TEST

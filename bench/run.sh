@@ -1,0 +1,30 @@
+#!/bin/sh
+# All benchmarks of a build, one table each: bench/run.sh BUILD [TRACE.json[.gz]...]. What is not built is named.
+build=${1:?usage: bench/run.sh BUILD [TRACE...]}
+shift
+here=$(dirname "$0")
+status=0
+
+# part TITLE FILE COMMAND...: runs the command if FILE is there
+part() {
+    title=$1 file=$2
+    shift 2
+    printf '\n== %s\n' "$title"
+    if [ ! -e "$file" ]; then
+        echo "left out: $file is not built"
+        return
+    fi
+    "$@" || status=1
+}
+
+part "agent: cost on the program's threads" "$build/bin/agent_cost" \
+    "$build/bin/agent_cost" "$build/lib/libgpuprof_agent.so"
+part "collector: spool to profile" "$build/bin/bench_collector" "$build/bin/bench_collector"
+part "commands on a profile of a million events" "$build/bin/bench_profile" \
+    "$build/bin/bench_profile" "$build/bin/gpuprof"
+part "analysis and exporters on a million events in memory" "$build/bin/bench_export" "$build/bin/bench_export"
+if [ $# -gt 0 ]; then
+    part "reading traces" "$build/bin/bench_import" "$build/bin/bench_import" "$@"
+fi
+part "slowdown of train_conv under profiling" "$build/bin/train_conv" python3 "$here/overhead.py" "$build"
+exit $status

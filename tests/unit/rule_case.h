@@ -1,0 +1,86 @@
+/* Cases for rules: a loop of equal steps filled by a function, and what each rule says of it. */
+#ifndef GPUPROF_TESTS_RULE_CASE_H
+#define GPUPROF_TESTS_RULE_CASE_H
+
+#include "analyzer/rules/rule.h"
+#include "tests/unit/build_timeline.h"
+
+#include <check.h>
+
+enum { CASE_STEPS = 12 };
+
+typedef void case_fill(struct builder *b, int64_t start);
+
+/* CASE_STEPS steps of 10 ms, marked by ranges. */
+static inline void case_loop(struct builder *b, case_fill *fill)
+{
+    for (int i = 0; i < CASE_STEPS; i++) {
+        int64_t at = MS(100) + MS(10) * i;
+        fill(b, at);
+        build_range(b, "step", at, at + MS(10));
+    }
+}
+
+static inline const struct outcome *case_outcome(const struct analysis *a, const char *id)
+{
+    for (size_t i = 0; i < a->outcome_count; i++)
+        if (strcmp(a->outcomes[i].rule->id, id) == 0)
+            return &a->outcomes[i];
+    ck_abort_msg("no rule %s", id);
+    return NULL;
+}
+
+static inline void case_verdict(const struct analysis *a, const char *id, enum verdict v)
+{
+    static const char *const names[] = {"silent", "fires", "suppressed", "cannot tell"};
+    const struct outcome *o = case_outcome(a, id);
+    ck_assert_msg(o->verdict == v, "%s: %s, not %s (%s; %s)", id, names[o->verdict], names[v],
+                  o->why ? o->why : "-", o->summary ? o->summary : "-");
+    ck_assert_msg(v == RULE_FIRES || (o->why && o->why[0]), "%s does not say why", id);
+    if (v != RULE_FIRES)
+        return;
+    ck_assert_msg(o->summary && o->summary[0] && o->evidence_count > 0, "%s: no evidence", id);
+    ck_assert(o->remedy.pytorch && o->remedy.tensorflow && o->remedy.cuda);
+    ck_assert(o->saves_low_ns <= o->saves_mid_ns && o->saves_mid_ns <= o->saves_high_ns);
+    ck_assert_int_le(o->saves_high_ns, a->steps.median_ns);
+}
+
+/* Fires, first of all, and promises at most `ns` (within 5 %). */
+static inline const struct outcome *case_first(const struct analysis *a, const char *id, int64_t ns)
+{
+    case_verdict(a, id, RULE_FIRES);
+    ck_assert_uint_ge(a->ranked_count, 1);
+    ck_assert_msg(strcmp(a->ranked[0]->rule->id, id) == 0, "%s is first, not %s",
+                  a->ranked[0]->rule->id, id);
+    const struct outcome *o = case_outcome(a, id);
+    ck_assert_msg(llabs(o->saves_high_ns - ns) * 20 <= ns, "%s: up to %lld ns, not %lld", id,
+                  (long long)o->saves_high_ns, (long long)ns);
+    return o;
+}
+
+/* Nothing fires for `ids`, NULL-ended: one bottleneck is not found twice. */
+static inline void case_quiet(const struct analysis *a, const char *const *ids)
+{
+    for (; *ids; ids++)
+        ck_assert_msg(case_outcome(a, *ids)->verdict != RULE_FIRES, "%s fires, too: %s", *ids,
+                      case_outcome(a, *ids)->summary);
+}
+
+/* Without the data that it needs a rule cannot tell, and says what is missing. */
+static inline void case_cannot_tell(case_fill *fill, const char *have, const char *id)
+{
+    struct builder b = build_start();
+    build_meta(&b, "have", have);
+    case_loop(&b, fill);
+    case_verdict(build_analyze(&b), id, RULE_CANNOT_TELL);
+    build_end(&b);
+}
+
+/* A step of which 97 % is a kernel on tensor cores, queued ahead. */
+static inline void case_busy(struct builder *b, int64_t at)
+{
+    build_kernel(b, "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_tn", at + US(10), at + US(100),
+                 US(9850));
+}
+
+#endif

@@ -1,0 +1,196 @@
+/* Several ranks: collectives matched by order, clocks put right, the late rank named. */
+#include "analyzer/analyze/analysis.h"
+#include "analyzer/rules/rule.h"
+
+#include <check.h>
+#include <string.h>
+
+#define MS(x) ((int64_t)((x)*1000000.0))
+enum { RANKS = 3, STEPS = 6 };
+
+struct fleet {
+    struct timeline *t;
+    struct sink sink;
+    struct analysis *a;
+    int64_t id;
+};
+
+static void put(struct fleet *f, enum row_kind kind, const void *row)
+{
+    struct err e = ERR_INIT;
+    ck_assert_int_eq(f->sink.put(f->sink.self, kind, row, &e), 0);
+}
+
+static uint32_t text(struct fleet *f, const char *s)
+{
+    return f->sink.intern(f->sink.self, s, strlen(s));
+}
+
+static void kernel(struct fleet *f, int64_t rank, const char *name, int64_t from, int64_t to)
+{
+    int64_t at = ++f->id, place = rank + 1;
+    struct row_api call = {.id = at,
+                           .process = place,
+                           .thread = place,
+                           .start_ns = from - MS(0.02),
+                           .end_ns = from - MS(0.01),
+                           .name = text(f, "cudaLaunchKernel"),
+                           .correlation = at};
+    struct row_kernel k = {.id = at,
+                           .process = place,
+                           .stream = place,
+                           .start_ns = from,
+                           .end_ns = to,
+                           .name = text(f, name),
+                           .correlation = at};
+    put(f, ROW_API, &call);
+    put(f, ROW_KERNEL, &k);
+}
+
+/* Steps of 10 ms. Rank r computes work[r] and then meets the others, 1 ms of transfer. */
+static void one_rank(struct fleet *f, int64_t rank, const double *work, int64_t clock, int skipped)
+{
+    double last = 0;
+    for (int r = 0; r < RANKS; r++)
+        last = work[r] > last ? work[r] : last;
+    struct row_process p = {.id = rank + 1, .pid = 10 + rank, .rank = rank, .world_size = RANKS};
+    struct row_thread th = {.id = rank + 1, .process = rank + 1, .tid = 10 + rank};
+    struct row_device d = {.id = rank + 1, .process = rank + 1, .ordinal = rank};
+    struct row_stream s = {
+        .id = rank + 1, .process = rank + 1, .device = rank + 1, .context = 1, .stream = 7};
+    put(f, ROW_PROCESS, &p);
+    put(f, ROW_THREAD, &th);
+    put(f, ROW_DEVICE, &d);
+    put(f, ROW_STREAM, &s);
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = MS(10) * (i + 1) + clock;
+        struct row_range step = {.id = ++f->id,
+                                 .process = rank + 1,
+                                 .thread = rank + 1,
+                                 .start_ns = at - MS(0.05),
+                                 .end_ns = at + MS(9.95),
+                                 .name = text(f, "ProfilerStep#1")};
+        put(f, ROW_RANGE, &step);
+        kernel(f, rank, "volta_sgemm_128x64_nn", at, at + MS(work[rank]));
+        if (i >= skipped) /* the recording begins amid a step */
+            kernel(f, rank, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)",
+                   at + MS(work[rank]), at + MS(last + 1 + 0.1 * (i * i % 7)));
+    }
+}
+
+static struct fleet start(void)
+{
+    struct err e = ERR_INIT;
+    struct fleet f = {.t = timeline_new(&e)};
+    ck_assert_ptr_nonnull(f.t);
+    f.sink = timeline_sink(f.t);
+    struct row_meta have = {.id = 1, .key = text(&f, "have")};
+    have.value = text(&f, "kernels,copies,memsets,api,ranges");
+    put(&f, ROW_META, &have);
+    return f;
+}
+
+static void look(struct fleet *f)
+{
+    struct err e = ERR_INIT;
+    ck_assert_int_eq(timeline_finish(f->t, &e), 0);
+    f->a = analyze(f->t, &e);
+    ck_assert_ptr_nonnull(f->a);
+}
+
+static void end(struct fleet *f)
+{
+    analysis_free(f->a);
+    timeline_free(f->t);
+}
+
+static const struct outcome *outcome_of(const struct analysis *a, const char *rule)
+{
+    for (size_t i = 0; i < a->outcome_count; i++)
+        if (strcmp(a->outcomes[i].rule->id, rule) == 0)
+            return &a->outcomes[i];
+    ck_abort_msg("no rule %s", rule);
+}
+
+START_TEST(late_rank_is_named)
+{
+    struct fleet f = start();
+    const double work[RANKS] = {4, 7, 4};
+    one_rank(&f, 0, work, 0, 0);
+    one_rank(&f, 1, work, MS(5000), 0);
+    one_rank(&f, 2, work, MS(-3), 0);
+    look(&f);
+    const struct ranks *r = &f.a->ranks;
+    ck_assert_uint_eq(r->count, 3);
+    ck_assert_int_eq(r->at[r->late].rank, 1);
+    ck_assert_int_eq(r->at[1].late_count, r->collectives);
+    ck_assert_int_eq(r->at[1].offset_ns, MS(5000));
+    ck_assert_int_eq(r->at[2].offset_ns, MS(-3));
+    ck_assert_int_eq(r->late_ns, MS(3));
+    ck_assert_int_eq(r->at[0].wait_ns, MS(3));
+    ck_assert_int_eq(r->at[1].wait_ns, 0);
+    ck_assert_int_ge(r->transfer_ns, MS(1));
+    const struct outcome *o = outcome_of(f.a, "straggler");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert_int_eq(o->saves_high_ns, MS(3));
+    ck_assert_ptr_nonnull(strstr(o->summary, "rank 1 is late"));
+    end(&f);
+}
+END_TEST
+
+START_TEST(recordings_may_begin_at_different_collectives)
+{
+    struct fleet f = start();
+    const double work[RANKS] = {4, 7, 4};
+    one_rank(&f, 0, work, 0, 1);
+    one_rank(&f, 1, work, 0, 0);
+    one_rank(&f, 2, work, 0, 2);
+    look(&f);
+    ck_assert_uint_eq(f.a->ranks.count, 3);
+    ck_assert_int_eq(f.a->ranks.at[1].offset_ns, 0);
+    ck_assert_int_eq(f.a->ranks.at[2].offset_ns, 0);
+    ck_assert_int_eq(f.a->ranks.at[f.a->ranks.late].rank, 1);
+    end(&f);
+}
+END_TEST
+
+START_TEST(punctual_ranks_have_no_straggler)
+{
+    struct fleet f = start();
+    const double work[RANKS] = {4, 4, 4};
+    for (int r = 0; r < RANKS; r++)
+        one_rank(&f, r, work, 0, 0);
+    look(&f);
+    ck_assert_int_eq(f.a->ranks.late_ns, 0);
+    ck_assert_int_eq(outcome_of(f.a, "straggler")->verdict, RULE_SILENT);
+    ck_assert_int_eq(outcome_of(f.a, "exposed-communication")->verdict, RULE_FIRES);
+    end(&f);
+}
+END_TEST
+
+START_TEST(one_rank_cannot_tell)
+{
+    struct fleet f = start();
+    const double work[RANKS] = {4, 7, 4};
+    one_rank(&f, 0, work, 0, 0);
+    look(&f);
+    ck_assert_uint_eq(f.a->ranks.count, 0);
+    const struct outcome *o = outcome_of(f.a, "straggler");
+    ck_assert_int_eq(o->verdict, RULE_CANNOT_TELL);
+    ck_assert_ptr_nonnull(strstr(o->why, "all ranks"));
+    end(&f);
+}
+END_TEST
+
+Suite *test_ranks_suite(void);
+Suite *test_ranks_suite(void)
+{
+    Suite *s = suite_create("ranks");
+    TCase *c = tcase_create("ranks");
+    tcase_add_test(c, late_rank_is_named);
+    tcase_add_test(c, recordings_may_begin_at_different_collectives);
+    tcase_add_test(c, punctual_ranks_have_no_straggler);
+    tcase_add_test(c, one_rank_cannot_tell);
+    suite_add_tcase(s, c);
+    return s;
+}
