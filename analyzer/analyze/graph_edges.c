@@ -119,6 +119,18 @@ static void join_queue(struct joiner *j, uint32_t i)
     *place = i;
 }
 
+/* A worker that was idle was let go by the training thread: by what that had just done. */
+static int join_idle_load(struct joiner *j, uint32_t i)
+{
+    const struct task *t = &j->g->tasks[i], *all = j->g->tasks;
+    uint32_t from = j->last[j->g->streams + j->g->a->steps.main_thread];
+    if (t->prev != TASK_NONE && all[t->prev].at_ns + all[t->prev].dur_ns + STALL_NS > t->at_ns)
+        return 0;
+    while (from != TASK_NONE && all[from].at_ns + all[from].dur_ns > t->at_ns)
+        from = all[from].prev;
+    return edge_from(j, i, from, 0);
+}
+
 static int join_task(struct joiner *j, uint32_t i)
 {
     struct task *t = &j->g->tasks[i];
@@ -164,6 +176,8 @@ static int join_task(struct joiner *j, uint32_t i)
         j->g->loads++;
         if (t->source >= (uint32_t)j->g->credits)
             rc = edge_from(j, i, j->get_of[t->source - (uint32_t)j->g->credits], 0);
+        if (rc == 0)
+            rc = join_idle_load(j, i);
     }
     j->last[t->lane] = i;
     return rc;

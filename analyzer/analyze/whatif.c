@@ -227,6 +227,8 @@ static void predict(struct engine *x, struct outcome *o)
     double doubt = w->unexplained_pct + (w->holdout_error_pct > 0 ? w->holdout_error_pct : 0) +
                    w->class_error_pct;
     int64_t mid = saved[n / 2], wide = (int64_t)((double)step * doubt / 200);
+    if (wide * 100 < step)
+        wide = step / 100; /* no two runs agree better than that */
     if (wide > mid / 2 && mid > 0)
         wide = mid / 2; /* errors shared with the base cancel: doubt is not more than half */
     o->saves_low_ns = within(saved[n / 10] - wide, step);
