@@ -122,6 +122,7 @@ void record_drain(struct recording *r)
 {
     struct err e = ERR_INIT; /* kept in r->lost */
     collect_drain(r->collector, &e);
+    collect_sample(r->collector);
 }
 
 int record_finish(struct recording *r, struct err *e)

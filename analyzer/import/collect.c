@@ -149,6 +149,13 @@ int64_t collect_drain(struct collector *c, struct err *e)
     return c->out.rows - before;
 }
 
+void collect_sample(struct collector *c)
+{
+    for (size_t i = 0; i < c->spools.n; i++)
+        if (!c->spools.at[i]->done)
+            spool_sample_host(c->spools.at[i], &c->out);
+}
+
 /* Processes that outlive the program: their agents are asked to stop and given a moment to flush.
  */
 static void stop_live(struct collector *c)
@@ -171,7 +178,7 @@ static void stop_live(struct collector *c)
 
 static void put_have(struct collector *c)
 {
-    char have[256] = "ranges,host";
+    char have[256] = "ranges";
     bool cupti = false, calls = false, loader = false, events = false, device = false, rank = false;
     for (size_t i = 0; i < c->spools.n; i++) {
         const struct spool *s = c->spools.at[i];
@@ -196,6 +203,8 @@ static void put_have(struct collector *c)
         strcat(have, ",ranks");
     if (c->out.ids[ROW_COLLECTIVE])
         strcat(have, ",collectives");
+    if (c->out.ids[ROW_HOST_SAMPLE])
+        strcat(have, ",host");
     struct row_meta m = {++c->out.ids[ROW_META], 0, spool_intern(&c->out, "have"),
                          spool_intern(&c->out, have)};
     spool_put(&c->out, ROW_META, &m);

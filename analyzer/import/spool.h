@@ -4,6 +4,7 @@
  *   spool_clock.c   CUPTI's clock -> profile time, by the anchors
  *   spool_ring.c    ring records -> rows
  *   spool_cupti.c   CUPTI activity records -> rows
+ *   spool_host.c    CPU time of the target's threads -> rows
  *   collect.c       which files there are, when to read what
  *
  * The file is written by another process that may be broken or hostile: no offset, length or id in
@@ -29,8 +30,10 @@ struct spool_out {
 
 struct spool_thread {
     uint32_t tid;
-    uint32_t name; /* sink string id */
-    int64_t id;    /* row id */
+    uint32_t name;  /* sink string id */
+    int64_t id;     /* row id */
+    int64_t cpu_ns; /* at its last host sample */
+    bool sampled;
 };
 
 struct spool_stream {
@@ -66,8 +69,11 @@ struct spool {
     struct VEC(struct spool_device) devices;
     struct VEC(struct spool_context) contexts;
     struct VEC(struct spool_anchor) anchors;
+    struct VEC(size_t) segments; /* indices of anchors before which the clock was set */
     uint32_t anchors_seen;
+    int64_t now_ns; /* CLOCK_MONOTONIC when the anchors were read */
     size_t last_thread, last_stream;
+    int64_t next_sample_ns; /* CLOCK_MONOTONIC; of the host */
 
     uint32_t *strings;             /* spool string id -> sink id + 1; 0 = not looked up */
     uint32_t virtual_name;         /* sink string id of the virtual GPU's announcement */
@@ -103,6 +109,7 @@ static inline int64_t spool_time(const struct spool *s, int64_t monotonic_ns)
     return (int64_t)((uint64_t)monotonic_ns - (uint64_t)s->start_ns);
 }
 
+void spool_sample_host(struct spool *s, struct spool_out *out); /* if it is time for one */
 void spool_drain_rings(struct spool *s, struct spool_out *out);
 /* Buffers that are READY; with `adopt` (the process is dead) also OWNED and COMPLETE ones. */
 void spool_drain_buffers(struct spool *s, struct spool_out *out, bool adopt);

@@ -101,6 +101,7 @@ void spool_close(struct spool *s)
     vec_release(&s->devices);
     vec_release(&s->contexts);
     vec_release(&s->anchors);
+    vec_release(&s->segments);
     free(s->path);
     *s = (struct spool){.fd = -1};
 }
@@ -258,7 +259,7 @@ int64_t spool_thread_id(struct spool *s, struct spool_out *out, uint32_t tid)
     struct spool_thread *t = vec_push(&s->threads);
     if (!t)
         return -1;
-    *t = (struct spool_thread){tid, 0, ++out->ids[ROW_THREAD]};
+    *t = (struct spool_thread){.tid = tid, .id = ++out->ids[ROW_THREAD]};
     s->last_thread = s->threads.n - 1;
     return t->id;
 }

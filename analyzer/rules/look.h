@@ -42,6 +42,9 @@ enum { LOOK_MANY_OPTIMIZER_OPS = 30, LOOK_MANY_ZERO_OPS = 20 }; /* a step */
 bool look_optimizer_unfused(const struct analysis *a, struct look_ops *ops);
 bool look_zeroing_scattered(const struct analysis *a, struct look_ops *ops);
 
+/* Index of the used step in whose host time `ns` falls, TL_NONE. */
+uint32_t look_step_at(const struct analysis *a, int64_t ns);
+
 /* H2D copies from one kind of host memory. */
 struct look_copies {
     int64_t count, bytes, total_ns, exposed_ns, blocked_ns;

@@ -33,6 +33,14 @@ static bool candidate(const struct analysis *a, const struct api *c)
            a->tl->threads[c->thread].process == a->steps.process;
 }
 
+static bool in_used_step(const struct analysis *a, int64_t ns)
+{
+    for (size_t i = 0; i < a->steps.count; i++)
+        if (a->steps.at[i].start_ns <= ns && ns < a->steps.at[i].end_ns)
+            return a->steps.at[i].used;
+    return false;
+}
+
 /* Long first calls, merged. -1: out of memory. */
 static int long_calls(const struct analysis *a, struct spans *out, struct look_warm *w)
 {
@@ -45,7 +53,7 @@ static int long_calls(const struct analysis *a, struct spans *out, struct look_w
     for (uint32_t i = 0; rc == 0 && i < t->api_count; i++) {
         const struct api *c = &t->apis[i];
         if (!candidate(a, c) || (a->steps.used > 1 && seen[c->name] > SEVERAL) ||
-            look_step_at(a, c->start_ns) == TL_NONE)
+            !in_used_step(a, c->start_ns))
             continue;
         struct span *s = vec_push(&found);
         if (!s) {

@@ -7,6 +7,17 @@ static enum look_take is_layout(const struct analysis *a, uint32_t op)
     return o->kind == OP_KERNEL && o->class.family == FAMILY_LAYOUT ? LOOK_ALL : LOOK_NO;
 }
 
+/* Is there a convolution that runs, or may run, on tensor cores? */
+static bool tensor_convolutions(const struct analysis *a)
+{
+    for (size_t i = 0; i < a->totals.kernel_count; i++) {
+        const struct kernel_class *c = &a->totals.kernels[i].class;
+        if (c->family == FAMILY_CONV && c->tensor != TRI_NO)
+            return true;
+    }
+    return false;
+}
+
 static void check(struct analysis *a, struct outcome *o)
 {
     struct look_ops ops = look_ops(a, is_layout);
@@ -21,7 +32,7 @@ static void check(struct analysis *a, struct outcome *o)
                               ms(cost));
         return;
     }
-    if (look_nvidia(a) && a->totals.tensor_ns == 0 && a->totals.matrix_unknown_ns == 0) {
+    if (look_nvidia(a) && !tensor_convolutions(a)) {
         o->verdict = RULE_SUPPRESSED;
         o->why = "the convolutions run in FP32 without tensor cores, where channels-last is slower";
         return;

@@ -1,24 +1,62 @@
 /* Input-bound: the GPU is idle while the next batch is awaited, or made, on the training thread. */
 #include "analyzer/rules/look.h"
 
-/* Workers that keep up with the rest of the step: cost of a batch / time in which it is used up. */
-static int workers_needed(const struct analysis *a)
+struct feed {
+    int have;        /* workers now; -1 = not known */
+    int needed;      /* workers that make a batch in the rest of the step; 0 = not known */
+    int most;        /* workers to advise: no more than the cores */
+    int64_t pace_ns; /* a step cannot be shorter than this with `most` workers; 0 = not known */
+};
+
+static int64_t ceil_div(int64_t a, int64_t b)
 {
-    int64_t fetch = a->host.fetch_cpu_ns > 0 ? a->host.fetch_cpu_ns : a->host.fetch_ns;
-    int64_t rest = a->steps.median_ns - a->breakdown_ns[PART_IDLE_INPUT];
-    if (fetch <= 0 || rest <= 0)
-        return 0;
-    return (int)((fetch + rest - 1) / rest);
+    return (a + b - 1) / b;
 }
 
-static void advise(struct analysis *a, struct outcome *o, int have, int needed)
+/* Wall time of a batch counts, since a worker may wait for files as well; CPU time says what the
+ * cores can carry. */
+static struct feed feed_of(const struct analysis *a)
+{
+    const struct host_facts *h = &a->host;
+    struct feed f = {.have = h->loader_workers};
+    int64_t rest = a->steps.median_ns - a->breakdown_ns[PART_IDLE_INPUT];
+    int64_t fetch = h->fetch_ns > 0 ? h->fetch_ns : h->fetch_cpu_ns;
+    int64_t cpu = h->fetch_cpu_ns > 0 && h->fetch_cpu_ns < fetch ? h->fetch_cpu_ns : fetch;
+    if (fetch <= 0)
+        return f;
+    int64_t needed = ceil_div(fetch, rest > 0 ? rest : 1);
+    f.needed = needed < 100000 ? (int)needed : 100000;
+    f.most = h->usable_cores > 0 && f.needed > h->usable_cores ? h->usable_cores : f.needed;
+    f.pace_ns = fetch / f.most;
+    if (h->usable_cores > 0 && cpu / h->usable_cores > f.pace_ns)
+        f.pace_ns = cpu / h->usable_cores;
+    return f;
+}
+
+/* Why more workers would not help; NULL when they would. */
+static const char *no_use(struct analysis *a, const struct feed *f)
 {
     int cores = a->host.usable_cores;
-    int n = cores > 0 && needed > cores ? cores : needed;
+    if (f->have > 0 && cores > 0 && f->have >= cores)
+        return arena_printf(&a->arena,
+                            "%d workers already use all %d cores: more cannot help; make a batch "
+                            "cheaper (smaller pictures, decoding on the GPU, a cached set)",
+                            f->have, cores);
+    if (f->have > 0 && f->needed > 0 && f->needed <= f->have)
+        return arena_printf(&a->arena,
+                            "%d workers make a batch in %.1f ms each, enough for this step: the "
+                            "waits come from uneven batches; a deeper prefetch evens them out",
+                            f->have, ms(a->host.fetch_ns));
+    return NULL;
+}
+
+static void advise(struct analysis *a, struct outcome *o, const struct feed *f)
+{
+    int n = f->most;
     if (n <= 0) {
         o->remedy.pytorch =
             "DataLoader(..., num_workers=N, persistent_workers=True): the cost of a batch was not "
-            "recorded, so try N = 1, 2, 4 up to the cores that are free";
+            "recorded, so try more, one by one, up to the cores that are free";
         o->remedy.tensorflow =
             "dataset.map(f, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)";
         o->remedy.cuda =
@@ -34,30 +72,10 @@ static void advise(struct analysis *a, struct outcome *o, int have, int needed)
     o->remedy.cuda = arena_printf(
         &a->arena, "%d reader thread%s filling a ring of batch slots ahead of the loop", n,
         n == 1 ? "" : "s");
-    if (needed > n)
-        outcome_evidence(o,
-                         "cores that would be needed to keep up (more than there are: make the "
-                         "work cheaper, too)",
-                         needed, "count", NULL);
-    (void)have;
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void add_evidence(struct analysis *a, struct outcome *o, const struct feed *f, int64_t idle)
 {
-    int64_t idle = a->breakdown_ns[PART_IDLE_INPUT];
-    int have = a->host.loader_workers, needed = workers_needed(a), cores = a->host.usable_cores;
-    o->why = arena_printf(&a->arena, "the GPU waits %.3f ms per step for data", ms(idle));
-    if (idle * 100 < a->steps.median_ns)
-        return;
-    if (have > 0 && cores > 0 && have >= cores) {
-        o->verdict = RULE_SUPPRESSED;
-        o->why = arena_printf(
-            &a->arena,
-            "%d workers already use all %d cores: more cannot help; make a batch cheaper (smaller "
-            "pictures, decoding on the GPU, a cached set)",
-            have, cores);
-        return;
-    }
     outcome_evidence(
         o, "GPU idle for input per step", ms(idle), "ms",
         "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_input')");
@@ -65,22 +83,53 @@ static void check(struct analysis *a, struct outcome *o)
         outcome_evidence(
             o, "making one batch takes", ms(a->host.fetch_ns), "ms",
             "SELECT * FROM range WHERE name IN (SELECT id FROM string WHERE text = 'data.decode')");
-    if (have >= 0)
-        outcome_evidence(o, "workers", have, "count", NULL);
-    if (cores > 0)
-        outcome_evidence(o, "usable cores", cores, "count", NULL);
-    advise(a, o, have, have > 0 && needed <= have && needed > 0 ? have + 1 : needed);
-    outcome_fires(
-        o, idle,
-        have == 0
-            ? arena_printf(
-                  &a->arena,
-                  "the training thread makes each batch itself; the GPU waits %.1f ms of %.1f ms "
-                  "per step",
-                  ms(idle), ms(a->steps.median_ns))
-            : arena_printf(&a->arena,
-                           "the GPU waits %.1f ms of %.1f ms per step for the next batch", ms(idle),
-                           ms(a->steps.median_ns)));
+    if (a->host.fetch_cpu_ns > 0)
+        outcome_evidence(o, "CPU time of it", ms(a->host.fetch_cpu_ns), "ms",
+                         "SELECT * FROM host_sample");
+    if (f->have >= 0)
+        outcome_evidence(o, "workers", f->have, "count", NULL);
+    if (a->host.usable_cores > 0)
+        outcome_evidence(o, "usable cores", a->host.usable_cores, "count",
+                         "SELECT s.text FROM meta m JOIN string s ON s.id = m.value WHERE m.key = "
+                         "(SELECT id FROM string WHERE text = 'usable_cores')");
+    if (f->needed > f->most)
+        outcome_evidence(o,
+                         "workers that would be needed to keep up (more than there are cores: make "
+                         "a batch cheaper, too)",
+                         f->needed, "count", NULL);
+}
+
+static void check(struct analysis *a, struct outcome *o)
+{
+    int64_t idle = a->breakdown_ns[PART_IDLE_INPUT], gain = idle;
+    o->why = arena_printf(&a->arena, "the GPU waits %.3f ms per step for data", ms(idle));
+    if (idle * 100 < a->steps.median_ns)
+        return;
+    struct feed f = feed_of(a);
+    const char *why_not = no_use(a, &f);
+    if (why_not) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = why_not;
+        return;
+    }
+    if (a->steps.median_ns - f.pace_ns < gain)
+        gain = a->steps.median_ns - f.pace_ns;
+    if (gain * 100 < a->steps.median_ns) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = arena_printf(&a->arena,
+                              "a batch costs %.1f ms, too much for the %d usable core%s to make it "
+                              "faster than now: make a batch cheaper",
+                              ms(a->host.fetch_ns), a->host.usable_cores,
+                              a->host.usable_cores == 1 ? "" : "s");
+        return;
+    }
+    add_evidence(a, o, &f, idle);
+    advise(a, o, &f);
+    const char *how = f.have == 0 ? "the training thread makes each batch itself; the GPU waits"
+                                  : "the GPU waits for the next batch for";
+    outcome_fires(o, gain,
+                  arena_printf(&a->arena, "%s %.1f ms of %.1f ms per step", how, ms(idle),
+                               ms(a->steps.median_ns)));
     look_gap_examples(a, o, PART_IDLE_INPUT, "GPU idle, next batch not there");
 }
 
@@ -91,10 +140,9 @@ const struct rule rule_num_workers = {
     .check = check,
     .looks_for = "GPU idle while the training thread waits for, or makes, the next batch.",
     .doc = "A batch that is made on the training thread, or by too few workers, holds up the GPU. "
-           "The number of workers "
-           "is the measured cost of a batch divided by the rest of the step, and never more than "
-           "the cores that the "
-           "process may use: workers beyond the cores only take time from each other.",
+           "The number of workers is the measured time to make a batch divided by the rest of the "
+           "step, and never more than the cores that the process may use: workers beyond the "
+           "cores only take time from each other.",
     .remedy = {"DataLoader(..., num_workers=N, prefetch_factor=2, persistent_workers=True)",
                "dataset.map(f, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)",
                "reader threads that fill a ring of batch slots ahead of the loop"},

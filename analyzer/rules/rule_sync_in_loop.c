@@ -1,41 +1,81 @@
 /* The host waits for the GPU inside the step and then starts over with an empty queue. */
 #include "analyzer/rules/look.h"
 
-#include <string.h>
+enum { SCALAR_BYTES = 64, CALLS = 16 /* distinct waiting calls; CUDA has about ten */ };
 
-struct syncs {
-    int64_t count, blocked_ns;
-    const char *name; /* of the call that takes most time */
-    uint32_t longest;
+struct waiting { /* calls of one name, in used steps */
+    uint32_t name, longest;
+    int64_t ns, longest_ns;
 };
+
+struct syncs { /* in used steps */
+    struct waiting by_name[CALLS];
+    size_t names;
+    int64_t count, blocked_ns;
+    int64_t read_backs, scalars; /* copies to the host; those of a few bytes */
+};
+
+static bool reads_back(const struct timeline *t, const struct api *c)
+{
+    return c->op != TL_NONE && t->ops[c->op].kind == OP_COPY && t->ops[c->op].copy_kind == COPY_D2H;
+}
+
+/* Blocking copies to the device wait as well, but for their own data: not this rule's. */
+static bool waits(const struct timeline *t, const struct api *c)
+{
+    if (c->kind == API_COPY_SYNC)
+        return reads_back(t, c);
+    if (c->kind == API_COPY_ASYNC)
+        return reads_back(t, c) && t->ops[c->op].dst_kind == MEMORY_PAGEABLE;
+    return c->kind == API_SYNC_DEVICE || c->kind == API_SYNC_STREAM || c->kind == API_SYNC_EVENT;
+}
+
+static void count_wait(struct syncs *s, const struct api *c, uint32_t index)
+{
+    int64_t ns = c->end_ns - c->start_ns;
+    size_t k = 0;
+    s->count++;
+    s->blocked_ns += ns;
+    while (k < s->names && s->by_name[k].name != c->name)
+        k++;
+    if (k == CALLS)
+        return;
+    if (k == s->names)
+        s->by_name[s->names++] = (struct waiting){.name = c->name, .longest_ns = -1};
+    struct waiting *w = &s->by_name[k];
+    w->ns += ns;
+    if (ns > w->longest_ns) {
+        w->longest_ns = ns;
+        w->longest = index;
+    }
+}
 
 static struct syncs sync_calls(const struct analysis *a)
 {
-    struct syncs s = {.longest = TL_NONE};
-    int64_t most = 0;
-    for (size_t i = 0; i < a->totals.api_count; i++) {
-        const struct api_total *t = &a->totals.apis[i];
-        if (t->kind != API_SYNC_DEVICE && t->kind != API_SYNC_STREAM && t->kind != API_SYNC_EVENT &&
-            t->kind != API_COPY_SYNC)
+    struct syncs s = {.names = 0};
+    const struct timeline *t = a->tl;
+    for (uint32_t i = 0; i < t->api_count; i++) {
+        const struct api *c = &t->apis[i];
+        bool back = reads_back(t, c), wait = waits(t, c);
+        if ((!back && !wait) || t->threads[c->thread].process != a->steps.process ||
+            look_step_at(a, c->start_ns) == TL_NONE)
             continue;
-        s.count += t->count;
-        s.blocked_ns += t->total_ns;
-        if (t->total_ns > most) {
-            most = t->total_ns;
-            s.name = tl_text(a->tl, t->name);
-            s.longest = t->longest;
-        }
+        s.read_backs += back;
+        s.scalars += back && t->ops[c->op].bytes <= SCALAR_BYTES;
+        if (wait)
+            count_wait(&s, c, i);
     }
     return s;
 }
 
-static int64_t read_backs(const struct analysis *a)
+/* The calls that take most of the time; NULL without any. */
+static const struct waiting *worst(const struct syncs *s)
 {
-    int64_t n = 0;
-    for (size_t i = 0; i < a->totals.copy_count; i++)
-        if (a->totals.copies[i].kind == COPY_D2H)
-            n += a->totals.copies[i].count;
-    return n;
+    const struct waiting *w = NULL;
+    for (size_t i = 0; i < s->names; i++)
+        if (!w || s->by_name[i].ns > w->ns)
+            w = &s->by_name[i];
+    return w;
 }
 
 static void check(struct analysis *a, struct outcome *o)
@@ -56,19 +96,24 @@ static void check(struct analysis *a, struct outcome *o)
         "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_sync')");
     outcome_evidence(o, "synchronising calls per step", (double)s.count / used, "count", rows);
     outcome_evidence(o, "host blocked in them per step", ms(per_step(a, s.blocked_ns)), "ms", rows);
-    outcome_evidence(o, "results read back (D2H) per step", (double)read_backs(a) / used, "count",
+    outcome_evidence(o, "results read back (D2H) per step", (double)s.read_backs / used, "count",
                      "SELECT * FROM copy WHERE kind = 2");
+    if (s.scalars)
+        outcome_evidence(o, "of them a single number, as .item() reads it",
+                         (double)s.scalars / used, "count",
+                         "SELECT * FROM copy WHERE kind = 2 AND bytes <= 64");
     o->edit.kind = EDIT_UNSYNC;
     o->knob = "sync_every=100";
+    const struct waiting *w = worst(&s);
     const char *where = look_gap_range(a, PART_IDLE_SYNC);
     outcome_fires(
         o, idle,
         arena_printf(&a->arena,
                      "%s%s%s%s waits for the GPU in the loop; it then idles for %.1f ms per step",
-                     s.name ? s.name : "a synchronisation", where ? " (in range '" : "",
+                     w ? tl_text(a->tl, w->name) : "a synchronisation", where ? " (in range '" : "",
                      where ? where : "", where ? "')" : "", ms(idle)));
-    if (s.longest != TL_NONE)
-        outcome_example(o, a->tl->apis[s.longest].start_ns, a->tl->apis[s.longest].end_ns,
+    if (w)
+        outcome_example(o, a->tl->apis[w->longest].start_ns, a->tl->apis[w->longest].end_ns,
                         "longest wait", TL_NONE);
     look_gap_examples(a, o, PART_IDLE_SYNC, "GPU idle after a synchronisation");
 }

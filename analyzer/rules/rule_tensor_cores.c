@@ -3,6 +3,8 @@
 
 #include "agent/spool_format.h"
 
+#include <string.h>
+
 static enum look_take is_fp32_matrix(const struct analysis *a, uint32_t op)
 {
     const struct op *o = &a->tl->ops[op];
@@ -56,6 +58,10 @@ static void check(struct analysis *a, struct outcome *o)
     outcome_evidence(o, "their share of the step", share_pct(a, cost), "%", rows);
     outcome_evidence(o, "matrix time on tensor cores per step",
                      ms(per_step(a, a->totals.tensor_ns)), "ms", NULL);
+    const char *override = timeline_meta(a->tl, "env.NVIDIA_TF32_OVERRIDE");
+    if (override && strcmp(override, "0") == 0)
+        outcome_evidence(o, "NVIDIA_TF32_OVERRIDE is set to 0: no TF32 until it is unset", 0, "",
+                         NULL);
     o->error_class = ERROR_KERNEL_MODEL;
     o->edit.kind = EDIT_PRECISION;
     advise(a, o);

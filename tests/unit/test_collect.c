@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "analyzer/import/collect.h"
@@ -538,6 +539,55 @@ START_TEST(test_stepped_clock)
 }
 END_TEST
 
+/* Set back by so little that the same stamps come twice: what was delivered before the step belongs
+ * before it, what came after it behind. */
+START_TEST(test_small_step)
+{
+    const int64_t second = 1000000000;
+    struct spool_writer w = live("a");
+    uint64_t at = 0;
+    for (int i = 1; i < 10; i++)
+        spool_anchor(&w, START + i * second, epoch + START + i * second);
+    spool_kernel(&w, 0, &at, stamp(8 * second), stamp(8 * second) + 10, 1, 0x1000);
+    spool_state(&w, 0, SPOOL_READY, at);
+    ck_assert_int_eq(drain(), 1);
+    for (int i = 10; i < 15; i++)
+        spool_anchor(&w, START + i * second, epoch + START + i * second - 3 * second);
+    at = 0;
+    spool_kernel(&w, 1, &at, stamp(8 * second), stamp(8 * second) + 10, 2, 0x1000);
+    spool_state(&w, 1, SPOOL_READY, at);
+    finish();
+    ck_assert_int_eq(KERNEL(0)->start_ns, 8 * second);
+    ck_assert_int_eq(KERNEL(1)->start_ns, 11 * second);
+    ck_assert_int_eq(KERNEL(1)->end_ns, 11 * second + 10);
+    spool_end(&w);
+}
+END_TEST
+
+/* CUPTI's clock runs 200 ppm fast, as one that is slewed does: no anchor is far, none is exact. */
+START_TEST(test_slewed_clock)
+{
+    const int64_t second = 1000000000;
+    struct spool_writer w = dead("a");
+    for (int i = 1; i <= 10; i++)
+        spool_anchor(&w, START + i * second, epoch + START + i * (second + 200000));
+    uint64_t at = 0;
+    for (int i = 0; i < 8; i++) {
+        int64_t ns = second + i * (second + second / 10);
+        int64_t fast = ns + ns / 5000;
+        spool_kernel(&w, 0, &at, stamp(fast), stamp(fast) + 10, i, 0x1000);
+    }
+    spool_state(&w, 0, SPOOL_READY, at);
+    finish();
+    ck_assert_int_eq(KERNELS, 8);
+    for (int i = 0; i < 8; i++) {
+        int64_t ns = second + i * (second + second / 10);
+        ck_assert_int_le(llabs(KERNEL(i)->start_ns - ns), 1000);
+    }
+    spool_end(&w);
+}
+END_TEST
+
 START_TEST(test_no_anchors)
 {
     struct spool_writer w = writer("a", DEAD, 1);
@@ -911,6 +961,43 @@ START_TEST(test_outlives)
 }
 END_TEST
 
+/* What this process has used of the CPU, as it is seen from outside. */
+START_TEST(test_host_samples)
+{
+    if (access("/proc/self/schedstat", R_OK) != 0)
+        return; /* a kernel that does not keep it: no samples there */
+    struct spool_writer w = live("a");
+    drain();
+    collect_sample(c);
+    ck_assert_int_ge(m->count[ROW_HOST_SAMPLE], 1);
+    int before = m->count[ROW_HOST_SAMPLE];
+    collect_sample(c); /* too early for another */
+    ck_assert_int_eq(m->count[ROW_HOST_SAMPLE], before);
+    clock_t from = clock();
+    while (clock() - from < CLOCKS_PER_SEC * 3 / 10)
+        ;
+    collect_sample(c);
+    ck_assert_int_gt(m->count[ROW_HOST_SAMPLE], before);
+    const struct row_host_sample *a = MEMORY_ROW(m, host_sample, ROW_HOST_SAMPLE, 0);
+    const struct row_host_sample *b =
+        MEMORY_ROW(m, host_sample, ROW_HOST_SAMPLE, m->count[ROW_HOST_SAMPLE] - 1);
+    ck_assert_int_eq(a->thread, b->thread);
+    ck_assert_int_ge(b->cpu_ns - a->cpu_ns, 200000000);
+    ck_assert_int_ge(b->time_ns - a->time_ns, 200000000);
+    ck_assert(a->run_queue_ns >= 0 && b->major_faults >= 0 && b->io_wait_ns >= 0);
+    atomic_store(&w.h->sealed, 1);
+    finish();
+    const struct row_thread *thread = MEMORY_ROW(m, thread, ROW_THREAD, 0);
+    ck_assert_int_eq(thread->id, a->thread);
+    ck_assert_int_eq(thread->tid, getpid());
+    ck_assert_str_eq(memory_text(m, thread->name), "unit_tests");
+    int last = m->count[ROW_HOST_SAMPLE];
+    collect_sample(c); /* nobody is left */
+    ck_assert_int_eq(m->count[ROW_HOST_SAMPLE], last);
+    spool_end(&w);
+}
+END_TEST
+
 Suite *test_collect_suite(void)
 {
     Suite *suite = suite_create("collect");
@@ -934,6 +1021,8 @@ Suite *test_collect_suite(void)
     tcase_add_test(t, test_untimed_and_in_flight);
     tcase_add_test(t, test_correlation_wraps);
     tcase_add_test(t, test_stepped_clock);
+    tcase_add_test(t, test_small_step);
+    tcase_add_test(t, test_slewed_clock);
     tcase_add_test(t, test_no_anchors);
     tcase_add_test(t, test_ring_wraps);
     tcase_add_test(t, test_ring_kinds);
@@ -945,6 +1034,7 @@ Suite *test_collect_suite(void)
     tcase_add_test(t, test_failing_sink);
     tcase_add_test(t, test_losses);
     tcase_add_test(t, test_outlives);
+    tcase_add_test(t, test_host_samples);
     suite_add_tcase(suite, t);
     return suite;
 }
