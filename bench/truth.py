@@ -25,16 +25,22 @@ def run(args, **env):
     return r.stdout
 
 
+def settings(o, model, defect):
+    """V100 and T4 have no bf16, the trainer's default."""
+    args = ["--steps", str(o.steps), "--defect", defect]
+    return args + (["--precision", "fp16"] if model in ("v100", "t4") and defect != "fp32" else [])
+
+
 def step_ms(o, model, defect, apply):
     out = run([o.gpuprof, "run", "--no-record", "--device", f"virtual:{model}", "--", o.trainer,
-               "--steps", str(o.steps), "--defect", defect], GPUPROF_APPLY=apply)
+               *settings(o, model, defect)], GPUPROF_APPLY=apply)
     return float(re.search(r"median_step_ms=([0-9.]+)", out).group(1))
 
 
 def finding_of(o, model, defect, folder):
     profile = os.path.join(folder, f"{model}-{defect}.gpuprof")
     run([o.gpuprof, "run", "-q", "-f", "-o", profile, "--device", f"virtual:{model}", "--",
-         o.trainer, "--steps", str(o.steps), "--defect", defect])
+         o.trainer, *settings(o, model, defect)])
     return json.loads(run([o.gpuprof, "analyze", "--json", profile]))
 
 
