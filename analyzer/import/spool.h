@@ -3,8 +3,10 @@
  *   spool_map.c     mapping and checking; strings; everything read from the file is bounded
  *   spool_clock.c   CUPTI's clock -> profile time, by the anchors
  *   spool_ring.c    ring records -> rows
- *   spool_cupti.c   CUPTI activity records -> rows
+ *   spool_buffers.c CUPTI's buffers: which to read, walking their records, giving them back
+ *   spool_cupti.c   CUPTI activity records -> rows (their layouts: spool_records.h)
  *   spool_host.c    CPU time of the target's threads -> rows
+ *   spool_ends.c    threads, streams, devices, losses, the process itself -> rows
  *   collect.c       which files there are, when to read what
  *
  * The file is written by another process that may be broken or hostile: no offset, length or id in
@@ -76,6 +78,7 @@ struct spool {
     int64_t next_sample_ns; /* CLOCK_MONOTONIC; of the host */
 
     uint32_t *strings;             /* spool string id -> sink id + 1; 0 = not looked up */
+    bool chose_virtual;            /* it was started on the virtual GPU */
     uint32_t virtual_name;         /* sink string id of the virtual GPU's announcement */
     uint32_t cbid[2][SPOOL_CBIDS]; /* sink string ids by layer (0 runtime, 1 driver) and number */
     uint64_t *name_keys;           /* open addressing: pointer -> sink string id */
@@ -111,6 +114,8 @@ static inline int64_t spool_time(const struct spool *s, int64_t monotonic_ns)
 
 void spool_sample_host(struct spool *s, struct spool_out *out); /* if it is time for one */
 void spool_drain_rings(struct spool *s, struct spool_out *out);
+/* One record of `stride` bytes, the first four of them its kind. */
+void spool_put_record(struct spool *s, struct spool_out *out, const uint8_t *at, uint32_t stride);
 /* Buffers that are READY; with `adopt` (the process is dead) also OWNED and COMPLETE ones. */
 void spool_drain_buffers(struct spool *s, struct spool_out *out, bool adopt);
 /* Rows known only at the end: process, threads, streams, devices, health. */

@@ -41,6 +41,8 @@ static void put_meta(struct spool *s, struct spool_out *out, const struct spool_
         s->row.world_size = atoll(value);
     else if (strcmp(key, "command") == 0)
         s->row.command = spool_string(s, out, r->value);
+    else if (strcmp(key, "env.GPUPROF_VGPU") == 0)
+        s->chose_virtual = true;
     struct row_meta row = {++out->ids[ROW_META], s->process, spool_string(s, out, r->key),
                            spool_string(s, out, r->value)};
     spool_put(out, ROW_META, &row);

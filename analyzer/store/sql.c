@@ -44,7 +44,8 @@ struct sql *sql_open(const char *path, enum sql_mode mode, struct err *e)
         err_set(e, "out of memory");
         return NULL;
     }
-    if (sqlite3_open_v2(path, &db->db, flags[mode], NULL) != SQLITE_OK) {
+    int flag = flags[mode] | SQLITE_OPEN_NOMUTEX; /* a struct sql belongs to one thread at a time */
+    if (sqlite3_open_v2(path, &db->db, flag, NULL) != SQLITE_OK) {
         if (db->db)
             fail(db, e);
         else

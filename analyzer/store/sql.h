@@ -11,7 +11,7 @@
 
 enum sql_mode { SQL_READ, SQL_WRITE, SQL_CREATE };
 
-struct sql;
+struct sql; /* belongs to one thread at a time */
 struct sql_stmt;
 
 /* NULL with *e set: not there, not a database, damaged, no permission. */

@@ -535,6 +535,7 @@ START_TEST(test_stepped_clock)
     ck_assert_int_eq(KERNEL(1)->start_ns, 15 * second);
     ck_assert_int_eq(KERNEL(1)->end_ns, 15 * second + 10);
     ck_assert_int_eq(KERNEL(2)->start_ns, 9 * second + second / 4);
+    ck_assert_int_eq(memory_health(m, "clock-set"), 1);
     spool_end(&w);
 }
 END_TEST
@@ -584,6 +585,7 @@ START_TEST(test_slewed_clock)
         int64_t ns = second + i * (second + second / 10);
         ck_assert_int_le(llabs(KERNEL(i)->start_ns - ns), 1000);
     }
+    ck_assert_int_eq(memory_health(m, "clock-set"), -1);
     spool_end(&w);
 }
 END_TEST
@@ -961,6 +963,24 @@ START_TEST(test_outlives)
 }
 END_TEST
 
+/* Killed before its GPU was described: still said to be virtual. */
+START_TEST(test_virtual_unnamed)
+{
+    struct spool_writer w = dead("a");
+    uint64_t at = 0;
+    spool_ring_open(&w, 0, 5);
+    spool_meta(&w, 0, "env.GPUPROF_VGPU", "h200");
+    spool_kernel(&w, 0, &at, stamp(1), stamp(2), 1, 0x1000);
+    spool_state(&w, 0, SPOOL_OWNED, 0);
+    finish();
+    const struct row_device *d = MEMORY_ROW(m, device, ROW_DEVICE, 0);
+    ck_assert_int_eq(m->count[ROW_DEVICE], 1);
+    ck_assert_int_eq(d->is_virtual, 1);
+    ck_assert_ptr_nonnull(strstr(memory_text(m, d->name), "Virtual "));
+    spool_end(&w);
+}
+END_TEST
+
 /* What this process has used of the CPU, as it is seen from outside. */
 START_TEST(test_host_samples)
 {
@@ -1034,6 +1054,7 @@ Suite *test_collect_suite(void)
     tcase_add_test(t, test_failing_sink);
     tcase_add_test(t, test_losses);
     tcase_add_test(t, test_outlives);
+    tcase_add_test(t, test_virtual_unnamed);
     tcase_add_test(t, test_host_samples);
     suite_add_tcase(suite, t);
     return suite;
