@@ -252,8 +252,8 @@ static int passes(const struct graph *g)
 }
 
 /* The shortest of them is all overhead: a fused kernel pays that once, the rest is bytes. How much
- * of the overhead goes is not certain: all of it, or half. Several passes become one that moves as
- * much as 1.5 to 4 of them: it reads gradient, parameter and state and writes the last two. */
+ * of the overhead goes is not certain: all of it, or half. Several passes become one: at best
+ * it moves as much as one and a half of them, at worst as much as all (they were in the cache). */
 static void edit_fuse(const struct graph *g, struct plan *p, const struct draw *d)
 {
     int64_t least = INT64_MAX;
@@ -261,8 +261,7 @@ static void edit_fuse(const struct graph *g, struct plan *p, const struct draw *
         if (updates(g, i) && g->tasks[i].dur_ns < least)
             least = g->tasks[i].dur_ns;
     int64_t spared = least == INT64_MAX ? 0 : (int64_t)((double)least * between(d, 0, 1.0, 0.5));
-    double bytes = between(d, 1, 1.5, 4.0) / passes(g);
-    bytes = bytes > 1 ? 1 : bytes;
+    double bytes = between(d, 1, passes(g) > 1 ? 1.5 / passes(g) : 1, 1);
     uint32_t first = TASK_NONE, step = TASK_NONE;
     for (uint32_t i = 0; i < g->count; i++) {
         if (!updates(g, i))

@@ -172,9 +172,10 @@ static void gather(struct pass *x, const struct task *t, uint32_t i)
 {
     const struct replay *r = x->r;
     bool gpu = task_on_gpu(t), detached = x->p->mark[i] & PLAN_DETACH;
+    bool dropped = x->p->mark[i] & PLAN_DROP;
     if (t->prev != TASK_NONE && !detached)
-        after(x, r->order[t->prev] + lag(x, t->prev_lag_ns), t->prev);
-    if (x->p->mark[i] & PLAN_DROP)
+        after(x, r->order[t->prev] + (dropped ? 0 : lag(x, t->prev_lag_ns)), t->prev);
+    if (dropped)
         return;
     if (t->issue != TASK_NONE)
         after(x, r->start[t->issue] + lag(x, t->issue_lag_ns), t->issue);
