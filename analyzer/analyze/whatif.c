@@ -84,7 +84,7 @@ static int hold_out(struct engine *x, struct whatif *w)
             for (size_t i = 0; i < n[s]; i++)
                 x->plan.dur[rows[o][i]] = g->tasks[rows[s][i]].dur_ns;
         }
-        if (same + 2 < g->steps)
+        if (same * 4 < g->steps * 3)
             continue;
         int64_t measured = x->now.step_end[s] - x->now.step_end[s - 1];
         error[errors++] = off_pct(replay_run(&x->then, g, &x->plan), measured);
@@ -117,6 +117,13 @@ static const char *distrust(struct analysis *a, const struct whatif *w)
         return arena_printf(m, "attribution only: the replay is off by %.1f %%",
                             w->class_error_pct > w->identity_error_pct ? w->class_error_pct
                                                                        : w->identity_error_pct);
+    if (off_pct(w->step_ns, a->steps.median_ns) > 20)
+        return "attribution only: the replayed steps are not as long as the median step";
+    if (w->waits == 0 && a->gpu.busy_pct > 50)
+        return "attribution only: no wait of the host for the GPU was recorded, so nobody knows "
+               "which of them sets the pace";
+    if (w->holdout_error_pct < 0)
+        return "attribution only: the steps do different work, so none can stand for the others";
     if (w->holdout_error_pct > 10)
         return arena_printf(m, "attribution only: steps predict one another with %.1f %% error",
                             w->holdout_error_pct);
@@ -156,6 +163,8 @@ static int check_self(struct engine *x, struct whatif *w)
     const struct graph *g = x->g;
     plan_reset(&x->plan, g);
     w->step_ns = replay_run(&x->now, g, &x->plan);
+    for (size_t i = 0; i < g->count; i++)
+        w->waits += g->tasks[i].kind == TASK_WAIT;
     int64_t last = 0;
     for (size_t i = 0; i < g->count; i++) {
         int64_t end = g->tasks[i].at_ns + g->tasks[i].dur_ns;

@@ -39,7 +39,7 @@ struct outcome;
 struct whatif {
     bool trusted;
     const char *why_not; /* not trusted: one sentence */
-    size_t steps, tasks, edges, violations;
+    size_t steps, tasks, edges, waits, violations;
     int64_t step_ns;           /* replayed as recorded */
     double identity_error_pct; /* against the recording: 0 unless the engine is wrong */
     double unexplained_pct;    /* U: stalls on the critical path */
