@@ -12,11 +12,11 @@
 
 static bool json, markdown, force;
 static const char *format, *output, *junit, *budget;
-static double max_regress = 5;
+static double max_regress = 3; /* above what two runs of the same differ by, below what hurts */
 
 static const struct option_spec options[] = {
     {"max-regress", 0, OPTION_DOUBLE, &max_regress, "PCT",
-     "how much slower a step may be (default 5)"},
+     "how much slower a step may be (default 3)"},
     {"budget", 0, OPTION_STRING, &budget, "FILE",
      "limits in an ini file, beside or instead of BASE"},
     {"junit", 0, OPTION_STRING, &junit, "FILE", "also write the checks as JUnit XML"},

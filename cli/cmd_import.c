@@ -31,7 +31,8 @@ static int run(int argc, char **argv)
     else
         say("wrote %s: %lld rows", output, (long long)store_rows(s));
     store_close(s);
-    if (status == 0 && results_make(output, true, false, &e)) /* steps and findings, for queries */
+    if (status == 0 && results_make(output, &(struct results_options){.quiet = true},
+                                    &e)) /* steps and findings, for queries */
         say("%s could not be analysed: %s", output, e.text);
     return status;
 }

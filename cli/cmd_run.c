@@ -3,15 +3,18 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/run.h"
+#include "cli/run_window.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { DRAIN_MS = 50 };
 
-static bool force, no_record, report, strict;
+static bool force, no_record, strict;
 static const char *output, *device;
 static double delay, duration;
+static const char *steps;
+static struct results_options results;
 
 static const struct option_spec options[] = {
     {"output", 'o', OPTION_STRING, &output, "FILE", "the profile; default PROGRAM.gpuprof"},
@@ -19,9 +22,10 @@ static const struct option_spec options[] = {
     {"device", 0, OPTION_STRING, &device, "NAME",
      "auto, or virtual[:MODEL] to rehearse without a GPU"},
     {"no-record", 0, OPTION_FLAG, &no_record, NULL, "choose the device, record nothing"},
+    {"steps", 0, OPTION_STRING, &steps, "A:B", "keep the steps A to B, counted from 1"},
     {"delay", 0, OPTION_DOUBLE, &delay, "S", "keep nothing of the first S seconds"},
     {"duration", 0, OPTION_DOUBLE, &duration, "S", "keep S seconds"},
-    {"report", 0, OPTION_FLAG, &report, NULL, "write the HTML page beside the profile"},
+    {"report", 0, OPTION_FLAG, &results.report, NULL, "write the HTML page beside the profile"},
     {"strict", 0, OPTION_FLAG, &strict, NULL,
      "status 125 when the program ran but its profile is lost"},
     {0},
@@ -39,7 +43,7 @@ static int finish(struct recording *r, const char *folder, const char *profile, 
     if (child_interrupted()) /* no more of our time: the profile is whole, `analyze` can follow */
         return 0;
     child_release();
-    return results_make(profile, quiet_wanted(), report, e);
+    return results_make(profile, &results, e);
 }
 
 /* The program under the agent. Returns the status to leave with. */
@@ -50,7 +54,7 @@ static int record(char **argv, const struct run_device *d, const char *profile)
     struct record_options ro = {profile, force, delay, duration, device, argv};
     struct child c;
     if (place_agent(agent, sizeof agent, &e) < 0 || output_check(profile, force, &e) < 0 ||
-        (report && results_check_page(profile, force, &e) < 0) ||
+        (results.report && results_check_page(profile, force, &e) < 0) ||
         place_spool_folder(profile, folder, sizeof folder, &e) < 0) {
         fail(&e);
         return RUN_FAILED;
@@ -83,6 +87,9 @@ static int run(int argc, char **argv)
         return usage_error("run: --delay and --duration want seconds, not less than 0");
     if (device_choose(&d, device, &e) < 0)
         return usage_error("run: %s", e.text);
+    if (steps && window_parse_steps(steps, &results.first_step, &results.last_step, &e) < 0)
+        return usage_error("run: %s", e.text);
+    results.quiet = quiet_wanted();
     child_prepare();
     if (no_record) {
         struct child c;

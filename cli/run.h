@@ -2,6 +2,7 @@
  *   run_place.c   what stands where: our own libraries, output names, the private spool folder
  *   run_device.c  which GPU: the real one or a virtual one
  *   run_child.c   starts the program as if we were not there, and passes its end on
+ *   run_window.c  keeps the rows of a stretch of time
  *   run_record.c  drains spools while it runs
  *   run_host.c    facts about the host
  *   run_results.c analysis after the end: stored in the profile, summary for stderr
@@ -96,9 +97,15 @@ void host_put_facts(struct collector *c);
 
 /* ---- results --------------------------------------------------------------------------------- */
 
+struct results_options {
+    bool quiet;                    /* no summary */
+    bool report;                   /* write the page beside the profile */
+    int64_t first_step, last_step; /* keep only these, counted from 1; 0, 0 = all */
+};
+
 /* Analyses the profile, stores steps, gaps, findings and the JSON in it, and prints the summary on
- * stderr (unless quiet), every line with our prefix. report: also write the page beside it. */
-int results_make(const char *profile, bool quiet, bool report, struct err *e);
+ * stderr, every line with our prefix. */
+int results_make(const char *profile, const struct results_options *o, struct err *e);
 /* Before the program starts: may the page be written beside the profile? */
 int results_check_page(const char *profile, bool force, struct err *e);
 

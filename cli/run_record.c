@@ -1,9 +1,9 @@
 /* Recording: spools -> collector -> profile, while the program runs. */
 #include "cli/run.h"
+#include "cli/run_window.h"
 
 #include "analyzer/import/collect.h"
 #include "analyzer/store/store.h"
-#include "analyzer/store/tables.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,9 +15,7 @@ struct recording {
     struct store *store;
     struct collector *collector;
     struct sink inner; /* the store's */
-    bool windowed;     /* rows outside of the following are left out */
-    int64_t from_ns, to_ns;
-    int time_offset[ROW_KINDS];
+    struct window window;
     const struct record_options *options;
     struct err lost; /* why there is no store any more */
 };
@@ -39,35 +37,17 @@ static int give_up(struct recording *r, const struct err *why)
     return -1;
 }
 
-static uint32_t window_intern(void *self, const char *s, size_t n)
+static uint32_t store_text(void *self, const char *s, size_t n)
 {
     struct recording *r = self;
     return r->store ? r->inner.intern(r->inner.self, s, n) : 0;
 }
 
-/* Offset of the time by which rows of `kind` are in the window or not; -1: they always are. */
-static int time_offset(enum row_kind kind)
-{
-    if (kind == ROW_PROCESS)
-        return -1;
-    for (size_t i = 0; i < tables[kind].count; i++)
-        if (strcmp(tables[kind].columns[i].name, "start_ns") == 0 ||
-            strcmp(tables[kind].columns[i].name, "time_ns") == 0)
-            return tables[kind].columns[i].offset;
-    return -1;
-}
-
-static int window_put(void *self, enum row_kind kind, const void *row, struct err *e)
+static int store_row(void *self, enum row_kind kind, const void *row, struct err *e)
 {
     struct recording *r = self;
     if (!r->store)
         return err_set(e, "%s", r->lost.text);
-    if (r->windowed && r->time_offset[kind] >= 0) {
-        int64_t start;
-        memcpy(&start, (const char *)row + r->time_offset[kind], sizeof start);
-        if (start < r->from_ns || start >= r->to_ns)
-            return 0;
-    }
     return r->inner.put(r->inner.self, kind, row, e) < 0 ? give_up(r, e) : 0;
 }
 
@@ -97,18 +77,19 @@ struct recording *record_open(const struct record_options *o, const char *folder
         return NULL;
     }
     r->options = o;
-    r->from_ns = (int64_t)(o->delay_s * 1e9);
-    r->to_ns = o->duration_s > 0 ? r->from_ns + (int64_t)(o->duration_s * 1e9) : INT64_MAX;
-    r->windowed = r->from_ns > 0 || r->to_ns != INT64_MAX;
-    for (int k = 0; k < ROW_KINDS; k++)
-        r->time_offset[k] = time_offset((enum row_kind)k);
     r->store = store_create(o->output, o->force, e);
     if (!r->store) {
         free(r);
         return NULL;
     }
     r->inner = store_sink(r->store);
-    struct sink sink = {.self = r, .intern = window_intern, .put = window_put};
+    struct sink sink = {.self = r, .intern = store_text, .put = store_row};
+    if (o->delay_s > 0 || o->duration_s > 0) {
+        int64_t from_ns = o->delay_s > 0 ? (int64_t)(o->delay_s * 1e9) : INT64_MIN;
+        int64_t to_ns =
+            o->duration_s > 0 ? (int64_t)((o->delay_s + o->duration_s) * 1e9) : INT64_MAX;
+        sink = window_sink(&r->window, sink, from_ns, to_ns);
+    }
     r->collector = collect_open(folder, clock_ns(CLOCK_MONOTONIC), sink, e);
     if (!r->collector) {
         record_close(r);

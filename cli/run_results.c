@@ -3,6 +3,7 @@
 #include "cli/load.h"
 #include "cli/output.h"
 #include "cli/run.h"
+#include "cli/run_window.h"
 
 #include "analyzer/store/store.h"
 
@@ -161,22 +162,41 @@ static int write_page(const char *profile, const struct analysis *a, const struc
     return 0;
 }
 
-int results_make(const char *profile, bool quiet, bool report, struct err *e)
+/* Only the wanted steps stay in the profile, and it is analysed again. */
+static int keep_steps(const char *profile, const struct results_options *o, struct loaded *l,
+                      struct err *e)
+{
+    const struct steps *steps = &l->analysis->steps;
+    const char *paths[] = {profile};
+    if ((uint64_t)o->first_step > steps->count) {
+        say("--steps %lld: only %zu steps were found; all that was recorded is kept",
+            (long long)o->first_step, steps->count);
+        return 0;
+    }
+    size_t last = (uint64_t)o->last_step < steps->count ? (size_t)o->last_step : steps->count;
+    int64_t from_ns = steps->at[o->first_step - 1].start_ns, to_ns = steps->at[last - 1].end_ns;
+    load_release(l);
+    if (window_keep(profile, from_ns, to_ns, e) < 0)
+        return -1;
+    return load_analysis(paths, 1, l, e);
+}
+
+int results_make(const char *profile, const struct results_options *o, struct err *e)
 {
     struct loaded l;
     const char *paths[] = {profile};
-    if (load_analysis(paths, 1, &l, e) < 0)
+    if (load_analysis(paths, 1, &l, e) < 0 || (o->first_step && keep_steps(profile, o, &l, e) < 0))
         return -1;
-    struct export_options o = load_options(&l, profile);
-    o.color = color_wanted(2);
-    o.width = o.width > 20 ? o.width - 9 : o.width; /* room for the prefix */
-    int rc = store_results(profile, l.analysis, &o, e);
-    char *text = rc == 0 && !quiet ? render("term", l.analysis, &o, e) : NULL;
+    struct export_options x = load_options(&l, profile);
+    x.color = color_wanted(2);
+    x.width = x.width > 20 ? x.width - 9 : x.width; /* room for the prefix */
+    int rc = store_results(profile, l.analysis, &x, e);
+    char *text = rc == 0 && !o->quiet ? render("term", l.analysis, &x, e) : NULL;
     if (text)
         tell(text);
     free(text);
-    if (rc == 0 && report)
-        rc = write_page(profile, l.analysis, &o, e);
+    if (rc == 0 && o->report)
+        rc = write_page(profile, l.analysis, &x, e);
     load_release(&l);
     return rc;
 }

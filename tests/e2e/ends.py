@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """`gpuprof run` and what can come between: signals to it, what its caller ignores, nobody who reads
-its stderr, a disk without room. The program's output and status stay its own, and nothing is left
-behind but a whole profile or none.
+its stderr, a disk without room, and options that keep a part of the run. The program's output and
+status stay its own, and nothing is left behind but a whole profile or none.
 
 usage: ends.py BUILD
 """
 import os
 import resource
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -143,12 +144,46 @@ def existing(build, checks):
                  "a folder that is not there: 125, one clear line", f"{run.returncode}, {err}")
 
 
+def ask(build, profile, query):
+    db = sqlite3.connect(build.path(profile))
+    answer = db.execute(query).fetchone()
+    db.close()
+    return answer
+
+
+def windows(build, checks):
+    """--steps, --delay and --duration keep a part, and what earlier searches found stays known."""
+    program = [build.train, "--steps", "40"]
+    whole = start(build, "window.gpuprof", program, "-f")
+    whole.communicate(timeout=120)
+    query = ("SELECT (SELECT count(*) FROM step), (SELECT count(*) FROM kernel), "
+             "(SELECT count(*) FROM library_call WHERE family = 11)")
+    _, kernels, searches = ask(build, "window.gpuprof", query)
+    for option, steps in (("11:20", 10), ("31:", 10), (":5", 5), ("38:90", 3)):
+        run = start(build, "window.gpuprof", program, "-f", "--steps", option)
+        run.communicate(timeout=120)
+        got = ask(build, "window.gpuprof", query)
+        checks.check(run.returncode == 0 and got[0] == steps, f"--steps {option}: {steps} steps",
+                     str(got))
+        checks.check(0 < got[1] < kernels * (steps + 3) / 40 and got[2] == searches > 0,
+                     f"--steps {option}: their kernels, and all searches", str(got))
+    run = start(build, "window.gpuprof", program, "-f", "--delay", "0.2", "--duration", "0.1")
+    run.communicate(timeout=120)
+    low, high = ask(build, "window.gpuprof", "SELECT min(start_ns), max(start_ns) FROM kernel")
+    checks.check(200_000_000 <= low < high < 300_000_000, "--delay and --duration", f"{low} {high}")
+    for option in ("x", "3", "5:4", ":", "0:2", "1:2:3", "-1:"):
+        run = start(build, "window.gpuprof", FAST, "-f", f"--steps={option}")
+        out, err = run.communicate(timeout=60)
+        checks.check((out, run.returncode) == ("", 2) and len(err.splitlines()) == 1,
+                     f"--steps {option}: one clear line, status 2", f"{run.returncode}, {err}")
+
+
 def main():
     build, checks = Build(sys.argv[1]), Checks()
-    for part in (signals, callers, no_room, existing):
+    for part in (signals, callers, no_room, existing, windows):
         part(build, checks)
     left = left_behind(build, "handled.gpuprof", "ended.gpuprof", "group.gpuprof", "child.gpuprof",
-                       "ignored.gpuprof", "pipe.gpuprof")
+                       "ignored.gpuprof", "pipe.gpuprof", "window.gpuprof")
     checks.check(not left, "nothing left behind", ", ".join(left))
     checks.done()
 

@@ -4,6 +4,7 @@ tuned run must have no finding.
 
 usage: matrix.py BUILD [DEFECT...]       `tuned` names the run without a defect
 """
+import sqlite3
 import sys
 
 from support import DEVICE, Build, Checks, printed_median_ms
@@ -23,8 +24,18 @@ def defect(build, checks, name, rule):
                         f"first is {first} ({describe(analysis)})"):
         return
     print(f"        {describe(analysis)}")
+    evidence(checks, name, profile, findings)
     if rule != "num-workers":  # workers need cores that a busy machine does not have
         remedy(build, checks, name, findings[0]["knob"], printed_median_ms(run.stdout))
+
+
+def evidence(checks, name, profile, findings):
+    """The rows behind each number can be listed by the query that stands beside it."""
+    database = sqlite3.connect(profile)
+    empty = [f"{f['rule']}: {e['text']}" for f in findings for e in f["evidence"]
+             if e["sql"] and e["value"] and not database.execute(e["sql"]).fetchone()]
+    database.close()
+    checks.check(not empty, f"{name}: each query of the evidence lists rows", "; ".join(empty))
 
 
 def remedy(build, checks, name, knob, before):
