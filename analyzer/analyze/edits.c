@@ -56,15 +56,20 @@ static double host_share(const struct graph *g)
     return g->length_ns > 0 ? (double)busy / (double)g->length_ns : 0;
 }
 
-/* Workers compete with the training thread for cores: in the worst case all want one at once. */
+/* Workers compete with the training thread for cores: at best with what it computes, at worst it
+ * spins while it waits and wants a core of its own. */
 static void edit_workers(const struct edit *x, const struct graph *g, struct plan *p,
                          const struct draw *d)
 {
     int m = x->workers > POOL_MAX ? POOL_MAX : x->workers, cores = g->a->host.usable_cores;
-    double crowd = cores > 0 ? ((double)m + host_share(g)) / (double)cores : 1;
+    double least = 1, most = 1.05;
+    if (cores > 0 && m + host_share(g) > cores)
+        least = (m + host_share(g)) / cores;
+    if (cores > 0 && m + 1 > cores)
+        most = (double)(m + 1) / (double)cores;
     p->pool = (struct pool){.workers = m,
                             .credits = g->credits > 2 * m ? g->credits : 2 * m,
-                            .stretch = between(d, 0, 1.0, crowd > 1.05 ? crowd : 1.05)};
+                            .stretch = between(d, 0, least, most > least ? most : least)};
 }
 
 /* Bytes per ns of pinned copies: the best seen, else 80 % of the PCIe generation's rate. */

@@ -66,8 +66,8 @@ struct graph {
     size_t count;
     struct edge *edges;
     size_t edge_count;
-    uint32_t *tails; /* streams a WAIT waits for: slice per task is not needed, one each:
-                        stream index, or TASK_NONE = all; by task; only WAITs have one */
+    uint32_t *tails; /* by task: the stream whose end a WAIT awaits; TASK_NONE = all streams,
+                        WAIT_NOTHING = edges only */
     size_t lanes, streams;
     size_t steps;      /* in the window */
     uint32_t first;    /* step index of the first */

@@ -258,10 +258,6 @@ static void usual_lags(const struct graph *g, int64_t *launch, int64_t *follow)
     free(f);
 }
 
-struct observed { /* what the residual pass knows of each stream */
-    int64_t *tail;
-};
-
 static int64_t limit_lag(struct graph *g, int64_t from, int64_t lag_ns, int64_t at_ns, int32_t *out)
 {
     if (from + lag_ns > at_ns) {
