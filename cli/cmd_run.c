@@ -105,8 +105,11 @@ static int run(int argc, char **argv)
     if (d.no_gpu)
         say("no NVIDIA GPU here: only the host side can be recorded (--device virtual:h200 "
             "rehearses on a virtual GPU)");
-    place_output(argv[0], name, sizeof name);
-    return record(argv, &d, output ? output : name);
+    if (!output)
+        place_output(argv[0], name, sizeof name);
+    else if (place_expand(output, name, sizeof name, &e) < 0)
+        return usage_error("run: %s", e.text);
+    return record(argv, &d, name);
 }
 
 const struct command cmd_run = {

@@ -28,6 +28,8 @@ int place_beside(const char *relative, char *out, size_t n);
 int place_agent(char *out, size_t n, struct err *e);
 /* Default name of the profile: PROG.gpuprof, PROG.rN.gpuprof under a launcher of ranks. */
 void place_output(const char *program, char *out, size_t n);
+/* The name that -o gives: %r rank, %p process, %h host, %q{NAME} of the environment, %% itself. */
+int place_expand(const char *pattern, char *out, size_t n, struct err *e);
 /* A private folder beside `output`. -1 with *e set. */
 int place_spool_folder(const char *output, char *out, size_t n, struct err *e);
 void place_remove_folder(const char *folder); /* and every file in it */

@@ -46,16 +46,71 @@ int place_agent(char *out, size_t n, struct err *e)
         "set GPUPROF_AGENT");
 }
 
+/* The rank that a launcher gave this process, NULL when there is none. */
+static const char *rank(void)
+{
+    static const char *const names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
+    const char *value = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !value; i++)
+        value = getenv(names[i]);
+    return value && *value ? value : NULL;
+}
+
 void place_output(const char *program, char *out, size_t n)
 {
-    static const char *const ranks[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
-    const char *slash = strrchr(program, '/'), *rank = NULL;
-    for (size_t i = 0; i < sizeof ranks / sizeof *ranks && !rank; i++)
-        rank = getenv(ranks[i]);
-    if (rank && *rank)
-        snprintf(out, n, "%s.r%s.gpuprof", slash ? slash + 1 : program, rank);
+    const char *slash = strrchr(program, '/'), *r = rank();
+    const char *name = slash ? slash + 1 : program;
+    if (r)
+        snprintf(out, n, "%s.r%s.gpuprof", name, r);
     else
-        snprintf(out, n, "%s.gpuprof", slash ? slash + 1 : program);
+        snprintf(out, n, "%s.gpuprof", name);
+}
+
+/* What stands for `%X...` at `at`; *used tells how long that is. NULL: it stands for itself. */
+static const char *expansion(const char *at, char *buffer, size_t size, size_t *used)
+{
+    *used = 2;
+    buffer[0] = 0;
+    switch (at[1]) {
+    case '%':
+        return "%";
+    case 'r':
+        return rank() ? rank() : "0";
+    case 'p':
+        snprintf(buffer, size, "%d", (int)getpid());
+        return buffer;
+    case 'h':
+        return gethostname(buffer, size - 1) == 0 ? buffer : "localhost";
+    case 'q': { /* %q{NAME}: of the environment */
+        size_t length = at[2] == '{' ? strcspn(at + 3, "}") : 0;
+        if (!length || at[3 + length] != '}' || length >= size)
+            return NULL;
+        snprintf(buffer, size, "%.*s", (int)length, at + 3);
+        *used = length + 4;
+        const char *value = getenv(buffer);
+        return value ? value : "";
+    }
+    default:
+        return NULL;
+    }
+}
+
+int place_expand(const char *pattern, char *out, size_t n, struct err *e)
+{
+    char buffer[256];
+    size_t length = 0, used;
+    for (const char *at = pattern; *at; at += used) {
+        const char *text = *at == '%' ? expansion(at, buffer, sizeof buffer, &used) : NULL;
+        if (!text) {
+            used = 1;
+            snprintf(buffer, sizeof buffer, "%c", *at);
+            text = buffer;
+        }
+        length += (size_t)snprintf(out + length, n - length, "%s", text);
+        if (length >= n)
+            return err_set(e, "-o: the name is too long");
+    }
+    return 0;
 }
 
 int place_spool_folder(const char *output, char *out, size_t n, struct err *e)

@@ -160,12 +160,19 @@ void collect_sample(struct collector *c)
  */
 static void stop_live(struct collector *c)
 {
-    bool any = false;
+    int64_t live = 0;
     for (size_t i = 0; i < c->spools.n; i++)
         if (!c->spools.at[i]->done) {
             atomic_store(&c->spools.at[i]->h->control, SPOOL_STOP);
-            any = true;
+            live++;
         }
+    if (live)
+        put_health(
+            c, 0, "outlived",
+            "processes still ran when the program had ended: what they did after that is not "
+            "recorded",
+            live);
+    bool any = live > 0;
     for (int ms = 0; any && ms < STOP_WAIT_MS; ms += 20) {
         any = false;
         for (size_t i = 0; i < c->spools.n; i++) {

@@ -7,6 +7,7 @@
 #include "analyzer/store/tables.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,21 @@ static int check_place(const char *path, int force, struct err *e)
     return force ? 0 : err_set(e, "%s exists already; -f replaces it", path);
 }
 
+/* Is another process writing there? SQLite holds a lock on a file that grows. */
+static int check_partial(const char *path, const char *partial, struct err *e)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = open(partial, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    int rc = fcntl(fd, F_GETLK, &lock);
+    close(fd);
+    if (rc == 0 && lock.l_type != F_UNLCK)
+        return err_set(e, "%s is being written by another gpuprof (process %d)", path,
+                       (int)lock.l_pid);
+    return 0;
+}
+
 struct store *store_create(const char *path, int force, struct err *e)
 {
     if (check_place(path, force, e) < 0)
@@ -85,6 +101,12 @@ struct store *store_create(const char *path, int force, struct err *e)
         return out_of_memory(e);
     }
     sprintf(s->partial, "%s.partial", path);
+    if (check_partial(path, s->partial, e) < 0) {
+        free(s->partial);
+        s->partial = NULL; /* not ours to remove */
+        store_close(s);
+        return NULL;
+    }
     unlink(s->partial);
     s->db = sql_open(s->partial, SQL_CREATE, e);
     if (!s->db)

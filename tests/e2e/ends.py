@@ -144,6 +144,24 @@ def existing(build, checks):
                  "a folder that is not there: 125, one clear line", f"{run.returncode}, {err}")
 
 
+def names(build, checks):
+    """Names made for each rank, process and host."""
+    host = os.uname().nodename
+    for pattern, variables, wanted in (
+            (None, {"RANK": "3"}, "true.r3.gpuprof"),
+            ("a.%r.gpuprof", {"OMPI_COMM_WORLD_RANK": "12"}, "a.12.gpuprof"),
+            ("a.%r.gpuprof", {}, "a.0.gpuprof"),
+            ("%h.%q{JOB}.gpuprof", {"JOB": "j7"}, f"{host}.j7.gpuprof"),
+            ("100%.%%.%q{.gpuprof", {}, "100%.%.%q{.gpuprof")):
+        option = ["-o", pattern] if pattern else []
+        done = build.run([build.gpuprof, "run", "-q", *option, "--", "true"], **variables)
+        made = os.path.exists(build.path(wanted))
+        checks.check(done.returncode == 0 and made, f"-o {pattern}: {wanted}",
+                     f"status {done.returncode}, {os.listdir(build.folder.name)}")
+        if made:
+            os.unlink(build.path(wanted))
+
+
 def ask(build, profile, query):
     db = sqlite3.connect(build.path(profile))
     answer = db.execute(query).fetchone()
@@ -180,7 +198,7 @@ def windows(build, checks):
 
 def main():
     build, checks = Build(sys.argv[1]), Checks()
-    for part in (signals, callers, no_room, existing, windows):
+    for part in (signals, callers, no_room, existing, names, windows):
         part(build, checks)
     left = left_behind(build, "handled.gpuprof", "ended.gpuprof", "group.gpuprof", "child.gpuprof",
                        "ignored.gpuprof", "pipe.gpuprof", "window.gpuprof")

@@ -959,6 +959,7 @@ START_TEST(test_outlives)
     ck_assert_uint_eq(atomic_load(&w.h->control), SPOOL_STOP);
     ck_assert_int_eq(KERNELS, 1);
     ck_assert_int_eq(MEMORY_ROW(m, process, ROW_PROCESS, 0)->sealed, 0);
+    ck_assert_int_eq(memory_health(m, "outlived"), 1);
     spool_end(&w);
 }
 END_TEST

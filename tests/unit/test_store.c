@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/spool_format.h"
@@ -260,6 +261,36 @@ START_TEST(test_odd_places)
     ck_assert(!exists("/dev/null.partial"));
     ck_assert_ptr_null(store_create("/nonexistent/x.gpuprof", 0, &e));
     ck_assert_ptr_nonnull(strstr(e.text, "/nonexistent/x.gpuprof"));
+}
+END_TEST
+
+/* Two runs in one folder: the second must not take the first one's file. */
+START_TEST(test_written_by_another)
+{
+    struct err e = ERR_INIT;
+    int ready[2], go[2];
+    char byte = 0;
+    ck_assert(pipe(ready) == 0 && pipe(go) == 0);
+    pid_t other = fork();
+    if (other == 0) {
+        struct store *s = store_create(path, 1, &e);
+        if (!s || write(ready[1], &byte, 1) != 1 || read(go[0], &byte, 1) != 1)
+            _exit(1);
+        _exit(store_finish(s, &e) == 0 ? 0 : 1);
+    }
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    ck_assert_ptr_null(store_create(path, 1, &e));
+    check_line(&e);
+    ck_assert_ptr_nonnull(strstr(e.text, "another gpuprof"));
+    ck_assert(exists(partial));
+    int status;
+    ck_assert(write(go[1], &byte, 1) == 1 && waitpid(other, &status, 0) == other);
+    ck_assert_int_eq(status, 0);
+    ck_assert_int_eq(store_is_profile(path), 1);
+    FILE *f = fopen(partial, "w"); /* left by one that was killed */
+    fputs("half", f);
+    fclose(f);
+    finish(store_create(path, 1, &e));
 }
 END_TEST
 
@@ -573,6 +604,7 @@ Suite *test_store_suite(void)
     tcase_add_test(t, test_texts);
     tcase_add_test(t, test_existing_is_refused);
     tcase_add_test(t, test_odd_places);
+    tcase_add_test(t, test_written_by_another);
     tcase_add_test(t, test_discard);
     tcase_add_test(t, test_truncated);
     tcase_add_test(t, test_foreign);
