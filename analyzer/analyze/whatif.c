@@ -119,7 +119,7 @@ static const char *distrust(struct analysis *a, const struct whatif *w)
                                                                        : w->identity_error_pct);
     if (off_pct(w->step_ns, a->steps.median_ns) > 20)
         return "attribution only: the replayed steps are not as long as the median step";
-    if (w->waits == 0 && a->gpu.busy_pct > 50)
+    if (w->waits == 0 && a->gpu.busy_pct > 15)
         return "attribution only: no wait of the host for the GPU was recorded, so nobody knows "
                "which of them sets the pace";
     if (w->holdout_error_pct < 0)
