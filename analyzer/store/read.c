@@ -162,6 +162,15 @@ static int read_table(struct store *s, enum row_kind kind, struct sink *out,
     return rc;
 }
 
+int64_t store_start_realtime(struct store *s)
+{
+    return sql_value(s->db,
+                     "SELECT CAST(v.text AS INTEGER) FROM meta m JOIN string k ON k.id = m.key "
+                     "JOIN string v ON v.id = m.value WHERE m.process = 0 AND k.text = "
+                     "'start_realtime_ns' AND v.text > '' ORDER BY m.id DESC",
+                     0);
+}
+
 int store_read(struct store *s, struct sink *out, struct err *e)
 {
     struct names names = {0};

@@ -34,6 +34,8 @@ void store_close(struct store *s);
 
 /* Pours every row, table by table in enum row_kind order, into `out`. */
 int store_read(struct store *s, struct sink *out, struct err *e);
+/* Unix ns of its time 0; 0 = not known. */
+int64_t store_start_realtime(struct store *s);
 /* Rows written so far (all tables). */
 int64_t store_rows(const struct store *s);
 

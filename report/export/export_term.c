@@ -115,6 +115,10 @@ static void write_breakdown(const struct terminal *t, const struct analysis *a)
              text_time(&m, a->steps.median_ns), text_time(&p, a->steps.p95_ns), a->steps.used,
              a->steps.count, a->steps.source_text ? a->steps.source_text : "");
     term_labelled(t, "Step", INK_BOLD, line.s);
+    if (a->tl->op_count == 0) { /* the parts are about a GPU */
+        fputc('\n', t->f);
+        return;
+    }
     int room = t->width - 58 > 40 ? 40 : t->width - 58;
     for (int i = 0; i < PART_COUNT; i++) {
         double pct = percent_of(a->breakdown_ns[i], a->steps.median_ns);
