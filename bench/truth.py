@@ -41,7 +41,7 @@ def finding_of(o, model, defect, folder):
     profile = os.path.join(folder, f"{model}-{defect}.gpuprof")
     run([o.gpuprof, "run", "-q", "-f", "-o", profile, "--device", f"virtual:{model}", "--",
          o.trainer, *settings(o, model, defect)])
-    return json.loads(run([o.gpuprof, "analyze", "--json", profile]))
+    return json.loads(run([o.gpuprof, "analyze", "--predict", "--json", profile]))
 
 
 def judge(o, model, defect, rule, folder):

@@ -97,6 +97,17 @@ static int hold_out(struct engine *x, struct whatif *w)
     return list ? 0 : -1;
 }
 
+/* Waits for events are used, but which recording each waits for was not recorded. */
+static bool events_missing(const struct analysis *a)
+{
+    if (a->tl->have & HAVE_EVENTS)
+        return false;
+    for (size_t i = 0; i < a->totals.api_count; i++)
+        if (a->totals.apis[i].kind == API_STREAM_WAIT || a->totals.apis[i].kind == API_SYNC_EVENT)
+            return true;
+    return false;
+}
+
 static const char *distrust(struct analysis *a, const struct whatif *w)
 {
     struct arena *m = &a->arena;
@@ -104,6 +115,8 @@ static const char *distrust(struct analysis *a, const struct whatif *w)
         return "attribution only: fewer than four steady steps in a row were recorded";
     if (!(a->tl->have & HAVE_API))
         return "attribution only: CUDA calls were not recorded";
+    if (events_missing(a))
+        return "attribution only: the recordings that waits for events refer to were not recorded";
     if (a->health.dropped > 0)
         return arena_printf(m, "attribution only: %lld records were lost",
                             (long long)a->health.dropped);

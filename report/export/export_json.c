@@ -269,7 +269,8 @@ static int json_analysis(const struct analysis *a, const struct export_options *
         write_finding(&j, x);
     json_end(&j, ']');
     json_ms(&j, "stacked_ms", stacked_saving_ns(a));
-    write_whatif(&j, a);
+    if (a->whatif.tasks || a->whatif.why_not)
+        write_whatif(&j, a);
     write_others(&j, a, o, RULE_SUPPRESSED, "suppressed", "why");
     write_others(&j, a, o, RULE_CANNOT_TELL, "cannot_tell", "missing");
     write_others(&j, a, o, RULE_SILENT, "fine", "measured");
