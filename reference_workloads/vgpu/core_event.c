@@ -64,6 +64,7 @@ int vg_event_record(struct vg_event *e, struct vg_stream *s)
     e->recorded = true;
     e->time_ns = span.end_ns;
     e->stream_id = s->id;
+    e->recording = api ? api->correlation : 0;
     e->host_stream = s;
     e->host_upto = s->host_queued;
     pthread_mutex_unlock(&vg_core.lock);
@@ -100,7 +101,7 @@ int vg_event_sync(struct vg_event *e)
                           .correlation = api ? api->correlation : 0,
                           .start_ns = start_ns,
                           .end_ns = vg_now_ns(),
-                          .sync = {.type = VG_SYNC_EVENT, .event_id = e->id}};
+                          .sync = {.type = VG_SYNC_EVENT, .event_id = e->id, .recording = e->recording}};
     vg_emit(&r);
     return VG_OK;
 }

@@ -74,8 +74,19 @@ static void write_findings(const struct terminal *t, const struct analysis *a,
         fputc('\n', t->f);
         term_ink(t, INK_PLAIN);
     }
-    if (a->ranked_count > 1)
+    const struct whatif *w = &a->whatif;
+    if (w->stack_count > 1) {
+        struct text from, to;
+        fprintf(t->f, "\nOne after the other: %s", text_ms(&from, a->steps.median_ns));
+        for (size_t i = 0; i < w->stack_count; i++)
+            fprintf(t->f, " -> %s (%s)", text_ms(&to, w->stack[i].step_ns),
+                    w->stack[i].outcome->rule->id);
+        fputs(".\n", t->f);
+    } else if (a->ranked_count > 1) {
         fputs("\nSavings overlap: together they are less than their sum.\n", t->f);
+    }
+    if (a->ranked_count && !w->trusted && w->why_not)
+        fprintf(t->f, "\nNo predictions, %s.\n", w->why_not);
     fputc('\n', t->f);
 }
 
