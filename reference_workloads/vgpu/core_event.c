@@ -94,14 +94,15 @@ int vg_event_sync(struct vg_event *e)
         vg_host_drain(e->host_stream, e->host_upto);
     }
     vg_spin_until(start_ns + (int64_t)d->profile.sync_min_ns);
-    struct vg_record r = {.kind = VG_REC_SYNC,
-                          .device = e->device,
-                          .stream_id = e->stream_id,
-                          .context_id = d->context_id,
-                          .correlation = api ? api->correlation : 0,
-                          .start_ns = start_ns,
-                          .end_ns = vg_now_ns(),
-                          .sync = {.type = VG_SYNC_EVENT, .event_id = e->id, .recording = e->recording}};
+    struct vg_record r = {
+        .kind = VG_REC_SYNC,
+        .device = e->device,
+        .stream_id = e->stream_id,
+        .context_id = d->context_id,
+        .correlation = api ? api->correlation : 0,
+        .start_ns = start_ns,
+        .end_ns = vg_now_ns(),
+        .sync = {.type = VG_SYNC_EVENT, .event_id = e->id, .recording = e->recording}};
     vg_emit(&r);
     return VG_OK;
 }

@@ -245,15 +245,14 @@ int vg_stream_query(struct vg_stream *s)
 static void emit_stream_wait(const struct vg_stream *s, const struct vg_event *e,
                              const struct vg_api *api)
 {
-    struct vg_record r = {.kind = VG_REC_SYNC,
-                          .device = s->device,
-                          .stream_id = s->id,
-                          .context_id = vg_core.device[s->device].context_id,
-                          .correlation = api ? api->correlation : 0,
-                          .start_ns = vg_now_ns(),
-                          .sync = {.type = VG_SYNC_WAIT_EVENT,
-                                   .event_id = e->id,
-                                   .recording = e->recording}};
+    struct vg_record r = {
+        .kind = VG_REC_SYNC,
+        .device = s->device,
+        .stream_id = s->id,
+        .context_id = vg_core.device[s->device].context_id,
+        .correlation = api ? api->correlation : 0,
+        .start_ns = vg_now_ns(),
+        .sync = {.type = VG_SYNC_WAIT_EVENT, .event_id = e->id, .recording = e->recording}};
     r.end_ns = r.start_ns;
     vg_emit(&r);
 }
