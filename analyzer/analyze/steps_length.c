@@ -38,11 +38,13 @@ static void first_kernels(const struct analysis *a, int64_t *start, int64_t *lau
     }
 }
 
-/* Width of the middle four fifths over the median; v is reordered. */
+/* Median absolute deviation over the median; v is reordered. */
 static double scatter(int64_t *v, size_t n)
 {
-    int64_t median = median_ns(v, n); /* sorts */
-    return median > 0 ? (double)(v[n - 1 - n / 10] - v[n / 10]) / (double)median : 1;
+    int64_t median = median_ns(v, n);
+    for (size_t i = 0; i < n; i++)
+        v[i] = llabs(v[i] - median);
+    return median > 0 ? (double)median_ns(v, n) / (double)median : 1;
 }
 
 int steps_lengths(struct analysis *a)
