@@ -16,6 +16,7 @@
 
 #include "agent/clock.h"
 #include "agent/cupti.h"
+#include "agent/hook.h"
 #include "agent/spool.h"
 
 #if defined(__x86_64__) && defined(__GLIBC__) /* so that it loads on older systems */
@@ -61,6 +62,18 @@ static void env_add(char **add, size_t n)
     memcpy(grown, environ, have * sizeof *environ);
     memcpy(grown + have, add, n * sizeof *add);
     environ = grown;
+}
+
+/* The same for one that may be there already. */
+static void env_set(char *text)
+{
+    size_t n = (size_t)(strchr(text, '=') - text) + 1;
+    for (char **e = environ; e && *e; e++)
+        if (strncmp(*e, text, n) == 0) {
+            *e = text;
+            return;
+        }
+    env_add(&text, 1);
 }
 
 /* Where this library was loaded from (dladdr would need libdl on older systems). */
@@ -118,7 +131,7 @@ static struct agent_page *page_map(void)
     return p;
 }
 
-__attribute__((constructor)) static void agent_load(void)
+__attribute__((constructor)) static void agent_load(int argc, char **argv)
 {
     static char dir[sizeof agent.path];
     const char *from = agent_env("GPUPROF_DIR");
@@ -131,6 +144,9 @@ __attribute__((constructor)) static void agent_load(void)
     agent.dir = dir;
     pthread_atfork(NULL, NULL, after_fork_in_child);
     offer_injection();
+    char *path = hook_python_path(argc, argv);
+    if (path)
+        env_set(path);
     agent.page = page;
 }
 

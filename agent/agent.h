@@ -89,6 +89,12 @@ static inline bool agent_recording(void)
     return (atomic_load_explicit(&agent.page->word, memory_order_acquire) & 3) == AGENT_RECORDING;
 }
 
+/* True when no hook would record anything, now or later in this process. */
+static inline bool agent_passive(void)
+{
+    return (atomic_load_explicit(&agent.page->word, memory_order_relaxed) & 3) == AGENT_PASSIVE;
+}
+
 static inline void agent_count(enum spool_counter c, uint64_t n)
 {
     atomic_fetch_add_explicit(&agent.spool->counter[c], n, memory_order_relaxed);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static bool json, markdown, force;
+static bool json, markdown, force, predict;
 static const char *format, *rule_id, *output;
 static int top;
 
@@ -16,6 +16,8 @@ static const struct option_spec options[] = {
     {"format", 0, OPTION_STRING, &format, "NAME", "text, json, markdown, html, ..."},
     {"rule", 0, OPTION_STRING, &rule_id, "ID", "only this rule; `gpuprof rules` lists them"},
     {"top", 0, OPTION_INT, &top, "N", "at most N findings"},
+    {"predict", 0, OPTION_FLAG, &predict, NULL,
+     "replay the steps without each cause (not yet checked on a GPU)"},
     {"output", 'o', OPTION_STRING, &output, "FILE", "write there instead of stdout"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
     {0},
@@ -53,6 +55,10 @@ static int run(int argc, char **argv)
         return fail(&e);
     if (load_analysis((const char *const *)argv, (size_t)argc, &l, &e))
         return fail(&e);
+    if (predict && analysis_predict(l.analysis, &e)) {
+        load_release(&l);
+        return fail(&e);
+    }
     struct exported what = {.analysis = l.analysis};
     const char *name = format ? format : json ? "json" : markdown ? "markdown" : "term";
     const struct exporter *x = export_format(name, &what, &e);

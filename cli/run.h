@@ -26,6 +26,8 @@ enum { RUN_FAILED = 125, RUN_NOT_EXECUTABLE = 126, RUN_NOT_FOUND = 127 };
 int place_beside(const char *relative, char *out, size_t n);
 /* The agent: $GPUPROF_AGENT, else beside us. -1 with *e set. */
 int place_agent(char *out, size_t n, struct err *e);
+/* The folder of the Python hook. -1 when it is not there: Python programs run without it. */
+int place_python(char *out, size_t n);
 /* Default name of the profile: PROG.gpuprof, PROG.rN.gpuprof under a launcher of ranks. */
 void place_output(const char *program, char *out, size_t n);
 /* The name that -o gives: %r rank, %p process, %h host, %q{NAME} of the environment, %% itself. */

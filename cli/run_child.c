@@ -90,6 +90,11 @@ static void set_environment(const struct run_device *d, const char *agent, const
     }
     put_first("LD_PRELOAD", agent);
     setenv("GPUPROF_DIR", folder, 1);
+    char hook[PATH_MAX];
+    if (place_python(hook, sizeof hook) == 0) /* the agent puts it on the path of Pythons alone */
+        setenv("GPUPROF_PYTHON", hook, 1);
+    else
+        unsetenv("GPUPROF_PYTHON");
 }
 
 static void run_program(char **argv, const sigset_t *mask, int report)

@@ -56,6 +56,19 @@ static const char *rank(void)
     return value && *value ? value : NULL;
 }
 
+int place_python(char *out, size_t n)
+{
+    static const char *const places[] = {"../lib/python", "../lib/gpuprof/python",
+                                         "../lib/x86_64-linux-gnu/gpuprof/python"};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char inside[PATH_MAX];
+        snprintf(inside, sizeof inside, "%s/sitecustomize.py", places[i]);
+        if (place_beside(inside, out, n) == 0)
+            return place_beside(places[i], out, n);
+    }
+    return -1;
+}
+
 void place_output(const char *program, char *out, size_t n)
 {
     const char *slash = strrchr(program, '/'), *r = rank();

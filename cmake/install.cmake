@@ -4,6 +4,8 @@ include(CMakePackageConfigHelpers)
 install(TARGETS gpuprof RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT gpuprof)
 if(TARGET gpuprof_agent)
     install(TARGETS gpuprof_agent LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/gpuprof COMPONENT gpuprof)
+    install(DIRECTORY ${CMAKE_SOURCE_DIR}/agent/python DESTINATION ${CMAKE_INSTALL_LIBDIR}/gpuprof
+        COMPONENT gpuprof FILES_MATCHING PATTERN "*.py")
 endif()
 
 # gpuprof.h: step marks for C and C++ programs. Header only.

@@ -167,6 +167,11 @@ const char *text_virtual(struct text *b, const struct analysis *a)
 int64_t stacked_saving_ns(const struct analysis *a)
 {
     int64_t sum = 0;
+    if (a->whatif.stack_count) { /* replayed together: no sum of separate claims */
+        for (size_t i = 0; i < a->whatif.stack_count; i++)
+            sum += a->whatif.stack[i].saves_ns;
+        return sum < a->steps.median_ns ? sum : a->steps.median_ns;
+    }
     for (size_t i = 0; i < a->ranked_count; i++)
         sum += a->ranked[i]->upper_bound ? a->ranked[i]->saves_high_ns : a->ranked[i]->saves_mid_ns;
     return sum < a->steps.median_ns ? sum : a->steps.median_ns;

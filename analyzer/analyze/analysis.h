@@ -7,6 +7,7 @@
 #ifndef GPUPROF_ANALYZE_ANALYSIS_H
 #define GPUPROF_ANALYZE_ANALYSIS_H
 
+#include "analyzer/analyze/whatif.h"
 #include "analyzer/model/timeline.h"
 
 struct finding;
@@ -24,7 +25,7 @@ struct step {
     int64_t start_ns, end_ns;         /* on the host, anchor to anchor */
     int64_t gpu_start_ns, gpu_end_ns; /* first op launched in it to the first op of the next one */
     int64_t length_ns; /* what the step takes: on the host, or on the GPU where that is steadier; 0
-                          = not known (nothing follows it), and the step is not used */
+                          = not known (the last one, cut off) */
     uint32_t first_op, ops; /* by launch order: not a slice of ops, see steps.op_step */
     uint8_t used;           /* 1: steady state; 0: warm-up, evaluation, outlier, cut off */
 };
@@ -190,6 +191,9 @@ struct analysis {
     struct health_facts health;
     const struct row_device *device; /* NULL = not known */
 
+    struct whatif
+        whatif; /* of the replay: self-checks, stacked savings; zero without analysis_predict */
+
     struct outcome *outcomes;
     size_t outcome_count; /* one per rule, registry order */
     const struct outcome **ranked;
@@ -203,6 +207,11 @@ struct analysis {
 /* Runs all passes. The timeline must outlive the result. */
 struct analysis *analyze(const struct timeline *t, struct err *e);
 void analysis_free(struct analysis *a);
+/* Replays the steps without each finding's cause: upper bounds become predictions where the replay
+ * passes its self-checks, and findings are ranked again by what they save at least. Only on
+ * request: its errors have not been measured beyond the reference trainer (bench/truth.py). 0, or
+ * -1 with *e set. */
+int analysis_predict(struct analysis *a, struct err *e);
 
 /* True when the program ran on the virtual GPU: every output must say so. */
 static inline bool analysis_virtual(const struct analysis *a)

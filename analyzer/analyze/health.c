@@ -54,7 +54,7 @@ void health_look(struct analysis *a)
         if (h->value > 0 && counts_losses(tl_text(t, h->code)))
             a->health.dropped += h->value;
     }
-    if (a->steps.median_ns > 0)
+    if (a->steps.median_ns > 0 && t->op_count) /* of a GPU that was at work */
         a->health.unexplained_pct =
             100.0 * (double)a->breakdown_ns[PART_UNEXPLAINED] / (double)a->steps.median_ns;
     a->health.overhead_pct = overhead_pct(a);

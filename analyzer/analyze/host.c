@@ -38,7 +38,7 @@ static int push(void *vec, int64_t value)
 }
 
 /* Ranges that make a batch (not those that wait for one). */
-static bool makes_batch(const char *name)
+bool input_makes(const char *name)
 {
     return strcasestr(name, "data.decode") || strcasestr(name, "_SingleProcessDataLoaderIter") ||
            strcasestr(name, "fetch_batch") || strcasestr(name, "load_batch");
@@ -53,7 +53,7 @@ static int look_at_ranges(const struct analysis *a, struct fetches *f)
         if (t->threads[r->thread].process != a->steps.process && !strcasestr(name, "data.decode"))
             continue;
         f->parallel |= strcasestr(name, "_MultiProcessingDataLoaderIter") != NULL;
-        if (!makes_batch(name))
+        if (!input_makes(name))
             continue;
         if (r->thread == a->steps.main_thread)
             f->trainer_makes = true;
@@ -102,7 +102,7 @@ static int64_t sampled_cpu(const struct analysis *a, const struct fetches *f, in
     free(first);
     free(last);
     for (size_t i = 0; cpu > 0 && i < t->range_count; i++)
-        if (f->worker[t->ranges[i].thread] && makes_batch(tl_text(t, t->ranges[i].name)))
+        if (f->worker[t->ranges[i].thread] && input_makes(tl_text(t, t->ranges[i].name)))
             making += t->ranges[i].end_ns - t->ranges[i].start_ns;
     if (cpu <= 0 || making <= 0)
         return 0;

@@ -38,6 +38,7 @@ void activity_release(struct activity *act);
 /* When the host thread waits for or makes input data: from ranges and loader rows. */
 int input_spans(struct spans *out, const struct timeline *t, uint32_t thread);
 bool input_name(const char *name);
+bool input_makes(const char *name); /* of a batch, rather than waits for one */
 
 struct detected {
     struct span *at; /* arena; segments of the steady state and around it */

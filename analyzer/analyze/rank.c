@@ -94,6 +94,16 @@ static int by_worth(const void *a, const void *b)
     return strcmp(x->rule->id, y->rule->id);
 }
 
+static void rank(struct analysis *a)
+{
+    a->ranked_count = 0;
+    for (size_t i = 0; i < rule_count; i++)
+        if (a->outcomes[i].verdict == RULE_FIRES)
+            a->ranked[a->ranked_count++] = &a->outcomes[i];
+    if (a->ranked_count)
+        qsort(a->ranked, a->ranked_count, sizeof *a->ranked, by_worth);
+}
+
 int rules_run(struct analysis *a, struct err *e)
 {
     a->outcomes = arena_array(&a->arena, rule_count, sizeof *a->outcomes);
@@ -104,10 +114,16 @@ int rules_run(struct analysis *a, struct err *e)
     for (size_t i = 0; i < rule_count; i++) {
         a->outcomes[i].rule = rules[i];
         ask(a, &a->outcomes[i]);
-        if (a->outcomes[i].verdict == RULE_FIRES)
-            a->ranked[a->ranked_count++] = &a->outcomes[i];
     }
-    if (a->ranked_count)
-        qsort(a->ranked, a->ranked_count, sizeof *a->ranked, by_worth);
+    rank(a);
+    return 0;
+}
+
+int analysis_predict(struct analysis *a, struct err *e)
+{
+    if (whatif_run(a, e) < 0)
+        return -1;
+    rank(a);
+    verdict_write(a);
     return 0;
 }

@@ -12,7 +12,9 @@
 /* ---- marks ------------------------------------------------------------------------------------
  */
 
-enum mark { MARK_NONE, MARK_NVTX, MARK_FRAMEWORK };
+/* By how far they can be trusted; MARK_HOOK: from one optimizer step to the next, as a framework
+ * hook saw them. */
+enum mark { MARK_NONE, MARK_HOOK, MARK_NVTX, MARK_FRAMEWORK };
 
 /* "step", "Iteration #12", "train_step 3", "ProfilerStep#4": the part before the number. */
 static enum mark mark_of(const char *name)
@@ -22,6 +24,8 @@ static enum mark mark_of(const char *name)
                                         "train step",    "global_step"};
     if (strncasecmp(name, "ProfilerStep", 12) == 0)
         return MARK_FRAMEWORK;
+    if (strcmp(name, "gpuprof.step") == 0)
+        return MARK_HOOK;
     size_t n = strlen(name);
     while (n > 0 && (isdigit((unsigned char)name[n - 1]) || strchr("#:=_- ./", name[n - 1])))
         n--;
@@ -67,7 +71,7 @@ static struct mark_group find_marks(const struct timeline *t)
             g->covered_ns += r->end_ns - r->start_ns;
         }
         for (int d = 0; d < DEPTHS; d++)
-            for (int m = MARK_NVTX; m <= MARK_FRAMEWORK; m++)
+            for (int m = MARK_HOOK; m <= MARK_FRAMEWORK; m++)
                 if (group[d][m].count && (!best.count || better_marks(&group[d][m], &best)))
                     best = group[d][m];
     }
@@ -108,11 +112,15 @@ static int steps_from_marks(struct analysis *a, const struct mark_group *g)
             s->at[s->count - 1].used = 0;
     }
     free(between);
-    s->source = g->mark == MARK_FRAMEWORK ? STEPS_FRAMEWORK : STEPS_NVTX;
+    s->source = g->mark == MARK_NVTX ? STEPS_NVTX : STEPS_FRAMEWORK;
     s->confidence = 1;
-    s->source_text = arena_printf(&a->arena, "%s '%s', %zu of them",
-                                  g->mark == MARK_FRAMEWORK ? "profiler marks" : "NVTX ranges",
-                                  tl_text(t, t->ranges[g->first].name), s->count);
+    if (g->mark == MARK_HOOK)
+        s->source_text =
+            arena_printf(&a->arena, "from one optimizer step to the next, %zu of them", s->count);
+    else
+        s->source_text = arena_printf(&a->arena, "%s '%s', %zu of them",
+                                      g->mark == MARK_FRAMEWORK ? "profiler marks" : "NVTX ranges",
+                                      tl_text(t, t->ranges[g->first].name), s->count);
     return s->source_text ? 0 : -1;
 }
 
@@ -142,7 +150,7 @@ static int choose_focus(struct analysis *a, const struct mark_group *g)
     for (size_t i = 0; i < t->op_count; i++)
         process[t->streams[t->ops[i].stream].process] += t->ops[i].end_ns - t->ops[i].start_ns + 1;
     a->steps.process = index_of_max(process, t->process_count);
-    if (g->count && process[t->threads[g->thread].process])
+    if (g->count && (process[t->threads[g->thread].process] || t->op_count == 0))
         a->steps.process = t->threads[g->thread].process;
     for (uint32_t i = 0; i < t->op_count; i++) {
         const struct stream *s = &t->streams[t->ops[i].stream];
@@ -154,7 +162,8 @@ static int choose_focus(struct analysis *a, const struct mark_group *g)
     }
     a->steps.device = index_of_max(device, t->device_count);
     a->steps.main_thread = index_of_max(thread, t->thread_count);
-    if (g->count && t->threads[g->thread].process == a->steps.process && thread[g->thread])
+    if (g->count && t->threads[g->thread].process == a->steps.process &&
+        (thread[g->thread] || t->op_count == 0))
         a->steps.main_thread = g->thread;
     free(sums);
     return 0;
@@ -265,7 +274,7 @@ static int64_t spread(const struct steps *s, int64_t *v, int64_t *deviation, int
     *ops = median_ns(v, n);
     n = 0;
     for (size_t i = 0; i < s->count; i++)
-        if (s->at[i].used)
+        if (s->at[i].used && s->at[i].length_ns)
             v[n++] = s->at[i].length_ns;
     int64_t median = median_ns(v, n);
     for (size_t i = 0; i < n; i++)
@@ -283,7 +292,7 @@ static void drop_pipeline_fill(struct steps *s, int64_t median, int64_t deviatio
     if (near < median / 20)
         near = median / 20;
     for (size_t i = 0; s->count >= 8 && i < s->count / 4; i++) {
-        if (llabs(s->at[i].length_ns - median) <= near) {
+        if (!s->at[i].length_ns || llabs(s->at[i].length_ns - median) <= near) {
             if (s->at[i].used)
                 return;
             continue;
@@ -309,7 +318,7 @@ static int choose_used(struct steps *s)
         far = median / 4;
     size_t left = 0, out = 0;
     for (size_t i = 0; i < s->count; i++) {
-        int64_t off = llabs(s->at[i].length_ns - median);
+        int64_t off = s->at[i].length_ns ? llabs(s->at[i].length_ns - median) : 0;
         int64_t ops_off = llabs((int64_t)s->at[i].ops - ops);
         bool odd = off > far || (ops > 0 && ops_off * 100 > ops * 15);
         v[i] = odd;
@@ -335,7 +344,7 @@ static int statistics(struct steps *s)
     size_t n = 0;
     double sum = 0, squares = 0;
     for (size_t i = 0; i < s->count; i++)
-        if (s->at[i].used) {
+        if (s->at[i].used && s->at[i].length_ns) {
             v[n++] = s->at[i].length_ns;
             sum += (double)v[n - 1];
         }

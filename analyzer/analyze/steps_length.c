@@ -38,11 +38,13 @@ static void first_kernels(const struct analysis *a, int64_t *start, int64_t *lau
     }
 }
 
-/* Width of the middle four fifths over the median; v is reordered. */
+/* Median absolute deviation over the median; v is reordered. */
 static double scatter(int64_t *v, size_t n)
 {
-    int64_t median = median_ns(v, n); /* sorts */
-    return median > 0 ? (double)(v[n - 1 - n / 10] - v[n / 10]) / (double)median : 1;
+    int64_t median = median_ns(v, n);
+    for (size_t i = 0; i < n; i++)
+        v[i] = llabs(v[i] - median);
+    return median > 0 ? (double)median_ns(v, n) / (double)median : 1;
 }
 
 int steps_lengths(struct analysis *a)
@@ -67,10 +69,8 @@ int steps_lengths(struct analysis *a)
         start[s->count - 1] = 0;
     }
     if (n >= LEAST_STEPS - 1 && n * 2 > s->count && scatter(v, n) < scatter(w, n))
-        for (size_t i = 0; i < s->count; i++) {
+        for (size_t i = 0; i < s->count; i++)
             s->at[i].length_ns = start[i];
-            s->at[i].used &= start[i] != 0; /* nothing follows that would tell its length */
-        }
     free(start);
     free(v);
     free(w);

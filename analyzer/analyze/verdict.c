@@ -209,10 +209,59 @@ static void no_steps(struct analysis *a)
     not_enough(a, verdict, why_text(a), next_text(a));
 }
 
+/* The read of a tensor that the program does most, in its own words: "read .item() train.py:42". */
+static const char *reads_text(struct analysis *a)
+{
+    const struct timeline *t = a->tl;
+    int64_t *count = calloc((size_t)t->strings.n + 1, sizeof *count);
+    uint32_t best = 0;
+    for (size_t i = 0; count && i < t->range_count; i++) {
+        uint32_t name = t->ranges[i].name;
+        if (strncmp(tl_text(t, name), "read ", 5) == 0 && ++count[name] > count[best])
+            best = name;
+    }
+    const char *text =
+        best ? arena_printf(&a->arena,
+                            " %s runs %lld times: free here, but on a GPU it would hold up the "
+                            "host each time.",
+                            tl_text(t, best) + 5, (long long)count[best])
+             : "";
+    free(count);
+    return text ? text : "";
+}
+
+/* A program that trains on the CPU, as a framework hook saw it: how long its steps wait for data.
+ */
+static void cpu_training(struct analysis *a)
+{
+    double waits = share(a, a->host.wait_ns);
+    char step[64];
+    step_words(a, step, sizeof step);
+    a->verdict_class = waits >= 10 ? "input" : "host";
+    a->verdict =
+        waits >= 10
+            ? arena_printf(&a->arena,
+                           "Input-bound, without a GPU: the training thread waits for data during "
+                           "%.0f %% of each %s.",
+                           waits, step)
+            : arena_printf(
+                  &a->arena,
+                  "No GPU work: the program computes on the CPU during %.0f %% of each %s.",
+                  100 - waits, step);
+    a->why = arena_printf(&a->arena, "The median step: data %.2f ms, everything else %.2f ms.%s",
+                          (double)a->host.wait_ns / 1e6,
+                          (double)(a->steps.median_ns - a->host.wait_ns) / 1e6, reads_text(a));
+    a->next = a->ranked_count ? next_text(a) : "Run it on a GPU to see what that would wait for.";
+}
+
 void verdict_write(struct analysis *a)
 {
     if (a->tl->op_count == 0) {
-        no_gpu_work(a);
+        bool trains = a->steps.source != STEPS_NONE && a->steps.median_ns > 0;
+        if (trains && a->tl->loader_count)
+            cpu_training(a);
+        else
+            no_gpu_work(a);
         return;
     }
     if (a->steps.source == STEPS_NONE) {

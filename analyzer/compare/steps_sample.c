@@ -26,7 +26,7 @@ static int load(struct sample *s, const struct analysis *a)
     if (!s->ns || !s->draw)
         return -1;
     for (size_t i = 0; i < a->steps.count; i++)
-        if (a->steps.at[i].used)
+        if (a->steps.at[i].used && a->steps.at[i].length_ns)
             s->ns[s->n++] = a->steps.at[i].length_ns;
     return 0;
 }

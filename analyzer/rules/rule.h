@@ -42,6 +42,7 @@ struct outcome {
     int64_t saves_low_ns, saves_mid_ns, saves_high_ns; /* per step */
     bool upper_bound; /* true: high is exclusive time, the most that it could save */
     enum error_class error_class;
+    struct edit edit; /* what is recommended, as a change that can be replayed; EDIT_NONE */
     struct evidence evidence[8];
     size_t evidence_count;
     struct example examples[3];

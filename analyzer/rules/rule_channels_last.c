@@ -47,6 +47,7 @@ static void check(struct analysis *a, struct outcome *o)
     outcome_evidence(o, "convolutions' GPU time per step",
                      ms(per_step(a, a->totals.family_ns[FAMILY_CONV])), "ms", NULL);
     o->error_class = ERROR_KERNEL_MODEL;
+    o->edit.kind = EDIT_LAYOUT;
     o->knob = "channels_last=1";
     outcome_fires(
         o, cost,

@@ -237,6 +237,7 @@ static void check(struct analysis *a, struct outcome *o)
                                                         (double)a->totals.kernel_count_all
                                                   : 0;
     add_evidence(a, o, &s, idle, short_pct);
+    o->edit.kind = EDIT_GRAPH;
     o->knob = "cuda_graph=1";
     outcome_fires(o, idle,
                   arena_printf(&a->arena,

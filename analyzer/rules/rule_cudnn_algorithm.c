@@ -114,6 +114,7 @@ static void fire(struct analysis *a, struct outcome *o, int64_t bound, uint32_t 
                  const char *summary)
 {
     o->error_class = ERROR_RERUN_DECIDES;
+    o->edit.kind = EDIT_ALGORITHM;
     o->knob = "cudnn_benchmark=1";
     outcome_fires(o, bound, summary);
     if (op != TL_NONE)

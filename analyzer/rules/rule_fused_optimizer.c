@@ -17,6 +17,7 @@ static void check(struct analysis *a, struct outcome *o)
     outcome_evidence(o, "their GPU time per step", ms(per_step(a, ops.busy_ns)), "ms", rows);
     outcome_evidence(o, "GPU idle between them per step", ms(per_step(a, ops.idle_ns)), "ms", NULL);
     o->error_class = ERROR_KERNEL_MODEL;
+    o->edit.kind = EDIT_FUSE;
     o->knob = "optimizer=fused";
     outcome_fires(o, cost,
                   arena_printf(&a->arena,

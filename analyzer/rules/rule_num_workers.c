@@ -63,6 +63,7 @@ static void advise(struct analysis *a, struct outcome *o, const struct feed *f)
             "make batches in reader threads that fill a ring of slots ahead of the loop";
         return;
     }
+    o->edit = (struct edit){.kind = EDIT_WORKERS, .workers = n};
     o->knob = arena_printf(&a->arena, "num_workers=%d", n);
     o->remedy.pytorch =
         arena_printf(&a->arena, "DataLoader(..., num_workers=%d, persistent_workers=True)", n);

@@ -23,6 +23,7 @@ static void check(struct analysis *a, struct outcome *o)
                      NULL);
     if (c.total_ns > 0)
         outcome_evidence(o, "rate", (double)c.bytes / (double)c.total_ns, "GB/s", rows);
+    o->edit.kind = EDIT_OVERLAP;
     o->knob = "non_blocking=1";
     outcome_fires(o, exposed,
                   arena_printf(&a->arena,

@@ -21,6 +21,7 @@ static void check(struct analysis *a, struct outcome *o)
         outcome_evidence(o, "rate", (double)c.bytes / (double)c.total_ns, "GB/s", rows);
     outcome_evidence(o, "host blocked in them per step", ms(per_step(a, c.blocked_ns)), "ms", rows);
     outcome_evidence(o, "GPU without compute because of them per step", ms(exposed), "ms", rows);
+    o->edit.kind = EDIT_PIN;
     o->knob = "pin_memory=1";
     outcome_fires(o, exposed,
                   arena_printf(&a->arena,

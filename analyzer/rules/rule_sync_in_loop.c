@@ -102,6 +102,7 @@ static void check(struct analysis *a, struct outcome *o)
         outcome_evidence(o, "of them a single number, as .item() reads it",
                          (double)s.scalars / used, "count",
                          "SELECT * FROM copy WHERE kind = 2 AND bytes <= 64");
+    o->edit.kind = EDIT_UNSYNC;
     o->knob = "sync_every=100";
     const struct waiting *w = worst(&s);
     const char *where = look_gap_range(a, PART_IDLE_SYNC);

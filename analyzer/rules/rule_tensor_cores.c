@@ -63,6 +63,7 @@ static void check(struct analysis *a, struct outcome *o)
         outcome_evidence(o, "NVIDIA_TF32_OVERRIDE is set to 0: no TF32 until it is unset", 0, "",
                          NULL);
     o->error_class = ERROR_KERNEL_MODEL;
+    o->edit.kind = EDIT_PRECISION;
     advise(a, o);
     outcome_fires(
         o, cost,

@@ -16,6 +16,7 @@ static void check(struct analysis *a, struct outcome *o)
     if (ops.bytes > 0)
         outcome_evidence(o, "bytes zeroed per step", (double)per_step(a, ops.bytes) / 1e6, "MB",
                          rows);
+    o->edit.kind = EDIT_KEEP_GRADIENTS;
     o->knob = "zero_grad=none";
     outcome_fires(o, cost,
                   arena_printf(&a->arena,

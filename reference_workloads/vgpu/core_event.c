@@ -64,6 +64,7 @@ int vg_event_record(struct vg_event *e, struct vg_stream *s)
     e->recorded = true;
     e->time_ns = span.end_ns;
     e->stream_id = s->id;
+    e->recording = api ? api->correlation : 0;
     e->host_stream = s;
     e->host_upto = s->host_queued;
     pthread_mutex_unlock(&vg_core.lock);
@@ -93,14 +94,15 @@ int vg_event_sync(struct vg_event *e)
         vg_host_drain(e->host_stream, e->host_upto);
     }
     vg_spin_until(start_ns + (int64_t)d->profile.sync_min_ns);
-    struct vg_record r = {.kind = VG_REC_SYNC,
-                          .device = e->device,
-                          .stream_id = e->stream_id,
-                          .context_id = d->context_id,
-                          .correlation = api ? api->correlation : 0,
-                          .start_ns = start_ns,
-                          .end_ns = vg_now_ns(),
-                          .sync = {.type = VG_SYNC_EVENT, .event_id = e->id}};
+    struct vg_record r = {
+        .kind = VG_REC_SYNC,
+        .device = e->device,
+        .stream_id = e->stream_id,
+        .context_id = d->context_id,
+        .correlation = api ? api->correlation : 0,
+        .start_ns = start_ns,
+        .end_ns = vg_now_ns(),
+        .sync = {.type = VG_SYNC_EVENT, .event_id = e->id, .recording = e->recording}};
     vg_emit(&r);
     return VG_OK;
 }

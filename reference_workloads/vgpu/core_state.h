@@ -112,6 +112,7 @@ struct vg_record {
         struct {
             enum vg_sync_type type;
             uint32_t event_id;
+            uint32_t recording; /* correlation of the recording that is awaited */
             int result;
         } sync;
         struct {
@@ -186,6 +187,7 @@ struct vg_event {
     bool recorded;
     int64_t time_ns;
     uint32_t stream_id;
+    uint32_t recording;            /* correlation of the call that recorded it last */
     struct vg_stream *host_stream; /* host functions it waits for, as it was recorded */
     uint64_t host_upto;
     uint32_t capture_id; /* recorded inside this capture: what waiting for it joins; 0 = none */

@@ -241,6 +241,22 @@ int vg_stream_query(struct vg_stream *s)
     return done ? VG_OK : VG_NOT_READY;
 }
 
+/* Beside the waits of the host CUPTI reports those of streams, by the recording waited for. */
+static void emit_stream_wait(const struct vg_stream *s, const struct vg_event *e,
+                             const struct vg_api *api)
+{
+    struct vg_record r = {
+        .kind = VG_REC_SYNC,
+        .device = s->device,
+        .stream_id = s->id,
+        .context_id = vg_core.device[s->device].context_id,
+        .correlation = api ? api->correlation : 0,
+        .start_ns = vg_now_ns(),
+        .sync = {.type = VG_SYNC_WAIT_EVENT, .event_id = e->id, .recording = e->recording}};
+    r.end_ns = r.start_ns;
+    vg_emit(&r);
+}
+
 int vg_stream_wait(struct vg_stream *s, struct vg_event *e)
 {
     if (s->capture || vg_event_capture(e))
@@ -256,6 +272,7 @@ int vg_stream_wait(struct vg_stream *s, struct vg_event *e)
     s->slots[s->head] = max_ns(s->tail_ns, s->ready_ns);
     s->head = (s->head + 1) % s->depth;
     pthread_mutex_unlock(&vg_core.lock);
+    emit_stream_wait(s, e, api);
     return VG_OK;
 }
 

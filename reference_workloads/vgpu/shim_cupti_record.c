@@ -117,7 +117,7 @@ static void put_sync(const struct vg_record *r)
     a.streamId =
         r->sync.type == VG_SYNC_CONTEXT ? CUPTI_SYNCHRONIZATION_INVALID_VALUE : r->stream_id;
     a.cudaEventId = r->sync.event_id ? r->sync.event_id : CUPTI_SYNCHRONIZATION_INVALID_VALUE;
-    a.cudaEventSyncId = r->sync.event_id ? r->correlation : 0;
+    a.cudaEventSyncId = r->sync.event_id ? r->sync.recording : 0;
     a.returnValue = (uint32_t)r->sync.result;
     buffer_append(&a, sizeof a, NULL);
 }

@@ -180,6 +180,45 @@ static void write_others(struct json *j, const struct analysis *a, const struct 
     json_end(j, ']');
 }
 
+static void write_whatif(struct json *j, const struct analysis *a)
+{
+    const struct whatif *w = &a->whatif;
+    json_begin(j, "replay", '{');
+    json_bool(j, "trusted", w->trusted);
+    json_str(j, "why_not", w->why_not);
+    json_int(j, "steps", (int64_t)w->steps);
+    json_int(j, "tasks", (int64_t)w->tasks);
+    json_int(j, "violations", (int64_t)w->violations);
+    json_ms(j, "step_ms", w->step_ns);
+    json_num(j, "identity_error_pct", w->identity_error_pct, 3);
+    json_num(j, "unexplained_pct", w->unexplained_pct, 3);
+    json_num(j, "class_error_pct", w->class_error_pct, 3);
+    if (w->holdout_error_pct < 0)
+        json_null(j, "holdout_error_pct");
+    else
+        json_num(j, "holdout_error_pct", w->holdout_error_pct, 3);
+    if (w->holdout_p95_pct < 0)
+        json_null(j, "holdout_p95_pct");
+    else
+        json_num(j, "holdout_p95_pct", w->holdout_p95_pct, 3);
+    json_begin(j, "saves_at_most_ms", '{');
+    json_ms(j, "host", w->host_bound_ns);
+    json_ms(j, "waits", w->wait_bound_ns);
+    json_ms(j, "communication", w->comm_bound_ns);
+    json_ms(j, "input", w->input_bound_ns);
+    json_end(j, '}');
+    json_begin(j, "stack", '[');
+    for (size_t i = 0; i < w->stack_count; i++) {
+        json_begin(j, NULL, '{');
+        json_str(j, "rule", w->stack[i].outcome->rule->id);
+        json_ms(j, "saves_ms", w->stack[i].saves_ns);
+        json_ms(j, "step_ms", w->stack[i].step_ns);
+        json_end(j, '}');
+    }
+    json_end(j, ']');
+    json_end(j, '}');
+}
+
 static void write_health(struct json *j, const struct analysis *a)
 {
     const struct timeline *t = a->tl;
@@ -230,6 +269,8 @@ static int json_analysis(const struct analysis *a, const struct export_options *
         write_finding(&j, x);
     json_end(&j, ']');
     json_ms(&j, "stacked_ms", stacked_saving_ns(a));
+    if (a->whatif.tasks || a->whatif.why_not)
+        write_whatif(&j, a);
     write_others(&j, a, o, RULE_SUPPRESSED, "suppressed", "why");
     write_others(&j, a, o, RULE_CANNOT_TELL, "cannot_tell", "missing");
     write_others(&j, a, o, RULE_SILENT, "fine", "measured");

@@ -74,8 +74,19 @@ static void write_findings(const struct terminal *t, const struct analysis *a,
         fputc('\n', t->f);
         term_ink(t, INK_PLAIN);
     }
-    if (a->ranked_count > 1)
+    const struct whatif *w = &a->whatif;
+    if (w->stack_count > 1) {
+        struct text from, to;
+        fprintf(t->f, "\nOne after the other: %s", text_ms(&from, a->steps.median_ns));
+        for (size_t i = 0; i < w->stack_count; i++)
+            fprintf(t->f, " -> %s (%s)", text_ms(&to, w->stack[i].step_ns),
+                    w->stack[i].outcome->rule->id);
+        fputs(".\n", t->f);
+    } else if (a->ranked_count > 1) {
         fputs("\nSavings overlap: together they are less than their sum.\n", t->f);
+    }
+    if (a->ranked_count && !w->trusted && w->why_not)
+        fprintf(t->f, "\nNo predictions, %s.\n", w->why_not);
     fputc('\n', t->f);
 }
 
@@ -104,6 +115,10 @@ static void write_breakdown(const struct terminal *t, const struct analysis *a)
              text_time(&m, a->steps.median_ns), text_time(&p, a->steps.p95_ns), a->steps.used,
              a->steps.count, a->steps.source_text ? a->steps.source_text : "");
     term_labelled(t, "Step", INK_BOLD, line.s);
+    if (a->tl->op_count == 0) { /* the parts are about a GPU */
+        fputc('\n', t->f);
+        return;
+    }
     int room = t->width - 58 > 40 ? 40 : t->width - 58;
     for (int i = 0; i < PART_COUNT; i++) {
         double pct = percent_of(a->breakdown_ns[i], a->steps.median_ns);

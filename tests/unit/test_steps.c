@@ -104,32 +104,6 @@ START_TEST(repetition_finds_the_same_steps_without_marks)
 }
 END_TEST
 
-/* 20 steps of 10 ms, of which one side keeps the pace and the other is off by up to 4 ms. */
-static struct analysis *uneven(struct builder *b, bool host_uneven)
-{
-    for (int i = 0; i < 20; i++) {
-        int64_t off = US(400 * (i * 37 % 11)), at = MS(100) + MS(10) * i;
-        int64_t host = at + (host_uneven ? off : 0), gpu = at + MS(50) + (host_uneven ? 0 : off);
-        build_kernel(b, "gemm", host + US(10), gpu, MS(5));
-        build_range(b, "step", host, at + MS(10));
-    }
-    return build_analyze(b);
-}
-
-START_TEST(the_steadier_side_tells_how_long_a_step_is)
-{
-    for (int host_uneven = 0; host_uneven < 2; host_uneven++) {
-        struct builder b = build_start();
-        const struct steps *s = &uneven(&b, host_uneven)->steps;
-        ck_assert_int_eq(s->median_ns, MS(10));
-        ck_assert_int_eq(s->p95_ns, MS(10));
-        ck_assert_uint_ge(s->used, 18);
-        ck_assert(!host_uneven || s->at[19].length_ns == 0); /* nothing follows it on the GPU */
-        build_end(&b);
-    }
-}
-END_TEST
-
 START_TEST(evaluation_in_between_is_not_a_step_that_counts)
 {
     struct builder b = build_start();
@@ -258,7 +232,6 @@ Suite *test_steps_suite(void)
     tcase_add_test(c, marks_become_steps_from_start_to_start);
     tcase_add_test(c, steps_while_queues_fill_do_not_count);
     tcase_add_test(c, repetition_finds_the_same_steps_without_marks);
-    tcase_add_test(c, the_steadier_side_tells_how_long_a_step_is);
     tcase_add_test(c, evaluation_in_between_is_not_a_step_that_counts);
     tcase_add_test(c, kernels_before_the_first_mark_and_a_cut_last_step_stay_out);
     tcase_add_test(c, an_operation_belongs_to_the_step_that_launched_it);

@@ -1,0 +1,61 @@
+/* What a framework hook inside an interpreter writes into the spool. Found by name in the loaded
+ * agent; times are CLOCK_MONOTONIC. A call costs a clock-free record: some 100 ns. */
+#include "agent/hook.h"
+
+#include <string.h>
+
+#include "agent/spool.h"
+
+void gpuprof_hook_loader(int what, int worker, int64_t batch, int64_t start_ns, int64_t end_ns,
+                         int64_t cpu_ns)
+{
+    struct thread *t = thread_enter();
+    if (!t)
+        return;
+    struct spool_rec_loader *r = ring_reserve(t, SPOOL_REC_LOADER, sizeof *r);
+    if (r) {
+        r->head.start_ns = start_ns;
+        r->head.end_ns = end_ns;
+        r->what = (uint32_t)what;
+        r->worker = worker;
+        r->batch = batch;
+        r->cpu_ns = cpu_ns;
+        ring_commit(t);
+    }
+    thread_leave(t);
+}
+
+void gpuprof_hook_range(const char *name, int64_t start_ns, int64_t end_ns, int depth)
+{
+    struct thread *t = thread_enter();
+    if (!t)
+        return;
+    struct spool_rec_range *r = ring_reserve(t, SPOOL_REC_RANGE, sizeof *r);
+    if (r) {
+        r->head.start_ns = start_ns;
+        r->head.end_ns = end_ns;
+        r->name = strings_add(name, strlen(name));
+        r->domain = strings_add("PyTorch", 7);
+        r->depth = (uint16_t)depth;
+        ring_commit(t);
+    }
+    thread_leave(t);
+}
+
+void gpuprof_hook_fact(const char *key, const char *value)
+{
+    struct thread *t = thread_enter();
+    if (!t)
+        return;
+    facts_meta(t, key, value);
+    thread_leave(t);
+}
+
+void gpuprof_hook_health(const char *code, const char *text)
+{
+    struct thread *t = thread_enter();
+    if (!t)
+        return;
+    facts_health(t, SPOOL_WARNING, code, text, 0);
+    thread_leave(t);
+}

@@ -1,0 +1,377 @@
+/* Makes the tasks: host calls with the time between them, what they put on streams, batches. */
+#include "analyzer/analyze/graph.h"
+
+#include "agent/spool_format.h"
+#include "analyzer/analyze/passes.h"
+#include "analyzer/base/vec.h"
+#include "analyzer/model/sort.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEPS_MIN = 4, STEPS_MAX = 32, CALL_NS = 2000, COPY_TAIL_NS = 100000 };
+
+struct mark { /* a range of the training thread in which a batch is made or awaited */
+    int64_t start_ns, end_ns;
+    uint32_t number;
+    bool makes;
+};
+
+struct maker {
+    struct graph *g;
+    const struct analysis *a;
+    const struct timeline *t;
+    struct VEC(struct task) tasks;
+    struct VEC(struct sort_key) keys;
+    struct VEC(struct mark) marks;
+    size_t mark;                  /* next one that has not ended before the cursor */
+    uint32_t *first_op, *next_op; /* ops of an API call */
+    int64_t end_ns;
+    bool failed;
+};
+
+static struct task *put(struct maker *m, enum task_kind kind, int64_t key, uint32_t lane,
+                        int64_t start_ns, int64_t end_ns, uint32_t source)
+{
+    struct sort_key *k = vec_push(&m->keys);
+    struct task *t = vec_push(&m->tasks);
+    if (!k || !t) {
+        static struct task nowhere;
+        m->failed = true;
+        return &nowhere;
+    }
+    *k = (struct sort_key){.time = key, .index = (uint32_t)(m->tasks.n - 1)};
+    bool waits = kind == TASK_WAIT || kind == TASK_GET;
+    *t = (struct task){.at_ns = (waits ? end_ns : start_ns) - m->g->start_ns,
+                       .dur_ns = waits ? 0 : end_ns - start_ns,
+                       .kind = (uint8_t)kind,
+                       .lane = lane,
+                       .source = source,
+                       .prev = TASK_NONE,
+                       .issue = TASK_NONE,
+                       .queue = TASK_NONE};
+    return t;
+}
+
+static void put_gap(struct maker *m, uint32_t thread, int64_t from, int64_t to)
+{
+    uint32_t lane = (uint32_t)m->g->streams + thread;
+    bool main = thread == m->a->steps.main_thread;
+    for (; main && m->mark < m->marks.n && m->marks.at[m->mark].start_ns < to; m->mark++) {
+        const struct mark *k = &m->marks.at[m->mark];
+        int64_t s = k->start_ns > from ? k->start_ns : from;
+        if (k->end_ns <= s)
+            continue;
+        if (s > from)
+            put(m, TASK_HOST_GAP, from, lane, from, s, TL_NONE);
+        int64_t e = k->end_ns < to ? k->end_ns : to;
+        if (k->makes)
+            put(m, TASK_LOAD, s, lane, s, e, k->number)->flags |= TASK_INLINE;
+        else if (k->end_ns <= to)
+            put(m, TASK_GET, e, lane, s, e, k->number);
+        else
+            put(m, TASK_HOST_GAP, s, lane, s, e, TL_NONE);
+        from = e;
+        if (k->end_ns > to)
+            break;
+    }
+    if (to > from)
+        put(m, TASK_HOST_GAP, from, lane, from, to, TL_NONE);
+}
+
+static void put_op(struct maker *m, uint32_t op, int64_t key)
+{
+    static const enum task_kind kinds[] = {
+        [OP_KERNEL] = TASK_KERNEL, [OP_COPY] = TASK_COPY, [OP_MEMSET] = TASK_MEMSET};
+    const struct op *o = &m->t->ops[op];
+    enum task_kind kind =
+        o->kind == OP_KERNEL && o->class.family == FAMILY_COMM ? TASK_COLL : kinds[o->kind];
+    put(m, kind, key, o->stream, o->start_ns, o->end_ns, op);
+}
+
+/* Does the call come back when its copy has ended? */
+static bool copy_blocks(const struct op *o, const struct api *c)
+{
+    bool staged = o->src_kind == MEMORY_PAGEABLE || o->dst_kind == MEMORY_PAGEABLE;
+    if (c->kind != API_COPY_SYNC && !(c->kind == API_COPY_ASYNC && staged))
+        return false;
+    return c->end_ns - c->start_ns > 2 * CALL_NS && c->end_ns > o->start_ns &&
+           c->end_ns + COPY_TAIL_NS > o->end_ns;
+}
+
+static bool is_sync(uint8_t kind)
+{
+    return kind == API_SYNC_DEVICE || kind == API_SYNC_STREAM || kind == API_SYNC_EVENT;
+}
+
+static void put_api(struct maker *m, uint32_t api, const uint32_t *event_of)
+{
+    const struct api *c = &m->t->apis[api];
+    uint32_t lane = (uint32_t)m->g->streams + c->thread, op = m->first_op[api];
+    bool copy_wait =
+        op != TL_NONE && m->t->ops[op].kind == OP_COPY && copy_blocks(&m->t->ops[op], c);
+    bool waits = is_sync(c->kind) || copy_wait;
+    int64_t length = c->end_ns - c->start_ns, own = waits && length > CALL_NS ? CALL_NS : length;
+    put(m, TASK_HOST_API, c->start_ns, lane, c->start_ns, c->start_ns + own, api);
+    for (; op != TL_NONE; op = m->next_op[op])
+        put_op(m, op, c->start_ns);
+    if (c->kind == API_EVENT_RECORD && event_of[api] != TL_NONE)
+        put(m, TASK_EV_REC, c->start_ns, m->t->events[event_of[api]].stream, c->start_ns,
+            c->start_ns, event_of[api]);
+    if (c->kind == API_STREAM_WAIT && c->sync != TL_NONE && m->t->syncs[c->sync].stream != TL_NONE)
+        put(m, TASK_EV_WAIT, c->start_ns, m->t->syncs[c->sync].stream, c->start_ns, c->start_ns,
+            c->sync);
+    if (waits) {
+        struct task *w = put(m, TASK_WAIT, c->start_ns, lane, c->start_ns + own, c->end_ns, api);
+        w->flags |= copy_wait ? TASK_COPY_WAIT | TASK_DRAINS : 0;
+    }
+}
+
+static int put_thread(struct maker *m, uint32_t thread, const uint32_t *event_of)
+{
+    const struct thread *th = &m->t->threads[thread];
+    int64_t cursor = m->g->start_ns;
+    bool main = thread == m->a->steps.main_thread, any = main;
+    m->mark = 0;
+    for (uint32_t i = th->first_api; i < th->first_api + th->apis; i++) {
+        const struct api *c = &m->t->apis[i];
+        if (c->start_ns < m->g->start_ns || c->start_ns >= m->end_ns)
+            continue;
+        if (any && c->start_ns > cursor)
+            put_gap(m, thread, cursor, c->start_ns);
+        put_api(m, i, event_of);
+        any = true;
+        if (c->end_ns > cursor)
+            cursor = c->end_ns;
+    }
+    if (main && cursor < m->end_ns)
+        put_gap(m, thread, cursor, m->end_ns);
+    return m->failed ? -1 : 0;
+}
+
+/* ---- batches ----------------------------------------------------------------------------------
+ */
+
+struct load {
+    int64_t start_ns, end_ns;
+    uint32_t thread;
+};
+
+static int by_start(const void *a, const void *b)
+{
+    const struct load *x = a, *y = b;
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static int find_marks(struct maker *m)
+{
+    const struct timeline *t = m->t;
+    const struct thread *th = &t->threads[m->a->steps.main_thread];
+    bool own = false;
+    for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++)
+        own |= input_makes(tl_text(t, t->ranges[i].name));
+    for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++) {
+        const struct range *r = &t->ranges[i];
+        const char *name = tl_text(t, r->name);
+        if (own ? !input_makes(name) : !input_name(name))
+            continue;
+        if (m->marks.n && r->start_ns < m->marks.at[m->marks.n - 1].end_ns)
+            continue; /* inside the one before */
+        struct mark *k = vec_push(&m->marks);
+        if (!k)
+            return -1;
+        *k = (struct mark){r->start_ns, r->end_ns, (uint32_t)(m->marks.n - 1), own};
+    }
+    return 0;
+}
+
+/* How many of the recording's first loads are missing: the n-th batch taken is load n - offset. */
+static size_t load_offset(const struct maker *m, const struct load *loads, size_t n)
+{
+    for (size_t offset = 0; offset < 64 && offset < m->marks.n; offset++) {
+        size_t bad = 0;
+        for (size_t i = 0; i < n && i + offset < m->marks.n; i++)
+            bad += loads[i].end_ns > m->marks.at[i + offset].end_ns + 50000;
+        if (bad * 20 <= n)
+            return offset;
+    }
+    return m->marks.n;
+}
+
+/* The fewest batches by which loading never was further ahead of taking. */
+static int count_credits(const struct maker *m, const struct load *loads, size_t n, size_t offset)
+{
+    size_t most = 0, taken = 0;
+    for (size_t i = 0; i < n; i++) {
+        while (taken < m->marks.n && m->marks.at[taken].end_ns <= loads[i].start_ns)
+            taken++;
+        if (taken && i + offset + 1 > taken && i + offset + 1 - taken > most)
+            most = i + offset + 1 - taken;
+    }
+    return (int)most;
+}
+
+static int put_loads(struct maker *m)
+{
+    const struct timeline *t = m->t;
+    struct VEC(struct load) loads = {0};
+    int rc = find_marks(m);
+    for (size_t i = 0; rc == 0 && i < t->range_count; i++) {
+        const struct range *r = &t->ranges[i];
+        if (r->thread == m->a->steps.main_thread || !input_makes(tl_text(t, r->name)))
+            continue;
+        struct load *l = vec_push(&loads);
+        if (l)
+            *l = (struct load){r->start_ns, r->end_ns, r->thread};
+        rc = l ? 0 : -1;
+    }
+    if (rc == 0 && loads.n && m->marks.n && !m->marks.at[0].makes) {
+        qsort(loads.at, loads.n, sizeof *loads.at, by_start);
+        size_t offset = load_offset(m, loads.at, loads.n);
+        if (offset < m->marks.n)
+            m->g->credits = count_credits(m, loads.at, loads.n, offset);
+        for (size_t i = 0; m->g->credits && i < loads.n; i++) {
+            const struct load *l = &loads.at[i];
+            if (l->start_ns >= m->g->start_ns && l->start_ns < m->end_ns)
+                put(m, TASK_LOAD, l->start_ns, (uint32_t)m->g->streams + l->thread, l->start_ns,
+                    l->end_ns, (uint32_t)(i + offset))
+                    ->flags |= TASK_BEHIND;
+        }
+    }
+    vec_release(&loads);
+    return rc < 0 || m->failed ? -1 : 0;
+}
+
+/* ---- the window -------------------------------------------------------------------------------
+ */
+
+static void find_window(struct maker *m)
+{
+    const struct steps *s = &m->a->steps;
+    size_t best = 0, end = 0, run = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        bool follows = run && s->at[i].start_ns - s->at[i - 1].end_ns < s->median_ns / 2;
+        run = s->at[i].used ? (follows ? run + 1 : 1) : 0;
+        if (run >= best && run > 0) {
+            best = run;
+            end = i + 1;
+        }
+    }
+    if (best < STEPS_MIN || s->source == STEPS_NONE || s->main_thread >= m->t->thread_count)
+        return;
+    m->g->steps = best > STEPS_MAX ? STEPS_MAX : best;
+    m->g->first = (uint32_t)(end - m->g->steps);
+    m->g->start_ns = s->at[m->g->first].start_ns;
+    m->end_ns = s->at[end - 1].end_ns;
+    m->g->length_ns = m->end_ns - m->g->start_ns;
+}
+
+static int link_ops(struct maker *m)
+{
+    const struct timeline *t = m->t;
+    m->first_op = malloc((t->api_count + 1) * sizeof *m->first_op);
+    m->next_op = malloc((t->op_count + 1) * sizeof *m->next_op);
+    if (!m->first_op || !m->next_op)
+        return -1;
+    memset(m->first_op, 0xff, (t->api_count + 1) * sizeof *m->first_op);
+    for (size_t i = t->op_count; i-- > 0;) {
+        uint32_t api = t->ops[i].api;
+        m->next_op[i] = TL_NONE;
+        if (api == TL_NONE)
+            continue;
+        m->next_op[i] = m->first_op[api];
+        m->first_op[api] = (uint32_t)i;
+    }
+    return 0;
+}
+
+/* What was queued before the window and ends in it, and what nobody is known to have launched. */
+static int put_orphans(struct maker *m)
+{
+    const struct timeline *t = m->t;
+    for (uint32_t i = 0; i < t->op_count && !m->failed; i++) {
+        const struct op *o = &t->ops[i];
+        if (t->streams[o->stream].process != m->a->steps.process)
+            continue;
+        bool before = o->api != TL_NONE && t->apis[o->api].start_ns < m->g->start_ns;
+        if (before && o->end_ns > m->g->start_ns)
+            put_op(m, i, INT64_MIN);
+        else if (o->api == TL_NONE && o->start_ns >= m->g->start_ns && o->start_ns < m->end_ns)
+            put_op(m, i, o->start_ns);
+    }
+    return m->failed ? -1 : 0;
+}
+
+static uint32_t *index_events(const struct timeline *t)
+{
+    uint32_t *of = malloc((t->api_count + 1) * sizeof *of);
+    if (!of)
+        return NULL;
+    memset(of, 0xff, (t->api_count + 1) * sizeof *of);
+    for (size_t i = 0; i < t->event_count; i++)
+        if (t->events[i].api != TL_NONE)
+            of[t->events[i].api] = (uint32_t)i;
+    return of;
+}
+
+static int make(struct maker *m)
+{
+    uint32_t *event_of = index_events(m->t);
+    int rc = event_of ? link_ops(m) : -1;
+    if (rc == 0)
+        rc = put_orphans(m);
+    if (rc == 0)
+        rc = put_loads(m);
+    for (uint32_t i = 0; rc == 0 && i < m->t->thread_count; i++)
+        if (m->t->threads[i].process == m->a->steps.process)
+            rc = put_thread(m, i, event_of);
+    int sorted = rc == 0 ? sort_keys(m->keys.at, m->keys.n) : -1;
+    if (sorted == 1)
+        sorted = sort_apply(m->keys.at, m->keys.n, m->tasks.at, sizeof *m->tasks.at);
+    m->g->tasks = m->tasks.at;
+    m->g->count = m->tasks.n;
+    free(event_of);
+    return sorted < 0 ? -1 : 0;
+}
+
+struct graph *graph_build(const struct analysis *a, struct err *e)
+{
+    struct graph *g = calloc(1, sizeof *g);
+    if (!g) {
+        no_memory(e);
+        return NULL;
+    }
+    struct maker m = {.g = g, .a = a, .t = a->tl};
+    g->a = a;
+    g->streams = a->tl->stream_count;
+    g->lanes = g->streams + a->tl->thread_count;
+    find_window(&m);
+    int rc = g->steps ? make(&m) : 0;
+    g->gets = m.marks.n;
+    free(m.first_op);
+    free(m.next_op);
+    vec_release(&m.keys);
+    vec_release(&m.marks);
+    if (rc < 0)
+        no_memory(e);
+    if (rc == 0 && g->count)
+        rc = graph_join(g, e);
+    if (rc < 0) {
+        graph_free(g);
+        return NULL;
+    }
+    if (g->count)
+        graph_residuals(g);
+    return g;
+}
+
+void graph_free(struct graph *g)
+{
+    if (!g)
+        return;
+    free(g->tasks);
+    free(g->edges);
+    free(g->tails);
+    free(g->load_of);
+    free(g);
+}

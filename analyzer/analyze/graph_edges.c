@@ -1,0 +1,349 @@
+/* Joins the tasks, then explains every start: what its dependencies leave over is its residual. */
+#include "analyzer/analyze/graph.h"
+
+#include "analyzer/analyze/passes.h"
+#include "analyzer/base/vec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { STALL_NS = 50000 };
+
+struct mark { /* a recording of an event */
+    int64_t event_sync;
+    uint32_t task;
+};
+
+struct joiner {
+    struct graph *g;
+    const struct timeline *t;
+    uint32_t *api_task; /* HOST_API task by API call */
+    uint32_t *last;     /* by lane */
+    uint32_t *get_of;   /* by batch number */
+    uint32_t *ring;     /* by stream and place: the last QUEUE_DEPTH tasks */
+    size_t *queued;     /* by stream */
+    struct VEC(struct mark) marks;
+    struct VEC(struct edge) edges;
+};
+
+static int by_event(const void *a, const void *b)
+{
+    const struct mark *x = a, *y = b;
+    return (x->event_sync > y->event_sync) - (x->event_sync < y->event_sync);
+}
+
+static uint32_t find_mark(const struct joiner *j, int64_t event_sync)
+{
+    struct mark want = {.event_sync = event_sync};
+    const struct mark *m =
+        j->marks.n ? bsearch(&want, j->marks.at, j->marks.n, sizeof want, by_event) : NULL;
+    return m ? m->task : TASK_NONE;
+}
+
+static int edge_from(struct joiner *j, uint32_t to, uint32_t from, int64_t lag_ns)
+{
+    if (from == TASK_NONE || from >= to)
+        return 0;
+    struct edge *e = vec_push(&j->edges);
+    if (!e)
+        return -1;
+    *e = (struct edge){from, (int32_t)lag_ns};
+    j->g->tasks[to].edges++;
+    return 0;
+}
+
+static uint32_t api_of(const struct joiner *j, const struct task *t)
+{
+    switch (t->kind) {
+    case TASK_EV_REC:
+        return j->t->events[t->source].api;
+    case TASK_EV_WAIT:
+        return j->t->syncs[t->source].api;
+    default:
+        return j->t->ops[t->source].api;
+    }
+}
+
+static uint32_t step_at(const struct graph *g, int64_t at_ns)
+{
+    const struct step *s = &g->a->steps.at[g->first];
+    size_t lo = 0, hi = g->steps - 1;
+    while (lo < hi) {
+        size_t mid = (lo + hi + 1) / 2;
+        if (s[mid].start_ns - g->start_ns <= at_ns)
+            lo = mid;
+        else
+            hi = mid - 1;
+    }
+    return (uint32_t)lo;
+}
+
+static int join_wait(struct joiner *j, uint32_t i)
+{
+    struct task *t = &j->g->tasks[i];
+    const struct api *c = &j->t->apis[t->source];
+    if (t->flags & TASK_COPY_WAIT) {
+        j->g->tails[i] = WAIT_NOTHING;
+        uint32_t k = i; /* the copy lies between the call and its wait */
+        while (k-- > 0 && j->g->tasks[k].kind != TASK_COPY)
+            ;
+        return k == TASK_NONE
+                   ? 0
+                   : edge_from(j, i, k,
+                               t->at_ns < j->g->tasks[k].at_ns + j->g->tasks[k].dur_ns
+                                   ? t->at_ns - j->g->tasks[k].at_ns - j->g->tasks[k].dur_ns
+                                   : 0);
+    }
+    const struct sync *s = c->sync == TL_NONE ? NULL : &j->t->syncs[c->sync];
+    if (c->kind == API_SYNC_EVENT) {
+        uint32_t from = s ? find_mark(j, s->event_sync) : TASK_NONE;
+        j->g->tails[i] = WAIT_NOTHING;
+        if (from != TASK_NONE && j->last[j->g->tasks[from].lane] == from)
+            t->flags |= TASK_DRAINS;
+        return edge_from(j, i, from, 0);
+    }
+    j->g->tails[i] =
+        c->kind == API_SYNC_STREAM && s && s->stream != TL_NONE ? s->stream : TASK_NONE;
+    t->flags |= TASK_DRAINS;
+    return 0;
+}
+
+static void join_queue(struct joiner *j, uint32_t i)
+{
+    struct task *t = &j->g->tasks[i];
+    size_t n = j->queued[t->lane]++;
+    uint32_t *place = &j->ring[t->lane * QUEUE_DEPTH + n % QUEUE_DEPTH];
+    /* Only where the host is known to have been that far ahead may the limit be held against it. */
+    if (n >= QUEUE_DEPTH && t->issue != TASK_NONE)
+        j->g->tasks[t->issue].queue = *place;
+    *place = i;
+}
+
+/* A worker that was idle was let go by the training thread: by what that had just done. */
+static int join_idle_load(struct joiner *j, uint32_t i)
+{
+    const struct task *t = &j->g->tasks[i], *all = j->g->tasks;
+    uint32_t from = j->last[j->g->streams + j->g->a->steps.main_thread];
+    if (t->prev != TASK_NONE && all[t->prev].at_ns + all[t->prev].dur_ns + STALL_NS > t->at_ns)
+        return 0;
+    while (from != TASK_NONE && all[from].at_ns + all[from].dur_ns > t->at_ns)
+        from = all[from].prev;
+    return edge_from(j, i, from, 0);
+}
+
+static int join_task(struct joiner *j, uint32_t i)
+{
+    struct task *t = &j->g->tasks[i];
+    t->edge = (uint32_t)j->edges.n;
+    t->prev = j->last[t->lane];
+    t->step = step_at(j->g, t->at_ns - (t->kind == TASK_WAIT || t->kind == TASK_GET));
+    int rc = 0;
+    if (t->kind == TASK_HOST_API)
+        j->api_task[t->source] = i;
+    if (task_on_gpu(t)) {
+        uint32_t api = api_of(j, t);
+        if (api != TL_NONE && j->api_task[api] != TASK_NONE) {
+            t->issue = j->api_task[api];
+            t->step = j->g->tasks[t->issue].step;
+        } else {
+            t->step = 0;
+            t->flags |= t->prev == TASK_NONE ? TASK_ROOT : 0;
+        }
+        if (t->kind == TASK_EV_REC) {
+            struct mark *m = vec_push(&j->marks);
+            if (!m)
+                return -1;
+            *m = (struct mark){j->t->events[t->source].event_sync, i};
+            for (size_t k = j->marks.n - 1; k > 0 && by_event(&m[0], &m[-1]) < 0; k--, m--) {
+                struct mark swap = m[0];
+                m[0] = m[-1];
+                m[-1] = swap;
+            }
+        }
+        if (t->kind == TASK_EV_WAIT)
+            rc = edge_from(j, i, find_mark(j, j->t->syncs[t->source].event_sync), 0);
+        else if (t->kind != TASK_EV_REC)
+            join_queue(j, i);
+    }
+    if (t->kind == TASK_WAIT)
+        rc = join_wait(j, i);
+    if (t->kind == TASK_GET) {
+        rc = edge_from(j, i, j->g->load_of[t->source], 0);
+        j->get_of[t->source] = i;
+    }
+    if (t->kind == TASK_LOAD && t->flags & TASK_BEHIND && t->source < j->g->gets) {
+        j->g->load_of[t->source] = i;
+        j->g->loads++;
+        if (t->source >= (uint32_t)j->g->credits)
+            rc = edge_from(j, i, j->get_of[t->source - (uint32_t)j->g->credits], 0);
+        if (rc == 0)
+            rc = join_idle_load(j, i);
+    }
+    j->last[t->lane] = i;
+    return rc;
+}
+
+static uint32_t *indices(size_t n)
+{
+    uint32_t *p = malloc((n + 1) * sizeof *p);
+    return p ? memset(p, 0xff, (n + 1) * sizeof *p) : NULL;
+}
+
+int graph_join(struct graph *g, struct err *e)
+{
+    struct joiner j = {.g = g, .t = g->a->tl};
+    j.api_task = indices(j.t->api_count);
+    j.last = indices(g->lanes);
+    j.get_of = indices(g->gets);
+    j.ring = indices(g->streams * QUEUE_DEPTH);
+    j.queued = calloc(g->streams + 1, sizeof *j.queued);
+    g->load_of = indices(g->gets);
+    g->tails = indices(g->count);
+    int rc =
+        j.api_task && j.last && j.get_of && j.ring && j.queued && g->load_of && g->tails ? 0 : -1;
+    for (uint32_t i = 0; rc == 0 && i < g->count; i++)
+        rc = join_task(&j, i);
+    g->edges = j.edges.at;
+    g->edge_count = j.edges.n;
+    free(j.api_task);
+    free(j.last);
+    free(j.get_of);
+    free(j.ring);
+    free(j.queued);
+    vec_release(&j.marks);
+    return rc < 0 ? no_memory(e) : 0;
+}
+
+/* ---- residuals --------------------------------------------------------------------------------
+ */
+
+static int64_t end_of(const struct task *t)
+{
+    return t->at_ns + t->dur_ns;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int64_t quarter(int64_t *v, size_t n)
+{
+    if (n)
+        qsort(v, n, sizeof *v, by_value);
+    return n ? v[n / 4] : 0;
+}
+
+/* Usual delays of a start: after its call when the stream is idle, and after the task before it. */
+static void usual_lags(const struct graph *g, int64_t *launch, int64_t *follow)
+{
+    int64_t *l = malloc((g->count + 1) * sizeof *l), *f = malloc((g->count + 1) * sizeof *f);
+    size_t ln = 0, fn = 0;
+    for (size_t i = 0; l && f && i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        if (!task_on_gpu(t) || t->issue == TASK_NONE || t->kind >= TASK_EV_REC)
+            continue;
+        int64_t issued = g->tasks[t->issue].at_ns;
+        const struct task *p = t->prev == TASK_NONE ? NULL : &g->tasks[t->prev];
+        bool busy = p && p->kind < TASK_EV_REC && end_of(p) > issued;
+        if (!busy && t->at_ns >= issued)
+            l[ln++] = t->at_ns - issued;
+        else if (busy && end_of(p) > issued + 20000 && t->at_ns >= end_of(p))
+            f[fn++] = t->at_ns - end_of(p);
+    }
+    *launch = l && f ? quarter(l, ln) : 0;
+    *follow = l && f ? quarter(f, fn) : 0;
+    free(l);
+    free(f);
+}
+
+static int64_t limit_lag(struct graph *g, int64_t from, int64_t lag_ns, int64_t at_ns, int32_t *out)
+{
+    if (from + lag_ns > at_ns) {
+        g->violations += from > at_ns + 1000;
+        lag_ns = at_ns - from;
+    }
+    *out = (int32_t)(lag_ns < INT32_MIN ? INT32_MIN : lag_ns > INT32_MAX ? INT32_MAX : lag_ns);
+    return from + *out;
+}
+
+static int64_t tails_end(const struct graph *g, const int64_t *tail, uint32_t target)
+{
+    int64_t end = INT64_MIN;
+    for (uint32_t s = 0; s < g->streams; s++)
+        if ((target == TASK_NONE || target == s) && tail[s] > end)
+            end = tail[s];
+    return end;
+}
+
+static int64_t legacy_end(const struct graph *g, const int64_t *tail, const struct task *t)
+{
+    const struct stream *all = g->a->tl->streams;
+    int64_t flags = all[t->lane].row.flags, end = INT64_MIN;
+    if (flags < 0 || flags & STREAM_NON_BLOCKING)
+        return end;
+    for (uint32_t s = 0; s < g->streams; s++)
+        if (s != t->lane && all[s].row.flags >= 0 && !(all[s].row.flags & STREAM_NON_BLOCKING) &&
+            ((flags | all[s].row.flags) & STREAM_LEGACY_DEFAULT) && tail[s] > end)
+            end = tail[s];
+    return end;
+}
+
+#define LATER(a, b) ((a) > (b) ? (a) : (b))
+
+static void explain(struct graph *g, uint32_t i, int64_t *tail, int64_t launch, int64_t follow)
+{
+    struct task *t = &g->tasks[i];
+    bool event = t->kind == TASK_EV_REC || t->kind == TASK_EV_WAIT, gpu = task_on_gpu(t);
+    int64_t at = event ? INT64_MAX / 2 : t->at_ns, ready = INT64_MIN;
+    if (t->prev == TASK_NONE && t->issue == TASK_NONE)
+        ready = 0;
+    if (t->prev != TASK_NONE) {
+        const struct task *p = &g->tasks[t->prev];
+        bool spaced = gpu && !event && p->kind < TASK_EV_REC;
+        ready = LATER(ready, limit_lag(g, end_of(p), spaced ? follow : 0, at, &t->prev_lag_ns));
+    }
+    if (t->issue != TASK_NONE)
+        ready = LATER(ready, limit_lag(g, g->tasks[t->issue].at_ns, event ? 0 : launch, at,
+                                       &t->issue_lag_ns));
+    for (uint32_t e = t->edge; e < t->edge + t->edges; e++)
+        ready = LATER(ready, limit_lag(g, end_of(&g->tasks[g->edges[e].from]), g->edges[e].lag_ns,
+                                       at, &g->edges[e].lag_ns));
+    if (t->kind == TASK_WAIT && g->tails[i] != WAIT_NOTHING) {
+        int64_t end = tails_end(g, tail, g->tails[i]);
+        if (end != INT64_MIN)
+            ready = LATER(ready, limit_lag(g, end, 0, at, &t->issue_lag_ns));
+    }
+    if (gpu) {
+        int64_t end = legacy_end(g, tail, t);
+        if (end > at)
+            t->flags |= TASK_NO_LEGACY;
+        else
+            ready = LATER(ready, end);
+    }
+    if (event)
+        t->at_ns = ready;
+    t->wait_ns = t->at_ns - ready;
+    if (t->wait_ns > STALL_NS && !(t->flags & (TASK_ROOT | TASK_BEHIND)))
+        t->flags |= TASK_STALL;
+    if (gpu)
+        tail[t->lane] = end_of(t);
+}
+
+void graph_residuals(struct graph *g)
+{
+    int64_t launch, follow, *tail = malloc((g->streams + 1) * sizeof *tail);
+    usual_lags(g, &launch, &follow);
+    for (size_t s = 0; tail && s < g->streams; s++)
+        tail[s] = INT64_MIN;
+    for (uint32_t i = 0; tail && i < g->count; i++)
+        explain(g, i, tail, launch, follow);
+    for (size_t i = 0; i < g->count;
+         i++) { /* room in the queue was there when the call came back */
+        struct task *t = &g->tasks[i];
+        if (t->queue != TASK_NONE && end_of(&g->tasks[t->queue]) > end_of(t))
+            t->queue = TASK_NONE;
+    }
+    free(tail);
+}

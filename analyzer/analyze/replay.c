@@ -1,0 +1,262 @@
+#include "analyzer/analyze/replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { HAND_OVER_NS = 5000 };
+
+int plan_init(struct plan *p, const struct graph *g)
+{
+    memset(p, 0, sizeof *p);
+    p->dur = malloc((g->count + 1) * sizeof *p->dur);
+    p->mark = malloc(g->count + 1);
+    if (!p->dur || !p->mark) {
+        plan_release(p);
+        return -1;
+    }
+    plan_reset(p, g);
+    return 0;
+}
+
+void plan_reset(struct plan *p, const struct graph *g)
+{
+    for (size_t i = 0; i < g->count; i++)
+        p->dur[i] = g->tasks[i].dur_ns;
+    memset(p->mark, 0, g->count + 1);
+    p->pool = (struct pool){0};
+    p->scale_lags_permille = 1000;
+    p->mean_jitter = false;
+}
+
+void plan_release(struct plan *p)
+{
+    free(p->dur);
+    free(p->mark);
+    memset(p, 0, sizeof *p);
+}
+
+static void mean_jitter(struct replay *r, const struct graph *g)
+{
+    int64_t sum[TASK_KINDS] = {0}, n[TASK_KINDS] = {0};
+    for (size_t i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        if (t->flags & (TASK_STALL | TASK_ROOT | TASK_BEHIND))
+            continue;
+        sum[t->kind] += t->wait_ns;
+        n[t->kind]++;
+    }
+    for (int k = 0; k < TASK_KINDS; k++)
+        r->jitter_ns[k] = n[k] ? sum[k] / n[k] : 0;
+}
+
+int replay_init(struct replay *r, const struct graph *g)
+{
+    memset(r, 0, sizeof *r);
+    size_t n = g->count + 1;
+    r->start = malloc(n * sizeof *r->start);
+    r->end = malloc(n * sizeof *r->end);
+    r->order = malloc(n * sizeof *r->order);
+    r->bind = malloc(n * sizeof *r->bind);
+    r->tail = malloc((g->streams + 1) * sizeof *r->tail);
+    r->tail_task = malloc((g->streams + 1) * sizeof *r->tail_task);
+    r->step_end = malloc((g->steps + 1) * sizeof *r->step_end);
+    r->got = malloc((g->gets + 1) * sizeof *r->got);
+    if (!r->start || !r->end || !r->order || !r->bind || !r->tail || !r->tail_task ||
+        !r->step_end || !r->got) {
+        replay_release(r);
+        return -1;
+    }
+    mean_jitter(r, g);
+    return 0;
+}
+
+void replay_release(struct replay *r)
+{
+    free(r->start);
+    free(r->end);
+    free(r->order);
+    free(r->bind);
+    free(r->tail);
+    free(r->tail_task);
+    free(r->step_end);
+    free(r->got);
+    memset(r, 0, sizeof *r);
+}
+
+/* What one pass carries along. */
+struct pass {
+    struct replay *r;
+    const struct graph *g;
+    const struct plan *p;
+    int64_t ready;
+    uint32_t bind;
+    int64_t engine; /* end of the last detached copy */
+    int64_t await;  /* detached copy that the next kernel needs, INT64_MIN */
+    uint32_t await_task;
+    int64_t free_at[POOL_MAX];
+};
+
+static int64_t lag(const struct pass *x, int64_t ns)
+{
+    return x->p->scale_lags_permille == 1000 ? ns : ns * x->p->scale_lags_permille / 1000;
+}
+
+static void after(struct pass *x, int64_t ns, uint32_t task)
+{
+    if (ns > x->ready) {
+        x->ready = ns;
+        x->bind = task;
+    }
+}
+
+/* The legacy default stream and the blocking streams wait for each other. */
+static void after_legacy(struct pass *x, const struct task *t)
+{
+    const struct stream *all = x->g->a->tl->streams;
+    int64_t flags = all[t->lane].row.flags;
+    if (flags < 0 || flags & STREAM_NON_BLOCKING || t->flags & TASK_NO_LEGACY)
+        return;
+    for (uint32_t s = 0; s < x->g->streams; s++)
+        if (s != t->lane && all[s].row.flags >= 0 && !(all[s].row.flags & STREAM_NON_BLOCKING) &&
+            ((flags | all[s].row.flags) & STREAM_LEGACY_DEFAULT) && x->r->tail[s] != INT64_MIN)
+            after(x, x->r->tail[s], x->r->tail_task[s]);
+}
+
+static void after_tails(struct pass *x, const struct task *t, uint32_t i)
+{
+    uint32_t target = x->g->tails[i];
+    if (target == WAIT_NOTHING)
+        return;
+    for (uint32_t s = target == TASK_NONE ? 0 : target;
+         s < (target == TASK_NONE ? x->g->streams : target + 1); s++)
+        if (x->r->tail[s] != INT64_MIN)
+            after(x, x->r->tail[s] + lag(x, t->issue_lag_ns), x->r->tail_task[s]);
+}
+
+/* When batch `number` is made by the pool; its cost is that of the recorded load. */
+static int64_t pool_make(struct pass *x, uint32_t number, int64_t cost)
+{
+    const struct pool *pool = &x->p->pool;
+    int w = 0;
+    for (int k = 1; k < pool->workers && k < POOL_MAX; k++)
+        if (x->free_at[k] < x->free_at[w])
+            w = k;
+    int64_t start = x->free_at[w];
+    if (number >= (uint32_t)pool->credits) {
+        int64_t room = x->r->got[number - (uint32_t)pool->credits];
+        start = room > start ? room : start;
+    }
+    x->free_at[w] = start + (int64_t)((double)cost * pool->stretch);
+    return x->free_at[w];
+}
+
+static bool pooled(const struct pass *x, const struct task *t)
+{
+    return x->p->pool.workers > 0 &&
+           (t->kind == TASK_GET || (t->kind == TASK_LOAD && t->flags & TASK_INLINE));
+}
+
+static void take_batch(struct pass *x, const struct task *t, uint32_t i)
+{
+    int64_t cost = x->p->dur[i];
+    if (t->kind == TASK_GET) {
+        uint32_t load = x->g->load_of[t->source];
+        cost = load == TASK_NONE ? 0 : x->p->dur[load];
+    }
+    after(x, pool_make(x, t->source, cost), i);
+    x->r->start[i] = x->ready;
+    x->r->end[i] = x->r->order[i] = x->ready + HAND_OVER_NS;
+}
+
+static void gather(struct pass *x, const struct task *t, uint32_t i)
+{
+    const struct replay *r = x->r;
+    bool gpu = task_on_gpu(t), detached = x->p->mark[i] & PLAN_DETACH;
+    bool dropped = x->p->mark[i] & PLAN_DROP;
+    if (t->prev != TASK_NONE && !detached)
+        after(x, r->order[t->prev] + (dropped ? 0 : lag(x, t->prev_lag_ns)), t->prev);
+    if (dropped)
+        return;
+    if (t->issue != TASK_NONE)
+        after(x, r->start[t->issue] + lag(x, t->issue_lag_ns), t->issue);
+    for (uint32_t e = t->edge; e < t->edge + t->edges; e++)
+        after(x, r->end[x->g->edges[e].from] + lag(x, x->g->edges[e].lag_ns), x->g->edges[e].from);
+    if (t->kind == TASK_WAIT)
+        after_tails(x, t, i);
+    if (detached)
+        after(x, x->engine, i);
+    else if (gpu)
+        after_legacy(x, t);
+    if (t->kind == TASK_KERNEL && x->await != INT64_MIN) {
+        after(x, x->await, x->await_task);
+        x->await = INT64_MIN;
+    }
+}
+
+static void finish(struct pass *x, const struct task *t, uint32_t i)
+{
+    struct replay *r = x->r;
+    bool dropped = x->p->mark[i] & PLAN_DROP, gpu = task_on_gpu(t);
+    int64_t rest = t->wait_ns;
+    if (x->p->mean_jitter && !(t->flags & (TASK_STALL | TASK_ROOT | TASK_BEHIND)))
+        rest = r->jitter_ns[t->kind];
+    r->start[i] = x->ready + (dropped ? 0 : lag(x, rest));
+    r->end[i] = r->start[i] + (dropped ? 0 : x->p->dur[i]);
+    if (t->queue != TASK_NONE && !dropped && r->end[t->queue] > r->end[i]) {
+        r->end[i] = r->end[t->queue];
+        x->bind = t->queue;
+    }
+    r->order[i] = r->end[i];
+    if (gpu && x->p->mark[i] & PLAN_DETACH) {
+        x->engine = r->end[i];
+        x->await = r->end[i];
+        x->await_task = i;
+        r->order[i] = t->prev == TASK_NONE ? 0 : r->order[t->prev];
+    }
+}
+
+static void step_times(struct replay *r, const struct graph *g)
+{
+    size_t skip = g->steps / 3;
+    for (size_t s = 1; s < g->steps; s++)
+        if (r->step_end[s] < r->step_end[s - 1])
+            r->step_end[s] = r->step_end[s - 1];
+    r->length_ns = r->step_end[g->steps - 1];
+    r->step_ns = (r->length_ns - r->step_end[skip]) / (int64_t)(g->steps - 1 - skip);
+}
+
+int64_t replay_run(struct replay *r, const struct graph *g, const struct plan *p)
+{
+    struct pass x = {.r = r, .g = g, .p = p, .engine = INT64_MIN, .await = INT64_MIN};
+    if (g->count == 0)
+        return r->step_ns = 0;
+    for (size_t s = 0; s < g->streams; s++)
+        r->tail[s] = INT64_MIN;
+    memset(r->step_end, 0, (g->steps + 1) * sizeof *r->step_end);
+    memset(r->got, 0, (g->gets + 1) * sizeof *r->got);
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        x.ready = t->prev == TASK_NONE && t->issue == TASK_NONE ? 0 : INT64_MIN;
+        if (t->prev != TASK_NONE && x.p->mark[i] & PLAN_DROP)
+            x.ready = INT64_MIN;
+        x.bind = TASK_NONE;
+        gather(&x, t, i);
+        if (x.ready == INT64_MIN)
+            x.ready = t->issue != TASK_NONE ? r->start[t->issue] : 0;
+        if (pooled(&x, t))
+            take_batch(&x, t, i);
+        else
+            finish(&x, t, i);
+        r->bind[i] = x.bind;
+        if ((t->kind == TASK_GET || t->kind == TASK_LOAD) && !(t->flags & TASK_BEHIND))
+            r->got[t->source] = r->end[i];
+        if (task_on_gpu(t) && r->order[i] > INT64_MIN) {
+            r->tail[t->lane] = r->order[i];
+            r->tail_task[t->lane] = i;
+        }
+        if (!(t->flags & TASK_BEHIND) && r->end[i] > r->step_end[t->step])
+            r->step_end[t->step] = r->end[i];
+    }
+    step_times(r, g);
+    return r->step_ns;
+}

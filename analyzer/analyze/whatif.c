@@ -1,0 +1,342 @@
+#include "analyzer/analyze/whatif.h"
+
+#include "analyzer/analyze/edits.h"
+#include "analyzer/analyze/passes.h"
+#include "analyzer/rules/rule.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { DRAWS = 24 };
+
+struct engine {
+    struct analysis *a;
+    struct graph *g;
+    struct plan plan;
+    struct replay now, then;
+};
+
+static double off_pct(int64_t got, int64_t want)
+{
+    return want > 0 ? 100.0 * fabs((double)got - (double)want) / (double)want : 0;
+}
+
+/* ---- self-checks ------------------------------------------------------------------------------
+ */
+
+/* Share of the path that leads to the end which is stalls. */
+static double unexplained(const struct engine *x)
+{
+    const struct graph *g = x->g;
+    int64_t sum = 0, end = -1;
+    uint32_t at = TASK_NONE;
+    for (uint32_t i = 0; i < g->count; i++)
+        if (!(g->tasks[i].flags & TASK_BEHIND) && x->now.end[i] >= end) {
+            end = x->now.end[i];
+            at = i;
+        }
+    while (at != TASK_NONE) {
+        sum += g->tasks[at].flags & TASK_STALL ? g->tasks[at].wait_ns : 0;
+        at = x->now.bind[at] < at ? x->now.bind[at] : TASK_NONE;
+    }
+    return end > 0 ? 100.0 * (double)sum / (double)end : 0;
+}
+
+/* Tasks of a step in their order; two steps are alike when the kinds agree one by one. */
+static bool alike(const struct graph *g, const uint32_t *x, size_t xn, const uint32_t *y, size_t yn)
+{
+    if (xn != yn)
+        return false;
+    for (size_t i = 0; i < xn; i++)
+        if (g->tasks[x[i]].kind != g->tasks[y[i]].kind ||
+            g->tasks[x[i]].lane != g->tasks[y[i]].lane)
+            return false;
+    return true;
+}
+
+static int by_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Replays all steps with the durations of one, for each: against that one's measured time. */
+static int hold_out(struct engine *x, struct whatif *w)
+{
+    const struct graph *g = x->g;
+    uint32_t *list = malloc((g->count + 1) * sizeof *list), *rows[64];
+    size_t n[64] = {0}, at = 0, errors = 0;
+    double error[64];
+    for (size_t s = 0; list && s < g->steps && s < 64; s++) {
+        rows[s] = list + at;
+        for (uint32_t i = 0; i < g->count; i++)
+            if (g->tasks[i].step == s && !(g->tasks[i].flags & TASK_BEHIND))
+                rows[s][n[s]++] = i;
+        at += n[s];
+    }
+    for (size_t s = 1; list && s < g->steps; s++) {
+        size_t same = 0;
+        plan_reset(&x->plan, g);
+        for (size_t o = 1; o < g->steps; o++) {
+            if (!alike(g, rows[s], n[s], rows[o], n[o]))
+                continue;
+            same++;
+            for (size_t i = 0; i < n[s]; i++)
+                x->plan.dur[rows[o][i]] = g->tasks[rows[s][i]].dur_ns;
+        }
+        if (same * 4 < g->steps * 3)
+            continue;
+        int64_t measured = x->now.step_end[s] - x->now.step_end[s - 1];
+        error[errors++] = off_pct(replay_run(&x->then, g, &x->plan), measured);
+    }
+    if (errors)
+        qsort(error, errors, sizeof *error, by_double);
+    w->holdout_error_pct = errors ? error[errors / 2] : -1;
+    w->holdout_p95_pct = errors ? error[(errors * 95) / 100 < errors ? errors * 95 / 100 : 0] : -1;
+    free(list);
+    return list ? 0 : -1;
+}
+
+/* Waits for events are used, but which recording each waits for was not recorded. */
+static bool events_missing(const struct analysis *a)
+{
+    if (a->tl->have & HAVE_EVENTS)
+        return false;
+    for (size_t i = 0; i < a->totals.api_count; i++)
+        if (a->totals.apis[i].kind == API_STREAM_WAIT || a->totals.apis[i].kind == API_SYNC_EVENT)
+            return true;
+    return false;
+}
+
+static const char *distrust(struct analysis *a, const struct whatif *w)
+{
+    struct arena *m = &a->arena;
+    if (w->steps == 0 || w->tasks == 0)
+        return "attribution only: fewer than four steady steps in a row were recorded";
+    if (!(a->tl->have & HAVE_API))
+        return "attribution only: CUDA calls were not recorded";
+    if (events_missing(a))
+        return "attribution only: the recordings that waits for events refer to were not recorded";
+    if (a->health.dropped > 0)
+        return arena_printf(m, "attribution only: %lld records were lost",
+                            (long long)a->health.dropped);
+    if (w->unexplained_pct > 5)
+        return arena_printf(m, "attribution only: %.1f %% of the critical path is unexplained",
+                            w->unexplained_pct);
+    if (w->violations * 50 > w->tasks)
+        return arena_printf(m, "attribution only: %zu dependencies were observed broken",
+                            w->violations);
+    if (w->identity_error_pct > 1 || w->class_error_pct > 5)
+        return arena_printf(m, "attribution only: the replay is off by %.1f %%",
+                            w->class_error_pct > w->identity_error_pct ? w->class_error_pct
+                                                                       : w->identity_error_pct);
+    if (off_pct(w->step_ns, a->steps.median_ns) > 20)
+        return "attribution only: the replayed steps are not as long as the median step";
+    if (w->waits == 0 && a->gpu.busy_pct > 15)
+        return "attribution only: no wait of the host for the GPU was recorded, so nobody knows "
+               "which of them sets the pace";
+    if (w->holdout_error_pct < 0)
+        return "attribution only: the steps do different work, so none can stand for the others";
+    if (w->holdout_error_pct > 10)
+        return arena_printf(m, "attribution only: steps predict one another with %.1f %% error",
+                            w->holdout_error_pct);
+    return NULL;
+}
+
+static int64_t bound(struct engine *x, bool (*zero)(const struct task *), bool drop)
+{
+    plan_reset(&x->plan, x->g);
+    for (uint32_t i = 0; i < x->g->count; i++)
+        if (zero(&x->g->tasks[i])) {
+            x->plan.dur[i] = 0;
+            x->plan.mark[i] |= drop ? PLAN_DROP : 0;
+        }
+    return x->now.step_ns - replay_run(&x->then, x->g, &x->plan);
+}
+
+static bool is_host(const struct task *t)
+{
+    return t->kind == TASK_HOST_API || t->kind == TASK_HOST_GAP;
+}
+static bool is_wait(const struct task *t)
+{
+    return t->kind == TASK_WAIT;
+}
+static bool is_comm(const struct task *t)
+{
+    return t->kind == TASK_COLL;
+}
+static bool is_input(const struct task *t)
+{
+    return t->kind == TASK_LOAD || t->kind == TASK_GET;
+}
+
+static int check_self(struct engine *x, struct whatif *w)
+{
+    const struct graph *g = x->g;
+    plan_reset(&x->plan, g);
+    w->step_ns = replay_run(&x->now, g, &x->plan);
+    for (size_t i = 0; i < g->count; i++)
+        w->waits += g->tasks[i].kind == TASK_WAIT;
+    int64_t last = 0;
+    for (size_t i = 0; i < g->count; i++) {
+        int64_t end = g->tasks[i].at_ns + g->tasks[i].dur_ns;
+        if (!(g->tasks[i].flags & TASK_BEHIND) && end > last)
+            last = end;
+    }
+    w->identity_error_pct = off_pct(x->now.length_ns, last);
+    w->unexplained_pct = unexplained(x);
+    x->plan.mean_jitter = true;
+    w->class_error_pct = off_pct(replay_run(&x->then, g, &x->plan), w->step_ns);
+    if (hold_out(x, w) < 0)
+        return -1;
+    w->host_bound_ns = bound(x, is_host, false);
+    w->wait_bound_ns = bound(x, is_wait, true);
+    w->comm_bound_ns = bound(x, is_comm, false);
+    w->input_bound_ns = bound(x, is_input, true);
+    return 0;
+}
+
+/* ---- predictions ------------------------------------------------------------------------------
+ */
+
+/* Evenly spread over the ranges (multiples of irrational numbers); the first is the middle. */
+static struct draw draw_of(int n)
+{
+    static const double by[DRAW_DIMENSIONS] = {0.6180339887498949, 0.7548776662466927,
+                                               0.8191725133961645};
+    struct draw d;
+    for (int k = 0; k < DRAW_DIMENSIONS; k++)
+        d.u[k] = fmod(0.5 + by[k] * n, 1.0);
+    return d;
+}
+
+static int64_t saved_by(struct engine *x, const struct outcome *const *o, size_t n, int draw)
+{
+    struct draw d = draw_of(draw);
+    plan_reset(&x->plan, x->g);
+    for (size_t i = 0; i < n; i++)
+        edit_apply(&o[i]->edit, x->g, &x->plan, &d);
+    return x->now.step_ns - replay_run(&x->then, x->g, &x->plan);
+}
+
+static int by_ns(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int64_t to_median(const struct engine *x, int64_t ns)
+{
+    double by = x->now.step_ns > 0 ? (double)x->a->steps.median_ns / (double)x->now.step_ns : 1;
+    return (int64_t)((double)ns * by);
+}
+
+static int64_t within(int64_t v, int64_t high)
+{
+    return v < 0 ? 0 : v > high ? high : v;
+}
+
+static void predict(struct engine *x, struct outcome *o)
+{
+    const struct whatif *w = &x->a->whatif;
+    int64_t saved[DRAWS], step = x->a->steps.median_ns;
+    int n = edit_certain(o->edit.kind) ? 1 : DRAWS;
+    const struct outcome *one = o;
+    for (int i = 0; i < n; i++)
+        saved[i] = to_median(x, saved_by(x, &one, 1, i));
+    qsort(saved, (size_t)n, sizeof *saved, by_ns);
+    double doubt = w->unexplained_pct + (w->holdout_error_pct > 0 ? w->holdout_error_pct : 0) +
+                   w->class_error_pct;
+    int64_t mid = saved[n / 2], wide = (int64_t)((double)step * doubt / 200);
+    if (wide * 100 < step)
+        wide = step / 100; /* no two runs agree better than that */
+    if (wide > mid / 2 && mid > 0)
+        wide = mid / 2; /* errors shared with the base cancel: doubt is not more than half */
+    o->saves_low_ns = within(saved[n / 10] - wide, step);
+    o->saves_mid_ns = within(mid, step);
+    o->saves_high_ns = within(saved[n - 1 - n / 10] + wide, step);
+    o->upper_bound = false;
+    if (o->saves_mid_ns * 100 < step) {
+        o->verdict = RULE_SILENT;
+        o->why = arena_printf(&x->a->arena,
+                              "there, but without it a step would be %.3f ms faster "
+                              "at best: something else takes its place",
+                              (double)o->saves_high_ns / 1e6);
+    }
+}
+
+static bool open_to(const struct outcome *o)
+{
+    return o->verdict == RULE_FIRES && o->edit.kind != EDIT_NONE;
+}
+
+/* First the one that saves most, then the one that saves most on top of it, and so on. */
+static void stack(struct engine *x, struct whatif *w)
+{
+    const struct outcome *chosen[16];
+    int64_t sum = 0;
+    while (w->stack_count < 16) {
+        const struct outcome *best = NULL;
+        int64_t most = INT64_MIN;
+        for (size_t i = 0; i < x->a->outcome_count; i++) {
+            const struct outcome *o = &x->a->outcomes[i];
+            bool taken = !open_to(o);
+            for (size_t k = 0; k < w->stack_count; k++)
+                taken |= chosen[k] == o;
+            if (taken)
+                continue;
+            chosen[w->stack_count] = o;
+            int64_t saves = to_median(x, saved_by(x, chosen, w->stack_count + 1, 0));
+            if (saves > most) {
+                most = saves;
+                best = o;
+            }
+        }
+        if (!best || (most - sum) * 100 < x->a->steps.median_ns)
+            return;
+        chosen[w->stack_count] = best;
+        w->stack[w->stack_count++] = (struct stacked){
+            best, x->a->steps.median_ns - most > 0 ? x->a->steps.median_ns - most : 0, most - sum};
+        sum = most;
+    }
+}
+
+static int look(struct engine *x, struct whatif *w)
+{
+    if (plan_init(&x->plan, x->g) < 0 || replay_init(&x->now, x->g) < 0 ||
+        replay_init(&x->then, x->g) < 0 || check_self(x, w) < 0)
+        return -1;
+    w->why_not = distrust(x->a, w);
+    w->trusted = !w->why_not;
+    if (!w->trusted)
+        return 0;
+    for (size_t i = 0; i < x->a->outcome_count; i++)
+        if (open_to(&x->a->outcomes[i]))
+            predict(x, &x->a->outcomes[i]);
+    stack(x, w);
+    return 0;
+}
+
+int whatif_run(struct analysis *a, struct err *e)
+{
+    struct engine x = {.a = a, .g = graph_build(a, e)};
+    if (!x.g)
+        return -1;
+    struct whatif *w = &a->whatif;
+    *w = (struct whatif){.steps = x.g->steps,
+                         .tasks = x.g->count,
+                         .edges = x.g->edge_count,
+                         .violations = x.g->violations,
+                         .holdout_error_pct = -1};
+    int rc = 0;
+    if (x.g->count)
+        rc = look(&x, w);
+    else
+        w->why_not = distrust(a, w);
+    plan_release(&x.plan);
+    replay_release(&x.now);
+    replay_release(&x.then);
+    graph_free(x.g);
+    return rc < 0 ? no_memory(e) : 0;
+}

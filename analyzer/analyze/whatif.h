@@ -1,0 +1,62 @@
+/* What a change would save: the rule's edit applied to the graph, replayed, and compared with the
+ * replay of the steps as they were. Parameters that nobody knows (how fast a kernel would become)
+ * are drawn from the ranges that edits.c documents; the answer is the interval of the replays,
+ * widened by what the engine's self-checks say about its own error. When they fail nothing is
+ * predicted: findings keep their upper bounds and `why_not` says why.
+ *
+ * Cost: about 30 replays per finding, and one per pair of findings for the stacking. */
+#ifndef GPUPROF_ANALYZE_WHATIF_H
+#define GPUPROF_ANALYZE_WHATIF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum edit_kind { /* the change that a rule recommends */
+                 EDIT_NONE,
+                 EDIT_WORKERS,   /* make batches in `workers` workers */
+                 EDIT_PIN,       /* pageable copies become pinned ones on a stream of their own */
+                 EDIT_OVERLAP,   /* pinned copies move to a stream of their own */
+                 EDIT_UNSYNC,    /* no waiting for all that is queued */
+                 EDIT_LAYOUT,    /* no layout conversions */
+                 EDIT_PRECISION, /* FP32 matrix kernels on tensor cores, the rest on half the bytes
+                                  */
+                 EDIT_FUSE,      /* one optimizer kernel */
+                 EDIT_GRAPH,     /* launches replaced by a graph's */
+                 EDIT_ALGORITHM, /* other convolution algorithms */
+                 EDIT_KEEP_GRADIENTS /* no zeroing */
+};
+struct edit {
+    enum edit_kind kind;
+    int workers;
+};
+
+struct analysis;
+struct err;
+struct outcome;
+
+/* How far the replay may be trusted, and the bounds of any advice of a class. Times per step. */
+struct whatif {
+    bool trusted;
+    const char *why_not; /* not trusted: one sentence */
+    size_t steps, tasks, edges, waits, violations;
+    int64_t step_ns;           /* replayed as recorded */
+    double identity_error_pct; /* against the recording: 0 unless the engine is wrong */
+    double unexplained_pct;    /* U: stalls on the critical path */
+    double class_error_pct;    /* replay with every small residual at its class mean */
+    double holdout_error_pct, holdout_p95_pct; /* durations of one step in the others; -1: never
+                                                  alike */
+    int64_t host_bound_ns, wait_bound_ns, comm_bound_ns, input_bound_ns; /* saves at most */
+    /* Greedy: each finding on top of those before it. */
+    struct stacked {
+        const struct outcome *outcome;
+        int64_t step_ns; /* predicted step with this and all before it */
+        int64_t saves_ns;
+    } stack[16];
+    size_t stack_count;
+};
+
+/* After the rules: fills a->whatif and turns upper bounds into predictions. */
+int whatif_run(struct analysis *a, struct err *e);
+
+#endif

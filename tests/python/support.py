@@ -1,0 +1,92 @@
+"""What the tests of the Python hook share. Standard library only; the programs under test run by
+/usr/bin/python3, whose PyTorch is the distribution's. `NAME.py BUILD`; 77: nothing to test with."""
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+PYTHON = "/usr/bin/python3"
+
+
+def have_torch():
+    return os.path.exists(PYTHON) and subprocess.run(
+        [PYTHON, "-c", "import torch, torch.utils.data"], capture_output=True).returncode == 0
+
+
+class Test:
+    def __init__(self, build):
+        self.gpuprof = os.path.join(os.path.abspath(build), "bin", "gpuprof")
+        self.folder = tempfile.TemporaryDirectory(prefix="gpuprof-python-")
+        self.env = {k: v for k, v in os.environ.items()
+                    if not k.startswith(("GPUPROF", "CUDA_", "PYTHON", "LD_PRELOAD"))}
+        self.passed = self.failed = 0
+
+    def check(self, good, what, why=""):
+        self.passed += bool(good)
+        self.failed += not good
+        print(f"{'ok     ' if good else 'FAILED '} {what}{'' if good else ': ' + str(why)}",
+              flush=True)
+        return good
+
+    def done(self):
+        print(f"{self.passed} passed, {self.failed} failed")
+        sys.exit(1 if self.failed or not self.passed else 0)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def write(self, name, text):
+        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.path(name)
+
+    def run(self, command, **variables):
+        return subprocess.run(command, capture_output=True, text=True, errors="replace",
+                              stdin=subprocess.DEVNULL, timeout=200, cwd=self.folder.name,
+                              env={**self.env, **variables})
+
+    def traced(self, command, **variables):
+        """Under `gpuprof run -q`: the finished process, and the profile's path."""
+        profile = self.path("traced.gpuprof")
+        done = self.run([self.gpuprof, "run", "-q", "-f", "-o", profile, "--", *command],
+                        **variables)
+        done.stderr = "".join(line for line in done.stderr.splitlines(True)
+                              if not line.startswith("gpuprof: "))
+        return done, profile
+
+    def same(self, what, command, **variables):
+        """The program's output and status are those without gpuprof; its profile's path. Workers
+        race: what they say at their end may differ without gpuprof, too."""
+        plain = self.run(command, **variables)
+        traced, profile = self.traced(command, **variables)
+        for _ in range(12):
+            if traced.stderr == plain.stderr:
+                break
+            plain = self.run(command, **variables)
+        self.check(traced.returncode == plain.returncode, f"{what}: status",
+                   f"{traced.returncode} instead of {plain.returncode}: {traced.stderr[-500:]}")
+        self.check(traced.stdout == plain.stdout, f"{what}: stdout",
+                   f"{traced.stdout[-700:]!r} instead of {plain.stdout[-700:]!r}")
+        self.check(traced.stderr == plain.stderr, f"{what}: stderr",
+                   f"{traced.stderr[-700:]!r} instead of {plain.stderr[-700:]!r}")
+        return profile
+
+
+def query(profile, sql):
+    db = sqlite3.connect(profile)
+    rows = db.execute(sql).fetchall()
+    db.close()
+    return rows
+
+
+def facts(profile):
+    """Of the last process that says so."""
+    return dict(query(profile, "SELECT k.text, v.text FROM meta m JOIN string k ON k.id = m.key "
+                               "JOIN string v ON v.id = m.value ORDER BY m.id"))
+
+
+def health(profile):
+    return [row[0] for row in query(profile, "SELECT s.text FROM health h "
+                                             "JOIN string s ON s.id = h.code")]

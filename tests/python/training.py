@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""The Python hook in PyTorch programs on a machine without a GPU: the same output as without; what it
+saw; the findings name file and line; knobs are obeyed or refused, and said so.
+
+usage: training.py BUILD
+"""
+import json
+import sys
+
+from support import PYTHON, Test, facts, have_torch, health, query
+
+TRAIN = """
+import sys, time, warnings
+import torch
+from torch.utils.data import DataLoader, Dataset
+WORKERS = int(sys.argv[1]) if len(sys.argv) > 1 else 0
+class Slow(Dataset):
+    def __len__(self): return 320
+    def __getitem__(self, i):
+        time.sleep(0.001)
+        return torch.full((16,), float(i)), i % 2
+def main():
+    torch.manual_seed(1)
+    model = torch.nn.Linear(16, 2)
+    opt = torch.optim.SGD(model.parameters(), lr=1e-4)
+    loss_fn = torch.nn.CrossEntropyLoss()
+    total = 0.0
+    loader = DataLoader(Slow(), batch_size=16, num_workers=WORKERS,
+                        multiprocessing_context=sys.argv[2] if len(sys.argv) > 2 else None)
+    for epoch in range(2):
+        for x, y in loader:  # line 20
+            opt.zero_grad()
+            loss = loss_fn(model(x), y)
+            loss.backward()
+            opt.step()
+            total += loss.item()  # line 25
+    print('loss', round(total, 3))
+if __name__ == '__main__':
+    main()
+"""
+HEAD = """
+import sys, os, inspect, pickle, torch
+from torch.utils.data import DataLoader, Dataset, IterableDataset
+class Data(Dataset):
+    def __init__(self, bad=-1, ragged=False): self.bad, self.ragged = bad, ragged
+    def __len__(self): return 8
+    def __getitem__(self, i):
+        if i == self.bad: raise KeyError('bad sample')
+        return torch.zeros(i + 1 if self.ragged else 2)
+"""
+SAME = {
+    "dataset raises": "for _ in DataLoader(Data(3)): pass",
+    "dataset raises in a worker": "for _ in DataLoader(Data(3), num_workers=2): pass",
+    "ragged batch": "for _ in DataLoader(Data(ragged=True), batch_size=4): pass",
+    "ragged batch in a worker":
+        "for _ in DataLoader(Data(ragged=True), batch_size=4, num_workers=1): pass",
+    "wrong loader argument": "DataLoader(Data(), num_workers=-1)",
+    "item of many": "torch.zeros(3).item()",
+    "bool of many": "bool(torch.zeros(3))",
+    "numpy with grad": "torch.zeros(3, requires_grad=True).numpy()",
+    "backward twice": "x = torch.ones(1, requires_grad=True); y = (x * x).sum()\n"
+                      "y.backward(); y.backward()",
+    "backward of no scalar": "torch.ones(3, requires_grad=True).backward()",
+    "printing": "print(torch.arange(6.), torch.tensor(3).item(), torch.ones(2).tolist(), "
+                "int(torch.tensor(4)), torch.nonzero(torch.tensor([0, 1])), bool(torch.tensor(0)))",
+    "introspection":
+        "print(inspect.signature(DataLoader), inspect.signature(DataLoader.__init__),\n"
+        "      torch.Tensor.item.__name__, callable(torch.Tensor.cpu),\n"
+        "      isinstance(pickle.loads(pickle.dumps(torch.utils.data._utils.worker._worker_loop)),\n"
+        "      type(lambda: 0)), sys.modules.get('gpuprof_torch'), len(sys.meta_path))",
+    "subclass of Tensor":
+        "class T(torch.Tensor):\n  @classmethod\n  def __torch_function__(c, f, t, a=(), k=None):\n"
+        "    print(getattr(f, '__name__', f)); return super().__torch_function__(f, t, a, k or {})\n"
+        "x = torch.ones(1).as_subclass(T); print(x.item(), x.cpu().tolist(), bool(x))",
+    "script": "@torch.jit.script\ndef f(x: torch.Tensor) -> float:\n  return float(x.item()) + 1\n",
+    "scripted module": "m = torch.jit.script(torch.nn.Linear(2, 2)); print(m(torch.ones(1, 2)).shape)",
+    "two optimizers and a scheduler":
+        "p = [torch.nn.Parameter(torch.ones(1)) for _ in range(2)]\n"
+        "a, b = torch.optim.Adam(p[:1]), torch.optim.SGD(p[1:], 0.1)\n"
+        "s = torch.optim.lr_scheduler.StepLR(b, 2)\n"
+        "for i in range(4):\n  a.zero_grad(); b.zero_grad(); (p[0] * p[1]).sum().backward()\n"
+        "  a.step(); b.step(); s.step()\nprint(p, s.get_last_lr(), pickle.loads(pickle.dumps(a)))",
+    "os._exit": "x = torch.ones(2).tolist(); print(x, flush=True); os._exit(3)",
+    "SIGKILL": "print(torch.ones(1).item(), flush=True); os.kill(os.getpid(), 9)",
+    "stack of a reader": "import traceback\nclass D(Data):\n  def __getitem__(self, i):\n"
+                         "    if i == 0: traceback.print_stack()\n    return 1\nlist(DataLoader(D()))",
+    "warning's place": "import warnings\nclass D(Data):\n  def __getitem__(self, i):\n"
+                       "    warnings.warn('w', stacklevel=4); return 1\nlist(DataLoader(D()))",
+}
+
+
+def spans(profile):
+    return {(what, worker): (n, ns) for what, worker, n, ns in query(
+        profile, "SELECT what, worker, count(*), avg(end_ns - start_ns) FROM loader_span "
+                 "GROUP BY what, worker")}
+
+
+def ranges(profile):
+    return dict(query(profile, "SELECT s.text, count(*) FROM range r JOIN string s "
+                               "ON s.id = r.name GROUP BY s.text"))
+
+
+def main_process(test, script):
+    profile = test.same("num_workers=0", [PYTHON, script])
+    seen, marks, said = spans(profile), ranges(profile), facts(profile)
+    test.check(seen.get((1, -1), (0, 0))[0] == 40, "40 batches made in the main process", seen)
+    test.check(seen[(1, -1)][1] > 16e6, "each takes 16 samples of 1 ms", seen)
+    test.check(seen.get((0, -1), (0, 0))[0] == 42, "waits: 40 batches, 2 ends", seen)
+    for name, count in (("gpuprof.step", 39), ("backward", 40), ("zero_grad", 40),
+                        ("read .item() train.py:25", 40)):
+        test.check(marks.get(name) == count, f"{count} of '{name}'", marks)
+    test.check(said.get("torch.loader.where") == "train.py:20", "line of the loop", said)
+    test.check("num_workers=0" in said.get("torch.loader", ""), "settings of the loader", said)
+    test.check("SGD" in said.get("torch.optimizer", ""), "class of the optimizer", said)
+    test.check(not health(profile), "nothing in the health table", health(profile))
+
+    done = test.run([test.gpuprof, "analyze", "--json", profile])
+    result = json.loads(done.stdout)
+    first = (result.get("findings") or [{}])[0]
+    test.check("data-loading" in json.dumps(first), "data loading is the first finding", first)
+    test.check("train.py:20" in json.dumps(first), "it names file and line", first)
+    text = test.run([test.gpuprof, "analyze", profile]).stdout
+    test.check("train.py:25" in text, "the read of the loss is named by file and line", text[:900])
+    test.check("without a GPU" in text, "it says that there was no GPU work", text[:900])
+
+
+def workers(test, script):
+    for method in ("fork", "spawn"):
+        profile = test.same(f"two workers, {method}", [PYTHON, script, "2", method])
+        seen = spans(profile)
+        made = [seen.get((1, worker), (0, 0)) for worker in (0, 1)]
+        test.check([n for n, _ in made] == [20, 20], f"{method}: both workers' fetches", seen)
+        test.check(min(ns for _, ns in made) > 16e6, f"{method}: their times", seen)
+        processes = query(profile, "SELECT count(DISTINCT process) FROM loader_span "
+                                   "WHERE worker >= 0")[0][0]
+        test.check(processes == 4, f"{method}: two workers in each of two epochs", processes)
+
+
+def knobs(test, script):
+    plain = test.run([PYTHON, script])
+    done, profile = test.traced([PYTHON, script], GPUPROF_APPLY="num_workers=2;zero_grad=none;"
+                                "precision=tf32;cudnn_benchmark=1;pin_memory=1;optimizer=fused;"
+                                "channels_last=1")
+    said, seen = facts(profile), spans(profile)
+    test.check(done.stdout == plain.stdout and done.stderr == plain.stderr, "knobs: same output",
+               done.stderr[-500:])
+    test.check(said.get("apply.num_workers") == "applied: 0 -> 2", "num_workers applied", said)
+    test.check((1, 1) in seen and (1, -1) not in seen, "two workers make the batches", seen)
+    for knob in ("zero_grad", "precision", "cudnn_benchmark"):
+        test.check(said.get(f"apply.{knob}", "").startswith("applied"), f"{knob} applied", said)
+    for knob in ("pin_memory", "optimizer", "channels_last"):
+        test.check(said.get(f"apply.{knob}", "").startswith("refused"), f"{knob} refused", said)
+    test.check(said.get("torch.matmul.allow_tf32") == "True", "TF32 is on", said)
+    iterable = HEAD + ("class I(IterableDataset):\n  def __iter__(self): return iter(range(3))\n"
+                       "print(list(DataLoader(I())))")
+    done, profile = test.traced([PYTHON, "-c", iterable], GPUPROF_APPLY="num_workers=2")
+    test.check(done.stdout.count("tensor") == 3, "an IterableDataset is not multiplied", done.stdout)
+    test.check(facts(profile).get("apply.num_workers", "").startswith("refused"), "and it is said",
+               facts(profile))
+
+
+def ddp(test):
+    code = ("import torch.distributed as d\n"
+            f"d.init_process_group('gloo', 'file://' + {test.path('meet')!r} + str(os.getpid()),"
+            " rank=0, world_size=1)\n"
+            "m = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))\n"
+            "m(torch.ones(1, 2)).sum().backward(); print('done')\n")
+    if test.run([PYTHON, "-c", HEAD + code]).returncode:
+        print("        no gloo here: DDP left out")
+        return
+    profile = test.same("DDP", [PYTHON, "-c", HEAD + code])
+    test.check("bucket_bytes_cap" in facts(profile).get("torch.ddp", ""), "settings of DDP",
+               facts(profile))
+
+
+def main():
+    if not have_torch():
+        print("no PyTorch for", PYTHON)
+        sys.exit(77)
+    test = Test(sys.argv[1])
+    script = test.write("train.py", TRAIN)
+    main_process(test, script)
+    workers(test, script)
+    knobs(test, script)
+    ddp(test)
+    for what, code in SAME.items():
+        test.same(what, [PYTHON, test.write("same.py", HEAD + code + "\n")])
+    test.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+/* Synthetic steps for the suites of graph, replay and what-if: a graph over what `fill` makes. */
+#ifndef GPUPROF_TESTS_REPLAY_STEPS_H
+#define GPUPROF_TESTS_REPLAY_STEPS_H
+
+#include "analyzer/analyze/replay.h"
+#include "build_timeline.h"
+
+#include <check.h>
+
+enum { STEPS = 12 };
+
+struct bench {
+    struct builder b;
+    struct graph *g;
+    struct plan plan;
+    struct replay r;
+};
+
+static inline struct bench bench_start(int64_t period, void (*fill)(struct builder *, int64_t))
+{
+    struct err e = ERR_INIT;
+    struct bench x = {.b = build_start()};
+    for (int i = 0; i < STEPS; i++) {
+        fill(&x.b, MS(100) + period * i);
+        build_range(&x.b, "step", MS(100) + period * i, MS(100) + period * (i + 1));
+    }
+    ck_assert_int_eq(analysis_predict(build_analyze(&x.b), &e), 0);
+    x.g = graph_build(x.b.a, &e);
+    ck_assert_ptr_nonnull(x.g);
+    ck_assert_int_eq(plan_init(&x.plan, x.g), 0);
+    ck_assert_int_eq(replay_init(&x.r, x.g), 0);
+    return x;
+}
+
+static inline void bench_end(struct bench *x)
+{
+    plan_release(&x->plan);
+    replay_release(&x->r);
+    graph_free(x->g);
+    build_end(&x->b);
+}
+
+/* Host-bound: ten launches 500 us apart, kernels of 100 us, then the host waits for them. */
+static inline void fill_host_bound(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 10; i++)
+        build_kernel(b, "k", at + US(500 * i), at + US(500 * i) + US(10), US(100));
+    build_sync(b, at + US(4600), US(20));
+}
+
+/* GPU-bound: eight kernels of 1 ms issued at once; then a wait for all of them. */
+static inline void fill_gpu_bound(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 8; i++)
+        build_kernel(b, "k", at + US(10 * i), at + US(10) + MS(i), MS(1));
+    build_sync(b, at + US(100), MS(8) - US(80));
+}
+
+#endif

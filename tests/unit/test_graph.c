@@ -1,0 +1,102 @@
+/* The graph: which tasks and edges a recording becomes, and what is left unexplained. */
+#include "replay_steps.h"
+
+static size_t count(const struct graph *g, enum task_kind kind)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->count; i++)
+        n += g->tasks[i].kind == kind;
+    return n;
+}
+
+START_TEST(calls_waits_and_kernels_become_tasks)
+{
+    struct bench x = bench_start(MS(5), fill_host_bound);
+    ck_assert_uint_ge(x.g->steps, STEPS - 1); /* the first may count as warm-up */
+    ck_assert_uint_eq(count(x.g, TASK_KERNEL), 10 * x.g->steps);
+    ck_assert_uint_eq(count(x.g, TASK_HOST_API), 11 * x.g->steps);
+    ck_assert_uint_eq(count(x.g, TASK_WAIT), x.g->steps);
+    ck_assert_uint_eq(x.g->violations, 0);
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(everything_depends_on_earlier_tasks_only)
+{
+    struct bench x = bench_start(MS(10), fill_gpu_bound);
+    for (uint32_t i = 0; i < x.g->count; i++) {
+        const struct task *t = &x.g->tasks[i];
+        ck_assert(t->prev == TASK_NONE || t->prev < i);
+        ck_assert(t->issue == TASK_NONE || t->issue < i);
+        for (uint32_t e = t->edge; e < t->edge + t->edges; e++)
+            ck_assert_uint_lt(x.g->edges[e].from, i);
+        if (t->kind == TASK_KERNEL)
+            ck_assert_uint_ne(t->issue, TASK_NONE);
+    }
+    bench_end(&x);
+}
+END_TEST
+
+static void fill_stalled(struct builder *b, int64_t at)
+{
+    build_kernel(b, "k", at, at + MS(3), MS(1)); /* 3 ms late, and nothing says why */
+    build_sync(b, at + US(20), MS(4));
+}
+
+START_TEST(a_start_that_nothing_explains_is_a_stall)
+{
+    struct bench x = bench_start(MS(5), fill_gpu_bound);
+    for (size_t i = 0; i < x.g->count; i++)
+        ck_assert(!(x.g->tasks[i].flags & TASK_STALL));
+    bench_end(&x);
+    x = bench_start(MS(5), fill_stalled);
+    size_t usual = 0; /* every step has the same delay: then it is the launch latency */
+    for (size_t i = 0; i < x.g->count; i++)
+        usual += x.g->tasks[i].kind == TASK_KERNEL && x.g->tasks[i].issue_lag_ns == MS(3);
+    ck_assert_uint_eq(usual, x.g->steps);
+    bench_end(&x);
+}
+END_TEST
+
+static void fill_loader(struct builder *b, int64_t at)
+{
+    build_range(b, "data.wait", at, at + MS(4));
+    build_kernel(b, "k", at + MS(4), at + MS(4) + US(10), MS(1));
+    b->thread = 2;
+    build_range_at(b, "data.decode", 0, at - MS(2), at + MS(4) - US(5));
+    b->thread = 1;
+}
+
+START_TEST(a_batch_is_taken_when_its_worker_has_made_it)
+{
+    struct bench x = {.b = build_start()};
+    build_thread(&x.b, 2, "loader");
+    for (int i = 0; i < STEPS; i++) {
+        fill_loader(&x.b, MS(100) + MS(6) * i);
+        build_range(&x.b, "step", MS(100) + MS(6) * i, MS(100) + MS(6) * (i + 1));
+    }
+    struct err e = ERR_INIT;
+    build_analyze(&x.b);
+    x.g = graph_build(x.b.a, &e);
+    ck_assert_uint_eq(count(x.g, TASK_GET), x.g->steps);
+    ck_assert_uint_ge(x.g->loads, x.g->steps - 1);
+    size_t joined = 0;
+    for (size_t i = 0; i < x.g->count; i++)
+        joined += x.g->tasks[i].kind == TASK_GET && x.g->tasks[i].edges == 1;
+    ck_assert_uint_ge(joined, x.g->steps - 1);
+    graph_free(x.g);
+    build_end(&x.b);
+}
+END_TEST
+
+Suite *test_graph_suite(void)
+{
+    Suite *s = suite_create("graph");
+    TCase *c = tcase_create("graph");
+    tcase_add_test(c, calls_waits_and_kernels_become_tasks);
+    tcase_add_test(c, everything_depends_on_earlier_tasks_only);
+    tcase_add_test(c, a_start_that_nothing_explains_is_a_stall);
+    tcase_add_test(c, a_batch_is_taken_when_its_worker_has_made_it);
+    suite_add_tcase(s, c);
+    return s;
+}

@@ -1,0 +1,116 @@
+/* Properties of the replay that must hold on any recording. */
+#include "replay_steps.h"
+
+static void (*const fills[])(struct builder *, int64_t) = {fill_host_bound, fill_gpu_bound};
+enum { FILLS = sizeof fills / sizeof *fills };
+
+START_TEST(without_a_change_every_task_starts_when_it_did)
+{
+    struct bench x = bench_start(MS(10), fills[_i]);
+    ck_assert_int_eq(replay_run(&x.r, x.g, &x.plan), MS(10));
+    for (size_t i = 0; i < x.g->count; i++)
+        ck_assert_int_eq(x.r.start[i], x.g->tasks[i].at_ns);
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(scaling_everything_scales_the_result)
+{
+    struct bench x = bench_start(MS(10), fills[_i]);
+    for (size_t i = 0; i < x.g->count; i++)
+        x.plan.dur[i] *= 3;
+    x.plan.scale_lags_permille = 3000;
+    ck_assert_int_eq(replay_run(&x.r, x.g, &x.plan), MS(30));
+    bench_end(&x);
+}
+END_TEST
+
+/* The chain that ends last, walked back by what each task waited for, has no slack. */
+START_TEST(delaying_a_task_without_slack_delays_the_end_by_as_much)
+{
+    struct bench x = bench_start(MS(10), fills[_i]);
+    replay_run(&x.r, x.g, &x.plan);
+    int64_t length = x.r.length_ns, end = -1;
+    uint32_t at = TASK_NONE;
+    for (uint32_t i = 0; i < x.g->count; i++)
+        if (x.r.end[i] >= end) {
+            end = x.r.end[i];
+            at = i;
+        }
+    for (int n = 0; n < 40 && x.r.bind[at] != TASK_NONE; n++) {
+        uint32_t on = x.r.bind[at];
+        bool starts = x.g->tasks[at].issue == on; /* begins with it, not after it */
+        at = on;
+        if (starts || x.g->tasks[at].kind == TASK_WAIT)
+            continue;
+        x.plan.dur[at] += US(77);
+        replay_run(&x.r, x.g, &x.plan);
+        ck_assert_int_eq(x.r.length_ns, length + US(77));
+        x.plan.dur[at] -= US(77);
+        replay_run(&x.r, x.g, &x.plan);
+    }
+    ck_assert_int_eq(x.r.length_ns, length);
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(nothing_ends_later_when_a_task_is_shorter_or_gone)
+{
+    struct bench x = bench_start(MS(10), fills[_i]);
+    replay_run(&x.r, x.g, &x.plan);
+    int64_t length = x.r.length_ns;
+    for (size_t i = 0; i < x.g->count; i++) {
+        plan_reset(&x.plan, x.g);
+        x.plan.dur[i] /= 2;
+        replay_run(&x.r, x.g, &x.plan);
+        ck_assert_int_le(x.r.length_ns, length);
+        x.plan.mark[i] |= PLAN_DROP;
+        replay_run(&x.r, x.g, &x.plan);
+        ck_assert_int_le(x.r.length_ns, length);
+    }
+    bench_end(&x);
+}
+END_TEST
+
+static void fill_two_waits(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 8; i++)
+        build_kernel(b, "k", at + US(10 * i), at + US(10) + MS(i), MS(1));
+    build_sync(b, at + US(100), MS(8) - US(80)); /* until at + 8.02 ms */
+    build_sync(b, at + MS(8) + US(25), US(5));   /* nothing left to wait for */
+}
+
+static void drop_waits(struct bench *x, int which)
+{
+    plan_reset(&x->plan, x->g);
+    int n = 0;
+    for (size_t i = 0; i < x->g->count; i++)
+        if (x->g->tasks[i].kind == TASK_WAIT && (which < 0 || n++ % 2 == which))
+            x->plan.mark[i] |= PLAN_DROP;
+}
+
+START_TEST(a_removed_wait_moves_to_the_next_one)
+{
+    struct bench x = bench_start(MS(10), fill_two_waits);
+    for (int which = 0; which < 2; which++) {
+        drop_waits(&x, which);
+        ck_assert_int_ge(replay_run(&x.r, x.g, &x.plan), MS(10) - US(50));
+    }
+    drop_waits(&x, -1);
+    ck_assert_int_le(replay_run(&x.r, x.g, &x.plan), MS(8) + US(50));
+    bench_end(&x);
+}
+END_TEST
+
+Suite *test_replay_suite(void)
+{
+    Suite *s = suite_create("replay");
+    TCase *c = tcase_create("replay");
+    tcase_add_loop_test(c, without_a_change_every_task_starts_when_it_did, 0, FILLS);
+    tcase_add_loop_test(c, scaling_everything_scales_the_result, 0, FILLS);
+    tcase_add_loop_test(c, delaying_a_task_without_slack_delays_the_end_by_as_much, 0, FILLS);
+    tcase_add_loop_test(c, nothing_ends_later_when_a_task_is_shorter_or_gone, 0, FILLS);
+    tcase_add_test(c, a_removed_wait_moves_to_the_next_one);
+    suite_add_tcase(s, c);
+    return s;
+}

@@ -1,0 +1,128 @@
+/* A framework hook's records without a GPU: its steps, the finding about data loading, the verdict.
+ */
+#include "rule_case.h"
+
+#include "agent/spool_format.h"
+
+static int64_t rows;
+
+static void loader(struct builder *b, int what, int worker, int64_t start, int64_t length,
+                   int64_t cpu_ns)
+{
+    struct row_loader r = {.id = ++rows,
+                           .process = 1,
+                           .thread = 1,
+                           .start_ns = start,
+                           .end_ns = start + length,
+                           .what = what,
+                           .worker = worker,
+                           .batch = -1,
+                           .cpu_ns = cpu_ns};
+    build_put(b, ROW_LOADER, &r);
+}
+
+/* Steps of 10 ms from one optimizer step to the next, of which `wait` is for data. */
+static struct builder loop(int worker, int64_t wait, int64_t fetch, int64_t cpu_ns)
+{
+    struct builder b = build_start();
+    rows = 0;
+    build_meta(&b, "usable_cores", "4");
+    build_meta(&b, "torch.loader", "DataLoader(num_workers=0)");
+    build_meta(&b, "torch.loader.where", "train.py:42");
+    for (int i = 0; i < CASE_STEPS; i++) {
+        int64_t at = MS(100) + MS(10) * i;
+        build_range_at(&b, "gpuprof.step", 0, at, at + MS(10));
+        build_range_at(&b, "read .item() train.py:50", 1, at + MS(9), at + MS(9) + US(3));
+        loader(&b, SPOOL_LOADER_WAIT, -1, at + US(10), wait, -1);
+        loader(&b, SPOOL_LOADER_FETCH, worker, at + US(10), fetch, cpu_ns);
+    }
+    return b;
+}
+
+START_TEST(hook_marks_are_steps)
+{
+    struct builder b = loop(-1, MS(8), MS(8), MS(8));
+    struct analysis *a = build_analyze(&b);
+    ck_assert_int_eq(a->steps.source, STEPS_FRAMEWORK);
+    ck_assert_uint_eq(a->steps.count, CASE_STEPS);
+    ck_assert_int_eq(a->steps.median_ns, MS(10));
+    ck_assert_int_eq(a->host.wait_ns, MS(8));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(own_marks_win)
+{
+    struct builder b = loop(-1, MS(8), MS(8), MS(8));
+    for (int i = 0; i < CASE_STEPS / 2; i++)
+        build_range_at(&b, "step", 0, MS(100) + MS(20) * i, MS(100) + MS(20) * (i + 1));
+    struct analysis *a = build_analyze(&b);
+    ck_assert_int_eq(a->steps.source, STEPS_NVTX);
+    ck_assert_int_eq(a->steps.median_ns, MS(20));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(waiting_without_gpu)
+{
+    struct builder b = loop(-1, MS(8), MS(8), MS(8));
+    struct analysis *a = build_analyze(&b);
+    const struct outcome *o = case_first(a, "data-loading", MS(8));
+    ck_assert_str_eq(o->knob, "num_workers=4"); /* 8 ms a batch beside 2 ms of the rest */
+    ck_assert_ptr_nonnull(strstr(o->summary, "train.py:42"));
+    ck_assert_ptr_nonnull(strstr(o->summary, "no GPU work"));
+    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "DataLoader(num_workers=0)"));
+    ck_assert_str_eq(a->verdict_class, "input");
+    ck_assert_ptr_nonnull(strstr(a->verdict, "without a GPU"));
+    ck_assert_ptr_nonnull(strstr(a->why, ".item() train.py:50 runs 12 times"));
+    case_verdict(a, "num-workers", RULE_CANNOT_TELL);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(no_more_workers_than_cores)
+{
+    struct builder b = loop(3, MS(8), MS(40), MS(38));
+    case_verdict(build_analyze(&b), "data-loading", RULE_SUPPRESSED);
+    build_end(&b);
+    b = loop(3, MS(8), MS(40), MS(2)); /* they sleep: more help */
+    ck_assert_str_eq(case_first(build_analyze(&b), "data-loading", MS(8))->knob, "num_workers=16");
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(no_waiting)
+{
+    struct builder b = loop(0, US(100), MS(2), MS(2));
+    struct analysis *a = build_analyze(&b);
+    case_verdict(a, "data-loading", RULE_SILENT);
+    ck_assert_str_eq(a->verdict_class, "host");
+    ck_assert_ptr_nonnull(strstr(a->verdict, "No GPU work"));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(left_to_num_workers_on_a_gpu)
+{
+    struct builder b = loop(-1, MS(8), MS(8), MS(8));
+    for (int i = 0; i < CASE_STEPS; i++)
+        build_kernel(&b, "gemm", MS(108) + MS(10) * i, MS(108) + MS(10) * i + US(9), MS(1));
+    case_verdict(build_analyze(&b), "data-loading", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
+Suite *test_rules_loading_suite(void);
+Suite *test_rules_loading_suite(void)
+{
+    Suite *s = suite_create("rules_loading");
+    TCase *c = tcase_create("no GPU");
+    tcase_add_test(c, hook_marks_are_steps);
+    tcase_add_test(c, own_marks_win);
+    tcase_add_test(c, waiting_without_gpu);
+    tcase_add_test(c, no_more_workers_than_cores);
+    tcase_add_test(c, no_waiting);
+    tcase_add_test(c, left_to_num_workers_on_a_gpu);
+    suite_add_tcase(s, c);
+    return s;
+}

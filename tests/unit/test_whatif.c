@@ -1,0 +1,151 @@
+/* Edits: what they would save, above all when that is nothing. */
+#include "analyzer/analyze/edits.h"
+#include "analyzer/rules/rule.h"
+#include "replay_steps.h"
+
+static int64_t saves(struct bench *x, struct edit edit)
+{
+    struct draw middle = {{0.5, 0.5, 0.5}};
+    plan_reset(&x->plan, x->g);
+    int64_t now = replay_run(&x->r, x->g, &x->plan);
+    edit_apply(&edit, x->g, &x->plan, &middle);
+    return now - replay_run(&x->r, x->g, &x->plan);
+}
+
+static void fill_sgemm(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 8; i++)
+        build_kernel(b, "volta_sgemm_128x64_nn", at + US(10 * i), at + US(10) + MS(i), MS(1));
+    build_sync(b, at + US(100), MS(8) - US(80));
+}
+
+static void fill_sgemm_behind_host(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 10; i++)
+        build_kernel(b, "volta_sgemm_128x64_nn", at + MS(i), at + MS(i) + US(10), US(100));
+}
+
+START_TEST(tensor_cores_save_most_of_fp32_time)
+{
+    struct bench x = bench_start(MS(10), fill_sgemm);
+    int64_t ns = saves(&x, (struct edit){.kind = EDIT_PRECISION});
+    ck_assert_int_gt(ns, MS(5));
+    ck_assert_int_lt(ns, MS(8));
+    ck_assert(x.b.a->whatif.trusted);
+    ck_assert_int_eq(x.b.a->whatif.step_ns, MS(10));
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(tensor_cores_save_nothing_when_the_host_is_slower)
+{
+    struct bench x = bench_start(MS(10), fill_sgemm_behind_host);
+    ck_assert_int_le(saves(&x, (struct edit){.kind = EDIT_PRECISION}), US(100));
+    for (size_t i = 0; i < x.b.a->ranked_count; i++)
+        ck_assert_int_ne(x.b.a->ranked[i]->edit.kind, EDIT_PRECISION);
+    bench_end(&x);
+}
+END_TEST
+
+static void fill_copy(struct builder *b, int64_t at, int64_t copy_ns)
+{
+    build_copy(b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, false, copy_ns * 6, at,
+               copy_ns + US(20), at + US(10), copy_ns);
+    int64_t go = at + copy_ns + US(30);
+    build_kernel(b, "k", go, go + US(10), MS(8));
+    build_sync(b, go + US(20), MS(8));
+}
+
+static void fill_long_copy(struct builder *b, int64_t at)
+{
+    fill_copy(b, at, MS(1.5));
+}
+
+static void fill_short_copy(struct builder *b, int64_t at)
+{
+    fill_copy(b, at, US(11));
+}
+
+START_TEST(pinning_short_copies_saves_nothing)
+{
+    struct bench x = bench_start(MS(10), fill_short_copy);
+    ck_assert_int_le(saves(&x, (struct edit){.kind = EDIT_PIN}), US(40));
+    ck_assert_uint_eq(x.b.a->ranked_count && x.b.a->ranked[0]->edit.kind == EDIT_PIN, 0);
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(pinning_long_copies_saves_their_excess)
+{
+    struct bench x = bench_start(MS(10), fill_long_copy);
+    int64_t ns = saves(&x, (struct edit){.kind = EDIT_PIN}); /* 9 GB at 6, then at about 22 GB/s */
+    ck_assert_int_gt(ns, US(900));
+    ck_assert_int_lt(ns, US(1600));
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(not_waiting_for_a_gpu_that_is_far_behind_saves_nothing)
+{
+    struct bench x = bench_start(MS(8) + US(100), fill_gpu_bound);
+    ck_assert_int_le(saves(&x, (struct edit){.kind = EDIT_UNSYNC}), US(120));
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(not_waiting_hides_what_the_host_does_next)
+{
+    struct bench x = bench_start(MS(10), fill_gpu_bound); /* 2 ms of host work behind the wait */
+    int64_t ns = saves(&x, (struct edit){.kind = EDIT_UNSYNC});
+    ck_assert_int_gt(ns, MS(1.9));
+    ck_assert_int_lt(ns, MS(2.1));
+    bench_end(&x);
+}
+END_TEST
+
+static void fill_inline_batch(struct builder *b, int64_t at)
+{
+    build_range(b, "data.decode", at, at + MS(6));
+    build_kernel(b, "k", at + MS(6), at + MS(6) + US(10), MS(4) - US(40));
+    build_sync(b, at + MS(6) + US(10), MS(4) - US(30));
+}
+
+START_TEST(workers_take_decoding_off_the_step_until_they_are_the_slowest)
+{
+    struct bench x = bench_start(MS(10), fill_inline_batch);
+    int64_t one = saves(&x, (struct edit){.kind = EDIT_WORKERS, .workers = 1});
+    int64_t four = saves(&x, (struct edit){.kind = EDIT_WORKERS, .workers = 4});
+    ck_assert_int_lt(one, MS(4.1)); /* a batch still takes 6 ms */
+    ck_assert_int_gt(one, MS(3));
+    ck_assert_int_gt(four, MS(5.8));
+    ck_assert_int_lt(four, MS(6.1));
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(a_graph_saves_the_launches_of_a_host_bound_step_only)
+{
+    struct bench x = bench_start(MS(5), fill_host_bound);
+    ck_assert_int_gt(saves(&x, (struct edit){.kind = EDIT_GRAPH}), MS(3));
+    bench_end(&x);
+    x = bench_start(MS(10), fill_gpu_bound);
+    ck_assert_int_le(saves(&x, (struct edit){.kind = EDIT_GRAPH}), US(100));
+    bench_end(&x);
+}
+END_TEST
+
+Suite *test_whatif_suite(void)
+{
+    Suite *s = suite_create("whatif");
+    TCase *c = tcase_create("whatif");
+    tcase_add_test(c, tensor_cores_save_most_of_fp32_time);
+    tcase_add_test(c, tensor_cores_save_nothing_when_the_host_is_slower);
+    tcase_add_test(c, pinning_short_copies_saves_nothing);
+    tcase_add_test(c, pinning_long_copies_saves_their_excess);
+    tcase_add_test(c, not_waiting_for_a_gpu_that_is_far_behind_saves_nothing);
+    tcase_add_test(c, not_waiting_hides_what_the_host_does_next);
+    tcase_add_test(c, workers_take_decoding_off_the_step_until_they_are_the_slowest);
+    tcase_add_test(c, a_graph_saves_the_launches_of_a_host_bound_step_only);
+    suite_add_tcase(s, c);
+    return s;
+}
