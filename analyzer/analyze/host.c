@@ -110,6 +110,27 @@ static int64_t sampled_cpu(const struct analysis *a, const struct fetches *f, in
     return (int64_t)((double)fetch_ns * (share < 1 ? share : 1));
 }
 
+/* How long the training thread stood in the run queue per step, from samples of its clocks. */
+static int64_t starved(const struct analysis *a)
+{
+    const struct timeline *t = a->tl;
+    const struct row_host_sample *first = NULL, *last = NULL;
+    for (size_t i = 0; i < t->host_sample_count; i++) {
+        const struct row_host_sample *s = &t->host_samples[i];
+        if (s->run_queue_ns < 0 || timeline_thread_index(t, s->thread) != a->steps.main_thread)
+            continue;
+        if (!first || s->time_ns < first->time_ns)
+            first = s;
+        if (!last || s->time_ns > last->time_ns)
+            last = s;
+    }
+    if (!first || last->time_ns <= first->time_ns || last->run_queue_ns < first->run_queue_ns)
+        return -1;
+    double share = (double)(last->run_queue_ns - first->run_queue_ns) /
+                   (double)(last->time_ns - first->time_ns);
+    return (int64_t)(share * (double)a->steps.median_ns);
+}
+
 static int median_wait(struct analysis *a)
 {
     struct spans input = {0};
@@ -155,6 +176,7 @@ int host_look(struct analysis *a, struct err *e)
         a->host.fetch_ns = median_ns(f.wall.at, f.wall.n);
         a->host.fetch_cpu_ns =
             f.cpu.n ? median_ns(f.cpu.at, f.cpu.n) : sampled_cpu(a, &f, a->host.fetch_ns);
+        a->host.starved_ns = starved(a);
         rc = median_wait(a);
     }
     free(f.worker);

@@ -48,6 +48,14 @@ static void check(struct analysis *a, struct outcome *o)
                               a->steps.used);
         return;
     }
+    if (a->host.starved_ns * 2 >= idle) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = arena_printf(&a->arena,
+                              "the training thread was ready to run but had no core for %.1f ms "
+                              "per step: other programs, or too many threads, take them",
+                              ms(a->host.starved_ns));
+        return;
+    }
     const char *where = where_most(a, &inside);
     if (per_step(a, inside) * 2 < idle)
         where = NULL;
