@@ -30,6 +30,14 @@ uint32_t look_step_at(const struct analysis *a, int64_t ns)
     return inside && a->steps.at[low].used ? (uint32_t)low : TL_NONE;
 }
 
+size_t look_steps_with(const struct analysis *a, enum part part)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < a->steps.count; i++)
+        n += a->steps.at[i].used && a->step_parts[i][part] * 100 >= a->steps.median_ns;
+    return n;
+}
+
 struct look_ops look_ops(const struct analysis *a, look_want *want)
 {
     const struct timeline *t = a->tl;

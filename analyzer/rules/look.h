@@ -45,6 +45,10 @@ bool look_zeroing_scattered(const struct analysis *a, struct look_ops *ops);
 /* Index of the used step in whose host time `ns` falls, TL_NONE. */
 uint32_t look_step_at(const struct analysis *a, int64_t ns);
 
+/* Used steps in which `part` takes a share worth naming. What belongs to the loop is in most of
+ * them; what comes of a thread that lost its core to another program is in a few. */
+size_t look_steps_with(const struct analysis *a, enum part part);
+
 /* H2D copies from one kind of host memory. */
 struct look_copies {
     int64_t count, bytes, total_ns, exposed_ns, blocked_ns;

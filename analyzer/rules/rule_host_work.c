@@ -25,16 +25,6 @@ static const char *where_most(const struct analysis *a, int64_t *in_it)
     return *in_it ? tl_text(a->tl, best) : NULL;
 }
 
-/* Used steps in which it takes a share worth naming. Work that belongs to the loop is in most of
- * them; a thread that lost its core to another program is in a few. */
-static size_t steps_with_it(const struct analysis *a)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < a->steps.count; i++)
-        n += a->steps.at[i].used && a->step_parts[i][PART_IDLE_HOST] * 100 >= a->steps.median_ns;
-    return n;
-}
-
 static void check(struct analysis *a, struct outcome *o)
 {
     int64_t idle = a->breakdown_ns[PART_IDLE_HOST] - per_step(a, look_warm_up(a).host_ns), inside;
@@ -42,7 +32,7 @@ static void check(struct analysis *a, struct outcome *o)
                           ms(idle > 0 ? idle : 0));
     if (idle * 100 < a->steps.median_ns)
         return;
-    size_t with_it = steps_with_it(a);
+    size_t with_it = look_steps_with(a, PART_IDLE_HOST);
     if (with_it * 2 < a->steps.used) {
         o->why = arena_printf(&a->arena, "only in %zu of %zu steps: not part of the loop", with_it,
                               a->steps.used);

@@ -88,6 +88,14 @@ static void check(struct analysis *a, struct outcome *o)
                      (double)s.count / used, ms(idle));
     if (idle * 100 < a->steps.median_ns)
         return;
+    size_t with_it = look_steps_with(a, PART_IDLE_SYNC);
+    if (with_it * 2 < a->steps.used && a->host.starved_ns >= idle) {
+        o->why = arena_printf(&a->arena,
+                              "only in %zu of %zu steps, and the training thread had no core for "
+                              "%.1f ms per step",
+                              with_it, a->steps.used, ms(a->host.starved_ns));
+        return;
+    }
     const char *rows =
         "SELECT a.* FROM api a JOIN string s ON s.id = a.name WHERE s.text LIKE '%Synchronize%' "
         "OR s.text LIKE 'cudaMemcpy%' ORDER BY end_ns - start_ns DESC";
