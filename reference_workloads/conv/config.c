@@ -2,10 +2,7 @@
 #include "reference_workloads/conv/config.h"
 
 #include "reference_workloads/common/check.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "reference_workloads/common/settings.h"
 
 static const struct config defaults = {
     .depth = 2, /* 50 */
@@ -89,9 +86,7 @@ static const struct knob rows[] = {
 
 /* A defect: the rule that must find it, and the settings that plant it. Besides its own knob it may
  * set sizes, so that what it costs stands clear of the noise. */
-static const struct defect {
-    const char *name, *rule, *settings, *what;
-} defects[] = {
+static const struct defect defects[] = {
     {"workers0", "num-workers", "num_workers=0;picture=448;pictures=64",
      "decodes large pictures on the training thread"},
     {"pageable", "pin-memory", "pin_memory=0;data=fixed;input=float;depth=18;batch=64",
@@ -112,60 +107,39 @@ static const struct defect {
      "zeroes every gradient tensor on its own before it is added to"},
 };
 
-static void list_defects(void)
+struct config config_defaults(void)
 {
-    for (size_t i = 0; i < sizeof defects / sizeof *defects; i++)
-        printf("%s\t%s\t%s\n", defects[i].name, defects[i].rule, defects[i].what);
-    exit(0);
+    return defaults;
 }
 
-static const char *defect_settings(const char *name)
+const struct knob *config_rows(size_t *count)
 {
-    if (strcmp(name, "list") == 0)
-        list_defects();
-    for (size_t i = 0; i < sizeof defects / sizeof *defects; i++)
-        if (strcmp(defects[i].name, name) == 0)
-            return defects[i].settings;
-    die(2, "there is no defect '%s' (--defect list names them)", name);
+    *count = sizeof rows / sizeof *rows;
+    return rows;
+}
+
+void config_check(const struct config *c)
+{
+    if (c->image % 32 != 0)
+        die(2, "image must be a multiple of 32, not %d", c->image);
 }
 
 void config_read(struct config *c, int argc, char **argv)
 {
     *c = defaults;
     const struct knobs k = {rows, sizeof rows / sizeof *rows, c};
-    const char *defect = args_find(argc, argv, "defect");
-    if (defect)
-        knobs_apply(&k, defect_settings(defect), "defect");
-    knobs_parse(&k, argc, argv,
-                "usage: train_conv [--defect NAME|list] [options]\n"
-                "Trains a ResNet on generated pictures. GPUPROF_APPLY=\"name=value;...\" changes "
-                "settings, too.\n");
-    knobs_apply(&k, getenv("GPUPROF_APPLY"), "GPUPROF_APPLY");
-    if (c->image % 32 != 0)
-        die(2, "image must be a multiple of 32, not %d", c->image);
+    settings_read(&k, defects, sizeof defects / sizeof *defects, argc, argv,
+                  "usage: train_conv [--defect NAME|list] [options]\n"
+                  "Trains a ResNet on generated pictures. GPUPROF_APPLY=\"name=value;...\" changes "
+                  "settings, too.\n");
+    config_check(c);
 }
 
 void config_print(const struct config *c)
 {
-    struct config copy = *c, base = defaults;
-    const struct knobs now = {rows, sizeof rows / sizeof *rows, &copy};
-    const struct knobs before = {rows, sizeof rows / sizeof *rows, &base};
-    const char *const always[] = {"depth",         "image",     "batch", "precision",
-                                  "channels-last", "optimizer", "cudnn", "cuda-graph"};
-    for (size_t i = 0; i < sizeof always / sizeof *always; i++) {
-        char value[32];
-        knob_text(&now, always[i], value, sizeof value);
-        printf("%s%s=%s", i ? " " : "", always[i], value);
-    }
-    for (size_t i = 0; i < now.count; i++) {
-        char value[32], old[32];
-        size_t k = 0;
-        while (k < sizeof always / sizeof *always && strcmp(always[k], rows[i].name) != 0)
-            k++;
-        knob_text(&now, rows[i].name, value, sizeof value);
-        knob_text(&before, rows[i].name, old, sizeof old);
-        if (k == sizeof always / sizeof *always && strcmp(value, old) != 0)
-            printf(" %s=%s", rows[i].name, value);
-    }
-    putchar('\n');
+    static const char *const always[] = {"depth",         "image",     "batch", "precision",
+                                         "channels-last", "optimizer", "cudnn", "cuda-graph"};
+    struct config now = *c, before = defaults;
+    settings_print(&(struct knobs){rows, sizeof rows / sizeof *rows, &now}, &before, always,
+                   sizeof always / sizeof *always);
 }

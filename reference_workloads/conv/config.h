@@ -31,6 +31,12 @@ struct config {
  * `--help` are answered here; whatever is wrong is one line on stderr and exit 2. */
 void config_read(struct config *c, int argc, char **argv);
 
+/* For trainers that add settings of their own: a struct that begins with struct config takes these
+ * rows as they are. */
+struct config config_defaults(void);
+const struct knob *config_rows(size_t *count);
+void config_check(const struct config *c); /* combinations that make no sense: exit 2 */
+
 /* One line of the settings that differ from the defaults. */
 void config_print(const struct config *c);
 

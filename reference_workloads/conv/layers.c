@@ -18,7 +18,13 @@ static size_t elements(const struct model *m, const struct unit *u)
 /* 1 when parameter gradients are added to what is there, 0 when they overwrite it */
 static const float *gradient_beta(const struct model *m)
 {
-    return m->config->zero_grad == ZERO_GRAD_MEMSET ? &one : &zero;
+    return m->accumulate || m->config->zero_grad == ZERO_GRAD_MEMSET ? &one : &zero;
+}
+
+static void gradient_ready(const struct model *m, int tensor)
+{
+    if (m->gradient_ready && tensor >= 0)
+        m->gradient_ready(m->gradient_arg, tensor);
 }
 
 static void layer_begin(const struct model *m, const struct unit *u)
@@ -213,6 +219,8 @@ static void classifier_backward(struct model *m, void *dfeature)
          classes, beta, model_gradient(m, m->fc_weight), m->type, features);
     gemm(m, CUBLAS_OP_N, CUBLAS_OP_N, features, m->n, classes, model_weight(m, m->fc_weight),
          features, m->dlogits, classes, &zero, dfeature, m->type, features);
+    gradient_ready(m, m->fc_bias);
+    gradient_ready(m, m->fc_weight);
 }
 
 void model_forward(struct model *m, int which)
@@ -259,6 +267,9 @@ static void norm_backward(struct model *m, struct unit *u, void *dy, void *dconv
         cudnnCheck(cudnnConvolutionBackwardBias(m->cudnn, &one, u->y_desc, dconv, gradient_beta(m),
                                                 u->bias_desc, model_gradient(m, u->bias)));
     }
+    gradient_ready(m, u->gamma);
+    gradient_ready(m, u->beta);
+    gradient_ready(m, u->bias);
 }
 
 static void filter_backward(struct model *m, struct unit *u, const void *dconv)
@@ -268,6 +279,7 @@ static void filter_backward(struct model *m, struct unit *u, const void *dconv)
         m->cudnn, &one, u->x_desc, u->x, u->y_desc, dconv, u->conv[PASS_FILTER],
         (cudnnConvolutionBwdFilterAlgo_t)u->algorithm[PASS_FILTER].id, m->workspace,
         m->workspace_bytes, gradient_beta(m), u->w_desc, model_gradient(m, u->weight)));
+    gradient_ready(m, u->weight);
 }
 
 /* dx = beta dx + what dconv says */

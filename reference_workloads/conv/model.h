@@ -76,6 +76,10 @@ struct model {
     cudnnHandle_t cudnn;
     cublasHandle_t cublas;
     cudaStream_t stream;
+    int accumulate; /* parameter gradients are added to what is there */
+    /* NULL, or called when the work that makes a tensor's gradient has been queued on `stream` */
+    void (*gradient_ready)(void *arg, int tensor);
+    void *gradient_arg;
 
     struct unit units[MAX_UNITS]; /* [0] is the stem */
     int unit_count;

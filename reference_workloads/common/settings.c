@@ -1,0 +1,61 @@
+/* See settings.h. */
+#include "reference_workloads/common/settings.h"
+
+#include "reference_workloads/common/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void list_defects(const struct defect *defects, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        printf("%s\t%s\t%s\n", defects[i].name, defects[i].rule, defects[i].what);
+    exit(0);
+}
+
+static const char *defect_settings(const struct defect *defects, size_t count, const char *name)
+{
+    if (strcmp(name, "list") == 0)
+        list_defects(defects, count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(defects[i].name, name) == 0)
+            return defects[i].settings;
+    die(2, "there is no defect '%s' (--defect list names them)", name);
+}
+
+void settings_read(const struct knobs *k, const struct defect *defects, size_t count, int argc,
+                   char **argv, const char *usage)
+{
+    const char *defect = args_find(argc, argv, "defect");
+    if (defect)
+        knobs_apply(k, defect_settings(defects, count, defect), "defect");
+    knobs_parse(k, argc, argv, usage);
+    knobs_apply(k, getenv("GPUPROF_APPLY"), "GPUPROF_APPLY");
+}
+
+static int is_among(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return 1;
+    return 0;
+}
+
+void settings_print(const struct knobs *now, void *before, const char *const *always, size_t count)
+{
+    const struct knobs old = {now->at, now->count, before};
+    char value[32], was[32];
+    for (size_t i = 0; i < count; i++) {
+        knob_text(now, always[i], value, sizeof value);
+        printf("%s%s=%s", i ? " " : "", always[i], value);
+    }
+    for (size_t i = 0; i < now->count; i++) {
+        const char *name = now->at[i].name;
+        knob_text(now, name, value, sizeof value);
+        knob_text(&old, name, was, sizeof was);
+        if (!is_among(name, always, count) && strcmp(value, was) != 0)
+            printf(" %s=%s", name, value);
+    }
+    putchar('\n');
+}
