@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Do the predictions come true? For each planted defect: record it, take the finding's prediction
-and its setting, run the program without and with that setting, unrecorded and interleaved, and
-compare. Prints one table.
+"""Do the predictions come true? Records the reference trainer with a planted defect, asks for the
+predictions, reruns it unrecorded and interleaved without and with each change that was advised,
+and compares. Writes the table, failures included.
 
-    bench/truth.py BIN [--models a100-80,v100,h200] [--defects a,b] [--steps N] [--repeats N]
+    bench/truth.py BIN [--state DIR] [--models a100-80,v100,h200] [--cases a,b] [--repeats N]
+                   [--seconds S] [--only-predict] [--write docs/truth.md]
 
-BIN is the folder of gpuprof and train_conv. Runs take real time on a quiet machine: nothing else
-should use its cores. Exit status: 0 when every run worked, whatever the figures say.
+BIN is the folder of gpuprof and train_conv. Runs take real time: nothing else should use the
+machine's cores meanwhile. What was recorded and measured stays in DIR, so that the command can be
+called again to go on where it stopped (--seconds), and to judge another engine by the same runs
+(--only-predict). Exit status: 0 when every run worked, whatever the figures say.
 """
 import argparse
 import json
@@ -15,7 +18,25 @@ import re
 import statistics
 import subprocess
 import sys
-import tempfile
+import time
+
+WORTH = 1.0 # points of step time below which a change is not worth advising
+
+# name -> (arguments, knobs to rerun with besides those advised)
+NOTHING = {
+    "sync, GPU far behind": ("--sync-every 1 --batch 96", ["sync_every=100"]),
+    "pinning, copies 0.3 %": ("--pin-memory 0 --data fixed --precision fp32 --batch 16",
+                              ["pin_memory=1"]),
+    "precision, host-bound": ("--defect launch-bound --precision fp32", ["precision=fp16"]),
+}
+SEVERAL = {
+    "workers0 + sync": "--defect workers0 --sync-every 1 --log-work-us 3000",
+    "pageable + sync": "--defect pageable --sync-every 1 --log-work-us 3000",
+    "fp32 + optimizer-loop": "--defect fp32 --optimizer loop",
+    "launch-bound + zero-grad": "--defect launch-bound --zero-grad memset",
+    "pageable + sync + optimizer-loop":
+        "--defect pageable --sync-every 1 --log-work-us 3000 --optimizer loop --batch 32",
+}
 
 
 def run(args, **env):
@@ -25,92 +46,263 @@ def run(args, **env):
     return r.stdout
 
 
-def settings(o, model, defect):
-    """V100 and T4 have no bf16, the trainer's default."""
-    args = ["--steps", str(o.steps), "--defect", defect]
-    return args + (["--precision", "fp16"] if model in ("v100", "t4") and defect != "fp32" else [])
+class Store:
+    """What was recorded and measured: profiles, and one line of JSON per rerun."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        os.makedirs(folder, exist_ok=True)
+        self.path = os.path.join(folder, "runs.jsonl")
+        self.runs = {}
+        if os.path.exists(self.path):
+            for line in open(self.path, encoding="utf-8"):
+                r = json.loads(line)
+                self.runs.setdefault((r["model"], r["case"], r["arm"]), []).append(r["ms"])
+
+    def add(self, model, case, arm, ms):
+        self.runs.setdefault((model, case, arm), []).append(ms)
+        with open(self.path, "a", encoding="utf-8") as f:
+            f.write(json.dumps({"model": model, "case": case, "arm": arm, "ms": ms}) + "\n")
+
+    def times(self, model, case, arm):
+        return self.runs.get((model, case, arm), [])
+
+    def profile(self, model, case):
+        return os.path.join(self.folder, re.sub(r"[^a-z0-9]+", "-", f"{model} {case}") + ".gpuprof")
 
 
-def step_ms(o, model, defect, apply):
-    out = run([o.gpuprof, "run", "--no-record", "--device", f"virtual:{model}", "--", o.trainer,
-               *settings(o, model, defect)], GPUPROF_APPLY=apply)
-    return float(re.search(r"median_step_ms=([0-9.]+)", out).group(1))
+class Case:
+    def __init__(self, name, kind, args, knobs=(), rule=None):
+        self.name, self.kind, self.args, self.knobs, self.rule = name, kind, args, knobs, rule
+
+    def argv(self, o, model):
+        """V100 and T4 have no bf16, the trainer's default."""
+        args = ["--steps", str(o.steps), *self.args.split()]
+        old = model in ("v100", "t4") and "precision" not in self.args and "fp32" not in self.args
+        return args + (["--precision", "fp16"] if old else [])
 
 
-def finding_of(o, model, defect, folder):
-    profile = os.path.join(folder, f"{model}-{defect}.gpuprof")
-    run([o.gpuprof, "run", "-q", "-f", "-o", profile, "--device", f"virtual:{model}", "--",
-         o.trainer, *settings(o, model, defect)])
-    return json.loads(run([o.gpuprof, "analyze", "--predict", "--json", profile]))
+def cases(o):
+    listed = [l.split("\t") for l in run([o.trainer, "--defect", "list"]).splitlines()]
+    found = [Case(n, "one", f"--defect {n}", rule=r) for n, r, *_ in listed]
+    found += [Case(n, "several", args) for n, args in SEVERAL.items()]
+    found += [Case(n, "nothing", args, knobs) for n, (args, knobs) in NOTHING.items()]
+    wanted = [w for w in o.cases.split(",") if w]
+    return [c for c in found if not wanted or any(w in c.name for w in wanted)]
 
 
-def judge(o, model, defect, rule, folder):
-    report = finding_of(o, model, defect, folder)
-    found = report["findings"]
-    at = next((i for i, f in enumerate(found) if f["rule"] == rule), None)
-    if at is None:
-        return {"model": model, "defect": defect, "missing": True}
-    f = found[at]
-    before, after = [], []
-    for i in range(o.repeats): # A B, B A, A B, ...
-        for arm in (("", f["knob"]) if i % 2 == 0 else (f["knob"], "")):
-            (after if arm else before).append(step_ms(o, model, defect, arm))
-    base = statistics.median(before)
-    # What is saved counts in shares of the step: recorded and unrecorded steps differ a little.
-    profiled = report["steps"]["median_ms"]
-    saved = {k: 100 * v / profiled for k, v in f["saves_ms"].items()}
-    measured = 100 * (base - statistics.median(after)) / base
-    return {"model": model, "defect": defect, "knob": f["knob"], "kind": f["kind"],
-            "class": f["error_class"], "base": base, "saved": saved, "measured": measured,
-            "error": saved["mid"] - measured, "first": at == 0,
-            "covered": saved["low"] <= measured <= saved["high"]}
+def report_of(o, profile, predict):
+    return json.loads(run([o.gpuprof, "analyze", *(["--predict"] if predict else []), "--json",
+                           profile]))
 
 
-def show(r):
-    if "missing" in r:
-        print(f"| {r['model']} | {r['defect']} | not found | | | | | | |", flush=True)
-        return
-    s = r["saved"]
-    print(f"| {r['model']} | {r['defect']} | {r['class']}, {r['kind']} | {r['base']:.2f} | "
-          f"{s['mid']:.1f} | {s['low']:.1f} to {s['high']:.1f} | {r['measured']:.1f} | "
-          f"{r['error']:+.1f} | {'yes' if r['covered'] else 'no'}, "
-          f"{'first' if r['first'] else 'not first'} |", flush=True)
+def stack_of(report):
+    """All that is advised together, and what a step takes then; None when that is one thing."""
+    knobs = {f["rule"]: f["knob"] for f in report["findings"]}
+    stack = (report.get("replay") or {}).get("stack", [])
+    if len(stack) < 2 or not all(knobs.get(s["rule"]) for s in stack):
+        return None
+    return ";".join(knobs[s["rule"]] for s in stack), stack[-1]["step_ms"]
 
 
-def summary(rows):
-    rows = [r for r in rows if r.get("kind") == "predicted"]
-    exact = [abs(r["error"]) for r in rows if r["class"] == "structural"]
-    wide = [r["covered"] for r in rows if r["class"] != "structural"]
+def arms_of(report, case):
+    """The settings to rerun with: each that is advised, those of the case, and all advised at once."""
+    one = [f["knob"] for f in report["findings"] if f["knob"]]
+    together = stack_of(report)
+    return [*case.knobs, *one, *([together[0]] if together else [])]
+
+
+def measure(o, store, model, case, deadline):
+    """Adds reruns until each arm has enough; False when time is up."""
+    profile = store.profile(model, case.name)
+    device = f"virtual:{model}"
+    if not os.path.exists(profile):
+        if time.monotonic() > deadline:
+            return False
+        run([o.gpuprof, "run", "-q", "-f", "-o", profile, "--device", device, "--", o.trainer,
+             *case.argv(o, model)])
+    arms = ["", *arms_of(report_of(o, profile, False), case),
+            *arms_of(report_of(o, profile, True), case)]
+    arms = list(dict.fromkeys(arms))
+    for turn in range(o.repeats): # A B C, C B A, A B C, ...
+        for arm in arms if turn % 2 == 0 else reversed(arms):
+            if len(store.times(model, case.name, arm)) > turn:
+                continue
+            if time.monotonic() > deadline:
+                return False
+            out = run([o.gpuprof, "run", "--no-record", "--device", device, "--", o.trainer,
+                       *case.argv(o, model)], GPUPROF_APPLY=arm)
+            store.add(model, case.name, arm,
+                      float(re.search(r"pace_step_ms=([0-9.]+)", out).group(1)))
+    return True
+
+
+# ---- judging -----------------------------------------------------------------------------------
+
+def saved_pct(store, model, case, arm):
+    base = store.times(model, case.name, "")
+    with_it = store.times(model, case.name, arm)
+    if not base or not with_it:
+        return None
+    base = statistics.median(base)
+    return 100 * (base - statistics.median(with_it)) / base
+
+
+def row(store, model, case, report, what, arm, kind, mid, low, high):
+    """Savings count in shares of the step: recorded and unrecorded steps differ a little."""
+    step = report["steps"]["median_ms"]
+    measured = saved_pct(store, model, case, arm)
+    if measured is None:
+        return None
+    r = {"model": model, "case": case.name, "what": what, "knob": arm, "class": kind,
+         "step": statistics.median(store.times(model, case.name, "")), "measured": measured}
+    if mid is None:
+        return {**r, "mid": None}
+    mid, low, high = (100 * v / step for v in (mid, low, high))
+    return {**r, "mid": mid, "low": low, "high": high, "error": mid - measured,
+            "covered": low <= measured <= high}
+
+
+def judge(o, store, model, case):
+    profile = store.profile(model, case.name)
+    if not os.path.exists(profile) or not store.times(model, case.name, ""):
+        return None
+    report = report_of(o, profile, True)
+    replay, rows = report.get("replay") or {}, []
+    by_knob = {f["knob"]: f for f in report["findings"] if f["knob"]}
+    for arm, f in by_knob.items():
+        known = f["kind"] == "predicted"
+        s = f["saves_ms"] if known else {"mid": None, "low": None, "high": None}
+        rows.append(row(store, model, case, report, f["rule"], arm, f["error_class"], s["mid"],
+                        s["low"], s["high"]))
+    for arm in case.knobs: # not advised: it is said to save nothing
+        if arm not in by_knob and replay.get("trusted"):
+            rows.append(row(store, model, case, report, "not advised", arm, "structural", 0, 0, 0))
+    together = stack_of(report)
+    if together:
+        saves = report["steps"]["median_ms"] - together[1]
+        rows.append(row(store, model, case, report, "all together", together[0], "stacked", saves,
+                        saves, saves))
+    rows = [r for r in rows if r]
+    best = max((r["measured"] for r in rows if r["class"] != "stacked"), default=None)
+    first = report["findings"][0]["knob"] if report["findings"] else None
+    got = saved_pct(store, model, case, first) if first else 0.0
+    planted = next((f for f in report["findings"] if f["rule"] == case.rule), None)
+    return {"case": case, "model": model, "rows": rows, "why_not": replay.get("why_not"),
+            "holdout": replay.get("holdout_error_pct"), "p95": replay.get("holdout_p95_pct"),
+            "hit": None if best is None or got is None else got >= best - 2,
+            "missing": bool(case.rule) and planted is None}
+
+
+HEAD = ("| GPU | case | change | class | step ms | predicted % | interval | measured % | "
+        "error, points | in interval |\n|---|---|---|---|---|---|---|---|---|---|")
+
+
+def line(r):
+    head = (f"| {r['model']} | {r['case']} | {r['what']} (`{r['knob']}`) | {r['class']} | "
+            f"{r['step']:.2f} | ")
+    if r["mid"] is None:
+        return head + f"not predicted | | {r['measured']:.1f} | | |"
+    return head + (f"{r['mid']:.1f} | {r['low']:.1f} to {r['high']:.1f} | {r['measured']:.1f} | "
+                   f"{r['error']:+.1f} | {'yes' if r['covered'] else 'no'} |")
+
+
+def spread(errors):
+    return (f"median error {statistics.median(errors):.1f} points of step time, "
+            f"worst {max(errors):.1f}")
+
+
+def summary(judged):
+    rows = [r for j in judged for r in j["rows"] if r["mid"] is not None]
+    said = [r for r in rows if r["what"] != "not advised"]
+    out = []
+    exact = [abs(r["error"]) for r in said if r["class"] == "structural"]
+    wide = [r["covered"] for r in said if r["class"] in ("kernel-model", "rerun-decides")]
+    pairs = [abs(r["error"]) for r in said if r["class"] == "stacked"]
     if exact:
-        print(f"\nStructural edits: {len(exact)}, median error {statistics.median(exact):.1f} "
-              f"points of step time, worst {max(exact):.1f}.")
+        out.append(f"Structural changes: {len(exact)} predictions, {spread(exact)}; "
+                   f"{sum(e <= 2 for e in exact)} within 2 points.")
     if wide:
-        print(f"Kernel-model edits: {len(wide)}, interval covers {sum(wide)}.")
-    if rows:
-        print(f"First recommendation right in {sum(r['first'] for r in rows)} of {len(rows)}.")
+        out.append(f"Changes of kernels: the 80 % interval covers {sum(wide)} of {len(wide)}.")
+    if pairs:
+        out.append(f"Several changes at once: {len(pairs)} predictions, {spread(pairs)}; "
+                   f"{sum(e <= 3 for e in pairs)} within 3 points.")
+    hits = [j["hit"] for j in judged if j["hit"] is not None and j["case"].kind != "nothing"]
+    if hits:
+        out.append(f"First recommendation the best one, or within 2 points of it: {sum(hits)} of "
+                   f"{len(hits)}.")
+    none = [r for j in judged if j["case"].kind == "nothing" for r in j["rows"]
+            if r["knob"] in j["case"].knobs]
+    if none:
+        quiet = sum(r["what"] == "not advised" and r["measured"] < 2 for r in none)
+        out.append(f"Defects without effect: {quiet} of {len(none)} not advised.")
+    hold = [j["holdout"] for j in judged if j["holdout"] is not None and j["holdout"] >= 0]
+    if hold:
+        p95 = [j["p95"] for j in judged if j["holdout"] is not None and j["holdout"] >= 0]
+        out.append(f"Steps replayed with another step's durations: median error "
+                   f"{statistics.median(hold):.1f} %, 95th percentile {statistics.median(p95):.1f} % "
+                   f"(medians over {len(hold)} recordings).")
+    return out
+
+
+def text(o, judged):
+    out = ["# Do the predictions come true?", "",
+           "Written by `make truth` (`bench/truth.py`). Each case was recorded once with `gpuprof run`, "
+           "`gpuprof analyze` predicted from that recording, then the program was rerun unrecorded, "
+           f"without and with each advised setting, in turn, {o.repeats} times each; medians are "
+           "compared. Percent and points are shares of the step's time.", "",
+           "**All of it ran on the virtual GPU**: host times are real, the GPU's come from a model "
+           "with which the predictions share no code and no constants. No real device was measured.",
+           "", *[f"- {s}" for s in summary(judged)], ""]
+    titles = {"one": "One defect", "several": "Several defects at once",
+              "nothing": "Defects without effect"}
+    for kind, title in titles.items():
+        some = [j for j in judged if j["case"].kind == kind]
+        if not some:
+            continue
+        out += [f"## {title}", "", HEAD]
+        for j in some:
+            out += [line(r) for r in j["rows"]]
+            if j["missing"]:
+                out.append(f"| {j['model']} | {j['case'].name} | the planted defect was not "
+                           "advised against | | | | | | | |")
+            if j["why_not"]:
+                out.append(f"| {j['model']} | {j['case'].name} | {j['why_not']} | | | | | | | |")
+            if j["hit"] is False:
+                out.append(f"| {j['model']} | {j['case'].name} | the first recommendation was not "
+                           "the best | | | | | | | |")
+        out.append("")
+    return "\n".join(out)
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     p.add_argument("bin")
+    p.add_argument("--state", default="truth")
     p.add_argument("--models", default="a100-80,v100,h200")
-    p.add_argument("--defects", default="")
+    p.add_argument("--cases", "--defects", default="", help="those whose name holds one of these")
     p.add_argument("--steps", type=int, default=40)
     p.add_argument("--repeats", type=int, default=3)
+    p.add_argument("--seconds", type=float, default=1e9, help="begin no run after this time")
+    p.add_argument("--only-predict", action="store_true", help="run nothing")
+    p.add_argument("--write", help="file for the table; else it is printed")
     o = p.parse_args()
     o.gpuprof, o.trainer = os.path.join(o.bin, "gpuprof"), os.path.join(o.bin, "train_conv")
-    listed = [l.split("\t") for l in run([o.trainer, "--defect", "list"]).splitlines()]
-    wanted = [d for d in o.defects.split(",") if d]
-    print("| GPU | defect | class | step ms | predicted % | interval | measured % | error, points |"
-          " covered, rank |\n|---|---|---|---|---|---|---|---|---|", flush=True)
-    rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        for model in o.models.split(","):
-            for name, rule, *_ in listed:
-                if not wanted or name in wanted:
-                    rows.append(judge(o, model, name, rule, folder))
-                    show(rows[-1])
-    summary(rows)
+    deadline = time.monotonic() + o.seconds
+    store, every = Store(o.state), [(m, c) for c in cases(o) for m in o.models.split(",")]
+    open_cases = [] if o.only_predict else [
+        f"{m} {c.name}" for m, c in every if not measure(o, store, m, c, deadline)]
+    if open_cases:
+        print(f"time is up: {len(open_cases)} of {len(every)} cases are not complete; call it again",
+              file=sys.stderr)
+        if o.seconds < 1e9:
+            return
+    judged = [j for j in (judge(o, store, m, c) for m, c in every) if j]
+    if o.write:
+        with open(o.write, "w", encoding="utf-8") as f:
+            f.write(text(o, judged))
+    else:
+        print(text(o, judged))
 
 
 if __name__ == "__main__":

@@ -6,27 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int find_parents(struct pass *p)
+uint32_t *range_parents(const struct timeline *t)
 {
-    const struct timeline *t = p->a->tl;
-    p->parent = malloc((t->range_count + 1) * sizeof *p->parent);
-    if (!p->parent)
-        return -1;
-    uint32_t open = TL_NONE;
+    uint32_t *parent = malloc((t->range_count + 1) * sizeof *parent), open = TL_NONE;
+    if (!parent)
+        return NULL;
     for (uint32_t i = 0; i < t->range_count; i++) {
         const struct range *r = &t->ranges[i];
         while (open != TL_NONE &&
                (t->ranges[open].thread != r->thread || t->ranges[open].end_ns <= r->start_ns))
-            open = p->parent[open];
-        p->parent[i] = open;
+            open = parent[open];
+        parent[i] = open;
         open = i;
     }
-    return 0;
+    return parent;
 }
 
-static uint32_t innermost_range(const struct pass *p, uint32_t thread, int64_t time)
+uint32_t range_at(const struct timeline *t, const uint32_t *parent, uint32_t thread, int64_t time)
 {
-    const struct timeline *t = p->a->tl;
     if (thread == TL_NONE)
         return TL_NONE;
     size_t first = t->threads[thread].first_range, low = first,
@@ -40,7 +37,7 @@ static uint32_t innermost_range(const struct pass *p, uint32_t thread, int64_t t
     }
     uint32_t i = low > first ? (uint32_t)low - 1 : TL_NONE;
     while (i != TL_NONE && t->ranges[i].end_ns <= time)
-        i = p->parent[i];
+        i = parent[i];
     return i;
 }
 
@@ -77,7 +74,7 @@ static int list_gap(struct pass *p, const struct charge *c, int64_t from, int64_
                       .step = step_with_most(&p->a->steps, k, from, to),
                       .before_op = x,
                       .api = c->api,
-                      .range = innermost_range(p, c->thread, c->middle_ns)};
+                      .range = range_at(p->a->tl, p->parent, c->thread, c->middle_ns)};
     memcpy(g->by_part, c->by_part, sizeof g->by_part);
     for (int i = 1; i < PART_COUNT; i++)
         if (g->by_part[i] > g->by_part[g->part])
@@ -232,7 +229,7 @@ int gaps_find(struct analysis *a, const struct activity *act, struct err *e)
     struct pass p = {.a = a, .act = act, .credit_part = PART_IDLE_SYNC};
     a->step_parts = arena_array(&a->arena, a->steps.count, sizeof *a->step_parts);
     int rc = a->step_parts ? charge_begin(&p) : -1;
-    if (rc == 0 && find_parents(&p) == 0 && walk(&p) == 0) {
+    if (rc == 0 && (p.parent = range_parents(a->tl)) != NULL && walk(&p) == 0) {
         charge_busy(a, act);
         break_down(a);
         rc = publish(&p);

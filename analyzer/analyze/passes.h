@@ -40,6 +40,11 @@ int input_spans(struct spans *out, const struct timeline *t, uint32_t thread);
 bool input_name(const char *name);
 bool input_makes(const char *name); /* of a batch, rather than waits for one */
 
+/* By range: the one around it, TL_NONE; NULL without memory, free() it. And with them the innermost
+ * range of a thread at a time, TL_NONE. */
+uint32_t *range_parents(const struct timeline *t);
+uint32_t range_at(const struct timeline *t, const uint32_t *parent, uint32_t thread, int64_t time);
+
 struct detected {
     struct span *at; /* arena; segments of the steady state and around it */
     bool *steady;

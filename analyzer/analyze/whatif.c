@@ -1,5 +1,6 @@
 #include "analyzer/analyze/whatif.h"
 
+#include "analyzer/analyze/critical.h"
 #include "analyzer/analyze/edits.h"
 #include "analyzer/analyze/passes.h"
 #include "analyzer/rules/rule.h"
@@ -23,24 +24,6 @@ static double off_pct(int64_t got, int64_t want)
 
 /* ---- self-checks ------------------------------------------------------------------------------
  */
-
-/* Share of the path that leads to the end which is stalls. */
-static double unexplained(const struct engine *x)
-{
-    const struct graph *g = x->g;
-    int64_t sum = 0, end = -1;
-    uint32_t at = TASK_NONE;
-    for (uint32_t i = 0; i < g->count; i++)
-        if (!(g->tasks[i].flags & TASK_BEHIND) && x->now.end[i] >= end) {
-            end = x->now.end[i];
-            at = i;
-        }
-    while (at != TASK_NONE) {
-        sum += g->tasks[at].flags & TASK_STALL ? g->tasks[at].wait_ns : 0;
-        at = x->now.bind[at] < at ? x->now.bind[at] : TASK_NONE;
-    }
-    return end > 0 ? 100.0 * (double)sum / (double)end : 0;
-}
 
 /* Tasks of a step in their order; two steps are alike when the kinds agree one by one. */
 static bool alike(const struct graph *g, const uint32_t *x, size_t xn, const uint32_t *y, size_t yn)
@@ -185,7 +168,9 @@ static int check_self(struct engine *x, struct whatif *w)
             last = end;
     }
     w->identity_error_pct = off_pct(x->now.length_ns, last);
-    w->unexplained_pct = unexplained(x);
+    if (critical_find(w, g, &x->now) < 0)
+        return -1;
+    w->unexplained_pct = off_pct(w->step_ns + w->path[PATH_UNEXPLAINED].path_ns, w->step_ns);
     x->plan.mean_jitter = true;
     w->class_error_pct = off_pct(replay_run(&x->then, g, &x->plan), w->step_ns);
     if (hold_out(x, w) < 0)
@@ -194,6 +179,7 @@ static int check_self(struct engine *x, struct whatif *w)
     w->wait_bound_ns = bound(x, is_wait, true);
     w->comm_bound_ns = bound(x, is_comm, false);
     w->input_bound_ns = bound(x, is_input, true);
+    critical_worth(w, g, &x->now, &x->plan, &x->then);
     return 0;
 }
 

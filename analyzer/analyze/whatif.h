@@ -35,6 +35,36 @@ struct analysis;
 struct err;
 struct outcome;
 
+/* What the time on the critical path, and idle time of the GPU, goes to (critical.c). */
+enum path_class {
+    PATH_INPUT,  /* making a batch, taking one */
+    PATH_HOST,   /* the program between CUDA calls */
+    PATH_LAUNCH, /* CUDA calls, and from the call to the GPU */
+    PATH_ALLOC,
+    PATH_SYNC, /* calls that wait, without what they wait for */
+    PATH_COPY,
+    PATH_MATRIX,
+    PATH_KERNEL, /* other kernels */
+    PATH_COMM,
+    PATH_QUEUED, /* between operations that were both queued */
+    PATH_UNEXPLAINED,
+    PATH_CLASSES
+};
+extern const char *const path_key[PATH_CLASSES]; /* snake_case for JSON */
+extern const char *const path_title[PATH_CLASSES];
+
+struct path_share {   /* per step */
+    int64_t path_ns;  /* on the critical path; sums to whatif.step_ns exactly */
+    int64_t idle_ns;  /* of the time in which the GPU does nothing; sums to whatif.idle_ns */
+    int64_t worth_ns; /* saved at most if all of the class took no time */
+};
+struct path_item { /* kernels, calls and ranges that are longest on the path, by name */
+    const char *what;
+    enum path_class class;
+    int64_t ns; /* per step */
+};
+enum { PATH_TOP = 8 };
+
 /* How far the replay may be trusted, and the bounds of any advice of a class. Times per step. */
 struct whatif {
     bool trusted;
@@ -47,6 +77,10 @@ struct whatif {
     double holdout_error_pct, holdout_p95_pct; /* durations of one step in the others; -1: never
                                                   alike */
     int64_t host_bound_ns, wait_bound_ns, comm_bound_ns, input_bound_ns; /* saves at most */
+    struct path_share path[PATH_CLASSES];
+    int64_t idle_ns; /* per step: no operation of the program runs on the GPU */
+    struct path_item path_top[PATH_TOP];
+    size_t path_top_count; /* falling */
     /* Greedy: each finding on top of those before it. */
     struct stacked {
         const struct outcome *outcome;

@@ -33,3 +33,16 @@ int64_t median_ns(int64_t *values, size_t n)
     qsort(values, n, sizeof *values, by_value);
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
+
+int64_t pace_ns(const int64_t *values, size_t n)
+{
+    enum { ROW = 4 };
+    int64_t *mean = n < ROW ? NULL : malloc(n * sizeof *mean), pace;
+    if (!mean)
+        return 0;
+    for (size_t i = 0; i + ROW <= n; i++)
+        mean[i] = (values[i] + values[i + 1] + values[i + 2] + values[i + 3]) / ROW;
+    pace = median_ns(mean, n - ROW + 1);
+    free(mean);
+    return pace;
+}

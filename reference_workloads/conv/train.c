@@ -2,8 +2,10 @@
  *
  * It is there to be profiled: every habit that makes a training loop slow is a setting here, the
  * defaults are the tuned ones, and `--defect NAME` turns one bad habit on. What a step does stands
- * in trainer.h. It ends with `median_step_ms=...`.
+ * in trainer.h. It ends with `pace_step_ms=...` (see clock.h) and
+ * `median_step_ms=...`.
  */
+#include "reference_workloads/common/clock.h"
 #include "reference_workloads/common/nvtx.h"
 #include "reference_workloads/conv/trainer.h"
 
@@ -20,6 +22,9 @@ int main(int argc, char **argv)
     int64_t *step_ns = check_alloc((size_t)t.config.steps * sizeof *step_ns);
     trainer_run(&t, step_ns);
     trainer_close(&t);
+    int warmup = t.config.warmup < t.config.steps ? t.config.warmup : 0;
+    printf("pace_step_ms=%.3f\n",
+           (double)pace_ns(step_ns + warmup, (size_t)(t.config.steps - warmup)) / 1e6);
     printf("median_step_ms=%.3f\n", trainer_median_ms(&t, step_ns));
     free(step_ns);
     return 0;

@@ -102,6 +102,38 @@ START_TEST(a_removed_wait_moves_to_the_next_one)
 }
 END_TEST
 
+/* Sums over the classes of a step. */
+static int64_t path_sum(const struct whatif *w, bool idle)
+{
+    int64_t sum = 0;
+    for (int c = 0; c < PATH_CLASSES; c++)
+        sum += idle ? w->path[c].idle_ns : w->path[c].path_ns;
+    return sum;
+}
+
+START_TEST(the_critical_path_tiles_the_step_and_idle_time_is_charged_completely)
+{
+    struct bench x = bench_start(MS(10), fills[_i]);
+    const struct whatif *w = &x.b.a->whatif;
+    ck_assert_int_eq(path_sum(w, false), w->step_ns);
+    ck_assert_int_eq(path_sum(w, true), w->idle_ns);
+    if (fills[_i] == fill_gpu_bound) { /* 8 kernels of 1 ms, then 2 ms of the program's own */
+        ck_assert_int_eq(w->idle_ns, MS(2));
+        ck_assert_int_gt(w->path[PATH_KERNEL].path_ns, MS(7.9));
+        ck_assert_int_gt(w->path[PATH_HOST].path_ns, MS(1.9));
+        ck_assert_int_gt(w->path[PATH_HOST].idle_ns, MS(1.9));
+        ck_assert_int_gt(w->path[PATH_HOST].worth_ns, MS(1.9));
+        ck_assert_str_eq(w->path_top[0].what, "k");
+    } else { /* the host sets the pace: shorter kernels are worth nothing */
+        ck_assert_int_eq(w->idle_ns, MS(9));
+        ck_assert_int_gt(w->path[PATH_HOST].path_ns, MS(9));
+        ck_assert_int_lt(w->path[PATH_KERNEL].worth_ns, US(150));
+        ck_assert_int_eq(w->path_top[0].class, PATH_HOST);
+    }
+    bench_end(&x);
+}
+END_TEST
+
 Suite *test_replay_suite(void)
 {
     Suite *s = suite_create("replay");
@@ -111,6 +143,8 @@ Suite *test_replay_suite(void)
     tcase_add_loop_test(c, delaying_a_task_without_slack_delays_the_end_by_as_much, 0, FILLS);
     tcase_add_loop_test(c, nothing_ends_later_when_a_task_is_shorter_or_gone, 0, FILLS);
     tcase_add_test(c, a_removed_wait_moves_to_the_next_one);
+    tcase_add_loop_test(c, the_critical_path_tiles_the_step_and_idle_time_is_charged_completely, 0,
+                        FILLS);
     suite_add_tcase(s, c);
     return s;
 }
