@@ -3,7 +3,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 CMAKE_FLAGS ?=
 
-.PHONY: all setup demo test bench install deb format clean
+.PHONY: all setup demo test bench truth install deb format clean
 
 all: setup
 	@cmake -S . -B $(BUILD) $(CMAKE_FLAGS) >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
@@ -25,6 +25,11 @@ test:
 
 bench: all
 	@bench/run.sh $(BUILD)
+
+# Compares predictions with reruns, and writes docs/truth.md: an hour on a machine that does nothing else. What was
+# measured stays in $(BUILD)/truth, so that it can be stopped and called again: make truth TRUTH="--seconds 600".
+truth: all
+	@bench/truth.py $(BUILD)/bin --state $(BUILD)/truth --write docs/truth.md $(TRUTH)
 
 install: all
 	cmake --install $(BUILD)

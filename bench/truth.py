@@ -4,7 +4,8 @@ predictions, reruns it unrecorded and interleaved without and with each change t
 and compares. Writes the table, failures included.
 
     bench/truth.py BIN [--state DIR] [--models a100-80,v100,h200] [--cases a,b] [--repeats N]
-                   [--seconds S] [--only-predict] [--write docs/truth.md]
+                   [--seconds S] [--only-predict] [--write docs/truth.md] [--json FILE]
+                   [--device auto]
 
 BIN is the folder of gpuprof and train_conv. Runs take real time: nothing else should use the
 machine's cores meanwhile. What was recorded and measured stays in DIR, so that the command can be
@@ -76,7 +77,7 @@ class Case:
         self.name, self.kind, self.args, self.knobs, self.rule = name, kind, args, knobs, rule
 
     def argv(self, o, model):
-        """V100 and T4 have no bf16, the trainer's default."""
+        """V100 and T4 have no bf16, the trainer's default. A real device: the trainer's own choice."""
         args = ["--steps", str(o.steps), *self.args.split()]
         old = model in ("v100", "t4") and "precision" not in self.args and "fp32" not in self.args
         return args + (["--precision", "fp16"] if old else [])
@@ -115,7 +116,7 @@ def arms_of(report, case):
 def measure(o, store, model, case, deadline):
     """Adds reruns until each arm has enough; False when time is up."""
     profile = store.profile(model, case.name)
-    device = f"virtual:{model}"
+    device = "auto" if o.device == "auto" else f"virtual:{model}"
     if not os.path.exists(profile):
         if time.monotonic() > deadline:
             return False
@@ -188,7 +189,10 @@ def judge(o, store, model, case):
     first = report["findings"][0]["knob"] if report["findings"] else None
     got = saved_pct(store, model, case, first) if first else 0.0
     planted = next((f for f in report["findings"] if f["rule"] == case.rule), None)
-    return {"case": case, "model": model, "rows": rows, "why_not": replay.get("why_not"),
+    if o.device == "auto":
+        model = report["device"]["name"]
+        rows = [{**r, "model": model} for r in rows]
+    return {"case": case, "model": model, "virtual": report["device"]["virtual"], "rows": rows, "why_not": replay.get("why_not"),
             "holdout": replay.get("holdout_error_pct"), "p95": replay.get("holdout_p95_pct"),
             "hit": None if best is None or got is None else got >= best - 2,
             "missing": bool(case.rule) and planted is None}
@@ -252,7 +256,8 @@ def text(o, judged):
            f"without and with each advised setting, in turn, {o.repeats} times each; medians are "
            "compared. Percent and points are shares of the step's time.", "",
            "**All of it ran on the virtual GPU**: host times are real, the GPU's come from a model "
-           "with which the predictions share no code and no constants. No real device was measured.",
+           "with which the predictions share no code and no constants. No real device was measured."
+           if all(j["virtual"] for j in judged) else f"Measured on {judged[0]['model']}.",
            "", *[f"- {s}" for s in summary(judged)], ""]
     titles = {"one": "One defect", "several": "Several defects at once",
               "nothing": "Defects without effect"}
@@ -283,11 +288,16 @@ def main():
     p.add_argument("--cases", "--defects", default="", help="those whose name holds one of these")
     p.add_argument("--steps", type=int, default=40)
     p.add_argument("--repeats", type=int, default=3)
-    p.add_argument("--seconds", type=float, default=1e9, help="begin no run after this time")
+    p.add_argument("--device", default="virtual", choices=("virtual", "auto"),
+                   help="auto: this machine's GPU, in place of --models")
+    p.add_argument("--seconds", "--budget", type=float, default=1e9, help="begin no run after this time")
     p.add_argument("--only-predict", action="store_true", help="run nothing")
     p.add_argument("--write", help="file for the table; else it is printed")
+    p.add_argument("--json", help="file for the rows")
     o = p.parse_args()
     o.gpuprof, o.trainer = os.path.join(o.bin, "gpuprof"), os.path.join(o.bin, "train_conv")
+    if o.device == "auto":
+        o.models = "gpu"
     deadline = time.monotonic() + o.seconds
     store, every = Store(o.state), [(m, c) for c in cases(o) for m in o.models.split(",")]
     open_cases = [] if o.only_predict else [
@@ -295,9 +305,11 @@ def main():
     if open_cases:
         print(f"time is up: {len(open_cases)} of {len(every)} cases are not complete; call it again",
               file=sys.stderr)
-        if o.seconds < 1e9:
-            return
     judged = [j for j in (judge(o, store, m, c) for m, c in every) if j]
+    if o.json:
+        with open(o.json, "w", encoding="utf-8") as f:
+            json.dump({"summary": summary(judged), "rows": [r for j in judged for r in j["rows"]]}, f,
+                      indent=1)
     if o.write:
         with open(o.write, "w", encoding="utf-8") as f:
             f.write(text(o, judged))
