@@ -3,7 +3,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 CMAKE_FLAGS ?=
 
-.PHONY: all setup demo test bench truth install deb format clean
+.PHONY: all setup demo test bench truth gpu-portable gpu-check install deb format clean
 
 all: setup
 	@cmake -S . -B $(BUILD) $(CMAKE_FLAGS) >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
@@ -30,6 +30,19 @@ bench: all
 # measured stays in $(BUILD)/truth, so that it can be stopped and called again: make truth TRUTH="--seconds 600".
 truth: all
 	@bench/truth.py $(BUILD)/bin --state $(BUILD)/truth --write docs/truth.md $(TRUTH)
+
+# On a machine with a GPU: every case of tests/gpu, or those of CASES="a b", into OUT (tests/gpu/README.md). The portable
+# build may have been made elsewhere; only Python is needed here then.
+PORTABLE ?= build-portable
+OUT ?= gpu-check
+DEVICE ?= auto
+gpu-portable: setup
+	@cmake --preset portable >$(PORTABLE).log 2>&1 || { cat $(PORTABLE).log; exit 1; }
+	@cmake --build $(PORTABLE) -j $(JOBS) --target gpu_check_programs; rm -f $(PORTABLE).log
+
+gpu-check:
+	@[ -x $(PORTABLE)/bin/gpuprof ] || $(MAKE) --no-print-directory gpu-portable
+	@python3 tests/gpu/check.py $(PORTABLE) $(OUT) --device $(DEVICE) $(CASES)
 
 install: all
 	cmake --install $(BUILD)

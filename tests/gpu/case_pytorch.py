@@ -1,0 +1,63 @@
+"""ResNet-50 in PyTorch, the ways people run it: the same losses with and without gpuprof, and findings that fit."""
+import os
+import re
+
+TITLE = "PyTorch ResNet-50: eager FP32, TF32, AMP, compiled, graphs, loaders, .item(), profiler inside, torchrun"
+ORDER, LIMIT_S = 20, 240
+
+# name: options of torch_resnet.py, rules of which one must be among the first two findings, rules that must not appear
+CASES = {
+    "eager-fp32": (["--mode", "eager"], {"tensor-cores"}, set()),
+    "amp-channels-last": (["--mode", "amp", "--channels-last"], set(), {"tensor-cores", "channels-last"}),
+    "tf32": (["--mode", "eager", "--tf32"], set(), set()),
+    "workers-0": (["--mode", "amp", "--channels-last", "--workers", "0", "--decode"], {"num-workers"}, set()),
+    "item-each-step": (["--mode", "amp", "--channels-last", "--batch", "8", "--item-every", "1"], {"sync-in-loop", "cuda-graphs"}, set()),
+    "pageable": (["--mode", "amp", "--channels-last", "--workers", "8", "--pin", "0"], {"pin-memory", "overlap-copies", "num-workers"}, set()),
+    "graphs": (["--mode", "graphs"], set(), {"cuda-graphs"}),
+    "compiled": (["--mode", "compile"], set(), set()),
+    "profiler-inside": (["--mode", "amp", "--channels-last", "--profiler"], set(), set()),
+}
+
+
+def run(box):
+    python, version = box.python()
+    script = os.path.join(box.source, "tests", "gpu", "torch_resnet.py")
+    if not os.path.exists(script):
+        raise RuntimeError("torch_resnet.py is not there")
+    box.row("PyTorch", version)
+    for name, (options, wanted, unwanted) in CASES.items():
+        program = [python, script, "--deterministic", "--steps", "24", *options]
+        try:
+            one(box, name, program, wanted, unwanted)
+        except Exception as why:  # noqa: BLE001 one way of running must not stop the others
+            box.row(f"{name}: not run", str(why)[-200:], "", "runs", False)
+    torchrun(box, python, script)
+
+
+def losses(done):
+    return re.findall(r"^loss=(.*)$", done.stdout, re.M)
+
+
+def one(box, name, program, wanted, unwanted):
+    plain = box.plain(program, 90)
+    profile, recorded = box.profile("pytorch-" + name, program, 90)
+    same = losses(plain) == losses(recorded) and bool(losses(plain))
+    box.row(f"{name}: losses with and without gpuprof", len(losses(recorded)), "steps", "bit-equal", same)
+    report = box.analyze(profile)
+    box.row(f"{name}: step", report["steps"]["median_ms"], "ms")
+    box.row(f"{name}: steps found", report["steps"]["count"], "steps", "24 or 23", report["steps"]["count"] in (23, 24))
+    box.row(f"{name}: records dropped", report["health"]["dropped"], "records", "0", report["health"]["dropped"] == 0)
+    rules = [f["rule"] for f in report["findings"]]
+    box.row(f"{name}: findings", ", ".join(rules[:4]) or "none", "", " or ".join(sorted(wanted)),
+            bool(wanted & set(rules[:2])) if wanted else None)
+    if unwanted & set(rules):
+        box.row(f"{name}: advised though already so", ", ".join(unwanted & set(rules)), "", "never", False)
+    box.keep(f"pytorch-{name}.txt", box.run([box.gpuprof, "analyze", "--color", "never", profile]).stdout)
+
+
+def torchrun(box, python, script):
+    program = [python, "-m", "torch.distributed.run", "--nproc-per-node", "1", "--standalone", script, "--deterministic", "--steps", "24",
+               "--mode", "amp", "--channels-last"]
+    profile, _ = box.profile("pytorch-torchrun", program, 90)
+    ranks = box.one(profile, "SELECT count(*) FROM process WHERE rank >= 0")
+    box.row("torchrun: processes with a rank", ranks, "processes", "1", ranks == 1)
