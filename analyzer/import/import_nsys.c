@@ -89,9 +89,9 @@ static int read_database(const char *path, const char *shown, struct sink *out, 
     vec_release(&n.threads);
     vec_release(&n.streams);
     vec_release(&n.devices);
+    vec_release(&n.domains);
     free(n.strings);
-    free(n.bare);
-    free(n.driver);
+    arena_release(&n.arena);
     return rc;
 }
 

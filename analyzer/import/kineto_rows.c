@@ -375,7 +375,8 @@ int kineto_put_ends(struct kineto *k)
                             .end_ns = k->last_ns,
                             .sealed = -1};
     if (PUT(ROW_PROCESS, p) < 0 || put_places(k) < 0 || put_have(k) < 0 ||
-        put_meta(k, "source", "kineto") < 0 || put_number(k, "source_events", k->events) < 0)
+        put_meta(k, "source", "kineto") < 0 || put_meta(k, "framework", "pytorch") < 0 ||
+        put_number(k, "source_events", k->events) < 0)
         return -1;
     if (k->hip && put_meta(k, "platform", "hip") < 0)
         return -1;

@@ -1,6 +1,8 @@
 /* The Nsight Systems importer: the SQLite export (nsys export --type sqlite) of 2021 to 2026.
  *   import_nsys.c  sniffing, gunzip to a temporary file, order of the tables
+ *   nsys_places.c  texts, processes, threads, streams, GPUs: what rows refer to
  *   nsys_rows.c    one table at a time -> rows
+ *   nsys_metrics.c samples of the GPUs' own counters
  * Tables and columns are discovered, never assumed: what is missing reads as 0 or -1. It never
  * touches tables that hold the environment, arguments, user or host (META_DATA_CAPTURE,
  * TARGET_INFO_SYSTEM_ENV, ANALYSIS_FILE).
@@ -8,9 +10,13 @@
 #ifndef GPUPROF_IMPORT_NSYS_H
 #define GPUPROF_IMPORT_NSYS_H
 
+#include "analyzer/base/arena.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/store/rows.h"
 #include "analyzer/store/sql.h"
+
+/* ns; what is beyond is no time */
+#define NSYS_LATEST ((int64_t)1 << 61)
 
 struct nsys_process {
     int64_t global_pid; /* pid = bits 24..47 */
@@ -29,6 +35,17 @@ struct nsys_device {
     int64_t process, ordinal;
 };
 
+struct nsys_string {
+    const char *text; /* NULL: no such id */
+    size_t size;
+    uint32_t own, bare; /* sink ids, 0 = not asked for yet; bare: without a trailing _vNNNN */
+};
+
+struct nsys_domain {
+    int64_t process, id; /* process as in nsys_process */
+    uint32_t name;
+};
+
 struct nsys {
     struct sql *db;
     struct sink *out;
@@ -40,14 +57,40 @@ struct nsys {
     struct VEC(struct nsys_thread) threads;
     struct VEC(struct nsys_stream) streams;
     struct VEC(struct nsys_device) devices;
-    uint32_t *strings; /* StringIds.id -> sink id */
-    uint32_t *bare;    /* the same without a trailing _vNNNN, for names of API calls */
-    bool *driver;      /* it is a driver call */
+    struct VEC(struct nsys_domain) domains;
+    size_t last_thread;
+    struct arena arena;          /* texts of StringIds */
+    struct nsys_string *strings; /* by StringIds.id */
     int64_t string_count;
-    bool sync, events, memory_kinds, graph_whole;
+    bool sync, events, memory_kinds, graph_whole, pytorch;
     int64_t bad;
 };
 
 int nsys_read_tables(struct nsys *n);
+
+/* SELECT of `columns` (NULL-ended) of a table; columns that this schema lacks read as NULL. */
+struct sql_stmt *nsys_open_table(struct nsys *n, const char *table, const char *const *columns);
+struct sql_stmt *nsys_open_where(struct nsys *n, const char *table, const char *const *columns,
+                                 const char *where);
+int64_t nsys_known(struct sql_stmt *q, int col); /* -1 for NULL */
+
+uint32_t nsys_intern(struct nsys *n, const char *s);
+uint32_t nsys_string(struct nsys *n, int64_t id); /* of StringIds; 0 = none */
+const char *nsys_text(const struct nsys *n, int64_t id, size_t *size);
+uint32_t nsys_api_name(struct nsys *n, int64_t id, bool *driver);
+uint32_t nsys_domain(struct nsys *n, int64_t thread, int64_t domain);
+int nsys_read_strings(struct nsys *n);
+int nsys_read_domains(struct nsys *n);
+int nsys_read_thread_names(struct nsys *n);
+
+/* Ids of rows, given on first sight; -1 with *n->e set. `global` holds process and thread. */
+int64_t nsys_process_id(struct nsys *n, int64_t global);
+int64_t nsys_thread_id(struct nsys *n, int64_t global);
+int64_t nsys_stream_id(struct nsys *n, int64_t process, int64_t device, int64_t context,
+                       int64_t stream);
+int nsys_put_places(struct nsys *n);
+int nsys_put_devices(struct nsys *n);
+/* Behind nsys_put_devices: GPU_METRICS, thinned out to a sample per GPU and 10 ms. */
+int nsys_put_metrics(struct nsys *n);
 
 #endif

@@ -7,138 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 24, MAX_STRINGS = 1 << 26 };
-
-static const int64_t latest = (int64_t)1 << 61; /* ns; what is beyond is no time */
+enum { COLUMNS = 24 };
 
 #define PUT(kind, row) n->out->put(n->out->self, kind, &(row), n->e)
-
-static uint32_t intern(struct nsys *n, const char *s)
-{
-    return n->out->intern(n->out->self, s, strlen(s));
-}
-
-/* SELECT of `columns` (NULL-ended) of a table; columns that this schema lacks read as NULL. */
-static struct sql_stmt *open_table(struct nsys *n, const char *table, const char *const *columns)
-{
-    char text[2048];
-    size_t at = (size_t)snprintf(text, sizeof text, "SELECT ");
-    for (size_t i = 0; columns[i]; i++)
-        at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", i ? ", " : "",
-                               sql_has_column(n->db, table, columns[i]) ? columns[i] : "NULL");
-    snprintf(text + at, sizeof text - at, " FROM %s", table);
-    return sql_prepare(n->db, text, n->e);
-}
-
-static int64_t known(struct sql_stmt *q, int col)
-{
-    return sql_is_null(q, col) ? -1 : sql_int(q, col);
-}
-
-/* ---- strings, places
- * --------------------------------------------------------------------------------- */
-
-static int read_strings(struct nsys *n)
-{
-    n->string_count = sql_value(n->db, "SELECT max(id) + 1 FROM StringIds", 0);
-    if (n->string_count < 0 || n->string_count > MAX_STRINGS)
-        return err_set(n->e, "%s: damaged: the ids of StringIds cannot be", n->path);
-    n->strings = calloc((size_t)n->string_count + 1, sizeof *n->strings);
-    n->bare = calloc((size_t)n->string_count + 1, sizeof *n->bare);
-    n->driver = calloc((size_t)n->string_count + 1, sizeof *n->driver);
-    if (!n->strings || !n->bare || !n->driver)
-        return err_set(n->e, "out of memory");
-    struct sql_stmt *q = sql_prepare(n->db, "SELECT id, value FROM StringIds", n->e);
-    if (!q)
-        return -1;
-    int rc;
-    while ((rc = sql_step(q, n->e)) == 1) {
-        size_t size;
-        const char *text = sql_text(q, 1, &size);
-        int64_t id = sql_int(q, 0);
-        if (id < 0 || id >= n->string_count)
-            continue;
-        uint32_t own = n->out->intern(n->out->self, text, size);
-        if (own == STR_NONE) {
-            rc = err_set(n->e, "out of memory");
-            break;
-        }
-        n->strings[id] = own;
-        size_t bare = size; /* cudaLaunchKernel_v7000: the version is not part of the name */
-        while (bare > 0 && text[bare - 1] >= '0' && text[bare - 1] <= '9')
-            bare--;
-        bool version = bare >= 2 && bare < size && text[bare - 1] == 'v' && text[bare - 2] == '_';
-        n->bare[id] = version ? n->out->intern(n->out->self, text, bare - 2) : own;
-        n->driver[id] =
-            size > 2 && text[0] == 'c' && text[1] == 'u' && text[2] >= 'A' && text[2] <= 'Z';
-    }
-    sql_finalize(q);
-    return rc;
-}
-
-static uint32_t string(const struct nsys *n, int64_t id)
-{
-    return id >= 0 && id < n->string_count ? n->strings[id] : 0;
-}
-
-static int64_t process_id(struct nsys *n, int64_t global)
-{
-    int64_t key = global & ~(int64_t)0xffffff;
-    for (size_t i = 0; i < n->processes.n; i++)
-        if (n->processes.at[i].global_pid == key)
-            return (int64_t)i + 1;
-    struct nsys_process *p = vec_push(&n->processes);
-    if (!p)
-        return err_set(n->e, "out of memory");
-    p->global_pid = key;
-    return (int64_t)n->processes.n;
-}
-
-static int64_t thread_id(struct nsys *n, int64_t global)
-{
-    for (size_t i = n->threads.n; i-- > 0;)
-        if (n->threads.at[i].global_tid == global)
-            return (int64_t)i + 1;
-    struct nsys_thread *t = vec_push(&n->threads);
-    if (!t || process_id(n, global) < 0)
-        return err_set(n->e, "out of memory");
-    t->global_tid = global;
-    return (int64_t)n->threads.n;
-}
-
-static int64_t device_id(struct nsys *n, int64_t process, int64_t ordinal)
-{
-    for (size_t i = 0; i < n->devices.n; i++)
-        if (n->devices.at[i].ordinal == ordinal && n->devices.at[i].process == process)
-            return (int64_t)i + 1;
-    struct nsys_device *d = vec_push(&n->devices);
-    if (!d)
-        return err_set(n->e, "out of memory");
-    *d = (struct nsys_device){process, ordinal};
-    return (int64_t)n->devices.n;
-}
-
-static int64_t stream_id(struct nsys *n, int64_t process, int64_t device, int64_t context,
-                         int64_t stream)
-{
-    for (size_t i = 0; i < n->streams.n; i++) {
-        const struct nsys_stream *s = &n->streams.at[i];
-        if (s->stream == stream && s->process == process && s->context == context &&
-            s->device == device)
-            return (int64_t)i + 1;
-    }
-    struct nsys_stream *s = vec_push(&n->streams);
-    if (!s || device_id(n, process, device) < 0)
-        return err_set(n->e, "out of memory");
-    *s = (struct nsys_stream){process, device, context, stream, -1, 0};
-    return (int64_t)n->streams.n;
-}
 
 /* nsys time -> profile time; false for spans that are none. */
 static bool span(struct nsys *n, struct sql_stmt *q, int64_t *start, int64_t *end)
 {
     int64_t a = sql_int(q, 0), b = sql_is_null(q, 1) ? -1 : sql_int(q, 1);
-    if (a < 0 || b < a || b > latest) {
+    if (a < 0 || b < a || b > NSYS_LATEST) {
         n->bad++;
         return false;
     }
@@ -151,14 +28,13 @@ static bool span(struct nsys *n, struct sql_stmt *q, int64_t *start, int64_t *en
  * streamId. */
 static int64_t place(struct nsys *n, struct sql_stmt *q, int col, int64_t *process)
 {
-    *process = process_id(n, sql_int(q, col));
+    *process = nsys_process_id(n, sql_int(q, col));
     return *process < 0 ? -1
-                        : stream_id(n, *process, sql_int(q, col + 1), sql_int(q, col + 2),
-                                    sql_int(q, col + 3));
+                        : nsys_stream_id(n, *process, sql_int(q, col + 1), sql_int(q, col + 2),
+                                         sql_int(q, col + 3));
 }
 
-/* ---- one function a table; each is called with the row under the cursor
- * --------------------------------- */
+/* ---- one function a table; each is called with the row under the cursor ---------------------- */
 
 static int put_kernel(struct nsys *n, struct sql_stmt *q)
 {
@@ -169,13 +45,14 @@ static int put_kernel(struct nsys *n, struct sql_stmt *q)
     if ((k.stream = place(n, q, 2, &k.process)) < 0)
         return -1;
     k.correlation = sql_int(q, 6);
-    k.name =
-        string(n, sql_is_null(q, 8) ? known(q, 7) : sql_int(q, 8)); /* mangled, else demangled */
+    k.name = nsys_string(n, sql_is_null(q, 8) ? nsys_known(q, 7)
+                                              : sql_int(q, 8)); /* mangled, else demangled */
     if (!k.name)
-        k.name = string(n, known(q, 7));
+        k.name = nsys_string(n, nsys_known(q, 7));
     k.grid_x = sql_int(q, 9), k.grid_y = sql_int(q, 10), k.grid_z = sql_int(q, 11);
     k.block_x = sql_int(q, 12), k.block_y = sql_int(q, 13), k.block_z = sql_int(q, 14);
-    k.registers = known(q, 15), k.smem_static = known(q, 16), k.smem_dynamic = known(q, 17);
+    k.registers = nsys_known(q, 15), k.smem_static = nsys_known(q, 16),
+    k.smem_dynamic = nsys_known(q, 17);
     k.graph = sql_int(q, 18), k.graph_node = sql_int(q, 19);
     return PUT(ROW_KERNEL, k);
 }
@@ -185,7 +62,7 @@ static int64_t memory_kind(struct nsys *n, struct sql_stmt *q, int col)
 {
     static const int64_t kinds[] = {MEMORY_PAGEABLE, MEMORY_PINNED, MEMORY_DEVICE, MEMORY_ARRAY,
                                     MEMORY_MANAGED,  MEMORY_DEVICE, MEMORY_MANAGED};
-    int64_t v = known(q, col);
+    int64_t v = nsys_known(q, col);
     n->memory_kinds |= v >= 0;
     return v >= 0 && v < (int64_t)(sizeof kinds / sizeof *kinds) ? kinds[v] : MEMORY_UNKNOWN;
 }
@@ -201,8 +78,11 @@ static int put_copy(struct nsys *n, struct sql_stmt *q)
     c.correlation = sql_int(q, 6);
     c.bytes = sql_int(q, 7);
     c.kind = sql_int(q, 8);
-    if (c.kind >= 11 && c.kind <= 13) /* unified memory's own H2D, D2H, D2D */
-        c.kind = c.kind == 11 ? COPY_H2D : c.kind == 12 ? COPY_D2H : COPY_D2D;
+    static const uint8_t plain[] = {[3] = COPY_H2D,  [4] = COPY_D2H, [5] = COPY_D2D, /* arrays */
+                                    [6] = COPY_D2D,  [7] = COPY_D2D, [11] = COPY_H2D,
+                                    [12] = COPY_D2H, [13] = COPY_D2D}; /* unified memory's own */
+    if (c.kind >= 0 && c.kind < (int64_t)sizeof plain && plain[c.kind])
+        c.kind = plain[c.kind];
     c.src_kind = memory_kind(n, q, 9);
     c.dst_kind = memory_kind(n, q, 10);
     c.graph_node = sql_int(q, 11);
@@ -235,7 +115,7 @@ static int put_graph(struct nsys *n, struct sql_stmt *q)
         return -1;
     k.correlation = sql_int(q, 6);
     k.graph = sql_int(q, 7);
-    k.name = intern(n, "CUDA graph");
+    k.name = nsys_intern(n, "CUDA graph");
     n->graph_whole = true;
     return PUT(ROW_KERNEL, k);
 }
@@ -247,16 +127,16 @@ static int put_api(struct nsys *n, struct sql_stmt *q)
         return 0;
     a.id = ++n->ids[ROW_API];
     int64_t tid = sql_int(q, 2);
-    a.thread = thread_id(n, tid);
-    a.process = process_id(n, tid);
+    a.thread = nsys_thread_id(n, tid);
+    a.process = nsys_process_id(n, tid);
     if (a.thread < 0 || a.process < 0)
         return -1;
     a.correlation = sql_int(q, 3);
-    int64_t id = known(q, 4);
-    if (id >= 0 && id < n->string_count) {
-        a.name = n->bare[id];
-        a.layer = n->driver[id];
-    }
+    bool driver = false;
+    a.name = nsys_api_name(n, nsys_known(q, 4), &driver);
+    if (a.name == STR_NONE)
+        return err_set(n->e, "out of memory");
+    a.layer = driver;
     a.result = sql_int(q, 5);
     return PUT(ROW_API, a);
 }
@@ -267,13 +147,13 @@ static int put_sync(struct nsys *n, struct sql_stmt *q)
     if (!span(n, q, &s.start_ns, &s.end_ns))
         return 0;
     s.id = ++n->ids[ROW_SYNC];
-    s.process = process_id(n, sql_int(q, 2));
+    s.process = nsys_process_id(n, sql_int(q, 2));
     if (!sql_is_null(q, 5) && sql_int(q, 5) > 0 && sql_int(q, 5) < UINT32_MAX)
-        s.stream = stream_id(n, s.process, sql_int(q, 3), sql_int(q, 4), sql_int(q, 5));
+        s.stream = nsys_stream_id(n, s.process, sql_int(q, 3), sql_int(q, 4), sql_int(q, 5));
     s.correlation = sql_int(q, 6);
     s.type = sql_int(q, 7);
-    s.event = known(q, 8);
-    s.event_sync = known(q, 9);
+    s.event = nsys_known(q, 8);
+    s.event_sync = nsys_known(q, 9);
     n->sync = true;
     return s.process < 0 ? -1 : PUT(ROW_SYNC, s);
 }
@@ -284,13 +164,27 @@ static int put_event(struct nsys *n, struct sql_stmt *q)
     if ((v.stream = place(n, q, 2, &v.process)) < 0)
         return -1;
     v.correlation = sql_int(q, 6);
-    v.event = known(q, 7);
-    v.event_sync = known(q, 8);
+    v.event = nsys_known(q, 7);
+    v.event_sync = nsys_known(q, 8);
     n->events = true;
     return PUT(ROW_EVENT, v);
 }
 
 enum { NVTX_PUSH_POP = 59, NVTX_START_END = 60 };
+
+/* PyTorch's emit_nvtx() writes "aten::add, seq = 7, op_id = 9, sizes = [...]": the operator is the
+ * name; the numbers would make every range one of its own. */
+static size_t operator_length(const char *text, size_t size)
+{
+    static const char *const tails[] = {", seq = ", ", op_id = ", ", sizes = "};
+    for (size_t i = 0; i < size; i++)
+        for (size_t k = 0; text[i] == ',' && k < sizeof tails / sizeof *tails; k++) {
+            size_t m = strlen(tails[k]);
+            if (size - i >= m && memcmp(text + i, tails[k], m) == 0)
+                return i;
+        }
+    return size;
+}
 
 static int put_range(struct nsys *n, struct sql_stmt *q)
 {
@@ -301,15 +195,18 @@ static int put_range(struct nsys *n, struct sql_stmt *q)
         return 0;
     size_t size;
     const char *text = sql_text(q, 3, &size);
-    uint32_t name = size ? n->out->intern(n->out->self, text, size) : string(n, known(q, 4));
+    if (!size)
+        text = nsys_text(n, nsys_known(q, 4), &size);
+    n->pytorch |= size > 6 && (memcmp(text, "aten::", 6) == 0 || memcmp(text, "torch.", 6) == 0);
+    uint32_t name = n->out->intern(n->out->self, text, operator_length(text, size));
     if (name == STR_NONE)
         return err_set(n->e, "out of memory");
     int64_t tid = sql_int(q, 5);
     r.id = ++n->ids[ROW_RANGE];
-    r.thread = thread_id(n, tid);
-    r.process = process_id(n, tid);
+    r.thread = nsys_thread_id(n, tid);
+    r.process = nsys_process_id(n, tid);
     r.name = name;
-    r.domain = intern(n, "nvtx");
+    r.domain = nsys_domain(n, tid, sql_int(q, 6));
     return r.thread < 0 ? -1 : PUT(ROW_RANGE, r);
 }
 
@@ -320,9 +217,9 @@ static int put_overhead(struct nsys *n, struct sql_stmt *q)
         return 0;
     o.id = ++n->ids[ROW_OVERHEAD];
     int64_t tid = sql_int(q, 2);
-    o.process = process_id(n, tid);
-    o.thread = thread_id(n, tid);
-    o.name = string(n, known(q, 3));
+    o.process = nsys_process_id(n, tid);
+    o.thread = nsys_thread_id(n, tid);
+    o.name = nsys_string(n, nsys_known(q, 3));
     return o.thread < 0 ? -1 : PUT(ROW_OVERHEAD, o);
 }
 
@@ -358,7 +255,9 @@ static const struct source sources[] = {
     {"CUPTI_ACTIVITY_KIND_CUDA_EVENT",
      {"timestamp", "timestamp", GPU_PLACE, "eventId", "eventSyncId", NULL},
      put_event},
-    {"NVTX_EVENTS", {"start", "end", "eventType", "text", "textId", "globalTid", NULL}, put_range},
+    {"NVTX_EVENTS",
+     {"start", "end", "eventType", "text", "textId", "globalTid", "domainId", NULL},
+     put_range},
     {"PROFILER_OVERHEAD", {"start", "end", "globalTid", "nameId", NULL}, put_overhead},
 };
 
@@ -366,7 +265,7 @@ static int read_source(struct nsys *n, const struct source *s)
 {
     if (!sql_has_table(n->db, s->table))
         return 0;
-    struct sql_stmt *q = open_table(n, s->table, s->columns);
+    struct sql_stmt *q = nsys_open_table(n, s->table, s->columns);
     if (!q)
         return -1;
     int rc;
@@ -379,93 +278,9 @@ static int read_source(struct nsys *n, const struct source *s)
     return rc;
 }
 
-/* ---- the rest
- * ------------------------------------------------------------------------------------------ */
-
-static int64_t pid_of(int64_t global)
-{
-    return global >> 24 & 0xffffff;
-}
-
-static int put_places(struct nsys *n)
-{
-    for (size_t i = 0; i < n->processes.n; i++) {
-        struct row_process p = {.id = (int64_t)i + 1,
-                                .pid = pid_of(n->processes.at[i].global_pid),
-                                .ppid = -1,
-                                .rank = -1,
-                                .local_rank = -1,
-                                .world_size = -1,
-                                .sealed = -1};
-        if (PUT(ROW_PROCESS, p) < 0)
-            return -1;
-    }
-    for (size_t i = 0; i < n->threads.n; i++) {
-        int64_t g = n->threads.at[i].global_tid;
-        struct row_thread t = {(int64_t)i + 1, process_id(n, g), g & 0xffffff,
-                               n->threads.at[i].name};
-        if (PUT(ROW_THREAD, t) < 0)
-            return -1;
-    }
-    for (size_t i = 0; i < n->streams.n; i++) {
-        const struct nsys_stream *s = &n->streams.at[i];
-        struct row_stream r = {
-            (int64_t)i + 1, s->process, device_id(n, s->process, s->device),
-            s->context,     s->stream,  s->stream == 7 ? STREAM_LEGACY_DEFAULT : s->flags,
-            s->priority};
-        if (PUT(ROW_STREAM, r) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* Names and sizes of the GPUs, where the export has them (by ordinal). */
-static int put_devices(struct nsys *n)
-{
-    static const char *const columns[] = {"id",
-                                          "name",
-                                          "computeMajor",
-                                          "computeMinor",
-                                          "smCount",
-                                          "totalMemory",
-                                          "memoryBandwidth",
-                                          "l2CacheSize",
-                                          "asyncEngines",
-                                          "clockRate",
-                                          NULL};
-    struct sql_stmt *q =
-        sql_has_table(n->db, "TARGET_INFO_GPU") ? open_table(n, "TARGET_INFO_GPU", columns) : NULL;
-    for (size_t i = 0; i < n->devices.n; i++) {
-        struct row_device d = {.id = (int64_t)i + 1,
-                               .process = n->devices.at[i].process,
-                               .ordinal = n->devices.at[i].ordinal,
-                               .cc_major = -1,
-                               .cc_minor = -1};
-        if (q)
-            sql_reset(q);
-        while (q && sql_step(q, n->e) == 1)
-            if (sql_int(q, 0) == d.ordinal) {
-                size_t size;
-                const char *name = sql_text(q, 1, &size);
-                d.name = n->out->intern(n->out->self, name, size);
-                d.cc_major = known(q, 2), d.cc_minor = known(q, 3);
-                d.sm_count = sql_int(q, 4), d.memory_bytes = sql_int(q, 5),
-                d.memory_bytes_per_s = sql_int(q, 6);
-                d.l2_bytes = sql_int(q, 7), d.copy_engines = sql_int(q, 8),
-                d.clock_khz = sql_int(q, 9) / 1000;
-            }
-        if (PUT(ROW_DEVICE, d) < 0) {
-            sql_finalize(q);
-            return -1;
-        }
-    }
-    sql_finalize(q);
-    return 0;
-}
-
 static int put_meta(struct nsys *n, const char *key, const char *value)
 {
-    struct row_meta m = {++n->ids[ROW_META], 0, intern(n, key), intern(n, value)};
+    struct row_meta m = {++n->ids[ROW_META], 0, nsys_intern(n, key), nsys_intern(n, value)};
     return PUT(ROW_META, m);
 }
 
@@ -480,6 +295,8 @@ static int put_facts(struct nsys *n)
     const char *text = n->ids[ROW_KERNEL] || n->ids[ROW_COPY] || n->ids[ROW_MEMSET] ? have
                        : n->ids[ROW_API]                                            ? "api,ranges"
                                                                                     : "ranges";
+    if (n->pytorch && put_meta(n, "framework", "pytorch") < 0)
+        return -1;
     if (put_meta(n, "source", "nsys") < 0 || put_meta(n, "have", text) < 0)
         return -1;
     if (n->graph_whole) {
@@ -487,9 +304,10 @@ static int put_facts(struct nsys *n)
             ++n->ids[ROW_HEALTH],
             1,
             0,
-            intern(n, "graphs-opaque"),
-            intern(n, "CUDA graphs were traced as a whole: what is inside them was not recorded "
-                      "(nsys profile --cuda-graph-trace=node)"),
+            nsys_intern(n, "graphs-opaque"),
+            nsys_intern(n,
+                        "CUDA graphs were traced as a whole: what is inside them was not recorded "
+                        "(nsys profile --cuda-graph-trace=node)"),
             0};
         if (PUT(ROW_HEALTH, h) < 0)
             return -1;
@@ -498,8 +316,8 @@ static int put_facts(struct nsys *n)
         struct row_health h = {++n->ids[ROW_HEALTH],
                                1,
                                1,
-                               intern(n, "bad-events"),
-                               intern(n, "records without usable times were left out"),
+                               nsys_intern(n, "bad-events"),
+                               nsys_intern(n, "records without usable times were left out"),
                                n->bad};
         return PUT(ROW_HEALTH, h);
     }
@@ -522,38 +340,25 @@ static void find_base(struct nsys *n)
     int64_t utc = sql_has_table(n->db, "TARGET_INFO_SESSION_START_TIME")
                       ? sql_value(n->db, "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME", 0)
                       : 0;
-    if (first > latest)
+    if (first > NSYS_LATEST)
         first = 0;
-    if (utc < 0 || utc > latest)
+    if (utc < 0 || utc > NSYS_LATEST)
         utc = 0;
     if (!n->out->epoch_ns)
         n->out->epoch_ns = utc + first ? utc + first : 1;
     n->base_ns = utc ? n->out->epoch_ns - utc : first;
 }
 
-static int read_thread_names(struct nsys *n)
-{
-    static const char *const columns[] = {"globalTid", "nameId", NULL};
-    struct sql_stmt *q =
-        sql_has_table(n->db, "ThreadNames") ? open_table(n, "ThreadNames", columns) : NULL;
-    int rc = 0;
-    while (q && (rc = sql_step(q, n->e)) == 1)
-        for (size_t i = 0; i < n->threads.n; i++)
-            if (n->threads.at[i].global_tid == sql_int(q, 0))
-                n->threads.at[i].name = string(n, known(q, 1));
-    sql_finalize(q);
-    return rc;
-}
-
 int nsys_read_tables(struct nsys *n)
 {
-    if (read_strings(n) < 0)
+    if (nsys_read_strings(n) < 0 || nsys_read_domains(n) < 0)
         return -1;
     find_base(n);
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
         if (read_source(n, &sources[i]) < 0)
             return -1;
-    return read_thread_names(n) < 0 || put_places(n) < 0 || put_devices(n) < 0 || put_facts(n) < 0
+    return nsys_read_thread_names(n) < 0 || nsys_put_places(n) < 0 || nsys_put_devices(n) < 0 ||
+                   nsys_put_metrics(n) < 0 || put_facts(n) < 0
                ? -1
                : 0;
 }

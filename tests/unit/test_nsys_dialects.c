@@ -1,0 +1,187 @@
+/* What Nsight Systems exports of several years and programs add or leave out: each dialect as a
+ * small export made here. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyzer/import/import.h"
+#include "analyzer/store/sql.h"
+#include "tests/unit/memory_sink.h"
+
+extern const struct importer import_nsys;
+
+static char dir[64], path[128];
+static struct memory *m;
+static struct sink out;
+
+static void setup(void)
+{
+    strcpy(dir, "/tmp/gpuprof-nsys-test-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/x.sqlite", dir);
+    m = memory_new(&out);
+}
+
+static void teardown(void)
+{
+    memory_free(m);
+    unlink(path);
+    ck_assert_int_eq(rmdir(dir), 0);
+}
+
+static void read_export(const char *statements)
+{
+    struct err e = ERR_INIT;
+    struct sql *db = sql_open(path, SQL_CREATE, &e);
+    ck_assert_msg(db && sql_exec(db, statements, &e) == 0, "%s", e.text);
+    sql_close(db);
+    ck_assert_msg(import_nsys.read(path, &out, &e) == 0, "%s", e.text);
+}
+
+#define PID       "0x0101000042000000"
+#define TID       "0x0101000042000043"
+#define OTHER_TID "0x0101000055000056" /* of another process */
+
+#define STRINGS "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
+#define KERNEL_2020                                                                                \
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, deviceId INT, contextId INT, "   \
+    "streamId INT, correlationId INT, globalPid INT, demangledName INT, shortName INT);"
+#define NVTX                                                                                       \
+    "CREATE TABLE NVTX_EVENTS (start INT, end INT, eventType INT, rangeId INT, text TEXT, "        \
+    "globalTid INT, textId INT, domainId INT, jsonText TEXT);"
+
+static const struct row_range *range(int i)
+{
+    ck_assert_int_lt(i, m->count[ROW_RANGE]);
+    return MEMORY_ROW(m, range, ROW_RANGE, i);
+}
+
+/* emit_nvtx() puts numbers into every name; shapes may follow. */
+START_TEST(test_operators_of_pytorch)
+{
+    read_export(STRINGS NVTX
+                "INSERT INTO StringIds VALUES (1, 'autograd::engine::evaluate_function: "
+                "MmBackward0, op_id = 12');"
+                "INSERT INTO NVTX_EVENTS VALUES (10, 20, 59, 0, 'aten::mm, seq = 46195, op_id = 9, "
+                "sizes = [[2, 3], [3, 4]], input_op_ids = [(1,0)]', " TID ", NULL, 0, NULL),"
+                "(12, 18, 59, 0, 'aten::mm, op_id = 10', " TID ", NULL, 0, NULL),"
+                "(30, 40, 59, 0, NULL, " TID ", 1, 0, NULL),"
+                "(50, 60, 59, 0, 'step, the 3rd', " TID ", NULL, 0, NULL)");
+    ck_assert_int_eq(m->count[ROW_RANGE], 4);
+    ck_assert_str_eq(memory_text(m, range(0)->name), "aten::mm");
+    ck_assert_uint_eq(range(0)->name, range(1)->name);
+    ck_assert_str_eq(memory_text(m, range(2)->name),
+                     "autograd::engine::evaluate_function: MmBackward0");
+    ck_assert_str_eq(memory_text(m, range(3)->name), "step, the 3rd");
+    ck_assert_str_eq(memory_meta(m, "framework"), "pytorch");
+}
+END_TEST
+
+/* A row of type 75 names a domain of its process. */
+START_TEST(test_domains)
+{
+    read_export(STRINGS NVTX "INSERT INTO StringIds VALUES (1, 'CCCL'), (2, 'unused secret');"
+                             "INSERT INTO NVTX_EVENTS VALUES (1, NULL, 75, 0, 'NCCL', " TID
+                             ", NULL, 1, NULL),"
+                             "(1, NULL, 75, 0, NULL, " TID ", 1, 2, NULL),"
+                             "(10, 20, 59, 0, 'ncclAllReduce', " TID ", NULL, 1, NULL),"
+                             "(10, 20, 59, 0, 'sort', " TID ", NULL, 2, NULL),"
+                             "(10, 20, 59, 0, 'mine', " TID ", NULL, 0, NULL),"
+                             "(10, 20, 59, 0, 'else', " OTHER_TID ", NULL, 1, NULL)");
+    ck_assert_str_eq(memory_text(m, range(0)->domain), "NCCL");
+    ck_assert_str_eq(memory_text(m, range(1)->domain), "CCCL");
+    ck_assert_str_eq(memory_text(m, range(2)->domain), "nvtx");
+    ck_assert_str_eq(memory_text(m, range(3)->domain), "nvtx");
+    for (uint32_t i = 0; i < m->strings.n; i++) /* only texts that a row refers to come along */
+        ck_assert_ptr_null(strstr(m->strings.text[i], "secret"));
+    ck_assert_ptr_null(memory_meta(m, "framework"));
+}
+END_TEST
+
+/* The first exports: no grid, no mangled name, no table of streams, kinds of memory or ranges. */
+START_TEST(test_bare_2020)
+{
+    read_export(STRINGS KERNEL_2020
+                "INSERT INTO StringIds VALUES (1, 'k');"
+                "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (100, 200, 0, 1, 7, 3, " PID
+                ", 1, 1);");
+    const struct row_kernel *k = MEMORY_ROW(m, kernel, ROW_KERNEL, 0);
+    ck_assert_str_eq(memory_text(m, k->name), "k");
+    ck_assert(k->end_ns - k->start_ns == 100 && k->grid_x == 0 && k->registers == -1);
+    ck_assert_str_eq(memory_meta(m, "have"), "kernels,copies,memsets");
+}
+END_TEST
+
+/* Copies between arrays are copies like others. */
+START_TEST(test_array_copies)
+{
+    read_export(STRINGS
+                "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INT, end INT, deviceId INT, "
+                "contextId INT, streamId INT, correlationId INT, globalPid INT, bytes INT, "
+                "copyKind INT, srcKind INT, dstKind INT);"
+                "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES "
+                "(1, 2, 0, 1, 7, 1, " PID ", 8, 3, 1, 3), (3, 4, 0, 1, 7, 2, " PID
+                ", 8, 4, 3, 1), (5, 6, 0, 1, 7, 3, " PID ", 8, 6, 3, 2), (7, 8, 0, 1, 7, 4, " PID
+                ", 8, 10, 2, 2)");
+    static const int64_t kinds[] = {COPY_H2D, COPY_D2H, COPY_D2D, COPY_P2P};
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(MEMORY_ROW(m, copy, ROW_COPY, i)->kind, kinds[i]);
+}
+END_TEST
+
+/* GPU metrics: means over 10 ms by GPU, clocks in MHz whatever the unit; counters of no use and
+ * GPUs that did nothing are passed over. */
+START_TEST(test_gpu_metrics)
+{
+    read_export(STRINGS KERNEL_2020
+                "INSERT INTO StringIds VALUES (1, 'k');"
+                "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1000, 200000000, 1, 1, 7, 3, " PID
+                ", 1, 1);"
+                "CREATE TABLE TARGET_INFO_GPU_METRICS (typeId INT, sourceId INT, typeName TEXT, "
+                "metricId INT, metricName TEXT);"
+                "INSERT INTO TARGET_INFO_GPU_METRICS VALUES (0x101, 0, 'GA10x', 1, 'GPC Clock "
+                "Frequency [MHz]'), (0x101, 0, 'GA10x', 2, 'GR Active [Throughput %]'), (0x101, 0, "
+                "'GA10x', 3, 'SMs Active [Throughput %]'), (0x107, 0, 'GA10x', 2, 'GR Active "
+                "[Throughput %]');"
+                "CREATE TABLE GPU_METRICS (timestamp INT, typeId INT, metricId INT, value INT);"
+                "INSERT INTO GPU_METRICS VALUES (1000, 0x101, 1, 1410000000), (1000, 0x101, 2, 90),"
+                "(1000, 0x101, 3, 5), (2000, 0x101, 1, 1390000000), (2000, 0x101, 2, 70),"
+                "(20002000, 0x101, 1, 1200), (20002000, 0x107, 2, 3)");
+    ck_assert_int_eq(m->count[ROW_GPU_SAMPLE], 2);
+    const struct row_gpu_sample *s = MEMORY_ROW(m, gpu_sample, ROW_GPU_SAMPLE, 0);
+    ck_assert(s->time_ns == 0 && s->sm_clock_mhz == 1400 && s->util_pct == 80 && s->power_mw == -1);
+    s = MEMORY_ROW(m, gpu_sample, ROW_GPU_SAMPLE, 1);
+    ck_assert(s->time_ns == 20001000 && s->sm_clock_mhz == 1200 && s->util_pct == -1);
+    ck_assert_int_eq(s->device, MEMORY_ROW(m, device, ROW_DEVICE, 0)->id);
+}
+END_TEST
+
+/* Damaged counters: no sample, no harm. */
+START_TEST(test_hostile_metrics)
+{
+    read_export(STRINGS "CREATE TABLE TARGET_INFO_GPU_METRICS (typeId, metricId, metricName);"
+                        "INSERT INTO TARGET_INFO_GPU_METRICS VALUES ('x', NULL, 'GR Active'), "
+                        "(-1, 2, x'ff'), (9223372036854775807, 3, 'GR Active');"
+                        "CREATE TABLE GPU_METRICS (timestamp, typeId, metricId, value);"
+                        "INSERT INTO GPU_METRICS VALUES (NULL, 0, 0, 'x'), (-5, 0, 0, 1), "
+                        "(9223372036854775807, 9223372036854775807, 3, 9e300), (1, 0, 0, -1)");
+    ck_assert_int_eq(m->count[ROW_GPU_SAMPLE], 0);
+}
+END_TEST
+
+Suite *test_nsys_dialects_suite(void)
+{
+    Suite *suite = suite_create("nsys_dialects");
+    TCase *t = tcase_create("nsys_dialects");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, test_operators_of_pytorch);
+    tcase_add_test(t, test_domains);
+    tcase_add_test(t, test_bare_2020);
+    tcase_add_test(t, test_array_copies);
+    tcase_add_test(t, test_gpu_metrics);
+    tcase_add_test(t, test_hostile_metrics);
+    suite_add_tcase(suite, t);
+    return suite;
+}
