@@ -42,7 +42,7 @@ static void write_args(struct chrome *c, const struct op *op, int64_t correlatio
             json_int(j, NULL, op->block[i]);
         json_end(j, ']');
         if (op->in_graph)
-            json_bool(j, "in graph", true);
+            json_bool(j, op->in_graph == GRAPH_WHOLE ? "whole graph" : "in graph", true);
     } else {
         json_int(j, "bytes", op->bytes);
         if (op->end_ns > op->start_ns)

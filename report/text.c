@@ -217,6 +217,14 @@ int64_t count_ops(const struct timeline *t, enum op_kind kind)
     return n;
 }
 
+int64_t count_graphs(const struct timeline *t)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < t->op_count; i++)
+        n += t->ops[i].in_graph == GRAPH_WHOLE;
+    return n;
+}
+
 int64_t count_collectives(const struct timeline *t)
 {
     int64_t n = (int64_t)t->collective_count;

@@ -43,6 +43,8 @@ const struct outcome *shown_outcome(const struct analysis *a, const struct expor
 
 /* Events of all kinds, and the collectives (recorded calls, else communication kernels). */
 int64_t count_events(const struct timeline *t);
+/* CUDA graphs recorded as one operation each, among the kernels. */
+int64_t count_graphs(const struct timeline *t);
 int64_t count_ops(const struct timeline *t, enum op_kind kind);
 int64_t count_collectives(const struct timeline *t);
 

@@ -127,6 +127,7 @@ struct host_facts {
     bool loader_parallel; /* workers are in use, even where their number is not known */
     int64_t fetch_cpu_ns; /* CPU time to make one batch, median; 0 = not known */
     int64_t fetch_ns;     /* wall time to make one batch, median */
+    double fetches;       /* made by the training thread itself, per used step */
     int64_t
         starved_ns;  /* training thread ready to run but without a core, per step; -1 = unknown */
     int64_t wait_ns; /* training thread waiting for (or making) data per step, median */

@@ -15,6 +15,7 @@ struct fetches {
     bool *worker; /* by thread index: makes batches and does not train */
     bool trainer_makes, parallel;
     int64_t max_worker; /* highest worker number seen in loader rows, -1 */
+    int64_t in_steps;   /* made by the training thread within used steps */
 };
 
 static int usable_cores(const struct timeline *t)
@@ -37,6 +38,26 @@ static int push(void *vec, int64_t value)
     return p ? 0 : -1;
 }
 
+static bool in_used_step(const struct analysis *a, int64_t ns)
+{
+    size_t low = 0, high = a->steps.count;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (a->steps.at[mid].end_ns <= ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < a->steps.count && a->steps.at[low].start_ns <= ns && a->steps.at[low].used;
+}
+
+/* What the training thread makes it uses; workers may run ahead or make what nobody takes. */
+static void trainer_fetch(const struct analysis *a, struct fetches *f, int64_t start_ns)
+{
+    f->trainer_makes = true;
+    f->in_steps += in_used_step(a, start_ns);
+}
+
 /* Ranges that make a batch (not those that wait for one). */
 bool input_makes(const char *name)
 {
@@ -56,7 +77,7 @@ static int look_at_ranges(const struct analysis *a, struct fetches *f)
         if (!input_makes(name))
             continue;
         if (r->thread == a->steps.main_thread)
-            f->trainer_makes = true;
+            trainer_fetch(a, f, r->start_ns);
         else
             f->worker[r->thread] = true;
         if (push(&f->wall, r->end_ns - r->start_ns) < 0)
@@ -74,7 +95,8 @@ static int look_at_loader_rows(const struct analysis *a, struct fetches *f)
             continue;
         if (l->worker > f->max_worker)
             f->max_worker = l->worker;
-        f->trainer_makes |= l->worker < 0;
+        if (l->worker < 0)
+            trainer_fetch(a, f, l->start_ns);
         if (push(&f->wall, l->end_ns - l->start_ns) < 0 ||
             (l->cpu_ns >= 0 && push(&f->cpu, l->cpu_ns) < 0))
             return -1;
@@ -174,6 +196,7 @@ int host_look(struct analysis *a, struct err *e)
         a->host.loader_workers = count_workers(a, &f);
         a->host.loader_parallel = f.parallel || a->host.loader_workers > 0;
         a->host.fetch_ns = median_ns(f.wall.at, f.wall.n);
+        a->host.fetches = a->steps.used ? (double)f.in_steps / (double)a->steps.used : 0;
         a->host.fetch_cpu_ns =
             f.cpu.n ? median_ns(f.cpu.at, f.cpu.n) : sampled_cpu(a, &f, a->host.fetch_ns);
         a->host.starved_ns = starved(a);

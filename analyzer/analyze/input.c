@@ -7,6 +7,7 @@
 #include "analyzer/base/vec.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -29,6 +30,53 @@ bool input_name(const char *name)
     return false;
 }
 
+/* A generator that runs the training step is called "__next__" as well. What launches a good part
+ * of all the work that its thread launches is the loop itself, whatever its name. */
+struct launches {
+    int64_t *before; /* launches of the thread before its i-th call */
+    int64_t *held;   /* by string id: inside ranges of that name */
+};
+
+static size_t calls_before(const struct timeline *t, const struct thread *th, int64_t time)
+{
+    size_t low = 0, high = th->apis;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (t->apis[th->first_api + mid].start_ns < time)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static bool launches_work(uint8_t kind)
+{
+    return kind == API_LAUNCH || kind == API_GRAPH_LAUNCH;
+}
+
+static int launches_count(struct launches *l, const struct timeline *t, const struct thread *th)
+{
+    l->before = calloc((size_t)th->apis + 1, sizeof *l->before);
+    l->held = calloc((size_t)t->strings.n + 1, sizeof *l->held);
+    if (!l->before || !l->held)
+        return -1;
+    for (size_t i = 0; i < th->apis; i++)
+        l->before[i + 1] = l->before[i] + launches_work(t->apis[th->first_api + i].kind);
+    for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++) {
+        const struct range *r = &t->ranges[i];
+        if (input_name(tl_text(t, r->name)))
+            l->held[r->name] += l->before[calls_before(t, th, r->end_ns)] -
+                                l->before[calls_before(t, th, r->start_ns)];
+    }
+    return 0;
+}
+
+static bool is_loop(const struct launches *l, const struct thread *th, uint32_t name)
+{
+    return l->held[name] > 0 && l->held[name] * 4 >= l->before[th->apis];
+}
+
 static bool own_loader(const struct timeline *t, const struct row_loader *l, uint32_t thread)
 {
     bool makes = l->what == SPOOL_LOADER_WAIT || l->worker < 0;
@@ -39,10 +87,11 @@ int input_spans(struct spans *out, const struct timeline *t, uint32_t thread)
 {
     struct VEC(struct span) found = {0};
     const struct thread *th = &t->threads[thread];
-    int rc = 0;
+    struct launches l = {0};
+    int rc = launches_count(&l, t, th);
     for (uint32_t i = th->first_range; i < th->first_range + th->ranges && rc == 0; i++) {
         const struct range *r = &t->ranges[i];
-        if (!input_name(tl_text(t, r->name)))
+        if (!input_name(tl_text(t, r->name)) || is_loop(&l, th, r->name))
             continue;
         struct span *s = vec_push(&found);
         if (s)
@@ -67,6 +116,8 @@ int input_spans(struct spans *out, const struct timeline *t, uint32_t thread)
     for (size_t i = 0; rc == 0 && i < found.n; i++)
         rc = spans_add(out, found.at[keys[i].index].start_ns, found.at[keys[i].index].end_ns);
     free(keys);
+    free(l.before);
+    free(l.held);
     vec_release(&found);
     return rc < 0 ? -1 : spans_index(out);
 }

@@ -32,22 +32,51 @@ static const char *missing_text(struct analysis *a, uint32_t missing)
         {"collectives", NULL},
         {"all ranks", "give the files of all ranks, or their folder"},
         {"samples of the host", "gpuprof run records them"},
-        {"memory use", "gpuprof run records it"}};
-    const char *list = "", *how = NULL;
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-        if (missing >> i & 1) {
-            list = arena_printf(&a->arena, "%s%s%s", list, *list ? ", " : "", of[i].what);
-            how = how ? how : of[i].how;
-            if (!list)
-                return "data is missing";
-        }
-    return how ? arena_printf(&a->arena, "not recorded: %s (%s)", list, how)
-               : arena_printf(&a->arena, "not recorded: %s", list);
+        {"memory use", "gpuprof run records it"},
+        {"what runs inside the CUDA graphs",
+         "nsys profile --cuda-graph-trace=node, or torch.profiler"}};
+    enum { KINDS = sizeof of / sizeof *of };
+    const char *all = "";
+    for (size_t i = 0; i < KINDS && all; i++) {
+        const char *list = of[i].what;
+        if (!(missing >> i & 1))
+            continue;
+        missing &= ~(1u << i);
+        for (size_t k = i + 1; k < KINDS && list; k++)
+            if (missing >> k & 1 && of[i].how && of[k].how && strcmp(of[i].how, of[k].how) == 0) {
+                list = arena_printf(&a->arena, "%s, %s", list, of[k].what);
+                missing &= ~(1u << k);
+            }
+        if (list)
+            all = arena_printf(&a->arena, "%s%s%s%s%s%s", all, *all ? "; " : "", list,
+                               of[i].how ? " (" : "", of[i].how ? of[i].how : "",
+                               of[i].how ? ")" : "");
+    }
+    return all ? arena_printf(&a->arena, "not recorded: %s", all) : "data is missing";
+}
+
+/* Copies across the bus: only these have a kind of host memory that could be recorded. */
+static bool crosses_bus(const struct op *o)
+{
+    return o->kind == OP_COPY && (o->copy_kind == COPY_H2D || o->copy_kind == COPY_D2H);
 }
 
 static uint32_t have_of(const struct analysis *a)
 {
-    uint32_t have = a->tl->have & ~(uint32_t)HAVE_STEPS;
+    uint32_t have = (a->tl->have & ~(uint32_t)HAVE_STEPS) | HAVE_NODES;
+    int64_t kernels_ns = 0, opaque_ns = 0;
+    bool crossed = false;
+    for (size_t i = 0; i < a->tl->op_count; i++) {
+        const struct op *o = &a->tl->ops[i];
+        int64_t ns = o->end_ns - o->start_ns;
+        crossed |= crosses_bus(o);
+        kernels_ns += o->kind == OP_KERNEL ? ns : 0;
+        opaque_ns += o->in_graph == GRAPH_WHOLE ? ns : 0;
+    }
+    if (have & HAVE_COPIES && !crossed)
+        have |= HAVE_MEMORY_KINDS;
+    if (opaque_ns * 10 > kernels_ns)
+        have &= ~(uint32_t)HAVE_NODES;
     return a->steps.source == STEPS_NONE ? have : have | HAVE_STEPS;
 }
 
@@ -56,9 +85,9 @@ static int64_t at_most(int64_t v, int64_t limit)
     return v < limit ? v : limit;
 }
 
-static void ask(struct analysis *a, struct outcome *o)
+static void ask(struct analysis *a, struct outcome *o, uint32_t have)
 {
-    uint32_t missing = o->rule->needs & ~have_of(a);
+    uint32_t missing = o->rule->needs & ~have;
     if (missing) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = missing_text(a, missing);
@@ -111,9 +140,10 @@ int rules_run(struct analysis *a, struct err *e)
     if (!a->outcomes || !a->ranked)
         return no_memory(e);
     a->outcome_count = rule_count;
+    uint32_t have = have_of(a);
     for (size_t i = 0; i < rule_count; i++) {
         a->outcomes[i].rule = rules[i];
-        ask(a, &a->outcomes[i]);
+        ask(a, &a->outcomes[i], have);
     }
     rank(a);
     return 0;

@@ -115,25 +115,50 @@ static const char *why_text(struct analysis *a)
     return arena_printf(&a->arena, "%s: %s.%s", of, text, where ? where : "");
 }
 
-/* Which remedy speaks to this user. */
-static const char *remedy_text(const struct analysis *a, const struct remedy *r)
+/* CUDA's words for programs of which nothing says that Python drives them. */
+const char *outcome_remedy(const struct analysis *a, const struct outcome *o)
 {
-    const char *exe = timeline_meta(a->tl, "exe"), *source = timeline_meta(a->tl, "source");
-    bool python = (exe && strstr(exe, "python")) || (source && strcmp(source, "kineto") == 0);
+    const char *exe = timeline_meta(a->tl, "exe"), *framework = timeline_meta(a->tl, "framework");
+    bool python =
+        (exe && strstr(exe, "python")) || (framework && strcmp(framework, "pytorch") == 0);
+    const struct remedy *own = &o->remedy, *general = &o->rule->remedy;
+    const struct remedy *r = own->cuda || own->pytorch ? own : general;
     const char *text = python ? r->pytorch : r->cuda;
     return text ? text : r->pytorch ? r->pytorch : "";
+}
+
+/* How this recording's source would come to know of steps. */
+static const char *mark_steps_text(const struct analysis *a)
+{
+    const char *framework = timeline_meta(a->tl, "framework");
+    return framework && strcmp(framework, "pytorch") == 0
+               ? "Record several steps of the loop, each ended by profiler.step() (or held in "
+                 "torch.cuda.nvtx.range('step')), to learn what a step could save."
+               : "Record several steps of the loop, each in an NVTX range named 'step', to learn "
+                 "what a step could save.";
 }
 
 static const char *next_text(struct analysis *a)
 {
     if (a->ranked_count == 0)
         return a->steps.source == STEPS_NONE
-                   ? "Mark the steps with an NVTX range named 'step' to get savings per step."
+                   ? mark_steps_text(a)
                    : "Nothing stands out: no rule found more than 1 % of the step to save.";
     const struct outcome *o = a->ranked[0];
-    const char *how =
-        remedy_text(a, o->remedy.cuda || o->remedy.pytorch ? &o->remedy : &o->rule->remedy);
-    return arena_printf(&a->arena, "%s: %s", o->rule->title, how);
+    return arena_printf(&a->arena, "%s: %s", o->rule->title, outcome_remedy(a, o));
+}
+
+/* Whether what is exposed of communication is, for the most part, waiting for a late rank. */
+static bool waits_for_late_rank(const struct analysis *a)
+{
+    const struct ranks *r = &a->ranks;
+    if (r->count < 2 || r->late == TL_NONE || a->ranked_count == 0 ||
+        strcmp(a->ranked[0]->rule->id, "straggler") != 0)
+        return false;
+    for (size_t i = 0; i < r->count; i++)
+        if (r->at[i].process == a->steps.process && r->at[i].device == a->steps.device)
+            return 2 * r->at[i].wait_exposed_ns > a->breakdown_ns[PART_COMM];
+    return false;
 }
 
 static void write_class(struct analysis *a)
@@ -143,7 +168,14 @@ static void write_class(struct analysis *a)
     double compute = share(a, a->breakdown_ns[PART_COMPUTE]);
     char step[64];
     step_words(a, step, sizeof step);
-    if (lost >= 10) {
+    if (lost >= 10 && g->parts == 1u << PART_COMM && waits_for_late_rank(a)) {
+        a->verdict_class = "straggler";
+        a->verdict = arena_printf(
+            &a->arena,
+            "Held up by rank %lld: the other ranks wait for it in exchanges, which take %.0f %% of "
+            "each %s",
+            (long long)a->ranks.at[a->ranks.late].rank, lost, step);
+    } else if (lost >= 10) {
         a->verdict_class = g->class;
         bool work = g->parts >> PART_IDLE_HOST & 1 &&
                     2 * a->breakdown_ns[PART_IDLE_HOST] > group_ns(a, g->parts);

@@ -152,6 +152,17 @@ static int take_name(struct kineto *k, uint32_t *out)
     return *out == STR_NONE ? -1 : 0;
 }
 
+/* Our own exports say that a graph launched it, not which: they number them all 1. */
+static int take_graph_flag(struct kineto *k, struct kineto_event *v)
+{
+    enum json_token t = json_next(&k->json);
+    if (t == JSON_OBJECT || t == JSON_ARRAY)
+        return json_skip_rest(&k->json);
+    if (t == JSON_TRUE && v->graph <= 0)
+        v->graph = 1;
+    return t == JSON_ERROR ? -1 : 0;
+}
+
 /* One key of args that a GPU or API event may have. */
 static int read_arg(struct kineto *k, struct kineto_event *v)
 {
@@ -186,6 +197,8 @@ static int read_arg(struct kineto *k, struct kineto_event *v)
     case 8:
         if (is(j, "graph id"))
             return take_int(k, v, &v->graph);
+        if (is(j, "in graph"))
+            return take_graph_flag(k, v);
         break;
     case 10:
         if (is(j, "Group size"))
@@ -194,6 +207,8 @@ static int read_arg(struct kineto *k, struct kineto_event *v)
     case 11:
         if (is(j, "correlation"))
             return take_int(k, v, &v->correlation);
+        if (is(j, "whole graph"))
+            return take_graph_flag(k, v);
         break;
     case 13:
         if (is(j, "shared memory"))

@@ -303,7 +303,7 @@ static int put_facts(struct nsys *n)
         struct row_health h = {
             ++n->ids[ROW_HEALTH],
             1,
-            0,
+            1,
             nsys_intern(n, "graphs-opaque"),
             nsys_intern(n,
                         "CUDA graphs were traced as a whole: what is inside them was not recorded "

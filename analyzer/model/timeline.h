@@ -16,6 +16,8 @@
 #define TL_NONE UINT32_MAX
 
 enum op_kind { OP_KERNEL, OP_COPY, OP_MEMSET };
+/* A whole graph as one operation is what a recording has that did not look inside. */
+enum graph_part { GRAPH_NONE, GRAPH_NODE, GRAPH_WHOLE };
 
 /* What a kernel does, told by its name (model/classify.h) and by the library call around it. */
 enum kernel_family {
@@ -67,7 +69,7 @@ struct op {
     uint8_t copy_kind;          /* enum copy_kind */
     uint8_t src_kind, dst_kind; /* enum memory_kind */
     int8_t is_async;            /* copies: 1, 0, -1 */
-    uint8_t in_graph;           /* part of a CUDA graph launch */
+    uint8_t in_graph;           /* enum graph_part */
     struct kernel_class class;
 };
 
@@ -206,7 +208,8 @@ enum have {
     HAVE_COLLECTIVES = 1 << 12,
     HAVE_RANKS = 1 << 13,
     HAVE_HOST = 1 << 14,
-    HAVE_MEMORY = 1 << 15
+    HAVE_MEMORY = 1 << 15,
+    HAVE_NODES = 1 << 16 /* what runs inside CUDA graphs; the analysis finds out by itself */
 };
 /* Meta key "have" holds names joined by ',': kernels,copies,memory_kinds,api,sync,events,ranges,
  * calls,loader,steps,device,memsets,collectives,ranks,host,memory. */

@@ -59,6 +59,12 @@ static int add_op(struct build *b, struct op o, struct refs r)
     return 0;
 }
 
+/* Some sources number the graph, some the node in it, some both. */
+static uint8_t graph_part(int64_t graph, int64_t node)
+{
+    return graph > 0 || node > 0 ? GRAPH_NODE : GRAPH_NONE;
+}
+
 int put_kernel(struct build *b, const void *row)
 {
     const struct row_kernel *k = row;
@@ -73,7 +79,9 @@ int put_kernel(struct build *b, const void *row)
                       .block = {clamp16(k->block_x), clamp16(k->block_y), clamp16(k->block_z)},
                       .kind = OP_KERNEL,
                       .is_async = -1,
-                      .in_graph = k->graph > 0,
+                      .in_graph = k->graph > 0 && k->graph_node == 0 && k->grid_x == 0
+                                      ? GRAPH_WHOLE /* a kernel has a grid */
+                                      : graph_part(k->graph, k->graph_node),
                   },
                   (struct refs){k->process, k->stream, k->correlation});
 }
@@ -94,7 +102,7 @@ int put_copy(struct build *b, const void *row)
                       .is_async = (int8_t)(c->is_async > 0   ? 1
                                            : c->is_async < 0 ? -1
                                                              : 0),
-                      .in_graph = c->graph > 0,
+                      .in_graph = graph_part(c->graph, c->graph_node),
                   },
                   (struct refs){c->process, c->stream, c->correlation});
 }
@@ -110,7 +118,7 @@ int put_memset(struct build *b, const void *row)
                       .bytes = clean_bytes(m->bytes),
                       .kind = OP_MEMSET,
                       .is_async = -1,
-                      .in_graph = m->graph > 0,
+                      .in_graph = graph_part(m->graph, m->graph_node),
                   },
                   (struct refs){m->process, m->stream, m->correlation});
 }

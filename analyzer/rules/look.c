@@ -153,6 +153,12 @@ struct look_copies look_h2d(const struct analysis *a, enum memory_kind from)
     return c;
 }
 
+int64_t look_exposed(const struct analysis *a, const struct look_copies *c)
+{
+    int64_t mean = per_step(a, c->exposed_ns), median = a->breakdown_ns[PART_COPY];
+    return mean < median ? mean : median;
+}
+
 static bool gap_used(const struct analysis *a, const struct gap *g)
 {
     return g->step != TL_NONE && a->steps.at[g->step].used;

@@ -56,6 +56,8 @@ struct look_copies {
     uint32_t longest;
 };
 struct look_copies look_h2d(const struct analysis *a, enum memory_kind from);
+/* Per step, copies with nothing beside them: no more than the median step has of that. */
+int64_t look_exposed(const struct analysis *a, const struct look_copies *c);
 
 /* Longest gaps whose main part is `part`, as examples. */
 void look_gap_examples(const struct analysis *a, struct outcome *o, enum part part,
@@ -64,6 +66,9 @@ void look_gap_examples(const struct analysis *a, struct outcome *o, enum part pa
  */
 const char *look_gap_range(const struct analysis *a, enum part part);
 
+/* Compute capability, major. `told`: it was recorded; else kernels' names bound it from below; -1 =
+ * not known. */
+int look_cc_major(const struct analysis *a, bool *told);
 bool look_nvidia(const struct analysis *a);    /* not a HIP profile */
 bool look_find_seen(const struct analysis *a); /* cuDNN autotuning was recorded */
 

@@ -67,6 +67,8 @@ extern const struct rule *const rules[];
 extern const size_t rule_count;
 const struct rule *rule_find(const char *id);
 
+/* The remedy in the words of the framework that was recorded. Never NULL. */
+const char *outcome_remedy(const struct analysis *a, const struct outcome *o);
 void outcome_evidence(struct outcome *o, const char *text, double value, const char *unit,
                       const char *sql);
 void outcome_example(struct outcome *o, int64_t start_ns, int64_t end_ns, const char *text,

@@ -62,7 +62,7 @@ static void check(struct analysis *a, struct outcome *o)
 const struct rule rule_channels_last = {
     .id = "channels-last",
     .title = "Keep activations in channels-last (NHWC)",
-    .needs = HAVE_KERNELS | HAVE_STEPS,
+    .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
     .check = check,
     .looks_for = "Layout conversion kernels (nchwToNhwc, nhwcToNchw, batched transposes) beside "
                  "convolutions on tensor cores.",

@@ -48,7 +48,7 @@ static int look_at_contents(const struct analysis *a, struct shape *s)
             continue;
         struct content *k = &c[a->steps.op_step[i]];
         k->kernels++;
-        k->in_graph += o->in_graph;
+        k->in_graph += o->in_graph != GRAPH_NONE;
         k->sum += mix(mix((uint64_t)o->full_name << 32 | o->grid[0]) + o->grid[1]);
     }
     for (size_t i = 0; i < a->steps.count; i++) {

@@ -186,7 +186,7 @@ static void check(struct analysis *a, struct outcome *o)
 const struct rule rule_cudnn_algorithm = {
     .id = "cudnn-algorithm",
     .title = "Let cuDNN measure its algorithms once",
-    .needs = HAVE_KERNELS | HAVE_STEPS,
+    .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
     .check = check,
     .looks_for = "Convolutions whose rate is well below that of others of their kind, with no "
                  "autotuning call in the profile; without shapes, "

@@ -31,7 +31,7 @@ static void check(struct analysis *a, struct outcome *o)
 const struct rule rule_fused_optimizer = {
     .id = "fused-optimizer",
     .title = "Update all parameters in one fused kernel",
-    .needs = HAVE_KERNELS | HAVE_STEPS,
+    .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
     .check = check,
     .looks_for = "Dozens of small optimizer kernels per step instead of a few over all tensors.",
     .doc = "An update is a pass over the parameters and their state; launched per tensor it is "

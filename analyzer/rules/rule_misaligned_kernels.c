@@ -40,7 +40,7 @@ static void check(struct analysis *a, struct outcome *o)
 const struct rule rule_misaligned_kernels = {
     .id = "misaligned-kernels",
     .title = "Pad matrix dimensions to multiples of 8",
-    .needs = HAVE_KERNELS | HAVE_STEPS,
+    .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
     .check = check,
     .looks_for = "Tensor-core kernels whose name says align1 or align2.",
     .doc = "Tensor cores want 16 bytes at a time: 8 elements of fp16 or bf16, 4 of TF32. When a "

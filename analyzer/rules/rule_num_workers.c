@@ -24,6 +24,11 @@ static struct feed feed_of(const struct analysis *a)
     int64_t cpu = h->fetch_cpu_ns > 0 && h->fetch_cpu_ns < fetch ? h->fetch_cpu_ns : fetch;
     if (fetch <= 0)
         return f;
+    if (h->fetches >
+        1.5) { /* several batches a step: gradients are accumulated, or frames piled up */
+        fetch = (int64_t)((double)fetch * h->fetches);
+        cpu = (int64_t)((double)cpu * h->fetches);
+    }
     int64_t needed = ceil_div(fetch, rest > 0 ? rest : 1);
     f.needed = needed < 100000 ? (int)needed : 100000;
     f.most = h->usable_cores > 0 && f.needed > h->usable_cores ? h->usable_cores : f.needed;
@@ -83,6 +88,8 @@ static void add_evidence(struct analysis *a, struct outcome *o, const struct fee
         outcome_evidence(
             o, "making one batch takes", ms(a->host.fetch_ns), "ms",
             "SELECT * FROM range WHERE name IN (SELECT id FROM string WHERE text = 'data.decode')");
+    if (a->host.fetches > 1.5)
+        outcome_evidence(o, "batches per step", a->host.fetches, "count", NULL);
     if (a->host.fetch_cpu_ns > 0)
         outcome_evidence(o, "CPU time of it", ms(a->host.fetch_cpu_ns), "ms",
                          "SELECT * FROM host_sample");
@@ -127,9 +134,11 @@ static void check(struct analysis *a, struct outcome *o)
     advise(a, o, &f);
     const char *how = f.have == 0 ? "the training thread makes each batch itself; the GPU waits"
                                   : "the GPU waits for the next batch for";
+    const char *where = look_gap_range(a, PART_IDLE_INPUT);
     outcome_fires(o, gain,
-                  arena_printf(&a->arena, "%s %.1f ms of %.1f ms per step", how, ms(idle),
-                               ms(a->steps.median_ns)));
+                  arena_printf(&a->arena, "%s %.1f ms of %.1f ms per step%s%s%s", how, ms(idle),
+                               ms(a->steps.median_ns), where ? ", most of it in '" : "",
+                               where ? where : "", where ? "'" : ""));
     look_gap_examples(a, o, PART_IDLE_INPUT, "GPU idle, next batch not there");
 }
 

@@ -1,5 +1,5 @@
 /* The host waits for the GPU inside the step and then starts over with an empty queue. */
-#include "analyzer/rules/look.h"
+#include "analyzer/rules/look_waits.h"
 
 enum { SCALAR_BYTES = 64, CALLS = 16 /* distinct waiting calls; CUDA has about ten */ };
 
@@ -78,6 +78,27 @@ static const struct waiting *worst(const struct syncs *s)
     return w;
 }
 
+/* The remedy for what makes the host wait most; the general one where nothing tells. */
+static void advise(struct outcome *o, const struct look_waits *w)
+{
+    static const char *const by_cause[WAIT_CAUSES] = {
+        [WAIT_MASK] = "x[mask], nonzero, masked_select and unique wait to learn how long their "
+                      "result is: torch.where(mask, x, 0), multiplying by the mask, topk or "
+                      "nonzero_static keep sizes fixed",
+        [WAIT_READ] = "keep results on the GPU and read them every N steps, or "
+                      "x.to('cpu', non_blocking=True) into pinned memory, read one step later",
+        [WAIT_EXPLICIT] = "leave torch.cuda.synchronize() out of the loop; time with "
+                          "torch.cuda.Event(enable_timing=True)",
+    };
+    const struct rule *r = o->rule;
+    if (by_cause[w->most])
+        o->remedy = (struct remedy){by_cause[w->most], r->remedy.tensorflow,
+                                    w->most == WAIT_EXPLICIT
+                                        ? "leave cudaDeviceSynchronize out of the loop; wait for "
+                                          "the event of what is needed"
+                                        : r->remedy.cuda};
+}
+
 static void check(struct analysis *a, struct outcome *o)
 {
     int64_t idle = a->breakdown_ns[PART_IDLE_SYNC];
@@ -110,8 +131,14 @@ static void check(struct analysis *a, struct outcome *o)
         outcome_evidence(o, "of them a single number, as .item() reads it",
                          (double)s.scalars / used, "count",
                          "SELECT * FROM copy WHERE kind = 2 AND bytes <= 64");
+    struct look_waits why;
+    look_waits(a, waits, &why);
+    if (why.count[WAIT_MASK])
+        outcome_evidence(o, "waits for the size of a result (x[mask], nonzero)",
+                         (double)why.count[WAIT_MASK] / used, "count", NULL);
+    advise(o, &why);
     o->edit.kind = EDIT_UNSYNC;
-    o->knob = "sync_every=100";
+    o->knob = why.most == WAIT_MASK ? NULL : "sync_every=100";
     const struct waiting *w = worst(&s);
     const char *where = look_gap_range(a, PART_IDLE_SYNC);
     outcome_fires(

@@ -14,9 +14,9 @@ static enum look_take is_fp32_matrix(const struct analysis *a, uint32_t op)
                                                                                  : LOOK_NO;
 }
 
-static void advise(struct analysis *a, struct outcome *o)
+static void advise(struct outcome *o, int cc_major)
 {
-    if (a->device->cc_major >= 8) {
+    if (cc_major >= 8) {
         o->knob = "precision=bf16";
         o->remedy = (struct remedy){"with torch.autocast('cuda', dtype=torch.bfloat16): ...; at "
                                     "least torch.set_float32_matmul_precision('high') for TF32",
@@ -40,12 +40,14 @@ static void check(struct analysis *a, struct outcome *o)
                           ms(cost));
     if (cost * 100 < a->steps.median_ns || !look_nvidia(a))
         return;
-    if (!a->device || a->device->cc_major < 0) {
+    bool told;
+    int cc_major = look_cc_major(a, &told);
+    if (cc_major < 0 || (cc_major < 7 && !told)) {
         o->verdict = RULE_CANNOT_TELL;
-        o->why = "not recorded: which GPU it is (compute capability)";
+        o->why = "not recorded: which GPU it is (compute capability), and no kernel's name tells";
         return;
     }
-    if (a->device->cc_major < 7) {
+    if (cc_major < 7) {
         o->verdict = RULE_SUPPRESSED;
         o->why = "this GPU has no tensor cores";
         return;
@@ -64,7 +66,7 @@ static void check(struct analysis *a, struct outcome *o)
                          NULL);
     o->error_class = ERROR_KERNEL_MODEL;
     o->edit.kind = EDIT_PRECISION;
-    advise(a, o);
+    advise(o, cc_major);
     outcome_fires(
         o, cost,
         arena_printf(
@@ -79,7 +81,7 @@ static void check(struct analysis *a, struct outcome *o)
 const struct rule rule_tensor_cores = {
     .id = "tensor-cores",
     .title = "Use the tensor cores (TF32, or mixed precision)",
-    .needs = HAVE_KERNELS | HAVE_DEVICE | HAVE_STEPS,
+    .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
     .check = check,
     .looks_for = "GEMM and convolution kernels whose names say FP32 FMA (ffma, sgemm, simt) on "
                  "compute capability 7.0 and above.",

@@ -30,7 +30,7 @@ static void check(struct analysis *a, struct outcome *o)
 const struct rule rule_zero_grad = {
     .id = "zero-grad",
     .title = "Overwrite gradients instead of zeroing them",
-    .needs = HAVE_KERNELS | HAVE_MEMSETS | HAVE_STEPS,
+    .needs = HAVE_KERNELS | HAVE_NODES | HAVE_MEMSETS | HAVE_STEPS,
     .check = check,
     .looks_for = "Bursts of small memsets or fill kernels every step.",
     .doc = "Zeroing each gradient and then adding to it costs a launch and a pass per tensor; with "

@@ -82,7 +82,8 @@ static void write_counts(struct json *j, const struct timeline *t)
     json_begin(j, "counts", '{');
     json_int(j, "events", events(t));
     json_int(j, "records", count_events(t));
-    json_int(j, "kernels", count_ops(t, OP_KERNEL));
+    json_int(j, "kernels", count_ops(t, OP_KERNEL) - count_graphs(t));
+    json_int(j, "graphs", count_graphs(t));
     json_int(j, "copies", count_ops(t, OP_COPY));
     json_int(j, "memsets", count_ops(t, OP_MEMSET));
     json_int(j, "syncs", (int64_t)t->sync_count);

@@ -46,8 +46,11 @@ static void write_findings(const struct terminal *t, const struct analysis *a,
 {
     const struct outcome *x = shown_finding(a, o, 0);
     if (!x) {
-        fputs("Nothing to change was found", t->f);
-        fputs(o->rule ? " by this rule.\n\n" : ".\n\n", t->f);
+        bool blind = a->verdict_class && strcmp(a->verdict_class, "not-enough-data") == 0;
+        fputs(blind     ? "No advice: too little was recorded to give any.\n\n"
+              : o->rule ? "Nothing to change was found by this rule.\n\n"
+                        : "Nothing to change was found.\n\n",
+              t->f);
         return;
     }
     int title = t->width - 36 < 24 ? 24 : t->width - 36 > 60 ? 60 : t->width - 36;
@@ -65,7 +68,7 @@ static void write_findings(const struct terminal *t, const struct analysis *a,
             term_wrap(t, 4, 4, x->summary);
         write_evidence(t, x, 4);
         fprintf(t->f, "    try: ");
-        term_wrap(t, 9, 9, x->remedy.pytorch ? x->remedy.pytorch : "");
+        term_wrap(t, 9, 9, outcome_remedy(a, x));
         fprintf(t->f, "    ");
         term_ink(t, INK_DIM);
         fprintf(t->f, "gpuprof explain %s", x->rule->id);
@@ -137,32 +140,51 @@ static void write_breakdown(const struct terminal *t, const struct analysis *a)
     fputc('\n', t->f);
 }
 
+static bool same_reason(const struct outcome *x, const struct outcome *y)
+{
+    return strcmp(x->why ? x->why : "", y->why ? y->why : "") == 0;
+}
+
+/* Rules that share a reason share a line: without steps, most of them do. */
+static void write_reasons(const struct terminal *t, const struct analysis *a,
+                          const struct export_options *o, enum verdict v, const char *label)
+{
+    for (size_t i = 0; i < a->outcome_count; i++) {
+        const struct outcome *x = shown_outcome(a, o, i, v), *y;
+        char line[1024];
+        size_t n = 0, k = 0;
+        while (x && k < i && !((y = shown_outcome(a, o, k, v)) && same_reason(x, y)))
+            k++;
+        if (!x || k < i) /* told with an earlier one */
+            continue;
+        for (k = i; k < a->outcome_count && n < sizeof line; k++)
+            if ((y = shown_outcome(a, o, k, v)) && same_reason(x, y))
+                n +=
+                    (size_t)snprintf(line + n, sizeof line - n, "%s%s", n ? ", " : "", y->rule->id);
+        if (n < sizeof line)
+            snprintf(line + n, sizeof line - n, ": %s", x->why ? x->why : "");
+        term_labelled(t, label, INK_DIM, line);
+    }
+}
+
 static void write_others(const struct terminal *t, const struct analysis *a,
                          const struct export_options *o)
 {
-    static const struct {
-        enum verdict verdict;
-        const char *label;
-    } lists[] = {
-        {RULE_SUPPRESSED, "Not now"}, {RULE_CANNOT_TELL, "Unknown"}, {RULE_SILENT, "Fine"}};
-    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
-        bool compact = lists[l].verdict == RULE_SILENT && !o->rule;
-        char line[1024] = "";
-        for (size_t i = 0; i < a->outcome_count; i++) {
-            const struct outcome *x = shown_outcome(a, o, i, lists[l].verdict);
-            size_t n = strlen(line);
-            if (!x)
-                continue;
-            if (compact) {
-                snprintf(line + n, sizeof line - n, "%s%s", n ? ", " : "", x->rule->id);
-                continue;
-            }
-            snprintf(line, sizeof line, "%s: %s", x->rule->id, x->why ? x->why : "");
-            term_labelled(t, lists[l].label, INK_DIM, line);
-        }
-        if (compact && *line)
-            term_labelled(t, lists[l].label, INK_DIM, line);
+    char line[1024] = "";
+    write_reasons(t, a, o, RULE_SUPPRESSED, "Not now");
+    write_reasons(t, a, o, RULE_CANNOT_TELL, "Unknown");
+    if (o->rule) {
+        write_reasons(t, a, o, RULE_SILENT, "Fine");
+        return;
     }
+    for (size_t i = 0; i < a->outcome_count; i++) {
+        const struct outcome *x = shown_outcome(a, o, i, RULE_SILENT);
+        size_t n = strlen(line);
+        if (x)
+            snprintf(line + n, sizeof line - n, "%s%s", n ? ", " : "", x->rule->id);
+    }
+    if (*line)
+        term_labelled(t, "Fine", INK_DIM, line);
 }
 
 static void write_health(const struct terminal *t, const struct analysis *a)

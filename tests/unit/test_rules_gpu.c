@@ -84,6 +84,11 @@ START_TEST(test_fp32)
 }
 END_TEST
 
+static void fill_fp32_of_any_gpu(struct builder *b, int64_t at)
+{
+    build_kernel(b, "sgemm_largek_lds64", at + US(10), at + US(100), MS(6));
+}
+
 START_TEST(test_fp32_impossible)
 {
     struct builder b = build_start_on("Tesla P100", 6, 0);
@@ -91,14 +96,18 @@ START_TEST(test_fp32_impossible)
     case_verdict(build_analyze(&b), "tensor-cores", RULE_SUPPRESSED);
     build_end(&b);
     b = build_start_on("some GPU", -1, -1);
-    case_loop(&b, fill_fp32);
+    case_loop(&b, fill_fp32_of_any_gpu);
     case_verdict(build_analyze(&b), "tensor-cores", RULE_CANNOT_TELL);
+    build_end(&b);
+    b = build_start_on("some GPU", -1, -1); /* the kernel's name tells: Ampere at least */
+    case_loop(&b, fill_fp32);
+    case_verdict(build_analyze(&b), "tensor-cores", RULE_FIRES);
     build_end(&b);
     b = build_start();
     case_loop(&b, case_busy);
     case_verdict(build_analyze(&b), "tensor-cores", RULE_SILENT);
     build_end(&b);
-    case_cannot_tell(fill_fp32, "kernels,api,ranges", "tensor-cores");
+    case_cannot_tell(fill_fp32, "copies,api,ranges", "tensor-cores");
 }
 END_TEST
 

@@ -1,0 +1,188 @@
+/* What rules say of recordings that others made: copies that nothing can hide, waits told by the
+ * operators around them, graphs that nobody looked into, loops with the names of loaders. */
+#include "tests/unit/rule_case.h"
+
+static const char *const gemm = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_tn";
+
+/* ---- copy-volume ------------------------------------------------------------------------------
+ */
+
+/* 8 ms of copies beside 1.9 ms of computing; `kind` of the host's memory. */
+static int64_t copied_from;
+
+static void fill_offloaded(struct builder *b, int64_t at)
+{
+    build_copy(b, COPY_H2D, copied_from, MEMORY_DEVICE, true, 200 << 20, at, US(5), at + US(10),
+               MS(8));
+    build_kernel(b, gemm, at + US(20), at + MS(8) + US(12), US(1900));
+}
+
+START_TEST(test_offloaded)
+{
+    static const int64_t kinds[] = {MEMORY_PINNED, MEMORY_PAGEABLE, MEMORY_UNKNOWN};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct builder b = build_start();
+        copied_from = kinds[i];
+        case_loop(&b, fill_offloaded);
+        const struct analysis *a = build_analyze(&b);
+        case_first(a, "copy-volume", MS(6.1)); /* 8 ms, less the 1.9 ms that could run beside */
+        if (i == 0) {                          /* and overlapping saves no more than these 1.9 ms */
+            case_verdict(a, "overlap-copies", RULE_FIRES);
+            ck_assert_int_le(case_outcome(a, "overlap-copies")->saves_high_ns, MS(2));
+        }
+        build_end(&b);
+    }
+}
+END_TEST
+
+static void fill_hidden(struct builder *b, int64_t at)
+{
+    build_copy(b, COPY_H2D, MEMORY_PINNED, MEMORY_DEVICE, true, 50 << 20, at, US(5), at + US(10),
+               MS(3));
+    build_kernel(b, gemm, at + US(20), at + MS(3) + US(12), MS(6.9));
+}
+
+START_TEST(test_copies_that_fit)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_hidden);
+    case_verdict(build_analyze(&b), "copy-volume", RULE_SILENT);
+    build_end(&b);
+    case_cannot_tell(fill_hidden, "kernels,api,ranges", "copy-volume");
+}
+END_TEST
+
+/* A source that does not know kinds of memory, of a program that copies nothing: no riddle. */
+START_TEST(test_no_copies)
+{
+    struct builder b = build_start();
+    build_meta(&b, "have", "kernels,copies,memsets,api,ranges");
+    case_loop(&b, case_busy);
+    const struct analysis *a = build_analyze(&b);
+    case_verdict(a, "pin-memory", RULE_SILENT);
+    case_verdict(a, "overlap-copies", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
+/* ---- sync-in-loop -----------------------------------------------------------------------------
+ */
+
+static const char *outer, *inner;
+
+/* A read back of 8 bytes within two operators, and 3 ms in which nothing is queued. */
+static void fill_wait(struct builder *b, int64_t at)
+{
+    build_kernel(b, gemm, at, at + US(20), MS(5));
+    build_range(b, outer, at + US(90), at + MS(5.1));
+    build_range(b, inner, at + US(95), at + MS(5.05));
+    build_copy(b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, true, 8, at + US(100), MS(5) - US(60),
+               at + MS(5) + US(20), US(2));
+    build_kernel(b, gemm, at + MS(8), at + MS(8) + US(20), MS(1.9));
+}
+
+START_TEST(test_waits_by_operator)
+{
+    static const struct {
+        const char *outer, *inner, *remedy, *knob;
+    } cases[] = {
+        {"aten::index", "aten::nonzero", "torch.where", NULL},
+        {"aten::item", "aten::_local_scalar_dense", "total += loss.detach()", "sync_every=100"},
+        {"aten::to", "aten::copy_", "non_blocking=True", "sync_every=100"},
+        {"forward", "mine", "total += loss.detach()", "sync_every=100"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct builder b = build_start();
+        build_meta(&b, "framework", "pytorch");
+        outer = cases[i].outer;
+        inner = cases[i].inner;
+        case_loop(&b, fill_wait);
+        const struct analysis *a = build_analyze(&b);
+        const struct outcome *o = case_outcome(a, "sync-in-loop");
+        case_verdict(a, "sync-in-loop", RULE_FIRES);
+        ck_assert_msg(strstr(outcome_remedy(a, o), cases[i].remedy) != NULL, "%s: %s", inner,
+                      outcome_remedy(a, o));
+        if (cases[i].knob)
+            ck_assert_str_eq(o->knob, cases[i].knob);
+        else
+            ck_assert_ptr_null(o->knob);
+        build_end(&b);
+    }
+}
+END_TEST
+
+/* ---- opaque graphs ----------------------------------------------------------------------------
+ */
+
+/* One launch, one operation: a whole graph has a number and no grid. */
+static void fill_graph(struct builder *b, int64_t at)
+{
+    int64_t correlation = build_api(b, "cudaGraphLaunch", at, CALL_NS);
+    struct row_kernel r = {.id = ++b->next_id,
+                           .process = 1,
+                           .stream = b->stream,
+                           .start_ns = at + US(10),
+                           .end_ns = at + MS(9.9),
+                           .name = build_text(b, "CUDA graph"),
+                           .correlation = correlation,
+                           .graph = 3};
+    build_put(b, ROW_KERNEL, &r);
+}
+
+START_TEST(test_opaque_graphs)
+{
+    static const char *const inside[] = {"tensor-cores",       "channels-last",   "zero-grad",
+                                         "misaligned-kernels", "fused-optimizer", NULL};
+    struct builder b = build_start();
+    case_loop(&b, fill_graph);
+    const struct analysis *a = build_analyze(&b);
+    for (const char *const *id = inside; *id; id++) {
+        case_verdict(a, *id, RULE_CANNOT_TELL);
+        ck_assert_ptr_nonnull(strstr(case_outcome(a, *id)->why, "cuda-graph-trace=node"));
+    }
+    case_verdict(a, "host-work", RULE_SILENT); /* that needs no look inside */
+    ck_assert_str_eq(a->verdict_class, "gpu");
+    build_end(&b);
+}
+END_TEST
+
+/* ---- a loop with the name of a loader ---------------------------------------------------------
+ */
+
+/* A generator's __next__ around the whole step; the loader's own around 4 ms of it. */
+static void fill_generator(struct builder *b, int64_t at)
+{
+    build_range(b, "pipeline.py(117): __next__", at + US(1), at + MS(9.99));
+    build_range(b, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at + US(10),
+                at + MS(4));
+    build_kernel(b, gemm, at + MS(4.1), at + MS(4.2), MS(2));
+    build_kernel(b, gemm, at + MS(9), at + MS(9.1), US(800)); /* launched late: not for data */
+}
+
+START_TEST(test_generator_is_no_loader)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_generator);
+    const struct analysis *a = build_analyze(&b);
+    ck_assert_int_gt(a->breakdown_ns[PART_IDLE_INPUT], MS(3));
+    ck_assert_int_lt(a->breakdown_ns[PART_IDLE_INPUT], MS(4.5));
+    case_verdict(a, "num-workers", RULE_FIRES);
+    ck_assert_ptr_nonnull(
+        strstr(case_outcome(a, "num-workers")->summary, "_SingleProcessDataLoaderIter"));
+    build_end(&b);
+}
+END_TEST
+
+Suite *test_rules_imported_suite(void)
+{
+    Suite *suite = suite_create("rules_imported");
+    TCase *t = tcase_create("rules_imported");
+    tcase_add_test(t, test_offloaded);
+    tcase_add_test(t, test_copies_that_fit);
+    tcase_add_test(t, test_no_copies);
+    tcase_add_test(t, test_waits_by_operator);
+    tcase_add_test(t, test_opaque_graphs);
+    tcase_add_test(t, test_generator_is_no_loader);
+    suite_add_tcase(suite, t);
+    return suite;
+}
