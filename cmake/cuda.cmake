@@ -36,6 +36,10 @@ foreach(h cuda_runtime_api.h cupti.h cublas_v2.h cublasLt.h cudnn.h nvtx3/nvTool
         list(APPEND GPUPROF_CUDA_MISSING ${h})
     endif()
 endforeach()
+find_path(GPUPROF_NCCL_INCLUDE nccl.h PATHS ${places} PATH_SUFFIXES include NO_DEFAULT_PATH)
+if(GPUPROF_NCCL_INCLUDE) # optional: without it there is no train_ddp and no virtual NCCL
+    list(APPEND GPUPROF_CUDA_INCLUDES ${GPUPROF_NCCL_INCLUDE})
+endif()
 list(REMOVE_DUPLICATES GPUPROF_CUDA_INCLUDES)
 find_program(GPUPROF_NVCC nvcc PATHS ${places} PATH_SUFFIXES bin NO_DEFAULT_PATH)
 if(NOT GPUPROF_NVCC)

@@ -28,6 +28,7 @@ static const struct config defaults = {
     .fuse_pointwise = 1,
     .optimizer = OPTIMIZER_FUSED,
     .zero_grad = ZERO_GRAD_NONE,
+    .accumulation = 1,
     .sync_every = 0,
 };
 
@@ -122,6 +123,8 @@ void config_check(const struct config *c)
 {
     if (c->image % 32 != 0)
         die(2, "image must be a multiple of 32, not %d", c->image);
+    if (c->batch % c->accumulation != 0)
+        die(2, "batch %d does not divide into %d parts", c->batch, c->accumulation);
 }
 
 void config_read(struct config *c, int argc, char **argv)

@@ -20,6 +20,7 @@ struct config {
     int channels_last, precision, cudnn_find, workspace_mb, conv_bias, fuse_pointwise, cuda_graph;
     int own_layers;
     int optimizer, zero_grad;
+    int accumulation; /* parts of a batch, whose gradients are added up before the update */
     /* the host's work */
     int sync_every, log_work_us, host_overhead_us;
     int no_nvtx, nvtx_layers;

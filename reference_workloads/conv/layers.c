@@ -197,14 +197,14 @@ static void gemm(struct model *m, cublasOperation_t op_a, cublasOperation_t op_b
                              CUBLAS_GEMM_DEFAULT));
 }
 
-static void classifier_forward(struct model *m, const int32_t *labels)
+static void classifier_forward(struct model *m, const int32_t *labels, float *losses)
 {
     int classes = m->config->classes, features = m->features;
     gemm(m, CUBLAS_OP_T, CUBLAS_OP_N, classes, m->n, features, model_weight(m, m->fc_weight),
          features, m->feature, features, &zero, m->logits, DTYPE_F32, classes);
     model_host_overhead(m);
-    kernel_softmax_loss(m->stream, m->type, m->logits, model_master(m, m->fc_bias), labels,
-                        m->losses, m->dlogits, m->n, classes, m->scale);
+    kernel_softmax_loss(m->stream, m->type, m->logits, model_master(m, m->fc_bias), labels, losses,
+                        m->dlogits, m->n, classes, m->scale);
 }
 
 /* dfeature (n, features) T */
@@ -223,20 +223,24 @@ static void classifier_backward(struct model *m, void *dfeature)
     gradient_ready(m, m->fc_weight);
 }
 
-void model_forward(struct model *m, int which)
+void model_forward(struct model *m, int which, int part)
 {
+    size_t image = (size_t)m->config->image, first = (size_t)part * (size_t)m->n;
     const char *staged = m->staged[which];
+    const char *pixels = staged + first * image * image * 3 *
+                                      (m->config->float_input ? sizeof(float) : sizeof(char));
+    const char *labels = staged + m->labels_offset + first * sizeof(int32_t);
     const struct block *last = &m->blocks[m->block_count - 1];
     struct unit *stem = &m->units[0];
     model_host_overhead(m);
-    kernel_ingest(m->stream, m->type, m->config->channels_last, m->config->float_input, staged,
+    kernel_ingest(m->stream, m->type, m->config->channels_last, m->config->float_input, pixels,
                   m->input, m->n, m->config->image);
     unit_forward(m, stem);
     stem_pool_forward(m);
     for (int i = 0; i < m->block_count; i++)
         block_forward(m, &m->blocks[i]);
     last_pool_forward(m, last->unit[last->units - 1]);
-    classifier_forward(m, (const int32_t *)(const void *)(staged + m->labels_offset));
+    classifier_forward(m, (const int32_t *)(const void *)labels, m->losses + first);
 }
 
 /* ---- backward -----------------------------------------------------------------------------------

@@ -185,7 +185,7 @@ static void plan_activations(struct model *m, struct arena_plan *plan)
     ask(plan, &m->feature, n * (size_t)m->features * bytes);
     ask(plan, &m->logits, n * classes * sizeof(float));
     ask(plan, &m->dlogits, n * classes * bytes);
-    ask(plan, &m->losses, n * sizeof(float));
+    ask(plan, &m->losses, (size_t)m->config->batch * sizeof(float));
 }
 
 /* ---- descriptors --------------------------------------------------------------------------------
@@ -303,7 +303,7 @@ void model_open(struct model *m, const struct config *c, size_t slot_bytes, size
 {
     enum { BLAS_WORKSPACE = 32 << 20 };
     *m = (struct model){.config = c,
-                        .n = c->batch,
+                        .n = c->batch / c->accumulation,
                         .labels_offset = labels_offset,
                         .own_norm = c->own_layers,
                         .own_pool = c->own_layers};

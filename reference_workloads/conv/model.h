@@ -89,14 +89,14 @@ struct model {
     int tensor_count, fc_weight, fc_bias;
     struct group groups[GROUP_COUNT];
 
-    int n, features; /* batch, channels of the last block */
+    int n, features; /* pictures at a time, channels of the last block */
     cudnnPoolingDescriptor_t stem_pool, last_pool;
     cudnnTensorDescriptor_t stem_desc, pooled_desc, last_desc, feature_desc;
     void *input;      /* (n, 3, image, image) T */
     void *pooled;     /* (n, 64, image/4, image/4) T */
     void *feature;    /* (n, features) T */
     float *logits;    /* (n, classes) */
-    float *losses;    /* (n) */
+    float *losses;    /* (batch) */
     void *dlogits;    /* (n, classes) T */
     void *grad[3];    /* largest activation, T */
     float *norm_sums; /* (2, features): scratch of the own normalisation */
@@ -118,8 +118,9 @@ void model_close(struct model *m);
 /* algorithms.c: chooses how cuDNN computes every convolution, by asking or by measuring. */
 void model_choose_algorithms(struct model *m);
 
-/* layers.c: one step's work on m->stream, on the batch in staged[which]. */
-void model_forward(struct model *m, int which);
+/* layers.c: the work of a step, or of part `part` of one, on m->stream, on the batch in
+ * staged[which]. */
+void model_forward(struct model *m, int which, int part);
 void model_backward(struct model *m);
 
 /* optimizer.c */

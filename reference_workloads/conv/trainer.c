@@ -90,7 +90,7 @@ void trainer_compute(struct trainer *t, int which)
         nvtx_pop();
     }
     nvtx_push("forward");
-    model_forward(&t->model, which);
+    model_forward(&t->model, which, 0);
     nvtx_pop();
     nvtx_push("backward");
     model_backward(&t->model);
@@ -162,7 +162,8 @@ static void print_queued_loss(struct trainer *t)
 void trainer_step(struct trainer *t, int step)
 {
     int which = step % 2;
-    nvtx_push("step");
+    if (!t->is_part)
+        nvtx_push("step");
     nvtx_push("data.wait");
     struct loader_batch batch = loader_next(t->loader);
     nvtx_pop();
@@ -187,7 +188,8 @@ void trainer_step(struct trainer *t, int step)
     cudaCheck(cudaEventRecord(t->done[which], t->model.stream));
     if (sync_every > 0 && (step + 1) % sync_every == 0)
         read_loss(t, step);
-    nvtx_pop();
+    if (!t->is_part)
+        nvtx_pop();
 }
 
 /* ---- the program --------------------------------------------------------------------------------

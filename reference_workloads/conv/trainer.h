@@ -19,8 +19,9 @@ struct trainer {
     int device;
     /* The work of a step on the batch in device buffer `which`; trainer_compute unless set. */
     void (*compute)(struct trainer *t, int which);
-    void *arg;  /* of compute */
-    int silent; /* prints nothing: other ranks do */
+    void *arg;   /* of compute */
+    int silent;  /* prints nothing: other ranks do */
+    int is_part; /* one of several devices that make a step together: the caller marks the step */
 
     struct model model;
     struct jpeg_set set;

@@ -51,6 +51,12 @@ struct vg_profile {
     /* copies */
     double pinned_h2d_bytes_per_s, pinned_d2h_bytes_per_s, pageable_h2d_bytes_per_s;
     double pageable_d2h_bytes_per_s, copy_fixed_ns, d2d_eff;
+    /* links between devices, as NCCL uses them: per protocol (LL, LL128, Simple) the rate of the
+     * whole ring (0 = not used here), what a call and what a hop costs */
+    double link_ll_bytes_per_s, link_ll128_bytes_per_s, link_simple_bytes_per_s;
+    double link_ll_base_ns, link_ll128_base_ns, link_simple_base_ns;
+    double link_ll_hop_ns, link_ll128_hop_ns, link_simple_hop_ns;
+    int link_channels;         /* blocks of a collective's kernel */
     int from[VG_MEASURED + 1]; /* how many of the numbers have which provenance */
 };
 
@@ -64,7 +70,8 @@ const char *vg_library_dir(void);
 
 /* ---- start and options ----------------------------------------------------------------------
  * GPUPROF_VGPU=MODEL[,key=value...]. Keys of the core:
- *   devices=N  seed=N  noise=SIGMA (0.01)  scale=F (device durations times F)
+ *   devices=N (LOCAL_WORLD_SIZE where a launcher set it, else 1)
+ *   seed=N  noise=SIGMA (0.01)  scale=F (device durations times F)
  *   copy=BYTES (copies up to this size really move data; 65536)
  *   connect=MS (time of the first call, as creating a context takes)
  * CUPTI's keys are listed in shim_cupti.h. */
@@ -75,6 +82,7 @@ const char *vg_option_text(const char *key); /* NULL when not given */
 /* ---- devices -------------------------------------------------------------------------------- */
 int vg_device_count(void);
 int vg_current_device(void); /* of the calling thread */
+void vg_set_current_device(int device);
 const struct vg_profile *vg_profile(int device);
 double vg_noise(void); /* factor around 1 from the seeded generator, drawn per operation in order */
 
@@ -105,6 +113,24 @@ int vg_library_sync(struct vg_stream *stream);
 int vg_library_malloc(void **ptr, size_t bytes);
 int vg_library_free(void *ptr);
 bool vg_stream_capturing(struct vg_stream *stream);
+
+/* A kernel that waits for something outside this device, as a collective waits for other ranks. The
+ * launch returns at once. What stands behind it in its stream, and what waits for that, gets its
+ * place on the timeline when the condition is met. Called with the core's lock held: they only look
+ * at memory and never call the core. */
+struct vg_gate {
+    /* Its own start is known. False: not yet, ask again (an earlier one has to be over first). */
+    bool (*arrive)(void *arg, int64_t start_ns);
+    /* True when the condition is met; the kernel ends duration_ns after *begin_ns (or its start).
+     */
+    bool (*ready)(void *arg, int64_t *begin_ns);
+    void (*done)(void *arg); /* on the timeline: `arg` is used no more */
+    void *arg;
+};
+int vg_library_gate(struct vg_stream *stream, const struct vg_kernel *k,
+                    const struct vg_gate *gate);
+/* Conditions of gates may have changed: places what can be placed. From any thread. */
+void vg_gates_changed(void);
 
 /* Ends the program with one line: NAME is not modelled. For generated stubs of a library's exports.
  */
@@ -138,6 +164,18 @@ int64_t vg_cost_layout(const struct vg_profile *p, double bytes);
 int64_t vg_cost_memory(const struct vg_profile *p, double bytes, double passes, double eff);
 /* The same without help from L2: normalisation, whose published shares are averages over layers. */
 int64_t vg_cost_norm(const struct vg_profile *p, double bytes, double passes, double eff);
+/* A collective of `ranks` devices of one node from the last arrival on (cost_link.c). `bytes`: the
+ * whole vector; for VG_PAIR what this device sends or receives, whichever is more. */
+enum vg_collective {
+    VG_ALL_REDUCE,
+    VG_REDUCE_SCATTER,
+    VG_ALL_GATHER,
+    VG_BROADCAST,
+    VG_REDUCE,
+    VG_PAIR
+};
+int64_t vg_cost_collective(const struct vg_profile *p, enum vg_collective c, int ranks,
+                           double bytes);
 /* A kernel of the program itself, from profiles/kernels.ini: pattern of its name -> bytes and flops
  * per thread; an unknown one gets the file's default. */
 int64_t vg_cost_user_kernel(const struct vg_profile *p, const char *name, const unsigned grid[3],

@@ -153,27 +153,24 @@ int vg_copy(struct vg_stream *s, const struct vg_copy *c)
             vg_copy_bytes(c);
         return VG_OK;
     }
-    pthread_mutex_lock(&vg_core.lock);
-    vg_queue_locked(s);
+    if (host_waits(&r))
+        vg_settle(s); /* from here on its end is known at once */
     struct vg_work w = {.engine = engine_of(p, r.copy.kind),
                         .earliest_ns = (is_staged(&r) || !api ? vg_now_ns() : api->start_ns) +
                                        (int64_t)p->start_latency_ns,
                         .duration_ns =
                             vg_scaled(p->copy_fixed_ns + (double)c->bytes / rate(p, &r) * 1e9, 0),
                         .gap_ns = (int64_t)p->kernel_gap_ns};
-    struct vg_span span = vg_place_locked(s, &w);
-    pthread_mutex_unlock(&vg_core.lock);
-    r.start_ns = span.start_ns;
-    r.end_ns = span.end_ns;
-    vg_emit(&r);
+    if (!vg_submit(s, &w, &r) && (is_staged(&r) || host_waits(&r)))
+        r.end_ns = vg_stream_tail(s); /* another thread put a gate before it */
     if (is_staged(&r))
-        vg_spin_until(span.end_ns - STAGE_LEAD_NS);
+        vg_spin_until(r.end_ns - STAGE_LEAD_NS);
     else if (host_waits(&r))
-        vg_sleep_until(span.end_ns);
+        vg_sleep_until(r.end_ns);
     if (r.copy.kind == VG_COPY_DTOH && host_waits(&r))
         vg_host_drain(s, s->host_queued);
     vg_copy_bytes(c);
     if (host_waits(&r))
-        vg_spin_until(span.end_ns + unstage_ns(p, &r));
+        vg_spin_until(r.end_ns + unstage_ns(p, &r));
     return VG_OK;
 }

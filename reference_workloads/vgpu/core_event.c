@@ -26,23 +26,12 @@ int vg_event_check(const struct vg_event *e)
 int vg_event_destroy(struct vg_event *e)
 {
     e->magic = 0;
+    pthread_mutex_lock(&vg_core.lock);
+    vg_event_forget_locked(e);
+    pthread_mutex_unlock(&vg_core.lock);
     free(e->deps);
     free(e);
     return VG_OK;
-}
-
-static void emit_recorded(const struct vg_event *e, const struct vg_stream *s)
-{
-    struct vg_api *api = vg_api_current();
-    struct vg_record r = {.kind = VG_REC_EVENT,
-                          .device = s->device,
-                          .stream_id = s->id,
-                          .context_id = vg_core.device[s->device].context_id,
-                          .correlation = api ? api->correlation : 0,
-                          .start_ns = e->time_ns,
-                          .end_ns = e->time_ns,
-                          .event = {e->id}};
-    vg_emit(&r);
 }
 
 int vg_event_record(struct vg_event *e, struct vg_stream *s)
@@ -54,21 +43,26 @@ int vg_event_record(struct vg_event *e, struct vg_stream *s)
         api->host_ns = (int64_t)p->event_record_host_ns;
     if (s->capture)
         return vg_capture_record(e, s);
+    vg_settle_legacy(s);
+    struct vg_record r = vg_record_on(s, VG_REC_EVENT);
+    r.event.event_id = e->id;
+    struct vg_work w = {.earliest_ns = now + (int64_t)p->event_record_host_ns, .is_mark = true};
     pthread_mutex_lock(&vg_core.lock);
     vg_queue_locked(s);
-    struct vg_work w = {.earliest_ns = now + (int64_t)p->event_record_host_ns};
-    bool behind_work = s->tail_is_work;
-    struct vg_span span = vg_place_locked(s, &w);
-    s->tail_is_work = behind_work; /* an event does not break a row of kernels */
+    vg_event_forget_locked(e);
+    bool held = vg_hold_event_locked(s, &w, &r, e);
+    if (!held)
+        e->time_ns = vg_place_locked(s, &w).end_ns;
     e->capture_id = 0;
     e->recorded = true;
-    e->time_ns = span.end_ns;
     e->stream_id = s->id;
     e->recording = api ? api->correlation : 0;
     e->host_stream = s;
     e->host_upto = s->host_queued;
+    r.start_ns = r.end_ns = e->time_ns;
     pthread_mutex_unlock(&vg_core.lock);
-    emit_recorded(e, s);
+    if (!held)
+        vg_emit(&r);
     return VG_OK;
 }
 
@@ -78,7 +72,11 @@ int vg_event_query(struct vg_event *e)
         return VG_CAPTURE_UNSUPPORTED;
     if (!e->recorded)
         return VG_OK;
-    bool done = e->time_ns <= vg_now_ns() && vg_host_done(e->host_stream, e->host_upto);
+    vg_gates_changed();
+    pthread_mutex_lock(&vg_core.lock);
+    bool known = vg_event_settled_locked(e);
+    pthread_mutex_unlock(&vg_core.lock);
+    bool done = known && e->time_ns <= vg_now_ns() && vg_host_done(e->host_stream, e->host_upto);
     return done ? VG_OK : VG_NOT_READY;
 }
 
@@ -90,6 +88,7 @@ int vg_event_sync(struct vg_event *e)
     struct vg_api *api = vg_api_current();
     int64_t start_ns = vg_now_ns();
     if (e->recorded) {
+        vg_event_settle(e);
         vg_wait_for(e->time_ns, e->flags & 1);
         vg_host_drain(e->host_stream, e->host_upto);
     }

@@ -208,6 +208,8 @@ int vg_exec_launch(struct vg_exec *x, struct vg_stream *s)
     struct vg_span *span = malloc((x->graph->count + 1) * sizeof *span);
     if (!span)
         return VG_NO_MEMORY;
+    vg_settle(s);
+    vg_settle_legacy(s);
     pthread_mutex_lock(&vg_core.lock);
     vg_queue_locked(s);
     struct vg_work w = {.earliest_ns = now + (int64_t)p->start_latency_ns,

@@ -88,6 +88,8 @@ int vg_host_function(struct vg_stream *s, void (*fn)(void *), void *arg)
         n->host_arg = arg;
         return VG_OK;
     }
+    vg_settle(s);
+    vg_settle_legacy(s);
     pthread_mutex_lock(&vg_core.lock);
     vg_queue_locked(s);
     struct vg_work w = {.earliest_ns = vg_now_ns() + (int64_t)d->profile.start_latency_ns,

@@ -116,11 +116,19 @@ static int visible(int count)
     return n;
 }
 
+/* A launcher of ranks gives each a device of its own: so many are here unless told otherwise. */
+static double default_devices(void)
+{
+    const char *ranks = getenv("LOCAL_WORLD_SIZE");
+    long n = ranks ? strtol(ranks, NULL, 10) : 1;
+    return n >= 1 && n <= VG_MAX_DEVICES ? (double)n : 1;
+}
+
 static int open_devices(char *why, size_t n)
 {
     char model[64];
     snprintf(model, sizeof model, "%.*s", (int)strcspn(options, ","), options);
-    int count = (int)vg_option("devices", 1);
+    int count = (int)vg_option("devices", default_devices());
     if (count < 1 || count > VG_MAX_DEVICES) {
         snprintf(why, n, "GPUPROF_VGPU: devices must be 1 to %d", VG_MAX_DEVICES);
         return -1;

@@ -147,7 +147,6 @@ void vg_emit(const struct vg_record *r);
  * call ends with it and vg_api_exit must not be called. */
 int vg_api_enter(struct vg_api *api, uint32_t cbid);
 int vg_api_exit(struct vg_api *api, int result);
-void vg_set_current_device(int device);
 /* Opens the devices without being a CUDA program (no injection): for NVML. */
 int vg_open(void);
 struct vg_api *vg_api_current(void);
@@ -176,6 +175,9 @@ struct vg_stream {
     int capture_mode;
     struct vg_node **frontier; /* nodes that the next captured one depends on */
     size_t frontier_n;
+    /* operations that wait for a gate, in order (core_gate.c) */
+    struct vg_held *held, **held_end;
+    uint32_t held_n, emitting;
     struct vg_stream *next; /* of the device */
     struct vg_stream *gone; /* of those destroyed; `next` stays for who walks the list now */
 };
@@ -186,6 +188,7 @@ struct vg_event {
     int device;
     bool recorded;
     int64_t time_ns;
+    struct vg_moment *moment; /* its time is not known yet: behind a gate */
     uint32_t stream_id;
     uint32_t recording;            /* correlation of the call that recorded it last */
     struct vg_stream *host_stream; /* host functions it waits for, as it was recorded */
@@ -195,8 +198,16 @@ struct vg_event {
     size_t deps_n;
 };
 
+/* When a collective's kernel holds some of the multiprocessors: computing is slower meanwhile. */
+struct vg_crowd {
+    int64_t start_ns, end_ns; /* INT64_MAX: it still waits */
+    double slower;            /* added share of time */
+};
+
 struct vg_device {
     int index;
+    struct vg_crowd crowd[32]; /* the latest, in a ring */
+    unsigned crowd_n;
     struct vg_profile profile;
     uint32_t context_id;
     bool context_made;
@@ -233,12 +244,16 @@ struct vg_work {
     int64_t earliest_ns; /* not before: the call's start and the latency */
     int64_t duration_ns; /* after noise and scale */
     int64_t gap_ns;      /* after the stream's previous operation */
-    bool
-        shares_engine; /* too small to fill the device: neither waits for the engine nor holds it */
+    bool is_mark;        /* an event */
+    /* too small to fill the device: neither waits for the engine nor holds it */
+    bool shares_engine;
 };
 struct vg_span {
     int64_t start_ns, end_ns;
 };
+/* Gives the operation its place, emits its record and returns true; or, behind a gate, keeps it for
+ * later and returns false. Takes the core's lock. */
+bool vg_submit(struct vg_stream *s, const struct vg_work *w, struct vg_record *r);
 int64_t vg_scaled(double duration_ns, double floor_ns); /* noise and scale applied */
 struct vg_span vg_place_locked(struct vg_stream *s, const struct vg_work *w);
 /* Moves the end of the operation that was placed last. */
@@ -263,6 +278,27 @@ int vg_event_destroy(struct vg_event *e);
 int vg_event_record(struct vg_event *e, struct vg_stream *s);
 int vg_event_query(struct vg_event *e);
 int vg_event_sync(struct vg_event *e);
+
+/* ---- behind gates (core_gate.c) ---------------------------------------------------------------
+ */
+struct vg_moment { /* when an event behind a gate will have been reached */
+    int refs;
+    bool known;
+    int64_t time_ns;
+};
+/* Keeps an operation of a stream for later; false: nothing is held there. Lock held. */
+bool vg_hold_work_locked(struct vg_stream *s, const struct vg_work *w, const struct vg_record *r);
+bool vg_hold_event_locked(struct vg_stream *s, const struct vg_work *w, const struct vg_record *r,
+                          struct vg_event *e);
+bool vg_hold_wait_locked(struct vg_stream *s, struct vg_event *e);
+/* Forgets that the event's time is unknown, if it is no longer. True: time_ns is right. */
+bool vg_event_settled_locked(struct vg_event *e);
+void vg_event_forget_locked(struct vg_event *e);
+void vg_event_settle(struct vg_event *e); /* waits until its time is known */
+void vg_settle(struct vg_stream *s);      /* waits until nothing is held */
+/* Waits for held operations that this stream's next one is ordered behind without an event. */
+void vg_settle_legacy(struct vg_stream *s);
+int64_t vg_crowded_locked(const struct vg_device *d, int64_t start_ns, int64_t duration_ns);
 
 /* ---- work (core_work.c, core_copy.c, core_host.c) ---------------------------------------------
  */

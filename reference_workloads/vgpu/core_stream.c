@@ -43,13 +43,17 @@ struct vg_span vg_place_locked(struct vg_stream *s, const struct vg_work *w)
     bool engine = w->engine != VG_ENGINE_NONE && !w->shares_engine;
     if (engine)
         start = max_ns(start, d->engine_free_ns[w->engine]);
-    struct vg_span span = {start, start + w->duration_ns};
+    int64_t duration = w->duration_ns;
+    if (engine && w->engine == VG_ENGINE_COMPUTE)
+        duration = vg_crowded_locked(d, start, duration);
+    struct vg_span span = {start, start + duration};
     if (engine)
         d->engine_free_ns[w->engine] = span.end_ns;
     if (w->engine == VG_ENGINE_COMPUTE)
-        d->busy_ns += w->duration_ns;
+        d->busy_ns += duration;
     s->tail_ns = span.end_ns;
-    s->tail_is_work = w->engine != VG_ENGINE_NONE;
+    if (!w->is_mark) /* an event does not break a row of kernels */
+        s->tail_is_work = w->engine != VG_ENGINE_NONE;
     if (!(s->flags & 1))
         d->blocking_tail_ns = max_ns(d->blocking_tail_ns, span.end_ns);
     d->work_tail_ns = max_ns(d->work_tail_ns, span.end_ns);
@@ -71,13 +75,20 @@ void vg_extend_locked(struct vg_stream *s, int64_t end_ns)
 
 void vg_queue_locked(struct vg_stream *s)
 {
+    enum { LOOK_AGAIN_NS = 200000 }; /* held operations have no end yet */
     int64_t blocked_ns = 0;
-    int64_t oldest;
-    while ((oldest = s->slots[s->head]) > vg_now_ns()) {
+    for (;;) {
+        bool full = s->held_n >= s->depth;
+        int64_t now = vg_now_ns();
+        int64_t until = now + LOOK_AGAIN_NS;
+        if (!full)
+            until = s->slots[(s->head + s->held_n) % s->depth];
+        if (until <= now)
+            break;
         if (!blocked_ns)
-            blocked_ns = vg_now_ns();
+            blocked_ns = now;
         pthread_mutex_unlock(&vg_core.lock);
-        vg_sleep_until(oldest);
+        vg_sleep_until(until);
         pthread_mutex_lock(&vg_core.lock);
     }
     if (!blocked_ns)
@@ -89,6 +100,24 @@ void vg_queue_locked(struct vg_stream *s)
     pthread_mutex_unlock(&vg_core.lock);
     vg_emit(&r);
     pthread_mutex_lock(&vg_core.lock);
+}
+
+bool vg_submit(struct vg_stream *s, const struct vg_work *w, struct vg_record *r)
+{
+    vg_settle_legacy(s);
+    pthread_mutex_lock(&vg_core.lock);
+    vg_queue_locked(s);
+    bool held = vg_hold_work_locked(s, w, r);
+    struct vg_span span = {0, 0};
+    if (!held)
+        span = vg_place_locked(s, w);
+    pthread_mutex_unlock(&vg_core.lock);
+    if (held)
+        return false;
+    r->start_ns = span.start_ns;
+    r->end_ns = span.end_ns;
+    vg_emit(r);
+    return true;
 }
 
 static struct vg_stream *stream_new_locked(struct vg_device *d, unsigned flags, int priority)
@@ -103,6 +132,7 @@ static struct vg_stream *stream_new_locked(struct vg_device *d, unsigned flags, 
         return NULL;
     }
     s->magic = VG_STREAM_MAGIC;
+    s->held_end = &s->held;
     s->device = d->index;
     s->flags = flags & 1;
     s->priority = priority;
@@ -176,6 +206,7 @@ int vg_stream_destroy(struct vg_stream *s)
 {
     if (s->legacy)
         return VG_INVALID_HANDLE;
+    vg_settle(s);
     bool listed = !vg_host_done(s, s->host_queued);
     pthread_mutex_lock(&vg_core.lock);
     s->destroyed = true;
@@ -196,6 +227,8 @@ int vg_stream_destroy(struct vg_stream *s)
 int64_t vg_stream_tail(struct vg_stream *s)
 {
     const struct vg_device *d = &vg_core.device[s->device];
+    vg_settle(s);
+    vg_settle_legacy(s);
     pthread_mutex_lock(&vg_core.lock);
     int64_t tail = max_ns(s->tail_ns, s->ready_ns);
     if (s->legacy)
@@ -237,7 +270,8 @@ int vg_stream_query(struct vg_stream *s)
     int bad = vg_capture_forbids(s);
     if (bad)
         return bad;
-    bool done = vg_stream_tail(s) <= vg_now_ns() && vg_host_done(s, s->host_queued);
+    vg_gates_changed();
+    bool done = !s->held && vg_stream_tail(s) <= vg_now_ns() && vg_host_done(s, s->host_queued);
     return done ? VG_OK : VG_NOT_READY;
 }
 
@@ -268,9 +302,11 @@ int vg_stream_wait(struct vg_stream *s, struct vg_event *e)
         return VG_OK;
     pthread_mutex_lock(&vg_core.lock);
     vg_queue_locked(s);
-    s->ready_ns = max_ns(s->ready_ns, e->time_ns);
-    s->slots[s->head] = max_ns(s->tail_ns, s->ready_ns);
-    s->head = (s->head + 1) % s->depth;
+    if (!vg_hold_wait_locked(s, e)) {
+        s->ready_ns = max_ns(s->ready_ns, e->time_ns);
+        s->slots[s->head] = max_ns(s->tail_ns, s->ready_ns);
+        s->head = (s->head + 1) % s->depth;
+    }
     pthread_mutex_unlock(&vg_core.lock);
     emit_stream_wait(s, e, api);
     return VG_OK;
@@ -278,6 +314,8 @@ int vg_stream_wait(struct vg_stream *s, struct vg_event *e)
 
 int64_t vg_device_tail(int device)
 {
+    for (struct vg_stream *s = vg_core.device[device].streams; s; s = s->next)
+        vg_settle(s);
     pthread_mutex_lock(&vg_core.lock);
     int64_t tail = vg_core.device[device].work_tail_ns;
     pthread_mutex_unlock(&vg_core.lock);

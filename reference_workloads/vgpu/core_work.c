@@ -73,17 +73,11 @@ int vg_launch(struct vg_stream *s, const struct vg_kernel *k, double host_ns)
         n->record = r;
         return VG_OK;
     }
-    pthread_mutex_lock(&vg_core.lock);
-    vg_queue_locked(s);
     struct vg_work w = vg_kernel_work(&d->profile, k);
     w.earliest_ns = now + (int64_t)d->profile.start_latency_ns;
-    struct vg_span span = vg_place_locked(s, &w);
-    pthread_mutex_unlock(&vg_core.lock);
-    r.start_ns = span.start_ns;
-    r.end_ns = span.end_ns;
-    vg_emit(&r);
+    bool placed = vg_submit(s, &w, &r);
     if (vg_core.launch_blocking)
-        vg_sleep_until(span.end_ns);
+        vg_sleep_until(placed ? r.end_ns : vg_stream_tail(s));
     return VG_OK;
 }
 
@@ -119,19 +113,13 @@ int vg_memset(struct vg_stream *s, void *ptr, int value, size_t bytes, bool asyn
     }
     if (bytes <= vg_core.copy_limit)
         memset(ptr, value, bytes);
-    pthread_mutex_lock(&vg_core.lock);
-    vg_queue_locked(s);
     struct vg_work w = {.engine = VG_ENGINE_COMPUTE,
                         .earliest_ns = now + (int64_t)d->profile.start_latency_ns,
                         .duration_ns = vg_scaled(cost_ns, d->profile.copy_fixed_ns),
                         .gap_ns = (int64_t)d->profile.kernel_gap_ns};
-    struct vg_span span = vg_place_locked(s, &w);
-    pthread_mutex_unlock(&vg_core.lock);
-    r.start_ns = span.start_ns;
-    r.end_ns = span.end_ns;
-    vg_emit(&r);
+    bool placed = vg_submit(s, &w, &r);
     if (!async && at.kind == VG_MEM_PINNED)
-        vg_sleep_until(span.end_ns);
+        vg_sleep_until(placed ? r.end_ns : vg_stream_tail(s));
     return VG_OK;
 }
 

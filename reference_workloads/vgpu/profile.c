@@ -103,6 +103,16 @@ static const struct key {
     KEY(RATE, pageable_d2h, pageable_d2h_bytes_per_s),
     KEY(TIME, copy_fixed, copy_fixed_ns),
     KEY(FRACTION, d2d_eff, d2d_eff),
+    KEY(RATE, link_ll, link_ll_bytes_per_s),
+    KEY(RATE, link_ll128, link_ll128_bytes_per_s),
+    KEY(RATE, link_simple, link_simple_bytes_per_s),
+    KEY(TIME, link_ll_base, link_ll_base_ns),
+    KEY(TIME, link_ll128_base, link_ll128_base_ns),
+    KEY(TIME, link_simple_base, link_simple_base_ns),
+    KEY(TIME, link_ll_hop, link_ll_hop_ns),
+    KEY(TIME, link_ll128_hop, link_ll128_hop_ns),
+    KEY(TIME, link_simple_hop, link_simple_hop_ns),
+    INT_KEY(link_channels),
 };
 enum { KEYS = sizeof keys / sizeof keys[0] };
 

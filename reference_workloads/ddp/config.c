@@ -1,0 +1,101 @@
+/* See config.h. The defaults are tuned, as train_conv's are; every defect undoes one thing. */
+#include "reference_workloads/ddp/config.h"
+
+#include "reference_workloads/common/check.h"
+#include "reference_workloads/common/settings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROW(name, kind, field, min, max, choices, help)                                            \
+    {                                                                                              \
+        name, kind, offsetof(struct ddp_config, field), min, max, choices, help                    \
+    }
+
+static const struct knob own[] = {
+    ROW("ranks", KNOB_INT, ranks, 1, 16, NULL, "processes to start; under torchrun: its own"),
+    ROW("mode", KNOB_CHOICE, mode, 0, 0, "ddp|dp",
+        "a process for each device, or one process that drives all of them"),
+    ROW("bucket-mb", KNOB_FLOAT, bucket_mb, 0, 1e6, NULL,
+        "MiB of gradients per all-reduce; 0: one for each tensor"),
+    ROW("first-bucket-mb", KNOB_FLOAT, first_bucket_mb, 0, 1e6, NULL,
+        "MiB of the first bucket, which is ready early in backward"),
+    ROW("overlap", KNOB_BOOL, overlap, 0, 1, NULL,
+        "all-reduce on a stream of its own while backward goes on, or behind it"),
+    ROW("accumulation", KNOB_INT, conv.accumulation, 1, 64, NULL,
+        "parts of a batch, whose gradients are added up before the update"),
+    ROW("no-sync", KNOB_BOOL, no_sync, 0, 1, NULL,
+        "all-reduce after the last part only, or after each"),
+    ROW("slow-rank", KNOB_INT, slow_rank, 0, 15, NULL, "the rank that is slow"),
+    ROW("slow", KNOB_CHOICE, slow, 0, 0, "none|host|batch|loader",
+        "why it is: host work in each step, half as many pictures again, or no loader threads"),
+    ROW("slow-us", KNOB_INT, slow_us, 0, 1e6, NULL, "host work of the slow rank per step, us"),
+};
+
+/* Sizes are those of a small network on fixed data, so that many ranks find room on one machine. */
+#define SMALL "data=fixed;depth=18;batch=32;"
+
+static const struct defect defects[] = {
+    {"straggler-host", "straggler", SMALL "slow=host;slow_rank=1;slow_us=8000",
+     "rank 1 does 8 ms of host work in each step, for which the others wait"},
+    {"straggler-batch", "straggler", SMALL "slow=batch;slow_rank=1;batch=64",
+     "rank 1 gets half as many pictures again"},
+    {"no-overlap", "exposed-communication", SMALL "overlap=0;precision=fp32;image=64;batch=16",
+     "all-reduces only after backward, on the same stream"},
+    {"one-bucket", "bucket-size",
+     SMALL "bucket_mb=1000;first_bucket_mb=1000;precision=fp32;image=64;batch=16",
+     "puts all gradients into one bucket, which is ready only when backward is over"},
+    {"small-buckets", "bucket-size", SMALL "bucket_mb=0;first_bucket_mb=0;image=64;batch=16",
+     "all-reduces each gradient tensor on its own"},
+    {"missing-no-sync", "no-sync", SMALL "accumulation=4;no_sync=0;image=64;precision=fp32",
+     "all-reduces after each of four parts of a batch"},
+    {"dp", "dp-instead-of-ddp", SMALL "mode=dp;image=64",
+     "one process copies the weights to all devices, and drives one after another"},
+};
+
+enum { MOST_ROWS = 80 };
+
+static struct knobs knobs(struct knob *rows, struct ddp_config *c)
+{
+    size_t n;
+    const struct knob *base = config_rows(&n);
+    memcpy(rows, base, n * sizeof *rows);
+    memcpy(rows + n, own, sizeof own);
+    return (struct knobs){rows, n + sizeof own / sizeof *own, c};
+}
+
+static struct ddp_config defaults(void)
+{
+    struct ddp_config c = {.conv = config_defaults(),
+                           .ranks = 2,
+                           .bucket_mb = 25,
+                           .first_bucket_mb = 1,
+                           .overlap = 1,
+                           .no_sync = 1,
+                           .slow_us = 5000};
+    return c;
+}
+
+void ddp_config_read(struct ddp_config *c, int argc, char **argv)
+{
+    struct knob rows[MOST_ROWS];
+    *c = defaults();
+    struct knobs k = knobs(rows, c);
+    settings_read(&k, defects, sizeof defects / sizeof *defects, argc, argv,
+                  "usage: train_ddp [--ranks N] [--defect NAME|list] [options]\n"
+                  "Trains a ResNet on several GPUs. Starts its ranks itself, or is started by "
+                  "torchrun.\nGPUPROF_APPLY=\"name=value;...\" changes settings, too.\n");
+    config_check(&c->conv);
+    if (c->conv.cuda_graph)
+        die(2, "cuda-graph does not go with several ranks here");
+}
+
+void ddp_config_print(const struct ddp_config *c)
+{
+    static const char *const always[] = {"ranks", "mode",      "depth",   "image",
+                                         "batch", "precision", "overlap", "bucket-mb"};
+    struct knob rows[MOST_ROWS];
+    struct ddp_config now = *c, before = defaults();
+    struct knobs k = knobs(rows, &now);
+    settings_print(&k, &before, always, sizeof always / sizeof *always);
+}
