@@ -109,7 +109,7 @@ static void charge(struct walk *w, enum path_class c, uint32_t task, int64_t fro
     if (to <= from)
         return;
     w->by[c] += to - from;
-    if (w->by_task)
+    if (w->by_task && c == class_of(w->g, &w->g->tasks[task]))
         w->by_task[task] += to - from;
 }
 

@@ -235,27 +235,34 @@ static int64_t quarter(int64_t *v, size_t n)
     return n ? v[n / 4] : 0;
 }
 
-/* Usual delays of a start: after its call when the stream is idle, and after the task before it. */
+/* Usual delays of a start: of a kernel after its call when the stream is idle, and of any work after
+ * the task before it. What lies behind a wait for an event says nothing about either. */
 static void usual_lags(const struct graph *g, int64_t *launch, int64_t *follow)
 {
     int64_t *l = malloc((g->count + 1) * sizeof *l), *f = malloc((g->count + 1) * sizeof *f);
+    uint32_t *last = malloc((g->streams + 1) * sizeof *last); /* work in the stream, TASK_NONE */
     size_t ln = 0, fn = 0;
-    for (size_t i = 0; l && f && i < g->count; i++) {
+    for (size_t s = 0; last && s < g->streams; s++)
+        last[s] = TASK_NONE;
+    for (uint32_t i = 0; l && f && last && i < g->count; i++) {
         const struct task *t = &g->tasks[i];
-        if (!task_on_gpu(t) || t->issue == TASK_NONE || t->kind >= TASK_EV_REC)
+        if (!task_on_gpu(t) || t->kind == TASK_EV_REC)
             continue;
-        int64_t issued = g->tasks[t->issue].at_ns;
-        const struct task *p = t->prev == TASK_NONE ? NULL : &g->tasks[t->prev];
-        bool busy = p && p->kind < TASK_EV_REC && end_of(p) > issued;
-        if (!busy && t->at_ns >= issued)
+        uint32_t before = last[t->lane];
+        last[t->lane] = t->kind == TASK_EV_WAIT ? TASK_NONE : i;
+        if (before == TASK_NONE || t->kind == TASK_EV_WAIT || t->issue == TASK_NONE)
+            continue;
+        int64_t issued = g->tasks[t->issue].at_ns, free_at = end_of(&g->tasks[before]);
+        if (free_at <= issued && t->at_ns >= issued && t->kind == TASK_KERNEL)
             l[ln++] = t->at_ns - issued;
-        else if (busy && end_of(p) > issued + 20000 && t->at_ns >= end_of(p))
-            f[fn++] = t->at_ns - end_of(p);
+        else if (free_at > issued + 20000 && t->at_ns >= free_at)
+            f[fn++] = t->at_ns - free_at;
     }
-    *launch = l && f ? quarter(l, ln) : 0;
-    *follow = l && f ? quarter(f, fn) : 0;
+    *launch = l ? quarter(l, ln) : 0;
+    *follow = f ? quarter(f, fn) : 0;
     free(l);
     free(f);
+    free(last);
 }
 
 static int64_t limit_lag(struct graph *g, int64_t from, int64_t lag_ns, int64_t at_ns, int32_t *out)
