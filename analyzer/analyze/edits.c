@@ -5,8 +5,10 @@
  * pinned copy's rate, the shortest optimizer kernel), that is used instead. */
 #include "analyzer/analyze/edits.h"
 
+#include "analyzer/analyze/passes.h"
 #include "analyzer/rules/look.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -45,35 +47,87 @@ static void drop_op(const struct graph *g, struct plan *p, uint32_t i)
 /* ---- batches and copies ----------------------------------------------------------------------
  */
 
-/* Share of its time, apart from making batches and waiting, that the training thread works. */
-static double host_share(const struct graph *g)
+/* What the training thread does with its time in the window, and for how much of that it had a
+ * core.
+ */
+struct host_time {
+    double busy_ns, makes_ns, waits_ns;
+    double cpu_ns; /* -1 = not recorded */
+};
+
+static double sampled_ns(const struct graph *g)
 {
-    int64_t busy = 0;
-    for (size_t i = 0; i < g->count; i++)
-        if (g->tasks[i].lane == g->streams + g->a->steps.main_thread &&
-            (g->tasks[i].kind == TASK_HOST_API || g->tasks[i].kind == TASK_HOST_GAP))
-            busy += g->tasks[i].dur_ns;
-    return g->length_ns > 0 ? (double)busy / (double)g->length_ns : 0;
+    const struct timeline *t = g->a->tl;
+    const struct row_host_sample *first = NULL, *last = NULL;
+    int64_t end_ns = g->start_ns + g->length_ns;
+    for (size_t i = 0; i < t->host_sample_count; i++) {
+        const struct row_host_sample *s = &t->host_samples[i];
+        if (s->time_ns < g->start_ns || s->time_ns > end_ns || s->cpu_ns < 0 ||
+            timeline_thread_index(t, s->thread) != g->a->steps.main_thread)
+            continue;
+        first = !first || s->time_ns < first->time_ns ? s : first;
+        last = !last || s->time_ns > last->time_ns ? s : last;
+    }
+    if (!first || last->time_ns - first->time_ns < g->length_ns / 2)
+        return -1;
+    return (double)(last->cpu_ns - first->cpu_ns) * (double)g->length_ns /
+           (double)(last->time_ns - first->time_ns);
 }
 
-/* Workers compete with the training thread for cores: at best with what it computes, at worst it
- * spins while it waits and wants a core of its own. */
+static struct host_time host_time(const struct graph *g)
+{
+    struct host_time h = {.cpu_ns = sampled_ns(g)};
+    uint32_t lane = (uint32_t)g->streams + g->a->steps.main_thread;
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        if (t->lane != lane)
+            continue;
+        if (t->kind == TASK_HOST_API || t->kind == TASK_HOST_GAP)
+            h.busy_ns += (double)t->dur_ns;
+        else if (t->kind == TASK_LOAD)
+            h.makes_ns += (double)t->dur_ns;
+        else if (t->kind == TASK_WAIT && t->prev != TASK_NONE)
+            h.waits_ns += (double)(t->at_ns - g->tasks[t->prev].at_ns - g->tasks[t->prev].dur_ns);
+    }
+    return h;
+}
+
+static double share_of(double part, double whole)
+{
+    double x = whole > 0 ? part / whole : 1;
+    return x < 0 ? 0 : x > 1 ? 1 : x;
+}
+
+/* Workers compete for cores with each other and with the training thread, which computes and, by
+ * the driver's choice, spins while it waits for the GPU. Whether it does, and whether making a
+ * batch needs a core at all, the samples of its CPU time tell; without them making a batch does,
+ * and spinning is drawn. The same work takes another thread 5 % more or less: caches, memory
+ * placement. */
 static void edit_workers(const struct edit *x, const struct graph *g, struct plan *p,
                          const struct draw *d)
 {
-    int m = x->workers > POOL_MAX ? POOL_MAX : x->workers, cores = g->a->host.usable_cores;
-    double least = 1, most = 1.05;
-    if (cores > 0 && m + host_share(g) > cores)
-        least = (m + host_share(g)) / cores;
-    if (cores > 0 && m + 1 > cores)
-        most = (double)(m + 1) / (double)cores;
+    int m = x->workers > POOL_MAX ? POOL_MAX : x->workers;
+    const struct host_facts *f = &g->a->host;
+    struct host_time h = host_time(g);
+    double cpu = 1, spin = between(d, 1, 0, 1);
+    if (h.cpu_ns >= 0 && h.waits_ns > 0.1 * (double)g->length_ns)
+        spin = share_of(h.cpu_ns - h.busy_ns - h.makes_ns, h.waits_ns);
+    if (h.cpu_ns >= 0 && h.makes_ns > 0.1 * (double)g->length_ns)
+        cpu = share_of(h.cpu_ns - h.busy_ns - spin * h.waits_ns, h.makes_ns);
+    else if (f->fetch_cpu_ns > 0 && f->fetch_ns > 0)
+        cpu = share_of((double)f->fetch_cpu_ns, (double)f->fetch_ns);
     p->pool = (struct pool){.workers = m,
                             .credits = g->credits > 2 * m ? g->credits : 2 * m,
-                            .stretch = between(d, 0, least, most > least ? most : least)};
+                            .cores = f->usable_cores,
+                            .cpu = cpu,
+                            .spin = spin,
+                            .slower = between(d, 0, 0.95, 1.05),
+                            .stretch = 1};
 }
 
-/* Bytes per ns of pinned copies: the best seen, else 80 % of the PCIe generation's rate. */
-static double pinned_rate(const struct graph *g)
+/* Bytes per ns of pinned copies: the best seen, give or take little, else 70 to 85 % of the PCIe
+ * generation's rate; on generation 5 the host often does not keep up (from 40 %). */
+static double pinned_rate(const struct graph *g, const struct draw *d)
 {
     const struct timeline *t = g->a->tl;
     double best = 0;
@@ -86,9 +140,11 @@ static double pinned_rate(const struct graph *g)
         }
     }
     if (best > 0)
-        return best;
+        return best * between(d, 0, 1, 0.95);
     int64_t major = g->a->device ? g->a->device->cc_major : 0;
-    return 0.8 * (major >= 9 ? 63.0 : major == 8 ? 31.5 : 15.75);
+    return between(d, 0, 0.85, major >= 9 ? 0.4 : 0.7) * (major >= 9   ? 63.0
+                                                          : major == 8 ? 31.5
+                                                                       : 15.75);
 }
 
 static bool lane_computes(const struct graph *g, uint32_t lane)
@@ -125,18 +181,6 @@ static void edit_copies(const struct graph *g, struct plan *p, uint8_t from, dou
 /* ---- the host --------------------------------------------------------------------------------
  */
 
-static void edit_unsync(const struct graph *g, struct plan *p)
-{
-    for (uint32_t i = 0; i < g->count; i++) {
-        const struct task *t = &g->tasks[i];
-        if (t->kind != TASK_WAIT || !(t->flags & TASK_DRAINS))
-            continue;
-        uint32_t op = g->a->tl->apis[t->source].op;
-        if (op == TL_NONE || g->a->tl->ops[op].copy_kind != COPY_H2D)
-            p->mark[i] |= PLAN_DROP;
-    }
-}
-
 static bool is_launch(const struct graph *g, uint32_t i)
 {
     const struct task *t = &g->tasks[i];
@@ -146,15 +190,72 @@ static bool is_launch(const struct graph *g, uint32_t i)
     return kind == API_LAUNCH || kind == API_MEMSET;
 }
 
+/* The range around call `c` if nothing is launched in it: there the program reads a result and
+ * works on it, which it would do as seldom as it waits. TL_NONE otherwise. */
+static uint32_t reading_range(const struct graph *g, const uint32_t *parent, const struct api *c)
+{
+    const struct timeline *t = g->a->tl;
+    uint32_t in = range_at(t, parent, c->thread, c->start_ns), best = TL_NONE;
+    const struct thread *th = &t->threads[c->thread];
+    for (; in != TL_NONE; in = parent[in]) {
+        const struct range *r = &t->ranges[in];
+        for (const struct api *x = c; x >= &t->apis[th->first_api] && x->start_ns >= r->start_ns;
+             x--)
+            if (x->kind == API_LAUNCH || x->kind == API_GRAPH_LAUNCH || x->kind == API_MEMSET)
+                return best;
+        for (const struct api *x = c;
+             x < &t->apis[th->first_api + th->apis] && x->start_ns < r->end_ns; x++)
+            if (x->kind == API_LAUNCH || x->kind == API_GRAPH_LAUNCH || x->kind == API_MEMSET)
+                return best;
+        best = in;
+    }
+    return best;
+}
+
+/* What the thread does behind wait i until its range ends. */
+static void drop_reading(const struct graph *g, struct plan *p, uint32_t i, const struct range *r)
+{
+    uint32_t lane = g->tasks[i].lane;
+    for (uint32_t k = i + 1; k < g->count && g->start_ns + g->tasks[k].at_ns < r->end_ns; k++) {
+        const struct task *t = &g->tasks[k];
+        if (t->lane != lane || t->kind != TASK_HOST_GAP)
+            continue;
+        int64_t over = g->start_ns + t->at_ns + t->dur_ns - r->end_ns;
+        p->dur[k] = over > 0 ? over : 0;
+    }
+}
+
+static void edit_unsync(const struct graph *g, struct plan *p)
+{
+    uint32_t *parent = range_parents(g->a->tl);
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        if (t->kind != TASK_WAIT || !(t->flags & TASK_DRAINS))
+            continue;
+        const struct api *c = &g->a->tl->apis[t->source];
+        if (c->op != TL_NONE && g->a->tl->ops[c->op].copy_kind == COPY_H2D)
+            continue;
+        p->mark[i] |= PLAN_DROP;
+        uint32_t in = parent ? reading_range(g, parent, c) : TL_NONE;
+        if (in != TL_NONE)
+            drop_reading(g, p, i, &g->a->tl->ranges[in]);
+    }
+    free(parent);
+}
+
 /* Launches between two things that a graph cannot hold become nodes: a launch of the whole, and a
- * little per node (20 to 200 ns on what is published). */
+ * little per node (20 to 200 ns on what is published). On the GPU a node follows the one before it
+ * after half of a stream's usual gap, or no sooner. */
 static void edit_graph(const struct graph *g, struct plan *p, const struct draw *d)
 {
     bool inside = false;
     uint32_t pause = TASK_NONE;
     int64_t node_ns = (int64_t)between(d, 0, 20, 200);
+    p->node_lag_permille = (int64_t)between(d, 1, 500, 1000);
     for (uint32_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
+        if (t->kind == TASK_KERNEL && inside && t->issue != TASK_NONE && is_launch(g, t->issue))
+            p->mark[i] |= PLAN_NODE;
         if (t->lane < g->streams || t->flags & TASK_BEHIND)
             continue;
         if (t->kind == TASK_HOST_GAP) {
@@ -306,7 +407,7 @@ void edit_apply(const struct edit *x, const struct graph *g, struct plan *p, con
         edit_workers(x, g, p, d);
         break;
     case EDIT_PIN:
-        edit_copies(g, p, MEMORY_PAGEABLE, pinned_rate(g) * between(d, 0, 1.0, 0.75));
+        edit_copies(g, p, MEMORY_PAGEABLE, pinned_rate(g, d));
         break;
     case EDIT_OVERLAP:
         edit_copies(g, p, MEMORY_PINNED, 0);

@@ -235,8 +235,8 @@ static int64_t quarter(int64_t *v, size_t n)
     return n ? v[n / 4] : 0;
 }
 
-/* Usual delays of a start: of a kernel after its call when the stream is idle, and of any work after
- * the task before it. What lies behind a wait for an event says nothing about either. */
+/* Usual delays of a start: of a kernel after its call when the stream is idle, and of any work
+ * after the task before it. What lies behind a wait for an event says nothing about either. */
 static void usual_lags(const struct graph *g, int64_t *launch, int64_t *follow)
 {
     int64_t *l = malloc((g->count + 1) * sizeof *l), *f = malloc((g->count + 1) * sizeof *f);

@@ -24,7 +24,7 @@ void plan_reset(struct plan *p, const struct graph *g)
         p->dur[i] = g->tasks[i].dur_ns;
     memset(p->mark, 0, g->count + 1);
     p->pool = (struct pool){0};
-    p->scale_lags_permille = 1000;
+    p->scale_lags_permille = p->node_lag_permille = 1000;
     p->mean_jitter = false;
 }
 
@@ -60,9 +60,10 @@ int replay_init(struct replay *r, const struct graph *g)
     r->tail = malloc((g->streams + 1) * sizeof *r->tail);
     r->tail_task = malloc((g->streams + 1) * sizeof *r->tail_task);
     r->step_end = malloc((g->steps + 1) * sizeof *r->step_end);
+    r->row = malloc((g->steps + 1) * sizeof *r->row);
     r->got = malloc((g->gets + 1) * sizeof *r->got);
     if (!r->start || !r->end || !r->order || !r->bind || !r->tail || !r->tail_task ||
-        !r->step_end || !r->got) {
+        !r->step_end || !r->got || !r->row) {
         replay_release(r);
         return -1;
     }
@@ -80,6 +81,7 @@ void replay_release(struct replay *r)
     free(r->tail_task);
     free(r->step_end);
     free(r->got);
+    free(r->row);
     memset(r, 0, sizeof *r);
 }
 
@@ -168,13 +170,19 @@ static void take_batch(struct pass *x, const struct task *t, uint32_t i)
     x->r->end[i] = x->r->order[i] = x->ready + HAND_OVER_NS;
 }
 
+static int64_t behind(const struct pass *x, const struct task *t, uint32_t i)
+{
+    return x->p->mark[i] & PLAN_NODE ? t->prev_lag_ns * x->p->node_lag_permille / 1000
+                                     : t->prev_lag_ns;
+}
+
 static void gather(struct pass *x, const struct task *t, uint32_t i)
 {
     const struct replay *r = x->r;
     bool gpu = task_on_gpu(t), detached = x->p->mark[i] & PLAN_DETACH;
     bool dropped = x->p->mark[i] & PLAN_DROP;
     if (t->prev != TASK_NONE && !detached)
-        after(x, r->order[t->prev] + (dropped ? 0 : lag(x, t->prev_lag_ns)), t->prev);
+        after(x, r->order[t->prev] + (dropped ? 0 : lag(x, behind(x, t, i))), t->prev);
     if (dropped)
         return;
     if (t->issue != TASK_NONE)
@@ -215,6 +223,24 @@ static void finish(struct pass *x, const struct task *t, uint32_t i)
     }
 }
 
+static int by_ns(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int64_t pace_of(struct replay *r, const struct graph *g, size_t skip)
+{
+    enum { ROW = 4 };
+    size_t n = 0;
+    for (size_t s = skip; s + ROW < g->steps; s++)
+        r->row[n++] = (r->step_end[s + ROW] - r->step_end[s]) / ROW;
+    if (n < ROW)
+        return r->step_ns;
+    qsort(r->row, n, sizeof *r->row, by_ns);
+    return n % 2 ? r->row[n / 2] : (r->row[n / 2 - 1] + r->row[n / 2]) / 2;
+}
+
 static void step_times(struct replay *r, const struct graph *g)
 {
     size_t skip = g->steps / 3;
@@ -223,6 +249,7 @@ static void step_times(struct replay *r, const struct graph *g)
             r->step_end[s] = r->step_end[s - 1];
     r->length_ns = r->step_end[g->steps - 1];
     r->step_ns = (r->length_ns - r->step_end[skip]) / (int64_t)(g->steps - 1 - skip);
+    r->pace_ns = pace_of(r, g, skip);
 }
 
 int64_t replay_run(struct replay *r, const struct graph *g, const struct plan *p)
@@ -259,4 +286,39 @@ int64_t replay_run(struct replay *r, const struct graph *g, const struct plan *p
     }
     step_times(r, g);
     return r->step_ns;
+}
+
+/* Per step, what the training thread keeps a core busy with in this replay. */
+static double host_busy(const struct replay *r, const struct graph *g, const struct plan *p)
+{
+    uint32_t lane = (uint32_t)g->streams + g->a->steps.main_thread;
+    double busy = 0;
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        if (t->lane != lane || p->mark[i] & PLAN_DROP)
+            continue;
+        if (t->kind == TASK_HOST_API || t->kind == TASK_HOST_GAP)
+            busy += (double)(r->end[i] - r->start[i]);
+        else if (t->kind == TASK_WAIT && t->prev != TASK_NONE)
+            busy += p->pool.spin * (double)(r->end[i] - r->order[t->prev]);
+    }
+    return busy / (double)g->steps;
+}
+
+/* Workers that keep up with the steps have cores to spare; those that do not are all busy, and
+ * share what the training thread leaves them. */
+int64_t replay_settle(struct replay *r, const struct graph *g, struct plan *p)
+{
+    struct pool *pool = &p->pool;
+    int64_t ns = 0;
+    pool->stretch = pool->slower;
+    for (int pass = 0; pass < (pool->workers > 0 ? 4 : 1); pass++) {
+        ns = replay_run(r, g, p);
+        if (pool->workers == 0 || pool->cores == 0 || ns <= 0)
+            break;
+        double left = pool->cores - host_busy(r, g, p) / (double)ns;
+        double share = left > 0.1 ? pool->workers / left : pool->workers / 0.1;
+        pool->stretch = pool->slower * (1 + pool->cpu * (share > 1 ? share - 1 : 0));
+    }
+    return ns;
 }

@@ -12,18 +12,24 @@ enum { POOL_MAX = 64 };
 
 struct pool {             /* loader workers in place of the recorded loading */
     int workers, credits; /* 0 workers: loading stays as recorded */
-    double stretch;       /* of the time to make a batch */
+    int cores;            /* 0 = not known */
+    double cpu;           /* share of the time to make a batch that needs a core */
+    double spin;          /* share of its waits for the GPU for which the training thread does */
+    double slower;        /* a batch on a worker against one as it was recorded */
+    double stretch;       /* of the time to make a batch: replay_settle() finds it */
 };
 
 enum plan_mark {
     PLAN_DROP = 1,
-    PLAN_DETACH = 2 /* copy: on a stream of its own; the next kernel in its place awaits it */
+    PLAN_DETACH = 2, /* copy: on a stream of its own; the next kernel in its place awaits it */
+    PLAN_NODE = 4    /* of a graph: follows what came before it in its stream sooner */
 };
 
 struct plan {
     int64_t *dur;  /* by task */
     uint8_t *mark; /* by task: enum plan_mark */
     struct pool pool;
+    int64_t node_lag_permille;   /* of PLAN_NODE: the usual delay behind what came before */
     int64_t scale_lags_permille; /* of lags and residuals; 1000 = as recorded */
     bool mean_jitter;            /* residuals that are not stalls: the mean of their class */
 };
@@ -33,10 +39,12 @@ struct replay {
     uint32_t *bind;               /* by task: the one that it waited for last, TASK_NONE */
     int64_t *tail, *step_end;     /* by stream; by step */
     uint32_t *tail_task;
+    int64_t *row; /* scratch of pace_ns */
     int64_t *got; /* by batch number: when it was taken */
     int64_t jitter_ns[TASK_KINDS];
     int64_t length_ns; /* end of the last step */
     int64_t step_ns;   /* mean of the steps behind the first third */
+    int64_t pace_ns;   /* of these, the median over four in a row: without the rare long step */
 };
 
 /* 0, or -1 when there is no memory. The plan is a copy of the recorded times, without changes. */
@@ -47,5 +55,8 @@ int replay_init(struct replay *r, const struct graph *g);
 void replay_release(struct replay *r);
 /* Returns r->step_ns. */
 int64_t replay_run(struct replay *r, const struct graph *g, const struct plan *p);
+/* The same for a plan with workers: how much cores they leave each other depends on the pace, which
+ * depends on that; a few passes settle it. */
+int64_t replay_settle(struct replay *r, const struct graph *g, struct plan *p);
 
 #endif

@@ -43,41 +43,75 @@ static int by_double(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Replays all steps with the durations of one, for each: against that one's measured time. */
+/* Replays all steps with the durations of four others in a row (host and GPU run ahead of each
+ * other by a step or two: a single one does not say how long it takes), against those four's time.
+ */
+enum { HELD = 4, STEPS_HELD_MAX = 64 };
+
+struct rows { /* tasks of each step in their order */
+    uint32_t *list, *at[STEPS_HELD_MAX];
+    size_t n[STEPS_HELD_MAX], steps;
+};
+
+static int list_rows(struct rows *r, const struct graph *g)
+{
+    *r = (struct rows){.list = malloc((g->count + 1) * sizeof *r->list),
+                       .steps = g->steps < STEPS_HELD_MAX ? g->steps : STEPS_HELD_MAX};
+    size_t from = 0;
+    for (uint32_t i = 0; r->list && i < g->count; i++)
+        if (g->tasks[i].step < r->steps && !(g->tasks[i].flags & TASK_BEHIND))
+            r->n[g->tasks[i].step]++;
+    for (size_t s = 0; r->list && s < r->steps; s++) {
+        r->at[s] = r->list + from;
+        from += r->n[s];
+        r->n[s] = 0;
+    }
+    for (uint32_t i = 0; r->list && i < g->count; i++) {
+        uint32_t s = g->tasks[i].step;
+        if (s < r->steps && !(g->tasks[i].flags & TASK_BEHIND))
+            r->at[s][r->n[s]++] = i;
+    }
+    return r->list ? 0 : -1;
+}
+
+/* Steps of the window that take the durations of those from `first` on; in the order of these. */
+static size_t lend(struct engine *x, const struct rows *r, size_t first, size_t held)
+{
+    const struct graph *g = x->g;
+    size_t same = 0;
+    plan_reset(&x->plan, g);
+    for (size_t o = 1; o < r->steps; o++) {
+        size_t s = first + (o + held * r->steps - first) % held;
+        if (!alike(g, r->at[s], r->n[s], r->at[o], r->n[o]))
+            continue;
+        same++;
+        for (size_t i = 0; i < r->n[s]; i++)
+            x->plan.dur[r->at[o][i]] = g->tasks[r->at[s][i]].dur_ns;
+    }
+    return same;
+}
+
 static int hold_out(struct engine *x, struct whatif *w)
 {
     const struct graph *g = x->g;
-    uint32_t *list = malloc((g->count + 1) * sizeof *list), *rows[64];
-    size_t n[64] = {0}, at = 0, errors = 0;
-    double error[64];
-    for (size_t s = 0; list && s < g->steps && s < 64; s++) {
-        rows[s] = list + at;
-        for (uint32_t i = 0; i < g->count; i++)
-            if (g->tasks[i].step == s && !(g->tasks[i].flags & TASK_BEHIND))
-                rows[s][n[s]++] = i;
-        at += n[s];
-    }
-    for (size_t s = 1; list && s < g->steps; s++) {
-        size_t same = 0;
-        plan_reset(&x->plan, g);
-        for (size_t o = 1; o < g->steps; o++) {
-            if (!alike(g, rows[s], n[s], rows[o], n[o]))
-                continue;
-            same++;
-            for (size_t i = 0; i < n[s]; i++)
-                x->plan.dur[rows[o][i]] = g->tasks[rows[s][i]].dur_ns;
-        }
-        if (same * 4 < g->steps * 3)
+    struct rows r;
+    size_t errors = 0;
+    double error[STEPS_HELD_MAX];
+    if (list_rows(&r, g) < 0)
+        return -1;
+    size_t held = r.steps > 2 * HELD ? HELD : 1;
+    for (size_t s = 1; s + held <= r.steps; s++) {
+        if (lend(x, &r, s, held) * 4 < r.steps * 3)
             continue;
-        int64_t measured = x->now.step_end[s] - x->now.step_end[s - 1];
+        int64_t measured = (x->now.step_end[s + held - 1] - x->now.step_end[s - 1]) / (int64_t)held;
         error[errors++] = off_pct(replay_run(&x->then, g, &x->plan), measured);
     }
     if (errors)
         qsort(error, errors, sizeof *error, by_double);
     w->holdout_error_pct = errors ? error[errors / 2] : -1;
-    w->holdout_p95_pct = errors ? error[(errors * 95) / 100 < errors ? errors * 95 / 100 : 0] : -1;
-    free(list);
-    return list ? 0 : -1;
+    w->holdout_p95_pct = errors ? error[errors * 95 / 100] : -1;
+    free(r.list);
+    return 0;
 }
 
 /* Waits for events are used, but which recording each waits for was not recorded. */
@@ -113,7 +147,7 @@ static const char *distrust(struct analysis *a, const struct whatif *w)
         return arena_printf(m, "attribution only: the replay is off by %.1f %%",
                             w->class_error_pct > w->identity_error_pct ? w->class_error_pct
                                                                        : w->identity_error_pct);
-    if (off_pct(w->step_ns, a->steps.median_ns) > 20)
+    if (off_pct(w->pace_ns, a->steps.median_ns) > 20)
         return "attribution only: the replayed steps are not as long as the median step";
     if (w->waits == 0 && a->gpu.busy_pct > 15)
         return "attribution only: no wait of the host for the GPU was recorded, so nobody knows "
@@ -159,6 +193,7 @@ static int check_self(struct engine *x, struct whatif *w)
     const struct graph *g = x->g;
     plan_reset(&x->plan, g);
     w->step_ns = replay_run(&x->now, g, &x->plan);
+    w->pace_ns = x->now.pace_ns;
     for (size_t i = 0; i < g->count; i++)
         w->waits += g->tasks[i].kind == TASK_WAIT;
     int64_t last = 0;
@@ -203,7 +238,8 @@ static int64_t saved_by(struct engine *x, const struct outcome *const *o, size_t
     plan_reset(&x->plan, x->g);
     for (size_t i = 0; i < n; i++)
         edit_apply(&o[i]->edit, x->g, &x->plan, &d);
-    return x->now.step_ns - replay_run(&x->then, x->g, &x->plan);
+    replay_settle(&x->then, x->g, &x->plan);
+    return x->now.pace_ns - x->then.pace_ns;
 }
 
 static int by_ns(const void *a, const void *b)
@@ -214,7 +250,7 @@ static int by_ns(const void *a, const void *b)
 
 static int64_t to_median(const struct engine *x, int64_t ns)
 {
-    double by = x->now.step_ns > 0 ? (double)x->a->steps.median_ns / (double)x->now.step_ns : 1;
+    double by = x->now.pace_ns > 0 ? (double)x->a->steps.median_ns / (double)x->now.pace_ns : 1;
     return (int64_t)((double)ns * by);
 }
 

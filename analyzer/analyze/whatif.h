@@ -70,7 +70,8 @@ struct whatif {
     bool trusted;
     const char *why_not; /* not trusted: one sentence */
     size_t steps, tasks, edges, waits, violations;
-    int64_t step_ns;           /* replayed as recorded */
+    int64_t step_ns;           /* replayed as recorded: mean */
+    int64_t pace_ns;           /* the same without rare long steps: savings are differences of it */
     double identity_error_pct; /* against the recording: 0 unless the engine is wrong */
     double unexplained_pct;    /* U: stalls on the critical path */
     double class_error_pct;    /* replay with every small residual at its class mean */
