@@ -28,7 +28,8 @@ NOTHING = {
     "sync, GPU far behind": ("--sync-every 1 --batch 96", ["sync_every=100"]),
     "pinning, copies 0.3 %": ("--pin-memory 0 --data fixed --precision fp32 --batch 16",
                               ["pin_memory=1"]),
-    "precision, host-bound": ("--defect launch-bound --precision fp32", ["precision=fp16"]),
+    "FP32, host-bound": ("--defect launch-bound --precision fp32 --host-overhead-us 60",
+                         ["precision=fp16"]),
 }
 SEVERAL = {
     "workers0 + sync": "--defect workers0 --sync-every 1 --log-work-us 3000",
@@ -103,7 +104,7 @@ def stack_of(report):
     stack = (report.get("replay") or {}).get("stack", [])
     if len(stack) < 2 or not all(knobs.get(s["rule"]) for s in stack):
         return None
-    return ";".join(knobs[s["rule"]] for s in stack), stack[-1]["step_ms"]
+    return ";".join(knobs[s["rule"]] for s in stack), stack[-1]
 
 
 def arms_of(report, case):
@@ -176,14 +177,16 @@ def judge(o, store, model, case):
         s = f["saves_ms"] if known else {"mid": None, "low": None, "high": None}
         rows.append(row(store, model, case, report, f["rule"], arm, f["error_class"], s["mid"],
                         s["low"], s["high"]))
+    advised = {knob.split("=")[0] for knob in by_knob}
     for arm in case.knobs: # not advised: it is said to save nothing
-        if arm not in by_knob and replay.get("trusted"):
+        if arm.split("=")[0] not in advised and replay.get("trusted"):
             rows.append(row(store, model, case, report, "not advised", arm, "structural", 0, 0, 0))
     together = stack_of(report)
     if together:
-        saves = report["steps"]["median_ms"] - together[1]
-        rows.append(row(store, model, case, report, "all together", together[0], "stacked", saves,
-                        saves, saves))
+        step, last = report["steps"]["median_ms"], together[1]
+        rows.append(row(store, model, case, report, "all together", together[0], "stacked",
+                        step - last["step_ms"], step - last["step_high_ms"],
+                        step - last["step_low_ms"]))
     rows = [r for r in rows if r]
     best = max((r["measured"] for r in rows if r["class"] != "stacked"), default=None)
     first = report["findings"][0]["knob"] if report["findings"] else None

@@ -259,27 +259,40 @@ static int64_t within(int64_t v, int64_t high)
     return v < 0 ? 0 : v > high ? high : v;
 }
 
-static void predict(struct engine *x, struct outcome *o)
+struct span_of { /* what is saved per step: the middle, and 80 % of the draws with our own doubt */
+    int64_t low_ns, mid_ns, high_ns;
+};
+
+static struct span_of span_of(struct engine *x, const struct outcome *const *o, size_t n)
 {
     const struct whatif *w = &x->a->whatif;
     int64_t saved[DRAWS], step = x->a->steps.median_ns;
-    int n = edit_certain(o->edit.kind) ? 1 : DRAWS;
-    const struct outcome *one = o;
-    for (int i = 0; i < n; i++)
-        saved[i] = to_median(x, saved_by(x, &one, 1, i));
-    qsort(saved, (size_t)n, sizeof *saved, by_ns);
+    int draws = 1;
+    for (size_t i = 0; i < n; i++)
+        draws = edit_certain(o[i]->edit.kind) ? draws : DRAWS;
+    for (int i = 0; i < draws; i++)
+        saved[i] = to_median(x, saved_by(x, o, n, i));
+    qsort(saved, (size_t)draws, sizeof *saved, by_ns);
     double doubt = w->unexplained_pct + (w->holdout_error_pct > 0 ? w->holdout_error_pct : 0) +
                    w->class_error_pct;
-    int64_t mid = saved[n / 2], wide = (int64_t)((double)step * doubt / 200);
+    int64_t mid = saved[draws / 2], wide = (int64_t)((double)step * doubt / 200);
     if (wide * 100 < step)
         wide = step / 100; /* no two runs agree better than that */
     if (wide > mid / 2 && mid > 0)
         wide = mid / 2; /* errors shared with the base cancel: doubt is not more than half */
-    o->saves_low_ns = within(saved[n / 10] - wide, step);
-    o->saves_mid_ns = within(mid, step);
-    o->saves_high_ns = within(saved[n - 1 - n / 10] + wide, step);
+    return (struct span_of){within(saved[draws / 10] - wide, step), within(mid, step),
+                            within(saved[draws - 1 - draws / 10] + wide, step)};
+}
+
+static void predict(struct engine *x, struct outcome *o)
+{
+    const struct outcome *one = o;
+    struct span_of s = span_of(x, &one, 1);
+    o->saves_low_ns = s.low_ns;
+    o->saves_mid_ns = s.mid_ns;
+    o->saves_high_ns = s.high_ns;
     o->upper_bound = false;
-    if (o->saves_mid_ns * 100 < step) {
+    if (o->saves_mid_ns * 100 < x->a->steps.median_ns) {
         o->verdict = RULE_SILENT;
         o->why = arena_printf(&x->a->arena,
                               "there, but without it a step would be %.3f ms faster "
@@ -318,8 +331,13 @@ static void stack(struct engine *x, struct whatif *w)
         if (!best || (most - sum) * 100 < x->a->steps.median_ns)
             return;
         chosen[w->stack_count] = best;
-        w->stack[w->stack_count++] = (struct stacked){
-            best, x->a->steps.median_ns - most > 0 ? x->a->steps.median_ns - most : 0, most - sum};
+        int64_t step = x->a->steps.median_ns;
+        struct span_of s = span_of(x, chosen, w->stack_count + 1);
+        w->stack[w->stack_count++] = (struct stacked){.outcome = best,
+                                                      .step_ns = step - within(most, step),
+                                                      .step_low_ns = step - s.high_ns,
+                                                      .step_high_ns = step - s.low_ns,
+                                                      .saves_ns = most - sum};
         sum = most;
     }
 }

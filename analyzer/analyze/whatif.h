@@ -86,6 +86,7 @@ struct whatif {
     struct stacked {
         const struct outcome *outcome;
         int64_t step_ns; /* predicted step with this and all before it */
+        int64_t step_low_ns, step_high_ns;
         int64_t saves_ns;
     } stack[16];
     size_t stack_count;

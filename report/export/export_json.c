@@ -214,6 +214,8 @@ static void write_whatif(struct json *j, const struct analysis *a)
         json_str(j, "rule", w->stack[i].outcome->rule->id);
         json_ms(j, "saves_ms", w->stack[i].saves_ns);
         json_ms(j, "step_ms", w->stack[i].step_ns);
+        json_ms(j, "step_low_ms", w->stack[i].step_low_ns);
+        json_ms(j, "step_high_ms", w->stack[i].step_high_ns);
         json_end(j, '}');
     }
     json_end(j, ']');
