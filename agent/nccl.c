@@ -28,7 +28,7 @@ void nccl_payload(struct open_range *r, const struct nvtx_payload *p)
     r->comm = hashed && word[0] ? word[0] : UINT64_MAX;
 }
 
-/* Calls so far on one communicator. A full table gives 0 = not known. */
+/* Calls so far on one communicator, by one of its ranks. A full table gives 0 = not known. */
 static uint64_t count_on(uint64_t comm)
 {
     static struct {
@@ -45,6 +45,36 @@ static uint64_t count_on(uint64_t comm)
     return 0;
 }
 
+static __thread const struct nccl_call *hooked AGENT_TLS; /* the call that this thread is in */
+
+void nccl_call_begin(const struct nccl_call *about)
+{
+    hooked = about;
+}
+
+bool nccl_call_end(void)
+{
+    bool written = !hooked;
+    hooked = NULL;
+    return written;
+}
+
+void nccl_call_fill(struct spool_rec_call *rec, const struct nccl_call *about, uint64_t comm,
+                    int64_t bytes)
+{
+    int rank = about ? about->rank : -1;
+    rec->family = SPOOL_CALL_COLLECTIVE;
+    rec->algo = -1;
+    rec->bytes = bytes;
+    rec->comm = comm;
+    /* a process may hold several ranks of one communicator: each counts its own calls */
+    rec->sequence = comm ? count_on(comm + (uint64_t)(rank + 1) * 0x9e3779b97f4a7c15u) : 0;
+    rec->in_type = about ? about->type : SPOOL_DT_UNKNOWN;
+    rec->dim[0] = about ? about->ranks : -1;
+    rec->dim[1] = rank;
+    rec->dim[2] = about ? about->root : -1;
+}
+
 void nccl_record(struct thread *t, const struct open_range *r, int64_t end_ns)
 {
     struct spool_rec_call *c = ring_reserve(t, SPOOL_REC_CALL, sizeof *c);
@@ -53,10 +83,8 @@ void nccl_record(struct thread *t, const struct open_range *r, int64_t end_ns)
     c->head.start_ns = r->start_ns;
     c->head.end_ns = end_ns;
     c->function = r->name;
-    c->family = SPOOL_CALL_COLLECTIVE;
-    c->algo = -1;
-    c->bytes = (int64_t)r->payload;
-    c->comm = r->comm == UINT64_MAX ? 0 : r->comm;
-    c->sequence = count_on(r->comm);
+    uint64_t comm = r->comm != UINT64_MAX ? r->comm : hooked ? hooked->comm : 0;
+    nccl_call_fill(c, hooked, comm, (int64_t)r->payload);
+    hooked = NULL;
     ring_commit(t);
 }

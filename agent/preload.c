@@ -10,6 +10,7 @@ static const char *const stems[] = {
     [HOOK_CUBLASLT] = "libcublasLt.so",
     [HOOK_CUDNN] = "libcudnn.so",
     [HOOK_CUPTI] = "libcupti.so",
+    [HOOK_NCCL] = "libnccl.so",
 };
 
 /* Libraries that were opened RTLD_LOCAL (Python's extension modules) are not in the search order:
@@ -64,6 +65,11 @@ struct spool_rec_call *hook_end(struct hook_call *c, struct hook *h)
     r->function = function;
     r->algo = -1;
     return r;
+}
+
+void hook_cancel(void)
+{
+    agent_thread.in_call = false;
 }
 
 void hook_commit(struct hook_call *c)

@@ -8,7 +8,7 @@
 
 #include "agent/spool.h"
 
-enum hook_library { HOOK_CUBLAS, HOOK_CUBLASLT, HOOK_CUDNN, HOOK_CUPTI };
+enum hook_library { HOOK_CUBLAS, HOOK_CUBLASLT, HOOK_CUDNN, HOOK_CUPTI, HOOK_NCCL };
 
 struct hook {
     const char *name;
@@ -28,6 +28,8 @@ bool hook_begin(struct hook_call *c);
 /* The record, to be filled and committed; NULL: no room. Must follow hook_begin. */
 struct spool_rec_call *hook_end(struct hook_call *c, struct hook *h);
 void hook_commit(struct hook_call *c);
+/* Instead of both: somebody else has written the record. */
+void hook_cancel(void);
 
 /* Defines the wrapper of function FN. The statements after ARGS fill `rec`. */
 #define HOOK(LIBRARY, RET, FAILED, FN, PARAMS, ARGS, ...)                                          \

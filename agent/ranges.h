@@ -24,4 +24,19 @@ void nccl_payload(struct open_range *r, const struct nvtx_payload *p);
 /* Writes the CALL record of a collective that has ended. */
 void nccl_record(struct thread *t, const struct open_range *r, int64_t end_ns);
 
+/* ---- NCCL's calls as a hook sees them (preload_nccl.c) -------------------------------------- */
+
+struct nccl_call {
+    uint8_t type; /* enum spool_dtype */
+    int64_t bytes;
+    int rank, ranks, root; /* -1 = not known, or none */
+    uint64_t comm;         /* 0 = not known */
+};
+
+/* Around a call of this thread: a range inside it takes what the hook knows. */
+void nccl_call_begin(const struct nccl_call *about);
+bool nccl_call_end(void); /* true: a range has written the record */
+void nccl_call_fill(struct spool_rec_call *rec, const struct nccl_call *about, uint64_t comm,
+                    int64_t bytes);
+
 #endif

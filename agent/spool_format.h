@@ -254,7 +254,7 @@ enum spool_math {
 };
 
 /* dims by family: GEMM m,n,k,batch,transa,transb; CONV n,c,h,w,k,r,s,stride,pad,dilation,groups;
- * others n,c,h,w. 0 = not known. */
+ * COLLECTIVE ranks, own rank, root or peer (-1 = not known); others n,c,h,w. 0 = not known. */
 struct spool_rec_call {
     struct spool_rec head;
     uint32_t function; /* string id, e.g. cudnnConvolutionForward */

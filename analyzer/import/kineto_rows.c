@@ -121,6 +121,7 @@ static int put_kernel(struct kineto *k, const struct kineto_event *v, int64_t st
         return 0;
     struct row_collective c = {.id = ++k->ids[ROW_COLLECTIVE],
                                .process = 1,
+                               .thread = -1,
                                .start_ns = r.start_ns,
                                .end_ns = r.end_ns,
                                .name = v->collective,
@@ -129,7 +130,9 @@ static int put_kernel(struct kineto *k, const struct kineto_event *v, int64_t st
                                .sequence = -1,
                                .bytes = -1,
                                .dtype = 0,
-                               .ranks = v->ranks};
+                               .ranks = v->ranks,
+                               .rank = -1,
+                               .root = -1};
     return PUT(ROW_COLLECTIVE, c);
 }
 

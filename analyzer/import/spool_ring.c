@@ -87,6 +87,7 @@ static void put_collective(struct spool *s, struct spool_out *out, const struct 
 {
     struct row_collective row = {.id = ++out->ids[ROW_COLLECTIVE],
                                  .process = s->process,
+                                 .thread = spool_thread_id(s, out, r->head.tid),
                                  .start_ns = spool_time(s, r->head.start_ns),
                                  .end_ns = spool_time(s, r->head.end_ns),
                                  .name = spool_string(s, out, r->function),
@@ -95,7 +96,9 @@ static void put_collective(struct spool *s, struct spool_out *out, const struct 
                                  .sequence = (int64_t)r->sequence,
                                  .bytes = r->bytes,
                                  .dtype = r->in_type,
-                                 .ranks = -1};
+                                 .ranks = r->dim[0],
+                                 .rank = r->dim[1],
+                                 .root = r->dim[2]};
     spool_put(out, ROW_COLLECTIVE, &row);
 }
 

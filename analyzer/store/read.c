@@ -35,7 +35,7 @@ static int64_t is_table(struct store *s, const char *name)
     return sql_value(s->db, text, 0);
 }
 
-/* Every table and column that this version reads must be there. */
+/* Every table and column that the file's version has must be there. */
 static int check_schema(struct store *s, struct err *e)
 {
     int64_t version = sql_value(s->db, "PRAGMA user_version", -1);
@@ -51,7 +51,8 @@ static int check_schema(struct store *s, struct err *e)
         if (!is_table(s, tables[k].name))
             return err_set(e, "%s: damaged: no table %s", s->path, tables[k].name);
         for (size_t i = 0; i < tables[k].count; i++)
-            if (!sql_has_column(s->db, tables[k].name, tables[k].columns[i].name))
+            if (tables[k].columns[i].since <= version &&
+                !sql_has_column(s->db, tables[k].name, tables[k].columns[i].name))
                 return err_set(e, "%s: damaged: table %s has no column %s", s->path, tables[k].name,
                                tables[k].columns[i].name);
     }
@@ -133,8 +134,10 @@ static int read_table(struct store *s, enum row_kind kind, struct sink *out,
     const struct table *t = &tables[kind];
     char text[1024];
     size_t n = (size_t)snprintf(text, sizeof text, "SELECT ");
+    int64_t version = sql_value(s->db, "PRAGMA user_version", 0);
     for (size_t i = 0; i < t->count; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i ? ", " : "", t->columns[i].name);
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i ? ", " : "",
+                              t->columns[i].since <= version ? t->columns[i].name : "-1");
     snprintf(text + n, sizeof text - n, " FROM %s ORDER BY id", t->name);
     struct sql_stmt *q = sql_prepare(s->db, text, e);
     if (!q)

@@ -176,11 +176,12 @@ struct row_loader {
 };
 
 struct row_collective {
-    int64_t id, process;
-    int64_t start_ns, end_ns; /* of the host call */
-    uint32_t name;            /* AllReduce, AllGather, ... */
-    int64_t kernel;           /* id of the kernel row that did it, -1 */
+    int64_t id, process, thread; /* thread that called, -1 */
+    int64_t start_ns, end_ns;    /* of the host call */
+    uint32_t name;               /* AllReduce, AllGather, ... */
+    int64_t kernel;              /* id of the kernel row that did it, -1 */
     int64_t communicator, sequence, bytes, dtype, ranks;
+    int64_t rank, root; /* of the caller; or peer; -1 */
 };
 
 struct row_host_sample {

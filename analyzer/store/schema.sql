@@ -1,4 +1,4 @@
--- The schema of a gpuprof profile, version 1 (PRAGMA user_version). docs/profile.md explains it by example.
+-- The schema of a gpuprof profile, version 2 (PRAGMA user_version). docs/profile.md explains it by example.
 --
 -- Times are nanoseconds since the profile's start; names of columns end in their unit. Ids count from 1 in each table.
 -- -1 = not known. Texts live in `string`: a column that REFERENCES string(id) holds the number of its text, 0 = empty.
@@ -195,6 +195,7 @@ CREATE TABLE loader_span (                          -- data loading seen by a fr
 CREATE TABLE collective (                           -- communication between ranks
     id INTEGER PRIMARY KEY,
     process INTEGER REFERENCES process(id),
+    thread INTEGER REFERENCES thread(id),           -- that called
     start_ns INTEGER,                               -- of the call on the host
     end_ns INTEGER,
     name INTEGER REFERENCES string(id),             -- AllReduce, AllGather, ...
@@ -203,7 +204,9 @@ CREATE TABLE collective (                           -- communication between ran
     sequence INTEGER,                               -- running number on the communicator
     bytes INTEGER,
     dtype INTEGER,                                  -- code 'type'
-    ranks INTEGER                                   -- how many take part
+    ranks INTEGER,                                  -- how many take part
+    rank INTEGER,                                   -- the caller's
+    root INTEGER                                    -- root or peer, where there is one
 );
 
 CREATE TABLE host_sample (                          -- CPU time of the program's threads, ten times a second

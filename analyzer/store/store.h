@@ -13,15 +13,15 @@
 
 #include "analyzer/store/rows.h"
 
-#define STORE_SCHEMA_VERSION 1 /* PRAGMA user_version */
+#define STORE_SCHEMA_VERSION 2 /* PRAGMA user_version */
 
 struct store;
 
 /* New profile at `path`. Refuses an existing file unless `force`. */
 struct store *store_create(const char *path, int force, struct err *e);
-/* Existing profile, read-only (0) or for adding findings (1). Version 1 is the first schema, so
- * there is nothing to migrate yet; a newer one is refused ("made by a newer gpuprof"); a truncated
- * or foreign file gets one clear line. */
+/* Existing profile, read-only (0) or for adding findings (1). Of an older one,
+ * columns that came later read as -1 (tables.c says which); a newer one is refused ("made by a
+ * newer gpuprof"); a truncated or foreign file gets one clear line. */
 struct store *store_open(const char *path, int writable, struct err *e);
 int store_is_profile(
     const char *path); /* 1 yes, 0 no: looks at the first bytes and application_id */

@@ -3,15 +3,20 @@
 
 #define INT(row, member)                                                                           \
     {                                                                                              \
-#member, offsetof(struct row, member), 0                                                   \
+#member, offsetof(struct row, member), 0, 0                                                \
+    }
+/* Added by a later version of the schema: -1 when an older profile is read. */
+#define INT_SINCE(version, row, member)                                                            \
+    {                                                                                              \
+#member, offsetof(struct row, member), 0, version                                          \
     }
 #define STR(row, member)                                                                           \
     {                                                                                              \
-#member, offsetof(struct row, member), 1                                                   \
+#member, offsetof(struct row, member), 1, 0                                                \
     }
 #define DIM(i)                                                                                     \
     {                                                                                              \
-        "dim" #i, offsetof(struct row_call, dim[i]), 0                                             \
+        "dim" #i, offsetof(struct row_call, dim[i]), 0, 0                                          \
     }
 #define COLUMNS(list) list, sizeof list / sizeof *list
 
@@ -141,10 +146,20 @@ static const struct column loader_columns[] = {
 };
 
 static const struct column collective_columns[] = {
-    INT(row_collective, id),           INT(row_collective, process),  INT(row_collective, start_ns),
-    INT(row_collective, end_ns),       STR(row_collective, name),     INT(row_collective, kernel),
-    INT(row_collective, communicator), INT(row_collective, sequence), INT(row_collective, bytes),
-    INT(row_collective, dtype),        INT(row_collective, ranks),
+    INT(row_collective, id),
+    INT(row_collective, process),
+    INT_SINCE(2, row_collective, thread),
+    INT(row_collective, start_ns),
+    INT(row_collective, end_ns),
+    STR(row_collective, name),
+    INT(row_collective, kernel),
+    INT(row_collective, communicator),
+    INT(row_collective, sequence),
+    INT(row_collective, bytes),
+    INT(row_collective, dtype),
+    INT(row_collective, ranks),
+    INT_SINCE(2, row_collective, rank),
+    INT_SINCE(2, row_collective, root),
 };
 
 static const struct column host_sample_columns[] = {

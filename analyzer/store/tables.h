@@ -9,6 +9,7 @@ struct column {
     const char *name;
     uint16_t offset;   /* of the member in the row struct */
     uint8_t is_string; /* uint32_t id of the string table; else int64_t */
+    uint8_t since;     /* version of the schema that added it; 0 = always there */
 };
 
 struct table {

@@ -1,6 +1,6 @@
 /* look DIR: what the spools in DIR hold, a line each: `kernels N`, `named N` (kernels whose name is
  * known), `copies N`, `memsets N`, `syncs N`, `api N`, `untimed N`, `ranges N`, `calls N`, `spools
- * N`, `sealed N`, `dropped N`, `health CODE`. */
+ * N`, `sealed N`, `dropped N`, `health CODE`, `collectives N, N bytes, types N N ...`. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,8 +15,9 @@ enum { MEMCPY = 1, MEMSET = 2, DRIVER = 4, RUNTIME = 5, KERNEL = 10, SYNC = 38 }
 
 static struct {
     unsigned long kernels, named, copies, memsets, syncs, api, untimed, ranges, calls, spools,
-        sealed, dropped;
+        sealed, dropped, collectives, collective_bytes;
 } n;
+static char types[4096]; /* of the collectives, in order */
 
 static const char *text(const struct spool_header *h, uint32_t id)
 {
@@ -59,6 +60,16 @@ static void buffer(const struct spool_header *h, const char *p, uint64_t bytes)
     }
 }
 
+static void collective(const struct spool_rec_call *c)
+{
+    if (c->family != SPOOL_CALL_COLLECTIVE)
+        return;
+    n.collectives++;
+    n.collective_bytes += (unsigned long)c->bytes;
+    size_t used = strlen(types);
+    snprintf(types + used, sizeof types - used, " %d", c->in_type);
+}
+
 static void rings(const struct spool_header *h)
 {
     const struct spool_ring *r = (const void *)((const char *)h + h->rings_off);
@@ -69,6 +80,8 @@ static void rings(const struct spool_header *h)
             const struct spool_rec *rec = (const void *)(data + at % h->ring_bytes);
             n.ranges += rec->kind == SPOOL_REC_RANGE;
             n.calls += rec->kind == SPOOL_REC_CALL;
+            if (rec->kind == SPOOL_REC_CALL)
+                collective((const struct spool_rec_call *)rec);
             if (rec->kind == SPOOL_REC_HEALTH)
                 printf("health %s\n", text(h, ((const struct spool_rec_health *)rec)->code));
             at += rec->size;
@@ -119,5 +132,6 @@ int main(int argc, char **argv)
            n.kernels, n.named, n.copies, n.memsets, n.syncs, n.api, n.untimed);
     printf("ranges %lu\ncalls %lu\nspools %lu\nsealed %lu\ndropped %lu\n", n.ranges, n.calls,
            n.spools, n.sealed, n.dropped);
+    printf("collectives %lu, %lu bytes, types%s\n", n.collectives, n.collective_bytes, types);
     return 0;
 }

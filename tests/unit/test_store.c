@@ -362,15 +362,51 @@ START_TEST(test_foreign)
 }
 END_TEST
 
+static struct row_collective seen;
+
+static uint32_t any_name(void *self, const char *text, size_t n)
+{
+    (void)self, (void)text, (void)n;
+    return 0;
+}
+
+static int see_collective(void *self, enum row_kind kind, const void *row, struct err *e)
+{
+    (void)self, (void)e;
+    if (kind == ROW_COLLECTIVE)
+        seen = *(const struct row_collective *)row;
+    return 0;
+}
+
 START_TEST(test_versions)
 {
     make_empty();
-    edit("PRAGMA user_version = 2");
+    edit("PRAGMA user_version = 99");
     refused("newer gpuprof");
     edit("PRAGMA user_version = 0");
     refused("not a gpuprof profile");
     edit("PRAGMA user_version = 1; ALTER TABLE kernel DROP COLUMN smem_dynamic");
     refused("smem_dynamic");
+}
+END_TEST
+
+/* Columns that a later version added are unknown, not damage. */
+START_TEST(test_an_older_profile)
+{
+    make_empty();
+    edit("INSERT INTO collective (id, thread, bytes) VALUES (1, 7, 4096); "
+         "ALTER TABLE collective DROP COLUMN thread; ALTER TABLE collective DROP COLUMN rank; "
+         "ALTER TABLE collective DROP COLUMN root; PRAGMA user_version = 1");
+    struct err e = ERR_INIT;
+    struct store *s = store_open(path, 0, &e);
+    ck_assert_msg(s != NULL, "%s", e.text);
+    struct sink sink = {.intern = any_name, .put = see_collective};
+    seen = (struct row_collective){0};
+    ck_assert_int_eq(store_read(s, &sink, &e), 0);
+    ck_assert(seen.id == 1 && seen.bytes == 4096 && seen.thread == -1 && seen.rank == -1);
+    store_close(s);
+    edit("PRAGMA user_version = 2");
+    refused("damaged");
 }
 END_TEST
 
@@ -609,6 +645,7 @@ Suite *test_store_suite(void)
     tcase_add_test(t, test_truncated);
     tcase_add_test(t, test_foreign);
     tcase_add_test(t, test_versions);
+    tcase_add_test(t, test_an_older_profile);
     tcase_add_test(t, test_view_for_a_table);
     tcase_add_test(t, test_hostile_values);
     tcase_add_test(t, test_disk_full);
