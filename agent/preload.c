@@ -6,10 +6,8 @@
 #define HOOK_ABSENT ((void *)-1)
 
 static const char *const stems[] = {
-    [HOOK_CUBLAS] = "libcublas.so",
-    [HOOK_CUBLASLT] = "libcublasLt.so",
-    [HOOK_CUDNN] = "libcudnn.so",
-    [HOOK_CUPTI] = "libcupti.so",
+    [HOOK_CUBLAS] = "libcublas.so", [HOOK_CUBLASLT] = "libcublasLt.so",
+    [HOOK_CUDNN] = "libcudnn.so",   [HOOK_CUPTI] = "libcupti.so",
     [HOOK_NCCL] = "libnccl.so",
 };
 
