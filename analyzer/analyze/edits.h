@@ -1,11 +1,14 @@
-/* Recommendations as changes of a plan (see whatif.h). Private to analyze/. */
+/* Recommendations as changes of a plan (see whatif.h). Private to analyze/.
+ *
+ * Each edit marks tasks and sets durations; what it does not know is drawn from a range, which
+ * stands in it. edits.c holds the table and the edits that rules aim themselves. */
 #ifndef GPUPROF_ANALYZE_EDITS_H
 #define GPUPROF_ANALYZE_EDITS_H
 
 #include "analyzer/analyze/replay.h"
 #include "analyzer/analyze/whatif.h"
 
-enum { DRAW_DIMENSIONS = 3 };
+enum { DRAW_DIMENSIONS = 3, HOST_PAUSE_NS = 100000 /* shorter ones belong to the next launch */ };
 
 struct draw { /* where in its range each unknown lies: 0 good luck, 1 bad luck */
     double u[DRAW_DIMENSIONS];
@@ -13,5 +16,28 @@ struct draw { /* where in its range each unknown lies: 0 good luck, 1 bad luck *
 
 void edit_apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d);
 bool edit_certain(enum edit_kind kind); /* has no unknowns */
+
+/* Shared by the edits. */
+static inline double draw_between(const struct draw *d, int dimension, double good, double bad)
+{
+    return good + (bad - good) * d->u[dimension];
+}
+/* The operation behind task i, NULL when it is none. */
+static inline const struct op *edit_op(const struct graph *g, uint32_t i)
+{
+    const struct task *t = &g->tasks[i];
+    return t->kind >= TASK_KERNEL && t->kind <= TASK_COLL ? &g->a->tl->ops[t->source] : NULL;
+}
+/* Removes GPU work together with its launch and the host's pause before that. */
+void edit_drop(const struct graph *g, struct plan *p, uint32_t i);
+
+typedef void edit_fn(const struct edit *x, const struct graph *g, struct plan *p,
+                     const struct draw *d);
+edit_fn edit_workers, edit_pin, edit_overlap;             /* edits_input.c */
+edit_fn edit_unsync, edit_graph;                          /* edits_host.c */
+edit_fn edit_keep_gradients, edit_layout, edit_precision; /* edits_kernels.c */
+edit_fn edit_fuse, edit_algorithm;
+edit_fn edit_remove, edit_scale, edit_join;          /* edits_rules.c */
+edit_fn edit_batch, edit_accumulate, edit_hide_comm; /* edits_step.c */
 
 #endif

@@ -24,6 +24,7 @@ void plan_reset(struct plan *p, const struct graph *g)
         p->dur[i] = g->tasks[i].dur_ns;
     memset(p->mark, 0, g->count + 1);
     p->pool = (struct pool){0};
+    p->work = 1;
     p->scale_lags_permille = p->node_lag_permille = 1000;
     p->mean_jitter = false;
 }

@@ -29,6 +29,7 @@ struct plan {
     int64_t *dur;  /* by task */
     uint8_t *mark; /* by task: enum plan_mark */
     struct pool pool;
+    int work;                    /* this many times as much is done in a step */
     int64_t node_lag_permille;   /* of PLAN_NODE: the usual delay behind what came before */
     int64_t scale_lags_permille; /* of lags and residuals; 1000 = as recorded */
     bool mean_jitter;            /* residuals that are not stalls: the mean of their class */

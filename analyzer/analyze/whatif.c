@@ -239,7 +239,7 @@ static int64_t saved_by(struct engine *x, const struct outcome *const *o, size_t
     for (size_t i = 0; i < n; i++)
         edit_apply(&o[i]->edit, x->g, &x->plan, &d);
     replay_settle(&x->then, x->g, &x->plan);
-    return x->now.pace_ns - x->then.pace_ns;
+    return x->now.pace_ns - x->then.pace_ns / x->plan.work;
 }
 
 static int by_ns(const void *a, const void *b)

@@ -24,14 +24,23 @@ enum edit_kind { /* the change that a rule recommends */
                  EDIT_FUSE,      /* one optimizer kernel */
                  EDIT_GRAPH,     /* launches replaced by a graph's */
                  EDIT_ALGORITHM, /* other convolution algorithms */
-                 EDIT_KEEP_GRADIENTS /* no zeroing */
+                 EDIT_KEEP_GRADIENTS, /* no zeroing */
+                 EDIT_REMOVE,         /* no `ops`, no `calls` */
+                 EDIT_SCALE,          /* `ops` take good .. bad times as long */
+                 EDIT_JOIN,           /* neighbours among `ops` become one kernel */
+                 EDIT_BATCH,          /* `workers` times the batch */
+                 EDIT_ACCUMULATE,     /* update and communicate once in `workers` steps */
+                 EDIT_HIDE_COMM       /* collectives beside backward, in buckets */
 };
+struct analysis;
 struct edit {
     enum edit_kind kind;
-    int workers;
+    int workers;                                           /* or times, or every how many */
+    bool (*ops)(const struct analysis *a, uint32_t op);    /* GPU work that it is about */
+    bool (*calls)(const struct analysis *a, uint32_t api); /* host calls, with their waits */
+    double good, bad;                                      /* EDIT_SCALE: the range of the factor */
 };
 
-struct analysis;
 struct err;
 struct outcome;
 

@@ -1,0 +1,105 @@
+/* Edits of what the host calls and waits for. */
+#include "analyzer/analyze/edits.h"
+
+#include "analyzer/analyze/passes.h"
+
+#include <stdlib.h>
+
+enum { GRAPH_LAUNCH_NS = 10000 };
+
+static bool is_launch(const struct graph *g, uint32_t i)
+{
+    const struct task *t = &g->tasks[i];
+    if (t->kind != TASK_HOST_API)
+        return false;
+    uint8_t kind = g->a->tl->apis[t->source].kind;
+    return kind == API_LAUNCH || kind == API_MEMSET;
+}
+
+/* The range around call `c` if nothing is launched in it: there the program reads a result and
+ * works on it, which it would do as seldom as it waits. TL_NONE otherwise. */
+static uint32_t reading_range(const struct graph *g, const uint32_t *parent, const struct api *c)
+{
+    const struct timeline *t = g->a->tl;
+    uint32_t in = range_at(t, parent, c->thread, c->start_ns), best = TL_NONE;
+    const struct thread *th = &t->threads[c->thread];
+    for (; in != TL_NONE; in = parent[in]) {
+        const struct range *r = &t->ranges[in];
+        for (const struct api *x = c; x >= &t->apis[th->first_api] && x->start_ns >= r->start_ns;
+             x--)
+            if (x->kind == API_LAUNCH || x->kind == API_GRAPH_LAUNCH || x->kind == API_MEMSET)
+                return best;
+        for (const struct api *x = c;
+             x < &t->apis[th->first_api + th->apis] && x->start_ns < r->end_ns; x++)
+            if (x->kind == API_LAUNCH || x->kind == API_GRAPH_LAUNCH || x->kind == API_MEMSET)
+                return best;
+        best = in;
+    }
+    return best;
+}
+
+/* What the thread does behind wait i until its range ends. */
+static void drop_reading(const struct graph *g, struct plan *p, uint32_t i, const struct range *r)
+{
+    uint32_t lane = g->tasks[i].lane;
+    for (uint32_t k = i + 1; k < g->count && g->start_ns + g->tasks[k].at_ns < r->end_ns; k++) {
+        const struct task *t = &g->tasks[k];
+        if (t->lane != lane || t->kind != TASK_HOST_GAP)
+            continue;
+        int64_t over = g->start_ns + t->at_ns + t->dur_ns - r->end_ns;
+        p->dur[k] = over > 0 ? over : 0;
+    }
+}
+
+void edit_unsync(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+{
+    (void)x;
+    (void)d;
+    uint32_t *parent = range_parents(g->a->tl);
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        if (t->kind != TASK_WAIT || !(t->flags & TASK_DRAINS))
+            continue;
+        const struct api *c = &g->a->tl->apis[t->source];
+        if (c->op != TL_NONE && g->a->tl->ops[c->op].copy_kind == COPY_H2D)
+            continue;
+        p->mark[i] |= PLAN_DROP;
+        uint32_t in = parent ? reading_range(g, parent, c) : TL_NONE;
+        if (in != TL_NONE)
+            drop_reading(g, p, i, &g->a->tl->ranges[in]);
+    }
+    free(parent);
+}
+
+/* Launches between two things that a graph cannot hold become nodes: a launch of the whole, and a
+ * little per node (20 to 200 ns on what is published). On the GPU a node follows the one before it
+ * after half of a stream's usual gap, or no sooner. */
+void edit_graph(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+{
+    (void)x;
+    bool inside = false;
+    uint32_t pause = TASK_NONE;
+    int64_t node_ns = (int64_t)draw_between(d, 0, 20, 200);
+    p->node_lag_permille = (int64_t)draw_between(d, 1, 500, 1000);
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        if (t->kind == TASK_KERNEL && inside && t->issue != TASK_NONE && is_launch(g, t->issue))
+            p->mark[i] |= PLAN_NODE;
+        if (t->lane < g->streams || t->flags & TASK_BEHIND)
+            continue;
+        if (t->kind == TASK_HOST_GAP) {
+            pause = i;
+            continue;
+        }
+        if (is_launch(g, i)) {
+            p->dur[i] = inside ? node_ns : GRAPH_LAUNCH_NS;
+            if (inside && pause != TASK_NONE && t->prev == pause &&
+                g->tasks[pause].dur_ns < 10 * HOST_PAUSE_NS)
+                p->dur[pause] = 0;
+            inside = true;
+        } else {
+            inside = false;
+        }
+        pause = TASK_NONE;
+    }
+}

@@ -1,0 +1,137 @@
+/* Edits of what the GPU computes, with the range of what is not known about it.
+ *
+ * Ranges are public figures (peak rates by compute capability) times the share of them that kernels
+ * reach in practice; where the profile itself holds the figure (the shortest optimizer kernel),
+ * that is used instead. */
+#include "analyzer/analyze/edits.h"
+
+#include "analyzer/rules/look.h"
+
+#include <string.h>
+
+enum { KERNEL_FLOOR_NS = 3000 };
+
+void edit_keep_gradients(const struct edit *x, const struct graph *g, struct plan *p,
+                         const struct draw *d)
+{
+    (void)x;
+    (void)d;
+    for (uint32_t i = 0; i < g->count; i++)
+        if (edit_op(g, i) && look_is_zeroing(g->a, g->tasks[i].source) != LOOK_NO)
+            edit_drop(g, p, i);
+}
+
+void edit_layout(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+{
+    (void)x;
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct op *o = edit_op(g, i);
+        if (!o || o->kind != OP_KERNEL)
+            continue;
+        if (o->class.family == FAMILY_LAYOUT)
+            edit_drop(g, p, i);
+        else if (o->class.family == FAMILY_CONV && !strstr(tl_text(g->a->tl, o->full_name), "nhwc"))
+            p->dur[i] = (int64_t)((double)p->dur[i] * draw_between(d, 0, 0.8, 1.0));
+        else if (o->class.family == FAMILY_CONV || o->class.family == FAMILY_NORM ||
+                 o->class.family == FAMILY_POOL) /* other kernels are chosen: seldom worse */
+            p->dur[i] = (int64_t)((double)p->dur[i] * draw_between(d, 1, 0.9, 1.02));
+    }
+}
+
+/* FP32 rate over that of 16-bit tensor cores, dense: V100 15.7/125, T4 8.1/65, A100 19.5/312,
+ * GA10x and Ada about 1/4, H100 67/989, B200 75/2250. */
+static double peak_ratio(const struct graph *g)
+{
+    const struct row_device *v = g->a->device;
+    if (!v || v->cc_major < 7)
+        return 1;
+    if (v->cc_major == 7)
+        return 1.0 / 8;
+    if (v->cc_major == 8)
+        return v->cc_minor == 0 ? 1.0 / 16 : 1.0 / 4;
+    return v->cc_major == 9 ? 1.0 / 15 : 1.0 / 30;
+}
+
+/* Tensor kernels mostly reach a smaller share of their peak than FP32 reaches of its own: 25 to
+ * 120 % of that share (FP32 kernels can be poor, too). */
+void edit_precision(const struct edit *x, const struct graph *g, struct plan *p,
+                    const struct draw *d)
+{
+    (void)x;
+    double matrix = peak_ratio(g) / draw_between(d, 0, 1.2, 0.25);
+    double rest = draw_between(d, 1, 0.5, 0.85);
+    matrix = matrix > 1 ? 1 : matrix;
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct op *o = edit_op(g, i);
+        if (!o || o->kind != OP_KERNEL || p->dur[i] <= KERNEL_FLOOR_NS)
+            continue;
+        uint8_t f = o->class.family;
+        bool product = f == FAMILY_GEMM || f == FAMILY_CONV;
+        bool moves = f == FAMILY_ELEMENTWISE || f == FAMILY_NORM || f == FAMILY_POOL ||
+                     f == FAMILY_BIAS || f == FAMILY_SOFTMAX;
+        double by = product && o->class.tensor == TRI_NO ? matrix : moves ? rest : 1;
+        p->dur[i] = KERNEL_FLOOR_NS + (int64_t)((double)(p->dur[i] - KERNEL_FLOOR_NS) * by);
+    }
+}
+
+static bool updates(const struct graph *g, uint32_t i)
+{
+    return edit_op(g, i) && look_is_optimizer(g->a, g->tasks[i].source) != LOOK_NO;
+}
+
+/* How many different kernels an update consists of: each is a pass over the parameters. */
+static int passes(const struct graph *g)
+{
+    uint32_t seen[8];
+    int n = 0;
+    for (uint32_t i = 0; i < g->count && n < 8; i++) {
+        if (!updates(g, i))
+            continue;
+        int k = 0;
+        while (k < n && seen[k] != edit_op(g, i)->full_name)
+            k++;
+        if (k == n)
+            seen[n++] = edit_op(g, i)->full_name;
+    }
+    return n ? n : 1;
+}
+
+/* The shortest of them is all overhead: a fused kernel pays that once, the rest is bytes. How much
+ * of the overhead goes is not certain: all of it, or half. Several passes become one: at best
+ * it moves as much as one and a half of them, at worst as much as all (they were in the cache). */
+void edit_fuse(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+{
+    (void)x;
+    int64_t least = INT64_MAX;
+    for (uint32_t i = 0; i < g->count; i++)
+        if (updates(g, i) && g->tasks[i].dur_ns < least)
+            least = g->tasks[i].dur_ns;
+    int64_t spared =
+        least == INT64_MAX ? 0 : (int64_t)((double)least * draw_between(d, 0, 1.0, 0.5));
+    double bytes = draw_between(d, 1, passes(g) > 1 ? 1.5 / passes(g) : 1, 1);
+    uint32_t first = TASK_NONE, step = TASK_NONE;
+    for (uint32_t i = 0; i < g->count; i++) {
+        if (!updates(g, i))
+            continue;
+        if (first == TASK_NONE || g->tasks[i].step != step) {
+            first = i;
+            step = g->tasks[i].step;
+            continue;
+        }
+        p->dur[first] += p->dur[i] > spared ? (int64_t)((double)(p->dur[i] - spared) * bytes) : 0;
+        edit_drop(g, p, i);
+    }
+}
+
+/* No model exists: measured algorithms take 0.7 to 1.0 of the heuristic's time. */
+void edit_algorithm(const struct edit *x, const struct graph *g, struct plan *p,
+                    const struct draw *d)
+{
+    (void)x;
+    double by = draw_between(d, 0, 0.7, 1.0);
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct op *o = edit_op(g, i);
+        if (o && o->kind == OP_KERNEL && o->class.family == FAMILY_CONV)
+            p->dur[i] = (int64_t)((double)p->dur[i] * by);
+    }
+}

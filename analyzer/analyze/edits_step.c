@@ -1,0 +1,147 @@
+/* Edits of the whole step: its batch, how often it updates, how it communicates. */
+#include "analyzer/analyze/edits.h"
+
+#include "analyzer/rules/look.h"
+
+#include <stdlib.h>
+
+enum { RAMP_NS = 3000 }; /* of a kernel, whatever it works on */
+
+static bool updates(const struct graph *g, uint32_t i)
+{
+    uint32_t op = g->tasks[i].source;
+    return look_is_optimizer(g->a, op) != LOOK_NO || look_is_zeroing(g->a, op) != LOOK_NO;
+}
+
+/* How much longer a kernel takes for `times` the work: in proportion, or, where its blocks do not
+ * fill the device, by whole waves of as many blocks as are resident. */
+static double by_waves(const struct op *o, int64_t processors, double resident, int times)
+{
+    double blocks = (double)o->grid[0] * o->grid[1] * o->grid[2];
+    double wave = (double)processors * resident;
+    if (blocks <= 0 || wave <= 0 || blocks >= 4 * wave)
+        return times;
+    int64_t now = (int64_t)(blocks / wave) + 1, then = (int64_t)(blocks * times / wave) + 1;
+    double by = (double)then / (double)now;
+    return by < times ? by : times;
+}
+
+/* `workers` times the batch: kernels, copies and loading grow, launches, the update and
+ * communication stay. Saved is what the same number of samples takes less. */
+void edit_batch(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+{
+    int times = x->workers > 1 ? x->workers : 1;
+    double resident = draw_between(d, 0, 4, 1);
+    int64_t processors = g->a->device ? g->a->device->sm_count : 0;
+    p->work *= times;
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        const struct op *o = edit_op(g, i);
+        if (t->kind == TASK_LOAD)
+            p->dur[i] *= times;
+        if (!o || t->kind == TASK_COLL || updates(g, i))
+            continue;
+        double by = o->kind == OP_KERNEL ? by_waves(o, processors, resident, times) : times;
+        int64_t ramp = p->dur[i] < RAMP_NS ? p->dur[i] : RAMP_NS;
+        p->dur[i] = ramp + (int64_t)((double)(p->dur[i] - ramp) * by);
+    }
+}
+
+/* Update and communication in one of `workers` steps. */
+void edit_accumulate(const struct edit *x, const struct graph *g, struct plan *p,
+                     const struct draw *d)
+{
+    (void)d;
+    int every = x->workers > 1 ? x->workers : 1;
+    for (uint32_t i = 0; i < g->count; i++) {
+        if (!edit_op(g, i) || (g->tasks[i].kind != TASK_COLL && !updates(g, i)))
+            continue;
+        p->dur[i] /= every;
+        if (g->tasks[i].issue != TASK_NONE)
+            p->dur[g->tasks[i].issue] /= every;
+    }
+}
+
+/* ---- communication ----------------------------------------------------------------------------
+ */
+
+struct seen { /* a kernel: by name, beside a collective or not */
+    uint32_t name;
+    bool beside;
+    int64_t ns;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    const struct seen *x = a, *y = b;
+    if (x->name != y->name)
+        return x->name < y->name ? -1 : 1;
+    if (x->beside != y->beside)
+        return x->beside ? 1 : -1;
+    return (x->ns > y->ns) - (x->ns < y->ns);
+}
+
+/* How much longer kernels take beside collectives than alone: the mean over names that were seen
+ * five times each way. 0 = too few. */
+static double contention(const struct seen *v, size_t n)
+{
+    double sum = 0;
+    int names = 0;
+    for (size_t i = 0, alone, end; i < n; i = end) {
+        for (alone = i; alone < n && v[alone].name == v[i].name && !v[alone].beside;)
+            alone++;
+        for (end = alone; end < n && v[end].name == v[i].name;)
+            end++;
+        if (alone - i < 5 || end - alone < 5 || v[i + (alone - i) / 2].ns <= 0)
+            continue;
+        sum += (double)v[alone + (end - alone) / 2].ns / (double)v[i + (alone - i) / 2].ns;
+        names++;
+    }
+    return names ? sum / names : 0;
+}
+
+static double measured_contention(const struct graph *g)
+{
+    struct seen *v = malloc((g->count + 1) * sizeof *v);
+    size_t n = 0;
+    int64_t busy_until = INT64_MIN;
+    for (uint32_t i = 0; v && i < g->count; i++) { /* nearly in order of time: launch order */
+        const struct op *o = edit_op(g, i);
+        if (!o)
+            continue;
+        if (g->tasks[i].kind == TASK_COLL && o->end_ns > busy_until)
+            busy_until = o->end_ns;
+        else if (g->tasks[i].kind == TASK_KERNEL)
+            v[n++] = (struct seen){o->full_name, o->end_ns <= busy_until, o->end_ns - o->start_ns};
+    }
+    if (n)
+        qsort(v, n, sizeof *v, by_name);
+    double by = contention(v, n);
+    free(v);
+    return by;
+}
+
+/* Collectives run beside backward, in buckets. Not hidden are the last bucket (a third to a tenth)
+ * and what backward (a third to two thirds of the kernels) is too short for; what is hidden slows
+ * the kernels beside it down: as measured, else by 5 to 40 %. */
+void edit_hide_comm(const struct edit *x, const struct graph *g, struct plan *p,
+                    const struct draw *d)
+{
+    (void)x;
+    double comm = 0, compute = 0, exposed = (double)g->a->breakdown_ns[PART_COMM];
+    for (uint32_t i = 0; i < g->count; i++) {
+        comm += g->tasks[i].kind == TASK_COLL ? (double)p->dur[i] : 0;
+        compute += g->tasks[i].kind == TASK_KERNEL ? (double)p->dur[i] : 0;
+    }
+    comm /= (double)g->steps;
+    compute /= (double)g->steps;
+    double room = compute * draw_between(d, 0, 2.0 / 3, 1.0 / 3);
+    double last = comm * draw_between(d, 1, 0.1, 1.0 / 3), slower = measured_contention(g);
+    slower = slower > 0 ? slower : draw_between(d, 2, 1.05, 1.4);
+    double left = exposed - room > last ? exposed - room : last;
+    double hidden = exposed > left ? exposed - left : 0;
+    double by = comm > 0 ? 1 - hidden * (slower > 2 ? 0 : 2 - slower) / comm : 1;
+    for (uint32_t i = 0; i < g->count; i++)
+        if (g->tasks[i].kind == TASK_COLL)
+            p->dur[i] = (int64_t)((double)p->dur[i] * by);
+}
