@@ -48,7 +48,7 @@ __device__ __forceinline__ size_t thread_index()
     return (size_t)blockIdx.x * blockDim.x + threadIdx.x;
 }
 
-static unsigned blocks(size_t threads)
+static inline unsigned blocks(size_t threads)
 {
     return (unsigned)((threads + BLOCK - 1) / BLOCK);
 }
