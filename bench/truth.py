@@ -25,7 +25,7 @@ WORTH = 1.0 # points of step time below which a change is not worth advising
 
 # name -> (arguments, knobs to rerun with besides those advised)
 NOTHING = {
-    "sync, GPU far behind": ("--sync-every 1 --batch 96", ["sync_every=100"]),
+    "rare sync, GPU far behind": ("--sync-every 8 --batch 96", ["sync_every=100"]),
     "pinning, copies 0.3 %": ("--pin-memory 0 --data fixed --precision fp32 --batch 16",
                               ["pin_memory=1"]),
     "FP32, host-bound": ("--defect launch-bound --precision fp32 --host-overhead-us 60",

@@ -52,6 +52,17 @@ static double peak_ratio(const struct graph *g)
     return v->cc_major == 9 ? 1.0 / 15 : 1.0 / 30;
 }
 
+/* Works on 16-bit numbers already: its bytes do not halve once more. */
+static bool is_half(const struct graph *g, const struct op *o)
+{
+    static const char *const marks[] = {"bfloat16", "bf16", "half", "fp16", "Half", "BFloat16"};
+    const char *name = tl_text(g->a->tl, o->full_name);
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (strstr(name, marks[i]))
+            return true;
+    return false;
+}
+
 /* Tensor kernels mostly reach a smaller share of their peak than FP32 reaches of its own: 25 to
  * 120 % of that share (FP32 kernels can be poor, too). */
 void edit_precision(const struct edit *x, const struct graph *g, struct plan *p,
@@ -69,7 +80,9 @@ void edit_precision(const struct edit *x, const struct graph *g, struct plan *p,
         bool product = f == FAMILY_GEMM || f == FAMILY_CONV;
         bool moves = f == FAMILY_ELEMENTWISE || f == FAMILY_NORM || f == FAMILY_POOL ||
                      f == FAMILY_BIAS || f == FAMILY_SOFTMAX;
-        double by = product && o->class.tensor == TRI_NO ? matrix : moves ? rest : 1;
+        double by = product && o->class.tensor == TRI_NO ? matrix
+                    : moves && !is_half(g, o)            ? rest
+                                                         : 1;
         p->dur[i] = KERNEL_FLOOR_NS + (int64_t)((double)(p->dur[i] - KERNEL_FLOOR_NS) * by);
     }
 }

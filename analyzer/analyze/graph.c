@@ -1,37 +1,23 @@
 /* Makes the tasks: host calls with the time between them, what they put on streams, batches. */
-#include "analyzer/analyze/graph.h"
+#include "analyzer/analyze/graph_make.h"
 
 #include "agent/spool_format.h"
 #include "analyzer/analyze/passes.h"
-#include "analyzer/base/vec.h"
-#include "analyzer/model/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS_MIN = 4, STEPS_MAX = 32, CALL_NS = 2000, COPY_TAIL_NS = 100000 };
-
-struct mark { /* a range of the training thread in which a batch is made or awaited */
-    int64_t start_ns, end_ns;
-    uint32_t number;
-    bool makes;
+enum {
+    STEPS_MIN = 4,
+    STEPS_MAX = 32,
+    CALL_NS = 2000,
+    COPY_TAIL_NS = 100000,
+    HAND_OVER_NS = 200000, /* shorter silence is a thread's own work */
+    SILENCE_NS = 50000     /* of the other thread, once this one goes on */
 };
 
-struct maker {
-    struct graph *g;
-    const struct analysis *a;
-    const struct timeline *t;
-    struct VEC(struct task) tasks;
-    struct VEC(struct sort_key) keys;
-    struct VEC(struct mark) marks;
-    size_t mark;                  /* next one that has not ended before the cursor */
-    uint32_t *first_op, *next_op; /* ops of an API call */
-    int64_t end_ns;
-    bool failed;
-};
-
-static struct task *put(struct maker *m, enum task_kind kind, int64_t key, uint32_t lane,
-                        int64_t start_ns, int64_t end_ns, uint32_t source)
+struct task *graph_put(struct maker *m, enum task_kind kind, int64_t key, uint32_t lane,
+                       int64_t start_ns, int64_t end_ns, uint32_t source)
 {
     struct sort_key *k = vec_push(&m->keys);
     struct task *t = vec_push(&m->tasks);
@@ -58,25 +44,25 @@ static void put_gap(struct maker *m, uint32_t thread, int64_t from, int64_t to)
     uint32_t lane = (uint32_t)m->g->streams + thread;
     bool main = thread == m->a->steps.main_thread;
     for (; main && m->mark < m->marks.n && m->marks.at[m->mark].start_ns < to; m->mark++) {
-        const struct mark *k = &m->marks.at[m->mark];
+        const struct batch_mark *k = &m->marks.at[m->mark];
         int64_t s = k->start_ns > from ? k->start_ns : from;
         if (k->end_ns <= s)
             continue;
         if (s > from)
-            put(m, TASK_HOST_GAP, from, lane, from, s, TL_NONE);
+            graph_put(m, TASK_HOST_GAP, from, lane, from, s, TL_NONE);
         int64_t e = k->end_ns < to ? k->end_ns : to;
         if (k->makes)
-            put(m, TASK_LOAD, s, lane, s, e, k->number)->flags |= TASK_INLINE;
+            graph_put(m, TASK_LOAD, s, lane, s, e, k->number)->flags |= TASK_INLINE;
         else if (k->end_ns <= to)
-            put(m, TASK_GET, e, lane, s, e, k->number);
+            graph_put(m, TASK_GET, e, lane, s, e, k->number);
         else
-            put(m, TASK_HOST_GAP, s, lane, s, e, TL_NONE);
+            graph_put(m, TASK_HOST_GAP, s, lane, s, e, TL_NONE);
         from = e;
         if (k->end_ns > to)
             break;
     }
     if (to > from)
-        put(m, TASK_HOST_GAP, from, lane, from, to, TL_NONE);
+        graph_put(m, TASK_HOST_GAP, from, lane, from, to, TL_NONE);
 }
 
 static void put_op(struct maker *m, uint32_t op, int64_t key)
@@ -86,7 +72,7 @@ static void put_op(struct maker *m, uint32_t op, int64_t key)
     const struct op *o = &m->t->ops[op];
     enum task_kind kind =
         o->kind == OP_KERNEL && o->class.family == FAMILY_COMM ? TASK_COLL : kinds[o->kind];
-    put(m, kind, key, o->stream, o->start_ns, o->end_ns, op);
+    graph_put(m, kind, key, o->stream, o->start_ns, o->end_ns, op);
 }
 
 /* Does the call come back when its copy has ended? */
@@ -112,19 +98,67 @@ static void put_api(struct maker *m, uint32_t api, const uint32_t *event_of)
         op != TL_NONE && m->t->ops[op].kind == OP_COPY && copy_blocks(&m->t->ops[op], c);
     bool waits = is_sync(c->kind) || copy_wait;
     int64_t length = c->end_ns - c->start_ns, own = waits && length > CALL_NS ? CALL_NS : length;
-    put(m, TASK_HOST_API, c->start_ns, lane, c->start_ns, c->start_ns + own, api);
+    graph_put(m, TASK_HOST_API, c->start_ns, lane, c->start_ns, c->start_ns + own, api);
     for (; op != TL_NONE; op = m->next_op[op])
         put_op(m, op, c->start_ns);
     if (c->kind == API_EVENT_RECORD && event_of[api] != TL_NONE)
-        put(m, TASK_EV_REC, c->start_ns, m->t->events[event_of[api]].stream, c->start_ns,
-            c->start_ns, event_of[api]);
+        graph_put(m, TASK_EV_REC, c->start_ns, m->t->events[event_of[api]].stream, c->start_ns,
+                  c->start_ns, event_of[api]);
     if (c->kind == API_STREAM_WAIT && c->sync != TL_NONE && m->t->syncs[c->sync].stream != TL_NONE)
-        put(m, TASK_EV_WAIT, c->start_ns, m->t->syncs[c->sync].stream, c->start_ns, c->start_ns,
-            c->sync);
+        graph_put(m, TASK_EV_WAIT, c->start_ns, m->t->syncs[c->sync].stream, c->start_ns,
+                  c->start_ns, c->sync);
     if (waits) {
-        struct task *w = put(m, TASK_WAIT, c->start_ns, lane, c->start_ns + own, c->end_ns, api);
+        struct task *w =
+            graph_put(m, TASK_WAIT, c->start_ns, lane, c->start_ns + own, c->end_ns, api);
         w->flags |= copy_wait ? TASK_COPY_WAIT | TASK_DRAINS : 0;
     }
+}
+
+/* A silent thread that goes on at `to`, while another one was busy until shortly before and falls
+ * silent: it was handed the turn (the thread that runs backward, and back). Returns that one's last
+ * call, TL_NONE. */
+static uint32_t handed_over(const struct maker *m, uint32_t thread, int64_t from, int64_t to)
+{
+    uint32_t best = TL_NONE;
+    for (uint32_t k = 0; to - from >= HAND_OVER_NS && k < m->t->thread_count; k++) {
+        const struct thread *th = &m->t->threads[k];
+        if (k == thread || th->process != m->a->steps.process || th->apis == 0)
+            continue;
+        uint32_t low = th->first_api, high = low + th->apis;
+        while (low < high) { /* first call from `to` on */
+            uint32_t mid = low + (high - low) / 2;
+            if (m->t->apis[mid].start_ns < to)
+                low = mid + 1;
+            else
+                high = mid;
+        }
+        if (low == th->first_api)
+            continue;
+        const struct api *c = &m->t->apis[low - 1];
+        bool silent = low == th->first_api + th->apis || c[1].start_ns >= to + SILENCE_NS;
+        if (silent && c->start_ns >= from && c->end_ns <= to && c->start_ns >= m->g->start_ns &&
+            (best == TL_NONE || c->end_ns > m->t->apis[best].end_ns))
+            best = low - 1;
+    }
+    return best;
+}
+
+/* Time between two calls of a thread. */
+static void put_pause(struct maker *m, uint32_t thread, int64_t from, int64_t to)
+{
+    bool main = thread == m->a->steps.main_thread;
+    size_t k = m->mark;
+    while (main && k < m->marks.n && m->marks.at[k].end_ns <= from)
+        k++;
+    bool batch = main && k < m->marks.n && m->marks.at[k].start_ns < to;
+    uint32_t by = batch ? TL_NONE : handed_over(m, thread, from, to);
+    if (by == TL_NONE) {
+        put_gap(m, thread, from, to);
+        return;
+    }
+    from = m->t->apis[by].end_ns;
+    graph_put(m, TASK_HOST_GAP, from, (uint32_t)m->g->streams + thread, from, to, by)->flags |=
+        TASK_HANDED;
 }
 
 static int put_thread(struct maker *m, uint32_t thread, const uint32_t *event_of)
@@ -138,7 +172,7 @@ static int put_thread(struct maker *m, uint32_t thread, const uint32_t *event_of
         if (c->start_ns < m->g->start_ns || c->start_ns >= m->end_ns)
             continue;
         if (any && c->start_ns > cursor)
-            put_gap(m, thread, cursor, c->start_ns);
+            put_pause(m, thread, cursor, c->start_ns);
         put_api(m, i, event_of);
         any = true;
         if (c->end_ns > cursor)
@@ -147,99 +181,6 @@ static int put_thread(struct maker *m, uint32_t thread, const uint32_t *event_of
     if (main && cursor < m->end_ns)
         put_gap(m, thread, cursor, m->end_ns);
     return m->failed ? -1 : 0;
-}
-
-/* ---- batches ----------------------------------------------------------------------------------
- */
-
-struct load {
-    int64_t start_ns, end_ns;
-    uint32_t thread;
-};
-
-static int by_start(const void *a, const void *b)
-{
-    const struct load *x = a, *y = b;
-    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
-}
-
-static int find_marks(struct maker *m)
-{
-    const struct timeline *t = m->t;
-    const struct thread *th = &t->threads[m->a->steps.main_thread];
-    bool own = false;
-    for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++)
-        own |= input_makes(tl_text(t, t->ranges[i].name));
-    for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++) {
-        const struct range *r = &t->ranges[i];
-        const char *name = tl_text(t, r->name);
-        if (own ? !input_makes(name) : !input_name(name))
-            continue;
-        if (m->marks.n && r->start_ns < m->marks.at[m->marks.n - 1].end_ns)
-            continue; /* inside the one before */
-        struct mark *k = vec_push(&m->marks);
-        if (!k)
-            return -1;
-        *k = (struct mark){r->start_ns, r->end_ns, (uint32_t)(m->marks.n - 1), own};
-    }
-    return 0;
-}
-
-/* How many of the recording's first loads are missing: the n-th batch taken is load n - offset. */
-static size_t load_offset(const struct maker *m, const struct load *loads, size_t n)
-{
-    for (size_t offset = 0; offset < 64 && offset < m->marks.n; offset++) {
-        size_t bad = 0;
-        for (size_t i = 0; i < n && i + offset < m->marks.n; i++)
-            bad += loads[i].end_ns > m->marks.at[i + offset].end_ns + 50000;
-        if (bad * 20 <= n)
-            return offset;
-    }
-    return m->marks.n;
-}
-
-/* The fewest batches by which loading never was further ahead of taking. */
-static int count_credits(const struct maker *m, const struct load *loads, size_t n, size_t offset)
-{
-    size_t most = 0, taken = 0;
-    for (size_t i = 0; i < n; i++) {
-        while (taken < m->marks.n && m->marks.at[taken].end_ns <= loads[i].start_ns)
-            taken++;
-        if (taken && i + offset + 1 > taken && i + offset + 1 - taken > most)
-            most = i + offset + 1 - taken;
-    }
-    return (int)most;
-}
-
-static int put_loads(struct maker *m)
-{
-    const struct timeline *t = m->t;
-    struct VEC(struct load) loads = {0};
-    int rc = find_marks(m);
-    for (size_t i = 0; rc == 0 && i < t->range_count; i++) {
-        const struct range *r = &t->ranges[i];
-        if (r->thread == m->a->steps.main_thread || !input_makes(tl_text(t, r->name)))
-            continue;
-        struct load *l = vec_push(&loads);
-        if (l)
-            *l = (struct load){r->start_ns, r->end_ns, r->thread};
-        rc = l ? 0 : -1;
-    }
-    if (rc == 0 && loads.n && m->marks.n && !m->marks.at[0].makes) {
-        qsort(loads.at, loads.n, sizeof *loads.at, by_start);
-        size_t offset = load_offset(m, loads.at, loads.n);
-        if (offset < m->marks.n)
-            m->g->credits = count_credits(m, loads.at, loads.n, offset);
-        for (size_t i = 0; m->g->credits && i < loads.n; i++) {
-            const struct load *l = &loads.at[i];
-            if (l->start_ns >= m->g->start_ns && l->start_ns < m->end_ns)
-                put(m, TASK_LOAD, l->start_ns, (uint32_t)m->g->streams + l->thread, l->start_ns,
-                    l->end_ns, (uint32_t)(i + offset))
-                    ->flags |= TASK_BEHIND;
-        }
-    }
-    vec_release(&loads);
-    return rc < 0 || m->failed ? -1 : 0;
 }
 
 /* ---- the window -------------------------------------------------------------------------------
@@ -321,7 +262,7 @@ static int make(struct maker *m)
     if (rc == 0)
         rc = put_orphans(m);
     if (rc == 0)
-        rc = put_loads(m);
+        rc = graph_put_loads(m);
     for (uint32_t i = 0; rc == 0 && i < m->t->thread_count; i++)
         if (m->t->threads[i].process == m->a->steps.process)
             rc = put_thread(m, i, event_of);

@@ -35,7 +35,9 @@ enum task_flag {
     TASK_ROOT = 8,       /* begins when it was observed to: nothing before it is in the window */
     TASK_COPY_WAIT = 16, /* WAIT of a copy call */
     TASK_BEHIND = 32,    /* runs behind the steps (worker): does not end one */
-    TASK_NO_LEGACY = 64  /* was seen not to wait for the legacy default stream */
+    TASK_NO_LEGACY = 64, /* was seen not to wait for the legacy default stream */
+    TASK_HANDED = 128 /* HOST_GAP behind another thread's call (source), which handed over: inferred
+                       */
 };
 
 #define TASK_NONE UINT32_MAX

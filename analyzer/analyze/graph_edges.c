@@ -18,6 +18,7 @@ struct joiner {
     struct graph *g;
     const struct timeline *t;
     uint32_t *api_task; /* HOST_API task by API call */
+    uint32_t *api_end;  /* the task with which the call comes back: that one, or its WAIT */
     uint32_t *last;     /* by lane */
     uint32_t *get_of;   /* by batch number */
     uint32_t *ring;     /* by stream and place: the last QUEUE_DEPTH tasks */
@@ -140,6 +141,10 @@ static int join_task(struct joiner *j, uint32_t i)
     int rc = 0;
     if (t->kind == TASK_HOST_API)
         j->api_task[t->source] = i;
+    if (t->kind == TASK_HOST_API || t->kind == TASK_WAIT)
+        j->api_end[t->source] = i;
+    if (t->flags & TASK_HANDED)
+        rc = edge_from(j, i, j->api_end[t->source], 0);
     if (task_on_gpu(t)) {
         uint32_t api = api_of(j, t);
         if (api != TL_NONE && j->api_task[api] != TASK_NONE) {
@@ -193,19 +198,23 @@ int graph_join(struct graph *g, struct err *e)
 {
     struct joiner j = {.g = g, .t = g->a->tl};
     j.api_task = indices(j.t->api_count);
+    j.api_end = indices(j.t->api_count);
     j.last = indices(g->lanes);
     j.get_of = indices(g->gets);
     j.ring = indices(g->streams * QUEUE_DEPTH);
     j.queued = calloc(g->streams + 1, sizeof *j.queued);
     g->load_of = indices(g->gets);
     g->tails = indices(g->count);
-    int rc =
-        j.api_task && j.last && j.get_of && j.ring && j.queued && g->load_of && g->tails ? 0 : -1;
+    int rc = j.api_task && j.api_end && j.last && j.get_of && j.ring && j.queued && g->load_of &&
+                     g->tails
+                 ? 0
+                 : -1;
     for (uint32_t i = 0; rc == 0 && i < g->count; i++)
         rc = join_task(&j, i);
     g->edges = j.edges.at;
     g->edge_count = j.edges.n;
     free(j.api_task);
+    free(j.api_end);
     free(j.last);
     free(j.get_of);
     free(j.ring);

@@ -2,6 +2,7 @@
 
 #include "analyzer/analyze/critical.h"
 #include "analyzer/analyze/edits.h"
+#include "analyzer/analyze/holdout.h"
 #include "analyzer/analyze/passes.h"
 #include "analyzer/rules/rule.h"
 
@@ -24,95 +25,6 @@ static double off_pct(int64_t got, int64_t want)
 
 /* ---- self-checks ------------------------------------------------------------------------------
  */
-
-/* Tasks of a step in their order; two steps are alike when the kinds agree one by one. */
-static bool alike(const struct graph *g, const uint32_t *x, size_t xn, const uint32_t *y, size_t yn)
-{
-    if (xn != yn)
-        return false;
-    for (size_t i = 0; i < xn; i++)
-        if (g->tasks[x[i]].kind != g->tasks[y[i]].kind ||
-            g->tasks[x[i]].lane != g->tasks[y[i]].lane)
-            return false;
-    return true;
-}
-
-static int by_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Replays all steps with the durations of four others in a row (host and GPU run ahead of each
- * other by a step or two: a single one does not say how long it takes), against those four's time.
- */
-enum { HELD = 4, STEPS_HELD_MAX = 64 };
-
-struct rows { /* tasks of each step in their order */
-    uint32_t *list, *at[STEPS_HELD_MAX];
-    size_t n[STEPS_HELD_MAX], steps;
-};
-
-static int list_rows(struct rows *r, const struct graph *g)
-{
-    *r = (struct rows){.list = malloc((g->count + 1) * sizeof *r->list),
-                       .steps = g->steps < STEPS_HELD_MAX ? g->steps : STEPS_HELD_MAX};
-    size_t from = 0;
-    for (uint32_t i = 0; r->list && i < g->count; i++)
-        if (g->tasks[i].step < r->steps && !(g->tasks[i].flags & TASK_BEHIND))
-            r->n[g->tasks[i].step]++;
-    for (size_t s = 0; r->list && s < r->steps; s++) {
-        r->at[s] = r->list + from;
-        from += r->n[s];
-        r->n[s] = 0;
-    }
-    for (uint32_t i = 0; r->list && i < g->count; i++) {
-        uint32_t s = g->tasks[i].step;
-        if (s < r->steps && !(g->tasks[i].flags & TASK_BEHIND))
-            r->at[s][r->n[s]++] = i;
-    }
-    return r->list ? 0 : -1;
-}
-
-/* Steps of the window that take the durations of those from `first` on; in the order of these. */
-static size_t lend(struct engine *x, const struct rows *r, size_t first, size_t held)
-{
-    const struct graph *g = x->g;
-    size_t same = 0;
-    plan_reset(&x->plan, g);
-    for (size_t o = 1; o < r->steps; o++) {
-        size_t s = first + (o + held * r->steps - first) % held;
-        if (!alike(g, r->at[s], r->n[s], r->at[o], r->n[o]))
-            continue;
-        same++;
-        for (size_t i = 0; i < r->n[s]; i++)
-            x->plan.dur[r->at[o][i]] = g->tasks[r->at[s][i]].dur_ns;
-    }
-    return same;
-}
-
-static int hold_out(struct engine *x, struct whatif *w)
-{
-    const struct graph *g = x->g;
-    struct rows r;
-    size_t errors = 0;
-    double error[STEPS_HELD_MAX];
-    if (list_rows(&r, g) < 0)
-        return -1;
-    size_t held = r.steps > 2 * HELD ? HELD : 1;
-    for (size_t s = 1; s + held <= r.steps; s++) {
-        if (lend(x, &r, s, held) * 4 < r.steps * 3)
-            continue;
-        int64_t measured = (x->now.step_end[s + held - 1] - x->now.step_end[s - 1]) / (int64_t)held;
-        error[errors++] = off_pct(replay_run(&x->then, g, &x->plan), measured);
-    }
-    if (errors)
-        qsort(error, errors, sizeof *error, by_double);
-    w->holdout_error_pct = errors ? error[errors / 2] : -1;
-    w->holdout_p95_pct = errors ? error[errors * 95 / 100] : -1;
-    free(r.list);
-    return 0;
-}
 
 /* Waits for events are used, but which recording each waits for was not recorded. */
 static bool events_missing(const struct analysis *a)
@@ -208,7 +120,7 @@ static int check_self(struct engine *x, struct whatif *w)
     w->unexplained_pct = off_pct(w->step_ns + w->path[PATH_UNEXPLAINED].path_ns, w->step_ns);
     x->plan.mean_jitter = true;
     w->class_error_pct = off_pct(replay_run(&x->then, g, &x->plan), w->step_ns);
-    if (hold_out(x, w) < 0)
+    if (holdout_check(w, g, &x->now, &x->plan, &x->then) < 0)
         return -1;
     w->host_bound_ns = bound(x, is_host, false);
     w->wait_bound_ns = bound(x, is_wait, true);

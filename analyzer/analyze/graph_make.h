@@ -1,0 +1,34 @@
+/* Between the files that make a graph's tasks: graph.c, and graph_loads.c for batches. */
+#ifndef GPUPROF_ANALYZE_GRAPH_MAKE_H
+#define GPUPROF_ANALYZE_GRAPH_MAKE_H
+
+#include "analyzer/analyze/graph.h"
+#include "analyzer/base/vec.h"
+#include "analyzer/model/sort.h"
+
+struct batch_mark { /* a range of the training thread in which a batch is made or awaited */
+    int64_t start_ns, end_ns;
+    uint32_t number;
+    bool makes;
+};
+
+struct maker {
+    struct graph *g;
+    const struct analysis *a;
+    const struct timeline *t;
+    struct VEC(struct task) tasks;
+    struct VEC(struct sort_key) keys;
+    struct VEC(struct batch_mark) marks;
+    size_t mark;                  /* next one that has not ended before the cursor */
+    uint32_t *first_op, *next_op; /* ops of an API call */
+    int64_t end_ns;
+    bool failed;
+};
+
+/* A task of `lane` whose place in the order is `key`; never NULL, m->failed without memory. */
+struct task *graph_put(struct maker *m, enum task_kind kind, int64_t key, uint32_t lane,
+                       int64_t start_ns, int64_t end_ns, uint32_t source);
+/* Batches: the training thread's marks, and what workers make. -1: out of memory. */
+int graph_put_loads(struct maker *m);
+
+#endif
