@@ -13,7 +13,9 @@ enum {
     CALL_NS = 2000,
     COPY_TAIL_NS = 100000,
     HAND_OVER_NS = 200000, /* shorter silence is a thread's own work */
-    SILENCE_NS = 50000     /* of the other thread, once this one goes on */
+    SILENCE_NS = 50000,    /* of the other thread, once this one goes on */
+    POLL_NS = 50000,       /* polls of a loop that waits are closer than that */
+    POLLS_MIN = 4
 };
 
 struct task *graph_put(struct maker *m, enum task_kind kind, int64_t key, uint32_t lane,
@@ -161,6 +163,48 @@ static void put_pause(struct maker *m, uint32_t thread, int64_t from, int64_t to
         TASK_HANDED;
 }
 
+/* What the host, polling an event in [from, to), has seen: the work that ended last in that time.
+ * The event itself is not recorded. TL_NONE: nothing ended. */
+uint32_t graph_polled_op(const struct analysis *a, int64_t from, int64_t to)
+{
+    const struct timeline *t = a->tl;
+    size_t low = 0, high = t->op_count;
+    while (low < high) { /* first one that starts from `to` on */
+        size_t mid = low + (high - low) / 2;
+        if (t->ops[mid].start_ns < to)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    uint32_t best = TL_NONE;
+    for (size_t k = low; k-- > 0 && low - k < 1000;) {
+        const struct op *o = &t->ops[k];
+        if (o->end_ns >= from && o->end_ns <= to && o->api != TL_NONE &&
+            t->streams[o->stream].process == a->steps.process &&
+            (best == TL_NONE || o->end_ns > t->ops[best].end_ns))
+            best = (uint32_t)k;
+    }
+    return best;
+}
+
+/* A row of polls in short succession is one wait; returns its last call, or i. */
+static uint32_t put_polls(struct maker *m, uint32_t i, uint32_t end)
+{
+    const struct api *all = m->t->apis;
+    uint32_t last = i;
+    while (last + 1 < end && all[last + 1].kind == API_EVENT_QUERY &&
+           all[last + 1].start_ns < all[last].end_ns + POLL_NS &&
+           all[last + 1].start_ns < m->end_ns)
+        last++;
+    if (last - i + 1 < POLLS_MIN ||
+        graph_polled_op(m->a, all[i].end_ns, all[last].end_ns) == TL_NONE)
+        return i;
+    uint32_t lane = (uint32_t)m->g->streams + all[i].thread;
+    graph_put(m, TASK_HOST_API, all[i].start_ns, lane, all[i].start_ns, all[i].end_ns, i);
+    graph_put(m, TASK_WAIT, all[i].end_ns, lane, all[i].end_ns, all[last].end_ns, last);
+    return last;
+}
+
 static int put_thread(struct maker *m, uint32_t thread, const uint32_t *event_of)
 {
     const struct thread *th = &m->t->threads[thread];
@@ -173,10 +217,15 @@ static int put_thread(struct maker *m, uint32_t thread, const uint32_t *event_of
             continue;
         if (any && c->start_ns > cursor)
             put_pause(m, thread, cursor, c->start_ns);
-        put_api(m, i, event_of);
+        uint32_t last = i;
+        if (c->kind == API_EVENT_QUERY)
+            last = put_polls(m, i, th->first_api + th->apis);
+        if (last == i)
+            put_api(m, i, event_of);
         any = true;
-        if (c->end_ns > cursor)
-            cursor = c->end_ns;
+        i = last;
+        if (m->t->apis[last].end_ns > cursor)
+            cursor = m->t->apis[last].end_ns;
     }
     if (main && cursor < m->end_ns)
         put_gap(m, thread, cursor, m->end_ns);

@@ -19,6 +19,7 @@ struct joiner {
     const struct timeline *t;
     uint32_t *api_task; /* HOST_API task by API call */
     uint32_t *api_end;  /* the task with which the call comes back: that one, or its WAIT */
+    uint32_t *op_task;  /* by operation */
     uint32_t *last;     /* by lane */
     uint32_t *get_of;   /* by batch number */
     uint32_t *ring;     /* by stream and place: the last QUEUE_DEPTH tasks */
@@ -26,6 +27,11 @@ struct joiner {
     struct VEC(struct mark) marks;
     struct VEC(struct edge) edges;
 };
+
+static int64_t end_of(const struct task *t)
+{
+    return t->at_ns + t->dur_ns;
+}
 
 static int by_event(const void *a, const void *b)
 {
@@ -94,6 +100,13 @@ static int join_wait(struct joiner *j, uint32_t i)
                                t->at_ns < j->g->tasks[k].at_ns + j->g->tasks[k].dur_ns
                                    ? t->at_ns - j->g->tasks[k].at_ns - j->g->tasks[k].dur_ns
                                    : 0);
+    }
+    if (c->kind == API_EVENT_QUERY) {
+        int64_t from = t->prev == TASK_NONE ? 0 : end_of(&j->g->tasks[t->prev]);
+        uint32_t op = graph_polled_op(j->g->a, j->g->start_ns + from, j->g->start_ns + t->at_ns);
+        uint32_t done = op == TL_NONE ? TASK_NONE : j->op_task[op];
+        j->g->tails[i] = WAIT_NOTHING;
+        return done == TASK_NONE ? 0 : edge_from(j, i, done, t->at_ns - end_of(&j->g->tasks[done]));
     }
     const struct sync *s = c->sync == TL_NONE ? NULL : &j->t->syncs[c->sync];
     if (c->kind == API_SYNC_EVENT) {
@@ -167,8 +180,10 @@ static int join_task(struct joiner *j, uint32_t i)
         }
         if (t->kind == TASK_EV_WAIT)
             rc = edge_from(j, i, find_mark(j, j->t->syncs[t->source].event_sync), 0);
-        else if (t->kind != TASK_EV_REC)
+        else if (t->kind != TASK_EV_REC) {
+            j->op_task[t->source] = i;
             join_queue(j, i);
+        }
     }
     if (t->kind == TASK_WAIT)
         rc = join_wait(j, i);
@@ -198,6 +213,7 @@ int graph_join(struct graph *g, struct err *e)
 {
     struct joiner j = {.g = g, .t = g->a->tl};
     j.api_task = indices(j.t->api_count);
+    j.op_task = indices(j.t->op_count);
     j.api_end = indices(j.t->api_count);
     j.last = indices(g->lanes);
     j.get_of = indices(g->gets);
@@ -205,8 +221,8 @@ int graph_join(struct graph *g, struct err *e)
     j.queued = calloc(g->streams + 1, sizeof *j.queued);
     g->load_of = indices(g->gets);
     g->tails = indices(g->count);
-    int rc = j.api_task && j.api_end && j.last && j.get_of && j.ring && j.queued && g->load_of &&
-                     g->tails
+    int rc = j.api_task && j.op_task && j.api_end && j.last && j.get_of && j.ring && j.queued &&
+                     g->load_of && g->tails
                  ? 0
                  : -1;
     for (uint32_t i = 0; rc == 0 && i < g->count; i++)
@@ -215,6 +231,7 @@ int graph_join(struct graph *g, struct err *e)
     g->edge_count = j.edges.n;
     free(j.api_task);
     free(j.api_end);
+    free(j.op_task);
     free(j.last);
     free(j.get_of);
     free(j.ring);
@@ -225,11 +242,6 @@ int graph_join(struct graph *g, struct err *e)
 
 /* ---- residuals --------------------------------------------------------------------------------
  */
-
-static int64_t end_of(const struct task *t)
-{
-    return t->at_ns + t->dur_ns;
-}
 
 static int by_value(const void *a, const void *b)
 {

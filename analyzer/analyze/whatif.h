@@ -30,7 +30,8 @@ enum edit_kind { /* the change that a rule recommends */
                  EDIT_JOIN,           /* neighbours among `ops` become one kernel */
                  EDIT_BATCH,          /* `workers` times the batch */
                  EDIT_ACCUMULATE,     /* update and communicate once in `workers` steps */
-                 EDIT_HIDE_COMM       /* collectives beside backward, in buckets */
+                 EDIT_HIDE_COMM,      /* collectives beside backward, in buckets */
+                 EDIT_KINDS
 };
 struct analysis;
 struct edit {

@@ -20,6 +20,7 @@ static inline struct bench bench_start(int64_t period, void (*fill)(struct build
 {
     struct err e = ERR_INIT;
     struct bench x = {.b = build_start()};
+    build_thread(&x.b, 2, "second");
     for (int i = 0; i < STEPS; i++) {
         fill(&x.b, MS(100) + period * i);
         build_range(&x.b, "step", MS(100) + period * i, MS(100) + period * (i + 1));
@@ -30,6 +31,12 @@ static inline struct bench bench_start(int64_t period, void (*fill)(struct build
     ck_assert_int_eq(plan_init(&x.plan, x.g), 0);
     ck_assert_int_eq(replay_init(&x.r, x.g), 0);
     return x;
+}
+
+/* What a step takes with the plan as it is. */
+static inline int64_t bench_step(struct bench *x)
+{
+    return replay_run(&x->r, x->g, &x->plan);
 }
 
 static inline void bench_end(struct bench *x)

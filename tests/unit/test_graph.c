@@ -89,6 +89,59 @@ START_TEST(a_batch_is_taken_when_its_worker_has_made_it)
 }
 END_TEST
 
+/* The host polls an event every 20 us until the kernel of 3 ms has ended, then works for 1 ms. */
+static void fill_polling(struct builder *b, int64_t at)
+{
+    build_kernel(b, "k", at, at + US(10), MS(3));
+    for (int64_t t = at + US(20); t < at + MS(3) + US(30); t += US(20))
+        build_api(b, "cudaEventQuery", t, US(2));
+}
+
+START_TEST(polling_for_an_event_is_one_wait)
+{
+    struct bench x = bench_start(MS(4), fill_polling);
+    ck_assert_uint_eq(count(x.g, TASK_WAIT), x.g->steps);
+    ck_assert_uint_eq(count(x.g, TASK_HOST_API), 2 * x.g->steps);
+    ck_assert_int_eq(bench_step(&x), MS(4));
+    for (size_t i = 0; i < x.g->count; i++)
+        if (x.g->tasks[i].kind == TASK_KERNEL)
+            x.plan.dur[i] = MS(1);
+    ck_assert_int_eq(bench_step(&x), MS(2));
+    bench_end(&x);
+}
+END_TEST
+
+/* Thread 1 launches for 2 ms and is silent while thread 2 launches for 2 ms; then it goes on. */
+static void fill_two_threads(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 10; i++)
+        build_kernel(b, "forward", at + US(200 * i), at + US(200 * i) + US(10), US(20));
+    b->thread = 2;
+    for (int i = 0; i < 10; i++)
+        build_kernel(b, "backward", at + MS(2) + US(200 * i), at + MS(2) + US(200 * i) + US(10),
+                     US(20));
+    b->thread = 1;
+    build_sync(b, at + MS(4), US(10));
+}
+
+START_TEST(a_silent_thread_goes_on_when_the_other_one_hands_over)
+{
+    struct bench x = bench_start(MS(5), fill_two_threads);
+    size_t handed = 0;
+    for (size_t i = 0; i < x.g->count; i++)
+        handed += (x.g->tasks[i].flags & TASK_HANDED) != 0;
+    ck_assert_uint_ge(handed, 2 * (x.g->steps - 1)); /* there and back */
+    ck_assert_int_eq(bench_step(&x), MS(5));
+    for (size_t i = 0; i < x.g->count; i++) { /* pauses between launches: 1.8 ms on each thread */
+        const struct task *t = &x.g->tasks[i];
+        if (t->kind == TASK_HOST_GAP && t->dur_ns < US(198) && !(t->flags & TASK_HANDED))
+            x.plan.dur[i] = 0;
+    }
+    ck_assert_int_lt(bench_step(&x), MS(2));
+    bench_end(&x);
+}
+END_TEST
+
 Suite *test_graph_suite(void)
 {
     Suite *s = suite_create("graph");
@@ -97,6 +150,8 @@ Suite *test_graph_suite(void)
     tcase_add_test(c, everything_depends_on_earlier_tasks_only);
     tcase_add_test(c, a_start_that_nothing_explains_is_a_stall);
     tcase_add_test(c, a_batch_is_taken_when_its_worker_has_made_it);
+    tcase_add_test(c, polling_for_an_event_is_one_wait);
+    tcase_add_test(c, a_silent_thread_goes_on_when_the_other_one_hands_over);
     suite_add_tcase(s, c);
     return s;
 }

@@ -1,0 +1,209 @@
+/* Edits that rules aim themselves, edits of the whole step, and the engine's checks of itself. */
+#include "analyzer/analyze/edits.h"
+#include "analyzer/rules/rule.h"
+#include "replay_steps.h"
+
+static const struct draw middle = {{0.5, 0.5, 0.5}}, lucky = {{0, 0, 0}}, unlucky = {{1, 1, 1}};
+
+static int64_t with(struct bench *x, struct edit edit, const struct draw *d)
+{
+    plan_reset(&x->plan, x->g);
+    edit_apply(&edit, x->g, &x->plan, d);
+    return replay_settle(&x->r, x->g, &x->plan) / x->plan.work;
+}
+
+static bool is_k(const struct analysis *a, uint32_t op)
+{
+    return strcmp(tl_text(a->tl, a->tl->ops[op].name), "k") == 0;
+}
+
+static bool is_sync(const struct analysis *a, uint32_t api)
+{
+    return a->tl->apis[api].kind == API_SYNC_STREAM;
+}
+
+/* Four short kernels and a long one, then a wait, then 1 ms of the host's own: 7 ms. */
+static void fill_mixed(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 4; i++)
+        build_kernel(b, "k", at + US(10 * i), at + US(20) + MS(i), MS(1));
+    build_kernel(b, "long_one", at + US(50), at + US(20) + MS(4), MS(2));
+    build_sync(b, at + US(100), MS(6) - US(70));
+}
+
+START_TEST(removed_operations_and_calls_cost_nothing)
+{
+    struct bench x = bench_start(MS(7), fill_mixed);
+    int64_t ns = with(&x, (struct edit){.kind = EDIT_REMOVE, .ops = is_k}, &middle);
+    ck_assert_int_gt(ns, MS(2.9));
+    ck_assert_int_lt(ns, MS(3.1));
+    /* Without its wait the host runs ahead: its own millisecond is hidden. */
+    ns = with(&x, (struct edit){.kind = EDIT_REMOVE, .calls = is_sync}, &middle);
+    ck_assert_int_gt(ns, MS(5.9));
+    ck_assert_int_lt(ns, MS(6.1));
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(scaled_operations_take_a_time_within_the_range)
+{
+    struct bench x = bench_start(MS(7), fill_mixed);
+    struct edit half = {.kind = EDIT_SCALE, .ops = is_k, .good = 0.25, .bad = 0.75};
+    ck_assert_int_eq(with(&x, half, &lucky), MS(4));
+    ck_assert_int_eq(with(&x, half, &middle), MS(5));
+    ck_assert_int_eq(with(&x, half, &unlucky), MS(6));
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(joined_neighbours_take_as_long_as_the_longest_to_a_quarter_more_each)
+{
+    struct bench x = bench_start(MS(7), fill_mixed);
+    struct edit join = {.kind = EDIT_JOIN, .ops = is_k};
+    ck_assert_int_le(with(&x, join, &lucky), MS(4));
+    ck_assert_int_gt(with(&x, join, &lucky), MS(3.9));
+    ck_assert_int_gt(with(&x, join, &unlucky), MS(4.6));
+    ck_assert_int_lt(with(&x, join, &unlucky), MS(4.8));
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(a_larger_batch_helps_where_the_host_or_small_kernels_set_the_pace)
+{
+    struct edit twice = {.kind = EDIT_BATCH, .workers = 2};
+    struct bench x = bench_start(MS(5), fill_host_bound); /* launches for 5 ms, kernels for 1 */
+    int64_t ns = with(&x, twice, &unlucky);
+    ck_assert_int_gt(ns, MS(2.4));
+    ck_assert_int_lt(ns, MS(2.7));
+    bench_end(&x);
+    x = bench_start(MS(8) + US(100), fill_gpu_bound); /* 64 blocks: fewer than there are SMs */
+    ck_assert_int_lt(with(&x, twice, &lucky), MS(4.2));
+    ck_assert_int_gt(with(&x, twice, &unlucky), MS(8));
+    bench_end(&x);
+}
+END_TEST
+
+/* 4 ms of compute, then 3 ms of communication that nothing hides. */
+static void fill_comm(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 4; i++)
+        build_kernel(b, "k", at + US(10 * i), at + US(20) + MS(i), MS(1));
+    for (int i = 0; i < 3; i++)
+        build_kernel(b, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", at + US(50 + 10 * i),
+                     at + US(20) + MS(4 + i), MS(1));
+    build_sync(b, at + US(100), MS(7) - US(70));
+}
+
+START_TEST(hidden_communication_leaves_its_last_bucket_and_slows_compute_down)
+{
+    struct bench x = bench_start(MS(8), fill_comm);
+    struct edit hide = {.kind = EDIT_HIDE_COMM};
+    int64_t best = with(&x, hide, &lucky), worst = with(&x, hide, &unlucky);
+    ck_assert_int_gt(best, MS(5.3)); /* 1 ms of the host, 4 of compute, 0.3 left, some contention */
+    ck_assert_int_lt(best, MS(5.7));
+    ck_assert_int_gt(worst, best + MS(0.5));
+    ck_assert_int_lt(worst, MS(8));
+    ck_assert_int_gt(x.b.a->whatif.comm_bound_ns, MS(2.9));
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(accumulating_communicates_once_in_so_many_steps)
+{
+    struct bench x = bench_start(MS(8), fill_comm);
+    int64_t ns = with(&x, (struct edit){.kind = EDIT_ACCUMULATE, .workers = 3}, &middle);
+    ck_assert_int_gt(ns, MS(5.9));
+    ck_assert_int_lt(ns, MS(6.1));
+    bench_end(&x);
+}
+END_TEST
+
+/* ---- syncs ------------------------------------------------------------------------------------
+ */
+
+/* Waits for the GPU, then reads and prints for 2 ms inside a range of its own. */
+static void fill_reading(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 10; i++)
+        build_kernel(b, "k", at + US(300 * i), at + US(300 * i) + US(10), US(200));
+    build_range(b, "log", at + MS(3), at + MS(5.5));
+    build_sync(b, at + MS(3) + US(10), US(20));
+}
+
+START_TEST(what_is_done_with_a_result_goes_with_the_wait_for_it)
+{
+    struct bench x = bench_start(MS(6), fill_reading);
+    int64_t ns = with(&x, (struct edit){.kind = EDIT_UNSYNC}, &middle);
+    ck_assert_int_gt(ns, MS(3.4)); /* launches for 3 ms, and 0.5 ms behind the range */
+    ck_assert_int_lt(ns, MS(3.7));
+    bench_end(&x);
+}
+END_TEST
+
+/* ---- self-checks ------------------------------------------------------------------------------
+ */
+
+START_TEST(steady_steps_predict_one_another)
+{
+    struct bench x = bench_start(MS(7), fill_mixed);
+    const struct whatif *w = &x.b.a->whatif;
+    ck_assert(w->trusted);
+    ck_assert_double_lt(w->holdout_error_pct, 0.5);
+    ck_assert_double_ge(w->holdout_error_pct, 0);
+    ck_assert_double_lt(w->unexplained_pct, 0.5);
+    ck_assert_double_lt(w->identity_error_pct, 0.01);
+    bench_end(&x);
+}
+END_TEST
+
+static void fill_never_alike(struct builder *b, int64_t at)
+{
+    static int turn;
+    int n = 3 + turn++ % 7;
+    for (int i = 0; i < n; i++)
+        build_kernel(b, "k", at + US(10 * i), at + US(20) + US(500 * i), US(500));
+    build_sync(b, at + US(200), MS(5));
+}
+
+START_TEST(steps_of_different_work_predict_nothing)
+{
+    struct bench x = bench_start(MS(6), fill_never_alike);
+    const struct whatif *w = &x.b.a->whatif;
+    ck_assert(!w->trusted);
+    ck_assert_ptr_nonnull(strstr(w->why_not, "attribution only"));
+    for (size_t i = 0; i < x.b.a->outcome_count; i++)
+        if (x.b.a->outcomes[i].verdict == RULE_FIRES)
+            ck_assert(x.b.a->outcomes[i].upper_bound);
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(every_edit_can_be_applied_to_any_steps)
+{
+    for (int kind = EDIT_NONE; kind < EDIT_KINDS; kind++) {
+        struct bench x = bench_start(MS(8), fill_comm);
+        int64_t ns = with(&x, (struct edit){.kind = (enum edit_kind)kind, .workers = 2}, &middle);
+        ck_assert_int_gt(ns, 0);
+        ck_assert_int_le(ns, MS(8));
+        bench_end(&x);
+    }
+}
+END_TEST
+
+Suite *test_edits_suite(void)
+{
+    Suite *s = suite_create("edits");
+    TCase *c = tcase_create("edits");
+    tcase_add_test(c, removed_operations_and_calls_cost_nothing);
+    tcase_add_test(c, scaled_operations_take_a_time_within_the_range);
+    tcase_add_test(c, joined_neighbours_take_as_long_as_the_longest_to_a_quarter_more_each);
+    tcase_add_test(c, a_larger_batch_helps_where_the_host_or_small_kernels_set_the_pace);
+    tcase_add_test(c, hidden_communication_leaves_its_last_bucket_and_slows_compute_down);
+    tcase_add_test(c, accumulating_communicates_once_in_so_many_steps);
+    tcase_add_test(c, what_is_done_with_a_result_goes_with_the_wait_for_it);
+    tcase_add_test(c, steady_steps_predict_one_another);
+    tcase_add_test(c, steps_of_different_work_predict_nothing);
+    tcase_add_test(c, every_edit_can_be_applied_to_any_steps);
+    suite_add_tcase(s, c);
+    return s;
+}
