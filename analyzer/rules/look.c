@@ -38,7 +38,7 @@ size_t look_steps_with(const struct analysis *a, enum part part)
     return n;
 }
 
-struct look_ops look_ops(const struct analysis *a, look_want *want)
+struct look_ops look_ops_of(const struct analysis *a, look_pick *pick, const void *arg)
 {
     const struct timeline *t = a->tl;
     struct look_ops sum = {.longest = TL_NONE};
@@ -53,7 +53,7 @@ struct look_ops look_ops(const struct analysis *a, look_want *want)
             busy_until = o->end_ns;
         while (g < a->gap_count && a->gaps[g].end_ns < o->start_ns)
             g++;
-        enum look_take take = look_used(a, i) ? want(a, i) : LOOK_NO;
+        enum look_take take = look_used(a, i) ? pick(a, i, arg) : LOOK_NO;
         if (take == LOOK_NO)
             continue;
         sum.count++;
@@ -73,10 +73,28 @@ struct look_ops look_ops(const struct analysis *a, look_want *want)
     return sum;
 }
 
+struct wanted {
+    look_want *want;
+};
+
+static enum look_take pick_wanted(const struct analysis *a, uint32_t op, const void *arg)
+{
+    return ((const struct wanted *)arg)->want(a, op);
+}
+
+struct look_ops look_ops(const struct analysis *a, look_want *want)
+{
+    const struct wanted w = {want};
+    return look_ops_of(a, pick_wanted, &w);
+}
+
 enum look_take look_is_optimizer(const struct analysis *a, uint32_t op)
 {
     const struct op *o = &a->tl->ops[op];
-    return o->kind == OP_KERNEL && o->class.family == FAMILY_OPTIMIZER ? LOOK_ALL : LOOK_NO;
+    if (o->kind != OP_KERNEL || o->class.family != FAMILY_OPTIMIZER)
+        return LOOK_NO;
+    const char *name = tl_text(a->tl, o->full_name); /* loss scaling has a rule of its own */
+    return strstr(name, "finite") || strstr(name, "amp_unscale") ? LOOK_NO : LOOK_ALL;
 }
 
 static bool zeroes(const struct op *o)

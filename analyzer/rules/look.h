@@ -31,6 +31,9 @@ struct look_ops {
 enum look_take { LOOK_NO, LOOK_BUSY /* not the idle time before it */, LOOK_ALL };
 typedef enum look_take look_want(const struct analysis *a, uint32_t op);
 struct look_ops look_ops(const struct analysis *a, look_want *want);
+/* The same with an argument. */
+typedef enum look_take look_pick(const struct analysis *a, uint32_t op, const void *arg);
+struct look_ops look_ops_of(const struct analysis *a, look_pick *pick, const void *arg);
 
 enum look_take look_is_optimizer(const struct analysis *a, uint32_t op);
 /* Small memsets and fills, several in a row on one stream: zeroing tensor by tensor. */

@@ -1,4 +1,5 @@
 /* The host waits for the GPU inside the step and then starts over with an empty queue. */
+#include "analyzer/rules/look_phase.h"
 #include "analyzer/rules/look_waits.h"
 
 enum { SCALAR_BYTES = 64, CALLS = 16 /* distinct waiting calls; CUDA has about ten */ };
@@ -99,14 +100,22 @@ static void advise(struct outcome *o, const struct look_waits *w)
                                         : r->remedy.cuda};
 }
 
+/* Waits that rules of their own explain. */
+static int64_t claimed_elsewhere(struct analysis *a)
+{
+    struct look_phase clipping = look_phase(a, &phase_clipping);
+    struct look_phase scaling = look_phase(a, &phase_scaling);
+    return per_step(a, clipping.sync_ns + scaling.sync_ns);
+}
+
 static void check(struct analysis *a, struct outcome *o)
 {
-    int64_t idle = a->breakdown_ns[PART_IDLE_SYNC];
+    int64_t idle = a->breakdown_ns[PART_IDLE_SYNC] - claimed_elsewhere(a);
     struct syncs s = sync_calls(a);
     double used = (double)(a->steps.used ? a->steps.used : 1);
     o->why =
         arena_printf(&a->arena, "%.1f synchronisations per step leave the GPU idle for %.3f ms",
-                     (double)s.count / used, ms(idle));
+                     (double)s.count / used, ms(idle > 0 ? idle : 0));
     if (idle * 100 < a->steps.median_ns)
         return;
     size_t with_it = look_steps_with(a, PART_IDLE_SYNC);

@@ -5,6 +5,7 @@
  * factor, and the update multiplies by it. */
 #include "reference_workloads/gpt/model.h"
 
+#include "reference_workloads/common/clock.h"
 #include "reference_workloads/common/nvtx.h"
 
 static size_t chunks(size_t n)
@@ -43,12 +44,13 @@ static void clip_per_tensor(struct model *m)
     }
 }
 
-/* As `if norm > limit` does it: the host waits for the number. */
+/* As `if norm > limit` does it: the host waits for the number, and may log it. */
 static void clip_on_host(struct model *m)
 {
     struct update_plan seen;
     norm_of_all(m);
     cudaCheck(cudaMemcpy(&seen, m->plan, sizeof seen, cudaMemcpyDeviceToHost));
+    clock_spin_us(m->config->log_work_us);
     if (seen.norm > m->config->clip_norm) {
         model_host_overhead(m);
         kernel_scale_gradient(m->stream, m->type, m->gradient, m->config->clip_norm / seen.norm,
