@@ -1,6 +1,16 @@
 /* Edits that a rule aims itself: it names the operations and calls that they are about. */
 #include "analyzer/analyze/edits.h"
 
+static bool picks_op(const struct edit *x, const struct graph *g, uint32_t op)
+{
+    return x->op_marks ? x->op_marks[op] : x->ops && x->ops(g->a, op);
+}
+
+static bool picks_call(const struct edit *x, const struct graph *g, uint32_t call)
+{
+    return x->call_marks ? x->call_marks[call] : x->calls && x->calls(g->a, call);
+}
+
 /* Operations vanish with their launches, calls with their waits. What waited for them waits for
  * what came before them. */
 void edit_remove(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
@@ -9,15 +19,15 @@ void edit_remove(const struct edit *x, const struct graph *g, struct plan *p, co
     for (uint32_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
         const struct op *o = edit_op(g, i);
-        if (o && x->ops && x->ops(g->a, t->source))
+        if (o && picks_op(x, g, t->source))
             edit_drop(g, p, i);
-        if (t->kind == TASK_HOST_API && x->calls && x->calls(g->a, t->source))
+        if (t->kind == TASK_HOST_API && picks_call(x, g, t->source))
             p->dur[i] = 0;
         if (t->kind != TASK_WAIT)
             continue;
         uint32_t op = g->a->tl->apis[t->source].op;
-        if ((x->calls && x->calls(g->a, t->source)) ||
-            (x->ops && op != TL_NONE && t->flags & TASK_COPY_WAIT && x->ops(g->a, op)))
+        if (picks_call(x, g, t->source) ||
+            (op != TL_NONE && t->flags & TASK_COPY_WAIT && picks_op(x, g, op)))
             p->mark[i] |= PLAN_DROP;
     }
 }
@@ -25,8 +35,8 @@ void edit_remove(const struct edit *x, const struct graph *g, struct plan *p, co
 void edit_scale(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     double by = draw_between(d, 0, x->good, x->bad);
-    for (uint32_t i = 0; x->ops && i < g->count; i++)
-        if (edit_op(g, i) && x->ops(g->a, g->tasks[i].source))
+    for (uint32_t i = 0; i < g->count; i++)
+        if (edit_op(g, i) && picks_op(x, g, g->tasks[i].source))
             p->dur[i] = (int64_t)((double)p->dur[i] * by);
 }
 
@@ -52,11 +62,11 @@ void edit_join(const struct edit *x, const struct graph *g, struct plan *p, cons
     uint32_t row[ROW];
     size_t n = 0;
     double more = draw_between(d, 0, 0, 0.25);
-    for (uint32_t i = 0; x->ops && i < g->count; i++) {
+    for (uint32_t i = 0; i < g->count; i++) {
         if (!task_on_gpu(&g->tasks[i]))
             continue;
         bool picked =
-            edit_op(g, i) && !(p->mark[i] & PLAN_DROP) && x->ops(g->a, g->tasks[i].source);
+            edit_op(g, i) && !(p->mark[i] & PLAN_DROP) && picks_op(x, g, g->tasks[i].source);
         bool next = n && g->tasks[i].prev == row[n - 1];
         if (n && (!picked || !next || n == ROW)) {
             join_row(g, p, row, n, more);

@@ -39,7 +39,8 @@ struct edit {
     int workers;                                           /* or times, or every how many */
     bool (*ops)(const struct analysis *a, uint32_t op);    /* GPU work that it is about */
     bool (*calls)(const struct analysis *a, uint32_t api); /* host calls, with their waits */
-    double good, bad;                                      /* EDIT_SCALE: the range of the factor */
+    const bool *op_marks, *call_marks; /* the same as arrays by index, instead: of the arena */
+    double good, bad;                  /* EDIT_SCALE: the range of the factor */
 };
 
 struct err;

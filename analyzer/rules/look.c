@@ -88,6 +88,14 @@ struct look_ops look_ops(const struct analysis *a, look_want *want)
     return look_ops_of(a, pick_wanted, &w);
 }
 
+uint32_t look_before(const struct timeline *t, uint32_t op)
+{
+    for (uint32_t i = op; i > 0; i--)
+        if (t->ops[i - 1].stream == t->ops[op].stream)
+            return i - 1;
+    return TL_NONE;
+}
+
 enum look_take look_is_optimizer(const struct analysis *a, uint32_t op)
 {
     const struct op *o = &a->tl->ops[op];

@@ -35,6 +35,9 @@ struct look_ops look_ops(const struct analysis *a, look_want *want);
 typedef enum look_take look_pick(const struct analysis *a, uint32_t op, const void *arg);
 struct look_ops look_ops_of(const struct analysis *a, look_pick *pick, const void *arg);
 
+/* The operation before `op` on its stream, TL_NONE. */
+uint32_t look_before(const struct timeline *t, uint32_t op);
+
 enum look_take look_is_optimizer(const struct analysis *a, uint32_t op);
 /* Small memsets and fills, several in a row on one stream: zeroing tensor by tensor. */
 enum look_take look_is_zeroing(const struct analysis *a, uint32_t op);

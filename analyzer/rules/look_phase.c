@@ -99,15 +99,22 @@ static void open_and_close(struct inside *in, const struct names *n, uint32_t *n
         in->depth--;
 }
 
+static bool *no_marks(struct analysis *a, size_t n)
+{
+    bool *marks = arena_array(&a->arena, n + 1, sizeof *marks);
+    if (marks)
+        memset(marks, 0, n + 1);
+    return marks;
+}
+
 /* By call: does it lie in a range of the phase? NULL without memory. Ranges and calls are sorted
  * by thread and start. */
 static bool *calls_inside(struct analysis *a, const struct names *n)
 {
     const struct timeline *t = a->tl;
-    bool *yes = arena_array(&a->arena, t->api_count + 1, sizeof *yes);
+    bool *yes = no_marks(a, t->api_count);
     if (!yes)
         return NULL;
-    memset(yes, 0, t->api_count + 1);
     for (size_t i = 0; i < t->thread_count; i++) {
         const struct thread *th = &t->threads[i];
         struct inside in = {.depth = 0};
@@ -126,14 +133,18 @@ static bool *calls_inside(struct analysis *a, const struct names *n)
 struct belongs {
     const struct names *names;
     const bool *inside; /* by call */
+    bool *marks;        /* by op */
 };
 
 static enum look_take takes(const struct analysis *a, uint32_t op, const void *arg)
 {
     const struct belongs *b = arg;
     const struct op *o = &a->tl->ops[op];
-    return kernel_named(b->names, o) || (o->api != TL_NONE && b->inside[o->api]) ? LOOK_ALL
-                                                                                 : LOOK_NO;
+    b->marks[op] = kernel_named(b->names, o) || (o->api != TL_NONE && b->inside[o->api]);
+    if (!b->marks[op])
+        return LOOK_NO;
+    uint32_t before = look_before(a->tl, op); /* idle time before the first is not theirs */
+    return before != TL_NONE && b->marks[before] ? LOOK_ALL : LOOK_BUSY;
 }
 
 static bool waits(const struct timeline *t, const struct api *c)
@@ -147,7 +158,8 @@ static bool waits(const struct timeline *t, const struct api *c)
     return c->kind == API_SYNC_DEVICE || c->kind == API_SYNC_STREAM || c->kind == API_SYNC_EVENT;
 }
 
-static void count_waits(const struct analysis *a, const bool *inside, struct look_phase *p)
+static void count_waits(const struct analysis *a, const bool *inside, bool *marks,
+                        struct look_phase *p)
 {
     const struct timeline *t = a->tl;
     for (uint32_t i = 0; i < t->api_count; i++) {
@@ -155,6 +167,7 @@ static void count_waits(const struct analysis *a, const bool *inside, struct loo
         if (!inside[i] || !waits(t, c) || look_step_at(a, c->start_ns) == TL_NONE)
             continue;
         p->syncs++;
+        marks[i] = true;
         if (p->wait == TL_NONE ||
             c->end_ns - c->start_ns > t->apis[p->wait].end_ns - t->apis[p->wait].start_ns)
             p->wait = i;
@@ -185,11 +198,14 @@ struct look_phase look_phase(struct analysis *a, const struct phase_names *of)
     memset(n.kernel, MARK_UNSEEN, strings + 1);
     memset(n.range, MARK_UNSEEN, strings + 1);
     const bool *inside = calls_inside(a, &n);
-    if (!inside)
+    bool *ops = no_marks(a, a->tl->op_count), *calls = no_marks(a, a->tl->api_count);
+    if (!inside || !ops || !calls)
         return p;
-    const struct belongs b = {&n, inside};
+    const struct belongs b = {&n, inside, ops};
+    p.op_marks = ops;
+    p.wait_marks = calls;
     p.ops = look_ops_of(a, takes, &b);
-    count_waits(a, inside, &p);
+    count_waits(a, inside, calls, &p);
     sum_idle(&n, inside, &p);
     return p;
 }

@@ -19,6 +19,7 @@ struct look_phase {
     int64_t sync_ns; /* idle time of the device after waits of the host inside such ranges */
     int64_t syncs;   /* waits of the host inside, over all used steps */
     uint32_t wait;   /* index of the longest such call, TL_NONE */
+    const bool *op_marks, *wait_marks; /* by op: belongs to the phase; by call: such a wait */
 };
 struct look_phase look_phase(struct analysis *a, const struct phase_names *n);
 

@@ -105,6 +105,8 @@ static void check(struct analysis *a, struct outcome *o)
                      ms(again), "ms", NULL);
     outcome_evidence(o, "share of the step", share_pct(a, again), "%", NULL);
     o->error_class = ERROR_STRUCTURAL;
+    if (ranges)
+        o->edit = (struct edit){.kind = EDIT_REMOVE, .op_marks = p.op_marks};
     o->knob = "checkpoint=0";
     outcome_fires(
         o, again,

@@ -2,7 +2,6 @@
  * registers. */
 #include "analyzer/rules/look.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { NEAR_NS = 100000 /* of idle time between members: not one chain any more */ };
@@ -10,13 +9,15 @@ enum { NEAR_NS = 100000 /* of idle time between members: not one chain any more 
 struct chain { /* of one stream */
     int64_t threads, end_ns, sum_ns, longest_ns, first_ns;
     size_t length;
-    uint32_t first, step;
+    uint32_t first, last, step;
 };
 
 struct chains {                 /* over the used steps */
     int64_t spared_ns, busy_ns; /* all but the longest member of each; all members */
     int64_t count, kernels;
     struct chain longest; /* the one that spares most */
+    bool *marks;          /* by op: member of a chain */
+    uint32_t *before;     /* by op: the member of its chain before it */
 };
 
 static int64_t spared(const struct chain *c)
@@ -41,6 +42,8 @@ static void finish(struct chains *all, struct chain *c)
         all->count++;
         if (spared(c) > spared(&all->longest))
             all->longest = *c;
+        for (uint32_t i = c->last; i != TL_NONE; i = all->before[i])
+            all->marks[i] = true;
     }
     c->length = 0;
 }
@@ -62,19 +65,24 @@ static void add(const struct analysis *a, struct chains *all, struct chain *c, u
                             .first = i,
                             .first_ns = o->start_ns,
                             .step = a->steps.op_step[i]};
-    c->length++;
+    all->before[i] = c->length++ ? c->last : TL_NONE;
+    c->last = i;
     c->end_ns = o->end_ns;
     c->sum_ns += length_ns;
     c->longest_ns = length_ns > c->longest_ns ? length_ns : c->longest_ns;
 }
 
 /* Other work of the stream ends its chain; other streams do not. -1 without memory. */
-static int find(const struct analysis *a, struct chains *all)
+static int find(struct analysis *a, struct chains *all)
 {
     const struct timeline *t = a->tl;
-    struct chain *open = calloc(t->stream_count + 1, sizeof *open);
-    if (!open)
+    struct chain *open = arena_array(&a->arena, t->stream_count + 1, sizeof *open);
+    all->marks = arena_array(&a->arena, t->op_count + 1, sizeof *all->marks);
+    all->before = arena_array(&a->arena, t->op_count + 1, sizeof *all->before);
+    if (!open || !all->marks || !all->before)
         return -1;
+    memset(open, 0, (t->stream_count + 1) * sizeof *open);
+    memset(all->marks, 0, t->op_count + 1);
     for (uint32_t i = 0; i < t->op_count; i++) {
         struct chain *c = &open[t->ops[i].stream];
         if (look_used(a, i) && pointwise(a, &t->ops[i]))
@@ -84,7 +92,6 @@ static int find(const struct analysis *a, struct chains *all)
     }
     for (size_t s = 0; s < t->stream_count; s++)
         finish(all, &open[s]);
-    free(open);
     return 0;
 }
 
@@ -111,6 +118,7 @@ static void check(struct analysis *a, struct outcome *o)
     outcome_evidence(o, "their GPU time per step", ms(per_step(a, all.busy_ns)), "ms", NULL);
     outcome_evidence(o, "of it beside the longest kernel of each chain", ms(cost), "ms", NULL);
     o->error_class = ERROR_KERNEL_MODEL;
+    o->edit = (struct edit){.kind = EDIT_JOIN, .op_marks = all.marks};
     o->knob = "fuse_pointwise=1";
     const struct chain *c = &all.longest;
     outcome_fires(o, cost,

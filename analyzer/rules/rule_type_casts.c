@@ -3,10 +3,18 @@
 
 enum { MANY_OPS = 30 /* a step */ };
 
+static bool casts(const struct op *o)
+{
+    return o->kind == OP_KERNEL && o->class.family == FAMILY_CAST;
+}
+
+/* Idle time before the first of a row is not theirs. */
 static enum look_take is_cast(const struct analysis *a, uint32_t op)
 {
-    const struct op *o = &a->tl->ops[op];
-    return o->kind == OP_KERNEL && o->class.family == FAMILY_CAST ? LOOK_ALL : LOOK_NO;
+    if (!casts(&a->tl->ops[op]))
+        return LOOK_NO;
+    uint32_t before = look_before(a->tl, op);
+    return before != TL_NONE && casts(&a->tl->ops[before]) ? LOOK_ALL : LOOK_BUSY;
 }
 
 static void check(struct analysis *a, struct outcome *o)
