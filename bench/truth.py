@@ -94,7 +94,7 @@ def cases(o):
 
 
 def report_of(o, profile, predict):
-    return json.loads(run([o.gpuprof, "analyze", *(["--predict"] if predict else []), "--json",
+    return json.loads(run([o.gpuprof, "analyze", *([] if predict else ["--no-predict"]), "--json",
                            profile]))
 
 

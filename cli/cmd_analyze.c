@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static bool json, markdown, force, predict;
+static bool json, markdown, force, no_predict;
 static const char *format, *rule_id, *output;
 static int top;
 
@@ -16,8 +16,8 @@ static const struct option_spec options[] = {
     {"format", 0, OPTION_STRING, &format, "NAME", "text, json, markdown, html, ..."},
     {"rule", 0, OPTION_STRING, &rule_id, "ID", "only this rule; `gpuprof rules` lists them"},
     {"top", 0, OPTION_INT, &top, "N", "at most N findings"},
-    {"predict", 0, OPTION_FLAG, &predict, NULL,
-     "replay the steps without each cause (not yet checked on a GPU)"},
+    {"no-predict", 0, OPTION_FLAG, &no_predict, NULL,
+     "upper bounds of what is saved, without replaying the steps"},
     {"output", 'o', OPTION_STRING, &output, "FILE", "write there instead of stdout"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
     {0},
@@ -53,12 +53,9 @@ static int run(int argc, char **argv)
         return usage_error("analyze: --top wants a number of findings from 1 up");
     if (output_check(output, force, &e))
         return fail(&e);
-    if (load_analysis((const char *const *)argv, (size_t)argc, &l, &e))
+    if ((no_predict ? load_analysis : load_predicted)((const char *const *)argv, (size_t)argc, &l,
+                                                      &e))
         return fail(&e);
-    if (predict && analysis_predict(l.analysis, &e)) {
-        load_release(&l);
-        return fail(&e);
-    }
     struct exported what = {.analysis = l.analysis};
     const char *name = format ? format : json ? "json" : markdown ? "markdown" : "term";
     const struct exporter *x = export_format(name, &what, &e);

@@ -45,7 +45,7 @@ static int run(int argc, char **argv)
     }
     if (output_check(output, force, &e))
         return fail(&e);
-    if (load_analysis((const char *const *)argv, (size_t)argc, &l, &e))
+    if (load_predicted((const char *const *)argv, (size_t)argc, &l, &e))
         return fail(&e);
     struct exported what = {.analysis = l.analysis};
     const struct exporter *x = export_format("html", &what, &e);

@@ -23,6 +23,16 @@ release:
     return -1;
 }
 
+int load_predicted(const char *const *paths, size_t n, struct loaded *l, struct err *e)
+{
+    if (load_analysis(paths, n, l, e))
+        return -1;
+    if (analysis_predict(l->analysis, e) == 0)
+        return 0;
+    load_release(l);
+    return -1;
+}
+
 void load_release(struct loaded *l)
 {
     if (l->analysis)

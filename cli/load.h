@@ -13,6 +13,8 @@ struct loaded {
 
 /* On failure *l is empty and *e says which file and why. */
 int load_analysis(const char *const *paths, size_t n, struct loaded *l, struct err *e);
+/* The same with savings predicted by replay, where that can be trusted. */
+int load_predicted(const char *const *paths, size_t n, struct loaded *l, struct err *e);
 void load_release(struct loaded *l);
 
 /* What exporters are told about it: title from the profile's command, else the file's name. */

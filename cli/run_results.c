@@ -178,14 +178,14 @@ static int keep_steps(const char *profile, const struct results_options *o, stru
     load_release(l);
     if (window_keep(profile, from_ns, to_ns, e) < 0)
         return -1;
-    return load_analysis(paths, 1, l, e);
+    return load_predicted(paths, 1, l, e);
 }
 
 int results_make(const char *profile, const struct results_options *o, struct err *e)
 {
     struct loaded l;
     const char *paths[] = {profile};
-    if (load_analysis(paths, 1, &l, e) < 0 || (o->first_step && keep_steps(profile, o, &l, e) < 0))
+    if (load_predicted(paths, 1, &l, e) < 0 || (o->first_step && keep_steps(profile, o, &l, e) < 0))
         return -1;
     struct export_options x = load_options(&l, profile);
     x.color = color_wanted(2);

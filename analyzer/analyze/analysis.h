@@ -211,9 +211,8 @@ struct analysis {
 struct analysis *analyze(const struct timeline *t, struct err *e);
 void analysis_free(struct analysis *a);
 /* Replays the steps without each finding's cause: upper bounds become predictions where the replay
- * passes its self-checks, and findings are ranked again by what they save at least. Only on
- * request: its errors have not been measured beyond the reference trainer (bench/truth.py). 0, or
- * -1 with *e set. */
+ * passes its self-checks, and findings are ranked again by what they save at least. 0, or -1 with
+ * *e set. */
 int analysis_predict(struct analysis *a, struct err *e);
 
 /* True when the program ran on the virtual GPU: every output must say so. */

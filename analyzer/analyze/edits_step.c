@@ -1,7 +1,7 @@
 /* Edits of the whole step: its batch, how often it updates, how it communicates. */
 #include "analyzer/analyze/edits.h"
 
-#include "analyzer/rules/look.h"
+#include "analyzer/rules/look_comm.h"
 
 #include <stdlib.h>
 
@@ -133,6 +133,8 @@ void edit_hide_comm(const struct edit *x, const struct graph *g, struct plan *p,
         comm += g->tasks[i].kind == TASK_COLL ? (double)p->dur[i] : 0;
         compute += g->tasks[i].kind == TASK_KERNEL ? (double)p->dur[i] : 0;
     }
+    const struct rank_facts *own = look_own_rank(g->a);
+    exposed -= own ? (double)own->wait_exposed_ns : 0; /* for ranks that are late: stays */
     comm /= (double)g->steps;
     compute /= (double)g->steps;
     double room = compute * draw_between(d, 0, 2.0 / 3, 1.0 / 3);

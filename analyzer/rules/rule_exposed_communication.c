@@ -60,6 +60,7 @@ static void check(struct analysis *a, struct outcome *o)
                          ? arena_printf(&a->arena, ", and idles %.1f ms until they are launched",
                                         ms(launching))
                          : ""));
+    o->edit.kind = EDIT_HIDE_COMM;
     if (all.longest != TL_NONE)
         outcome_example(o, a->tl->ops[all.longest].start_ns, a->tl->ops[all.longest].end_ns,
                         "longest collective", all.longest);
