@@ -77,6 +77,7 @@ struct model {
     cublasHandle_t cublas;
     cudaStream_t stream;
     int accumulate; /* parameter gradients are added to what is there */
+    int casts_elsewhere; /* the update leaves the working copies alone */
     /* NULL, or called when the work that makes a tensor's gradient has been queued on `stream` */
     void (*gradient_ready)(void *arg, int tensor);
     void *gradient_arg;
@@ -123,9 +124,11 @@ void model_choose_algorithms(struct model *m);
 void model_forward(struct model *m, int which, int part);
 void model_backward(struct model *m);
 
-/* optimizer.c */
+/* optimizer.c: an update is a check for overflow (fp16), its application, and a new loss scale */
 void model_zero_gradients(struct model *m);
 void model_update(struct model *m);
+void model_check_gradients(struct model *m);
+void model_apply(struct model *m);
 /* to be called before every operation: burns host_overhead_us */
 void model_host_overhead(const struct model *m);
 

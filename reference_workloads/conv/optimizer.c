@@ -21,14 +21,14 @@ static void update_in_passes(struct model *m, const struct sgd *o, const struct 
     kernel_sgd_add_gradient(m->stream, o, v, d, count);
     model_host_overhead(m);
     kernel_sgd_update(m->stream, o, w, v, count);
-    if (g->working) {
+    if (g->working && !m->casts_elsewhere) {
         model_host_overhead(m);
         kernel_sgd_cast(m->stream, g->type, w, (char *)g->working + offset * dtype_bytes(g->type),
                         count);
     }
 }
 
-static void check_gradients(struct model *m)
+void model_check_gradients(struct model *m)
 {
     for (int i = 0; i < GROUP_COUNT; i++) {
         model_host_overhead(m);
@@ -37,13 +37,10 @@ static void check_gradients(struct model *m)
     }
 }
 
-void model_update(struct model *m)
+void model_apply(struct model *m)
 {
     const struct config *c = m->config;
     const struct sgd o = {c->learning_rate, c->momentum, c->weight_decay, m->scale};
-    int scaled = c->precision == PRECISION_FP16;
-    if (scaled)
-        check_gradients(m);
     for (int i = 0; i < GROUP_COUNT && c->optimizer != OPTIMIZER_LOOP; i++) {
         const struct group *g = &m->groups[i];
         if (c->optimizer == OPTIMIZER_FOREACH) {
@@ -51,13 +48,21 @@ void model_update(struct model *m)
             continue;
         }
         model_host_overhead(m);
-        kernel_sgd_fused(m->stream, g->type, &o, g->master, g->momentum, g->gradient, g->working,
-                         g->count);
+        kernel_sgd_fused(m->stream, g->type, &o, g->master, g->momentum, g->gradient,
+                         m->casts_elsewhere ? NULL : g->working, g->count);
     }
     for (int i = 0; i < m->tensor_count && c->optimizer == OPTIMIZER_LOOP; i++) {
         const struct tensor *t = &m->tensors[i];
         update_in_passes(m, &o, &m->groups[t->group], t->offset, t->count);
     }
+}
+
+void model_update(struct model *m)
+{
+    int scaled = m->config->precision == PRECISION_FP16;
+    if (scaled)
+        model_check_gradients(m);
+    model_apply(m);
     if (scaled) {
         model_host_overhead(m);
         kernel_update_scale(m->stream, m->scale);
