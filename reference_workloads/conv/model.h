@@ -76,7 +76,7 @@ struct model {
     cudnnHandle_t cudnn;
     cublasHandle_t cublas;
     cudaStream_t stream;
-    int accumulate; /* parameter gradients are added to what is there */
+    int accumulate;      /* parameter gradients are added to what is there */
     int casts_elsewhere; /* the update leaves the working copies alone */
     /* NULL, or called when the work that makes a tensor's gradient has been queued on `stream` */
     void (*gradient_ready)(void *arg, int tensor);
