@@ -73,7 +73,7 @@ class _Finder:
         wrap.restype = ctypes.py_object
         wrap.argtypes = [ctypes.py_object, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p,
                          ctypes.c_int, ctypes.c_void_p]
-        made = wrap(execute, 6, b"exec_module", b"", 0, id(done))
+        made = wrap(execute, 1, b"exec_module", b"", 0, id(done))
         if made is execute:
             library.gpuprof_hook_health(b"python-hook", b"PyTorch is not hooked: this Python is "
                                                         b"older than 3.9")
@@ -85,9 +85,10 @@ class _Finder:
         path = os.path.join(_FOLDER, "gpuprof_torch.py")
         with open(path, encoding="utf-8") as file:
             code = compile(file.read(), path, "exec")
-        space = {"__name__": "gpuprof_torch", "__file__": path}
-        exec(code, space)
-        for name, then in space["install"](torch).items():
+        hook = type(sys)("gpuprof_torch")
+        hook.__file__ = path
+        exec(code, hook.__dict__)
+        for name, then in hook.install(torch, hook).items():
             if name in sys.modules:
                 then(sys.modules[name])
             else:

@@ -1,0 +1,154 @@
+/* Tensor methods that read or copy: where the tensor lies tells whether the host waits. Some 100 ns
+ * a call; 400 ns for one that is recorded. */
+#include "agent/hook_tensor.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "agent/hook.h"
+#include "agent/hook_py.h"
+
+enum { SURE = 2 }; /* such reads without a backward pass between: it is evaluation */
+
+static void *plain_types[4];
+static size_t plain_count;
+static bool non_blocking;                   /* GPUPROF_APPLY asks for it */
+static int evaluating = -1, eval_with_grad; /* -1: training; else reads that would need no graph */
+
+void gpuprof_hook_plain(void *type)
+{
+    if (plain_count < AGENT_ARRAY_LEN(plain_types))
+        plain_types[plain_count++] = type;
+}
+
+void gpuprof_hook_non_blocking(int on)
+{
+    non_blocking = on != 0;
+}
+
+void gpuprof_hook_evaluating(int on)
+{
+    evaluating = on ? 0 : -1;
+}
+
+bool hook_tensor_plain(void *args)
+{
+    void *object = py.item(args, 0), *type = object ? py.type(object) : NULL;
+    bool plain = false;
+    if (!type)
+        py.error_clear();
+    for (size_t i = 0; type && i < plain_count; i++)
+        plain |= plain_types[i] == type;
+    if (type)
+        py.decref(type);
+    return plain;
+}
+
+/* A result that hangs on a graph, read again and again after model.eval() and no backward pass:
+ * the graph was built for nothing. */
+static void look_at_evaluation(void *tensor, const char *place)
+{
+    if (evaluating < 0 || eval_with_grad || !hook_attribute_true(tensor, "requires_grad"))
+        return;
+    if (++evaluating < SURE)
+        return;
+    eval_with_grad = 1;
+    gpuprof_hook_fact("torch.evaluation.grad_enabled", place);
+}
+
+/* What the user wrote: bool(x), not x.__bool__(). */
+static const char *written(const char *method, char *out, size_t size)
+{
+    static const char *const special[][2] = {
+        {"__bool__", "bool()"},           {"__int__", "int()"},    {"__float__", "float()"},
+        {"__index__", "index()"},         {"__repr__", "print()"}, {"__format__", "format()"},
+        {"__array__", "numpy.asarray()"},
+    };
+    for (size_t i = 0; i < AGENT_ARRAY_LEN(special); i++)
+        if (strcmp(method, special[i][0]) == 0)
+            return special[i][1];
+    snprintf(out, size, ".%s()", method);
+    return out;
+}
+
+void hook_tensor_read(void *args, const char *method, const char *skip, char *out, size_t size)
+{
+    char place[96], name[64];
+    void *tensor = py.item(args, 0);
+    hook_place(skip, place, sizeof place);
+    snprintf(out, size, "%s %s %s", hook_attribute_true(tensor, "is_cuda") ? "sync" : "read",
+             written(method, name, sizeof name), place);
+    look_at_evaluation(tensor, place);
+}
+
+/* to(device, dtype, non_blocking), cuda(device, non_blocking): a bool among the positional ones. */
+static bool says_whether(void *args, void *kwargs, bool *blocking)
+{
+    void *named = kwargs ? py.dict_get(kwargs, "non_blocking") : NULL;
+    long n = py.size(args);
+    for (long i = 1; !named && i < n; i++) {
+        void *type = py.type(py.item(args, i));
+        if (type == py.bool_type)
+            named = py.item(args, i);
+        py.decref(type);
+    }
+    *blocking = !named || py.is_true(named) != 1;
+    return named != NULL;
+}
+
+/* The named arguments with non_blocking=True. Pinned memory alone: the allocator keeps it until the
+ * copy is over. NULL: as they are. */
+static void *add_non_blocking(void *tensor, void *kwargs)
+{
+    void *ask = py.attribute(tensor, "is_pinned");
+    void *pinned = ask ? py.call_one(ask, NULL) : NULL, *more = NULL;
+    if (pinned && py.is_true(pinned) == 1)
+        more = kwargs ? py.dict_copy(kwargs) : py.dict_new();
+    if (more && py.dict_set(more, "non_blocking", py.true_object) < 0) {
+        py.decref(more);
+        more = NULL;
+    }
+    if (!more)
+        py.error_clear();
+    if (pinned)
+        py.decref(pinned);
+    if (ask)
+        py.decref(ask);
+    return more;
+}
+
+static void told_non_blocking(void)
+{
+    static bool told;
+    if (!told)
+        gpuprof_hook_fact("apply.non_blocking",
+                          "applied: copies of pinned tensors to the GPU no longer wait");
+    told = true;
+}
+
+void *hook_tensor_copy(struct hook_copy *c, void *callable, void *args, void *kwargs, char *out,
+                       size_t size)
+{
+    void *tensor = py.item(args, 0), *more = NULL;
+    bool was = hook_attribute_true(tensor, "is_cuda"), blocking;
+    bool said = says_whether(args, kwargs, &blocking);
+    out[0] = 0;
+    if (non_blocking && !was && !said)
+        more = add_non_blocking(tensor, kwargs);
+    void *result = py.call(callable, args, more ? more : kwargs);
+    if (result && result != tensor) {
+        bool is = hook_attribute_true(result, "is_cuda");
+        char place[96];
+        c->to_gpu = is && !was;
+        if (is != was && blocking && !more) {
+            hook_place(c->skip, place, sizeof place);
+            snprintf(out, size, "%s .%s() %s", was ? "sync" : "copy", c->method, place);
+        }
+        if (more && c->to_gpu)
+            told_non_blocking();
+    }
+    if (more)
+        py.decref(more);
+    return result;
+}

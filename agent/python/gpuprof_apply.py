@@ -1,0 +1,312 @@
+"""The settings that GPUPROF_APPLY asks for, where the program need not be edited for them.
+
+Each that was asked for is a fact apply.NAME: "applied: ..." or "refused: ..." with the reason. What a
+program says itself about a setting that it may also leave alone (foreach=False) is its own.
+"""
+import functools
+import os
+
+fact, wrap, guarded = hook.fact, hook.wrap, hook.guarded
+torch, agent = hook.torch, hook.agent
+
+TRUE = ("1", "true", "yes", "on", "find")
+LOADER = ("num_workers", "prefetch_factor", "persistent_workers", "pin_memory")
+NOT_YET = {  # what is still to happen; the fact is replaced when it does
+    **{knob: "the program has made no DataLoader" for knob in LOADER},
+    "channels_last": "the program has made no optimizer, which tells the weights",
+    "zero_grad": "the program has made no optimizer",
+    "optimizer": "no optimizer of the program took part in a backward pass",
+    "precision": "the program has run no backward pass",
+    "non_blocking": "no pinned tensor was copied to a GPU with .to() or .cuda()",
+}
+EDIT = {
+    "cuda_graph": "needs an edit of the program: torch.cuda.graph, or "
+                  "torch.compile(model, mode='reduce-overhead')",
+    "sync_every": "needs an edit of the program: it decides what it reads, and when",
+}
+
+wanted = {}
+before_backward = None  # what is to be called before each backward pass
+
+
+def applied(knob, what):
+    fact(f"apply.{knob}", f"applied: {what}")
+
+
+def refused(knob, why):
+    if not hook.known.get(f"apply.{knob}", "").startswith("applied"):
+        fact(f"apply.{knob}", f"refused: {why}")
+
+
+def yes(knob):
+    return wanted.get(knob, "").lower() in TRUE
+
+
+# ---- when torch is imported -------------------------------------------------------------------
+
+def at_import():
+    global before_backward
+    for part in os.environ.get("GPUPROF_APPLY", "").replace(",", ";").split(";"):
+        knob, _, value = part.partition("=")
+        knob = {"set_to_none": "zero_grad"}.get(knob.strip(), knob.strip())
+        if knob:
+            wanted[knob] = value.strip()
+            refused(knob, NOT_YET.get(knob) or EDIT.get(knob) or "the PyTorch hook does not know it")
+    hooks = []
+    if "cudnn_benchmark" in wanted:
+        torch.backends.cudnn.benchmark = yes("cudnn_benchmark")
+        applied("cudnn_benchmark", f"{yes('cudnn_benchmark')} at the import of torch")
+    if "precision" in wanted:
+        hooks += precision(wanted["precision"])
+    if "non_blocking" in wanted:
+        agent.gpuprof_hook_non_blocking(yes("non_blocking"))
+    if wanted.get("optimizer") in ("fused", "foreach"):
+        hooks.append(settle_optimizers)
+    elif "optimizer" in wanted:
+        refused("optimizer", "it is fused or foreach")
+    if hooks:
+        before_backward = guarded(lambda *_, **__: [f() for f in hooks])
+
+
+def precision(value):
+    """What it wants to be called before each backward pass."""
+    if value in ("tf32", "fp32"):
+        use_tf32(value == "tf32")
+    elif value == "bf16":
+        return [autocast.leave]
+    elif value == "fp16":
+        refused("precision", "fp16 needs a GradScaler in the program; bf16 does not")
+    else:
+        refused("precision", "it is fp32, tf32 or bf16")
+    return []
+
+
+def use_tf32(on):
+    backends = torch.backends
+    if hasattr(backends, "fp32_precision"):
+        backends.cuda.matmul.fp32_precision = "tf32" if on else "ieee"
+        backends.cudnn.conv.fp32_precision = "tf32" if on else "ieee"
+    else:
+        backends.cuda.matmul.allow_tf32 = on
+        backends.cudnn.allow_tf32 = on
+    applied("precision", f"TF32 {'on' if on else 'off'} for matrix products and convolutions, at the "
+                         "import of torch")
+
+
+# ---- DataLoader ---------------------------------------------------------------------------------
+
+def on_gpu(dataset):
+    """A dataset that holds tensors on a GPU: worker processes must not touch them."""
+    held = list(getattr(dataset, "__dict__", {}).values())[:64]
+    return any(getattr(x, "is_cuda", False) is True
+               for one in held for x in (one if type(one) in (list, tuple) else [one]))
+
+
+def why_no_workers(dataset, iterable):
+    import multiprocessing
+    if isinstance(dataset, iterable):
+        return "each worker would deliver the whole of an IterableDataset"
+    if multiprocessing.current_process().daemon:
+        return "this process may have no children"
+    if on_gpu(dataset):
+        return "the dataset lies on the GPU already"
+    return None
+
+
+def loader_setting(knob, given, dataset, iterable):
+    old, value = given.get(knob), wanted[knob]
+    if knob in ("num_workers", "prefetch_factor") and not value.isdigit():
+        return refused(knob, "it is a whole number")
+    new = int(value) if value.isdigit() and knob in LOADER[:2] else value.lower() in TRUE
+    why = None
+    if knob == "num_workers" and new:
+        why = why_no_workers(dataset, iterable)
+    elif knob == "pin_memory" and new and not torch.cuda.is_available():
+        why = "no GPU to pin memory for"
+    elif knob in LOADER[1:3] and not given.get("num_workers"):
+        why = "the DataLoader has no workers"
+    if why:
+        return refused(knob, why)
+    given[knob] = new
+    applied(knob, f"{old if old is not None else 'default'} -> {new}")
+
+
+@guarded
+def loader_settings(given, iterable):
+    """The arguments of a DataLoader as they are wanted."""
+    for knob in LOADER:
+        if knob in wanted:
+            loader_setting(knob, given, given.get("dataset"), iterable)
+    if not given.get("num_workers"):
+        for knob in ("prefetch_factor", "persistent_workers"):
+            if knob in wanted:
+                given.pop(knob, None)
+
+
+def hook_loader(module):
+    if wanted.get("precision") == "bf16":
+        wrap(module._BaseDataLoaderIter, "__next__", hook.NOTE, note=autocast.leave)
+        wrap(module._BaseDataLoaderIter, "__next__", hook.RESULT, note=autocast.batch)
+    if not any(knob in wanted for knob in LOADER):
+        return
+    original = module.DataLoader.__init__
+    names = original.__code__.co_varnames[1:original.__code__.co_argcount]
+
+    @functools.wraps(original)  # its signature stays the one that is seen
+    def __init__(self, *args, **kwargs):
+        given = dict(zip(names, args))
+        if len(args) <= len(names) and not given.keys() & kwargs.keys():
+            given.update(kwargs)
+            loader_settings(given, module.IterableDataset)
+            args, kwargs = (), given
+        original(self, *args, **kwargs)
+
+    module.DataLoader.__init__ = __init__
+
+
+# ---- autocast -------------------------------------------------------------------------------------
+
+class Autocast:
+    """bfloat16 from the arrival of a batch (without a DataLoader: from the end of a step) to the
+    backward pass, in the thread that trains."""
+
+    def __init__(self):
+        self.context = None
+        self.loader = self.refused = self.busy = False
+
+    def enter(self):
+        if self.context or self.refused:
+            return
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        if device == "cuda" and not torch.cuda.is_bf16_supported():
+            self.refused = True
+            return refused("precision", "this GPU has no bfloat16")
+        self.busy = True
+        try:
+            self.context = torch.autocast(device, dtype=torch.bfloat16)
+            self.context.__enter__()
+        finally:
+            self.busy = False
+        applied("precision", f"autocast to bfloat16 on {device}, in forward passes")
+
+    def leave(self, *_, **__):
+        if self.context:
+            context, self.context = self.context, None
+            context.__exit__(None, None, None)
+
+    def batch(self, *_, **__):
+        self.loader = True
+        self.enter()
+
+    def step_end(self):
+        if not self.loader:
+            self.enter()
+
+    def give_way(self):
+        self.refused = True
+        self.leave()
+        hook.known.pop("apply.precision", None)
+        refused("precision", "the program uses autocast itself")
+
+
+autocast = Autocast()
+
+
+def entering():
+    return autocast.busy
+
+
+def program_has_autocast():
+    if wanted.get("precision") == "bf16":
+        autocast.give_way()
+
+
+# ---- optimizer and weights ------------------------------------------------------------------------
+
+pending = []  # optimizers that were made since the last backward pass
+
+
+def set_default(function, name, value):
+    """Changes the default of a parameter: callers who say what they want keep it."""
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    code, defaults = function.__code__, function.__defaults__ or ()
+    if name in (function.__kwdefaults__ or {}):
+        function.__kwdefaults__[name] = value
+        return True
+    names = code.co_varnames[:code.co_argcount]
+    at = names.index(name) - (len(names) - len(defaults)) if name in names else -1
+    if at < 0:
+        return False
+    function.__defaults__ = defaults[:at] + (value,) + defaults[at + 1:]
+    return True
+
+
+def to_channels_last(tensors):
+    """The weights of convolutions, in place as Module.to does it; what flows through follows."""
+    weights = [p for p in tensors if p.dim() == 4]
+    for p in weights:
+        p.data = p.data.contiguous(memory_format=torch.channels_last)
+    if weights:
+        applied("channels_last", f"{len(weights)} weights; inputs follow in the first convolution")
+    else:
+        refused("channels_last", "no weight has four dimensions")
+
+
+def fits(p):
+    return p.is_cuda and p.is_floating_point()
+
+
+def settle_optimizers():
+    """Before the first backward pass of an optimizer its weights are where they are to stay."""
+    want = wanted["optimizer"]
+    while pending:
+        optimizer = pending.pop()
+        name, groups = type(optimizer).__name__, optimizer.param_groups
+        if not all(want in g for g in groups):
+            refused("optimizer", f"{name} of this PyTorch has no {want}")
+        elif any(g[k] is not None and (g[k] or k == want) for g in groups
+                 for k in ("fused", "foreach") if k in g and not (g[k] is False and k == "fused")):
+            refused("optimizer", f"the program says itself how {name} is to work")
+        elif not all(fits(p) for g in groups for p in g["params"]):
+            refused("optimizer", "it pays for weights on a GPU only")
+        else:
+            for g in groups:
+                g[want] = True
+            optimizer.defaults[want] = True
+            if want == "fused":
+                optimizer._step_supports_amp_scaling = True
+            applied("optimizer", f"{want}=True for {name}")
+
+
+@guarded
+def note_optimizer(optimizer, *_, **__):
+    pending.append(optimizer)
+    if yes("channels_last"):
+        to_channels_last([p for g in optimizer.param_groups for p in g["params"]])
+
+
+def hook_optimizer(module):
+    if yes("channels_last") or wanted.get("optimizer") in ("fused", "foreach"):
+        wrap(module.Optimizer, "__init__", hook.AFTER, note=note_optimizer)
+    if wanted.get("precision") == "bf16":
+        hook.here["train"].steps.after = guarded(autocast.step_end)
+    if wanted.get("zero_grad") == "none" or yes("zero_grad"):
+        done = set_default(module.Optimizer.zero_grad, "set_to_none", True)
+        done |= set_default(torch.nn.Module.zero_grad, "set_to_none", True)
+        if done:
+            applied("zero_grad", "set_to_none=True where the program does not say")
+        else:
+            refused("zero_grad", "this PyTorch has no set_to_none")
+    elif "zero_grad" in wanted:
+        refused("zero_grad", "it is none")
+
+
+def hook_ddp(module):
+    if yes("channels_last"):  # before the gradients' buckets are laid out
+
+        @guarded
+        def note(ddp, model, *_, **__):
+            to_channels_last(list(model.parameters()))
+
+        wrap(module.DistributedDataParallel, "__init__", hook.NOTE, note=note)

@@ -1,0 +1,303 @@
+"""Steps, backward passes, optimizer, precision, parallelism and settings of a training program."""
+import sys
+
+fact, wrap, once, guarded, now = hook.fact, hook.wrap, hook.once, hook.guarded, hook.now
+torch, agent = hook.torch, hook.agent
+apply = hook.here["apply"]
+
+
+# ---- steps and the optimizer --------------------------------------------------------------------
+
+class Steps:
+    """A step lasts from the end of one optimizer step to the end of the next, of one optimizer."""
+
+    def __init__(self):
+        self.anchor = None
+        self.others = 0
+        self.last_ns = 0
+        self.began_ns = 0
+        self.seen = set()
+        self.after = None  # a knob may want to know
+
+    def begin(self):
+        self.began_ns = now()
+
+    def end(self, optimizer):
+        end_ns, who = now(), id(optimizer)
+        if self.began_ns:
+            agent.gpuprof_hook_range(b"optimizer.step", self.began_ns, end_ns, 1)
+            self.began_ns = 0
+        if who not in self.seen:
+            self.seen.add(who)
+            describe(optimizer)
+            switches()
+            if len(self.seen) == 1:
+                hook_late()
+        if who != self.anchor and self.anchor is not None:
+            self.others += 1
+            if self.others < 8:  # one of several optimizers; or the next phase has another one
+                return
+            self.last_ns = 0
+        self.anchor, self.others = who, 0
+        if self.last_ns:
+            agent.gpuprof_hook_range(b"gpuprof.step", self.last_ns, end_ns, 0)
+        self.last_ns = end_ns
+        if self.after:
+            self.after()
+
+
+steps = Steps()
+
+
+def name_of(dtype):
+    return str(dtype).replace("torch.", "")
+
+
+@guarded
+def describe(optimizer):
+    """The optimizer and its parameters, as they are at its first step."""
+    group = optimizer.param_groups[0]
+    names = ("foreach", "fused", "capturable")
+    text = ", ".join(f"{n}={group[n]}" for n in names if n in group)
+    fact("torch.optimizer", f"{type(optimizer).__name__}({text})")
+    tensors = [p for g in optimizer.param_groups for p in g["params"]]
+    dtypes = sorted({name_of(p.dtype) for p in tensors})
+    devices = sorted({p.device.type for p in tensors})
+    fact("torch.parameters", f"{len(tensors)} tensors, {sum(p.numel() for p in tensors)} numbers, "
+                             f"{'/'.join(dtypes)}, on {'/'.join(devices)}")
+    layouts = {layout(p) for p in tensors if p.dim() == 4} - {None}
+    if layouts:
+        fact("torch.weights.memory_format", "mixed" if len(layouts) > 1 else layouts.pop())
+
+
+def layout(tensor):
+    """channels_last or contiguous of four dimensions; None where the two are the same."""
+    last = tensor.is_contiguous(memory_format=torch.channels_last)
+    plain = tensor.is_contiguous()
+    return None if last == plain else "channels_last" if last else "contiguous"
+
+
+@guarded
+def note_input(tensor):
+    """The first picture-like tensor that is copied to the GPU. True: that is enough."""
+    if type(tensor) is not torch.Tensor or tensor.dim() != 4 or tensor.requires_grad:
+        return False
+    shape = "x".join(map(str, tensor.shape))
+    fact("torch.input", f"{name_of(tensor.dtype)} {shape} {layout(tensor) or 'contiguous'}")
+    return True
+
+
+@guarded
+def switches():
+    """State of PyTorch's switches once training runs."""
+    backends = torch.backends
+    fact("torch.cudnn.benchmark", backends.cudnn.benchmark)
+    fact("torch.cudnn.deterministic", backends.cudnn.deterministic)
+    if hasattr(backends, "fp32_precision"):  # here the older switches warn when they are read
+        fact("torch.matmul.precision", backends.cuda.matmul.fp32_precision)
+        fact("torch.cudnn.precision", backends.cudnn.conv.fp32_precision)
+    else:
+        fact("torch.cudnn.allow_tf32", backends.cudnn.allow_tf32)
+        fact("torch.matmul.allow_tf32", backends.cuda.matmul.allow_tf32)
+        if hasattr(torch, "get_float32_matmul_precision"):
+            fact("torch.matmul.precision", torch.get_float32_matmul_precision())
+    fact("torch.anomaly_mode", torch.is_anomaly_enabled())
+    fact("torch.deterministic_algorithms", torch.are_deterministic_algorithms_enabled())
+    fact("torch.num_threads", torch.get_num_threads())
+    kernels = [k for k in ("flash", "mem_efficient", "math", "cudnn")
+               if getattr(backends.cuda, f"{k}_sdp_enabled", bool)()]
+    if kernels:
+        fact("torch.attention", ", ".join(kernels))
+
+
+def hook_optimizer(module):
+    end = guarded(steps.end)
+
+    def _optimizer_step_code(self):  # PyTorch calls it at the end of each step; its own is empty
+        end(self)
+
+    if hasattr(module.Optimizer, "_optimizer_step_code"):
+        module.Optimizer._optimizer_step_code = _optimizer_step_code
+    apply.hook_optimizer(module)
+    if hook.only_steps:
+        return
+    if hasattr(module, "register_optimizer_step_pre_hook"):
+        module.register_optimizer_step_pre_hook(lambda *_: steps.begin())
+    hook.undo_at_compile.append(wrap(module.Optimizer, "zero_grad", hook.RANGE))
+
+
+# ---- backward and evaluation --------------------------------------------------------------------
+
+backwards = 0
+
+
+@guarded
+def note_backward(*_, **__):
+    """Anomaly mode is often on around the backward pass alone. Evaluation is over."""
+    global backwards
+    agent.gpuprof_hook_evaluating(0)
+    backwards += 1
+    if backwards <= 3 and torch.is_anomaly_enabled():
+        fact("torch.anomaly_mode", "True")
+        fact("torch.anomaly_mode.where", hook.user_place())
+
+
+def hook_backward():
+    if hook.only_steps:
+        if apply.before_backward:
+            wrap(torch.autograd, "backward", hook.NOTE, note=apply.before_backward)
+        return
+    if apply.before_backward:
+        first = apply.before_backward
+
+        def note(*args, **kwargs):
+            first()
+            note_backward()
+
+        wrap(torch.autograd, "backward", hook.RANGE, note=note)
+    else:
+        wrap(torch.autograd, "backward", hook.RANGE, note=note_backward)
+
+
+@guarded
+def note_train(model, mode=True, *_, **__):
+    agent.gpuprof_hook_evaluating(0 if mode else 1)
+
+
+def hook_module(module):
+    hook.undo_at_compile.append(wrap(module.Module, "train", hook.NOTE, note=note_train))
+
+
+# ---- precision ------------------------------------------------------------------------------------
+
+def note_autocast(context, *_, **__):
+    if apply.entering():
+        return
+    if context._enabled:
+        fact("torch.autocast", f"{context.device} {name_of(context.fast_dtype)}")
+        fact("torch.autocast.where", hook.user_place())
+        apply.program_has_autocast()
+    elif "torch.autocast" not in hook.known:
+        fact("torch.autocast", "switched off")
+
+
+def hook_autocast(module):
+    once(module.autocast, "__enter__", note_autocast, calls=16)
+
+
+def note_scaler(scaler, *_, **__):
+    fact("torch.grad_scaler", "used" if scaler.is_enabled() else "switched off")
+
+
+def hook_scaler(module):
+    once(module.GradScaler, "scale", note_scaler)
+
+
+# ---- parallelism ----------------------------------------------------------------------------------
+
+def note_ddp(model, *_, **__):
+    names = ("bucket_bytes_cap", "static_graph", "gradient_as_bucket_view",
+             "find_unused_parameters")
+    text = ", ".join(f"{n}={getattr(model, n)}" for n in names if hasattr(model, n))
+    fact("torch.ddp", f"DistributedDataParallel({text})")
+
+
+def note_no_sync(*_, **__):
+    fact("torch.ddp.no_sync", f"used at {hook.user_place()}")
+
+
+def hook_ddp(module):
+    apply.hook_ddp(module)
+    once(module.DistributedDataParallel, "_ddp_init_helper", note_ddp)
+    once(module.DistributedDataParallel, "no_sync", note_no_sync)
+
+
+def note_data_parallel(model, *_, **__):
+    fact("torch.data_parallel", f"DataParallel(device_ids={model.device_ids}) "
+                                f"at {hook.user_place()}")
+
+
+def hook_data_parallel(module):
+    once(module.DataParallel, "forward", note_data_parallel)
+
+
+def note_fsdp(*_, **__):
+    fact("torch.fsdp", "FullyShardedDataParallel")
+
+
+def hook_fsdp(module):
+    once(module.FullyShardedDataParallel, "forward", note_fsdp)
+
+
+# ---- compile, graphs, clipping, checkpointing ---------------------------------------------------
+
+def note_compile(*args, **kwargs):
+    """Before anything is compiled: what the compiler would trace is as it was without us."""
+    shown = ", ".join(f"{k}={v!r}" for k, v in kwargs.items()
+                      if k in ("mode", "backend", "dynamic", "fullgraph") and v is not None)
+    fact("torch.compile", f"torch.compile({shown}) at {hook.user_place()}")
+    for undo in hook.undo_at_compile:
+        undo()
+
+
+def note_graph(*_, **__):
+    fact("torch.cuda_graph", f"replayed at {hook.user_place()}")
+
+
+def hook_graphs(module):
+    once(module.CUDAGraph, "replay", note_graph)
+
+
+def note_clip(*_, **__):
+    fact("torch.clip_grad", f"used at {hook.user_place()}")
+
+
+def hook_clip(module):
+    """What clipping calls itself, where there is such a thing: a compiler knows the function."""
+    inner = "_group_tensors_by_device_and_dtype"
+    if hasattr(module, inner):
+        hook.undo_at_compile.append(once(module, inner, note_clip))
+        return
+    for name in ("clip_grad_norm_", "clip_grad_value_"):
+        for owner in (module, torch.nn.utils):
+            if hasattr(owner, name) and not hasattr(torch, "compile"):
+                wrap(owner, name, hook.RANGE, "clip_grad", note=guarded(note_clip))
+
+
+def note_checkpoint(*_, **__):
+    fact("torch.checkpoint", f"used at {hook.user_place()}")
+
+
+def hook_checkpoint(module):
+    for name in ("check_backward_validity", "_checkpoint_without_reentrant",
+                 "_checkpoint_without_reentrant_generator"):
+        hook.undo_at_compile.append(once(module, name, note_checkpoint))
+
+
+def hook_compile():
+    if hasattr(torch, "compile"):
+        wrap(torch, "compile", hook.NOTE, note=guarded(note_compile))
+
+
+def awaited():
+    hooks = {"torch.optim.optimizer": hook_optimizer,
+             "torch.amp.autocast_mode": hook_autocast,
+             "torch.nn.parallel.distributed": hook_ddp}
+    if hook.only_steps:
+        return hooks
+    hook_compile()
+    newer = "torch.amp.grad_scaler"  # since 2.3; the older place has a subclass of it
+    hooks.update({newer if newer in sys.modules else "torch.cuda.amp.grad_scaler": hook_scaler,
+                  "torch.nn.modules.module": hook_module,
+                  "torch.nn.parallel.data_parallel": hook_data_parallel,
+                  "torch.cuda.graphs": hook_graphs,
+                  "torch.nn.utils.clip_grad": hook_clip})
+    return hooks
+
+
+def hook_late():
+    """At the first step: what most programs never import."""
+    for name, then in {"torch.distributed.fsdp.fully_sharded_data_parallel": hook_fsdp,
+                       "torch.utils.checkpoint": hook_checkpoint}.items():
+        if name in sys.modules and "torch.compile" not in hook.known and not hook.only_steps:
+            guarded(then)(sys.modules[name])
