@@ -38,7 +38,8 @@ enum hook_kind {
     HOOK_COLLATE, /* SPOOL_LOADER_COLLATE */
     HOOK_PIN,     /* SPOOL_LOADER_PIN */
     HOOK_RANGE,
-    HOOK_READ, /* reads a tensor: the range "sync NAME file:line", or "read ..." off the GPU */
+    HOOK_BACKWARD, /* a range, and evaluation is over */
+    HOOK_READ,     /* reads a tensor: the range "sync NAME file:line", or "read ..." off the GPU */
     HOOK_COPY, /* may copy a tensor: "sync ..." off the GPU, "copy ..." to it, when the host waits;
                   the note gets each result that came to the GPU */
     HOOK_SYNC, /* waits for the GPU: the range "sync NAME file:line" */
@@ -53,8 +54,8 @@ AGENT_EXPORT void gpuprof_hook_plain(void *type);
 /* HOOK_COPY adds non_blocking=True to copies of pinned tensors that do not say. */
 AGENT_EXPORT void gpuprof_hook_non_blocking(int on);
 
-/* The model was told to evaluate (1), or trains (0): reads of results that hang on a graph are then
- * told as the fact torch.evaluation.grad_enabled. */
+/* The model was told to evaluate (1), or trains (0): reads of results that hang on a graph are told
+ * from then on, as the fact torch.evaluation.grad_enabled. */
 AGENT_EXPORT void gpuprof_hook_evaluating(int on);
 
 /* Agent's constructor: puts the hook's folder ($GPUPROF_PYTHON) first on PYTHONPATH when this is

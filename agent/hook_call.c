@@ -117,6 +117,8 @@ static void *copying(struct wrapped *w, void *args, void *kwargs)
 
 static void *timing(struct wrapped *w, void *args, void *kwargs)
 {
+    if (w->kind == HOOK_BACKWARD)
+        gpuprof_hook_evaluating(0);
     int64_t cpu_ns = w->kind == HOOK_FETCH ? clock_read_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
     int64_t start_ns = clock_now_ns();
     void *result = py.call(w->callable, args, kwargs);

@@ -87,10 +87,11 @@ static const char *short_path(const char *path)
     return slash ? slash + 1 : path;
 }
 
-void hook_place(const char *skip, char *out, size_t size)
+bool hook_place(const char *skip, char *out, size_t size)
 {
     void *frame = py.frame();
     size_t length = strlen(skip);
+    bool direct = false;
     out[0] = 0;
     if (frame)
         py.incref(frame);
@@ -99,6 +100,7 @@ void hook_place(const char *skip, char *out, size_t size)
         void *file = code ? py.attribute(code, "co_filename") : NULL;
         const char *path = file ? py.utf8(file) : NULL;
         bool found = path && (!length || strncmp(path, skip, length) != 0);
+        direct |= found && i == 0;
         if (found)
             snprintf(out, size, "%s:%d", short_path(path), py.frame_line(frame));
         else if (!path)
@@ -113,6 +115,7 @@ void hook_place(const char *skip, char *out, size_t size)
     }
     if (frame)
         py.decref(frame);
+    return direct;
 }
 
 enum hook_noted hook_noted(void *answer)

@@ -41,8 +41,8 @@ bool hook_py_ready(void); /* everything is there: Python 3.9 or newer */
 bool hook_attribute_true(void *object, const char *name); /* false without it */
 
 /* "train.py:42" of the innermost frame whose file does not begin with `skip`; of installed packages
- * with their folder. Empty: none. */
-void hook_place(const char *skip, char *out, size_t size);
+ * with their folder. Empty: none. True: it is the innermost frame of all. */
+bool hook_place(const char *skip, char *out, size_t size);
 
 /* A wrapper's note (hook.h) has answered, NULL = it raised. What it raised is dropped, but for what
  * is no Exception: a Ctrl-C that arrived there is the program's. Takes over `answer`. */

@@ -76,9 +76,12 @@ void hook_tensor_read(void *args, const char *method, const char *skip, char *ou
 {
     char place[96], name[64];
     void *tensor = py.item(args, 0);
-    hook_place(skip, place, sizeof place);
-    snprintf(out, size, "%s %s %s", hook_attribute_true(tensor, "is_cuda") ? "sync" : "read",
-             written(method, name, sizeof name), place);
+    bool direct = hook_place(skip, place, sizeof place),
+         gpu = hook_attribute_true(tensor, "is_cuda");
+    out[0] = 0;
+    if (direct || gpu) /* what PyTorch reads for itself off the GPU is nobody's concern */
+        snprintf(out, size, "%s %s %s", gpu ? "sync" : "read", written(method, name, sizeof name),
+                 place);
     look_at_evaluation(tensor, place);
 }
 

@@ -9,7 +9,8 @@
  * at. */
 bool hook_tensor_plain(void *args);
 
-/* "sync .item() train.py:42", or "read ..." when the tensor is not on a GPU. */
+/* "sync .item() train.py:42", or "read ..." when the tensor is not on a GPU. Empty: PyTorch's own
+ * read of a tensor that is not. */
 void hook_tensor_read(void *args, const char *method, const char *skip, char *out, size_t size);
 
 /* A method that may copy its tensor elsewhere, called. `out`: what it was, "sync .to() ..." when it

@@ -38,6 +38,11 @@ def refused(knob, why):
         fact(f"apply.{knob}", f"refused: {why}")
 
 
+def not_yet(knob):
+    if knob != "cudnn_benchmark":  # obeyed at once
+        refused(knob, NOT_YET.get(knob) or EDIT.get(knob) or "the PyTorch hook does not know it")
+
+
 def yes(knob):
     return wanted.get(knob, "").lower() in TRUE
 
@@ -51,7 +56,7 @@ def at_import():
         knob = {"set_to_none": "zero_grad"}.get(knob.strip(), knob.strip())
         if knob:
             wanted[knob] = value.strip()
-            refused(knob, NOT_YET.get(knob) or EDIT.get(knob) or "the PyTorch hook does not know it")
+            not_yet(knob)
     hooks = []
     if "cudnn_benchmark" in wanted:
         torch.backends.cudnn.benchmark = yes("cudnn_benchmark")
@@ -203,6 +208,8 @@ class Autocast:
             self.enter()
 
     def give_way(self):
+        if self.refused:
+            return
         self.refused = True
         self.leave()
         hook.known.pop("apply.precision", None)

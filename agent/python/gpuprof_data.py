@@ -1,11 +1,8 @@
 """Data loading: waits of the training thread, batches made and collated, pinning, settings, and what
 the first batch looks like."""
-import os
-
 fact, wrap, once, guarded = hook.fact, hook.wrap, hook.once, hook.guarded
 apply = hook.here["apply"]
 loaders_seen = {}
-told_pid = 0
 
 
 @guarded
@@ -43,19 +40,11 @@ def note_batch(batch):
 
 
 @guarded
-def note_fetch(*_, **__):
-    """Tells the agent once in each process which worker it is."""
-    global told_pid
-    if told_pid == os.getpid():
-        return
-    told_pid = os.getpid()
+def note_fetcher(fetcher, *_, **__):
+    """Made in the process that is to use it, which tells the agent which worker it is. Collating is
+    timed for this one fetcher, so that what is pickled stays the program's."""
     worker = hook.torch.utils.data.get_worker_info()
     hook.agent.gpuprof_hook_worker(-1 if worker is None else worker.id)
-
-
-@guarded
-def note_fetcher(fetcher, *_, **__):
-    """Collating is timed for this one fetcher, so that what is pickled stays the program's."""
     wrap(fetcher, "collate_fn", hook.COLLATE)
 
 
@@ -69,8 +58,8 @@ def hook_dataloader(module):
 
 
 def hook_fetch(module):
-    wrap(module._MapDatasetFetcher, "fetch", hook.FETCH, note=note_fetch)
-    wrap(module._IterableDatasetFetcher, "fetch", hook.FETCH, note=note_fetch)
+    wrap(module._MapDatasetFetcher, "fetch", hook.FETCH)
+    wrap(module._IterableDatasetFetcher, "fetch", hook.FETCH)
     wrap(module._BaseDatasetFetcher, "__init__", hook.AFTER, note=note_fetcher)
 
 

@@ -15,7 +15,8 @@ import os
 import sys
 import time
 
-(NOTE, AFTER, RESULT, WAIT, FETCH, COLLATE, PIN, RANGE, READ, COPY, SYNC) = range(11)  # hook_kind
+# enum hook_kind
+(NOTE, AFTER, RESULT, WAIT, FETCH, COLLATE, PIN, RANGE, BACKWARD, READ, COPY, SYNC) = range(12)
 GC_NS = 1_000_000  # shorter pauses are not worth a record
 READS = ("item", "tolist", "numpy", "cpu", "nonzero", "masked_select", "equal", "__bool__",
          "__int__", "__float__", "__index__", "__repr__", "__format__", "__array__")
@@ -153,7 +154,7 @@ def load(name):
 
 
 def find_agent():
-    library = ctypes.CDLL(None)
+    library = ctypes.PyDLL(None)  # calls are short: the interpreter's lock is kept
     i64, text, number = ctypes.c_int64, ctypes.c_char_p, ctypes.c_int
     library.gpuprof_hook_fact.argtypes = [text, text]
     library.gpuprof_hook_health.argtypes = [text, text]
@@ -161,7 +162,7 @@ def find_agent():
     for name in ("worker", "non_blocking", "evaluating"):
         getattr(library, f"gpuprof_hook_{name}").argtypes = [number]
     library.gpuprof_hook_plain.argtypes = [ctypes.c_void_p]
-    made = ctypes.PyDLL(None).gpuprof_hook_wrap
+    made = library.gpuprof_hook_wrap
     made.restype = ctypes.py_object
     made.argtypes = [ctypes.py_object, number, text, text, number, ctypes.c_void_p]
     return library, made

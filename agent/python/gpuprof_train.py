@@ -29,10 +29,7 @@ class Steps:
             self.began_ns = 0
         if who not in self.seen:
             self.seen.add(who)
-            describe(optimizer)
-            switches()
-            if len(self.seen) == 1:
-                hook_late()
+            first_step(optimizer, len(self.seen) == 1)
         if who != self.anchor and self.anchor is not None:
             self.others += 1
             if self.others < 8:  # one of several optimizers; or the next phase has another one
@@ -51,6 +48,15 @@ steps = Steps()
 
 def name_of(dtype):
     return str(dtype).replace("torch.", "")
+
+
+def first_step(optimizer, of_all):
+    if hook.only_steps:
+        return
+    describe(optimizer)
+    switches()
+    if of_all:
+        hook_late()
 
 
 @guarded
@@ -101,7 +107,8 @@ def switches():
         fact("torch.matmul.allow_tf32", backends.cuda.matmul.allow_tf32)
         if hasattr(torch, "get_float32_matmul_precision"):
             fact("torch.matmul.precision", torch.get_float32_matmul_precision())
-    fact("torch.anomaly_mode", torch.is_anomaly_enabled())
+    if hook.known.get("torch.anomaly_mode") != "True":
+        fact("torch.anomaly_mode", torch.is_anomaly_enabled())
     fact("torch.deterministic_algorithms", torch.are_deterministic_algorithms_enabled())
     fact("torch.num_threads", torch.get_num_threads())
     kernels = [k for k in ("flash", "mem_efficient", "math", "cudnn")
@@ -133,30 +140,24 @@ backwards = 0
 
 @guarded
 def note_backward(*_, **__):
-    """Anomaly mode is often on around the backward pass alone. Evaluation is over."""
+    """Anomaly mode is often on around the backward pass alone. True: that is enough."""
     global backwards
-    agent.gpuprof_hook_evaluating(0)
     backwards += 1
-    if backwards <= 3 and torch.is_anomaly_enabled():
+    if torch.is_anomaly_enabled():
         fact("torch.anomaly_mode", "True")
         fact("torch.anomaly_mode.where", hook.user_place())
+    return backwards >= 3
 
 
 def hook_backward():
+    before = apply.before_backward
     if hook.only_steps:
-        if apply.before_backward:
-            wrap(torch.autograd, "backward", hook.NOTE, note=apply.before_backward)
+        if before:
+            wrap(torch.autograd, "backward", hook.NOTE, note=before)
         return
-    if apply.before_backward:
-        first = apply.before_backward
-
-        def note(*args, **kwargs):
-            first()
-            note_backward()
-
-        wrap(torch.autograd, "backward", hook.RANGE, note=note)
-    else:
-        wrap(torch.autograd, "backward", hook.RANGE, note=note_backward)
+    wrap(torch.autograd, "backward", hook.BACKWARD, note=note_backward)
+    if before:
+        wrap(torch.autograd, "backward", hook.NOTE, note=before)
 
 
 @guarded
@@ -170,8 +171,17 @@ def hook_module(module):
 
 # ---- precision ------------------------------------------------------------------------------------
 
+def from_pytorch():
+    """Recomputing a checkpoint enters autocast as well: no wish of the program."""
+    frame = sys._getframe(1)
+    while frame and (frame.f_code.co_filename.startswith(hook.FOLDER)
+                     or frame.f_code.co_filename.endswith("autocast_mode.py")):
+        frame = frame.f_back
+    return frame and frame.f_code.co_filename.startswith(hook.torch_folder)
+
+
 def note_autocast(context, *_, **__):
-    if apply.entering():
+    if apply.entering() or from_pytorch():
         return
     if context._enabled:
         fact("torch.autocast", f"{context.device} {name_of(context.fast_dtype)}")
@@ -299,5 +309,5 @@ def hook_late():
     """At the first step: what most programs never import."""
     for name, then in {"torch.distributed.fsdp.fully_sharded_data_parallel": hook_fsdp,
                        "torch.utils.checkpoint": hook_checkpoint}.items():
-        if name in sys.modules and "torch.compile" not in hook.known and not hook.only_steps:
+        if name in sys.modules and "torch.compile" not in hook.known:
             guarded(then)(sys.modules[name])

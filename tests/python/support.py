@@ -88,5 +88,5 @@ def facts(profile):
 
 
 def health(profile):
-    return [row[0] for row in query(profile, "SELECT s.text FROM health h "
-                                             "JOIN string s ON s.id = h.code")]
+    return query(profile, "SELECT c.text, t.text FROM health h JOIN string c ON c.id = h.code "
+                          "JOIN string t ON t.id = h.text")

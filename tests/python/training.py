@@ -89,6 +89,10 @@ SAME = {
 }
 
 
+# Whether the broken batch is there before its turn: PyTorch raises from one of two lines.
+RACES = ("dataset raises in a worker",)
+
+
 def spans(profile):
     return {(what, worker): (n, ns) for what, worker, n, ns in query(
         profile, "SELECT what, worker, count(*), avg(end_ns - start_ns) FROM loader_span "
@@ -184,7 +188,7 @@ def main():
     knobs(test, script)
     ddp(test)
     for what, code in SAME.items():
-        test.same(what, [PYTHON, test.write("same.py", HEAD + code + "\n")])
+        test.same(what, [PYTHON, test.write("same.py", HEAD + code + "\n")], races=what in RACES)
     test.done()
 
 

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""The Python hook against a stand-in for PyTorch 2.9 with a GPU (fake_torch.py): what it wraps there,
+what it says of it, which knobs it obeys, and that a compiler finds nothing of it.
+
+usage: newer.py BUILD
+"""
+import os
+import sys
+
+import fake_torch
+from support import PYTHON, Test, facts, health, query
+
+TRAIN = """
+import sys, torch
+from torch.nn.utils import clip_grad_norm_
+from torch.utils.checkpoint import checkpoint
+WITH_COMPILE = "compile" in sys.argv
+model = torch.nn.Module()
+weights = [torch.nn.Parameter("cuda"), torch.nn.Parameter("cuda", (5,))]
+if WITH_COMPILE:
+    model = torch.compile(model, mode="reduce-overhead")
+ddp = torch.nn.parallel.DistributedDataParallel(model, static_graph=True)
+opt = torch.optim.SGD(weights)
+scaler = torch.amp.GradScaler() if hasattr(torch.amp, "GradScaler") else torch.amp.grad_scaler.GradScaler()
+loader = torch.utils.data.DataLoader([torch.Tensor(pinned=True) for _ in range(4)])
+print(loader.num_workers, loader.prefetch_factor, loader.persistent_workers, loader.pin_memory)
+for x in loader:  # line 15
+    before = x
+    x = x.to("cuda", memory_format=torch.channels_last)
+    print(x.calls, x.format)
+    opt.zero_grad()
+    if "autocast" in sys.argv:
+        with torch.autocast("cuda", dtype=torch.bfloat16):  # line 21
+            pass
+    checkpoint(lambda: None, use_reentrant=False)
+    with ddp.no_sync():
+        loss = torch.Tensor("cuda", ())
+    scaler.scale(loss).backward()
+    clip_grad_norm_(weights, 1.0)
+    scaler.step(opt)
+    loss.item()  # line 29
+    print(loss, f"{loss:.1f}", bool(loss), loss.to("cpu").device)
+    torch.cuda.synchronize()  # line 31
+    loss.to("cpu", None, True); loss.to("cpu", non_blocking=True)
+model.eval()
+for x in loader:
+    loss = torch.Tensor("cuda", ())
+    loss.requires_grad = True
+    loss.item()  # line 37
+torch.cuda.graphs.CUDAGraph().replay()
+torch.nn.parallel.data_parallel.DataParallel().forward(1)
+print(opt.param_groups[0]["fused"], opt.param_groups[0]["foreach"], weights[0].format,
+      torch.backends.cuda.matmul.fp32_precision, torch.backends.cudnn.benchmark)
+"""
+
+
+def ranges(profile):
+    return dict(query(profile, "SELECT s.text, count(*) FROM range r JOIN string s "
+                               "ON s.id = r.name GROUP BY s.text"))
+
+
+def plain(test, program, fake):
+    done = test.run(program, PYTHONPATH=fake)
+    test.check(done.returncode == 0, "the stand-in works without gpuprof", done.stderr[-600:])
+    profile = test.same("newer", [*program, "autocast"], PYTHONPATH=fake)
+    said, marks = facts(profile), ranges(profile)
+    test.check(not health(profile), "nothing in the health table", health(profile))
+    for key, text in {
+            "torch.loader.where": "train.py:15", "torch.batch": "float32 2x3x4x4",
+            "torch.input": "float32 2x3x4x4 channels_last",
+            "torch.weights.memory_format": "contiguous", "torch.autocast": "cuda bfloat16",
+            "torch.autocast.where": "train.py:21", "torch.grad_scaler": "used",
+            "torch.matmul.precision": "none", "torch.cudnn.precision": "none",
+            "torch.attention": "flash", "torch.ddp.no_sync": "used at train.py:24",
+            "torch.clip_grad": "used at train.py:27", "torch.checkpoint": "used at train.py:23",
+            "torch.cuda_graph": "replayed at train.py:38",
+            "torch.data_parallel": "DataParallel(device_ids=[0, 1]) at train.py:39",
+            "torch.optimizer": "SGD(foreach=None, fused=None)",
+            "torch.parameters": "2 tensors, 101 numbers, float32, on cuda",
+            "torch.evaluation.grad_enabled": "train.py:37"}.items():
+        test.check(said.get(key) == text, f"fact {key}", said.get(key))
+    test.check("static_graph=True" in said.get("torch.ddp", ""), "fact torch.ddp", said)
+    for name, count in {"sync .item() train.py:29": 4, "sync .to() train.py:30": 4,
+                        "sync print() train.py:30": 4, "sync format() train.py:30": 4,
+                        "sync bool() train.py:30": 4, "copy .to() train.py:17": 4,
+                        "sync torch.cuda.synchronize() train.py:31": 4, "optimizer.step": 4,
+                        "gpuprof.step": 3, "backward": 4, "zero_grad": 4}.items():
+        test.check(marks.get(name) == count, f"{count} of '{name}'", marks)
+    test.check(not any(":32" in name for name in marks), "copies that do not wait are none", marks)
+
+
+def compiled(test, program, fake):
+    profile = test.same("compile", [*program, "compile"], PYTHONPATH=fake)
+    test.check("mode='reduce-overhead'" in facts(profile).get("torch.compile", ""),
+               "fact torch.compile", facts(profile))
+
+
+def knobs(test, program, fake):
+    done, profile = test.traced(
+        program, PYTHONPATH=fake,
+        GPUPROF_APPLY="num_workers=2,prefetch_factor=4,persistent_workers=1,pin_memory=1,"
+                      "non_blocking=1,cudnn_benchmark=1,precision=bf16,channels_last=1,"
+                      "zero_grad=none,optimizer=fused,sync_every=9,other=1")
+    said = facts(profile)
+    test.check(done.returncode == 0, "knobs: status", done.stderr[-600:])
+    test.check(not health(profile), "nothing in the health table", health(profile))
+    lines = done.stdout.splitlines()
+    test.check(lines[0] == "2 4 True True", "the DataLoader's four", lines[0])
+    test.check("[('to', True)] channels_last" in lines, "non_blocking", lines)
+    test.check(lines[-1] == "True None channels_last none True", "optimizer, weights, switches",
+               lines[-1])
+    entered = [line for line in lines if line.startswith(("autocast", "backward"))]
+    test.check(entered[:6] == ["autocast on torch.bfloat16", "autocast off", "backward"] * 2,
+               "autocast from the batch to the backward pass", entered)
+    for knob in ("num_workers", "prefetch_factor", "persistent_workers", "pin_memory",
+                 "non_blocking", "cudnn_benchmark", "precision", "channels_last", "zero_grad",
+                 "optimizer"):
+        test.check(said.get(f"apply.{knob}", "").startswith("applied"), f"{knob} acknowledged",
+                   said.get(f"apply.{knob}"))
+    for knob in ("sync_every", "other"):
+        test.check(said.get(f"apply.{knob}", "").startswith("refused"), f"{knob} refused",
+                   said.get(f"apply.{knob}"))
+    done, profile = test.traced([*program, "autocast"], PYTHONPATH=fake,
+                                GPUPROF_APPLY="precision=bf16;num_workers=0")
+    said = facts(profile)
+    test.check(said.get("apply.precision") == "refused: the program uses autocast itself",
+               "autocast of the program has precedence", said.get("apply.precision"))
+    done, profile = test.traced(program, PYTHONPATH=fake, GPUPROF_APPLY="precision=tf32")
+    test.check(done.stdout.splitlines()[-1].split()[3] == "tf32", "TF32 by the newer switch",
+               done.stdout[-300:])
+
+
+def steps_alone(test, program, fake):
+    done, profile = test.traced(program, PYTHONPATH=fake, GPUPROF_HOOK="steps",
+                                GPUPROF_APPLY="num_workers=1")
+    marks = ranges(profile)
+    test.check(marks == {"gpuprof.step": 3}, "GPUPROF_HOOK=steps: nothing but steps", marks)
+    test.check(facts(profile).get("apply.num_workers", "").startswith("applied"), "and knobs",
+               facts(profile))
+
+
+def main():
+    test = Test(sys.argv[1])
+    python = PYTHON if os.path.exists(PYTHON) else sys.executable
+    fake = fake_torch.write(test, "fake")
+    program = [python, test.write("train.py", TRAIN)]
+    plain(test, program, fake)
+    compiled(test, program, fake)
+    knobs(test, program, fake)
+    steps_alone(test, program, fake)
+    test.done()
+
+
+if __name__ == "__main__":
+    main()
