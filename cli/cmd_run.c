@@ -10,7 +10,7 @@
 
 enum { DRAIN_MS = 50 };
 
-static bool force, no_record, strict;
+static bool force, no_record, strict, modules;
 static const char *output, *device;
 static double delay, duration;
 static const char *steps;
@@ -25,6 +25,7 @@ static const struct option_spec options[] = {
     {"steps", 0, OPTION_STRING, &steps, "A:B", "keep the steps A to B, counted from 1"},
     {"delay", 0, OPTION_DOUBLE, &delay, "S", "keep nothing of the first S seconds"},
     {"duration", 0, OPTION_DOUBLE, &duration, "S", "keep S seconds"},
+    {"modules", 0, OPTION_FLAG, &modules, NULL, "PyTorch: a range for each call of a module"},
     {"report", 0, OPTION_FLAG, &results.report, NULL, "write the HTML page beside the profile"},
     {"strict", 0, OPTION_FLAG, &strict, NULL,
      "status 125 when the program ran but its profile is lost"},
@@ -90,6 +91,8 @@ static int run(int argc, char **argv)
     if (steps && window_parse_steps(steps, &results.first_step, &results.last_step, &e) < 0)
         return usage_error("run: %s", e.text);
     results.quiet = quiet_wanted();
+    if (modules)
+        setenv("GPUPROF_MODULES", "1", 1); /* for the hook in the program */
     child_prepare();
     if (no_record) {
         struct child c;

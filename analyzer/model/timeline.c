@@ -164,14 +164,15 @@ uint32_t timeline_device_index(const struct timeline *t, int64_t id)
 
 const char *timeline_meta(const struct timeline *t, const char *key)
 {
-    const char *any = NULL;
+    const struct row_meta *any = NULL; /* of the first process that says so, what it said last */
     for (size_t i = 0; i < t->meta_count; i++) {
-        if (strcmp(tl_text(t, t->metas[i].key), key) != 0)
+        const struct row_meta *m = &t->metas[i];
+        if (strcmp(tl_text(t, m->key), key) != 0)
             continue;
-        if (t->metas[i].process == 0)
-            return tl_text(t, t->metas[i].value);
-        if (!any)
-            any = tl_text(t, t->metas[i].value);
+        if (m->process == 0)
+            return tl_text(t, m->value);
+        if (!any || any->process == m->process)
+            any = m;
     }
-    return any;
+    return any ? tl_text(t, any->value) : NULL;
 }
