@@ -6,6 +6,7 @@
 #include "cli/run_window.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { DRAIN_MS = 50 };
