@@ -69,7 +69,37 @@ static struct lineup *line_of(struct members *m, uint32_t member, int64_t group)
     return l;
 }
 
-/* Communicators are not recorded, but each runs on a stream of its own, which has the same number
+/* What is recorded of each op that is a collective; TL_NONE: nothing. Caller frees. */
+static uint32_t *recorded_collectives(const struct timeline *t)
+{
+    uint32_t *of = malloc((t->op_count + 1) * sizeof *of);
+    for (size_t i = 0; of && i < t->op_count; i++)
+        of[i] = TL_NONE;
+    for (uint32_t i = 0; of && i < t->collective_count; i++)
+        if (t->collectives[i].op != TL_NONE)
+            of[t->collectives[i].op] = i;
+    return of;
+}
+
+/* A communicator's number, where all of it is recorded; else the number of its stream. */
+static int64_t group_of(const struct timeline *t, uint32_t op, const struct collective *c)
+{
+    if (c && c->row.communicator != 0 && c->row.communicator != -1)
+        return c->row.communicator;
+    return t->streams[t->ops[op].stream].row.stream;
+}
+
+/* Numbers of a communicator's collectives are used only when they run on without a hole. */
+static void number_line(struct lineup *l, const struct collective *c)
+{
+    int64_t sequence = c ? c->row.sequence : 0;
+    if (l->ops.n == 1)
+        l->first_sequence = sequence > 0 ? sequence : 0;
+    else if (l->first_sequence && sequence != l->first_sequence + (int64_t)l->ops.n - 1)
+        l->first_sequence = 0;
+}
+
+/* Where communicators are not recorded, each runs on a stream of its own, which has the same number
  * on every rank of one program. A rank with a single such stream has a single communicator. */
 static int one_group(const struct members *m)
 {
@@ -84,7 +114,8 @@ static int one_group(const struct members *m)
 static int line_up(const struct timeline *t, struct members *m)
 {
     uint32_t *member = malloc((t->device_count + 1) * sizeof *member);
-    int rc = member ? 0 : -1;
+    uint32_t *recorded = recorded_collectives(t);
+    int rc = member && recorded ? 0 : -1;
     for (size_t i = 0; rc == 0 && i < t->device_count; i++)
         member[i] = TL_NONE;
     for (uint32_t i = 0; rc == 0 && i < m->n; i++)
@@ -98,13 +129,17 @@ static int line_up(const struct timeline *t, struct members *m)
             rc = spans_add(&m->compute[k], o->start_ns, o->end_ns);
             continue;
         }
-        struct lineup *l = line_of(m, k, t->streams[o->stream].row.stream);
+        const struct collective *c = recorded[i] == TL_NONE ? NULL : &t->collectives[recorded[i]];
+        struct lineup *l = line_of(m, k, group_of(t, i, c));
         uint32_t *slot = l ? vec_push(&l->ops) : NULL;
         rc = slot ? 0 : -1;
-        if (slot)
+        if (slot) {
             *slot = i;
+            number_line(l, c);
+        }
     }
     free(member);
+    free(recorded);
     for (size_t i = 0; rc == 0 && i < m->n; i++)
         rc = spans_index(&m->compute[i]);
     if (rc == 0 && one_group(m))

@@ -8,10 +8,12 @@
 
 struct lineup {      /* one rank's collectives of one communicator, by start */
     uint32_t member; /* rank: index */
-    int64_t group;   /* communicator */
+    int64_t group;   /* communicator, or the stream it runs on */
     struct VEC(uint32_t) ops;
-    int64_t shift;     /* its collective i + shift is the reference's i */
-    int64_t offset_ns; /* its clock minus the reference's */
+    int64_t
+        first_sequence; /* recorded number of ops.at[0]; 0 = not all are known, or not in a row */
+    int64_t shift;      /* its collective i + shift is the reference's i */
+    int64_t offset_ns;  /* its clock minus the reference's */
     bool matched;
 };
 

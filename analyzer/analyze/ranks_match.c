@@ -1,7 +1,7 @@
-/* Which collective of one rank is which of another: by their order, since a communicator runs them
- * in the same order everywhere. Recordings are cut off at different places, so the orders may be
- * shifted: the shift is the one under which names agree and ends, clocks apart, come together.
- * Cost: O(shifts * samples). */
+/* Which collective of one rank is which of another: by their recorded numbers, else by their order,
+ * since a communicator runs them in the same order everywhere. Recordings are cut off at different
+ * places, so the orders may be shifted: the shift is the one under which names agree and ends,
+ * clocks apart, come together. Cost: O(shifts * samples). */
 #include "analyzer/analyze/ranks.h"
 
 #include <stdlib.h>
@@ -69,7 +69,10 @@ int lineup_match(const struct timeline *t, const struct lineup *reference, struc
     int64_t period;
     if (typical_period(t, reference, &period) < 0)
         return -1;
-    for (int64_t d = -SHIFT; d <= SHIFT; d++) {
+    int64_t from = -SHIFT, to = SHIFT;
+    if (reference->first_sequence && l->first_sequence) /* their numbers say it */
+        from = to = reference->first_sequence - l->first_sequence;
+    for (int64_t d = from; d <= to; d++) {
         struct fit f;
         if (fit_shift(t, reference, l, d, &f) && (!any || badness(&f) < badness(&best))) {
             best = f;

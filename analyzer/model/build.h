@@ -34,7 +34,7 @@ struct build {
     struct VEC(struct refs) range_refs;
     struct VEC(struct call) calls;
     struct VEC(struct row_loader) loaders;
-    struct VEC(struct row_collective) collectives;
+    struct VEC(struct collective) collectives;
     struct VEC(struct row_overhead) overheads;
     struct VEC(struct stream) streams;
     struct VEC(struct thread) threads;

@@ -131,6 +131,12 @@ struct call { /* library call with shapes */
     uint32_t first_api, apis; /* API calls inside it, by (thread, time) */
 };
 
+struct collective {
+    struct row_collective row;
+    uint32_t thread; /* index, TL_NONE */
+    uint32_t op;     /* the kernel that did it, TL_NONE */
+};
+
 struct stream {
     struct row_stream row;
     uint32_t device;  /* index into devices */
@@ -165,7 +171,7 @@ struct timeline {
     size_t call_count;
     struct row_loader *loaders;
     size_t loader_count;
-    struct row_collective *collectives;
+    struct collective *collectives;
     size_t collective_count;
     struct row_overhead *overheads;
     size_t overhead_count;

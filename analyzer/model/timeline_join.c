@@ -137,6 +137,31 @@ static void join_calls(struct build *b)
     }
 }
 
+/* The kernel that a collective's call launched, where the source does not say. One in a group is
+ * launched by the group's end, outside of it. */
+static void join_collectives(struct build *b)
+{
+    for (size_t i = 0; i < b->collectives.n; i++) {
+        struct collective *c = &b->collectives.at[i];
+        if (c->row.kernel > 0 || c->thread == TL_NONE)
+            continue;
+        const struct thread *t = &b->threads.at[c->thread];
+        size_t low = t->first_api, high = low + t->apis, end = high;
+        while (low < high) {
+            size_t mid = low + (high - low) / 2;
+            if (b->apis.at[mid].start_ns < c->row.start_ns)
+                low = mid + 1;
+            else
+                high = mid;
+        }
+        for (; low < end && b->apis.at[low].start_ns <= c->row.end_ns && c->op == TL_NONE; low++) {
+            uint32_t op = b->apis.at[low].op;
+            if (op != TL_NONE && b->ops.at[op].kind == OP_KERNEL)
+                c->op = op;
+        }
+    }
+}
+
 int build_join(struct build *b, struct err *e)
 {
     struct correlations c = {0};
@@ -146,6 +171,7 @@ int build_join(struct build *b, struct err *e)
         attach(b, &c);
         slice_threads(b);
         join_calls(b);
+        join_collectives(b);
     }
     free(c.slots);
     free(c.kept);
@@ -203,19 +229,31 @@ static void refine(struct build *b)
     }
 }
 
+static void mark_collective(struct op *o)
+{
+    o->class = (struct kernel_class){.family = FAMILY_COMM, .dtype = o->class.dtype};
+}
+
 /* A kernel that a recorded collective ran on communicates, whatever its name. */
 static int mark_collectives(struct build *b)
 {
     struct idmap kernels = {0};
     int rc = 0;
-    for (size_t i = 0; i < b->collectives.n && rc == 0; i++)
-        if (b->collectives.at[i].kernel > 0 &&
-            idmap_get(&kernels, b->collectives.at[i].kernel) == TL_NONE)
-            rc = idmap_put(&kernels, b->collectives.at[i].kernel, 0);
-    for (size_t i = 0; kernels.n && i < b->ops.n && rc == 0; i++) {
-        struct op *o = &b->ops.at[i];
-        if (o->kind == OP_KERNEL && idmap_get(&kernels, o->row) != TL_NONE)
-            o->class = (struct kernel_class){.family = FAMILY_COMM, .dtype = o->class.dtype};
+    for (uint32_t i = 0; i < b->collectives.n && rc == 0; i++) {
+        const struct collective *c = &b->collectives.at[i];
+        if (c->op != TL_NONE)
+            mark_collective(&b->ops.at[c->op]);
+        else if (c->row.kernel > 0 && idmap_get(&kernels, c->row.kernel) == TL_NONE)
+            rc = idmap_put(&kernels, c->row.kernel, i);
+    }
+    for (uint32_t i = 0; kernels.n && i < b->ops.n && rc == 0; i++) {
+        uint32_t k = TL_NONE;
+        if (b->ops.at[i].kind == OP_KERNEL)
+            k = idmap_get(&kernels, b->ops.at[i].row);
+        if (k == TL_NONE)
+            continue;
+        b->collectives.at[k].op = i;
+        mark_collective(&b->ops.at[i]);
     }
     idmap_release(&kernels);
     return rc;

@@ -369,8 +369,8 @@ int put_collective(struct build *b, const void *row)
     if (!clean_span(b, r.start_ns, &r.end_ns))
         return 0;
     r.name = clean_name(b, r.name);
-    struct row_collective *p = vec_push(&b->collectives);
+    struct collective *p = vec_push(&b->collectives);
     if (p)
-        *p = r;
+        *p = (struct collective){r, TL_NONE, TL_NONE};
     return p ? 0 : -1;
 }

@@ -71,6 +71,8 @@ static int resolve(struct build *b)
         b->events.at[i].stream = (uint32_t)b->event_refs.at[i].owner;
     for (size_t i = 0; i < b->ranges.n; i++)
         b->ranges.at[i].thread = (uint32_t)b->range_refs.at[i].owner;
+    for (size_t i = 0; i < b->collectives.n; i++)
+        b->collectives.at[i].thread = idmap_get(&b->thread_map, b->collectives.at[i].row.thread);
     return 0;
 }
 
@@ -155,7 +157,7 @@ int build_sort(struct build *b, struct err *e)
         SORT(ranges, AT(range, start_ns), AT(range, thread), NULL) < 0 ||
         SORT(calls, AT(call, row.start_ns), AT(call, thread), NULL) < 0 ||
         SORT(loaders, AT(row_loader, start_ns), SIZE_MAX, NULL) < 0 ||
-        SORT(collectives, AT(row_collective, start_ns), SIZE_MAX, NULL) < 0 ||
+        SORT(collectives, AT(collective, row.start_ns), SIZE_MAX, NULL) < 0 ||
         SORT(gpu_samples, AT(row_gpu_sample, time_ns), SIZE_MAX, NULL) < 0 ||
         SORT(host_samples, AT(row_host_sample, time_ns), SIZE_MAX, NULL) < 0)
         return err_set(e, "out of memory while sorting the profile");

@@ -110,6 +110,20 @@ static int own_device(const struct ranks *r)
     return count == 1 && getenv("CUDA_VISIBLE_DEVICES") ? 0 : r->local;
 }
 
+/* Every rank begins with rank 0's weights, as DistributedDataParallel makes sure; and together. */
+static void share_weights(struct replica *r)
+{
+    for (int i = 0; i < GROUP_COUNT; i++) {
+        struct group *g = &r->trainer.model.groups[i];
+        ncclCheck(ncclBroadcast(g->master, g->master, g->count, ncclFloat32, 0, r->comm,
+                                r->trainer.model.stream));
+        if (g->working)
+            ncclCheck(ncclBroadcast(g->working, g->working, g->count, nccl_type(g->type), 0,
+                                    r->comm, r->trainer.model.stream));
+    }
+    cudaCheck(cudaDeviceSynchronize());
+}
+
 static void replica_open(struct replica *r)
 {
     ncclUniqueId id;
@@ -134,6 +148,7 @@ static void replica_open(struct replica *r)
     ncclCheck(ncclCommInitRank(&r->comm, r->ranks.world, id, r->ranks.rank));
     trainer_open(&r->trainer, r->ranks.rank);
     reducer_open(&r->reducer, &r->trainer.model, &config, r->comm);
+    share_weights(r);
     if (r->ranks.rank == 0) {
         printf("%d ranks, %d buckets of gradients\n", r->ranks.world, r->reducer.bucket_count);
         ddp_config_print(&config);
