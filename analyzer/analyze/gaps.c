@@ -182,14 +182,43 @@ static void charge_busy(struct analysis *a, const struct activity *act)
     }
 }
 
+/* Used steps in whose host time the GPU does not still work on one that is not used: a host runs
+ * ahead of the GPU, and a slow first step would be charged to those after it. */
+static bool *counted_steps(struct analysis *a)
+{
+    const struct steps *s = &a->steps;
+    bool *counted = arena_array(&a->arena, s->count + 1, sizeof *counted);
+    int64_t *ends = arena_array(&a->arena, s->count + 1, sizeof *ends);
+    size_t left = 0;
+    if (!counted || !ends)
+        return NULL;
+    memset(ends, 0, (s->count + 1) * sizeof *ends);
+    for (uint32_t i = 0; i < a->tl->op_count; i++) {
+        uint32_t k = s->op_step[i];
+        if (k != TL_NONE && a->tl->ops[i].end_ns > ends[k])
+            ends[k] = a->tl->ops[i].end_ns;
+    }
+    for (size_t i = 0; i < s->count; i++)
+        counted[i] = s->at[i].used;
+    for (size_t i = 0; i < s->count; i++)
+        for (size_t k = i + 1; !s->at[i].used && k < s->count && s->at[k].start_ns < ends[i]; k++)
+            counted[k] = false;
+    for (size_t i = 0; i < s->count; i++)
+        left += counted[i];
+    for (size_t i = 0; left * 2 < s->used && i < s->count; i++)
+        counted[i] = s->at[i].used; /* too few to speak for the rest */
+    return counted;
+}
+
 /* The median step: parts of all used steps, summed and scaled to the median length, so that rare
  * causes keep their share; the nanoseconds lost in rounding go to the largest remainders. */
 static void break_down(struct analysis *a)
 {
+    const bool *counted = counted_steps(a);
     int64_t sum[PART_COUNT] = {0}, total = 0, left = a->steps.median_ns;
     long double rest[PART_COUNT];
     for (size_t i = 0; i < a->steps.count; i++)
-        for (int p = 0; p < PART_COUNT && a->steps.at[i].used; p++) {
+        for (int p = 0; p < PART_COUNT && counted && counted[i]; p++) {
             sum[p] += a->step_parts[i][p];
             total += a->step_parts[i][p];
         }

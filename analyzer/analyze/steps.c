@@ -40,6 +40,7 @@ struct mark_group { /* the ranges of one depth on one thread that look like step
     size_t count;
     int64_t covered_ns;
     enum mark mark;
+    int64_t rank; /* of its process, -1 */
 };
 
 static bool better_marks(const struct mark_group *a, const struct mark_group *b)
@@ -48,6 +49,8 @@ static bool better_marks(const struct mark_group *a, const struct mark_group *b)
         return a->count >= 2;
     if (a->mark != b->mark)
         return a->mark > b->mark;
+    if (a->rank >= 0 && b->rank >= 0 && a->rank != b->rank)
+        return a->rank < b->rank; /* the first rank speaks for all, not the one that took longest */
     return a->depth != b->depth ? a->depth < b->depth : a->covered_ns > b->covered_ns;
 }
 
@@ -67,7 +70,8 @@ static struct mark_group find_marks(const struct timeline *t)
                 continue;
             struct mark_group *g = &group[r->depth][m];
             if (g->count++ == 0)
-                *g = (struct mark_group){th, r->depth, i, 1, 0, m};
+                *g = (struct mark_group){
+                    th, r->depth, i, 1, 0, m, t->processes[thread->process].rank};
             g->covered_ns += r->end_ns - r->start_ns;
         }
         for (int d = 0; d < DEPTHS; d++)

@@ -23,13 +23,22 @@ static void check(struct analysis *a, struct outcome *o)
     bool scattered = look_collectives_scattered(a, &all);
     const struct rank_facts *own = look_own_rank(a);
     int64_t waiting = own ? own->wait_exposed_ns : 0;
-    int64_t exposed = a->breakdown_ns[PART_COMM] - waiting;
+    struct look_exchange x = look_exchange(a);
+    int64_t repeats = (int64_t)look_repeats(a, &x); /* no-sync counts all but one of them */
+    int64_t exposed = look_exposed_comm(a) / repeats;
     int64_t launching = scattered ? per_step(a, all.idle_ns) : 0;
     o->why = all.count ? arena_printf(&a->arena, "%.3f ms of communication per step are not hidden",
                                       ms(exposed > 0 ? exposed : 0))
                        : "no collectives on this GPU";
     if (exposed * 100 < a->steps.median_ns)
         return;
+    if (look_buckets(a, &x) != BUCKETS_FINE || look_replicated(a)) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = look_replicated(a)
+                     ? "weights sent to all GPUs in each step: see dp-instead-of-ddp"
+                     : "the size of the messages keeps them from it: see bucket-size";
+        return;
+    }
     add_evidence(a, o, &all, waiting);
     if (launching > 0)
         outcome_evidence(o, "GPU idle before them until each was launched, per step", ms(launching),

@@ -41,13 +41,25 @@ static void check(struct analysis *a, struct outcome *o)
         return;
     }
     const struct rank_facts *late = &r->at[r->late];
-    int64_t waited = 0;
-    for (size_t i = 0; i < r->count; i++)
+    int64_t waited = 0, next = 0; /* ranks that are late in turns are not one late rank */
+    for (size_t i = 0; i < r->count; i++) {
         waited = r->at[i].wait_exposed_ns > waited ? r->at[i].wait_exposed_ns : waited;
-    int64_t gain = r->late_ns < waited ? r->late_ns : waited;
-    o->why = arena_printf(&a->arena, "late ranks cost the others %.3f ms per step", ms(gain));
-    if (gain * 100 < a->steps.median_ns)
+        next = i != r->late && r->at[i].late_ns > next ? r->at[i].late_ns : next;
+    }
+    int64_t gain = late->late_ns - next < waited ? late->late_ns - next : waited;
+    o->why = arena_printf(&a->arena,
+                          "rank %lld comes last for %lld of %lld collectives and costs the others "
+                          "%.3f ms per step more than the next one",
+                          (long long)late->rank, (long long)late->late_count,
+                          (long long)r->collectives, ms(gain));
+    bool often = late->late_count * 2 >= (int64_t)a->steps.used; /* once in every other step */
+    if (!often || gain * 100 < a->steps.median_ns)
         return;
+    if (look_replicated(a)) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = "one process launches the work of all GPUs in turn: see dp-instead-of-ddp";
+        return;
+    }
     add_evidence(a, o, late);
     o->remedy.pytorch = arena_printf(
         &a->arena,

@@ -32,24 +32,25 @@ static const struct knob own[] = {
     ROW("slow-us", KNOB_INT, slow_us, 0, 1e6, NULL, "host work of the slow rank per step, us"),
 };
 
-/* Sizes are those of a small network on fixed data, so that many ranks find room on one machine. */
-#define SMALL "data=fixed;depth=18;batch=32;"
+/* Sizes: a small network on fixed data, so that ranks find room beside each other on a small
+ * machine, and steps long enough for hosts that share its cores. */
+#define SMALL    "data=fixed;depth=18;batch=64;"
+#define EXCHANGE SMALL "image=128;precision=tf32;" /* gradients in FP32 */
 
 static const struct defect defects[] = {
     {"straggler-host", "straggler", SMALL "slow=host;slow_rank=1;slow_us=8000",
      "rank 1 does 8 ms of host work in each step, for which the others wait"},
-    {"straggler-batch", "straggler", SMALL "slow=batch;slow_rank=1;batch=64",
+    {"straggler-batch", "straggler", SMALL "slow=batch;slow_rank=1",
      "rank 1 gets half as many pictures again"},
-    {"no-overlap", "exposed-communication", SMALL "overlap=0;precision=fp32;image=64;batch=16",
+    {"no-overlap", "exposed-communication", EXCHANGE "overlap=0",
      "all-reduces only after backward, on the same stream"},
-    {"one-bucket", "bucket-size",
-     SMALL "bucket_mb=1000;first_bucket_mb=1000;precision=fp32;image=64;batch=16",
+    {"one-bucket", "bucket-size", EXCHANGE "bucket_mb=1000;first_bucket_mb=1000",
      "puts all gradients into one bucket, which is ready only when backward is over"},
-    {"small-buckets", "bucket-size", SMALL "bucket_mb=0;first_bucket_mb=0;image=64;batch=16",
+    {"small-buckets", "bucket-size", SMALL "image=96;batch=32;bucket_mb=0;first_bucket_mb=0",
      "all-reduces each gradient tensor on its own"},
-    {"missing-no-sync", "no-sync", SMALL "accumulation=4;no_sync=0;image=64;precision=fp32",
+    {"missing-no-sync", "no-sync", EXCHANGE "batch=128;accumulation=4;no_sync=0",
      "all-reduces after each of four parts of a batch"},
-    {"dp", "dp-instead-of-ddp", SMALL "mode=dp;image=64",
+    {"dp", "dp-instead-of-ddp", SMALL "image=64;batch=32;mode=dp",
      "one process copies the weights to all devices, and drives one after another"},
 };
 

@@ -17,6 +17,8 @@ enum held_kind { HELD_WORK, HELD_EVENT, HELD_WAIT, HELD_GATE };
 struct vg_held {
     enum held_kind kind;
     bool arrived;
+    uint64_t number;  /* in the order of submission */
+    int64_t since_ns; /* when it was submitted */
     struct vg_work work;
     struct vg_record record;
     struct vg_moment *moment;
@@ -38,7 +40,10 @@ static struct vg_held *push_locked(struct vg_stream *s, enum held_kind kind)
     struct vg_held *h = calloc(1, sizeof *h);
     if (!h)
         abort();
+    static uint64_t numbers;
     h->kind = kind;
+    h->number = ++numbers;
+    h->since_ns = vg_now_ns();
     h->stream = s;
     *s->held_end = h;
     s->held_end = &h->next;
@@ -58,9 +63,24 @@ static void pop_locked(struct vg_stream *s)
     held_total--;
 }
 
+/* Computing beside a collective is slower while that lasts: how much cannot be said before its end
+ * is known. */
+static bool crowd_open_locked(const struct vg_stream *s, const struct vg_work *w)
+{
+    enum { ROOM = sizeof vg_core.device[0].crowd / sizeof *vg_core.device[0].crowd };
+    const struct vg_device *d = &vg_core.device[s->device];
+    if (d->crowd_open == 0 || w->engine != VG_ENGINE_COMPUTE || w->shares_engine)
+        return false;
+    int64_t end = vg_start_locked(s, w) + w->duration_ns;
+    for (unsigned i = 0; i < ROOM && i < d->crowd_n; i++)
+        if (d->crowd[i].end_ns == INT64_MAX && d->crowd[i].start_ns < end)
+            return true;
+    return false;
+}
+
 bool vg_hold_work_locked(struct vg_stream *s, const struct vg_work *w, const struct vg_record *r)
 {
-    if (!s->held)
+    if (!s->held && !crowd_open_locked(s, w))
         return false;
     struct vg_held *h = push_locked(s, HELD_WORK);
     h->work = *w;
@@ -149,6 +169,7 @@ static struct vg_crowd *crowd_locked(struct vg_device *d, const struct vg_kernel
     enum { ROOM = sizeof d->crowd / sizeof *d->crowd };
     double held = (double)k->grid[0], all = (double)d->profile.sm_count;
     struct vg_crowd *c = &d->crowd[d->crowd_n++ % ROOM];
+    d->crowd_open++;
     *c = (struct vg_crowd){start, INT64_MAX, held < all ? held / (all - held) : 1};
     return c;
 }
@@ -182,8 +203,11 @@ static bool pass_gate_locked(struct vg_held *h)
     h->record.end_ns = span.end_ns;
     if (h->crowd->start_ns == start)
         h->crowd->end_ns = span.end_ns;
+    vg_core.device[h->stream->device].crowd_open--;
     return true;
 }
+
+enum { CROWD_PATIENCE_NS = 200000000 };
 
 static bool place_locked(struct vg_held *h)
 {
@@ -203,6 +227,9 @@ static bool place_locked(struct vg_held *h)
         s->head = (s->head + 1) % s->depth;
         return true;
     default:
+        /* A collective may in turn wait for this one, by way of other ranks: not for ever. */
+        if (crowd_open_locked(s, &h->work) && vg_now_ns() - h->since_ns < CROWD_PATIENCE_NS)
+            return false;
         span = vg_place_locked(s, &h->work);
         h->record.start_ns = h->kind == HELD_EVENT ? span.end_ns : span.start_ns;
         h->record.end_ns = span.end_ns;
@@ -214,23 +241,32 @@ static bool place_locked(struct vg_held *h)
     }
 }
 
+/* The first operation, in the order of submission, that can be placed is. NULL: none can. */
+static struct vg_held *place_one_locked(void)
+{
+    uint64_t tried = 0; /* heads up to this number cannot */
+    for (;;) {
+        struct vg_held *first = NULL;
+        for (int i = 0; i < vg_core.device_count; i++)
+            for (struct vg_stream *s = vg_core.device[i].streams; s; s = s->next)
+                if (s->held && s->held->number > tried &&
+                    (!first || s->held->number < first->number))
+                    first = s->held;
+        if (!first || place_locked(first))
+            return first;
+        tried = first->number;
+    }
+}
+
 /* Everything that can be placed now, in a list. */
 static struct vg_held *place_all_locked(void)
 {
-    struct vg_held *placed = NULL, **end = &placed;
-    bool any = true;
-    while (any && held_total > 0) {
-        any = false;
-        for (int i = 0; i < vg_core.device_count; i++)
-            for (struct vg_stream *s = vg_core.device[i].streams; s; s = s->next)
-                while (s->held && place_locked(s->held)) {
-                    struct vg_held *h = s->held;
-                    pop_locked(s);
-                    s->emitting++;
-                    *end = h;
-                    end = &h->next;
-                    any = true;
-                }
+    struct vg_held *placed = NULL, **end = &placed, *h;
+    while (held_total > 0 && (h = place_one_locked()) != NULL) {
+        pop_locked(h->stream);
+        h->stream->emitting++;
+        *end = h;
+        end = &h->next;
     }
     return placed;
 }

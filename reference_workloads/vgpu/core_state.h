@@ -207,7 +207,7 @@ struct vg_crowd {
 struct vg_device {
     int index;
     struct vg_crowd crowd[32]; /* the latest, in a ring */
-    unsigned crowd_n;
+    unsigned crowd_n, crowd_open;
     struct vg_profile profile;
     uint32_t context_id;
     bool context_made;
@@ -255,6 +255,7 @@ struct vg_span {
  * later and returns false. Takes the core's lock. */
 bool vg_submit(struct vg_stream *s, const struct vg_work *w, struct vg_record *r);
 int64_t vg_scaled(double duration_ns, double floor_ns); /* noise and scale applied */
+int64_t vg_start_locked(const struct vg_stream *s, const struct vg_work *w); /* if placed now */
 struct vg_span vg_place_locked(struct vg_stream *s, const struct vg_work *w);
 /* Moves the end of the operation that was placed last. */
 void vg_extend_locked(struct vg_stream *s, int64_t end_ns);

@@ -34,15 +34,25 @@ static int64_t stream_start(const struct vg_device *d, const struct vg_stream *s
     return d->legacy ? d->legacy->tail_ns : 0;
 }
 
-struct vg_span vg_place_locked(struct vg_stream *s, const struct vg_work *w)
+static bool uses_engine(const struct vg_work *w)
 {
-    struct vg_device *d = &vg_core.device[s->device];
+    return w->engine != VG_ENGINE_NONE && !w->shares_engine;
+}
+
+int64_t vg_start_locked(const struct vg_stream *s, const struct vg_work *w)
+{
+    const struct vg_device *d = &vg_core.device[s->device];
     int64_t start = max_ns(w->earliest_ns, s->ready_ns);
     start = max_ns(start, s->tail_ns + (s->tail_is_work ? w->gap_ns : 0));
     start = max_ns(start, stream_start(d, s));
-    bool engine = w->engine != VG_ENGINE_NONE && !w->shares_engine;
-    if (engine)
-        start = max_ns(start, d->engine_free_ns[w->engine]);
+    return uses_engine(w) ? max_ns(start, d->engine_free_ns[w->engine]) : start;
+}
+
+struct vg_span vg_place_locked(struct vg_stream *s, const struct vg_work *w)
+{
+    struct vg_device *d = &vg_core.device[s->device];
+    int64_t start = vg_start_locked(s, w);
+    bool engine = uses_engine(w);
     int64_t duration = w->duration_ns;
     if (engine && w->engine == VG_ENGINE_COMPUTE)
         duration = vg_crowded_locked(d, start, duration);
