@@ -41,6 +41,7 @@ static void check(struct analysis *a, struct outcome *o)
     if (fault == BUCKETS_FINE || gain * 100 < a->steps.median_ns)
         return;
     add_evidence(a, o, &x, launching);
+    o->edit.kind = EDIT_HIDE_COMM;
     if (fault == BUCKETS_SMALL) {
         outcome_fires(
             o, gain,

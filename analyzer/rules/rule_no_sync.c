@@ -1,6 +1,26 @@
 /* Gradient accumulation that exchanges gradients after every part of the batch. */
 #include "analyzer/rules/look_comm.h"
 
+#include <string.h>
+
+/* The kernels of all exchanges but the last of each step, by op. NULL: no memory. */
+static const bool *needless(struct analysis *a, const struct look_exchange *x, size_t k)
+{
+    const struct timeline *t = a->tl;
+    bool *marks = arena_array(&a->arena, t->op_count + 1, sizeof *marks);
+    size_t *done = arena_array(&a->arena, a->steps.count + 1, sizeof *done);
+    if (!marks || !done)
+        return NULL;
+    memset(marks, 0, t->op_count + 1);
+    memset(done, 0, (a->steps.count + 1) * sizeof *done);
+    for (size_t i = 0; i < t->collective_count; i++) {
+        uint32_t op = t->collectives[i].op, step = op == TL_NONE ? TL_NONE : a->steps.op_step[op];
+        if (step != TL_NONE && tl_op_device(t, op) == a->steps.device)
+            marks[op] = done[step]++ < x->count - x->count / k;
+    }
+    return marks;
+}
+
 static void check(struct analysis *a, struct outcome *o)
 {
     struct look_exchange x = look_exchange(a);
@@ -28,6 +48,7 @@ static void check(struct analysis *a, struct outcome *o)
     outcome_evidence(o, "communication with no compute beside it per step", ms(exposed), "ms",
                      NULL);
     o->error_class = ERROR_STRUCTURAL;
+    o->edit = (struct edit){.kind = EDIT_REMOVE, .op_marks = needless(a, &x, k)};
     outcome_fires(o, gain,
                   arena_printf(&a->arena,
                                "the %zu parts of each batch exchange their gradients one by one: "

@@ -13,6 +13,8 @@ struct fleet {
     struct sink sink;
     struct analysis *a;
     int64_t id;
+    bool in_turns; /* ranks 0 and 1 swap their work in every other step */
+    bool numbered; /* calls were recorded; all transfers are alike */
 };
 
 static void put(struct fleet *f, enum row_kind kind, const void *row)
@@ -47,6 +49,23 @@ static void kernel(struct fleet *f, int64_t rank, const char *name, int64_t from
     put(f, ROW_KERNEL, &k);
 }
 
+static void collective(struct fleet *f, int64_t rank, int64_t sequence, int64_t start)
+{
+    struct row_collective c = {.id = ++f->id,
+                               .process = rank + 1,
+                               .thread = rank + 1,
+                               .start_ns = start - MS(0.021),
+                               .end_ns = start - MS(0.009),
+                               .name = text(f, "ncclAllReduce"),
+                               .kernel = -1,
+                               .communicator = 99,
+                               .sequence = sequence,
+                               .bytes = 4096,
+                               .ranks = RANKS,
+                               .rank = rank};
+    put(f, ROW_COLLECTIVE, &c);
+}
+
 /* Steps of 10 ms. Rank r computes work[r] and then meets the others, 1 ms of transfer. */
 static void one_rank(struct fleet *f, int64_t rank, const double *work, int64_t clock, int skipped)
 {
@@ -71,10 +90,15 @@ static void one_rank(struct fleet *f, int64_t rank, const double *work, int64_t 
                                  .end_ns = at + MS(9.95),
                                  .name = text(f, "ProfilerStep#1")};
         put(f, ROW_RANGE, &step);
-        kernel(f, rank, "volta_sgemm_128x64_nn", at, at + MS(work[rank]));
-        if (i >= skipped) /* the recording begins amid a step */
-            kernel(f, rank, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)",
-                   at + MS(work[rank]), at + MS(last + 1 + 0.1 * (i * i % 7)));
+        double own = work[f->in_turns && rank < 2 && i % 2 ? 1 - rank : rank];
+        double transfer = f->numbered ? 1 : 1 + 0.1 * (i * i % 7);
+        kernel(f, rank, "volta_sgemm_128x64_nn", at, at + MS(own));
+        if (i < skipped) /* the recording begins amid a step */
+            continue;
+        kernel(f, rank, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)", at + MS(own),
+               at + MS(last + transfer));
+        if (f->numbered)
+            collective(f, rank, i + 1, at + MS(own));
     }
 }
 
@@ -154,6 +178,38 @@ START_TEST(recordings_may_begin_at_different_collectives)
 }
 END_TEST
 
+/* Steps that are all alike fit each other under any shift; recorded numbers do not. */
+START_TEST(recorded_numbers_match_whatever_the_clocks_say)
+{
+    struct fleet f = start();
+    f.numbered = true;
+    const double work[RANKS] = {4, 7, 4};
+    one_rank(&f, 0, work, 0, 0);
+    one_rank(&f, 1, work, MS(21), 1);
+    one_rank(&f, 2, work, MS(-19), 0);
+    look(&f);
+    ck_assert_uint_eq(f.a->ranks.count, 3);
+    ck_assert_int_eq(f.a->ranks.at[1].offset_ns, MS(21));
+    ck_assert_int_eq(f.a->ranks.at[2].offset_ns, MS(-19));
+    ck_assert_int_eq(outcome_of(f.a, "straggler")->verdict, RULE_FIRES);
+    end(&f);
+}
+END_TEST
+
+START_TEST(ranks_that_are_late_in_turns_are_no_straggler)
+{
+    struct fleet f = start();
+    f.in_turns = true;
+    const double work[RANKS] = {4, 7, 4};
+    for (int r = 0; r < RANKS; r++)
+        one_rank(&f, r, work, 0, 0);
+    look(&f);
+    ck_assert_int_ge(f.a->ranks.late_ns, MS(2));
+    ck_assert_int_eq(outcome_of(f.a, "straggler")->verdict, RULE_SILENT);
+    end(&f);
+}
+END_TEST
+
 START_TEST(punctual_ranks_have_no_straggler)
 {
     struct fleet f = start();
@@ -189,6 +245,8 @@ Suite *test_ranks_suite(void)
     TCase *c = tcase_create("ranks");
     tcase_add_test(c, late_rank_is_named);
     tcase_add_test(c, recordings_may_begin_at_different_collectives);
+    tcase_add_test(c, recorded_numbers_match_whatever_the_clocks_say);
+    tcase_add_test(c, ranks_that_are_late_in_turns_are_no_straggler);
     tcase_add_test(c, punctual_ranks_have_no_straggler);
     tcase_add_test(c, one_rank_cannot_tell);
     suite_add_tcase(s, c);
