@@ -7,7 +7,7 @@ and compares. Writes the table, failures included.
                    [--seconds S] [--only-predict] [--write docs/truth.md] [--json FILE]
                    [--device auto]
 
-BIN is the folder of gpuprof and train_conv. Runs take real time: nothing else should use the
+BIN is the folder of gpuprof and the trainers. Runs take real time: nothing else should use the
 machine's cores meanwhile. What was recorded and measured stays in DIR, so that the command can be
 called again to go on where it stopped (--seconds), and to judge another engine by the same runs
 (--only-predict). Exit status: 0 when every run worked, whatever the figures say.
@@ -21,7 +21,12 @@ import subprocess
 import sys
 import time
 
-WORTH = 1.0 # points of step time below which a change is not worth advising
+TRAINERS = ["train_conv", "train_gpt"]
+
+# Recordings by others of one program with and without a change: (before, after, rule, source).
+PAIRS = [("resnet50-v100-workers0.json.gz", "resnet50-v100-workers4.json.gz", "num-workers",
+          "ResNet-50 in PyTorch on a V100, `num_workers` 0 and 4: samples published with PyTorch's "
+          "profiler plugin")]
 
 # name -> (arguments, knobs to rerun with besides those advised)
 NOTHING = {
@@ -74,19 +79,27 @@ class Store:
 
 
 class Case:
-    def __init__(self, name, kind, args, knobs=(), rule=None):
+    def __init__(self, name, kind, args, knobs=(), rule=None, trainer="train_conv"):
         self.name, self.kind, self.args, self.knobs, self.rule = name, kind, args, knobs, rule
+        self.trainer = trainer
 
     def argv(self, o, model):
         """V100 and T4 have no bf16, the trainer's default. A real device: the trainer's own choice."""
-        args = ["--steps", str(o.steps), *self.args.split()]
+        args = [os.path.join(o.bin, self.trainer), "--steps", str(o.steps), *self.args.split()]
         old = model in ("v100", "t4") and "precision" not in self.args and "fp32" not in self.args
         return args + (["--precision", "fp16"] if old else [])
 
 
 def cases(o):
-    listed = [l.split("\t") for l in run([o.trainer, "--defect", "list"]).splitlines()]
-    found = [Case(n, "one", f"--defect {n}", rule=r) for n, r, *_ in listed]
+    found = []
+    for trainer in TRAINERS:
+        program = os.path.join(o.bin, trainer)
+        if not os.path.exists(program):
+            continue
+        prefix = "" if trainer == TRAINERS[0] else trainer.removeprefix("train_") + ": "
+        listed = [l.split("\t") for l in run([program, "--defect", "list"]).splitlines()]
+        found += [Case(prefix + n, "one", f"--defect {n}", rule=r, trainer=trainer)
+                  for n, r, *_ in listed]
     found += [Case(n, "several", args) for n, args in SEVERAL.items()]
     found += [Case(n, "nothing", args, knobs) for n, (args, knobs) in NOTHING.items()]
     wanted = [w for w in o.cases.split(",") if w]
@@ -121,7 +134,7 @@ def measure(o, store, model, case, deadline):
     if not os.path.exists(profile):
         if time.monotonic() > deadline:
             return False
-        run([o.gpuprof, "run", "-q", "-f", "-o", profile, "--device", device, "--", o.trainer,
+        run([o.gpuprof, "run", "-q", "-f", "-o", profile, "--device", device, "--",
              *case.argv(o, model)])
     arms = ["", *arms_of(report_of(o, profile, False), case),
             *arms_of(report_of(o, profile, True), case)]
@@ -132,7 +145,7 @@ def measure(o, store, model, case, deadline):
                 continue
             if time.monotonic() > deadline:
                 return False
-            out = run([o.gpuprof, "run", "--no-record", "--device", device, "--", o.trainer,
+            out = run([o.gpuprof, "run", "--no-record", "--device", device, "--",
                        *case.argv(o, model)], GPUPROF_APPLY=arm)
             store.add(model, case.name, arm,
                       float(re.search(r"pace_step_ms=([0-9.]+)", out).group(1)))
@@ -199,6 +212,25 @@ def judge(o, store, model, case):
             "holdout": replay.get("holdout_error_pct"), "p95": replay.get("holdout_p95_pct"),
             "hit": None if best is None or got is None else got >= best - 2,
             "missing": bool(case.rule) and planted is None}
+
+
+def real_pairs(o):
+    out = []
+    for before, after, rule, source in PAIRS:
+        paths = [os.path.join(o.traces, f) for f in (before, after)]
+        if not all(os.path.exists(p) for p in paths):
+            continue
+        old, new = report_of(o, paths[0], True), report_of(o, paths[1], True)
+        f = next((f for f in old["findings"] if f["rule"] == rule), None)
+        base = old["steps"]["median_ms"]
+        got = 100 * (base - new["steps"]["median_ms"]) / base
+        if f is None or f["kind"] != "predicted":
+            out.append(f"- {source}: nothing predicted, measured {got:.1f} %.")
+            continue
+        low, mid, high = (100 * f["saves_ms"][k] / base for k in ("low", "mid", "high"))
+        out.append(f"- {source}. Step {base:.1f} ms; predicted {mid:.1f} % ({low:.1f} to {high:.1f}), "
+                   f"measured {got:.1f} %: {mid - got:+.1f} points.")
+    return ["## Recorded by others, on real devices", "", *out, ""] if out else []
 
 
 HEAD = ("| GPU | case | change | class | step ms | predicted % | interval | measured % | "
@@ -280,7 +312,7 @@ def text(o, judged):
                 out.append(f"| {j['model']} | {j['case'].name} | the first recommendation was not "
                            "the best | | | | | | | |")
         out.append("")
-    return "\n".join(out)
+    return "\n".join(out + (real_pairs(o) if o.traces else []))
 
 
 def main():
@@ -295,10 +327,11 @@ def main():
                    help="auto: this machine's GPU, in place of --models")
     p.add_argument("--seconds", "--budget", type=float, default=1e9, help="begin no run after this time")
     p.add_argument("--only-predict", action="store_true", help="run nothing")
+    p.add_argument("--traces", help="folder of real traces, for pairs recorded by others")
     p.add_argument("--write", help="file for the table; else it is printed")
     p.add_argument("--json", help="file for the rows")
     o = p.parse_args()
-    o.gpuprof, o.trainer = os.path.join(o.bin, "gpuprof"), os.path.join(o.bin, "train_conv")
+    o.gpuprof = os.path.join(o.bin, "gpuprof")
     if o.device == "auto":
         o.models = "gpu"
     deadline = time.monotonic() + o.seconds

@@ -14,6 +14,11 @@ void edit_drop(const struct graph *g, struct plan *p, uint32_t i)
         p->dur[pause] = 0;
 }
 
+bool edit_picks(const struct edit *x, const struct graph *g, uint32_t op)
+{
+    return x->op_marks ? x->op_marks[op] : x->ops && x->ops(g->a, op);
+}
+
 static const struct {
     edit_fn *apply;
     bool certain; /* nothing is drawn */

@@ -31,6 +31,9 @@ static inline const struct op *edit_op(const struct graph *g, uint32_t i)
 /* Removes GPU work together with its launch and the host's pause before that. */
 void edit_drop(const struct graph *g, struct plan *p, uint32_t i);
 
+/* Is the edit about this operation? */
+bool edit_picks(const struct edit *x, const struct graph *g, uint32_t op);
+
 typedef void edit_fn(const struct edit *x, const struct graph *g, struct plan *p,
                      const struct draw *d);
 edit_fn edit_workers, edit_pin, edit_overlap;             /* edits_input.c */

@@ -87,18 +87,22 @@ void edit_precision(const struct edit *x, const struct graph *g, struct plan *p,
     }
 }
 
-static bool updates(const struct graph *g, uint32_t i)
+static bool fuses(const struct edit *x, const struct graph *g, uint32_t i)
 {
-    return edit_op(g, i) && look_is_optimizer(g->a, g->tasks[i].source) != LOOK_NO;
+    if (!edit_op(g, i))
+        return false;
+    if (x->ops || x->op_marks)
+        return edit_picks(x, g, g->tasks[i].source);
+    return look_is_optimizer(g->a, g->tasks[i].source) != LOOK_NO;
 }
 
 /* How many different kernels an update consists of: each is a pass over the parameters. */
-static int passes(const struct graph *g)
+static int passes(const struct edit *x, const struct graph *g)
 {
     uint32_t seen[8];
     int n = 0;
     for (uint32_t i = 0; i < g->count && n < 8; i++) {
-        if (!updates(g, i))
+        if (!fuses(x, g, i))
             continue;
         int k = 0;
         while (k < n && seen[k] != edit_op(g, i)->full_name)
@@ -114,17 +118,16 @@ static int passes(const struct graph *g)
  * it moves as much as one and a half of them, at worst as much as all (they were in the cache). */
 void edit_fuse(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
-    (void)x;
     int64_t least = INT64_MAX;
     for (uint32_t i = 0; i < g->count; i++)
-        if (updates(g, i) && g->tasks[i].dur_ns < least)
+        if (fuses(x, g, i) && g->tasks[i].dur_ns < least)
             least = g->tasks[i].dur_ns;
     int64_t spared =
         least == INT64_MAX ? 0 : (int64_t)((double)least * draw_between(d, 0, 1.0, 0.5));
-    double bytes = draw_between(d, 1, passes(g) > 1 ? 1.5 / passes(g) : 1, 1);
+    double bytes = draw_between(d, 1, passes(x, g) > 1 ? 1.5 / passes(x, g) : 1, 1);
     uint32_t first = TASK_NONE, step = TASK_NONE;
     for (uint32_t i = 0; i < g->count; i++) {
-        if (!updates(g, i))
+        if (!fuses(x, g, i))
             continue;
         if (first == TASK_NONE || g->tasks[i].step != step) {
             first = i;

@@ -64,6 +64,8 @@ static const char *distrust(struct analysis *a, const struct whatif *w)
     if (w->waits == 0 && a->gpu.busy_pct > 15)
         return "attribution only: no wait of the host for the GPU was recorded, so nobody knows "
                "which of them sets the pace";
+    if (a->steps.cv > 0.3)
+        return arena_printf(m, "attribution only: steps scatter by %.0f %%", 100 * a->steps.cv);
     if (w->holdout_error_pct < 0)
         return "attribution only: the steps do different work, so none can stand for the others";
     if (w->holdout_error_pct > 10)
@@ -128,6 +130,24 @@ static int check_self(struct engine *x, struct whatif *w)
     w->input_bound_ns = bound(x, is_input, true);
     critical_worth(w, g, &x->now, &x->plan, &x->then);
     return 0;
+}
+
+/* Takes the profiler's own measured cost out of the calls that it was added to, so that what is
+ * saved is a share of the program's step and not of the profiler's. */
+static void take_cost_out(struct engine *x, struct whatif *w)
+{
+    struct graph *g = x->g;
+    double cost = x->a->health.overhead_pct / 100 * (double)g->length_ns;
+    size_t calls = 0;
+    for (size_t i = 0; i < g->count; i++)
+        calls += g->tasks[i].kind == TASK_HOST_API;
+    int64_t each = cost > 0 && calls ? (int64_t)(cost / (double)calls) : 0;
+    for (size_t i = 0; each && i < g->count; i++)
+        if (g->tasks[i].kind == TASK_HOST_API)
+            g->tasks[i].dur_ns -= each < g->tasks[i].dur_ns ? each : g->tasks[i].dur_ns;
+    plan_reset(&x->plan, g);
+    replay_run(&x->now, g, &x->plan);
+    w->unprofiled_ns = x->now.pace_ns;
 }
 
 /* ---- predictions ------------------------------------------------------------------------------
@@ -263,6 +283,7 @@ static int look(struct engine *x, struct whatif *w)
     w->trusted = !w->why_not;
     if (!w->trusted)
         return 0;
+    take_cost_out(x, w);
     for (size_t i = 0; i < x->a->outcome_count; i++)
         if (open_to(&x->a->outcomes[i]))
             predict(x, &x->a->outcomes[i]);

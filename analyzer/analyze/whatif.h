@@ -21,7 +21,7 @@ enum edit_kind { /* the change that a rule recommends */
                  EDIT_LAYOUT,    /* no layout conversions */
                  EDIT_PRECISION, /* FP32 matrix kernels on tensor cores, the rest on half the bytes
                                   */
-                 EDIT_FUSE,      /* one optimizer kernel */
+                 EDIT_FUSE,      /* the optimizer, or `ops`, in one kernel */
                  EDIT_GRAPH,     /* launches replaced by a graph's */
                  EDIT_ALGORITHM, /* other convolution algorithms */
                  EDIT_KEEP_GRADIENTS, /* no zeroing */
@@ -83,6 +83,7 @@ struct whatif {
     size_t steps, tasks, edges, waits, violations;
     int64_t step_ns;           /* replayed as recorded: mean */
     int64_t pace_ns;           /* the same without rare long steps: savings are differences of it */
+    int64_t unprofiled_ns;     /* ... and without the profiler's own measured cost */
     double identity_error_pct; /* against the recording: 0 unless the engine is wrong */
     double unexplained_pct;    /* U: stalls on the critical path */
     double class_error_pct;    /* replay with every small residual at its class mean */

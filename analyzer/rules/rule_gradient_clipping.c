@@ -47,8 +47,8 @@ static void check(struct analysis *a, struct outcome *o)
             : arena_printf(&a->arena,
                            "clipping takes %lld operations and %.1f ms per step, tensor by tensor",
                            (long long)per_step(a, p.ops.count), ms(scattered));
-    if (waiting > scattered)
-        o->edit = (struct edit){.kind = EDIT_REMOVE, .call_marks = p.wait_marks};
+    o->edit = waiting > scattered ? (struct edit){.kind = EDIT_REMOVE, .call_marks = p.wait_marks}
+                                  : (struct edit){.kind = EDIT_FUSE, .op_marks = p.op_marks};
     o->error_class = waiting > scattered ? ERROR_STRUCTURAL : ERROR_KERNEL_MODEL;
     outcome_fires(o, waiting + scattered, summary);
     if (p.wait != TL_NONE)
