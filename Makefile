@@ -3,7 +3,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 CMAKE_FLAGS ?=
 
-.PHONY: all setup demo test bench truth gpu-portable gpu-check install deb format clean
+.PHONY: all setup demo test bench truth matrix gpu-portable gpu-check install deb format clean
 
 all: setup
 	@cmake -S . -B $(BUILD) $(CMAKE_FLAGS) >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
@@ -30,6 +30,12 @@ bench: all
 # measured stays in $(BUILD)/truth, so that it can be stopped and called again: make truth TRUTH="--seconds 600".
 truth: all
 	@bench/truth.py $(BUILD)/bin --state $(BUILD)/truth --write docs/truth.md $(TRUTH)
+
+# Every planted bottleneck of every trainer on four virtual GPUs, alone and in pairs, and what is said of it: docs/matrix.md.
+# Minutes on a machine that does nothing else; what was seen stays in $(BUILD)/matrix.jsonl, so that it can be stopped and
+# called again: make matrix MATRIX="--seconds 100".
+matrix: all
+	@tests/e2e/matrix.py $(BUILD) --full --state $(BUILD)/matrix.jsonl --write docs/matrix.md $(MATRIX)
 
 # On a machine with a GPU: every case of tests/gpu, or those of CASES="a b", into OUT (tests/gpu/README.md). The portable
 # build may have been made elsewhere; only Python is needed here then.

@@ -24,12 +24,28 @@ static const char *defect_settings(const struct defect *defects, size_t count, c
     die(2, "there is no defect '%s' (--defect list names them)", name);
 }
 
+/* One defect, or several with commas between, each over those before it. */
+static void apply_defects(const struct knobs *k, const struct defect *defects, size_t count,
+                          const char *names)
+{
+    char name[64];
+    while (*names) {
+        size_t n = strcspn(names, ",");
+        if (n >= sizeof name)
+            die(2, "there is no defect '%s' (--defect list names them)", names);
+        memcpy(name, names, n);
+        name[n] = '\0';
+        knobs_apply(k, defect_settings(defects, count, name), "defect");
+        names += n + (names[n] == ',');
+    }
+}
+
 void settings_read(const struct knobs *k, const struct defect *defects, size_t count, int argc,
                    char **argv, const char *usage)
 {
     const char *defect = args_find(argc, argv, "defect");
     if (defect)
-        knobs_apply(k, defect_settings(defects, count, defect), "defect");
+        apply_defects(k, defects, count, defect);
     knobs_parse(k, argc, argv, usage);
     knobs_apply(k, getenv("GPUPROF_APPLY"), "GPUPROF_APPLY");
 }

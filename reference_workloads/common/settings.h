@@ -9,8 +9,9 @@ struct defect {
     const char *name, *rule, *settings, *what;
 };
 
-/* `--defect list` (NAME, RULE and text, tab between) and `--help` are answered here; whatever is
- * wrong is one line on stderr and exit 2. */
+/* `--defect NAME` plants one, `--defect NAME,NAME` several. `--defect list` (NAME, RULE and text,
+ * tab between) and `--help` are answered here; whatever is wrong is one line on stderr and exit 2.
+ */
 void settings_read(const struct knobs *k, const struct defect *defects, size_t count, int argc,
                    char **argv, const char *usage);
 

@@ -1,13 +1,38 @@
 #!/usr/bin/env python3
-"""Every defect of train_conv must be the first finding, its remedy must make the step faster, and the
-tuned run must have no finding.
+"""Trainers x defects x virtual GPUs. Every defect must be the first finding, what the finding says must make the step
+faster, and a tuned run must have no finding.
 
-usage: matrix.py BUILD [DEFECT...]       `tuned` names the run without a defect
+usage: matrix.py BUILD [--full] [--trainer T] [--model M] [--seconds S] [--state FILE] [--write FILE] [DEFECT...]
+
+Without options a covering choice: each defect once, each model with each trainer. `tuned` names the run without a
+defect, `unmarked` runs without NVTX. --full takes every defect on every model, tuned runs, and pairs of defects; what it
+saw is kept in --state, so that it can be stopped (--seconds) and called again, and --write makes a table of it. Then a
+defect may also come second in one case of twenty, but never be missed.
 """
+import argparse
+import json
+import os
 import sqlite3
 import sys
+import time
 
-from support import DEVICE, Build, Checks, printed_median_ms
+from support import Build, Checks, printed_median_ms
+
+TRAINERS = ["train_conv", "train_amp", "train_gpt"]  # train_ddp has a test of its own: it needs ranks
+# What a run needs beside the defect's settings, and for how many steps it goes on: where steps are long, fewer of them.
+MODELS = {
+    "a100-80": ([], 60),
+    "h200": ([], 80),
+    "v100": (["--precision", "fp16"], 32),  # no bf16 there
+    "t4": (["--precision", "fp16"], 20),
+}
+PRECISION = "tensor-cores"  # defects of this rule choose the precision themselves
+# Defects of one trainer that a run may have together, both of which must be found.
+PAIRS = {
+    "train_conv": [("sync-every-step", "nchw"), ("optimizer-loop", "cudnn-heuristic"), ("nchw", "optimizer-loop")],
+    "train_amp": [("nchw", "scaler-sync"), ("optimizer-loop", "nchw")],
+    "train_gpt": [("unfused", "vocab-unpadded"), ("clip-sync", "unfused"), ("optimizer-loop", "vocab-unpadded")],
+}
 
 
 def describe(analysis):
@@ -15,58 +40,205 @@ def describe(analysis):
     return f"step {analysis['steps']['median_ms']:.2f} ms: " + (", ".join(found) or "no finding")
 
 
-# Steps are milliseconds: a run long enough that another program on the machine spoils few of them.
-LONG = 120
+class Matrix:
+    def __init__(self, build, checks):
+        self.build, self.checks = build, checks
+        self.trainers = [t for t in TRAINERS if os.path.exists(os.path.join(build.bin, t))]
+        self.defects = {t: [line.split("\t")[:2] for line in
+                            build.run([os.path.join(build.bin, t), "--defect", "list"]).stdout.splitlines()]
+                        for t in self.trainers}
+
+    def rule(self, trainer, defect):
+        return dict(self.defects[trainer])[defect]
+
+    def command(self, trainer, model, defects, part=1):
+        own = any(self.rule(trainer, d) == PRECISION for d in defects)
+        extra, steps = MODELS[model]
+        return [os.path.join(self.build.bin, trainer), "--steps", str(steps // part),
+                *(["--defect", ",".join(defects)] if defects else []), *([] if own else extra)]
+
+    def profile(self, trainer, model, defects):
+        out = self.build.path(f"{trainer}-{model}-{'-'.join(defects) or 'tuned'}.gpuprof")
+        done = self.build.run([self.build.gpuprof, "run", "-f", "--device", f"virtual:{model}", "-o", out, "--",
+                               *self.command(trainer, model, defects)])
+        if done.returncode != 0:
+            raise RuntimeError(f"{trainer} {defects} on {model}: status {done.returncode}\n{done.stderr[-2000:]}")
+        return out, printed_median_ms(done.stdout)
+
+    def look(self, trainer, model, defects):
+        """The analysis of one run, and what the trainer itself measured."""
+        profile, printed = self.profile(trainer, model, defects)
+        return self.build.analyze(profile), profile, printed
+
+    def evidence(self, name, profile, findings):
+        """The rows behind each number can be listed by the query that stands beside it."""
+        database = sqlite3.connect(profile)
+        empty = [f"{f['rule']}: {e['text']}" for f in findings for e in f["evidence"]
+                 if e["sql"] and e["value"] and not database.execute(e["sql"]).fetchone()]
+        database.close()
+        self.checks.check(not empty, f"{name}: each query of the evidence lists rows", "; ".join(empty))
+
+    def remedy(self, name, trainer, model, defects, knob, before):
+        """What the finding tells the trainer to change, changed. A disturbed run is measured again."""
+        for attempt in range(3):
+            again = self.build.run([self.build.gpuprof, "run", "--no-record", "--device", f"virtual:{model}", "--",
+                                    *self.command(trainer, model, defects, part=2)], GPUPROF_APPLY=knob)
+            after = printed_median_ms(again.stdout)
+            if after < 0.99 * before:
+                break
+        self.checks.check(after < 0.99 * before, f"{name}: {knob} makes the step faster",
+                          f"{before:.2f} ms before, {after:.2f} ms after")
+        print(f"        {before:.2f} ms before, {after:.2f} ms after")
+
+    def defect(self, trainer, model, defect):
+        """A run that another program disturbs is made again: idle time of the host is what it adds."""
+        name, rule = f"{trainer} {defect} on {model}", self.rule(trainer, defect)
+        for attempt in range(3):
+            analysis, profile, printed = self.look(trainer, model, [defect])
+            findings = analysis["findings"]
+            first = findings[0]["rule"] if findings else "nothing"
+            if first == rule:
+                break
+        if not self.checks.check(first == rule, f"{name} is told as {rule}", f"first is {first} ({describe(analysis)})"):
+            return
+        print(f"        {describe(analysis)}")
+        self.evidence(name, profile, findings)
+        if rule != "num-workers":  # workers need cores that a busy machine does not have
+            self.remedy(name, trainer, model, [defect], findings[0]["knob"], printed)
+
+    def tuned(self, trainer, model):
+        name = f"{trainer} tuned on {model}"
+        for attempt in range(3):
+            analysis, _, _ = self.look(trainer, model, [])
+            found = [f["rule"] for f in analysis["findings"]]
+            if not found:
+                break
+        self.checks.check(not found, f"{name}: no finding (1 % of the step or more)", describe(analysis))
+        print(f"        {describe(analysis)}")
+        parts, median = sum(analysis["breakdown_ms"].values()), analysis["steps"]["median_ms"]
+        self.checks.check(abs(parts - median) < 1e-3, f"{name}: the parts of the step sum to it",
+                          f"{parts} ms of {median}")
+        self.checks.check(analysis["device"]["virtual"] is True, f"{name}: the profile says that the GPU is virtual")
+
+    def covering(self, wanted):
+        models = list(MODELS)
+        at = 0
+        for trainer in self.trainers:
+            self.tuned(trainer, models[at % len(models)]) if not wanted or "tuned" in wanted else None
+            for defect, _ in self.defects[trainer]:
+                at += 1
+                if not wanted or defect in wanted:
+                    self.defect(trainer, models[at % len(models)], defect)
 
 
-def defect(build, checks, name, rule):
-    profile, run = build.profile(name, "--defect", name, steps=LONG)
-    analysis = build.analyze(profile)
-    findings = analysis["findings"]
-    first = findings[0]["rule"] if findings else "nothing"
-    if not checks.check(first == rule, f"{name} is told as {rule}",
-                        f"first is {first} ({describe(analysis)})"):
-        return
-    print(f"        {describe(analysis)}")
-    evidence(checks, name, profile, findings)
-    if rule != "num-workers":  # workers need cores that a busy machine does not have
-        remedy(build, checks, name, findings[0]["knob"], printed_median_ms(run.stdout))
+# ---- all of it ---------------------------------------------------------------------------------------------------------
 
 
-def evidence(checks, name, profile, findings):
-    """The rows behind each number can be listed by the query that stands beside it."""
-    database = sqlite3.connect(profile)
-    empty = [f"{f['rule']}: {e['text']}" for f in findings for e in f["evidence"]
-             if e["sql"] and e["value"] and not database.execute(e["sql"]).fetchone()]
-    database.close()
-    checks.check(not empty, f"{name}: each query of the evidence lists rows", "; ".join(empty))
+class Full:
+    """Cells are measured once each and kept in a file of JSON lines; judged together at the end."""
+
+    def __init__(self, matrix, options):
+        self.matrix, self.options, self.cells = matrix, options, {}
+        if options.state and os.path.exists(options.state):
+            with open(options.state, encoding="utf-8") as f:
+                for line in f:
+                    cell = json.loads(line)
+                    self.cells[self.key(cell)] = cell
+
+    @staticmethod
+    def key(cell):
+        return (cell["trainer"], cell["model"], tuple(cell["defects"]))
+
+    def wanted(self):
+        o, m = self.options, self.matrix
+        for trainer in m.trainers:
+            if o.trainer and trainer != o.trainer:
+                continue
+            for model in MODELS:
+                if o.model and model != o.model:
+                    continue
+                runs = [[]] + [[d] for d, _ in m.defects[trainer]] + [list(p) for p in PAIRS[trainer]]
+                for defects in runs:
+                    if not o.defects or (",".join(defects) or "tuned") in o.defects:
+                        yield trainer, model, defects
+
+    def measure(self, trainer, model, defects):
+        rules = [self.matrix.rule(trainer, d) for d in defects]
+        analysis, _, _ = self.matrix.look(trainer, model, defects)
+        found = [[f["rule"], f["saves_ms"]["high"]] for f in analysis["findings"]]
+        names = [rule for rule, _ in found]
+        cell = {"trainer": trainer, "model": model, "defects": defects, "rules": rules,
+                "step_ms": analysis["steps"]["median_ms"], "found": found,
+                "missed": [r for r in rules if r not in names], "first": bool(names) and names[0] in rules}
+        self.cells[self.key(cell)] = cell
+        if self.options.state:
+            with open(self.options.state, "a", encoding="utf-8") as f:
+                f.write(json.dumps(cell) + "\n")
+        print(f"{trainer} {model} {','.join(defects) or 'tuned'}: {describe(analysis)}", flush=True)
+
+    def run(self):
+        until = time.monotonic() + self.options.seconds if self.options.seconds else None
+        left = 0
+        for cell in self.wanted():
+            if (cell[0], cell[1], tuple(cell[2])) in self.cells:
+                continue
+            if until and time.monotonic() > until:
+                left += 1
+                continue
+            self.measure(*cell)
+        if left:
+            print(f"{left} runs are left: call it again")
+            sys.exit(0)
+        self.judge()
+
+    def judge(self):
+        checks = self.matrix.checks
+        cells = [self.cells[(t, m, tuple(d))] for t, m, d in self.wanted()]
+        planted = [c for c in cells if c["defects"]]
+        tuned = [c for c in cells if not c["defects"]]
+        missed = [c for c in planted if c["missed"]]
+        first = [c for c in planted if c["first"]]
+        noisy = [c for c in tuned if c["found"]]
+        for c in missed + noisy + [c for c in planted if not c["first"]]:
+            print(f"        {c['trainer']} {c['model']} {','.join(c['defects']) or 'tuned'}: {c['found']}")
+        checks.check(not missed, f"every planted defect is found ({len(planted)} runs)", f"{len(missed)} are not")
+        checks.check(20 * len(first) >= 19 * len(planted), "a planted defect is first in 95 %",
+                     f"in {len(first)} of {len(planted)}")
+        checks.check(not noisy, f"tuned runs have no finding ({len(tuned)} runs)", f"{len(noisy)} have")
+        if self.options.write:
+            self.table(cells, len(first), len(planted), len(missed), len(noisy), len(tuned))
+
+    def table(self, cells, first, planted, missed, noisy, tuned):
+        with open(self.options.write, "w", encoding="utf-8") as f:
+            f.write("# The matrix: planted bottlenecks and what is said of them\n\n"
+                    "Made by `make matrix`. All runs are on the virtual GPU: nothing was measured on a real device.\n"
+                    "Each cell is the first finding and what it may save, in ms of the step; in brackets what else was\n"
+                    "found. Bold: the planted defect is not first.\n\n"
+                    f"Planted: {planted} runs; found in {planted - missed}, first in {first}. "
+                    f"Tuned: {tuned} runs, {noisy} with a finding.\n")
+            for trainer in self.matrix.trainers:
+                rows = [c for c in cells if c["trainer"] == trainer]
+                if not rows:
+                    continue
+                models = [m for m in MODELS if any(c["model"] == m for c in rows)]
+                f.write(f"\n## {trainer}\n\n| planted | " + " | ".join(models) + " |\n|---|" + "---|" * len(models)
+                        + "\n")
+                for defects in dict.fromkeys(tuple(c["defects"]) for c in rows):
+                    line = [self.cell(trainer, m, defects) for m in models]
+                    f.write(f"| {', '.join(defects) or 'tuned'} | " + " | ".join(line) + " |\n")
+
+    def cell(self, trainer, model, defects):
+        c = self.cells.get((trainer, model, defects))
+        if not c:
+            return ""
+        if not c["found"]:
+            return f"nothing, of {c['step_ms']:.1f}" if not defects else f"**nothing**, of {c['step_ms']:.1f}"
+        (rule, saves), rest = c["found"][0], ", ".join(r for r, _ in c["found"][1:])
+        text = f"{rule} {saves:.2f}" if c["first"] else f"**{rule}** {saves:.2f}"
+        return f"{text} of {c['step_ms']:.1f}" + (f" ({rest})" if rest else "")
 
 
-def remedy(build, checks, name, knob, before):
-    """What the finding tells the trainer to change, changed. A disturbed run is measured again."""
-    for attempt in range(3):
-        again = build.run([build.gpuprof, "run", "--no-record", "--device", DEVICE, "--", build.train,
-                           "--defect", name], GPUPROF_APPLY=knob)
-        after = printed_median_ms(again.stdout)
-        if after < 0.97 * before:
-            break
-    checks.check(after < 0.97 * before, f"{name}: {knob} makes the step faster",
-                 f"{before:.2f} ms before, {after:.2f} ms after")
-    print(f"        {before:.2f} ms before, {after:.2f} ms after")
-
-
-def tuned(build, checks):
-    profile, _ = build.profile("tuned")
-    analysis = build.analyze(profile)
-    limit = 0.03 * analysis["steps"]["median_ms"]
-    above = [f["rule"] for f in analysis["findings"] if f["saves_ms"]["high"] > limit]
-    checks.check(not above, "the tuned run has no finding above 3 % of the step",
-                 f"{', '.join(above)} ({describe(analysis)})")
-    print(f"        {describe(analysis)}")
-    parts = sum(analysis["breakdown_ms"].values())
-    checks.check(abs(parts - analysis["steps"]["median_ms"]) < 1e-3,
-                 "the parts of the step sum to it", f"{parts} ms of {limit / 0.03} ms")
-    checks.check(analysis["device"]["virtual"] is True, "the profile says that the GPU is virtual")
+# ---- steps without marks -----------------------------------------------------------------------------------------------
 
 
 def unmarked(build, checks, *arguments):
@@ -86,17 +258,30 @@ def unmarked(build, checks, *arguments):
                  f"{steps['median_ms']:.3f} ms, the trainer says {printed:.3f} ms")
 
 
+def options_of(arguments):
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("build")
+    p.add_argument("defects", nargs="*")
+    p.add_argument("--full", action="store_true")
+    p.add_argument("--trainer")
+    p.add_argument("--model", choices=MODELS)
+    p.add_argument("--seconds", type=float)
+    p.add_argument("--state")
+    p.add_argument("--write")
+    return p.parse_args(arguments)
+
+
 def main():
-    build, checks = Build(sys.argv[1]), Checks()
-    wanted = sys.argv[2:]
-    rows = build.run([build.train, "--defect", "list"]).stdout.splitlines()
-    for row in rows:
-        name, rule, _ = row.split("\t")
-        if not wanted or name in wanted:
-            defect(build, checks, name, rule)
-    if not wanted or "tuned" in wanted:
-        tuned(build, checks)
-    if not wanted or "unmarked" in wanted:
+    options = options_of(sys.argv[1:])
+    build, checks = Build(options.build), Checks()
+    matrix = Matrix(build, checks)
+    if options.full:
+        Full(matrix, options).run()
+        checks.done()
+    if options.trainer:
+        matrix.trainers = [options.trainer]
+    matrix.covering(options.defects)
+    if options.trainer in (None, "train_conv") and (not options.defects or "unmarked" in options.defects):
         unmarked(build, checks)
         unmarked(build, checks, "--optimizer", "loop", "--batch", "32")
         unmarked(build, checks, "--cuda-graph", "1")
