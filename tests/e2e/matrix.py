@@ -90,6 +90,14 @@ class Matrix:
                           f"{before:.2f} ms before, {after:.2f} ms after")
         print(f"        {before:.2f} ms before, {after:.2f} ms after")
 
+    @staticmethod
+    def lacks_data(analysis, profile, rule):
+        """A rule that needs to know how much memory is in use, where nobody sampled it, must say so."""
+        database = sqlite3.connect(profile)
+        samples = database.execute("SELECT count(*) FROM gpu_sample WHERE memory_used_bytes > 0").fetchone()[0]
+        database.close()
+        return samples == 0 and any(c["rule"] == rule and "memory" in c["missing"] for c in analysis["cannot_tell"])
+
     def defect(self, trainer, model, defect):
         """A run that another program disturbs is made again: idle time of the host is what it adds."""
         name, rule = f"{trainer} {defect} on {model}", self.rule(trainer, defect)
@@ -99,6 +107,9 @@ class Matrix:
             first = findings[0]["rule"] if findings else "nothing"
             if first == rule:
                 break
+            if not findings and self.lacks_data(analysis, profile, rule):
+                self.checks.check(True, f"{name}: {rule} cannot be told without samples of memory in use")
+                return
         if not self.checks.check(first == rule, f"{name} is told as {rule}", f"first is {first} ({describe(analysis)})"):
             return
         print(f"        {describe(analysis)}")
@@ -164,12 +175,13 @@ class Full:
 
     def measure(self, trainer, model, defects):
         rules = [self.matrix.rule(trainer, d) for d in defects]
-        analysis, _, _ = self.matrix.look(trainer, model, defects)
+        analysis, profile, _ = self.matrix.look(trainer, model, defects)
         found = [[f["rule"], f["saves_ms"]["high"]] for f in analysis["findings"]]
         names = [rule for rule, _ in found]
         cell = {"trainer": trainer, "model": model, "defects": defects, "rules": rules,
                 "step_ms": analysis["steps"]["median_ms"], "found": found,
-                "missed": [r for r in rules if r not in names], "first": bool(names) and names[0] in rules}
+                "missed": [r for r in rules if r not in names], "first": bool(names) and names[0] in rules,
+                "lacks": [r for r in rules if self.matrix.lacks_data(analysis, profile, r)]}
         self.cells[self.key(cell)] = cell
         if self.options.state:
             with open(self.options.state, "a", encoding="utf-8") as f:
@@ -194,7 +206,8 @@ class Full:
     def judge(self):
         checks = self.matrix.checks
         cells = [self.cells[(t, m, tuple(d))] for t, m, d in self.wanted()]
-        planted = [c for c in cells if c["defects"]]
+        planted = [c for c in cells if c["defects"] and not c["lacks"]]
+        untold = [c for c in cells if c["lacks"]]
         tuned = [c for c in cells if not c["defects"]]
         missed = [c for c in planted if c["missed"]]
         first = [c for c in planted if c["first"]]
@@ -205,6 +218,8 @@ class Full:
         checks.check(20 * len(first) >= 19 * len(planted), "a planted defect is first in 95 %",
                      f"in {len(first)} of {len(planted)}")
         checks.check(not noisy, f"tuned runs have no finding ({len(tuned)} runs)", f"{len(noisy)} have")
+        if untold:
+            print(f"        {len(untold)} runs lack samples of memory in use: their rule says that it cannot tell")
         if self.options.write:
             self.table(cells, len(first), len(planted), len(missed), len(noisy), len(tuned))
 
@@ -231,6 +246,8 @@ class Full:
         c = self.cells.get((trainer, model, defects))
         if not c:
             return ""
+        if c["lacks"] and not c["found"]:
+            return f"cannot tell, of {c['step_ms']:.1f}"
         if not c["found"]:
             return f"nothing, of {c['step_ms']:.1f}" if not defects else f"**nothing**, of {c['step_ms']:.1f}"
         (rule, saves), rest = c["found"][0], ", ".join(r for r, _ in c["found"][1:])
