@@ -10,19 +10,31 @@ struct chain { /* of one stream */
     int64_t threads, end_ns, sum_ns, longest_ns, first_ns;
     size_t length;
     uint32_t first, last, step;
+    bool behind_product; /* whose epilogue could do all of it */
 };
 
 struct chains {                 /* over the used steps */
-    int64_t spared_ns, busy_ns; /* all but the longest member of each; all members */
+    int64_t spared_ns, busy_ns; /* what fusion may save; all members */
     int64_t count, kernels;
     struct chain longest; /* the one that spares most */
     bool *marks;          /* by op: member of a chain */
     uint32_t *before;     /* by op: the member of its chain before it */
 };
 
+/* At most: one kernel remains, or none where the product before it can do the work. */
 static int64_t spared(const struct chain *c)
 {
-    return c->sum_ns - c->longest_ns;
+    return c->behind_product ? c->sum_ns : c->sum_ns - c->longest_ns;
+}
+
+static bool behind_product(const struct analysis *a, uint32_t i)
+{
+    uint32_t before = look_before(a->tl, i);
+    if (before == TL_NONE || a->steps.op_step[before] != a->steps.op_step[i])
+        return false;
+    const struct op *o = &a->tl->ops[before];
+    return o->kind == OP_KERNEL &&
+           (o->class.family == FAMILY_GEMM || o->class.family == FAMILY_CONV);
 }
 
 /* One that is fused already by a compiler is what the remedy makes. */
@@ -64,6 +76,7 @@ static void add(const struct analysis *a, struct chains *all, struct chain *c, u
         *c = (struct chain){.threads = threads_of(o),
                             .first = i,
                             .first_ns = o->start_ns,
+                            .behind_product = behind_product(a, i),
                             .step = a->steps.op_step[i]};
     all->before[i] = c->length++ ? c->last : TL_NONE;
     c->last = i;
@@ -106,8 +119,8 @@ static void check(struct analysis *a, struct outcome *o)
     int64_t cost = per_step(a, all.spared_ns);
     double used = (double)(a->steps.used ? a->steps.used : 1);
     o->why = arena_printf(&a->arena,
-                          "%.1f chains of pointwise kernels per step, %.3f ms beside the longest "
-                          "of each",
+                          "%.1f chains of pointwise kernels per step, of which fusion may save "
+                          "%.3f ms",
                           (double)all.count / used, ms(cost));
     if (cost * 100 < a->steps.median_ns)
         return;
@@ -116,7 +129,8 @@ static void check(struct analysis *a, struct outcome *o)
     outcome_evidence(o, "kernels in them per step", (double)all.kernels / used, "count",
                      "SELECT * FROM kernel ORDER BY stream, start_ns");
     outcome_evidence(o, "their GPU time per step", ms(per_step(a, all.busy_ns)), "ms", NULL);
-    outcome_evidence(o, "of it beside the longest kernel of each chain", ms(cost), "ms", NULL);
+    outcome_evidence(o, "of it beyond one kernel per chain, or none behind a matrix product",
+                     ms(cost), "ms", NULL);
     o->error_class = ERROR_KERNEL_MODEL;
     o->edit = (struct edit){.kind = EDIT_JOIN, .op_marks = all.marks};
     o->knob = "fuse_pointwise=1";
@@ -139,7 +153,9 @@ const struct rule rule_pointwise_fusion = {
                  "number of threads.",
     .doc = "A pointwise kernel does little arithmetic: it takes as long as its data takes to be "
            "read and written. A chain of them over the same shape moves the data once for each; "
-           "fused, once in all. The bound is the time of all but the longest kernel of each chain. "
+           "fused, once in all. The bound is the time of all but the longest kernel of each chain, "
+           "and "
+           "of all of them right behind a matrix product, whose epilogue can do the work. "
            "That kernels in a row have the same shape does not prove that each reads what the one "
            "before wrote; a rerun decides. Kernels that a compiler has fused already (triton_...) "
            "are not counted.",

@@ -157,6 +157,12 @@ static void fill_chain(struct builder *b, int64_t at)
 {
     many(b, add, at, 4, US(300));
 }
+/* Behind a product all of it may go: into the epilogue. */
+static void fill_epilogue(struct builder *b, int64_t at)
+{
+    build_kernel(b, gemm, at + US(1), at + US(50), US(50));
+    many(b, add, at + US(5), 4, US(300));
+}
 static void fill_compiled(struct builder *b, int64_t at)
 {
     many(b, "triton_poi_fused_add_gelu_0", at, 4, US(300));
@@ -180,6 +186,10 @@ START_TEST(test_pointwise)
     case_loop(&b, fill_chain);
     const struct outcome *o = case_first(build_analyze(&b), "pointwise-fusion", US(900));
     ck_assert_int_eq(o->edit.kind, EDIT_JOIN);
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_epilogue);
+    case_first(build_analyze(&b), "pointwise-fusion", US(1200));
     build_end(&b);
     b = build_start();
     case_loop(&b, fill_compiled);
