@@ -23,6 +23,7 @@ struct chrome {
     int64_t *process_pid; /* by process index */
     int64_t *device_pid;  /* by device index, one more for streams without a device */
     int64_t *thread_tid, *stream_tid;
+    uint32_t *op_collective; /* by op: index of its collective, TL_NONE; NULL: there is none */
 };
 
 enum {

@@ -58,6 +58,18 @@ static int64_t correlation_of(const struct chrome *c, uint32_t index)
     return api != TL_NONE ? (int64_t)api + 1 : (int64_t)c->t->api_count + 1 + index;
 }
 
+/* What a collective moved, named as PyTorch's profiler names it where it does. */
+static void write_collective(struct chrome *c, const struct collective *x)
+{
+    json_str(&c->j, "Collective name", tl_text(c->t, x->row.name));
+    if (x->row.bytes >= 0)
+        json_int(&c->j, "message (bytes)", x->row.bytes);
+    if (x->row.ranks > 0)
+        json_int(&c->j, "Group size", x->row.ranks);
+    if (x->row.sequence > 0)
+        json_int(&c->j, "Seq", x->row.sequence);
+}
+
 static void write_op(struct chrome *c, const struct item *x, int64_t pid, int64_t tid)
 {
     static const char *const cats[] = {"kernel", "gpu_memcpy", "gpu_memset"};
@@ -69,6 +81,8 @@ static void write_op(struct chrome *c, const struct item *x, int64_t pid, int64_
     int64_t correlation = correlation_of(c, x->index);
     chrome_slice(c, cats[op->kind], name, pid, tid, x->start_ns, x->end_ns);
     write_args(c, op, correlation);
+    if (c->op_collective && c->op_collective[x->index] != TL_NONE)
+        write_collective(c, &c->t->collectives[c->op_collective[x->index]]);
     chrome_slice_end(c);
     if (op->api != TL_NONE && c->t->apis[op->api].op == x->index)
         chrome_flow(c, true, correlation, pid, tid, x->start_ns);
@@ -210,22 +224,56 @@ static void write_samples(struct chrome *c)
     }
 }
 
+/* A rank sees the GPUs of the others, too: those on which it ran nothing are left out. */
+static bool is_idle(const struct chrome *c, uint32_t device)
+{
+    if (c->t->device_count == 1 || device == c->a->steps.device)
+        return false;
+    for (size_t i = 0; i < c->t->stream_count; i++)
+        if (c->t->streams[i].device == device && c->t->streams[i].ops)
+            return false;
+    for (size_t i = 0; i < c->t->gpu_sample_count; i++)
+        if (c->t->gpu_samples[i].device == c->t->devices[device].id)
+            return false;
+    return true;
+}
+
 static void write_device_names(struct chrome *c)
 {
     for (size_t i = 0; i < c->t->device_count; i++) {
         const struct row_device *d = &c->t->devices[i];
         char name[160], rank[32] = "";
+        if (is_idle(c, (uint32_t)i))
+            continue;
         for (size_t p = 0; p < c->t->process_count && c->merged; p++)
             if (c->t->processes[p].id == d->process && c->t->processes[p].rank >= 0)
                 snprintf(rank, sizeof rank, "rank %lld, ", (long long)c->t->processes[p].rank);
         snprintf(name, sizeof name, "%sGPU %lld: %.100s", rank, (long long)d->ordinal,
                  tl_text(c->t, d->name));
-        chrome_process(c, c->device_pid[i], name, 5000000 + (int64_t)i);
+        chrome_process(c, c->device_pid[i], name, 5000000 + c->device_pid[i]);
     }
+}
+
+/* By op: its collective. Only where there are any. */
+static int index_collectives(struct chrome *c)
+{
+    if (c->t->collective_count == 0)
+        return 0;
+    c->op_collective = arena_array(&c->arena, c->t->op_count + 1, sizeof *c->op_collective);
+    if (!c->op_collective)
+        return -1;
+    for (size_t i = 0; i < c->t->op_count; i++)
+        c->op_collective[i] = TL_NONE;
+    for (uint32_t i = 0; i < c->t->collective_count; i++)
+        if (c->t->collectives[i].op != TL_NONE)
+            c->op_collective[c->t->collectives[i].op] = i;
+    return 0;
 }
 
 int chrome_gpu(struct chrome *c)
 {
+    if (index_collectives(c))
+        return -1;
     write_device_names(c);
     write_gaps(c);
     for (uint32_t i = 0; i < c->t->stream_count; i++)

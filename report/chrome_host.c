@@ -125,7 +125,7 @@ static void write_process_names(struct chrome *c)
             snprintf(rank, sizeof rank, "rank %lld, ", (long long)p->rank);
         snprintf(name, sizeof name, "%sprocess %lld%s%.150s", rank, (long long)p->pid,
                  *command ? ": " : "", command);
-        chrome_process(c, c->process_pid[i], name, (int64_t)i);
+        chrome_process(c, c->process_pid[i], name, p->rank >= 0 ? p->rank : (int64_t)i);
     }
 }
 

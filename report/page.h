@@ -22,6 +22,7 @@ void page_timeline(const struct page *p);  /* what the canvas needs around it */
 void page_idle(const struct page *p);
 void page_kernels(const struct page *p);
 void page_copies(const struct page *p);
+void page_ranks(const struct page *p); /* nothing without several of them */
 void page_host(const struct page *p);
 void page_about(const struct page *p);
 

@@ -256,28 +256,52 @@ static int settle_all(struct analysis *a, struct members *m)
 /* ---- the summary -------------------------------------------------------------------------------
  */
 
-/* Median length of the ranges of `process` that are named like the analysed steps. */
-static int64_t own_step(const struct analysis *a, uint32_t process)
+/* Name of the ranges that mark the analysed steps, TL_NONE: they are not marked. */
+static uint32_t mark_name(const struct analysis *a)
+{
+    const struct timeline *t = a->tl;
+    if (a->steps.count == 0 || a->steps.source == STEPS_NONE || a->steps.source == STEPS_DETECTED)
+        return TL_NONE;
+    const struct thread *th = &t->threads[a->steps.main_thread];
+    for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++)
+        if (t->ranges[i].start_ns == a->steps.at[0].start_ns)
+            return t->ranges[i].name;
+    return TL_NONE;
+}
+
+static bool same_mark(const struct timeline *t, uint32_t a, uint32_t b)
+{
+    size_t n = strcspn(tl_text(t, b), "#0123456789"); /* ProfilerStep#7 */
+    return a == b || (n > 0 && strncmp(tl_text(t, a), tl_text(t, b), n) == 0 &&
+                      strcspn(tl_text(t, a), "#0123456789") == n);
+}
+
+/* Median time from one mark of `process` to the next, its marks being named as those of the
+ * analysed steps are. 0 = it has none. */
+static int64_t own_step(const struct analysis *a, uint32_t process, uint32_t name)
 {
     enum { MOST = 1024 };
-    int64_t v[MOST];
+    int64_t v[MOST], last = 0;
     size_t n = 0;
     const struct timeline *t = a->tl;
-    if (a->steps.source != STEPS_FRAMEWORK)
-        return process == a->steps.process ? a->steps.median_ns : 0;
-    for (size_t i = 0; i < t->range_count && n < MOST; i++) {
+    if (process == a->steps.process)
+        return a->steps.median_ns;
+    for (size_t i = 0; name != TL_NONE && i < t->range_count && n < MOST; i++) {
         const struct range *r = &t->ranges[i];
-        if (t->threads[r->thread].process == process &&
-            strncmp(tl_text(t, r->name), "ProfilerStep", 12) == 0)
-            v[n++] = r->end_ns - r->start_ns;
+        if (t->threads[r->thread].process != process || !same_mark(t, r->name, name))
+            continue;
+        if (last && r->start_ns > last)
+            v[n++] = r->start_ns - last;
+        last = r->start_ns;
     }
-    return median_ns(v, n);
+    return n ? median_ns(v, n) : 0;
 }
 
 static void summarise(struct analysis *a, struct members *m)
 {
     struct ranks *r = &a->ranks;
     int64_t used = (int64_t)(a->steps.used ? a->steps.used : 1);
+    uint32_t name = mark_name(a);
     r->at = m->at;
     r->late = TL_NONE;
     r->transfer_ns /= used;
@@ -291,7 +315,7 @@ static void summarise(struct analysis *a, struct members *m)
         f.wait_ns /= used;
         f.wait_exposed_ns /= used;
         f.late_ns /= used;
-        f.step_median_ns = own_step(a, f.process);
+        f.step_median_ns = own_step(a, f.process, name);
         r->at[r->count++] = f;
         r->late_ns += f.late_ns;
         if (r->late == TL_NONE || f.late_ns > r->at[r->late].late_ns)

@@ -144,13 +144,23 @@ static void write_verdict(const struct page *p)
 static void write_navigation(const struct page *p)
 {
     static const char *const places[][2] = {
-        {"findings", "What to change"}, {"breakdown", "Breakdown"}, {"steps", "Steps"},
-        {"timeline", "Timeline"},       {"idle", "Idle"},           {"kernels", "Kernels"},
-        {"copies", "Copies"},           {"host", "Host"},           {"health", "Trust"},
+        {"findings", "What to change"},
+        {"breakdown", "Breakdown"},
+        {"steps", "Steps"},
+        {"timeline", "Timeline"},
+        {"idle", "Idle"},
+        {"kernels", "Kernels"},
+        {"copies", "Copies"},
+        {"ranks", "Ranks"},
+        {"host", "Host"},
+        {"health", "Trust"},
     };
     page_put(p, "<nav aria-label=\"Sections\">");
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        if (p->a->ranks.count < 2 && strcmp(places[i][0], "ranks") == 0)
+            continue;
         page_put(p, "<a href=\"#%s\">%s</a> ", places[i][0], places[i][1]);
+    }
     page_put(p, "</nav>\n");
 }
 
@@ -171,6 +181,7 @@ static int html_analysis(const struct analysis *a, const struct export_options *
     page_idle(&p);
     page_kernels(&p);
     page_copies(&p);
+    page_ranks(&p);
     page_host(&p);
     page_about(&p);
     page_put(&p, "</main>\n<script type=\"application/octet-stream\" id=\"data\">");
