@@ -3,6 +3,7 @@ the first batch looks like."""
 fact, wrap, once, guarded = hook.fact, hook.wrap, hook.once, hook.guarded
 apply = hook.here["apply"]
 loaders_seen = {}
+made_at = {}  # id of a loader: the line that made it
 
 
 @guarded
@@ -18,6 +19,14 @@ def note_iterated(loader, *_, **__):
     if len(loaders_seen) == 1:
         fact("torch.loader", f"{type(loader).__name__}({text})")
         fact("torch.loader.where", place)
+        fact("torch.loader.made", made_at.get(id(loader), place))
+
+
+@guarded
+def note_set(loader, name, *_):
+    """The first thing that a loader sets of itself, by the line that makes it."""
+    if name == "dataset":
+        made_at[id(loader)] = hook.user_place()
 
 
 def tensors_of(batch, depth=0):
@@ -52,6 +61,8 @@ def hook_dataloader(module):
     apply.hook_loader(module)
     if hook.only_steps:
         return
+    if "__setattr__" in vars(module.DataLoader):
+        wrap(module.DataLoader, "__setattr__", hook.NOTE, note=note_set)
     wrap(module.DataLoader, "__iter__", hook.NOTE, note=note_iterated)
     wrap(module._BaseDataLoaderIter, "__next__", hook.WAIT)
     once(module._BaseDataLoaderIter, "__next__", note_batch, hook.RESULT)

@@ -91,6 +91,32 @@ START_TEST(no_more_workers_than_cores)
 }
 END_TEST
 
+START_TEST(handing_over_is_not_making)
+{
+    struct builder b = loop(0, MS(4), US(200), US(200));
+    const struct outcome *o = case_first(build_analyze(&b), "data-loading", MS(4) - US(200));
+    ck_assert_str_eq(o->knob, "num_workers=0");
+    ck_assert_ptr_nonnull(strstr(o->summary, "from process to process"));
+    build_end(&b);
+    b = loop(1, MS(2), MS(4), MS(4)); /* two workers, each with time to spare */
+    o = case_first(build_analyze(&b), "data-loading", MS(2));
+    ck_assert_ptr_null(o->knob);
+    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "larger batches"));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(line_that_makes_the_loader)
+{
+    struct builder b = loop(-1, MS(8), MS(8), MS(8));
+    build_meta(&b, "torch.loader.made", "data.py:7");
+    const struct outcome *o = case_first(build_analyze(&b), "data-loading", MS(8));
+    ck_assert_ptr_eq(strstr(o->remedy.pytorch, "data.py:7: DataLoader(..., num_workers=4"),
+                     o->remedy.pytorch);
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(no_waiting)
 {
     struct builder b = loop(0, US(100), MS(2), MS(2));
@@ -121,6 +147,8 @@ Suite *test_rules_loading_suite(void)
     tcase_add_test(c, own_marks_win);
     tcase_add_test(c, waiting_without_gpu);
     tcase_add_test(c, no_more_workers_than_cores);
+    tcase_add_test(c, handing_over_is_not_making);
+    tcase_add_test(c, line_that_makes_the_loader);
     tcase_add_test(c, no_waiting);
     tcase_add_test(c, left_to_num_workers_on_a_gpu);
     suite_add_tcase(s, c);
