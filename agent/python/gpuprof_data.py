@@ -13,7 +13,9 @@ def note_iterated(loader, *_, **__):
     if loaders_seen.get(place) == id(loader):
         return
     loaders_seen[place] = id(loader)
-    names = ("num_workers", "batch_size", "prefetch_factor", "persistent_workers", "pin_memory")
+    names = ("num_workers", "batch_size", "pin_memory")
+    if loader.num_workers:
+        names += ("prefetch_factor", "persistent_workers")
     text = ", ".join(f"{n}={getattr(loader, n, None)}" for n in names)
     fact(f"torch.loader.{place}", f"{type(loader).__name__}({text})")
     if len(loaders_seen) == 1:

@@ -167,12 +167,28 @@ static void write_reasons(const struct terminal *t, const struct analysis *a,
     }
 }
 
+/* Without any GPU work most rules lack the same thing: one line instead of a list of records. */
+static void write_unknown(const struct terminal *t, const struct analysis *a,
+                          const struct export_options *o)
+{
+    char line[160];
+    unsigned n = 0;
+    for (size_t i = 0; i < a->outcome_count; i++)
+        n += shown_outcome(a, o, i, RULE_CANNOT_TELL) != NULL;
+    if (a->tl->op_count || o->rule || n < 2) {
+        write_reasons(t, a, o, RULE_CANNOT_TELL, "Unknown");
+        return;
+    }
+    snprintf(line, sizeof line, "%u rules look at GPU work, of which none was recorded", n);
+    term_labelled(t, "Unknown", INK_DIM, line);
+}
+
 static void write_others(const struct terminal *t, const struct analysis *a,
                          const struct export_options *o)
 {
     char line[1024] = "";
     write_reasons(t, a, o, RULE_SUPPRESSED, "Not now");
-    write_reasons(t, a, o, RULE_CANNOT_TELL, "Unknown");
+    write_unknown(t, a, o);
     if (o->rule) {
         write_reasons(t, a, o, RULE_SILENT, "Fine");
         return;
