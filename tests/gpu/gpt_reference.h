@@ -1,0 +1,11 @@
+/* train_gpt's forward pass in plain C and double precision: slow, and as the formulas stand in
+ * books. It shares the layout of the parameters with the trainer, and nothing of its kernels. */
+#ifndef GPUPROF_TESTS_GPT_REFERENCE_H
+#define GPUPROF_TESTS_GPT_REFERENCE_H
+
+#include "reference_workloads/gpt/model.h"
+
+/* Mean loss of a batch (data.h) with all parameters in `w` (m->count). */
+double gpt_reference_loss(const struct model *m, const double *w, const int32_t *batch);
+
+#endif
