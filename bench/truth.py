@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 
-TRAINERS = ["train_conv", "train_gpt"]
+TRAINERS = ["train_conv", "train_gpt", "train_amp"]
 
 # Recordings by others of one program with and without a change: (before, after, rule, source).
 PAIRS = [("resnet50-v100-workers0.json.gz", "resnet50-v100-workers4.json.gz", "num-workers",
@@ -284,6 +284,11 @@ def summary(judged):
     return out
 
 
+def misses(r):
+    limit = {"structural": 2, "stacked": 3}.get(r["class"])
+    return abs(r["error"]) > limit if limit else not r["covered"]
+
+
 def text(o, judged):
     out = ["# Do the predictions come true?", "",
            "Written by `make truth` (`bench/truth.py`). Each case was recorded once with `gpuprof run`, "
@@ -312,6 +317,11 @@ def text(o, judged):
                 out.append(f"| {j['model']} | {j['case'].name} | the first recommendation was not "
                            "the best | | | | | | | |")
         out.append("")
+    missed = [r for j in judged for r in j["rows"] if r["mid"] is not None and misses(r)]
+    if missed:
+        out += ["## Where they miss", "",
+                "Structural changes more than 2 points off, several at once more than 3, and "
+                "others outside of their interval.", "", HEAD, *map(line, missed), ""]
     return "\n".join(out + (real_pairs(o) if o.traces else []))
 
 

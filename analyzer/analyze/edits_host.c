@@ -2,6 +2,7 @@
 #include "analyzer/analyze/edits.h"
 
 #include "analyzer/analyze/passes.h"
+#include "analyzer/rules/rule.h"
 
 #include <stdlib.h>
 
@@ -51,6 +52,19 @@ static void drop_reading(const struct graph *g, struct plan *p, uint32_t i, cons
     }
 }
 
+/* A wait that a finding of its own is about (of clipping, of loss scaling) is that one's to remove.
+ */
+static bool claimed(const struct analysis *a, uint32_t call)
+{
+    for (size_t i = 0; i < a->outcome_count; i++) {
+        const struct outcome *o = &a->outcomes[i];
+        if (o->verdict == RULE_FIRES && o->edit.kind == EDIT_REMOVE && o->edit.call_marks &&
+            o->edit.call_marks[call])
+            return true;
+    }
+    return false;
+}
+
 void edit_unsync(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     (void)x;
@@ -58,7 +72,7 @@ void edit_unsync(const struct edit *x, const struct graph *g, struct plan *p, co
     uint32_t *parent = range_parents(g->a->tl);
     for (uint32_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
-        if (t->kind != TASK_WAIT || !(t->flags & TASK_DRAINS))
+        if (t->kind != TASK_WAIT || !(t->flags & TASK_DRAINS) || claimed(g->a, t->source))
             continue;
         const struct api *c = &g->a->tl->apis[t->source];
         if (c->op != TL_NONE && g->a->tl->ops[c->op].copy_kind == COPY_H2D)

@@ -46,8 +46,8 @@ static void check(struct analysis *a, struct outcome *o)
     outcome_evidence(o, "GPU idle after these waits per step", ms(waiting), "ms", NULL);
     if (bf16_possible(a))
         outcome_evidence(o, "this GPU computes in bf16, which needs no loss scaling", 0, "", NULL);
-    if (waiting > scattered)
-        o->edit = (struct edit){.kind = EDIT_REMOVE, .call_marks = p.wait_marks};
+    o->edit = waiting > scattered ? (struct edit){.kind = EDIT_REMOVE, .call_marks = p.wait_marks}
+                                  : (struct edit){.kind = EDIT_FUSE, .op_marks = p.op_marks};
     o->error_class = waiting > scattered ? ERROR_STRUCTURAL : ERROR_KERNEL_MODEL;
     o->knob = "scaler=fused";
     outcome_fires(o, waiting + scattered, summary_of(a, &p, waiting, scattered));

@@ -17,6 +17,11 @@ static enum look_take is_cast(const struct analysis *a, uint32_t op)
     return before != TL_NONE && casts(&a->tl->ops[before]) ? LOOK_ALL : LOOK_BUSY;
 }
 
+static bool goes(const struct analysis *a, uint32_t op)
+{
+    return is_cast(a, op) != LOOK_NO;
+}
+
 static void check(struct analysis *a, struct outcome *o)
 {
     struct look_ops ops = look_ops(a, is_cast);
@@ -31,6 +36,7 @@ static void check(struct analysis *a, struct outcome *o)
     outcome_evidence(o, "their GPU time per step", ms(per_step(a, ops.busy_ns)), "ms", rows);
     outcome_evidence(o, "GPU idle between them per step", ms(per_step(a, ops.idle_ns)), "ms", NULL);
     o->error_class = ERROR_KERNEL_MODEL;
+    o->edit = (struct edit){.kind = EDIT_REMOVE, .ops = goes};
     o->knob = "weight_casts=0";
     outcome_fires(o, cost,
                   arena_printf(&a->arena,
