@@ -128,6 +128,76 @@ def main_process(test, script):
     test.check("without a GPU" in text, "it says that there was no GPU work", text[:900])
 
 
+SEEN = """
+import torch
+from torch.utils.checkpoint import checkpoint
+from torch.utils.data import DataLoader, Dataset
+class Data(Dataset):
+    def __len__(self): return 12
+    def __getitem__(self, i): return torch.full((3, 8, 8), float(i)), i % 2
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(),
+                            torch.nn.Linear(144, 2))
+opt = torch.optim.Adam(model.parameters(), lr=1e-4)
+loader = DataLoader(Data(), batch_size=4)  # line 12
+for epoch in range(2):
+    model.train()
+    for x, y in loader:  # line 15
+        opt.zero_grad()
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=AUTOCAST):  # line 17
+            out = model(x)
+        out = checkpoint(torch.sin, out.float(), use_reentrant=False)  # line 19
+        loss = torch.nn.functional.cross_entropy(out, y)
+        with torch.autograd.set_detect_anomaly(True):
+            loss.backward()  # line 22
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # line 23
+        opt.step()
+    model.eval()
+    for x, y in loader:
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        loss.item()  # line 28
+print(loss, f"{loss:.3f}")
+"""
+
+
+def settings(test):
+    """What a program says of itself only by what it does."""
+    script = test.write("seen.py", SEEN.replace("AUTOCAST", "True"))
+    profile = test.same("settings", [PYTHON, script])
+    said, marks = facts(profile), ranges(profile)
+    test.check(not health(profile), "nothing in the health table", health(profile))
+    for key, text in {
+            "torch.loader.made": "seen.py:12", "torch.loader.where": "seen.py:15",
+            "torch.batch": "float32 4x3x8x8, int64 4", "torch.autocast": "cpu bfloat16",
+            "torch.autocast.where": "seen.py:17", "torch.checkpoint": "used at seen.py:19",
+            "torch.anomaly_mode": "True", "torch.anomaly_mode.where": "seen.py:22",
+            "torch.clip_grad": "used at seen.py:23", "torch.weights.memory_format": "contiguous",
+            "torch.evaluation.grad_enabled": "seen.py:28"}.items():
+        test.check(said.get(key) == text, f"fact {key}", said.get(key))
+    reads = {name: n for name, n in marks.items() if name.startswith(("read", "sync", "copy"))}
+    test.check(reads == {"read .item() seen.py:28": 6, "read print() seen.py:29": 1,
+                         "read format() seen.py:29": 1}, "the program's reads, not PyTorch's own",
+               reads)
+
+    done, profile = test.traced([PYTHON, script], GPUPROF_MODULES="1")
+    marks = ranges(profile)
+    test.check(marks.get("0 (Conv2d)") == 12 and marks.get("model (Sequential)") == 12,
+               "ranges of modules", marks)
+
+    script = test.write("seen.py", SEEN.replace("AUTOCAST", "False"))
+    plain = test.run([PYTHON, script])
+    done, profile = test.traced([PYTHON, script],
+                                GPUPROF_APPLY="precision=bf16;channels_last=1;optimizer=foreach")
+    said = facts(profile)
+    test.check(done.returncode == 0 and done.stdout != plain.stdout, "bf16: it computes otherwise",
+               done.stderr[-500:])
+    test.check(said.get("apply.precision", "").startswith("applied: autocast"), "bf16 applied", said)
+    test.check(said.get("torch.weights.memory_format") == "channels_last", "channels_last applied",
+               said)
+    test.check(said.get("apply.optimizer", "").startswith("refused: it pays"), "foreach refused",
+               said)
+
+
 def workers(test, script):
     for method in ("fork", "spawn"):
         profile = test.same(f"two workers, {method}", [PYTHON, script, "2", method])
@@ -185,6 +255,7 @@ def main():
     script = test.write("train.py", TRAIN)
     main_process(test, script)
     workers(test, script)
+    settings(test)
     knobs(test, script)
     ddp(test)
     for what, code in SAME.items():
