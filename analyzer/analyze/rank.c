@@ -103,7 +103,9 @@ static void ask(struct analysis *a, struct outcome *o, uint32_t have)
         o->verdict = RULE_SILENT;
         o->why = arena_printf(&a->arena, "would save at most %.3f ms, under 1 %% of the step",
                               (double)o->saves_high_ns / 1e6);
+        return;
     }
+    outcome_in_program(a, o);
 }
 
 /* Predictions compete by what they save at least. Upper bounds compete by their middle: all of it

@@ -77,4 +77,8 @@ void outcome_example(struct outcome *o, int64_t start_ns, int64_t end_ns, const 
  * before. */
 void outcome_fires(struct outcome *o, int64_t exclusive_ns, const char *summary);
 
+/* A finding's remedy with what the program was seen to do now, by file and line (look_program.c).
+ */
+void outcome_in_program(struct analysis *a, struct outcome *o);
+
 #endif

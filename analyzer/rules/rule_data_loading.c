@@ -43,17 +43,6 @@ static void show_evidence(const struct host_facts *h, struct outcome *o)
         outcome_evidence(o, "usable cores", h->usable_cores, "count", NULL);
 }
 
-/* "train.py:20: text; now DataLoader(...)" of the line that makes the loader. */
-static const char *at_line(struct analysis *a, const char *text)
-{
-    const char *made = timeline_meta(a->tl, "torch.loader.made");
-    const char *loader = timeline_meta(a->tl, "torch.loader");
-    if (!made)
-        made = timeline_meta(a->tl, "torch.loader.where");
-    return arena_printf(&a->arena, "%s%s%s%s%s", made ? made : "", made ? ": " : "", text,
-                        loader ? "; now " : "", loader ? loader : "");
-}
-
 /* Does the loader's making of batches hold the loop up, and would more workers mend it? */
 static void more_workers(struct analysis *a, struct outcome *o, const char *loop)
 {
@@ -70,8 +59,7 @@ static void more_workers(struct analysis *a, struct outcome *o, const char *loop
     if (n > 0) {
         o->knob = arena_printf(&a->arena, "num_workers=%d", n);
         o->remedy.pytorch =
-            at_line(a, arena_printf(&a->arena,
-                                    "DataLoader(..., num_workers=%d, persistent_workers=True)", n));
+            arena_printf(&a->arena, "DataLoader(..., num_workers=%d, persistent_workers=True)", n);
     }
     outcome_fires(
         o, h->wait_ns,
@@ -89,11 +77,11 @@ static void cheaper_hand_over(struct analysis *a, struct outcome *o, const char 
     show_evidence(h, o);
     if (alone)
         o->knob = "num_workers=0";
-    o->remedy.pytorch = at_line(
-        a, alone ? "DataLoader(..., num_workers=0): data this cheap is made faster than it is "
-                   "handed over; or larger batches"
-                 : "larger batches, and few large tensors in each rather than many small "
-                   "ones or Python objects");
+    o->remedy.pytorch =
+        alone ? "DataLoader(..., num_workers=0): data this cheap is made faster than it is "
+                "handed over; or larger batches"
+              : "larger batches, and few large tensors in each rather than many small "
+                "ones or Python objects";
     outcome_fires(o, alone ? h->wait_ns - h->fetch_ns : h->wait_ns,
                   arena_printf(&a->arena,
                                "no GPU work was recorded; %s waits %.1f ms of %.1f ms per step, "

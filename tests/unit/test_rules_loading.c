@@ -117,6 +117,26 @@ START_TEST(line_that_makes_the_loader)
 }
 END_TEST
 
+START_TEST(facts_of_the_program_beside_advice)
+{
+    struct builder b = build_start();
+    build_meta(&b, "torch.loader.made", "data.py:7");
+    build_meta(&b, "torch.loader", "DataLoader(num_workers=0)");
+    for (int i = 0; i < CASE_STEPS; i++) {
+        int64_t at = MS(100) + MS(10) * i;
+        build_range_at(&b, "gpuprof.step", 0, at, at + MS(10));
+        build_range_at(&b, "data.wait", 1, at, at + MS(6));
+        build_kernel(&b, "gemm", at + MS(6) + US(10), at + MS(6) + US(20), MS(3));
+    }
+    struct analysis *a = build_analyze(&b);
+    case_verdict(a, "num-workers", RULE_FIRES);
+    const char *text = case_outcome(a, "num-workers")->remedy.pytorch;
+    ck_assert_ptr_eq(strstr(text, "data.py:7: DataLoader(..., num_workers="), text);
+    ck_assert_ptr_nonnull(strstr(text, "; now DataLoader(num_workers=0)"));
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(no_waiting)
 {
     struct builder b = loop(0, US(100), MS(2), MS(2));
@@ -149,6 +169,7 @@ Suite *test_rules_loading_suite(void)
     tcase_add_test(c, no_more_workers_than_cores);
     tcase_add_test(c, handing_over_is_not_making);
     tcase_add_test(c, line_that_makes_the_loader);
+    tcase_add_test(c, facts_of_the_program_beside_advice);
     tcase_add_test(c, no_waiting);
     tcase_add_test(c, left_to_num_workers_on_a_gpu);
     suite_add_tcase(s, c);

@@ -1,0 +1,40 @@
+/* What a framework's hook told of the program, put beside the advice that it is about: the line to
+ * change comes first, what stands there now comes last. It changes words, no number. */
+#include "analyzer/rules/rule.h"
+
+#include <string.h>
+
+static const struct told {
+    const char *rule, *line, *now; /* facts; NULL = there is none */
+} told[] = {
+    {"bucket-size", NULL, "torch.ddp"},
+    {"channels-last", NULL, "torch.input"},
+    {"checkpointing", NULL, "torch.checkpoint"},
+    {"cudnn-algorithm", NULL, "torch.cudnn.benchmark"},
+    {"data-loading", "torch.loader.made", "torch.loader"},
+    {"dp-instead-of-ddp", NULL, "torch.data_parallel"},
+    {"exposed-communication", NULL, "torch.ddp"},
+    {"fused-optimizer", NULL, "torch.optimizer"},
+    {"gradient-clipping", NULL, "torch.clip_grad"},
+    {"loss-scaling", NULL, "torch.grad_scaler"},
+    {"num-workers", "torch.loader.made", "torch.loader"},
+    {"pin-memory", "torch.loader.made", "torch.loader"},
+    {"tensor-cores", "torch.autocast.where", "torch.autocast"},
+};
+
+void outcome_in_program(struct analysis *a, struct outcome *o)
+{
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        if (strcmp(told[i].rule, o->rule->id) != 0)
+            continue;
+        const char *line = told[i].line ? timeline_meta(a->tl, told[i].line) : NULL;
+        const char *now = timeline_meta(a->tl, told[i].now);
+        const char *name = strrchr(told[i].now, '.') + 1;
+        bool plain = now && !strchr(now, '('); /* "True": of what? */
+        if (line || now)
+            o->remedy.pytorch = arena_printf(
+                &a->arena, "%s%s%s%s%s%s%s", line ? line : "", line ? ": " : "", o->remedy.pytorch,
+                now ? "; now " : "", plain ? name : "", plain ? ": " : "", now ? now : "");
+        return;
+    }
+}
