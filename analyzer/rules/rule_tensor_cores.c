@@ -5,13 +5,36 @@
 
 #include <string.h>
 
-static enum look_take is_fp32_matrix(const struct analysis *a, uint32_t op)
+/* By op: its library call gives it operands of 16 bits. The kernel may still compute in float (the
+ * layout or the size leaves nothing else), but mixed precision is in use. NULL without memory. */
+static const bool *given_half(struct analysis *a)
+{
+    const struct timeline *t = a->tl;
+    bool *half = arena_array(&a->arena, t->op_count + 1, sizeof *half);
+    if (!half)
+        return NULL;
+    memset(half, 0, t->op_count + 1);
+    for (size_t i = 0; i < t->call_count; i++) {
+        const struct call *c = &t->calls[i];
+        if ((c->row.in_type != SPOOL_DT_F16 && c->row.in_type != SPOOL_DT_BF16) ||
+            c->first_api == TL_NONE)
+            continue;
+        for (uint32_t k = c->first_api; k < c->first_api + c->apis; k++)
+            if (t->apis[k].op != TL_NONE && t->apis[k].ops == 1)
+                half[t->apis[k].op] = true;
+    }
+    return half;
+}
+
+static enum look_take is_fp32_matrix(const struct analysis *a, uint32_t op, const void *half)
 {
     const struct op *o = &a->tl->ops[op];
     bool matrix =
         o->kind == OP_KERNEL && (o->class.family == FAMILY_GEMM || o->class.family == FAMILY_CONV);
-    return matrix && o->class.tensor == TRI_NO && o->class.dtype == SPOOL_DT_F32 ? LOOK_ALL
-                                                                                 : LOOK_NO;
+    return matrix && o->class.tensor == TRI_NO && o->class.dtype == SPOOL_DT_F32 &&
+                   !(half && ((const bool *)half)[op])
+               ? LOOK_ALL
+               : LOOK_NO;
 }
 
 static void advise(struct outcome *o, int cc_major)
@@ -34,7 +57,7 @@ static void advise(struct outcome *o, int cc_major)
 
 static void check(struct analysis *a, struct outcome *o)
 {
-    struct look_ops ops = look_ops(a, is_fp32_matrix);
+    struct look_ops ops = look_ops_of(a, is_fp32_matrix, given_half(a));
     int64_t cost = per_step(a, ops.busy_ns);
     o->why = arena_printf(&a->arena, "%.3f ms per step of FP32 matrix kernels off the tensor cores",
                           ms(cost));

@@ -89,6 +89,17 @@ static void fill_fp32_of_any_gpu(struct builder *b, int64_t at)
     build_kernel(b, "sgemm_largek_lds64", at + US(10), at + US(100), MS(6));
 }
 
+/* Operands of 16 bits, computed in float: mixed precision is in use already. */
+static void fill_half_operands(struct builder *b, int64_t at)
+{
+    struct row_call c = {.start_ns = at + US(9),
+                         .end_ns = at + US(14.5),
+                         .family = SPOOL_CALL_GEMM,
+                         .in_type = SPOOL_DT_F16};
+    build_call(b, c, "cublasGemmEx");
+    fill_fp32(b, at);
+}
+
 START_TEST(test_fp32_impossible)
 {
     struct builder b = build_start_on("Tesla P100", 6, 0);
@@ -105,6 +116,10 @@ START_TEST(test_fp32_impossible)
     build_end(&b);
     b = build_start();
     case_loop(&b, case_busy);
+    case_verdict(build_analyze(&b), "tensor-cores", RULE_SILENT);
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_half_operands);
     case_verdict(build_analyze(&b), "tensor-cores", RULE_SILENT);
     build_end(&b);
     case_cannot_tell(fill_fp32, "copies,api,ranges", "tensor-cores");
