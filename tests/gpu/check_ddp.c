@@ -1,0 +1,156 @@
+/* The gradients that two ranks of train_ddp average against those of one rank with both halves of
+ * the batch, on two real GPUs. Status 1 when they differ, 77 without two GPUs that compute.
+ *
+ * The halves hold the same pictures and different labels: then batch normalisation, which takes its
+ * statistics over what a rank sees, does the same in both, and everything in the backward pass is
+ * linear in what the labels make of it. So the mean must agree up to rounding, and either half
+ * alone must not. Both ranks are driven by this process; each has its communicator, model and
+ * reducer. */
+#include "reference_workloads/conv/model.h"
+#include "reference_workloads/ddp/nccl_check.h"
+#include "reference_workloads/ddp/reducer.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH = 8, IMAGE = 64, CLASSES = 10, PIXELS = IMAGE * IMAGE * 3 };
+static const double tolerance = 1e-3; /* of the largest gradient of a group */
+
+void nccl_check(ncclResult_t rc, const char *call, const char *file, int line)
+{
+    if (rc != ncclSuccess)
+        die(1, "%s in %s (%s:%d)", ncclGetErrorString(rc), call, file, line);
+}
+
+/* Pixels, then labels, as a loader's slot has them; labels from `first` on. */
+static void stage(struct model *m, int batch, int first, size_t labels_offset)
+{
+    size_t bytes = labels_offset + (size_t)batch * sizeof(int32_t);
+    unsigned char *slot = check_alloc(bytes);
+    for (int i = 0; i < batch * PIXELS; i++)
+        slot[i] = (unsigned char)((unsigned)(i % (BATCH * PIXELS)) * 2654435761u >> 24);
+    for (int i = 0; i < batch; i++) {
+        int32_t label = (first + i) * 7 % CLASSES;
+        memcpy(slot + labels_offset + (size_t)i * sizeof label, &label, sizeof label);
+    }
+    cudaCheck(cudaMemcpy(m->staged[0], slot, bytes, cudaMemcpyHostToDevice));
+    free(slot);
+}
+
+static void open_model(struct model *m, struct config *c, int device, int batch, int first)
+{
+    size_t pixels = (size_t)batch * PIXELS;
+    cudaCheck(cudaSetDevice(device));
+    c->batch = batch;
+    model_open(m, c, pixels + (size_t)batch * sizeof(int32_t), pixels);
+    stage(m, batch, first, pixels);
+}
+
+static void pass(struct model *m, int device)
+{
+    cudaCheck(cudaSetDevice(device));
+    model_forward(m, 0, 0);
+    model_backward(m);
+}
+
+/* A thread a rank: a communicator's first exchange may wait for the other ranks. */
+struct rank {
+    struct reducer reducer;
+    struct model model;
+    int device;
+};
+
+static void *run_rank(void *arg)
+{
+    struct rank *r = arg;
+    reducer_begin(&r->reducer, 1);
+    pass(&r->model, r->device);
+    reducer_finish(&r->reducer);
+    return NULL;
+}
+
+static float *gradients(const struct model *m, int device, int group)
+{
+    const struct group *g = &m->groups[group];
+    float *host = check_alloc(g->count * sizeof *host);
+    cudaCheck(cudaSetDevice(device));
+    cudaCheck(cudaDeviceSynchronize());
+    cudaCheck(cudaMemcpy(host, g->gradient, g->count * sizeof *host, cudaMemcpyDeviceToHost));
+    return host;
+}
+
+/* The largest difference over the largest value. */
+static double apart(const float *a, const float *b, size_t n)
+{
+    double most = 0, largest = 1e-30;
+    for (size_t i = 0; i < n; i++) {
+        most = fmax(most, fabs((double)a[i] - (double)b[i]));
+        largest = fmax(largest, fabs((double)b[i]));
+    }
+    return isfinite(most) ? most / largest : INFINITY;
+}
+
+int main(void)
+{
+    static struct rank half[2];
+    static struct model alone, whole;
+    static struct config config[4];
+    pthread_t thread[2];
+    static struct ddp_config ddp = {.bucket_mb = 1, .first_bucket_mb = 1, .overlap = 1};
+    ncclComm_t comm[2];
+    struct cudaDeviceProp device;
+    int count = 0, failures = 0;
+    setenv("LOCAL_WORLD_SIZE", "2", 0); /* on the virtual GPU: all calls, no arithmetic */
+    if (cudaGetDeviceCount(&count) != cudaSuccess || count < 2) {
+        printf("skipped: needs two GPUs, there are %d\n", count);
+        return 77;
+    }
+    for (int i = 0; i < 4; i++) {
+        config[i] = config_defaults();
+        config[i].depth = 0;
+        config[i].image = IMAGE;
+        config[i].classes = CLASSES;
+        config[i].precision = PRECISION_FP32;
+        config[i].cudnn_find = 0;
+    }
+    ncclCheck(ncclCommInitAll(comm, 2, NULL));
+    for (int i = 0; i < 2; i++) {
+        half[i].device = i;
+        open_model(&half[i].model, &config[i], i, BATCH, i * BATCH);
+        reducer_open(&half[i].reducer, &half[i].model, &ddp, comm[i]);
+    }
+    open_model(&alone, &config[2], 0, BATCH, 0);
+    open_model(&whole, &config[3], 0, 2 * BATCH, 0);
+    for (int i = 0; i < 2; i++)
+        if (pthread_create(&thread[i], NULL, run_rank, &half[i]) != 0)
+            die(1, "no thread");
+    for (int i = 0; i < 2; i++)
+        pthread_join(thread[i], NULL);
+    pass(&alone, 0);
+    pass(&whole, 0);
+    cudaCheck(cudaDeviceSynchronize());
+    cudaCheck(cudaGetDeviceProperties(&device, 0));
+    if (strncmp(device.name, "Virtual ", 8) == 0) {
+        printf("skipped: %s computes nothing\n", device.name);
+        return 77;
+    }
+    for (int g = 0; g < GROUP_COUNT; g++) {
+        size_t n = whole.groups[g].count;
+        float *one = gradients(&whole, 0, g), *first = gradients(&alone, 0, g);
+        for (int i = 0; i < 2; i++) {
+            float *mean = gradients(&half[i].model, i, g);
+            double difference = apart(mean, one, n), without = apart(first, one, n);
+            int good = difference <= tolerance && without > tolerance;
+            printf("%s group %d, rank %d: apart by %.2g of the largest; without averaging %.2g\n",
+                   good ? "ok    " : "DIFFER", g, i, difference, without);
+            failures += !good;
+            free(mean);
+        }
+        free(one);
+        free(first);
+    }
+    return failures != 0;
+}
