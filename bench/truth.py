@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 
-TRAINERS = ["train_conv", "train_gpt", "train_amp"]
+TRAINERS = "train_conv,train_gpt,train_amp" # train_ddp on request: its ranks want a core each
 
 # Recordings by others of one program with and without a change: (before, after, rule, source).
 PAIRS = [("resnet50-v100-workers0.json.gz", "resnet50-v100-workers4.json.gz", "num-workers",
@@ -92,11 +92,11 @@ class Case:
 
 def cases(o):
     found = []
-    for trainer in TRAINERS:
+    for trainer in o.trainers.split(","):
         program = os.path.join(o.bin, trainer)
         if not os.path.exists(program):
             continue
-        prefix = "" if trainer == TRAINERS[0] else trainer.removeprefix("train_") + ": "
+        prefix = "" if trainer == "train_conv" else trainer.removeprefix("train_") + ": "
         listed = [l.split("\t") for l in run([program, "--defect", "list"]).splitlines()]
         found += [Case(prefix + n, "one", f"--defect {n}", rule=r, trainer=trainer)
                   for n, r, *_ in listed]
@@ -147,8 +147,9 @@ def measure(o, store, model, case, deadline):
                 return False
             out = run([o.gpuprof, "run", "--no-record", "--device", device, "--",
                        *case.argv(o, model)], GPUPROF_APPLY=arm)
-            store.add(model, case.name, arm,
-                      float(re.search(r"pace_step_ms=([0-9.]+)", out).group(1)))
+            printed = (re.search(r"pace_step_ms=([0-9.]+)", out) or
+                       re.search(r"median_step_ms=([0-9.]+)", out))
+            store.add(model, case.name, arm, float(printed.group(1)))
     return True
 
 
@@ -331,6 +332,7 @@ def main():
     p.add_argument("--state", default="truth")
     p.add_argument("--models", default="a100-80,v100,h200")
     p.add_argument("--cases", "--defects", default="", help="those whose name holds one of these")
+    p.add_argument("--trainers", default=TRAINERS)
     p.add_argument("--steps", type=int, default=40)
     p.add_argument("--repeats", type=int, default=3)
     p.add_argument("--device", default="virtual", choices=("virtual", "auto"),

@@ -40,6 +40,7 @@ static const struct {
     [EDIT_BATCH] = {edit_batch, false},
     [EDIT_ACCUMULATE] = {edit_accumulate, true},
     [EDIT_HIDE_COMM] = {edit_hide_comm, false},
+    [EDIT_BUCKET] = {edit_bucket, false},
 };
 
 bool edit_certain(enum edit_kind kind)

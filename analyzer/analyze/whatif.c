@@ -64,7 +64,7 @@ static const char *distrust(struct analysis *a, const struct whatif *w)
     if (w->waits == 0 && a->gpu.busy_pct > 15)
         return "attribution only: no wait of the host for the GPU was recorded, so nobody knows "
                "which of them sets the pace";
-    if (a->steps.cv > 0.3)
+    if (a->steps.cv > 0.25)
         return arena_printf(m, "attribution only: steps scatter by %.0f %%", 100 * a->steps.cv);
     if (w->holdout_error_pct < 0)
         return "attribution only: the steps do different work, so none can stand for the others";

@@ -31,6 +31,7 @@ enum edit_kind { /* the change that a rule recommends */
                  EDIT_BATCH,          /* `workers` times the batch */
                  EDIT_ACCUMULATE,     /* update and communicate once in `workers` steps */
                  EDIT_HIDE_COMM,      /* collectives beside backward, in buckets */
+                 EDIT_BUCKET,         /* a few large collectives instead of many small ones */
                  EDIT_KINDS
 };
 struct analysis;

@@ -41,7 +41,8 @@ static void check(struct analysis *a, struct outcome *o)
     if (fault == BUCKETS_FINE || gain * 100 < a->steps.median_ns)
         return;
     add_evidence(a, o, &x, launching);
-    o->edit.kind = EDIT_HIDE_COMM;
+    o->edit.kind = fault == BUCKETS_SMALL ? EDIT_BUCKET : EDIT_HIDE_COMM;
+    o->error_class = ERROR_KERNEL_MODEL;
     if (fault == BUCKETS_SMALL) {
         outcome_fires(
             o, gain,

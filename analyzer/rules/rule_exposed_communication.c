@@ -70,6 +70,7 @@ static void check(struct analysis *a, struct outcome *o)
                                         ms(launching))
                          : ""));
     o->edit.kind = EDIT_HIDE_COMM;
+    o->error_class = ERROR_KERNEL_MODEL;
     if (all.longest != TL_NONE)
         outcome_example(o, a->tl->ops[all.longest].start_ns, a->tl->ops[all.longest].end_ns,
                         "longest collective", all.longest);

@@ -118,6 +118,29 @@ START_TEST(accumulating_communicates_once_in_so_many_steps)
 }
 END_TEST
 
+/* 2 ms of compute, then forty collectives of 50 us, most of which is what any costs. */
+static void fill_small_comm(struct builder *b, int64_t at)
+{
+    build_kernel(b, "k", at, at + US(10), MS(2));
+    for (int i = 0; i < 40; i++)
+        build_kernel(b, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", at + US(10 + 10 * i),
+                     at + US(10) + MS(2) + US(50 * i), US(i ? 50 : 40));
+    build_sync(b, at + US(500), MS(3.6));
+}
+
+START_TEST(few_large_collectives_pay_what_any_costs_a_few_times_only)
+{
+    struct bench x = bench_start(MS(4.2), fill_small_comm);
+    struct edit bucket = {.kind = EDIT_BUCKET};
+    int64_t best = with(&x, bucket, &lucky), worst = with(&x, bucket, &unlucky);
+    ck_assert_int_gt(best, MS(2.2)); /* compute, the host's 0.1 ms, and little more */
+    ck_assert_int_lt(best, MS(2.5));
+    ck_assert_int_gt(worst, best);
+    ck_assert_int_lt(worst, MS(4));
+    bench_end(&x);
+}
+END_TEST
+
 /* ---- syncs ------------------------------------------------------------------------------------
  */
 
@@ -199,6 +222,7 @@ Suite *test_edits_suite(void)
     tcase_add_test(c, joined_neighbours_take_as_long_as_the_longest_to_a_quarter_more_each);
     tcase_add_test(c, a_larger_batch_helps_where_the_host_or_small_kernels_set_the_pace);
     tcase_add_test(c, hidden_communication_leaves_its_last_bucket_and_slows_compute_down);
+    tcase_add_test(c, few_large_collectives_pay_what_any_costs_a_few_times_only);
     tcase_add_test(c, accumulating_communicates_once_in_so_many_steps);
     tcase_add_test(c, what_is_done_with_a_result_goes_with_the_wait_for_it);
     tcase_add_test(c, steady_steps_predict_one_another);
