@@ -1,7 +1,7 @@
 """The settings that GPUPROF_APPLY asks for, where the program need not be edited for them.
 
-Each that was asked for is a fact apply.NAME: "applied: ..." or "refused: ..." with the reason. What a
-program says itself about a setting that it may also leave alone (foreach=False) is its own.
+Each that was asked for is a fact apply.NAME: "applied: ..." or "refused: ..." with the reason. What
+a program says itself about a setting that it may also leave alone (foreach=False) is its own.
 """
 import functools
 import os
@@ -94,11 +94,11 @@ def use_tf32(on):
     else:
         backends.cuda.matmul.allow_tf32 = on
         backends.cudnn.allow_tf32 = on
-    applied("precision", f"TF32 {'on' if on else 'off'} for matrix products and convolutions, at the "
-                         "import of torch")
+    applied("precision", f"TF32 {'on' if on else 'off'} for matrix products and convolutions, at "
+                         "the import of torch")
 
 
-# ---- DataLoader ---------------------------------------------------------------------------------
+# ---- DataLoader -------------------------------------------------------------------------------
 
 def on_gpu(dataset):
     """A dataset that holds tensors on a GPU: worker processes must not touch them."""
@@ -169,7 +169,7 @@ def hook_loader(module):
     module.DataLoader.__init__ = __init__
 
 
-# ---- autocast -------------------------------------------------------------------------------------
+# ---- autocast ---------------------------------------------------------------------------------
 
 class Autocast:
     """bfloat16 from the arrival of a batch (without a DataLoader: from the end of a step) to the
@@ -228,7 +228,7 @@ def program_has_autocast():
         autocast.give_way()
 
 
-# ---- optimizer and weights ------------------------------------------------------------------------
+# ---- optimizer and weights --------------------------------------------------------------------
 
 pending = []  # optimizers that were made since the last backward pass
 

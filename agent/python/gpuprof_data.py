@@ -1,5 +1,5 @@
-"""Data loading: waits of the training thread, batches made and collated, pinning, settings, and what
-the first batch looks like."""
+"""Data loading: waits of the training thread, batches made and collated, pinning, settings, and
+what the first batch looks like."""
 fact, wrap, once, guarded = hook.fact, hook.wrap, hook.once, hook.guarded
 apply = hook.here["apply"]
 loaders_seen = {}

@@ -109,7 +109,7 @@ def user_place():
     return ""
 
 
-# ---- reads, waits and pauses --------------------------------------------------------------------
+# ---- reads, waits and pauses ------------------------------------------------------------------
 
 def hook_tensors():
     for plain in (torch.Tensor, torch.nn.Parameter):

@@ -6,7 +6,7 @@ torch, agent = hook.torch, hook.agent
 apply = hook.here["apply"]
 
 
-# ---- steps and the optimizer --------------------------------------------------------------------
+# ---- steps and the optimizer ------------------------------------------------------------------
 
 class Steps:
     """A step lasts from the end of one optimizer step to the end of the next, of one optimizer."""
@@ -133,7 +133,7 @@ def hook_optimizer(module):
     hook.undo_at_compile.append(wrap(module.Optimizer, "zero_grad", hook.RANGE))
 
 
-# ---- backward and evaluation --------------------------------------------------------------------
+# ---- backward and evaluation ------------------------------------------------------------------
 
 backwards = 0
 
@@ -169,7 +169,7 @@ def hook_module(module):
     hook.undo_at_compile.append(wrap(module.Module, "train", hook.NOTE, note=note_train))
 
 
-# ---- precision ------------------------------------------------------------------------------------
+# ---- precision --------------------------------------------------------------------------------
 
 def from_pytorch():
     """Recomputing a checkpoint enters autocast as well: no wish of the program."""
@@ -203,7 +203,7 @@ def hook_scaler(module):
     once(module.GradScaler, "scale", note_scaler)
 
 
-# ---- parallelism ----------------------------------------------------------------------------------
+# ---- parallelism ------------------------------------------------------------------------------
 
 def note_ddp(model, *_, **__):
     names = ("bucket_bytes_cap", "static_graph", "gradient_as_bucket_view",
@@ -239,7 +239,7 @@ def hook_fsdp(module):
     once(module.FullyShardedDataParallel, "forward", note_fsdp)
 
 
-# ---- compile, graphs, clipping, checkpointing ---------------------------------------------------
+# ---- compile, graphs, clipping, checkpointing -------------------------------------------------
 
 def note_compile(*args, **kwargs):
     """Before anything is compiled: what the compiler would trace is as it was without us."""

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """ResNet-50 in PyTorch, trained the ways people train it, for the checks on a real card.
 
-Prints `loss=VALUE` for each step and `median_step_ms=VALUE` last. The pictures are generated; the model
-stands in this file, so that torchvision is not needed. Without --workers the batches lie on the device;
-with it they come from a DataLoader (0 = the training thread makes them). --device cpu with --size 32
-rehearses all of it without a card. Runs with PyTorch 1.13 and newer, alone or under torchrun.
+Prints `loss=VALUE` for each step and `median_step_ms=VALUE` last. The pictures are generated; the
+model stands in this file, so that torchvision is not needed. Without --workers the batches lie on
+the device; with it they come from a DataLoader (0 = the training thread makes them). --device cpu
+with --size 32 rehearses all of it without a card. Runs with PyTorch 1.13 and newer, alone or under torchrun.
 """
 import argparse
 import contextlib
@@ -13,7 +13,7 @@ import statistics
 import sys
 import time
 
-os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # before CUDA starts: repeatable products
+os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # before CUDA starts
 
 import torch  # noqa: E402
 from torch import nn  # noqa: E402

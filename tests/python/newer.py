@@ -54,6 +54,66 @@ print(opt.param_groups[0]["fused"], opt.param_groups[0]["foreach"], weights[0].f
 """
 
 
+# What hook.h promises of a wrapper, asked of the agent itself.
+CONTRACT = """
+import ctypes, gc, weakref
+agent = ctypes.PyDLL(None)
+agent.gpuprof_hook_wrap.restype = ctypes.py_object
+agent.gpuprof_hook_wrap.argtypes = [ctypes.py_object, ctypes.c_int, ctypes.c_char_p,
+                                    ctypes.c_char_p, ctypes.c_int, ctypes.c_void_p]
+NOTE, AFTER, RESULT, RANGE = 0, 1, 2, 7
+def wrap(f, kind, note=None, method=0):
+    return agent.gpuprof_hook_wrap(f, kind, b"name", b"", method, id(note) if note else None)
+def plain(a, b=2):
+    if a is None: raise LookupError("none")
+    return a + b
+heard = []
+def twice(*args, **kwargs):
+    heard.append((args, kwargs))
+    return len(heard) == 2
+f = wrap(plain, NOTE, twice)
+print([f(1), f(1, b=5), f(2)], heard)
+print(wrap(plain, AFTER, print)(1, 1), wrap(plain, RESULT, print)(3))
+for error in (ValueError, KeyboardInterrupt, SystemExit):
+    def note(*args): raise error("in a note")
+    for kind in (NOTE, AFTER, RESULT):
+        try: print(error.__name__, kind, wrap(plain, kind, note)(1))
+        except BaseException as what:
+            trace = what.__traceback__
+            print(error.__name__, kind, "came through", trace.tb_next is None)
+for kind in (NOTE, AFTER, RESULT, RANGE):
+    try: wrap(plain, kind)(None)
+    except LookupError as what: print(kind, what)
+class C:
+    def m(self, x): return (self.y, x)
+    y = 4
+C.m = wrap(C.m, RANGE, None, 1)
+print(C().m(5), C.m(C(), 6), C.m.__name__)
+class Callable:
+    def __call__(self): return 1
+held, note = Callable(), Callable()
+gone = [weakref.ref(held), weakref.ref(note)]
+f = wrap(held, NOTE, note)
+del held, note
+print(f(), [r() is None for r in gone])
+del f
+gc.collect()
+print([r() is None for r in gone])
+"""
+
+
+def contract(test, python):
+    done, profile = test.traced([python, test.write("contract.py", CONTRACT)])
+    want = "[3, 6, 4] [((1,), {}), ((1,), {'b': 5})]\n1 1\n5\n2 5\n"
+    want += "".join(f"ValueError {kind} 3\n" for kind in range(3))
+    for error in ("KeyboardInterrupt", "SystemExit"):
+        want += "".join(f"{error} {kind} came through True\n" for kind in range(3))
+    want += "".join(f"{kind} none\n" for kind in (0, 1, 2, 7))
+    want += "(4, 5) (4, 6) name\n1 [False, False]\n[True, True]\n"
+    test.check(done.stdout == want, "wrappers do what hook.h says",
+               f"{done.stdout!r} instead of {want!r}; {done.stderr[-500:]}")
+
+
 def ranges(profile):
     return dict(query(profile, "SELECT s.text, count(*) FROM range r JOIN string s "
                                "ON s.id = r.name GROUP BY s.text"))
@@ -144,6 +204,7 @@ def main():
     python = PYTHON if os.path.exists(PYTHON) else sys.executable
     fake = fake_torch.write(test, "fake")
     program = [python, test.write("train.py", TRAIN)]
+    contract(test, python)
     plain(test, program, fake)
     compiled(test, program, fake)
     knobs(test, program, fake)

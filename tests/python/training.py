@@ -5,6 +5,7 @@ saw; the findings name file and line; knobs are obeyed or refused, and said so.
 usage: training.py BUILD
 """
 import json
+import os
 import sys
 
 from support import PYTHON, Test, facts, have_torch, health, query
@@ -198,6 +199,24 @@ def settings(test):
                said)
 
 
+def scripts_for_a_card(test):
+    """tests/gpu's PyTorch programs still run; what they do on a card is its own check."""
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "gpu")
+    program = [PYTHON, os.path.join(folder, "torch_resnet.py"), "--device", "cpu", "--size", "32",
+               "--batch", "2", "--steps", "3", "--deterministic", "--mode", "amp",
+               "--channels-last", "--workers", "0", "--item-every", "1", "--profiler"]
+    done, profile = test.traced(program)
+    test.check(done.stdout.count("loss=") == 3 and "median_step_ms=" in done.stdout,
+               "torch_resnet.py on a CPU", done.stderr[-500:])
+    test.check(facts(profile).get("torch.weights.memory_format") == "channels_last"
+               and facts(profile).get("torch.autocast") == "cpu bfloat16", "and what it does is seen",
+               facts(profile))
+    trace = test.path("trace.json")
+    done = test.run([PYTHON, os.path.join(folder, "torch_kineto.py"), trace, "--device", "cpu"])
+    test.check(done.stdout.count("loss=") == 30 and os.path.getsize(trace) > 1000,
+               "torch_kineto.py on a CPU", done.stderr[-500:])
+
+
 def workers(test, script):
     for method in ("fork", "spawn"):
         profile = test.same(f"two workers, {method}", [PYTHON, script, "2", method])
@@ -256,6 +275,7 @@ def main():
     main_process(test, script)
     workers(test, script)
     settings(test)
+    scripts_for_a_card(test)
     knobs(test, script)
     ddp(test)
     for what, code in SAME.items():
