@@ -75,7 +75,8 @@ const char *look_gap_range(const struct analysis *a, enum part part);
 /* Compute capability, major. `told`: it was recorded; else kernels' names bound it from below; -1 =
  * not known. */
 int look_cc_major(const struct analysis *a, bool *told);
-bool look_nvidia(const struct analysis *a);    /* not a HIP profile */
-bool look_find_seen(const struct analysis *a); /* cuDNN autotuning was recorded */
+bool look_launches_block(const struct analysis *a); /* each waits for its kernel */
+bool look_nvidia(const struct analysis *a);         /* not a HIP profile */
+bool look_find_seen(const struct analysis *a);      /* cuDNN autotuning was recorded */
 
 #endif

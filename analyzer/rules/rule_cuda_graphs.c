@@ -173,6 +173,9 @@ static const char *obstacle(struct analysis *a, const struct shape *s)
 {
     if (s->graph_pct > 50)
         return "most kernels are launched by CUDA graphs already";
+    if (look_launches_block(a))
+        return "every launch waits for its kernel, as CUDA_LAUNCH_BLOCKING makes it: switch that "
+               "off first";
     if (s->kernels_max > s->kernels_min + s->kernels_min / 50)
         return arena_printf(&a->arena,
                             "the steps differ (%lld to %lld kernels): a graph needs the same work "
