@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 #include "analyzer/rules/rule.h"
+#include "analyzer/rules/tips.h"
 #include "report/json_write.h"
 #include "report/xml.h"
 
@@ -24,6 +25,31 @@ static void paragraph(const char *label, const char *text)
     printf("\n\n");
 }
 
+/* What training engineers are told elsewhere, and what of it a profile shows. */
+static void write_tips(void)
+{
+    printf("# Tips, and what sees them\n\nEvery common piece of advice for training loops: the "
+           "rule that tells from a profile whether it applies, or why none can.\n\n"
+           "| tip | seen by | |\n|---|---|---|\n");
+    for (size_t i = 0; i < tip_count; i++) {
+        printf("| ");
+        markdown_text(stdout, tips[i].text);
+        printf(" | %s | ", tips[i].rules ? tips[i].rules : "not visible");
+        markdown_text(stdout, tips[i].note ? tips[i].note : "");
+        printf(" |\n");
+    }
+}
+
+static void write_list(void)
+{
+    for (size_t i = 0; i < rule_count; i++)
+        printf("%-22s %s\n", rules[i]->id, rules[i]->title);
+    printf("\nNot visible in a profile:\n");
+    for (size_t i = 0; i < tip_count; i++)
+        if (!tips[i].rules)
+            printf("  %s:\n    %s\n", tips[i].text, tips[i].note);
+}
+
 static void write_markdown(void)
 {
     printf("# Rules\n\nMade by `gpuprof rules --markdown` from `analyzer/rules/`; change it "
@@ -41,6 +67,7 @@ static void write_markdown(void)
         if (r->knob)
             printf("Setting: `%s`.\n\n", r->knob);
     }
+    write_tips();
 }
 
 static void write_json(void)
@@ -71,8 +98,7 @@ static int run(int argc, char **argv)
     else if (json)
         write_json();
     else
-        for (size_t i = 0; i < rule_count; i++)
-            printf("%-18s %s\n", rules[i]->id, rules[i]->title);
+        write_list();
     return 0;
 }
 

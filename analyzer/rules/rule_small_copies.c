@@ -28,7 +28,7 @@ static int64_t idle_for_them(const struct analysis *a)
         bool charged = op != TL_NONE && small_copy(&t->ops[op]);
         if (before || charged)
             ns += g->by_part[PART_IDLE_COPY] + g->by_part[PART_IDLE_LAUNCH] +
-                  g->by_part[PART_IDLE_QUEUED];
+                  g->by_part[PART_IDLE_QUEUED] + (before ? g->by_part[PART_IDLE_SYNC] : 0);
     }
     return ns;
 }

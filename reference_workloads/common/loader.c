@@ -5,6 +5,7 @@
 #include "reference_workloads/common/loader.h"
 
 #include "reference_workloads/common/check.h"
+#include "reference_workloads/common/clock.h"
 #include "reference_workloads/common/nvtx.h"
 
 #include <pthread.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct loader {
     struct loader_config config;
@@ -19,6 +21,7 @@ struct loader {
     int64_t *ready; /* per slot: ticket that it holds, -1 = none yet */
     int64_t next_ticket, next_out, released;
     bool stop;
+    int64_t disk_free_ns; /* when the disk will have served all that was asked of it */
     pthread_mutex_t lock;
     pthread_cond_t slot_free, batch_ready;
     pthread_t *threads;
@@ -110,6 +113,31 @@ size_t loader_slot_bytes(const struct loader_config *c)
     return pixel_bytes(c) + (size_t)c->batch * sizeof(int32_t);
 }
 
+/* As if a batch's pictures came from a disk that serves one reader after the other. */
+static void wait_for_disk(struct loader *l, size_t bytes)
+{
+    int64_t now = clock_now_ns(), until;
+    pthread_mutex_lock(&l->lock);
+    until = (l->disk_free_ns > now ? l->disk_free_ns : now) +
+            (int64_t)bytes * 1000 / l->config.disk_mbps;
+    l->disk_free_ns = until;
+    pthread_mutex_unlock(&l->lock);
+    struct timespec t = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) != 0)
+        ;
+}
+
+static void read_pictures(struct loader *l, int64_t ticket)
+{
+    const struct loader_config *c = &l->config;
+    size_t bytes = 0;
+    for (int i = 0; i < c->batch; i++) {
+        uint64_t random = mix64(c->seed + (uint64_t)ticket * (uint64_t)c->batch + (uint64_t)i);
+        bytes += c->set->at[random % (uint64_t)c->set->count].size;
+    }
+    wait_for_disk(l, bytes);
+}
+
 static void make_batch(struct loader *l, struct maker *m, int64_t ticket, void *slot)
 {
     const struct loader_config *c = &l->config;
@@ -117,6 +145,8 @@ static void make_batch(struct loader *l, struct maker *m, int64_t ticket, void *
     int32_t *labels = (int32_t *)(void *)(out + pixel_bytes(c));
     size_t bytes = (size_t)c->image * (size_t)c->image * 3 * (c->float_pixels ? sizeof(float) : 1);
     nvtx_push("data.decode");
+    if (c->disk_mbps)
+        read_pictures(l, ticket);
     for (int i = 0; i < c->batch; i++) {
         uint64_t random = mix64(c->seed + (uint64_t)ticket * (uint64_t)c->batch + (uint64_t)i);
         int picture = (int)(random % (uint64_t)c->set->count);

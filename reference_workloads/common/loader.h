@@ -25,6 +25,7 @@ struct loader_config {
     int workers;
     int slots; /* batches made ahead and those still in use by copies, together */
     unsigned seed;
+    int disk_mbps; /* MB/s that all workers together read; 0: no limit */
 };
 
 struct loader_batch {

@@ -24,6 +24,8 @@ struct config {
     /* the host's work */
     int sync_every, log_work_us, host_overhead_us;
     int no_nvtx, nvtx_layers;
+    /* burdens.h */
+    int launch_blocking, small_copies, alloc_per_step, extra_copies, retune_every, disk_mbps;
 };
 
 #define DEPTH_CHOICES "18|34|50|101|152"

@@ -36,6 +36,7 @@ static void data_open(struct trainer *t, struct loader_config *l, int seed_shift
         .workers = c->num_workers,
         .slots = c->prefetch + 2, /* two may still be in use by copies */
         .seed = (unsigned)(c->seed + seed_shift),
+        .disk_mbps = c->disk_mbps,
     };
     t->slot_bytes = loader_slot_bytes(l);
     t->slot_count = l->slots;
@@ -175,9 +176,13 @@ void trainer_step(struct trainer *t, int step)
         if (t->queued_loss == step - 2)
             print_queued_loss(t);
     }
+    batch = burdens_copy(&t->burdens, &t->config, batch, which);
     copy_batch(t, &batch, which);
     nvtx_pop();
 
+    burdens_bear(&t->burdens, &t->config);
+    if (t->config.retune_every && step > 0 && step % t->config.retune_every == 0)
+        model_choose_algorithms(&t->model);
     if (t->config.cuda_graph && step > 0) /* the first step warms the libraries up */
         compute_graph(t, which);
     else
@@ -202,6 +207,7 @@ void trainer_open(struct trainer *t, int seed_shift)
     struct loader_config l;
     if (!t->compute)
         t->compute = trainer_compute;
+    burdens_environment(c);
     cudaCheck(cudaSetDevice(t->device));
     cudaCheck(cudaGetDeviceProperties(&device, t->device));
     t->is_virtual = strncmp(device.name, "Virtual ", 8) == 0;
@@ -213,6 +219,7 @@ void trainer_open(struct trainer *t, int seed_shift)
     data_open(t, &l, seed_shift);
     size_t labels_offset = t->slot_bytes - (size_t)c->batch * sizeof(int32_t);
     model_open(&t->model, c, t->slot_bytes, labels_offset);
+    burdens_open(&t->burdens, c, t->slot_bytes);
     cudaCheck(
         cudaHostAlloc((void **)&t->losses, (size_t)c->batch * sizeof(float), cudaHostAllocDefault));
     t->queued_loss = -1;
@@ -238,6 +245,7 @@ void trainer_close(struct trainer *t)
             cudaCheck(cudaGraphExecDestroy(t->graph[i]));
     }
     cudaCheck(cudaStreamDestroy(t->copy_stream));
+    burdens_close(&t->burdens, &t->config);
     model_close(&t->model);
     cudaCheck(cudaFreeHost(t->losses));
 }

@@ -10,6 +10,7 @@
 #define CONV_TRAINER_H
 
 #include "reference_workloads/common/loader.h"
+#include "reference_workloads/conv/burdens.h"
 #include "reference_workloads/conv/model.h"
 
 #include <stdint.h>
@@ -24,6 +25,7 @@ struct trainer {
     int is_part; /* one of several devices that make a step together: the caller marks the step */
 
     struct model model;
+    struct burdens burdens;
     struct jpeg_set set;
     struct loader *loader;
     void **slots;

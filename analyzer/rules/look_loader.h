@@ -1,0 +1,22 @@
+/* What the workers of the loader do while they make batches, from samples of their clocks: compute,
+ * wait for a core, wait for something else (files, network, locks). And how many threads of the
+ * process want a core.
+ * Cost: one pass over ranges and over host samples. */
+#ifndef GPUPROF_RULES_LOOK_LOADER_H
+#define GPUPROF_RULES_LOOK_LOADER_H
+
+#include "analyzer/rules/look.h"
+
+struct look_loader {
+    size_t workers;       /* threads that make batches, apart from the training thread */
+    int64_t making_ns;    /* their time making batches, between first and last sample */
+    int64_t cpu_ns;       /* of it: computing */
+    int64_t run_queue_ns; /* of it: ready, without a core; -1 = not sampled */
+    int64_t io_wait_ns;   /* of it: waiting for a disk; -1 = not sampled */
+    int64_t major_faults; /* pages read from a disk meanwhile; -1 = not sampled */
+    double wanted_cores;  /* of all threads, workers or not: computing or ready to, on average */
+    bool sampled;
+};
+struct look_loader look_loader(struct analysis *a);
+
+#endif

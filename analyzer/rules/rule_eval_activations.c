@@ -1,0 +1,121 @@
+/* Evaluation that runs as if for training: batch statistics, dropout, gradients kept. */
+#include "analyzer/rules/look_phase.h"
+
+#include <string.h>
+
+/* Kernels that a model in evaluation mode does not launch. */
+static const char training_only[] =
+    "bn_fw_tr|batchnorm_fwtr|batch_norm_collect_statistics|norm_train|norm_statistics|dropout|"
+    "norm_sums";
+
+struct evaluation {
+    int64_t ranges, ns;     /* of the training thread, in the whole recording */
+    int64_t kernels, train; /* launched inside; of them: of training alone */
+    int64_t train_ns, backward;
+    uint32_t longest;
+};
+
+static bool evaluates(const char *name)
+{
+    return look_name_has(name, "eval|Eval|valid|Valid") &&
+           !look_name_has(name, "invalid|evaluate_");
+}
+
+static bool inside_eval(const struct timeline *t, uint32_t op)
+{
+    if (t->ops[op].api == TL_NONE)
+        return false;
+    const struct api *c = &t->apis[t->ops[op].api];
+    const struct thread *th = &t->threads[c->thread];
+    for (uint32_t i = 0; i < th->ranges; i++) {
+        const struct range *r = &t->ranges[th->first_range + i];
+        if (r->start_ns > c->start_ns)
+            break;
+        if (r->end_ns >= c->end_ns && evaluates(tl_text(t, r->name)))
+            return true;
+    }
+    return false;
+}
+
+static struct evaluation look_at_evaluation(const struct analysis *a)
+{
+    const struct timeline *t = a->tl;
+    struct evaluation e = {.longest = TL_NONE};
+    int64_t from = INT64_MAX, to = 0;
+    for (size_t i = 0; i < t->range_count; i++) {
+        const struct range *r = &t->ranges[i];
+        if (!evaluates(tl_text(t, r->name)))
+            continue;
+        e.ranges++;
+        e.ns += r->end_ns - r->start_ns;
+        from = r->start_ns < from ? r->start_ns : from;
+        to = r->end_ns > to ? r->end_ns : to;
+    }
+    for (uint32_t i = 0; e.ranges && i < t->op_count; i++) {
+        const struct op *o = &t->ops[i];
+        const char *name = tl_text(t, o->full_name);
+        bool train = o->kind == OP_KERNEL && look_name_has(name, training_only);
+        bool backward = o->kind == OP_KERNEL &&
+                        (o->class.pass == PASS_WGRAD || o->class.family == FAMILY_OPTIMIZER);
+        if (o->kind != OP_KERNEL || o->start_ns < from || !inside_eval(t, i))
+            continue;
+        e.kernels++;
+        e.backward += backward;
+        e.train += train || backward;
+        e.train_ns += train || backward ? o->end_ns - o->start_ns : 0;
+        if ((train || backward) &&
+            (e.longest == TL_NONE ||
+             o->end_ns - o->start_ns > t->ops[e.longest].end_ns - t->ops[e.longest].start_ns))
+            e.longest = i;
+    }
+    return e;
+}
+
+static void check(struct analysis *a, struct outcome *o)
+{
+    struct evaluation e = look_at_evaluation(a);
+    int64_t steps = (int64_t)(a->steps.count ? a->steps.count : 1), cost = e.train_ns / steps;
+    if (e.ranges == 0) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "not recorded: an evaluation (no range has 'eval' or 'valid' in its name)";
+        return;
+    }
+    o->why = arena_printf(&a->arena, "%lld evaluations, with %lld kernels that only training needs",
+                          (long long)e.ranges, (long long)e.train);
+    if (e.train == 0 || cost * 100 < a->steps.median_ns)
+        return;
+    outcome_evidence(o, "evaluations", (double)e.ranges, "count",
+                     "SELECT * FROM range_time WHERE name LIKE '%eval%' OR name LIKE '%valid%'");
+    outcome_evidence(o, "kernels in them that only training needs", (double)e.train, "count", NULL);
+    if (e.backward)
+        outcome_evidence(o, "of them for gradients or updates", (double)e.backward, "count", NULL);
+    outcome_evidence(o, "their GPU time, spread over all steps", ms(cost), "ms", NULL);
+    o->error_class = ERROR_KERNEL_MODEL;
+    o->knob = "eval_training=0";
+    outcome_fires(o, cost,
+                  arena_printf(&a->arena,
+                               "evaluation runs in training mode: %lld kernels that it does not "
+                               "need, %.1f ms per step on average",
+                               (long long)e.train, ms(cost)));
+    if (e.longest != TL_NONE)
+        outcome_example(o, a->tl->ops[e.longest].start_ns, a->tl->ops[e.longest].end_ns,
+                        "longest of them", e.longest);
+}
+
+const struct rule rule_eval_activations = {
+    .id = "eval-activations",
+    .title = "Evaluate in evaluation mode, without gradients",
+    .needs = HAVE_KERNELS | HAVE_API | HAVE_RANGES | HAVE_STEPS,
+    .check = check,
+    .looks_for = "Kernels of training (batch statistics, dropout, gradients) launched inside "
+                 "ranges named eval or validation.",
+    .doc = "A model left in training mode computes batch statistics during validation, applies "
+           "dropout and changes its running means: the result is wrong as well as slow. Without "
+           "no_grad its activations are kept, too, which takes memory rather than time. Needs a "
+           "range around the evaluation. Bound: those kernels' own time; cheaper ones come in "
+           "their place.",
+    .remedy = {"model.eval() and with torch.inference_mode(): around validation",
+               "model(x, training=False); model.evaluate does so",
+               "cudnnBatchNormalizationForwardInference, and one buffer for all activations"},
+    .knob = "eval_training",
+};

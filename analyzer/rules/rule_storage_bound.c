@@ -1,0 +1,89 @@
+/* The workers of the loader wait for files rather than compute. */
+#include "analyzer/rules/look_loader.h"
+
+enum { WAITING_PCT = 50 /* of the time in which batches are made */ };
+
+static const char *what_for(const struct look_loader *l, int64_t elsewhere)
+{
+    if (l->io_wait_ns > 0 && l->io_wait_ns * 2 >= elsewhere)
+        return "a disk";
+    if (l->major_faults > 0)
+        return "pages of files that memory no longer holds";
+    return "files, a network or a lock (no wait for a local disk was counted)";
+}
+
+static void add_evidence(struct outcome *o, const struct look_loader *l, int64_t elsewhere,
+                         int64_t idle)
+{
+    const char *rows = "SELECT * FROM host_sample";
+    double all = (double)l->making_ns;
+    outcome_evidence(
+        o, "GPU idle for input per step", ms(idle), "ms",
+        "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_input')");
+    outcome_evidence(o, "workers", (double)l->workers, "count", NULL);
+    outcome_evidence(o, "of the time in which they make batches: computing",
+                     100 * (double)l->cpu_ns / all, "%", rows);
+    if (l->run_queue_ns >= 0)
+        outcome_evidence(o, "ready, but without a core", 100 * (double)l->run_queue_ns / all, "%",
+                         rows);
+    outcome_evidence(o, "waiting for something else", 100 * (double)elsewhere / all, "%", rows);
+    if (l->io_wait_ns >= 0)
+        outcome_evidence(o, "waiting for a local disk", 100 * (double)l->io_wait_ns / all, "%",
+                         rows);
+    if (l->major_faults >= 0)
+        outcome_evidence(o, "page faults that read a disk", (double)l->major_faults, "count", rows);
+}
+
+static void check(struct analysis *a, struct outcome *o)
+{
+    int64_t idle = a->breakdown_ns[PART_IDLE_INPUT];
+    o->why = arena_printf(&a->arena, "the GPU waits %.3f ms per step for data", ms(idle));
+    if (idle * 100 < a->steps.median_ns)
+        return;
+    struct look_loader l = look_loader(a);
+    if (l.workers == 0) {
+        o->why = "the training thread makes the batches itself: no worker waits";
+        return;
+    }
+    if (!l.sampled || l.cpu_ns < 0) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "not recorded: what the loader's workers wait for (gpuprof run samples their "
+                 "clocks; record a longer stretch)";
+        return;
+    }
+    int64_t queue = l.run_queue_ns > 0 ? l.run_queue_ns : 0;
+    int64_t elsewhere = l.making_ns - l.cpu_ns - queue;
+    o->why = arena_printf(&a->arena, "the workers wait for files during %.0f %% of their work",
+                          elsewhere > 0 ? 100 * (double)elsewhere / (double)l.making_ns : 0);
+    if (elsewhere * 100 < l.making_ns * WAITING_PCT)
+        return;
+    add_evidence(o, &l, elsewhere, idle);
+    o->knob = "disk_mbps=0";
+    outcome_fires(o, idle,
+                  arena_printf(&a->arena,
+                               "the loader's workers wait for %s during %.0f %% of their work; the "
+                               "GPU waits for them %.1f ms per step",
+                               what_for(&l, elsewhere),
+                               100 * (double)elsewhere / (double)l.making_ns, ms(idle)));
+    look_gap_examples(a, o, PART_IDLE_INPUT, "GPU idle, next batch not there");
+}
+
+const struct rule rule_storage_bound = {
+    .id = "storage-bound",
+    .title = "Feed the loader from faster storage, or from memory",
+    .needs = HAVE_KERNELS | HAVE_API | HAVE_RANGES | HAVE_STEPS,
+    .check = check,
+    .looks_for = "A GPU that waits for data while the loader's workers neither compute nor stand "
+                 "in line for a core.",
+    .doc = "What a worker waits for is told by its clocks: CPU time is decoding, run-queue time a "
+           "lack of cores (see starved-workers), and the rest is files, the network or a lock. "
+           "More workers help as long as the storage serves several requests at once, and no "
+           "longer; a data set that fits into memory is read from the page cache from the second "
+           "epoch on. Few large files (tar, TFRecord) read far faster than many small ones.",
+    .remedy = {"move the data set to local NVMe or /dev/shm; WebDataset or one large file instead "
+               "of many small ones; more workers as far as the storage allows",
+               "dataset.cache() after decoding, TFRecord files with interleave(num_parallel_reads)",
+               "read ahead with posix_fadvise or io_uring into larger requests; keep the set in "
+               "memory (mmap with MAP_POPULATE)"},
+    .knob = "disk_mbps",
+};
