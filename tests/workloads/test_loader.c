@@ -22,7 +22,7 @@ static void load(int workers, int float_pixels, enum loader_data data, uint64_t 
     struct jpeg_set set;
     void *slots[SLOTS];
     jpeg_set_make(&set, 16, SIDE, CLASSES, 7);
-    struct loader_config c = {&set, BATCH, IMAGE, float_pixels, data, workers, SLOTS, 3};
+    struct loader_config c = {&set, BATCH, IMAGE, float_pixels, data, workers, SLOTS, 3, 0};
     for (int i = 0; i < SLOTS; i++)
         slots[i] = calloc(1, loader_slot_bytes(&c));
     struct loader *l = loader_open(&c, slots);
