@@ -3,12 +3,13 @@
 
 enum { LEAST_PCT = 25 /* of the step, below which a larger batch is not the point */ };
 
-/* Of a kernel whose blocks do not reach all multiprocessors: the part that stands empty. */
+/* Of a kernel whose blocks reach no more than half of the multiprocessors: the part that stands
+ * empty. Between half and all, other sizes would be cut differently: nothing is claimed. */
 static int64_t empty_part(const struct analysis *a, const struct op *o)
 {
     int64_t blocks = (int64_t)o->grid[0] * o->grid[1] * o->grid[2];
     int64_t sms = a->device->sm_count;
-    if (o->kind != OP_KERNEL || o->class.family == FAMILY_COMM || blocks <= 0 || blocks >= sms)
+    if (o->kind != OP_KERNEL || o->class.family == FAMILY_COMM || blocks <= 0 || blocks * 2 > sms)
         return 0;
     return (int64_t)((double)(o->end_ns - o->start_ns) * (1 - (double)blocks / (double)sms));
 }
@@ -45,9 +46,9 @@ static int times_that_fit(int64_t used, int64_t all)
 static void advise(struct analysis *a, struct outcome *o, const struct fill *f, int64_t idle,
                    const struct look_gpu *g, int times)
 {
-    outcome_evidence(o, "kernels with fewer blocks than the GPU has multiprocessors, per step",
+    outcome_evidence(o, "kernels with blocks for half of the multiprocessors or fewer, per step",
                      (double)f->count, "count",
-                     "SELECT * FROM kernel WHERE grid_x * grid_y * grid_z < (SELECT "
+                     "SELECT * FROM kernel WHERE grid_x * grid_y * grid_z * 2 <= (SELECT "
                      "max(sm_count) FROM device)");
     outcome_evidence(o, "their time by the multiprocessors that stand empty, per step",
                      ms(f->empty_ns), "ms", NULL);
@@ -108,8 +109,9 @@ const struct rule rule_batch_size = {
     .title = "Take a larger batch",
     .needs = HAVE_KERNELS | HAVE_API | HAVE_DEVICE | HAVE_STEPS,
     .check = check,
-    .looks_for = "Kernels with fewer blocks than the GPU has multiprocessors, waits for launches, "
-                 "and measured memory to spare for twice the batch.",
+    .looks_for =
+        "Kernels with blocks for half of the multiprocessors or fewer, waits for launches, "
+        "and measured memory to spare for twice the batch.",
     .doc = "A small batch leaves most of the GPU empty and is over before the next launch arrives. "
            "Twice the batch then takes little longer, so that a sample costs less; the saving "
            "counts that per step of the present size. It changes the training: the learning rate "
