@@ -88,3 +88,15 @@ struct look_loader look_loader(struct analysis *a)
     }
     return l;
 }
+
+int64_t look_elsewhere_ns(const struct look_loader *l)
+{
+    int64_t queue = l->run_queue_ns > 0 ? l->run_queue_ns : 0;
+    int64_t ns = l->making_ns - l->cpu_ns - queue;
+    return ns > 0 ? ns : 0;
+}
+
+bool look_waits_for_files(const struct look_loader *l)
+{
+    return l->sampled && l->cpu_ns >= 0 && look_elsewhere_ns(l) * 2 >= l->making_ns;
+}

@@ -19,4 +19,9 @@ struct look_loader {
 };
 struct look_loader look_loader(struct analysis *a);
 
+/* Of the time in which batches are made: neither computing nor in line for a core. */
+int64_t look_elsewhere_ns(const struct look_loader *l);
+/* Most of it; false also where it was not sampled. */
+bool look_waits_for_files(const struct look_loader *l);
+
 #endif

@@ -1,5 +1,5 @@
 /* Input-bound: the GPU is idle while the next batch is awaited, or made, on the training thread. */
-#include "analyzer/rules/look.h"
+#include "analyzer/rules/look_loader.h"
 
 struct feed {
     int have;        /* workers now; -1 = not known */
@@ -132,6 +132,14 @@ static void check(struct analysis *a, struct outcome *o)
     }
     add_evidence(a, o, &f, idle);
     advise(a, o, &f);
+    struct look_loader l = look_loader(a);
+    if (look_waits_for_files(&l)) { /* the storage may serve no more readers than it does */
+        o->edit = (struct edit){.kind = EDIT_NONE};
+        o->error_class = ERROR_RERUN_DECIDES;
+        outcome_evidence(o, "of the time in which workers make batches: waiting for files",
+                         100 * (double)look_elsewhere_ns(&l) / (double)l.making_ns, "%",
+                         "SELECT * FROM host_sample");
+    }
     const char *how = f.have == 0 ? "the training thread makes each batch itself; the GPU waits"
                                   : "the GPU waits for the next batch for";
     const char *where = look_gap_range(a, PART_IDLE_INPUT);

@@ -1,8 +1,6 @@
 /* The workers of the loader wait for files rather than compute. */
 #include "analyzer/rules/look_loader.h"
 
-enum { WAITING_PCT = 50 /* of the time in which batches are made */ };
-
 static const char *what_for(const struct look_loader *l, int64_t elsewhere)
 {
     if (l->io_wait_ns > 0 && l->io_wait_ns * 2 >= elsewhere)
@@ -51,11 +49,10 @@ static void check(struct analysis *a, struct outcome *o)
                  "clocks; record a longer stretch)";
         return;
     }
-    int64_t queue = l.run_queue_ns > 0 ? l.run_queue_ns : 0;
-    int64_t elsewhere = l.making_ns - l.cpu_ns - queue;
+    int64_t elsewhere = look_elsewhere_ns(&l);
     o->why = arena_printf(&a->arena, "the workers wait for files during %.0f %% of their work",
-                          elsewhere > 0 ? 100 * (double)elsewhere / (double)l.making_ns : 0);
-    if (elsewhere * 100 < l.making_ns * WAITING_PCT)
+                          100 * (double)elsewhere / (double)l.making_ns);
+    if (!look_waits_for_files(&l))
         return;
     add_evidence(o, &l, elsewhere, idle);
     o->knob = "disk_mbps=0";
