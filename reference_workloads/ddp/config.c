@@ -4,6 +4,7 @@
 #include "reference_workloads/common/check.h"
 #include "reference_workloads/common/settings.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,6 +88,11 @@ void ddp_config_read(struct ddp_config *c, int argc, char **argv)
                   "Trains a ResNet on several GPUs. Starts its ranks itself, or is started by "
                   "torchrun.\nGPUPROF_APPLY=\"name=value;...\" changes settings, too.\n");
     config_check(&c->conv);
+    const char *advice = getenv("GPUPROF_APPLY"); /* refused, where typed by hand it is an error */
+    if (c->conv.cuda_graph && advice && strstr(advice, "cuda")) {
+        fprintf(stderr, "train_ddp: cuda_graph is refused: collectives are not captured here\n");
+        c->conv.cuda_graph = 0;
+    }
     if (c->conv.cuda_graph)
         die(2, "cuda-graph does not go with several ranks here");
 }

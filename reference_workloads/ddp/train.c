@@ -155,6 +155,13 @@ static void replica_open(struct replica *r)
     }
 }
 
+static void print_pace(const int64_t *step_ns)
+{
+    int steps = config.conv.steps, warmup = config.conv.warmup < steps ? config.conv.warmup : 0;
+    printf("pace_step_ms=%.3f\n",
+           (double)pace_ns(step_ns + warmup, (size_t)(steps - warmup)) / 1e6);
+}
+
 static double train_ranks(char **argv, int *talks)
 {
     struct replica *r = &self;
@@ -166,9 +173,11 @@ static double train_ranks(char **argv, int *talks)
     reducer_close(&r->reducer);
     trainer_close(&r->trainer);
     ncclCheck(ncclCommDestroy(r->comm));
+    *talks = r->ranks.rank == 0;
+    if (*talks)
+        print_pace(step_ns);
     double median_ms = trainer_median_ms(&r->trainer, step_ns);
     free(step_ns);
-    *talks = r->ranks.rank == 0;
     return median_ms;
 }
 
@@ -261,6 +270,7 @@ static double train_all_devices(void)
         trainer_close(part[i]);
         ncclCheck(ncclCommDestroy(comms[i]));
     }
+    print_pace(step_ns);
     double median_ms = trainer_median_ms(part[0], step_ns);
     for (int i = 0; i < config.ranks; i++)
         free(part[i]);
