@@ -240,7 +240,7 @@ class Full:
             f.write("# The matrix: planted bottlenecks and what is said of them\n\n"
                     "Made by `make matrix`. All runs are on the virtual GPU: nothing was measured on a real device.\n"
                     "Each cell is the first finding and what it may save, in ms of the step; in brackets what else was\n"
-                    "found. Bold: the planted defect is not first.\n\n"
+                    "found. Bold: the planted defect is not first, or was missed.\n\n"
                     f"Planted: {planted} runs; found in {planted - missed}, first in {first}. "
                     f"Tuned: {tuned} runs, {noisy} with a finding.\n")
             for trainer in self.matrix.trainers:
@@ -266,7 +266,8 @@ class Full:
             return f"nothing, of {c['step_ms']:.1f}" if not defects else f"**nothing**, of {c['step_ms']:.1f}"
         (rule, saves), rest = c["found"][0], ", ".join(r for r, _ in c["found"][1:])
         text = f"{rule} {saves:.2f}" if c["first"] else f"**{rule}** {saves:.2f}"
-        return f"{text} of {c['step_ms']:.1f}" + (f" ({rest})" if rest else "")
+        missed = f"; **missed: {', '.join(c['missed'])}**" if c["missed"] else ""
+        return f"{text} of {c['step_ms']:.1f}" + (f" ({rest})" if rest else "") + missed
 
 
 # ---- steps without marks -----------------------------------------------------------------------------------------------
