@@ -9,8 +9,11 @@ and nowhere else. This file holds what the others share, and reads of tensors:
   gpuprof_modules.py  a range for each call of a module, on request (GPUPROF_MODULES=1)
 With GPUPROF_HOOK=steps only the steps are recorded, and knobs obeyed.
 """
+import copyreg
 import ctypes
 import gc
+import importlib
+import operator
 import os
 import sys
 import time
@@ -27,6 +30,7 @@ torch = None
 agent = wrap_in_c = None
 torch_folder = ""
 known = {}  # facts told, so that none is told twice
+capsules = {}  # of wrappers, by id: the capsule, and what the wrapper is an attribute of
 undo_at_compile = []
 only_steps = False
 now = time.monotonic_ns
@@ -66,6 +70,10 @@ def wrap(owner, name, kind, label=None, note=None):
     if made is original:
         return lambda: None
     setattr(owner, name, made)
+    capsule = getattr(getattr(owner, name), "__self__", None)
+    if isinstance(owner, (type, type(os))) and type(capsule).__name__ == "PyCapsule":
+        capsules[id(capsule)] = capsule, owner
+        copyreg.pickle(type(capsule), reduce_capsule)
 
     def undo():
         if vars(owner).get(name) is not made:
@@ -76,6 +84,17 @@ def wrap(owner, name, kind, label=None, note=None):
             setattr(owner, name, own)
 
     return undo
+
+
+def reduce_capsule(capsule):
+    """A function in C is pickled as getattr(ITS SELF, "item"). Of a wrapper that is a capsule, which
+    nobody could pickle: in its place comes what the wrapper is an attribute of."""
+    held, owner = capsules.get(id(capsule), (None, None))
+    if held is not capsule:
+        raise TypeError("cannot pickle 'PyCapsule' object")
+    if isinstance(owner, type):
+        return operator.itemgetter(0), ((owner,),)
+    return importlib.import_module, (owner.__name__,)
 
 
 def once(owner, name, note, kind=NOTE, calls=1):

@@ -4,7 +4,8 @@
 Prints `loss=VALUE` for each step and `median_step_ms=VALUE` last. The pictures are generated; the
 model stands in this file, so that torchvision is not needed. Without --workers the batches lie on
 the device; with it they come from a DataLoader (0 = the training thread makes them). --device cpu
-with --size 32 rehearses all of it without a card. Runs with PyTorch 1.13 and newer, alone or under torchrun.
+with --size 32 rehearses all of it without a card. Runs with PyTorch 1.13 and newer, alone or under
+torchrun.
 """
 import argparse
 import contextlib

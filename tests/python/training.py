@@ -69,6 +69,11 @@ SAME = {
         "      torch.Tensor.item.__name__, callable(torch.Tensor.cpu),\n"
         "      isinstance(pickle.loads(pickle.dumps(torch.utils.data._utils.worker._worker_loop)),\n"
         "      type(lambda: 0)), sys.modules.get('gpuprof_torch'), len(sys.meta_path))",
+    "pickled methods":
+        "import functools, copy\n"
+        "for f in (torch.Tensor.item, torch.Tensor.to, functools.partial(torch.Tensor.cpu)):\n"
+        "  print(pickle.loads(pickle.dumps(copy.deepcopy(f)))(torch.ones(1), *['cpu'][:f == "
+        "torch.Tensor.to]))",
     "subclass of Tensor":
         "class T(torch.Tensor):\n  @classmethod\n  def __torch_function__(c, f, t, a=(), k=None):\n"
         "    print(getattr(f, '__name__', f)); return super().__torch_function__(f, t, a, k or {})\n"
