@@ -38,7 +38,8 @@ static const struct op *neighbour(const struct timeline *t, uint32_t op, int dir
 static bool adds_bias(const struct timeline *t, const struct op *o)
 {
     const char *name = tl_text(t, o->full_name);
-    if (o->class.family == FAMILY_BIAS)
+    if (o->class.family == FAMILY_BIAS || strstr(name, "op_generic_tensor") ||
+        strstr(name, "op_tensor_kernel"))
         return true;
     return o->class.family == FAMILY_ELEMENTWISE && strstr(name, "CUDAFunctor_add") &&
            !strstr(name, "vectorized");

@@ -8,6 +8,7 @@ static const char bias[] = "void add_bias_kernel<float>(float*)";
 static const char norm[] = "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float>()";
 static const char broadcast[] =
     "void at::native::elementwise_kernel<128, 2, CUDAFunctor_add<float>>(int)";
+static const char cudnn_add[] = "_Z24op_generic_tensor_kernelILi2E6__halffS0_Li256EEvv";
 static const char residual[] =
     "void at::native::vectorized_elementwise_kernel<4, CUDAFunctor_add<float>>(int)";
 
@@ -42,6 +43,7 @@ START_TEST(test_bias_before_norm)
 {
     bias_case(bias, RULE_FIRES);
     bias_case(broadcast, RULE_FIRES);
+    bias_case(cudnn_add, RULE_FIRES);
     bias_case(residual, RULE_SILENT); /* of two tensors */
     bias_case(NULL, RULE_SILENT);
     case_cannot_tell(fill_layers, "copies,api", "bias-before-norm");
