@@ -130,8 +130,8 @@ static const struct defect defects[] = {
      "copies each batch on the host 24 times before it goes to the GPU"},
     {"retune", "shapes-change", "retune_every=1;batch=32",
      "searches for convolution algorithms again in every step"},
-    {"slow-disk", "storage-bound", "disk_mbps=20;picture=224;pictures=64",
-     "reads its pictures from a disk of 20 MB/s"},
+    {"slow-disk", "storage-bound", "disk_mbps=8;batch=16;image=128;picture=224;pictures=64",
+     "reads its pictures from a disk of 8 MB/s"},
 };
 
 struct config config_defaults(void)
