@@ -30,6 +30,34 @@ install(FILES ${CMAKE_BINARY_DIR}/gpuprof.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/README.md
     DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT gpuprof)
 
+# Manual pages from docs/man/, and completions as the program prints them.
+find_program(AWK NAMES awk mawk gawk REQUIRED)
+file(GLOB pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/man/*.md)
+set(manuals "")
+foreach(page ${pages})
+    cmake_path(GET page STEM name)
+    set(manual ${CMAKE_BINARY_DIR}/man/${name}.1)
+    add_custom_command(OUTPUT ${manual} DEPENDS ${page} ${CMAKE_SOURCE_DIR}/scripts/man.awk
+        COMMAND ${AWK} -v version=${PROJECT_VERSION} -f ${CMAKE_SOURCE_DIR}/scripts/man.awk ${page} > ${manual} VERBATIM)
+    list(APPEND manuals ${manual})
+endforeach()
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/man ${CMAKE_BINARY_DIR}/completions)
+add_custom_target(manuals ALL DEPENDS ${manuals})
+install(FILES ${manuals} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT gpuprof)
+foreach(shell bash zsh fish)
+    set(file ${CMAKE_BINARY_DIR}/completions/${shell})
+    add_custom_command(OUTPUT ${file} DEPENDS gpuprof
+        COMMAND gpuprof completion ${shell} > ${file} VERBATIM)
+    list(APPEND completions ${file})
+endforeach()
+add_custom_target(completions ALL DEPENDS ${completions})
+install(FILES ${CMAKE_BINARY_DIR}/completions/bash RENAME gpuprof COMPONENT gpuprof
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${CMAKE_BINARY_DIR}/completions/zsh RENAME _gpuprof COMPONENT gpuprof
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+install(FILES ${CMAKE_BINARY_DIR}/completions/fish RENAME gpuprof.fish COMPONENT gpuprof
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+
 set(CPACK_PACKAGE_NAME gpuprof)
 set(CPACK_PACKAGE_VENDOR "gpuprof")
 set(CPACK_PACKAGE_CONTACT "the gpuprof authors <gpuprof@example.org>")
