@@ -1,0 +1,185 @@
+/* See ab.h. */
+#include "analyzer/compare/ab.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK = 10, DRAWS = 5000 };
+
+const char *const ab_verdict_text[] = {"CONFIRMED", "SMALLER",      "LARGER",
+                                       "REFUTED",   "UNDERPOWERED", "MEASURED"};
+
+/* splitmix64: the same everywhere. */
+static uint64_t next(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static int by_ns(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int by_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static int64_t median(int64_t *v, size_t n)
+{
+    qsort(v, n, sizeof *v, by_ns);
+    return v[n / 2];
+}
+
+static void set_medians(struct ab_arm *arm, int64_t *scratch)
+{
+    for (size_t i = 0; i < arm->count; i++) {
+        struct ab_run *r = &arm->run[i];
+        memcpy(scratch, r->ns, r->count * sizeof *scratch);
+        r->median_ns = median(scratch, r->count);
+    }
+}
+
+static double mean_log(const struct ab_arm *arm, size_t from, size_t to)
+{
+    double sum = 0;
+    for (size_t i = from; i < to; i++)
+        sum += log((double)arm->run[i].median_ns);
+    return sum / (double)(to - from);
+}
+
+static double draw_run(const struct ab_run *r, int64_t *scratch, uint64_t *state)
+{
+    size_t block = r->count / 4 < BLOCK ? (r->count / 4 ? r->count / 4 : 1) : BLOCK;
+    for (size_t filled = 0; filled < r->count;) {
+        size_t at = (size_t)(next(state) % r->count);
+        for (size_t i = 0; i < block && filled < r->count; i++)
+            scratch[filled++] = r->ns[(at + i) % r->count];
+    }
+    return log((double)median(scratch, r->count));
+}
+
+static double draw_arm(const struct ab_arm *arm, int64_t *scratch, uint64_t *state)
+{
+    double sum = 0;
+    for (size_t i = 0; i < arm->count; i++)
+        sum += draw_run(&arm->run[next(state) % arm->count], scratch, state);
+    return sum / (double)arm->count;
+}
+
+static void set_verdict(struct ab_result *r, const struct ab_prediction *p)
+{
+    r->verdict = AB_CONFIRMED;
+    r->why = "the measured interval meets the predicted one";
+    if (r->high < 0) {
+        r->verdict = p->known ? AB_REFUTED : AB_MEASURED;
+        r->why = "the step became longer";
+    } else if (r->low <= 0) {
+        bool far = p->known && r->high < p->low;
+        r->verdict = far ? AB_REFUTED : AB_UNDERPOWERED;
+        r->why = far ? "nothing was saved that could be told from noise, and far more was predicted"
+                     : "the interval holds 0: what is saved cannot be told from noise";
+    } else if (!p->known) {
+        r->verdict = AB_MEASURED;
+        r->why = "nothing was predicted for this change";
+    } else if (r->high < p->low) {
+        r->verdict = AB_SMALLER;
+        r->why = "it saves less than predicted";
+    } else if (r->low > p->high) {
+        r->verdict = AB_LARGER;
+        r->why = "it saves more than predicted";
+    }
+}
+
+/* The early and the late runs of A differ by more than half of the effect: the machine changed. */
+static bool drifted(const struct ab_arm *a, double effect)
+{
+    size_t half = a->count / 2;
+    double drift = mean_log(a, half, a->count) - mean_log(a, 0, half);
+    return fabs(drift) > fabs(effect) / 2;
+}
+
+static size_t longest(const struct ab_arm *arm)
+{
+    size_t n = 1;
+    for (size_t i = 0; i < arm->count; i++)
+        n = arm->run[i].count > n ? arm->run[i].count : n;
+    return n;
+}
+
+static int64_t *make_scratch(struct ab_arm *a, struct ab_arm *b)
+{
+    size_t n = longest(a) > longest(b) ? longest(a) : longest(b);
+    int64_t *scratch = malloc(n * sizeof *scratch);
+    if (scratch) {
+        set_medians(a, scratch);
+        set_medians(b, scratch);
+    }
+    return scratch;
+}
+
+int ab_judge(struct ab_arm *a, struct ab_arm *b, const struct ab_prediction *p, struct ab_result *r,
+             struct err *e)
+{
+    *r = (struct ab_result){.verdict = AB_UNDERPOWERED, .why = "fewer than two runs an arm"};
+    if (a->count < 2 || b->count < 2)
+        return 0;
+    double *draws = malloc(DRAWS * sizeof *draws);
+    int64_t *scratch = make_scratch(a, b);
+    uint64_t state = 20240229;
+    if (!draws || !scratch) {
+        free(draws);
+        free(scratch);
+        return err_set(e, "out of memory");
+    }
+    double log_a = mean_log(a, 0, a->count), log_b = mean_log(b, 0, b->count);
+    for (int i = 0; i < DRAWS; i++) {
+        double drawn_a = draw_arm(a, scratch, &state);
+        draws[i] = 1 - exp(draw_arm(b, scratch, &state) - drawn_a);
+    }
+    qsort(draws, DRAWS, sizeof *draws, by_double);
+    r->a_ns = llround(exp(log_a));
+    r->b_ns = llround(exp(log_b));
+    r->saved = 1 - exp(log_b - log_a);
+    r->low = draws[DRAWS * 25 / 1000];
+    r->high = draws[DRAWS * 975 / 1000];
+    free(draws);
+    free(scratch);
+    set_verdict(r, p);
+    if (r->verdict != AB_UNDERPOWERED && r->verdict != AB_REFUTED && drifted(a, log_b - log_a)) {
+        r->verdict = AB_UNDERPOWERED;
+        r->why = "early and late runs without the change differ too much: the machine changed";
+    }
+    return 0;
+}
+
+double ab_spread(struct ab_arm *a, struct ab_arm *b)
+{
+    struct ab_arm *arm[] = {a, b};
+    int64_t *scratch = make_scratch(a, b);
+    double squares = 0;
+    size_t freedom = 0;
+    for (int k = 0; k < 2 && scratch; k++) {
+        double mean = arm[k]->count ? mean_log(arm[k], 0, arm[k]->count) : 0;
+        for (size_t i = 0; i < arm[k]->count; i++) {
+            double d = log((double)arm[k]->run[i].median_ns) - mean;
+            squares += d * d;
+        }
+        freedom += arm[k]->count ? arm[k]->count - 1 : 0;
+    }
+    free(scratch);
+    return freedom ? sqrt(squares / (double)freedom) : 0;
+}
+
+void ab_release(struct ab_arm *arm)
+{
+    for (size_t i = 0; i < arm->count; i++)
+        free(arm->run[i].ns);
+    arm->count = 0;
+}

@@ -1,0 +1,120 @@
+/* A/B statistics: what is confirmed, smaller, refuted, and what cannot be told. */
+#include "analyzer/compare/ab.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+enum { STEPS = 60 };
+
+static double uniform(uint64_t *state) /* -1 .. 1 */
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(int64_t)*state / 9.3e18;
+}
+
+/* `runs` runs of steps around step_ms; runs differ by run_noise, steps by 2 %. */
+static struct ab_arm make(size_t runs, double step_ms, double run_noise, uint64_t seed)
+{
+    struct ab_arm arm = {.count = runs};
+    for (size_t i = 0; i < runs; i++) {
+        struct ab_run *r = &arm.run[i];
+        double centre = step_ms * 1e6 * (1 + run_noise * uniform(&seed));
+        r->ns = calloc(STEPS, sizeof *r->ns);
+        ck_assert_ptr_nonnull(r->ns);
+        for (r->count = 0; r->count < STEPS; r->count++)
+            r->ns[r->count] = (int64_t)(centre * (1 + 0.02 * uniform(&seed)));
+    }
+    return arm;
+}
+
+static struct ab_result judge(struct ab_arm a, struct ab_arm b, struct ab_prediction p)
+{
+    struct ab_result r;
+    struct err e = ERR_INIT;
+    ck_assert_int_eq(ab_judge(&a, &b, &p, &r, &e), 0);
+    ab_release(&a);
+    ab_release(&b);
+    return r;
+}
+
+static const struct ab_prediction fifth = {true, 0.18, 0.2, 0.22}, nothing = {0};
+
+START_TEST(a_saving_as_predicted_is_confirmed)
+{
+    struct ab_result r = judge(make(4, 40, 0.002, 1), make(4, 32, 0.002, 2), fifth);
+    ck_assert_int_eq(r.verdict, AB_CONFIRMED);
+    ck_assert_double_eq_tol(r.saved, 0.2, 0.01);
+    ck_assert(r.low <= r.saved && r.saved <= r.high);
+    ck_assert(r.high - r.low < 0.02);
+}
+END_TEST
+
+START_TEST(less_and_more_are_told_from_as_predicted)
+{
+    ck_assert_int_eq(judge(make(4, 40, 0.002, 1), make(4, 36, 0.002, 2), fifth).verdict,
+                     AB_SMALLER);
+    ck_assert_int_eq(judge(make(4, 40, 0.002, 1), make(4, 20, 0.002, 2), fifth).verdict, AB_LARGER);
+    ck_assert_int_eq(judge(make(4, 40, 0.002, 1), make(4, 44, 0.002, 2), fifth).verdict,
+                     AB_REFUTED);
+    ck_assert_int_eq(judge(make(4, 40, 0.002, 1), make(4, 32, 0.002, 2), nothing).verdict,
+                     AB_MEASURED);
+}
+END_TEST
+
+START_TEST(no_effect_is_never_confirmed)
+{
+    for (uint64_t seed = 1; seed < 9; seed++) {
+        enum ab_verdict v =
+            judge(make(4, 40, 0.01, seed), make(4, 40, 0.01, seed + 100), fifth).verdict;
+        ck_assert_int_ne(v, AB_CONFIRMED);
+        ck_assert_int_ne(v, AB_LARGER);
+    }
+}
+END_TEST
+
+START_TEST(too_little_to_tell)
+{
+    ck_assert_int_eq(judge(make(1, 40, 0, 1), make(1, 32, 0, 2), fifth).verdict, AB_UNDERPOWERED);
+    ck_assert_int_eq(judge(make(0, 40, 0, 1), make(0, 32, 0, 2), fifth).verdict, AB_UNDERPOWERED);
+    struct ab_arm a = make(4, 40, 0, 1), late = make(2, 32, 0, 5); /* the machine got faster */
+    for (int i = 0; i < 2; i++) {
+        free(a.run[2 + i].ns);
+        a.run[2 + i] = late.run[i];
+    }
+    ck_assert_int_eq(judge(a, make(4, 30, 0, 2), fifth).verdict, AB_UNDERPOWERED);
+}
+END_TEST
+
+START_TEST(the_same_runs_give_the_same_answer)
+{
+    struct ab_result x = judge(make(3, 40, 0.01, 1), make(3, 32, 0.01, 2), fifth),
+                     y = judge(make(3, 40, 0.01, 1), make(3, 32, 0.01, 2), fifth);
+    ck_assert(x.low >= y.low && x.low <= y.low && x.high >= y.high && x.high <= y.high);
+}
+END_TEST
+
+START_TEST(spread_is_that_of_runs_inside_their_arm)
+{
+    struct ab_arm a = make(6, 40, 0.05, 1), b = make(6, 20, 0.05, 2);
+    double spread = ab_spread(&a, &b);
+    ck_assert(spread > 0.01 && spread < 0.06); /* 5 % uniform: 2.9 % */
+    ab_release(&a);
+    ab_release(&b);
+    ck_assert(ab_spread(&a, &b) <= 0);
+}
+END_TEST
+
+Suite *test_ab_suite(void);
+Suite *test_ab_suite(void)
+{
+    Suite *s = suite_create("ab");
+    TCase *c = tcase_create("ab");
+    suite_add_tcase(s, c);
+    tcase_add_test(c, a_saving_as_predicted_is_confirmed);
+    tcase_add_test(c, less_and_more_are_told_from_as_predicted);
+    tcase_add_test(c, no_effect_is_never_confirmed);
+    tcase_add_test(c, too_little_to_tell);
+    tcase_add_test(c, the_same_runs_give_the_same_answer);
+    tcase_add_test(c, spread_is_that_of_runs_inside_their_arm);
+    return s;
+}
