@@ -166,6 +166,7 @@ static int make_trial(struct trial *t, char **argv, struct err *e)
     const char *tmp = getenv("TMPDIR");
     t->argv = argv;
     t->device = device;
+    t->quiet_stdout = json;
     if (apply && strlen(apply) >= sizeof t->knobs)
         return err_set(e, "--apply is too long");
     snprintf(t->knobs, sizeof t->knobs, "%s", apply ? apply : "");

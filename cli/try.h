@@ -11,7 +11,8 @@
 struct trial {
     char **argv;
     const char *device;
-    char knobs[1024]; /* with ; between */
+    bool quiet_stdout; /* the first run's stdout goes to stderr: ours is for programs to read */
+    char knobs[1024];  /* with ; between */
     char folder[PATH_MAX - 64];
     char profile[PATH_MAX]; /* of the first run */
     struct ab_arm a, b;

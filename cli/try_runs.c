@@ -66,7 +66,7 @@ static void become_run(const struct trial *t, const char *profile, const char *l
 {
     size_t n = count_words(t->argv), k = 0;
     char **v = calloc(n + 10, sizeof *v);
-    if (!v || (log && to_log(log) < 0))
+    if (!v || (log && to_log(log) < 0) || (!log && t->quiet_stdout && dup2(2, 1) < 0))
         _exit(125);
     if (with)
         extend_apply(t->knobs);

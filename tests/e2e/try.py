@@ -1,0 +1,105 @@
+"""`gpuprof try`: what it answers for a change without effect, a refusing program, one that fails, a
+program that ignores GPUPROF_APPLY, and Ctrl-C. No check depends on how long anything takes.
+
+    try.py BUILD
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from support import Build, Checks, DEVICE
+
+STEPS = "30"
+
+
+def attempt(build, *options, program=None, **variables):
+    program = program or [build.train, "--steps", STEPS, "--batch", "8"]
+    return build.run([build.gpuprof, "try", "--device", DEVICE, *options, "--", *program],
+                     TMPDIR=build.folder.name, **variables)
+
+
+def leftovers(build):
+    return [n for n in os.listdir(build.folder.name) if n.startswith("gpuprof-try-")]
+
+
+def measured(build, checks):
+    """A change that no advice names."""
+    profile = build.path("first.gpuprof")
+    done = attempt(build, "--json", "--runs", "2", "-o", profile, "--apply", "num_workers=4")
+    said = json.loads(done.stdout)
+    checks.check("median_step_ms" in done.stderr, "the first run's output is shown", done.stderr)
+    checks.check(said["runs_with"] == 2 and said["runs_without"] == 2, "two runs an arm",
+                 done.stdout)
+    checks.check(said["verdict"] not in ("CONFIRMED", "LARGER", "SMALLER"),
+                 "a change that nothing was predicted for is not confirmed", done.stdout)
+    checks.check("Virtual" in said["virtual_gpu"], "says that it was a virtual GPU", done.stdout)
+    checks.check(said["measured_pct"]["low"] <= said["measured_pct"]["mid"]
+                 <= said["measured_pct"]["high"], "the interval holds the effect", done.stdout)
+    checks.check(os.path.exists(profile), "-o keeps the first run's profile")
+    again = attempt(build, "--runs", "2", "-o", profile, "--apply", "num_workers=4")
+    checks.check(again.returncode == 2 and "exists" in again.stderr,
+                 "an existing profile is not replaced", again.stderr)
+    checks.check(leftovers(build) == [], "nothing is left behind")
+    return profile
+
+
+def disobedient(build, checks, profile):
+    """The trainer without GPUPROF_APPLY in its environment."""
+    done = attempt(build, "--runs", "2", "--profile", profile, "--apply", "num_workers=4",
+                   program=["env", "-u", "GPUPROF_APPLY", build.train, "--steps", STEPS,
+                            "--batch", "8"])
+    checks.check("did not say whether it obeyed num_workers" in done.stdout,
+                 "a program that says nothing of the change is named", done.stdout + done.stderr)
+    checks.check("CONFIRMED" not in done.stdout, "and not confirmed", done.stdout)
+
+
+def failing(build, checks, profile):
+    done = attempt(build, "--apply", "num_workers=4", program=["false"])
+    checks.check(done.returncode == 2 and "status 1" in done.stderr,
+                 "a first run that fails is told with its status", done.stderr)
+    done = attempt(build, "--profile", profile, "--runs", "2", "--apply", "nonsense=1")
+    checks.check(done.returncode == 2 and "status 2" in done.stderr and "nonsense" in done.stderr,
+                 "a rerun that fails is told with its status and last words", done.stderr)
+    left = leftovers(build)
+    checks.check(len(left) == 1 and os.listdir(build.path(left[0])) == ["with1.log"],
+                 "its output is kept, and nothing else", str(left))
+    os.remove(build.path(os.path.join(left[0], "with1.log")))
+    os.rmdir(build.path(left[0]))
+    for options in (["--runs", "1"], ["--apply", "x"], ["--profile", profile, "-o", "y"]):
+        done = attempt(build, *options)
+        checks.check(done.returncode == 2, f"refused: {' '.join(options[:2])}", done.stderr)
+
+
+def interrupted(build, checks, profile):
+    """Ctrl-C while the third rerun is under way."""
+    out = subprocess.Popen([build.gpuprof, "try", "--device", DEVICE, "--runs", "8", "--json",
+                            "--profile", profile, "--apply", "num_workers=4", "--", build.train,
+                            "--steps", "60", "--batch", "8"], stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, text=True, cwd=build.folder.name,
+                           env={**build.env, "TMPDIR": build.folder.name})
+    for line in out.stderr:
+        if line.startswith("gpuprof: rerun 3 "):
+            break
+    time.sleep(0.3)
+    out.send_signal(signal.SIGINT)
+    text, _ = out.communicate(timeout=60)
+    said = json.loads(text)
+    checks.check(out.returncode == 130, "interrupted: status 130", str(out.returncode))
+    checks.check(said["interrupted"] and said["runs_without"] >= 1 and said["runs_with"] >= 1,
+                 "and what was measured until then is reported", text)
+    checks.check(leftovers(build) == [], "and nothing is left behind", str(leftovers(build)))
+
+
+def main():
+    build, checks = Build(sys.argv[1]), Checks()
+    profile = measured(build, checks)
+    disobedient(build, checks, profile)
+    failing(build, checks, profile)
+    interrupted(build, checks, profile)
+    checks.done()
+
+
+main()
