@@ -85,6 +85,8 @@ static const struct defect defects[] = {
      "reads the loss after every step and works on it while the GPU waits"},
     {"launch-bound", "cuda-graphs", "batch=1;context=256;width=256;heads=4;host_overhead_us=20",
      "a small model and 20 us of host work per operation"},
+    {"alloc-per-step", "allocation-in-loop", "alloc_per_step=1;layers=6",
+     "allocates and frees what every MLP keeps, in every step"},
     {"checkpoint", "checkpointing", "checkpoint=1",
      "computes every layer twice although the memory for once is there"},
 };
