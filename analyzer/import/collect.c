@@ -2,6 +2,7 @@
  * process. */
 #include "analyzer/import/collect.h"
 
+#include "analyzer/import/gauges.h"
 #include "analyzer/import/spool.h"
 
 #include <dirent.h>
@@ -13,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STOP_WAIT_MS = 600 };
+enum { STOP_WAIT_MS = 600, GAUGES_MS = 100 };
 
 struct collector {
     char *dir;
@@ -23,6 +24,9 @@ struct collector {
     struct err first; /* of the sink */
     struct VEC(struct spool *) spools;
     int64_t bad_files;
+    struct gauges gauges;
+    enum { GAUGES_UNTRIED, GAUGES_OPEN, GAUGES_NONE } gauges_state;
+    int64_t next_gauges_ns;
 };
 
 static int64_t now_ns(void)
@@ -149,11 +153,47 @@ int64_t collect_drain(struct collector *c, struct err *e)
     return c->out.rows - before;
 }
 
+/* NVML is tried once, when there is a real device to ask it about. */
+static bool gauges_ready(struct collector *c)
+{
+    struct err e = ERR_INIT;
+    if (c->gauges_state != GAUGES_UNTRIED)
+        return c->gauges_state == GAUGES_OPEN;
+    c->gauges_state = gauges_open(&c->gauges, &e) == 0 ? GAUGES_OPEN : GAUGES_NONE;
+    if (c->gauges_state == GAUGES_NONE)
+        put_health(c, 0, "no-gauges", e.text, 0);
+    return c->gauges_state == GAUGES_OPEN;
+}
+
+static void sample_gpus(struct collector *c, struct spool *s, int64_t now)
+{
+    for (size_t i = 0; i < s->devices.n; i++) {
+        struct spool_device *d = &s->devices.at[i];
+        if (!d->described || d->row.is_virtual || !gauges_ready(c))
+            continue;
+        if (!d->asked)
+            d->gauges_device = gauges_find(&c->gauges, d->uuid);
+        d->asked = true;
+        struct row_gpu_sample g = {.device = d->row.id, .time_ns = now - c->start_ns};
+        if (!d->gauges_device || !gauges_read(&c->gauges, d->gauges_device, &g))
+            continue;
+        g.id = ++c->out.ids[ROW_GPU_SAMPLE];
+        spool_put(&c->out, ROW_GPU_SAMPLE, &g);
+    }
+}
+
 void collect_sample(struct collector *c)
 {
+    int64_t now = now_ns();
+    bool due = now >= c->next_gauges_ns;
+    if (due)
+        c->next_gauges_ns = now + GAUGES_MS * INT64_C(1000000);
     for (size_t i = 0; i < c->spools.n; i++)
-        if (!c->spools.at[i]->done)
+        if (!c->spools.at[i]->done) {
             spool_sample_host(c->spools.at[i], &c->out);
+            if (due)
+                sample_gpus(c, c->spools.at[i], now);
+        }
 }
 
 /* Processes that outlive the program: their agents are asked to stop and given a moment to flush.

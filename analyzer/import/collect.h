@@ -16,8 +16,8 @@ struct collector *collect_open(const char *dir, int64_t start_monotonic_ns, stru
  * failed sink the spools are still emptied and the loss counted, so that the target never feels
  * it). */
 int64_t collect_drain(struct collector *c, struct err *e);
-/* Samples the CPU time of the threads of all live processes, at most ten times a second: to be
- * called as often as collect_drain. */
+/* Samples the CPU time of the threads of all live processes and the gauges of their real GPUs, at
+ * most ten times a second: to be called as often as collect_drain. */
 void collect_sample(struct collector *c);
 /* A fact about the whole profile (docs/profile.md lists the keys). */
 int64_t collect_put_meta(struct collector *c, const char *key, const char *value);

@@ -46,7 +46,10 @@ struct spool_stream {
 
 struct spool_device {
     struct row_device row;
-    bool described; /* a DEVICE record was seen */
+    bool described;      /* a DEVICE record was seen */
+    char uuid[48];       /* as NVML writes it */
+    bool asked;          /* whether NVML knows it */
+    void *gauges_device; /* NVML's, NULL: it does not */
 };
 
 struct spool_context {

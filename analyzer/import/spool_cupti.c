@@ -289,6 +289,7 @@ static void note_device(struct spool *s, struct spool_out *out, const struct rec
     d->row.ordinal = v.ordinal;
     d->row.name = spool_name(s, out, v.name);
     d->row.uuid = spool_intern(out, uuid);
+    memcpy(d->uuid, uuid, sizeof d->uuid);
     d->row.is_virtual = s->virtual_name && d->row.name == s->virtual_name;
     d->row.cc_major = v.cc_major, d->row.cc_minor = v.cc_minor;
     d->row.sm_count = v.sm_count, d->row.clock_khz = v.clock_khz;

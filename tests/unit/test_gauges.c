@@ -1,0 +1,98 @@
+/* Readings of the GPU's gauges: which answer stands where, and what no answer becomes. */
+#include "analyzer/import/gauges.h"
+
+#include <check.h>
+#include <string.h>
+
+static int device;
+
+static int find(const char *uuid, void **out)
+{
+    if (strcmp(uuid, "GPU-1") != 0)
+        return 6;
+    *out = &device;
+    return 0;
+}
+
+static int utilization(void *d, struct gauges_utilization *out)
+{
+    ck_assert_ptr_eq(d, &device);
+    *out = (struct gauges_utilization){73, 12};
+    return 0;
+}
+
+static int memory(void *d, struct gauges_memory *out)
+{
+    (void)d;
+    *out = (struct gauges_memory){80ULL << 30, 60ULL << 30, 20ULL << 30};
+    return 0;
+}
+
+static int clock_info(void *d, unsigned type, unsigned *mhz)
+{
+    (void)d;
+    *mhz = type == 1 ? 1980 : type == 2 ? 3201 : 0;
+    return 0;
+}
+
+static int unsupported(void *d, unsigned *mw)
+{
+    (void)d, (void)mw;
+    return 3;
+}
+
+static int reasons(void *d, unsigned long long *bits)
+{
+    (void)d;
+    *bits = 4;
+    return 0;
+}
+
+START_TEST(a_device_is_found_by_its_uuid_alone)
+{
+    struct gauges g = {.device_by_uuid = find}, none = {0};
+    ck_assert_ptr_eq(gauges_find(&g, "GPU-1"), &device);
+    ck_assert_ptr_null(gauges_find(&g, "GPU-2"));
+    ck_assert_ptr_null(gauges_find(&none, "GPU-1"));
+}
+END_TEST
+
+START_TEST(what_is_not_answered_is_not_known)
+{
+    struct gauges g = {.utilization = utilization,
+                       .memory = memory,
+                       .clock = clock_info,
+                       .power = unsupported,
+                       .reasons = reasons};
+    struct row_gpu_sample s = {0};
+    ck_assert(gauges_read(&g, &device, &s));
+    ck_assert_int_eq(s.util_pct, 73);
+    ck_assert_int_eq(s.memory_used_bytes, 20LL << 30);
+    ck_assert_int_eq(s.sm_clock_mhz, 1980);
+    ck_assert_int_eq(s.memory_clock_mhz, 3201);
+    ck_assert_int_eq(s.throttle_reasons, 4);
+    ck_assert_int_eq(s.power_mw, -1);
+    ck_assert_int_eq(s.temperature_c, -1);
+    ck_assert_int_eq(s.pcie_tx_bytes_per_s, -1);
+}
+END_TEST
+
+START_TEST(no_answer_at_all_is_no_reading)
+{
+    struct gauges g = {.power = unsupported};
+    struct row_gpu_sample s = {0};
+    ck_assert(!gauges_read(&g, &device, &s));
+}
+END_TEST
+
+Suite *test_gauges_suite(void);
+Suite *test_gauges_suite(void)
+{
+    Suite *s = suite_create("gauges");
+    TCase *c = tcase_create("gauges");
+    tcase_add_test(c, a_device_is_found_by_its_uuid_alone);
+    tcase_add_test(c, what_is_not_answered_is_not_known);
+    tcase_add_test(c, no_answer_at_all_is_no_reading);
+    suite_add_tcase(s, c);
+    return s;
+}
