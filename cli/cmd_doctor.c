@@ -72,6 +72,7 @@ static int run(int argc, char **argv)
     if (argc > 0)
         return usage_error("doctor: takes no operand, not '%s'", argv[0]);
     doctor_gpu(&d);
+    doctor_access(&d);
     doctor_self(&d);
     doctor_host(&d);
     if (json)

@@ -97,5 +97,6 @@ void doctor_host(struct doctor *d)
                   "another tool injects itself; gpuprof keeps it and loads it behind its own");
     check_setting(d, "CUDA_LAUNCH_BLOCKING",
                   "every launch waits for its kernel: unset it, or the profile shows little else");
+    check_setting(d, "LD_PRELOAD", "kept: gpuprof puts its agent before it");
     check_setting(d, "COMPUTE_PROFILE", "an old profiler may hold CUPTI: unset it");
 }
