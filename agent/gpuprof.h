@@ -19,6 +19,7 @@
 
 #include <dlfcn.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -59,6 +60,16 @@ static inline void gpuprof_range_end(void)
 {
     if (gpuprof_marks.end)
         gpuprof_marks.end();
+}
+
+/* Says that the program obeyed a setting of GPUPROF_APPLY: `gpuprof try` asks for it. `setting` is
+ * as it stood there, "num_workers=4". */
+static inline void gpuprof_applied(const char *setting)
+{
+    char name[128];
+    snprintf(name, sizeof name, "gpuprof.apply %s", setting);
+    gpuprof_range_begin(name);
+    gpuprof_range_end();
 }
 
 static inline void gpuprof_step_begin(void)

@@ -138,10 +138,21 @@ static void last_words(const char *log, char *text, size_t size)
         *p = '|';
 }
 
+/* A C program says it by gpuprof_applied() of gpuprof.h, or an NVTX range of that name. */
+static bool marked(const struct timeline *t, const char *knob)
+{
+    char start[144];
+    int n = snprintf(start, sizeof start, "gpuprof.apply %s=", knob);
+    for (size_t i = 0; i < t->range_count; i++)
+        if (strncmp(tl_text(t, t->ranges[i].name), start, (size_t)n) == 0)
+            return true;
+    return false;
+}
+
 /* The last word of any process on the knob: true when one obeyed. */
 static bool obeyed(const struct timeline *t, const char *key, const char **refusal)
 {
-    bool any = false;
+    bool any = marked(t, key + strlen("apply."));
     *refusal = NULL;
     for (size_t i = 0; i < t->meta_count; i++) {
         const char *value = tl_text(t, t->metas[i].value);

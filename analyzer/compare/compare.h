@@ -14,7 +14,7 @@ struct diff {
     struct arena arena;
     int64_t base_ns, new_ns;      /* median step */
     double ratio;                 /* new / base of the medians */
-    double ratio_low, ratio_high; /* 95 % bootstrap interval over blocks of steps */
+    double ratio_low, ratio_high; /* 95 % bootstrap interval over blocks of steps, if `enough` */
     bool enough;                  /* enough steps on both sides to say */
     const char *comparable;       /* NULL, or why the two should not be compared (device, ...) */
     struct change *changes;

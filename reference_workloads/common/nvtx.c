@@ -3,15 +3,35 @@
 
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static int enabled;
 
+/* An empty range `gpuprof.apply NAME=VALUE` for each setting of GPUPROF_APPLY: they were obeyed, or
+ * the program would not have come this far. */
+static void tell_applied(const char *settings)
+{
+    char name[160];
+    for (const char *s = settings + strspn(settings, ";, "); *s; s += strspn(s, ";, ")) {
+        int n = (int)strcspn(s, ";, ");
+        snprintf(name, sizeof name, "gpuprof.apply %.*s", n, s);
+        nvtxRangePushA(name);
+        nvtxRangePop();
+        s += n;
+    }
+}
+
 void nvtx_enable(int on)
 {
+    const char *settings = getenv("GPUPROF_APPLY");
     enabled = on;
     if (on)
         nvtxInitialize(NULL); /* now, not by two threads at once */
+    if (on && settings)
+        tell_applied(settings);
 }
 
 void nvtx_push(const char *name)

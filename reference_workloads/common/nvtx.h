@@ -3,6 +3,7 @@
 #ifndef WORKLOAD_NVTX_H
 #define WORKLOAD_NVTX_H
 
+/* Call it after the settings were read: it also says which of GPUPROF_APPLY were obeyed. */
 void nvtx_enable(int on);
 void nvtx_push(const char *name);
 void nvtx_pop(void);

@@ -290,8 +290,13 @@ static void write_diff(struct json *j, const struct diff *d)
     json_ms(j, "base", d->base_ns);
     json_ms(j, "new", d->new_ns);
     json_num(j, "ratio", d->ratio, 6);
-    json_num(j, "ratio_low", d->ratio_low, 6);
-    json_num(j, "ratio_high", d->ratio_high, 6);
+    if (d->enough) {
+        json_num(j, "ratio_low", d->ratio_low, 6);
+        json_num(j, "ratio_high", d->ratio_high, 6);
+    } else {
+        json_null(j, "ratio_low");
+        json_null(j, "ratio_high");
+    }
     json_end(j, '}');
     json_bool(j, "enough_steps", d->enough);
     json_str(j, "not_comparable", d->comparable);

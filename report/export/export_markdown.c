@@ -145,11 +145,13 @@ static int markdown_diff(const struct diff *d, const struct export_options *o, F
     struct text b, n;
     fputs("## gpuprof: what moved\n\n", f);
     write_notice_of(o, f);
-    fprintf(f, "**%s -> %s** per step (median): %+.1f %%, 95 %% interval %+.1f to %+.1f %%.\n\n",
-            text_time(&b, d->base_ns), text_time(&n, d->new_ns), (d->ratio - 1) * 100,
-            (d->ratio_low - 1) * 100, (d->ratio_high - 1) * 100);
-    if (!d->enough)
-        fputs("Too few steps on one side to be sure.\n\n", f);
+    fprintf(f, "**%s -> %s** per step (median): %+.1f %%", text_time(&b, d->base_ns),
+            text_time(&n, d->new_ns), (d->ratio - 1) * 100);
+    if (d->enough)
+        fprintf(f, ", 95 %% interval %+.1f to %+.1f %%.\n\n", (d->ratio_low - 1) * 100,
+                (d->ratio_high - 1) * 100);
+    else
+        fputs(". Too few steps on one side to be sure: the interval is not known.\n\n", f);
     write_changes(d, o, f);
     return export_done(f, e);
 }

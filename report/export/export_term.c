@@ -238,11 +238,16 @@ static int term_analysis(const struct analysis *a, const struct export_options *
 static void write_diff_head(const struct terminal *t, const struct diff *d)
 {
     struct text b, n, line;
-    snprintf(line.s, sizeof line.s,
-             "%s -> %s per step (median): %+.1f %%, 95 %% interval %+.1f to %+.1f %%",
+    char within[64];
+    snprintf(within, sizeof within, "95 %% interval %+.1f to %+.1f %%", (d->ratio_low - 1) * 100,
+             (d->ratio_high - 1) * 100);
+    snprintf(line.s, sizeof line.s, "%s -> %s per step (median): %+.1f %%, %s",
              text_time(&b, d->base_ns), text_time(&n, d->new_ns), (d->ratio - 1) * 100,
-             (d->ratio_low - 1) * 100, (d->ratio_high - 1) * 100);
-    enum ink ink = d->ratio_low > 1 ? INK_BAD : d->ratio_high < 1 ? INK_GOOD : INK_BOLD;
+             d->enough ? within : "interval not known");
+    enum ink ink = !d->enough          ? INK_BOLD
+                   : d->ratio_low > 1  ? INK_BAD
+                   : d->ratio_high < 1 ? INK_GOOD
+                                       : INK_BOLD;
     term_labelled(t, "Step", ink, line.s);
     if (d->comparable)
         term_labelled(t, "Careful", INK_WARN, d->comparable);
