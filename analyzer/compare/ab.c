@@ -19,38 +19,31 @@ static uint64_t next(uint64_t *state)
     return z ^ z >> 31;
 }
 
-static int by_ns(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static int by_double(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-static int64_t median(int64_t *v, size_t n)
+static double mean(const int64_t *v, size_t n)
 {
-    qsort(v, n, sizeof *v, by_ns);
-    return v[n / 2];
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += (double)v[i];
+    return sum / (double)n;
 }
 
-static void set_medians(struct ab_arm *arm, int64_t *scratch)
+static void set_paces(struct ab_arm *arm)
 {
-    for (size_t i = 0; i < arm->count; i++) {
-        struct ab_run *r = &arm->run[i];
-        memcpy(scratch, r->ns, r->count * sizeof *scratch);
-        r->median_ns = median(scratch, r->count);
-    }
+    for (size_t i = 0; i < arm->count; i++)
+        arm->run[i].pace_ns = (int64_t)mean(arm->run[i].ns, arm->run[i].count);
 }
 
 static double mean_log(const struct ab_arm *arm, size_t from, size_t to)
 {
     double sum = 0;
     for (size_t i = from; i < to; i++)
-        sum += log((double)arm->run[i].median_ns);
+        sum += log((double)arm->run[i].pace_ns);
     return sum / (double)(to - from);
 }
 
@@ -62,7 +55,7 @@ static double draw_run(const struct ab_run *r, int64_t *scratch, uint64_t *state
         for (size_t i = 0; i < block && filled < r->count; i++)
             scratch[filled++] = r->ns[(at + i) % r->count];
     }
-    return log((double)median(scratch, r->count));
+    return log(mean(scratch, r->count));
 }
 
 static double draw_arm(const struct ab_arm *arm, int64_t *scratch, uint64_t *state)
@@ -118,8 +111,8 @@ static int64_t *make_scratch(struct ab_arm *a, struct ab_arm *b)
     size_t n = longest(a) > longest(b) ? longest(a) : longest(b);
     int64_t *scratch = malloc(n * sizeof *scratch);
     if (scratch) {
-        set_medians(a, scratch);
-        set_medians(b, scratch);
+        set_paces(a);
+        set_paces(b);
     }
     return scratch;
 }
@@ -168,7 +161,7 @@ double ab_spread(struct ab_arm *a, struct ab_arm *b)
     for (int k = 0; k < 2 && scratch; k++) {
         double mean = arm[k]->count ? mean_log(arm[k], 0, arm[k]->count) : 0;
         for (size_t i = 0; i < arm[k]->count; i++) {
-            double d = log((double)arm[k]->run[i].median_ns) - mean;
+            double d = log((double)arm[k]->run[i].pace_ns) - mean;
             squares += d * d;
         }
         freedom += arm[k]->count ? arm[k]->count - 1 : 0;

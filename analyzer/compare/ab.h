@@ -1,9 +1,11 @@
 /* Runs of a program with (B) and without (A) a change, against each other and against what was
- * predicted. Effect: mean over runs of the logarithm of the median step, B less A. Its 95 %
+ * predicted. Effect: mean over runs of the logarithm of the pace, B less A. The pace is the time of
+ * all steady steps over their number: workers of a data loader hand batches over in bursts, so that
+ * most steps may be short and a few long, and a median would tell only of one kind. The 95 %
  * interval is a two-level bootstrap: runs are drawn, then blocks of 10 steps in each of them; 5,000
  * draws, fixed seed, so the same runs give the same answer.
  *
- * Cost: 5,000 medians per run. It does not look for trends inside a run: give it steady steps. */
+ * Cost: 5,000 means per run. It does not look for trends inside a run: give it steady steps. */
 #ifndef GPUPROF_COMPARE_AB_H
 #define GPUPROF_COMPARE_AB_H
 
@@ -18,7 +20,7 @@ enum { AB_RUNS = 32 }; /* per arm at most */
 struct ab_run {
     int64_t *ns; /* lengths of the steady steps */
     size_t count;
-    int64_t median_ns; /* set by ab_judge and ab_spread */
+    int64_t pace_ns; /* set by ab_judge and ab_spread */
 };
 
 struct ab_arm {
@@ -35,7 +37,7 @@ struct ab_prediction { /* shares of the step that are saved: 0.2 = 20 % */
 };
 
 struct ab_result {
-    int64_t a_ns, b_ns;      /* geometric mean of the runs' median steps */
+    int64_t a_ns, b_ns;      /* geometric mean of the runs' paces */
     double saved, low, high; /* share of the step, with its 95 % interval */
     enum ab_verdict verdict;
     const char *why; /* one sentence */
@@ -45,7 +47,7 @@ struct ab_result {
 int ab_judge(struct ab_arm *a, struct ab_arm *b, const struct ab_prediction *p, struct ab_result *r,
              struct err *e);
 
-/* Standard deviation of the runs' log medians inside the arms, pooled; 0 with fewer than two. */
+/* Standard deviation of the runs' log paces inside the arms, pooled; 0 with fewer than two. */
 double ab_spread(struct ab_arm *a, struct ab_arm *b);
 void ab_release(struct ab_arm *arm);
 

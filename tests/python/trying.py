@@ -1,0 +1,60 @@
+"""`gpuprof try` on a PyTorch script that knows nothing of it: the DataLoader is changed, and the change measured.
+
+    trying.py BUILD          77 without PyTorch
+"""
+import json
+import os
+import sys
+
+from support import PYTHON, Test, have_torch
+
+# A batch costs 64 ms of waiting, a step nearly nothing: two workers halve it on any machine.
+SCRIPT = """
+import sys, time, torch
+from torch.utils.data import Dataset, DataLoader
+class Slow(Dataset):
+    def __len__(self):
+        return 16 * 14
+    def __getitem__(self, i):
+        time.sleep(0.004)
+        return torch.ones(4), i % 2
+def train():
+    model = torch.nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in DataLoader(Slow(), batch_size=16, num_workers=0):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+    print("loss", loss.item())
+if __name__ == "__main__":
+    train()
+"""
+
+
+def attempt(t, *options):
+    done = t.run([t.gpuprof, "try", "--json", "--runs", "2", *options, "--", PYTHON, t.path("train.py")],
+                 TMPDIR=t.folder.name)
+    return done, json.loads(done.stdout or "{}")
+
+
+def main():
+    if not have_torch():
+        print("skipped: no PyTorch in /usr/bin/python3")
+        sys.exit(77)
+    t = Test(sys.argv[1])
+    t.write("train.py", SCRIPT)
+    profile = t.path("first.gpuprof")
+    done, said = attempt(t, "-o", profile, "--apply", "num_workers=2")
+    t.check("loss 0." in done.stderr, "the program's own output is shown once", done.stderr[-500:])
+    t.check(said.get("runs_acknowledged") == 2, "the DataLoader was changed", done.stdout)
+    t.check(said.get("measured_pct", {}).get("low", 0) > 20, "two workers save more than a fifth", done.stdout)
+    t.check(done.returncode == 0, "status 0: it saves time", done.returncode)
+    done, said = attempt(t, "--profile", profile, "--apply", "cudnn_benchmark=1;no_such_setting=1")
+    t.check(said.get("refused") is not None, "a setting that the hook does not know is refused by name", done.stdout + done.stderr)
+    t.check(said.get("verdict") not in ("CONFIRMED", "SMALLER", "LARGER"), "and nothing is confirmed", done.stdout)
+    t.check(not [n for n in os.listdir(t.folder.name) if n.startswith("gpuprof-try-")], "nothing is left behind")
+    t.done()
+
+
+main()
