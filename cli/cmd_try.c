@@ -4,6 +4,7 @@
 #include "cli/load.h"
 #include "cli/output.h"
 #include "cli/try.h"
+#include "analyzer/store/store.h"
 #include "report/json_write.h"
 
 #include <errno.h>
@@ -50,7 +51,9 @@ static int predict(struct trial *t, struct ab_prediction *p, char *name, size_t 
     int rc = 0;
     if (load_virtual(&l))
         snprintf(name, size, "%s", load_virtual(&l));
+    t->step_ns = l.analysis->steps.median_ns;
     if (o) {
+        snprintf(t->rule, sizeof t->rule, "%s", o->rule->id);
         double step = (double)l.analysis->steps.median_ns;
         if (!*t->knobs)
             snprintf(t->knobs, sizeof t->knobs, "%s", o->knob);
@@ -66,6 +69,17 @@ static int predict(struct trial *t, struct ab_prediction *p, char *name, size_t 
     }
     load_release(&l);
     return rc;
+}
+
+/* A profile that cannot be written to does not make the trial fail. */
+static void keep(const struct trial *t, const struct ab_prediction *p, const struct ab_result *r)
+{
+    struct err e = ERR_INIT;
+    const char *kept = profile ? profile : output;
+    if (!kept || !store_is_profile(kept) || r->a_ns <= 0)
+        return;
+    if (trial_keep(t, kept, p, r, &e) < 0)
+        say("the result is not kept in %s: %s", kept, e.text);
 }
 
 /* Runs an arm for 90 % power to tell half of what was predicted, or 1 %. */
@@ -206,6 +220,8 @@ static int judge(struct trial *t, struct err *e)
     if (t->refused) {
         r.verdict = AB_UNDERPOWERED;
         r.why = "the program refused the change: nothing was tried";
+    } else {
+        keep(t, &p, &r);
     }
     (json ? print_json : print_text)(t, &p, &r, gpu);
     return trial_interrupted() ? 130 : status_of(r.verdict, r.saved);

@@ -15,6 +15,8 @@ struct trial {
     char knobs[1024];  /* with ; between */
     char folder[PATH_MAX - 64];
     char profile[PATH_MAX]; /* of the first run */
+    char rule[64];          /* whose advice it is; "" */
+    int64_t step_ns;        /* of the profile that predicts; 0 = not known */
     struct ab_arm a, b;
     size_t acknowledged, refused; /* runs of B: of all knobs, of at least one */
     char refusal[256];            /* the first one's words */
@@ -27,6 +29,9 @@ bool trial_interrupted(void);
 int trial_first(struct trial *t, struct err *e);
 /* One rerun, added to its arm. -1 with *e set: it failed (status and last lines are in *e). */
 int trial_again(struct trial *t, bool with, struct err *e);
+/* Adds a row to the table verification of the profile that predicted. */
+int trial_keep(const struct trial *t, const char *profile, const struct ab_prediction *p,
+               const struct ab_result *r, struct err *e);
 void trial_remove(struct trial *t);
 
 #endif

@@ -237,6 +237,8 @@ struct row_verification { /* a rerun with the advice applied */
     uint32_t knob, verdict;
     int64_t predicted_low_ns, predicted_mid_ns, predicted_high_ns;
     int64_t measured_low_ns, measured_mid_ns, measured_high_ns;
+    uint32_t rule;
+    int64_t step_ns, runs_without, runs_with, tried_realtime_ns;
 };
 
 /* Where an importer puts what it reads: the store and the timeline are two of them.

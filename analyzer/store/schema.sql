@@ -286,8 +286,12 @@ CREATE TABLE verification (                         -- reruns with the advice ap
     id INTEGER PRIMARY KEY,
     knob INTEGER REFERENCES string(id),             -- as in GPUPROF_APPLY
     verdict INTEGER REFERENCES string(id),
-    predicted_low_ns INTEGER, predicted_mid_ns INTEGER, predicted_high_ns INTEGER, -- saved of a step
-    measured_low_ns INTEGER, measured_mid_ns INTEGER, measured_high_ns INTEGER
+    predicted_low_ns INTEGER, predicted_mid_ns INTEGER, predicted_high_ns INTEGER, -- saved of a step; -1 not predicted
+    measured_low_ns INTEGER, measured_mid_ns INTEGER, measured_high_ns INTEGER,    -- with its 95 % interval
+    rule INTEGER REFERENCES string(id),             -- whose advice it is, '' for a change that none names
+    step_ns INTEGER,                                -- measured without the change
+    runs_without INTEGER, runs_with INTEGER,
+    tried_realtime_ns INTEGER                       -- Unix time
 );
 
 CREATE TABLE result (                               -- as `gpuprof analyze --json` printed it; docs/json.md

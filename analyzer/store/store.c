@@ -260,6 +260,11 @@ int store_put_derived(struct store *s, enum derived_kind kind, const void *row, 
     return put(s->insert_derived[kind], &derived_tables[kind], row, e);
 }
 
+int64_t store_next_verification(struct store *s)
+{
+    return sql_value(s->db, "SELECT coalesce(max(id), 0) + 1 FROM verification", 1);
+}
+
 int store_put_result(struct store *s, const char *kind, const char *json, struct err *e)
 {
     struct sql_stmt *q = sql_prepare(s->db, "INSERT OR REPLACE INTO result VALUES (?, ?)", e);

@@ -47,6 +47,8 @@ int store_begin(struct store *s, struct err *e);
 int store_commit(struct store *s, struct err *e);
 int store_clear_derived(struct store *s, struct err *e);
 int store_put_derived(struct store *s, enum derived_kind kind, const void *row, struct err *e);
+/* Id for the next row of the table verification. */
+int64_t store_next_verification(struct store *s);
 
 /* JSON text as `gpuprof analyze --json` printed it; the newest of its kind replaces older ones. */
 int store_put_result(struct store *s, const char *kind, const char *json, struct err *e);

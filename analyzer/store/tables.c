@@ -251,6 +251,11 @@ static const struct column verification_columns[] = {
     INT(row_verification, measured_low_ns),
     INT(row_verification, measured_mid_ns),
     INT(row_verification, measured_high_ns),
+    STR(row_verification, rule),
+    INT(row_verification, step_ns),
+    INT(row_verification, runs_without),
+    INT(row_verification, runs_with),
+    INT(row_verification, tried_realtime_ns),
 };
 
 const struct table derived_tables[DERIVED_KINDS] = {

@@ -125,7 +125,7 @@ static void write_breakdown(const struct terminal *t, const struct analysis *a)
     int room = t->width - 58 > 40 ? 40 : t->width - 58;
     for (int i = 0; i < PART_COUNT; i++) {
         double pct = percent_of(a->breakdown_ns[i], a->steps.median_ns);
-        if (a->breakdown_ns[i] <= 0)
+        if (a->breakdown_ns[i] < 500) /* reads as 0.00 ms */
             continue;
         fprintf(t->f, "  %-36s %9s %5.1f %%  ", part_title[i], text_ms(&m, a->breakdown_ns[i]),
                 pct);

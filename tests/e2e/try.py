@@ -6,6 +6,7 @@ program that ignores GPUPROF_APPLY, and Ctrl-C. One check needs a saving to be s
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -74,6 +75,23 @@ def disobedient(build, checks, profile):
     checks.check("CONFIRMED" not in done.stdout, "and not confirmed", done.stdout)
 
 
+def kept(checks, profile):
+    """Both trials are in the profile: the one that made it, and the one that was predicted by it."""
+    db = sqlite3.connect(profile)
+    rows = db.execute("SELECT k.text, v.text, runs_without, runs_with, step_ns, predicted_mid_ns, "
+                      "measured_low_ns, measured_mid_ns, measured_high_ns, tried_realtime_ns "
+                      "FROM verification t JOIN string k ON k.id = t.knob "
+                      "JOIN string v ON v.id = t.verdict ORDER BY t.id").fetchall()
+    db.close()
+    checks.check(len(rows) == 2, "each trial is a row of the profile", str(rows))
+    for knob, verdict, without, done, step, predicted, low, mid, high, when in rows:
+        row = str((knob, verdict, without, done, step, predicted, low, mid, high, when))
+        checks.check(knob == "num_workers=4" and verdict, "with its knob and verdict", row)
+        checks.check((without, done) == (2, 2) and predicted == -1, "its runs, no prediction", row)
+        checks.check(low <= mid <= high < step, "what was measured of the step", row)
+        checks.check(abs(when / 1e9 - time.time()) < 600, "and its date", row)
+
+
 def failing(build, checks, profile):
     done = attempt(build, "--apply", "num_workers=4", program=["false"])
     checks.check(done.returncode == 2 and "status 1" in done.stderr,
@@ -116,6 +134,7 @@ def main():
     profile = measured(build, checks)
     confirmed(build, checks)
     disobedient(build, checks, profile)
+    kept(checks, profile)
     failing(build, checks, profile)
     interrupted(build, checks, profile)
     checks.done()
