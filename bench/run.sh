@@ -26,5 +26,7 @@ part "analysis and exporters on a million events in memory" "$build/bin/bench_ex
 if [ $# -gt 0 ]; then
     part "reading traces" "$build/bin/bench_import" "$build/bin/bench_import" "$@"
 fi
+part "analyze and import on traces of up to ten million events" "$build/bin/gpuprof" \
+    python3 "$here/import_large.py" "$build/bin/gpuprof"
 part "slowdown of train_conv under profiling" "$build/bin/train_conv" python3 "$here/overhead.py" "$build"
 exit $status

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Time per event and peak memory of `analyze` and `import` on long traces.
+
+Usage: import_large.py BUILD/bin/gpuprof [EVENTS]...        (10**5, 10**6 and 10**7 events unless told)
+
+Writes a Kineto .json.gz of each size as a stream, in batches, into a temporary folder (ten million events take about
+90 MB there, their profile more), runs both commands on it as a user would and prints a table. The trace is synthetic: steps of a hundred
+launches, each with its kernel, so it says how the cost grows and not how a particular program reads. Exits 1 when a
+command fails, needs more than 1.5 GiB, or takes more than twice the time per event it took at a tenth of the size.
+"""
+
+import gzip
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+LAUNCHES = 100  # a step
+EVENTS_PER_STEP = 2 * LAUNCHES + 1
+LAUNCH_US, KERNEL_US, STEP_US = 8, 20, LAUNCHES * 24
+LIMIT_MIB = 1536
+LINEAR = 2.0  # time per event against the size before; smaller sizes carry the start of the process
+
+STEP = '{"ph":"X","cat":"user_annotation","name":"ProfilerStep#%d","pid":10,"tid":10,"ts":%d,"dur":%d},\n'
+PAIR = (
+    '{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":10,"tid":10,"ts":%d,"dur":5,'
+    '"args":{"cbid":211,"correlation":%d}},\n'
+    '{"ph":"X","cat":"kernel","name":"gemm_%d","pid":0,"tid":7,"ts":%d,"dur":%d,'
+    '"args":{"device":0,"context":1,"stream":7,"correlation":%d,"grid":[128,1,1],"block":[256,1,1]}},\n'
+)
+
+
+def write_trace(path, events):
+    """At least `events` complete events; returns how many."""
+    steps = max(1, round(events / EVENTS_PER_STEP))
+    with gzip.open(path, "wt", compresslevel=1) as out:
+        out.write('{"schemaVersion":1,"deviceProperties":[{"id":0,"name":"synthetic"}],"traceEvents":[\n')
+        for step in range(steps):
+            start = 1000 + step * STEP_US
+            parts = [STEP % (step, start, STEP_US - 10)]
+            for i in range(LAUNCHES):
+                id_ = step * LAUNCHES + i + 1
+                parts.append(PAIR % (start + i * LAUNCH_US, id_, i % 40, start + 10 + i * 23, KERNEL_US, id_))
+            out.write("".join(parts))
+        out.write('{"ph":"M","name":"process_name","pid":10,"args":{"name":"python"}}]}\n')
+    return steps * EVENTS_PER_STEP
+
+
+def measure(command, folder):
+    """Seconds, peak MiB and exit status of one command; its own peak, not that of all children so far."""
+    with open(os.path.join(folder, "output"), "wb") as sink:
+        start = time.monotonic()
+        child = subprocess.Popen(command, stdout=sink, stderr=subprocess.STDOUT)
+        _, status, usage = os.wait4(child.pid, 0)
+        seconds = time.monotonic() - start
+    child.returncode = os.waitstatus_to_exitcode(status)
+    return seconds, usage.ru_maxrss / 1024, child.returncode
+
+
+def commands(gpuprof, trace, folder):
+    profile = os.path.join(folder, "large.gpuprof")
+    return {"analyze": [gpuprof, "analyze", trace], "import": [gpuprof, "import", trace, "-o", profile]}
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    sizes = sorted(int(a) for a in sys.argv[2:]) or [10**5, 10**6, 10**7]
+    before, failed = {}, False
+    print(f"aims: under {LIMIT_MIB} MiB; linear (time per event at most {LINEAR:g} times that of the size before)")
+    print(f"{'command':<8} {'events':>9} {'trace MB':>9} {'s':>7} {'ns/event':>9} {'peak MiB':>9}  verdict")
+    for size in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            trace = os.path.join(folder, "large.json.gz")
+            events = write_trace(trace, size)
+            for name, command in commands(sys.argv[1], trace, folder).items():
+                seconds, peak, code = measure(command, folder)
+                each = seconds / events * 1e9
+                wrong = [f"exit {code}"] if code else []
+                wrong += ["over the memory aim"] if peak > LIMIT_MIB else []
+                wrong += ["not linear"] if each > LINEAR * before.get(name, each) else []
+                before[name], failed = each, failed or bool(wrong)
+                print(
+                    f"{name:<8} {events:>9} {os.path.getsize(trace) / 1e6:>9.1f} {seconds:>7.2f} {each:>9.0f}"
+                    f" {peak:>9.0f}  {', '.join(wrong) or 'ok'}",
+                    flush=True,
+                )
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()
