@@ -16,8 +16,10 @@ int load_analysis(const char *const *paths, size_t n, struct loaded *l, struct e
     if (import_paths(paths, n, &sink, e) || timeline_finish(l->timeline, e))
         goto release;
     l->analysis = analyze(l->timeline, e);
-    if (l->analysis)
+    if (l->analysis) {
+        l->trial_count = trials_read(paths[0], l->trials, TRIALS_SHOWN);
         return 0;
+    }
 release:
     load_release(l);
     return -1;
@@ -58,6 +60,8 @@ struct export_options load_options(const struct loaded *l, const char *path)
                                      : path,
         .source = path,
         .virtual_gpu = load_virtual(l),
+        .trials = l->trials,
+        .trial_count = l->trial_count,
         .color = color_wanted(STDOUT_FILENO),
         .width = terminal_width(),
     };

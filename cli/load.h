@@ -9,6 +9,8 @@
 struct loaded {
     struct timeline *timeline;
     struct analysis *analysis;
+    struct kept_trial trials[TRIALS_SHOWN]; /* of the first file */
+    size_t trial_count;
 };
 
 /* On failure *l is empty and *e says which file and why. */

@@ -5,19 +5,22 @@
 #define GPUPROF_REPORT_EXPORT_H
 
 #include "analyzer/compare/compare.h"
+#include "analyzer/store/trials.h"
 
 #include <stdio.h>
 
 struct export_options {
-    const char *title;       /* the command line profiled, or the file's name */
-    const char *source;      /* path of the profile */
-    const char *base_source; /* diff, gate: path of the baseline, NULL */
-    const char *virtual_gpu; /* diff, gate: name of the virtual GPU on either side, NULL */
-    int top;                 /* findings to show; 0 = all */
-    const char *rule;        /* only this rule, NULL */
-    bool color;              /* terminal only */
-    int width;               /* terminal columns, 0 = 80 */
-    bool merged_ranks;       /* chrome: one file for all ranks (pid shifted) */
+    const char *title;               /* the command line profiled, or the file's name */
+    const char *source;              /* path of the profile */
+    const char *base_source;         /* diff, gate: path of the baseline, NULL */
+    const char *virtual_gpu;         /* diff, gate: name of the virtual GPU on either side, NULL */
+    int top;                         /* findings to show; 0 = all */
+    const char *rule;                /* only this rule, NULL */
+    bool color;                      /* terminal only */
+    int width;                       /* terminal columns, 0 = 80 */
+    const struct kept_trial *trials; /* of the profile, newest first; NULL */
+    size_t trial_count;
+    bool merged_ranks; /* chrome: one file for all ranks (pid shifted) */
 };
 
 struct exporter {

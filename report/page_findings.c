@@ -68,6 +68,9 @@ static void write_finding(const struct page *p, const struct outcome *o, size_t 
     page_put(p, "</summary>\n<div class=\"inside\">\n");
     if (o->summary)
         page_put(p, "<p>%s</p>\n", o->summary);
+    const struct kept_trial *kept = shown_trial(p->o, o);
+    if (kept)
+        page_put(p, "<p><b>Tried.</b> %s.</p>\n", text_trial(&saving, kept));
     write_evidence(p, o);
     page_put(p, "<h3>What to change</h3>\n<dl class=\"remedy\">\n");
     write_remedy(p, "PyTorch", o->remedy.pytorch);

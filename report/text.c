@@ -233,3 +233,22 @@ int64_t count_collectives(const struct timeline *t)
             n += t->ops[i].kind == OP_KERNEL && t->ops[i].class.family == FAMILY_COMM;
     return n;
 }
+
+const struct kept_trial *shown_trial(const struct export_options *o, const struct outcome *x)
+{
+    for (size_t i = 0; i < o->trial_count; i++)
+        if (strcmp(o->trials[i].rule, x->rule->id) == 0)
+            return &o->trials[i];
+    return NULL;
+}
+
+const char *text_trial(struct text *b, const struct kept_trial *k)
+{
+    struct text p, m, low, high;
+    snprintf(b->s, sizeof b->s, "%s: predicted %s, measured %s (95 %%: %s to %s), %lld + %lld runs",
+             k->verdict, k->predicted_mid_ns < 0 ? "nothing" : text_ms(&p, k->predicted_mid_ns),
+             text_ms(&m, k->measured_mid_ns), text_ms(&low, k->measured_low_ns),
+             text_ms(&high, k->measured_high_ns), (long long)k->runs_without,
+             (long long)k->runs_with);
+    return b->s;
+}

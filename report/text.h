@@ -48,4 +48,9 @@ int64_t count_graphs(const struct timeline *t);
 int64_t count_ops(const struct timeline *t, enum op_kind kind);
 int64_t count_collectives(const struct timeline *t);
 
+/* The newest trial of this finding's advice that the profile holds, NULL. */
+const struct kept_trial *shown_trial(const struct export_options *o, const struct outcome *x);
+/* One sentence: verdict, measured saving with its interval, beside what was predicted. */
+const char *text_trial(struct text *b, const struct kept_trial *k);
+
 #endif

@@ -247,6 +247,38 @@ static void write_health(struct json *j, const struct analysis *a)
     json_end(j, '}');
 }
 
+static void write_trials(struct json *j, const struct export_options *o)
+{
+    json_begin(j, "verification", '[');
+    for (size_t i = 0; i < o->trial_count; i++) {
+        const struct kept_trial *k = &o->trials[i];
+        json_begin(j, NULL, '{');
+        json_str(j, "rule", *k->rule ? k->rule : NULL);
+        json_str(j, "knob", k->knob);
+        json_str(j, "verdict", k->verdict);
+        if (k->predicted_mid_ns < 0) {
+            json_null(j, "predicted_ms");
+        } else {
+            json_begin(j, "predicted_ms", '{');
+            json_ms(j, "low", k->predicted_low_ns);
+            json_ms(j, "mid", k->predicted_mid_ns);
+            json_ms(j, "high", k->predicted_high_ns);
+            json_end(j, '}');
+        }
+        json_begin(j, "measured_ms", '{');
+        json_ms(j, "low", k->measured_low_ns);
+        json_ms(j, "mid", k->measured_mid_ns);
+        json_ms(j, "high", k->measured_high_ns);
+        json_end(j, '}');
+        json_ms(j, "without_ms", k->step_ns);
+        json_int(j, "runs_without", k->runs_without);
+        json_int(j, "runs_with", k->runs_with);
+        json_int(j, "tried_realtime_s", k->tried_realtime_ns / 1000000000);
+        json_end(j, '}');
+    }
+    json_end(j, ']');
+}
+
 static int json_analysis(const struct analysis *a, const struct export_options *o, FILE *f,
                          struct err *e)
 {
@@ -277,6 +309,7 @@ static int json_analysis(const struct analysis *a, const struct export_options *
     write_others(&j, a, o, RULE_SUPPRESSED, "suppressed", "why");
     write_others(&j, a, o, RULE_CANNOT_TELL, "cannot_tell", "missing");
     write_others(&j, a, o, RULE_SILENT, "fine", "measured");
+    write_trials(&j, o);
     write_health(&j, a);
     json_end(&j, '}');
     if (json_end_document(&j))

@@ -69,6 +69,11 @@ static void write_findings(const struct terminal *t, const struct analysis *a,
         write_evidence(t, x, 4);
         fprintf(t->f, "    try: ");
         term_wrap(t, 9, 9, outcome_remedy(a, x));
+        const struct kept_trial *kept = shown_trial(o, x);
+        if (kept) {
+            fprintf(t->f, "    tried: ");
+            term_wrap(t, 11, 11, text_trial(&saving, kept));
+        }
         fprintf(t->f, "    ");
         term_ink(t, INK_DIM);
         fprintf(t->f, "gpuprof explain %s", x->rule->id);

@@ -50,13 +50,17 @@ def measured(build, checks):
 
 def confirmed(build, checks):
     """A third of the step, predicted from the recording: no disturbance of the machine hides that."""
+    profile = build.path("advised.gpuprof")
     for attempts_left in (2, 1, 0):
-        done = attempt(build, "--json", "--runs", "3", program=[build.train, "--steps", STEPS,
+        done = attempt(build, "--json", "--runs", "3", "-f", "-o", profile, program=[build.train, "--steps", STEPS,
                                                               "--data", "fixed", "--defect",
                                                               "pageable"])
         said = json.loads(done.stdout)
         if said["verdict"] in ("CONFIRMED", "SMALLER", "LARGER") or not attempts_left:
             break
+    text = build.run([build.gpuprof, "analyze", profile]).stdout
+    checks.check(f"tried: {said['verdict']}: predicted " in text,
+                 "analyze shows the trial with its finding", text)
     checks.check(said["apply"].startswith("pin_memory"), "the first advice is tried", done.stdout)
     checks.check(said["verdict"] in ("CONFIRMED", "SMALLER", "LARGER"),
                  "pinned memory saves time", done.stdout)
@@ -75,7 +79,7 @@ def disobedient(build, checks, profile):
     checks.check("CONFIRMED" not in done.stdout, "and not confirmed", done.stdout)
 
 
-def kept(checks, profile):
+def kept(build, checks, profile):
     """Both trials are in the profile: the one that made it, and the one that was predicted by it."""
     db = sqlite3.connect(profile)
     rows = db.execute("SELECT k.text, v.text, runs_without, runs_with, step_ns, predicted_mid_ns, "
@@ -83,6 +87,11 @@ def kept(checks, profile):
                       "FROM verification t JOIN string k ON k.id = t.knob "
                       "JOIN string v ON v.id = t.verdict ORDER BY t.id").fetchall()
     db.close()
+    said = json.loads(build.run([build.gpuprof, "analyze", "--json", profile]).stdout)
+    trials = said["verification"]
+    checks.check(len(trials) == 2 and trials[0]["knob"] == "num_workers=4"
+                 and trials[0]["measured_ms"]["mid"] == round(rows[1][7] / 1e6, 6),
+                 "analyze --json lists them, the newest first", str(trials))
     checks.check(len(rows) == 2, "each trial is a row of the profile", str(rows))
     for knob, verdict, without, done, step, predicted, low, mid, high, when in rows:
         row = str((knob, verdict, without, done, step, predicted, low, mid, high, when))
@@ -134,7 +143,7 @@ def main():
     profile = measured(build, checks)
     confirmed(build, checks)
     disobedient(build, checks, profile)
-    kept(checks, profile)
+    kept(build, checks, profile)
     failing(build, checks, profile)
     interrupted(build, checks, profile)
     checks.done()

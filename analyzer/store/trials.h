@@ -1,0 +1,21 @@
+/* What `try` kept in a profile: predicted beside measured. Reads a few rows, not the profile; a
+ * file that is no profile, or one of an older gpuprof, has no trials. */
+#ifndef GPUPROF_STORE_TRIALS_H
+#define GPUPROF_STORE_TRIALS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TRIALS_SHOWN = 16 };
+
+struct kept_trial { /* a row of the table verification; texts are cut to fit */
+    char rule[64], knob[256], verdict[32];
+    int64_t predicted_low_ns, predicted_mid_ns, predicted_high_ns; /* mid -1: not predicted */
+    int64_t measured_low_ns, measured_mid_ns, measured_high_ns, step_ns;
+    int64_t runs_without, runs_with, tried_realtime_ns;
+};
+
+/* The newest first, at most `max` of them; how many. */
+size_t trials_read(const char *profile, struct kept_trial *out, size_t max);
+
+#endif
