@@ -164,6 +164,48 @@ START_TEST(form_of_2021_with_texts_for_ids_and_a_bare_list)
 }
 END_TEST
 
+START_TEST(hip_with_a_call_of_its_driver)
+{
+    int rc;
+    struct err e = ERR_INIT;
+    struct capture *c =
+        import("{\"schemaVersion\":1,\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"hip_driver\","
+               "\"name\":\"hipModuleLaunchKernel\","
+               "\"pid\":42,\"tid\":43,\"ts\":100,\"dur\":5,\"args\":{\"correlation\":7}},"
+               "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"Cijk_Ailk_Bljk\",\"pid\":2,\"tid\":0,"
+               "\"ts\":110,\"dur\":20,"
+               "\"args\":{\"device\":2,\"stream\":0,\"correlation\":7}}]}",
+               &rc, &e);
+    ck_assert_msg(rc == 0, "%s", e.text);
+    ck_assert_int_eq(c->count[ROW_API], 1);
+    ck_assert_int_eq(c->api.layer, 1);
+    ck_assert_str_eq(str_text(&c->strings, c->api.name), "hipModuleLaunchKernel");
+    ck_assert_int_eq(c->kernel.correlation, c->api.correlation);
+    ck_assert_int_eq(c->stream.stream, 0);
+    ck_assert_int_eq(c->stream.flags, STREAM_LEGACY_DEFAULT); /* 7 in CUPTI, 0 in HIP */
+}
+END_TEST
+
+START_TEST(texts_for_process_ids)
+{
+    int rc;
+    struct err e = ERR_INIT;
+    struct capture *c = import("[{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":"
+                               "\"cudaLaunchKernel\",\"pid\":\"25738\",\"tid\":\"25739\","
+                               "\"ts\":\"100\",\"dur\":5,\"args\":{\"correlation\":\"3\"}},"
+                               "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":\"0\","
+                               "\"tid\":\"stream 7\",\"ts\":110,\"dur\":2,"
+                               "\"args\":{\"device\":0,\"stream\":7,\"correlation\":3}}]",
+                               &rc, &e);
+    ck_assert_msg(rc == 0, "%s", e.text);
+    ck_assert_int_eq(c->process.pid, 25738);
+    ck_assert_int_eq(c->count[ROW_PROCESS], 1);
+    ck_assert_int_eq(c->count[ROW_KERNEL], 1);
+    ck_assert_int_eq(c->kernel.correlation, c->api.correlation);
+    ck_assert_int_eq(c->kernel.start_ns - c->api.start_ns, 10000);
+}
+END_TEST
+
 START_TEST(bad_numbers_are_left_out_and_counted)
 {
     int rc;
@@ -204,6 +246,8 @@ Suite *test_kineto_suite(void)
     TCase *t = tcase_create("import");
     tcase_add_test(t, todays_form);
     tcase_add_test(t, form_of_2021_with_texts_for_ids_and_a_bare_list);
+    tcase_add_test(t, hip_with_a_call_of_its_driver);
+    tcase_add_test(t, texts_for_process_ids);
     tcase_add_test(t, bad_numbers_are_left_out_and_counted);
     tcase_add_test(t, foreign_and_cut_files_say_so_in_one_line);
     suite_add_tcase(s, t);
