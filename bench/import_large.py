@@ -4,9 +4,10 @@
 Usage: import_large.py BUILD/bin/gpuprof [EVENTS]...        (10**5, 10**6 and 10**7 events unless told)
 
 Writes a Kineto .json.gz of each size as a stream, in batches, into a temporary folder (ten million events take about
-90 MB there, their profile more), runs both commands on it as a user would and prints a table. The trace is synthetic: steps of a hundred
-launches, each with its kernel, so it says how the cost grows and not how a particular program reads. Exits 1 when a
-command fails, needs more than 1.5 GiB, or takes more than twice the time per event it took at a tenth of the size.
+90 MB there, their profile more), runs both commands on it as a user would and prints a table. The trace is synthetic:
+steps of a hundred launches, each with its kernel, so it says how the cost grows and not how a particular program
+reads. Exits 1 when a command fails, needs more than 1.5 GiB, or takes more than twice the time per event it took at
+the size before.
 """
 
 import gzip
