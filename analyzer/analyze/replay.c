@@ -182,8 +182,11 @@ static void gather(struct pass *x, const struct task *t, uint32_t i)
     const struct replay *r = x->r;
     bool gpu = task_on_gpu(t), detached = x->p->mark[i] & PLAN_DETACH;
     bool dropped = x->p->mark[i] & PLAN_DROP;
-    if (t->prev != TASK_NONE && !detached)
-        after(x, r->order[t->prev] + (dropped ? 0 : lag(x, behind(x, t, i))), t->prev);
+    if (t->prev != TASK_NONE && !detached) {
+        int64_t after_prev = lag(x, behind(x, t, i));
+        /* A task that is gone may not hold up what it let pass: it was seen to overlap. */
+        after(x, r->order[t->prev] + (dropped && after_prev > 0 ? 0 : after_prev), t->prev);
+    }
     if (dropped)
         return;
     if (t->issue != TASK_NONE)

@@ -1,0 +1,36 @@
+#!/bin/sh
+# What must hold of every replay (properties.c), on the real traces and on fresh profiles of the trainers.
+# Usage: properties.sh BUILD TRACES. What is absent is said; exit 77 (skipped) when nothing is there.
+build=$1 traces=$2
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+
+record() { # NAME TRAINER...
+    name=$1
+    shift
+    if [ ! -x "$build/bin/$1" ] || [ ! -d "$build/lib/vgpu" ]; then
+        echo "properties: left out, $1 or the virtual GPU is not built"
+        return
+    fi
+    trainer=$build/bin/$1
+    shift
+    "$build/bin/gpuprof" run -q --device virtual:a100-80 -o "$folder/$name.gpuprof" -- "$trainer" --steps 16 "$@" \
+        >"$folder/out" 2>&1 || { cat "$folder/out"; exit 1; }
+}
+
+record conv-pageable train_conv --defect pageable || exit 1
+record conv-workers train_conv --defect workers0 || exit 1
+record ddp train_ddp || exit 1
+record gpt-graph train_gpt --cuda-graph 1 --sync-every 2 || exit 1
+set -- "$folder"/*.gpuprof
+[ -e "$1" ] || shift
+
+if [ -d "$traces" ]; then
+    for trace in "$traces"/*.gz "$traces"/*/*.gz; do
+        set -- "$@" "$trace"
+    done
+else
+    echo "properties: left out, no folder $traces"
+fi
+[ $# -gt 0 ] || exit 77
+"$build/bin/properties" "$@"
