@@ -5,16 +5,19 @@
 #include "cli/run.h"
 #include "cli/run_window.h"
 
+#include "analyzer/base/size.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DRAIN_MS = 50 };
+enum { DRAIN_MS = 50, LEAST_BYTES = 64 << 20 };
 
 static bool force, no_record, strict, modules;
 static const char *output, *device;
 static double delay, duration;
-static const char *steps;
+static const char *steps, *max_size;
+static int64_t max_bytes;
 static struct results_options results;
 
 static const struct option_spec options[] = {
@@ -26,6 +29,8 @@ static const struct option_spec options[] = {
     {"steps", 0, OPTION_STRING, &steps, "A:B", "keep the steps A to B, counted from 1"},
     {"delay", 0, OPTION_DOUBLE, &delay, "S", "keep nothing of the first S seconds"},
     {"duration", 0, OPTION_DOUBLE, &duration, "S", "keep S seconds"},
+    {"max-size", 0, OPTION_STRING, &max_size, "SIZE",
+     "of the profile, such as 500M; default 4G, 0: no limit"},
     {"modules", 0, OPTION_FLAG, &modules, NULL, "PyTorch: a range for each call of a module"},
     {"report", 0, OPTION_FLAG, &results.report, NULL, "write the HTML page beside the profile"},
     {"strict", 0, OPTION_FLAG, &strict, NULL,
@@ -53,7 +58,13 @@ static int record(char **argv, const struct run_device *d, const char *profile)
 {
     struct err e = ERR_INIT;
     char agent[PATH_MAX], folder[PATH_MAX];
-    struct record_options ro = {profile, force, delay, duration, device, argv};
+    struct record_options ro = {.output = profile,
+                                .force = force,
+                                .delay_s = delay,
+                                .duration_s = duration,
+                                .max_bytes = steps ? max_bytes / 2 : max_bytes, /* cut: a copy */
+                                .device_choice = device,
+                                .argv = argv};
     struct child c;
     if (place_agent(agent, sizeof agent, &e) < 0 || output_check(profile, force, &e) < 0 ||
         (results.report && results_check_page(profile, force, &e) < 0) ||
@@ -91,6 +102,10 @@ static int run(int argc, char **argv)
         return usage_error("run: %s", e.text);
     if (steps && window_parse_steps(steps, &results.first_step, &results.last_step, &e) < 0)
         return usage_error("run: %s", e.text);
+    if (size_parse(max_size ? max_size : "4G", &max_bytes, &e) < 0)
+        return usage_error("run: --max-size: %s", e.text);
+    if (max_bytes > 0 && max_bytes < LEAST_BYTES)
+        return usage_error("run: --max-size %s: a profile needs 64M at least", max_size);
     results.quiet = quiet_wanted();
     if (modules)
         setenv("GPUPROF_MODULES", "1", 1); /* for the hook in the program */

@@ -78,6 +78,7 @@ struct record_options {
     const char *output;
     bool force;
     double delay_s, duration_s; /* 0 = none */
+    int64_t max_bytes;          /* of profile and spools; 0 = no limit */
     const char *device_choice;
     char *const *argv;
 };

@@ -69,6 +69,12 @@ static void put_facts(struct recording *r)
     host_put_facts(r->collector);
 }
 
+static int64_t profile_bytes(void *self)
+{
+    const struct recording *r = self;
+    return r->store ? store_expected_bytes(r->store) : 0;
+}
+
 struct recording *record_open(const struct record_options *o, const char *folder, struct err *e)
 {
     struct recording *r = calloc(1, sizeof *r);
@@ -95,6 +101,8 @@ struct recording *record_open(const struct record_options *o, const char *folder
         record_close(r);
         return NULL;
     }
+    if (o->max_bytes)
+        collect_limit(r->collector, o->max_bytes, profile_bytes, r);
     put_facts(r);
     return r;
 }

@@ -8,17 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int time_offset(enum row_kind kind)
-{
-    if (kind == ROW_PROCESS)
-        return -1;
-    for (size_t i = 0; i < tables[kind].count; i++)
-        if (strcmp(tables[kind].columns[i].name, "start_ns") == 0 ||
-            strcmp(tables[kind].columns[i].name, "time_ns") == 0)
-            return tables[kind].columns[i].offset;
-    return -1;
-}
-
 static uint32_t intern(void *self, const char *text, size_t n)
 {
     struct window *w = self;
@@ -48,7 +37,7 @@ struct sink window_sink(struct window *w, struct sink inner, int64_t from_ns, in
     w->from_ns = from_ns;
     w->to_ns = to_ns;
     for (int k = 0; k < ROW_KINDS; k++)
-        w->offset[k] = time_offset((enum row_kind)k);
+        w->offset[k] = table_time_offset((enum row_kind)k);
     return (struct sink){.self = w, .intern = intern, .put = put};
 }
 

@@ -45,6 +45,14 @@ struct steps {
     uint32_t device;            /* index: whose GPU time is broken down */
 };
 
+/* A stretch of the run that was recorded in full. */
+struct stretch {
+    int64_t start_ns, end_ns;
+    int64_t known_ns; /* from here on it is known when the GPU is idle */
+    bool leads_in;    /* the program was at work before it began */
+    bool at_step;     /* it ends where a step begins */
+};
+
 /* ---- idle gaps of the GPU ------------------------------------------------------------------- */
 
 /* Where a step's wall time goes. Parts of a step sum to it exactly. */
@@ -182,6 +190,8 @@ struct analysis {
     const struct timeline *tl;
     struct arena arena; /* owns everything below */
     struct steps steps;
+    struct stretch *stretches; /* of the process of the steps, by time; none: all was recorded */
+    size_t stretch_count;
     struct gap *gaps;
     size_t gap_count;                  /* those of GAP_LISTED_NS and more, by start */
     int64_t gaps_unlisted_ns;          /* idle time in shorter ones: in step_parts, not in gaps */

@@ -55,21 +55,22 @@ static double percent(int64_t part, int64_t whole)
  */
 static void gpu_look(struct analysis *a, const struct activity *act)
 {
-    int64_t window = act->end_ns - act->start_ns;
-    int64_t compute = spans_total(&act->compute), comm = spans_total(&act->comm);
-    int64_t hidden_comm = 0, hidden_copy = 0, covered = 0;
+    int64_t window = recorded_known(a, act->start_ns, act->end_ns);
+    int64_t busy = recorded_covered(a, &act->busy), compute = recorded_covered(a, &act->compute);
+    int64_t comm = recorded_covered(a, &act->comm), copy = recorded_covered(a, &act->copy);
+    int64_t hidden_comm = 0;
     for (size_t i = 0; i < act->comm.n; i++)
         hidden_comm +=
             spans_covered(&act->compute, act->comm.at[i].start_ns, act->comm.at[i].end_ns);
-    covered = compute + comm - hidden_comm;
-    hidden_copy = covered + spans_total(&act->copy) - spans_total(&act->busy);
+    hidden_comm = hidden_comm < comm ? hidden_comm : comm;
+    int64_t hidden_copy = compute + comm - hidden_comm + copy - busy;
     a->gpu = (struct gpu_facts){
-        .busy_pct = percent(spans_total(&act->busy), window),
+        .busy_pct = percent(busy, window),
         .compute_pct = percent(compute, window),
         .comm_pct = percent(comm, window),
         .comm_exposed_pct = percent(comm - hidden_comm, window),
-        .copy_pct = percent(spans_total(&act->copy), window),
-        .copy_exposed_pct = percent(spans_total(&act->copy) - hidden_copy, window),
+        .copy_pct = percent(copy, window),
+        .copy_exposed_pct = percent(copy - hidden_copy, window),
         .window_ns = window,
     };
 }

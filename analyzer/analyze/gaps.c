@@ -129,6 +129,22 @@ static uint32_t op_from(const struct pass *p, uint32_t *op, int64_t time)
     return *op < t->op_count ? *op : TL_NONE;
 }
 
+/* What of the idle stretch [from, to) is known, piece by piece. */
+static int charge_known(struct pass *p, int64_t from, int64_t to, uint32_t x, size_t *k)
+{
+    const struct analysis *a = p->a;
+    if (!a->stretch_count)
+        return charge_gap(p, from, to, x, k);
+    for (size_t i = recorded_after(a, from); i < a->stretch_count && a->stretches[i].start_ns < to;
+         i++) {
+        struct span s = recorded_part(&a->stretches[i], from, to);
+        uint32_t before = s.end_ns == to ? x : TL_NONE;
+        if (s.end_ns > s.start_ns && charge_gap(p, s.start_ns, s.end_ns, before, k) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int walk(struct pass *p)
 {
     const struct steps *s = &p->a->steps;
@@ -147,7 +163,7 @@ static int walk(struct pass *p)
     uint32_t op = 0;
     for (size_t i = 0; i <= busy->n; i++) {
         int64_t to = i < busy->n ? busy->at[i].start_ns : end;
-        if (to > at && charge_gap(p, at, to, i < busy->n ? op_from(p, &op, to) : TL_NONE, &k) < 0)
+        if (to > at && charge_known(p, at, to, i < busy->n ? op_from(p, &op, to) : TL_NONE, &k) < 0)
             return -1;
         if (i < busy->n)
             at = busy->at[i].end_ns;
@@ -179,6 +195,17 @@ static void charge_busy(struct analysis *a, const struct activity *act)
         parts[PART_COMM] = exposed(&act->comm, &act->compute, from, to);
         parts[PART_COPY] =
             spans_covered(&act->busy, from, to) - parts[PART_COMPUTE] - parts[PART_COMM];
+    }
+}
+
+/* Where a stretch of the recording begins, idle time of the GPU is not known as such. */
+static void charge_unknown(struct analysis *a)
+{
+    for (size_t i = 0; a->stretch_count && i < a->steps.count; i++) {
+        int64_t left = a->steps.at[i].end_ns - a->steps.at[i].start_ns;
+        for (int p = 0; p < PART_COUNT; p++)
+            left -= a->step_parts[i][p];
+        a->step_parts[i][PART_UNEXPLAINED] += left;
     }
 }
 
@@ -260,6 +287,7 @@ int gaps_find(struct analysis *a, const struct activity *act, struct err *e)
     int rc = a->step_parts ? charge_begin(&p) : -1;
     if (rc == 0 && (p.parent = range_parents(a->tl)) != NULL && walk(&p) == 0) {
         charge_busy(a, act);
+        charge_unknown(a);
         break_down(a);
         rc = publish(&p);
     } else {

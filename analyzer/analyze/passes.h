@@ -57,6 +57,24 @@ struct detected {
 int steps_detect(struct detected *d, const struct timeline *t, uint32_t process,
                  struct arena *arena, struct err *e);
 
+/* recorded.c, from steps_find: the stretches (-1: out of memory); steps end with their stretch; the
+ * steps of a stretch whose GPU time is not whole are dropped, once operations have steps. */
+int recorded_find(struct analysis *a);
+void recorded_cut(struct analysis *a);
+void recorded_drop(struct analysis *a);
+/* The stretch around a time, NULL without; the first that ends after it; what of [from_ns, to_ns)
+ * is known in one (empty: end_ns = start_ns), and in all; what of the spans lies where it is. */
+const struct stretch *recorded_at(const struct analysis *a, int64_t ns);
+size_t recorded_after(const struct analysis *a, int64_t ns);
+static inline struct span recorded_part(const struct stretch *r, int64_t from_ns, int64_t to_ns)
+{
+    int64_t low = r->known_ns > from_ns ? r->known_ns : from_ns;
+    int64_t high = r->end_ns < to_ns ? r->end_ns : to_ns;
+    return (struct span){low, high > low ? high : low};
+}
+int64_t recorded_known(const struct analysis *a, int64_t from_ns, int64_t to_ns);
+int64_t recorded_covered(const struct analysis *a, const struct spans *spans);
+
 int steps_find(struct analysis *a, struct err *e);
 int steps_lengths(struct analysis *a); /* -1: out of memory; steps_length.c */
 int gaps_find(struct analysis *a, const struct activity *act, struct err *e);

@@ -258,7 +258,8 @@ static int assign_ops(struct analysis *a)
             st->gpu_end_ns = t->ops[i].end_ns;
     }
     for (size_t i = 0; i + 1 < s->count; i++)
-        if (s->at[i].ops && s->at[i + 1].ops)
+        if (s->at[i].ops && s->at[i + 1].ops &&
+            recorded_at(a, s->at[i].start_ns) == recorded_at(a, s->at[i + 1].start_ns))
             s->at[i].gpu_end_ns = s->at[i + 1].gpu_start_ns;
     free(first);
     return 0;
@@ -389,7 +390,7 @@ int steps_find(struct analysis *a, struct err *e)
 {
     struct mark_group marks = find_marks(a->tl);
     struct detected d = {0};
-    if (choose_focus(a, &marks) < 0)
+    if (choose_focus(a, &marks) < 0 || recorded_find(a) < 0)
         return no_memory(e);
     if (marks.count && a->tl->op_count && a->tl->threads[marks.thread].process != a->steps.process)
         marks.count = 0;
@@ -400,8 +401,13 @@ int steps_find(struct analysis *a, struct err *e)
     int rc = marks.count ? steps_from_marks(a, &marks)
              : d.text    ? steps_from_detection(a, &d)
                          : whole_as_one(a);
-    if (rc < 0 || assign_ops(a) < 0 || steps_lengths(a) < 0 || choose_used(&a->steps) < 0 ||
-        statistics(&a->steps) < 0)
+    if (rc < 0)
+        return no_memory(e);
+    recorded_cut(a);
+    if (assign_ops(a) < 0)
+        return no_memory(e);
+    recorded_drop(a);
+    if (steps_lengths(a) < 0 || choose_used(&a->steps) < 0 || statistics(&a->steps) < 0)
         return no_memory(e);
     return 0;
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -49,6 +50,11 @@ struct collector *collect_open(const char *dir, int64_t start_monotonic_ns, stru
     c->sink = out;
     c->out = (struct spool_out){.sink = &c->sink, .e = &c->first};
     return c;
+}
+
+void collect_limit(struct collector *c, int64_t max_bytes, int64_t (*bytes)(void *self), void *self)
+{
+    c->out.limit = (struct spool_limit){.bytes = bytes, .self = self, .max_bytes = max_bytes};
 }
 
 static bool known(const struct collector *c, const char *path)
@@ -130,10 +136,23 @@ static void finish_spool(struct collector *c, struct spool *s)
     spool_unmap(s);
 }
 
+/* What the spools take of the disk, and a little for what they grow until the next look. */
+static void measure_spools(struct collector *c)
+{
+    int64_t sum = c->out.limit.max_bytes / 16;
+    struct stat st;
+    for (size_t i = 0; i < c->spools.n; i++)
+        if (!c->spools.at[i]->done && fstat(c->spools.at[i]->fd, &st) == 0)
+            sum += (int64_t)st.st_blocks * 512;
+    c->out.limit.spool_bytes = sum;
+}
+
 int64_t collect_drain(struct collector *c, struct err *e)
 {
     int64_t before = c->out.rows;
     look_for_new(c);
+    if (c->out.limit.bytes)
+        measure_spools(c);
     for (size_t i = 0; i < c->spools.n; i++) {
         struct spool *s = c->spools.at[i];
         if (s->done)
@@ -257,6 +276,24 @@ static void put_have(struct collector *c)
     spool_put(&c->out, ROW_META, &m);
 }
 
+/* What is missing because the profile became too large, and of which processes. */
+static void put_limit(struct collector *c)
+{
+    const struct spool_limit *l = &c->out.limit;
+    if (!l->left_out)
+        return;
+    put_health(c, 0, "size-limit",
+               "the profile reached its largest size (--max-size; bytes in value): what came after "
+               "that is not in it",
+               l->max_bytes);
+    for (size_t i = 0; i < c->spools.n; i++) {
+        const struct row_process *p = &c->spools.at[i]->row;
+        int64_t end = l->from_ns < p->end_ns ? l->from_ns : p->end_ns;
+        struct row_recorded r = {++c->out.ids[ROW_RECORDED], p->id, p->start_ns, end, end, -1};
+        spool_put(&c->out, ROW_RECORDED, &r);
+    }
+}
+
 /* Files of processes that were killed before their spool was ready: nothing is in them. */
 static void remove_unready(const struct collector *c)
 {
@@ -283,6 +320,7 @@ int collect_finish(struct collector *c, struct err *e)
             finish_spool(c, c->spools.at[i]);
     remove_unready(c);
     put_have(c);
+    put_limit(c);
     if (c->bad_files)
         put_health(c, 0, "bad-spool", "files that are no spools of this version were ignored",
                    c->bad_files);

@@ -12,6 +12,11 @@ struct collector;
 /* start_monotonic_ns: CLOCK_MONOTONIC of the profile's time 0. */
 struct collector *collect_open(const char *dir, int64_t start_monotonic_ns, struct sink out,
                                struct err *e);
+/* The profile and the spools together stay below max_bytes: before they reach it, nothing with a
+ * time is kept any more, a health row says so, and agents are asked to record no more. `bytes`
+ * tells how large the profile will be. */
+void collect_limit(struct collector *c, int64_t max_bytes, int64_t (*bytes)(void *self),
+                   void *self);
 /* Takes what is ready from all spools, new ones included. Returns rows taken, -1 on error (after a
  * failed sink the spools are still emptied and the loss counted, so that the target never feels
  * it). */

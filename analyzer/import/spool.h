@@ -6,6 +6,7 @@
  *   spool_buffers.c CUPTI's buffers: which to read, walking their records, giving them back
  *   spool_cupti.c   CUPTI activity records -> rows (their layouts: spool_records.h)
  *   spool_host.c    CPU time of the target's threads -> rows
+ *   spool_keep.c    which rows are kept
  *   spool_ends.c    threads, streams, devices, losses, the process itself -> rows
  *   collect.c       which files there are, when to read what
  *
@@ -21,6 +22,16 @@
 
 #include <stdbool.h>
 
+/* The largest that the profile and the spools may become together. */
+struct spool_limit {
+    int64_t (*bytes)(void *self); /* how large the profile will be; NULL: no limit */
+    void *self;
+    int64_t max_bytes, spool_bytes;
+    bool reached;     /* nothing with a time is kept any more */
+    int64_t from_ns;  /* since then GPU work or calls are missing; INT64_MAX: none was */
+    int64_t left_out; /* rows */
+};
+
 /* Counts ids and passes rows to the sink; after the sink has failed, rows are counted as lost. */
 struct spool_out {
     struct sink *sink;
@@ -28,6 +39,7 @@ struct spool_out {
     int64_t rows, lost;
     bool failed;
     struct err *e; /* first failure of the sink */
+    struct spool_limit limit;
 };
 
 struct spool_thread {
@@ -104,7 +116,7 @@ uint32_t spool_string(struct spool *s, struct spool_out *out, uint32_t id); /* -
 void spool_read_names(struct spool *s, struct spool_out *out);
 uint32_t spool_name(struct spool *s, struct spool_out *out, uint64_t pointer);
 int64_t spool_thread_id(struct spool *s, struct spool_out *out, uint32_t tid);
-void spool_put(struct spool_out *out, enum row_kind kind, const void *row);
+void spool_put(struct spool_out *out, enum row_kind kind, const void *row); /* if it is kept */
 uint32_t spool_intern(struct spool_out *out, const char *text);
 
 void spool_read_anchors(struct spool *s);

@@ -134,18 +134,6 @@ bool spool_alive(const struct spool *s)
     return start_ticks(s->fixed.pid) == s->fixed.start_ticks;
 }
 
-void spool_put(struct spool_out *out, enum row_kind kind, const void *row)
-{
-    struct err e = ERR_INIT;
-    if (!out->failed && out->sink->put(out->sink->self, kind, row, &e) < 0) {
-        out->failed = true;
-        if (out->e && !out->e->text[0])
-            *out->e = e;
-    }
-    out->lost += out->failed;
-    out->rows++;
-}
-
 static uint32_t intern(struct spool_out *out, const char *text, size_t n)
 {
     uint32_t id = out->sink->intern(out->sink->self, text, n);

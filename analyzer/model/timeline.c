@@ -47,6 +47,7 @@ void timeline_free(struct timeline *t)
     vec_release(&b->processes);
     vec_release(&b->metas);
     vec_release(&b->healths);
+    vec_release(&b->recorded);
     vec_release(&b->gpu_samples);
     vec_release(&b->host_samples);
     idmap_release(&b->process_map);
@@ -133,6 +134,8 @@ static int timeline_put(void *self, enum row_kind kind, const void *row, struct 
         PUT_PLAIN(gpu_samples, struct row_gpu_sample)
     case ROW_HEALTH:
         PUT_PLAIN(healths, struct row_health)
+    case ROW_RECORDED:
+        PUT_PLAIN(recorded, struct row_recorded)
     case ROW_KINDS:
         break;
     }

@@ -158,6 +158,7 @@ int build_sort(struct build *b, struct err *e)
         SORT(calls, AT(call, row.start_ns), AT(call, thread), NULL) < 0 ||
         SORT(loaders, AT(row_loader, start_ns), SIZE_MAX, NULL) < 0 ||
         SORT(collectives, AT(collective, row.start_ns), SIZE_MAX, NULL) < 0 ||
+        SORT(recorded, AT(row_recorded, start_ns), SIZE_MAX, NULL) < 0 ||
         SORT(gpu_samples, AT(row_gpu_sample, time_ns), SIZE_MAX, NULL) < 0 ||
         SORT(host_samples, AT(row_host_sample, time_ns), SIZE_MAX, NULL) < 0)
         return err_set(e, "out of memory while sorting the profile");

@@ -135,6 +135,8 @@ static int read_table(struct store *s, enum row_kind kind, struct sink *out,
     char text[1024];
     size_t n = (size_t)snprintf(text, sizeof text, "SELECT ");
     int64_t version = sql_value(s->db, "PRAGMA user_version", 0);
+    if (t->since > version)
+        return 0;
     for (size_t i = 0; i < t->count; i++)
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i ? ", " : "",
                               t->columns[i].since <= version ? t->columns[i].name : "-1");

@@ -35,6 +35,7 @@ enum row_kind {
     ROW_HOST_SAMPLE,
     ROW_GPU_SAMPLE,
     ROW_HEALTH,
+    ROW_RECORDED,
     ROW_KINDS
 };
 
@@ -200,6 +201,14 @@ struct row_health {
     int64_t severity; /* 0 info, 1 warning, 2 error */
     uint32_t code, text;
     int64_t value;
+};
+
+/* A stretch of a process that was recorded in full. No row: all of it was. What the host did lies
+ * in [start, end); what the GPU did is there until gpu_end, because queued work runs on. */
+struct row_recorded {
+    int64_t id, process;
+    int64_t start_ns, end_ns, gpu_end_ns;
+    int64_t first_step; /* number of the step that begins it, from 1 of the run; -1 not counted */
 };
 
 /* ---- what the analysis concluded, kept with the profile -------------------------------------- */

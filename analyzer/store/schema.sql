@@ -1,4 +1,4 @@
--- The schema of a gpuprof profile, version 2 (PRAGMA user_version). docs/profile.md explains it by example.
+-- The schema of a gpuprof profile, version 3 (PRAGMA user_version). docs/profile.md explains it by example.
 --
 -- Times are nanoseconds since the profile's start; names of columns end in their unit. Ids count from 1 in each table.
 -- -1 = not known. Texts live in `string`: a column that REFERENCES string(id) holds the number of its text, 0 = empty.
@@ -240,6 +240,15 @@ CREATE TABLE health (                               -- what could not be recorde
     code INTEGER REFERENCES string(id),             -- short and stable
     text INTEGER REFERENCES string(id),             -- one sentence, with the cure
     value INTEGER                                   -- a count, or an error number, by code
+);
+
+CREATE TABLE recorded (                             -- stretches recorded in full; none: all of the run
+    id INTEGER PRIMARY KEY,
+    process INTEGER REFERENCES process(id),
+    start_ns INTEGER,
+    end_ns INTEGER,                                 -- of what the host did
+    gpu_end_ns INTEGER,                             -- and of what the GPU did: queued work runs on
+    first_step INTEGER                              -- number of the step that begins it, from 1; -1 not counted
 );
 
 -- ---- what the analysis concluded -------------------------------------------------------------------------

@@ -16,7 +16,7 @@
 
 extern const char store_schema_sql[];
 
-enum { COMMIT_ROWS = 100000 };
+enum { COMMIT_ROWS = 100000, PAGE_BYTES = 8192 };
 
 static void *out_of_memory(struct err *e)
 {
@@ -167,6 +167,7 @@ static int sink_put(void *self, enum row_kind kind, const void *row, struct err 
     struct store *s = self;
     if (put(s->insert[kind], &tables[kind], row, e) < 0)
         return -1;
+    s->rows_of[kind]++;
     if (++s->rows % COMMIT_ROWS)
         return 0;
     return put_strings(s, e) < 0 ? -1 : sql_exec(s->db, "COMMIT; BEGIN", e);
@@ -180,6 +181,25 @@ struct sink store_sink(struct store *s)
 int64_t store_rows(const struct store *s)
 {
     return s->rows;
+}
+
+/* Bytes that come later: an index entry a call; at most one gap between two operations, in the
+ * table and among the results; the rest of the results, and names not yet written. */
+enum { INDEX_BYTES = 20, GAP_BYTES = 32, RESULT_BYTES = 2 << 20, NAME_BYTES = 64 };
+
+int64_t store_expected_bytes(struct store *s)
+{
+    struct err ignored = ERR_INIT;
+    int64_t pages = 0;
+    if (!s->pages)
+        s->pages = sql_prepare(s->db, "PRAGMA page_count", &ignored);
+    if (s->pages && sql_step(s->pages, &ignored) == 1)
+        pages = sql_int(s->pages, 0);
+    if (s->pages)
+        sql_reset(s->pages);
+    return pages * PAGE_BYTES + s->rows_of[ROW_API] * INDEX_BYTES +
+           (s->rows_of[ROW_KERNEL] + s->rows_of[ROW_COPY] + s->rows_of[ROW_MEMSET]) * GAP_BYTES +
+           (int64_t)(s->strings.n - s->stored_strings) * NAME_BYTES + RESULT_BYTES;
 }
 
 int store_finish(struct store *s, struct err *e)
@@ -211,7 +231,8 @@ void store_finalize(struct store *s)
         s->insert_derived[k] = NULL;
     }
     sql_finalize(s->insert_string);
-    s->insert_string = NULL;
+    sql_finalize(s->pages);
+    s->insert_string = s->pages = NULL;
 }
 
 void store_close(struct store *s)

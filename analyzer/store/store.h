@@ -13,7 +13,7 @@
 
 #include "analyzer/store/rows.h"
 
-#define STORE_SCHEMA_VERSION 2 /* PRAGMA user_version */
+#define STORE_SCHEMA_VERSION 3 /* PRAGMA user_version */
 
 struct store;
 
@@ -38,6 +38,9 @@ int store_read(struct store *s, struct sink *out, struct err *e);
 int64_t store_start_realtime(struct store *s);
 /* Rows written so far (all tables). */
 int64_t store_rows(const struct store *s);
+/* How large the profile will be, if nothing more is put: with its index and with what the analysis
+ * will add. An estimate from above. */
+int64_t store_expected_bytes(struct store *s);
 
 /* Results kept with the profile, so that an old one reopens with what was said of it. `row` is the
  * struct of `kind` (rows.h); texts come from store_intern. store_clear_derived empties all of them

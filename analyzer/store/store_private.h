@@ -12,7 +12,8 @@ struct store {
     char *partial; /* where a new profile grows until store_finish; NULL = opened, not created */
     struct str_table strings;
     uint32_t stored_strings; /* of `strings`, already in the table */
-    int64_t rows;
+    int64_t rows, rows_of[ROW_KINDS];
+    struct sql_stmt *pages; /* asks for the size; made at the first question */
     struct sql_stmt *insert[ROW_KINDS], *insert_derived[DERIVED_KINDS], *insert_string;
 };
 

@@ -1,6 +1,8 @@
 /* The tables of a profile, column by column; a test checks them against schema.sql. */
 #include "analyzer/store/tables.h"
 
+#include <string.h>
+
 #define INT(row, member)                                                                           \
     {                                                                                              \
 #member, offsetof(struct row, member), 0, 0                                                \
@@ -189,6 +191,11 @@ static const struct column health_columns[] = {
     STR(row_health, code), STR(row_health, text),    INT(row_health, value),
 };
 
+static const struct column recorded_columns[] = {
+    INT(row_recorded, id),     INT(row_recorded, process),    INT(row_recorded, start_ns),
+    INT(row_recorded, end_ns), INT(row_recorded, gpu_end_ns), INT(row_recorded, first_step),
+};
+
 const struct table tables[ROW_KINDS] = {
     [ROW_META] = {"meta", COLUMNS(meta_columns), sizeof(struct row_meta)},
     [ROW_PROCESS] = {"process", COLUMNS(process_columns), sizeof(struct row_process)},
@@ -210,6 +217,7 @@ const struct table tables[ROW_KINDS] = {
                          sizeof(struct row_host_sample)},
     [ROW_GPU_SAMPLE] = {"gpu_sample", COLUMNS(gpu_sample_columns), sizeof(struct row_gpu_sample)},
     [ROW_HEALTH] = {"health", COLUMNS(health_columns), sizeof(struct row_health)},
+    [ROW_RECORDED] = {"recorded", COLUMNS(recorded_columns), sizeof(struct row_recorded), 3},
 };
 
 static const struct column step_columns[] = {
@@ -265,3 +273,14 @@ const struct table derived_tables[DERIVED_KINDS] = {
     [DERIVED_VERIFICATION] = {"verification", COLUMNS(verification_columns),
                               sizeof(struct row_verification)},
 };
+
+int table_time_offset(enum row_kind kind)
+{
+    if (kind == ROW_PROCESS || kind == ROW_RECORDED)
+        return -1;
+    for (size_t i = 0; i < tables[kind].count; i++)
+        if (strcmp(tables[kind].columns[i].name, "start_ns") == 0 ||
+            strcmp(tables[kind].columns[i].name, "time_ns") == 0)
+            return tables[kind].columns[i].offset;
+    return -1;
+}

@@ -17,11 +17,16 @@ struct table {
     const struct column *columns;
     size_t count;
     size_t row_size;
+    uint8_t since; /* version of the schema that added it; 0 = always there */
 };
 
 enum { TABLE_MAX_COLUMNS = 32, TABLE_MAX_ROW = sizeof(struct row_call) };
 
 extern const struct table tables[ROW_KINDS];
 extern const struct table derived_tables[DERIVED_KINDS];
+
+/* Offset in its row struct of the time that tells whether a row lies in a stretch of the run; -1:
+ * the kind has none, or describes something that outlasts the stretch. */
+int table_time_offset(enum row_kind kind);
 
 #endif

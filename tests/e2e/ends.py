@@ -189,6 +189,11 @@ def windows(build, checks):
     run.communicate(timeout=120)
     low, high = ask(build, "window.gpuprof", "SELECT min(start_ns), max(start_ns) FROM kernel")
     checks.check(200_000_000 <= low < high < 300_000_000, "--delay and --duration", f"{low} {high}")
+    for option in ("x", "1M", "-1"):
+        run = start(build, "window.gpuprof", FAST, "-f", f"--max-size={option}")
+        out, err = run.communicate(timeout=60)
+        checks.check((out, run.returncode) == ("", 2) and len(err.splitlines()) == 1,
+                     f"--max-size {option}: one clear line, status 2", f"{run.returncode}, {err}")
     for option in ("x", "3", "5:4", ":", "0:2", "1:2:3", "-1:"):
         run = start(build, "window.gpuprof", FAST, "-f", f"--steps={option}")
         out, err = run.communicate(timeout=60)

@@ -1,0 +1,22 @@
+#include "analyzer/base/size.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+int size_parse(const char *text, int64_t *bytes, struct err *e)
+{
+    static const char units[] = "KMGT";
+    char *end;
+    double value = strtod(text, &end);
+    const char *unit = *end && end > text ? strchr(units, toupper((unsigned char)*end)) : NULL;
+    for (const char *u = units; unit && u <= unit; u++)
+        value *= 1024;
+    end += unit != NULL;
+    if (end == text || (*end && strcasecmp(end, "B") != 0 && strcasecmp(end, "iB") != 0) ||
+        !(value >= 0 && value < 1e18))
+        return err_set(e, "a size is wanted, such as 500M or 4G, not '%s'", text);
+    *bytes = (int64_t)value;
+    return 0;
+}

@@ -1,0 +1,64 @@
+/* Which rows go into the profile: not those beyond its largest size. Rows without a time always do,
+ * and so do searches for an algorithm, because what they found is in force from then on. */
+#include "analyzer/import/spool.h"
+
+#include "analyzer/base/str.h"
+#include "analyzer/store/tables.h"
+
+#include <string.h>
+
+enum { LOOK_ROWS = 1024 }; /* between two looks at the size */
+
+/* The time of a row that belongs to a stretch of the run. */
+static bool time_of(enum row_kind kind, const void *row, int64_t *ns)
+{
+    static int offsets[ROW_KINDS]; /* + 1; 0 = not asked for yet */
+    if (!offsets[kind])
+        offsets[kind] = table_time_offset(kind) + 1 ? table_time_offset(kind) + 1 : -1;
+    if (offsets[kind] < 0 ||
+        (kind == ROW_CALL && ((const struct row_call *)row)->family == SPOOL_CALL_FIND))
+        return false;
+    memcpy(ns, (const char *)row + offsets[kind] - 1, sizeof *ns);
+    return true;
+}
+
+/* Long ranges begin early and come late: they do not tell since when something is missing. */
+static bool tells_missing(enum row_kind kind)
+{
+    return kind == ROW_KERNEL || kind == ROW_COPY || kind == ROW_MEMSET || kind == ROW_API;
+}
+
+static bool kept(struct spool_out *out, enum row_kind kind, const void *row)
+{
+    int64_t ns;
+    if (!out->limit.reached || !time_of(kind, row, &ns))
+        return true;
+    out->limit.left_out++;
+    if (tells_missing(kind) && ns < out->limit.from_ns)
+        out->limit.from_ns = ns;
+    return false;
+}
+
+static void look_at_size(struct spool_out *out)
+{
+    struct spool_limit *l = &out->limit;
+    if (!l->bytes || l->reached || l->bytes(l->self) + l->spool_bytes <= l->max_bytes)
+        return;
+    l->reached = true;
+    l->from_ns = INT64_MAX;
+}
+
+void spool_put(struct spool_out *out, enum row_kind kind, const void *row)
+{
+    struct err e = ERR_INIT;
+    if (!kept(out, kind, row))
+        return;
+    if (!out->failed && out->sink->put(out->sink->self, kind, row, &e) < 0) {
+        out->failed = true;
+        if (out->e && !out->e->text[0])
+            *out->e = e;
+    }
+    out->lost += out->failed;
+    if (++out->rows % LOOK_ROWS == 0)
+        look_at_size(out);
+}
