@@ -179,8 +179,8 @@ static void write_gaps(struct chrome *c)
         snprintf(name, sizeof name, "%s", part_title[g->part]);
         chrome_slice(c, "user_annotation", name, pid, TID_GAPS, g->start_ns, g->end_ns);
         for (int p = 0; p < PART_COUNT; p++)
-            if (g->by_part[p] > 0)
-                json_ms(&c->j, part_key[p], g->by_part[p]);
+            if (gap_ns(a, g, (enum part)p) > 0)
+                json_ms(&c->j, part_key[p], gap_ns(a, g, (enum part)p));
         json_end(&c->j, '}');
         json_str(&c->j, "cname", gap_color(g->part));
         json_end(&c->j, '}');

@@ -81,8 +81,9 @@ struct gap {
     uint32_t before_op; /* the op that ends it, TL_NONE */
     uint32_t api;       /* the call charged most of it, TL_NONE */
     uint32_t range; /* innermost NVTX range of the launching thread around most of it, TL_NONE */
-    uint8_t part;   /* enum part that has most of it */
-    int64_t by_part[PART_COUNT]; /* sums to its length */
+    uint32_t first_share; /* in gap_shares: one for each of its parts, rising; ask gap_ns */
+    uint16_t parts;       /* bit 1 << part: it has some of it */
+    uint8_t part;         /* enum part that has most of it */
 };
 
 /* ---- totals over the used steps ---------------------------------------------------------------
@@ -194,6 +195,7 @@ struct analysis {
     size_t stretch_count;
     struct gap *gaps;
     size_t gap_count;                  /* those of GAP_LISTED_NS and more, by start */
+    int64_t *gap_shares;               /* nanoseconds; this and gaps are not in the arena */
     int64_t gaps_unlisted_ns;          /* idle time in shorter ones: in step_parts, not in gaps */
     int64_t breakdown_ns[PART_COUNT];  /* parts of the median step; sum = steps.median_ns exactly */
     int64_t (*step_parts)[PART_COUNT]; /* per step, sums to its length */
@@ -224,6 +226,15 @@ void analysis_free(struct analysis *a);
  * passes its self-checks, and findings are ranked again by what they save at least. 0, or -1 with
  * *e set. */
 int analysis_predict(struct analysis *a, struct err *e);
+
+/* What of the gap is charged to that part; the parts sum to its length. */
+static inline int64_t gap_ns(const struct analysis *a, const struct gap *g, enum part part)
+{
+    unsigned bit = 1u << part;
+    return g->parts & bit
+               ? a->gap_shares[g->first_share + (size_t)__builtin_popcount(g->parts & (bit - 1))]
+               : 0;
+}
 
 /* True when the program ran on the virtual GPU: every output must say so. */
 static inline bool analysis_virtual(const struct analysis *a)

@@ -121,5 +121,7 @@ void analysis_free(struct analysis *a)
     if (!a)
         return;
     arena_release(&a->arena);
+    free(a->gaps);
+    free(a->gap_shares);
     free(a);
 }

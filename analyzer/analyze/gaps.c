@@ -59,6 +59,26 @@ static uint32_t step_with_most(const struct steps *s, size_t k, int64_t from, in
     return best;
 }
 
+/* -1: out of memory, or more shares than can be numbered. */
+static int share_out(struct pass *p, struct gap *g, const struct charge *c)
+{
+    if (p->shares.n >= UINT32_MAX - PART_COUNT)
+        return -1;
+    g->first_share = (uint32_t)p->shares.n;
+    for (int i = 0; i < PART_COUNT; i++) {
+        if (c->by_part[i] > c->by_part[g->part])
+            g->part = (uint8_t)i;
+        if (c->by_part[i] == 0)
+            continue;
+        int64_t *ns = vec_push(&p->shares);
+        if (!ns)
+            return -1;
+        *ns = c->by_part[i];
+        g->parts |= (uint16_t)(1u << i);
+    }
+    return 0;
+}
+
 static int list_gap(struct pass *p, const struct charge *c, int64_t from, int64_t to, uint32_t x,
                     size_t k)
 {
@@ -75,11 +95,7 @@ static int list_gap(struct pass *p, const struct charge *c, int64_t from, int64_
                       .before_op = x,
                       .api = c->api,
                       .range = range_at(p->a->tl, p->parent, c->thread, c->middle_ns)};
-    memcpy(g->by_part, c->by_part, sizeof g->by_part);
-    for (int i = 1; i < PART_COUNT; i++)
-        if (g->by_part[i] > g->by_part[g->part])
-            g->part = (uint8_t)i;
-    return 0;
+    return share_out(p, g, c);
 }
 
 /* One gap, cut at the borders of steps so that each step gets its share. `k`: first step that may
@@ -268,18 +284,6 @@ static void break_down(struct analysis *a)
     }
 }
 
-static int publish(struct pass *p)
-{
-    struct analysis *a = p->a;
-    a->gaps = arena_array(&a->arena, p->gaps.n, sizeof *a->gaps);
-    if (!a->gaps)
-        return -1;
-    if (p->gaps.n)
-        memcpy(a->gaps, p->gaps.at, p->gaps.n * sizeof *a->gaps);
-    a->gap_count = p->gaps.n;
-    return 0;
-}
-
 int gaps_find(struct analysis *a, const struct activity *act, struct err *e)
 {
     struct pass p = {.a = a, .act = act, .credit_part = PART_IDLE_SYNC};
@@ -289,12 +293,13 @@ int gaps_find(struct analysis *a, const struct activity *act, struct err *e)
         charge_busy(a, act);
         charge_unknown(a);
         break_down(a);
-        rc = publish(&p);
     } else {
         rc = -1;
     }
+    a->gaps = p.gaps.at; /* the analysis frees them */
+    a->gap_count = p.gaps.n;
+    a->gap_shares = p.shares.at;
     charge_end(&p);
-    vec_release(&p.gaps);
     free(p.parent);
     return rc < 0 ? no_memory(e) : 0;
 }

@@ -38,6 +38,7 @@ struct pass {
     bool launch_unknown; /* of the operation that ends the gap at hand */
     uint32_t *parent;    /* of each range: the one around it, TL_NONE */
     struct VEC(struct gap) gaps;
+    struct VEC(int64_t) shares;
 };
 
 /* Charges [from, to), in which the GPU is idle before operation x starts (TL_NONE: none follows).

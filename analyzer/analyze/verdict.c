@@ -75,12 +75,12 @@ static const char *host_work_text(struct analysis *a)
         const struct gap *g = &a->gaps[i];
         if (g->step == TL_NONE || !a->steps.at[g->step].used)
             continue;
-        all += g->by_part[PART_IDLE_HOST];
+        all += gap_ns(a, g, PART_IDLE_HOST);
         const struct range *r = g->range == TL_NONE ? NULL : &a->tl->ranges[g->range];
         if (!r || (r->end_ns - r->start_ns) * 10 >= a->steps.median_ns * 9) /* the step itself */
             continue;
         uint32_t name = r->name;
-        by_name[name] += g->by_part[PART_IDLE_HOST];
+        by_name[name] += gap_ns(a, g, PART_IDLE_HOST);
         if (by_name[name] > by_name[best])
             best = name;
     }

@@ -66,7 +66,7 @@ struct look_ops look_ops_of(const struct analysis *a, look_pick *pick, const voi
             continue;
         if (gap >= GAP_LISTED_NS && g < a->gap_count && a->gaps[g].end_ns == o->start_ns)
             sum.idle_ns +=
-                a->gaps[g].by_part[PART_IDLE_LAUNCH] + a->gaps[g].by_part[PART_IDLE_QUEUED];
+                gap_ns(a, &a->gaps[g], PART_IDLE_LAUNCH) + gap_ns(a, &a->gaps[g], PART_IDLE_QUEUED);
         else if (gap > 0 && gap < GAP_LISTED_NS)
             sum.idle_ns += gap;
     }
@@ -198,13 +198,13 @@ void look_gap_examples(const struct analysis *a, struct outcome *o, enum part pa
         const struct gap *best = NULL;
         for (size_t i = 0; i < a->gap_count; i++) {
             const struct gap *g = &a->gaps[i];
-            int64_t v = g->by_part[part];
-            if (gap_used(a, g) && v > 0 && v < below && (!best || v > best->by_part[part]))
+            int64_t v = gap_ns(a, g, part);
+            if (gap_used(a, g) && v > 0 && v < below && (!best || v > gap_ns(a, best, part)))
                 best = g;
         }
         if (!best)
             return;
-        below = best->by_part[part];
+        below = gap_ns(a, best, part);
         outcome_example(o, best->start_ns, best->end_ns, text, best->before_op);
     }
 }
@@ -217,7 +217,7 @@ const char *look_gap_range(const struct analysis *a, enum part part)
     size_t n = 0, at = 0;
     for (size_t i = 0; i < a->gap_count; i++) {
         const struct gap *g = &a->gaps[i];
-        if (!gap_used(a, g) || g->range == TL_NONE || g->by_part[part] <= 0)
+        if (!gap_used(a, g) || g->range == TL_NONE || gap_ns(a, g, part) <= 0)
             continue;
         uint32_t name = a->tl->ranges[g->range].name;
         size_t k = 0;
@@ -229,7 +229,7 @@ const char *look_gap_range(const struct analysis *a, enum part part)
             names[n] = name;
             sums[n++] = 0;
         }
-        sums[k] += g->by_part[part];
+        sums[k] += gap_ns(a, g, part);
         if (sums[k] > best) {
             best = sums[k];
             at = k;

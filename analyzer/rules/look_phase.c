@@ -183,7 +183,7 @@ static void sum_idle(const struct names *n, const bool *inside, struct look_phas
             continue;
         if ((g->api != TL_NONE && inside[g->api]) ||
             (g->range != TL_NONE && range_mark(n, a->tl->ranges[g->range].name) == MARK_YES))
-            p->sync_ns += g->by_part[PART_IDLE_SYNC];
+            p->sync_ns += gap_ns(a, g, PART_IDLE_SYNC);
     }
 }
 

@@ -104,8 +104,8 @@ static void take_gap(const struct analysis *a, const struct gap *g, const struct
                      const uint32_t *marks, size_t n, struct look_warm *w)
 {
     int64_t covered = spans_covered(calls, g->start_ns, g->end_ns);
-    int64_t host = g->by_part[PART_IDLE_HOST],
-            idle = host + g->by_part[PART_IDLE_ALLOC] + g->by_part[PART_IDLE_LAUNCH];
+    int64_t host = gap_ns(a, g, PART_IDLE_HOST),
+            idle = host + gap_ns(a, g, PART_IDLE_ALLOC) + gap_ns(a, g, PART_IDLE_LAUNCH);
     covered = covered < idle ? covered : idle;
     w->calls_ns += covered;
     w->host_ns += covered < host ? covered : host;

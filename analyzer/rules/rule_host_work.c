@@ -16,7 +16,7 @@ static const char *where_most(const struct analysis *a, int64_t *in_it)
         const struct range *r = &a->tl->ranges[g->range];
         if ((r->end_ns - r->start_ns) * 10 >= a->steps.median_ns * 9)
             continue;
-        sum[r->name] += g->by_part[PART_IDLE_HOST];
+        sum[r->name] += gap_ns(a, g, PART_IDLE_HOST);
         if (sum[r->name] > sum[best])
             best = r->name;
     }

@@ -27,8 +27,8 @@ static int64_t idle_for_them(const struct analysis *a)
         uint32_t op = g->api == TL_NONE ? TL_NONE : t->apis[g->api].op;
         bool charged = op != TL_NONE && small_copy(&t->ops[op]);
         if (before || charged)
-            ns += g->by_part[PART_IDLE_COPY] + g->by_part[PART_IDLE_LAUNCH] +
-                  g->by_part[PART_IDLE_QUEUED] + (before ? g->by_part[PART_IDLE_SYNC] : 0);
+            ns += gap_ns(a, g, PART_IDLE_COPY) + gap_ns(a, g, PART_IDLE_LAUNCH) +
+                  gap_ns(a, g, PART_IDLE_QUEUED) + (before ? gap_ns(a, g, PART_IDLE_SYNC) : 0);
     }
     return ns;
 }

@@ -286,7 +286,7 @@ START_TEST(gaps_and_unlisted_idle_time_make_up_all_idle_time)
     for (size_t i = 0; i < a->gap_count; i++) {
         int64_t sum = 0;
         for (int p = 0; p < PART_COUNT; p++)
-            sum += a->gaps[i].by_part[p];
+            sum += gap_ns(a, &a->gaps[i], (enum part)p);
         ck_assert_int_eq(sum, a->gaps[i].end_ns - a->gaps[i].start_ns);
         listed += sum;
     }
