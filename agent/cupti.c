@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/clock.h"
+#include "agent/holder.h"
 #include "agent/resolve.h"
 
 struct cupti cupti;
@@ -92,66 +93,51 @@ static void complain(struct thread *t, const char *code, const char *what, CUpti
     facts_health(t, SPOOL_WARNING, code, text, rc);
 }
 
-static void CUPTIAPI on_state(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
-                              const void *data)
+static void CUPTIAPI on_nothing(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                                const void *data)
 {
     (void)user;
+    (void)domain;
+    (void)id;
     (void)data;
-    if (domain == CUPTI_CB_DOMAIN_STATE && id == CUPTI_CBID_STATE_FATAL_ERROR)
-        atomic_store(&cupti.fatal, true);
 }
 
-/* Who holds CUPTI, as far as this CUPTI can say (13.0 and newer). */
-static void name_holder(char *name, size_t size)
-{
-    CUpti_SubscriberHandle none = NULL;
-    CUpti_SubscriberParams p = {.structSize = CUpti_SubscriberParams_STRUCT_SIZE,
-                                .subscriberName = "gpuprof",
-                                .oldSubscriberName = name,
-                                .oldSubscriberSize = size};
-    name[0] = 0;
-    if (!cupti.api.Subscribe_v2)
-        return;
-    if (cupti.api.Subscribe_v2(&none, on_state, NULL, &p) == CUPTI_SUCCESS && cupti.api.Unsubscribe)
-        cupti.api.Unsubscribe(none);
-}
-
-/* Tools that own CUPTI from outside the program: to go on would break them. */
-static bool foreign_tool(void)
-{
-    static const char *const stems[] = {"libToolsInjection", "libcuda-injection", "libsanitizer",
-                                        "libTreeLauncher", "libInterceptorInjection"};
-    char path[4096];
-    for (size_t i = 0; i < AGENT_ARRAY_LEN(stems); i++)
-        if (resolve_path(stems[i], path, sizeof path) == 0)
-            return true;
-    return false;
-}
-
-/* 0: go on (perhaps with activities alone); -1: leave CUPTI alone. */
-static int subscribe(struct thread *t)
+/* A look at whether somebody has subscribed. Activities need no subscription, and one of ours would
+ * keep a client out that comes later. */
+static CUptiResult look(void)
 {
     CUpti_SubscriberHandle handle = NULL;
-    CUptiResult rc = cupti.api.Subscribe ? cupti.api.Subscribe(&handle, on_state, NULL) : 0;
-    if (rc == CUPTI_SUCCESS) {
-        if (handle && cupti.api.EnableDomain)
-            cupti.api.EnableDomain(1, handle, CUPTI_CB_DOMAIN_STATE);
+    if (!cupti.api.Subscribe || !cupti.api.Unsubscribe)
+        return CUPTI_SUCCESS;
+    CUptiResult rc = cupti.api.Subscribe(&handle, on_nothing, NULL);
+    if (rc == CUPTI_SUCCESS)
+        cupti.api.Unsubscribe(handle);
+    return rc;
+}
+
+bool cupti_held(void)
+{
+    return !peer_subscribed() && (int)look() == SUBSCRIBER_TAKEN;
+}
+
+/* 0: go on; 1: a tool holds CUPTI that we cannot share it with; -1: leave CUPTI alone. */
+static int subscribe(struct thread *t)
+{
+    CUptiResult rc = peer_subscribed() ? CUPTI_SUCCESS : look();
+    if (rc == CUPTI_SUCCESS)
         return 0;
-    }
     if ((int)rc != SUBSCRIBER_TAKEN) {
         complain(t, "cupti-start", "CUPTI does not start, GPU work is not recorded", rc);
         return -1;
     }
-    char holder[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN + 1], text[512];
-    name_holder(holder, sizeof holder - 1);
-    bool leave = foreign_tool();
+    char holder[256], text[640];
+    holder_name(&cupti.api, holder, sizeof holder);
     snprintf(text, sizeof text,
-             "Another profiler or debugger%s%s%s holds CUPTI: %s. Run without it for a full "
+             "%s holds CUPTI: GPU work is not recorded while it does. Run without it for a full "
              "profile.",
-             holder[0] ? " (" : "", holder, holder[0] ? ")" : "",
-             leave ? "GPU work is not recorded" : "GPU work may be recorded in part");
+             holder);
     facts_health(t, SPOOL_WARNING, "cupti-subscriber", text, rc);
-    return leave ? -1 : 0;
+    return 1;
 }
 
 static void quiet(CUptiResult(CUPTIAPI *enable)(CUpti_CallbackId, uint8_t), const uint16_t *ids,
@@ -169,6 +155,7 @@ static CUptiResult enable_kinds(void)
         if (rc != CUPTI_SUCCESS && (i == 0 || worst == CUPTI_SUCCESS))
             worst = rc;
     }
+    atomic_store(&cupti.kinds_on, true);
     /* after the kinds: enabling a kind turns all its calls on again */
     quiet(cupti.api.ActivityEnableRuntimeApi, quiet_runtime, AGENT_ARRAY_LEN(quiet_runtime));
     quiet(cupti.api.ActivityEnableDriverApi, quiet_driver, AGENT_ARRAY_LEN(quiet_driver));
@@ -181,12 +168,24 @@ void cupti_register(void)
     enable_kinds();
 }
 
+bool cupti_kind_used(uint32_t kind)
+{
+    bool used = false;
+    for (size_t i = 0; i < AGENT_ARRAY_LEN(kinds); i++)
+        used |= (uint32_t)kinds[i] == kind;
+    for (size_t i = 0; i < AGENT_ARRAY_LEN(one_shots); i++)
+        used |= (uint32_t)one_shots[i] == kind;
+    return used && cupti_registered() && atomic_load(&cupti.kinds_on);
+}
+
 void cupti_stop_kinds(void)
 {
-    if (cupti.version == CUPTI_API_13_0_0 || atomic_load(&cupti.taken))
+    if (cupti.version == CUPTI_API_13_0_0 || cupti.waiting)
         return;
+    atomic_store(&cupti.kinds_on, false);
     for (size_t i = 0; i < AGENT_ARRAY_LEN(kinds); i++)
-        cupti.api.ActivityDisable(kinds[i]);
+        if (!peer_wants((uint32_t)kinds[i]))
+            cupti.api.ActivityDisable(kinds[i]);
 }
 
 static int begin(struct thread *t)
@@ -233,7 +232,8 @@ void cupti_start(struct thread *t)
     facts_meta_number(t, "cupti_version", cupti.version);
     facts_meta(t, "libcupti", cupti.api.path);
     probe_strides();
-    if (subscribe(t) != 0)
+    int held = subscribe(t);
+    if (held < 0)
         return;
     atomic_store(&cupti.arena, 0);
     cupti_buffers_prepare(FIRST_BUFFERS);
@@ -245,7 +245,18 @@ void cupti_start(struct thread *t)
         return;
     }
     clock_use_cupti(read_timestamp);
+    cupti.waiting = held != 0;
     atomic_store(&cupti.generation, agent.generation); /* requests may come from here on */
-    if (begin(t) == 0)
+    if (cupti.waiting || begin(t) == 0)
         cupti.thread = cupti_flush_start() == 0;
+}
+
+void cupti_try_again(struct thread *t)
+{
+    if (cupti_held())
+        return;
+    facts_health(t, SPOOL_INFO, "cupti-free",
+                 "The tool that held CUPTI let it go: GPU work is recorded from here on.", 0);
+    cupti.waiting = false;
+    begin(t);
 }

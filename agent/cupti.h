@@ -14,9 +14,8 @@ struct cupti {
     uint32_t version;
     _Atomic uint32_t generation; /* agent.generation for which CUPTI runs; else it does not */
     _Atomic uint32_t arena;      /* buffers that have disk and pages: those below this index */
-    _Atomic bool taken;          /* another client has put its own callbacks in our place */
-    _Atomic bool released;       /* ... and has since turned its kinds off */
-    _Atomic bool fatal;          /* CUPTI gave itself up */
+    _Atomic bool kinds_on;       /* ours, in CUPTI */
+    _Atomic bool waiting;        /* for a tool that holds CUPTI; else it is ours */
     bool thread;                 /* the agent's thread was started */
 };
 
@@ -35,8 +34,18 @@ static inline bool cupti_running(void)
            atomic_load_explicit(&cupti.generation, memory_order_relaxed) == agent.generation;
 }
 
-void cupti_start(struct thread *t); /* once, from InitializeInjection */
-void cupti_register(void);          /* callbacks and kinds; again after another client had them */
+/* True while CUPTI calls our callbacks, though nothing may be recorded any more. */
+static inline bool cupti_registered(void)
+{
+    return atomic_load_explicit(&cupti.generation, memory_order_relaxed) == agent.generation &&
+           agent.generation != 0 && !cupti.waiting;
+}
+
+void cupti_start(struct thread *t);     /* once, from InitializeInjection */
+void cupti_try_again(struct thread *t); /* while waiting: has the tool let go? */
+bool cupti_held(void);                  /* by a tool that we cannot see */
+void cupti_register(void);              /* callbacks and kinds; again after another client */
+bool cupti_kind_used(uint32_t kind);    /* one that we have on */
 void cupti_stop_kinds(void);
 void cupti_forget(void); /* a new process by fork: it uses no CUPTI, whatever its parent did */
 /* Flushes within timeout_ms; forced also delivers what still runs. False: not done in time. */
@@ -49,6 +58,31 @@ void CUPTIAPI cupti_buffer_complete(CUcontext context, uint32_t stream, uint8_t 
                                     size_t size, size_t valid);
 /* Adds buffers until so many are free or there are as many as may be. -1: no room on disk. */
 int cupti_buffers_prepare(unsigned spare);
+
+void cupti_buffers_keep(const uint8_t *records, size_t bytes); /* a copy of another's buffer */
+bool cupti_buffers_pending(void); /* CUPTI holds a buffer of ours with something in it */
+
+/* ---- another client in the program (cupti_peer.c) -------------------------------------------- */
+
+/* What it called (preload_cupti.c). peer_enables: true for the first kind of a session. */
+void peer_registers(CUpti_BuffersCallbackRequestFunc request,
+                    CUpti_BuffersCallbackCompleteFunc complete);
+bool peer_enables(uint32_t kind);
+void peer_disables(uint32_t kind);
+void peer_finalizes(void);
+void peer_has_clock(CUpti_TimestampCallbackFunc clock);
+CUpti_TimestampCallbackFunc peer_clock(void);
+bool peer_subscribed(void);
+size_t peer_take_dropped(void);
+
+/* What follows from it. The first two: false when the buffer is not the client's. */
+bool peer_request(uint8_t **buffer, size_t *size, size_t *max_records);
+bool peer_complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
+bool peer_present(void); /* in a session */
+bool peer_wants(uint32_t kind);
+void peer_dropped(size_t n);
+bool peer_ended(void); /* a session has, since last asked */
+uint32_t peer_sessions(void);
 
 /* ---- the agent's thread (cupti_flush.c) ------------------------------------------------------ */
 

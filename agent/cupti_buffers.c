@@ -1,4 +1,5 @@
 /* The two callbacks that CUPTI calls, one of them inside the program's CUDA calls. */
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -74,6 +75,9 @@ static int64_t take(void)
 void CUPTIAPI cupti_buffer_request(uint8_t **buffer, size_t *size, size_t *max_records)
 {
     *max_records = 0;
+    if (peer_request(buffer, size, max_records))
+        return;
+    *max_records = 0;
     bool here = cupti_running(); /* not in a forked child: the arena is not mapped there */
     int64_t i = here ? take() : -1;
     if (i >= 0) {
@@ -89,26 +93,70 @@ void CUPTIAPI cupti_buffer_request(uint8_t **buffer, size_t *size, size_t *max_r
     *size = *buffer ? DISCARD_BYTES : 0;
 }
 
-void CUPTIAPI cupti_buffer_complete(CUcontext context, uint32_t stream, uint8_t *buffer,
-                                    size_t size, size_t valid)
+/* Index of one of our buffers, -1: it is not. */
+static int64_t ours(const uint8_t *buffer)
 {
-    (void)context;
-    (void)stream;
-    (void)size;
-    if (!cupti_running()) {
-        discard_give(buffer);
-        return;
-    }
     uint64_t at = (uint64_t)(buffer - (uint8_t *)spool_buffer(0));
-    if (at >= (uint64_t)agent.spool->buffer_count * SPOOL_BUFFER_BYTES) {
-        if (!discard_give(buffer))
-            agent_count(SPOOL_BUFFERS_LOST, 1);
-        return;
-    }
-    struct spool_buffer_desc *d = &spool_descs()[at / SPOOL_BUFFER_BYTES];
+    bool inside = at < (uint64_t)agent.spool->buffer_count * SPOOL_BUFFER_BYTES;
+    return inside ? (int64_t)(at / SPOOL_BUFFER_BYTES) : -1;
+}
+
+static void complete(uint32_t i, size_t valid)
+{
+    struct spool_buffer_desc *d = &spool_descs()[i];
     atomic_store_explicit(&d->valid_bytes, valid, memory_order_relaxed);
     atomic_store_explicit(&d->state, SPOOL_COMPLETE, memory_order_release);
     cupti_flush_wake();
+}
+
+void CUPTIAPI cupti_buffer_complete(CUcontext context, uint32_t stream, uint8_t *buffer,
+                                    size_t size, size_t valid)
+{
+    bool here = cupti_running();
+    int64_t i = agent.spool && cupti_registered() ? ours(buffer) : -1;
+    if (i >= 0) {
+        if (here)
+            complete((uint32_t)i, valid);
+    } else if (!discard_give(buffer) && !peer_complete(context, stream, buffer, size, valid) &&
+               here) {
+        agent_count(SPOOL_BUFFERS_LOST, 1);
+    }
+}
+
+void cupti_buffers_keep(const uint8_t *records, size_t bytes)
+{
+    size_t from = 0, to = 0;
+    while (from < bytes) {
+        size_t stride = 0;
+        while (to + sizeof(uint32_t) <= bytes) { /* as many as go into one of ours */
+            uint32_t kind;
+            memcpy(&kind, records + to, sizeof kind);
+            stride = kind < SPOOL_STRIDES ? agent.spool->stride[kind] : 0;
+            if (stride == 0 || to + stride > bytes || to + stride - from > SPOOL_BUFFER_BYTES)
+                break;
+            to += stride;
+        }
+        if (to == from)
+            return; /* nothing that we could read */
+        int64_t i = take();
+        if (i < 0) {
+            agent_count(SPOOL_BUFFER_STARVED, 1);
+            cupti_flush_wake();
+        } else {
+            memcpy(spool_buffer((uint32_t)i), records + from, to - from);
+            complete((uint32_t)i, to - from);
+        }
+        from = to;
+    }
+}
+
+bool cupti_buffers_pending(void)
+{
+    for (uint32_t i = 0; i < atomic_load(&cupti.arena); i++)
+        if (atomic_load(&spool_descs()[i].state) == SPOOL_OWNED &&
+            atomic_load((const _Atomic uint32_t *)spool_buffer(i)) != 0)
+            return true;
+    return false;
 }
 
 int cupti_buffers_prepare(unsigned spare)

@@ -27,7 +27,6 @@ enum {
     SPARE_BUFFERS = 8,
     LATE_MS = 100,
     LATE_NAPS = 10,
-    REGAIN_MS = 2000,
     SILENCE_MS = 3000,
     SILENCE_BYTES = 4096, /* of records by the program in that time */
 };
@@ -97,14 +96,16 @@ static void poll_dropped(void)
 {
     size_t n = 0;
     if (cupti.api.ActivityGetNumDroppedRecords &&
-        cupti.api.ActivityGetNumDroppedRecords(NULL, 0, &n) == CUPTI_SUCCESS && n)
+        cupti.api.ActivityGetNumDroppedRecords(NULL, 0, &n) == CUPTI_SUCCESS && n) {
         agent_count(SPOOL_CUPTI_DROPPED, n);
+        peer_dropped(n);
+    }
 }
 
 static struct progress flush(struct thread *t, bool forced)
 {
     cupti_names_round();
-    if (!atomic_load(&cupti.fatal) && !atomic_load(&cupti.taken)) {
+    if (!cupti.waiting) {
         cupti.api.ActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
         poll_dropped();
     }
@@ -114,21 +115,11 @@ static struct progress flush(struct thread *t, bool forced)
 static void self_check(struct thread *t)
 {
     struct cupti_seen seen = cupti_names_seen();
-    if (seen.launches > 0 && seen.kernels == 0 && !atomic_load(&cupti.taken))
+    if (seen.launches > 0 && seen.kernels == 0)
         facts_health(t, SPOOL_WARNING, "no-kernels",
                      "CUPTI reported kernel launches but no kernel: this CUPTI version does not "
                      "trace kernels here. Try the CUPTI of another CUDA release (GPUPROF_CUPTI).",
                      (int64_t)seen.launches);
-}
-
-/* True while CUPTI holds a buffer with something in it. */
-static bool pending(void)
-{
-    for (uint32_t i = 0; i < atomic_load(&cupti.arena); i++)
-        if (atomic_load(&spool_descs()[i].state) == SPOOL_OWNED &&
-            atomic_load((const _Atomic uint32_t *)spool_buffer(i)) != 0)
-            return true;
-    return false;
 }
 
 /* Records of work that is over may come late; a forced flush would take them without their times.
@@ -138,11 +129,11 @@ static void finish(struct thread *t, enum finish how)
     const struct timespec nap = {.tv_nsec = LATE_MS / LATE_NAPS * 1000000};
     flush(t, false);
     if (how == FINISH_FORCED) {
-        for (int i = 0; i < LATE_NAPS && pending(); i++) {
+        for (int i = 0; i < LATE_NAPS && cupti_buffers_pending(); i++) {
             nanosleep(&nap, NULL);
             flush(t, false);
         }
-        if (pending())
+        if (cupti_buffers_pending())
             flush(t, true);
     }
     self_check(t);
@@ -150,33 +141,24 @@ static void finish(struct thread *t, enum finish how)
     clock_anchor();
 }
 
-/* Another client (a profiler inside the program) has registered its own callbacks: leave CUPTI to
- * it, and come back when it has not been heard of for a while. */
-static void regain(struct thread *t, int64_t now)
+/* Another client's session: say so once, and afterwards put back what it has changed (calls that it
+ * left out, kinds that it turned off behind our back). */
+static void after_peer(struct thread *t)
 {
-    static int64_t since;
     static bool told;
-    if (!atomic_load(&cupti.taken)) {
-        since = 0;
+    if (!told && peer_present()) {
+        told = true;
+        facts_health(
+            t, SPOOL_INFO, "cupti-shared",
+            "Another profiler in the program (such as torch.profiler) used CUPTI too: both "
+            "got their records, and the program paid for both.",
+            peer_sessions());
+    }
+    if (!peer_ended())
         return;
-    }
-    if (!told)
-        facts_health(t, SPOOL_WARNING, "cupti-taken",
-                     "Another profiler in the program (such as torch.profiler) took over CUPTI: "
-                     "GPU work in that time is missing here. Run without it.",
-                     0);
-    told = true;
-    if (!atomic_load(&cupti.released))
-        since = 0;
-    else if (since == 0)
-        since = now;
-    else if (now - since > REGAIN_MS * 1000000ll) {
-        atomic_store(&cupti.released, false);
-        atomic_store(&cupti.taken, false);
-        cupti.api.ActivityFlushAll(0); /* the client's buffers go back to the client */
+    cupti.api.ActivityFlushAll(0);
+    if (!peer_present())
         cupti_register();
-        since = 0;
-    }
 }
 
 static uint64_t ring_bytes(void)
@@ -196,7 +178,7 @@ static void watch_silence(struct thread *t, bool records, int64_t now)
     static int64_t heard;
     static uint64_t rings;
     static bool told;
-    if (records || heard == 0 || atomic_load(&cupti.taken)) {
+    if (records || heard == 0) {
         heard = cupti_names_seen().launches ? now : 0;
         rings = ring_bytes();
         return;
@@ -209,7 +191,8 @@ static void watch_silence(struct thread *t, bool records, int64_t now)
                      "profiler in it may have taken over. GPU work may be missing in between.",
                      (now - heard) / 1000000);
     told = true;
-    cupti_register();
+    if (!cupti_held()) /* it is done, or was no client at all */
+        cupti_register();
     heard = now;
     rings = ring_bytes();
 }
@@ -250,11 +233,15 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
     if (now >= p->next_anchor) {
         clock_anchor();
         facts_libraries(t);
-        watch_silence(t, p->records, now);
+        if (cupti.waiting)
+            cupti_try_again(t);
+        else
+            watch_silence(t, p->records, now);
         p->records = false;
         p->next_anchor = now + ANCHOR_MS * 1000000ll;
     }
-    regain(t, now);
+    if (!cupti.waiting)
+        after_peer(t);
     if (now >= p->next_grow && cupti_buffers_prepare(SPARE_BUFFERS) != 0)
         p->next_grow = now + ANCHOR_MS * 1000000ll; /* the disk is full: do not ask all the time */
     charge_self();

@@ -12,8 +12,8 @@
  *   disorder=1                  records of a buffer in no order
  *   untimed_after=N             device records after the Nth have start = end = 0
  *   busy_subscriber=1           cuptiSubscribe: 39, another tool was first
- *   steal_callbacks_after=MS    another client registers its buffer callbacks (until ours do so
- * again) clock_step=S:MS             the real-time clock is stepped by S seconds after MS
+ *   steal_callbacks_after=MS    another client registers its buffer callbacks (until ours do again)
+ *   clock_step=S:MS             the real-time clock is stepped by S seconds after MS
  *   null_buffer_crash=1         no buffer on request: crash, as before 12.9; else a counted drop
  *   wrap_correlation=1          correlation ids start just below 2^32
  */
@@ -70,6 +70,7 @@ size_t buffers_dropped(void); /* and resets */
 void cupti_listen(void);
 void callbacks_enter(struct vg_api *api);
 void callbacks_exit(struct vg_api *api);
+void callbacks_end(void);              /* the subscription too */
 void records_of_device(uint32_t kind); /* DEVICE, CONTEXT, STREAM: what exists now */
 
 #endif

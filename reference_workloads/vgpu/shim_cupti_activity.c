@@ -16,6 +16,9 @@ static size_t attributes[ATTRIBUTES] = {3200000, 8u << 20, 250, 65536, 250, 0, 3
 static CUpti_ActivityThreadIdType thread_id_type = CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
 static _Atomic int64_t clock_offset_ns;
 static _Thread_local uint32_t own_tid;
+static _Atomic(CUpti_TimestampCallbackFunc) own_clock;
+static int64_t own_first_ns;
+static uint64_t own_first;
 
 static int64_t clock_ns(clockid_t id)
 {
@@ -40,8 +43,20 @@ void cupti_clock_follow(void)
         clock_offset_ns = offset;
 }
 
+/* By the clock that the client has registered: on a straight line through its first reading and one
+ * of now. */
+static uint64_t own_stamp(int64_t monotonic_ns, CUpti_TimestampCallbackFunc f)
+{
+    int64_t now = vg_now_ns();
+    double rate = now > own_first_ns ? (double)(f() - own_first) / (double)(now - own_first_ns) : 1;
+    return own_first + (uint64_t)(int64_t)((double)(monotonic_ns - own_first_ns) * rate);
+}
+
 uint64_t cupti_stamp(int64_t monotonic_ns)
 {
+    CUpti_TimestampCallbackFunc own = own_clock;
+    if (own)
+        return own_stamp(monotonic_ns, own);
     if (clock_offset_ns == 0)
         cupti_clock_follow();
     const struct misbehaviour *f = cupti_faults();
@@ -324,17 +339,21 @@ cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterCon
     return CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED;
 }
 
-/* Hardware tracing exists on Blackwell only; another clock than the default is not modelled. */
+/* Hardware tracing exists on Blackwell only. */
 CUptiResult cuptiActivityEnableHWTrace(uint8_t on)
 {
     (void)on;
     return CUPTI_ERROR_NOT_SUPPORTED;
 }
 
-CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc clock)
+CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc f)
 {
-    (void)clock;
-    return CUPTI_ERROR_NOT_SUPPORTED;
+    if (!f)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    own_first_ns = vg_now_ns();
+    own_first = f();
+    own_clock = f;
+    return CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiFinalize(void)
@@ -342,5 +361,8 @@ CUptiResult cuptiFinalize(void)
     for (int k = 0; k < KINDS; k++)
         enabled[k] = false;
     buffers_flush(true);
+    buffers_register(NULL, NULL);
+    callbacks_end();
+    own_clock = NULL;
     return CUPTI_SUCCESS;
 }

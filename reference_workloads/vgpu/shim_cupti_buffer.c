@@ -1,8 +1,6 @@
-/* CUPTI's buffers: one per thread from 13.0 on, one for all before. A record's bytes go in at once,
- * its kind word last; those of device work carry start = end = 0 until the work has ended, and
- * until then the buffer stays here. Full and complete buffers go back by this library's own thread.
- */
-#include "reference_workloads/vgpu/shim_cupti.h"
+/* CUPTI's buffers: one per thread from 13.0 on, one for all before. Until all the work in it has
+ * ended a buffer stays here; full and complete ones go back by this library's own thread. */
+#include "reference_workloads/vgpu/shim_cupti_buffer.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -10,35 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { HELD = 4, TICK_NS = 5000000, FAKE_BYTES = 1 << 20 };
-
-struct pending {
-    size_t offset;
-    struct timing t;
-};
-
-struct held {
-    uint8_t record[256];
-    size_t bytes;
-    struct timing t;
-    bool timed;
-};
-
-struct buffer {
-    uint8_t *data;
-    size_t size, used, records, max_records;
-    struct pending *pending; /* in the order of submission */
-    size_t pending_first, pending_end, pending_cap;
-    struct held held[HELD]; /* disorder: records waiting to be written later */
-    size_t held_count;
-    struct slot *slot; /* who writes into it; NULL = full */
-    struct buffer *next;
-};
-
-struct slot { /* of a thread, or of all */
-    struct buffer *current;
-    bool requesting;
-};
+enum { TICK_NS = 5000000, FAKE_BYTES = 1 << 20 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake;
@@ -50,16 +20,6 @@ static CUpti_BuffersCallbackRequestFunc request_buffer;
 static CUpti_BuffersCallbackCompleteFunc complete_buffer;
 static bool per_thread, per_thread_set, zeroed, worker_started, worker_needed;
 static size_t dropped;
-static uint64_t timed_records;
-static uint64_t random_state = 88172645463325252u;
-
-static uint64_t random_next(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
 
 /* Another client: hands out its own memory and knows nothing of ours. */
 static void fake_request(uint8_t **buffer, size_t *size, size_t *max)
@@ -96,93 +56,6 @@ static void steal_if_due(void)
     complete_buffer = fake_complete;
 }
 
-static void put_times(uint8_t *record, const struct timing *t)
-{
-    uint64_t start = cupti_stamp(t->start_ns), end = cupti_stamp(t->end_ns);
-    uint64_t limit = cupti_faults()->untimed_after;
-    timed_records++;
-    if (limit && timed_records > limit)
-        return;
-    memcpy(record + t->start_at, &start, sizeof start);
-    atomic_thread_fence(memory_order_release); /* a reader of shared memory sees the end last */
-    memcpy(record + t->end_at, &end, sizeof end);
-}
-
-/* Fills in the times of work that has ended by `now`. All = also behind work that still runs. */
-static void settle(struct buffer *b, int64_t now, bool all)
-{
-    int64_t known = now - cupti_faults()->late_ns;
-    while (b->pending_first < b->pending_end) {
-        struct pending *p = &b->pending[b->pending_first];
-        if (p->t.end_ns > known)
-            break;
-        if (p->t.end_at)
-            put_times(b->data + p->offset, &p->t);
-        b->pending_first++;
-    }
-    for (size_t i = b->pending_first; all && i < b->pending_end; i++) {
-        struct pending *p = &b->pending[i];
-        if (p->t.end_at && p->t.end_ns <= known) {
-            put_times(b->data + p->offset, &p->t);
-            p->t.end_at = 0; /* done */
-        }
-    }
-}
-
-static bool add_pending(struct buffer *b, size_t offset, const struct timing *t)
-{
-    if (b->pending_first == b->pending_end)
-        b->pending_first = b->pending_end = 0;
-    if (b->pending_end == b->pending_cap) {
-        size_t cap = b->pending_cap ? b->pending_cap * 2 : 1024;
-        struct pending *grown = realloc(b->pending, cap * sizeof *grown);
-        if (!grown)
-            return false;
-        b->pending = grown;
-        b->pending_cap = cap;
-    }
-    b->pending[b->pending_end++] = (struct pending){offset, *t};
-    return true;
-}
-
-static bool has_room(const struct buffer *b, size_t stride)
-{
-    size_t held = b->held_count * sizeof b->held[0].record;
-    return b->used + held + stride <= b->size && (!b->max_records || b->records < b->max_records);
-}
-
-static void write_record(struct buffer *b, const struct held *h)
-{
-    uint8_t *to = b->data + b->used;
-    if (h->timed && !add_pending(b, b->used, &h->t)) {
-        dropped++;
-        return;
-    }
-    memcpy(to + sizeof(uint32_t), h->record + sizeof(uint32_t), h->bytes - sizeof(uint32_t));
-    uint32_t kind;
-    memcpy(&kind, h->record, sizeof kind);
-    atomic_store_explicit((_Atomic uint32_t *)(void *)to, kind, memory_order_release);
-    b->used += h->bytes;
-    b->records++;
-}
-
-static void write_held(struct buffer *b)
-{
-    while (b->held_count)
-        write_record(b, &b->held[--b->held_count]);
-}
-
-static void write_disordered(struct buffer *b, const struct held *h)
-{
-    if (b->held_count < HELD) {
-        b->held[b->held_count++] = *h;
-        return;
-    }
-    struct held *out = &b->held[random_next() % HELD];
-    write_record(b, out);
-    *out = *h;
-}
-
 static struct slot *slot_here(void)
 {
     if (!per_thread)
@@ -196,7 +69,7 @@ static struct slot *slot_here(void)
 
 static void retire(struct buffer *b)
 {
-    write_held(b);
+    dropped += buffer_write_held(b);
     if (b->slot)
         b->slot->current = NULL;
     b->slot = NULL;
@@ -257,22 +130,20 @@ void buffer_append(const void *record, size_t bytes, const struct timing *t)
     pthread_mutex_lock(&lock);
     struct slot *s = slot_here();
     double share = cupti_faults()->drop;
-    bool lost = !s || (share > 0 && (double)(random_next() >> 11) / 9007199254740992.0 < share);
+    bool lost = !s || (share > 0 && (double)(buffer_random() >> 11) / 9007199254740992.0 < share);
     struct buffer *b = lost ? NULL : s->current;
-    if (b && !has_room(b, stride)) {
+    if (b && !buffer_has_room(b, stride)) {
         retire(b);
         b = NULL;
     }
     if (!lost && !b)
         b = fetch_locked(s);
-    if (!b || !has_room(b, stride)) {
+    if (!b || !buffer_has_room(b, stride)) {
         dropped++;
     } else {
-        if (cupti_faults()->disorder)
-            write_disordered(b, &h);
-        else
-            write_record(b, &h);
-        settle(b, vg_now_ns(), false);
+        bool disorder = cupti_faults()->disorder;
+        dropped += !(disorder ? buffer_write_disordered(b, &h) : buffer_write(b, &h));
+        buffer_settle(b, vg_now_ns(), false);
         if (!worker_needed && b->pending_first < b->pending_end) {
             worker_needed = true;
             pthread_cond_signal(&wake);
@@ -291,8 +162,8 @@ static struct buffer *take_locked(bool partial, bool forced)
             continue;
         if (b->slot && b->used == 0 && b->held_count == 0)
             continue;
-        write_held(b);
-        settle(b, now, true);
+        dropped += buffer_write_held(b);
+        buffer_settle(b, now, true);
         if (b->pending_first < b->pending_end && !forced)
             continue;
         if (b->slot)
@@ -328,7 +199,7 @@ static bool settle_all(void)
 {
     bool more = false;
     for (struct buffer *b = buffers; b; b = b->next) {
-        settle(b, vg_now_ns(), true);
+        buffer_settle(b, vg_now_ns(), true);
         more |= !b->slot || b->pending_first < b->pending_end;
     }
     return more;

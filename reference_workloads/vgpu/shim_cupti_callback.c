@@ -76,6 +76,12 @@ CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle s)
     return CUPTI_SUCCESS;
 }
 
+void callbacks_end(void)
+{
+    if (subscriber.call)
+        cuptiUnsubscribe(&subscriber);
+}
+
 CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle s,
                                 CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {

@@ -1,5 +1,6 @@
 // A GPU program of known size for tests/agent/cupti.sh: gpu [STEPS [ENDING [PAUSE_MS]]]. Each step
-// is one copy, 20 kernels, one memset, one synchronisation, inside an NVTX range.
+// is one copy, 20 kernels, one memset, one synchronisation, inside an NVTX range. The middle third
+// of them runs under another CUPTI client if GPUPROF_TEST_PEER names one (peer.c).
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include <cuda_runtime.h>
+#include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 
 template <int N> __global__ void fill(float *p)
@@ -28,6 +30,15 @@ static void step(float *device, float *host, cudaStream_t stream)
     nvtxRangePop();
 }
 
+static void peer(const char *what)
+{
+    const char *path = getenv("GPUPROF_TEST_PEER");
+    void *lib = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
+    void (*call)() = lib ? (void (*)())dlsym(lib, what) : nullptr;
+    if (call)
+        call();
+}
+
 int main(int argc, char **argv)
 {
     int steps = argc > 1 ? atoi(argv[1]) : 10;
@@ -41,9 +52,14 @@ int main(int argc, char **argv)
         return 3;
     }
     for (int i = 0; i < steps; i++) {
+        if (i == steps / 3)
+            peer("peer_begin");
+        if (i == steps * 2 / 3)
+            peer("peer_end");
         step(device, host, stream);
         usleep(1000 * pause_ms);
     }
+    peer("peer_report");
     printf("%d steps\n", steps);
     fflush(stdout);
     if (!strcmp(ending, "fork")) {
