@@ -23,6 +23,8 @@ part "collector: spool to profile" "$build/bin/bench_collector" "$build/bin/benc
 part "commands on a profile of a million events" "$build/bin/bench_profile" \
     "$build/bin/bench_profile" "$build/bin/gpuprof"
 part "analysis and exporters on a million events in memory" "$build/bin/bench_export" "$build/bin/bench_export"
+part "predictions: a replay, and analysis with all edits on up to ten million events" "$build/bin/bench_whatif" \
+    "$build/bin/bench_whatif"
 if [ $# -gt 0 ]; then
     part "reading traces" "$build/bin/bench_import" "$build/bin/bench_import" "$@"
 fi

@@ -115,9 +115,8 @@ static bool lane_computes(const struct graph *g, uint32_t lane)
 static void edit_copies(const struct graph *g, struct plan *p, uint8_t from, double rate)
 {
     for (uint32_t i = 0; i < g->count; i++) {
-        const struct op *o = edit_op(g, i);
-        if (!o || o->kind != OP_COPY || o->copy_kind != COPY_H2D || o->src_kind != from ||
-            o->bytes <= SMALL_COPY)
+        const struct op *o = g->tasks[i].kind == TASK_COPY ? edit_op(g, i) : NULL;
+        if (!o || o->copy_kind != COPY_H2D || o->src_kind != from || o->bytes <= SMALL_COPY)
             continue;
         uint32_t w = i + 1; /* its wait comes right behind it */
         bool waits = w < g->count && g->tasks[w].kind == TASK_WAIT &&

@@ -52,17 +52,6 @@ static double peak_ratio(const struct graph *g)
     return v->cc_major == 9 ? 1.0 / 15 : 1.0 / 30;
 }
 
-/* Works on 16-bit numbers already: its bytes do not halve once more. */
-static bool is_half(const struct graph *g, const struct op *o)
-{
-    static const char *const marks[] = {"bfloat16", "bf16", "half", "fp16", "Half", "BFloat16"};
-    const char *name = tl_text(g->a->tl, o->full_name);
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (strstr(name, marks[i]))
-            return true;
-    return false;
-}
-
 /* Tensor kernels mostly reach a smaller share of their peak than FP32 reaches of its own: 25 to
  * 120 % of that share (FP32 kernels can be poor, too). */
 void edit_precision(const struct edit *x, const struct graph *g, struct plan *p,
@@ -73,44 +62,53 @@ void edit_precision(const struct edit *x, const struct graph *g, struct plan *p,
     double rest = draw_between(d, 1, 0.5, 0.85);
     matrix = matrix > 1 ? 1 : matrix;
     for (uint32_t i = 0; i < g->count; i++) {
-        const struct op *o = edit_op(g, i);
-        if (!o || o->kind != OP_KERNEL || p->dur[i] <= KERNEL_FLOOR_NS)
+        uint8_t f = g->classes[i].family, traits = g->classes[i].traits;
+        if (f == FAMILY_UNKNOWN || p->dur[i] <= KERNEL_FLOOR_NS)
             continue;
-        uint8_t f = o->class.family;
         bool product = f == FAMILY_GEMM || f == FAMILY_CONV;
         bool moves = f == FAMILY_ELEMENTWISE || f == FAMILY_NORM || f == FAMILY_POOL ||
                      f == FAMILY_BIAS || f == FAMILY_SOFTMAX;
-        double by = product && o->class.tensor == TRI_NO ? matrix
-                    : moves && !is_half(g, o)            ? rest
-                                                         : 1;
+        /* what works on 16-bit numbers already does not halve its bytes once more */
+        double by = product && traits & TRAIT_NO_TENSOR ? matrix
+                    : moves && !(traits & TRAIT_HALF)   ? rest
+                                                        : 1;
         p->dur[i] = KERNEL_FLOOR_NS + (int64_t)((double)(p->dur[i] - KERNEL_FLOOR_NS) * by);
     }
 }
 
 static bool fuses(const struct edit *x, const struct graph *g, uint32_t i)
 {
+    bool told = x->ops || x->op_marks;
+    if (!told && g->classes[i].family != FAMILY_OPTIMIZER)
+        return false;
     if (!edit_op(g, i))
         return false;
-    if (x->ops || x->op_marks)
-        return edit_picks(x, g, g->tasks[i].source);
-    return look_is_optimizer(g->a, g->tasks[i].source) != LOOK_NO;
+    return told ? edit_picks(x, g, g->tasks[i].source)
+                : look_is_optimizer(g->a, g->tasks[i].source) != LOOK_NO;
 }
 
-/* How many different kernels an update consists of: each is a pass over the parameters. */
-static int passes(const struct edit *x, const struct graph *g)
+struct update { /* how many different kernels it consists of: each is a pass over the parameters */
+    int passes;
+    int64_t least_ns;
+};
+
+static struct update update_of(const struct edit *x, const struct graph *g)
 {
-    uint32_t seen[8];
-    int n = 0;
-    for (uint32_t i = 0; i < g->count && n < 8; i++) {
+    enum { PASSES = 8 };
+    uint32_t seen[PASSES];
+    struct update u = {0, INT64_MAX};
+    for (uint32_t i = 0; i < g->count; i++) {
         if (!fuses(x, g, i))
             continue;
+        if (g->tasks[i].dur_ns < u.least_ns)
+            u.least_ns = g->tasks[i].dur_ns;
         int k = 0;
-        while (k < n && seen[k] != edit_op(g, i)->full_name)
+        while (k < u.passes && seen[k] != edit_op(g, i)->full_name)
             k++;
-        if (k == n)
-            seen[n++] = edit_op(g, i)->full_name;
+        if (k == u.passes && k < PASSES)
+            seen[u.passes++] = edit_op(g, i)->full_name;
     }
-    return n ? n : 1;
+    return u;
 }
 
 /* The shortest of them is all overhead: a fused kernel pays that once, the rest is bytes. How much
@@ -118,13 +116,10 @@ static int passes(const struct edit *x, const struct graph *g)
  * it moves as much as one and a half of them, at worst as much as all (they were in the cache). */
 void edit_fuse(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
-    int64_t least = INT64_MAX;
-    for (uint32_t i = 0; i < g->count; i++)
-        if (fuses(x, g, i) && g->tasks[i].dur_ns < least)
-            least = g->tasks[i].dur_ns;
+    struct update u = update_of(x, g);
     int64_t spared =
-        least == INT64_MAX ? 0 : (int64_t)((double)least * draw_between(d, 0, 1.0, 0.5));
-    double bytes = draw_between(d, 1, passes(x, g) > 1 ? 1.5 / passes(x, g) : 1, 1);
+        u.passes == 0 ? 0 : (int64_t)((double)u.least_ns * draw_between(d, 0, 1.0, 0.5));
+    double bytes = draw_between(d, 1, u.passes > 1 ? 1.5 / u.passes : 1, 1);
     uint32_t first = TASK_NONE, step = TASK_NONE;
     for (uint32_t i = 0; i < g->count; i++) {
         if (!fuses(x, g, i))
@@ -146,8 +141,7 @@ void edit_algorithm(const struct edit *x, const struct graph *g, struct plan *p,
     (void)x;
     double by = draw_between(d, 0, 0.7, 1.0);
     for (uint32_t i = 0; i < g->count; i++) {
-        const struct op *o = edit_op(g, i);
-        if (o && o->kind == OP_KERNEL && o->class.family == FAMILY_CONV)
+        if (g->classes[i].family == FAMILY_CONV)
             p->dur[i] = (int64_t)((double)p->dur[i] * by);
     }
 }

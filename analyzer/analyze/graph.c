@@ -10,6 +10,8 @@
 enum {
     STEPS_MIN = 4,
     STEPS_MAX = 32,
+    STEPS_ENOUGH = 6,
+    CALLS_ENOUGH = 200000, /* of the training thread: then STEPS_ENOUGH are enough */
     CALL_NS = 2000,
     COPY_TAIL_NS = 100000,
     HAND_OVER_NS = 200000, /* shorter silence is a thread's own work */
@@ -235,6 +237,21 @@ static int put_thread(struct maker *m, uint32_t thread, const uint32_t *event_of
 /* ---- the window -------------------------------------------------------------------------------
  */
 
+/* Up to `most` steps before `end`: fewer of them, where they are so long that a few tell as much.
+ */
+static size_t steps_wanted(const struct maker *m, size_t end, size_t most)
+{
+    const struct thread *th = &m->t->threads[m->a->steps.main_thread];
+    uint32_t call = th->first_api + th->apis;
+    size_t calls = 0, n = 0;
+    while (n < most && (n < STEPS_ENOUGH || calls < CALLS_ENOUGH)) {
+        const struct step *s = &m->a->steps.at[end - ++n];
+        for (; call > th->first_api && m->t->apis[call - 1].start_ns >= s->start_ns; call--)
+            calls += m->t->apis[call - 1].start_ns < s->end_ns;
+    }
+    return n;
+}
+
 static void find_window(struct maker *m)
 {
     const struct steps *s = &m->a->steps;
@@ -249,7 +266,7 @@ static void find_window(struct maker *m)
     }
     if (best < STEPS_MIN || s->source == STEPS_NONE || s->main_thread >= m->t->thread_count)
         return;
-    m->g->steps = best > STEPS_MAX ? STEPS_MAX : best;
+    m->g->steps = steps_wanted(m, end, best > STEPS_MAX ? STEPS_MAX : best);
     m->g->first = (uint32_t)(end - m->g->steps);
     m->g->start_ns = s->at[m->g->first].start_ns;
     m->end_ns = s->at[end - 1].end_ns;
@@ -324,6 +341,21 @@ static int make(struct maker *m)
     return sorted < 0 ? -1 : 0;
 }
 
+static int classify(struct graph *g)
+{
+    g->classes = calloc(g->count + 1, sizeof *g->classes);
+    for (size_t i = 0; g->classes && i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        if (t->kind != TASK_KERNEL && t->kind != TASK_COLL)
+            continue;
+        const struct kernel_class *c = &g->a->tl->ops[t->source].class;
+        g->classes[i].family = c->family;
+        g->classes[i].traits =
+            (uint8_t)((c->tensor == TRI_NO ? TRAIT_NO_TENSOR : 0) | (c->half ? TRAIT_HALF : 0));
+    }
+    return g->classes ? 0 : -1;
+}
+
 struct graph *graph_build(const struct analysis *a, struct err *e)
 {
     struct graph *g = calloc(1, sizeof *g);
@@ -337,6 +369,8 @@ struct graph *graph_build(const struct analysis *a, struct err *e)
     g->lanes = g->streams + a->tl->thread_count;
     find_window(&m);
     int rc = g->steps ? make(&m) : 0;
+    if (rc == 0)
+        rc = classify(g);
     g->gets = m.marks.n;
     free(m.first_op);
     free(m.next_op);
@@ -360,6 +394,7 @@ void graph_free(struct graph *g)
     if (!g)
         return;
     free(g->tasks);
+    free(g->classes);
     free(g->edges);
     free(g->tails);
     free(g->load_of);

@@ -40,6 +40,16 @@ enum task_flag {
                        */
 };
 
+enum task_trait {
+    TRAIT_NO_TENSOR = 1, /* not on tensor cores */
+    TRAIT_HALF = 2       /* works on 16-bit numbers */
+};
+/* What edits ask of every task, apart: they pass over all of them again and again. */
+struct task_class {
+    uint8_t family; /* of a kernel: enum kernel_family; else FAMILY_UNKNOWN */
+    uint8_t traits; /* enum task_trait */
+};
+
 #define TASK_NONE UINT32_MAX
 
 struct task {
@@ -50,12 +60,14 @@ struct task {
     uint32_t issue;  /* GPU work: the HOST_API that issues it, TASK_NONE */
     uint32_t queue;  /* HOST_API: GPU task that must end for the queue to have room, TASK_NONE */
     uint32_t source; /* index of op, api, range or loader row */
-    uint32_t edge, edges; /* slice of edges that end here */
-    uint32_t lane;        /* stream, or stream_count + thread */
-    uint32_t step;        /* of the window: 0 .. steps - 1 */
+    uint32_t edge;   /* first of `edges` that end here */
+    uint32_t lane;   /* stream, or stream_count + thread */
     int32_t issue_lag_ns, prev_lag_ns;
+    uint16_t edges;
+    uint16_t step; /* of the window: 0 .. steps - 1 */
     uint8_t kind, flags;
 };
+_Static_assert(sizeof(struct task) == 64, "a task fills a line of the cache");
 
 struct edge {
     uint32_t from; /* its end must come first */
@@ -65,6 +77,7 @@ struct edge {
 struct graph {
     const struct analysis *a;
     struct task *tasks;
+    struct task_class *classes; /* by task */
     size_t count;
     struct edge *edges;
     size_t edge_count;

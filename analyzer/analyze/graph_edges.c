@@ -71,7 +71,7 @@ static uint32_t api_of(const struct joiner *j, const struct task *t)
     }
 }
 
-static uint32_t step_at(const struct graph *g, int64_t at_ns)
+static uint16_t step_at(const struct graph *g, int64_t at_ns)
 {
     const struct step *s = &g->a->steps.at[g->first];
     size_t lo = 0, hi = g->steps - 1;
@@ -82,7 +82,7 @@ static uint32_t step_at(const struct graph *g, int64_t at_ns)
         else
             hi = mid - 1;
     }
-    return (uint32_t)lo;
+    return (uint16_t)lo;
 }
 
 static int join_wait(struct joiner *j, uint32_t i)

@@ -8,20 +8,27 @@ enum { HAND_OVER_NS = 5000 };
 int plan_init(struct plan *p, const struct graph *g)
 {
     memset(p, 0, sizeof *p);
+    p->was = malloc((g->count + 1) * sizeof *p->was);
     p->dur = malloc((g->count + 1) * sizeof *p->dur);
     p->mark = malloc(g->count + 1);
-    if (!p->dur || !p->mark) {
+    if (!p->was || !p->dur || !p->mark) {
         plan_release(p);
         return -1;
     }
-    plan_reset(p, g);
+    plan_rebase(p, g);
     return 0;
+}
+
+void plan_rebase(struct plan *p, const struct graph *g)
+{
+    for (size_t i = 0; i < g->count; i++)
+        p->was[i] = g->tasks[i].dur_ns;
+    plan_reset(p, g);
 }
 
 void plan_reset(struct plan *p, const struct graph *g)
 {
-    for (size_t i = 0; i < g->count; i++)
-        p->dur[i] = g->tasks[i].dur_ns;
+    memcpy(p->dur, p->was, g->count * sizeof *p->dur);
     memset(p->mark, 0, g->count + 1);
     p->pool = (struct pool){0};
     p->work = 1;
@@ -31,6 +38,7 @@ void plan_reset(struct plan *p, const struct graph *g)
 
 void plan_release(struct plan *p)
 {
+    free(p->was);
     free(p->dur);
     free(p->mark);
     memset(p, 0, sizeof *p);
@@ -56,7 +64,7 @@ int replay_init(struct replay *r, const struct graph *g)
     size_t n = g->count + 1;
     r->start = malloc(n * sizeof *r->start);
     r->end = malloc(n * sizeof *r->end);
-    r->order = malloc(n * sizeof *r->order);
+    r->order = malloc((g->lanes + 1) * sizeof *r->order);
     r->bind = malloc(n * sizeof *r->bind);
     r->tail = malloc((g->streams + 1) * sizeof *r->tail);
     r->tail_task = malloc((g->streams + 1) * sizeof *r->tail_task);
@@ -168,7 +176,7 @@ static void take_batch(struct pass *x, const struct task *t, uint32_t i)
     }
     after(x, pool_make(x, t->source, cost), i);
     x->r->start[i] = x->ready;
-    x->r->end[i] = x->r->order[i] = x->ready + HAND_OVER_NS;
+    x->r->end[i] = x->r->order[t->lane] = x->ready + HAND_OVER_NS;
 }
 
 static int64_t behind(const struct pass *x, const struct task *t, uint32_t i)
@@ -185,7 +193,7 @@ static void gather(struct pass *x, const struct task *t, uint32_t i)
     if (t->prev != TASK_NONE && !detached) {
         int64_t after_prev = lag(x, behind(x, t, i));
         /* A task that is gone may not hold up what it let pass: it was seen to overlap. */
-        after(x, r->order[t->prev] + (dropped && after_prev > 0 ? 0 : after_prev), t->prev);
+        after(x, r->order[t->lane] + (dropped && after_prev > 0 ? 0 : after_prev), t->prev);
     }
     if (dropped)
         return;
@@ -218,12 +226,12 @@ static void finish(struct pass *x, const struct task *t, uint32_t i)
         r->end[i] = r->end[t->queue];
         x->bind = t->queue;
     }
-    r->order[i] = r->end[i];
-    if (gpu && x->p->mark[i] & PLAN_DETACH) {
+    if (gpu && x->p->mark[i] & PLAN_DETACH) { /* what follows in its stream does not wait for it */
         x->engine = r->end[i];
         x->await = r->end[i];
         x->await_task = i;
-        r->order[i] = t->prev == TASK_NONE ? 0 : r->order[t->prev];
+    } else {
+        r->order[t->lane] = r->end[i];
     }
 }
 
@@ -263,6 +271,7 @@ int64_t replay_run(struct replay *r, const struct graph *g, const struct plan *p
         return r->step_ns = 0;
     for (size_t s = 0; s < g->streams; s++)
         r->tail[s] = INT64_MIN;
+    memset(r->order, 0, (g->lanes + 1) * sizeof *r->order);
     memset(r->step_end, 0, (g->steps + 1) * sizeof *r->step_end);
     memset(r->got, 0, (g->gets + 1) * sizeof *r->got);
     for (uint32_t i = 0; i < g->count; i++) {
@@ -281,8 +290,8 @@ int64_t replay_run(struct replay *r, const struct graph *g, const struct plan *p
         r->bind[i] = x.bind;
         if ((t->kind == TASK_GET || t->kind == TASK_LOAD) && !(t->flags & TASK_BEHIND))
             r->got[t->source] = r->end[i];
-        if (task_on_gpu(t) && r->order[i] > INT64_MIN) {
-            r->tail[t->lane] = r->order[i];
+        if (task_on_gpu(t)) {
+            r->tail[t->lane] = r->order[t->lane];
             r->tail_task[t->lane] = i;
         }
         if (!(t->flags & TASK_BEHIND) && r->end[i] > r->step_end[t->step])
@@ -304,7 +313,7 @@ static double host_busy(const struct replay *r, const struct graph *g, const str
         if (t->kind == TASK_HOST_API || t->kind == TASK_HOST_GAP)
             busy += (double)(r->end[i] - r->start[i]);
         else if (t->kind == TASK_WAIT && t->prev != TASK_NONE)
-            busy += p->pool.spin * (double)(r->end[i] - r->order[t->prev]);
+            busy += p->pool.spin * (double)(r->end[i] - r->end[t->prev]);
     }
     return busy / (double)g->steps;
 }

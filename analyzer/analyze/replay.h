@@ -26,6 +26,7 @@ enum plan_mark {
 };
 
 struct plan {
+    int64_t *was;  /* by task, as recorded: what plan_reset() goes back to */
     int64_t *dur;  /* by task */
     uint8_t *mark; /* by task: enum plan_mark */
     struct pool pool;
@@ -36,9 +37,10 @@ struct plan {
 };
 
 struct replay {
-    int64_t *start, *end, *order; /* by task; order: when what follows in the lane may begin */
-    uint32_t *bind;               /* by task: the one that it waited for last, TASK_NONE */
-    int64_t *tail, *step_end;     /* by stream; by step */
+    int64_t *start, *end;     /* by task */
+    uint32_t *bind;           /* by task: the one that it waited for last, TASK_NONE */
+    int64_t *order;           /* by lane: when what follows in it may begin */
+    int64_t *tail, *step_end; /* by stream; by step */
     uint32_t *tail_task;
     int64_t *row; /* scratch of pace_ns */
     int64_t *got; /* by batch number: when it was taken */
@@ -50,6 +52,8 @@ struct replay {
 
 /* 0, or -1 when there is no memory. The plan is a copy of the recorded times, without changes. */
 int plan_init(struct plan *p, const struct graph *g);
+/* After the graph's own times were changed. */
+void plan_rebase(struct plan *p, const struct graph *g);
 void plan_reset(struct plan *p, const struct graph *g);
 void plan_release(struct plan *p);
 int replay_init(struct replay *r, const struct graph *g);

@@ -145,7 +145,7 @@ static void take_cost_out(struct engine *x, struct whatif *w)
     for (size_t i = 0; each && i < g->count; i++)
         if (g->tasks[i].kind == TASK_HOST_API)
             g->tasks[i].dur_ns -= each < g->tasks[i].dur_ns ? each : g->tasks[i].dur_ns;
-    plan_reset(&x->plan, g);
+    plan_rebase(&x->plan, g);
     replay_run(&x->now, g, &x->plan);
     w->unprofiled_ns = x->now.pace_ns;
 }
@@ -264,7 +264,9 @@ static void stack(struct engine *x, struct whatif *w)
             return;
         chosen[w->stack_count] = best;
         int64_t step = x->a->steps.median_ns;
-        struct span_of s = span_of(x, chosen, w->stack_count + 1);
+        struct span_of s = w->stack_count ? span_of(x, chosen, w->stack_count + 1)
+                                          : (struct span_of){best->saves_low_ns, best->saves_mid_ns,
+                                                             best->saves_high_ns};
         w->stack[w->stack_count++] = (struct stacked){.outcome = best,
                                                       .step_ns = step - within(most, step),
                                                       .step_low_ns = step - s.high_ns,

@@ -182,6 +182,7 @@ struct kernel_class classify_kernel(const char *name)
     if (c.family != FAMILY_LAYOUT) /* a conversion has two */
         c.layout = layout_of(name);
     c.align = align_of(name);
+    c.half = any(name, "bfloat16|bf16|half|fp16|Half|BFloat16");
     if (c.family == FAMILY_CONV)
         c.pass = MATCH(name, pass_rules, PASS_NONE);
     return c;

@@ -51,7 +51,8 @@ struct kernel_class {
     uint8_t layout; /* enum spool_layout */
     uint8_t pass;   /* enum conv_pass */
     uint8_t align;  /* elements of alignment in the name: 1, 2, 4, 8; 0 = not told */
-    uint8_t unused[2];
+    uint8_t half;   /* 1: its name tells of 16-bit numbers */
+    uint8_t unused;
 };
 
 /* One piece of work on a GPU. */

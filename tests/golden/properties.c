@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES_MIN = 24, SAMPLES_MAX = 300, VISITS = 6000000, DELAY_NS = 77000 };
+enum { SAMPLES_MIN = 24, SAMPLES_MAX = 300, VISITS = 4000000, DELAY_NS = 77000 };
 
 struct trial {
     const char *path;
