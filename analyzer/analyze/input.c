@@ -33,9 +33,17 @@ bool input_name(const char *name)
 /* A generator that runs the training step is called "__next__" as well. What launches a good part
  * of all the work that its thread launches is the loop itself, whatever its name. */
 struct launches {
-    int64_t *before; /* launches of the thread before its i-th call */
+    int64_t *before; /* launches of the thread before its i-th call; NULL without input ranges */
     int64_t *held;   /* by string id: inside ranges of that name */
+    uint8_t *named;  /* by string id: 0 not asked yet, 1 no input, 2 input */
 };
+
+static bool names_input(const struct launches *l, const struct timeline *t, uint32_t name)
+{
+    if (!l->named[name])
+        l->named[name] = input_name(tl_text(t, name)) ? 2 : 1;
+    return l->named[name] == 2;
+}
 
 static size_t calls_before(const struct timeline *t, const struct thread *th, int64_t time)
 {
@@ -55,19 +63,30 @@ static bool launches_work(uint8_t kind)
     return kind == API_LAUNCH || kind == API_GRAPH_LAUNCH;
 }
 
-static int launches_count(struct launches *l, const struct timeline *t, const struct thread *th)
+static int count_before(struct launches *l, const struct timeline *t, const struct thread *th)
 {
     l->before = calloc((size_t)th->apis + 1, sizeof *l->before);
-    l->held = calloc((size_t)t->strings.n + 1, sizeof *l->held);
-    if (!l->before || !l->held)
+    if (!l->before)
         return -1;
     for (size_t i = 0; i < th->apis; i++)
         l->before[i + 1] = l->before[i] + launches_work(t->apis[th->first_api + i].kind);
+    return 0;
+}
+
+static int launches_count(struct launches *l, const struct timeline *t, const struct thread *th)
+{
+    l->named = calloc((size_t)t->strings.n + 1, sizeof *l->named);
+    l->held = calloc((size_t)t->strings.n + 1, sizeof *l->held);
+    if (!l->named || !l->held)
+        return -1;
     for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++) {
         const struct range *r = &t->ranges[i];
-        if (input_name(tl_text(t, r->name)))
-            l->held[r->name] += l->before[calls_before(t, th, r->end_ns)] -
-                                l->before[calls_before(t, th, r->start_ns)];
+        if (!names_input(l, t, r->name))
+            continue;
+        if (!l->before && count_before(l, t, th) < 0)
+            return -1;
+        l->held[r->name] +=
+            l->before[calls_before(t, th, r->end_ns)] - l->before[calls_before(t, th, r->start_ns)];
     }
     return 0;
 }
@@ -91,7 +110,7 @@ int input_spans(struct spans *out, const struct timeline *t, uint32_t thread)
     int rc = launches_count(&l, t, th);
     for (uint32_t i = th->first_range; i < th->first_range + th->ranges && rc == 0; i++) {
         const struct range *r = &t->ranges[i];
-        if (!input_name(tl_text(t, r->name)) || is_loop(&l, th, r->name))
+        if (!names_input(&l, t, r->name) || is_loop(&l, th, r->name))
             continue;
         struct span *s = vec_push(&found);
         if (s)
@@ -118,6 +137,7 @@ int input_spans(struct spans *out, const struct timeline *t, uint32_t thread)
     free(keys);
     free(l.before);
     free(l.held);
+    free(l.named);
     vec_release(&found);
     return rc < 0 ? -1 : spans_index(out);
 }

@@ -87,6 +87,7 @@ void verdict_write(struct analysis *a);           /* verdict.c */
 
 /* Median of n values (the array is reordered); 0 without any. */
 int64_t median_ns(int64_t *v, size_t n);
+void sort_ns(int64_t *v, size_t n); /* rising */
 int no_memory(struct err *e);
 
 #endif

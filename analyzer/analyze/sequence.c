@@ -64,12 +64,13 @@ static int gather(struct events *v, const struct timeline *t, uint32_t process, 
     return 0;
 }
 
+/* `keys`: the order, NULL where they are in order already. */
 static int number_tokens(struct sequence *s, const struct events *v, const struct sort_key *keys)
 {
     struct idmap ids = {0};
     int rc = 0;
     for (size_t i = 0; i < s->n && rc == 0; i++) {
-        const struct event *e = &v->at[keys[i].index];
+        const struct event *e = &v->at[keys ? keys[i].index : i];
         uint32_t id = idmap_get(&ids, (int64_t)e->hash);
         if (id == UINT32_MAX) {
             id = s->tokens++;
@@ -97,6 +98,20 @@ static int index_positions(struct sequence *s)
     return 0;
 }
 
+/* -1: out of memory. */
+static int put_in_order(const struct events *v, struct sort_key **keys)
+{
+    size_t i = 1;
+    while (i < v->n && v->at[i - 1].time <= v->at[i].time)
+        i++;
+    if (i >= v->n)
+        return 0;
+    *keys = malloc(v->n * sizeof **keys);
+    for (i = 0; *keys && i < v->n; i++)
+        (*keys)[i] = (struct sort_key){.time = v->at[i].time, .index = (uint32_t)i};
+    return *keys && sort_keys(*keys, v->n) >= 0 ? 0 : -1;
+}
+
 void sequence_release(struct sequence *s)
 {
     free(s->token);
@@ -113,15 +128,10 @@ int sequence_build(struct sequence *s, const struct timeline *t, uint32_t proces
     int rc = gather(&v, t, process, names_only);
     *s = (struct sequence){.n = v.n};
     if (rc == 0) {
-        keys = malloc((v.n + 1) * sizeof *keys);
         s->token = malloc((v.n + 1) * sizeof *s->token);
         s->time = malloc((v.n + 1) * sizeof *s->time);
-        rc = keys && s->token && s->time ? 0 : -1;
+        rc = s->token && s->time ? put_in_order(&v, &keys) : -1;
     }
-    for (size_t i = 0; rc == 0 && i < v.n; i++)
-        keys[i] = (struct sort_key){.time = v.at[i].time, .index = (uint32_t)i};
-    if (rc == 0 && sort_keys(keys, v.n) < 0)
-        rc = -1;
     if (rc == 0)
         rc = number_tokens(s, &v, keys);
     free(keys);

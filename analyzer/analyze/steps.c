@@ -355,6 +355,7 @@ static int statistics(struct steps *s)
         }
     if (n) {
         s->median_ns = median_ns(v, n);
+        sort_ns(v, n);
         s->min_ns = v[0];
         s->max_ns = v[n - 1];
         s->p95_ns = v[(n * 95 + 99) / 100 - 1];

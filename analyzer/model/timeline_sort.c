@@ -79,21 +79,39 @@ static int resolve(struct build *b)
 /* ---- order ------------------------------------------------------------------------------------
  */
 
+static struct sort_key key_of(const char *base, size_t i, size_t size, size_t time_at,
+                              size_t group_at)
+{
+    struct sort_key k = {.index = (uint32_t)i};
+    memcpy(&k.time, base + i * size + time_at, sizeof k.time);
+    if (group_at != SIZE_MAX)
+        memcpy(&k.group, base + i * size + group_at, sizeof k.group);
+    return k;
+}
+
+/* Whether element i - 1 belongs behind element i. */
+static bool after(const char *base, size_t i, size_t size, size_t time_at, size_t group_at)
+{
+    struct sort_key a = key_of(base, i - 1, size, time_at, group_at),
+                    b = key_of(base, i, size, time_at, group_at);
+    return a.group != b.group ? a.group > b.group : a.time > b.time;
+}
+
 /* Sorts `n` elements of `size` bytes whose start (int64) and group (uint32) lie at the given
  * offsets; `refs` may be NULL and follows. no_group: offset SIZE_MAX. */
 static int sort_table(void *base, size_t n, size_t size, size_t time_at, size_t group_at,
                       struct refs *refs)
 {
-    struct sort_key *keys = malloc((n + !n) * sizeof *keys);
-    if (!keys)
+    struct sort_key *keys;
+    size_t in_order = n > 0;
+    while (in_order < n && !after(base, in_order, size, time_at, group_at))
+        in_order++;
+    if (in_order == n)
+        return 0;
+    if (!(keys = malloc(n * sizeof *keys)))
         return -1;
-    for (size_t i = 0; i < n; i++) {
-        const char *p = (const char *)base + i * size;
-        keys[i] = (struct sort_key){.index = (uint32_t)i};
-        memcpy(&keys[i].time, p + time_at, sizeof keys[i].time);
-        if (group_at != SIZE_MAX)
-            memcpy(&keys[i].group, p + group_at, sizeof keys[i].group);
-    }
+    for (size_t i = 0; i < n; i++)
+        keys[i] = key_of(base, i, size, time_at, group_at);
     int rc = sort_keys(keys, n);
     if (rc > 0) {
         rc = sort_apply(keys, n, base, size);
