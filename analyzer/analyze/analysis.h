@@ -173,6 +173,12 @@ struct rank_facts {           /* one GPU that takes part in collectives; times p
     int64_t matched;          /* its collectives that were found on other ranks as well */
 };
 
+struct late_wait { /* of the analysed process, in one of its collectives */
+    uint32_t op;
+    uint32_t late;    /* device that came last */
+    int64_t spare_ns; /* what is waited less when that comes with the last of the others */
+};
+
 struct ranks {
     struct rank_facts *at; /* by rank */
     size_t count;          /* ranks with collectives that others have as well */
@@ -183,6 +189,8 @@ struct ranks {
     int64_t transfer_ns;   /* after the last rank has arrived, per step */
     uint32_t worst_op;     /* the longest wait, TL_NONE */
     int64_t worst_ns;
+    struct late_wait *waits; /* of the analysed process, by op */
+    size_t wait_count;
 };
 
 struct outcome; /* rules/rule.h */

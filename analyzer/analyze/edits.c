@@ -41,6 +41,7 @@ static const struct {
     [EDIT_ACCUMULATE] = {edit_accumulate, true},
     [EDIT_HIDE_COMM] = {edit_hide_comm, false},
     [EDIT_BUCKET] = {edit_bucket, false},
+    [EDIT_PUNCTUAL] = {edit_punctual, true},
 };
 
 bool edit_certain(enum edit_kind kind)

@@ -40,7 +40,8 @@ edit_fn edit_workers, edit_pin, edit_overlap;             /* edits_input.c */
 edit_fn edit_unsync, edit_graph;                          /* edits_host.c */
 edit_fn edit_keep_gradients, edit_layout, edit_precision; /* edits_kernels.c */
 edit_fn edit_fuse, edit_algorithm;
-edit_fn edit_remove, edit_scale, edit_join;                       /* edits_rules.c */
-edit_fn edit_batch, edit_accumulate, edit_hide_comm, edit_bucket; /* edits_step.c */
+edit_fn edit_remove, edit_scale, edit_join;         /* edits_rules.c */
+edit_fn edit_batch, edit_accumulate;                /* edits_step.c */
+edit_fn edit_hide_comm, edit_bucket, edit_punctual; /* edits_comm.c */
 
 #endif

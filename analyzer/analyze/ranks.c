@@ -13,6 +13,7 @@ struct members {
     size_t n;
     struct spans *compute; /* of each */
     struct VEC(struct lineup) lines;
+    struct VEC(struct late_wait) waits;
 };
 
 static bool is_collective(const struct op *o)
@@ -162,9 +163,26 @@ static int by_start(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-/* One collective; v in order of arrival, two or more. */
-static void settle(struct analysis *a, const struct members *m, const struct arrival *v, size_t n)
+/* What arrival v[i] waits less once the last comes with the one before it. */
+static int keep_wait(const struct analysis *a, struct members *m, const struct arrival *v, size_t n,
+                     size_t i)
 {
+    const struct op *o = &a->tl->ops[v[i].op];
+    int64_t length = o->end_ns - o->start_ns;
+    int64_t now = v[n - 1].start_ns - v[i].start_ns, then = v[n - 2].start_ns - v[i].start_ns;
+    if (m->at[v[i].member].process != a->steps.process || i + 1 == n || then >= length)
+        return 0;
+    struct late_wait *w = vec_push(&m->waits);
+    if (w)
+        *w = (struct late_wait){v[i].op, m->at[v[n - 1].member].device,
+                                (now < length ? now : length) - then};
+    return w ? 0 : -1;
+}
+
+/* One collective; v in order of arrival, two or more. -1: out of memory. */
+static int settle(struct analysis *a, struct members *m, const struct arrival *v, size_t n)
+{
+    int rc = 0;
     const struct arrival *last = &v[n - 1];
     struct ranks *r = &a->ranks;
     int64_t first_end = last->end_ns;
@@ -180,6 +198,7 @@ static void settle(struct analysis *a, const struct members *m, const struct arr
         f->wait_exposed_ns +=
             wait - spans_covered(&m->compute[v[i].member], o->start_ns, o->start_ns + wait);
         f->matched++;
+        rc = rc ? rc : keep_wait(a, m, v, n, i);
         if (wait > r->worst_ns) {
             r->worst_ns = wait;
             r->worst_op = v[i].op;
@@ -190,6 +209,7 @@ static void settle(struct analysis *a, const struct members *m, const struct arr
     late->late_count++;
     r->collectives++;
     r->transfer_ns += first_end > last->start_ns ? first_end - last->start_ns : 0;
+    return rc;
 }
 
 /* Only what lies in the used steps of the process that is analysed counts, where it takes part. */
@@ -231,8 +251,8 @@ static int settle_group(struct analysis *a, struct members *m, int64_t group, st
                                       a->tl->ops[op].end_ns - l->offset_ns};
         }
         qsort(v, n, sizeof *v, by_start);
-        if (n >= 2 && counts(a, v, n))
-            settle(a, m, v, n);
+        if (n >= 2 && counts(a, v, n) && settle(a, m, v, n) < 0)
+            return -1;
     }
     return 0;
 }
@@ -323,6 +343,25 @@ static void summarise(struct analysis *a, struct members *m)
     }
 }
 
+static int by_op(const void *a, const void *b)
+{
+    uint32_t x = ((const struct late_wait *)a)->op, y = ((const struct late_wait *)b)->op;
+    return (x > y) - (x < y);
+}
+
+static int hand_over_waits(struct analysis *a, struct members *m)
+{
+    struct ranks *r = &a->ranks;
+    r->waits = arena_array(&a->arena, m->waits.n + 1, sizeof *r->waits);
+    if (!r->waits)
+        return -1;
+    r->wait_count = m->waits.n;
+    if (m->waits.n)
+        memcpy(r->waits, m->waits.at, m->waits.n * sizeof *r->waits);
+    qsort(r->waits, r->wait_count, sizeof *r->waits, by_op);
+    return 0;
+}
+
 int ranks_look(struct analysis *a, struct err *e)
 {
     struct members m = {0};
@@ -336,12 +375,15 @@ int ranks_look(struct analysis *a, struct err *e)
     if (rc == 0)
         rc = settle_all(a, &m);
     if (rc == 0)
+        rc = hand_over_waits(a, &m);
+    if (rc == 0)
         summarise(a, &m);
     for (size_t i = 0; m.compute && i < m.n; i++)
         spans_release(&m.compute[i]);
     for (size_t i = 0; i < m.lines.n; i++)
         vec_release(&m.lines.at[i].ops);
     vec_release(&m.lines);
+    vec_release(&m.waits);
     free(m.compute);
     return rc < 0 ? no_memory(e) : 0;
 }

@@ -32,6 +32,7 @@ enum edit_kind { /* the change that a rule recommends */
                  EDIT_ACCUMULATE,     /* update and communicate once in `workers` steps */
                  EDIT_HIDE_COMM,      /* collectives beside backward, in buckets */
                  EDIT_BUCKET,         /* a few large collectives instead of many small ones */
+                 EDIT_PUNCTUAL,       /* the late rank arrives with the last of the others */
                  EDIT_KINDS
 };
 struct analysis;

@@ -70,6 +70,8 @@ static void check(struct analysis *a, struct outcome *o)
                                         ms(launching))
                          : ""));
     o->edit.kind = EDIT_HIDE_COMM;
+    if (hidden < 5) /* nothing runs beside it: there is a switch for that */
+        o->knob = "overlap=1";
     o->error_class = ERROR_KERNEL_MODEL;
     if (all.longest != TL_NONE)
         outcome_example(o, a->tl->ops[all.longest].start_ns, a->tl->ops[all.longest].end_ns,
@@ -96,4 +98,5 @@ const struct rule rule_exposed_communication = {
          "bytes_per_pack=50 * 1024 * 1024)",
          "ncclAllReduce per bucket on a second stream, event after the bucket's last gradient, "
          "wait for it only before the optimizer"},
+    .knob = "overlap",
 };

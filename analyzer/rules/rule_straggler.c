@@ -68,6 +68,9 @@ static void check(struct analysis *a, struct outcome *o)
         "lengths, work that only one rank does (logging, checkpoints), its data loader, a busy or "
         "throttled host",
         (long long)late->rank);
+    o->error_class = ERROR_STRUCTURAL;
+    if (late->process != a->steps.process) /* its own step does not show what it would be without */
+        o->edit.kind = EDIT_PUNCTUAL;
     o->remedy.tensorflow = o->remedy.cuda = o->remedy.pytorch;
     outcome_fires(o, gain,
                   arena_printf(&a->arena,

@@ -108,6 +108,27 @@ START_TEST(hidden_communication_leaves_its_last_bucket_and_slows_compute_down)
 }
 END_TEST
 
+/* In every first collective of a step, 0.6 ms are waiting for the late rank; in every second one
+ * for another. */
+START_TEST(a_punctual_rank_takes_away_the_waiting_for_it_alone)
+{
+    struct bench x = bench_start(MS(8), fill_comm);
+    struct analysis *a = x.b.a;
+    struct rank_facts members[2] = {{.rank = 0, .device = 0}, {.rank = 1, .device = 1}};
+    struct late_wait waits[64];
+    size_t n = 0, seen = 0;
+    for (uint32_t i = 0; i < x.b.t->op_count; i++)
+        if (x.b.t->ops[i].class.family == FAMILY_COMM && seen++ % 3 < 2)
+            waits[n++] = (struct late_wait){i, seen % 3 == 1 ? 1 : 2, MS(0.6)};
+    a->ranks =
+        (struct ranks){.at = members, .count = 2, .late = 1, .waits = waits, .wait_count = n};
+    int64_t ns = with(&x, (struct edit){.kind = EDIT_PUNCTUAL}, &middle);
+    ck_assert_int_gt(ns, MS(7.35));
+    ck_assert_int_lt(ns, MS(7.45));
+    bench_end(&x);
+}
+END_TEST
+
 START_TEST(accumulating_communicates_once_in_so_many_steps)
 {
     struct bench x = bench_start(MS(8), fill_comm);
@@ -223,6 +244,7 @@ Suite *test_edits_suite(void)
     tcase_add_test(c, a_larger_batch_helps_where_the_host_or_small_kernels_set_the_pace);
     tcase_add_test(c, hidden_communication_leaves_its_last_bucket_and_slows_compute_down);
     tcase_add_test(c, few_large_collectives_pay_what_any_costs_a_few_times_only);
+    tcase_add_test(c, a_punctual_rank_takes_away_the_waiting_for_it_alone);
     tcase_add_test(c, accumulating_communicates_once_in_so_many_steps);
     tcase_add_test(c, what_is_done_with_a_result_goes_with_the_wait_for_it);
     tcase_add_test(c, steady_steps_predict_one_another);

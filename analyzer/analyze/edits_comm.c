@@ -1,0 +1,161 @@
+/* Edits of communication: beside backward, in larger messages, without a late rank. One rank is
+ * replayed; what the others do to it is in the recorded lengths of its collectives. */
+#include "analyzer/analyze/edits.h"
+
+#include "analyzer/rules/look_comm.h"
+
+#include <stdlib.h>
+
+struct seen { /* a kernel: by name, beside a collective or not */
+    uint32_t name;
+    bool beside;
+    int64_t ns;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    const struct seen *x = a, *y = b;
+    if (x->name != y->name)
+        return x->name < y->name ? -1 : 1;
+    if (x->beside != y->beside)
+        return x->beside ? 1 : -1;
+    return (x->ns > y->ns) - (x->ns < y->ns);
+}
+
+/* How much longer kernels take beside collectives than alone: the mean over names that were seen
+ * five times each way. 0 = too few. */
+static double contention(const struct seen *v, size_t n)
+{
+    double sum = 0;
+    int names = 0;
+    for (size_t i = 0, alone, end; i < n; i = end) {
+        for (alone = i; alone < n && v[alone].name == v[i].name && !v[alone].beside;)
+            alone++;
+        for (end = alone; end < n && v[end].name == v[i].name;)
+            end++;
+        if (alone - i < 5 || end - alone < 5 || v[i + (alone - i) / 2].ns <= 0)
+            continue;
+        sum += (double)v[alone + (end - alone) / 2].ns / (double)v[i + (alone - i) / 2].ns;
+        names++;
+    }
+    return names ? sum / names : 0;
+}
+
+static double measured_contention(const struct graph *g)
+{
+    struct seen *v = malloc((g->count + 1) * sizeof *v);
+    size_t n = 0;
+    int64_t busy_until = INT64_MIN;
+    for (uint32_t i = 0; v && i < g->count; i++) { /* nearly in order of time: launch order */
+        const struct op *o = edit_op(g, i);
+        if (!o)
+            continue;
+        if (g->tasks[i].kind == TASK_COLL && o->end_ns > busy_until)
+            busy_until = o->end_ns;
+        else if (g->tasks[i].kind == TASK_KERNEL)
+            v[n++] = (struct seen){o->full_name, o->end_ns <= busy_until, o->end_ns - o->start_ns};
+    }
+    if (n)
+        qsort(v, n, sizeof *v, by_name);
+    double by = contention(v, n);
+    free(v);
+    return by;
+}
+
+/* Collectives run beside backward, in buckets. Not hidden are the last bucket (a third to a tenth)
+ * and what backward (a third to two thirds of the kernels) is too short for; what is hidden slows
+ * the kernels beside it down: as measured, else by 5 to 40 %. */
+void edit_hide_comm(const struct edit *x, const struct graph *g, struct plan *p,
+                    const struct draw *d)
+{
+    (void)x;
+    double comm = 0, compute = 0, exposed = (double)g->a->breakdown_ns[PART_COMM];
+    for (uint32_t i = 0; i < g->count; i++) {
+        comm += g->tasks[i].kind == TASK_COLL ? (double)p->dur[i] : 0;
+        compute += g->tasks[i].kind == TASK_KERNEL ? (double)p->dur[i] : 0;
+    }
+    const struct rank_facts *own = look_own_rank(g->a);
+    exposed -= own ? (double)own->wait_exposed_ns : 0; /* for ranks that are late: stays */
+    comm /= (double)g->steps;
+    compute /= (double)g->steps;
+    double room = compute * draw_between(d, 0, 2.0 / 3, 1.0 / 3);
+    double last = comm * draw_between(d, 1, 0.1, 1.0 / 3), slower = measured_contention(g);
+    slower = slower > 0 ? slower : draw_between(d, 2, 1.05, 1.4);
+    double left = exposed - room > last ? exposed - room : last;
+    double hidden = exposed > left ? exposed - left : 0;
+    double by = comm > 0 ? 1 - hidden * (slower > 2 ? 0 : 2 - slower) / comm : 1;
+    for (uint32_t i = 0; i < g->count; i++)
+        if (g->tasks[i].kind == TASK_COLL)
+            p->dur[i] = (int64_t)((double)p->dur[i] * by);
+}
+
+/* Collectives of one step, in groups: the last of a group does the work of all. Of each, the
+ * shortest one's time is what any costs, all of that or half; the rest is bytes and waiting for the
+ * others' turn, which happens once a group: all of it stays, or a fifth. */
+static void gather_step(const struct graph *g, struct plan *p, const uint32_t *row, size_t n,
+                        size_t groups, int64_t spared, double rest)
+{
+    size_t each = (n + groups - 1) / groups;
+    for (size_t from = 0; from < n; from += each) {
+        size_t to = from + each < n ? from + each : n;
+        int64_t sum = 0;
+        for (size_t k = from; k < to; k++) {
+            sum += p->dur[row[k]] > spared ? p->dur[row[k]] - spared : 0;
+            if (k + 1 < to)
+                edit_drop(g, p, row[k]);
+        }
+        int64_t joined = spared + (int64_t)((double)sum * (to - from > 1 ? rest : 1));
+        p->dur[row[to - 1]] = joined;
+    }
+}
+
+/* A few large collectives (two to eight) instead of many small ones. */
+void edit_bucket(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+{
+    (void)x;
+    size_t groups = (size_t)draw_between(d, 1, 2, 8.99), n = 0;
+    uint32_t *row = malloc((g->count + 1) * sizeof *row);
+    int64_t least = INT64_MAX;
+    for (uint32_t i = 0; i < g->count; i++)
+        if (g->tasks[i].kind == TASK_COLL && p->dur[i] < least)
+            least = p->dur[i];
+    int64_t spared = least == INT64_MAX ? 0 : (int64_t)((double)least * draw_between(d, 0, 1, 0.5));
+    double rest = draw_between(d, 2, 0.2, 1);
+    for (uint32_t i = 0; row && i < g->count; i++) {
+        if (g->tasks[i].kind != TASK_COLL)
+            continue;
+        if (n && g->tasks[i].step != g->tasks[row[0]].step) {
+            gather_step(g, p, row, n, groups, spared, rest);
+            n = 0;
+        }
+        row[n++] = i;
+    }
+    if (n)
+        gather_step(g, p, row, n, groups, spared, rest);
+    free(row);
+}
+
+static int by_op(const void *key, const void *wait)
+{
+    uint32_t op = *(const uint32_t *)key, other = ((const struct late_wait *)wait)->op;
+    return (op > other) - (op < other);
+}
+
+/* The late rank comes with the last of the others: in collectives for which it came last, nobody
+ * waits for it any more. The transfer stays, and so does waiting for other ranks. The same holds
+ * for the late rank's own step: the others' pace becomes its own. */
+void edit_punctual(const struct edit *x, const struct graph *g, struct plan *p,
+                   const struct draw *d)
+{
+    (void)x;
+    (void)d;
+    const struct ranks *r = &g->a->ranks;
+    for (uint32_t i = 0; r->late != TL_NONE && i < g->count; i++) {
+        if (g->tasks[i].kind != TASK_COLL)
+            continue;
+        const struct late_wait *w =
+            bsearch(&g->tasks[i].source, r->waits, r->wait_count, sizeof *w, by_op);
+        if (w && w->late == r->at[r->late].device)
+            p->dur[i] = p->dur[i] > w->spare_ns ? p->dur[i] - w->spare_ns : 0;
+    }
+}
