@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 
-TRAINERS = "train_conv,train_gpt,train_amp" # train_ddp on request: its ranks want a core each
+TRAINERS = "train_conv,train_gpt,train_amp,train_ddp"
 
 # Recordings by others of one program with and without a change: (before, after, rule, source).
 PAIRS = [("resnet50-v100-workers0.json.gz", "resnet50-v100-workers4.json.gz", "num-workers",
@@ -51,7 +51,10 @@ UNDO = {"straggler": "slow=none"}
 
 
 def run(args, **env):
+    """What it prints; None when the program has no setting of that name."""
     r = subprocess.run(args, capture_output=True, text=True, env={**os.environ, **env}, timeout=300)
+    if r.returncode and "there is no setting" in r.stderr:
+        return None
     if r.returncode:
         sys.exit(f"{' '.join(args)}\n{r.stderr}")
     return r.stdout
@@ -154,6 +157,8 @@ def measure(o, store, model, case, deadline):
                 return False
             out = run([o.gpuprof, "run", "--no-record", "--device", device, "--",
                        *case.argv(o, model)], GPUPROF_APPLY=arm)
+            if out is None:
+                continue
             printed = (re.search(r"pace_step_ms=([0-9.]+)", out) or
                        re.search(r"median_step_ms=([0-9.]+)", out))
             store.add(model, case.name, arm, float(printed.group(1)))

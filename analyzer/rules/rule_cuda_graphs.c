@@ -224,7 +224,9 @@ static void check(struct analysis *a, struct outcome *o)
         o->why = "out of memory";
         return;
     }
-    const char *why_not = obstacle(a, &s);
+    const char *why_not = look_replicated(a) ? "one process drives several GPUs in turn, which no "
+                                               "graph holds: see dp-instead-of-ddp"
+                                             : obstacle(a, &s);
     if (why_not) {
         o->verdict = RULE_SUPPRESSED;
         o->why = why_not;
