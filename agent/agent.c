@@ -91,28 +91,41 @@ static int find_self(struct dl_phdr_info *info, size_t size, void *path)
     return 0;
 }
 
-/* CUDA and NVTX read these at their first use and then call us, however they are linked. */
+/* "NAME=", `value`, into memory of its own that stays. NULL: too long. */
+static char *assignment(char *text, size_t size, const char *name, const char *value)
+{
+    int n = snprintf(text, size, "%s=%s", name, value);
+    return n > 0 && (size_t)n < size ? text : NULL;
+}
+
+/* CUDA and NVTX read these at their first use and then call us, however they are linked. Another
+ * tool's is kept, and called by us in its turn. */
 static void offer_injection(void)
 {
-    static const char *const names[] = {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"};
-    static char text[AGENT_ARRAY_LEN(names)][4096];
-    char *add[AGENT_ARRAY_LEN(names)];
-    size_t n = 0;
-    char here[4096] = "";
+    static const char *const names[][2] = {{"CUDA_INJECTION64_PATH", "GPUPROF_CHAIN_INJECTION"},
+                                           {"NVTX_INJECTION64_PATH", "GPUPROF_CHAIN_NVTX"}};
+    static char own[AGENT_ARRAY_LEN(names)][4096], other[AGENT_ARRAY_LEN(names)][4096];
+    char here[4096] = "", path[4096];
     const char *self = NULL;
     dl_iterate_phdr(find_self, &self);
     if (!self || (self[0] != '/' && !getcwd(here, sizeof here)))
         return;
-    const char *slash = here[0] ? "/" : "";
+    int n = snprintf(path, sizeof path, "%s%s%s", here, here[0] ? "/" : "", self);
+    if (n < 0 || (size_t)n >= sizeof path)
+        return;
     for (size_t i = 0; i < AGENT_ARRAY_LEN(names); i++) {
-        if (agent_env(names[i]))
+        const char *there = agent_env(names[i][0]);
+        char *set = assignment(own[i], sizeof own[i], names[i][0], path), *chain = NULL;
+        if (!set || (there && strcmp(there, path) == 0))
             continue;
-        int len = snprintf(text[i], sizeof text[i], "%s=%s%s%s", names[i], here, slash, self);
-        if (len > 0 && (size_t)len < sizeof text[i])
-            add[n++] = text[i];
+        if (there && *there) {
+            chain = assignment(other[i], sizeof other[i], names[i][1], there);
+            if (!chain)
+                continue; /* it keeps its place */
+            env_set(chain);
+        }
+        env_set(set);
     }
-    if (n)
-        env_add(add, n);
 }
 
 /* ---- fork ---------------------------------------------------------------------------------- */

@@ -1,61 +1,18 @@
 /* Our own NVTX handler: each copy of the NVTX headers in the process (there may be several) asks
- * InitializeInjectionNvtx2 once and gets its tables filled with the functions below.
- *
- * Handles of domains and of registered strings point to memory that lives as long as the process,
- * because programs keep them and pass them between copies and across fork. */
+ * InitializeInjectionNvtx2 once and gets its tables filled with the functions below. Where another
+ * tool has filled them before (nvtx_chain.c), it is called as well, and what it answers is what the
+ * program sees. */
 #include <stddef.h>
 #include <string.h>
-#include <wchar.h>
 
-#define NVTX_NO_IMPL /* declarations only: we are the tool, not a client */
-#include <nvtx3/nvToolsExt.h>
-
+#include "agent/nvtx.h"
 #include "agent/ranges.h"
-#include "agent/spool.h"
 
-enum { KEEP_BYTES = 4 << 20, PAYLOAD_EXT = (int)0xDFBD0009 };
-
-/* A text that is used in many records: its id is looked up once per spool. */
-struct text {
-    _Atomic uint64_t cached; /* agent word << 32 | string id */
-    bool is_nccl;
-    char bytes[];
-};
-
-static struct text *text_keep(const char *bytes, size_t n)
-{
-    static _Alignas(16) char memory[KEEP_BYTES];
-    static _Atomic size_t used;
-    size_t size = AGENT_ALIGN(sizeof(struct text) + n + 1, 16);
-    size_t at = atomic_load(&used);
-    do {
-        if (at + size > sizeof memory)
-            return NULL;
-    } while (!atomic_compare_exchange_weak(&used, &at, at + size));
-    struct text *x = (struct text *)(memory + at);
-    memcpy(x->bytes, bytes, n);
-    x->is_nccl = strcmp(x->bytes, "NCCL") == 0;
-    return x;
-}
-
-static struct text *text_keep_wide(const wchar_t *wide)
-{
-    char narrow[512];
-    size_t n = strings_narrow(narrow, sizeof narrow, wide);
-    return text_keep(narrow, n);
-}
+enum { PAYLOAD_EXT = (int)0xDFBD0009 };
 
 static uint32_t text_id(const struct thread *t, void *handle)
 {
-    struct text *x = handle;
-    if (!x)
-        return 0;
-    uint64_t cached = atomic_load_explicit(&x->cached, memory_order_relaxed);
-    if (AGENT_LIKELY(cached >> 32 == t->word))
-        return (uint32_t)cached;
-    uint32_t id = strings_add(x->bytes, strlen(x->bytes));
-    atomic_store_explicit(&x->cached, (uint64_t)t->word << 32 | id, memory_order_relaxed);
-    return id;
+    return nvtx_text_id(t, nvtx_text(handle));
 }
 
 /* ---- attributes ---------------------------------------------------------------------------- */
@@ -98,201 +55,262 @@ static struct open_range describe(struct thread *t, void *domain, const nvtxEven
     r.name = message_id(t, a);
     r.color = a->colorType == NVTX_COLOR_ARGB ? a->color : 0;
     r.payload = payload(a);
-    if (a->payloadType == PAYLOAD_EXT && domain && ((struct text *)domain)->is_nccl &&
-        a->reserved0 > 0)
+    if (a->payloadType == PAYLOAD_EXT && nvtx_is_nccl(nvtx_text(domain)) && a->reserved0 > 0)
         nccl_payload(&r, (const struct nvtx_payload *)(uintptr_t)a->payload.ullValue);
     return r;
 }
 
+/* ---- what they record ------------------------------------------------------------------------ */
+
+static void record_push(void *domain, const nvtxEventAttributes_t *a)
+{
+    struct thread *t = thread_enter();
+    if (!t)
+        return;
+    struct open_range r = describe(t, domain, a);
+    ranges_push(t, &r);
+    thread_leave(t);
+}
+
+static void record_pop(void *domain)
+{
+    struct thread *t = thread_enter();
+    if (!t)
+        return;
+    ranges_pop(t, text_id(t, domain));
+    thread_leave(t);
+}
+
+static void record_mark(void *domain, const nvtxEventAttributes_t *a)
+{
+    struct thread *t = thread_enter();
+    if (!t)
+        return;
+    struct open_range r = describe(t, domain, a);
+    ranges_mark(t, &r);
+    thread_leave(t);
+}
+
+/* `id`: another tool's, for the same range; 0 = none. */
+static nvtxRangeId_t record_start(void *domain, const nvtxEventAttributes_t *a, nvtxRangeId_t id)
+{
+    struct thread *t = thread_enter();
+    if (!t)
+        return id;
+    struct open_range r = describe(t, domain, a);
+    uint64_t own = ranges_start(t, &r, id);
+    thread_leave(t);
+    return id ? id : own;
+}
+
+static void record_end(nvtxRangeId_t id)
+{
+    struct thread *t = thread_enter();
+    if (!t)
+        return;
+    ranges_end(t, id);
+    thread_leave(t);
+}
+
 /* ---- the functions ------------------------------------------------------------------------- */
 
-/* Push and pop answer what NVTX answers without a tool: the program sees no difference. */
+/* The other tool's function in this one's place, NULL: there is none. */
+#define NEXT(module, id, fn) ((__typeof__(&(fn)))nvtx_next_##module[id])
+
+/* Without another tool, push and pop answer what NVTX answers without any: the program sees no
+ * difference. */
 
 static int domain_push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *a)
 {
-    struct thread *t = thread_enter();
-    if (t) {
-        struct open_range r = describe(t, domain, a);
-        ranges_push(t, &r);
-        thread_leave(t);
-    }
-    return NVTX_NO_PUSH_POP_TRACKING;
+    __typeof__(&domain_push) next = NEXT(core2, NVTX_CBID_CORE2_DomainRangePushEx, domain_push);
+    record_push(domain, a);
+    return next ? next(domain, a) : NVTX_NO_PUSH_POP_TRACKING;
 }
 
 static int push_ex(const nvtxEventAttributes_t *a)
 {
-    return domain_push(NULL, a);
+    __typeof__(&push_ex) next = NEXT(core, NVTX_CBID_CORE_RangePushEx, push_ex);
+    record_push(NULL, a);
+    return next ? next(a) : NVTX_NO_PUSH_POP_TRACKING;
 }
 
 static int push_a(const char *message)
 {
+    __typeof__(&push_a) next = NEXT(core, NVTX_CBID_CORE_RangePushA, push_a);
     struct thread *t = thread_enter();
     if (t) {
         struct open_range r = {.name = strings_id(t, message)};
         ranges_push(t, &r);
         thread_leave(t);
     }
-    return NVTX_NO_PUSH_POP_TRACKING;
+    return next ? next(message) : NVTX_NO_PUSH_POP_TRACKING;
 }
 
 static int push_w(const wchar_t *message)
 {
+    __typeof__(&push_w) next = NEXT(core, NVTX_CBID_CORE_RangePushW, push_w);
     struct thread *t = thread_enter();
     if (t) {
         struct open_range r = {.name = strings_wide(message)};
         ranges_push(t, &r);
         thread_leave(t);
     }
-    return NVTX_NO_PUSH_POP_TRACKING;
+    return next ? next(message) : NVTX_NO_PUSH_POP_TRACKING;
 }
 
 static int domain_pop(nvtxDomainHandle_t domain)
 {
-    struct thread *t = thread_enter();
-    if (t) {
-        ranges_pop(t, text_id(t, domain));
-        thread_leave(t);
-    }
-    return NVTX_NO_PUSH_POP_TRACKING;
+    __typeof__(&domain_pop) next = NEXT(core2, NVTX_CBID_CORE2_DomainRangePop, domain_pop);
+    record_pop(domain);
+    return next ? next(domain) : NVTX_NO_PUSH_POP_TRACKING;
 }
 
 static int pop(void)
 {
-    return domain_pop(NULL);
+    __typeof__(&pop) next = NEXT(core, NVTX_CBID_CORE_RangePop, pop);
+    record_pop(NULL);
+    return next ? next() : NVTX_NO_PUSH_POP_TRACKING;
 }
 
 static nvtxRangeId_t domain_start(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *a)
 {
-    uint64_t id = 0;
-    struct thread *t = thread_enter();
-    if (t) {
-        struct open_range r = describe(t, domain, a);
-        id = ranges_start(t, &r);
-        thread_leave(t);
-    }
-    return id;
+    __typeof__(&domain_start) next = NEXT(core2, NVTX_CBID_CORE2_DomainRangeStartEx, domain_start);
+    return record_start(domain, a, next ? next(domain, a) : 0);
 }
 
 static nvtxRangeId_t start_ex(const nvtxEventAttributes_t *a)
 {
-    return domain_start(NULL, a);
-}
-
-static nvtxRangeId_t start_named(struct thread *t, uint32_t name)
-{
-    struct open_range r = {.name = name};
-    uint64_t id = ranges_start(t, &r);
-    thread_leave(t);
-    return id;
+    __typeof__(&start_ex) next = NEXT(core, NVTX_CBID_CORE_RangeStartEx, start_ex);
+    return record_start(NULL, a, next ? next(a) : 0);
 }
 
 static nvtxRangeId_t start_a(const char *message)
 {
-    struct thread *t = thread_enter();
-    return t ? start_named(t, strings_id(t, message)) : 0;
+    __typeof__(&start_a) next = NEXT(core, NVTX_CBID_CORE_RangeStartA, start_a);
+    nvtxEventAttributes_t a = {
+        .size = sizeof a, .messageType = NVTX_MESSAGE_TYPE_ASCII, .message.ascii = message};
+    return record_start(NULL, &a, next ? next(message) : 0);
 }
 
 static nvtxRangeId_t start_w(const wchar_t *message)
 {
-    struct thread *t = thread_enter();
-    return t ? start_named(t, strings_wide(message)) : 0;
+    __typeof__(&start_w) next = NEXT(core, NVTX_CBID_CORE_RangeStartW, start_w);
+    nvtxEventAttributes_t a = {
+        .size = sizeof a, .messageType = NVTX_MESSAGE_TYPE_UNICODE, .message.unicode = message};
+    return record_start(NULL, &a, next ? next(message) : 0);
 }
 
 static void end(nvtxRangeId_t id)
 {
-    struct thread *t = thread_enter();
-    if (t) {
-        ranges_end(t, id);
-        thread_leave(t);
-    }
+    __typeof__(&end) next = NEXT(core, NVTX_CBID_CORE_RangeEnd, end);
+    record_end(id);
+    if (next)
+        next(id);
 }
 
 static void domain_end(nvtxDomainHandle_t domain, nvtxRangeId_t id)
 {
-    (void)domain;
-    end(id);
+    __typeof__(&domain_end) next = NEXT(core2, NVTX_CBID_CORE2_DomainRangeEnd, domain_end);
+    record_end(id);
+    if (next)
+        next(domain, id);
 }
 
 static void domain_mark(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *a)
 {
-    struct thread *t = thread_enter();
-    if (t) {
-        struct open_range r = describe(t, domain, a);
-        ranges_mark(t, &r);
-        thread_leave(t);
-    }
+    __typeof__(&domain_mark) next = NEXT(core2, NVTX_CBID_CORE2_DomainMarkEx, domain_mark);
+    record_mark(domain, a);
+    if (next)
+        next(domain, a);
 }
 
 static void mark_ex(const nvtxEventAttributes_t *a)
 {
-    domain_mark(NULL, a);
+    __typeof__(&mark_ex) next = NEXT(core, NVTX_CBID_CORE_MarkEx, mark_ex);
+    record_mark(NULL, a);
+    if (next)
+        next(a);
 }
 
 static void mark_a(const char *message)
 {
-    struct thread *t = thread_enter();
-    if (t) {
-        struct open_range r = {.name = strings_id(t, message)};
-        ranges_mark(t, &r);
-        thread_leave(t);
-    }
+    __typeof__(&mark_a) next = NEXT(core, NVTX_CBID_CORE_MarkA, mark_a);
+    nvtxEventAttributes_t a = {
+        .size = sizeof a, .messageType = NVTX_MESSAGE_TYPE_ASCII, .message.ascii = message};
+    record_mark(NULL, &a);
+    if (next)
+        next(message);
 }
 
 static void mark_w(const wchar_t *message)
 {
+    __typeof__(&mark_w) next = NEXT(core, NVTX_CBID_CORE_MarkW, mark_w);
+    nvtxEventAttributes_t a = {
+        .size = sizeof a, .messageType = NVTX_MESSAGE_TYPE_UNICODE, .message.unicode = message};
+    record_mark(NULL, &a);
+    if (next)
+        next(message);
+}
+
+static void record_thread_name(uint32_t tid, const char *name)
+{
     struct thread *t = thread_enter();
-    if (t) {
-        struct open_range r = {.name = strings_wide(message)};
-        ranges_mark(t, &r);
-        thread_leave(t);
-    }
+    if (!t)
+        return;
+    facts_thread_name(t, tid, name);
+    thread_leave(t);
 }
 
 static void name_thread_a(uint32_t tid, const char *name)
 {
-    struct thread *t = thread_enter();
-    if (t) {
-        facts_thread_name(t, tid, name);
-        thread_leave(t);
-    }
+    __typeof__(&name_thread_a) next = NEXT(core, NVTX_CBID_CORE_NameOsThreadA, name_thread_a);
+    record_thread_name(tid, name);
+    if (next)
+        next(tid, name);
 }
 
 static void name_thread_w(uint32_t tid, const wchar_t *name)
 {
+    __typeof__(&name_thread_w) next = NEXT(core, NVTX_CBID_CORE_NameOsThreadW, name_thread_w);
     char narrow[128] = "";
     strings_narrow(narrow, sizeof narrow, name);
-    name_thread_a(tid, narrow);
+    record_thread_name(tid, narrow);
+    if (next)
+        next(tid, name);
 }
 
 static nvtxResourceHandle_t resource_create(nvtxDomainHandle_t domain, nvtxResourceAttributes_t *a)
 {
-    (void)domain;
+    __typeof__(&resource_create) next =
+        NEXT(core2, NVTX_CBID_CORE2_DomainResourceCreate, resource_create);
     if (a && a->identifierType == NVTX_RESOURCE_TYPE_GENERIC_THREAD_NATIVE &&
         a->messageType == NVTX_MESSAGE_TYPE_ASCII)
-        name_thread_a((uint32_t)a->identifier.ullValue, a->message.ascii);
-    return NULL;
+        record_thread_name((uint32_t)a->identifier.ullValue, a->message.ascii);
+    return next ? next(domain, a) : NULL;
 }
 
 static nvtxDomainHandle_t domain_create_a(const char *name)
 {
-    return name ? (nvtxDomainHandle_t)text_keep(name, strlen(name)) : NULL;
+    __typeof__(&domain_create_a) next = NEXT(core2, NVTX_CBID_CORE2_DomainCreateA, domain_create_a);
+    return nvtx_handle(nvtx_keep(name), next ? (void *)next(name) : NULL);
 }
 
 static nvtxDomainHandle_t domain_create_w(const wchar_t *name)
 {
-    return (nvtxDomainHandle_t)text_keep_wide(name);
+    __typeof__(&domain_create_w) next = NEXT(core2, NVTX_CBID_CORE2_DomainCreateW, domain_create_w);
+    return nvtx_handle(nvtx_keep_wide(name), next ? (void *)next(name) : NULL);
 }
 
 static nvtxStringHandle_t register_a(nvtxDomainHandle_t domain, const char *text)
 {
-    (void)domain;
-    return text ? (nvtxStringHandle_t)text_keep(text, strlen(text)) : NULL;
+    __typeof__(&register_a) next = NEXT(core2, NVTX_CBID_CORE2_DomainRegisterStringA, register_a);
+    return nvtx_handle(nvtx_keep(text), next ? (void *)next(domain, text) : NULL);
 }
 
 static nvtxStringHandle_t register_w(nvtxDomainHandle_t domain, const wchar_t *text)
 {
-    (void)domain;
-    return (nvtxStringHandle_t)text_keep_wide(text);
+    __typeof__(&register_w) next = NEXT(core2, NVTX_CBID_CORE2_DomainRegisterStringW, register_w);
+    return nvtx_handle(nvtx_keep_wide(text), next ? (void *)next(domain, text) : NULL);
 }
 
 /* ---- injection ----------------------------------------------------------------------------- */
@@ -302,7 +320,8 @@ static nvtxStringHandle_t register_w(nvtxDomainHandle_t domain, const wchar_t *t
         id, (NvtxFunctionPointer)fn                                                                \
     }
 
-/* Functions left out (naming categories and devices, destroying) stay NULL: NVTX skips them. */
+/* Functions left out (naming categories and devices, destroying) stay as they are: NULL, which NVTX
+ * skips, or the other tool's. */
 static const struct row {
     unsigned id;
     NvtxFunctionPointer fn;
@@ -335,29 +354,51 @@ static const struct row {
       ROW(NVTX_CBID_CORE2_DomainCreateW, domain_create_w),
 };
 
-static bool fill(const NvtxExportTableCallbacks *callbacks, NvtxCallbackModule module,
-                 const struct row *rows, size_t n)
+/* A module's functions in one copy of NVTX. */
+struct module {
+    NvtxFunctionTable table;
+    unsigned size;
+    NvtxFunctionPointer before[NVTX_NEXT]; /* NVTX's own: what another tool left alone */
+};
+
+static bool open_module(struct module *m, const NvtxExportTableCallbacks *callbacks,
+                        NvtxCallbackModule id)
 {
-    NvtxFunctionTable table = NULL;
-    unsigned size = 0;
-    if (!callbacks->GetModuleFunctionTable(module, &table, &size) || !table)
+    *m = (struct module){0};
+    if (!callbacks->GetModuleFunctionTable(id, &m->table, &m->size) || !m->table)
         return false;
-    for (size_t i = 0; i < n; i++)
-        if (rows[i].id < size && table[rows[i].id])
-            *table[rows[i].id] = rows[i].fn;
+    for (unsigned i = 0; i < m->size && i < NVTX_NEXT; i++)
+        m->before[i] = m->table[i] ? *m->table[i] : NULL;
     return true;
+}
+
+static bool fill(const struct module *m, const struct row *rows, size_t n,
+                 NvtxFunctionPointer *next)
+{
+    for (size_t i = 0; m->table && i < n; i++) {
+        unsigned id = rows[i].id;
+        if (id >= m->size || !m->table[id])
+            continue;
+        if (*m->table[id] != m->before[id] && *m->table[id] != rows[i].fn)
+            next[id] = *m->table[id];
+        *m->table[id] = rows[i].fn;
+    }
+    return m->table != NULL;
 }
 
 AGENT_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
 
 int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
 {
+    struct module one, two;
     if (!agent.dir || !get_table)
         return 0; /* this copy of NVTX then runs without a tool */
     const NvtxExportTableCallbacks *callbacks = get_table(NVTX_ETID_CALLBACKS);
     if (!callbacks || callbacks->struct_size < sizeof *callbacks)
         return 0;
-    bool ok = fill(callbacks, NVTX_CB_MODULE_CORE, core, AGENT_ARRAY_LEN(core));
-    fill(callbacks, NVTX_CB_MODULE_CORE2, core2, AGENT_ARRAY_LEN(core2));
-    return ok;
+    open_module(&one, callbacks, NVTX_CB_MODULE_CORE);
+    open_module(&two, callbacks, NVTX_CB_MODULE_CORE2);
+    nvtx_chain(get_table);
+    fill(&two, core2, AGENT_ARRAY_LEN(core2), nvtx_next_core2);
+    return fill(&one, core, AGENT_ARRAY_LEN(core), nvtx_next_core);
 }

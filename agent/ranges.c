@@ -74,11 +74,19 @@ static struct slot {
 static _Atomic uint64_t next_id = 1;
 static const uint64_t TAKEN = UINT64_MAX;
 
-uint64_t ranges_start(struct thread *t, const struct open_range *r)
+/* Given ids may be pointers: all of their bits count. */
+static struct slot *slot_of(uint64_t id)
 {
-    for (int i = 0; i < TRIES; i++) {
-        uint64_t id = atomic_fetch_add_explicit(&next_id, 1, memory_order_relaxed), free = 0;
-        struct slot *s = &slots[id % SLOTS];
+    return &slots[(id ^ id >> 11 ^ id >> 22) % SLOTS];
+}
+
+uint64_t ranges_start(struct thread *t, const struct open_range *r, uint64_t given)
+{
+    for (int i = 0; i < (given ? 1 : TRIES); i++) {
+        uint64_t free = 0, id = given;
+        if (!id)
+            id = atomic_fetch_add_explicit(&next_id, 1, memory_order_relaxed);
+        struct slot *s = slot_of(id);
         if (!atomic_compare_exchange_strong(&s->id, &free, TAKEN))
             continue;
         s->word = t->word;
@@ -96,7 +104,7 @@ uint64_t ranges_start(struct thread *t, const struct open_range *r)
 void ranges_end(struct thread *t, uint64_t id)
 {
     int64_t now = clock_now_ns();
-    struct slot *s = &slots[id % SLOTS];
+    struct slot *s = slot_of(id);
     uint64_t expected = id;
     if (id == 0 || !atomic_compare_exchange_strong(&s->id, &expected, TAKEN))
         return;

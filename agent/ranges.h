@@ -7,8 +7,9 @@
 
 void ranges_push(struct thread *t, const struct open_range *r);
 void ranges_pop(struct thread *t, uint32_t domain); /* the innermost open one of that domain */
-uint64_t ranges_start(struct thread *t, const struct open_range *r); /* 0: table full, dropped */
-void ranges_end(struct thread *t, uint64_t id);                      /* on any thread */
+/* 0: table full, dropped. `given`: the id that the program will end it by; 0 = one of ours. */
+uint64_t ranges_start(struct thread *t, const struct open_range *r, uint64_t given);
+void ranges_end(struct thread *t, uint64_t id); /* on any thread */
 void ranges_mark(struct thread *t, struct open_range *r);
 
 /* ---- NCCL's ranges (nccl.c) ----------------------------------------------------------------- */

@@ -83,11 +83,6 @@ static void set_environment(const struct run_device *d, const char *agent, const
     }
     if (!agent)
         return;
-    const char *injection = getenv("CUDA_INJECTION64_PATH");
-    if (injection && *injection) { /* another tool's: the agent calls it after itself */
-        setenv("GPUPROF_CHAIN_INJECTION", injection, 1);
-        unsetenv("CUDA_INJECTION64_PATH");
-    }
     put_first("LD_PRELOAD", agent);
     setenv("GPUPROF_DIR", folder, 1);
     char hook[PATH_MAX];

@@ -54,7 +54,7 @@ done
 export GPUPROF_VGPU=h200
 
 # The client is first: it stands in CUDA_INJECTION64_PATH, and stays. Seen, so both get everything.
-first=(GPUPROF_CHAIN_INJECTION="$peer" GPUPROF_TEST_PEER="$peer")
+first=(CUDA_INJECTION64_PATH="$peer" GPUPROF_TEST_PEER="$peer")
 traced "${first[@]}" GPUPROF_TEST_PEER_DOES=hold,subscribe -- 30
 said "first, stays" "peer: kernels 600 copies 30 calls [0-9]* others 0 unknown 0 bad times 0 failed 0"
 seen "first, stays" "${all[@]}"
