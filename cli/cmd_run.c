@@ -124,6 +124,9 @@ static int run(int argc, char **argv)
     if (d.no_gpu)
         say("no NVIDIA GPU here: only the host side can be recorded (--device virtual:h200 "
             "rehearses on a virtual GPU)");
+    const char *says = program_says(program_kind(argv[0]));
+    if (says)
+        say("%s %s", argv[0], says);
     if (!output)
         place_output(argv[0], name, sizeof name);
     else if (place_expand(output, name, sizeof name, &e) < 0)

@@ -1,6 +1,7 @@
 /* The parts of `gpuprof run`.
  *   run_place.c   what stands where: our own libraries, output names, the private spool folder
  *   run_device.c  which GPU: the real one or a virtual one
+ *   run_program.c what kind of file the program is
  *   run_child.c   starts the program as if we were not there, and passes its end on
  *   run_window.c  keeps the rows of a stretch of time
  *   run_record.c  drains spools while it runs
@@ -56,6 +57,18 @@ struct child {
     int status; /* of waitpid, once ended */
     bool ended;
 };
+
+enum program_kind {
+    PROGRAM_PLAIN,      /* or a script, or nothing that we know */
+    PROGRAM_STATIC,     /* no loader that would preload */
+    PROGRAM_PRIVILEGED, /* set-user-ID or capabilities: the loader preloads nothing of ours */
+    PROGRAM_FOREIGN,    /* another processor, or 32 bits */
+    PROGRAM_MUSL,       /* another C library */
+};
+enum program_kind program_kind(const char *name);
+/* What follows "NAME ..." in a note to the user; NULL: nothing to say. */
+const char *program_says(enum program_kind kind);
+bool program_takes_agent(enum program_kind kind);
 
 /* First of all: from here on signals are kept for the program, and do not end this process. */
 void child_prepare(void);

@@ -75,7 +75,20 @@ static void put_first(const char *name, const char *value)
     free(joined);
 }
 
-static void set_environment(const struct run_device *d, const char *agent, const char *folder)
+/* AddressSanitizer refuses to start behind a preloaded library; ours replaces nothing of its. */
+static void put_last(const char *name, const char *value)
+{
+    const char *old = getenv(name);
+    char *joined = NULL;
+    if (old && *old && asprintf(&joined, "%s:%s", old, value) > 0)
+        setenv(name, joined, 1);
+    else
+        setenv(name, value, 1);
+    free(joined);
+}
+
+static void set_environment(const char *program, const struct run_device *d, const char *agent,
+                            const char *folder)
 {
     if (d->is_virtual) {
         put_first("LD_LIBRARY_PATH", d->library);
@@ -83,7 +96,9 @@ static void set_environment(const struct run_device *d, const char *agent, const
     }
     if (!agent)
         return;
-    put_first("LD_PRELOAD", agent);
+    if (program_takes_agent(program_kind(program)))
+        put_first("LD_PRELOAD", agent);
+    put_last("ASAN_OPTIONS", "verify_asan_link_order=0");
     setenv("GPUPROF_DIR", folder, 1);
     char hook[PATH_MAX];
     if (place_python(hook, sizeof hook) == 0) /* the agent puts it on the path of Pythons alone */
@@ -112,7 +127,7 @@ int child_start(struct child *c, char **argv, const struct run_device *d, const 
         err_set(e, "cannot start a program: %s", strerror(errno));
         return RUN_FAILED;
     }
-    set_environment(d, agent, folder);
+    set_environment(argv[0], d, agent, folder);
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &mask); /* none arrives before we know whom to pass it on to */
     if (wanted) {

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Programs that the agent cannot be in, or only with care: each runs as without gpuprof, and one line says what it is."""
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+
+from support import Build, Checks, DEVICE
+from transparent import own_lines_left_out
+
+SOURCE = r"""
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) { printf("hello\n"); fprintf(stderr, "and here\n"); return 3; }
+"""
+
+
+def compile_c(build, name, *options):
+    source, out = build.path("kinds.c"), build.path(name)
+    with open(source, "w") as f:
+        f.write(SOURCE)
+    done = subprocess.run([os.environ.get("CC", "cc"), source, "-o", out, *options], capture_output=True)
+    return out if done.returncode == 0 else None
+
+
+def compare(build, checks, what, command, note=None, **variables):
+    """Same status, stdout, stderr; `note` stands in one line of ours, and without it none of these lines is there."""
+    plain = build.run(command, **variables)
+    traced = build.run([build.gpuprof, "run", "-f", "--device", DEVICE, "-o", build.path("kinds.gpuprof"), "--",
+                        *command], **variables)
+    checks.check(traced.returncode == plain.returncode, f"{what}: status",
+                 f"{traced.returncode} instead of {plain.returncode}: {traced.stderr[-400:]}")
+    checks.check(traced.stdout == plain.stdout and own_lines_left_out(traced.stderr) == plain.stderr,
+                 f"{what}: output", traced.stdout[-200:] + traced.stderr[-400:])
+    said = [line for line in traced.stderr.splitlines() if "runs as usual" in line]
+    checks.check(len(said) == (1 if note else 0) and (not note or note in said[0]), f"{what}: what is said",
+                 "\n".join(said))
+
+
+def foreign(build):
+    """The head of a 32-bit program: nothing that this system could run, but enough to tell."""
+    path = build.path("old")
+    with open(path, "wb") as f:
+        f.write(b"\x7fELF\x01\x01\x01" + bytes(9) + b"\x02\x00\x03\x00" + bytes(200))
+    os.chmod(path, 0o755)
+    return path
+
+
+def another_libc(build, plain):
+    """Our program, asking for musl's loader, which is not here: it fails the same way with and without us."""
+    with open(plain, "rb") as f:
+        text = f.read()
+    at = text.index(b"/lib64/ld-linux-x86-64.so.2\0") if b"/lib64/ld-linux-x86-64.so.2\0" in text else -1
+    if at < 0:
+        return None
+    path = build.path("musl")
+    new = b"/lib/ld-musl-x86_64.so.1\0"
+    with open(path, "wb") as f:
+        f.write(text[:at] + new + bytes(28 - len(new)) + text[at + 28:])
+    os.chmod(path, 0o755)
+    return path
+
+
+def notes_alone(build, checks, what, program, note):
+    done = build.run([build.gpuprof, "run", "-f", "--device", DEVICE, "-o", build.path("x.gpuprof"), "--", program])
+    said = [line for line in done.stderr.splitlines() if note in line]
+    checks.check(len(said) == 1 and done.returncode in (126, 127), f"{what}: what is said", done.stderr[-300:])
+
+
+def sanitized(build, checks):
+    """AddressSanitizer wants to come before all that is preloaded. Ranges show that the agent is in."""
+    marks = os.path.join(os.path.dirname(build.bin), "tests", "agent", "agent_marks_asan")
+    if not os.path.exists(marks):
+        print("skipped: no AddressSanitizer with this compiler")
+        return
+    compare(build, checks, "AddressSanitizer", [marks])
+    compare(build, checks, "AddressSanitizer, options of the user's", [marks], ASAN_OPTIONS="detect_leaks=0")
+    db = sqlite3.connect(build.path("kinds.gpuprof"))
+    n = db.execute("SELECT count(*) FROM range").fetchone()[0]
+    db.close()
+    checks.check(n == 41, "AddressSanitizer: recorded", f"{n} of 41 ranges")
+
+
+def main():
+    build, checks = Build(sys.argv[1]), Checks()
+    plain = compile_c(build, "plain")
+    if not plain:
+        print("skipped: no C compiler")
+        sys.exit(77)
+    compare(build, checks, "plain", [plain])
+    static = compile_c(build, "static", "-static")
+    if static:
+        compare(build, checks, "static", [static], "is linked statically")
+        compare(build, checks, "static, in a script", ["sh", "-c", static])
+    else:
+        print("skipped: no static C library")
+    if os.geteuid() == 0:
+        other = shutil.copy(plain, build.path("other"))
+        os.chown(other, 65534, 65534)
+        os.chmod(other, 0o4755)
+        compare(build, checks, "set-user-ID", [other], "runs with other rights")
+    else:
+        print("skipped: set-user-ID needs root")
+    notes_alone(build, checks, "32 bits", foreign(build), "32 bits")
+    musl = another_libc(build, plain)
+    if musl:
+        notes_alone(build, checks, "another C library", musl, "another C library")
+    sanitized(build, checks)
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
