@@ -241,12 +241,30 @@ static int by_ns(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* A step that took longer than the others when it was recorded: it wrote a log, or saved a model.
+ */
+static bool was_long(const struct graph *g, size_t s)
+{
+    const struct steps *all = &g->a->steps;
+    const struct step *x = &all->at[g->first + s];
+    return (x->end_ns - x->start_ns) * 20 > all->median_ns * 21;
+}
+
+/* The median over four steps in a row, since workers deliver in bursts. Rows with a step that was
+ * rarely long are left out: where these lie close enough, most rows would hold one, and a change
+ * that hides them would seem to save their time in every step. */
 static int64_t pace_of(struct replay *r, const struct graph *g, size_t skip)
 {
-    enum { ROW = 4 };
-    size_t n = 0;
-    for (size_t s = skip; s + ROW < g->steps; s++)
-        r->row[n++] = (r->step_end[s + ROW] - r->step_end[s]) / ROW;
+    enum { ROW = 4, RARE = 8 };
+    size_t n = 0, lengthy = 0, clean = 0;
+    for (size_t s = skip + 1; s < g->steps; s++)
+        lengthy += was_long(g, s);
+    bool leave_out = lengthy * RARE <= g->steps;
+    for (size_t s = skip + 1; s < g->steps; s++) {
+        clean = leave_out && was_long(g, s) ? 0 : clean + 1;
+        if (clean >= ROW)
+            r->row[n++] = (r->step_end[s] - r->step_end[s - ROW]) / ROW;
+    }
     if (n < ROW)
         return r->step_ns;
     qsort(r->row, n, sizeof *r->row, by_ns);

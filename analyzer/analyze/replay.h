@@ -47,7 +47,7 @@ struct replay {
     int64_t jitter_ns[TASK_KINDS];
     int64_t length_ns; /* end of the last step */
     int64_t step_ns;   /* mean of the steps behind the first third */
-    int64_t pace_ns;   /* of these, the median over four in a row: without the rare long step */
+    int64_t pace_ns;   /* of these, the median over four in a row, rare long steps left out */
 };
 
 /* 0, or -1 when there is no memory. The plan is a copy of the recorded times, without changes. */
