@@ -67,12 +67,13 @@ static bool claimed(const struct analysis *a, uint32_t call)
 
 void edit_unsync(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
-    (void)x;
     (void)d;
     uint32_t *parent = range_parents(g->a->tl);
     for (uint32_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
         if (t->kind != TASK_WAIT || !(t->flags & TASK_DRAINS) || claimed(g->a, t->source))
+            continue;
+        if (x->keep_marks && x->keep_marks[t->source])
             continue;
         const struct api *c = &g->a->tl->apis[t->source];
         if (c->op != TL_NONE && g->a->tl->ops[c->op].copy_kind == COPY_H2D)

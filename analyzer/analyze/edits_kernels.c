@@ -21,23 +21,6 @@ void edit_keep_gradients(const struct edit *x, const struct graph *g, struct pla
             edit_drop(g, p, i);
 }
 
-void edit_layout(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
-{
-    (void)x;
-    for (uint32_t i = 0; i < g->count; i++) {
-        const struct op *o = edit_op(g, i);
-        if (!o || o->kind != OP_KERNEL)
-            continue;
-        if (o->class.family == FAMILY_LAYOUT)
-            edit_drop(g, p, i);
-        else if (o->class.family == FAMILY_CONV && !strstr(tl_text(g->a->tl, o->full_name), "nhwc"))
-            p->dur[i] = (int64_t)((double)p->dur[i] * draw_between(d, 0, 0.8, 1.0));
-        else if (o->class.family == FAMILY_CONV || o->class.family == FAMILY_NORM ||
-                 o->class.family == FAMILY_POOL) /* other kernels are chosen: seldom worse */
-            p->dur[i] = (int64_t)((double)p->dur[i] * draw_between(d, 1, 0.9, 1.02));
-    }
-}
-
 /* FP32 rate over that of 16-bit tensor cores, dense: V100 15.7/125, T4 8.1/65, A100 19.5/312,
  * GA10x and Ada about 1/4, H100 67/989, B200 75/2250. */
 static double peak_ratio(const struct graph *g)
@@ -54,13 +37,47 @@ static double peak_ratio(const struct graph *g)
 
 /* Tensor kernels mostly reach a smaller share of their peak than FP32 reaches of its own: 25 to
  * 120 % of that share (FP32 kernels can be poor, too). */
+static double on_tensor_cores(const struct graph *g, double draw)
+{
+    double by = peak_ratio(g) / draw;
+    return by > 1 ? 1 : by;
+}
+
+/* A convolution in another layout. An NHWC kernel stays the one it is: only the conversions around
+ * it go. One of 16-bit numbers on CUDA cores may have been kept from tensor cores by its layout
+ * alone, or for another reason. Of others that are chosen, few are slower. */
+static double conv_in_nhwc(const struct edit *x, const struct graph *g, uint32_t i,
+                           const struct draw *d)
+{
+    if (strstr(tl_text(g->a->tl, edit_op(g, i)->full_name), "nhwc"))
+        return 1;
+    if (edit_picks(x, g, g->tasks[i].source))
+        return draw_between(d, 2, on_tensor_cores(g, 1), 1);
+    return draw_between(d, 0, 0.8, 1.0);
+}
+
+void edit_layout(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+{
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct op *o = edit_op(g, i);
+        if (!o || o->kind != OP_KERNEL)
+            continue;
+        if (o->class.family == FAMILY_LAYOUT)
+            edit_drop(g, p, i);
+        else if (o->class.family == FAMILY_CONV)
+            p->dur[i] = (int64_t)((double)p->dur[i] * conv_in_nhwc(x, g, i, d));
+        else if (o->class.family == FAMILY_NORM || o->class.family == FAMILY_POOL)
+            p->dur[i] =
+                (int64_t)((double)p->dur[i] * draw_between(d, 1, 0.95, 1.05)); /* the same bytes */
+    }
+}
+
 void edit_precision(const struct edit *x, const struct graph *g, struct plan *p,
                     const struct draw *d)
 {
     (void)x;
-    double matrix = peak_ratio(g) / draw_between(d, 0, 1.2, 0.25);
+    double matrix = on_tensor_cores(g, draw_between(d, 0, 1.2, 0.25));
     double rest = draw_between(d, 1, 0.5, 0.85);
-    matrix = matrix > 1 ? 1 : matrix;
     for (uint32_t i = 0; i < g->count; i++) {
         uint8_t f = g->classes[i].family, traits = g->classes[i].traits;
         if (f == FAMILY_UNKNOWN || p->dur[i] <= KERNEL_FLOOR_NS)

@@ -42,6 +42,8 @@ struct edit {
     bool (*ops)(const struct analysis *a, uint32_t op);    /* GPU work that it is about */
     bool (*calls)(const struct analysis *a, uint32_t api); /* host calls, with their waits */
     const bool *op_marks, *call_marks; /* the same as arrays by index, instead: of the arena */
+    const bool *keep_marks;            /* EDIT_UNSYNC: calls whose waits are not the program's */
+    const bool *gone_marks;            /* EDIT_FUSE: of op_marks, work that others do on the way */
     double good, bad;                  /* EDIT_SCALE: the range of the factor */
 };
 

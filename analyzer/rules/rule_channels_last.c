@@ -1,6 +1,10 @@
 /* Layout conversions around tensor-core convolutions. */
 #include "analyzer/rules/look.h"
 
+#include "agent/spool_format.h"
+
+#include <string.h>
+
 static enum look_take is_layout(const struct analysis *a, uint32_t op)
 {
     const struct op *o = &a->tl->ops[op];
@@ -16,6 +20,41 @@ static bool tensor_convolutions(const struct analysis *a)
             return true;
     }
     return false;
+}
+
+enum { FEW_CHANNELS = 8 }; /* fewer than a vector: of no use to tensor cores in any layout */
+
+static bool is_half(int64_t type)
+{
+    return type == SPOOL_DT_F16 || type == SPOOL_DT_BF16;
+}
+
+/* Convolutions of 16-bit numbers that ran on CUDA cores, by operation: the library was called with
+ * 16 bits, whatever the kernel's name says it computes in. NULL without memory. */
+static const bool *kept_from_tensor_cores(struct analysis *a)
+{
+    const struct timeline *t = a->tl;
+    bool *marks = arena_array(&a->arena, t->op_count + 1, sizeof *marks);
+    if (!marks)
+        return NULL;
+    memset(marks, 0, t->op_count + 1);
+    for (size_t i = 0; i < t->call_count; i++) {
+        const struct call *c = &t->calls[i];
+        const struct row_call *r = &c->row; /* dim: n, c, h, w, k, ... */
+        if (!is_half(r->in_type) || r->dim[1] < FEW_CHANNELS || r->dim[4] < FEW_CHANNELS)
+            continue;
+        for (uint32_t k = 0; k < c->apis; k++) {
+            uint32_t op = t->apis[c->first_api + k].op;
+            if (op != TL_NONE && t->ops[op].class.family == FAMILY_CONV)
+                marks[op] = t->ops[op].class.tensor == TRI_NO;
+        }
+    }
+    for (size_t i = 0; i < t->op_count; i++) {
+        const struct kernel_class *c = &t->ops[i].class;
+        if (c->family == FAMILY_CONV && c->tensor == TRI_NO && is_half(c->dtype))
+            marks[i] = true;
+    }
+    return marks;
 }
 
 static void check(struct analysis *a, struct outcome *o)
@@ -47,7 +86,7 @@ static void check(struct analysis *a, struct outcome *o)
     outcome_evidence(o, "convolutions' GPU time per step",
                      ms(per_step(a, a->totals.family_ns[FAMILY_CONV])), "ms", NULL);
     o->error_class = ERROR_KERNEL_MODEL;
-    o->edit.kind = EDIT_LAYOUT;
+    o->edit = (struct edit){.kind = EDIT_LAYOUT, .op_marks = kept_from_tensor_cores(a)};
     o->knob = "channels_last=1";
     outcome_fires(
         o, cost,

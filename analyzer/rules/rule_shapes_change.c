@@ -1,7 +1,5 @@
 /* Algorithms are searched for again and again, because new shapes keep coming. */
-#include "analyzer/rules/look.h"
-
-#include "agent/spool_format.h"
+#include "analyzer/rules/look_search.h"
 
 #include <string.h>
 
@@ -10,11 +8,6 @@ struct tuning { /* behind the first used step */
     int64_t calls, ns, shapes;
     uint32_t longest; /* call index, TL_NONE */
 };
-
-static bool searches(const struct timeline *t, const struct call *c)
-{
-    return c->row.family == SPOOL_CALL_FIND && strstr(tl_text(t, c->row.function), "Find");
-}
 
 static uint32_t step_of(const struct analysis *a, int64_t ns)
 {
@@ -75,7 +68,7 @@ static struct tuning look_at_searches(const struct analysis *a)
     u.steps = (int64_t)(a->steps.count - first);
     for (size_t i = 0; i < t->call_count; i++) {
         const struct call *c = &t->calls[i];
-        if (!searches(t, c))
+        if (!look_searches(t, c))
             continue;
         uint32_t step = step_of(a, c->row.start_ns);
         if (step == TL_NONE || step < first)
@@ -111,6 +104,11 @@ static void check(struct analysis *a, struct outcome *o)
     outcome_evidence(o, "GPU at work or idle for them, spread over all steady steps", ms(cost),
                      "ms", rows);
     o->knob = "retune_every=0";
+    struct look_search s = look_search(a);
+    /* What is not in the usual step cannot be taken out of it: a bound, then. */
+    if (u.with_search * 2 > u.steps && s.call_marks)
+        o->edit = (struct edit){
+            .kind = EDIT_REMOVE, .op_marks = s.op_marks, .call_marks = s.call_marks};
     outcome_fires(
         o, cost,
         arena_printf(&a->arena,

@@ -1,5 +1,6 @@
 /* The host waits for the GPU inside the step and then starts over with an empty queue. */
 #include "analyzer/rules/look_phase.h"
+#include "analyzer/rules/look_search.h"
 #include "analyzer/rules/look_waits.h"
 
 enum { SCALAR_BYTES = 64, CALLS = 16 /* distinct waiting calls; CUDA has about ten */ };
@@ -51,14 +52,14 @@ static void count_wait(struct syncs *s, const struct api *c, uint32_t index)
     }
 }
 
-static struct syncs sync_calls(const struct analysis *a)
+static struct syncs sync_calls(const struct analysis *a, const bool *not_these)
 {
     struct syncs s = {.names = 0};
     const struct timeline *t = a->tl;
     for (uint32_t i = 0; i < t->api_count; i++) {
         const struct api *c = &t->apis[i];
         bool back = reads_back(t, c), wait = waits(t, c);
-        if ((!back && !wait) || t->threads[c->thread].process != a->steps.process ||
+        if ((not_these && not_these[i]) || (!back && !wait) || t->threads[c->thread].process != a->steps.process ||
             look_step_at(a, c->start_ns) == TL_NONE)
             continue;
         s.read_backs += back;
@@ -110,8 +111,10 @@ static int64_t claimed_elsewhere(struct analysis *a)
 
 static void check(struct analysis *a, struct outcome *o)
 {
+    struct look_search search = look_search(a); /* cuDNN's own waits: they go with the search */
     int64_t idle = a->breakdown_ns[PART_IDLE_SYNC] - claimed_elsewhere(a);
-    struct syncs s = sync_calls(a);
+    idle -= per_step(a, search.sync_ns);
+    struct syncs s = sync_calls(a, search.call_marks);
     double used = (double)(a->steps.used ? a->steps.used : 1);
     o->why =
         arena_printf(&a->arena, "%.1f synchronisations per step leave the GPU idle for %.3f ms",
@@ -146,7 +149,7 @@ static void check(struct analysis *a, struct outcome *o)
         outcome_evidence(o, "waits for the size of a result (x[mask], nonzero)",
                          (double)why.count[WAIT_MASK] / used, "count", NULL);
     advise(o, &why);
-    o->edit.kind = EDIT_UNSYNC;
+    o->edit = (struct edit){.kind = EDIT_UNSYNC, .keep_marks = search.call_marks};
     o->knob = why.most == WAIT_MASK ? NULL : "sync_every=100";
     const struct waiting *w = worst(&s);
     const char *where = look_gap_range(a, PART_IDLE_SYNC);
