@@ -253,18 +253,27 @@ static bool was_long(const struct graph *g, size_t s)
 /* The median over four steps in a row, since workers deliver in bursts. Rows with a step that was
  * rarely long are left out: where these lie close enough, most rows would hold one, and a change
  * that hides them would seem to save their time in every step. */
-static int64_t pace_of(struct replay *r, const struct graph *g, size_t skip)
+enum { ROW = 4, RARE = 8 };
+
+static size_t rows_of(struct replay *r, const struct graph *g, size_t skip, bool leave_out)
 {
-    enum { ROW = 4, RARE = 8 };
-    size_t n = 0, lengthy = 0, clean = 0;
-    for (size_t s = skip + 1; s < g->steps; s++)
-        lengthy += was_long(g, s);
-    bool leave_out = lengthy * RARE <= g->steps;
+    size_t n = 0, clean = 0;
     for (size_t s = skip + 1; s < g->steps; s++) {
         clean = leave_out && was_long(g, s) ? 0 : clean + 1;
         if (clean >= ROW)
             r->row[n++] = (r->step_end[s] - r->step_end[s - ROW]) / ROW;
     }
+    return n;
+}
+
+static int64_t pace_of(struct replay *r, const struct graph *g, size_t skip)
+{
+    size_t lengthy = 0;
+    for (size_t s = skip + 1; s < g->steps; s++)
+        lengthy += was_long(g, s);
+    size_t n = rows_of(r, g, skip, lengthy * RARE <= g->steps);
+    if (n < ROW)
+        n = rows_of(r, g, skip, false);
     if (n < ROW)
         return r->step_ns;
     qsort(r->row, n, sizeof *r->row, by_ns);

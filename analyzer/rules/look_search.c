@@ -36,7 +36,7 @@ struct look_search look_search(struct analysis *a)
     for (size_t i = 0; i < a->gap_count; i++) {
         const struct gap *g = &a->gaps[i];
         if (g->api != TL_NONE && calls[g->api] && g->step != TL_NONE && a->steps.at[g->step].used)
-            s.sync_ns += g->by_part[PART_IDLE_SYNC];
+            s.sync_ns += gap_ns(a, g, PART_IDLE_SYNC);
     }
     s.call_marks = calls;
     s.op_marks = ops;

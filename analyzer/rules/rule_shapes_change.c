@@ -107,8 +107,8 @@ static void check(struct analysis *a, struct outcome *o)
     struct look_search s = look_search(a);
     /* What is not in the usual step cannot be taken out of it: a bound, then. */
     if (u.with_search * 2 > u.steps && s.call_marks)
-        o->edit = (struct edit){
-            .kind = EDIT_REMOVE, .op_marks = s.op_marks, .call_marks = s.call_marks};
+        o->edit =
+            (struct edit){.kind = EDIT_REMOVE, .op_marks = s.op_marks, .call_marks = s.call_marks};
     outcome_fires(
         o, cost,
         arena_printf(&a->arena,

@@ -59,7 +59,8 @@ static struct syncs sync_calls(const struct analysis *a, const bool *not_these)
     for (uint32_t i = 0; i < t->api_count; i++) {
         const struct api *c = &t->apis[i];
         bool back = reads_back(t, c), wait = waits(t, c);
-        if ((not_these && not_these[i]) || (!back && !wait) || t->threads[c->thread].process != a->steps.process ||
+        if ((not_these && not_these[i]) || (!back && !wait) ||
+            t->threads[c->thread].process != a->steps.process ||
             look_step_at(a, c->start_ns) == TL_NONE)
             continue;
         s.read_backs += back;

@@ -184,6 +184,57 @@ START_TEST(what_is_done_with_a_result_goes_with_the_wait_for_it)
 }
 END_TEST
 
+/* The wait is somebody else's: it stays, with all that it costs. */
+START_TEST(waits_that_are_not_the_programs_stay)
+{
+    struct bench x = bench_start(MS(6), fill_reading);
+    bool *marks = calloc(x.b.a->tl->api_count + 1, sizeof *marks);
+    ck_assert_ptr_nonnull(marks);
+    for (size_t i = 0; i < x.b.a->tl->api_count; i++)
+        marks[i] = is_sync(x.b.a, (uint32_t)i);
+    struct edit edit = {.kind = EDIT_UNSYNC, .keep_marks = marks};
+    ck_assert_int_eq(with(&x, edit, &middle), MS(6));
+    free(marks);
+    bench_end(&x);
+}
+END_TEST
+
+/* ---- layouts ----------------------------------------------------------------------------------
+ */
+
+static void fill_layouts(struct builder *b, int64_t at)
+{
+    static const char *const names[] = {
+        "void cudnn::engines_precompiled::nchwToNhwcKernel<float>()",
+        "sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_tilesize128x128x32",
+        "void implicit_convolve_sgemm<float>()", "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float>()"};
+    for (int i = 0; i < 4; i++)
+        build_kernel(b, names[i], at + US(10 * i), at + US(100) + MS(i), MS(1));
+    build_sync(b, at + US(100), MS(4) - US(10));
+}
+
+static bool on_cuda_cores(const struct analysis *a, uint32_t op)
+{
+    return strstr(tl_text(a->tl, a->tl->ops[op].full_name), "sgemm") != NULL;
+}
+
+/* The conversion goes, the NHWC kernel stays as it is; the convolution on CUDA cores becomes one on
+ * tensor cores, or stays, too; normalising moves the same bytes. */
+START_TEST(another_layout_spares_conversions_and_may_open_tensor_cores)
+{
+    struct bench x = bench_start(MS(5), fill_layouts);
+    struct edit plain = {.kind = EDIT_LAYOUT};
+    struct edit picked = {.kind = EDIT_LAYOUT, .ops = on_cuda_cores};
+    ck_assert_int_gt(with(&x, plain, &unlucky), MS(4));
+    ck_assert_int_lt(with(&x, plain, &unlucky), MS(4.1));
+    ck_assert_int_gt(with(&x, plain, &lucky), MS(3.7));
+    ck_assert_int_gt(with(&x, picked, &unlucky), MS(4));
+    ck_assert_int_gt(with(&x, picked, &lucky), MS(2.9));
+    ck_assert_int_lt(with(&x, picked, &lucky), MS(3.1));
+    bench_end(&x);
+}
+END_TEST
+
 /* ---- self-checks ------------------------------------------------------------------------------
  */
 
@@ -247,6 +298,8 @@ Suite *test_edits_suite(void)
     tcase_add_test(c, a_punctual_rank_takes_away_the_waiting_for_it_alone);
     tcase_add_test(c, accumulating_communicates_once_in_so_many_steps);
     tcase_add_test(c, what_is_done_with_a_result_goes_with_the_wait_for_it);
+    tcase_add_test(c, waits_that_are_not_the_programs_stay);
+    tcase_add_test(c, another_layout_spares_conversions_and_may_open_tensor_cores);
     tcase_add_test(c, steady_steps_predict_one_another);
     tcase_add_test(c, steps_of_different_work_predict_nothing);
     tcase_add_test(c, every_edit_can_be_applied_to_any_steps);

@@ -1,14 +1,15 @@
 /* Properties of the replay that must hold on any recording. */
 #include "replay_steps.h"
 
-/* Steps of 10 ms, the ninth with 2 ms of writing a log besides: the host has nothing queued then. */
+/* Steps of 10 ms, the ninth with 2 ms of writing a log besides: the host has nothing queued then.
+ */
 static int64_t pace_with_a_log(bool without_waits)
 {
     struct err e = ERR_INIT;
     struct builder b = build_start();
     int64_t at = MS(100);
-    for (int i = 0; i < STEPS; i++) {
-        int64_t length = MS(i == 8 ? 12 : 10);
+    for (int i = 0; i < 3 * STEPS; i++) {
+        int64_t length = MS(i == 10 || i == 20 || i == 30 ? 12 : 10);
         fill_gpu_bound(&b, at);
         build_range(&b, "step", at, at + length);
         at += length;

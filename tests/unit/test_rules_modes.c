@@ -53,6 +53,35 @@ START_TEST(test_shapes_change)
 }
 END_TEST
 
+/* A search from 2 to 8 ms measures two kernels, waits for each, and thinks for half a millisecond
+ * in between. */
+static void fill_searches_that_wait(struct builder *b, int64_t at)
+{
+    struct row_call r = {.family = SPOOL_CALL_FIND, .start_ns = at + MS(2), .end_ns = at + MS(8)};
+    build_kernel(b, gemm, at, at + US(10), MS(2));
+    build_kernel(b, gemm, at + MS(2.01), at + MS(2.02), MS(3));
+    build_sync(b, at + MS(2.1), MS(2.93));
+    build_kernel(b, gemm, at + MS(5.5), at + MS(5.51), MS(2.4));
+    build_sync(b, at + MS(5.6), MS(2.32));
+    build_kernel(b, gemm, at + MS(7.93), at + MS(7.94), MS(2.04));
+    build_call(b, r, "cudnnFindConvolutionForwardAlgorithmEx");
+}
+
+START_TEST(test_waits_of_a_search_go_with_it)
+{
+    struct err e = ERR_INIT;
+    struct builder b = build_start();
+    case_loop(&b, fill_searches_that_wait);
+    struct analysis *a = build_analyze(&b);
+    case_verdict(a, "sync-in-loop", RULE_SILENT);
+    case_verdict(a, "shapes-change", RULE_FIRES);
+    ck_assert_int_eq(analysis_predict(a, &e), 0);
+    ck_assert(!case_outcome(a, "shapes-change")->upper_bound);
+    ck_assert_int_ge(case_outcome(a, "shapes-change")->saves_mid_ns, MS(5));
+    build_end(&b);
+}
+END_TEST
+
 /* ---- eval-activations -------------------------------------------------------------------------
  */
 
@@ -121,6 +150,7 @@ Suite *test_rules_modes_suite(void)
     Suite *s = suite_create("rules_modes");
     TCase *c = tcase_create("modes");
     tcase_add_test(c, test_shapes_change);
+    tcase_add_test(c, test_waits_of_a_search_go_with_it);
     tcase_add_test(c, test_evaluation);
     tcase_add_test(c, test_host_copies);
     suite_add_tcase(s, c);
