@@ -4,6 +4,7 @@
 
 #include "agent/spool_format.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { WIDTHS = 32 /* distinct odd sizes that are told apart */ };
@@ -67,6 +68,88 @@ static int64_t odd_size(const struct analysis *a)
     return most;
 }
 
+/* ---- what aligned kernels would take ----------------------------------------------------------
+ */
+
+struct rate { /* of an aligned product */
+    double flops, per_ns;
+};
+
+static int by_rate(const void *x, const void *y)
+{
+    const struct rate *a = x, *b = y;
+    return (a->per_ns > b->per_ns) - (a->per_ns < b->per_ns);
+}
+
+struct products {
+    bool *marks; /* by operation: a misaligned one */
+    double flops, ns;
+    struct rate *aligned;
+    size_t n;
+};
+
+static void add_product(struct products *p, const struct timeline *t, const struct call *c)
+{
+    const struct row_call *r = &c->row; /* dim: m, n, k, batch */
+    double flops = 2.0 * (double)r->dim[0] * (double)r->dim[1] * (double)r->dim[2];
+    flops *= r->dim[3] > 1 ? (double)r->dim[3] : 1;
+    for (uint32_t k = 0; k < c->apis; k++) {
+        uint32_t i = t->apis[c->first_api + k].op;
+        const struct op *o = i == TL_NONE ? NULL : &t->ops[i];
+        if (!o || o->class.family != FAMILY_GEMM || o->class.tensor != TRI_YES || flops <= 0 ||
+            o->end_ns <= o->start_ns)
+            continue;
+        double ns = (double)(o->end_ns - o->start_ns);
+        if (o->class.align == 1 || o->class.align == 2) {
+            p->marks[i] = true;
+            p->flops += flops;
+            p->ns += ns;
+        } else {
+            p->aligned[p->n++] = (struct rate){flops, flops / ns};
+        }
+        return;
+    }
+}
+
+/* How much shorter they would be: they would compute as fast as aligned products of this program
+ * do, from the rate of half of the work upwards. A product larger than those fills the device
+ * better: up to a fifth more than the best of them is left open. */
+static void range_of(struct products *p, struct edit *edit)
+{
+    double half = 0, sum = 0, own = p->flops / p->ns;
+    size_t k = 0;
+    qsort(p->aligned, p->n, sizeof *p->aligned, by_rate);
+    for (size_t i = 0; i < p->n; i++)
+        half += p->aligned[i].flops / 2;
+    while (k + 1 < p->n && sum + p->aligned[k].flops < half)
+        sum += p->aligned[k++].flops;
+    edit->good = own / (1.2 * p->aligned[p->n - 1].per_ns);
+    edit->bad = own / p->aligned[k].per_ns;
+    edit->good = edit->good < 1 ? edit->good : 1;
+    edit->bad = edit->bad < 1 ? edit->bad : 1;
+}
+
+/* EDIT_NONE where too few aligned products were recorded to compare with. */
+static struct edit aligned_edit(struct analysis *a)
+{
+    enum { COMPARED = 20 };
+    struct products p = {.marks = arena_array(&a->arena, a->tl->op_count + 1, sizeof *p.marks),
+                         .aligned = malloc((a->tl->call_count + 1) * sizeof *p.aligned)};
+    struct edit edit = {.kind = EDIT_NONE};
+    if (p.marks && p.aligned) {
+        memset(p.marks, 0, a->tl->op_count + 1);
+        for (size_t i = 0; i < a->tl->call_count; i++)
+            if (a->tl->calls[i].row.family == SPOOL_CALL_GEMM)
+                add_product(&p, a->tl, &a->tl->calls[i]);
+        if (p.n >= COMPARED && p.ns > 0) {
+            edit = (struct edit){.kind = EDIT_SCALE, .op_marks = p.marks};
+            range_of(&p, &edit);
+        }
+    }
+    free(p.aligned);
+    return edit;
+}
+
 static void check(struct analysis *a, struct outcome *o)
 {
     struct misaligned m = look(a);
@@ -86,6 +169,7 @@ static void check(struct analysis *a, struct outcome *o)
         outcome_evidence(o, "size that is not a multiple of 8 in most products", (double)size, "",
                          NULL);
     o->error_class = ERROR_KERNEL_MODEL;
+    o->edit = aligned_edit(a);
     o->knob = "pad_vocab=1";
     const char *which = size > 0 ? arena_printf(&a->arena, "%lld", (long long)size) : "a dimension";
     outcome_fires(o, each,
@@ -108,7 +192,8 @@ const struct rule rule_misaligned_kernels = {
            "dimension (vocabulary, number of tokens, channels) is odd, the library falls back to "
            "kernels that load single elements, often those of an older architecture. Padding the "
            "dimension, or the sequence, brings the fast kernels back. How much faster they are is "
-           "decided by a rerun.",
+           "estimated from the aligned products of the same program; without enough of them only "
+           "a rerun can tell.",
     .remedy =
         {"pad vocabulary, sequence and feature sizes to multiples of 8 (64 is better): "
          "tokenizer(..., pad_to_multiple_of=8), resize_token_embeddings(pad_to_multiple_of=64)",

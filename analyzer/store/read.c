@@ -48,6 +48,8 @@ static int check_schema(struct store *s, struct err *e)
     if (!is_table(s, "string"))
         return err_set(e, "%s: damaged: no table string", s->path);
     for (int k = 0; k < ROW_KINDS; k++) {
+        if (tables[k].since > version)
+            continue;
         if (!is_table(s, tables[k].name))
             return err_set(e, "%s: damaged: no table %s", s->path, tables[k].name);
         for (size_t i = 0; i < tables[k].count; i++)

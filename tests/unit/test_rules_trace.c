@@ -160,6 +160,43 @@ static void fill_misaligned(struct builder *b, int64_t at)
     build_kernel(b, gemm, at + US(30), at + US(6020), US(3900));
 }
 
+/* Aligned products at 100 flops a nanosecond, one that is not at 50. */
+static void fill_products(struct builder *b, int64_t at)
+{
+    static const char good[] = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_tn";
+    static const char bad[] = "cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_nn_align1";
+    for (int i = 0; i < 3; i++) {
+        int64_t length = i == 2 ? MS(4) : MS(1), call = at + US(20 * i);
+        struct row_call r = {.family = SPOOL_CALL_GEMM,
+                             .in_type = SPOOL_DT_BF16,
+                             .start_ns = call - US(1),
+                             .end_ns = call + US(10),
+                             .dim = {100, 1000, i == 2 ? 1000 : 500, 1}};
+        build_kernel(b, i == 2 ? bad : good, call, at + US(30) + MS(i), length);
+        build_call(b, r, "cublasGemmEx");
+    }
+    build_sync(b, at + US(100), MS(6) + US(-50));
+}
+
+/* At the others' rate it takes half of the time; at a fifth more, 1/2.4 of it. */
+START_TEST(test_misaligned_products_against_aligned_ones)
+{
+    struct err e = ERR_INIT;
+    struct builder b = build_start();
+    case_loop(&b, fill_products);
+    struct analysis *a = build_analyze(&b);
+    ck_assert_int_eq(analysis_predict(a, &e), 0);
+    const struct outcome *o = case_outcome(a, "misaligned-kernels");
+    case_verdict(a, "misaligned-kernels", RULE_FIRES);
+    ck_assert(!o->upper_bound);
+    ck_assert_int_gt(o->saves_low_ns, MS(1.85));
+    ck_assert_int_gt(o->saves_mid_ns, MS(2));
+    ck_assert_int_lt(o->saves_mid_ns, MS(2.35));
+    ck_assert_int_lt(o->saves_high_ns, MS(2.45));
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(test_misaligned)
 {
     struct builder b = build_start();
@@ -193,6 +230,7 @@ Suite *test_rules_trace_suite(void)
     tcase_add_test(c, test_host_work);
     tcase_add_test(c, test_no_host_work);
     tcase_add_test(c, test_misaligned);
+    tcase_add_test(c, test_misaligned_products_against_aligned_ones);
     tcase_add_test(c, test_aligned);
     suite_add_tcase(s, c);
     return s;
