@@ -46,13 +46,14 @@ static void *open_in(const char *dir, const char *below, int most, char *path, s
     return NULL;
 }
 
-/* Where CUPTI lies as seen from the CUDA runtime: toolkit, pip wheels for CUDA 12, for CUDA 13. */
-static void *open_beside_runtime(int most, char *path, size_t size)
+/* Where CUPTI lies as seen from a library of CUDA's: toolkit, pip wheels for CUDA 12, for CUDA 13.
+ */
+static void *open_beside(const char *stem, int most, char *path, size_t size)
 {
     static const char *const below[] = {"/", "/../extras/CUPTI/lib64/", "/../../cuda_cupti/lib/",
                                         "/../lib64/"};
     char dir[4096];
-    if (resolve_path("libcudart.so", dir, sizeof dir) != 0)
+    if (resolve_path(stem, dir, sizeof dir) != 0)
         return NULL;
     char *slash = strrchr(dir, '/');
     if (!slash)
@@ -64,6 +65,17 @@ static void *open_beside_runtime(int most, char *path, size_t size)
             return handle;
     }
     return NULL;
+}
+
+/* The runtime may be linked into the program: then what else there is of CUDA. */
+static void *open_beside_runtime(int most, char *path, size_t size)
+{
+    static const char *const stems[] = {"libcudart.so", "libcublas.so", "libcudnn.so",
+                                        "libnvrtc.so", "libnccl.so"};
+    void *handle = NULL;
+    for (size_t i = 0; i < AGENT_ARRAY_LEN(stems) && !handle; i++)
+        handle = open_beside(stems[i], most, path, size);
+    return handle;
 }
 
 static void *open_installed(int most, char *path, size_t size)
@@ -102,6 +114,8 @@ int vendor_load_cupti(struct vendor_cupti *v, char *why, size_t size)
             "libcupti was not found: GPU work is not recorded. Set GPUPROF_CUPTI to its path.");
         return -1;
     }
+    if (!strchr(v->path, '/')) /* found by the loader: where, is what the user wants to know */
+        resolve_path("libcupti.so", v->path, sizeof v->path);
 #define X(name)                                                                                    \
     v->name = (__typeof__(v->name))resolve_symbol(handle, "cupti" #name);                          \
     if (!v->name) {                                                                                \

@@ -1,6 +1,7 @@
 /* look DIR: what the spools in DIR hold, a line each: `kernels N`, `named N` (kernels whose name is
  * known), `copies N`, `memsets N`, `syncs N`, `api N`, `untimed N`, `ranges N`, `calls N`, `spools
- * N`, `sealed N`, `dropped N`, `health CODE`, `collectives N, N bytes, types N N ...`. */
+ * N`, `sealed N`, `dropped N`, `health CODE`, `cupti_version N`, `libcupti PATH`, `call ...`,
+ * `collectives N, N bytes, types N N ...`. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -70,6 +71,24 @@ static void collective(const struct spool_rec_call *c)
     snprintf(types + used, sizeof types - used, " %d", c->in_type);
 }
 
+/* `call FUNCTION FAMILY types IN WEIGHT OUT COMPUTE layouts IN WEIGHT dims ...` */
+static void shape(const struct spool_header *h, const struct spool_rec_call *c)
+{
+    if (c->family == SPOOL_CALL_COLLECTIVE)
+        return;
+    printf("call %s %d types %d %d %d %d layouts %d %d dims", text(h, c->function), c->family,
+           c->in_type, c->weight_type, c->out_type, c->compute_type, c->in_layout,
+           c->weight_layout);
+    for (int i = 0; i < 11; i++)
+        printf(" %d", c->dim[i]);
+    printf("\n");
+}
+
+static const struct spool_rec_meta *meta(const struct spool_rec *rec)
+{
+    return (const struct spool_rec_meta *)rec;
+}
+
 static void rings(const struct spool_header *h)
 {
     const struct spool_ring *r = (const void *)((const char *)h + h->rings_off);
@@ -82,6 +101,10 @@ static void rings(const struct spool_header *h)
             n.calls += rec->kind == SPOOL_REC_CALL;
             if (rec->kind == SPOOL_REC_CALL)
                 collective((const struct spool_rec_call *)rec);
+            if (rec->kind == SPOOL_REC_CALL)
+                shape(h, (const struct spool_rec_call *)rec);
+            if (rec->kind == SPOOL_REC_META && strstr(text(h, meta(rec)->key), "cupti"))
+                printf("%s %s\n", text(h, meta(rec)->key), text(h, meta(rec)->value));
             if (rec->kind == SPOOL_REC_HEALTH)
                 printf("health %s\n", text(h, ((const struct spool_rec_health *)rec)->code));
             at += rec->size;
