@@ -1,37 +1,77 @@
-/* The reruns of `try`: the program under `gpuprof run`, with GPUPROF_APPLY extended (B) or not (A).
- * Each rerun's output goes to a log of its own in a temporary folder; the folder is removed unless
- * a run failed. Both arms are recorded alike, so the recording's cost is in both. */
+/* What `try` is made of. A trial is a program and the changes that are tried on it; all changes are
+ * compared with the same reruns without any. The program runs under `gpuprof run`, with
+ * GPUPROF_APPLY extended or not; each rerun's output goes to a log of its own in a temporary
+ * folder, which is removed unless a run failed. All arms are recorded alike, so that the
+ * recording's cost is in all of them. */
 #ifndef GPUPROF_CLI_TRY_H
 #define GPUPROF_CLI_TRY_H
 
 #include "analyzer/compare/ab.h"
+#include "cli/load.h"
 
 #include <limits.h>
+
+enum { TRY_TOP = 8, TRY_ADVICE = 16 };
+
+struct attempt {
+    char knobs[1024]; /* with ; between */
+    char rule[64];    /* whose advice it is; "" when several have a part in it, or none */
+    bool together;    /* made of the other changes */
+    const struct outcome *advice[TRY_ADVICE]; /* the same, while the profile is loaded */
+    size_t advice_count;
+    struct ab_prediction predicted;
+    double at_most; /* share of the step, where only a bound is known; 0 */
+    struct ab_arm arm;
+    struct ab_result result;
+    size_t acknowledged;
+    bool refused;      /* at least one knob, in the first run with it: not tried any further */
+    char refusal[256]; /* in whose words */
+    char silent[64];   /* a knob that the program said nothing of; "" */
+};
 
 struct trial {
     char **argv;
     const char *device;
     bool quiet_stdout; /* the first run's stdout goes to stderr: ours is for programs to read */
-    char knobs[1024];  /* with ; between */
     char folder[PATH_MAX - 64];
-    char profile[PATH_MAX]; /* of the first run */
-    char rule[64];          /* whose advice it is; "" */
-    int64_t step_ns;        /* of the profile that predicts; 0 = not known */
-    struct ab_arm a, b;
-    size_t acknowledged, refused; /* runs of B: of all knobs, of at least one */
-    char refusal[256];            /* the first one's words */
-    char silent[64];              /* a knob that the program said nothing of; "" */
+    char profile[PATH_MAX]; /* the one that predicts */
+    char gpu[128];          /* name of the virtual GPU; "" */
+    int64_t step_ns;        /* of that profile; 0 = not known */
+    char why_not[256];      /* nothing is predicted from it: why; "" */
+    struct ab_arm without;
+    struct attempt change[TRY_TOP + 1]; /* the last may be all of them together */
+    size_t count;
+    struct passed { /* advice that comes before the last one tried, but has no knob */
+        char rule[64];
+    } passed[TRY_ADVICE];
+    size_t passed_count;
 };
 
 void trial_catch_signals(void);
 bool trial_interrupted(void);
-/* Runs it for the prediction, its output where ours goes. The program's status, -1 with *e set. */
-int trial_first(struct trial *t, struct err *e);
-/* One rerun, added to its arm. -1 with *e set: it failed (status and last lines are in *e). */
-int trial_again(struct trial *t, bool with, struct err *e);
-/* Adds a row to the table verification of the profile that predicted. */
-int trial_keep(const struct trial *t, const char *profile, const struct ab_prediction *p,
-               const struct ab_result *r, struct err *e);
+/* The program under `gpuprof run`, its output to `log` (NULL: where ours goes), with the change's
+ * knobs (NULL: as it is). The status as a shell tells it; -1 with *e set: it did not start. */
+int trial_record(const struct trial *t, const char *profile, const char *log,
+                 const struct attempt *c, struct err *e);
+/* A rerun that is not timed: does the program obey? Sets c->refused, refusal, silent. */
+int trial_look(struct trial *t, struct attempt *c, struct err *e);
+/* One rerun, added to the arm of the change (NULL: without any). -1 with *e set: it failed (status
+ * and last lines are in *e). */
+int trial_again(struct trial *t, struct attempt *c, struct err *e);
 void trial_remove(struct trial *t);
+
+/* What is to be tried: the settings in `apply`; else the `top` first findings that a program can
+ * be told to follow. Predictions come from the loaded profile. -1 with *e set: there are none. */
+int trial_choose(struct trial *t, struct loaded *l, const char *apply, int top, struct err *e);
+/* Adds the change that is all of those that the program obeys, where there are two or more. */
+int trial_join(struct trial *t, struct loaded *l, struct err *e);
+
+/* Adds a row to the table verification of a profile. */
+int trial_keep(const struct trial *t, const struct attempt *c, const char *profile, struct err *e);
+
+const char *trial_verdict(const struct attempt *c);
+const char *trial_why(const struct attempt *c);
+void trial_print(const struct trial *t);
+void trial_print_json(const struct trial *t);
 
 #endif

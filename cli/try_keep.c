@@ -18,33 +18,33 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static int put_row(struct store *s, const struct trial *t, const struct ab_prediction *p,
-                   const struct ab_result *r, struct err *e)
+static int put_row(struct store *s, const struct trial *t, const struct attempt *c, struct err *e)
 {
+    const struct ab_prediction *p = &c->predicted;
+    const struct ab_result *r = &c->result;
     struct row_verification row = {
         .id = store_next_verification(s),
-        .knob = store_intern(s, t->knobs),
-        .verdict = store_intern(s, ab_verdict_text[r->verdict]),
+        .knob = store_intern(s, c->knobs),
+        .verdict = store_intern(s, trial_verdict(c)),
         .predicted_low_ns = p->known ? of_step(p->low, t->step_ns) : -1,
         .predicted_mid_ns = p->known ? of_step(p->mid, t->step_ns) : -1,
         .predicted_high_ns = p->known ? of_step(p->high, t->step_ns) : -1,
         .measured_low_ns = of_step(r->low, r->a_ns),
         .measured_mid_ns = of_step(r->saved, r->a_ns),
         .measured_high_ns = of_step(r->high, r->a_ns),
-        .rule = store_intern(s, t->rule),
+        .rule = store_intern(s, c->rule),
         .step_ns = r->a_ns,
-        .runs_without = (int64_t)t->a.count,
-        .runs_with = (int64_t)t->b.count,
+        .runs_without = (int64_t)t->without.count,
+        .runs_with = (int64_t)c->arm.count,
         .tried_realtime_ns = now_ns(),
     };
     return store_put_derived(s, DERIVED_VERIFICATION, &row, e);
 }
 
-int trial_keep(const struct trial *t, const char *profile, const struct ab_prediction *p,
-               const struct ab_result *r, struct err *e)
+int trial_keep(const struct trial *t, const struct attempt *c, const char *profile, struct err *e)
 {
     struct store *s = store_open(profile, 1, e);
-    int rc = s && store_begin(s, e) == 0 && put_row(s, t, p, r, e) == 0 ? store_commit(s, e) : -1;
+    int rc = s && store_begin(s, e) == 0 && put_row(s, t, c, e) == 0 ? store_commit(s, e) : -1;
     store_close(s);
     return rc;
 }

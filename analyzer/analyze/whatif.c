@@ -191,11 +191,7 @@ static int64_t within(int64_t v, int64_t high)
     return v < 0 ? 0 : v > high ? high : v;
 }
 
-struct span_of { /* what is saved per step: the middle, and 80 % of the draws with our own doubt */
-    int64_t low_ns, mid_ns, high_ns;
-};
-
-static struct span_of span_of(struct engine *x, const struct outcome *const *o, size_t n)
+static struct span_ns span_of(struct engine *x, const struct outcome *const *o, size_t n)
 {
     const struct whatif *w = &x->a->whatif;
     int64_t saved[DRAWS], step = x->a->steps.median_ns;
@@ -212,14 +208,14 @@ static struct span_of span_of(struct engine *x, const struct outcome *const *o, 
         wide = step / 100; /* no two runs agree better than that */
     if (wide > mid / 2 && mid > 0)
         wide = mid / 2; /* errors shared with the base cancel: doubt is not more than half */
-    return (struct span_of){within(saved[draws / 10] - wide, step), within(mid, step),
+    return (struct span_ns){within(saved[draws / 10] - wide, step), within(mid, step),
                             within(saved[draws - 1 - draws / 10] + wide, step)};
 }
 
 static void predict(struct engine *x, struct outcome *o)
 {
     const struct outcome *one = o;
-    struct span_of s = span_of(x, &one, 1);
+    struct span_ns s = span_of(x, &one, 1);
     o->saves_low_ns = s.low_ns;
     o->saves_mid_ns = s.mid_ns;
     o->saves_high_ns = s.high_ns;
@@ -264,8 +260,8 @@ static void stack(struct engine *x, struct whatif *w)
             return;
         chosen[w->stack_count] = best;
         int64_t step = x->a->steps.median_ns;
-        struct span_of s = w->stack_count ? span_of(x, chosen, w->stack_count + 1)
-                                          : (struct span_of){best->saves_low_ns, best->saves_mid_ns,
+        struct span_ns s = w->stack_count ? span_of(x, chosen, w->stack_count + 1)
+                                          : (struct span_ns){best->saves_low_ns, best->saves_mid_ns,
                                                              best->saves_high_ns};
         w->stack[w->stack_count++] = (struct stacked){.outcome = best,
                                                       .step_ns = step - within(most, step),
@@ -276,10 +272,25 @@ static void stack(struct engine *x, struct whatif *w)
     }
 }
 
+static int make_ready(struct engine *x)
+{
+    return plan_init(&x->plan, x->g) < 0 || replay_init(&x->now, x->g) < 0 ||
+                   replay_init(&x->then, x->g) < 0
+               ? -1
+               : 0;
+}
+
+static void release(struct engine *x)
+{
+    plan_release(&x->plan);
+    replay_release(&x->now);
+    replay_release(&x->then);
+    graph_free(x->g);
+}
+
 static int look(struct engine *x, struct whatif *w)
 {
-    if (plan_init(&x->plan, x->g) < 0 || replay_init(&x->now, x->g) < 0 ||
-        replay_init(&x->then, x->g) < 0 || check_self(x, w) < 0)
+    if (make_ready(x) < 0 || check_self(x, w) < 0)
         return -1;
     w->why_not = distrust(x->a, w);
     w->trusted = !w->why_not;
@@ -309,9 +320,26 @@ int whatif_run(struct analysis *a, struct err *e)
         rc = look(&x, w);
     else
         w->why_not = distrust(a, w);
-    plan_release(&x.plan);
-    replay_release(&x.now);
-    replay_release(&x.then);
-    graph_free(x.g);
+    release(&x);
     return rc < 0 ? no_memory(e) : 0;
+}
+
+int whatif_together(struct analysis *a, const struct outcome *const *o, size_t n,
+                    struct span_ns *saved, struct err *e)
+{
+    bool known = a->whatif.trusted && n > 0;
+    for (size_t i = 0; i < n; i++)
+        known = known && o[i]->edit.kind != EDIT_NONE && !o[i]->upper_bound;
+    if (!known)
+        return 0;
+    struct engine x = {.a = a, .g = graph_build(a, e)};
+    if (!x.g)
+        return -1;
+    int rc = make_ready(&x);
+    if (rc == 0) {
+        take_cost_out(&x, &a->whatif);
+        *saved = span_of(&x, o, n);
+    }
+    release(&x);
+    return rc < 0 ? no_memory(e) : 1;
 }

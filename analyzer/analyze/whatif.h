@@ -111,4 +111,11 @@ struct whatif {
 /* After the rules: fills a->whatif and turns upper bounds into predictions. */
 int whatif_run(struct analysis *a, struct err *e);
 
+struct span_ns { /* what is saved per step: the middle, and 80 % of the draws with our own doubt */
+    int64_t low_ns, mid_ns, high_ns;
+};
+/* What n findings of `a` save together. 1, 0 when nobody can tell, -1 out of memory. */
+int whatif_together(struct analysis *a, const struct outcome *const *o, size_t n,
+                    struct span_ns *saved, struct err *e);
+
 #endif

@@ -145,6 +145,10 @@ int ab_judge(struct ab_arm *a, struct ab_arm *b, const struct ab_prediction *p, 
     free(draws);
     free(scratch);
     set_verdict(r, p);
+    if (a->count < AB_LEAST || b->count < AB_LEAST) {
+        r->verdict = AB_UNDERPOWERED;
+        r->why = "fewer than three runs an arm";
+    }
     if (r->verdict != AB_UNDERPOWERED && r->verdict != AB_REFUTED && drifted(a, log_b - log_a)) {
         r->verdict = AB_UNDERPOWERED;
         r->why = "early and late runs without the change differ too much: the machine changed";

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { AB_RUNS = 32 }; /* per arm at most */
+enum { AB_RUNS = 32, AB_LEAST = 3 }; /* per arm: at most; for a verdict */
 
 struct ab_run {
     int64_t *ns; /* lengths of the steady steps */
@@ -43,7 +43,8 @@ struct ab_result {
     const char *why; /* one sentence */
 };
 
-/* Two runs an arm are needed, else the verdict is AB_UNDERPOWERED. -1: out of memory. */
+/* With fewer than AB_LEAST runs an arm the verdict is AB_UNDERPOWERED; with fewer than two nothing
+ * is measured. -1: out of memory. */
 int ab_judge(struct ab_arm *a, struct ab_arm *b, const struct ab_prediction *p, struct ab_result *r,
              struct err *e);
 

@@ -22,6 +22,13 @@ def attempt(build, *options, program=None, **variables):
                      TMPDIR=build.folder.name, **variables)
 
 
+def answer(done):
+    """The answer for the only change that was tried, with what is common to all."""
+    said = json.loads(done.stdout)
+    assert len(said["tried"]) == 1, done.stdout
+    return {**said, **said["tried"][0]}
+
+
 def leftovers(build):
     return [n for n in os.listdir(build.folder.name) if n.startswith("gpuprof-try-")]
 
@@ -30,7 +37,7 @@ def measured(build, checks):
     """A change that no advice names."""
     profile = build.path("first.gpuprof")
     done = attempt(build, "--json", "--runs", "2", "-o", profile, "--apply", "num_workers=4")
-    said = json.loads(done.stdout)
+    said = answer(done)
     checks.check("median_step_ms" in done.stderr, "the first run's output is shown", done.stderr)
     checks.check(said["runs_with"] == 2 and said["runs_without"] == 2, "two runs an arm",
                  done.stdout)
@@ -55,7 +62,7 @@ def confirmed(build, checks):
         done = attempt(build, "--json", "--runs", "3", "-f", "-o", profile, program=[build.train, "--steps", STEPS,
                                                               "--data", "fixed", "--defect",
                                                               "pageable"])
-        said = json.loads(done.stdout)
+        said = answer(done)
         if said["verdict"] in ("CONFIRMED", "SMALLER", "LARGER") or not attempts_left:
             break
     text = build.run([build.gpuprof, "analyze", profile]).stdout
@@ -67,6 +74,23 @@ def confirmed(build, checks):
     checks.check(said["measured_pct"]["low"] > 10, "by its interval more than a tenth", done.stdout)
     checks.check(said["predicted_pct"]["mid"] > 10, "as was predicted", done.stdout)
     checks.check(done.returncode == 0, "status 0: it saves time", str(done.returncode))
+
+
+def several(build, checks):
+    """Two pieces of advice, each alone and both together, from one profile."""
+    done = attempt(build, "--json", "--top", "2", "--runs", "2",
+                   program=[build.train, "--steps", STEPS, "--data", "fixed", "--defect",
+                            "pageable,nchw"])
+    tried = json.loads(done.stdout)["tried"]
+    alone = [t["apply"] for t in tried if not t["together"]]
+    checks.check(sorted(alone) == ["channels_last=1", "pin_memory=1"], "--top 2 tries two changes",
+                 done.stdout)
+    checks.check(len(tried) == 3 and tried[2]["together"]
+                 and tried[2]["apply"] == ";".join(alone), "and both together", done.stdout)
+    checks.check(all(t["runs_with"] == t["runs_acknowledged"] == 2 for t in tried),
+                 "each as often as asked for", done.stdout)
+    checks.check({t["verdict"] for t in tried} == {"UNDERPOWERED"},
+                 "two runs an arm are too few for a verdict", done.stdout)
 
 
 def disobedient(build, checks, profile):
@@ -109,11 +133,12 @@ def failing(build, checks, profile):
     checks.check(done.returncode == 2 and "status 2" in done.stderr and "nonsense" in done.stderr,
                  "a rerun that fails is told with its status and last words", done.stderr)
     left = leftovers(build)
-    checks.check(len(left) == 1 and os.listdir(build.path(left[0])) == ["with1.log"],
+    checks.check(len(left) == 1 and os.listdir(build.path(left[0])) == ["with.log"],
                  "its output is kept, and nothing else", str(left))
-    os.remove(build.path(os.path.join(left[0], "with1.log")))
+    os.remove(build.path(os.path.join(left[0], "with.log")))
     os.rmdir(build.path(left[0]))
-    for options in (["--runs", "1"], ["--apply", "x"], ["--profile", profile, "-o", "y"]):
+    for options in (["--runs", "1"], ["--apply", "x"], ["--top", "9"],
+                    ["--top", "2", "--apply", "x=1"], ["--profile", profile, "-o", "y"]):
         done = attempt(build, *options)
         checks.check(done.returncode == 2, f"refused: {' '.join(options[:2])}", done.stderr)
 
@@ -126,12 +151,13 @@ def interrupted(build, checks, profile):
                            stderr=subprocess.PIPE, text=True, cwd=build.folder.name,
                            env={**build.env, "TMPDIR": build.folder.name})
     for line in out.stderr:
-        if line.startswith("gpuprof: rerun 3 "):
+        if line.startswith("gpuprof: round 2 "):
             break
     time.sleep(0.3)
     out.send_signal(signal.SIGINT)
     text, _ = out.communicate(timeout=60)
     said = json.loads(text)
+    said = {**said, **said["tried"][0]}
     checks.check(out.returncode == 130, "interrupted: status 130", str(out.returncode))
     checks.check(said["interrupted"] and said["runs_without"] >= 1 and said["runs_with"] >= 1,
                  "and what was measured until then is reported", text)
@@ -142,6 +168,7 @@ def main():
     build, checks = Build(sys.argv[1]), Checks()
     profile = measured(build, checks)
     confirmed(build, checks)
+    several(build, checks)
     disobedient(build, checks, profile)
     kept(build, checks, profile)
     failing(build, checks, profile)

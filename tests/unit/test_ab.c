@@ -75,6 +75,8 @@ END_TEST
 START_TEST(too_little_to_tell)
 {
     ck_assert_int_eq(judge(make(1, 40, 0, 1), make(1, 32, 0, 2), fifth).verdict, AB_UNDERPOWERED);
+    ck_assert_int_eq(judge(make(2, 40, 0, 1), make(2, 32, 0, 2), fifth).verdict, AB_UNDERPOWERED);
+    ck_assert_double_eq_tol(judge(make(2, 40, 0, 1), make(2, 32, 0, 2), fifth).saved, 0.2, 0.01);
     ck_assert_int_eq(judge(make(0, 40, 0, 1), make(0, 32, 0, 2), fifth).verdict, AB_UNDERPOWERED);
     struct ab_arm a = make(4, 40, 0, 1), late = make(2, 32, 0, 5); /* the machine got faster */
     for (int i = 0; i < 2; i++) {

@@ -1,0 +1,153 @@
+/* See try.h: which changes, and what is predicted for them. */
+#include "cli/try.h"
+
+#include "analyzer/rules/rule.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Is the setting (of n characters) one of those in `list`, which has ; between them? */
+static bool holds(const char *list, const char *setting, size_t n)
+{
+    for (const char *p = list; *p; p += strcspn(p, ";"), p += *p == ';')
+        if (strcspn(p, ";") == n && memcmp(p, setting, n) == 0)
+            return true;
+    return false;
+}
+
+static bool holds_all(const char *list, const char *settings)
+{
+    for (const char *p = settings; *p; p += strcspn(p, ";"), p += *p == ';')
+        if (!holds(list, p, strcspn(p, ";")))
+            return false;
+    return true;
+}
+
+static bool names_knob(const char *list, const char *setting)
+{
+    size_t n = strcspn(setting, "=");
+    for (const char *p = list; *p; p += strcspn(p, ";"), p += *p == ';')
+        if (strncmp(p, setting, n) == 0 && p[n] == '=')
+            return true;
+    return false;
+}
+
+/* Adds the settings whose knob is not in the list yet. false: no room. */
+static bool add_settings(char *list, size_t size, const char *settings)
+{
+    for (const char *p = settings; *p; p += strcspn(p, ";"), p += *p == ';') {
+        size_t n = strcspn(p, ";"), used = strlen(list);
+        if (n == 0 || names_knob(list, p))
+            continue;
+        if (used + n + 2 > size)
+            return false;
+        snprintf(list + used, size - used, "%s%.*s", used ? ";" : "", (int)n, p);
+    }
+    return true;
+}
+
+static int predict(struct attempt *c, const struct trial *t, struct loaded *l, struct err *e)
+{
+    struct span_ns s = {0};
+    int rc = 0;
+    if (t->step_ns <= 0)
+        return 0;
+    if (c->advice_count == 1) {
+        const struct outcome *o = c->advice[0];
+        s = (struct span_ns){o->saves_low_ns, o->saves_mid_ns, o->saves_high_ns};
+        rc = !o->upper_bound;
+        c->at_most = rc ? 0 : (double)o->saves_high_ns / (double)t->step_ns;
+    } else {
+        rc = whatif_together(l->analysis, c->advice, c->advice_count, &s, e);
+    }
+    if (rc == 1)
+        c->predicted = (struct ab_prediction){true, (double)s.low_ns / (double)t->step_ns,
+                                              (double)s.mid_ns / (double)t->step_ns,
+                                              (double)s.high_ns / (double)t->step_ns};
+    return rc < 0 ? -1 : 0;
+}
+
+static int choose_asked(struct trial *t, struct loaded *l, const char *apply, struct err *e)
+{
+    const struct analysis *a = l->analysis;
+    struct attempt *c = &t->change[t->count++];
+    char covered[sizeof c->knobs] = "";
+    if (strlen(apply) >= sizeof c->knobs)
+        return err_set(e, "--apply is too long");
+    snprintf(c->knobs, sizeof c->knobs, "%s", apply);
+    for (char *p = c->knobs; (p = strchr(p, ','));)
+        *p = ';';
+    for (size_t i = 0; i < a->ranked_count && c->advice_count < TRY_ADVICE; i++) {
+        const struct outcome *o = a->ranked[i];
+        if (!o->knob || !holds_all(c->knobs, o->knob) || holds_all(covered, o->knob))
+            continue;
+        c->advice[c->advice_count++] = o;
+        add_settings(covered, sizeof covered, o->knob);
+    }
+    if (!holds_all(covered, c->knobs)) /* nobody knows what the rest of it does */
+        c->advice_count = 0;
+    if (c->advice_count == 1)
+        snprintf(c->rule, sizeof c->rule, "%s", c->advice[0]->rule->id);
+    return predict(c, t, l, e);
+}
+
+static bool chosen(const struct trial *t, const char *knob)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (strcmp(t->change[i].knobs, knob) == 0)
+            return true;
+    return false;
+}
+
+static int choose_top(struct trial *t, struct loaded *l, int top, struct err *e)
+{
+    const struct analysis *a = l->analysis;
+    for (size_t i = 0; i < a->ranked_count && t->count < (size_t)top; i++) {
+        const struct outcome *o = a->ranked[i];
+        if (!o->knob && t->passed_count < TRY_ADVICE)
+            snprintf(t->passed[t->passed_count++].rule, sizeof t->passed->rule, "%s", o->rule->id);
+        if (!o->knob || chosen(t, o->knob))
+            continue;
+        struct attempt *c = &t->change[t->count++];
+        snprintf(c->knobs, sizeof c->knobs, "%s", o->knob);
+        snprintf(c->rule, sizeof c->rule, "%s", o->rule->id);
+        c->advice[c->advice_count++] = o;
+        if (predict(c, t, l, e) < 0)
+            return -1;
+    }
+    if (t->count)
+        return 0;
+    return err_set(e,
+                   "no advice in %s that a program can be told to follow: name the change with "
+                   "--apply",
+                   t->profile);
+}
+
+int trial_choose(struct trial *t, struct loaded *l, const char *apply, int top, struct err *e)
+{
+    t->step_ns = l->analysis->steps.median_ns;
+    if (!l->analysis->whatif.trusted && l->analysis->whatif.why_not)
+        snprintf(t->why_not, sizeof t->why_not, "%s", l->analysis->whatif.why_not);
+    if (load_virtual(l))
+        snprintf(t->gpu, sizeof t->gpu, "%s", load_virtual(l));
+    return apply ? choose_asked(t, l, apply, e) : choose_top(t, l, top, e);
+}
+
+int trial_join(struct trial *t, struct loaded *l, struct err *e)
+{
+    struct attempt *c = &t->change[t->count];
+    size_t obeyed = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        const struct attempt *one = &t->change[i];
+        if (one->refused || !add_settings(c->knobs, sizeof c->knobs, one->knobs))
+            continue;
+        obeyed++;
+        for (size_t k = 0; k < one->advice_count && c->advice_count < TRY_ADVICE; k++)
+            c->advice[c->advice_count++] = one->advice[k];
+    }
+    if (obeyed < 2)
+        return 0;
+    c->together = true;
+    t->count++;
+    return predict(c, t, l, e);
+}

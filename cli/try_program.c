@@ -1,0 +1,110 @@
+/* See try.h: starting the program, and Ctrl-C. */
+#include "cli/try.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t stopped, child;
+
+/* The terminal signals the child itself; what was sent to us alone is passed on. */
+static void stop(int sig, siginfo_t *info, void *context)
+{
+    (void)context;
+    stopped = 1;
+    if (child > 0 && info->si_code != SI_KERNEL)
+        kill((pid_t)child, sig);
+}
+
+void trial_catch_signals(void)
+{
+    struct sigaction a = {.sa_flags = SA_SIGINFO, .sa_sigaction = stop};
+    sigaction(SIGINT, &a, NULL);
+    sigaction(SIGTERM, &a, NULL);
+}
+
+bool trial_interrupted(void)
+{
+    return stopped;
+}
+
+static int to_log(const char *log)
+{
+    int in = open("/dev/null", O_RDONLY);
+    int out = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    return in < 0 || out < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0 ? -1 : 0;
+}
+
+static void extend_apply(const char *knobs)
+{
+    const char *old = getenv("GPUPROF_APPLY");
+    char *joined = NULL;
+    if (old && *old && asprintf(&joined, "%s;%s", old, knobs) > 0)
+        setenv("GPUPROF_APPLY", joined, 1);
+    else
+        setenv("GPUPROF_APPLY", knobs, 1);
+    free(joined);
+}
+
+static size_t count_words(char **argv)
+{
+    size_t n = 0;
+    while (argv[n])
+        n++;
+    return n;
+}
+
+/* In the child: `gpuprof run` with the program. Does not return. */
+static void become_run(const struct trial *t, const char *profile, const char *log,
+                       const struct attempt *c)
+{
+    size_t n = count_words(t->argv), k = 0;
+    char **v = calloc(n + 10, sizeof *v);
+    if (!v || (log && to_log(log) < 0) || (!log && t->quiet_stdout && dup2(2, 1) < 0))
+        _exit(125);
+    if (c)
+        extend_apply(c->knobs);
+    if (log)
+        setenv("GPUPROF_HOOK", "steps", 1);
+    v[k++] = "gpuprof";
+    v[k++] = "run";
+    v[k++] = "-q";
+    v[k++] = "-f";
+    v[k++] = "--strict";
+    v[k++] = "-o";
+    v[k++] = (char *)profile;
+    if (t->device) {
+        v[k++] = "--device";
+        v[k++] = (char *)t->device;
+    }
+    v[k++] = "--";
+    char **all = realloc(v, (k + n + 1) * sizeof *v);
+    if (!all)
+        _exit(125);
+    memcpy(all + k, t->argv, (n + 1) * sizeof *all);
+    execv("/proc/self/exe", all);
+    _exit(125);
+}
+
+int trial_record(const struct trial *t, const char *profile, const char *log,
+                 const struct attempt *c, struct err *e)
+{
+    int status;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid < 0)
+        return err_set(e, "cannot start a program: %s", strerror(errno));
+    if (pid == 0)
+        become_run(t, profile, log, c);
+    child = pid;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return err_set(e, "cannot wait for the program: %s", strerror(errno));
+    child = 0;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
