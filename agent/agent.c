@@ -16,6 +16,7 @@
 
 #include "agent/clock.h"
 #include "agent/cupti.h"
+#include "agent/gate.h"
 #include "agent/hook.h"
 #include "agent/spool.h"
 
@@ -200,6 +201,8 @@ static uint32_t wake(void)
     agent.pid = (int)getpid();
     cupti_forget();
     bool ok = agent.dir && spool_create() == 0;
+    if (ok)
+        gate_begin();
     word = agent.generation << 2 | (ok ? AGENT_RECORDING : AGENT_PASSIVE);
     atomic_store_explicit(&agent.page->word, word, memory_order_release);
     if (ok)

@@ -117,7 +117,7 @@ static CUptiResult look(void)
 
 bool cupti_held(void)
 {
-    return !peer_subscribed() && (int)look() == SUBSCRIBER_TAKEN;
+    return !peer_subscribed() && !cupti_range_held() && (int)look() == SUBSCRIBER_TAKEN;
 }
 
 /* 0: go on; 1: a tool holds CUPTI that we cannot share it with; -1: leave CUPTI alone. */
@@ -178,14 +178,26 @@ bool cupti_kind_used(uint32_t kind)
     return used && cupti_registered() && atomic_load(&cupti.kinds_on);
 }
 
-void cupti_stop_kinds(void)
+bool cupti_stop_kinds(void)
 {
     if (cupti.version == CUPTI_API_13_0_0 || cupti.waiting)
-        return;
+        return false;
     atomic_store(&cupti.kinds_on, false);
     for (size_t i = 0; i < AGENT_ARRAY_LEN(kinds); i++)
         if (!peer_wants((uint32_t)kinds[i]))
             cupti.api.ActivityDisable(kinds[i]);
+    return true;
+}
+
+void cupti_switch(bool on)
+{
+    static _Atomic bool off; /* by us */
+    if (cupti.waiting)
+        return;
+    if (on && atomic_exchange(&off, false))
+        enable_kinds();
+    else if (!on && !atomic_load(&off))
+        atomic_store(&off, cupti_stop_kinds());
 }
 
 static int begin(struct thread *t)
@@ -202,6 +214,7 @@ static int begin(struct thread *t)
         complain(t, "cupti-start", "CUPTI takes no buffers, GPU work is not recorded", rc);
         return -1;
     }
+    cupti_range_watch();
     rc = enable_kinds();
     if (rc != CUPTI_SUCCESS)
         complain(t, "cupti-kinds", "CUPTI does not record everything that was asked for", rc);

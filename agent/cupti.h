@@ -46,7 +46,8 @@ void cupti_try_again(struct thread *t); /* while waiting: has the tool let go? *
 bool cupti_held(void);                  /* by a tool that we cannot see */
 void cupti_register(void);              /* callbacks and kinds; again after another client */
 bool cupti_kind_used(uint32_t kind);    /* one that we have on */
-void cupti_stop_kinds(void);
+bool cupti_stop_kinds(void);            /* false: this CUPTI must be left as it is */
+void cupti_switch(bool on);             /* the kinds, where the gate closes and opens */
 void cupti_forget(void); /* a new process by fork: it uses no CUPTI, whatever its parent did */
 /* Flushes within timeout_ms; forced also delivers what still runs. False: not done in time. */
 bool cupti_finish(int timeout_ms, bool forced);
@@ -61,6 +62,12 @@ int cupti_buffers_prepare(unsigned spare);
 
 void cupti_buffers_keep(const uint8_t *records, size_t bytes); /* a copy of another's buffer */
 bool cupti_buffers_pending(void); /* CUPTI holds a buffer of ours with something in it */
+
+/* ---- cudaProfilerStart and Stop (cupti_range.c) ---------------------------------------------- */
+
+void cupti_range_watch(void);   /* where the gate is to follow them: a subscription of our own */
+void cupti_range_release(void); /* somebody else wants to subscribe */
+bool cupti_range_held(void);
 
 /* ---- another client in the program (cupti_peer.c) -------------------------------------------- */
 

@@ -13,6 +13,7 @@
 
 #include "agent/clock.h"
 #include "agent/cupti.h"
+#include "agent/gate.h"
 
 #if defined(__x86_64__) && defined(__GLIBC__) /* so that it loads on older systems */
 __asm__(".symver pthread_create,pthread_create@GLIBC_2.2.5");
@@ -178,7 +179,7 @@ static void watch_silence(struct thread *t, bool records, int64_t now)
     static int64_t heard;
     static uint64_t rings;
     static bool told;
-    if (records || heard == 0) {
+    if (records || heard == 0 || gate_closed()) {
         heard = cupti_names_seen().launches ? now : 0;
         rings = ring_bytes();
         return;
@@ -230,6 +231,8 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
         p->next_flush = now + p->flush_ms * 1000000ll;
     }
     p->records |= done.records;
+    gate_obey(atomic_load_explicit(&agent.spool->control, memory_order_relaxed));
+    cupti_switch(gate_wants_cupti(now));
     if (now >= p->next_anchor) {
         clock_anchor();
         facts_libraries(t);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "agent/gate.h"
 #include "agent/spool.h"
 
 void gpuprof_hook_loader(int what, int worker, int64_t batch, int64_t start_ns, int64_t end_ns,
@@ -30,11 +31,14 @@ void gpuprof_hook_range(const char *name, int64_t start_ns, int64_t end_ns, int 
     struct thread *t = thread_enter();
     if (!t)
         return;
-    struct spool_rec_range *r = ring_reserve(t, SPOOL_REC_RANGE, sizeof *r);
+    uint32_t id = gate_closed() ? gate_name(name) : strings_add(name, strlen(name));
+    /* it ends where the next one begins; whether it is recorded was decided at its own beginning */
+    bool step = gate_step(t, id, (unsigned)depth, end_ns, true);
+    struct spool_rec_range *r = ring_reserve(t, step ? SPOOL_REC_STEP : SPOOL_REC_RANGE, sizeof *r);
     if (r) {
         r->head.start_ns = start_ns;
         r->head.end_ns = end_ns;
-        r->name = strings_add(name, strlen(name));
+        r->name = id;
         r->domain = strings_add("PyTorch", 7);
         r->depth = (uint16_t)depth;
         ring_commit(t);

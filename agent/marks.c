@@ -1,4 +1,5 @@
 /* What gpuprof.h calls: ranges without NVTX, found by name in the loaded agent. */
+#include "agent/gate.h"
 #include "agent/gpuprof.h"
 #include "agent/ranges.h"
 
@@ -10,7 +11,7 @@ void gpuprof_agent_range_begin(const char *name)
     struct thread *t = thread_enter();
     if (!t)
         return;
-    struct open_range r = {.name = strings_id(t, name)};
+    struct open_range r = {.name = gate_closed() ? gate_name(name) : strings_id(t, name)};
     ranges_push(t, &r);
     thread_leave(t);
 }

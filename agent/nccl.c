@@ -75,16 +75,29 @@ void nccl_call_fill(struct spool_rec_call *rec, const struct nccl_call *about, u
     rec->dim[2] = about ? about->root : -1;
 }
 
+static uint64_t comm_of(const struct open_range *r)
+{
+    return r->comm != UINT64_MAX ? r->comm : hooked ? hooked->comm : 0;
+}
+
+void nccl_skip(const struct open_range *r)
+{
+    struct spool_rec_call none;
+    nccl_call_fill(&none, hooked, comm_of(r), 0);
+    hooked = NULL;
+}
+
 void nccl_record(struct thread *t, const struct open_range *r, int64_t end_ns)
 {
     struct spool_rec_call *c = ring_reserve(t, SPOOL_REC_CALL, sizeof *c);
-    if (!c)
+    if (!c) {
+        nccl_skip(r);
         return;
+    }
     c->head.start_ns = r->start_ns;
     c->head.end_ns = end_ns;
     c->function = r->name;
-    uint64_t comm = r->comm != UINT64_MAX ? r->comm : hooked ? hooked->comm : 0;
-    nccl_call_fill(c, hooked, comm, (int64_t)r->payload);
+    nccl_call_fill(c, hooked, comm_of(r), (int64_t)r->payload);
     hooked = NULL;
     ring_commit(t);
 }

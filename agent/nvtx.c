@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "agent/gate.h"
 #include "agent/nvtx.h"
 #include "agent/ranges.h"
 
@@ -17,11 +18,16 @@ static uint32_t text_id(const struct thread *t, void *handle)
 
 /* ---- attributes ---------------------------------------------------------------------------- */
 
+static uint32_t name_id(struct thread *t, const char *text)
+{
+    return gate_closed() ? gate_name(text) : strings_id(t, text);
+}
+
 static uint32_t message_id(struct thread *t, const nvtxEventAttributes_t *a)
 {
     switch (a->messageType) {
     case NVTX_MESSAGE_TYPE_ASCII:
-        return strings_id(t, a->message.ascii);
+        return name_id(t, a->message.ascii);
     case NVTX_MESSAGE_TYPE_UNICODE:
         return strings_wide(a->message.unicode);
     case NVTX_MESSAGE_TYPE_REGISTERED:
@@ -139,7 +145,7 @@ static int push_a(const char *message)
     __typeof__(&push_a) next = NEXT(core, NVTX_CBID_CORE_RangePushA, push_a);
     struct thread *t = thread_enter();
     if (t) {
-        struct open_range r = {.name = strings_id(t, message)};
+        struct open_range r = {.name = name_id(t, message)};
         ranges_push(t, &r);
         thread_leave(t);
     }

@@ -125,10 +125,11 @@ AGENT_EXPORT CUptiResult CUPTIAPI cuptiGetTimestamp(uint64_t *timestamp)
     return CUPTI_SUCCESS;
 }
 
-/* The subscription is never ours for longer than a look at who has it: these only watch. */
+/* The subscription is ours only where cudaProfilerStart is to be seen, until another wants it. */
 AGENT_EXPORT CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *handle,
                                                  CUpti_CallbackFunc callback, void *user)
 {
+    cupti_range_release();
     CUptiResult rc = PASS(cuptiSubscribe, handle, callback, user);
     if (rc == CUPTI_SUCCESS && handle)
         atomic_store(&subscriber, *handle);
@@ -139,6 +140,7 @@ AGENT_EXPORT CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle *hand
                                                     CUpti_CallbackFunc callback, void *user,
                                                     CUpti_SubscriberParams *params)
 {
+    cupti_range_release();
     CUptiResult rc = PASS(cuptiSubscribe_v2, handle, callback, user, params);
     if (rc == CUPTI_SUCCESS && handle)
         atomic_store(&subscriber, *handle);

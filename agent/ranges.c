@@ -3,13 +3,19 @@
 #include <string.h>
 
 #include "agent/clock.h"
+#include "agent/gate.h"
 
 static void record(struct thread *t, const struct open_range *r, uint32_t tid, unsigned depth,
                    int64_t end_ns)
 {
-    struct spool_rec_range *rec = ring_reserve(t, SPOOL_REC_RANGE, sizeof *rec);
-    if (!rec)
+    bool step = gate_is_step(t, r->name, depth);
+    struct spool_rec_range *rec =
+        ring_reserve(t, step ? SPOOL_REC_STEP : SPOOL_REC_RANGE, sizeof *rec);
+    if (!rec) {
+        if (AGENT_UNLIKELY(r->comm))
+            nccl_skip(r);
         return;
+    }
     rec->head.start_ns = r->start_ns;
     rec->head.end_ns = end_ns;
     rec->head.tid = tid;
@@ -32,6 +38,7 @@ void ranges_push(struct thread *t, const struct open_range *r)
     struct open_range *open = &t->block->open[depth];
     *open = *r;
     open->start_ns = clock_now_ns();
+    gate_step(t, r->name, depth, open->start_ns, false);
 }
 
 void ranges_pop(struct thread *t, uint32_t domain)
@@ -94,6 +101,7 @@ uint64_t ranges_start(struct thread *t, const struct open_range *r, uint64_t giv
         s->range = *r;
         s->range.flags = SPOOL_RANGE_STARTEND;
         s->range.start_ns = clock_now_ns();
+        gate_step(t, r->name, 0, s->range.start_ns, false);
         atomic_store_explicit(&s->id, id, memory_order_release);
         return id;
     }

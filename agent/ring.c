@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 
 #include "agent/clock.h"
+#include "agent/gate.h"
 #include "agent/spool.h"
 
 static struct spool_ring *ring_at(uint32_t i)
@@ -76,11 +77,12 @@ void *ring_reserve(struct thread *t, enum spool_rec_kind kind, size_t bytes)
         agent_count(SPOOL_NO_RING, 1);
         return NULL;
     }
-    if (AGENT_UNLIKELY(atomic_load_explicit(&agent.spool->control, memory_order_relaxed) ==
-                           SPOOL_STOP &&
-                       !t->is_agent)) {
-        agent_stop_asked();
-        return NULL;
+    uint32_t control = atomic_load_explicit(&agent.spool->control, memory_order_relaxed);
+    if (AGENT_UNLIKELY((control != SPOOL_RUN || gate_closed()) && !t->is_agent)) {
+        if (control == SPOOL_STOP)
+            agent_stop_asked();
+        if (control == SPOOL_STOP || !gate_lets(kind, control))
+            return NULL;
     }
     uint64_t size = AGENT_ALIGN(bytes, 8), at = t->head % SPOOL_RING_BYTES;
     uint64_t left = SPOOL_RING_BYTES - at, need = size <= left ? size : left + size;

@@ -16,7 +16,7 @@
  * The file is sparse: only what is in use has disk blocks (buffers, rings and strings are added as
  * the target needs them). Read descriptors, counts and offsets first, and touch nothing else.
  *
- * This is the only header of agent/ that other folders may include. It needs C11 and <stdint.h>.
+ * This is the only header of agent/ that other folders may include. It needs C11 and POSIX.
  */
 #ifndef GPUPROF_SPOOL_FORMAT_H
 #define GPUPROF_SPOOL_FORMAT_H
@@ -24,10 +24,12 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+#include <strings.h>
 
 #define SPOOL_MAGIC                                                                                \
     "GPUPSPL" /* 8 bytes with its terminator; written last, when the rest is ready */
-#define SPOOL_VERSION       1u
+#define SPOOL_VERSION       2u
 /* File name in $GPUPROF_DIR: <pid>-<start ticks>.spool, or <pid>-<start ticks>-N.spool for the Nth
  * image that one process runs by exec (pid and start_ticks in the header say the same). A process
  * that could not make one leaves an empty file <pid>-<start ticks>.<errno>.failed, if it can. */
@@ -37,6 +39,7 @@
 enum {
     SPOOL_PAGE = 4096,
     SPOOL_STRIDES = 128,  /* CUPTI activity kinds below this have a learnt record size */
+    SPOOL_WINDOWS = 64,   /* ring of stretches recorded in full */
     SPOOL_ANCHORS = 1024, /* ring of clock anchors; the reader keeps up or loses the oldest */
     SPOOL_BUFFER_BYTES = 1 << 20,
     SPOOL_RING_BYTES = 1 << 20, /* data bytes of one ring; a power of two */
@@ -59,7 +62,23 @@ enum spool_counter {
 
 enum spool_control {
     SPOOL_RUN = 0,
-    SPOOL_STOP = 1, /* collector asks the agent to go passive: no new records */
+    SPOOL_STOP = 1,  /* collector asks the agent to go passive: no new records */
+    SPOOL_PAUSE = 2, /* ... to record step marks alone, until it says SPOOL_RUN */
+};
+
+/* By what a process records stretches of the run in full ($GPUPROF_GATE). */
+enum spool_gate {
+    SPOOL_GATE_ALL,     /* all of it is one */
+    SPOOL_GATE_EVERY,   /* some steps now and then */
+    SPOOL_GATE_STEPS,   /* from one step to another */
+    SPOOL_GATE_PROFILER /* from cudaProfilerStart to cudaProfilerStop */
+};
+
+/* A stretch recorded in full, CLOCK_MONOTONIC; INT64_MAX: it lasts. Work that was queued in it is
+ * recorded until gpu_to_ns. gpu_to_ns is stored before to_ns (release). */
+struct spool_window {
+    _Atomic int64_t from_ns, to_ns, gpu_to_ns;
+    _Atomic uint64_t first_step; /* number of the step that began it; 0 = before the first mark */
 };
 
 /* One sample of the clocks, taken together (best of several brackets). All ns. */
@@ -97,6 +116,12 @@ struct spool_header {
     _Atomic uint32_t names_used;
     _Atomic uint32_t anchors_head; /* anchors ever written; slot = index % anchors_cap */
     _Atomic uint64_t counter[SPOOL_COUNTERS];
+    uint32_t gate;                 /* enum spool_gate */
+    _Atomic uint32_t windows_head; /* windows ever opened; slot = index % SPOOL_WINDOWS */
+    _Atomic uint32_t thin; /* by the collector: the pauses between them are 2^thin times as long */
+    uint32_t unused;
+    _Atomic uint64_t steps; /* marks counted, while a gate is there */
+    struct spool_window windows[SPOOL_WINDOWS];
     struct spool_anchor anchors[SPOOL_ANCHORS];
 };
 
@@ -161,6 +186,7 @@ enum spool_rec_kind {
     SPOOL_REC_CALL,   /* struct spool_rec_call: a library call with shapes */
     SPOOL_REC_LOADER, /* struct spool_rec_loader: data loading seen by a framework hook */
     SPOOL_REC_THREAD, /* struct spool_rec_meta with key = name of the thread */
+    SPOOL_REC_STEP,   /* struct spool_rec_range: one that is a step mark, where they are counted */
 };
 
 /* Head of every record. size counts the whole record and is a multiple of 8. */
@@ -206,6 +232,36 @@ struct spool_rec_range {
     uint32_t color;
     uint64_t payload; /* as given; for NCCL's domain: bytes of the collective */
 };
+
+/* What makes a range a step, by how far it can be trusted. HOOK: from one optimizer step to the
+ * next, as a framework hook saw them. */
+enum spool_step_mark { SPOOL_STEP_NONE, SPOOL_STEP_HOOK, SPOOL_STEP_NVTX, SPOOL_STEP_FRAMEWORK };
+
+/* Length of "Iteration #12" without the number. */
+static inline size_t spool_step_base(const char *name)
+{
+    size_t n = strlen(name);
+    while (n > 0 && ((name[n - 1] >= '0' && name[n - 1] <= '9') || strchr("#:=_- ./", name[n - 1])))
+        n--;
+    return n;
+}
+
+/* "step", "Iteration #12", "train_step 3", "ProfilerStep#4". */
+static inline enum spool_step_mark spool_step_mark(const char *name)
+{
+    static const char *const bases[] = {"step",          "iter",       "iteration", "train_step",
+                                        "training_step", "train_iter", "batch",     "train_batch",
+                                        "train step",    "global_step"};
+    if (strncasecmp(name, "ProfilerStep", 12) == 0)
+        return SPOOL_STEP_FRAMEWORK;
+    if (strcmp(name, "gpuprof.step") == 0)
+        return SPOOL_STEP_HOOK;
+    size_t n = spool_step_base(name);
+    for (size_t i = 0; i < sizeof bases / sizeof *bases; i++)
+        if (strlen(bases[i]) == n && strncasecmp(name, bases[i], n) == 0)
+            return SPOOL_STEP_NVTX;
+    return SPOOL_STEP_NONE;
+}
 
 /* Number types in calls, as the field names them. */
 enum spool_dtype {

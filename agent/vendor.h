@@ -19,6 +19,7 @@
     X(Subscribe)                                                                                   \
     X(Subscribe_v2)                                                                                \
     X(Unsubscribe)                                                                                 \
+    X(EnableCallback)                                                                              \
     X(EnableDomain)                                                                                \
     X(GetCallbackName)                                                                             \
     X(SetThreadIdType)                                                                             \

@@ -3,7 +3,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/run.h"
-#include "cli/run_window.h"
+#include "cli/run_plan.h"
 
 #include "analyzer/base/size.h"
 
@@ -16,7 +16,8 @@ enum { DRAIN_MS = 50, LEAST_BYTES = 64 << 20 };
 static bool force, no_record, strict, modules;
 static const char *output, *device;
 static double delay, duration;
-static const char *steps, *max_size;
+static const char *steps, *max_size, *every, *window, *range;
+static struct run_plan plan;
 static int64_t max_bytes;
 static struct results_options results;
 
@@ -29,6 +30,9 @@ static const struct option_spec options[] = {
     {"steps", 0, OPTION_STRING, &steps, "A:B", "keep the steps A to B, counted from 1"},
     {"delay", 0, OPTION_DOUBLE, &delay, "S", "keep nothing of the first S seconds"},
     {"duration", 0, OPTION_DOUBLE, &duration, "S", "keep S seconds"},
+    {"every", 0, OPTION_STRING, &every, "M", "of M steps (or, such as 60s, of that time) record"},
+    {"window", 0, OPTION_STRING, &window, "N", "... N in full (or, such as 2s, that long)"},
+    {"range", 0, OPTION_STRING, &range, "WHAT", "cuda-profiler: from cudaProfilerStart to Stop"},
     {"max-size", 0, OPTION_STRING, &max_size, "SIZE",
      "of the profile, such as 500M; default 4G, 0: no limit"},
     {"modules", 0, OPTION_FLAG, &modules, NULL, "PyTorch: a range for each call of a module"},
@@ -60,8 +64,7 @@ static int record(char **argv, const struct run_device *d, const char *profile)
     char agent[PATH_MAX], folder[PATH_MAX];
     struct record_options ro = {.output = profile,
                                 .force = force,
-                                .delay_s = delay,
-                                .duration_s = duration,
+                                .times = plan.times,
                                 .max_bytes = steps ? max_bytes / 2 : max_bytes, /* cut: a copy */
                                 .device_choice = device,
                                 .argv = argv};
@@ -96,12 +99,13 @@ static int run(int argc, char **argv)
     char name[PATH_MAX];
     if (argc < 1)
         return usage_error("run: name the program: gpuprof run [options] -- PROGRAM ARGS...");
-    if (delay < 0 || duration < 0)
-        return usage_error("run: --delay and --duration want seconds, not less than 0");
+    struct run_wish wish = {delay, duration, steps, every, window, range};
+    if (plan_make(&plan, &wish, &e) < 0)
+        return usage_error("run: %s", e.text);
     if (device_choose(&d, device, &e) < 0)
         return usage_error("run: %s", e.text);
-    if (steps && window_parse_steps(steps, &results.first_step, &results.last_step, &e) < 0)
-        return usage_error("run: %s", e.text);
+    results.first_step = plan.first_step;
+    results.last_step = plan.last_step;
     if (size_parse(max_size ? max_size : "4G", &max_bytes, &e) < 0)
         return usage_error("run: --max-size: %s", e.text);
     if (max_bytes > 0 && max_bytes < LEAST_BYTES)
@@ -109,6 +113,10 @@ static int run(int argc, char **argv)
     results.quiet = quiet_wanted();
     if (modules)
         setenv("GPUPROF_MODULES", "1", 1); /* for the hook in the program */
+    if (plan.gate[0])
+        setenv("GPUPROF_GATE", plan.gate, 1);
+    else
+        unsetenv("GPUPROF_GATE");
     child_prepare();
     if (no_record) {
         struct child c;

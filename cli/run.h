@@ -3,6 +3,7 @@
  *   run_device.c  which GPU: the real one or a virtual one
  *   run_program.c what kind of file the program is
  *   run_child.c   starts the program as if we were not there, and passes its end on
+ *   run_plan.c    which stretches of the run are recorded
  *   run_window.c  keeps the rows of a stretch of time
  *   run_record.c  drains spools while it runs
  *   run_host.c    facts about the host
@@ -13,6 +14,7 @@
 #define GPUPROF_CLI_RUN_H
 
 #include "analyzer/base/err.h"
+#include "analyzer/import/collect.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -90,7 +92,7 @@ int child_finish(const struct child *c);
 struct record_options {
     const char *output;
     bool force;
-    double delay_s, duration_s; /* 0 = none */
+    struct collect_times times; /* all 0: the whole run */
     int64_t max_bytes;          /* of profile and spools; 0 = no limit */
     const char *device_choice;
     char *const *argv;

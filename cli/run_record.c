@@ -1,6 +1,5 @@
 /* Recording: spools -> collector -> profile, while the program runs. */
 #include "cli/run.h"
-#include "cli/run_window.h"
 
 #include "analyzer/import/collect.h"
 #include "analyzer/store/store.h"
@@ -15,7 +14,6 @@ struct recording {
     struct store *store;
     struct collector *collector;
     struct sink inner; /* the store's */
-    struct window window;
     const struct record_options *options;
     struct err lost; /* why there is no store any more */
 };
@@ -90,12 +88,6 @@ struct recording *record_open(const struct record_options *o, const char *folder
     }
     r->inner = store_sink(r->store);
     struct sink sink = {.self = r, .intern = store_text, .put = store_row};
-    if (o->delay_s > 0 || o->duration_s > 0) {
-        int64_t from_ns = o->delay_s > 0 ? (int64_t)(o->delay_s * 1e9) : INT64_MIN;
-        int64_t to_ns =
-            o->duration_s > 0 ? (int64_t)((o->delay_s + o->duration_s) * 1e9) : INT64_MAX;
-        sink = window_sink(&r->window, sink, from_ns, to_ns);
-    }
     r->collector = collect_open(folder, clock_ns(CLOCK_MONOTONIC), sink, e);
     if (!r->collector) {
         record_close(r);
@@ -103,6 +95,7 @@ struct recording *record_open(const struct record_options *o, const char *folder
     }
     if (o->max_bytes)
         collect_limit(r->collector, o->max_bytes, profile_bytes, r);
+    collect_times(r->collector, &o->times);
     put_facts(r);
     return r;
 }

@@ -162,21 +162,40 @@ static int write_page(const char *profile, const struct analysis *a, const struc
     return 0;
 }
 
+/* When the last operation of the steps [first, end) has begun. */
+static int64_t gpu_end(const struct analysis *a, size_t first, size_t end)
+{
+    int64_t ns = a->steps.at[end - 1].end_ns;
+    for (size_t i = 0; i < a->tl->op_count; i++) {
+        uint32_t step = a->steps.op_step[i];
+        if (step != TL_NONE && step >= first && step < end && a->tl->ops[i].start_ns >= ns)
+            ns = a->tl->ops[i].start_ns + 1;
+    }
+    return ns;
+}
+
 /* Only the wanted steps stay in the profile, and it is analysed again. */
 static int keep_steps(const char *profile, const struct results_options *o, struct loaded *l,
                       struct err *e)
 {
     const struct steps *steps = &l->analysis->steps;
     const char *paths[] = {profile};
-    if ((uint64_t)o->first_step > steps->count) {
+    size_t first = 0, end = steps->count;
+    while (first < end && analysis_step_number(l->analysis, first) < o->first_step)
+        first++;
+    while (end > first && analysis_step_number(l->analysis, end - 1) > o->last_step)
+        end--;
+    if (first == end) {
         say("--steps %lld: only %zu steps were found; all that was recorded is kept",
             (long long)o->first_step, steps->count);
         return 0;
     }
-    size_t last = (uint64_t)o->last_step < steps->count ? (size_t)o->last_step : steps->count;
-    int64_t from_ns = steps->at[o->first_step - 1].start_ns, to_ns = steps->at[last - 1].end_ns;
+    struct window w = {.from_ns = steps->at[first].start_ns,
+                       .to_ns = steps->at[end - 1].end_ns,
+                       .gpu_to_ns = gpu_end(l->analysis, first, end),
+                       .first_step = analysis_step_number(l->analysis, first)};
     load_release(l);
-    if (window_keep(profile, from_ns, to_ns, e) < 0)
+    if (window_keep(profile, &w, e) < 0)
         return -1;
     return load_predicted(paths, 1, l, e);
 }

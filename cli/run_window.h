@@ -9,19 +9,15 @@
 #include <stdbool.h>
 
 struct window {
-    struct sink inner;
     int64_t from_ns, to_ns; /* INT64_MIN, INT64_MAX: no limit */
+    int64_t gpu_to_ns;      /* of what the GPU does: it works through what was queued until to_ns */
+    int64_t first_step;     /* number of the step that begins at from_ns */
+    struct sink inner;      /* the rest is window_keep's own */
     int offset[ROW_KINDS];  /* of the time in a row, -1 = it has none */
 };
 
-/* The sink lives as long as *w stays in its place. */
-struct sink window_sink(struct window *w, struct sink inner, int64_t from_ns, int64_t to_ns);
-
-/* Writes the profile anew with only what starts in [from_ns, to_ns). The old one stays until the
- * new one is whole. */
-int window_keep(const char *profile, int64_t from_ns, int64_t to_ns, struct err *e);
-
-/* "A:B", "A:", ":B": steps counted from 1. -1 with *e set. */
-int window_parse_steps(const char *text, int64_t *first, int64_t *last, struct err *e);
+/* Writes the profile anew with only what starts in the stretch. The old one stays until the new one
+ * is whole. */
+int window_keep(const char *profile, const struct window *stretch, struct err *e);
 
 #endif

@@ -48,9 +48,10 @@ struct steps {
 /* A stretch of the run that was recorded in full. */
 struct stretch {
     int64_t start_ns, end_ns;
-    int64_t known_ns; /* from here on it is known when the GPU is idle */
-    bool leads_in;    /* the program was at work before it began */
-    bool at_step;     /* it ends where a step begins */
+    int64_t known_ns;   /* from here on it is known when the GPU is idle */
+    bool leads_in;      /* the program was at work before it began */
+    bool at_step;       /* it ends where a step begins */
+    int64_t first_step; /* as in row_recorded */
 };
 
 /* ---- idle gaps of the GPU ------------------------------------------------------------------- */
@@ -243,6 +244,10 @@ static inline int64_t gap_ns(const struct analysis *a, const struct gap *g, enum
                ? a->gap_shares[g->first_share + (size_t)__builtin_popcount(g->parts & (bit - 1))]
                : 0;
 }
+
+/* Number of a step in the run, from 1: not its place among the steps where there are pauses between
+ * what was recorded. */
+int64_t analysis_step_number(const struct analysis *a, size_t step);
 
 /* True when the program ran on the virtual GPU: every output must say so. */
 static inline bool analysis_virtual(const struct analysis *a)

@@ -23,9 +23,10 @@ int recorded_find(struct analysis *a)
         a->stretches[a->stretch_count++] =
             (struct stretch){.start_ns = r->start_ns,
                              .end_ns = r->end_ns,
-                             .known_ns = r->start_ns,
-                             .leads_in = r->start_ns > p->start_ns,
-                             .at_step = r->first_step > 0 && r->end_ns < p->end_ns};
+                             .known_ns = r->gpu_start_ns >= 0 ? r->gpu_start_ns : r->start_ns,
+                             .leads_in = r->gpu_start_ns < 0 && r->start_ns > p->start_ns,
+                             .at_step = r->first_step >= 0 && r->end_ns < p->end_ns,
+                             .first_step = r->first_step};
     }
     return 0;
 }
@@ -138,4 +139,15 @@ int64_t recorded_covered(const struct analysis *a, const struct spans *spans)
     for (size_t i = 0; i < a->stretch_count; i++)
         sum += spans_covered(spans, a->stretches[i].known_ns, a->stretches[i].end_ns);
     return sum;
+}
+
+int64_t analysis_step_number(const struct analysis *a, size_t step)
+{
+    const struct stretch *r = recorded_at(a, a->steps.at[step].start_ns);
+    size_t first = step;
+    if (!r || r->first_step < 0)
+        return (int64_t)step + 1;
+    while (first > 0 && a->steps.at[first - 1].start_ns >= r->start_ns)
+        first--;
+    return (r->first_step ? r->first_step : 1) + (int64_t)(step - first);
 }

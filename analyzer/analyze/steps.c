@@ -1,45 +1,22 @@
 /* Steps from marks (NVTX ranges, ProfilerStep), else from repetition, and what holds for each.
  * A step lasts from its anchor to the next one's, so that steps tile the loop. Cost: O(n log n). */
 #include "analyzer/analyze/passes.h"
+
+#include "agent/spool_format.h"
 #include "analyzer/model/sort.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* ---- marks ------------------------------------------------------------------------------------
  */
-
-/* By how far they can be trusted; MARK_HOOK: from one optimizer step to the next, as a framework
- * hook saw them. */
-enum mark { MARK_NONE, MARK_HOOK, MARK_NVTX, MARK_FRAMEWORK };
-
-/* "step", "Iteration #12", "train_step 3", "ProfilerStep#4": the part before the number. */
-static enum mark mark_of(const char *name)
-{
-    static const char *const bases[] = {"step",          "iter",       "iteration", "train_step",
-                                        "training_step", "train_iter", "batch",     "train_batch",
-                                        "train step",    "global_step"};
-    if (strncasecmp(name, "ProfilerStep", 12) == 0)
-        return MARK_FRAMEWORK;
-    if (strcmp(name, "gpuprof.step") == 0)
-        return MARK_HOOK;
-    size_t n = strlen(name);
-    while (n > 0 && (isdigit((unsigned char)name[n - 1]) || strchr("#:=_- ./", name[n - 1])))
-        n--;
-    for (size_t i = 0; i < sizeof bases / sizeof *bases; i++)
-        if (strlen(bases[i]) == n && strncasecmp(name, bases[i], n) == 0)
-            return MARK_NVTX;
-    return MARK_NONE;
-}
 
 struct mark_group { /* the ranges of one depth on one thread that look like steps */
     uint32_t thread, depth, first;
     size_t count;
     int64_t covered_ns;
-    enum mark mark;
+    enum spool_step_mark mark;
     int64_t rank; /* of its process, -1 */
 };
 
@@ -60,13 +37,14 @@ static struct mark_group find_marks(const struct timeline *t)
     enum { DEPTHS = 64 }; /* Python frames lie around marks, too */
     struct mark_group best = {0};
     for (uint32_t th = 0; th < t->thread_count; th++) {
-        struct mark_group group[DEPTHS][MARK_FRAMEWORK + 1];
+        struct mark_group group[DEPTHS][SPOOL_STEP_FRAMEWORK + 1];
         memset(group, 0, sizeof group);
         const struct thread *thread = &t->threads[th];
         for (uint32_t i = thread->first_range; i < thread->first_range + thread->ranges; i++) {
             const struct range *r = &t->ranges[i];
-            enum mark m = r->depth < DEPTHS ? mark_of(tl_text(t, r->name)) : MARK_NONE;
-            if (m == MARK_NONE)
+            enum spool_step_mark m =
+                r->depth < DEPTHS ? spool_step_mark(tl_text(t, r->name)) : SPOOL_STEP_NONE;
+            if (m == SPOOL_STEP_NONE)
                 continue;
             struct mark_group *g = &group[r->depth][m];
             if (g->count++ == 0)
@@ -75,7 +53,7 @@ static struct mark_group find_marks(const struct timeline *t)
             g->covered_ns += r->end_ns - r->start_ns;
         }
         for (int d = 0; d < DEPTHS; d++)
-            for (int m = MARK_HOOK; m <= MARK_FRAMEWORK; m++)
+            for (int m = SPOOL_STEP_HOOK; m <= SPOOL_STEP_FRAMEWORK; m++)
                 if (group[d][m].count && (!best.count || better_marks(&group[d][m], &best)))
                     best = group[d][m];
     }
@@ -98,7 +76,7 @@ static int steps_from_marks(struct analysis *a, const struct mark_group *g)
     size_t gaps = 0;
     for (uint32_t i = g->first; i < thread->first_range + thread->ranges; i++) {
         const struct range *r = &t->ranges[i];
-        if (r->depth != g->depth || mark_of(tl_text(t, r->name)) != g->mark)
+        if (r->depth != g->depth || spool_step_mark(tl_text(t, r->name)) != g->mark)
             continue;
         if (s->count) {
             struct step *last = &s->at[s->count - 1];
@@ -116,15 +94,16 @@ static int steps_from_marks(struct analysis *a, const struct mark_group *g)
             s->at[s->count - 1].used = 0;
     }
     free(between);
-    s->source = g->mark == MARK_NVTX ? STEPS_NVTX : STEPS_FRAMEWORK;
+    s->source = g->mark == SPOOL_STEP_NVTX ? STEPS_NVTX : STEPS_FRAMEWORK;
     s->confidence = 1;
-    if (g->mark == MARK_HOOK)
+    if (g->mark == SPOOL_STEP_HOOK)
         s->source_text =
             arena_printf(&a->arena, "from one optimizer step to the next, %zu of them", s->count);
     else
-        s->source_text = arena_printf(&a->arena, "%s '%s', %zu of them",
-                                      g->mark == MARK_FRAMEWORK ? "profiler marks" : "NVTX ranges",
-                                      tl_text(t, t->ranges[g->first].name), s->count);
+        s->source_text =
+            arena_printf(&a->arena, "%s '%s', %zu of them",
+                         g->mark == SPOOL_STEP_FRAMEWORK ? "profiler marks" : "NVTX ranges",
+                         tl_text(t, t->ranges[g->first].name), s->count);
     return s->source_text ? 0 : -1;
 }
 

@@ -57,6 +57,11 @@ void collect_limit(struct collector *c, int64_t max_bytes, int64_t (*bytes)(void
     c->out.limit = (struct spool_limit){.bytes = bytes, .self = self, .max_bytes = max_bytes};
 }
 
+void collect_times(struct collector *c, const struct collect_times *t)
+{
+    spool_times_begin(&c->out.times, t->delay_ns, t->duration_ns, t->every_ns, t->window_ns);
+}
+
 static bool known(const struct collector *c, const char *path)
 {
     for (size_t i = 0; i < c->spools.n; i++)
@@ -124,12 +129,14 @@ static void look_for_new(struct collector *c)
 /* A process is over: what is left in its spool, then its file goes. */
 static void finish_spool(struct collector *c, struct spool *s)
 {
+    c->out.from = s;
     spool_read_anchors(s);
     spool_drain_rings(s, &c->out);
     spool_drain_buffers(s, &c->out, true);
     spool_drain_rings(s, &c->out);
     s->row.end_ns = now_ns() - c->start_ns;
     spool_put_ends(s, &c->out);
+    c->out.from = NULL;
     s->done = true;
     s->has_cupti = s->h->cupti_version != 0;
     unlink(s->path);
@@ -153,6 +160,7 @@ int64_t collect_drain(struct collector *c, struct err *e)
     look_for_new(c);
     if (c->out.limit.bytes)
         measure_spools(c);
+    spool_direct(c->spools.at, c->spools.n, &c->out, now_ns() - c->start_ns);
     for (size_t i = 0; i < c->spools.n; i++) {
         struct spool *s = c->spools.at[i];
         if (s->done)
@@ -163,9 +171,11 @@ int64_t collect_drain(struct collector *c, struct err *e)
             finish_spool(c, s);
             continue;
         }
+        c->out.from = s;
         spool_read_anchors(s);
         spool_drain_rings(s, &c->out);
         spool_drain_buffers(s, &c->out, false);
+        c->out.from = NULL;
     }
     if (c->out.failed)
         return err_set(e, "%s", c->first.text);
@@ -209,9 +219,11 @@ void collect_sample(struct collector *c)
         c->next_gauges_ns = now + GAUGES_MS * INT64_C(1000000);
     for (size_t i = 0; i < c->spools.n; i++)
         if (!c->spools.at[i]->done) {
+            c->out.from = c->spools.at[i];
             spool_sample_host(c->spools.at[i], &c->out);
             if (due)
                 sample_gpus(c, c->spools.at[i], now);
+            c->out.from = NULL;
         }
 }
 
@@ -276,7 +288,7 @@ static void put_have(struct collector *c)
     spool_put(&c->out, ROW_META, &m);
 }
 
-/* What is missing because the profile became too large, and of which processes. */
+/* What is missing because the profile became too large. */
 static void put_limit(struct collector *c)
 {
     const struct spool_limit *l = &c->out.limit;
@@ -286,12 +298,6 @@ static void put_limit(struct collector *c)
                "the profile reached its largest size (--max-size; bytes in value): what came after "
                "that is not in it",
                l->max_bytes);
-    for (size_t i = 0; i < c->spools.n; i++) {
-        const struct row_process *p = &c->spools.at[i]->row;
-        int64_t end = l->from_ns < p->end_ns ? l->from_ns : p->end_ns;
-        struct row_recorded r = {++c->out.ids[ROW_RECORDED], p->id, p->start_ns, end, end, -1};
-        spool_put(&c->out, ROW_RECORDED, &r);
-    }
 }
 
 /* Files of processes that were killed before their spool was ready: nothing is in them. */
@@ -352,6 +358,7 @@ void collect_close(struct collector *c)
         free(s);
     }
     vec_release(&c->spools);
+    vec_release(&c->out.times.at);
     free(c->dir);
     free(c);
 }

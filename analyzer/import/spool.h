@@ -7,6 +7,9 @@
  *   spool_cupti.c   CUPTI activity records -> rows (their layouts: spool_records.h)
  *   spool_host.c    CPU time of the target's threads -> rows
  *   spool_keep.c    which rows are kept
+ *   spool_window.c  stretches recorded in full, by steps or by time
+ *   spool_control.c what the agents are told to record
+ *   spool_steps.c   steps outside of them, summed up
  *   spool_ends.c    threads, streams, devices, losses, the process itself -> rows
  *   collect.c       which files there are, when to read what
  *
@@ -32,6 +35,12 @@ struct spool_limit {
     int64_t left_out; /* rows */
 };
 
+/* Stretches of the run by time, chosen by the collector. None: all of it. */
+struct spool_times {
+    int64_t every_ns, window_ns, until_ns; /* every 0: once; until INT64_MAX: to the end */
+    struct VEC(struct row_recorded) at;    /* past, present, and the next one */
+};
+
 /* Counts ids and passes rows to the sink; after the sink has failed, rows are counted as lost. */
 struct spool_out {
     struct sink *sink;
@@ -40,6 +49,9 @@ struct spool_out {
     bool failed;
     struct err *e; /* first failure of the sink */
     struct spool_limit limit;
+    struct spool_times times;
+    struct spool *from; /* whose rows are put now; NULL: nobody's */
+    int64_t newest_ns;  /* for rows without a time: of the newest that has one */
 };
 
 struct spool_thread {
@@ -103,6 +115,13 @@ struct spool {
     uint64_t epoch; /* of 32-bit correlation ids, in the upper half */
     uint32_t last_correlation;
 
+    struct VEC(struct row_recorded) windows; /* its own; the last may be open: end INT64_MAX */
+    uint32_t windows_seen, windows_lost;
+    int64_t windows_read_ns; /* profile time */
+    struct spool *leader;    /* whose windows hold for it: the process that counts steps */
+    struct VEC(struct row_step_block) blocks;
+    int64_t block_steps, steps, last_step_ns, last_step_end_ns;
+
     int64_t untimed, in_flight, unknown_kinds, cut_buffers, bad_records;
     bool has_ranges, has_calls, has_loader, has_events, has_cupti, done;
 };
@@ -133,6 +152,19 @@ void spool_drain_rings(struct spool *s, struct spool_out *out);
 void spool_put_record(struct spool *s, struct spool_out *out, const uint8_t *at, uint32_t stride);
 /* Buffers that are READY; with `adopt` (the process is dead) also OWNED and COMPLETE ones. */
 void spool_drain_buffers(struct spool *s, struct spool_out *out, bool adopt);
+/* Stretches by steps, as the agent tells; by time, as planned. */
+void spool_read_windows(struct spool *s);
+void spool_times_begin(struct spool_times *t, int64_t delay_ns, int64_t duration_ns,
+                       int64_t every_ns, int64_t window_ns);
+void spool_times_advance(struct spool_times *t, int64_t now_ns, uint32_t thin);
+bool spool_times_open(const struct spool_times *t, int64_t from_ns, int64_t to_ns); /* in between */
+/* Tells the agents what to record from now on. */
+void spool_direct(struct spool **spools, size_t n, struct spool_out *out, int64_t now_ns);
+/* Does what the host (or the GPU) did at this time belong to what is recorded? */
+bool spool_in_stretch(const struct spool_out *out, int64_t ns, bool gpu);
+void spool_put_recorded(struct spool *s, struct spool_out *out); /* at its end */
+void spool_add_step(struct spool *s, const struct spool_rec_range *r);
+void spool_put_steps(struct spool *s, struct spool_out *out);
 /* Rows known only at the end: process, threads, streams, devices, health. */
 void spool_put_ends(struct spool *s, struct spool_out *out);
 

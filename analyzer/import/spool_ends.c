@@ -100,4 +100,5 @@ void spool_put_ends(struct spool *s, struct spool_out *out)
     s->row.sealed = atomic_load(&s->h->sealed) != 0;
     s->row.start_ns = spool_time(s, s->fixed.start_monotonic_ns);
     spool_put(out, ROW_PROCESS, &s->row);
+    spool_put_recorded(s, out);
 }

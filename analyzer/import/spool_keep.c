@@ -1,5 +1,6 @@
-/* Which rows go into the profile: not those beyond its largest size. Rows without a time always do,
- * and so do searches for an algorithm, because what they found is in force from then on. */
+/* Which rows go into the profile: those of the stretches that are recorded in full, up to its
+ * largest size. Rows without a time always do, and so do searches for an algorithm, because what
+ * they found is in force from then on. */
 #include "analyzer/import/spool.h"
 
 #include "analyzer/base/str.h"
@@ -28,15 +29,25 @@ static bool tells_missing(enum row_kind kind)
     return kind == ROW_KERNEL || kind == ROW_COPY || kind == ROW_MEMSET || kind == ROW_API;
 }
 
+static bool of_gpu(enum row_kind kind)
+{
+    return kind == ROW_KERNEL || kind == ROW_COPY || kind == ROW_MEMSET || kind == ROW_EVENT;
+}
+
 static bool kept(struct spool_out *out, enum row_kind kind, const void *row)
 {
-    int64_t ns;
-    if (!out->limit.reached || !time_of(kind, row, &ns))
+    int64_t ns = out->newest_ns; /* events have none of their own, but come with those that do */
+    if (!time_of(kind, row, &ns) && kind != ROW_EVENT)
         return true;
-    out->limit.left_out++;
-    if (tells_missing(kind) && ns < out->limit.from_ns)
-        out->limit.from_ns = ns;
-    return false;
+    if (out->limit.reached) {
+        out->limit.left_out++;
+        if (tells_missing(kind) && ns < out->limit.from_ns)
+            out->limit.from_ns = ns;
+        return false;
+    }
+    if (tells_missing(kind))
+        out->newest_ns = ns;
+    return spool_in_stretch(out, ns, of_gpu(kind));
 }
 
 static void look_at_size(struct spool_out *out)

@@ -153,7 +153,8 @@ static void put_record(struct spool *s, struct spool_out *out, const void *recor
                                     [SPOOL_REC_RANGE] = sizeof(struct spool_rec_range),
                                     [SPOOL_REC_CALL] = sizeof(struct spool_rec_call),
                                     [SPOOL_REC_LOADER] = sizeof(struct spool_rec_loader),
-                                    [SPOOL_REC_THREAD] = sizeof(struct spool_rec_meta)};
+                                    [SPOOL_REC_THREAD] = sizeof(struct spool_rec_meta),
+                                    [SPOOL_REC_STEP] = sizeof(struct spool_rec_range)};
     if (kind == SPOOL_REC_PAD)
         return;
     if (kind >= sizeof least || size < least[kind]) {
@@ -166,6 +167,10 @@ static void put_record(struct spool *s, struct spool_out *out, const void *recor
         break;
     case SPOOL_REC_HEALTH:
         put_health(s, out, record);
+        break;
+    case SPOOL_REC_STEP:
+        spool_add_step(s, record);
+        put_range(s, out, record);
         break;
     case SPOOL_REC_RANGE:
         put_range(s, out, record);
@@ -217,6 +222,7 @@ static void drain_ring(struct spool *s, struct spool_out *out, struct spool_ring
 
 void spool_drain_rings(struct spool *s, struct spool_out *out)
 {
+    spool_read_windows(s);
     struct spool_ring *rings = (struct spool_ring *)(void *)(s->map + s->fixed.rings_off);
     for (uint32_t i = 0; i < s->fixed.ring_count; i++) {
         uint32_t state = atomic_load_explicit(&rings[i].state, memory_order_acquire);

@@ -43,6 +43,7 @@ struct build {
     struct VEC(struct row_meta) metas;
     struct VEC(struct row_health) healths;
     struct VEC(struct row_recorded) recorded;
+    struct VEC(struct row_step_block) step_blocks;
     struct VEC(struct row_gpu_sample) gpu_samples;
     struct VEC(struct row_host_sample) host_samples;
     struct idmap process_map, thread_map, stream_map, device_map;

@@ -48,6 +48,7 @@ void timeline_free(struct timeline *t)
     vec_release(&b->metas);
     vec_release(&b->healths);
     vec_release(&b->recorded);
+    vec_release(&b->step_blocks);
     vec_release(&b->gpu_samples);
     vec_release(&b->host_samples);
     idmap_release(&b->process_map);
@@ -136,6 +137,8 @@ static int timeline_put(void *self, enum row_kind kind, const void *row, struct 
         PUT_PLAIN(healths, struct row_health)
     case ROW_RECORDED:
         PUT_PLAIN(recorded, struct row_recorded)
+    case ROW_STEP_BLOCK:
+        PUT_PLAIN(step_blocks, struct row_step_block)
     case ROW_KINDS:
         break;
     }

@@ -190,6 +190,8 @@ struct timeline {
     size_t health_count;
     struct row_recorded *recorded; /* by start; none of a process: all of it was recorded */
     size_t recorded_count;
+    struct row_step_block *step_blocks;
+    size_t step_block_count;
     struct row_gpu_sample *gpu_samples;
     size_t gpu_sample_count;
     struct row_host_sample *host_samples;

@@ -136,6 +136,7 @@ static void hand_over(struct build *b)
     HAND_OVER(metas, metas, meta_count);
     HAND_OVER(healths, healths, health_count);
     HAND_OVER(recorded, recorded, recorded_count);
+    HAND_OVER(step_blocks, step_blocks, step_block_count);
     HAND_OVER(gpu_samples, gpu_samples, gpu_sample_count);
     HAND_OVER(host_samples, host_samples, host_sample_count);
 }

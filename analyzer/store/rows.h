@@ -36,6 +36,7 @@ enum row_kind {
     ROW_GPU_SAMPLE,
     ROW_HEALTH,
     ROW_RECORDED,
+    ROW_STEP_BLOCK,
     ROW_KINDS
 };
 
@@ -204,11 +205,21 @@ struct row_health {
 };
 
 /* A stretch of a process that was recorded in full. No row: all of it was. What the host did lies
- * in [start, end); what the GPU did is there until gpu_end, because queued work runs on. */
+ * in [start, end). What the GPU did is there until gpu_end, because queued work runs on, and from
+ * gpu_start; where that is -1, work queued before the stretch may have run on unseen. */
 struct row_recorded {
     int64_t id, process;
-    int64_t start_ns, end_ns, gpu_end_ns;
-    int64_t first_step; /* number of the step that begins it, from 1 of the run; -1 not counted */
+    int64_t start_ns, end_ns, gpu_start_ns, gpu_end_ns;
+    int64_t first_step; /* of the run, from 1: the step that begins it, and another begins where it
+                           ends; 0 it begins before the first; -1 it is not cut at steps */
+};
+
+/* Steps of the run, recorded in full or not, neighbours summed up so that there are never many. */
+struct row_step_block {
+    int64_t id, process;
+    int64_t first_step, steps; /* number of the first, from 1; how many */
+    int64_t start_ns, end_ns;
+    int64_t min_ns, max_ns; /* of one step, from its start to the next one's */
 };
 
 /* ---- what the analysis concluded, kept with the profile -------------------------------------- */

@@ -247,8 +247,19 @@ CREATE TABLE recorded (                             -- stretches recorded in ful
     process INTEGER REFERENCES process(id),
     start_ns INTEGER,
     end_ns INTEGER,                                 -- of what the host did
-    gpu_end_ns INTEGER,                             -- and of what the GPU did: queued work runs on
-    first_step INTEGER                              -- number of the step that begins it, from 1; -1 not counted
+    gpu_start_ns INTEGER,                           -- of what the GPU did; -1: work queued before may have run unseen
+    gpu_end_ns INTEGER,                             -- and until when: queued work runs on
+    first_step INTEGER                              -- number of the step that begins it, from 1; 0 none yet; -1 not at steps
+);
+
+CREATE TABLE step_block (                           -- all steps of a run recorded in stretches, neighbours summed up
+    id INTEGER PRIMARY KEY,
+    process INTEGER REFERENCES process(id),
+    first_step INTEGER,                             -- number of the first, from 1
+    steps INTEGER,                                  -- how many
+    start_ns INTEGER,
+    end_ns INTEGER,
+    min_ns INTEGER, max_ns INTEGER                  -- of one step, from its start to the next one's
 );
 
 -- ---- what the analysis concluded -------------------------------------------------------------------------

@@ -192,8 +192,15 @@ static const struct column health_columns[] = {
 };
 
 static const struct column recorded_columns[] = {
-    INT(row_recorded, id),     INT(row_recorded, process),    INT(row_recorded, start_ns),
-    INT(row_recorded, end_ns), INT(row_recorded, gpu_end_ns), INT(row_recorded, first_step),
+    INT(row_recorded, id),         INT(row_recorded, process),      INT(row_recorded, start_ns),
+    INT(row_recorded, end_ns),     INT(row_recorded, gpu_start_ns), INT(row_recorded, gpu_end_ns),
+    INT(row_recorded, first_step),
+};
+
+static const struct column step_block_columns[] = {
+    INT(row_step_block, id),     INT(row_step_block, process),  INT(row_step_block, first_step),
+    INT(row_step_block, steps),  INT(row_step_block, start_ns), INT(row_step_block, end_ns),
+    INT(row_step_block, min_ns), INT(row_step_block, max_ns),
 };
 
 const struct table tables[ROW_KINDS] = {
@@ -218,6 +225,8 @@ const struct table tables[ROW_KINDS] = {
     [ROW_GPU_SAMPLE] = {"gpu_sample", COLUMNS(gpu_sample_columns), sizeof(struct row_gpu_sample)},
     [ROW_HEALTH] = {"health", COLUMNS(health_columns), sizeof(struct row_health)},
     [ROW_RECORDED] = {"recorded", COLUMNS(recorded_columns), sizeof(struct row_recorded), 3},
+    [ROW_STEP_BLOCK] = {"step_block", COLUMNS(step_block_columns), sizeof(struct row_step_block),
+                        3},
 };
 
 static const struct column step_columns[] = {
@@ -276,7 +285,7 @@ const struct table derived_tables[DERIVED_KINDS] = {
 
 int table_time_offset(enum row_kind kind)
 {
-    if (kind == ROW_PROCESS || kind == ROW_RECORDED)
+    if (kind == ROW_PROCESS || kind == ROW_RECORDED || kind == ROW_STEP_BLOCK)
         return -1;
     for (size_t i = 0; i < tables[kind].count; i++)
         if (strcmp(tables[kind].columns[i].name, "start_ns") == 0 ||

@@ -97,7 +97,7 @@ static void rings(const struct spool_header *h)
         uint64_t head = atomic_load(&r[i].head), at = atomic_load(&r[i].tail);
         while (at < head) {
             const struct spool_rec *rec = (const void *)(data + at % h->ring_bytes);
-            n.ranges += rec->kind == SPOOL_REC_RANGE;
+            n.ranges += rec->kind == SPOOL_REC_RANGE || rec->kind == SPOOL_REC_STEP;
             n.calls += rec->kind == SPOOL_REC_CALL;
             if (rec->kind == SPOOL_REC_CALL)
                 collective((const struct spool_rec_call *)rec);

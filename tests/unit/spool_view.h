@@ -108,7 +108,8 @@ view_each(struct spool_view *v, uint16_t kind,
             const struct spool_rec *rec = (const void *)(data + at % v->h->ring_bytes);
             ck_assert_uint_gt(rec->size, 0);
             ck_assert_uint_eq(rec->size % 8, 0);
-            if (rec->kind == kind || (kind == 0 && rec->kind != SPOOL_REC_PAD)) {
+            bool step = kind == SPOOL_REC_RANGE && rec->kind == SPOOL_REC_STEP; /* one, too */
+            if (rec->kind == kind || step || (kind == 0 && rec->kind != SPOOL_REC_PAD)) {
                 n++;
                 if (see)
                     see(v, rec, arg);

@@ -799,7 +799,7 @@ static void damage_header(struct spool_header *h, int how)
 {
     switch (how) {
     case 0:
-        h->version = 2;
+        h->version = SPOOL_VERSION + 1;
         break;
     case 1:
         h->header_bytes = 8;

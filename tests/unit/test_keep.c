@@ -1,5 +1,5 @@
-/* Which rows the collector keeps of a long run: up to the largest size. Spools made by hand, of
- * this process. */
+/* Which rows the collector keeps of a long run: stretches, up to the largest size. Spools made by
+ * hand, of this process. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,6 +104,154 @@ START_TEST(test_size_limit_reached)
 }
 END_TEST
 
+/* ---- stretches */
+
+/* Opened at `from`; closed at `to` (0: still open). Profile ns. */
+static void window(int64_t from, int64_t to, int64_t gpu_to, uint64_t first_step)
+{
+    uint32_t head = atomic_load(&w.h->windows_head);
+    struct spool_window *x = &w.h->windows[head % SPOOL_WINDOWS];
+    atomic_store(&x->from_ns, START + from);
+    atomic_store(&x->gpu_to_ns, to ? START + gpu_to : INT64_MAX);
+    atomic_store(&x->to_ns, to ? START + to : INT64_MAX);
+    atomic_store(&x->first_step, first_step);
+    atomic_store(&w.h->windows_head, head + 1);
+}
+
+static void close_window(int64_t to, int64_t gpu_to)
+{
+    struct spool_window *x = &w.h->windows[(atomic_load(&w.h->windows_head) - 1) % SPOOL_WINDOWS];
+    atomic_store(&x->gpu_to_ns, START + gpu_to);
+    atomic_store(&x->to_ns, START + to);
+}
+
+static void setup_gated(void)
+{
+    setup();
+    w.h->gate = SPOOL_GATE_EVERY;
+    atomic_store(&w.h->steps, 1);
+}
+
+static int kernels_in(int64_t from, int64_t to)
+{
+    int n = 0;
+    for (int i = 0; i < m->count[ROW_KERNEL]; i++) {
+        int64_t ns = MEMORY_ROW(m, kernel, ROW_KERNEL, i)->start_ns;
+        n += ns >= from && ns < to;
+    }
+    return n;
+}
+
+START_TEST(test_windows)
+{
+    window(0, 1000, 1500, 0);
+    kernels(0, 20);
+    window(5000, 0, 0, 50);
+    kernels(20, 80);
+    close_window(8000, 8200);
+    kernels(100, 50);
+    finish();
+    ck_assert_int_eq(kernels_in(0, 1500), 15); /* what was queued runs on */
+    ck_assert_int_eq(kernels_in(1500, 5000), 0);
+    ck_assert_int_eq(kernels_in(5000, 10000), 50); /* open when they were read */
+    ck_assert_int_eq(kernels_in(10000, INT64_MAX), 0);
+    ck_assert_int_eq(m->count[ROW_RECORDED], 2);
+    const struct row_recorded *r = MEMORY_ROW(m, recorded, ROW_RECORDED, 0);
+    ck_assert(r->end_ns == 1000 && r->gpu_end_ns == 1500 && r->first_step == 0);
+    r = MEMORY_ROW(m, recorded, ROW_RECORDED, 1);
+    ck_assert(r->start_ns == 5000 && r->end_ns == 8000 && r->gpu_start_ns == -1);
+    ck_assert_int_eq(r->first_step, 50);
+}
+END_TEST
+
+/* The reader slept while the ring of windows came round: the newest are known. */
+START_TEST(test_windows_overtaken)
+{
+    for (int i = 0; i < SPOOL_WINDOWS * 2; i++)
+        window((int64_t)i * 1000, (int64_t)i * 1000 + 100, (int64_t)i * 1000 + 100,
+               (uint64_t)i * 10);
+    finish();
+    ck_assert_int_eq(m->count[ROW_RECORDED], SPOOL_WINDOWS);
+    ck_assert_int_eq(MEMORY_ROW(m, recorded, ROW_RECORDED, 0)->start_ns, SPOOL_WINDOWS * 1000);
+}
+END_TEST
+
+/* A worker that counts no steps is recorded when the process that does is. */
+START_TEST(test_follower)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/b.spool", dir);
+    struct spool_writer b = spool_begin(path, getpid(), spool_ticks(getpid()));
+    spool_anchor(&b, START, epoch + START);
+    b.h->gate = SPOOL_GATE_EVERY;
+    spool_ready(&b);
+    window(0, 1000, 1000, 0); /* long ago, by the clock of this test */
+    drain();
+    ck_assert_uint_eq(atomic_load(&w.h->control), SPOOL_RUN); /* decides by itself */
+    ck_assert_uint_eq(atomic_load(&b.h->control), SPOOL_PAUSE);
+    uint64_t at = 0;
+    spool_kernel(&b, 0, &at, epoch + START + 500, epoch + START + 600, 1, 0x1000);
+    spool_kernel(&b, 0, &at, epoch + START + 1500, epoch + START + 1600, 2, 0x1000);
+    spool_state(&b, 0, SPOOL_READY, at);
+    drain();
+    ck_assert_int_eq(m->count[ROW_KERNEL], 1);
+    window(2000, 0, 0, 5);
+    drain();
+    ck_assert_uint_eq(atomic_load(&b.h->control), SPOOL_RUN);
+    atomic_store(&b.h->sealed, 1);
+    finish();
+    spool_end(&b);
+}
+END_TEST
+
+START_TEST(test_times)
+{
+    collect_times(c, &(struct collect_times){.delay_ns = 1000, .duration_ns = 500});
+    kernels(0, 30);
+    ck_assert_uint_eq(atomic_load(&w.h->control), SPOOL_PAUSE); /* long over */
+    finish();
+    ck_assert_int_eq(kernels_in(0, 1000), 0);
+    ck_assert_int_eq(kernels_in(1000, INT64_MAX), 20); /* what was queued runs on */
+    ck_assert_int_eq(m->count[ROW_RECORDED], 1);
+    const struct row_recorded *r = MEMORY_ROW(m, recorded, ROW_RECORDED, 0);
+    ck_assert(r->start_ns == 1000 && r->end_ns == 1500 && r->first_step == -1);
+}
+END_TEST
+
+START_TEST(test_step_blocks)
+{
+    enum { STEPS = 5000, STEP_NS = 1000 };
+    int64_t steps = 0, next = 1;
+    uint32_t name = spool_text(&w, "step");
+    window(0, 1000, 1000, 0);
+    spool_ring_open(&w, 0, 7);
+    for (int i = 0; i < STEPS; i++) {
+        struct spool_rec_range r = {{SPOOL_REC_STEP, sizeof r, 7, START + (int64_t)i * STEP_NS,
+                                     START + (int64_t)i * STEP_NS + 900 + (i == 77) * 5},
+                                    name,
+                                    0,
+                                    0,
+                                    0,
+                                    0,
+                                    0};
+        spool_append(&w, 0, &r, sizeof r);
+        drain();
+    }
+    finish();
+    ck_assert_int_eq(m->count[ROW_RANGE], 1); /* the others are summed up alone */
+    ck_assert(m->count[ROW_STEP_BLOCK] > 1000 && m->count[ROW_STEP_BLOCK] <= 2049);
+    for (int i = 0; i < m->count[ROW_STEP_BLOCK]; i++) {
+        const struct row_step_block *b = MEMORY_ROW(m, step_block, ROW_STEP_BLOCK, i);
+        ck_assert(b->first_step == next && b->start_ns == (next - 1) * STEP_NS);
+        next += b->steps;
+        steps += b->steps;
+        if (next <= STEPS)
+            ck_assert(b->min_ns == STEP_NS && b->max_ns == STEP_NS);
+    }
+    ck_assert_int_eq(steps, STEPS);
+}
+END_TEST
+
 static const struct {
     const char *text;
     int64_t bytes; /* -1: refused */
@@ -149,6 +297,17 @@ Suite *test_keep_suite(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, test_size_limit);
     tcase_add_test(t, test_size_limit_reached);
+    suite_add_tcase(s, t);
+    t = tcase_create("stretches");
+    tcase_add_checked_fixture(t, setup_gated, teardown);
+    tcase_add_test(t, test_windows);
+    tcase_add_test(t, test_windows_overtaken);
+    tcase_add_test(t, test_follower);
+    tcase_add_test(t, test_step_blocks);
+    suite_add_tcase(s, t);
+    t = tcase_create("times");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, test_times);
     suite_add_tcase(s, t);
     t = tcase_create("options");
     tcase_add_loop_test(t, test_sizes, 0, sizeof sizes / sizeof *sizes);
