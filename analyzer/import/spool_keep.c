@@ -34,6 +34,36 @@ static bool of_gpu(enum row_kind kind)
     return kind == ROW_KERNEL || kind == ROW_COPY || kind == ROW_MEMSET || kind == ROW_EVENT;
 }
 
+static int64_t correlation_of(enum row_kind kind, const void *row)
+{
+    switch (kind) {
+    case ROW_KERNEL:
+        return ((const struct row_kernel *)row)->correlation;
+    case ROW_COPY:
+        return ((const struct row_copy *)row)->correlation;
+    case ROW_MEMSET:
+        return ((const struct row_memset *)row)->correlation;
+    case ROW_API:
+        return ((const struct row_api *)row)->correlation;
+    default:
+        return 0;
+    }
+}
+
+/* While the work of a stretch that is over runs on, that of later calls comes as well: the calls
+ * that are left out tell which. */
+static bool of_later_call(struct spool *s, enum row_kind kind, const void *row, bool in_stretch)
+{
+    int64_t c = s ? correlation_of(kind, row) : 0;
+    if (c <= 0)
+        return false;
+    if (kind == ROW_API && in_stretch && c > s->cut_correlation)
+        s->cut_correlation = 0; /* the next stretch */
+    if (kind == ROW_API && !in_stretch && (!s->cut_correlation || c < s->cut_correlation))
+        s->cut_correlation = c;
+    return kind != ROW_API && s->cut_correlation && c >= s->cut_correlation;
+}
+
 static bool kept(struct spool_out *out, enum row_kind kind, const void *row)
 {
     int64_t ns = out->newest_ns; /* events have none of their own, but come with those that do */
@@ -47,7 +77,9 @@ static bool kept(struct spool_out *out, enum row_kind kind, const void *row)
     }
     if (tells_missing(kind))
         out->newest_ns = ns;
-    return spool_in_stretch(out, ns, of_gpu(kind));
+    bool in_stretch = spool_in_stretch(out, ns, of_gpu(kind));
+    bool later = of_later_call(out->from, kind, row, in_stretch);
+    return in_stretch && (!later || spool_in_stretch(out, ns, false));
 }
 
 static void look_at_size(struct spool_out *out)

@@ -187,8 +187,19 @@ def windows(build, checks):
                      f"--steps {option}: their kernels, and all searches", str(got))
     run = start(build, "window.gpuprof", program, "-f", "--delay", "0.2", "--duration", "0.1")
     run.communicate(timeout=120)
-    low, high = ask(build, "window.gpuprof", "SELECT min(start_ns), max(start_ns) FROM kernel")
+    low, high = ask(build, "window.gpuprof", "SELECT min(start_ns), max(start_ns) FROM api")
     checks.check(200_000_000 <= low < high < 300_000_000, "--delay and --duration", f"{low} {high}")
+    run = start(build, "window.gpuprof", program, "-f", "--every", "16", "--window", "4")
+    run.communicate(timeout=120)
+    got = ask(build, "window.gpuprof", "SELECT count(*), (SELECT sum(steps) FROM step_block), "
+              "(SELECT count(*) FROM recorded), (SELECT max(first_step) FROM recorded) FROM step")
+    checks.check(got == (4 + 5 + 5, 40, 3, 32), "--every 16 --window 4: 4 steps and twice 5 of 40", str(got))
+    for option in (("--every", "16"), ("--every", "3", "--window", "4"), ("--every", "3s", "--window", "4"),
+                   ("--every", "9", "--window", "2", "--steps", "1:2"), ("--range", "all")):
+        run = start(build, "window.gpuprof", FAST, "-f", *option)
+        out, err = run.communicate(timeout=60)
+        checks.check((out, run.returncode) == ("", 2) and len(err.splitlines()) == 1,
+                     f"{' '.join(option)}: one clear line, status 2", f"{run.returncode}, {err}")
     for option in ("x", "1M", "-1"):
         run = start(build, "window.gpuprof", FAST, "-f", f"--max-size={option}")
         out, err = run.communicate(timeout=60)
@@ -201,12 +212,35 @@ def windows(build, checks):
                      f"--steps {option}: one clear line, status 2", f"{run.returncode}, {err}")
 
 
+RANGE = """
+import ctypes
+cuda, p = ctypes.CDLL("libcudart.so.13"), ctypes.c_void_p()
+cuda.cudaMalloc(ctypes.byref(p), ctypes.c_size_t(4096))
+for n in range(1, 6):
+    n % 2 == 0 and cuda.cudaProfilerStart()
+    for _ in range(10 * n):
+        cuda.cudaMemset(p, 0, ctypes.c_size_t(4096))
+    cuda.cudaDeviceSynchronize()
+    n % 2 == 0 and cuda.cudaProfilerStop()
+"""
+
+
+def profiler_range(build, checks):
+    """What lies between cudaProfilerStart and cudaProfilerStop, twice."""
+    run = start(build, "range.gpuprof", [sys.executable, "-c", RANGE], "-f", "--range", "cuda-profiler")
+    run.communicate(timeout=60)
+    got = ask(build, "range.gpuprof", "SELECT count(*), (SELECT count(*) FROM recorded), (SELECT count(*) "
+              "FROM api JOIN string s ON s.id = name WHERE text = 'cudaMemset') FROM memset")
+    checks.check(run.returncode == 0 and got == (20 + 40, 2, 20 + 40), "--range cuda-profiler", str(got))
+
+
 def main():
     build, checks = Build(sys.argv[1]), Checks()
-    for part in (signals, callers, no_room, existing, names, windows):
+    for part in (signals, callers, no_room, existing, names, windows, profiler_range):
         part(build, checks)
     left = left_behind(build, "handled.gpuprof", "ended.gpuprof", "group.gpuprof", "child.gpuprof",
-                       "ignored.gpuprof", "pipe.gpuprof", "window.gpuprof")
+                       "ignored.gpuprof", "pipe.gpuprof", "window.gpuprof",
+                       "range.gpuprof")
     checks.check(not left, "nothing left behind", ", ".join(left))
     checks.done()
 

@@ -164,6 +164,30 @@ START_TEST(test_windows)
 }
 END_TEST
 
+/* Of what runs behind a stretch only what was launched in it. */
+START_TEST(test_tail)
+{
+    uint64_t at = 0;
+    int64_t zero = epoch + START;
+    window(0, 1000, 5000, 0);
+    for (uint32_t i = 1; i <= 4; i++) /* two of the calls come too late */
+        spool_api(&w, 0, &at, 5, 211, zero + i * 400, zero + i * 400 + 10, 7, i);
+    for (uint32_t i = 1; i <= 4; i++)
+        spool_kernel(&w, 0, &at, zero + 1000 + i * 500, zero + 1100 + i * 500, i, 0x1000);
+    spool_state(&w, 0, SPOOL_READY, at);
+    drain();
+    ck_assert_int_eq(m->count[ROW_API], 2);
+    ck_assert_int_eq(m->count[ROW_KERNEL], 2);
+    window(6000, 0, 0, 9);
+    at = 0;
+    spool_api(&w, 0, &at, 5, 211, zero + 6100, zero + 6110, 7, 9);
+    spool_kernel(&w, 0, &at, zero + 6200, zero + 6300, 9, 0x1000);
+    spool_state(&w, 0, SPOOL_READY, at);
+    finish();
+    ck_assert_int_eq(m->count[ROW_KERNEL], 3);
+}
+END_TEST
+
 /* The reader slept while the ring of windows came round: the newest are known. */
 START_TEST(test_windows_overtaken)
 {
@@ -301,6 +325,7 @@ Suite *test_keep_suite(void)
     t = tcase_create("stretches");
     tcase_add_checked_fixture(t, setup_gated, teardown);
     tcase_add_test(t, test_windows);
+    tcase_add_test(t, test_tail);
     tcase_add_test(t, test_windows_overtaken);
     tcase_add_test(t, test_follower);
     tcase_add_test(t, test_step_blocks);
