@@ -36,11 +36,13 @@ static void write_health(const struct page *p)
              text_count(&b, h->dropped));
     fprintf(p->f, "<dt>step time that nothing explains</dt><dd>%.1f %%</dd>", h->unexplained_pct);
     if (h->overhead_pct < 0)
-        page_put(p, "<dt>profiler's own cost</dt><dd>not measured</dd></dl>\n");
+        page_put(p, "<dt>profiler's own cost</dt><dd>not measured</dd>");
     else
-        fprintf(p->f,
-                "<dt>profiler's own cost</dt><dd>%.2f %% of the program's threads</dd></dl>\n",
+        fprintf(p->f, "<dt>profiler's own cost</dt><dd>%.2f %% of the program's threads</dd>",
                 h->overhead_pct);
+    if (text_replay(&b, &p->a->whatif))
+        page_put(p, "<dt>replay</dt><dd>%s</dd>", b.s);
+    page_put(p, "</dl>\n");
     if (p->t->health_count == 0) {
         page_put(p, "</section>\n");
         return;

@@ -164,6 +164,20 @@ const char *text_virtual(struct text *b, const struct analysis *a)
     return analysis_virtual(a) ? text_virtual_name(b, text_device(a)) : NULL;
 }
 
+const char *text_replay(struct text *b, const struct whatif *w)
+{
+    char alike[64] = "their work differs, so none foretells another";
+    if (w->tasks == 0)
+        return NULL;
+    if (w->holdout_error_pct >= 0)
+        snprintf(alike, sizeof alike, "one foretells another within %.1f %% (p95 %.1f %%)",
+                 w->holdout_error_pct, w->holdout_p95_pct);
+    snprintf(b->s, sizeof b->s,
+             "%zu steps replayed; %s; unexplained %.1f %% of the critical path%s", w->steps, alike,
+             w->unexplained_pct, w->unexplained_pct > WHATIF_UNEXPLAINED_PCT ? ": not sure" : "");
+    return b->s;
+}
+
 int64_t stacked_saving_ns(const struct analysis *a)
 {
     int64_t sum = 0;

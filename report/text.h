@@ -31,6 +31,11 @@ const char *text_device(const struct analysis *a);
 /* "thread 4242 train_conv (training)" */
 const char *text_thread(struct text *b, const struct analysis *a, uint32_t thread);
 
+/* How far the replay behind the predictions may be trusted: "6 steps replayed; one foretells
+ * another within 1.5 % (p95 3.9 %); unexplained 0.1 % of the critical path"; NULL when nothing was
+ * replayed. */
+const char *text_replay(struct text *b, const struct whatif *w);
+
 /* The savings of all findings together per step: they do not add up, so this is the sum of the
  * upper bounds, and never more than the step itself. */
 int64_t stacked_saving_ns(const struct analysis *a);

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { DRAWS = 24 };
 
@@ -37,7 +38,7 @@ static bool events_missing(const struct analysis *a)
     return false;
 }
 
-static const char *distrust(struct analysis *a, const struct whatif *w)
+static const char *doubt(struct analysis *a, const struct whatif *w)
 {
     struct arena *m = &a->arena;
     if (w->steps == 0 || w->tasks == 0)
@@ -49,9 +50,8 @@ static const char *distrust(struct analysis *a, const struct whatif *w)
     if (a->health.dropped > 0)
         return arena_printf(m, "attribution only: %lld records were lost",
                             (long long)a->health.dropped);
-    if (w->unexplained_pct > 5)
-        return arena_printf(m, "attribution only: %.1f %% of the critical path is unexplained",
-                            w->unexplained_pct);
+    if (w->unexplained_pct > WHATIF_UNEXPLAINED_PCT)
+        return "attribution only";
     if (w->violations * 50 > w->tasks)
         return arena_printf(m, "attribution only: %zu dependencies were observed broken",
                             w->violations);
@@ -72,6 +72,16 @@ static const char *distrust(struct analysis *a, const struct whatif *w)
         return arena_printf(m, "attribution only: steps predict one another with %.1f %% error",
                             w->holdout_error_pct);
     return NULL;
+}
+
+/* Whatever else speaks against it: a path that is not explained is always said. */
+static const char *distrust(struct analysis *a, const struct whatif *w)
+{
+    const char *why = doubt(a, w);
+    if (!why || w->unexplained_pct <= WHATIF_UNEXPLAINED_PCT)
+        return why;
+    return arena_printf(&a->arena, "%s%s %.1f %% of the critical path is unexplained", why,
+                        strchr(why, ':') ? ", and" : ":", w->unexplained_pct);
 }
 
 static int64_t bound(struct engine *x, bool (*zero)(const struct task *), bool drop)
@@ -314,7 +324,8 @@ int whatif_run(struct analysis *a, struct err *e)
                          .tasks = x.g->count,
                          .edges = x.g->edge_count,
                          .violations = x.g->violations,
-                         .holdout_error_pct = -1};
+                         .holdout_error_pct = -1,
+                         .holdout_p95_pct = -1};
     int rc = 0;
     if (x.g->count)
         rc = look(&x, w);

@@ -78,7 +78,7 @@ struct path_item { /* kernels, calls and ranges that are longest on the path, by
     enum path_class class;
     int64_t ns; /* per step */
 };
-enum { PATH_TOP = 8 };
+enum { PATH_TOP = 8, WHATIF_UNEXPLAINED_PCT = 5 /* more of the path: nothing is predicted */ };
 
 /* How far the replay may be trusted, and the bounds of any advice of a class. Times per step. */
 struct whatif {

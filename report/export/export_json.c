@@ -181,6 +181,15 @@ static void write_others(struct json *j, const struct analysis *a, const struct 
     json_end(j, ']');
 }
 
+/* Below 0 it is not known. */
+static void json_pct(struct json *j, const char *key, double pct)
+{
+    if (pct < 0)
+        json_null(j, key);
+    else
+        json_num(j, key, pct, 3);
+}
+
 static void write_whatif(struct json *j, const struct analysis *a)
 {
     const struct whatif *w = &a->whatif;
@@ -191,17 +200,12 @@ static void write_whatif(struct json *j, const struct analysis *a)
     json_int(j, "tasks", (int64_t)w->tasks);
     json_int(j, "violations", (int64_t)w->violations);
     json_ms(j, "step_ms", w->step_ns);
-    json_num(j, "identity_error_pct", w->identity_error_pct, 3);
-    json_num(j, "unexplained_pct", w->unexplained_pct, 3);
-    json_num(j, "class_error_pct", w->class_error_pct, 3);
-    if (w->holdout_error_pct < 0)
-        json_null(j, "holdout_error_pct");
-    else
-        json_num(j, "holdout_error_pct", w->holdout_error_pct, 3);
-    if (w->holdout_p95_pct < 0)
-        json_null(j, "holdout_p95_pct");
-    else
-        json_num(j, "holdout_p95_pct", w->holdout_p95_pct, 3);
+    bool none = w->tasks == 0; /* nothing was replayed: nothing is known */
+    json_pct(j, "identity_error_pct", none ? -1 : w->identity_error_pct);
+    json_pct(j, "unexplained_pct", none ? -1 : w->unexplained_pct);
+    json_pct(j, "class_error_pct", none ? -1 : w->class_error_pct);
+    json_pct(j, "holdout_error_pct", w->holdout_error_pct);
+    json_pct(j, "holdout_p95_pct", w->holdout_p95_pct);
     json_begin(j, "saves_at_most_ms", '{');
     json_ms(j, "host", w->host_bound_ns);
     json_ms(j, "waits", w->wait_bound_ns);

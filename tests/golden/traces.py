@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 TOLERANCE = 0.2  # points of the window
+SURE = 5  # % of the critical path: with more unexplained nothing may be predicted
 COUNTS = ("events", "kernels", "copies", "memsets")
 SHARES = ("busy_pct", "compute_pct", "comm_pct", "comm_exposed_pct")
 
@@ -41,6 +42,11 @@ def check(result, row):
         late = max(result["ranks"], key=lambda r: r["late_ms"], default={"rank": None})["rank"]
         if late != int(row[11]):
             yield f"names rank {late} as late, known is rank {row[11]}"
+    replay = result["replay"]
+    if (replay["unexplained_pct"] or 0) > SURE and (replay["trusted"] or "unexplained" not in replay["why_not"]):
+        yield f"{replay['unexplained_pct']:.1f} % of the replay is unexplained, and it does not say so"
+    if not replay["trusted"] and any(f["kind"] != "upper-bound" for f in result["findings"]):
+        yield "predicts though it does not trust its replay"
     for rule in never.split(","):
         if rule in found:
             yield f"advises {rule}, which is known to be wrong here"

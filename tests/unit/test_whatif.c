@@ -156,10 +156,33 @@ START_TEST(a_graph_saves_the_launches_of_a_host_bound_step_only)
 }
 END_TEST
 
+/* Kernels follow one another at once, but for the last, and nothing says what that waits for. */
+static void fill_unexplained(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 8; i++)
+        build_kernel(b, "k", at + US(10 * i), at + US(10) + MS(i) + (i == 7 ? MS(2) : 0), MS(1));
+    build_sync(b, at + US(100), MS(10) - US(80));
+}
+
+START_TEST(what_nothing_explains_is_not_predicted_on)
+{
+    struct bench x = bench_start(MS(11), fill_unexplained);
+    const struct whatif *w = &x.b.a->whatif;
+    ck_assert_double_gt(w->unexplained_pct, 17); /* 2 of 11 ms */
+    ck_assert_double_lt(w->unexplained_pct, 19);
+    ck_assert(!w->trusted);
+    ck_assert_ptr_nonnull(strstr(w->why_not, "is unexplained"));
+    for (size_t i = 0; i < x.b.a->ranked_count; i++)
+        ck_assert(x.b.a->ranked[i]->upper_bound);
+    bench_end(&x);
+}
+END_TEST
+
 Suite *test_whatif_suite(void)
 {
     Suite *s = suite_create("whatif");
     TCase *c = tcase_create("whatif");
+    tcase_add_test(c, what_nothing_explains_is_not_predicted_on);
     tcase_add_test(c, tensor_cores_save_most_of_fp32_time);
     tcase_add_test(c, tensor_cores_save_nothing_when_the_host_is_slower);
     tcase_add_test(c, pinning_short_copies_saves_nothing);
