@@ -3,14 +3,30 @@
 #include <math.h>
 #include <string.h>
 
+static void hand_over(struct json *j)
+{
+    fwrite_unlocked(j->buf, 1, j->held, j->f);
+    j->held = 0;
+}
+
 static void put(struct json *j, const char *s, size_t n)
 {
-    fwrite_unlocked(s, 1, n, j->f);
+    if (n > JSON_HELD - j->held) {
+        hand_over(j);
+        if (n > JSON_HELD) {
+            fwrite_unlocked(s, 1, n, j->f);
+            return;
+        }
+    }
+    memcpy(j->buf + j->held, s, n);
+    j->held += n;
 }
 
 static void put_char(struct json *j, char c)
 {
-    putc_unlocked(c, j->f);
+    if (j->held == JSON_HELD)
+        hand_over(j);
+    j->buf[j->held++] = c;
 }
 
 static bool continuation(unsigned char c)
@@ -49,10 +65,17 @@ size_t utf8_next(const char *s, size_t n, uint32_t *code)
     return 1;
 }
 
-static bool plain(const struct json *j, unsigned char c)
+/* Length of the run at the start of s[0..n) that stands for itself. */
+static size_t plain(const struct json *j, const char *s, size_t n)
 {
-    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' &&
-           !(j->html && (c == '<' || c == '>' || c == '&'));
+    size_t i = 0;
+    for (; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\' ||
+            (j->html && (c == '<' || c == '>' || c == '&')))
+            break;
+    }
+    return i;
 }
 
 static void put_escape(struct json *j, uint32_t code)
@@ -73,12 +96,10 @@ static void quote(struct json *j, const char *s, size_t n)
 {
     put_char(j, '"');
     for (size_t i = 0; i < n;) {
-        size_t run = i;
-        while (run < n && plain(j, (unsigned char)s[run]))
-            run++;
-        if (run > i) {
-            put(j, s + i, run - i);
-            i = run;
+        size_t run = plain(j, s + i, n - i);
+        if (run) {
+            put(j, s + i, run);
+            i += run;
             continue;
         }
         uint32_t code;
@@ -115,7 +136,8 @@ static void item(struct json *j, const char *key)
 
 void json_start(struct json *j, FILE *f)
 {
-    *j = (struct json){.f = f};
+    memset(j, 0, offsetof(struct json, buf));
+    j->f = f;
 }
 
 void json_begin(struct json *j, const char *key, char open)
@@ -155,26 +177,18 @@ void json_strn(struct json *j, const char *key, const char *value, size_t n)
     quote(j, value, n);
 }
 
-/* Digits of v, at least `width` of them with leading zeros, ending before `end`. */
-static char *digits(char *end, uint64_t v, int width)
-{
-    while (v || width > 0) {
-        *--end = (char)('0' + v % 10);
-        v /= 10;
-        width--;
-    }
-    return end;
-}
-
-static void put_fixed(struct json *j, int64_t v, uint64_t unit, int decimals)
+/* v without its last `decimals` digits, a point and those digits. */
+static void put_fixed(struct json *j, int64_t v, int decimals)
 {
     char b[32], *end = b + sizeof b, *p = end;
     uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-    if (decimals) {
-        p = digits(p, u % unit, decimals);
+    for (int i = 0; i < decimals; i++, u /= 10)
+        *--p = (char)('0' + u % 10);
+    if (decimals)
         *--p = '.';
-    }
-    p = digits(p, u / unit, 1);
+    do
+        *--p = (char)('0' + u % 10);
+    while (u /= 10);
     if (v < 0)
         *--p = '-';
     put(j, p, (size_t)(end - p));
@@ -183,19 +197,19 @@ static void put_fixed(struct json *j, int64_t v, uint64_t unit, int decimals)
 void json_int(struct json *j, const char *key, int64_t v)
 {
     item(j, key);
-    put_fixed(j, v, 1, 0);
+    put_fixed(j, v, 0);
 }
 
 void json_us(struct json *j, const char *key, int64_t ns)
 {
     item(j, key);
-    put_fixed(j, ns, 1000, 3);
+    put_fixed(j, ns, 3);
 }
 
 void json_ms(struct json *j, const char *key, int64_t ns)
 {
     item(j, key);
-    put_fixed(j, ns, 1000000, 6);
+    put_fixed(j, ns, 6);
 }
 
 void json_num(struct json *j, const char *key, double v, int decimals)
@@ -229,5 +243,6 @@ void json_newline(struct json *j)
 int json_end_document(struct json *j)
 {
     put_char(j, '\n');
+    hand_over(j);
     return fflush(j->f) || ferror(j->f) || j->depth != 0 || j->misused ? -1 : 0;
 }

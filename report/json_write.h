@@ -1,7 +1,8 @@
 /* Streaming JSON writer: owns commas, nesting, escaping. Output is strict JSON in valid UTF-8:
  * control characters as \u00XX, `<` as \u003c when `html` is set (safe inside <script>), bad UTF-8
  * replaced by U+FFFD, NaN and infinities as null. Errors stick to the stream; json_end_document
- * reports them. Cost: one pass over the text, no memory. Not for reading.
+ * reports them and hands over the last bytes: until then some of the text is held here, so nobody
+ * else writes to the stream in between. Cost: one pass over the text, no memory. Not for reading.
  */
 #ifndef GPUPROF_REPORT_JSON_WRITE_H
 #define GPUPROF_REPORT_JSON_WRITE_H
@@ -11,14 +12,18 @@
 #include <stdint.h>
 #include <stdio.h>
 
+enum { JSON_HELD = 8192 };
+
 struct json {
     FILE *f;
+    size_t held; /* bytes of buf */
     int depth;
     bool comma;   /* something stands before the next item on this level */
     bool newline; /* the next item goes on a new line */
     bool misused; /* closed more than was opened */
     bool html;    /* escape < > & too */
     int indent;   /* spaces per level; 0 = one line with ", " and ": " */
+    char buf[JSON_HELD];
 };
 
 void json_start(struct json *j, FILE *f);

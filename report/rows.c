@@ -115,13 +115,21 @@ static int place(struct items *v, bool nest)
     return rc;
 }
 
+/* They often are in order: those of a stream, or calls without ranges. */
+static void put_in_order(struct items *v)
+{
+    size_t i = 1;
+    while (i < v->n && by_start(&v->at[i - 1], &v->at[i]) < 0)
+        i++;
+    if (i < v->n)
+        qsort(v->at, v->n, sizeof *v->at, by_start);
+}
+
 static int arrange(struct items *v, bool host)
 {
-    if (v->n == 0)
-        return 0;
-    qsort(v->at, v->n, sizeof *v->at, by_start);
+    put_in_order(v);
     if (host && snap_starts(v))
-        qsort(v->at, v->n, sizeof *v->at, by_start);
+        put_in_order(v);
     return place(v, host);
 }
 
