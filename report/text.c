@@ -33,7 +33,8 @@ const char *text_time(struct text *b, int64_t ns)
 
 const char *text_ms(struct text *b, int64_t ns)
 {
-    return with_unit(b, (double)ns / 1e6, "ms");
+    return fabs((double)ns) >= 1e10 ? with_unit(b, (double)ns / 1e9, "s")
+                                    : with_unit(b, (double)ns / 1e6, "ms");
 }
 
 const char *text_bytes(struct text *b, int64_t n)

@@ -10,7 +10,7 @@ struct text {
 };
 
 const char *text_time(struct text *b, int64_t ns); /* "45.1 ms", "820 us", "1.25 s" */
-const char *text_ms(struct text *b, int64_t ns);   /* "45.1 ms": always ms, 3 figures */
+const char *text_ms(struct text *b, int64_t ns);   /* "45.1 ms": in ms below 10 s, 3 figures */
 const char *text_bytes(struct text *b, int64_t n); /* "1.5 MB" */
 const char *text_count(struct text *b, int64_t n); /* "12,345" */
 const char *text_value(struct text *b, double v, const char *unit); /* evidence */

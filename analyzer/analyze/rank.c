@@ -77,7 +77,8 @@ static uint32_t have_of(const struct analysis *a)
         have |= HAVE_MEMORY_KINDS;
     if (opaque_ns * 10 > kernels_ns)
         have &= ~(uint32_t)HAVE_NODES;
-    return a->steps.source == STEPS_NONE ? have : have | HAVE_STEPS;
+    bool none = a->steps.source == STEPS_NONE || a->steps.median_ns <= 0;
+    return none ? have : have | HAVE_STEPS;
 }
 
 static int64_t at_most(int64_t v, int64_t limit)
@@ -99,7 +100,7 @@ static void ask(struct analysis *a, struct outcome *o, uint32_t have)
     /* Sums over streams that work side by side can exceed the step; a saving cannot. */
     o->saves_mid_ns = at_most(o->saves_mid_ns, a->steps.median_ns);
     o->saves_high_ns = at_most(o->saves_high_ns, a->steps.median_ns);
-    if (o->saves_high_ns * 100 < a->steps.median_ns) {
+    if (o->saves_high_ns <= 0 || o->saves_high_ns * 100 < a->steps.median_ns) {
         o->verdict = RULE_SILENT;
         o->why = arena_printf(&a->arena, "would save at most %.3f ms, under 1 %% of the step",
                               (double)o->saves_high_ns / 1e6);

@@ -1,7 +1,9 @@
 /* Evaluation that runs as if for training: batch statistics, dropout, gradients kept. */
 #include "analyzer/rules/look_phase.h"
 
+#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 /* Kernels that a model in evaluation mode does not launch. */
 static const char training_only[] =
@@ -9,63 +11,87 @@ static const char training_only[] =
     "norm_sums";
 
 struct evaluation {
-    int64_t ranges, ns;     /* of the training thread, in the whole recording */
-    int64_t kernels, train; /* launched inside; of them: of training alone */
-    int64_t train_ns, backward;
+    int64_t ranges;          /* in the whole recording */
+    int64_t train, train_ns; /* kernels launched inside that only training needs */
+    int64_t backward;        /* of them for gradients or updates */
     uint32_t longest;
 };
 
-static bool evaluates(const char *name)
+/* Is the word at s[0..n) one for an evaluation? */
+static bool says_eval(const char *s, size_t n)
 {
-    return look_name_has(name, "eval|Eval|valid|Valid") &&
-           !look_name_has(name, "invalid|evaluate_");
+    static const char *const words[] = {"eval",  "evaluate",   "evaluation", "evaluating",
+                                        "valid", "validation", "validate",   "val"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == n && strncasecmp(s, words[i], n) == 0)
+            return true;
+    return false;
 }
 
-static bool inside_eval(const struct timeline *t, uint32_t op)
+/* Words end where letters do, or where a capital follows a small one. Frames of the interpreter and
+ * operators are no ranges of the user's: `torch/_dynamo/eval_frame.py(489): _fn` evaluates nothing.
+ */
+static bool evaluates(const char *name)
 {
-    if (t->ops[op].api == TL_NONE)
+    if (strstr(name, ".py(") || strstr(name, "::") || name[0] == '<')
         return false;
-    const struct api *c = &t->apis[t->ops[op].api];
-    const struct thread *th = &t->threads[c->thread];
-    for (uint32_t i = 0; i < th->ranges; i++) {
-        const struct range *r = &t->ranges[th->first_range + i];
-        if (r->start_ns > c->start_ns)
-            break;
-        if (r->end_ns >= c->end_ns && evaluates(tl_text(t, r->name)))
+    for (const char *s = name; *s;) {
+        size_t n = 0;
+        while (isalpha((unsigned char)s[n]) &&
+               !(n > 0 && islower((unsigned char)s[n - 1]) && isupper((unsigned char)s[n])))
+            n++;
+        if (says_eval(s, n))
             return true;
+        s += n ? n : 1;
     }
     return false;
 }
 
-static struct evaluation look_at_evaluation(const struct analysis *a)
+/* By call: is it made during an evaluation? Counts those. Ranges and calls are sorted by thread and
+ * start. NULL without memory. */
+static bool *calls_inside(struct analysis *a, struct evaluation *e)
+{
+    const struct timeline *t = a->tl;
+    bool *yes = arena_array(&a->arena, t->api_count + 1, sizeof *yes);
+    for (size_t i = 0; yes && i < t->thread_count; i++) {
+        const struct thread *th = &t->threads[i];
+        uint32_t next = th->first_range, end = th->first_range + th->ranges;
+        int64_t until_ns = INT64_MIN;
+        for (uint32_t c = th->first_api; c <= th->first_api + th->apis; c++) {
+            bool over = c == th->first_api + th->apis; /* ranges behind the last call count, too */
+            for (; next < end && (over || t->ranges[next].start_ns <= t->apis[c].start_ns);
+                 next++) {
+                const struct range *r = &t->ranges[next];
+                if (!evaluates(tl_text(t, r->name)))
+                    continue;
+                e->ranges++;
+                until_ns = r->end_ns > until_ns ? r->end_ns : until_ns;
+            }
+            if (!over)
+                yes[c] = t->apis[c].end_ns <= until_ns;
+        }
+    }
+    return yes;
+}
+
+static struct evaluation look_at_evaluation(struct analysis *a)
 {
     const struct timeline *t = a->tl;
     struct evaluation e = {.longest = TL_NONE};
-    int64_t from = INT64_MAX, to = 0;
-    for (size_t i = 0; i < t->range_count; i++) {
-        const struct range *r = &t->ranges[i];
-        if (!evaluates(tl_text(t, r->name)))
-            continue;
-        e.ranges++;
-        e.ns += r->end_ns - r->start_ns;
-        from = r->start_ns < from ? r->start_ns : from;
-        to = r->end_ns > to ? r->end_ns : to;
-    }
-    for (uint32_t i = 0; e.ranges && i < t->op_count; i++) {
+    const bool *inside = calls_inside(a, &e);
+    for (uint32_t i = 0; inside && e.ranges && i < t->op_count; i++) {
         const struct op *o = &t->ops[i];
-        const char *name = tl_text(t, o->full_name);
-        bool train = o->kind == OP_KERNEL && look_name_has(name, training_only);
-        bool backward = o->kind == OP_KERNEL &&
-                        (o->class.pass == PASS_WGRAD || o->class.family == FAMILY_OPTIMIZER);
-        if (o->kind != OP_KERNEL || o->start_ns < from || !inside_eval(t, i))
+        if (o->kind != OP_KERNEL || o->api == TL_NONE || !inside[o->api])
             continue;
-        e.kernels++;
+        bool train = look_name_has(tl_text(t, o->full_name), training_only);
+        bool backward = o->class.pass == PASS_WGRAD || o->class.family == FAMILY_OPTIMIZER;
         e.backward += backward;
-        e.train += train || backward;
-        e.train_ns += train || backward ? o->end_ns - o->start_ns : 0;
-        if ((train || backward) &&
-            (e.longest == TL_NONE ||
-             o->end_ns - o->start_ns > t->ops[e.longest].end_ns - t->ops[e.longest].start_ns))
+        if (!train && !backward)
+            continue;
+        int64_t ns = o->end_ns - o->start_ns;
+        e.train++;
+        e.train_ns += ns;
+        if (e.longest == TL_NONE || ns > t->ops[e.longest].end_ns - t->ops[e.longest].start_ns)
             e.longest = i;
     }
     return e;

@@ -85,12 +85,14 @@ END_TEST
 /* ---- eval-activations -------------------------------------------------------------------------
  */
 
+static const char *eval_range = "Validation epoch 3";
+
 static void fill_evaluation(struct builder *b, int64_t at)
 {
     build_kernel(b, gemm, at, at + US(10), MS(7));
     build_kernel(b, norm, at + MS(7), at + MS(7.1), MS(1));
     build_kernel(b, gemm, at + MS(8), at + MS(8.1), US(1800));
-    build_range(b, "validation", at + MS(6.9), at + MS(8.5));
+    build_range(b, eval_range, at + MS(6.9), at + MS(8.5));
 }
 
 START_TEST(test_evaluation)
@@ -106,6 +108,17 @@ START_TEST(test_evaluation)
     norm = eval_norm;
     case_loop(&b, fill_evaluation);
     case_verdict(build_analyze(&b), "eval-activations", RULE_SILENT);
+    build_end(&b);
+    b = build_start();
+    norm = train_norm;
+    eval_range = "torch/_dynamo/eval_frame.py(489): _fn"; /* evaluates nothing */
+    case_loop(&b, fill_evaluation);
+    case_verdict(build_analyze(&b), "eval-activations", RULE_CANNOT_TELL);
+    build_end(&b);
+    b = build_start();
+    eval_range = "runEvalLoop";
+    case_loop(&b, fill_evaluation);
+    case_verdict(build_analyze(&b), "eval-activations", RULE_FIRES);
     build_end(&b);
     b = build_start();
     case_loop(&b, case_busy); /* no range of that name */

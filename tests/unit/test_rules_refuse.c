@@ -353,6 +353,17 @@ START_TEST(test_override_is_told)
 }
 END_TEST
 
+START_TEST(test_steps_that_take_no_time_carry_no_advice)
+{
+    struct builder b = build_start();
+    build_range(&b, "ProfilerStep#2", MS(100), MS(100));
+    const struct analysis *a = build_analyze(&b);
+    for (size_t i = 0; i < a->outcome_count; i++)
+        ck_assert_msg(a->outcomes[i].verdict != RULE_FIRES, "%s", a->outcomes[i].rule->id);
+    build_end(&b);
+}
+END_TEST
+
 Suite *test_rules_refuse_suite(void)
 {
     Suite *suite = suite_create("rules_refuse");
@@ -369,6 +380,7 @@ Suite *test_rules_refuse_suite(void)
     tcase_add_test(t, test_no_core_is_no_synchronisation);
     tcase_add_test(t, test_layouts_of_fp32_convolutions);
     tcase_add_test(t, test_override_is_told);
+    tcase_add_test(t, test_steps_that_take_no_time_carry_no_advice);
     suite_add_tcase(suite, t);
     return suite;
 }
