@@ -215,6 +215,7 @@ static int begin(struct thread *t)
         return -1;
     }
     cupti_range_watch();
+    agent.spool->cupti_version = cupti.version; /* from here on it is known what the GPU does */
     rc = enable_kinds();
     if (rc != CUPTI_SUCCESS)
         complain(t, "cupti-kinds", "CUPTI does not record everything that was asked for", rc);
@@ -241,7 +242,6 @@ void cupti_start(struct thread *t)
         return;
     }
     cupti.api.GetVersion(&cupti.version);
-    agent.spool->cupti_version = cupti.version;
     facts_meta_number(t, "cupti_version", cupti.version);
     facts_meta(t, "libcupti", cupti.api.path);
     probe_strides();

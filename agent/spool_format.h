@@ -105,7 +105,7 @@ struct spool_header {
     uint32_t names_cap, anchors_cap;
     uint64_t strings_cap; /* bytes */
 
-    uint32_t cupti_version;         /* cuptiGetVersion, 0 = not loaded */
+    uint32_t cupti_version;         /* cuptiGetVersion, 0 = it records nothing */
     uint32_t stride[SPOOL_STRIDES]; /* record size by kind, learnt by probing; 0 = unknown */
 
     _Atomic uint32_t sealed;  /* 1: the process ended in good order and flushed */

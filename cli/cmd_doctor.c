@@ -74,7 +74,10 @@ static int run(int argc, char **argv)
     doctor_gpu(&d);
     doctor_access(&d);
     doctor_self(&d);
+    doctor_python(&d);
     doctor_host(&d);
+    doctor_others(&d);
+    doctor_summary(&d);
     if (json)
         write_json(&d);
     else

@@ -28,6 +28,21 @@ static bool load_driver(struct driver *v)
     return v->init && v->version && v->count && v->name;
 }
 
+/* The kernel's part of the driver, in its own words. */
+static void check_module(struct doctor *d)
+{
+    char line[256] = "";
+    FILE *f = fopen("/proc/driver/nvidia/version", "r");
+    if (f && fgets(line, sizeof line, f)) {
+        line[strcspn(line, "\n")] = 0;
+        doctor_add(d, DOCTOR_OK, "module", "", "%.200s", line);
+    }
+    if (f)
+        fclose(f);
+}
+
+static int driver_version; /* for CUDA 13.0: 13000; 0 = no driver */
+
 static void check_driver(struct doctor *d)
 {
     struct driver v = {0};
@@ -39,8 +54,12 @@ static void check_driver(struct doctor *d)
         return;
     }
     v.version(&version);
+    driver_version = version;
     int rc = v.init(0);
     if (rc != 0 || v.count(&count) != 0 || count == 0) {
+        const char *hidden = getenv("CUDA_VISIBLE_DEVICES");
+        if (hidden)
+            cure = "CUDA_VISIBLE_DEVICES may hide it: unset it, or see nvidia-smi -L for the names";
         doctor_add(d, DOCTOR_MISSING, "gpu", cure,
                    "driver for CUDA %d.%d, but no usable GPU (error %d)", version / 1000,
                    version % 1000 / 10, rc);
@@ -48,6 +67,10 @@ static void check_driver(struct doctor *d)
     }
     doctor_add(d, DOCTOR_OK, "driver", "", "NVIDIA driver for CUDA %d.%d", version / 1000,
                version % 1000 / 10);
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    if (visible)
+        doctor_add(d, DOCTOR_OK, "visible-devices", "", "CUDA_VISIBLE_DEVICES lets through: %.150s",
+                   visible);
     for (int i = 0; i < count; i++) {
         char name[128] = "";
         v.name(name, sizeof name - 1, i);
@@ -65,8 +88,15 @@ static bool try_cupti(struct doctor *d, const char *path)
         return false;
     *(void **)&get_version = dlsym(lib, "cuptiGetVersion");
     bool works = get_version && get_version(&version) == 0;
-    if (works)
-        doctor_add(d, DOCTOR_OK, "cupti", "", "libcupti API version %u: %s", version, path);
+    const char *major = strstr(path, "libcupti.so.");
+    int cuda = major ? atoi(major + strlen("libcupti.so.")) : 0;
+    if (works && driver_version && cuda * 1000 > driver_version)
+        doctor_add(d, DOCTOR_NOTE, "cupti",
+                   "programs that bring their own are not concerned; else update the driver, or "
+                   "set GPUPROF_CUPTI to one for its CUDA",
+                   "libcupti for CUDA %d is newer than the driver: %.150s", cuda, path);
+    else if (works)
+        doctor_add(d, DOCTOR_OK, "cupti", "", "libcupti API version %u: %.180s", version, path);
     return works; /* the library stays: it is not made to be unloaded */
 }
 
@@ -107,6 +137,7 @@ static void check_cupti(struct doctor *d)
 
 void doctor_gpu(struct doctor *d)
 {
+    check_module(d);
     check_driver(d);
     check_cupti(d);
 }

@@ -80,23 +80,10 @@ static void check_room(struct doctor *d, const char *id, const char *path, doubl
                writable ? "" : ", not writable");
 }
 
-static void check_setting(struct doctor *d, const char *name, const char *cure)
-{
-    const char *v = getenv(name);
-    if (v && *v)
-        doctor_add(d, DOCTOR_NOTE, "environment", cure, "%s is set: %.150s", name, v);
-}
-
 void doctor_host(struct doctor *d)
 {
     const char *tmp = getenv("TMPDIR");
     check_cores(d);
     check_room(d, "disk", ".", 1, "write the profile elsewhere: -o FILE");
     check_room(d, "spool", tmp && *tmp ? tmp : "/tmp", 0.5, "set TMPDIR to a folder with room");
-    check_setting(d, "CUDA_INJECTION64_PATH",
-                  "another tool injects itself; gpuprof keeps it and loads it behind its own");
-    check_setting(d, "CUDA_LAUNCH_BLOCKING",
-                  "every launch waits for its kernel: unset it, or the profile shows little else");
-    check_setting(d, "LD_PRELOAD", "kept: gpuprof puts its agent before it");
-    check_setting(d, "COMPUTE_PROFILE", "an old profiler may hold CUPTI: unset it");
 }

@@ -111,6 +111,7 @@ void record_close(struct recording *r);
 
 /* CPUs that the cgroup of this process and those above it grant (v2 or v1), 0 = no limit. */
 double host_cgroup_cpus(void);
+double host_cgroup_memory(void); /* bytes, the same way */
 struct collector;
 /* Cores, limits, kernel and processor, into the profile. */
 void host_put_facts(struct collector *c);

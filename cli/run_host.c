@@ -30,8 +30,21 @@ static double read_quota(const char *folder, bool v2)
     return n == 2 && quota > 0 && period > 0 ? quota / period : 0;
 }
 
+static double read_memory(const char *folder, bool v2)
+{
+    char path[PATH_MAX + 32];
+    double bytes = 0;
+    snprintf(path, sizeof path, "%s/%s", folder, v2 ? "memory.max" : "memory.limit_in_bytes");
+    FILE *f = fopen(path, "r");
+    int n = f ? fscanf(f, "%lf", &bytes) : 0; /* "max" reads nothing */
+    if (f)
+        fclose(f);
+    return n == 1 && bytes > 0 && bytes < 4e18 ? bytes : 0; /* version 1 writes a huge number */
+}
+
 /* The least of a group and those above it: each one's limit holds. */
-static double least_quota(const char *mount, const char *group, bool v2)
+static double least(const char *mount, const char *group, bool v2,
+                    double (*read_limit)(const char *, bool))
 {
     char folder[PATH_MAX];
     double least = 0;
@@ -39,9 +52,9 @@ static double least_quota(const char *mount, const char *group, bool v2)
     if ((size_t)snprintf(folder, sizeof folder, "%s%s", mount, group) >= sizeof folder)
         return 0;
     for (;;) {
-        double quota = read_quota(folder, v2);
-        if (quota > 0 && (least <= 0 || quota < least))
-            least = quota;
+        double limit = read_limit(folder, v2);
+        if (limit > 0 && (least <= 0 || limit < least))
+            least = limit;
         char *slash = strrchr(folder + n, '/');
         if (!slash)
             return least;
@@ -49,21 +62,22 @@ static double least_quota(const char *mount, const char *group, bool v2)
     }
 }
 
-/* Is "cpu" one of these controllers, comma between? */
-static bool has_cpu(char *controllers)
+/* Is it one of these controllers, comma between? */
+static bool has_controller(char *controllers, const char *name)
 {
     char *rest = NULL;
     for (char *c = strtok_r(controllers, ",", &rest); c; c = strtok_r(NULL, ",", &rest))
-        if (strcmp(c, "cpu") == 0)
+        if (strcmp(c, name) == 0)
             return true;
     return false;
 }
 
-double host_cgroup_cpus(void)
+static double cgroup_limit(const char *controller, double (*read_limit)(const char *, bool))
 {
-    char line[PATH_MAX];
+    char line[PATH_MAX], mount[64];
     double v1 = 0, v2 = 0;
     FILE *f = fopen("/proc/self/cgroup", "r");
+    snprintf(mount, sizeof mount, "/sys/fs/cgroup/%s", controller);
     while (f && fgets(line, sizeof line, f)) { /* ID:CONTROLLERS:/GROUP */
         char *controllers = strchr(line, ':'), *group = NULL;
         line[strcspn(line, "\n")] = 0;
@@ -73,13 +87,23 @@ double host_cgroup_cpus(void)
             continue;
         *group++ = 0;
         if (!*controllers)
-            v2 = least_quota("/sys/fs/cgroup", group, true);
-        else if (has_cpu(controllers))
-            v1 = least_quota("/sys/fs/cgroup/cpu", group, false);
+            v2 = least("/sys/fs/cgroup", group, true, read_limit);
+        else if (has_controller(controllers, controller))
+            v1 = least(mount, group, false, read_limit);
     }
     if (f)
         fclose(f);
     return v2 > 0 ? v2 : v1;
+}
+
+double host_cgroup_cpus(void)
+{
+    return cgroup_limit("cpu", read_quota);
+}
+
+double host_cgroup_memory(void)
+{
+    return cgroup_limit("memory", read_memory);
 }
 
 static void put_number(struct collector *c, const char *key, const char *format, double value)

@@ -197,6 +197,17 @@ static void write_class(struct analysis *a)
     }
 }
 
+/* Why CUPTI gave nothing, in the agent's own words; NULL: it did not complain. */
+static const char *cupti_complaint(const struct analysis *a)
+{
+    for (size_t i = 0; i < a->tl->health_count; i++) {
+        const struct row_health *h = &a->tl->healths[i];
+        if (h->severity >= 1 && strncmp(tl_text(a->tl, h->code), "cupti-", 6) == 0)
+            return tl_text(a->tl, h->text);
+    }
+    return NULL;
+}
+
 /* Kernels were launched but not recorded, or nothing was launched at all: two different mistakes.
  */
 static void no_gpu_work(struct analysis *a)
@@ -206,7 +217,12 @@ static void no_gpu_work(struct analysis *a)
         launches += a->tl->apis[i].kind == API_LAUNCH || a->tl->apis[i].kind == API_GRAPH_LAUNCH;
     const char *source = timeline_meta(a->tl, "source");
     bool kineto = source && strcmp(source, "kineto") == 0;
-    if (launches)
+    const char *complaint = cupti_complaint(a);
+    if (complaint)
+        not_enough(a, "Not enough data: no GPU activity was recorded.", complaint,
+                   "Record again without what stands in the way; gpuprof doctor says what works "
+                   "here.");
+    else if (launches)
         not_enough(a, "Not enough data: no GPU activity was recorded, though work was launched.",
                    arena_printf(&a->arena,
                                 "%zu launches were recorded, but no kernel, copy or memset: the "

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Programs that the agent cannot be in, or only with care: each runs as without gpuprof, and one line says what it is."""
+import json
 import os
 import shutil
 import sqlite3
@@ -82,6 +83,20 @@ def sanitized(build, checks):
     checks.check(n == 40, "AddressSanitizer: recorded", f"{n} of 40 ranges")
 
 
+def held(build, checks):
+    """Another tool holds CUPTI: the analysis names it, and calls nothing fine that was not seen."""
+    profile, _ = build.profile("held", device=DEVICE + ",busy_subscriber=1", steps=20)
+    done = build.run([build.gpuprof, "analyze", "--json", profile])
+    said = json.loads(done.stdout)
+    unknown = {c["rule"] for c in said["cannot_tell"]}
+    checks.check({"sync-in-loop", "tensor-cores", "cuda-graphs", "exposed-communication"} <= unknown,
+                 "CUPTI held: cannot tell", str(sorted(unknown)))
+    checks.check("holds CUPTI" in done.stdout and "cupti-subscriber" in [w["code"] for w in said["health"]["warnings"]],
+                 "CUPTI held: the holder is named", done.stdout[:400])
+    checks.check(not said["findings"] and said["steps"]["count"] == 20, "CUPTI held: the rest is recorded",
+                 str(said["steps"]))
+
+
 def main():
     build, checks = Build(sys.argv[1]), Checks()
     plain = compile_c(build, "plain")
@@ -107,6 +122,7 @@ def main():
     if musl:
         notes_alone(build, checks, "another C library", musl, "another C library")
     sanitized(build, checks)
+    held(build, checks)
     checks.done()
 
 
