@@ -165,7 +165,8 @@ static CUptiResult enable_kinds(void)
 void cupti_register(void)
 {
     cupti.api.ActivityRegisterCallbacks(cupti_buffer_request, cupti_buffer_complete);
-    enable_kinds();
+    if (atomic_load(&cupti.kinds_on))
+        enable_kinds();
 }
 
 bool cupti_kind_used(uint32_t kind)

@@ -117,6 +117,7 @@ struct spool {
 
     struct VEC(struct row_recorded) windows; /* its own; the last may be open: end INT64_MAX */
     uint32_t windows_seen, windows_lost;
+    int64_t late_ns;         /* CUPTI was another tool's until then; 0 = it was not */
     int64_t cut_correlation; /* of the first call behind a stretch; 0 = not known */
     int64_t windows_read_ns; /* profile time */
     struct spool *leader;    /* whose windows hold for it: the process that counts steps */

@@ -64,6 +64,8 @@ static void put_health(struct spool *s, struct spool_out *out, const struct spoo
                              spool_string(s, out, r->text),
                              r->value};
     spool_put(out, ROW_HEALTH, &row);
+    if (row.code == spool_intern(out, "cupti-free"))
+        s->late_ns = spool_time(s, r->head.start_ns);
 }
 
 static void put_range(struct spool *s, struct spool_out *out, const struct spool_rec_range *r)

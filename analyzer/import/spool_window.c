@@ -168,13 +168,13 @@ static void put_shared(struct spool *s, struct spool_out *out, struct row_record
 void spool_put_recorded(struct spool *s, struct spool_out *out)
 {
     const struct spool_times *t = &out->times;
-    const struct row_recorded all = {.start_ns = s->row.start_ns,
+    const struct row_recorded all = {.start_ns = s->late_ns ? s->late_ns : s->row.start_ns,
                                      .end_ns = INT64_MAX,
-                                     .gpu_start_ns = s->row.start_ns,
+                                     .gpu_start_ns = s->late_ns ? -1 : s->row.start_ns,
                                      .gpu_end_ns = INT64_MAX,
                                      .first_step = -1};
     bool gated = s->fixed.gate != SPOOL_GATE_ALL;
-    if (!gated && !t->at.n && !out->limit.left_out)
+    if (!gated && !t->at.n && !out->limit.left_out && !s->late_ns)
         return;
     spool_put_steps(s, out);
     const struct spool *l = leader_of(s);

@@ -97,6 +97,22 @@ def held(build, checks):
                  str(said["steps"]))
 
 
+def let_go(build, checks):
+    """A tool that was there first lets CUPTI go after a while: only what follows counts as recorded."""
+    top = os.path.dirname(build.bin)
+    tool, program = os.path.join(top, "lib", "libagent_peer.so"), os.path.join(top, "tests", "agent", "agent_gpu")
+    profile = build.path("let-go.gpuprof")
+    build.run([build.gpuprof, "run", "-f", "-q", "--device", DEVICE, "-o", profile, "--", program, "30", "return", "150"],
+              CUDA_INJECTION64_PATH=tool, GPUPROF_TEST_PEER=tool, GPUPROF_TEST_PEER_DOES="subscribe,dlsym")
+    db = sqlite3.connect(profile)
+    rows = db.execute("SELECT r.start_ns - p.start_ns, r.end_ns - p.end_ns FROM recorded r JOIN process p ON p.id = r.process").fetchall()
+    first = db.execute("SELECT min(start_ns) FROM kernel").fetchone()[0]
+    start = db.execute("SELECT start_ns FROM recorded").fetchone()
+    db.close()
+    checks.check(len(rows) == 1 and rows[0][0] > 1e9 and rows[0][1] == 0, "CUPTI let go: recorded from then on", str(rows))
+    checks.check(start and first and first >= start[0], "CUPTI let go: no kernel before", f"{first} {start}")
+
+
 def main():
     build, checks = Build(sys.argv[1]), Checks()
     plain = compile_c(build, "plain")
@@ -123,6 +139,7 @@ def main():
         notes_alone(build, checks, "another C library", musl, "another C library")
     sanitized(build, checks)
     held(build, checks)
+    let_go(build, checks)
     checks.done()
 
 
