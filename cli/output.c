@@ -1,7 +1,10 @@
 #include "cli/output.h"
 
+#include "cli/output_behind.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,25 +33,52 @@ int output_check(const char *path, bool force, struct err *e)
     return 0;
 }
 
-static ssize_t gz_write(void *cookie, const char *data, size_t n)
+static int gz_write(void *to, const char *data, size_t n)
 {
-    int wrote = gzwrite(cookie, data, (unsigned)n);
-    return wrote <= 0 && n ? 0 : wrote;
+    return n == 0 || gzwrite(to, data, (unsigned)n) == (int)n ? 0 : -1;
 }
 
-static int gz_close(void *cookie)
+static int gz_close(void *to)
 {
-    return gzclose(cookie) == Z_OK ? 0 : -1;
+    return gzclose(to) == Z_OK ? 0 : -1;
 }
 
-static FILE *open_gz(int fd)
+static int fd_write(void *to, const char *data, size_t n)
 {
-    gzFile gz = gzdopen(fd, "wb4");
-    if (!gz)
+    while (n > 0) {
+        ssize_t wrote = write((int)(intptr_t)to, data, n);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            return -1;
+        data += wrote;
+        n -= (size_t)wrote;
+    }
+    return 0;
+}
+
+static int fd_close(void *to)
+{
+    return close((int)(intptr_t)to);
+}
+
+/* NULL: fd is still open. */
+static FILE *open_behind(int fd, bool gzip)
+{
+    if (!gzip)
+        return behind_open((struct behind_to){(void *)(intptr_t)fd, fd_write, fd_close});
+    int own = dup(fd);
+    gzFile gz = own < 0 ? NULL : gzdopen(own, "wb4");
+    if (!gz) {
+        if (own >= 0)
+            close(own);
         return NULL;
+    }
     gzbuffer(gz, 1 << 17);
-    FILE *f = fopencookie(gz, "w", (cookie_io_functions_t){.write = gz_write, .close = gz_close});
-    if (!f)
+    FILE *f = behind_open((struct behind_to){gz, gz_write, gz_close});
+    if (f)
+        close(fd);
+    else
         gzclose(gz);
     return f;
 }
@@ -74,13 +104,12 @@ int output_open(struct output *o, const char *path, bool force, struct err *e)
     int fd = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0)
         return err_set(e, "cannot write %s: %s", path, strerror(errno));
-    o->f = ends_gz(path) ? open_gz(fd) : fdopen(fd, "w");
+    o->f = open_behind(fd, ends_gz(path));
     if (!o->f) {
         close(fd);
         unlink(o->temporary);
         return err_set(e, "cannot write %s: %s", path, strerror(errno));
     }
-    setvbuf(o->f, NULL, _IOFBF, 1 << 17);
     return 0;
 }
 
