@@ -151,6 +151,10 @@ struct health_facts {
     double unexplained_pct; /* of step time */
     double overhead_pct; /* the profiler's own measured cost of the program's threads, -1 unknown */
     size_t warnings;     /* health rows of severity >= 1 */
+    double recorded_pct; /* of the process' time: 100 where it was not recorded in stretches */
+    int64_t run_steps;   /* steps of the run, also between the stretches; 0 = not counted */
+    int64_t run_mean_ns; /* of one of those */
+    const char *recorded_text; /* one sentence about it; NULL: all was recorded */
 };
 
 struct gpu_facts { /* over the window from first to last GPU activity of the chosen device */

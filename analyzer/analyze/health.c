@@ -38,11 +38,45 @@ static double overhead_pct(const struct analysis *a)
         if (strstr(name, "flush") || strstr(name, "instrument") || strstr(name, "resource"))
             cost += o->end_ns - o->start_ns;
     }
-    int64_t span = t->end_ns - t->start_ns;
+    int64_t span = recorded_length(a);
     double own = agent_ns(t);
     if (span <= 0 || (own < 0 && !t->overhead_count))
         return -1;
     return 100.0 * ((double)cost + (own > 0 ? own : 0)) / (double)span;
+}
+
+/* How much of the run the rest is about. */
+static void look_at_stretches(struct analysis *a)
+{
+    const struct timeline *t = a->tl;
+    struct health_facts *h = &a->health;
+    const struct row_process *p = &t->processes[a->steps.process];
+    int64_t first = INT64_MAX, last = 0;
+    h->recorded_pct = 100;
+    if (!a->stretch_count || p->end_ns <= p->start_ns)
+        return;
+    h->recorded_pct = 100.0 * (double)recorded_length(a) / (double)(p->end_ns - p->start_ns);
+    for (size_t i = 0; i < t->step_block_count; i++) {
+        const struct row_step_block *b = &t->step_blocks[i];
+        if (b->process != p->id)
+            continue;
+        h->run_steps += b->steps;
+        first = b->start_ns < first ? b->start_ns : first;
+        last = b->end_ns > last ? b->end_ns : last;
+    }
+    h->run_mean_ns = h->run_steps ? (last - first) / h->run_steps : 0;
+    h->recorded_text =
+        h->run_steps
+            ? arena_printf(&a->arena,
+                           "%zu of %lld steps, %.3g %% of the run's time, in %zu stretch%s: all "
+                           "percentages are of that; over all steps the mean is %.3g ms",
+                           a->steps.count, (long long)h->run_steps, h->recorded_pct,
+                           a->stretch_count, a->stretch_count > 1 ? "es" : "",
+                           (double)h->run_mean_ns / 1e6)
+            : arena_printf(&a->arena,
+                           "%.3g %% of the run's time, in %zu stretch%s: all percentages are of "
+                           "that",
+                           h->recorded_pct, a->stretch_count, a->stretch_count > 1 ? "es" : "");
 }
 
 void health_look(struct analysis *a)
@@ -58,4 +92,5 @@ void health_look(struct analysis *a)
         a->health.unexplained_pct =
             100.0 * (double)a->breakdown_ns[PART_UNEXPLAINED] / (double)a->steps.median_ns;
     a->health.overhead_pct = overhead_pct(a);
+    look_at_stretches(a);
 }

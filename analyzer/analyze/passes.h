@@ -72,6 +72,7 @@ static inline struct span recorded_part(const struct stretch *r, int64_t from_ns
     int64_t high = r->end_ns < to_ns ? r->end_ns : to_ns;
     return (struct span){low, high > low ? high : low};
 }
+int64_t recorded_length(const struct analysis *a); /* of the stretches, or of the whole */
 int64_t recorded_known(const struct analysis *a, int64_t from_ns, int64_t to_ns);
 int64_t recorded_covered(const struct analysis *a, const struct spans *spans);
 

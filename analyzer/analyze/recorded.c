@@ -123,6 +123,14 @@ void recorded_drop(struct analysis *a)
     }
 }
 
+int64_t recorded_length(const struct analysis *a)
+{
+    int64_t sum = a->stretch_count ? 0 : a->tl->end_ns - a->tl->start_ns;
+    for (size_t i = 0; i < a->stretch_count; i++)
+        sum += a->stretches[i].end_ns - a->stretches[i].start_ns;
+    return sum;
+}
+
 int64_t recorded_known(const struct analysis *a, int64_t from_ns, int64_t to_ns)
 {
     int64_t sum = a->stretch_count ? 0 : to_ns - from_ns;

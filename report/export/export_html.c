@@ -54,6 +54,8 @@ static void write_trust(const struct page *p)
     if (h->overhead_pct >= 0)
         fprintf(p->f, " &middot; profiler's own cost %.2f %%", h->overhead_pct);
     fprintf(p->f, " &middot; unexplained %.1f %% of the step", h->unexplained_pct);
+    if (h->recorded_text)
+        page_put(p, " &middot; recorded: %s", h->recorded_text);
     if (h->warnings)
         fprintf(p->f, " &middot; <a href=\"#health\">%zu warning%s</a>", h->warnings,
                 h->warnings > 1 ? "s" : "");

@@ -236,6 +236,14 @@ static void write_health(struct json *j, const struct analysis *a)
         json_null(j, "overhead_pct");
     else
         json_num(j, "overhead_pct", a->health.overhead_pct, 3);
+    json_num(j, "recorded_pct", a->health.recorded_pct, 3);
+    if (a->health.run_steps) {
+        json_int(j, "run_steps", a->health.run_steps);
+        json_num(j, "run_mean_ms", (double)a->health.run_mean_ns / 1e6, 6);
+    } else {
+        json_null(j, "run_steps");
+        json_null(j, "run_mean_ms");
+    }
     json_begin(j, "warnings", '[');
     for (size_t i = 0; i < t->health_count; i++) {
         if (t->healths[i].severity < 1)

@@ -86,6 +86,8 @@ static void write_health(const struct analysis *a, FILE *f)
         snprintf(overhead, sizeof overhead, "%.2f %%", a->health.overhead_pct);
     fprintf(f, "### Health\n\n%lld records lost; unexplained %.1f %%; profiler's own cost %s.\n",
             (long long)a->health.dropped, a->health.unexplained_pct, overhead);
+    if (a->health.recorded_text)
+        fprintf(f, "\nRecorded: %s.\n", a->health.recorded_text);
     for (size_t i = 0; i < a->tl->health_count; i++) {
         if (a->tl->healths[i].severity < 1)
             continue;

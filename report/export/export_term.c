@@ -220,6 +220,8 @@ static void write_health(const struct terminal *t, const struct analysis *a)
     term_labelled(t, "Health", a->health.dropped ? INK_BAD : INK_DIM, line.s);
     if (text_replay(&line, &a->whatif))
         term_labelled(t, "Replay", a->whatif.trusted ? INK_DIM : INK_WARN, line.s);
+    if (a->health.recorded_text)
+        term_labelled(t, "Recorded", INK_DIM, a->health.recorded_text);
     for (size_t i = 0; i < a->tl->health_count; i++)
         if (a->tl->healths[i].severity > 0)
             term_labelled(t, "", INK_WARN, tl_text(a->tl, a->tl->healths[i].text));

@@ -93,6 +93,7 @@ static inline struct builder build_start_on(const char *device, int cc_major, in
     b.sink = timeline_sink(b.t);
     struct row_process p = {
         .id = 1, .pid = 42, .rank = -1, .local_rank = -1, .world_size = -1, .sealed = 1};
+    p.end_ns = MS(10000);
     build_put(&b, ROW_PROCESS, &p);
     struct row_device d = build_a100(&b);
     if (device) {
