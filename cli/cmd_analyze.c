@@ -4,10 +4,11 @@
 #include "cli/load.h"
 #include "cli/output.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static bool json, markdown, force, no_predict;
-static const char *format, *rule_id, *output;
+static const char *format, *rule_id, *output, *history;
 static int top;
 
 static const struct option_spec options[] = {
@@ -18,6 +19,7 @@ static const struct option_spec options[] = {
     {"top", 0, OPTION_INT, &top, "N", "at most N findings"},
     {"no-predict", 0, OPTION_FLAG, &no_predict, NULL,
      "upper bounds of what is saved, without replaying the steps"},
+    {"history", 0, OPTION_STRING, &history, "FILE", "trials that intervals are to learn from"},
     {"output", 'o', OPTION_STRING, &output, "FILE", "write there instead of stdout"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
     {0},
@@ -51,6 +53,8 @@ static int run(int argc, char **argv)
         return 2;
     if (top < 0)
         return usage_error("analyze: --top wants a number of findings from 1 up");
+    if (history)
+        setenv("GPUPROF_HISTORY", history, 1);
     if (output_check(output, force, &e))
         return fail(&e);
     if ((no_predict ? load_analysis : load_predicted)((const char *const *)argv, (size_t)argc, &l,

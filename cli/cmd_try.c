@@ -11,8 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-static const char *apply, *output, *device, *profile;
+static const char *apply, *output, *device, *profile, *history;
 static int runs, top;
 static bool force, json;
 
@@ -24,6 +25,7 @@ static const struct option_spec options[] = {
     {"device", 0, OPTION_STRING, &device, "NAME", "as for gpuprof run"},
     {"output", 'o', OPTION_STRING, &output, "FILE", "keep the first run's profile"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
+    {"history", 0, OPTION_STRING, &history, "FILE", "learn from trials of other programs, and add"},
     {"json", 0, OPTION_FLAG, &json, NULL, "for programs: docs/json.md describes it"},
     {0},
 };
@@ -124,15 +126,25 @@ static int measure(struct trial *t, struct err *e)
     return 0;
 }
 
-/* A profile that cannot be written to does not make the trial fail. */
-static void keep(const struct trial *t)
+static int64_t now_ns(void)
 {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* A profile that cannot be written to does not make the trial fail. */
+static void keep(struct trial *t)
+{
+    t->tried_ns = now_ns();
     struct err e = ERR_INIT;
     const char *kept = profile ? profile : output;
     bool works = kept && store_is_profile(kept);
-    for (size_t i = 0; works && i < t->count; i++) {
+    for (size_t i = 0; i < t->count; i++) {
         const struct attempt *c = &t->change[i];
-        if (c->refused || c->result.a_ns <= 0)
+        if (load_history() && trial_remember(t, c, load_history(), &e) < 0)
+            say("%s", e.text);
+        if (!works || c->refused || c->result.a_ns <= 0)
             continue;
         works = trial_keep(t, c, kept, &e) == 0;
         if (!works)
@@ -215,6 +227,8 @@ static int run(int argc, char **argv)
         return usage_error("try: either --apply or --top");
     if (profile && output)
         return usage_error("try: with --profile there is no first run to keep (-o)");
+    if (history)
+        setenv("GPUPROF_HISTORY", history, 1);
     if (output_check(output, force, &e) || make_trial(&t, argv, &e) < 0)
         return fail(&e);
     trial_catch_signals();

@@ -1,8 +1,10 @@
 #include "cli/load.h"
 
 #include "analyzer/import/import.h"
+#include "analyzer/analyze/past.h"
 #include "cli/command.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,11 +27,28 @@ release:
     return -1;
 }
 
+const char *load_history(void)
+{
+    const char *path = getenv("GPUPROF_HISTORY");
+    return path && *path ? path : NULL;
+}
+
+static int learn(struct loaded *l, struct err *e)
+{
+    size_t n = 0;
+    struct past_trial *history = NULL;
+    if (load_history() && !(history = history_read(load_history(), &n, e)) && *e->text)
+        return -1;
+    int rc = analysis_learn(l->analysis, history, n, l->trials, l->trial_count, e);
+    free(history);
+    return rc;
+}
+
 int load_predicted(const char *const *paths, size_t n, struct loaded *l, struct err *e)
 {
     if (load_analysis(paths, n, l, e))
         return -1;
-    if (analysis_predict(l->analysis, e) == 0)
+    if (learn(l, e) == 0 && analysis_predict(l->analysis, e) == 0)
         return 0;
     load_release(l);
     return -1;

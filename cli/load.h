@@ -17,6 +17,8 @@ struct loaded {
 int load_analysis(const char *const *paths, size_t n, struct loaded *l, struct err *e);
 /* The same with savings predicted by replay, where that can be trusted. */
 int load_predicted(const char *const *paths, size_t n, struct loaded *l, struct err *e);
+/* Where trials of other profiles stand: $GPUPROF_HISTORY, NULL when it is not set. */
+const char *load_history(void);
 void load_release(struct loaded *l);
 
 /* What exporters are told about it: title from the profile's command, else the file's name. */

@@ -20,7 +20,9 @@ struct attempt {
     const struct outcome *advice[TRY_ADVICE]; /* the same, while the profile is loaded */
     size_t advice_count;
     struct ab_prediction predicted;
-    double at_most; /* share of the step, where only a bound is known; 0 */
+    char edit[24];      /* kind of the change, where it is one; "" */
+    int64_t widened_ns; /* of the predicted interval, at either end */
+    double at_most;     /* share of the step, where only a bound is known; 0 */
     struct ab_arm arm;
     struct ab_result result;
     size_t acknowledged;
@@ -37,6 +39,7 @@ struct trial {
     char profile[PATH_MAX]; /* the one that predicts */
     char gpu[128];          /* name of the virtual GPU; "" */
     int64_t step_ns;        /* of that profile; 0 = not known */
+    int64_t tried_ns;       /* Unix time */
     char why_not[256];      /* nothing is predicted from it: why; "" */
     struct ab_arm without;
     struct attempt change[TRY_TOP + 1]; /* the last may be all of them together */
@@ -66,8 +69,11 @@ int trial_choose(struct trial *t, struct loaded *l, const char *apply, int top, 
 /* Adds the change that is all of those that the program obeys, where there are two or more. */
 int trial_join(struct trial *t, struct loaded *l, struct err *e);
 
-/* Adds a row to the table verification of a profile. */
+/* Adds a row to the table verification of a profile, and a line to the history that the user named
+ * (analyzer/store/history.h), if it says anything about predictions. */
 int trial_keep(const struct trial *t, const struct attempt *c, const char *profile, struct err *e);
+int trial_remember(const struct trial *t, const struct attempt *c, const char *history,
+                   struct err *e);
 
 const char *trial_verdict(const struct attempt *c);
 const char *trial_why(const struct attempt *c);

@@ -56,6 +56,8 @@ static int predict(struct attempt *c, const struct trial *t, struct loaded *l, s
         const struct outcome *o = c->advice[0];
         s = (struct span_ns){o->saves_low_ns, o->saves_mid_ns, o->saves_high_ns};
         rc = !o->upper_bound;
+        snprintf(c->edit, sizeof c->edit, "%s", edit_name(o->edit.kind));
+        c->widened_ns = o->widened_ns;
         c->at_most = rc ? 0 : (double)o->saves_high_ns / (double)t->step_ns;
     } else {
         rc = whatif_together(l->analysis, c->advice, c->advice_count, &s, e);

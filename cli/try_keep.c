@@ -1,21 +1,15 @@
 /* See try.h. One transaction: a reader finds the whole row or none. */
 #include "cli/try.h"
 
+#include "analyzer/store/history.h"
 #include "analyzer/store/store.h"
 
 #include <math.h>
-#include <time.h>
+#include <stdio.h>
 
 static int64_t of_step(double share, int64_t step_ns)
 {
     return llround(share * (double)step_ns);
-}
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 static int put_row(struct store *s, const struct trial *t, const struct attempt *c, struct err *e)
@@ -36,7 +30,7 @@ static int put_row(struct store *s, const struct trial *t, const struct attempt 
         .step_ns = r->a_ns,
         .runs_without = (int64_t)t->without.count,
         .runs_with = (int64_t)c->arm.count,
-        .tried_realtime_ns = now_ns(),
+        .tried_realtime_ns = t->tried_ns,
     };
     return store_put_derived(s, DERIVED_VERIFICATION, &row, e);
 }
@@ -47,4 +41,22 @@ int trial_keep(const struct trial *t, const struct attempt *c, const char *profi
     int rc = s && store_begin(s, e) == 0 && put_row(s, t, c, e) == 0 ? store_commit(s, e) : -1;
     store_close(s);
     return rc;
+}
+
+int trial_remember(const struct trial *t, const struct attempt *c, const char *history,
+                   struct err *e)
+{
+    const struct ab_prediction *p = &c->predicted;
+    double widened = t->step_ns > 0 ? (double)c->widened_ns / (double)t->step_ns : 0;
+    struct past_trial line = {
+        .tried_ns = t->tried_ns,
+        .virtual_gpu = *t->gpu,
+        .low = p->low > 0 ? p->low + widened : 0,
+        .high = p->high - widened,
+        .measured = c->result.saved,
+    };
+    if (!p->known || !*c->edit || c->refused || c->result.verdict == AB_UNDERPOWERED)
+        return 0;
+    snprintf(line.edit, sizeof line.edit, "%s", c->edit);
+    return history_add(history, &line, e);
 }

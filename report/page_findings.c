@@ -71,6 +71,8 @@ static void write_finding(const struct page *p, const struct outcome *o, size_t 
     const struct kept_trial *kept = shown_trial(p->o, o);
     if (kept)
         page_put(p, "<p><b>Tried.</b> %s.</p>\n", text_trial(&saving, kept));
+    if (text_widened(&saving, o))
+        page_put(p, "<p class=\"dim\">Its %s.</p>\n", saving.s);
     write_evidence(p, o);
     page_put(p, "<h3>What to change</h3>\n<dl class=\"remedy\">\n");
     write_remedy(p, "PyTorch", o->remedy.pytorch);

@@ -267,3 +267,14 @@ const char *text_trial(struct text *b, const struct kept_trial *k)
              (long long)k->runs_with);
     return b->s;
 }
+
+const char *text_widened(struct text *b, const struct outcome *x)
+{
+    struct text by;
+    if (x->widened_ns <= 0)
+        return NULL;
+    snprintf(b->s, sizeof b->s,
+             "interval widened by %s at either end after %zu trial%s of such changes",
+             text_ms(&by, x->widened_ns), x->widened_after, x->widened_after == 1 ? "" : "s");
+    return b->s;
+}

@@ -56,6 +56,8 @@ int64_t count_collectives(const struct timeline *t);
 /* The newest trial of this finding's advice that the profile holds, NULL. */
 const struct kept_trial *shown_trial(const struct export_options *o, const struct outcome *x);
 /* One sentence: verdict, measured saving with its interval, beside what was predicted. */
+/* That past trials widened the interval, NULL when none did. */
+const char *text_widened(struct text *b, const struct outcome *x);
 const char *text_trial(struct text *b, const struct kept_trial *k);
 
 #endif

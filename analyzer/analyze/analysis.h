@@ -222,6 +222,9 @@ struct analysis {
     struct whatif
         whatif; /* of the replay: self-checks, stacked savings; zero without analysis_predict */
 
+    struct past_trial *past; /* what predictions came to, elsewhere and here (past.h) */
+    size_t past_count;
+
     struct outcome *outcomes;
     size_t outcome_count; /* one per rule, registry order */
     const struct outcome **ranked;

@@ -20,29 +20,35 @@ bool edit_picks(const struct edit *x, const struct graph *g, uint32_t op)
 }
 
 static const struct {
+    const char *name;
     edit_fn *apply;
     bool certain; /* nothing is drawn */
 } edits[] = {
-    [EDIT_NONE] = {NULL, true},
-    [EDIT_WORKERS] = {edit_workers, false},
-    [EDIT_PIN] = {edit_pin, false},
-    [EDIT_OVERLAP] = {edit_overlap, true},
-    [EDIT_UNSYNC] = {edit_unsync, true},
-    [EDIT_LAYOUT] = {edit_layout, false},
-    [EDIT_PRECISION] = {edit_precision, false},
-    [EDIT_FUSE] = {edit_fuse, false},
-    [EDIT_GRAPH] = {edit_graph, false},
-    [EDIT_ALGORITHM] = {edit_algorithm, false},
-    [EDIT_KEEP_GRADIENTS] = {edit_keep_gradients, true},
-    [EDIT_REMOVE] = {edit_remove, true},
-    [EDIT_SCALE] = {edit_scale, false},
-    [EDIT_JOIN] = {edit_join, false},
-    [EDIT_BATCH] = {edit_batch, false},
-    [EDIT_ACCUMULATE] = {edit_accumulate, true},
-    [EDIT_HIDE_COMM] = {edit_hide_comm, false},
-    [EDIT_BUCKET] = {edit_bucket, false},
-    [EDIT_PUNCTUAL] = {edit_punctual, true},
+    [EDIT_NONE] = {"none", NULL, true},
+    [EDIT_WORKERS] = {"workers", edit_workers, false},
+    [EDIT_PIN] = {"pin", edit_pin, false},
+    [EDIT_OVERLAP] = {"overlap", edit_overlap, true},
+    [EDIT_UNSYNC] = {"unsync", edit_unsync, true},
+    [EDIT_LAYOUT] = {"layout", edit_layout, false},
+    [EDIT_PRECISION] = {"precision", edit_precision, false},
+    [EDIT_FUSE] = {"fuse", edit_fuse, false},
+    [EDIT_GRAPH] = {"graph", edit_graph, false},
+    [EDIT_ALGORITHM] = {"algorithm", edit_algorithm, false},
+    [EDIT_KEEP_GRADIENTS] = {"keep-gradients", edit_keep_gradients, true},
+    [EDIT_REMOVE] = {"remove", edit_remove, true},
+    [EDIT_SCALE] = {"scale", edit_scale, false},
+    [EDIT_JOIN] = {"join", edit_join, false},
+    [EDIT_BATCH] = {"batch", edit_batch, false},
+    [EDIT_ACCUMULATE] = {"accumulate", edit_accumulate, true},
+    [EDIT_HIDE_COMM] = {"hide-comm", edit_hide_comm, false},
+    [EDIT_BUCKET] = {"bucket", edit_bucket, false},
+    [EDIT_PUNCTUAL] = {"punctual", edit_punctual, true},
 };
+
+const char *edit_name(enum edit_kind kind)
+{
+    return edits[kind].name;
+}
 
 bool edit_certain(enum edit_kind kind)
 {

@@ -4,6 +4,7 @@
 #include "analyzer/analyze/edits.h"
 #include "analyzer/analyze/holdout.h"
 #include "analyzer/analyze/passes.h"
+#include "analyzer/analyze/past.h"
 #include "analyzer/rules/rule.h"
 
 #include <math.h>
@@ -201,6 +202,19 @@ static int64_t within(int64_t v, int64_t high)
     return v < 0 ? 0 : v > high ? high : v;
 }
 
+/* What trials of such changes have shown to be missing from the interval. */
+static struct span_ns widen(const struct analysis *a, struct span_ns s,
+                            const struct outcome *const *o, size_t n)
+{
+    double most = 0;
+    size_t trials;
+    for (size_t i = 0; i < n; i++)
+        most = fmax(most, past_miss(a, o[i]->edit.kind, &trials));
+    int64_t wide = (int64_t)(most * (double)a->steps.median_ns);
+    return (struct span_ns){within(s.low_ns - wide, s.low_ns), s.mid_ns,
+                            within(s.high_ns + wide, a->steps.median_ns)};
+}
+
 static struct span_ns span_of(struct engine *x, const struct outcome *const *o, size_t n)
 {
     const struct whatif *w = &x->a->whatif;
@@ -218,8 +232,9 @@ static struct span_ns span_of(struct engine *x, const struct outcome *const *o, 
         wide = step / 100; /* no two runs agree better than that */
     if (wide > mid / 2 && mid > 0)
         wide = mid / 2; /* errors shared with the base cancel: doubt is not more than half */
-    return (struct span_ns){within(saved[draws / 10] - wide, step), within(mid, step),
-                            within(saved[draws - 1 - draws / 10] + wide, step)};
+    struct span_ns s = {within(saved[draws / 10] - wide, step), within(mid, step),
+                        within(saved[draws - 1 - draws / 10] + wide, step)};
+    return widen(x->a, s, o, n);
 }
 
 static void predict(struct engine *x, struct outcome *o)
@@ -230,6 +245,8 @@ static void predict(struct engine *x, struct outcome *o)
     o->saves_mid_ns = s.mid_ns;
     o->saves_high_ns = s.high_ns;
     o->upper_bound = false;
+    o->widened_ns =
+        (int64_t)(past_miss(x->a, o->edit.kind, &o->widened_after) * (double)x->a->steps.median_ns);
     if (o->saves_mid_ns * 100 < x->a->steps.median_ns) {
         o->verdict = RULE_SILENT;
         o->why = arena_printf(&x->a->arena,

@@ -35,6 +35,8 @@ enum edit_kind { /* the change that a rule recommends */
                  EDIT_PUNCTUAL,       /* the late rank arrives with the last of the others */
                  EDIT_KINDS
 };
+const char *edit_name(enum edit_kind kind); /* "pin": for files, it never changes */
+
 struct analysis;
 struct edit {
     enum edit_kind kind;

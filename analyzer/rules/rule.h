@@ -40,7 +40,9 @@ struct outcome {
     const char *why;     /* suppressed, cannot tell: one sentence; fine: the measured value */
     const char *summary; /* fires: one sentence with the numbers */
     int64_t saves_low_ns, saves_mid_ns, saves_high_ns; /* per step */
-    bool upper_bound; /* true: high is exclusive time, the most that it could save */
+    bool upper_bound;     /* true: high is exclusive time, the most that it could save */
+    int64_t widened_ns;   /* of that, added at either end because of past trials (past.h) */
+    size_t widened_after; /* so many of them */
     enum error_class error_class;
     struct edit edit; /* what is recommended, as a change that can be replayed; EDIT_NONE */
     struct evidence evidence[8];

@@ -134,6 +134,8 @@ static void write_finding(struct json *j, const struct outcome *o)
     json_ms(j, "mid", o->saves_mid_ns);
     json_ms(j, "high", o->saves_high_ns);
     json_end(j, '}');
+    json_ms(j, "widened_ms", o->widened_ns);
+    json_int(j, "widened_after_trials", (int64_t)o->widened_after);
     json_str(j, "kind", text_outcome_kind(o));
     json_str(j, "error_class", text_error_class(o->error_class));
     json_begin(j, "evidence", '[');

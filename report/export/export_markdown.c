@@ -16,6 +16,24 @@ static void paragraph(FILE *f, const char *label, const char *text)
     fputs("\n\n", f);
 }
 
+/* Below the table: what was tried of it, and what past trials did to its intervals. */
+static void write_trials(const struct analysis *a, const struct export_options *o, FILE *f)
+{
+    const struct outcome *x;
+    struct text t;
+    bool any = false;
+    for (size_t i = 0; (x = shown_finding(a, o, i)); i++) {
+        const struct kept_trial *kept = shown_trial(o, x);
+        if (kept)
+            fprintf(f, "- `%s`, tried: %s\n", x->rule->id, text_trial(&t, kept));
+        if (text_widened(&t, x))
+            fprintf(f, "- `%s`: %s\n", x->rule->id, t.s);
+        any = any || kept || x->widened_ns > 0;
+    }
+    if (any)
+        fputc('\n', f);
+}
+
 static void write_findings(const struct analysis *a, const struct export_options *o, FILE *f)
 {
     const struct outcome *x = shown_finding(a, o, 0);
@@ -42,6 +60,7 @@ static void write_findings(const struct analysis *a, const struct export_options
         fputs(" |\n", f);
     }
     fputc('\n', f);
+    write_trials(a, o, f);
 }
 
 static void write_breakdown(const struct analysis *a, FILE *f)

@@ -74,6 +74,10 @@ static void write_findings(const struct terminal *t, const struct analysis *a,
             fprintf(t->f, "    tried: ");
             term_wrap(t, 11, 11, text_trial(&saving, kept));
         }
+        if (text_widened(&saving, x)) {
+            fputs("    ", t->f);
+            term_wrap(t, 4, 4, saving.s);
+        }
         fprintf(t->f, "    ");
         term_ink(t, INK_DIM);
         fprintf(t->f, "gpuprof explain %s", x->rule->id);
