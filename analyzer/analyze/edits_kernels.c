@@ -130,17 +130,23 @@ static struct update update_of(const struct edit *x, const struct graph *g)
 
 /* The shortest of them is all overhead: a fused kernel pays that once, the rest is bytes. How much
  * of the overhead goes is not certain: all of it, or half. Several passes become one: at best
- * it moves as much as one and a half of them, at worst as much as all (they were in the cache). */
+ * it moves as much as one and a half of them, at worst as much as all (they were in the cache).
+ * Where a pass is known to go because another kernel does its work on the way, the others stay. */
 void edit_fuse(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     struct update u = update_of(x, g);
     int64_t spared =
         u.passes == 0 ? 0 : (int64_t)((double)u.least_ns * draw_between(d, 0, 1.0, 0.5));
     double bytes = draw_between(d, 1, u.passes > 1 ? 1.5 / u.passes : 1, 1);
+    bytes = x->gone_marks ? 1 : bytes;
     uint32_t first = TASK_NONE, step = TASK_NONE;
     for (uint32_t i = 0; i < g->count; i++) {
         if (!fuses(x, g, i))
             continue;
+        if (x->gone_marks && x->gone_marks[g->tasks[i].source]) {
+            edit_drop(g, p, i);
+            continue;
+        }
         if (first == TASK_NONE || g->tasks[i].step != step) {
             first = i;
             step = g->tasks[i].step;

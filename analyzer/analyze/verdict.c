@@ -115,15 +115,18 @@ static const char *why_text(struct analysis *a)
     return arena_printf(&a->arena, "%s: %s.%s", of, text, where ? where : "");
 }
 
+bool analysis_of_python(const struct analysis *a)
+{
+    const char *exe = timeline_meta(a->tl, "exe"), *framework = timeline_meta(a->tl, "framework");
+    return (exe && strstr(exe, "python")) || (framework && strcmp(framework, "pytorch") == 0);
+}
+
 /* CUDA's words for programs of which nothing says that Python drives them. */
 const char *outcome_remedy(const struct analysis *a, const struct outcome *o)
 {
-    const char *exe = timeline_meta(a->tl, "exe"), *framework = timeline_meta(a->tl, "framework");
-    bool python =
-        (exe && strstr(exe, "python")) || (framework && strcmp(framework, "pytorch") == 0);
     const struct remedy *own = &o->remedy, *general = &o->rule->remedy;
     const struct remedy *r = own->cuda || own->pytorch ? own : general;
-    const char *text = python ? r->pytorch : r->cuda;
+    const char *text = analysis_of_python(a) ? r->pytorch : r->cuda;
     return text ? text : r->pytorch ? r->pytorch : "";
 }
 

@@ -18,6 +18,7 @@ struct engine {
     struct graph *g;
     struct plan plan;
     struct replay now, then;
+    int64_t base_ns[DRAWS]; /* pace of the recorded steps, by draw; 0 = not replayed yet */
 };
 
 static double off_pct(int64_t got, int64_t want)
@@ -175,14 +176,32 @@ static struct draw draw_of(int n)
     return d;
 }
 
+/* Recording lengthens calls by more than its own figures show: by a few tenths of a microsecond
+ * each, which are in no program that runs unrecorded. */
+static void spare_recording(struct engine *x, int draw)
+{
+    enum { CALL_RECORD_NS = 500 };
+    int64_t each = (int64_t)(CALL_RECORD_NS * fmod(0.5 + 0.4142135623730951 * draw, 1.0));
+    plan_reset(&x->plan, x->g);
+    for (size_t i = 0; i < x->g->count; i++)
+        if (x->g->tasks[i].kind == TASK_HOST_API)
+            x->plan.dur[i] -= each < x->plan.dur[i] ? each : x->plan.dur[i];
+}
+
+/* Of the recorded pace: what the steps lose, as a share of what they take unrecorded. */
 static int64_t saved_by(struct engine *x, const struct outcome *const *o, size_t n, int draw)
 {
     struct draw d = draw_of(draw);
-    plan_reset(&x->plan, x->g);
+    spare_recording(x, draw);
+    if (x->base_ns[draw] == 0) {
+        replay_run(&x->then, x->g, &x->plan);
+        x->base_ns[draw] = x->then.pace_ns > 0 ? x->then.pace_ns : 1;
+    }
     for (size_t i = 0; i < n; i++)
         edit_apply(&o[i]->edit, x->g, &x->plan, &d);
     replay_settle(&x->then, x->g, &x->plan);
-    return x->now.pace_ns - x->then.pace_ns / x->plan.work;
+    double share = 1 - (double)x->then.pace_ns / x->plan.work / (double)x->base_ns[draw];
+    return (int64_t)(share * (double)x->now.pace_ns);
 }
 
 static int by_ns(const void *a, const void *b)
@@ -240,7 +259,12 @@ static struct span_ns span_of(struct engine *x, const struct outcome *const *o, 
 static void predict(struct engine *x, struct outcome *o)
 {
     const struct outcome *one = o;
+    int64_t direct_ns = x->a->breakdown_ns[PART_IDLE_LAUNCH];
     struct span_ns s = span_of(x, &one, 1);
+    /* That other host work then fits behind the GPU is inferred; that the idle time between
+     * launches goes is not. */
+    if (o->edit.kind == EDIT_GRAPH && s.low_ns > direct_ns)
+        s.low_ns = direct_ns;
     o->saves_low_ns = s.low_ns;
     o->saves_mid_ns = s.mid_ns;
     o->saves_high_ns = s.high_ns;

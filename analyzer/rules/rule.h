@@ -69,6 +69,8 @@ extern const struct rule *const rules[];
 extern const size_t rule_count;
 const struct rule *rule_find(const char *id);
 
+/* Does anything say that Python drives the program? */
+bool analysis_of_python(const struct analysis *a);
 /* The remedy in the words of the framework that was recorded. Never NULL. */
 const char *outcome_remedy(const struct analysis *a, const struct outcome *o);
 void outcome_evidence(struct outcome *o, const char *text, double value, const char *unit,

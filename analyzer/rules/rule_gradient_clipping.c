@@ -26,6 +26,19 @@ static void add_evidence(const struct analysis *a, struct outcome *o, const stru
             : NULL);
 }
 
+/* Operations that apply the factor, by operation; the others find it. In CUDA the update can do
+ * that on its way, as the remedy says: no pass is left for it. A framework's update cannot. */
+static const bool *applies_factor(struct analysis *a, const struct look_phase *p)
+{
+    size_t n = a->tl->op_count;
+    bool *marks =
+        analysis_of_python(a) || !p->op_marks ? NULL : arena_array(&a->arena, n + 1, sizeof *marks);
+    for (size_t i = 0; marks && i < n; i++)
+        marks[i] = p->op_marks[i] &&
+                   look_name_has(tl_text(a->tl, a->tl->ops[i].full_name), "clip|scale|mul");
+    return marks;
+}
+
 static void check(struct analysis *a, struct outcome *o)
 {
     struct look_phase p = look_phase(a, &phase_clipping);
@@ -48,7 +61,9 @@ static void check(struct analysis *a, struct outcome *o)
                            "clipping takes %lld operations and %.1f ms per step, tensor by tensor",
                            (long long)per_step(a, p.ops.count), ms(scattered));
     o->edit = waiting > scattered ? (struct edit){.kind = EDIT_REMOVE, .call_marks = p.wait_marks}
-                                  : (struct edit){.kind = EDIT_FUSE, .op_marks = p.op_marks};
+                                  : (struct edit){.kind = EDIT_FUSE,
+                                                  .op_marks = p.op_marks,
+                                                  .gone_marks = applies_factor(a, &p)};
     o->error_class = waiting > scattered ? ERROR_STRUCTURAL : ERROR_KERNEL_MODEL;
     outcome_fires(o, waiting + scattered, summary);
     if (p.wait != TL_NONE)

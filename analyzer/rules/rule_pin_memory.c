@@ -1,6 +1,19 @@
 /* Host-to-device copies from pageable memory: staged by the driver while the host waits. */
 #include "analyzer/rules/look.h"
 
+/* Did copies from pinned memory show what this machine can do? Large ones alone tell. Without them
+ * the saving rests on a range of usual rates, and is no matter of dependencies alone. */
+static bool pinned_rate_seen(const struct analysis *a)
+{
+    for (size_t i = 0; i < a->totals.copy_count; i++) {
+        const struct copy_total *t = &a->totals.copies[i];
+        if (t->kind == COPY_H2D && t->src_kind == MEMORY_PINNED && t->count > 0 &&
+            t->bytes / t->count > 1 << 20)
+            return true;
+    }
+    return false;
+}
+
 static void check(struct analysis *a, struct outcome *o)
 {
     struct look_copies c = look_h2d(a, MEMORY_PAGEABLE);
@@ -21,6 +34,11 @@ static void check(struct analysis *a, struct outcome *o)
         outcome_evidence(o, "rate", (double)c.bytes / (double)c.total_ns, "GB/s", rows);
     outcome_evidence(o, "host blocked in them per step", ms(per_step(a, c.blocked_ns)), "ms", rows);
     outcome_evidence(o, "GPU without compute because of them per step", ms(exposed), "ms", rows);
+    if (!pinned_rate_seen(a)) {
+        outcome_evidence(o, "pinned copies to compare with: none, so their rate is a range", 0, "",
+                         NULL);
+        o->error_class = ERROR_KERNEL_MODEL;
+    }
     o->edit.kind = EDIT_PIN;
     o->knob = "pin_memory=1";
     outcome_fires(o, exposed,

@@ -199,6 +199,26 @@ START_TEST(waits_that_are_not_the_programs_stay)
 }
 END_TEST
 
+/* ---- fusing -----------------------------------------------------------------------------------
+ */
+
+/* Of four kernels of 1 ms the first two are done by others on the way; the rest is all overhead, of
+ * which one share stays, and at worst half of the other. */
+START_TEST(a_pass_that_others_do_on_the_way_goes_altogether)
+{
+    struct bench x = bench_start(MS(7), fill_mixed);
+    bool *gone = calloc(x.b.a->tl->op_count + 1, sizeof *gone);
+    ck_assert_ptr_nonnull(gone);
+    for (uint32_t i = 0, n = 0; i < x.b.a->tl->op_count; i++)
+        gone[i] = is_k(x.b.a, i) && n++ % 4 < 2;
+    struct edit edit = {.kind = EDIT_FUSE, .ops = is_k, .gone_marks = gone};
+    ck_assert_int_le(llabs(with(&x, edit, &lucky) - MS(4)), US(20));
+    ck_assert_int_le(llabs(with(&x, edit, &unlucky) - MS(4.5)), US(20));
+    free(gone);
+    bench_end(&x);
+}
+END_TEST
+
 /* ---- layouts ----------------------------------------------------------------------------------
  */
 
@@ -299,6 +319,7 @@ Suite *test_edits_suite(void)
     tcase_add_test(c, accumulating_communicates_once_in_so_many_steps);
     tcase_add_test(c, what_is_done_with_a_result_goes_with_the_wait_for_it);
     tcase_add_test(c, waits_that_are_not_the_programs_stay);
+    tcase_add_test(c, a_pass_that_others_do_on_the_way_goes_altogether);
     tcase_add_test(c, another_layout_spares_conversions_and_may_open_tensor_cores);
     tcase_add_test(c, steady_steps_predict_one_another);
     tcase_add_test(c, steps_of_different_work_predict_nothing);

@@ -178,6 +178,56 @@ START_TEST(what_nothing_explains_is_not_predicted_on)
 }
 END_TEST
 
+static const struct outcome *said_of(const struct bench *x, const char *rule)
+{
+    for (size_t i = 0; i < x->b.a->outcome_count; i++)
+        if (strcmp(x->b.a->outcomes[i].rule->id, rule) == 0)
+            return &x->b.a->outcomes[i];
+    return NULL;
+}
+
+/* A batch of 4 ms is made in line behind a hundred launches, for which the GPU waits 1.5 ms in all:
+ * were the launches one, it could be made behind the GPU. That is inferred; the 1.5 ms are not. */
+static void fill_launches_and_batch(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 100; i++)
+        build_kernel(b, "k", at + US(50 * i), at + US(50 * i) + US(10), US(35));
+    build_range(b, "data.decode", at + MS(5.1), at + MS(9.1));
+    build_sync(b, at + MS(9.12), US(5));
+}
+
+START_TEST(what_a_graph_is_sure_to_save_is_the_wait_for_launches)
+{
+    struct bench x = bench_start(MS(9.2), fill_launches_and_batch);
+    const struct outcome *o = said_of(&x, "cuda-graphs");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert_int_gt(o->saves_mid_ns, MS(3));
+    ck_assert_int_le(o->saves_low_ns, x.b.a->breakdown_ns[PART_IDLE_LAUNCH]);
+    ck_assert_int_gt(o->saves_low_ns, MS(1));
+    bench_end(&x);
+}
+END_TEST
+
+static void fill_both_kinds_of_copies(struct builder *b, int64_t at)
+{
+    fill_copy(b, at, MS(1.5));
+    build_copy(b, COPY_H2D, MEMORY_PINNED, MEMORY_DEVICE, true, 2 << 20, at + MS(9.7), US(4),
+               at + MS(9.71), US(200));
+}
+
+START_TEST(pinning_is_a_matter_of_dependencies_where_the_rate_was_seen)
+{
+    struct bench x = bench_start(MS(10), fill_long_copy);
+    ck_assert_int_eq(said_of(&x, "pin-memory")->verdict, RULE_FIRES);
+    ck_assert_int_eq(said_of(&x, "pin-memory")->error_class, ERROR_KERNEL_MODEL);
+    bench_end(&x);
+    x = bench_start(MS(10), fill_both_kinds_of_copies);
+    ck_assert_int_eq(said_of(&x, "pin-memory")->verdict, RULE_FIRES);
+    ck_assert_int_eq(said_of(&x, "pin-memory")->error_class, ERROR_STRUCTURAL);
+    bench_end(&x);
+}
+END_TEST
+
 Suite *test_whatif_suite(void)
 {
     Suite *s = suite_create("whatif");
@@ -192,6 +242,8 @@ Suite *test_whatif_suite(void)
     tcase_add_test(c, workers_take_decoding_off_the_step_until_they_are_the_slowest);
     tcase_add_test(c, more_workers_than_cores_are_no_faster_than_the_cores);
     tcase_add_test(c, a_graph_saves_the_launches_of_a_host_bound_step_only);
+    tcase_add_test(c, what_a_graph_is_sure_to_save_is_the_wait_for_launches);
+    tcase_add_test(c, pinning_is_a_matter_of_dependencies_where_the_rate_was_seen);
     suite_add_tcase(s, c);
     return s;
 }
