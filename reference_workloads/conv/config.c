@@ -77,6 +77,8 @@ static const struct knob rows[] = {
         "zero every gradient and add to it, or overwrite it"),
     ROW("sync-every", KNOB_INT, sync_every, 0, 1e9, NULL,
         "steps between waits for the loss; 0: none, it is read late"),
+    ROW("wait-every", KNOB_INT, wait_every, 0, 1e9, NULL,
+        "steps between waits for all of the GPU's work, besides those for the loss; 0: none"),
     ROW("log-work-us", KNOB_INT, log_work_us, 0, 1e6, NULL,
         "host work after each read: metrics, logs"),
     ROW("host-overhead-us", KNOB_INT, host_overhead_us, 0, 1e6, NULL,

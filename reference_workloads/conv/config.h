@@ -22,7 +22,7 @@ struct config {
     int optimizer, zero_grad;
     int accumulation; /* parts of a batch, whose gradients are added up before the update */
     /* the host's work */
-    int sync_every, log_work_us, host_overhead_us;
+    int sync_every, wait_every, log_work_us, host_overhead_us;
     int no_nvtx, nvtx_layers;
     /* burdens.h */
     int launch_blocking, small_copies, alloc_per_step, extra_copies, retune_every, disk_mbps;

@@ -191,6 +191,8 @@ void trainer_step(struct trainer *t, int step)
     if (sync_every == 0 && (step + 1) % LOG_EVERY == 0)
         queue_loss(t, step);
     cudaCheck(cudaEventRecord(t->done[which], t->model.stream));
+    if (t->config.wait_every > 0 && (step + 1) % t->config.wait_every == 0)
+        cudaCheck(cudaDeviceSynchronize());
     if (sync_every > 0 && (step + 1) % sync_every == 0)
         read_loss(t, step);
     if (!t->is_part)

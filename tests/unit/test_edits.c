@@ -165,6 +165,38 @@ END_TEST
 /* ---- syncs ------------------------------------------------------------------------------------
  */
 
+/* Ten kernels of 1 ms issued at once, two waits for them one behind the other, then 4 ms of host
+ * work. */
+static void fill_two_syncs(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 10; i++)
+        build_kernel(b, "k", at + US(10 * i), at + US(10) + MS(i), MS(1));
+    build_sync(b, at + US(200), MS(10) - US(180)); /* until at + 10.02 ms */
+    build_sync(b, at + MS(10) + US(30), US(5));
+}
+
+START_TEST(one_of_two_equal_syncs_saves_nothing_and_both_save_the_gain)
+{
+    struct bench x = bench_start(MS(14), fill_two_syncs);
+    struct timeline *t = x.b.t;
+    bool *calls = calloc(t->api_count, sizeof *calls);
+    struct edit one = {.kind = EDIT_REMOVE, .call_marks = calls};
+    for (int which = 0; which < 2; which++) {
+        size_t n = 0;
+        for (size_t i = 0; i < t->api_count; i++)
+            calls[i] = t->apis[i].kind == API_SYNC_STREAM && (int)(n++ % 2) == which;
+        ck_assert_uint_eq(n, 2 * STEPS);
+        ck_assert_int_gt(with(&x, one, &lucky), MS(13.9));
+    }
+    for (size_t i = 0; i < t->api_count; i++)
+        calls[i] = t->apis[i].kind == API_SYNC_STREAM;
+    ck_assert_int_lt(with(&x, one, &lucky), MS(10.1));
+    ck_assert_int_lt(with(&x, (struct edit){.kind = EDIT_UNSYNC}, &lucky), MS(10.1));
+    free(calls);
+    bench_end(&x);
+}
+END_TEST
+
 /* Waits for the GPU, then reads and prints for 2 ms inside a range of its own. */
 static void fill_reading(struct builder *b, int64_t at)
 {
@@ -317,6 +349,7 @@ Suite *test_edits_suite(void)
     tcase_add_test(c, few_large_collectives_pay_what_any_costs_a_few_times_only);
     tcase_add_test(c, a_punctual_rank_takes_away_the_waiting_for_it_alone);
     tcase_add_test(c, accumulating_communicates_once_in_so_many_steps);
+    tcase_add_test(c, one_of_two_equal_syncs_saves_nothing_and_both_save_the_gain);
     tcase_add_test(c, what_is_done_with_a_result_goes_with_the_wait_for_it);
     tcase_add_test(c, waits_that_are_not_the_programs_stay);
     tcase_add_test(c, a_pass_that_others_do_on_the_way_goes_altogether);

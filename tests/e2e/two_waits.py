@@ -1,0 +1,72 @@
+"""Two waits for the GPU in every step, one behind the other: to remove either saves about nothing, because the other
+one waits instead; to remove both saves the time in which the next batch is made. So it is predicted from the recording,
+and so it is measured in reruns. Times are tried again; what is predicted from one recording is not.
+
+    two_waits.py BUILD
+"""
+import os
+import re
+import sys
+
+from support import Build, Checks
+
+PROGRAM = ["--num-workers", "0", "--data", "jpeg", "--picture", "224", "--pictures", "64", "--sync-every", "1",
+           "--wait-every", "1"]
+WAIT, READ = "cudaDeviceSynchronize", "cudaMemcpy"
+
+
+def predicted(build, profile, *calls):
+    """ms of a step without the waits of these calls, and how many waits those are."""
+    done = build.run([os.path.join(build.bin, "waits_gone"), profile, *calls])
+    assert done.returncode == 0, done.stderr
+    ms, gone = done.stdout.split()
+    return float(ms), int(gone)
+
+
+def measured(build, apply):
+    """ms of a step of a rerun that nobody records."""
+    done = build.run([build.train, "--steps", "24", *PROGRAM], GPUPROF_APPLY=apply, GPUPROF_VGPU="a100-80",
+                     LD_LIBRARY_PATH=os.path.join(os.path.dirname(build.bin), "lib", "vgpu"))
+    assert done.returncode == 0, done.stderr
+    return float(re.search(r"pace_step_ms=([\d.]+)", done.stdout).group(1))
+
+
+def foretold(build, checks, profile):
+    now, _ = predicted(build, profile)
+    no_wait, waits = predicted(build, profile, WAIT)
+    no_read, reads = predicted(build, profile, READ)
+    neither, both = predicted(build, profile, WAIT, READ)
+    told = f"{now:.2f} ms; without the wait {no_wait:.2f}, without the read {no_read:.2f}, without both {neither:.2f}"
+    checks.check(waits > 0 and reads > 0 and both == waits + reads, "both waits are in the recording", told)
+    checks.check(abs(now - no_wait) < 0.02 * now, "without the first, the same is predicted", told)
+    checks.check(abs(now - no_read) < 0.02 * now, "without the second, the same is predicted", told)
+    checks.check(now - neither > 0.1 * now, "without both, a tenth less and more is predicted", told)
+    print(told)
+    return now, neither
+
+
+def rerun(build, checks, now, neither):
+    for left in (2, 1, 0):
+        ms = {k: measured(build, k) for k in ("", "wait_every=0", "sync_every=0", "wait_every=0;sync_every=0")}
+        base, no_wait, no_read, none = ms.values()
+        one = min(no_wait, no_read) > base * 0.95
+        all_ = abs((base - none) / base - (now - neither) / now) < 0.05
+        if one and all_ or not left:
+            break
+    told = "; ".join(f"{k or 'both waits'}: {v:.2f} ms" for k, v in ms.items())
+    checks.check(one, "a rerun without either of them is no faster", told)
+    checks.check(all_, "a rerun without both is faster by what was predicted, within 5 points", told)
+    print(told)
+
+
+def main():
+    build, checks = Build(sys.argv[1]), Checks()
+    profile = build.path("both.gpuprof")
+    done = build.run([build.gpuprof, "run", "-f", "-q", "--device", "virtual:a100-80", "-o", profile, "--", build.train,
+                      "--steps", "24", *PROGRAM])
+    assert done.returncode == 0, done.stderr
+    rerun(build, checks, *foretold(build, checks, profile))
+    checks.done()
+
+
+main()
