@@ -28,6 +28,7 @@ struct step {
                           = not known (the last one, cut off) */
     uint32_t first_op, ops; /* by launch order: not a slice of ops, see steps.op_step */
     uint8_t used;           /* 1: steady state; 0: warm-up, evaluation, outlier, cut off */
+    uint8_t slow;           /* 1: not used only because it takes longer for the same work */
 };
 
 struct steps {
@@ -37,6 +38,8 @@ struct steps {
     size_t count, used;
     uint32_t *op_step; /* per op: step index, TL_NONE outside of all */
     int64_t median_ns, p95_ns, min_ns, max_ns, mean_ns; /* of the used ones' lengths */
+    int64_t pace_ns;            /* mean of the used and the slow ones: what the loop takes */
+    size_t slow;                /* how many are that */
     double cv;                  /* standard deviation / mean of the used ones */
     double confidence;          /* 0..1; 1 for marked steps */
     int64_t detected_median_ns; /* what detection says beside given marks; 0 = not run */
@@ -255,6 +258,13 @@ static inline int64_t gap_ns(const struct analysis *a, const struct gap *g, enum
 /* Number of a step in the run, from 1: not its place among the steps where there are pauses between
  * what was recorded. */
 int64_t analysis_step_number(const struct analysis *a, size_t step);
+
+/* True when long steps recur (a loader that delivers in bursts), so that the median is not what the
+ * loop takes. */
+static inline bool steps_uneven(const struct steps *s)
+{
+    return s->slow >= 3 && s->slow * 20 >= s->used && s->pace_ns * 20 > s->median_ns * 21;
+}
 
 /* True when the program ran on the virtual GPU: every output must say so. */
 static inline bool analysis_virtual(const struct analysis *a)

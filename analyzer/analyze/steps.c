@@ -300,19 +300,22 @@ static int choose_used(struct steps *s)
     int64_t far = (int64_t)(6 * 1.4826 * (double)deviation);
     if (far < median / 4)
         far = median / 4;
+    enum { LENGTH = 1, WORK = 2 }; /* odd in that */
     size_t left = 0, out = 0;
     for (size_t i = 0; i < s->count; i++) {
         int64_t off = s->at[i].length_ns ? llabs(s->at[i].length_ns - median) : 0;
         int64_t ops_off = llabs((int64_t)s->at[i].ops - ops);
-        bool odd = off > far || (ops > 0 && ops_off * 100 > ops * 15);
+        int odd = (off > far ? LENGTH : 0) | (ops > 0 && ops_off * 100 > ops * 15 ? WORK : 0);
         v[i] = odd;
         left += s->at[i].used && !odd;
         out += s->at[i].used && odd;
     }
     if (s->count >= 3 && left >= out)
         for (size_t i = 0; i < s->count; i++)
-            if (v[i])
+            if (v[i]) {
+                s->at[i].slow = s->at[i].used && v[i] == LENGTH && s->at[i].length_ns > median;
                 s->at[i].used = 0;
+            }
     free(v);
     s->used = 0;
     for (size_t i = 0; i < s->count; i++)
@@ -326,9 +329,12 @@ static int statistics(struct steps *s)
     if (!v)
         return -1;
     size_t n = 0;
-    double sum = 0, squares = 0;
+    double sum = 0, squares = 0, slow = 0;
     for (size_t i = 0; i < s->count; i++)
-        if (s->at[i].used && s->at[i].length_ns) {
+        if (s->at[i].slow) {
+            s->slow++;
+            slow += (double)s->at[i].length_ns;
+        } else if (s->at[i].used && s->at[i].length_ns) {
             v[n++] = s->at[i].length_ns;
             sum += (double)v[n - 1];
         }
@@ -340,6 +346,7 @@ static int statistics(struct steps *s)
         s->p95_ns = v[(n * 95 + 99) / 100 - 1];
         double mean = sum / (double)n;
         s->mean_ns = (int64_t)llround(mean);
+        s->pace_ns = (int64_t)llround((sum + slow) / (double)(n + s->slow));
         for (size_t i = 0; i < n; i++)
             squares += ((double)v[i] - mean) * ((double)v[i] - mean);
         s->cv = n > 1 && mean > 0 ? sqrt(squares / (double)(n - 1)) / mean : 0;

@@ -41,11 +41,16 @@ static double share(const struct analysis *a, int64_t ns)
     return a->steps.median_ns > 0 ? 100.0 * (double)ns / (double)a->steps.median_ns : 0;
 }
 
-/* "102.3 ms step". */
+/* "102.3 ms step"; where long steps recur, what the loop takes as well. */
 static const char *step_words(const struct analysis *a, char *out, size_t size)
 {
-    double ms = (double)a->steps.median_ns / 1e6;
-    snprintf(out, size, "%.*f ms step", ms < 10 ? 2 : 1, ms);
+    double ms = (double)a->steps.median_ns / 1e6, pace = (double)a->steps.pace_ns / 1e6;
+    if (steps_uneven(&a->steps))
+        snprintf(out, size, "%.*f ms step (%.*f ms on average: one in %.0f is longer)",
+                 ms < 10 ? 2 : 1, ms, pace < 10 ? 2 : 1, pace,
+                 (double)(a->steps.used + a->steps.slow) / (double)a->steps.slow);
+    else
+        snprintf(out, size, "%.*f ms step", ms < 10 ? 2 : 1, ms);
     return out;
 }
 
@@ -169,7 +174,7 @@ static void write_class(struct analysis *a)
     const struct group *g = largest_group(a);
     double lost = share(a, group_ns(a, g->parts));
     double compute = share(a, a->breakdown_ns[PART_COMPUTE]);
-    char step[64];
+    char step[96];
     step_words(a, step, sizeof step);
     if (lost >= 10 && g->parts == 1u << PART_COMM && waits_for_late_rank(a)) {
         a->verdict_class = "straggler";
@@ -286,7 +291,7 @@ static const char *reads_text(struct analysis *a)
 static void cpu_training(struct analysis *a)
 {
     double waits = share(a, a->host.wait_ns);
-    char step[64];
+    char step[96];
     step_words(a, step, sizeof step);
     a->verdict_class = waits >= 10 ? "input" : "host";
     a->verdict =

@@ -8,6 +8,7 @@ struct sample {
     int64_t *ns;
     int64_t *draw; /* scratch */
     size_t n;
+    bool pace; /* of the mean, slow steps included; else of the median */
 };
 
 /* splitmix64: small, good enough for a bootstrap, the same everywhere. */
@@ -19,14 +20,14 @@ static uint64_t next(uint64_t *state)
     return z ^ z >> 31;
 }
 
-static int load(struct sample *s, const struct analysis *a)
+static int load(struct sample *s, const struct analysis *a, bool pace)
 {
     *s = (struct sample){malloc((a->steps.count + 1) * sizeof *s->ns),
-                         malloc((a->steps.count + BLOCK) * sizeof *s->draw), 0};
+                         malloc((a->steps.count + BLOCK) * sizeof *s->draw), 0, pace};
     if (!s->ns || !s->draw)
         return -1;
     for (size_t i = 0; i < a->steps.count; i++)
-        if (a->steps.at[i].used && a->steps.at[i].length_ns)
+        if ((a->steps.at[i].used || (pace && a->steps.at[i].slow)) && a->steps.at[i].length_ns)
             s->ns[s->n++] = a->steps.at[i].length_ns;
     return 0;
 }
@@ -63,8 +64,16 @@ static int64_t select_kth(int64_t *v, size_t n, size_t k)
     return v[k];
 }
 
-/* Median of a sample put together from blocks drawn with replacement. */
-static double draw_median(struct sample *s, uint64_t *state)
+static double mean(const int64_t *v, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += (double)v[i];
+    return sum / (double)n;
+}
+
+/* Median, or mean, of a sample put together from blocks drawn with replacement. */
+static double draw_middle(struct sample *s, uint64_t *state)
 {
     size_t block = s->n / 4 < BLOCK ? (s->n / 4 ? s->n / 4 : 1) : BLOCK; /* at least four blocks */
     for (size_t filled = 0; filled < s->n;) {
@@ -72,7 +81,7 @@ static double draw_median(struct sample *s, uint64_t *state)
         for (size_t i = 0; i < block && filled < s->n; i++)
             s->draw[filled++] = s->ns[(at + i) % s->n];
     }
-    return (double)select_kth(s->draw, s->n, s->n / 2);
+    return s->pace ? mean(s->draw, s->n) : (double)select_kth(s->draw, s->n, s->n / 2);
 }
 
 static int by_double(const void *a, const void *b)
@@ -89,8 +98,8 @@ static int interval(struct sample *base, struct sample *now, double *low, double
     if (!v)
         return -1;
     for (int i = 0; i < DRAWS; i++) {
-        double b = draw_median(base, &state);
-        v[i] = now ? draw_median(now, &state) / (b > 0 ? b : 1) : b;
+        double b = draw_middle(base, &state);
+        v[i] = now ? draw_middle(now, &state) / (b > 0 ? b : 1) : b;
     }
     qsort(v, DRAWS, sizeof *v, by_double);
     *low = v[DRAWS * 25 / 1000];
@@ -99,10 +108,11 @@ static int interval(struct sample *base, struct sample *now, double *low, double
     return 0;
 }
 
-int sample_ratio(const struct analysis *base, const struct analysis *now, double *low, double *high)
+static int ratio(const struct analysis *base, const struct analysis *now, bool pace, double *low,
+                 double *high)
 {
     struct sample a = {0}, b = {0};
-    int rc = load(&a, base) < 0 || load(&b, now) < 0 ? -1 : 0;
+    int rc = load(&a, base, pace) < 0 || load(&b, now, pace) < 0 ? -1 : 0;
     if (rc == 0 && a.n && b.n)
         rc = interval(&a, &b, low, high);
     release(&a);
@@ -110,10 +120,21 @@ int sample_ratio(const struct analysis *base, const struct analysis *now, double
     return rc;
 }
 
+int sample_ratio(const struct analysis *base, const struct analysis *now, double *low, double *high)
+{
+    return ratio(base, now, false, low, high);
+}
+
+int sample_pace_ratio(const struct analysis *base, const struct analysis *now, double *low,
+                      double *high)
+{
+    return ratio(base, now, true, low, high);
+}
+
 int sample_median(const struct analysis *a, double *low, double *high)
 {
     struct sample s = {0};
-    int rc = load(&s, a);
+    int rc = load(&s, a, false);
     *low = *high = (double)a->steps.median_ns;
     if (rc == 0 && s.n > 3) {
         rc = interval(&s, NULL, low, high);

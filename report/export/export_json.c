@@ -40,6 +40,8 @@ static void write_steps(struct json *j, const struct steps *s)
     json_int(j, "count", (int64_t)s->count);
     json_int(j, "used", (int64_t)s->used);
     json_ms(j, "median_ms", s->median_ns);
+    json_ms(j, "pace_ms", s->pace_ns);
+    json_int(j, "slow", (int64_t)s->slow);
     json_ms(j, "p95_ms", s->p95_ns);
     json_ms(j, "min_ms", s->min_ns);
     json_ms(j, "max_ms", s->max_ns);

@@ -123,8 +123,12 @@ static void write_breakdown(const struct terminal *t, const struct analysis *a)
     struct text m, p, line;
     if (a->steps.used == 0)
         return;
-    snprintf(line.s, sizeof line.s, "%s median, %s at p95; %zu of %zu steps used (%s)",
-             text_time(&m, a->steps.median_ns), text_time(&p, a->steps.p95_ns), a->steps.used,
+    char pace[48] = "";
+    if (steps_uneven(&a->steps))
+        snprintf(pace, sizeof pace, ", %s on average with the long ones",
+                 text_time(&m, a->steps.pace_ns));
+    snprintf(line.s, sizeof line.s, "%s median, %s at p95%s; %zu of %zu steps used (%s)",
+             text_time(&m, a->steps.median_ns), text_time(&p, a->steps.p95_ns), pace, a->steps.used,
              a->steps.count, a->steps.source_text ? a->steps.source_text : "");
     term_labelled(t, "Step", INK_BOLD, line.s);
     if (a->tl->op_count == 0) { /* the parts are about a GPU */

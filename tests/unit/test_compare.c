@@ -17,6 +17,7 @@ struct run {
     double input_ms;       /* of it, the GPU waits for the next batch */
     double sort_ms;        /* of it, in a kernel of this name */
     uint64_t seed;
+    int burst; /* every so many steps the GPU waits 10 ms for a batch; 0: never */
 };
 
 static double uniform(uint64_t *state) /* -1 .. 1 */
@@ -30,9 +31,11 @@ static struct builder make(struct run r)
     struct builder b = build_start_on(r.device, 8, 0);
     int64_t at = MS(100);
     for (int i = 0; i < r.steps; i++) {
-        int64_t length = MS(r.step_ms * (1 + r.noise * uniform(&r.seed))),
-                rest = at + MS(r.input_ms);
-        if (r.input_ms > 0)
+        double input_ms = r.burst && i % r.burst == 0 ? 10 : r.input_ms;
+        int64_t length =
+                    MS(r.step_ms * (1 + r.noise * uniform(&r.seed))) + MS(input_ms - r.input_ms),
+                rest = at + MS(input_ms);
+        if (input_ms > 0)
             build_range(&b, "data.wait", at, rest);
         build_kernel(&b, gemm, rest, rest + US(10), at + length - rest - US(30) - MS(r.sort_ms));
         if (r.sort_ms > 0)
@@ -89,6 +92,30 @@ START_TEST(test_slower)
         ck_assert_int_eq(verdict(usual, slow, 3), GATE_SLOWER);
     }
     ck_assert_int_eq(verdict(usual, slow, 10), GATE_PASS);
+}
+END_TEST
+
+START_TEST(test_long_steps_that_recur)
+{
+    struct run bursts = usual;
+    bursts.burst = 5; /* the median stays at 10 ms, the mean goes to 12 */
+    struct builder a = make(usual), b = make(bursts), c = make(bursts);
+    ck_assert(!steps_uneven(&a.a->steps));
+    ck_assert(steps_uneven(&b.a->steps));
+    ck_assert_int_gt(b.a->steps.pace_ns, MS(11.7));
+    ck_assert_int_lt(b.a->steps.median_ns, MS(10.3));
+    ck_assert_ptr_nonnull(strstr(b.a->verdict, "ms on average: one in 5 is longer"));
+    struct gate *g = gate(&a, &b, NULL, 3);
+    ck_assert_int_eq(g->verdict, GATE_SLOWER);
+    ck_assert_uint_eq(g->check_count, 2);
+    ck_assert_int_eq(g->checks[0].verdict, GATE_PASS); /* by the median alone it would pass */
+    gate_free(g);
+    g = gate(&b, &c, NULL, 10);
+    ck_assert_int_eq(g->verdict, GATE_PASS);
+    gate_free(g);
+    build_end(&a);
+    build_end(&b);
+    build_end(&c);
 }
 END_TEST
 
@@ -300,6 +327,7 @@ Suite *test_compare_suite(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, test_same);
     tcase_add_test(t, test_slower);
+    tcase_add_test(t, test_long_steps_that_recur);
     tcase_add_test(t, test_inconclusive);
     tcase_add_test(t, test_not_comparable);
     tcase_add_test(t, test_deterministic);
