@@ -100,9 +100,6 @@ static inline void agent_count(enum spool_counter c, uint64_t n)
     atomic_fetch_add_explicit(&agent.spool->counter[c], n, memory_order_relaxed);
 }
 
-void agent_stop(void);         /* no new records from now on; what was recorded stays */
-bool agent_same_process(void); /* false in a vfork child, which shares our memory */
-
 void agent_stop(void);       /* no new records from now on; what was recorded stays */
 void agent_stop_asked(void); /* by the collector: the agent's thread flushes first, if it runs */
 

@@ -1,0 +1,84 @@
+/* Threads that come and go, all of them working: `threads ROUNDS`. Each marks ranges and steps,
+ * copies, waits for its stream and reads what others have registered, while another CUPTI client
+ * (GPUPROF_TEST_PEER) has its sessions in between. Under ThreadSanitizer the agent's own thread,
+ * its rings, its string table and its gate are what is tried; else that nothing is lost. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cuda_runtime_api.h>
+#include <nvtx3/nvToolsExt.h>
+
+#include "agent/gpuprof.h"
+
+enum { THREADS = 6, LOOPS = 40, BYTES = 4096 };
+
+static _Atomic int failed;
+static nvtxDomainHandle_t domain;
+
+static void *work(void *arg)
+{
+    static _Atomic(nvtxStringHandle_t) shared;
+    char name[64], *host = calloc(1, BYTES);
+    void *device = NULL;
+    cudaStream_t stream = NULL;
+    failed |= cudaMalloc(&device, BYTES) != cudaSuccess || cudaStreamCreate(&stream) != cudaSuccess;
+    for (int i = 0; i < LOOPS && !failed; i++) {
+        snprintf(name, sizeof name, "work %d of %ld", i, (long)(intptr_t)arg);
+        gpuprof_step_begin();
+        nvtxRangePushA(name);
+        nvtxRangeId_t id = nvtxRangeStartA("started");
+        nvtxEventAttributes_t a = {.version = NVTX_VERSION,
+                                   .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+                                   .messageType = NVTX_MESSAGE_TYPE_REGISTERED};
+        a.message.registered = atomic_load(&shared);
+        if (!a.message.registered)
+            a.message.registered = nvtxDomainRegisterStringA(domain, "shared");
+        atomic_store(&shared, a.message.registered);
+        nvtxDomainRangePushEx(domain, &a);
+        failed |=
+            cudaMemcpyAsync(device, host, BYTES, cudaMemcpyHostToDevice, stream) != cudaSuccess;
+        failed |= cudaStreamSynchronize(stream) != cudaSuccess;
+        nvtxDomainRangePop(domain);
+        nvtxRangeEnd(id);
+        nvtxRangePop();
+        gpuprof_step_end();
+    }
+    cudaStreamDestroy(stream);
+    cudaFree(device);
+    free(host);
+    return NULL;
+}
+
+static void peer(const char *what)
+{
+    const char *path = getenv("GPUPROF_TEST_PEER");
+    void *lib = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    void (*call)(void) = NULL;
+    if (lib)
+        *(void **)&call = dlsym(lib, what);
+    if (call)
+        call();
+}
+
+int main(int argc, char **argv)
+{
+    int rounds = argc > 1 ? atoi(argv[1]) : 4;
+    domain = nvtxDomainCreateA("threads");
+    for (int r = 0; r < rounds; r++) {
+        pthread_t t[THREADS];
+        for (int i = 0; i < THREADS; i++)
+            if (pthread_create(&t[i], NULL, work, (void *)(intptr_t)(r * THREADS + i)) != 0)
+                return 2;
+        if (r % 2)
+            peer("peer_begin");
+        for (int i = 0; i < THREADS; i++)
+            pthread_join(t[i], NULL);
+        if (r % 2)
+            peer("peer_end");
+    }
+    printf("%s\n", failed ? "failed" : "done");
+    return failed;
+}

@@ -1,0 +1,42 @@
+#!/bin/bash
+# threads.sh AGENT THREADS LOOK VGPU_DIR PEER: many threads beside the agent's own. Under ThreadSanitizer no report; in any
+# build nothing is lost.
+agent=$1 threads=$2 look=$3 vgpu=$4 peer=$5
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+unset LD_PRELOAD CUDA_INJECTION64_PATH NVTX_INJECTION64_PATH GPUPROF_GATE
+export TSAN_OPTIONS="exitcode=66 report_signal_unsafe=0 ${TSAN_OPTIONS:-}"
+rounds=4 bad=0 n=0
+
+run() { # run WHAT VARIABLE=VALUE...
+    what=$1
+    shift
+    rm -rf "$work/spool"
+    mkdir "$work/spool"
+    env "$@" LD_LIBRARY_PATH="$vgpu" GPUPROF_VGPU=h200 GPUPROF_DIR="$work/spool" LD_PRELOAD="$agent" \
+        "$threads" $rounds >"$work/out" 2>"$work/err"
+    status=$?
+    "$look" "$work/spool" >"$work/seen" 2>>"$work/err"
+    n=$((n + 1))
+    if [ $status != 0 ] || [ "$(tail -1 "$work/out")" != done ] || grep -q ThreadSanitizer "$work/err"; then
+        echo "FAIL $what: status $status"
+        head -60 "$work/err"
+        bad=$((bad + 1))
+    fi
+}
+seen() {
+    n=$((n + 1))
+    grep -qx "$1" "$work/seen" || { echo "FAIL $what: no \"$1\" in $(tr '\n' ',' <"$work/seen")"; bad=$((bad + 1)); }
+}
+
+all=$((rounds * 6 * 40)) # loops in all; in each three ranges and a step
+run plain
+seen "copies $all"
+seen "ranges $((4 * all))"
+run peer GPUPROF_TEST_PEER="$peer" GPUPROF_TEST_PEER_DOES=subscribe,clock
+seen "copies $all"
+seen "ranges $((4 * all))"
+run "gate by steps" GPUPROF_GATE=every=10,window=3
+
+echo "threads: $n checked, $bad failed"
+[ $bad = 0 ]
