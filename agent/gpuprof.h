@@ -42,24 +42,26 @@ static inline void gpuprof_find_(void)
     void *begin = dlsym((void *)0, "gpuprof_agent_range_begin");
     void *end = dlsym((void *)0, "gpuprof_agent_range_end");
     if (begin && end) {
-        gpuprof_marks.end = (gpuprof_end_fn)(size_t)end;
-        gpuprof_marks.begin = (gpuprof_begin_fn)(size_t)begin;
+        __atomic_store_n(&gpuprof_marks.end, (gpuprof_end_fn)(size_t)end, __ATOMIC_RELAXED);
+        __atomic_store_n(&gpuprof_marks.begin, (gpuprof_begin_fn)(size_t)begin, __ATOMIC_RELAXED);
     }
-    gpuprof_marks.asked = 1;
+    __atomic_store_n(&gpuprof_marks.asked, 1, __ATOMIC_RELEASE);
 }
 
 static inline void gpuprof_range_begin(const char *name)
 {
-    if (!gpuprof_marks.asked)
+    if (!__atomic_load_n(&gpuprof_marks.asked, __ATOMIC_ACQUIRE))
         gpuprof_find_();
-    if (gpuprof_marks.begin)
-        gpuprof_marks.begin(name);
+    gpuprof_begin_fn begin = __atomic_load_n(&gpuprof_marks.begin, __ATOMIC_RELAXED);
+    if (begin)
+        begin(name);
 }
 
 static inline void gpuprof_range_end(void)
 {
-    if (gpuprof_marks.end)
-        gpuprof_marks.end();
+    gpuprof_end_fn end = __atomic_load_n(&gpuprof_marks.end, __ATOMIC_RELAXED);
+    if (end)
+        end();
 }
 
 /* Says that the program obeyed a setting of GPUPROF_APPLY: `gpuprof try` asks for it. `setting` is

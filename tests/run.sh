@@ -47,7 +47,8 @@ run "$build" -R "$timeless" -j "$jobs"
 run "$build" -E "$timeless"
 sanitized asan "gpuprof unit_tests" -R '^(unit|golden)\.' -j "$jobs"
 if [ -e "$build/lib/libgpuprof_agent.so" ]; then
-    sanitized tsan "gpuprof_agent test_spool test_nvtx" -R '^unit\.test_(spool|nvtx)$'
+    sanitized tsan "gpuprof_agent test_spool test_nvtx agent_threads agent_peer agent_look" \
+        -R '^(unit\.test_(spool|nvtx)|agent\.threads)$'
 fi
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ static _Atomic int state; /* 0 = not tried, 1 = running, 2 = devices only, else 
 static bool injecting;
 static _Thread_local int current_device;
 static char options[512];
-static uint64_t noise_state;
+static _Atomic uint64_t noise_state;
 
 const char *vg_library_dir(void)
 {
@@ -249,7 +250,7 @@ const struct vg_profile *vg_profile(int device)
 
 static double uniform(void)
 {
-    uint64_t z = (noise_state += 0x9e3779b97f4a7c15u);
+    uint64_t z = atomic_fetch_add(&noise_state, 0x9e3779b97f4a7c15u) + 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return (double)((z ^ (z >> 31)) >> 11) / 9007199254740992.0;

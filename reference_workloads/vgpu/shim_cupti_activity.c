@@ -124,9 +124,10 @@ static CUptiResult enable(CUpti_ActivityKind kind, bool dump)
         return CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED;
     if (k == 0 || k >= KINDS || !cupti_layout()->stride[k])
         return CUPTI_ERROR_INVALID_KIND;
-    if (k == CUPTI_ACTIVITY_KIND_RUNTIME || k == CUPTI_ACTIVITY_KIND_DRIVER)
-        memset(k == CUPTI_ACTIVITY_KIND_RUNTIME ? (void *)runtime_off : (void *)driver_off, 0,
-               CBIDS);
+    for (int i = 0; k == CUPTI_ACTIVITY_KIND_RUNTIME && i < CBIDS; i++)
+        runtime_off[i] = 0;
+    for (int i = 0; k == CUPTI_ACTIVITY_KIND_DRIVER && i < CBIDS; i++)
+        driver_off[i] = 0;
     enabled[k] = true;
     cupti_listen();
     if (dump || k == CUPTI_ACTIVITY_KIND_DEVICE)

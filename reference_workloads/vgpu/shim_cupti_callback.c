@@ -9,8 +9,8 @@
 enum { CBIDS = 1024, DOMAINS = 8, DEPTH = 16, EXTERNAL_KINDS = 8 };
 
 struct CUpti_Subscriber_st {
-    CUpti_CallbackFunc call;
-    void *user;
+    _Atomic(CUpti_CallbackFunc) call;
+    _Atomic(void *) user;
 };
 static struct CUpti_Subscriber_st subscriber;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -41,7 +41,8 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc call,
     pthread_mutex_lock(&lock);
     bool busy = subscriber.call || cupti_faults()->busy_subscriber;
     if (!busy) {
-        subscriber = (struct CUpti_Subscriber_st){call, user};
+        subscriber.user = user;
+        subscriber.call = call;
         *out = &subscriber;
     }
     pthread_mutex_unlock(&lock);
