@@ -67,6 +67,7 @@ static int record(char **argv, const struct run_device *d, const char *profile)
                                 .times = plan.times,
                                 .max_bytes = steps ? max_bytes / 2 : max_bytes, /* cut: a copy */
                                 .device_choice = device,
+                                .virtual_nvml = d->is_virtual ? d->nvml : NULL,
                                 .argv = argv};
     struct child c;
     if (place_agent(agent, sizeof agent, &e) < 0 || output_check(profile, force, &e) < 0 ||

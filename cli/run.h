@@ -46,6 +46,7 @@ struct run_device {
     bool no_gpu;            /* auto, and none seems to be here */
     char model[256];        /* GPUPROF_VGPU's value */
     char library[PATH_MAX]; /* folder of the virtual GPU's libraries */
+    char nvml[PATH_MAX];    /* of them: whom to ask about its gauges */
 };
 
 /* choice: NULL, "auto", "virtual", "virtual:MODEL[,key=value...]". -1 with *e set. */
@@ -95,6 +96,7 @@ struct record_options {
     struct collect_times times; /* all 0: the whole run */
     int64_t max_bytes;          /* of profile and spools; 0 = no limit */
     const char *device_choice;
+    const char *virtual_nvml; /* NULL: the GPUs are real */
     char *const *argv;
 };
 

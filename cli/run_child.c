@@ -10,10 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum { GAUGES_BYTES = 128 << 10 }; /* room for 128 processes with 16 devices each */
 
 static volatile sig_atomic_t target; /* pid that signals are passed on to, 0 = none */
 static volatile sig_atomic_t wanted; /* a signal that came when there was none to pass it on to */
@@ -87,6 +90,20 @@ static void put_last(const char *name, const char *value)
     free(joined);
 }
 
+/* Memory through which the virtual GPU shows its gauges: reachable while we live, by no name that
+ * could stay behind. Without it there are no gauges. */
+static void share_gauges(void)
+{
+    char path[64];
+    int fd = memfd_create("gpuprof-gauges", MFD_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, GAUGES_BYTES) != 0) {
+        unsetenv("GPUPROF_VGPU_GAUGES");
+        return;
+    }
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), fd);
+    setenv("GPUPROF_VGPU_GAUGES", path, 1);
+}
+
 static void set_environment(const char *program, const struct run_device *d, const char *agent,
                             const char *folder)
 {
@@ -96,6 +113,8 @@ static void set_environment(const char *program, const struct run_device *d, con
     }
     if (!agent)
         return;
+    if (d->is_virtual)
+        share_gauges();
     if (program_takes_agent(program_kind(program)))
         put_first("LD_PRELOAD", agent);
     put_last("ASAN_OPTIONS", "verify_asan_link_order=0");

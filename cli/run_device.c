@@ -38,6 +38,9 @@ static int choose_virtual(struct run_device *d, const char *model, struct err *e
             e,
             "the virtual GPU is not beside this program (it is built where the CUDA Toolkit is)");
     d->is_virtual = true;
+    if ((size_t)snprintf(d->nvml, sizeof d->nvml, "%s/libnvidia-ml.so.1", d->library) >=
+        sizeof d->nvml)
+        return err_set(e, "the path of the virtual GPU is too long");
     if (strlen(model) >= sizeof d->model)
         return err_set(e, "--device: the name is too long");
     strcpy(d->model, model);

@@ -96,6 +96,7 @@ struct recording *record_open(const struct record_options *o, const char *folder
     if (o->max_bytes)
         collect_limit(r->collector, o->max_bytes, profile_bytes, r);
     collect_times(r->collector, &o->times);
+    collect_virtual_gauges(r->collector, o->virtual_nvml);
     put_facts(r);
     return r;
 }

@@ -111,7 +111,8 @@ static void ask(struct analysis *a, struct outcome *o, uint32_t have)
 
 /* Predictions compete by what they save at least. Upper bounds compete by their middle: all of it
  * where the time is idle or exposed (structural), half where kernels would only become faster by an
- * unknown amount. */
+ * unknown amount. What changes the training itself comes behind all that does not: it is a choice,
+ * not a repair. */
 static int64_t worth(const struct outcome *o)
 {
     return o->upper_bound ? o->saves_mid_ns : o->saves_low_ns;
@@ -121,6 +122,8 @@ static int by_worth(const void *a, const void *b)
 {
     const struct outcome *x = *(const struct outcome *const *)a;
     const struct outcome *y = *(const struct outcome *const *)b;
+    if (x->rule->changes_training != y->rule->changes_training)
+        return x->rule->changes_training ? 1 : -1;
     if (worth(x) != worth(y))
         return worth(x) < worth(y) ? 1 : -1;
     return strcmp(x->rule->id, y->rule->id);

@@ -28,6 +28,7 @@ struct collector {
     struct gauges gauges;
     enum { GAUGES_UNTRIED, GAUGES_OPEN, GAUGES_NONE } gauges_state;
     int64_t next_gauges_ns;
+    const char *virtual_nvml; /* NULL: the GPUs are real */
 };
 
 static int64_t now_ns(void)
@@ -55,6 +56,11 @@ struct collector *collect_open(const char *dir, int64_t start_monotonic_ns, stru
 void collect_limit(struct collector *c, int64_t max_bytes, int64_t (*bytes)(void *self), void *self)
 {
     c->out.limit = (struct spool_limit){.bytes = bytes, .self = self, .max_bytes = max_bytes};
+}
+
+void collect_virtual_gauges(struct collector *c, const char *library)
+{
+    c->virtual_nvml = library;
 }
 
 void collect_times(struct collector *c, const struct collect_times *t)
@@ -182,13 +188,13 @@ int64_t collect_drain(struct collector *c, struct err *e)
     return c->out.rows - before;
 }
 
-/* NVML is tried once, when there is a real device to ask it about. */
+/* NVML is tried once, when there is a device to ask it about. */
 static bool gauges_ready(struct collector *c)
 {
     struct err e = ERR_INIT;
     if (c->gauges_state != GAUGES_UNTRIED)
         return c->gauges_state == GAUGES_OPEN;
-    c->gauges_state = gauges_open(&c->gauges, &e) == 0 ? GAUGES_OPEN : GAUGES_NONE;
+    c->gauges_state = gauges_open(&c->gauges, c->virtual_nvml, &e) == 0 ? GAUGES_OPEN : GAUGES_NONE;
     if (c->gauges_state == GAUGES_NONE)
         put_health(c, 0, "no-gauges", e.text, 0);
     return c->gauges_state == GAUGES_OPEN;
@@ -198,7 +204,7 @@ static void sample_gpus(struct collector *c, struct spool *s, int64_t now)
 {
     for (size_t i = 0; i < s->devices.n; i++) {
         struct spool_device *d = &s->devices.at[i];
-        if (!d->described || d->row.is_virtual || !gauges_ready(c))
+        if (!d->described || !!d->row.is_virtual != !!c->virtual_nvml || !gauges_ready(c))
             continue;
         if (!d->asked)
             d->gauges_device = gauges_find(&c->gauges, d->uuid);

@@ -27,8 +27,10 @@ void collect_limit(struct collector *c, int64_t max_bytes, int64_t (*bytes)(void
  * failed sink the spools are still emptied and the loss counted, so that the target never feels
  * it). */
 int64_t collect_drain(struct collector *c, struct err *e);
-/* Samples the CPU time of the threads of all live processes and the gauges of their real GPUs, at
- * most ten times a second: to be called as often as collect_drain. */
+/* The virtual GPU runs the program: NVML that knows it. Not copied; it outlives the collector. */
+void collect_virtual_gauges(struct collector *c, const char *library);
+/* Samples the CPU time of the threads of all live processes and the gauges of their GPUs, at most
+ * ten times a second: to be called as often as collect_drain. */
 void collect_sample(struct collector *c);
 /* A fact about the whole profile (docs/profile.md lists the keys). */
 int64_t collect_put_meta(struct collector *c, const char *key, const char *value);

@@ -5,13 +5,14 @@
 /* Values of NVML's published interface. */
 enum { CLOCK_SM = 1, CLOCK_MEMORY = 2, SENSOR_GPU = 0 };
 
-int gauges_open(struct gauges *g, struct err *e)
+int gauges_open(struct gauges *g, const char *library, struct err *e)
 {
     int (*init)(void) = NULL;
     *g = (struct gauges){0};
-    void *lib = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    const char *name = library ? library : "libnvidia-ml.so.1";
+    void *lib = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!lib)
-        return err_set(e, "libnvidia-ml.so.1 cannot be loaded");
+        return err_set(e, "%s cannot be loaded", name);
     *(void **)&init = dlsym(lib, "nvmlInit_v2");
     int rc = init ? init() : -1;
     if (rc != 0) {

@@ -1,7 +1,8 @@
 /* The GPU's own gauges, read through NVML from outside the target. NVML is loaded when the first
  * real device is seen; a reading costs some ten microseconds, because PCIe throughput, which blocks
  * for 20 ms, is left out. A gauge that the device does not answer is -1. Devices are found by UUID:
- * a slice of a GPU (MIG) and a virtual GPU have none that NVML knows, and get no readings. */
+ * a slice of a GPU (MIG) has none that NVML knows, and gets no readings. A virtual GPU has an NVML
+ * of its own, which is told by its path. */
 #ifndef GPUPROF_IMPORT_GAUGES_H
 #define GPUPROF_IMPORT_GAUGES_H
 
@@ -27,8 +28,9 @@ struct gauges {
     int (*reasons)(void *device, unsigned long long *bits);
 };
 
-/* Loads and starts NVML. -1 with *e set. It stays loaded until the process ends. */
-int gauges_open(struct gauges *g, struct err *e);
+/* Loads and starts NVML: `library`, NULL = the driver's. -1 with *e set. It stays loaded until the
+ * process ends. */
+int gauges_open(struct gauges *g, const char *library, struct err *e);
 /* The device of this UUID, NULL when NVML does not know it. */
 void *gauges_find(const struct gauges *g, const char *uuid);
 /* Fills all but id, device and time_ns. False when no gauge answered. */

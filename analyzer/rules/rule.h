@@ -63,6 +63,7 @@ struct rule {
     const char *doc;                  /* doc: why it costs time, when the advice does not hold */
     struct remedy remedy;             /* general form, for explain and docs */
     const char *knob;                 /* name of the setting: "num_workers"; NULL */
+    bool changes_training; /* what is learnt, not only how fast: ranked behind the rest */
 };
 
 extern const struct rule *const rules[];

@@ -121,4 +121,5 @@ const struct rule rule_batch_size = {
                "dataset.batch(N), with the learning rate scaled and warmed up",
                "a larger batch dimension in the descriptors; scale the learning rate"},
     .knob = "batch",
+    .changes_training = true,
 };

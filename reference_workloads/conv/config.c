@@ -118,6 +118,8 @@ static const struct defect defects[] = {
      "updates every tensor with five small kernels"},
     {"cudnn-heuristic", "cudnn-algorithm", "cudnn=heuristic;workspace_mb=8",
      "takes cuDNN's first guess with 8 MB of workspace"},
+    {"small-batch", "batch-size", "batch=4;image=64;cuda_graph=1",
+     "trains on four small pictures a step"},
     {"zero-grad-memset", "zero-grad", "zero_grad=memset;batch=8;image=128;cuda_graph=1",
      "zeroes every gradient tensor on its own before it is added to"},
     {"conv-bias", "bias-before-norm", "conv_bias=1;batch=64",

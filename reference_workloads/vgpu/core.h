@@ -74,6 +74,8 @@ const char *vg_library_dir(void);
  *   seed=N  noise=SIGMA (0.01)  scale=F (device durations times F)
  *   copy=BYTES (copies up to this size really move data; 65536)
  *   connect=MS (time of the first call, as creating a context takes)
+ *   throttle=SHARE (kernels run at this share of the clock, as under a power limit)
+ *   throttle_from=S  throttle_for=S (seconds after the start; 0 and for ever)
  * CUPTI's keys are listed in shim_cupti.h. */
 int vg_start(void); /* 0, or a cudaError_t number; prints one line the first time it fails */
 double vg_option(const char *key, double unset);

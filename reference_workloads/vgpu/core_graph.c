@@ -151,6 +151,7 @@ static int64_t place_nodes_locked(struct vg_device *d, const struct vg_graph *g,
             d->busy_ns += span[i].end_ns - span[i].start_ns;
         last = span[i].end_ns > last ? span[i].end_ns : last;
     }
+    vg_gauges_put(d);
     return last;
 }
 

@@ -87,6 +87,7 @@ int vg_malloc(int device, void **out, size_t bytes)
         b->free = false;
         b->asked = bytes;
         d->used += need;
+        vg_gauges_put(d);
         *out = d->base + b->offset;
     }
     pthread_mutex_unlock(&vg_core.lock);
@@ -122,6 +123,7 @@ int vg_free(void *ptr)
         if (last > first)
             madvise((void *)first, last - first, MADV_DONTNEED);
         d->used -= b->size;
+        vg_gauges_put(d);
         b->free = true;
         merge_next(b);
         if (b->prev && b->prev->free)

@@ -72,6 +72,9 @@ static bool options_known(char *why, size_t n)
                                        "scale",
                                        "copy",
                                        "connect",
+                                       "throttle",
+                                       "throttle_from",
+                                       "throttle_for",
                                        "cupti",
                                        "drop",
                                        "late",
@@ -122,6 +125,8 @@ static double default_devices(void)
 {
     const char *ranks = getenv("LOCAL_WORLD_SIZE");
     long n = ranks ? strtol(ranks, NULL, 10) : 1;
+    if (!ranks && vg_gauges_watch())
+        n = vg_gauges_devices();
     return n >= 1 && n <= VG_MAX_DEVICES ? (double)n : 1;
 }
 
@@ -144,7 +149,9 @@ static int open_devices(char *why, size_t n)
         d->index = i;
         if (vg_profile_load(model, &d->profile, why, n) != 0)
             return -1;
-        if (vg_memory_open(d) != 0) {
+        d->capacity = (size_t)d->profile.memory_bytes;
+        /* Who only looks at gauges needs no memory that is as large as the device's. */
+        if (!vg_gauges_watch() && vg_memory_open(d) != 0) {
             snprintf(why, n, "no address space for %.0f GB of modelled memory",
                      d->profile.memory_bytes / 1e9);
             return -1;
@@ -153,6 +160,13 @@ static int open_devices(char *why, size_t n)
         d->next_stream_id = 7; /* as CUPTI numbers a context's legacy stream */
     }
     vg_core.scale = vg_option("scale", 1);
+    vg_core.throttle = vg_option("throttle", 1);
+    vg_core.throttle_from_s = vg_option("throttle_from", 0);
+    vg_core.throttle_for_s = vg_option("throttle_for", 1e9);
+    if (!(vg_core.throttle > 0 && vg_core.throttle <= 1)) {
+        snprintf(why, n, "GPUPROF_VGPU: throttle is a share of the clock, above 0 up to 1");
+        return -1;
+    }
     vg_core.noise_sigma = vg_option("noise", 0.01);
     const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
     vg_core.launch_blocking = blocking && strcmp(blocking, "1") == 0;
@@ -161,6 +175,7 @@ static int open_devices(char *why, size_t n)
     if (vg_option("wrap_correlation", 0) != 0)
         vg_core.next_correlation = 0xffffff00u;
     vg_core.device_count = count;
+    vg_gauges_open(count);
     return 0;
 }
 
@@ -182,6 +197,7 @@ static void inject(void)
 
 static void in_child(void)
 {
+    vg_gauges_forget();
     if (state > 0)
         state = -VG_INIT_ERROR; /* a context does not survive fork */
 }

@@ -231,7 +231,8 @@ extern struct vg_core {
     struct vg_device device[VG_MAX_DEVICES];
     double scale, noise_sigma;
     size_t copy_limit;
-    bool launch_blocking; /* CUDA_LAUNCH_BLOCKING=1 */
+    bool launch_blocking;                             /* CUDA_LAUNCH_BLOCKING=1 */
+    double throttle, throttle_from_s, throttle_for_s; /* share of the clock, and when */
     _Atomic uint32_t next_correlation;
     _Atomic uint32_t next_id; /* of contexts, events, graphs */
 } vg_core;
@@ -342,6 +343,21 @@ int vg_host_register(void *ptr, size_t bytes);
 int vg_host_unregister(void *ptr);
 struct vg_pointer vg_pointer(const void *p);
 void vg_memory_info(int device, size_t *free_bytes, size_t *total);
+
+/* ---- gauges (core_gauges.c) -------------------------------------------------------------------
+ */
+struct vg_gauges { /* of a device, over all processes that publish theirs */
+    int64_t used, busy_ns, started_ns;
+};
+bool vg_gauges_watch(void);  /* this process only looks: it is who made the shared memory */
+int vg_gauges_devices(void); /* most that a process published; 0 = none yet */
+void vg_gauges_open(int devices);
+void vg_gauges_forget(void);                   /* in a forked child */
+void vg_gauges_put(const struct vg_device *d); /* lock held */
+struct vg_gauges vg_gauges_read(const struct vg_device *d);
+/* Share of the full clock at a moment, for a process that began then; and here and now. */
+double vg_clock_share(int64_t when_ns, int64_t begun_ns);
+double vg_clock_now(void);
 
 /* ---- graphs (core_graph.c, core_capture.c) -----------------------------------------------------
  */

@@ -59,8 +59,10 @@ struct vg_span vg_place_locked(struct vg_stream *s, const struct vg_work *w)
     struct vg_span span = {start, start + duration};
     if (engine)
         d->engine_free_ns[w->engine] = span.end_ns;
-    if (w->engine == VG_ENGINE_COMPUTE)
+    if (w->engine == VG_ENGINE_COMPUTE) {
         d->busy_ns += duration;
+        vg_gauges_put(d);
+    }
     s->tail_ns = span.end_ns;
     if (!w->is_mark) /* an event does not break a row of kernels */
         s->tail_is_work = w->engine != VG_ENGINE_NONE;

@@ -22,8 +22,10 @@ static bool leaves_room(const struct vg_kernel *k, const struct vg_profile *p)
 
 struct vg_work vg_kernel_work(const struct vg_profile *p, const struct vg_kernel *k)
 {
+    double share = vg_clock_now();
     return (struct vg_work){.engine = VG_ENGINE_COMPUTE,
-                            .duration_ns = vg_scaled((double)k->duration_ns, p->kernel_min_ns),
+                            .duration_ns =
+                                vg_scaled((double)k->duration_ns / share, p->kernel_min_ns),
                             .gap_ns = (int64_t)p->kernel_gap_ns,
                             .shares_engine = leaves_room(k, p)};
 }

@@ -1,7 +1,7 @@
-/* libnvidia-ml of the virtual GPU: what the profile of the device knows (memory, clocks, bus) and
- * the share of time in which this process kept it busy. Power, energy and temperature are not
- * modelled: NOT_SUPPORTED, as many a real device answers. NVML's own header is not needed; the
- * numbers are those of its published interface. */
+/* libnvidia-ml of the virtual GPU: what the profile of the device knows (memory, clocks, bus), and
+ * what this process and those that publish it (core_gauges.c) have in use and keep busy. Power,
+ * energy and temperature are not modelled: NOT_SUPPORTED, as many a real device answers. NVML's own
+ * header is not needed; the numbers are those of its published interface. */
 #include "reference_workloads/vgpu/core_state.h"
 
 #include <stdio.h>
@@ -14,6 +14,8 @@ enum {
     NVML_NOT_FOUND = 6,
     NVML_NO_DRIVER = 9
 };
+
+enum { NVML_POWER_CAP = 0x4 }; /* why the clock is held down */
 
 typedef struct vg_device *nvmlDevice_t;
 struct nvml_utilization {
@@ -164,16 +166,14 @@ int nvmlDeviceGetIndex(nvmlDevice_t d, unsigned *index)
     return NVML_OK;
 }
 
-/* Since the last question; work that is queued but not yet run counts when its time has come. */
+/* Since the last question. */
 int nvmlDeviceGetUtilizationRates(nvmlDevice_t d, struct nvml_utilization *out)
 {
     static struct {
         int64_t asked_ns, busy_ns;
     } last[VG_MAX_DEVICES];
     pthread_mutex_lock(&vg_core.lock);
-    int64_t now = vg_now_ns();
-    int64_t ahead = d->engine_free_ns[VG_ENGINE_COMPUTE] - now;
-    int64_t busy = d->busy_ns - (ahead > 0 ? ahead : 0);
+    int64_t now = vg_now_ns(), busy = vg_gauges_read(d).busy_ns;
     int64_t span = now - last[d->index].asked_ns;
     int64_t share = span > 0 ? (busy - last[d->index].busy_ns) * 100 / span : 0;
     last[d->index].asked_ns = now;
@@ -183,37 +183,51 @@ int nvmlDeviceGetUtilizationRates(nvmlDevice_t d, struct nvml_utilization *out)
     return NVML_OK;
 }
 
+/* Of all programs on the device, as far as they publish what they use. */
 int nvmlDeviceGetMemoryInfo(nvmlDevice_t d, struct nvml_memory *out)
 {
-    size_t available, total;
-    vg_memory_info(d->index, &available, &total);
-    *out = (struct nvml_memory){total, available, total - available};
+    pthread_mutex_lock(&vg_core.lock);
+    unsigned long long used = (unsigned long long)vg_gauges_read(d).used, all = d->capacity;
+    pthread_mutex_unlock(&vg_core.lock);
+    *out = (struct nvml_memory){all, used < all ? all - used : 0, used < all ? used : all};
     return NVML_OK;
 }
 
 int nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t d, struct nvml_memory_v2 *out)
 {
-    size_t available, total;
-    vg_memory_info(d->index, &available, &total);
-    *out = (struct nvml_memory_v2){out->version, total, 0, available, total - available};
+    struct nvml_memory m;
+    nvmlDeviceGetMemoryInfo(d, &m);
+    *out = (struct nvml_memory_v2){out->version, m.total, 0, m.free, m.used};
     return NVML_OK;
 }
 
-int nvmlDeviceGetClock(nvmlDevice_t d, unsigned type, unsigned id, unsigned *mhz)
+int nvmlDeviceGetMaxClockInfo(nvmlDevice_t d, unsigned type, unsigned *mhz)
 {
-    (void)id;
     if (type > 2)
         return NVML_NOT_SUPPORTED;
     *mhz = (unsigned)(type == 2 ? d->profile.memory_clock_mhz : d->profile.clock_mhz);
     return NVML_OK;
 }
 
-int nvmlDeviceGetClockInfo(nvmlDevice_t d, unsigned type, unsigned *mhz)
+static double clock_share(const struct vg_device *d)
 {
-    return nvmlDeviceGetClock(d, type, 0, mhz);
+    pthread_mutex_lock(&vg_core.lock);
+    double share = vg_clock_share(vg_now_ns(), vg_gauges_read(d).started_ns);
+    pthread_mutex_unlock(&vg_core.lock);
+    return share;
 }
 
-int nvmlDeviceGetMaxClockInfo(nvmlDevice_t d, unsigned type, unsigned *mhz)
+int nvmlDeviceGetClock(nvmlDevice_t d, unsigned type, unsigned id, unsigned *mhz)
+{
+    (void)id;
+    if (nvmlDeviceGetMaxClockInfo(d, type, mhz) != NVML_OK)
+        return NVML_NOT_SUPPORTED;
+    if (type != 2)
+        *mhz = (unsigned)(*mhz * clock_share(d));
+    return NVML_OK;
+}
+
+int nvmlDeviceGetClockInfo(nvmlDevice_t d, unsigned type, unsigned *mhz)
 {
     return nvmlDeviceGetClock(d, type, 0, mhz);
 }
@@ -230,11 +244,9 @@ int nvmlDeviceGetCurrPcieLinkWidth(nvmlDevice_t d, unsigned *width)
     return NVML_OK;
 }
 
-/* The modelled clock never drops. */
 int nvmlDeviceGetCurrentClocksEventReasons(nvmlDevice_t d, unsigned long long *reasons)
 {
-    (void)d;
-    *reasons = 0;
+    *reasons = clock_share(d) < 1 ? NVML_POWER_CAP : 0;
     return NVML_OK;
 }
 

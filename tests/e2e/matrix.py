@@ -27,6 +27,8 @@ MODELS = {
     "t4": (["--precision", "fp16"], 20),
 }
 PRECISION = "tensor-cores"  # defects of this rule choose the precision themselves
+# What is wrong with the device, not with the program: the rule that says so, and the option that plants it.
+DEVICE = {"throttled": ("clock-throttling", ",throttle=0.6")}
 # Defects of one trainer that a run may have together, both of which must be found.
 PAIRS = {
     "train_conv": [("sync-every-step", "nchw"), ("optimizer-loop", "cudnn-heuristic"), ("nchw", "optimizer-loop")],
@@ -48,7 +50,7 @@ class Matrix:
         self.trainers = [t for t in TRAINERS if os.path.exists(os.path.join(build.bin, t))]
         self.defects = {t: [line.split("\t")[:2] for line in
                             build.run([os.path.join(build.bin, t), "--defect", "list"]).stdout.splitlines()]
-                        for t in self.trainers}
+                        + [[name, rule] for name, (rule, _) in DEVICE.items()] for t in self.trainers}
 
     def rule(self, trainer, defect):
         return dict(self.defects[trainer])[defect]
@@ -56,12 +58,14 @@ class Matrix:
     def command(self, trainer, model, defects, part=1):
         own = any(self.rule(trainer, d) == PRECISION for d in defects)
         extra, steps = MODELS[model]
+        defects = [d for d in defects if d not in DEVICE]
         return [os.path.join(self.build.bin, trainer), "--steps", str(steps // part),
                 *(["--defect", ",".join(defects)] if defects else []), *([] if own else extra)]
 
     def profile(self, trainer, model, defects):
         out = self.build.path(f"{trainer}-{model}-{'-'.join(defects) or 'tuned'}.gpuprof")
-        done = self.build.run([self.build.gpuprof, "run", "-f", "--device", f"virtual:{model}", "-o", out, "--",
+        device = f"virtual:{model}" + "".join(DEVICE[d][1] for d in defects if d in DEVICE)
+        done = self.build.run([self.build.gpuprof, "run", "-f", "--device", device, "-o", out, "--",
                                *self.command(trainer, model, defects)])
         if done.returncode != 0:
             raise RuntimeError(f"{trainer} {defects} on {model}: status {done.returncode}\n{done.stderr[-2000:]}")
@@ -91,6 +95,16 @@ class Matrix:
         self.checks.check(after < 0.99 * before, f"{name}: {knob} makes the step faster",
                           f"{before:.2f} ms before, {after:.2f} ms after")
         print(f"        {before:.2f} ms before, {after:.2f} ms after")
+
+    def larger(self, name, trainer, model, defects, before):
+        """Twice the batch takes less than twice the step, by a fifth and more."""
+        settings = self.build.run(self.command(trainer, model, defects)[:1] + ["--help"]).stdout
+        batch = int(re.search(r"small-batch.*?batch=(\d+)", settings, re.S).group(1))
+        again = self.build.run([self.build.gpuprof, "run", "--no-record", "--device", f"virtual:{model}", "--",
+                                *self.command(trainer, model, defects, part=2)], GPUPROF_APPLY=f"batch={2 * batch}")
+        after = printed_median_ms(again.stdout)
+        self.checks.check(after < 1.6 * before, f"{name}: twice the batch costs less than twice the step",
+                          f"{before:.2f} ms before, {after:.2f} ms after")
 
     def costless(self, trainer, model, defects, step_ms):
         """Measured, not believed: the setting changes the step by less than 1 %."""
@@ -125,7 +139,11 @@ class Matrix:
             return
         print(f"        {describe(analysis)}")
         self.evidence(name, profile, findings)
-        if rule != "num-workers":  # workers need cores that a busy machine does not have
+        if rule == "batch-size":
+            self.larger(name, trainer, model, [defect], printed)
+        elif defect in DEVICE:
+            self.remedy(name, trainer, model, [], "", printed)
+        elif rule != "num-workers":  # workers need cores that a busy machine does not have
             self.remedy(name, trainer, model, [defect], findings[0]["knob"], printed)
 
     def tuned(self, trainer, model):

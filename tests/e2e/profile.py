@@ -24,6 +24,14 @@ def sound(checks, db):
     checks.check(steps == 40, "one row per step", str(steps))
 
 
+def gauged(checks, db, trained):
+    """Memory in use is what the program has allocated: its one arena and what the libraries take."""
+    arena = int(re.search(r"(\d+) MB on the device", trained).group(1)) * 1e6
+    most, all_of_it = db.execute("SELECT max(memory_used_bytes), max(memory_bytes) FROM gpu_sample, device").fetchone()
+    checks.check(most is not None and arena * 0.99 <= most <= arena * 1.5 + 1e9 and most < all_of_it,
+                 "the virtual GPU's memory in use is sampled", f"{most} bytes, the trainer has {arena:.0f}")
+
+
 def named(checks, db, text):
     for kind, name in db.execute("SELECT type, name FROM sqlite_master WHERE type IN "
                                  "('table', 'view') AND name NOT LIKE 'sqlite_%'"):
@@ -36,7 +44,7 @@ def main():
     build, checks = Build(sys.argv[1]), Checks()
     with open(PAGE, encoding="utf-8") as f:
         text = f.read()
-    profile, _ = build.profile("x", "--defect", "pageable")
+    profile, run = build.profile("x", "--defect", "pageable")
     commands = re.findall(r"^(?:\$ )?(sqlite3 .*)$", text, re.M)
     for command in commands:
         done = build.run(["sh", "-c", command])
@@ -45,6 +53,7 @@ def main():
     checks.check(len(commands) >= 5, "five questions")
     db = sqlite3.connect(profile)
     sound(checks, db)
+    gauged(checks, db, run.stdout)
     named(checks, db, text)
     checks.done()
 
