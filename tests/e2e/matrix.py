@@ -12,6 +12,7 @@ defect may also come second in one case of twenty, but never be missed.
 import argparse
 import json
 import os
+import re
 import sqlite3
 import sys
 import time
@@ -98,10 +99,10 @@ class Matrix:
 
     def larger(self, name, trainer, model, defects, before):
         """Twice the batch takes less than twice the step, by a fifth and more."""
-        settings = self.build.run(self.command(trainer, model, defects)[:1] + ["--help"]).stdout
-        batch = int(re.search(r"small-batch.*?batch=(\d+)", settings, re.S).group(1))
-        again = self.build.run([self.build.gpuprof, "run", "--no-record", "--device", f"virtual:{model}", "--",
-                                *self.command(trainer, model, defects, part=2)], GPUPROF_APPLY=f"batch={2 * batch}")
+        command = [self.build.gpuprof, "run", "--no-record", "--device", f"virtual:{model}", "--",
+                   *self.command(trainer, model, defects, part=2)]
+        batch = int(re.search(r"\bbatch[= ](\d+)", self.build.run(command).stdout).group(1))
+        again = self.build.run(command, GPUPROF_APPLY=f"batch={2 * batch}")
         after = printed_median_ms(again.stdout)
         self.checks.check(after < 1.6 * before, f"{name}: twice the batch costs less than twice the step",
                           f"{before:.2f} ms before, {after:.2f} ms after")
