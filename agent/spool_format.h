@@ -22,6 +22,7 @@
 #define GPUPROF_SPOOL_FORMAT_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -246,6 +247,16 @@ static inline size_t spool_step_base(const char *name)
     return n;
 }
 
+/* Servers name a pass over a batch by what is in it:
+ * "execute_32_context_0(...)_generation_32(...)", "execute_context_1(...)_generation_0(...)". */
+static inline bool spool_step_serves(const char *name)
+{
+    static const char start[] = "execute_";
+    const char *rest = name + sizeof start - 1;
+    return strncmp(name, start, sizeof start - 1) == 0 &&
+           ((*rest >= '0' && *rest <= '9') || strncmp(rest, "context_", 8) == 0);
+}
+
 /* "step", "Iteration #12", "train_step 3", "ProfilerStep#4". */
 static inline enum spool_step_mark spool_step_mark(const char *name)
 {
@@ -256,6 +267,8 @@ static inline enum spool_step_mark spool_step_mark(const char *name)
         return SPOOL_STEP_FRAMEWORK;
     if (strcmp(name, "gpuprof.step") == 0)
         return SPOOL_STEP_HOOK;
+    if (spool_step_serves(name))
+        return SPOOL_STEP_NVTX;
     size_t n = spool_step_base(name);
     for (size_t i = 0; i < sizeof bases / sizeof *bases; i++)
         if (strlen(bases[i]) == n && strncasecmp(name, bases[i], n) == 0)

@@ -129,6 +129,33 @@ static int by_worth(const void *a, const void *b)
     return strcmp(x->rule->id, y->rule->id);
 }
 
+static bool about_input(const struct outcome *o)
+{
+    static const char *const ids[] = {"num-workers", "starved-workers", "storage-bound",
+                                      "data-loading"};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (strcmp(o->rule->id, ids[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Where waiting for data is most of what is lost, whatever frees the host earlier seems to save
+ * that wait, too: it only hides the cause. So the cause goes first unless it is worth far less. */
+static void put_input_first(struct analysis *a)
+{
+    size_t i = 0;
+    for (int p = PART_COMM; p < PART_COUNT; p++)
+        if (a->breakdown_ns[p] > a->breakdown_ns[PART_IDLE_INPUT])
+            return;
+    while (i < a->ranked_count && !about_input(a->ranked[i]))
+        i++;
+    if (i == a->ranked_count || 2 * worth(a->ranked[i]) < worth(a->ranked[0]))
+        return;
+    const struct outcome *cause = a->ranked[i];
+    memmove(a->ranked + 1, a->ranked, i * sizeof *a->ranked);
+    a->ranked[0] = cause;
+}
+
 static void rank(struct analysis *a)
 {
     a->ranked_count = 0;
@@ -137,6 +164,7 @@ static void rank(struct analysis *a)
             a->ranked[a->ranked_count++] = &a->outcomes[i];
     if (a->ranked_count)
         qsort(a->ranked, a->ranked_count, sizeof *a->ranked, by_worth);
+    put_input_first(a);
 }
 
 int rules_run(struct analysis *a, struct err *e)

@@ -373,6 +373,13 @@ static int median_of_detected(const struct detected *d, int64_t *median)
     return rc;
 }
 
+/* One pass of a server over a batch: what repeats inside are layers, and its GPU work may come long
+ * after the range in which it was launched. */
+static bool one_pass(const struct timeline *t, const struct mark_group *marks)
+{
+    return marks->count == 1 && spool_step_serves(tl_text(t, t->ranges[marks->first].name));
+}
+
 int steps_find(struct analysis *a, struct err *e)
 {
     struct mark_group marks = find_marks(a->tl);
@@ -385,9 +392,10 @@ int steps_find(struct analysis *a, struct err *e)
         return -1;
     if (median_of_detected(&d, &a->steps.detected_median_ns) < 0)
         return no_memory(e);
-    int rc = marks.count ? steps_from_marks(a, &marks)
-             : d.text    ? steps_from_detection(a, &d)
-                         : whole_as_one(a);
+    int rc = one_pass(a->tl, &marks) ? whole_as_one(a)
+             : marks.count           ? steps_from_marks(a, &marks)
+             : d.text                ? steps_from_detection(a, &d)
+                                     : whole_as_one(a);
     if (rc < 0)
         return no_memory(e);
     recorded_cut(a);

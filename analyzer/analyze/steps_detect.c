@@ -236,6 +236,16 @@ static bool fills_recording(const struct sequence *s, uint32_t x, int64_t *v)
     return n > FEW || inside >= 0.3 * (double)(s->time[s->n - 1] - s->time[0]);
 }
 
+/* What one call launched lies within a step: the layers of a model that a graph holds. */
+static bool cuts_calls(const struct sequence *s, uint32_t x)
+{
+    size_t n = count_of(s, x), same = 0;
+    const uint32_t *p = s->position + s->first[x];
+    for (size_t i = 0; i + 1 < n; i++)
+        same += s->time[p[i]] == s->time[p[i + 1]];
+    return same * 10 > n;
+}
+
 static int choose_cut(struct cut *chosen, const struct sequence *s, struct scratch *w)
 {
     size_t k[CANDIDATES], votes[CANDIDATES], n = candidates(s, k, votes);
@@ -247,7 +257,8 @@ static int choose_cut(struct cut *chosen, const struct sequence *s, struct scrat
         int rc = best_cut(&c, s, k[i], tries, w);
         if (rc < 0)
             return -1;
-        if (!rc || c.coverage < 0.9 || c.similarity < 0.85 || !fills_recording(s, c.token, w->v))
+        if (!rc || c.coverage < 0.9 || c.similarity < 0.85 || cuts_calls(s, c.token) ||
+            !fills_recording(s, c.token, w->v))
             continue;
         if (found && (c.votes < chosen->votes ||
                       (c.votes == chosen->votes && c.coverage <= chosen->coverage)))

@@ -23,6 +23,10 @@ static const struct group {
     {"sync",
      "Synchronisation-bound: the GPU runs dry after waits of the host during %.0f %% of each %s",
      1u << PART_IDLE_SYNC},
+    {"queue",
+     "Held up in the GPU's queues: the GPU waits before work that is launched already during %.0f "
+     "%% of each %s",
+     1u << PART_IDLE_QUEUED},
     {"unexplained",
      "Not explained: the GPU is idle for no recorded reason during %.0f %% of each %s",
      1u << PART_UNEXPLAINED},
@@ -146,8 +150,44 @@ static const char *mark_steps_text(const struct analysis *a)
                  "what a step could save.";
 }
 
+static const char *why_no_graph(const struct analysis *a)
+{
+    for (size_t i = 0; i < a->outcome_count; i++)
+        if (strcmp(a->outcomes[i].rule->id, "cuda-graphs") == 0 &&
+            a->outcomes[i].verdict != RULE_FIRES)
+            return a->outcomes[i].why;
+    return NULL;
+}
+
+/* What to do about a part that is most of what is lost, where no rule that fired comes near it. */
+static const char *unanswered(struct analysis *a)
+{
+    int most = PART_COMM;
+    for (int p = PART_COMM + 1; p < PART_COUNT; p++)
+        if (a->breakdown_ns[p] > a->breakdown_ns[most])
+            most = p;
+    int64_t lost = a->breakdown_ns[most];
+    if (share(a, lost) < 10 || (a->ranked_count && 4 * a->ranked[0]->saves_high_ns >= lost))
+        return NULL;
+    const char *why = why_no_graph(a);
+    if (most == PART_IDLE_LAUNCH)
+        return arena_printf(&a->arena, "Launch less for each step: %s.%s%s%s",
+                            analysis_of_python(a)
+                                ? "torch.compile(model), fused operations, a larger batch"
+                                : "merge small kernels, or make each do more",
+                            why ? " Of a CUDA graph: " : "", why ? why : "", why ? "." : "");
+    if (most == PART_IDLE_QUEUED)
+        return "Find what the launched work waits for: events of other streams, graphs that follow "
+               "one another, other programs on this GPU (nvidia-smi); gpuprof report shows the "
+               "longest gaps.";
+    return NULL;
+}
+
 static const char *next_text(struct analysis *a)
 {
+    const char *open = a->steps.source == STEPS_NONE ? NULL : unanswered(a);
+    if (open)
+        return open;
     if (a->ranked_count == 0)
         return a->steps.source == STEPS_NONE
                    ? mark_steps_text(a)

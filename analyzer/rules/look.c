@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { SMALL_BYTES = 64 << 20, BURST = 4 };
+enum { SMALL_BYTES = 64 << 20, BURST = 4, QUEUED_START_NS = 50000 };
 
 bool look_used(const struct analysis *a, uint32_t op)
 {
@@ -38,6 +38,14 @@ size_t look_steps_with(const struct analysis *a, enum part part)
     return n;
 }
 
+/* A queued operation starts some microseconds after the one before it. What is longer waits for
+ * something else, which fewer operations would not shorten. */
+static int64_t start_of_queued(const struct analysis *a, const struct gap *g)
+{
+    int64_t ns = gap_ns(a, g, PART_IDLE_QUEUED);
+    return ns <= QUEUED_START_NS ? ns : 0;
+}
+
 struct look_ops look_ops_of(const struct analysis *a, look_pick *pick, const void *arg)
 {
     const struct timeline *t = a->tl;
@@ -66,7 +74,7 @@ struct look_ops look_ops_of(const struct analysis *a, look_pick *pick, const voi
             continue;
         if (gap >= GAP_LISTED_NS && g < a->gap_count && a->gaps[g].end_ns == o->start_ns)
             sum.idle_ns +=
-                gap_ns(a, &a->gaps[g], PART_IDLE_LAUNCH) + gap_ns(a, &a->gaps[g], PART_IDLE_QUEUED);
+                gap_ns(a, &a->gaps[g], PART_IDLE_LAUNCH) + start_of_queued(a, &a->gaps[g]);
         else if (gap > 0 && gap < GAP_LISTED_NS)
             sum.idle_ns += gap;
     }

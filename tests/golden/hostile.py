@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Damaged and hostile traces: each is refused with one line and status 2, or read for what it is; no crash, bounded
 memory and time. The inputs are made here. Usage: hostile.py GPUPROF [MIB]."""
+import glob
 import gzip
 import json
 import os
@@ -122,6 +123,15 @@ CASES = [
 ]
 
 
+def found():
+    """What the fuzzers start from, and what they once found, must be read or refused."""
+    tree = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fuzz")
+    for path in sorted(glob.glob(os.path.join(tree, "corpus_*", "*"))):
+        with open(path, "rb") as f:
+            name = os.path.basename(path)
+            yield name, name[name.index("."):], f.read(), {0, 2}
+
+
 def check(gpuprof, path, right, most):
     """Yields what is wrong."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
@@ -146,7 +156,7 @@ def main():
     most = int(sys.argv[2]) if len(sys.argv) > 2 else 256
     bad = 0
     with tempfile.TemporaryDirectory() as folder:
-        for i, (name, suffix, content, right) in enumerate(CASES):
+        for i, (name, suffix, content, right) in enumerate(CASES + list(found())):
             path = os.path.join(folder, f"case{i}{suffix}")
             if callable(content):
                 content(path)

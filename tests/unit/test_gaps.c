@@ -1,4 +1,5 @@
 /* Idle gaps: each cause alone, with a known answer; parts that sum. */
+#include "analyzer/rules/rule.h"
 #include "build_timeline.h"
 
 #include <check.h>
@@ -194,6 +195,27 @@ START_TEST(long_host_work_is_named_by_its_range)
 }
 END_TEST
 
+/* Both are launched at once, and the second does not start for 6 ms: not by a lack of launches, nor
+ * because it zeroes a buffer. */
+static void fill_held(struct builder *b, int64_t at)
+{
+    build_kernel(b, "k", at, at + US(10), MS(2));
+    build_kernel(b, "FillFunctor<float>", at + US(20), at + MS(8), MS(2) - US(10));
+}
+
+START_TEST(work_that_is_launched_and_held_up_is_no_cost_of_what_it_does)
+{
+    struct builder b = build_start();
+    const struct analysis *a = run(&b, MS(10), fill_held);
+    expect(a, PART_IDLE_QUEUED, MS(6), US(50));
+    ck_assert_str_eq(a->verdict_class, "queue");
+    ck_assert_ptr_nonnull(strstr(a->next, "waits for"));
+    for (size_t i = 0; i < a->ranked_count; i++)
+        ck_assert_int_lt(a->ranked[i]->saves_high_ns, MS(4));
+    build_end(&b);
+}
+END_TEST
+
 static void fill_alloc(struct builder *b, int64_t at)
 {
     build_api(b, "cudaMalloc", at, MS(2));
@@ -320,6 +342,7 @@ Suite *test_gaps_suite(void)
     tcase_add_test(c, a_blocking_copy_is_copy_time);
     tcase_add_test(c, short_kernels_launched_slowly_are_launch_bound);
     tcase_add_test(c, a_full_queue_is_no_launch_overhead);
+    tcase_add_test(c, work_that_is_launched_and_held_up_is_no_cost_of_what_it_does);
     tcase_add_test(c, long_host_work_is_named_by_its_range);
     tcase_add_test(c, allocation_is_named);
     tcase_add_test(c, without_calls_nothing_is_explained);

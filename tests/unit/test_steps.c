@@ -214,6 +214,49 @@ START_TEST(layers_of_a_model_that_ran_once_are_no_steps)
 }
 END_TEST
 
+/* Layers of one graph, launched by one call: 40 of them, so that their number does not tell. */
+START_TEST(layers_of_a_graph_are_no_steps)
+{
+    struct builder b = build_start();
+    char name[32];
+    int64_t correlation = build_api(&b, "cudaGraphLaunch", MS(1), US(5));
+    for (int layer = 0; layer < 40; layer++)
+        for (int k = 0; k < 10; k++) {
+            snprintf(name, sizeof name, "layer_kernel_%d", k);
+            build_kernel_of(&b, name, correlation, MS(2) + US(200 * layer + 20 * k), US(18), 64);
+        }
+    ck_assert_int_eq(build_analyze(&b)->steps.source, STEPS_NONE);
+    build_end(&b);
+}
+END_TEST
+
+/* What a server runs for one batch: its layers repeat, the batch does not. */
+static void serve(struct builder *b, int64_t at)
+{
+    char name[32];
+    build_range(b, "execute_32_context_0(sq0)_generation_32(sq32)", at, at + MS(10));
+    for (int layer = 0; layer < 40; layer++)
+        for (int k = 0; k < 10; k++) {
+            int64_t call = at + US(200 * layer + 20 * k);
+            snprintf(name, sizeof name, "layer_kernel_%d", k);
+            build_kernel(b, name, call, call + US(8), US(10));
+        }
+}
+
+START_TEST(passes_of_a_server_are_steps_if_there_are_several)
+{
+    for (int passes = 1; passes <= 3; passes++) {
+        struct builder b = build_start();
+        for (int i = 0; i < passes; i++)
+            serve(&b, MS(10 * i));
+        const struct analysis *a = build_analyze(&b);
+        ck_assert_int_eq(a->steps.source, passes > 1 ? STEPS_NVTX : STEPS_NONE);
+        ck_assert_uint_eq(a->steps.count, (size_t)passes);
+        build_end(&b);
+    }
+}
+END_TEST
+
 START_TEST(an_empty_profile_is_answered)
 {
     struct builder b = build_start();
@@ -238,6 +281,8 @@ Suite *test_steps_suite(void)
     tcase_add_test(c, nested_marks_choose_the_outer_one);
     tcase_add_test(c, without_repetition_the_recording_is_one);
     tcase_add_test(c, layers_of_a_model_that_ran_once_are_no_steps);
+    tcase_add_test(c, layers_of_a_graph_are_no_steps);
+    tcase_add_test(c, passes_of_a_server_are_steps_if_there_are_several);
     tcase_add_test(c, an_empty_profile_is_answered);
     suite_add_tcase(s, c);
     return s;
