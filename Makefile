@@ -24,7 +24,7 @@ test:
 	@tests/run.sh $(BUILD)
 
 bench: all
-	@bench/run.sh $(BUILD)
+	@bench/run.sh $(BUILD) $(TRACES)
 
 # Compares predictions with reruns, and writes docs/truth.md: an hour on a machine that does nothing else. What was
 # measured stays in $(BUILD)/truth, so that it can be stopped and called again: make truth TRUTH="--seconds 600".

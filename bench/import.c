@@ -1,12 +1,17 @@
 /* bench_import TRACE.json[.gz]...: what each stage of reading traces costs, one more stage a row,
  * all in one run, so that a machine's speed cancels out: unpacking, reading JSON tokens, the rows,
- * the timeline, the analysis; and the import into a profile. With --ranks all files are the ranks
- * of one recording, else each is measured by itself. Each figure is the median of five processes of
- * their own; the memory is their peak. */
+ * the timeline, the analysis, the predictions; and the import into a profile. With --ranks all
+ * files are the ranks of one recording, else each is measured by itself. Each figure is the median
+ * of five processes of their own; the memory is their peak. Where simdjson is installed, what
+ * unpacking with zlib and its on-demand reader need for the same files is the measure, and the aims
+ * are multiples of that: 1 is returned when one is missed. */
 #include "analyzer/analyze/analysis.h"
 #include "analyzer/base/json_read.h"
 #include "analyzer/import/import.h"
 #include "analyzer/store/store.h"
+#ifdef GPUPROF_PEER
+#include "bench/import_peer.h"
+#endif
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,16 +105,54 @@ static int rows_only(const struct input *in, struct err *e)
     return import_paths(in->paths, in->n, &nowhere, e);
 }
 
-static int load(const struct input *in, bool analysed, struct err *e)
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+#ifdef GPUPROF_PEER
+static char *whole_text;
+static size_t whole_n, whole_cap;
+
+static int read_whole(gzFile f)
+{
+    int n;
+    whole_n = 0;
+    do {
+        if (whole_cap - whole_n < 2 * (size_t)GZIP_BUFFER + peer_padding()) {
+            whole_cap = whole_cap * 2 + 4 * (size_t)GZIP_BUFFER + peer_padding();
+            whole_text = realloc(whole_text, whole_cap);
+            if (!whole_text)
+                return -1;
+        }
+        n = gzread(f, whole_text + whole_n, GZIP_BUFFER);
+        whole_n += n > 0 ? (size_t)n : 0;
+    } while (n > 0);
+    return n < 0 || peer_read(whole_text, whole_n) < 0 ? -1 : 0;
+}
+
+static int peer(const struct input *in, struct err *e)
+{
+    return each_file(in, read_whole, e);
+}
+#endif
+
+enum depth { TIMELINE, ANALYSED, PREDICTED };
+
+static int load(const struct input *in, enum depth depth, struct err *e)
 {
     struct timeline *t = timeline_new(e);
     if (!t)
         return -1;
     struct sink sink = timeline_sink(t);
     int rc = import_paths(in->paths, in->n, &sink, e) < 0 || timeline_finish(t, e) < 0 ? -1 : 0;
-    if (rc == 0 && analysed) {
+    if (rc == 0 && depth >= ANALYSED) {
         struct analysis *a = analyze(t, e);
         rc = a ? 0 : -1;
+        if (a && depth == PREDICTED)
+            rc = analysis_predict(a, e);
         analysis_free(a);
     }
     timeline_free(t);
@@ -118,12 +161,17 @@ static int load(const struct input *in, bool analysed, struct err *e)
 
 static int timeline_only(const struct input *in, struct err *e)
 {
-    return load(in, false, e);
+    return load(in, TIMELINE, e);
 }
 
 static int everything(const struct input *in, struct err *e)
 {
-    return load(in, true, e);
+    return load(in, ANALYSED, e);
+}
+
+static int predicted(const struct input *in, struct err *e)
+{
+    return load(in, PREDICTED, e);
 }
 
 static int into_profile(const struct input *in, struct err *e)
@@ -148,10 +196,9 @@ struct cost {
 /* In a process of its own. */
 static int measure_once(stage *s, const struct input *in, struct cost *c)
 {
-    struct timespec a, b;
     struct rusage used;
     int status;
-    clock_gettime(CLOCK_MONOTONIC, &a);
+    double start = now_s();
     pid_t pid = fork();
     if (pid == 0) {
         struct err e = ERR_INIT;
@@ -162,9 +209,7 @@ static int measure_once(stage *s, const struct input *in, struct cost *c)
     }
     if (pid < 0 || wait4(pid, &status, 0, &used) != pid || status != 0)
         return -1;
-    clock_gettime(CLOCK_MONOTONIC, &b);
-    *c = (struct cost){(double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9,
-                       used.ru_maxrss};
+    *c = (struct cost){now_s() - start, used.ru_maxrss};
     return 0;
 }
 
@@ -174,37 +219,65 @@ static int by_seconds(const void *a, const void *b)
     return (x->seconds > y->seconds) - (x->seconds < y->seconds);
 }
 
+static const struct row {
+    const char *what;
+    stage *run;
+    double times, of_ranks; /* of the peer at most, for one trace and for several; 0: no aim */
+    long mib;               /* at most, for one trace; 0: no aim */
+} rows[] = {
+#ifdef GPUPROF_PEER
+    {"zlib + simdjson on demand (peer)", peer, 0, 0, 0},
+#endif
+    {"unpack (zlib)", unpack, 0, 0, 0},
+    {"+ read all tokens", tokenize, 0, 0, 0},
+    {"import, rows dropped", rows_only, 0, 0, 0},
+    {"+ timeline", timeline_only, 0, 0, 0},
+    {"+ analysis", everything, 3, 2.5, 0},
+    {"+ predictions = gpuprof analyze", predicted, 15, 0, 0},
+    {"import into a profile", into_profile, 3.5, 0, 80},
+};
+
+/* 1 when an aim is missed. */
+static int tell(const struct row *r, const struct cost *c, double least_s, double peer_s, bool one)
+{
+    double mib = (double)c->peak_kib / 1024;
+    double times = peer_s <= 0 ? 0 : one ? r->times : r->of_ranks;
+    bool slow = times > 0 && c->seconds > times * peer_s;
+    bool large = peer_s > 0 && one && r->mib && mib > (double)r->mib;
+    printf("  %-34s %9.3f %9.3f ", r->what, c->seconds, least_s);
+    if (peer_s > 0)
+        printf("%9.2f", c->seconds / peer_s);
+    else
+        printf("%9s", "");
+    printf(" %8.0f", mib);
+    if (times > 0)
+        printf("  at most %g x", times);
+    if (peer_s > 0 && one && r->mib)
+        printf(", %ld MiB", r->mib);
+    printf("%s\n", slow || large ? "  MISSED" : "");
+    fflush(stdout);
+    return slow || large;
+}
+
+/* 0, 1 when an aim is missed, -1 when a stage fails. */
 static int measure(const char *title, const struct input *in)
 {
-    static const struct {
-        const char *what;
-        stage *run;
-    } stages[] = {{"unpack (zlib)", unpack},
-                  {"+ read all tokens", tokenize},
-                  {"import, rows dropped", rows_only},
-                  {"+ timeline", timeline_only},
-                  {"+ analysis = gpuprof analyze", everything},
-                  {"import into a profile", into_profile}};
-    double base = 0;
-    printf("%s\n  %-32s %9s %9s %9s %8s\n", title, "", "median s", "min s", "x tokens", "MiB");
-    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
+    double peer_s = 0;
+    int missed = 0;
+    printf("%s\n  %-34s %9s %9s %9s %8s\n", title, "", "median s", "min s", "x peer", "MiB");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct cost c[RUNS];
         for (int k = 0; k < RUNS; k++)
-            if (measure_once(stages[i].run, in, &c[k]) < 0)
+            if (measure_once(rows[i].run, in, &c[k]) < 0)
                 return -1;
         qsort(c, RUNS, sizeof *c, by_seconds);
-        double median = c[RUNS / 2].seconds;
-        if (stages[i].run == tokenize)
-            base = median;
-        printf("  %-32s %9.3f %9.3f ", stages[i].what, median, c[0].seconds);
-        if (base > 0)
-            printf("%9.2f", median / base);
-        else
-            printf("%9s", "");
-        printf(" %8.0f\n", (double)c[RUNS / 2].peak_kib / 1024);
-        fflush(stdout);
+#ifdef GPUPROF_PEER
+        if (rows[i].run == peer)
+            peer_s = c[RUNS / 2].seconds;
+#endif
+        missed |= tell(&rows[i], &c[RUNS / 2], c[0].seconds, peer_s, in->n == 1);
     }
-    return 0;
+    return missed;
 }
 
 int main(int argc, char **argv)
@@ -216,11 +289,13 @@ int main(int argc, char **argv)
         fprintf(stderr, "bench_import: name traces: bench_import [--ranks] TRACE.json[.gz]...\n");
         return 2;
     }
+    int bad = 0;
     for (size_t i = 0; i < n && !together; i++) {
         const struct input one = {(const char *const *)&files[i], 1};
-        if (measure(files[i], &one) < 0)
-            return 1;
+        bad |= measure(files[i], &one) != 0;
     }
     const struct input all = {(const char *const *)files, n};
-    return together && measure("all files as ranks of one recording", &all) < 0 ? 1 : 0;
+    if (together)
+        bad = measure("all files as ranks of one recording", &all) != 0;
+    return bad;
 }
