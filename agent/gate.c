@@ -33,7 +33,7 @@ static struct {
     atomic_flag busy;
 } g;
 
-/* "every=500,window=20", "steps=100:200", "profiler". */
+/* "every=500,window=20", "steps=100:200", "profiler", "closed". */
 static void read_plan(void)
 {
     const char *text = agent_env("GPUPROF_GATE");
@@ -51,6 +51,9 @@ static void read_plan(void)
         g.first = strtoull(text + 6, &end, 10);
         uint64_t last = *end == ':' ? strtoull(end + 1, NULL, 10) : 0;
         g.end = last ? last + 1 : UINT64_MAX;
+        g.plan = SPOOL_GATE_STEPS;
+    } else if (strcmp(text, "closed") == 0) {
+        g.first = g.end = UINT64_MAX; /* a step that never comes */
         g.plan = SPOOL_GATE_STEPS;
     } else if (strcmp(text, "profiler") == 0) {
         g.plan = SPOOL_GATE_PROFILER;
@@ -104,7 +107,7 @@ void gate_begin(void)
     agent.spool->gate = g.plan;
     if (g.plan == SPOOL_GATE_PROFILER || g.plan == SPOOL_GATE_ALL)
         atomic_store(&g.open, g.plan == SPOOL_GATE_ALL);
-    else
+    else if (g.first != UINT64_MAX)
         open_now(agent.spool->start_monotonic_ns); /* until the first step says where it is */
     publish();
 }

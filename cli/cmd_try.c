@@ -38,7 +38,7 @@ static int run_first(struct trial *t, struct err *e)
     if (profile)
         return 0;
     say("first run, for the prediction");
-    return trial_record(t, t->profile, NULL, NULL, e);
+    return trial_record(t, t->profile, NULL, NULL, false, e);
 }
 
 /* One run with each change: what the program does not obey is not tried any further. */
@@ -62,6 +62,7 @@ static int choose(struct trial *t, struct err *e)
     const char *path[] = {t->profile};
     if (load_predicted(path, 1, &l, e) < 0)
         return -1;
+    t->marks = trial_marks_tell(t, l.analysis);
     int rc = trial_choose(t, &l, apply, top ? top : 1, e);
     if (rc == 0)
         rc = look(t, 0, e);

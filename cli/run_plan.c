@@ -79,9 +79,11 @@ int plan_make(struct run_plan *p, const struct run_wish *w, struct err *e)
                  p->last_step == INT64_MAX ? 0 : p->last_step);
     }
     if (w->range) {
-        if (strcmp(w->range, "cuda-profiler") != 0 && strcasecmp(w->range, "cudaProfilerApi") != 0)
-            return err_set(e, "--range knows cuda-profiler alone, not '%s'", w->range);
-        strcpy(p->gate, "profiler");
+        bool none = strcmp(w->range, "none") == 0;
+        if (!none && strcmp(w->range, "cuda-profiler") != 0 &&
+            strcasecmp(w->range, "cudaProfilerApi") != 0)
+            return err_set(e, "--range knows cuda-profiler and none, not '%s'", w->range);
+        strcpy(p->gate, none ? "closed" : "profiler");
     }
     return w->every || w->window ? plan_windows(p, w, e) : 0;
 }

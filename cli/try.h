@@ -26,6 +26,7 @@ struct attempt {
     struct ab_arm arm;
     struct ab_result result;
     size_t acknowledged;
+    bool obeys;        /* it said so */
     bool refused;      /* at least one knob, in the first run with it: not tried any further */
     char refusal[256]; /* in whose words */
     char silent[64];   /* a knob that the program said nothing of; "" */
@@ -48,18 +49,24 @@ struct trial {
         char rule[64];
     } passed[TRY_ADVICE];
     size_t passed_count;
+    bool marks;  /* reruns record the steps' marks alone: these tell the pace as well as all does */
+    size_t warm; /* steps at the start that are not steady */
 };
 
 void trial_catch_signals(void);
 bool trial_interrupted(void);
-/* The program under `gpuprof run`, its output to `log` (NULL: where ours goes), with the change's
- * knobs (NULL: as it is). The status as a shell tells it; -1 with *e set: it did not start. */
+/* The program under `gpuprof run` (marks: nothing but steps is recorded), its output to `log`
+ * (NULL: where ours goes), with the change's knobs (NULL: as it is). The status as a shell tells
+ * it; -1 with *e set: it did not start. */
 int trial_record(const struct trial *t, const char *profile, const char *log,
-                 const struct attempt *c, struct err *e);
-/* A rerun that is not timed: does the program obey? Sets c->refused, refusal, silent. */
+                 const struct attempt *c, bool marks, struct err *e);
+/* A rerun that is not timed, recorded in full: does the program obey? Sets c->refused, refusal,
+ * silent; and t->marks to false where marks mislead. */
 int trial_look(struct trial *t, struct attempt *c, struct err *e);
 /* One rerun, added to the arm of the change (NULL: without any). -1 with *e set: it failed (status
  * and last lines are in *e). */
+/* Of a full recording: marks mislead where the host runs ahead of the GPU. Grows t->warm. */
+bool trial_marks_tell(struct trial *t, const struct analysis *a);
 int trial_again(struct trial *t, struct attempt *c, struct err *e);
 void trial_remove(struct trial *t);
 

@@ -80,6 +80,7 @@ void trial_print_json(const struct trial *t)
     else
         json_null(&j, "without_ms");
     json_str(&j, "no_predictions", *t->why_not ? t->why_not : NULL);
+    json_str(&j, "reruns_record", t->marks ? "steps" : "all");
     json_begin(&j, "tried", '[');
     for (size_t i = 0; i < t->count; i++)
         change_json(&j, &t->change[i]);
@@ -125,7 +126,8 @@ static void print_one(const struct trial *t, const struct attempt *c)
                100 * r->saved, 100 * r->low, 100 * r->high, (double)r->a_ns / 1e6,
                (double)r->b_ns / 1e6);
     if (!c->refused)
-        printf("  runs       %zu without, %zu with the change\n", t->without.count, c->arm.count);
+        printf("  runs       %zu without, %zu with the change, recorded %s\n", t->without.count,
+               c->arm.count, t->marks ? "by the marks of steps alone" : "in full");
     print_words(c);
 }
 
@@ -167,8 +169,9 @@ static void print_table(const struct trial *t)
     putchar('\n');
     if (without_ns(t))
         printf("The step takes %.2f ms without a change, the mean of the steady steps of %zu runs; "
-               "as many with each.\n",
-               (double)without_ns(t) / 1e6, t->without.count);
+               "as many with each, recorded %s.\n",
+               (double)without_ns(t) / 1e6, t->without.count,
+               t->marks ? "by the marks of steps alone" : "in full");
     if (*t->gpu)
         printf("On a virtual GPU: %s\n", t->gpu);
     if (*t->why_not)

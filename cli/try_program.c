@@ -61,10 +61,10 @@ static size_t count_words(char **argv)
 
 /* In the child: `gpuprof run` with the program. Does not return. */
 static void become_run(const struct trial *t, const char *profile, const char *log,
-                       const struct attempt *c)
+                       const struct attempt *c, bool marks)
 {
     size_t n = count_words(t->argv), k = 0;
-    char **v = calloc(n + 10, sizeof *v);
+    char **v = calloc(n + 12, sizeof *v);
     if (!v || (log && to_log(log) < 0) || (!log && t->quiet_stdout && dup2(2, 1) < 0))
         _exit(125);
     if (c)
@@ -82,6 +82,10 @@ static void become_run(const struct trial *t, const char *profile, const char *l
         v[k++] = "--device";
         v[k++] = (char *)t->device;
     }
+    if (marks) {
+        v[k++] = "--range";
+        v[k++] = "none";
+    }
     v[k++] = "--";
     char **all = realloc(v, (k + n + 1) * sizeof *v);
     if (!all)
@@ -92,7 +96,7 @@ static void become_run(const struct trial *t, const char *profile, const char *l
 }
 
 int trial_record(const struct trial *t, const char *profile, const char *log,
-                 const struct attempt *c, struct err *e)
+                 const struct attempt *c, bool marks, struct err *e)
 {
     int status;
     fflush(NULL);
@@ -100,7 +104,7 @@ int trial_record(const struct trial *t, const char *profile, const char *log,
     if (pid < 0)
         return err_set(e, "cannot start a program: %s", strerror(errno));
     if (pid == 0)
-        become_run(t, profile, log, c);
+        become_run(t, profile, log, c, marks);
     child = pid;
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)

@@ -1,6 +1,7 @@
 /* See try.h: reruns, what the program said of the change, and how long its steps took. */
 #include "cli/try.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,14 +76,8 @@ static void ask_program(struct attempt *c, const struct timeline *tl)
     c->acknowledged += all;
 }
 
-static int take_steps(struct ab_arm *arm, const struct analysis *a, struct err *e)
+static int take_run(struct ab_arm *arm, struct ab_run r, struct err *e)
 {
-    struct ab_run r = {calloc(a->steps.count + 1, sizeof *r.ns), 0, 0};
-    if (!r.ns)
-        return err_set(e, "out of memory");
-    for (size_t i = 0; i < a->steps.count; i++)
-        if (a->steps.at[i].used && a->steps.at[i].length_ns > 0)
-            r.ns[r.count++] = a->steps.at[i].length_ns;
     if (r.count < 4) {
         free(r.ns);
         return err_set(e, "a rerun has fewer than 4 steady steps: run the program for longer");
@@ -91,14 +86,67 @@ static int take_steps(struct ab_arm *arm, const struct analysis *a, struct err *
     return 0;
 }
 
+static int take_steps(struct ab_arm *arm, const struct analysis *a, struct err *e)
+{
+    struct ab_run r = {calloc(a->steps.count + 1, sizeof *r.ns), 0, 0};
+    if (!r.ns)
+        return err_set(e, "out of memory");
+    for (size_t i = 0; i < a->steps.count; i++)
+        if (a->steps.at[i].used && a->steps.at[i].length_ns > 0)
+            r.ns[r.count++] = a->steps.at[i].length_ns;
+    return take_run(arm, r, e);
+}
+
+/* Where nothing but marks was recorded: the steps of the process that has most of them, without the
+ * warm-up and the last one, which ends when the program does. */
+static int take_marks(struct ab_arm *arm, const struct timeline *t, size_t warm, struct err *e)
+{
+    int64_t steps = 0, most = 0, process = -1;
+    for (size_t i = 0; i < t->step_block_count; i++) {
+        const struct row_step_block *b = &t->step_blocks[i];
+        steps = i && t->step_blocks[i - 1].process == b->process ? steps + b->steps : b->steps;
+        process = steps > most ? b->process : process;
+        most = steps > most ? steps : most;
+    }
+    struct ab_run r = {calloc((size_t)most + 1, sizeof *r.ns), 0, 0};
+    if (!r.ns)
+        return err_set(e, "out of memory");
+    size_t number = 0;
+    for (size_t i = 0; i < t->step_block_count; i++) {
+        const struct row_step_block *b = &t->step_blocks[i];
+        for (int64_t k = 0; b->process == process && k < b->steps; k++)
+            if (++number > warm && number < (size_t)most)
+                r.ns[r.count++] = (b->end_ns - b->start_ns) / b->steps;
+    }
+    return take_run(arm, r, e);
+}
+
+bool trial_marks_tell(struct trial *t, const struct analysis *a)
+{
+    enum { LEAST = 8 };
+    double marked = 0, paced = 0;
+    size_t used = 0, first = a->steps.count;
+    for (size_t i = 0; i < a->steps.count; i++) {
+        const struct step *s = &a->steps.at[i];
+        if (!s->used || s->length_ns <= 0)
+            continue;
+        first = used++ ? first : i;
+        marked += (double)(s->end_ns - s->start_ns);
+        paced += (double)s->length_ns;
+    }
+    t->warm = used && first > t->warm ? first : t->warm;
+    return a->steps.source != STEPS_NONE && used >= LEAST && used + t->warm + 2 >= a->steps.count &&
+           fabs(marked - paced) < 0.005 * paced;
+}
+
 /* Runs the program once more and loads what was recorded. */
-static int rerun(struct trial *t, struct attempt *c, struct loaded *l, struct err *e)
+static int rerun(struct trial *t, struct attempt *c, bool marks, struct loaded *l, struct err *e)
 {
     char profile[PATH_MAX], log[PATH_MAX], words[400];
     const char *path[] = {profile};
     snprintf(profile, sizeof profile, "%s/again.gpuprof", t->folder);
     snprintf(log, sizeof log, "%s/%s.log", t->folder, c ? "with" : "without");
-    int status = trial_record(t, profile, log, c, e);
+    int status = trial_record(t, profile, log, c, marks, e);
     if (status < 0 || trial_interrupted())
         return -1;
     if (status != 0) {
@@ -115,9 +163,11 @@ static int rerun(struct trial *t, struct attempt *c, struct loaded *l, struct er
 int trial_look(struct trial *t, struct attempt *c, struct err *e)
 {
     struct loaded l;
-    if (rerun(t, c, &l, e) < 0)
+    if (rerun(t, c, false, &l, e) < 0)
         return -1;
     ask_program(c, l.timeline);
+    t->marks = trial_marks_tell(t, l.analysis) && t->marks;
+    c->obeys = c->acknowledged > 0;
     c->acknowledged = 0; /* counts those that are timed */
     load_release(&l);
     return 0;
@@ -126,11 +176,14 @@ int trial_look(struct trial *t, struct attempt *c, struct err *e)
 int trial_again(struct trial *t, struct attempt *c, struct err *e)
 {
     struct loaded l;
-    if (rerun(t, c, &l, e) < 0)
+    struct ab_arm *arm = c ? &c->arm : &t->without;
+    if (rerun(t, c, t->marks, &l, e) < 0)
         return -1;
-    if (c)
+    if (c && !t->marks)
         ask_program(c, l.timeline);
-    int rc = take_steps(c ? &c->arm : &t->without, l.analysis, e);
+    else if (c)
+        c->acknowledged += c->obeys; /* its words are not recorded; the look heard them */
+    int rc = t->marks ? take_marks(arm, l.timeline, t->warm, e) : take_steps(arm, l.analysis, e);
     load_release(&l);
     return rc;
 }

@@ -52,6 +52,8 @@ def main():
             "the only advice with a setting is tried", done.stdout)
     t.check(said.get("runs_acknowledged") == 3, "the DataLoader was changed", done.stdout)
     t.check(said.get("measured_pct", {}).get("low", 0) > 20, "workers save more than a fifth", done.stdout)
+    t.check(said.get("reruns_record") == "steps", "reruns record steps alone: their marks tell the pace",
+            done.stdout)
     t.check(done.returncode == 0, "status 0: it saves time", done.returncode)
     done, said = attempt(t, "--profile", profile, "--apply", "cudnn_benchmark=1;no_such_setting=1")
     t.check(said.get("refused") is not None, "a setting that the hook does not know is refused by name", done.stdout + done.stderr)
