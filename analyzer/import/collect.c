@@ -24,6 +24,10 @@ struct collector {
     struct spool_out out;
     struct err first; /* of the sink */
     struct VEC(struct spool *) spools;
+    size_t processes; /* ever */
+    struct {
+        bool cupti, calls, loader, events, device, rank;
+    } has; /* any of those that are over */
     int64_t bad_files;
     struct gauges gauges;
     enum { GAUGES_UNTRIED, GAUGES_OPEN, GAUGES_NONE } gauges_state;
@@ -101,6 +105,7 @@ static void add_spool(struct collector *c, const char *path)
     s->start_ns = c->start_ns;
     s->process = ++c->out.ids[ROW_PROCESS];
     *slot = s;
+    c->processes++;
 }
 
 static void put_health(struct collector *c, int64_t process, const char *code, const char *text,
@@ -144,9 +149,33 @@ static void finish_spool(struct collector *c, struct spool *s)
     spool_put_ends(s, &c->out);
     c->out.from = NULL;
     s->done = true;
-    s->has_cupti = s->h->cupti_version != 0;
+    c->has.cupti |= s->h->cupti_version != 0;
+    c->has.calls |= s->has_calls;
+    c->has.loader |= s->has_loader;
+    c->has.events |= s->has_events;
+    c->has.device |= s->devices.n > 0;
+    c->has.rank |= s->row.rank >= 0;
     unlink(s->path);
     spool_unmap(s);
+}
+
+/* A day of training may run many thousand processes: of those that are over nothing is kept, but
+ * for the one whose steps the others follow. */
+static void forget_done(struct collector *c)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < c->spools.n; i++) {
+        struct spool *s = c->spools.at[i];
+        bool leads = s->fixed.gate != SPOOL_GATE_ALL &&
+                     (s->steps || (s->fixed.gate == SPOOL_GATE_PROFILER && s->windows.n));
+        if (!s->done || leads) {
+            c->spools.at[left++] = s;
+            continue;
+        }
+        spool_close(s);
+        free(s);
+    }
+    c->spools.n = left;
 }
 
 /* What the spools take of the disk, and a little for what they grow until the next look. */
@@ -183,6 +212,7 @@ int64_t collect_drain(struct collector *c, struct err *e)
         spool_drain_buffers(s, &c->out, false);
         c->out.from = NULL;
     }
+    forget_done(c);
     if (c->out.failed)
         return err_set(e, "%s", c->first.text);
     return c->out.rows - before;
@@ -263,27 +293,17 @@ static void stop_live(struct collector *c)
 static void put_have(struct collector *c)
 {
     char have[256] = "ranges";
-    bool cupti = false, calls = false, loader = false, events = false, device = false, rank = false;
-    for (size_t i = 0; i < c->spools.n; i++) {
-        const struct spool *s = c->spools.at[i];
-        cupti |= s->has_cupti;
-        calls |= s->has_calls;
-        loader |= s->has_loader;
-        events |= s->has_events;
-        device |= s->devices.n > 0;
-        rank |= s->row.rank >= 0;
-    }
-    if (cupti)
+    if (c->has.cupti)
         strcat(have, ",kernels,copies,memory_kinds,memsets,api,sync");
-    if (events)
+    if (c->has.events)
         strcat(have, ",events");
-    if (calls)
+    if (c->has.calls)
         strcat(have, ",calls");
-    if (loader)
+    if (c->has.loader)
         strcat(have, ",loader");
-    if (device)
+    if (c->has.device)
         strcat(have, ",device");
-    if (rank)
+    if (c->has.rank)
         strcat(have, ",ranks");
     if (c->out.ids[ROW_COLLECTIVE])
         strcat(have, ",collectives");
@@ -350,7 +370,7 @@ int64_t collect_put_meta(struct collector *c, const char *key, const char *value
 
 size_t collect_processes(const struct collector *c)
 {
-    return c->spools.n;
+    return c->processes;
 }
 
 void collect_close(struct collector *c)
@@ -359,7 +379,8 @@ void collect_close(struct collector *c)
         return;
     for (size_t i = 0; i < c->spools.n; i++) {
         struct spool *s = c->spools.at[i];
-        unlink(s->path);
+        if (s->path)
+            unlink(s->path);
         spool_close(s);
         free(s);
     }

@@ -100,7 +100,8 @@ struct spool {
     struct VEC(struct spool_anchor) anchors;
     struct VEC(size_t) segments; /* indices of anchors before which the clock was set */
     uint32_t anchors_seen;
-    int64_t now_ns; /* CLOCK_MONOTONIC when the anchors were read */
+    size_t segments_lost; /* forgotten, of a long run */
+    int64_t now_ns;       /* CLOCK_MONOTONIC when the anchors were read */
     size_t last_thread, last_stream;
     int64_t next_sample_ns; /* CLOCK_MONOTONIC; of the host */
 
@@ -125,7 +126,7 @@ struct spool {
     int64_t block_steps, steps, last_step_ns, last_step_end_ns;
 
     int64_t untimed, in_flight, unknown_kinds, cut_buffers, bad_records;
-    bool has_ranges, has_calls, has_loader, has_events, has_cupti, done;
+    bool has_ranges, has_calls, has_loader, has_events, done;
 };
 
 /* 0 with *s filled, 1 when the file is not ready yet, -1 when it is no spool (*e says why). */

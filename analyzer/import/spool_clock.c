@@ -8,8 +8,10 @@
 #include "analyzer/import/spool.h"
 
 #include <math.h>
+#include <string.h>
 #include <time.h>
 
+enum { ANCHORS_MAX = 8192 };                     /* hours */
 enum { STEP_NS = 1000000, SLEW = 1000 };         /* a clock is slewed by 0.05 %, never by 0.1 % */
 static const int64_t no_anchor_ns = 10000000000; /* after the last one, records still come */
 
@@ -36,8 +38,28 @@ static bool is_step(const struct spool_anchor *before, const struct spool_anchor
     return fabs((double)jump) > STEP_NS + fabs((double)slewed);
 }
 
+/* Records come within seconds: of a long run only the newest anchors are of use. */
+static void forget_old(struct spool *s)
+{
+    size_t half = ANCHORS_MAX / 2, left = 0;
+    if (s->anchors.n < ANCHORS_MAX)
+        return;
+    memmove(s->anchors.at, s->anchors.at + half, (s->anchors.n - half) * sizeof *s->anchors.at);
+    s->anchors.n -= half;
+    for (size_t i = 0; i < s->segments.n; i++) {
+        size_t at = s->segments.at[i];
+        bool last_before = at < half && (i + 1 == s->segments.n || s->segments.at[i + 1] > half);
+        if (at >= half || last_before)
+            s->segments.at[left++] = at >= half ? at - half : 0;
+        else
+            s->segments_lost++;
+    }
+    s->segments.n = left;
+}
+
 static void add_anchor(struct spool *s, struct spool_anchor a)
 {
+    forget_old(s);
     if (!a.cupti_ns)
         a.cupti_ns = a.realtime_ns;
     bool begins = !s->anchors.n || is_step(&s->anchors.at[s->anchors.n - 1], &a);

@@ -42,7 +42,7 @@ static void put_losses(struct spool *s, struct spool_out *out)
     put_health(s, out, 1, "bad-records", "damaged host records were left out", s->bad_records);
     put_health(s, out, 0, "clock-set",
                "times that the real-time clock was set in the run: GPU times next to it may be off",
-               s->segments.n ? (int64_t)s->segments.n - 1 : 0);
+               s->segments.n ? (int64_t)(s->segments.n + s->segments_lost) - 1 : 0);
     put_health(s, out, 0, "agent-cpu", "CPU time of the agent's own thread, ns",
                (int64_t)atomic_load(&s->h->counter[SPOOL_SELF_NS]));
 }
