@@ -108,7 +108,8 @@ void recorded_drop(struct analysis *a)
         struct stretch *r = &a->stretches[k];
         for (; op < t->op_count && t->ops[op].start_ns < r->start_ns; op++)
             ;
-        for (uint32_t o = op; r->leads_in; o++) { /* the first that was launched in it */
+        for (uint32_t o = op; r->leads_in && t->op_count;
+             o++) { /* the first that was launched in it */
             bool none = o >= t->op_count || t->ops[o].start_ns >= r->end_ns;
             if (!none && (t->ops[o].api == TL_NONE || tl_op_device(t, o) != s->device ||
                           t->apis[t->ops[o].api].start_ns < r->start_ns))

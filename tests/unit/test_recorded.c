@@ -94,6 +94,20 @@ START_TEST(steps_before_the_gpu_is_known_do_not_count)
 }
 END_TEST
 
+/* No GPU was seen in the whole run: there is nothing to lead in. */
+START_TEST(without_a_gpu_all_steps_count)
+{
+    struct builder b = build_start();
+    for (int i = 0; i < STEPS; i++)
+        build_range(&b, "step", MS(100) + (int64_t)i * PERIOD, MS(100) + (int64_t)(i + 1) * PERIOD);
+    recorded(&b, MS(100), MS(100) + STEPS * (int64_t)PERIOD, -1, 101);
+    const struct analysis *a = build_analyze(&b);
+    ck_assert_uint_eq(a->steps.count, STEPS);
+    ck_assert_uint_eq(a->steps.used, STEPS);
+    build_end(&b);
+}
+END_TEST
+
 /* Cut off by size, in the middle of a step: neither it nor steps whose kernels are missing count.
  */
 START_TEST(unfinished_steps_do_not_count)
@@ -143,6 +157,7 @@ Suite *test_recorded_suite(void)
     tcase_add_test(t, the_time_between_is_neither_a_step_nor_a_gap);
     tcase_add_test(t, the_step_that_leads_in_does_not_count);
     tcase_add_test(t, steps_before_the_gpu_is_known_do_not_count);
+    tcase_add_test(t, without_a_gpu_all_steps_count);
     tcase_add_test(t, unfinished_steps_do_not_count);
     tcase_add_test(t, it_says_how_much_was_recorded);
     suite_add_tcase(s, t);
