@@ -106,6 +106,10 @@ void edit_graph(const struct edit *x, const struct graph *g, struct plan *p, con
             pause = i;
             continue;
         }
+        if (t->kind == TASK_WAIT && g->a->tl->apis[t->source].kind == API_LAUNCH) {
+            p->mark[i] |= PLAN_DROP; /* for room in the queue: one launch needs little */
+            continue;
+        }
         if (is_launch(g, i)) {
             p->dur[i] = inside ? node_ns : GRAPH_LAUNCH_NS;
             if (inside && pause != TASK_NONE && t->prev == pause &&

@@ -100,7 +100,7 @@ static void put_api(struct maker *m, uint32_t api, const uint32_t *event_of)
     uint32_t lane = (uint32_t)m->g->streams + c->thread, op = m->first_op[api];
     bool copy_wait =
         op != TL_NONE && m->t->ops[op].kind == OP_COPY && copy_blocks(&m->t->ops[op], c);
-    bool waits = is_sync(c->kind) || copy_wait;
+    bool waits = is_sync(c->kind) || copy_wait || graph_made_room(m->a, api) != TL_NONE;
     int64_t length = c->end_ns - c->start_ns, own = waits && length > CALL_NS ? CALL_NS : length;
     graph_put(m, TASK_HOST_API, c->start_ns, lane, c->start_ns, c->start_ns + own, api);
     for (; op != TL_NONE; op = m->next_op[op])

@@ -105,6 +105,7 @@ void graph_free(struct graph *g);
 /* Private to the builder (graph.c makes tasks, graph_edges.c joins them). */
 int graph_join(struct graph *g, struct err *e);
 void graph_residuals(struct graph *g);
+uint32_t graph_made_room(const struct analysis *a, uint32_t api);
 uint32_t graph_polled_op(const struct analysis *a, int64_t from, int64_t to);
 
 static inline bool task_on_gpu(const struct task *t)

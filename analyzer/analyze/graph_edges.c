@@ -101,6 +101,13 @@ static int join_wait(struct joiner *j, uint32_t i)
                                    ? t->at_ns - j->g->tasks[k].at_ns - j->g->tasks[k].dur_ns
                                    : 0);
     }
+    if (c->kind == API_LAUNCH) { /* for room in the queue */
+        uint32_t op = graph_made_room(j->g->a, t->source);
+        uint32_t done = op == TL_NONE ? TASK_NONE : j->op_task[op];
+        j->g->tails[i] = WAIT_NOTHING;
+        t->flags |= done == TASK_NONE ? TASK_ROOT : 0; /* it ended before the window began */
+        return edge_from(j, i, done, 0);
+    }
     if (c->kind == API_EVENT_QUERY) {
         int64_t from = t->prev == TASK_NONE ? 0 : end_of(&j->g->tasks[t->prev]);
         uint32_t op = graph_polled_op(j->g->a, j->g->start_ns + from, j->g->start_ns + t->at_ns);

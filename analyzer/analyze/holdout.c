@@ -1,8 +1,8 @@
 /* How well steps of a recording predict one another: all steps replayed with the durations of four
  * in a row (host and GPU run ahead of each other by a step or two: a single one does not say how
  * long it takes), against those four's time. Steps can stand for one another when every thread and
- * stream does the same kinds of things in the same order; pauses of the host and polling are not
- * things. */
+ * stream does the same kinds of things in the same order; pauses of the host, polling and waits
+ * for room in a queue are not things. */
 #include "analyzer/analyze/holdout.h"
 
 #include <math.h>
@@ -17,8 +17,11 @@ struct rows { /* tasks of each step, lane by lane, in their order */
 
 static bool is_filler(const struct graph *g, const struct task *t)
 {
-    return t->kind == TASK_HOST_GAP ||
-           (t->kind == TASK_HOST_API && g->a->tl->apis[t->source].kind == API_EVENT_QUERY);
+    if (t->kind == TASK_HOST_API)
+        return g->a->tl->apis[t->source].kind == API_EVENT_QUERY;
+    if (t->kind == TASK_WAIT)
+        return g->a->tl->apis[t->source].kind == API_LAUNCH;
+    return t->kind == TASK_HOST_GAP;
 }
 
 static bool counts(const struct graph *g, const struct task *t, size_t steps)

@@ -231,6 +231,30 @@ START_TEST(waits_that_are_not_the_programs_stay)
 }
 END_TEST
 
+/* ---- a full queue ------------------------------------------------------------------------------
+ */
+
+/* 200 kernels of 30 us a step, 1000 launches behind the host, which waits in each for room. */
+static void fill_full_queue(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 200; i++) {
+        int64_t call = at + US(30 * i);
+        int64_t correlation = build_api(b, "cudaLaunchKernel", call + US(0.3), US(29.7));
+        build_kernel_of(b, "k", correlation, call + MS(30), US(29.8), 128);
+    }
+}
+
+START_TEST(waiting_for_room_in_the_queue_ends_with_the_kernels)
+{
+    struct bench x = bench_start(MS(6), fill_full_queue);
+    struct edit tenth = {.kind = EDIT_SCALE, .ops = is_k, .good = 0.1, .bad = 0.1};
+    int64_t ns = with(&x, tenth, &middle);
+    ck_assert_int_lt(ns, MS(1.5));
+    ck_assert(x.b.a->whatif.trusted);
+    bench_end(&x);
+}
+END_TEST
+
 /* ---- fusing -----------------------------------------------------------------------------------
  */
 
@@ -352,6 +376,7 @@ Suite *test_edits_suite(void)
     tcase_add_test(c, one_of_two_equal_syncs_saves_nothing_and_both_save_the_gain);
     tcase_add_test(c, what_is_done_with_a_result_goes_with_the_wait_for_it);
     tcase_add_test(c, waits_that_are_not_the_programs_stay);
+    tcase_add_test(c, waiting_for_room_in_the_queue_ends_with_the_kernels);
     tcase_add_test(c, a_pass_that_others_do_on_the_way_goes_altogether);
     tcase_add_test(c, another_layout_spares_conversions_and_may_open_tensor_cores);
     tcase_add_test(c, steady_steps_predict_one_another);
