@@ -1,50 +1,8 @@
 /* The Nsight Systems importer on small exports made here: the schemas of 2021 and of 2026, hostile
  * ones, others. */
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "tests/unit/nsys_export.h"
+
 #include <zlib.h>
-
-#include "analyzer/import/import.h"
-#include "analyzer/store/sql.h"
-#include "tests/unit/memory_sink.h"
-
-extern const struct importer import_nsys;
-
-static char dir[64], path[128];
-static struct memory *m;
-static struct sink out;
-
-static void setup(void)
-{
-    strcpy(dir, "/tmp/gpuprof-nsys-test-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
-    snprintf(path, sizeof path, "%s/x.sqlite", dir);
-    m = memory_new(&out);
-}
-
-static void teardown(void)
-{
-    memory_free(m);
-    unlink(path);
-    ck_assert_int_eq(rmdir(dir), 0);
-}
-
-static void build(const char *statements)
-{
-    struct err e = ERR_INIT;
-    struct sql *db = sql_open(path, SQL_CREATE, &e);
-    ck_assert_msg(db && sql_exec(db, statements, &e) == 0, "%s", e.text);
-    sql_close(db);
-}
-
-static void read_it(void)
-{
-    struct err e = ERR_INIT;
-    ck_assert_msg(import_nsys.read(path, &out, &e) == 0, "%s", e.text);
-}
 
 static void refused(const char *reason)
 {
@@ -53,10 +11,6 @@ static void refused(const char *reason)
     ck_assert_msg(strstr(e.text, path) && strstr(e.text, reason) && !strchr(e.text, '\n'), "%s",
                   e.text);
 }
-
-/* pid 66 and tid 67 of host 1 (bits: 8 host, 8 vm, 24 pid, 24 tid) */
-#define PID "0x0101000042000000"
-#define TID "0x0101000042000043"
 
 /* ---- what an export of 2021 has ----------------------------------------------------------------
  */

@@ -1,47 +1,13 @@
 /* What Nsight Systems exports of several years and programs add or leave out: each dialect as a
  * small export made here. */
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "analyzer/import/import.h"
-#include "analyzer/store/sql.h"
-#include "tests/unit/memory_sink.h"
-
-extern const struct importer import_nsys;
-
-static char dir[64], path[128];
-static struct memory *m;
-static struct sink out;
-
-static void setup(void)
-{
-    strcpy(dir, "/tmp/gpuprof-nsys-test-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
-    snprintf(path, sizeof path, "%s/x.sqlite", dir);
-    m = memory_new(&out);
-}
-
-static void teardown(void)
-{
-    memory_free(m);
-    unlink(path);
-    ck_assert_int_eq(rmdir(dir), 0);
-}
+#include "tests/unit/nsys_export.h"
 
 static void read_export(const char *statements)
 {
-    struct err e = ERR_INIT;
-    struct sql *db = sql_open(path, SQL_CREATE, &e);
-    ck_assert_msg(db && sql_exec(db, statements, &e) == 0, "%s", e.text);
-    sql_close(db);
-    ck_assert_msg(import_nsys.read(path, &out, &e) == 0, "%s", e.text);
+    build(statements);
+    read_it();
 }
 
-#define PID       "0x0101000042000000"
-#define TID       "0x0101000042000043"
 #define OTHER_TID "0x0101000055000056" /* of another process */
 
 #define STRINGS "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
