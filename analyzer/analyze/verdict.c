@@ -53,8 +53,10 @@ static const char *step_words(const struct analysis *a, char *out, size_t size)
         snprintf(out, size, "%.*f ms step (%.*f ms on average: one in %.0f is longer)",
                  ms < 10 ? 2 : 1, ms, pace < 10 ? 2 : 1, pace,
                  (double)(a->steps.used + a->steps.slow) / (double)a->steps.slow);
-    else
+    else if (ms < 10000)
         snprintf(out, size, "%.*f ms step", ms < 10 ? 2 : 1, ms);
+    else
+        snprintf(out, size, "%.1f s step", ms / 1e3);
     return out;
 }
 
