@@ -35,7 +35,7 @@ static void check(struct analysis *a, struct outcome *o)
     outcome_evidence(o, "host blocked in them per step", ms(per_step(a, c.blocked_ns)), "ms", rows);
     outcome_evidence(o, "GPU without compute because of them per step", ms(exposed), "ms", rows);
     if (!pinned_rate_seen(a)) {
-        outcome_evidence(o, "pinned copies to compare with: none, so their rate is a range", 0, "",
+        outcome_evidence(o, "pinned copies seen, without which their rate is a range", 0, "count",
                          NULL);
         o->error_class = ERROR_KERNEL_MODEL;
     }
