@@ -117,7 +117,6 @@ static void check(struct analysis *a, struct outcome *o)
         outcome_evidence(o, "of them for gradients or updates", (double)e.backward, "count", NULL);
     outcome_evidence(o, "their GPU time, spread over all steps", ms(cost), "ms", NULL);
     o->error_class = ERROR_KERNEL_MODEL;
-    o->knob = "eval_training=0";
     outcome_fires(o, cost,
                   arena_printf(&a->arena,
                                "evaluation runs in training mode: %lld kernels that it does not "
@@ -143,5 +142,4 @@ const struct rule rule_eval_activations = {
     .remedy = {"model.eval() and with torch.inference_mode(): around validation",
                "model(x, training=False); model.evaluate does so",
                "cudnnBatchNormalizationForwardInference, and one buffer for all activations"},
-    .knob = "eval_training",
 };

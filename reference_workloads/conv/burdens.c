@@ -4,6 +4,7 @@
 #include "reference_workloads/common/nvtx.h"
 
 #include <cuda_runtime_api.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,10 +16,25 @@ void burdens_environment(const struct config *c)
         setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
 }
 
+static void *keep_busy(void *arg)
+{
+    struct burdens *b = arg;
+    while (!atomic_load_explicit(&b->stop, memory_order_relaxed))
+        ;
+    return NULL;
+}
+
 void burdens_open(struct burdens *b, const struct config *c, size_t slot_bytes)
 {
     if (c->small_copies)
         cudaCheck(cudaMalloc(&b->on_device, SMALL_BYTES));
+    if (c->check_nan) {
+        cudaCheck(cudaMalloc((void **)&b->found_nan, sizeof *b->found_nan));
+        cudaCheck(cudaMemset(b->found_nan, 0, sizeof *b->found_nan));
+    }
+    for (int i = 0; i < c->busy_threads; i++)
+        if (pthread_create(&b->busy[i], NULL, keep_busy, b) != 0)
+            die(1, "busy-threads: no more than %d threads can be made", i);
     for (int i = 0; c->extra_copies && i < 2; i++) {
         if (c->pin_memory)
             cudaCheck(cudaHostAlloc(&b->again[i], slot_bytes, cudaHostAllocDefault));
@@ -31,6 +47,11 @@ void burdens_close(struct burdens *b, const struct config *c)
 {
     if (c->small_copies)
         cudaCheck(cudaFree(b->on_device));
+    if (c->check_nan)
+        cudaCheck(cudaFree(b->found_nan));
+    atomic_store(&b->stop, 1);
+    for (int i = 0; i < c->busy_threads; i++)
+        pthread_join(b->busy[i], NULL);
     for (int i = 0; c->extra_copies && i < 2; i++) {
         if (c->pin_memory)
             cudaCheck(cudaFreeHost(b->again[i]));
@@ -66,6 +87,23 @@ void burdens_bear(struct burdens *b, const struct config *c)
         copy_constants(b, c->small_copies);
     if (c->alloc_per_step)
         allocate(c->alloc_per_step);
+}
+
+/* As anomaly detection does: a kernel per tensor, and a host that waits for what it found. */
+void burdens_check(struct burdens *b, const struct model *m)
+{
+    nvtx_push("check_nan");
+    for (int i = 0; i < m->tensor_count; i++) {
+        int found;
+        kernel_check_nan(m->stream, m->groups[m->tensors[i].group].type, model_gradient(m, i),
+                         b->found_nan, m->tensors[i].count);
+        cudaCheck(
+            cudaMemcpyAsync(&found, b->found_nan, sizeof found, cudaMemcpyDeviceToHost, m->stream));
+        cudaCheck(cudaStreamSynchronize(m->stream));
+        if (found)
+            fprintf(stderr, "NaN in the gradient of tensor %d\n", i);
+    }
+    nvtx_pop();
 }
 
 struct loader_batch burdens_copy(struct burdens *b, const struct config *c,

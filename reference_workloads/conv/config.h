@@ -26,6 +26,7 @@ struct config {
     int no_nvtx, nvtx_layers;
     /* burdens.h */
     int launch_blocking, small_copies, alloc_per_step, extra_copies, retune_every, disk_mbps;
+    int check_nan, busy_threads;
 };
 
 #define DEPTH_CHOICES "18|34|50|101|152"

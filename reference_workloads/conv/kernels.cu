@@ -226,6 +226,13 @@ __global__ void check_finite_kernel(const T *g, struct loss_scale *s, size_t n)
         s->found_inf = 1; // every writer writes the same
 }
 
+template <typename T> __global__ void check_nan_kernel(const T *g, int *found, size_t n)
+{
+    size_t i = thread_index();
+    if (i < n && isnan(to_float(g[i])))
+        *found = 1; // every writer writes the same
+}
+
 __global__ void update_scale_kernel(struct loss_scale *s)
 {
     if (s->found_inf) {
@@ -345,6 +352,11 @@ void kernel_check_finite(cudaStream_t stream, enum dtype t, const void *g, struc
                          size_t n)
 {
     FOR_DTYPE(t, LAUNCH(check_finite_kernel<T>, n, stream, (const T *)g, s, n));
+}
+
+void kernel_check_nan(cudaStream_t stream, enum dtype t, const void *g, int *found, size_t n)
+{
+    FOR_DTYPE(t, LAUNCH(check_nan_kernel<T>, n, stream, (const T *)g, found, n));
 }
 
 void kernel_update_scale(cudaStream_t stream, struct loss_scale *s)

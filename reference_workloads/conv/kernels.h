@@ -73,6 +73,9 @@ void kernel_check_finite(cudaStream_t stream, enum dtype t, const void *g, struc
                          size_t n);
 void kernel_update_scale(cudaStream_t stream, struct loss_scale *s);
 
+/* sets *found when one is NaN */
+void kernel_check_nan(cudaStream_t stream, enum dtype t, const void *g, int *found, size_t n);
+
 /* fallback.cu: what cuDNN may decline. Shapes are those of the smaller tensor, y. */
 struct shape {
     int n, c, h, w, nhwc;

@@ -187,6 +187,8 @@ void trainer_step(struct trainer *t, int step)
         compute_graph(t, which);
     else
         t->compute(t, which);
+    if (t->config.check_nan)
+        burdens_check(&t->burdens, &t->model);
     int sync_every = t->config.sync_every;
     if (sync_every == 0 && (step + 1) % LOG_EVERY == 0)
         queue_loss(t, step);

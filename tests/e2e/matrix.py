@@ -2,7 +2,7 @@
 """Trainers x defects x virtual GPUs. Every defect must be the first finding, what the finding says must make the step
 faster, and a tuned run must have no finding.
 
-usage: matrix.py BUILD [--full] [--trainer T] [--model M] [--seconds S] [--state FILE] [--write FILE] [DEFECT...]
+usage: matrix.py BUILD [DEFECT...] [--full] [--trainer T] [--model M] [--seconds S] [--state FILE] [--write FILE]
 
 Without options a covering choice: each defect once, each model with each trainer. `tuned` names the run without a
 defect, `unmarked` runs without NVTX. --full takes every defect on every model, tuned runs, and pairs of defects; what it
@@ -312,7 +312,7 @@ def unmarked(build, checks, *arguments):
 def options_of(arguments):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("build")
-    p.add_argument("defects", nargs="*")
+    p.add_argument("defects", nargs="*")  # straight behind BUILD: argparse takes them in one piece
     p.add_argument("--full", action="store_true")
     p.add_argument("--trainer")
     p.add_argument("--model", choices=MODELS)
