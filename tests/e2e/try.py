@@ -121,6 +121,20 @@ def several(build, checks):
                  "two runs an arm are too few for a verdict", done.stdout)
 
 
+def marks_alone(build, checks):
+    """`run --range none`: what reruns record. Every step, and no work of the GPU or call to it."""
+    profile = build.path("marks.gpuprof")
+    build.run([build.gpuprof, "run", "-q", "--range", "none", "--device", DEVICE, "-o", profile, "--",
+               build.train, "--steps", STEPS, "--batch", "8", "--data", "fixed"])
+    db = sqlite3.connect(profile)
+    counts = [db.execute(f"SELECT {what}").fetchone()[0] for what in
+              ("sum(steps) FROM step_block", "count(*) FROM kernel", "count(*) FROM copy",
+               "count(*) FROM api")]
+    db.close()
+    checks.check(counts == [int(STEPS), 0, 0, 0], "--range none records all steps and nothing else",
+                 str(counts))
+
+
 def disobedient(build, checks, profile):
     """The trainer without GPUPROF_APPLY in its environment."""
     done = attempt(build, "--runs", "2", "--profile", profile, "--apply", "num_workers=4",
@@ -197,6 +211,7 @@ def main():
     profile = measured(build, checks)
     confirmed(build, checks)
     several(build, checks)
+    marks_alone(build, checks)
     disobedient(build, checks, profile)
     kept(build, checks, profile)
     failing(build, checks, profile)
