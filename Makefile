@@ -29,7 +29,7 @@ bench: all
 # Compares predictions with reruns, and writes docs/truth.md: an hour on a machine that does nothing else. What was
 # measured stays in $(BUILD)/truth, so that it can be stopped and called again: make truth TRUTH="--seconds 600".
 truth: all
-	@bench/truth.py $(BUILD)/bin --state $(BUILD)/truth --write docs/truth.md $(TRUTH)
+	@bench/truth.py $(BUILD)/bin --state $(BUILD)/truth --notes bench/truth_notes.md --write docs/truth.md $(TRUTH)
 
 # Every planted bottleneck of every trainer on four virtual GPUs, alone and in pairs, and what is said of it: docs/matrix.md.
 # Minutes on a machine that does nothing else; what was seen stays in $(BUILD)/matrix.jsonl, so that it can be stopped and

@@ -3,7 +3,7 @@
 predictions, reruns it unrecorded and interleaved without and with each change that was advised,
 and compares. Writes the table, failures included.
 
-    bench/truth.py BIN [--state DIR] [--models a100-80,v100,h200] [--cases a,b] [--repeats N]
+    bench/truth.py BIN [--state DIR] [--models t4,v100,a100-80,h100,h200] [--cases a,b] [--repeats N]
                    [--seconds S] [--only-predict] [--write docs/truth.md] [--json FILE]
                    [--device auto]
 
@@ -326,6 +326,8 @@ def text(o, judged):
            "with which the predictions share no code and no constants. No real device was measured."
            if all(j["virtual"] for j in judged) else f"Measured on {judged[0]['model']}.",
            "", *[f"- {s}" for s in summary(judged)], ""]
+    if o.notes:
+        out += [*open(o.notes, encoding="utf-8").read().rstrip().split("\n"), ""]
     titles = {"one": "One defect", "several": "Several defects at once",
               "nothing": "Defects without effect"}
     for kind, title in titles.items():
@@ -356,7 +358,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     p.add_argument("bin")
     p.add_argument("--state", default="truth")
-    p.add_argument("--models", default="a100-80,v100,h200")
+    p.add_argument("--models", default="t4,v100,a100-80,h100,h200")
     p.add_argument("--cases", "--defects", default="", help="those whose name holds one of these")
     p.add_argument("--trainers", default=TRAINERS)
     p.add_argument("--steps", type=int, default=40)
@@ -367,6 +369,7 @@ def main():
     p.add_argument("--only-predict", action="store_true", help="run nothing")
     p.add_argument("--traces", help="folder of real traces, for pairs recorded by others")
     p.add_argument("--write", help="file for the table; else it is printed")
+    p.add_argument("--notes", help="file whose text stands behind the summary")
     p.add_argument("--json", help="file for the rows")
     o = p.parse_args()
     o.gpuprof = os.path.join(o.bin, "gpuprof")
