@@ -230,11 +230,21 @@ static bool gauges_ready(struct collector *c)
     return c->gauges_state == GAUGES_OPEN;
 }
 
+/* A rank sees all GPUs of the machine, and works on one: the others have nothing to do with it. */
+static bool works_on(const struct spool *s, const struct spool_device *d)
+{
+    bool used = s->devices.n == 1;
+    for (size_t i = 0; i < s->streams.n; i++)
+        used |= (int64_t)s->streams.at[i].device == (int64_t)d->row.ordinal;
+    return used;
+}
+
 static void sample_gpus(struct collector *c, struct spool *s, int64_t now)
 {
     for (size_t i = 0; i < s->devices.n; i++) {
         struct spool_device *d = &s->devices.at[i];
-        if (!d->described || !!d->row.is_virtual != !!c->virtual_nvml || !gauges_ready(c))
+        if (!d->described || !!d->row.is_virtual != !!c->virtual_nvml || !works_on(s, d) ||
+            !gauges_ready(c))
             continue;
         if (!d->asked)
             d->gauges_device = gauges_find(&c->gauges, d->uuid);

@@ -1,7 +1,15 @@
 /* Kernels too small for the GPU, with memory to spare for a larger batch. */
 #include "analyzer/rules/look_gpu.h"
+#include "analyzer/rules/look_phase.h"
 
 enum { LEAST_PCT = 25 /* of the step, below which a larger batch is not the point */ };
+
+static bool grows_with_batch(const struct analysis *a, const struct op *o)
+{
+    /* Persistent kernels and weight gradients cut their work by other sizes. */
+    return o->class.family != FAMILY_COMM && o->class.pass != PASS_WGRAD &&
+           !look_name_has(tl_text(a->tl, o->full_name), "ersist");
+}
 
 /* Of a kernel whose blocks reach no more than half of the multiprocessors: the part that stands
  * empty. Between half and all, other sizes would be cut differently: nothing is claimed. */
@@ -9,7 +17,7 @@ static int64_t empty_part(const struct analysis *a, const struct op *o)
 {
     int64_t blocks = (int64_t)o->grid[0] * o->grid[1] * o->grid[2];
     int64_t sms = a->device->sm_count;
-    if (o->kind != OP_KERNEL || o->class.family == FAMILY_COMM || blocks <= 0 || blocks * 2 > sms)
+    if (o->kind != OP_KERNEL || !grows_with_batch(a, o) || blocks <= 0 || blocks * 2 > sms)
         return 0;
     return (int64_t)((double)(o->end_ns - o->start_ns) * (1 - (double)blocks / (double)sms));
 }
@@ -77,6 +85,8 @@ static void check(struct analysis *a, struct outcome *o)
     }
     struct fill f = fill_of(a);
     int64_t idle = look_launches_block(a) ? 0 : a->breakdown_ns[PART_IDLE_LAUNCH];
+    if (a->host.starved_ns > 0) /* no core for the launches: not the kernels' size */
+        idle -= a->host.starved_ns < idle ? a->host.starved_ns : idle;
     double pct = share_pct(a, f.empty_ns + idle);
     o->why = arena_printf(
         &a->arena, "empty multiprocessors and waits for launches are %.0f %% of the step", pct);
