@@ -123,6 +123,19 @@ static void self_check(struct thread *t)
                      (int64_t)seen.launches);
 }
 
+/* Another client's session: say so once, also of one that was over between two rounds. */
+static void tell_of_peer(struct thread *t)
+{
+    static bool told;
+    if (told || peer_sessions() == 0)
+        return;
+    told = true;
+    facts_health(t, SPOOL_INFO, "cupti-shared",
+                 "Another profiler in the program (such as torch.profiler) used CUPTI too: both "
+                 "got their records, and the program paid for both.",
+                 peer_sessions());
+}
+
 /* Records of work that is over may come late; a forced flush would take them without their times.
  * So wait a little for them first. */
 static void finish(struct thread *t, enum finish how)
@@ -138,23 +151,16 @@ static void finish(struct thread *t, enum finish how)
             flush(t, true);
     }
     self_check(t);
+    tell_of_peer(t);
     facts_libraries(t);
     clock_anchor();
 }
 
-/* Another client's session: say so once, and afterwards put back what it has changed (calls that it
- * left out, kinds that it turned off behind our back). */
+/* Afterwards put back what it has changed (calls that it left out, kinds that it turned off behind
+ * our back). */
 static void after_peer(struct thread *t)
 {
-    static bool told;
-    if (!told && peer_present()) {
-        told = true;
-        facts_health(
-            t, SPOOL_INFO, "cupti-shared",
-            "Another profiler in the program (such as torch.profiler) used CUPTI too: both "
-            "got their records, and the program paid for both.",
-            peer_sessions());
-    }
+    tell_of_peer(t);
     if (!peer_ended())
         return;
     cupti.api.ActivityFlushAll(0);
