@@ -45,7 +45,7 @@ timeless='^(layers|format|manuals|golden\.|python\.|browser)'
 echo "== release =="
 run "$build" -R "$timeless" -j "$jobs"
 run "$build" -E "$timeless"
-sanitized asan "gpuprof unit_tests" -R '^(unit|golden)\.' -j "$jobs"
+sanitized asan "gpuprof unit_tests properties" -R '^(unit|golden)\.' -j "$jobs"
 if [ -e "$build/lib/libgpuprof_agent.so" ]; then
     sanitized tsan "gpuprof_agent test_spool test_nvtx agent_threads agent_peer agent_look" \
         -R '^(unit\.test_(spool|nvtx)|agent\.threads)$'

@@ -22,6 +22,7 @@ run() { # run WHAT VARIABLE=VALUE...
         echo "FAIL $what: status $status"
         grep -A12 "WARNING: Thread" "$work/err" | head -60
         grep "^SUMMARY" "$work/err" | sort | uniq -c
+        grep -v ThreadSanitizer "$work/err" | tail -3
         bad=$((bad + 1))
     fi
 }
