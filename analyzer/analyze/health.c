@@ -50,10 +50,12 @@ static void look_at_stretches(struct analysis *a)
 {
     const struct timeline *t = a->tl;
     struct health_facts *h = &a->health;
-    const struct row_process *p = &t->processes[a->steps.process];
     int64_t first = INT64_MAX, last = 0;
     h->recorded_pct = 100;
-    if (!a->stretch_count || p->end_ns <= p->start_ns)
+    if (!a->stretch_count || a->steps.process >= t->process_count)
+        return;
+    const struct row_process *p = &t->processes[a->steps.process];
+    if (p->end_ns <= p->start_ns)
         return;
     h->recorded_pct = 100.0 * (double)recorded_length(a) / (double)(p->end_ns - p->start_ns);
     for (size_t i = 0; i < t->step_block_count; i++) {
