@@ -104,14 +104,6 @@ static double pinned_rate(const struct graph *g, const struct draw *d)
                                                                             : 15.75);
 }
 
-static bool lane_computes(const struct graph *g, uint32_t lane)
-{
-    for (size_t i = 0; i < g->count; i++)
-        if (g->tasks[i].lane == lane && g->tasks[i].kind == TASK_KERNEL)
-            return true;
-    return false;
-}
-
 static void edit_copies(const struct graph *g, struct plan *p, uint8_t from, double rate)
 {
     for (uint32_t i = 0; i < g->count; i++) {
@@ -121,7 +113,7 @@ static void edit_copies(const struct graph *g, struct plan *p, uint8_t from, dou
         uint32_t w = i + 1; /* its wait comes right behind it */
         bool waits = w < g->count && g->tasks[w].kind == TASK_WAIT &&
                      g->tasks[w].flags & TASK_COPY_WAIT && g->tasks[w].source == o->api;
-        if (from == MEMORY_PINNED && !waits && !lane_computes(g, g->tasks[i].lane))
+        if (from == MEMORY_PINNED && !waits && !g->computes[g->tasks[i].lane])
             continue;
         p->mark[i] |= PLAN_DETACH;
         if (waits)

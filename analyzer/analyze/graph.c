@@ -128,14 +128,7 @@ static uint32_t handed_over(const struct maker *m, uint32_t thread, int64_t from
         const struct thread *th = &m->t->threads[k];
         if (k == thread || th->process != m->a->steps.process || th->apis == 0)
             continue;
-        uint32_t low = th->first_api, high = low + th->apis;
-        while (low < high) { /* first call from `to` on */
-            uint32_t mid = low + (high - low) / 2;
-            if (m->t->apis[mid].start_ns < to)
-                low = mid + 1;
-            else
-                high = mid;
-        }
+        uint32_t low = timeline_api_from(m->t, th, to);
         if (low == th->first_api)
             continue;
         const struct api *c = &m->t->apis[low - 1];
@@ -344,16 +337,20 @@ static int make(struct maker *m)
 static int classify(struct graph *g)
 {
     g->classes = calloc(g->count + 1, sizeof *g->classes);
-    for (size_t i = 0; g->classes && i < g->count; i++) {
+    g->computes = calloc(g->streams + 1, sizeof *g->computes);
+    if (!g->classes || !g->computes)
+        return -1;
+    for (size_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
         if (t->kind != TASK_KERNEL && t->kind != TASK_COLL)
             continue;
+        g->computes[t->lane] |= t->kind == TASK_KERNEL;
         const struct kernel_class *c = &g->a->tl->ops[t->source].class;
         g->classes[i].family = c->family;
         g->classes[i].traits =
             (uint8_t)((c->tensor == TRI_NO ? TRAIT_NO_TENSOR : 0) | (c->half ? TRAIT_HALF : 0));
     }
-    return g->classes ? 0 : -1;
+    return 0;
 }
 
 struct graph *graph_build(const struct analysis *a, struct err *e)
@@ -395,6 +392,7 @@ void graph_free(struct graph *g)
         return;
     free(g->tasks);
     free(g->classes);
+    free(g->computes);
     free(g->edges);
     free(g->tails);
     free(g->load_of);

@@ -84,6 +84,7 @@ struct graph {
     uint32_t *tails; /* by task: the stream whose end a WAIT awaits; TASK_NONE = all streams,
                         WAIT_NOTHING = edges only */
     size_t lanes, streams;
+    bool *computes;    /* by stream: it holds kernels */
     size_t steps;      /* in the window */
     uint32_t first;    /* step index of the first */
     int64_t start_ns;  /* of the window, profile time */

@@ -47,15 +47,7 @@ static bool names_input(const struct launches *l, const struct timeline *t, uint
 
 static size_t calls_before(const struct timeline *t, const struct thread *th, int64_t time)
 {
-    size_t low = 0, high = th->apis;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (t->apis[th->first_api + mid].start_ns < time)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    return timeline_api_from(t, th, time) - th->first_api;
 }
 
 static bool launches_work(uint8_t kind)

@@ -71,16 +71,9 @@ static bool unfinished(const struct analysis *a, const struct step *s)
     const struct timeline *t = a->tl;
     for (uint32_t k = 0; k < t->thread_count; k++) {
         const struct thread *th = &t->threads[k];
-        uint32_t low = th->first_api, end = low + th->apis, high = end;
         if (th->process != a->steps.process)
             continue;
-        while (low < high) { /* the first call from its start on */
-            uint32_t mid = low + (high - low) / 2;
-            if (t->apis[mid].start_ns < s->start_ns)
-                low = mid + 1;
-            else
-                high = mid;
-        }
+        uint32_t low = timeline_api_from(t, th, s->start_ns), end = th->first_api + th->apis;
         for (; low < end && t->apis[low].start_ns < s->end_ns; low++)
             if (t->apis[low].kind == API_LAUNCH && t->apis[low].layer == 0 && t->apis[low].ops == 0)
                 return true;

@@ -158,6 +158,19 @@ uint32_t timeline_thread_index(const struct timeline *t, int64_t id)
     return idmap_get(&((const struct build *)t)->thread_map, id);
 }
 
+uint32_t timeline_api_from(const struct timeline *t, const struct thread *th, int64_t ns)
+{
+    uint32_t low = th->first_api, high = low + th->apis;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (t->apis[mid].start_ns < ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
 uint32_t timeline_process_index(const struct timeline *t, int64_t id)
 {
     return idmap_get(&((const struct build *)t)->process_map, id);

@@ -18,11 +18,10 @@ struct host_copies {
 static bool on_the_host(const struct timeline *t, const struct range *r)
 {
     const struct thread *th = &t->threads[r->thread];
-    for (uint32_t i = 0; i < th->apis; i++) {
-        const struct api *c = &t->apis[th->first_api + i];
-        if (c->start_ns >= r->end_ns)
+    for (uint32_t i = timeline_api_from(t, th, r->start_ns); i < th->first_api + th->apis; i++) {
+        if (t->apis[i].start_ns >= r->end_ns)
             break;
-        if (c->start_ns >= r->start_ns && c->op != TL_NONE)
+        if (t->apis[i].op != TL_NONE)
             return false;
     }
     return true;
