@@ -1,103 +1,10 @@
 /* The virtual GPU's CUPTI: records complete and joined, work that runs kept back, layouts of
- * several releases, and each misbehaviour that can be asked for. */
-#include <check.h>
-#include <cuda_runtime_api.h>
-#include <cupti.h>
+ * releases, callbacks, threads, graphs. */
+#include "tests/unit/vgpu_records.h"
 
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-#define OK(call)    ck_assert_int_eq(call, cudaSuccess)
-#define CUPTI(call) ck_assert_int_eq(call, CUPTI_SUCCESS)
 
 Suite *test_vgpu_cupti_suite(void);
-void **__cudaRegisterFatBinary(void *fat);
-void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
-                            int limit, void *tid, void *bid, void *block, void *grid, int *warp);
-
-enum { BYTES = 1 << 16, MANY = 4096, HANDED = 64 };
-
-static const char kernel;
-
-/* What was delivered, in order. */
-static struct {
-    CUpti_ActivityKernel4 kernel[MANY];
-    int kernels;
-    CUpti_ActivityAPI api[MANY];
-    int apis;
-    int kinds[64], requests, completions, graph_kernels;
-    size_t graphs;
-} seen;
-static bool refuse;
-static uint8_t *last_request;
-static uint8_t *handed[HANDED]; /* reachable for leak checkers when a thief loses them */
-
-static void request(uint8_t **buffer, size_t *size, size_t *max)
-{
-    seen.requests++;
-    *buffer = refuse ? NULL : aligned_alloc(64, BYTES);
-    *size = refuse ? 0 : BYTES;
-    *max = 0;
-    last_request = handed[seen.requests % HANDED] = *buffer;
-}
-
-static void complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
-{
-    CUpti_Activity *r = NULL;
-    (void)context, (void)stream;
-    ck_assert_uint_eq(size, BYTES);
-    seen.completions++;
-    while (cuptiActivityGetNextRecord(buffer, valid, &r) == CUPTI_SUCCESS) {
-        seen.kinds[r->kind]++;
-        if (r->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && seen.kernels < MANY)
-            memcpy(&seen.kernel[seen.kernels++], r, sizeof seen.kernel[0]);
-        if (r->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
-            seen.graph_kernels += ((CUpti_ActivityKernel8 *)(void *)r)->graphId != 0;
-        if (r->kind == CUPTI_ACTIVITY_KIND_RUNTIME && seen.apis < MANY)
-            memcpy(&seen.api[seen.apis++], r, sizeof seen.api[0]);
-    }
-    free(buffer);
-}
-
-static void begin(const char *device, const CUpti_ActivityKind *kinds, int n)
-{
-    static void *fat;
-    setenv("GPUPROF_VGPU", device, 1);
-    __cudaRegisterFunction(__cudaRegisterFatBinary(&fat), &kernel, NULL, "_Z4workPf", -1, NULL,
-                           NULL, NULL, NULL, NULL);
-    CUPTI(cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM));
-    CUPTI(cuptiActivityRegisterCallbacks(request, complete));
-    for (int i = 0; i < n; i++)
-        CUPTI(cuptiActivityEnable(kinds[i]));
-}
-
-static const CUpti_ActivityKind usual[] = {
-    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET,
-    CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION};
-enum { USUAL = 5 };
-
-static int launch(cudaStream_t s)
-{
-    return cudaLaunchKernel(&kernel, (dim3){1, 1, 1}, (dim3){256, 1, 1}, NULL, 0, s);
-}
-
-static void launch_many(int n)
-{
-    for (int i = 0; i < n; i++)
-        OK(launch(NULL));
-    OK(cudaDeviceSynchronize());
-}
-
-static void settle(void)
-{
-    OK(cudaDeviceSynchronize());
-    CUPTI(cuptiActivityFlushAll(0));
-}
 
 START_TEST(records_join_their_calls)
 {
@@ -346,138 +253,10 @@ START_TEST(busy_subscriber)
 }
 END_TEST
 
-START_TEST(dropped_records_are_counted)
-{
-    size_t dropped;
-    begin("h200,drop=0.3", usual, 1);
-    launch_many(1000);
-    settle();
-    CUPTI(cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped));
-    ck_assert_int_gt((int)dropped, 200);
-    ck_assert_int_lt((int)dropped, 400);
-    ck_assert_int_eq(seen.kernels + (int)dropped, 1000);
-    CUPTI(cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped));
-    ck_assert_uint_eq(dropped, 0);
-}
-END_TEST
-
-START_TEST(no_buffer_is_a_drop)
-{
-    size_t dropped;
-    begin("h200", usual, 1);
-    refuse = true;
-    launch_many(3);
-    CUPTI(cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped));
-    ck_assert_uint_eq(dropped, 3);
-    refuse = false;
-    launch_many(2);
-    settle();
-    ck_assert_int_eq(seen.kernels, 2);
-}
-END_TEST
-
-START_TEST(no_buffer_crashes_old_releases)
-{
-    int status;
-    pid_t pid = fork();
-    if (pid == 0) {
-        begin("h200,cupti=12.4,null_buffer_crash=1", usual, 1);
-        refuse = true;
-        launch(NULL);
-        _exit(0);
-    }
-    waitpid(pid, &status, 0);
-    ck_assert(!WIFEXITED(status) ||
-              WEXITSTATUS(status) != 0); /* a sanitizer turns it into a status */
-}
-END_TEST
-
-START_TEST(disorder)
-{
-    int turned = 0;
-    begin("h200,disorder=1", usual, 1);
-    launch_many(100);
-    settle();
-    ck_assert_int_eq(seen.kernels, 100);
-    for (int i = 1; i < 100; i++)
-        turned += seen.kernel[i].start < seen.kernel[i - 1].start;
-    ck_assert_int_gt(turned, 10);
-}
-END_TEST
-
-START_TEST(untimed_records)
-{
-    int untimed = 0;
-    begin("h200,untimed_after=60", usual, 1);
-    launch_many(100);
-    settle();
-    for (int i = 0; i < seen.kernels; i++)
-        untimed += seen.kernel[i].start == 0 && seen.kernel[i].end == 0;
-    ck_assert_int_eq(seen.kernels, 100);
-    ck_assert_int_eq(untimed, 40);
-}
-END_TEST
-
-START_TEST(late_records)
-{
-    begin("h200,late=300", usual, 1);
-    launch_many(1);
-    CUPTI(cuptiActivityFlushAll(0));
-    ck_assert_int_eq(seen.kernels, 0);
-    struct timespec t = {0, 400000000};
-    nanosleep(&t, NULL);
-    CUPTI(cuptiActivityFlushAll(0));
-    ck_assert_int_eq(seen.kernels, 1);
-}
-END_TEST
-
-START_TEST(clock_step)
-{
-    begin("h200,clock_step=3600:100", usual, 1);
-    launch_many(1);
-    struct timespec t = {0, 200000000};
-    nanosleep(&t, NULL);
-    launch_many(1);
-    settle();
-    ck_assert_int_eq(seen.kernels, 2);
-    ck_assert_uint_gt(seen.kernel[1].start - seen.kernel[0].start, 3600000000000);
-}
-END_TEST
-
-START_TEST(stolen_callbacks)
-{
-    begin("h200,steal_callbacks_after=100", usual, 1);
-    launch_many(1);
-    struct timespec t = {0, 200000000};
-    nanosleep(&t, NULL);
-    launch_many(400); /* runs into the end of the first buffer */
-    settle();
-    ck_assert_int_eq(seen.completions, 0);
-    CUPTI(cuptiActivityRegisterCallbacks(request, complete));
-    launch_many(400);
-    settle();
-    ck_assert_int_gt(seen.completions, 0);
-}
-END_TEST
-
-START_TEST(correlation_wraps)
-{
-    bool high = false, low = false;
-    begin("h200,wrap_correlation=1", usual, 1);
-    launch_many(400);
-    settle();
-    for (int i = 0; i < seen.kernels; i++) {
-        high |= seen.kernel[i].correlationId > 0xffff0000u;
-        low |= seen.kernel[i].correlationId < 0xffffu;
-    }
-    ck_assert(high && low);
-}
-END_TEST
-
 Suite *test_vgpu_cupti_suite(void)
 {
-    Suite *s = suite_create("vgpu_cupti");
-    TCase *t = tcase_create("cupti");
+    Suite *suite = suite_create("vgpu_cupti");
+    TCase *t = tcase_create("vgpu_cupti");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, records_join_their_calls);
     tcase_add_test(t, running_work_is_kept_back);
@@ -490,15 +269,6 @@ Suite *test_vgpu_cupti_suite(void)
     tcase_add_test(t, graph_nodes_share_the_launch);
     tcase_add_test(t, one_subscriber_is_called);
     tcase_add_test(t, busy_subscriber);
-    tcase_add_test(t, dropped_records_are_counted);
-    tcase_add_test(t, no_buffer_is_a_drop);
-    tcase_add_test(t, no_buffer_crashes_old_releases);
-    tcase_add_test(t, disorder);
-    tcase_add_test(t, untimed_records);
-    tcase_add_test(t, late_records);
-    tcase_add_test(t, clock_step);
-    tcase_add_test(t, stolen_callbacks);
-    tcase_add_test(t, correlation_wraps);
-    suite_add_tcase(s, t);
-    return s;
+    suite_add_tcase(suite, t);
+    return suite;
 }

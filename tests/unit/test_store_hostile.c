@@ -1,0 +1,188 @@
+/* The profile file: cut short, of another version, written by somebody else, on a full disk. */
+#include <check.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "tests/unit/memory_sink.h"
+#include "tests/unit/store_file.h"
+
+/* Whatever is cut off: refused, or read up to an error; one line, no crash. */
+START_TEST(test_truncated)
+{
+    struct err e = ERR_INIT;
+    struct store *s = create();
+    struct sink out = store_sink(s);
+    char name[64];
+    for (int i = 0; i < 3000; i++) {
+        int n = snprintf(name, sizeof name, "a name of some length %d", i);
+        struct row_meta row = {i + 1, 0, out.intern(out.self, name, n), 0};
+        ck_assert_int_eq(out.put(out.self, ROW_META, &row, &e), 0);
+    }
+    finish(s);
+    struct stat st;
+    stat(path, &st);
+    for (off_t size = st.st_size - 1; size > 0; size = size > 9000 ? size - 8192 : size / 2) {
+        ck_assert_int_eq(truncate(path, size), 0);
+        struct sink in;
+        struct memory *m = memory_new(&in);
+        m->limit = 8;
+        e.text[0] = 0;
+        s = store_open(path, 0, &e);
+        if (s)
+            ck_assert_int_eq(store_read(s, &in, &e), -1);
+        if (strcmp(e.text, "the memory is full") != 0)
+            check_line(&e);
+        store_close(s);
+        memory_free(m);
+    }
+}
+END_TEST
+
+START_TEST(test_foreign)
+{
+    refused("no such file");
+    FILE *f = fopen(path, "w");
+    fclose(f);
+    refused("not a gpuprof profile");
+    f = fopen(path, "w");
+    for (int i = 0; i < 5000; i++)
+        fputs("{\"traceEvents\": []}", f);
+    fclose(f);
+    refused("not a gpuprof profile");
+    ck_assert_int_eq(store_is_profile(path), 0);
+    unlink(path);
+    struct err e = ERR_INIT;
+    struct sql *db = sql_open(path, SQL_CREATE, &e); /* another program's database */
+    ck_assert_int_eq(sql_exec(db, "CREATE TABLE kernel (id INTEGER)", &e), 0);
+    sql_close(db);
+    refused("not a gpuprof profile");
+    edit("PRAGMA application_id = 0x47505246; PRAGMA user_version = 1");
+    refused("damaged");
+}
+END_TEST
+
+static struct row_collective seen;
+
+static uint32_t any_name(void *self, const char *text, size_t n)
+{
+    (void)self, (void)text, (void)n;
+    return 0;
+}
+
+static int see_collective(void *self, enum row_kind kind, const void *row, struct err *e)
+{
+    (void)self, (void)e;
+    if (kind == ROW_COLLECTIVE)
+        seen = *(const struct row_collective *)row;
+    return 0;
+}
+
+START_TEST(test_versions)
+{
+    make_empty();
+    edit("PRAGMA user_version = 99");
+    refused("newer gpuprof");
+    edit("PRAGMA user_version = 0");
+    refused("not a gpuprof profile");
+    edit("PRAGMA user_version = 1; ALTER TABLE kernel DROP COLUMN smem_dynamic");
+    refused("smem_dynamic");
+}
+END_TEST
+
+/* Columns and tables that a later version added are unknown, not damage. */
+START_TEST(test_an_older_profile)
+{
+    make_empty();
+    edit("INSERT INTO collective (id, thread, bytes) VALUES (1, 7, 4096); "
+         "ALTER TABLE collective DROP COLUMN thread; ALTER TABLE collective DROP COLUMN rank; "
+         "ALTER TABLE collective DROP COLUMN root; DROP TABLE recorded; PRAGMA user_version = 1");
+    struct err e = ERR_INIT;
+    struct store *s = store_open(path, 0, &e);
+    ck_assert_msg(s != NULL, "%s", e.text);
+    struct sink sink = {.intern = any_name, .put = see_collective};
+    seen = (struct row_collective){0};
+    ck_assert_int_eq(store_read(s, &sink, &e), 0);
+    ck_assert(seen.id == 1 && seen.bytes == 4096 && seen.thread == -1 && seen.rank == -1);
+    store_close(s);
+    edit("PRAGMA user_version = 2");
+    refused("damaged");
+}
+END_TEST
+
+/* A view that never ends in the place of a table. */
+START_TEST(test_view_for_a_table)
+{
+    make_empty();
+    edit("DROP TABLE meta; CREATE VIEW meta(id, process, key, value) AS WITH RECURSIVE r(i) AS "
+         "(SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT i, 0, 0, 0 FROM r");
+    refused("damaged");
+}
+END_TEST
+
+START_TEST(test_hostile_values)
+{
+    make_empty();
+    edit("INSERT INTO string VALUES (1, 'a');"
+         "INSERT INTO meta VALUES (1, 'zero', 99, -5), (2, 1e300, x'ff00', 9223372036854775807), "
+         "(3, NULL, 1, 4294967297)");
+    struct err e = ERR_INIT;
+    struct sink in;
+    struct memory *m = memory_new(&in);
+    struct store *s = store_open(path, 0, &e);
+    ck_assert_msg(s && store_read(s, &in, &e) == 0, "%s", e.text);
+    store_close(s);
+    ck_assert_int_eq(m->count[ROW_META], 3);
+    const struct row_meta *row[3];
+    for (int i = 0; i < 3; i++)
+        row[i] = (const struct row_meta *)(const void *)m->rows[ROW_META][i];
+    ck_assert(row[0]->process == 0 && row[0]->key == 0 && row[0]->value == 0);
+    ck_assert(row[1]->process == INT64_MAX && row[1]->key == 0 && row[1]->value == 0);
+    ck_assert(row[2]->process == 0 && row[2]->key == 1 && row[2]->value == 0);
+    memory_free(m);
+    edit("INSERT INTO string VALUES (7, 'hole')");
+    refused("holes");
+    edit("DELETE FROM string; INSERT INTO string VALUES (-3, 'x')");
+    refused("damaged");
+}
+END_TEST
+
+/* The disk fills up: a limit on the size of files stands for it. */
+START_TEST(test_disk_full)
+{
+    struct err e = ERR_INIT;
+    struct store *s = create();
+    struct sink out = store_sink(s);
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){1 << 20, 1 << 20});
+    int rc = 0;
+    int64_t i = 0;
+    for (; rc == 0 && i < 3000000; i++) {
+        struct row_kernel row = {.id = i + 1, .start_ns = i << 20, .end_ns = i << 21};
+        rc = out.put(out.self, ROW_KERNEL, &row, &e);
+    }
+    ck_assert_int_eq(rc, -1);
+    check_line(&e);
+    ck_assert_int_eq(store_finish(s, &e), -1);
+    check_line(&e);
+    store_close(s);
+    ck_assert(!exists(path) && !exists(partial));
+}
+END_TEST
+
+Suite *test_store_hostile_suite(void)
+{
+    Suite *suite = suite_create("store_hostile");
+    TCase *t = tcase_create("store_hostile");
+    tcase_set_timeout(t, 60);
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, test_truncated);
+    tcase_add_test(t, test_foreign);
+    tcase_add_test(t, test_versions);
+    tcase_add_test(t, test_an_older_profile);
+    tcase_add_test(t, test_view_for_a_table);
+    tcase_add_test(t, test_hostile_values);
+    tcase_add_test(t, test_disk_full);
+    suite_add_tcase(suite, t);
+    return suite;
+}

@@ -1,0 +1,124 @@
+/* What a program may observe of the virtual cuBLAS and cuBLASLt: which kernels a call launches, and
+ * which of their results hold up the host. */
+#include "tests/unit/vgpu_library_calls.h"
+
+#include <cublasLt.h>
+#include <cublas_v2.h>
+
+#define BLAS(call) ck_assert_int_eq(call, CUBLAS_STATUS_SUCCESS)
+
+Suite *test_vgpu_cublas_suite(void);
+
+static cublasHandle_t blas(char **at)
+{
+    cublasHandle_t h;
+    BLAS(cublasCreate(&h));
+    ck_assert_int_eq(cudaMalloc((void **)at, 1 << 20), cudaSuccess);
+    seen_count = 0;
+    return h;
+}
+
+START_TEST(test_gemm)
+{
+    const float one = 1, zero = 0;
+    char *at;
+    on_device("a100-80");
+    cublasHandle_t h = blas(&at);
+    float *f = (float *)at;
+    BLAS(cublasSgemm(h, CUBLAS_OP_T, CUBLAS_OP_N, 4096, 4096, 4096, &one, f, 4096, f, 4096, &zero,
+                     f, 4096));
+    ck_assert_str_eq(seen[0], "ampere_sgemm_128x128_tn");
+    BLAS(cublasSetMathMode(h, CUBLAS_TF32_TENSOR_OP_MATH));
+    BLAS(cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 4096, 4096, 4096, &one, f, 4096, f, 4096, &zero,
+                     f, 4096));
+    ck_assert_int_eq(launched("tf32f32_f32_nn_n"), 1);
+    ck_assert_int_gt(seen_ns[0], 4 * seen_ns[1]);
+    seen_count = 0;
+    BLAS(cublasGemmEx(h, CUBLAS_OP_N, CUBLAS_OP_N, 4096, 4096, 4096, &one, at, CUDA_R_16BF, 4096,
+                      at, CUDA_R_16BF, 4096, &zero, at, CUDA_R_16BF, 4096, CUBLAS_COMPUTE_32F,
+                      CUBLAS_GEMM_DEFAULT));
+    BLAS(cublasGemmEx(h, CUBLAS_OP_N, CUBLAS_OP_N, 4095, 4096, 4096, &one, at, CUDA_R_16BF, 4095,
+                      at, CUDA_R_16BF, 4096, &zero, at, CUDA_R_16BF, 4095, CUBLAS_COMPUTE_32F,
+                      CUBLAS_GEMM_DEFAULT));
+    ck_assert_int_eq(launched("_align1"), 1);
+    ck_assert_int_gt(seen_ns[1], seen_ns[0] * 13 / 10);
+    seen_count = 0; /* few tiles, long K: cut, then added up */
+    BLAS(cublasGemmEx(h, CUBLAS_OP_N, CUBLAS_OP_N, 128, 64, 8192, &one, at, CUDA_R_16F, 128, at,
+                      CUDA_R_16F, 8192, &zero, at, CUDA_R_16F, 128, CUBLAS_COMPUTE_32F,
+                      CUBLAS_GEMM_DEFAULT));
+    ck_assert_int_eq(launched("splitKreduce_kernel"), 1);
+    ck_assert_int_eq(
+        cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 8, 8, 8, &one, f, 4, f, 8, &zero, f, 8),
+        CUBLAS_STATUS_INVALID_VALUE);
+}
+END_TEST
+
+START_TEST(test_host_results_wait)
+{
+    char *at;
+    float result = 1;
+    on_device("h200");
+    cublasHandle_t h = blas(&at);
+    BLAS(cublasSdot(h, 1 << 18, (float *)at, 1, (float *)at, 1, &result));
+    ck_assert_int_eq(launched("dot_kernel"), 1);
+    ck_assert_int_eq(sync_count, 1);
+    BLAS(cublasSetPointerMode(h, CUBLAS_POINTER_MODE_DEVICE));
+    BLAS(cublasSdot(h, 1 << 18, (float *)at, 1, (float *)at, 1, (float *)at));
+    ck_assert_int_eq(sync_count, 1);
+}
+END_TEST
+
+START_TEST(test_lt)
+{
+    const float one = 1, zero = 0;
+    char *at;
+    on_device("h200");
+    BLAS(cublasDestroy(blas(&at)));
+    cublasLtHandle_t h;
+    cublasLtMatmulDesc_t desc;
+    cublasLtMatrixLayout_t a, b, d;
+    cublasLtMatmulPreference_t preference;
+    cublasLtMatmulHeuristicResult_t r[4];
+    cublasOperation_t t = CUBLAS_OP_T, back = CUBLAS_OP_N;
+    size_t limit = 32 << 20, written = 0;
+    int n = 0;
+    BLAS(cublasLtCreate(&h));
+    BLAS(cublasLtMatmulDescCreate(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    BLAS(cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSA, &t, sizeof t));
+    BLAS(cublasLtMatmulDescGetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSA, &back, sizeof back,
+                                        &written));
+    ck_assert_int_eq(back, CUBLAS_OP_T);
+    ck_assert_uint_eq(written, sizeof back);
+    BLAS(cublasLtMatrixLayoutCreate(&a, CUDA_R_16BF, 1024, 4096, 1024));
+    BLAS(cublasLtMatrixLayoutCreate(&b, CUDA_R_16BF, 1024, 2048, 1024));
+    BLAS(cublasLtMatrixLayoutCreate(&d, CUDA_R_16BF, 4096, 2048, 4096));
+    BLAS(cublasLtMatmulPreferenceCreate(&preference));
+    BLAS(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                              &limit, sizeof limit));
+    BLAS(cublasLtMatmulAlgoGetHeuristic(h, desc, a, b, d, d, preference, 4, r, &n));
+    ck_assert_int_eq(n, 3);
+    BLAS(cublasLtMatmul(h, desc, &one, at, a, at, b, &zero, at, d, at, d, &r[0].algo, at, limit,
+                        NULL));
+    BLAS(cublasLtMatmul(h, desc, &one, at, a, at, b, &zero, at, d, at, d, &r[1].algo, NULL, 0,
+                        NULL));
+    ck_assert_int_eq(launched("nvjet_sm90_tst_"), 2);
+    ck_assert_int_gt(seen_ns[1], seen_ns[0]);
+    ck_assert_int_eq(
+        cublasLtMatmul(h, desc, &one, at, a, at, b, &zero, at, d, at, d, &r[0].algo, NULL, 0, NULL),
+        CUBLAS_STATUS_INVALID_VALUE);
+    ck_assert_int_eq(
+        cublasLtMatmul(h, desc, &one, at, b, at, a, &zero, at, d, at, d, NULL, NULL, 0, NULL),
+        CUBLAS_STATUS_INVALID_VALUE);
+}
+END_TEST
+
+Suite *test_vgpu_cublas_suite(void)
+{
+    Suite *suite = suite_create("vgpu_cublas");
+    TCase *t = tcase_create("vgpu_cublas");
+    tcase_add_test(t, test_gemm);
+    tcase_add_test(t, test_host_results_wait);
+    tcase_add_test(t, test_lt);
+    suite_add_tcase(suite, t);
+    return suite;
+}

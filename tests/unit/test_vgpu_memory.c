@@ -1,0 +1,182 @@
+/* What a CUDA program may observe of the virtual GPU's memory: which copies hold up the host, the
+ * copy engines, data that really moves, and an end to it. */
+#include "tests/unit/vgpu_program.h"
+
+#include <string.h>
+
+Suite *test_vgpu_memory_suite(void);
+
+struct memory {
+    char *device, *pinned, *pageable;
+};
+
+static struct memory memory(size_t bytes)
+{
+    struct memory m;
+    OK(cudaMalloc((void **)&m.device, bytes * 2));
+    OK(cudaMallocHost((void **)&m.pinned, bytes));
+    m.pageable = keep(malloc(bytes));
+    ck_assert_ptr_nonnull(m.pageable);
+    return m;
+}
+
+START_TEST(pinned_copies_run_behind)
+{
+    choose("h200,noise=0,scale=20");
+    struct memory m = memory(PINNED);
+    cudaStream_t s = stream(cudaStreamNonBlocking);
+    OK(cudaMemcpyAsync(m.device, m.pinned, PINNED, cudaMemcpyHostToDevice, s));
+    ck_assert_int_eq(cudaStreamQuery(s), cudaErrorNotReady);
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemcpyAsync(m.pinned, m.device, PINNED, cudaMemcpyDeviceToHost, s));
+    ck_assert_int_eq(cudaStreamQuery(s), cudaErrorNotReady);
+    OK(cudaDeviceSynchronize());
+    OK(cudaMemcpy(m.device, m.pinned, PINNED, cudaMemcpyHostToDevice));
+    OK(cudaStreamQuery(NULL));
+    OK(cudaMemcpy(m.pinned, m.device, PINNED, cudaMemcpyDeviceToHost));
+    OK(cudaStreamQuery(NULL));
+}
+END_TEST
+
+START_TEST(pageable_copies_hold_the_host)
+{
+    choose("h200,noise=0,scale=10");
+    struct memory m = memory(PINNED);
+    cudaStream_t s = stream(cudaStreamNonBlocking);
+    cudaEvent_t a = mark(s);
+    double t = now_ms();
+    OK(cudaMemcpyAsync(m.device, m.pageable, PINNED, cudaMemcpyHostToDevice, s));
+    double host_ms = now_ms() - t;
+    double device_ms = between_ms(a, mark(s));
+    ck_assert_double_ge(host_ms, 0.9 * device_ms);
+    OK(cudaMemcpyAsync(m.pageable, m.device, PINNED, cudaMemcpyDeviceToHost, s));
+    OK(cudaStreamQuery(s)); /* returns only when it is complete */
+}
+END_TEST
+
+START_TEST(small_pageable_copies_do_not)
+{
+    choose(SLOW);
+    struct memory m = memory(65536);
+    cudaStream_t s = stream(cudaStreamNonBlocking);
+    OK(launch(LONG, s));
+    OK(cudaMemcpyAsync(m.device, m.pageable, 65536, cudaMemcpyHostToDevice, s));
+    ck_assert_int_eq(cudaStreamQuery(s), cudaErrorNotReady);
+    OK(cudaDeviceSynchronize());
+    OK(launch(LONG, NULL));
+    OK(cudaMemcpy(m.device, m.pageable, 4, cudaMemcpyHostToDevice));
+    ck_assert_int_eq(cudaStreamQuery(NULL), cudaErrorNotReady);
+}
+END_TEST
+
+START_TEST(blocking_copies_wait_for_the_stream)
+{
+    choose("h200,noise=0,scale=1000");
+    size_t bytes = 1 << 20;
+    struct memory m = memory(bytes);
+    OK(launch(FULL, NULL));
+    cudaEvent_t e = mark(NULL);
+    OK(cudaMemcpy(m.device, m.pageable, bytes, cudaMemcpyHostToDevice));
+    OK(cudaEventQuery(e));
+    OK(launch(FULL, NULL));
+    e = mark(NULL);
+    OK(cudaMemcpy(m.pageable, m.device, 4, cudaMemcpyDeviceToHost)); /* a loss.item() */
+    OK(cudaEventQuery(e));
+    OK(launch(FULL, NULL));
+    OK(cudaMemcpy(m.device, m.device + bytes, bytes, cudaMemcpyDeviceToDevice)); /* never waits */
+    ck_assert_int_eq(cudaStreamQuery(NULL), cudaErrorNotReady);
+}
+END_TEST
+
+START_TEST(one_copy_engine_per_direction)
+{
+    choose("h200,noise=0,scale=20");
+    struct memory m = memory(PINNED);
+    cudaStream_t s = stream(cudaStreamNonBlocking), t = stream(cudaStreamNonBlocking);
+    cudaEvent_t a = mark(s);
+    OK(cudaMemcpyAsync(m.device, m.pinned, PINNED, cudaMemcpyHostToDevice, s));
+    double one = between_ms(a, mark(s));
+    a = mark(s);
+    OK(cudaMemcpyAsync(m.device, m.pinned, PINNED, cudaMemcpyHostToDevice, s));
+    OK(cudaMemcpyAsync(m.pinned, m.device + PINNED, PINNED, cudaMemcpyDeviceToHost, t));
+    ck_assert_double_lt(between_ms(a, mark(t)), 1.5 * one);
+    a = mark(s);
+    OK(cudaMemcpyAsync(m.device, m.pinned, PINNED, cudaMemcpyHostToDevice, s));
+    OK(cudaMemcpyAsync(m.device + PINNED, m.pinned, PINNED, cudaMemcpyHostToDevice, t));
+    ck_assert_double_ge(between_ms(a, mark(t)), 1.9 * one);
+}
+END_TEST
+
+START_TEST(small_data_really_moves)
+{
+    choose("t4");
+    int in[64], out[64] = {0};
+    int *device;
+    for (int i = 0; i < 64; i++)
+        in[i] = i * 7;
+    OK(cudaMalloc((void **)&device, sizeof in));
+    OK(cudaMemcpy(device, in, sizeof in, cudaMemcpyHostToDevice));
+    OK(cudaMemset(device + 32, 0, sizeof in / 2));
+    OK(cudaMemcpy(out, device, sizeof out, cudaMemcpyDeviceToHost));
+    ck_assert_int_eq(out[31], 31 * 7);
+    ck_assert_int_eq(out[32], 0);
+    ck_assert_int_eq(cudaMemcpy(in, out, sizeof in, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
+}
+END_TEST
+
+START_TEST(memory_is_finite)
+{
+    choose("t4");
+    size_t before, after, total;
+    char *a, *b;
+    OK(cudaMemGetInfo(&before, &total));
+    ck_assert_uint_gt(total, (size_t)14 << 30);
+    OK(cudaMalloc((void **)&a, total / 2));
+    OK(cudaMemGetInfo(&after, &total));
+    ck_assert_uint_eq(before - after, (total / 2 + 511) / 512 * 512);
+    ck_assert_int_eq(cudaMalloc((void **)&b, total / 2 + 4096), cudaErrorMemoryAllocation);
+    ck_assert_int_eq(cudaGetLastError(), cudaErrorMemoryAllocation);
+    ck_assert_int_eq(cudaGetLastError(), cudaSuccess);
+    OK(cudaFree(a));
+    OK(cudaMalloc((void **)&b, total / 2 + 4096));
+    ck_assert_int_eq(cudaFree(b + 512), cudaErrorInvalidValue);
+    struct cudaPointerAttributes at;
+    OK(cudaPointerGetAttributes(&at, b + 100));
+    ck_assert_int_eq(at.type, cudaMemoryTypeDevice);
+    OK(cudaPointerGetAttributes(&at, &at));
+    ck_assert_int_eq(at.type, cudaMemoryTypeUnregistered);
+}
+END_TEST
+
+START_TEST(free_drains_the_device)
+{
+    choose(SLOW);
+    char *a;
+    cudaStream_t s = stream(cudaStreamNonBlocking);
+    OK(cudaMalloc((void **)&a, 1 << 20));
+    OK(launch(LONG, s));
+    OK(cudaFree(a));
+    OK(cudaStreamQuery(s));
+    OK(cudaMallocAsync((void **)&a, 1 << 20, s));
+    OK(launch(LONG, s));
+    OK(cudaFreeAsync(a, s));
+    ck_assert_int_eq(cudaStreamQuery(s), cudaErrorNotReady);
+}
+END_TEST
+
+Suite *test_vgpu_memory_suite(void)
+{
+    Suite *suite = suite_create("vgpu_memory");
+    TCase *t = tcase_create("vgpu_memory");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, pinned_copies_run_behind);
+    tcase_add_test(t, pageable_copies_hold_the_host);
+    tcase_add_test(t, small_pageable_copies_do_not);
+    tcase_add_test(t, blocking_copies_wait_for_the_stream);
+    tcase_add_test(t, one_copy_engine_per_direction);
+    tcase_add_test(t, small_data_really_moves);
+    tcase_add_test(t, memory_is_finite);
+    tcase_add_test(t, free_drains_the_device);
+    suite_add_tcase(suite, t);
+    return suite;
+}
