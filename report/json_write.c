@@ -65,10 +65,25 @@ size_t utf8_next(const char *s, size_t n, uint32_t *code)
     return 1;
 }
 
+/* Whether one of the eight bytes is below 0x20, above 0x7e, a quote or a backslash. A byte above
+ * such a one may be taken for one, too. */
+static bool any_special(const char *s)
+{
+    const uint64_t ones = 0x0101010101010101, high = ones << 7;
+    uint64_t w;
+    memcpy(&w, s, sizeof w);
+    uint64_t quotes = w ^ ones * '"', backslash = w ^ ones * '\\', del = w ^ ones * 0x7f;
+    uint64_t found = ((w - ones * 0x20) & ~w) | ((quotes - ones) & ~quotes) |
+                     ((backslash - ones) & ~backslash) | ((del - ones) & ~del) | w;
+    return (found & high) != 0;
+}
+
 /* Length of the run at the start of s[0..n) that stands for itself. */
 static size_t plain(const struct json *j, const char *s, size_t n)
 {
     size_t i = 0;
+    while (!j->html && n - i >= 8 && !any_special(s + i))
+        i += 8;
     for (; i < n; i++) {
         unsigned char c = (unsigned char)s[i];
         if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\' ||
@@ -123,12 +138,12 @@ static void item(struct json *j, const char *key)
         put_char(j, '\n');
         for (int i = 0; i < j->indent * j->depth; i++)
             put_char(j, ' ');
-    } else if (j->comma) {
+    } else if (j->comma && !j->tight) {
         put_char(j, ' ');
     }
     if (key) {
         quote(j, key, strlen(key));
-        put(j, ": ", 2);
+        put(j, ": ", j->tight ? 1 : 2);
     }
     j->comma = true;
     j->newline = false;
@@ -177,6 +192,10 @@ void json_strn(struct json *j, const char *key, const char *value, size_t n)
     quote(j, value, n);
 }
 
+static const char pairs[] = "0001020304050607080910111213141516171819202122232425262728293031323334"
+                            "3536373839404142434445464748495051525354555657585960616263646566676869"
+                            "707172737475767778798081828384858687888990919293949596979899";
+
 /* v without its last `decimals` digits, a point and those digits. */
 static void put_fixed(struct json *j, int64_t v, int decimals)
 {
@@ -186,9 +205,13 @@ static void put_fixed(struct json *j, int64_t v, int decimals)
         *--p = (char)('0' + u % 10);
     if (decimals)
         *--p = '.';
-    do
-        *--p = (char)('0' + u % 10);
-    while (u /= 10);
+    for (; u >= 100; u /= 100) {
+        p -= 2;
+        memcpy(p, pairs + 2 * (u % 100), 2);
+    }
+    *--p = pairs[2 * u + 1];
+    if (u >= 10)
+        *--p = pairs[2 * u];
     if (v < 0)
         *--p = '-';
     put(j, p, (size_t)(end - p));

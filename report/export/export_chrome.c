@@ -70,8 +70,10 @@ static int write_trace(struct chrome *c, const struct export_options *o)
     json_begin(&c->j, NULL, '{');
     write_header(c);
     json_begin(&c->j, "traceEvents", '[');
+    c->j.tight = true; /* an eighth of the text would be spaces */
     if (chrome_host(c) || chrome_gpu(c))
         return -1;
+    c->j.tight = false;
     json_newline(&c->j);
     json_end(&c->j, ']');
     json_newline(&c->j);

@@ -55,14 +55,14 @@ START_TEST(keeps_the_shape)
     ck_assert_ptr_eq(strstr(out, "{\"schemaVersion\": 1, "), out);
     ck_assert_ptr_nonnull(strstr(out, "\"rank\": 0"));
     ck_assert_ptr_nonnull(strstr(out, "\"baseTimeNanoseconds\": "));
-    ck_assert_int_eq(occurrences(out, "\"cat\": \"kernel\""), 36);
-    ck_assert_int_eq(occurrences(out, "\"cat\": \"gpu_memcpy\""), 12);
+    ck_assert_int_eq(occurrences(out, "\"cat\":\"kernel\""), 36);
+    ck_assert_int_eq(occurrences(out, "\"cat\":\"gpu_memcpy\""), 12);
     ck_assert_int_eq(occurrences(out, "Memcpy HtoD (Pageable -> Device)"), 12);
-    ck_assert_int_eq(occurrences(out, "\"ph\": \"s\""), 48);
-    ck_assert_int_eq(occurrences(out, "\"bp\": \"e\""), 48);
-    ck_assert_int_eq(occurrences(out, "\"cat\": \"cuda_sync\""), 12);
-    ck_assert_int_eq(occurrences(out, "\"ph\": \"B\""), 0);
-    ck_assert_int_ge(occurrences(out, "\"name\": \"ProfilerStep#"), 10);
+    ck_assert_int_eq(occurrences(out, "\"ph\":\"s\""), 48);
+    ck_assert_int_eq(occurrences(out, "\"bp\":\"e\""), 48);
+    ck_assert_int_eq(occurrences(out, "\"cat\":\"cuda_sync\""), 12);
+    ck_assert_int_eq(occurrences(out, "\"ph\":\"B\""), 0);
+    ck_assert_int_ge(occurrences(out, "\"name\":\"ProfilerStep#"), 10);
     ck_assert_int_eq(occurrences(out, "stream 7 (overlap)"), 1); /* two kernels overlap */
     ck_assert_int_ge(occurrences(out, "GPU idle: "), 10);
     free(out);
@@ -79,7 +79,7 @@ START_TEST(one_event_a_line)
     for (char *line = strtok_r(out, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         if (lines++ == 0 || strncmp(line, "],", 2) == 0 || strncmp(line, "\"traceName\"", 11) == 0)
             continue;
-        ck_assert_msg(strncmp(line, "{\"ph\": \"", 8) == 0, "%s", line);
+        ck_assert_msg(strncmp(line, "{\"ph\":\"", 7) == 0, "%s", line);
     }
     ck_assert_int_gt(lines, 200);
     free(out);
