@@ -3,6 +3,8 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 CMAKE_FLAGS ?=
 
+MAKEFLAGS += --no-print-directory
+
 .PHONY: all setup demo test bench truth matrix gpu-portable gpu-check install deb format clean
 
 all: setup
@@ -20,7 +22,7 @@ demo: all
 
 test:
 	@scripts/setup.sh test
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) all
 	@tests/run.sh $(BUILD)
 
 bench: all
@@ -47,7 +49,7 @@ gpu-portable: setup
 	@cmake --build $(PORTABLE) -j $(JOBS) --target gpu_check_programs; rm -f $(PORTABLE).log
 
 gpu-check:
-	@[ -x $(PORTABLE)/bin/gpuprof ] || $(MAKE) --no-print-directory gpu-portable
+	@[ -x $(PORTABLE)/bin/gpuprof ] || $(MAKE) gpu-portable
 	@python3 tests/gpu/check.py $(PORTABLE) $(OUT) --device $(DEVICE) $(CASES)
 
 install: all

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool json, markdown, force, no_predict;
+static bool json, markdown, force, no_predict, verbose;
 static const char *format, *rule_id, *output, *history;
 static int top;
 
@@ -16,6 +16,8 @@ static const struct option_spec options[] = {
     {"markdown", 0, OPTION_FLAG, &markdown, NULL, "for a pull request or a job summary"},
     {"format", 0, OPTION_STRING, &format, "NAME", "text, json, markdown, html, ..."},
     {"rule", 0, OPTION_STRING, &rule_id, "ID", "only this rule; `gpuprof rules` lists them"},
+    {"verbose", 'v', OPTION_FLAG, &verbose, NULL,
+     "the evidence of each finding, and every rule by name"},
     {"top", 0, OPTION_INT, &top, "N", "at most N findings"},
     {"no-predict", 0, OPTION_FLAG, &no_predict, NULL,
      "upper bounds of what is saved, without replaying the steps"},
@@ -65,6 +67,7 @@ static int run(int argc, char **argv)
     const struct exporter *x = export_format(name, &what, &e);
     struct export_options o = load_options(&l, argv[0]);
     o.top = top;
+    o.detail = verbose ? DETAIL_ALL : DETAIL_USUAL;
     o.rule = rule_id;
     int status = !x || export_to(x, &what, &o, output, force, &e) ? fail(&e) : 0;
     load_release(&l);

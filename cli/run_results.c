@@ -207,6 +207,7 @@ int results_make(const char *profile, const struct results_options *o, struct er
     if (load_predicted(paths, 1, &l, e) < 0 || (o->first_step && keep_steps(profile, o, &l, e) < 0))
         return -1;
     struct export_options x = load_options(&l, profile);
+    x.detail = DETAIL_BRIEF;
     x.color = color_wanted(2);
     x.width = x.width > 20 ? x.width - 9 : x.width; /* room for the prefix */
     int rc = store_results(profile, l.analysis, &x, e);

@@ -9,14 +9,18 @@
 
 #include <stdio.h>
 
+/* How much the terminal tells: what a run ends with, what `analyze` shows, all of it. */
+enum detail { DETAIL_USUAL, DETAIL_BRIEF, DETAIL_ALL };
+
 struct export_options {
-    const char *title;               /* the command line profiled, or the file's name */
-    const char *source;              /* path of the profile */
-    const char *base_source;         /* diff, gate: path of the baseline, NULL */
-    const char *virtual_gpu;         /* diff, gate: name of the virtual GPU on either side, NULL */
-    int top;                         /* findings to show; 0 = all */
-    const char *rule;                /* only this rule, NULL */
-    bool color;                      /* terminal only */
+    const char *title;       /* the command line profiled, or the file's name */
+    const char *source;      /* path of the profile */
+    const char *base_source; /* diff, gate: path of the baseline, NULL */
+    const char *virtual_gpu; /* diff, gate: name of the virtual GPU on either side, NULL */
+    int top;                 /* findings to show; 0 = all */
+    const char *rule;        /* only this rule, NULL */
+    enum detail detail;      /* terminal only, as colour and width */
+    bool color;
     int width;                       /* terminal columns, 0 = 80 */
     const struct kept_trial *trials; /* of the profile, newest first; NULL */
     size_t trial_count;

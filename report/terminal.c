@@ -70,6 +70,25 @@ void term_labelled(const struct terminal *t, const char *label, enum ink ink, co
     term_wrap(t, 9, 9, text ? text : "");
 }
 
+const char *term_cell(const struct terminal *t, const char *text, int n)
+{
+    size_t end = 0;
+    int columns = 0;
+    for (size_t i = 0; text[i];) {
+        size_t word = i + strspn(text + i, " ");
+        word += strcspn(text + word, " ");
+        int all = columns_of(text, word);
+        if (all > n && end)
+            break;
+        end = i = word;
+        columns = all;
+    }
+    for (size_t i = 0; i < end;)
+        i += put_char(t->f, text + i, end - i);
+    fprintf(t->f, "%*s", columns < n ? n - columns : 0, "");
+    return text + end + strspn(text + end, " ");
+}
+
 int term_fit(const struct terminal *t, const char *text, int n, bool pad)
 {
     size_t len = strlen(text);

@@ -20,6 +20,8 @@ void term_ink(const struct terminal *t, enum ink ink); /* until INK_PLAIN */
 void term_wrap(const struct terminal *t, int column, int indent, const char *text);
 /* A label of 9 columns in ink, then the text wrapped beside it. */
 void term_labelled(const struct terminal *t, const char *label, enum ink ink, const char *text);
+/* As much of `text` as n columns hold, broken between words, padded to n. Returns the rest. */
+const char *term_cell(const struct terminal *t, const char *text, int n);
 /* One line of `text`, cut with `...` at n columns, padded to them when pad. Returns columns. */
 int term_fit(const struct terminal *t, const char *text, int n, bool pad);
 

@@ -80,16 +80,28 @@ double percent_of(int64_t part, int64_t whole)
     return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
 }
 
+/* "54.1 to 57.9 ms": the unit once where both have it. */
+static const char *between(struct text *b, int64_t low_ns, int64_t high_ns)
+{
+    struct text low, high;
+    const char *unit = strchr(text_ms(&high, high_ns), ' ');
+    char *other = strchr((text_ms(&low, low_ns), low.s), ' ');
+    if (unit && other && strcmp(unit, other) == 0)
+        *other = 0;
+    snprintf(b->s, sizeof b->s, "%.60s to %.60s", low.s, high.s);
+    return b->s;
+}
+
 const char *text_saving(struct text *b, const struct outcome *o, int64_t step_ns)
 {
-    struct text t, low, high;
+    struct text t, range;
     if (o->upper_bound)
         snprintf(b->s, sizeof b->s, "up to %s (%.1f %%)", text_ms(&t, o->saves_high_ns),
                  percent_of(o->saves_high_ns, step_ns));
     else
-        snprintf(b->s, sizeof b->s, "%s (%.1f %%), %s to %s", text_ms(&t, o->saves_mid_ns),
-                 percent_of(o->saves_mid_ns, step_ns), text_ms(&low, o->saves_low_ns),
-                 text_ms(&high, o->saves_high_ns));
+        snprintf(b->s, sizeof b->s, "%.60s (%.1f %%), %.100s", text_ms(&t, o->saves_mid_ns),
+                 percent_of(o->saves_mid_ns, step_ns),
+                 between(&range, o->saves_low_ns, o->saves_high_ns));
     return b->s;
 }
 

@@ -45,18 +45,28 @@ static double share(const struct analysis *a, int64_t ns)
     return a->steps.median_ns > 0 ? 100.0 * (double)ns / (double)a->steps.median_ns : 0;
 }
 
-/* "102.3 ms step"; where long steps recur, what the loop takes as well. */
+/* Three figures: "4.69 ms", "64.0 ms", "176 ms", "12.3 s". */
+static const char *time_words(char *out, size_t size, int64_t ns)
+{
+    double ms = (double)ns / 1e6;
+    if (ms < 9999.5)
+        snprintf(out, size, "%.*f ms", ms < 9.995 ? 2 : ms < 99.95 ? 1 : 0, ms);
+    else
+        snprintf(out, size, "%.1f s", ms / 1e3);
+    return out;
+}
+
+/* "102 ms step"; where long steps recur, what the loop takes as well. */
 static const char *step_words(const struct analysis *a, char *out, size_t size)
 {
-    double ms = (double)a->steps.median_ns / 1e6, pace = (double)a->steps.pace_ns / 1e6;
+    char median[24], pace[24];
+    time_words(median, sizeof median, a->steps.median_ns);
     if (steps_uneven(&a->steps))
-        snprintf(out, size, "%.*f ms step (%.*f ms on average: one in %.0f is longer)",
-                 ms < 10 ? 2 : 1, ms, pace < 10 ? 2 : 1, pace,
+        snprintf(out, size, "%s step (%s on average: one in %.0f is longer)", median,
+                 time_words(pace, sizeof pace, a->steps.pace_ns),
                  (double)(a->steps.used + a->steps.slow) / (double)a->steps.slow);
-    else if (ms < 10000)
-        snprintf(out, size, "%.*f ms step", ms < 10 ? 2 : 1, ms);
     else
-        snprintf(out, size, "%.1f s step", ms / 1e3);
+        snprintf(out, size, "%s step", median);
     return out;
 }
 
@@ -105,7 +115,7 @@ static const char *host_work_text(struct analysis *a)
 /* The three largest parts. */
 static const char *why_text(struct analysis *a)
 {
-    char text[512] = "";
+    char text[512] = "", ms[32];
     size_t n = 0;
     bool told[PART_COUNT] = {false};
     for (int k = 0; k < 3; k++) {
@@ -116,8 +126,8 @@ static const char *why_text(struct analysis *a)
         if (share(a, a->breakdown_ns[best]) < 0.5)
             break;
         told[best] = true;
-        int wrote = snprintf(text + n, sizeof text - n, "%s%s %.2f ms (%.0f %%)", n ? ", " : "",
-                             part_title[best], (double)a->breakdown_ns[best] / 1e6,
+        int wrote = snprintf(text + n, sizeof text - n, "%s%s %s (%.0f %%)", n ? ", " : "",
+                             part_title[best], time_words(ms, sizeof ms, a->breakdown_ns[best]),
                              share(a, a->breakdown_ns[best]));
         n += wrote > 0 && (size_t)wrote < sizeof text - n ? (size_t)wrote : 0;
     }
@@ -216,7 +226,7 @@ static void write_class(struct analysis *a)
     const struct group *g = largest_group(a);
     double lost = share(a, group_ns(a, g->parts));
     double compute = share(a, a->breakdown_ns[PART_COMPUTE]);
-    char step[96];
+    char step[160];
     step_words(a, step, sizeof step);
     if (lost >= 10 && g->parts == 1u << PART_COMM && waits_for_late_rank(a)) {
         a->verdict_class = "straggler";
@@ -333,7 +343,7 @@ static const char *reads_text(struct analysis *a)
 static void cpu_training(struct analysis *a)
 {
     double waits = share(a, a->host.wait_ns);
-    char step[96];
+    char step[160];
     step_words(a, step, sizeof step);
     a->verdict_class = waits >= 10 ? "input" : "host";
     a->verdict =

@@ -1,9 +1,10 @@
 /* The terminal: verdict, why and next first, then what to change, then where a step goes, then what
  * was checked and what could not be told, then whether the numbers can be trusted. */
 #include "report/export.h"
-#include "report/terminal.h"
+#include "report/term_parts.h"
 #include "report/text.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,86 +23,6 @@ static enum ink verdict_ink(const struct analysis *a)
     return a->ranked_count ? INK_BAD : INK_GOOD;
 }
 
-static void write_evidence(const struct terminal *t, const struct outcome *o, int indent)
-{
-    char line[1024];
-    size_t n = 0;
-    line[0] = 0;
-    for (size_t i = 0; i < o->evidence_count && n < sizeof line; i++) {
-        struct text v;
-        const struct evidence *e = &o->evidence[i];
-        n += (size_t)snprintf(line + n, sizeof line - n, "%s%s: %s", n ? "; " : "", e->text,
-                              text_value(&v, e->value, e->unit));
-    }
-    if (o->evidence_count == 0)
-        return;
-    fprintf(t->f, "%*s", indent, "");
-    term_ink(t, INK_DIM);
-    term_wrap(t, indent, indent, line);
-    term_ink(t, INK_PLAIN);
-}
-
-static void write_findings(const struct terminal *t, const struct analysis *a,
-                           const struct export_options *o)
-{
-    const struct outcome *x = shown_finding(a, o, 0);
-    if (!x) {
-        bool blind = a->verdict_class && strcmp(a->verdict_class, "not-enough-data") == 0;
-        fputs(blind     ? "No advice: too little was recorded to give any.\n\n"
-              : o->rule ? "Nothing to change was found by this rule.\n\n"
-                        : "Nothing to change was found.\n\n",
-              t->f);
-        return;
-    }
-    int title = t->width - 36 < 24 ? 24 : t->width - 36 > 60 ? 60 : t->width - 36;
-    term_ink(t, INK_BOLD);
-    fprintf(t->f, " #  %-*s  %s\n", title, "what to change", "saves per step");
-    term_ink(t, INK_PLAIN);
-    for (size_t i = 0; (x = shown_finding(a, o, i)); i++) {
-        struct text saving;
-        fprintf(t->f, "%2zu  ", i + 1);
-        term_ink(t, INK_BOLD);
-        term_fit(t, x->rule->title, title, true);
-        term_ink(t, INK_PLAIN);
-        fprintf(t->f, "  %s\n    ", text_saving(&saving, x, a->steps.median_ns));
-        if (x->summary)
-            term_wrap(t, 4, 4, x->summary);
-        write_evidence(t, x, 4);
-        fprintf(t->f, "    try: ");
-        term_wrap(t, 9, 9, outcome_remedy(a, x));
-        const struct kept_trial *kept = shown_trial(o, x);
-        if (kept) {
-            fprintf(t->f, "    tried: ");
-            term_wrap(t, 11, 11, text_trial(&saving, kept));
-        }
-        if (text_widened(&saving, x)) {
-            fputs("    ", t->f);
-            term_wrap(t, 4, 4, saving.s);
-        }
-        fprintf(t->f, "    ");
-        term_ink(t, INK_DIM);
-        fprintf(t->f, "gpuprof explain %s", x->rule->id);
-        if (x->knob)
-            fprintf(t->f, "    GPUPROF_APPLY=\"%s\"", x->knob);
-        fputc('\n', t->f);
-        term_ink(t, INK_PLAIN);
-    }
-    const struct whatif *w = &a->whatif;
-    if (w->stack_count > 1) {
-        struct text from, to;
-        fprintf(t->f, "\nOne after the other: %s", text_ms(&from, a->steps.median_ns));
-        for (size_t i = 0; i < w->stack_count; i++)
-            fprintf(t->f, " -> %s (%s)", text_ms(&to, w->stack[i].step_ns),
-                    w->stack[i].outcome->rule->id);
-        fputs(".\n", t->f);
-    } else if (a->ranked_count > 1) {
-        fputs("\nSavings overlap: together they are less than their sum.\n", t->f);
-    }
-    if (a->ranked_count && !w->trusted && w->why_not)
-        fprintf(t->f, "\nNo predictions, %s.\n", w->why_not);
-    fputc('\n', t->f);
-}
-
 /* One line: who is late. */
 static void write_ranks(const struct terminal *t, const struct ranks *r)
 {
@@ -118,7 +39,7 @@ static void write_ranks(const struct terminal *t, const struct ranks *r)
     term_labelled(t, "Ranks", INK_BOLD, line.s);
 }
 
-static void write_breakdown(const struct terminal *t, const struct analysis *a)
+static void write_breakdown(const struct terminal *t, const struct analysis *a, enum detail detail)
 {
     struct text m, p, line;
     if (a->steps.used == 0)
@@ -127,11 +48,18 @@ static void write_breakdown(const struct terminal *t, const struct analysis *a)
     if (steps_uneven(&a->steps))
         snprintf(pace, sizeof pace, ", %s on average with the long ones",
                  text_time(&m, a->steps.pace_ns));
-    snprintf(line.s, sizeof line.s, "%s median, %s at p95%s; %zu of %zu steps used (%s)",
-             text_time(&m, a->steps.median_ns), text_time(&p, a->steps.p95_ns), pace, a->steps.used,
-             a->steps.count, a->steps.source_text ? a->steps.source_text : "");
+    const char *source = a->steps.source_text ? a->steps.source_text : "";
+    if (a->steps.used == 1) /* one step has no spread */
+        snprintf(line.s, sizeof line.s, "%s; 1 of %zu step%s used (%s)",
+                 text_time(&m, a->steps.median_ns), a->steps.count, a->steps.count == 1 ? "" : "s",
+                 source);
+    else
+        snprintf(line.s, sizeof line.s, "%s median, %s at p95%s; %zu of %zu steps used (%s)",
+                 text_time(&m, a->steps.median_ns), text_time(&p, a->steps.p95_ns), pace,
+                 a->steps.used, a->steps.count, source);
     term_labelled(t, "Step", INK_BOLD, line.s);
-    if (a->tl->op_count == 0) { /* the parts are about a GPU */
+    if (a->tl->op_count == 0 || detail == DETAIL_BRIEF) { /* the parts are about a GPU */
+        write_ranks(t, &a->ranks);
         fputc('\n', t->f);
         return;
     }
@@ -146,93 +74,51 @@ static void write_breakdown(const struct terminal *t, const struct analysis *a)
             fputc(i < PART_IDLE_INPUT ? '#' : '.', t->f);
         fputc('\n', t->f);
     }
-    snprintf(line.s, sizeof line.s, "busy %.1f %%, compute %.1f %%, exposed communication %.1f %%",
-             a->gpu.busy_pct, a->gpu.compute_pct, a->gpu.comm_exposed_pct);
+    char comm[48] = "";
+    if (a->gpu.comm_pct > 0)
+        snprintf(comm, sizeof comm, ", exposed communication %.1f %%", a->gpu.comm_exposed_pct);
+    snprintf(line.s, sizeof line.s, "busy %.1f %%, compute %.1f %%%s", a->gpu.busy_pct,
+             a->gpu.compute_pct, comm);
     term_labelled(t, "GPU", INK_BOLD, line.s);
     write_ranks(t, &a->ranks);
     fputc('\n', t->f);
 }
 
-static bool same_reason(const struct outcome *x, const struct outcome *y)
-{
-    return strcmp(x->why ? x->why : "", y->why ? y->why : "") == 0;
-}
-
-/* Rules that share a reason share a line: without steps, most of them do. */
-static void write_reasons(const struct terminal *t, const struct analysis *a,
-                          const struct export_options *o, enum verdict v, const char *label)
-{
-    for (size_t i = 0; i < a->outcome_count; i++) {
-        const struct outcome *x = shown_outcome(a, o, i, v), *y;
-        char line[1024];
-        size_t n = 0, k = 0;
-        while (x && k < i && !((y = shown_outcome(a, o, k, v)) && same_reason(x, y)))
-            k++;
-        if (!x || k < i) /* told with an earlier one */
-            continue;
-        for (k = i; k < a->outcome_count && n < sizeof line; k++)
-            if ((y = shown_outcome(a, o, k, v)) && same_reason(x, y))
-                n +=
-                    (size_t)snprintf(line + n, sizeof line - n, "%s%s", n ? ", " : "", y->rule->id);
-        if (n < sizeof line)
-            snprintf(line + n, sizeof line - n, ": %s", x->why ? x->why : "");
-        term_labelled(t, label, INK_DIM, line);
-    }
-}
-
-/* Without any GPU work most rules lack the same thing: one line instead of a list of records. */
-static void write_unknown(const struct terminal *t, const struct analysis *a,
-                          const struct export_options *o)
-{
-    char line[160];
-    unsigned n = 0;
-    for (size_t i = 0; i < a->outcome_count; i++)
-        n += shown_outcome(a, o, i, RULE_CANNOT_TELL) != NULL;
-    if (a->tl->op_count || o->rule || n < 2) {
-        write_reasons(t, a, o, RULE_CANNOT_TELL, "Unknown");
-        return;
-    }
-    snprintf(line, sizeof line, "%u rules look at GPU work, of which none was recorded", n);
-    term_labelled(t, "Unknown", INK_DIM, line);
-}
-
-static void write_others(const struct terminal *t, const struct analysis *a,
-                         const struct export_options *o)
-{
-    char line[1024] = "";
-    write_reasons(t, a, o, RULE_SUPPRESSED, "Not now");
-    write_unknown(t, a, o);
-    if (o->rule) {
-        write_reasons(t, a, o, RULE_SILENT, "Fine");
-        return;
-    }
-    for (size_t i = 0; i < a->outcome_count; i++) {
-        const struct outcome *x = shown_outcome(a, o, i, RULE_SILENT);
-        size_t n = strlen(line);
-        if (x)
-            snprintf(line + n, sizeof line - n, "%s%s", n ? ", " : "", x->rule->id);
-    }
-    if (*line)
-        term_labelled(t, "Fine", INK_DIM, line);
-}
-
-static void write_health(const struct terminal *t, const struct analysis *a)
+static void write_health(const struct terminal *t, const struct analysis *a, enum detail detail)
 {
     struct text n, line;
-    char overhead[48] = "not measured";
+    char overhead[48] = "not measured", unexplained[48] = "";
     if (a->health.overhead_pct >= 0)
         snprintf(overhead, sizeof overhead, "%.2f %%", a->health.overhead_pct);
-    snprintf(line.s, sizeof line.s,
-             "%s records lost; unexplained %.1f %% of the step; profiler's own cost %s",
-             text_count(&n, a->health.dropped), a->health.unexplained_pct, overhead);
+    if (a->health.unexplained_pct >= 0.05)
+        snprintf(unexplained, sizeof unexplained, "; unexplained %.1f %% of the step",
+                 a->health.unexplained_pct);
+    snprintf(line.s, sizeof line.s, "%s records lost%s; profiler's own cost %s",
+             text_count(&n, a->health.dropped), unexplained, overhead);
     term_labelled(t, "Health", a->health.dropped ? INK_BAD : INK_DIM, line.s);
-    if (text_replay(&line, &a->whatif))
+    if (detail != DETAIL_BRIEF && text_replay(&line, &a->whatif))
         term_labelled(t, "Replay", a->whatif.trusted ? INK_DIM : INK_WARN, line.s);
     if (a->health.recorded_text)
         term_labelled(t, "Recorded", INK_DIM, a->health.recorded_text);
+}
+
+static void write_warnings(const struct terminal *t, const struct analysis *a)
+{
     for (size_t i = 0; i < a->tl->health_count; i++)
         if (a->tl->healths[i].severity > 0)
             term_labelled(t, "", INK_WARN, tl_text(a->tl, a->tl->healths[i].text));
+}
+
+/* After a run: where the rest is told. */
+static void write_commands(const struct terminal *t, const char *profile)
+{
+    char line[PATH_MAX + 64];
+    snprintf(line, sizeof line, "gpuprof analyze %s (where a step goes, and what was checked)",
+             profile);
+    term_labelled(t, "More", INK_DIM, line);
+    snprintf(line, sizeof line, "gpuprof report %s -o report.html (the page: timeline and charts)",
+             profile);
+    term_labelled(t, "", INK_DIM, line);
 }
 
 static int term_analysis(const struct analysis *a, const struct export_options *o, FILE *f,
@@ -245,10 +131,14 @@ static int term_analysis(const struct analysis *a, const struct export_options *
     term_labelled(&t, "Why", INK_BOLD, a->why);
     term_labelled(&t, "Next", INK_BOLD, a->next);
     fputc('\n', f);
-    write_findings(&t, a, o);
-    write_breakdown(&t, a);
-    write_others(&t, a, o);
-    write_health(&t, a);
+    term_findings(&t, a, o);
+    write_breakdown(&t, a, o->detail);
+    if (o->detail != DETAIL_BRIEF)
+        term_others(&t, a, o);
+    write_health(&t, a, o->detail);
+    write_warnings(&t, a);
+    if (o->detail == DETAIL_BRIEF)
+        write_commands(&t, o->source);
     return export_done(f, e);
 }
 

@@ -1,0 +1,121 @@
+/* The terminal's text: fits its width, cuts no title, tells as much as it is asked for, and puts
+ * nothing on a terminal that it would obey. */
+#include "tests/unit/exported.h"
+
+#include <check.h>
+
+static char *told(const struct analysis *a, enum detail detail, int width, bool color)
+{
+    struct err e = ERR_INIT;
+    struct export_options o = {.title = "train",
+                               .source = "train.gpuprof",
+                               .width = width,
+                               .detail = detail,
+                               .color = color};
+    static char *out;
+    static size_t n;
+    FILE *f = open_memstream(&out, &n);
+    ck_assert_int_eq(exporter_find("term")->analysis(a, &o, f, &e), 0);
+    fclose(f);
+    return out;
+}
+
+/* A word that is longer than the line may stand beyond it; nothing else may. */
+static void check_lines(const char *text, int width)
+{
+    while (*text) {
+        int n = (int)strcspn(text, "\n");
+        const char *last = text + n;
+        while (last > text && last[-1] != ' ')
+            last--;
+        ck_assert_msg(n <= width || text + n - last > width / 2, "%d columns: %.*s", width, n,
+                      text);
+        text += n + (text[n] == '\n');
+    }
+}
+
+START_TEST(keeps_to_the_width)
+{
+    static const int widths[] = {60, 71, 80, 120, 200};
+    struct builder b;
+    struct analysis *a = exported_run(&b, NULL);
+    ck_assert_uint_gt(a->ranked_count, 1);
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
+        for (int detail = DETAIL_USUAL; detail <= DETAIL_ALL; detail++) {
+            char *out = told(a, (enum detail)detail, widths[i], false);
+            check_lines(out, widths[i]);
+            free(out);
+        }
+    build_end(&b);
+}
+END_TEST
+
+/* Every word of the title stands there, however narrow its column. */
+START_TEST(cuts_no_title)
+{
+    struct builder b;
+    struct analysis *a = exported_run(&b, NULL);
+    char *out = told(a, DETAIL_USUAL, 60, false);
+    for (size_t i = 0; i < a->ranked_count; i++) {
+        char title[128], *word, *rest = title;
+        snprintf(title, sizeof title, "%s", a->ranked[i]->rule->title);
+        while ((word = strtok_r(rest, " ", &rest)))
+            ck_assert_msg(strstr(out, word) != NULL, "%s", word);
+    }
+    ck_assert_ptr_null(strstr(out, "..."));
+    free(out);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(tells_as_much_as_it_is_asked_for)
+{
+    struct builder b;
+    struct analysis *a = exported_run(&b, NULL);
+    char *brief = told(a, DETAIL_BRIEF, 100, false);
+    ck_assert_ptr_nonnull(strstr(brief, "Verdict"));
+    ck_assert_ptr_nonnull(strstr(brief, "a warning to show"));
+    ck_assert_ptr_nonnull(strstr(brief, "gpuprof analyze train.gpuprof"));
+    ck_assert_ptr_null(strstr(brief, "Fine"));
+    free(brief);
+    char *usual = told(a, DETAIL_USUAL, 100, false);
+    ck_assert_ptr_nonnull(strstr(usual, "found nothing to change (-v names them)"));
+    ck_assert_ptr_null(strstr(usual, a->ranked[0]->evidence[0].text));
+    free(usual);
+    char *all = told(a, DETAIL_ALL, 400, false);
+    for (size_t i = 0; i < a->ranked_count; i++)
+        ck_assert_ptr_nonnull(strstr(all, a->ranked[i]->evidence[0].text));
+    for (size_t i = 0; i < a->outcome_count; i++)
+        ck_assert_ptr_nonnull(strstr(all, a->outcomes[i].rule->id));
+    free(all);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(colours_only_where_asked)
+{
+    struct builder b;
+    struct analysis *a = exported_run(&b, NULL);
+    char *plain = told(a, DETAIL_ALL, 80, false);
+    ck_assert_ptr_null(strchr(plain, '\033'));
+    free(plain);
+    char *coloured = told(a, DETAIL_ALL, 80, true);
+    ck_assert_int_eq(occurrences(coloured, "\033[") % 2, 0); /* each ink is put away again */
+    ck_assert_int_gt(occurrences(coloured, "\033[1m"), 0);
+    free(coloured);
+    build_end(&b);
+}
+END_TEST
+
+Suite *test_term_suite(void);
+Suite *test_term_suite(void)
+{
+    Suite *s = suite_create("term");
+    TCase *c = tcase_create("term");
+    tcase_add_test(c, keeps_to_the_width);
+    tcase_add_test(c, cuts_no_title);
+    tcase_add_test(c, tells_as_much_as_it_is_asked_for);
+    tcase_add_test(c, colours_only_where_asked);
+    suite_add_tcase(s, c);
+    return s;
+}
