@@ -1,122 +1,8 @@
 /* Our own NVTX handler: each copy of the NVTX headers in the process (there may be several) asks
  * InitializeInjectionNvtx2 once and gets its tables filled with the functions below. Where another
  * tool has filled them before (nvtx_chain.c), it is called as well, and what it answers is what the
- * program sees. */
-#include <stddef.h>
-#include <string.h>
-
-#include "agent/gate.h"
+ * program sees. What is recorded of a call stands in nvtx_record.c. */
 #include "agent/nvtx.h"
-#include "agent/ranges.h"
-
-enum { PAYLOAD_EXT = (int)0xDFBD0009 };
-
-static uint32_t text_id(const struct thread *t, void *handle)
-{
-    return nvtx_text_id(t, nvtx_text(handle));
-}
-
-/* ---- attributes ---------------------------------------------------------------------------- */
-
-static uint32_t name_id(struct thread *t, const char *text)
-{
-    return gate_closed() ? gate_name(text) : strings_id(t, text);
-}
-
-static uint32_t message_id(struct thread *t, const nvtxEventAttributes_t *a)
-{
-    switch (a->messageType) {
-    case NVTX_MESSAGE_TYPE_ASCII:
-        return name_id(t, a->message.ascii);
-    case NVTX_MESSAGE_TYPE_UNICODE:
-        return strings_wide(a->message.unicode);
-    case NVTX_MESSAGE_TYPE_REGISTERED:
-        return text_id(t, a->message.registered);
-    default:
-        return 0;
-    }
-}
-
-static uint64_t payload(const nvtxEventAttributes_t *a)
-{
-    switch (a->payloadType) {
-    case NVTX_PAYLOAD_TYPE_UNSIGNED_INT64:
-    case NVTX_PAYLOAD_TYPE_INT64:
-    case NVTX_PAYLOAD_TYPE_DOUBLE:
-        return a->payload.ullValue;
-    case NVTX_PAYLOAD_TYPE_UNSIGNED_INT32:
-    case NVTX_PAYLOAD_TYPE_INT32:
-    case NVTX_PAYLOAD_TYPE_FLOAT:
-        return a->payload.uiValue;
-    default:
-        return 0;
-    }
-}
-
-static struct open_range describe(struct thread *t, void *domain, const nvtxEventAttributes_t *a)
-{
-    struct open_range r = {.domain = text_id(t, domain)};
-    if (!a || a->size < offsetof(nvtxEventAttributes_t, message) + sizeof a->message)
-        return r;
-    r.name = message_id(t, a);
-    r.color = a->colorType == NVTX_COLOR_ARGB ? a->color : 0;
-    r.payload = payload(a);
-    if (a->payloadType == PAYLOAD_EXT && nvtx_is_nccl(nvtx_text(domain)) && a->reserved0 > 0)
-        nccl_payload(&r, (const struct nvtx_payload *)(uintptr_t)a->payload.ullValue);
-    return r;
-}
-
-/* ---- what they record ------------------------------------------------------------------------ */
-
-static void record_push(void *domain, const nvtxEventAttributes_t *a)
-{
-    struct thread *t = thread_enter();
-    if (!t)
-        return;
-    struct open_range r = describe(t, domain, a);
-    ranges_push(t, &r);
-    thread_leave(t);
-}
-
-static void record_pop(void *domain)
-{
-    struct thread *t = thread_enter();
-    if (!t)
-        return;
-    ranges_pop(t, text_id(t, domain));
-    thread_leave(t);
-}
-
-static void record_mark(void *domain, const nvtxEventAttributes_t *a)
-{
-    struct thread *t = thread_enter();
-    if (!t)
-        return;
-    struct open_range r = describe(t, domain, a);
-    ranges_mark(t, &r);
-    thread_leave(t);
-}
-
-/* `id`: another tool's, for the same range; 0 = none. */
-static nvtxRangeId_t record_start(void *domain, const nvtxEventAttributes_t *a, nvtxRangeId_t id)
-{
-    struct thread *t = thread_enter();
-    if (!t)
-        return id;
-    struct open_range r = describe(t, domain, a);
-    uint64_t own = ranges_start(t, &r, id);
-    thread_leave(t);
-    return id ? id : own;
-}
-
-static void record_end(nvtxRangeId_t id)
-{
-    struct thread *t = thread_enter();
-    if (!t)
-        return;
-    ranges_end(t, id);
-    thread_leave(t);
-}
 
 /* ---- the functions ------------------------------------------------------------------------- */
 
@@ -129,65 +15,55 @@ static void record_end(nvtxRangeId_t id)
 static int domain_push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *a)
 {
     __typeof__(&domain_push) next = NEXT(core2, NVTX_CBID_CORE2_DomainRangePushEx, domain_push);
-    record_push(domain, a);
+    nvtx_record_push(domain, a);
     return next ? next(domain, a) : NVTX_NO_PUSH_POP_TRACKING;
 }
 
 static int push_ex(const nvtxEventAttributes_t *a)
 {
     __typeof__(&push_ex) next = NEXT(core, NVTX_CBID_CORE_RangePushEx, push_ex);
-    record_push(NULL, a);
+    nvtx_record_push(NULL, a);
     return next ? next(a) : NVTX_NO_PUSH_POP_TRACKING;
 }
 
 static int push_a(const char *message)
 {
     __typeof__(&push_a) next = NEXT(core, NVTX_CBID_CORE_RangePushA, push_a);
-    struct thread *t = thread_enter();
-    if (t) {
-        struct open_range r = {.name = name_id(t, message)};
-        ranges_push(t, &r);
-        thread_leave(t);
-    }
+    nvtx_record_push_a(message);
     return next ? next(message) : NVTX_NO_PUSH_POP_TRACKING;
 }
 
 static int push_w(const wchar_t *message)
 {
     __typeof__(&push_w) next = NEXT(core, NVTX_CBID_CORE_RangePushW, push_w);
-    struct thread *t = thread_enter();
-    if (t) {
-        struct open_range r = {.name = strings_wide(message)};
-        ranges_push(t, &r);
-        thread_leave(t);
-    }
+    nvtx_record_push_w(message);
     return next ? next(message) : NVTX_NO_PUSH_POP_TRACKING;
 }
 
 static int domain_pop(nvtxDomainHandle_t domain)
 {
     __typeof__(&domain_pop) next = NEXT(core2, NVTX_CBID_CORE2_DomainRangePop, domain_pop);
-    record_pop(domain);
+    nvtx_record_pop(domain);
     return next ? next(domain) : NVTX_NO_PUSH_POP_TRACKING;
 }
 
 static int pop(void)
 {
     __typeof__(&pop) next = NEXT(core, NVTX_CBID_CORE_RangePop, pop);
-    record_pop(NULL);
+    nvtx_record_pop(NULL);
     return next ? next() : NVTX_NO_PUSH_POP_TRACKING;
 }
 
 static nvtxRangeId_t domain_start(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *a)
 {
     __typeof__(&domain_start) next = NEXT(core2, NVTX_CBID_CORE2_DomainRangeStartEx, domain_start);
-    return record_start(domain, a, next ? next(domain, a) : 0);
+    return nvtx_record_start(domain, a, next ? next(domain, a) : 0);
 }
 
 static nvtxRangeId_t start_ex(const nvtxEventAttributes_t *a)
 {
     __typeof__(&start_ex) next = NEXT(core, NVTX_CBID_CORE_RangeStartEx, start_ex);
-    return record_start(NULL, a, next ? next(a) : 0);
+    return nvtx_record_start(NULL, a, next ? next(a) : 0);
 }
 
 static nvtxRangeId_t start_a(const char *message)
@@ -195,7 +71,7 @@ static nvtxRangeId_t start_a(const char *message)
     __typeof__(&start_a) next = NEXT(core, NVTX_CBID_CORE_RangeStartA, start_a);
     nvtxEventAttributes_t a = {
         .size = sizeof a, .messageType = NVTX_MESSAGE_TYPE_ASCII, .message.ascii = message};
-    return record_start(NULL, &a, next ? next(message) : 0);
+    return nvtx_record_start(NULL, &a, next ? next(message) : 0);
 }
 
 static nvtxRangeId_t start_w(const wchar_t *message)
@@ -203,13 +79,13 @@ static nvtxRangeId_t start_w(const wchar_t *message)
     __typeof__(&start_w) next = NEXT(core, NVTX_CBID_CORE_RangeStartW, start_w);
     nvtxEventAttributes_t a = {
         .size = sizeof a, .messageType = NVTX_MESSAGE_TYPE_UNICODE, .message.unicode = message};
-    return record_start(NULL, &a, next ? next(message) : 0);
+    return nvtx_record_start(NULL, &a, next ? next(message) : 0);
 }
 
 static void end(nvtxRangeId_t id)
 {
     __typeof__(&end) next = NEXT(core, NVTX_CBID_CORE_RangeEnd, end);
-    record_end(id);
+    nvtx_record_end(id);
     if (next)
         next(id);
 }
@@ -217,7 +93,7 @@ static void end(nvtxRangeId_t id)
 static void domain_end(nvtxDomainHandle_t domain, nvtxRangeId_t id)
 {
     __typeof__(&domain_end) next = NEXT(core2, NVTX_CBID_CORE2_DomainRangeEnd, domain_end);
-    record_end(id);
+    nvtx_record_end(id);
     if (next)
         next(domain, id);
 }
@@ -225,7 +101,7 @@ static void domain_end(nvtxDomainHandle_t domain, nvtxRangeId_t id)
 static void domain_mark(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *a)
 {
     __typeof__(&domain_mark) next = NEXT(core2, NVTX_CBID_CORE2_DomainMarkEx, domain_mark);
-    record_mark(domain, a);
+    nvtx_record_mark(domain, a);
     if (next)
         next(domain, a);
 }
@@ -233,7 +109,7 @@ static void domain_mark(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *
 static void mark_ex(const nvtxEventAttributes_t *a)
 {
     __typeof__(&mark_ex) next = NEXT(core, NVTX_CBID_CORE_MarkEx, mark_ex);
-    record_mark(NULL, a);
+    nvtx_record_mark(NULL, a);
     if (next)
         next(a);
 }
@@ -243,7 +119,7 @@ static void mark_a(const char *message)
     __typeof__(&mark_a) next = NEXT(core, NVTX_CBID_CORE_MarkA, mark_a);
     nvtxEventAttributes_t a = {
         .size = sizeof a, .messageType = NVTX_MESSAGE_TYPE_ASCII, .message.ascii = message};
-    record_mark(NULL, &a);
+    nvtx_record_mark(NULL, &a);
     if (next)
         next(message);
 }
@@ -253,24 +129,15 @@ static void mark_w(const wchar_t *message)
     __typeof__(&mark_w) next = NEXT(core, NVTX_CBID_CORE_MarkW, mark_w);
     nvtxEventAttributes_t a = {
         .size = sizeof a, .messageType = NVTX_MESSAGE_TYPE_UNICODE, .message.unicode = message};
-    record_mark(NULL, &a);
+    nvtx_record_mark(NULL, &a);
     if (next)
         next(message);
-}
-
-static void record_thread_name(uint32_t tid, const char *name)
-{
-    struct thread *t = thread_enter();
-    if (!t)
-        return;
-    facts_thread_name(t, tid, name);
-    thread_leave(t);
 }
 
 static void name_thread_a(uint32_t tid, const char *name)
 {
     __typeof__(&name_thread_a) next = NEXT(core, NVTX_CBID_CORE_NameOsThreadA, name_thread_a);
-    record_thread_name(tid, name);
+    nvtx_record_thread_name(tid, name);
     if (next)
         next(tid, name);
 }
@@ -280,7 +147,7 @@ static void name_thread_w(uint32_t tid, const wchar_t *name)
     __typeof__(&name_thread_w) next = NEXT(core, NVTX_CBID_CORE_NameOsThreadW, name_thread_w);
     char narrow[128] = "";
     strings_narrow(narrow, sizeof narrow, name);
-    record_thread_name(tid, narrow);
+    nvtx_record_thread_name(tid, narrow);
     if (next)
         next(tid, name);
 }
@@ -291,7 +158,7 @@ static nvtxResourceHandle_t resource_create(nvtxDomainHandle_t domain, nvtxResou
         NEXT(core2, NVTX_CBID_CORE2_DomainResourceCreate, resource_create);
     if (a && a->identifierType == NVTX_RESOURCE_TYPE_GENERIC_THREAD_NATIVE &&
         a->messageType == NVTX_MESSAGE_TYPE_ASCII)
-        record_thread_name((uint32_t)a->identifier.ullValue, a->message.ascii);
+        nvtx_record_thread_name((uint32_t)a->identifier.ullValue, a->message.ascii);
     return next ? next(domain, a) : NULL;
 }
 

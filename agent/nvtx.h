@@ -25,6 +25,18 @@ bool nvtx_is_nccl(const struct nvtx_text *text);
 /* The handle for a text; `theirs` is what the other tool made of it. */
 void *nvtx_handle(struct nvtx_text *text, void *theirs);
 
+/* What is recorded of a call (nvtx_record.c); nothing outside of a thread's recording. `domain`:
+ * NULL = the default one. */
+void nvtx_record_push(void *domain, const nvtxEventAttributes_t *a);
+void nvtx_record_push_a(const char *message);
+void nvtx_record_push_w(const wchar_t *message);
+void nvtx_record_pop(void *domain);
+void nvtx_record_mark(void *domain, const nvtxEventAttributes_t *a);
+/* `id`: another tool's, for the same range; 0 = none. Returns the range's id for the program. */
+nvtxRangeId_t nvtx_record_start(void *domain, const nvtxEventAttributes_t *a, nvtxRangeId_t id);
+void nvtx_record_end(nvtxRangeId_t id);
+void nvtx_record_thread_name(uint32_t tid, const char *name);
+
 /* The tool that the user had named in NVTX_INJECTION64_PATH takes this copy of NVTX first. */
 void nvtx_chain(NvtxGetExportTableFunc_t get_table);
 bool nvtx_chained(void);

@@ -78,6 +78,10 @@ int64_t recorded_covered(const struct analysis *a, const struct spans *spans);
 
 int steps_find(struct analysis *a, struct err *e);
 int steps_lengths(struct analysis *a); /* -1: out of memory; steps_length.c */
+/* steps_choose.c, -1: out of memory. Which steps count, and their statistics; the median that
+ * detection alone would give, by the same rules. */
+int steps_choose(struct steps *s);
+int steps_median_detected(const struct detected *d, int64_t *median);
 int gaps_find(struct analysis *a, const struct activity *act, struct err *e);
 int totals_sum(struct analysis *a, const struct activity *act, struct err *e);
 int ranks_look(struct analysis *a, struct err *e); /* ranks.c, ranks_match.c */

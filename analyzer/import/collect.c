@@ -1,9 +1,6 @@
 /* The collector: see collect.h. One pass over the directory a drain; a few microseconds per idle
  * process. */
-#include "analyzer/import/collect.h"
-
-#include "analyzer/import/gauges.h"
-#include "analyzer/import/spool.h"
+#include "analyzer/import/collect_state.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,27 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STOP_WAIT_MS = 600, GAUGES_MS = 100 };
+enum { STOP_WAIT_MS = 600 };
 
-struct collector {
-    char *dir;
-    int64_t start_ns;
-    struct sink sink;
-    struct spool_out out;
-    struct err first; /* of the sink */
-    struct VEC(struct spool *) spools;
-    size_t processes; /* ever */
-    struct {
-        bool cupti, calls, loader, events, device, rank;
-    } has; /* any of those that are over */
-    int64_t bad_files;
-    struct gauges gauges;
-    enum { GAUGES_UNTRIED, GAUGES_OPEN, GAUGES_NONE } gauges_state;
-    int64_t next_gauges_ns;
-    const char *virtual_nvml; /* NULL: the GPUs are real */
-};
-
-static int64_t now_ns(void)
+int64_t collect_now_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -108,8 +87,8 @@ static void add_spool(struct collector *c, const char *path)
     c->processes++;
 }
 
-static void put_health(struct collector *c, int64_t process, const char *code, const char *text,
-                       int64_t value)
+void collect_health(struct collector *c, int64_t process, const char *code, const char *text,
+                    int64_t value)
 {
     struct row_health h = {++c->out.ids[ROW_HEALTH],    process, 1, spool_intern(&c->out, code),
                            spool_intern(&c->out, text), value};
@@ -126,9 +105,10 @@ static void look_for_new(struct collector *c)
         if ((size_t)snprintf(path, sizeof path, "%s/%s", c->dir, f->d_name) >= sizeof path)
             continue;
         if (ends_with(f->d_name, SPOOL_FAILED_SUFFIX)) {
-            put_health(c, 0, "no-spool",
-                       "a process could not be recorded: no room for its spool (errno in value)",
-                       atoll(strchr(f->d_name, '.') + 1));
+            collect_health(
+                c, 0, "no-spool",
+                "a process could not be recorded: no room for its spool (errno in value)",
+                atoll(strchr(f->d_name, '.') + 1));
             unlink(path);
         } else if (ends_with(f->d_name, SPOOL_SUFFIX) && !known(c, path)) {
             add_spool(c, path);
@@ -145,7 +125,7 @@ static void finish_spool(struct collector *c, struct spool *s)
     spool_drain_rings(s, &c->out);
     spool_drain_buffers(s, &c->out, true);
     spool_drain_rings(s, &c->out);
-    s->row.end_ns = now_ns() - c->start_ns;
+    s->row.end_ns = collect_now_ns() - c->start_ns;
     spool_put_ends(s, &c->out);
     c->out.from = NULL;
     s->done = true;
@@ -195,7 +175,7 @@ int64_t collect_drain(struct collector *c, struct err *e)
     look_for_new(c);
     if (c->out.limit.bytes)
         measure_spools(c);
-    spool_direct(c->spools.at, c->spools.n, &c->out, now_ns() - c->start_ns);
+    spool_direct(c->spools.at, c->spools.n, &c->out, collect_now_ns() - c->start_ns);
     for (size_t i = 0; i < c->spools.n; i++) {
         struct spool *s = c->spools.at[i];
         if (s->done)
@@ -218,61 +198,6 @@ int64_t collect_drain(struct collector *c, struct err *e)
     return c->out.rows - before;
 }
 
-/* NVML is tried once, when there is a device to ask it about. */
-static bool gauges_ready(struct collector *c)
-{
-    struct err e = ERR_INIT;
-    if (c->gauges_state != GAUGES_UNTRIED)
-        return c->gauges_state == GAUGES_OPEN;
-    c->gauges_state = gauges_open(&c->gauges, c->virtual_nvml, &e) == 0 ? GAUGES_OPEN : GAUGES_NONE;
-    if (c->gauges_state == GAUGES_NONE)
-        put_health(c, 0, "no-gauges", e.text, 0);
-    return c->gauges_state == GAUGES_OPEN;
-}
-
-/* A rank sees all GPUs of the machine, and works on one: the others have nothing to do with it. */
-static bool works_on(const struct spool *s, const struct spool_device *d)
-{
-    bool used = s->devices.n == 1;
-    for (size_t i = 0; i < s->streams.n; i++)
-        used |= (int64_t)s->streams.at[i].device == (int64_t)d->row.ordinal;
-    return used;
-}
-
-static void sample_gpus(struct collector *c, struct spool *s, int64_t now)
-{
-    for (size_t i = 0; i < s->devices.n; i++) {
-        struct spool_device *d = &s->devices.at[i];
-        if (!d->described || !!d->row.is_virtual != !!c->virtual_nvml || !works_on(s, d) ||
-            !gauges_ready(c))
-            continue;
-        if (!d->asked)
-            d->gauges_device = gauges_find(&c->gauges, d->uuid);
-        d->asked = true;
-        struct row_gpu_sample g = {.device = d->row.id, .time_ns = now - c->start_ns};
-        if (!d->gauges_device || !gauges_read(&c->gauges, d->gauges_device, &g))
-            continue;
-        g.id = ++c->out.ids[ROW_GPU_SAMPLE];
-        spool_put(&c->out, ROW_GPU_SAMPLE, &g);
-    }
-}
-
-void collect_sample(struct collector *c)
-{
-    int64_t now = now_ns();
-    bool due = now >= c->next_gauges_ns;
-    if (due)
-        c->next_gauges_ns = now + GAUGES_MS * INT64_C(1000000);
-    for (size_t i = 0; i < c->spools.n; i++)
-        if (!c->spools.at[i]->done) {
-            c->out.from = c->spools.at[i];
-            spool_sample_host(c->spools.at[i], &c->out);
-            if (due)
-                sample_gpus(c, c->spools.at[i], now);
-            c->out.from = NULL;
-        }
-}
-
 /* Processes that outlive the program: their agents are asked to stop and given a moment to flush.
  */
 static void stop_live(struct collector *c)
@@ -284,7 +209,7 @@ static void stop_live(struct collector *c)
             live++;
         }
     if (live)
-        put_health(
+        collect_health(
             c, 0, "outlived",
             "processes still ran when the program had ended: what they did after that is not "
             "recorded",
@@ -330,10 +255,11 @@ static void put_limit(struct collector *c)
     const struct spool_limit *l = &c->out.limit;
     if (!l->left_out)
         return;
-    put_health(c, 0, "size-limit",
-               "the profile reached its largest size (--max-size; bytes in value): what came after "
-               "that is not in it",
-               l->max_bytes);
+    collect_health(
+        c, 0, "size-limit",
+        "the profile reached its largest size (--max-size; bytes in value): what came after "
+        "that is not in it",
+        l->max_bytes);
 }
 
 /* Files of processes that were killed before their spool was ready: nothing is in them. */
@@ -364,8 +290,8 @@ int collect_finish(struct collector *c, struct err *e)
     put_have(c);
     put_limit(c);
     if (c->bad_files)
-        put_health(c, 0, "bad-spool", "files that are no spools of this version were ignored",
-                   c->bad_files);
+        collect_health(c, 0, "bad-spool", "files that are no spools of this version were ignored",
+                       c->bad_files);
     return c->out.failed ? err_set(e, "%s (%lld rows lost)", c->first.text, (long long)c->out.lost)
                          : 0;
 }

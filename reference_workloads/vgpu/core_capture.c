@@ -1,6 +1,6 @@
 /* Stream capture: work of the joined streams becomes nodes of a graph. Each stream keeps the nodes
  * that its next one depends on; an event recorded in a capture carries them to another stream. */
-#include "reference_workloads/vgpu/core_state.h"
+#include "reference_workloads/vgpu/core_graph.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
  * Data moves only up to `copy` bytes (64 KB unless the option says otherwise), at the call: kernels
  * compute nothing, so large buffers hold nothing worth the host's time.
  */
-#include "reference_workloads/vgpu/core_state.h"
+#include "reference_workloads/vgpu/core_graph.h"
 
 #include <string.h>
 

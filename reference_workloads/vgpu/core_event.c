@@ -1,5 +1,5 @@
 /* Events: a point of a stream's timeline, fixed when it is recorded. */
-#include "reference_workloads/vgpu/core_state.h"
+#include "reference_workloads/vgpu/core_graph.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* Graphs: nodes with dependencies, their executable copies, and the launch, which places every node
  * behind those it depends on with the graph's small gap. All nodes share the launch's correlation.
  */
-#include "reference_workloads/vgpu/core_state.h"
+#include "reference_workloads/vgpu/core_graph.h"
 
 #include <stdlib.h>
 #include <string.h>

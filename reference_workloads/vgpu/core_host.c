@@ -1,7 +1,7 @@
 /* Host functions in a stream (cudaLaunchHostFunc): one thread calls them when the timeline reaches
  * them. The timeline charges each a nominal time, because it is computed before the function has
  * run; whoever synchronises also waits until the function has really returned. */
-#include "reference_workloads/vgpu/core_state.h"
+#include "reference_workloads/vgpu/core_graph.h"
 
 #include <stdlib.h>
 

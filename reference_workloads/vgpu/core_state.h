@@ -4,7 +4,7 @@
 #ifndef VGPU_CORE_STATE_H
 #define VGPU_CORE_STATE_H
 
-#include "reference_workloads/vgpu/core.h"
+#include "reference_workloads/vgpu/core_record.h"
 
 #include <pthread.h>
 
@@ -37,120 +37,6 @@ enum {
     VG_CAPTURE_IMPLICIT = 906,
     VG_GRAPH_UPDATE_FAILURE = 910,
 };
-
-/* ---- calls and records: what CUPTI is told ----------------------------------------------------
- */
-
-/* One API call in progress; they nest (a library's call inside a program's). */
-struct vg_api {
-    uint32_t cbid; /* CUPTI's runtime callback id */
-    uint32_t correlation;
-    int64_t start_ns;
-    int64_t host_ns; /* what the call costs at least; spun away at its end */
-    int result;
-    const char *symbol; /* kernel name of a launch, or NULL */
-    struct vg_api *outer;
-};
-
-enum vg_record_kind {
-    VG_REC_KERNEL,
-    VG_REC_COPY,
-    VG_REC_MEMSET,
-    VG_REC_SYNC,
-    VG_REC_EVENT,
-    VG_REC_MEMORY,
-    VG_REC_GRAPH,
-    VG_REC_STREAM,
-    VG_REC_OVERHEAD
-};
-
-/* The numbers of CUpti_ActivityMemoryKind and CUpti_ActivityMemcpyKind. */
-enum vg_memory_kind {
-    VG_MEM_PAGEABLE = 1,
-    VG_MEM_PINNED = 2,
-    VG_MEM_DEVICE = 3,
-    VG_MEM_MANAGED = 5
-};
-enum vg_copy_kind {
-    VG_COPY_HTOD = 1,
-    VG_COPY_DTOH = 2,
-    VG_COPY_DTOD = 8,
-    VG_COPY_HTOH = 9,
-    VG_COPY_PTOP = 10
-};
-enum vg_sync_type {
-    VG_SYNC_EVENT = 1,
-    VG_SYNC_WAIT_EVENT = 2,
-    VG_SYNC_STREAM = 3,
-    VG_SYNC_CONTEXT = 4
-};
-
-enum { VG_OVERHEAD_COMMAND_BUFFER_FULL = 6 << 16 }; /* CUpti_ActivityOverheadKind */
-
-struct vg_record {
-    enum vg_record_kind kind;
-    int device;
-    uint32_t stream_id, context_id, correlation;
-    uint32_t graph_id; /* of the executable graph; 0 = none */
-    uint64_t graph_node_id;
-    int64_t start_ns, end_ns; /* CLOCK_MONOTONIC; the end may lie ahead */
-    union {
-        struct vg_kernel kernel;
-        struct {
-            uint64_t bytes;
-            enum vg_copy_kind kind;
-            enum vg_memory_kind src, dst;
-            int src_device, dst_device;
-            bool async;
-        } copy;
-        struct {
-            uint64_t bytes;
-            int value;
-            enum vg_memory_kind memory;
-            bool async;
-        } set;
-        struct {
-            enum vg_sync_type type;
-            uint32_t event_id;
-            uint32_t recording; /* correlation of the recording that is awaited */
-            int result;
-        } sync;
-        struct {
-            uint32_t event_id;
-        } event;
-        struct {
-            bool release, async;
-            enum vg_memory_kind memory;
-            uint64_t address, bytes;
-        } memory;
-        struct {
-            uint32_t flags;
-            int priority;
-        } stream;
-        struct {
-            uint32_t kind;
-        } overhead;
-    };
-};
-
-/* The listener (libcupti, when something loads it); members may be NULL. Called without the core's
- * lock held, on the thread that made the call. */
-struct vg_sink {
-    void (*enter)(struct vg_api *api);
-    void (*exit)(struct vg_api *api, int64_t end_ns);
-    void (*record)(const struct vg_record *r);
-};
-void vg_set_sink(const struct vg_sink *sink);
-void vg_emit(const struct vg_record *r);
-
-/* Opens a call: starts the core, spends nothing yet. Returns a cudaError_t number; when not 0 the
- * call ends with it and vg_api_exit must not be called. */
-int vg_api_enter(struct vg_api *api, uint32_t cbid);
-int vg_api_exit(struct vg_api *api, int result);
-/* Opens the devices without being a CUDA program (no injection): for NVML. */
-int vg_open(void);
-struct vg_api *vg_api_current(void);
-int *vg_last_error(void); /* of the thread */
 
 /* ---- device state -----------------------------------------------------------------------------
  */
@@ -358,77 +244,5 @@ struct vg_gauges vg_gauges_read(const struct vg_device *d);
 /* Share of the full clock at a moment, for a process that began then; and here and now. */
 double vg_clock_share(int64_t when_ns, int64_t begun_ns);
 double vg_clock_now(void);
-
-/* ---- graphs (core_graph.c, core_capture.c) -----------------------------------------------------
- */
-enum vg_node_kind {
-    VG_NODE_KERNEL = 0,
-    VG_NODE_COPY = 1,
-    VG_NODE_MEMSET = 2,
-    VG_NODE_HOST = 3,
-    VG_NODE_GRAPH = 4,
-    VG_NODE_EMPTY = 5,
-    VG_NODE_WAIT = 6,
-    VG_NODE_RECORD = 7
-};
-
-struct vg_node {
-    enum vg_node_kind kind; /* the numbers of cudaGraphNodeType */
-    uint64_t id;
-    size_t index; /* in its graph: dependencies point to smaller ones */
-    bool disabled;
-    struct vg_node **deps;
-    size_t deps_n;
-    struct vg_kernel kernel;
-    struct vg_copy copy;
-    enum vg_engine engine;
-    double duration_ns; /* copies, memsets */
-    struct vg_record record;
-    struct {
-        void *ptr;
-        int value;
-        size_t bytes;
-    } set;
-    void (*host)(void *);
-    void *host_arg;
-    struct vg_event *event;
-};
-
-struct vg_graph {
-    uint32_t magic, id;
-    struct vg_node **nodes;
-    size_t count, capacity;
-    struct vg_stream *streams[32]; /* joined to the capture; the first began it */
-    size_t stream_count;
-    bool invalid;
-    struct vg_graph *next_capture;
-};
-
-struct vg_exec {
-    uint32_t magic, id;
-    struct vg_graph *graph; /* own copy */
-};
-
-/* During capture of `s`: a new node behind what the stream did last; NULL when not capturing. */
-/* The capture in which an event was recorded, while that goes on; else NULL. */
-struct vg_graph *vg_event_capture(const struct vg_event *e);
-struct vg_node *vg_capture_node(struct vg_stream *s, enum vg_node_kind kind);
-/* Error of a call that capture forbids (any synchronisation), or 0. `s` may be NULL = the device.
- */
-int vg_capture_forbids(struct vg_stream *s);
-int vg_capture_begin(struct vg_stream *s, int mode);
-int vg_capture_end(struct vg_stream *s, struct vg_graph **out);
-int vg_capture_record(struct vg_event *e, struct vg_stream *s);
-int vg_capture_wait(struct vg_stream *s, struct vg_event *e);
-
-struct vg_graph *vg_graph_new(void);
-struct vg_node *vg_graph_add(struct vg_graph *g, enum vg_node_kind kind,
-                             struct vg_node *const *deps, size_t n);
-struct vg_graph *vg_graph_clone(const struct vg_graph *g);
-void vg_graph_free(struct vg_graph *g);
-int vg_exec_new(struct vg_graph *g, struct vg_exec **out);
-int vg_exec_update(struct vg_exec *x, const struct vg_graph *g);
-int vg_exec_free(struct vg_exec *x);
-int vg_exec_launch(struct vg_exec *x, struct vg_stream *s);
 
 #endif

@@ -6,7 +6,7 @@
  * turn, never preempted. A kernel with fewer blocks than half of the multiprocessors leaves the
  * engine to others.
  */
-#include "reference_workloads/vgpu/core_state.h"
+#include "reference_workloads/vgpu/core_graph.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Kernels and memsets: submission to a stream, to a capture, and on behalf of a library. */
-#include "reference_workloads/vgpu/core_state.h"
+#include "reference_workloads/vgpu/core_graph.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #ifndef VGPU_SHIM_CUDART_H
 #define VGPU_SHIM_CUDART_H
 
-#include "reference_workloads/vgpu/core_state.h"
+#include "reference_workloads/vgpu/core_graph.h"
 
 #include <cuda_runtime_api.h>
 #include <cupti_runtime_cbid.h>

@@ -1,5 +1,6 @@
 /* The callback interface (one subscriber), external correlation, names of calls and results, ids.
  */
+#include "reference_workloads/vgpu/core_graph.h"
 #include "reference_workloads/vgpu/shim_cupti.h"
 
 #include <stdio.h>
