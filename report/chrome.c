@@ -34,11 +34,16 @@ static int64_t merged_slot(const struct timeline *t, size_t i)
     return rank >= 0 && rank < 100000 ? rank : 100000 + (int64_t)i;
 }
 
+int64_t chrome_first_pid(const struct chrome *c, size_t process)
+{
+    return PIDS_A_PROCESS * (merged_slot(c->t, process) + 1);
+}
+
 static int64_t host_pid(const struct chrome *c, size_t i)
 {
     int64_t pid = c->t->processes[i].pid;
     if (c->merged)
-        return 1000 * (merged_slot(c->t, i) + 1) + 900;
+        return chrome_first_pid(c, i) + 900;
     if (pid < 0 || pid > 4000000)
         pid = 2000000000 + (int64_t)i;
     if (pid < 256) /* in a container; small pids are GPUs */
@@ -49,7 +54,7 @@ static int64_t host_pid(const struct chrome *c, size_t i)
 static int64_t device_pid(const struct chrome *c, uint32_t process, int64_t ordinal)
 {
     bool known = process < c->t->process_count;
-    int64_t first = c->merged && known ? 1000 * (merged_slot(c->t, process) + 1) : 0;
+    int64_t first = c->merged && known ? chrome_first_pid(c, process) : 0;
     return first + (ordinal >= 0 && ordinal < 200 ? ordinal : 200);
 }
 

@@ -30,13 +30,16 @@ enum {
     TID_CONTEXT_SYNC = 999999,
     TID_GAPS = 999998,
     TID_SYNC_OFFSET = 1000000, /* stream + this: its synchronisations */
-    TID_LANE_OFFSET = 2000000  /* GPU rows: lane k = tid + k * this */
+    PIDS_A_PROCESS = 1000,
+    TID_LANE_OFFSET = 2000000 /* GPU rows: lane k = tid + k * this */
 };
 #define TID_STEPS     4200000000
 #define TID_HOST_LANE 1000000000 /* host rows: lane k of thread i = this + 1000 * i + k */
 
 /* 0, or -1 when out of memory. */
 int chrome_name_rows(struct chrome *c, bool merged);
+/* In a merged file the pids of process i begin here, a thousand of them. */
+int64_t chrome_first_pid(const struct chrome *c, size_t process);
 int64_t chrome_stream_pid(const struct chrome *c, uint32_t stream);
 
 /* "M" events: names and order of a process or a row. */

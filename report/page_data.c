@@ -332,7 +332,10 @@ static int open_data(struct data *d, const struct page *p)
     d->listed = calloc(names, sizeof *d->listed);
     d->events = calloc(steps, sizeof *d->events);
     d->detail = calloc(steps, sizeof *d->detail);
-    return rows_open(&d->rows, p->t) || !d->name || !d->listed || !d->events || !d->detail ? -1 : 0;
+    return rows_open(&d->rows, p->t, p->a->steps.process) || !d->name || !d->listed || !d->events ||
+                   !d->detail
+               ? -1
+               : 0;
 }
 
 static void close_data(struct data *d)

@@ -20,9 +20,9 @@ static void sort_ops(struct rows *r)
     first[0] = 0;
 }
 
-int rows_open(struct rows *r, const struct timeline *t)
+int rows_open(struct rows *r, const struct timeline *t, uint32_t steps_of)
 {
-    *r = (struct rows){.t = t};
+    *r = (struct rows){.t = t, .steps_of = steps_of};
     r->ops = malloc((t->op_count + 1) * sizeof *r->ops);
     r->stream_first = calloc(t->stream_count + 2, sizeof *r->stream_first);
     r->call_first = calloc(t->thread_count + 2, sizeof *r->call_first);
@@ -140,7 +140,8 @@ int rows_thread(const struct rows *r, uint32_t thread, struct items *out)
     int bad = 0;
     out->n = 0;
     for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++)
-        if (strncmp(tl_text(t, t->ranges[i].name), "ProfilerStep#", 13) != 0)
+        if (th->process != r->steps_of ||
+            strncmp(tl_text(t, t->ranges[i].name), "ProfilerStep#", 13) != 0)
             bad |= add(out, ITEM_RANGE, i, t->ranges[i].start_ns, t->ranges[i].end_ns);
     for (uint32_t i = r->call_first[thread]; i < r->call_first[thread + 1]; i++)
         bad |= add(out, ITEM_CALL, i, t->calls[i].row.start_ns, t->calls[i].row.end_ns);

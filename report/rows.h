@@ -29,17 +29,19 @@ struct items VEC(struct item);
 
 struct rows {
     const struct timeline *t;
+    uint32_t steps_of;      /* process index */
     uint32_t *ops;          /* op indices, stream by stream, each by start */
     uint32_t *stream_first; /* per stream, one more at the end */
     uint32_t *call_first;   /* per thread, one more at the end */
 };
 
 /* -1 when out of memory. */
-int rows_open(struct rows *r, const struct timeline *t);
+int rows_open(struct rows *r, const struct timeline *t, uint32_t steps_of);
 void rows_close(struct rows *r);
 
 /* Replace what is in `out`; items are sorted by (start, longest first). -1 when out of memory.
- * Ranges named ProfilerStep# are left out: steps have a row of their own. */
+ * Ranges named ProfilerStep# in the process `steps_of` are left out: its steps have a row of their
+ * own. */
 int rows_thread(const struct rows *r, uint32_t thread, struct items *out);
 int rows_stream(const struct rows *r, uint32_t stream, struct items *out);
 int rows_syncs(const struct rows *r, uint32_t stream, struct items *out); /* TL_NONE: without one */

@@ -65,6 +65,7 @@ static const struct importer *choose(const char *path, struct err *e)
 /* Passes rows on with ids shifted behind those of the files before. */
 struct shifted {
     struct sink *out;
+    int64_t rank; /* that the file's name tells */
     int64_t base[ROW_KINDS], top[ROW_KINDS];
 };
 
@@ -113,7 +114,21 @@ static int shifted_put(void *self, enum row_kind kind, const void *row, struct e
             return err_set(e, "an id of table %s is out of range", t->name);
         memcpy(member, &v, sizeof v);
     }
+    if (kind == ROW_PROCESS && ((struct row_process *)copy)->rank < 0)
+        ((struct row_process *)copy)->rank = x->rank;
     return x->out->put(x->out->self, kind, copy, e);
+}
+
+/* "rank3.json.gz", "trace_rank-0.json": 3 and 0; -1 where the name tells none. */
+static int64_t rank_in_name(const char *path)
+{
+    const char *name = strrchr(path, '/'), *found = NULL;
+    for (const char *p = name ? name : path; (p = strcasestr(p, "rank")); found = p += 4)
+        ;
+    if (!found)
+        return -1;
+    found += strspn(found, "-_. =");
+    return *found >= '0' && *found <= '9' && strspn(found, "0123456789") < 7 ? atoll(found) : -1;
 }
 
 static int read_all(char *const *paths, size_t n, struct sink *out, struct err *e)
@@ -123,6 +138,7 @@ static int read_all(char *const *paths, size_t n, struct sink *out, struct err *
     for (size_t i = 0; i < n; i++) {
         const struct importer *importer = choose(paths[i], e);
         through.epoch_ns = out->epoch_ns;
+        x.rank = rank_in_name(paths[i]);
         if (!importer || importer->read(paths[i], n == 1 ? out : &through, e) < 0)
             return -1;
         if (n > 1)

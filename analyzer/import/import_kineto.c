@@ -82,16 +82,18 @@ static int read_members(struct kineto *k, const char *const *keys, int64_t **val
 
 static int read_devices(struct kineto *k)
 {
-    static const char *const keys[] = {"id", "totalGlobalMem", "computeMajor", "computeMinor",
-                                       "numSms"};
+    static const char *const keys[] = {"id",           "totalGlobalMem", "computeMajor",
+                                       "computeMinor", "numSms",         "pid"};
     enum json_token t = json_next(&k->json);
     if (t != JSON_ARRAY)
         return t == JSON_ERROR ? -1 : t == JSON_OBJECT ? json_skip_rest(&k->json) : 0;
     while ((t = json_next(&k->json)) == JSON_OBJECT) {
-        struct kineto_device d = {0, 0, -1, -1, 0, 0, false};
-        int64_t *values[] = {&d.ordinal, &d.memory_bytes, &d.cc_major, &d.cc_minor, &d.sm_count};
-        if (read_members(k, keys, values, 5, &d.name) < 0)
+        struct kineto_device d = {.cc_major = -1, .cc_minor = -1};
+        int64_t pid = -1, *values[] = {&d.ordinal,  &d.memory_bytes, &d.cc_major,
+                                       &d.cc_minor, &d.sm_count,     &pid};
+        if (read_members(k, keys, values, 6, &d.name) < 0 || kineto_process_turn(k, pid, 0, -1) < 0)
             return -1;
+        d.process = k->process;
         struct kineto_device *slot = vec_push(&k->devices);
         if (!slot)
             return err_set(k->e, "out of memory");
@@ -110,6 +112,38 @@ static int read_distributed(struct kineto *k)
     return read_members(k, keys, values, 2, NULL);
 }
 
+/* Of our own exports: whose pids are whose, where several ranks are in the file. */
+static int read_ranks(struct kineto *k)
+{
+    static const char *const keys[] = {"first_pid", "last_pid", "pid", "rank", "world_size"};
+    enum json_token t = json_next(&k->json);
+    if (t != JSON_ARRAY)
+        return t == JSON_ERROR ? -1 : t == JSON_OBJECT ? json_skip_rest(&k->json) : 0;
+    while ((t = json_next(&k->json)) == JSON_OBJECT) {
+        struct kineto_process p = {.last_pid = -1, .pid = -1, .rank = -1, .world_size = -1};
+        int64_t *values[] = {&p.first_pid, &p.last_pid, &p.pid, &p.rank, &p.world_size};
+        if (read_members(k, keys, values, 5, NULL) < 0)
+            return -1;
+        if (p.first_pid <= p.last_pid && k->processes.n < KINETO_MOST_PROCESSES &&
+            kineto_process_add(k, &p) < 0)
+            return -1;
+    }
+    return t == JSON_ARRAY_END ? 0 : -1;
+}
+
+static int read_ours(struct kineto *k)
+{
+    enum json_token t = json_next(&k->json);
+    if (t != JSON_OBJECT)
+        return t == JSON_ERROR ? -1 : t == JSON_ARRAY ? json_skip_rest(&k->json) : 0;
+    while ((t = json_next(&k->json)) == JSON_KEY) {
+        bool ranks = k->json.length == 5 && memcmp(k->json.text, "ranks", 5) == 0;
+        if ((ranks ? read_ranks(k) : json_skip(&k->json)) < 0)
+            return -1;
+    }
+    return t == JSON_OBJECT_END ? 0 : -1;
+}
+
 static int read_document(struct kineto *k, bool *found)
 {
     struct json_reader *j = &k->json;
@@ -122,7 +156,8 @@ static int read_document(struct kineto *k, bool *found)
         return -1;
     while ((t = json_next(j)) == JSON_KEY) {
         static const char events[] = "traceEvents", devices[] = "deviceProperties",
-                          distributed[] = "distributedInfo", hip[] = "hip_runtime_version";
+                          distributed[] = "distributedInfo", hip[] = "hip_runtime_version",
+                          ours[] = "gpuprof";
         size_t n = j->length;
         int rc;
         if (n == sizeof events - 1 && memcmp(j->text, events, n) == 0) {
@@ -133,6 +168,8 @@ static int read_document(struct kineto *k, bool *found)
             rc = read_devices(k);
         } else if (n == sizeof distributed - 1 && memcmp(j->text, distributed, n) == 0) {
             rc = read_distributed(k);
+        } else if (n == sizeof ours - 1 && memcmp(j->text, ours, n) == 0) {
+            rc = read_ours(k);
         } else {
             k->hip |= n == sizeof hip - 1 && memcmp(j->text, hip, n) == 0;
             rc = json_skip(j);
@@ -145,7 +182,7 @@ static int read_document(struct kineto *k, bool *found)
 
 static int read_trace(const char *path, struct sink *out, struct err *e)
 {
-    struct kineto k = {.out = out, .e = e, .pid = -1, .rank = -1, .world_size = -1};
+    struct kineto k = {.out = out, .e = e, .rank = -1, .world_size = -1};
     bool found = false;
     int rc = -1;
     gzFile f = gzopen(path, "rb");
@@ -158,7 +195,7 @@ static int read_trace(const char *path, struct sink *out, struct err *e)
     }
     struct err inner = ERR_INIT;
     k.e = &inner;
-    rc = read_document(&k, &found);
+    rc = kineto_process_init(&k) < 0 ? -1 : read_document(&k, &found);
     if (rc < 0 && inner.text[0])
         err_set(e, "%s: %s", path, inner.text);
     else if (rc < 0)
@@ -171,6 +208,7 @@ static int read_trace(const char *path, struct sink *out, struct err *e)
     k.e = e;
     if (rc == 0)
         rc = kineto_put_ends(&k);
+    vec_release(&k.processes);
     vec_release(&k.devices);
     vec_release(&k.threads);
     vec_release(&k.streams);

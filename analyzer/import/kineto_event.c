@@ -73,21 +73,47 @@ uint32_t kineto_intern_token(struct kineto *k)
     return k->out->intern(k->out->self, text, n);
 }
 
+/* The first number in s[*at..n), and *at behind it; -1 when there is no digit. */
+static int64_t number_in(const char *s, size_t n, size_t *at)
+{
+    int64_t v = -1;
+    size_t i = *at;
+    while (i < n && (s[i] < '0' || s[i] > '9'))
+        i++;
+    for (*at = i; *at < n && s[*at] >= '0' && s[*at] <= '9'; ++*at)
+        ;
+    return *at > i && json_int64(s + i, *at - i, &v) ? v : -1;
+}
+
 /* pid or tid: a number, or a text such as "stream 7" or "25738". -1 when there is no digit in it.
  */
 static int64_t id_of(const struct json_reader *j, enum json_token t)
 {
     int64_t v = -1;
+    size_t at = 0;
     if (t == JSON_NUMBER)
         return json_int64(j->text, j->length, &v) ? v : -1;
-    for (size_t i = 0; i < j->length; i++)
-        if (j->text[i] >= '0' && j->text[i] <= '9') {
-            size_t n = 1;
-            while (i + n < j->length && j->text[i + n] >= '0' && j->text[i + n] <= '9')
-                n++;
-            return json_int64(j->text + i, n, &v) ? v : -1;
-        }
-    return -1;
+    return number_in(j->text, j->length, &at);
+}
+
+/* A pid that merging tools put a rank before: "[TP01] 25738". */
+static int take_pid(struct kineto *k, struct kineto_event *v, enum json_token t)
+{
+    const struct json_reader *j = &k->json;
+    const char *close =
+        t == JSON_STRING && j->length && *j->text == '[' ? memchr(j->text, ']', j->length) : NULL;
+    if (!close) {
+        v->pid = id_of(j, t);
+        return 0;
+    }
+    size_t n = (size_t)(close - j->text), at = 0;
+    v->group_rank = number_in(j->text, n, &at);
+    if (number_in(j->text, n, &at) >= 0)
+        v->group_rank = -1;
+    at = n;
+    v->pid = number_in(j->text, j->length, &at);
+    v->group = k->out->intern(k->out->self, j->text, n + 1);
+    return v->group == STR_NONE ? err_set(k->e, "out of memory") : 0;
 }
 
 static int take_int(struct kineto *k, struct kineto_event *v, int64_t *out)
@@ -290,8 +316,7 @@ static int read_field(struct kineto *k, struct kineto_event *v)
         return v->name == STR_NONE ? -1 : 0;
     }
     case PID:
-        v->pid = id_of(j, t);
-        break;
+        return take_pid(k, v, t);
     case TID:
         v->tid = id_of(j, t);
         break;
@@ -311,7 +336,7 @@ int kineto_event_read(struct kineto *k, struct kineto_event *v)
 {
     *v = (struct kineto_event){.category = KINETO_UNKNOWN, .pid = -1, .tid = -1, .device = -1};
     v->stream = v->context = v->bytes = v->registers = v->smem = -1;
-    v->wait_correlation = v->ranks = v->elements = -1;
+    v->wait_correlation = v->ranks = v->elements = v->group_rank = -1;
     enum json_token t;
     while ((t = json_next(&k->json)) == JSON_KEY) {
         if (read_field(k, v) < 0)

@@ -1,5 +1,5 @@
-/* Rows of a Kineto trace. Times become nanoseconds since the sink's epoch; one file is one process;
- * a GPU operation's correlation joins it to its API call as in our own profiles. */
+/* Rows of a Kineto trace. Times become nanoseconds since the sink's epoch; a GPU operation's
+ * correlation joins it to its API call as in our own profiles. */
 #include "analyzer/import/kineto.h"
 
 #include "analyzer/base/str.h"
@@ -11,56 +11,6 @@
 static uint32_t intern(struct kineto *k, const char *s)
 {
     return k->out->intern(k->out->self, s, strlen(s));
-}
-
-/* id of the thread's row; made on first sight. */
-static int64_t thread_id(struct kineto *k, int64_t tid)
-{
-    if (k->last_thread < k->threads.n && k->threads.at[k->last_thread].tid == tid)
-        return (int64_t)k->last_thread + 1;
-    for (size_t i = 0; i < k->threads.n; i++)
-        if (k->threads.at[i].tid == tid) {
-            k->last_thread = i;
-            return (int64_t)i + 1;
-        }
-    struct kineto_thread *t = vec_push(&k->threads);
-    if (!t)
-        return err_set(k->e, "out of memory");
-    t->tid = tid;
-    k->last_thread = k->threads.n - 1;
-    return (int64_t)k->threads.n;
-}
-
-static struct kineto_device *device_of(struct kineto *k, int64_t ordinal)
-{
-    for (size_t i = 0; i < k->devices.n; i++)
-        if (k->devices.at[i].ordinal == ordinal)
-            return &k->devices.at[i];
-    struct kineto_device *d = vec_push(&k->devices);
-    if (d)
-        *d = (struct kineto_device){ordinal, 0, -1, -1, 0, 0, false};
-    return d;
-}
-
-static int64_t stream_id(struct kineto *k, const struct kineto_event *v)
-{
-    int64_t device = v->device >= 0 ? v->device : v->pid;
-    int64_t stream = v->stream >= 0 ? v->stream : v->tid;
-    for (size_t n = 0; n < k->streams.n; n++) {
-        size_t i = (k->last_stream + n) % k->streams.n;
-        if (k->streams.at[i].stream == stream && k->streams.at[i].device == device) {
-            k->last_stream = i;
-            return (int64_t)i + 1;
-        }
-    }
-    struct kineto_device *d = device_of(k, device);
-    struct kineto_stream *s = vec_push(&k->streams);
-    if (!s || !d)
-        return err_set(k->e, "out of memory");
-    d->seen = true;
-    *s = (struct kineto_stream){device, stream, v->context};
-    k->last_stream = k->streams.n - 1;
-    return (int64_t)k->streams.n;
 }
 
 /* "Memcpy HtoD (Pageable -> Device)" or HIP's kind "DtoD". */
@@ -99,8 +49,8 @@ static void copy_kinds(struct kineto *k, const char *text, struct row_copy *c)
 static int put_kernel(struct kineto *k, const struct kineto_event *v, int64_t start)
 {
     struct row_kernel r = {.id = ++k->ids[ROW_KERNEL],
-                           .process = 1,
-                           .stream = stream_id(k, v),
+                           .process = kineto_at(k),
+                           .stream = kineto_stream_id(k, v),
                            .start_ns = start,
                            .end_ns = start + v->dur_ns,
                            .name = v->name,
@@ -120,7 +70,7 @@ static int put_kernel(struct kineto *k, const struct kineto_event *v, int64_t st
     if (!v->collective)
         return 0;
     struct row_collective c = {.id = ++k->ids[ROW_COLLECTIVE],
-                               .process = 1,
+                               .process = kineto_at(k),
                                .thread = -1,
                                .start_ns = r.start_ns,
                                .end_ns = r.end_ns,
@@ -139,8 +89,8 @@ static int put_kernel(struct kineto *k, const struct kineto_event *v, int64_t st
 static int put_copy(struct kineto *k, const struct kineto_event *v, int64_t start)
 {
     struct row_copy r = {.id = ++k->ids[ROW_COPY],
-                         .process = 1,
-                         .stream = stream_id(k, v),
+                         .process = kineto_at(k),
+                         .stream = kineto_stream_id(k, v),
                          .start_ns = start,
                          .end_ns = start + v->dur_ns,
                          .correlation = v->correlation,
@@ -158,8 +108,8 @@ static int put_copy(struct kineto *k, const struct kineto_event *v, int64_t star
 static int put_memset(struct kineto *k, const struct kineto_event *v, int64_t start)
 {
     struct row_memset r = {.id = ++k->ids[ROW_MEMSET],
-                           .process = 1,
-                           .stream = stream_id(k, v),
+                           .process = kineto_at(k),
+                           .stream = kineto_stream_id(k, v),
                            .start_ns = start,
                            .end_ns = start + v->dur_ns,
                            .correlation = v->correlation,
@@ -173,8 +123,8 @@ static int put_memset(struct kineto *k, const struct kineto_event *v, int64_t st
 static int put_api(struct kineto *k, const struct kineto_event *v, int64_t start)
 {
     struct row_api r = {.id = ++k->ids[ROW_API],
-                        .process = 1,
-                        .thread = thread_id(k, v->tid),
+                        .process = kineto_at(k),
+                        .thread = kineto_thread_id(k, v->tid),
                         .start_ns = start,
                         .end_ns = start + v->dur_ns,
                         .name = v->name,
@@ -191,8 +141,8 @@ static int put_range(struct kineto *k, const struct kineto_event *v, int64_t sta
                          : v->category == KINETO_ANNOTATION ? "user_annotation"
                                                             : "cpu_op";
     struct row_range r = {.id = ++k->ids[ROW_RANGE],
-                          .process = 1,
-                          .thread = thread_id(k, v->tid),
+                          .process = kineto_at(k),
+                          .thread = kineto_thread_id(k, v->tid),
                           .start_ns = start,
                           .end_ns = start + v->dur_ns,
                           .name = v->name,
@@ -209,7 +159,7 @@ static int put_sync(struct kineto *k, const struct kineto_event *v, int64_t star
                    : strstr(v->head, "Stream")   ? SYNC_STREAM
                                                  : SYNC_CONTEXT;
     struct row_sync r = {.id = ++k->ids[ROW_SYNC],
-                         .process = 1,
+                         .process = kineto_at(k),
                          .start_ns = start,
                          .end_ns = start + v->dur_ns,
                          .type = type,
@@ -217,21 +167,25 @@ static int put_sync(struct kineto *k, const struct kineto_event *v, int64_t star
                          .event = -1,
                          .event_sync = v->wait_correlation,
                          .correlation = v->correlation};
-    if (v->stream >= 0 && (r.stream = stream_id(k, v)) < 0)
+    if (v->stream >= 0 && (r.stream = kineto_stream_id(k, v)) < 0)
         return -1;
     return PUT(ROW_SYNC, r);
 }
 
 static int put_overhead(struct kineto *k, const struct kineto_event *v, int64_t start)
 {
-    struct row_overhead r = {++k->ids[ROW_OVERHEAD], 1, -1, start, start + v->dur_ns, v->name};
+    struct row_overhead r = {++k->ids[ROW_OVERHEAD], kineto_at(k), -1, start,
+                             start + v->dur_ns,      v->name};
     return PUT(ROW_OVERHEAD, r);
 }
 
 int kineto_put(struct kineto *k, const struct kineto_event *v)
 {
+    if (kineto_process_turn(k, v->pid, v->group, v->group_rank) < 0)
+        return -1;
     if (v->phase == 'M') {
-        int64_t id = v->is_thread_name && v->tid > 0 && v->label[0] ? thread_id(k, v->tid) : 0;
+        int64_t id =
+            v->is_thread_name && v->tid > 0 && v->label[0] ? kineto_thread_id(k, v->tid) : 0;
         if (id > 0)
             k->threads.at[id - 1].name = intern(k, v->label);
         return id < 0 ? -1 : 0;
@@ -248,14 +202,9 @@ int kineto_put(struct kineto *k, const struct kineto_event *v)
     if (!k->out->epoch_ns)
         k->out->epoch_ns = v->ts_ns ? v->ts_ns : 1;
     int64_t start = v->ts_ns - k->out->epoch_ns;
-    if (start < k->first_ns)
-        k->first_ns = start;
-    if (start + v->dur_ns > k->last_ns)
-        k->last_ns = start + v->dur_ns;
-    k->have_mask |= 1u << v->category;
     bool host = v->category == KINETO_RUNTIME || v->category == KINETO_CPU_OP;
-    if (host && k->pid < 0)
-        k->pid = v->pid;
+    kineto_process_saw(k, start, start + v->dur_ns, host ? v->pid : -1);
+    k->have_mask |= 1u << v->category;
     switch (v->category) {
     case KINETO_KERNEL:
         return put_kernel(k, v, start);
@@ -312,7 +261,7 @@ static int put_have(struct kineto *k)
         strcat(have, "sync,");
     if (m & (1u << KINETO_CPU_OP | 1u << KINETO_ANNOTATION | 1u << KINETO_PYTHON))
         strcat(have, "ranges,");
-    if (k->rank >= 0)
+    if (k->rank >= 0 || k->processes.n > 1)
         strcat(have, "ranks,");
     if (k->ids[ROW_COLLECTIVE])
         strcat(have, "collectives,");
@@ -320,44 +269,6 @@ static int put_have(struct kineto *k)
         strcat(have, "device,");
     have[have[0] ? strlen(have) - 1 : 0] = 0;
     return put_meta(k, "have", have);
-}
-
-static int put_places(struct kineto *k)
-{
-    for (size_t i = 0; i < k->threads.n; i++) {
-        struct row_thread r = {(int64_t)i + 1, 1, k->threads.at[i].tid, k->threads.at[i].name};
-        if (PUT(ROW_THREAD, r) < 0)
-            return -1;
-    }
-    for (size_t i = 0; i < k->devices.n; i++) {
-        const struct kineto_device *d = &k->devices.at[i];
-        struct row_device r = {.id = (int64_t)i + 1,
-                               .process = 1,
-                               .ordinal = d->ordinal,
-                               .name = d->name,
-                               .is_virtual = 0,
-                               .cc_major = d->cc_major,
-                               .cc_minor = d->cc_minor,
-                               .sm_count = d->sm_count,
-                               .memory_bytes = d->memory_bytes};
-        if (PUT(ROW_DEVICE, r) < 0)
-            return -1;
-    }
-    for (size_t i = 0; i < k->streams.n; i++) {
-        const struct kineto_stream *s = &k->streams.at[i];
-        int64_t device = device_of(k, s->device) - k->devices.at + 1;
-        bool legacy = s->stream == (k->hip ? 0 : 7); /* CUPTI numbers the default stream 7, HIP 0 */
-        struct row_stream r = {(int64_t)i + 1,
-                               1,
-                               device,
-                               s->context,
-                               s->stream,
-                               legacy ? STREAM_LEGACY_DEFAULT : -1,
-                               0};
-        if (PUT(ROW_STREAM, r) < 0)
-            return -1;
-    }
-    return 0;
 }
 
 static int put_health(struct kineto *k, const char *code, const char *text, int64_t value)
@@ -368,18 +279,8 @@ static int put_health(struct kineto *k, const char *code, const char *text, int6
 
 int kineto_put_ends(struct kineto *k)
 {
-    struct row_process p = {.id = 1,
-                            .pid = k->pid,
-                            .ppid = -1,
-                            .rank = k->rank,
-                            .local_rank = -1,
-                            .world_size = k->world_size,
-                            .start_ns = k->first_ns,
-                            .end_ns = k->last_ns,
-                            .sealed = -1};
-    if (PUT(ROW_PROCESS, p) < 0 || put_places(k) < 0 || put_have(k) < 0 ||
-        put_meta(k, "source", "kineto") < 0 || put_meta(k, "framework", "pytorch") < 0 ||
-        put_number(k, "source_events", k->events) < 0)
+    if (kineto_put_places(k) < 0 || put_have(k) < 0 || put_meta(k, "source", "kineto") < 0 ||
+        put_meta(k, "framework", "pytorch") < 0 || put_number(k, "source_events", k->events) < 0)
         return -1;
     if (k->hip && put_meta(k, "platform", "hip") < 0)
         return -1;

@@ -14,6 +14,8 @@ static void write_devices(struct chrome *c)
         const struct row_device *d = &c->t->devices[i];
         json_begin(j, NULL, '{');
         json_int(j, "id", d->ordinal);
+        if (c->merged)
+            json_int(j, "pid", c->device_pid[i]);
         json_str(j, "name", tl_text(c->t, d->name));
         json_int(j, "totalGlobalMem", d->memory_bytes > 0 ? d->memory_bytes : 0);
         json_int(j, "computeMajor", d->cc_major);
@@ -36,6 +38,24 @@ static void write_rank(struct chrome *c)
     json_end(&c->j, '}');
 }
 
+/* Whose pids are whose: so that reading it again tells the ranks apart. */
+static void write_ranks(struct chrome *c)
+{
+    struct json *j = &c->j;
+    json_begin(j, "ranks", '[');
+    for (size_t i = 0; i < c->t->process_count; i++) {
+        const struct row_process *p = &c->t->processes[i];
+        json_begin(j, NULL, '{');
+        json_int(j, "first_pid", chrome_first_pid(c, i));
+        json_int(j, "last_pid", chrome_first_pid(c, i) + PIDS_A_PROCESS - 1);
+        json_int(j, "pid", p->pid);
+        json_int(j, "rank", p->rank);
+        json_int(j, "world_size", p->world_size);
+        json_end(j, '}');
+    }
+    json_end(j, ']');
+}
+
 static void write_about(struct chrome *c)
 {
     struct text notice;
@@ -44,6 +64,8 @@ static void write_about(struct chrome *c)
     json_str(&c->j, "version", GPUPROF_VERSION);
     json_bool(&c->j, "virtual_gpu", virtual_gpu != NULL);
     json_str(&c->j, "verdict", c->a->verdict);
+    if (c->merged)
+        write_ranks(c);
     json_end(&c->j, '}');
     json_begin(&c->j, "metadata", '{');
     json_str(&c->j, "made_by", "gpuprof " GPUPROF_VERSION);
@@ -88,7 +110,8 @@ static int chrome_analysis(const struct analysis *a, const struct export_options
     struct chrome c = {.a = a, .t = a->tl, .base_ns = a->tl->start_ns < 0 ? a->tl->start_ns : 0};
     int rc = -1;
     json_start(&c.j, f);
-    if (rows_open(&c.rows, a->tl) || chrome_name_rows(&c, o->merged_ranks) || write_trace(&c, o))
+    if (rows_open(&c.rows, a->tl, a->steps.process) || chrome_name_rows(&c, o->merged_ranks) ||
+        write_trace(&c, o))
         err_set(e, "out of memory");
     else if (json_end_document(&c.j) == 0 || export_done(f, e) == 0)
         rc = 0;

@@ -155,7 +155,7 @@ static int speedscope_analysis(const struct analysis *a, const struct export_opt
     int rc = -1;
     json_start(&s.j, f);
     s.frame = calloc(a->tl->strings.n + 1, sizeof *s.frame);
-    if (!s.frame || rows_open(&s.rows, a->tl) || write_document(&s, a, o))
+    if (!s.frame || rows_open(&s.rows, a->tl, a->steps.process) || write_document(&s, a, o))
         err_set(e, "out of memory");
     else if (json_end_document(&s.j) == 0 || export_done(f, e) == 0)
         rc = 0;

@@ -31,12 +31,13 @@ def check(gpuprof, path, out):
     except RuntimeError as e:
         yield str(e)
         return
-    # of several ranks, the numbers of the GPU are one rank's: a single file does not say which comes first
-    gpu = () if os.path.isdir(path) else before["gpu"]
-    for part, keys in (("counts", COUNTS), ("gpu", gpu), ("steps", STEPS)):
+    for part, keys in (("counts", COUNTS), ("gpu", before["gpu"]), ("steps", STEPS)):
         for key in keys:
             if before[part][key] != after[part][key]:
                 yield f"{part}.{key}: {before[part][key]} became {after[part][key]}"
+    ranks, verdict = before.get("ranks"), before["verdict"]
+    if os.path.isdir(path) and not (ranks and ranks == after.get("ranks") and verdict == after["verdict"]):
+        yield f"ranks: {ranks} became {after.get('ranks')}; verdict: {verdict} became {after['verdict']}"
 
 
 def compare(gpuprof, folder):

@@ -34,7 +34,7 @@ START_TEST(snaps_clock_differences)
     build_finish(&b);
     struct rows r;
     struct items v = {0};
-    ck_assert_int_eq(rows_open(&r, b.t), 0);
+    ck_assert_int_eq(rows_open(&r, b.t, 0), 0);
     ck_assert_int_eq(rows_thread(&r, 0, &v), 0);
     ck_assert_uint_eq(v.n, 5);
     ck_assert_int_eq(v.at[0].kind, ITEM_RANGE);

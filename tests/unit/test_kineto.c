@@ -206,6 +206,61 @@ START_TEST(texts_for_process_ids)
 }
 END_TEST
 
+/* Merging tools write the rank before each pid; correlations then occur once a rank. */
+START_TEST(ranks_in_brackets_before_the_pids)
+{
+    int rc;
+    struct err e = ERR_INIT;
+    struct capture *c = import(
+        "{\"traceEvents\": ["
+        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":\"[TP00] "
+        "4242\",\"tid\":4242,\"ts\":1,\"dur\":1,\"args\":{\"correlation\":7}},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":\"[TP00] 0\",\"tid\":7,\"ts\":3,"
+        "\"dur\":1,\"args\":{\"device\":0,\"stream\":7,\"correlation\":7}},"
+        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":\"[TP03] "
+        "4243\",\"tid\":4242,\"ts\":1,\"dur\":1,\"args\":{\"correlation\":7}},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":\"[TP03] 3\",\"tid\":7,\"ts\":3,"
+        "\"dur\":1,\"args\":{\"device\":3,\"stream\":7,\"correlation\":7}}]}",
+        &rc, &e);
+    ck_assert_msg(rc == 0, "%s", e.text);
+    ck_assert_int_eq(c->count[ROW_PROCESS], 2);
+    ck_assert_int_eq(c->count[ROW_THREAD], 2);
+    ck_assert_int_eq(c->count[ROW_STREAM], 2);
+    ck_assert_int_eq(c->process.rank, 3);
+    ck_assert_int_eq(c->process.pid, 4243);
+    ck_assert_int_eq(c->kernel.process, 2);
+    ck_assert_int_eq(c->api.process, 2);
+    ck_assert_int_eq(c->device.ordinal, 3);
+}
+END_TEST
+
+/* Our own exports of several ranks say in their header whose pids are whose. */
+START_TEST(ranks_told_by_the_header)
+{
+    int rc;
+    struct err e = ERR_INIT;
+    struct capture *c = import(
+        "{\"gpuprof\": {\"ranks\": [{\"first_pid\": 5000, \"last_pid\": 5999, \"pid\": 77, "
+        "\"rank\": "
+        "4, \"world_size\": 8}, {\"first_pid\": 8000, \"last_pid\": 8999, \"pid\": 78, \"rank\": "
+        "7, "
+        "\"world_size\": 8}]}, \"deviceProperties\": [{\"id\": 0, \"pid\": 5000, \"name\": \"A\"}, "
+        "{\"id\": 0, \"pid\": 8000, \"name\": \"B\"}], \"traceEvents\": ["
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":8000,\"tid\":7,\"ts\":3,\"dur\":1,"
+        "\"args\":{\"device\":0,\"stream\":7,\"correlation\":7}}]}",
+        &rc, &e);
+    ck_assert_msg(rc == 0, "%s", e.text);
+    ck_assert_int_eq(c->count[ROW_PROCESS], 2);
+    ck_assert_int_eq(c->count[ROW_DEVICE], 2);
+    ck_assert_int_eq(c->process.rank, 7);
+    ck_assert_int_eq(c->process.pid, 78);
+    ck_assert_int_eq(c->process.world_size, 8);
+    ck_assert_int_eq(c->kernel.process, 2);
+    ck_assert_int_eq(c->stream.device, 2);
+    ck_assert_int_eq(c->device.process, 2);
+}
+END_TEST
+
 START_TEST(bad_numbers_are_left_out_and_counted)
 {
     int rc;
@@ -248,6 +303,8 @@ Suite *test_kineto_suite(void)
     tcase_add_test(t, form_of_2021_with_texts_for_ids_and_a_bare_list);
     tcase_add_test(t, hip_with_a_call_of_its_driver);
     tcase_add_test(t, texts_for_process_ids);
+    tcase_add_test(t, ranks_in_brackets_before_the_pids);
+    tcase_add_test(t, ranks_told_by_the_header);
     tcase_add_test(t, bad_numbers_are_left_out_and_counted);
     tcase_add_test(t, foreign_and_cut_files_say_so_in_one_line);
     suite_add_tcase(s, t);
