@@ -7,6 +7,7 @@
  *   run_window.c  keeps the rows of a stretch of time
  *   run_record.c  drains spools while it runs
  *   run_host.c    facts about the host
+ *   run_cgroup.c  limits of its control groups
  *   run_results.c analysis after the end: stored in the profile, summary for stderr
  *   cmd_run.c     options and order
  */
@@ -115,8 +116,17 @@ void record_close(struct recording *r);
 double host_cgroup_cpus(void);
 double host_cgroup_memory(void); /* bytes, the same way */
 struct collector;
+/* Of each group: periods in which its CPU limit was enforced, and those in which it was used up. */
+enum { HOST_GROUPS = 16 };
+struct host_periods {
+    size_t n;
+    double periods[HOST_GROUPS], throttled[HOST_GROUPS];
+};
+void host_cgroup_periods(struct host_periods *p);
 /* Cores, limits, kernel and processor, into the profile. */
 void host_put_facts(struct collector *c);
+/* Of the group whose CPU limit held the program most since `before`; nothing without a limit. */
+void host_put_limited(struct collector *c, const struct host_periods *before);
 
 /* ---- results --------------------------------------------------------------------------------- */
 

@@ -9,103 +9,6 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-/* "QUOTA PERIOD" of version 2; quota and period stand in two files of version 1. */
-static double read_quota(const char *folder, bool v2)
-{
-    char path[PATH_MAX + 32];
-    double quota = 0, period = 0;
-    snprintf(path, sizeof path, "%s/%s", folder, v2 ? "cpu.max" : "cpu.cfs_quota_us");
-    FILE *f = fopen(path, "r");
-    if (!f)
-        return 0;
-    int n = fscanf(f, "%lf %lf", &quota, &period); /* "max 100000" reads nothing */
-    fclose(f);
-    if (!v2 && n == 1 && quota > 0) {
-        snprintf(path, sizeof path, "%s/cpu.cfs_period_us", folder);
-        if ((f = fopen(path, "r"))) {
-            n += fscanf(f, "%lf", &period) == 1;
-            fclose(f);
-        }
-    }
-    return n == 2 && quota > 0 && period > 0 ? quota / period : 0;
-}
-
-static double read_memory(const char *folder, bool v2)
-{
-    char path[PATH_MAX + 32];
-    double bytes = 0;
-    snprintf(path, sizeof path, "%s/%s", folder, v2 ? "memory.max" : "memory.limit_in_bytes");
-    FILE *f = fopen(path, "r");
-    int n = f ? fscanf(f, "%lf", &bytes) : 0; /* "max" reads nothing */
-    if (f)
-        fclose(f);
-    return n == 1 && bytes > 0 && bytes < 4e18 ? bytes : 0; /* version 1 writes a huge number */
-}
-
-/* The least of a group and those above it: each one's limit holds. */
-static double least(const char *mount, const char *group, bool v2,
-                    double (*read_limit)(const char *, bool))
-{
-    char folder[PATH_MAX];
-    double least = 0;
-    size_t n = strlen(mount);
-    if ((size_t)snprintf(folder, sizeof folder, "%s%s", mount, group) >= sizeof folder)
-        return 0;
-    for (;;) {
-        double limit = read_limit(folder, v2);
-        if (limit > 0 && (least <= 0 || limit < least))
-            least = limit;
-        char *slash = strrchr(folder + n, '/');
-        if (!slash)
-            return least;
-        *slash = 0;
-    }
-}
-
-/* Is it one of these controllers, comma between? */
-static bool has_controller(char *controllers, const char *name)
-{
-    char *rest = NULL;
-    for (char *c = strtok_r(controllers, ",", &rest); c; c = strtok_r(NULL, ",", &rest))
-        if (strcmp(c, name) == 0)
-            return true;
-    return false;
-}
-
-static double cgroup_limit(const char *controller, double (*read_limit)(const char *, bool))
-{
-    char line[PATH_MAX], mount[64];
-    double v1 = 0, v2 = 0;
-    FILE *f = fopen("/proc/self/cgroup", "r");
-    snprintf(mount, sizeof mount, "/sys/fs/cgroup/%s", controller);
-    while (f && fgets(line, sizeof line, f)) { /* ID:CONTROLLERS:/GROUP */
-        char *controllers = strchr(line, ':'), *group = NULL;
-        line[strcspn(line, "\n")] = 0;
-        if (controllers)
-            group = strchr(++controllers, ':');
-        if (!group)
-            continue;
-        *group++ = 0;
-        if (!*controllers)
-            v2 = least("/sys/fs/cgroup", group, true, read_limit);
-        else if (has_controller(controllers, controller))
-            v1 = least(mount, group, false, read_limit);
-    }
-    if (f)
-        fclose(f);
-    return v2 > 0 ? v2 : v1;
-}
-
-double host_cgroup_cpus(void)
-{
-    return cgroup_limit("cpu", read_quota);
-}
-
-double host_cgroup_memory(void)
-{
-    return cgroup_limit("memory", read_memory);
-}
-
 static void put_number(struct collector *c, const char *key, const char *format, double value)
 {
     char text[64];
@@ -138,7 +41,27 @@ void host_put_facts(struct collector *c)
     double quota = host_cgroup_cpus();
     if (quota > 0)
         put_number(c, "cgroup_cpu_quota", "%.2f", quota);
+    double memory = host_cgroup_memory();
+    if (memory > 0)
+        put_number(c, "cgroup_memory_bytes", "%.0f", memory);
     if (uname(&u) == 0)
         collect_put_meta(c, "host_kernel", u.release);
     put_cpu_model(c);
+}
+
+void host_put_limited(struct collector *c, const struct host_periods *before)
+{
+    struct host_periods now;
+    host_cgroup_periods(&now);
+    size_t most = 0;
+    if (now.n == 0 || now.n != before->n)
+        return;
+    for (size_t i = 1; i < now.n; i++)
+        if (now.throttled[i] - before->throttled[i] > now.throttled[most] - before->throttled[most])
+            most = i;
+    if (now.periods[most] <= before->periods[most])
+        return;
+    put_number(c, "cgroup_cpu_periods", "%.0f", now.periods[most] - before->periods[most]);
+    put_number(c, "cgroup_cpu_throttled_periods", "%.0f",
+               now.throttled[most] - before->throttled[most]);
 }

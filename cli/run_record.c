@@ -15,7 +15,8 @@ struct recording {
     struct collector *collector;
     struct sink inner; /* the store's */
     const struct record_options *options;
-    struct err lost; /* why there is no store any more */
+    struct host_periods periods; /* before the program */
+    struct err lost;             /* why there is no store any more */
 };
 
 static int64_t clock_ns(clockid_t id)
@@ -65,6 +66,7 @@ static void put_facts(struct recording *r)
                      r->options->device_choice ? r->options->device_choice : "auto");
     collect_put_meta(r->collector, "start_realtime_ns", text);
     host_put_facts(r->collector);
+    host_cgroup_periods(&r->periods);
 }
 
 static int64_t profile_bytes(void *self)
@@ -110,6 +112,7 @@ void record_drain(struct recording *r)
 
 int record_finish(struct recording *r, struct err *e)
 {
+    host_put_limited(r->collector, &r->periods);
     int rc = collect_finish(r->collector, e);
     if (r->lost.text[0]) {
         *e = r->lost;

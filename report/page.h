@@ -24,6 +24,7 @@ void page_kernels(const struct page *p);
 void page_copies(const struct page *p);
 void page_ranks(const struct page *p); /* nothing without several of them */
 void page_host(const struct page *p);
+void page_threads(const struct page *p); /* within it; nothing without samples */
 void page_about(const struct page *p);
 
 /* The data of the timeline, packed: at most PAGE_EVENTS events, whole steps, those that say most

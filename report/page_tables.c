@@ -5,6 +5,8 @@
 #include "report/text.h"
 #include "report/xml.h"
 
+#include <stdlib.h>
+
 static double steps_of(const struct page *p)
 {
     return p->a->steps.used ? (double)p->a->steps.used : 1;
@@ -137,6 +139,12 @@ static void write_host_facts(const struct page *p)
         fact(p, "CPU time to make one batch", text_time(&b, h->fetch_cpu_ns));
     if (h->wait_ns > 0)
         fact(p, "waiting for data per step", text_time(&b, h->wait_ns));
+    const char *memory = timeline_meta(p->t, "cgroup_memory_bytes");
+    const char *quota = timeline_meta(p->t, "cgroup_cpu_quota");
+    if (quota)
+        fact(p, "CPU limit of the container, in cores", quota);
+    if (memory)
+        fact(p, "memory limit of the container", text_bytes(&b, atoll(memory)));
     page_put(p, "</dl>\n");
 }
 
@@ -170,5 +178,6 @@ void page_host(const struct page *p)
     }
     if (t->api_count)
         page_put(p, "</tbody></table></div>\n");
+    page_threads(p);
     page_put(p, "</section>\n");
 }

@@ -104,6 +104,7 @@ struct spool {
     int64_t now_ns;       /* CLOCK_MONOTONIC when the anchors were read */
     size_t last_thread, last_stream;
     int64_t next_sample_ns; /* CLOCK_MONOTONIC; of the host */
+    enum { SPOOL_WAITS_UNKNOWN, SPOOL_WAITS_KEPT, SPOOL_WAITS_NOT_KEPT } disk_waits;
 
     uint32_t *strings;             /* spool string id -> sink id + 1; 0 = not looked up */
     bool chose_virtual;            /* it was started on the virtual GPU */

@@ -47,6 +47,29 @@ static bool read_cpu(int task, const char *tid, struct row_host_sample *h)
     return true;
 }
 
+/* Bytes read, from "rchar: " and "read_bytes: " of io, which another user's process does not show.
+ */
+static void read_io(int task, const char *tid, struct row_host_sample *h)
+{
+    char text[512];
+    if (!read_file(task, tid, "io", text, sizeof text))
+        return;
+    const char *asked = strstr(text, "rchar:"), *storage = strstr(text, "\nread_bytes:");
+    h->read_bytes = asked ? strtoll(asked + strlen("rchar:"), NULL, 10) : -1;
+    h->storage_bytes = storage ? strtoll(storage + strlen("\nread_bytes:"), NULL, 10) : -1;
+}
+
+/* Since Linux 5.14 disk waits are counted only where the administrator asks for it. */
+static bool disk_waits_kept(struct spool *s)
+{
+    char kept[8] = "1";
+    if (s->disk_waits == SPOOL_WAITS_UNKNOWN) {
+        read_file(AT_FDCWD, "/proc/sys/kernel", "task_delayacct", kept, sizeof kept);
+        s->disk_waits = kept[0] == '0' ? SPOOL_WAITS_NOT_KEPT : SPOOL_WAITS_KEPT;
+    }
+    return s->disk_waits == SPOOL_WAITS_KEPT;
+}
+
 /* Page faults and disk waits, from fields 12 and 42 of stat. The name in field 2 may hold blanks.
  */
 static bool read_waits(int task, const char *tid, struct row_host_sample *h)
@@ -76,7 +99,11 @@ static void name_thread(struct spool_out *out, struct spool_thread *t, int task,
 
 static void sample_thread(struct spool *s, struct spool_out *out, int task, const char *tid)
 {
-    struct row_host_sample h = {.process = s->process, .io_wait_ns = -1, .major_faults = -1};
+    struct row_host_sample h = {.process = s->process,
+                                .io_wait_ns = -1,
+                                .major_faults = -1,
+                                .storage_bytes = -1,
+                                .read_bytes = -1};
     if (!read_cpu(task, tid, &h))
         return;
     h.thread = spool_thread_id(s, out, (uint32_t)strtoul(tid, NULL, 10));
@@ -87,6 +114,9 @@ static void sample_thread(struct spool *s, struct spool_out *out, int task, cons
         return;
     if (!read_waits(task, tid, &h))
         return;
+    if (!disk_waits_kept(s))
+        h.io_wait_ns = -1;
+    read_io(task, tid, &h);
     if (!t->sampled)
         name_thread(out, t, task, tid);
     t->sampled = true;

@@ -8,13 +8,15 @@
 #include "analyzer/rules/look.h"
 
 struct look_loader {
-    size_t workers;       /* threads that make batches, apart from the training thread */
-    int64_t making_ns;    /* their time making batches, between first and last sample */
-    int64_t cpu_ns;       /* of it: computing */
-    int64_t run_queue_ns; /* of it: ready, without a core; -1 = not sampled */
-    int64_t io_wait_ns;   /* of it: waiting for a disk; -1 = not sampled */
-    int64_t major_faults; /* pages read from a disk meanwhile; -1 = not sampled */
-    double wanted_cores;  /* of all threads, workers or not: computing or ready to, on average */
+    size_t workers;        /* threads that make batches, apart from the training thread */
+    int64_t making_ns;     /* their time making batches, between first and last sample */
+    int64_t cpu_ns;        /* of it: computing */
+    int64_t run_queue_ns;  /* of it: ready, without a core; -1 = not sampled */
+    int64_t io_wait_ns;    /* of it: waiting for a disk; -1 = not sampled */
+    int64_t major_faults;  /* pages read from a disk meanwhile; -1 = not sampled */
+    int64_t storage_bytes; /* read from storage meanwhile, not from memory; -1 = not sampled */
+    int64_t read_bytes;    /* asked for by read calls, whatever served them; -1 = not sampled */
+    double wanted_cores;   /* of all threads, workers or not: computing or ready to, on average */
     bool sampled;
 };
 struct look_loader look_loader(struct analysis *a);
@@ -23,5 +25,8 @@ struct look_loader look_loader(struct analysis *a);
 int64_t look_elsewhere_ns(const struct look_loader *l);
 /* Most of it; false also where it was not sampled. */
 bool look_waits_for_files(const struct look_loader *l);
+/* Of the periods in which the CPU limit of the program's cgroup is enforced, those in which it was
+ * used up and its threads stood still; -1 = not known, or too few of them. */
+double look_limited_pct(const struct analysis *a);
 
 #endif

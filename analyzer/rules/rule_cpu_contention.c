@@ -3,7 +3,10 @@
 
 #include <stdlib.h>
 
-enum { LEAST_PCT = 3 /* of the step; less is any machine's noise */ };
+enum {
+    LEAST_PCT = 3,  /* of the step; less is any machine's noise */
+    LIMITED_PCT = 5 /* of the periods of a CPU limit */
+};
 
 static void add_evidence(struct analysis *a, struct outcome *o, double wanted)
 {
@@ -18,6 +21,24 @@ static void add_evidence(struct analysis *a, struct outcome *o, double wanted)
     if (omp)
         outcome_evidence(o, "OMP_NUM_THREADS", atoi(omp), "count",
                          "SELECT * FROM fact WHERE key = 'env.OMP_NUM_THREADS'");
+    if (look_limited_pct(a) > 0)
+        outcome_evidence(o, "periods in which the container's CPU limit was used up",
+                         look_limited_pct(a), "%",
+                         "SELECT * FROM fact WHERE key LIKE 'cgroup_cpu_%'");
+}
+
+/* The kernel stops all threads of a group that has used up its share of a period. */
+static void limited(struct analysis *a, struct outcome *o, int64_t cost)
+{
+    const char *quota = timeline_meta(a->tl, "cgroup_cpu_quota");
+    o->error_class = ERROR_RERUN_DECIDES;
+    outcome_fires(o, cost,
+                  arena_printf(&a->arena,
+                               "the container's limit of %s cores was used up in %.0f %% of its "
+                               "periods: the training thread stands still %.1f ms per step, and "
+                               "the GPU waits (more cores for the job, or fewer busy threads)",
+                               quota ? quota : "its", look_limited_pct(a), ms(a->host.starved_ns)));
+    look_gap_examples(a, o, PART_IDLE_HOST, "GPU idle, host not there");
 }
 
 static void check(struct analysis *a, struct outcome *o)
@@ -43,6 +64,11 @@ static void check(struct analysis *a, struct outcome *o)
     if (cores <= 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: how many cores the program may use (gpuprof run records it)";
+        return;
+    }
+    if (l.wanted_cores < cores * 0.9 && look_limited_pct(a) >= LIMITED_PCT) {
+        add_evidence(a, o, l.wanted_cores);
+        limited(a, o, cost);
         return;
     }
     if (l.wanted_cores < cores * 0.9) {
@@ -73,8 +99,10 @@ const struct rule rule_cpu_contention = {
                  "threads of the program that want more cores than it may use.",
     .doc = "A thread pool per library and per rank, each as large as the machine, fights over the "
            "cores of one job; the thread that launches the GPU's work loses its turn. One process "
-           "per GPU should use cores / GPUs threads, and stay on the cores next to its GPU. Waits "
-           "caused by other programs are told as such and are no finding.",
+           "per GPU should use cores / GPUs threads, and stay on the cores next to its GPU. A "
+           "container's CPU limit stops all its threads for the rest of a period once they have "
+           "used it up, however many cores are idle. Waits caused by other programs are told as "
+           "such and are no finding.",
     .remedy = {"OMP_NUM_THREADS=cores/ranks, torch.set_num_threads(N); numactl --cpunodebind to "
                "the GPU's node, or torchrun under taskset",
                "TF_GPU_THREAD_MODE=gpu_private; tf.config.threading.set_intra_op_parallelism_"

@@ -37,6 +37,10 @@ static void check(struct analysis *a, struct outcome *o)
                      "SELECT * FROM host_sample");
     if (a->host.usable_cores > 0)
         outcome_evidence(o, "usable cores", a->host.usable_cores, "count", NULL);
+    double limited = look_limited_pct(a);
+    if (limited > 0)
+        outcome_evidence(o, "periods in which the container's CPU limit was used up", limited, "%",
+                         "SELECT * FROM fact WHERE key LIKE 'cgroup_cpu_%'");
     outcome_fires(o, cost,
                   arena_printf(&a->arena,
                                "the loader's %zu worker%s no core during %.0f %% of their work; "

@@ -1,13 +1,26 @@
 /* The workers of the loader wait for files rather than compute. */
 #include "analyzer/rules/look_loader.h"
 
+/* Storage served a good part of what was read, or of what was mapped. */
+static bool reads_storage(const struct look_loader *l)
+{
+    return l->storage_bytes > 0 && l->storage_bytes * 10 >= l->read_bytes;
+}
+
 static const char *what_for(const struct look_loader *l, int64_t elsewhere)
 {
     if (l->io_wait_ns > 0 && l->io_wait_ns * 2 >= elsewhere)
         return "a disk";
-    if (l->major_faults > 0)
+    if (l->major_faults > 0 && l->storage_bytes != 0)
         return "pages of files that memory no longer holds";
-    return "files, a network or a lock (no wait for a local disk was counted)";
+    if (reads_storage(l))
+        return "storage, which serves what memory does not hold";
+    if (l->storage_bytes < 0)
+        return "files, a network or a lock (no wait for a local disk was counted)";
+    if (l->read_bytes > 0)
+        return "a network, FUSE files or a lock (a local disk served next to nothing of what they "
+               "read)";
+    return "a network or a lock (they read no files)";
 }
 
 static void add_evidence(struct outcome *o, const struct look_loader *l, int64_t elsewhere,
@@ -30,6 +43,12 @@ static void add_evidence(struct outcome *o, const struct look_loader *l, int64_t
                          rows);
     if (l->major_faults >= 0)
         outcome_evidence(o, "page faults that read a disk", (double)l->major_faults, "count", rows);
+    if (l->read_bytes >= 0)
+        outcome_evidence(o, "asked for by read calls, per second of work",
+                         (double)l->read_bytes * 1e3 / all, "MB/s", rows);
+    if (l->storage_bytes >= 0)
+        outcome_evidence(o, "read from storage, not from memory, per second of work",
+                         (double)l->storage_bytes * 1e3 / all, "MB/s", rows);
 }
 
 static void check(struct analysis *a, struct outcome *o)
@@ -74,6 +93,9 @@ const struct rule rule_storage_bound = {
                  "in line for a core.",
     .doc = "What a worker waits for is told by its clocks: CPU time is decoding, run-queue time a "
            "lack of cores (see starved-workers), and the rest is files, the network or a lock. "
+           "Bytes that storage had to serve are counted apart from bytes that were asked for: the "
+           "difference came from memory (the page cache). Network file systems of the kernel "
+           "count as storage, FUSE and object stores do not. "
            "More workers help as long as the storage serves several requests at once, and no "
            "longer; a data set that fits into memory is read from the page cache from the second "
            "epoch on. Few large files (tar, TFRecord) read far faster than many small ones.",

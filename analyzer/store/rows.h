@@ -188,7 +188,7 @@ struct row_collective {
 
 struct row_host_sample {
     int64_t id, process, thread;
-    int64_t time_ns, cpu_ns, run_queue_ns, io_wait_ns, major_faults;
+    int64_t time_ns, cpu_ns, run_queue_ns, io_wait_ns, major_faults, storage_bytes, read_bytes;
 };
 
 struct row_gpu_sample {

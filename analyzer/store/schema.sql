@@ -1,4 +1,4 @@
--- The schema of a gpuprof profile, version 3 (PRAGMA user_version). docs/profile.md explains it by example.
+-- The schema of a gpuprof profile, version 4 (PRAGMA user_version). docs/profile.md explains it by example.
 --
 -- Times are nanoseconds since the profile's start; names of columns end in their unit. Ids count from 1 in each table.
 -- -1 = not known. Texts live in `string`: a column that REFERENCES string(id) holds the number of its text, 0 = empty.
@@ -216,8 +216,10 @@ CREATE TABLE host_sample (                          -- CPU time of the program's
     time_ns INTEGER,                                -- when; the rest counts from the thread's start:
     cpu_ns INTEGER,                                 -- running
     run_queue_ns INTEGER,                           -- ready to run, without a core
-    io_wait_ns INTEGER,                             -- waiting for a disk
-    major_faults INTEGER                            -- pages that had to be read
+    io_wait_ns INTEGER,                             -- waiting for a disk; -1: the kernel does not keep it
+    major_faults INTEGER,                           -- pages that had to be read
+    storage_bytes INTEGER,                          -- read from storage, not from memory
+    read_bytes INTEGER                              -- asked for by read calls, whatever served them
 );
 
 CREATE TABLE gpu_sample (                           -- the GPU's own gauges

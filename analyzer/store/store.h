@@ -13,7 +13,7 @@
 
 #include "analyzer/store/rows.h"
 
-#define STORE_SCHEMA_VERSION 3 /* PRAGMA user_version */
+#define STORE_SCHEMA_VERSION 4 /* PRAGMA user_version */
 
 struct store;
 

@@ -165,10 +165,16 @@ static const struct column collective_columns[] = {
 };
 
 static const struct column host_sample_columns[] = {
-    INT(row_host_sample, id),         INT(row_host_sample, process),
-    INT(row_host_sample, thread),     INT(row_host_sample, time_ns),
-    INT(row_host_sample, cpu_ns),     INT(row_host_sample, run_queue_ns),
-    INT(row_host_sample, io_wait_ns), INT(row_host_sample, major_faults),
+    INT(row_host_sample, id),
+    INT(row_host_sample, process),
+    INT(row_host_sample, thread),
+    INT(row_host_sample, time_ns),
+    INT(row_host_sample, cpu_ns),
+    INT(row_host_sample, run_queue_ns),
+    INT(row_host_sample, io_wait_ns),
+    INT(row_host_sample, major_faults),
+    INT_SINCE(4, row_host_sample, storage_bytes),
+    INT_SINCE(4, row_host_sample, read_bytes),
 };
 
 static const struct column gpu_sample_columns[] = {

@@ -13,7 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 struct loader {
     struct loader_config config;
@@ -22,6 +24,7 @@ struct loader {
     int64_t next_ticket, next_out, released;
     bool stop;
     int64_t disk_free_ns; /* when the disk will have served all that was asked of it */
+    int disk;             /* a file as large as the largest picture; -1 without disk_mbps */
     pthread_mutex_t lock;
     pthread_cond_t slot_free, batch_ready;
     pthread_t *threads;
@@ -113,6 +116,18 @@ size_t loader_slot_bytes(const struct loader_config *c)
     return pixel_bytes(c) + (size_t)c->batch * sizeof(int32_t);
 }
 
+/* In memory, of no content: what it takes to read it is up to wait_for_disk. */
+static int disk_open(const struct loader_config *c)
+{
+    size_t largest = 0;
+    for (int i = 0; i < c->set->count; i++)
+        largest = c->set->at[i].size > largest ? c->set->at[i].size : largest;
+    int fd = memfd_create("pictures", MFD_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, (off_t)largest) != 0)
+        die(1, "no file for the pictures");
+    return fd;
+}
+
 /* As if a batch's pictures came from a disk that serves one reader after the other. */
 static void wait_for_disk(struct loader *l, size_t bytes)
 {
@@ -131,9 +146,15 @@ static void read_pictures(struct loader *l, int64_t ticket)
 {
     const struct loader_config *c = &l->config;
     size_t bytes = 0;
+    char piece[65536];
     for (int i = 0; i < c->batch; i++) {
         uint64_t random = mix64(c->seed + (uint64_t)ticket * (uint64_t)c->batch + (uint64_t)i);
-        bytes += c->set->at[random % (uint64_t)c->set->count].size;
+        size_t size = c->set->at[random % (uint64_t)c->set->count].size;
+        for (size_t at = 0; at < size; at += sizeof piece)
+            if (pread(l->disk, piece, size - at < sizeof piece ? size - at : sizeof piece,
+                      (off_t)at) < 0)
+                die(1, "cannot read the pictures");
+        bytes += size;
     }
     wait_for_disk(l, bytes);
 }
@@ -192,6 +213,7 @@ struct loader *loader_open(const struct loader_config *c, void **slots)
 {
     struct loader *l = check_alloc(sizeof *l);
     l->config = *c;
+    l->disk = c->disk_mbps ? disk_open(c) : -1;
     l->slots = check_alloc((size_t)c->slots * sizeof *l->slots);
     l->ready = check_alloc((size_t)c->slots * sizeof *l->ready);
     for (int i = 0; i < c->slots; i++) {
@@ -247,6 +269,8 @@ void loader_close(struct loader *l)
         pthread_join(l->threads[i], NULL);
     if (l->own)
         maker_free(l->own);
+    if (l->disk >= 0)
+        close(l->disk);
     pthread_cond_destroy(&l->slot_free);
     pthread_cond_destroy(&l->batch_ready);
     pthread_mutex_destroy(&l->lock);

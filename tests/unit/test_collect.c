@@ -258,6 +258,15 @@ START_TEST(test_virtual_unnamed)
 }
 END_TEST
 
+static int64_t read_a_file(void)
+{
+    char text[4096];
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    ssize_t n = read(fd, text, sizeof text);
+    close(fd);
+    return n;
+}
+
 /* What this process has used of the CPU, as it is seen from outside. */
 START_TEST(test_host_samples)
 {
@@ -271,8 +280,9 @@ START_TEST(test_host_samples)
     collect_sample(c); /* too early for another */
     ck_assert_int_eq(m->count[ROW_HOST_SAMPLE], before);
     clock_t from = clock();
+    int64_t bytes = 0;
     while (clock() - from < CLOCKS_PER_SEC * 3 / 10)
-        ;
+        bytes += read_a_file();
     collect_sample(c);
     ck_assert_int_gt(m->count[ROW_HOST_SAMPLE], before);
     const struct row_host_sample *a = MEMORY_ROW(m, host_sample, ROW_HOST_SAMPLE, 0);
@@ -281,7 +291,12 @@ START_TEST(test_host_samples)
     ck_assert_int_eq(a->thread, b->thread);
     ck_assert_int_ge(b->cpu_ns - a->cpu_ns, 200000000);
     ck_assert_int_ge(b->time_ns - a->time_ns, 200000000);
-    ck_assert(a->run_queue_ns >= 0 && b->major_faults >= 0 && b->io_wait_ns >= 0);
+    ck_assert(a->run_queue_ns >= 0 && b->major_faults >= 0 && b->io_wait_ns >= -1);
+    if (access("/proc/self/io", R_OK) == 0) {
+        ck_assert_int_ge(b->read_bytes - a->read_bytes, bytes);
+        ck_assert_int_ge(b->storage_bytes, a->storage_bytes);
+        ck_assert_int_ge(a->storage_bytes, 0);
+    }
     atomic_store(&w.h->sealed, 1);
     finish();
     const struct row_thread *thread = MEMORY_ROW(m, thread, ROW_THREAD, 0);

@@ -1,10 +1,13 @@
 /* Rules about what holds up the host: files, cores. Told by the clocks of its threads. */
 #include "rule_case.h"
 
+#include "agent/spool_format.h"
+
 static const char gemm[] = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_tn";
 
 struct share { /* of a thread's time; below 0: not recorded */
     double cpu, queue, io;
+    int64_t read, storage; /* bytes per step */
 };
 
 static int64_t part(double share, int64_t ns)
@@ -24,7 +27,9 @@ static void clocks(struct builder *b, int64_t thread, struct share s)
                                     .cpu_ns = part(s.cpu, ns),
                                     .run_queue_ns = part(s.queue, ns),
                                     .io_wait_ns = part(s.io, ns),
-                                    .major_faults = 0};
+                                    .major_faults = 0,
+                                    .read_bytes = s.read < 0 ? -1 : s.read * i,
+                                    .storage_bytes = s.storage < 0 ? -1 : s.storage * i};
         build_put(b, ROW_HOST_SAMPLE, &r);
     }
 }
@@ -61,11 +66,11 @@ static void loader_case(struct share s, bool samples, enum verdict storage, enum
 
 START_TEST(test_what_workers_wait_for)
 {
-    loader_case((struct share){0.1, 0.02, 0.8}, true, RULE_FIRES, RULE_SILENT);
-    loader_case((struct share){0.95, 0.02, 0.0}, true, RULE_SILENT, RULE_SILENT);
-    loader_case((struct share){0.35, 0.6, 0.0}, true, RULE_SILENT, RULE_FIRES);
-    loader_case((struct share){0.9, -1, -1}, true, RULE_SILENT, RULE_CANNOT_TELL);
-    loader_case((struct share){0, 0, 0}, false, RULE_CANNOT_TELL, RULE_CANNOT_TELL);
+    loader_case((struct share){0.1, 0.02, 0.8, 0, 0}, true, RULE_FIRES, RULE_SILENT);
+    loader_case((struct share){0.95, 0.02, 0.0, 0, 0}, true, RULE_SILENT, RULE_SILENT);
+    loader_case((struct share){0.35, 0.6, 0.0, 0, 0}, true, RULE_SILENT, RULE_FIRES);
+    loader_case((struct share){0.9, -1, -1, 0, 0}, true, RULE_SILENT, RULE_CANNOT_TELL);
+    loader_case((struct share){0, 0, 0, 0, 0}, false, RULE_CANNOT_TELL, RULE_CANNOT_TELL);
     case_cannot_tell(fill_waits, "kernels,api", "storage-bound");
     case_cannot_tell(fill_waits, "kernels,api", "starved-workers");
 }
@@ -75,10 +80,67 @@ START_TEST(test_a_disk_is_named)
 {
     struct builder b = start("8");
     case_loop(&b, fill_waits);
-    clocks(&b, 2, (struct share){0.1, 0.02, 0.8});
+    clocks(&b, 2, (struct share){0.1, 0.02, 0.8, 0, 0});
     const struct analysis *a = build_analyze(&b);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "storage-bound")->summary, "a disk"));
     ck_assert_int_le(llabs(case_outcome(a, "storage-bound")->saves_high_ns - MS(4)), US(50));
+    build_end(&b);
+}
+END_TEST
+
+/* What a worker waits for is told by what served its reads. */
+START_TEST(test_disk_and_page_cache)
+{
+    static const struct {
+        int64_t read, storage;
+        const char *says;
+    } cases[] = {
+        {8000000, 8000000, "for storage, which serves"},
+        {8000000, 2000000, "for storage, which serves"},
+        {0, 4000000, "for storage, which serves"}, /* mapped: no read call */
+        {8000000, 4096, "a network, FUSE files or a lock"},
+        {0, 0, "a network or a lock (they read no files)"},
+        {-1, -1, "no wait for a local disk was counted"},
+    };
+    struct builder b = start("8");
+    case_loop(&b, fill_waits);
+    clocks(&b, 2, (struct share){0.1, 0.02, -1, cases[_i].read, cases[_i].storage});
+    const struct outcome *o = case_outcome(build_analyze(&b), "storage-bound");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert_msg(strstr(o->summary, cases[_i].says) != NULL, "%s", o->summary);
+    bool counted = false;
+    for (size_t i = 0; i < o->evidence_count; i++)
+        counted |= strncmp(o->evidence[i].text, "read from storage", 17) == 0;
+    ck_assert_int_eq(counted, cases[_i].storage >= 0);
+    build_end(&b);
+}
+END_TEST
+
+/* The workers of a framework are processes of their own, told by loader rows and not by ranges. */
+static void fill_fetches(struct builder *b, int64_t at)
+{
+    struct row_loader l = {.id = ++b->next_id,
+                           .process = 1,
+                           .thread = 2,
+                           .worker = 0,
+                           .what = SPOOL_LOADER_FETCH,
+                           .start_ns = at,
+                           .end_ns = at + MS(10),
+                           .cpu_ns = -1};
+    build_range(b, "data.wait", at, at + MS(4));
+    build_put(b, ROW_LOADER, &l);
+    build_kernel(b, gemm, at + MS(4), at + MS(4) + US(10), US(5980));
+}
+
+START_TEST(test_workers_of_a_framework)
+{
+    struct builder b = start("2");
+    case_loop(&b, fill_fetches);
+    clocks(&b, 2,
+           _i ? (struct share){0.3, 0.65, 0, 0, 0} : (struct share){0.1, 0.02, -1, 9000, 9000});
+    const struct analysis *a = build_analyze(&b);
+    case_verdict(a, "storage-bound", _i ? RULE_SILENT : RULE_FIRES);
+    case_verdict(a, "starved-workers", _i ? RULE_FIRES : RULE_SILENT);
     build_end(&b);
 }
 END_TEST
@@ -87,7 +149,7 @@ START_TEST(test_no_input_wait)
 {
     struct builder b = start("8");
     case_loop(&b, case_busy);
-    clocks(&b, 1, (struct share){0.5, 0.001, 0});
+    clocks(&b, 1, (struct share){0.5, 0.001, 0, 0, 0});
     const struct analysis *a = build_analyze(&b);
     case_verdict(a, "storage-bound", RULE_SILENT);
     case_verdict(a, "starved-workers", RULE_SILENT);
@@ -110,8 +172,8 @@ static void contention_case(const char *cores, double busy, double queue, enum v
 {
     struct builder b = start(cores);
     case_loop(&b, fill_away);
-    clocks(&b, 1, (struct share){0.5, queue, 0});
-    clocks(&b, 2, (struct share){busy, 0.2, 0});
+    clocks(&b, 1, (struct share){0.5, queue, 0, 0, 0});
+    clocks(&b, 2, (struct share){busy, 0.2, 0, 0, 0});
     case_verdict(build_analyze(&b), "cpu-contention", v);
     build_end(&b);
 }
@@ -125,6 +187,32 @@ START_TEST(test_cpu_contention)
 }
 END_TEST
 
+/* A container's CPU limit, used up in `throttled` of 200 periods. */
+static void limit_case(const char *throttled, double queue, enum verdict v, const char *says)
+{
+    struct builder b = start("8");
+    build_meta(&b, "cgroup_cpu_quota", "2.00");
+    build_meta(&b, "cgroup_cpu_periods", "200");
+    build_meta(&b, "cgroup_cpu_throttled_periods", throttled);
+    case_loop(&b, fill_away);
+    clocks(&b, 1, (struct share){0.5, queue, 0, 0, 0});
+    clocks(&b, 2, (struct share){0.4, 0.1, 0, 0, 0});
+    const struct analysis *a = build_analyze(&b);
+    case_verdict(a, "cpu-contention", v);
+    const struct outcome *o = case_outcome(a, "cpu-contention");
+    ck_assert_msg(strstr(v == RULE_FIRES ? o->summary : o->why, says) != NULL, "%s / %s",
+                  o->summary ? o->summary : "-", o->why ? o->why : "-");
+    build_end(&b);
+}
+
+START_TEST(test_limit_of_the_container)
+{
+    limit_case("80", 0.2, RULE_FIRES, "limit of 2.00 cores was used up in 40 %");
+    limit_case("1", 0.2, RULE_SILENT, "another program took it");
+    limit_case("80", 0.001, RULE_SILENT, "had no core for");
+}
+END_TEST
+
 Suite *test_rules_cores_suite(void);
 Suite *test_rules_cores_suite(void)
 {
@@ -132,6 +220,9 @@ Suite *test_rules_cores_suite(void)
     TCase *c = tcase_create("host");
     tcase_add_test(c, test_what_workers_wait_for);
     tcase_add_test(c, test_a_disk_is_named);
+    tcase_add_loop_test(c, test_disk_and_page_cache, 0, 6);
+    tcase_add_loop_test(c, test_workers_of_a_framework, 0, 2);
+    tcase_add_test(c, test_limit_of_the_container);
     tcase_add_test(c, test_no_input_wait);
     tcase_add_test(c, test_cpu_contention);
     suite_add_tcase(s, c);
