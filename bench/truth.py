@@ -73,15 +73,20 @@ class Store:
         if os.path.exists(self.path):
             for line in open(self.path, encoding="utf-8"):
                 r = json.loads(line)
-                self.runs.setdefault((r["model"], r["case"], r["arm"]), []).append(r["ms"])
+                self.runs.setdefault((r["model"], r["case"], self.settings(r["arm"])), []).append(r["ms"])
+
+    @staticmethod
+    def settings(arm):
+        """The same settings in another order are the same run."""
+        return ";".join(sorted(arm.split(";")))
 
     def add(self, model, case, arm, ms):
-        self.runs.setdefault((model, case, arm), []).append(ms)
+        self.runs.setdefault((model, case, self.settings(arm)), []).append(ms)
         with open(self.path, "a", encoding="utf-8") as f:
             f.write(json.dumps({"model": model, "case": case, "arm": arm, "ms": ms}) + "\n")
 
     def times(self, model, case, arm):
-        return self.runs.get((model, case, arm), [])
+        return self.runs.get((model, case, self.settings(arm)), [])
 
     def profile(self, model, case):
         return os.path.join(self.folder, re.sub(r"[^a-z0-9]+", "-", f"{model} {case}") + ".gpuprof")

@@ -110,6 +110,8 @@ void edit_graph(const struct edit *x, const struct graph *g, struct plan *p, con
             p->mark[i] |= PLAN_DROP; /* for room in the queue: one launch needs little */
             continue;
         }
+        if (is_launch(g, i) && p->dur[i] == 0)
+            continue; /* another change has taken it out */
         if (is_launch(g, i)) {
             p->dur[i] = inside ? node_ns : GRAPH_LAUNCH_NS;
             if (inside && pause != TASK_NONE && t->prev == pause &&

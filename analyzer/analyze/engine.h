@@ -28,6 +28,8 @@ int64_t engine_to_median(const struct engine *x, int64_t ns);
 struct span_ns engine_span(struct engine *x, const struct outcome *const *o, size_t n);
 
 void engine_stack(struct engine *x, struct whatif *w);
+/* Adds to a finding about waits what the best single one of them saves. */
+void engine_waits(struct engine *x, struct outcome *o);
 
 static inline int64_t engine_within(int64_t v, int64_t high)
 {

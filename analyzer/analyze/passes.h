@@ -88,6 +88,7 @@ int ranks_look(struct analysis *a, struct err *e); /* ranks.c, ranks_match.c */
 int host_look(struct analysis *a, struct err *e);
 void health_look(struct analysis *a);
 int rules_run(struct analysis *a, struct err *e); /* outcomes and ranking, rank.c */
+void rules_rank(struct analysis *a);              /* the findings, best first */
 void verdict_write(struct analysis *a);           /* verdict.c */
 
 /* Median of n values (the array is reordered); 0 without any. */

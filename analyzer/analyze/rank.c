@@ -129,7 +129,7 @@ static int by_worth(const void *a, const void *b)
     return strcmp(x->rule->id, y->rule->id);
 }
 
-static bool about_input(const struct outcome *o)
+bool outcome_about_input(const struct outcome *o)
 {
     static const char *const ids[] = {"num-workers", "starved-workers", "storage-bound",
                                       "data-loading"};
@@ -147,7 +147,7 @@ static void put_input_first(struct analysis *a)
     for (int p = PART_COMM; p < PART_COUNT; p++)
         if (a->breakdown_ns[p] > a->breakdown_ns[PART_IDLE_INPUT])
             return;
-    while (i < a->ranked_count && !about_input(a->ranked[i]))
+    while (i < a->ranked_count && !outcome_about_input(a->ranked[i]))
         i++;
     if (i == a->ranked_count || 2 * worth(a->ranked[i]) < worth(a->ranked[0]))
         return;
@@ -156,7 +156,7 @@ static void put_input_first(struct analysis *a)
     a->ranked[0] = cause;
 }
 
-static void rank(struct analysis *a)
+void rules_rank(struct analysis *a)
 {
     a->ranked_count = 0;
     for (size_t i = 0; i < rule_count; i++)
@@ -179,7 +179,7 @@ int rules_run(struct analysis *a, struct err *e)
         a->outcomes[i].rule = rules[i];
         ask(a, &a->outcomes[i], have);
     }
-    rank(a);
+    rules_rank(a);
     return 0;
 }
 
@@ -187,7 +187,7 @@ int analysis_predict(struct analysis *a, struct err *e)
 {
     if (whatif_run(a, e) < 0)
         return -1;
-    rank(a);
+    rules_rank(a);
     verdict_write(a);
     return 0;
 }

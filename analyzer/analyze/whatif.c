@@ -137,6 +137,8 @@ static void predict(struct engine *x, struct outcome *o)
                               "at best: something else takes its place",
                               (double)o->saves_high_ns / 1e6);
     }
+    if (o->verdict == RULE_FIRES && o->edit.kind == EDIT_UNSYNC)
+        engine_waits(x, o);
 }
 
 bool engine_open_to(const struct outcome *o)
@@ -172,6 +174,7 @@ static int look(struct engine *x, struct whatif *w)
     for (size_t i = 0; i < x->a->outcome_count; i++)
         if (engine_open_to(&x->a->outcomes[i]))
             predict(x, &x->a->outcomes[i]);
+    rules_rank(x->a); /* what heads it may have its turn first */
     engine_stack(x, w);
     return 0;
 }

@@ -177,8 +177,9 @@ const struct rule rule_sync_in_loop = {
            "queue is empty, and every "
            "launch, copy and bit of host work until it has filled again is seen by the GPU. Only "
            "that idle time is counted; "
-           "a wait that moves to the next synchronisation saves nothing. .detach() does not remove "
-           "a synchronisation.",
+           "a wait that moves to the next synchronisation saves nothing: where a step has several, "
+           "the finding says what the best of them saves alone, beside what all save. .detach() "
+           "does not remove a synchronisation.",
     .remedy = {"accumulate the loss on the device (total += loss.detach()) and call .item() every "
                "N steps",
                "read metrics every N steps; model.compile(steps_per_execution=N)",

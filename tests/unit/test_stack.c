@@ -1,0 +1,65 @@
+/* The order in which changes are to be made, and what each saves on top of those before it. */
+#include "analyzer/rules/rule.h"
+#include "replay_steps.h"
+
+static void check_order(const struct bench *x, const char *first, const char *then)
+{
+    const struct whatif *w = &x->b.a->whatif;
+    ck_assert_uint_eq(w->stack_count, 2);
+    ck_assert_str_eq(w->stack[0].outcome->rule->id, first);
+    ck_assert_str_eq(w->stack[1].outcome->rule->id, then);
+    int64_t step = x->b.a->steps.median_ns;
+    for (size_t i = 0; i < 2; i++) {
+        step -= w->stack[i].saves_ns;
+        ck_assert_int_eq(w->stack[i].step_ns, step);
+        ck_assert_int_ge(w->stack[i].step_high_ns, step);
+        ck_assert_int_le(w->stack[i].step_low_ns, step);
+    }
+}
+
+/* Hundred launches and forty memsets of gradients set the pace. */
+static void fill_launches_and_zeroing(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 100; i++)
+        build_kernel(b, "k", at + US(50 * i), at + US(50 * i) + US(10), US(5));
+    for (int i = 0; i < 40; i++)
+        build_memset(b, 4096, at + MS(5) + US(20 * i), at + MS(5) + US(20 * i + 8), US(2));
+    build_sync(b, at + US(5900), US(5));
+}
+
+START_TEST(graphs_come_behind_what_changes_the_launches_that_they_hold)
+{
+    struct bench x = bench_start(MS(6), fill_launches_and_zeroing);
+    const struct analysis *a = x.b.a;
+    ck_assert_str_eq(a->ranked[0]->rule->id, "cuda-graphs"); /* saves most by itself */
+    check_order(&x, "zero-grad", "cuda-graphs");
+    bench_end(&x);
+}
+END_TEST
+
+/* A batch of 5 ms made in line, then 4 ms of kernels, a wait for them, and 3 ms of other work. */
+static void fill_batch_and_wait(struct builder *b, int64_t at)
+{
+    build_range(b, "data.decode", at, at + MS(5));
+    for (int i = 0; i < 8; i++)
+        build_kernel(b, "k", at + MS(5) + US(10 * i), at + MS(5) + US(10) + US(500 * i), US(500));
+    build_sync(b, at + MS(5) + US(100), MS(4) - US(80));
+}
+
+START_TEST(the_cause_of_waiting_for_data_comes_first)
+{
+    struct bench x = bench_start(MS(12), fill_batch_and_wait);
+    check_order(&x, "num-workers", "sync-in-loop");
+    bench_end(&x);
+}
+END_TEST
+
+Suite *test_stack_suite(void)
+{
+    Suite *s = suite_create("stack");
+    TCase *c = tcase_create("order");
+    tcase_add_test(c, graphs_come_behind_what_changes_the_launches_that_they_hold);
+    tcase_add_test(c, the_cause_of_waiting_for_data_comes_first);
+    suite_add_tcase(s, c);
+    return s;
+}
