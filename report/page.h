@@ -16,13 +16,14 @@ struct page {
 #define page_put(p, ...) xml_printf((p)->f, __VA_ARGS__)
 
 void page_findings(const struct page *p);
+void page_after(const struct page *p);     /* a step with one change after the other */
 void page_breakdown(const struct page *p); /* bars: where the median, p95 and worst step go */
 void page_steps(const struct page *p);     /* the strip */
 void page_timeline(const struct page *p);  /* what the canvas needs around it */
 void page_idle(const struct page *p);
 void page_kernels(const struct page *p);
 void page_copies(const struct page *p);
-void page_ranks(const struct page *p); /* nothing without several of them */
+void page_ranks(const struct page *p); /* of several */
 void page_host(const struct page *p);
 void page_threads(const struct page *p); /* within it; nothing without samples */
 void page_about(const struct page *p);

@@ -200,7 +200,11 @@ static void stream_name(const struct data *d, uint32_t i, char *out, size_t n)
     const struct stream *s = &d->t->streams[i];
     long long device = s->device < d->t->device_count ? d->t->devices[s->device].ordinal : 0;
     long long number = s->row.stream;
-    if (d->t->process_count > 1 && s->process < d->t->process_count)
+    if (d->t->process_count > 1 && s->process < d->t->process_count &&
+        d->t->processes[s->process].rank >= 0)
+        snprintf(out, n, "rank %lld: GPU %lld, stream %lld",
+                 (long long)d->t->processes[s->process].rank, device, number);
+    else if (d->t->process_count > 1 && s->process < d->t->process_count)
         snprintf(out, n, "GPU %lld, stream %lld, process %lld", device, number,
                  (long long)d->t->processes[s->process].pid);
     else
@@ -242,6 +246,10 @@ static void write_steps(struct data *d)
         json_int(&d->j, NULL, d->steps->at[i].start_ns - last);
         last = d->steps->at[i].start_ns;
     }
+    json_end(&d->j, ']');
+    json_begin(&d->j, "number", '['); /* as `run --steps` counts them */
+    for (size_t i = 0; i < d->steps->count; i++)
+        json_int(&d->j, NULL, analysis_step_number(a, i));
     json_end(&d->j, ']');
     json_begin(&d->j, "length", '[');
     for (size_t i = 0; i < d->steps->count; i++)

@@ -2,6 +2,8 @@
 #include "report/text.h"
 #include "report/xml.h"
 
+#include <string.h>
+
 void page_zoom_button(const struct page *p, int64_t start_ns, int64_t end_ns, const char *text)
 {
     fprintf(p->f, "<button class=\"js zoom\" data-from=\"%lld\" data-to=\"%lld\">",
@@ -80,7 +82,7 @@ static void write_finding(const struct page *p, const struct outcome *o, size_t 
     write_remedy(p, "CUDA C", o->remedy.cuda);
     page_put(p, "</dl>\n<p class=\"dim\">%s Rule <code>%s</code>.", how_sure(o), o->rule->id);
     if (o->knob)
-        page_put(p, " For programs that obey it: <code>GPUPROF_APPLY=\"%s\"</code>.", o->knob);
+        page_put(p, " To measure it: <code>gpuprof try --apply %s CMD</code>.", o->knob);
     page_put(p, "</p>\n</div></details></li>\n");
 }
 
@@ -104,18 +106,25 @@ static void write_others(const struct page *p, enum verdict v, const char *title
 void page_findings(const struct page *p)
 {
     const struct outcome *o;
+    bool blind = p->a->verdict_class && strcmp(p->a->verdict_class, "not-enough-data") == 0;
     page_put(p, "<section id=\"findings\"><h2>What to change</h2>\n");
     if (!shown_finding(p->a, p->o, 0))
-        page_put(p, "<p>Nothing to change was found.</p>\n");
+        page_put(p, "<p>%s</p>\n",
+                 blind ? "No advice: too little was recorded to give any."
+                       : "Nothing to change was found.");
     else
         page_put(p, "<ol class=\"findings\">\n");
     for (size_t i = 0; (o = shown_finding(p->a, p->o, i)); i++)
         write_finding(p, o, i);
     if (shown_finding(p->a, p->o, 0))
         page_put(p, "</ol>\n");
+    page_after(p);
     if (p->a->ranked_count > 1)
-        page_put(p, "<p class=\"dim\">Savings overlap: together they are less than their "
-                    "sum.</p>\n");
+        page_put(p,
+                 "<p class=\"dim\">Ranked by what is sure to be saved. Savings overlap: together "
+                 "they are less than their sum.</p>\n");
+    if (p->a->ranked_count && !p->a->whatif.trusted && p->a->whatif.why_not)
+        page_put(p, "<p class=\"dim\">No predictions, %s.</p>\n", p->a->whatif.why_not);
     write_others(p, RULE_SUPPRESSED, "There, but not advised here");
     write_others(p, RULE_CANNOT_TELL, "Cannot tell");
     write_others(p, RULE_SILENT, "Checked and fine");

@@ -59,7 +59,7 @@ static void write_legend(const struct page *p)
 {
     page_put(p, "<ul class=\"legend\">\n");
     for (int i = 0; i < PART_COUNT; i++) {
-        if (p->a->breakdown_ns[i] <= 0)
+        if (p->a->breakdown_ns[i] < 500) /* reads as 0.00 ms */
             continue;
         fprintf(p->f, "<li><i class=\"swatch p%d\"></i>", i);
         page_put(p, "<span>%s</span>", part_title[i]);
@@ -73,12 +73,8 @@ void page_breakdown(const struct page *p)
 {
     const struct steps *s = &p->a->steps;
     page_put(p, "<section id=\"breakdown\"><h2>Where a step goes</h2>\n");
-    if (s->used == 0)
-        page_put(p, "<p>No steps were found, so no step can be broken down.</p>\n");
-    else {
-        write_bar(p, "median step", p->a->breakdown_ns, s->median_ns, 1);
-        write_legend(p);
-    }
+    write_bar(p, "median step", p->a->breakdown_ns, s->median_ns, 1);
+    write_legend(p);
     page_put(p, "</section>\n");
 }
 
@@ -87,7 +83,7 @@ static void write_other_bars(const struct page *p)
 {
     const struct steps *s = &p->a->steps;
     uint32_t p95 = page_step_at(p->a, 0.95), worst = page_step_at(p->a, 1);
-    if (p95 == TL_NONE || worst == TL_NONE || !p->a->step_parts)
+    if (p95 == TL_NONE || worst == TL_NONE || !p->a->step_parts || s->used < 2)
         return;
     double most = fmax((double)length(&s->at[worst]), (double)s->median_ns);
     write_bar(p, "median", p->a->breakdown_ns, s->median_ns, (double)s->median_ns / most);
@@ -123,8 +119,6 @@ void page_steps(const struct page *p)
     const struct steps *s = &p->a->steps;
     struct text m, top, q;
     char label[300];
-    if (s->count == 0)
-        return;
     double most = svg_nice(1.15 * (double)(s->used ? s->max_ns : length(&s->at[0])));
     if (s->used && most > 4 * (double)s->p95_ns)
         most = svg_nice(2 * (double)s->p95_ns);
@@ -142,8 +136,10 @@ void page_steps(const struct page *p)
         svg_line(p->f, "median", 0, 100 - 100 * fmin(1, (double)s->median_ns / most), 1000,
                  100 - 100 * fmin(1, (double)s->median_ns / most));
     svg_close(p->f);
-    fprintf(p->f, "</div><span class=\"xfrom\">step 0</span><span class=\"xto\">step %zu</span>",
-            s->count - 1);
+    fprintf(p->f,
+            "</div><span class=\"xfrom\">step %lld</span><span class=\"xto\">step %lld</span>",
+            (long long)analysis_step_number(p->a, 0),
+            (long long)analysis_step_number(p->a, s->count - 1));
     page_put(p, "</div>\n");
     write_other_bars(p);
     page_put(p, "</section>\n");
@@ -171,7 +167,8 @@ static void write_histogram(const struct page *p)
     }
     if (most == 0)
         return;
-    page_put(p, "<div class=\"plot\">");
+    struct text top;
+    page_put(p, "<div class=\"plot\"><span class=\"ytop\">%s in all</span>", text_time(&top, most));
     svg_open(p->f, BINS * 10, 100, "histogram",
              "Idle time of the GPU by length of the gap; the table below has the longest");
     for (int b = 0; b < BINS; b++) {
@@ -214,7 +211,7 @@ static void write_gap(const struct page *p, const struct gap *g)
     page_put(p, "%s</td><td>%s</td><td>%s</td>", part_title[g->part], during,
              g->before_op != TL_NONE ? tl_text(p->t, p->t->ops[g->before_op].name) : "");
     if (g->step != TL_NONE)
-        fprintf(p->f, "<td>%u</td><td>", g->step);
+        fprintf(p->f, "<td>%lld</td><td>", (long long)analysis_step_number(p->a, g->step));
     else
         page_put(p, "<td></td><td>");
     page_zoom_button(p, g->start_ns, g->end_ns, "show");
@@ -236,13 +233,16 @@ void page_idle(const struct page *p)
         return;
     }
     qsort(order, n, sizeof *order, longest_first);
-    page_put(p, "<p class=\"dim\">Idle time by length of the gap, coloured by cause.</p>\n");
-    write_histogram(p);
     page_put(p,
-             "<div class=\"scroll\"><table class=\"data\"><caption>Longest gaps in the used "
-             "steps</caption><thead><tr><th>length</th><th class=\"l\">cause</th>"
-             "<th class=\"l\">during</th><th class=\"l\">ended by</th><th>step</th><th>where</th>"
-             "</tr></thead><tbody>\n");
+             "<p class=\"dim\">Idle time of the whole recording by the length of the gap, coloured "
+             "by cause: many short ones, or a few long ones?</p>\n");
+    write_histogram(p);
+    page_put(
+        p, "<div class=\"scroll tall\" role=\"region\" tabindex=\"0\" aria-label=\"Longest gaps\">"
+           "<table class=\"data\"><caption>Longest gaps in the used "
+           "steps</caption><thead><tr><th>length</th><th class=\"l\">cause</th>"
+           "<th class=\"l\">during</th><th class=\"l\">ended by</th><th>step</th><th>where</th>"
+           "</tr></thead><tbody>\n");
     for (size_t i = 0; i < n && i < SHOWN; i++)
         write_gap(p, order[i]);
     page_put(p, "</tbody></table></div></section>\n");

@@ -58,12 +58,11 @@ void page_kernels(const struct page *p)
 {
     enum { SHOWN = 150 };
     const struct totals *t = &p->a->totals;
-    if (t->kernel_count == 0)
-        return;
     page_put(p, "<section id=\"kernels\"><h2>Kernels</h2>\n<p class=\"js\"><label>Filter "
                 "<input type=\"search\" id=\"kernelfilter\" placeholder=\"part of a name\">"
                 "</label> <span id=\"kernelcount\" role=\"status\"></span></p>\n"
-                "<div class=\"scroll\"><table class=\"data sortable\" id=\"kerneltable\">"
+                "<div class=\"scroll tall\" role=\"region\" tabindex=\"0\" aria-label=\"Kernels\">"
+                "<table class=\"data sortable\" id=\"kerneltable\">"
                 "<caption>Per used step</caption><thead><tr>");
     head(p, "kernel", true);
     head(p, "kind", true);
@@ -87,8 +86,6 @@ void page_copies(const struct page *p)
 {
     const struct totals *t = &p->a->totals;
     double n = steps_of(p);
-    if (t->copy_count == 0)
-        return;
     page_put(p, "<section id=\"copies\"><h2>Copies</h2>\n<div class=\"scroll\">"
                 "<table class=\"data sortable\"><caption>Per used step</caption><thead><tr>");
     head(p, "way", true);
@@ -156,8 +153,11 @@ void page_host(const struct page *p)
     page_put(p, "<section id=\"host\"><h2>Host</h2>\n");
     write_host_facts(p);
     if (t->api_count) {
-        page_put(p, "<div class=\"scroll\"><table class=\"data sortable\"><caption>CUDA calls per "
-                    "used step</caption><thead><tr>");
+        page_put(
+            p,
+            "<div class=\"scroll tall\" role=\"region\" tabindex=\"0\" aria-label=\"CUDA calls\">"
+            "<table class=\"data sortable\"><caption>CUDA calls per used "
+            "step</caption><thead><tr>");
         head(p, "call", true);
         head(p, "calls", false);
         head(p, "ms", false);

@@ -48,5 +48,9 @@ double svg_nice(double v)
         return 1;
     double power = pow(10, floor(log10(v)));
     double digit = v / power;
-    return (digit <= 1 ? 1 : digit <= 2 ? 2 : digit <= 5 ? 5 : 10) * power;
+    static const double nice[] = {1, 1.5, 2, 2.5, 3, 4, 5, 6, 8};
+    for (size_t i = 0; i < sizeof nice / sizeof *nice; i++)
+        if (digit <= nice[i])
+            return nice[i] * power;
+    return 10 * power;
 }

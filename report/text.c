@@ -80,8 +80,8 @@ double percent_of(int64_t part, int64_t whole)
     return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* "54.1 to 57.9 ms": the unit once where both have it. */
-static const char *between(struct text *b, int64_t low_ns, int64_t high_ns)
+/* The unit once where both have it. */
+const char *text_between(struct text *b, int64_t low_ns, int64_t high_ns)
 {
     struct text low, high;
     const char *unit = strchr(text_ms(&high, high_ns), ' ');
@@ -101,7 +101,7 @@ const char *text_saving(struct text *b, const struct outcome *o, int64_t step_ns
     else
         snprintf(b->s, sizeof b->s, "%.60s (%.1f %%), %.100s", text_ms(&t, o->saves_mid_ns),
                  percent_of(o->saves_mid_ns, step_ns),
-                 between(&range, o->saves_low_ns, o->saves_high_ns));
+                 text_between(&range, o->saves_low_ns, o->saves_high_ns));
     return b->s;
 }
 

@@ -134,7 +134,7 @@ class Page {
         this.marker.style.left = this.step / n * 100 + '%';
         this.marker.style.width = 100 / n + '%';
         strip.setAttribute('aria-valuenow', this.step);
-        strip.setAttribute('aria-valuetext', 'step ' + this.step + ', ' + formatTime(s.length[this.step]));
+        strip.setAttribute('aria-valuetext', 'step ' + s.number[this.step] + ', ' + formatTime(s.length[this.step]));
     }
 
     bar() {
@@ -145,7 +145,7 @@ class Page {
         const scale = Math.min(1, length / Number(place.dataset.most));
         bar.style.width = scale * 100 + '%';
         bar.setAttribute('role', 'img');
-        bar.setAttribute('aria-label', 'step ' + this.step + ': ' + mine.map((ns, i) => ns > 0 ? this.data.partTitles[i] + ' ' + formatTime(ns) : '').filter(Boolean).join(', '));
+        bar.setAttribute('aria-label', 'step ' + this.data.steps.number[this.step] + ': ' + mine.map((ns, i) => ns > 0 ? this.data.partTitles[i] + ' ' + formatTime(ns) : '').filter(Boolean).join(', '));
         mine.forEach((ns, i) => {
             if (ns <= 0) return;
             const segment = element('i', undefined, 'p' + i), share = ns / length * 100;
@@ -154,7 +154,7 @@ class Page {
             if (share * scale >= 9) segment.append(element('b', share.toFixed(0) + ' %'));
             bar.append(segment);
         });
-        row.append(element('span', 'step ' + this.step, 'barlabel'), element('span', formatTime(length), 'bartime'), bar);
+        row.append(element('span', 'step ' + this.data.steps.number[this.step], 'barlabel'), element('span', formatTime(length), 'bartime'), bar);
         place.replaceChildren(row);
     }
 
@@ -194,7 +194,7 @@ class Page {
         const shown = s.detail[this.step] ? ''
             : this.data.window.length && this.step === this.data.chosen ? ' It has more events than fit on a page: the first ' + formatTime(this.data.window[1] - this.data.window[0]) + ' are here.'
             : ' Its single events are not on this page; those of the steps around the median are.';
-        where.textContent = 'Step ' + this.step + (s.used[this.step] ? '' : ' (not used)') + ', ' + formatTime(s.length[this.step]) +
+        where.textContent = 'Step ' + s.number[this.step] + (s.used[this.step] ? '' : ' (not used)') + ', ' + formatTime(s.length[this.step]) +
             '; in view ' + formatTime(to - from) + '.' + shown;
     }
 
@@ -254,6 +254,10 @@ async function start() {
     document.querySelectorAll('table.sortable').forEach(makeSortable);
     if (byId('kerneltable')) makeFilter(byId('kernelfilter'), byId('kerneltable'), byId('kernelcount'));
     window.addEventListener('beforeprint', () => document.querySelectorAll('details').forEach(d => { d.open = true; }));
+    if (!byId('canvas')) { /* nothing was recorded that a timeline could show */
+        window.gpuprofReady = true;
+        return;
+    }
     const data = await unpack(byId('data').textContent.trim());
     undelta(data.steps.start);
     window.gpuprofPage = new Page(data);

@@ -79,6 +79,47 @@ static void write_header(const struct page *p)
     page_put(p, "</header>\n");
 }
 
+static bool has_steps(const struct page *p)
+{
+    return p->a->steps.count > 0;
+}
+
+static bool has_parts(const struct page *p)
+{
+    return p->a->steps.used > 0 && p->t->op_count > 0;
+}
+
+static bool has_events(const struct page *p)
+{
+    return count_events(p->t) > 0;
+}
+
+static bool has_work(const struct page *p)
+{
+    return p->t->op_count > 0;
+}
+
+static bool has_kernels(const struct page *p)
+{
+    return p->a->totals.kernel_count > 0;
+}
+
+static bool has_copies(const struct page *p)
+{
+    return p->a->totals.copy_count > 0;
+}
+
+static bool has_ranks(const struct page *p)
+{
+    return p->a->ranks.count > 1;
+}
+
+static bool has_host(const struct page *p)
+{
+    const struct host_facts *h = &p->a->host;
+    return p->a->totals.api_count > 0 || h->usable_cores > 0 || h->fetch_ns > 0 || h->wait_ns > 0;
+}
+
 static void tile(const struct page *p, const char *name, const char *value, const char *more)
 {
     page_put(p, "<div><dt>%s</dt><dd>%s<small>%s</small></dd></div>\n", name, value, more);
@@ -102,6 +143,26 @@ static void write_memory_tile(const struct page *p)
     tile(p, "GPU memory, peak", text_bytes(&used, peak), more.s);
 }
 
+/* Communication where there is any, else what the GPU waits for most. */
+static void write_waiting_tile(const struct page *p)
+{
+    const struct analysis *a = p->a;
+    struct text v, m;
+    int most = PART_IDLE_INPUT;
+    for (int i = PART_IDLE_INPUT; i < PART_COUNT; i++)
+        if (a->breakdown_ns[i] > a->breakdown_ns[most])
+            most = i;
+    if (a->gpu.comm_pct > 0) {
+        snprintf(v.s, sizeof v.s, "%.1f %%", a->gpu.comm_exposed_pct);
+        snprintf(m.s, sizeof m.s, "of %.1f %% in all", a->gpu.comm_pct);
+        tile(p, "exposed communication", v.s, m.s);
+    } else if (a->breakdown_ns[most] > 0) {
+        const char *colon = strstr(part_title[most], ": ");
+        snprintf(v.s, sizeof v.s, "%.1f %%", percent_of(a->breakdown_ns[most], a->steps.median_ns));
+        tile(p, "GPU idle, mostly", v.s, colon ? colon + 2 : part_title[most]);
+    }
+}
+
 static void write_numbers(const struct page *p)
 {
     const struct analysis *a = p->a;
@@ -116,21 +177,24 @@ static void write_numbers(const struct page *p)
         tile(p, "step, median", "-", "no steps found");
         tile(p, "steps per second", "-", "");
     }
-    snprintf(v.s, sizeof v.s, "%.1f %%", a->gpu.busy_pct);
-    snprintf(m.s, sizeof m.s, "computing %.1f %%", a->gpu.compute_pct);
-    tile(p, "GPU busy", v.s, m.s);
-    snprintf(v.s, sizeof v.s, "%.1f %%", a->gpu.comm_exposed_pct);
-    snprintf(m.s, sizeof m.s, "of %.1f %% in all", a->gpu.comm_pct);
-    tile(p, "exposed communication", v.s, m.s);
+    if (has_work(p)) {
+        snprintf(v.s, sizeof v.s, "%.1f %%", a->gpu.busy_pct);
+        snprintf(m.s, sizeof m.s, "computing %.1f %%", a->gpu.compute_pct);
+        tile(p, "GPU busy", v.s, m.s);
+    } else
+        tile(p, "GPU busy", "-", "no work recorded");
+    write_waiting_tile(p);
     write_memory_tile(p);
     page_put(p, "</dl>\n");
 }
 
-/* Not when the GPU is the limit or nothing is: red is for time that could be had back. */
-static bool slow(const struct analysis *a)
+/* Not red when the GPU is the limit or nothing is: red is for time that could be had back. */
+static const char *tone(const struct analysis *a)
 {
     const char *class = a->verdict_class ? a->verdict_class : "";
-    return a->ranked_count || (strcmp(class, "gpu") && strcmp(class, "balanced"));
+    if (strcmp(class, "not-enough-data") == 0)
+        return "unknown";
+    return a->ranked_count || (strcmp(class, "gpu") && strcmp(class, "balanced")) ? "slow" : "fine";
 }
 
 static void write_verdict(const struct page *p)
@@ -139,31 +203,38 @@ static void write_verdict(const struct page *p)
     page_put(p,
              "<section id=\"verdict\" class=\"%s\">\n<p class=\"verdict\">%s</p>\n"
              "<p><b>Why</b> %s</p>\n<p><b>Next</b> %s</p>\n</section>\n",
-             slow(a) ? "slow" : "fine", a->verdict ? a->verdict : "", a->why ? a->why : "",
-             a->next ? a->next : "");
+             tone(a), a->verdict ? a->verdict : "", a->why ? a->why : "", a->next ? a->next : "");
 }
 
-static void write_navigation(const struct page *p)
+/* In their order; those without data are left out, and out of the navigation. */
+static const struct section {
+    const char *id, *title;
+    void (*write)(const struct page *);
+    bool (*has)(const struct page *); /* NULL: always */
+} sections[] = {
+    {"breakdown", "Breakdown", page_breakdown, has_parts},
+    {"findings", "What to change", page_findings, NULL},
+    {"steps", "Steps", page_steps, has_steps},
+    {"timeline", "Timeline", page_timeline, has_events},
+    {"idle", "Idle", page_idle, has_work},
+    {"kernels", "Kernels", page_kernels, has_kernels},
+    {"copies", "Copies", page_copies, has_copies},
+    {"ranks", "Ranks", page_ranks, has_ranks},
+    {"host", "Host", page_host, has_host},
+    {"health", "Trust", page_about, NULL},
+};
+
+static void write_sections(const struct page *p)
 {
-    static const char *const places[][2] = {
-        {"findings", "What to change"},
-        {"breakdown", "Breakdown"},
-        {"steps", "Steps"},
-        {"timeline", "Timeline"},
-        {"idle", "Idle"},
-        {"kernels", "Kernels"},
-        {"copies", "Copies"},
-        {"ranks", "Ranks"},
-        {"host", "Host"},
-        {"health", "Trust"},
-    };
+    size_t n = sizeof sections / sizeof *sections;
     page_put(p, "<nav aria-label=\"Sections\">");
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        if (p->a->ranks.count < 2 && strcmp(places[i][0], "ranks") == 0)
-            continue;
-        page_put(p, "<a href=\"#%s\">%s</a> ", places[i][0], places[i][1]);
-    }
+    for (size_t i = 0; i < n; i++)
+        if (!sections[i].has || sections[i].has(p))
+            page_put(p, "<a href=\"#%s\">%s</a> ", sections[i].id, sections[i].title);
     page_put(p, "</nav>\n");
+    for (size_t i = 0; i < n; i++)
+        if (!sections[i].has || sections[i].has(p))
+            sections[i].write(p);
 }
 
 static int html_analysis(const struct analysis *a, const struct export_options *o, FILE *f,
@@ -175,17 +246,7 @@ static int html_analysis(const struct analysis *a, const struct export_options *
     page_put(&p, "<main>\n");
     write_verdict(&p);
     write_numbers(&p);
-    write_navigation(&p);
-    page_breakdown(&p);
-    page_findings(&p);
-    page_steps(&p);
-    page_timeline(&p);
-    page_idle(&p);
-    page_kernels(&p);
-    page_copies(&p);
-    page_ranks(&p);
-    page_host(&p);
-    page_about(&p);
+    write_sections(&p);
     page_put(&p, "</main>\n<script type=\"application/octet-stream\" id=\"data\">");
     if (page_data(&p, e))
         return -1;

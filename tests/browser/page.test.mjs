@@ -115,6 +115,43 @@ test('tables sort by number and filter by name', async () => {
     await close();
 });
 
+test('steps are counted as the command line counts them', async () => {
+    const {page, bad, close} = await ready();
+    await page.locator('#strip').focus();
+    await page.keyboard.press('Home');
+    assert.match(await page.locator('#where').textContent(), /^Step 1\b/);
+    await page.keyboard.press('End');
+    assert.match(await page.locator('#where').textContent(), /^Step 24\b/);
+    assert.equal(await page.locator('.xfrom').textContent(), 'step 1');
+    assert.equal(await page.locator('.xto').textContent(), 'step 24');
+    assert.deepEqual(bad, []);
+    await close();
+});
+
+test('the step gets shorter with one change after the other', async () => {
+    const {page, bad, close} = await open(browser, files.at('example.html'));
+    await page.waitForFunction(() => window.gpuprofReady, null, {timeout: 20000});
+    const left = await page.locator('.after .left i').evaluateAll(bars => bars.map(b => b.getBoundingClientRect().width));
+    assert.ok(left.length >= 2);
+    assert.deepEqual(left, [...left].sort((a, b) => b - a));
+    assert.ok(left.at(-1) < left[0]);
+    assert.deepEqual(bad, []);
+    await close();
+});
+
+test('a page without events has no empty sections, and no links to what it has not', async () => {
+    for (const name of ['empty.html', 'page.html']) {
+        const {page, bad, close} = await open(browser, files.at(name));
+        await page.waitForFunction(() => window.gpuprofReady, null, {timeout: 20000});
+        for (const link of await page.locator('nav a').all())
+            assert.equal(await page.locator(await link.getAttribute('href')).count(), 1);
+        for (const section of await page.locator('section').all())
+            assert.ok((await section.innerText()).length > (await section.locator('h2').allInnerTexts()).join('').length + 10);
+        assert.deepEqual(bad, []);
+        await close();
+    }
+});
+
 test('nothing scrolls sideways on a phone', async () => {
     const {page, bad, close} = await ready({viewport: {width: 400, height: 800}});
     const [wide, inner] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);

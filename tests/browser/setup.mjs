@@ -4,10 +4,11 @@
  *
  * Needs Chromium (CHROMIUM, else /usr/bin/chromium) and `npm ci` in this folder. */
 import {execFileSync} from 'node:child_process';
-import {mkdtempSync, writeFileSync, rmSync} from 'node:fs';
+import {mkdtempSync, readFileSync, writeFileSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {dirname, join, resolve} from 'node:path';
 import {fileURLToPath} from 'node:url';
+import {gunzipSync} from 'node:zlib';
 import {chromium} from 'playwright-core';
 
 export const here = dirname(fileURLToPath(import.meta.url));
@@ -42,7 +43,12 @@ export function makeFiles(device = 'NVIDIA H200') {
     const folder = mkdtempSync(join(tmpdir(), 'gpuprof-browser-')), at = name => join(folder, name);
     writeFileSync(at('trace.json'), JSON.stringify(trace(device)));
     const run = (...args) => execFileSync(gpuprof, [...args, '--quiet'], {stdio: ['ignore', 'pipe', 'inherit']});
+    writeFileSync(at('empty.json'), '{"traceEvents": []}');
     run('report', at('trace.json'), '-o', at('page.html'));
+    run('report', at('empty.json'), '-o', at('empty.html'));
+    const example = readFileSync(join(here, '../../docs/examples/train_conv-workers0.gpuprof.gz'));
+    writeFileSync(at('example.gpuprof'), gunzipSync(example));
+    run('report', at('example.gpuprof'), '-o', at('example.html'));
     run('export', at('trace.json'), '-o', at('chrome.json'));
     run('export', '--format', 'speedscope', at('trace.json'), '-o', at('flame.speedscope.json'));
     return {at, run, remove: () => rmSync(folder, {recursive: true})};

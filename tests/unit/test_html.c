@@ -147,10 +147,12 @@ END_TEST
 
 START_TEST(rounds_axes_up)
 {
-    ck_assert_double_eq(svg_nice(0.7), 1);
-    ck_assert_double_eq(svg_nice(1.2), 2);
-    ck_assert_double_eq(svg_nice(30), 50);
-    ck_assert_double_eq(svg_nice(700), 1000);
+    ck_assert_double_eq_tol(svg_nice(0.7), 0.8, 1e-12);
+    ck_assert_double_eq(svg_nice(1.2), 1.5);
+    ck_assert_double_eq(svg_nice(32), 40);
+    ck_assert_double_eq(svg_nice(700), 800);
+    ck_assert_double_eq(svg_nice(208), 250);
+    ck_assert_double_eq(svg_nice(0.95), 1);
     ck_assert_double_eq(svg_nice(0), 1);
 }
 END_TEST
