@@ -87,6 +87,7 @@ struct look_loader look_loader(struct analysis *a)
         int64_t wants = 0, queue = 0;
         add_grown(&wants, first->cpu_ns, last->cpu_ns);
         add_grown(&queue, first->run_queue_ns, last->run_queue_ns);
+        l.used_cores += wants > 0 ? (double)wants / (double)(last->time_ns - first->time_ns) : 0;
         l.wanted_cores +=
             (double)(wants + (queue > 0 ? queue : 0)) / (double)(last->time_ns - first->time_ns);
         if (e->makes && e->making_ns > 0) {

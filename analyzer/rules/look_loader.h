@@ -16,6 +16,7 @@ struct look_loader {
     int64_t major_faults;  /* pages read from a disk meanwhile; -1 = not sampled */
     int64_t storage_bytes; /* read from storage meanwhile, not from memory; -1 = not sampled */
     int64_t read_bytes;    /* asked for by read calls, whatever served them; -1 = not sampled */
+    double used_cores;     /* of all threads, on average: cores that they got */
     double wanted_cores;   /* of all threads, workers or not: computing or ready to, on average */
     bool sampled;
 };

@@ -41,6 +41,12 @@ static bool in_used_step(const struct analysis *a, int64_t ns)
     return false;
 }
 
+/* A thread that stands in line for a core makes long calls of all kinds. */
+static bool lacks_core(const struct analysis *a)
+{
+    return a->host.starved_ns * 10 >= a->steps.median_ns && a->steps.median_ns > 0;
+}
+
 /* Long first calls, merged. -1: out of memory. */
 static int long_calls(const struct analysis *a, struct spans *out, struct look_warm *w)
 {
@@ -129,7 +135,7 @@ struct look_warm look_warm_up(const struct analysis *a)
     for (uint32_t i = 0; i < t->range_count && n < MARKS; i++)
         if (compiles(tl_text(t, t->ranges[i].name)))
             marks[n++] = i;
-    if (long_calls(a, &calls, &w) == 0)
+    if ((lacks_core(a) ? spans_index(&calls) : long_calls(a, &calls, &w)) == 0)
         for (size_t i = 0; i < a->gap_count; i++) {
             uint32_t step = a->gaps[i].step;
             if (step != TL_NONE && a->steps.at[step].used)

@@ -1,51 +1,91 @@
 /* Forward work done twice to save memory that is not scarce. */
+#include "analyzer/rules/look_eval.h"
 #include "analyzer/rules/look_phase.h"
-
-#include <string.h>
 
 enum { SCARCE_PCT = 50 /* of the device's memory in use: more may be needed */ };
 
 /* ---- what is computed again ------------------------------------------------------------------
  */
 
-/* Kernels whose name tells forward from backward, and come once per layer in both. */
-struct pairs {
-    int64_t forward, backward, forward_ns;
-};
-
-static bool is_forward(const struct kernel_total *k, const char *name)
+static bool is_forward(const struct op *o, const char *name)
 {
-    if (k->class.family == FAMILY_CONV)
-        return k->class.pass == PASS_FWD;
-    return k->class.family == FAMILY_ATTENTION && look_name_has(name, "flash_fwd|fmha_fwd|fprop");
+    if (o->class.family == FAMILY_CONV)
+        return o->class.pass == PASS_FWD;
+    return o->class.family == FAMILY_ATTENTION && look_name_has(name, "flash_fwd|fmha_fwd|fprop");
 }
 
-static bool is_backward(const struct kernel_total *k, const char *name)
+static bool is_backward(const struct op *o, const char *name)
 {
-    if (k->class.family == FAMILY_CONV)
-        return k->class.pass == PASS_WGRAD;
-    return k->class.family == FAMILY_ATTENTION &&
+    if (o->class.family == FAMILY_CONV)
+        return o->class.pass == PASS_WGRAD;
+    return o->class.family == FAMILY_ATTENTION &&
            look_name_has(name, "flash_bwd_dq_dk_dv|fmha_bwd|bprop");
 }
 
-/* Without ranges: convolutions and attention that run forward twice as often as backward. Only
- * their own time is known then, not that of the rest of the forward pass. */
-static int64_t repeated_pairs_ns(const struct analysis *a)
+/* Kernels whose name tells forward from backward, and come once per layer in both. */
+struct pairs {
+    int64_t forward, backward, forward_ns;
+    int64_t amid_ns; /* forward after the step's first backward, and before its last */
+};
+struct backward { /* of one step */
+    int64_t first_ns, last_ns;
+};
+
+static bool counts(const struct analysis *a, const bool *evaluating, uint32_t i)
 {
-    struct pairs p = {0, 0, 0};
-    for (size_t i = 0; i < a->totals.kernel_count; i++) {
-        const struct kernel_total *k = &a->totals.kernels[i];
-        const char *name = tl_text(a->tl, k->name);
-        if (is_forward(k, name)) {
-            p.forward += k->count;
-            p.forward_ns += k->total_ns;
-        } else if (is_backward(k, name)) {
-            p.backward += k->count;
-        }
+    const struct op *o = &a->tl->ops[i];
+    bool asked = o->class.family == FAMILY_CONV || o->class.family == FAMILY_ATTENTION;
+    return o->kind == OP_KERNEL && asked && look_used(a, i) &&
+           !(evaluating && o->api != TL_NONE && evaluating[o->api]);
+}
+
+static void find_backward(const struct analysis *a, const bool *evaluating, struct backward *of,
+                          struct pairs *p)
+{
+    for (uint32_t i = 0; i < a->tl->op_count; i++) {
+        const struct op *o = &a->tl->ops[i];
+        if (!counts(a, evaluating, i) || !is_backward(o, tl_text(a->tl, o->full_name)))
+            continue;
+        struct backward *b = &of[a->steps.op_step[i]];
+        p->backward++;
+        b->first_ns = b->first_ns == 0 || o->start_ns < b->first_ns ? o->start_ns : b->first_ns;
+        b->last_ns = o->start_ns > b->last_ns ? o->start_ns : b->last_ns;
     }
+}
+
+static void find_forward(const struct analysis *a, const bool *evaluating,
+                         const struct backward *of, struct pairs *p)
+{
+    for (uint32_t i = 0; i < a->tl->op_count; i++) {
+        const struct op *o = &a->tl->ops[i];
+        if (!counts(a, evaluating, i) || !is_forward(o, tl_text(a->tl, o->full_name)))
+            continue;
+        const struct backward *b = &of[a->steps.op_step[i]];
+        p->forward++;
+        p->forward_ns += o->end_ns - o->start_ns;
+        if (o->start_ns > b->first_ns && o->start_ns < b->last_ns)
+            p->amid_ns += o->end_ns - o->start_ns;
+    }
+}
+
+/* Without ranges: convolutions and attention that run forward twice as often as backward, and that
+ * amid the backward pass: an evaluation runs forward more often, too. Only their own time is known
+ * then, not that of the rest of the forward pass. `unclear`: more often, but not amid it. */
+static int64_t repeated_pairs_ns(struct analysis *a, bool *unclear)
+{
+    struct pairs p = {0, 0, 0, 0};
+    int64_t evaluations;
+    const bool *evaluating = look_evaluating(a, &evaluations);
+    struct backward *of = arena_array(&a->arena, a->steps.count + 1, sizeof *of);
+    if (!of)
+        return 0;
+    find_backward(a, evaluating, of, &p);
+    find_forward(a, evaluating, of, &p);
     if (p.backward == 0 || p.forward * 10 < p.backward * 15)
         return 0;
-    return (int64_t)((double)p.forward_ns * (1 - (double)p.backward / (double)p.forward));
+    int64_t twice = (int64_t)((double)p.forward_ns * (1 - (double)p.backward / (double)p.forward));
+    *unclear = p.amid_ns * 4 < twice && twice * 100 >= a->steps.median_ns;
+    return twice < p.amid_ns ? twice : p.amid_ns;
 }
 
 /* ---- memory ----------------------------------------------------------------------------------
@@ -95,7 +135,15 @@ static void check(struct analysis *a, struct outcome *o)
 {
     struct look_phase p = look_phase(a, &phase_recompute);
     bool ranges = p.ops.count > 0;
-    int64_t again = per_step(a, ranges ? p.ops.busy_ns + p.ops.idle_ns : repeated_pairs_ns(a));
+    bool unclear = false;
+    int64_t again =
+        per_step(a, ranges ? p.ops.busy_ns + p.ops.idle_ns : repeated_pairs_ns(a, &unclear));
+    if (unclear) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "not recorded: whether forward work that is done twice, ahead of the backward "
+                 "pass, is an evaluation (put that into a range named 'evaluate')";
+        return;
+    }
     o->why = arena_printf(&a->arena, "%.3f ms per step of forward work are done again", ms(again));
     if (again * 100 < a->steps.median_ns)
         return;
@@ -125,7 +173,8 @@ const struct rule rule_checkpointing = {
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check,
     .looks_for = "Forward work inside the backward pass: ranges named after recomputation, or "
-                 "convolutions and attention that run forward twice for each time backward.",
+                 "convolutions and attention that run forward twice for each time backward, "
+                 "amid the backward pass.",
     .doc =
         "Activation checkpointing keeps only some activations and computes the others again "
         "during the backward pass: up to a third more computing for less memory. It pays when "

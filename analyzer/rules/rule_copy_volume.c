@@ -50,6 +50,7 @@ static void check(struct analysis *a, struct outcome *o)
                                "for only %.1f ms: overlapping cannot hide the copies",
                                (double)c.bytes / (double)a->steps.used / 1e6, ms(exposed),
                                ms(hidden_at_most)));
+    o->knob = "offload=0";
     if (c.longest != TL_NONE)
         outcome_example(o, a->tl->ops[c.longest].start_ns, a->tl->ops[c.longest].end_ns,
                         "longest copy", c.longest);
@@ -72,4 +73,5 @@ const struct rule rule_copy_volume = {
                "tf.device('/gpu:0') for variables; cast inputs on the GPU, not before the copy",
                "cudaMalloc once and keep what every step reads; copy the packed form and unpack in "
                "a kernel"},
+    .knob = "offload",
 };

@@ -8,13 +8,15 @@ enum {
     LIMITED_PCT = 5 /* of the periods of a CPU limit */
 };
 
-static void add_evidence(struct analysis *a, struct outcome *o, double wanted)
+static void add_evidence(struct analysis *a, struct outcome *o, const struct look_loader *l)
 {
     const char *rows = "SELECT * FROM host_sample WHERE run_queue_ns > 0";
     const char *omp = timeline_meta(a->tl, "env.OMP_NUM_THREADS");
     outcome_evidence(o, "training thread ready, but without a core, per step",
                      ms(a->host.starved_ns), "ms", rows);
-    outcome_evidence(o, "cores that the program's threads want on average", wanted, "count",
+    outcome_evidence(o, "cores that the program's threads want on average", l->wanted_cores,
+                     "count", "SELECT * FROM host_sample");
+    outcome_evidence(o, "cores that they have on average", l->used_cores, "count",
                      "SELECT * FROM host_sample");
     outcome_evidence(o, "usable cores", a->host.usable_cores, "count",
                      "SELECT * FROM fact WHERE key = 'usable_cores'");
@@ -67,19 +69,20 @@ static void check(struct analysis *a, struct outcome *o)
         return;
     }
     if (l.wanted_cores < cores * 0.9 && look_limited_pct(a) >= LIMITED_PCT) {
-        add_evidence(a, o, l.wanted_cores);
+        add_evidence(a, o, &l);
         limited(a, o, cost);
         return;
     }
-    if (l.wanted_cores < cores * 0.9) {
+    /* Whom other programs crowd out stands in line, too, but has few cores itself. */
+    if (l.wanted_cores < cores * 0.9 || l.used_cores < cores * 0.7) {
         o->why = arena_printf(&a->arena,
                               "the training thread had no core for %.1f ms per step, although "
-                              "this program's threads want only %.1f of %d: another program took "
+                              "this program's threads have only %.1f of %d: another program took "
                               "it",
-                              ms(starved), l.wanted_cores, cores);
+                              ms(starved), l.used_cores, cores);
         return;
     }
-    add_evidence(a, o, l.wanted_cores);
+    add_evidence(a, o, &l);
     o->error_class = ERROR_RERUN_DECIDES;
     o->knob = "busy_threads=0";
     outcome_fires(o, cost,

@@ -169,13 +169,18 @@ static int64_t claimed_elsewhere(const struct analysis *a)
     return per_step(a, ns);
 }
 
-static const char *obstacle(struct analysis *a, const struct shape *s)
+static const char *obstacle(struct analysis *a, const struct shape *s, int64_t idle)
 {
     if (s->graph_pct > 50)
         return "most kernels are launched by CUDA graphs already";
     if (look_launches_block(a))
         return "every launch waits for its kernel, as CUDA_LAUNCH_BLOCKING makes it: switch that "
                "off first";
+    if (a->host.starved_ns * 2 >= idle)
+        return arena_printf(&a->arena,
+                            "the training thread was ready to launch but had no core for %.1f ms "
+                            "per step: other programs, or too many threads, take them",
+                            ms(a->host.starved_ns));
     if (s->kernels_max > s->kernels_min + s->kernels_min / 50)
         return arena_printf(&a->arena,
                             "the steps differ (%lld to %lld kernels): a graph needs the same work "
@@ -226,7 +231,7 @@ static void check(struct analysis *a, struct outcome *o)
     }
     const char *why_not = look_replicated(a) ? "one process drives several GPUs in turn, which no "
                                                "graph holds: see dp-instead-of-ddp"
-                                             : obstacle(a, &s);
+                                             : obstacle(a, &s, idle);
     if (why_not) {
         o->verdict = RULE_SUPPRESSED;
         o->why = why_not;
@@ -263,8 +268,8 @@ const struct rule rule_cuda_graphs = {
            "dry. A graph launches the whole step at once. A long cudaLaunchKernel with a full "
            "queue is the opposite case (the GPU is the bottleneck) and is not counted. Refused "
            "where kernels or grids change from step to step, where a wait for the GPU, an "
-           "allocation or a copy of pageable memory comes amid the launches, or graphs are in "
-           "use.",
+           "allocation or a copy of pageable memory comes amid the launches, graphs are in use, or "
+           "the launching thread has no core.",
     .remedy = {"torch.compile(model, mode='reduce-overhead'), or "
                "torch.cuda.graphs.make_graphed_callables; a larger batch helps as well",
                "@tf.function(jit_compile=True) around the step",

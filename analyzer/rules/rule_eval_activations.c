@@ -1,9 +1,6 @@
 /* Evaluation that runs as if for training: batch statistics, dropout, gradients kept. */
+#include "analyzer/rules/look_eval.h"
 #include "analyzer/rules/look_phase.h"
-
-#include <ctype.h>
-#include <string.h>
-#include <strings.h>
 
 /* Kernels that a model in evaluation mode does not launch. */
 static const char training_only[] =
@@ -17,68 +14,11 @@ struct evaluation {
     uint32_t longest;
 };
 
-/* Is the word at s[0..n) one for an evaluation? */
-static bool says_eval(const char *s, size_t n)
-{
-    static const char *const words[] = {"eval",  "evaluate",   "evaluation", "evaluating",
-                                        "valid", "validation", "validate",   "val"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strlen(words[i]) == n && strncasecmp(s, words[i], n) == 0)
-            return true;
-    return false;
-}
-
-/* Words end where letters do, or where a capital follows a small one. Frames of the interpreter and
- * operators are no ranges of the user's: `torch/_dynamo/eval_frame.py(489): _fn` evaluates nothing.
- */
-static bool evaluates(const char *name)
-{
-    if (strstr(name, ".py(") || strstr(name, "::") || name[0] == '<')
-        return false;
-    for (const char *s = name; *s;) {
-        size_t n = 0;
-        while (isalpha((unsigned char)s[n]) &&
-               !(n > 0 && islower((unsigned char)s[n - 1]) && isupper((unsigned char)s[n])))
-            n++;
-        if (says_eval(s, n))
-            return true;
-        s += n ? n : 1;
-    }
-    return false;
-}
-
-/* By call: is it made during an evaluation? Counts those. Ranges and calls are sorted by thread and
- * start. NULL without memory. */
-static bool *calls_inside(struct analysis *a, struct evaluation *e)
-{
-    const struct timeline *t = a->tl;
-    bool *yes = arena_array(&a->arena, t->api_count + 1, sizeof *yes);
-    for (size_t i = 0; yes && i < t->thread_count; i++) {
-        const struct thread *th = &t->threads[i];
-        uint32_t next = th->first_range, end = th->first_range + th->ranges;
-        int64_t until_ns = INT64_MIN;
-        for (uint32_t c = th->first_api; c <= th->first_api + th->apis; c++) {
-            bool over = c == th->first_api + th->apis; /* ranges behind the last call count, too */
-            for (; next < end && (over || t->ranges[next].start_ns <= t->apis[c].start_ns);
-                 next++) {
-                const struct range *r = &t->ranges[next];
-                if (!evaluates(tl_text(t, r->name)))
-                    continue;
-                e->ranges++;
-                until_ns = r->end_ns > until_ns ? r->end_ns : until_ns;
-            }
-            if (!over)
-                yes[c] = t->apis[c].end_ns <= until_ns;
-        }
-    }
-    return yes;
-}
-
 static struct evaluation look_at_evaluation(struct analysis *a)
 {
     const struct timeline *t = a->tl;
     struct evaluation e = {.longest = TL_NONE};
-    const bool *inside = calls_inside(a, &e);
+    const bool *inside = look_evaluating(a, &e.ranges);
     for (uint32_t i = 0; inside && e.ranges && i < t->op_count; i++) {
         const struct op *o = &t->ops[i];
         if (o->kind != OP_KERNEL || o->api == TL_NONE || !inside[o->api])
@@ -116,6 +56,7 @@ static void check(struct analysis *a, struct outcome *o)
     if (e.backward)
         outcome_evidence(o, "of them for gradients or updates", (double)e.backward, "count", NULL);
     outcome_evidence(o, "their GPU time, spread over all steps", ms(cost), "ms", NULL);
+    o->knob = "eval_training=0";
     o->error_class = ERROR_KERNEL_MODEL;
     outcome_fires(o, cost,
                   arena_printf(&a->arena,
@@ -142,4 +83,5 @@ const struct rule rule_eval_activations = {
     .remedy = {"model.eval() and with torch.inference_mode(): around validation",
                "model(x, training=False); model.evaluate does so",
                "cudnnBatchNormalizationForwardInference, and one buffer for all activations"},
+    .knob = "eval_training",
 };

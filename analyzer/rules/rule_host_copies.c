@@ -1,67 +1,11 @@
 /* Batches copied from one place of the host's memory to another before they go to the GPU. */
-#include "analyzer/rules/look_phase.h"
+#include "analyzer/rules/look_host.h"
 
-#include "analyzer/analyze/passes.h"
-
-#include <stdlib.h>
-
-static const char copying[] = "aten::clone|aten::contiguous|aten::pin_memory|aten::_pin_memory|"
-                              "host_copy|host.copy|copy.host|memcpy_host|torch.tensor(";
-
-struct host_copies {
-    struct spans spans; /* of the training thread: in such ranges, without GPU work */
-    int64_t count;
-    uint32_t longest; /* range index, TL_NONE */
-};
-
-/* Launches in them mean that it is the GPU that copies. */
-static bool on_the_host(const struct timeline *t, const struct range *r)
+static void fire(struct analysis *a, struct outcome *o, const struct look_host_copies *h)
 {
-    const struct thread *th = &t->threads[r->thread];
-    for (uint32_t i = timeline_api_from(t, th, r->start_ns); i < th->first_api + th->apis; i++) {
-        if (t->apis[i].start_ns >= r->end_ns)
-            break;
-        if (t->apis[i].op != TL_NONE)
-            return false;
-    }
-    return true;
-}
-
-static int find_copies(const struct analysis *a, struct host_copies *h)
-{
-    const struct timeline *t = a->tl;
-    const struct thread *th = &t->threads[a->steps.main_thread];
-    for (uint32_t i = 0; i < th->ranges; i++) { /* by start */
-        const struct range *r = &t->ranges[th->first_range + i];
-        if (look_step_at(a, r->start_ns) == TL_NONE ||
-            !look_name_has(tl_text(t, r->name), copying) || !on_the_host(t, r))
-            continue;
-        h->count++;
-        if (h->longest == TL_NONE ||
-            r->end_ns - r->start_ns > t->ranges[h->longest].end_ns - t->ranges[h->longest].start_ns)
-            h->longest = th->first_range + i;
-        if (spans_add(&h->spans, r->start_ns, r->end_ns) < 0)
-            return -1;
-    }
-    return spans_index(&h->spans);
-}
-
-/* GPU idle while the host copies. */
-static int64_t idle_during(const struct analysis *a, const struct host_copies *h)
-{
-    int64_t ns = 0;
-    for (size_t i = 0; i < a->gap_count; i++) {
-        const struct gap *g = &a->gaps[i];
-        if (g->step != TL_NONE && a->steps.at[g->step].used)
-            ns += spans_covered(&h->spans, g->start_ns, g->end_ns);
-    }
-    return per_step(a, ns);
-}
-
-static void fire(struct analysis *a, struct outcome *o, const struct host_copies *h, int64_t idle)
-{
+    int64_t idle = per_step(a, h->idle_ns);
     const struct range *r = &a->tl->ranges[h->longest];
-    int64_t all = per_step(a, spans_total(&h->spans));
+    int64_t all = per_step(a, h->total_ns);
     const char *rows = "SELECT * FROM range_time WHERE name LIKE '%copy%' OR name LIKE '%clone%' "
                        "OR name LIKE '%pin_memory%' OR name LIKE '%contiguous%'";
     outcome_evidence(o, "copies within the host's memory per step",
@@ -79,20 +23,18 @@ static void fire(struct analysis *a, struct outcome *o, const struct host_copies
 
 static void check(struct analysis *a, struct outcome *o)
 {
-    struct host_copies h = {.longest = TL_NONE};
-    if (find_copies(a, &h) < 0) {
+    struct look_host_copies h;
+    if (look_host_copies(a, &h) < 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "out of memory";
-    } else {
-        int64_t idle = h.count ? idle_during(a, &h) : 0;
-        o->why = arena_printf(&a->arena,
-                              "copies within the host's memory leave the GPU idle for %.3f ms per "
-                              "step",
-                              ms(idle));
-        if (idle * 100 >= a->steps.median_ns && idle > 0)
-            fire(a, o, &h, idle);
+        return;
     }
-    spans_release(&h.spans);
+    int64_t idle = per_step(a, h.idle_ns);
+    o->why = arena_printf(&a->arena,
+                          "copies within the host's memory leave the GPU idle for %.3f ms per step",
+                          ms(idle));
+    if (idle * 100 >= a->steps.median_ns && idle > 0)
+        fire(a, o, &h);
 }
 
 const struct rule rule_host_copies = {

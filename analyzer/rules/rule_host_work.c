@@ -1,5 +1,6 @@
 /* The GPU is idle while the host does something else than launching: Python, post-processing,
  * framework overhead. Named by the range in which it falls. */
+#include "analyzer/rules/look_host.h"
 #include "analyzer/rules/look_warm.h"
 
 #include <stdlib.h>
@@ -25,9 +26,19 @@ static const char *where_most(const struct analysis *a, int64_t *in_it)
     return *in_it ? tl_text(a->tl, best) : NULL;
 }
 
+/* What other rules name by its cause: one-time work, copies on the host. */
+static int64_t explained_elsewhere(const struct analysis *a)
+{
+    struct look_host_copies copies;
+    int64_t ns = look_warm_up(a).host_ns;
+    if (look_host_copies(a, &copies) == 0)
+        ns += copies.host_ns;
+    return per_step(a, ns);
+}
+
 static void check(struct analysis *a, struct outcome *o)
 {
-    int64_t idle = a->breakdown_ns[PART_IDLE_HOST] - per_step(a, look_warm_up(a).host_ns), inside;
+    int64_t idle = a->breakdown_ns[PART_IDLE_HOST] - explained_elsewhere(a), inside;
     o->why = arena_printf(&a->arena, "the GPU waits %.3f ms per step for other work of the host",
                           ms(idle > 0 ? idle : 0));
     if (idle * 100 < a->steps.median_ns)
@@ -55,6 +66,7 @@ static void check(struct analysis *a, struct outcome *o)
     if (where)
         outcome_evidence(o, arena_printf(&a->arena, "of that, inside '%s'", where),
                          ms(per_step(a, inside)), "ms", NULL);
+    o->knob = "host_work_us=0";
     o->error_class = ERROR_RERUN_DECIDES; /* nobody knows how far that work can be cut */
     outcome_fires(
         o, idle,
@@ -86,4 +98,5 @@ const struct rule rule_host_work = {
                "torch.profiler.profile(with_stack=True) to see the lines",
                "keep it inside tf.function, or in dataset.map(..., num_parallel_calls=AUTOTUNE)",
                "move it to another thread, or do it while the next step's work is queued"},
+    .knob = "host_work_us",
 };

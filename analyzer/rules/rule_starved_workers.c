@@ -41,6 +41,7 @@ static void check(struct analysis *a, struct outcome *o)
     if (limited > 0)
         outcome_evidence(o, "periods in which the container's CPU limit was used up", limited, "%",
                          "SELECT * FROM fact WHERE key LIKE 'cgroup_cpu_%'");
+    o->knob = "busy_threads=0";
     outcome_fires(o, cost,
                   arena_printf(&a->arena,
                                "the loader's %zu worker%s no core during %.0f %% of their work; "
@@ -63,4 +64,5 @@ const struct rule rule_starved_workers = {
                "job (--cpus-per-task, cpuset); decode on the GPU (torchvision nvjpeg, DALI)",
                "tf.data.Options().threading.private_threadpool_size = N; more cores for the job",
                "no more reader threads than free cores; decode on the GPU (nvJPEG)"},
+    .knob = "busy_threads",
 };

@@ -1,9 +1,11 @@
 #include "reference_workloads/conv/burdens.h"
 
 #include "reference_workloads/common/check.h"
+#include "reference_workloads/common/clock.h"
 #include "reference_workloads/common/nvtx.h"
 
 #include <cuda_runtime_api.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,17 +26,68 @@ static void *keep_busy(void *arg)
     return NULL;
 }
 
-void burdens_open(struct burdens *b, const struct config *c, size_t slot_bytes)
+static void start_busy_threads(struct burdens *b, int for_each_core)
 {
+    enum { MOST = sizeof b->busy / sizeof *b->busy };
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    int usable = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+    int wanted = for_each_core * usable < MOST ? for_each_core * usable : MOST;
+    for (; b->busy_count < wanted; b->busy_count++)
+        if (pthread_create(&b->busy[b->busy_count], NULL, keep_busy, b) != 0)
+            die(1, "busy-threads: no more than %d threads can be made", b->busy_count);
+}
+
+/* ---- weights that live on the host --------------------------------------------------------------
+ */
+
+/* The home of a group is as long as both its vectors. Down: to the device. */
+static void move_weights(struct burdens *b, const struct model *m, enum cudaMemcpyKind kind)
+{
+    for (int i = 0; i < GROUP_COUNT; i++) {
+        const struct group *g = &m->groups[i];
+        float *vector[] = {g->master, g->momentum};
+        for (int v = 0; v < 2; v++) {
+            float *home = b->home[i] + (size_t)v * g->count;
+            int down = kind == cudaMemcpyHostToDevice;
+            cudaCheck(cudaMemcpyAsync(down ? vector[v] : home, down ? home : vector[v],
+                                      g->count * sizeof(float), kind, m->stream));
+        }
+    }
+}
+
+static void leave_device(struct burdens *b, const struct model *m)
+{
+    for (int i = 0; i < GROUP_COUNT; i++)
+        cudaCheck(cudaHostAlloc((void **)&b->home[i], 2 * m->groups[i].count * sizeof(float),
+                                cudaHostAllocDefault));
+    move_weights(b, m, cudaMemcpyDeviceToHost);
+}
+
+void burdens_put_back(struct burdens *b, const struct config *c, const struct model *m)
+{
+    if (!c->offload)
+        return;
+    nvtx_push("offload");
+    move_weights(b, m, cudaMemcpyDeviceToHost);
+    nvtx_pop();
+}
+
+/* ---- all of them --------------------------------------------------------------------------------
+ */
+
+void burdens_open(struct burdens *b, const struct config *c, const struct model *m,
+                  size_t slot_bytes)
+{
+    if (c->offload)
+        leave_device(b, m);
     if (c->small_copies)
         cudaCheck(cudaMalloc(&b->on_device, SMALL_BYTES));
     if (c->check_nan) {
         cudaCheck(cudaMalloc((void **)&b->found_nan, sizeof *b->found_nan));
         cudaCheck(cudaMemset(b->found_nan, 0, sizeof *b->found_nan));
     }
-    for (int i = 0; i < c->busy_threads; i++)
-        if (pthread_create(&b->busy[i], NULL, keep_busy, b) != 0)
-            die(1, "busy-threads: no more than %d threads can be made", i);
+    start_busy_threads(b, c->busy_threads);
     for (int i = 0; c->extra_copies && i < 2; i++) {
         if (c->pin_memory)
             cudaCheck(cudaHostAlloc(&b->again[i], slot_bytes, cudaHostAllocDefault));
@@ -50,8 +103,10 @@ void burdens_close(struct burdens *b, const struct config *c)
     if (c->check_nan)
         cudaCheck(cudaFree(b->found_nan));
     atomic_store(&b->stop, 1);
-    for (int i = 0; i < c->busy_threads; i++)
+    for (int i = 0; i < b->busy_count; i++)
         pthread_join(b->busy[i], NULL);
+    for (int i = 0; c->offload && i < GROUP_COUNT; i++)
+        cudaCheck(cudaFreeHost(b->home[i]));
     for (int i = 0; c->extra_copies && i < 2; i++) {
         if (c->pin_memory)
             cudaCheck(cudaFreeHost(b->again[i]));
@@ -81,8 +136,18 @@ static void allocate(int count)
     nvtx_pop();
 }
 
-void burdens_bear(struct burdens *b, const struct config *c)
+void burdens_bear(struct burdens *b, const struct config *c, const struct model *m)
 {
+    if (c->host_work_us) {
+        nvtx_push("metrics");
+        clock_spin_us(c->host_work_us);
+        nvtx_pop();
+    }
+    if (c->offload) {
+        nvtx_push("fetch");
+        move_weights(b, m, cudaMemcpyHostToDevice);
+        nvtx_pop();
+    }
     if (c->small_copies)
         copy_constants(b, c->small_copies);
     if (c->alloc_per_step)

@@ -22,11 +22,12 @@ struct config {
     int optimizer, zero_grad;
     int accumulation; /* parts of a batch, whose gradients are added up before the update */
     /* the host's work */
-    int sync_every, wait_every, log_work_us, host_overhead_us;
+    int sync_every, wait_every, log_work_us, host_overhead_us, host_work_us;
+    int eval_every, eval_training;
     int no_nvtx, nvtx_layers;
     /* burdens.h */
     int launch_blocking, small_copies, alloc_per_step, extra_copies, retune_every, disk_mbps;
-    int check_nan, busy_threads;
+    int check_nan, busy_threads, offload;
 };
 
 #define DEPTH_CHOICES "18|34|50|101|152"

@@ -57,6 +57,19 @@ __global__ void norm_apply_kernel(struct place p, struct norm_values v, const T 
     }
 }
 
+template <typename T>
+__global__ void norm_inference_kernel(struct place p, struct norm_values v, const T *x, T *y)
+{
+    size_t i = thread_index(), row = i / p.channels;
+    int channel = (int)(i % p.channels);
+    if (row >= p.rows)
+        return;
+    size_t k = at(p, row, channel);
+    float inverse = rsqrtf(v.running_variance[channel] + v.epsilon);
+    float normal = (to_float(x[k]) - v.running_mean[channel]) * inverse;
+    y[k] = from_float<T>(normal * v.gamma[channel] + v.beta[channel]);
+}
+
 // sums (2, channels): of dy, and of dy times the normalised x
 template <typename T>
 __global__ void norm_backward_sums_kernel(struct place p, struct norm_values v, const T *x,
@@ -217,6 +230,13 @@ void kernel_norm_forward(cudaStream_t stream, enum dtype t, const struct shape *
     launched("norm_sums_kernel");
     FOR_DTYPE(t,
               LAUNCH(norm_apply_kernel<T>, elements(s), stream, p, *v, (const T *)x, (T *)y, sums));
+}
+
+void kernel_norm_inference(cudaStream_t stream, enum dtype t, const struct shape *s,
+                           const struct norm_values *v, const void *x, void *y)
+{
+    FOR_DTYPE(t, LAUNCH(norm_inference_kernel<T>, elements(s), stream, place_of(s), *v,
+                        (const T *)x, (T *)y));
 }
 
 void kernel_norm_backward(cudaStream_t stream, enum dtype t, const struct shape *s,

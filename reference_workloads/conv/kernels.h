@@ -88,6 +88,9 @@ struct norm_values { /* (c) each */
 /* sums (2, c) is scratch */
 void kernel_norm_forward(cudaStream_t stream, enum dtype t, const struct shape *s,
                          const struct norm_values *v, const void *x, void *y, float *sums);
+/* by the running statistics, which stay as they are */
+void kernel_norm_inference(cudaStream_t stream, enum dtype t, const struct shape *s,
+                           const struct norm_values *v, const void *x, void *y);
 void kernel_norm_backward(cudaStream_t stream, enum dtype t, const struct shape *s,
                           const struct norm_values *v, const void *x, const void *dy, void *dx,
                           float *sums, float *dgamma, float *dbeta, int accumulate);

@@ -73,9 +73,24 @@ static int cudnn_norm_forward(struct model *m, struct unit *u)
         u->running_mean, u->running_variance, epsilon, u->saved_mean, u->saved_inverse));
 }
 
+static void norm_inference(struct model *m, struct unit *u)
+{
+    struct norm_values v = norm_values(m, u);
+    struct shape s = output_shape(m, u);
+    if (m->own_norm ||
+        declined(cudnnBatchNormalizationForwardInference(
+            m->cudnn, m->norm_mode, &one, &zero, u->y_desc, u->conv_out, u->y_desc, u->out,
+            u->norm_desc, v.gamma, v.beta, v.running_mean, v.running_variance, epsilon)))
+        kernel_norm_inference(m->stream, m->type, &s, &v, u->conv_out, u->out);
+}
+
 static void norm_forward(struct model *m, struct unit *u)
 {
     model_host_overhead(m);
+    if (m->evaluating && !m->config->eval_training) {
+        norm_inference(m, u);
+        return;
+    }
     if (!m->own_norm && !cudnn_norm_forward(m, u)) {
         m->norm_mode = CUDNN_BATCHNORM_SPATIAL; /* the slower of its two ways */
         m->own_norm = !cudnn_norm_forward(m, u);
@@ -240,7 +255,15 @@ void model_forward(struct model *m, int which, int part)
     for (int i = 0; i < m->block_count; i++)
         block_forward(m, &m->blocks[i]);
     last_pool_forward(m, last->unit[last->units - 1]);
-    classifier_forward(m, (const int32_t *)(const void *)labels, m->losses + first);
+    classifier_forward(m, (const int32_t *)(const void *)labels,
+                       (m->evaluating ? m->eval_losses : m->losses) + first);
+}
+
+void model_evaluate(struct model *m, int which)
+{
+    m->evaluating = 1;
+    model_forward(m, which, 0);
+    m->evaluating = 0;
 }
 
 /* ---- backward -----------------------------------------------------------------------------------

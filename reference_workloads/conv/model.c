@@ -186,6 +186,7 @@ static void plan_activations(struct model *m, struct arena_plan *plan)
     ask(plan, &m->logits, n * classes * sizeof(float));
     ask(plan, &m->dlogits, n * classes * bytes);
     ask(plan, &m->losses, (size_t)m->config->batch * sizeof(float));
+    ask(plan, &m->eval_losses, (size_t)m->config->batch * sizeof(float));
 }
 
 /* ---- descriptors --------------------------------------------------------------------------------

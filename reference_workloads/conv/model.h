@@ -76,6 +76,7 @@ struct model {
     cudnnHandle_t cudnn;
     cublasHandle_t cublas;
     cudaStream_t stream;
+    int evaluating;      /* forward passes are for the loss alone, which goes to eval_losses */
     int accumulate;      /* parameter gradients are added to what is there */
     int casts_elsewhere; /* the update leaves the working copies alone */
     /* NULL, or called when the work that makes a tensor's gradient has been queued on `stream` */
@@ -93,16 +94,17 @@ struct model {
     int n, features; /* pictures at a time, channels of the last block */
     cudnnPoolingDescriptor_t stem_pool, last_pool;
     cudnnTensorDescriptor_t stem_desc, pooled_desc, last_desc, feature_desc;
-    void *input;      /* (n, 3, image, image) T */
-    void *pooled;     /* (n, 64, image/4, image/4) T */
-    void *feature;    /* (n, features) T */
-    float *logits;    /* (n, classes) */
-    float *losses;    /* (batch) */
-    void *dlogits;    /* (n, classes) T */
-    void *grad[3];    /* largest activation, T */
-    float *norm_sums; /* (2, features): scratch of the own normalisation */
-    float *scratch;   /* largest group, float: the unfused optimizer's */
-    void *workspace;  /* workspace_mb for cuDNN */
+    void *input;        /* (n, 3, image, image) T */
+    void *pooled;       /* (n, 64, image/4, image/4) T */
+    void *feature;      /* (n, features) T */
+    float *logits;      /* (n, classes) */
+    float *losses;      /* (batch) */
+    float *eval_losses; /* (batch) */
+    void *dlogits;      /* (n, classes) T */
+    void *grad[3];      /* largest activation, T */
+    float *norm_sums;   /* (2, features): scratch of the own normalisation */
+    float *scratch;     /* largest group, float: the unfused optimizer's */
+    void *workspace;    /* workspace_mb for cuDNN */
     size_t workspace_bytes;
     void *blas_workspace;
     struct loss_scale *scale;
@@ -123,6 +125,9 @@ void model_choose_algorithms(struct model *m);
  * staged[which]. */
 void model_forward(struct model *m, int which, int part);
 void model_backward(struct model *m);
+/* Forward alone, with the statistics of the training, not the batch's own (unless eval_training).
+ */
+void model_evaluate(struct model *m, int which);
 
 /* optimizer.c: an update is a check for overflow (fp16), its application, and a new loss scale */
 void model_zero_gradients(struct model *m);

@@ -160,6 +160,28 @@ static void print_queued_loss(struct trainer *t)
     t->queued_loss = -1;
 }
 
+static void evaluate(struct trainer *t, int which)
+{
+    nvtx_push("evaluate");
+    model_evaluate(&t->model, which);
+    nvtx_pop();
+}
+
+/* Of the last evaluation, when all is done. */
+static void print_evaluation(struct trainer *t)
+{
+    double sum = 0;
+    int n = t->model.n; /* the first part of the batch */
+    cudaCheck(cudaMemcpy(t->losses, t->model.eval_losses, (size_t)n * sizeof(float),
+                         cudaMemcpyDeviceToHost));
+    for (int i = 0; i < n; i++)
+        sum += (double)t->losses[i];
+    if (t->is_virtual)
+        printf("evaluation  loss not computed (virtual GPU)\n");
+    else
+        printf("evaluation  loss %.4f\n", sum / n);
+}
+
 void trainer_step(struct trainer *t, int step)
 {
     int which = step % 2;
@@ -180,18 +202,21 @@ void trainer_step(struct trainer *t, int step)
     copy_batch(t, &batch, which);
     nvtx_pop();
 
-    burdens_bear(&t->burdens, &t->config);
+    burdens_bear(&t->burdens, &t->config, &t->model);
     if (t->config.retune_every && step > 0 && step % t->config.retune_every == 0)
         model_choose_algorithms(&t->model);
     if (t->config.cuda_graph && step > 0) /* the first step warms the libraries up */
         compute_graph(t, which);
     else
         t->compute(t, which);
+    burdens_put_back(&t->burdens, &t->config, &t->model);
     if (t->config.check_nan)
         burdens_check(&t->burdens, &t->model);
     int sync_every = t->config.sync_every;
     if (sync_every == 0 && (step + 1) % LOG_EVERY == 0)
         queue_loss(t, step);
+    if (t->config.eval_every > 0 && (step + 1) % t->config.eval_every == 0)
+        evaluate(t, which);
     cudaCheck(cudaEventRecord(t->done[which], t->model.stream));
     if (t->config.wait_every > 0 && (step + 1) % t->config.wait_every == 0)
         cudaCheck(cudaDeviceSynchronize());
@@ -223,7 +248,7 @@ void trainer_open(struct trainer *t, int seed_shift)
     data_open(t, &l, seed_shift);
     size_t labels_offset = t->slot_bytes - (size_t)c->batch * sizeof(int32_t);
     model_open(&t->model, c, t->slot_bytes, labels_offset);
-    burdens_open(&t->burdens, c, t->slot_bytes);
+    burdens_open(&t->burdens, c, &t->model, t->slot_bytes);
     cudaCheck(
         cudaHostAlloc((void **)&t->losses, (size_t)c->batch * sizeof(float), cudaHostAllocDefault));
     t->queued_loss = -1;
@@ -264,6 +289,8 @@ void trainer_run(struct trainer *t, int64_t *step_ns)
     cudaCheck(cudaDeviceSynchronize());
     if (t->queued_loss >= 0)
         print_queued_loss(t);
+    if (!t->silent && t->config.eval_every > 0 && t->config.steps >= t->config.eval_every)
+        print_evaluation(t);
 }
 
 double trainer_median_ms(const struct trainer *t, int64_t *step_ns)

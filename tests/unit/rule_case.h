@@ -6,6 +6,8 @@
 #include "tests/unit/build_timeline.h"
 
 #include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 enum { CASE_STEPS = 12 };
 
@@ -30,13 +32,30 @@ static inline const struct outcome *case_outcome(const struct analysis *a, const
     return NULL;
 }
 
-static inline void case_verdict(const struct analysis *a, const char *id, enum verdict v)
+/* rule_cases.sh counts which verdicts of which rule have a case. */
+static inline void case_note(const char *test, const char *id, const char *verdict)
+{
+    const char *path = getenv("GPUPROF_RULE_CASES");
+    FILE *f = path ? fopen(path, "a") : NULL;
+    if (f) {
+        fprintf(f, "%s\t%s\t%s\n", id, verdict, test);
+        fclose(f);
+    }
+}
+
+#define case_verdict(a, id, v)        case_verdict_of(__func__, a, id, v)
+#define case_first(a, id, ns)         case_first_of(__func__, a, id, ns)
+#define case_cannot_tell(fill, h, id) case_cannot_tell_of(__func__, fill, h, id)
+
+static inline void case_verdict_of(const char *test, const struct analysis *a, const char *id,
+                                   enum verdict v)
 {
     static const char *const names[] = {"silent", "fires", "suppressed", "cannot tell"};
     const struct outcome *o = case_outcome(a, id);
     ck_assert_msg(o->verdict == v, "%s: %s, not %s (%s; %s)", id, names[o->verdict], names[v],
                   o->why ? o->why : "-", o->summary ? o->summary : "-");
     ck_assert_msg(v == RULE_FIRES || (o->why && o->why[0]), "%s does not say why", id);
+    case_note(test, id, names[v]);
     if (v != RULE_FIRES)
         return;
     ck_assert_msg(o->summary && o->summary[0] && o->evidence_count > 0, "%s: no evidence", id);
@@ -46,9 +65,10 @@ static inline void case_verdict(const struct analysis *a, const char *id, enum v
 }
 
 /* Fires, first of all, and promises at most `ns` (within 5 %). */
-static inline const struct outcome *case_first(const struct analysis *a, const char *id, int64_t ns)
+static inline const struct outcome *case_first_of(const char *test, const struct analysis *a,
+                                                  const char *id, int64_t ns)
 {
-    case_verdict(a, id, RULE_FIRES);
+    case_verdict_of(test, a, id, RULE_FIRES);
     ck_assert_uint_ge(a->ranked_count, 1);
     ck_assert_msg(strcmp(a->ranked[0]->rule->id, id) == 0, "%s is first, not %s",
                   a->ranked[0]->rule->id, id);
@@ -67,12 +87,13 @@ static inline void case_quiet(const struct analysis *a, const char *const *ids)
 }
 
 /* Without the data that it needs a rule cannot tell, and says what is missing. */
-static inline void case_cannot_tell(case_fill *fill, const char *have, const char *id)
+static inline void case_cannot_tell_of(const char *test, case_fill *fill, const char *have,
+                                       const char *id)
 {
     struct builder b = build_start();
     build_meta(&b, "have", have);
     case_loop(&b, fill);
-    case_verdict(build_analyze(&b), id, RULE_CANNOT_TELL);
+    case_verdict_of(test, build_analyze(&b), id, RULE_CANNOT_TELL);
     build_end(&b);
 }
 

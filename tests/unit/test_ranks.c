@@ -1,11 +1,8 @@
 /* Several ranks: collectives matched by order, clocks put right, the late rank named. */
-#include "analyzer/analyze/analysis.h"
-#include "analyzer/rules/rule.h"
+#include "rule_case.h"
 
-#include <check.h>
 #include <string.h>
 
-#define MS(x) ((int64_t)((x)*1000000.0))
 enum { RANKS = 3, STEPS = 6 };
 
 struct fleet {
@@ -128,14 +125,6 @@ static void end(struct fleet *f)
     timeline_free(f->t);
 }
 
-static const struct outcome *outcome_of(const struct analysis *a, const char *rule)
-{
-    for (size_t i = 0; i < a->outcome_count; i++)
-        if (strcmp(a->outcomes[i].rule->id, rule) == 0)
-            return &a->outcomes[i];
-    ck_abort_msg("no rule %s", rule);
-}
-
 START_TEST(late_rank_is_named)
 {
     struct fleet f = start();
@@ -154,8 +143,8 @@ START_TEST(late_rank_is_named)
     ck_assert_int_eq(r->at[0].wait_ns, MS(3));
     ck_assert_int_eq(r->at[1].wait_ns, 0);
     ck_assert_int_ge(r->transfer_ns, MS(1));
-    const struct outcome *o = outcome_of(f.a, "straggler");
-    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    case_verdict(f.a, "straggler", RULE_FIRES);
+    const struct outcome *o = case_outcome(f.a, "straggler");
     ck_assert_int_eq(o->saves_high_ns, MS(3));
     ck_assert_uint_eq(r->wait_count, STEPS); /* rank 0 is the one analysed */
     ck_assert_int_eq(r->waits[0].spare_ns, MS(3));
@@ -194,7 +183,7 @@ START_TEST(recorded_numbers_match_whatever_the_clocks_say)
     ck_assert_uint_eq(f.a->ranks.count, 3);
     ck_assert_int_eq(f.a->ranks.at[1].offset_ns, MS(21));
     ck_assert_int_eq(f.a->ranks.at[2].offset_ns, MS(-19));
-    ck_assert_int_eq(outcome_of(f.a, "straggler")->verdict, RULE_FIRES);
+    case_verdict(f.a, "straggler", RULE_FIRES);
     end(&f);
 }
 END_TEST
@@ -208,7 +197,7 @@ START_TEST(ranks_that_are_late_in_turns_are_no_straggler)
         one_rank(&f, r, work, 0, 0);
     look(&f);
     ck_assert_int_ge(f.a->ranks.late_ns, MS(2));
-    ck_assert_int_eq(outcome_of(f.a, "straggler")->verdict, RULE_SILENT);
+    case_verdict(f.a, "straggler", RULE_SILENT);
     end(&f);
 }
 END_TEST
@@ -221,8 +210,8 @@ START_TEST(punctual_ranks_have_no_straggler)
         one_rank(&f, r, work, 0, 0);
     look(&f);
     ck_assert_int_eq(f.a->ranks.late_ns, 0);
-    ck_assert_int_eq(outcome_of(f.a, "straggler")->verdict, RULE_SILENT);
-    ck_assert_int_eq(outcome_of(f.a, "exposed-communication")->verdict, RULE_FIRES);
+    case_verdict(f.a, "straggler", RULE_SILENT);
+    case_verdict(f.a, "exposed-communication", RULE_FIRES);
     end(&f);
 }
 END_TEST
@@ -234,8 +223,8 @@ START_TEST(one_rank_cannot_tell)
     one_rank(&f, 0, work, 0, 0);
     look(&f);
     ck_assert_uint_eq(f.a->ranks.count, 0);
-    const struct outcome *o = outcome_of(f.a, "straggler");
-    ck_assert_int_eq(o->verdict, RULE_CANNOT_TELL);
+    case_verdict(f.a, "straggler", RULE_CANNOT_TELL);
+    const struct outcome *o = case_outcome(f.a, "straggler");
     ck_assert_ptr_nonnull(strstr(o->why, "all ranks"));
     end(&f);
 }

@@ -182,6 +182,7 @@ START_TEST(test_cpu_contention)
 {
     contention_case("1", 0.8, 0.2, RULE_FIRES);  /* wants 1.7 cores of 1 */
     contention_case("8", 0.8, 0.2, RULE_SILENT); /* somebody else's work */
+    contention_case("2", 0.6, 0.9, RULE_SILENT); /* wants 2.2 of 2, but has 1.1: crowded out */
     contention_case("1", 0.8, 0.01, RULE_SILENT);
     contention_case("1", 0.8, -1, RULE_CANNOT_TELL);
 }
@@ -213,6 +214,93 @@ START_TEST(test_limit_of_the_container)
 }
 END_TEST
 
+/* ---- a busy machine ----------------------------------------------------------------------------
+ */
+
+/* 4 ms of 10 in which the host does not launch; the queue is dry. */
+static void fill_absence(struct builder *b, int64_t at)
+{
+    build_kernel(b, gemm, at + MS(4), at + MS(4) + US(10), US(5980));
+}
+
+static int step_number;
+
+/* The wait of one step in four costs 4 ms; a step later the host is ahead again. */
+static void fill_rare_wait(struct builder *b, int64_t at)
+{
+    int64_t ready = step_number++ % 4 ? at + US(20) : at + MS(4);
+    build_kernel(b, gemm, ready, ready + US(10), at + MS(10) - ready - US(30));
+    build_sync(b, ready + US(10), at + MS(10) - ready - US(15));
+}
+
+/* 100 launches, one each 100 us, with the queue always dry. */
+static void fill_slow_launches(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 100; i++)
+        build_kernel(b, "vectorized_elementwise_kernel<4>", at + US(100 * i), at + US(100 * i + 8),
+                     US(5));
+}
+
+/* Samples of the training thread, which stands in the run queue for this share of the time. */
+static void starve(struct builder *b, double share)
+{
+    for (int i = 0; i < 4; i++) {
+        struct row_host_sample r = {.id = ++b->next_id,
+                                    .process = 1,
+                                    .thread = 1,
+                                    .time_ns = MS(100) + MS(40) * i,
+                                    .cpu_ns = MS(10) * i,
+                                    .run_queue_ns = (int64_t)(share * (double)MS(40)) * i};
+        build_put(b, ROW_HOST_SAMPLE, &r);
+    }
+}
+
+START_TEST(test_no_core_is_no_host_work)
+{
+    static const double shares[] = {0.01, 0.4};
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        case_loop(&b, fill_absence);
+        starve(&b, shares[i]);
+        const struct analysis *a = build_analyze(&b);
+        ck_assert_int_eq(a->host.starved_ns, (int64_t)(shares[i] * (double)MS(10)));
+        case_verdict(a, "host-work", i ? RULE_SUPPRESSED : RULE_FIRES);
+        ck_assert(i == 0 || strstr(case_outcome(a, "host-work")->why, "core"));
+        build_end(&b);
+    }
+}
+END_TEST
+
+START_TEST(test_no_core_is_not_launch_bound)
+{
+    static const double shares[] = {0.01, 0.6};
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        case_loop(&b, fill_slow_launches);
+        starve(&b, shares[i]);
+        const struct analysis *a = build_analyze(&b);
+        case_verdict(a, "cuda-graphs", i ? RULE_SUPPRESSED : RULE_FIRES);
+        ck_assert(i == 0 || strstr(case_outcome(a, "cuda-graphs")->why, "core"));
+        build_end(&b);
+    }
+}
+END_TEST
+
+START_TEST(test_no_core_is_no_synchronisation)
+{
+    static const double shares[] = {0.01, 0.4};
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        step_number = 0;
+        case_loop(&b, fill_rare_wait);
+        starve(&b, shares[i]);
+        const struct analysis *a = build_analyze(&b);
+        case_verdict(a, "sync-in-loop", i ? RULE_SILENT : RULE_FIRES);
+        build_end(&b);
+    }
+}
+END_TEST
+
 Suite *test_rules_cores_suite(void);
 Suite *test_rules_cores_suite(void)
 {
@@ -225,6 +313,9 @@ Suite *test_rules_cores_suite(void)
     tcase_add_test(c, test_limit_of_the_container);
     tcase_add_test(c, test_no_input_wait);
     tcase_add_test(c, test_cpu_contention);
+    tcase_add_test(c, test_no_core_is_no_host_work);
+    tcase_add_test(c, test_no_core_is_not_launch_bound);
+    tcase_add_test(c, test_no_core_is_no_synchronisation);
     suite_add_tcase(s, c);
     return s;
 }

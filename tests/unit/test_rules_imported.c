@@ -17,6 +17,27 @@ static void fill_offloaded(struct builder *b, int64_t at)
     build_kernel(b, gemm, at + US(20), at + MS(8) + US(12), US(1900));
 }
 
+/* And put back: what the next step fetches is what this one made. */
+static void fill_put_back(struct builder *b, int64_t at)
+{
+    build_copy(b, COPY_H2D, MEMORY_PINNED, MEMORY_DEVICE, true, 200 << 20, at, US(5), at + US(10),
+               MS(4));
+    build_kernel(b, gemm, at + US(20), at + MS(4) + US(12), US(1900));
+    build_copy(b, COPY_D2H, MEMORY_DEVICE, MEMORY_PINNED, true, 200 << 20, at + US(30), US(5),
+               at + MS(6), US(3950));
+}
+
+START_TEST(test_put_back)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_put_back);
+    const struct analysis *a = build_analyze(&b);
+    case_verdict(a, "overlap-copies", RULE_SUPPRESSED);
+    case_first(a, "copy-volume", US(2100));
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(test_offloaded)
 {
     static const int64_t kinds[] = {MEMORY_PINNED, MEMORY_PAGEABLE, MEMORY_UNKNOWN};
@@ -181,6 +202,7 @@ Suite *test_rules_imported_suite(void)
 {
     Suite *suite = suite_create("rules_imported");
     TCase *t = tcase_create("rules_imported");
+    tcase_add_test(t, test_put_back);
     tcase_add_test(t, test_offloaded);
     tcase_add_test(t, test_copies_that_fit);
     tcase_add_test(t, test_no_copies);

@@ -148,6 +148,18 @@ START_TEST(no_waiting)
 }
 END_TEST
 
+START_TEST(no_steps_to_measure_the_wait_against)
+{
+    struct builder b = build_start();
+    loader(&b, SPOOL_LOADER_WAIT, -1, MS(100), MS(8), -1);
+    loader(&b, SPOOL_LOADER_FETCH, -1, MS(100), MS(8), MS(8));
+    const struct analysis *a = build_analyze(&b);
+    case_verdict(a, "data-loading", RULE_CANNOT_TELL);
+    ck_assert_ptr_nonnull(strstr(case_outcome(a, "data-loading")->why, "steps"));
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(left_to_num_workers_on_a_gpu)
 {
     struct builder b = loop(-1, MS(8), MS(8), MS(8));
@@ -193,6 +205,7 @@ Suite *test_rules_loading_suite(void)
     tcase_add_test(c, line_that_makes_the_loader);
     tcase_add_test(c, facts_of_the_program_beside_advice);
     tcase_add_test(c, no_waiting);
+    tcase_add_test(c, no_steps_to_measure_the_wait_against);
     tcase_add_test(c, left_to_num_workers_on_a_gpu);
     suite_add_tcase(s, c);
     return s;

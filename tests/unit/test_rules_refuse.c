@@ -251,68 +251,6 @@ START_TEST(test_item)
 }
 END_TEST
 
-/* ---- a busy machine ----------------------------------------------------------------------------
- */
-
-/* 4 ms of 10 in which the host does not launch; the queue is dry. */
-static void fill_absence(struct builder *b, int64_t at)
-{
-    build_kernel(b, gemm, at + MS(4), at + MS(4) + US(10), US(5980));
-}
-
-/* The wait of one step in four costs 4 ms; a step later the host is ahead again. */
-static void fill_rare_wait(struct builder *b, int64_t at)
-{
-    int64_t ready = step_number++ % 4 ? at + US(20) : at + MS(4);
-    build_kernel(b, gemm, ready, ready + US(10), at + MS(10) - ready - US(30));
-    build_sync(b, ready + US(10), at + MS(10) - ready - US(15));
-}
-
-/* Samples of the training thread, which stands in the run queue for this share of the time. */
-static void starve(struct builder *b, double share)
-{
-    for (int i = 0; i < 4; i++) {
-        struct row_host_sample r = {.id = ++b->next_id,
-                                    .process = 1,
-                                    .thread = 1,
-                                    .time_ns = MS(100) + MS(40) * i,
-                                    .cpu_ns = MS(10) * i,
-                                    .run_queue_ns = (int64_t)(share * (double)MS(40)) * i};
-        build_put(b, ROW_HOST_SAMPLE, &r);
-    }
-}
-
-START_TEST(test_no_core_is_no_host_work)
-{
-    static const double shares[] = {0.01, 0.4};
-    for (int i = 0; i < 2; i++) {
-        struct builder b = build_start();
-        case_loop(&b, fill_absence);
-        starve(&b, shares[i]);
-        const struct analysis *a = build_analyze(&b);
-        ck_assert_int_eq(a->host.starved_ns, (int64_t)(shares[i] * (double)MS(10)));
-        case_verdict(a, "host-work", i ? RULE_SUPPRESSED : RULE_FIRES);
-        ck_assert(i == 0 || strstr(why(a, "host-work"), "core"));
-        build_end(&b);
-    }
-}
-END_TEST
-
-START_TEST(test_no_core_is_no_synchronisation)
-{
-    static const double shares[] = {0.01, 0.4};
-    for (int i = 0; i < 2; i++) {
-        struct builder b = build_start();
-        step_number = 0;
-        case_loop(&b, fill_rare_wait);
-        starve(&b, shares[i]);
-        const struct analysis *a = build_analyze(&b);
-        case_verdict(a, "sync-in-loop", i ? RULE_SILENT : RULE_FIRES);
-        build_end(&b);
-    }
-}
-END_TEST
-
 /* ---- channels-last, tensor-cores ---------------------------------------------------------------
  */
 
@@ -378,8 +316,6 @@ Suite *test_rules_refuse_suite(void)
     tcase_add_test(t, test_cores_bound_the_saving);
     tcase_add_test(t, test_workers_that_keep_up);
     tcase_add_test(t, test_item);
-    tcase_add_test(t, test_no_core_is_no_host_work);
-    tcase_add_test(t, test_no_core_is_no_synchronisation);
     tcase_add_test(t, test_layouts_of_fp32_convolutions);
     tcase_add_test(t, test_override_is_told);
     tcase_add_test(t, test_steps_that_take_no_time_carry_no_advice);
