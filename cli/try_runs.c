@@ -86,13 +86,19 @@ static int take_run(struct ab_arm *arm, struct ab_run r, struct err *e)
     return 0;
 }
 
+/* As struct steps counts its pace. */
+static bool in_pace(const struct step *s)
+{
+    return (s->used || s->slow) && s->length_ns > 0;
+}
+
 static int take_steps(struct ab_arm *arm, const struct analysis *a, struct err *e)
 {
     struct ab_run r = {calloc(a->steps.count + 1, sizeof *r.ns), 0, 0};
     if (!r.ns)
         return err_set(e, "out of memory");
     for (size_t i = 0; i < a->steps.count; i++)
-        if (a->steps.at[i].used && a->steps.at[i].length_ns > 0)
+        if (in_pace(&a->steps.at[i]))
             r.ns[r.count++] = a->steps.at[i].length_ns;
     return take_run(arm, r, e);
 }
@@ -121,22 +127,50 @@ static int take_marks(struct ab_arm *arm, const struct timeline *t, size_t warm,
     return take_run(arm, r, e);
 }
 
+/* How much longer than in any other of them the first kernel of a steady step has to wait for its
+ * turn, at most: marks tell the pace of a run no better than this over its length. */
+static double host_leads(const struct analysis *a)
+{
+    const struct timeline *t = a->tl;
+    int64_t *launched = calloc(a->steps.count + 1, sizeof *launched);
+    double least = INFINITY, most = 0;
+    for (size_t pass = 0; launched && pass < 2; pass++)
+        for (uint32_t i = 0; i < t->op_count; i++) {
+            uint32_t k = a->steps.op_step[i];
+            if (k == TL_NONE || !in_pace(&a->steps.at[k]) || t->ops[i].kind != OP_KERNEL ||
+                t->ops[i].api == TL_NONE || tl_op_device(t, i) != a->steps.device)
+                continue;
+            int64_t at = t->apis[t->ops[i].api].start_ns;
+            if (pass == 0 && (!launched[k] || at < launched[k]))
+                launched[k] = at;
+            if (pass == 0 || at != launched[k])
+                continue;
+            least = fmin(least, (double)(t->ops[i].start_ns - at));
+            most = fmax(most, (double)(t->ops[i].start_ns - at));
+        }
+    double range = launched ? fmax(0, most - least) : INFINITY;
+    free(launched);
+    return range;
+}
+
+/* Marks mislead where the host runs ahead of the GPU, now more, now less. That a step is marked
+ * earlier or later because its batch took its time does not: the GPU has to wait, too. */
 bool trial_marks_tell(struct trial *t, const struct analysis *a)
 {
     enum { LEAST = 8 };
-    double marked = 0, paced = 0;
-    size_t used = 0, first = a->steps.count;
+    int64_t marked = 0, paced = 0;
+    size_t n = 0, first = a->steps.count;
     for (size_t i = 0; i < a->steps.count; i++) {
         const struct step *s = &a->steps.at[i];
-        if (!s->used || s->length_ns <= 0)
+        if (!in_pace(s))
             continue;
-        first = used++ ? first : i;
-        marked += (double)(s->end_ns - s->start_ns);
-        paced += (double)s->length_ns;
+        first = n++ ? first : i;
+        marked += s->end_ns - s->start_ns;
+        paced += s->length_ns;
     }
-    t->warm = used && first > t->warm ? first : t->warm;
-    return a->steps.source != STEPS_NONE && used >= LEAST && used + t->warm + 2 >= a->steps.count &&
-           fabs(marked - paced) < 0.005 * paced;
+    t->warm = n && first > t->warm ? first : t->warm;
+    return a->steps.source != STEPS_NONE && n >= LEAST && n + t->warm + 2 >= a->steps.count &&
+           (marked == paced || host_leads(a) < 0.005 * (double)paced);
 }
 
 /* Runs the program once more and loads what was recorded. */

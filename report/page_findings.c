@@ -81,8 +81,8 @@ static void write_finding(const struct page *p, const struct outcome *o, size_t 
     write_remedy(p, "TensorFlow", o->remedy.tensorflow);
     write_remedy(p, "CUDA C", o->remedy.cuda);
     page_put(p, "</dl>\n<p class=\"dim\">%s Rule <code>%s</code>.", how_sure(o), o->rule->id);
-    if (o->knob)
-        page_put(p, " To measure it: <code>gpuprof try --apply %s CMD</code>.", o->knob);
+    if (text_setting(&saving, p->a, o))
+        page_put(p, " To measure it: <code>%s</code>.", saving.s);
     page_put(p, "</p>\n</div></details></li>\n");
 }
 

@@ -28,16 +28,16 @@ static void write_evidence(const struct terminal *t, const struct outcome *o)
 }
 
 /* Where to read on, and how to have the advice measured. */
-static void write_more(const struct terminal *t, const struct outcome *x)
+static void write_more(const struct terminal *t, const struct analysis *a, const struct outcome *x)
 {
+    struct text setting;
     char line[192];
     int n = snprintf(line, sizeof line, "gpuprof explain %s", x->rule->id);
     fputs("    ", t->f);
     term_ink(t, INK_DIM);
-    if (x->knob && n > 0 && (size_t)n < sizeof line) {
-        const char *between = 4 + n + 28 + (int)strlen(x->knob) > t->width ? "\n    " : "  ";
-        snprintf(line + n, sizeof line - (size_t)n, "%sgpuprof try --apply %s CMD", between,
-                 x->knob);
+    if (text_setting(&setting, a, x) && n > 0 && (size_t)n < sizeof line) {
+        const char *between = 4 + n + 2 + (int)strlen(setting.s) > t->width ? "\n    " : "  ";
+        snprintf(line + n, sizeof line - (size_t)n, "%s%s", between, setting.s);
     }
     fprintf(t->f, "%s\n", line);
     term_ink(t, INK_PLAIN);
@@ -75,7 +75,7 @@ static void write_finding(const struct terminal *t, const struct analysis *a,
         fputs("    ", t->f);
         term_wrap(t, 4, 4, text.s);
     }
-    write_more(t, x);
+    write_more(t, a, x);
 }
 
 static int64_t middle(const struct outcome *x)

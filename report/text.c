@@ -290,3 +290,15 @@ const char *text_widened(struct text *b, const struct outcome *x)
              text_ms(&by, x->widened_ns), x->widened_after, x->widened_after == 1 ? "" : "s");
     return b->s;
 }
+
+const char *text_setting(struct text *b, const struct analysis *a, const struct outcome *x)
+{
+    const char *source = timeline_meta(a->tl, "source");
+    bool imported = source && (strcmp(source, "kineto") == 0 || strcmp(source, "nsys") == 0);
+    if (!x->knob || imported)
+        return NULL;
+    snprintf(b->s, sizeof b->s, "gpuprof try --apply %s CMD", x->knob);
+    for (char *p = b->s; (p = strchr(p, ';'));)
+        *p = ','; /* which a shell would take for an end */
+    return b->s;
+}

@@ -59,6 +59,9 @@ const struct kept_trial *shown_trial(const struct export_options *o, const struc
 /* One sentence: verdict, measured saving with its interval, beside what was predicted. */
 /* That past trials widened the interval, NULL when none did. */
 const char *text_widened(struct text *b, const struct outcome *x);
+/* How to try a finding without an edit; NULL: not at all, or not known of a program that somebody
+ * else recorded. */
+const char *text_setting(struct text *b, const struct analysis *a, const struct outcome *x);
 const char *text_trial(struct text *b, const struct kept_trial *k);
 
 #endif

@@ -25,6 +25,10 @@ EDIT = {
     "sync_every": "needs an edit of the program: it decides what it reads, and when",
 }
 
+OBEYED = (*LOADER, "non_blocking", "cudnn_benchmark", "channels_last", "zero_grad=none",
+          "optimizer=fused", "optimizer=foreach", "precision=fp32", "precision=tf32",
+          "precision=bf16")
+
 wanted = {}
 before_backward = None  # what is to be called before each backward pass
 
@@ -51,6 +55,7 @@ def yes(knob):
 
 def at_import():
     global before_backward
+    fact("torch.knobs", " ".join(OBEYED))
     for part in os.environ.get("GPUPROF_APPLY", "").replace(",", ";").split(";"):
         knob, _, value = part.partition("=")
         knob = {"set_to_none": "zero_grad"}.get(knob.strip(), knob.strip())

@@ -1,5 +1,6 @@
 /* What a framework's hook told of the program, put beside the advice that it is about: the line to
- * change comes first, what stands there now comes last. It changes words, no number. */
+ * change comes first, what stands there now comes last; and whether its runtime obeys the setting
+ * that is advised. It changes words, no number. */
 #include "analyzer/rules/rule.h"
 
 #include <string.h>
@@ -22,8 +23,36 @@ static const struct told {
     {"tensor-cores", "torch.autocast.where", "torch.autocast"},
 };
 
+/* One setting against what the hook said it knows: "num_workers", or "precision=bf16" where not
+ * every value will do. */
+static bool knows(const char *list, const char *setting, size_t n)
+{
+    size_t name = strcspn(setting, "=");
+    for (const char *p = list; *p; p += strspn(p, " ")) {
+        size_t k = strcspn(p, " ");
+        if ((k == n || k == name) && memcmp(p, setting, k) == 0)
+            return true;
+        p += k;
+    }
+    return false;
+}
+
+bool outcome_obeyed(const struct analysis *a, const char *settings)
+{
+    const char *list = timeline_meta(a->tl, "torch.knobs");
+    for (const char *p = settings; list && *p; p += *p == ';') {
+        size_t n = strcspn(p, ";");
+        if (!knows(list, p, n))
+            return false;
+        p += n;
+    }
+    return true;
+}
+
 void outcome_in_program(struct analysis *a, struct outcome *o)
 {
+    if (o->knob && !outcome_obeyed(a, o->knob))
+        o->knob = NULL;
     for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
         if (strcmp(told[i].rule, o->rule->id) != 0)
             continue;

@@ -50,7 +50,8 @@ struct outcome {
     struct example examples[3];
     size_t example_count;
     struct remedy remedy;
-    const char *knob; /* GPUPROF_APPLY text that applies it, e.g. "num_workers=4"; NULL */
+    const char *knob; /* GPUPROF_APPLY text that applies it, e.g. "num_workers=4"; NULL: none, or
+                         the recorded program does not obey it */
 };
 
 struct rule {
@@ -84,8 +85,11 @@ void outcome_example(struct outcome *o, int64_t start_ns, int64_t end_ns, const 
  * before. */
 void outcome_fires(struct outcome *o, int64_t exclusive_ns, const char *summary);
 
-/* A finding's remedy with what the program was seen to do now, by file and line (look_program.c).
- */
+/* A finding's remedy with what the program was seen to do now, by file and line; its knob is
+ * dropped where the program's runtime does not obey it (look_program.c). */
 void outcome_in_program(struct analysis *a, struct outcome *o);
+/* "k=v;k=v": false when the program's runtime said which settings it obeys, and not all of these.
+ */
+bool outcome_obeyed(const struct analysis *a, const char *settings);
 
 #endif

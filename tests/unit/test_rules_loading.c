@@ -137,6 +137,38 @@ START_TEST(facts_of_the_program_beside_advice)
 }
 END_TEST
 
+/* A setting is advised where the program's runtime obeys it, or said nothing of what it obeys. */
+START_TEST(settings_that_are_obeyed)
+{
+    static const struct {
+        const char *list, *settings;
+        bool obeyed;
+    } of[] = {{NULL, "sync_every=100", true},
+              {"num_workers precision=bf16", "num_workers=4", true},
+              {"num_workers precision=bf16", "num_workers=4;precision=bf16", true},
+              {"num_workers precision=bf16", "num_workers=4;precision=fp16", false},
+              {"num_workers_more precision=bf16", "num_workers=4", false},
+              {"num_workers", "sync_every=100", false},
+              {"num_workers", "precision", false}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct builder b = loop(-1, MS(8), MS(8), MS(8));
+        if (of[i].list)
+            build_meta(&b, "torch.knobs", of[i].list);
+        const struct analysis *a = build_analyze(&b);
+        ck_assert_msg(outcome_obeyed(a, of[i].settings) == of[i].obeyed, "case %zu", i);
+        build_end(&b);
+    }
+    struct builder b = loop(-1, MS(8), MS(8), MS(8));
+    build_meta(&b, "torch.knobs", "pin_memory");
+    ck_assert_ptr_null(case_first(build_analyze(&b), "data-loading", MS(8))->knob);
+    build_end(&b);
+    b = loop(-1, MS(8), MS(8), MS(8));
+    build_meta(&b, "torch.knobs", "num_workers");
+    ck_assert_str_eq(case_first(build_analyze(&b), "data-loading", MS(8))->knob, "num_workers=4");
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(no_waiting)
 {
     struct builder b = loop(0, US(100), MS(2), MS(2));
@@ -204,6 +236,7 @@ Suite *test_rules_loading_suite(void)
     tcase_add_test(c, handing_over_is_not_making);
     tcase_add_test(c, line_that_makes_the_loader);
     tcase_add_test(c, facts_of_the_program_beside_advice);
+    tcase_add_test(c, settings_that_are_obeyed);
     tcase_add_test(c, no_waiting);
     tcase_add_test(c, no_steps_to_measure_the_wait_against);
     tcase_add_test(c, left_to_num_workers_on_a_gpu);
