@@ -31,15 +31,13 @@ static void write_evidence(const struct terminal *t, const struct outcome *o)
 static void write_more(const struct terminal *t, const struct analysis *a, const struct outcome *x)
 {
     struct text setting;
-    char line[192];
-    int n = snprintf(line, sizeof line, "gpuprof explain %s", x->rule->id);
+    const char *try = text_setting(&setting, a, x);
     fputs("    ", t->f);
     term_ink(t, INK_DIM);
-    if (text_setting(&setting, a, x) && n > 0 && (size_t)n < sizeof line) {
-        const char *between = 4 + n + 2 + (int)strlen(setting.s) > t->width ? "\n    " : "  ";
-        snprintf(line + n, sizeof line - (size_t)n, "%s%s", between, setting.s);
-    }
-    fprintf(t->f, "%s\n", line);
+    int n = fprintf(t->f, "gpuprof explain %s", x->rule->id);
+    if (try)
+        fprintf(t->f, "%s%s", 4 + n + 2 + (int)strlen(try) > t->width ? "\n    " : "  ", try);
+    fputc('\n', t->f);
     term_ink(t, INK_PLAIN);
 }
 
