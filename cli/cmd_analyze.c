@@ -3,6 +3,7 @@
 #include "cli/export_to.h"
 #include "cli/load.h"
 #include "cli/output.h"
+#include "cli/rule_named.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,31 +28,13 @@ static const struct option_spec options[] = {
     {0},
 };
 
-static int check_rule(void)
-{
-    if (!rule_id || rule_find(rule_id))
-        return 0;
-    const char *best = NULL;
-    int distance = 6;
-    for (size_t i = 0; i < rule_count; i++) {
-        int d = word_distance(rule_id, rules[i]->id);
-        if (d < distance) {
-            distance = d;
-            best = rules[i]->id;
-        }
-    }
-    if (best)
-        return usage_error("no rule '%s'; did you mean %s?", rule_id, best);
-    return usage_error("no rule '%s'; `gpuprof rules` lists them", rule_id);
-}
-
 static int run(int argc, char **argv)
 {
     struct err e = ERR_INIT;
     struct loaded l;
     if (argc < 1)
         return usage_error("analyze: name a profile or a trace: gpuprof analyze FILE");
-    if (check_rule())
+    if (rule_id && !rule_named(rule_id))
         return 2;
     if (top < 0)
         return usage_error("analyze: --top wants a number of findings from 1 up");
@@ -82,6 +65,7 @@ const struct command cmd_analyze = {
         "Reads a profile of `gpuprof run`, a Kineto trace (.json, .json.gz) or an nsys export\n"
         "(.sqlite). Several files are the ranks of one run.\n\n"
         "  gpuprof analyze train.gpuprof\n"
+        "  gpuprof analyze -v worker0.pt.trace.json.gz\n"
         "  gpuprof analyze --json trace.json.gz | jq .findings[0]\n"
         "  gpuprof analyze --rule pin-memory train.gpuprof",
     .options = options,

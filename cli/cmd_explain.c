@@ -1,7 +1,7 @@
 /* explain: what a rule looks for, why it costs time, what to change. */
 #include "cli/command.h"
+#include "cli/rule_named.h"
 
-#include "analyzer/rules/rule.h"
 #include "report/terminal.h"
 
 #include <stdio.h>
@@ -23,9 +23,9 @@ static int run(int argc, char **argv)
 {
     if (argc != 1)
         return usage_error("explain: name one rule; `gpuprof rules` lists them");
-    const struct rule *r = rule_find(argv[0]);
+    const struct rule *r = rule_named(argv[0]);
     if (!r)
-        return usage_error("no rule '%s'; `gpuprof rules` lists them", argv[0]);
+        return 2;
     struct terminal t = terminal_open(stdout, terminal_width(), color_wanted(STDOUT_FILENO));
     term_ink(&t, INK_BOLD);
     printf("%s: %s\n", r->id, r->title);
@@ -36,7 +36,8 @@ static int run(int argc, char **argv)
     section(&t, "In TensorFlow", r->remedy.tensorflow);
     section(&t, "In CUDA C", r->remedy.cuda);
     if (r->knob)
-        printf("\nPrograms that obey GPUPROF_APPLY know it as `%s`.\n", r->knob);
+        printf("\nTo measure it, where the program obeys: gpuprof try --apply %s=VALUE -- CMD\n",
+               r->knob);
     return 0;
 }
 

@@ -270,7 +270,7 @@ int lint_read(struct lint *l, const char *path, struct err *e)
     size_t n = strlen(path);
     gzFile gz = gzopen(path, "rb");
     if (!gz)
-        return err_set(e, "cannot read %s", path);
+        return err_set(e, "%s: no such file, or no permission to read it", path);
     if (!(n > 5 && !strcmp(path + n - 5, ".json")) && !(n > 8 && !strcmp(path + n - 8, ".json.gz")))
         lint_found(l, LINT_F4, 0, "the name ends neither in .json nor in .json.gz");
     check_head(l, gz);

@@ -119,10 +119,9 @@ static int choose_top(struct trial *t, struct loaded *l, int top, struct err *e)
     }
     if (t->count)
         return 0;
-    return err_set(e,
-                   "no advice in %s that a program can be told to follow: name the change with "
-                   "--apply",
-                   t->profile);
+    return err_set(
+        e, "the first run ended in no advice that a program can be told to follow: name the "
+           "change with --apply");
 }
 
 int trial_choose(struct trial *t, struct loaded *l, const char *apply, int top, struct err *e)

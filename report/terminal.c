@@ -37,12 +37,38 @@ static int columns_of(const char *s, size_t n)
     return columns;
 }
 
+/* Is `word` of n bytes a unit, with or without what ends a clause? */
+static bool is_unit(const char *word, size_t n)
+{
+    static const char *const units[] = {"%",  "ms", "us", "ns", "s",    "B",
+                                        "kB", "KB", "MB", "GB", "GB/s", "points"};
+    while (n > 1 && strchr(".,;:)", word[n - 1]))
+        n--;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strlen(units[i]) == n && strncmp(units[i], word, n) == 0)
+            return true;
+    return false;
+}
+
+/* Bytes of the next word; a number and its unit are one. */
+static size_t word_length(const char *text)
+{
+    size_t n = strcspn(text, " \n");
+    bool number = n && text[n - 1] >= '0' && text[n - 1] <= '9';
+    if (number && text[n] == ' ') {
+        size_t next = strcspn(text + n + 1, " \n");
+        if (is_unit(text + n + 1, next))
+            n += 1 + next;
+    }
+    return n;
+}
+
 void term_wrap(const struct terminal *t, int column, int indent, const char *text)
 {
     bool first = true;
     while (*text) {
         text += strspn(text, " \n");
-        size_t n = strcspn(text, " \n");
+        size_t n = word_length(text);
         if (n == 0)
             break;
         int columns = columns_of(text, n);

@@ -40,9 +40,10 @@ static int check_schema(struct store *s, struct err *e)
 {
     int64_t version = sql_value(s->db, "PRAGMA user_version", -1);
     if (version > STORE_SCHEMA_VERSION)
-        return err_set(
-            e, "%s was made by a newer gpuprof (profile version %lld, this one reads up to %d)",
-            s->path, (long long)version, STORE_SCHEMA_VERSION);
+        return err_set(e,
+                       "%s was made by a newer gpuprof (profile version %lld, this one reads up to "
+                       "%d): update gpuprof",
+                       s->path, (long long)version, STORE_SCHEMA_VERSION);
     if (version < 1)
         return err_set(e, "%s: not a gpuprof profile", s->path);
     if (!is_table(s, "string"))

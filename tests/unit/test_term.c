@@ -68,6 +68,25 @@ START_TEST(cuts_no_title)
 }
 END_TEST
 
+START_TEST(keeps_numbers_beside_their_units)
+{
+    static const char *const starts[] = {"\n%", "\nms", "\nGB/s"};
+    struct builder b;
+    struct analysis *a = exported_run(&b, NULL);
+    for (int width = 60; width <= 120; width++) {
+        char *out = told(a, DETAIL_ALL, width, false), *to = out;
+        for (const char *p = out; *p; p++) /* no indentation */
+            if (*p != ' ' || (to > out && to[-1] != '\n'))
+                *to++ = *p;
+        *to = 0;
+        for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+            ck_assert_msg(!strstr(out, starts[i]), "%d columns: %s", width, out);
+        free(out);
+    }
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(tells_as_much_as_it_is_asked_for)
 {
     struct builder b;
@@ -114,6 +133,7 @@ Suite *test_term_suite(void)
     TCase *c = tcase_create("term");
     tcase_add_test(c, keeps_to_the_width);
     tcase_add_test(c, cuts_no_title);
+    tcase_add_test(c, keeps_numbers_beside_their_units);
     tcase_add_test(c, tells_as_much_as_it_is_asked_for);
     tcase_add_test(c, colours_only_where_asked);
     suite_add_tcase(s, c);
