@@ -22,9 +22,9 @@ from support import Build, Checks, printed_median_ms
 TRAINERS = ["train_conv", "train_amp", "train_gpt"]  # train_ddp has a test of its own: it needs ranks
 # What a run needs beside the defect's settings, and for how many steps it goes on: where steps are long, fewer of them.
 MODELS = {
-    "a100-80": ([], 60),
-    "h200": ([], 80),
-    "v100": (["--precision", "fp16"], 32),  # no bf16 there
+    "a100-80": ([], 40),
+    "h200": ([], 44),
+    "v100": (["--precision", "fp16"], 28),  # no bf16 there
     "t4": (["--precision", "fp16"], 20),
 }
 PRECISION = "tensor-cores"  # defects of this rule choose the precision themselves

@@ -2,8 +2,6 @@
  * releases, callbacks, threads, graphs. */
 #include "tests/unit/vgpu_records.h"
 
-#include <pthread.h>
-
 Suite *test_vgpu_cupti_suite(void);
 
 START_TEST(records_join_their_calls)

@@ -3,7 +3,6 @@
 #include "tests/unit/vgpu_records.h"
 
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 Suite *test_vgpu_cupti_faults_suite(void);

@@ -7,9 +7,11 @@
 #include <cuda_runtime_api.h>
 #include <cupti.h>
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 void **__cudaRegisterFatBinary(void *fat);
 void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
@@ -22,13 +24,14 @@ enum { BYTES = 1 << 16, MANY = 4096, HANDED = 64 };
 
 static const char kernel;
 
-/* What was delivered, in order. */
+/* What was delivered, in order; `seen_lock` because CUPTI's own thread delivers, too. */
+static pthread_mutex_t seen_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     CUpti_ActivityKernel4 kernel[MANY];
     int kernels;
     CUpti_ActivityAPI api[MANY];
     int apis;
-    int kinds[64], requests, completions, graph_kernels;
+    int kinds[64], requests, given, completions, graph_kernels;
     size_t graphs;
 } seen;
 static bool refuse;
@@ -37,7 +40,10 @@ static uint8_t *handed[HANDED]; /* reachable for leak checkers when a thief lose
 
 static inline void request(uint8_t **buffer, size_t *size, size_t *max)
 {
+    pthread_mutex_lock(&seen_lock);
     seen.requests++;
+    seen.given += !refuse;
+    pthread_mutex_unlock(&seen_lock);
     *buffer = refuse ? NULL : aligned_alloc(64, BYTES);
     *size = refuse ? 0 : BYTES;
     *max = 0;
@@ -50,7 +56,7 @@ static inline void complete(CUcontext context, uint32_t stream, uint8_t *buffer,
     CUpti_Activity *r = NULL;
     (void)context, (void)stream;
     ck_assert_uint_eq(size, BYTES);
-    seen.completions++;
+    pthread_mutex_lock(&seen_lock);
     while (cuptiActivityGetNextRecord(buffer, valid, &r) == CUPTI_SUCCESS) {
         seen.kinds[r->kind]++;
         if (r->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && seen.kernels < MANY)
@@ -60,6 +66,8 @@ static inline void complete(CUcontext context, uint32_t stream, uint8_t *buffer,
         if (r->kind == CUPTI_ACTIVITY_KIND_RUNTIME && seen.apis < MANY)
             memcpy(&seen.api[seen.apis++], r, sizeof seen.api[0]);
     }
+    seen.completions++;
+    pthread_mutex_unlock(&seen_lock);
     free(buffer);
 }
 
@@ -92,10 +100,19 @@ static inline void launch_many(int n)
     OK(cudaDeviceSynchronize());
 }
 
+/* Hands over all that is complete. A buffer may just be on its way by CUPTI's own thread. */
 static inline void settle(void)
 {
     OK(cudaDeviceSynchronize());
     CUPTI(cuptiActivityFlushAll(0));
+    for (int i = 0; i < 2000; i++) {
+        pthread_mutex_lock(&seen_lock);
+        bool all = seen.completions >= seen.given;
+        pthread_mutex_unlock(&seen_lock);
+        if (all)
+            return;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
 }
 
 #endif
