@@ -39,7 +39,8 @@ struct kineto_event {
     int64_t device, stream, context, correlation, bytes, graph, graph_node, registers, smem;
     int64_t grid[3], block[3];
     int64_t wait_correlation, ranks, elements;
-    uint32_t collective, dtype;
+    uint32_t collective;
+    char dtype[16]; /* of its elements, as PyTorch names it */
     char copy[8];   /* HIP's "kind": DtoD, ... */
     char head[48];  /* first bytes of the name, for the kinds of copies and syncs */
     char label[64]; /* args.name of a metadata event */

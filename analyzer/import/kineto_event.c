@@ -208,7 +208,7 @@ static int read_arg(struct kineto *k, struct kineto_event *v)
         if (is(j, "bytes"))
             return take_int(k, v, &v->bytes);
         if (is(j, "dtype"))
-            return take_name(k, &v->dtype);
+            return take_chars(k, v->dtype, sizeof v->dtype);
         break;
     case 6:
         if (is(j, "device"))

@@ -22,6 +22,7 @@ struct capture {
     struct row_stream stream;
     struct row_device device;
     struct row_process process;
+    struct row_collective collective;
     char have[256];
 };
 
@@ -59,6 +60,9 @@ static int put(void *self, enum row_kind kind, const void *row, struct err *e)
         break;
     case ROW_PROCESS:
         c->process = *(const struct row_process *)row;
+        break;
+    case ROW_COLLECTIVE:
+        c->collective = *(const struct row_collective *)row;
         break;
     case ROW_META: {
         const struct row_meta *m = row;
@@ -280,6 +284,36 @@ START_TEST(bad_numbers_are_left_out_and_counted)
 }
 END_TEST
 
+/* A collective's bytes are its elements by their type; of a type that is not known, nobody knows.
+ */
+START_TEST(collectives_have_bytes)
+{
+    static const struct {
+        const char *args;
+        int64_t bytes;
+    } cases[] = {{"\"In msg nelems\":2873320,\"dtype\":\"BFloat16\"", 5746640},
+                 {"\"dtype\":\"Float\",\"In msg nelems\":10", 40},
+                 {"\"dtype\":\"Mystery\",\"In msg nelems\":10", -1},
+                 {"\"In msg nelems\":10", -1},
+                 {"\"dtype\":\"Float\"", -1}};
+    int rc;
+    struct err e = ERR_INIT;
+    char text[600];
+    snprintf(text, sizeof text,
+             "{\"traceEvents\": [{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel\","
+             "\"pid\":0,\"tid\":7,\"ts\":110,\"dur\":20,\"args\":{\"device\":0,\"stream\":7,"
+             "\"correlation\":7,\"Collective name\":\"allreduce\",\"Group size\":8,%s}}]}",
+             cases[_i].args);
+    struct capture *c = import(text, &rc, &e);
+    ck_assert_msg(rc == 0, "%s", e.text);
+    ck_assert_int_eq(c->count[ROW_COLLECTIVE], 1);
+    ck_assert_int_eq(c->collective.bytes, cases[_i].bytes);
+    ck_assert_int_eq(c->collective.ranks, 8);
+    ck_assert_int_eq(c->collective.kernel, c->kernel.id);
+    ck_assert_str_eq(str_text(&c->strings, c->collective.name), "allreduce");
+}
+END_TEST
+
 START_TEST(foreign_and_cut_files_say_so_in_one_line)
 {
     static const char *const bad[] = {"{\"a\":1}", "{\"traceEvents\":[{\"ph\":\"X\"", "[1,2",
@@ -306,6 +340,7 @@ Suite *test_kineto_suite(void)
     tcase_add_test(t, ranks_in_brackets_before_the_pids);
     tcase_add_test(t, ranks_told_by_the_header);
     tcase_add_test(t, bad_numbers_are_left_out_and_counted);
+    tcase_add_loop_test(t, collectives_have_bytes, 0, 5);
     tcase_add_test(t, foreign_and_cut_files_say_so_in_one_line);
     suite_add_tcase(s, t);
     return s;
