@@ -1,6 +1,9 @@
 /* completion: what shells need to complete our commands and options, made from the same tables. */
 #include "cli/command.h"
 
+#include "analyzer/rules/rule.h"
+#include "report/export.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +11,38 @@ static void list_commands(const char *separator)
 {
     for (size_t i = 0; i < command_count; i++)
         printf("%s%s", i ? separator : "", commands[i]->name);
+}
+
+static void list_rules(void)
+{
+    for (size_t i = 0; i < rule_count; i++)
+        printf("%s%s", i ? " " : "", rules[i]->id);
+}
+
+static void list_formats(void)
+{
+    for (size_t i = 0; i < exporter_count; i++)
+        printf("%s%s", i ? " " : "", exporters[i]->name);
+}
+
+/* Words that one place takes and no file is. */
+static const struct {
+    const char *command, *option; /* NULL: its operand; of any command */
+    void (*list)(void);
+    const char *words; /* where no function lists them */
+} places[] = {{"explain", NULL, list_rules, NULL},
+              {"completion", NULL, NULL, "bash zsh fish"},
+              {NULL, "rule", list_rules, NULL},
+              {NULL, "format", list_formats, NULL},
+              {NULL, "color", NULL, "auto always never"}};
+enum { PLACES = sizeof places / sizeof *places };
+
+static void list_place(size_t i)
+{
+    if (places[i].list)
+        places[i].list();
+    else
+        fputs(places[i].words, stdout);
 }
 
 static void list_options(const struct command *c)
@@ -22,7 +57,16 @@ static void write_bash(void)
     printf("_gpuprof() {\n    local cur=${COMP_WORDS[COMP_CWORD]}\n"
            "    if [ \"$COMP_CWORD\" = 1 ]; then\n        COMPREPLY=($(compgen -W '");
     list_commands(" ");
-    printf("' -- \"$cur\"))\n        return\n    fi\n    case $cur in\n    -*)\n"
+    printf("' -- \"$cur\"))\n        return\n    fi\n"
+           "    case ${COMP_WORDS[1]}/${COMP_WORDS[COMP_CWORD - 1]} in\n");
+    for (size_t i = 0; i < PLACES; i++) {
+        printf(places[i].option ? "    */--%s) COMPREPLY=($(compgen -W '"
+                                : "    %s/*) COMPREPLY=($(compgen -W '",
+               places[i].option ? places[i].option : places[i].command);
+        list_place(i);
+        printf("' -- \"$cur\"))\n        [ \"${cur#-}\" != \"$cur\" ] || return ;;\n");
+    }
+    printf("    esac\n    case $cur in\n    -*)\n"
            "        case ${COMP_WORDS[1]} in\n");
     for (size_t i = 0; i < command_count; i++) {
         printf("        %s) COMPREPLY=($(compgen -W '", commands[i]->name);
@@ -43,6 +87,28 @@ static void put_quoted(const char *s)
             putchar(*s);
 }
 
+/* PLACES: files. */
+static size_t place_of(const char *command, const char *option)
+{
+    size_t i = 0;
+    while (i < PLACES &&
+           !(command && places[i].command && strcmp(places[i].command, command) == 0) &&
+           !(option && places[i].option && strcmp(places[i].option, option) == 0))
+        i++;
+    return i;
+}
+
+static void put_zsh_place(size_t place, const char *files)
+{
+    if (place == PLACES) {
+        printf("%s:_files'", files);
+        return;
+    }
+    printf("word:(");
+    list_place(place);
+    printf(")'");
+}
+
 static void write_zsh(void)
 {
     printf("#compdef gpuprof\n_gpuprof() {\n    if ((CURRENT == 2)); then\n        local -a "
@@ -55,9 +121,17 @@ static void write_zsh(void)
     printf("        )\n        _describe command commands\n        return\n    fi\n"
            "    case $words[2] in\n");
     for (size_t i = 0; i < command_count; i++) {
-        printf("    %s) _arguments '*:file:_files'", commands[i]->name);
-        for (const struct option_spec *o = commands[i]->options; o && o->name; o++)
-            printf(" '--%s%s'", o->name, o->kind == OPTION_FLAG ? "" : "=:value:_files");
+        size_t own = place_of(commands[i]->name, NULL);
+        printf("    %s) _arguments '*:", commands[i]->name);
+        put_zsh_place(own, "file");
+        for (const struct option_spec *o = commands[i]->options; o && o->name; o++) {
+            printf(" '--%s", o->name);
+            if (o->kind != OPTION_FLAG) {
+                printf("=:");
+                put_zsh_place(place_of(NULL, o->name), "value");
+            } else
+                putchar('\'');
+        }
         printf(" ;;\n");
     }
     printf("    esac\n}\n_gpuprof \"$@\"\n");
@@ -70,9 +144,20 @@ static void write_fish(void)
         printf("complete -c gpuprof -n __fish_use_subcommand -a %s -d '", c->name);
         put_quoted(c->help);
         printf("'\n");
+        if (place_of(c->name, NULL) < PLACES) {
+            printf("complete -c gpuprof -n '__fish_seen_subcommand_from %s' -f -a '", c->name);
+            list_place(place_of(c->name, NULL));
+            printf("'\n");
+        }
         for (const struct option_spec *o = c->options; o && o->name; o++) {
-            printf("complete -c gpuprof -n '__fish_seen_subcommand_from %s' -l %s%s -d '", c->name,
+            printf("complete -c gpuprof -n '__fish_seen_subcommand_from %s' -l %s%s", c->name,
                    o->name, o->kind == OPTION_FLAG ? "" : " -r");
+            if (place_of(NULL, o->name) < PLACES) {
+                printf(" -f -a '");
+                list_place(place_of(NULL, o->name));
+                putchar('\'');
+            }
+            printf(" -d '");
             put_quoted(o->help);
             printf("'\n");
         }

@@ -36,7 +36,7 @@ static int run(int argc, char **argv)
     section(&t, "In TensorFlow", r->remedy.tensorflow);
     section(&t, "In CUDA C", r->remedy.cuda);
     if (r->knob)
-        printf("\nTo measure it, where the program obeys: gpuprof try --apply %s=VALUE -- CMD\n",
+        printf("\nTo measure it, where the program obeys\n  gpuprof try --apply %s=VALUE -- CMD\n",
                r->knob);
     return 0;
 }

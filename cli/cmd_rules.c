@@ -3,6 +3,7 @@
 
 #include "analyzer/rules/rule.h"
 #include "analyzer/rules/tips.h"
+#include "report/terminal.h"
 #include "report/json_write.h"
 #include "report/xml.h"
 
@@ -45,9 +46,13 @@ static void write_list(void)
     for (size_t i = 0; i < rule_count; i++)
         printf("%-22s %s\n", rules[i]->id, rules[i]->title);
     printf("\nNot visible in a profile:\n");
-    for (size_t i = 0; i < tip_count; i++)
-        if (!tips[i].rules)
-            printf("  %s:\n    %s\n", tips[i].text, tips[i].note);
+    struct terminal t = terminal_open(stdout, terminal_width(), false);
+    for (size_t i = 0; i < tip_count; i++) {
+        if (tips[i].rules)
+            continue;
+        printf("  %s:\n    ", tips[i].text);
+        term_wrap(&t, 4, 4, tips[i].note);
+    }
 }
 
 static void write_markdown(void)

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { NAMES_SHOWN = 8 }; /* without -v */
+
 static bool same_reason(const struct outcome *x, const struct outcome *y)
 {
     return strcmp(x->why ? x->why : "", y->why ? y->why : "") == 0;
@@ -46,7 +48,9 @@ static void write_names(const struct terminal *t, const struct analysis *a,
     }
     if (count == 0)
         return;
-    snprintf(line, sizeof line, "%zu %s%s%s", count, count == 1 ? one : many, n ? ": " : "", names);
+    bool name = o->detail == DETAIL_ALL || count <= NAMES_SHOWN;
+    snprintf(line, sizeof line, "%zu %s%s%s", count, count == 1 ? one : many, name ? ": " : "",
+             name ? names : "");
     term_labelled(t, label, INK_DIM, line);
 }
 

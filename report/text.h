@@ -9,10 +9,11 @@ struct text {
     char s[192];
 };
 
-const char *text_time(struct text *b, int64_t ns); /* "45.1 ms", "820 us", "1.25 s" */
-const char *text_ms(struct text *b, int64_t ns);   /* "45.1 ms": in ms below 10 s, 3 figures */
-const char *text_bytes(struct text *b, int64_t n); /* "1.5 MB" */
-const char *text_count(struct text *b, int64_t n); /* "12,345" */
+const char *text_time(struct text *b, int64_t ns);   /* "45.1 ms", "820 us", "1.25 s" */
+const char *text_ms(struct text *b, int64_t ns);     /* "45.1 ms": in ms below 10 s, 3 figures */
+const char *text_bytes(struct text *b, int64_t n);   /* "1.5 MB" */
+const char *text_change(struct text *b, int64_t ns); /* "+8.67 ms", "-8.62 ms" */
+const char *text_count(struct text *b, int64_t n);   /* "12,345" */
 const char *text_value(struct text *b, double v, const char *unit); /* evidence */
 /* "up to 11.8 ms (26.2 %)" or "11.8 ms (26.2 %), 9.00 to 12.5 ms" */
 const char *text_saving(struct text *b, const struct outcome *o, int64_t step_ns);
@@ -22,6 +23,7 @@ double percent_of(int64_t part, int64_t whole);                            /* 0 
 const char *text_outcome_kind(const struct outcome *o); /* "upper-bound" or "predicted" */
 const char *text_error_class(enum error_class c);
 const char *text_gate_verdict(enum gate_verdict v); /* "pass", "slower", "inconclusive" */
+const char *text_moved(const struct change *c);     /* what moved: words for the part of a step */
 const char *text_step_source(enum step_source s);
 const char *text_copy(struct text *b, const struct copy_total *c); /* "host to device, pageable" */
 

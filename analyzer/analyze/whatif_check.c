@@ -33,7 +33,7 @@ static const char *doubt(struct analysis *a, const struct whatif *w)
     if (!(a->tl->have & HAVE_API))
         return "attribution only: CUDA calls were not recorded";
     if (events_missing(a))
-        return "attribution only: the recordings that waits for events refer to were not recorded";
+        return "attribution only: which events the waits refer to was not recorded";
     if (a->health.dropped > 0)
         return arena_printf(m, "attribution only: %lld records were lost",
                             (long long)a->health.dropped);

@@ -147,7 +147,7 @@ static void write_changes(const struct diff *d, const struct export_options *o, 
     for (size_t i = 0; i < d->change_count && i < n; i++) {
         const struct change *c = &d->changes[i];
         fprintf(f, "| %s | ", c->kind);
-        markdown_text(f, c->what);
+        markdown_text(f, text_moved(c));
         fprintf(f, " | %.3f | %.3f | %+.3f |\n", (double)c->base_ns / 1e6, (double)c->new_ns / 1e6,
                 (double)(c->new_ns - c->base_ns) / 1e6);
     }

@@ -24,18 +24,22 @@ static enum ink verdict_ink(const struct analysis *a)
 }
 
 /* One line: who is late. */
-static void write_ranks(const struct terminal *t, const struct ranks *r)
+static void write_ranks(const struct terminal *t, const struct ranks *r, int64_t step_ns)
 {
     struct text line, m;
     if (r->count < 2)
         return;
     const struct rank_facts *late = &r->at[r->late];
-    snprintf(line.s, sizeof line.s,
-             "%zu ranks compared over %lld collectives; rank %lld comes last for %lld of them and "
-             "keeps the others waiting %s per step%s",
-             r->count, (long long)r->collectives, (long long)late->rank,
-             (long long)late->late_count, text_ms(&m, late->late_ns),
-             r->left_out ? " (some ranks match no other and are left out)" : "");
+    const char *left_out = r->left_out ? " (some ranks match no other and are left out)" : "";
+    if (late->late_ns * 200 < step_ns)
+        snprintf(line.s, sizeof line.s, "%zu ranks compared over %lld collectives; none is late%s",
+                 r->count, (long long)r->collectives, left_out);
+    else
+        snprintf(line.s, sizeof line.s,
+                 "%zu ranks compared over %lld collectives; rank %lld comes last for %lld of them "
+                 "and keeps the others waiting %s per step%s",
+                 r->count, (long long)r->collectives, (long long)late->rank,
+                 (long long)late->late_count, text_ms(&m, late->late_ns), left_out);
     term_labelled(t, "Ranks", INK_BOLD, line.s);
 }
 
@@ -59,7 +63,7 @@ static void write_breakdown(const struct terminal *t, const struct analysis *a, 
                  a->steps.used, a->steps.count, source);
     term_labelled(t, "Step", INK_BOLD, line.s);
     if (a->tl->op_count == 0 || detail == DETAIL_BRIEF) { /* the parts are about a GPU */
-        write_ranks(t, &a->ranks);
+        write_ranks(t, &a->ranks, a->steps.median_ns);
         fputc('\n', t->f);
         return;
     }
@@ -80,7 +84,7 @@ static void write_breakdown(const struct terminal *t, const struct analysis *a, 
     snprintf(line.s, sizeof line.s, "busy %.1f %%, compute %.1f %%%s", a->gpu.busy_pct,
              a->gpu.compute_pct, comm);
     term_labelled(t, "GPU", INK_BOLD, line.s);
-    write_ranks(t, &a->ranks);
+    write_ranks(t, &a->ranks, a->steps.median_ns);
     fputc('\n', t->f);
 }
 
@@ -176,10 +180,9 @@ static void write_changes(const struct terminal *t, const struct diff *d, int to
         const struct change *c = &d->changes[i];
         struct text b, w, m;
         fprintf(t->f, "%-8s  ", c->kind);
-        term_fit(t, c->what, what, true);
-        text_ms(&m, c->new_ns - c->base_ns);
-        fprintf(t->f, " %10s %10s %s%9s\n", text_ms(&b, c->base_ns), text_ms(&w, c->new_ns),
-                c->new_ns > c->base_ns ? "+" : " ", m.s);
+        term_fit(t, text_moved(c), what, true);
+        fprintf(t->f, " %10s %10s %10s\n", text_ms(&b, c->base_ns), text_ms(&w, c->new_ns),
+                text_change(&m, c->new_ns - c->base_ns));
     }
 }
 
@@ -208,15 +211,17 @@ static int term_gate(const struct gate *g, const struct export_options *o, FILE 
     for (size_t i = 0; i < g->check_count; i++) {
         const struct gate_check *c = &g->checks[i];
         struct text m, al, low, high;
+        char line[512];
         term_ink(&t, inks[c->verdict]);
         fprintf(f, "%-12s ", text_gate_verdict(c->verdict));
         term_ink(&t, INK_PLAIN);
-        fprintf(f, "%s: measured %s, allowed %s", c->name, text_value(&m, c->measured, c->unit),
-                text_value(&al, c->allowed, c->unit));
-        if (c->low < c->high)
-            fprintf(f, ", interval %s to %s", text_value(&low, c->low, c->unit),
-                    text_value(&high, c->high, c->unit));
-        fputc('\n', f);
+        int n =
+            snprintf(line, sizeof line, "%s: measured %s, allowed %s", c->name,
+                     text_value(&m, c->measured, c->unit), text_value(&al, c->allowed, c->unit));
+        if (c->low < c->high && n > 0 && (size_t)n < sizeof line)
+            snprintf(line + n, sizeof line - (size_t)n, ", interval %s to %s",
+                     text_value(&low, c->low, c->unit), text_value(&high, c->high, c->unit));
+        term_wrap(&t, 13, 13, line);
         if (c->why) {
             fprintf(f, "%13s", "");
             term_wrap(&t, 13, 13, c->why);
