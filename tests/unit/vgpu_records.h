@@ -100,17 +100,22 @@ static inline void launch_many(int n)
     OK(cudaDeviceSynchronize());
 }
 
-/* Hands over all that is complete. A buffer may just be on its way by CUPTI's own thread. */
+/* Hands over all that is complete. A buffer may just be on its way by CUPTI's own thread: until a
+ * fifth of a second has brought nothing more. */
 static inline void settle(void)
 {
     OK(cudaDeviceSynchronize());
     CUPTI(cuptiActivityFlushAll(0));
-    for (int i = 0; i < 2000; i++) {
+    int before = -1;
+    for (int idle_ms = 0; idle_ms < 200; idle_ms++) {
         pthread_mutex_lock(&seen_lock);
-        bool all = seen.completions >= seen.given;
+        int now = seen.completions;
+        bool all = now >= seen.given;
         pthread_mutex_unlock(&seen_lock);
         if (all)
             return;
+        idle_ms = now == before ? idle_ms : 0;
+        before = now;
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
 }
