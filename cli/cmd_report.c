@@ -47,14 +47,7 @@ static int run(int argc, char **argv)
         return fail(&e);
     if (load_predicted((const char *const *)argv, (size_t)argc, &l, &e))
         return fail(&e);
-    struct exported what = {.analysis = l.analysis};
-    const struct exporter *x = export_format("html", &what, &e);
-    struct export_options o = load_options(&l, argv[0]);
-    int status = !x || export_to(x, &what, &o, output, force, &e) ? fail(&e) : 0;
-    if (status == 0 && strcmp(output, "-") != 0)
-        say("wrote %s", output);
-    load_release(&l);
-    return status;
+    return export_loaded(&l, argv[0], "html", output, force);
 }
 
 const struct command cmd_report = {

@@ -1,5 +1,6 @@
 #include "cli/export_to.h"
 
+#include "cli/command.h"
 #include "cli/output.h"
 
 #include <stdio_ext.h>
@@ -48,4 +49,18 @@ int export_to(const struct exporter *x, const struct exported *what, const struc
         return -1;
     }
     return output_commit(&out, e);
+}
+
+int export_loaded(struct loaded *l, const char *profile, const char *format, const char *path,
+                  bool force)
+{
+    struct err e = ERR_INIT;
+    struct exported what = {.analysis = l->analysis};
+    const struct exporter *x = export_format(format, &what, &e);
+    struct export_options o = load_options(l, profile);
+    int status = !x || export_to(x, &what, &o, path, force, &e) ? fail(&e) : 0;
+    if (status == 0 && strcmp(path, "-") != 0)
+        say("wrote %s", path);
+    load_release(l);
+    return status;
 }

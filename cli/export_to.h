@@ -2,9 +2,10 @@
 #ifndef GPUPROF_CLI_EXPORT_TO_H
 #define GPUPROF_CLI_EXPORT_TO_H
 
+#include "cli/load.h"
 #include "report/export.h"
 
-/* Exactly one of a, d, g is not NULL. */
+/* Exactly one is not NULL. */
 struct exported {
     const struct analysis *analysis;
     const struct diff *diff;
@@ -16,5 +17,8 @@ const struct exporter *export_format(const char *name, const struct exported *wh
 /* path NULL or "-" is stdout. */
 int export_to(const struct exporter *x, const struct exported *what, const struct export_options *o,
               const char *path, bool force, struct err *e);
+/* All of it, by the exporter `format`: writes `path`, says so, and releases *l. An exit status. */
+int export_loaded(struct loaded *l, const char *profile, const char *format, const char *path,
+                  bool force);
 
 #endif

@@ -255,6 +255,8 @@ static inline int64_t gap_ns(const struct analysis *a, const struct gap *g, enum
                : 0;
 }
 
+/* Index of the step in whose host time `ns` falls, used or not; TL_NONE. */
+uint32_t analysis_step_at(const struct analysis *a, int64_t ns);
 /* Number of a step in the run, from 1: not its place among the steps where there are pauses between
  * what was recorded. */
 int64_t analysis_step_number(const struct analysis *a, size_t step);

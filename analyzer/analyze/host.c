@@ -40,15 +40,8 @@ static int push(void *vec, int64_t value)
 
 static bool in_used_step(const struct analysis *a, int64_t ns)
 {
-    size_t low = 0, high = a->steps.count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (a->steps.at[mid].end_ns <= ns)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low < a->steps.count && a->steps.at[low].start_ns <= ns && a->steps.at[low].used;
+    uint32_t step = analysis_step_at(a, ns);
+    return step != TL_NONE && a->steps.at[step].used;
 }
 
 /* What the training thread makes it uses; workers may run ahead or make what nobody takes. */

@@ -190,17 +190,18 @@ static int whole_as_one(struct analysis *a)
 /* ---- operations of each step -------------------------------------------------------------------
  */
 
-static uint32_t step_at(const struct steps *s, int64_t time)
+uint32_t analysis_step_at(const struct analysis *a, int64_t ns)
 {
+    const struct steps *s = &a->steps;
     size_t low = 0, high = s->count;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
-        if (s->at[mid].end_ns <= time)
+        if (s->at[mid].end_ns <= ns)
             low = mid + 1;
         else
             high = mid;
     }
-    return low < s->count && s->at[low].start_ns <= time ? (uint32_t)low : TL_NONE;
+    return low < s->count && s->at[low].start_ns <= ns ? (uint32_t)low : TL_NONE;
 }
 
 static int64_t launch_time(const struct timeline *t, uint32_t i)
@@ -223,7 +224,7 @@ static int assign_ops(struct analysis *a)
     for (uint32_t i = 0; i < t->op_count; i++) {
         bool ours = t->streams[t->ops[i].stream].process == s->process;
         int64_t launched = launch_time(t, i);
-        uint32_t k = ours ? step_at(s, launched) : TL_NONE;
+        uint32_t k = ours ? analysis_step_at(a, launched) : TL_NONE;
         s->op_step[i] = k;
         if (k == TL_NONE)
             continue;

@@ -18,16 +18,8 @@ bool look_used(const struct analysis *a, uint32_t op)
 
 uint32_t look_step_at(const struct analysis *a, int64_t ns)
 {
-    size_t low = 0, high = a->steps.count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (a->steps.at[mid].end_ns <= ns)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    bool inside = low < a->steps.count && a->steps.at[low].start_ns <= ns;
-    return inside && a->steps.at[low].used ? (uint32_t)low : TL_NONE;
+    uint32_t step = analysis_step_at(a, ns);
+    return step != TL_NONE && a->steps.at[step].used ? step : TL_NONE;
 }
 
 size_t look_steps_with(const struct analysis *a, enum part part)

@@ -33,14 +33,6 @@ static bool candidate(const struct analysis *a, const struct api *c)
            a->tl->threads[c->thread].process == a->steps.process;
 }
 
-static bool in_used_step(const struct analysis *a, int64_t ns)
-{
-    for (size_t i = 0; i < a->steps.count; i++)
-        if (a->steps.at[i].start_ns <= ns && ns < a->steps.at[i].end_ns)
-            return a->steps.at[i].used;
-    return false;
-}
-
 /* A thread that stands in line for a core makes long calls of all kinds. */
 static bool lacks_core(const struct analysis *a)
 {
@@ -59,7 +51,7 @@ static int long_calls(const struct analysis *a, struct spans *out, struct look_w
     for (uint32_t i = 0; rc == 0 && i < t->api_count; i++) {
         const struct api *c = &t->apis[i];
         if (!candidate(a, c) || (a->steps.used > 1 && seen[c->name] > SEVERAL) ||
-            !in_used_step(a, c->start_ns))
+            look_step_at(a, c->start_ns) == TL_NONE)
             continue;
         struct span *s = vec_push(&found);
         if (!s) {

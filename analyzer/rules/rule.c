@@ -24,6 +24,19 @@ void outcome_example(struct outcome *o, int64_t start_ns, int64_t end_ns, const 
         o->examples[o->example_count++] = (struct example){start_ns, end_ns, text, op};
 }
 
+void outcome_example_op(struct outcome *o, const struct timeline *t, uint32_t op, const char *text)
+{
+    if (op != TL_NONE)
+        outcome_example(o, t->ops[op].start_ns, t->ops[op].end_ns, text, op);
+}
+
+void outcome_example_call(struct outcome *o, const struct timeline *t, uint32_t api,
+                          const char *text)
+{
+    if (api != TL_NONE)
+        outcome_example(o, t->apis[api].start_ns, t->apis[api].end_ns, text, TL_NONE);
+}
+
 void outcome_fires(struct outcome *o, int64_t exclusive_ns, const char *summary)
 {
     o->verdict = RULE_FIRES;

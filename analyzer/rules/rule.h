@@ -81,6 +81,10 @@ void outcome_evidence(struct outcome *o, const char *text, double value, const c
                       const char *sql);
 void outcome_example(struct outcome *o, int64_t start_ns, int64_t end_ns, const char *text,
                      uint32_t op);
+/* Of one operation, of one API call; TL_NONE: there is none to show. */
+void outcome_example_op(struct outcome *o, const struct timeline *t, uint32_t op, const char *text);
+void outcome_example_call(struct outcome *o, const struct timeline *t, uint32_t api,
+                          const char *text);
 /* "fires" with a saving that is only bounded above by `exclusive_ns` per step. Set error_class
  * before. */
 void outcome_fires(struct outcome *o, int64_t exclusive_ns, const char *summary);

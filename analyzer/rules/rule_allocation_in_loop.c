@@ -74,9 +74,7 @@ static void check(struct analysis *a, struct outcome *o)
                                "idles for %.1f ms of it",
                                (double)all / used, where ? " (in range '" : "", where ? where : "",
                                where ? "')" : "", ms(idle)));
-    if (c.longest != TL_NONE)
-        outcome_example(o, a->tl->apis[c.longest].start_ns, a->tl->apis[c.longest].end_ns,
-                        "longest allocation or free", TL_NONE);
+    outcome_example_call(o, a->tl, c.longest, "longest allocation or free");
     look_gap_examples(a, o, PART_IDLE_ALLOC, "GPU idle, host allocates or frees");
 }
 

@@ -102,9 +102,7 @@ static void check(struct analysis *a, struct outcome *o)
                                "%lld kernels per step add biases that the next normalisation "
                                "subtracts again, or sum their gradients: %.1f ms",
                                (long long)count, ms(cost)));
-    if (ops.longest != TL_NONE)
-        outcome_example(o, a->tl->ops[ops.longest].start_ns, a->tl->ops[ops.longest].end_ns,
-                        "longest of them", ops.longest);
+    outcome_example_op(o, a->tl, ops.longest, "longest of them");
 }
 
 const struct rule rule_bias_before_norm = {

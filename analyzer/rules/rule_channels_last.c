@@ -93,9 +93,7 @@ static void check(struct analysis *a, struct outcome *o)
         arena_printf(&a->arena,
                      "%.0f kernels per step only turn NCHW into NHWC and back: %.1f ms of GPU time",
                      (double)ops.count / (double)a->steps.used, ms(cost)));
-    if (ops.longest != TL_NONE)
-        outcome_example(o, a->tl->ops[ops.longest].start_ns, a->tl->ops[ops.longest].end_ns,
-                        "longest conversion", ops.longest);
+    outcome_example_op(o, a->tl, ops.longest, "longest conversion");
 }
 
 const struct rule rule_channels_last = {

@@ -162,9 +162,7 @@ static void check(struct analysis *a, struct outcome *o)
                      "%.1f ms per step compute activations a second time, while %s of the GPU's "
                      "memory is free",
                      ms(again), "more than half"));
-    if (p.ops.longest != TL_NONE)
-        outcome_example(o, a->tl->ops[p.ops.longest].start_ns, a->tl->ops[p.ops.longest].end_ns,
-                        "longest operation that is done again", p.ops.longest);
+    outcome_example_op(o, a->tl, p.ops.longest, "longest operation that is done again");
 }
 
 const struct rule rule_checkpointing = {

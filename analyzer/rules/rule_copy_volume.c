@@ -51,9 +51,7 @@ static void check(struct analysis *a, struct outcome *o)
                                (double)c.bytes / (double)a->steps.used / 1e6, ms(exposed),
                                ms(hidden_at_most)));
     o->knob = "offload=0";
-    if (c.longest != TL_NONE)
-        outcome_example(o, a->tl->ops[c.longest].start_ns, a->tl->ops[c.longest].end_ns,
-                        "longest copy", c.longest);
+    outcome_example_op(o, a->tl, c.longest, "longest copy");
 }
 
 const struct rule rule_copy_volume = {

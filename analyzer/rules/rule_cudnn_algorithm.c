@@ -117,9 +117,7 @@ static void fire(struct analysis *a, struct outcome *o, int64_t bound, uint32_t 
     o->edit.kind = EDIT_ALGORITHM;
     o->knob = "cudnn_benchmark=1";
     outcome_fires(o, bound, summary);
-    if (op != TL_NONE)
-        outcome_example(o, a->tl->ops[op].start_ns, a->tl->ops[op].end_ns,
-                        "a convolution well below its kind's rate", op);
+    outcome_example_op(o, a->tl, op, "a convolution well below its kind's rate");
 }
 
 static void check_shapes(struct analysis *a, struct outcome *o)

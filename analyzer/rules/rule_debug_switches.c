@@ -122,9 +122,7 @@ static void check(struct analysis *a, struct outcome *o)
                            ms(cost))
             : arena_printf(&a->arena, "%lld checks for NaN per step take %.1f ms",
                            (long long)per_step(a, d.checks.count), ms(cost)));
-    if (d.checks.longest != TL_NONE)
-        outcome_example(o, a->tl->ops[d.checks.longest].start_ns,
-                        a->tl->ops[d.checks.longest].end_ns, "longest check", d.checks.longest);
+    outcome_example_op(o, a->tl, d.checks.longest, "longest check");
     look_gap_examples(a, o, d.blocking ? PART_IDLE_LAUNCH : PART_IDLE_SYNC, "GPU idle");
 }
 

@@ -63,9 +63,7 @@ static void check(struct analysis *a, struct outcome *o)
                                "evaluation runs in training mode: %lld kernels that it does not "
                                "need, %.1f ms per step on average",
                                (long long)e.train, ms(cost)));
-    if (e.longest != TL_NONE)
-        outcome_example(o, a->tl->ops[e.longest].start_ns, a->tl->ops[e.longest].end_ns,
-                        "longest of them", e.longest);
+    outcome_example_op(o, a->tl, e.longest, "longest of them");
 }
 
 const struct rule rule_eval_activations = {

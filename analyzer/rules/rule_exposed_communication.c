@@ -17,6 +17,18 @@ static void add_evidence(const struct analysis *a, struct outcome *o, const stru
                          ms(waiting), "ms", NULL);
 }
 
+/* Many small collectives: the remedy is to make few of them, first. */
+static void gather(struct outcome *o)
+{
+    o->remedy.pytorch =
+        "DDP(model, bucket_cap_mb=25 or more, gradient_as_bucket_view=True) so that gradients "
+        "travel in a few large buckets while backward still computes; with torch.compile, wrap "
+        "the model in DDP first and compile that: torch.compile(DDP(model))";
+    o->remedy.tensorflow = o->rule->remedy.tensorflow;
+    o->remedy.cuda = "pack gradients into a few large buffers, one ncclAllReduce each on a "
+                     "stream of its own, started as soon as its last gradient is ready";
+}
+
 static void check(struct analysis *a, struct outcome *o)
 {
     struct look_ops all;
@@ -47,15 +59,7 @@ static void check(struct analysis *a, struct outcome *o)
                                                   ms(per_step(a, all.busy_ns))
                                     : 0;
     if (scattered)
-        o->remedy.pytorch =
-            "DDP(model, bucket_cap_mb=25 or more, gradient_as_bucket_view=True) so that gradients "
-            "travel in a few large buckets while backward still computes; with torch.compile, wrap "
-            "the model in DDP first and compile that: torch.compile(DDP(model))";
-    if (scattered) {
-        o->remedy.tensorflow = o->rule->remedy.tensorflow;
-        o->remedy.cuda = "pack gradients into a few large buffers, one ncclAllReduce each on a "
-                         "stream of its own, started as soon as its last gradient is ready";
-    }
+        gather(o);
     outcome_fires(
         o, exposed + launching,
         arena_printf(&a->arena,
@@ -73,9 +77,7 @@ static void check(struct analysis *a, struct outcome *o)
     if (hidden < 5) /* nothing runs beside it: there is a switch for that */
         o->knob = "overlap=1";
     o->error_class = ERROR_KERNEL_MODEL;
-    if (all.longest != TL_NONE)
-        outcome_example(o, a->tl->ops[all.longest].start_ns, a->tl->ops[all.longest].end_ns,
-                        "longest collective", all.longest);
+    outcome_example_op(o, a->tl, all.longest, "longest collective");
 }
 
 const struct rule rule_exposed_communication = {

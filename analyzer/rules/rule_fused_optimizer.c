@@ -23,9 +23,7 @@ static void check(struct analysis *a, struct outcome *o)
                   arena_printf(&a->arena,
                                "the optimizer takes %lld small kernels and %.1f ms per step",
                                (long long)count, ms(cost)));
-    if (ops.longest != TL_NONE)
-        outcome_example(o, a->tl->ops[ops.longest].start_ns, a->tl->ops[ops.longest].end_ns,
-                        "longest optimizer kernel", ops.longest);
+    outcome_example_op(o, a->tl, ops.longest, "longest optimizer kernel");
 }
 
 const struct rule rule_fused_optimizer = {

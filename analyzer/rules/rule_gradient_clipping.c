@@ -66,12 +66,8 @@ static void check(struct analysis *a, struct outcome *o)
                                                   .gone_marks = applies_factor(a, &p)};
     o->error_class = waiting > scattered ? ERROR_STRUCTURAL : ERROR_KERNEL_MODEL;
     outcome_fires(o, waiting + scattered, summary);
-    if (p.wait != TL_NONE)
-        outcome_example(o, a->tl->apis[p.wait].start_ns, a->tl->apis[p.wait].end_ns,
-                        "longest wait for the norm", TL_NONE);
-    if (p.ops.longest != TL_NONE)
-        outcome_example(o, a->tl->ops[p.ops.longest].start_ns, a->tl->ops[p.ops.longest].end_ns,
-                        "longest operation of clipping", p.ops.longest);
+    outcome_example_call(o, a->tl, p.wait, "longest wait for the norm");
+    outcome_example_op(o, a->tl, p.ops.longest, "longest operation of clipping");
 }
 
 const struct rule rule_gradient_clipping = {

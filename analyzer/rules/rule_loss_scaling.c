@@ -51,12 +51,8 @@ static void check(struct analysis *a, struct outcome *o)
     o->error_class = waiting > scattered ? ERROR_STRUCTURAL : ERROR_KERNEL_MODEL;
     o->knob = "scaler=fused";
     outcome_fires(o, waiting + scattered, summary_of(a, &p, waiting, scattered));
-    if (p.wait != TL_NONE)
-        outcome_example(o, a->tl->apis[p.wait].start_ns, a->tl->apis[p.wait].end_ns,
-                        "longest wait for the result", TL_NONE);
-    if (p.ops.longest != TL_NONE)
-        outcome_example(o, a->tl->ops[p.ops.longest].start_ns, a->tl->ops[p.ops.longest].end_ns,
-                        "longest operation of loss scaling", p.ops.longest);
+    outcome_example_call(o, a->tl, p.wait, "longest wait for the result");
+    outcome_example_op(o, a->tl, p.ops.longest, "longest operation of loss scaling");
 }
 
 const struct rule rule_loss_scaling = {

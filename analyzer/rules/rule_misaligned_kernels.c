@@ -177,8 +177,7 @@ static void check(struct analysis *a, struct outcome *o)
                                "%.1f ms per step of matrix work loads operands element by element "
                                "(longest: %s): %s is not a multiple of 8",
                                ms(each), tl_text(a->tl, m.worst->name), which));
-    outcome_example(o, a->tl->ops[m.worst->longest].start_ns, a->tl->ops[m.worst->longest].end_ns,
-                    "longest misaligned kernel", m.worst->longest);
+    outcome_example_op(o, a->tl, m.worst->longest, "longest misaligned kernel");
 }
 
 const struct rule rule_misaligned_kernels = {

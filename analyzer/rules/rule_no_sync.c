@@ -56,8 +56,7 @@ static void check(struct analysis *a, struct outcome *o)
                                k, (double)x.bytes / 1e6, (double)x.bytes / 1e6 / (double)k));
     o->knob = "no_sync=1";
     uint32_t op = a->tl->collectives[x.at[0]].op;
-    outcome_example(o, a->tl->ops[op].start_ns, a->tl->ops[op].end_ns,
-                    "an exchange that could wait for the last part", op);
+    outcome_example_op(o, a->tl, op, "an exchange that could wait for the last part");
 }
 
 const struct rule rule_no_sync = {

@@ -89,9 +89,7 @@ static void check(struct analysis *a, struct outcome *o)
                      "the GPU computes nothing for %.1f ms per step while it is copied to "
                      "from pinned memory",
                      ms(exposed)));
-    if (c.longest != TL_NONE)
-        outcome_example(o, a->tl->ops[c.longest].start_ns, a->tl->ops[c.longest].end_ns,
-                        "longest exposed copy", c.longest);
+    outcome_example_op(o, a->tl, c.longest, "longest exposed copy");
     look_gap_examples(a, o, PART_IDLE_COPY, "GPU idle, host waits for a copy");
 }
 

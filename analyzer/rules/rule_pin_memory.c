@@ -48,9 +48,7 @@ static void check(struct analysis *a, struct outcome *o)
                                (double)c.count / (double)a->steps.used,
                                c.total_ns > 0 ? (double)c.bytes / (double)c.total_ns : 0.0,
                                ms(exposed)));
-    if (c.longest != TL_NONE)
-        outcome_example(o, a->tl->ops[c.longest].start_ns, a->tl->ops[c.longest].end_ns,
-                        "longest pageable copy", c.longest);
+    outcome_example_op(o, a->tl, c.longest, "longest pageable copy");
     look_gap_examples(a, o, PART_IDLE_COPY, "GPU idle, host blocked in a copy");
 }
 

@@ -27,6 +27,31 @@ static void add_evidence(struct analysis *a, struct outcome *o, const struct ran
                      "ms", NULL);
 }
 
+/* What the others wait for the last rank beyond the next one, per step: ranks that are late in
+ * turns are not one late rank. */
+static int64_t lateness(const struct ranks *r)
+{
+    const struct rank_facts *late = &r->at[r->late];
+    int64_t waited = 0, next = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        waited = r->at[i].wait_exposed_ns > waited ? r->at[i].wait_exposed_ns : waited;
+        next = i != r->late && r->at[i].late_ns > next ? r->at[i].late_ns : next;
+    }
+    return late->late_ns - next < waited ? late->late_ns - next : waited;
+}
+
+static void advise(struct analysis *a, struct outcome *o, const struct rank_facts *late)
+{
+    o->remedy.pytorch = arena_printf(
+        &a->arena,
+        "look at rank %lld by itself (gpuprof analyze on its file): what it does before the "
+        "collective is what all others wait for; usual causes are uneven batches or sequence "
+        "lengths, work that only one rank does (logging, checkpoints), its data loader, a busy or "
+        "throttled host",
+        (long long)late->rank);
+    o->remedy.tensorflow = o->remedy.cuda = o->remedy.pytorch;
+}
+
 static void check(struct analysis *a, struct outcome *o)
 {
     const struct ranks *r = &a->ranks;
@@ -41,12 +66,7 @@ static void check(struct analysis *a, struct outcome *o)
         return;
     }
     const struct rank_facts *late = &r->at[r->late];
-    int64_t waited = 0, next = 0; /* ranks that are late in turns are not one late rank */
-    for (size_t i = 0; i < r->count; i++) {
-        waited = r->at[i].wait_exposed_ns > waited ? r->at[i].wait_exposed_ns : waited;
-        next = i != r->late && r->at[i].late_ns > next ? r->at[i].late_ns : next;
-    }
-    int64_t gain = late->late_ns - next < waited ? late->late_ns - next : waited;
+    int64_t gain = lateness(r);
     o->why = arena_printf(&a->arena,
                           "rank %lld comes last for %lld of %lld collectives and costs the others "
                           "%.3f ms per step more than the next one",
@@ -61,17 +81,10 @@ static void check(struct analysis *a, struct outcome *o)
         return;
     }
     add_evidence(a, o, late);
-    o->remedy.pytorch = arena_printf(
-        &a->arena,
-        "look at rank %lld by itself (gpuprof analyze on its file): what it does before the "
-        "collective is what all others wait for; usual causes are uneven batches or sequence "
-        "lengths, work that only one rank does (logging, checkpoints), its data loader, a busy or "
-        "throttled host",
-        (long long)late->rank);
     o->error_class = ERROR_STRUCTURAL;
     if (late->process != a->steps.process) /* its own step does not show what it would be without */
         o->edit.kind = EDIT_PUNCTUAL;
-    o->remedy.tensorflow = o->remedy.cuda = o->remedy.pytorch;
+    advise(a, o, late);
     outcome_fires(o, gain,
                   arena_printf(&a->arena,
                                "rank %lld is late: it comes last for %lld of %lld collectives and "

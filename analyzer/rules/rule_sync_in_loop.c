@@ -161,8 +161,7 @@ static void check(struct analysis *a, struct outcome *o)
                      w ? tl_text(a->tl, w->name) : "a synchronisation", where ? " (in range '" : "",
                      where ? where : "", where ? "')" : "", ms(idle)));
     if (w)
-        outcome_example(o, a->tl->apis[w->longest].start_ns, a->tl->apis[w->longest].end_ns,
-                        "longest wait", TL_NONE);
+        outcome_example_call(o, a->tl, w->longest, "longest wait");
     look_gap_examples(a, o, PART_IDLE_SYNC, "GPU idle after a synchronisation");
 }
 

@@ -96,9 +96,7 @@ static void check(struct analysis *a, struct outcome *o)
             &a->arena,
             "%.1f ms per step of matrix work runs in FP32 beside idle tensor cores (longest: %s)",
             ms(cost), ops.longest == TL_NONE ? "-" : tl_text(a->tl, a->tl->ops[ops.longest].name)));
-    if (ops.longest != TL_NONE)
-        outcome_example(o, a->tl->ops[ops.longest].start_ns, a->tl->ops[ops.longest].end_ns,
-                        "longest FP32 matrix kernel", ops.longest);
+    outcome_example_op(o, a->tl, ops.longest, "longest FP32 matrix kernel");
 }
 
 const struct rule rule_tensor_cores = {

@@ -43,9 +43,7 @@ static void check(struct analysis *a, struct outcome *o)
                                "%lld kernels per step convert values from one type to another: "
                                "%.1f ms",
                                (long long)count, ms(cost)));
-    if (ops.longest != TL_NONE)
-        outcome_example(o, a->tl->ops[ops.longest].start_ns, a->tl->ops[ops.longest].end_ns,
-                        "longest conversion", ops.longest);
+    outcome_example_op(o, a->tl, ops.longest, "longest conversion");
 }
 
 const struct rule rule_type_casts = {

@@ -29,9 +29,7 @@ static void check(struct analysis *a, struct outcome *o)
                                "warm-up in the window: the GPU waits %.1f ms %swhile code is "
                                "loaded or compiled and memory first allocated%s",
                                ms(each), a->steps.used > 1 ? "per step " : "", what));
-    if (w.longest != TL_NONE)
-        outcome_example(o, a->tl->apis[w.longest].start_ns, a->tl->apis[w.longest].end_ns,
-                        "longest one-time call", TL_NONE);
+    outcome_example_call(o, a->tl, w.longest, "longest one-time call");
     if (w.compiled != TL_NONE)
         outcome_example(o, a->tl->ranges[w.compiled].start_ns, a->tl->ranges[w.compiled].end_ns,
                         "runs right after it was compiled", TL_NONE);

@@ -7,22 +7,14 @@ work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 unset GPUPROF_DIR LD_PRELOAD CUDA_INJECTION64_PATH NVTX_INJECTION64_PATH GPUPROF_CHAIN_INJECTION
 bad=0 n=0
+place=$work
+# shellcheck source=tests/agent/traced.sh
+. "$(dirname "$0")/traced.sh"
 
 fail() {
     echo "FAIL $1"
     sed 's/^/    /' "$work/out" "$work/seen"
     bad=$((bad + 1))
-}
-traced() { # traced VARIABLE=VALUE... -- GPU'S ARGS
-    rm -rf "$work/spool"
-    mkdir "$work/spool"
-    local set=()
-    while [ "$1" != -- ]; do
-        set+=("$1")
-        shift
-    done
-    env "${set[@]}" GPUPROF_DIR="$work/spool" LD_PRELOAD="$agent" "$gpu" "${@:2}" >"$work/out" 2>&1
-    "$look" "$work/spool" >"$work/seen"
 }
 seen() { # seen WHAT LINE...: each line stands in what was recorded
     local what=$1 line
@@ -43,7 +35,7 @@ for does in plain subscribe clock finalize,subscribe; do
     for cupti in 12.4 13.0; do
         export GPUPROF_VGPU=h200,cupti=$cupti
         GPUPROF_TEST_PEER=$peer GPUPROF_TEST_PEER_DOES=$does "$gpu" 30 >"$work/plain"
-        traced GPUPROF_TEST_PEER="$peer" GPUPROF_TEST_PEER_DOES=$does -- 30
+        traced "$gpu" GPUPROF_TEST_PEER="$peer" GPUPROF_TEST_PEER_DOES=$does -- 30
         n=$((n + 1))
         cmp -s "$work/plain" "$work/out" || fail "$does, CUPTI $cupti: the client sees us: $(cat "$work/plain")"
         grep -q "kernels 200 copies 10 calls [0-9]* others 0 unknown 0 bad times 0 failed 0" "$work/out" ||
@@ -55,17 +47,17 @@ export GPUPROF_VGPU=h200
 
 # The client is first: it stands in CUDA_INJECTION64_PATH, and stays. Seen, so both get everything.
 first=(CUDA_INJECTION64_PATH="$peer" GPUPROF_TEST_PEER="$peer")
-traced "${first[@]}" GPUPROF_TEST_PEER_DOES=hold,subscribe -- 30
+traced "$gpu" "${first[@]}" GPUPROF_TEST_PEER_DOES=hold,subscribe -- 30
 said "first, stays" "peer: kernels 600 copies 30 calls [0-9]* others 0 unknown 0 bad times 0 failed 0"
 seen "first, stays" "${all[@]}"
 
 # The same behind our back: we leave CUPTI to it, name it, and record the rest.
-traced "${first[@]}" GPUPROF_TEST_PEER_DOES=hold,subscribe,dlsym -- 30
+traced "$gpu" "${first[@]}" GPUPROF_TEST_PEER_DOES=hold,subscribe,dlsym -- 30
 said "unseen, stays" "peer: kernels 600 copies 30 calls [0-9]* others 0 unknown 0 bad times 0 failed 0"
 seen "unseen, stays" "kernels 0" "ranges 30" "health cupti-subscriber"
 
 # We are first, and it comes behind our back: it gets its subscription, and its records once CUPTI has given ours back.
-traced GPUPROF_TEST_PEER="$peer" GPUPROF_TEST_PEER_DOES=subscribe,dlsym,finalize -- 30 return 60
+traced "$gpu" GPUPROF_TEST_PEER="$peer" GPUPROF_TEST_PEER_DOES=subscribe,dlsym,finalize -- 30 return 60
 said "unseen, later" "peer: kernels [1-9][0-9]* copies [0-9]* .* failed 0"
 seen "unseen, later" "ranges 30"
 

@@ -6,17 +6,12 @@ top=$(mktemp -d) || exit 2
 trap 'rm -rf "$top"' EXIT
 unset GPUPROF_DIR LD_PRELOAD CUDA_INJECTION64_PATH GPUPROF_CUPTI LD_LIBRARY_PATH
 bad=0 n=0
+place=$top
+# shellcheck source=tests/agent/traced.sh
+. "$(dirname "$0")/traced.sh"
 
-traced() { # traced VARIABLE=VALUE... -- HOST'S ARGS
-    rm -rf "$top/spool"
-    mkdir "$top/spool"
-    local set=()
-    while [ "$1" != -- ]; do
-        set+=("$1")
-        shift
-    done
-    env "${set[@]}" GPUPROF_DIR="$top/spool" LD_PRELOAD="$agent" "$host" "${@:2}" >"$top/out" 2>&1
-    "$look" "$top/spool" >"$top/seen"
+counted() { # counted VARIABLE=VALUE... -- HOST'S ARGS
+    traced "$host" "$@"
     n=$((n + 1))
 }
 put() { # put FILE AS...: copies into places that need not be there yet
@@ -44,39 +39,39 @@ put "$cupti" toolkit/extras/CUPTI/lib64/libcupti.so.13 targets/lib/libcupti.so.1
     cu13/nvidia/cu13/lib/libcupti.so.13 conda/lib/libcupti.so.12 cu11/nvidia/cuda_cupti/lib/libcupti.so.11.8 \
     both/lib/libcupti.so.{11.8,12,13} static/nvidia/cuda_cupti/lib/libcupti.so.12 own/libcupti.so.12 path/libcupti.so.12
 
-traced -- local "$top/toolkit/lib64/libcudart.so.13"
+counted -- local "$top/toolkit/lib64/libcudart.so.13"
 takes toolkit toolkit/extras/CUPTI/lib64/libcupti.so.13
-traced -- local "$top/targets/lib/libcudart.so.13"
+counted -- local "$top/targets/lib/libcudart.so.13"
 takes "toolkit, by target" targets/lib/libcupti.so.13
-traced -- local "$top/cu12/nvidia/cuda_runtime/lib/libcudart.so.12"
+counted -- local "$top/cu12/nvidia/cuda_runtime/lib/libcudart.so.12"
 takes "wheels of CUDA 12" cu12/nvidia/cuda_cupti/lib/libcupti.so.12
-traced -- local "$top/cu13/nvidia/cu13/lib/libcudart.so.13"
+counted -- local "$top/cu13/nvidia/cu13/lib/libcudart.so.13"
 takes "wheels of CUDA 13" cu13/nvidia/cu13/lib/libcupti.so.13
-traced -- global "$top/conda/lib/libcudart.so.12"
+counted -- global "$top/conda/lib/libcudart.so.12"
 takes "conda" conda/lib/libcupti.so.12
-traced FAKE_DRIVER=11080 -- local "$top/cu11/nvidia/cuda_runtime/lib/libcudart.so.11.0"
+counted FAKE_DRIVER=11080 -- local "$top/cu11/nvidia/cuda_runtime/lib/libcudart.so.11.0"
 takes "CUDA 11.8" cu11/nvidia/cuda_cupti/lib/libcupti.so.11.8
 for version in 11080:11.8 12040:12 13000:13; do
-    traced FAKE_DRIVER=${version%:*} -- local "$top/both/lib/libcudart.so.12"
+    counted FAKE_DRIVER=${version%:*} -- local "$top/both/lib/libcudart.so.12"
     takes "side by side, driver ${version%:*}" both/lib/libcupti.so."${version#*:}"
 done
 # the CUDA runtime is linked into the program: other libraries of CUDA show the way, else the loader's path
-traced -- local "$top/driver/libcuda.so.1" local "$top/static/nvidia/cublas/lib/libcublas.so.12"
+counted -- local "$top/driver/libcuda.so.1" local "$top/static/nvidia/cublas/lib/libcublas.so.12"
 takes "static runtime, wheels" static/nvidia/cuda_cupti/lib/libcupti.so.12
-traced FAKE_DRIVER=12040 LD_LIBRARY_PATH="$top/path" -- local "$top/driver/libcuda.so.1"
+counted FAKE_DRIVER=12040 LD_LIBRARY_PATH="$top/path" -- local "$top/driver/libcuda.so.1"
 takes "static runtime, search path" path/libcupti.so.12
-traced GPUPROF_CUPTI="$top/own/libcupti.so.12" -- local "$top/toolkit/lib64/libcudart.so.13"
+counted GPUPROF_CUPTI="$top/own/libcupti.so.12" -- local "$top/toolkit/lib64/libcudart.so.13"
 takes "GPUPROF_CUPTI" own/libcupti.so.12
 # the copy that the program has opened is the one, whatever lies elsewhere
-traced GPUPROF_CUPTI="$top/own/libcupti.so.12" -- local "$top/conda/lib/libcupti.so.12" local "$top/toolkit/lib64/libcudart.so.13"
+counted GPUPROF_CUPTI="$top/own/libcupti.so.12" -- local "$top/conda/lib/libcupti.so.12" local "$top/toolkit/lib64/libcudart.so.13"
 takes "opened already" conda/lib/libcupti.so.12
-traced FAKE_DRIVER=9000 -- local "$top/both/lib/libcudart.so.12"
+counted FAKE_DRIVER=9000 -- local "$top/both/lib/libcudart.so.12"
 grep -qx "health cupti-missing" "$top/seen" || fail "driver too old"
 
 # The whole chain on the virtual GPU. What a library opened with RTLD_DEEPBIND calls is looked up in its own libraries first: its
 # products are recorded as kernels, without their shapes.
 for how in local global deepbind; do
-    traced LD_LIBRARY_PATH="$vgpu" GPUPROF_VGPU=h200 -- $how "$work"
+    counted LD_LIBRARY_PATH="$vgpu" GPUPROF_VGPU=h200 -- $how "$work"
     calls=$([ $how = deepbind ] && echo 0 || echo 10)
     grep -qx "worked" "$top/out" && grep -qx "copies 10" "$top/seen" && grep -qx "kernels 10" "$top/seen" &&
         [ "$(grep -c "^call cublasSgemm" "$top/seen")" = "$calls" ] || fail "library opened $how"
@@ -84,7 +79,7 @@ done
 # The driver's own names for devices are the driver's to read: nothing here may stumble over them.
 for devices in 0 GPU-11111111-2222-3333-4444-555555555555 MIG-11111111-2222-3333-4444-555555555555; do
     LD_LIBRARY_PATH=$vgpu GPUPROF_VGPU=h200 CUDA_VISIBLE_DEVICES=$devices "$host" local "$work" >"$top/plain" 2>&1
-    traced LD_LIBRARY_PATH="$vgpu" GPUPROF_VGPU=h200 CUDA_VISIBLE_DEVICES=$devices -- local "$work"
+    counted LD_LIBRARY_PATH="$vgpu" GPUPROF_VGPU=h200 CUDA_VISIBLE_DEVICES=$devices -- local "$work"
     cmp -s "$top/plain" "$top/out" || fail "CUDA_VISIBLE_DEVICES=$devices"
 done
 

@@ -11,7 +11,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 
 from support import DEVICE, Build, Checks
 

@@ -153,12 +153,20 @@ START_TEST(impossible_rows_are_counted_not_believed)
 }
 END_TEST
 
+static int64_t random_from(uint64_t *x)
+{
+    *x ^= *x << 13;
+    *x ^= *x >> 7;
+    *x ^= *x << 17;
+    return (int64_t)(*x >> 11);
+}
+
 /* Random rows: whatever comes, indices stay valid and parts add up. */
 START_TEST(random_rows_never_break_it)
 {
     uint64_t x = 88172645463325252u + (uint64_t)_i;
     struct builder b = build_start();
-#define RANDOM (x ^= x << 13, x ^= x >> 7, x ^= x << 17, (int64_t)(x >> 11))
+#define RANDOM random_from(&x)
     for (int i = 0; i < 400; i++) {
         int64_t start = RANDOM % 7 ? RANDOM % 1000000 : (int64_t)((uint64_t)RANDOM * 4096);
         int64_t end = start + RANDOM % 5000 - 500;
