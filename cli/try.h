@@ -20,9 +20,10 @@ struct attempt {
     const struct outcome *advice[TRY_ADVICE]; /* the same, while the profile is loaded */
     size_t advice_count;
     struct ab_prediction predicted;
-    char edit[24];      /* kind of the change, where it is one; "" */
-    int64_t widened_ns; /* of the predicted interval, at either end */
-    double at_most;     /* share of the step, where only a bound is known; 0 */
+    char edit[24];            /* kind of the change, where it is one; "" */
+    double own_low, own_high; /* predicted, before past trials widened it */
+    char advised[64];         /* what the advice of `rule` sets, where other values are tried; "" */
+    double at_most;           /* share of the step, where only a bound is known; 0 */
     struct ab_arm arm;
     struct ab_result result;
     size_t acknowledged;

@@ -57,7 +57,8 @@ static int predict(struct attempt *c, const struct trial *t, struct loaded *l, s
         s = (struct span_ns){o->saves_low_ns, o->saves_mid_ns, o->saves_high_ns};
         rc = !o->upper_bound;
         snprintf(c->edit, sizeof c->edit, "%s", edit_name(o->edit.kind));
-        c->widened_ns = o->widened_ns;
+        c->own_low = (double)o->own_low_ns / (double)t->step_ns;
+        c->own_high = (double)o->own_high_ns / (double)t->step_ns;
         c->at_most = rc ? 0 : (double)o->saves_high_ns / (double)t->step_ns;
     } else {
         rc = whatif_together(l->analysis, c->advice, c->advice_count, &s, e);
@@ -67,6 +68,21 @@ static int predict(struct attempt *c, const struct trial *t, struct loaded *l, s
                                               (double)s.mid_ns / (double)t->step_ns,
                                               (double)s.high_ns / (double)t->step_ns};
     return rc < 0 ? -1 : 0;
+}
+
+/* One setting, of which other values are advised: a bound of what its cause costs holds for all. */
+static void advise_otherwise(struct attempt *c, const struct trial *t, const struct analysis *a)
+{
+    for (size_t i = 0; i < a->ranked_count && !strchr(c->knobs, ';'); i++) {
+        const struct outcome *o = a->ranked[i];
+        if (!o->knob || strchr(o->knob, ';') || !names_knob(c->knobs, o->knob))
+            continue;
+        snprintf(c->rule, sizeof c->rule, "%s", o->rule->id);
+        snprintf(c->advised, sizeof c->advised, "%s", o->knob);
+        if (o->upper_bound)
+            c->at_most = (double)o->saves_high_ns / (double)t->step_ns;
+        return;
+    }
 }
 
 static int choose_asked(struct trial *t, struct loaded *l, const char *apply, struct err *e)
@@ -88,6 +104,8 @@ static int choose_asked(struct trial *t, struct loaded *l, const char *apply, st
     }
     if (!holds_all(covered, c->knobs)) /* nobody knows what the rest of it does */
         c->advice_count = 0;
+    if (c->advice_count == 0 && t->step_ns > 0)
+        advise_otherwise(c, t, a);
     if (c->advice_count == 1)
         snprintf(c->rule, sizeof c->rule, "%s", c->advice[0]->rule->id);
     return predict(c, t, l, e);

@@ -31,6 +31,8 @@ static int put_row(struct store *s, const struct trial *t, const struct attempt 
         .runs_without = (int64_t)t->without.count,
         .runs_with = (int64_t)c->arm.count,
         .tried_realtime_ns = t->tried_ns,
+        .own_low_ns = p->known ? of_step(c->own_low, t->step_ns) : -1,
+        .own_high_ns = p->known ? of_step(c->own_high, t->step_ns) : -1,
     };
     return store_put_derived(s, DERIVED_VERIFICATION, &row, e);
 }
@@ -47,12 +49,11 @@ int trial_remember(const struct trial *t, const struct attempt *c, const char *h
                    struct err *e)
 {
     const struct ab_prediction *p = &c->predicted;
-    double widened = t->step_ns > 0 ? (double)c->widened_ns / (double)t->step_ns : 0;
     struct past_trial line = {
         .tried_ns = t->tried_ns,
         .virtual_gpu = *t->gpu,
-        .low = p->low > 0 ? p->low + widened : 0,
-        .high = p->high - widened,
+        .low = c->own_low,
+        .high = c->own_high,
         .measured = c->result.saved,
     };
     if (!p->known || !*c->edit || c->refused || c->result.verdict == AB_UNDERPOWERED)

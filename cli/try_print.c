@@ -118,8 +118,9 @@ static void print_one(const struct trial *t, const struct attempt *c)
         printf("  predicted  saves at most %.1f %% of the step: %s\n", 100 * c->at_most,
                *t->why_not ? t->why_not : "a bound, no prediction");
     else
-        printf("  predicted  nothing: %s\n",
-               *t->why_not ? t->why_not : "there is no prediction for this change");
+        printf("  predicted  not: %s\n", *t->why_not ? t->why_not : "nobody advises this change");
+    if (*c->advised)
+        printf("  advised    %s\n", c->advised);
     if (r->a_ns)
         printf("  measured   saves %.1f %% of the step (95 %%: %.1f to %.1f %%), %.2f to %.2f ms, "
                "means of the steady steps\n",

@@ -72,7 +72,7 @@ static void write_finding(const struct page *p, const struct outcome *o, size_t 
         page_put(p, "<p>%s</p>\n", o->summary);
     const struct kept_trial *kept = shown_trial(p->o, o);
     if (kept)
-        page_put(p, "<p><b>Tried.</b> %s.</p>\n", text_trial(&saving, kept));
+        page_put(p, "<p><b>Tried.</b> %s.</p>\n", text_trial(&saving, o, kept));
     if (text_widened(&saving, o))
         page_put(p, "<p class=\"dim\">Its %s.</p>\n", saving.s);
     write_evidence(p, o);
@@ -103,6 +103,15 @@ static void write_others(const struct page *p, enum verdict v, const char *title
     page_put(p, "</ul></details>\n");
 }
 
+/* Trials of what no finding advises, or advised no more. */
+static void write_trials(const struct page *p)
+{
+    const struct kept_trial *k;
+    struct text text;
+    for (size_t i = 0; (k = other_trial(p->a, p->o, i)); i++)
+        page_put(p, "<p><b>Tried.</b> %s.</p>\n", text_trial(&text, NULL, k));
+}
+
 void page_findings(const struct page *p)
 {
     const struct outcome *o;
@@ -118,6 +127,7 @@ void page_findings(const struct page *p)
         write_finding(p, o, i);
     if (shown_finding(p->a, p->o, 0))
         page_put(p, "</ol>\n");
+    write_trials(p);
     page_after(p);
     if (p->a->ranked_count > 1)
         page_put(p,

@@ -67,7 +67,7 @@ static void write_finding(const struct terminal *t, const struct analysis *a,
     const struct kept_trial *kept = shown_trial(o, x);
     if (kept) {
         fputs("    tried: ", t->f);
-        term_wrap(t, 11, 11, text_trial(&text, kept));
+        term_wrap(t, 11, 11, text_trial(&text, x, kept));
     }
     if (text_widened(&text, x)) {
         fputs("    ", t->f);
@@ -112,6 +112,18 @@ static void write_together(const struct terminal *t, const struct analysis *a,
         term_wrap(t, 0, 0, "Savings overlap: together they are less than their sum.");
 }
 
+/* Trials of what no finding advises, or advised no more. */
+static void write_trials(const struct terminal *t, const struct analysis *a,
+                         const struct export_options *o)
+{
+    const struct kept_trial *k;
+    struct text text;
+    for (size_t i = 0; !o->rule && (k = other_trial(a, o, i)); i++) {
+        fputs("Tried ", t->f);
+        term_wrap(t, 6, 6, text_trial(&text, NULL, k));
+    }
+}
+
 /* What holds for all of them. */
 static void write_about(const struct terminal *t, const struct analysis *a,
                         const struct export_options *o, size_t shown)
@@ -146,6 +158,7 @@ void term_findings(const struct terminal *t, const struct analysis *a,
               : o->rule ? "Nothing to change was found by this rule.\n\n"
                         : "Nothing to change was found.\n\n",
               t->f);
+        write_trials(t, a, o);
         return;
     }
     int room = t->width - 6 - SAVING_COLUMNS;
@@ -159,5 +172,6 @@ void term_findings(const struct terminal *t, const struct analysis *a,
         write_finding(t, a, o, x, title);
     }
     write_about(t, a, o, i);
+    write_trials(t, a, o);
     fputc('\n', t->f);
 }

@@ -284,14 +284,32 @@ const struct kept_trial *shown_trial(const struct export_options *o, const struc
     return NULL;
 }
 
-const char *text_trial(struct text *b, const struct kept_trial *k)
+const struct kept_trial *other_trial(const struct analysis *a, const struct export_options *o,
+                                     size_t i)
 {
-    struct text p, m, low, high;
-    snprintf(b->s, sizeof b->s, "%s: predicted %s, measured %s (95 %%: %s to %s), %lld + %lld runs",
-             k->verdict, k->predicted_mid_ns < 0 ? "nothing" : text_ms(&p, k->predicted_mid_ns),
+    for (size_t k = 0, seen = 0; k < o->trial_count; k++) {
+        const struct outcome *x = NULL;
+        for (size_t n = 0; (x = shown_finding(a, o, n)); n++)
+            if (strcmp(x->rule->id, o->trials[k].rule) == 0)
+                break;
+        if (!x && seen++ == i)
+            return &o->trials[k];
+    }
+    return NULL;
+}
+
+const char *text_trial(struct text *b, const struct outcome *x, const struct kept_trial *k)
+{
+    struct text p, m, low, high, step;
+    bool same = x && x->knob && strcmp(x->knob, k->knob) == 0;
+    snprintf(b->s, sizeof b->s,
+             "%.60s%s%s: %s%s, measured %s (95 %%: %s to %s) of %s, %lld + %lld runs",
+             same ? "" : k->knob, same ? "" : ": ", k->verdict,
+             k->predicted_mid_ns < 0 ? "not predicted" : "predicted ",
+             k->predicted_mid_ns < 0 ? "" : text_ms(&p, k->predicted_mid_ns),
              text_ms(&m, k->measured_mid_ns), text_ms(&low, k->measured_low_ns),
-             text_ms(&high, k->measured_high_ns), (long long)k->runs_without,
-             (long long)k->runs_with);
+             text_ms(&high, k->measured_high_ns), text_ms(&step, k->step_ns),
+             (long long)k->runs_without, (long long)k->runs_with);
     return b->s;
 }
 

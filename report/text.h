@@ -58,12 +58,16 @@ int64_t count_collectives(const struct timeline *t);
 
 /* The newest trial of this finding's advice that the profile holds, NULL. */
 const struct kept_trial *shown_trial(const struct export_options *o, const struct outcome *x);
-/* One sentence: verdict, measured saving with its interval, beside what was predicted. */
 /* That past trials widened the interval, NULL when none did. */
 const char *text_widened(struct text *b, const struct outcome *x);
 /* How to try a finding without an edit; NULL: not at all, or not known of a program that somebody
  * else recorded. */
 const char *text_setting(struct text *b, const struct analysis *a, const struct outcome *x);
-const char *text_trial(struct text *b, const struct kept_trial *k);
+/* One sentence: verdict, measured saving with its interval, beside what was predicted; before it
+ * the setting, where it is not the one that x (or NULL) advises. */
+const char *text_trial(struct text *b, const struct outcome *x, const struct kept_trial *k);
+/* The i-th newest of the trials that are shown with no finding; NULL: no more. */
+const struct kept_trial *other_trial(const struct analysis *a, const struct export_options *o,
+                                     size_t i);
 
 #endif

@@ -26,8 +26,8 @@ static bool from_kept(const struct analysis *a, const struct kept_trial *k, stru
         return false;
     *t = (struct past_trial){.tried_ns = k->tried_realtime_ns,
                              .virtual_gpu = analysis_virtual(a),
-                             .low = (double)k->predicted_low_ns / step,
-                             .high = (double)k->predicted_high_ns / step,
+                             .low = (double)k->own_low_ns / step,
+                             .high = (double)k->own_high_ns / step,
                              .measured = (double)k->measured_mid_ns / (double)k->step_ns};
     memccpy(t->edit, edit_name(kind), '\0', sizeof t->edit - 1);
     return true;

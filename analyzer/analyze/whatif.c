@@ -93,7 +93,7 @@ static struct span_ns widen(const struct analysis *a, struct span_ns s,
                             engine_within(s.high_ns + wide, a->steps.median_ns)};
 }
 
-struct span_ns engine_span(struct engine *x, const struct outcome *const *o, size_t n)
+static struct span_ns own_span(struct engine *x, const struct outcome *const *o, size_t n)
 {
     const struct whatif *w = &x->a->whatif;
     int64_t saved[DRAWS], step = x->a->steps.median_ns;
@@ -110,20 +110,27 @@ struct span_ns engine_span(struct engine *x, const struct outcome *const *o, siz
         wide = step / 100; /* no two runs agree better than that */
     if (wide > mid / 2 && mid > 0)
         wide = mid / 2; /* errors shared with the base cancel: doubt is not more than half */
-    struct span_ns s = {engine_within(saved[draws / 10] - wide, step), engine_within(mid, step),
-                        engine_within(saved[draws - 1 - draws / 10] + wide, step)};
-    return widen(x->a, s, o, n);
+    return (struct span_ns){engine_within(saved[draws / 10] - wide, step), engine_within(mid, step),
+                            engine_within(saved[draws - 1 - draws / 10] + wide, step)};
+}
+
+struct span_ns engine_span(struct engine *x, const struct outcome *const *o, size_t n)
+{
+    return widen(x->a, own_span(x, o, n), o, n);
 }
 
 static void predict(struct engine *x, struct outcome *o)
 {
     const struct outcome *one = o;
     int64_t direct_ns = x->a->breakdown_ns[PART_IDLE_LAUNCH];
-    struct span_ns s = engine_span(x, &one, 1);
+    struct span_ns own = own_span(x, &one, 1), s;
     /* That other host work then fits behind the GPU is inferred; that the idle time between
      * launches goes is not. */
-    if (o->edit.kind == EDIT_GRAPH && s.low_ns > direct_ns)
-        s.low_ns = direct_ns;
+    if (o->edit.kind == EDIT_GRAPH && own.low_ns > direct_ns)
+        own.low_ns = direct_ns;
+    s = widen(x->a, own, &one, 1);
+    o->own_low_ns = own.low_ns;
+    o->own_high_ns = own.high_ns;
     o->saves_low_ns = s.low_ns;
     o->saves_mid_ns = s.mid_ns;
     o->saves_high_ns = s.high_ns;

@@ -31,7 +31,8 @@ static const char *doubt(struct analysis *a, const struct whatif *w)
     if (w->steps == 0 || w->tasks == 0)
         return "attribution only: fewer than four steady steps in a row were recorded";
     if (!(a->tl->have & HAVE_API))
-        return "attribution only: CUDA calls were not recorded";
+        return a->tl->op_count ? "attribution only: CUDA calls were not recorded"
+                               : "attribution only: no GPU work was recorded";
     if (events_missing(a))
         return "attribution only: which events the waits refer to was not recorded";
     if (a->health.dropped > 0)

@@ -80,7 +80,7 @@ static void set_verdict(struct ab_result *r, const struct ab_prediction *p)
                      : "the interval holds 0: what is saved cannot be told from noise";
     } else if (!p->known) {
         r->verdict = AB_MEASURED;
-        r->why = "nothing was predicted for this change";
+        r->why = "it saves time; how much was not predicted";
     } else if (r->high < p->low) {
         r->verdict = AB_SMALLER;
         r->why = "it saves less than predicted";

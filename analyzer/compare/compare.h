@@ -10,11 +10,18 @@ struct change {              /* one finding, part or kernel whose milliseconds m
     int64_t base_ns, new_ns; /* per step */
 };
 
+struct pace_change { /* of the mean step, longer ones included: what the loop takes (try's measure)
+                      */
+    int64_t base_ns, new_ns;
+    double ratio, ratio_low, ratio_high; /* new / base, 95 % bootstrap interval */
+};
+
 struct diff {
     struct arena arena;
     int64_t base_ns, new_ns;      /* median step */
     double ratio;                 /* new / base of the medians */
     double ratio_low, ratio_high; /* 95 % bootstrap interval over blocks of steps, if `enough` */
+    struct pace_change pace;      /* if `enough` */
     bool enough;                  /* enough steps on both sides to say */
     const char *comparable;       /* NULL, or why the two should not be compared (device, ...) */
     struct change *changes;

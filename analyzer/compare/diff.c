@@ -80,6 +80,19 @@ static void add_kernels(struct diff *d, const struct analysis *a, const struct a
     }
 }
 
+static int compare_steps(struct diff *d, const struct analysis *base, const struct analysis *now)
+{
+    struct pace_change *p = &d->pace;
+    *p = (struct pace_change){base->steps.pace_ns, now->steps.pace_ns, 1, 1, 1};
+    if (p->base_ns > 0)
+        p->ratio = p->ratio_low = p->ratio_high = (double)p->new_ns / (double)p->base_ns;
+    if (!d->enough)
+        return 0;
+    if (sample_ratio(base, now, &d->ratio_low, &d->ratio_high) < 0)
+        return -1;
+    return sample_pace_ratio(base, now, &p->ratio_low, &p->ratio_high);
+}
+
 struct diff *diff_analyses(struct analysis *base, struct analysis *now, struct err *e)
 {
     struct diff *d = calloc(1, sizeof *d);
@@ -94,7 +107,7 @@ struct diff *diff_analyses(struct analysis *base, struct analysis *now, struct e
     d->ratio_low = d->ratio_high = d->ratio;
     d->comparable = comparable(d, base, now);
     d->enough = base->steps.used >= LEAST_STEPS && now->steps.used >= LEAST_STEPS;
-    if (d->enough && sample_ratio(base, now, &d->ratio_low, &d->ratio_high) < 0) {
+    if (compare_steps(d, base, now) < 0) {
         diff_free(d);
         err_set(e, "out of memory");
         return NULL;

@@ -259,6 +259,7 @@ struct row_verification { /* a rerun with the advice applied */
     int64_t measured_low_ns, measured_mid_ns, measured_high_ns;
     uint32_t rule;
     int64_t step_ns, runs_without, runs_with, tried_realtime_ns;
+    int64_t own_low_ns, own_high_ns; /* predicted, before past trials widened it */
 };
 
 /* Where an importer puts what it reads: the store and the timeline are two of them.

@@ -313,7 +313,8 @@ CREATE TABLE verification (                         -- reruns with the advice ap
     rule INTEGER REFERENCES string(id),             -- whose advice it is, '' for a change that none names
     step_ns INTEGER,                                -- measured without the change
     runs_without INTEGER, runs_with INTEGER,
-    tried_realtime_ns INTEGER                       -- Unix time
+    tried_realtime_ns INTEGER,                      -- Unix time
+    own_low_ns INTEGER, own_high_ns INTEGER         -- predicted, before past trials widened it; -1
 );
 
 CREATE TABLE result (                               -- as `gpuprof analyze --json` printed it; docs/json.md

@@ -281,6 +281,8 @@ static const struct column verification_columns[] = {
     INT(row_verification, runs_without),
     INT(row_verification, runs_with),
     INT(row_verification, tried_realtime_ns),
+    INT(row_verification, own_low_ns),
+    INT(row_verification, own_high_ns),
 };
 
 const struct table derived_tables[DERIVED_KINDS] = {

@@ -9,7 +9,8 @@
 static const char query[] =
     "SELECT r.text, k.text, v.text, t.predicted_low_ns, t.predicted_mid_ns, t.predicted_high_ns, "
     "t.measured_low_ns, t.measured_mid_ns, t.measured_high_ns, t.step_ns, t.runs_without, "
-    "t.runs_with, t.tried_realtime_ns FROM verification t JOIN string r ON r.id = t.rule "
+    "t.runs_with, t.tried_realtime_ns, t.own_low_ns, t.own_high_ns FROM verification t JOIN string "
+    "r ON r.id = t.rule "
     "JOIN string k ON k.id = t.knob JOIN string v ON v.id = t.verdict ORDER BY t.id DESC LIMIT 16";
 _Static_assert(TRIALS_SHOWN == 16, "the query's limit");
 
@@ -20,7 +21,7 @@ static bool has_tables(struct sql *db)
                      "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN "
                      "('verification', 'string')",
                      0) == 2 &&
-           sql_has_column(db, "verification", "tried_realtime_ns");
+           sql_has_column(db, "verification", "own_high_ns");
 }
 
 static void take(struct sql_stmt *q, struct kept_trial *t)
@@ -28,10 +29,10 @@ static void take(struct sql_stmt *q, struct kept_trial *t)
     snprintf(t->rule, sizeof t->rule, "%s", sql_text(q, 0, NULL));
     snprintf(t->knob, sizeof t->knob, "%s", sql_text(q, 1, NULL));
     snprintf(t->verdict, sizeof t->verdict, "%s", sql_text(q, 2, NULL));
-    int64_t *const at[] = {&t->predicted_low_ns, &t->predicted_mid_ns, &t->predicted_high_ns,
-                           &t->measured_low_ns,  &t->measured_mid_ns,  &t->measured_high_ns,
-                           &t->step_ns,          &t->runs_without,     &t->runs_with,
-                           &t->tried_realtime_ns};
+    int64_t *const at[] = {&t->predicted_low_ns,  &t->predicted_mid_ns, &t->predicted_high_ns,
+                           &t->measured_low_ns,   &t->measured_mid_ns,  &t->measured_high_ns,
+                           &t->step_ns,           &t->runs_without,     &t->runs_with,
+                           &t->tried_realtime_ns, &t->own_low_ns,       &t->own_high_ns};
     for (size_t i = 0; i < sizeof at / sizeof *at; i++)
         *at[i] = sql_int(q, (int)i + 3);
 }

@@ -184,6 +184,22 @@ static int json_analysis(const struct analysis *a, const struct export_options *
     return 0;
 }
 
+/* What `try` compares. */
+static void write_pace(struct json *j, const struct diff *d)
+{
+    if (!d->enough) {
+        json_null(j, "pace_ms");
+        return;
+    }
+    json_begin(j, "pace_ms", '{');
+    json_ms(j, "base", d->pace.base_ns);
+    json_ms(j, "new", d->pace.new_ns);
+    json_num(j, "ratio", d->pace.ratio, 6);
+    json_num(j, "ratio_low", d->pace.ratio_low, 6);
+    json_num(j, "ratio_high", d->pace.ratio_high, 6);
+    json_end(j, '}');
+}
+
 static void write_diff(struct json *j, const struct diff *d)
 {
     json_begin(j, "step_ms", '{');
@@ -198,6 +214,7 @@ static void write_diff(struct json *j, const struct diff *d)
         json_null(j, "ratio_high");
     }
     json_end(j, '}');
+    write_pace(j, d);
     json_bool(j, "enough_steps", d->enough);
     json_str(j, "not_comparable", d->comparable);
     json_begin(j, "changes", '[');

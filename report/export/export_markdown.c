@@ -25,10 +25,16 @@ static void write_trials(const struct analysis *a, const struct export_options *
     for (size_t i = 0; (x = shown_finding(a, o, i)); i++) {
         const struct kept_trial *kept = shown_trial(o, x);
         if (kept)
-            fprintf(f, "- `%s`, tried: %s\n", x->rule->id, text_trial(&t, kept));
+            fprintf(f, "- `%s`, tried: %s\n", x->rule->id, text_trial(&t, x, kept));
         if (text_widened(&t, x))
             fprintf(f, "- `%s`: %s\n", x->rule->id, t.s);
         any = any || kept || x->widened_ns > 0;
+    }
+    const struct kept_trial *other;
+    for (size_t i = 0; (other = other_trial(a, o, i)); i++, any = true) {
+        fputs("- tried: ", f);
+        markdown_text(f, text_trial(&t, NULL, other));
+        fputc('\n', f);
     }
     if (any)
         fputc('\n', f);
@@ -39,6 +45,7 @@ static void write_findings(const struct analysis *a, const struct export_options
     const struct outcome *x = shown_finding(a, o, 0);
     if (!x) {
         fputs("Nothing to change was found.\n\n", f);
+        write_trials(a, o, f);
         return;
     }
     fputs("| # | what to change | saves per step | kind | evidence | in PyTorch |\n"
@@ -173,6 +180,13 @@ static int markdown_diff(const struct diff *d, const struct export_options *o, F
                 (d->ratio_high - 1) * 100);
     else
         fputs(". Too few steps on one side to be sure: the interval is not known.\n\n", f);
+    if (d->enough)
+        fprintf(f,
+                "On average, the long steps included, %s -> %s: %+.1f %%, 95 %% interval %+.1f to "
+                "%+.1f %%.\n\n",
+                text_time(&b, d->pace.base_ns), text_time(&n, d->pace.new_ns),
+                (d->pace.ratio - 1) * 100, (d->pace.ratio_low - 1) * 100,
+                (d->pace.ratio_high - 1) * 100);
     write_changes(d, o, f);
     return export_done(f, e);
 }

@@ -160,6 +160,15 @@ static void write_diff_head(const struct terminal *t, const struct diff *d)
                    : d->ratio_high < 1 ? INK_GOOD
                                        : INK_BOLD;
     term_labelled(t, "Step", ink, line.s);
+    if (d->enough) {
+        const struct pace_change *p = &d->pace;
+        snprintf(line.s, sizeof line.s,
+                 "%s -> %s per step on average, the long ones included: %+.1f %%, 95 %% interval "
+                 "%+.1f to %+.1f %%",
+                 text_time(&b, p->base_ns), text_time(&n, p->new_ns), (p->ratio - 1) * 100,
+                 (p->ratio_low - 1) * 100, (p->ratio_high - 1) * 100);
+        term_labelled(t, "Pace", INK_BOLD, line.s);
+    }
     if (d->comparable)
         term_labelled(t, "Careful", INK_WARN, d->comparable);
     if (!d->enough)

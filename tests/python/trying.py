@@ -59,6 +59,17 @@ def main():
     t.check(said.get("refused") is not None, "a setting that the hook does not know is refused by name", done.stdout + done.stderr)
     t.check(said.get("verdict") not in ("CONFIRMED", "SMALLER", "LARGER"), "and nothing is confirmed", done.stdout)
     t.check(said["verdict"] == "REFUSED" and said["runs_without"] == 0, "nor run any further", done.stdout)
+    done, said = attempt(t, "--runs", "2", "--profile", profile, "--apply", "num_workers=2")
+    t.check(said.get("verdict") == "UNDERPOWERED" and said.get("rule") == "data-loading",
+            "another value than the advised one is tried for the same advice", done.stdout)
+    for how, text in {"text": "tried: num_workers=2: UNDERPOWERED: not predicted, measured ",
+                      "--markdown": "- `data-loading`, tried: num_workers=2: UNDERPOWERED: not predicted, "}.items():
+        shown = t.run([t.gpuprof, "analyze", *([] if how == "text" else [how]), profile]).stdout
+        t.check(text in shown, f"the report shows the trial: {how}", shown)
+    page = t.path("report.html")
+    t.run([t.gpuprof, "report", profile, "-o", page])
+    with open(page, encoding="utf-8") as f:
+        t.check("<b>Tried.</b> num_workers=2: UNDERPOWERED" in f.read(), "and so does the page")
     t.check(not [n for n in os.listdir(t.folder.name) if n.startswith("gpuprof-try-")], "nothing is left behind")
     t.done()
 

@@ -109,6 +109,10 @@ START_TEST(test_long_steps_that_recur)
     ck_assert_int_eq(g->verdict, GATE_SLOWER);
     ck_assert_uint_eq(g->check_count, 2);
     ck_assert_int_eq(g->checks[0].verdict, GATE_PASS); /* by the median alone it would pass */
+    const struct pace_change *p = &g->diff->pace;      /* what diff tells beside the median */
+    ck_assert_int_gt(p->new_ns, p->base_ns + MS(1.7));
+    ck_assert(p->ratio_low > 1.05 && p->ratio_low < p->ratio && p->ratio < p->ratio_high);
+    ck_assert(g->diff->ratio_low < 1.02);
     gate_free(g);
     g = gate(&b, &c, NULL, 10);
     ck_assert_int_eq(g->verdict, GATE_PASS);

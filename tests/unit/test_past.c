@@ -69,9 +69,11 @@ START_TEST(trials_of_the_profile_count_once)
     struct analysis a = {.outcomes = &o, .outcome_count = 1, .steps = {.median_ns = 1000000}};
     struct kept_trial own = {.rule = "pin-memory",
                              .verdict = "SMALLER",
-                             .predicted_low_ns = 400000,
+                             .predicted_low_ns = 200000, /* as earlier trials had widened it */
                              .predicted_mid_ns = 500000,
-                             .predicted_high_ns = 600000,
+                             .predicted_high_ns = 800000,
+                             .own_low_ns = 400000,
+                             .own_high_ns = 600000,
                              .measured_mid_ns = 100000,
                              .step_ns = 1000000,
                              .tried_realtime_ns = 77};
