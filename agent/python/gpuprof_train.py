@@ -18,15 +18,18 @@ class Steps:
         self.began_ns = 0
         self.seen = set()
         self.after = None  # a knob may want to know
+        self.told_begin = False
 
     def begin(self):
         self.began_ns = now()
 
     def end(self, optimizer):
         end_ns, who = now(), id(optimizer)
-        if self.began_ns:
+        if self.told_begin and not self.began_ns:
+            return  # of a step that called its base class's: that one has ended
+        if self.began_ns and not hook.only_steps:
             agent.gpuprof_hook_range(b"optimizer.step", self.began_ns, end_ns, 1)
-            self.began_ns = 0
+        self.began_ns = 0
         if who not in self.seen:
             self.seen.add(who)
             first_step(optimizer, len(self.seen) == 1)
@@ -126,10 +129,11 @@ def hook_optimizer(module):
     if hasattr(module.Optimizer, "_optimizer_step_code"):
         module.Optimizer._optimizer_step_code = _optimizer_step_code
     apply.hook_optimizer(module)
-    if hook.only_steps:
-        return
     if hasattr(module, "register_optimizer_step_pre_hook"):
         module.register_optimizer_step_pre_hook(lambda *_: steps.begin())
+        steps.told_begin = True
+    if hook.only_steps:
+        return
     hook.undo_at_compile.append(wrap(module.Optimizer, "zero_grad", hook.RANGE))
 
 
@@ -250,6 +254,44 @@ def note_compile(*args, **kwargs):
         undo()
 
 
+left_bare = {}  # class of optimizer: its step, as it is now and as the compiler had left it
+traces_steps = False
+
+
+@guarded
+def note_compiled(*args, **kwargs):
+    """torch.compile takes PyTorch's wrapper off the step of every class of optimizer, and with it the
+    call that tells us of steps. It comes back while modules alone are compiled. A function may take a
+    step itself: then the compiler is to find there what it left."""
+    global traces_steps
+    what = args[0] if args else kwargs.get("model")
+    if what is None:  # a decorator, which will call again
+        return
+    traces_steps |= not isinstance(getattr(what, "__self__", what), torch.nn.Module)
+    if not traces_steps:
+        wrap_steps(torch.optim.Optimizer)
+        return
+    for cls, (made, bare) in left_bare.items():
+        if vars(cls).get("step") is made:
+            cls.step = bare
+    left_bare.clear()
+
+
+def wrap_steps(base):
+    if not hasattr(base, "profile_hook_step"):
+        return
+    as_made = base.profile_hook_step(lambda self: None).__code__
+    classes = base.__subclasses__()
+    while classes:
+        cls = classes.pop()
+        classes += cls.__subclasses__()
+        bare = vars(cls).get("step")
+        if getattr(bare, "hooked", False) and getattr(bare, "__code__", None) is not as_made:
+            cls.step = made = base.profile_hook_step(bare)
+            made.hooked = True
+            left_bare[cls] = made, bare
+
+
 def note_graph(*_, **__):
     fact("torch.cuda_graph", f"replayed at {hook.user_place()}")
 
@@ -286,16 +328,18 @@ def hook_checkpoint(module):
 
 def hook_compile():
     if hasattr(torch, "compile"):
-        wrap(torch, "compile", hook.NOTE, note=guarded(note_compile))
+        wrap(torch, "compile", hook.AFTER, note=note_compiled)
+        if not hook.only_steps:
+            wrap(torch, "compile", hook.NOTE, note=guarded(note_compile))
 
 
 def awaited():
     hooks = {"torch.optim.optimizer": hook_optimizer,
              "torch.amp.autocast_mode": hook_autocast,
              "torch.nn.parallel.distributed": hook_ddp}
+    hook_compile()
     if hook.only_steps:
         return hooks
-    hook_compile()
     newer = "torch.amp.grad_scaler"  # since 2.3; the older place has a subclass of it
     hooks.update({newer if newer in sys.modules else "torch.cuda.amp.grad_scaler": hook_scaler,
                   "torch.nn.modules.module": hook_module,

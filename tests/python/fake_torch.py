@@ -45,11 +45,23 @@ class Tensor:
     def __repr__(self): return f"tensor({self.item()})"
     def __format__(self, spec): return format(self.item(), spec)
     def backward(self): autograd.backward(self)
+patched = []
 def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None):
     # what a compiler would trace has no wrapper in it
+    if model is None: return lambda model: compile(model)
+    if not patched:  # once: no class of optimizer has its wrapper any longer
+        patched.append(1)
+        for cls in optim.Optimizer.__subclasses__():
+            if hasattr(cls.step, "hooked"): cls.step = cls.step.__wrapped__
+            cls.step.hooked = True
     print("traced", type(nn.Module.train).__name__, type(optim.Optimizer.zero_grad).__name__,
           type(cuda.synchronize).__name__)
-    return model
+    if isinstance(model, nn.Module): return model
+    def traced(*args):
+        print("a function, with a step", "that is wrapped" if hasattr(optim.SGD.step, "__wrapped__")
+              else "as it was written")
+        return model(*args)
+    return traced
 def is_anomaly_enabled(): return False
 def are_deterministic_algorithms_enabled(): return False
 def get_num_threads(): return 4
@@ -160,7 +172,9 @@ from torch.optim.optimizer import Optimizer
 class SGD(Optimizer):
     def __init__(self, params, lr=1e-3, foreach=None, fused=None):
         super().__init__(params, dict(lr=lr, foreach=foreach, fused=fused))
-    def step(self): return self.finish()
+    def step(self): pass
+class Nested(SGD):
+    def step(self): super().step()
 ''',
     "torch/optim/optimizer.py": '''
 import functools
@@ -174,13 +188,23 @@ class Optimizer:
     def __init__(self, params, defaults):
         self.defaults = defaults
         self.param_groups = [dict(defaults, params=list(params))]
+        cls = type(self)
+        if not getattr(cls.step, "hooked", None):
+            cls.step = self.profile_hook_step(cls.step)
+            cls.step.hooked = True
+    @staticmethod
+    def profile_hook_step(func):
+        @functools.wraps(func)
+        def wrapper(self, *args, **kwargs):
+            for hook in pre_hooks:
+                if hook(self, args, kwargs) is not None: raise RuntimeError("a hook must return None")
+            out = func(self, *args, **kwargs)
+            self._optimizer_step_code()
+            return out
+        return wrapper
     def _optimizer_step_code(self): pass
     @disable_dynamo
     def zero_grad(self, set_to_none=True): print("zero_grad", set_to_none)
-    def finish(self):
-        for hook in pre_hooks:
-            if hook(self, (), {}) is not None: raise RuntimeError("a hook must return None")
-        self._optimizer_step_code()
 ''',
     "torch/utils/__init__.py": "",
     "torch/utils/checkpoint.py": '''
