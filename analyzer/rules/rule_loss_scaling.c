@@ -8,6 +8,14 @@ static bool bf16_possible(const struct analysis *a)
     return a->device && a->device->cc_major >= 8;
 }
 
+static const struct remedy without_bf16 = {
+    "torch.optim.AdamW(..., fused=True) with torch.amp.GradScaler: the fused update takes scale "
+    "and "
+    "flag on the device",
+    "keep the LossScaleOptimizer's update inside tf.function: it decides on the device there",
+    "check one flat gradient buffer, and let the update kernel read scale and flag from device "
+    "memory"};
+
 static const char *summary_of(struct analysis *a, const struct look_phase *p, int64_t waiting,
                               int64_t scattered)
 {
@@ -44,6 +52,8 @@ static void check(struct analysis *a, struct outcome *o)
                      NULL);
     outcome_evidence(o, "waits for the result per step", (double)p.syncs / used, "count", NULL);
     outcome_evidence(o, "GPU idle after these waits per step", ms(waiting), "ms", NULL);
+    if (a->device && a->device->cc_major >= 0 && !bf16_possible(a))
+        o->remedy = without_bf16;
     if (bf16_possible(a))
         outcome_evidence(o, "this GPU computes in bf16, which needs no loss scaling", 0, "", NULL);
     o->edit = waiting > scattered ? (struct edit){.kind = EDIT_REMOVE, .call_marks = p.wait_marks}
@@ -69,8 +79,8 @@ const struct rule rule_loss_scaling = {
            "update. bf16 has the range of FP32 and needs none of it, where the GPU has it (compute "
            "capability 8.0 and above).",
     .remedy = {"torch.optim.AdamW(..., fused=True) with torch.amp.GradScaler: the fused update "
-               "takes scale and flag on the device; or torch.autocast(dtype=torch.bfloat16) "
-               "without a scaler",
+               "takes scale and flag on the device; or, where the GPU has bf16, "
+               "torch.autocast(dtype=torch.bfloat16) without a scaler",
                "keras mixed_bfloat16 instead of mixed_float16, where the GPU has it",
                "check one flat gradient buffer, and let the update kernel read scale and flag from "
                "device memory"},

@@ -58,7 +58,7 @@ const struct rule rule_type_casts = {
            "activations at the borders of an autocast region are counted as well; some of them "
            "remain, so the bound is all of them.",
     .remedy = {"torch.autocast with its cache on (cache_enabled=True), modules of one type inside "
-               "it; or bf16 parameters with an optimizer that keeps FP32 masters",
+               "it; or 16-bit parameters with an optimizer that keeps FP32 masters",
                "keras.mixed_precision policies cast variables once per use: wrap the step in "
                "tf.function(jit_compile=True)",
                "let the update kernel write the 16-bit copy beside the FP32 weight"},

@@ -310,6 +310,38 @@ START_TEST(test_checkpointing_refused)
 }
 END_TEST
 
+/* A GPU of 2018 has no bf16: nothing that is said of a run on it names that. */
+static void no_bf16(const struct analysis *a, const char *id)
+{
+    case_verdict(a, id, RULE_FIRES);
+    const struct outcome *o = case_outcome(a, id);
+    const char *said[] = {o->summary, o->remedy.pytorch, o->remedy.tensorflow, o->remedy.cuda,
+                          o->knob};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        ck_assert_msg(!look_name_has(said[i], "bf16|bfloat16|BF16|TF32"), "%s: %s", id, said[i]);
+    for (size_t i = 0; i < o->evidence_count; i++)
+        ck_assert_msg(!strstr(o->evidence[i].text, "bf16"), "%s: %s", id, o->evidence[i].text);
+}
+
+static void fill_sgemm(struct builder *b, int64_t at)
+{
+    build_kernel(b, "volta_sgemm_128x64_nn", at + US(10), at + US(100), MS(9));
+}
+
+START_TEST(test_no_bf16_on_t4)
+{
+    static const struct {
+        case_fill *fill;
+        const char *id;
+    } cases[] = {
+        {fill_sgemm, "tensor-cores"}, {fill_unscale, "loss-scaling"}, {fill_casts, "type-casts"}};
+    struct builder b = build_start_on("Tesla T4", 7, 5);
+    case_loop(&b, cases[_i].fill);
+    no_bf16(build_analyze(&b), cases[_i].id);
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(test_names)
 {
     ck_assert(look_name_has("Optimizer.clip_grad_norm_", "clip_grad|x"));
@@ -330,6 +362,7 @@ Suite *test_rules_phase_suite(void)
     tcase_add_test(t, test_pointwise);
     tcase_add_test(t, test_checkpointing);
     tcase_add_test(t, test_checkpointing_refused);
+    tcase_add_loop_test(t, test_no_bf16_on_t4, 0, 3);
     tcase_add_test(t, test_names);
     suite_add_tcase(s, t);
     return s;
