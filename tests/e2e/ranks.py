@@ -13,15 +13,15 @@ import sys
 
 from support import Build, Checks, printed_median_ms
 
-# Where each defect is looked for: device, ranks. Ranks share the few cores of a test machine, which several GPUs' hosts do
+# Where each defect is looked for: device, ranks, what else. Ranks share the few cores of a test machine, which several GPUs' hosts do
 # not; `scale` makes the devices slower, so that hosts are no more in the way than there.
 WHERE = {
     "straggler-host": ("virtual:h200", 2),
     "straggler-batch": ("virtual:a100-80", 2),
-    "no-overlap": ("virtual:h100,scale=2", 2),
+    "no-overlap": ("virtual:h100,scale=4", 4, "--batch", "32"),
     "one-bucket": ("virtual:a100-80,scale=2", 2),
     "small-buckets": ("virtual:h200,scale=4", 2),
-    "missing-no-sync": ("virtual:h100,scale=2", 2),
+    "missing-no-sync": ("virtual:h100,scale=2", 4),
     "dp": ("virtual:a100-80,scale=2", 2),
 }
 
@@ -42,14 +42,16 @@ def described(analysis):
 
 def defect(build, checks, name, rule):
     """The first finding. What takes real time may be disturbed by other programs: measured again, twice."""
-    device, ranks = WHERE[name]
+    device, ranks, *more = WHERE[name]
     for attempt in range(3):
-        profile, run = record(build, device, ranks, "--defect", name)
+        profile, run = record(build, device, ranks, "--defect", name, *more)
         analysis = build.analyze(profile)
         first = analysis["findings"][0] if analysis["findings"] else {"rule": "nothing", "knob": None}
         if first["rule"] == rule:
             break
-    checks.check(first["rule"] == rule, f"{name} is told as {rule} on {device}", described(analysis))
+    checks.check(first["rule"] == rule, f"{name} is told as {rule} on {device}, {ranks} ranks", described(analysis))
+    if name != "dp":
+        checks.check(len(analysis["ranks"]) == ranks, f"{name}: one profile compares all ranks", str(analysis["ranks"]))
     print(f"        {described(analysis)}")
     if name == "small-buckets":
         remedy(build, checks, name, device, ranks, first["knob"], printed_median_ms(run.stdout))
@@ -97,6 +99,7 @@ def together(build, checks):
 
     found = build.analyze(profile)
     checks.check([r["rank"] for r in found["ranks"]] == [0, 1, 2, 3], "the analysis compares four ranks", str(found["ranks"]))
+    checks.check("straggler" in [f["rule"] for f in found["findings"]], "the late rank is found", described(found))
     late = [r["rank"] for r in found["ranks"] if r["late_ms"] > 1]
     checks.check(late == [1], "rank 1 is the late one", str(found["ranks"]))
 
