@@ -3,8 +3,8 @@
 #include "report/json_write.h"
 #include "report/packed.h"
 #include "report/page.h"
+#include "report/page_lanes.h"
 #include "report/rows.h"
-#include "report/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -195,38 +195,31 @@ static void write_row(struct data *d, const char *name, const char *kind)
     json_end(&d->j, '}');
 }
 
-static void stream_name(const struct data *d, uint32_t i, char *out, size_t n)
+static int write_lanes(struct data *d, bool threads)
 {
-    const struct stream *s = &d->t->streams[i];
-    long long device = s->device < d->t->device_count ? d->t->devices[s->device].ordinal : 0;
-    long long number = s->row.stream;
-    if (d->t->process_count > 1 && s->process < d->t->process_count &&
-        d->t->processes[s->process].rank >= 0)
-        snprintf(out, n, "rank %lld: GPU %lld, stream %lld",
-                 (long long)d->t->processes[s->process].rank, device, number);
-    else if (d->t->process_count > 1 && s->process < d->t->process_count)
-        snprintf(out, n, "GPU %lld, stream %lld, process %lld", device, number,
-                 (long long)d->t->processes[s->process].pid);
-    else
-        snprintf(out, n, "GPU %lld, stream %lld", device, number);
+    char name[224];
+    uint32_t n;
+    int rc = 0;
+    struct lane_order *order = page_lane_order(d->t, threads, &n);
+    if (!order)
+        return -1;
+    for (uint32_t k = 0; k < n && rc == 0; k++) {
+        uint32_t i = order[k].index;
+        rc = threads ? rows_thread(&d->rows, i, &d->items) : rows_stream(&d->rows, i, &d->items);
+        if (rc)
+            break;
+        (threads ? page_thread_name : page_stream_name)(d->p, i, name, sizeof name);
+        write_row(d, name, threads ? "host" : "gpu");
+    }
+    free(order);
+    return rc;
 }
 
 static int write_rows(struct data *d)
 {
-    char name[160];
     json_begin(&d->j, "rows", '[');
-    for (uint32_t i = 0; i < d->t->stream_count; i++) {
-        if (rows_stream(&d->rows, i, &d->items))
-            return -1;
-        stream_name(d, i, name, sizeof name);
-        write_row(d, name, "gpu");
-    }
-    for (uint32_t i = 0; i < d->t->thread_count; i++) {
-        struct text thread;
-        if (rows_thread(&d->rows, i, &d->items))
-            return -1;
-        write_row(d, text_thread(&thread, d->p->a, i), "host");
-    }
+    if (write_lanes(d, false) || write_lanes(d, true))
+        return -1;
     json_end(&d->j, ']');
     json_begin(&d->j, "names", '[');
     for (uint32_t i = 0; i < d->names; i++)

@@ -356,9 +356,11 @@ static void cpu_training(struct analysis *a)
                   &a->arena,
                   "No GPU work: the program computes on the CPU during %.0f %% of each %s.",
                   100 - waits, step);
-    a->why = arena_printf(&a->arena, "The median step: data %.2f ms, everything else %.2f ms.%s",
-                          (double)a->host.wait_ns / 1e6,
-                          (double)(a->steps.median_ns - a->host.wait_ns) / 1e6, reads_text(a));
+    char data[32], rest[32];
+    a->why = arena_printf(&a->arena, "The median step: data %s, everything else %s.%s",
+                          time_words(data, sizeof data, a->host.wait_ns),
+                          time_words(rest, sizeof rest, a->steps.median_ns - a->host.wait_ns),
+                          reads_text(a));
     a->next = a->ranked_count ? next_text(a) : "Run it on a GPU to see what that would wait for.";
 }
 

@@ -100,7 +100,7 @@ static void write_health(const struct terminal *t, const struct analysis *a, enu
     snprintf(line.s, sizeof line.s, "%s records lost%s; profiler's own cost %s",
              text_count(&n, a->health.dropped), unexplained, overhead);
     term_labelled(t, "Health", a->health.dropped ? INK_BAD : INK_DIM, line.s);
-    if (detail != DETAIL_BRIEF && text_replay(&line, &a->whatif))
+    if (detail != DETAIL_BRIEF && a->tl->op_count && text_replay(&line, &a->whatif))
         term_labelled(t, "Replay", a->whatif.trusted ? INK_DIM : INK_WARN, line.s);
     if (a->health.recorded_text)
         term_labelled(t, "Recorded", INK_DIM, a->health.recorded_text);
