@@ -22,7 +22,8 @@ static int64_t max_bytes;
 static struct results_options results;
 
 static const struct option_spec options[] = {
-    {"output", 'o', OPTION_STRING, &output, "FILE", "the profile; default PROGRAM.gpuprof"},
+    {"output", 'o', OPTION_STRING, &output, "FILE",
+     "the profile; default: PROGRAM.gpuprof, SCRIPT.gpuprof of Python"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
     {"device", 0, OPTION_STRING, &device, "NAME",
      "auto, or virtual[:MODEL] to rehearse without a GPU"},
@@ -138,7 +139,7 @@ static int run(int argc, char **argv)
     if (says)
         say("%s %s", argv[0], says);
     if (!output)
-        place_output(argv[0], name, sizeof name);
+        place_output(argv, name, sizeof name);
     else if (place_expand(output, name, sizeof name, &e) < 0)
         return usage_error("run: %s", e.text);
     return record(argv, &d, name);

@@ -32,8 +32,9 @@ int place_beside(const char *relative, char *out, size_t n);
 int place_agent(char *out, size_t n, struct err *e);
 /* The folder of the Python hook. -1 when it is not there: Python programs run without it. */
 int place_python(char *out, size_t n);
-/* Default name of the profile: PROG.gpuprof, PROG.rN.gpuprof under a launcher of ranks. */
-void place_output(const char *program, char *out, size_t n);
+/* Default name of the profile: PROG.gpuprof, PROG.rN.gpuprof under a launcher of ranks; PROG is the
+ * script where argv is an interpreter or a launcher. */
+void place_output(char **argv, char *out, size_t n);
 /* The name that -o gives: %r rank, %p process, %h host, %q{NAME} of the environment, %% itself. */
 int place_expand(const char *pattern, char *out, size_t n, struct err *e);
 /* A private folder beside `output`. -1 with *e set. */

@@ -69,14 +69,59 @@ int place_python(char *out, size_t n)
     return -1;
 }
 
-void place_output(const char *program, char *out, size_t n)
+static const char *base_name(const char *path)
 {
-    const char *slash = strrchr(program, '/'), *r = rank();
-    const char *name = slash ? slash + 1 : program;
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Starts somebody else's script; its own name says nothing. */
+static bool is_launcher(const char *program)
+{
+    static const char *const names[] = {"torchrun", "accelerate", "deepspeed", "horovodrun",
+                                        "mpirun",   "mpiexec",    "srun",      "env",
+                                        "uv",       "nice",       "numactl",   "taskset"};
+    if (strncmp(program, "python", 6) == 0)
+        return true;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(program, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* "train" of `torchrun --nproc-per-node 4 dir/train.py` and of `python -m package.train`; the
+ * program's own name where no script is named. */
+static int name_of(char **argv, const char **name)
+{
+    *name = base_name(argv[0]);
+    bool launches = is_launcher(*name), modules = false;
+    for (int i = 0; launches && argv[i]; i++) {
+        const char *word = base_name(argv[i]), *dot = strrchr(word, '.');
+        if (dot && dot > word && strcmp(dot, ".py") == 0 && !strchr(word, '=')) {
+            *name = word;
+            return (int)(dot - word);
+        }
+        modules |= strncmp(word, "python", 6) == 0 || strcmp(word, "torchrun") == 0;
+        if (modules && strcmp(argv[i], "-m") == 0 && argv[i + 1] && argv[i + 1][0] != '-') {
+            dot = strrchr(argv[i + 1], '.');
+            *name = dot && dot[1] ? dot + 1 : argv[i + 1];
+            break;
+        }
+        if (modules &&
+            strcmp(argv[i], "-c") == 0) /* a program in a word: its arguments are not scripts */
+            break;
+    }
+    return (int)strcspn(*name, "/");
+}
+
+void place_output(char **argv, char *out, size_t n)
+{
+    const char *name, *r = rank();
+    int length = name_of(argv, &name);
     if (r)
-        snprintf(out, n, "%s.r%s.gpuprof", name, r);
+        snprintf(out, n, "%.*s.r%s.gpuprof", length, name, r);
     else
-        snprintf(out, n, "%s.gpuprof", name);
+        snprintf(out, n, "%.*s.gpuprof", length, name);
 }
 
 /* What stands for `%X...` at `at`; *used tells how long that is. NULL: it stands for itself. */

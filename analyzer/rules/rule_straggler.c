@@ -44,10 +44,11 @@ static void advise(struct analysis *a, struct outcome *o, const struct rank_fact
 {
     o->remedy.pytorch = arena_printf(
         &a->arena,
-        "look at rank %lld by itself (gpuprof analyze on its file): what it does before the "
-        "collective is what all others wait for; usual causes are uneven batches or sequence "
-        "lengths, work that only one rank does (logging, checkpoints), its data loader, a busy or "
-        "throttled host",
+        "look at what rank %lld does before the collectives, which is what all others wait for "
+        "(gpuprof report shows its lanes on the timeline; gpuprof analyze on its file, where each "
+        "rank has one, tells of it alone); usual causes are uneven batches or sequence lengths, "
+        "work that only one rank does (logging, checkpoints), its data loader, a busy or throttled "
+        "host",
         (long long)late->rank);
     o->remedy.tensorflow = o->remedy.cuda = o->remedy.pytorch;
 }

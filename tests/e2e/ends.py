@@ -7,6 +7,7 @@ usage: ends.py BUILD
 """
 import os
 import resource
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -159,6 +160,22 @@ def names(build, checks):
                      f"status {done.returncode}, {os.listdir(build.folder.name)}")
         if made:
             os.unlink(build.path(wanted))
+    os.mkdir(build.path("src"))
+    for module in ("train_it", "other"):
+        with open(build.path(f"src/{module}.py"), "w", encoding="utf-8") as f:
+            f.write("print('trained')\n")
+    for command, wanted in (
+            ([PYTHON, "-u", "src/train_it.py", "x.py"], "train_it.gpuprof"),
+            ([PYTHON, "-m", "src.other"], "other.gpuprof"),
+            (["env", "A=b.py", PYTHON, "src/other.py"], "other.gpuprof"),
+            (["echo", "src/train_it.py"], "echo.gpuprof")):
+        done = build.run([build.gpuprof, "run", "-q", "--", *command])
+        made = os.path.exists(build.path(wanted))
+        checks.check(done.returncode == 0 and made, f"{' '.join(command[1:])}: {wanted}",
+                     f"status {done.returncode}, {done.stderr}, {os.listdir(build.folder.name)}")
+        if made:
+            os.unlink(build.path(wanted))
+    shutil.rmtree(build.path("src"))
 
 
 def ask(build, profile, query):
