@@ -131,11 +131,11 @@ def report_of(o, profile, predict):
 
 def stack_of(report):
     """All that is advised together, and what a step takes then; None when that is one thing."""
-    knobs = {f["rule"]: f["knob"] for f in report["findings"]}
     stack = (report.get("replay") or {}).get("stack", [])
-    if len(stack) < 2 or not all(knobs.get(s["rule"]) for s in stack):
+    knobs = [s["knob"] or UNDO.get(s["rule"]) for s in stack]
+    if len(stack) < 2 or not all(knobs):
         return None
-    return ";".join(knobs[s["rule"]] for s in stack), stack[-1]
+    return ";".join(knobs), stack[-1]
 
 
 def arms_of(report, case):

@@ -138,3 +138,13 @@ void edit_overlap(const struct edit *x, const struct graph *g, struct plan *p, c
     (void)d;
     edit_copies(g, p, MEMORY_PINNED, 0);
 }
+
+/* At best: nobody knows how fast other storage is. */
+void edit_read_free(const struct edit *x, const struct graph *g, struct plan *p,
+                    const struct draw *d)
+{
+    (void)d;
+    for (uint32_t i = 0; i < g->count; i++)
+        if (g->tasks[i].kind == TASK_LOAD)
+            p->dur[i] = (int64_t)((double)p->dur[i] * x->good);
+}

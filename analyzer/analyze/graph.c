@@ -3,6 +3,7 @@
 
 #include "agent/spool_format.h"
 #include "analyzer/analyze/passes.h"
+#include "analyzer/rules/look.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -100,8 +101,12 @@ static void put_api(struct maker *m, uint32_t api, const uint32_t *event_of)
     uint32_t lane = (uint32_t)m->g->streams + c->thread, op = m->first_op[api];
     bool copy_wait =
         op != TL_NONE && m->t->ops[op].kind == OP_COPY && copy_blocks(&m->t->ops[op], c);
-    bool waits = is_sync(c->kind) || copy_wait || graph_made_room(m->a, api) != TL_NONE;
+    bool for_kernel = m->g->launches_block && graph_ran_inside(m->a, api);
+    bool waits =
+        is_sync(c->kind) || copy_wait || for_kernel || graph_made_room(m->a, api) != TL_NONE;
     int64_t length = c->end_ns - c->start_ns, own = waits && length > CALL_NS ? CALL_NS : length;
+    if (for_kernel && m->t->ops[c->op].start_ns > c->start_ns)
+        own = m->t->ops[c->op].start_ns - c->start_ns;
     graph_put(m, TASK_HOST_API, c->start_ns, lane, c->start_ns, c->start_ns + own, api);
     for (; op != TL_NONE; op = m->next_op[op])
         put_op(m, op, c->start_ns);
@@ -114,7 +119,7 @@ static void put_api(struct maker *m, uint32_t api, const uint32_t *event_of)
     if (waits) {
         struct task *w =
             graph_put(m, TASK_WAIT, c->start_ns, lane, c->start_ns + own, c->end_ns, api);
-        w->flags |= copy_wait ? TASK_COPY_WAIT | TASK_DRAINS : 0;
+        w->flags |= copy_wait ? TASK_COPY_WAIT | TASK_DRAINS : for_kernel ? TASK_FOR_KERNEL : 0;
     }
 }
 
@@ -334,25 +339,6 @@ static int make(struct maker *m)
     return sorted < 0 ? -1 : 0;
 }
 
-static int classify(struct graph *g)
-{
-    g->classes = calloc(g->count + 1, sizeof *g->classes);
-    g->computes = calloc(g->streams + 1, sizeof *g->computes);
-    if (!g->classes || !g->computes)
-        return -1;
-    for (size_t i = 0; i < g->count; i++) {
-        const struct task *t = &g->tasks[i];
-        if (t->kind != TASK_KERNEL && t->kind != TASK_COLL)
-            continue;
-        g->computes[t->lane] |= t->kind == TASK_KERNEL;
-        const struct kernel_class *c = &g->a->tl->ops[t->source].class;
-        g->classes[i].family = c->family;
-        g->classes[i].traits =
-            (uint8_t)((c->tensor == TRI_NO ? TRAIT_NO_TENSOR : 0) | (c->half ? TRAIT_HALF : 0));
-    }
-    return 0;
-}
-
 struct graph *graph_build(const struct analysis *a, struct err *e)
 {
     struct graph *g = calloc(1, sizeof *g);
@@ -364,10 +350,11 @@ struct graph *graph_build(const struct analysis *a, struct err *e)
     g->a = a;
     g->streams = a->tl->stream_count;
     g->lanes = g->streams + a->tl->thread_count;
+    g->launches_block = look_launches_block(a);
     find_window(&m);
     int rc = g->steps ? make(&m) : 0;
     if (rc == 0)
-        rc = classify(g);
+        rc = graph_classify(g);
     g->gets = m.marks.n;
     free(m.first_op);
     free(m.next_op);

@@ -30,7 +30,8 @@ enum task_kind {
 
 enum task_flag {
     TASK_STALL = 1,      /* the residual is too long for jitter: unexplained */
-    TASK_INLINE = 2,     /* LOAD on the training thread */
+    TASK_INLINE = 2,     /* LOAD: on the training thread */
+    TASK_FOR_KERNEL = 2, /* WAIT: of a launch that comes back when its kernel has run */
     TASK_DRAINS = 4,     /* WAIT for all that was queued, not for an earlier mark */
     TASK_ROOT = 8,       /* begins when it was observed to: nothing before it is in the window */
     TASK_COPY_WAIT = 16, /* WAIT of a copy call */
@@ -91,8 +92,9 @@ struct graph {
     int64_t length_ns; /* observed */
     size_t violations; /* dependencies that were observed broken; their lag was lowered */
     size_t loads, gets;
-    int credits;       /* batches that may be ahead of the training thread; 0 = no workers seen */
-    uint32_t *load_of; /* by GET number: LOAD task, TASK_NONE */
+    bool launches_block; /* as CUDA_LAUNCH_BLOCKING makes them */
+    int credits;         /* batches that may be ahead of the training thread; 0 = no workers seen */
+    uint32_t *load_of;   /* by GET number: LOAD task, TASK_NONE */
 };
 
 #define WAIT_NOTHING (UINT32_MAX - 1) /* in tails: no stream, edges only */
@@ -107,6 +109,7 @@ void graph_free(struct graph *g);
 int graph_join(struct graph *g, struct err *e);
 void graph_residuals(struct graph *g);
 uint32_t graph_made_room(const struct analysis *a, uint32_t api);
+bool graph_ran_inside(const struct analysis *a, uint32_t api);
 uint32_t graph_polled_op(const struct analysis *a, int64_t from, int64_t to);
 
 static inline bool task_on_gpu(const struct task *t)

@@ -101,6 +101,11 @@ static int join_wait(struct joiner *j, uint32_t i)
                                    ? t->at_ns - j->g->tasks[k].at_ns - j->g->tasks[k].dur_ns
                                    : 0);
     }
+    if (t->flags & TASK_FOR_KERNEL) {
+        uint32_t done = j->op_task[c->op];
+        j->g->tails[i] = WAIT_NOTHING;
+        return done == TASK_NONE ? 0 : edge_from(j, i, done, t->at_ns - end_of(&j->g->tasks[done]));
+    }
     if (c->kind == API_LAUNCH) { /* for room in the queue */
         uint32_t op = graph_made_room(j->g->a, t->source);
         uint32_t done = op == TL_NONE ? TASK_NONE : j->op_task[op];

@@ -30,5 +30,7 @@ struct task *graph_put(struct maker *m, enum task_kind kind, int64_t key, uint32
                        int64_t start_ns, int64_t end_ns, uint32_t source);
 /* Batches: the training thread's marks, and what workers make. -1: out of memory. */
 int graph_put_loads(struct maker *m);
+/* Fills classes and computes. -1: out of memory. */
+int graph_classify(struct graph *g);
 
 #endif

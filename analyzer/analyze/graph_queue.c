@@ -1,4 +1,5 @@
-/* Launches that wait for room in a stream's queue. Cost: a binary search for each long launch. */
+/* Launches that wait: for room in a stream's queue, or for their own kernel. Cost: a binary search
+ * for each long launch. */
 #include "analyzer/analyze/graph.h"
 
 /* A launch into a full queue comes back when the stream is done with an operation far ahead of its
@@ -25,4 +26,14 @@ uint32_t graph_made_room(const struct analysis *a, uint32_t api)
             return o->end_ns + BLOCKED_NS > c->end_ns && c->op - k >= QUEUE_DEPTH / 2 ? k : TL_NONE;
     }
     return TL_NONE;
+}
+
+/* Did the launch come back when its kernel had run? */
+bool graph_ran_inside(const struct analysis *a, uint32_t api)
+{
+    const struct api *c = &a->tl->apis[api];
+    if (c->kind != API_LAUNCH || c->op == TL_NONE || c->ops > 1)
+        return false;
+    const struct op *o = &a->tl->ops[c->op];
+    return o->kind == OP_KERNEL && o->end_ns <= c->end_ns;
 }

@@ -119,6 +119,21 @@ struct span_ns engine_span(struct engine *x, const struct outcome *const *o, siz
     return widen(x->a, own_span(x, o, n), o, n);
 }
 
+static bool negligible(const struct analysis *a, int64_t ns)
+{
+    return ns * 100 < a->steps.median_ns;
+}
+
+/* How much of the change can be had is not known: at most what all of it saves. */
+static void bound_by(struct engine *x, struct outcome *o)
+{
+    struct outcome whole = *o;
+    const struct outcome *one = &whole;
+    struct span_ns s = engine_span(x, &one, 1);
+    if (s.high_ns < o->saves_high_ns)
+        o->saves_mid_ns = o->saves_high_ns = s.high_ns;
+}
+
 static void predict(struct engine *x, struct outcome *o)
 {
     const struct outcome *one = o;
@@ -137,20 +152,13 @@ static void predict(struct engine *x, struct outcome *o)
     o->upper_bound = false;
     o->widened_ns =
         (int64_t)(past_miss(x->a, o->edit.kind, &o->widened_after) * (double)x->a->steps.median_ns);
-    if (o->saves_mid_ns * 100 < x->a->steps.median_ns) {
-        o->verdict = RULE_SILENT;
-        o->why = arena_printf(&x->a->arena,
-                              "there, but without it a step would be %.3f ms faster "
-                              "at best: something else takes its place",
-                              (double)o->saves_high_ns / 1e6);
-    }
-    if (o->verdict == RULE_FIRES && o->edit.kind == EDIT_UNSYNC)
+    if (o->edit.kind == EDIT_UNSYNC && !negligible(x->a, o->saves_mid_ns))
         engine_waits(x, o);
 }
 
 bool engine_open_to(const struct outcome *o)
 {
-    return o->verdict == RULE_FIRES && o->edit.kind != EDIT_NONE;
+    return o->verdict == RULE_FIRES && o->edit.kind != EDIT_NONE && !o->edit.best_case;
 }
 
 static int make_ready(struct engine *x)
@@ -169,6 +177,48 @@ static void release(struct engine *x)
     graph_free(x->g);
 }
 
+static void predict_all(struct engine *x)
+{
+    for (size_t i = 0; i < x->a->outcome_count; i++) {
+        struct outcome *o = &x->a->outcomes[i];
+        if (engine_open_to(o))
+            predict(x, o);
+        else if (o->verdict == RULE_FIRES && o->edit.best_case)
+            bound_by(x, o);
+    }
+}
+
+static const struct stacked *stacked_as(const struct whatif *w, const struct outcome *o)
+{
+    for (size_t i = 0; i < w->stack_count; i++)
+        if (w->stack[i].outcome == o)
+            return &w->stack[i];
+    return NULL;
+}
+
+/* What saves next to nothing by itself is not advised now. Behind other changes it may be worth it.
+ */
+static void put_off(struct analysis *a)
+{
+    for (size_t i = 0; i < a->outcome_count; i++) {
+        struct outcome *o = &a->outcomes[i];
+        int64_t most_ns = o->edit.best_case ? o->saves_high_ns : o->saves_mid_ns;
+        if (o->verdict != RULE_FIRES || o->edit.kind == EDIT_NONE || !negligible(a, most_ns))
+            continue;
+        const struct stacked *then = stacked_as(&a->whatif, o);
+        o->verdict = RULE_SUPPRESSED;
+        o->why =
+            then ? arena_printf(&a->arena,
+                                "there, but by itself it saves %.2f ms at best: the step waits for "
+                                "something else; %.2f ms once what comes before it is done",
+                                (double)o->saves_high_ns / 1e6, (double)then->saves_ns / 1e6)
+                 : arena_printf(&a->arena,
+                                "there, but without it a step would be %.2f ms faster at best: "
+                                "something else takes its place",
+                                (double)o->saves_high_ns / 1e6);
+    }
+}
+
 static int look(struct engine *x, struct whatif *w)
 {
     if (make_ready(x) < 0 || engine_check(x, w) < 0)
@@ -178,11 +228,10 @@ static int look(struct engine *x, struct whatif *w)
     if (!w->trusted)
         return 0;
     take_cost_out(x, w);
-    for (size_t i = 0; i < x->a->outcome_count; i++)
-        if (engine_open_to(&x->a->outcomes[i]))
-            predict(x, &x->a->outcomes[i]);
+    predict_all(x);
     rules_rank(x->a); /* what heads it may have its turn first */
     engine_stack(x, w);
+    put_off(x->a);
     return 0;
 }
 

@@ -33,6 +33,9 @@ enum edit_kind { /* the change that a rule recommends */
                  EDIT_HIDE_COMM,      /* collectives beside backward, in buckets */
                  EDIT_BUCKET,         /* a few large collectives instead of many small ones */
                  EDIT_PUNCTUAL,       /* the late rank arrives with the last of the others */
+                 EDIT_UNBLOCK,        /* launches return at once; no `ops`, no `calls` */
+                 EDIT_SKIP,           /* the training thread takes no time for `ranges` */
+                 EDIT_READ_FREE, /* making a batch takes `good` of its time: no waiting for files */
                  EDIT_KINDS
 };
 const char *edit_name(enum edit_kind kind); /* "pin": for files, it never changes */
@@ -44,9 +47,11 @@ struct edit {
     bool (*ops)(const struct analysis *a, uint32_t op);    /* GPU work that it is about */
     bool (*calls)(const struct analysis *a, uint32_t api); /* host calls, with their waits */
     const bool *op_marks, *call_marks; /* the same as arrays by index, instead: of the arena */
+    const bool *range_marks;           /* EDIT_SKIP: by range */
     const bool *keep_marks;            /* EDIT_UNSYNC: calls whose waits are not the program's */
     const bool *gone_marks;            /* EDIT_FUSE: of op_marks, work that others do on the way */
     double good, bad;                  /* EDIT_SCALE: the range of the factor */
+    bool best_case; /* nobody knows how much of the change can be had: replayed as a bound */
 };
 
 struct err;

@@ -3,6 +3,8 @@
 #include "analyzer/analyze/passes.h"
 #include "analyzer/rules/look_phase.h"
 
+#include <string.h>
+
 static const char copying[] = "aten::clone|aten::contiguous|aten::pin_memory|aten::_pin_memory|"
                               "host_copy|host.copy|copy.host|memcpy_host|torch.tensor(";
 
@@ -29,6 +31,7 @@ static int find_copies(const struct analysis *a, struct look_host_copies *h, str
             !look_name_has(tl_text(t, r->name), copying) || !on_the_host(t, r))
             continue;
         h->count++;
+        h->marks[th->first_range + i] = true;
         if (h->longest == TL_NONE ||
             r->end_ns - r->start_ns > t->ranges[h->longest].end_ns - t->ranges[h->longest].start_ns)
             h->longest = th->first_range + i;
@@ -53,11 +56,14 @@ static void add_idle(const struct analysis *a, const struct spans *spans,
     }
 }
 
-int look_host_copies(const struct analysis *a, struct look_host_copies *h)
+int look_host_copies(struct analysis *a, struct look_host_copies *h)
 {
     struct spans spans = {0};
     *h = (struct look_host_copies){.longest = TL_NONE};
-    int rc = find_copies(a, h, &spans);
+    h->marks = arena_array(&a->arena, a->tl->range_count + 1, sizeof *h->marks);
+    if (h->marks)
+        memset(h->marks, 0, (a->tl->range_count + 1) * sizeof *h->marks);
+    int rc = h->marks ? find_copies(a, h, &spans) : -1;
     if (rc == 0) {
         h->total_ns = spans_total(&spans);
         add_idle(a, &spans, h);

@@ -10,8 +10,9 @@ struct look_host_copies {
     int64_t idle_ns;  /* GPU idle meanwhile */
     int64_t host_ns;  /* of that, counted under 'other host work' */
     uint32_t longest; /* range index, TL_NONE */
+    bool *marks;      /* by range: is such a copy */
 };
 /* -1: out of memory. */
-int look_host_copies(const struct analysis *a, struct look_host_copies *h);
+int look_host_copies(struct analysis *a, struct look_host_copies *h);
 
 #endif

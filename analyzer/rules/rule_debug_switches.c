@@ -1,19 +1,17 @@
 /* Switches that help to find errors and were left on: launches that wait for their kernel, a check
  * for NaN behind every operation, NCCL's log. */
-#include "analyzer/rules/look.h"
+#include "analyzer/rules/look_checks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    LEAST_LAUNCHES = 20, /* to tell a habit from a chance */
-    MANY_CHECKS = 8      /* a step */
+    LEAST_LAUNCHES = 20 /* to tell a habit from a chance */
 };
 
 struct debug {
     int64_t launches, waited; /* calls that launch a kernel; those that ended behind it */
     bool blocking, blocking_set;
-    struct look_ops checks;
     const char *nccl; /* NCCL_DEBUG, when it logs */
 };
 
@@ -31,23 +29,6 @@ static void look_at_launches(const struct analysis *a, struct debug *d)
     }
 }
 
-/* A kernel that looks for NaN or infinity, or one whose only purpose is a flag that the host then
- * reads. Loss scaling does so as well, once a step, inside the optimizer: not counted. */
-static enum look_take is_check(const struct analysis *a, uint32_t op)
-{
-    const struct timeline *t = a->tl;
-    const struct op *o = &t->ops[op];
-    if (o->kind != OP_KERNEL || o->class.family == FAMILY_OPTIMIZER)
-        return LOOK_NO;
-    const char *name = tl_text(t, o->full_name);
-    static const char *const parts[] = {"isnan",   "is_nan",   "isinf",    "isfinite",
-                                        "has_nan", "find_nan", "check_nan"};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strstr(name, parts[i]))
-            return LOOK_ALL;
-    return LOOK_NO;
-}
-
 static bool is_on(const char *value)
 {
     return value && *value && strcmp(value, "0") != 0;
@@ -59,7 +40,6 @@ static struct debug look_at_switches(const struct analysis *a)
     const char *nccl = timeline_meta(a->tl, "env.NCCL_DEBUG");
     look_at_launches(a, &d);
     d.blocking = d.launches >= LEAST_LAUNCHES ? d.waited * 10 >= d.launches * 9 : d.blocking_set;
-    d.checks = look_ops(a, is_check);
     if (nccl && (strcasestr(nccl, "INFO") || strcasestr(nccl, "TRACE")))
         d.nccl = nccl;
     return d;
@@ -77,29 +57,30 @@ static void blocking_evidence(struct outcome *o, const struct debug *d, int64_t 
     outcome_evidence(o, "GPU idle between launches per step", ms(idle), "ms", NULL);
 }
 
-static void check_evidence(const struct analysis *a, struct outcome *o, const struct debug *d,
-                           int64_t read)
+static void check_evidence(const struct analysis *a, struct outcome *o, const struct look_checks *k)
 {
     const char *rows = "SELECT * FROM kernel_time WHERE name LIKE '%nan%' OR name LIKE '%finite%' "
                        "OR name LIKE '%isinf%'";
     outcome_evidence(o, "kernels that look for NaN or infinity per step",
-                     (double)per_step(a, d->checks.count), "count", rows);
-    outcome_evidence(o, "their GPU time per step", ms(per_step(a, d->checks.busy_ns)), "ms", rows);
-    outcome_evidence(o, "GPU idle while their answers are read per step", ms(read), "ms", NULL);
+                     (double)per_step(a, k->ops.count), "count", rows);
+    outcome_evidence(o, "their GPU time per step", ms(per_step(a, k->ops.busy_ns)), "ms", rows);
+    outcome_evidence(o, "GPU idle while their answers are read per step",
+                     ms(per_step(a, k->read_ns)), "ms", NULL);
 }
 
 static void check(struct analysis *a, struct outcome *o)
 {
     struct debug d = look_at_switches(a);
+    struct look_checks k = look_checks(a);
     const int64_t *part = a->breakdown_ns;
-    bool checks = per_step(a, d.checks.count) >= MANY_CHECKS;
+    bool checks = k.op_marks;
     int64_t idle = d.blocking ? part[PART_IDLE_LAUNCH] + part[PART_IDLE_HOST] : 0;
-    int64_t read = checks ? part[PART_IDLE_SYNC] : 0;
+    int64_t read = checks ? per_step(a, k.read_ns) : 0;
     int64_t cost = idle + read;
     if (checks)
-        cost += per_step(a, d.checks.busy_ns + (d.blocking ? 0 : d.checks.idle_ns));
+        cost += per_step(a, k.ops.busy_ns + (d.blocking ? 0 : k.ops.idle_ns));
     o->why = arena_printf(&a->arena, "launches do not wait, %lld checks for NaN per step%s%s",
-                          (long long)per_step(a, d.checks.count),
+                          (long long)per_step(a, k.ops.count),
                           d.nccl ? "; NCCL_DEBUG logs (cheap after the start): " : "",
                           d.nccl ? d.nccl : "");
     if ((!d.blocking && !checks) || cost * 100 < a->steps.median_ns)
@@ -107,10 +88,13 @@ static void check(struct analysis *a, struct outcome *o)
     if (d.blocking)
         blocking_evidence(o, &d, idle);
     if (checks)
-        check_evidence(a, o, &d, read);
+        check_evidence(a, o, &k);
     o->knob = d.blocking ? "launch_blocking=0" : "check_nan=0";
     if (d.blocking && checks)
         o->knob = "launch_blocking=0;check_nan=0";
+    o->edit = (struct edit){.kind = d.blocking ? EDIT_UNBLOCK : EDIT_REMOVE,
+                            .op_marks = k.op_marks,
+                            .call_marks = k.call_marks};
     outcome_fires(
         o, cost,
         d.blocking
@@ -121,8 +105,8 @@ static void check(struct analysis *a, struct outcome *o)
                                           : "as CUDA_LAUNCH_BLOCKING makes them",
                            ms(cost))
             : arena_printf(&a->arena, "%lld checks for NaN per step take %.1f ms",
-                           (long long)per_step(a, d.checks.count), ms(cost)));
-    outcome_example_op(o, a->tl, d.checks.longest, "longest check");
+                           (long long)per_step(a, k.ops.count), ms(cost)));
+    outcome_example_op(o, a->tl, k.ops.longest, "longest check");
     look_gap_examples(a, o, d.blocking ? PART_IDLE_LAUNCH : PART_IDLE_SYNC, "GPU idle");
 }
 

@@ -13,6 +13,7 @@ static void fire(struct analysis *a, struct outcome *o, const struct look_host_c
     outcome_evidence(o, "host time of them per step", ms(all), "ms", rows);
     outcome_evidence(o, "GPU idle meanwhile per step", ms(idle), "ms", NULL);
     o->knob = "extra_copy=0";
+    o->edit = (struct edit){.kind = EDIT_SKIP, .range_marks = h->marks};
     outcome_fires(o, idle,
                   arena_printf(&a->arena,
                                "the training thread copies within the host's memory ('%s'); the "

@@ -27,7 +27,7 @@ static const char *where_most(const struct analysis *a, int64_t *in_it)
 }
 
 /* What other rules name by its cause: one-time work, copies on the host. */
-static int64_t explained_elsewhere(const struct analysis *a)
+static int64_t explained_elsewhere(struct analysis *a)
 {
     struct look_host_copies copies;
     int64_t ns = look_warm_up(a).host_ns;

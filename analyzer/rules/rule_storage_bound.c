@@ -75,6 +75,9 @@ static void check(struct analysis *a, struct outcome *o)
         return;
     add_evidence(o, &l, elsewhere, idle);
     o->knob = "disk_mbps=0";
+    o->edit = (struct edit){.kind = EDIT_READ_FREE,
+                            .good = 1 - (double)elsewhere / (double)l.making_ns,
+                            .best_case = true};
     outcome_fires(o, idle,
                   arena_printf(&a->arena,
                                "the loader's workers wait for %s during %.0f %% of their work; the "

@@ -1,4 +1,5 @@
 /* The host waits for the GPU inside the step and then starts over with an empty queue. */
+#include "analyzer/rules/look_checks.h"
 #include "analyzer/rules/look_phase.h"
 #include "analyzer/rules/look_search.h"
 #include "analyzer/rules/look_waits.h"
@@ -110,12 +111,24 @@ static int64_t claimed_elsewhere(struct analysis *a)
     return per_step(a, clipping.sync_ns + scaling.sync_ns);
 }
 
+/* Calls whose waits go with something else: cuDNN's own with its search, those for the answers of
+ * checks with the checks. NULL: none, or no memory. */
+static const bool *not_these(struct analysis *a, const bool *search, const bool *checks)
+{
+    bool *both = search && checks ? arena_array(&a->arena, a->tl->api_count + 1, 1) : NULL;
+    for (size_t i = 0; both && i < a->tl->api_count; i++)
+        both[i] = search[i] || checks[i];
+    return both ? both : checks ? checks : search;
+}
+
 static void check(struct analysis *a, struct outcome *o)
 {
-    struct look_search search = look_search(a); /* cuDNN's own waits: they go with the search */
+    struct look_search search = look_search(a);
+    struct look_checks checks = look_checks(a);
     int64_t idle = a->breakdown_ns[PART_IDLE_SYNC] - claimed_elsewhere(a);
-    idle -= per_step(a, search.sync_ns);
-    struct syncs s = sync_calls(a, search.call_marks);
+    idle -= per_step(a, search.sync_ns + checks.read_ns);
+    const bool *others = not_these(a, search.call_marks, checks.call_marks);
+    struct syncs s = sync_calls(a, others);
     double used = (double)(a->steps.used ? a->steps.used : 1);
     o->why =
         arena_printf(&a->arena, "%.1f synchronisations per step leave the GPU idle for %.3f ms",
@@ -150,7 +163,7 @@ static void check(struct analysis *a, struct outcome *o)
         outcome_evidence(o, "waits for the size of a result (x[mask], nonzero)",
                          (double)why.count[WAIT_MASK] / used, "count", NULL);
     advise(o, &why);
-    o->edit = (struct edit){.kind = EDIT_UNSYNC, .keep_marks = search.call_marks};
+    o->edit = (struct edit){.kind = EDIT_UNSYNC, .keep_marks = others};
     o->knob = why.most == WAIT_MASK ? NULL : "sync_every=100";
     const struct waiting *w = worst(&s);
     const char *where = look_gap_range(a, PART_IDLE_SYNC);

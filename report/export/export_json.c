@@ -109,6 +109,7 @@ static void write_whatif(struct json *j, const struct analysis *a)
     for (size_t i = 0; i < w->stack_count; i++) {
         json_begin(j, NULL, '{');
         json_str(j, "rule", w->stack[i].outcome->rule->id);
+        json_str(j, "knob", w->stack[i].outcome->knob);
         json_ms(j, "saves_ms", w->stack[i].saves_ns);
         json_ms(j, "step_ms", w->stack[i].step_ns);
         json_ms(j, "step_low_ms", w->stack[i].step_low_ns);
