@@ -98,6 +98,26 @@ struct look_loader look_loader(struct analysis *a)
     return l;
 }
 
+bool look_awaited_loader(struct analysis *a, struct outcome *o, struct look_loader *l)
+{
+    int64_t idle = a->breakdown_ns[PART_IDLE_INPUT];
+    o->why = arena_printf(&a->arena, "the GPU waits %.3f ms per step for data", ms(idle));
+    if (idle * 100 < a->steps.median_ns)
+        return false;
+    *l = look_loader(a);
+    if (l->workers == 0)
+        o->why = "the training thread makes the batches itself: no worker waits";
+    return l->workers > 0;
+}
+
+void look_awaited_evidence(const struct analysis *a, struct outcome *o, const struct look_loader *l)
+{
+    outcome_evidence(
+        o, "GPU idle for input per step", ms(a->breakdown_ns[PART_IDLE_INPUT]), "ms",
+        "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_input')");
+    outcome_evidence(o, "workers", (double)l->workers, "count", NULL);
+}
+
 int64_t look_elsewhere_ns(const struct look_loader *l)
 {
     int64_t queue = l->run_queue_ns > 0 ? l->run_queue_ns : 0;

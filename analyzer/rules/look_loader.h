@@ -22,6 +22,12 @@ struct look_loader {
 };
 struct look_loader look_loader(struct analysis *a);
 
+/* Does the GPU wait for workers of the loader? Where not, the outcome says why. */
+bool look_awaited_loader(struct analysis *a, struct outcome *o, struct look_loader *l);
+/* What the rules about them begin with: how long it waits, for how many. */
+void look_awaited_evidence(const struct analysis *a, struct outcome *o,
+                           const struct look_loader *l);
+
 /* Of the time in which batches are made: neither computing nor in line for a core. */
 int64_t look_elsewhere_ns(const struct look_loader *l);
 /* Most of it; false also where it was not sampled. */

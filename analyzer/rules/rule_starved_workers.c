@@ -6,14 +6,9 @@ enum { STARVED_PCT = 30 /* of the time in which batches are made */ };
 static void check(struct analysis *a, struct outcome *o)
 {
     int64_t idle = a->breakdown_ns[PART_IDLE_INPUT];
-    o->why = arena_printf(&a->arena, "the GPU waits %.3f ms per step for data", ms(idle));
-    if (idle * 100 < a->steps.median_ns)
+    struct look_loader l;
+    if (!look_awaited_loader(a, o, &l))
         return;
-    struct look_loader l = look_loader(a);
-    if (l.workers == 0) {
-        o->why = "the training thread makes the batches itself: no worker waits";
-        return;
-    }
     if (!l.sampled || l.run_queue_ns < 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: how long the loader's workers wait for a core (gpuprof run "
@@ -27,10 +22,7 @@ static void check(struct analysis *a, struct outcome *o)
         return;
     int64_t cost = (int64_t)((double)idle * (share < 100 ? share : 100) / 100);
     const char *rows = "SELECT * FROM host_sample WHERE run_queue_ns > 0";
-    outcome_evidence(
-        o, "GPU idle for input per step", ms(idle), "ms",
-        "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_input')");
-    outcome_evidence(o, "workers", (double)l.workers, "count", NULL);
+    look_awaited_evidence(a, o, &l);
     outcome_evidence(o, "of the time in which they make batches: ready, but without a core", share,
                      "%", rows);
     outcome_evidence(o, "cores that the program's threads want on average", l.wanted_cores, "count",

@@ -23,15 +23,12 @@ static const char *what_for(const struct look_loader *l, int64_t elsewhere)
     return "a network or a lock (they read no files)";
 }
 
-static void add_evidence(struct outcome *o, const struct look_loader *l, int64_t elsewhere,
-                         int64_t idle)
+static void add_evidence(const struct analysis *a, struct outcome *o, const struct look_loader *l,
+                         int64_t elsewhere)
 {
     const char *rows = "SELECT * FROM host_sample";
     double all = (double)l->making_ns;
-    outcome_evidence(
-        o, "GPU idle for input per step", ms(idle), "ms",
-        "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_input')");
-    outcome_evidence(o, "workers", (double)l->workers, "count", NULL);
+    look_awaited_evidence(a, o, l);
     outcome_evidence(o, "of the time in which they make batches: computing",
                      100 * (double)l->cpu_ns / all, "%", rows);
     if (l->run_queue_ns >= 0)
@@ -54,14 +51,9 @@ static void add_evidence(struct outcome *o, const struct look_loader *l, int64_t
 static void check(struct analysis *a, struct outcome *o)
 {
     int64_t idle = a->breakdown_ns[PART_IDLE_INPUT];
-    o->why = arena_printf(&a->arena, "the GPU waits %.3f ms per step for data", ms(idle));
-    if (idle * 100 < a->steps.median_ns)
+    struct look_loader l;
+    if (!look_awaited_loader(a, o, &l))
         return;
-    struct look_loader l = look_loader(a);
-    if (l.workers == 0) {
-        o->why = "the training thread makes the batches itself: no worker waits";
-        return;
-    }
     if (!l.sampled || l.cpu_ns < 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: what the loader's workers wait for (gpuprof run samples their "
@@ -73,7 +65,7 @@ static void check(struct analysis *a, struct outcome *o)
                           100 * (double)elsewhere / (double)l.making_ns);
     if (!look_waits_for_files(&l))
         return;
-    add_evidence(o, &l, elsewhere, idle);
+    add_evidence(a, o, &l, elsewhere);
     o->knob = "disk_mbps=0";
     o->edit = (struct edit){.kind = EDIT_READ_FREE,
                             .good = 1 - (double)elsewhere / (double)l.making_ns,

@@ -85,6 +85,11 @@ def together(build, checks):
     db = sqlite3.connect(profile)
     ranks = [r for (r,) in db.execute("SELECT DISTINCT p.rank FROM process p JOIN kernel k ON k.process = p.id ORDER BY 1")]
     checks.check(ranks == [0, 1, 2, 3], "one profile holds four ranks", str(ranks))
+    sampled, worked = (set(db.execute(q)) for q in (
+        "SELECT DISTINCT d.process, d.ordinal FROM gpu_sample g JOIN device d ON d.id = g.device",
+        "SELECT DISTINCT k.process, d.ordinal FROM kernel k JOIN stream s ON s.id = k.stream JOIN device d ON d.id = s.device"))
+    checks.check(sampled == worked and len(worked) == 4, "each rank samples the GPU that it works on, and no other",
+                 f"sampled {sorted(sampled)}, worked on {sorted(worked)}")
     comms = db.execute("SELECT count(DISTINCT communicator), count(DISTINCT rank), min(ranks) FROM collective").fetchone()
     checks.check(comms == (1, 4, 4), "they name one communicator", str(comms))
     rows = db.execute("SELECT sequence, count(*), count(DISTINCT bytes), count(DISTINCT name) FROM collective "
