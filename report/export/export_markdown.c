@@ -3,6 +3,8 @@
 #include "report/text.h"
 #include "report/xml.h"
 
+#include <string.h>
+
 static void write_notice(FILE *f, const char *notice)
 {
     if (notice)
@@ -40,15 +42,39 @@ static void write_trials(const struct analysis *a, const struct export_options *
         fputc('\n', f);
 }
 
+/* What the findings are worth one after the other, or why nobody can tell. */
+static void write_together(const struct analysis *a, const struct export_options *o, FILE *f)
+{
+    const struct whatif *w = &a->whatif;
+    struct text from, to;
+    if (o->rule)
+        return;
+    if (w->stack_count > 1) {
+        fprintf(f, "One after the other: %s", text_ms(&from, a->steps.median_ns));
+        for (size_t i = 0; i < w->stack_count; i++)
+            fprintf(f, " -> %s (`%s`)", text_ms(&to, w->stack[i].step_ns),
+                    w->stack[i].outcome->rule->id);
+        fputs("\n\n", f);
+    }
+    if (!w->trusted && w->why_not) {
+        fputs("No predictions, ", f);
+        markdown_text(f, w->why_not);
+        fputs(".\n\n", f);
+    }
+}
+
 static void write_findings(const struct analysis *a, const struct export_options *o, FILE *f)
 {
     const struct outcome *x = shown_finding(a, o, 0);
     if (!x) {
-        fputs("Nothing to change was found.\n\n", f);
+        bool blind = a->verdict_class && strcmp(a->verdict_class, "not-enough-data") == 0;
+        fputs(blind ? "No advice: too little was recorded to give any.\n\n"
+                    : "Nothing to change was found.\n\n",
+              f);
         write_trials(a, o, f);
         return;
     }
-    fputs("| # | what to change | saves per step | kind | evidence | in PyTorch |\n"
+    fputs("| # | what to change | saves per step | kind | evidence | how |\n"
           "|--:|---|--:|---|---|---|\n",
           f);
     for (size_t i = 0; (x = shown_finding(a, o, i)); i++) {
@@ -63,10 +89,11 @@ static void write_findings(const struct analysis *a, const struct export_options
             fprintf(f, ": %s", text_value(&v, x->evidence[k].value, x->evidence[k].unit));
         }
         fputs(" | ", f);
-        markdown_text(f, x->remedy.pytorch);
+        markdown_text(f, outcome_remedy(a, x));
         fputs(" |\n", f);
     }
     fputc('\n', f);
+    write_together(a, o, f);
     write_trials(a, o, f);
 }
 
@@ -80,7 +107,7 @@ static void write_breakdown(const struct analysis *a, FILE *f)
             a->steps.count);
     fputs("| part | ms | % |\n|---|--:|--:|\n", f);
     for (int i = 0; i < PART_COUNT; i++)
-        if (a->breakdown_ns[i] > 0)
+        if (a->breakdown_ns[i] >= 500) /* reads as 0.00 ms */
             fprintf(f, "| %s | %.2f | %.1f |\n", part_title[i], (double)a->breakdown_ns[i] / 1e6,
                     percent_of(a->breakdown_ns[i], a->steps.median_ns));
     fputc('\n', f);
@@ -95,14 +122,14 @@ static void write_others(const struct analysis *a, const struct export_options *
         if (!x)
             continue;
         if (!any)
-            fprintf(f, "### %s\n\n", title);
+            fprintf(f, "<details><summary>%s</summary>\n\n", title);
         any = true;
         fprintf(f, "- `%s`: ", x->rule->id);
         markdown_text(f, x->why);
         fputc('\n', f);
     }
     if (any)
-        fputc('\n', f);
+        fputs("\n</details>\n\n", f);
 }
 
 static void write_health(const struct analysis *a, FILE *f)

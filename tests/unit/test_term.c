@@ -126,6 +126,22 @@ START_TEST(colours_only_where_asked)
 }
 END_TEST
 
+/* A pull request shows what to change; what is fine unfolds. */
+START_TEST(markdown_folds_the_rest)
+{
+    struct builder b;
+    struct analysis *a = exported_run(&b, NULL);
+    char *out = exported("markdown", a);
+    const char *folded = strstr(out, "<details><summary>Checked and fine</summary>\n\n- `");
+    ck_assert_ptr_nonnull(folded);
+    ck_assert_ptr_nonnull(strstr(out, a->ranked[0]->rule->title));
+    ck_assert(folded > strstr(out, a->ranked[0]->rule->title));
+    ck_assert_int_eq(occurrences(out, "<details>"), occurrences(out, "\n</details>\n\n"));
+    free(out);
+    build_end(&b);
+}
+END_TEST
+
 Suite *test_term_suite(void);
 Suite *test_term_suite(void)
 {
@@ -136,6 +152,7 @@ Suite *test_term_suite(void)
     tcase_add_test(c, keeps_numbers_beside_their_units);
     tcase_add_test(c, tells_as_much_as_it_is_asked_for);
     tcase_add_test(c, colours_only_where_asked);
+    tcase_add_test(c, markdown_folds_the_rest);
     suite_add_tcase(s, c);
     return s;
 }
