@@ -23,7 +23,7 @@ static void put_losses(struct spool *s, struct spool_out *out)
          "the collector a core"},
         {SPOOL_RING_FULL, "ring-full",
          "host events dropped because the collector could not keep up"},
-        {SPOOL_NO_RING, "no-ring", "host events dropped: more threads than rings"},
+        {SPOOL_NO_RING, "no-ring", "host events dropped: more threads than rings (512), or no room on the disk for one"},
         {SPOOL_STRINGS_FULL, "strings-full", "names lost: the string table is full"},
         {SPOOL_NAMES_FULL, "names-full", "kernel names lost: the name table is full"},
         {SPOOL_BUFFERS_LOST, "buffers-lost",

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Machines that are short of something: a disk that is full from the beginning, or fills up while the
+program runs, and a container that may use a fifth of a core. The program is what it is without gpuprof;
+what could not be recorded is said. Left out where no file system may be mounted.
+
+usage: limits.py BUILD
+"""
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+
+from support import DEVICE, Build, Checks
+
+STEPS = ["--steps", "24", "--defect", "launch-bound"]
+FILLED = """
+mount -t tmpfs -o size=$1 none "$2" || exit 77
+cd "$2" || exit 77
+shift 2
+"$@"
+status=$?
+cp -- *.gpuprof .. 2>/dev/null
+ls >../left
+exit $status
+"""
+FILLS = '"$0" "$@" & sleep 0.3; dd if=/dev/zero of=rest bs=64k status=none 2>/dev/null; wait $!'
+A_FIFTH = """
+top=/sys/fs/cgroup
+mount -t tmpfs none $top 2>/dev/null || { mount -t tmpfs none /sys/fs && mkdir $top; } || exit 77
+mkdir $top/cpu && mount -t cgroup -o cpu none $top/cpu 2>/dev/null || exit 77
+mkdir $top/cpu/gpuprof-$$ && cd $top/cpu/gpuprof-$$ || exit 77
+echo 100000 >cpu.cfs_period_us && echo 20000 >cpu.cfs_quota_us && echo $$ >tasks || exit 77
+cd "$1"
+shift
+"$@"
+status=$?
+echo $$ >$top/cpu/tasks
+rmdir $top/cpu/gpuprof-$$
+exit $status
+"""
+SPINS = "import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end: pass\nprint('spun')"
+
+
+def apart():
+    """How to get a view of the file systems of one's own; None: not here."""
+    for how in (["unshare", "-m"], ["unshare", "-rm"]):
+        try:
+            if subprocess.run([*how, "sh", "-c", "mount -t tmpfs none /mnt"],
+                              capture_output=True, check=False).returncode == 0:
+                return how
+        except OSError:
+            return None
+    return None
+
+
+def ask(profile, query):
+    db = sqlite3.connect(profile)
+    rows = db.execute(query).fetchall()
+    db.close()
+    return rows
+
+
+def said(text):
+    """What the trainer says, but for times."""
+    return re.sub(r"[0-9.]+ ms|=[0-9.]+|\(.*\)", "", text)
+
+
+def full_disk(build, checks, how):
+    plain = build.run([build.gpuprof, "run", "--no-record", "--device", DEVICE, "--", build.train, *STEPS])
+    os.mkdir(build.path("disk"))
+    for size, fills, noted in (("512k", False, {"no-spool"}), ("3m", False, {"no-ring", "disk-full"}),
+                               ("12m", False, {"no-ring"}), ("24m", True, set())):
+        what = f"a disk of {size}" + (" that fills up" if fills else "")
+        program = ["sh", "-c", FILLS, build.train, *STEPS] if fills else [build.train, *STEPS]
+        run = build.run([*how, "sh", "-c", FILLED, "-", size, build.path("disk"), build.gpuprof, "run", "-q",
+                         "-o", "a.gpuprof", "--device", DEVICE, "--", *program])
+        checks.check(run.returncode == 0 and said(run.stdout) == said(plain.stdout),
+                     f"{what}: status and output", f"{run.returncode}, {run.stdout[-300:]}, {run.stderr[-300:]}")
+        with open(build.path("left"), encoding="utf-8") as f:
+            left = set(f.read().split()) - {"a.gpuprof", "rest"}
+        checks.check(not left, f"{what}: nothing left behind", str(left))
+        if fills:
+            continue  # the profile's part of the disk may be lost too, which a line says
+        notes = {row[0] for row in ask(build.path("a.gpuprof"), "SELECT s.text FROM health h "
+                                       "JOIN string s ON s.id = h.code")}
+        checks.check(noted <= notes, f"{what}: noted", str(notes))
+        os.unlink(build.path("a.gpuprof"))
+
+
+def fifth_of_a_core(build, checks, how):
+    run = build.run([*how, "sh", "-c", A_FIFTH, "-", build.folder.name, build.gpuprof, "run", "-q", "-o",
+                     "fifth.gpuprof", "--device", DEVICE, "--", sys.executable, "-c", SPINS])
+    if run.returncode == 77:
+        print("        no group with a CPU limit here: left out")
+        return
+    checks.check((run.returncode, run.stdout) == (0, "spun\n"), "a fifth of a core: status and output", run.stderr)
+    facts = dict(ask(build.path("fifth.gpuprof"), "SELECT key, value FROM fact WHERE key LIKE 'cgroup_cpu_%'"))
+    periods = int(facts.get("cgroup_cpu_periods", 0))
+    checks.check(facts.get("cgroup_cpu_quota") == "0.20" and 3 <= periods <= 60
+                 and 1 <= int(facts["cgroup_cpu_throttled_periods"]) <= periods, "a fifth of a core: facts", str(facts))
+
+
+def main():
+    build, checks = Build(sys.argv[1]), Checks()
+    how = apart()
+    if not how:
+        print("no file system may be mounted here")
+        sys.exit(77)
+    full_disk(build, checks, how)
+    fifth_of_a_core(build, checks, how)
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
