@@ -94,6 +94,10 @@ uint32_t peer_sessions(void);
 /* ---- the agent's thread (cupti_flush.c) ------------------------------------------------------ */
 
 int cupti_flush_start(void);
+/* Silences of CUPTI (silence.c), by that thread: at its start, once a second, at its end. */
+void silence_begin(void);
+void silence_watch(struct thread *t, bool records, int64_t now_ns);
+void silence_end(struct thread *t);
 void cupti_flush_wake(void);
 
 /* ---- names in records (cupti_names.c) -------------------------------------------------------- */

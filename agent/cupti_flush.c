@@ -24,12 +24,10 @@ enum {
     IDLE_MS = 1000,
     WALK_MS = 10, /* after a new name; a kill loses those first seen within this time */
     WALK_IDLE_MS = 100,
-    ANCHOR_MS = 1000,
+    ANCHOR_MS = SPOOL_LOOK_NS / 1000000,
     SPARE_BUFFERS = 8,
     LATE_MS = 100,
     LATE_NAPS = 10,
-    SILENCE_MS = 3000,
-    SILENCE_BYTES = 4096, /* of records by the program in that time */
 };
 enum finish { FINISH_NONE, FINISH_PLAIN, FINISH_FORCED };
 
@@ -152,6 +150,7 @@ static void finish(struct thread *t, enum finish how)
     }
     self_check(t);
     tell_of_peer(t);
+    silence_end(t);
     facts_libraries(t);
     clock_anchor();
 }
@@ -166,42 +165,6 @@ static void after_peer(struct thread *t)
     cupti.api.ActivityFlushAll(0);
     if (!peer_present())
         cupti_register();
-}
-
-static uint64_t ring_bytes(void)
-{
-    const struct spool_ring *r =
-        (const struct spool_ring *)((char *)agent.spool + agent.spool->rings_off);
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < agent.spool->ring_count; i++)
-        sum += atomic_load_explicit(&r[i].head, memory_order_relaxed);
-    return sum;
-}
-
-/* A client that we cannot see registering (it reached CUPTI by dlsym) shows in that ranges and
- * library calls go on while CUPTI is silent. Called once a second. */
-static void watch_silence(struct thread *t, bool records, int64_t now)
-{
-    static int64_t heard;
-    static uint64_t rings;
-    static bool told;
-    if (records || heard == 0 || gate_closed()) {
-        heard = cupti_names_seen().launches ? now : 0;
-        rings = ring_bytes();
-        return;
-    }
-    if (now - heard < SILENCE_MS * 1000000ll || ring_bytes() - rings < SILENCE_BYTES)
-        return;
-    if (!told)
-        facts_health(t, SPOOL_WARNING, "cupti-silent",
-                     "CUPTI reported nothing for seconds while the program went on: another "
-                     "profiler in it may have taken over. GPU work may be missing in between.",
-                     (now - heard) / 1000000);
-    told = true;
-    if (!cupti_held()) /* it is done, or was no client at all */
-        cupti_register();
-    heard = now;
-    rings = ring_bytes();
 }
 
 static void charge_self(void)
@@ -245,7 +208,7 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
         if (cupti.waiting)
             cupti_try_again(t);
         else
-            watch_silence(t, p->records, now);
+            silence_watch(t, p->records, now);
         p->records = false;
         p->next_anchor = now + ANCHOR_MS * 1000000ll;
     }
@@ -265,6 +228,7 @@ static void *flush_thread(void *arg)
     prctl(PR_SET_NAME, "gpuprof", 0, 0, 0);
     struct thread *t = thread_enter(); /* NULL without room for a ring: flushes all the same */
     agent_thread.is_agent = true;
+    silence_begin();
     struct pace p = {.flush_ms = FLUSH_MS, .walk_ms = WALK_MS};
     uint32_t asked;
     for (;;) {

@@ -137,6 +137,7 @@ bool gate_lets(enum spool_rec_kind kind, uint32_t control)
     case SPOOL_REC_HEALTH:
     case SPOOL_REC_THREAD:
     case SPOOL_REC_STEP:
+    case SPOOL_REC_SILENT:
         return true;
     default:
         return !gate_closed();

@@ -188,6 +188,7 @@ enum spool_rec_kind {
     SPOOL_REC_LOADER, /* struct spool_rec_loader: data loading seen by a framework hook */
     SPOOL_REC_THREAD, /* struct spool_rec_meta with key = name of the thread */
     SPOOL_REC_STEP,   /* struct spool_rec_range: one that is a step mark, where they are counted */
+    SPOOL_REC_SILENT, /* struct spool_rec_silent: CUPTI told nothing while the program went on */
 };
 
 /* Head of every record. size counts the whole record and is a multiple of 8. */
@@ -221,6 +222,15 @@ struct spool_rec_health {
     uint32_t severity; /* enum spool_severity */
     uint32_t unused;
     int64_t value; /* a count or an error number, by code */
+};
+
+/* From the look after the last record to the one that saw another; end_ns INT64_MAX: it lasts. The
+ * agent looks every SPOOL_LOOK_NS. The same start_ns again: what is known of it by now. */
+#define SPOOL_LOOK_NS INT64_C(1000000000)
+struct spool_rec_silent {
+    struct spool_rec head;
+    uint32_t held; /* 1: another client held CUPTI in it */
+    uint32_t unused;
 };
 
 enum spool_range_flags { SPOOL_RANGE_STARTEND = 1, SPOOL_RANGE_MARK = 2 };
@@ -362,6 +372,7 @@ SPOOL_ASSERT(struct spool_ring, 64);
 SPOOL_ASSERT(struct spool_rec, 24);
 SPOOL_ASSERT(struct spool_rec_meta, 32);
 SPOOL_ASSERT(struct spool_rec_health, 48);
+SPOOL_ASSERT(struct spool_rec_silent, 32);
 SPOOL_ASSERT(struct spool_rec_range, 48);
 SPOOL_ASSERT(struct spool_rec_call, 112);
 SPOOL_ASSERT(struct spool_rec_loader, 48);

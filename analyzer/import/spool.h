@@ -80,7 +80,13 @@ struct spool_context {
     uint32_t context, device, null_stream;
 };
 
-enum { SPOOL_CBIDS = 2048 };
+/* CUPTI told nothing; sure: although the GPU was worked on, or another client held it. */
+struct spool_silence {
+    int64_t start_ns, end_ns; /* the last may be open: end INT64_MAX */
+    bool sure;
+};
+
+enum { SPOOL_CBIDS = 2048, SPOOL_SILENCES = 4096 };
 
 struct spool {
     char *path;
@@ -119,6 +125,8 @@ struct spool {
 
     struct VEC(struct row_recorded) windows; /* its own; the last may be open: end INT64_MAX */
     uint32_t windows_seen, windows_lost;
+    struct VEC(struct spool_silence) silences;
+    int64_t last_call_ns;    /* of a library, profile time */
     int64_t late_ns;         /* CUPTI was another tool's until then; 0 = it was not */
     int64_t cut_correlation; /* of the first call behind a stretch; 0 = not known */
     int64_t windows_read_ns; /* profile time */
@@ -167,6 +175,8 @@ void spool_direct(struct spool **spools, size_t n, struct spool_out *out, int64_
 /* Does what the host (or the GPU) did at this time belong to what is recorded? */
 bool spool_in_stretch(const struct spool_out *out, int64_t ns, bool gpu);
 void spool_put_recorded(struct spool *s, struct spool_out *out); /* at its end */
+void spool_add_silence(struct spool *s, const struct spool_rec_silent *r);
+void spool_note_call(struct spool *s, int64_t start_ns); /* of a library that works on the GPU */
 void spool_add_step(struct spool *s, const struct spool_rec_range *r);
 void spool_put_steps(struct spool *s, struct spool_out *out);
 /* Rows known only at the end: process, threads, streams, devices, health. */

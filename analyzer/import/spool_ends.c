@@ -23,7 +23,8 @@ static void put_losses(struct spool *s, struct spool_out *out)
          "the collector a core"},
         {SPOOL_RING_FULL, "ring-full",
          "host events dropped because the collector could not keep up"},
-        {SPOOL_NO_RING, "no-ring", "host events dropped: more threads than rings (512), or no room on the disk for one"},
+        {SPOOL_NO_RING, "no-ring",
+         "host events dropped: more threads than rings (512), or no room on the disk for one"},
         {SPOOL_STRINGS_FULL, "strings-full", "names lost: the string table is full"},
         {SPOOL_NAMES_FULL, "names-full", "kernel names lost: the name table is full"},
         {SPOOL_BUFFERS_LOST, "buffers-lost",
@@ -43,6 +44,17 @@ static void put_losses(struct spool *s, struct spool_out *out)
     put_health(s, out, 0, "clock-set",
                "times that the real-time clock was set in the run: GPU times next to it may be off",
                s->segments.n ? (int64_t)(s->segments.n + s->segments_lost) - 1 : 0);
+    bool by_steps = s->fixed.gate == SPOOL_GATE_EVERY && !s->leader;
+    put_health(s, out, 1, "no-marks",
+               "the program marks no steps, so --every and --window chose none of them and all of "
+               "it was recorded: an NVTX range named step marks one, or choose by time (--every "
+               "60s --window 2s)",
+               by_steps && s->h->cupti_version && !atomic_load(&s->h->steps));
+    put_health(s, out, 1, "no-profiler-range",
+               "the program never called cudaProfilerStart, so --range cuda-profiler recorded "
+               "nothing of it",
+               s->fixed.gate == SPOOL_GATE_PROFILER && !s->leader && s->h->cupti_version &&
+                   !s->windows.n);
     put_health(s, out, 0, "agent-cpu", "CPU time of the agent's own thread, ns",
                (int64_t)atomic_load(&s->h->counter[SPOOL_SELF_NS]));
 }

@@ -103,6 +103,7 @@ void spool_close(struct spool *s)
     vec_release(&s->anchors);
     vec_release(&s->segments);
     vec_release(&s->windows);
+    vec_release(&s->silences);
     vec_release(&s->blocks);
     free(s->path);
     *s = (struct spool){.fd = -1};

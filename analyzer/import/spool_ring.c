@@ -111,6 +111,7 @@ static void put_call(struct spool *s, struct spool_out *out, const struct spool_
         return;
     }
     s->has_calls = true;
+    spool_note_call(s, spool_time(s, r->head.start_ns));
     struct row_call row = {.id = ++out->ids[ROW_CALL],
                            .process = s->process,
                            .thread = spool_thread_id(s, out, r->head.tid),
@@ -156,7 +157,8 @@ static void put_record(struct spool *s, struct spool_out *out, const void *recor
                                     [SPOOL_REC_CALL] = sizeof(struct spool_rec_call),
                                     [SPOOL_REC_LOADER] = sizeof(struct spool_rec_loader),
                                     [SPOOL_REC_THREAD] = sizeof(struct spool_rec_meta),
-                                    [SPOOL_REC_STEP] = sizeof(struct spool_rec_range)};
+                                    [SPOOL_REC_STEP] = sizeof(struct spool_rec_range),
+                                    [SPOOL_REC_SILENT] = sizeof(struct spool_rec_silent)};
     if (kind == SPOOL_REC_PAD)
         return;
     if (kind >= sizeof least || size < least[kind]) {
@@ -179,6 +181,9 @@ static void put_record(struct spool *s, struct spool_out *out, const void *recor
         break;
     case SPOOL_REC_CALL:
         put_call(s, out, record);
+        break;
+    case SPOOL_REC_SILENT:
+        spool_add_silence(s, record);
         break;
     case SPOOL_REC_LOADER:
         put_loader(s, out, record);

@@ -134,6 +134,55 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* ---- silences ----------------------------------------------------------------------------------
+ */
+
+static const int64_t settle_ns = 500000000; /* calls so long after a look are no longer in it */
+
+/* Within the look before it, when CUPTI fell silent is not known. */
+void spool_add_silence(struct spool *s, const struct spool_rec_silent *r)
+{
+    int64_t heard = spool_time(s, r->head.start_ns);
+    struct spool_silence *x = s->silences.n ? &s->silences.at[s->silences.n - 1] : NULL;
+    if (!x || x->start_ns != heard - SPOOL_LOOK_NS) {
+        if (s->silences.n >= SPOOL_SILENCES || !(x = vec_push(&s->silences)))
+            return;
+        x->start_ns = heard - SPOOL_LOOK_NS;
+        x->sure = s->last_call_ns > heard + settle_ns;
+    }
+    x->sure |= r->held != 0;
+    x->end_ns = profile_time(s, r->head.end_ns);
+}
+
+void spool_note_call(struct spool *s, int64_t start_ns)
+{
+    struct spool_silence *x = s->silences.n ? &s->silences.at[s->silences.n - 1] : NULL;
+    if (start_ns > s->last_call_ns)
+        s->last_call_ns = start_ns;
+    if (x && x->end_ns == INT64_MAX && start_ns > x->start_ns + SPOOL_LOOK_NS + settle_ns)
+        x->sure = true;
+}
+
+static bool was_silent(const struct spool *s)
+{
+    bool sure = false;
+    for (size_t i = 0; i < s->silences.n; i++)
+        sure |= s->silences.at[i].sure;
+    return sure;
+}
+
+/* ---- to rows -----------------------------------------------------------------------------------
+ */
+
+static void put_one(struct spool *s, struct spool_out *out, struct row_recorded *r)
+{
+    if (r->end_ns <= r->start_ns)
+        return;
+    r->id = ++out->ids[ROW_RECORDED];
+    r->process = s->process;
+    spool_put(out, ROW_RECORDED, r);
+}
+
 /* What two stretches share; r is one of process s. */
 static void put_shared(struct spool *s, struct spool_out *out, struct row_recorded r,
                        const struct row_recorded *by_time)
@@ -157,11 +206,18 @@ static void put_shared(struct spool *s, struct spool_out *out, struct row_record
         r.first_step = -1; /* it ends in the middle of one */
     r.end_ns = least(end, s->row.end_ns);
     r.gpu_end_ns = least(r.gpu_end_ns, s->row.end_ns);
-    if (r.end_ns <= r.start_ns)
-        return;
-    r.id = ++out->ids[ROW_RECORDED];
-    r.process = s->process;
-    spool_put(out, ROW_RECORDED, &r);
+    for (size_t i = 0; i < s->silences.n; i++) {
+        const struct spool_silence *x = &s->silences.at[i];
+        if (!x->sure || x->end_ns <= r.start_ns || x->start_ns >= r.end_ns)
+            continue;
+        struct row_recorded before = r;
+        before.end_ns = before.gpu_end_ns = x->start_ns;
+        before.first_step = -1;
+        put_one(s, out, &before);
+        r.start_ns = x->end_ns;
+        r.gpu_start_ns = r.first_step = -1;
+    }
+    put_one(s, out, &r);
 }
 
 /* Nothing where all of the process was. */
@@ -174,7 +230,7 @@ void spool_put_recorded(struct spool *s, struct spool_out *out)
                                      .gpu_end_ns = INT64_MAX,
                                      .first_step = -1};
     bool gated = s->fixed.gate != SPOOL_GATE_ALL;
-    if (!gated && !t->at.n && !out->limit.left_out && !s->late_ns)
+    if (!gated && !t->at.n && !out->limit.left_out && !s->late_ns && !was_silent(s))
         return;
     spool_put_steps(s, out);
     const struct spool *l = leader_of(s);

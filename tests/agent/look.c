@@ -1,7 +1,7 @@
 /* look DIR: what the spools in DIR hold, a line each: `kernels N`, `named N` (kernels whose name is
  * known), `copies N`, `memsets N`, `syncs N`, `api N`, `untimed N`, `ranges N`, `calls N`, `spools
- * N`, `sealed N`, `dropped N`, `health CODE`, `cupti_version N`, `libcupti PATH`, `call ...`,
- * `collectives N, N bytes, types N N ...`. */
+ * N`, `sealed N`, `dropped N`, `health CODE`, `silent for N s`, `cupti_version N`, `libcupti PATH`,
+ * `call ...`, `collectives N, N bytes, types N N ...`. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -105,6 +105,9 @@ static void rings(const struct spool_header *h)
                 shape(h, (const struct spool_rec_call *)rec);
             if (rec->kind == SPOOL_REC_META && strstr(text(h, meta(rec)->key), "cupti"))
                 printf("%s %s\n", text(h, meta(rec)->key), text(h, meta(rec)->value));
+            if (rec->kind == SPOOL_REC_SILENT && rec->end_ns != INT64_MAX)
+                printf("silent for %lld s\n",
+                       (long long)((rec->end_ns - rec->start_ns) / 1000000000));
             if (rec->kind == SPOOL_REC_HEALTH)
                 printf("health %s\n", text(h, ((const struct spool_rec_health *)rec)->code));
             at += rec->size;

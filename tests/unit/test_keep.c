@@ -242,6 +242,82 @@ START_TEST(test_times)
 }
 END_TEST
 
+/* CUPTI was heard last at some time before SECOND * 5 and again before SECOND * 20. */
+static const int64_t SECOND = 1000000000;
+
+static void silence(int64_t end, uint32_t held)
+{
+    struct spool_rec_silent r = {
+        {SPOOL_REC_SILENT, sizeof r, 7, START + 5 * SECOND, end == INT64_MAX ? end : START + end},
+        held,
+        0};
+    spool_append(&w, 0, &r, sizeof r);
+    drain();
+}
+
+static void library_call(int64_t at)
+{
+    struct spool_rec_call r = {.head = {SPOOL_REC_CALL, sizeof r, 7, START + at, START + at + 9},
+                               .function = spool_text(&w, "cublasSgemm_v2"),
+                               .family = SPOOL_CALL_GEMM};
+    spool_append(&w, 0, &r, sizeof r);
+    drain();
+}
+
+START_TEST(test_silence)
+{
+    static const struct {
+        const char *what;
+        int64_t before_s, within_s; /* calls before it is known, and after; tenths; 0 = none */
+        uint32_t held;
+        bool ends, counts;
+    } cases[] = {
+        {"the program does without the GPU", 0, 0, 0, true, false},
+        {"calls before it alone", 52, 0, 0, true, false},
+        {"a call before it was noticed", 60, 0, 0, true, true},
+        {"a call in it", 0, 90, 0, true, true},
+        {"held by another", 0, 0, 1, true, true},
+        {"to the end", 0, 90, 0, false, true},
+    };
+    spool_ring_open(&w, 0, 7);
+    if (cases[_i].before_s)
+        library_call(cases[_i].before_s * SECOND / 10);
+    silence(INT64_MAX, 0);
+    if (cases[_i].held)
+        silence(INT64_MAX, 1);
+    if (cases[_i].within_s)
+        library_call(cases[_i].within_s * SECOND / 10);
+    if (cases[_i].ends)
+        silence(20 * SECOND, cases[_i].held);
+    library_call(25 * SECOND);
+    w.h->start_monotonic_ns = START;
+    finish();
+    int pieces = !cases[_i].counts ? 0 : cases[_i].ends ? 2 : 1;
+    ck_assert_msg(m->count[ROW_RECORDED] == pieces, "%s: %d", cases[_i].what,
+                  m->count[ROW_RECORDED]);
+    if (pieces > 0)
+        ck_assert_int_eq(MEMORY_ROW(m, recorded, ROW_RECORDED, 0)->end_ns, 4 * SECOND);
+    if (pieces > 1) {
+        const struct row_recorded *r = MEMORY_ROW(m, recorded, ROW_RECORDED, 1);
+        ck_assert(r->start_ns == 20 * SECOND && r->gpu_start_ns == -1 && r->first_step == -1);
+        ck_assert_int_eq(r->end_ns, MEMORY_ROW(m, process, ROW_PROCESS, 0)->end_ns);
+    }
+}
+END_TEST
+
+/* `--every N` of a program that marks no steps. */
+START_TEST(test_no_marks)
+{
+    w.h->cupti_version = 26;
+    atomic_store(&w.h->steps, (unsigned)_i);
+    window(0, 0, 0, 0);
+    kernels(0, 10);
+    finish();
+    ck_assert_int_eq(memory_health(m, "no-marks"), _i ? -1 : 1);
+    ck_assert_int_eq(m->count[ROW_KERNEL], 10);
+}
+END_TEST
+
 START_TEST(test_step_blocks)
 {
     enum { STEPS = 5000, STEP_NS = 1000 };
@@ -321,9 +397,11 @@ Suite *test_keep_suite(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, test_size_limit);
     tcase_add_test(t, test_size_limit_reached);
+    tcase_add_loop_test(t, test_silence, 0, 6);
     suite_add_tcase(s, t);
     t = tcase_create("stretches");
     tcase_add_checked_fixture(t, setup_gated, teardown);
+    tcase_add_loop_test(t, test_no_marks, 0, 2);
     tcase_add_test(t, test_windows);
     tcase_add_test(t, test_tail);
     tcase_add_test(t, test_windows_overtaken);
