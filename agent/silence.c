@@ -89,4 +89,3 @@ void silence_end(struct thread *t)
 {
     ended(t, clock_now_ns());
 }
-

@@ -69,12 +69,13 @@ static void add_spool(struct collector *c, const char *path)
 {
     struct spool *s = malloc(sizeof *s);
     struct err e = ERR_INIT;
-    int rc = s ? spool_open(s, path, &e) : -1;
+    int rc = s ? spool_open(s, path, &e) : SPOOL_LATER;
     struct spool **slot = rc == 0 ? vec_push(&c->spools) : NULL;
     if (!slot) {
         if (rc == 0)
             spool_close(s);
         free(s);
+        c->put_off += rc == SPOOL_LATER;
         if (rc < 0) { /* never look at it again */
             c->bad_files++;
             unlink(path);
@@ -100,6 +101,7 @@ static void look_for_new(struct collector *c)
     DIR *d = opendir(c->dir);
     if (!d)
         return;
+    c->put_off = 0;
     for (struct dirent *f; (f = readdir(d));) {
         char path[4096];
         if ((size_t)snprintf(path, sizeof path, "%s/%s", c->dir, f->d_name) >= sizeof path)
@@ -164,7 +166,7 @@ static void measure_spools(struct collector *c)
     int64_t sum = c->out.limit.max_bytes / 16;
     struct stat st;
     for (size_t i = 0; i < c->spools.n; i++)
-        if (!c->spools.at[i]->done && fstat(c->spools.at[i]->fd, &st) == 0)
+        if (!c->spools.at[i]->done && stat(c->spools.at[i]->path, &st) == 0)
             sum += (int64_t)st.st_blocks * 512;
     c->out.limit.spool_bytes = sum;
 }
@@ -286,6 +288,10 @@ int collect_finish(struct collector *c, struct err *e)
     for (size_t i = 0; i < c->spools.n; i++)
         if (!c->spools.at[i]->done)
             finish_spool(c, c->spools.at[i]);
+    if (c->put_off)
+        collect_health(c, 0, "unread-spool",
+                       "processes could not be read: no memory or file descriptor left for them",
+                       c->put_off);
     remove_unready(c);
     put_have(c);
     put_limit(c);

@@ -19,6 +19,7 @@ struct collector {
         bool cupti, calls, loader, events, device, rank;
     } has; /* any of those that are over */
     int64_t bad_files;
+    int64_t put_off; /* files that could not be opened when last looked for */
     struct gauges gauges;
     enum { GAUGES_UNTRIED, GAUGES_OPEN, GAUGES_NONE } gauges_state;
     int64_t next_gauges_ns;

@@ -90,7 +90,6 @@ enum { SPOOL_CBIDS = 2048, SPOOL_SILENCES = 4096 };
 
 struct spool {
     char *path;
-    int fd;
     uint8_t *map;
     size_t size;
     struct spool_header *h;    /* shared with the target: live words and strides only */
@@ -135,10 +134,13 @@ struct spool {
     int64_t block_steps, steps, last_step_ns, last_step_end_ns;
 
     int64_t untimed, in_flight, unknown_kinds, cut_buffers, bad_records;
+    bool unfinished; /* the buffer that is read is one that CUPTI has not handed over */
     bool has_ranges, has_calls, has_loader, has_events, done;
 };
 
-/* 0 with *s filled, 1 when the file is not ready yet, -1 when it is no spool (*e says why). */
+/* 0 with *s filled; not ready yet; no room for it in this process now; -1: no spool (*e says why).
+ */
+enum { SPOOL_NOT_READY = 1, SPOOL_LATER };
 int spool_open(struct spool *s, const char *path, struct err *e);
 void spool_unmap(struct spool *s); /* when nothing is read any more; counts and lists stay */
 void spool_close(struct spool *s);

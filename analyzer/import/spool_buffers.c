@@ -62,7 +62,9 @@ static void drain_one(struct spool *s, struct spool_out *out, uint32_t index, bo
         uint64_t valid = atomic_load_explicit(&d->valid_bytes, memory_order_acquire);
         bytes = valid < bytes ? valid : bytes;
     }
+    s->unfinished = atomic_load(&d->state) == SPOOL_OWNED;
     walk(s, out, data, bytes);
+    s->unfinished = false;
     if (adopt)
         return; /* nobody will use it again; leave the file as it was found */
     memset(data, 0, bytes);

@@ -74,11 +74,12 @@ static void place(const struct spool *s, int64_t start, int64_t end, int64_t *st
     *end_ns = (int64_t)((uint64_t)*start_ns + (uint64_t)(end - start));
 }
 
-/* Of GPU work; false when CUPTI could not time it (0, 0), or it still ran when it was cut off. */
+/* Of GPU work; false when CUPTI could not time it (0, 0), or it was cut off: while it ran, or, in a
+ * buffer that CUPTI still had when the process was killed, before it began. */
 static bool place_work(struct spool *s, int64_t start, int64_t end, int64_t *start_ns,
                        int64_t *end_ns)
 {
-    if (start && !end) {
+    if (!end && (start || s->unfinished)) {
         s->in_flight++;
         return false;
     }

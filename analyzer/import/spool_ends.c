@@ -34,8 +34,8 @@ static void put_losses(struct spool *s, struct spool_out *out)
         put_health(s, out, 1, losses[i].code, losses[i].text,
                    (int64_t)atomic_load(&s->h->counter[losses[i].counter]));
     put_health(s, out, 1, "untimed", "records without usable times were left out", s->untimed);
-    put_health(s, out, 0, "in-flight", "GPU operations still running at the end were left out",
-               s->in_flight);
+    put_health(s, out, 0, "in-flight",
+               "GPU operations queued or still running at the end were left out", s->in_flight);
     put_health(s, out, 0, "unknown-kinds",
                "records of kinds that this version does not know were skipped", s->unknown_kinds);
     put_health(s, out, 1, "cut-buffers", "activity buffers could be read only in part",

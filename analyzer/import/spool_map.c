@@ -35,27 +35,34 @@ static bool plausible(const struct spool *s)
            inside(s, h->ring_data_off, h->ring_count, h->ring_bytes);
 }
 
+/* No descriptor or memory for it just now, or it is not there any more. */
+static int refused(int why, const char *path, struct err *e)
+{
+    if (why == EMFILE || why == ENFILE || why == ENOMEM)
+        return SPOOL_LATER;
+    return why == ENOENT ? SPOOL_NOT_READY : err_set(e, "%s: cannot be read", path);
+}
+
 int spool_open(struct spool *s, const char *path, struct err *e)
 {
     struct stat st;
-    *s = (struct spool){.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)};
-    if (s->fd < 0 || fstat(s->fd, &st) < 0)
-        return s->fd < 0 && errno == ENOENT ? 1 : err_set(e, "%s: cannot be opened", path);
-    if (st.st_size < (off_t)sizeof(struct spool_header)) {
-        spool_close(s);
-        return 1;
-    }
+    *s = (struct spool){0};
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return refused(errno, path, e);
+    bool ready = fstat(fd, &st) == 0 && st.st_size >= (off_t)sizeof(struct spool_header);
     s->size = (size_t)st.st_size;
-    s->map = mmap(NULL, s->size, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
+    s->map = ready ? mmap(NULL, s->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    int why = errno;
+    close(fd); /* hundreds of processes may live at once */
     if (s->map == MAP_FAILED) {
         s->map = NULL;
-        spool_close(s);
-        return err_set(e, "%s: cannot be mapped", path);
+        return ready ? refused(why, path, e) : SPOOL_NOT_READY;
     }
     s->h = (struct spool_header *)(void *)s->map;
     if (memcmp(s->h->magic, SPOOL_MAGIC, sizeof s->h->magic) != 0) {
         spool_close(s);
-        return 1;
+        return SPOOL_NOT_READY;
     }
     atomic_thread_fence(memory_order_acquire);
     memcpy(&s->fixed, s->map, sizeof s->fixed); /* what was checked cannot change any more */
@@ -70,7 +77,7 @@ int spool_open(struct spool *s, const char *path, struct err *e)
     s->name_values = calloc(s->name_mask + 1u, sizeof *s->name_values);
     if (!s->strings || !s->name_keys || !s->name_values) {
         spool_close(s);
-        return err_set(e, "out of memory");
+        return SPOOL_LATER;
     }
     s->row = (struct row_process){
         .pid = s->fixed.pid, .ppid = s->fixed.ppid, .rank = -1, .local_rank = -1, .world_size = -1};
@@ -81,14 +88,11 @@ void spool_unmap(struct spool *s)
 {
     if (s->map)
         munmap(s->map, s->size);
-    if (s->fd >= 0)
-        close(s->fd);
     free(s->strings);
     free(s->name_keys);
     free(s->name_values);
     s->map = NULL;
     s->h = NULL;
-    s->fd = -1;
     s->strings = s->name_values = NULL;
     s->name_keys = NULL;
 }
@@ -106,7 +110,7 @@ void spool_close(struct spool *s)
     vec_release(&s->silences);
     vec_release(&s->blocks);
     free(s->path);
-    *s = (struct spool){.fd = -1};
+    *s = (struct spool){0};
 }
 
 /* Field 22 of /proc/PID/stat; 0 when there is no such process (or it is a zombie). */

@@ -234,6 +234,23 @@ START_TEST(test_untimed_and_in_flight)
 }
 END_TEST
 
+/* Killed with work in the queue: it never ran, which is no fault of CUPTI's clock. */
+START_TEST(test_killed_with_a_queue)
+{
+    struct spool_writer w = dead("a");
+    uint64_t at = 0;
+    spool_kernel(&w, 0, &at, stamp(5), stamp(6), 1, 0x1000);
+    spool_kernel(&w, 0, &at, stamp(7), 0, 2, 0x1000);
+    spool_kernel(&w, 0, &at, 0, 0, 3, 0x1000);
+    spool_state(&w, 0, SPOOL_OWNED, 0);
+    finish();
+    ck_assert_int_eq(KERNELS, 1);
+    ck_assert_int_eq(memory_health(m, "untimed"), -1);
+    ck_assert_int_eq(memory_health(m, "in-flight"), 2);
+    spool_end(&w);
+}
+END_TEST
+
 START_TEST(test_correlation_wraps)
 {
     static const uint32_t given[] = {0xfffffff0u, 0, 5, 0xfffffff8u, 6, 0};
@@ -263,6 +280,7 @@ Suite *test_collect_records_suite(void)
     tcase_add_test(t, test_skipped_and_cut);
     tcase_add_test(t, test_small_strides);
     tcase_add_test(t, test_untimed_and_in_flight);
+    tcase_add_test(t, test_killed_with_a_queue);
     tcase_add_test(t, test_correlation_wraps);
     suite_add_tcase(suite, t);
     return suite;
