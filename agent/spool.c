@@ -155,6 +155,7 @@ static int map_file(int fd, const struct spool_header *h)
     char *map = mmap(NULL, h->file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (map == MAP_FAILED)
         return errno;
+    madvise(map, h->file_bytes, MADV_RANDOM); /* read-ahead would clear megabytes for one page */
     madvise(map, h->file_bytes, MADV_DONTFORK);
     madvise(map, h->file_bytes, MADV_DONTDUMP);
     if (touch(map, h->names_off) != 0) {

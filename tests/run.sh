@@ -47,7 +47,7 @@ run "$build" -LE timed -j $((jobs + 1))
 run "$build" -L timed
 sanitized asan "gpuprof unit_tests properties" -R '^(unit|golden)\.' -j "$jobs"
 if [ -e "$build/lib/libgpuprof_agent.so" ]; then
-    sanitized tsan "gpuprof_agent test_spool test_nvtx agent_threads agent_peer agent_look" \
+    sanitized tsan "gpuprof_agent test_spool test_nvtx agent_threads agent_peer agent_marks_library agent_look" \
         -R '^(unit\.test_(spool|nvtx)|agent\.threads)$'
 fi
 echo "$passed passed, $failed failed"

@@ -1,12 +1,16 @@
-/* Threads that come and go, all of them working: `threads ROUNDS`. Each marks ranges and steps,
+/* Threads that come and go, all of them working: `threads ROUNDS [LIBRARY] [exit]`. Each marks ranges and steps,
  * copies, waits for its stream and reads what others have registered, while another CUPTI client
- * (GPUPROF_TEST_PEER) has its sessions in between. Under ThreadSanitizer the agent's own thread,
+ * (GPUPROF_TEST_PEER) has its sessions in between. Meanwhile a child is forked that marks a range,
+ * and LIBRARY, which has a copy of NVTX of its own, is opened, used and closed again. `exit`: then
+ * one thread ends the process while the others work. Under ThreadSanitizer the agent's own thread,
  * its rings, its string table and its gate are what is tried; else that nothing is lost. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
@@ -52,6 +56,55 @@ static void *work(void *arg)
     return NULL;
 }
 
+/* One more range, by a child of a process with many threads. */
+static void fork_one(void)
+{
+    int status = 1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        nvtxRangePushA("child");
+        nvtxRangePop();
+        _exit(0);
+    }
+    failed |= pid < 0 || waitpid(pid, &status, 0) != pid || status != 0;
+}
+
+/* Ten ranges of a library that then goes. */
+static void open_and_close(const char *path)
+{
+    void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void (*more)(void) = NULL;
+    if (lib)
+        *(void **)&more = dlsym(lib, "more");
+    if (more)
+        more();
+    failed |= !more || dlclose(lib) != 0;
+}
+
+static void *work_on(void *arg)
+{
+    while (!failed)
+        work(arg);
+    return NULL;
+}
+
+static void *work_and_exit(void *arg)
+{
+    work(arg);
+    printf("%s\n", failed ? "failed" : "done");
+    exit(failed);
+    return NULL;
+}
+
+static void end_by_thread(void)
+{
+    pthread_t t;
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&t, NULL, i ? work_on : work_and_exit, (void *)(intptr_t)i) != 0)
+            exit(2);
+    pthread_join(t, NULL);
+}
+
 static void peer(const char *what)
 {
     const char *path = getenv("GPUPROF_TEST_PEER");
@@ -66,6 +119,7 @@ static void peer(const char *what)
 int main(int argc, char **argv)
 {
     int rounds = argc > 1 ? atoi(argv[1]) : 4;
+    const char *library = argc > 2 ? argv[2] : "";
     domain = nvtxDomainCreateA("threads");
     for (int r = 0; r < rounds; r++) {
         pthread_t t[THREADS];
@@ -74,11 +128,16 @@ int main(int argc, char **argv)
                 return 2;
         if (r % 2)
             peer("peer_begin");
+        fork_one();
+        if (*library)
+            open_and_close(library);
         for (int i = 0; i < THREADS; i++)
             pthread_join(t[i], NULL);
         if (r % 2)
             peer("peer_end");
     }
+    if (argc > 3)
+        end_by_thread();
     printf("%s\n", failed ? "failed" : "done");
     return failed;
 }

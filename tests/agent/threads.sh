@@ -1,12 +1,12 @@
 #!/bin/bash
-# threads.sh AGENT THREADS LOOK VGPU_DIR PEER: many threads beside the agent's own. Under ThreadSanitizer no report; in any
+# threads.sh AGENT THREADS LOOK VGPU_DIR PEER LIBRARY: many threads beside the agent's own. Under ThreadSanitizer no report; in any
 # build nothing is lost.
-agent=$1 threads=$2 look=$3 vgpu=$4 peer=$5
+agent=$1 threads=$2 look=$3 vgpu=$4 peer=$5 library=$6
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 unset LD_PRELOAD CUDA_INJECTION64_PATH NVTX_INJECTION64_PATH GPUPROF_GATE
-export TSAN_OPTIONS="exitcode=66 report_signal_unsafe=0 ${TSAN_OPTIONS:-}"
-rounds=4 bad=0 n=0
+export TSAN_OPTIONS="exitcode=66 report_signal_unsafe=0 die_after_fork=0 ${TSAN_OPTIONS:-}"
+rounds=4 bad=0 n=0 end=
 
 run() { # run WHAT VARIABLE=VALUE...
     what=$1
@@ -14,7 +14,7 @@ run() { # run WHAT VARIABLE=VALUE...
     rm -rf "$work/spool"
     mkdir "$work/spool"
     env "$@" LD_LIBRARY_PATH="$vgpu" GPUPROF_VGPU=h200 GPUPROF_DIR="$work/spool" LD_PRELOAD="$agent" \
-        "$threads" $rounds >"$work/out" 2>"$work/err"
+        "$threads" $rounds "$library" $end >"$work/out" 2>"$work/err"
     status=$?
     "$look" "$work/spool" >"$work/seen" 2>>"$work/err"
     n=$((n + 1))
@@ -33,13 +33,20 @@ seen() { # unless the machine was too slow to hand out buffers in time, which is
 }
 
 all=$((rounds * 6 * 40)) # loops in all; in each three ranges and a step
+ranges=$((4 * all + 12 * rounds)) # one of a child, ten and a mark of the library in each round
 run plain
 seen "copies $all"
-seen "ranges $((4 * all))"
+seen "ranges $ranges"
+seen "spools $((1 + rounds))"
 run peer GPUPROF_TEST_PEER="$peer" GPUPROF_TEST_PEER_DOES=subscribe,clock
 seen "copies $all"
-seen "ranges $((4 * all))"
+seen "ranges $ranges"
+seen "spools $((1 + rounds))"
 run "gate by steps" GPUPROF_GATE=every=10,window=3
+end=exit
+run "exit from a thread"
+seen "spools $((1 + rounds))"
+seen "sealed $((1 + rounds))"
 
 echo "threads: $n checked, $bad failed"
 [ $bad = 0 ]
