@@ -254,7 +254,7 @@ void cupti_start(struct thread *t)
     if (cupti_names_open() != 0 || atomic_load(&cupti.arena) == 0) {
         facts_health(t, SPOOL_WARNING, "disk-full",
                      "No room for the recording: GPU work is not recorded. Point -o or TMPDIR to a "
-                     "disk with 100 MB free.",
+                     "disk with 100 MB free, or raise --max-size.",
                      0);
         return;
     }

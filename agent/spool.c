@@ -134,6 +134,8 @@ static int touch(char *from, uint64_t len)
 int spool_grow(uint64_t off, uint64_t len)
 {
     int saved = errno, rc = -1;
+    if (atomic_load_explicit(&agent.spool->full, memory_order_relaxed))
+        return -1; /* the spools of all processes together are at their limit */
     int fd = open(agent.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd >= 0) {
         if (posix_fallocate(fd, (off_t)off, (off_t)len) == 0)

@@ -16,7 +16,7 @@ enum { SPOOL_BUFFERS = 128 }; /* most of CUPTI's buffers; only those in use cost
 /* Makes the file and fills agent.spool, agent.path. -1: passive; why = a file name that ends in
  * SPOOL_FAILED_SUFFIX, if even that could be made. */
 int spool_create(void);
-/* Disk and pages for [off, off + len) of the file. -1: no room. */
+/* Disk and pages for [off, off + len) of the file. -1: no room, or the collector grants no more. */
 int spool_grow(uint64_t off, uint64_t len);
 void spool_seal(void);
 void spool_wake(void); /* tells a waiting collector that there is something to take */

@@ -119,8 +119,8 @@ struct spool_header {
     _Atomic uint64_t counter[SPOOL_COUNTERS];
     uint32_t gate;                 /* enum spool_gate */
     _Atomic uint32_t windows_head; /* windows ever opened; slot = index % SPOOL_WINDOWS */
-    _Atomic uint32_t thin; /* by the collector: the pauses between them are 2^thin times as long */
-    uint32_t unused;
+    _Atomic uint32_t thin;  /* by the collector: the pauses between them are 2^thin times as long */
+    _Atomic uint32_t full;  /* by the collector: 1 = take no more of the disk */
     _Atomic uint64_t steps; /* marks counted, while a gate is there */
     struct spool_window windows[SPOOL_WINDOWS];
     struct spool_anchor anchors[SPOOL_ANCHORS];

@@ -160,7 +160,10 @@ static void forget_done(struct collector *c)
     c->spools.n = left;
 }
 
-/* What the spools take of the disk, and a little for what they grow until the next look. */
+enum { SPOOLS_SHARE = 2 }; /* of the largest size: what the spools may take of it */
+
+/* What the spools take of the disk, and a little for what they grow until the next look. At their
+ * share none of them grows any more: what finds no room there is counted. */
 static void measure_spools(struct collector *c)
 {
     int64_t sum = c->out.limit.max_bytes / 16;
@@ -169,6 +172,10 @@ static void measure_spools(struct collector *c)
         if (!c->spools.at[i]->done && stat(c->spools.at[i]->path, &st) == 0)
             sum += (int64_t)st.st_blocks * 512;
     c->out.limit.spool_bytes = sum;
+    uint32_t full = sum > c->out.limit.max_bytes / SPOOLS_SHARE;
+    for (size_t i = 0; i < c->spools.n; i++)
+        if (!c->spools.at[i]->done && atomic_load(&c->spools.at[i]->h->full) != full)
+            atomic_store(&c->spools.at[i]->h->full, full);
 }
 
 int64_t collect_drain(struct collector *c, struct err *e)

@@ -24,7 +24,8 @@ static void put_losses(struct spool *s, struct spool_out *out)
         {SPOOL_RING_FULL, "ring-full",
          "host events dropped because the collector could not keep up"},
         {SPOOL_NO_RING, "no-ring",
-         "host events dropped: more threads than rings (512), or no room on the disk for one"},
+         "host events dropped: more threads than rings (512), or no room for one on the disk or in "
+         "--max-size"},
         {SPOOL_STRINGS_FULL, "strings-full", "names lost: the string table is full"},
         {SPOOL_NAMES_FULL, "names-full", "kernel names lost: the name table is full"},
         {SPOOL_BUFFERS_LOST, "buffers-lost",

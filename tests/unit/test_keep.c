@@ -79,6 +79,7 @@ START_TEST(test_size_limit)
     kernels(0, 2000);
     collect_limit(c, 400000 + (64 << 20), as_rows, m); /* the spools take their part */
     kernels(2000, 4000);
+    ck_assert_uint_eq(atomic_load(&w.h->full), 0);
     kernels(6000, 10);
     finish();
     ck_assert_int_ge(m->count[ROW_KERNEL], 2000);
@@ -90,6 +91,7 @@ START_TEST(test_size_limit_reached)
 {
     collect_limit(c, 300000, as_rows, m); /* less than the spool takes: full at the first look */
     kernels(0, 4000);
+    ck_assert_uint_eq(atomic_load(&w.h->full), 1); /* no more of the disk for the spool either */
     kernels(4000, 100);
     finish();
     int kept = m->count[ROW_KERNEL];

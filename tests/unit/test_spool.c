@@ -191,6 +191,28 @@ START_TEST(rings_of_ended_threads_are_closed_and_reused)
 }
 END_TEST
 
+/* The collector grants no more of the disk: a further thread is counted, those there go on. */
+START_TEST(a_full_spool_grows_no_further)
+{
+    pthread_t t;
+    ranges("main", 1);
+    view_files(dir, SPOOL_SUFFIX, path, sizeof path);
+    struct spool_view v = view_open(path);
+    atomic_store(&v.h->full, 1);
+    ck_assert_int_eq(pthread_create(&t, NULL, worker, (void *)0), 0);
+    pthread_join(t, NULL);
+    ck_assert_uint_gt(atomic_load(&v.h->counter[SPOOL_NO_RING]), 0);
+    uint64_t lost = atomic_load(&v.h->counter[SPOOL_NO_RING]);
+    ranges("main", 1);
+    ck_assert_uint_eq(atomic_load(&v.h->counter[SPOOL_NO_RING]), lost);
+    atomic_store(&v.h->full, 0);
+    ck_assert_int_eq(pthread_create(&t, NULL, worker, (void *)0), 0);
+    pthread_join(t, NULL);
+    ck_assert_uint_eq(atomic_load(&v.h->counter[SPOOL_NO_RING]), lost);
+    view_close(&v);
+}
+END_TEST
+
 START_TEST(stop_makes_it_passive)
 {
     ranges("a", 10);
@@ -275,6 +297,7 @@ Suite *test_spool_suite(void)
     tcase_add_test(t, full_ring_drops_and_counts);
     tcase_add_test(t, many_threads_lose_nothing);
     tcase_add_test(t, rings_of_ended_threads_are_closed_and_reused);
+    tcase_add_test(t, a_full_spool_grows_no_further);
     tcase_add_test(t, stop_makes_it_passive);
     tcase_add_test(t, a_forked_child_has_its_own_spool);
     tcase_add_test(t, killed_in_the_middle_keeps_what_was_complete);
