@@ -1,6 +1,6 @@
-/* Processes in numbers. `many children N`: N processes at once, each marks ten ranges and waits until
- * all have. `many chain N`: one process that runs N programs, one by exec from the other, each of
- * which marks ten ranges. */
+/* Processes in numbers. `many children N`: N processes at once, each marks ten ranges and waits
+ * until all have. `many chain N`: one process that runs N programs, one by exec from the other,
+ * each of which marks ten ranges. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

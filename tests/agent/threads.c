@@ -1,9 +1,10 @@
-/* Threads that come and go, all of them working: `threads ROUNDS [LIBRARY] [exit]`. Each marks ranges and steps,
- * copies, waits for its stream and reads what others have registered, while another CUPTI client
- * (GPUPROF_TEST_PEER) has its sessions in between. Meanwhile a child is forked that marks a range,
- * and LIBRARY, which has a copy of NVTX of its own, is opened, used and closed again. `exit`: then
- * one thread ends the process while the others work. Under ThreadSanitizer the agent's own thread,
- * its rings, its string table and its gate are what is tried; else that nothing is lost. */
+/* Threads that come and go, all of them working: `threads ROUNDS [LIBRARY] [exit]`. Each marks
+ * ranges and steps, copies, waits for its stream and reads what others have registered, while
+ * another CUPTI client (GPUPROF_TEST_PEER) has its sessions in between. Meanwhile a child is forked
+ * that marks a range, and LIBRARY, which has a copy of NVTX of its own, is opened, used and closed
+ * again. `exit`: then one thread ends the process while the others work. Under ThreadSanitizer the
+ * agent's own thread, its rings, its string table and its gate are what is tried; else that nothing
+ * is lost. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
