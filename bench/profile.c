@@ -4,10 +4,12 @@
 #include "analyzer/store/store.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -88,10 +90,44 @@ static int write_profile(const char *path, int64_t events)
     return rc;
 }
 
-/* Runs a command of gpuprof with its output thrown away; prints its row. */
-static int measure(const char *label, char *const *argv)
+static double seconds_since(const struct timespec *a)
 {
-    struct timespec a, b;
+    struct timespec b;
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    return (double)(b.tv_sec - a->tv_sec) + (double)(b.tv_nsec - a->tv_nsec) / 1e9;
+}
+
+/* Writes as many bytes as `like` has into a file beside it: what the disk alone needs. */
+static int measure_write(const char *like, double exported)
+{
+    static char block[64 << 10];
+    char path[80];
+    struct stat st;
+    struct timespec a;
+    snprintf(path, sizeof path, "%s.plain", like);
+    FILE *f = stat(like, &st) == 0 ? fopen(path, "wb") : NULL;
+    memset(block, 'x', sizeof block);
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    bool failed = !f;
+    for (off_t left = st.st_size; !failed && left > 0; left -= (off_t)sizeof block)
+        failed = fwrite(block, 1, sizeof block, f) != sizeof block;
+    failed |= f && fclose(f) != 0;
+    double seconds = seconds_since(&a);
+    unlink(path);
+    if (failed)
+        fprintf(stderr, "bench_profile: %s cannot be written\n", path);
+    else
+        printf(
+            "plain write  %8.2f s  of the %.0f MB of the trace; reading, analysing and writing it "
+            "take %.1f times as long\n",
+            seconds, (double)st.st_size / 1e6, exported / seconds);
+    return failed;
+}
+
+/* Runs a command of gpuprof with its output thrown away; prints its row. */
+static int measure(const char *label, char *const *argv, double *took)
+{
+    struct timespec a;
     fflush(stdout);
     clock_gettime(CLOCK_MONOTONIC, &a);
     pid_t pid = fork();
@@ -108,9 +144,8 @@ static int measure(const char *label, char *const *argv)
         fprintf(stderr, "bench_profile: %s %s failed\n", argv[0], argv[1]);
         return 1;
     }
-    clock_gettime(CLOCK_MONOTONIC, &b);
-    double seconds = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
-    printf("%-12s %8.2f s %8ld MB\n", label, seconds, use.ru_maxrss / 1024);
+    *took = seconds_since(&a);
+    printf("%-12s %8.2f s %8ld MB\n", label, *took, use.ru_maxrss / 1024);
     return 0;
 }
 
@@ -134,9 +169,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "bench_profile: %s\n", error.text);
     else
         printf("profile of %lld events\n", (long long)events);
-    rc = rc || measure("analyze", (char *[]){argv[1], "analyze", profile, NULL}) ||
-         measure("export", (char *[]){argv[1], "export", profile, "-o", trace, NULL}) ||
-         measure("report", (char *[]){argv[1], "report", profile, "-o", page, NULL});
+    double took;
+    rc = rc || measure("analyze", (char *[]){argv[1], "analyze", profile, NULL}, &took) ||
+         measure("export", (char *[]){argv[1], "export", profile, "-o", trace, NULL}, &took) ||
+         measure_write(trace, took) ||
+         measure("report", (char *[]){argv[1], "report", profile, "-o", page, NULL}, &took);
     unlink(profile);
     unlink(trace);
     unlink(page);

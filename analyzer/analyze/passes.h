@@ -96,4 +96,8 @@ int64_t median_ns(int64_t *v, size_t n);
 void sort_ns(int64_t *v, size_t n); /* rising */
 int no_memory(struct err *e);
 
+/* A step or two that hold fewer than ten GPU operations (their number in *ops unless NULL) and
+ * little computing. */
+bool analysis_thin(const struct analysis *a, size_t *ops);
+
 #endif

@@ -77,7 +77,7 @@ static uint32_t have_of(const struct analysis *a)
         have |= HAVE_MEMORY_KINDS;
     if (opaque_ns * 10 > kernels_ns)
         have &= ~(uint32_t)HAVE_NODES;
-    bool none = a->steps.source == STEPS_NONE || a->steps.median_ns <= 0;
+    bool none = a->steps.source == STEPS_NONE || a->steps.median_ns <= 0 || analysis_thin(a, NULL);
     return none ? have : have | HAVE_STEPS;
 }
 

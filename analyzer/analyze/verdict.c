@@ -1,5 +1,7 @@
 /* Three sentences: what limits the step, why we think so, what to do next. */
 #include "analyzer/analyze/passes.h"
+#include "analyzer/analyze/verdict.h"
+#include "analyzer/base/size.h"
 #include "analyzer/rules/rule.h"
 
 #include <stdio.h>
@@ -45,17 +47,6 @@ static double share(const struct analysis *a, int64_t ns)
     return a->steps.median_ns > 0 ? 100.0 * (double)ns / (double)a->steps.median_ns : 0;
 }
 
-/* Three figures: "4.69 ms", "64.0 ms", "176 ms", "12.3 s". */
-static const char *time_words(char *out, size_t size, int64_t ns)
-{
-    double ms = (double)ns / 1e6;
-    if (ms < 9999.5)
-        snprintf(out, size, "%.*f ms", ms < 9.995 ? 2 : ms < 99.95 ? 1 : 0, ms);
-    else
-        snprintf(out, size, "%.1f s", ms / 1e3);
-    return out;
-}
-
 /* "102 ms step"; where long steps recur, what the loop takes as well. */
 static const char *step_words(const struct analysis *a, char *out, size_t size)
 {
@@ -68,14 +59,6 @@ static const char *step_words(const struct analysis *a, char *out, size_t size)
     else
         snprintf(out, size, "%s step", median);
     return out;
-}
-
-static void not_enough(struct analysis *a, const char *verdict, const char *why, const char *next)
-{
-    a->verdict_class = "not-enough-data";
-    a->verdict = verdict;
-    a->why = why;
-    a->next = next;
 }
 
 static const struct group *largest_group(const struct analysis *a)
@@ -147,7 +130,10 @@ const char *outcome_remedy(const struct analysis *a, const struct outcome *o)
 {
     const struct remedy *own = &o->remedy, *general = &o->rule->remedy;
     const struct remedy *r = own->cuda || own->pytorch ? own : general;
-    const char *text = analysis_of_python(a) ? r->pytorch : r->cuda;
+    const char *framework = timeline_meta(a->tl, "framework");
+    const char *text = framework && strcmp(framework, "xla") == 0 ? r->tensorflow
+                       : analysis_of_python(a)                    ? r->pytorch
+                                                                  : r->cuda;
     return text ? text : r->pytorch ? r->pytorch : "";
 }
 
@@ -155,6 +141,11 @@ const char *outcome_remedy(const struct analysis *a, const struct outcome *o)
 static const char *mark_steps_text(const struct analysis *a)
 {
     const char *framework = timeline_meta(a->tl, "framework");
+    if (framework && strcmp(framework, "xla") == 0)
+        return "Record several steps of the loop, each in "
+               "jax.profiler.StepTraceAnnotation('train', "
+               "step_num=i) or tf.profiler.experimental.Trace('train', step_num=i, _r=1), to learn "
+               "what a step could save.";
     return framework && strcmp(framework, "pytorch") == 0
                ? "Record several steps of the loop, each ended by profiler.step() (or held in "
                  "torch.cuda.nvtx.range('step')), to learn what a step could save."
@@ -221,6 +212,29 @@ static bool waits_for_late_rank(const struct analysis *a)
     return false;
 }
 
+/* A step or two with next to no GPU work in them: whatever fills the rest, it is not training. */
+static void few_ops(struct analysis *a, size_t ops)
+{
+    verdict_not_enough(
+        a,
+        arena_printf(&a->arena, "Not enough data: the %s recorded hold%s only %zu GPU operation%s.",
+                     a->steps.used == 1 ? "one step" : "two steps", a->steps.used == 1 ? "s" : "",
+                     ops, ops == 1 ? "" : "s"),
+        why_text(a),
+        analysis_of_python(a)
+            ? "Record several steps of the loop as it runs in earnest, after warm-up: "
+              "torch.profiler.schedule(skip_first=10, wait=1, warmup=3, active=5)."
+            : "Record several steps of the loop as it runs in earnest, after warm-up.");
+}
+
+/* One step or two, mostly start-up: true of nothing that comes after. */
+static bool mostly_warm_up(const struct analysis *a)
+{
+    return a->steps.used <= 2 && a->ranked_count &&
+           strcmp(a->ranked[0]->rule->id, "warm-up") == 0 &&
+           2 * a->ranked[0]->saves_high_ns > a->steps.median_ns;
+}
+
 static void write_class(struct analysis *a)
 {
     const struct group *g = largest_group(a);
@@ -257,51 +271,6 @@ static void write_class(struct analysis *a)
     }
 }
 
-/* Why CUPTI gave nothing, in the agent's own words; NULL: it did not complain. */
-static const char *cupti_complaint(const struct analysis *a)
-{
-    for (size_t i = 0; i < a->tl->health_count; i++) {
-        const struct row_health *h = &a->tl->healths[i];
-        if (h->severity >= 1 && strncmp(tl_text(a->tl, h->code), "cupti-", 6) == 0)
-            return tl_text(a->tl, h->text);
-    }
-    return NULL;
-}
-
-/* Kernels were launched but not recorded, or nothing was launched at all: two different mistakes.
- */
-static void no_gpu_work(struct analysis *a)
-{
-    size_t launches = 0;
-    for (size_t i = 0; i < a->tl->api_count; i++)
-        launches += a->tl->apis[i].kind == API_LAUNCH || a->tl->apis[i].kind == API_GRAPH_LAUNCH;
-    const char *source = timeline_meta(a->tl, "source");
-    bool kineto = source && strcmp(source, "kineto") == 0;
-    const char *complaint = cupti_complaint(a);
-    if (complaint)
-        not_enough(a, "Not enough data: no GPU activity was recorded.", complaint,
-                   "Record again without what stands in the way; gpuprof doctor says what works "
-                   "here.");
-    else if (launches)
-        not_enough(a, "Not enough data: no GPU activity was recorded, though work was launched.",
-                   arena_printf(&a->arena,
-                                "%zu launches were recorded, but no kernel, copy or memset: the "
-                                "profiler had no access to the GPU's own records.",
-                                launches),
-                   "Close other profilers (only one can use CUPTI at a time), check that this user "
-                   "may read GPU counters, and record again; gpuprof doctor says what is wrong.");
-    else
-        not_enough(a, "Not enough data: no GPU activity was recorded.",
-                   a->tl->range_count ? "Only work of the host was recorded: the run used no GPU, "
-                                        "an accelerator that is not known here, or a profiler "
-                                        "without GPU activity."
-                                      : "The profile holds no kernel, copy or memset.",
-                   kineto ? "Record with torch.profiler.profile(activities=[ProfilerActivity.CPU, "
-                            "ProfilerActivity.CUDA]), or with gpuprof run CMD."
-                          : "Record a run that uses a GPU: gpuprof run CMD; gpuprof doctor says "
-                            "what works here.");
-}
-
 /* Without steps there is no steady state to speak of; what fills the recording is said. */
 static void no_steps(struct analysis *a)
 {
@@ -314,7 +283,7 @@ static void no_steps(struct analysis *a)
                          "Not enough data: no step repeats here, and warm-up takes %.0f %% of "
                          "the recording.",
                          share(a, o->saves_high_ns));
-    not_enough(a, verdict, why_text(a), next_text(a));
+    verdict_not_enough(a, verdict, why_text(a), next_text(a));
 }
 
 /* The read of a tensor that the program does most, in its own words: "read .item() train.py:42". */
@@ -371,7 +340,7 @@ void verdict_write(struct analysis *a)
         if (trains && a->tl->loader_count)
             cpu_training(a);
         else
-            no_gpu_work(a);
+            verdict_no_gpu_work(a);
         return;
     }
     if (a->steps.source == STEPS_NONE) {
@@ -379,8 +348,22 @@ void verdict_write(struct analysis *a)
         return;
     }
     if (a->steps.median_ns <= 0) {
-        not_enough(a, "Not enough data: no complete step was recorded.", a->steps.source_text,
-                   "Record more steps.");
+        verdict_not_enough(a, "Not enough data: no complete step was recorded.",
+                           a->steps.source_text, "Record more steps.");
+        return;
+    }
+    size_t ops;
+    if (analysis_thin(a, &ops)) {
+        few_ops(a, ops);
+        return;
+    }
+    if (mostly_warm_up(a)) {
+        verdict_not_enough(
+            a,
+            arena_printf(&a->arena, "Not enough data: warm-up takes %.0f %% of the %s recorded.",
+                         share(a, a->ranked[0]->saves_high_ns),
+                         a->steps.used == 1 ? "one step" : "two steps"),
+            why_text(a), next_text(a));
         return;
     }
     write_class(a);

@@ -48,6 +48,7 @@ static int read_events(struct kineto *k)
                 return -1;
             continue;
         }
+        k->objects += t == JSON_OBJECT;
         if (t == JSON_OBJECT && (kineto_event_read(k, &v) < 0 || kineto_put(k, &v) < 0))
             return -1;
     }
@@ -144,13 +145,39 @@ static int read_ours(struct kineto *k)
     return t == JSON_OBJECT_END ? 0 : -1;
 }
 
+/* JSON of other tools, told by a key of its outermost object: what it is, and what to give. */
+static const char *other_json(const struct json_reader *j)
+{
+    static const struct {
+        const char *key, *what;
+    } known[] = {
+        {"nodes", "a PyTorch execution trace (operators without times), not a timeline: record "
+                  "with torch.profiler.profile and give what export_chrome_trace writes"},
+        {"rocprofiler-sdk-tool", "rocprofv3's own JSON, which is not read: record with "
+                                 "torch.profiler, which traces ROCm as well"},
+        {"segments", "a snapshot of CUDA memory, not a timeline: give a torch.profiler trace"},
+        {"device_traces", "a snapshot of CUDA memory, not a timeline: give a torch.profiler trace"},
+        {"profiles", "a speedscope file: give the trace that it was made from"},
+        {"resourceSpans", "an OpenTelemetry trace, which says nothing of the GPU: give a "
+                          "torch.profiler trace"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (j->length == strlen(known[i].key) && memcmp(j->text, known[i].key, j->length) == 0)
+            return known[i].what;
+    return NULL;
+}
+
 static int read_document(struct kineto *k, bool *found)
 {
     struct json_reader *j = &k->json;
     enum json_token t = json_next(j);
     if (t == JSON_ARRAY) {
         *found = true;
-        return read_events(k) < 0 || json_next(j) != JSON_END ? -1 : 0;
+        if (read_events(k) < 0 || json_next(j) != JSON_END)
+            return -1;
+        return k->events && !k->objects ? err_set(k->e, "a JSON list without trace events: not a "
+                                                        "PyTorch profiler (Chrome) trace")
+                                        : 0;
     }
     if (t != JSON_OBJECT)
         return -1;
@@ -171,6 +198,8 @@ static int read_document(struct kineto *k, bool *found)
         } else if (n == sizeof ours - 1 && memcmp(j->text, ours, n) == 0) {
             rc = read_ours(k);
         } else {
+            if (!k->other)
+                k->other = other_json(j);
             k->hip |= n == sizeof hip - 1 && memcmp(j->text, hip, n) == 0;
             rc = json_skip(j);
         }
@@ -202,13 +231,21 @@ static int read_trace(const char *path, struct sink *out, struct err *e)
         err_set(e, "%s: %s at byte %llu; not a whole Chrome trace (export it again)", path,
                 k.json.error ? k.json.error : "not a trace",
                 (unsigned long long)(k.json.offset + k.json.pos));
+    else if (!found && k.other)
+        rc = err_set(e, "%s: %s", path, k.other);
     else if (!found)
         rc =
             err_set(e, "%s: JSON without traceEvents: not a PyTorch profiler (Chrome) trace", path);
     k.e = e;
+    if (rc == 0 && k.objects && !k.have_mask && !k.bad)
+        rc = err_set(e,
+                     "%s: a Chrome trace without any event that PyTorch's profiler writes (kernel, "
+                     "cuda_runtime, cpu_op): made by another tool?",
+                     path);
     if (rc == 0)
         rc = kineto_put_ends(&k);
     vec_release(&k.processes);
+    vec_release(&k.places);
     vec_release(&k.devices);
     vec_release(&k.threads);
     vec_release(&k.streams);

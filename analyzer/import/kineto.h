@@ -1,6 +1,7 @@
 /* The parts of the Kineto importer (PyTorch profiler's Chrome trace JSON).
  *   kineto_event.c   one event's text -> struct kineto_event
  *   kineto_rows.c    struct kineto_event -> rows
+ *   kineto_xla.c     events of JAX and TensorFlow, which have no categories
  *   kineto_places.c  processes, threads, devices, streams: found while reading, put at the end
  *   import_kineto.c  the document around the events, sniffing, the importer itself
  */
@@ -23,7 +24,8 @@ enum kineto_category {
     KINETO_ANNOTATION,
     KINETO_PYTHON,
     KINETO_SYNC,
-    KINETO_OVERHEAD
+    KINETO_OVERHEAD,
+    KINETO_INSTANT /* of these only the allocator's: how much memory it holds */
 };
 
 struct kineto_event {
@@ -43,8 +45,9 @@ struct kineto_event {
     char dtype[16]; /* of its elements, as PyTorch names it */
     char copy[8];   /* HIP's "kind": DtoD, ... */
     char head[48];  /* first bytes of the name, for the kinds of copies and syncs */
-    char label[64]; /* args.name of a metadata event */
-    bool is_thread_name;
+    char label[64]; /* args.name of a metadata event; what is said of a copy */
+    bool is_thread_name, is_process_name, is_memory;
+    int64_t reserved, device_type, step; /* -1 = absent */
 };
 
 /* One rank's program. Most files hold one; merged ones say which pids, or which group, are whose.
@@ -60,7 +63,12 @@ struct kineto_device {
     size_t process;
     int64_t ordinal, memory_bytes, cc_major, cc_minor, sm_count;
     uint32_t name;
-    bool seen;
+    int64_t reserved; /* bytes of memory that were told last */
+};
+
+/* A process of an XLA trace (tid -1) or a stream in it; device -1: the host. */
+struct kineto_place {
+    int64_t pid, tid, device;
 };
 
 struct kineto_thread {
@@ -84,9 +92,11 @@ struct kineto {
     size_t scratch_cap;
     int64_t ids[ROW_KINDS];
     int64_t rank, world_size; /* of the file */
-    int64_t events, skipped, bad;
+    int64_t events, objects, skipped, bad;
+    const char *other;  /* what the document seems to be instead; NULL */
     uint32_t have_mask; /* what was seen: 1 << enum kineto_category */
-    bool memory_kinds, hip;
+    bool memory_kinds, hip, xpu;
+    struct VEC(struct kineto_place) places;      /* of an XLA trace, else none */
     struct VEC(struct kineto_process) processes; /* the first always there */
     size_t process;                              /* index: of the event at hand */
     struct VEC(struct kineto_device) devices;
@@ -118,9 +128,16 @@ void kineto_process_saw(struct kineto *k, int64_t start_ns, int64_t end_ns, int6
 int64_t kineto_thread_id(struct kineto *k, int64_t tid);
 int64_t kineto_stream_id(struct kineto *k, const struct kineto_event *v);
 int kineto_put_places(struct kineto *k);
+/* What the framework's allocator holds, where that has changed. */
+int kineto_put_memory(struct kineto *k, const struct kineto_event *v, int64_t start_ns);
+
+/* Takes note of an XLA trace's processes and streams; gives an event without category one. 0, or -1
+ * with *k->e set. */
+int kineto_xla_note(struct kineto *k, const struct kineto_event *v);
+int kineto_xla_settle(struct kineto *k, struct kineto_event *v);
 
 /* Puts the rows of one event. 0, or -1 with *k->e set. */
-int kineto_put(struct kineto *k, const struct kineto_event *v);
+int kineto_put(struct kineto *k, struct kineto_event *v);
 /* Processes, threads, streams, devices and meta: known only at the end. */
 int kineto_put_ends(struct kineto *k);
 

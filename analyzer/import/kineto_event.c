@@ -42,7 +42,11 @@ static uint8_t category_of(const struct json_reader *j)
         {"hip_runtime", KINETO_RUNTIME},
         {"hip_driver", KINETO_DRIVER},
         {"gpu_user_annotation", KINETO_SKIP},
-        {"cpu_instant_event", KINETO_SKIP},
+        {"cpu_instant_event", KINETO_INSTANT},
+        {"xpu_runtime", KINETO_RUNTIME},
+        {"xpu_driver", KINETO_DRIVER},
+        {"privateuse1_runtime", KINETO_RUNTIME},
+        {"privateuse1_driver", KINETO_DRIVER},
         {"fwdbwd", KINETO_SKIP},
         {"async", KINETO_SKIP},
         {"async_cpu_to_gpu", KINETO_SKIP},
@@ -221,10 +225,16 @@ static int read_arg(struct kineto *k, struct kineto_event *v)
             return take_int(k, v, &v->context);
         break;
     case 8:
+        if (is(j, "step_num"))
+            return take_int(k, v, &v->step);
         if (is(j, "graph id"))
             return take_int(k, v, &v->graph);
         if (is(j, "in graph"))
             return take_graph_flag(k, v);
+        break;
+    case 9:
+        if (is(j, "Device Id"))
+            return take_int(k, v, &v->device);
         break;
     case 10:
         if (is(j, "Group size"))
@@ -233,6 +243,8 @@ static int read_arg(struct kineto *k, struct kineto_event *v)
     case 11:
         if (is(j, "correlation"))
             return take_int(k, v, &v->correlation);
+        if (is(j, "Device Type"))
+            return take_int(k, v, &v->device_type);
         if (is(j, "whole graph"))
             return take_graph_flag(k, v);
         break;
@@ -243,6 +255,14 @@ static int read_arg(struct kineto *k, struct kineto_event *v)
             return take_int(k, v, &v->graph_node);
         if (is(j, "In msg nelems"))
             return take_int(k, v, &v->elements);
+        break;
+    case 14:
+        if (is(j, "correlation_id"))
+            return take_int(k, v, &v->correlation);
+        if (is(j, "memcpy_details"))
+            return take_chars(k, v->label, sizeof v->label);
+        if (is(j, "Total Reserved"))
+            return take_int(k, v, &v->reserved);
         break;
     case 15:
         if (is(j, "Collective name"))
@@ -305,10 +325,13 @@ static int read_field(struct kineto *k, struct kineto_event *v)
         v->phase = j->length == 1 ? j->text[0] : '?';
         break;
     case CAT:
+        k->xpu |= j->length > 4 && memcmp(j->text, "xpu_", 4) == 0;
         v->category = category_of(j);
         break;
     case NAME: {
         v->is_thread_name = is(j, "thread_name");
+        v->is_process_name = is(j, "process_name");
+        v->is_memory = is(j, "[memory]");
         size_t n = j->length < sizeof v->head - 1 ? j->length : sizeof v->head - 1;
         memcpy(v->head, j->text, n);
         v->head[n] = 0;
@@ -332,18 +355,26 @@ static int read_field(struct kineto *k, struct kineto_event *v)
     return 0;
 }
 
+/* As soon as what was read says so: the rest is skipped. */
+static bool makes_no_row(const struct kineto_event *v)
+{
+    if (v->category == KINETO_INSTANT || v->phase == 'i')
+        return (v->category != KINETO_INSTANT && v->category != KINETO_UNKNOWN) ||
+               (v->name && !v->is_memory) || (v->phase && v->phase != 'i');
+    return (v->phase && v->phase != 'X' && v->phase != 'M') || v->category == KINETO_SKIP;
+}
+
 int kineto_event_read(struct kineto *k, struct kineto_event *v)
 {
     *v = (struct kineto_event){.category = KINETO_UNKNOWN, .pid = -1, .tid = -1, .device = -1};
     v->stream = v->context = v->bytes = v->registers = v->smem = -1;
     v->wait_correlation = v->ranks = v->elements = v->group_rank = -1;
+    v->reserved = v->device_type = v->step = -1;
     enum json_token t;
     while ((t = json_next(&k->json)) == JSON_KEY) {
         if (read_field(k, v) < 0)
             return -1;
-        bool no_row =
-            (v->phase && v->phase != 'X' && v->phase != 'M') || v->category == KINETO_SKIP;
-        if (no_row)
+        if (makes_no_row(v))
             return json_skip_rest(&k->json);
     }
     return t == JSON_OBJECT_END ? 0 : -1;

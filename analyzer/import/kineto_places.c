@@ -103,7 +103,7 @@ static struct kineto_device *device_of(struct kineto *k, size_t process, int64_t
             return &k->devices.at[i];
     struct kineto_device *d = vec_push(&k->devices);
     if (d)
-        *d = (struct kineto_device){process, ordinal, 0, -1, -1, 0, 0, false};
+        *d = (struct kineto_device){process, ordinal, 0, -1, -1, 0, 0, 0};
     return d;
 }
 
@@ -123,10 +123,34 @@ int64_t kineto_stream_id(struct kineto *k, const struct kineto_event *v)
     struct kineto_stream *s = vec_push(&k->streams);
     if (!s || !d)
         return err_set(k->e, "out of memory");
-    d->seen = true;
     *s = (struct kineto_stream){k->process, device, stream, v->context};
     k->last_stream = k->streams.n - 1;
     return (int64_t)k->streams.n;
+}
+
+int kineto_put_memory(struct kineto *k, const struct kineto_event *v, int64_t start_ns)
+{
+    enum { A_GPU = 1 };
+    for (size_t i = 0; v->device_type == A_GPU && v->reserved >= 0 && i < k->devices.n; i++) {
+        struct kineto_device *d = &k->devices.at[i];
+        if (d->ordinal != v->device || d->process != k->process || d->reserved == v->reserved)
+            continue;
+        d->reserved = v->reserved;
+        struct row_gpu_sample r = {.id = ++k->ids[ROW_GPU_SAMPLE],
+                                   .device = (int64_t)i + 1,
+                                   .time_ns = start_ns,
+                                   .util_pct = -1,
+                                   .memory_used_bytes = v->reserved,
+                                   .sm_clock_mhz = -1,
+                                   .memory_clock_mhz = -1,
+                                   .power_mw = -1,
+                                   .temperature_c = -1,
+                                   .throttle_reasons = -1,
+                                   .pcie_tx_bytes_per_s = -1,
+                                   .pcie_rx_bytes_per_s = -1};
+        return PUT(ROW_GPU_SAMPLE, r);
+    }
+    return 0;
 }
 
 static int put_processes(struct kineto *k)

@@ -193,7 +193,7 @@ static int put_overhead(struct kineto *k, const struct kineto_event *v, int64_t 
     return PUT(ROW_OVERHEAD, r);
 }
 
-int kineto_put(struct kineto *k, const struct kineto_event *v)
+int kineto_put(struct kineto *k, struct kineto_event *v)
 {
     if (kineto_process_turn(k, v->pid, v->group, v->group_rank) < 0)
         return -1;
@@ -202,9 +202,12 @@ int kineto_put(struct kineto *k, const struct kineto_event *v)
             v->is_thread_name && v->tid > 0 && v->label[0] ? kineto_thread_id(k, v->tid) : 0;
         if (id > 0)
             k->threads.at[id - 1].name = intern(k, v->label);
-        return id < 0 ? -1 : 0;
+        return id < 0 ? -1 : kineto_xla_note(k, v);
     }
-    if (v->phase != 'X' || v->category <= KINETO_UNKNOWN) {
+    if (v->phase == 'X' && v->category == KINETO_UNKNOWN && k->places.n)
+        kineto_xla_settle(k, v);
+    bool memory = v->phase == 'i' && v->is_memory;
+    if ((v->phase != 'X' && !memory) || v->category <= KINETO_UNKNOWN) {
         k->skipped++;
         return 0;
     }
@@ -216,6 +219,8 @@ int kineto_put(struct kineto *k, const struct kineto_event *v)
     if (!k->out->epoch_ns)
         k->out->epoch_ns = v->ts_ns ? v->ts_ns : 1;
     int64_t start = v->ts_ns - k->out->epoch_ns;
+    if (memory)
+        return kineto_put_memory(k, v, start);
     bool host = v->category == KINETO_RUNTIME || v->category == KINETO_CPU_OP;
     kineto_process_saw(k, start, start + v->dur_ns, host ? v->pid : -1);
     k->have_mask |= 1u << v->category;
@@ -233,6 +238,8 @@ int kineto_put(struct kineto *k, const struct kineto_event *v)
         return put_sync(k, v, start);
     case KINETO_OVERHEAD:
         return put_overhead(k, v, start);
+    case KINETO_INSTANT:
+        return 0;
     default:
         return put_range(k, v, start);
     }
@@ -294,9 +301,10 @@ static int put_health(struct kineto *k, const char *code, const char *text, int6
 int kineto_put_ends(struct kineto *k)
 {
     if (kineto_put_places(k) < 0 || put_have(k) < 0 || put_meta(k, "source", "kineto") < 0 ||
-        put_meta(k, "framework", "pytorch") < 0 || put_number(k, "source_events", k->events) < 0)
+        put_meta(k, "framework", k->places.n ? "xla" : "pytorch") < 0 ||
+        put_number(k, "source_events", k->events) < 0)
         return -1;
-    if (k->hip && put_meta(k, "platform", "hip") < 0)
+    if ((k->hip || k->xpu) && put_meta(k, "platform", k->hip ? "hip" : "xpu") < 0)
         return -1;
     if (k->bad &&
         put_health(k, "bad-events",

@@ -15,6 +15,7 @@ static const struct {
     {"ExtLaunch", API_LAUNCH},
     {"cuLaunch", API_LAUNCH},
     {"cudaLaunch", API_LAUNCH},
+    {"EnqueueKernelLaunch", API_LAUNCH}, /* SYCL's Unified Runtime */
     {"StreamWaitEvent", API_STREAM_WAIT},
     {"EventRecord", API_EVENT_RECORD},
     {"EventQuery", API_EVENT_QUERY},
@@ -24,6 +25,10 @@ static const struct {
     {"CtxSynchronize", API_SYNC_DEVICE},
     {"StreamSynchronize", API_SYNC_STREAM},
     {"EventSynchronize", API_SYNC_EVENT},
+    {"urQueueFinish", API_SYNC_STREAM},
+    {"urEventWait", API_SYNC_EVENT},
+    {"EventHostSynchronize", API_SYNC_EVENT},
+    {"CommandQueueSynchronize", API_SYNC_STREAM},
     {"MallocHost", API_HOST_ALLOC},
     {"HostAlloc", API_HOST_ALLOC},
     {"HostMalloc", API_HOST_ALLOC},
@@ -52,7 +57,9 @@ static const struct {
 enum api_kind api_kind_of(const char *name)
 {
     if (strstr(name, "emcpy")) /* cudaMemcpy, cuMemcpyHtoD, hipMemcpyWithStream */
-        return strstr(name, "Async") || strstr(name, "WithStream") ? API_COPY_ASYNC : API_COPY_SYNC;
+        return strstr(name, "Async") || strstr(name, "WithStream") || strstr(name, "Enqueue")
+                   ? API_COPY_ASYNC
+                   : API_COPY_SYNC;
     if (strstr(name, "emset"))
         return API_MEMSET;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

@@ -1,10 +1,18 @@
 #include "analyzer/rules/look.h"
 
+#include "analyzer/base/size.h"
+
 #include "agent/spool_format.h"
 
 #include <string.h>
 
 enum { SMALL_BYTES = 64 << 20, BURST = 4, QUEUED_START_NS = 50000 };
+
+const char *look_time(struct analysis *a, int64_t ns)
+{
+    char text[32];
+    return arena_printf(&a->arena, "%s", time_words(text, sizeof text, ns));
+}
 
 bool look_used(const struct analysis *a, uint32_t op)
 {
@@ -238,10 +246,15 @@ const char *look_gap_range(const struct analysis *a, enum part part)
     return n ? tl_text(a->tl, names[at]) : NULL;
 }
 
-bool look_nvidia(const struct analysis *a)
+bool look_is_platform(const struct analysis *a, const char *name)
 {
     const char *platform = timeline_meta(a->tl, "platform");
-    if (platform && strcmp(platform, "hip") == 0)
+    return platform && strcmp(platform, name) == 0;
+}
+
+bool look_nvidia(const struct analysis *a)
+{
+    if (look_is_platform(a, "hip") || look_is_platform(a, "xpu"))
         return false;
     const char *name = a->device ? tl_text(a->tl, a->device->name) : "";
     return !strstr(name, "AMD") && !strstr(name, "Radeon") && !strstr(name, "Instinct");

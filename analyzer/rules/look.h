@@ -18,6 +18,9 @@ static inline double share_pct(const struct analysis *a, int64_t ns_per_step)
     return a->steps.median_ns > 0 ? 100.0 * (double)ns_per_step / (double)a->steps.median_ns : 0;
 }
 
+/* "4.69 ms", "176 ms", "12.3 s", in the arena. */
+const char *look_time(struct analysis *a, int64_t ns);
+
 /* Launched in a used step, on the device that is analysed. */
 bool look_used(const struct analysis *a, uint32_t op);
 
@@ -75,8 +78,9 @@ const char *look_gap_range(const struct analysis *a, enum part part);
 /* Compute capability, major. `told`: it was recorded; else kernels' names bound it from below; -1 =
  * not known. */
 int look_cc_major(const struct analysis *a, bool *told);
-bool look_launches_block(const struct analysis *a); /* each waits for its kernel */
-bool look_nvidia(const struct analysis *a);         /* not a HIP profile */
-bool look_find_seen(const struct analysis *a);      /* cuDNN autotuning was recorded */
+bool look_launches_block(const struct analysis *a);                /* each waits for its kernel */
+bool look_nvidia(const struct analysis *a);                        /* not a HIP or SYCL profile */
+bool look_is_platform(const struct analysis *a, const char *name); /* "hip", "xpu" */
+bool look_find_seen(const struct analysis *a); /* cuDNN autotuning was recorded */
 
 #endif

@@ -8,15 +8,20 @@ static enum look_take is_collective(const struct analysis *a, uint32_t op)
 
 /* A copy within the device right before a collective fills that collective's buffer: one for each
  * parameter where gradients are not bucketed. */
-static enum look_take fills_buffer(const struct analysis *a, uint32_t op)
+bool look_fills_buffer(const struct analysis *a, uint32_t op)
 {
     const struct timeline *t = a->tl;
     if (t->ops[op].kind != OP_COPY || t->ops[op].copy_kind != COPY_D2D)
-        return LOOK_NO;
+        return false;
     for (uint32_t next = op + 1; next < t->op_count; next++)
         if (tl_op_device(t, next) == tl_op_device(t, op))
-            return is_collective(a, next);
-    return LOOK_NO;
+            return is_collective(a, next) != LOOK_NO;
+    return false;
+}
+
+static enum look_take fills_buffer(const struct analysis *a, uint32_t op)
+{
+    return look_fills_buffer(a, op) ? LOOK_ALL : LOOK_NO;
 }
 
 bool look_collectives_scattered(const struct analysis *a, struct look_ops *ops)

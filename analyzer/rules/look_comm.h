@@ -9,6 +9,8 @@ enum { LOOK_MANY_COLLECTIVES = 50 }; /* a step: one for each parameter, not for 
 /* Collectives of the analysed device. True when they are so many that launching them one by one
  * costs: the idle time before them, and before the copies that fill their buffers, is ops->idle_ns.
  */
+/* A copy within the device that fills the buffer of the collective behind it. */
+bool look_fills_buffer(const struct analysis *a, uint32_t op);
 bool look_collectives_scattered(const struct analysis *a, struct look_ops *ops);
 
 /* The analysed device among the ranks, NULL when it is alone. */

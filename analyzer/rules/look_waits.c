@@ -2,9 +2,9 @@
  * calls and ranges of each thread. */
 #include "analyzer/rules/look_waits.h"
 
-#include <string.h>
+#include "analyzer/rules/look_open.h"
 
-enum { STACK = 256 };
+#include <string.h>
 
 static enum wait_cause cause_of(const char *name)
 {
@@ -25,28 +25,8 @@ static enum wait_cause cause_of(const char *name)
     return WAIT_OTHER;
 }
 
-/* Ranges of a thread that are open at the time of its next call, outermost first. */
-struct open_ranges {
-    const struct timeline *t;
-    uint32_t at[STACK], next, end;
-    size_t n;
-};
-
-static void advance(struct open_ranges *o, int64_t time)
-{
-    for (;;) {
-        while (o->n && o->t->ranges[o->at[o->n - 1]].end_ns <= time)
-            o->n--;
-        if (o->next == o->end || o->t->ranges[o->next].start_ns > time)
-            return;
-        if (o->n < STACK)
-            o->at[o->n++] = o->next;
-        o->next++;
-    }
-}
-
 /* Innermost first: the operator next to the call knows best; "aten::to" says little by itself. */
-static enum wait_cause cause_at(const struct open_ranges *o)
+static enum wait_cause cause_at(const struct look_open *o)
 {
     for (size_t i = o->n; i-- > 0;) {
         enum wait_cause c = cause_of(tl_text(o->t, o->t->ranges[o->at[i]].name));
@@ -64,13 +44,12 @@ void look_waits(const struct analysis *a, look_is_wait *is_wait, struct look_wai
         const struct thread *thread = &t->threads[th];
         if (thread->process != a->steps.process)
             continue;
-        struct open_ranges open = {
-            .t = t, .next = thread->first_range, .end = thread->first_range + thread->ranges};
+        struct look_open open = look_open_start(t, th);
         for (uint32_t i = thread->first_api; i < thread->first_api + thread->apis; i++) {
             const struct api *c = &t->apis[i];
             if (!is_wait(t, c) || look_step_at(a, c->start_ns) == TL_NONE)
                 continue;
-            advance(&open, c->start_ns);
+            look_open_until(&open, c->start_ns);
             enum wait_cause cause = cause_at(&open);
             if (cause == WAIT_OTHER && c->kind == API_SYNC_DEVICE)
                 cause = WAIT_EXPLICIT;

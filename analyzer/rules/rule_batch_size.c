@@ -98,7 +98,8 @@ static void check(struct analysis *a, struct outcome *o)
         o->why = arena_printf(&a->arena,
                               "the kernels are small (%.0f %% under 10 us): a larger batch would "
                               "fill the GPU, but how much memory is in use was not recorded "
-                              "(gpuprof run samples it through NVML)",
+                              "(profile_memory=True in torch.profiler; gpuprof run samples it "
+                              "through NVML)",
                               f.short_pct);
         return;
     }

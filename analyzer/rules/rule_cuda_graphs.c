@@ -231,7 +231,10 @@ static void check(struct analysis *a, struct outcome *o)
     }
     const char *why_not = look_replicated(a) ? "one process drives several GPUs in turn, which no "
                                                "graph holds: see dp-instead-of-ddp"
-                                             : obstacle(a, &s, idle);
+                          : look_is_platform(a, "xpu")
+                              ? "this GPU's runtime has no CUDA graphs: torch.compile and larger "
+                                "batches launch less"
+                              : obstacle(a, &s, idle);
     if (why_not) {
         o->verdict = RULE_SUPPRESSED;
         o->why = why_not;

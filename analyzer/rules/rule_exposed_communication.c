@@ -29,6 +29,36 @@ static void gather(struct outcome *o)
                      "stream of its own, started as soon as its last gradient is ready";
 }
 
+/* Per step: the time in which no collective runs. No more of them than that can be hidden. */
+static int64_t beside(const struct analysis *a)
+{
+    const struct gpu_facts *g = &a->gpu;
+    double all = g->comm_exposed_pct > 0
+                     ? (double)a->breakdown_ns[PART_COMM] * g->comm_pct / g->comm_exposed_pct
+                     : 0;
+    int64_t rest = a->steps.median_ns - (int64_t)all;
+    return rest > 0 ? rest : 0;
+}
+
+/* Where exchanging takes longer than everything else, overlapping alone is no remedy. */
+static const char *too_much(struct analysis *a, struct outcome *o, int64_t exposed, int64_t waiting)
+{
+    int64_t hidden_at_most = beside(a) + waiting;
+    if (2 * hidden_at_most > exposed)
+        return "";
+    outcome_evidence(o, "of that, overlapping could hide at most", ms(hidden_at_most), "ms", NULL);
+    o->remedy = (struct remedy){
+        "exchange less: model.no_sync() over several micro-batches, a larger batch per GPU, "
+        "gradients in bf16 (DDP's bf16_compress_hook; FSDP MixedPrecision(reduce_dtype)), FSDP "
+        "HYBRID_SHARD within a node; then overlap the rest",
+        "accumulate gradients over several batches before apply_gradients; larger batches; 16-bit "
+        "gradients",
+        "one ncclAllReduce for several micro-batches, 16-bit buffers; then overlap the rest"};
+    return arena_printf(&a->arena,
+                        "; all else in the step is too short to hide more than %s of them",
+                        look_time(a, hidden_at_most));
+}
+
 static void check(struct analysis *a, struct outcome *o)
 {
     struct look_ops all;
@@ -60,11 +90,12 @@ static void check(struct analysis *a, struct outcome *o)
                                     : 0;
     if (scattered)
         gather(o);
+    const char *beyond = too_much(a, o, exposed, waiting);
     outcome_fires(
         o, exposed + launching,
         arena_printf(&a->arena,
                      "%.0f collectives per step, %s: the GPU computes nothing for %.1f ms of each "
-                     "step while they run%s",
+                     "step while they run%s%s",
                      (double)all.count / (double)a->steps.used,
                      hidden < 5 ? "never overlapped"
                                 : arena_printf(&a->arena, "only %.0f %% overlapped", hidden),
@@ -72,7 +103,8 @@ static void check(struct analysis *a, struct outcome *o)
                      launching * 100 > a->steps.median_ns
                          ? arena_printf(&a->arena, ", and idles %.1f ms until they are launched",
                                         ms(launching))
-                         : ""));
+                         : "",
+                     beyond));
     o->edit.kind = EDIT_HIDE_COMM;
     if (hidden < 5) /* nothing runs beside it: there is a switch for that */
         o->knob = "overlap=1";

@@ -4,6 +4,7 @@
 #include "analyzer/rules/look_warm.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The innermost range that holds most of it, unless that is the step itself; with its share. */
 static const char *where_most(const struct analysis *a, int64_t *in_it)
@@ -36,6 +37,24 @@ static int64_t explained_elsewhere(struct analysis *a)
     return per_step(a, ns);
 }
 
+/* torch.compile's own code: what it wrote into its cache, and its marks. */
+static bool is_compiled(const char *range)
+{
+    static const char *const marks[] = {"torchinductor", "Torch-Compiled Region", "CompiledFxGraph",
+                                        "CompiledFunction", "compiled_fn"};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (strstr(range, marks[i]))
+            return true;
+    return false;
+}
+
+/* Without the folders before the last, which say nothing in generated code. */
+static const char *short_name(const char *range)
+{
+    const char *slash = *range == '/' ? strrchr(range, '/') : NULL;
+    return slash ? slash + 1 : range;
+}
+
 static void check(struct analysis *a, struct outcome *o)
 {
     int64_t idle = a->breakdown_ns[PART_IDLE_HOST] - explained_elsewhere(a), inside;
@@ -64,20 +83,29 @@ static void check(struct analysis *a, struct outcome *o)
         o, "GPU idle while the host does other work per step", ms(idle), "ms",
         "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_host')");
     if (where)
-        outcome_evidence(o, arena_printf(&a->arena, "of that, inside '%s'", where),
+        outcome_evidence(o, arena_printf(&a->arena, "of that, inside '%s'", short_name(where)),
                          ms(per_step(a, inside)), "ms", NULL);
     o->knob = "host_work_us=0";
     o->error_class = ERROR_RERUN_DECIDES; /* nobody knows how far that work can be cut */
+    bool compiled = where && is_compiled(where);
+    if (compiled)
+        o->remedy = (struct remedy){
+            "torch.compile(model, mode='reduce-overhead'): CUDA graphs launch the compiled code at "
+            "once; where shapes or the host's part forbid that, torch._inductor.config.cpp_wrapper "
+            "= True takes Python out of its launching",
+            o->rule->remedy.tensorflow, o->rule->remedy.cuda};
     outcome_fires(
         o, idle,
         where ? arena_printf(&a->arena,
-                             "the GPU waits %.1f ms per step while the host does other work, most "
-                             "of it (%.1f ms) in '%s'",
-                             ms(idle), ms(per_step(a, inside)), where)
+                             "the GPU waits %s per step while the host does other work, most of it "
+                             "(%s) in %s'%s'",
+                             look_time(a, idle), look_time(a, per_step(a, inside)),
+                             compiled ? "what torch.compile wrote to launch kernels, " : "",
+                             short_name(where))
               : arena_printf(&a->arena,
-                             "the GPU waits %.1f ms per step while the host does other work "
+                             "the GPU waits %s per step while the host does other work "
                              "outside of any recorded range%s",
-                             ms(idle),
+                             look_time(a, idle),
                              a->tl->have & HAVE_RANGES ? " (Python between operators)" : ""));
     look_gap_examples(a, o, PART_IDLE_HOST, "GPU idle, host busy with other work");
 }

@@ -83,7 +83,7 @@ static const struct waiting *worst(const struct syncs *s)
 }
 
 /* The remedy for what makes the host wait most; the general one where nothing tells. */
-static void advise(struct outcome *o, const struct look_waits *w)
+static void advise(struct outcome *o, const struct look_waits *w, bool reads)
 {
     static const char *const by_cause[WAIT_CAUSES] = {
         [WAIT_MASK] = "x[mask], nonzero, masked_select and unique wait to learn how long their "
@@ -95,6 +95,14 @@ static void advise(struct outcome *o, const struct look_waits *w)
                           "torch.cuda.Event(enable_timing=True)",
     };
     const struct rule *r = o->rule;
+    if (!reads && w->most == WAIT_OTHER) /* nothing comes back: a wait for its own sake */
+        o->remedy = (struct remedy){
+            "nothing is read back: it is torch.cuda.synchronize(), stream.synchronize() or a copy "
+            "to the GPU without non_blocking=True; let streams wait for each other "
+            "(stream.wait_stream, stream.wait_event), which does not hold up the host",
+            r->remedy.tensorflow,
+            "cudaStreamWaitEvent instead of cudaStreamSynchronize: streams wait for each other, "
+            "the host goes on"};
     if (by_cause[w->most])
         o->remedy = (struct remedy){by_cause[w->most], r->remedy.tensorflow,
                                     w->most == WAIT_EXPLICIT
@@ -162,7 +170,7 @@ static void check(struct analysis *a, struct outcome *o)
     if (why.count[WAIT_MASK])
         outcome_evidence(o, "waits for the size of a result (x[mask], nonzero)",
                          (double)why.count[WAIT_MASK] / used, "count", NULL);
-    advise(o, &why);
+    advise(o, &why, s.read_backs > 0);
     o->edit = (struct edit){.kind = EDIT_UNSYNC, .keep_marks = others};
     o->knob = why.most == WAIT_MASK ? NULL : "sync_every=100";
     const struct waiting *w = worst(&s);
@@ -170,9 +178,9 @@ static void check(struct analysis *a, struct outcome *o)
     outcome_fires(
         o, idle,
         arena_printf(&a->arena,
-                     "%s%s%s%s waits for the GPU in the loop; it then idles for %.1f ms per step",
+                     "%s%s%s%s waits for the GPU in the loop; it then idles for %s per step",
                      w ? tl_text(a->tl, w->name) : "a synchronisation", where ? " (in range '" : "",
-                     where ? where : "", where ? "')" : "", ms(idle)));
+                     where ? where : "", where ? "')" : "", look_time(a, idle)));
     if (w)
         outcome_example_call(o, a->tl, w->longest, "longest wait");
     look_gap_examples(a, o, PART_IDLE_SYNC, "GPU idle after a synchronisation");

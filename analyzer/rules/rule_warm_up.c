@@ -21,14 +21,14 @@ static void check(struct analysis *a, struct outcome *o)
         what = arena_printf(&a->arena, ", most of it compilation before '%s'",
                             tl_text(a->tl, a->tl->ranges[w.compiled].name));
     else if (w.longest != TL_NONE)
-        what = arena_printf(&a->arena, "; longest: a %s of %.0f ms",
-                            tl_text(a->tl, a->tl->apis[w.longest].name),
-                            ms(a->tl->apis[w.longest].end_ns - a->tl->apis[w.longest].start_ns));
+        what = arena_printf(
+            &a->arena, "; longest: a %s of %s", tl_text(a->tl, a->tl->apis[w.longest].name),
+            look_time(a, a->tl->apis[w.longest].end_ns - a->tl->apis[w.longest].start_ns));
     outcome_fires(o, each,
                   arena_printf(&a->arena,
-                               "warm-up in the window: the GPU waits %.1f ms %swhile code is "
+                               "warm-up in the window: the GPU waits %s %swhile code is "
                                "loaded or compiled and memory first allocated%s",
-                               ms(each), a->steps.used > 1 ? "per step " : "", what));
+                               look_time(a, each), a->steps.used > 1 ? "per step " : "", what));
     outcome_example_call(o, a->tl, w.longest, "longest one-time call");
     if (w.compiled != TL_NONE)
         outcome_example(o, a->tl->ranges[w.compiled].start_ns, a->tl->ranges[w.compiled].end_ns,

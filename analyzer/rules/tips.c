@@ -10,7 +10,7 @@ const struct tip tips[] = {
      "sync-in-loop host-work", NULL},
     {"mixed-precision", "Train in mixed precision", "tensor-cores loss-scaling type-casts", NULL},
     {"tf32", "Allow TF32 for FP32 matrices on Ampere and later", "tensor-cores", NULL},
-    {"channels-last", "Keep images in channels-last layout", "channels-last", NULL},
+    {"channels-last", "Keep images in channels-last layout", "channels-last device-copies", NULL},
     {"cudnn-benchmark", "Let cuDNN measure its algorithms", "cudnn-algorithm",
      "a search is seen in gpuprof's own recordings; in imported traces slow algorithms by name"},
     {"larger-batch", "Take the largest batch that memory allows", "batch-size",

@@ -56,6 +56,8 @@ static const struct knob rows[] = {
         "keep only each layer's input and compute the rest again in the backward pass"),
     ROW("alloc-per-step", KNOB_BOOL, alloc_per_step, 0, 1, NULL,
         "allocate and free every layer's activations in every step"),
+    ROW("clones", KNOB_INT, clones, 0, 64, NULL,
+        "copies that every layer makes of what its MLP computes, and does not need"),
     ROW("cuda-graph", KNOB_BOOL, cuda_graph, 0, 1, NULL, "replay the step as a CUDA graph"),
     ROW("sync-every", KNOB_INT, sync_every, 0, 1e9, NULL,
         "steps between waits for the loss; 0: none, it is read late"),
@@ -87,6 +89,8 @@ static const struct defect defects[] = {
      "a small model and 20 us of host work per operation"},
     {"alloc-per-step", "allocation-in-loop", "alloc_per_step=1;layers=6",
      "allocates and frees what every MLP keeps, in every step"},
+    {"clones", "device-copies", "clones=8",
+     "copies what every MLP computes eight times within the GPU's memory"},
     {"checkpoint", "checkpointing", "checkpoint=1",
      "computes every layer twice although the memory for once is there"},
 };

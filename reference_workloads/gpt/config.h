@@ -13,7 +13,7 @@ struct config {
     int layers, heads, width, context, vocab, batch, steps, warmup, seed;
     float learning_rate, weight_decay, clip_norm;
     /* the GPU's work */
-    int precision, pad_vocab, fuse_pointwise, clip, optimizer, checkpoint, alloc_per_step;
+    int precision, pad_vocab, fuse_pointwise, clip, optimizer, checkpoint, alloc_per_step, clones;
     int cuda_graph;
     /* the host's work */
     int sync_every, log_work_us, host_overhead_us, no_nvtx;

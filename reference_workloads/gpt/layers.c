@@ -223,6 +223,14 @@ static void gelu_forward(struct model *m, const void *x, void *y)
     OP(kernel_gelu_gate(m->stream, m->type, x, m->spare, y, n));
 }
 
+/* As clone() and contiguous() do where nothing needs them. */
+static void clone_up(struct model *m, const void *up)
+{
+    for (int i = 0; i < m->config->clones; i++)
+        OP(cudaCheck(cudaMemcpyAsync(m->dup, up, 4 * values(m) * model_type_bytes(m),
+                                     cudaMemcpyDeviceToDevice, m->stream)));
+}
+
 static void gelu_backward(struct model *m, const void *x, void *dy)
 {
     size_t n = 4 * values(m);
@@ -275,6 +283,7 @@ static void layer_forward(struct model *m, int i, const void *x)
     allocate(m, a);
     linear_forward(m, &up, a->normal2, a->up);
     gelu_forward(m, a->up, a->gelu);
+    clone_up(m, a->up);
     linear_forward(m, &down, a->gelu, m->branch);
 }
 

@@ -90,6 +90,95 @@ START_TEST(test_no_copies)
 }
 END_TEST
 
+/* ---- device-copies ----------------------------------------------------------------------------
+ */
+
+static const char *asker;
+static int64_t copy_ns;
+
+/* A step of computing, and one copy that an operator asks for, of `copy_ns`. */
+static void fill_copied(struct builder *b, int64_t at)
+{
+    build_kernel(b, gemm, at, at + US(20), MS(7));
+    build_range(b, asker, at + US(10), at + US(30));
+    build_kernel(b,
+                 "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl_nocast<"
+                 "at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>>(int)",
+                 at + US(15), at + MS(7) + US(25), copy_ns);
+}
+
+START_TEST(test_copies_on_the_device)
+{
+    static const char *const askers[] = {"aten::contiguous", "aten::cat", "aten::nothing_known"};
+    static const char *const says[] = {"contiguous()", "torch.cat", "torch.compile"};
+    for (int i = 0; i < 3; i++) {
+        struct builder b = build_start();
+        asker = askers[i];
+        copy_ns = MS(2);
+        case_loop(&b, fill_copied);
+        const struct analysis *a = build_analyze(&b);
+        case_verdict(a, "device-copies", RULE_FIRES);
+        const struct outcome *o = case_outcome(a, "device-copies");
+        ck_assert_int_eq(o->saves_high_ns, MS(2));
+        ck_assert_msg(strstr(o->remedy.pytorch, says[i]), "%s", o->remedy.pytorch);
+        build_end(&b);
+    }
+}
+END_TEST
+
+/* Some copying is part of every model. */
+START_TEST(test_few_copies_on_the_device)
+{
+    struct builder b = build_start();
+    asker = "aten::contiguous";
+    copy_ns = US(250);
+    case_loop(&b, fill_copied);
+    case_verdict(build_analyze(&b), "device-copies", RULE_SILENT);
+    build_end(&b);
+    case_cannot_tell(fill_copied, "copies,api,ranges", "device-copies");
+}
+END_TEST
+
+/* ---- too little to judge --------------------------------------------------------------------- */
+
+/* One marked step of 1 s in which a single kernel runs: nothing is advised. */
+START_TEST(test_one_step_with_one_kernel)
+{
+    struct builder b = build_start();
+    build_kernel(&b, gemm, MS(101), MS(102), US(10));
+    build_range(&b, "ProfilerStep#1", MS(100), MS(1100));
+    const struct analysis *a = build_analyze(&b);
+    ck_assert_str_eq(a->verdict_class, "not-enough-data");
+    ck_assert_uint_eq(a->ranked_count, 0);
+    build_end(&b);
+}
+END_TEST
+
+/* ---- exposed-communication --------------------------------------------------------------------
+ */
+
+/* Exchanging takes most of the step: hiding it behind 1 ms of computing is no remedy. */
+static void fill_exchanging(struct builder *b, int64_t at)
+{
+    build_kernel(b, gemm, at, at + US(20), MS(1));
+    build_kernel(b, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", at + US(10), at + MS(1) + US(25),
+                 MS(8.9));
+}
+
+START_TEST(test_more_exchange_than_computing)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_exchanging);
+    const struct analysis *a = build_analyze(&b);
+    case_verdict(a, "exposed-communication", RULE_FIRES);
+    const struct outcome *o = case_outcome(a, "exposed-communication");
+    ck_assert_msg(strstr(o->remedy.pytorch, "no_sync()") == o->remedy.pytorch + 21, "%s",
+                  o->remedy.pytorch);
+    ck_assert_msg(strstr(o->summary, "too short to hide more than 1."), "%s", o->summary);
+    build_end(&b);
+}
+END_TEST
+
 /* ---- sync-in-loop -----------------------------------------------------------------------------
  */
 
@@ -206,6 +295,10 @@ Suite *test_rules_imported_suite(void)
     tcase_add_test(t, test_offloaded);
     tcase_add_test(t, test_copies_that_fit);
     tcase_add_test(t, test_no_copies);
+    tcase_add_test(t, test_copies_on_the_device);
+    tcase_add_test(t, test_few_copies_on_the_device);
+    tcase_add_test(t, test_one_step_with_one_kernel);
+    tcase_add_test(t, test_more_exchange_than_computing);
     tcase_add_test(t, test_waits_by_operator);
     tcase_add_test(t, test_opaque_graphs);
     tcase_add_test(t, test_generator_is_no_loader);

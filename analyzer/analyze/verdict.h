@@ -1,0 +1,11 @@
+/* Private to verdict*.c: sentences where too little was recorded. Texts belong to the arena. */
+#ifndef GPUPROF_ANALYZE_VERDICT_H
+#define GPUPROF_ANALYZE_VERDICT_H
+
+#include "analyzer/analyze/analysis.h"
+
+void verdict_not_enough(struct analysis *a, const char *verdict, const char *why, const char *next);
+/* Kernels were launched but not recorded, or nothing was launched at all. */
+void verdict_no_gpu_work(struct analysis *a);
+
+#endif

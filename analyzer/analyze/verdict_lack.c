@@ -1,0 +1,75 @@
+/* What is said where too little was recorded to say more. */
+#include "analyzer/analyze/passes.h"
+#include "analyzer/analyze/verdict.h"
+#include "analyzer/rules/look.h"
+
+#include <string.h>
+
+void verdict_not_enough(struct analysis *a, const char *verdict, const char *why, const char *next)
+{
+    a->verdict_class = "not-enough-data";
+    a->verdict = verdict;
+    a->why = why;
+    a->next = next;
+}
+
+bool analysis_thin(const struct analysis *a, size_t *ops)
+{
+    enum { FEW = 10 };
+    size_t n = 0;
+    if (a->steps.used > 2)
+        return false;
+    for (uint32_t i = 0; i < a->tl->op_count && n < FEW; i++)
+        n += !look_used(a, i) ? 0 : a->tl->ops[i].in_graph ? FEW : 1;
+    if (ops)
+        *ops = n;
+    return n < FEW && a->breakdown_ns[PART_COMPUTE] * 10 < a->steps.median_ns;
+}
+
+/* Why CUPTI gave nothing, in the agent's own words; NULL: it did not complain. */
+static const char *cupti_complaint(const struct analysis *a)
+{
+    for (size_t i = 0; i < a->tl->health_count; i++) {
+        const struct row_health *h = &a->tl->healths[i];
+        if (h->severity >= 1 && strncmp(tl_text(a->tl, h->code), "cupti-", 6) == 0)
+            return tl_text(a->tl, h->text);
+    }
+    return NULL;
+}
+
+/* Kernels were launched but not recorded, or nothing was launched at all: two different mistakes.
+ */
+void verdict_no_gpu_work(struct analysis *a)
+{
+    size_t launches = 0;
+    for (size_t i = 0; i < a->tl->api_count; i++)
+        launches += a->tl->apis[i].kind == API_LAUNCH || a->tl->apis[i].kind == API_GRAPH_LAUNCH;
+    const char *source = timeline_meta(a->tl, "source");
+    bool kineto = source && strcmp(source, "kineto") == 0;
+    const char *complaint = cupti_complaint(a);
+    if (complaint)
+        verdict_not_enough(
+            a, "Not enough data: no GPU activity was recorded.", complaint,
+            "Record again without what stands in the way; gpuprof doctor says what works "
+            "here.");
+    else if (launches)
+        verdict_not_enough(
+            a, "Not enough data: no GPU activity was recorded, though work was launched.",
+            arena_printf(&a->arena,
+                         "%zu launches were recorded, but no kernel, copy or memset: the "
+                         "profiler had no access to the GPU's own records.",
+                         launches),
+            "Close other profilers (only one can use CUPTI at a time), check that this user "
+            "may read GPU counters, and record again; gpuprof doctor says what is wrong.");
+    else
+        verdict_not_enough(
+            a, "Not enough data: no GPU activity was recorded.",
+            a->tl->range_count ? "Only work of the host was recorded: the run used no GPU, "
+                                 "an accelerator that is not known here, or a profiler "
+                                 "without GPU activity."
+                               : "The profile holds no kernel, copy or memset.",
+            kineto ? "Record with torch.profiler.profile(activities=[ProfilerActivity.CPU, "
+                     "ProfilerActivity.CUDA]), or with gpuprof run CMD."
+                   : "Record a run that uses a GPU: gpuprof run CMD; gpuprof doctor says "
+                     "what works here.");
+}

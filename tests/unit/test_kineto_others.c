@@ -1,0 +1,137 @@
+/* The Kineto importer on what others write in its format: JAX and TensorFlow, SYCL; and on the
+ * allocator's events. */
+#include "analyzer/import/import.h"
+#include "tests/unit/memory_sink.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <unistd.h>
+
+extern const struct importer import_kineto;
+
+#define KERNEL(m) (*MEMORY_ROW(m, kernel, ROW_KERNEL, 0))
+#define API(m)    (*MEMORY_ROW(m, api, ROW_API, 0))
+#define COPY(m)   (*MEMORY_ROW(m, copy, ROW_COPY, 0))
+#define DEVICE(m) (*MEMORY_ROW(m, device, ROW_DEVICE, 0))
+#define SAMPLE(m) (*MEMORY_ROW(m, gpu_sample, ROW_GPU_SAMPLE, 1))
+
+static struct memory *import(const char *text, int *rc, struct err *e)
+{
+    struct sink sink;
+    struct memory *m = memory_new(&sink);
+    char path[] = "/tmp/gpuprof-kineto-XXXXXX";
+    int fd = mkstemp(path);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    *rc = import_kineto.read(path, &sink, e);
+    unlink(path);
+    return m;
+}
+
+static const char *meta(const struct memory *m, const char *key)
+{
+    for (int i = 0; i < m->count[ROW_META]; i++)
+        if (strcmp(memory_text(m, MEMORY_ROW(m, meta, ROW_META, i)->key), key) == 0)
+            return memory_text(m, MEMORY_ROW(m, meta, ROW_META, i)->value);
+    return "";
+}
+
+/* What the allocator holds, where it changes, of devices that the header names. */
+START_TEST(memory_that_is_reserved)
+{
+    int rc;
+    struct err e = ERR_INIT;
+    struct memory *m = import(
+        "{\"deviceProperties\": [{\"id\": 1, \"name\": \"A\", \"totalGlobalMem\": 99}], "
+        "\"traceEvents\": ["
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":9,\"tid\":9,\"ts\":1,\"dur\":1},"
+        "{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\",\"pid\":9,"
+        "\"tid\":9,\"ts\":2,\"args\":{\"Device Type\":1,\"Device Id\":1,\"Total Reserved\":50}},"
+        "{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\",\"pid\":9,"
+        "\"tid\":9,\"ts\":3,\"args\":{\"Device Type\":1,\"Device Id\":1,\"Total Reserved\":50}},"
+        "{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\",\"pid\":9,"
+        "\"tid\":9,\"ts\":4,\"args\":{\"Device Type\":0,\"Device Id\":-1,\"Total Reserved\":70}},"
+        "{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[other]\",\"pid\":9,"
+        "\"tid\":9,\"ts\":4,\"args\":{\"Device Type\":1,\"Device Id\":1,\"Total Reserved\":80}},"
+        "{\"name\":\"[memory]\",\"ph\":\"i\",\"pid\":9,\"tid\":9,\"ts\":5,\"args\":{\"Device "
+        "Type\":1,\"Device Id\":1,\"Total Reserved\":60},\"cat\":\"cpu_instant_event\"}]}",
+        &rc, &e);
+    ck_assert_msg(rc == 0, "%s", e.text);
+    ck_assert_int_eq(m->count[ROW_GPU_SAMPLE], 2);
+    ck_assert_int_eq(SAMPLE(m).memory_used_bytes, 60);
+    ck_assert_int_eq(SAMPLE(m).device, 1);
+    ck_assert_int_eq(SAMPLE(m).time_ns, 4000);
+    ck_assert_int_eq(SAMPLE(m).util_pct, -1);
+    memory_free(m);
+}
+END_TEST
+
+/* JAX and TensorFlow write no categories: processes and threads tell. */
+START_TEST(xla_without_categories)
+{
+    int rc;
+    struct err e = ERR_INIT;
+    struct memory *m = import(
+        "{\"displayTimeUnit\":\"ns\",\"traceEvents\": ["
+        "{\"ph\":\"M\",\"pid\":2,\"name\":\"process_name\",\"args\":{\"name\":\"/device:GPU:1\"}},"
+        "{\"ph\":\"M\",\"pid\":2,\"tid\":13,\"name\":\"thread_name\",\"args\":{\"name\":\"Stream "
+        "#13(Compute)\"}},"
+        "{\"ph\":\"M\",\"pid\":2,\"tid\":14,\"name\":\"thread_name\",\"args\":{\"name\":\"XLA "
+        "Modules\"}},"
+        "{\"ph\":\"M\",\"pid\":7,\"name\":\"process_name\",\"args\":{\"name\":\"/host:CPU\"}},"
+        "{\"ph\":\"X\",\"pid\":7,\"tid\":5,\"ts\":1,\"dur\":90,\"name\":\"train\",\"args\":{\"step_"
+        "num\":\"3\"}},"
+        "{\"ph\":\"X\",\"pid\":7,\"tid\":5,\"ts\":2,\"dur\":1,\"name\":\"cuLaunchKernel\",\"args\":"
+        "{"
+        "\"correlation_id\":\"4\"}},"
+        "{\"ph\":\"X\",\"pid\":2,\"tid\":13,\"ts\":5,\"dur\":7,\"name\":\"fusion_3\",\"args\":{"
+        "\"correlation_id\":\"4\",\"hlo_op\":\"fusion.3\"}},"
+        "{\"ph\":\"X\",\"pid\":2,\"tid\":14,\"ts\":5,\"dur\":7,\"name\":\"jit_step\"},"
+        "{\"ph\":\"X\",\"pid\":2,\"tid\":13,\"ts\":15,\"dur\":2,\"name\":\"MemcpyD2H\",\"args\":{"
+        "\"memcpy_details\":\"kind_src:device kind_dst:pinned size:4096 dest:0 async:1\"}}, {}]}",
+        &rc, &e);
+    ck_assert_msg(rc == 0, "%s", e.text);
+    ck_assert_int_eq(m->count[ROW_KERNEL], 1);
+    ck_assert_int_eq(KERNEL(m).correlation, 4);
+    ck_assert_int_eq(API(m).correlation, 4);
+    ck_assert_int_eq(API(m).layer, 1);
+    ck_assert_int_eq(COPY(m).kind, COPY_D2H);
+    ck_assert_int_eq(COPY(m).bytes, 4096);
+    ck_assert_int_eq(DEVICE(m).ordinal, 1);
+    ck_assert_str_eq(memory_text(m, MEMORY_ROW(m, range, ROW_RANGE, 0)->name), "ProfilerStep#3");
+    ck_assert_str_eq(meta(m, "framework"), "xla");
+    memory_free(m);
+}
+END_TEST
+
+START_TEST(sycl_by_its_categories)
+{
+    int rc;
+    struct err e = ERR_INIT;
+    struct memory *m = import(
+        "{\"traceEvents\": ["
+        "{\"ph\":\"X\",\"cat\":\"xpu_runtime\",\"name\":\"urEnqueueKernelLaunch\",\"pid\":9,"
+        "\"tid\":9,"
+        "\"ts\":1,\"dur\":1,\"args\":{\"correlation\":7}},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":0,\"tid\":1,\"ts\":3,\"dur\":1,"
+        "\"args\":{\"correlation\":7,\"device\":0,\"stream\":1}}]}",
+        &rc, &e);
+    ck_assert_msg(rc == 0, "%s", e.text);
+    ck_assert_int_eq(API(m).correlation, KERNEL(m).correlation);
+    ck_assert_str_eq(meta(m, "platform"), "xpu");
+    memory_free(m);
+}
+END_TEST
+
+Suite *test_kineto_others_suite(void);
+Suite *test_kineto_others_suite(void)
+{
+    Suite *s = suite_create("kineto_others");
+    TCase *t = tcase_create("kineto_others");
+    tcase_add_test(t, memory_that_is_reserved);
+    tcase_add_test(t, xla_without_categories);
+    tcase_add_test(t, sycl_by_its_categories);
+    suite_add_tcase(s, t);
+    return s;
+}
