@@ -46,8 +46,9 @@ struct trial {
     struct ab_arm without;
     struct attempt change[TRY_TOP + 1]; /* the last may be all of them together */
     size_t count;
-    struct passed { /* advice that comes before the last one tried, but has no knob */
-        char rule[64];
+    struct passed { /* advice that comes before the last one tried, but has no knob (""), or one
+                       that is turned on request alone */
+        char rule[64], knob[64];
     } passed[TRY_ADVICE];
     size_t passed_count;
     bool marks;  /* reruns record the steps' marks alone: these tell the pace as well as all does */

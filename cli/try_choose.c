@@ -119,14 +119,29 @@ static bool chosen(const struct trial *t, const char *knob)
     return false;
 }
 
+/* Changes the numbers that are computed: nobody's model is trained otherwise unasked. */
+static bool asked_for_alone(const char *knob)
+{
+    return strstr(knob, "precision=bf16") || strstr(knob, "precision=fp16");
+}
+
+static void pass(struct trial *t, const struct outcome *o)
+{
+    if (t->passed_count == TRY_ADVICE)
+        return;
+    struct passed *p = &t->passed[t->passed_count++];
+    snprintf(p->rule, sizeof p->rule, "%s", o->rule->id);
+    snprintf(p->knob, sizeof p->knob, "%s", o->knob ? o->knob : "");
+}
+
 static int choose_top(struct trial *t, struct loaded *l, int top, struct err *e)
 {
     const struct analysis *a = l->analysis;
     for (size_t i = 0; i < a->ranked_count && t->count < (size_t)top; i++) {
         const struct outcome *o = a->ranked[i];
-        if (!o->knob && t->passed_count < TRY_ADVICE)
-            snprintf(t->passed[t->passed_count++].rule, sizeof t->passed->rule, "%s", o->rule->id);
-        if (!o->knob || chosen(t, o->knob))
+        if (!o->knob || asked_for_alone(o->knob))
+            pass(t, o);
+        if (!o->knob || asked_for_alone(o->knob) || chosen(t, o->knob))
             continue;
         struct attempt *c = &t->change[t->count++];
         snprintf(c->knobs, sizeof c->knobs, "%s", o->knob);
@@ -137,6 +152,10 @@ static int choose_top(struct trial *t, struct loaded *l, int top, struct err *e)
     }
     if (t->count)
         return 0;
+    for (size_t i = 0; i < t->passed_count; i++)
+        if (*t->passed[i].knob)
+            return err_set(e, "%s changes the numbers that are computed: ask for it by --apply %s",
+                           t->passed[i].rule, t->passed[i].knob);
     return err_set(
         e, "the first run ended in no advice that a program can be told to follow: name the "
            "change with --apply");

@@ -191,7 +191,13 @@ void trial_print(const struct trial *t)
         print_one(t, &t->change[0]);
     else
         print_table(t);
-    for (size_t i = 0; i < t->passed_count; i++)
-        printf("%s: not tried, no setting does it: `gpuprof explain %s` says what to edit\n",
-               t->passed[i].rule, t->passed[i].rule);
+    for (size_t i = 0; i < t->passed_count; i++) {
+        const struct passed *p = &t->passed[i];
+        if (*p->knob)
+            printf("%s: not tried unasked, it changes the numbers that are computed: --apply %s\n",
+                   p->rule, p->knob);
+        else
+            printf("%s: not tried, no setting does it: `gpuprof explain %s` says what to edit\n",
+                   p->rule, p->rule);
+    }
 }

@@ -9,6 +9,7 @@ busy machine hardly disturbs. What measures time is tried again: what is wrong e
 """
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -239,6 +240,19 @@ def kept(build, checks, profile):
                      f"{knob}: its runs, prediction, measurement and date", row)
 
 
+def asked_for(build, checks):
+    """Lower precision is advised, and tried on request alone."""
+    profile, _ = build.profile("fp32", "--data", "fixed", "--defect", "fp32", steps=STEPS)
+    advised = [f["knob"] for f in build.analyze(profile)["findings"]]
+    done = attempt(build, "--profile", profile, "--top", "8", program=["false"])
+    checks.check("precision=bf16" in advised and done.returncode == 2
+                 and "a run with precision" not in done.stderr
+                 and ("--apply precision=bf16" in done.stderr or "a run with" in done.stderr),
+                 "what changes the numbers is not tried unasked", f"{advised} {done.stderr}")
+    for left in leftovers(build):
+        shutil.rmtree(build.path(left))
+
+
 def failing(build, checks, profile):
     done = attempt(build, "--apply", "num_workers=4", program=["false"])
     checks.check(done.returncode == 2 and "status 1" in done.stderr,
@@ -293,6 +307,7 @@ def main():
     kept(build, checks, profile)
     marks_alone(build, checks)
     first_run(build, checks)
+    asked_for(build, checks)
     failing(build, checks, profile)
     interrupted(build, checks, profile)
     checks.done()

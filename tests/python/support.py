@@ -59,7 +59,7 @@ class Test:
     def same(self, what, command, races=False, **variables):
         """The program's output and status are those without gpuprof; its profile's path. races: what
         the program says at its end differs from run to run without gpuprof, too."""
-        plain = self.run(command, **variables)
+        self.plain = plain = self.run(command, **variables)
         traced, profile = self.traced(command, **variables)
         for _ in range(12 if races else 0):
             if traced.stderr == plain.stderr:

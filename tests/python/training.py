@@ -15,6 +15,7 @@ import sys, time, warnings
 import torch
 from torch.utils.data import DataLoader, Dataset
 WORKERS = int(sys.argv[1]) if len(sys.argv) > 1 else 0
+EPOCHS = int(sys.argv[3]) if len(sys.argv) > 3 else 2
 class Slow(Dataset):
     def __len__(self): return 320
     def __getitem__(self, i):
@@ -28,13 +29,13 @@ def main():
     total = 0.0
     loader = DataLoader(Slow(), batch_size=16, num_workers=WORKERS,
                         multiprocessing_context=sys.argv[2] if len(sys.argv) > 2 else None)
-    for epoch in range(2):
-        for x, y in loader:  # line 20
+    for epoch in range(EPOCHS):
+        for x, y in loader:  # line 21
             opt.zero_grad()
             loss = loss_fn(model(x), y)
             loss.backward()
             opt.step()
-            total += loss.item()  # line 25
+            total += loss.item()  # line 26
     print('loss', round(total, 3))
 if __name__ == '__main__':
     main()
@@ -97,6 +98,29 @@ SAME = {
 
 # Whether the broken batch is there before its turn: PyTorch raises from one of two lines.
 RACES = ("dataset raises in a worker",)
+# Programs of their own. The others are children of one, so that PyTorch is imported once for all.
+ALONE = (*RACES, "dataset raises", "introspection", "os._exit", "SIGKILL")
+CHILDREN = """
+def child(name, path):
+    print("----", name, flush=True)
+    print("----", name, file=sys.stderr, flush=True)
+    pid = os.fork()
+    if pid == 0:
+        status = 0
+        try:
+            exec(compile(open(path).read(), path, "exec"), globals())
+        except SystemExit as end:
+            status = end.code
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+            status = 1
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    print("status", os.waitpid(pid, 0)[1], flush=True)
+for case in sys.argv[1:]:
+    child(*case.split("="))
+"""
 
 
 def spans(profile):
@@ -111,15 +135,16 @@ def ranges(profile):
 
 
 def main_process(test, script):
+    """Returns what the program does without gpuprof."""
     profile = test.same("num_workers=0", [PYTHON, script])
     seen, marks, said = spans(profile), ranges(profile), facts(profile)
     test.check(seen.get((1, -1), (0, 0))[0] == 40, "40 batches made in the main process", seen)
     test.check(seen[(1, -1)][1] > 16e6, "each takes 16 samples of 1 ms", seen)
     test.check(seen.get((0, -1), (0, 0))[0] == 42, "waits: 40 batches, 2 ends", seen)
     for name, count in (("gpuprof.step", 39), ("backward", 40), ("zero_grad", 40),
-                        ("read .item() train.py:25", 40)):
+                        ("read .item() train.py:26", 40)):
         test.check(marks.get(name) == count, f"{count} of '{name}'", marks)
-    test.check(said.get("torch.loader.where") == "train.py:20", "line of the loop", said)
+    test.check(said.get("torch.loader.where") == "train.py:21", "line of the loop", said)
     test.check("num_workers=0" in said.get("torch.loader", ""), "settings of the loader", said)
     test.check("SGD" in said.get("torch.optimizer", ""), "class of the optimizer", said)
     test.check(not health(profile), "nothing in the health table", health(profile))
@@ -128,10 +153,11 @@ def main_process(test, script):
     result = json.loads(done.stdout)
     first = (result.get("findings") or [{}])[0]
     test.check("data-loading" in json.dumps(first), "data loading is the first finding", first)
-    test.check("train.py:20" in json.dumps(first), "it names file and line", first)
+    test.check("train.py:21" in json.dumps(first), "it names file and line", first)
     text = test.run([test.gpuprof, "analyze", profile]).stdout
-    test.check("train.py:25" in text, "the read of the loss is named by file and line", text[:900])
+    test.check("train.py:26" in text, "the read of the loss is named by file and line", text[:900])
     test.check("without a GPU" in text, "it says that there was no GPU work", text[:900])
+    return test.plain
 
 
 SEEN = """
@@ -223,19 +249,18 @@ def scripts_for_a_card(test):
 
 
 def workers(test, script):
-    for method in ("fork", "spawn"):
-        profile = test.same(f"two workers, {method}", [PYTHON, script, "2", method])
+    for method, epochs in (("fork", 2), ("spawn", 1)):
+        profile = test.same(f"two workers, {method}", [PYTHON, script, "2", method, str(epochs)])
         seen = spans(profile)
         made = [seen.get((1, worker), (0, 0)) for worker in (0, 1)]
-        test.check([n for n, _ in made] == [20, 20], f"{method}: both workers' fetches", seen)
+        test.check([n for n, _ in made] == [10 * epochs] * 2, f"{method}: both workers' fetches", seen)
         test.check(min(ns for _, ns in made) > 16e6, f"{method}: their times", seen)
         processes = query(profile, "SELECT count(DISTINCT process) FROM loader_span "
                                    "WHERE worker >= 0")[0][0]
-        test.check(processes == 4, f"{method}: two workers in each of two epochs", processes)
+        test.check(processes == 2 * epochs, f"{method}: two workers in each epoch", processes)
 
 
-def knobs(test, script):
-    plain = test.run([PYTHON, script])
+def knobs(test, script, plain):
     done, profile = test.traced([PYTHON, script], GPUPROF_APPLY="num_workers=2;zero_grad=none;"
                                 "precision=tf32;cudnn_benchmark=1;pin_memory=1;optimizer=fused;"
                                 "channels_last=1")
@@ -271,20 +296,32 @@ def ddp(test):
                facts(profile))
 
 
+def children(test):
+    """Each in a process of its own, all from one that has imported PyTorch."""
+    cases = []
+    for number, (what, code) in enumerate(SAME.items()):
+        if what not in ALONE:
+            cases.append(f"{what}={test.write(f'case{number}.py', code + chr(10))}")
+    profile = test.same("children", [PYTHON, test.write("same.py", HEAD + CHILDREN), *cases])
+    test.check(query(profile, "SELECT count(*) FROM process")[0][0] > len(cases) // 2,
+               "children that record anything are in the profile", query(profile, "SELECT pid FROM process"))
+
+
 def main():
     if not have_torch():
         print("no PyTorch for", PYTHON)
         sys.exit(77)
     test = Test(sys.argv[1])
     script = test.write("train.py", TRAIN)
-    main_process(test, script)
+    plain = main_process(test, script)
     workers(test, script)
     settings(test)
     scripts_for_a_card(test)
-    knobs(test, script)
+    knobs(test, script, plain)
     ddp(test)
-    for what, code in SAME.items():
-        test.same(what, [PYTHON, test.write("same.py", HEAD + code + "\n")], races=what in RACES)
+    for what in ALONE:
+        test.same(what, [PYTHON, test.write("same.py", HEAD + SAME[what] + "\n")], races=what in RACES)
+    children(test)
     test.done()
 
 
