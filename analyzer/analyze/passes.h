@@ -89,7 +89,10 @@ int host_look(struct analysis *a, struct err *e);
 void health_look(struct analysis *a);
 int rules_run(struct analysis *a, struct err *e); /* outcomes and ranking, rank.c */
 void rules_rank(struct analysis *a);              /* the findings, best first */
-void verdict_write(struct analysis *a);           /* verdict.c */
+/* Sentences about training without a GPU, or "": verdict_cpu.c */
+const char *cpu_reads(struct analysis *a);
+const char *cpu_waiting_rank(struct analysis *a);
+void verdict_write(struct analysis *a); /* verdict.c */
 
 /* Median of n values (the array is reordered); 0 without any. */
 int64_t median_ns(int64_t *v, size_t n);

@@ -286,27 +286,6 @@ static void no_steps(struct analysis *a)
     verdict_not_enough(a, verdict, why_text(a), next_text(a));
 }
 
-/* The read of a tensor that the program does most, in its own words: "read .item() train.py:42". */
-static const char *reads_text(struct analysis *a)
-{
-    const struct timeline *t = a->tl;
-    int64_t *count = calloc((size_t)t->strings.n + 1, sizeof *count);
-    uint32_t best = 0;
-    for (size_t i = 0; count && i < t->range_count; i++) {
-        uint32_t name = t->ranges[i].name;
-        if (strncmp(tl_text(t, name), "read ", 5) == 0 && ++count[name] > count[best])
-            best = name;
-    }
-    const char *text =
-        best ? arena_printf(&a->arena,
-                            " %s runs %lld times: free here, but on a GPU it would hold up the "
-                            "host each time.",
-                            tl_text(t, best) + 5, (long long)count[best])
-             : "";
-    free(count);
-    return text ? text : "";
-}
-
 /* A program that trains on the CPU, as a framework hook saw it: how long its steps wait for data.
  */
 static void cpu_training(struct analysis *a)
@@ -326,10 +305,10 @@ static void cpu_training(struct analysis *a)
                   "No GPU work: the program computes on the CPU during %.0f %% of each %s.",
                   100 - waits, step);
     char data[32], rest[32];
-    a->why = arena_printf(&a->arena, "The median step: data %s, everything else %s.%s",
+    a->why = arena_printf(&a->arena, "The median step: data %s, everything else %s.%s%s",
                           time_words(data, sizeof data, a->host.wait_ns),
                           time_words(rest, sizeof rest, a->steps.median_ns - a->host.wait_ns),
-                          reads_text(a));
+                          cpu_waiting_rank(a), cpu_reads(a));
     a->next = a->ranked_count ? next_text(a) : "Run it on a GPU to see what that would wait for.";
 }
 

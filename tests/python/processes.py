@@ -11,11 +11,13 @@ import fake_torch
 from support import PYTHON, Test, facts, have_torch, query
 
 DDP = """
-import os, sys, torch, torch.distributed as dist
+import os, sys, time, torch, torch.distributed as dist
 from torch.utils.data import DataLoader, Dataset
 class Data(Dataset):
     def __len__(self): return 32
-    def __getitem__(self, i): return torch.full((8,), float(i)), i % 2
+    def __getitem__(self, i):
+        time.sleep(0.004 * int(os.environ.get("RANK", 0)))  # the other rank waits for this one
+        return torch.full((8,), float(i)), i % 2
 def main():
     rank = int(os.environ.get("RANK", os.environ.get("OMPI_COMM_WORLD_RANK", 0)))
     world = int(os.environ.get("WORLD_SIZE", os.environ.get("OMPI_COMM_WORLD_SIZE", 1)))
@@ -75,6 +77,9 @@ def launchers(test, script):
         test.check(done.returncode == 0 and "loss" in done.stdout, "torchrun: status and output",
                    done.stderr[-600:])
         ranks(test, "torchrun", profile, 7)
+        text = " ".join(test.run([test.gpuprof, "analyze", profile]).stdout.split())
+        test.check("These are the steps of rank 0" in text and "rank 1 waits" in text,
+                   "torchrun: the rank whose data is late is named", text[:900])
         test.check("bucket_bytes_cap" in facts(profile).get("torch.ddp", ""), "torchrun: DDP seen")
     else:
         print("        torchrun does not work here: left out")
