@@ -6,6 +6,7 @@ and nowhere else. This file holds what the others share, and reads of tensors:
   gpuprof_data.py     data loading
   gpuprof_train.py    steps, backward, optimizer, precision, parallelism, settings
   gpuprof_apply.py    knobs
+  gpuprof_compile.py  torch.compile
   gpuprof_modules.py  a range for each call of a module, on request (GPUPROF_MODULES=1)
 With GPUPROF_HOOK=steps only the steps are recorded, and knobs obeyed.
 """
@@ -212,7 +213,7 @@ def install(module, itself):
     torch, this = module, itself
     torch_folder = os.path.dirname(module.__file__) + os.sep
     only_steps = os.environ.get("GPUPROF_HOOK") == "steps"
-    for name in ("apply", "data", "train"):
+    for name in ("apply", "data", "compile", "train"):
         load(name)
     hook_torch()
     awaited = {**here["data"].awaited(), **here["train"].awaited()}

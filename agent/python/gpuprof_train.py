@@ -243,54 +243,7 @@ def hook_fsdp(module):
     once(module.FullyShardedDataParallel, "forward", note_fsdp)
 
 
-# ---- compile, graphs, clipping, checkpointing -------------------------------------------------
-
-def note_compile(*args, **kwargs):
-    """Before anything is compiled: what the compiler would trace is as it was without us."""
-    shown = ", ".join(f"{k}={v!r}" for k, v in kwargs.items()
-                      if k in ("mode", "backend", "dynamic", "fullgraph") and v is not None)
-    fact("torch.compile", f"torch.compile({shown}) at {hook.user_place()}")
-    for undo in hook.undo_at_compile:
-        undo()
-
-
-left_bare = {}  # class of optimizer: its step, as it is now and as the compiler had left it
-traces_steps = False
-
-
-@guarded
-def note_compiled(*args, **kwargs):
-    """torch.compile takes PyTorch's wrapper off the step of every class of optimizer, and with it the
-    call that tells us of steps. It comes back while modules alone are compiled. A function may take a
-    step itself: then the compiler is to find there what it left."""
-    global traces_steps
-    what = args[0] if args else kwargs.get("model")
-    if what is None:  # a decorator, which will call again
-        return
-    traces_steps |= not isinstance(getattr(what, "__self__", what), torch.nn.Module)
-    if not traces_steps:
-        wrap_steps(torch.optim.Optimizer)
-        return
-    for cls, (made, bare) in left_bare.items():
-        if vars(cls).get("step") is made:
-            cls.step = bare
-    left_bare.clear()
-
-
-def wrap_steps(base):
-    if not hasattr(base, "profile_hook_step"):
-        return
-    as_made = base.profile_hook_step(lambda self: None).__code__
-    classes = base.__subclasses__()
-    while classes:
-        cls = classes.pop()
-        classes += cls.__subclasses__()
-        bare = vars(cls).get("step")
-        if getattr(bare, "hooked", False) and getattr(bare, "__code__", None) is not as_made:
-            cls.step = made = base.profile_hook_step(bare)
-            made.hooked = True
-            left_bare[cls] = made, bare
-
+# ---- graphs, clipping, checkpointing ----------------------------------------------------------
 
 def note_graph(*_, **__):
     fact("torch.cuda_graph", f"replayed at {hook.user_place()}")
@@ -326,18 +279,11 @@ def hook_checkpoint(module):
         hook.undo_at_compile.append(once(module, name, note_checkpoint))
 
 
-def hook_compile():
-    if hasattr(torch, "compile"):
-        wrap(torch, "compile", hook.AFTER, note=note_compiled)
-        if not hook.only_steps:
-            wrap(torch, "compile", hook.NOTE, note=guarded(note_compile))
-
-
 def awaited():
     hooks = {"torch.optim.optimizer": hook_optimizer,
              "torch.amp.autocast_mode": hook_autocast,
              "torch.nn.parallel.distributed": hook_ddp}
-    hook_compile()
+    hook.here["compile"].hook_compile()
     if hook.only_steps:
         return hooks
     newer = "torch.amp.grad_scaler"  # since 2.3; the older place has a subclass of it

@@ -22,17 +22,22 @@ if WITH_COMPILE:
 ddp = torch.nn.parallel.DistributedDataParallel(model, static_graph=True)
 opt = (torch.optim.Nested if "nested" in sys.argv else torch.optim.SGD)(weights)
 if "nested" in sys.argv: torch.optim.SGD(weights)
-if "function" in sys.argv: torch.compile()(opt.step)()
+def pure(x): return helper(x)
+def helper(x): return x
+def update(): opt.step()
+if "pure" in sys.argv: torch.compile(pure)(1)
+if "function" in sys.argv: torch.compile(lambda: update())()
+if "bound" in sys.argv: torch.compile()(opt.step)()
 scaler = torch.amp.GradScaler() if hasattr(torch.amp, "GradScaler") else torch.amp.grad_scaler.GradScaler()
 loader = torch.utils.data.DataLoader([torch.Tensor(pinned=True) for _ in range(4)])
 print(loader.num_workers, loader.prefetch_factor, loader.persistent_workers, loader.pin_memory)
-for x in loader:  # line 17
+for x in loader:  # line 22
     before = x
     x = x.to("cuda", memory_format=torch.channels_last)
     print(x.calls, x.format)
     opt.zero_grad()
     if "autocast" in sys.argv:
-        with torch.autocast("cuda", dtype=torch.bfloat16):  # line 23
+        with torch.autocast("cuda", dtype=torch.bfloat16):  # line 28
             pass
     checkpoint(lambda: None, use_reentrant=False)
     with ddp.no_sync():
@@ -40,15 +45,15 @@ for x in loader:  # line 17
     scaler.scale(loss).backward()
     clip_grad_norm_(weights, 1.0)
     scaler.step(opt)
-    loss.item()  # line 31
+    loss.item()  # line 36
     print(loss, f"{loss:.1f}", bool(loss), loss.to("cpu").device)
-    torch.cuda.synchronize()  # line 33
+    torch.cuda.synchronize()  # line 38
     loss.to("cpu", None, True); loss.to("cpu", non_blocking=True)
 model.eval()
 for x in loader:
     loss = torch.Tensor("cuda", ())
     loss.requires_grad = True
-    loss.item()  # line 39
+    loss.item()  # line 44
 torch.cuda.graphs.CUDAGraph().replay()
 torch.nn.parallel.data_parallel.DataParallel().forward(1)
 print(opt.param_groups[0]["fused"], opt.param_groups[0]["foreach"], weights[0].format,
@@ -128,27 +133,27 @@ def plain(test, program, fake):
     said, marks = facts(profile), ranges(profile)
     test.check(not health(profile), "nothing in the health table", health(profile))
     for key, text in {
-            "torch.loader.where": "train.py:17", "torch.batch": "float32 2x3x4x4",
+            "torch.loader.where": "train.py:22", "torch.batch": "float32 2x3x4x4",
             "torch.input": "float32 2x3x4x4 channels_last",
             "torch.weights.memory_format": "contiguous", "torch.autocast": "cuda bfloat16",
-            "torch.autocast.where": "train.py:23", "torch.grad_scaler": "used",
+            "torch.autocast.where": "train.py:28", "torch.grad_scaler": "used",
             "torch.matmul.precision": "none", "torch.cudnn.precision": "none",
-            "torch.attention": "flash", "torch.ddp.no_sync": "used at train.py:26",
-            "torch.clip_grad": "used at train.py:29", "torch.checkpoint": "used at train.py:25",
-            "torch.cuda_graph": "replayed at train.py:40",
-            "torch.data_parallel": "DataParallel(device_ids=[0, 1]) at train.py:41",
+            "torch.attention": "flash", "torch.ddp.no_sync": "used at train.py:31",
+            "torch.clip_grad": "used at train.py:34", "torch.checkpoint": "used at train.py:30",
+            "torch.cuda_graph": "replayed at train.py:45",
+            "torch.data_parallel": "DataParallel(device_ids=[0, 1]) at train.py:46",
             "torch.optimizer": "SGD(foreach=None, fused=None)",
             "torch.parameters": "2 tensors, 101 numbers, float32, on cuda",
-            "torch.evaluation.grad_enabled": "train.py:39"}.items():
+            "torch.evaluation.grad_enabled": "train.py:44"}.items():
         test.check(said.get(key) == text, f"fact {key}", said.get(key))
     test.check("static_graph=True" in said.get("torch.ddp", ""), "fact torch.ddp", said)
-    for name, count in {"sync .item() train.py:31": 4, "sync .to() train.py:32": 4,
-                        "sync print() train.py:32": 4, "sync format() train.py:32": 4,
-                        "sync bool() train.py:32": 4, "copy .to() train.py:19": 4,
-                        "sync torch.cuda.synchronize() train.py:33": 4, "optimizer.step": 4,
+    for name, count in {"sync .item() train.py:36": 4, "sync .to() train.py:37": 4,
+                        "sync print() train.py:37": 4, "sync format() train.py:37": 4,
+                        "sync bool() train.py:37": 4, "copy .to() train.py:24": 4,
+                        "sync torch.cuda.synchronize() train.py:38": 4, "optimizer.step": 4,
                         "gpuprof.step": 3, "backward": 4, "zero_grad": 4}.items():
         test.check(marks.get(name) == count, f"{count} of '{name}'", marks)
-    test.check(not any(":34" in name for name in marks), "copies that do not wait are none", marks)
+    test.check(not any(":39" in name for name in marks), "copies that do not wait are none", marks)
 
 
 def compiled(test, program, fake):
@@ -159,7 +164,10 @@ def compiled(test, program, fake):
                "its steps are seen, though the compiler took PyTorch's wrapper off", ranges(profile))
     done, profile = test.traced([*program, "compile"], PYTHONPATH=fake, GPUPROF_HOOK="steps")
     test.check(ranges(profile) == {"gpuprof.step": 3}, "GPUPROF_HOOK=steps: too", ranges(profile))
-    for how in (["function"], ["compile", "function"]):
+    profile = test.same("compiled function", [*program, "pure", "compile"], PYTHONPATH=fake)
+    test.check(ranges(profile).get("gpuprof.step") == 3, "a compiled function that takes no step",
+               ranges(profile))
+    for how in (["function"], ["compile", "function"], ["bound"]):
         profile = test.same(f"compiled step ({' '.join(how)})", [*program, *how], PYTHONPATH=fake)
         test.check("gpuprof.step" not in ranges(profile) and not health(profile),
                    "a compiled function finds the step as it was written", ranges(profile))
