@@ -51,8 +51,9 @@ const struct command cmd_diff = {
     .usage = "[options] BASE NEW",
     .help = "what moved between two profiles, and why",
     .details =
-        "Compares the steps of both (median, with a bootstrap interval), then lists the findings,\n"
-        "parts of the step and kernels whose time moved. Exits with 0 whatever it finds.\n\n"
+        "Compares the steps of both (median and average, each with a bootstrap interval), then\n"
+        "lists the findings, parts of the step and kernels whose time moved. Exits with 0 whatever "
+        "it finds.\n\n"
         "  gpuprof diff before.gpuprof after.gpuprof",
     .options = options,
     .run = run,
