@@ -32,8 +32,8 @@ static void write_health(const struct page *p)
     struct text b;
     page_put(p,
              "<section id=\"health\"><h2>Can these numbers be trusted?</h2>\n"
-             "<dl class=\"facts\"><dt>records lost</dt><dd>%s</dd>",
-             text_count(&b, h->dropped));
+             "<dl class=\"facts\"><dt>records</dt><dd>%s</dd>",
+             text_lost(&b, p->a));
     fprintf(p->f, "<dt>step time that nothing explains</dt><dd>%.1f %%</dd>", h->unexplained_pct);
     if (h->overhead_pct < 0)
         page_put(p, "<dt>profiler's own cost</dt><dd>not measured</dd>");

@@ -324,11 +324,25 @@ const char *text_widened(struct text *b, const struct outcome *x)
     return b->s;
 }
 
-const char *text_setting(struct text *b, const struct analysis *a, const struct outcome *x)
+static bool imported(const struct analysis *a)
 {
     const char *source = timeline_meta(a->tl, "source");
-    bool imported = source && (strcmp(source, "kineto") == 0 || strcmp(source, "nsys") == 0);
-    if (!x->knob || imported)
+    return source && (strcmp(source, "kineto") == 0 || strcmp(source, "nsys") == 0);
+}
+
+const char *text_lost(struct text *b, const struct analysis *a)
+{
+    struct text n;
+    if (a->health.dropped == 0 && imported(a))
+        snprintf(b->s, sizeof b->s, "records lost: such a trace does not tell");
+    else
+        snprintf(b->s, sizeof b->s, "%s records lost", text_count(&n, a->health.dropped));
+    return b->s;
+}
+
+const char *text_setting(struct text *b, const struct analysis *a, const struct outcome *x)
+{
+    if (!x->knob || imported(a))
         return NULL;
     snprintf(b->s, sizeof b->s, "gpuprof try --apply %s CMD", x->knob);
     for (char *p = b->s; (p = strchr(p, ';'));)

@@ -34,6 +34,9 @@ const char *text_device(const struct analysis *a);
 /* "thread 4242 train_conv (training)" */
 const char *text_thread(struct text *b, const struct analysis *a, uint32_t thread);
 
+/* "0 records lost"; of a trace that others recorded, that it does not tell. */
+const char *text_lost(struct text *b, const struct analysis *a);
+
 /* How far the replay behind the predictions may be trusted: "6 steps replayed; one foretells
  * another within 1.5 % (p95 3.9 %); unexplained 0.1 % of the critical path"; NULL when nothing was
  * replayed. */

@@ -97,13 +97,12 @@ static int steps_from_marks(struct analysis *a, const struct mark_group *g)
     s->source = g->mark == SPOOL_STEP_NVTX ? STEPS_NVTX : STEPS_FRAMEWORK;
     s->confidence = 1;
     if (g->mark == SPOOL_STEP_HOOK)
-        s->source_text =
-            arena_printf(&a->arena, "from one optimizer step to the next, %zu of them", s->count);
+        s->source_text = "from one optimizer step to the next";
     else
-        s->source_text =
-            arena_printf(&a->arena, "%s '%s', %zu of them",
-                         g->mark == SPOOL_STEP_FRAMEWORK ? "profiler marks" : "NVTX ranges",
-                         tl_text(t, t->ranges[g->first].name), s->count);
+        s->source_text = arena_printf(
+            &a->arena,
+            g->mark == SPOOL_STEP_FRAMEWORK ? "profiler marks from '%s' on" : "NVTX ranges '%s'",
+            tl_text(t, t->ranges[g->first].name));
     return s->source_text ? 0 : -1;
 }
 

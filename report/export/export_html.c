@@ -50,7 +50,7 @@ static void write_trust(const struct page *p)
         page_put(p, "<strong>%s records were lost: the numbers below are too small.</strong> ",
                  text_count(&n, h->dropped));
     else
-        page_put(p, "No records lost");
+        page_put(p, "%s", text_lost(&n, p->a));
     if (h->overhead_pct >= 0)
         fprintf(p->f, " &middot; profiler's own cost %.2f %%", h->overhead_pct);
     fprintf(p->f, " &middot; unexplained %.1f %% of the step", h->unexplained_pct);

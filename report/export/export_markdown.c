@@ -135,10 +135,11 @@ static void write_others(const struct analysis *a, const struct export_options *
 static void write_health(const struct analysis *a, FILE *f)
 {
     char overhead[48] = "not measured";
+    struct text lost;
     if (a->health.overhead_pct >= 0)
         snprintf(overhead, sizeof overhead, "%.2f %%", a->health.overhead_pct);
-    fprintf(f, "### Health\n\n%lld records lost; unexplained %.1f %%; profiler's own cost %s.\n",
-            (long long)a->health.dropped, a->health.unexplained_pct, overhead);
+    fprintf(f, "### Health\n\n%s; unexplained %.1f %%; profiler's own cost %s.\n",
+            text_lost(&lost, a), a->health.unexplained_pct, overhead);
     if (a->health.recorded_text)
         fprintf(f, "\nRecorded: %s.\n", a->health.recorded_text);
     for (size_t i = 0; i < a->tl->health_count; i++) {

@@ -81,8 +81,9 @@ static void write_breakdown(const struct terminal *t, const struct analysis *a, 
     char comm[48] = "";
     if (a->gpu.comm_pct > 0)
         snprintf(comm, sizeof comm, ", exposed communication %.1f %%", a->gpu.comm_exposed_pct);
-    snprintf(line.s, sizeof line.s, "busy %.1f %%, compute %.1f %%%s", a->gpu.busy_pct,
-             a->gpu.compute_pct, comm);
+    snprintf(line.s, sizeof line.s,
+             "busy %.1f %%, compute %.1f %%%s of the %.30s from its first work to its last",
+             a->gpu.busy_pct, a->gpu.compute_pct, comm, text_time(&m, a->gpu.window_ns));
     term_labelled(t, "GPU", INK_BOLD, line.s);
     write_ranks(t, &a->ranks, a->steps.median_ns);
     fputc('\n', t->f);
@@ -97,8 +98,8 @@ static void write_health(const struct terminal *t, const struct analysis *a, enu
     if (a->health.unexplained_pct >= 0.05)
         snprintf(unexplained, sizeof unexplained, "; unexplained %.1f %% of the step",
                  a->health.unexplained_pct);
-    snprintf(line.s, sizeof line.s, "%s records lost%s; profiler's own cost %s",
-             text_count(&n, a->health.dropped), unexplained, overhead);
+    snprintf(line.s, sizeof line.s, "%.100s%s; profiler's own cost %s", text_lost(&n, a),
+             unexplained, overhead);
     term_labelled(t, "Health", a->health.dropped ? INK_BAD : INK_DIM, line.s);
     if (detail != DETAIL_BRIEF && a->tl->op_count && text_replay(&line, &a->whatif))
         term_labelled(t, "Replay", a->whatif.trusted ? INK_DIM : INK_WARN, line.s);
