@@ -70,13 +70,12 @@ def remedy(build, checks, name, device, ranks, knob, before):
 def tuned(build, checks):
     """Buckets hide behind backward; what is left is the last one. Late hosts on a busy machine: measured again."""
     for attempt in range(3):
-        profile, _ = record(build, "virtual:h200,scale=2", 2, "--data", "fixed", "--depth", "18", "--batch", "128")
+        profile, _ = record(build, "virtual:h200,scale=4", 2, "--data", "fixed", "--depth", "18", "--batch", "128")
         analysis = build.analyze(profile)
-        limit = 0.03 * analysis["steps"]["median_ms"]
-        above = [f["rule"] for f in analysis["findings"] if f["saves_ms"]["high"] > limit]
+        above = [f["rule"] for f in analysis["findings"]]
         if not above:
             break
-    checks.check(not above, "the tuned run has no finding above 3 % of the step", described(analysis))
+    checks.check(not above, "the tuned run has no finding (1 % of the step or more)", described(analysis))
 
 
 def together(build, checks):
