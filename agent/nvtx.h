@@ -39,7 +39,6 @@ void nvtx_record_thread_name(uint32_t tid, const char *name);
 
 /* The tool that the user had named in NVTX_INJECTION64_PATH takes this copy of NVTX first. */
 void nvtx_chain(NvtxGetExportTableFunc_t get_table);
-bool nvtx_chained(void);
 /* Its functions, by NVTX's numbers; NULL where it has none. */
 enum { NVTX_NEXT = 32 };
 extern NvtxFunctionPointer nvtx_next_core[NVTX_NEXT], nvtx_next_core2[NVTX_NEXT];

@@ -106,9 +106,14 @@ struct nvtx_text *nvtx_text(void *handle)
     return NULL;
 }
 
+static bool is_chained(void)
+{
+    return atomic_load_explicit(&chained, memory_order_relaxed);
+}
+
 void *nvtx_handle(struct nvtx_text *text, void *theirs)
 {
-    if (!nvtx_chained())
+    if (!is_chained())
         return text;
     if (theirs && text)
         remember(theirs, text);
@@ -117,11 +122,6 @@ void *nvtx_handle(struct nvtx_text *text, void *theirs)
 
 /* ---- the tool ---------------------------------------------------------------------------------
  */
-
-bool nvtx_chained(void)
-{
-    return atomic_load_explicit(&chained, memory_order_relaxed);
-}
 
 void nvtx_chain(NvtxGetExportTableFunc_t get_table)
 {

@@ -44,7 +44,6 @@ struct pass {
 /* Charges [from, to), in which the GPU is idle before operation x starts (TL_NONE: none follows).
  * Pieces must come in rising order of time. */
 void charge_idle(struct pass *p, struct charge *c, int64_t from, int64_t to, uint32_t x);
-enum part part_of_call(const struct timeline *t, const struct api *a);
 /* Lanes and drains; -1: out of memory. */
 int charge_begin(struct pass *p);
 void charge_end(struct pass *p);

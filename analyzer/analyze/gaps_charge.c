@@ -63,7 +63,7 @@ static void charge_work(struct pass *p, struct charge *c, enum part part, int64_
     charge(c, part, from + owed, to, api, thread);
 }
 
-enum part part_of_call(const struct timeline *t, const struct api *a)
+static enum part part_of_call(const struct timeline *t, const struct api *a)
 {
     switch (a->kind) {
     case API_COPY_SYNC:

@@ -157,6 +157,56 @@ static int join_idle_load(struct joiner *j, uint32_t i)
     return edge_from(j, i, from, 0);
 }
 
+/* The recording of an event, in order of its number. */
+static int put_mark(struct joiner *j, uint32_t i)
+{
+    const struct task *t = &j->g->tasks[i];
+    struct mark *m = vec_push(&j->marks);
+    if (!m)
+        return -1;
+    *m = (struct mark){j->t->events[t->source].event_sync, i};
+    for (size_t k = j->marks.n - 1; k > 0 && by_event(&m[0], &m[-1]) < 0; k--, m--) {
+        struct mark swap = m[0];
+        m[0] = m[-1];
+        m[-1] = swap;
+    }
+    return 0;
+}
+
+/* What runs on a stream: behind the call that put it there, and behind what its stream waits for.
+ */
+static int join_gpu(struct joiner *j, uint32_t i)
+{
+    struct task *t = &j->g->tasks[i];
+    uint32_t api = api_of(j, t);
+    if (api != TL_NONE && j->api_task[api] != TASK_NONE) {
+        t->issue = j->api_task[api];
+        t->step = j->g->tasks[t->issue].step;
+    } else {
+        t->step = 0;
+        t->flags |= t->prev == TASK_NONE ? TASK_ROOT : 0;
+    }
+    if (t->kind == TASK_EV_REC)
+        return put_mark(j, i);
+    if (t->kind == TASK_EV_WAIT)
+        return edge_from(j, i, find_mark(j, j->t->syncs[t->source].event_sync), 0);
+    j->op_task[t->source] = i;
+    join_queue(j, i);
+    return 0;
+}
+
+/* A batch that a worker makes: not before there is room for it. */
+static int join_load(struct joiner *j, uint32_t i)
+{
+    const struct task *t = &j->g->tasks[i];
+    j->g->load_of[t->source] = i;
+    j->g->loads++;
+    if (t->source >= (uint32_t)j->g->credits &&
+        edge_from(j, i, j->get_of[t->source - (uint32_t)j->g->credits], 0) < 0)
+        return -1;
+    return join_idle_load(j, i);
+}
+
 static int join_task(struct joiner *j, uint32_t i)
 {
     struct task *t = &j->g->tasks[i];
@@ -170,47 +220,16 @@ static int join_task(struct joiner *j, uint32_t i)
         j->api_end[t->source] = i;
     if (t->flags & TASK_HANDED)
         rc = edge_from(j, i, j->api_end[t->source], 0);
-    if (task_on_gpu(t)) {
-        uint32_t api = api_of(j, t);
-        if (api != TL_NONE && j->api_task[api] != TASK_NONE) {
-            t->issue = j->api_task[api];
-            t->step = j->g->tasks[t->issue].step;
-        } else {
-            t->step = 0;
-            t->flags |= t->prev == TASK_NONE ? TASK_ROOT : 0;
-        }
-        if (t->kind == TASK_EV_REC) {
-            struct mark *m = vec_push(&j->marks);
-            if (!m)
-                return -1;
-            *m = (struct mark){j->t->events[t->source].event_sync, i};
-            for (size_t k = j->marks.n - 1; k > 0 && by_event(&m[0], &m[-1]) < 0; k--, m--) {
-                struct mark swap = m[0];
-                m[0] = m[-1];
-                m[-1] = swap;
-            }
-        }
-        if (t->kind == TASK_EV_WAIT)
-            rc = edge_from(j, i, find_mark(j, j->t->syncs[t->source].event_sync), 0);
-        else if (t->kind != TASK_EV_REC) {
-            j->op_task[t->source] = i;
-            join_queue(j, i);
-        }
-    }
+    if (rc == 0 && task_on_gpu(t))
+        rc = join_gpu(j, i);
     if (t->kind == TASK_WAIT)
         rc = join_wait(j, i);
     if (t->kind == TASK_GET) {
         rc = edge_from(j, i, j->g->load_of[t->source], 0);
         j->get_of[t->source] = i;
     }
-    if (t->kind == TASK_LOAD && t->flags & TASK_BEHIND && t->source < j->g->gets) {
-        j->g->load_of[t->source] = i;
-        j->g->loads++;
-        if (t->source >= (uint32_t)j->g->credits)
-            rc = edge_from(j, i, j->get_of[t->source - (uint32_t)j->g->credits], 0);
-        if (rc == 0)
-            rc = join_idle_load(j, i);
-    }
+    if (t->kind == TASK_LOAD && t->flags & TASK_BEHIND && t->source < j->g->gets)
+        rc = join_load(j, i);
     j->last[t->lane] = i;
     return rc;
 }

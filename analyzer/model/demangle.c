@@ -6,7 +6,7 @@
 
 static void read_encoding(struct reader *r);
 
-void demangle_put(struct reader *r, const char *s, size_t n)
+static void put(struct reader *r, const char *s, size_t n)
 {
     if (r->n + n >= TEXT_MAX) {
         r->failed = true;
@@ -18,7 +18,7 @@ void demangle_put(struct reader *r, const char *s, size_t n)
 
 void demangle_text(struct reader *r, const char *s)
 {
-    demangle_put(r, s, strlen(s));
+    put(r, s, strlen(s));
 }
 
 bool demangle_take(struct reader *r, const char *s)
@@ -56,7 +56,7 @@ void demangle_source_name(struct reader *r)
     if (n >= 10 && strncmp(r->p, "_GLOBAL__N", 10) == 0)
         demangle_text(r, "(anonymous namespace)");
     else
-        demangle_put(r, r->p, n);
+        put(r, r->p, n);
     r->p += n;
 }
 
@@ -86,7 +86,7 @@ static void read_substitution(struct reader *r)
         r->failed = true;
         return;
     }
-    demangle_put(r, r->text + r->subs[index].start, r->subs[index].length);
+    put(r, r->text + r->subs[index].start, r->subs[index].length);
 }
 
 static void read_literal(struct reader *r)
@@ -108,7 +108,7 @@ static void read_literal(struct reader *r)
             if (demangle_take(r, "n"))
                 demangle_text(r, "-");
             size_t n = strspn(r->p, "0123456789abcdef");
-            demangle_put(r, r->p, n);
+            put(r, r->p, n);
             r->p += n;
         }
     }

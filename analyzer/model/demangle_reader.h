@@ -24,7 +24,6 @@ struct reader {
     bool failed;
 };
 
-void demangle_put(struct reader *r, const char *s, size_t n);
 void demangle_text(struct reader *r, const char *s);
 /* Whether `s` comes next; it is then read. */
 bool demangle_take(struct reader *r, const char *s);

@@ -68,34 +68,58 @@ static void read_array_type(struct reader *r) /* after 'A' */
     demangle_remember(r, start);
 }
 
+/* What stands behind the type that follows, NULL: it is no such letter. */
+static const char *wrapped(char c)
+{
+    switch (c) {
+    case 'P':
+        return "*";
+    case 'R':
+        return "&";
+    case 'O':
+        return "&&";
+    case 'K':
+        return " const";
+    case 'V':
+        return " volatile";
+    case 'r':
+        return " restrict";
+    default:
+        return NULL;
+    }
+}
+
+/* Types that came later, behind a D. */
+static void read_later(struct reader *r)
+{
+    if (demangle_take(r, "Dn")) {
+        demangle_text(r, "decltype(nullptr)");
+    } else if (demangle_take(r, "DF16b")) {
+        demangle_text(r, "bfloat16");
+    } else if (demangle_take(r, "DF16_") || demangle_take(r, "Dh")) {
+        demangle_text(r, "half");
+    } else if (demangle_take(r, "Dp")) {
+        demangle_type(r);
+        demangle_text(r, "...");
+    } else {
+        r->failed = true;
+    }
+}
+
 static void read_type_inner(struct reader *r)
 {
-    const char *plain = builtin(*r->p);
+    const char *plain = builtin(*r->p), *wrapper = wrapped(*r->p);
     size_t start = r->n;
     if (plain) {
         r->p++;
         demangle_text(r, plain);
         return;
     }
+    if (wrapper) {
+        read_wrapped(r, wrapper);
+        return;
+    }
     switch (*r->p) {
-    case 'P':
-        read_wrapped(r, "*");
-        return;
-    case 'R':
-        read_wrapped(r, "&");
-        return;
-    case 'O':
-        read_wrapped(r, "&&");
-        return;
-    case 'K':
-        read_wrapped(r, " const");
-        return;
-    case 'V':
-        read_wrapped(r, " volatile");
-        return;
-    case 'r':
-        read_wrapped(r, " restrict");
-        return;
     case 'F':
         r->p++;
         read_function_type(r);
@@ -113,18 +137,7 @@ static void read_type_inner(struct reader *r)
         demangle_maybe_args(r);
         return;
     case 'D':
-        if (demangle_take(r, "Dn")) {
-            demangle_text(r, "decltype(nullptr)");
-        } else if (demangle_take(r, "DF16b")) {
-            demangle_text(r, "bfloat16");
-        } else if (demangle_take(r, "DF16_") || demangle_take(r, "Dh")) {
-            demangle_text(r, "half");
-        } else if (demangle_take(r, "Dp")) {
-            demangle_type(r);
-            demangle_text(r, "...");
-        } else {
-            r->failed = true;
-        }
+        read_later(r);
         return;
     case 'u':
         r->p++;

@@ -134,11 +134,6 @@ void sql_bind_int(struct sql_stmt *s, int i, int64_t v)
     sqlite3_bind_int64(s->s, i + 1, v);
 }
 
-void sql_bind_null(struct sql_stmt *s, int i)
-{
-    sqlite3_bind_null(s->s, i + 1);
-}
-
 void sql_bind_text(struct sql_stmt *s, int i, const char *text, size_t n)
 {
     sqlite3_bind_text64(s->s, i + 1, text, n, SQLITE_STATIC, SQLITE_UTF8);

@@ -25,7 +25,6 @@ int64_t sql_value(struct sql *db, const char *query, int64_t none);
 
 struct sql_stmt *sql_prepare(struct sql *db, const char *text, struct err *e);
 void sql_bind_int(struct sql_stmt *s, int i, int64_t v);
-void sql_bind_null(struct sql_stmt *s, int i);
 void sql_bind_text(struct sql_stmt *s, int i, const char *text,
                    size_t n);                    /* copied by step's end */
 int sql_step(struct sql_stmt *s, struct err *e); /* 1 row, 0 end, -1 error */

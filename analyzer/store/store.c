@@ -202,25 +202,7 @@ int64_t store_expected_bytes(struct store *s)
            (int64_t)(s->strings.n - s->stored_strings) * NAME_BYTES + RESULT_BYTES;
 }
 
-int store_finish(struct store *s, struct err *e)
-{
-    /* For the joins that people write. Each index costs a tenth of the recording; tables that are
-     * read whole need none. */
-    static const char indices[] = "CREATE INDEX api_correlation ON api(process, correlation)";
-    if (put_strings(s, e) < 0 || sql_exec(s->db, "COMMIT", e) < 0 ||
-        sql_exec(s->db, indices, e) < 0)
-        return -1;
-    store_finalize(s);
-    sql_close(s->db);
-    s->db = NULL;
-    if (rename(s->partial, s->path) < 0)
-        return err_set(e, "%s: cannot be put in place", s->path);
-    free(s->partial);
-    s->partial = NULL;
-    return 0;
-}
-
-void store_finalize(struct store *s)
+static void finalize(struct store *s)
 {
     for (int k = 0; k < ROW_KINDS; k++) {
         sql_finalize(s->insert[k]);
@@ -235,11 +217,29 @@ void store_finalize(struct store *s)
     s->insert_string = s->pages = NULL;
 }
 
+int store_finish(struct store *s, struct err *e)
+{
+    /* For the joins that people write. Each index costs a tenth of the recording; tables that are
+     * read whole need none. */
+    static const char indices[] = "CREATE INDEX api_correlation ON api(process, correlation)";
+    if (put_strings(s, e) < 0 || sql_exec(s->db, "COMMIT", e) < 0 ||
+        sql_exec(s->db, indices, e) < 0)
+        return -1;
+    finalize(s);
+    sql_close(s->db);
+    s->db = NULL;
+    if (rename(s->partial, s->path) < 0)
+        return err_set(e, "%s: cannot be put in place", s->path);
+    free(s->partial);
+    s->partial = NULL;
+    return 0;
+}
+
 void store_close(struct store *s)
 {
     if (!s)
         return;
-    store_finalize(s);
+    finalize(s);
     sql_close(s->db);
     if (s->partial)
         unlink(s->partial);
@@ -260,7 +260,7 @@ uint32_t store_intern(struct store *s, const char *text)
 int store_begin(struct store *s, struct err *e)
 {
     if (!s->insert_string && prepare(s, e) < 0) {
-        store_finalize(s);
+        finalize(s);
         return -1;
     }
     return sql_exec(s->db, "BEGIN", e);

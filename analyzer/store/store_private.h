@@ -17,6 +17,4 @@ struct store {
     struct sql_stmt *insert[ROW_KINDS], *insert_derived[DERIVED_KINDS], *insert_string;
 };
 
-void store_finalize(struct store *s);
-
 #endif

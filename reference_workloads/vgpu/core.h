@@ -106,15 +106,12 @@ struct vg_kernel {
  */
 /* A cudaLaunchKernel with its API record, host cost, correlation id, queueing and capture. */
 int vg_library_launch(struct vg_stream *stream, const struct vg_kernel *k);
-/* The same for an asynchronous device memset inside a library. */
-int vg_library_memset(struct vg_stream *stream, void *ptr, int value, size_t bytes);
 /* An asynchronous copy, a wait for the stream (as cudnnFind does between its trials), device memory
  * of the library's own (handles' workspaces). */
 int vg_library_copy(struct vg_stream *stream, void *dst, const void *src, size_t bytes);
 int vg_library_sync(struct vg_stream *stream);
 int vg_library_malloc(void **ptr, size_t bytes);
 int vg_library_free(void *ptr);
-bool vg_stream_capturing(struct vg_stream *stream);
 
 /* A kernel that waits for something outside this device, as a collective waits for other ranks. The
  * launch returns at once. What stands behind it in its stream, and what waits for that, gets its

@@ -139,19 +139,6 @@ int vg_library_launch(struct vg_stream *stream, const struct vg_kernel *k)
     return vg_api_exit(&api, bad);
 }
 
-int vg_library_memset(struct vg_stream *stream, void *ptr, int value, size_t bytes)
-{
-    struct vg_stream *s;
-    struct vg_api api;
-    int bad = vg_api_enter(&api, CBID_MEMSET_ASYNC);
-    if (bad)
-        return bad;
-    bad = vg_stream_resolve(stream, false, &s);
-    if (!bad)
-        bad = vg_memset(s, ptr, value, bytes, true);
-    return vg_api_exit(&api, bad);
-}
-
 int vg_library_copy(struct vg_stream *stream, void *dst, const void *src, size_t bytes)
 {
     struct vg_stream *s;
@@ -197,10 +184,4 @@ int vg_library_free(void *ptr)
         return bad;
     vg_sleep_until(vg_device_tail(vg_current_device()));
     return vg_api_exit(&api, vg_free(ptr));
-}
-
-bool vg_stream_capturing(struct vg_stream *stream)
-{
-    struct vg_stream *s;
-    return vg_start() == VG_OK && vg_stream_resolve(stream, false, &s) == VG_OK && s->capture;
 }

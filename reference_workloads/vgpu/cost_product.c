@@ -56,11 +56,6 @@ static int64_t product_ns(const struct vg_profile *p, const struct vg_product *g
                      (1 + 0.08 * rank));
 }
 
-int64_t vg_product_ns(const struct vg_profile *p, const struct vg_product *g, int rank)
-{
-    return product_ns(p, g, rank) + (!is_gemv(g) && cut_along_k(p, g) ? reduce_ns(p, g) : 0);
-}
-
 static struct vg_kernel flat(const char *name, int64_t elements, int64_t ns)
 {
     return (struct vg_kernel){.name = name,

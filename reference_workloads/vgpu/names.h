@@ -37,7 +37,6 @@ const char *vg_name_gemm(const struct vg_profile *p, const struct vg_product *g,
  * matrix times a vector goes to gemv. Returns a cudaError_t number. */
 int vg_product_launch(struct vg_stream *stream, const struct vg_profile *p,
                       const struct vg_product *g, int rank);
-int64_t vg_product_ns(const struct vg_profile *p, const struct vg_product *g, int rank);
 /* Elements of `size` bytes by which an operand is aligned, up to 16 bytes. */
 int vg_alignment(const void *pointer, int64_t leading, size_t size);
 
