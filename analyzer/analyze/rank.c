@@ -32,7 +32,6 @@ static const char *missing_text(struct analysis *a, uint32_t missing)
         {"collectives", NULL},
         {"all ranks", "give the files of all ranks, or their folder"},
         {"samples of the host", "gpuprof run records them"},
-        {"memory use", "gpuprof run records it"},
         {"what runs inside the CUDA graphs",
          "nsys profile --cuda-graph-trace=node, or torch.profiler"}};
     enum { KINDS = sizeof of / sizeof *of };

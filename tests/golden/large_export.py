@@ -55,8 +55,9 @@ def main():
             text = a.read()
             if text != b.read():
                 failed.append("the gzipped export differs from the plain one")
-        if text.count(b'"cat": "kernel"') != LAUNCHES or len(text) < 2 << 20:
-            failed.append(f"{text.count(b'kernel')} kernels in {len(text)} bytes")
+        kernels = text.count(b'"cat":"kernel"')
+        if kernels != LAUNCHES or len(text) < 2 << 20:
+            failed.append(f"{kernels} kernels in {len(text)} bytes")
         if subprocess.run([gpuprof, "lint-trace", plain], stdout=subprocess.DEVNULL).returncode:
             failed.append("lint-trace finds faults")
         for limit in (1 << 20, len(text) - 1000):  # while the text is made, and when all of it was
