@@ -26,7 +26,7 @@ static void check_virtual(struct doctor *d)
 {
     char path[PATH_MAX], models[160] = "";
     glob_t g;
-    if (place_beside("../lib/vgpu", path, sizeof path)) {
+    if (place_virtual_gpu(path, sizeof path)) {
         doctor_add(d, DOCTOR_NOTE, "virtual-gpu", "build with the CUDA headers present",
                    "no virtual GPU beside this program");
         return;

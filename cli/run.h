@@ -28,6 +28,7 @@ enum { RUN_FAILED = 125, RUN_NOT_EXECUTABLE = 126, RUN_NOT_FOUND = 127 };
 
 /* A file relative to the folder of this program. 0, or -1 when it is not there. */
 int place_beside(const char *relative, char *out, size_t n);
+int place_virtual_gpu(char *out, size_t n); /* as built, or as installed; -1: neither is there */
 /* The agent: $GPUPROF_AGENT, else beside us. -1 with *e set. */
 int place_agent(char *out, size_t n, struct err *e);
 /* The folder of the Python hook. -1 when it is not there: Python programs run without it. */

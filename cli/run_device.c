@@ -32,8 +32,7 @@ static void known_models(const char *folder, char *out, size_t n)
 static int choose_virtual(struct run_device *d, const char *model, struct err *e)
 {
     char path[PATH_MAX + 300], known[256];
-    if (place_beside("../lib/vgpu", d->library, sizeof d->library) != 0 &&
-        place_beside("../lib/gpuprof/vgpu", d->library, sizeof d->library) != 0)
+    if (place_virtual_gpu(d->library, sizeof d->library) != 0)
         return err_set(
             e,
             "the virtual GPU is not beside this program (it is built where the CUDA Toolkit is)");

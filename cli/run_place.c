@@ -25,6 +25,13 @@ int place_beside(const char *relative, char *out, size_t n)
     return rc;
 }
 
+int place_virtual_gpu(char *out, size_t n)
+{
+    if (place_beside("../lib/vgpu", out, n) == 0)
+        return 0;
+    return place_beside("../lib/gpuprof/vgpu", out, n);
+}
+
 int place_agent(char *out, size_t n, struct err *e)
 {
     static const char *const places[] = {"../lib/libgpuprof_agent.so",

@@ -1,0 +1,37 @@
+#!/bin/sh
+# What `make install` puts in place works from there: the program finds its agent, the Python hook and the virtual GPU, has
+# a manual page for each command, and other projects find the header.
+# usage: install.sh BUILD
+build=$1
+top=$(mktemp -d) || exit 2
+trap 'rm -rf "$top"' EXIT
+bad=0
+fail() {
+    echo "FAIL $1"
+    bad=1
+}
+cmake --install "$build" --prefix "$top/usr" >"$top/log" 2>&1 || { cat "$top/log"; exit 1; }
+unset GPUPROF_AGENT
+PATH=$top/usr/bin:$PATH
+cd "$top" || exit 2
+
+gpuprof doctor >said 2>&1
+gpuprof --version >/dev/null || fail "--version"
+for command in $(gpuprof --help | sed -n 's/^  \([a-z-]*\)  .*/\1/p'); do
+    [ -e "$top/usr/share/man/man1/gpuprof-$command.1" ] || fail "no manual page for $command"
+done
+if [ -e "$build/lib/libgpuprof_agent.so" ]; then
+    agent=$(find "$top/usr" -name libgpuprof_agent.so)
+    grep -qF "agent: $(realpath "$agent")" said || fail "doctor does not find the agent: $(cat said)"
+    [ -e "$(dirname "$agent")/python/sitecustomize.py" ] || fail "the Python hook is not beside the agent"
+    gpuprof run -o x.gpuprof -- true >out 2>&1 || fail "run: $(cat out)"
+fi
+if [ -d "$build/lib/vgpu" ]; then
+    grep -q "virtual GPU: .*h200" said || fail "doctor does not find the virtual GPU: $(cat said)"
+    gpuprof run --device virtual:h200 -o y.gpuprof -- true >out 2>&1 || fail "virtual GPU: $(cat out)"
+fi
+flags=$(PKG_CONFIG_PATH=$(dirname "$(find "$top/usr" -name gpuprof.pc)") pkg-config --cflags gpuprof) || fail "pkg-config"
+# shellcheck disable=SC2086 # several flags
+printf '#include <gpuprof.h>\nint main(void) { return 0; }\n' | cc $flags -fsyntax-only -x c - || fail "gpuprof.h"
+[ $bad = 0 ] && echo "install: ok"
+exit $bad
