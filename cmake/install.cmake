@@ -24,6 +24,8 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/gpuprofConfigVersion.cmake
     COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(FILES ${CMAKE_BINARY_DIR}/gpuprofConfig.cmake ${CMAKE_BINARY_DIR}/gpuprofConfigVersion.cmake
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/gpuprof COMPONENT gpuprof-dev)
+# Told from where it lies: another prefix may be given when it is installed, and is when it is packed.
+file(RELATIVE_PATH GPUPROF_UP_FROM_PC ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(${CMAKE_SOURCE_DIR}/cmake/gpuprof.pc.in ${CMAKE_BINARY_DIR}/gpuprof.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/gpuprof.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
     COMPONENT gpuprof-dev)
