@@ -1,6 +1,12 @@
 #!/bin/sh
-# clang-format decides the layout.
+# clang-format decides the layout; a file that has grown too long to be read at once wants to be several.
 cd "$(dirname "$0")/.." || exit 2
+most=450
+long=$(git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.py' '*.sh' '*.js' | xargs wc -l | awk -v most=$most '$1 > most && $2 != "total"')
+if [ -n "$long" ]; then
+    printf 'longer than %d lines:\n%s\n' $most "$long"
+    exit 1
+fi
 command -v clang-format >/dev/null || { echo "format: skipped, no clang-format"; exit 77; }
 # a fault is a line of FILE:LINE:COLUMN: error
 if faults=$(git ls-files '*.c' '*.h' '*.cu' '*.cuh' |
