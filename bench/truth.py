@@ -193,7 +193,9 @@ def row(store, model, case, report, what, arm, kind, mid, low, high, floor=0):
     r = {"model": model, "case": case.name, "what": what, "knob": arm, "class": kind,
          "step": statistics.median(store.times(model, case.name, "")), "measured": measured}
     if mid is None:
-        return {**r, "mid": None}
+        bound = None if high is None else 100 * high / step
+        return {**r, "mid": None, "bound": bound,
+                "covered": None if bound is None else measured <= bound + 1}
     mid, low, high = (100 * v / step for v in (mid, low, high))
     low, high = low - floor, high + floor
     return {**r, "mid": mid, "low": low, "high": high, "error": mid - measured,
@@ -218,7 +220,7 @@ def judge(o, store, model, case):
     by_knob = {f["knob"]: f for f in report["findings"] if f["knob"]}
     for arm, f in by_knob.items():
         known = f["kind"] == "predicted"
-        s = f["saves_ms"] if known else {"mid": None, "low": None, "high": None}
+        s = f["saves_ms"] if known else {"mid": None, "low": None, "high": f["saves_ms"]["high"]}
         rows.append(row(store, model, case, report, f["rule"], arm, f["error_class"], s["mid"],
                         s["low"], s["high"]))
     advised = {knob.split("=")[0] for knob in by_knob}
@@ -256,12 +258,14 @@ def real_pairs(o):
         f = next((f for f in old["findings"] if f["rule"] == rule), None)
         base = old["steps"]["median_ms"]
         got = 100 * (base - new["steps"]["median_ms"]) / base
+        spread = (f"{new['steps']['used']} steps of {new['steps']['min_ms']:.0f} to "
+                  f"{new['steps']['max_ms']:.0f} ms")
         if f is None or f["kind"] != "predicted":
             out.append(f"- {source}: nothing predicted, measured {got:.1f} %.")
             continue
         low, mid, high = (100 * f["saves_ms"][k] / base for k in ("low", "mid", "high"))
         out.append(f"- {source}. Step {base:.1f} ms; predicted {mid:.1f} % ({low:.1f} to {high:.1f}), "
-                   f"measured {got:.1f} %: {mid - got:+.1f} points.")
+                   f"measured {got:.1f} % ({spread}): {mid - got:+.1f} points.")
     return ["## Recorded by others, on real devices", "", *out, ""] if out else []
 
 
@@ -273,7 +277,10 @@ def line(r):
     head = (f"| {r['model']} | {r['case']} | {r['what']} (`{r['knob']}`) | {r['class']} | "
             f"{r['step']:.2f} | ")
     if r["mid"] is None:
-        return head + f"not predicted | | {r['measured']:.1f} | | |"
+        if r.get("bound") is None:
+            return head + f"not predicted | | {r['measured']:.1f} | | |"
+        return head + (f"at most {r['bound']:.1f} | | {r['measured']:.1f} | | "
+                       f"{'yes' if r['covered'] else 'no'} |")
     return head + (f"{r['mid']:.1f} | {r['low']:.1f} to {r['high']:.1f} | {r['measured']:.1f} | "
                    f"{r['error']:+.1f} | {'yes' if r['covered'] else 'no'} |")
 
@@ -295,6 +302,10 @@ def summary(judged):
                    f"{sum(e <= 2 for e in exact)} within 2 points.")
     if wide:
         out.append(f"Changes of kernels: the 80 % interval covers {sum(wide)} of {len(wide)}.")
+    bounds = [r["covered"] for j in judged for r in j["rows"] if r.get("bound") is not None]
+    if bounds:
+        out.append(f"Bounds, where how much can be had is not known: {sum(bounds)} of {len(bounds)} "
+                   "hold (within 1 point).")
     if pairs:
         out.append(f"Several changes at once: {len(pairs)} predictions, {spread(pairs)}; "
                    f"{sum(e <= 3 for e in pairs)} within 3 points.")

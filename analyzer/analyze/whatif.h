@@ -87,14 +87,15 @@ struct path_item { /* kernels, calls and ranges that are longest on the path, by
 };
 enum { PATH_TOP = 8, WHATIF_UNEXPLAINED_PCT = 5 /* more of the path: nothing is predicted */ };
 
-/* How far the replay may be trusted, and the bounds of any advice of a class. Times per step. */
+/* How far the replay may be trusted, and the bounds of any advice of a class. Times per step, all
+ * of them on the scale of the median step. */
 struct whatif {
     bool trusted;
     const char *why_not; /* not trusted: one sentence */
     size_t steps, tasks, edges, waits, violations;
-    int64_t step_ns;           /* replayed as recorded: mean */
-    int64_t pace_ns;           /* the same without rare long steps: savings are differences of it */
-    int64_t unprofiled_ns;     /* ... and without the profiler's own measured cost */
+    int64_t step_ns;       /* the median step, 0 = nothing was replayed */
+    int64_t pace_ns;       /* replayed as recorded, rare long steps left out: not on that scale */
+    int64_t unprofiled_ns; /* ... and without the profiler's own measured cost */
     double identity_error_pct; /* against the recording: 0 unless the engine is wrong */
     double unexplained_pct;    /* U: stalls on the critical path */
     double class_error_pct;    /* replay with every small residual at its class mean */

@@ -93,7 +93,9 @@ const struct rule rule_storage_bound = {
            "count as storage, FUSE and object stores do not. "
            "More workers help as long as the storage serves several requests at once, and no "
            "longer; a data set that fits into memory is read from the page cache from the second "
-           "epoch on. Few large files (tar, TFRecord) read far faster than many small ones.",
+           "epoch on. Few large files (tar, TFRecord) read far faster than many small ones. The "
+           "saving is a bound, replayed with reading that takes no time: how fast other storage "
+           "is nothing in the recording tells.",
     .remedy = {"move the data set to local NVMe or /dev/shm; WebDataset or one large file instead "
                "of many small ones; more workers as far as the storage allows",
                "dataset.cache() after decoding, TFRecord files with interleave(num_parallel_reads)",

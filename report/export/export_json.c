@@ -105,6 +105,19 @@ static void write_whatif(struct json *j, const struct analysis *a)
     json_ms(j, "communication", w->comm_bound_ns);
     json_ms(j, "input", w->input_bound_ns);
     json_end(j, '}');
+    json_begin(j, "critical_path", '[');
+    for (int i = 0; i < PATH_CLASSES; i++) {
+        const struct path_share *p = &w->path[i];
+        if (p->path_ns == 0 && p->idle_ns == 0)
+            continue;
+        json_begin(j, NULL, '{');
+        json_str(j, "class", path_key[i]);
+        json_ms(j, "path_ms", p->path_ns);
+        json_ms(j, "idle_ms", p->idle_ns);
+        json_ms(j, "worth_ms", p->worth_ns);
+        json_end(j, '}');
+    }
+    json_end(j, ']');
     json_begin(j, "stack", '[');
     for (size_t i = 0; i < w->stack_count; i++) {
         json_begin(j, NULL, '{');

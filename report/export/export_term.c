@@ -89,6 +89,24 @@ static void write_breakdown(const struct terminal *t, const struct analysis *a, 
     fputc('\n', t->f);
 }
 
+/* What sets the pace, by class, and what each is worth: a share says less, since a path that is
+ * hardly shorter may lie beside it. */
+static void write_path(const struct terminal *t, const struct whatif *w)
+{
+    char line[1024];
+    size_t n = 0;
+    for (int i = 0; i < PATH_CLASSES && n < sizeof line; i++) {
+        struct text path, worth;
+        if (w->path[i].path_ns * 200 < w->step_ns || w->step_ns == 0)
+            continue;
+        n += (size_t)snprintf(line + n, sizeof line - n, "%s%s %s (worth %s)", n ? "; " : "",
+                              path_title[i], text_ms(&path, w->path[i].path_ns),
+                              text_ms(&worth, w->path[i].worth_ns));
+    }
+    if (n)
+        term_labelled(t, "Path", INK_DIM, line);
+}
+
 static void write_health(const struct terminal *t, const struct analysis *a, enum detail detail)
 {
     struct text n, line;
@@ -103,6 +121,8 @@ static void write_health(const struct terminal *t, const struct analysis *a, enu
     term_labelled(t, "Health", a->health.dropped ? INK_BAD : INK_DIM, line.s);
     if (detail != DETAIL_BRIEF && a->tl->op_count && text_replay(&line, &a->whatif))
         term_labelled(t, "Replay", a->whatif.trusted ? INK_DIM : INK_WARN, line.s);
+    if (detail == DETAIL_ALL && a->tl->op_count)
+        write_path(t, &a->whatif);
     if (a->health.recorded_text)
         term_labelled(t, "Recorded", INK_DIM, a->health.recorded_text);
 }
