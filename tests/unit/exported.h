@@ -25,6 +25,19 @@ static inline struct analysis *exported_run(struct builder *b, const char *devic
                      at + MS(7), MS(1));
         build_sync(b, at + MS(4) + US(300), MS(4));
     }
+    for (int i = 0; i < 2; i++) { /* 100 ms, of which the thread has a core in 40 */
+        struct row_host_sample s = {.id = ++b->next_id,
+                                    .process = 1,
+                                    .thread = 1,
+                                    .time_ns = MS(1) + i * MS(100),
+                                    .cpu_ns = i * MS(40),
+                                    .run_queue_ns = i * MS(10),
+                                    .io_wait_ns = -1,
+                                    .major_faults = 7 + i * 3,
+                                    .storage_bytes = i * 2000000,
+                                    .read_bytes = i * 8000000};
+        build_put(b, ROW_HOST_SAMPLE, &s);
+    }
     build_health(b, "clock", "a warning to show", 1, 3);
     return build_analyze(b);
 }

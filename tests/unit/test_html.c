@@ -128,6 +128,25 @@ START_TEST(page_says_it_all_without_script)
 }
 END_TEST
 
+/* Which thread waits, and for what. */
+START_TEST(page_tells_what_threads_wait_for)
+{
+    struct builder b;
+    char *out = exported("html", exported_run(&b, NULL));
+    const char *table = strstr(out, "What the threads waited for");
+    ck_assert_ptr_nonnull(table);
+    static const char *const cells[] = {">100 ms<",       ">40.0 %<", ">10.0 %<",  ">50.0 %<",
+                                        ">not recorded<", ">3<",      ">8.00 MB<", ">2.00 MB<"};
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+        const char *at = strstr(table, cells[i]);
+        ck_assert_msg(at != NULL, "no %s in %.900s", cells[i], table);
+        table = at;
+    }
+    free(out);
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(page_carries_every_event_of_a_small_run)
 {
     struct builder b;
@@ -165,6 +184,7 @@ Suite *test_html_suite(void)
     tcase_add_test(t, packs_and_unpacks);
     tcase_add_test(t, page_is_one_harmless_file);
     tcase_add_test(t, page_says_it_all_without_script);
+    tcase_add_test(t, page_tells_what_threads_wait_for);
     tcase_add_test(t, page_carries_every_event_of_a_small_run);
     tcase_add_test(t, rounds_axes_up);
     suite_add_tcase(s, t);
