@@ -13,8 +13,9 @@ function(gpuprof_target target)
     endif()
     if(GPUPROF_SANITIZE)
         target_compile_options(${target} PRIVATE
-            $<$<COMPILE_LANGUAGE:C>:-fsanitize=${GPUPROF_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
-                -Wno-format-truncation -Wno-maybe-uninitialized>) # GCC sees less through a sanitizer's checks
+            $<$<COMPILE_LANGUAGE:C>:-fsanitize=${GPUPROF_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all>
+            $<$<AND:$<COMPILE_LANGUAGE:C>,$<C_COMPILER_ID:GNU>>:-Wno-format-truncation
+                -Wno-maybe-uninitialized>) # GCC sees less through a sanitizer's checks
         target_link_options(${target} PRIVATE -fsanitize=${GPUPROF_SANITIZE})
     endif()
 endfunction()
