@@ -179,6 +179,13 @@ static const char *unanswered(struct analysis *a)
                                 ? "torch.compile(model), fused operations, a larger batch"
                                 : "merge small kernels, or make each do more",
                             why ? " Of a CUDA graph: " : "", why ? why : "", why ? "." : "");
+    if (most == PART_UNEXPLAINED)
+        return analysis_of_python(a)
+                   ? "Record what the host did as well: ProfilerActivity.CPU beside "
+                     "ProfilerActivity.CUDA, or gpuprof run CMD; most of the calls that launched "
+                     "this work are missing."
+                   : "Record the calls that launched this work as well (nsys profile "
+                     "--trace=cuda,nvtx, or gpuprof run CMD): most of them are missing.";
     if (most == PART_IDLE_QUEUED)
         return "Find what the launched work waits for: events of other streams, graphs that follow "
                "one another, other programs on this GPU (nvidia-smi); gpuprof report shows the "

@@ -154,6 +154,25 @@ START_TEST(test_one_step_with_one_kernel)
 }
 END_TEST
 
+/* Kernels of which no call is known: what the GPU waited for cannot be told, but how to learn it.
+ */
+static void fill_without_calls(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 4; i++)
+        build_kernel_of(b, gemm, -1, at + MS(2) * i, US(100), 64);
+}
+
+START_TEST(test_kernels_without_calls)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_without_calls);
+    const struct analysis *a = build_analyze(&b);
+    ck_assert_str_eq(a->verdict_class, "unexplained");
+    ck_assert_msg(strstr(a->next, "Record "), "%s", a->next);
+    build_end(&b);
+}
+END_TEST
+
 /* ---- exposed-communication --------------------------------------------------------------------
  */
 
@@ -298,6 +317,7 @@ Suite *test_rules_imported_suite(void)
     tcase_add_test(t, test_copies_on_the_device);
     tcase_add_test(t, test_few_copies_on_the_device);
     tcase_add_test(t, test_one_step_with_one_kernel);
+    tcase_add_test(t, test_kernels_without_calls);
     tcase_add_test(t, test_more_exchange_than_computing);
     tcase_add_test(t, test_waits_by_operator);
     tcase_add_test(t, test_opaque_graphs);
