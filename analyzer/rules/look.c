@@ -163,36 +163,6 @@ bool look_zeroing_scattered(const struct analysis *a, struct look_ops *ops)
     return many(a, ops, LOOK_MANY_ZERO_OPS);
 }
 
-struct look_copies look_h2d(const struct analysis *a, enum memory_kind from)
-{
-    struct look_copies c = {.longest = TL_NONE};
-    int64_t blocked_all = 0;
-    for (size_t i = 0; i < a->totals.copy_count; i++) {
-        const struct copy_total *t = &a->totals.copies[i];
-        if (t->kind != COPY_H2D)
-            continue;
-        blocked_all += t->host_blocked_ns;
-        if (t->src_kind != from)
-            continue;
-        c.count += t->count;
-        c.bytes += t->bytes;
-        c.total_ns += t->total_ns;
-        c.exposed_ns += t->exposed_ns;
-        c.blocked_ns += t->host_blocked_ns;
-        c.longest = t->longest;
-    }
-    if (blocked_all > 0)
-        c.idle_ns = (int64_t)((double)a->breakdown_ns[PART_IDLE_COPY] * (double)c.blocked_ns /
-                              (double)blocked_all);
-    return c;
-}
-
-int64_t look_exposed(const struct analysis *a, const struct look_copies *c)
-{
-    int64_t mean = per_step(a, c->exposed_ns), median = a->breakdown_ns[PART_COPY];
-    return mean < median ? mean : median;
-}
-
 static bool gap_used(const struct analysis *a, const struct gap *g)
 {
     return g->step != TL_NONE && a->steps.at[g->step].used;

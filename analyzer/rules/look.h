@@ -67,6 +67,10 @@ struct look_copies {
 struct look_copies look_h2d(const struct analysis *a, enum memory_kind from);
 /* Per step, copies with nothing beside them: no more than the median step has of that. */
 int64_t look_exposed(const struct analysis *a, const struct look_copies *c);
+/* Share of the bytes copied to the GPU that were copied from it before, told by their sizes:
+ * weights or optimizer states that live on the host. They are there only when the step before has
+ * ended. */
+double look_comes_back_pct(const struct analysis *a);
 
 /* Longest gaps whose main part is `part`, as examples. */
 void look_gap_examples(const struct analysis *a, struct outcome *o, enum part part,

@@ -118,6 +118,13 @@ void look_awaited_evidence(const struct analysis *a, struct outcome *o, const st
     outcome_evidence(o, "workers", (double)l->workers, "count", NULL);
 }
 
+double look_starved_pct(const struct look_loader *l)
+{
+    if (!l->sampled || l->run_queue_ns < 0 || l->making_ns <= 0)
+        return -1;
+    return 100 * (double)l->run_queue_ns / (double)l->making_ns;
+}
+
 int64_t look_elsewhere_ns(const struct look_loader *l)
 {
     int64_t queue = l->run_queue_ns > 0 ? l->run_queue_ns : 0;

@@ -28,6 +28,9 @@ bool look_awaited_loader(struct analysis *a, struct outcome *o, struct look_load
 void look_awaited_evidence(const struct analysis *a, struct outcome *o,
                            const struct look_loader *l);
 
+enum { LOADER_STARVED_PCT = 30 /* of the time in which batches are made: workers lack cores */ };
+/* Of the time in which batches are made: ready, but without a core, in %; -1 = not sampled. */
+double look_starved_pct(const struct look_loader *l);
 /* Of the time in which batches are made: neither computing nor in line for a core. */
 int64_t look_elsewhere_ns(const struct look_loader *l);
 /* Most of it; false also where it was not sampled. */

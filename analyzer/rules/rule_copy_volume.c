@@ -44,7 +44,9 @@ static void check(struct analysis *a, struct outcome *o)
     outcome_evidence(o, "time copying with no kernel beside it, per step", ms(exposed), "ms", rows);
     outcome_evidence(o, "time computing and exchanging per step: what copies could run beside",
                      ms(hidden_at_most), "ms", NULL);
-    outcome_fires(o, exposed - hidden_at_most,
+    /* What is not fetched need not be put back either. */
+    bool back = look_comes_back_pct(a) > 50;
+    outcome_fires(o, back ? a->breakdown_ns[PART_COPY] : exposed,
                   arena_printf(&a->arena,
                                "%.0f MB per step are copied to the GPU in %.1f ms, but it computes "
                                "for only %.1f ms: overlapping cannot hide the copies",
@@ -64,7 +66,8 @@ const struct rule rule_copy_volume = {
            "run beside. What is left is the bus: fewer bytes are the one remedy. Usual causes: "
            "parameters or optimizer states kept in host memory (offload) and fetched again in "
            "every step, inputs sent as FP32 that began as bytes, the same data sent twice. The "
-           "bound is the time that overlapping could not hide.",
+           "bound is all the time in which copies run and no kernel does: those to the GPU, and "
+           "those from it, too, where the same data comes back.",
     .remedy = {"keep parameters on the GPU: FSDP(cpu_offload=CPUOffload(offload_params=False)), "
                "DeepSpeed without offload_param; if they must be offloaded, a larger batch per "
                "fetch; send inputs as uint8 or 16 bit and convert on the GPU",

@@ -30,11 +30,11 @@ static void add_evidence(struct analysis *a, struct outcome *o, const struct loo
 }
 
 /* The kernel stops all threads of a group that has used up its share of a period. */
-static void limited(struct analysis *a, struct outcome *o, int64_t cost)
+static void limited(struct analysis *a, struct outcome *o, int64_t idle)
 {
     const char *quota = timeline_meta(a->tl, "cgroup_cpu_quota");
     o->error_class = ERROR_RERUN_DECIDES;
-    outcome_fires(o, cost,
+    outcome_fires(o, idle,
                   arena_printf(&a->arena,
                                "the container's limit of %s cores was used up in %.0f %% of its "
                                "periods: the training thread stands still %.1f ms per step, and "
@@ -70,7 +70,7 @@ static void check(struct analysis *a, struct outcome *o)
     }
     if (l.wanted_cores < cores * 0.9 && look_limited_pct(a) >= LIMITED_PCT) {
         add_evidence(a, o, &l);
-        limited(a, o, cost);
+        limited(a, o, idle);
         return;
     }
     /* Whom other programs crowd out stands in line, too, but has few cores itself. */
@@ -82,10 +82,18 @@ static void check(struct analysis *a, struct outcome *o)
                               ms(starved), l.used_cores, cores);
         return;
     }
+    if (part[PART_IDLE_INPUT] > idle && look_starved_pct(&l) >= LOADER_STARVED_PCT) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = arena_printf(&a->arena,
+                              "the training thread had no core for %.1f ms per step, but the GPU "
+                              "waits longer for the loader's workers, which have none either",
+                              ms(starved));
+        return;
+    }
     add_evidence(a, o, &l);
     o->error_class = ERROR_RERUN_DECIDES;
     o->knob = "busy_threads=0";
-    outcome_fires(o, cost,
+    outcome_fires(o, idle,
                   arena_printf(&a->arena,
                                "the program's threads want %.1f cores of %d: the training thread "
                                "stands in line %.1f ms per step, and the GPU waits",
@@ -105,7 +113,8 @@ const struct rule rule_cpu_contention = {
            "per GPU should use cores / GPUs threads, and stay on the cores next to its GPU. A "
            "container's CPU limit stops all its threads for the rest of a period once they have "
            "used it up, however many cores are idle. Waits caused by other programs are told as "
-           "such and are no finding.",
+           "such and are no finding. The bound is all the time in which the GPU waits for the "
+           "host: a crowded core is slower, too, while a thread has it.",
     .remedy = {"OMP_NUM_THREADS=cores/ranks, torch.set_num_threads(N); numactl --cpunodebind to "
                "the GPU's node, or torchrun under taskset",
                "TF_GPU_THREAD_MODE=gpu_private; tf.config.threading.set_intra_op_parallelism_"

@@ -1,52 +1,6 @@
 /* Pinned copies that the GPU or the host waits for, though they could run beside compute. */
 #include "analyzer/rules/look.h"
 
-/* ---- what comes back ---------------------------------------------------------------------------
- */
-
-enum { SMALL_BYTES = 65536, SIZES = 64 };
-
-struct size {
-    int64_t bytes, down, up; /* copies of this size to the GPU, and from it */
-};
-
-static struct size *size_of(struct size *of, size_t *n, int64_t bytes)
-{
-    for (size_t i = 0; i < *n; i++)
-        if (of[i].bytes == bytes)
-            return &of[i];
-    if (*n == SIZES)
-        return NULL;
-    of[*n] = (struct size){.bytes = bytes};
-    return &of[(*n)++];
-}
-
-/* Share of the bytes copied to the GPU that were copied from it before, told by their sizes:
- * weights or optimizer states that live on the host. They are there only when the step before has
- * ended. */
-static double comes_back_pct(const struct analysis *a)
-{
-    struct size of[SIZES];
-    size_t n = 0;
-    int64_t all = 0, back = 0;
-    for (uint32_t i = 0; i < a->tl->op_count; i++) {
-        const struct op *o = &a->tl->ops[i];
-        if (o->kind != OP_COPY || o->bytes <= SMALL_BYTES || !look_used(a, i) ||
-            (o->copy_kind != COPY_H2D && o->copy_kind != COPY_D2H))
-            continue;
-        struct size *s = size_of(of, &n, o->bytes);
-        if (s)
-            *(o->copy_kind == COPY_H2D ? &s->down : &s->up) += 1;
-        all += o->copy_kind == COPY_H2D ? o->bytes : 0;
-    }
-    for (size_t i = 0; i < n; i++)
-        back += of[i].bytes * (of[i].down < of[i].up ? of[i].down : of[i].up);
-    return all ? 100.0 * (double)back / (double)all : 0;
-}
-
-/* ---- the rule ----------------------------------------------------------------------------------
- */
-
 static void check(struct analysis *a, struct outcome *o)
 {
     struct look_copies c = look_h2d(a, MEMORY_PINNED);
@@ -60,7 +14,7 @@ static void check(struct analysis *a, struct outcome *o)
     o->why = arena_printf(&a->arena, "pinned copies are exposed for %.3f ms per step", ms(exposed));
     if (exposed * 100 < a->steps.median_ns)
         return;
-    double back = comes_back_pct(a);
+    double back = look_comes_back_pct(a);
     if (back > 50) {
         o->verdict = RULE_SUPPRESSED;
         o->why = arena_printf(&a->arena,

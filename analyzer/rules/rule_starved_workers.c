@@ -1,26 +1,23 @@
 /* The workers of the loader are ready to compute, but have no core. */
 #include "analyzer/rules/look_loader.h"
 
-enum { STARVED_PCT = 30 /* of the time in which batches are made */ };
-
 static void check(struct analysis *a, struct outcome *o)
 {
     int64_t idle = a->breakdown_ns[PART_IDLE_INPUT];
     struct look_loader l;
     if (!look_awaited_loader(a, o, &l))
         return;
-    if (!l.sampled || l.run_queue_ns < 0) {
+    if (look_starved_pct(&l) < 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: how long the loader's workers wait for a core (gpuprof run "
                  "samples it where the kernel tells)";
         return;
     }
-    double share = 100 * (double)l.run_queue_ns / (double)l.making_ns;
+    double share = look_starved_pct(&l);
     o->why =
         arena_printf(&a->arena, "the workers wait for a core during %.0f %% of their work", share);
-    if (share < STARVED_PCT)
+    if (share < LOADER_STARVED_PCT)
         return;
-    int64_t cost = (int64_t)((double)idle * (share < 100 ? share : 100) / 100);
     const char *rows = "SELECT * FROM host_sample WHERE run_queue_ns > 0";
     look_awaited_evidence(a, o, &l);
     outcome_evidence(o, "of the time in which they make batches: ready, but without a core", share,
@@ -34,7 +31,7 @@ static void check(struct analysis *a, struct outcome *o)
         outcome_evidence(o, "periods in which the container's CPU limit was used up", limited, "%",
                          "SELECT * FROM fact WHERE key LIKE 'cgroup_cpu_%'");
     o->knob = "busy_threads=0";
-    outcome_fires(o, cost,
+    outcome_fires(o, idle,
                   arena_printf(&a->arena,
                                "the loader's %zu worker%s no core during %.0f %% of their work; "
                                "the GPU waits for them %.1f ms per step",
@@ -51,7 +48,7 @@ const struct rule rule_starved_workers = {
     .doc = "Workers beyond the cores take time from each other and from the training thread; so do "
            "other programs, and libraries that start a thread per core inside each worker. More "
            "workers make it worse. Fewer threads per worker, more cores for the job, or a cheaper "
-           "batch help.",
+           "batch help. The bound is all the waiting: workers with cores may keep ahead.",
     .remedy = {"torch.set_num_threads(1) in worker_init_fn, OMP_NUM_THREADS=1; more cores for the "
                "job (--cpus-per-task, cpuset); decode on the GPU (torchvision nvjpeg, DALI)",
                "tf.data.Options().threading.private_threadpool_size = N; more cores for the job",

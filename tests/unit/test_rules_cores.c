@@ -188,6 +188,29 @@ START_TEST(test_cpu_contention)
 }
 END_TEST
 
+/* The GPU waits 4 ms of 10 for the workers, and half a millisecond for the training thread. */
+static void fill_waits_more(struct builder *b, int64_t at)
+{
+    build_range(b, "data.wait", at, at + MS(4));
+    b->thread = 2;
+    build_range_at(b, "data.decode", 0, at, at + MS(10));
+    b->thread = 1;
+    build_kernel(b, gemm, at + MS(4.5), at + MS(4.5) + US(10), US(5480));
+}
+
+START_TEST(test_workers_are_worse_off)
+{
+    struct builder b = start("1");
+    case_loop(&b, fill_waits_more);
+    clocks(&b, 1, (struct share){0.4, 0.1, 0, 0, 0});
+    clocks(&b, 2, (struct share){0.45, 0.5, 0, 0, 0});
+    const struct analysis *a = build_analyze(&b);
+    case_verdict(a, "cpu-contention", RULE_SUPPRESSED);
+    case_first(a, "starved-workers", MS(4)); /* all of the waiting */
+    build_end(&b);
+}
+END_TEST
+
 /* A container's CPU limit, used up in `throttled` of 200 periods. */
 static void limit_case(const char *throttled, double queue, enum verdict v, const char *says)
 {
@@ -313,6 +336,7 @@ Suite *test_rules_cores_suite(void)
     tcase_add_test(c, test_limit_of_the_container);
     tcase_add_test(c, test_no_input_wait);
     tcase_add_test(c, test_cpu_contention);
+    tcase_add_test(c, test_workers_are_worse_off);
     tcase_add_test(c, test_no_core_is_no_host_work);
     tcase_add_test(c, test_no_core_is_not_launch_bound);
     tcase_add_test(c, test_no_core_is_no_synchronisation);
