@@ -101,8 +101,9 @@ static void check(struct analysis *a, struct outcome *o)
         arena_printf(&a->arena, "%.3f ms per step of copying within the GPU's memory", ms(cost));
     if (cost * 100 < a->steps.median_ns * LEAST_PCT)
         return;
-    const char *rows = "SELECT * FROM kernel_time WHERE name LIKE '%direct_copy_kernel%' OR name "
-                       "LIKE '%CatArrayBatchedCopy%'";
+    const char *rows = a->tl->ops[ops.longest].kind == OP_COPY
+                           ? "SELECT * FROM copy WHERE kind = 8 ORDER BY end_ns - start_ns DESC"
+                           : "SELECT * FROM kernel_time WHERE name LIKE '%copy%'";
     outcome_evidence(o, "copies within the GPU's memory per step",
                      (double)ops.count / (double)a->steps.used, "count", rows);
     outcome_evidence(o, "their GPU time per step", ms(cost), "ms", rows);

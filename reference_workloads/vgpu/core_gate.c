@@ -344,7 +344,8 @@ void vg_settle_legacy(struct vg_stream *s)
         return;
     if (!s->legacy && d->legacy && d->legacy->held)
         vg_settle(d->legacy);
-    for (struct vg_stream *o = s->legacy ? d->streams : NULL; o; o = o->next)
+    for (struct vg_stream *o = s->legacy ? vg_stream_after(d, NULL) : NULL; o;
+         o = vg_stream_after(d, o))
         if (o != s && o->held && !(o->flags & 1))
             vg_settle(o);
 }

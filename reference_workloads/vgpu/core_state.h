@@ -62,7 +62,8 @@ struct vg_stream {
     size_t frontier_n;
     /* operations that wait for a gate, in order (core_gate.c) */
     struct vg_held *held, **held_end;
-    uint32_t held_n, emitting;
+    uint32_t held_n;
+    _Atomic uint32_t emitting;
     struct vg_stream *next; /* of the device */
     struct vg_stream *gone; /* of those destroyed; `next` stays for who walks the list now */
 };
@@ -156,6 +157,8 @@ int vg_stream_sync(struct vg_stream *s);
 int vg_stream_query(struct vg_stream *s);
 int vg_stream_wait(struct vg_stream *s, struct vg_event *e);
 int vg_device_sync(void);
+/* The device's stream behind s (NULL: the first); other threads may make and destroy some. */
+struct vg_stream *vg_stream_after(const struct vg_device *d, const struct vg_stream *s);
 int64_t vg_device_tail(int device);
 void vg_wait_for(int64_t when_ns, bool blocking);
 

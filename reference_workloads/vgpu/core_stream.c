@@ -324,9 +324,18 @@ int vg_stream_wait(struct vg_stream *s, struct vg_event *e)
     return VG_OK;
 }
 
+struct vg_stream *vg_stream_after(const struct vg_device *d, const struct vg_stream *s)
+{
+    pthread_mutex_lock(&vg_core.lock);
+    struct vg_stream *next = s ? s->next : d->streams;
+    pthread_mutex_unlock(&vg_core.lock);
+    return next;
+}
+
 int64_t vg_device_tail(int device)
 {
-    for (struct vg_stream *s = vg_core.device[device].streams; s; s = s->next)
+    const struct vg_device *d = &vg_core.device[device];
+    for (struct vg_stream *s = vg_stream_after(d, NULL); s; s = vg_stream_after(d, s))
         vg_settle(s);
     pthread_mutex_lock(&vg_core.lock);
     int64_t tail = vg_core.device[device].work_tail_ns;
@@ -342,7 +351,7 @@ int vg_device_sync(void)
     struct vg_device *d = &vg_core.device[vg_current_device()];
     int64_t start_ns = vg_now_ns();
     vg_wait_for(vg_device_tail(d->index), d->sync_flags & 4);
-    for (struct vg_stream *s = d->streams; s; s = s->next)
+    for (struct vg_stream *s = vg_stream_after(d, NULL); s; s = vg_stream_after(d, s))
         vg_host_drain(s, s->host_queued);
     vg_spin_until(start_ns + (int64_t)d->profile.sync_min_ns);
     emit_sync(VG_SYNC_CONTEXT, d->index, 0xffffffffu, start_ns);
