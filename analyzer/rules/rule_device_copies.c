@@ -99,11 +99,11 @@ static void check(struct analysis *a, struct outcome *o)
     int64_t cost = per_step(a, ops.busy_ns);
     o->why =
         arena_printf(&a->arena, "%.3f ms per step of copying within the GPU's memory", ms(cost));
-    if (cost * 100 < a->steps.median_ns * LEAST_PCT)
+    if (ops.count == 0 || cost * 100 < a->steps.median_ns * LEAST_PCT)
         return;
-    const char *rows = a->tl->ops[ops.longest].kind == OP_COPY
-                           ? "SELECT * FROM copy WHERE kind = 8 ORDER BY end_ns - start_ns DESC"
-                           : "SELECT * FROM kernel_time WHERE name LIKE '%copy%'";
+    const char *rows =
+        "SELECT name, calls, total_ms FROM kernel_time WHERE name LIKE '%copy%' UNION ALL "
+        "SELECT kind, copies, total_ms FROM copy_time WHERE kind = 'D2D'";
     outcome_evidence(o, "copies within the GPU's memory per step",
                      (double)ops.count / (double)a->steps.used, "count", rows);
     outcome_evidence(o, "their GPU time per step", ms(cost), "ms", rows);
