@@ -84,7 +84,7 @@ static int64_t repeated_pairs_ns(struct analysis *a, bool *unclear)
     if (p.backward == 0 || p.forward * 10 < p.backward * 15)
         return 0;
     int64_t twice = (int64_t)((double)p.forward_ns * (1 - (double)p.backward / (double)p.forward));
-    *unclear = p.amid_ns * 4 < twice && twice * 100 >= a->steps.median_ns;
+    *unclear = p.amid_ns * 4 < twice && per_step(a, twice) * 100 >= a->steps.median_ns;
     return twice < p.amid_ns ? twice : p.amid_ns;
 }
 
