@@ -3,7 +3,7 @@
 #include <string.h>
 
 enum { ANSWER_BYTES = 64, KERNELS_BETWEEN = 3 /* the answers of a tensor become one */ };
-enum { NAME_UNSEEN, NAME_OTHER, NAME_CHECK };
+enum { NAME_UNSEEN, NAME_OTHER, NAME_CHECK }; /* the arena's memory begins as UNSEEN */
 
 struct named {
     const struct timeline *t;
@@ -122,7 +122,6 @@ struct look_checks look_checks(struct analysis *a)
     struct named n = {t, arena_array(&a->arena, (size_t)t->strings.n + 1, 1)};
     if (!n.seen)
         return k;
-    memset(n.seen, NAME_UNSEEN, (size_t)t->strings.n + 1);
     k.ops = look_ops_of(a, takes, &n);
     if (per_step(a, k.ops.count) < LOOK_MANY_CHECKS)
         return k;
@@ -130,8 +129,6 @@ struct look_checks look_checks(struct analysis *a)
     bool *calls = arena_array(&a->arena, t->api_count + 1, sizeof *calls);
     if (!ops || !calls)
         return k;
-    memset(ops, 0, t->op_count + 1);
-    memset(calls, 0, t->api_count + 1);
     for (size_t i = 0; i < t->thread_count; i++) {
         const struct thread *th = &t->threads[i];
         struct follow f = {&n, ops, calls, SINCE_OTHER, 0};
