@@ -105,12 +105,22 @@ enum { QUEUE_DEPTH = 1024 }; /* launches a stream takes before the host blocks, 
 struct graph *graph_build(const struct analysis *a, struct err *e);
 void graph_free(struct graph *g);
 
-/* Private to the builder (graph.c makes tasks, graph_edges.c joins them). */
+/* Private to the builder: graph.c makes tasks, graph_edges.c joins them, graph_residuals.c explains
+ * what is left of their starts. */
 int graph_join(struct graph *g, struct err *e);
 void graph_residuals(struct graph *g);
 uint32_t graph_made_room(const struct analysis *a, uint32_t api);
 bool graph_ran_inside(const struct analysis *a, uint32_t api);
 uint32_t graph_polled_op(const struct analysis *a, int64_t from, int64_t to);
+
+enum {
+    GRAPH_STALL_NS = 50000
+}; /* what no dependency explains is jitter up to here, then a stall */
+
+static inline int64_t task_end(const struct task *t)
+{
+    return t->at_ns + t->dur_ns;
+}
 
 static inline bool task_on_gpu(const struct task *t)
 {
