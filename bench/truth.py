@@ -42,6 +42,7 @@ SEVERAL = {
     "workers0 + sync": "--defect workers0 --sync-every 1 --log-work-us 3000",
     "pageable + sync": "--defect pageable --sync-every 1 --log-work-us 3000",
     "fp32 + optimizer-loop": "--defect fp32 --optimizer loop",
+    "fp32 + nchw": "--defect fp32 --channels-last 0",
     "launch-bound + zero-grad": "--defect launch-bound --zero-grad memset",
     "pageable + sync + optimizer-loop":
         "--defect pageable --sync-every 1 --log-work-us 3000 --optimizer loop --batch 32",

@@ -132,6 +132,8 @@ static void pass(struct trial *t, const struct outcome *o)
     struct passed *p = &t->passed[t->passed_count++];
     snprintf(p->rule, sizeof p->rule, "%s", o->rule->id);
     snprintf(p->knob, sizeof p->knob, "%s", o->knob ? o->knob : "");
+    for (char *k = p->knob; (k = strchr(k, ';'));)
+        *k = ','; /* as --apply takes it from a shell */
 }
 
 static int choose_top(struct trial *t, struct loaded *l, int top, struct err *e)

@@ -22,6 +22,13 @@ static inline double draw_between(const struct draw *d, int dimension, double go
 {
     return good + (bad - good) * d->u[dimension];
 }
+/* The same where one value is the likeliest: as often better as worse. */
+static inline double draw_around(const struct draw *d, int dimension, double good, double likely,
+                                 double bad)
+{
+    double u = d->u[dimension];
+    return u < 0.5 ? good + (likely - good) * 2 * u : likely + (bad - likely) * (2 * u - 1);
+}
 /* The operation behind task i, NULL when it is none. */
 static inline const struct op *edit_op(const struct graph *g, uint32_t i)
 {

@@ -37,6 +37,29 @@ static enum look_take is_fp32_matrix(const struct analysis *a, uint32_t op, cons
                : LOOK_NO;
 }
 
+/* Those that the library would surround with conversions: cuDNN has no 16-bit kernels for NCHW. */
+static enum look_take is_fp32_conv_in_nchw(const struct analysis *a, uint32_t op, const void *half)
+{
+    const struct kernel_class *c = &a->tl->ops[op].class;
+    bool is = c->family == FAMILY_CONV && c->layout != SPOOL_LAYOUT_NHWC;
+    return is ? is_fp32_matrix(a, op, half) : LOOK_NO;
+}
+
+static void advise_layout(struct analysis *a, struct outcome *o)
+{
+    struct remedy *r = &o->remedy;
+    o->knob = arena_printf(&a->arena, "%s;channels_last=1", o->knob);
+    r->pytorch = arena_printf(&a->arena,
+                              "%s; both model and input .to(memory_format="
+                              "torch.channels_last), or convolutions convert",
+                              r->pytorch);
+    r->tensorflow = arena_printf(&a->arena,
+                                 "%s; data_format='channels_last' (the default) in every "
+                                 "layer",
+                                 r->tensorflow);
+    r->cuda = arena_printf(&a->arena, "%s; CUDNN_TENSOR_NHWC for tensors and filters", r->cuda);
+}
+
 static void advise(struct outcome *o, int cc_major)
 {
     if (cc_major >= 8) {
@@ -55,9 +78,12 @@ static void advise(struct outcome *o, int cc_major)
     }
 }
 
+enum { WORTH_A_LAYOUT = 10 /* such convolutions take one part in so many of the FP32 work */ };
+
 static void check(struct analysis *a, struct outcome *o)
 {
-    struct look_ops ops = look_ops_of(a, is_fp32_matrix, given_half(a));
+    const bool *half = given_half(a);
+    struct look_ops ops = look_ops_of(a, is_fp32_matrix, half);
     int64_t cost = per_step(a, ops.busy_ns);
     o->why = arena_printf(&a->arena, "%.3f ms per step of FP32 matrix kernels off the tensor cores",
                           ms(cost));
@@ -90,6 +116,12 @@ static void check(struct analysis *a, struct outcome *o)
     o->error_class = ERROR_KERNEL_MODEL;
     o->edit.kind = EDIT_PRECISION;
     advise(o, cc_major);
+    struct look_ops nchw = look_ops_of(a, is_fp32_conv_in_nchw, half);
+    if (nchw.busy_ns * WORTH_A_LAYOUT > ops.busy_ns) {
+        outcome_evidence(o, "convolutions among them that are not in channels-last, per step",
+                         ms(per_step(a, nchw.busy_ns)), "ms", rows);
+        advise_layout(a, o);
+    }
     outcome_fires(
         o, cost,
         arena_printf(
@@ -106,12 +138,14 @@ const struct rule rule_tensor_cores = {
     .check = check,
     .looks_for = "GEMM and convolution kernels whose names say FP32 FMA (ffma, sgemm, simt) on "
                  "compute capability 7.0 and above.",
-    .doc = "TF32 keeps FP32's range with a shorter mantissa and needs Ampere or newer (8.0); bf16 "
-           "as well; Volta and Turing (7.x) have "
-           "FP16 alone. Names decide: xmma or sm80 in a kernel's name does not mean tensor cores, "
-           "ffma means none. The bound is all of "
-           "the kernels' time; what remains of it depends on shapes. Changes numerics: watch the "
-           "loss.",
+    .doc =
+        "TF32 keeps FP32's range with a shorter mantissa and needs Ampere or newer (8.0); bf16 "
+        "as well; Volta and Turing (7.x) have "
+        "FP16 alone. Names decide: xmma or sm80 in a kernel's name does not mean tensor cores, "
+        "ffma means none. The bound is all of "
+        "the kernels' time; what remains of it depends on shapes. Convolutions in NCHW are advised "
+        "together with channels-last: alone, the library converts before and after each, and "
+        "much of the gain is lost. Changes numerics: watch the loss.",
     .remedy =
         {"torch.set_float32_matmul_precision('high') for TF32; torch.autocast for bf16/fp16",
          "TF32 is on by default; keras.mixed_precision.set_global_policy(...) for 16 bit",

@@ -84,6 +84,34 @@ START_TEST(test_fp32)
 }
 END_TEST
 
+static void fill_conv_nchw(struct builder *b, int64_t at)
+{
+    build_kernel(b, "ampere_scudnn_128x64_relu_interior_nn_v1", at + US(10), at + US(100), MS(6));
+}
+
+static void fill_conv_nhwc(struct builder *b, int64_t at)
+{
+    build_kernel(b, "ampere_scudnn_128x64_ldg4_relu_exp_interior_nhwc_tn_v1", at + US(10),
+                 at + US(100), MS(6));
+}
+
+/* Alone, 16 bits would make the library convert around every convolution in NCHW. */
+START_TEST(test_fp32_with_layout)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_conv_nchw);
+    const struct outcome *o = case_first(build_analyze(&b), "tensor-cores", MS(6));
+    ck_assert_str_eq(o->knob, "precision=bf16;channels_last=1");
+    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "channels_last"));
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_conv_nhwc);
+    o = case_first(build_analyze(&b), "tensor-cores", MS(6));
+    ck_assert_str_eq(o->knob, "precision=bf16");
+    build_end(&b);
+}
+END_TEST
+
 static void fill_fp32_of_any_gpu(struct builder *b, int64_t at)
 {
     build_kernel(b, "sgemm_largek_lds64", at + US(10), at + US(100), MS(6));
@@ -288,6 +316,7 @@ Suite *test_rules_gpu_suite(void)
     TCase *t = tcase_create("rules_gpu");
     tcase_add_test(t, test_layouts);
     tcase_add_test(t, test_fp32);
+    tcase_add_test(t, test_fp32_with_layout);
     tcase_add_test(t, test_fp32_impossible);
     tcase_add_test(t, test_algorithm);
     tcase_add_test(t, test_algorithm_measured_already);
