@@ -11,6 +11,8 @@ torch, agent = hook.torch, hook.agent
 
 TRUE = ("1", "true", "yes", "on", "find")
 LOADER = ("num_workers", "prefetch_factor", "persistent_workers", "pin_memory")
+# what a DataLoader refuses, or fails on, when it has none
+FOR_WORKERS = ("prefetch_factor", "persistent_workers", "timeout", "multiprocessing_context")
 NOT_YET = {  # what is still to happen; the fact is replaced when it does
     **{knob: "the program has made no DataLoader" for knob in LOADER},
     "channels_last": "the program has made no optimizer, which tells the weights",
@@ -147,10 +149,9 @@ def loader_settings(given, iterable):
     for knob in LOADER:
         if knob in wanted:
             loader_setting(knob, given, given.get("dataset"), iterable)
-    if not given.get("num_workers"):
-        for knob in ("prefetch_factor", "persistent_workers"):
-            if knob in wanted:
-                given.pop(knob, None)
+    if "num_workers" in wanted and not given.get("num_workers"):
+        for name in FOR_WORKERS:
+            given.pop(name, None)
 
 
 def hook_loader(module):

@@ -280,6 +280,13 @@ def knobs(test, script, plain):
     test.check(done.stdout.count("tensor") == 3, "an IterableDataset is not multiplied", done.stdout)
     test.check(facts(profile).get("apply.num_workers", "").startswith("refused"), "and it is said",
                facts(profile))
+    code = HEAD + ("print(len(list(DataLoader(Data(), num_workers=2, prefetch_factor=4, timeout=60, "
+                   "persistent_workers=True, multiprocessing_context='spawn'))))")
+    done, profile = test.traced([PYTHON, "-c", code], GPUPROF_APPLY="num_workers=0")
+    test.check(done.returncode == 0 and done.stdout.strip().isdigit(),
+               "without workers, what is for them is left out", done.stderr[-500:])
+    test.check(facts(profile).get("apply.num_workers") == "applied: 2 -> 0", "and it is said, too",
+               facts(profile))
 
 
 def ddp(test):
