@@ -1,7 +1,8 @@
 /* The order in which to make the changes, and what each saves on top of those before it.
  *
  * By turns: first the cause of waiting for data where that heads the ranking, then repairs, then
- * CUDA graphs, then what changes the training. Within a turn the one goes first that saves most on
+ * CUDA graphs. What changes the training has no place in it: with another batch a step is not the
+ * same step any longer. Within a turn the one goes first that saves most on
  * top of what was chosen, by its lower bound. A graph comes behind the repairs because it holds the
  * launches that it was captured with: waits, allocations and shapes that differ keep a step out of
  * it, and what changes kernels afterwards has it captured anew. After each choice all are asked
@@ -13,7 +14,7 @@
 #include "analyzer/rules/rule.h"
 
 enum { CHANGES = sizeof((struct whatif *)0)->stack / sizeof(struct stacked) };
-enum turn { TURN_CAUSE, TURN_REPAIR, TURN_GRAPH, TURN_TRAINING, TURNS };
+enum turn { TURN_CAUSE, TURN_REPAIR, TURN_GRAPH, TURNS };
 
 struct choice {
     const struct outcome *outcome;
@@ -22,8 +23,6 @@ struct choice {
 
 static enum turn turn_of(const struct analysis *a, const struct outcome *o)
 {
-    if (o->rule->changes_training)
-        return TURN_TRAINING;
     if (o->edit.kind == EDIT_GRAPH)
         return TURN_GRAPH;
     return outcome_about_input(o) && a->ranked_count && a->ranked[0] == o ? TURN_CAUSE
@@ -53,7 +52,8 @@ static struct choice next(struct engine *x, const struct outcome **chosen, size_
     enum turn turn = TURNS;
     for (size_t i = 0; i < x->a->outcome_count; i++) {
         const struct outcome *o = &x->a->outcomes[i];
-        if (!engine_open_to(o) || is_chosen(chosen, n, o) || turn_of(x->a, o) > turn)
+        if (!engine_open_to(o) || o->rule->changes_training || is_chosen(chosen, n, o) ||
+            turn_of(x->a, o) > turn)
             continue;
         chosen[n] = o;
         int64_t ns = engine_to_median(x, engine_saved_by(x, chosen, n + 1, 0));

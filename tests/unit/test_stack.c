@@ -54,12 +54,38 @@ START_TEST(the_cause_of_waiting_for_data_comes_first)
 }
 END_TEST
 
+static void fill_with_memory_to_spare(struct builder *b, int64_t at)
+{
+    struct row_gpu_sample r = {.id = ++b->next_id,
+                               .device = 1,
+                               .time_ns = at + MS(3),
+                               .util_pct = 10,
+                               .memory_used_bytes = 1 << 30,
+                               .throttle_reasons = -1,
+                               .pcie_tx_bytes_per_s = -1,
+                               .pcie_rx_bytes_per_s = -1};
+    build_put(b, ROW_GPU_SAMPLE, &r);
+    fill_launches_and_zeroing(b, at);
+}
+
+/* With another batch a step is not the same step. */
+START_TEST(what_changes_the_training_is_not_put_on_the_others)
+{
+    struct bench x = bench_start(MS(6), fill_with_memory_to_spare);
+    const struct analysis *a = x.b.a;
+    ck_assert_str_eq(a->ranked[a->ranked_count - 1]->rule->id, "batch-size");
+    check_order(&x, "zero-grad", "cuda-graphs");
+    bench_end(&x);
+}
+END_TEST
+
 Suite *test_stack_suite(void)
 {
     Suite *s = suite_create("stack");
     TCase *c = tcase_create("order");
     tcase_add_test(c, graphs_come_behind_what_changes_the_launches_that_they_hold);
     tcase_add_test(c, the_cause_of_waiting_for_data_comes_first);
+    tcase_add_test(c, what_changes_the_training_is_not_put_on_the_others);
     suite_add_tcase(s, c);
     return s;
 }
