@@ -241,8 +241,8 @@ static int by_ns(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A step that took longer than the others when it was recorded: it wrote a log, or saved a model.
- */
+/* A step that took longer than the others when it was recorded: it wrote a log, saved a model, or
+ * lost the core. */
 static bool was_long(const struct graph *g, size_t s)
 {
     const struct steps *all = &g->a->steps;
@@ -250,30 +250,35 @@ static bool was_long(const struct graph *g, size_t s)
     return (x->end_ns - x->start_ns) * 20 > all->median_ns * 21;
 }
 
-/* The median over four steps in a row, since workers deliver in bursts. Rows with a step that was
- * rarely long are left out: where these lie close enough, most rows would hold one, and a change
- * that hides them would seem to save their time in every step. */
-enum { ROW = 4, RARE = 8 };
-
-static size_t rows_of(struct replay *r, const struct graph *g, size_t skip, bool leave_out)
+/* The median over rows of steps. Workers deliver in bursts: where the loop waits for them, a row is
+ * four steps. Rows with a step that was rarely long are left out: where these lie close enough,
+ * most rows would hold one, and a change that hides them would seem to save their time in every
+ * step. */
+static size_t rows_of(struct replay *r, const struct graph *g, size_t skip, bool leave_out,
+                      size_t row)
 {
     size_t n = 0, clean = 0;
     for (size_t s = skip + 1; s < g->steps; s++) {
         clean = leave_out && was_long(g, s) ? 0 : clean + 1;
-        if (clean >= ROW)
-            r->row[n++] = (r->step_end[s] - r->step_end[s - ROW]) / ROW;
+        if (clean >= row)
+            r->row[n++] = (r->step_end[s] - r->step_end[s - row]) / (int64_t)row;
     }
     return n;
 }
 
 static int64_t pace_of(struct replay *r, const struct graph *g, size_t skip)
 {
-    size_t lengthy = 0;
+    enum { ROW = 4, SHORT_ROW = 2, RARE = 8, LESS_RARE = 3, FEW_PCT = 10 };
+    bool bursts = g->a->breakdown_ns[PART_IDLE_INPUT] * 100 > g->a->steps.median_ns * FEW_PCT;
+    size_t lengthy = 0, n = 0;
     for (size_t s = skip + 1; s < g->steps; s++)
         lengthy += was_long(g, s);
-    size_t n = rows_of(r, g, skip, lengthy * RARE <= g->steps);
+    if (lengthy * RARE <= g->steps)
+        n = rows_of(r, g, skip, true, ROW);
+    else if (!bursts && lengthy * LESS_RARE <= g->steps - 1 - skip)
+        n = rows_of(r, g, skip, true, SHORT_ROW);
     if (n < ROW)
-        n = rows_of(r, g, skip, false);
+        n = rows_of(r, g, skip, false, ROW);
     if (n < ROW)
         return r->step_ns;
     qsort(r->row, n, sizeof *r->row, by_ns);
