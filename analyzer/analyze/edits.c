@@ -42,7 +42,7 @@ static const struct {
     [EDIT_ACCUMULATE] = {"accumulate", edit_accumulate, true},
     [EDIT_HIDE_COMM] = {"hide-comm", edit_hide_comm, false},
     [EDIT_BUCKET] = {"bucket", edit_bucket, false},
-    [EDIT_PUNCTUAL] = {"punctual", edit_punctual, true},
+    [EDIT_PUNCTUAL] = {"punctual", edit_punctual, false},
     [EDIT_UNBLOCK] = {"unblock", edit_unblock, false},
     [EDIT_SKIP] = {"skip", edit_skip, true},
     [EDIT_READ_FREE] = {"read-free", edit_read_free, true},

@@ -2,43 +2,50 @@
  * replayed; what the others do to it is in the recorded lengths of its collectives. */
 #include "analyzer/analyze/edits.h"
 
+#include "analyzer/analyze/passes.h"
 #include "analyzer/rules/look_comm.h"
 
 #include <stdlib.h>
 
-struct seen { /* a kernel: by name, beside a collective or not */
-    uint32_t name;
+struct seen { /* a kernel: by name and blocks, beside a collective or not */
+    uint64_t which;
     bool beside;
     int64_t ns;
 };
 
-static int by_name(const void *a, const void *b)
+static uint64_t which_kernel(const struct op *o)
+{
+    uint64_t blocks = (uint64_t)o->grid[0] * 31 + (uint64_t)o->grid[1] * 17 + o->grid[2];
+    return (uint64_t)o->full_name << 32 | (blocks & UINT32_MAX);
+}
+
+static int by_kernel(const void *a, const void *b)
 {
     const struct seen *x = a, *y = b;
-    if (x->name != y->name)
-        return x->name < y->name ? -1 : 1;
+    if (x->which != y->which)
+        return x->which < y->which ? -1 : 1;
     if (x->beside != y->beside)
         return x->beside ? 1 : -1;
     return (x->ns > y->ns) - (x->ns < y->ns);
 }
 
-/* How much longer kernels take beside collectives than alone: the mean over names that were seen
+/* How much longer kernels take beside collectives than alone, all of those together that were seen
  * five times each way. 0 = too few. */
 static double contention(const struct seen *v, size_t n)
 {
-    double sum = 0;
-    int names = 0;
-    for (size_t i = 0, alone, end; i < n; i = end) {
-        for (alone = i; alone < n && v[alone].name == v[i].name && !v[alone].beside;)
-            alone++;
-        for (end = alone; end < n && v[end].name == v[i].name;)
+    double beside_ns = 0, alone_ns = 0;
+    for (size_t i = 0, beside, end; i < n; i = end) {
+        for (beside = i; beside < n && v[beside].which == v[i].which && !v[beside].beside;)
+            beside++;
+        for (end = beside; end < n && v[end].which == v[i].which;)
             end++;
-        if (alone - i < 5 || end - alone < 5 || v[i + (alone - i) / 2].ns <= 0)
+        if (beside - i < 5 || end - beside < 5)
             continue;
-        sum += (double)v[alone + (end - alone) / 2].ns / (double)v[i + (alone - i) / 2].ns;
-        names++;
+        double times = (double)(end - beside);
+        beside_ns += times * (double)v[beside + (end - beside) / 2].ns;
+        alone_ns += times * (double)v[i + (beside - i) / 2].ns;
     }
-    return names ? sum / names : 0;
+    return alone_ns > 0 ? beside_ns / alone_ns : 0;
 }
 
 static double measured_contention(const struct graph *g)
@@ -53,10 +60,11 @@ static double measured_contention(const struct graph *g)
         if (g->tasks[i].kind == TASK_COLL && o->end_ns > busy_until)
             busy_until = o->end_ns;
         else if (g->tasks[i].kind == TASK_KERNEL)
-            v[n++] = (struct seen){o->full_name, o->end_ns <= busy_until, o->end_ns - o->start_ns};
+            v[n++] =
+                (struct seen){which_kernel(o), o->end_ns <= busy_until, o->end_ns - o->start_ns};
     }
     if (n)
-        qsort(v, n, sizeof *v, by_name);
+        qsort(v, n, sizeof *v, by_kernel);
     double by = contention(v, n);
     free(v);
     return by;
@@ -205,6 +213,23 @@ static int by_op(const void *key, const void *wait)
     return (op > other) - (op < other);
 }
 
+/* A collective that waits for other ranks spins on some of the multiprocessors, one for each of its
+ * channels, and slows the kernels beside it down: by nothing to 15 % (20 of 132). Not while it no
+ * longer waits. */
+static void free_beside(const struct graph *g, struct plan *p, const struct draw *d,
+                        const struct spans *waits)
+{
+    double slower = draw_between(d, 0, 1.15, 1);
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct op *o = edit_op(g, i);
+        if (!o || g->tasks[i].kind != TASK_KERNEL || o->end_ns <= o->start_ns)
+            continue;
+        double part = (double)spans_covered(waits, o->start_ns, o->end_ns) /
+                      (double)(o->end_ns - o->start_ns);
+        p->dur[i] = (int64_t)((double)p->dur[i] * (1 - part * (1 - 1 / slower)));
+    }
+}
+
 /* The late rank comes with the last of the others: in collectives for which it came last, nobody
  * waits for it any more. The transfer stays, and so does waiting for other ranks. The same holds
  * for the late rank's own step: the others' pace becomes its own. */
@@ -212,14 +237,23 @@ void edit_punctual(const struct edit *x, const struct graph *g, struct plan *p,
                    const struct draw *d)
 {
     (void)x;
-    (void)d;
     const struct ranks *r = &g->a->ranks;
-    for (uint32_t i = 0; r->late != TL_NONE && i < g->count; i++) {
+    struct spans waits = {0};
+    int rc = 0;
+    for (uint32_t i = 0; rc == 0 && r->late != TL_NONE && i < g->count; i++) {
         if (g->tasks[i].kind != TASK_COLL)
             continue;
         const struct late_wait *w =
             bsearch(&g->tasks[i].source, r->waits, r->wait_count, sizeof *w, by_op);
-        if (w && w->late == r->at[r->late].device)
-            p->dur[i] = p->dur[i] > w->spare_ns ? p->dur[i] - w->spare_ns : 0;
+        if (!w || w->late != r->at[r->late].device)
+            continue;
+        int64_t spare = w->spare_ns < p->dur[i] ? w->spare_ns : p->dur[i];
+        int64_t start = edit_op(g, i)->start_ns;
+        p->dur[i] -= spare;
+        if (waits.n == 0 || start >= waits.at[waits.n - 1].start_ns) /* of one communicator */
+            rc = spans_add(&waits, start, start + spare);
     }
+    if (rc == 0 && waits.n && spans_index(&waits) == 0)
+        free_beside(g, p, d, &waits);
+    spans_release(&waits);
 }

@@ -56,7 +56,8 @@ static double on_tensor_cores(const struct graph *g, double share)
 
 /* A convolution in another layout. An NHWC kernel stays the one it is: only the conversions around
  * it go. One of 16-bit numbers on CUDA cores may have been kept from tensor cores by its layout
- * alone, or for another reason. Of others that are chosen, few are slower. */
+ * alone, or for another reason. Others were chosen: few are faster there, and those of few channels
+ * leave most of a tensor core idle. */
 static double conv_in_nhwc(const struct edit *x, const struct graph *g, uint32_t i,
                            const struct draw *d)
 {
@@ -64,7 +65,7 @@ static double conv_in_nhwc(const struct edit *x, const struct graph *g, uint32_t
         return 1;
     if (edit_picks(x, g, g->tasks[i].source))
         return draw_between(d, 2, on_tensor_cores(g, 1), 1);
-    return draw_between(d, 0, 0.8, 1.0);
+    return draw_between(d, 0, 0.9, 1.3);
 }
 
 void edit_layout(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
@@ -83,10 +84,21 @@ void edit_layout(const struct edit *x, const struct graph *g, struct plan *p, co
     }
 }
 
+/* Weights that stay in FP32 are cast each step, 6 bytes a parameter where an optimizer moves 20
+ * (SGD with momentum) to 28 (Adam); FP16 wants its gradients unscaled, too, another 8. A program
+ * may do that on the way of other kernels: none of it comes on top, or all. */
+static double beside_update(const struct graph *g, const struct draw *d)
+{
+    const struct row_device *v = g->a->device;
+    bool fp16 = v && v->cc_major < 8;
+    return 1 + draw_between(d, 2, 0, (fp16 ? 14.0 : 6.0) / 20);
+}
+
 void edit_precision(const struct edit *x, const struct graph *g, struct plan *p,
                     const struct draw *d)
 {
     (void)x;
+    double update = beside_update(g, d);
     double rest = draw_around(d, 1, 0.5, 0.5, 0.85); /* half the bytes at best, and mostly */
     for (uint32_t i = 0; i < g->count; i++) {
         uint8_t f = g->classes[i].family, traits = g->classes[i].traits;
@@ -98,6 +110,7 @@ void edit_precision(const struct edit *x, const struct graph *g, struct plan *p,
         /* what works on 16-bit numbers already does not halve its bytes once more */
         double by = product && traits & TRAIT_NO_TENSOR ? on_tensor_cores(g, share_kept(g, i, d))
                     : moves && !(traits & TRAIT_HALF)   ? rest
+                    : f == FAMILY_OPTIMIZER             ? update
                                                         : 1;
         p->dur[i] = KERNEL_FLOOR_NS + (int64_t)((double)(p->dur[i] - KERNEL_FLOOR_NS) * by);
     }

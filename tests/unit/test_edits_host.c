@@ -1,16 +1,6 @@
 /* Edits of what the host does: launches that block, checks, copies within its memory, reading. */
-#include "analyzer/analyze/edits.h"
-#include "replay_steps.h"
+#include "edit_case.h"
 #include "rule_case.h"
-
-static const struct draw middle = {{0.5, 0.5, 0.5}}, lucky = {{0, 0, 0}}, unlucky = {{1, 1, 1}};
-
-static int64_t with(struct bench *x, struct edit edit, const struct draw *d)
-{
-    plan_reset(&x->plan, x->g);
-    edit_apply(&edit, x->g, &x->plan, d);
-    return replay_settle(&x->r, x->g, &x->plan) / x->plan.work;
-}
 
 /* Fifty launches that come back when their kernel of 145 us has run; one each 200 us. */
 static void fill_blocking(struct builder *b, int64_t at)

@@ -1,0 +1,28 @@
+/* Edits on synthetic steps: what a step takes with one of them. */
+#ifndef GPUPROF_TESTS_EDIT_CASE_H
+#define GPUPROF_TESTS_EDIT_CASE_H
+
+#include "analyzer/analyze/edits.h"
+#include "replay_steps.h"
+
+static const struct draw middle = {{0.5, 0.5, 0.5}}, lucky = {{0, 0, 0}}, unlucky = {{1, 1, 1}};
+
+static inline int64_t with(struct bench *x, struct edit edit, const struct draw *d)
+{
+    plan_reset(&x->plan, x->g);
+    edit_apply(&edit, x->g, &x->plan, d);
+    return replay_settle(&x->r, x->g, &x->plan) / x->plan.work;
+}
+
+/* 4 ms of compute, then 3 ms of communication that nothing hides. */
+static inline void fill_comm(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 4; i++)
+        build_kernel(b, "k", at + US(10 * i), at + US(20) + MS(i), MS(1));
+    for (int i = 0; i < 3; i++)
+        build_kernel(b, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", at + US(50 + 10 * i),
+                     at + US(20) + MS(4 + i), MS(1));
+    build_sync(b, at + US(100), MS(7) - US(70));
+}
+
+#endif
