@@ -4,7 +4,7 @@
 static const char rows[] = "SELECT c.*, k.end_ns - k.start_ns AS kernel_ns FROM collective c LEFT "
                            "JOIN kernel k ON k.id = c.kernel ORDER BY c.start_ns";
 
-static void add_evidence(struct analysis *a, struct outcome *o, const struct look_exchange *x,
+static void add_evidence(struct outcome *o, const struct look_exchange *x, int64_t exposed,
                          int64_t launching)
 {
     outcome_evidence(o, "collectives per step", (double)x->count, "count", rows);
@@ -13,8 +13,8 @@ static void add_evidence(struct analysis *a, struct outcome *o, const struct loo
     outcome_evidence(o, "shortest collective, however small", ms(x->fastest_ns) * 1000, "us", rows);
     outcome_evidence(o, "transfer per step, each at the best seen for its size", ms(x->transfer_ns),
                      "ms", rows);
-    outcome_evidence(o, "communication with no compute beside it per step",
-                     ms(look_exposed_comm(a)), "ms", NULL);
+    outcome_evidence(o, "communication with no compute beside it per step", ms(exposed), "ms",
+                     NULL);
     if (launching > 0)
         outcome_evidence(o, "GPU idle before them until each was launched, per step", ms(launching),
                          "ms", NULL);
@@ -27,7 +27,9 @@ static void check(struct analysis *a, struct outcome *o)
     struct look_ops all;
     bool scattered = look_collectives_scattered(a, &all);
     int64_t launching = scattered ? per_step(a, all.idle_ns) : 0;
-    int64_t gain = look_exposed_comm(a) + launching;
+    /* Each of many collectives brings the ranks together: with fewer, they wait less often. */
+    int64_t exposed = fault == BUCKETS_SMALL ? a->breakdown_ns[PART_COMM] : look_exposed_comm(a);
+    int64_t gain = exposed + launching;
     if (x.step == TL_NONE && all.count > 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "the sizes of the collectives were not recorded (gpuprof run records them)";
@@ -40,7 +42,7 @@ static void check(struct analysis *a, struct outcome *o)
                            x.count, (double)x.bytes / 1e6, ms(gain));
     if (fault == BUCKETS_FINE || gain * 100 < a->steps.median_ns)
         return;
-    add_evidence(a, o, &x, launching);
+    add_evidence(o, &x, exposed, launching);
     o->edit.kind = fault == BUCKETS_SMALL ? EDIT_BUCKET : EDIT_HIDE_COMM;
     o->error_class = ERROR_KERNEL_MODEL;
     if (fault == BUCKETS_SMALL) {
