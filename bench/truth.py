@@ -13,6 +13,7 @@ called again to go on where it stopped (--seconds), and to judge another engine 
 (--only-predict). Exit status: 0 when every run worked, whatever the figures say.
 """
 import argparse
+import itertools
 import json
 import os
 import re
@@ -122,27 +123,31 @@ def cases(o):
     return [c for c in found if not wanted or any(w in c.name for w in wanted)]
 
 
-def report_of(o, profile, predict):
+def knob_of(case, f):
+    """What carries out advice or, where that is about the planted defect, undoes it."""
+    return f["knob"] or (UNDO.get(f["rule"]) if f["rule"] == case.rule else None)
+
+
+def report_of(o, profile, predict, case=None):
     report = json.loads(run([o.gpuprof, "analyze", *([] if predict else ["--no-predict"]), "--json",
                              profile]))
-    for f in report["findings"]:
-        f["knob"] = f["knob"] or UNDO.get(f["rule"])
+    for f in report["findings"] if case else []:
+        f["knob"] = knob_of(case, f)
     return report
 
 
-def stack_of(report):
-    """All that is advised together, and what a step takes then; None when that is one thing."""
+def stack_of(report, case):
+    """All that is advised together, as far as knobs carry it out, and what a step takes then; None
+    when that is one thing."""
     stack = (report.get("replay") or {}).get("stack", [])
-    knobs = [s["knob"] or UNDO.get(s["rule"]) for s in stack]
-    if len(stack) < 2 or not all(knobs):
-        return None
-    return ";".join(knobs), stack[-1]
+    stack = list(itertools.takewhile(lambda s: knob_of(case, s), stack))
+    return (";".join(knob_of(case, s) for s in stack), stack[-1]) if len(stack) > 1 else None
 
 
 def arms_of(report, case):
     """The settings to rerun with: each that is advised, those of the case, and all advised at once."""
     one = [f["knob"] for f in report["findings"] if f["knob"]]
-    together = stack_of(report)
+    together = stack_of(report, case)
     return [*case.knobs, *one, *([together[0]] if together else [])]
 
 
@@ -155,8 +160,8 @@ def measure(o, store, model, case, deadline):
             return False
         run([o.gpuprof, "run", "-q", "-f", "-o", profile, "--device", device, "--",
              *case.argv(o, model)])
-    arms = ["", *arms_of(report_of(o, profile, False), case),
-            *arms_of(report_of(o, profile, True), case)]
+    arms = ["", *arms_of(report_of(o, profile, False, case), case),
+            *arms_of(report_of(o, profile, True, case), case)]
     arms = list(dict.fromkeys(arms))
     for turn in range(o.repeats): # A B C, C B A, A B C, ...
         for arm in arms if turn % 2 == 0 else reversed(arms):
@@ -216,7 +221,7 @@ def judge(o, store, model, case):
     profile = store.profile(model, case.name)
     if not os.path.exists(profile) or not store.times(model, case.name, ""):
         return None
-    report = report_of(o, profile, True)
+    report = report_of(o, profile, True, case)
     replay, rows = report.get("replay") or {}, []
     by_knob = {f["knob"]: f for f in report["findings"] if f["knob"]}
     for arm, f in by_knob.items():
@@ -229,7 +234,7 @@ def judge(o, store, model, case):
         if arm.split("=")[0] not in advised and replay.get("trusted"):
             rows.append(row(store, model, case, report, "not advised", arm, "structural", 0, 0, 0,
                             floor=1))
-    together = stack_of(report)
+    together = stack_of(report, case)
     if together:
         step, last = report["steps"]["median_ms"], together[1]
         rows.append(row(store, model, case, report, "all together", together[0], "stacked",
