@@ -52,10 +52,13 @@ static void drop_reading(const struct graph *g, struct plan *p, uint32_t i, cons
     }
 }
 
-/* A wait that a finding of its own is about (of clipping, of loss scaling) is that one's to remove.
- */
+/* A wait that a finding of its own is about (of clipping, of loss scaling) is that one's to remove;
+ * one in an allocation stays as long as that does. */
 static bool claimed(const struct analysis *a, uint32_t call)
 {
+    uint8_t kind = a->tl->apis[call].kind;
+    if (kind == API_ALLOC || kind == API_FREE || kind == API_HOST_ALLOC)
+        return true;
     for (size_t i = 0; i < a->outcome_count; i++) {
         const struct outcome *o = &a->outcomes[i];
         if (o->verdict == RULE_FIRES && o->edit.kind == EDIT_REMOVE && o->edit.call_marks &&

@@ -105,6 +105,12 @@ static void put_api(struct maker *m, uint32_t api, const uint32_t *event_of)
     bool waits =
         is_sync(c->kind) || copy_wait || for_kernel || graph_made_room(m->a, api) != TL_NONE;
     int64_t length = c->end_ns - c->start_ns, own = waits && length > CALL_NS ? CALL_NS : length;
+    int64_t idle = graph_free_waited(m, api);
+    if (idle >= 0) { /* waits first, then works */
+        graph_put(m, TASK_WAIT, c->start_ns, lane, c->start_ns, idle, api);
+        graph_put(m, TASK_HOST_API, c->start_ns, lane, idle, c->end_ns, api);
+        return;
+    }
     if (for_kernel && m->t->ops[c->op].start_ns > c->start_ns)
         own = m->t->ops[c->op].start_ns - c->start_ns;
     graph_put(m, TASK_HOST_API, c->start_ns, lane, c->start_ns, c->start_ns + own, api);
@@ -358,6 +364,7 @@ struct graph *graph_build(const struct analysis *a, struct err *e)
     g->gets = m.marks.n;
     free(m.first_op);
     free(m.next_op);
+    free(m.ended);
     vec_release(&m.keys);
     vec_release(&m.marks);
     if (rc < 0)

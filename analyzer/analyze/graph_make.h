@@ -21,6 +21,7 @@ struct maker {
     struct VEC(struct batch_mark) marks;
     size_t mark;                  /* next one that has not ended before the cursor */
     uint32_t *first_op, *next_op; /* ops of an API call */
+    int64_t *ended;               /* by op, see graph_free_waited; NULL until it is needed */
     int64_t end_ns;
     bool failed;
 };
@@ -28,6 +29,8 @@ struct maker {
 /* A task of `lane` whose place in the order is `key`; never NULL, m->failed without memory. */
 struct task *graph_put(struct maker *m, enum task_kind kind, int64_t key, uint32_t lane,
                        int64_t start_ns, int64_t end_ns, uint32_t source);
+/* Until when the call, a free, waited for the device; -1: it does not wait. */
+int64_t graph_free_waited(struct maker *m, uint32_t api);
 /* Batches: the training thread's marks, and what workers make. -1: out of memory. */
 int graph_put_loads(struct maker *m);
 /* Fills classes and computes. -1: out of memory. */

@@ -135,7 +135,8 @@ int engine_check(struct engine *x, struct whatif *w)
     w->step_ns = replay_run(&x->now, g, &x->plan);
     w->pace_ns = x->now.pace_ns;
     for (size_t i = 0; i < g->count; i++)
-        w->waits += g->tasks[i].kind == TASK_WAIT;
+        w->waits +=
+            g->tasks[i].kind == TASK_WAIT && g->a->tl->apis[g->tasks[i].source].kind != API_FREE;
     int64_t last = 0;
     for (size_t i = 0; i < g->count; i++) {
         int64_t end = g->tasks[i].at_ns + g->tasks[i].dur_ns;

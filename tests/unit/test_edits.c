@@ -117,6 +117,38 @@ START_TEST(one_of_two_equal_syncs_saves_nothing_and_both_save_the_gain)
 }
 END_TEST
 
+/* Ten kernels of 1 ms, a wait for them, memory freed, then 4 ms of host work. */
+static void fill_sync_and_free(struct builder *b, int64_t at, const char *call)
+{
+    for (int i = 0; i < 10; i++)
+        build_kernel(b, "k", at + US(10 * i), at + US(10) + MS(i), MS(1));
+    build_sync(b, at + US(200), MS(10) - US(180)); /* until at + 10.02 ms */
+    build_api(b, call, at + MS(10) + US(30), US(100));
+}
+
+static void fill_sync_and_free_now(struct builder *b, int64_t at)
+{
+    fill_sync_and_free(b, at, "cudaFree");
+}
+
+static void fill_sync_and_free_in_stream(struct builder *b, int64_t at)
+{
+    fill_sync_and_free(b, at, "cudaFreeAsync");
+}
+
+/* Freeing waits for the device itself, once nothing did so before it. */
+START_TEST(a_wait_moves_on_to_what_frees_memory)
+{
+    struct edit unsync = {.kind = EDIT_UNSYNC};
+    struct bench x = bench_start(MS(14), fill_sync_and_free_now);
+    ck_assert_int_gt(with(&x, unsync, &lucky), MS(13.9));
+    bench_end(&x);
+    x = bench_start(MS(14), fill_sync_and_free_in_stream);
+    ck_assert_int_lt(with(&x, unsync, &lucky), MS(10.1));
+    bench_end(&x);
+}
+END_TEST
+
 /* Waits for the GPU, then reads and prints for 2 ms inside a range of its own. */
 static void fill_reading(struct builder *b, int64_t at)
 {
@@ -291,6 +323,7 @@ Suite *test_edits_suite(void)
     tcase_add_test(c, joined_neighbours_take_as_long_as_the_longest_to_a_quarter_more_each);
     tcase_add_test(c, a_larger_batch_helps_where_the_host_or_small_kernels_set_the_pace);
     tcase_add_test(c, one_of_two_equal_syncs_saves_nothing_and_both_save_the_gain);
+    tcase_add_test(c, a_wait_moves_on_to_what_frees_memory);
     tcase_add_test(c, what_is_done_with_a_result_goes_with_the_wait_for_it);
     tcase_add_test(c, waits_that_are_not_the_programs_stay);
     tcase_add_test(c, waiting_for_room_in_the_queue_ends_with_the_kernels);
