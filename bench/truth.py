@@ -22,6 +22,8 @@ import subprocess
 import sys
 import time
 
+from truth_text import summary, text
+
 TRAINERS = "train_conv,train_gpt,train_amp,train_ddp"
 
 # Recordings by others of one program with and without a change: (before, after, rule, source).
@@ -275,107 +277,6 @@ def real_pairs(o):
     return ["## Recorded by others, on real devices", "", *out, ""] if out else []
 
 
-HEAD = ("| GPU | case | change | class | step ms | predicted % | interval | measured % | "
-        "error, points | in interval |\n|---|---|---|---|---|---|---|---|---|---|")
-
-
-def line(r):
-    head = (f"| {r['model']} | {r['case']} | {r['what']} (`{r['knob']}`) | {r['class']} | "
-            f"{r['step']:.2f} | ")
-    if r["mid"] is None:
-        if r.get("bound") is None:
-            return head + f"not predicted | | {r['measured']:.1f} | | |"
-        return head + (f"at most {r['bound']:.1f} | | {r['measured']:.1f} | | "
-                       f"{'yes' if r['covered'] else 'no'} |")
-    return head + (f"{r['mid']:.1f} | {r['low']:.1f} to {r['high']:.1f} | {r['measured']:.1f} | "
-                   f"{r['error']:+.1f} | {'yes' if r['covered'] else 'no'} |")
-
-
-def spread(errors):
-    return (f"median error {statistics.median(errors):.1f} points of step time, "
-            f"worst {max(errors):.1f}")
-
-
-def summary(judged):
-    rows = [r for j in judged for r in j["rows"] if r["mid"] is not None]
-    said = [r for r in rows if r["what"] != "not advised"]
-    out = []
-    exact = [abs(r["error"]) for r in said if r["class"] == "structural"]
-    wide = [r["covered"] for r in said if r["class"] in ("kernel-model", "rerun-decides")]
-    pairs = [abs(r["error"]) for r in said if r["class"] == "stacked"]
-    if exact:
-        out.append(f"Structural changes: {len(exact)} predictions, {spread(exact)}; "
-                   f"{sum(e <= 2 for e in exact)} within 2 points.")
-    if wide:
-        out.append(f"Changes of kernels: the 80 % interval covers {sum(wide)} of {len(wide)}.")
-    bounds = [r["covered"] for j in judged for r in j["rows"] if r.get("bound") is not None]
-    if bounds:
-        out.append(f"Bounds, where how much can be had is not known: {sum(bounds)} of {len(bounds)} "
-                   "hold (within 1 point).")
-    if pairs:
-        out.append(f"Several changes at once: {len(pairs)} predictions, {spread(pairs)}; "
-                   f"{sum(e <= 3 for e in pairs)} within 3 points.")
-    hits = [j["hit"] for j in judged if j["hit"] is not None and j["case"].kind != "nothing"]
-    if hits:
-        out.append(f"First recommendation the best one, or within 2 points of it: {sum(hits)} of "
-                   f"{len(hits)}.")
-    none = [r for j in judged if j["case"].kind == "nothing" for r in j["rows"]
-            if r["knob"] in j["case"].knobs]
-    if none:
-        quiet = sum(r["what"] == "not advised" and r["measured"] < 2 for r in none)
-        out.append(f"Defects without effect: {quiet} of {len(none)} not advised.")
-    hold = [j["holdout"] for j in judged if j["holdout"] is not None and j["holdout"] >= 0]
-    if hold:
-        p95 = [j["p95"] for j in judged if j["holdout"] is not None and j["holdout"] >= 0]
-        out.append(f"Steps replayed with another step's durations: median error "
-                   f"{statistics.median(hold):.1f} %, 95th percentile {statistics.median(p95):.1f} % "
-                   f"(medians over {len(hold)} recordings).")
-    return out
-
-
-def misses(r):
-    limit = {"structural": 2, "stacked": 3}.get(r["class"])
-    return abs(r["error"]) > limit if limit else not r["covered"]
-
-
-def text(o, judged):
-    out = ["# Do the predictions come true?", "",
-           "Written by `make truth` (`bench/truth.py`). Each case was recorded once with `gpuprof run`, "
-           "`gpuprof analyze` predicted from that recording, then the program was rerun unrecorded, "
-           f"without and with each advised setting, in turn, {o.repeats} times each; medians are "
-           "compared. Percent and points are shares of the step's time.", "",
-           "**All of it ran on the virtual GPU**: host times are real, the GPU's come from a model "
-           "with which the predictions share no code and no constants. No real device was measured."
-           if all(j["virtual"] for j in judged) else f"Measured on {judged[0]['model']}.",
-           "", *[f"- {s}" for s in summary(judged)], ""]
-    if o.notes:
-        out += [*open(o.notes, encoding="utf-8").read().rstrip().split("\n"), ""]
-    titles = {"one": "One defect", "several": "Several defects at once",
-              "nothing": "Defects without effect"}
-    for kind, title in titles.items():
-        some = [j for j in judged if j["case"].kind == kind]
-        if not some:
-            continue
-        out += [f"## {title}", "", HEAD]
-        for j in some:
-            out += [line(r) for r in j["rows"]]
-            if j["missing"]:
-                out.append(f"| {j['model']} | {j['case'].name} | {j['case'].rule} was not advised: "
-                           f"{j['missing']} | | | | | | | |")
-            if j["why_not"]:
-                out.append(f"| {j['model']} | {j['case'].name} | {j['why_not']} | | | | | | | |")
-            if j["hit"] is False:
-                out.append(f"| {j['model']} | {j['case'].name} | the first recommendation was not "
-                           "the best | | | | | | | |")
-        out.append("")
-    missed = [r for j in judged for r in j["rows"] if r["mid"] is not None and misses(r)]
-    if missed:
-        out += ["## Where they miss", "",
-                "Structural changes more than 2 points off, several at once more than 3, and "
-                "others outside of their interval.", "", HEAD, *map(line, missed), ""]
-    return "\n".join(out + (real_pairs(o) if o.traces else []))
-
-
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     p.add_argument("bin")
@@ -409,11 +310,12 @@ def main():
         with open(o.json, "w", encoding="utf-8") as f:
             json.dump({"summary": summary(judged), "rows": [r for j in judged for r in j["rows"]]}, f,
                       indent=1)
+    out = "\n".join(text(o, judged) + (real_pairs(o) if o.traces else []))
     if o.write:
         with open(o.write, "w", encoding="utf-8") as f:
-            f.write(text(o, judged))
+            f.write(out)
     else:
-        print(text(o, judged))
+        print(out)
 
 
 if __name__ == "__main__":

@@ -223,7 +223,6 @@ size_t look_replicated(struct analysis *a)
     bool *seen = arena_array(&a->arena, t->device_count + 1, sizeof *seen);
     if (!seen)
         return 0;
-    memset(seen, 0, (t->device_count + 1) * sizeof *seen);
     for (uint32_t i = 0; i < t->op_count; i++) {
         uint32_t d = tl_op_device(t, i);
         if (t->streams[t->ops[i].stream].process != a->steps.process || d == TL_NONE)

@@ -3,8 +3,6 @@
 #include "analyzer/analyze/passes.h"
 #include "analyzer/rules/look_phase.h"
 
-#include <string.h>
-
 static const char copying[] = "aten::clone|aten::contiguous|aten::pin_memory|aten::_pin_memory|"
                               "host_copy|host.copy|copy.host|memcpy_host|torch.tensor(";
 
@@ -61,8 +59,6 @@ int look_host_copies(struct analysis *a, struct look_host_copies *h)
     struct spans spans = {0};
     *h = (struct look_host_copies){.longest = TL_NONE};
     h->marks = arena_array(&a->arena, a->tl->range_count + 1, sizeof *h->marks);
-    if (h->marks)
-        memset(h->marks, 0, (a->tl->range_count + 1) * sizeof *h->marks);
     int rc = h->marks ? find_copies(a, h, &spans) : -1;
     if (rc == 0) {
         h->total_ns = spans_total(&spans);

@@ -101,10 +101,7 @@ static void open_and_close(struct inside *in, const struct names *n, uint32_t *n
 
 static bool *no_marks(struct analysis *a, size_t n)
 {
-    bool *marks = arena_array(&a->arena, n + 1, sizeof *marks);
-    if (marks)
-        memset(marks, 0, n + 1);
-    return marks;
+    return arena_array(&a->arena, n + 1, sizeof(bool));
 }
 
 /* By call: does it lie in a range of the phase? NULL without memory. Ranges and calls are sorted

@@ -11,8 +11,7 @@ bool look_searches(const struct timeline *t, const struct call *c)
 
 static bool *no_marks(struct analysis *a, size_t n)
 {
-    bool *marks = arena_array(&a->arena, n + 1, sizeof *marks);
-    return marks ? memset(marks, 0, n + 1) : NULL;
+    return arena_array(&a->arena, n + 1, sizeof(bool));
 }
 
 struct look_search look_search(struct analysis *a)

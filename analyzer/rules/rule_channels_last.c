@@ -3,8 +3,6 @@
 
 #include "agent/spool_format.h"
 
-#include <string.h>
-
 static enum look_take is_layout(const struct analysis *a, uint32_t op)
 {
     const struct op *o = &a->tl->ops[op];
@@ -37,7 +35,6 @@ static const bool *kept_from_tensor_cores(struct analysis *a)
     bool *marks = arena_array(&a->arena, t->op_count + 1, sizeof *marks);
     if (!marks)
         return NULL;
-    memset(marks, 0, t->op_count + 1);
     for (size_t i = 0; i < t->call_count; i++) {
         const struct call *c = &t->calls[i];
         const struct row_call *r = &c->row; /* dim: n, c, h, w, k, ... */

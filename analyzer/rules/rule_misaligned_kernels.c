@@ -137,7 +137,6 @@ static struct edit aligned_edit(struct analysis *a)
                          .aligned = malloc((a->tl->call_count + 1) * sizeof *p.aligned)};
     struct edit edit = {.kind = EDIT_NONE};
     if (p.marks && p.aligned) {
-        memset(p.marks, 0, a->tl->op_count + 1);
         for (size_t i = 0; i < a->tl->call_count; i++)
             if (a->tl->calls[i].row.family == SPOOL_CALL_GEMM)
                 add_product(&p, a->tl, &a->tl->calls[i]);

@@ -1,8 +1,6 @@
 /* Gradient accumulation that exchanges gradients after every part of the batch. */
 #include "analyzer/rules/look_comm.h"
 
-#include <string.h>
-
 /* The kernels of all exchanges but the last of each step, by op. NULL: no memory. */
 static const bool *needless(struct analysis *a, const struct look_exchange *x, size_t k)
 {
@@ -11,8 +9,6 @@ static const bool *needless(struct analysis *a, const struct look_exchange *x, s
     size_t *done = arena_array(&a->arena, a->steps.count + 1, sizeof *done);
     if (!marks || !done)
         return NULL;
-    memset(marks, 0, t->op_count + 1);
-    memset(done, 0, (a->steps.count + 1) * sizeof *done);
     for (size_t i = 0; i < t->collective_count; i++) {
         uint32_t op = t->collectives[i].op, step = op == TL_NONE ? TL_NONE : a->steps.op_step[op];
         if (step != TL_NONE && tl_op_device(t, op) == a->steps.device)

@@ -94,8 +94,6 @@ static int find(struct analysis *a, struct chains *all)
     all->before = arena_array(&a->arena, t->op_count + 1, sizeof *all->before);
     if (!open || !all->marks || !all->before)
         return -1;
-    memset(open, 0, (t->stream_count + 1) * sizeof *open);
-    memset(all->marks, 0, t->op_count + 1);
     for (uint32_t i = 0; i < t->op_count; i++) {
         struct chain *c = &open[t->ops[i].stream];
         if (look_used(a, i) && pointwise(a, &t->ops[i]))

@@ -13,7 +13,6 @@ static const bool *given_half(struct analysis *a)
     bool *half = arena_array(&a->arena, t->op_count + 1, sizeof *half);
     if (!half)
         return NULL;
-    memset(half, 0, t->op_count + 1);
     for (size_t i = 0; i < t->call_count; i++) {
         const struct call *c = &t->calls[i];
         if ((c->row.in_type != SPOOL_DT_F16 && c->row.in_type != SPOOL_DT_BF16) ||
