@@ -123,6 +123,16 @@ void CUPTIAPI cupti_buffer_complete(CUcontext context, uint32_t stream, uint8_t 
     }
 }
 
+/* The first record's kind comes last, as CUPTI itself writes it: names are looked for in buffers
+ * that are not complete, too, and there a kind says that its record is. */
+static void fill(void *buffer, const uint8_t *records, size_t bytes)
+{
+    uint32_t kind;
+    memcpy(&kind, records, sizeof kind);
+    memcpy((char *)buffer + sizeof kind, records + sizeof kind, bytes - sizeof kind);
+    atomic_store_explicit((_Atomic uint32_t *)buffer, kind, memory_order_release);
+}
+
 void cupti_buffers_keep(const uint8_t *records, size_t bytes)
 {
     size_t from = 0, to = 0;
@@ -143,7 +153,7 @@ void cupti_buffers_keep(const uint8_t *records, size_t bytes)
             agent_count(SPOOL_BUFFER_STARVED, 1);
             cupti_flush_wake();
         } else {
-            memcpy(spool_buffer((uint32_t)i), records + from, to - from);
+            fill(spool_buffer((uint32_t)i), records + from, to - from);
             complete((uint32_t)i, to - from);
         }
         from = to;
