@@ -21,7 +21,8 @@ struct maker {
     struct VEC(struct batch_mark) marks;
     size_t mark;                  /* next one that has not ended before the cursor */
     uint32_t *first_op, *next_op; /* ops of an API call */
-    int64_t *ended;               /* by op, see graph_free_waited; NULL until it is needed */
+    int64_t *ended;               /* by op: when all that began no later had; NULL: not asked yet */
+    bool frees_wait;              /* as they should, and were not seen not to */
     int64_t end_ns;
     bool failed;
 };

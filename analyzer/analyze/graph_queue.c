@@ -42,40 +42,63 @@ bool graph_ran_inside(const struct analysis *a, uint32_t api)
     return o->kind == OP_KERNEL && o->end_ns <= c->end_ns;
 }
 
-/* By operation: when all that began no later had ended. -1: out of memory. */
-static int find_ends(struct maker *m)
+static bool frees_now(const struct timeline *t, const struct api *c)
 {
-    int64_t most = INT64_MIN;
-    m->ended = m->ended ? m->ended : malloc((m->t->op_count + 1) * sizeof *m->ended);
-    for (size_t i = 0; m->ended && i < m->t->op_count; i++) {
-        const struct op *o = &m->t->ops[i];
-        if (m->t->streams[o->stream].process == m->a->steps.process && o->end_ns > most)
-            most = o->end_ns;
-        m->ended[i] = most;
-    }
-    return m->ended ? 0 : -1;
+    const char *name = tl_text(t, c->name);
+    return c->kind == API_FREE && strstr(name, "Free") && !strstr(name, "Async");
 }
 
-/* A free waits for all work of its device (CUDA's reference lists it among the calls that
- * synchronise), even where there happened to be none. Not one that came back while some ran. */
-int64_t graph_free_waited(struct maker *m, uint32_t api)
+/* When all that had begun before `time` had ended; INT64_MIN: nothing had. */
+static int64_t ended(const struct maker *m, int64_t time)
 {
-    const struct api *c = &m->t->apis[api];
-    const char *name = tl_text(m->t, c->name);
-    if (c->kind != API_FREE || strstr(name, "Async") || !strstr(name, "Free"))
-        return -1;
-    if (!m->ended && find_ends(m) < 0) {
-        m->failed = true;
-        return -1;
-    }
     size_t low = 0, high = m->t->op_count;
-    while (low < high) { /* first one that starts behind the call */
+    while (low < high) { /* first one that starts from `time` on */
         size_t mid = low + (high - low) / 2;
-        if (m->t->ops[mid].start_ns < c->end_ns)
+        if (m->t->ops[mid].start_ns < time)
             low = mid + 1;
         else
             high = mid;
     }
-    int64_t idle = low == 0 ? INT64_MIN : m->ended[low - 1];
-    return idle > c->end_ns ? -1 : idle > c->start_ns ? idle : c->start_ns;
+    return low == 0 ? INT64_MIN : m->ended[low - 1];
+}
+
+/* Fills m->ended, and asks whether any free came back while work ran that had begun before it. -1:
+ * out of memory. */
+static int look_at_frees(struct maker *m)
+{
+    const struct timeline *t = m->t;
+    int64_t most = INT64_MIN;
+    m->ended = malloc((t->op_count + 1) * sizeof *m->ended);
+    if (!m->ended)
+        return -1;
+    for (size_t i = 0; i < t->op_count; i++) {
+        const struct op *o = &t->ops[i];
+        if (t->streams[o->stream].process == m->a->steps.process && o->end_ns > most)
+            most = o->end_ns;
+        m->ended[i] = most;
+    }
+    m->frees_wait = true;
+    for (size_t i = 0; i < t->api_count && m->frees_wait; i++) {
+        const struct api *c = &t->apis[i];
+        if (c->kind == API_FREE && t->threads[c->thread].process == m->a->steps.process)
+            m->frees_wait = !frees_now(t, c) || ended(m, c->start_ns) <= c->end_ns;
+    }
+    return 0;
+}
+
+/* A free waits for all work of its device (CUDA's reference lists it among the calls that
+ * synchronise), even where there happened to be none. Not where one was seen not to. */
+int64_t graph_free_waited(struct maker *m, uint32_t api)
+{
+    const struct api *c = &m->t->apis[api];
+    if (c->kind != API_FREE || !frees_now(m->t, c))
+        return -1;
+    if (!m->ended && look_at_frees(m) < 0) {
+        m->failed = true;
+        return -1;
+    }
+    int64_t idle = ended(m, c->end_ns);
+    if (!m->frees_wait || idle > c->end_ns) /* of another thread: launched meanwhile */
+        return -1;
+    return idle > c->start_ns ? idle : c->start_ns;
 }

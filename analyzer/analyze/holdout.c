@@ -20,7 +20,8 @@ static bool is_filler(const struct graph *g, const struct task *t)
     if (t->kind == TASK_HOST_API)
         return g->a->tl->apis[t->source].kind == API_EVENT_QUERY;
     if (t->kind == TASK_WAIT)
-        return g->a->tl->apis[t->source].kind == API_LAUNCH;
+        return g->a->tl->apis[t->source].kind == API_LAUNCH ||
+               g->a->tl->apis[t->source].kind == API_FREE;
     return t->kind == TASK_HOST_GAP;
 }
 

@@ -136,7 +136,15 @@ static void fill_sync_and_free_in_stream(struct builder *b, int64_t at)
     fill_sync_and_free(b, at, "cudaFreeAsync");
 }
 
-/* Freeing waits for the device itself, once nothing did so before it. */
+/* The same, and a free in the midst of the kernels that comes back at once. */
+static void fill_free_beside_kernels(struct builder *b, int64_t at)
+{
+    build_api(b, "cudaFree", at + US(120), US(20));
+    fill_sync_and_free(b, at, "cudaFree");
+}
+
+/* Freeing waits for the device itself, once nothing did so before it. Not where it was seen not to.
+ */
 START_TEST(a_wait_moves_on_to_what_frees_memory)
 {
     struct edit unsync = {.kind = EDIT_UNSYNC};
@@ -144,6 +152,9 @@ START_TEST(a_wait_moves_on_to_what_frees_memory)
     ck_assert_int_gt(with(&x, unsync, &lucky), MS(13.9));
     bench_end(&x);
     x = bench_start(MS(14), fill_sync_and_free_in_stream);
+    ck_assert_int_lt(with(&x, unsync, &lucky), MS(10.1));
+    bench_end(&x);
+    x = bench_start(MS(14), fill_free_beside_kernels);
     ck_assert_int_lt(with(&x, unsync, &lucky), MS(10.1));
     bench_end(&x);
 }
