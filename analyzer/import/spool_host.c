@@ -1,7 +1,8 @@
 /* Host samples: what the threads of a live target have used of the CPU so far, and what kept them
  * from it. Read from /proc, outside the target, ten times a second; less often where a process has
- * so many threads that reading them would take more than half a percent of a core. A thread that
- * has not run since its last sample gets no row. */
+ * so many threads that reading them would take more than half a percent of a core (of its time, not
+ * of waiting for one: that is when samples are wanted). A thread that has not run since its last
+ * sample gets no row. */
 #include "analyzer/import/spool.h"
 
 #include <dirent.h>
@@ -14,10 +15,10 @@
 
 enum { SAMPLE_NS = 100000000, COST_SHARE = 200 };
 
-static int64_t now_ns(void)
+static int64_t clock_ns(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
@@ -122,13 +123,13 @@ static void sample_thread(struct spool *s, struct spool_out *out, int task, cons
     t->sampled = true;
     t->cpu_ns = h.cpu_ns;
     h.id = ++out->ids[ROW_HOST_SAMPLE];
-    h.time_ns = spool_time(s, now_ns());
+    h.time_ns = spool_time(s, clock_ns(CLOCK_MONOTONIC));
     spool_put(out, ROW_HOST_SAMPLE, &h);
 }
 
 void spool_sample_host(struct spool *s, struct spool_out *out)
 {
-    int64_t begin = now_ns();
+    int64_t begin = clock_ns(CLOCK_MONOTONIC), used = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     if (begin < s->next_sample_ns)
         return;
     char path[64];
@@ -140,6 +141,6 @@ void spool_sample_host(struct spool *s, struct spool_out *out)
         if (f->d_name[0] >= '1' && f->d_name[0] <= '9')
             sample_thread(s, out, dirfd(d), f->d_name);
     closedir(d);
-    int64_t cost = now_ns() - begin, pause = cost * COST_SHARE;
+    int64_t pause = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - used) * COST_SHARE;
     s->next_sample_ns = begin + (pause > SAMPLE_NS ? pause : SAMPLE_NS);
 }
