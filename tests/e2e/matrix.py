@@ -125,9 +125,10 @@ class Matrix:
         return samples == 0 and any(c["rule"] == rule and "memory" in c["missing"] for c in analysis["cannot_tell"])
 
     def defect(self, trainer, model, defect):
-        """A run that another program disturbs is made again: idle time of the host is what it adds."""
+        """A run that another program disturbs is made again, up to four times: idle time of the host is what it adds,
+        and cores are what it takes."""
         name, rule = f"{trainer} {defect} on {model}", self.rule(trainer, defect)
-        for attempt in range(3):
+        for attempt in range(5):
             analysis, profile, printed = self.look(trainer, model, [defect])
             findings = analysis["findings"]
             first = findings[0]["rule"] if findings else "nothing"
