@@ -214,8 +214,11 @@ int64_t stacked_saving_ns(const struct analysis *a)
             sum += a->whatif.stack[i].saves_ns;
         return sum < a->steps.median_ns ? sum : a->steps.median_ns;
     }
-    for (size_t i = 0; i < a->ranked_count; i++)
-        sum += a->ranked[i]->upper_bound ? a->ranked[i]->saves_high_ns : a->ranked[i]->saves_mid_ns;
+    for (size_t i = 0; i < a->ranked_count; i++) {
+        const struct outcome *o = a->ranked[i];
+        if (!o->rule->changes_training) /* as in the stack */
+            sum += o->upper_bound ? o->saves_high_ns : o->saves_mid_ns;
+    }
     return sum < a->steps.median_ns ? sum : a->steps.median_ns;
 }
 

@@ -2,11 +2,11 @@
  *
  * By turns: first the cause of waiting for data where that heads the ranking, then repairs, then
  * CUDA graphs. What changes the training has no place in it: with another batch a step is not the
- * same step any longer. Within a turn the one goes first that saves most on
- * top of what was chosen, by its lower bound. A graph comes behind the repairs because it holds the
- * launches that it was captured with: waits, allocations and shapes that differ keep a step out of
- * it, and what changes kernels afterwards has it captured anew. After each choice all are asked
- * again: what saves nothing while the host sets the pace may save much once a graph launches.
+ * same step any longer. Within a turn the one goes first that saves most on top of what was chosen,
+ * by its lower bound. A graph comes behind the repairs because it holds the launches that it was
+ * captured with: waits, allocations and shapes that differ keep a step out of it, and what changes
+ * kernels afterwards has it captured anew. After each choice all are asked again: what saves
+ * nothing while the host sets the pace may save much once a graph launches.
  *
  * Cost: a replay for each pair of findings, and an interval for each that is chosen. */
 #include "analyzer/analyze/engine.h"

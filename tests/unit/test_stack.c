@@ -1,6 +1,7 @@
 /* The order in which changes are to be made, and what each saves on top of those before it. */
 #include "analyzer/rules/rule.h"
 #include "replay_steps.h"
+#include "report/text.h"
 
 static void check_order(const struct bench *x, const char *first, const char *then)
 {
@@ -75,6 +76,11 @@ START_TEST(what_changes_the_training_is_not_put_on_the_others)
     const struct analysis *a = x.b.a;
     ck_assert_str_eq(a->ranked[a->ranked_count - 1]->rule->id, "batch-size");
     check_order(&x, "zero-grad", "cuda-graphs");
+    struct analysis alone = *a; /* nor counted with them where nothing is stacked */
+    alone.whatif.stack_count = 0;
+    alone.ranked += a->ranked_count - 1;
+    alone.ranked_count = 1;
+    ck_assert_int_eq(stacked_saving_ns(&alone), 0);
     bench_end(&x);
 }
 END_TEST
