@@ -44,6 +44,13 @@ static enum look_take is_fp32_conv_in_nchw(const struct analysis *a, uint32_t op
     return is ? is_fp32_matrix(a, op, half) : LOOK_NO;
 }
 
+/* PyTorch's hook tells what kernels' names may not. */
+static bool weights_in_nhwc(const struct analysis *a)
+{
+    const char *format = timeline_meta(a->tl, "torch.weights.memory_format");
+    return format && strcmp(format, "channels_last") == 0;
+}
+
 static void advise_layout(struct analysis *a, struct outcome *o)
 {
     struct remedy *r = &o->remedy;
@@ -116,7 +123,7 @@ static void check(struct analysis *a, struct outcome *o)
     o->edit.kind = EDIT_PRECISION;
     advise(o, cc_major);
     struct look_ops nchw = look_ops_of(a, is_fp32_conv_in_nchw, half);
-    if (nchw.busy_ns * WORTH_A_LAYOUT > ops.busy_ns) {
+    if (nchw.busy_ns * WORTH_A_LAYOUT > ops.busy_ns && !weights_in_nhwc(a)) {
         outcome_evidence(o, "convolutions among them that are not in channels-last, per step",
                          ms(per_step(a, nchw.busy_ns)), "ms", rows);
         advise_layout(a, o);

@@ -109,6 +109,11 @@ START_TEST(test_fp32_with_layout)
     o = case_first(build_analyze(&b), "tensor-cores", MS(6));
     ck_assert_str_eq(o->knob, "precision=bf16");
     build_end(&b);
+    b = build_start();
+    build_meta(&b, "torch.weights.memory_format", "channels_last"); /* applied already */
+    case_loop(&b, fill_conv_nchw);
+    ck_assert_str_eq(case_first(build_analyze(&b), "tensor-cores", MS(6))->knob, "precision=bf16");
+    build_end(&b);
 }
 END_TEST
 
