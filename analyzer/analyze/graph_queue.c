@@ -44,8 +44,10 @@ bool graph_ran_inside(const struct analysis *a, uint32_t api)
 
 static bool frees_now(const struct timeline *t, const struct api *c)
 {
+    if (c->kind != API_FREE)
+        return false;
     const char *name = tl_text(t, c->name);
-    return c->kind == API_FREE && strstr(name, "Free") && !strstr(name, "Async");
+    return strstr(name, "Free") && !strstr(name, "Async");
 }
 
 /* When all that had begun before `time` had ended; INT64_MIN: nothing had. */
@@ -80,8 +82,8 @@ static int look_at_frees(struct maker *m)
     m->frees_wait = true;
     for (size_t i = 0; i < t->api_count && m->frees_wait; i++) {
         const struct api *c = &t->apis[i];
-        if (c->kind == API_FREE && t->threads[c->thread].process == m->a->steps.process)
-            m->frees_wait = !frees_now(t, c) || ended(m, c->start_ns) <= c->end_ns;
+        if (frees_now(t, c) && t->threads[c->thread].process == m->a->steps.process)
+            m->frees_wait = ended(m, c->start_ns) <= c->end_ns;
     }
     return 0;
 }
@@ -91,7 +93,7 @@ static int look_at_frees(struct maker *m)
 int64_t graph_free_waited(struct maker *m, uint32_t api)
 {
     const struct api *c = &m->t->apis[api];
-    if (c->kind != API_FREE || !frees_now(m->t, c))
+    if (!frees_now(m->t, c))
         return -1;
     if (!m->ended && look_at_frees(m) < 0) {
         m->failed = true;
