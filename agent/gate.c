@@ -27,9 +27,7 @@ static struct {
     _Atomic bool paused;    /* by the collector */
     _Atomic uint64_t steps; /* begun */
     _Atomic int64_t gpu_until_ns, pace_ns, last_ns;
-    uint32_t tid; /* of the marks that are counted; 0 = none seen */
-    unsigned depth;
-    enum spool_step_mark mark;
+    _Atomic uint64_t counted; /* marks, see counted_as; 0 = none seen. Every thread asks */
     atomic_flag busy;
 } g;
 
@@ -165,16 +163,28 @@ static enum spool_step_mark mark_of(uint32_t name)
     return mark;
 }
 
+enum { MARK_BITS = 8, DEPTH_BITS = 24 };
+
+/* Marks of one thread, depth and kind, in a word: thread << 32 | depth << 8 | kind. */
+static uint64_t counted_as(const struct thread *t, unsigned depth, enum spool_step_mark mark)
+{
+    return (uint64_t)t->tid << (MARK_BITS + DEPTH_BITS) |
+           (uint64_t)(depth & ((1u << DEPTH_BITS) - 1)) << MARK_BITS | mark;
+}
+
 bool gate_is_step(const struct thread *t, uint32_t name, unsigned depth)
 {
     enum spool_step_mark mark = name ? mark_of(name) : SPOOL_STEP_NONE;
-    return mark != SPOOL_STEP_NONE && t->tid == g.tid && depth == g.depth && mark == g.mark;
+    return mark != SPOOL_STEP_NONE &&
+           counted_as(t, depth, mark) == atomic_load_explicit(&g.counted, memory_order_relaxed);
 }
 
 /* Better marks than those counted so far: more trustworthy, or further out. */
-static bool better(enum spool_step_mark mark, unsigned depth)
+static bool better(uint64_t counted, enum spool_step_mark mark, unsigned depth)
 {
-    return g.tid == 0 || mark > g.mark || (mark == g.mark && depth < g.depth);
+    enum spool_step_mark kind = (enum spool_step_mark)(counted & ((1u << MARK_BITS) - 1));
+    unsigned its_depth = counted >> MARK_BITS & ((1u << DEPTH_BITS) - 1);
+    return counted == 0 || mark > kind || (mark == kind && depth < its_depth);
 }
 
 static void next_stretch(void)
@@ -215,14 +225,15 @@ bool gate_step(const struct thread *t, uint32_t name, unsigned depth, int64_t no
     enum spool_step_mark mark = name ? mark_of(name) : SPOOL_STEP_NONE;
     if (mark == SPOOL_STEP_NONE || atomic_flag_test_and_set(&g.busy))
         return false;
-    if (better(mark, depth)) {
-        if (ended && g.tid == 0)
+    uint64_t counted = atomic_load_explicit(&g.counted, memory_order_relaxed);
+    uint64_t this = counted_as(t, depth, mark);
+    if (better(counted, mark, depth)) {
+        if (ended && counted == 0)
             begin_step(now_ns); /* the one that is over */
-        g.tid = t->tid;
-        g.depth = depth;
-        g.mark = mark;
+        counted = this;
+        atomic_store_explicit(&g.counted, counted, memory_order_relaxed);
     }
-    bool step = t->tid == g.tid && depth == g.depth && mark == g.mark;
+    bool step = counted == this;
     if (step)
         begin_step(now_ns);
     atomic_flag_clear(&g.busy);
