@@ -59,7 +59,7 @@ void facts_thread_name(struct thread *t, uint32_t tid, const char *name)
         put_meta(t, SPOOL_REC_THREAD, tid, strings_add(name, strlen(name)), 0);
 }
 
-/* /proc/self/cmdline with blanks between the words. */
+/* /proc/self/cmdline: its words, with a NUL behind each. */
 static void command_line(struct thread *t)
 {
     char text[4096];
@@ -70,13 +70,10 @@ static void command_line(struct thread *t)
     close(fd);
     if (n <= 0)
         return;
-    while (n > 0 && text[n - 1] == 0)
-        n--;
     text[n] = 0;
-    for (ssize_t i = 0; i < n; i++)
-        if (text[i] == 0)
-            text[i] = ' ';
-    facts_meta(t, "command", text);
+    if (t)
+        put_meta(t, SPOOL_REC_META, t->tid, strings_add("command", 7),
+                 strings_add(text, (size_t)n));
 }
 
 /* The first variable that is set, of those that launchers use for one thing. */

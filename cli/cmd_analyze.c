@@ -25,6 +25,7 @@ static const struct option_spec options[] = {
     {"history", 0, OPTION_STRING, &history, "FILE", "trials that intervals are to learn from"},
     {"output", 'o', OPTION_STRING, &output, "FILE", "write there instead of stdout"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
+    LOAD_REDACT,
     {0},
 };
 

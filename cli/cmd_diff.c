@@ -15,6 +15,7 @@ static const struct option_spec options[] = {
     {"top", 0, OPTION_INT, &top, "N", "at most N changes"},
     {"output", 'o', OPTION_STRING, &output, "FILE", "write there instead of stdout"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
+    LOAD_REDACT,
     {0},
 };
 

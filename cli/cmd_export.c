@@ -16,6 +16,7 @@ static const struct option_spec options[] = {
     {"format", 0, OPTION_STRING, &format, "NAME",
      "chrome (default), speedscope, or another exporter's name"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
+    LOAD_REDACT,
     {0},
 };
 

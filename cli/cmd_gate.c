@@ -25,6 +25,7 @@ static const struct option_spec options[] = {
     {"format", 0, OPTION_STRING, &format, "NAME", "text, json, markdown or junit"},
     {"output", 'o', OPTION_STRING, &output, "FILE", "write there instead of stdout"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace files that exist"},
+    LOAD_REDACT,
     {0},
 };
 

@@ -1,8 +1,10 @@
 /* import: traces of other tools into a profile. */
 #include "cli/command.h"
+#include "cli/load.h"
 #include "cli/run.h"
 
 #include "analyzer/import/import.h"
+#include "analyzer/store/redact.h"
 #include "analyzer/store/store.h"
 
 static bool force;
@@ -10,6 +12,7 @@ static const char *output;
 
 static const struct option_spec options[] = {
     {"output", 'o', OPTION_STRING, &output, "FILE", "the profile to make"},
+    LOAD_REDACT,
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
     {0},
 };
@@ -24,12 +27,18 @@ static int run(int argc, char **argv)
     struct store *s = store_create(output, force, &e);
     if (!s)
         return fail(&e);
-    struct sink sink = store_sink(s);
+    struct redact *r = redact_open(store_sink(s), load_redact, &e);
+    if (!r) {
+        store_close(s);
+        return fail(&e);
+    }
+    struct sink sink = redact_sink(r);
     int status = 0;
     if (import_paths((const char *const *)argv, (size_t)argc, &sink, &e) || store_finish(s, &e))
         status = fail(&e);
     else
         say("wrote %s: %lld rows", output, (long long)store_rows(s));
+    redact_close(r);
     store_close(s);
     if (status == 0 && results_make(output, &(struct results_options){.quiet = true},
                                     &e)) /* steps and findings, for queries */

@@ -14,6 +14,7 @@ static const struct option_spec options[] = {
     {"output", 'o', OPTION_STRING, &output, "FILE",
      "the page; FILE.html beside the profile if not given"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace it if it exists"},
+    LOAD_REDACT,
     {0},
 };
 

@@ -1,6 +1,7 @@
 /* run: profiles a program. Its output, status and signals are its own; ours goes to stderr, each
  * line with the prefix "gpuprof: ". */
 #include "cli/command.h"
+#include "cli/load.h"
 #include "cli/output.h"
 #include "cli/run.h"
 #include "cli/run_plan.h"
@@ -37,6 +38,7 @@ static const struct option_spec options[] = {
      "cuda-profiler: from cudaProfilerStart to Stop; none: steps alone"},
     {"max-size", 0, OPTION_STRING, &max_size, "SIZE",
      "of the profile, such as 500M; default 4G, 0: no limit"},
+    LOAD_REDACT,
     {"modules", 0, OPTION_FLAG, &modules, NULL, "PyTorch: a range for each call of a module"},
     {"report", 0, OPTION_FLAG, &results.report, NULL, "write the HTML page beside the profile"},
     {"strict", 0, OPTION_FLAG, &strict, NULL,
@@ -66,6 +68,7 @@ static int record(char **argv, const struct run_device *d, const char *profile)
     char agent[PATH_MAX], folder[PATH_MAX];
     struct record_options ro = {.output = profile,
                                 .force = force,
+                                .redact = load_redact,
                                 .times = plan.times,
                                 .max_bytes = steps ? max_bytes / 2 : max_bytes, /* cut: a copy */
                                 .device_choice = device,

@@ -17,6 +17,7 @@ static int timeout_s = 120;
 static const struct option_spec options[] = {
     {"no-open", 0, OPTION_FLAG, &no_open, NULL, "print the address instead of opening a browser"},
     {"timeout", 0, OPTION_INT, &timeout_s, "S", "wait so long for the browser (default 120)"},
+    LOAD_REDACT,
     {0},
 };
 

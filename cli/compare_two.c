@@ -21,7 +21,7 @@ void two_release(struct two *t)
 struct export_options two_options(const struct two *t, const char *base, const char *now)
 {
     struct export_options o = load_options(&t->now, now);
-    o.base_source = base;
+    o.base_source = base ? load_shown(base) : NULL;
     if (!o.virtual_gpu && t->base.analysis)
         o.virtual_gpu = load_virtual(&t->base);
     return o;

@@ -1,6 +1,7 @@
 #include "cli/load.h"
 
 #include "analyzer/import/import.h"
+#include "analyzer/store/redact.h"
 #include "analyzer/analyze/past.h"
 #include "cli/command.h"
 
@@ -8,14 +9,27 @@
 #include <string.h>
 #include <unistd.h>
 
+bool load_redact;
+
+/* All texts pass the sink that hides secrets: of a profile or trace that others made, too. */
+static int read_into(struct timeline *t, const char *const *paths, size_t n, struct err *e)
+{
+    struct redact *r = redact_open(timeline_sink(t), load_redact, e);
+    if (!r)
+        return -1;
+    struct sink sink = redact_sink(r);
+    int rc = import_paths(paths, n, &sink, e);
+    redact_close(r);
+    return rc;
+}
+
 int load_analysis(const char *const *paths, size_t n, struct loaded *l, struct err *e)
 {
     *l = (struct loaded){0};
     l->timeline = timeline_new(e);
     if (!l->timeline)
         return -1;
-    struct sink sink = timeline_sink(l->timeline);
-    if (import_paths(paths, n, &sink, e) || timeline_finish(l->timeline, e))
+    if (read_into(l->timeline, paths, n, e) || timeline_finish(l->timeline, e))
         goto release;
     l->analysis = analyze(l->timeline, e);
     if (l->analysis) {
@@ -69,6 +83,12 @@ const char *load_virtual(const struct loaded *l)
     return analysis_virtual(a) ? tl_text(a->tl, a->device->name) : NULL;
 }
 
+const char *load_shown(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return load_redact && slash ? slash + 1 : path;
+}
+
 struct export_options load_options(const struct loaded *l, const char *path)
 {
     const char *command = timeline_meta(l->timeline, "command");
@@ -77,7 +97,7 @@ struct export_options load_options(const struct loaded *l, const char *path)
         .title = command && *command ? command
                  : slash             ? slash + 1
                                      : path,
-        .source = path,
+        .source = load_shown(path),
         .virtual_gpu = load_virtual(l),
         .trials = l->trials,
         .trial_count = l->trial_count,

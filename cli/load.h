@@ -13,6 +13,15 @@ struct loaded {
     size_t trial_count;
 };
 
+/* The option --redact of all commands that write what they loaded, or record it: what tells who
+ * recorded it and where is left out, besides the secrets that always are. */
+extern bool load_redact;
+#define LOAD_REDACT                                                                                \
+    {                                                                                              \
+        "redact", 0, OPTION_FLAG, &load_redact, NULL,                                              \
+            "leave out arguments, folders, user and host, too"                                     \
+    }
+
 /* On failure *l is empty and *e says which file and why. */
 int load_analysis(const char *const *paths, size_t n, struct loaded *l, struct err *e);
 /* The same with savings predicted by replay, where that can be trusted. */
@@ -21,6 +30,8 @@ int load_predicted(const char *const *paths, size_t n, struct loaded *l, struct 
 const char *load_history(void);
 void load_release(struct loaded *l);
 
+/* How a path is shown: as it is, with --redact without its folders. */
+const char *load_shown(const char *path);
 /* What exporters are told about it: title from the profile's command, else the file's name. */
 struct export_options load_options(const struct loaded *l, const char *path);
 /* Name of the virtual GPU that it ran on, NULL on a real one. */

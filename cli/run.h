@@ -96,6 +96,7 @@ int child_finish(const struct child *c);
 struct record_options {
     const char *output;
     bool force;
+    bool redact;                /* keep out of the profile what tells who ran it and where, too */
     struct collect_times times; /* all 0: the whole run */
     int64_t max_bytes;          /* of profile and spools; 0 = no limit */
     const char *device_choice;

@@ -1,7 +1,9 @@
 /* Recording: spools -> collector -> profile, while the program runs. */
 #include "cli/run.h"
 
+#include "analyzer/base/secrets.h"
 #include "analyzer/import/collect.h"
+#include "analyzer/store/redact.h"
 #include "analyzer/store/store.h"
 
 #include <inttypes.h>
@@ -14,6 +16,7 @@ struct recording {
     struct store *store;
     struct collector *collector;
     struct sink inner; /* the store's */
+    struct redact *redact;
     const struct record_options *options;
     struct host_periods periods; /* before the program */
     struct err lost;             /* why there is no store any more */
@@ -53,11 +56,11 @@ static int store_row(void *self, enum row_kind kind, const void *row, struct err
 /* What is known before the program starts. */
 static void put_facts(struct recording *r)
 {
-    char command[4096] = "", text[32];
+    char words[4096], command[4096], text[32];
     size_t used = 0;
-    for (char *const *a = r->options->argv; *a && used < sizeof command - 1; a++)
-        used +=
-            (size_t)snprintf(command + used, sizeof command - used, "%s%s", used ? " " : "", *a);
+    for (char *const *a = r->options->argv; *a && used < sizeof words - 1; a++)
+        used += (size_t)snprintf(words + used, sizeof words - used, "%s", *a) + 1;
+    secrets_join(words, used < sizeof words ? used : sizeof words, command, sizeof command);
     snprintf(text, sizeof text, "%" PRId64, clock_ns(CLOCK_REALTIME));
     collect_put_meta(r->collector, "command", command);
     collect_put_meta(r->collector, "source", "run");
@@ -90,7 +93,9 @@ struct recording *record_open(const struct record_options *o, const char *folder
     }
     r->inner = store_sink(r->store);
     struct sink sink = {.self = r, .intern = store_text, .put = store_row};
-    r->collector = collect_open(folder, clock_ns(CLOCK_MONOTONIC), sink, e);
+    r->redact = redact_open(sink, o->redact, e);
+    if (r->redact)
+        r->collector = collect_open(folder, clock_ns(CLOCK_MONOTONIC), redact_sink(r->redact), e);
     if (!r->collector) {
         record_close(r);
         return NULL;
@@ -126,6 +131,7 @@ void record_close(struct recording *r)
     if (!r)
         return;
     collect_close(r->collector);
+    redact_close(r->redact);
     store_close(r->store);
     free(r);
 }

@@ -211,10 +211,12 @@ int results_make(const char *profile, const struct results_options *o, struct er
     x.color = color_wanted(2);
     x.width = x.width > 20 ? x.width - 9 : x.width; /* room for the prefix */
     int rc = store_results(profile, l.analysis, &x, e);
+    x.source = profile; /* for this terminal, to be typed */
     char *text = rc == 0 && !o->quiet ? render("term", l.analysis, &x, e) : NULL;
     if (text)
         tell(text);
     free(text);
+    x.source = load_shown(profile);
     if (rc == 0 && o->report)
         rc = write_page(profile, l.analysis, &x, e);
     load_release(&l);

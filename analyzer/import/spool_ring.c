@@ -1,24 +1,36 @@
 /* Ring records -> rows. */
+#include "analyzer/base/secrets.h"
 #include "analyzer/import/spool.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The text of a spool string, for keys that are looked at here. */
-static void copy_text(const struct spool *s, uint32_t id, char *out, size_t size)
+/* The text of a spool string, for keys that are looked at here. Returns its bytes: it may hold
+ * NULs. */
+static size_t copy_text(const struct spool *s, uint32_t id, char *out, size_t size)
 {
     uint64_t at = (uint64_t)id * 8, used = atomic_load(&s->h->strings_used);
     out[0] = 0;
     if (used > s->fixed.strings_cap || !id || at + sizeof(struct spool_string) > used)
-        return;
+        return 0;
     struct spool_string *e = (struct spool_string *)(void *)(s->map + s->fixed.strings_off + at);
     uint32_t n = atomic_load_explicit(&e->length, memory_order_acquire);
     if (n > used - at - sizeof *e)
-        return;
+        return 0;
     size_t keep = n < size - 1 ? n : size - 1;
     memcpy(out, e + 1, keep);
     out[keep] = 0;
+    return keep;
+}
+
+/* A command comes as its words, each with a NUL behind it. */
+static uint32_t command_text(const struct spool *s, struct spool_out *out, uint32_t id)
+{
+    char words[4096], text[4096];
+    size_t n = copy_text(s, id, words, sizeof words);
+    secrets_join(words, n, text, sizeof text);
+    return spool_intern(out, text);
 }
 
 static void put_meta(struct spool *s, struct spool_out *out, const struct spool_rec_meta *r)
@@ -33,18 +45,19 @@ static void put_meta(struct spool *s, struct spool_out *out, const struct spool_
         return;
     }
     copy_text(s, r->value, value, sizeof value);
+    bool command = strcmp(key, "command") == 0;
+    uint32_t text = command ? command_text(s, out, r->value) : spool_string(s, out, r->value);
     if (strcmp(key, "rank") == 0)
         s->row.rank = atoll(value);
     else if (strcmp(key, "local_rank") == 0)
         s->row.local_rank = atoll(value);
     else if (strcmp(key, "world_size") == 0)
         s->row.world_size = atoll(value);
-    else if (strcmp(key, "command") == 0)
-        s->row.command = spool_string(s, out, r->value);
+    else if (command)
+        s->row.command = text;
     else if (strcmp(key, "env.GPUPROF_VGPU") == 0)
         s->chose_virtual = true;
-    struct row_meta row = {++out->ids[ROW_META], s->process, spool_string(s, out, r->key),
-                           spool_string(s, out, r->value)};
+    struct row_meta row = {++out->ids[ROW_META], s->process, spool_string(s, out, r->key), text};
     spool_put(out, ROW_META, &row);
 }
 
