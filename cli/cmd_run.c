@@ -93,7 +93,7 @@ static int record(char **argv, const struct run_device *d, const char *profile)
         record_drain(r);
     int lost = finish(r, folder, profile, &e);
     if (lost != 0)
-        fprintf(stderr, "gpuprof: the program ran to its end, but %s\n", e.text);
+        usage_error("the program ran to its end, but %s", e.text);
     status = child_finish(&c);
     return lost != 0 && strict ? RUN_FAILED : status;
 }

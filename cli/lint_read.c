@@ -2,7 +2,8 @@
 
 #include "analyzer/base/json_read.h"
 #include "analyzer/base/str.h"
-#include "report/json_write.h"
+#include "report/chars.h"
+#include "report/terminal.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@ void lint_found(struct lint *l, enum lint_rule rule, uint64_t event, const char 
     va_start(ap, fmt);
     vsnprintf(l->example[rule] + n, sizeof l->example[rule] - (size_t)n, fmt, ap);
     va_end(ap);
+    terminal_clean(l->example[rule]);
 }
 
 static void check_text(struct reading *g)

@@ -1,5 +1,7 @@
 #include "cli/command.h"
 
+#include "report/terminal.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -252,9 +254,7 @@ static void line(const char *fmt, va_list ap)
 {
     char text[1024];
     vsnprintf(text, sizeof text, fmt, ap);
-    for (char *p = text; *p; p++) /* names of files and the like may hold anything */
-        if ((unsigned char)*p < 0x20 || *p == 0x7f)
-            *p = ' ';
+    terminal_clean(text); /* names of files and the like may hold anything */
     fprintf(stderr, "gpuprof: %s\n", text);
 }
 

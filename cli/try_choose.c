@@ -2,6 +2,7 @@
 #include "cli/try.h"
 
 #include "analyzer/rules/rule.h"
+#include "report/terminal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -170,6 +171,7 @@ int trial_choose(struct trial *t, struct loaded *l, const char *apply, int top, 
         snprintf(t->why_not, sizeof t->why_not, "%s", l->analysis->whatif.why_not);
     if (load_virtual(l))
         snprintf(t->gpu, sizeof t->gpu, "%s", load_virtual(l));
+    terminal_clean(t->gpu);
     return apply ? choose_asked(t, l, apply, e) : choose_top(t, l, top, e);
 }
 

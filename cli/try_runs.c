@@ -1,6 +1,8 @@
 /* See try.h: reruns, what the program said of the change, and how long its steps took. */
 #include "cli/try.h"
 
+#include "report/terminal.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,8 +69,10 @@ static void ask_program(struct attempt *c, const struct timeline *tl)
         if (obeyed(tl, key, &refusal))
             continue;
         all = false;
-        if (refusal && !c->refused)
+        if (refusal && !c->refused) {
             snprintf(c->refusal, sizeof c->refusal, "%s: %s", key + strlen("apply."), refusal);
+            terminal_clean(c->refusal);
+        }
         if (!refusal)
             snprintf(c->silent, sizeof c->silent, "%.*s", (int)strcspn(k, "="), k);
         c->refused = c->refused || refusal;

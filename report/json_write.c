@@ -1,5 +1,7 @@
 #include "report/json_write.h"
 
+#include "report/chars.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -29,52 +31,18 @@ static void put_char(struct json *j, char c)
     j->buf[j->held++] = c;
 }
 
-static bool continuation(unsigned char c)
-{
-    return (c & 0xc0) == 0x80;
-}
-
-size_t utf8_next(const char *s, size_t n, uint32_t *code)
-{
-    const unsigned char *u = (const unsigned char *)s;
-    *code = 0xfffd;
-    if (u[0] < 0x80) {
-        *code = u[0];
-        return 1;
-    }
-    if (u[0] >= 0xc2 && u[0] <= 0xdf && n >= 2 && continuation(u[1])) {
-        *code = (u[0] & 0x1fu) << 6 | (u[1] & 0x3fu);
-        return 2;
-    }
-    if ((u[0] & 0xf0) == 0xe0 && n >= 3 && continuation(u[1]) && continuation(u[2])) {
-        uint32_t c = (u[0] & 0x0fu) << 12 | (u[1] & 0x3fu) << 6 | (u[2] & 0x3fu);
-        if (c < 0x800 || (c >= 0xd800 && c <= 0xdfff))
-            return 1;
-        *code = c;
-        return 3;
-    }
-    if (u[0] >= 0xf0 && u[0] <= 0xf4 && n >= 4 && continuation(u[1]) && continuation(u[2]) &&
-        continuation(u[3])) {
-        uint32_t c =
-            (u[0] & 7u) << 18 | (u[1] & 0x3fu) << 12 | (u[2] & 0x3fu) << 6 | (u[3] & 0x3fu);
-        if (c < 0x10000 || c > 0x10ffff)
-            return 1;
-        *code = c;
-        return 4;
-    }
-    return 1;
-}
-
-/* Whether one of the eight bytes is below 0x20, above 0x7e, a quote or a backslash. A byte above
- * such a one may be taken for one, too. */
+/* Whether one of the eight bytes is below 0x20, above 0x7e, a quote, a backslash or a #. A byte
+ * above such a one may be taken for one, too. */
 static bool any_special(const char *s)
 {
     const uint64_t ones = 0x0101010101010101, high = ones << 7;
     uint64_t w;
     memcpy(&w, s, sizeof w);
     uint64_t quotes = w ^ ones * '"', backslash = w ^ ones * '\\', del = w ^ ones * 0x7f;
+    uint64_t hash = w ^ ones * '#';
     uint64_t found = ((w - ones * 0x20) & ~w) | ((quotes - ones) & ~quotes) |
-                     ((backslash - ones) & ~backslash) | ((del - ones) & ~del) | w;
+                     ((backslash - ones) & ~backslash) | ((del - ones) & ~del) |
+                     ((hash - ones) & ~hash) | w;
     return (found & high) != 0;
 }
 
@@ -87,6 +55,7 @@ static size_t plain(const struct json *j, const char *s, size_t n)
     for (; i < n; i++) {
         unsigned char c = (unsigned char)s[i];
         if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\' ||
+            (c == '#' && n - i > 1 && s[i + 1] == '#') || /* a command, in the log of CI services */
             (j->html && (c == '<' || c == '>' || c == '&')))
             break;
     }
@@ -103,6 +72,10 @@ static void put_escape(struct json *j, uint32_t code)
             put_char(j, p[1]);
             return;
         }
+    if (code > 0xffff) { /* as two halves */
+        put_escape(j, 0xd800 + ((code - 0x10000) >> 10));
+        code = 0xdc00 + (code & 0x3ff);
+    }
     int n = snprintf(b, sizeof b, "\\u%04x", (unsigned)code);
     put(j, b, (size_t)n);
 }
@@ -121,7 +94,7 @@ static void quote(struct json *j, const char *s, size_t n)
         size_t len = utf8_next(s + i, n - i, &code);
         if (code == 0xfffd)
             put(j, "\xef\xbf\xbd", 3);
-        else if (code < 0x80 || code == 0x2028 || code == 0x2029)
+        else if (code < 0x80 || char_acts(code))
             put_escape(j, code);
         else
             put(j, s + i, len);

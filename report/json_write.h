@@ -1,8 +1,9 @@
 /* Streaming JSON writer: owns commas, nesting, escaping. Output is strict JSON in valid UTF-8:
- * control characters as \u00XX, `<` as \u003c when `html` is set (safe inside <script>), bad UTF-8
- * replaced by U+FFFD, NaN and infinities as null. Errors stick to the stream; json_end_document
- * reports them and hands over the last bytes: until then some of the text is held here, so nobody
- * else writes to the stream in between. Cost: one pass over the text, no memory. Not for reading.
+ * characters that act on a terminal (report/chars.h) as \uXXXX, `<` as \u003c when `html` is set
+ * (safe inside <script>), bad UTF-8 replaced by U+FFFD, NaN and infinities as null. Errors stick to
+ * the stream; json_end_document reports them and hands over the last bytes: until then some of the
+ * text is held here, so nobody else writes to the stream in between. Cost: one pass over the text,
+ * no memory. Not for reading.
  */
 #ifndef GPUPROF_REPORT_JSON_WRITE_H
 #define GPUPROF_REPORT_JSON_WRITE_H
@@ -42,9 +43,5 @@ void json_null(struct json *j, const char *key);
 void json_newline(struct json *j); /* line break before the next item */
 /* 0, or -1 when the stream failed or nesting is not closed. */
 int json_end_document(struct json *j);
-
-/* One UTF-8 character of s[0..n), n > 0: its length and code point, or 1 and U+FFFD for a byte that
- * belongs to none. */
-size_t utf8_next(const char *s, size_t n, uint32_t *code);
 
 #endif

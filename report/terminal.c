@@ -1,5 +1,6 @@
 #include "report/terminal.h"
-#include "report/json_write.h"
+
+#include "report/chars.h"
 
 #include <string.h>
 
@@ -16,16 +17,48 @@ void term_ink(const struct terminal *t, enum ink ink)
         fputs(codes[ink], t->f);
 }
 
-/* Writes the character at s and returns its length in bytes. */
-static size_t put_char(FILE *f, const char *s, size_t n)
+/* Runners read commands in what a job prints: GitHub at the start of a line, where a wrapped name
+ * may come to stand, Azure's agents and GitHub's older ones anywhere. */
+static bool starts_command(const char *s, size_t n, size_t i)
+{
+    static const char *const anywhere[] = {"##[", "##vso["};
+    for (size_t k = 0; k < sizeof anywhere / sizeof *anywhere; k++)
+        if (n - i >= strlen(anywhere[k]) && memcmp(s + i, anywhere[k], strlen(anywhere[k])) == 0)
+            return true;
+    return n - i > 2 && s[i] == ':' && s[i + 1] == ':' && (i == 0 || s[i - 1] == ' ');
+}
+
+/* Whether the character at s[i], *len bytes long, may go to a terminal as it is. */
+static bool harmless(const char *s, size_t n, size_t i, size_t *len)
 {
     uint32_t code;
-    size_t len = utf8_next(s, n, &code);
-    if (code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0xfffd)
-        fputc('?', f);
+    *len = utf8_next(s + i, n - i, &code);
+    return !char_acts(code) && code != 0xfffd && !starts_command(s, n, i);
+}
+
+/* Writes the character at s[i] of s[0..n) and returns its length in bytes. */
+static size_t put_char(FILE *f, const char *s, size_t n, size_t i)
+{
+    size_t len;
+    if (harmless(s, n, i, &len))
+        fwrite(s + i, 1, len, f);
     else
-        fwrite(s, 1, len, f);
+        fputc('?', f);
     return len;
+}
+
+void terminal_clean(char *text)
+{
+    size_t n = strlen(text), used = 0, len;
+    for (size_t i = 0; i < n; i += len) {
+        bool as_it_is = harmless(text, n, i, &len);
+        if (as_it_is)
+            memmove(text + used, text + i, len);
+        else
+            text[used] = '?';
+        used += as_it_is ? len : 1;
+    }
+    text[used] = 0;
 }
 
 static int columns_of(const char *s, size_t n)
@@ -80,7 +113,7 @@ void term_wrap(const struct terminal *t, int column, int indent, const char *tex
             column++;
         }
         for (size_t i = 0; i < n;)
-            i += put_char(t->f, text + i, n - i);
+            i += put_char(t->f, text, n, i);
         column += columns;
         text += n;
         first = false;
@@ -110,7 +143,7 @@ const char *term_cell(const struct terminal *t, const char *text, int n)
         columns = all;
     }
     for (size_t i = 0; i < end;)
-        i += put_char(t->f, text + i, end - i);
+        i += put_char(t->f, text, end, i);
     fprintf(t->f, "%*s", columns < n ? n - columns : 0, "");
     return text + end + strspn(text + end, " ");
 }
@@ -121,7 +154,7 @@ int term_fit(const struct terminal *t, const char *text, int n, bool pad)
     int all = columns_of(text, len), shown = 0;
     int room = all > n ? n - 3 : n;
     for (size_t i = 0; i < len && shown < room; shown++)
-        i += put_char(t->f, text + i, len - i);
+        i += put_char(t->f, text, len, i);
     if (all > n) {
         fputs("...", t->f);
         shown += 3;

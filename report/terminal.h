@@ -1,5 +1,6 @@
 /* Text for a terminal: colours only where asked, lines wrapped at the width, and nothing from the
- * profile that a terminal would obey (control characters become `?`). */
+ * profile that a terminal would obey: characters that act (report/chars.h) become `?`, and so does
+ * the beginning of a word that would be a command to the log of a CI service (`::error::`). */
 #ifndef GPUPROF_REPORT_TERMINAL_H
 #define GPUPROF_REPORT_TERMINAL_H
 
@@ -13,6 +14,9 @@ struct terminal {
 };
 
 enum ink { INK_PLAIN, INK_BOLD, INK_DIM, INK_GOOD, INK_WARN, INK_BAD };
+
+/* The same for a text that is printed by other means, in its place: it becomes no longer. */
+void terminal_clean(char *text);
 
 struct terminal terminal_open(FILE *f, int width, bool color);
 void term_ink(const struct terminal *t, enum ink ink); /* until INK_PLAIN */

@@ -1,15 +1,20 @@
-/* Escapes for text inside markup. Both write valid UTF-8 whatever comes in. */
+/* Escapes for text inside markup. All write valid UTF-8 whatever comes in; characters that act
+ * (report/chars.h) become U+FFFD, so that it is seen that something stood there. */
 #ifndef GPUPROF_REPORT_XML_H
 #define GPUPROF_REPORT_XML_H
 
 #include <stdio.h>
 
-/* & < > " ' escaped, control characters dropped: for HTML and XML, text and attributes alike. */
+/* For HTML and XML 1.0, text and attributes alike: & < > " ' escaped, line breaks and tabs as
+ * references, which attributes keep. */
 void xml_text(FILE *f, const char *s);
-/* For a cell of a Markdown table: | escaped, line breaks become spaces, < and & escaped. */
+/* For a paragraph, a heading or a cell of a table in Markdown: nothing in it is markup, HTML, a
+ * link, a mention, a reference to an issue or mathematics, and it stays on its line. */
 void markdown_text(FILE *f, const char *s);
 /* printf for markup: the format is ours and literal, each %s argument is escaped. Only %s and %%
  * are understood; numbers are formatted before. */
 void xml_printf(FILE *f, const char *fmt, ...);
+/* The same for Markdown. */
+void markdown_printf(FILE *f, const char *fmt, ...);
 
 #endif

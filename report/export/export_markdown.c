@@ -8,7 +8,7 @@
 static void write_notice(FILE *f, const char *notice)
 {
     if (notice)
-        fprintf(f, "> **%s**\n\n", notice);
+        markdown_printf(f, "> **%s**\n\n", notice);
 }
 
 static void paragraph(FILE *f, const char *label, const char *text)
@@ -27,16 +27,14 @@ static void write_trials(const struct analysis *a, const struct export_options *
     for (size_t i = 0; (x = shown_finding(a, o, i)); i++) {
         const struct kept_trial *kept = shown_trial(o, x);
         if (kept)
-            fprintf(f, "- `%s`, tried: %s\n", x->rule->id, text_trial(&t, x, kept));
+            markdown_printf(f, "- `%s`, tried: %s\n", x->rule->id, text_trial(&t, x, kept));
         if (text_widened(&t, x))
-            fprintf(f, "- `%s`: %s\n", x->rule->id, t.s);
+            markdown_printf(f, "- `%s`: %s\n", x->rule->id, t.s);
         any = any || kept || x->widened_ns > 0;
     }
     const struct kept_trial *other;
     for (size_t i = 0; (other = other_trial(a, o, i)); i++, any = true) {
-        fputs("- tried: ", f);
-        markdown_text(f, text_trial(&t, NULL, other));
-        fputc('\n', f);
+        markdown_printf(f, "- tried: %s\n", text_trial(&t, NULL, other));
     }
     if (any)
         fputc('\n', f);
@@ -141,7 +139,7 @@ static void write_health(const struct analysis *a, FILE *f)
     fprintf(f, "### Health\n\n%s; unexplained %.1f %%; profiler's own cost %s.\n",
             text_lost(&lost, a), a->health.unexplained_pct, overhead);
     if (a->health.recorded_text)
-        fprintf(f, "\nRecorded: %s.\n", a->health.recorded_text);
+        markdown_printf(f, "\nRecorded: %s.\n", a->health.recorded_text);
     for (size_t i = 0; i < a->tl->health_count; i++) {
         if (a->tl->healths[i].severity < 1)
             continue;

@@ -22,8 +22,12 @@ START_TEST(escapes_markup)
         const char *in, *out;
     } cases[] = {
         {"a<b>&\"'", "a&lt;b&gt;&amp;&quot;&#39;"},
-        {"x\x01y\x1bz", "xyz"},
+        {"x\x01y\x1bz", "x\xef\xbf\xbdy\xef\xbf\xbdz"},
         {"\xff", "\xef\xbf\xbd"},
+        {"\xc2\x9b\xe2\x80\xae", "\xef\xbf\xbd\xef\xbf\xbd"},
+        {"\xef\xbf\xbe\xef\xbf\xbf", "\xef\xbf\xbd\xef\xbf\xbd"},
+        {"a\n\tb\r", "a&#10;&#9;b&#13;"},
+        {"##[error]#", "&#35;#[error]#"},
         {"\xc3\xa9", "\xc3\xa9"},
         {"", ""},
     };
@@ -32,9 +36,18 @@ START_TEST(escapes_markup)
         ck_assert_str_eq(out, cases[i].out);
         free(out);
     }
-    char *md = escaped(markdown_text, "a|b\nc<d>*");
-    ck_assert_str_eq(md, "a\\|b c&lt;d>\\*");
-    free(md);
+    static const char *const markdown[][2] = {
+        {"a|b\nc<d>*", "a\\|b c&lt;d>\\*"},
+        {"@me #1 #x # a#", "@&#8203;me #&#8203;1 #&#8203;x # a#"},
+        {"http://x a::b www.x", "http:&#8203;//x a::b www.&#8203;x"},
+        {"$x~[y](z)`", "&#36;x\\~\\[y\\](z)\\`"},
+        {"\x1b\xe2\x81\xa6", "\xef\xbf\xbd\xef\xbf\xbd"},
+    };
+    for (size_t i = 0; i < sizeof markdown / sizeof *markdown; i++) {
+        char *out = escaped(markdown_text, markdown[i][0]);
+        ck_assert_str_eq(out, markdown[i][1]);
+        free(out);
+    }
 }
 END_TEST
 

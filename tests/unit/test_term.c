@@ -1,5 +1,6 @@
 /* The terminal's text: fits its width, cuts no title, tells as much as it is asked for, and puts
  * nothing on a terminal that it would obey. */
+#include "report/terminal.h"
 #include "tests/unit/exported.h"
 
 #include <check.h>
@@ -142,6 +143,25 @@ START_TEST(markdown_folds_the_rest)
 }
 END_TEST
 
+START_TEST(cleans_what_others_print)
+{
+    static const char *const cases[][2] = {
+        {"plain \xc3\xa9", "plain \xc3\xa9"},
+        {"\033[31m\n\t\x7f", "?[31m???"},
+        {"\xc2\x9b\xe2\x80\xae\xff", "???"},
+        {"::error::a b::c ::d", "?:error::a b::c ?:d"},
+        {"##[error] a##vso[b # ##", "?#[error] a?#vso[b # ##"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[64];
+        strcpy(text, cases[i][0]);
+        terminal_clean(text);
+        ck_assert_str_eq(text, cases[i][1]);
+    }
+}
+END_TEST
+
 Suite *test_term_suite(void);
 Suite *test_term_suite(void)
 {
@@ -153,6 +173,7 @@ Suite *test_term_suite(void)
     tcase_add_test(c, tells_as_much_as_it_is_asked_for);
     tcase_add_test(c, colours_only_where_asked);
     tcase_add_test(c, markdown_folds_the_rest);
+    tcase_add_test(c, cleans_what_others_print);
     suite_add_tcase(s, c);
     return s;
 }

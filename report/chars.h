@@ -1,0 +1,18 @@
+/* Characters of names that nobody wrote for this output: UTF-8, and which of them act on what shows
+ * them instead of being seen. What each format does with those: terminal.h, xml.h, json_write.h. */
+#ifndef GPUPROF_REPORT_CHARS_H
+#define GPUPROF_REPORT_CHARS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One UTF-8 character of s[0..n), n > 0: its length and code point, or 1 and U+FFFD for a byte that
+ * belongs to none. */
+size_t utf8_next(const char *s, size_t n, uint32_t *code);
+
+/* Controls (ESC, DEL, C1, line breaks and tabs among them), what turns the direction of text
+ * around, separators and marks without a glyph, code points that are no characters. */
+bool char_acts(uint32_t code);
+
+#endif
