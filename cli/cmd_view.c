@@ -5,9 +5,11 @@
 #include "cli/load.h"
 #include "cli/serve.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,15 +46,16 @@ static void open_browser(const char *url)
         say("no browser could be started; open the address above");
 }
 
-static int serve(const char *path, const char *name)
+/* Takes over `file`. */
+static int serve(int file, const char *name)
 {
     struct err e = ERR_INIT;
     struct server s;
     char url[256];
-    if (server_open(&s, path, name, &e))
+    if (server_open(&s, file, name, &e))
         return fail(&e);
-    snprintf(url, sizeof url, "https://ui.perfetto.dev/#!/?url=http://127.0.0.1:%d/%s", SERVE_PORT,
-             name);
+    snprintf(url, sizeof url, "https://ui.perfetto.dev/#!/?url=http://127.0.0.1:%d%s", SERVE_PORT,
+             s.path);
     printf("%s\n", url);
     fflush(stdout);
     if (!no_open)
@@ -62,26 +65,33 @@ static int serve(const char *path, const char *name)
     return rc ? fail(&e) : 0;
 }
 
-/* A profile is exported into a file that has no name any more once it is served. */
+/* A profile is exported into memory: nothing of it lies in a folder, whatever ends this process. */
 static int export_and_serve(const char *path)
 {
     struct err e = ERR_INIT;
     struct loaded l;
-    const char *tmp = getenv("TMPDIR");
-    char trace[4096];
-    snprintf(trace, sizeof trace, "%s/gpuprof-view-%d.json.gz", tmp && *tmp ? tmp : "/tmp",
-             (int)getpid());
     if (load_analysis(&path, 1, &l, &e))
         return fail(&e);
     struct exported what = {.analysis = l.analysis};
     struct export_options o = load_options(&l, path);
-    int rc = export_to(exporter_find("chrome"), &what, &o, trace, false, &e);
+    int file = memfd_create("gpuprof-view", MFD_CLOEXEC);
+    int rc = file < 0 ? err_set(&e, "no memory for the trace: %s", strerror(errno))
+                      : export_to_fd(exporter_find("chrome"), &what, &o, file, &e);
     load_release(&l);
-    if (rc)
-        return fail(&e);
-    int status = serve(trace, "trace.json.gz");
-    unlink(trace);
-    return status;
+    if (rc == 0)
+        return serve(file, "trace.json.gz");
+    if (file >= 0)
+        close(file);
+    return fail(&e);
+}
+
+static int serve_file(const char *path)
+{
+    size_t n = strlen(path);
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0)
+        return usage_error("cannot read %s: %s", path, strerror(errno));
+    return serve(file, strcmp(path + n - 3, ".gz") == 0 ? "trace.json.gz" : "trace.json");
 }
 
 static int run(int argc, char **argv)
@@ -90,10 +100,7 @@ static int run(int argc, char **argv)
         return usage_error("view: name one profile or trace: gpuprof view X.json.gz");
     if (timeout_s < 1)
         return usage_error("view: --timeout wants seconds from 1 up");
-    if (!is_trace(argv[0]))
-        return export_and_serve(argv[0]);
-    size_t n = strlen(argv[0]);
-    return serve(argv[0], strcmp(argv[0] + n - 3, ".gz") == 0 ? "trace.json.gz" : "trace.json");
+    return is_trace(argv[0]) ? serve_file(argv[0]) : export_and_serve(argv[0]);
 }
 
 const struct command cmd_view = {
@@ -101,8 +108,9 @@ const struct command cmd_view = {
     .usage = "[--no-open] FILE|X.json[.gz]",
     .help = "open the trace in ui.perfetto.dev",
     .details =
-        "Serves that one file on 127.0.0.1, once, to the page that the browser loads. The page\n"
-        "works in the browser and uploads nothing, but loading it needs a network.",
+        "Serves that one file on 127.0.0.1, once, to the page that the browser loads, under an\n"
+        "address that nobody else can guess. The page works in the browser and uploads nothing,\n"
+        "but loading it needs a network.",
     .options = options,
     .run = run,
 };

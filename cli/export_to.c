@@ -27,28 +27,39 @@ const struct exporter *export_format(const char *name, const struct exported *wh
     return NULL;
 }
 
+static int export_into(struct output *out, const struct exporter *x, const struct exported *what,
+                       const struct export_options *o, struct err *e)
+{
+    struct export_options options = *o;
+    if (out->path)
+        options.color = false;
+    int rc = what->analysis ? x->analysis(what->analysis, &options, out->f, e)
+             : what->diff   ? x->diff(what->diff, &options, out->f, e)
+                            : x->gate(what->gate, &options, out->f, e);
+    if (rc) {
+        err_wrap(e, "%s", out->path ? out->path : "standard output");
+        if (!out->path) { /* said here, with its reason: not again when stdout is flushed */
+            __fpurge(stdout);
+            clearerr(stdout);
+        }
+        output_discard(out);
+        return -1;
+    }
+    return output_commit(out, e);
+}
+
 int export_to(const struct exporter *x, const struct exported *what, const struct export_options *o,
               const char *path, bool force, struct err *e)
 {
     struct output out;
-    struct export_options options = *o;
-    if (output_open(&out, path, force, e))
-        return -1;
-    if (out.path)
-        options.color = false;
-    int rc = what->analysis ? x->analysis(what->analysis, &options, out.f, e)
-             : what->diff   ? x->diff(what->diff, &options, out.f, e)
-                            : x->gate(what->gate, &options, out.f, e);
-    if (rc) {
-        err_wrap(e, "%s", out.path ? out.path : "standard output");
-        if (!out.path) { /* said here, with its reason: not again when stdout is flushed */
-            __fpurge(stdout);
-            clearerr(stdout);
-        }
-        output_discard(&out);
-        return -1;
-    }
-    return output_commit(&out, e);
+    return output_open(&out, path, force, e) ? -1 : export_into(&out, x, what, o, e);
+}
+
+int export_to_fd(const struct exporter *x, const struct exported *what,
+                 const struct export_options *o, int fd, struct err *e)
+{
+    struct output out;
+    return output_open_fd(&out, fd, e) ? -1 : export_into(&out, x, what, o, e);
 }
 
 int export_loaded(struct loaded *l, const char *profile, const char *format, const char *path,

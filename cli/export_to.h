@@ -17,6 +17,9 @@ const struct exporter *export_format(const char *name, const struct exported *wh
 /* path NULL or "-" is stdout. */
 int export_to(const struct exporter *x, const struct exported *what, const struct export_options *o,
               const char *path, bool force, struct err *e);
+/* Gzipped into the open file `fd`, which stays open. */
+int export_to_fd(const struct exporter *x, const struct exported *what,
+                 const struct export_options *o, int fd, struct err *e);
 /* All of it, by the exporter `format`: writes `path`, says so, and releases *l. An exit status. */
 int export_loaded(struct loaded *l, const char *profile, const char *format, const char *path,
                   bool force);

@@ -101,7 +101,7 @@ int output_open(struct output *o, const char *path, bool force, struct err *e)
     int n = snprintf(o->temporary, sizeof o->temporary, "%s.%d.tmp", path, (int)getpid());
     if (n < 0 || (size_t)n >= sizeof o->temporary)
         return err_set(e, "cannot write %s: the name is too long", path);
-    int fd = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int fd = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return err_set(e, "cannot write %s: %s", path, strerror(errno));
     o->f = open_behind(fd, ends_gz(path));
@@ -111,6 +111,18 @@ int output_open(struct output *o, const char *path, bool force, struct err *e)
         return err_set(e, "cannot write %s: %s", path, strerror(errno));
     }
     return 0;
+}
+
+int output_open_fd(struct output *o, int fd, struct err *e)
+{
+    *o = (struct output){.path = "the trace"};
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    o->f = own < 0 ? NULL : open_behind(own, true);
+    if (o->f)
+        return 0;
+    if (own >= 0)
+        close(own);
+    return err_set(e, "out of memory");
 }
 
 int output_commit(struct output *o, struct err *e)

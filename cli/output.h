@@ -1,5 +1,6 @@
 /* Where a result goes: stdout, or a file that appears under its name only when it is whole (written
- * beside it and renamed), gzipped when the name ends in .gz. An existing file is refused before any
+ * beside it and renamed), gzipped when the name ends in .gz, for the user's eyes alone: what a run
+ * was called with and where it lay is nobody else's matter. An existing file is refused before any
  * work is done, unless force. */
 #ifndef GPUPROF_CLI_OUTPUT_H
 #define GPUPROF_CLI_OUTPUT_H
@@ -17,6 +18,8 @@ struct output {
 
 /* path NULL or "-" is stdout. */
 int output_open(struct output *o, const char *path, bool force, struct err *e);
+/* Gzipped into a file that is open already and stays so. */
+int output_open_fd(struct output *o, int fd, struct err *e);
 /* Flushes, closes, renames. */
 int output_commit(struct output *o, struct err *e);
 void output_discard(struct output *o); /* after a failure; nothing is left behind */

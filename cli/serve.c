@@ -5,39 +5,90 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-int server_open(struct server *s, const char *path, const char *name, struct err *e)
+enum {
+    CLIENTS = 16,
+    ASK_MS = 5000,   /* until a request is there */
+    TAKE_MS = 10000, /* between two parts of the answer */
+    LEAVE_MS = 2000, /* until the other end closes */
+    CHUNK = 1 << 16
+};
+
+enum state { ASKING, TAKING, LEAVING };
+
+struct client {
+    int fd;
+    enum state state;
+    bool stranger;
+    bool takes_file; /* behind the answer */
+    char head[SERVE_HEAD], answer[1024];
+    size_t got, answer_n, answer_at;
+    long long at; /* of the file */
+    int64_t deadline_ms, since_ms;
+};
+
+struct serving {
+    struct server *s;
+    struct client *at;
+    size_t n;
+    bool served;
+};
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* A path that nobody can guess: 16 bytes from the kernel. */
+static int choose_path(struct server *s, const char *name, struct err *e)
+{
+    unsigned char secret[16];
+    char hex[2 * sizeof secret + 1];
+    if (getrandom(secret, sizeof secret, 0) != (ssize_t)sizeof secret)
+        return err_set(e, "the kernel gives no random numbers: %s", strerror(errno));
+    for (size_t i = 0; i < sizeof secret; i++)
+        snprintf(hex + 2 * i, 3, "%02x", secret[i]);
+    snprintf(s->path, sizeof s->path, "/%s/%s", hex, name);
+    return 0;
+}
+
+int server_open(struct server *s, int file, const char *name, struct err *e)
 {
     struct stat st;
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(SERVE_PORT)};
     int one = 1;
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    *s = (struct server){.listening = -1};
-    snprintf(s->name, sizeof s->name, "%s", name);
-    s->file = open(path, O_RDONLY | O_CLOEXEC);
-    if (s->file < 0 || fstat(s->file, &st) || !S_ISREG(st.st_mode)) {
-        err_set(e, "cannot read %s: %s", path, s->file < 0 ? strerror(errno) : "not a file");
+    *s = (struct server){.listening = -1, .file = file};
+    if (fstat(file, &st) || !S_ISREG(st.st_mode)) {
+        err_set(e, "what is to be served is not a file");
         server_close(s);
         return -1;
     }
     s->size = st.st_size;
-    s->listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (choose_path(s, name, e)) {
+        server_close(s);
+        return -1;
+    }
+    s->listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     setsockopt(s->listening, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (s->listening < 0 || bind(s->listening, (struct sockaddr *)&at, sizeof at) ||
-        listen(s->listening, 8)) {
+        listen(s->listening, CLIENTS)) {
         err_set(e, "cannot listen on 127.0.0.1:%d (%s); is another `gpuprof view` running?",
                 SERVE_PORT, strerror(errno));
         server_close(s);
         return -1;
     }
-    signal(SIGPIPE, SIG_IGN); /* a browser that goes away is no reason to end */
     return 0;
 }
 
@@ -50,95 +101,181 @@ void server_close(struct server *s)
     s->listening = s->file = -1;
 }
 
-static int send_all(int to, const char *data, size_t n)
+static void drop(struct serving *v, size_t i)
 {
-    while (n) {
-        ssize_t sent = send(to, data, n, 0);
-        if (sent <= 0)
-            return -1;
-        data += sent;
-        n -= (size_t)sent;
-    }
-    return 0;
+    close(v->at[i].fd);
+    v->at[i] = v->at[--v->n];
 }
 
-/* The head of a request, up to its empty line; only its first line matters. */
-static int read_request(int from, char *buf, size_t cap)
+/* Who has not asked yet makes room, the first first. */
+static bool make_room(struct serving *v)
 {
-    size_t n = 0;
-    while (n + 1 < cap) {
-        ssize_t got = recv(from, buf + n, cap - n - 1, 0);
+    size_t oldest = v->n;
+    for (size_t i = 0; i < v->n; i++)
+        if (v->at[i].state != TAKING &&
+            (oldest == v->n || v->at[i].since_ms < v->at[oldest].since_ms))
+            oldest = i;
+    if (oldest == v->n)
+        return false;
+    drop(v, oldest);
+    return true;
+}
+
+static void welcome(struct serving *v)
+{
+    int fd = accept4(v->s->listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0) {
+        if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+            poll(NULL, 0, 50); /* no descriptors left: not in circles */
+        return;
+    }
+    if (v->n == CLIENTS && !make_room(v)) {
+        close(fd);
+        return;
+    }
+    struct client *c = &v->at[v->n++];
+    int64_t now = now_ms();
+    c->fd = fd;
+    c->state = ASKING;
+    c->stranger = serve_stranger(fd);
+    c->takes_file = false;
+    c->got = c->answer_n = c->answer_at = 0;
+    c->at = 0;
+    c->since_ms = now;
+    c->deadline_ms = now + ASK_MS;
+}
+
+static bool file_is_taken(const struct serving *v)
+{
+    for (size_t i = 0; i < v->n; i++)
+        if (v->at[i].takes_file)
+            return true;
+    return false;
+}
+
+static void reply(struct serving *v, struct client *c, enum serve_reply r, bool page)
+{
+    if (r == SERVE_FILE && file_is_taken(v))
+        r = SERVE_BUSY;
+    c->takes_file = r == SERVE_FILE;
+    c->answer_n = serve_answer(c->answer, sizeof c->answer, r, v->s->size, page);
+    c->state = TAKING;
+    c->deadline_ms = now_ms() + TAKE_MS;
+}
+
+/* false: the connection is over. What comes behind the request is not looked at. */
+static bool take_request(struct serving *v, struct client *c)
+{
+    ssize_t n = recv(c->fd, c->head + c->got, sizeof c->head - c->got, 0);
+    if (n < 0)
+        return errno == EAGAIN || errno == EINTR;
+    if (n == 0)
+        return false;
+    c->got += (size_t)n;
+    const char *end = memmem(c->head, c->got, "\r\n\r\n", 4);
+    bool page = false;
+    if (end) {
+        enum serve_reply r = serve_judge(c->head, (size_t)(end + 4 - c->head), v->s->path, &page);
+        reply(v, c, c->stranger ? SERVE_FORBIDDEN : r, page && !c->stranger);
+    } else if (c->got == sizeof c->head) {
+        reply(v, c, SERVE_LONG, false);
+    }
+    return true;
+}
+
+/* Bytes that went out; 0: not now; -1: the connection is over. */
+static ssize_t send_some(int fd, const char *data, size_t n)
+{
+    ssize_t sent = send(fd, data, n, MSG_NOSIGNAL);
+    if (sent < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    return sent;
+}
+
+static bool give_answer(struct serving *v, struct client *c)
+{
+    char data[CHUNK];
+    const char *from = c->answer + c->answer_at;
+    size_t n = c->answer_n - c->answer_at;
+    if (n == 0 && c->takes_file && c->at < v->s->size) {
+        ssize_t got = pread(v->s->file, data, sizeof data, c->at);
         if (got <= 0)
-            return -1;
-        n += (size_t)got;
-        buf[n] = 0;
-        if (strstr(buf, "\r\n\r\n"))
-            return 0;
+            return false;
+        from = data;
+        n = (size_t)got;
     }
-    return -1;
+    if (n == 0) {
+        shutdown(c->fd, SHUT_WR);
+        c->state = LEAVING;
+        c->deadline_ms = now_ms() + LEAVE_MS;
+        return true;
+    }
+    ssize_t sent = send_some(c->fd, from, n);
+    if (sent > 0)
+        c->deadline_ms = now_ms() + TAKE_MS;
+    if (sent > 0 && from == data)
+        c->at += sent;
+    else if (sent > 0)
+        c->answer_at += (size_t)sent;
+    return sent >= 0;
 }
 
-static int answer(int to, const char *status, long long size)
+/* Until the other end has closed, too: to close before would take back what it has not read. */
+static bool see_off(struct client *c)
 {
-    char head[512];
-    int n = snprintf(head, sizeof head,
-                     "HTTP/1.1 %s\r\nAccess-Control-Allow-Origin: " SERVE_ORIGIN "\r\n"
-                     "Access-Control-Allow-Private-Network: true\r\n"
-                     "Access-Control-Allow-Methods: GET\r\nCache-Control: no-store\r\n"
-                     "Content-Type: application/octet-stream\r\nContent-Length: %lld\r\n"
-                     "Connection: close\r\n\r\n",
-                     status, size);
-    return send_all(to, head, (size_t)n);
+    char rest[4096];
+    ssize_t n = recv(c->fd, rest, sizeof rest, 0);
+    return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-/* 1 when the file went out whole. */
-static int serve_one(const struct server *s, int to)
+/* Whether the connection goes on. */
+static bool attend(struct serving *v, struct client *c, bool ready)
 {
-    char request[8192], wanted[80];
-    struct timeval patience = {.tv_sec = 10};
-    setsockopt(to, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    setsockopt(to, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    snprintf(wanted, sizeof wanted, "GET /%s ", s->name);
-    if (read_request(to, request, sizeof request))
-        return 0;
-    if (strncmp(request, "OPTIONS ", 8) == 0)
-        return answer(to, "204 No Content", 0), 0;
-    if (strncmp(request, wanted, strlen(wanted)) != 0)
-        return answer(to, "404 Not Found", 0), 0;
-    if (answer(to, "200 OK", s->size))
-        return 0;
-    char data[1 << 16];
-    long long left = s->size;
-    lseek(s->file, 0, SEEK_SET);
-    while (left > 0) {
-        ssize_t n = read(s->file, data, sizeof data);
-        if (n <= 0 || send_all(to, data, (size_t)n))
-            return 0;
-        left -= n;
+    bool on = c->deadline_ms > now_ms();
+    if (on && ready)
+        on = c->state == ASKING   ? take_request(v, c)
+             : c->state == TAKING ? give_answer(v, c)
+                                  : see_off(c);
+    if (!on && c->state == LEAVING && c->takes_file)
+        v->served = true;
+    return on;
+}
+
+static int wait_and_attend(struct serving *v, int64_t end_ms, struct err *e)
+{
+    struct pollfd p[CLIENTS + 1] = {{.fd = v->s->listening, .events = POLLIN}};
+    int64_t until = file_is_taken(v) ? INT64_MAX : end_ms, now = now_ms();
+    size_t n = v->n;
+    for (size_t i = 0; i < n; i++) {
+        p[i + 1] = (struct pollfd){.fd = v->at[i].fd,
+                                   .events = v->at[i].state == TAKING ? POLLOUT : POLLIN};
+        if (v->at[i].deadline_ms < until)
+            until = v->at[i].deadline_ms;
     }
-    return 1;
+    int left = until <= now ? 0 : until - now > 60000 ? 60000 : (int)(until - now);
+    if (poll(p, (nfds_t)n + 1, left) < 0 && errno != EINTR)
+        return err_set(e, "cannot wait for the browser: %s", strerror(errno));
+    for (size_t i = n; i-- > 0;) /* backwards: drop moves the last one into the place */
+        if (!attend(v, &v->at[i], p[i + 1].revents != 0))
+            drop(v, i);
+    if (p[0].revents)
+        welcome(v);
+    return 0;
 }
 
 int server_run(struct server *s, int timeout_s, struct err *e)
 {
-    time_t end = time(NULL) + timeout_s;
-    for (;;) {
-        struct pollfd p = {.fd = s->listening, .events = POLLIN};
-        long left_s = (long)(end - time(NULL));
-        if (left_s <= 0)
-            return err_set(e, "nobody fetched the trace within %d s", timeout_s);
-        int ready = poll(&p, 1, (int)(left_s > 1000 ? 1000 : left_s) * 1000);
-        if (ready < 0 && errno != EINTR)
-            return err_set(e, "cannot wait for the browser: %s", strerror(errno));
-        if (ready <= 0)
-            continue;
-        int to = accept4(s->listening, NULL, NULL, SOCK_CLOEXEC);
-        if (to < 0)
-            continue;
-        int sent = serve_one(s, to);
-        shutdown(to, SHUT_WR);
-        close(to);
-        if (sent)
-            return 0;
+    struct serving v = {.s = s, .at = calloc(CLIENTS, sizeof(struct client))};
+    int64_t end_ms = now_ms() + (int64_t)timeout_s * 1000;
+    int rc = v.at ? 0 : err_set(e, "out of memory");
+    while (rc == 0 && !v.served) {
+        if (now_ms() >= end_ms && !file_is_taken(&v))
+            rc = err_set(e, "nobody fetched the trace within %d s", timeout_s);
+        else
+            rc = wait_and_attend(&v, end_ms, e);
     }
+    while (v.n)
+        drop(&v, v.n - 1);
+    free(v.at);
+    return rc;
 }

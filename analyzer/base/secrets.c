@@ -161,7 +161,8 @@ static struct secret value_of(const char *s, size_t n, const struct named *v)
     size_t at = v->value, inside = skip_quote(s, n, at);
     if (inside > at)
         return (struct secret){inside, quote_end(s, n, at, inside)};
-    if (v->header)
+    bool cookie = memmem(s + v->start, v->end - v->start, "ookie", 5) != NULL;
+    if (v->header || (cookie && v->at_word))
         return header_value(s, n, v);
     size_t end = word_end(s, n, at, v->at_word ? "" : "&,;)}]\"'`<>|");
     if (v->at_word && end > at + 1 && strchr("\"'`", s[end - 1]) &&

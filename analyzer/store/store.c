@@ -108,6 +108,9 @@ struct store *store_create(const char *path, int force, struct err *e)
         return NULL;
     }
     unlink(s->partial);
+    int own = open(s->partial, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (own >= 0) /* for the user alone; SQLite would make it for all */
+        close(own);
     s->db = sql_open(s->partial, SQL_CREATE, e);
     if (!s->db)
         err_set(e, "%s: cannot be created: %s", path, strerror(errno));

@@ -74,6 +74,7 @@ START_TEST(values_behind_names_are_hidden)
         {"curl -H Authorization: Bearer abc x", "curl -H Authorization: Bearer *** x"},
         {"curl -H \"X-Api-Key: abc\" x", "curl -H \"X-Api-Key: ***\" x"},
         {"curl -H 'Cookie: a=b; c=d' x", "curl -H 'Cookie: ***' x"},
+        {"t --cookie a=b; c=d x", "t --cookie *** x"},
         {"t '{\"token\": \"abc\", \"n\": 1}'", "t '{\"token\": \"***\", \"n\": 1}'"},
         {"t {\\\"password\\\":\\\"a b\\\",\\\"n\\\":1}",
          "t {\\\"password\\\":\\\"***\\\",\\\"n\\\":1}"},
