@@ -116,7 +116,8 @@ static void put_api(struct maker *m, uint32_t api, const uint32_t *event_of)
     graph_put(m, TASK_HOST_API, c->start_ns, lane, c->start_ns, c->start_ns + own, api);
     for (; op != TL_NONE; op = m->next_op[op])
         put_op(m, op, c->start_ns);
-    if (c->kind == API_EVENT_RECORD && event_of[api] != TL_NONE)
+    if (c->kind == API_EVENT_RECORD && event_of[api] != TL_NONE &&
+        m->t->events[event_of[api]].stream != TL_NONE)
         graph_put(m, TASK_EV_REC, c->start_ns, m->t->events[event_of[api]].stream, c->start_ns,
                   c->start_ns, event_of[api]);
     if (c->kind == API_STREAM_WAIT && c->sync != TL_NONE && m->t->syncs[c->sync].stream != TL_NONE)

@@ -3,14 +3,10 @@
 
 #include "analyzer/analyze/passes.h"
 #include "analyzer/base/vec.h"
+#include "analyzer/model/idmap.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct mark { /* a recording of an event */
-    int64_t event_sync;
-    uint32_t task;
-};
 
 struct joiner {
     struct graph *g;
@@ -22,22 +18,13 @@ struct joiner {
     uint32_t *get_of;   /* by batch number */
     uint32_t *ring;     /* by stream and place: the last QUEUE_DEPTH tasks */
     size_t *queued;     /* by stream */
-    struct VEC(struct mark) marks;
+    struct idmap marks; /* the recording of an event, by its event_sync */
     struct VEC(struct edge) edges;
 };
 
-static int by_event(const void *a, const void *b)
-{
-    const struct mark *x = a, *y = b;
-    return (x->event_sync > y->event_sync) - (x->event_sync < y->event_sync);
-}
-
 static uint32_t find_mark(const struct joiner *j, int64_t event_sync)
 {
-    struct mark want = {.event_sync = event_sync};
-    const struct mark *m =
-        j->marks.n ? bsearch(&want, j->marks.at, j->marks.n, sizeof want, by_event) : NULL;
-    return m ? m->task : TASK_NONE;
+    return event_sync < 0 ? TASK_NONE : idmap_get(&j->marks, event_sync);
 }
 
 static int edge_from(struct joiner *j, uint32_t to, uint32_t from, int64_t lag_ns)
@@ -153,20 +140,11 @@ static int join_idle_load(struct joiner *j, uint32_t i)
     return edge_from(j, i, from, 0);
 }
 
-/* The recording of an event, in order of its number. */
+/* The recording of an event: what waits for its number waits for this task from now on. */
 static int put_mark(struct joiner *j, uint32_t i)
 {
-    const struct task *t = &j->g->tasks[i];
-    struct mark *m = vec_push(&j->marks);
-    if (!m)
-        return -1;
-    *m = (struct mark){j->t->events[t->source].event_sync, i};
-    for (size_t k = j->marks.n - 1; k > 0 && by_event(&m[0], &m[-1]) < 0; k--, m--) {
-        struct mark swap = m[0];
-        m[0] = m[-1];
-        m[-1] = swap;
-    }
-    return 0;
+    int64_t event_sync = j->t->events[j->g->tasks[i].source].event_sync;
+    return event_sync < 0 ? 0 : idmap_set(&j->marks, event_sync, i);
 }
 
 /* What runs on a stream: behind the call that put it there, and behind what its stream waits for.
@@ -263,6 +241,6 @@ int graph_join(struct graph *g, struct err *e)
     free(j.get_of);
     free(j.ring);
     free(j.queued);
-    vec_release(&j.marks);
+    idmap_release(&j.marks);
     return rc < 0 ? no_memory(e) : 0;
 }

@@ -18,21 +18,28 @@ struct idmap {
 
 static inline uint32_t idmap_hash(int64_t id)
 {
-    uint64_t h = (uint64_t)id * 0x9e3779b97f4a7c15u;
+    uint64_t h = ((uint64_t)id ^ (uint64_t)id >> 32) * 0x9e3779b97f4a7c15u;
+    h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9u; /* ids may differ in any of their bits alone */
     return (uint32_t)(h >> 32);
+}
+
+static inline struct idmap_slot *idmap_find(const struct idmap *m, int64_t id)
+{
+    if (!m->slots)
+        return NULL;
+    for (uint32_t i = idmap_hash(id) & m->mask;; i = (i + 1) & m->mask) {
+        if (!m->slots[i].value)
+            return NULL;
+        if (m->slots[i].id == id)
+            return &m->slots[i];
+    }
 }
 
 /* UINT32_MAX when absent. */
 static inline uint32_t idmap_get(const struct idmap *m, int64_t id)
 {
-    if (!m->slots)
-        return UINT32_MAX;
-    for (uint32_t i = idmap_hash(id) & m->mask;; i = (i + 1) & m->mask) {
-        if (!m->slots[i].value)
-            return UINT32_MAX;
-        if (m->slots[i].id == id)
-            return m->slots[i].value - 1;
-    }
+    const struct idmap_slot *s = idmap_find(m, id);
+    return s ? s->value - 1 : UINT32_MAX;
 }
 
 static inline void idmap_place(struct idmap *m, int64_t id, uint32_t value)
@@ -59,6 +66,16 @@ static inline int idmap_put(struct idmap *m, int64_t id, uint32_t value)
         *m = bigger;
     }
     idmap_place(m, id, value);
+    return 0;
+}
+
+/* As idmap_put, but the id may be there: then the value takes the place of its old one. */
+static inline int idmap_set(struct idmap *m, int64_t id, uint32_t value)
+{
+    struct idmap_slot *s = idmap_find(m, id);
+    if (!s)
+        return idmap_put(m, id, value);
+    s->value = value + 1;
     return 0;
 }
 

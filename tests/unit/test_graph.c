@@ -142,6 +142,82 @@ START_TEST(a_silent_thread_goes_on_when_the_other_one_hands_over)
 }
 END_TEST
 
+/* cudaEventRecord; stream -1: the source does not say which. */
+static void record_event(struct builder *b, int64_t at, int64_t stream, int64_t event_sync)
+{
+    struct row_event r = {.id = ++b->next_id,
+                          .process = 1,
+                          .stream = stream,
+                          .event = -1,
+                          .event_sync = event_sync,
+                          .device_ns = -1};
+    r.correlation = build_api(b, "cudaEventRecord", at, US(5));
+    build_put(b, ROW_EVENT, &r);
+}
+
+static void wait_for_event(struct builder *b, int64_t at, int64_t event_sync)
+{
+    struct row_sync r = {.id = ++b->next_id,
+                         .process = 1,
+                         .start_ns = at,
+                         .end_ns = at + US(10),
+                         .type = SYNC_EVENT,
+                         .stream = -1,
+                         .event = -1,
+                         .event_sync = event_sync};
+    r.correlation = build_api(b, "cudaEventSynchronize", at, US(10));
+    build_put(b, ROW_SYNC, &r);
+}
+
+static void fill_events_of_no_stream(struct builder *b, int64_t at)
+{
+    fill_host_bound(b, at);
+    record_event(b, at + US(4700), -1, 7);
+    record_event(b, at + US(4720), 1, -1);
+    wait_for_event(b, at + US(4740), -1);
+}
+
+START_TEST(an_event_of_unknown_stream_is_nobodys)
+{
+    struct bench x = bench_start(MS(5), fill_events_of_no_stream);
+    ck_assert_uint_eq(count(x.g, TASK_EV_REC), x.g->steps); /* that whose stream is known */
+    for (size_t i = 0; i < x.g->count; i++) {
+        const struct task *t = &x.g->tasks[i];
+        ck_assert_uint_lt(t->lane, x.g->lanes);
+        for (uint32_t k = t->edge; k < t->edge + t->edges; k++) /* an unknown number is no match */
+            ck_assert_int_ne(x.g->tasks[x.g->edges[k].from].kind, TASK_EV_REC);
+    }
+    bench_end(&x);
+}
+END_TEST
+
+/* An event that is recorded again and again stands for its last recording. */
+static void fill_one_event(struct builder *b, int64_t at)
+{
+    fill_host_bound(b, at);
+    record_event(b, at + US(4700), 1, 7);
+    wait_for_event(b, at + US(4740), 7);
+}
+
+START_TEST(a_wait_is_for_the_last_recording_of_its_event)
+{
+    struct bench x = bench_start(MS(5), fill_one_event);
+    size_t joined = 0;
+    for (uint32_t i = 0; i < x.g->count; i++) {
+        const struct task *t = &x.g->tasks[i];
+        for (uint32_t k = t->edge; k < t->edge + t->edges; k++) {
+            const struct task *from = &x.g->tasks[x.g->edges[k].from];
+            if (from->kind != TASK_EV_REC)
+                continue;
+            ck_assert_int_lt(t->at_ns - from->at_ns, MS(1));
+            joined++;
+        }
+    }
+    ck_assert_uint_eq(joined, x.g->steps);
+    bench_end(&x);
+}
+END_TEST
+
 Suite *test_graph_suite(void)
 {
     Suite *s = suite_create("graph");
@@ -152,6 +228,8 @@ Suite *test_graph_suite(void)
     tcase_add_test(c, a_batch_is_taken_when_its_worker_has_made_it);
     tcase_add_test(c, polling_for_an_event_is_one_wait);
     tcase_add_test(c, a_silent_thread_goes_on_when_the_other_one_hands_over);
+    tcase_add_test(c, an_event_of_unknown_stream_is_nobodys);
+    tcase_add_test(c, a_wait_is_for_the_last_recording_of_its_event);
     suite_add_tcase(s, c);
     return s;
 }
