@@ -102,7 +102,8 @@ static int look_at_loader_rows(const struct analysis *a, struct fetches *f)
 static int64_t sampled_cpu(const struct analysis *a, const struct fetches *f, int64_t fetch_ns)
 {
     const struct timeline *t = a->tl;
-    int64_t *first = calloc(t->thread_count + 1, sizeof *first), *last, cpu = 0, making = 0;
+    int64_t *first = calloc(t->thread_count + 1, sizeof *first), *last, making = 0;
+    double cpu = 0;
     last = calloc(t->thread_count + 1, sizeof *last);
     for (size_t i = 0; first && last && i < t->host_sample_count; i++) {
         uint32_t th = timeline_thread_index(t, t->host_samples[i].thread);
@@ -113,7 +114,7 @@ static int64_t sampled_cpu(const struct analysis *a, const struct fetches *f, in
         last[th] = t->host_samples[i].cpu_ns + 1;
     }
     for (size_t th = 0; first && last && th < t->thread_count; th++)
-        cpu += last[th] - first[th];
+        cpu += (double)(last[th] - first[th]);
     free(first);
     free(last);
     for (size_t i = 0; cpu > 0 && i < t->range_count; i++)
@@ -121,7 +122,7 @@ static int64_t sampled_cpu(const struct analysis *a, const struct fetches *f, in
             making += t->ranges[i].end_ns - t->ranges[i].start_ns;
     if (cpu <= 0 || making <= 0)
         return 0;
-    double share = (double)cpu / (double)making;
+    double share = cpu / (double)making;
     return (int64_t)((double)fetch_ns * (share < 1 ? share : 1));
 }
 

@@ -33,7 +33,7 @@ static const char *comparable(struct diff *d, const struct analysis *base,
 
 static void add(struct diff *d, const char *kind, const char *what, int64_t base_ns, int64_t new_ns)
 {
-    if (llabs(new_ns - base_ns) * 1000 <= d->base_ns || d->change_count == CHANGES)
+    if (llabs(new_ns - base_ns) <= d->base_ns / 1000 || d->change_count == CHANGES)
         return; /* under a thousandth of the step: not moved */
     d->changes[d->change_count++] = (struct change){what, kind, base_ns, new_ns};
 }

@@ -5,6 +5,7 @@
 #include "analyzer/base/vec.h"
 #include "analyzer/model/idmap.h"
 #include "analyzer/model/timeline.h"
+#include "analyzer/store/tables.h"
 
 /* What an op, a call or a sync refers to before the indices are known. */
 struct refs {
@@ -17,6 +18,7 @@ struct repairs {        /* rows that were not as they should be */
     int64_t absurd;     /* times out of range: dropped */
     int64_t dangling;   /* a reference to nothing */
     int64_t duplicates; /* a second row with the same id: dropped */
+    int64_t numbers;    /* beyond what can be: taken as not known */
 };
 
 struct build {
@@ -48,7 +50,17 @@ struct build {
     struct VEC(struct row_host_sample) host_samples;
     struct idmap process_map, thread_map, stream_map, device_map;
     struct repairs repairs;
+    uint8_t bound[ROW_KINDS][TABLE_MAX_COLUMNS]; /* what may be in a column, timeline_clean.c */
+    int64_t total[ROW_KINDS][TABLE_MAX_COLUMNS]; /* of it, so far */
+    int64_t total_ns[ROW_KINDS], total_bytes[ROW_KINDS]; /* of the rows, so far */
 };
+
+/* timeline_clean.c. Makes the table of bounds; called once. */
+void build_bounds(struct build *b);
+/* Adds a number that is not negative to a total, unless that came to more than `most`. */
+bool clean_total(int64_t v, int64_t most, int64_t *total);
+/* Bounds all numbers of a row that is kept whole. false: leave it out. */
+bool clean_row(struct build *b, enum row_kind kind, void *row);
 
 /* Index of the entry with this id; makes one when there is none. TL_NONE: out of memory. */
 uint32_t build_process(struct build *b, int64_t id);
@@ -72,6 +84,8 @@ int put_stream(struct build *b, const void *row);
 int put_loader(struct build *b, const void *row);
 int put_overhead(struct build *b, const void *row);
 int put_collective(struct build *b, const void *row);
+int put_recorded(struct build *b, const void *row);
+int put_step_block(struct build *b, const void *row);
 
 int build_sort(struct build *b, struct err *e); /* resolve references, sort, timeline_sort.c */
 int build_join(struct build *b, struct err *e); /* correlations, timeline_join.c */

@@ -17,6 +17,7 @@ struct timeline *timeline_new(struct err *e)
         no_memory(e);
         return NULL;
     }
+    build_bounds(b);
     return &b->t;
 }
 
@@ -75,12 +76,25 @@ static uint32_t timeline_intern(void *self, const char *s, size_t n)
     return str_intern(&((struct build *)self)->t.strings, s, n);
 }
 
+/* Of the other kinds, parts are taken; their functions look at each. */
+static bool is_kept_whole(enum row_kind kind)
+{
+    return kind < ROW_KERNEL || kind > ROW_RANGE;
+}
+
 static int timeline_put(void *self, enum row_kind kind, const void *row, struct err *e)
 {
     struct build *b = self;
     int rc = 0;
+    int64_t copy[TABLE_MAX_ROW / sizeof(int64_t) + 1];
     if (b->finished)
         return err_set(e, "internal: a row came after the timeline was finished");
+    if (is_kept_whole(kind)) {
+        memcpy(copy, row, tables[kind].row_size);
+        if (!clean_row(b, kind, copy))
+            return 0;
+        row = copy;
+    }
     switch (kind) {
     case ROW_META:
         PUT_PLAIN(metas, struct row_meta)
@@ -136,9 +150,11 @@ static int timeline_put(void *self, enum row_kind kind, const void *row, struct 
     case ROW_HEALTH:
         PUT_PLAIN(healths, struct row_health)
     case ROW_RECORDED:
-        PUT_PLAIN(recorded, struct row_recorded)
+        rc = put_recorded(b, row);
+        break;
     case ROW_STEP_BLOCK:
-        PUT_PLAIN(step_blocks, struct row_step_block)
+        rc = put_step_block(b, row);
+        break;
     case ROW_KINDS:
         break;
     }

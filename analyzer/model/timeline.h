@@ -224,8 +224,15 @@ enum have {
 /* Meta key "have" holds names joined by ',': kernels,copies,memory_kinds,api,sync,events,ranges,
  * calls,loader,steps,device,memsets,collectives,ranks,host,memory. */
 
-/* Times whose magnitude is beyond this are not times: the row is left out and counted. */
-#define TL_TIME_MAX ((int64_t)1 << 60)
+/* Times whose magnitude is beyond this, 104 days, are not times: the row is left out and counted.
+ * So are rows whose durations come to more than TL_TOTAL_MAX, 834 days, in one table: a hundred
+ * times any sum of times fits into int64. */
+#define TL_TIME_MAX  ((int64_t)1 << 53)
+#define TL_TOTAL_MAX ((int64_t)1 << 56)
+static inline bool tl_is_time(int64_t ns)
+{
+    return ns > -TL_TIME_MAX && ns < TL_TIME_MAX;
+}
 
 /* Rows in any order. References that lead nowhere get an entry of their own, so that every index
  * above is valid unless it is TL_NONE; what had to be repaired is counted in `healths`. */

@@ -108,6 +108,8 @@ static int tell_repairs(struct build *b)
                     "%lld records ended before they started: taken as instants", r->reversed) < 0 ||
         tell_repair(b, "times-absurd", "%lld records had impossible times and were left out",
                     r->absurd) < 0 ||
+        tell_repair(b, "numbers-absurd", "%lld numbers cannot be and were taken as not known",
+                    r->numbers) < 0 ||
         tell_repair(b, "references-missing",
                     "%lld threads, streams or processes were referred to but not described",
                     r->dangling) < 0)

@@ -6,23 +6,17 @@ static uint32_t clean_name(const struct build *b, uint32_t id)
     return id < b->t.strings.n ? id : 0;
 }
 
-static bool time_ok(int64_t ns)
-{
-    return ns > -TL_TIME_MAX && ns < TL_TIME_MAX;
-}
-
 /* Whether the row can be used; puts a reversed end right. */
-static bool clean_span(struct build *b, int64_t start, int64_t *end)
+static bool clean_span(struct build *b, enum row_kind kind, int64_t start, int64_t *end)
 {
-    if (!time_ok(start) || !time_ok(*end)) {
-        b->repairs.absurd++;
-        return false;
-    }
-    if (*end < start) {
+    bool ok = tl_is_time(start) && tl_is_time(*end);
+    if (ok && *end < start) {
         b->repairs.reversed++;
         *end = start;
     }
-    return true;
+    ok = ok && clean_total(*end - start, TL_TOTAL_MAX, &b->total_ns[kind]);
+    b->repairs.absurd += !ok;
+    return ok;
 }
 
 static uint32_t clamp32(int64_t v)
@@ -40,15 +34,19 @@ static uint8_t clamp8(int64_t v)
     return v < 0 || v > UINT8_MAX ? 0 : (uint8_t)v;
 }
 
-static int64_t clean_bytes(int64_t v)
+static int64_t clean_bytes(struct build *b, enum row_kind kind, int64_t v)
 {
-    return v < 0 || v > TL_TIME_MAX ? 0 : v;
+    if (v >= 0 && v <= TL_TIME_MAX && clean_total(v, TL_TOTAL_MAX, &b->total_bytes[kind]))
+        return v;
+    b->repairs.numbers += v > 0;
+    return 0;
 }
 
-static int add_op(struct build *b, struct op o, struct refs r)
+static int add_op(struct build *b, enum row_kind kind, struct op o, struct refs r)
 {
-    if (!clean_span(b, o.start_ns, &o.end_ns))
+    if (!clean_span(b, kind, o.start_ns, &o.end_ns))
         return 0;
+    o.bytes = clean_bytes(b, kind, o.bytes);
     struct op *op = vec_push(&b->ops);
     struct refs *refs = op ? vec_push(&b->op_refs) : NULL;
     if (!refs)
@@ -68,7 +66,7 @@ static uint8_t graph_part(int64_t graph, int64_t node)
 int put_kernel(struct build *b, const void *row)
 {
     const struct row_kernel *k = row;
-    return add_op(b,
+    return add_op(b, ROW_KERNEL,
                   (struct op){
                       .start_ns = k->start_ns,
                       .end_ns = k->end_ns,
@@ -89,12 +87,12 @@ int put_kernel(struct build *b, const void *row)
 int put_copy(struct build *b, const void *row)
 {
     const struct row_copy *c = row;
-    return add_op(b,
+    return add_op(b, ROW_COPY,
                   (struct op){
                       .start_ns = c->start_ns,
                       .end_ns = c->end_ns,
                       .row = c->id,
-                      .bytes = clean_bytes(c->bytes),
+                      .bytes = c->bytes,
                       .kind = OP_COPY,
                       .copy_kind = clamp8(c->kind),
                       .src_kind = clamp8(c->src_kind),
@@ -110,12 +108,12 @@ int put_copy(struct build *b, const void *row)
 int put_memset(struct build *b, const void *row)
 {
     const struct row_memset *m = row;
-    return add_op(b,
+    return add_op(b, ROW_MEMSET,
                   (struct op){
                       .start_ns = m->start_ns,
                       .end_ns = m->end_ns,
                       .row = m->id,
-                      .bytes = clean_bytes(m->bytes),
+                      .bytes = m->bytes,
                       .kind = OP_MEMSET,
                       .is_async = -1,
                       .in_graph = graph_part(m->graph, m->graph_node),
@@ -127,7 +125,7 @@ int put_api(struct build *b, const void *row)
 {
     const struct row_api *a = row;
     int64_t end = a->end_ns;
-    if (!clean_span(b, a->start_ns, &end))
+    if (!clean_span(b, ROW_API, a->start_ns, &end))
         return 0;
     struct api *api = vec_push(&b->apis);
     struct refs *refs = api ? vec_push(&b->api_refs) : NULL;
@@ -148,7 +146,7 @@ int put_sync(struct build *b, const void *row)
 {
     const struct row_sync *s = row;
     int64_t end = s->end_ns;
-    if (!clean_span(b, s->start_ns, &end))
+    if (!clean_span(b, ROW_SYNC, s->start_ns, &end))
         return 0;
     struct sync *sync = vec_push(&b->syncs);
     struct refs *refs = sync ? vec_push(&b->sync_refs) : NULL;
@@ -180,7 +178,7 @@ int put_range(struct build *b, const void *row)
 {
     const struct row_range *r = row;
     int64_t end = r->end_ns;
-    if (!clean_span(b, r->start_ns, &end))
+    if (!clean_span(b, ROW_RANGE, r->start_ns, &end))
         return 0;
     struct range *range = vec_push(&b->ranges);
     struct refs *refs = range ? vec_push(&b->range_refs) : NULL;
@@ -199,7 +197,7 @@ int put_range(struct build *b, const void *row)
 int put_call(struct build *b, const void *row)
 {
     struct row_call r = *(const struct row_call *)row;
-    if (!clean_span(b, r.start_ns, &r.end_ns))
+    if (!clean_span(b, ROW_CALL, r.start_ns, &r.end_ns))
         return 0;
     r.function = clean_name(b, r.function);
     struct call *call = vec_push(&b->calls);
@@ -343,7 +341,7 @@ uint32_t build_stream(struct build *b, int64_t id, int64_t process)
 int put_loader(struct build *b, const void *row)
 {
     struct row_loader r = *(const struct row_loader *)row;
-    if (!clean_span(b, r.start_ns, &r.end_ns))
+    if (!clean_span(b, ROW_LOADER, r.start_ns, &r.end_ns))
         return 0;
     struct row_loader *p = vec_push(&b->loaders);
     if (p)
@@ -354,7 +352,7 @@ int put_loader(struct build *b, const void *row)
 int put_overhead(struct build *b, const void *row)
 {
     struct row_overhead r = *(const struct row_overhead *)row;
-    if (!clean_span(b, r.start_ns, &r.end_ns))
+    if (!clean_span(b, ROW_OVERHEAD, r.start_ns, &r.end_ns))
         return 0;
     r.name = clean_name(b, r.name);
     struct row_overhead *p = vec_push(&b->overheads);
@@ -366,11 +364,33 @@ int put_overhead(struct build *b, const void *row)
 int put_collective(struct build *b, const void *row)
 {
     struct row_collective r = *(const struct row_collective *)row;
-    if (!clean_span(b, r.start_ns, &r.end_ns))
+    if (!clean_span(b, ROW_COLLECTIVE, r.start_ns, &r.end_ns))
         return 0;
     r.name = clean_name(b, r.name);
     struct collective *p = vec_push(&b->collectives);
     if (p)
         *p = (struct collective){r, TL_NONE, TL_NONE};
+    return p ? 0 : -1;
+}
+
+int put_recorded(struct build *b, const void *row)
+{
+    struct row_recorded r = *(const struct row_recorded *)row;
+    if (!clean_span(b, ROW_RECORDED, r.start_ns, &r.end_ns))
+        return 0;
+    struct row_recorded *p = vec_push(&b->recorded);
+    if (p)
+        *p = r;
+    return p ? 0 : -1;
+}
+
+int put_step_block(struct build *b, const void *row)
+{
+    struct row_step_block r = *(const struct row_step_block *)row;
+    if (!clean_span(b, ROW_STEP_BLOCK, r.start_ns, &r.end_ns))
+        return 0;
+    struct row_step_block *p = vec_push(&b->step_blocks);
+    if (p)
+        *p = r;
     return p ? 0 : -1;
 }

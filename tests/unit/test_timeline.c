@@ -153,6 +153,66 @@ START_TEST(impossible_rows_are_counted_not_believed)
 }
 END_TEST
 
+/* Each of them could be; all together they could not be added up. */
+START_TEST(no_sum_of_times_leaves_its_bounds)
+{
+    struct builder b = build_start();
+    for (int i = 0; i < 100; i++) {
+        build_kernel_of(&b, "long", 0, i, TL_TIME_MAX - 1000, 1);
+        build_range(&b, "long", -TL_TIME_MAX + 1000, TL_TIME_MAX - 1000);
+    }
+    struct timeline *t = build_finish(&b);
+    int64_t kernels = 0, ranges = 0;
+    for (size_t i = 0; i < t->op_count; i++)
+        ck_assert(
+            !__builtin_add_overflow(kernels, t->ops[i].end_ns - t->ops[i].start_ns, &kernels));
+    for (size_t i = 0; i < t->range_count; i++)
+        ranges += t->ranges[i].end_ns - t->ranges[i].start_ns;
+    ck_assert_int_gt(kernels, TL_TOTAL_MAX / 2);
+    ck_assert_int_le(kernels, TL_TOTAL_MAX);
+    ck_assert_int_le(ranges, TL_TOTAL_MAX);
+    ck_assert_int_eq(health_value(t, "times-absurd"), 200 - t->op_count - t->range_count);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(impossible_numbers_are_not_known)
+{
+    struct builder b = build_start();
+    struct row_loader l = {
+        .id = 1, .process = 1, .thread = 1, .worker = INT64_MIN, .cpu_ns = INT64_MAX, .batch = 7};
+    build_put(&b, ROW_LOADER, &l);
+    struct row_gpu_sample g = {
+        .id = 1, .device = INT64_MAX, .util_pct = -1, .throttle_reasons = INT64_MIN};
+    for (int i = 0; i < 1000; i++) {
+        g.power_mw = (int64_t)1 << 52;
+        build_put(&b, ROW_GPU_SAMPLE, &g);
+    }
+    struct row_process p = {.id = 2, .pid = 7, .start_ns = INT64_MIN, .end_ns = INT64_MAX};
+    build_put(&b, ROW_PROCESS, &p);
+    struct row_recorded r = {.id = 1, .process = 1, .start_ns = 5, .end_ns = INT64_MAX};
+    build_put(&b, ROW_RECORDED, &r);
+    r = (struct row_recorded){.id = 2, .process = 1, .start_ns = 5, .end_ns = -5};
+    build_put(&b, ROW_RECORDED, &r);
+    struct timeline *t = build_finish(&b);
+    ck_assert(t->loaders[0].worker == -1 && t->loaders[0].cpu_ns == -1 && t->loaders[0].batch == 7);
+    int64_t sum = 0;
+    for (size_t i = 0; i < t->gpu_sample_count; i++)
+        sum += t->gpu_samples[i].power_mw;
+    ck_assert_int_gt(sum, (int64_t)1 << 59);
+    ck_assert_int_le(sum, (int64_t)1 << 60);
+    ck_assert_int_eq(t->gpu_samples[999].power_mw, -1);
+    ck_assert(t->gpu_samples[0].device == INT64_MAX &&
+              t->gpu_samples[0].throttle_reasons == INT64_MIN);
+    ck_assert(t->processes[1].pid == 7 && t->processes[1].start_ns == 0 &&
+              t->processes[1].end_ns == 0);
+    ck_assert_uint_eq(t->recorded_count, 1);
+    ck_assert_int_eq(t->recorded[0].end_ns, 5);
+    ck_assert_int_ge(health_value(t, "numbers-absurd"), 4);
+    build_end(&b);
+}
+END_TEST
+
 static int64_t random_from(uint64_t *x)
 {
     *x ^= *x << 13;
@@ -310,6 +370,8 @@ Suite *test_timeline_suite(void)
     tcase_add_test(c, correlations_are_per_process);
     tcase_add_test(c, library_calls_find_their_api_calls);
     tcase_add_test(c, impossible_rows_are_counted_not_believed);
+    tcase_add_test(c, no_sum_of_times_leaves_its_bounds);
+    tcase_add_test(c, impossible_numbers_are_not_known);
     tcase_add_loop_test(c, random_rows_never_break_it, 0, 50);
     tcase_add_loop_test(c, kernel_names_are_readable, 0, (int)(sizeof shown / sizeof *shown));
     tcase_add_loop_test(c, demangler_survives_nonsense, 0, 5);
