@@ -57,17 +57,6 @@ static bool is_gzip(const char *path)
     return n == 2 && head[0] == 0x1f && head[1] == 0x8b;
 }
 
-/* A view may compute for ever; exports have tables. */
-static bool has_view_of_table(struct sql *db)
-{
-    return sql_value(db,
-                     "SELECT count(*) FROM sqlite_master WHERE type = 'view' AND (name IN "
-                     "('StringIds', 'NVTX_EVENTS', 'ThreadNames', 'PROCESSES') OR name LIKE "
-                     "'CUPTI%' OR name LIKE 'TARGET%' OR name LIKE 'CUDA%' OR name LIKE 'GPU%' OR "
-                     "name LIKE 'ENUM%')",
-                     0) > 0;
-}
-
 static int read_database(const char *path, const char *shown, struct sink *out, struct err *e)
 {
     struct nsys n = {.out = out, .e = e, .path = shown};
@@ -75,13 +64,13 @@ static int read_database(const char *path, const char *shown, struct sink *out, 
     if (!n.db)
         return -1;
     int rc;
-    if (!sql_has_table(n.db, "StringIds"))
+    const char *strange = nsys_strange_table(n.db);
+    if (strange)
+        rc = err_set(e, "%s: %s is no plain table: not an Nsight Systems export", shown, strange);
+    else if (!sql_has_table(n.db, "StringIds"))
         rc = err_set(
             e, "%s: a SQLite database, but neither a gpuprof profile nor an Nsight Systems export",
             shown);
-    else if (has_view_of_table(n.db))
-        rc = err_set(e, "%s: holds views in the place of tables: not an Nsight Systems export",
-                     shown);
     else
         rc = nsys_read_tables(&n);
     sql_close(n.db);

@@ -66,6 +66,9 @@ struct nsys {
     int64_t bad;
 };
 
+/* A name under which the file has something that is no plain table, such as a view, which may
+ * compute for ever; NULL: none of those that are read. */
+const char *nsys_strange_table(struct sql *db);
 int nsys_read_tables(struct nsys *n);
 
 /* SELECT of `columns` (NULL-ended) of a table; columns that this schema lacks read as NULL. */

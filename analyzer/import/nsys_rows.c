@@ -349,6 +349,23 @@ static void find_base(struct nsys *n)
     n->base_ns = utc ? n->out->epoch_ns - utc : first;
 }
 
+const char *nsys_strange_table(struct sql *db)
+{
+    static const char *const others[] = {"StringIds",
+                                         "ThreadNames",
+                                         "TARGET_INFO_GPU",
+                                         "TARGET_INFO_SESSION_START_TIME",
+                                         "TARGET_INFO_GPU_METRICS",
+                                         "GPU_METRICS"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (sql_has_else(db, others[i]))
+            return others[i];
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+        if (sql_has_else(db, sources[i].table))
+            return sources[i].table;
+    return NULL;
+}
+
 int nsys_read_tables(struct nsys *n)
 {
     if (nsys_read_strings(n) < 0 || nsys_read_domains(n) < 0)

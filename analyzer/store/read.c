@@ -26,13 +26,24 @@ int store_is_profile(const char *path)
     return id == APPLICATION_ID;
 }
 
-/* A real table: a view in its place could run for ever. */
-static int64_t is_table(struct store *s, const char *name)
+static int need_table(struct store *s, const char *name, struct err *e)
 {
-    char text[128];
-    snprintf(text, sizeof text,
-             "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '%s'", name);
-    return sql_value(s->db, text, 0);
+    return sql_has_table(s->db, name)
+               ? 0
+               : err_set(e, "%s: damaged: %s is no plain table", s->path, name);
+}
+
+static int need_columns(struct store *s, const struct table *t, int64_t version, struct err *e)
+{
+    if (t->since > version)
+        return 0;
+    if (need_table(s, t->name, e) < 0)
+        return -1;
+    for (size_t i = 0; i < t->count; i++)
+        if (t->columns[i].since <= version && !sql_has_column(s->db, t->name, t->columns[i].name))
+            return err_set(e, "%s: damaged: table %s has no column %s", s->path, t->name,
+                           t->columns[i].name);
+    return 0;
 }
 
 /* Every table and column that the file's version has must be there. */
@@ -46,19 +57,14 @@ static int check_schema(struct store *s, struct err *e)
                        s->path, (long long)version, STORE_SCHEMA_VERSION);
     if (version < 1)
         return err_set(e, "%s: not a gpuprof profile", s->path);
-    if (!is_table(s, "string"))
-        return err_set(e, "%s: damaged: no table string", s->path);
-    for (int k = 0; k < ROW_KINDS; k++) {
-        if (tables[k].since > version)
-            continue;
-        if (!is_table(s, tables[k].name))
-            return err_set(e, "%s: damaged: no table %s", s->path, tables[k].name);
-        for (size_t i = 0; i < tables[k].count; i++)
-            if (tables[k].columns[i].since <= version &&
-                !sql_has_column(s->db, tables[k].name, tables[k].columns[i].name))
-                return err_set(e, "%s: damaged: table %s has no column %s", s->path, tables[k].name,
-                               tables[k].columns[i].name);
-    }
+    if (need_table(s, "string", e) < 0 || need_table(s, "result", e) < 0)
+        return -1;
+    for (int k = 0; k < ROW_KINDS; k++)
+        if (need_columns(s, &tables[k], version, e) < 0)
+            return -1;
+    for (int k = 0; k < DERIVED_KINDS; k++)
+        if (need_table(s, derived_tables[k].name, e) < 0)
+            return -1;
     return 0;
 }
 

@@ -1,5 +1,7 @@
 #include "analyzer/store/sql.h"
 
+#include "analyzer/store/sql_guard.h"
+
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +9,8 @@
 struct sql {
     sqlite3 *db;
     char *path;
+    struct sql_guard guard; /* of one that is read */
+    bool guarded;
 };
 
 struct sql_stmt {
@@ -17,11 +21,18 @@ struct sql_stmt {
 /* One line that a user can act on. */
 static int fail(struct sql *db, struct err *e)
 {
+    if (db->guarded && db->guard.exhausted)
+        return err_set(e, "%s: damaged: reading it takes more than a file of its size can hold",
+                       db->path);
     switch (sqlite3_errcode(db->db) & 0xff) {
     case SQLITE_NOTADB:
         return err_set(e, "%s: not a SQLite database", db->path);
     case SQLITE_CORRUPT:
         return err_set(e, "%s: damaged or cut off (%s)", db->path, sqlite3_errmsg(db->db));
+    case SQLITE_AUTH:
+        return err_set(e, "%s: damaged: its schema does more than hold tables", db->path);
+    case SQLITE_TOOBIG:
+        return err_set(e, "%s: damaged: a value is larger than can be", db->path);
     case SQLITE_FULL:
         return err_set(e, "%s: the disk is full", db->path);
     case SQLITE_CANTOPEN:
@@ -53,9 +64,11 @@ struct sql *sql_open(const char *path, enum sql_mode mode, struct err *e)
         sql_close(db);
         return NULL;
     }
-    sqlite3_db_config(db->db, SQLITE_DBCONFIG_DEFENSIVE, mode == SQL_READ, NULL);
-    sqlite3_db_config(db->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0,
-                      NULL); /* foreign files: no side effects */
+    db->guarded = mode == SQL_READ;
+    if (mode == SQL_READ)
+        sql_guard_reading(db->db, &db->guard, path);
+    else if (mode == SQL_WRITE)
+        sql_guard_writing(db->db);
     sqlite3_busy_timeout(db->db, 2000);
     return db;
 }
@@ -74,32 +87,60 @@ int sql_exec(struct sql *db, const char *text, struct err *e)
     return sqlite3_exec(db->db, text, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(db, e);
 }
 
-/* How many rows `query` with one or two text parameters has. */
-static int64_t count(struct sql *db, const char *query, const char *a, const char *b)
+/* An entry of the schema by that name: 1 a table with pages of its own, 0 anything else, -1 none.
+ */
+static int entry(struct sql *db, const char *table)
 {
+    static const char query[] =
+        "SELECT type = 'table' AND rootpage > 1 AND sql LIKE 'CREATE TABLE%' FROM sqlite_master "
+        "WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')";
     sqlite3_stmt *s = NULL;
-    int64_t n = 0;
-    if (sqlite3_prepare_v2(db->db, query, -1, &s, NULL) == SQLITE_OK) {
-        sqlite3_bind_text(s, 1, a, -1, SQLITE_STATIC);
-        if (b)
-            sqlite3_bind_text(s, 2, b, -1, SQLITE_STATIC);
-        if (sqlite3_step(s) == SQLITE_ROW)
-            n = sqlite3_column_int64(s, 0);
+    int found = -1;
+    if (sqlite3_prepare_v2(db->db, query, -1, &s, NULL) != SQLITE_OK)
+        return 0;
+    sqlite3_bind_text(s, 1, table, -1, SQLITE_STATIC);
+    if (sqlite3_step(s) == SQLITE_ROW)
+        found = sqlite3_column_int(s, 0);
+    sqlite3_finalize(s);
+    return found;
+}
+
+/* How many columns the table has that are hidden or computed, or are called `named`; -1 when it
+ * cannot be told. */
+static int columns(struct sql *db, const char *table, const char *named)
+{
+    enum { NAME = 1, HIDDEN = 6 };
+    sqlite3_stmt *s = NULL;
+    int n = 0, rc = SQLITE_NOMEM;
+    char *query = sqlite3_mprintf("PRAGMA table_xinfo(\"%w\")", table);
+    if (query)
+        rc = sqlite3_prepare_v2(db->db, query, -1, &s, NULL);
+    sqlite3_free(query);
+    if (rc != SQLITE_OK)
+        return -1;
+    while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(s, NAME);
+        bool plain = sqlite3_column_int(s, HIDDEN) == 0;
+        n += named ? plain && name && sqlite3_stricmp(name, named) == 0 : !plain;
     }
     sqlite3_finalize(s);
-    return n;
+    return rc == SQLITE_DONE ? n : -1;
 }
 
 bool sql_has_table(struct sql *db, const char *table)
 {
-    return count(db,
-                 "SELECT count(*) FROM sqlite_master WHERE type IN ('table', 'view') AND name = ?",
-                 table, NULL) > 0;
+    return entry(db, table) == 1 && columns(db, table, NULL) == 0;
+}
+
+bool sql_has_else(struct sql *db, const char *table)
+{
+    int found = entry(db, table);
+    return found == 0 || (found == 1 && columns(db, table, NULL) != 0);
 }
 
 bool sql_has_column(struct sql *db, const char *table, const char *column)
 {
-    return count(db, "SELECT count(*) FROM pragma_table_info(?) WHERE name = ?", table, column) > 0;
+    return columns(db, table, column) > 0;
 }
 
 int64_t sql_value(struct sql *db, const char *query, int64_t none)
@@ -142,7 +183,10 @@ void sql_bind_text(struct sql_stmt *s, int i, const char *text, size_t n)
 int sql_step(struct sql_stmt *s, struct err *e)
 {
     int rc = sqlite3_step(s->s);
-    return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : fail(s->owner, e);
+    struct sql *db = s->owner;
+    if (db->guarded && (rc == SQLITE_ROW ? !sql_guard_row(&db->guard) : db->guard.exhausted))
+        rc = SQLITE_INTERRUPT;
+    return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : fail(db, e);
 }
 
 int sql_run(struct sql_stmt *s, struct err *e)
@@ -166,9 +210,12 @@ int64_t sql_int(struct sql_stmt *s, int col)
 const char *sql_text(struct sql_stmt *s, int col, size_t *n)
 {
     const char *text = (const char *)sqlite3_column_text(s->s, col);
+    int size = text ? sqlite3_column_bytes(s->s, col) : 0;
+    if (s->owner->guarded && !sql_guard_bytes(&s->owner->guard, size))
+        size = 0;
     if (n)
-        *n = text ? (size_t)sqlite3_column_bytes(s->s, col) : 0;
-    return text ? text : "";
+        *n = (size_t)size;
+    return size ? text : "";
 }
 
 bool sql_is_null(struct sql_stmt *s, int col)

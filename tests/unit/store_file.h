@@ -55,7 +55,7 @@ static inline void make_empty(void)
 static inline void edit(const char *statements)
 {
     struct err e = ERR_INIT;
-    struct sql *db = sql_open(path, SQL_WRITE, &e);
+    struct sql *db = sql_open(path, SQL_CREATE, &e); /* views and all */
     ck_assert_msg(db && sql_exec(db, statements, &e) == 0, "%s", e.text);
     sql_close(db);
 }
@@ -63,7 +63,7 @@ static inline void edit(const char *statements)
 static inline int64_t ask(const char *query)
 {
     struct err e = ERR_INIT;
-    struct sql *db = sql_open(path, SQL_READ, &e);
+    struct sql *db = sql_open(path, SQL_CREATE, &e);
     ck_assert_ptr_nonnull(db);
     int64_t v = sql_value(db, query, -77);
     sql_close(db);

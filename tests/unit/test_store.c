@@ -299,7 +299,7 @@ START_TEST(test_views)
     s = store_open(path, 1, &e);
     put_results(s, 2);
     store_close(s);
-    struct sql *db = sql_open(path, SQL_READ, &e);
+    struct sql *db = sql_open(path, SQL_CREATE, &e); /* SQL_READ has no views */
     struct sql_stmt *q = sql_prepare(db, "SELECT name FROM sqlite_master WHERE type = 'view'", &e);
     int views = 0;
     for (; sql_step(q, &e) == 1; views++) {

@@ -122,6 +122,115 @@ START_TEST(test_view_for_a_table)
 }
 END_TEST
 
+/* Columns that are computed when they are read: a byte of the file becomes a gigabyte. */
+START_TEST(test_computed_columns)
+{
+    make_empty();
+    edit("DROP TABLE string; CREATE TABLE string(id INTEGER PRIMARY KEY, "
+         "text AS (CAST(zeroblob(900000000) AS TEXT)))");
+    refused("string is no plain table");
+    unlink(path);
+    make_empty();
+    edit("ALTER TABLE finding ADD COLUMN more AS (zeroblob(1000000000)) VIRTUAL");
+    refused("finding is no plain table");
+    unlink(path);
+    make_empty();
+    edit("DROP TABLE result; CREATE VIEW result(kind, json) AS SELECT 'analysis', '{}'");
+    refused("result is no plain table");
+}
+END_TEST
+
+START_TEST(test_virtual_table)
+{
+    make_empty();
+    struct err e = ERR_INIT;
+    struct sql *db = sql_open(path, SQL_CREATE, &e);
+    bool made = sql_exec(db,
+                         "DROP TABLE health; CREATE VIRTUAL TABLE health USING "
+                         "fts5(id, process, severity, code, text, value)",
+                         &e) == 0;
+    sql_close(db);
+    if (made) /* this SQLite has that module */
+        refused("health is no plain table");
+}
+END_TEST
+
+/* What the schema wants done on writing is not done; our own views do not stand in the way. */
+START_TEST(test_triggers_do_nothing)
+{
+    make_empty();
+    edit("INSERT INTO finding (id) VALUES (1);"
+         "CREATE TRIGGER t BEFORE DELETE ON finding BEGIN INSERT INTO health (id) VALUES (1); END;"
+         "CREATE TRIGGER u AFTER INSERT ON result BEGIN DELETE FROM string; END");
+    struct err e = ERR_INIT;
+    struct store *s = store_open(path, 1, &e);
+    ck_assert_msg(s != NULL, "%s", e.text);
+    ck_assert_int_eq(store_begin(s, &e), 0);
+    ck_assert_int_eq(store_clear_derived(s, &e), 0);
+    ck_assert_int_eq(store_put_result(s, "analysis", "{}", &e), 0);
+    ck_assert_int_eq(store_commit(s, &e), 0);
+    store_close(s);
+    ck_assert_int_eq(ask("SELECT count(*) FROM finding"), 0);
+    ck_assert_int_eq(ask("SELECT count(*) FROM health"), 0);
+    ck_assert_int_eq(ask("SELECT count(*) FROM string"), 1);
+}
+END_TEST
+
+static void put_bytes(FILE *f, long at, uint32_t v, int n)
+{
+    fseek(f, at, SEEK_SET);
+    while (n-- > 0)
+        fputc((int)(v >> 8 * n & 255), f);
+}
+
+/* An inner page of a table, all of whose children are one page. */
+static void put_inner_page(FILE *f, long page_size, uint32_t number, uint32_t child)
+{
+    enum { CELLS = 200, HEAD = 12, CELL = 5 };
+    long page = (number - 1) * page_size, cells = page_size - CELLS * CELL;
+    put_bytes(f, page, 5, 1);
+    put_bytes(f, page + 3, CELLS, 2);
+    put_bytes(f, page + 5, (uint32_t)cells, 2);
+    put_bytes(f, page + 8, child, 4);
+    for (int i = 0; i < CELLS; i++) {
+        put_bytes(f, page + HEAD + 2 * i, (uint32_t)(cells + i * CELL), 2);
+        put_bytes(f, page + cells + i * CELL, child, 4);
+        put_bytes(f, page + cells + i * CELL + 4, (uint32_t)i % 127, 1);
+    }
+    put_bytes(f, page + page_size - 1, 0, 1);
+}
+
+/* Pages that share their children: two of them more, and each row is there 40,000 times as often.
+ */
+START_TEST(test_rows_without_end)
+{
+    make_empty();
+    edit("INSERT INTO health (id, process) VALUES (1, 0), (2, 0), (3, 0)");
+    uint32_t leaf = (uint32_t)ask("SELECT rootpage FROM sqlite_master WHERE name = 'health'");
+    uint32_t pages = (uint32_t)ask("PRAGMA page_count");
+    long size = (long)ask("PRAGMA page_size");
+    char text[160];
+    snprintf(text, sizeof text,
+             "PRAGMA writable_schema = ON; UPDATE sqlite_master SET rootpage = %u WHERE name = "
+             "'health'",
+             pages + 1);
+    edit(text);
+    FILE *f = fopen(path, "r+b");
+    for (uint32_t i = 1; i <= 4; i++)
+        put_inner_page(f, size, pages + i, i == 4 ? leaf : pages + i + 1);
+    put_bytes(f, 28, pages + 4, 4);
+    fclose(f);
+    struct err e = ERR_INIT;
+    struct sink sink = {.intern = any_name, .put = see_collective};
+    struct store *s = store_open(path, 0, &e);
+    ck_assert_msg(s != NULL, "%s", e.text);
+    ck_assert_int_eq(store_read(s, &sink, &e), -1);
+    check_line(&e);
+    ck_assert_msg(strstr(e.text, "more than a file of its size can hold") != NULL, "%s", e.text);
+    store_close(s);
+}
+END_TEST
+
 START_TEST(test_hostile_values)
 {
     make_empty();
@@ -183,6 +292,10 @@ Suite *test_store_hostile_suite(void)
     tcase_add_test(t, test_versions);
     tcase_add_test(t, test_an_older_profile);
     tcase_add_test(t, test_view_for_a_table);
+    tcase_add_test(t, test_computed_columns);
+    tcase_add_test(t, test_virtual_table);
+    tcase_add_test(t, test_triggers_do_nothing);
+    tcase_add_test(t, test_rows_without_end);
     tcase_add_test(t, test_hostile_values);
     tcase_add_test(t, test_disk_full);
     suite_add_tcase(suite, t);
