@@ -11,6 +11,39 @@ enum { FRAMES = 48 };
 
 struct hook_py py;
 
+/* A free-threaded interpreter shares these objects between threads that run at once: not for us. */
+static bool look_at_version(void)
+{
+    const char *(*ask)(void) = (const char *(*)(void))resolve_global("Py_GetVersion");
+    int major = 0, minor = 0;
+    if (!ask || sscanf(ask(), "%d.%d", &major, &minor) != 2 || major != 3 || minor < 9 ||
+        strstr(ask(), "free-threading"))
+        return false;
+    py.version = major * 100 + minor;
+    return minor < 12 || py.set_vectorcall;
+}
+
+/* How functions are called that nobody has touched. Since 3.12 the function has no name outside,
+ * but the interpreter says what a function has: two of importlib's own agree. */
+static bool look_at_functions(void)
+{
+    void *(*of)(void *) = (void *(*)(void *))resolve_global("PyVectorcall_Function");
+    void *known = resolve_global("_PyFunction_Vectorcall");
+    static const char *const names[] = {"_verbose_message", "_handle_fromlist"};
+    void *importlib = py.dict_get(py.modules(), "_frozen_importlib"), *found[2] = {known, known};
+    for (size_t i = 0; !known && of && importlib && i < 2; i++) {
+        void *function = py.attribute(importlib, names[i]);
+        if (function && ((struct hook_object *)function)->type == py.function_type)
+            found[i] = of(function);
+        if (function)
+            py.decref(function);
+        else
+            py.error_clear();
+    }
+    py.vectorcall = (void *(*)(void *, void *const *, size_t, void *))found[0];
+    return found[0] && found[0] == found[1];
+}
+
 static bool look_up(void)
 {
     const struct {
@@ -20,9 +53,6 @@ static bool look_up(void)
         {"PyObject_Call", (void **)&py.call},
         {"PyObject_CallFunctionObjArgs", (void **)&py.call_one},
         {"PyCFunction_NewEx", (void **)&py.function_new},
-        {"PyInstanceMethod_New", (void **)&py.method_new},
-        {"PyCapsule_New", (void **)&py.capsule_new},
-        {"PyCapsule_GetPointer", (void **)&py.capsule_get},
         {"Py_IncRef", (void **)&py.incref},
         {"Py_DecRef", (void **)&py.decref},
         {"PyErr_Clear", (void **)&py.error_clear},
@@ -35,22 +65,46 @@ static bool look_up(void)
         {"PyFrame_GetBack", (void **)&py.frame_back},
         {"PyFrame_GetLineNumber", (void **)&py.frame_line},
         {"PyObject_GetAttrString", (void **)&py.attribute},
+        {"PyObject_GetAttr", (void **)&py.attribute_of},
+        {"PyUnicode_InternFromString", (void **)&py.name},
         {"PyUnicode_AsUTF8", (void **)&py.utf8},
+        {"PyLong_AsLong", (void **)&py.number},
         {"PyObject_IsTrue", (void **)&py.is_true},
         {"PyTuple_Size", (void **)&py.size},
         {"PyTuple_GetItem", (void **)&py.item},
+        {"PyTuple_New", (void **)&py.tuple_new},
+        {"PyTuple_SetItem", (void **)&py.tuple_set},
         {"PyObject_Type", (void **)&py.type},
         {"PyDict_New", (void **)&py.dict_new},
         {"PyDict_Copy", (void **)&py.dict_copy},
         {"PyDict_GetItemString", (void **)&py.dict_get},
         {"PyDict_SetItemString", (void **)&py.dict_set},
+        {"PyDict_SetItem", (void **)&py.dict_put},
+        {"PyList_Append", (void **)&py.list_append},
+        {"PyImport_GetModuleDict", (void **)&py.modules},
+        {"PyThreadState_Get", (void **)&py.thread},
         {"_Py_TrueStruct", &py.true_object},
+        {"_Py_FalseStruct", &py.false_object},
+        {"_Py_NoneStruct", &py.none},
         {"PyBool_Type", &py.bool_type},
+        {"PyFunction_Type", &py.function_type},
+        {"PyType_Type", &py.type_type},
+        {"PyBaseObject_Type", &py.object_type},
+        {"PyCFunction_Type", &py.builtin_type},
+        {"PyMethodDescr_Type", &py.descriptor_type},
     };
     for (size_t i = 0; i < AGENT_ARRAY_LEN(need); i++)
         if (!(*need[i].to = resolve_global(need[i].name)))
             return false;
-    return true;
+    py.enter_tracing = (void (*)(void *))resolve_global("PyThreadState_EnterTracing");
+    py.leave_tracing = (void (*)(void *))resolve_global("PyThreadState_LeaveTracing");
+    py.set_vectorcall = (void (*)(void *, void *))resolve_global("PyFunction_SetVectorcall");
+    return look_at_version() && look_at_functions();
+}
+
+void *hook_py_find(const char *symbol)
+{
+    return resolve_global(symbol);
 }
 
 bool hook_py_ready(void)
@@ -62,9 +116,48 @@ bool hook_py_ready(void)
     return usable;
 }
 
-bool hook_attribute_true(void *object, const char *name)
+void *hook_name(const char *text)
 {
-    void *answer = object ? py.attribute(object, name) : NULL;
+    static struct {
+        const char *text;
+        void *name;
+    } known[16];
+    size_t i = 0;
+    while (i < AGENT_ARRAY_LEN(known) - 1 && known[i].text && known[i].text != text)
+        i++;
+    if (known[i].text != text) {
+        known[i].name = py.name(text);
+        known[i].text = known[i].name ? text : NULL;
+    }
+    return known[i].name;
+}
+
+/* PyThreadState.tracing: at the same place in 3.9 and 3.10, which have no function for it. */
+static int *tracing_of(void *thread)
+{
+    return (int *)((char *)thread + 44);
+}
+
+void hook_trace_off(void)
+{
+    if (py.enter_tracing)
+        py.enter_tracing(py.thread());
+    else
+        ++*tracing_of(py.thread());
+}
+
+void hook_trace_on(void)
+{
+    if (py.leave_tracing)
+        py.leave_tracing(py.thread());
+    else
+        --*tracing_of(py.thread());
+}
+
+bool hook_attribute_true(void *object, const char *text)
+{
+    void *name = object ? hook_name(text) : NULL;
+    void *answer = name ? py.attribute_of(object, name) : NULL;
     if (!answer) {
         py.error_clear();
         return false;

@@ -10,9 +10,6 @@ struct hook_py {
     void *(*call)(void *callable, void *args, void *kwargs);
     void *(*call_one)(void *callable, void *arg, ...); /* PyObject_CallFunctionObjArgs */
     void *(*function_new)(void *def, void *self, void *module);
-    void *(*method_new)(void *function);
-    void *(*capsule_new)(void *pointer, const char *name, void (*destructor)(void *));
-    void *(*capsule_get)(void *capsule, const char *name);
     void (*incref)(void *object), (*decref)(void *object);
     void (*error_clear)(void);
     int (*error_matches)(void *exception);
@@ -23,22 +20,59 @@ struct hook_py {
     void *(*frame_back)(void *frame);
     int (*frame_line)(void *frame);
     void *(*attribute)(void *object, const char *name);
+    void *(*attribute_of)(void *object, void *name);
+    void *(*name)(const char *text); /* PyUnicode_InternFromString */
     const char *(*utf8)(void *text);
+    long (*number)(void *number); /* PyLong_AsLong */
     int (*is_true)(void *object);
     long (*size)(void *tuple);
     void *(*item)(void *tuple, long i);
+    void *(*tuple_new)(long size);
+    int (*tuple_set)(void *tuple, long i, void *item); /* takes over the item */
     void *(*type)(void *object);
     void *(*dict_new)(void);
     void *(*dict_copy)(void *dict);
     void *(*dict_get)(void *dict, const char *name); /* borrowed */
     int (*dict_set)(void *dict, const char *name, void *value);
-    void *true_object, *bool_type, **exception;
+    int (*dict_put)(void *dict, void *name, void *value);
+    int (*list_append)(void *list, void *item);
+    void *(*modules)(void);                                              /* sys.modules, borrowed */
+    void *(*thread)(void);                                               /* PyThreadState_Get */
+    void (*enter_tracing)(void *thread), (*leave_tracing)(void *thread); /* since 3.11, else NULL */
+    void *(*vectorcall)(void *callable, void *const *args, size_t nargsf, void *names);
+    void (*set_vectorcall)(void *function, void *call); /* since 3.12, else NULL */
+    void *true_object, *false_object, *none, *bool_type, **exception;
+    void *function_type, *type_type, *object_type, *builtin_type, *descriptor_type;
+    int version; /* 309 to 3xx */
 };
 extern struct hook_py py;
 
 bool hook_py_ready(void); /* everything is there: Python 3.9 or newer */
 
-bool hook_attribute_true(void *object, const char *name); /* false without it */
+/* What every object begins with. */
+struct hook_object {
+    long references;
+    void *type;
+};
+/* PyMethodDef */
+struct hook_method_def {
+    const char *name;
+    void *call;
+    int flags;
+    const char *doc;
+};
+
+/* The name as Python keeps it, borrowed; the same literal each time, since it is looked up once. */
+void *hook_name(const char *text);
+
+void *hook_py_find(const char *symbol); /* of the interpreter; NULL: not there */
+
+/* name: the same literal each time, since it is looked up once. False without the attribute. */
+bool hook_attribute_true(void *object, const char *name);
+
+/* Between the two the program's tracers see nothing of what this thread does in Python. */
+void hook_trace_off(void);
+void hook_trace_on(void);
 
 /* "train.py:42" of the innermost frame whose file does not begin with `skip`; of installed packages
  * with their folder. Empty: none. True: it is the innermost frame of all. */

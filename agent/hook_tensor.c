@@ -32,17 +32,13 @@ void gpuprof_hook_evaluating(int on)
     evaluating = on ? 0 : -1;
 }
 
-bool hook_tensor_plain(void *args)
+bool hook_tensor_plain(void *tensor)
 {
-    void *object = py.item(args, 0), *type = object ? py.type(object) : NULL;
-    bool plain = false;
-    if (!type)
-        py.error_clear();
+    void *type = tensor ? ((struct hook_object *)tensor)->type : NULL;
     for (size_t i = 0; type && i < plain_count; i++)
-        plain |= plain_types[i] == type;
-    if (type)
-        py.decref(type);
-    return plain;
+        if (plain_types[i] == type)
+            return true;
+    return false;
 }
 
 /* A result that hangs on a graph, read again and again after model.eval() and no backward pass:
@@ -72,10 +68,9 @@ static const char *written(const char *method, char *out, size_t size)
     return out;
 }
 
-void hook_tensor_read(void *args, const char *method, const char *skip, char *out, size_t size)
+void hook_tensor_read(void *tensor, const char *method, const char *skip, char *out, size_t size)
 {
     char place[96], name[64];
-    void *tensor = py.item(args, 0);
     bool direct = hook_place(skip, place, sizeof place),
          gpu = hook_attribute_true(tensor, "is_cuda");
     out[0] = 0;
@@ -86,39 +81,32 @@ void hook_tensor_read(void *args, const char *method, const char *skip, char *ou
 }
 
 /* to(device, dtype, non_blocking), cuda(device, non_blocking): a bool among the positional ones. */
-static bool says_whether(void *args, void *kwargs, bool *blocking)
+static bool says_whether(const struct act *a, bool *blocking)
 {
-    void *named = kwargs ? py.dict_get(kwargs, "non_blocking") : NULL;
-    long n = py.size(args);
-    for (long i = 1; !named && i < n; i++) {
-        void *type = py.type(py.item(args, i));
-        if (type == py.bool_type)
-            named = py.item(args, i);
-        py.decref(type);
+    void *named = act_named(a, "non_blocking");
+    size_t n = act_count(a);
+    for (size_t i = 1; !named && i < n; i++) {
+        void *arg = act_arg(a, i);
+        if (((struct hook_object *)arg)->type == py.bool_type)
+            named = arg;
     }
     *blocking = !named || py.is_true(named) != 1;
     return named != NULL;
 }
 
-/* The named arguments with non_blocking=True. Pinned memory alone: the allocator keeps it until the
- * copy is over. NULL: as they are. */
-static void *add_non_blocking(void *tensor, void *kwargs)
+/* Pinned memory alone: the allocator keeps it until the copy is over. */
+static bool is_pinned(void *tensor)
 {
     void *ask = py.attribute(tensor, "is_pinned");
-    void *pinned = ask ? py.call_one(ask, NULL) : NULL, *more = NULL;
-    if (pinned && py.is_true(pinned) == 1)
-        more = kwargs ? py.dict_copy(kwargs) : py.dict_new();
-    if (more && py.dict_set(more, "non_blocking", py.true_object) < 0) {
-        py.decref(more);
-        more = NULL;
-    }
-    if (!more)
+    void *pinned = ask ? py.call_one(ask, NULL) : NULL;
+    bool yes = pinned && py.is_true(pinned) == 1;
+    if (!pinned)
         py.error_clear();
-    if (pinned)
+    else
         py.decref(pinned);
     if (ask)
         py.decref(ask);
-    return more;
+    return yes;
 }
 
 static void told_non_blocking(void)
@@ -130,28 +118,24 @@ static void told_non_blocking(void)
     told = true;
 }
 
-void *hook_tensor_copy(struct hook_copy *c, void *callable, void *args, void *kwargs, char *out,
+void *hook_tensor_copy(struct hook_copy *c, struct watch *inner, struct act *a, char *out,
                        size_t size)
 {
-    void *tensor = py.item(args, 0), *more = NULL;
+    void *tensor = act_arg(a, 0);
     bool was = hook_attribute_true(tensor, "is_cuda"), blocking;
-    bool said = says_whether(args, kwargs, &blocking);
+    bool add = !says_whether(a, &blocking) && non_blocking && !was && is_pinned(tensor);
     out[0] = 0;
-    if (non_blocking && !was && !said)
-        more = add_non_blocking(tensor, kwargs);
-    void *result = py.call(callable, args, more ? more : kwargs);
-    if (result && result != tensor) {
-        bool is = hook_attribute_true(result, "is_cuda");
-        char place[96];
-        c->to_gpu = is && !was;
-        if (is != was && blocking && !more) {
-            hook_place(c->skip, place, sizeof place);
-            snprintf(out, size, "%s .%s() %s", was ? "sync" : "copy", c->method, place);
-        }
-        if (more && c->to_gpu)
-            told_non_blocking();
+    void *result = add ? act_go_adding(a, "non_blocking", py.true_object) : watch_run(inner, a);
+    if (!result || result == tensor)
+        return result;
+    bool is = hook_attribute_true(result, "is_cuda");
+    char place[96];
+    c->to_gpu = is && !was;
+    if (is != was && blocking && !add) {
+        hook_place(c->skip, place, sizeof place);
+        snprintf(out, size, "%s .%s() %s", was ? "sync" : "copy", c->method, place);
     }
-    if (more)
-        py.decref(more);
+    if (add && c->to_gpu)
+        told_non_blocking();
     return result;
 }

@@ -303,7 +303,7 @@ def hook_optimizer(module):
     if yes("channels_last") or wanted.get("optimizer") in ("fused", "foreach"):
         wrap(module.Optimizer, "__init__", hook.AFTER, note=note_optimizer)
     if wanted.get("precision") == "bf16":
-        hook.here["train"].steps.after = guarded(autocast.step_end)
+        agent.gpuprof_hook_after_step(guarded(autocast.step_end))
     if wanted.get("zero_grad") == "none" or yes("zero_grad"):
         done = set_default(module.Optimizer.zero_grad, "set_to_none", True)
         done |= set_default(torch.nn.Module.zero_grad, "set_to_none", True)

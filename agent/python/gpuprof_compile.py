@@ -1,8 +1,9 @@
 """torch.compile: what was asked of it, and steps that stay visible when it has taken PyTorch's own
 wrapper off them."""
+import sys
 import types
 
-fact, wrap, guarded, torch = hook.fact, hook.wrap, hook.guarded, hook.torch
+fact, guarded, torch, agent = hook.fact, hook.guarded, hook.torch, hook.agent
 
 
 def note_compile(*args, **kwargs):
@@ -14,27 +15,28 @@ def note_compile(*args, **kwargs):
         undo()
 
 
-left_bare = {}  # class of optimizer: its step, as it is now and as the compiler had left it
+bare_steps = {}  # step of an optimizer's class as the compiler had left it: ends that it is watched
 traces_steps = False
 
 
 @guarded
 def note_compiled(*args, **kwargs):
-    """torch.compile takes PyTorch's wrapper off the step of every class of optimizer, and with it the
-    call that tells us of steps. It comes back, unless what is compiled may take a step itself: then the
-    compiler is to find there what it left."""
+    """Older PyTorch takes its wrapper off the step of every class of optimizer when it compiles, and with
+    it what tells us of steps: the step itself is watched then. In Python 3.11 what is watched has another
+    type (hook_type.c), so that it is not when what is compiled may take a step itself."""
     global traces_steps
     what = args[0] if args else kwargs.get("model")
     if what is None:  # a decorator, which will call again
         return
-    traces_steps |= may_take_step(what)
+    by_type = sys.version_info[:2] == (3, 11)
+    traces_steps |= by_type and may_take_step(what)
+    agent.gpuprof_hook_steps_stay(not traces_steps)
     if not traces_steps:
-        wrap_steps(torch.optim.Optimizer)
+        watch_steps(torch.optim.Optimizer)
         return
-    for cls, (made, bare) in left_bare.items():
-        if vars(cls).get("step") is made:
-            cls.step = bare
-    left_bare.clear()
+    for undo in bare_steps.values():
+        undo()
+    bare_steps.clear()
 
 
 def may_take_step(what):
@@ -63,23 +65,31 @@ def may_take_step(what):
     return False
 
 
-def wrap_steps(base):
+def watch_steps(base):
     if not hasattr(base, "profile_hook_step"):
         return
     as_made = base.profile_hook_step(lambda self: None).__code__
+    label = b"" if hook.only_steps else b"optimizer.step"
     classes = base.__subclasses__()
     while classes:
         cls = classes.pop()
         classes += cls.__subclasses__()
         bare = vars(cls).get("step")
-        if getattr(bare, "hooked", False) and getattr(bare, "__code__", None) is not as_made:
-            cls.step = made = base.profile_hook_step(bare)
-            made.hooked = True
-            left_bare[cls] = made, bare
+        if (getattr(bare, "hooked", False) and getattr(bare, "__code__", None) is not as_made
+                and bare not in bare_steps):
+            bare_steps[bare] = hook.watch(bare, "step", hook.STEP, label,
+                                          hook.here["train"].first_step, stays=True)
 
 
 def hook_compile():
-    if hasattr(torch, "compile"):
-        wrap(torch, "compile", hook.AFTER, note=note_compiled)
-        if not hook.only_steps:
-            wrap(torch, "compile", hook.NOTE, note=guarded(note_compile))
+    if not hasattr(torch, "compile"):
+        return
+    hook.watch(torch.compile, "compile", hook.AFTER, b"compile", note_compiled, stays=True)
+    if not hook.only_steps:
+        hook.watch(torch.compile, "compile", hook.NOTE, b"compile", guarded(note_compile), stays=True)
+    dynamo = getattr(getattr(torch, "_C", None), "_dynamo", None)
+    switch = getattr(getattr(dynamo, "eval_frame", None), "set_eval_frame", None)
+    if switch:
+        hook.watch(switch, "set_eval_frame", hook.COMPILER, b"")
+    else:
+        hook.undo_at_compile.append(agent.gpuprof_hook_compiling)

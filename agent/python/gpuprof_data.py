@@ -66,6 +66,7 @@ def hook_dataloader(module):
     if "__setattr__" in vars(module.DataLoader):
         wrap(module.DataLoader, "__setattr__", hook.NOTE, note=note_set)
     wrap(module.DataLoader, "__iter__", hook.NOTE, note=note_iterated)
+    wrap(module._DatasetKind, "create_fetcher", hook.RESULT, note=note_fetcher)
     wrap(module._BaseDataLoaderIter, "__next__", hook.WAIT)
     once(module._BaseDataLoaderIter, "__next__", note_batch, hook.RESULT)
 
@@ -73,7 +74,6 @@ def hook_dataloader(module):
 def hook_fetch(module):
     wrap(module._MapDatasetFetcher, "fetch", hook.FETCH)
     wrap(module._IterableDatasetFetcher, "fetch", hook.FETCH)
-    wrap(module._BaseDatasetFetcher, "__init__", hook.AFTER, note=note_fetcher)
 
 
 def hook_pin_memory(module):

@@ -1,8 +1,8 @@
 """What gpuprof sees of a PyTorch program, and the settings that GPUPROF_APPLY asks for.
 
-Run once, when the program's own `import torch` is over. Callables are wrapped in C by the agent, so
-that no frame of ours is ever in a traceback. What fails here is said in the profile's health table
-and nowhere else. This file holds what the others share, and reads of tensors:
+Run once, when the program's own `import torch` is over. Functions are watched in place by the agent:
+nothing that the program can look at is replaced, and no frame of ours is ever in a traceback. What
+fails here is said in the profile's health table and nowhere else. This file holds what the others share, and reads of tensors:
   gpuprof_data.py     data loading
   gpuprof_train.py    steps, backward, optimizer, precision, parallelism, settings
   gpuprof_apply.py    knobs
@@ -10,28 +10,26 @@ and nowhere else. This file holds what the others share, and reads of tensors:
   gpuprof_modules.py  a range for each call of a module, on request (GPUPROF_MODULES=1)
 With GPUPROF_HOOK=steps only the steps are recorded, and knobs obeyed.
 """
-import copyreg
 import ctypes
 import gc
-import importlib
-import operator
 import os
 import sys
 import time
 
 # enum hook_kind
-(NOTE, AFTER, RESULT, WAIT, FETCH, COLLATE, PIN, RANGE, BACKWARD, READ, COPY, SYNC) = range(12)
-GC_NS = 1_000_000  # shorter pauses are not worth a record
+(NOTE, AFTER, RESULT, WAIT, FETCH, COLLATE, PIN, RANGE, BACKWARD, READ, COPY, SYNC, BEFORE_BACKWARD,
+ TRAIN, STEP_BEGIN, COMPILER, STEP, STEP_END) = range(18)
 READS = ("item", "tolist", "numpy", "cpu", "nonzero", "masked_select", "equal", "__bool__",
          "__int__", "__float__", "__index__", "__repr__", "__format__", "__array__")
 COPIES = ("to", "cuda")
+# the interpreter itself calls these; others are seen in Python 3.11 by their type alone (hook_type.c)
+BY_INTERPRETER = ("__next__", "__enter__", "__setattr__", "__repr__", "__format__", "__array__")
 FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 torch = None
-agent = wrap_in_c = None
+agent = None
 torch_folder = ""
 known = {}  # facts told, so that none is told twice
-capsules = {}  # of wrappers, by id: the capsule, and what the wrapper is an attribute of
 undo_at_compile = []
 only_steps = False
 now = time.monotonic_ns
@@ -60,42 +58,47 @@ def fact(key, value):
         agent.gpuprof_hook_fact(key.encode(), value.encode("utf-8", "replace"))
 
 
+def found_in(owner, name):
+    """What is there, unbound, wherever the class has it from."""
+    for place in getattr(owner, "__mro__", (owner,)):
+        if name in vars(place):
+            found = vars(place)[name]
+            return found.__func__ if isinstance(found, staticmethod) else found
+    return None
+
+
 def wrap(owner, name, kind, label=None, note=None):
-    """Replaces owner.name by one that is timed. A function that puts the old one back."""
+    """Watches owner.name in place; of an instance, puts a watched callable there. A function that ends
+    it. Not for a class's own __init__: since Python 3.12 a call of the class may run it unseen."""
+    label, skip = (label or name).encode(), torch_folder.encode()
+    if isinstance(owner, (type, type(os))):
+        return watch(found_in(owner, name), name, kind, label, note)
     original = getattr(owner, name, None)
     if original is None:
         return lambda: None
-    own = vars(owner).get(name)
-    made = wrap_in_c(original, kind, (label or name).encode(), torch_folder.encode(),
-                     isinstance(owner, type), id(note) if note else None)
-    if made is original:
-        return lambda: None
+    made = agent.gpuprof_hook_wrap(original, kind, label, skip, id(note) if note else None)
     setattr(owner, name, made)
-    capsule = getattr(getattr(owner, name), "__self__", None)
-    if isinstance(owner, (type, type(os))) and type(capsule).__name__ == "PyCapsule":
-        capsules[id(capsule)] = capsule, owner
-        copyreg.pickle(type(capsule), reduce_capsule)
 
     def undo():
-        if vars(owner).get(name) is not made:
-            return  # somebody else has replaced it since
-        if own is None:
-            delattr(owner, name)
-        else:
-            setattr(owner, name, own)
+        if vars(owner).get(name) is made:
+            setattr(owner, name, original)
 
     return undo
 
 
-def reduce_capsule(capsule):
-    """A function in C is pickled as getattr(ITS SELF, "item"). Of a wrapper that is a capsule, which
-    nobody could pickle: in its place comes what the wrapper is an attribute of."""
-    held, owner = capsules.get(id(capsule), (None, None))
-    if held is not capsule:
-        raise TypeError("cannot pickle 'PyCapsule' object")
-    if isinstance(owner, type):
-        return operator.itemgetter(0), ((owner,),)
-    return importlib.import_module, (owner.__name__,)
+def watch(callable, name, kind, label, note=None, stays=False):
+    """stays: in Python 3.11 a compiler finds it as it is watched."""
+    if callable is None:
+        return lambda: None
+    everywhere = 0 if name in BY_INTERPRETER else 2 if stays else 1
+    handle = agent.gpuprof_hook_attach(callable, kind, label, torch_folder.encode(), everywhere,
+                                       id(note) if note else None)
+    if not handle:
+        agent.gpuprof_hook_health(b"python-hook", f"PyTorch hook: {name} is a {type(callable).__name__} "
+                                                  "that cannot be watched".encode())
+        return lambda: None
+    held = [handle]
+    return lambda: held and agent.gpuprof_hook_detach(held.pop())
 
 
 def once(owner, name, note, kind=NOTE, calls=1):
@@ -138,22 +141,11 @@ def hook_tensors():
         wrap(torch.Tensor, name, READ)
     for name in COPIES:
         wrap(torch.Tensor, name, COPY, note=here["train"].note_input)
-    cuda = getattr(torch, "cuda", None)
-    if cuda:
-        undo_at_compile.append(wrap(cuda, "synchronize", SYNC, "torch.cuda.synchronize"))
-        undo_at_compile.append(wrap(cuda, "empty_cache", SYNC, "torch.cuda.empty_cache"))
-
-
-def watch_gc():
-    began = [0]
-
-    def pause(phase, info):
-        if phase == "start":
-            began[0] = now()
-        elif now() - began[0] >= GC_NS:
-            agent.gpuprof_hook_range(b"gc", began[0], now(), 1)
-
-    gc.callbacks.append(pause)
+    cuda, in_c = getattr(torch, "cuda", None), getattr(torch, "_C", None)
+    for name, inner in {"synchronize": "_cuda_synchronize", "empty_cache": "_cuda_emptyCache"}.items():
+        owner = in_c if hasattr(in_c, inner) else cuda
+        if owner:
+            wrap(owner, inner if owner is in_c else name, SYNC, f"torch.cuda.{name}")
 
 
 # ---- installing -------------------------------------------------------------------------------
@@ -182,10 +174,16 @@ def find_agent():
     for name in ("worker", "non_blocking", "evaluating"):
         getattr(library, f"gpuprof_hook_{name}").argtypes = [number]
     library.gpuprof_hook_plain.argtypes = [ctypes.c_void_p]
-    made = library.gpuprof_hook_wrap
-    made.restype = ctypes.py_object
-    made.argtypes = [ctypes.py_object, number, text, text, number, ctypes.c_void_p]
-    return library, made
+    library.gpuprof_hook_after_step.argtypes = [ctypes.py_object]
+    library.gpuprof_hook_gc.argtypes = [ctypes.py_object]
+    library.gpuprof_hook_steps_stay.argtypes = [number]
+    library.gpuprof_hook_wrap.restype = ctypes.py_object
+    library.gpuprof_hook_wrap.argtypes = [ctypes.py_object, number, text, text, ctypes.c_void_p]
+    library.gpuprof_hook_attach.restype = ctypes.c_void_p
+    library.gpuprof_hook_attach.argtypes = [ctypes.py_object, number, text, text, number,
+                                            ctypes.c_void_p]
+    library.gpuprof_hook_detach.argtypes = [ctypes.c_void_p]
+    return library
 
 
 @guarded
@@ -197,7 +195,7 @@ def hook_torch():
     if only_steps:
         return
     hook_tensors()
-    watch_gc()
+    agent.gpuprof_hook_gc(gc.callbacks)
     if os.environ.get("GPUPROF_MODULES") == "1":
         load("modules")
         here["modules"].hook_modules()
@@ -205,9 +203,9 @@ def hook_torch():
 
 def install(module, itself):
     """Hooks `torch`; answers which of its modules are to be hooked once they are there."""
-    global torch, this, agent, wrap_in_c, torch_folder, only_steps
+    global torch, this, agent, torch_folder, only_steps
     try:
-        agent, wrap_in_c = find_agent()
+        agent = find_agent()
     except AttributeError:
         return {}  # no agent here
     torch, this = module, itself

@@ -1,64 +1,29 @@
 """Steps, backward passes, optimizer, precision, parallelism and settings of a training program."""
 import sys
 
-fact, wrap, once, guarded, now = hook.fact, hook.wrap, hook.once, hook.guarded, hook.now
-torch, agent = hook.torch, hook.agent
+fact, wrap, once, guarded = hook.fact, hook.wrap, hook.once, hook.guarded
+torch = hook.torch
 apply = hook.here["apply"]
 
 
 # ---- steps and the optimizer ------------------------------------------------------------------
 
-class Steps:
-    """A step lasts from the end of one optimizer step to the end of the next, of one optimizer."""
-
-    def __init__(self):
-        self.anchor = None
-        self.others = 0
-        self.last_ns = 0
-        self.began_ns = 0
-        self.seen = set()
-        self.after = None  # a knob may want to know
-        self.told_begin = False
-
-    def begin(self):
-        self.began_ns = now()
-
-    def end(self, optimizer):
-        end_ns, who = now(), id(optimizer)
-        if self.told_begin and not self.began_ns:
-            return  # of a step that called its base class's: that one has ended
-        if self.began_ns and not hook.only_steps:
-            agent.gpuprof_hook_range(b"optimizer.step", self.began_ns, end_ns, 1)
-        self.began_ns = 0
-        if who not in self.seen:
-            self.seen.add(who)
-            first_step(optimizer, len(self.seen) == 1)
-        if who != self.anchor and self.anchor is not None:
-            self.others += 1
-            if self.others < 8:  # one of several optimizers; or the next phase has another one
-                return
-            self.last_ns = 0
-        self.anchor, self.others = who, 0
-        if self.last_ns:
-            agent.gpuprof_hook_range(b"gpuprof.step", self.last_ns, end_ns, 0)
-        self.last_ns = end_ns
-        if self.after:
-            self.after()
-
-
-steps = Steps()
-
-
 def name_of(dtype):
     return str(dtype).replace("torch.", "")
 
 
-def first_step(optimizer, of_all):
+late = False
+
+
+@guarded
+def first_step(optimizer, *_, **__):
+    global late
     if hook.only_steps:
         return
     describe(optimizer)
     switches()
-    if of_all:
+    if not late:
+        late = True
         hook_late()
 
 
@@ -121,20 +86,17 @@ def switches():
 
 
 def hook_optimizer(module):
-    end = guarded(steps.end)
-
-    def _optimizer_step_code(self):  # PyTorch calls it at the end of each step; its own is empty
-        end(self)
-
-    if hasattr(module.Optimizer, "_optimizer_step_code"):
-        module.Optimizer._optimizer_step_code = _optimizer_step_code
+    """PyTorch marks the beginning of a step for its own profiler, and calls an empty function at its
+    end."""
+    record = getattr(getattr(torch.autograd, "profiler", None), "record_function", None)
+    if record:
+        wrap(record, "__enter__", hook.STEP_BEGIN)
+    label = b"" if hook.only_steps else b"optimizer.step"
+    hook.watch(hook.found_in(module.Optimizer, "_optimizer_step_code"), "_optimizer_step_code",
+               hook.STEP_END, label, first_step)
     apply.hook_optimizer(module)
-    if hasattr(module, "register_optimizer_step_pre_hook"):
-        module.register_optimizer_step_pre_hook(lambda *_: steps.begin())
-        steps.told_begin = True
-    if hook.only_steps:
-        return
-    hook.undo_at_compile.append(wrap(module.Optimizer, "zero_grad", hook.RANGE))
+    if not hook.only_steps:
+        wrap(module.Optimizer, "zero_grad", hook.RANGE)
 
 
 # ---- backward and evaluation ------------------------------------------------------------------
@@ -154,23 +116,16 @@ def note_backward(*_, **__):
 
 
 def hook_backward():
-    before = apply.before_backward
-    if hook.only_steps:
-        if before:
-            wrap(torch.autograd, "backward", hook.NOTE, note=before)
-        return
-    wrap(torch.autograd, "backward", hook.BACKWARD, note=note_backward)
+    before, engine = apply.before_backward, getattr(getattr(torch, "_C", None), "_EngineBase", None)
+    owner, name = (engine, "run_backward") if engine else (torch.autograd, "backward")
+    if not hook.only_steps:
+        wrap(owner, name, hook.BACKWARD, "backward", note=note_backward)
     if before:
-        wrap(torch.autograd, "backward", hook.NOTE, note=before)
-
-
-@guarded
-def note_train(model, mode=True, *_, **__):
-    agent.gpuprof_hook_evaluating(0 if mode else 1)
+        wrap(owner, name, hook.BEFORE_BACKWARD, note=before)
 
 
 def hook_module(module):
-    hook.undo_at_compile.append(wrap(module.Module, "train", hook.NOTE, note=note_train))
+    wrap(module.Module, "train", hook.TRAIN)
 
 
 # ---- precision --------------------------------------------------------------------------------
@@ -261,12 +216,11 @@ def hook_clip(module):
     """What clipping calls itself, where there is such a thing: a compiler knows the function."""
     inner = "_group_tensors_by_device_and_dtype"
     if hasattr(module, inner):
-        hook.undo_at_compile.append(once(module, inner, note_clip))
+        once(module, inner, note_clip)
         return
     for name in ("clip_grad_norm_", "clip_grad_value_"):
-        for owner in (module, torch.nn.utils):
-            if hasattr(owner, name) and not hasattr(torch, "compile"):
-                wrap(owner, name, hook.RANGE, "clip_grad", note=guarded(note_clip))
+        if hasattr(module, name) and not hasattr(torch, "compile"):
+            wrap(module, name, hook.RANGE, "clip_grad", note=guarded(note_clip))
 
 
 def note_checkpoint(*_, **__):
@@ -276,7 +230,7 @@ def note_checkpoint(*_, **__):
 def hook_checkpoint(module):
     for name in ("check_backward_validity", "_checkpoint_without_reentrant",
                  "_checkpoint_without_reentrant_generator"):
-        hook.undo_at_compile.append(once(module, name, note_checkpoint))
+        once(module, name, note_checkpoint)
 
 
 def awaited():

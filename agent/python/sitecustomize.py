@@ -1,8 +1,8 @@
 """Brings gpuprof's hook into a Python process, and takes every trace of it off again.
 
 The interpreter imports this at its start, before the program. It undoes what led here (the entry on
-the path, the variable), lets the user's own sitecustomize take this module's place, and leaves one
-import finder behind that waits for PyTorch. It imports nothing that the interpreter has not loaded.
+the path, the variable), lets the user's own sitecustomize take this module's place, and asks the agent
+to say when PyTorch has been imported. It imports nothing that the interpreter has not loaded.
 """
 import os
 import sys
@@ -25,74 +25,58 @@ def _step_back():
             del os.environ["PYTHONPATH"]
 
 
-class _Finder:
-    """First on sys.meta_path while something is awaited; finds nothing itself."""
+def _agent():
+    """The agent's own module, from the library that was loaded before the interpreter. It enters no
+    table; without the agent in this process there is none."""
+    import _imp
 
-    def __init__(self):
-        self.awaited = {"torch": self._torch}  # module: called with it once it has been executed
-        self.inside = False
+    flags = sys.getdlopenflags()
+    sys.setdlopenflags(os.RTLD_NOW | os.RTLD_NOLOAD)
+    try:
+        path = os.path.join(os.path.dirname(_FOLDER), "libgpuprof_agent.so")
+        return _imp.create_dynamic(type(sys.implementation)(name="gpuprof_agent", origin=path))
+    finally:
+        sys.setdlopenflags(flags)
 
-    def find_spec(self, name, path=None, target=None):
-        if name not in self.awaited or self.inside:
-            return None
-        self.inside = True
-        try:
-            return self._find(name, path, target)
-        except Exception:
-            return None  # the finders behind this one are asked again, and say what is wrong
-        finally:
-            self.inside = False
 
-    def _find(self, name, path, target):
-        for finder in sys.meta_path:
-            find = getattr(finder, "find_spec", None)
-            spec = find(name, path, target) if find else None
-            if spec is not None:
-                if spec.loader is not None and spec.origin:
-                    self._arm(spec.loader, self.awaited.pop(name))
-                return spec
-        return None
+_awaited = {}  # module: called with it once it has been executed
 
-    def _arm(self, loader, then):
-        """The module is executed as ever, then it is hooked. The loader is as it was by then. In C,
-        so that no frame of ours is around the module: tracebacks and warnings stay as they are."""
-        import ctypes
 
-        library, execute = ctypes.PyDLL(None), loader.exec_module
+def _await(name, then):
+    _awaited[name] = then
+    _in_c.expect(name)
 
-        def done(module):
-            try:
-                del loader.exec_module
-                then(module)
-                if not self.awaited:
-                    sys.meta_path.remove(self)
-            except Exception as problem:
-                library.gpuprof_hook_health(b"python-hook", f"PyTorch hook: {problem!r}".encode())
 
-        wrap = library.gpuprof_hook_wrap
-        wrap.restype = ctypes.py_object
-        wrap.argtypes = [ctypes.py_object, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p,
-                         ctypes.c_int, ctypes.c_void_p]
-        made = wrap(execute, 1, b"exec_module", b"", 0, id(done))
-        if made is execute:
-            library.gpuprof_hook_health(b"python-hook", b"PyTorch is not hooked: this Python is "
-                                                        b"older than 3.9")
+def _ready(name):
+    module = sys.modules.get(name)
+    return module and not getattr(getattr(module, "__spec__", None), "_initializing", False)
+
+
+def _imported(name):
+    """The agent calls it when an import of what is awaited has returned. No tracer sees it."""
+    if name not in _awaited or not _ready(name):
+        return
+    then = _awaited.pop(name)
+    _in_c.arrived(name)
+    try:
+        then(sys.modules[name])
+    except Exception as problem:
+        _in_c.health(f"PyTorch hook: {problem!r}")
+
+
+def _torch(torch):
+    """Runs gpuprof_torch.py, which is on no path and stays out of sys.modules."""
+    path = os.path.join(_FOLDER, "gpuprof_torch.py")
+    with open(path, encoding="utf-8") as file:
+        code = compile(file.read(), path, "exec")
+    hook = type(sys)("gpuprof_torch")
+    hook.__file__ = path
+    exec(code, hook.__dict__)
+    for name, then in hook.install(torch, hook).items():
+        if _ready(name):
+            then(sys.modules[name])
         else:
-            loader.exec_module = made
-
-    def _torch(self, torch):
-        """Runs gpuprof_torch.py, which is on no path and stays out of sys.modules."""
-        path = os.path.join(_FOLDER, "gpuprof_torch.py")
-        with open(path, encoding="utf-8") as file:
-            code = compile(file.read(), path, "exec")
-        hook = type(sys)("gpuprof_torch")
-        hook.__file__ = path
-        exec(code, hook.__dict__)
-        for name, then in hook.install(torch, hook).items():
-            if name in sys.modules:
-                then(sys.modules[name])
-            else:
-                self.awaited[name] = then
+            _await(name, then)
 
 
 def _chain():
@@ -104,7 +88,11 @@ def _chain():
 try:
     _step_back()
     if os.environ.get("GPUPROF_DIR"):
-        sys.meta_path.insert(0, _Finder())
+        _in_c = _agent()
+        if _in_c.begin(_imported):
+            _await("torch", _torch)
+        else:
+            _in_c.health("PyTorch is not hooked: this Python's imports cannot be watched")
 except Exception:
     pass
 _chain()

@@ -70,7 +70,14 @@ from torch import autograd, backends, cuda, amp, nn, optim, utils
 import torch.utils.data
 autocast = amp.autocast_mode.autocast
 ''',
+    "torch/autograd/profiler.py": '''
+class record_function:
+    def __init__(self, name): self.name = name
+    def __enter__(self): return self
+    def __exit__(self, *error): pass
+''',
     "torch/autograd/__init__.py": '''
+from torch.autograd import profiler
 def backward(tensors, grad_tensors=None, retain_graph=None): print("backward")
 ''',
     "torch/backends/__init__.py": '''
@@ -178,8 +185,7 @@ class Nested(SGD):
 ''',
     "torch/optim/optimizer.py": '''
 import functools
-pre_hooks = []
-def register_optimizer_step_pre_hook(hook): pre_hooks.append(hook)
+import torch
 def disable_dynamo(f):
     @functools.wraps(f)
     def inner(*args, **kwargs): return f(*args, **kwargs)
@@ -196,11 +202,10 @@ class Optimizer:
     def profile_hook_step(func):
         @functools.wraps(func)
         def wrapper(self, *args, **kwargs):
-            for hook in pre_hooks:
-                if hook(self, args, kwargs) is not None: raise RuntimeError("a hook must return None")
-            out = func(self, *args, **kwargs)
-            self._optimizer_step_code()
-            return out
+            with torch.autograd.profiler.record_function(f"Optimizer.step#{type(self).__name__}.step"):
+                out = func(self, *args, **kwargs)
+                self._optimizer_step_code()
+                return out
         return wrapper
     def _optimizer_step_code(self): pass
     @disable_dynamo
@@ -242,10 +247,14 @@ class DataLoader:
         self.prefetch_factor, self.persistent_workers = prefetch_factor, persistent_workers
         self.pin_memory, self.collate_fn = pin_memory, collate_fn or (lambda samples: samples[0])
     def __iter__(self): return _BaseDataLoaderIter(self)
+class _DatasetKind:
+    @staticmethod
+    def create_fetcher(kind, dataset, auto_collation, collate_fn, drop_last):
+        return _utils.fetch._MapDatasetFetcher(dataset, auto_collation, collate_fn, drop_last)
 class _BaseDataLoaderIter:
     def __init__(self, loader):
         self.loader, self.at = loader, 0
-        self.fetcher = _utils.fetch._MapDatasetFetcher(loader.dataset, True, loader.collate_fn, False)
+        self.fetcher = _DatasetKind.create_fetcher(0, loader.dataset, True, loader.collate_fn, False)
     def __iter__(self): return self
     def __next__(self):
         if self.at >= len(self.loader.dataset): raise StopIteration

@@ -61,63 +61,93 @@ print(opt.param_groups[0]["fused"], opt.param_groups[0]["foreach"], weights[0].f
 """
 
 
-# What hook.h promises of a wrapper, asked of the agent itself.
+# What hook.h promises of what is watched, asked of the agent itself.
 CONTRACT = """
-import ctypes, gc, weakref
+import ctypes, gc, sys, types, weakref
 agent = ctypes.PyDLL(None)
+p, n, s = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
 agent.gpuprof_hook_wrap.restype = ctypes.py_object
-agent.gpuprof_hook_wrap.argtypes = [ctypes.py_object, ctypes.c_int, ctypes.c_char_p,
-                                    ctypes.c_char_p, ctypes.c_int, ctypes.c_void_p]
+agent.gpuprof_hook_wrap.argtypes = [ctypes.py_object, n, s, s, p]
+agent.gpuprof_hook_attach.restype = p
+agent.gpuprof_hook_attach.argtypes = [ctypes.py_object, n, s, s, n, p]
+agent.gpuprof_hook_detach.argtypes = [p]
 NOTE, AFTER, RESULT, RANGE = 0, 1, 2, 7
-def wrap(f, kind, note=None, method=0):
-    return agent.gpuprof_hook_wrap(f, kind, b"name", b"", method, id(note) if note else None)
+def attach(f, kind, note=None):
+    return agent.gpuprof_hook_attach(f, kind, b"name", b"", 1, id(note) if note else None)
+def wrap(f, kind, note=None):
+    return agent.gpuprof_hook_wrap(f, kind, b"name", b"", id(note) if note else None)
 def plain(a, b=2):
     if a is None: raise LookupError("none")
     return a + b
+def watched(kind, note=None):
+    # plain itself, then another one in its place: both are asked the same
+    handle = attach(plain, kind, note)
+    yield plain
+    agent.gpuprof_hook_detach(handle)
+    yield wrap(plain, kind, note)
 heard = []
 def twice(*args, **kwargs):
     heard.append((args, kwargs))
-    return len(heard) == 2
-f = wrap(plain, NOTE, twice)
-print([f(1), f(1, b=5), f(2)], heard)
-print(wrap(plain, AFTER, print)(1, 1), wrap(plain, RESULT, print)(3))
+    return len(heard) % 2 == 0
+for f in watched(NOTE, twice): print([f(1), f(1, b=5), f(2)], heard)
+for f in watched(AFTER, print): f(1, 1)
+for f in watched(RESULT, print): f(3)
 for error in (ValueError, KeyboardInterrupt, SystemExit):
     def note(*args): raise error("in a note")
     for kind in (NOTE, AFTER, RESULT):
-        try: print(error.__name__, kind, wrap(plain, kind, note)(1))
-        except BaseException as what:
-            trace = what.__traceback__
-            print(error.__name__, kind, "came through", trace.tb_next is None)
+        for f in watched(kind, note):
+            try: print(error.__name__, kind, f(1))
+            except BaseException as what:
+                print(error.__name__, kind, "came through", what.__traceback__.tb_next is None)
 for kind in (NOTE, AFTER, RESULT, RANGE):
-    try: wrap(plain, kind)(None)
-    except LookupError as what: print(kind, what)
+    for f in watched(kind):
+        try: f(None)
+        except LookupError as what: print(kind, what, what.__traceback__.tb_next.tb_next is None)
 class C:
     def m(self, x): return (self.y, x)
     y = 4
-C.m = wrap(C.m, RANGE, None, 1)
-print(C().m(5), C.m(C(), 6), C.m.__name__)
+was = vars(C)["m"]
+handle = attach(was, RANGE)
+print(C().m(5), C.m(C(), 6), C.m.__name__, vars(C)["m"] is was, isinstance(was, types.FunctionType))
+agent.gpuprof_hook_detach(handle)
+print(type(was) is types.FunctionType, C().m(7))
+gone = weakref.ref(was)
+del C.m, was
+print(gone() is None)
+for f in (len, str.upper, dict.fromkeys, print, C, C(), None, 3, staticmethod(plain)):
+    print(bool(attach(f, NOTE)), end=" ")
+print(len([1]), "x".upper(), bool(attach(types.FunctionType(plain.__code__, {}), NOTE)))
 class Callable:
     def __call__(self): return 1
 held, note = Callable(), Callable()
 gone = [weakref.ref(held), weakref.ref(note)]
 f = wrap(held, NOTE, note)
 del held, note
-print(f(), [r() is None for r in gone])
+print(f(), f.__class__ is Callable, [r() is None for r in gone])
 del f
 gc.collect()
 print([r() is None for r in gone])
+before = sys.getrefcount(plain), sys.getrefcount(twice), sys.getrefcount("b")
+handle = attach(plain, NOTE, lambda *a, **k: None)
+for i in range(100000): plain(1, b=i)
+after = sys.getrefcount(plain), sys.getrefcount(twice), sys.getrefcount("b")
+print([b - a for a, b in zip(before, after)])
 """
 
 
 def contract(test, python):
     done, profile = test.traced([python, test.write("contract.py", CONTRACT)])
-    want = "[3, 6, 4] [((1,), {}), ((1,), {'b': 5})]\n1 1\n5\n2 5\n"
-    want += "".join(f"ValueError {kind} 3\n" for kind in range(3))
+    want = "[3, 6, 4] [((1,), {}), ((1,), {'b': 5})]\n"
+    want += "[3, 6, 4] [((1,), {}), ((1,), {'b': 5}), ((1,), {}), ((1,), {'b': 5})]\n"
+    want += "1 1\n1 1\n5\n5\n"
+    want += "".join(f"ValueError {kind} 3\n" * 2 for kind in range(3))
     for error in ("KeyboardInterrupt", "SystemExit"):
-        want += "".join(f"{error} {kind} came through True\n" for kind in range(3))
-    want += "".join(f"{kind} none\n" for kind in (0, 1, 2, 7))
-    want += "(4, 5) (4, 6) name\n1 [False, False]\n[True, True]\n"
-    test.check(done.stdout == want, "wrappers do what hook.h says",
+        want += "".join(f"{error} {kind} came through True\n" * 2 for kind in range(3))
+    want += "".join(f"{kind} none True\n" * 2 for kind in (0, 1, 2, 7))
+    want += "(4, 5) (4, 6) m True True\nTrue (4, 7)\nTrue\n"
+    want += "True True False True False False False False False 1 X True\n"
+    want += "1 True [False, False]\n[True, True]\n[1, 0, 0]\n"
+    test.check(done.stdout == want, "what is watched does what hook.h says",
                f"{done.stdout!r} instead of {want!r}; {done.stderr[-500:]}")
 
 
