@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "cli/run.h"
 #include "cli/run_plan.h"
+#include "cli/signals.h"
 
 #include "analyzer/base/size.h"
 
@@ -55,9 +56,10 @@ static int finish(struct recording *r, const char *folder, const char *profile, 
     if (rc < 0)
         return -1;
     say("profile: %s", profile);
-    if (child_interrupted()) /* no more of our time: the profile is whole, `analyze` can follow */
+    signals_wait(0);
+    if (signals_wanted()) /* no more of our time: the profile is whole, `analyze` can follow */
         return 0;
-    child_release();
+    signals_let_go();
     return results_make(profile, &results, e);
 }
 
@@ -123,7 +125,7 @@ static int run(int argc, char **argv)
         setenv("GPUPROF_GATE", plan.gate, 1);
     else
         unsetenv("GPUPROF_GATE");
-    child_prepare();
+    signals_keep();
     if (no_record) {
         struct child c;
         int status = child_start(&c, argv, &d, NULL, NULL, &e);
@@ -131,7 +133,7 @@ static int run(int argc, char **argv)
             fail(&e);
             return status;
         }
-        while (!child_wait(&c, 1000))
+        while (!child_wait(&c, -1))
             ;
         return child_finish(&c);
     }

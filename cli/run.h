@@ -3,6 +3,7 @@
  *   run_device.c  which GPU: the real one or a virtual one
  *   run_program.c what kind of file the program is
  *   run_child.c   starts the program as if we were not there, and passes its end on
+ *   signals.c     passes signals on (signals.h)
  *   run_plan.c    which stretches of the run are recorded
  *   run_window.c  keeps the rows of a stretch of time
  *   run_record.c  drains spools while it runs
@@ -59,7 +60,6 @@ int device_choose(struct run_device *d, const char *choice, struct err *e);
 
 struct child {
     pid_t pid;
-    int pidfd;  /* readable when it has ended; -1 where the kernel lacks it */
     int status; /* of waitpid, once ended */
     bool ended;
 };
@@ -76,18 +76,12 @@ enum program_kind program_kind(const char *name);
 const char *program_says(enum program_kind kind);
 bool program_takes_agent(enum program_kind kind);
 
-/* First of all: from here on signals are kept for the program, and do not end this process. */
-void child_prepare(void);
 /* agent and folder NULL: nothing is recorded. Returns 0, or the status to leave with (125-127)
- * after *e is set. Signals that arrive here from now on reach the program. */
+ * after *e is set. After signals_keep (signals.h): they reach the program. */
 int child_start(struct child *c, char **argv, const struct run_device *d, const char *agent,
                 const char *folder, struct err *e);
-/* Waits up to timeout_ms for its end. */
+/* Waits up to timeout_ms (-1: for ever) for its end, or another piece of news. */
 bool child_wait(struct child *c, int timeout_ms);
-/* The signal by which somebody asked us to end after the program did; 0 = none. */
-int child_interrupted(void);
-/* From here on such a signal ends us. */
-void child_release(void);
 /* The program's own status; when it died by a signal this process dies by the same one. */
 int child_finish(const struct child *c);
 

@@ -1,71 +1,21 @@
 /* Starts the program and waits for it. It must not notice: it gets our stdin, stdout, stderr,
- * working folder and signal dispositions; of the environment only what the agent and the virtual
- * GPU need is added. */
+ * working folder, signal dispositions and signals; of the environment only what the agent and the
+ * virtual GPU need is added. */
 #include "cli/run.h"
+#include "cli/signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { GAUGES_BYTES = 128 << 10 }; /* room for 128 processes with 16 devices each */
-
-static volatile sig_atomic_t target; /* pid that signals are passed on to, 0 = none */
-static volatile sig_atomic_t wanted; /* a signal that came when there was none to pass it on to */
-static struct sigaction found[NSIG]; /* dispositions as we were started with */
-
-/* The terminal sends its signals to the whole group, the program included, and so does a program
- * that signals its own group: those are not ours to repeat. */
-static void pass_on(int sig, siginfo_t *info, void *context)
-{
-    (void)context;
-    int saved = errno;
-    if (target > 0 && info->si_code != SI_KERNEL && info->si_pid != target)
-        kill((pid_t)target, sig);
-    if (target <= 0 && sig != SIGCONT && sig != SIGUSR1 && sig != SIGUSR2)
-        wanted = sig;
-    errno = saved;
-}
-
-/* SIGPIPE: nobody reads our stderr; no reason to lose the program's status. SIGXFSZ: a limit on the
- * size of files; the profile fails, not we. SIGCHLD: ignored, it would take the status with it. */
-static const struct {
-    int sig;
-    enum { PASS_ON, IGNORE, DEFAULT } reaction;
-} handled[] = {
-    {SIGINT, PASS_ON},  {SIGQUIT, PASS_ON}, {SIGTERM, PASS_ON}, {SIGHUP, PASS_ON},
-    {SIGUSR1, PASS_ON}, {SIGUSR2, PASS_ON}, {SIGCONT, PASS_ON}, {SIGPIPE, IGNORE},
-    {SIGXFSZ, IGNORE},  {SIGCHLD, DEFAULT},
-};
-enum { HANDLED = sizeof handled / sizeof *handled };
-
-void child_prepare(void)
-{
-    for (int i = 0; i < HANDLED; i++) {
-        int sig = handled[i].sig;
-        struct sigaction a = {.sa_flags = SA_RESTART | SA_SIGINFO, .sa_sigaction = pass_on};
-        if (handled[i].reaction != PASS_ON)
-            a = (struct sigaction){.sa_handler = handled[i].reaction == IGNORE ? SIG_IGN : SIG_DFL};
-        sigaction(sig, NULL, &found[sig]);
-        if (handled[i].reaction == PASS_ON && found[sig].sa_handler == SIG_IGN)
-            continue; /* nohup: it stays ignored, here and there */
-        sigaction(sig, &a, NULL);
-    }
-}
-
-static void give_signals_back(void)
-{
-    for (int i = 0; i < HANDLED; i++)
-        sigaction(handled[i].sig, &found[handled[i].sig], NULL);
-}
 
 static void put_first(const char *name, const char *value)
 {
@@ -126,41 +76,39 @@ static void set_environment(const char *program, const struct run_device *d, con
         unsetenv("GPUPROF_PYTHON");
 }
 
-static void run_program(char **argv, const sigset_t *mask, int report)
+static void run_program(char **argv, int report)
 {
-    give_signals_back();
-    sigprocmask(SIG_SETMASK, mask, NULL);
+    signals_give_back();
     execvp(argv[0], argv);
     int why = errno;
     ssize_t n = write(report, &why, sizeof why);
     _exit(n == sizeof why ? RUN_NOT_FOUND : RUN_FAILED);
 }
 
+/* It is a zombie until here: nobody else has its pid. */
+static void end(struct child *c)
+{
+    signals_for(0);
+    waitpid(c->pid, &c->status, 0);
+    signals_close();
+    c->ended = true;
+}
+
 int child_start(struct child *c, char **argv, const struct run_device *d, const char *agent,
                 const char *folder, struct err *e)
 {
-    sigset_t all, mask;
     int report[2], why;
-    *c = (struct child){.pidfd = -1};
+    *c = (struct child){0};
     if (pipe2(report, O_CLOEXEC) < 0) {
         err_set(e, "cannot start a program: %s", strerror(errno));
         return RUN_FAILED;
     }
     set_environment(argv[0], d, agent, folder);
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &mask); /* none arrives before we know whom to pass it on to */
-    if (wanted) {
-        sigprocmask(SIG_SETMASK, &mask, NULL);
-        close(report[0]);
-        close(report[1]);
-        err_set(e, "interrupted before the program started");
-        return 128 + wanted;
-    }
+    signals_open(argv);
     c->pid = fork();
     if (c->pid == 0)
-        run_program(argv, &mask, report[1]);
-    target = c->pid > 0 ? c->pid : 0;
-    sigprocmask(SIG_SETMASK, &mask, NULL);
+        run_program(argv, report[1]);
+    signals_for(c->pid > 0 ? c->pid : 0);
     close(report[1]);
     ssize_t n = c->pid > 0 ? read(report[0], &why, sizeof why) : 0;
     close(report[0]);
@@ -169,15 +117,10 @@ int child_start(struct child *c, char **argv, const struct run_device *d, const 
         return RUN_FAILED;
     }
     if (n == sizeof why) {
-        target = 0;
-        waitpid(c->pid, &c->status, 0);
-        c->ended = true;
+        end(c);
         err_set(e, "%s: %s", argv[0], why == ENOENT ? "no such program" : strerror(why));
         return why == ENOENT || why == ENOTDIR ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE;
     }
-    c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
-    if (c->pidfd >= 0)
-        fcntl(c->pidfd, F_SETFD, FD_CLOEXEC);
     return 0;
 }
 
@@ -185,38 +128,24 @@ bool child_wait(struct child *c, int timeout_ms)
 {
     if (c->ended)
         return true;
-    if (c->pidfd >= 0) {
-        struct pollfd p = {.fd = c->pidfd, .events = POLLIN};
-        poll(&p, 1, timeout_ms);
-    } else {
-        usleep((useconds_t)(timeout_ms < 10 ? timeout_ms : 10) * 1000);
-    }
+    signals_wait(timeout_ms);
     /* Looked at before it is taken, so that no signal is passed on to another's pid. */
     siginfo_t info = {0};
-    if (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && !info.si_pid)
+    if (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+        !info.si_pid)
         return false;
-    target = 0;
-    waitpid(c->pid, &c->status, 0);
-    c->ended = true;
+    if (info.si_code == CLD_STOPPED) {
+        waitid(P_PID, (id_t)c->pid, &info, WSTOPPED | WNOHANG);
+        if (info.si_pid)
+            signals_stop_too(info.si_status);
+        return false;
+    }
+    end(c);
     return true;
-}
-
-int child_interrupted(void)
-{
-    return wanted;
-}
-
-void child_release(void)
-{
-    for (int i = 0; i < HANDLED; i++)
-        if (handled[i].reaction == PASS_ON)
-            sigaction(handled[i].sig, &found[handled[i].sig], NULL);
 }
 
 int child_finish(const struct child *c)
 {
-    if (c->pidfd >= 0)
-        close(c->pidfd);
     if (!WIFSIGNALED(c->status))
         return WIFEXITED(c->status) ? WEXITSTATUS(c->status) : RUN_FAILED;
     int sig = WTERMSIG(c->status);
