@@ -60,9 +60,22 @@ void signals_keep(void)
     fd = signalfd(-1, &all, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
+static void take(void)
+{
+    size_t left = held_count, end = held_count;
+    end += signals_take(fd, held + held_count, SIGNALS_SEEN - held_count);
+    for (size_t i = held_count; i < end; i++)
+        if (held[i].number == SIGCHLD && held[i].code > 0) /* by the kernel, of our child */
+            child_news = true;
+        else
+            held[left++] = held[i];
+    held_count = left;
+}
+
 void signals_open(char *const *argv)
 {
     witness_start(argv);
+    take();
     opened_ns = signals_now_ns();
 }
 
@@ -73,6 +86,12 @@ void signals_give_back(void)
     for (int i = 0; i < TIMERS; i++)
         if (runs(&timers[i]))
             setitimer(i, &timers[i], NULL);
+    for (size_t i = 0; i < held_count; i++) { /* pending since before we were there */
+        siginfo_t info = {.si_signo = held[i].number, .si_code = held[i].code};
+        info.si_pid = held[i].sender;
+        info.si_value.sival_ptr = (void *)held[i].value;
+        syscall(SYS_rt_sigqueueinfo, getpid(), held[i].number, &info);
+    }
     sigaction(SIGCHLD, &found_child, NULL);
     sigprocmask(SIG_SETMASK, &found_mask, NULL);
 }
@@ -84,7 +103,7 @@ static bool asks_to_end(int number)
 
 static void deliver(const struct signal_seen *s)
 {
-    if (s->sender == getpid() || s->number == SIGXCPU)
+    if (s->sender == getpid() || (s->number == SIGXCPU && s->code == SI_KERNEL))
         return; /* about us: a pipe without a reader, a limit */
     if (!program) {
         if (asks_to_end(s->number))
@@ -155,18 +174,6 @@ static bool due(const struct signal_seen *s, int64_t now)
     return age >= held_last_ns || (age >= held_ns && !at_work(s->sender));
 }
 
-static void take(void)
-{
-    size_t left = held_count, end = held_count;
-    end += signals_take(fd, held + held_count, SIGNALS_SEEN - held_count);
-    for (size_t i = held_count; i < end; i++)
-        if (held[i].number == SIGCHLD && held[i].code > 0) /* by the kernel, of our child */
-            child_news = true;
-        else
-            held[left++] = held[i];
-    held_count = left;
-}
-
 /* What came to us before it was asked, and to the group, it has got: the kernel signals the newest
  * process of a group first. */
 static void ask_witness(void)
@@ -220,10 +227,9 @@ static void settle(bool all)
 
 void signals_for(pid_t pid)
 {
-    if (!pid) { /* what came until now was for it */
+    if (!pid) /* what came until now was for it */
         take();
-        held_count = 0;
-    }
+    held_count = 0; /* what came before it was there, it has brought along */
     program = pid;
 }
 
