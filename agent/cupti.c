@@ -260,6 +260,7 @@ void cupti_start(struct thread *t)
     }
     clock_use_cupti(read_timestamp);
     cupti.waiting = held != 0;
+    cupti_publish_begin();
     atomic_store(&cupti.generation, agent.generation); /* requests may come from here on */
     if (cupti.waiting || begin(t) == 0)
         cupti.thread = cupti_flush_start() == 0;

@@ -61,7 +61,8 @@ void CUPTIAPI cupti_buffer_complete(CUcontext context, uint32_t stream, uint8_t 
 int cupti_buffers_prepare(unsigned spare);
 
 void cupti_buffers_keep(const uint8_t *records, size_t bytes); /* a copy of another's buffer */
-bool cupti_buffers_pending(void); /* CUPTI holds a buffer of ours with something in it */
+uint64_t cupti_buffers_asked(void);                            /* how many, so far */
+bool cupti_buffers_pending(uint64_t up_to); /* CUPTI holds one of those, with something in it */
 
 /* ---- cudaProfilerStart and Stop (cupti_range.c) ---------------------------------------------- */
 
@@ -97,8 +98,18 @@ int cupti_flush_start(void);
 /* Silences of CUPTI (silence.c), by that thread: at its start, once a second, at its end. */
 void silence_begin(void);
 void silence_watch(struct thread *t, bool records, int64_t now_ns);
-void silence_end(struct thread *t);
+void silence_end(struct thread *t, bool kept); /* kept: CUPTI gave not all buffers back */
 void cupti_flush_wake(void);
+
+/* ---- finished buffers and names (cupti_publish.c) -------------------------------------------- */
+
+struct cupti_progress {
+    unsigned buffers; /* made readable */
+    bool records;     /* some were new */
+};
+void cupti_publish_begin(void);
+/* By the agent's thread. new_round: all names are read again. */
+struct cupti_progress cupti_publish(struct thread *t, bool new_round);
 
 /* ---- names in records (cupti_names.c) -------------------------------------------------------- */
 

@@ -48,10 +48,16 @@ static bool discard_give(uint8_t *buffer)
     return false;
 }
 
+static _Atomic uint64_t requests;
+
+uint64_t cupti_buffers_asked(void)
+{
+    return atomic_load(&requests);
+}
+
 static int64_t take(void)
 {
     static _Atomic uint32_t hint;
-    static _Atomic uint64_t requests;
     struct spool_buffer_desc *d = spool_descs();
     uint32_t n = atomic_load_explicit(&cupti.arena, memory_order_acquire);
     uint32_t from = n ? atomic_fetch_add_explicit(&hint, 1, memory_order_relaxed) % n : 0;
@@ -83,6 +89,7 @@ void CUPTIAPI cupti_buffer_request(uint8_t **buffer, size_t *size, size_t *max_r
     if (i >= 0) {
         *buffer = (uint8_t *)spool_buffer((uint32_t)i);
         *size = SPOOL_BUFFER_BYTES;
+        cupti_flush_wake(); /* records come, with names that are new */
         return;
     }
     if (here) {
@@ -160,10 +167,11 @@ void cupti_buffers_keep(const uint8_t *records, size_t bytes)
     }
 }
 
-bool cupti_buffers_pending(void)
+bool cupti_buffers_pending(uint64_t up_to)
 {
     for (uint32_t i = 0; i < atomic_load(&cupti.arena); i++)
         if (atomic_load(&spool_descs()[i].state) == SPOOL_OWNED &&
+            atomic_load(&spool_descs()[i].seq) <= up_to &&
             atomic_load((const _Atomic uint32_t *)spool_buffer(i)) != 0)
             return true;
     return false;

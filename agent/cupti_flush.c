@@ -22,7 +22,10 @@ __asm__(".symver pthread_create,pthread_create@GLIBC_2.2.5");
 enum {
     FLUSH_MS = 100,
     IDLE_MS = 1000,
-    WALK_MS = 10, /* after a new name; a kill loses those first seen within this time */
+    /* Between two looks for names: a kill loses those first seen within this time. After a new
+     * name; while records come; while none does, until the program does something. */
+    WALK_MS = 1,
+    WALK_BUSY_MS = 10,
     WALK_IDLE_MS = 100,
     ANCHOR_MS = SPOOL_LOOK_NS / 1000000,
     SPARE_BUFFERS = 8,
@@ -34,9 +37,6 @@ enum finish { FINISH_NONE, FINISH_PLAIN, FINISH_FORCED };
 static _Atomic uint32_t bell; /* futex: rung when there is something to do */
 static _Atomic bool rung;     /* ... and it has not looked yet */
 static _Atomic uint32_t finish_asked, finish_done;
-static struct {
-    uint64_t seq, at;
-} walked[SPOOL_BUFFERS]; /* how far each buffer's names are known */
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t value, int64_t ns)
 {
@@ -57,40 +57,6 @@ void cupti_flush_wake(void)
     futex_wake(&bell);
 }
 
-struct progress {
-    unsigned buffers; /* published */
-    bool records;     /* some were new */
-};
-
-/* COMPLETE -> READY, names first; the names in OWNED buffers too, in case the process is killed. */
-static struct progress publish(struct thread *t)
-{
-    struct progress p = {0};
-    for (uint32_t i = 0; i < atomic_load(&cupti.arena); i++) {
-        struct spool_buffer_desc *d = &spool_descs()[i];
-        uint32_t state = atomic_load_explicit(&d->state, memory_order_acquire);
-        if (state != SPOOL_COMPLETE && state != SPOOL_OWNED)
-            continue;
-        uint64_t seq = atomic_load_explicit(&d->seq, memory_order_relaxed);
-        if (walked[i].seq != seq) {
-            walked[i].seq = seq;
-            walked[i].at = 0;
-        }
-        bool complete = state == SPOOL_COMPLETE;
-        uint64_t bytes = complete ? atomic_load(&d->valid_bytes) : SPOOL_BUFFER_BYTES;
-        uint64_t at = cupti_names_walk(t, spool_buffer(i), walked[i].at, bytes, complete);
-        p.records |= at != walked[i].at;
-        walked[i].at = at;
-        if (complete) {
-            atomic_store_explicit(&d->state, SPOOL_READY, memory_order_release);
-            p.buffers++;
-        }
-    }
-    if (p.buffers)
-        spool_wake();
-    return p;
-}
-
 static void poll_dropped(void)
 {
     size_t n = 0;
@@ -101,14 +67,13 @@ static void poll_dropped(void)
     }
 }
 
-static struct progress flush(struct thread *t, bool forced)
+static struct cupti_progress flush(struct thread *t, bool forced)
 {
-    cupti_names_round();
     if (!cupti.waiting) {
         cupti.api.ActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
         poll_dropped();
     }
-    return publish(t);
+    return cupti_publish(t, true);
 }
 
 static void self_check(struct thread *t)
@@ -139,18 +104,21 @@ static void tell_of_peer(struct thread *t)
 static void finish(struct thread *t, enum finish how)
 {
     const struct timespec nap = {.tv_nsec = LATE_MS / LATE_NAPS * 1000000};
+    uint64_t asked = cupti_buffers_asked();
+    bool kept = false;
     flush(t, false);
     if (how == FINISH_FORCED) {
-        for (int i = 0; i < LATE_NAPS && cupti_buffers_pending(); i++) {
+        for (int i = 0; i < LATE_NAPS && cupti_buffers_pending(asked); i++) {
             nanosleep(&nap, NULL);
             flush(t, false);
         }
-        if (cupti_buffers_pending())
+        if (cupti_buffers_pending(asked))
             flush(t, true);
+        kept = !cupti.waiting && cupti_buffers_pending(asked);
     }
     self_check(t);
     tell_of_peer(t);
-    silence_end(t);
+    silence_end(t, kept);
     facts_libraries(t);
     clock_anchor();
 }
@@ -178,7 +146,8 @@ static void charge_self(void)
 struct pace {
     int64_t next_flush, next_anchor, next_grow;
     int flush_ms, walk_ms;
-    bool records; /* some since the last anchor */
+    uint32_t names; /* known by the last round */
+    bool records;   /* some since the last anchor */
 };
 
 static int slower(int ms, int most)
@@ -190,10 +159,9 @@ static int slower(int ms, int most)
 static int64_t round_of_work(struct thread *t, struct pace *p)
 {
     int64_t now = clock_now_ns();
-    uint32_t names = atomic_load_explicit(&agent.spool->names_used, memory_order_relaxed);
-    struct progress done = publish(t);
+    struct cupti_progress done = cupti_publish(t, false);
     if (now >= p->next_flush) {
-        struct progress more = flush(t, false);
+        struct cupti_progress more = flush(t, false);
         bool busy = done.buffers || more.buffers;
         done.records |= more.records;
         p->flush_ms = busy ? FLUSH_MS : slower(p->flush_ms, IDLE_MS);
@@ -217,8 +185,11 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
     if (now >= p->next_grow && cupti_buffers_prepare(SPARE_BUFFERS) != 0)
         p->next_grow = now + ANCHOR_MS * 1000000ll; /* the disk is full: do not ask all the time */
     charge_self();
-    bool new_names = names != atomic_load_explicit(&agent.spool->names_used, memory_order_relaxed);
-    p->walk_ms = new_names ? WALK_MS : slower(p->walk_ms, WALK_IDLE_MS);
+    uint32_t names = atomic_load_explicit(&agent.spool->names_used, memory_order_relaxed);
+    p->walk_ms = names != p->names ? WALK_MS
+                 : done.records    ? slower(p->walk_ms, WALK_BUSY_MS)
+                                   : slower(p->walk_ms, WALK_IDLE_MS);
+    p->names = names;
     int64_t left = p->next_flush - clock_now_ns(), walk = p->walk_ms * 1000000ll;
     return left < walk ? left : walk;
 }
@@ -239,8 +210,13 @@ static void *flush_thread(void *arg)
             !agent_recording())
             break;
         int64_t sleep_ns = round_of_work(t, &p);
-        if (sleep_ns > 0)
-            futex_wait(&bell, seen, sleep_ns);
+        if (sleep_ns <= 0)
+            continue;
+        atomic_store(&cupti_asleep, p.walk_ms > WALK_BUSY_MS);
+        futex_wait(&bell, seen, sleep_ns);
+        if (atomic_load(&bell) != seen) /* rung: something begins */
+            p.walk_ms = WALK_MS;
+        atomic_store(&cupti_asleep, false);
     }
     if (asked == FINISH_NONE) {
         cupti_stop_kinds();

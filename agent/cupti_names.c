@@ -1,9 +1,9 @@
 /* What records point to. Kernel names live in the program's heap and are unreachable once it is
- * dead, so the agent's thread copies each new one into the spool; API functions are numbers whose
- * names only this version of CUPTI knows.
+ * dead, so each new one is copied into the spool; API functions are numbers whose names only this
+ * version of CUPTI knows.
  *
  * A name may be gone by the time we look (its module was unloaded): it is read through the kernel,
- * which fails where a load would crash. One thread uses all of this: no locks. */
+ * which fails where a load would crash. One thread at a time uses all of this (cupti_publish.c). */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -31,8 +31,8 @@ struct known {
 
 static struct known *table;
 static uint32_t table_used, round_now;
-static uint8_t cbid_known[2][CBIDS]; /* 1 = reported, 2 = and it launches kernels */
-static struct cupti_seen seen;
+static uint8_t cbid_known[2][CBIDS];       /* 1 = reported, 2 = and it launches kernels */
+static _Atomic uint64_t launches, kernels; /* seen so far */
 
 int cupti_names_open(void)
 {
@@ -45,9 +45,17 @@ int cupti_names_open(void)
     madvise(map, TABLE * sizeof *table, MADV_DONTFORK);
     table = map;
     table_used = 0;
-    seen = (struct cupti_seen){0};
+    atomic_store(&launches, 0);
+    atomic_store(&kernels, 0);
     memset(cbid_known, 0, sizeof cbid_known);
     return 0;
+}
+
+/* One thread at a time adds; others may read. */
+static void count(_Atomic uint64_t *n)
+{
+    atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
 }
 
 void cupti_names_round(void)
@@ -57,7 +65,8 @@ void cupti_names_round(void)
 
 struct cupti_seen cupti_names_seen(void)
 {
-    return seen;
+    return (struct cupti_seen){atomic_load_explicit(&launches, memory_order_relaxed),
+                               atomic_load_explicit(&kernels, memory_order_relaxed)};
 }
 
 /* Text at `pointer`, page by page; its length, 0 if it cannot be read. */
@@ -157,7 +166,8 @@ static void see_cbid(struct thread *t, bool runtime, uint32_t cbid)
         snprintf(key, sizeof key, "cbid.%s.%u", runtime ? "runtime" : "driver", cbid);
         facts_meta(t, key, name);
     }
-    seen.launches += *known == 2;
+    if (*known == 2)
+        count(&launches);
 }
 
 static uint64_t word_at(const char *record, size_t offset)
@@ -176,7 +186,7 @@ static bool see(struct thread *t, uint32_t kind, const char *record)
         if (word_at(record, KERNEL_NAME) == 0)
             return false;
         see_name(word_at(record, KERNEL_NAME));
-        seen.kernels++;
+        count(&kernels);
         return true;
     case CUPTI_ACTIVITY_KIND_DEVICE:
         see_name(word_at(record, offsetof(CUpti_ActivityDevice5, name)));

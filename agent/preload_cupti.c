@@ -38,7 +38,7 @@ AGENT_EXPORT CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(
 static void make_way(void)
 {
     cupti.api.ActivityFlushAll(0);
-    if (cupti_buffers_pending())
+    if (cupti_buffers_pending(UINT64_MAX))
         cupti.api.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 }
 

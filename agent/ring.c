@@ -84,6 +84,8 @@ void *ring_reserve(struct thread *t, enum spool_rec_kind kind, size_t bytes)
         if (control == SPOOL_STOP || !gate_lets(kind, control))
             return NULL;
     }
+    if (AGENT_UNLIKELY(kind == SPOOL_REC_STEP))
+        cupti_step_over(t);
     uint64_t size = AGENT_ALIGN(bytes, 8), at = t->head % SPOOL_RING_BYTES;
     uint64_t left = SPOOL_RING_BYTES - at, need = size <= left ? size : left + size;
     if (AGENT_UNLIKELY(t->head + need - t->tail > SPOOL_RING_BYTES)) {
@@ -115,6 +117,8 @@ void ring_commit(struct thread *t)
     bool was_below = t->head - t->tail <= HALF;
     t->head = t->pending;
     atomic_store_explicit(&t->ring->head, t->head, memory_order_release);
+    if (AGENT_UNLIKELY(atomic_load_explicit(&cupti_asleep, memory_order_relaxed)) && !t->is_agent)
+        cupti_rouse();
     if (AGENT_UNLIKELY(was_below && t->head - t->tail > HALF)) {
         t->tail = atomic_load_explicit(&t->ring->tail, memory_order_acquire);
         if (t->head - t->tail > HALF)

@@ -85,7 +85,12 @@ void silence_watch(struct thread *t, bool records, int64_t now)
     s.rings = ring_bytes();
 }
 
-void silence_end(struct thread *t)
+void silence_end(struct thread *t, bool kept)
 {
-    ended(t, clock_now_ns());
+    int64_t now = clock_now_ns();
+    if (kept) { /* by whom it gives them to now, however short the silence is */
+        s.since = s.since ? s.since : s.heard ? s.heard : now;
+        s.held = true;
+    }
+    ended(t, now);
 }

@@ -76,6 +76,12 @@ void ring_close(struct thread *t);
 void *ring_reserve(struct thread *t, enum spool_rec_kind kind, size_t size);
 void ring_commit(struct thread *t);
 
+/* ---- names of kernels, ahead of a kill (cupti_publish.c) ------------------------------------- */
+
+extern _Atomic bool cupti_asleep;       /* the agent's thread is, for long: CUPTI told nothing */
+void cupti_rouse(void);                 /* then the program's next record wakes it */
+void cupti_step_over(struct thread *t); /* before the mark of a step that is over is written */
+
 /* ---- facts about the process (facts.c) ------------------------------------------------------ */
 
 /* A thread without a ring passes NULL: nothing is written. */

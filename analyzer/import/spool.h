@@ -126,6 +126,8 @@ struct spool {
     uint32_t windows_seen, windows_lost;
     struct VEC(struct spool_silence) silences;
     int64_t last_call_ns;    /* of a library, profile time */
+    int64_t last_record_ns;  /* the end of the latest that CUPTI told of */
+    bool cupti_told;         /* ... and there is one */
     int64_t late_ns;         /* CUPTI was another tool's until then; 0 = it was not */
     int64_t cut_correlation; /* of the first call behind a stretch; 0 = not known */
     int64_t windows_read_ns; /* profile time */
@@ -133,6 +135,7 @@ struct spool {
     struct VEC(struct row_step_block) blocks;
     int64_t block_steps, steps, last_step_ns, last_step_end_ns;
 
+    int64_t unnamed, unnamed_devices; /* called by their address */
     int64_t untimed, in_flight, unknown_kinds, cut_buffers, bad_records;
     bool unfinished; /* the buffer that is read is one that CUPTI has not handed over */
     bool has_ranges, has_calls, has_loader, has_events, done;
@@ -147,7 +150,8 @@ void spool_close(struct spool *s);
 bool spool_alive(const struct spool *s);
 uint32_t spool_string(struct spool *s, struct spool_out *out, uint32_t id); /* -> sink string id */
 void spool_read_names(struct spool *s, struct spool_out *out);
-uint32_t spool_name(struct spool *s, struct spool_out *out, uint64_t pointer);
+/* What a record points to; counted, and called by its address, when the agent did not copy it. */
+uint32_t spool_name(struct spool *s, struct spool_out *out, uint64_t pointer, int64_t *unknown);
 int64_t spool_thread_id(struct spool *s, struct spool_out *out, uint32_t tid);
 void spool_put(struct spool_out *out, enum row_kind kind, const void *row); /* if it is kept */
 uint32_t spool_intern(struct spool_out *out, const char *text);
@@ -183,5 +187,8 @@ void spool_add_step(struct spool *s, const struct spool_rec_range *r);
 void spool_put_steps(struct spool *s, struct spool_out *out);
 /* Rows known only at the end: process, threads, streams, devices, health. */
 void spool_put_ends(struct spool *s, struct spool_out *out);
+/* A warning about what is missing; nothing for 0. */
+void spool_put_loss(struct spool *s, struct spool_out *out, const char *code, const char *text,
+                    int64_t value);
 
 #endif

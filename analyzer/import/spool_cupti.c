@@ -91,7 +91,7 @@ static bool place_work(struct spool *s, int64_t start, int64_t end, int64_t *sta
     return true;
 }
 
-/* Of host work. */
+/* Of host work. The GPU's may end long after what was called last. */
 static bool place_call(struct spool *s, int64_t start, int64_t end, int64_t *start_ns,
                        int64_t *end_ns)
 {
@@ -100,6 +100,9 @@ static bool place_call(struct spool *s, int64_t start, int64_t end, int64_t *sta
         return false;
     }
     place(s, start, end, start_ns, end_ns);
+    if (!s->cupti_told || *end_ns > s->last_record_ns)
+        s->last_record_ns = *end_ns;
+    s->cupti_told = true;
     return true;
 }
 
@@ -113,7 +116,7 @@ static void put_kernel(struct spool *s, struct spool_out *out, const struct reco
         return;
     row.id = ++out->ids[ROW_KERNEL];
     row.stream = stream_id(s, out, k.device, k.context, k.stream);
-    row.name = spool_name(s, out, k.name);
+    row.name = spool_name(s, out, k.name, &s->unnamed);
     row.correlation = correlation(s, k.correlation);
     row.grid_x = k.grid[0], row.grid_y = k.grid[1], row.grid_z = k.grid[2];
     row.block_x = k.block[0], row.block_y = k.block[1], row.block_z = k.block[2];
@@ -288,7 +291,7 @@ static void note_device(struct spool *s, struct spool_out *out, const struct rec
     d->described = true;
     d->row.process = s->process;
     d->row.ordinal = v.ordinal;
-    d->row.name = spool_name(s, out, v.name);
+    d->row.name = spool_name(s, out, v.name, &s->unnamed_devices);
     d->row.uuid = spool_intern(out, uuid);
     memcpy(d->uuid, uuid, sizeof d->uuid);
     d->row.is_virtual = s->virtual_name && d->row.name == s->virtual_name;

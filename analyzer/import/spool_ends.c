@@ -11,6 +11,12 @@ static void put_health(struct spool *s, struct spool_out *out, int severity, con
     spool_put(out, ROW_HEALTH, &h);
 }
 
+void spool_put_loss(struct spool *s, struct spool_out *out, const char *code, const char *text,
+                    int64_t value)
+{
+    put_health(s, out, 1, code, text, value);
+}
+
 static void put_losses(struct spool *s, struct spool_out *out)
 {
     static const struct {
@@ -35,6 +41,10 @@ static void put_losses(struct spool *s, struct spool_out *out)
         put_health(s, out, 1, losses[i].code, losses[i].text,
                    (int64_t)atomic_load(&s->h->counter[losses[i].counter]));
     put_health(s, out, 1, "untimed", "records without usable times were left out", s->untimed);
+    put_health(s, out, 1, "names-missing",
+               "kernels whose names were not copied before the process was killed: they are called "
+               "kernel@ADDRESS, and sums by name lack them",
+               s->unnamed);
     put_health(s, out, 0, "in-flight",
                "GPU operations queued or still running at the end were left out", s->in_flight);
     put_health(s, out, 0, "unknown-kinds",

@@ -228,7 +228,7 @@ void spool_read_names(struct spool *s, struct spool_out *out)
     }
 }
 
-uint32_t spool_name(struct spool *s, struct spool_out *out, uint64_t pointer)
+uint32_t spool_name(struct spool *s, struct spool_out *out, uint64_t pointer, int64_t *unknown)
 {
     for (int again = 0; pointer && again < 2; again++) {
         uint32_t i = (uint32_t)(pointer * 0x9e3779b97f4a7c15u >> 32) & s->name_mask;
@@ -238,6 +238,7 @@ uint32_t spool_name(struct spool *s, struct spool_out *out, uint64_t pointer)
         spool_read_names(s, out);
     }
     char text[32];
+    ++*unknown;
     snprintf(text, sizeof text, "kernel@0x%llx", (unsigned long long)pointer);
     return spool_intern(out, text);
 }

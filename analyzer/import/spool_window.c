@@ -138,6 +138,7 @@ static int64_t least(int64_t a, int64_t b)
  */
 
 static const int64_t settle_ns = 500000000; /* calls so long after a look are no longer in it */
+static const int64_t slack_ns = 1000000;    /* between CUPTI's clock and the host's, and to spare */
 
 /* Within the look before it, when CUPTI fell silent is not known. */
 void spool_add_silence(struct spool *s, const struct spool_rec_silent *r)
@@ -161,6 +162,26 @@ void spool_note_call(struct spool *s, int64_t start_ns)
         s->last_call_ns = start_ns;
     if (x && x->end_ns == INT64_MAX && start_ns > x->start_ns + SPOOL_LOOK_NS + settle_ns)
         x->sure = true;
+}
+
+/* The end of the run, from CUPTI's last record on: not recorded, however short it is, when a
+ * library was called in it (each call launches work, and CUPTI tells of launches), or when CUPTI
+ * never gave back what it held. Returns its length, 0: there is none. */
+static int64_t find_silent_end(struct spool *s, const struct spool_out *out)
+{
+    struct spool_silence *last = s->silences.n ? &s->silences.at[s->silences.n - 1] : NULL;
+    if (s->fixed.gate != SPOOL_GATE_ALL || out->times.at.n || !s->cupti_told)
+        return 0;
+    if (last && last->end_ns > s->last_record_ns) { /* it is known to have begun; when, only here */
+        last->start_ns = least(s->last_record_ns, s->row.end_ns);
+        last->sure |= s->last_call_ns > s->last_record_ns + slack_ns;
+        last->end_ns = INT64_MAX;
+    } else if (s->last_call_ns > s->last_record_ns + slack_ns && (last = vec_push(&s->silences))) {
+        *last = (struct spool_silence){s->last_record_ns, INT64_MAX, true};
+    } else {
+        return 0;
+    }
+    return last->sure ? s->row.end_ns - last->start_ns : 0;
 }
 
 static bool was_silent(const struct spool *s)
@@ -230,6 +251,12 @@ void spool_put_recorded(struct spool *s, struct spool_out *out)
                                      .gpu_end_ns = INT64_MAX,
                                      .first_step = -1};
     bool gated = s->fixed.gate != SPOOL_GATE_ALL;
+    spool_put_loss(
+        s, out, "cupti-end",
+        "CUPTI reported nothing up to the end of the run, although the program went on to "
+        "use the GPU: another profiler in it has taken over, or the program was killed "
+        "before CUPTI had written. That time (ms in value) counts as not recorded",
+        (find_silent_end(s, out) + 999999) / 1000000);
     if (!gated && !t->at.n && !out->limit.left_out && !s->late_ns && !was_silent(s))
         return;
     spool_put_steps(s, out);
