@@ -157,7 +157,8 @@ struct health_facts {
     double recorded_pct; /* of the process' time: 100 where it was not recorded in stretches */
     int64_t run_steps;   /* steps of the run, also between the stretches; 0 = not counted */
     int64_t run_mean_ns; /* of one of those */
-    const char *recorded_text; /* one sentence about it; NULL: all was recorded */
+    const char *recorded_text;      /* one sentence about it; NULL: all was recorded */
+    size_t launches, launches_lost; /* in used steps; those without a record of the GPU's work */
 };
 
 struct gpu_facts { /* over the window from first to last GPU activity of the chosen device */

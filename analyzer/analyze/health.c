@@ -66,15 +66,17 @@ static void look_at_stretches(struct analysis *a)
         first = b->start_ns < first ? b->start_ns : first;
         last = b->end_ns > last ? b->end_ns : last;
     }
+    size_t inside = 0; /* marks are also recorded where nothing else was */
+    for (size_t i = 0; i < a->steps.count; i++)
+        inside += recorded_at(a, a->steps.at[i].start_ns) != NULL;
     h->run_mean_ns = h->run_steps ? (last - first) / h->run_steps : 0;
     h->recorded_text =
         h->run_steps
             ? arena_printf(&a->arena,
                            "%zu of %lld steps, %.3g %% of the run's time, in %zu stretch%s: all "
                            "percentages are of that; over all steps the mean is %.3g ms",
-                           a->steps.count, (long long)h->run_steps, h->recorded_pct,
-                           a->stretch_count, a->stretch_count > 1 ? "es" : "",
-                           (double)h->run_mean_ns / 1e6)
+                           inside, (long long)h->run_steps, h->recorded_pct, a->stretch_count,
+                           a->stretch_count > 1 ? "es" : "", (double)h->run_mean_ns / 1e6)
             : arena_printf(&a->arena,
                            "%.3g %% of the run's time, in %zu stretch%s: all percentages are of "
                            "that",
@@ -95,4 +97,5 @@ void health_look(struct analysis *a)
             100.0 * (double)a->breakdown_ns[PART_UNEXPLAINED] / (double)a->steps.median_ns;
     a->health.overhead_pct = overhead_pct(a);
     look_at_stretches(a);
+    launches_look(a);
 }

@@ -87,6 +87,7 @@ int totals_sum(struct analysis *a, const struct activity *act, struct err *e);
 int ranks_look(struct analysis *a, struct err *e); /* ranks.c, ranks_match.c */
 int host_look(struct analysis *a, struct err *e);
 void health_look(struct analysis *a);
+void launches_look(struct analysis *a);           /* launches.c */
 int rules_run(struct analysis *a, struct err *e); /* outcomes and ranking, rank.c */
 void rules_rank(struct analysis *a);              /* the findings, best first */
 /* Sentences about training without a GPU, or "": verdict_cpu.c */

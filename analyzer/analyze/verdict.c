@@ -339,6 +339,8 @@ void verdict_write(struct analysis *a)
         return;
     }
     size_t ops;
+    if (verdict_launches_lost(a))
+        return;
     if (analysis_thin(a, &ops)) {
         few_ops(a, ops);
         return;
@@ -357,6 +359,7 @@ void verdict_write(struct analysis *a)
         a->verdict =
             arena_printf(&a->arena, "%s%s.", a->verdict,
                          analysis_virtual(a) ? " (virtual GPU: its times come from a model)" : "");
-    a->why = why_text(a);
+    const char *why = why_text(a);
+    a->why = why ? arena_printf(&a->arena, "%s%s", why, verdict_missing(a)) : NULL;
     a->next = next_text(a);
 }

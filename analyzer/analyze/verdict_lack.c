@@ -73,3 +73,54 @@ void verdict_no_gpu_work(struct analysis *a)
                    : "Record a run that uses a GPU: gpuprof run CMD; gpuprof doctor says "
                      "what works here.");
 }
+
+enum { LOST_TOO_MANY_PCT = 20 };
+
+bool verdict_launches_lost(struct analysis *a)
+{
+    const struct health_facts *h = &a->health;
+    if (h->launches_lost * 100 <= h->launches * LOST_TOO_MANY_PCT)
+        return false;
+    verdict_not_enough(
+        a,
+        arena_printf(&a->arena,
+                     "Not enough data: of %zu of %zu launches in the steps the GPU's own record is "
+                     "missing.",
+                     h->launches_lost, h->launches),
+        "Where records are missing the GPU seems idle, so nothing is said of what it waits for. "
+        "Another profiler in the program may have turned kernels off, or records were lost.",
+        "Record again without other profilers in the program; gpuprof doctor says what works "
+        "here.");
+    return true;
+}
+
+static bool has_health(const struct analysis *a, const char *code)
+{
+    for (size_t i = 0; i < a->tl->health_count; i++)
+        if (strcmp(tl_text(a->tl, a->tl->healths[i].code), code) == 0)
+            return true;
+    return false;
+}
+
+const char *verdict_missing(struct analysis *a)
+{
+    enum { ALL_PCT = 99 };
+    const struct health_facts *h = &a->health;
+    const char *text = "";
+    if (h->launches_lost * 100 > h->launches)
+        text = arena_printf(&a->arena,
+                            " Of %zu of %zu launches in the steps the GPU's own record is missing: "
+                            "there it seems idle and may not be.",
+                            h->launches_lost, h->launches);
+    else if (h->recorded_pct < ALL_PCT && has_health(a, "cupti-end"))
+        text = arena_printf(&a->arena,
+                            " This holds for the first %.2g %% of the run alone: CUPTI reported "
+                            "nothing of the rest.",
+                            h->recorded_pct);
+    else if (h->recorded_pct < ALL_PCT && has_health(a, "cupti-silent"))
+        text = arena_printf(&a->arena,
+                            " This holds for %.2g %% of the run alone: CUPTI reported nothing of "
+                            "the rest.",
+                            h->recorded_pct);
+    return text ? text : "";
+}

@@ -82,6 +82,7 @@ static bool options_known(char *why, size_t n)
                                        "untimed_after",
                                        "busy_subscriber",
                                        "steal_callbacks_after",
+                                       "kernels_off_after",
                                        "clock_step",
                                        "null_buffer_crash",
                                        "wrap_correlation",

@@ -75,6 +75,7 @@ const struct misbehaviour *cupti_faults(void)
     if (!read) {
         int64_t now = vg_now_ns();
         double steal_ms = vg_option("steal_callbacks_after", -1);
+        double off_ms = vg_option("kernels_off_after", -1);
         const char *step = vg_option_text("clock_step");
         if (step) {
             char *colon = NULL;
@@ -84,6 +85,7 @@ const struct misbehaviour *cupti_faults(void)
         f.drop = vg_option("drop", 0);
         f.late_ns = (int64_t)(vg_option("late", 0) * 1e6);
         f.steal_at_ns = steal_ms >= 0 ? now + (int64_t)(steal_ms * 1e6) : 0;
+        f.kernels_off_at_ns = off_ms >= 0 ? now + (int64_t)(off_ms * 1e6) : 0;
         f.untimed_after = (uint64_t)vg_option("untimed_after", 0);
         f.disorder = vg_option("disorder", 0) != 0;
         f.busy_subscriber = vg_option("busy_subscriber", 0) != 0;
@@ -96,6 +98,10 @@ const struct misbehaviour *cupti_faults(void)
 
 bool cupti_kind_on(uint32_t kind)
 {
+    int64_t off_at =
+        kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ? cupti_faults()->kernels_off_at_ns : 0;
+    if (off_at && vg_now_ns() >= off_at)
+        return false;
     return atomic_load_explicit(&enabled[kind], memory_order_relaxed);
 }
 
