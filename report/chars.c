@@ -1,5 +1,7 @@
 #include "report/chars.h"
 
+#include <string.h>
+
 static bool continuation(unsigned char c)
 {
     return (c & 0xc0) == 0x80;
@@ -48,4 +50,13 @@ bool char_acts(uint32_t code)
         if (code >= spans[i].first && code <= spans[i].last)
             return true;
     return (code & 0xfffe) == 0xfffe;
+}
+
+bool text_commands(const char *s, size_t n)
+{
+    static const char *const known[] = {"##[", "##vso["};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (n >= strlen(known[i]) && memcmp(s, known[i], strlen(known[i])) == 0)
+            return true;
+    return false;
 }

@@ -15,4 +15,8 @@ size_t utf8_next(const char *s, size_t n, uint32_t *code);
  * around, separators and marks without a glyph, code points that are no characters. */
 bool char_acts(uint32_t code);
 
+/* Does a command begin at s[0], n > 0 bytes from the end, that runners of CI services obey wherever
+ * it stands in what a job prints? (`##[error]`, `##vso[task...]`) */
+bool text_commands(const char *s, size_t n);
+
 #endif

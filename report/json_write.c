@@ -55,7 +55,7 @@ static size_t plain(const struct json *j, const char *s, size_t n)
     for (; i < n; i++) {
         unsigned char c = (unsigned char)s[i];
         if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\' ||
-            (c == '#' && n - i > 1 && s[i + 1] == '#') || /* a command, in the log of CI services */
+            (c == '#' && text_commands(s + i, n - i)) ||
             (j->html && (c == '<' || c == '>' || c == '&')))
             break;
     }

@@ -21,10 +21,8 @@ void term_ink(const struct terminal *t, enum ink ink)
  * may come to stand, Azure's agents and GitHub's older ones anywhere. */
 static bool starts_command(const char *s, size_t n, size_t i)
 {
-    static const char *const anywhere[] = {"##[", "##vso["};
-    for (size_t k = 0; k < sizeof anywhere / sizeof *anywhere; k++)
-        if (n - i >= strlen(anywhere[k]) && memcmp(s + i, anywhere[k], strlen(anywhere[k])) == 0)
-            return true;
+    if (text_commands(s + i, n - i))
+        return true;
     return n - i > 2 && s[i] == ':' && s[i + 1] == ':' && (i == 0 || s[i - 1] == ' ');
 }
 

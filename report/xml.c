@@ -41,7 +41,7 @@ void xml_text(FILE *f, const char *s)
         uint32_t code;
         len = utf8_next(s + i, n - i, &code);
         const char *instead = code == 0xfffd ? replacement : entity(code);
-        if (code == '#' && s[i + 1] == '#') /* a command, in the log of some CI services */
+        if (code == '#' && text_commands(s + i, n - i))
             instead = "&#35;";
         if (instead)
             fputs(instead, f);
@@ -57,7 +57,7 @@ static bool makes_link(const char *s, size_t i)
     if (s[i] == '@')
         return true;
     if (s[i] == '#')
-        return isalnum((unsigned char)s[i + 1]) || s[i + 1] == '#' || s[i + 1] == '[';
+        return isdigit((unsigned char)s[i + 1]) || text_commands(s + i, strlen(s + i));
     if (s[i] == ':')
         return s[i + 1] == '/';
     return s[i] == '.' && i >= 3 && strncasecmp(s + i - 3, "www", 3) == 0;

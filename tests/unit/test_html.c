@@ -38,7 +38,7 @@ START_TEST(escapes_markup)
     }
     static const char *const markdown[][2] = {
         {"a|b\nc<d>*", "a\\|b c&lt;d>\\*"},
-        {"@me #1 #x # a#", "@&#8203;me #&#8203;1 #&#8203;x # a#"},
+        {"@me #1 #x # a#", "@&#8203;me #&#8203;1 #x # a#"},
         {"http://x a::b www.x", "http:&#8203;//x a::b www.&#8203;x"},
         {"$x~[y](z)`", "&#36;x\\~\\[y\\](z)\\`"},
         {"\x1b\xe2\x81\xa6", "\xef\xbf\xbd\xef\xbf\xbd"},

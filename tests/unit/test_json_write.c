@@ -86,7 +86,7 @@ START_TEST(escapes)
         {"\xe2\x80\xa8", "\"\\u2028\"\n"},
         {"\xc2\x9b\xe2\x80\xae\xef\xbf\xbf", "\"\\u009b\\u202e\\uffff\"\n"},
         {"\xf3\xa0\x80\x81", "\"\\udb40\\udc01\"\n"},
-        {"step#1 ##[error] a##b", "\"step#1 \\u0023#[error] a\\u0023#b\"\n"},
+        {"step#1 ##[error] a## b", "\"step#1 \\u0023#[error] a## b\"\n"},
         {"a\xff\x62", "\"a\xef\xbf\xbd\x62\"\n"},                       /* no such byte */
         {"\xc0\xaf", "\"\xef\xbf\xbd\xef\xbf\xbd\"\n"},                 /* overlong */
         {"\xe2\x82", "\"\xef\xbf\xbd\xef\xbf\xbd\"\n"},                 /* cut off */
