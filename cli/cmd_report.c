@@ -57,7 +57,10 @@ const struct command cmd_report = {
     .help = "write the page: one HTML file, no network needed",
     .details =
         "The page holds the verdict, the ranked findings with their evidence, every step, the\n"
-        "timeline of the steps that matter, kernels, copies and the health of the profile.\n\n"
+        "timeline of the steps that matter, kernels, copies and the health of the profile.\n"
+        "It contains the command line without secrets, the date, the models of GPU and\n"
+        "processor, names of kernels, ranges and threads; no data, no weights, no source code.\n"
+        "--redact leaves out more. The file is readable by its owner alone.\n\n"
         "  gpuprof report train.gpuprof -o train.html",
     .options = options,
     .run = run,
