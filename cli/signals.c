@@ -47,19 +47,6 @@ static bool runs(const struct itimerval *t)
     return t->it_value.tv_sec || t->it_value.tv_usec;
 }
 
-void signals_keep(void)
-{
-    sigset_t all;
-    struct sigaction a = {.sa_handler = SIG_DFL}; /* ignored, it would take the status with it */
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &found_mask);
-    sigaction(SIGCHLD, &a, &found_child);
-    take_timers();
-    prctl(PR_GET_PDEATHSIG, &parent_death);
-    leads_group = getpgrp() == getpid();
-    fd = signalfd(-1, &all, SFD_NONBLOCK | SFD_CLOEXEC);
-}
-
 static void take(void)
 {
     size_t left = held_count, end = held_count;
@@ -72,10 +59,29 @@ static void take(void)
     held_count = left;
 }
 
+void signals_keep(void)
+{
+    sigset_t all;
+    struct sigaction a = {.sa_handler = SIG_DFL}; /* ignored, it would take the status with it */
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &found_mask);
+    sigaction(SIGCHLD, &a, &found_child);
+    take_timers();
+    prctl(PR_GET_PDEATHSIG, &parent_death);
+    leads_group = getpgrp() == getpid();
+    fd = signalfd(-1, &all, SFD_NONBLOCK | SFD_CLOEXEC);
+    take();
+}
+
 void signals_open(char *const *argv)
 {
+    size_t left = held_count, before = held_count;
     witness_start(argv);
     take();
+    for (size_t i = before; i < held_count; i++) /* of ours: nobody reads our stderr */
+        if (held[i].sender != getpid())
+            held[left++] = held[i];
+    held_count = left;
     opened_ns = signals_now_ns();
 }
 

@@ -7,11 +7,9 @@
 #include "analyzer/store/tables.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 extern const char store_schema_sql[];
@@ -60,58 +58,16 @@ static struct store *allocate(const char *path, struct err *e)
     return s;
 }
 
-/* Refused here, before anything was recorded: what store_finish could not, or must not, replace. */
-static int check_place(const char *path, int force, struct err *e)
-{
-    struct stat st;
-    if (stat(path, &st) < 0)
-        return 0;
-    if (S_ISDIR(st.st_mode))
-        return err_set(e, "%s is a folder; name a file in it", path);
-    if (!S_ISREG(st.st_mode))
-        return err_set(e, "%s is not a regular file: a profile cannot replace it", path);
-    return force ? 0 : err_set(e, "%s exists already; -f replaces it", path);
-}
-
-/* Is another process writing there? SQLite holds a lock on a file that grows. */
-static int check_partial(const char *path, const char *partial, struct err *e)
-{
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    int fd = open(partial, O_RDWR | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    int rc = fcntl(fd, F_GETLK, &lock);
-    close(fd);
-    if (rc == 0 && lock.l_type != F_UNLCK)
-        return err_set(e, "%s is being written by another gpuprof (process %d)", path,
-                       (int)lock.l_pid);
-    return 0;
-}
-
 struct store *store_create(const char *path, int force, struct err *e)
 {
-    if (check_place(path, force, e) < 0)
-        return NULL;
     struct store *s = allocate(path, e);
     if (!s)
         return NULL;
-    s->partial = malloc(strlen(path) + sizeof ".partial");
-    if (!s->partial) {
-        store_close(s);
-        return out_of_memory(e);
-    }
-    sprintf(s->partial, "%s.partial", path);
-    if (check_partial(path, s->partial, e) < 0) {
-        free(s->partial);
-        s->partial = NULL; /* not ours to remove */
+    if (place_make(&s->place, path, force, e) < 0) {
         store_close(s);
         return NULL;
     }
-    unlink(s->partial);
-    int own = open(s->partial, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (own >= 0) /* for the user alone; SQLite would make it for all */
-        close(own);
-    s->db = sql_open(s->partial, SQL_CREATE, e);
+    s->db = sql_open(s->place.partial, SQL_CREATE, e);
     if (!s->db)
         err_set(e, "%s: cannot be created: %s", path, strerror(errno));
     char version[64];
@@ -126,6 +82,7 @@ struct store *store_create(const char *path, int force, struct err *e)
         store_close(s);
         return NULL;
     }
+    place_taken(&s->place);
     s->stored_strings = 1;
     return s;
 }
@@ -231,11 +188,7 @@ int store_finish(struct store *s, struct err *e)
     finalize(s);
     sql_close(s->db);
     s->db = NULL;
-    if (rename(s->partial, s->path) < 0)
-        return err_set(e, "%s: cannot be put in place", s->path);
-    free(s->partial);
-    s->partial = NULL;
-    return 0;
+    return place_put(&s->place, e);
 }
 
 void store_close(struct store *s)
@@ -244,10 +197,8 @@ void store_close(struct store *s)
         return;
     finalize(s);
     sql_close(s->db);
-    if (s->partial)
-        unlink(s->partial);
+    place_release(&s->place);
     str_table_release(&s->strings);
-    free(s->partial);
     free(s->path);
     free(s);
 }

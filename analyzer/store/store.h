@@ -2,8 +2,8 @@
  * docs/profile.md. Only this folder includes sqlite3.h.
  *
  * Writing: rows go into one big transaction that is committed every ~100,000 rows; indices and
- * views are made by store_finish. A profile is written as PATH.partial and renamed by store_finish,
- * so no half-written one is ever found under its own name.
+ * views are made by store_finish. A profile grows in a file of its own (place.h) and is renamed by
+ * store_finish, so no half-written one is ever found under its own name.
  *
  * Errors: -1 with *e set (path, what, cure). Ownership: open/create give a heap object, close
  * frees.

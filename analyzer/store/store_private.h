@@ -3,13 +3,14 @@
 #define GPUPROF_STORE_PRIVATE_H
 
 #include "analyzer/base/str.h"
+#include "analyzer/store/place.h"
 #include "analyzer/store/sql.h"
 #include "analyzer/store/store.h"
 
 struct store {
     struct sql *db;
     char *path;
-    char *partial; /* where a new profile grows until store_finish; NULL = opened, not created */
+    struct place place; /* of a new profile; nothing is in it where one was opened */
     struct str_table strings;
     uint32_t stored_strings; /* of `strings`, already in the table */
     int64_t rows, rows_of[ROW_KINDS];

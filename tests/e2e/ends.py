@@ -144,6 +144,27 @@ def existing(build, checks):
                  "a folder that is not there: 125, one clear line", f"{run.returncode}, {err}")
 
 
+def simultaneous(build, checks):
+    """Four starts with one name: one of them runs, the others are told so before their program starts."""
+    for options in ([], ["-f"]):
+        bad = []
+        for i in range(20):
+            runs = [start(build, f"one{i}.gpuprof", ["sh", "-c", "echo ran; read line"], *options,
+                          stdin=subprocess.PIPE) for _ in range(4)]
+            ran = [run for run in runs if run.stdout.readline() == "ran\n"]
+            told = [run.communicate(timeout=60)[1] for run in runs if run not in ran]
+            for run in ran:
+                run.communicate("\n", timeout=60)
+            if (len(ran), [run.returncode for run in runs].count(125)) != (1, 3) or \
+                    not all(len(line.splitlines()) == 1 and "another gpuprof" in line for line in told):
+                bad.append((i, len(ran), told))
+            elif ask(build, f"one{i}.gpuprof", "SELECT count(*) FROM meta")[0] < 1:
+                bad.append((i, "the profile is empty"))
+            else:
+                os.unlink(build.path(f"one{i}.gpuprof"))
+        checks.check(not bad, f"twenty times four simultaneous starts {' '.join(options)}", str(bad))
+
+
 def names(build, checks):
     """Names made for each rank, process and host."""
     host = os.uname().nodename
@@ -252,7 +273,7 @@ def profiler_range(build, checks):
 
 def main():
     build, checks = Build(sys.argv[1]), Checks()
-    for part in (signals, callers, no_room, existing, names, windows, profiler_range):
+    for part in (signals, callers, no_room, existing, simultaneous, names, windows, profiler_range):
         part(build, checks)
     left = left_behind(build, "handled.gpuprof", "ended.gpuprof", "group.gpuprof", "child.gpuprof",
                        "ignored.gpuprof", "pipe.gpuprof", "window.gpuprof",

@@ -8,26 +8,25 @@
 #include "analyzer/store/tables.h"
 
 #include <check.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char dir[64], path[128], partial[160];
+static char dir[64], path[128];
 
 static inline void setup(void)
 {
     strcpy(dir, "/tmp/gpuprof-store-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(dir));
     snprintf(path, sizeof path, "%s/x.gpuprof", dir);
-    snprintf(partial, sizeof partial, "%s.partial", path);
 }
 
 static inline void teardown(void)
 {
     unlink(path);
-    unlink(partial);
     rmdir(path);
     ck_assert_int_eq(rmdir(dir), 0); /* nothing else was left behind */
 }
@@ -73,6 +72,17 @@ static inline int64_t ask(const char *query)
 static inline bool exists(const char *file)
 {
     return access(file, F_OK) == 0;
+}
+
+/* How many files of profiles that are not whole lie there. */
+static inline size_t partials(void)
+{
+    char pattern[160];
+    glob_t g;
+    snprintf(pattern, sizeof pattern, "%s.*partial*", path);
+    size_t n = glob(pattern, 0, NULL, &g) == 0 ? g.gl_pathc : 0;
+    globfree(&g);
+    return n;
 }
 
 /* One line that names the file. */

@@ -1,0 +1,76 @@
+/* Where a new profile grows: links in its way, others who take it away. */
+#include "tests/unit/store_file.h"
+
+/* Links lie where a careless program would write. */
+START_TEST(test_links_are_not_followed)
+{
+    char victim[160], name[160];
+    snprintf(victim, sizeof victim, "%s/victim", dir);
+    FILE *f = fopen(victim, "w");
+    fputs("mine", f);
+    fclose(f);
+    static const char *const links[] = {".partial", ".aB3dE5.partial", "-journal"};
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "%s%s", path, links[i]);
+        ck_assert_int_eq(symlink(victim, name), 0);
+    }
+    make_empty();
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "%s%s", path, links[i]);
+        struct stat st;
+        ck_assert(lstat(name, &st) == 0 && S_ISLNK(st.st_mode)); /* not ours */
+        unlink(name);
+    }
+    struct stat st;
+    ck_assert(stat(victim, &st) == 0 && st.st_size == 4);
+    ck_assert(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600);
+    unlink(victim);
+}
+END_TEST
+
+/* What another process takes away or puts there is not ours to remove or to replace. */
+START_TEST(test_file_is_taken_away)
+{
+    struct err e = ERR_INIT;
+    char pattern[160];
+    glob_t g;
+    struct store *s = create();
+    snprintf(pattern, sizeof pattern, "%s.*.partial", path);
+    ck_assert(glob(pattern, 0, NULL, &g) == 0 && g.gl_pathc == 1);
+    unlink(g.gl_pathv[0]);
+    FILE *f = fopen(g.gl_pathv[0], "w");
+    fputs("another's", f);
+    fclose(f);
+    ck_assert_int_eq(store_finish(s, &e), -1);
+    check_line(&e);
+    store_close(s);
+    ck_assert(exists(g.gl_pathv[0]) && !exists(path));
+    unlink(g.gl_pathv[0]);
+    globfree(&g);
+
+    s = create();
+    f = fopen(path, "w");
+    fputs("came meanwhile", f);
+    fclose(f);
+    ck_assert_int_eq(store_finish(s, &e), -1);
+    check_line(&e);
+    store_close(s);
+    struct stat st;
+    ck_assert(stat(path, &st) == 0 && st.st_size == 14);
+    ck_assert(partials() == 1); /* whole, and kept */
+    ck_assert(glob(pattern, 0, NULL, &g) == 0 && store_is_profile(g.gl_pathv[0]) == 1);
+    unlink(g.gl_pathv[0]);
+    globfree(&g);
+}
+END_TEST
+
+Suite *test_place_suite(void)
+{
+    Suite *suite = suite_create("place");
+    TCase *t = tcase_create("place");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, test_links_are_not_followed);
+    tcase_add_test(t, test_file_is_taken_away);
+    suite_add_tcase(suite, t);
+    return suite;
+}
