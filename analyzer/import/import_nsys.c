@@ -1,13 +1,11 @@
 #include "analyzer/import/import.h"
 #include "analyzer/import/nsys.h"
+#include "analyzer/import/unpack.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
-
-static const int64_t largest = (int64_t)64 << 30; /* unpacked bytes: more is no report but a bomb */
 
 static bool sniff(const char *path, const void *head, size_t n)
 {
@@ -15,52 +13,14 @@ static bool sniff(const char *path, const void *head, size_t n)
     return n >= 16 && memcmp(head, "SQLite format 3", 16) == 0;
 }
 
-/* SQLite wants a real file: a .gz is unpacked beside the other temporary ones. 0, or -1 with *e
- * set. */
-static int unpack(const char *path, char *out, size_t size, struct err *e)
-{
-    const char *dir = getenv("TMPDIR");
-    snprintf(out, size, "%s/gpuprof-nsys-XXXXXX", dir && *dir ? dir : "/tmp");
-    int fd = mkstemp(out);
-    gzFile in = gzopen(path, "rb");
-    static char buf[1 << 16];
-    int64_t total = 0;
-    int rc = fd >= 0 && in ? 0 : -1, got = 0;
-    while (rc == 0 && (got = gzread(in, buf, sizeof buf)) > 0) {
-        total += got;
-        if (total > largest || write(fd, buf, (size_t)got) != got)
-            rc = -1;
-    }
-    int code = Z_OK;
-    if (in)
-        gzerror(in, &code);
-    if (rc < 0)
-        err_set(e, "%s: cannot be unpacked into %s (no room?)", path, dir && *dir ? dir : "/tmp");
-    else if (got < 0 || (code != Z_OK && code != Z_STREAM_END))
-        rc = err_set(e, "%s: damaged or cut off", path);
-    if (in)
-        gzclose(in);
-    if (fd >= 0)
-        close(fd);
-    if (rc < 0 && fd >= 0)
-        unlink(out);
-    return rc;
-}
-
-static bool is_gzip(const char *path)
-{
-    unsigned char head[2] = {0};
-    FILE *f = fopen(path, "rb");
-    size_t n = f ? fread(head, 1, 2, f) : 0;
-    if (f)
-        fclose(f);
-    return n == 2 && head[0] == 0x1f && head[1] == 0x8b;
-}
-
-static int read_database(const char *path, const char *shown, struct sink *out, struct err *e)
+/* temporary: the file is ours, and needs no name once it is open. */
+static int read_database(const char *path, bool temporary, const char *shown, struct sink *out,
+                         struct err *e)
 {
     struct nsys n = {.out = out, .e = e, .path = shown};
     n.db = sql_open(path, SQL_READ, e);
+    if (temporary)
+        unlink(path);
     if (!n.db)
         return -1;
     int rc;
@@ -87,13 +47,11 @@ static int read_database(const char *path, const char *shown, struct sink *out, 
 static int read_export(const char *path, struct sink *out, struct err *e)
 {
     char unpacked[4096];
-    if (!is_gzip(path))
-        return read_database(path, path, out, e);
+    if (!unpack_is_gzip(path))
+        return read_database(path, false, path, out, e);
     if (unpack(path, unpacked, sizeof unpacked, e) < 0)
         return -1;
-    int rc = read_database(unpacked, path, out, e);
-    unlink(unpacked);
-    return rc;
+    return read_database(unpacked, true, path, out, e);
 }
 
 const struct importer import_nsys = {

@@ -2,6 +2,10 @@
  * ones, others. */
 #include "tests/unit/nsys_export.h"
 
+#include <dirent.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <zlib.h>
 
 static void refused(const char *reason)
@@ -311,6 +315,40 @@ START_TEST(test_gzip)
 }
 END_TEST
 
+/* A small file that fills the disk: refused long before, and nothing stays in the temporary folder,
+ * not even of one that is killed. */
+START_TEST(test_gzip_that_grows)
+{
+    static char zeros[1 << 20];
+    struct stat st;
+    strcat(path, ".gz");
+    gzFile g = gzopen(path, "wb1");
+    gzwrite(g, "SQLite format 3", 16);
+    for (int i = 0; i < 300; i++)
+        gzwrite(g, zeros, sizeof zeros);
+    gzclose(g);
+    ck_assert(stat(path, &st) == 0 && st.st_size < 4 << 20);
+    setenv("TMPDIR", dir, 1);
+    refused("gunzip");
+    for (int ms = 0; ms < 40; ms += 10) {
+        pid_t other = fork();
+        if (other == 0) {
+            refused("gunzip");
+            _exit(0);
+        }
+        usleep((useconds_t)ms * 1000);
+        kill(other, SIGKILL);
+        waitpid(other, NULL, 0);
+    }
+    int files = 0;
+    DIR *d = opendir(dir);
+    for (struct dirent *f; (f = readdir(d));)
+        files += f->d_name[0] != '.';
+    closedir(d);
+    ck_assert_int_eq(files, 1);
+}
+END_TEST
+
 /* Two files in one sink: rows of the second refer to rows of the second. */
 START_TEST(test_two_files)
 {
@@ -350,6 +388,7 @@ Suite *test_nsys_suite(void)
     tcase_add_test(t, test_truncated);
     tcase_add_test(t, test_failing_sink);
     tcase_add_test(t, test_gzip);
+    tcase_add_test(t, test_gzip_that_grows);
     tcase_add_test(t, test_two_files);
     suite_add_tcase(suite, t);
     return suite;
