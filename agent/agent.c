@@ -222,7 +222,7 @@ static uint32_t wait_started(void)
     return word;
 }
 
-struct thread *agent_thread_begin(struct thread *t)
+struct thread *agent_thread_begin(struct thread *t, bool record)
 {
     int saved = errno;
     t->busy = true;
@@ -232,13 +232,10 @@ struct thread *agent_thread_begin(struct thread *t)
         word = wait_started();
     if ((word & 3) != AGENT_RECORDING)
         goto none;
-    if (t->refused == word) {
-        agent_count(SPOOL_NO_RING, 1);
-        goto none;
-    }
     t->tid = (uint32_t)syscall(SYS_gettid);
-    if (ring_open(t) != 0) {
+    if (t->refused == word || ring_open(t) != 0) {
         t->refused = word;
+        agent_count(SPOOL_NO_RING, record);
         goto none;
     }
     t->word = word;

@@ -63,19 +63,26 @@ struct agent {
 extern struct agent agent;
 extern __thread struct thread agent_thread AGENT_TLS;
 
-/* The rare way in: first event of a process, of a thread, or after a fork. */
-struct thread *agent_thread_begin(struct thread *t);
+/* The rare way in: first event of a process, of a thread, or after a fork. record: one is lost when
+ * the thread gets no ring. */
+struct thread *agent_thread_begin(struct thread *t, bool record);
 
-static inline struct thread *thread_enter(void)
+/* record: what is to be done writes one. What begins a range writes none: its end does. */
+static inline struct thread *thread_enter_for(bool record)
 {
     struct thread *t = &agent_thread;
     uint32_t word = atomic_load_explicit(&agent.page->word, memory_order_relaxed);
     if (AGENT_UNLIKELY((word & 3) == AGENT_PASSIVE || t->busy))
         return NULL;
     if (AGENT_UNLIKELY(t->word != word || word == AGENT_ASLEEP))
-        return agent_thread_begin(t);
+        return agent_thread_begin(t, record);
     t->busy = true;
     return t;
+}
+
+static inline struct thread *thread_enter(void)
+{
+    return thread_enter_for(true);
 }
 
 static inline void thread_leave(struct thread *t)

@@ -33,19 +33,43 @@ static uint8_t *discard_take(void)
     return p;
 }
 
-static bool discard_give(uint8_t *buffer)
+/* How far whole records reach that are not longer than `most` in all; *n counts them. */
+static size_t reach(const uint8_t *records, size_t bytes, size_t most, uint64_t *n)
+{
+    size_t to = 0;
+    *n = 0;
+    while (to + sizeof(uint32_t) <= bytes) {
+        uint32_t kind;
+        memcpy(&kind, records + to, sizeof kind);
+        size_t stride = kind < SPOOL_STRIDES ? agent.spool->stride[kind] : 0;
+        if (stride == 0 || to + stride > bytes || to + stride > most)
+            break;
+        to += stride;
+        ++*n;
+    }
+    return to;
+}
+
+static bool discard_owns(const uint8_t *buffer)
+{
+    bool owns = (uintptr_t)buffer - (uintptr_t)discard < sizeof discard;
+    for (int i = 0; !owns && buffer && i < EXTRAS; i++)
+        owns = atomic_load(&extra[i]) == buffer;
+    return owns;
+}
+
+static void discard_give(uint8_t *buffer)
 {
     uintptr_t at = (uintptr_t)buffer - (uintptr_t)discard;
     if (at < sizeof discard) {
         atomic_store(&discard_used[at / DISCARD_BYTES], false);
-        return true;
+        return;
     }
     for (int i = 0; i < EXTRAS; i++) {
         uint8_t *this = buffer;
-        if (buffer && atomic_compare_exchange_strong(&extra[i], &this, NULL))
-            return munmap(buffer, DISCARD_BYTES) == 0;
+        if (atomic_compare_exchange_strong(&extra[i], &this, NULL))
+            munmap(buffer, DISCARD_BYTES);
     }
-    return false;
 }
 
 static _Atomic uint64_t requests;
@@ -124,8 +148,14 @@ void CUPTIAPI cupti_buffer_complete(CUcontext context, uint32_t stream, uint8_t 
     if (i >= 0) {
         if (here)
             complete((uint32_t)i, valid);
-    } else if (!discard_give(buffer) && !peer_complete(context, stream, buffer, size, valid) &&
-               here) {
+    } else if (discard_owns(buffer)) {
+        uint64_t n = 0;
+        if (here)
+            reach(buffer, valid < size ? valid : size, size, &n);
+        if (n)
+            agent_count(SPOOL_DISCARDED, n);
+        discard_give(buffer);
+    } else if (!peer_complete(context, stream, buffer, size, valid) && here) {
         agent_count(SPOOL_BUFFERS_LOST, 1);
     }
 }
@@ -142,28 +172,21 @@ static void fill(void *buffer, const uint8_t *records, size_t bytes)
 
 void cupti_buffers_keep(const uint8_t *records, size_t bytes)
 {
-    size_t from = 0, to = 0;
-    while (from < bytes) {
-        size_t stride = 0;
-        while (to + sizeof(uint32_t) <= bytes) { /* as many as go into one of ours */
-            uint32_t kind;
-            memcpy(&kind, records + to, sizeof kind);
-            stride = kind < SPOOL_STRIDES ? agent.spool->stride[kind] : 0;
-            if (stride == 0 || to + stride > bytes || to + stride - from > SPOOL_BUFFER_BYTES)
-                break;
-            to += stride;
-        }
-        if (to == from)
+    for (size_t from = 0; from < bytes;) { /* as many at a time as go into one of ours */
+        uint64_t n;
+        size_t part = reach(records + from, bytes - from, SPOOL_BUFFER_BYTES, &n);
+        if (part == 0)
             return; /* nothing that we could read */
         int64_t i = take();
         if (i < 0) {
             agent_count(SPOOL_BUFFER_STARVED, 1);
+            agent_count(SPOOL_DISCARDED, n);
             cupti_flush_wake();
         } else {
-            fill(spool_buffer((uint32_t)i), records + from, to - from);
-            complete((uint32_t)i, to - from);
+            fill(spool_buffer((uint32_t)i), records + from, part);
+            complete((uint32_t)i, part);
         }
-        from = to;
+        from += part;
     }
 }
 

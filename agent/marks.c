@@ -8,7 +8,7 @@ AGENT_EXPORT void gpuprof_agent_range_end(void);
 
 void gpuprof_agent_range_begin(const char *name)
 {
-    struct thread *t = thread_enter();
+    struct thread *t = thread_enter_for(false);
     if (!t)
         return;
     struct open_range r = {.name = gate_closed() ? gate_name(name) : strings_id(t, name)};

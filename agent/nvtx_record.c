@@ -66,7 +66,7 @@ static struct open_range describe(struct thread *t, void *domain, const nvtxEven
 
 void nvtx_record_push(void *domain, const nvtxEventAttributes_t *a)
 {
-    struct thread *t = thread_enter();
+    struct thread *t = thread_enter_for(false);
     if (!t)
         return;
     struct open_range r = describe(t, domain, a);
@@ -76,7 +76,7 @@ void nvtx_record_push(void *domain, const nvtxEventAttributes_t *a)
 
 void nvtx_record_push_a(const char *message)
 {
-    struct thread *t = thread_enter();
+    struct thread *t = thread_enter_for(false);
     if (!t)
         return;
     struct open_range r = {.name = name_id(t, message)};
@@ -86,7 +86,7 @@ void nvtx_record_push_a(const char *message)
 
 void nvtx_record_push_w(const wchar_t *message)
 {
-    struct thread *t = thread_enter();
+    struct thread *t = thread_enter_for(false);
     if (!t)
         return;
     struct open_range r = {.name = strings_wide(message)};
@@ -115,7 +115,7 @@ void nvtx_record_mark(void *domain, const nvtxEventAttributes_t *a)
 
 nvtxRangeId_t nvtx_record_start(void *domain, const nvtxEventAttributes_t *a, nvtxRangeId_t id)
 {
-    struct thread *t = thread_enter();
+    struct thread *t = thread_enter_for(false);
     if (!t)
         return id;
     struct open_range r = describe(t, domain, a);
@@ -135,7 +135,7 @@ void nvtx_record_end(nvtxRangeId_t id)
 
 void nvtx_record_thread_name(uint32_t tid, const char *name)
 {
-    struct thread *t = thread_enter();
+    struct thread *t = thread_enter_for(false);
     if (!t)
         return;
     facts_thread_name(t, tid, name);

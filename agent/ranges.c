@@ -49,6 +49,7 @@ void ranges_pop(struct thread *t, uint32_t domain)
         return;
     if (b->depth > THREAD_RANGES) {
         b->depth--;
+        agent_count(SPOOL_TOO_DEEP, 1);
         return;
     }
     unsigned i = b->depth - 1;

@@ -57,7 +57,6 @@ fail:
         munmap(block, sizeof *block);
     t->block = NULL;
     t->ring = NULL;
-    agent_count(SPOOL_NO_RING, 1);
     return -1;
 }
 

@@ -68,7 +68,7 @@ struct thread_block {
     struct open_range open[THREAD_RANGES];
 };
 
-/* A ring for the calling thread. -1: none left, or no room on disk (counted). */
+/* A ring for the calling thread. -1: none left, or no room on disk. */
 int ring_open(struct thread *t);
 void ring_close(struct thread *t);
 /* Room for one record, its head filled in but for the times; NULL: full (counted). Nothing is

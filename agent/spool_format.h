@@ -50,14 +50,16 @@ enum {
 
 enum spool_counter {
     SPOOL_CUPTI_DROPPED,  /* records dropped as reported by cuptiActivityGetNumDroppedRecords */
-    SPOOL_BUFFER_STARVED, /* buffer requests without a free one (from CUPTI's API 27 on, the records
-                             lost by that are in SPOOL_CUPTI_DROPPED too) */
+    SPOOL_BUFFER_STARVED, /* buffer requests without a free one; the records that this lost are in
+                             SPOOL_CUPTI_DROPPED (from API 27 on), else in SPOOL_DISCARDED */
     SPOOL_RING_FULL,      /* ring records not written: reader too slow */
     SPOOL_NO_RING,        /* ring records not written: more threads than rings */
     SPOOL_STRINGS_FULL,   /* strings not interned; the record carries string id 0 */
     SPOOL_NAMES_FULL,     /* kernel names not interned */
     SPOOL_BUFFERS_LOST,   /* completed buffers that are not ours (another client took over) */
     SPOOL_SELF_NS,        /* CPU ns spent in the agent's own thread */
+    SPOOL_DISCARDED,      /* records of CUPTI's that found no room in the spool */
+    SPOOL_TOO_DEEP,       /* ranges not written: nested too deep */
     SPOOL_COUNTERS = 16
 };
 

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Health codes whose value counts records that are missing. */
+/* Health codes whose value counts records that should be in the profile and are not, each once. */
 static bool counts_losses(const char *code)
 {
-    static const char *const parts[] = {"dropped", "starved",      "ring-full", "no-ring",
-                                        "lost",    "strings-full", "names-full"};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strstr(code, parts[i]))
+    static const char *const codes[] = {"cupti-dropped", "discarded", "ring-full",
+                                        "no-ring",       "too-deep",  "untimed"};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (strcmp(code, codes[i]) == 0)
             return true;
     return false;
 }

@@ -25,13 +25,15 @@ static void put_losses(struct spool *s, struct spool_out *out)
     } losses[] = {
         {SPOOL_CUPTI_DROPPED, "cupti-dropped", "records dropped by CUPTI: totals are too small"},
         {SPOOL_BUFFER_STARVED, "buffer-starved",
-         "activity buffers discarded because none was free: record less (--duration) or leave "
-         "the collector a core"},
+         "requests of CUPTI for a buffer when none was free: record less (--duration) or leave the "
+         "collector a core"},
+        {SPOOL_DISCARDED, "discarded", "records of CUPTI's discarded because no buffer was free"},
         {SPOOL_RING_FULL, "ring-full",
          "host events dropped because the collector could not keep up"},
         {SPOOL_NO_RING, "no-ring",
          "host events dropped: more threads than rings (512), or no room for one on the disk or in "
          "--max-size"},
+        {SPOOL_TOO_DEEP, "too-deep", "ranges left out: nested deeper than 128"},
         {SPOOL_STRINGS_FULL, "strings-full", "names lost: the string table is full"},
         {SPOOL_NAMES_FULL, "names-full", "kernel names lost: the name table is full"},
         {SPOOL_BUFFERS_LOST, "buffers-lost",

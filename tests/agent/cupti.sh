@@ -71,5 +71,21 @@ if grep -qx "dropped 0" "$work/seen"; then
     bad=$((bad + 1))
 fi
 
+# More than all buffers hold, and nobody empties them: what is there and what is counted as lost are all there was.
+count() { sed -n "s/^$1 //p" "$work/seen"; }
+for version in 12.4 13.0; do
+    run h200,cupti=$version 30
+    few=$(count records)
+    run h200,cupti=$version 60
+    each=$((($(count records) - few) / 30))
+    run h200,cupti=$version 26000
+    n=$((n + 1))
+    have=$(count records) lost=$(count dropped)
+    if [ "$lost" -lt 1000 ] || [ $((have + lost)) != $((few + each * (26000 - 30))) ]; then
+        echo "FAIL all buffers full, CUPTI $version: $have records, $lost lost, of $((few + each * (26000 - 30)))"
+        bad=$((bad + 1))
+    fi
+done
+
 echo "cupti: $n checked, $bad failed"
 [ $bad = 0 ]

@@ -1,7 +1,8 @@
 /* look DIR: what the spools in DIR hold, a line each: `kernels N`, `named N` (kernels whose name is
  * known), `copies N`, `memsets N`, `syncs N`, `api N`, `untimed N`, `ranges N`, `calls N`, `spools
- * N`, `sealed N`, `dropped N`, `health CODE`, `silent for N s`, `cupti_version N`, `libcupti PATH`,
- * `call ...`, `collectives N, N bytes, types N N ...`. */
+ * N`, `sealed N`, `records N` (all of CUPTI's), `starved N`, `dropped N`, `health CODE`, `silent
+ * for N s`, * `cupti_version N`, `libcupti PATH`, `call ...`, `collectives N, N bytes, types N N
+ * ...`. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,8 +16,8 @@
 enum { MEMCPY = 1, MEMSET = 2, DRIVER = 4, RUNTIME = 5, KERNEL = 10, SYNC = 38 };
 
 static struct {
-    unsigned long kernels, named, copies, memsets, syncs, api, untimed, ranges, calls, spools,
-        sealed, dropped, collectives, collective_bytes;
+    unsigned long records, starved, kernels, named, copies, memsets, syncs, api, untimed, ranges,
+        calls, spools, sealed, dropped, collectives, collective_bytes;
 } n;
 static char types[4096]; /* of the collectives, in order */
 
@@ -48,6 +49,7 @@ static void buffer(const struct spool_header *h, const char *p, uint64_t bytes)
         memcpy(&kind, p + at, sizeof kind);
         if (kind == 0 || kind >= SPOOL_STRIDES || h->stride[kind] == 0)
             return;
+        n.records++;
         n.copies += kind == MEMCPY;
         n.memsets += kind == MEMSET;
         n.syncs += kind == SYNC;
@@ -129,8 +131,8 @@ static void spool(const char *path)
     const struct spool_buffer_desc *d = (const void *)(map + h->descs_off);
     n.spools++;
     n.sealed += atomic_load(&h->sealed) != 0;
-    n.dropped += atomic_load(&h->counter[SPOOL_CUPTI_DROPPED]) +
-                 atomic_load(&h->counter[SPOOL_BUFFER_STARVED]);
+    n.dropped +=
+        atomic_load(&h->counter[SPOOL_CUPTI_DROPPED]) + atomic_load(&h->counter[SPOOL_DISCARDED]);
     for (uint32_t i = 0; i < h->buffer_count; i++) {
         uint32_t state = atomic_load(&d[i].state);
         if (state != SPOOL_FREE)
@@ -158,6 +160,7 @@ int main(int argc, char **argv)
            n.kernels, n.named, n.copies, n.memsets, n.syncs, n.api, n.untimed);
     printf("ranges %lu\ncalls %lu\nspools %lu\nsealed %lu\ndropped %lu\n", n.ranges, n.calls,
            n.spools, n.sealed, n.dropped);
+    printf("records %lu\nstarved %lu\n", n.records, n.starved);
     printf("collectives %lu, %lu bytes, types%s\n", n.collectives, n.collective_bytes, types);
     return 0;
 }

@@ -1,10 +1,14 @@
-/* Processes in numbers. `many children N`: N processes at once, each marks ten ranges and waits
- * until all have. `many chain N`: one process that runs N programs, one by exec from the other,
- * each of which marks ten ranges. */
+/* Processes and threads in numbers. `many children N`: N processes at once, each marks ten ranges
+ * and waits until all have. `many chain N`: one process that runs N programs, one by exec from the
+ * other, each of which marks ten ranges. `many threads N`: N threads at once, each marks ten
+ * ranges. `many churn N`: N threads one after the other, each marks one; says how long one took, in
+ * us. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <nvtx3/nvToolsExt.h>
@@ -46,11 +50,63 @@ static int children(int n)
     return good != n;
 }
 
+static pthread_barrier_t all_marked;
+
+static void *mark_and_wait(void *arg)
+{
+    mark();
+    pthread_barrier_wait(&all_marked);
+    return arg;
+}
+
+static int threads(int n)
+{
+    pthread_attr_t small;
+    pthread_t *t = calloc((size_t)n, sizeof *t);
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 256 << 10);
+    pthread_barrier_init(&all_marked, NULL, (unsigned)n);
+    for (int i = 0; t && i < n; i++)
+        if (pthread_create(&t[i], &small, mark_and_wait, NULL) != 0)
+            return 2;
+    for (int i = 0; t && i < n; i++)
+        pthread_join(t[i], NULL);
+    free(t);
+    printf("%d threads\n", n);
+    return !t;
+}
+
+static void *mark_one(void *arg)
+{
+    nvtxRangePushA("short");
+    nvtxRangePop();
+    return arg;
+}
+
+static int churn(int n)
+{
+    struct timespec a, b;
+    pthread_t t;
+    mark_one(NULL); /* what is done once in a process */
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    for (int i = 0; i < n; i++)
+        if (pthread_create(&t, NULL, mark_one, NULL) != 0 || pthread_join(t, NULL) != 0)
+            return 2;
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    double us = (double)(b.tv_sec - a.tv_sec) * 1e6 + (double)(b.tv_nsec - a.tv_nsec) / 1e3;
+    printf("%.2f us a thread\n", us / n);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     int n = argc > 2 ? atoi(argv[2]) : 0;
     if (argc > 2 && strcmp(argv[1], "children") == 0)
         return children(n);
+    if (argc > 2 && strcmp(argv[1], "threads") == 0)
+        return threads(n);
+    if (argc > 2 && strcmp(argv[1], "churn") == 0)
+        return churn(n);
     mark();
     if (n <= 1) {
         printf("the last\n");

@@ -124,11 +124,47 @@ START_TEST(losses_are_added_up)
         step_with(&b, i, "k", MS(4));
     build_health(&b, "cupti-dropped", "records dropped", 1, 40);
     build_health(&b, "ring-full", "events dropped", 1, 2);
-    build_health(&b, "disk-full", "errno", 2, 28); /* an error number, no count */
+    build_health(&b, "disk-full", "errno", 2, 28);        /* an error number, no count */
+    build_health(&b, "buffer-starved", "requests", 1, 7); /* what they lost is in cupti-dropped */
+    build_health(&b, "strings-full", "names", 1, 9);
     const struct health_facts *h = &build_analyze(&b)->health;
     ck_assert_int_eq(h->dropped, 42);
-    ck_assert_uint_eq(h->warnings, 3);
+    ck_assert_uint_eq(h->warnings, 5);
     ck_assert_double_eq(h->overhead_pct, -1);
+    build_end(&b);
+}
+END_TEST
+
+/* Each step launches ten kernels; so many of them have no record. `source`: whose recording. */
+START_TEST(launches_without_a_record_are_not_idle_time)
+{
+    static const struct {
+        const char *source;
+        int lost;
+        bool captures;
+        const char *says;
+    } cases[] = {{"run", 5, false, "Not enough data: of"},
+                 {"run", 1, false, "record is missing"},
+                 {"run", 0, false, NULL},
+                 {"run", 5, true, NULL},
+                 {"nsys", 5, false, NULL}};
+    struct builder b = build_start();
+    build_meta(&b, "source", cases[_i].source);
+    for (int i = 0; i < 12; i++) {
+        int64_t at = MS(10 * i);
+        build_range(&b, "step", at, at + MS(10));
+        if (cases[_i].captures)
+            build_api(&b, "cudaStreamBeginCapture", at, US(1));
+        for (int k = 0; k < 10; k++) {
+            int64_t correlation = build_api(&b, "cudaLaunchKernel", at + US(20 * k + 10), CALL_NS);
+            if (k >= cases[_i].lost)
+                build_kernel_of(&b, "k", correlation, at + MS(1) + US(500 * k), US(400), 64);
+        }
+    }
+    const struct analysis *a = build_analyze(&b);
+    const char *text = cases[_i].lost > 2 ? a->verdict : a->why;
+    bool says = strstr(text, cases[_i].says ? cases[_i].says : "missing") != NULL;
+    ck_assert_msg(says == (cases[_i].says != NULL), "%d: %s %s", _i, a->verdict, a->why);
     build_end(&b);
 }
 END_TEST
@@ -168,6 +204,7 @@ Suite *test_facts_suite(void)
     tcase_add_test(c, the_training_thread_may_make_batches_itself);
     tcase_add_test(c, sampled_cpu_time_says_what_a_batch_costs);
     tcase_add_test(c, losses_are_added_up);
+    tcase_add_loop_test(c, launches_without_a_record_are_not_idle_time, 0, 5);
     tcase_add_test(c, a_busy_gpu_is_the_verdict);
     tcase_add_test(c, one_recording_without_steps_is_not_called_a_step);
     suite_add_tcase(s, c);

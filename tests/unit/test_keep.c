@@ -306,6 +306,35 @@ START_TEST(test_silence)
 }
 END_TEST
 
+/* A run that ends in silence, however short: known only by what was called in it, or because CUPTI
+ * kept its buffers. */
+START_TEST(test_silent_end)
+{
+    static const struct {
+        int64_t call_ms; /* after CUPTI's last record */
+        bool kept, counts;
+    } cases[] = {{-2, false, false}, {0, false, false}, {5, false, true}, {-2, true, true}};
+    uint64_t at = 0;
+    int64_t told = 3 * SECOND, ms = 1000000;
+    spool_ring_open(&w, 0, 7);
+    spool_api(&w, 0, &at, 5, 211, epoch + START + told - 10, epoch + START + told, 7, 1);
+    spool_state(&w, 0, SPOOL_READY, at);
+    drain();
+    library_call(told + cases[_i].call_ms * ms);
+    if (cases[_i].kept) {
+        struct spool_rec_silent r = {
+            {SPOOL_REC_SILENT, sizeof r, 7, START + told, START + told + 9 * ms}, 1, 0};
+        spool_append(&w, 0, &r, sizeof r);
+    }
+    w.h->start_monotonic_ns = START;
+    finish();
+    ck_assert_int_eq(m->count[ROW_RECORDED], cases[_i].counts);
+    ck_assert_int_eq(memory_health(m, "cupti-end") > 0, cases[_i].counts);
+    if (cases[_i].counts)
+        ck_assert_int_eq(MEMORY_ROW(m, recorded, ROW_RECORDED, 0)->end_ns, told);
+}
+END_TEST
+
 /* `--every N` of a program that marks no steps. */
 START_TEST(test_no_marks)
 {
@@ -363,6 +392,7 @@ Suite *test_keep_suite(void)
     tcase_add_test(t, test_size_limit);
     tcase_add_test(t, test_size_limit_reached);
     tcase_add_loop_test(t, test_silence, 0, 6);
+    tcase_add_loop_test(t, test_silent_end, 0, 4);
     suite_add_tcase(s, t);
     t = tcase_create("stretches");
     tcase_add_checked_fixture(t, setup_gated, teardown);
