@@ -22,5 +22,7 @@ static inline int64_t clock_now_ns(void)
 typedef uint64_t (*clock_cupti_fn)(void);
 void clock_use_cupti(clock_cupti_fn read);
 void clock_anchor(void); /* best of several brackets, appended to the spool's anchors */
+/* By the agent's thread, before it hands records over: two anchors around a step of the clock. */
+void clock_watch(void);
 
 #endif

@@ -3,10 +3,11 @@
  * process may be killed at any moment.
  *
  * The agent's thread does this all the time. A thread of the program does it at the end of the
- * first steps, so that no step is marked as over whose kernels have no names. One thread at a time:
- * the program's threads never wait for their turn. */
+ * first steps, so that no step is marked as over whose kernels have no names; it hands nothing
+ * over. One thread at a time: the program's threads never wait for their turn. */
 #include <time.h>
 
+#include "agent/clock.h"
 #include "agent/cupti.h"
 
 enum {
@@ -32,7 +33,8 @@ static void give_turn(void)
     atomic_store_explicit(&turn_taken, false, memory_order_release);
 }
 
-static struct cupti_progress publish(struct thread *t)
+/* hand_over: complete buffers go to the collector; only by the agent's thread. */
+static struct cupti_progress publish(struct thread *t, bool hand_over)
 {
     struct cupti_progress p = {0};
     for (uint32_t i = 0; i < atomic_load(&cupti.arena); i++) {
@@ -50,7 +52,7 @@ static struct cupti_progress publish(struct thread *t)
         uint64_t at = cupti_names_walk(t, spool_buffer(i), walked[i].at, bytes, complete);
         p.records |= at != walked[i].at;
         walked[i].at = at;
-        if (complete) {
+        if (complete && hand_over) {
             atomic_store_explicit(&d->state, SPOOL_READY, memory_order_release);
             p.buffers++;
         }
@@ -67,7 +69,8 @@ struct cupti_progress cupti_publish(struct thread *t, bool new_round)
         nanosleep(&nap, NULL); /* a thread of the program has it for microseconds */
     if (new_round)
         cupti_names_round();
-    struct cupti_progress p = publish(t);
+    clock_watch();
+    struct cupti_progress p = publish(t, true);
     give_turn();
     return p;
 }
@@ -89,7 +92,7 @@ void cupti_step_over(struct thread *t)
     atomic_fetch_add_explicit(&steps_marked, 1, memory_order_relaxed);
     if (!take_turn())
         return; /* it is being done */
-    publish(t);
+    publish(t, false);
     give_turn();
 }
 

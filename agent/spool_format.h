@@ -84,6 +84,9 @@ struct spool_window {
     _Atomic uint64_t first_step; /* number of the step that began it; 0 = before the first mark */
 };
 
+/* The real-time clock is slewed by less than this between two looks, or it was set. */
+#define SPOOL_CLOCK_STEP_NS INT64_C(1000000)
+
 /* One sample of the clocks, taken together (best of several brackets). All ns. */
 struct spool_anchor {
     int64_t monotonic_ns;

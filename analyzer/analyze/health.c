@@ -7,8 +7,8 @@
 /* Health codes whose value counts records that should be in the profile and are not, each once. */
 static bool counts_losses(const char *code)
 {
-    static const char *const codes[] = {"cupti-dropped", "discarded", "ring-full",
-                                        "no-ring",       "too-deep",  "untimed"};
+    static const char *const codes[] = {"cupti-dropped", "discarded", "ring-full", "no-ring",
+                                        "too-deep",      "untimed",   "off-clock"};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (strcmp(code, codes[i]) == 0)
             return true;

@@ -86,6 +86,11 @@ struct spool_silence {
     bool sure;
 };
 
+/* In it the clock was set, profile time: which side a stamp belongs to is not known. */
+struct spool_clock_gap {
+    int64_t start_ns, end_ns;
+};
+
 enum { SPOOL_CBIDS = 2048, SPOOL_SILENCES = 4096 };
 
 struct spool {
@@ -106,7 +111,8 @@ struct spool {
     struct VEC(size_t) segments; /* indices of anchors before which the clock was set */
     uint32_t anchors_seen;
     size_t segments_lost; /* forgotten, of a long run */
-    int64_t now_ns;       /* CLOCK_MONOTONIC when the anchors were read */
+    struct VEC(struct spool_clock_gap) clock_gaps;
+    int64_t now_ns; /* CLOCK_MONOTONIC when the anchors were read */
     size_t last_thread, last_stream;
     int64_t next_sample_ns; /* CLOCK_MONOTONIC; of the host */
     enum { SPOOL_WAITS_UNKNOWN, SPOOL_WAITS_KEPT, SPOOL_WAITS_NOT_KEPT } disk_waits;
@@ -136,6 +142,7 @@ struct spool {
     int64_t block_steps, steps, last_step_ns, last_step_end_ns;
 
     int64_t unnamed, unnamed_devices; /* called by their address */
+    int64_t off_clock;                /* records left out because the clock was set */
     int64_t untimed, in_flight, unknown_kinds, cut_buffers, bad_records;
     bool unfinished; /* the buffer that is read is one that CUPTI has not handed over */
     bool has_ranges, has_calls, has_loader, has_events, done;
@@ -158,6 +165,9 @@ uint32_t spool_intern(struct spool_out *out, const char *text);
 
 void spool_read_anchors(struct spool *s);
 int64_t spool_cupti_time(const struct spool *s, int64_t cupti_ns); /* -> profile ns */
+/* False: the clock was set meanwhile, so that nobody knows when it was, or how long. */
+bool spool_cupti_span(const struct spool *s, int64_t start, int64_t end, int64_t *start_ns,
+                      int64_t *end_ns);
 /* CLOCK_MONOTONIC -> profile ns. Damaged times wrap around instead of being undefined. */
 static inline int64_t spool_time(const struct spool *s, int64_t monotonic_ns)
 {

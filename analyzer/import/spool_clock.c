@@ -11,8 +11,10 @@
 #include <string.h>
 #include <time.h>
 
-enum { ANCHORS_MAX = 8192 };                     /* hours */
-enum { STEP_NS = 1000000, SLEW = 1000 };         /* a clock is slewed by 0.05 %, never by 0.1 % */
+enum { ANCHORS_MAX = 8192 }; /* hours */
+enum { SLEW = 1000 };        /* a clock is slewed by 0.05 %, never by 0.1 % */
+enum { GAPS_MAX = 1024 };
+static const int64_t late_ns = 2000000000;       /* records come within two rounds of the agent's */
 static const int64_t no_anchor_ns = 10000000000; /* after the last one, records still come */
 
 /* Damaged anchors wrap around instead of being undefined. */
@@ -35,7 +37,7 @@ static bool is_step(const struct spool_anchor *before, const struct spool_anchor
 {
     int64_t jump = minus(offset_of(after), offset_of(before));
     int64_t slewed = minus(after->monotonic_ns, before->monotonic_ns) / SLEW;
-    return fabs((double)jump) > STEP_NS + fabs((double)slewed);
+    return fabs((double)jump) > (double)SPOOL_CLOCK_STEP_NS + fabs((double)slewed);
 }
 
 /* Records come within seconds: of a long run only the newest anchors are of use. */
@@ -57,6 +59,19 @@ static void forget_old(struct spool *s)
     s->segments.n = left;
 }
 
+/* After a step back by less than records may be late, what comes from before it looks like what
+ * comes after it. */
+static void note_gap(struct spool *s, const struct spool_anchor *before,
+                     const struct spool_anchor *after)
+{
+    int64_t back = minus(offset_of(before), offset_of(after));
+    int64_t more = back > 0 && back < late_ns ? back : 0;
+    struct spool_clock_gap *g = s->clock_gaps.n < GAPS_MAX ? vec_push(&s->clock_gaps) : NULL;
+    if (g)
+        *g = (struct spool_clock_gap){spool_time(s, minus(before->monotonic_ns, more)),
+                                      spool_time(s, plus(after->monotonic_ns, more))};
+}
+
 static void add_anchor(struct spool *s, struct spool_anchor a)
 {
     forget_old(s);
@@ -70,6 +85,8 @@ static void add_anchor(struct spool *s, struct spool_anchor a)
     size_t *segment = begins ? vec_push(&s->segments) : NULL;
     if (segment)
         *segment = s->anchors.n - 1;
+    if (segment && s->anchors.n > 1)
+        note_gap(s, slot - 1, slot);
 }
 
 void spool_read_anchors(struct spool *s)
@@ -132,4 +149,25 @@ int64_t spool_cupti_time(const struct spool *s, int64_t cupti_ns)
         end = first;
     }
     return spool_time(s, best);
+}
+
+static bool in_gap(const struct spool *s, int64_t ns)
+{
+    for (size_t i = s->clock_gaps.n; i-- > 0;)
+        if (ns >= s->clock_gaps.at[i].start_ns && ns <= s->clock_gaps.at[i].end_ns)
+            return true;
+    return false;
+}
+
+bool spool_cupti_span(const struct spool *s, int64_t start, int64_t end, int64_t *start_ns,
+                      int64_t *end_ns)
+{
+    *start_ns = spool_cupti_time(s, start);
+    *end_ns = plus(*start_ns, minus(end, start));
+    if (s->clock_gaps.n == 0)
+        return true;
+    int64_t own_end = spool_cupti_time(s, end);
+    if (in_gap(s, *start_ns) || in_gap(s, own_end))
+        return false;
+    return fabs((double)minus(own_end, *end_ns)) <= (double)SPOOL_CLOCK_STEP_NS;
 }

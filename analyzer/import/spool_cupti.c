@@ -67,11 +67,11 @@ static uint32_t device_of(const struct spool *s, uint32_t context)
 }
 
 /* Profile times of a span; damaged ones wrap around instead of being undefined. */
-static void place(const struct spool *s, int64_t start, int64_t end, int64_t *start_ns,
-                  int64_t *end_ns)
+static bool place(struct spool *s, int64_t start, int64_t end, int64_t *start_ns, int64_t *end_ns)
 {
-    *start_ns = spool_cupti_time(s, start);
-    *end_ns = (int64_t)((uint64_t)*start_ns + (uint64_t)(end - start));
+    bool known = spool_cupti_span(s, start, end, start_ns, end_ns);
+    s->off_clock += !known;
+    return known;
 }
 
 /* Of GPU work; false when CUPTI could not time it (0, 0), or it was cut off: while it ran, or, in a
@@ -84,11 +84,13 @@ static bool place_work(struct spool *s, int64_t start, int64_t end, int64_t *sta
         return false;
     }
     if (start <= 0 || end < start) {
-        s->untimed++;
+        if (start > 0 && s->segments.n > 1) /* the clock was set back while it ran */
+            s->off_clock++;
+        else
+            s->untimed++;
         return false;
     }
-    place(s, start, end, start_ns, end_ns);
-    return true;
+    return place(s, start, end, start_ns, end_ns);
 }
 
 /* Of host work. The GPU's may end long after what was called last. */
@@ -96,10 +98,14 @@ static bool place_call(struct spool *s, int64_t start, int64_t end, int64_t *sta
                        int64_t *end_ns)
 {
     if (start <= 0 || end < start) {
-        s->untimed++;
+        if (start > 0 && s->segments.n > 1)
+            s->off_clock++;
+        else
+            s->untimed++;
         return false;
     }
-    place(s, start, end, start_ns, end_ns);
+    if (!place(s, start, end, start_ns, end_ns))
+        return false;
     if (!s->cupti_told || *end_ns > s->last_record_ns)
         s->last_record_ns = *end_ns;
     s->cupti_told = true;
@@ -258,7 +264,8 @@ static void put_overhead(struct spool *s, struct spool_out *out, const struct re
     struct row_overhead row = {.process = s->process, .thread = -1};
     if (o.start <= 0 || o.end < o.start)
         return;
-    place(s, o.start, o.end, &row.start_ns, &row.end_ns);
+    if (!place(s, o.start, o.end, &row.start_ns, &row.end_ns))
+        return;
     uint32_t what = o.what >> 16; /* numbered in steps of 65536, but for the compiler */
     row.id = ++out->ids[ROW_OVERHEAD];
     row.name = spool_intern(out, o.what == DRIVER_COMPILER ? "driver-compiler"

@@ -54,8 +54,14 @@ static void put_losses(struct spool *s, struct spool_out *out)
     put_health(s, out, 1, "cut-buffers", "activity buffers could be read only in part",
                s->cut_buffers);
     put_health(s, out, 1, "bad-records", "damaged host records were left out", s->bad_records);
-    put_health(s, out, 0, "clock-set",
-               "times that the real-time clock was set in the run: GPU times next to it may be off",
+    put_health(
+        s, out, 1, "off-clock",
+        "records of CUPTI's left out because the real-time clock was set while they were made: "
+        "when they were, or how long, is not known",
+        s->off_clock);
+    put_health(s, out, 1, "clock-set",
+               "times that the real-time clock was set in the run: the moments next to it count as "
+               "not recorded",
                s->segments.n ? (int64_t)(s->segments.n + s->segments_lost) - 1 : 0);
     bool by_steps = s->fixed.gate == SPOOL_GATE_EVERY && !s->leader;
     put_health(s, out, 1, "no-marks",

@@ -106,6 +106,7 @@ void spool_close(struct spool *s)
     vec_release(&s->contexts);
     vec_release(&s->anchors);
     vec_release(&s->segments);
+    vec_release(&s->clock_gaps);
     vec_release(&s->windows);
     vec_release(&s->silences);
     vec_release(&s->blocks);

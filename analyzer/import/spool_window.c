@@ -4,6 +4,7 @@
  * for a while longer, because it works through what was queued. */
 #include "analyzer/import/spool.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 static const int64_t tail_min_ns = 50000000, tail_max_ns = 2000000000;
@@ -184,6 +185,26 @@ static int64_t find_silent_end(struct spool *s, const struct spool_out *out)
     return last->sure ? s->row.end_ns - last->start_ns : 0;
 }
 
+static int by_start(const void *a, const void *b)
+{
+    int64_t x = ((const struct spool_silence *)a)->start_ns,
+            y = ((const struct spool_silence *)b)->start_ns;
+    return (x > y) - (x < y);
+}
+
+/* Where the clock was set, too. */
+static void add_clock_gaps(struct spool *s)
+{
+    for (size_t i = 0; i < s->clock_gaps.n; i++) {
+        struct spool_silence *x = vec_push(&s->silences);
+        if (x)
+            *x = (struct spool_silence){s->clock_gaps.at[i].start_ns, s->clock_gaps.at[i].end_ns,
+                                        s->cupti_told};
+    }
+    if (s->clock_gaps.n)
+        qsort(s->silences.at, s->silences.n, sizeof *s->silences.at, by_start);
+}
+
 static bool was_silent(const struct spool *s)
 {
     bool sure = false;
@@ -257,6 +278,7 @@ void spool_put_recorded(struct spool *s, struct spool_out *out)
         "use the GPU: another profiler in it has taken over, or the program was killed "
         "before CUPTI had written. That time (ms in value) counts as not recorded",
         (find_silent_end(s, out) + 999999) / 1000000);
+    add_clock_gaps(s);
     if (!gated && !t->at.n && !out->limit.left_out && !s->late_ns && !was_silent(s))
         return;
     spool_put_steps(s, out);

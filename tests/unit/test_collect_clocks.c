@@ -15,15 +15,21 @@ START_TEST(test_stepped_clock)
     uint64_t at = 0;
     spool_kernel(&w, 0, &at, stamp(3 * second), stamp(3 * second) + 10, 1, 0x1000);
     spool_kernel(&w, 0, &at, stamp(15 * second) - hour, stamp(15 * second) - hour + 10, 2, 0x1000);
+    /* within the second in which it was set; from before it until after it, either way; from after
+     * it back to before it, which is damaged */
     spool_kernel(&w, 0, &at, stamp(9 * second) + second / 4, stamp(9 * second) + second / 2, 3,
                  0x1000);
+    spool_kernel(&w, 0, &at, stamp(8 * second), stamp(12 * second) - hour, 4, 0x1000);
+    spool_kernel(&w, 0, &at, stamp(12 * second) - hour, stamp(8 * second), 5, 0x1000);
+    spool_api(&w, 0, &at, 5, 211, stamp(8 * second), stamp(12 * second) - hour, 7, 6);
     spool_state(&w, 0, SPOOL_READY, at);
     finish();
     ck_assert_int_eq(KERNEL(0)->start_ns, 3 * second);
     ck_assert_int_eq(KERNEL(1)->start_ns, 15 * second);
     ck_assert_int_eq(KERNEL(1)->end_ns, 15 * second + 10);
-    ck_assert_int_eq(KERNEL(2)->start_ns, 9 * second + second / 4);
+    ck_assert_int_eq(KERNELS, 2);
     ck_assert_int_eq(memory_health(m, "clock-set"), 1);
+    ck_assert_int_eq(memory_health(m, "off-clock"), 4);
     spool_end(&w);
 }
 END_TEST
