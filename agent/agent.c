@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/cancel.h"
 #include "agent/clock.h"
 #include "agent/cupti.h"
 #include "agent/gate.h"
@@ -192,11 +193,15 @@ static void wake_once(void)
     atexit(at_exit);
 }
 
+/* Some thread has waited for the spool to be made and gave up: the others do not wait as well. */
+static _Atomic bool waited_in_vain;
+
 static uint32_t wake(void)
 {
     uint32_t word = AGENT_ASLEEP;
     if (!atomic_compare_exchange_strong(&agent.page->word, &word, AGENT_STARTING))
         return word;
+    atomic_store(&waited_in_vain, false);
     agent.generation++;
     agent.pid = (int)getpid();
     cupti_forget();
@@ -215,16 +220,18 @@ static uint32_t wait_started(void)
 {
     const struct timespec nap = {.tv_nsec = 100000};
     uint32_t word = AGENT_STARTING;
-    for (int i = 0; i < WAIT_NAPS && (word & 3) == AGENT_STARTING; i++) {
+    int naps = atomic_load(&waited_in_vain) ? 0 : WAIT_NAPS;
+    for (int i = 0; i < naps && (word & 3) == AGENT_STARTING; i++) {
         nanosleep(&nap, NULL);
         word = atomic_load_explicit(&agent.page->word, memory_order_acquire);
     }
+    if (naps && (word & 3) == AGENT_STARTING)
+        atomic_store(&waited_in_vain, true);
     return word;
 }
 
-struct thread *agent_thread_begin(struct thread *t, bool record)
+static struct thread *begin(struct thread *t, bool record)
 {
-    int saved = errno;
     t->busy = true;
     uint32_t before = atomic_load_explicit(&agent.page->word, memory_order_acquire);
     uint32_t word = (before & 3) == AGENT_ASLEEP ? wake() : before;
@@ -244,12 +251,19 @@ struct thread *agent_thread_begin(struct thread *t, bool record)
     facts_thread_name(t, t->tid, NULL);
     if ((before & 3) == AGENT_ASLEEP)
         facts_process(t);
-    errno = saved;
     return t;
 none:
     t->busy = false;
-    errno = saved;
     return NULL;
+}
+
+struct thread *agent_thread_begin(struct thread *t, bool record)
+{
+    int saved = errno, state = cancel_put_off();
+    t = begin(t, record);
+    cancel_restore(state);
+    errno = saved;
+    return t;
 }
 
 /* ---- the end ------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* CUDA's way in: libcuda loads what CUDA_INJECTION64_PATH names during cuInit and calls this. */
 #include <dlfcn.h>
 
+#include "agent/cancel.h"
 #include "agent/cost.h"
 #include "agent/cupti.h"
 #include "agent/resolve.h"
@@ -35,8 +36,10 @@ int InitializeInjection(void)
         return 1;
     }
     chain(t);
+    int state = cancel_put_off();
     cupti_start(t);
     cost_measure(t);
+    cancel_restore(state);
     thread_leave(t);
     return 1;
 }

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/cancel.h"
 #include "agent/clock.h"
 
 /* Most that a process may use. Only what is touched costs memory or disk. */
@@ -136,12 +137,13 @@ int spool_grow(uint64_t off, uint64_t len)
     int saved = errno, rc = -1;
     if (atomic_load_explicit(&agent.spool->full, memory_order_relaxed))
         return -1; /* the spools of all processes together are at their limit */
-    int fd = open(agent.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    int state = cancel_put_off(), fd = open(agent.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd >= 0) {
         if (posix_fallocate(fd, (off_t)off, (off_t)len) == 0)
             rc = touch((char *)agent.spool + off, len);
         close(fd);
     }
+    cancel_restore(state);
     errno = saved; /* the program's own */
     return rc;
 }
