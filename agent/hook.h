@@ -73,7 +73,8 @@ AGENT_EXPORT void gpuprof_hook_plain(void *type);
 AGENT_EXPORT void gpuprof_hook_non_blocking(int on);
 
 /* The model was told to evaluate (1), or trains (0): reads of results that hang on a graph are told
- * from then on, as the fact torch.evaluation.grad_enabled. */
+ * from then on, as the fact torch.evaluation.grad_enabled; the time between is the range
+ * "validation". */
 AGENT_EXPORT void gpuprof_hook_evaluating(int on);
 
 /* Agent's constructor: puts the hook's folder ($GPUPROF_PYTHON) first on PYTHONPATH when this is

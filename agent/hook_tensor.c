@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/clock.h"
 #include "agent/hook.h"
 #include "agent/hook_py.h"
 
@@ -27,9 +28,17 @@ void gpuprof_hook_non_blocking(int on)
     non_blocking = on != 0;
 }
 
+/* From model.eval() to model.train() or the next backward pass: a range. */
 void gpuprof_hook_evaluating(int on)
 {
+    static int64_t since_ns;
     evaluating = on ? 0 : -1;
+    if (on && !since_ns) {
+        since_ns = clock_now_ns();
+    } else if (!on && since_ns) {
+        gpuprof_hook_range("validation", since_ns, clock_now_ns(), 1);
+        since_ns = 0;
+    }
 }
 
 bool hook_tensor_plain(void *tensor)
