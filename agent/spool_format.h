@@ -357,7 +357,9 @@ enum spool_loader_kind {
     SPOOL_LOADER_WAIT,  /* the training thread waits for a batch */
     SPOOL_LOADER_FETCH, /* a worker makes a batch */
     SPOOL_LOADER_COLLATE,
-    SPOOL_LOADER_PIN
+    SPOOL_LOADER_PIN,
+    SPOOL_LOADER_BEGIN, /* a loop over it begins: its workers are started */
+    SPOOL_LOADER_END    /* it had no more batches: its workers are stopped */
 };
 
 struct spool_rec_loader {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(PART_COUNT == 11, "a part of the step lacks its column in the table step");
+_Static_assert(PART_DATA == 11, "a part of the step lacks its column in the table step");
 
 static int put_steps(struct store *s, const struct analysis *a, struct err *e)
 {
@@ -33,7 +33,8 @@ static int put_steps(struct store *s, const struct analysis *a, struct err *e)
                                .idle_alloc_ns = part[PART_IDLE_ALLOC],
                                .idle_host_ns = part[PART_IDLE_HOST],
                                .idle_queued_ns = part[PART_IDLE_QUEUED],
-                               .unexplained_ns = part[PART_UNEXPLAINED]};
+                               .unexplained_ns =
+                                   a->on_cpu ? p->end_ns - p->start_ns : part[PART_UNEXPLAINED]};
         if (store_put_derived(s, DERIVED_STEP, &row, e) < 0)
             return -1;
     }

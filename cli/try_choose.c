@@ -166,7 +166,7 @@ static int choose_top(struct trial *t, struct loaded *l, int top, struct err *e)
 
 int trial_choose(struct trial *t, struct loaded *l, const char *apply, int top, struct err *e)
 {
-    t->step_ns = l->analysis->steps.median_ns;
+    t->step_ns = l->analysis->step_ns;
     if (!l->analysis->whatif.trusted && l->analysis->whatif.why_not)
         snprintf(t->why_not, sizeof t->why_not, "%s", l->analysis->whatif.why_not);
     if (load_virtual(l))

@@ -43,6 +43,7 @@ struct steps {
     double cv;                  /* standard deviation / mean of the used ones */
     double confidence;          /* 0..1; 1 for marked steps */
     int64_t detected_median_ns; /* what detection says beside given marks; 0 = not run */
+    bool batches;               /* no step was marked: one goes from one batch to the next */
     uint32_t main_thread;       /* index: that of the marks, else the one that launches most */
     uint32_t process;           /* index: whose steps these are */
     uint32_t device;            /* index: whose GPU time is broken down */
@@ -72,10 +73,23 @@ enum part {
     PART_IDLE_HOST,   /* ... does other work, named by range where there is one */
     PART_IDLE_QUEUED, /* GPU idle although its next work had been issued: between queued kernels */
     PART_UNEXPLAINED, /* nothing recorded explains it */
+    /* Where no GPU was at work: what the training thread does (cpu_parts.c). */
+    PART_DATA,    /* waits for its next batch, or makes it */
+    PART_COLLATE, /* ... puts its samples together */
+    PART_WORKERS, /* starts and stops a loader's workers */
+    PART_FORWARD, /* computes before a backward pass, or for a batch that has none */
+    PART_BACKWARD,
+    PART_OPTIMIZER, /* its step, clearing and clipping of gradients */
+    PART_GC,        /* Python collects garbage */
+    PART_VALIDATION,
+    PART_OTHER, /* anything else */
     PART_COUNT
 };
+/* Of a step on a GPU, and of one without. */
+#define GPU_PARTS ((1u << PART_DATA) - 1u)
+#define CPU_PARTS ((1u << PART_COUNT) - (1u << PART_DATA))
 extern const char *const part_key[PART_COUNT]; /* snake_case for JSON: compute, comm_exposed, ... */
-extern const char *const part_title[PART_COUNT]; /* for people */
+extern const char *const part_title[PART_COUNT]; /* for people; analysis_part_title says more */
 
 #define GAP_LISTED_NS 2000
 
@@ -202,6 +216,27 @@ struct ranks {
     size_t wait_count;
 };
 
+/* ---- ranks that train without a GPU (cpu_ranks.c) ----------------------------------------------
+ */
+
+struct cpu_rank {
+    int64_t rank;
+    uint32_t process;
+    size_t steps;
+    int64_t step_ns;           /* mean of its steps */
+    int64_t parts[PART_COUNT]; /* of that */
+    int64_t own_ns; /* of that, before the backward passes, in which it meets the others */
+};
+
+struct cpu_ranks {
+    struct cpu_rank *at; /* by rank */
+    size_t count;        /* with steps of their own */
+    int64_t world;       /* size of the job as it says itself; 0 = not known */
+    uint32_t late;       /* index of the one that the others wait for, TL_NONE: cannot be told */
+    int64_t late_ns;     /* what its own part takes longer than the second longest's */
+    const char *text;    /* one sentence; NULL without several ranks */
+};
+
 struct outcome; /* rules/rule.h */
 
 struct analysis {
@@ -211,15 +246,19 @@ struct analysis {
     struct stretch *stretches; /* of the process of the steps, by time; none: all was recorded */
     size_t stretch_count;
     struct gap *gaps;
-    size_t gap_count;                  /* those of GAP_LISTED_NS and more, by start */
-    int64_t *gap_shares;               /* nanoseconds; this and gaps are not in the arena */
-    int64_t gaps_unlisted_ns;          /* idle time in shorter ones: in step_parts, not in gaps */
-    int64_t breakdown_ns[PART_COUNT];  /* parts of the median step; sum = steps.median_ns exactly */
+    size_t gap_count;         /* those of GAP_LISTED_NS and more, by start */
+    int64_t *gap_shares;      /* nanoseconds; this and gaps are not in the arena */
+    int64_t gaps_unlisted_ns; /* idle time in shorter ones: in step_parts, not in gaps */
+    bool on_cpu;              /* no GPU was at work, and nothing says that one should have been */
+    int64_t step_ns; /* the step that all numbers are about: the median one, or without a GPU and
+                        where long steps recur, the mean */
+    int64_t breakdown_ns[PART_COUNT];  /* parts of that step; sum = step_ns exactly */
     int64_t (*step_parts)[PART_COUNT]; /* per step, sums to its length */
     struct gpu_facts gpu;
     struct totals totals;
     struct host_facts host;
     struct ranks ranks;
+    struct cpu_ranks cpu_ranks;
     struct health_facts health;
     const struct row_device *device; /* NULL = not known */
 
@@ -267,6 +306,21 @@ int64_t analysis_step_number(const struct analysis *a, size_t step);
 static inline bool steps_uneven(const struct steps *s)
 {
     return s->slow >= 3 && s->slow * 20 >= s->used && s->pace_ns * 20 > s->median_ns * 21;
+}
+
+/* True when step_ns is the mean of all steps, not that of the median one. */
+static inline bool analysis_by_mean(const struct analysis *a)
+{
+    return a->step_ns != a->steps.median_ns;
+}
+
+/* The title of a part, in the words for what was seen of this program: without a backward pass
+ * "forward" is all that is done with a batch. */
+const char *analysis_part_title(const struct analysis *a, int part);
+/* "step", or "batch" where nothing but batches was seen. */
+static inline const char *analysis_step_word(const struct analysis *a)
+{
+    return a->steps.batches ? "batch" : "step";
 }
 
 /* True when the program ran on the virtual GPU: every output must say so. */

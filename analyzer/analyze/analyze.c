@@ -10,7 +10,11 @@ const char *const part_key[PART_COUNT] = {
     [PART_IDLE_COPY] = "idle_copy",     [PART_IDLE_SYNC] = "idle_sync",
     [PART_IDLE_LAUNCH] = "idle_launch", [PART_IDLE_ALLOC] = "idle_alloc",
     [PART_IDLE_HOST] = "idle_host",     [PART_IDLE_QUEUED] = "idle_queued",
-    [PART_UNEXPLAINED] = "unexplained",
+    [PART_UNEXPLAINED] = "unexplained", [PART_DATA] = "data",
+    [PART_COLLATE] = "collate",         [PART_WORKERS] = "worker_start",
+    [PART_FORWARD] = "forward",         [PART_BACKWARD] = "backward",
+    [PART_OPTIMIZER] = "optimizer",     [PART_GC] = "gc",
+    [PART_VALIDATION] = "validation",   [PART_OTHER] = "other",
 };
 
 const char *const part_title[PART_COUNT] = {
@@ -25,6 +29,15 @@ const char *const part_title[PART_COUNT] = {
     [PART_IDLE_HOST] = "GPU idle: other host work",
     [PART_IDLE_QUEUED] = "GPU idle: between queued kernels",
     [PART_UNEXPLAINED] = "GPU idle: unexplained",
+    [PART_DATA] = "waiting for data",
+    [PART_COLLATE] = "collating batches",
+    [PART_WORKERS] = "starting workers of a loader",
+    [PART_FORWARD] = "forward and loss",
+    [PART_BACKWARD] = "backward",
+    [PART_OPTIMIZER] = "optimizer",
+    [PART_GC] = "garbage collection",
+    [PART_VALIDATION] = "validation",
+    [PART_OTHER] = "other work of the program",
 };
 
 int no_memory(struct err *e)
@@ -61,11 +74,22 @@ static void gpu_look(struct analysis *a, const struct activity *act)
     };
 }
 
+/* Two long steps and more, without a GPU: what recurs (validation, workers that are started for
+ * each epoch) is part of what the loop takes. */
+static int64_t step_length(const struct analysis *a)
+{
+    const struct steps *s = &a->steps;
+    bool recurs = a->on_cpu && s->slow >= 2 && s->pace_ns * 20 > s->median_ns * 21;
+    return recurs ? s->pace_ns : s->median_ns;
+}
+
 static int run_passes(struct analysis *a, struct err *e)
 {
     struct activity act;
+    a->on_cpu = cpu_is_all(a->tl);
     if (steps_find(a, e) < 0)
         return -1;
+    a->step_ns = step_length(a);
     if (a->steps.device < a->tl->device_count)
         a->device = &a->tl->devices[a->steps.device];
     int rc = activity_build(&act, a->tl, a->steps.device);
@@ -78,7 +102,7 @@ static int run_passes(struct analysis *a, struct err *e)
             rc = totals_sum(a, &act, e);
     }
     activity_release(&act);
-    if (rc < 0 || ranks_look(a, e) < 0 || host_look(a, e) < 0)
+    if (rc < 0 || ranks_look(a, e) < 0 || cpu_ranks_look(a, e) < 0 || host_look(a, e) < 0)
         return -1;
     health_look(a);
     if (rules_run(a, e) < 0)

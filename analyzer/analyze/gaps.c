@@ -161,6 +161,16 @@ static int charge_known(struct pass *p, int64_t from, int64_t to, uint32_t x, si
     return 0;
 }
 
+/* No GPU was at work: what the training thread did. */
+static int walk_cpu(struct analysis *a)
+{
+    struct cpu_spans *spans = a->tl->thread_count ? cpu_spans_find(a, a->steps.main_thread) : NULL;
+    for (size_t i = 0; spans && i < a->steps.count; i++)
+        cpu_spans_part(spans, a->steps.at[i].start_ns, a->steps.at[i].end_ns, a->step_parts[i]);
+    cpu_spans_free(spans);
+    return spans || !a->tl->thread_count ? 0 : -1;
+}
+
 static int walk(struct pass *p)
 {
     const struct steps *s = &p->a->steps;
@@ -170,6 +180,8 @@ static int walk(struct pass *p)
         at = s->at[0].start_ns < at ? s->at[0].start_ns : at;
         end = s->at[s->count - 1].end_ns > end ? s->at[s->count - 1].end_ns : end;
     }
+    if (p->a->on_cpu)
+        return walk_cpu(p->a);
     if (busy->n == 0) { /* no GPU was seen: it is not known that one was idle */
         for (size_t i = 0; i < s->count; i++)
             p->a->step_parts[i][PART_UNEXPLAINED] = s->at[i].end_ns - s->at[i].start_ns;
@@ -254,12 +266,15 @@ static bool *counted_steps(struct analysis *a)
 }
 
 /* The median step: parts of all used steps, summed and scaled to the median length, so that rare
- * causes keep their share; the nanoseconds lost in rounding go to the largest remainders. */
+ * causes keep their share; the nanoseconds lost in rounding go to the largest remainders. The mean
+ * step: the same of the long ones as well. */
 static void break_down(struct analysis *a)
 {
-    const bool *counted = counted_steps(a);
-    int64_t sum[PART_COUNT] = {0}, total = 0, left = a->steps.median_ns;
+    bool *counted = counted_steps(a);
+    int64_t sum[PART_COUNT] = {0}, total = 0, left = a->step_ns;
     long double rest[PART_COUNT];
+    for (size_t i = 0; counted && analysis_by_mean(a) && i < a->steps.count; i++)
+        counted[i] |= a->steps.at[i].slow;
     for (size_t i = 0; i < a->steps.count; i++)
         for (int p = 0; p < PART_COUNT && counted && counted[i]; p++) {
             sum[p] += a->step_parts[i][p];
@@ -268,8 +283,7 @@ static void break_down(struct analysis *a)
     if (total <= 0)
         return;
     for (int p = 0; p < PART_COUNT; p++) {
-        long double exact =
-            (long double)sum[p] * (long double)a->steps.median_ns / (long double)total;
+        long double exact = (long double)sum[p] * (long double)a->step_ns / (long double)total;
         a->breakdown_ns[p] = (int64_t)exact;
         rest[p] = exact - (long double)a->breakdown_ns[p];
         left -= a->breakdown_ns[p];

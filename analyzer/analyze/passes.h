@@ -82,6 +82,18 @@ int steps_lengths(struct analysis *a); /* -1: out of memory; steps_length.c */
  * detection alone would give, by the same rules. */
 int steps_choose(struct steps *s);
 int steps_median_detected(const struct detected *d, int64_t *median);
+/* steps_batches.c, -1: out of memory. From one batch of a loader to the next, where no step is
+ * marked and no GPU was at work; count stays 0 where there are too few. */
+int steps_from_batches(struct analysis *a);
+/* cpu_parts.c */
+bool cpu_is_all(const struct timeline *t); /* no GPU was at work, and none should have been */
+struct cpu_spans *cpu_spans_find(const struct analysis *a, uint32_t thread); /* NULL: no memory */
+void cpu_spans_part(const struct cpu_spans *s, int64_t from_ns, int64_t to_ns,
+                    int64_t parts[PART_COUNT]); /* sums to the length */
+void cpu_spans_free(struct cpu_spans *s);
+/* Threads in which PyTorch computes; 0 = not known. verdict_cpu.c */
+int cpu_threads(const struct analysis *a);
+int cpu_ranks_look(struct analysis *a, struct err *e);
 int gaps_find(struct analysis *a, const struct activity *act, struct err *e);
 int totals_sum(struct analysis *a, const struct activity *act, struct err *e);
 int ranks_look(struct analysis *a, struct err *e); /* ranks.c, ranks_match.c */
@@ -90,10 +102,7 @@ void health_look(struct analysis *a);
 void launches_look(struct analysis *a);           /* launches.c */
 int rules_run(struct analysis *a, struct err *e); /* outcomes and ranking, rank.c */
 void rules_rank(struct analysis *a);              /* the findings, best first */
-/* Sentences about training without a GPU, or "": verdict_cpu.c */
-const char *cpu_reads(struct analysis *a);
-const char *cpu_waiting_rank(struct analysis *a);
-void verdict_write(struct analysis *a); /* verdict.c */
+void verdict_write(struct analysis *a);           /* verdict.c */
 
 /* Median of n values (the array is reordered); 0 without any. */
 int64_t median_ns(int64_t *v, size_t n);

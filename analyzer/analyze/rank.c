@@ -97,9 +97,9 @@ static void ask(struct analysis *a, struct outcome *o, uint32_t have)
     if (o->verdict != RULE_FIRES)
         return;
     /* Sums over streams that work side by side can exceed the step; a saving cannot. */
-    o->saves_mid_ns = at_most(o->saves_mid_ns, a->steps.median_ns);
-    o->saves_high_ns = at_most(o->saves_high_ns, a->steps.median_ns);
-    if (o->saves_high_ns <= 0 || o->saves_high_ns * 100 < a->steps.median_ns) {
+    o->saves_mid_ns = at_most(o->saves_mid_ns, a->step_ns);
+    o->saves_high_ns = at_most(o->saves_high_ns, a->step_ns);
+    if (o->saves_high_ns <= 0 || o->saves_high_ns * 100 < a->step_ns) {
         o->verdict = RULE_SILENT;
         o->why = arena_printf(&a->arena, "would save at most %.3f ms, under 1 %% of the step",
                               (double)o->saves_high_ns / 1e6);

@@ -251,6 +251,13 @@ static bool one_pass(const struct timeline *t, const struct mark_group *marks)
     return marks->count == 1 && spool_step_serves(tl_text(t, t->ranges[marks->first].name));
 }
 
+static int without_marks(struct analysis *a)
+{
+    if (a->on_cpu && steps_from_batches(a) < 0)
+        return -1;
+    return a->steps.count ? 0 : whole_as_one(a);
+}
+
 int steps_find(struct analysis *a, struct err *e)
 {
     struct mark_group marks = find_marks(a->tl);
@@ -266,7 +273,7 @@ int steps_find(struct analysis *a, struct err *e)
     int rc = one_pass(a->tl, &marks) ? whole_as_one(a)
              : marks.count           ? steps_from_marks(a, &marks)
              : d.text                ? steps_from_detection(a, &d)
-                                     : whole_as_one(a);
+                                     : without_marks(a);
     if (rc < 0)
         return no_memory(e);
     recorded_cut(a);

@@ -293,40 +293,15 @@ static void no_steps(struct analysis *a)
     verdict_not_enough(a, verdict, why_text(a), next_text(a));
 }
 
-/* A program that trains on the CPU, as a framework hook saw it: how long its steps wait for data.
- */
-static void cpu_training(struct analysis *a)
-{
-    double waits = share(a, a->host.wait_ns);
-    char step[160];
-    step_words(a, step, sizeof step);
-    a->verdict_class = waits >= 10 ? "input" : "host";
-    a->verdict =
-        waits >= 10
-            ? arena_printf(&a->arena,
-                           "Input-bound, without a GPU: the training thread waits for data during "
-                           "%.0f %% of each %s.",
-                           waits, step)
-            : arena_printf(
-                  &a->arena,
-                  "No GPU work: the program computes on the CPU during %.0f %% of each %s.",
-                  100 - waits, step);
-    char data[32], rest[32];
-    a->why = arena_printf(&a->arena, "The median step: data %s, everything else %s.%s%s",
-                          time_words(data, sizeof data, a->host.wait_ns),
-                          time_words(rest, sizeof rest, a->steps.median_ns - a->host.wait_ns),
-                          cpu_waiting_rank(a), cpu_reads(a));
-    a->next = a->ranked_count ? next_text(a) : "Run it on a GPU to see what that would wait for.";
-}
-
 void verdict_write(struct analysis *a)
 {
     if (a->tl->op_count == 0) {
-        bool trains = a->steps.source != STEPS_NONE && a->steps.median_ns > 0;
-        if (trains && a->tl->loader_count)
-            cpu_training(a);
-        else
+        if (!a->on_cpu)
             verdict_no_gpu_work(a);
+        else if (a->steps.source != STEPS_NONE && a->steps.median_ns > 0)
+            verdict_cpu(a);
+        else
+            verdict_cpu_no_steps(a);
         return;
     }
     if (a->steps.source == STEPS_NONE) {

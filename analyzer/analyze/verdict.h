@@ -11,5 +11,8 @@ void verdict_no_gpu_work(struct analysis *a);
 bool verdict_launches_lost(struct analysis *a);
 /* What of the evidence is missing, as a sentence behind the reason, or "". */
 const char *verdict_missing(struct analysis *a);
+/* verdict_cpu.c: of a program that computes without a GPU; the same where no step was found. */
+void verdict_cpu(struct analysis *a);
+void verdict_cpu_no_steps(struct analysis *a);
 
 #endif

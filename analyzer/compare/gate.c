@@ -133,8 +133,7 @@ static const struct limit limits[] = {
 
 static double part_pct(const struct analysis *a, enum part p)
 {
-    return a->steps.median_ns > 0 ? 100.0 * (double)a->breakdown_ns[p] / (double)a->steps.median_ns
-                                  : 0;
+    return a->step_ns > 0 ? 100.0 * (double)a->breakdown_ns[p] / (double)a->step_ns : 0;
 }
 
 static double measure(const struct analysis *a, const struct limit *l)
@@ -144,7 +143,8 @@ static double measure(const struct analysis *a, const struct limit *l)
                              a->gpu.busy_pct,
                              a->gpu.compute_pct,
                              a->gpu.comm_exposed_pct,
-                             part_pct(a, PART_IDLE_INPUT),
+                             part_pct(a, PART_IDLE_INPUT) + part_pct(a, PART_DATA) +
+                                 part_pct(a, PART_COLLATE) + part_pct(a, PART_WORKERS),
                              part_pct(a, PART_IDLE_COPY) + part_pct(a, PART_COPY),
                              part_pct(a, PART_IDLE_SYNC),
                              part_pct(a, PART_IDLE_LAUNCH),

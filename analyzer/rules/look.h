@@ -15,7 +15,7 @@ static inline double ms(int64_t ns)
 }
 static inline double share_pct(const struct analysis *a, int64_t ns_per_step)
 {
-    return a->steps.median_ns > 0 ? 100.0 * (double)ns_per_step / (double)a->steps.median_ns : 0;
+    return a->step_ns > 0 ? 100.0 * (double)ns_per_step / (double)a->step_ns : 0;
 }
 
 /* "4.69 ms", "176 ms", "12.3 s", in the arena. */
