@@ -24,9 +24,11 @@ static void write_device(struct json *j, const struct analysis *a)
     json_end(j, '}');
 }
 
-static void write_steps(struct json *j, const struct steps *s)
+static void write_steps(struct json *j, const struct analysis *a)
 {
+    const struct steps *s = &a->steps;
     json_begin(j, "steps", '{');
+    json_str(j, "unit", analysis_step_word(a));
     json_int(j, "count", (int64_t)s->count);
     json_int(j, "used", (int64_t)s->used);
     json_ms(j, "median_ms", s->median_ns);
@@ -90,13 +92,35 @@ static void write_breakdown(struct json *j, const struct analysis *a)
 {
     json_begin(j, "breakdown_ms", '{');
     for (int p = 0; p < PART_COUNT; p++)
-        json_ms(j, part_key[p], a->breakdown_ns[p]);
+        if (GPU_PARTS >> p & 1 || a->on_cpu)
+            json_ms(j, part_key[p], a->breakdown_ns[p]);
     json_end(j, '}');
+    json_ms(j, "breakdown_of_ms", a->step_ns);
+    json_str(j, "breakdown_of", analysis_by_mean(a) ? "mean" : "median");
+}
+
+/* Ranks without a GPU: the parts of their steps. */
+static void write_cpu_ranks(struct json *j, const struct analysis *a)
+{
+    const struct cpu_ranks *r = &a->cpu_ranks;
+    for (size_t i = 0; i < r->count; i++) {
+        json_begin(j, NULL, '{');
+        json_int(j, "rank", r->at[i].rank);
+        json_ms(j, "step_mean_ms", r->at[i].step_ns);
+        json_ms(j, "own_ms", r->at[i].own_ns);
+        json_ms(j, "late_ms", i == r->late ? r->late_ns : 0);
+        json_begin(j, "parts_ms", '{');
+        for (int p = PART_DATA; p < PART_COUNT; p++)
+            json_ms(j, part_key[p], r->at[i].parts[p]);
+        json_end(j, '}');
+        json_end(j, '}');
+    }
 }
 
 /* Ranks whose collectives were matched; nothing of it without several ranks. */
-static void write_ranks(struct json *j, const struct ranks *r)
+static void write_ranks(struct json *j, const struct analysis *a)
 {
+    const struct ranks *r = &a->ranks;
     json_begin(j, "ranks", '[');
     for (size_t i = 0; i < r->count; i++) {
         const struct rank_facts *f = &r->at[i];
@@ -112,17 +136,18 @@ static void write_ranks(struct json *j, const struct ranks *r)
         json_ms(j, "late_ms", f->late_ns);
         json_end(j, '}');
     }
+    write_cpu_ranks(j, a);
     json_end(j, ']');
 }
 
 void json_facts(struct json *j, const struct analysis *a)
 {
     write_device(j, a);
-    write_steps(j, &a->steps);
+    write_steps(j, a);
     write_gpu(j, &a->gpu);
     write_counts(j, a->tl);
     write_breakdown(j, a);
-    write_ranks(j, &a->ranks);
+    write_ranks(j, a);
 }
 
 void json_health(struct json *j, const struct analysis *a)

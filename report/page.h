@@ -24,6 +24,9 @@ void page_idle(const struct page *p);
 void page_kernels(const struct page *p);
 void page_copies(const struct page *p);
 void page_ranks(const struct page *p); /* of several */
+/* page_cpu.c: the numbers on top of the page, and the ranks, of a run without a GPU */
+void page_cpu_numbers(const struct page *p);
+void page_cpu_ranks(const struct page *p);
 void page_host(const struct page *p);
 void page_threads(const struct page *p); /* within it; nothing without samples */
 void page_about(const struct page *p);

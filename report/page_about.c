@@ -34,7 +34,9 @@ static void write_health(const struct page *p)
              "<section id=\"health\"><h2>Can these numbers be trusted?</h2>\n"
              "<dl class=\"facts\"><dt>records</dt><dd>%s</dd>",
              text_lost(&b, p->a));
-    fprintf(p->f, "<dt>step time that nothing explains</dt><dd>%.1f %%</dd>", h->unexplained_pct);
+    if (!p->a->on_cpu)
+        fprintf(p->f, "<dt>step time that nothing explains</dt><dd>%.1f %%</dd>",
+                h->unexplained_pct);
     if (h->overhead_pct < 0)
         page_put(p, "<dt>profiler's own cost</dt><dd>not measured</dd>");
     else

@@ -314,7 +314,7 @@ static int write_all(struct data *d)
     json_int(&d->j, "to", d->t->end_ns);
     json_begin(&d->j, "partTitles", '[');
     for (int i = 0; i < PART_COUNT; i++)
-        json_str(&d->j, NULL, part_title[i]);
+        json_str(&d->j, NULL, analysis_part_title(d->p->a, i));
     json_end(&d->j, ']');
     write_steps(d);
     write_gaps(d);

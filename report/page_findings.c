@@ -61,12 +61,11 @@ static const char *how_sure(const struct outcome *o)
 static void write_finding(const struct page *p, const struct outcome *o, size_t rank)
 {
     struct text saving;
-    double pct =
-        percent_of(o->upper_bound ? o->saves_high_ns : o->saves_mid_ns, p->a->steps.median_ns);
+    double pct = percent_of(o->upper_bound ? o->saves_high_ns : o->saves_mid_ns, p->a->step_ns);
     const char *weight = pct >= 10 ? "large" : pct >= 3 ? "medium" : "small";
     fprintf(p->f, "<li><details class=\"finding\"%s><summary>", rank == 0 ? " open" : "");
     page_put(p, "<span class=\"title\">%s</span> <span class=\"saves %s\">saves %s per step</span>",
-             o->rule->title, weight, text_saving(&saving, o, p->a->steps.median_ns));
+             o->rule->title, weight, text_saving(&saving, o, p->a->step_ns));
     page_put(p, "</summary>\n<div class=\"inside\">\n");
     if (o->summary)
         page_put(p, "<p>%s</p>\n", o->summary);

@@ -82,6 +82,10 @@ void page_ranks(const struct page *p)
         "step, ms",        "in collectives, ms", "of that waiting, ms", "of that idle, ms",
         "kept others, ms", "came last",          "clock ahead, ms"};
     const struct ranks *r = &p->a->ranks;
+    if (p->a->cpu_ranks.count > 1) {
+        page_cpu_ranks(p);
+        return;
+    }
     page_put(p, "<section id=\"ranks\"><h2>Ranks</h2>\n");
     fprintf(p->f,
             "<p>%zu ranks compared over %lld collectives. Until the last rank has arrived a "

@@ -40,14 +40,14 @@ static void write_bar(const struct page *p, const char *label, const int64_t *pa
     page_put(p, "</span><div class=\"bar\" role=\"img\" aria-label=\"%s:", label);
     for (int i = 0; i < PART_COUNT; i++)
         if (parts[i] > 0)
-            page_put(p, " %s %s,", part_title[i], text_ms(&m, parts[i]));
+            page_put(p, " %s %s,", analysis_part_title(p->a, i), text_ms(&m, parts[i]));
     fprintf(p->f, "\" style=\"width:%.2f%%\">", scale * 100);
     for (int i = 0; i < PART_COUNT; i++) {
         double pct = percent_of(parts[i], total_ns);
         if (parts[i] <= 0)
             continue;
         fprintf(p->f, "<i class=\"p%d\" style=\"width:%.3f%%\" title=\"", i, pct);
-        page_put(p, "%s: %s\">", part_title[i], text_ms(&m, parts[i]));
+        page_put(p, "%s: %s\">", analysis_part_title(p->a, i), text_ms(&m, parts[i]));
         if (pct * scale >= 9)
             fprintf(p->f, "<b>%.0f %%</b>", pct);
         page_put(p, "</i>");
@@ -62,18 +62,20 @@ static void write_legend(const struct page *p)
         if (p->a->breakdown_ns[i] < 500) /* reads as 0.00 ms */
             continue;
         fprintf(p->f, "<li><i class=\"swatch p%d\"></i>", i);
-        page_put(p, "<span>%s</span>", part_title[i]);
+        page_put(p, "<span>%s</span>", analysis_part_title(p->a, i));
         fprintf(p->f, "<b>%.2f ms</b><em>%.1f %%</em></li>\n", (double)p->a->breakdown_ns[i] / 1e6,
-                percent_of(p->a->breakdown_ns[i], p->a->steps.median_ns));
+                percent_of(p->a->breakdown_ns[i], p->a->step_ns));
     }
     page_put(p, "</ul>\n");
 }
 
 void page_breakdown(const struct page *p)
 {
-    const struct steps *s = &p->a->steps;
-    page_put(p, "<section id=\"breakdown\"><h2>Where a step goes</h2>\n");
-    write_bar(p, "median step", p->a->breakdown_ns, s->median_ns, 1);
+    const char *word = analysis_step_word(p->a);
+    char label[32];
+    snprintf(label, sizeof label, "%s %s", analysis_by_mean(p->a) ? "average" : "median", word);
+    page_put(p, "<section id=\"breakdown\"><h2>Where a %s goes</h2>\n", word);
+    write_bar(p, label, p->a->breakdown_ns, p->a->step_ns, 1);
     write_legend(p);
     page_put(p, "</section>\n");
 }
@@ -85,8 +87,9 @@ static void write_other_bars(const struct page *p)
     uint32_t p95 = page_step_at(p->a, 0.95), worst = page_step_at(p->a, 1);
     if (p95 == TL_NONE || worst == TL_NONE || !p->a->step_parts || s->used < 2)
         return;
-    double most = fmax((double)length(&s->at[worst]), (double)s->median_ns);
-    write_bar(p, "median", p->a->breakdown_ns, s->median_ns, (double)s->median_ns / most);
+    double most = fmax((double)length(&s->at[worst]), (double)p->a->step_ns);
+    write_bar(p, analysis_by_mean(p->a) ? "average" : "median", p->a->breakdown_ns, p->a->step_ns,
+              (double)p->a->step_ns / most);
     write_bar(p, "p95", p->a->step_parts[p95], length(&s->at[p95]),
               (double)length(&s->at[p95]) / most);
     write_bar(p, "longest", p->a->step_parts[worst], length(&s->at[worst]),
@@ -122,11 +125,15 @@ void page_steps(const struct page *p)
     double most = svg_nice(1.15 * (double)(s->used ? s->max_ns : length(&s->at[0])));
     if (s->used && most > 4 * (double)s->p95_ns)
         most = svg_nice(2 * (double)s->p95_ns);
-    snprintf(label, sizeof label, "%zu steps, %zu of them used; median %s, p95 %s", s->count,
-             s->used, text_time(&m, s->median_ns), text_time(&q, s->p95_ns));
-    page_put(p, "<section id=\"steps\"><h2>Every step</h2>\n<p class=\"dim\">%s. Source: %s.",
-             label, s->source_text ? s->source_text : "");
-    page_put(p, " Pale bars (warm-up, outliers, cut off) are left out of all numbers.</p>\n");
+    snprintf(label, sizeof label, "%zu %s%s, %zu of them used; median %s, p95 %s", s->count,
+             analysis_step_word(p->a), s->batches ? "es" : "s", s->used,
+             text_time(&m, s->median_ns), text_time(&q, s->p95_ns));
+    page_put(p, "<section id=\"steps\"><h2>Every %s</h2>\n<p class=\"dim\">%s. Source: %s.",
+             analysis_step_word(p->a), label, s->source_text ? s->source_text : "");
+    page_put(p, analysis_by_mean(p->a)
+                    ? " Pale bars are left out of the median; those that are long again and again "
+                      "count in the average.</p>\n"
+                    : " Pale bars (warm-up, outliers, cut off) are left out of all numbers.</p>\n");
     page_put(p, "<div class=\"plot\"><span class=\"ytop\">%s</span><div id=\"strip\">",
              text_time(&top, (int64_t)most));
     svg_open(p->f, 1000, 100, "strip", label);

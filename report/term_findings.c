@@ -49,7 +49,7 @@ static void write_finding(const struct terminal *t, const struct analysis *a,
     term_ink(t, INK_BOLD);
     rest = term_cell(t, x->rule->title, title);
     term_ink(t, INK_PLAIN);
-    fprintf(t->f, "  %s\n", text_saving(&text, x, a->steps.median_ns));
+    fprintf(t->f, "  %s\n", text_saving(&text, x, a->step_ns));
     if (*rest) {
         fputs("    ", t->f);
         term_ink(t, INK_BOLD);

@@ -70,8 +70,11 @@ static bool write_no_work(const struct terminal *t, const struct analysis *a,
     size_t n = count_of(a, o, RULE_CANNOT_TELL);
     if (a->tl->op_count || n < 2)
         return false;
-    snprintf(line, sizeof line, "%zu rules look at GPU work, of which none was recorded", n);
-    term_labelled(t, "Unknown", INK_DIM, line);
+    snprintf(line, sizeof line,
+             a->on_cpu ? "%zu rules are about work on a GPU, and there was none"
+                       : "%zu rules look at GPU work, of which none was recorded",
+             n);
+    term_labelled(t, a->on_cpu ? "Not here" : "Unknown", INK_DIM, line);
     return true;
 }
 

@@ -18,7 +18,12 @@ const char *text_value(struct text *b, double v, const char *unit); /* evidence 
 /* "up to 11.8 ms (26.2 %)" or "11.8 ms (26.2 %), 9.00 to 12.5 ms" */
 const char *text_saving(struct text *b, const struct outcome *o, int64_t step_ns);
 const char *text_between(struct text *b, int64_t low_ns, int64_t high_ns); /* "54.1 to 57.9 ms" */
-double percent_of(int64_t part, int64_t whole);                            /* 0 when whole is 0 */
+/* "7.87 batches per second, 504 samples per second (batches of 64)"; NULL where nothing but the
+ * time of a step says so (on a GPU). */
+const char *text_rate(struct text *b, const struct analysis *a);
+/* Is it known where the time of a step goes? */
+bool text_has_parts(const struct analysis *a);
+double percent_of(int64_t part, int64_t whole); /* 0 when whole is 0 */
 
 const char *text_outcome_kind(const struct outcome *o); /* "upper-bound" or "predicted" */
 const char *text_error_class(enum error_class c);

@@ -53,7 +53,8 @@ static void write_trust(const struct page *p)
         page_put(p, "%s", text_lost(&n, p->a));
     if (h->overhead_pct >= 0)
         fprintf(p->f, " &middot; profiler's own cost %.2f %%", h->overhead_pct);
-    fprintf(p->f, " &middot; unexplained %.1f %% of the step", h->unexplained_pct);
+    if (!p->a->on_cpu)
+        fprintf(p->f, " &middot; unexplained %.1f %% of the step", h->unexplained_pct);
     if (h->recorded_text)
         page_put(p, " &middot; recorded: %s", h->recorded_text);
     if (h->warnings)
@@ -72,7 +73,10 @@ static void write_header(const struct page *p)
     snprintf(device.s, sizeof device.s, "%.150s", text_device(p->a));
     page_put(p, "<p class=\"sub\">%s", device.s);
     if (s->count)
-        fprintf(p->f, " &middot; %zu of %zu steps used", s->used, s->count);
+        fprintf(p->f, " &middot; %zu of %zu %s used", s->used, s->count,
+                s->batches ? "batches" : "steps");
+    if (p->a->on_cpu)
+        page_put(p, " &middot; no GPU was at work");
     write_date(p);
     page_put(p, "</p>\n");
     write_trust(p);
@@ -86,7 +90,7 @@ static bool has_steps(const struct page *p)
 
 static bool has_parts(const struct page *p)
 {
-    return p->a->steps.used > 0 && p->t->op_count > 0;
+    return text_has_parts(p->a);
 }
 
 static bool has_events(const struct page *p)
@@ -111,7 +115,7 @@ static bool has_copies(const struct page *p)
 
 static bool has_ranks(const struct page *p)
 {
-    return p->a->ranks.count > 1;
+    return p->a->ranks.count > 1 || p->a->cpu_ranks.count > 1;
 }
 
 static bool has_host(const struct page *p)
@@ -167,6 +171,10 @@ static void write_numbers(const struct page *p)
 {
     const struct analysis *a = p->a;
     struct text v, m, q;
+    if (a->on_cpu) {
+        page_cpu_numbers(p);
+        return;
+    }
     page_put(p, "<dl class=\"tiles\">\n");
     if (a->steps.used) {
         snprintf(m.s, sizeof m.s, "p95 %s", text_time(&q, a->steps.p95_ns));

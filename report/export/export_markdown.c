@@ -79,7 +79,7 @@ static void write_findings(const struct analysis *a, const struct export_options
         struct text saving, v;
         fprintf(f, "| %zu | ", i + 1);
         markdown_text(f, x->rule->title);
-        fprintf(f, " (`%s`) | %s | %s | ", x->rule->id, text_saving(&saving, x, a->steps.median_ns),
+        fprintf(f, " (`%s`) | %s | %s | ", x->rule->id, text_saving(&saving, x, a->step_ns),
                 text_outcome_kind(x));
         for (size_t k = 0; k < x->evidence_count; k++) {
             fputs(k ? "; " : "", f);
@@ -98,16 +98,23 @@ static void write_findings(const struct analysis *a, const struct export_options
 static void write_breakdown(const struct analysis *a, FILE *f)
 {
     struct text m, p;
-    if (a->steps.used == 0)
+    const char *word = analysis_step_word(a);
+    if (!text_has_parts(a))
         return;
-    fprintf(f, "### Where a step goes\n\n%s median, %s at p95; %zu of %zu steps used.\n\n",
-            text_time(&m, a->steps.median_ns), text_time(&p, a->steps.p95_ns), a->steps.used,
-            a->steps.count);
+    fprintf(f, "### Where a %s goes\n\n%s median, %s at p95", word,
+            text_time(&m, a->steps.median_ns), text_time(&p, a->steps.p95_ns));
+    if (analysis_by_mean(a))
+        fprintf(f, ", %s on average with the long ones, which is the step of this table",
+                text_time(&m, a->step_ns));
+    fprintf(f, "; %zu of %zu %s%s used.\n\n", a->steps.used, a->steps.count, word,
+            a->steps.batches ? "es" : "s");
+    if (text_rate(&m, a))
+        fprintf(f, "%s.\n\n", m.s);
     fputs("| part | ms | % |\n|---|--:|--:|\n", f);
     for (int i = 0; i < PART_COUNT; i++)
         if (a->breakdown_ns[i] >= 500) /* reads as 0.00 ms */
-            fprintf(f, "| %s | %.2f | %.1f |\n", part_title[i], (double)a->breakdown_ns[i] / 1e6,
-                    percent_of(a->breakdown_ns[i], a->steps.median_ns));
+            fprintf(f, "| %s | %.2f | %.1f |\n", analysis_part_title(a, i),
+                    (double)a->breakdown_ns[i] / 1e6, percent_of(a->breakdown_ns[i], a->step_ns));
     fputc('\n', f);
 }
 
@@ -132,12 +139,15 @@ static void write_others(const struct analysis *a, const struct export_options *
 
 static void write_health(const struct analysis *a, FILE *f)
 {
-    char overhead[48] = "not measured";
+    char overhead[48] = "not measured", unexplained[48] = "";
     struct text lost;
     if (a->health.overhead_pct >= 0)
         snprintf(overhead, sizeof overhead, "%.2f %%", a->health.overhead_pct);
-    fprintf(f, "### Health\n\n%s; unexplained %.1f %%; profiler's own cost %s.\n",
-            text_lost(&lost, a), a->health.unexplained_pct, overhead);
+    if (!a->on_cpu)
+        snprintf(unexplained, sizeof unexplained, "unexplained %.1f %%; ",
+                 a->health.unexplained_pct);
+    fprintf(f, "### Health\n\n%s; %sprofiler's own cost %s.\n", text_lost(&lost, a), unexplained,
+            overhead);
     if (a->health.recorded_text)
         markdown_printf(f, "\nRecorded: %s.\n", a->health.recorded_text);
     for (size_t i = 0; i < a->tl->health_count; i++) {

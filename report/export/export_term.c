@@ -24,8 +24,10 @@ static enum ink verdict_ink(const struct analysis *a)
 }
 
 /* One line: who is late. */
-static void write_ranks(const struct terminal *t, const struct ranks *r, int64_t step_ns)
+static void write_ranks(const struct terminal *t, const struct analysis *a)
 {
+    const struct ranks *r = &a->ranks;
+    int64_t step_ns = a->steps.median_ns;
     struct text line, m;
     if (r->count < 2)
         return;
@@ -43,13 +45,41 @@ static void write_ranks(const struct terminal *t, const struct ranks *r, int64_t
     term_labelled(t, "Ranks", INK_BOLD, line.s);
 }
 
+static void write_parts(const struct terminal *t, const struct analysis *a)
+{
+    struct text m;
+    int room = t->width - 58 > 40 ? 40 : t->width - 58;
+    for (int i = 0; i < PART_COUNT; i++) {
+        double pct = percent_of(a->breakdown_ns[i], a->step_ns);
+        if (a->breakdown_ns[i] < 500) /* reads as 0.00 ms */
+            continue;
+        fprintf(t->f, "  %-36s %9s %5.1f %%  ", analysis_part_title(a, i),
+                text_ms(&m, a->breakdown_ns[i]), pct);
+        for (int c = 0; c < (int)(pct / 100 * room + 0.5); c++)
+            fputc(i < PART_IDLE_INPUT || i >= PART_FORWARD ? '#' : '.', t->f);
+        fputc('\n', t->f);
+    }
+}
+
+static void write_gpu(const struct terminal *t, const struct analysis *a)
+{
+    struct text m, line;
+    char comm[48] = "";
+    if (a->gpu.comm_pct > 0)
+        snprintf(comm, sizeof comm, ", exposed communication %.1f %%", a->gpu.comm_exposed_pct);
+    snprintf(line.s, sizeof line.s,
+             "busy %.1f %%, compute %.1f %%%s of the %.30s from its first work to its last",
+             a->gpu.busy_pct, a->gpu.compute_pct, comm, text_time(&m, a->gpu.window_ns));
+    term_labelled(t, "GPU", INK_BOLD, line.s);
+}
+
 static void write_breakdown(const struct terminal *t, const struct analysis *a, enum detail detail)
 {
     struct text m, p, line;
     if (a->steps.used == 0)
         return;
     char pace[48] = "";
-    if (steps_uneven(&a->steps))
+    if (steps_uneven(&a->steps) || analysis_by_mean(a))
         snprintf(pace, sizeof pace, ", %s on average with the long ones",
                  text_time(&m, a->steps.pace_ns));
     const char *source = a->steps.source_text ? a->steps.source_text : "";
@@ -58,37 +88,23 @@ static void write_breakdown(const struct terminal *t, const struct analysis *a, 
                  text_time(&m, a->steps.median_ns), a->steps.count, a->steps.count == 1 ? "" : "s",
                  source);
     else
-        snprintf(line.s, sizeof line.s, "%s median, %s at p95%s; %zu of %zu steps used (%s)",
+        snprintf(line.s, sizeof line.s, "%s median, %s at p95%s; %zu of %zu %s used (%s)",
                  text_time(&m, a->steps.median_ns), text_time(&p, a->steps.p95_ns), pace,
-                 a->steps.used, a->steps.count, source);
-    term_labelled(t, "Step", INK_BOLD, line.s);
-    if (a->tl->op_count == 0 || detail == DETAIL_BRIEF) { /* the parts are about a GPU */
-        write_ranks(t, &a->ranks, a->steps.median_ns);
+                 a->steps.used, a->steps.count, a->steps.batches ? "batches" : "steps", source);
+    term_labelled(t, a->steps.batches ? "Batch" : "Step", INK_BOLD, line.s);
+    if (text_rate(&line, a))
+        term_labelled(t, "Rate", INK_BOLD, line.s);
+    if (!text_has_parts(a) || detail == DETAIL_BRIEF) {
+        write_ranks(t, a);
         fputc('\n', t->f);
         return;
     }
-    int room = t->width - 58 > 40 ? 40 : t->width - 58;
-    for (int i = 0; i < PART_COUNT; i++) {
-        double pct = percent_of(a->breakdown_ns[i], a->steps.median_ns);
-        if (a->breakdown_ns[i] < 500) /* reads as 0.00 ms */
-            continue;
-        fprintf(t->f, "  %-36s %9s %5.1f %%  ", part_title[i], text_ms(&m, a->breakdown_ns[i]),
-                pct);
-        for (int c = 0; c < (int)(pct / 100 * room + 0.5); c++)
-            fputc(i < PART_IDLE_INPUT ? '#' : '.', t->f);
-        fputc('\n', t->f);
-    }
-    char comm[48] = "";
-    if (a->gpu.comm_pct > 0)
-        snprintf(comm, sizeof comm, ", exposed communication %.1f %%", a->gpu.comm_exposed_pct);
-    snprintf(line.s, sizeof line.s,
-             "busy %.1f %%, compute %.1f %%%s of the %.30s from its first work to its last",
-             a->gpu.busy_pct, a->gpu.compute_pct, comm, text_time(&m, a->gpu.window_ns));
-    term_labelled(t, "GPU", INK_BOLD, line.s);
-    write_ranks(t, &a->ranks, a->steps.median_ns);
+    write_parts(t, a);
+    if (!a->on_cpu)
+        write_gpu(t, a);
+    write_ranks(t, a);
     fputc('\n', t->f);
 }
-
 /* What sets the pace, by class, and what each is worth: a share says less, since a path that is
  * hardly shorter may lie beside it. */
 static void write_path(const struct terminal *t, const struct whatif *w)

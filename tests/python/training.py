@@ -155,7 +155,8 @@ def main_process(test, script):
     test.check("data-loading" in json.dumps(first), "data loading is the first finding", first)
     test.check("train.py:21" in json.dumps(first), "it names file and line", first)
     text = test.run([test.gpuprof, "analyze", profile]).stdout
-    test.check("train.py:26" in text, "the read of the loss is named by file and line", text[:900])
+    test.check("waiting for data" in text and "GPU idle" not in text,
+               "the parts of a step are told, none of them of a GPU", text[:900])
     test.check("without a GPU" in text, "it says that there was no GPU work", text[:900])
     return test.plain
 

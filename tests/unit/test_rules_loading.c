@@ -74,7 +74,7 @@ START_TEST(waiting_without_gpu)
     ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "DataLoader(num_workers=0)"));
     ck_assert_str_eq(a->verdict_class, "input");
     ck_assert_ptr_nonnull(strstr(a->verdict, "without a GPU"));
-    ck_assert_ptr_nonnull(strstr(a->why, ".item() train.py:50 runs 12 times"));
+    ck_assert_ptr_null(strstr(a->why, ".item()")); /* which costs nothing here */
     case_verdict(a, "num-workers", RULE_CANNOT_TELL);
     build_end(&b);
 }
@@ -174,8 +174,8 @@ START_TEST(no_waiting)
     struct builder b = loop(0, US(100), MS(2), MS(2));
     struct analysis *a = build_analyze(&b);
     case_verdict(a, "data-loading", RULE_SILENT);
-    ck_assert_str_eq(a->verdict_class, "host");
-    ck_assert_ptr_nonnull(strstr(a->verdict, "No GPU work"));
+    ck_assert_str_eq(a->verdict_class, "cpu");
+    ck_assert_ptr_nonnull(strstr(a->verdict, "on the CPU"));
     build_end(&b);
 }
 END_TEST
