@@ -42,7 +42,7 @@ static void write_health(const struct page *p)
     else
         fprintf(p->f, "<dt>profiler's own cost</dt><dd>%.2f %% of the program's threads</dd>",
                 h->overhead_pct);
-    if (text_replay(&b, &p->a->whatif))
+    if (!p->a->on_cpu && text_replay(&b, &p->a->whatif))
         page_put(p, "<dt>replay</dt><dd>%s</dd>", b.s);
     page_put(p, "</dl>\n");
     if (p->t->health_count == 0) {

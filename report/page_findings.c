@@ -87,15 +87,20 @@ static void write_finding(const struct page *p, const struct outcome *o, size_t 
 
 static void write_others(const struct page *p, enum verdict v, const char *title)
 {
-    size_t n = 0;
+    size_t n = 0, gpu = count_about_gpu(p->a, p->o);
     for (size_t i = 0; i < p->a->outcome_count; i++)
         n += shown_outcome(p->a, p->o, i, v) != NULL;
+    if (v == RULE_CANNOT_TELL && gpu) {
+        fprintf(p->f, "<p class=\"dim\">%zu rules are about work on a GPU: there was none.</p>\n",
+                gpu);
+        n -= gpu;
+    }
     if (n == 0)
         return;
     fprintf(p->f, "<details class=\"others\"><summary>%s (%zu)</summary>\n<ul>\n", title, n);
     for (size_t i = 0; i < p->a->outcome_count; i++) {
         const struct outcome *o = shown_outcome(p->a, p->o, i, v);
-        if (o)
+        if (o && !outcome_wants_gpu(p->a, o))
             page_put(p, "<li><b>%s</b> <code>%s</code> %s</li>\n", o->rule->title, o->rule->id,
                      o->why ? o->why : "");
     }

@@ -67,7 +67,7 @@ static bool write_no_work(const struct terminal *t, const struct analysis *a,
                           const struct export_options *o)
 {
     char line[160];
-    size_t n = count_of(a, o, RULE_CANNOT_TELL);
+    size_t n = a->on_cpu ? count_about_gpu(a, o) : count_of(a, o, RULE_CANNOT_TELL);
     if (a->tl->op_count || n < 2)
         return false;
     snprintf(line, sizeof line,

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Three significant figures without an exponent. */
@@ -164,37 +163,6 @@ const char *text_device(const struct analysis *a)
     if (a->on_cpu)
         return cpu ? cpu : "CPU not known";
     return a->device ? tl_text(a->tl, a->device->name) : "GPU not known";
-}
-
-bool text_has_parts(const struct analysis *a)
-{
-    return a->steps.used > 0 && (a->tl->op_count > 0 || a->on_cpu);
-}
-
-/* Samples in a batch, as the loader that was looped over first was set; 0 = not known. */
-static int batch_size(const struct analysis *a)
-{
-    const char *loader = timeline_meta(a->tl, "torch.loader");
-    const char *size = loader ? strstr(loader, "batch_size=") : NULL;
-    return size ? atoi(size + strlen("batch_size=")) : 0;
-}
-
-const char *text_rate(struct text *b, const struct analysis *a)
-{
-    struct text each, all;
-    int n = a->steps.batches ? batch_size(a) : 0;
-    if (!a->on_cpu || a->step_ns <= 0)
-        return NULL;
-    double rate = 1e9 / (double)a->step_ns;
-    snprintf(b->s, sizeof b->s, "%.60s %s per second", text_value(&each, rate, ""),
-             a->steps.batches ? "batches" : "steps");
-    size_t used = strlen(b->s);
-    if (n > 0)
-        snprintf(b->s + used, sizeof b->s - used, ", %.60s samples per second (batches of %d)",
-                 rate * n < 1000 ? text_value(&all, rate * n, "")
-                                 : text_count(&all, llround(rate * n)),
-                 n);
-    return b->s;
 }
 
 const char *text_thread(struct text *b, const struct analysis *a, uint32_t thread)

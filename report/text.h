@@ -57,6 +57,8 @@ const struct outcome *shown_finding(const struct analysis *a, const struct expor
 const struct outcome *shown_outcome(const struct analysis *a, const struct export_options *o,
                                     size_t i, enum verdict v);
 
+/* Rules that cannot tell because no GPU was at work. */
+size_t count_about_gpu(const struct analysis *a, const struct export_options *o);
 /* Events of all kinds, and the collectives (recorded calls, else communication kernels). */
 int64_t count_events(const struct timeline *t);
 /* CUDA graphs recorded as one operation each, among the kernels. */

@@ -10,6 +10,8 @@
  * have; NULL: no advice holds in general. */
 static const char *missing_text(struct analysis *a, uint32_t missing)
 {
+    const char *source = timeline_meta(a->tl, "source");
+    bool ours = source && strcmp(source, "run") == 0; /* recording in that way was of no use */
     static const struct {
         const char *what, *how;
     } of[] = {
@@ -48,8 +50,8 @@ static const char *missing_text(struct analysis *a, uint32_t missing)
             }
         if (list)
             all = arena_printf(&a->arena, "%s%s%s%s%s%s", all, *all ? "; " : "", list,
-                               of[i].how ? " (" : "", of[i].how ? of[i].how : "",
-                               of[i].how ? ")" : "");
+                               of[i].how && !ours ? " (" : "", of[i].how && !ours ? of[i].how : "",
+                               of[i].how && !ours ? ")" : "");
     }
     return all ? arena_printf(&a->arena, "not recorded: %s", all) : "data is missing";
 }
@@ -85,12 +87,21 @@ static int64_t at_most(int64_t v, int64_t limit)
     return v < limit ? v : limit;
 }
 
+bool outcome_wants_gpu(const struct analysis *a, const struct outcome *o)
+{
+    return a->on_cpu && o->verdict == RULE_CANNOT_TELL &&
+           o->rule->needs & (HAVE_KERNELS | HAVE_COPIES | HAVE_MEMORY_KINDS | HAVE_API | HAVE_SYNC |
+                             HAVE_EVENTS | HAVE_CALLS | HAVE_DEVICE | HAVE_MEMSETS |
+                             HAVE_COLLECTIVES | HAVE_NODES);
+}
+
 static void ask(struct analysis *a, struct outcome *o, uint32_t have)
 {
     uint32_t missing = o->rule->needs & ~have;
     if (missing) {
         o->verdict = RULE_CANNOT_TELL;
-        o->why = missing_text(a, missing);
+        o->why = outcome_wants_gpu(a, o) ? "it is about work on a GPU, and there was none"
+                                         : missing_text(a, missing);
         return;
     }
     o->rule->check(a, o);

@@ -230,6 +230,17 @@ static const char *late_next(struct analysis *a)
                         (long long)l->rank, time_words(late, sizeof late, a->cpu_ranks.late_ns));
 }
 
+/* The largest saving, where it is not in what fills most of the step. */
+static const char *most_to_save(struct analysis *a, const struct cpu_group *g)
+{
+    const struct outcome *o = a->ranked_count ? a->ranked[0] : NULL;
+    if (!o || g->parts >> PART_DATA & 1 || g->parts >> PART_WORKERS & 1)
+        return "";
+    return arena_printf(&a->arena, " The largest saving: %s, %s%.0f %%.", o->rule->title,
+                        o->upper_bound ? "at most " : "",
+                        share(a, o->upper_bound ? o->saves_high_ns : o->saves_mid_ns));
+}
+
 void verdict_cpu(struct analysis *a)
 {
     const struct cpu_group *g = largest_group(a);
@@ -247,11 +258,11 @@ void verdict_cpu(struct analysis *a)
     }
     a->verdict_class = g->class;
     if (g->parts >> PART_FORWARD & 1)
-        a->verdict = arena_printf(&a->arena, "%s %s %.0f %% of each %s.", g->sentence,
-                                  names_take(a, g), most, step_words(a));
+        a->verdict = arena_printf(&a->arena, "%s %s %.0f %% of each %s.%s", g->sentence,
+                                  names_take(a, g), most, step_words(a), most_to_save(a, g));
     else
-        a->verdict =
-            arena_printf(&a->arena, "%s %.0f %% of each %s.", g->sentence, most, step_words(a));
+        a->verdict = arena_printf(&a->arena, "%s %.0f %% of each %s.%s", g->sentence, most,
+                                  step_words(a), most_to_save(a, g));
     a->next = a->ranked_count ? arena_printf(&a->arena, "%s: %s", a->ranked[0]->rule->title,
                                              outcome_remedy(a, a->ranked[0]))
                               : open_text(a, g);
@@ -270,10 +281,11 @@ void verdict_cpu_no_steps(struct analysis *a)
 {
     const char *hook = hook_complaint(a);
     bool torch = timeline_meta(a->tl, "torch.version") != NULL;
+    const char *command = timeline_meta(a->tl, "command");
+    bool python = analysis_of_python(a) || (command && strstr(command, "python"));
     const char *next =
-        !analysis_of_python(a)
-            ? "Mark the loop: NVTX ranges named 'step', or gpuprof_step_begin() and "
-              "gpuprof_step_end() of gpuprof.h; then record again."
+        !python ? "Mark the loop: NVTX ranges named 'step', or gpuprof_step_begin() and "
+                  "gpuprof_step_end() of gpuprof.h; then record again."
         : torch ? "Record a run that takes several steps: an optimizer's step(), or batches of a "
                   "DataLoader; any other loop by NVTX ranges named 'step' (the nvtx package)."
                 : "Without PyTorch, mark the loop by NVTX ranges named 'step' (the nvtx package), "

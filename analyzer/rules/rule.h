@@ -76,6 +76,9 @@ const struct rule *rule_find(const char *id);
 bool analysis_of_python(const struct analysis *a);
 /* Advice about how batches are made, rather than about what is done with them (rank.c). */
 bool outcome_about_input(const struct outcome *o);
+/* It cannot tell because it is about work on a GPU, and the program did none: no record would tell
+ * (rank.c). */
+bool outcome_wants_gpu(const struct analysis *a, const struct outcome *o);
 /* The remedy in the words of the framework that was recorded. Never NULL. */
 const char *outcome_remedy(const struct analysis *a, const struct outcome *o);
 void outcome_evidence(struct outcome *o, const char *text, double value, const char *unit,

@@ -78,7 +78,7 @@ class Timeline {
         let y = 22;
         this.lines = [];
         this.gapLine = y + 14;
-        y += 36;
+        y += this.data.gaps.start.length ? 36 : 6;
         const rows = this.data.rows.filter(row => {
             const i = upperBound(row.start, to);
             return i > 0 && row.start[0] < to && row.start.some((s, k) => s < to && s + row.length[k] > from);
@@ -153,6 +153,7 @@ class Timeline {
 
     drawGaps(c) {
         const g = this.data.gaps, y = this.gapLine;
+        if (!g.start.length) return; /* no GPU was at work */
         c.fillStyle = this.dim;
         c.fillText('GPU idle, by cause', 4, y - 7);
         let last = -1;

@@ -122,9 +122,12 @@ static void write_others(const struct analysis *a, const struct export_options *
                          const char *title, FILE *f)
 {
     bool any = false;
+    size_t gpu = v == RULE_CANNOT_TELL ? count_about_gpu(a, o) : 0;
+    if (gpu)
+        fprintf(f, "%zu rules are about work on a GPU: there was none.\n\n", gpu);
     for (size_t i = 0; i < a->outcome_count; i++) {
         const struct outcome *x = shown_outcome(a, o, i, v);
-        if (!x)
+        if (!x || outcome_wants_gpu(a, x))
             continue;
         if (!any)
             fprintf(f, "<details><summary>%s</summary>\n\n", title);
