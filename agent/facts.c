@@ -1,5 +1,6 @@
 /* What kind of process this is: META, HEALTH and THREAD records. Never on a hot path. */
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -110,10 +111,19 @@ static void environment(struct thread *t)
     }
 }
 
+/* Of the process itself: a command may have confined it (taskset), or a launcher. */
+static void cores(struct thread *t)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        facts_meta_number(t, "process_cores", CPU_COUNT(&set));
+}
+
 void facts_process(struct thread *t)
 {
     char exe[4096];
     command_line(t);
+    cores(t);
     ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
     if (n > 0) {
         exe[n] = 0;

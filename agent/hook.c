@@ -7,7 +7,7 @@
 #include "agent/gate.h"
 #include "agent/spool.h"
 
-void gpuprof_hook_loader(int what, int worker, int64_t batch, int64_t start_ns, int64_t end_ns,
+void gpuprof_hook_loader(int what, int worker, int loader, int64_t start_ns, int64_t end_ns,
                          int64_t cpu_ns)
 {
     struct thread *t = thread_enter();
@@ -19,7 +19,7 @@ void gpuprof_hook_loader(int what, int worker, int64_t batch, int64_t start_ns, 
         r->head.end_ns = end_ns;
         r->what = (uint32_t)what;
         r->worker = worker;
-        r->batch = batch;
+        r->loader = loader > 0 ? loader : -1;
         r->cpu_ns = cpu_ns;
         ring_commit(t);
     }

@@ -11,8 +11,9 @@
 
 #include "agent/agent.h"
 
-/* what: enum spool_loader_kind; worker -1 = the training process; -1 = not known for the rest. */
-AGENT_EXPORT void gpuprof_hook_loader(int what, int worker, int64_t batch, int64_t start_ns,
+/* what: enum spool_loader_kind; worker -1 = the training process; loader 0 = not known; cpu_ns -1 =
+ * not known. */
+AGENT_EXPORT void gpuprof_hook_loader(int what, int worker, int loader, int64_t start_ns,
                                       int64_t end_ns, int64_t cpu_ns);
 AGENT_EXPORT void gpuprof_hook_range(const char *name, int64_t start_ns, int64_t end_ns, int depth);
 AGENT_EXPORT void gpuprof_hook_fact(const char *key, const char *value);
@@ -38,7 +39,7 @@ enum hook_kind {
     HOOK_NOTE,    /* only the note, before */
     HOOK_AFTER,   /* only the note, afterwards, when nothing was raised */
     HOOK_RESULT,  /* the same, with the result alone */
-    HOOK_WAIT,    /* SPOOL_LOADER_WAIT */
+    HOOK_WAIT,    /* SPOOL_LOADER_WAIT; SPOOL_LOADER_END when it raised: there is no more */
     HOOK_FETCH,   /* SPOOL_LOADER_FETCH; the number of the worker as told last */
     HOOK_COLLATE, /* SPOOL_LOADER_COLLATE */
     HOOK_PIN,     /* SPOOL_LOADER_PIN */
@@ -48,6 +49,7 @@ enum hook_kind {
     HOOK_COPY, /* may copy a tensor: "sync ..." off the GPU, "copy ..." to it, when the host waits;
                   the note gets each result that came to the GPU */
     HOOK_SYNC, /* waits for the GPU: the range "sync NAME file:line" */
+    HOOK_BEGIN,           /* SPOOL_LOADER_BEGIN */
     HOOK_BEFORE_BACKWARD, /* only the note, where HOOK_BACKWARD has a range */
     HOOK_TRAIN,           /* Module.train(mode): gpuprof_hook_evaluating */
     HOOK_STEP_BEGIN,      /* record_function.__enter__: an optimizer's step may begin */
@@ -64,6 +66,9 @@ AGENT_EXPORT void gpuprof_hook_steps_stay(int stay);
 AGENT_EXPORT void gpuprof_hook_after_step(void *callable); /* called after each step */
 AGENT_EXPORT void gpuprof_hook_gc(void *callbacks);        /* gc.callbacks: pauses are recorded */
 AGENT_EXPORT void gpuprof_hook_worker(int worker);         /* this process is a loader's worker */
+/* Which loader this thread's records are about from now on, those of its children as well; 0 = not
+ * known. */
+AGENT_EXPORT void gpuprof_hook_loading(int loader);
 
 /* A class whose instances HOOK_READ and HOOK_COPY record; borrowed, lives as long as the process.
  */

@@ -12,10 +12,16 @@
 
 static __thread unsigned char inside[HOOK_KINDS] AGENT_TLS;
 static int worker = -1;
+static __thread int loader AGENT_TLS;
 
 void gpuprof_hook_worker(int number)
 {
     worker = number;
+}
+
+void gpuprof_hook_loading(int number)
+{
+    loader = number;
 }
 
 struct watch *watch_new(int kind, const char *name, const char *skip, void *note)
@@ -32,28 +38,38 @@ struct watch *watch_new(int kind, const char *name, const char *skip, void *note
     return w;
 }
 
-static void record(const struct watch *w, const char *text, int64_t start_ns, int64_t cpu_ns)
+/* What a loader did; `done`: the call came back with a result. False: it is about no loader. */
+static bool record_loader(enum hook_kind kind, bool done, int of, int64_t start_ns, int64_t cpu_ns)
 {
     int64_t end_ns = clock_now_ns();
-    switch (w->kind) {
+    switch (kind) {
+    case HOOK_BEGIN:
+        gpuprof_hook_loader(SPOOL_LOADER_BEGIN, -1, of, start_ns, end_ns, -1);
+        break;
     case HOOK_WAIT:
-        gpuprof_hook_loader(SPOOL_LOADER_WAIT, -1, -1, start_ns, end_ns, -1);
+        gpuprof_hook_loader(done ? SPOOL_LOADER_WAIT : SPOOL_LOADER_END, -1, of, start_ns, end_ns,
+                            -1);
         break;
     case HOOK_FETCH:
         cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
-        gpuprof_hook_loader(SPOOL_LOADER_FETCH, worker, -1, start_ns, end_ns, cpu_ns);
+        gpuprof_hook_loader(SPOOL_LOADER_FETCH, worker, of, start_ns, end_ns, cpu_ns);
         break;
     case HOOK_COLLATE:
-        gpuprof_hook_loader(SPOOL_LOADER_COLLATE, worker, -1, start_ns, end_ns, -1);
+        gpuprof_hook_loader(SPOOL_LOADER_COLLATE, worker, of, start_ns, end_ns, -1);
         break;
     case HOOK_PIN:
-        gpuprof_hook_loader(SPOOL_LOADER_PIN, worker, -1, start_ns, end_ns, -1);
+        gpuprof_hook_loader(SPOOL_LOADER_PIN, worker, of, start_ns, end_ns, -1);
         break;
     default:
-        if (text[0])
-            gpuprof_hook_range(text, start_ns, end_ns, 1);
-        break;
+        return false;
     }
+    return true;
+}
+
+static void record(const char *text, int64_t start_ns)
+{
+    if (text[0])
+        gpuprof_hook_range(text, start_ns, clock_now_ns(), 1);
 }
 
 static void forget_note(struct watch *w)
@@ -122,7 +138,7 @@ static void *read_or_sync(struct watch *w, struct act *a)
     }
     int64_t start_ns = clock_now_ns();
     void *result = watch_run(w->next, a);
-    record(w, text, start_ns, 0);
+    record(text, start_ns);
     return result;
 }
 
@@ -133,7 +149,7 @@ static void *copying(struct watch *w, struct act *a)
     int64_t start_ns = clock_now_ns();
     void *result = hook_tensor_copy(&c, w->next, a, text, sizeof text);
     if (text[0])
-        record(w, text, start_ns, 0);
+        record(text, start_ns);
     return c.to_gpu ? told(w, NULL, result) : result;
 }
 
@@ -142,9 +158,11 @@ static void *timing(struct watch *w, struct act *a)
     if (w->kind == HOOK_BACKWARD)
         gpuprof_hook_evaluating(0);
     int64_t cpu_ns = w->kind == HOOK_FETCH ? clock_read_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
+    int of = loader; /* a note of this call told it; what is called may loop over another one */
     int64_t start_ns = clock_now_ns();
     void *result = watch_run(w->next, a);
-    record(w, w->name, start_ns, cpu_ns);
+    if (!record_loader(w->kind, result != NULL, of, start_ns, cpu_ns))
+        record(w->name, start_ns);
     return result;
 }
 

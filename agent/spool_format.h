@@ -366,7 +366,7 @@ struct spool_rec_loader {
     struct spool_rec head;
     uint32_t what;  /* enum spool_loader_kind */
     int32_t worker; /* -1 = the training process itself */
-    int64_t batch;  /* running number, -1 = not known */
+    int64_t loader; /* its number in the process, from 1; -1 = not known */
     int64_t cpu_ns; /* CPU time used inside the span, -1 = not known */
 };
 

@@ -1,6 +1,8 @@
 /* Host rows of the Chrome trace: steps, threads with their ranges, library calls and API calls,
  * data loading (which overlaps freely), the profiler's own cost. */
 #include "report/chrome.h"
+
+#include "agent/spool_format.h"
 #include "report/text.h"
 
 #include <string.h>
@@ -96,18 +98,20 @@ static void write_async(struct chrome *c, const char *ph, size_t i, const char *
     json_us(j, "ts", at_ns > c->base_ns ? at_ns - c->base_ns : 0);
     json_begin(j, "args", '{');
     if (*ph == 'b')
-        json_int(j, "batch", c->t->loaders[i].batch);
+        json_int(j, "loader", c->t->loaders[i].batch);
     json_end(j, '}');
     json_end(j, '}');
 }
 
 static void write_loaders(struct chrome *c)
 {
-    static const char *const names[] = {"wait for a batch", "make a batch", "collate", "pin"};
+    static const char *const names[] = {"wait for a batch", "make a batch", "collate", "pin",
+                                        "start a loop",     "end a loop"};
     for (size_t i = 0; i < c->t->loader_count; i++) {
         const struct row_loader *l = &c->t->loaders[i];
         uint32_t thread = timeline_thread_index(c->t, l->thread);
-        if (thread == TL_NONE || l->what < 0 || l->what > 3 || l->end_ns < l->start_ns)
+        if (thread == TL_NONE || l->what < 0 || l->what > SPOOL_LOADER_END ||
+            l->end_ns < l->start_ns)
             continue;
         int64_t pid = pid_of_thread(c, thread), tid = c->thread_tid[thread];
         write_async(c, "b", i, names[l->what], pid, tid, l->start_ns);

@@ -1,34 +1,152 @@
-"""Data loading: waits of the training thread, batches made and collated, pinning, settings, and
-what the first batch looks like."""
+"""Data loading: waits of the training thread, batches made and collated, pinning, start-up of
+workers, settings, and what the first batch looks like.
+
+Loaders are numbered from 1 in the order in which they are first looped over. A record says which
+one it is about, and the facts torch.loader.NUMBER and torch.loader.NUMBER.* say what that one is."""
+import os
+import sys
+
 fact, wrap, once, guarded = hook.fact, hook.wrap, hook.once, hook.guarded
 apply = hook.here["apply"]
-loaders_seen = {}
+MOST = 32  # loaders that are told apart
 made_at = {}  # id of a loader: the line that made it
+number_of = {}  # id of a loader, or what tells it from others (kind_of): its number
+used = {}  # number: how many loaders have it
+iterators = {}  # id of an iterator: the number of its loader
 
 
-@guarded
-def note_iterated(loader, *_, **__):
-    """Settings of a loader and the line that loops over it, once for each line."""
-    place = hook.user_place()
-    if loaders_seen.get(place) == id(loader):
-        return
-    loaders_seen[place] = id(loader)
+def own_place():
+    """file:line of the innermost frame of the program's own files, else of the innermost frame
+    outside PyTorch."""
+    frame = sys._getframe(1)
+    while frame:
+        path = frame.f_code.co_filename
+        if not (path.startswith((hook.FOLDER, hook.torch_folder, "<"))
+                or "/site-packages/" in path or "/dist-packages/" in path):
+            return f"{os.path.basename(path)}:{frame.f_lineno}"
+        frame = frame.f_back
+    return hook.user_place()
+
+
+# ---- what a loader is -------------------------------------------------------------------------
+
+def settings_of(loader):
     names = ("num_workers", "batch_size", "pin_memory")
     if loader.num_workers:
         names += ("prefetch_factor", "persistent_workers")
     text = ", ".join(f"{n}={getattr(loader, n, None)}" for n in names)
-    fact(f"torch.loader.{place}", f"{type(loader).__name__}({text})")
-    if len(loaders_seen) == 1:
-        fact("torch.loader", f"{type(loader).__name__}({text})")
+    return f"{type(loader).__name__}({text})"
+
+
+def kind_of(loader, made, place):
+    """Tells a loader that is made anew for each loop from the others."""
+    try:
+        samples = len(loader.dataset)
+    except Exception:
+        samples = None
+    return made, place, type(loader.dataset), samples, loader.batch_size, loader.num_workers
+
+
+def where_is(function):
+    """NAME file:line of a function of the program's own; None for one of PyTorch's or in C."""
+    function = getattr(function, "func", function)  # of a functools.partial
+    if not hasattr(function, "__code__"):
+        function = getattr(function, "__wrapped__", None) or getattr(type(function), "__call__", None)
+    code = getattr(function, "__code__", None)
+    if code is None or code.co_filename.startswith(hook.torch_folder):
+        return None
+    name = getattr(function, "__qualname__", code.co_name).replace("<locals>.", "")
+    return f"{name} {os.path.basename(code.co_filename)}:{code.co_firstlineno}"
+
+
+def note_dataset(number, dataset):
+    """The function that makes a sample, behind what only picks from another dataset."""
+    inner = dataset
+    for _ in range(8):
+        method = next((getattr(type(inner), n, None)
+                       for n in ("__getitems__", "__getitem__", "__iter__")
+                       if where_is(getattr(type(inner), n, None))), None)
+        if method or not hasattr(inner, "dataset"):
+            break
+        inner = inner.dataset
+    fact(f"torch.loader.{number}.dataset", where_is(method) or type(inner).__name__)
+    if isinstance(dataset, hook.torch.utils.data.IterableDataset):
+        names = getattr(getattr(type(inner), "__iter__", None), "__code__", None)
+        knows = names and "get_worker_info" in names.co_names
+        fact(f"torch.loader.{number}.iterable", "shards" if knows else "does not shard")
+
+
+@guarded
+def describe(loader, number, made, place):
+    key = f"torch.loader.{number}"
+    fact(key, settings_of(loader))
+    fact(key + ".made", made)
+    fact(key + ".where", place)
+    note_dataset(number, loader.dataset)
+    collate = where_is(loader.collate_fn)
+    if collate:
+        fact(key + ".collate", collate)
+    if loader.num_workers:
+        context = getattr(loader, "multiprocessing_context", None)
+        if context is None:
+            import multiprocessing as context
+        fact(key + ".start", context.get_start_method())
+    try:
+        fact(key + ".batches", len(loader))
+    except Exception:
+        pass  # nobody knows
+    if number == 1:
+        fact("torch.loader", settings_of(loader))
         fact("torch.loader.where", place)
-        fact("torch.loader.made", made_at.get(id(loader), place))
+        fact("torch.loader.made", made)
+
+
+def number_for(loader):
+    number = number_of.get(id(loader))
+    if number:
+        return number
+    place = own_place()
+    made = made_at.get(id(loader), place)
+    kind = kind_of(loader, made, place)
+    number = number_of.get(kind)
+    if number is None:
+        number = number_of[kind] = min(len(used) + 1, MOST)
+        if number not in used:
+            describe(loader, number, made, place)
+    elif used[number] == 1 and number < MOST:
+        fact(f"torch.loader.{number}.anew", "made anew for each loop")
+    used[number] = used.get(number, 0) + 1
+    number_of[id(loader)] = number
+    return number
+
+
+# ---- what is called ---------------------------------------------------------------------------
+
+@guarded
+def note_iterated(loader, *_, **__):
+    """Before each loop: its workers are children of what is told here."""
+    hook.agent.gpuprof_hook_loading(number_for(loader))
+    if hasattr(os, "sched_getaffinity"):
+        fact("process_cores", len(os.sched_getaffinity(0)))
+
+
+@guarded
+def note_iterator(iterator, loader, *_, **__):
+    iterators[id(iterator)] = number_of.get(id(loader), 0)
+
+
+def note_next(iterator, *_, **__):
+    """Before each batch, where there are several loaders: which one it is of."""
+    if len(used) > 1:
+        hook.agent.gpuprof_hook_loading(iterators.get(id(iterator), 0))
 
 
 @guarded
 def note_set(loader, name, *_):
     """The first thing that a loader sets of itself, by the line that makes it."""
     if name == "dataset":
-        made_at[id(loader)] = hook.user_place()
+        made_at[id(loader)] = own_place()
+        number_of.pop(id(loader), None)
 
 
 def tensors_of(batch, depth=0):
@@ -44,10 +162,12 @@ def tensors_of(batch, depth=0):
 
 
 def note_batch(batch):
+    tensors = list(tensors_of(batch))
     found = [f"{str(t.dtype).replace('torch.', '')} {'x'.join(map(str, t.shape)) or 'scalar'}"
-             for t in tensors_of(batch)]
+             for t in tensors]
     if found:
         fact("torch.batch", ", ".join(found[:8]))
+        fact("torch.batch.bytes", sum(t.numel() * t.element_size() for t in tensors))
 
 
 @guarded
@@ -65,9 +185,10 @@ def hook_dataloader(module):
         return
     if "__setattr__" in vars(module.DataLoader):
         wrap(module.DataLoader, "__setattr__", hook.NOTE, note=note_set)
-    wrap(module.DataLoader, "__iter__", hook.NOTE, note=note_iterated)
+    wrap(module.DataLoader, "__iter__", hook.BEGIN, note=note_iterated)
     wrap(module._DatasetKind, "create_fetcher", hook.RESULT, note=note_fetcher)
-    wrap(module._BaseDataLoaderIter, "__next__", hook.WAIT)
+    wrap(module._BaseDataLoaderIter, "__init__", hook.NOTE, note=note_iterator)
+    wrap(module._BaseDataLoaderIter, "__next__", hook.WAIT, note=note_next)
     once(module._BaseDataLoaderIter, "__next__", note_batch, hook.RESULT)
 
 

@@ -17,8 +17,8 @@ import sys
 import time
 
 # enum hook_kind
-(NOTE, AFTER, RESULT, WAIT, FETCH, COLLATE, PIN, RANGE, BACKWARD, READ, COPY, SYNC, BEFORE_BACKWARD,
- TRAIN, STEP_BEGIN, COMPILER, STEP, STEP_END) = range(18)
+(NOTE, AFTER, RESULT, WAIT, FETCH, COLLATE, PIN, RANGE, BACKWARD, READ, COPY, SYNC, BEGIN,
+ BEFORE_BACKWARD, TRAIN, STEP_BEGIN, COMPILER, STEP, STEP_END) = range(19)
 READS = ("item", "tolist", "numpy", "cpu", "nonzero", "masked_select", "equal", "__bool__",
          "__int__", "__float__", "__index__", "__repr__", "__format__", "__array__")
 COPIES = ("to", "cuda")

@@ -156,7 +156,7 @@ static void put_loader(struct spool *s, struct spool_out *out, const struct spoo
                              .end_ns = spool_time(s, r->head.end_ns),
                              .what = r->what,
                              .worker = r->worker,
-                             .batch = r->batch,
+                             .batch = r->loader,
                              .cpu_ns = r->cpu_ns};
     spool_put(out, ROW_LOADER, &row);
 }

@@ -173,8 +173,9 @@ struct row_call {
 struct row_loader {
     int64_t id, process, thread;
     int64_t start_ns, end_ns;
-    int64_t what; /* enum spool_loader_kind */
-    int64_t worker, batch, cpu_ns;
+    int64_t what;          /* enum spool_loader_kind */
+    int64_t worker, batch; /* batch: whose, the number of its loader */
+    int64_t cpu_ns;
 };
 
 struct row_collective {

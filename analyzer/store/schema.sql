@@ -186,9 +186,9 @@ CREATE TABLE loader_span (                          -- data loading seen by a fr
     thread INTEGER REFERENCES thread(id),
     start_ns INTEGER,
     end_ns INTEGER,
-    what INTEGER,                                   -- code 'loader': 0 wait, 1 fetch, 2 collate, 3 pin
+    what INTEGER,                                   -- code 'loader': 0 wait, 1 fetch, 2 collate, 3 pin, 4 begin, 5 end
     worker INTEGER,                                 -- its number; -1 = the training process itself
-    batch INTEGER,                                  -- running number
+    batch INTEGER,                                  -- whose: number of the loader (fact torch.loader.N); -1 = not known
     cpu_ns INTEGER                                  -- CPU time in it
 );
 
@@ -419,4 +419,5 @@ CREATE VIEW code(what, number, name) AS VALUES            -- what numbers mean
     ('math', 0, 'default'), ('math', 1, 'tensor op'), ('math', 2, 'conversion allowed'), ('math', 3, 'FMA'),
     ('math', 4, 'TF32'),
     ('loader', 0, 'wait'), ('loader', 1, 'fetch'), ('loader', 2, 'collate'), ('loader', 3, 'pin'),
+    ('loader', 4, 'begin'), ('loader', 5, 'end'),
     ('severity', 0, 'info'), ('severity', 1, 'warning'), ('severity', 2, 'error');
