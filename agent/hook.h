@@ -46,10 +46,10 @@ enum hook_kind {
     HOOK_RANGE,
     HOOK_BACKWARD, /* a range, and evaluation is over; of the engine: not torch.autograd.grad() */
     HOOK_READ,     /* reads a tensor: the range "sync NAME file:line", or "read ..." off the GPU */
-    HOOK_COPY, /* may copy a tensor: "sync ..." off the GPU, "copy ..." to it, when the host waits;
-                  the note gets each result that came to the GPU */
-    HOOK_SYNC, /* waits for the GPU: the range "sync NAME file:line" */
-    HOOK_BEGIN,           /* SPOOL_LOADER_BEGIN */
+    HOOK_COPY,  /* may copy a tensor: "sync ..." off the GPU, "copy ..." to it, when the host waits;
+                   the note gets each result that came to the GPU */
+    HOOK_SYNC,  /* waits for the GPU: the range "sync NAME file:line" */
+    HOOK_BEGIN, /* SPOOL_LOADER_BEGIN */
     HOOK_BEFORE_BACKWARD, /* only the note, where HOOK_BACKWARD has a range */
     HOOK_TRAIN,           /* Module.train(mode): gpuprof_hook_evaluating */
     HOOK_STEP_BEGIN,      /* record_function.__enter__: an optimizer's step may begin */
@@ -64,8 +64,9 @@ enum hook_kind {
 AGENT_EXPORT void gpuprof_hook_compiling(void);
 AGENT_EXPORT void gpuprof_hook_steps_stay(int stay);
 AGENT_EXPORT void gpuprof_hook_after_step(void *callable); /* called after each step */
-AGENT_EXPORT void gpuprof_hook_gc(void *callbacks);        /* gc.callbacks: pauses are recorded */
-AGENT_EXPORT void gpuprof_hook_worker(int worker);         /* this process is a loader's worker */
+/* gc.callbacks: pauses are recorded, and the note is called with the nanoseconds of each. */
+AGENT_EXPORT void gpuprof_hook_gc(void *callbacks, void *note);
+AGENT_EXPORT void gpuprof_hook_worker(int worker); /* this process is a loader's worker */
 /* Which loader this thread's records are about from now on, those of its children as well; 0 = not
  * known. */
 AGENT_EXPORT void gpuprof_hook_loading(int loader);

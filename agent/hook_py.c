@@ -69,6 +69,7 @@ static bool look_up(void)
         {"PyUnicode_InternFromString", (void **)&py.name},
         {"PyUnicode_AsUTF8", (void **)&py.utf8},
         {"PyLong_AsLong", (void **)&py.number},
+        {"PyLong_FromLongLong", (void **)&py.number_new},
         {"PyObject_IsTrue", (void **)&py.is_true},
         {"PyTuple_Size", (void **)&py.size},
         {"PyTuple_GetItem", (void **)&py.item},

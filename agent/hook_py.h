@@ -24,6 +24,7 @@ struct hook_py {
     void *(*name)(const char *text); /* PyUnicode_InternFromString */
     const char *(*utf8)(void *text);
     long (*number)(void *number); /* PyLong_AsLong */
+    void *(*number_new)(long long value);
     int (*is_true)(void *object);
     long (*size)(void *tuple);
     void *(*item)(void *tuple, long i);

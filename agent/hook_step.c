@@ -98,6 +98,23 @@ void hook_step_end(struct watch *w, struct act *a)
     call_after();
 }
 
+static void *pause_note; /* called with the length of each pause */
+
+static void paused(int64_t began_ns, int64_t end_ns)
+{
+    void *length = py.number_new(end_ns - began_ns);
+    gpuprof_hook_range("gc", began_ns, end_ns, 1);
+    hook_trace_off();
+    void *answer = length ? py.call_one(pause_note, length, NULL) : NULL;
+    hook_trace_on();
+    if (!answer)
+        py.error_clear();
+    if (answer)
+        py.decref(answer);
+    if (length)
+        py.decref(length);
+}
+
 /* gc.callbacks: (phase, info) */
 static void *collecting(void *self, void *args)
 {
@@ -110,13 +127,15 @@ static void *collecting(void *self, void *args)
     else if (strcmp(text, "start") == 0)
         began_ns = clock_now_ns();
     else if (clock_now_ns() - began_ns >= PAUSE_NS)
-        gpuprof_hook_range("gc", began_ns, clock_now_ns(), 1);
+        paused(began_ns, clock_now_ns());
     py.incref(py.none);
     return py.none;
 }
 
-void gpuprof_hook_gc(void *callbacks)
+void gpuprof_hook_gc(void *callbacks, void *note)
 {
+    py.incref(note);
+    pause_note = note;
     static struct hook_method_def def = {"gc", (void *)collecting, 1, NULL};
     void *made = py.function_new(&def, NULL, NULL);
     if (!made || py.list_append(callbacks, made) < 0)

@@ -118,8 +118,12 @@ enum { HOST_GROUPS = 16 };
 struct host_periods {
     size_t n;
     double periods[HOST_GROUPS], throttled[HOST_GROUPS];
+    double idle_s,
+        at_s; /* of the usable cores: idle so far, all together; and when; -1 = not known */
 };
 void host_cgroup_periods(struct host_periods *p);
+/* The same, and how idle the cores are: before the program. */
+void host_look_before(struct host_periods *p);
 /* Cores, limits, kernel and processor, into the profile. */
 void host_put_facts(struct collector *c);
 /* Of the group whose CPU limit held the program most since `before`; nothing without a limit. */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
 
 static void put_number(struct collector *c, const char *key, const char *format, double value)
 {
@@ -49,9 +51,51 @@ void host_put_facts(struct collector *c)
     put_cpu_model(c);
 }
 
+/* Seconds for which the cores that this process may use have been idle; -1 = not known. */
+static double idle_seconds(void)
+{
+    char line[512];
+    double sum = 0;
+    bool any = false;
+    cpu_set_t set;
+    FILE *f = sched_getaffinity(0, sizeof set, &set) == 0 ? fopen("/proc/stat", "r") : NULL;
+    while (f && fgets(line, sizeof line, f)) {
+        int cpu;
+        double idle, waits;
+        if (sscanf(line, "cpu%d %*f %*f %*f %lf %lf", &cpu, &idle, &waits) != 3 || cpu < 0 ||
+            cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, &set))
+            continue;
+        sum += (idle + waits) / (double)sysconf(_SC_CLK_TCK);
+        any = true;
+    }
+    if (f)
+        fclose(f);
+    return any ? sum : -1;
+}
+
+void host_look_before(struct host_periods *p)
+{
+    struct timespec now;
+    host_cgroup_periods(p);
+    p->idle_s = idle_seconds();
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    p->at_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* What the program left of its cores, and what others left it, is told by how idle they were. */
+static void put_idle(struct collector *c, const struct host_periods *before)
+{
+    struct host_periods now;
+    host_look_before(&now);
+    double seconds = now.at_s - before->at_s;
+    if (before->idle_s >= 0 && now.idle_s >= before->idle_s && seconds >= 1)
+        put_number(c, "idle_cores", "%.2f", (now.idle_s - before->idle_s) / seconds);
+}
+
 void host_put_limited(struct collector *c, const struct host_periods *before)
 {
     struct host_periods now;
+    put_idle(c, before);
     host_cgroup_periods(&now);
     size_t most = 0;
     if (now.n == 0 || now.n != before->n)

@@ -69,7 +69,7 @@ static void put_facts(struct recording *r)
                      r->options->device_choice ? r->options->device_choice : "auto");
     collect_put_meta(r->collector, "start_realtime_ns", text);
     host_put_facts(r->collector);
-    host_cgroup_periods(&r->periods);
+    host_look_before(&r->periods);
 }
 
 static int64_t profile_bytes(void *self)

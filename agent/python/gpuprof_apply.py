@@ -4,6 +4,7 @@ Each that was asked for is a fact apply.NAME: "applied: ..." or "refused: ..." w
 a program says itself about a setting that it may also leave alone (foreach=False) is its own.
 """
 import functools
+import gc
 import os
 
 fact, wrap, guarded = hook.fact, hook.wrap, hook.guarded
@@ -11,14 +12,16 @@ torch, agent = hook.torch, hook.agent
 
 TRUE = ("1", "true", "yes", "on", "find")
 LOADER = ("num_workers", "prefetch_factor", "persistent_workers", "pin_memory")
+LOADER_KNOBS = (*LOADER, "loader")  # loader=FILE:LINE: only of the DataLoaders made there
 # what a DataLoader refuses, or fails on, when it has none
 FOR_WORKERS = ("prefetch_factor", "persistent_workers", "timeout", "multiprocessing_context")
 NOT_YET = {  # what is still to happen; the fact is replaced when it does
-    **{knob: "the program has made no DataLoader" for knob in LOADER},
+    **{knob: "the program has made no DataLoader" for knob in LOADER_KNOBS},
     "channels_last": "the program has made no optimizer, which tells the weights",
     "zero_grad": "the program has made no optimizer",
     "optimizer": "no optimizer of the program took part in a backward pass",
     "precision": "the program has run no backward pass",
+    "gc": "the program has taken no step",
     "non_blocking": "no pinned tensor was copied to a GPU with .to() or .cuda()",
 }
 EDIT = {
@@ -27,8 +30,8 @@ EDIT = {
     "sync_every": "needs an edit of the program: it decides what it reads, and when",
 }
 
-OBEYED = (*LOADER, "non_blocking", "cudnn_benchmark", "channels_last", "zero_grad=none",
-          "optimizer=fused", "optimizer=foreach", "precision=fp32", "precision=tf32",
+OBEYED = (*LOADER_KNOBS, "non_blocking", "cudnn_benchmark", "channels_last", "zero_grad=none",
+          "optimizer=fused", "optimizer=foreach", "gc=freeze", "precision=fp32", "precision=tf32",
           "precision=bf16")
 
 wanted = {}
@@ -146,6 +149,11 @@ def loader_setting(knob, given, dataset, iterable):
 @guarded
 def loader_settings(given, iterable):
     """The arguments of a DataLoader as they are wanted."""
+    if "loader" in wanted:
+        place = hook.here["data"].own_place()
+        if place != wanted["loader"]:
+            return refused("loader", f"no DataLoader is made at {wanted['loader']}")
+        applied("loader", place)
     for knob in LOADER:
         if knob in wanted:
             loader_setting(knob, given, given.get("dataset"), iterable)
@@ -313,6 +321,16 @@ def hook_optimizer(module):
             refused("zero_grad", "this PyTorch has no set_to_none")
     elif "zero_grad" in wanted:
         refused("zero_grad", "it is none")
+
+
+@guarded
+def at_first_step():
+    """What is alive at the end of the first step is never looked at for garbage again."""
+    if wanted.get("gc") != "freeze":
+        return
+    gc.collect()
+    gc.freeze()
+    applied("gc", f"{gc.get_freeze_count()} objects are frozen")
 
 
 def hook_ddp(module):

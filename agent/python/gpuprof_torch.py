@@ -171,11 +171,11 @@ def find_agent():
     library.gpuprof_hook_fact.argtypes = [text, text]
     library.gpuprof_hook_health.argtypes = [text, text]
     library.gpuprof_hook_range.argtypes = [text, i64, i64, number]
-    for name in ("worker", "non_blocking", "evaluating"):
+    for name in ("worker", "loading", "non_blocking", "evaluating"):
         getattr(library, f"gpuprof_hook_{name}").argtypes = [number]
     library.gpuprof_hook_plain.argtypes = [ctypes.c_void_p]
     library.gpuprof_hook_after_step.argtypes = [ctypes.py_object]
-    library.gpuprof_hook_gc.argtypes = [ctypes.py_object]
+    library.gpuprof_hook_gc.argtypes = [ctypes.py_object, ctypes.py_object]
     library.gpuprof_hook_steps_stay.argtypes = [number]
     library.gpuprof_hook_wrap.restype = ctypes.py_object
     library.gpuprof_hook_wrap.argtypes = [ctypes.py_object, number, text, text, ctypes.c_void_p]
@@ -195,7 +195,7 @@ def hook_torch():
     if only_steps:
         return
     hook_tensors()
-    agent.gpuprof_hook_gc(gc.callbacks)
+    agent.gpuprof_hook_gc(gc.callbacks, here["train"].note_pause)
     if os.environ.get("GPUPROF_MODULES") == "1":
         load("modules")
         here["modules"].hook_modules()

@@ -18,12 +18,14 @@ late = False
 @guarded
 def first_step(optimizer, *_, **__):
     global late
+    if not late:
+        apply.at_first_step()
+    of_all, late = not late, True
     if hook.only_steps:
         return
     describe(optimizer)
     switches()
-    if not late:
-        late = True
+    if of_all:
         hook_late()
 
 
@@ -126,6 +128,27 @@ def hook_backward():
 
 def hook_module(module):
     wrap(module.Module, "train", hook.TRAIN)
+
+
+# ---- garbage collection -----------------------------------------------------------------------
+
+pauses = {}  # line at which the collector ran: ns
+
+
+@guarded
+def note_pause(ns):
+    """After a pause of a millisecond or more: where most of them come from, and who asked."""
+    frame = sys._getframe(1)
+    while frame and frame.f_code.co_filename.startswith(hook.FOLDER):
+        frame = frame.f_back
+    place = hook.user_place()
+    if place not in pauses and len(pauses) >= 64:
+        return
+    pauses[place] = pauses.get(place, 0) + ns
+    if pauses[place] == max(pauses.values()):
+        fact("torch.gc.where", place)
+        if frame and {"gc", "collect"} <= set(frame.f_code.co_names):
+            fact("torch.gc.asked", place)
 
 
 # ---- precision --------------------------------------------------------------------------------

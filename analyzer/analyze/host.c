@@ -18,10 +18,26 @@ struct fetches {
     int64_t in_steps;   /* made by the training thread within used steps */
 };
 
-static int usable_cores(const struct timeline *t)
+/* Those of the process that trains: the program's command may have confined it (taskset), or the
+ * program itself. What it said last; 0 = it did not. */
+static int process_cores(const struct analysis *a)
 {
+    const struct timeline *t = a->tl;
+    int n = 0;
+    for (size_t i = 0; i < t->meta_count && t->process_count; i++)
+        if (t->metas[i].process == t->processes[a->steps.process].id &&
+            strcmp(tl_text(t, t->metas[i].key), "process_cores") == 0)
+            n = atoi(tl_text(t, t->metas[i].value));
+    return n;
+}
+
+static int usable_cores(const struct analysis *a)
+{
+    const struct timeline *t = a->tl;
     const char *cores = timeline_meta(t, "usable_cores"), *quota;
-    int n = cores ? atoi(cores) : 0;
+    int n = cores ? atoi(cores) : 0, own = process_cores(a);
+    if (own > 0 && (n <= 0 || own < n))
+        n = own;
     quota = timeline_meta(t, "cgroup_cpu_quota");
     double limit = quota ? strtod(quota, NULL) : 0;
     if (limit > 0 && limit < 1e6 && (n <= 0 || ceil(limit) < n))
@@ -186,7 +202,7 @@ int host_look(struct analysis *a, struct err *e)
     if (rc == 0 && (look_at_ranges(a, &f) < 0 || look_at_loader_rows(a, &f) < 0))
         rc = -1;
     if (rc == 0) {
-        a->host.usable_cores = usable_cores(a->tl);
+        a->host.usable_cores = usable_cores(a);
         a->host.loader_workers = count_workers(a, &f);
         a->host.loader_parallel = f.parallel || a->host.loader_workers > 0;
         a->host.fetch_ns = median_ns(f.wall.at, f.wall.n);

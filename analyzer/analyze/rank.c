@@ -142,7 +142,7 @@ static int by_worth(const void *a, const void *b)
 bool outcome_about_input(const struct outcome *o)
 {
     static const char *const ids[] = {"num-workers", "starved-workers", "storage-bound",
-                                      "data-loading"};
+                                      "data-loading", "worker-startup"};
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
         if (strcmp(o->rule->id, ids[i]) == 0)
             return true;

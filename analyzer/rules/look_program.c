@@ -12,7 +12,6 @@ static const struct told {
     {"channels-last", NULL, "torch.input"},
     {"checkpointing", NULL, "torch.checkpoint"},
     {"cudnn-algorithm", NULL, "torch.cudnn.benchmark"},
-    {"data-loading", "torch.loader.made", "torch.loader"},
     {"dp-instead-of-ddp", NULL, "torch.data_parallel"},
     {"exposed-communication", NULL, "torch.ddp"},
     {"fused-optimizer", NULL, "torch.optimizer"},

@@ -3,6 +3,10 @@
 const struct tip tips[] = {
     {"loader-workers", "Make batches in several workers, ahead of the loop",
      "num-workers data-loading", NULL},
+    {"persistent-workers", "Keep the loader's workers from one epoch to the next", "worker-startup",
+     NULL},
+    {"garbage", "Keep Python's garbage collector out of the loop", "gc-pauses",
+     "pauses of a millisecond and more, in programs that use PyTorch"},
     {"pinned-memory", "Copy batches from pinned memory", "pin-memory", NULL},
     {"overlap-copies", "Copy without blocking, on a stream of its own, one batch ahead",
      "overlap-copies copy-volume", NULL},
