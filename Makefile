@@ -5,7 +5,7 @@ CMAKE_FLAGS ?=
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all setup demo test bench truth matrix gpu-portable gpu-check install deb format clean
+.PHONY: all setup demo test bench truth matrix transparency gpu-portable gpu-check install deb format clean
 
 all: setup
 	@cmake -S . -B $(BUILD) $(CMAKE_FLAGS) >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
@@ -38,6 +38,11 @@ truth: all
 # called again: make matrix MATRIX="--seconds 100".
 matrix: all
 	@tests/e2e/matrix.py $(BUILD) --full --state $(BUILD)/matrix.jsonl --write docs/matrix.md $(MATRIX)
+
+# Some hundred situations of programs without and with gpuprof, compared to the byte: docs/transparency.md. Interpreters with
+# frameworks are named in GPUPROF_PYTHONS="NAME=PATH NAME=PATH". An hour; make transparency TRANSPARENCY="--only 'launchers/*'".
+transparency: all
+	@tests/transparency/transparency.py $(BUILD) --state $(BUILD)/transparency.jsonl --write docs/transparency.md $(TRANSPARENCY)
 
 # On a machine with a GPU: every case of tests/gpu, or those of CASES="a b", into OUT (tests/gpu/README.md). The portable
 # build may have been made elsewhere; only Python is needed here then.

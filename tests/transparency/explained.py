@@ -1,0 +1,37 @@
+"""The one place for differences that are known and have a reason: what a program can see of gpuprof.
+
+A run fails when an explanation was not needed any more by any of the situations that it names, so the list cannot rot.
+"""
+import dataclasses
+import fnmatch
+import re
+
+
+@dataclasses.dataclass(frozen=True)
+class Explanation:
+    name: str
+    situations: tuple  # patterns of fnmatch, of situations' names
+    line: str  # regular expression, of a line of compare.differences()
+    reason: str
+
+    def names(self, situation):
+        return any(fnmatch.fnmatchcase(situation, pattern) for pattern in self.situations)
+
+    def covers(self, line):
+        return re.search(self.line, line) is not None
+
+
+PRINTING = ("*environment*", "shell/env*", "shell/perl", "*look*", "c/c_process/environment*")
+OURS = "LD_PRELOAD|GPUPROF_DIR|GPUPROF_PYTHON|CUDA_INJECTION64_PATH|NVTX_INJECTION64_PATH|ASAN_OPTIONS"
+
+EXPLAINED = (
+    Explanation("variables of the environment", PRINTING, rf"^stdout \+ '(environment: )?({OURS})=",
+                "The loader brings the agent into each process by `LD_PRELOAD`, and the CUDA driver and NVTX by their own variables; the agent "
+                "learns from `GPUPROF_DIR` where to record. Children inherit them, so they must be in the environment."),
+    Explanation("a library more", ("c/c_process/maps*",), r"^stdout \+ 'libgpuprof_agent\.so",
+                "The agent is a library in the process, and a program that lists its libraries sees it."),
+    Explanation("times of imports", ("flags/*/-X importtime/*",), r"^stderr [-+] 'import time: ",
+                "`-X importtime` prints times, which are never the same, and the import of `sitecustomize`. The program's own lines are compared."),
+    Explanation("what `-v` says", ("flags/*/-v/*",), r"^stderr [-+] [\"'](import |# |Python |Type \")",
+                "`-v` prints addresses and files as the interpreter starts. The program's own lines are compared."),
+)

@@ -1,0 +1,5 @@
+all: first second
+first:
+	@echo first; $(RUN) $(COMMAND)
+second:
+	@echo second
