@@ -25,11 +25,13 @@ PRINTING = ("*environment*", "shell/env*", "shell/perl", "*look*", "c/c_process/
 OURS = "LD_PRELOAD|GPUPROF_DIR|GPUPROF_PYTHON|CUDA_INJECTION64_PATH|NVTX_INJECTION64_PATH|ASAN_OPTIONS"
 
 EXPLAINED = (
-    Explanation("variables of the environment", PRINTING, rf"^stdout \+ '(environment: )?({OURS})=",
+    Explanation("variables of the environment", PRINTING, rf"^stdout (\+ '(environment: )?({OURS})|- '(environment: )?LD_PRELOAD)=",
                 "The loader brings the agent into each process by `LD_PRELOAD`, and the CUDA driver and NVTX by their own variables; the agent "
                 "learns from `GPUPROF_DIR` where to record. Children inherit them, so they must be in the environment."),
     Explanation("a library more", ("c/c_process/maps*",), r"^stdout \+ 'libgpuprof_agent\.so",
                 "The agent is a library in the process, and a program that lists its libraries sees it."),
+    Explanation("status lines", ("launchers/*/with a status line/*",), r"^stderr \+ .gpuprof: ",
+                "Without `-q`, gpuprof's own lines go to stderr; each starts with `gpuprof: `."),
     Explanation("times of imports", ("flags/*/-X importtime/*",), r"^stderr [-+] 'import time: ",
                 "`-X importtime` prints times, which are never the same, and the import of `sitecustomize`. The program's own lines are compared."),
     Explanation("what `-v` says", ("flags/*/-v/*",), r"^stderr [-+] [\"'](import |# |Python |Type \")",

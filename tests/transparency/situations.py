@@ -81,7 +81,7 @@ def versions(pythons):
 
 
 def launchers(pythons):
-    plain = next(p for p in pythons if p.name == "system" or not p.has("torch"))
+    plain = next((p for p in pythons if p.name == "system" or not p.has("torch")), pythons[-1])
     torches = [p for p in pythons if p.has("torch")]
     for launcher, command in table.LAUNCHERS.items():
         if launcher == "python":
@@ -102,7 +102,7 @@ def flags(pythons):
     plain = [p for p in pythons if p.name in ("system", "3.8", "3.13")]
     for flag, variables in table.FLAGS.items():
         given = "" if variables else flag
-        for program, chosen in (("look", plain), ("loop", torches[-1:] + torches[:1])):
+        for program, chosen in (("look", plain), ("loop", [p for p in torches if p in (torches[0], torches[-1])])):
             for python in chosen:
                 yield made("flags", program, flag, python, table.LAUNCHERS["python"], flags=given, variables=variables.items(),
                            axes=(("flag", flag),), sees="")

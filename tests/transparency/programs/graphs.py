@@ -15,7 +15,7 @@ class Reading(torch.nn.Module):
 for module in (small.Net(), Reading()):
     graph = torch.fx.symbolic_trace(module)
     print(graph.code, graph.graph)
-    print([(n.op, str(n.target), n.name) for n in graph.graph.nodes])
+    print([(n.op, str(n.target).split(" at 0x")[0].split(" object")[0], n.name) for n in graph.graph.nodes])
     copied = copy.deepcopy(graph)
     print(small.bits(copied(torch.ones(1, 4)).sum()), copied.code == graph.code)
     graph.train(), graph.eval()

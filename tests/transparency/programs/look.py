@@ -58,7 +58,8 @@ show("prefix", (sys.prefix, sys.base_prefix, sys.executable))
 show("atexit", getattr(atexit, "_ncallbacks", lambda: None)())
 show("encoding", (sys.stdin.encoding, sys.stdout.encoding, sys.stderr.errors, sys.getfilesystemencoding()))
 for item in sorted(os.environ.items()):
-    show("environment", "%s=%s" % item)
+    if item[0] != "_":  # bash says there what it has started
+        show("environment", "%s=%s" % item)
 for name in ("sitecustomize", "usercustomize"):
     module = sys.modules.get(name)
     show(name, (getattr(module, "__file__", None), getattr(module, "SEEN", None), getattr(getattr(module, "__spec__", None), "origin", None)))

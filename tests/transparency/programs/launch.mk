@@ -1,5 +1,0 @@
-all: first second
-first:
-	@echo first; $(RUN) $(COMMAND)
-second:
-	@echo second
