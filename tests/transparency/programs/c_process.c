@@ -69,8 +69,11 @@ static int signals(void)
     for (int s = 1; s < 65; s++) {
         struct sigaction now;
         if (sigaction(s, NULL, &now) == 0)
-            printf("%d %s %x %d %d\n", s, now.sa_handler == SIG_DFL ? "default" : now.sa_handler == SIG_IGN ? "ignored" : "handled", (unsigned)now.sa_flags,
-                   sigismember(&blocked, s), sigismember(&pending, s));
+            printf("%d %s %x %d %d\n", s,
+                   now.sa_handler == SIG_DFL   ? "default"
+                   : now.sa_handler == SIG_IGN ? "ignored"
+                                               : "handled",
+                   (unsigned)now.sa_flags, sigismember(&blocked, s), sigismember(&pending, s));
     }
     return 0;
 }
@@ -101,7 +104,8 @@ static int library(void)
 {
     void *math = dlopen("libm.so.6", RTLD_NOW);
     double (*root)(double) = (double (*)(double))dlsym(math, "sqrt");
-    printf("%g %d %p %s\n", root(2), dlopen("no-such.so", RTLD_NOW) == NULL, dlsym(RTLD_DEFAULT, "nothing_here"), dlerror() ? "said" : "");
+    printf("%g %d %p %s\n", root(2), dlopen("no-such.so", RTLD_NOW) == NULL,
+           dlsym(RTLD_DEFAULT, "nothing_here"), dlerror() ? "said" : "");
     return dlclose(math);
 }
 
