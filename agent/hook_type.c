@@ -75,7 +75,9 @@ static bool make(void)
 {
     unsigned long (*flags_of)(void *) = (unsigned long (*)(void *))hook_py_find("PyType_GetFlags");
     int (*ready)(void *) = (int (*)(void *))hook_py_find("PyType_Ready");
-    if (py.version != 311 || !flags_of || !ready ||
+    int (*forget)(void *, const char *) =
+        (int (*)(void *, const char *))hook_py_find("PyDict_DelItemString");
+    if (py.version != 311 || !flags_of || !ready || !forget ||
         !as_expected(py.function_type, flags_of(py.function_type)))
         return false;
     static const int own[] = {MEMBERS, DICT, BASES, MRO, CACHE, SUBCLASSES, WEAK_LIST, VERSION_TAG};
@@ -87,7 +89,8 @@ static bool make(void)
     twin[METHODS] = methods;
     twin[GETSET] = getters;
     twin[BASE] = py.function_type;
-    if (ready(twin) == 0)
+    /* each type has a text of its own as __doc__: it would hide that of each function */
+    if (ready(twin) == 0 && forget(twin[DICT], "__doc__") == 0)
         return true;
     py.error_clear();
     return false;

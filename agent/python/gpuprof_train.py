@@ -118,8 +118,11 @@ def note_backward(*_, **__):
 
 
 def hook_backward():
-    before, engine = apply.before_backward, getattr(getattr(torch, "_C", None), "_EngineBase", None)
-    owner, name = (engine, "run_backward") if engine else (torch.autograd, "backward")
+    """In the engine, which backward() of tensors and torch.autograd.backward() end up in."""
+    before = apply.before_backward
+    engine = type(getattr(getattr(torch.autograd, "Variable", None), "_execution_engine", None))
+    in_engine = hasattr(engine, "run_backward")
+    owner, name = (engine, "run_backward") if in_engine else (torch.autograd, "backward")
     if not hook.only_steps:
         wrap(owner, name, hook.BACKWARD, "backward", note=note_backward)
     if before:

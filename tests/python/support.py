@@ -1,5 +1,6 @@
 """What the tests of the Python hook share. Standard library only; the programs under test run by
 /usr/bin/python3, whose PyTorch is the distribution's. `NAME.py BUILD`; 77: nothing to test with."""
+import difflib
 import os
 import sqlite3
 import subprocess
@@ -12,6 +13,20 @@ PYTHON = "/usr/bin/python3"
 def have_torch():
     return os.path.exists(PYTHON) and subprocess.run(
         [PYTHON, "-c", "import torch, torch.utils.data"], capture_output=True).returncode == 0
+
+
+def pythons():
+    """(path, version, PyTorch's version) of each interpreter that has PyTorch: the distribution's, and those
+    of $GPUPROF_TEST_PYTHONS, separated by colons. Says which it leaves out."""
+    found = []
+    for path in [PYTHON, *filter(None, os.environ.get("GPUPROF_TEST_PYTHONS", "").split(":"))]:
+        ask = "import sys, torch; print(sys.version.split()[0], torch.__version__)"
+        done = subprocess.run([path, "-c", ask], capture_output=True, text=True) if os.path.exists(path) else None
+        if done and done.returncode == 0:
+            found.append((path, *done.stdout.split()))
+        else:
+            print(f"        {path} has no PyTorch: left out")
+    return found
 
 
 def without_loader(trace):
@@ -71,14 +86,15 @@ class Test:
         by which of its lines the DataLoader raises differs from run to run without gpuprof, too."""
         self.plain = plain = self.run(command, **variables)
         traced, profile = self.traced(command, **variables)
+        self.last = traced
         if races:
             plain.stderr, traced.stderr = (without_loader(done.stderr) for done in (plain, traced))
         self.check(traced.returncode == plain.returncode, f"{what}: status",
                    f"{traced.returncode} instead of {plain.returncode}: {traced.stderr[-500:]}")
-        self.check(traced.stdout == plain.stdout, f"{what}: stdout",
-                   f"{traced.stdout[-700:]!r} instead of {plain.stdout[-700:]!r}")
-        self.check(traced.stderr == plain.stderr, f"{what}: stderr",
-                   f"{traced.stderr[-700:]!r} instead of {plain.stderr[-700:]!r}")
+        for name in ("stdout", "stderr"):
+            is_now, was = getattr(traced, name), getattr(plain, name)
+            other = [line for line in difflib.unified_diff(was.splitlines(), is_now.splitlines(), "without", "with", n=0)]
+            self.check(is_now == was, f"{what}: {name}", "\n".join(other)[:3000])
         return profile
 
 
