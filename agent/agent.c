@@ -180,6 +180,7 @@ static void thread_end(void *arg)
 
 static void at_exit(void)
 {
+    hook_python_end();
     agent_finish(FINISH_MS, true);
 }
 

@@ -4,9 +4,10 @@
 usage: plain.py BUILD
 """
 import os
+import shutil
 import sys
 
-from support import PYTHON, Test, query
+from support import PYTHON, Test, health, query
 
 STATE = """
 import os, sys
@@ -87,6 +88,14 @@ def main():
     codes = [c for (c,) in query(profile, "SELECT s.text FROM health h JOIN string s "
                                           "ON s.id = h.code")]
     test.check("python-hook" in codes, "what the hook could not do is in the health table", codes)
+    for option in ("-I", "-E", "-S"):
+        command = [python, option, "-c", "import sys, ctypes; sys.argv.append('x'); ctypes.CDLL(sys.argv[1])"]
+        library = test.path("libtorch_python.so")  # as if PyTorch were loaded: its library is what counts
+        shutil.copy(os.path.join(os.path.dirname(test.gpuprof), "..", "lib", "libgpuprof_agent.so"), library)
+        text = [t for _, t in health(test.same(f"PyTorch, {option}", [*command, library]))]
+        test.check(any(f"started with {option}" in t for t in text), f"{option}: it is said that the hook was off", text)
+        profile = test.same(f"no PyTorch, {option}", [python, option, "-c", "print(1)"])
+        test.check(not health(profile), f"{option}: nothing is said without PyTorch", health(profile))
     test.same("os._exit", [python, "-c", "import os; print('x', flush=True); os._exit(9)"])
     test.same("SIGKILL", [python, "-c", "import os; print('x', flush=True); os.kill(os.getpid(), 9)"])
     test.same("own LD_PRELOAD", [python, "-c", "print(1)"], LD_PRELOAD="libm.so.6")
