@@ -87,8 +87,8 @@ AGENT_EXPORT void gpuprof_hook_evaluating(int on);
  * Python and its options let it look there. NULL: leave the variable alone. */
 char *hook_python_path(int argc, char **argv);
 
-/* At the end of a process, while it may still record: says that the hook was kept out of a Python that
- * has loaded PyTorch. */
+/* At the end of a process, while it may still record: says that the hook was kept out of a Python
+ * that has loaded PyTorch. */
 void hook_python_end(void);
 
 #endif
