@@ -127,6 +127,8 @@ static void finish_spool(struct collector *c, struct spool *s)
     spool_drain_rings(s, &c->out);
     spool_drain_buffers(s, &c->out, true);
     spool_drain_rings(s, &c->out);
+    struct stat st;
+    s->guard.cut |= stat(s->path, &st) == 0 && (uint64_t)st.st_size < s->size;
     s->row.end_ns = collect_now_ns() - c->start_ns;
     spool_put_ends(s, &c->out);
     c->out.from = NULL;
@@ -191,7 +193,7 @@ int64_t collect_drain(struct collector *c, struct err *e)
             continue;
         bool dead =
             !spool_alive(s); /* asked first: what it wrote before it died is then complete */
-        if (dead) {
+        if (dead || s->guard.cut) {
             finish_spool(c, s);
             continue;
         }

@@ -1,6 +1,7 @@
 /* One spool file as the collector sees it: mapped, checked, decoded into rows of one process.
  *
  *   spool_map.c     mapping and checking; strings; everything read from the file is bounded
+ *   spool_guard.c   a file that is cut short while it is mapped
  *   spool_clock.c   CUPTI's clock -> profile time, by the anchors
  *   spool_ring.c    ring records -> rows
  *   spool_buffers.c CUPTI's buffers: which to read, walking their records, giving them back
@@ -93,8 +94,20 @@ struct spool_clock_gap {
 
 enum { SPOOL_CBIDS = 2048, SPOOL_SILENCES = 4096 };
 
+/* A mapping whose file may be cut short. */
+struct spool_guard {
+    void *map;
+    uintptr_t start;
+    size_t size;
+    struct spool_guard *next;
+    bool cut; /* it was: what is gone reads as zeros */
+};
+void spool_guard_begin(struct spool_guard *g, void *map, size_t size);
+void spool_guard_end(struct spool_guard *g);
+
 struct spool {
     char *path;
+    struct spool_guard guard;
     uint8_t *map;
     size_t size;
     struct spool_header *h;    /* shared with the target: live words and strides only */

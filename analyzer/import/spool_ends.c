@@ -51,6 +51,10 @@ static void put_losses(struct spool *s, struct spool_out *out)
                "GPU operations queued or still running at the end were left out", s->in_flight);
     put_health(s, out, 0, "unknown-kinds",
                "records of kinds that this version does not know were skipped", s->unknown_kinds);
+    put_health(s, out, 1, "spool-cut",
+               "the program cut the file short that its records were in: what had not been read is "
+               "lost",
+               s->guard.cut);
     put_health(s, out, 1, "cut-buffers", "activity buffers could be read only in part",
                s->cut_buffers);
     put_health(s, out, 1, "bad-records", "damaged host records were left out", s->bad_records);

@@ -59,6 +59,7 @@ int spool_open(struct spool *s, const char *path, struct err *e)
         s->map = NULL;
         return ready ? refused(why, path, e) : SPOOL_NOT_READY;
     }
+    spool_guard_begin(&s->guard, s->map, s->size);
     s->h = (struct spool_header *)(void *)s->map;
     if (memcmp(s->h->magic, SPOOL_MAGIC, sizeof s->h->magic) != 0) {
         spool_close(s);
@@ -86,8 +87,10 @@ int spool_open(struct spool *s, const char *path, struct err *e)
 
 void spool_unmap(struct spool *s)
 {
-    if (s->map)
+    if (s->map) {
+        spool_guard_end(&s->guard);
         munmap(s->map, s->size);
+    }
     free(s->strings);
     free(s->name_keys);
     free(s->name_values);

@@ -28,7 +28,7 @@ def stolen(build, checks):
         rows, found = health(profile), build.analyze(profile)
         checks.check(rows.get("cupti-end", 0) > 0, f"{what}: how long is said", str(rows))
         idle = sum(v for k, v in found["breakdown_ms"].items() if k.startswith("idle"))
-        checks.check(idle < 0.4 * found["steps"]["median_ms"], f"{what}: no idle GPU is seen in it",
+        checks.check(idle <= 0.4 * found["steps"]["median_ms"], f"{what}: no idle GPU is seen in it",
                      f"{idle} ms of {found['steps']['median_ms']}; {found['verdict']}")
         said = found["why"] + found["verdict"]
         checks.check("of the run alone" in said or "Not enough data" in said,
@@ -58,7 +58,7 @@ def stepped(build, checks):
         checks.check(0 <= short and longest < 150e6, f"{what}: no kernel lasts as long as the step",
                      f"{longest / 1e6} ms")
         checks.check(last <= end, f"{what}: none is in the future", f"{last - end} ns")
-        checks.check(rows.get("clock-set") == 1 and rows.get("off-clock", 0) > 0, f"{what}: is said", str(rows))
+        checks.check(rows.get("clock-set") == 1, f"{what}: is said", str(rows))
         steps = found["steps"]
         checks.check(steps["mean_ms"] < 1.5 * steps["median_ms"], f"{what}: no step lasts as long", str(steps))
 
@@ -88,6 +88,23 @@ def lost(build, checks):
                  f"{said}, JSON {told}: {re.findall('.{20}records (?:were )?lost', terminal + html)}")
 
 
+def cut(build, checks):
+    """The program cuts the file short that it is recorded in: what was read is kept, and it is said."""
+    for size in (0, 100000):
+        what = f"spool cut to {size} bytes"
+        profile = build.path(f"cut{size}.gpuprof")
+        run = build.run([build.gpuprof, "run", "-f", "-o", profile, "--", os.path.join(build.bin, "agent_cut"), str(size)])
+        checks.check((run.returncode, run.stdout) == (0, "cut\n"), f"{what}: status and output",
+                     f"{run.returncode} {run.stdout} {run.stderr[-300:]}")
+        if not checks.check(os.path.exists(profile), f"{what}: a profile"):
+            continue
+        db = sqlite3.connect(f"file:{profile}?mode=ro", uri=True)
+        there = db.execute("SELECT count(*) FROM range").fetchone()[0]
+        db.close()
+        checks.check(there == 10, f"{what}: what had been read is there", str(there))
+        checks.check("spool-cut" in health(profile), f"{what}: is said", str(health(profile)))
+
+
 def sound(build, checks):
     """Nothing of this where nothing is wrong, also where launches are captured."""
     for arguments in ([], ["--cuda-graph", "1"]):
@@ -106,6 +123,7 @@ def main():
     kernels_off(build, checks)
     stepped(build, checks)
     lost(build, checks)
+    cut(build, checks)
     sound(build, checks)
     checks.done()
 

@@ -294,6 +294,28 @@ START_TEST(test_truncated_file)
 }
 END_TEST
 
+/* The process cuts its file short, to a page or to nothing, after some of it was read. */
+START_TEST(test_cut_while_mapped)
+{
+    struct spool_writer w = live("a");
+    const off_t left[] = {0, 4096, (off_t)w.h->file_bytes - 4096};
+    uint64_t at = 0;
+    spool_kernel(&w, 0, &at, stamp(1), stamp(2), 1, 0x1000);
+    spool_state(&w, 0, SPOOL_READY, at);
+    drain();
+    ck_assert_int_eq(KERNELS, 1);
+    struct spool_header saved; /* of the test's own map */
+    memcpy(&saved, w.h, sizeof saved);
+    ck_assert_int_eq(truncate(w.path, left[_i]), 0);
+    drain();
+    finish();
+    ck_assert_int_eq(KERNELS, 1);
+    ck_assert_int_eq(m->count[ROW_PROCESS], 1);
+    ck_assert_int_eq(memory_health(m, "spool-cut"), 1);
+    spool_end(&(struct spool_writer){.map = w.map, .h = &saved});
+}
+END_TEST
+
 Suite *test_collect_hostile_suite(void)
 {
     Suite *suite = suite_create("collect_hostile");
@@ -307,6 +329,7 @@ Suite *test_collect_hostile_suite(void)
     tcase_add_loop_test(t, test_hostile_headers, 0, 14);
     tcase_add_test(t, test_header_changes);
     tcase_add_test(t, test_truncated_file);
+    tcase_add_loop_test(t, test_cut_while_mapped, 0, 3);
     suite_add_tcase(suite, t);
     return suite;
 }
