@@ -346,6 +346,15 @@ static int make(struct maker *m)
     return sorted < 0 ? -1 : 0;
 }
 
+bool graph_too_wide(const struct timeline *t)
+{
+    enum { STREAMS_MOST = 4096, THREADS_MOST = 8192 };
+    size_t threads = 0;
+    for (size_t i = 0; i < t->thread_count; i++)
+        threads += t->threads[i].apis > 0;
+    return threads > THREADS_MOST || t->stream_count > STREAMS_MOST;
+}
+
 struct graph *graph_build(const struct analysis *a, struct err *e)
 {
     struct graph *g = calloc(1, sizeof *g);
@@ -358,7 +367,8 @@ struct graph *graph_build(const struct analysis *a, struct err *e)
     g->streams = a->tl->stream_count;
     g->lanes = g->streams + a->tl->thread_count;
     g->launches_block = look_launches_block(a);
-    find_window(&m);
+    if (!graph_too_wide(a->tl))
+        find_window(&m);
     int rc = g->steps ? make(&m) : 0;
     if (rc == 0)
         rc = graph_classify(g);

@@ -101,7 +101,10 @@ struct graph {
 
 enum { QUEUE_DEPTH = 1024 }; /* launches a stream takes before the host blocks, as documented */
 
-/* NULL with *e set; a graph of 0 tasks when there are too few steps in a row. */
+/* Whether there are so many streams, or threads that call CUDA, that a replay, which looks at all
+ * of them at each wait, would take minutes. */
+bool graph_too_wide(const struct timeline *t);
+/* NULL with *e set; a graph of 0 tasks when it is too wide, or there are too few steps in a row. */
 struct graph *graph_build(const struct analysis *a, struct err *e);
 void graph_free(struct graph *g);
 

@@ -95,10 +95,8 @@ static int read_devices(struct kineto *k)
         if (read_members(k, keys, values, 6, &d.name) < 0 || kineto_process_turn(k, pid, 0, -1) < 0)
             return -1;
         d.process = k->process;
-        struct kineto_device *slot = vec_push(&k->devices);
-        if (!slot)
-            return err_set(k->e, "out of memory");
-        *slot = d;
+        if (kineto_device_add(k, &d) < 0)
+            return -1;
     }
     return t == JSON_ARRAY_END ? 0 : -1;
 }
@@ -249,6 +247,10 @@ static int read_trace(const char *path, struct sink *out, struct err *e)
     vec_release(&k.devices);
     vec_release(&k.threads);
     vec_release(&k.streams);
+    keymap_release(&k.place_of);
+    keymap_release(&k.device_of);
+    keymap_release(&k.thread_of);
+    keymap_release(&k.stream_of);
     free(k.scratch);
     json_read_close(&k.json);
 close_file:

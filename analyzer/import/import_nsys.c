@@ -39,6 +39,11 @@ static int read_database(const char *path, bool temporary, const char *shown, st
     vec_release(&n.streams);
     vec_release(&n.devices);
     vec_release(&n.domains);
+    keymap_release(&n.process_of);
+    keymap_release(&n.thread_of);
+    keymap_release(&n.stream_of);
+    keymap_release(&n.device_of);
+    keymap_release(&n.domain_of);
     free(n.strings);
     arena_release(&n.arena);
     return rc;

@@ -9,6 +9,7 @@
 #define GPUPROF_IMPORT_KINETO_H
 
 #include "analyzer/base/json_read.h"
+#include "analyzer/base/keymap.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/store/rows.h"
 
@@ -103,6 +104,7 @@ struct kineto {
     struct VEC(struct kineto_thread) threads;
     struct VEC(struct kineto_stream) streams;
     size_t last_thread, last_stream;
+    struct keymap place_of, device_of, thread_of, stream_of; /* their indices */
 };
 
 /* The one process of most files. 0, or -1 with *k->e set. */
@@ -123,6 +125,8 @@ int64_t kineto_at(const struct kineto *k); /* id of its row */
 /* Takes note of the times, and of the pid where it is a program's (not -1). */
 void kineto_process_saw(struct kineto *k, int64_t start_ns, int64_t end_ns, int64_t host_pid);
 
+/* One more device; of two by one number the first is it. 0, or -1 with *k->e set. */
+int kineto_device_add(struct kineto *k, const struct kineto_device *d);
 /* ids of the rows of the thread and of the stream of the event at hand; made on first sight. -1
  * with *k->e set. */
 int64_t kineto_thread_id(struct kineto *k, int64_t tid);

@@ -81,76 +81,90 @@ void kineto_process_saw(struct kineto *k, int64_t start_ns, int64_t end_ns, int6
 /* id of the thread's row; made on first sight. */
 int64_t kineto_thread_id(struct kineto *k, int64_t tid)
 {
-    for (size_t n = 0; n < k->threads.n; n++) {
-        size_t i = (k->last_thread + n) % k->threads.n;
-        if (k->threads.at[i].tid == tid && k->threads.at[i].process == k->process) {
-            k->last_thread = i;
-            return (int64_t)i + 1;
-        }
+    const struct kineto_thread *last = k->threads.at + k->last_thread;
+    if (k->last_thread < k->threads.n && last->tid == tid && last->process == k->process)
+        return (int64_t)k->last_thread + 1;
+    struct key key = {{(int64_t)k->process, tid}};
+    uint32_t found = keymap_get(&k->thread_of, key);
+    if (found == KEYMAP_NONE) {
+        found = (uint32_t)k->threads.n;
+        struct kineto_thread *t = vec_push(&k->threads);
+        if (!t || keymap_put(&k->thread_of, key, found) < 0)
+            return err_set(k->e, "out of memory");
+        *t = (struct kineto_thread){k->process, tid, 0};
     }
-    struct kineto_thread *t = vec_push(&k->threads);
-    if (!t)
-        return err_set(k->e, "out of memory");
-    *t = (struct kineto_thread){k->process, tid, 0};
-    k->last_thread = k->threads.n - 1;
-    return (int64_t)k->threads.n;
+    k->last_thread = found;
+    return (int64_t)found + 1;
 }
 
-static struct kineto_device *device_of(struct kineto *k, size_t process, int64_t ordinal)
+int kineto_device_add(struct kineto *k, const struct kineto_device *d)
 {
-    for (size_t i = 0; i < k->devices.n; i++)
-        if (k->devices.at[i].ordinal == ordinal && k->devices.at[i].process == process)
-            return &k->devices.at[i];
-    struct kineto_device *d = vec_push(&k->devices);
-    if (d)
-        *d = (struct kineto_device){process, ordinal, 0, -1, -1, 0, 0, 0};
-    return d;
+    struct key key = {{(int64_t)d->process, d->ordinal}};
+    uint32_t at = (uint32_t)k->devices.n;
+    struct kineto_device *slot = vec_push(&k->devices);
+    if (!slot)
+        return err_set(k->e, "out of memory");
+    *slot = *d;
+    if (keymap_get(&k->device_of, key) == KEYMAP_NONE && keymap_put(&k->device_of, key, at) < 0)
+        return err_set(k->e, "out of memory");
+    return 0;
+}
+
+/* Index of the device; made on first sight. KEYMAP_NONE with *k->e set. */
+static uint32_t device_of(struct kineto *k, size_t process, int64_t ordinal)
+{
+    struct key key = {{(int64_t)process, ordinal}};
+    uint32_t found = keymap_get(&k->device_of, key);
+    struct kineto_device d = {process, ordinal, 0, -1, -1, 0, 0, 0};
+    if (found == KEYMAP_NONE && kineto_device_add(k, &d) == 0)
+        found = (uint32_t)k->devices.n - 1;
+    return found;
 }
 
 int64_t kineto_stream_id(struct kineto *k, const struct kineto_event *v)
 {
     int64_t device = v->device >= 0 ? v->device : v->pid;
     int64_t stream = v->stream >= 0 ? v->stream : v->tid;
-    for (size_t n = 0; n < k->streams.n; n++) {
-        size_t i = (k->last_stream + n) % k->streams.n;
-        if (k->streams.at[i].stream == stream && k->streams.at[i].device == device &&
-            k->streams.at[i].process == k->process) {
-            k->last_stream = i;
-            return (int64_t)i + 1;
-        }
+    const struct kineto_stream *last = k->streams.at + k->last_stream;
+    if (k->last_stream < k->streams.n && last->stream == stream && last->device == device &&
+        last->process == k->process)
+        return (int64_t)k->last_stream + 1;
+    struct key key = {{(int64_t)k->process, device, stream}};
+    uint32_t found = keymap_get(&k->stream_of, key);
+    if (found == KEYMAP_NONE) {
+        found = (uint32_t)k->streams.n;
+        if (device_of(k, k->process, device) == KEYMAP_NONE)
+            return -1;
+        struct kineto_stream *s = vec_push(&k->streams);
+        if (!s || keymap_put(&k->stream_of, key, found) < 0)
+            return err_set(k->e, "out of memory");
+        *s = (struct kineto_stream){k->process, device, stream, v->context};
     }
-    struct kineto_device *d = device_of(k, k->process, device);
-    struct kineto_stream *s = vec_push(&k->streams);
-    if (!s || !d)
-        return err_set(k->e, "out of memory");
-    *s = (struct kineto_stream){k->process, device, stream, v->context};
-    k->last_stream = k->streams.n - 1;
-    return (int64_t)k->streams.n;
+    k->last_stream = found;
+    return (int64_t)found + 1;
 }
 
 int kineto_put_memory(struct kineto *k, const struct kineto_event *v, int64_t start_ns)
 {
     enum { A_GPU = 1 };
-    for (size_t i = 0; v->device_type == A_GPU && v->reserved >= 0 && i < k->devices.n; i++) {
-        struct kineto_device *d = &k->devices.at[i];
-        if (d->ordinal != v->device || d->process != k->process || d->reserved == v->reserved)
-            continue;
-        d->reserved = v->reserved;
-        struct row_gpu_sample r = {.id = ++k->ids[ROW_GPU_SAMPLE],
-                                   .device = (int64_t)i + 1,
-                                   .time_ns = start_ns,
-                                   .util_pct = -1,
-                                   .memory_used_bytes = v->reserved,
-                                   .sm_clock_mhz = -1,
-                                   .memory_clock_mhz = -1,
-                                   .power_mw = -1,
-                                   .temperature_c = -1,
-                                   .throttle_reasons = -1,
-                                   .pcie_tx_bytes_per_s = -1,
-                                   .pcie_rx_bytes_per_s = -1};
-        return PUT(ROW_GPU_SAMPLE, r);
-    }
-    return 0;
+    uint32_t found = keymap_get(&k->device_of, (struct key){{(int64_t)k->process, v->device}});
+    struct kineto_device *d = found == KEYMAP_NONE ? NULL : &k->devices.at[found];
+    if (v->device_type != A_GPU || v->reserved < 0 || !d || d->reserved == v->reserved)
+        return 0;
+    d->reserved = v->reserved;
+    struct row_gpu_sample r = {.id = ++k->ids[ROW_GPU_SAMPLE],
+                               .device = (int64_t)found + 1,
+                               .time_ns = start_ns,
+                               .util_pct = -1,
+                               .memory_used_bytes = v->reserved,
+                               .sm_clock_mhz = -1,
+                               .memory_clock_mhz = -1,
+                               .power_mw = -1,
+                               .temperature_c = -1,
+                               .throttle_reasons = -1,
+                               .pcie_tx_bytes_per_s = -1,
+                               .pcie_rx_bytes_per_s = -1};
+    return PUT(ROW_GPU_SAMPLE, r);
 }
 
 static int put_processes(struct kineto *k)
@@ -199,7 +213,7 @@ int kineto_put_places(struct kineto *k)
     }
     for (size_t i = 0; i < k->streams.n; i++) {
         const struct kineto_stream *s = &k->streams.at[i];
-        int64_t device = device_of(k, s->process, s->device) - k->devices.at + 1;
+        int64_t device = (int64_t)device_of(k, s->process, s->device) + 1;
         bool legacy = s->stream == (k->hip ? 0 : 7); /* CUPTI numbers the default stream 7, HIP 0 */
         struct row_stream r = {(int64_t)i + 1,
                                (int64_t)s->process + 1,

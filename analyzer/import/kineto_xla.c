@@ -16,10 +16,8 @@ static bool begins(const char *s, const char *with)
 
 static const struct kineto_place *place_of(const struct kineto *k, int64_t pid, int64_t tid)
 {
-    for (size_t i = 0; i < k->places.n; i++)
-        if (k->places.at[i].pid == pid && k->places.at[i].tid == tid)
-            return &k->places.at[i];
-    return NULL;
+    uint32_t found = keymap_get(&k->place_of, (struct key){{pid, tid}});
+    return found == KEYMAP_NONE ? NULL : &k->places.at[found];
 }
 
 int kineto_xla_note(struct kineto *k, const struct kineto_event *v)
@@ -31,14 +29,17 @@ int kineto_xla_note(struct kineto *k, const struct kineto_event *v)
         v->is_thread_name && process && process->device >= 0 && begins(v->label, "Stream #");
     if (!(device || host || stream) || k->places.n >= MOST_PLACES)
         return 0;
+    struct kineto_place place = {.pid = v->pid, .tid = stream ? v->tid : -1};
+    place.device = stream   ? process->device
+                   : device ? strtol(v->label + strlen("/device:GPU:"), NULL, 10)
+                            : -1;
+    struct key key = {{place.pid, place.tid}};
+    if (keymap_get(&k->place_of, key) != KEYMAP_NONE)
+        return 0; /* named twice: the first name counts */
     struct kineto_place *p = vec_push(&k->places);
-    if (!p)
+    if (!p || keymap_put(&k->place_of, key, (uint32_t)k->places.n - 1) < 0)
         return err_set(k->e, "out of memory");
-    p->pid = v->pid;
-    p->tid = stream ? v->tid : -1;
-    p->device = stream   ? process->device
-                : device ? strtol(v->label + strlen("/device:GPU:"), NULL, 10)
-                         : -1;
+    *p = place;
     return 0;
 }
 

@@ -11,6 +11,7 @@
 #define GPUPROF_IMPORT_NSYS_H
 
 #include "analyzer/base/arena.h"
+#include "analyzer/base/keymap.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/store/rows.h"
 #include "analyzer/store/sql.h"
@@ -59,8 +60,9 @@ struct nsys {
     struct VEC(struct nsys_device) devices;
     struct VEC(struct nsys_domain) domains;
     size_t last_thread;
-    struct arena arena;          /* texts of StringIds */
-    struct nsys_string *strings; /* by StringIds.id */
+    struct keymap process_of, thread_of, stream_of, device_of, domain_of; /* their indices */
+    struct arena arena;                                                   /* texts of StringIds */
+    struct nsys_string *strings;                                          /* by StringIds.id */
     int64_t string_count;
     bool sync, events, memory_kinds, graph_whole, pytorch;
     int64_t bad;

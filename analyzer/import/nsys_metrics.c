@@ -31,12 +31,12 @@ static enum metric metric_of(const char *name)
 }
 
 /* Which number stands for which counter: the same for every GPU of one kind, else by its type. */
-struct key {
+struct metric_key {
     int64_t type, metric;
     enum metric what;
 };
 
-static int read_keys(struct nsys *n, struct key *keys, size_t *count)
+static int read_keys(struct nsys *n, struct metric_key *keys, size_t *count)
 {
     static const char *const columns[] = {"typeId", "metricId", "metricName", NULL};
     struct sql_stmt *q = nsys_open_table(n, "TARGET_INFO_GPU_METRICS", columns);
@@ -45,7 +45,7 @@ static int read_keys(struct nsys *n, struct key *keys, size_t *count)
         size_t size;
         enum metric what = metric_of(sql_text(q, 2, &size));
         if (what != METRIC_OTHER)
-            keys[(*count)++] = (struct key){sql_int(q, 0), sql_int(q, 1), what};
+            keys[(*count)++] = (struct metric_key){sql_int(q, 0), sql_int(q, 1), what};
     }
     sql_finalize(q);
     return rc < 0 ? -1 : 0;
@@ -103,7 +103,8 @@ static int take(struct nsys *n, struct gpu *gpus, int64_t time, int64_t type, en
     return 0;
 }
 
-static enum metric look_up(const struct key *keys, size_t count, int64_t type, int64_t metric)
+static enum metric look_up(const struct metric_key *keys, size_t count, int64_t type,
+                           int64_t metric)
 {
     for (size_t i = 0; i < count; i++)
         if (keys[i].metric == metric && keys[i].type == type)
@@ -116,7 +117,7 @@ int nsys_put_metrics(struct nsys *n)
     static const char *const columns[] = {"timestamp", "typeId", "metricId", "value", NULL};
     if (!sql_has_table(n->db, "GPU_METRICS") || !sql_has_table(n->db, "TARGET_INFO_GPU_METRICS"))
         return 0;
-    struct key *keys = calloc(METRICS, sizeof *keys);
+    struct metric_key *keys = calloc(METRICS, sizeof *keys);
     struct gpu *gpus = calloc(GPUS, sizeof *gpus);
     size_t count = 0;
     int rc = keys && gpus ? read_keys(n, keys, &count) : err_set(n->e, "out of memory");

@@ -1,7 +1,6 @@
 /* What the rows of an Nsight Systems export refer to: texts, processes, threads, streams, GPUs, and
  * the domains of NVTX ranges. Ids are given on first sight; the rows of these tables leave at the
- * end. Lists are short (a report has tens of threads and streams), so they are searched from end
- * to end. Names of processes and hosts are never read. */
+ * end. Names of processes and hosts are never read. */
 #include "analyzer/import/nsys.h"
 
 #include "analyzer/base/str.h"
@@ -11,6 +10,8 @@
 #include <string.h>
 
 enum { MAX_STRINGS = 1 << 24, MAX_DOMAINS = 1024 };
+
+struct device_vec VEC(struct row_device);
 
 #define PUT(kind, row) n->out->put(n->out->self, kind, &(row), n->e)
 
@@ -137,6 +138,10 @@ int nsys_read_domains(struct nsys *n)
         *d = (struct nsys_domain){sql_int(q, 0) & ~(int64_t)0xffffff, sql_int(q, 1), 0};
         d->name =
             size ? n->out->intern(n->out->self, text, size) : nsys_string(n, nsys_known(q, 3));
+        struct key key = {{d->process, d->id}};
+        if (d->name && keymap_get(&n->domain_of, key) == KEYMAP_NONE &&
+            keymap_put(&n->domain_of, key, (uint32_t)n->domains.n - 1) < 0)
+            break;
     }
     sql_finalize(q);
     return rc < 0 ? -1 : 0;
@@ -144,72 +149,75 @@ int nsys_read_domains(struct nsys *n)
 
 uint32_t nsys_domain(struct nsys *n, int64_t thread, int64_t domain)
 {
-    int64_t process = thread & ~(int64_t)0xffffff;
-    for (size_t i = 0; domain > 0 && i < n->domains.n; i++)
-        if (n->domains.at[i].id == domain && n->domains.at[i].process == process &&
-            n->domains.at[i].name)
-            return n->domains.at[i].name;
+    struct key key = {{thread & ~(int64_t)0xffffff, domain}};
+    uint32_t found = domain > 0 ? keymap_get(&n->domain_of, key) : KEYMAP_NONE;
+    if (found != KEYMAP_NONE)
+        return n->domains.at[found].name;
     return nsys_intern(n, "nvtx");
 }
 
 /* ---- processes, threads, streams, GPUs --------------------------------------------------------
  */
 
+/* The place's index: that of the key, or of one more, which `next` is then. */
+static int64_t number(struct nsys *n, struct keymap *m, struct key key, size_t next)
+{
+    uint32_t found = keymap_get(m, key);
+    if (found != KEYMAP_NONE)
+        return found;
+    if (next >= KEYMAP_NONE || keymap_put(m, key, (uint32_t)next) < 0)
+        return err_set(n->e, "out of memory");
+    return (int64_t)next;
+}
+
 int64_t nsys_process_id(struct nsys *n, int64_t global)
 {
     int64_t key = global & ~(int64_t)0xffffff;
-    for (size_t i = 0; i < n->processes.n; i++)
-        if (n->processes.at[i].global_pid == key)
-            return (int64_t)i + 1;
-    struct nsys_process *p = vec_push(&n->processes);
-    if (!p)
+    int64_t at = number(n, &n->process_of, (struct key){{key}}, n->processes.n);
+    struct nsys_process *p = at == (int64_t)n->processes.n ? vec_push(&n->processes) : NULL;
+    if (at < 0 || at == (int64_t)n->processes.n)
         return err_set(n->e, "out of memory");
-    p->global_pid = key;
-    return (int64_t)n->processes.n;
+    if (p)
+        p->global_pid = key;
+    return at + 1;
 }
 
 int64_t nsys_thread_id(struct nsys *n, int64_t global)
 {
     if (n->last_thread < n->threads.n && n->threads.at[n->last_thread].global_tid == global)
         return (int64_t)n->last_thread + 1;
-    for (size_t i = n->threads.n; i-- > 0;)
-        if (n->threads.at[i].global_tid == global) {
-            n->last_thread = i;
-            return (int64_t)i + 1;
-        }
-    struct nsys_thread *t = vec_push(&n->threads);
-    if (!t || nsys_process_id(n, global) < 0)
+    int64_t at = number(n, &n->thread_of, (struct key){{global}}, n->threads.n);
+    struct nsys_thread *t = at == (int64_t)n->threads.n ? vec_push(&n->threads) : NULL;
+    if (at < 0 || at == (int64_t)n->threads.n || (t && nsys_process_id(n, global) < 0))
         return err_set(n->e, "out of memory");
-    t->global_tid = global;
-    return (int64_t)n->threads.n;
+    if (t)
+        t->global_tid = global;
+    n->last_thread = (size_t)at;
+    return at + 1;
 }
 
 static int64_t device_id(struct nsys *n, int64_t process, int64_t ordinal)
 {
-    for (size_t i = 0; i < n->devices.n; i++)
-        if (n->devices.at[i].ordinal == ordinal && n->devices.at[i].process == process)
-            return (int64_t)i + 1;
-    struct nsys_device *d = vec_push(&n->devices);
-    if (!d)
+    int64_t at = number(n, &n->device_of, (struct key){{process, ordinal}}, n->devices.n);
+    struct nsys_device *d = at == (int64_t)n->devices.n ? vec_push(&n->devices) : NULL;
+    if (at < 0 || at == (int64_t)n->devices.n)
         return err_set(n->e, "out of memory");
-    *d = (struct nsys_device){process, ordinal};
-    return (int64_t)n->devices.n;
+    if (d)
+        *d = (struct nsys_device){process, ordinal};
+    return at + 1;
 }
 
 int64_t nsys_stream_id(struct nsys *n, int64_t process, int64_t device, int64_t context,
                        int64_t stream)
 {
-    for (size_t i = 0; i < n->streams.n; i++) {
-        const struct nsys_stream *s = &n->streams.at[i];
-        if (s->stream == stream && s->process == process && s->context == context &&
-            s->device == device)
-            return (int64_t)i + 1;
-    }
-    struct nsys_stream *s = vec_push(&n->streams);
-    if (!s || device_id(n, process, device) < 0)
+    struct key key = {{process, device, context, stream}};
+    int64_t at = number(n, &n->stream_of, key, n->streams.n);
+    struct nsys_stream *s = at == (int64_t)n->streams.n ? vec_push(&n->streams) : NULL;
+    if (at < 0 || at == (int64_t)n->streams.n || (s && device_id(n, process, device) < 0))
         return err_set(n->e, "out of memory");
-    *s = (struct nsys_stream){process, device, context, stream, -1, 0};
-    return (int64_t)n->streams.n;
+    if (s)
+        *s = (struct nsys_stream){process, device, context, stream, -1, 0};
+    return at + 1;
 }
 
 /* ---- the rest
@@ -252,8 +260,25 @@ int nsys_put_places(struct nsys *n)
     return 0;
 }
 
-/* Names and sizes of the GPUs, where the export has them (by ordinal). */
-int nsys_put_devices(struct nsys *n)
+/* What the export tells of a GPU; its number in *ordinal. */
+static struct row_device told_device(struct nsys *n, struct sql_stmt *q, int64_t *ordinal)
+{
+    size_t size;
+    const char *name = sql_text(q, 1, &size);
+    *ordinal = sql_int(q, 0);
+    return (struct row_device){.name = n->out->intern(n->out->self, name, size),
+                               .cc_major = nsys_known(q, 2),
+                               .cc_minor = nsys_known(q, 3),
+                               .sm_count = sql_int(q, 4),
+                               .memory_bytes = sql_int(q, 5),
+                               .memory_bytes_per_s = sql_int(q, 6),
+                               .l2_bytes = sql_int(q, 7),
+                               .copy_engines = sql_int(q, 8),
+                               .clock_khz = sql_int(q, 9) / 1000};
+}
+
+/* All of them, by number; of two by one number the later one. -1 with *n->e set. */
+static int read_devices(struct nsys *n, struct device_vec *told, struct keymap *by_ordinal)
 {
     static const char *const columns[] = {"id",
                                           "name",
@@ -266,35 +291,43 @@ int nsys_put_devices(struct nsys *n)
                                           "asyncEngines",
                                           "clockRate",
                                           NULL};
-    struct sql_stmt *q = sql_has_table(n->db, "TARGET_INFO_GPU")
-                             ? nsys_open_table(n, "TARGET_INFO_GPU", columns)
-                             : NULL;
-    for (size_t i = 0; i < n->devices.n; i++) {
-        struct row_device d = {.id = (int64_t)i + 1,
-                               .process = n->devices.at[i].process,
-                               .ordinal = n->devices.at[i].ordinal,
-                               .cc_major = -1,
-                               .cc_minor = -1};
-        if (q)
-            sql_reset(q);
-        while (q && sql_step(q, n->e) == 1)
-            if (sql_int(q, 0) == d.ordinal) {
-                size_t size;
-                const char *name = sql_text(q, 1, &size);
-                d.name = n->out->intern(n->out->self, name, size);
-                d.cc_major = nsys_known(q, 2), d.cc_minor = nsys_known(q, 3);
-                d.sm_count = sql_int(q, 4), d.memory_bytes = sql_int(q, 5),
-                d.memory_bytes_per_s = sql_int(q, 6);
-                d.l2_bytes = sql_int(q, 7), d.copy_engines = sql_int(q, 8),
-                d.clock_khz = sql_int(q, 9) / 1000;
-            }
-        if (PUT(ROW_DEVICE, d) < 0) {
-            sql_finalize(q);
-            return -1;
+    if (!sql_has_table(n->db, "TARGET_INFO_GPU"))
+        return 0;
+    struct sql_stmt *q = nsys_open_table(n, "TARGET_INFO_GPU", columns);
+    int rc = -1;
+    while (q && (rc = sql_step(q, n->e)) == 1) {
+        int64_t ordinal;
+        struct row_device d = told_device(n, q, &ordinal);
+        int64_t at = number(n, by_ordinal, (struct key){{ordinal}}, told->n);
+        if (at < 0 || (at == (int64_t)told->n && !vec_push(told))) {
+            rc = err_set(n->e, "out of memory");
+            break;
         }
+        told->at[at] = d;
     }
     sql_finalize(q);
-    return 0;
+    return rc;
+}
+
+/* Names and sizes of the GPUs, where the export has them (by ordinal). */
+int nsys_put_devices(struct nsys *n)
+{
+    struct device_vec told = {0};
+    struct keymap by_ordinal = {0};
+    int rc = read_devices(n, &told, &by_ordinal);
+    for (size_t i = 0; rc == 0 && i < n->devices.n; i++) {
+        struct row_device d = {.cc_major = -1, .cc_minor = -1};
+        uint32_t at = keymap_get(&by_ordinal, (struct key){{n->devices.at[i].ordinal}});
+        if (at != KEYMAP_NONE)
+            d = told.at[at];
+        d.id = (int64_t)i + 1;
+        d.process = n->devices.at[i].process;
+        d.ordinal = n->devices.at[i].ordinal;
+        rc = PUT(ROW_DEVICE, d);
+    }
+    vec_release(&told);
+    keymap_release(&by_ordinal);
+    return rc;
 }
 
 int nsys_read_thread_names(struct nsys *n)
@@ -303,10 +336,11 @@ int nsys_read_thread_names(struct nsys *n)
     struct sql_stmt *q =
         sql_has_table(n->db, "ThreadNames") ? nsys_open_table(n, "ThreadNames", columns) : NULL;
     int rc = 0;
-    while (q && (rc = sql_step(q, n->e)) == 1)
-        for (size_t i = 0; i < n->threads.n; i++)
-            if (n->threads.at[i].global_tid == sql_int(q, 0))
-                n->threads.at[i].name = nsys_string(n, nsys_known(q, 1));
+    while (q && (rc = sql_step(q, n->e)) == 1) {
+        uint32_t found = keymap_get(&n->thread_of, (struct key){{sql_int(q, 0)}});
+        if (found != KEYMAP_NONE)
+            n->threads.at[found].name = nsys_string(n, nsys_known(q, 1));
+    }
     sql_finalize(q);
     return rc;
 }

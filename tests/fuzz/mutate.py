@@ -74,6 +74,15 @@ class Database:
         except (sqlite3.Error, OverflowError):
             pass  # a key twice, a value that the schema refuses: no mutation
 
+    def sweep(self):
+        """The same value in one column of every table, in some of the rows: the rest is still a recording."""
+        value, place, share = self.r.choice(NUMBERS), self.r.randrange(30), self.r.choice([0.05, 0.3, 1])
+        for table in self.tables:
+            names = [c for c in self.columns(table) if c != "id"]
+            column = names[place % len(names)] if names else None
+            for row in self.rows(table, share) if column else []:
+                self.run(f"UPDATE {quoted(table)} SET {quoted(column)} = ? WHERE rowid = ?", (value, row))
+
     def column(self):
         """One column: the same hostile value, or another in each row."""
         table = self.r.choice(self.tables)
@@ -100,6 +109,8 @@ class Database:
     def text(self):
         """The words of the recording: facts, names."""
         table, column = ("string", "text") if "string" in self.tables else ("StringIds", "value")
+        if table not in self.tables:
+            return
         for row in self.rows(table, self.r.choice([0, 0.05, 0.5])):
             value = self.r.choice(TEXTS + BLOBS + [str(n) for n in NUMBERS])
             self.run(f"UPDATE {table} SET {column} = ? WHERE rowid = ? AND rowid > 0", (value, row))
@@ -139,6 +150,7 @@ class Database:
             f"CREATE TABLE {quoted(table)} (x, {columns.replace(first, first + ' AS (zeroblob(900000000))', 1)})",
             f"CREATE TABLE {quoted(table)} ({columns}, more AS (zeroblob(1000)) STORED)"]))
         self.run(f"INSERT INTO {quoted(table)} (x) SELECT 1 FROM moved")
+        self.tables.remove(table)  # it may go on for ever
 
     def schema(self):
         """Triggers, indices of expressions, a schema that is no schema, headers."""
@@ -157,7 +169,7 @@ class Database:
                      "rootpage = rootpage + 1", "type = 'view' WHERE name = 'kernel'", "sql = NULL", "name = 'kernel'"]))
 
     def mutate(self):
-        ways = [self.column] * 6 + [self.cells] * 2 + [self.shift] * 3 + [self.text] * 2 + [self.repeat, self.lack, self.instead,
+        ways = [self.sweep] * 8 + [self.column] * 6 + [self.cells] * 2 + [self.shift] * 3 + [self.text] * 2 + [self.repeat, self.lack, self.instead,
                                                                                             self.schema]
         for _ in range(self.r.choice([1, 1, 2, 3, 6])):
             if self.tables:
@@ -283,12 +295,12 @@ def make(number, originals, folder):
     return path
 
 
-def commands(gpuprof, path, good, folder):
+def commands(number, path, good, folder):
     """Each: arguments, and the file of JSON that a status 0 leaves ("-": its output)."""
     out = lambda name: os.path.join(folder, os.path.basename(path) + name)  # noqa: E731
     profile = out(".imported.gpuprof")
-    return [
-        (["analyze", "-v", path], None), (["analyze", "--json", path], "-"), (["analyze", "--markdown", path], None),
+    every = [
+        (["analyze", "-v", path], None), (["analyze", "--markdown", path], None),
         (["report", "-f", "-o", out(".html"), path], None),
         (["export", "-f", "-o", out(".trace.json"), path], out(".trace.json")),
         (["export", "-f", "--format", "speedscope", "-o", out(".ss.json"), path], out(".ss.json")),
@@ -296,6 +308,8 @@ def commands(gpuprof, path, good, folder):
         (["gate", "-f", "--junit", out(".xml"), path, good], None), (["gate", "--json", good, path], "-"),
         (["import", "-f", "-o", profile, path], None), (["analyze", "--json", path, good], "-"),
     ] + ([(["lint-trace", path], None)] if path.endswith(".json") else [])
+    # each command meets every third mutant, `analyze --json` all of them
+    return [(["analyze", "--json", path], "-")] + every[number % 3::3]
 
 
 def run(gpuprof, args, json_file, most_mib):
@@ -363,7 +377,7 @@ class Campaign:
     def one(self, number, folder):
         path = make(number, self.originals, folder)
         problems = []
-        todo = commands(self.args.gpuprof, path, self.originals["profile"], folder)
+        todo = commands(number, path, self.originals["profile"], folder)
         for args, json_file in todo:
             problem = run(self.args.gpuprof, args, json_file, self.args.mib)
             if problem:
