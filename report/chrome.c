@@ -1,5 +1,7 @@
 #include "report/chrome.h"
 
+#include "analyzer/base/keymap.h"
+
 #include <string.h>
 
 /* Several processes that used a GPU would meet on the same device pids. */
@@ -16,66 +18,44 @@ static bool several_gpu_processes(const struct timeline *t)
     return false;
 }
 
-static bool taken(const int64_t *ids, size_t n, int64_t id)
+/* Whether the number was given before within `scope`; if not, it is from now on. -1: out of memory.
+ */
+static int taken(struct keymap *given, int64_t scope, int64_t number)
 {
-    for (size_t i = 0; i < n; i++)
-        if (ids[i] == id)
-            return true;
-    return false;
+    struct key key = {{scope, number}};
+    return keymap_get(given, key) != KEYMAP_NONE ? 1 : keymap_put(given, key, 0);
 }
 
-/* Where the pids of process i begin in a merged file: by rank, so that two exports agree. */
-static int64_t merged_slot(const struct timeline *t, size_t i)
+/* Where the pids of each process begin in a merged file: by rank, so that two exports agree. */
+static int find_first_pids(struct chrome *c)
 {
-    int64_t rank = t->processes[i].rank;
-    for (size_t k = 0; k < i; k++)
-        if (t->processes[k].rank == rank)
-            rank = -1;
-    return rank >= 0 && rank < 100000 ? rank : 100000 + (int64_t)i;
-}
-
-int64_t chrome_first_pid(const struct chrome *c, size_t process)
-{
-    return PIDS_A_PROCESS * (merged_slot(c->t, process) + 1);
+    struct keymap given = {0};
+    int rc = 0;
+    for (size_t i = 0; rc >= 0 && i < c->t->process_count; i++) {
+        int64_t rank = c->t->processes[i].rank;
+        bool usable = rank >= 0 && rank < 100000;
+        rc = usable ? taken(&given, 0, rank) : 1;
+        c->first_pid[i] = PIDS_A_PROCESS * ((rc ? 100000 + (int64_t)i : rank) + 1);
+    }
+    keymap_release(&given);
+    return rc < 0 ? -1 : 0;
 }
 
 static int64_t host_pid(const struct chrome *c, size_t i)
 {
     int64_t pid = c->t->processes[i].pid;
     if (c->merged)
-        return chrome_first_pid(c, i) + 900;
+        return c->first_pid[i] + 900;
     if (pid < 0 || pid > 4000000)
-        pid = 2000000000 + (int64_t)i;
-    if (pid < 256) /* in a container; small pids are GPUs */
-        pid += 1000000;
-    return taken(c->process_pid, i, pid) ? 2000000000 + (int64_t)i : pid;
+        return 2000000000 + (int64_t)i;
+    return pid < 256 ? pid + 1000000 : pid; /* in a container; small pids are GPUs */
 }
 
 static int64_t device_pid(const struct chrome *c, uint32_t process, int64_t ordinal)
 {
     bool known = process < c->t->process_count;
-    int64_t first = c->merged && known ? chrome_first_pid(c, process) : 0;
+    int64_t first = c->merged && known ? c->first_pid[process] : 0;
     return first + (ordinal >= 0 && ordinal < 200 ? ordinal : 200);
-}
-
-static int64_t thread_tid(const struct chrome *c, size_t i)
-{
-    const struct thread *th = &c->t->threads[i];
-    int64_t tid = th->row.tid;
-    bool bad = tid <= 0 || tid >= TID_HOST_LANE;
-    for (size_t k = 0; k < i && !bad; k++)
-        bad = c->thread_tid[k] == tid && c->t->threads[k].process == th->process;
-    return bad ? 3000000000 + (int64_t)i : tid;
-}
-
-static int64_t stream_tid(const struct chrome *c, size_t i)
-{
-    int64_t tid = c->t->streams[i].row.stream;
-    bool bad = tid <= 0 || tid >= 900000; /* tid 0 means the process itself to some viewers */
-    for (size_t k = 0; k < i && !bad; k++)
-        bad = c->stream_tid[k] == tid &&
-              chrome_stream_pid(c, (uint32_t)k) == chrome_stream_pid(c, (uint32_t)i);
-    return bad ? 900000 + (int64_t)i : tid;
 }
 
 int64_t chrome_stream_pid(const struct chrome *c, uint32_t stream)
@@ -86,26 +66,52 @@ int64_t chrome_stream_pid(const struct chrome *c, uint32_t stream)
     return device_pid(c, s->process, -1);
 }
 
+/* The pids of processes, the tids of threads and streams: their own, where those can be and are not
+ * another's. -1: out of memory. */
+static int name_rows(struct chrome *c, struct keymap *pids, struct keymap *tids,
+                     struct keymap *streams)
+{
+    const struct timeline *t = c->t;
+    int rc = 0;
+    for (size_t i = 0; rc >= 0 && i < t->process_count; i++) {
+        c->process_pid[i] = host_pid(c, i);
+        if ((rc = taken(pids, 0, c->process_pid[i])) > 0)
+            c->process_pid[i] = 2000000000 + (int64_t)i;
+    }
+    for (size_t i = 0; rc >= 0 && i < t->thread_count; i++) {
+        int64_t tid = t->threads[i].row.tid;
+        rc = tid <= 0 || tid >= TID_HOST_LANE ? 1 : taken(tids, t->threads[i].process, tid);
+        c->thread_tid[i] = rc ? 3000000000 + (int64_t)i : tid;
+    }
+    for (size_t i = 0; rc >= 0 && i < t->stream_count; i++) {
+        int64_t tid = t->streams[i].row.stream; /* 0 means the process itself to some viewers */
+        rc = tid <= 0 || tid >= 900000 ? 1 : taken(streams, chrome_stream_pid(c, (uint32_t)i), tid);
+        c->stream_tid[i] = rc ? 900000 + (int64_t)i : tid;
+    }
+    return rc < 0 ? -1 : 0;
+}
+
 int chrome_name_rows(struct chrome *c, bool merged)
 {
     const struct timeline *t = c->t;
     c->merged = merged || several_gpu_processes(t);
+    c->first_pid = arena_array(&c->arena, t->process_count + 1, sizeof *c->first_pid);
     c->process_pid = arena_array(&c->arena, t->process_count + 1, sizeof *c->process_pid);
     c->device_pid = arena_array(&c->arena, t->device_count + 1, sizeof *c->device_pid);
     c->thread_tid = arena_array(&c->arena, t->thread_count + 1, sizeof *c->thread_tid);
     c->stream_tid = arena_array(&c->arena, t->stream_count + 1, sizeof *c->stream_tid);
-    if (!c->process_pid || !c->device_pid || !c->thread_tid || !c->stream_tid)
+    if (!c->first_pid || !c->process_pid || !c->device_pid || !c->thread_tid || !c->stream_tid ||
+        find_first_pids(c) < 0)
         return -1;
-    for (size_t i = 0; i < t->process_count; i++)
-        c->process_pid[i] = host_pid(c, i);
     for (size_t i = 0; i < t->device_count; i++)
         c->device_pid[i] =
             device_pid(c, timeline_process_index(t, t->devices[i].process), t->devices[i].ordinal);
-    for (size_t i = 0; i < t->thread_count; i++)
-        c->thread_tid[i] = thread_tid(c, i);
-    for (size_t i = 0; i < t->stream_count; i++)
-        c->stream_tid[i] = stream_tid(c, i);
-    return 0;
+    struct keymap pids = {0}, tids = {0}, streams = {0};
+    int rc = name_rows(c, &pids, &tids, &streams);
+    keymap_release(&pids);
+    keymap_release(&tids);
+    keymap_release(&streams);
+    return rc;
 }
 
 static int64_t since(const struct chrome *c, int64_t ns)

@@ -20,6 +20,7 @@ struct chrome {
     struct arena arena;
     int64_t base_ns;      /* time 0 of the trace */
     bool merged;          /* several processes with a GPU: pids are made from ranks */
+    int64_t *first_pid;   /* by process index: where its pids begin in a merged file */
     int64_t *process_pid; /* by process index */
     int64_t *device_pid;  /* by device index, one more for streams without a device */
     int64_t *thread_tid, *stream_tid;
@@ -38,8 +39,6 @@ enum {
 
 /* 0, or -1 when out of memory. */
 int chrome_name_rows(struct chrome *c, bool merged);
-/* In a merged file the pids of process i begin here, a thousand of them. */
-int64_t chrome_first_pid(const struct chrome *c, size_t process);
 int64_t chrome_stream_pid(const struct chrome *c, uint32_t stream);
 
 /* "M" events: names and order of a process or a row. */

@@ -211,10 +211,8 @@ static void write_samples(struct chrome *c)
 {
     for (size_t i = 0; i < c->t->gpu_sample_count; i++) {
         const struct row_gpu_sample *s = &c->t->gpu_samples[i];
-        size_t d = 0;
-        while (d < c->t->device_count && c->t->devices[d].id != s->device)
-            d++;
-        if (d == c->t->device_count)
+        uint32_t d = timeline_device_index(c->t, s->device);
+        if (d == TL_NONE)
             continue;
         write_counter(c, c->device_pid[d], s->time_ns, "GPU utilisation", "%", s->util_pct);
         write_counter(c, c->device_pid[d], s->time_ns, "GPU memory used", "bytes",
@@ -224,34 +222,41 @@ static void write_samples(struct chrome *c)
     }
 }
 
-/* A rank sees the GPUs of the others, too: those on which it ran nothing are left out. */
-static bool is_idle(const struct chrome *c, uint32_t device)
+/* By device, whether it did anything: a rank sees the GPUs of the others, too, and those on which
+ * it ran nothing are left out. NULL: out of memory. */
+static bool *find_busy(struct chrome *c)
 {
-    if (c->t->device_count == 1 || device == c->a->steps.device)
-        return false;
-    for (size_t i = 0; i < c->t->stream_count; i++)
-        if (c->t->streams[i].device == device && c->t->streams[i].ops)
-            return false;
-    for (size_t i = 0; i < c->t->gpu_sample_count; i++)
-        if (c->t->gpu_samples[i].device == c->t->devices[device].id)
-            return false;
-    return true;
+    const struct timeline *t = c->t;
+    bool *busy = arena_array(&c->arena, t->device_count + 1, sizeof *busy);
+    for (size_t i = 0; busy && i < t->device_count; i++)
+        busy[i] = t->device_count == 1 || i == c->a->steps.device;
+    for (size_t i = 0; busy && i < t->stream_count; i++)
+        if (t->streams[i].ops && t->streams[i].device < t->device_count)
+            busy[t->streams[i].device] = true;
+    for (size_t i = 0; busy && i < t->gpu_sample_count; i++) {
+        uint32_t d = timeline_device_index(t, t->gpu_samples[i].device);
+        if (d != TL_NONE)
+            busy[d] = true;
+    }
+    return busy;
 }
 
-static void write_device_names(struct chrome *c)
+static int write_device_names(struct chrome *c)
 {
+    const bool *busy = find_busy(c);
     for (size_t i = 0; i < c->t->device_count; i++) {
         const struct row_device *d = &c->t->devices[i];
         char name[160], rank[32] = "";
-        if (is_idle(c, (uint32_t)i))
+        if (!busy || !busy[i])
             continue;
-        for (size_t p = 0; p < c->t->process_count && c->merged; p++)
-            if (c->t->processes[p].id == d->process && c->t->processes[p].rank >= 0)
-                snprintf(rank, sizeof rank, "rank %lld, ", (long long)c->t->processes[p].rank);
+        uint32_t p = c->merged ? timeline_process_index(c->t, d->process) : TL_NONE;
+        if (p != TL_NONE && c->t->processes[p].rank >= 0)
+            snprintf(rank, sizeof rank, "rank %lld, ", (long long)c->t->processes[p].rank);
         snprintf(name, sizeof name, "%sGPU %lld: %.100s", rank, (long long)d->ordinal,
                  tl_text(c->t, d->name));
         chrome_process(c, c->device_pid[i], name, 5000000 + c->device_pid[i]);
     }
+    return busy ? 0 : -1;
 }
 
 /* By op: its collective. Only where there are any. */
@@ -274,7 +279,8 @@ int chrome_gpu(struct chrome *c)
 {
     if (index_collectives(c))
         return -1;
-    write_device_names(c);
+    if (write_device_names(c) < 0)
+        return -1;
     write_gaps(c);
     for (uint32_t i = 0; i < c->t->stream_count; i++)
         if (write_stream(c, i))

@@ -192,6 +192,11 @@ uint32_t timeline_process_index(const struct timeline *t, int64_t id)
     return idmap_get(&((const struct build *)t)->process_map, id);
 }
 
+uint32_t timeline_device_index(const struct timeline *t, int64_t id)
+{
+    return idmap_get(&((const struct build *)t)->device_map, id);
+}
+
 const char *timeline_meta(const struct timeline *t, const char *key)
 {
     const struct row_meta *any = NULL; /* of the first process that says so, what it said last */

@@ -247,6 +247,7 @@ uint32_t timeline_thread_index(const struct timeline *t, int64_t id);
 /* Index of the thread's first API call that starts at `ns` or later; one past its last if none. */
 uint32_t timeline_api_from(const struct timeline *t, const struct thread *th, int64_t ns);
 uint32_t timeline_process_index(const struct timeline *t, int64_t id);
+uint32_t timeline_device_index(const struct timeline *t, int64_t id);
 /* Text of meta `key` (process 0 first, then any), NULL when absent. */
 const char *timeline_meta(const struct timeline *t, const char *key);
 /* Thread index of the call that launched op `i`, TL_NONE when that is not known. */

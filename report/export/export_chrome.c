@@ -46,8 +46,8 @@ static void write_ranks(struct chrome *c)
     for (size_t i = 0; i < c->t->process_count; i++) {
         const struct row_process *p = &c->t->processes[i];
         json_begin(j, NULL, '{');
-        json_int(j, "first_pid", chrome_first_pid(c, i));
-        json_int(j, "last_pid", chrome_first_pid(c, i) + PIDS_A_PROCESS - 1);
+        json_int(j, "first_pid", c->first_pid[i]);
+        json_int(j, "last_pid", c->first_pid[i] + PIDS_A_PROCESS - 1);
         json_int(j, "pid", p->pid);
         json_int(j, "rank", p->rank);
         json_int(j, "world_size", p->world_size);
