@@ -69,7 +69,8 @@ static size_t folders_at(const char *s, size_t n, size_t at)
     bool url = at >= 3 && memcmp(s + at - 3, "://", 3) == 0; /* file:///home/me */
     char before = at ? s[at - 1] : ' ';
     if ((s[at] != '/' && !home) ||
-        (!url && (word_char(before) || strchr("./~-:", before ? before : '.'))))
+        (!url && (word_char(before) || strchr("./~-", before ? before : '.') ||
+                  (before == ':' && n - at > 1 && s[at + 1] == '/'))))
         return 0;
     size_t parts = 0, last = at, i = at + home;
     for (; i < n && s[i] && !isspace((unsigned char)s[i]) && !strchr("\"'`,;:()<>|=*", s[i]); i++)

@@ -1,6 +1,6 @@
 /* Secrets in text: passwords, tokens and keys, by the name that stands before them or by their own
  * shape. Each is replaced by SECRETS_MARK; a name stays, so that the reader sees what was there.
- * A text that was treated once comes out of a second treatment as it is. Cost: one pass over the
+ * The mark itself is never taken for a secret. Cost: one pass over the
  * text, memory for a copy only where something is replaced. */
 #ifndef GPUPROF_BASE_SECRETS_H
 #define GPUPROF_BASE_SECRETS_H
