@@ -95,7 +95,7 @@ static void quote(struct json *j, const char *s, size_t n)
         if (code == 0xfffd)
             put(j, "\xef\xbf\xbd", 3);
         else if (code < 0x80 || char_acts(code))
-            put_escape(j, code);
+            put_escape(j, j->shown && char_acts(code) ? 0xfffd : code);
         else
             put(j, s + i, len);
         i += len;

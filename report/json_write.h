@@ -23,6 +23,7 @@ struct json {
     bool newline; /* the next item goes on a new line */
     bool misused; /* closed more than was opened */
     bool html;    /* escape < > & too */
+    bool shown;   /* to people, not to programs: characters that act become U+FFFD */
     bool tight;   /* no spaces behind commas and colons */
     int indent;   /* spaces per level; 0 = one line with ", " and ": " */
     char buf[JSON_HELD];

@@ -357,6 +357,7 @@ int page_data(const struct page *p, struct err *e)
     if (packed) {
         choose_steps(&d);
         json_start(&d.j, packed);
+        d.j.shown = true;
         rc = write_all(&d);
         if (fclose(packed) && rc == 0)
             rc = export_done(p->f, e) ? -2 : 0;

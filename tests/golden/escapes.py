@@ -2,6 +2,7 @@
 """Names that try to break out of every output: a profile whose texts hold escape sequences, markup, commands of CI
 services, mentions, characters that no format takes. Each exporter must keep its format, and show the rest of the name.
 Usage: escapes.py GPUPROF SOURCE."""
+import base64
 import gzip
 import html.parser
 import json
@@ -141,6 +142,10 @@ def check_html(what, data, scripts):
     text = data.decode("utf-8", "replace")
     head = text[:text.index('id="data"')]
     check_text(what, head.encode())
+    names = gzip.decompress(base64.b64decode(re.search(r'id="data">([^<]*)<', text)[1])).decode()
+    found = ACTS.search(json.dumps(json.loads(names), ensure_ascii=False)) or re.search(r"\\u00[0-1]", names)
+    if found:
+        complain(what + ": the timeline acts", found[0])
     page = Page()
     page.feed(text)
     if page.scripts != scripts:
