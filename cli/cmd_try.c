@@ -63,6 +63,7 @@ static int choose(struct trial *t, struct err *e)
     if (load_predicted(path, 1, &l, e) < 0)
         return -1;
     t->marks = trial_marks_tell(t, l.analysis);
+    t->asked = top;
     int rc = trial_choose(t, &l, apply, top ? top : 1, e);
     if (rc == 0)
         rc = look(t, 0, e);
@@ -171,8 +172,12 @@ static int status_of(const struct trial *t)
 static int judge(struct trial *t, struct err *e)
 {
     int status = run_first(t, e);
-    if (status < 0 || trial_interrupted())
-        return status < 0 ? fail(e) : 130;
+    if (trial_interrupted()) {
+        say("interrupted in the first run: nothing was measured");
+        return 130;
+    }
+    if (status < 0)
+        return fail(e);
     if (status != 0) {
         say("the program left with status %d: nothing to try", status);
         return 2;

@@ -51,6 +51,8 @@ struct trial {
         char rule[64], knob[64];
     } passed[TRY_ADVICE];
     size_t passed_count;
+    int asked;       /* changes that --top asked for; 0: one is enough */
+    char fewer[160]; /* why fewer than that are tried; "" */
     bool marks;  /* reruns record the steps' marks alone: these tell the pace as well as all does */
     size_t warm; /* steps at the start that are not steady */
 };

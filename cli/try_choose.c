@@ -63,11 +63,15 @@ static int predict(struct attempt *c, const struct trial *t, struct loaded *l, s
         c->at_most = rc ? 0 : (double)o->saves_high_ns / (double)t->step_ns;
     } else {
         rc = whatif_together(l->analysis, c->advice, c->advice_count, &s, e);
+        for (size_t i = 0; rc == 0 && i < c->advice_count; i++)
+            c->at_most += (double)c->advice[i]->saves_high_ns / (double)t->step_ns;
+        c->at_most = c->at_most < 1 ? c->at_most : 1;
     }
+    c->predicted.at_most = c->at_most; /* of what is advised; not of other values of it */
     if (rc == 1)
         c->predicted = (struct ab_prediction){true, (double)s.low_ns / (double)t->step_ns,
                                               (double)s.mid_ns / (double)t->step_ns,
-                                              (double)s.high_ns / (double)t->step_ns};
+                                              (double)s.high_ns / (double)t->step_ns, 0};
     return rc < 0 ? -1 : 0;
 }
 
@@ -137,6 +141,23 @@ static void pass(struct trial *t, const struct outcome *o)
         *k = ','; /* as --apply takes it from a shell */
 }
 
+/* Why so few: `top` were asked for. */
+static void why_fewer(struct trial *t, const struct analysis *a, int top)
+{
+    const char *one = a->ranked_count == 1 ? "finding" : "findings";
+    if (a->ranked_count == 0)
+        snprintf(t->fewer, sizeof t->fewer, "the first run ended in no advice at all");
+    else if (a->ranked_count < (size_t)top)
+        snprintf(t->fewer, sizeof t->fewer,
+                 "the first run ended in %zu %s, of which %zu can be told to the program",
+                 a->ranked_count, one, t->count);
+    else
+        snprintf(t->fewer, sizeof t->fewer,
+                 "of the %zu %s of the first run %zu can be told to the program, each by a setting "
+                 "of its own",
+                 a->ranked_count, one, t->count);
+}
+
 static int choose_top(struct trial *t, struct loaded *l, int top, struct err *e)
 {
     const struct analysis *a = l->analysis;
@@ -153,15 +174,15 @@ static int choose_top(struct trial *t, struct loaded *l, int top, struct err *e)
         if (predict(c, t, l, e) < 0)
             return -1;
     }
+    if (t->count < (size_t)top)
+        why_fewer(t, a, top);
     if (t->count)
         return 0;
     for (size_t i = 0; i < t->passed_count; i++)
         if (*t->passed[i].knob)
             return err_set(e, "%s changes the numbers that are computed: ask for it by --apply %s",
                            t->passed[i].rule, t->passed[i].knob);
-    return err_set(
-        e, "the first run ended in no advice that a program can be told to follow: name the "
-           "change with --apply");
+    return err_set(e, "nothing to try, %s: name a change with --apply", t->fewer);
 }
 
 int trial_choose(struct trial *t, struct loaded *l, const char *apply, int top, struct err *e)

@@ -6,14 +6,24 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Stopped before there were enough runs for a verdict. */
+static bool cut_short(const struct attempt *c)
+{
+    return trial_interrupted() && c->result.verdict == AB_UNDERPOWERED;
+}
+
 const char *trial_verdict(const struct attempt *c)
 {
-    return c->refused ? "REFUSED" : ab_verdict_text[c->result.verdict];
+    if (c->refused)
+        return "REFUSED";
+    return cut_short(c) ? "INTERRUPTED" : ab_verdict_text[c->result.verdict];
 }
 
 const char *trial_why(const struct attempt *c)
 {
-    return c->refused ? "the program does not obey: nothing was tried" : c->result.why;
+    if (c->refused)
+        return "the program does not obey: nothing was tried";
+    return cut_short(c) ? "interrupted before there were enough runs to tell" : c->result.why;
 }
 
 static void range_json(struct json *j, const char *key, bool known, double low, double mid,
@@ -66,6 +76,12 @@ static int64_t without_ns(const struct trial *t)
     return 0;
 }
 
+/* Fewer changes than --top asked for. */
+static bool fewer(const struct trial *t)
+{
+    return t->asked > 1 && *t->fewer;
+}
+
 void trial_print_json(const struct trial *t)
 {
     struct json j;
@@ -85,6 +101,11 @@ void trial_print_json(const struct trial *t)
     for (size_t i = 0; i < t->count; i++)
         change_json(&j, &t->change[i]);
     json_end(&j, ']');
+    if (t->asked)
+        json_int(&j, "asked", t->asked);
+    else
+        json_null(&j, "asked");
+    json_str(&j, "fewer", fewer(t) ? t->fewer : NULL);
     json_begin(&j, "not_tried", '[');
     for (size_t i = 0; i < t->passed_count; i++)
         json_str(&j, NULL, t->passed[i].rule);
@@ -187,10 +208,16 @@ static void print_table(const struct trial *t)
 
 void trial_print(const struct trial *t)
 {
+    if (trial_interrupted())
+        printf("Interrupted: what was measured until then follows.\n");
     if (t->count == 1)
         print_one(t, &t->change[0]);
-    else
+    else if (t->count)
         print_table(t);
+    if (fewer(t)) {
+        size_t alone = t->count - (t->count && t->change[t->count - 1].together);
+        printf("%zu of %d tried: %s.\n", alone, t->asked, t->fewer);
+    }
     for (size_t i = 0; i < t->passed_count; i++) {
         const struct passed *p = &t->passed[i];
         if (*p->knob)

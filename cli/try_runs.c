@@ -173,7 +173,8 @@ bool trial_marks_tell(struct trial *t, const struct analysis *a)
         paced += s->length_ns;
     }
     t->warm = n && first > t->warm ? first : t->warm;
-    return a->steps.source != STEPS_NONE && n >= LEAST && n + t->warm + 2 >= a->steps.count &&
+    return a->steps.source != STEPS_NONE && !a->steps.batches && n >= LEAST &&
+           n + t->warm + 2 >= a->steps.count &&
            (marked == paced || host_leads(a) < 0.005 * (double)paced);
 }
 

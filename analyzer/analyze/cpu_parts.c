@@ -120,18 +120,15 @@ static int sort_found(struct found *f, enum part part)
 {
     size_t n = f->of[part].n;
     struct sort_key *keys = malloc((n + 1) * sizeof *keys);
-    struct span *sorted = malloc((n + 1) * sizeof *sorted);
-    int rc = keys && sorted ? 0 : -1;
-    for (size_t i = 0; rc == 0 && i < n; i++)
+    if (!keys)
+        return -1;
+    for (size_t i = 0; i < n; i++)
         keys[i] = (struct sort_key){.time = f->of[part].at[i].start_ns, .index = (uint32_t)i};
-    if (rc == 0 && (rc = sort_keys(keys, n)) == 0)
-        for (size_t i = 0; i < n; i++)
-            sorted[i] = f->of[part].at[keys[i].index];
-    if (rc == 0 && n)
-        memcpy(f->of[part].at, sorted, n * sizeof *sorted);
+    int rc = sort_keys(keys, n); /* 1: the order changed */
+    if (rc > 0)
+        rc = sort_apply(keys, n, f->of[part].at, sizeof *f->of[part].at);
     free(keys);
-    free(sorted);
-    return rc;
+    return rc < 0 ? -1 : 0;
 }
 
 /* The end of the last of these that is over by `ns`; `from` without one. `at` is a cursor. */

@@ -277,9 +277,31 @@ static const char *hook_complaint(const struct analysis *a)
     return NULL;
 }
 
+/* Steps were counted and nothing else was recorded, as asked for. */
+static bool marks_alone(struct analysis *a)
+{
+    const struct timeline *t = a->tl;
+    int64_t steps = 0, ns = 0;
+    char mean[32];
+    for (size_t i = 0; i < t->step_block_count; i++) {
+        steps += t->step_blocks[i].steps;
+        ns += t->step_blocks[i].end_ns - t->step_blocks[i].start_ns;
+    }
+    if (steps == 0)
+        return false;
+    verdict_not_enough(
+        a, "Not enough data: the marks of the steps were recorded, and nothing of what is in them.",
+        arena_printf(&a->arena, "%lld steps, %s each on average.", (long long)steps,
+                     time_words(mean, sizeof mean, ns / steps)),
+        "Record without --range none to learn where a step goes.");
+    return true;
+}
+
 void verdict_cpu_no_steps(struct analysis *a)
 {
     const char *hook = hook_complaint(a);
+    if (marks_alone(a))
+        return;
     bool torch = timeline_meta(a->tl, "torch.version") != NULL;
     const char *command = timeline_meta(a->tl, "command");
     bool python = analysis_of_python(a) || (command && strstr(command, "python"));

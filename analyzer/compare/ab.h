@@ -34,6 +34,7 @@ extern const char *const ab_verdict_text[];
 struct ab_prediction { /* shares of the step that are saved: 0.2 = 20 % */
     bool known;
     double low, mid, high;
+    double at_most; /* advised, but only a bound of what it saves is known; 0: not that */
 };
 
 struct ab_result {
@@ -43,8 +44,11 @@ struct ab_result {
     const char *why; /* one sentence */
 };
 
-/* With fewer than AB_LEAST runs an arm the verdict is AB_UNDERPOWERED; with fewer than two nothing
- * is measured. -1: out of memory. */
+/* REFUTED: the 95 % interval excludes what was predicted and lies at or below 0, or reaches it; a
+ * change that was advised makes the step longer; or it saves more than the bound of its advice.
+ * UNDERPOWERED: the interval holds 0 and (some of) what was predicted. With fewer than AB_LEAST
+ * runs an arm the verdict is AB_UNDERPOWERED; with fewer than two nothing is measured. -1: out of
+ * memory. */
 int ab_judge(struct ab_arm *a, struct ab_arm *b, const struct ab_prediction *p, struct ab_result *r,
              struct err *e);
 

@@ -31,12 +31,29 @@ if __name__ == "__main__":
     train()
 """
 
+# In a worker a sample costs twenty times as much: the advice is wrong, which no profile can know.
+WORSE = SCRIPT.replace("time.sleep(0.002)",
+                       "time.sleep(0.01 if torch.utils.data.get_worker_info() else 0.0005)")
 
-def attempt(t, *options):
-    done = t.run([t.gpuprof, "try", "--json", "--runs", "3", *options, "--", PYTHON, t.path("train.py")],
+
+def attempt(t, *options, script="train.py"):
+    done = t.run([t.gpuprof, "try", "--json", "--runs", "3", *options, "--", PYTHON, t.path(script)],
                  TMPDIR=t.folder.name)
     said = json.loads(done.stdout or '{"tried": [{}]}')
     return done, {**said, **said["tried"][0]}
+
+
+def refuted(t):
+    """Advice that makes the program slower is refuted, not inconclusive."""
+    t.write("worse.py", WORSE)
+    done, said = attempt(t, "--top", "3", script="worse.py")
+    t.check(said.get("rule") == "data-loading" and said.get("predicted_pct") is None
+            and said.get("at_most_pct", 0) > 5, "advice with a bound is tried", done.stdout + done.stderr)
+    t.check(said.get("measured_pct", {}).get("high", 0) < 0, "it makes the step longer", done.stdout)
+    t.check(said.get("verdict") == "REFUTED" and done.returncode == 1, "and is refuted, status 1",
+            f"{done.returncode} {done.stdout}")
+    t.check(said.get("asked") == 3 and "1 finding" in (said.get("fewer") or ""),
+            "--top 3 says why it tried one", done.stdout)
 
 
 def main():
@@ -70,6 +87,7 @@ def main():
     t.run([t.gpuprof, "report", profile, "-o", page])
     with open(page, encoding="utf-8") as f:
         t.check("<b>Tried.</b> num_workers=2: UNDERPOWERED" in f.read(), "and so does the page")
+    refuted(t)
     t.check(not [n for n in os.listdir(t.folder.name) if n.startswith("gpuprof-try-")], "nothing is left behind")
     t.done()
 

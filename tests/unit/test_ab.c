@@ -37,7 +37,7 @@ static struct ab_result judge(struct ab_arm a, struct ab_arm b, struct ab_predic
     return r;
 }
 
-static const struct ab_prediction fifth = {true, 0.18, 0.2, 0.22}, nothing = {0};
+static const struct ab_prediction fifth = {true, 0.18, 0.2, 0.22, 0}, nothing = {0};
 
 START_TEST(a_saving_as_predicted_is_confirmed)
 {
@@ -58,6 +58,31 @@ START_TEST(less_and_more_are_told_from_as_predicted)
                      AB_REFUTED);
     ck_assert_int_eq(judge(make(4, 40, 0.002, 1), make(4, 32, 0.002, 2), nothing).verdict,
                      AB_MEASURED);
+}
+END_TEST
+
+/* Without a prediction, but with a bound: advice is wrong that makes the step longer, or saves more
+ * than was possible. What nobody advised is only measured. */
+START_TEST(advice_with_a_bound_is_refuted)
+{
+    const struct ab_prediction third = {.at_most = 0.33};
+    ck_assert_int_eq(judge(make(4, 40, 0.002, 1), make(4, 44, 0.002, 2), third).verdict,
+                     AB_REFUTED);
+    ck_assert_int_eq(judge(make(4, 40, 0.002, 1), make(4, 20, 0.002, 2), third).verdict,
+                     AB_REFUTED);
+    ck_assert_int_eq(judge(make(4, 40, 0.002, 1), make(4, 32, 0.002, 2), third).verdict,
+                     AB_MEASURED);
+    ck_assert_int_eq(judge(make(4, 40, 0.05, 1), make(4, 40, 0.05, 2), third).verdict,
+                     AB_UNDERPOWERED);
+    ck_assert_int_eq(judge(make(4, 40, 0.002, 1), make(4, 44, 0.002, 2), nothing).verdict,
+                     AB_MEASURED);
+}
+END_TEST
+
+/* The interval holds 0, but nothing of what was predicted. */
+START_TEST(far_less_than_predicted_is_refuted)
+{
+    ck_assert_int_eq(judge(make(6, 40, 0.02, 1), make(6, 40, 0.02, 2), fifth).verdict, AB_REFUTED);
 }
 END_TEST
 
@@ -114,6 +139,8 @@ Suite *test_ab_suite(void)
     suite_add_tcase(s, c);
     tcase_add_test(c, a_saving_as_predicted_is_confirmed);
     tcase_add_test(c, less_and_more_are_told_from_as_predicted);
+    tcase_add_test(c, advice_with_a_bound_is_refuted);
+    tcase_add_test(c, far_less_than_predicted_is_refuted);
     tcase_add_test(c, no_effect_is_never_confirmed);
     tcase_add_test(c, too_little_to_tell);
     tcase_add_test(c, the_same_runs_give_the_same_answer);

@@ -99,13 +99,14 @@ START_TEST(optimizer_without_a_beginning)
     for (int i = 0; i < CASE_STEPS; i++) {
         int64_t at = MS(100) + MS(10) * i;
         build_range_at(&b, "gpuprof.step", 0, at, at + MS(10));
+        build_range(&b, "zero_grad", at + MS(1), at + MS(2));
         build_range(&b, "backward", at + MS(4), at + MS(7));
     }
     const struct analysis *a = build_analyze(&b);
     sums(a);
-    part(a, PART_OPTIMIZER, MS(3));
+    part(a, PART_OPTIMIZER, MS(4));
     part(a, PART_BACKWARD, MS(3));
-    part(a, PART_FORWARD, MS(4));
+    part(a, PART_FORWARD, MS(3));
     build_end(&b);
 }
 END_TEST
