@@ -300,8 +300,9 @@ static void share_cores(const struct analysis *a, struct feed *f, const struct c
         f->others = own + idle < 0.8 * f->cores;
     else
         f->others = own < 0.75 * f->cores && own + u->lines > 0.9 * f->cores;
-    if (f->others)
-        f->cores = idle >= 0 ? own + idle : own * 1.1;
+    double left = idle >= 0 ? own + idle : own * 1.1, fair = f->cores / 2;
+    if (f->others) /* a thread that mostly sleeps gets its turn beside any number of others */
+        f->cores = left > fair ? left : fair;
 }
 
 static void fill(struct analysis *a, struct feed *f, struct sums *s)

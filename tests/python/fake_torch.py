@@ -17,6 +17,7 @@ class Tensor:
     is_cuda = property(lambda self: self.device.type == "cuda")
     data = property(lambda self: self, lambda self, other: setattr(self, "format", other.format))
     def dim(self): return len(self.shape)
+    def element_size(self): return 4
     def numel(self):
         n = 1
         for size in self.shape: n *= size

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""What the Python hook says of loaders: which one is waited for, what makes its batches, what starting workers
+costs, who collects garbage; and the settings for one loader of several.
+
+usage: loading.py BUILD          77 without PyTorch
+"""
+import json
+import sys
+
+from support import PYTHON, Test, facts, have_torch, health, query
+
+SCRIPT = """
+import gc, os, queue, sys, threading, time, torch
+from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, get_worker_info
+class Data(Dataset):
+    def __init__(self, n, sleep=0.0): self.n, self.sleep = n, sleep
+    def __len__(self): return self.n
+    def __getitem__(self, i):  # line 7
+        time.sleep(self.sleep)
+        return torch.ones(4), i % 2
+class Stream(IterableDataset):
+    def __iter__(self):
+        return iter([(torch.ones(4), 1)] * 64)
+class Divided(IterableDataset):
+    def __iter__(self):
+        info = get_worker_info()
+        return iter([(torch.ones(4), 1)] * 64)
+class Own(DataLoader): pass
+def join(samples):  # line 18
+    return torch.stack([x for x, _ in samples]), torch.tensor([y for _, y in samples])
+model = torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+def step(x, y):
+    optimizer.zero_grad()
+    torch.nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+def both():
+    val = DataLoader(Data(32), batch_size=8)
+    train = Own(Subset(Data(160, 0.001), range(160)), batch_size=8)  # line 28
+    for epoch in range(2):
+        for loader in (val, train):
+            for x, y in loader:  # line 31
+                if loader is train: step(x, y)
+    print(train.num_workers, val.num_workers)
+def collate():
+    for x, y in DataLoader(Data(32), batch_size=8, collate_fn=join): step(x, y)
+def streams():
+    for x, y in DataLoader(Stream(), batch_size=8): step(x, y)
+    for x, y in DataLoader(Divided(), batch_size=8): step(x, y)
+def workers():
+    loader = DataLoader(Data(32), batch_size=8, num_workers=2)
+    for epoch in range(4):
+        for x, y in loader: step(x, y)
+def anew():
+    for epoch in range(3):
+        for x, y in DataLoader(Data(32), batch_size=8): step(x, y)
+def ahead():
+    ready = queue.Queue(1)
+    def read():
+        for batch in DataLoader(Data(64, 0.002), batch_size=8): ready.put(batch)
+        ready.put(None)
+    threading.Thread(target=read).start()
+    while True:
+        batch = ready.get()
+        if batch is None: break
+        step(*batch)
+def garbage():
+    held = [[i, {}] for i in range(200000)]
+    for x, y in DataLoader(Data(96), batch_size=8):
+        gc.collect()  # line 59
+        step(x, y)
+def confined():
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
+    collate()
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()
+    print("frozen", gc.get_freeze_count() > 0)
+"""
+
+
+def waits(profile):
+    """By loader: how many of wait, fetch, begin, end."""
+    seen = {}
+    for loader, what, n in query(profile, "SELECT batch, what, count(*) FROM loader_span GROUP BY 1, 2"):
+        seen.setdefault(loader, {})[what] = n
+    return seen
+
+
+def findings(test, profile):
+    done = test.run([test.gpuprof, "analyze", "--json", profile])
+    return {f.get("rule"): f for f in json.loads(done.stdout).get("findings", [])}
+
+
+def which_loader(test, script):
+    profile = test.same("two loaders on one line", [PYTHON, script, "both"])
+    seen, said = waits(profile), facts(profile)
+    test.check(seen.get(1, {}).get(0) == 8 and seen.get(2, {}).get(0) == 40, "waits are told apart", seen)
+    test.check(all(seen[n].get(4) == seen[n].get(5) == 2 for n in (1, 2)), "so are loops", seen)
+    for key, text in {"1.made": "loading_case.py:27", "2.made": "loading_case.py:28",
+                      "2.where": "loading_case.py:31", "2.batches": "20",
+                      "2.dataset": "Data.__getitem__ loading_case.py:7"}.items():
+        test.check(said.get("torch.loader." + key) == text, f"fact {key}", said)
+    test.check(said.get("torch.loader.2", "").startswith("Own(num_workers=0"), "class of the loader", said)
+    test.check("torch.loader.2.anew" not in said, "made once", said)
+    first = findings(test, profile).get("data-loading", {})
+    test.check("loading_case.py:28: DataLoader" in json.dumps(first), "the one that is waited for is named", first)
+
+
+def one_of_two(test, script):
+    apply = "num_workers=1;persistent_workers=1;loader=loading_case.py:28"
+    done, profile = test.traced([PYTHON, script, "both"], GPUPROF_APPLY=apply)
+    test.check(done.stdout.startswith("1 0\n"), "settings for one of two loaders", done.stdout + done.stderr)
+    said = facts(profile)
+    for knob in ("num_workers", "persistent_workers", "loader"):
+        test.check(said.get("apply." + knob, "").startswith("applied"), f"{knob} was applied", said)
+    done, profile = test.traced([PYTHON, script, "both"], GPUPROF_APPLY="num_workers=1;loader=x.py:1")
+    test.check(done.stdout.startswith("0 0\n"), "a line that makes none", done.stdout)
+    test.check(facts(profile).get("apply.loader") == "refused: no DataLoader is made at x.py:1",
+               "is refused", facts(profile))
+
+
+def what_makes_batches(test, script):
+    said = facts(test.same("collate", [PYTHON, script, "collate"]))
+    test.check(said.get("torch.loader.1.collate") == "join loading_case.py:18", "function that collates", said)
+    said = facts(test.same("iterable datasets", [PYTHON, script, "streams"]))
+    test.check(said.get("torch.loader.1.iterable") == "does not shard" and
+               said.get("torch.loader.2.iterable") == "shards", "who divides itself", said)
+    said = facts(test.same("made anew", [PYTHON, script, "anew"]))
+    test.check("torch.loader.1.anew" in said and "torch.loader.2" not in said, "one loader, made anew", said)
+    seen = waits(test.same("read ahead", [PYTHON, script, "ahead"]))
+    test.check(seen.get(1, {}).get(0) == 8, "waits of a thread that reads ahead", seen)
+
+
+def start_of_workers(test, script):
+    profile = test.same("workers", [PYTHON, script, "workers"])
+    seen, said = waits(profile), facts(profile)
+    test.check(seen.get(1, {}).get(4) == 4 and seen.get(1, {}).get(1) == 16, "workers know their loader", seen)
+    test.check(said.get("torch.loader.1.start") == "fork", "how they are started", said)
+    found = findings(test, profile).get("worker-startup", {})
+    test.check("persistent_workers=1" in json.dumps(found), "starting them is a finding", found)
+
+
+def collector(test, script):
+    profile = test.same("garbage", [PYTHON, script, "garbage"])
+    said = facts(profile)
+    test.check(said.get("torch.gc.asked") == "loading_case.py:59", "who collects garbage", said)
+    found = findings(test, profile).get("gc-pauses", {})
+    test.check("loading_case.py:59" in json.dumps(found), "the pauses are a finding", found)
+    done, profile = test.traced([PYTHON, script, "garbage"], GPUPROF_APPLY="gc=freeze")
+    test.check(done.stdout == "frozen True\n", "what is alive is frozen on request", done.stdout + done.stderr)
+    test.check(facts(profile).get("apply.gc", "").startswith("applied"), "and says so", facts(profile))
+
+
+def main():
+    if not have_torch():
+        print("skipped: no PyTorch in /usr/bin/python3")
+        sys.exit(77)
+    test = Test(sys.argv[1])
+    script = test.write("loading_case.py", SCRIPT)
+    for case in (which_loader, one_of_two, what_makes_batches, start_of_workers, collector):
+        case(test, script)
+    said = facts(test.same("confined by itself", [PYTHON, script, "confined"]))
+    test.check(said.get("process_cores") == "1", "cores of the program itself", said)
+    test.check(not health(test.path("traced.gpuprof")), "nothing in the health table")
+    test.done()
+
+
+main()
