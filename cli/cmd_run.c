@@ -2,6 +2,7 @@
  * line with the prefix "gpuprof: ". */
 #include "cli/command.h"
 #include "cli/load.h"
+#include "cli/files.h"
 #include "cli/output.h"
 #include "cli/run.h"
 #include "cli/run_plan.h"
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DRAIN_MS = 50, LEAST_BYTES = 64 << 20 };
+enum { LEAST_BYTES = 64 << 20 };
 
 static bool force, no_record, strict, modules;
 static const char *output, *device;
@@ -47,20 +48,9 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* The profile is finished, the folder gone; then what it says. */
-static int finish(struct recording *r, const char *folder, const char *profile, struct err *e)
+void recorder_says(const char *profile)
 {
-    int rc = record_finish(r, e);
-    record_close(r);
-    place_remove_folder(folder);
-    if (rc < 0)
-        return -1;
     say("profile: %s", profile);
-    signals_wait(0);
-    if (signals_wanted()) /* no more of our time: the profile is whole, `analyze` can follow */
-        return 0;
-    signals_let_go();
-    return results_make(profile, &results, e);
 }
 
 /* The program under the agent. Returns the status to leave with. */
@@ -77,23 +67,30 @@ static int record(char **argv, const struct run_device *d, const char *profile)
                                 .virtual_nvml = d->is_virtual ? d->nvml : NULL,
                                 .argv = argv};
     struct child c;
+    struct recorder r;
     if (place_agent(agent, sizeof agent, &e) < 0 || output_check(profile, force, &e) < 0 ||
         (results.report && results_check_page(profile, force, &e) < 0) ||
         place_spool_folder(profile, folder, sizeof folder, &e) < 0) {
         fail(&e);
         return RUN_FAILED;
     }
-    struct recording *r = record_open(&ro, folder, &e);
-    int status = r ? child_start(&c, argv, d, agent, folder, &e) : RUN_FAILED;
+    struct recorder_job job = {&ro, &results, folder};
+    if (d->is_virtual) /* for the gauges that the recorder reads */
+        setenv("GPUPROF_VGPU", d->model, 1);
+    if (recorder_start(&r, &job, &e) < 0) {
+        fail(&e);
+        return RUN_FAILED;
+    }
+    int status = child_start(&c, argv, d, agent, folder, &e);
     if (status != 0) {
         fail(&e);
-        record_close(r);
-        place_remove_folder(folder);
+        recorder_discard(&r);
         return status;
     }
-    while (!child_wait(&c, DRAIN_MS))
-        record_drain(r);
-    int lost = finish(r, folder, profile, &e);
+    recorder_follow(&r, c.pid);
+    while (!child_wait(&c, -1))
+        ;
+    int lost = recorder_finish(&r, &e);
     if (lost != 0)
         usage_error("the program ran to its end, but %s", e.text);
     status = child_finish(&c);
@@ -125,6 +122,7 @@ static int run(int argc, char **argv)
         setenv("GPUPROF_GATE", plan.gate, 1);
     else
         unsetenv("GPUPROF_GATE");
+    files_note();
     signals_keep();
     if (no_record) {
         struct child c;

@@ -6,6 +6,7 @@
  *   signals.c     passes signals on (signals.h)
  *   run_plan.c    which stretches of the run are recorded
  *   run_window.c  keeps the rows of a stretch of time
+ *   run_recorder.c the process that records
  *   run_record.c  drains spools while it runs
  *   run_host.c    facts about the host
  *   run_cgroup.c  limits of its control groups
@@ -106,6 +107,27 @@ void record_drain(struct recording *r);
 /* 0 when the profile is in place. */
 int record_finish(struct recording *r, struct err *e);
 void record_close(struct recording *r);
+
+/* ---- the process that records ---------------------------------------------------------------- */
+
+struct results_options;
+struct recorder_job { /* outlives the recorder */
+    const struct record_options *record;
+    const struct results_options *results;
+    const char *folder; /* of the spools; the recorder removes it at the end */
+};
+struct recorder {
+    pid_t pid;
+    int line;
+};
+/* 0: it is ready, the program can start. -1 with *e set; the folder is gone then. */
+int recorder_start(struct recorder *r, const struct recorder_job *job, struct err *e);
+void recorder_follow(const struct recorder *r, pid_t program);
+/* The program has ended: waits until the profile is in place, and says what it says. -1 with *e
+ * set: it is lost. */
+int recorder_finish(const struct recorder *r, struct err *e);
+void recorder_discard(const struct recorder *r); /* there was no program */
+void recorder_says(const char *profile);         /* where the profile is */
 
 /* ---- host ------------------------------------------------------------------------------------ */
 

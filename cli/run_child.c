@@ -1,6 +1,7 @@
 /* Starts the program and waits for it. It must not notice: it gets our stdin, stdout, stderr,
  * working folder, signal dispositions and signals; of the environment only what the agent and the
  * virtual GPU need is added. */
+#include "cli/files.h"
 #include "cli/run.h"
 #include "cli/signals.h"
 
@@ -10,12 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-enum { GAUGES_BYTES = 128 << 10 }; /* room for 128 processes with 16 devices each */
 
 static void put_first(const char *name, const char *value)
 {
@@ -40,20 +38,6 @@ static void put_last(const char *name, const char *value)
     free(joined);
 }
 
-/* Memory through which the virtual GPU shows its gauges: reachable while we live, by no name that
- * could stay behind. Without it there are no gauges. */
-static void share_gauges(void)
-{
-    char path[64];
-    int fd = memfd_create("gpuprof-gauges", MFD_CLOEXEC);
-    if (fd < 0 || ftruncate(fd, GAUGES_BYTES) != 0) {
-        unsetenv("GPUPROF_VGPU_GAUGES");
-        return;
-    }
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), fd);
-    setenv("GPUPROF_VGPU_GAUGES", path, 1);
-}
-
 static void set_environment(const char *program, const struct run_device *d, const char *agent,
                             const char *folder)
 {
@@ -63,8 +47,6 @@ static void set_environment(const char *program, const struct run_device *d, con
     }
     if (!agent)
         return;
-    if (d->is_virtual)
-        share_gauges();
     if (program_takes_agent(program_kind(program)))
         put_first("LD_PRELOAD", agent);
     put_last("ASAN_OPTIONS", "verify_asan_link_order=0");
@@ -109,6 +91,7 @@ int child_start(struct child *c, char **argv, const struct run_device *d, const 
     if (c->pid == 0)
         run_program(argv, report[1]);
     signals_for(c->pid > 0 ? c->pid : 0);
+    files_leave();
     close(report[1]);
     ssize_t n = c->pid > 0 ? read(report[0], &why, sizeof why) : 0;
     close(report[0]);

@@ -5,8 +5,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
@@ -25,6 +27,8 @@ static pid_t program; /* 0 = not yet, or not any more */
 static bool leads_group;
 static bool child_news; /* a child stopped, went on or ended since the last wait */
 static int64_t opened_ns;
+static pid_t helper;         /* 0 = none */
+static _Atomic bool *shared; /* with it: we stopped because the program did */
 static int wanted;
 static sigset_t found_mask;
 static struct sigaction found_child;          /* what SIGCHLD did */
@@ -68,6 +72,9 @@ void signals_keep(void)
     sigaction(SIGCHLD, &a, &found_child);
     take_timers();
     prctl(PR_GET_PDEATHSIG, &parent_death);
+    void *page =
+        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    shared = page == MAP_FAILED ? NULL : page;
     leads_group = getpgrp() == getpid();
     fd = signalfd(-1, &all, SFD_NONBLOCK | SFD_CLOEXEC);
     take();
@@ -109,7 +116,8 @@ static bool asks_to_end(int number)
 
 static void deliver(const struct signal_seen *s)
 {
-    if (s->sender == getpid() || (s->number == SIGXCPU && s->code == SI_KERNEL))
+    if (s->sender == getpid() || (helper && s->sender == helper) ||
+        (s->number == SIGXCPU && s->code == SI_KERNEL))
         return; /* about us: a pipe without a reader, a limit */
     if (!program) {
         if (asks_to_end(s->number))
@@ -158,8 +166,7 @@ static bool witnessed(const struct signal_seen *s)
     return false;
 }
 
-/* Is it on a core, or waits for one? Then it may be between two signals that it sends. */
-static bool at_work(pid_t pid)
+char signals_state(pid_t pid)
 {
     char path[64], text[512];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
@@ -169,15 +176,17 @@ static bool at_work(pid_t pid)
         close(f);
     text[n > 0 ? n : 0] = 0;
     const char *end = strrchr(text, ')');
-    return end && end[1] == ' ' && end[2] == 'R';
+    bool over = !end || end[1] != ' ' || end[2] == 'Z' || end[2] == 'X';
+    return (char)(over ? 0 : end[2]);
 }
 
+/* A sender that is on a core, or waits for one, may be between two signals that it sends. */
 static bool due(const struct signal_seen *s, int64_t now)
 {
     if (!witness_there() || !program)
         return true;
     int64_t age = now - s->ns;
-    return age >= held_last_ns || (age >= held_ns && !at_work(s->sender));
+    return age >= held_last_ns || (age >= held_ns && signals_state(s->sender) != 'R');
 }
 
 /* What came to us before it was asked, and to the group, it has got: the kernel signals the newest
@@ -260,9 +269,13 @@ void signals_stop_too(int sig)
     sigaddset(&one, sig);
     if (sig != SIGSTOP)
         sigaction(sig, &a, &before);
+    if (shared)
+        atomic_store(shared, true);
     kill(getpid(), sig);
     sigprocmask(SIG_UNBLOCK, &one, NULL); /* stopped here, until SIGCONT */
     sigprocmask(SIG_BLOCK, &one, NULL);
+    if (shared)
+        atomic_store(shared, false);
     if (sig != SIGSTOP)
         sigaction(sig, &before, NULL);
 }
@@ -272,17 +285,17 @@ int signals_wanted(void)
     return wanted;
 }
 
+bool signals_followed(void)
+{
+    return shared && atomic_load(shared);
+}
+
+void signals_helper(pid_t pid)
+{
+    helper = pid;
+}
+
 void signals_close(void)
 {
     witness_stop();
-}
-
-void signals_let_go(void)
-{
-    sigset_t end;
-    sigemptyset(&end);
-    for (int i = 1; i < SIGRTMIN; i++)
-        if (asks_to_end(i))
-            sigaddset(&end, i);
-    sigprocmask(SIG_UNBLOCK, &end, NULL);
 }

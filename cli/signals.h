@@ -34,11 +34,14 @@ void signals_wait(int timeout_ms);
 int signals_wanted(void);
 /* The program has stopped by `sig`: so do we, until somebody continues us. */
 void signals_stop_too(int sig);
+/* Are we stopped because the program has stopped? Asked by a process that we forked. */
+bool signals_followed(void);
+/* State of a process as /proc tells it: 'R', 'T' (stopped) ...; 0: it has ended. */
+char signals_state(pid_t pid);
+/* A process that we forked: its signals are for us alone. */
+void signals_helper(pid_t pid);
 /* The witness goes. */
 void signals_close(void);
-/* From here on a signal does here what it does by default. */
-void signals_let_go(void);
-
 /* ---- the witness ----------------------------------------------------------------------------- */
 
 /* A signal as it came. */
