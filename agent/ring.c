@@ -12,15 +12,44 @@ static struct spool_ring *ring_at(uint32_t i)
     return (struct spool_ring *)((char *)agent.spool + agent.spool->rings_off) + i;
 }
 
-/* Rings that have been used once keep their disk: taking one again is cheap. */
+/* What a ring has needs making once: disk and pages, and the thread's block. The next thread that
+ * gets the ring finds them, so threads that come and go take as many as there are at once. */
+static struct {
+    _Atomic uint32_t generation; /* of the spool that has room for it; else it has none yet */
+    struct thread_block *block;  /* its thread's, or of the one that was */
+} made[SPOOL_RINGS];
+
+static bool take(uint32_t i, uint32_t state)
+{
+    return atomic_compare_exchange_strong_explicit(&ring_at(i)->state, &state, SPOOL_RING_OPEN,
+                                                   memory_order_acquire, memory_order_relaxed);
+}
+
+static bool is_made(uint32_t i)
+{
+    return atomic_load_explicit(&made[i].generation, memory_order_acquire) == agent.generation;
+}
+
+static bool has_room(uint32_t i)
+{
+    const struct spool_ring *r = ring_at(i);
+    uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
+    return atomic_load_explicit(&r->head, memory_order_relaxed) - tail < SPOOL_RING_BYTES / 2;
+}
+
+/* Best of all one that is made and has room, also that of a thread that has ended; else a new one;
+ * else whatever nobody has. */
 static uint32_t claim(void)
 {
-    for (uint32_t i = 0; i < agent.spool->ring_count; i++) {
-        uint32_t free = SPOOL_RING_FREE;
-        if (atomic_load_explicit(&ring_at(i)->state, memory_order_relaxed) == SPOOL_RING_FREE &&
-            atomic_compare_exchange_strong(&ring_at(i)->state, &free, SPOOL_RING_OPEN))
-            return i;
-    }
+    for (int choice = 0; choice < 3; choice++)
+        for (uint32_t i = 0; i < agent.spool->ring_count; i++) {
+            uint32_t state = atomic_load_explicit(&ring_at(i)->state, memory_order_relaxed);
+            if (state == SPOOL_RING_OPEN || (choice == 0 && !(is_made(i) && has_room(i))) ||
+                (choice == 1 && is_made(i)))
+                continue;
+            if (take(i, state))
+                return i;
+        }
     return UINT32_MAX;
 }
 
@@ -31,41 +60,46 @@ static struct thread_block *block_map(void)
     return p == MAP_FAILED ? NULL : p;
 }
 
+/* By the thread that has taken the ring. */
+static int make(uint32_t i)
+{
+    uint64_t off = agent.spool->ring_data_off + (uint64_t)i * SPOOL_RING_BYTES;
+    if (spool_grow(off, SPOOL_RING_BYTES) != 0)
+        return -1;
+    if (!made[i].block && !(made[i].block = block_map()))
+        return -1;
+    memset(made[i].block, 0, sizeof *made[i].block); /* names it knew were in another spool */
+    atomic_store_explicit(&made[i].generation, agent.generation, memory_order_release);
+    return 0;
+}
+
 int ring_open(struct thread *t)
 {
-    struct thread_block *block = t->block ? t->block : block_map();
-    uint32_t i = block ? claim() : UINT32_MAX;
+    uint32_t i = claim();
+    t->block = NULL;
+    t->ring = NULL;
     if (i == UINT32_MAX)
-        goto fail;
+        return -1;
     struct spool_ring *r = ring_at(i);
-    uint64_t off = agent.spool->ring_data_off + (uint64_t)i * SPOOL_RING_BYTES;
-    if (spool_grow(off, SPOOL_RING_BYTES) != 0) {
+    if (!is_made(i) && make(i) != 0) {
         atomic_store(&r->state, SPOOL_RING_FREE);
-        goto fail;
+        return -1;
     }
-    memset(block, 0, sizeof *block);
     atomic_store(&r->tid, t->tid);
-    t->block = block;
+    t->block = made[i].block;
+    t->block->depth = 0; /* its cache of names may stay */
     t->ring = r;
-    t->data = (char *)agent.spool + off;
+    t->data = (char *)agent.spool + agent.spool->ring_data_off + (uint64_t)i * SPOOL_RING_BYTES;
     t->head = t->pending = atomic_load(&r->head);
     t->tail = atomic_load(&r->tail);
     t->in_call = false;
     return 0;
-fail:
-    if (block)
-        munmap(block, sizeof *block);
-    t->block = NULL;
-    t->ring = NULL;
-    return -1;
 }
 
 void ring_close(struct thread *t)
 {
     if (t->ring)
         atomic_store_explicit(&t->ring->state, SPOOL_RING_CLOSED, memory_order_release);
-    if (t->block)
-        munmap(t->block, sizeof *t->block);
     t->ring = NULL;
     t->block = NULL;
 }

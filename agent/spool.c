@@ -16,7 +16,7 @@
 #include "agent/clock.h"
 
 /* Most that a process may use. Only what is touched costs memory or disk. */
-enum { RINGS = 512, NAMES = 1 << 17, STRINGS_BYTES = 32 << 20, IMAGES = 64 };
+enum { NAMES = 1 << 17, STRINGS_BYTES = 32 << 20, IMAGES = 64 };
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -96,7 +96,7 @@ static void lay_out(struct spool_header *h, uint64_t ticks)
         .start_realtime_ns = clock_read_ns(CLOCK_REALTIME),
         .buffer_count = SPOOL_BUFFERS,
         .buffer_bytes = SPOOL_BUFFER_BYTES,
-        .ring_count = RINGS,
+        .ring_count = SPOOL_RINGS,
         .ring_bytes = SPOOL_RING_BYTES,
         .names_cap = NAMES,
         .anchors_cap = SPOOL_ANCHORS,
@@ -106,11 +106,11 @@ static void lay_out(struct spool_header *h, uint64_t ticks)
         uint64_t *off, bytes;
     } parts[] = {
         {&h->descs_off, sizeof(struct spool_buffer_desc) * SPOOL_BUFFERS},
-        {&h->rings_off, sizeof(struct spool_ring) * RINGS},
+        {&h->rings_off, sizeof(struct spool_ring) * SPOOL_RINGS},
         {&h->names_off, sizeof(struct spool_name) * NAMES},
         {&h->strings_off, STRINGS_BYTES},
         {&h->buffers_off, (uint64_t)SPOOL_BUFFER_BYTES * SPOOL_BUFFERS},
-        {&h->ring_data_off, (uint64_t)SPOOL_RING_BYTES * RINGS},
+        {&h->ring_data_off, (uint64_t)SPOOL_RING_BYTES * SPOOL_RINGS},
     };
     for (size_t i = 0; i < AGENT_ARRAY_LEN(parts); i++) {
         *parts[i].off = at;

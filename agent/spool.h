@@ -11,7 +11,8 @@
 
 #include "agent/agent.h"
 
-enum { SPOOL_BUFFERS = 128 }; /* most of CUPTI's buffers; only those in use cost disk or memory */
+/* Most of CUPTI's buffers, and most threads at once; only those in use cost disk or memory. */
+enum { SPOOL_BUFFERS = 128, SPOOL_RINGS = 512 };
 
 /* Makes the file and fills agent.spool, agent.path. -1: passive; why = a file name that ends in
  * SPOOL_FAILED_SUFFIX, if even that could be made. */

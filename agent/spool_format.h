@@ -174,7 +174,8 @@ enum spool_ring_state {
 /* Single producer (one thread), single consumer. head and tail are byte counts that never wrap
  * back; position = count % ring_bytes. Records never straddle the end: a SPOOL_REC_PAD fills the
  * rest (it may be as small as 8 bytes: only kind, size and tid are there). Full when head - tail +
- * size > ring_bytes. The collector frees a CLOSED ring once drained.
+ * size > ring_bytes. The collector frees a CLOSED ring once drained; before that, the next thread
+ * may take it and go on behind what is in it.
  */
 struct spool_ring {
     _Atomic uint32_t state;

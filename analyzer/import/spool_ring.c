@@ -250,7 +250,8 @@ void spool_drain_rings(struct spool *s, struct spool_out *out)
             continue;
         drain_ring(s, out, &rings[i],
                    s->map + s->fixed.ring_data_off + (uint64_t)i * s->fixed.ring_bytes);
-        if (state == SPOOL_RING_CLOSED)
-            atomic_store_explicit(&rings[i].state, SPOOL_RING_FREE, memory_order_release);
+        if (state == SPOOL_RING_CLOSED) /* unless another thread has it by now */
+            atomic_compare_exchange_strong_explicit(&rings[i].state, &state, SPOOL_RING_FREE,
+                                                    memory_order_release, memory_order_relaxed);
     }
 }

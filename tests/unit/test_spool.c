@@ -191,6 +191,36 @@ START_TEST(rings_of_ended_threads_are_closed_and_reused)
 }
 END_TEST
 
+static void *one_range(void *arg)
+{
+    ranges("short", 1);
+    return arg;
+}
+
+/* Many threads one after the other, and nobody reads what they write: they go on behind each other.
+ */
+START_TEST(threads_that_come_and_go_take_as_much_as_one)
+{
+    pthread_t t;
+    struct stat before, after;
+    ranges("main", 1);
+    view_files(dir, SPOOL_SUFFIX, path, sizeof path);
+    struct spool_view v = view_open(path);
+    ck_assert_int_eq(pthread_create(&t, NULL, one_range, NULL), 0);
+    pthread_join(t, NULL);
+    ck_assert_int_eq(stat(path, &before), 0);
+    for (uint32_t i = 1; i < 3 * v.h->ring_count; i++) {
+        ck_assert_int_eq(pthread_create(&t, NULL, one_range, NULL), 0);
+        pthread_join(t, NULL);
+    }
+    ck_assert_int_eq(stat(path, &after), 0);
+    ck_assert_int_eq(after.st_blocks, before.st_blocks);
+    ck_assert_uint_eq(view_each(&v, SPOOL_REC_RANGE, NULL, NULL), 1 + 3 * v.h->ring_count);
+    ck_assert_uint_eq(atomic_load(&v.h->counter[SPOOL_NO_RING]), 0);
+    view_close(&v);
+}
+END_TEST
+
 /* The collector grants no more of the disk: a further thread is counted, those there go on. */
 START_TEST(a_full_spool_grows_no_further)
 {
@@ -297,6 +327,7 @@ Suite *test_spool_suite(void)
     tcase_add_test(t, full_ring_drops_and_counts);
     tcase_add_test(t, many_threads_lose_nothing);
     tcase_add_test(t, rings_of_ended_threads_are_closed_and_reused);
+    tcase_add_test(t, threads_that_come_and_go_take_as_much_as_one);
     tcase_add_test(t, a_full_spool_grows_no_further);
     tcase_add_test(t, stop_makes_it_passive);
     tcase_add_test(t, a_forked_child_has_its_own_spool);
