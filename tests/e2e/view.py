@@ -68,15 +68,13 @@ def connect():
 
 
 def rest(s):
-    got = b""
+    parts = []
     try:
-        while True:
-            part = s.recv(1 << 16)
-            if not part:
-                return got
-            got += part
+        while part := s.recv(1 << 20):
+            parts.append(part)
     except ConnectionError:
-        return got
+        pass
+    return b"".join(parts)
 
 
 def ask(raw):
