@@ -155,6 +155,13 @@ static double measure(const struct analysis *a, const struct limit *l)
     return values[l - limits];
 }
 
+/* Limits on a GPU say nothing of a run without one; its waiting for data is known all the same. */
+static bool about_gpu(const struct limit *l)
+{
+    return strcmp(l->section, "gpu") == 0 ||
+           (strcmp(l->section, "idle") == 0 && strcmp(l->key, "input_pct_max") != 0);
+}
+
 static int check_limit(struct gate *g, const struct analysis *a, const struct limit *l,
                        double allowed, struct err *e)
 {
@@ -168,8 +175,10 @@ static int check_limit(struct gate *g, const struct analysis *a, const struct li
         c->low = low / 1e6;
         c->high = high / 1e6;
     }
-    if (a->steps.source == STEPS_NONE && strcmp(l->section, "gpu") != 0 &&
-        strcmp(l->section, "health") != 0) {
+    if (a->on_cpu && about_gpu(l)) {
+        judge(g, c, GATE_INCONCLUSIVE, "no GPU was at work in this run");
+    } else if (a->steps.source == STEPS_NONE && strcmp(l->section, "gpu") != 0 &&
+               strcmp(l->section, "health") != 0) {
         judge(g, c, GATE_INCONCLUSIVE, "no steps were found in this run");
     } else if (l->timed && a->steps.used < LEAST_STEPS) {
         judge(g, c, GATE_INCONCLUSIVE, "too few steady steps (8 are needed): record more");

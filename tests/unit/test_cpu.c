@@ -3,6 +3,7 @@
 #include "rule_case.h"
 
 #include "agent/spool_format.h"
+#include "analyzer/compare/compare.h"
 
 static int64_t rows;
 
@@ -302,6 +303,27 @@ START_TEST(no_word_about_a_gpu_that_is_not_there)
 }
 END_TEST
 
+START_TEST(budgets_of_a_run_without_a_gpu)
+{
+    static const struct {
+        const char *text;
+        enum gate_verdict verdict;
+    } of[] = {{"[idle]\ninput_pct_max = 19\n", GATE_SLOWER}, /* 2 of 10 ms */
+              {"[idle]\ninput_pct_max = 21\n", GATE_PASS},
+              {"[idle]\nlaunch_pct_max = 5\n", GATE_INCONCLUSIVE},
+              {"[gpu]\nbusy_pct_min = 80\n", GATE_INCONCLUSIVE}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct builder b = training();
+        struct err e = ERR_INIT;
+        struct gate *g = gate_run(NULL, build_analyze(&b), of[i].text, 3, &e);
+        ck_assert_ptr_nonnull(g);
+        ck_assert_msg(g->verdict == of[i].verdict, "%s: %d", of[i].text, g->verdict);
+        gate_free(g);
+        build_end(&b);
+    }
+}
+END_TEST
+
 START_TEST(no_steps_and_why)
 {
     struct builder b = start();
@@ -351,6 +373,7 @@ Suite *test_cpu_suite(void)
     tcase_add_test(c, equal_ranks_are_not_acquitted);
     tcase_add_test(c, more_threads_than_cores);
     tcase_add_test(c, no_word_about_a_gpu_that_is_not_there);
+    tcase_add_test(c, budgets_of_a_run_without_a_gpu);
     tcase_add_test(c, no_steps_and_why);
     tcase_add_test(c, a_gpu_that_was_not_recorded);
     suite_add_tcase(s, c);
