@@ -41,6 +41,16 @@ struct feed {
                                    known */
 };
 
+/* What to do about an IterableDataset: one that does not divide itself among workers, and one that
+ * may. */
+#define LOOK_SHARD                                                                                 \
+    "no workers yet: each would deliver the whole IterableDataset. First divide it in __iter__: "  \
+    "info = torch.utils.data.get_worker_info(); for i, x in enumerate(source): if info is None "   \
+    "or i % info.num_workers == info.id: yield x. Then num_workers=N"
+#define LOOK_SHARDED                                                                               \
+    "DataLoader(..., num_workers=N, persistent_workers=True): its __iter__ asks for "              \
+    "get_worker_info(), so check that each worker yields a part of its own, then time it"
+
 /* False: no step, or no record of a loader. */
 bool look_feed(struct analysis *a, struct feed *f);
 

@@ -64,7 +64,7 @@ static double off_core(const struct feed *f, int n, bool at_best)
 struct feed_step look_feed_step(const struct feed *f, int n)
 {
     double shared = f->have > 0 && f->collate_ns > 0 ? 0.8 * f->collate_ns * f->batches : 0;
-    double beside = f->have > 0 ? 0.2 * f->rest_ns : 0;
+    double beside = f->have > 0 ? fmax(0, 0.2 * f->rest_ns - f->line_ns) : 0;
     struct costs low = {off_core(f, n, true), f->hand_low,     f->send_low, FORK_LOW_NS,
                         f->line_ns,           shared + beside, false};
     struct costs high = {off_core(f, n, false), f->hand_hi, f->send_hi, FORK_HIGH_NS, 0, 0, true};

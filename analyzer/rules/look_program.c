@@ -1,7 +1,7 @@
 /* What a framework's hook told of the program, put beside the advice that it is about: the line to
  * change comes first, what stands there now comes last; and whether its runtime obeys the setting
  * that is advised. It changes words, no number. */
-#include "analyzer/rules/rule.h"
+#include "analyzer/rules/look_feed.h"
 
 #include <string.h>
 
@@ -48,6 +48,17 @@ bool outcome_obeyed(const struct analysis *a, const char *settings)
     return true;
 }
 
+/* A fact; of several loaders that of the one which is waited for. */
+static const char *fact(struct analysis *a, const char *key)
+{
+    struct feed f;
+    const char *loader = "torch.loader";
+    size_t n = strlen(loader);
+    if (strncmp(key, loader, n) != 0 || !look_feed(a, &f))
+        return timeline_meta(a->tl, key);
+    return look_feed_fact(a, &f, key[n] ? key + n + 1 : NULL);
+}
+
 void outcome_in_program(struct analysis *a, struct outcome *o)
 {
     if (o->knob && !outcome_obeyed(a, o->knob))
@@ -55,8 +66,8 @@ void outcome_in_program(struct analysis *a, struct outcome *o)
     for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
         if (strcmp(told[i].rule, o->rule->id) != 0)
             continue;
-        const char *line = told[i].line ? timeline_meta(a->tl, told[i].line) : NULL;
-        const char *now = timeline_meta(a->tl, told[i].now);
+        const char *line = told[i].line ? fact(a, told[i].line) : NULL;
+        const char *now = fact(a, told[i].now);
         const char *name = strrchr(told[i].now, '.') + 1;
         bool plain = now && !strchr(now, '('); /* "True": of what? */
         if (line || now)

@@ -74,14 +74,7 @@ static void fires(struct analysis *a, struct outcome *o, const struct feed *f, d
 static void shard(struct analysis *a, struct outcome *o, const struct feed *f)
 {
     show_evidence(a, f, o);
-    o->remedy.pytorch = look_feed_line(
-        a, f,
-        f->shards
-            ? "DataLoader(..., num_workers=N, persistent_workers=True): its __iter__ asks for "
-              "get_worker_info(), so check that each worker yields a part of its own, then time it"
-            : "no workers yet: each would deliver the whole IterableDataset. First divide it in "
-              "__iter__: info = torch.utils.data.get_worker_info(); for i, x in enumerate(source): "
-              "if info is None or i % info.num_workers == info.id: yield x. Then num_workers=N");
+    o->remedy.pytorch = look_feed_line(a, f, f->shards ? LOOK_SHARDED : LOOK_SHARD);
     fires(a, o, f, f->wait_ns);
 }
 

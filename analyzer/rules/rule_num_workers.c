@@ -1,7 +1,8 @@
 /* Input-bound: the GPU is idle while the next batch is awaited, or made, on the training thread. */
+#include "analyzer/rules/look_feed.h"
 #include "analyzer/rules/look_loader.h"
 
-struct feed {
+struct need {
     int have;        /* workers now; -1 = not known */
     int needed;      /* workers that make a batch in the rest of the step; 0 = not known */
     int most;        /* workers to advise: no more than the cores */
@@ -15,10 +16,10 @@ static int64_t ceil_div(int64_t a, int64_t b)
 
 /* Wall time of a batch counts, since a worker may wait for files as well; CPU time says what the
  * cores can carry. */
-static struct feed feed_of(const struct analysis *a)
+static struct need need_of(const struct analysis *a)
 {
     const struct host_facts *h = &a->host;
-    struct feed f = {.have = h->loader_workers};
+    struct need f = {.have = h->loader_workers};
     int64_t rest = a->steps.median_ns - a->breakdown_ns[PART_IDLE_INPUT];
     int64_t fetch = h->fetch_ns > 0 ? h->fetch_ns : h->fetch_cpu_ns;
     int64_t cpu = h->fetch_cpu_ns > 0 && h->fetch_cpu_ns < fetch ? h->fetch_cpu_ns : fetch;
@@ -39,7 +40,7 @@ static struct feed feed_of(const struct analysis *a)
 }
 
 /* Why more workers would not help; NULL when they would. */
-static const char *no_use(struct analysis *a, const struct feed *f)
+static const char *no_use(struct analysis *a, const struct need *f)
 {
     int cores = a->host.usable_cores;
     if (f->have > 0 && cores > 0 && f->have >= cores)
@@ -55,7 +56,19 @@ static const char *no_use(struct analysis *a, const struct feed *f)
     return NULL;
 }
 
-static void advise(struct analysis *a, struct outcome *o, const struct feed *f)
+/* Each worker would deliver the whole of it, and the runtime refuses to be told. */
+static void divide_first(struct analysis *a, struct outcome *o)
+{
+    struct feed f;
+    if (!look_feed(a, &f) || !f.iterable)
+        return;
+    o->edit = (struct edit){.kind = EDIT_NONE};
+    o->knob = NULL;
+    o->error_class = ERROR_RERUN_DECIDES;
+    o->remedy.pytorch = f.shards ? LOOK_SHARDED : LOOK_SHARD;
+}
+
+static void advise(struct analysis *a, struct outcome *o, const struct need *f)
 {
     int n = f->most;
     if (n <= 0) {
@@ -79,7 +92,7 @@ static void advise(struct analysis *a, struct outcome *o, const struct feed *f)
         n == 1 ? "" : "s");
 }
 
-static void add_evidence(struct analysis *a, struct outcome *o, const struct feed *f, int64_t idle)
+static void add_evidence(struct analysis *a, struct outcome *o, const struct need *f, int64_t idle)
 {
     outcome_evidence(
         o, "GPU idle for input per step", ms(idle), "ms",
@@ -112,7 +125,7 @@ static void check(struct analysis *a, struct outcome *o)
     o->why = arena_printf(&a->arena, "the GPU waits %.3f ms per step for data", ms(idle));
     if (idle * 100 < a->steps.median_ns)
         return;
-    struct feed f = feed_of(a);
+    struct need f = need_of(a);
     const char *why_not = no_use(a, &f);
     if (why_not) {
         o->verdict = RULE_SUPPRESSED;
@@ -140,6 +153,7 @@ static void check(struct analysis *a, struct outcome *o)
                          100 * (double)look_elsewhere_ns(&l) / (double)l.making_ns, "%",
                          "SELECT * FROM host_sample");
     }
+    divide_first(a, o);
     const char *how = f.have == 0 ? "the training thread makes each batch itself; the GPU waits"
                                   : "the GPU waits for the next batch for";
     const char *where = look_gap_range(a, PART_IDLE_INPUT);

@@ -175,11 +175,12 @@ START_TEST(cores_of_the_program_itself)
     ck_assert_int_eq(b.a->host.usable_cores, 1);
     ck_assert_ptr_nonnull(strstr(o->why, "leaves none for a worker"));
     build_end(&b);
-    p.idle_cores = 0.05; /* another program has the other three */
+    p.cores = "2";
+    p.idle_cores = 0.05; /* another program has the other one */
     b = loop(&p);
     data_loading(&b, RULE_SUPPRESSED);
     build_end(&b);
-    p.idle_cores = 3;
+    p.idle_cores = 1;
     b = loop(&p);
     data_loading(&b, RULE_FIRES);
     build_end(&b);
@@ -239,6 +240,37 @@ START_TEST(the_loader_that_is_waited_for)
     ck_assert_ptr_nonnull(strstr(o->summary, "Slow.__getitem__ slow.py:9"));
     ck_assert_str_eq(o->knob, "num_workers=3;persistent_workers=1;loader=train.py:1");
     build_end(&b);
+}
+END_TEST
+
+/* On a GPU as well: num-workers names the loader that is waited for, and divides first. */
+START_TEST(beside_a_gpu)
+{
+    for (int iterable = 0; iterable < 2; iterable++) {
+        struct builder b = build_start();
+        build_meta(&b, "usable_cores", "4");
+        build_meta(&b, "torch.loader.made", "val.py:1");
+        build_meta(&b, "torch.loader", "DataLoader(num_workers=7)");
+        build_meta(&b, "torch.loader.2", "DataLoader(num_workers=0)");
+        build_meta(&b, "torch.loader.2.made", "train.py:1");
+        if (iterable)
+            build_meta(&b, "torch.loader.2.iterable", "does not shard");
+        for (int i = 0; i < CASE_STEPS; i++) {
+            double at = 100 + 10 * i;
+            build_range_at(&b, "gpuprof.step", 0, MS(at), MS(at + 10));
+            build_range_at(&b, "data.wait", 1, MS(at), MS(at + 6));
+            span_of(&b, SPOOL_LOADER_FETCH, 1, -1, 2, at, 5.9, 5.9);
+            span_of(&b, SPOOL_LOADER_WAIT, 1, -1, 2, at, 6, -1);
+            build_kernel(&b, "gemm", MS(at + 6.01), MS(at + 6.02), MS(3));
+        }
+        const struct analysis *a = build_analyze(&b);
+        case_verdict(a, "num-workers", RULE_FIRES);
+        const struct outcome *o = case_outcome(a, "num-workers");
+        ck_assert_ptr_eq(strstr(o->remedy.pytorch, "train.py:1: "), o->remedy.pytorch);
+        ck_assert(iterable ? !o->knob : o->knob != NULL);
+        ck_assert_int_eq(strstr(o->remedy.pytorch, "get_worker_info()") != NULL, iterable);
+        build_end(&b);
+    }
 }
 END_TEST
 
@@ -386,6 +418,7 @@ Suite *test_rules_feed_suite(void)
     tcase_add_test(c, a_training_that_wants_all_cores);
     tcase_add_test(c, an_iterable_dataset_is_divided_first);
     tcase_add_test(c, the_loader_that_is_waited_for);
+    tcase_add_test(c, beside_a_gpu);
     tcase_add_test(c, the_function_that_collates);
     tcase_add_test(c, behind_a_thread_that_reads_ahead);
     tcase_add_test(c, means_where_batches_come_in_bursts);
