@@ -103,6 +103,9 @@ LAUNCHERS = {
     "stdin closed": "sh -c '{run} {python} {script} <&-; echo status $?'",
     "with a status line": "{loud} {python} {script}",
 }
+# always in a sample (--sample): what was broken once
+ALWAYS = ("frameworks/accelerate/*", "frameworks/fabric/*", "frameworks/lightning/*", "frameworks/transformers/*", "frameworks/patching/*",
+          "frameworks/inspect optim/*", "signals/saver/TERM twice to the group/*", "signals/saver/TERM to the group/*", "tracers/loop/settrace/system")
 RANKS = {
     "torchrun": "{python} -m torch.distributed.run --standalone --nproc-per-node 2 {script}",
     "torchrun before gpuprof": "{python} -m torch.distributed.run --standalone --nproc-per-node 2 --no-python "

@@ -24,6 +24,7 @@ import explained
 import page
 import pythons
 import situations
+import table
 import world
 
 SEES = {"steps": "SELECT count(*) FROM range r JOIN string s ON r.name = s.id WHERE s.text = 'gpuprof.step'",
@@ -147,7 +148,9 @@ def chosen(every, only, sample):
     picked = [s for s in every if not only or any(fnmatch.fnmatchcase(s.name, pattern) for pattern in only)]
     if sample and sample < len([s for s in picked if not s.skip]):
         able = [s for s in picked if not s.skip]
-        able.sort(key=lambda s: hashlib.sha256(s.name.encode()).hexdigest())  # the same ones each time
+        always = {s.name for s in able if any(fnmatch.fnmatchcase(s.name, pattern) for pattern in table.ALWAYS)}
+        # the same ones each time
+        able.sort(key=lambda s: (s.name not in always, hashlib.sha256(s.name.encode()).hexdigest()))
         picked = able[:sample]
     return picked
 

@@ -6,6 +6,7 @@ import hashlib
 import io
 import pickle
 import pickletools
+import types
 import weakref
 
 import torch
@@ -45,7 +46,7 @@ for name, thing in THINGS.items():
         try:
             data = pickle.dumps(thing, protocol)
             back = pickle.loads(data)
-            print(name, protocol, len(data), digest(data) if "optimizer" not in name else "", type(back).__name__, back is thing)
+            print(name, protocol, len(data), digest(data) if isinstance(thing, (type, types.FunctionType)) else "", type(back).__name__, back is thing)
         except Exception as problem:
             print(name, protocol, type(problem).__name__, str(problem).split(" at 0x")[0].split("<")[0])
     try:

@@ -1,5 +1,6 @@
 """Runs a program under a tracer of Python's own, and prints which functions and files the tracer saw, without times."""
 import os
+import re
 import runpy
 import sys
 import threading
@@ -96,8 +97,8 @@ def audited(go):
     def hook(event, arguments):
         if event in ("open", "import", "exec", "compile", "ctypes.dlopen", "ctypes.dlsym", "os.putenv", "sys._getframe"):
             what = arguments[0]
-            SEEN.add((event, what.co_filename if hasattr(what, "co_filename") else str(what).split(" at 0x")[0]
-                      if isinstance(what, (str, bytes)) else type(what).__name__))
+            said = re.sub(r"\.pyc\.\d+", ".pyc", str(what)).split(" at 0x")[0] if isinstance(what, (str, bytes)) else type(what).__name__
+            SEEN.add((event, getattr(what, "co_filename", said)))
     sys.addaudithook(hook)
     go()
 

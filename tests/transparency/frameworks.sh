@@ -1,0 +1,22 @@
+#!/bin/sh
+# frameworks.sh FOLDER: a virtual environment in FOLDER with the frameworks of requirements.txt. Prints "frameworks=PYTHON", or
+# nothing and one line on stderr that says why not. It stays there: a second call with the same list takes no time.
+set -u
+folder=$1
+list=$(dirname "$0")/requirements.txt
+python=$(command -v python3.11 || command -v python3.12 || command -v python3) || {
+    echo "frameworks: no python3 here, so no frameworks" >&2
+    exit 1
+}
+have=$folder/installed.txt
+if ! cmp -s "$list" "$have"; then
+    rm -rf "$folder"
+    mkdir -p "$(dirname "$folder")"
+    if ! "$python" -m venv "$folder" >/dev/null 2>&1 ||
+        ! timeout 240 "$folder/bin/pip" install -q --retries 1 --timeout 20 -r "$list" >"$folder/pip.log" 2>&1; then
+        echo "frameworks: not installed ($(tail -n 1 "$folder/pip.log" 2>/dev/null | cut -c1-120)), so the matrix runs without them" >&2
+        exit 1
+    fi
+    cp "$list" "$have"
+fi
+echo "frameworks=$folder/bin/python"
