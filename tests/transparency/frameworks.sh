@@ -12,9 +12,13 @@ have=$folder/installed.txt
 if ! cmp -s "$list" "$have"; then
     rm -rf "$folder"
     mkdir -p "$(dirname "$folder")"
-    if ! "$python" -m venv "$folder" >/dev/null 2>&1 ||
-        ! timeout 240 "$folder/bin/pip" install -q --retries 1 --timeout 20 -r "$list" >"$folder/pip.log" 2>&1; then
-        echo "frameworks: not installed ($(tail -n 1 "$folder/pip.log" 2>/dev/null | cut -c1-120)), so the matrix runs without them" >&2
+    "$python" -m venv "$folder" >/dev/null 2>&1 &&
+        timeout 240 "$folder/bin/pip" install -q --retries 1 --timeout 20 -r "$list" >"$folder/pip.log" 2>&1
+    status=$?
+    if [ $status != 0 ]; then
+        why=$(grep '^ERROR' "$folder/pip.log" 2>/dev/null | tail -n 1 | cut -c1-120)
+        [ $status = 124 ] && why="it takes longer than 4 minutes"
+        echo "frameworks: not installed (${why:-status $status}), so the matrix runs without them" >&2
         exit 1
     fi
     cp "$list" "$have"

@@ -12,6 +12,7 @@ import json
 import os
 import queue
 import random
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -30,12 +31,14 @@ import world
 SEES = {"steps": "SELECT count(*) FROM range r JOIN string s ON r.name = s.id WHERE s.text = 'gpuprof.step'",
         "batches": "SELECT count(*) FROM loader_span", "kernels": "SELECT count(*) FROM kernel", "virtual": "SELECT 1"}
 DEVICE = "virtual:a100-80"
+PROGRAMS = world.PROGRAMS
 
 
 class Matrix:
     def __init__(self, build, gpuprof, state, jobs):
         self.build, self.gpuprof, self.state, self.lock = build, gpuprof, state, threading.Lock()
         self.folder = tempfile.TemporaryDirectory(prefix="transparency-")
+        world.PROGRAMS = shutil.copytree(PROGRAMS, os.path.join(self.folder.name, "programs"))  # as they are now
         self.slots = queue.Queue()
         for n in range(jobs):
             slot = os.path.join(self.folder.name, str(n))
