@@ -21,6 +21,7 @@ class Situation:
     steps: tuple = ()  # signals, world.send()
     sees: str = ""
     skip: str = ""
+    ends: object = None  # the status without gpuprof; None: any
 
     def words(self, build, run, loud):
         """The command, with gpuprof's words where it says {run}, or in front."""
@@ -56,7 +57,8 @@ def made(block, program, what, python, command, *, flags="", variables=(), steps
     name = "/".join(part for part in (block, program, what, python.name) if part)
     axes = (("block", block), ("program", program), ("interpreter", python.name), *axes)
     return Situation(name, axes, command, script, flags, python, tuple(variables), tuple(steps),
-                     expected if sees is None else sees, missing(python, needs, command, flags or what))
+                     expected if sees is None else sees, missing(python, needs, command, flags or what),
+                     table.ENDS.get(program, 0) if block == "frameworks" else None)
 
 
 def frameworks(pythons):

@@ -57,6 +57,9 @@ PROGRAMS = {
 for part in ("optim", "tensor", "data", "module", "autograd", "amp", "cuda", "functions", "source"):
     PROGRAMS["inspect " + part] = ("inspected.py " + part, ("torch",), "")
 
+# how programs of PyTorch end by themselves, where that is not 0
+ENDS = {"errors": 1, "interrupt in a loader": -2}
+
 LAUNCHERS = {
     "python": "{python} {flags} {script}",
     "-m": "{python} -m {name}",

@@ -39,6 +39,7 @@ class Matrix:
         self.build, self.gpuprof, self.state, self.lock = build, gpuprof, state, threading.Lock()
         self.folder = tempfile.TemporaryDirectory(prefix="transparency-")
         world.PROGRAMS = shutil.copytree(PROGRAMS, os.path.join(self.folder.name, "programs"))  # as they are now
+        compile_programs(world.PROGRAMS)
         self.slots = queue.Queue()
         for n in range(jobs):
             slot = os.path.join(self.folder.name, str(n))
@@ -120,6 +121,9 @@ class Matrix:
             unseen = self.observed(situation, slot)
         if unseen:
             lines.append(unseen)
+        if situation.ends is not None and plain.status != situation.ends:
+            last = plain.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+            lines.append(f"without gpuprof it ends with status {plain.status}, not {situation.ends}: {last[:120]}")
         verdict = "differs" if lines else "explained" if used else "same"
         if lines and all(line.startswith("unsteady") for line in lines):
             verdict = "unsteady"
@@ -135,16 +139,14 @@ class Matrix:
         return lasting or [f"unsteady: once, and not again: {line}" for line in lines]
 
 
-def compiled(build):
-    """The C programs, beside the others, as the world copies them. Nothing where there is no compiler."""
-    folder = os.path.join(build, "transparency")
-    os.makedirs(folder, exist_ok=True)
-    for kind, more in (("c_process", ["-pthread", "-ldl"]), ("c_process.static", ["-static", "-pthread", "-w"])):
-        done = subprocess.run(["cc", "-O1", "-w", os.path.join(world.PROGRAMS, "c_process.c"), "-o", os.path.join(folder, kind), *more],
-                              capture_output=True, text=True)
-        if done.returncode != 0:
-            raise SystemExit(f"transparency: cc cannot build {kind}: {done.stderr[-500:]}")
-    world.BUILT = folder
+def compile_programs(folder):
+    """The C programs, beside the others; without a compiler their situations are skipped."""
+    for kind, more in (("c_process", ["-pthread", "-ldl"]), ("c_process.static", ["-static", "-pthread"])):
+        if shutil.which("cc"):
+            done = subprocess.run(["cc", "-O1", "-w", os.path.join(folder, "c_process.c"), "-o", os.path.join(folder, kind), *more],
+                                  capture_output=True, text=True)
+            if done.returncode != 0:
+                raise SystemExit(f"transparency: cc cannot build {kind}: {done.stderr[-500:]}")
 
 
 def chosen(every, only, sample):
@@ -203,7 +205,6 @@ def main():
     if args.list:
         print("\n".join(f"{s.name}{'  (skipped: ' + s.skip + ')' if s.skip else ''}" for s in picked))
         return 0
-    compiled(build)
     matrix = Matrix(build, gpuprof, args.state, args.jobs)
     left = [s for s in picked if not s.skip and (s.name not in matrix.rows or
                                                  args.failed and matrix.rows[s.name]["verdict"] in ("differs", "unsteady"))]

@@ -14,7 +14,6 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.path.join(HERE, "programs")
-BUILT = ""  # the folder of compiled programs
 LIMIT_S = 300  # a run that takes longer is ended, and counts as hanging
 MTIME = 1577836800  # of every copied program: compiled files hold it
 
@@ -35,13 +34,10 @@ def fresh(root):
     for name in ("home", "tmp", "work"):
         os.makedirs(os.path.join(root, name))
     work = os.path.join(root, "work")
-    for folder in filter(None, (PROGRAMS, BUILT)):
-        for name in sorted(os.listdir(folder)):
-            source, target = os.path.join(folder, name), os.path.join(work, name)
-            if not os.path.isfile(source):
-                continue
-            shutil.copy(source, target)
-            os.utime(target, (MTIME, MTIME))
+    for name in sorted(os.listdir(PROGRAMS)):
+        target = os.path.join(work, name)
+        shutil.copy(os.path.join(PROGRAMS, name), target)
+        os.utime(target, (MTIME, MTIME))
     return work
 
 

@@ -9,7 +9,7 @@ from lightning.fabric import Fabric, seed_everything
 
 import small
 
-seed_everything(5, verbose=False)
+seed_everything(5)
 fabric = Fabric(accelerator="cpu", devices=1)
 fabric.launch()
 model = small.Net()

@@ -2,6 +2,7 @@
 import gc
 import hashlib
 import inspect
+import re
 import sys
 
 import torch
@@ -49,7 +50,7 @@ def describe(owner, name):
     doc = getattr(thing, "__doc__", None)
     code = getattr(thing, "__code__", None)
     return (name, type(static).__name__, type(thing).__name__, text("signature", lambda: inspect.signature(thing)) if callable(thing) else "",
-            hashlib.sha256(doc.encode()).hexdigest()[:8] if isinstance(doc, str) else str(type(doc)), getattr(thing, "__module__", None),
+            hashlib.sha256(re.sub("0x[0-9a-f]+", "", doc).encode()).hexdigest()[:8] if isinstance(doc, str) else str(type(doc)), getattr(thing, "__module__", None),
             getattr(thing, "__qualname__", None), getattr(thing, "__name__", None), hasattr(thing, "__wrapped__"), hasattr(thing, "__get__"),
             (code.co_filename.split("/")[-1], code.co_firstlineno, hashlib.sha256(code.co_code).hexdigest()[:8]) if code else None,
             text("defaults", lambda: getattr(thing, "__defaults__", None)) if code else None, type(getattr(thing, "__self__", None)).__name__)

@@ -64,7 +64,7 @@ class Net(L.LightningModule):
 
 
 def main(bar):
-    L.seed_everything(7, verbose=False)
+    torch.manual_seed(7)
     model = Net()
     saved = ModelCheckpoint(dirpath="saved", filename="last-{epoch}", monitor="val")
     trainer = L.Trainer(max_epochs=2, accelerator="cpu", devices=1, logger=False, enable_model_summary=False, gradient_clip_val=1.0,
