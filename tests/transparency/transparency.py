@@ -38,7 +38,8 @@ class Matrix:
     def __init__(self, build, gpuprof, state, jobs):
         self.build, self.gpuprof, self.state, self.lock = build, gpuprof, state, threading.Lock()
         self.folder = tempfile.TemporaryDirectory(prefix="transparency-")
-        world.PROGRAMS = shutil.copytree(PROGRAMS, os.path.join(self.folder.name, "programs"))  # as they are now
+        world.PROGRAMS = shutil.copytree(PROGRAMS, os.path.join(self.folder.name, "programs"),
+                                         ignore=shutil.ignore_patterns("__pycache__"))  # as they are now
         compile_programs(world.PROGRAMS)
         self.slots = queue.Queue()
         for n in range(jobs):
