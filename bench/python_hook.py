@@ -91,7 +91,7 @@ def main():
     parser.add_argument("pythons", nargs="*")
     parser.add_argument("--budget", type=float, default=8.0)
     parser.add_argument("--pairs", type=int, default=5)
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     pythons = options.pythons or ["/usr/bin/python3", *filter(None, os.environ.get("GPUPROF_TEST_PYTHONS", "").split(":"))]
     pythons = [python for python in pythons if has_torch(python)]
     if not pythons:

@@ -69,7 +69,7 @@ class Test:
 
     def run(self, command, **variables):
         return subprocess.run(command, capture_output=True, text=True, errors="replace",
-                              stdin=subprocess.DEVNULL, timeout=200, cwd=self.folder.name,
+                              stdin=subprocess.DEVNULL, timeout=400, cwd=self.folder.name,
                               env={**self.env, **variables})
 
     def traced(self, command, **variables):
