@@ -13,6 +13,8 @@
 static __thread unsigned char inside[HOOK_KINDS] AGENT_TLS;
 static int worker = -1;
 static __thread int loader AGENT_TLS;
+static __thread bool compiling
+    AGENT_TLS; /* Dynamo looks at every frame of this thread: none of ours */
 
 /* To ask for a thread's CPU time costs 1.2 us a batch: not where the last one took less than this.
  */
@@ -91,7 +93,7 @@ int watch_tell(struct watch *w, void *args, void *kwargs)
 {
     void *note = w->note;
     enum hook_noted said = NOTE_ON;
-    if (note && args) {
+    if (note && args && !compiling) {
         py.incref(note);
         hook_trace_off();
         void *answer = py.call(note, args, kwargs);
@@ -222,7 +224,7 @@ static void *before(struct watch *w, struct act *a)
         look_at_mode(a);
     else if (w->kind == HOOK_STEP_BEGIN)
         hook_step_begin(a);
-    else if (w->kind == HOOK_COMPILER && act_arg(a, 0) != py.none)
+    else if (w->kind == HOOK_COMPILER && (compiling = act_arg(a, 0) != py.none))
         hook_function_compiling();
     return watch_run(w->next, a);
 }
