@@ -169,13 +169,27 @@ static int status_of(const struct trial *t)
     return status;
 }
 
+/* Somebody wanted us to end, as Ctrl-C does. */
+static int interrupted(void)
+{
+    say("interrupted");
+    return 130;
+}
+
+/* Is there a run of each kind? */
+static bool compared(const struct trial *t)
+{
+    bool any = t->without.count > 0;
+    for (size_t i = 0; i < t->count; i++)
+        any = any && (t->change[i].refused || t->change[i].arm.count > 0);
+    return any;
+}
+
 static int judge(struct trial *t, struct err *e)
 {
     int status = run_first(t, e);
-    if (trial_interrupted()) {
-        say("interrupted in the first run: nothing was measured");
-        return 130;
-    }
+    if (trial_interrupted())
+        return interrupted();
     if (status < 0)
         return fail(e);
     if (status != 0) {
@@ -184,13 +198,15 @@ static int judge(struct trial *t, struct err *e)
     }
     if ((choose(t, e) < 0 || measure(t, e) < 0) && !trial_interrupted())
         return fail(e);
+    if (trial_interrupted() && !compared(t))
+        return interrupted();
     for (size_t i = 0; i < t->count; i++)
         if (ab_judge(&t->without, &t->change[i].arm, &t->change[i].predicted, &t->change[i].result,
                      e) < 0)
             return fail(e);
     keep(t);
     (json ? trial_print_json : trial_print)(t);
-    return trial_interrupted() ? 130 : status_of(t);
+    return trial_interrupted() ? interrupted() : status_of(t);
 }
 
 static int make_trial(struct trial *t, char **argv, struct err *e)

@@ -29,7 +29,7 @@ static bool child_news; /* a child stopped, went on or ended since the last wait
 static int64_t opened_ns;
 static pid_t helper;         /* 0 = none */
 static _Atomic bool *shared; /* with it: we stopped because the program did */
-static int wanted;
+static int wanted, asked;
 static sigset_t found_mask;
 static struct sigaction found_child;          /* what SIGCHLD did */
 static struct itimerval timers[TIMERS];       /* alarm() before we were started is the program's */
@@ -51,6 +51,11 @@ static bool runs(const struct itimerval *t)
     return t->it_value.tv_sec || t->it_value.tv_usec;
 }
 
+static bool asks_to_end(int number)
+{
+    return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+}
+
 static void take(void)
 {
     size_t left = held_count, end = held_count;
@@ -60,6 +65,9 @@ static void take(void)
             child_news = true;
         else
             held[left++] = held[i];
+    for (size_t i = held_count; i < left; i++)
+        if (asks_to_end(held[i].number) && held[i].sender != program)
+            asked = held[i].number;
     held_count = left;
 }
 
@@ -107,11 +115,6 @@ void signals_give_back(void)
     }
     sigaction(SIGCHLD, &found_child, NULL);
     sigprocmask(SIG_SETMASK, &found_mask, NULL);
-}
-
-static bool asks_to_end(int number)
-{
-    return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
 }
 
 static void deliver(const struct signal_seen *s)
@@ -293,6 +296,11 @@ bool signals_followed(void)
 void signals_helper(pid_t pid)
 {
     helper = pid;
+}
+
+int signals_asked(void)
+{
+    return asked;
 }
 
 void signals_close(void)

@@ -32,6 +32,8 @@ void signals_for(pid_t program);
 void signals_wait(int timeout_ms);
 /* The signal by which somebody asked us to end while there was no program; 0 = none. */
 int signals_wanted(void);
+/* The newest signal, sent to us or to our group, that asks to end; 0 = none. */
+int signals_asked(void);
 /* The program has stopped by `sig`: so do we, until somebody continues us. */
 void signals_stop_too(int sig);
 /* Are we stopped because the program has stopped? Asked by a process that we forked. */

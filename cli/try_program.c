@@ -1,36 +1,24 @@
 /* See try.h: starting the program, and Ctrl-C. */
+#include "cli/signals.h"
 #include "cli/try.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t stopped, child;
-
-/* The terminal signals the child itself; what was sent to us alone is passed on. */
-static void stop(int sig, siginfo_t *info, void *context)
-{
-    (void)context;
-    stopped = 1;
-    if (child > 0 && info->si_code != SI_KERNEL)
-        kill((pid_t)child, sig);
-}
-
 void trial_catch_signals(void)
 {
-    struct sigaction a = {.sa_flags = SA_SIGINFO, .sa_sigaction = stop};
-    sigaction(SIGINT, &a, NULL);
-    sigaction(SIGTERM, &a, NULL);
+    signals_keep();
 }
 
 bool trial_interrupted(void)
 {
-    return stopped;
+    signals_wait(0);
+    return signals_asked() != 0;
 }
 
 static int to_log(const char *log)
@@ -99,16 +87,30 @@ int trial_record(const struct trial *t, const char *profile, const char *log,
                  const struct attempt *c, bool marks, struct err *e)
 {
     int status;
+    if (trial_interrupted())
+        return err_set(e, "interrupted");
     fflush(NULL);
+    signals_open(t->argv);
     pid_t pid = fork();
-    if (pid < 0)
-        return err_set(e, "cannot start a program: %s", strerror(errno));
-    if (pid == 0)
+    if (pid == 0) {
+        signals_give_back();
         become_run(t, profile, log, c, marks);
-    child = pid;
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return err_set(e, "cannot wait for the program: %s", strerror(errno));
-    child = 0;
+    }
+    if (pid < 0)
+        err_set(e, "cannot start a program: %s", strerror(errno));
+    signals_for(pid > 0 ? pid : 0);
+    pid_t got = pid < 0 ? -1 : 0;
+    while (got == 0) {
+        signals_wait(-1);
+        got = waitpid(pid, &status, WNOHANG | WUNTRACED);
+        if (got == pid && WIFSTOPPED(status)) {
+            signals_stop_too(WSTOPSIG(status));
+            got = 0;
+        }
+    }
+    signals_for(0);
+    signals_close();
+    if (got < 0)
+        return -1;
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
