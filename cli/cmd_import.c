@@ -3,9 +3,15 @@
 #include "cli/load.h"
 #include "cli/run.h"
 
+#include "agent/spool_format.h"
+#include "analyzer/import/collect.h"
 #include "analyzer/import/import.h"
 #include "analyzer/store/redact.h"
 #include "analyzer/store/store.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
 
 static bool force;
 static const char *output;
@@ -16,6 +22,41 @@ static const struct option_spec options[] = {
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
     {0},
 };
+
+/* When the first process began to record in it. */
+static int64_t first_ns(const char *folder)
+{
+    char path[PATH_MAX];
+    int64_t first = INT64_MAX;
+    DIR *d = opendir(folder);
+    for (struct dirent *f; d && (f = readdir(d));) {
+        struct spool_header h;
+        FILE *in = (size_t)snprintf(path, sizeof path, "%s/%s", folder, f->d_name) < sizeof path
+                       ? fopen(path, "rb")
+                       : NULL;
+        if (in && fread(&h, sizeof h, 1, in) == 1 && h.start_monotonic_ns > 0 &&
+            h.start_monotonic_ns < first)
+            first = h.start_monotonic_ns;
+        if (in)
+            fclose(in);
+    }
+    if (d)
+        closedir(d);
+    return first == INT64_MAX ? 0 : first;
+}
+
+/* What the agents had recorded, and a gpuprof that was killed had not read. */
+static int adopt(const char *folder, struct sink sink, struct err *e)
+{
+    struct collector *c = collect_open(folder, first_ns(folder), sink, e);
+    if (!c)
+        return -1;
+    collect_put_meta(c, "source", "run");
+    collect_put_meta(c, "gpuprof_version", GPUPROF_VERSION);
+    int rc = collect_finish(c, e);
+    collect_close(c);
+    return rc;
+}
 
 static int run(int argc, char **argv)
 {
@@ -34,12 +75,17 @@ static int run(int argc, char **argv)
     }
     struct sink sink = redact_sink(r);
     int status = 0;
-    if (import_paths((const char *const *)argv, (size_t)argc, &sink, &e) || store_finish(s, &e))
+    bool left = argc == 1 && place_holds_spools(argv[0]);
+    int rc = left ? adopt(argv[0], sink, &e)
+                  : import_paths((const char *const *)argv, (size_t)argc, &sink, &e);
+    if (rc < 0 || store_finish(s, &e))
         status = fail(&e);
     else
         say("wrote %s: %lld rows", output, (long long)store_rows(s));
     redact_close(r);
     store_close(s);
+    if (status == 0 && left)
+        place_remove_folder(argv[0]);
     if (status == 0 && results_make(output, &(struct results_options){.quiet = true},
                                     &e)) /* steps and findings, for queries */
         say("%s could not be analysed: %s", output, e.text);
@@ -52,7 +98,10 @@ const struct command cmd_import = {
     .help = "turn traces of other tools into a profile",
     .details =
         "Reads Kineto traces (.json, .json.gz) and nsys exports (.sqlite). A folder, or several\n"
-        "files, become the ranks of one profile. The other commands read traces directly too.\n\n"
+        "files, become the ranks of one profile. The other commands read traces directly too.\n"
+        "Of a folder .gpuprof-XXXXXX, which a killed `gpuprof run` left, it makes a profile of "
+        "what "
+        "had\nnot been read; the folder goes.\n\n"
         "  gpuprof import trace.json.gz -o trace.gpuprof",
     .options = options,
     .run = run,

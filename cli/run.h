@@ -40,7 +40,9 @@ int place_python(char *out, size_t n);
 void place_output(char **argv, char *out, size_t n);
 /* The name that -o gives: %r rank, %p process, %h host, %q{NAME} of the environment, %% itself. */
 int place_expand(const char *pattern, char *out, size_t n, struct err *e);
-/* A private folder beside `output`. -1 with *e set. */
+bool place_holds_spools(const char *folder);
+/* A private folder beside `output`; tells of those that a killed gpuprof left there. -1 with *e
+ * set. */
 int place_spool_folder(const char *output, char *out, size_t n, struct err *e);
 void place_remove_folder(const char *folder); /* and every file in it */
 

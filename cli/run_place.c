@@ -1,9 +1,16 @@
 #include "cli/run.h"
 
+#include "agent/spool_format.h"
+#include "cli/command.h"
+
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 int place_beside(const char *relative, char *out, size_t n)
@@ -178,6 +185,61 @@ int place_expand(const char *pattern, char *out, size_t n, struct err *e)
     return 0;
 }
 
+bool place_holds_spools(const char *folder)
+{
+    DIR *d = opendir(folder);
+    bool any = false;
+    for (struct dirent *f; d && !any && (f = readdir(d));) {
+        const char *dot = strrchr(f->d_name, '.');
+        any = dot && strcmp(dot, SPOOL_SUFFIX) == 0;
+    }
+    if (d)
+        closedir(d);
+    return any;
+}
+
+/* A folder of spools is locked while somebody records into a profile from it. */
+static int lock_folder(const char *folder)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* What a gpuprof that was killed left: an empty folder goes, of another one the user is told. */
+static void look_at_left(const char *folder)
+{
+    struct stat st;
+    int fd = lstat(folder, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+                     time(NULL) - st.st_mtime > 1 /* else it may not be locked yet */
+                 ? lock_folder(folder)
+                 : -1;
+    if (fd < 0)
+        return;
+    if (place_holds_spools(folder))
+        say("%s holds what a gpuprof that was killed did not read any more: `gpuprof import %s -o "
+            "FILE` makes a profile of it",
+            folder, folder);
+    else
+        place_remove_folder(folder);
+    close(fd);
+}
+
+static void look_for_left(const char *parent)
+{
+    char path[PATH_MAX * 2];
+    DIR *d = opendir(parent);
+    for (struct dirent *f; d && (f = readdir(d));)
+        if (strncmp(f->d_name, ".gpuprof-", 9) == 0 && strlen(f->d_name) == 15 &&
+            (size_t)snprintf(path, sizeof path, "%s/%s", parent, f->d_name) < sizeof path)
+            look_at_left(path);
+    if (d)
+        closedir(d);
+}
+
 int place_spool_folder(const char *output, char *out, size_t n, struct err *e)
 {
     const char *slash = strrchr(output, '/');
@@ -187,10 +249,12 @@ int place_spool_folder(const char *output, char *out, size_t n, struct err *e)
     char *real = realpath(folder, NULL);
     if (!real)
         return err_set(e, "%s: no such folder for the profile", folder);
+    look_for_left(real);
     int len = snprintf(out, n, "%s/.gpuprof-XXXXXX", real);
     free(real);
     if (len < 0 || (size_t)len >= n || !mkdtemp(out))
         return err_set(e, "%s: no permission to write the profile there", folder);
+    lock_folder(out); /* until we and the recorder are gone */
     return 0;
 }
 
