@@ -92,7 +92,9 @@ static int record(char **argv, const struct run_device *d, const char *profile)
         ;
     int lost = recorder_finish(&r, &e);
     if (lost != 0)
-        usage_error("the program ran to its end, but %s", e.text);
+        usage_error("the program ran to its end, but %s%s%s", e.text,
+                    place_holds_spools(folder) ? "; what is left: gpuprof import " : "",
+                    place_holds_spools(folder) ? folder : "");
     status = child_finish(&c);
     return lost != 0 && strict ? RUN_FAILED : status;
 }
