@@ -5,7 +5,7 @@ CMAKE_FLAGS ?=
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all setup demo test bench truth matrix transparency gpu-portable gpu-check install deb format clean
+.PHONY: all setup demo test fuzz bench truth matrix transparency gpu-portable gpu-check install deb format clean
 
 all: setup
 	@cmake -S . -B $(BUILD) $(CMAKE_FLAGS) >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
@@ -24,6 +24,12 @@ test:
 	@scripts/setup.sh test
 	@$(MAKE) all
 	@tests/run.sh $(BUILD)
+
+# libFuzzer on what reads files, and mutants of recordings through all commands, under sanitizers: S seconds each, seven of
+# them. Needs clang. What is learned and found stays in $(BUILD)-fuzz.
+S ?= 60
+fuzz:
+	@tests/fuzz/fuzz.sh $(BUILD)-fuzz $(S) $(FUZZ)
 
 bench: all
 	@bench/run.sh $(BUILD) $(TRACES)
@@ -67,4 +73,4 @@ format:
 	git ls-files '*.c' '*.h' '*.cu' '*.cuh' | xargs clang-format -i
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan demo.html demo.json
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz demo.html demo.json

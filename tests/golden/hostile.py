@@ -10,7 +10,12 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fuzz"))
+import seeds  # noqa: E402
+
 SECONDS = 60
+CPU_SECONDS = 8  # a sanitizer's build may take five times that
+MANY = 100_000
 
 
 def kernel(i, **more):
@@ -67,6 +72,59 @@ KERNELS = STRINGS + [f"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL({COLUMNS})"]
 def row(*values):
     values = values + (1,) * (15 - len(values))
     return ("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(" + ",".join("?" * 15) + ")", values)
+
+
+def many(**field):
+    """A trace of as many threads, streams or devices; the work goes round them."""
+    def events():
+        for i in range(2 * MANY):
+            k = i * 7919 % MANY
+            yield {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 42, "ts": 95 + 10 * i, "dur": 2,
+                   "tid": k + 1 if "tid" in field else 42, "args": {"correlation": i + 1}}
+            args = {"device": 0, "stream": 7, "correlation": i + 1}
+            args.update({f: k for f in field if f != "tid"})
+            yield kernel(i, args=args)
+    def make(path):  # event by event: a child's peak of memory begins at ours
+        with open(path, "w") as f:
+            f.write('{"schemaVersion": 1, "traceEvents": [')
+            f.writelines(("," if i else "") + json.dumps(e) for i, e in enumerate(events()))
+            f.write("]}")
+    return make
+
+
+def many_in_export(path):
+    """Each kernel of its own process, GPU and stream, each call of its own thread; and names for all of them."""
+    db = sqlite3.connect(path)
+    for s in KERNELS + ["CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, end, globalTid, correlationId, nameId)",
+                        "CREATE TABLE ThreadNames(globalTid, nameId)", "CREATE TABLE TARGET_INFO_GPU(id, name)"]:
+        db.execute(s)
+    of = range(MANY)
+    db.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL(start, end, deviceId, contextId, streamId, correlationId, globalPid) "
+                   "VALUES(?, ?, ?, 1, ?, ?, ?)", ((i * 10, i * 10 + 5, i, i, i + 1, i << 24) for i in of))
+    db.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(?, ?, ?, ?, 0)",
+                   ((i * 10, i * 10 + 2, i << 24 | 7, i + 1) for i in of))
+    db.executemany("INSERT INTO ThreadNames VALUES(?, 0)", ((i << 24 | 7,) for i in of))
+    db.executemany("INSERT INTO TARGET_INFO_GPU VALUES(?, 'a')", ((i,) for i in of))
+    db.commit()
+    db.close()
+
+
+def many_in_profile(path):
+    """As many threads, GPUs and streams, twenty steps."""
+    rows = seeds.Rows(path)
+    rows.put("process", pid=1, rank=-1, sealed=1)
+    for i in range(MANY):
+        rows.put("thread", process=1, tid=i)
+        rows.put("device", process=1, ordinal=i, name="A100")
+        rows.put("stream", process=1, device=i + 1, stream=i)
+        rows.put("api", process=1, thread=i + 1, start_ns=i * 10000, end_ns=i * 10000 + 3000, name="cudaLaunchKernel",
+                 correlation=i + 1)
+        rows.put("kernel", process=1, stream=i + 1, start_ns=i * 10000 + 4000, end_ns=i * 10000 + 9000, name="gemm",
+                 correlation=i + 1, grid_x=1)
+    for i in range(20):
+        rows.put("range", process=1, thread=1, start_ns=i * MANY * 500, end_ns=(i + 1) * MANY * 500, name="step")
+    rows.db.commit()
+    rows.db.close()
 
 
 HUGE = (1 << 63) - 1
@@ -127,6 +185,13 @@ CASES = [
     ("SQLite, tables that are views", ".sqlite",
      database(STRINGS + ["CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT "
                          "x + 1 FROM c) SELECT x AS start, x + 1 AS end FROM c"]), {2}),
+    ("SQLite, a column that is computed", ".sqlite",
+     database(STRINGS + [f"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL({COLUMNS}, mangledName AS (zeroblob(900000000)))"]), {2}),
+    ("many threads", ".json", many(tid=1), {0}),
+    ("many streams of one GPU", ".json", many(stream=1), {0}),
+    ("many GPUs", ".json", many(device=1), {0}),
+    ("SQLite, many of all", ".sqlite", many_in_export, {0}),
+    ("profile, many of all", ".gpuprof", many_in_profile, {0}),
 ]
 
 
@@ -155,6 +220,9 @@ def check(gpuprof, path, right, most):
         yield f"not one line that names the file: {error[:300]!r}"
     elif status == 0:
         json.loads(output.decode("utf-8", "strict"))
+    seconds = used.ru_utime + used.ru_stime
+    if seconds > CPU_SECONDS * (5 if most > 1000 else 1):
+        yield f"takes {seconds:.1f} s of CPU time, allowed are {CPU_SECONDS}"
     if used.ru_maxrss > most << 10:
         yield f"uses {used.ru_maxrss >> 10} MiB, allowed are {most}"
 

@@ -1,0 +1,121 @@
+/* The rows of a training loop with some numbers changed, through the analysis, its predictions and
+ * every exporter. The input is a list of changes, each of twelve bytes: table, column, row (two
+ * bytes), and eight of a number, of which a first byte of 0 to 15 stands for one that is hostile by
+ * itself. */
+#include "tests/fuzz/fuzz.h"
+
+#include "analyzer/analyze/analysis.h"
+#include "analyzer/store/store.h"
+#include "report/export.h"
+#include "tests/unit/memory_sink.h"
+
+enum { CHANGE = 12 };
+
+static struct memory *seed;
+
+static void load_seed(void)
+{
+    struct err e = ERR_INIT;
+    struct sink out;
+    seed = memory_new(&out);
+    struct store *s = store_open(FUZZ_SOURCE_DIR "/corpus_profile/stretches.sqlite", 0, &e);
+    if (!s || store_read(s, &out, &e) < 0) {
+        fprintf(stderr, "%s\n", e.text);
+        abort();
+    }
+    store_close(s);
+}
+
+static int64_t number(const uint8_t *data)
+{
+    static const int64_t hostile[16] = {INT64_MIN,
+                                        INT64_MIN + 1,
+                                        INT64_MAX,
+                                        -1,
+                                        0,
+                                        1,
+                                        UINT32_MAX,
+                                        INT32_MIN,
+                                        ((int64_t)1 << 53) - 1,
+                                        1 - ((int64_t)1 << 53),
+                                        (int64_t)1 << 53,
+                                        -((int64_t)1 << 53),
+                                        (int64_t)1 << 40,
+                                        1000000000,
+                                        65536,
+                                        -65536};
+    int64_t v;
+    memcpy(&v, data, sizeof v);
+    return data[0] < 16 ? hostile[data[0]] : v;
+}
+
+/* Row i of a table with the changes that are for it; the row ffff stands for all. */
+static void change(enum row_kind kind, int i, int64_t *row, const uint8_t *data, size_t size)
+{
+    const struct table *t = &tables[kind];
+    for (; size >= CHANGE; data += CHANGE, size -= CHANGE) {
+        const struct column *c = &t->columns[data[1] % t->count];
+        int of = data[2] | data[3] << 8;
+        if (data[0] % ROW_KINDS != (int)kind || (of != 0xffff && of % seed->count[kind] != i))
+            continue;
+        int64_t v = number(data + 4);
+        uint32_t id = (uint32_t)v;
+        if (c->is_string)
+            memcpy((char *)row + c->offset, &id, sizeof id);
+        else
+            memcpy((char *)row + c->offset, &v, sizeof v);
+    }
+}
+
+static int fill(struct sink *sink, const uint8_t *data, size_t size, struct err *e)
+{
+    int64_t row[TABLE_MAX_ROW / sizeof(int64_t) + 1];
+    for (uint32_t i = 1; i < seed->strings.n; i++)
+        if (sink->intern(sink->self, seed->strings.text[i], seed->strings.length[i]) == STR_NONE)
+            return -1;
+    for (int k = 0; k < ROW_KINDS; k++)
+        for (int i = 0; i < seed->count[k]; i++) {
+            memcpy(row, seed->rows[k][i], sizeof row);
+            change((enum row_kind)k, i, row, data, size);
+            if (sink->put(sink->self, (enum row_kind)k, row, e) < 0)
+                return -1;
+        }
+    return 0;
+}
+
+/* One of them, told by the input: all together take ten times as long as the rest. */
+static void write_one(struct analysis *a, size_t which)
+{
+    struct export_options o = {
+        .title = "fuzz", .source = "fuzz", .detail = DETAIL_ALL, .merged_ranks = true};
+    const struct exporter *x = exporters[which % exporter_count];
+    struct err e = ERR_INIT;
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = x->analysis ? open_memstream(&text, &n) : NULL;
+    if (!f)
+        return;
+    x->analysis(a, &o, f, &e);
+    fclose(f);
+    free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct err e = ERR_INIT;
+    if (!seed)
+        load_seed();
+    struct timeline *t = timeline_new(&e);
+    if (!t)
+        return 0;
+    struct sink sink = timeline_sink(t);
+    struct analysis *a = NULL;
+    if (fill(&sink, data, size, &e) == 0 && timeline_finish(t, &e) == 0)
+        a = analyze(t, &e);
+    if (a && analysis_predict(a, &e) == 0)
+        write_one(a, size ? data[size - 1] : 0);
+    if (a)
+        analysis_free(a);
+    timeline_free(t);
+    return 0;
+}
