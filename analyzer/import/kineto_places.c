@@ -81,8 +81,8 @@ void kineto_process_saw(struct kineto *k, int64_t start_ns, int64_t end_ns, int6
 /* id of the thread's row; made on first sight. */
 int64_t kineto_thread_id(struct kineto *k, int64_t tid)
 {
-    const struct kineto_thread *last = k->threads.at + k->last_thread;
-    if (k->last_thread < k->threads.n && last->tid == tid && last->process == k->process)
+    const struct kineto_thread *last = k->threads.n ? &k->threads.at[k->last_thread] : NULL;
+    if (last && last->tid == tid && last->process == k->process)
         return (int64_t)k->last_thread + 1;
     struct key key = {{(int64_t)k->process, tid}};
     uint32_t found = keymap_get(&k->thread_of, key);
@@ -125,9 +125,8 @@ int64_t kineto_stream_id(struct kineto *k, const struct kineto_event *v)
 {
     int64_t device = v->device >= 0 ? v->device : v->pid;
     int64_t stream = v->stream >= 0 ? v->stream : v->tid;
-    const struct kineto_stream *last = k->streams.at + k->last_stream;
-    if (k->last_stream < k->streams.n && last->stream == stream && last->device == device &&
-        last->process == k->process)
+    const struct kineto_stream *last = k->streams.n ? &k->streams.at[k->last_stream] : NULL;
+    if (last && last->stream == stream && last->device == device && last->process == k->process)
         return (int64_t)k->last_stream + 1;
     struct key key = {{(int64_t)k->process, device, stream}};
     uint32_t found = keymap_get(&k->stream_of, key);
