@@ -306,10 +306,11 @@ void verdict_cpu_no_steps(struct analysis *a)
     const char *command = timeline_meta(a->tl, "command");
     bool python = analysis_of_python(a) || (command && strstr(command, "python"));
     const char *next =
-        !python ? "Mark the loop: NVTX ranges named 'step', or gpuprof_step_begin() and "
-                  "gpuprof_step_end() of gpuprof.h; then record again."
-        : torch ? "Record a run that takes several steps: an optimizer's step(), or batches of a "
-                  "DataLoader; any other loop by NVTX ranges named 'step' (the nvtx package)."
+        hook      ? "Record again with CPython 3.9 or newer, and without its options -I, -E and -S."
+        : !python ? "Mark the loop: NVTX ranges named 'step', or gpuprof_step_begin() and "
+                    "gpuprof_step_end() of gpuprof.h; then record again."
+        : torch   ? "Record a run that takes several steps: an optimizer's step(), or batches of a "
+                    "DataLoader; any other loop by NVTX ranges named 'step' (the nvtx package)."
                 : "Without PyTorch, mark the loop by NVTX ranges named 'step' (the nvtx package), "
                   "and record again.";
     const char *why = hook ? hook

@@ -131,7 +131,7 @@ const char *look_feed_fact(struct analysis *a, const struct feed *f, const char 
 
 int64_t look_feed_share(const struct analysis *a, const struct feed *f, double ns)
 {
-    return (int64_t)(ns / f->step_ns * (double)a->steps.median_ns);
+    return (int64_t)(ns / f->step_ns * (double)a->step_ns);
 }
 
 const char *look_feed_line(struct analysis *a, const struct feed *f, const char *remedy)

@@ -102,8 +102,7 @@ static void change(struct analysis *a, struct outcome *o, const struct feed *f, 
     o->saves_mid_ns = look_feed_share(a, f, saves);
     o->saves_high_ns = look_feed_share(a, f, f->step_ns - s.low_ns + doubt);
     o->saves_low_ns = o->saves_low_ns > 0 ? o->saves_low_ns : 0;
-    o->saves_high_ns =
-        o->saves_high_ns < a->steps.median_ns ? o->saves_high_ns : a->steps.median_ns;
+    o->saves_high_ns = o->saves_high_ns < a->step_ns ? o->saves_high_ns : a->step_ns;
     o->own_low_ns = o->saves_low_ns;
     o->own_high_ns = o->saves_high_ns;
 }

@@ -60,7 +60,7 @@ static void check(struct analysis *a, struct outcome *o)
             "gc.freeze() once everything is built makes each call cheap",
             asked);
     o->knob = "gc=freeze";
-    double share = each / (double)a->steps.pace_ns * (double)a->steps.median_ns;
+    double share = each / (double)a->steps.pace_ns * (double)a->step_ns;
     outcome_fires(o, (int64_t)share,
                   arena_printf(&a->arena,
                                "Python's garbage collector stops the training thread %.1f ms of "

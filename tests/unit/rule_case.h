@@ -61,7 +61,7 @@ static inline void case_verdict_of(const char *test, const struct analysis *a, c
     ck_assert_msg(o->summary && o->summary[0] && o->evidence_count > 0, "%s: no evidence", id);
     ck_assert(o->remedy.pytorch && o->remedy.tensorflow && o->remedy.cuda);
     ck_assert(o->saves_low_ns <= o->saves_mid_ns && o->saves_mid_ns <= o->saves_high_ns);
-    ck_assert_int_le(o->saves_high_ns, a->steps.median_ns);
+    ck_assert_int_le(o->saves_high_ns, a->step_ns);
 }
 
 /* Fires, first of all, and promises at most `ns` (within 5 %). */

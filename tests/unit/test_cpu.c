@@ -336,6 +336,7 @@ START_TEST(no_steps_and_why)
     build_health(&b, "python-hook-off", "the hook was off: python -I", 1, 0);
     a = build_analyze(&b);
     ck_assert_str_eq(a->why, "the hook was off: python -I");
+    ck_assert_ptr_nonnull(strstr(a->next, "options -I"));
     build_end(&b);
 }
 END_TEST
