@@ -29,7 +29,7 @@ static const char *doubt(struct analysis *a, const struct whatif *w)
 {
     struct arena *m = &a->arena;
     if (a->on_cpu)
-        return "savings are bounds: steps are replayed where a GPU is at work";
+        return "but for data loading: steps are replayed where a GPU is at work";
     if (graph_too_wide(a->tl))
         return "attribution only: more streams or threads than steps are replayed with";
     if (w->steps == 0 || w->tasks == 0)
