@@ -163,6 +163,22 @@ static void cut_validation(struct found *f)
     }
 }
 
+/* An optimizer that is given a closure (Lightning does so) computes forward and backward in its
+ * step: its own part is behind them. */
+static int cut_closures(struct found *f)
+{
+    size_t b = 0;
+    for (size_t i = 0; i < f->of[PART_OPTIMIZER].n; i++) {
+        struct span *o = &f->of[PART_OPTIMIZER].at[i];
+        while (b < f->of[PART_BACKWARD].n && f->of[PART_BACKWARD].at[b].end_ns <= o->start_ns)
+            b++;
+        if (b < f->of[PART_BACKWARD].n && f->of[PART_BACKWARD].at[b].start_ns >= o->start_ns &&
+            f->of[PART_BACKWARD].at[b].end_ns < o->end_ns)
+            o->start_ns = f->of[PART_BACKWARD].at[b].end_ns;
+    }
+    return sort_found(f, PART_OPTIMIZER);
+}
+
 /* To each backward pass from the arrival of its batch, or from the end of the step, of the backward
  * pass, or of the validation before it. */
 static int find_forward(struct found *f)
@@ -231,8 +247,10 @@ static int find_all(struct found *f, const struct timeline *t, uint32_t thread)
     int rc = find_ranges(f, t, thread) < 0 || find_loading(f, t, thread) < 0 ? -1 : 0;
     for (int i = 0; rc == 0 && i < LAYERS; i++)
         rc = sort_found(f, layer[i]);
-    if (rc == 0)
+    if (rc == 0) {
         cut_validation(f);
+        rc = cut_closures(f);
+    }
     if (rc == 0 && sort_found(f, PART_OTHER) == 0 && f->of[PART_BACKWARD].n)
         rc = find_forward(f) < 0 ? -1 : find_optimizer(f, t, thread);
     else if (rc == 0)

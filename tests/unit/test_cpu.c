@@ -112,6 +112,26 @@ START_TEST(optimizer_without_a_beginning)
 }
 END_TEST
 
+START_TEST(forward_in_the_closure_of_an_optimizer)
+{
+    struct builder b = start();
+    for (int i = 0; i < CASE_STEPS; i++) {
+        int64_t at = MS(100) + MS(10) * i;
+        build_range_at(&b, "gpuprof.step", 0, at, at + MS(10));
+        loader(&b, SPOOL_LOADER_WAIT, at, MS(1));
+        build_range(&b, "optimizer.step", at + MS(1.5), at + MS(10));
+        build_range(&b, "zero_grad", at + MS(3), at + MS(3.5));
+        build_range(&b, "backward", at + MS(4), at + MS(8));
+    }
+    const struct analysis *a = build_analyze(&b);
+    sums(a);
+    part(a, PART_FORWARD, MS(2.5));
+    part(a, PART_BACKWARD, MS(4));
+    part(a, PART_OPTIMIZER, MS(2.5));
+    build_end(&b);
+}
+END_TEST
+
 /* Every third step is preceded by 20 ms of validation, with batches of its own. */
 static void epochs(struct builder *b, bool told)
 {
@@ -367,6 +387,7 @@ Suite *test_cpu_suite(void)
     TCase *c = tcase_create("no GPU");
     tcase_add_test(c, parts_of_a_step);
     tcase_add_test(c, optimizer_without_a_beginning);
+    tcase_add_test(c, forward_in_the_closure_of_an_optimizer);
     tcase_add_test(c, what_recurs_is_in_the_mean);
     tcase_add_test(c, validation_that_a_backward_pass_ends);
     tcase_add_test(c, batches_where_nothing_trains);
