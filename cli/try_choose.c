@@ -75,12 +75,13 @@ static int predict(struct attempt *c, const struct trial *t, struct loaded *l, s
     return rc < 0 ? -1 : 0;
 }
 
-/* One setting, of which other values are advised: a bound of what its cause costs holds for all. */
+/* One setting, of which other values are advised, alone or with others: a bound of what its cause
+ * costs holds for all. */
 static void advise_otherwise(struct attempt *c, const struct trial *t, const struct analysis *a)
 {
     for (size_t i = 0; i < a->ranked_count && !strchr(c->knobs, ';'); i++) {
         const struct outcome *o = a->ranked[i];
-        if (!o->knob || strchr(o->knob, ';') || !names_knob(c->knobs, o->knob))
+        if (!o->knob || !names_knob(c->knobs, o->knob))
             continue;
         snprintf(c->rule, sizeof c->rule, "%s", o->rule->id);
         snprintf(c->advised, sizeof c->advised, "%s", o->knob);

@@ -3,8 +3,11 @@ workers, settings, and what the first batch looks like.
 
 Loaders are numbered from 1 in the order in which they are first looped over. A record says which
 one it is about, and the facts torch.loader.NUMBER and torch.loader.NUMBER.* say what that one is."""
+import functools
+import multiprocessing
 import os
 import sys
+import types
 
 fact, wrap, once, guarded = hook.fact, hook.wrap, hook.once, hook.guarded
 apply = hook.here["apply"]
@@ -39,19 +42,18 @@ def settings_of(loader):
 
 
 def kind_of(loader, made, place):
-    """Tells a loader that is made anew for each loop from the others."""
-    try:
-        samples = len(loader.dataset)
-    except Exception:
-        samples = None
-    return made, place, type(loader.dataset), samples, loader.batch_size, loader.num_workers
+    """Tells a loader that is made anew for each loop from the others. Nothing of the program's is
+    called for it: even a length may print, or take its time."""
+    return (made, place, type(loader.dataset), type(loader.sampler), loader.batch_size,
+            loader.num_workers)
 
 
 def where_is(function):
     """NAME file:line of a function of the program's own; None for one of PyTorch's or in C."""
-    function = getattr(function, "func", function)  # of a functools.partial
-    if not hasattr(function, "__code__"):
-        function = getattr(function, "__wrapped__", None) or getattr(type(function), "__call__", None)
+    while isinstance(function, functools.partial):
+        function = function.func
+    if not isinstance(function, (types.FunctionType, types.MethodType)):
+        function = getattr(type(function), "__call__", None)
     code = getattr(function, "__code__", None)
     if code is None or code.co_filename.startswith(hook.torch_folder):
         return None
@@ -66,9 +68,10 @@ def note_dataset(number, dataset):
         method = next((getattr(type(inner), n, None)
                        for n in ("__getitems__", "__getitem__", "__iter__")
                        if where_is(getattr(type(inner), n, None))), None)
-        if method or not hasattr(inner, "dataset"):
+        held = getattr(inner, "__dict__", {}).get("dataset")
+        if method or held is None:
             break
-        inner = inner.dataset
+        inner = held
     fact(f"torch.loader.{number}.dataset", where_is(method) or type(inner).__name__)
     if isinstance(dataset, hook.torch.utils.data.IterableDataset):
         names = getattr(getattr(type(inner), "__iter__", None), "__code__", None)
@@ -87,14 +90,9 @@ def describe(loader, number, made, place):
     if collate:
         fact(key + ".collate", collate)
     if loader.num_workers:
-        context = getattr(loader, "multiprocessing_context", None)
-        if context is None:
-            import multiprocessing as context
-        fact(key + ".start", context.get_start_method())
-    try:
-        fact(key + ".batches", len(loader))
-    except Exception:
-        pass  # nobody knows
+        context = getattr(loader, "multiprocessing_context", None) or multiprocessing
+        how = context.get_start_method(allow_none=True)  # asked for otherwise, it would be fixed
+        fact(key + ".start", how or multiprocessing.get_all_start_methods()[0])
     if number == 1:
         fact("torch.loader", settings_of(loader))
         fact("torch.loader.where", place)

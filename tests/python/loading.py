@@ -18,7 +18,13 @@ class Data(Dataset):
     def __getitem__(self, i):  # line 7
         time.sleep(self.sleep)
         return torch.ones(4), i % 2
+    def __getattr__(self, name):
+        if name == "dataset": print("asked for what is not there")
+        raise AttributeError(name)
 class Stream(IterableDataset):
+    def __len__(self):
+        print("asked for its length")
+        return 1
     def __iter__(self):
         return iter([(torch.ones(4), 1)] * 64)
 class Divided(IterableDataset):
@@ -26,7 +32,7 @@ class Divided(IterableDataset):
         info = get_worker_info()
         return iter([(torch.ones(4), 1)] * 64)
 class Own(DataLoader): pass
-def join(samples):  # line 18
+def join(samples):  # line 24
     return torch.stack([x for x, _ in samples]), torch.tensor([y for _, y in samples])
 model = torch.nn.Linear(4, 2)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -36,10 +42,10 @@ def step(x, y):
     optimizer.step()
 def both():
     val = DataLoader(Data(32), batch_size=8)
-    train = Own(Subset(Data(160, 0.001), range(160)), batch_size=8)  # line 28
+    train = Own(Subset(Data(160, 0.001), range(160)), batch_size=8)  # line 34
     for epoch in range(2):
         for loader in (val, train):
-            for x, y in loader:  # line 31
+            for x, y in loader:  # line 37
                 if loader is train: step(x, y)
     print(train.num_workers, val.num_workers)
 def collate():
@@ -67,7 +73,7 @@ def ahead():
 def garbage():
     held = [[i, {}] for i in range(200000)]
     for x, y in DataLoader(Data(96), batch_size=8):
-        gc.collect()  # line 59
+        gc.collect()  # line 65
         step(x, y)
 def confined():
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
@@ -96,18 +102,18 @@ def which_loader(test, script):
     seen, said = waits(profile), facts(profile)
     test.check(seen.get(1, {}).get(0) == 8 and seen.get(2, {}).get(0) == 40, "waits are told apart", seen)
     test.check(all(seen[n].get(4) == seen[n].get(5) == 2 for n in (1, 2)), "so are loops", seen)
-    for key, text in {"1.made": "loading_case.py:27", "2.made": "loading_case.py:28",
-                      "2.where": "loading_case.py:31", "2.batches": "20",
+    for key, text in {"1.made": "loading_case.py:33", "2.made": "loading_case.py:34",
+                      "2.where": "loading_case.py:37",
                       "2.dataset": "Data.__getitem__ loading_case.py:7"}.items():
         test.check(said.get("torch.loader." + key) == text, f"fact {key}", said)
     test.check(said.get("torch.loader.2", "").startswith("Own(num_workers=0"), "class of the loader", said)
     test.check("torch.loader.2.anew" not in said, "made once", said)
     first = findings(test, profile).get("data-loading", {})
-    test.check("loading_case.py:28: DataLoader" in json.dumps(first), "the one that is waited for is named", first)
+    test.check("loading_case.py:34: DataLoader" in json.dumps(first), "the one that is waited for is named", first)
 
 
 def one_of_two(test, script):
-    apply = "num_workers=1;persistent_workers=1;loader=loading_case.py:28"
+    apply = "num_workers=1;persistent_workers=1;loader=loading_case.py:34"
     done, profile = test.traced([PYTHON, script, "both"], GPUPROF_APPLY=apply)
     test.check(done.stdout.startswith("1 0\n"), "settings for one of two loaders", done.stdout + done.stderr)
     said = facts(profile)
@@ -121,7 +127,7 @@ def one_of_two(test, script):
 
 def what_makes_batches(test, script):
     said = facts(test.same("collate", [PYTHON, script, "collate"]))
-    test.check(said.get("torch.loader.1.collate") == "join loading_case.py:18", "function that collates", said)
+    test.check(said.get("torch.loader.1.collate") == "join loading_case.py:24", "function that collates", said)
     said = facts(test.same("iterable datasets", [PYTHON, script, "streams"]))
     test.check(said.get("torch.loader.1.iterable") == "does not shard" and
                said.get("torch.loader.2.iterable") == "shards", "who divides itself", said)
@@ -143,9 +149,9 @@ def start_of_workers(test, script):
 def collector(test, script):
     profile = test.same("garbage", [PYTHON, script, "garbage"])
     said = facts(profile)
-    test.check(said.get("torch.gc.asked") == "loading_case.py:59", "who collects garbage", said)
+    test.check(said.get("torch.gc.asked") == "loading_case.py:65", "who collects garbage", said)
     found = findings(test, profile).get("gc-pauses", {})
-    test.check("loading_case.py:59" in json.dumps(found), "the pauses are a finding", found)
+    test.check("loading_case.py:65" in json.dumps(found), "the pauses are a finding", found)
     done, profile = test.traced([PYTHON, script, "garbage"], GPUPROF_APPLY="gc=freeze")
     test.check(done.stdout == "frozen True\n", "what is alive is frozen on request", done.stdout + done.stderr)
     test.check(facts(profile).get("apply.gc", "").startswith("applied"), "and says so", facts(profile))
