@@ -3,6 +3,7 @@
 #include "agent/spool_format.h"
 #include "analyzer/analyze/passes.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,12 @@ static bool is_wait(const struct row_loader *l)
 {
     return l->what == SPOOL_LOADER_WAIT || l->what == SPOOL_LOADER_BEGIN ||
            l->what == SPOOL_LOADER_END;
+}
+
+/* A hostile profile may hold any number: no difference of integers. */
+static double length(const struct row_loader *l)
+{
+    return (double)l->end_ns - (double)l->start_ns;
 }
 
 static bool in_process(const struct analysis *a, const struct row_loader *l, uint32_t *thread)
@@ -42,7 +49,7 @@ static bool choose(const struct analysis *a, struct feed *f)
         bool ahead = thread != a->steps.main_thread;
         other = ahead ? thread : other;
         size_t number = l->batch > 0 && l->batch < MOST_LOADERS ? (size_t)l->batch : 0;
-        of[ahead][number] += (double)(l->end_ns - l->start_ns);
+        of[ahead][number] += length(l);
     }
     double own = 0, best = 0;
     for (size_t i = 0; i < MOST_LOADERS; i++)
@@ -79,14 +86,14 @@ struct sums {
 
 static void add_wait(struct sums *s, const struct row_loader *l)
 {
-    double ns = (double)(l->end_ns - l->start_ns);
+    double ns = length(l);
     s->wait_ns += ns;
     if (l->what == SPOOL_LOADER_WAIT) {
         s->waits++;
         if (s->first_is_next)
             s->first_ns += ns;
         else
-            s->later[s->later_count++] = l->end_ns - l->start_ns;
+            s->later[s->later_count++] = (int64_t)fmin(ns, 1e15);
         s->first_is_next = false;
         return;
     }
@@ -98,10 +105,10 @@ static void add_wait(struct sums *s, const struct row_loader *l)
 static void add_made(struct sums *s, const struct row_loader *l)
 {
     if (l->what == SPOOL_LOADER_COLLATE) {
-        s->collate_ns += (double)(l->end_ns - l->start_ns);
+        s->collate_ns += length(l);
         s->collated++;
     } else if (l->what == SPOOL_LOADER_FETCH) {
-        s->making_ns += (double)(l->end_ns - l->start_ns);
+        s->making_ns += length(l);
         s->made++;
         s->cpu_ns += l->cpu_ns >= 0 ? (double)l->cpu_ns : 0;
         s->cpus += l->cpu_ns >= 0;
@@ -141,13 +148,14 @@ struct grown {
 /* Of a thread, between its first and last sample in the steps; per ns of that time. */
 static bool rates(const struct grown *g, double *cpu, double *line)
 {
-    if (!g->first || g->last->time_ns - g->first->time_ns < 100000000)
+    if (!g->first)
         return false;
-    double ns = (double)(g->last->time_ns - g->first->time_ns);
-    *cpu = (double)(g->last->cpu_ns - g->first->cpu_ns) / ns;
-    *line = g->first->run_queue_ns >= 0 && g->last->run_queue_ns >= g->first->run_queue_ns
-                ? (double)(g->last->run_queue_ns - g->first->run_queue_ns) / ns
-                : -1;
+    double ns = (double)g->last->time_ns - (double)g->first->time_ns;
+    double queue = (double)g->last->run_queue_ns - (double)g->first->run_queue_ns;
+    if (ns < 1e8)
+        return false;
+    *cpu = ((double)g->last->cpu_ns - (double)g->first->cpu_ns) / ns;
+    *line = g->first->run_queue_ns >= 0 && queue >= 0 ? queue / ns : -1;
     return true;
 }
 

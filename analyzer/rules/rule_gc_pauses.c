@@ -8,6 +8,11 @@ struct pauses {
     const struct range *longest;
 };
 
+static double length(const struct range *r)
+{
+    return (double)r->end_ns - (double)r->start_ns;
+}
+
 static struct pauses find(const struct analysis *a)
 {
     const struct timeline *t = a->tl;
@@ -19,9 +24,9 @@ static struct pauses find(const struct analysis *a)
             strcmp(tl_text(t, r->name), "gc") == 0 ? analysis_step_at(a, r->start_ns) : TL_NONE;
         if (s == TL_NONE || !(a->steps.at[s].used || a->steps.at[s].slow))
             continue;
-        p.ns += (double)(r->end_ns - r->start_ns);
+        p.ns += length(r);
         p.count++;
-        if (!p.longest || r->end_ns - r->start_ns > p.longest->end_ns - p.longest->start_ns)
+        if (!p.longest || length(r) > length(p.longest))
             p.longest = r;
     }
     return p;
@@ -66,8 +71,7 @@ static void check(struct analysis *a, struct outcome *o)
                                "Python's garbage collector stops the training thread %.1f ms of "
                                "the %.1f ms that a step takes on average, in pauses of up to "
                                "%.0f ms%s%s",
-                               each / 1e6, (double)a->steps.pace_ns / 1e6,
-                               (double)(p.longest->end_ns - p.longest->start_ns) / 1e6,
+                               each / 1e6, (double)a->steps.pace_ns / 1e6, length(p.longest) / 1e6,
                                where ? ", most often at " : "", where ? where : ""));
     outcome_example(o, p.longest->start_ns, p.longest->end_ns, "longest pause", TL_NONE);
 }
