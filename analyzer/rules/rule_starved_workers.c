@@ -49,7 +49,8 @@ const struct rule rule_starved_workers = {
            "other programs, and libraries that start a thread per core inside each worker. More "
            "workers make it worse. Fewer threads per worker, more cores for the job, or a cheaper "
            "batch help. The bound is all the waiting: workers with cores may keep ahead.",
-    .remedy = {"torch.set_num_threads(1) in worker_init_fn, OMP_NUM_THREADS=1; more cores for the "
+    .remedy = {"num_workers no larger than the cores that the training leaves; "
+               "torch.set_num_threads(1) in worker_init_fn, OMP_NUM_THREADS=1; more cores for the "
                "job (--cpus-per-task, cpuset); decode on the GPU (torchvision nvjpeg, DALI)",
                "tf.data.Options().threading.private_threadpool_size = N; more cores for the job",
                "no more reader threads than free cores; decode on the GPU (nvJPEG)"},
