@@ -4,6 +4,7 @@ import re
 import runpy
 import sys
 import threading
+import traceback
 
 SEEN = set()
 
@@ -136,6 +137,8 @@ def main(mode, script, *arguments):
             runpy.run_path(script, run_name="__main__")
         except SystemExit as end:
             print("ended with", end.code)
+        except Exception:
+            traceback.print_exc()
     if "loop" in script or "torch" in script:
         import torch  # noqa: F401  seen by nobody, so that the list is the training's
         import torch.utils.data
