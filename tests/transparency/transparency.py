@@ -216,7 +216,8 @@ def main():
             if args.seconds and time.monotonic() - began > args.seconds:
                 return None
             return matrix.run(situation)
-        for row in pool.map(run, left):
+        for ended in concurrent.futures.as_completed([pool.submit(run, s) for s in left]):
+            row = ended.result()
             if row:
                 done += 1
                 tell(row, done, len(left))
