@@ -36,6 +36,8 @@ EXPLAINED = (
                 "In development mode Python looks up the codec of every text that is decoded, also of the hook's, and keeps the module."),
     Explanation("a callback of the garbage collector", ("frameworks/look at torch/*",), r"^stdout [-+] [\"']gc callbacks: ",
                 "`gc.callbacks` has one entry more once PyTorch is imported, a function in C: there is no other way to learn of its pauses."),
+    Explanation("the hook's own objects", ("frameworks/inspect source/*",), r"^stdout [-+] .\[('Autocast')?\]",
+                "The hook's objects are in the program's memory, so a walk over `gc.get_objects()` meets them."),
     Explanation("times of imports", ("flags/*/-X importtime/*",), r"^stderr [-+] 'import time: ",
                 "`-X importtime` prints times, which are never the same, and the import of `sitecustomize`. The program's own lines are compared."),
     Explanation("what `-v` says", ("flags/*/-v/*",), r"^stderr [-+] [\"'](import |# |Python |Type \")",
