@@ -17,7 +17,7 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include "agent/gpuprof.h"
-#include "agent/spool_format.h"
+#include "wire/spool_format.h"
 #include "bench/agent_cost_library.h"
 
 enum { BURST = 1500, BURSTS = 200, EVENTS = 4 };

@@ -2,10 +2,10 @@
  * second, and beside it, in the same run and on the same disk, bare SQLite inserts of the same
  * columns. Two million rows unless told otherwise: as many kernels as API calls. The spool is made
  * beforehand, 4 MiB at a time; only draining is timed. */
-#include "analyzer/import/collect.h"
-#include "analyzer/store/sql.h"
-#include "analyzer/store/store.h"
-#include "analyzer/store/tables.h"
+#include "analyzer/collector/collect.h"
+#include "analyzer/profile/sql.h"
+#include "analyzer/profile/store.h"
+#include "analyzer/profile/tables.h"
 #include "tests/unit/write_spool.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* bench_export [EVENTS]: analysis and every exporter on a made-up run of that many events (default
  * a million: a launch, its kernel, and a range for every tenth). Prints seconds and the peak memory
  * of the whole process, everything read included. Each row runs in a process of its own. */
-#include "analyzer/analyze/analysis.h"
+#include "analyzer/facts/analysis.h"
 #include "report/export.h"
 
 #include <stdio.h>

@@ -5,10 +5,10 @@
  * of five processes of their own; the memory is their peak. Where simdjson is installed, what
  * unpacking with zlib and its on-demand reader need for the same files is the measure, and the aims
  * are multiples of that: 1 is returned when one is missed. */
-#include "analyzer/analyze/analysis.h"
-#include "analyzer/base/json_read.h"
+#include "analyzer/facts/analysis.h"
+#include "base/json_read.h"
 #include "analyzer/import/import.h"
-#include "analyzer/store/store.h"
+#include "analyzer/profile/store.h"
 #ifdef GPUPROF_PEER
 #include "bench/import_peer.h"
 #endif

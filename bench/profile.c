@@ -1,7 +1,7 @@
 /* bench_profile GPUPROF [EVENTS]: writes a profile of that many events (a million) through the
  * store, then times the commands that read it, each in a process of its own as a user runs it:
  * seconds and peak memory, everything included. */
-#include "analyzer/store/store.h"
+#include "analyzer/profile/store.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

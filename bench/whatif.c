@@ -4,8 +4,8 @@
  * much (what memory alone costs); analysis with every finding's edits and intervals of 10 steps of
  * 10,000 events; and how that grows to ten million events, with more steps and with longer ones.
  * Each row of analysis runs in a process of its own. Exits 1 where an aim is missed. */
-#include "analyzer/analyze/replay.h"
-#include "analyzer/model/timeline.h"
+#include "analyzer/whatif/replay.h"
+#include "analyzer/timeline/timeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "cli/command.h"
 #include "cli/rule_named.h"
 
-#include "report/terminal.h"
+#include "report/terminal/terminal.h"
 
 #include <stdio.h>
 #include <string.h>

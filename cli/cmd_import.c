@@ -1,13 +1,13 @@
 /* import: traces of other tools into a profile. */
 #include "cli/command.h"
 #include "cli/load.h"
-#include "cli/run.h"
+#include "cli/run/run.h"
 
-#include "agent/spool_format.h"
-#include "analyzer/import/collect.h"
+#include "wire/spool_format.h"
+#include "analyzer/collector/collect.h"
 #include "analyzer/import/import.h"
-#include "analyzer/store/redact.h"
-#include "analyzer/store/store.h"
+#include "analyzer/profile/redact.h"
+#include "analyzer/profile/store.h"
 
 #include <dirent.h>
 #include <limits.h>

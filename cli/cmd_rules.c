@@ -1,11 +1,11 @@
 /* rules: the list, and docs/rules.md made from it. */
 #include "cli/command.h"
 
-#include "analyzer/rules/rule.h"
-#include "analyzer/rules/tips.h"
-#include "report/terminal.h"
-#include "report/json_write.h"
-#include "report/xml.h"
+#include "analyzer/advice/rule.h"
+#include "analyzer/advice/tips.h"
+#include "report/terminal/terminal.h"
+#include "report/json/json_write.h"
+#include "report/page/xml.h"
 
 #include <stdio.h>
 
@@ -57,7 +57,7 @@ static void write_list(void)
 
 static void write_markdown(void)
 {
-    printf("# Rules\n\nMade by `gpuprof rules --markdown` from `analyzer/rules/`; change it "
+    printf("# Rules\n\nMade by `gpuprof rules --markdown` from `analyzer/advice/rules/`; change it "
            "there.\n\n");
     for (size_t i = 0; i < rule_count; i++) {
         const struct rule *r = rules[i];

@@ -6,7 +6,7 @@
 #ifndef GPUPROF_CLI_COMMAND_H
 #define GPUPROF_CLI_COMMAND_H
 
-#include "analyzer/base/err.h"
+#include "base/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>

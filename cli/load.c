@@ -1,8 +1,8 @@
 #include "cli/load.h"
 
 #include "analyzer/import/import.h"
-#include "analyzer/store/redact.h"
-#include "analyzer/analyze/past.h"
+#include "analyzer/profile/redact.h"
+#include "analyzer/advice/past.h"
 #include "cli/command.h"
 
 #include <stdlib.h>

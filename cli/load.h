@@ -3,7 +3,7 @@
 #ifndef GPUPROF_CLI_LOAD_H
 #define GPUPROF_CLI_LOAD_H
 
-#include "analyzer/analyze/analysis.h"
+#include "analyzer/facts/analysis.h"
 #include "report/export.h"
 
 struct loaded {

@@ -1,6 +1,6 @@
 #include "cli/command.h"
 
-#include "report/terminal.h"
+#include "report/terminal/terminal.h"
 
 #include <errno.h>
 #include <limits.h>

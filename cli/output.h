@@ -5,7 +5,7 @@
 #ifndef GPUPROF_CLI_OUTPUT_H
 #define GPUPROF_CLI_OUTPUT_H
 
-#include "analyzer/base/err.h"
+#include "base/err.h"
 
 #include <stdbool.h>
 #include <stdio.h>

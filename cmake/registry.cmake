@@ -1,9 +1,9 @@
 # The file is the registration. registry(TARGET DIR PREFIX TYPE HEADER SYMBOL COUNT) compiles every
-# DIR/PREFIX_x.c into TARGET; each defines `const struct TYPE PREFIX_x`. A generated source collects them:
+# PREFIX_x.c in DIR and below into TARGET; each defines `const struct TYPE PREFIX_x`. A generated source collects them:
 #   const struct TYPE *const SYMBOL[] = { &PREFIX_a, ... }; const size_t COUNT = n;
 function(registry target dir prefix type header symbol count)
-    file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${dir}/${prefix}_*.c)
-    list(SORT files)
+    file(GLOB_RECURSE files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${dir}/${prefix}_*.c)
+    list(SORT files COMPARE FILE_BASENAME)
     set(declared "")
     set(rows "")
     foreach(f ${files})

@@ -5,7 +5,7 @@
 #define GPUPROF_REPORT_EXPORT_H
 
 #include "analyzer/compare/compare.h"
-#include "analyzer/store/trials.h"
+#include "analyzer/profile/trials.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,7 @@ cd "$1" || exit 2
 settings=$(for t in "$2"/bin/train_*; do "$t" --help; done 2>/dev/null)
 [ -n "$settings" ] || { echo "no trainer answers --help"; exit 1; }
 bad=0
-for knob in $(grep -hoE 'knob = *"[a-z_]+|"[a-z_]+=[a-z0-9%]+"' analyzer/rules/rule_*.c |
+for knob in $(grep -hoE 'knob = *"[a-z_]+|"[a-z_]+=[a-z0-9%]+"' analyzer/advice/rules/rule_*.c |
               sed 's|^knob = *||; s|"||g; s|=.*||' | sort -u); do
     option=$(echo "$knob" | tr _ -)
     grep -qE "\"$knob[=\"]" agent/python/gpuprof_apply.py ||

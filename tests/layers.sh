@@ -12,7 +12,7 @@ deny() { # deny FOLDER REGEX WHY
     bad=1
 }
 deny agent '(analyzer|report|cli|reference_workloads)/' 'agent/ includes itself alone'
-deny analyzer '(report|cli|reference_workloads)/' 'analyzer/ may include agent/spool_format.h and itself'
+deny analyzer '(report|cli|reference_workloads)/' 'analyzer/ may include wire/spool_format.h and itself'
 deny report '(cli|reference_workloads)/' 'report/ may include analyzer/ and itself'
 deny cli 'reference_workloads/' 'cli/ includes no workload'
 deny reference_workloads '(agent|analyzer|report|cli)/' 'reference_workloads/ stands alone'

@@ -9,7 +9,7 @@
 #ifndef GPUPROF_COMPARE_AB_H
 #define GPUPROF_COMPARE_AB_H
 
-#include "analyzer/base/err.h"
+#include "base/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>

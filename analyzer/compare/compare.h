@@ -2,7 +2,7 @@
 #ifndef GPUPROF_COMPARE_COMPARE_H
 #define GPUPROF_COMPARE_COMPARE_H
 
-#include "analyzer/rules/rule.h"
+#include "analyzer/advice/rule.h"
 
 struct change {              /* one finding, part or kernel whose milliseconds moved */
     const char *what;        /* rule id, part key or kernel name */

@@ -2,7 +2,7 @@
 #ifndef GPUPROF_COMPARE_STEPS_SAMPLE_H
 #define GPUPROF_COMPARE_STEPS_SAMPLE_H
 
-#include "analyzer/analyze/analysis.h"
+#include "analyzer/facts/analysis.h"
 
 /* 95 % interval of median(now) / median(base). 0, or -1 when out of memory. */
 int sample_ratio(const struct analysis *base, const struct analysis *now, double *low,

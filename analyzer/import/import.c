@@ -2,7 +2,7 @@
  * shifting their ids. */
 #include "analyzer/import/import.h"
 
-#include "analyzer/store/tables.h"
+#include "analyzer/profile/tables.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef GPUPROF_IMPORT_IMPORT_H
 #define GPUPROF_IMPORT_IMPORT_H
 
-#include "analyzer/store/rows.h"
+#include "analyzer/profile/rows.h"
 
 #include <stdbool.h>
 

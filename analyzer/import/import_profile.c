@@ -1,8 +1,8 @@
 /* Our own profiles: a SQLite file with our application id. Several of them in one sink (ranks that
  * were recorded each for itself) are put on one time axis by the Unix time of their starts. */
 #include "analyzer/import/import.h"
-#include "analyzer/store/store.h"
-#include "analyzer/store/tables.h"
+#include "analyzer/profile/store.h"
+#include "analyzer/profile/tables.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef GPUPROF_IMPORT_UNPACK_H
 #define GPUPROF_IMPORT_UNPACK_H
 
-#include "analyzer/base/err.h"
+#include "base/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* The Chrome trace in the shape that PyTorch's profiler gives it: Perfetto, chrome://tracing,
  * speedscope, HTA and TraceLens read it. Streams straight to the file. */
-#include "report/chrome.h"
-#include "report/text.h"
+#include "report/chrome/chrome.h"
+#include "report/words/text.h"
 
 #include <stdlib.h>
 #include <string.h>

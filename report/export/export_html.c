@@ -1,8 +1,8 @@
 /* The page: one HTML file that asks the network for nothing. Readable without JavaScript, in print,
  * and by a screen reader; the data of the timeline comes last, so that the text stands first. */
-#include "report/page.h"
-#include "report/text.h"
-#include "report/xml.h"
+#include "report/page/page.h"
+#include "report/words/text.h"
+#include "report/page/xml.h"
 
 #include <stdlib.h>
 #include <string.h>

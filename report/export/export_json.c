@@ -1,7 +1,7 @@
 /* Everything for programs: the schema is docs/json.md, `schema` counts its incompatible changes. */
 #include "report/export.h"
-#include "report/json_facts.h"
-#include "report/text.h"
+#include "report/json/json_facts.h"
+#include "report/words/text.h"
 
 enum { SCHEMA = 1 };
 

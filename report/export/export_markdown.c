@@ -1,7 +1,7 @@
 /* Markdown for pull requests and job summaries: the verdict and the tables, nothing folded. */
 #include "report/export.h"
-#include "report/text.h"
-#include "report/xml.h"
+#include "report/words/text.h"
+#include "report/page/xml.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* speedscope's own format: one profile per row and lane, frames shared by name. Its importer of
  * Chrome traces is quadratic and tells frames apart by their arguments; this is not. */
 #include "report/export.h"
-#include "report/json_write.h"
-#include "report/rows.h"
-#include "report/text.h"
+#include "report/json/json_write.h"
+#include "report/chrome/rows.h"
+#include "report/words/text.h"
 
 #include <stdlib.h>
 #include <string.h>

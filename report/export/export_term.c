@@ -1,8 +1,8 @@
 /* The terminal: verdict, why and next first, then what to change, then where a step goes, then what
  * was checked and what could not be told, then whether the numbers can be trusted. */
 #include "report/export.h"
-#include "report/term_parts.h"
-#include "report/text.h"
+#include "report/terminal/term_parts.h"
+#include "report/words/text.h"
 
 #include <limits.h>
 #include <stdlib.h>

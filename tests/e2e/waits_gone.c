@@ -1,6 +1,6 @@
 /* waits_gone PROFILE [CALL]...: the step that the replay predicts when the waits of those calls are
  * gone, in ms; none named: as recorded. For two_waits.py. */
-#include "analyzer/analyze/replay.h"
+#include "analyzer/whatif/replay.h"
 #include "analyzer/import/import.h"
 
 #include <stdio.h>

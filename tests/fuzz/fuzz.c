@@ -1,6 +1,6 @@
 #include "tests/fuzz/fuzz.h"
 
-#include "analyzer/analyze/analysis.h"
+#include "analyzer/facts/analysis.h"
 #include "analyzer/import/import.h"
 
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* Names of kernels: demangling, the name that is shown, the class. */
 #include "tests/fuzz/fuzz.h"
 
-#include "analyzer/model/classify.h"
-#include "analyzer/model/demangle.h"
+#include "analyzer/timeline/classify.h"
+#include "analyzer/timeline/demangle.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * itself. */
 #include "tests/fuzz/fuzz.h"
 
-#include "analyzer/analyze/analysis.h"
-#include "analyzer/store/store.h"
+#include "analyzer/facts/analysis.h"
+#include "analyzer/profile/store.h"
 #include "report/export.h"
 #include "tests/unit/memory_sink.h"
 

@@ -2,8 +2,8 @@
  * each four bytes of offset, one of length, and that many bytes. */
 #include "tests/fuzz/fuzz.h"
 
-#include "analyzer/analyze/analysis.h"
-#include "analyzer/import/collect.h"
+#include "analyzer/facts/analysis.h"
+#include "analyzer/collector/collect.h"
 #include "tests/unit/write_spool.h"
 
 #include <sys/stat.h>

@@ -4,7 +4,7 @@
  *
  * usage: library_names LIBRARY...     libraries that are not there are left out; 77 without any
  * Cost: reads each library once, about a second per gigabyte. */
-#include "analyzer/model/classify.h"
+#include "analyzer/timeline/classify.h"
 
 #include <ctype.h>
 #include <fcntl.h>

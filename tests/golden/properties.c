@@ -7,8 +7,8 @@
  *
  * The tasks that are tried are drawn by a fixed seed, as many as a fixed amount of work allows. One
  * line a file; exit 1 when anything fails, and what and where is printed. */
-#include "analyzer/analyze/critical.h"
-#include "analyzer/analyze/replay.h"
+#include "analyzer/whatif/critical.h"
+#include "analyzer/whatif/replay.h"
 #include "analyzer/import/import.h"
 
 #include <inttypes.h>

@@ -12,9 +12,9 @@
 #ifndef GPUPROF_TESTS_BUILD_TIMELINE_H
 #define GPUPROF_TESTS_BUILD_TIMELINE_H
 
-#include "agent/spool_format.h"
-#include "analyzer/analyze/analysis.h"
-#include "analyzer/model/timeline.h"
+#include "wire/spool_format.h"
+#include "analyzer/facts/analysis.h"
+#include "analyzer/timeline/timeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef GPUPROF_TESTS_COLLECT_SPOOLS_H
 #define GPUPROF_TESTS_COLLECT_SPOOLS_H
 
-#include "analyzer/import/collect.h"
+#include "analyzer/collector/collect.h"
 #include "tests/unit/memory_sink.h"
 #include "tests/unit/write_spool.h"
 

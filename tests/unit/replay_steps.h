@@ -2,7 +2,7 @@
 #ifndef GPUPROF_TESTS_REPLAY_STEPS_H
 #define GPUPROF_TESTS_REPLAY_STEPS_H
 
-#include "analyzer/analyze/replay.h"
+#include "analyzer/whatif/replay.h"
 #include "build_timeline.h"
 
 #include <check.h>

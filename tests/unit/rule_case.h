@@ -2,7 +2,7 @@
 #ifndef GPUPROF_TESTS_RULE_CASE_H
 #define GPUPROF_TESTS_RULE_CASE_H
 
-#include "analyzer/rules/rule.h"
+#include "analyzer/advice/rule.h"
 #include "tests/unit/build_timeline.h"
 
 #include <check.h>

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/spool_format.h"
+#include "wire/spool_format.h"
 
 #define AGENT_LIBRARY TEST_BUILD_DIR "/lib/libgpuprof_agent.so"
 

@@ -3,9 +3,9 @@
 #ifndef GPUPROF_TESTS_STORE_FILE_H
 #define GPUPROF_TESTS_STORE_FILE_H
 
-#include "analyzer/store/sql.h"
-#include "analyzer/store/store.h"
-#include "analyzer/store/tables.h"
+#include "analyzer/profile/sql.h"
+#include "analyzer/profile/store.h"
+#include "analyzer/profile/tables.h"
 
 #include <check.h>
 #include <glob.h>

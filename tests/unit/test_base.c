@@ -1,8 +1,8 @@
 /* Arena, interned strings, vectors, errors. */
-#include "analyzer/base/arena.h"
-#include "analyzer/base/err.h"
-#include "analyzer/base/str.h"
-#include "analyzer/base/vec.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/vec.h"
 
 #include <check.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-#include "report/lanes.h"
-#include "report/rows.h"
+#include "report/chrome/lanes.h"
+#include "report/chrome/rows.h"
 #include "tests/unit/exported.h"
 
 #include <check.h>

@@ -1,6 +1,6 @@
 /* Kernel names to classes: names as the libraries emit them. */
-#include "analyzer/model/classify.h"
-#include "agent/spool_format.h"
+#include "analyzer/timeline/classify.h"
+#include "wire/spool_format.h"
 
 #include <check.h>
 

@@ -2,7 +2,7 @@
 #include "exported.h"
 #include "rule_case.h"
 
-#include "agent/spool_format.h"
+#include "wire/spool_format.h"
 #include "analyzer/compare/compare.h"
 
 static int64_t rows;

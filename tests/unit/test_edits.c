@@ -1,5 +1,5 @@
 /* Edits that rules aim themselves, edits of the whole step, and the engine's checks of itself. */
-#include "analyzer/rules/rule.h"
+#include "analyzer/advice/rule.h"
 #include "edit_case.h"
 #include "rule_case.h"
 

@@ -1,5 +1,5 @@
 /* Idle gaps: each cause alone, with a known answer; parts that sum. */
-#include "analyzer/rules/rule.h"
+#include "analyzer/advice/rule.h"
 #include "build_timeline.h"
 
 #include <check.h>

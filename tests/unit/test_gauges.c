@@ -1,5 +1,5 @@
 /* Readings of the GPU's gauges: which answer stands where, and what no answer becomes. */
-#include "analyzer/import/gauges.h"
+#include "analyzer/collector/gauges.h"
 
 #include <check.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-#include "report/packed.h"
-#include "report/svg.h"
-#include "report/xml.h"
+#include "report/page/packed.h"
+#include "report/page/svg.h"
+#include "report/page/xml.h"
 #include "tests/unit/exported.h"
 
 #include <check.h>

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "analyzer/import/import.h"
-#include "analyzer/store/store.h"
+#include "analyzer/profile/store.h"
 #include "tests/unit/memory_sink.h"
 
 static char dir[64];

@@ -1,5 +1,5 @@
 /* The streaming JSON reader: tokens, chunk borders, hostile input. */
-#include "analyzer/base/json_read.h"
+#include "base/json_read.h"
 
 #include <check.h>
 #include <stdio.h>

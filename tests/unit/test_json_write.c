@@ -1,4 +1,4 @@
-#include "report/json_write.h"
+#include "report/json/json_write.h"
 
 #include <check.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyzer/import/collect.h"
+#include "analyzer/collector/collect.h"
 #include "tests/unit/memory_sink.h"
 #include "tests/unit/write_spool.h"
 

@@ -1,5 +1,5 @@
 /* The Kineto importer on small traces of every generation, written here. */
-#include "analyzer/base/str.h"
+#include "base/str.h"
 #include "analyzer/import/import.h"
 
 #include <check.h>

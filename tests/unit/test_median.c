@@ -1,5 +1,5 @@
 /* The median by selection is that of the sorted values, whatever their order. */
-#include "analyzer/analyze/passes.h"
+#include "analyzer/facts/passes.h"
 
 #include <check.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What trials teach: the history file, and by how much it widens intervals. */
-#include "analyzer/analyze/past.h"
-#include "analyzer/rules/rule.h"
+#include "analyzer/advice/past.h"
+#include "analyzer/advice/rule.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Rules about what holds up the host: files, cores. Told by the clocks of its threads. */
 #include "rule_case.h"
 
-#include "agent/spool_format.h"
+#include "wire/spool_format.h"
 
 static const char gemm[] = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_tn";
 

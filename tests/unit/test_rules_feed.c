@@ -2,7 +2,7 @@
  * costs; and pauses of Python's garbage collector. */
 #include "rule_case.h"
 
-#include "agent/spool_format.h"
+#include "wire/spool_format.h"
 
 enum { STEPS = 40 };
 

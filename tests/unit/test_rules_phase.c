@@ -3,7 +3,7 @@
  * it can be, cannot tell without its data. */
 #include "rule_case.h"
 
-#include "analyzer/rules/look_phase.h"
+#include "analyzer/queries/look_phase.h"
 
 static const char gemm[] = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_tn";
 static const char foreach_norm[] =

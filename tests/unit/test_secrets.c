@@ -1,5 +1,5 @@
 /* Secrets in command lines and names: what is hidden, and what only looks alike. */
-#include "analyzer/base/secrets.h"
+#include "base/secrets.h"
 
 #include <check.h>
 #include <stdio.h>

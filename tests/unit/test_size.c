@@ -2,7 +2,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "analyzer/base/size.h"
+#include "base/size.h"
 
 static const struct {
     const char *text;

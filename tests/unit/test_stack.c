@@ -1,7 +1,7 @@
 /* The order in which changes are to be made, and what each saves on top of those before it. */
-#include "analyzer/rules/rule.h"
+#include "analyzer/advice/rule.h"
 #include "replay_steps.h"
-#include "report/text.h"
+#include "report/words/text.h"
 
 static void check_order(const struct bench *x, const char *first, const char *then)
 {

@@ -2,7 +2,7 @@
 #include <check.h>
 #include <sys/wait.h>
 
-#include "agent/spool_format.h"
+#include "wire/spool_format.h"
 #include "tests/unit/memory_sink.h"
 #include "tests/unit/store_file.h"
 

@@ -1,6 +1,6 @@
 /* The terminal's text: fits its width, cuts no title, tells as much as it is asked for, and puts
  * nothing on a terminal that it would obey. */
-#include "report/terminal.h"
+#include "report/terminal/terminal.h"
 #include "tests/unit/exported.h"
 
 #include <check.h>

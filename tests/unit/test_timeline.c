@@ -1,7 +1,7 @@
 /* Timeline: joins, order, names, tolerance of rows that cannot be true. */
 #include "build_timeline.h"
 
-#include "analyzer/model/demangle.h"
+#include "analyzer/timeline/demangle.h"
 
 #include <check.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* Every common tip is seen by rules that exist, or it is said why none can see it; and every rule
  * answers a tip. The list of topics stands here a second time: a tip that is dropped is missed. */
-#include "analyzer/rules/rule.h"
-#include "analyzer/rules/tips.h"
+#include "analyzer/advice/rule.h"
+#include "analyzer/advice/tips.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -71,7 +71,8 @@ START_TEST(test_every_rule_answers_a_tip)
         bool found = false;
         for (size_t k = 0; k < tip_count; k++)
             found |= names(tips[k].rules, rules[i]->id);
-        ck_assert_msg(found, "no tip for rule '%s': add it to analyzer/rules/tips.c", rules[i]->id);
+        ck_assert_msg(found, "no tip for rule '%s': add it to analyzer/advice/tips.c",
+                      rules[i]->id);
     }
 }
 END_TEST

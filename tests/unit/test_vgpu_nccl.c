@@ -4,7 +4,7 @@
 
 #if __has_include(<nccl.h>)
 
-#include "reference_workloads/vgpu/core_state.h"
+#include "reference_workloads/vgpu/core/core_state.h"
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>

@@ -1,6 +1,6 @@
 /* Edits: what they would save, above all when that is nothing. */
-#include "analyzer/analyze/edits.h"
-#include "analyzer/rules/rule.h"
+#include "analyzer/whatif/edits.h"
+#include "analyzer/advice/rule.h"
 #include "replay_steps.h"
 
 static int64_t saves(struct bench *x, struct edit edit)

@@ -4,7 +4,7 @@
 #ifndef GPUPROF_TESTS_VGPU_LIBRARY_CALLS_H
 #define GPUPROF_TESTS_VGPU_LIBRARY_CALLS_H
 
-#include "reference_workloads/vgpu/core_state.h"
+#include "reference_workloads/vgpu/core/core_state.h"
 
 #include <check.h>
 #include <cuda_runtime_api.h>

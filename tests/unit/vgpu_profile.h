@@ -2,7 +2,7 @@
 #ifndef GPUPROF_TESTS_VGPU_PROFILE_H
 #define GPUPROF_TESTS_VGPU_PROFILE_H
 
-#include "reference_workloads/vgpu/names.h"
+#include "reference_workloads/vgpu/cost/names.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
-/* Spool files made by hand, in the layout of agent/spool_format.h, for tests of the collector.
+/* Spool files made by hand, in the layout of wire/spool_format.h, for tests of the collector.
  * Small: four buffers and two rings of a page each. The writer is mapped like an agent's, so a test
  * can go on writing while the collector reads. Nothing is checked that a test may want to break. */
 #ifndef GPUPROF_TESTS_WRITE_SPOOL_H
 #define GPUPROF_TESTS_WRITE_SPOOL_H
 
-#include "agent/spool_format.h"
+#include "wire/spool_format.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,0 +1,269 @@
+#include "agent/core/gate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/core/clock.h"
+#include "agent/cupti/cupti.h"
+
+_Atomic bool gate_is_closed;
+
+enum {
+    EARLY_STEPS = 2, /* CUPTI is turned on so many steps before they are needed */
+    SEEN = 64,       /* names of marks, and of others, remembered */
+    TAIL_STEPS = 4,  /* queued work runs on after a stretch: so long, within these */
+    TAIL_MIN_MS = 50,
+    TAIL_MAX_MS = 2000,
+    OFF_MIN_MS = 1000 /* CUPTI stays on in shorter pauses */
+};
+
+/* The plan, and where the program is in it. Changed by the thread that marks steps, under `busy`.
+ */
+static struct {
+    enum spool_gate plan;
+    uint64_t every, window; /* steps */
+    uint64_t first, end;    /* of the next or present stretch; its first is one to lead in */
+    _Atomic bool open;      /* by the plan */
+    _Atomic bool paused;    /* by the collector */
+    _Atomic uint64_t steps; /* begun */
+    _Atomic int64_t gpu_until_ns, pace_ns, last_ns;
+    _Atomic uint64_t counted; /* marks, see counted_as; 0 = none seen. Every thread asks */
+    atomic_flag busy;
+} g;
+
+/* "every=500,window=20", "steps=100:200", "profiler", "closed". */
+static void read_plan(void)
+{
+    const char *text = agent_env("GPUPROF_GATE");
+    char *end;
+    g.plan = SPOOL_GATE_ALL;
+    if (!text)
+        return;
+    if (strncmp(text, "every=", 6) == 0) {
+        g.every = strtoull(text + 6, &end, 10);
+        g.window = strncmp(end, ",window=", 8) == 0 ? strtoull(end + 8, NULL, 10) : 0;
+        g.first = 1;
+        g.end = g.window + 1;
+        g.plan = g.window ? SPOOL_GATE_EVERY : SPOOL_GATE_ALL;
+    } else if (strncmp(text, "steps=", 6) == 0) {
+        g.first = strtoull(text + 6, &end, 10);
+        uint64_t last = *end == ':' ? strtoull(end + 1, NULL, 10) : 0;
+        g.end = last ? last + 1 : UINT64_MAX;
+        g.plan = SPOOL_GATE_STEPS;
+    } else if (strcmp(text, "closed") == 0) {
+        g.first = g.end = UINT64_MAX; /* a step that never comes */
+        g.plan = SPOOL_GATE_STEPS;
+    } else if (strcmp(text, "profiler") == 0) {
+        g.plan = SPOOL_GATE_PROFILER;
+    }
+}
+
+static void publish(void)
+{
+    atomic_store(&gate_is_closed, !atomic_load(&g.open) || atomic_load(&g.paused));
+}
+
+static struct spool_window *window_at(uint32_t i)
+{
+    return &agent.spool->windows[i % SPOOL_WINDOWS];
+}
+
+static void open_now(int64_t now)
+{
+    uint32_t head = atomic_load(&agent.spool->windows_head);
+    struct spool_window *w = window_at(head);
+    atomic_store(&w->to_ns, INT64_MAX);
+    atomic_store(&w->gpu_to_ns, INT64_MAX);
+    atomic_store(&w->from_ns, now);
+    atomic_store(&w->first_step, atomic_load(&g.steps));
+    atomic_store_explicit(&agent.spool->windows_head, head + 1, memory_order_release);
+    atomic_store(&g.open, true);
+    publish();
+}
+
+static void close_now(int64_t now)
+{
+    uint32_t head = atomic_load(&agent.spool->windows_head);
+    if (!atomic_load(&g.open) || head == 0)
+        return;
+    struct spool_window *w = window_at(head - 1);
+    int64_t tail = TAIL_STEPS * atomic_load(&g.pace_ns);
+    tail = tail < TAIL_MIN_MS * 1000000ll   ? TAIL_MIN_MS * 1000000ll
+           : tail > TAIL_MAX_MS * 1000000ll ? TAIL_MAX_MS * 1000000ll
+                                            : tail;
+    atomic_store(&g.gpu_until_ns, now + tail);
+    atomic_store(&w->gpu_to_ns, now + tail);
+    atomic_store_explicit(&w->to_ns, now, memory_order_release);
+    atomic_store(&g.open, false);
+    publish();
+}
+
+void gate_begin(void)
+{
+    memset(&g, 0, sizeof g);
+    read_plan();
+    agent.spool->gate = g.plan;
+    if (g.plan == SPOOL_GATE_PROFILER || g.plan == SPOOL_GATE_ALL)
+        atomic_store(&g.open, g.plan == SPOOL_GATE_ALL);
+    else if (g.first != UINT64_MAX)
+        open_now(agent.spool->start_monotonic_ns); /* until the first step says where it is */
+    publish();
+}
+
+bool gate_by_profiler(void)
+{
+    return g.plan == SPOOL_GATE_PROFILER;
+}
+
+/* ---- the collector's word ------------------------------------------------------------------ */
+
+void gate_obey(uint32_t control)
+{
+    bool pause = control == SPOOL_PAUSE;
+    if (control == SPOOL_STOP || atomic_load(&g.paused) == pause)
+        return;
+    atomic_store(&g.gpu_until_ns, clock_now_ns() + TAIL_MIN_MS * 1000000ll);
+    atomic_store(&g.paused, pause);
+    publish();
+}
+
+bool gate_lets(enum spool_rec_kind kind, uint32_t control)
+{
+    gate_obey(control);
+    switch (kind) {
+    case SPOOL_REC_META:
+    case SPOOL_REC_HEALTH:
+    case SPOOL_REC_THREAD:
+    case SPOOL_REC_STEP:
+    case SPOOL_REC_SILENT:
+        return true;
+    default:
+        return !gate_closed();
+    }
+}
+
+/* ---- steps --------------------------------------------------------------------------------- */
+
+uint32_t gate_name(const char *text)
+{
+    size_t n = text ? spool_step_base(text) : 0;
+    return n && spool_step_mark(text) ? strings_add(text, n) : 0;
+}
+
+/* The same few names come again and again. */
+static enum spool_step_mark mark_of(uint32_t name)
+{
+    static _Atomic uint64_t seen[SEEN]; /* name << 8 | mark + 1 */
+    uint64_t there = atomic_load_explicit(&seen[name % SEEN], memory_order_relaxed);
+    if (there >> 8 == name && there)
+        return (enum spool_step_mark)((there & 0xff) - 1);
+    enum spool_step_mark mark = spool_step_mark(strings_text(name));
+    atomic_store_explicit(&seen[name % SEEN], (uint64_t)name << 8 | (uint64_t)(mark + 1),
+                          memory_order_relaxed);
+    return mark;
+}
+
+enum { MARK_BITS = 8, DEPTH_BITS = 24 };
+
+/* Marks of one thread, depth and kind, in a word: thread << 32 | depth << 8 | kind. */
+static uint64_t counted_as(const struct thread *t, unsigned depth, enum spool_step_mark mark)
+{
+    return (uint64_t)t->tid << (MARK_BITS + DEPTH_BITS) |
+           (uint64_t)(depth & ((1u << DEPTH_BITS) - 1)) << MARK_BITS | mark;
+}
+
+bool gate_is_step(const struct thread *t, uint32_t name, unsigned depth)
+{
+    enum spool_step_mark mark = name ? mark_of(name) : SPOOL_STEP_NONE;
+    return mark != SPOOL_STEP_NONE &&
+           counted_as(t, depth, mark) == atomic_load_explicit(&g.counted, memory_order_relaxed);
+}
+
+/* Better marks than those counted so far: more trustworthy, or further out. */
+static bool better(uint64_t counted, enum spool_step_mark mark, unsigned depth)
+{
+    enum spool_step_mark kind = (enum spool_step_mark)(counted & ((1u << MARK_BITS) - 1));
+    unsigned its_depth = counted >> MARK_BITS & ((1u << DEPTH_BITS) - 1);
+    return counted == 0 || mark > kind || (mark == kind && depth < its_depth);
+}
+
+static void next_stretch(void)
+{
+    uint32_t thin = atomic_load(&agent.spool->thin);
+    uint64_t every = g.every << (thin < 32 ? thin : 32);
+    g.first = g.plan == SPOOL_GATE_EVERY ? g.first + every : UINT64_MAX;
+    g.end = g.plan == SPOOL_GATE_EVERY ? g.first + g.window : UINT64_MAX;
+}
+
+static void begin_step(int64_t now)
+{
+    uint64_t s = atomic_fetch_add(&g.steps, 1) + 1;
+    int64_t last = atomic_exchange(&g.last_ns, now);
+    atomic_store(&agent.spool->steps, s);
+    if (last)
+        atomic_store(&g.pace_ns, now - last);
+    if (g.plan != SPOOL_GATE_EVERY && g.plan != SPOOL_GATE_STEPS)
+        return;
+    bool open = atomic_load(&g.open);
+    if (s >= g.end) {
+        if (open)
+            close_now(now);
+        open = false;
+        next_stretch();
+    }
+    bool wanted = s + 1 >= g.first && s < g.end; /* one step leads in */
+    if (open && !wanted)
+        close_now(now);
+    else if (!open && wanted)
+        open_now(now);
+    if (!open && s + EARLY_STEPS + 1 >= g.first)
+        cupti_flush_wake();
+}
+
+bool gate_step(const struct thread *t, uint32_t name, unsigned depth, int64_t now_ns, bool ended)
+{
+    enum spool_step_mark mark = name ? mark_of(name) : SPOOL_STEP_NONE;
+    if (mark == SPOOL_STEP_NONE || atomic_flag_test_and_set(&g.busy))
+        return false;
+    uint64_t counted = atomic_load_explicit(&g.counted, memory_order_relaxed);
+    uint64_t this = counted_as(t, depth, mark);
+    if (better(counted, mark, depth)) {
+        if (ended && counted == 0)
+            begin_step(now_ns); /* the one that is over */
+        counted = this;
+        atomic_store_explicit(&g.counted, counted, memory_order_relaxed);
+    }
+    bool step = counted == this;
+    if (step)
+        begin_step(now_ns);
+    atomic_flag_clear(&g.busy);
+    return step;
+}
+
+/* ---- the profiler's range, and CUPTI ------------------------------------------------------- */
+
+void gate_profiler(bool start)
+{
+    int64_t now = clock_now_ns();
+    if (g.plan != SPOOL_GATE_PROFILER || atomic_flag_test_and_set(&g.busy))
+        return;
+    if (start && !atomic_load(&g.open))
+        open_now(now);
+    else if (!start)
+        close_now(now);
+    atomic_flag_clear(&g.busy);
+}
+
+bool gate_wants_cupti(int64_t now_ns)
+{
+    if (!gate_closed() || now_ns < atomic_load(&g.gpu_until_ns))
+        return true;
+    if (atomic_load(&g.paused) || g.plan == SPOOL_GATE_PROFILER)
+        return false;
+    uint64_t s = atomic_load(&g.steps), first = g.first;
+    if (first <= s + EARLY_STEPS + 1)
+        return true;
+    int64_t pace = atomic_load(&g.pace_ns);
+    uint64_t left = first - s - 1;
+    return left < (uint64_t)INT32_MAX && (int64_t)left * pace < OFF_MIN_MS * 1000000ll;
+}

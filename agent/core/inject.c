@@ -1,0 +1,45 @@
+/* CUDA's way in: libcuda loads what CUDA_INJECTION64_PATH names during cuInit and calls this. */
+#include <dlfcn.h>
+
+#include "agent/core/cancel.h"
+#include "agent/core/cost.h"
+#include "agent/cupti/cupti.h"
+#include "agent/core/resolve.h"
+
+AGENT_EXPORT int InitializeInjection(void);
+AGENT_EXPORT const char gpuprof_agent_instance[] = GPUPROF_VERSION;
+
+/* The tool that the user had put there before us gets its turn, first. */
+static void chain(struct thread *t)
+{
+    const char *path = agent_env("GPUPROF_CHAIN_INJECTION");
+    if (!path || !*path)
+        return;
+    void *handle = resolve_open(path, RTLD_NOW | RTLD_LOCAL);
+    int (*entry)(void) = (int (*)(void))resolve_symbol(handle, "InitializeInjection");
+    if (entry && entry != InitializeInjection)
+        entry();
+    else
+        facts_health(t, SPOOL_WARNING, "chain-injection",
+                     "The tool that CUDA_INJECTION64_PATH named could not be started.", 0);
+}
+
+int InitializeInjection(void)
+{
+    struct thread *t = thread_enter();
+    if (!t)
+        return 1; /* CUDA goes on either way */
+    /* two copies of the agent (an installed one and another) would fight over CUPTI */
+    const void *first = resolve_global("gpuprof_agent_instance");
+    if (first && first != gpuprof_agent_instance) {
+        thread_leave(t);
+        return 1;
+    }
+    chain(t);
+    int state = cancel_put_off();
+    cupti_start(t);
+    cost_measure(t);
+    cancel_restore(state);
+    thread_leave(t);
+    return 1;
+}

@@ -1,0 +1,85 @@
+#include "agent/core/resolve.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stddef.h>
+#include <string.h>
+
+#if defined(__x86_64__) && defined(__GLIBC__)
+__asm__(".symver dlsym,dlsym@GLIBC_2.2.5");
+__asm__(".symver dlopen,dlopen@GLIBC_2.2.5");
+__asm__(".symver dlclose,dlclose@GLIBC_2.2.5");
+__asm__(".symver dlerror,dlerror@GLIBC_2.2.5");
+#endif
+
+void *resolve_open(const char *path, int flags)
+{
+    void *handle = dlopen(path, flags);
+    if (!handle)
+        dlerror(); /* not the program's error */
+    return handle;
+}
+
+void *resolve_symbol(void *handle, const char *name)
+{
+    return handle ? dlsym(handle, name) : NULL;
+}
+
+void *resolve_next(const char *name)
+{
+    return dlsym(RTLD_NEXT, name);
+}
+
+void *resolve_global(const char *name)
+{
+    return dlsym(RTLD_DEFAULT, name);
+}
+
+void *resolve_loaded(const char *soname)
+{
+    return resolve_open(soname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+void resolve_close(void *handle)
+{
+    if (handle)
+        dlclose(handle);
+}
+
+struct search {
+    const char *stem;
+    char *path;
+    size_t size;
+};
+
+static int match(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    (void)bytes;
+    const struct search *s = arg;
+    const char *slash = strrchr(info->dlpi_name, '/');
+    const char *base = slash ? slash + 1 : info->dlpi_name;
+    if (strncmp(base, s->stem, strlen(s->stem)) != 0 || strlen(info->dlpi_name) >= s->size)
+        return 0;
+    strcpy(s->path, info->dlpi_name);
+    return 1;
+}
+
+int resolve_path(const char *stem, char *path, unsigned long size)
+{
+    struct search s = {stem, path, size};
+    return dl_iterate_phdr(match, &s) ? 0 : -1;
+}
+
+static int loads(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    (void)bytes;
+    *(unsigned long long *)arg = info->dlpi_adds;
+    return 1;
+}
+
+unsigned long long resolve_loads(void)
+{
+    unsigned long long n = 0;
+    dl_iterate_phdr(loads, &n);
+    return n;
+}

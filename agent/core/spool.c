@@ -1,0 +1,215 @@
+#include "agent/core/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/core/cancel.h"
+#include "agent/core/clock.h"
+
+/* Most that a process may use. Only what is touched costs memory or disk. */
+enum { NAMES = 1 << 17, STRINGS_BYTES = 32 << 20, IMAGES = 64 };
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+/* Field 22 of /proc/self/stat. The name in field 2 may hold spaces and brackets. */
+static uint64_t start_ticks(void)
+{
+    char text[1024];
+    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (n <= 0)
+        return 0;
+    text[n] = 0;
+    const char *p = strrchr(text, ')');
+    for (int field = 2; p && field < 22; field++)
+        p = strchr(p + 1, ' ');
+    return p ? strtoull(p + 1, NULL, 10) : 0;
+}
+
+/* A file beyond RLIMIT_FSIZE would not fail but kill the program by SIGXFSZ; a map of this size
+ * under RLIMIT_AS would take what the program itself needs. */
+static int size_allowed(uint64_t bytes)
+{
+    struct rlimit r;
+    if (getrlimit(RLIMIT_AS, &r) == 0 && r.rlim_cur != RLIM_INFINITY && r.rlim_cur / 16 < bytes)
+        return ENOMEM;
+    if (getrlimit(RLIMIT_FSIZE, &r) == 0 && r.rlim_cur != RLIM_INFINITY && r.rlim_cur < bytes)
+        return EFBIG;
+    return 0;
+}
+
+static int open_new(uint64_t ticks)
+{
+    for (int image = 1; image <= IMAGES; image++) {
+        char suffix[16] = "";
+        if (image > 1)
+            snprintf(suffix, sizeof suffix, "-%d", image);
+        int n = snprintf(agent.path, sizeof agent.path, "%s/%d-%llu%s" SPOOL_SUFFIX, agent.dir,
+                         (int)getpid(), (unsigned long long)ticks, suffix);
+        if (n < 0 || (size_t)n >= sizeof agent.path) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        int fd = open(agent.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+static void leave_failed(uint64_t ticks, int why)
+{
+    char path[sizeof agent.path];
+    int n = snprintf(path, sizeof path, "%s/%d-%llu.%d" SPOOL_FAILED_SUFFIX, agent.dir,
+                     (int)getpid(), (unsigned long long)ticks, why);
+    if (n < 0 || (size_t)n >= sizeof path)
+        return;
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0)
+        close(fd);
+}
+
+static void lay_out(struct spool_header *h, uint64_t ticks)
+{
+    uint64_t at = AGENT_ALIGN(sizeof *h, (uint64_t)SPOOL_PAGE);
+    *h = (struct spool_header){
+        .version = SPOOL_VERSION,
+        .header_bytes = sizeof *h,
+        .pid = (int32_t)getpid(),
+        .ppid = (int32_t)getppid(),
+        .start_ticks = ticks,
+        .start_monotonic_ns = clock_now_ns(),
+        .start_realtime_ns = clock_read_ns(CLOCK_REALTIME),
+        .buffer_count = SPOOL_BUFFERS,
+        .buffer_bytes = SPOOL_BUFFER_BYTES,
+        .ring_count = SPOOL_RINGS,
+        .ring_bytes = SPOOL_RING_BYTES,
+        .names_cap = NAMES,
+        .anchors_cap = SPOOL_ANCHORS,
+        .strings_cap = STRINGS_BYTES,
+    };
+    const struct {
+        uint64_t *off, bytes;
+    } parts[] = {
+        {&h->descs_off, sizeof(struct spool_buffer_desc) * SPOOL_BUFFERS},
+        {&h->rings_off, sizeof(struct spool_ring) * SPOOL_RINGS},
+        {&h->names_off, sizeof(struct spool_name) * NAMES},
+        {&h->strings_off, STRINGS_BYTES},
+        {&h->buffers_off, (uint64_t)SPOOL_BUFFER_BYTES * SPOOL_BUFFERS},
+        {&h->ring_data_off, (uint64_t)SPOOL_RING_BYTES * SPOOL_RINGS},
+    };
+    for (size_t i = 0; i < AGENT_ARRAY_LEN(parts); i++) {
+        *parts[i].off = at;
+        at += AGENT_ALIGN(parts[i].bytes, (uint64_t)SPOOL_PAGE);
+    }
+    h->file_bytes = at;
+}
+
+/* Pages are touched by the kernel where it can (it reports what would be a SIGBUS), by us where
+ * not: an add of 0 changes nothing that another thread may have written. */
+static int touch(char *from, uint64_t len)
+{
+    if (madvise(from, len, MADV_POPULATE_WRITE) == 0)
+        return 0;
+    if (errno == EFAULT || errno == ENOMEM)
+        return -1;
+    for (uint64_t i = 0; i < len; i += SPOOL_PAGE)
+        atomic_fetch_add_explicit((_Atomic char *)from + i, 0, memory_order_relaxed);
+    return 0;
+}
+
+int spool_grow(uint64_t off, uint64_t len)
+{
+    int saved = errno, rc = -1;
+    if (atomic_load_explicit(&agent.spool->full, memory_order_relaxed))
+        return -1; /* the spools of all processes together are at their limit */
+    int state = cancel_put_off(), fd = open(agent.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0) {
+        if (posix_fallocate(fd, (off_t)off, (off_t)len) == 0)
+            rc = touch((char *)agent.spool + off, len);
+        close(fd);
+    }
+    cancel_restore(state);
+    errno = saved; /* the program's own */
+    return rc;
+}
+
+/* The part every spool needs: header, descriptors, ring headers. */
+static int map_file(int fd, const struct spool_header *h)
+{
+    if (ftruncate(fd, (off_t)h->file_bytes) != 0)
+        return errno;
+    int failed = posix_fallocate(fd, 0, (off_t)h->names_off);
+    if (failed)
+        return failed;
+    char *map = mmap(NULL, h->file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED)
+        return errno;
+    madvise(map, h->file_bytes, MADV_RANDOM); /* read-ahead would clear megabytes for one page */
+    madvise(map, h->file_bytes, MADV_DONTFORK);
+    madvise(map, h->file_bytes, MADV_DONTDUMP);
+    if (touch(map, h->names_off) != 0) {
+        munmap(map, h->file_bytes);
+        return ENOSPC;
+    }
+    *(struct spool_header *)map = *h;
+    agent.spool = (struct spool_header *)map;
+    return 0;
+}
+
+int spool_create(void)
+{
+    static struct spool_header h; /* 33 KiB: too much for a small stack; one thread at a time */
+    int saved = errno;
+    uint64_t ticks = start_ticks();
+    lay_out(&h, ticks);
+    int failed = size_allowed(h.file_bytes);
+    int fd = failed ? -1 : open_new(ticks);
+    if (!failed && fd < 0)
+        failed = errno;
+    if (fd >= 0) {
+        failed = map_file(fd, &h);
+        close(fd);
+        if (!failed && strings_open() != 0)
+            failed = ENOSPC;
+        if (failed)
+            unlink(agent.path);
+    }
+    if (failed) {
+        leave_failed(ticks, failed);
+        errno = saved;
+        return -1;
+    }
+    clock_anchor();
+    atomic_thread_fence(memory_order_release);
+    memcpy(agent.spool->magic, SPOOL_MAGIC, sizeof agent.spool->magic);
+    errno = saved;
+    return 0;
+}
+
+void spool_seal(void)
+{
+    clock_anchor();
+    atomic_store_explicit(&agent.spool->sealed, 1, memory_order_release);
+    spool_wake();
+}
+
+void spool_wake(void)
+{
+    atomic_fetch_add_explicit(&agent.spool->wake, 1, memory_order_release);
+    syscall(SYS_futex, &agent.spool->wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}

@@ -1,0 +1,97 @@
+/* The spool file of this process: made, grown and filled here (format: spool_format.h).
+ *
+ * The file is sparse. A part is allocated on disk and its pages touched before anything is written
+ * through the map, so a full disk is a counted drop and never a SIGBUS, and the record path takes
+ * no page fault. Growing reopens the file by path: programs that close all descriptors do no harm.
+ */
+#ifndef GPUPROF_SPOOL_H
+#define GPUPROF_SPOOL_H
+
+#include <wchar.h>
+
+#include "agent/core/agent.h"
+
+/* Most of CUPTI's buffers, and most threads at once; only those in use cost disk or memory. */
+enum { SPOOL_BUFFERS = 128, SPOOL_RINGS = 512 };
+
+/* Makes the file and fills agent.spool, agent.path. -1: passive; why = a file name that ends in
+ * SPOOL_FAILED_SUFFIX, if even that could be made. */
+int spool_create(void);
+/* Disk and pages for [off, off + len) of the file. -1: no room, or the collector grants no more. */
+int spool_grow(uint64_t off, uint64_t len);
+void spool_seal(void);
+void spool_wake(void); /* tells a waiting collector that there is something to take */
+
+static inline struct spool_buffer_desc *spool_descs(void)
+{
+    return (struct spool_buffer_desc *)((char *)agent.spool + agent.spool->descs_off);
+}
+
+static inline struct spool_name *spool_names(void)
+{
+    return (struct spool_name *)((char *)agent.spool + agent.spool->names_off);
+}
+
+static inline char *spool_buffer(uint32_t i)
+{
+    return (char *)agent.spool + agent.spool->buffers_off + (uint64_t)i * SPOOL_BUFFER_BYTES;
+}
+
+/* ---- strings (strings.c) ------------------------------------------------------------------- */
+
+int strings_open(void); /* a new table for a new spool */
+/* Id of a string, 0 if NULL, empty, or no room (counted). Lock-free; no allocation. */
+uint32_t strings_add(const char *text, size_t length);
+uint32_t strings_id(struct thread *t, const char *text); /* with the thread's cache */
+uint32_t strings_wide(const wchar_t *text);
+/* UTF-8 of wide text, cut to fit, with its NUL; its length. */
+size_t strings_narrow(char *to, size_t size, const wchar_t *text);
+const char *strings_text(uint32_t id);
+
+/* ---- rings (ring.c) ------------------------------------------------------------------------ */
+
+struct open_range {
+    int64_t start_ns;
+    uint64_t payload;
+    uint64_t comm;
+    uint32_t name, domain, color;
+    uint16_t flags;
+};
+
+enum { THREAD_STRINGS = 128, THREAD_RANGES = 128 };
+
+struct thread_block {
+    struct {
+        const char *text;
+        uint32_t id;
+    } cache[THREAD_STRINGS];
+    unsigned depth; /* open pushes; those beyond THREAD_RANGES are only counted */
+    struct open_range open[THREAD_RANGES];
+};
+
+/* A ring for the calling thread. -1: none left, or no room on disk. */
+int ring_open(struct thread *t);
+void ring_close(struct thread *t);
+/* Room for one record, its head filled in but for the times; NULL: full (counted). Nothing is
+ * visible to the collector until ring_commit. */
+void *ring_reserve(struct thread *t, enum spool_rec_kind kind, size_t size);
+void ring_commit(struct thread *t);
+
+/* ---- names of kernels, ahead of a kill (cupti_publish.c) ------------------------------------- */
+
+extern _Atomic bool cupti_asleep;       /* the agent's thread is, for long: CUPTI told nothing */
+void cupti_rouse(void);                 /* then the program's next record wakes it */
+void cupti_step_over(struct thread *t); /* before the mark of a step that is over is written */
+
+/* ---- facts about the process (facts.c) ------------------------------------------------------ */
+
+/* A thread without a ring passes NULL: nothing is written. */
+void facts_meta(struct thread *t, const char *key, const char *value);
+void facts_meta_number(struct thread *t, const char *key, long long value);
+void facts_health(struct thread *t, enum spool_severity severity, const char *code,
+                  const char *text, int64_t value);
+void facts_process(struct thread *t);   /* command, exe, ranks, environment that matters */
+void facts_libraries(struct thread *t); /* versions of CUDA's libraries loaded since last asked */
+void facts_thread_name(struct thread *t, uint32_t tid, const char *name);
+
+#endif

@@ -1,0 +1,277 @@
+#include "agent/cupti/cupti.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/core/clock.h"
+#include "agent/cupti/holder.h"
+#include "agent/core/resolve.h"
+
+struct cupti cupti;
+
+enum { FIRST_BUFFERS = 8, SUBSCRIBER_TAKEN = 39, PROBE_BYTES = 8192 };
+
+/* What is always recorded. Never here: KERNEL (it makes the GPU run one kernel at a time), MARKER
+ * and NAME (nvtx.c is cheaper and works without a GPU). */
+static const CUpti_ActivityKind kinds[] = {
+    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+    CUPTI_ACTIVITY_KIND_MEMCPY,
+    CUPTI_ACTIVITY_KIND_MEMCPY2,
+    CUPTI_ACTIVITY_KIND_MEMSET,
+    CUPTI_ACTIVITY_KIND_RUNTIME,
+    CUPTI_ACTIVITY_KIND_DRIVER,
+    CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
+    CUPTI_ACTIVITY_KIND_CUDA_EVENT, /* which recording a wait waits for */
+    CUPTI_ACTIVITY_KIND_OVERHEAD,
+    CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API,
+};
+
+/* Reported once, when CUPTI starts or the thing is created. */
+static const CUpti_ActivityKind one_shots[] = {
+    CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_STREAM,
+    CUPTI_ACTIVITY_KIND_PCIE,   CUPTI_ACTIVITY_KIND_NVLINK,
+};
+
+/* Calls that are frequent, cheap and say nothing (CUPTI 12.5 and newer can leave them out). */
+static const uint16_t quiet_runtime[] = {
+    CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaGetErrorString_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaSetDevice_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaGetErrorName_v6050,
+    CUPTI_RUNTIME_TRACE_CBID_cudaStreamIsCapturing_v10000,
+    CUPTI_RUNTIME_TRACE_CBID___cudaPushCallConfiguration_v13000,
+    CUPTI_RUNTIME_TRACE_CBID___cudaPopCallConfiguration_v13000,
+    CUPTI_RUNTIME_TRACE_CBID___cudaGetKernel_v13000,
+};
+static const uint16_t quiet_driver[] = {
+    CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent,
+    CUPTI_DRIVER_TRACE_CBID_cuCtxSetCurrent,
+    CUPTI_DRIVER_TRACE_CBID_cuCtxGetDevice,
+    CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxGetState,
+    CUPTI_DRIVER_TRACE_CBID_cuKernelGetAttribute,
+    CUPTI_DRIVER_TRACE_CBID_cuPointerGetAttribute,
+    CUPTI_DRIVER_TRACE_CBID_cuPointerGetAttributes,
+    CUPTI_DRIVER_TRACE_CBID_cuGetErrorString,
+    CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress,
+    CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2,
+};
+
+static uint64_t read_timestamp(void)
+{
+    uint64_t ns = 0;
+    return cupti.api.GetTimestamp(&ns) == CUPTI_SUCCESS ? ns : 0;
+}
+
+/* Two records of one kind in a row: the distance is the size that this CUPTI gives the kind. Needs
+ * no driver, and answers for versions newer than our headers. */
+static void probe_strides(void)
+{
+    static _Alignas(8) uint32_t buffer[PROBE_BYTES / sizeof(uint32_t)];
+    for (uint32_t kind = 1; kind < SPOOL_STRIDES; kind++) {
+        CUpti_Activity *first = NULL, *second;
+        for (size_t i = 0; i < AGENT_ARRAY_LEN(buffer); i++)
+            buffer[i] = kind;
+        if (cupti.api.ActivityGetNextRecord((uint8_t *)buffer, sizeof buffer, &first) !=
+            CUPTI_SUCCESS)
+            continue;
+        second = first;
+        if (cupti.api.ActivityGetNextRecord((uint8_t *)buffer, sizeof buffer, &second) !=
+            CUPTI_SUCCESS)
+            continue;
+        agent.spool->stride[kind] = (uint32_t)((char *)second - (char *)first);
+    }
+}
+
+static void complain(struct thread *t, const char *code, const char *what, CUptiResult rc)
+{
+    const char *why = NULL;
+    char text[512];
+    cupti.api.GetResultString(rc, &why);
+    snprintf(text, sizeof text, "%s: %s (CUPTI error %d).", what, why ? why : "unknown", (int)rc);
+    facts_health(t, SPOOL_WARNING, code, text, rc);
+}
+
+static void CUPTIAPI on_nothing(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                                const void *data)
+{
+    (void)user;
+    (void)domain;
+    (void)id;
+    (void)data;
+}
+
+/* A look at whether somebody has subscribed. Activities need no subscription, and one of ours would
+ * keep a client out that comes later. */
+static CUptiResult look(void)
+{
+    CUpti_SubscriberHandle handle = NULL;
+    if (!cupti.api.Subscribe || !cupti.api.Unsubscribe)
+        return CUPTI_SUCCESS;
+    CUptiResult rc = cupti.api.Subscribe(&handle, on_nothing, NULL);
+    if (rc == CUPTI_SUCCESS)
+        cupti.api.Unsubscribe(handle);
+    return rc;
+}
+
+bool cupti_held(void)
+{
+    return !peer_subscribed() && !cupti_range_held() && (int)look() == SUBSCRIBER_TAKEN;
+}
+
+/* 0: go on; 1: a tool holds CUPTI that we cannot share it with; -1: leave CUPTI alone. */
+static int subscribe(struct thread *t)
+{
+    CUptiResult rc = peer_subscribed() ? CUPTI_SUCCESS : look();
+    if (rc == CUPTI_SUCCESS)
+        return 0;
+    if ((int)rc != SUBSCRIBER_TAKEN) {
+        complain(t, "cupti-start", "CUPTI does not start, GPU work is not recorded", rc);
+        return -1;
+    }
+    char holder[256], text[640];
+    holder_name(&cupti.api, holder, sizeof holder);
+    snprintf(text, sizeof text,
+             "%s holds CUPTI: GPU work is not recorded while it does. Run without it for a full "
+             "profile.",
+             holder);
+    facts_health(t, SPOOL_WARNING, "cupti-subscriber", text, rc);
+    return 1;
+}
+
+static void quiet(CUptiResult(CUPTIAPI *enable)(CUpti_CallbackId, uint8_t), const uint16_t *ids,
+                  size_t n)
+{
+    for (size_t i = 0; enable && i < n; i++)
+        enable(ids[i], 0);
+}
+
+static CUptiResult enable_kinds(void)
+{
+    CUptiResult worst = CUPTI_SUCCESS;
+    for (size_t i = 0; i < AGENT_ARRAY_LEN(kinds); i++) {
+        CUptiResult rc = cupti.api.ActivityEnable(kinds[i]);
+        if (rc != CUPTI_SUCCESS && (i == 0 || worst == CUPTI_SUCCESS))
+            worst = rc;
+    }
+    atomic_store(&cupti.kinds_on, true);
+    /* after the kinds: enabling a kind turns all its calls on again */
+    quiet(cupti.api.ActivityEnableRuntimeApi, quiet_runtime, AGENT_ARRAY_LEN(quiet_runtime));
+    quiet(cupti.api.ActivityEnableDriverApi, quiet_driver, AGENT_ARRAY_LEN(quiet_driver));
+    return worst;
+}
+
+void cupti_register(void)
+{
+    cupti.api.ActivityRegisterCallbacks(cupti_buffer_request, cupti_buffer_complete);
+    if (atomic_load(&cupti.kinds_on))
+        enable_kinds();
+}
+
+bool cupti_kind_used(uint32_t kind)
+{
+    bool used = false;
+    for (size_t i = 0; i < AGENT_ARRAY_LEN(kinds); i++)
+        used |= (uint32_t)kinds[i] == kind;
+    for (size_t i = 0; i < AGENT_ARRAY_LEN(one_shots); i++)
+        used |= (uint32_t)one_shots[i] == kind;
+    return used && cupti_registered() && atomic_load(&cupti.kinds_on);
+}
+
+bool cupti_stop_kinds(void)
+{
+    if (cupti.version == CUPTI_API_13_0_0 || cupti.waiting)
+        return false;
+    atomic_store(&cupti.kinds_on, false);
+    for (size_t i = 0; i < AGENT_ARRAY_LEN(kinds); i++)
+        if (!peer_wants((uint32_t)kinds[i]))
+            cupti.api.ActivityDisable(kinds[i]);
+    return true;
+}
+
+void cupti_switch(bool on)
+{
+    static _Atomic bool off; /* by us */
+    if (cupti.waiting)
+        return;
+    if (on && atomic_exchange(&off, false))
+        enable_kinds();
+    else if (!on && !atomic_load(&off))
+        atomic_store(&off, cupti_stop_kinds());
+}
+
+static int begin(struct thread *t)
+{
+    size_t one = sizeof(uint8_t);
+    uint8_t yes = 1;
+    if (cupti.api.ActivitySetAttribute) /* the collector hands buffers back zeroed */
+        cupti.api.ActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &one, &yes);
+    if (cupti.api.SetThreadIdType)
+        cupti.api.SetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+    CUptiResult rc =
+        cupti.api.ActivityRegisterCallbacks(cupti_buffer_request, cupti_buffer_complete);
+    if (rc != CUPTI_SUCCESS) {
+        complain(t, "cupti-start", "CUPTI takes no buffers, GPU work is not recorded", rc);
+        return -1;
+    }
+    cupti_range_watch();
+    agent.spool->cupti_version = cupti.version; /* from here on it is known what the GPU does */
+    rc = enable_kinds();
+    if (rc != CUPTI_SUCCESS)
+        complain(t, "cupti-kinds", "CUPTI does not record everything that was asked for", rc);
+    for (size_t i = 0; i < AGENT_ARRAY_LEN(one_shots); i++)
+        if (!cupti.api.ActivityEnableAndDump ||
+            cupti.api.ActivityEnableAndDump(one_shots[i]) != CUPTI_SUCCESS)
+            cupti.api.ActivityEnable(one_shots[i]);
+    return 0;
+}
+
+void cupti_forget(void)
+{
+    atomic_store(&cupti.generation, 0);
+    cupti.thread = false;
+}
+
+void cupti_start(struct thread *t)
+{
+    char why[512];
+    if (atomic_load(&cupti.generation) == agent.generation)
+        return;
+    if (vendor_load_cupti(&cupti.api, why, sizeof why) != 0) {
+        facts_health(t, SPOOL_WARNING, "cupti-missing", why, 0);
+        return;
+    }
+    cupti.api.GetVersion(&cupti.version);
+    facts_meta_number(t, "cupti_version", cupti.version);
+    facts_meta(t, "libcupti", cupti.api.path);
+    probe_strides();
+    int held = subscribe(t);
+    if (held < 0)
+        return;
+    atomic_store(&cupti.arena, 0);
+    cupti_buffers_prepare(FIRST_BUFFERS);
+    if (cupti_names_open() != 0 || atomic_load(&cupti.arena) == 0) {
+        facts_health(t, SPOOL_WARNING, "disk-full",
+                     "No room for the recording: GPU work is not recorded. Point -o or TMPDIR to a "
+                     "disk with 100 MB free, or raise --max-size.",
+                     0);
+        return;
+    }
+    clock_use_cupti(read_timestamp);
+    cupti.waiting = held != 0;
+    cupti_publish_begin();
+    atomic_store(&cupti.generation, agent.generation); /* requests may come from here on */
+    if (cupti.waiting || begin(t) == 0)
+        cupti.thread = cupti_flush_start() == 0;
+}
+
+void cupti_try_again(struct thread *t)
+{
+    if (cupti_held())
+        return;
+    facts_health(t, SPOOL_INFO, "cupti-free",
+                 "The tool that held CUPTI let it go: GPU work is recorded from here on.", 0);
+    cupti.waiting = false;
+    begin(t);
+}

@@ -1,0 +1,216 @@
+/* The two callbacks that CUPTI calls, one of them inside the program's CUDA calls. */
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/cupti/cupti.h"
+
+/* Buffers whose records are thrown away. CUPTI wants distinct ones, and before API 27 it crashes
+ * when it gets none. */
+enum { DISCARDS = 16, DISCARD_BYTES = 64 << 10 };
+static _Alignas(64) char discard[DISCARDS][DISCARD_BYTES];
+static _Atomic bool discard_used[DISCARDS];
+/* More of them, mapped when those are all out. Remembered, because what CUPTI completes may also be
+ * another client's. */
+enum { EXTRAS = 256 };
+static _Atomic(uint8_t *) extra[EXTRAS];
+
+static uint8_t *discard_take(void)
+{
+    for (int i = 0; i < DISCARDS; i++)
+        if (!atomic_exchange(&discard_used[i], true))
+            return (uint8_t *)discard[i];
+    uint8_t *p =
+        mmap(NULL, DISCARD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    for (int i = 0; i < EXTRAS; i++) {
+        uint8_t *none = NULL;
+        if (atomic_compare_exchange_strong(&extra[i], &none, p))
+            break;
+    }
+    return p;
+}
+
+/* How far whole records reach that are not longer than `most` in all; *n counts them. */
+static size_t reach(const uint8_t *records, size_t bytes, size_t most, uint64_t *n)
+{
+    size_t to = 0;
+    *n = 0;
+    while (to + sizeof(uint32_t) <= bytes) {
+        uint32_t kind;
+        memcpy(&kind, records + to, sizeof kind);
+        size_t stride = kind < SPOOL_STRIDES ? agent.spool->stride[kind] : 0;
+        if (stride == 0 || to + stride > bytes || to + stride > most)
+            break;
+        to += stride;
+        ++*n;
+    }
+    return to;
+}
+
+static bool discard_owns(const uint8_t *buffer)
+{
+    bool owns = (uintptr_t)buffer - (uintptr_t)discard < sizeof discard;
+    for (int i = 0; !owns && buffer && i < EXTRAS; i++)
+        owns = atomic_load(&extra[i]) == buffer;
+    return owns;
+}
+
+static void discard_give(uint8_t *buffer)
+{
+    uintptr_t at = (uintptr_t)buffer - (uintptr_t)discard;
+    if (at < sizeof discard) {
+        atomic_store(&discard_used[at / DISCARD_BYTES], false);
+        return;
+    }
+    for (int i = 0; i < EXTRAS; i++) {
+        uint8_t *this = buffer;
+        if (atomic_compare_exchange_strong(&extra[i], &this, NULL))
+            munmap(buffer, DISCARD_BYTES);
+    }
+}
+
+static _Atomic uint64_t requests;
+
+uint64_t cupti_buffers_asked(void)
+{
+    return atomic_load(&requests);
+}
+
+static int64_t take(void)
+{
+    static _Atomic uint32_t hint;
+    struct spool_buffer_desc *d = spool_descs();
+    uint32_t n = atomic_load_explicit(&cupti.arena, memory_order_acquire);
+    uint32_t from = n ? atomic_fetch_add_explicit(&hint, 1, memory_order_relaxed) % n : 0;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t i = from + k < n ? from + k : from + k - n, free = SPOOL_FREE;
+        if (atomic_load_explicit(&d[i].state, memory_order_relaxed) != SPOOL_FREE)
+            continue;
+        atomic_store_explicit(&d[i].valid_bytes, 0, memory_order_relaxed);
+        if (!atomic_compare_exchange_strong_explicit(&d[i].state, &free, SPOOL_OWNED,
+                                                     memory_order_acquire, memory_order_relaxed))
+            continue;
+        d[i].tid = agent_thread.tid ? agent_thread.tid : (uint32_t)syscall(SYS_gettid);
+        atomic_store_explicit(&d[i].seq,
+                              atomic_fetch_add_explicit(&requests, 1, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
+        return i;
+    }
+    return -1;
+}
+
+void CUPTIAPI cupti_buffer_request(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+    *max_records = 0;
+    if (peer_request(buffer, size, max_records))
+        return;
+    *max_records = 0;
+    bool here = cupti_running(); /* not in a forked child: the arena is not mapped there */
+    int64_t i = here ? take() : -1;
+    if (i >= 0) {
+        *buffer = (uint8_t *)spool_buffer((uint32_t)i);
+        *size = SPOOL_BUFFER_BYTES;
+        cupti_flush_wake(); /* records come, with names that are new */
+        return;
+    }
+    if (here) {
+        agent_count(SPOOL_BUFFER_STARVED, 1);
+        cupti_flush_wake();
+    }
+    *buffer = here && cupti.version >= CUPTI_API_12_9 ? NULL : discard_take();
+    *size = *buffer ? DISCARD_BYTES : 0;
+}
+
+/* Index of one of our buffers, -1: it is not. */
+static int64_t ours(const uint8_t *buffer)
+{
+    uint64_t at = (uint64_t)(buffer - (uint8_t *)spool_buffer(0));
+    bool inside = at < (uint64_t)agent.spool->buffer_count * SPOOL_BUFFER_BYTES;
+    return inside ? (int64_t)(at / SPOOL_BUFFER_BYTES) : -1;
+}
+
+static void complete(uint32_t i, size_t valid)
+{
+    struct spool_buffer_desc *d = &spool_descs()[i];
+    atomic_store_explicit(&d->valid_bytes, valid, memory_order_relaxed);
+    atomic_store_explicit(&d->state, SPOOL_COMPLETE, memory_order_release);
+    cupti_flush_wake();
+}
+
+void CUPTIAPI cupti_buffer_complete(CUcontext context, uint32_t stream, uint8_t *buffer,
+                                    size_t size, size_t valid)
+{
+    bool here = cupti_running();
+    int64_t i = agent.spool && cupti_registered() ? ours(buffer) : -1;
+    if (i >= 0) {
+        if (here)
+            complete((uint32_t)i, valid);
+    } else if (discard_owns(buffer)) {
+        uint64_t n = 0;
+        if (here)
+            reach(buffer, valid < size ? valid : size, size, &n);
+        if (n)
+            agent_count(SPOOL_DISCARDED, n);
+        discard_give(buffer);
+    } else if (!peer_complete(context, stream, buffer, size, valid) && here) {
+        agent_count(SPOOL_BUFFERS_LOST, 1);
+    }
+}
+
+/* The first record's kind comes last, as CUPTI itself writes it: names are looked for in buffers
+ * that are not complete, too, and there a kind says that its record is. */
+static void fill(void *buffer, const uint8_t *records, size_t bytes)
+{
+    uint32_t kind;
+    memcpy(&kind, records, sizeof kind);
+    memcpy((char *)buffer + sizeof kind, records + sizeof kind, bytes - sizeof kind);
+    atomic_store_explicit((_Atomic uint32_t *)buffer, kind, memory_order_release);
+}
+
+void cupti_buffers_keep(const uint8_t *records, size_t bytes)
+{
+    for (size_t from = 0; from < bytes;) { /* as many at a time as go into one of ours */
+        uint64_t n;
+        size_t part = reach(records + from, bytes - from, SPOOL_BUFFER_BYTES, &n);
+        if (part == 0)
+            return; /* nothing that we could read */
+        int64_t i = take();
+        if (i < 0) {
+            agent_count(SPOOL_BUFFER_STARVED, 1);
+            agent_count(SPOOL_DISCARDED, n);
+            cupti_flush_wake();
+        } else {
+            fill(spool_buffer((uint32_t)i), records + from, part);
+            complete((uint32_t)i, part);
+        }
+        from += part;
+    }
+}
+
+bool cupti_buffers_pending(uint64_t up_to)
+{
+    for (uint32_t i = 0; i < atomic_load(&cupti.arena); i++)
+        if (atomic_load(&spool_descs()[i].state) == SPOOL_OWNED &&
+            atomic_load(&spool_descs()[i].seq) <= up_to &&
+            atomic_load((const _Atomic uint32_t *)spool_buffer(i)) != 0)
+            return true;
+    return false;
+}
+
+int cupti_buffers_prepare(unsigned spare)
+{
+    uint32_t n = atomic_load(&cupti.arena);
+    unsigned free = 0;
+    for (uint32_t i = 0; i < n; i++)
+        free += atomic_load_explicit(&spool_descs()[i].state, memory_order_relaxed) == SPOOL_FREE;
+    for (; free < spare && n < agent.spool->buffer_count; free++, n++) {
+        uint64_t off = agent.spool->buffers_off + (uint64_t)n * SPOOL_BUFFER_BYTES;
+        if (spool_grow(off, SPOOL_BUFFER_BYTES) != 0)
+            return -1; /* requests are counted as starved */
+        atomic_store_explicit(&cupti.arena, n + 1, memory_order_release);
+    }
+    return 0;
+}

@@ -1,0 +1,103 @@
+/* Buffers that CUPTI has finished become readable by the collector, the names that their records
+ * point to first. The names in buffers that CUPTI still fills are looked for as well, because the
+ * process may be killed at any moment.
+ *
+ * The agent's thread does this all the time. A thread of the program does it at the end of the
+ * first steps, so that no step is marked as over whose kernels have no names; it hands nothing
+ * over. One thread at a time: the program's threads never wait for their turn. */
+#include <time.h>
+
+#include "agent/core/clock.h"
+#include "agent/cupti/cupti.h"
+
+enum {
+    FIRST_STEPS = 8, /* ... of which the program's own thread looks for the names */
+    TURN_NAP_NS = 20000,
+};
+
+_Atomic bool cupti_asleep;
+
+static _Atomic bool turn_taken;
+static _Atomic uint32_t steps_marked;
+static struct {
+    uint64_t seq, at;
+} walked[SPOOL_BUFFERS]; /* how far each buffer's names are known */
+
+static bool take_turn(void)
+{
+    return !atomic_exchange_explicit(&turn_taken, true, memory_order_acquire);
+}
+
+static void give_turn(void)
+{
+    atomic_store_explicit(&turn_taken, false, memory_order_release);
+}
+
+/* hand_over: complete buffers go to the collector; only by the agent's thread. */
+static struct cupti_progress publish(struct thread *t, bool hand_over)
+{
+    struct cupti_progress p = {0};
+    for (uint32_t i = 0; i < atomic_load(&cupti.arena); i++) {
+        struct spool_buffer_desc *d = &spool_descs()[i];
+        uint32_t state = atomic_load_explicit(&d->state, memory_order_acquire);
+        if (state != SPOOL_COMPLETE && state != SPOOL_OWNED)
+            continue;
+        uint64_t seq = atomic_load_explicit(&d->seq, memory_order_relaxed);
+        if (walked[i].seq != seq) {
+            walked[i].seq = seq;
+            walked[i].at = 0;
+        }
+        bool complete = state == SPOOL_COMPLETE;
+        uint64_t bytes = complete ? atomic_load(&d->valid_bytes) : SPOOL_BUFFER_BYTES;
+        uint64_t at = cupti_names_walk(t, spool_buffer(i), walked[i].at, bytes, complete);
+        p.records |= at != walked[i].at;
+        walked[i].at = at;
+        if (complete && hand_over) {
+            atomic_store_explicit(&d->state, SPOOL_READY, memory_order_release);
+            p.buffers++;
+        }
+    }
+    if (p.buffers)
+        spool_wake();
+    return p;
+}
+
+struct cupti_progress cupti_publish(struct thread *t, bool new_round)
+{
+    const struct timespec nap = {.tv_nsec = TURN_NAP_NS};
+    while (!take_turn())
+        nanosleep(&nap, NULL); /* a thread of the program has it for microseconds */
+    if (new_round)
+        cupti_names_round();
+    clock_watch();
+    struct cupti_progress p = publish(t, true);
+    give_turn();
+    return p;
+}
+
+void cupti_publish_begin(void)
+{
+    for (int i = 0; i < SPOOL_BUFFERS; i++)
+        walked[i].seq = walked[i].at = 0;
+    atomic_store(&turn_taken, false); /* a forked child inherits it */
+    atomic_store(&steps_marked, 0);
+    atomic_store(&cupti_asleep, false);
+}
+
+void cupti_step_over(struct thread *t)
+{
+    if (atomic_load_explicit(&steps_marked, memory_order_relaxed) >= FIRST_STEPS ||
+        !cupti_running() || !cupti.thread)
+        return;
+    atomic_fetch_add_explicit(&steps_marked, 1, memory_order_relaxed);
+    if (!take_turn())
+        return; /* it is being done */
+    publish(t, false);
+    give_turn();
+}
+
+void cupti_rouse(void)
+{
+    if (atomic_exchange(&cupti_asleep, false))
+        cupti_flush_wake();
+}

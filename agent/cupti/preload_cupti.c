@@ -1,0 +1,168 @@
+/* What another CUPTI client in the program calls, seen because the agent is preloaded. While the
+ * agent records, calls that would take CUPTI away from it are answered here (cupti_peer.c); all
+ * others, and all while it does not, go through. */
+#include "agent/cupti/cupti.h"
+#include "agent/libs/preload.h"
+
+#define REAL(FN)                                                                                   \
+    ({                                                                                             \
+        static struct hook hook_ = {.name = #FN, .library = HOOK_CUPTI};                           \
+        (__typeof__(FN) *)hook_real(&hook_);                                                       \
+    })
+#define PASS(FN, ...)                                                                              \
+    ({                                                                                             \
+        __typeof__(FN) *real_ = REAL(FN);                                                          \
+        real_ ? real_(__VA_ARGS__) : CUPTI_ERROR_NOT_INITIALIZED;                                  \
+    })
+
+static _Atomic(CUpti_SubscriberHandle) subscriber;
+
+bool peer_subscribed(void)
+{
+    return atomic_load(&subscriber) != NULL;
+}
+
+AGENT_EXPORT CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(
+    CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete)
+{
+    if (!request || !complete)
+        return PASS(cuptiActivityRegisterCallbacks, request, complete);
+    CUptiResult rc = cupti_registered() ? CUPTI_SUCCESS
+                                        : PASS(cuptiActivityRegisterCallbacks, request, complete);
+    if (rc == CUPTI_SUCCESS)
+        peer_registers(request, complete);
+    return rc;
+}
+
+/* Buffers that are ours now would keep the client's first records from it. */
+static void make_way(void)
+{
+    cupti.api.ActivityFlushAll(0);
+    if (cupti_buffers_pending(UINT64_MAX))
+        cupti.api.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+}
+
+static void before_enable(CUpti_ActivityKind kind)
+{
+    bool first = peer_enables((uint32_t)kind);
+    if (first && cupti_running())
+        make_way();
+}
+
+static CUptiResult after_enable(CUpti_ActivityKind kind, CUptiResult rc)
+{
+    if (rc != CUPTI_SUCCESS)
+        peer_disables((uint32_t)kind);
+    return rc;
+}
+
+AGENT_EXPORT CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind kind)
+{
+    before_enable(kind);
+    return after_enable(kind, PASS(cuptiActivityEnable, kind));
+}
+
+AGENT_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableAndDump(CUpti_ActivityKind kind)
+{
+    before_enable(kind);
+    return after_enable(kind, PASS(cuptiActivityEnableAndDump, kind));
+}
+
+AGENT_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableContext(CUcontext context,
+                                                             CUpti_ActivityKind kind)
+{
+    before_enable(kind);
+    return after_enable(kind, PASS(cuptiActivityEnableContext, context, kind));
+}
+
+AGENT_EXPORT CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind)
+{
+    CUptiResult rc =
+        cupti_kind_used((uint32_t)kind) ? CUPTI_SUCCESS : PASS(cuptiActivityDisable, kind);
+    peer_disables((uint32_t)kind);
+    return rc;
+}
+
+AGENT_EXPORT CUptiResult CUPTIAPI cuptiActivityDisableContext(CUcontext context,
+                                                              CUpti_ActivityKind kind)
+{
+    CUptiResult rc = cupti_kind_used((uint32_t)kind)
+                         ? CUPTI_SUCCESS
+                         : PASS(cuptiActivityDisableContext, context, kind);
+    peer_disables((uint32_t)kind);
+    return rc;
+}
+
+/* The count starts again with each reading, and the agent's thread reads it all the time. */
+AGENT_EXPORT CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext context,
+                                                                    uint32_t stream,
+                                                                    size_t *dropped)
+{
+    CUptiResult rc = PASS(cuptiActivityGetNumDroppedRecords, context, stream, dropped);
+    if (rc != CUPTI_SUCCESS || !dropped || !cupti_running())
+        return rc;
+    agent_count(SPOOL_CUPTI_DROPPED, *dropped);
+    *dropped += peer_take_dropped();
+    return rc;
+}
+
+/* CUPTI has one clock for all, and ours must stay as it is. */
+AGENT_EXPORT CUptiResult CUPTIAPI
+cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc clock)
+{
+    if (!cupti_registered())
+        return PASS(cuptiActivityRegisterTimestampCallback, clock);
+    peer_has_clock(clock);
+    return CUPTI_SUCCESS;
+}
+
+AGENT_EXPORT CUptiResult CUPTIAPI cuptiGetTimestamp(uint64_t *timestamp)
+{
+    CUpti_TimestampCallbackFunc clock = peer_clock();
+    if (!clock || !timestamp)
+        return PASS(cuptiGetTimestamp, timestamp);
+    *timestamp = clock();
+    return CUPTI_SUCCESS;
+}
+
+/* The subscription is ours only where cudaProfilerStart is to be seen, until another wants it. */
+AGENT_EXPORT CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *handle,
+                                                 CUpti_CallbackFunc callback, void *user)
+{
+    cupti_range_release();
+    CUptiResult rc = PASS(cuptiSubscribe, handle, callback, user);
+    if (rc == CUPTI_SUCCESS && handle)
+        atomic_store(&subscriber, *handle);
+    return rc;
+}
+
+AGENT_EXPORT CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle *handle,
+                                                    CUpti_CallbackFunc callback, void *user,
+                                                    CUpti_SubscriberParams *params)
+{
+    cupti_range_release();
+    CUptiResult rc = PASS(cuptiSubscribe_v2, handle, callback, user, params);
+    if (rc == CUPTI_SUCCESS && handle)
+        atomic_store(&subscriber, *handle);
+    return rc;
+}
+
+AGENT_EXPORT CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle handle)
+{
+    CUptiResult rc = PASS(cuptiUnsubscribe, handle);
+    if (rc == CUPTI_SUCCESS && atomic_load(&subscriber) == handle)
+        atomic_store(&subscriber, NULL);
+    return rc;
+}
+
+/* Would end CUPTI for us as well: the client gets back what it had, and CUPTI goes on. */
+AGENT_EXPORT CUptiResult CUPTIAPI cuptiFinalize(void)
+{
+    if (!cupti_registered())
+        return PASS(cuptiFinalize);
+    CUpti_SubscriberHandle handle = atomic_exchange(&subscriber, NULL);
+    if (handle)
+        PASS(cuptiUnsubscribe, handle);
+    peer_finalizes();
+    return PASS(cuptiActivityFlushAll, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+}

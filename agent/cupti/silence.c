@@ -1,0 +1,96 @@
+/* Stretches in which CUPTI tells nothing although the program goes on: a client that we cannot see
+ * registering (it reached CUPTI by dlsym) has taken over. The collector decides what they mean: a
+ * program may also do without the GPU for a while. */
+#include "agent/core/clock.h"
+#include "agent/cupti/cupti.h"
+#include "agent/core/gate.h"
+
+enum {
+    SILENCE_MS = 3000,
+    SILENCE_BYTES = 4096, /* of records by the program in that time */
+};
+
+static struct {
+    int64_t heard;  /* when a record was last known to have come; 0 = never */
+    int64_t since;  /* of the silence that lasts; 0 = none does */
+    uint64_t rings; /* bytes written by then */
+    bool held, told;
+} s;
+
+static uint64_t ring_bytes(void)
+{
+    const struct spool_ring *r =
+        (const struct spool_ring *)((char *)agent.spool + agent.spool->rings_off);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < agent.spool->ring_count; i++)
+        sum += atomic_load_explicit(&r[i].head, memory_order_relaxed);
+    return sum;
+}
+
+static void put(struct thread *t, int64_t end_ns)
+{
+    struct spool_rec_silent *r = t ? ring_reserve(t, SPOOL_REC_SILENT, sizeof *r) : NULL;
+    if (!r)
+        return;
+    r->head.start_ns = s.since;
+    r->head.end_ns = end_ns;
+    r->held = s.held;
+    ring_commit(t);
+}
+
+static void ended(struct thread *t, int64_t now)
+{
+    if (s.since)
+        put(t, now);
+    s.since = 0;
+    s.held = false;
+}
+
+void silence_begin(void)
+{
+    s.heard = s.since = 0; /* a forked child inherits them */
+    s.held = s.told = false;
+}
+
+void silence_watch(struct thread *t, bool records, int64_t now)
+{
+    if (records || s.heard == 0 || gate_closed()) {
+        ended(t, now);
+        s.heard = cupti_names_seen().launches ? now : 0;
+        s.rings = ring_bytes();
+        return;
+    }
+    bool began = s.since == 0;
+    if (began && (now - s.heard < SILENCE_MS * 1000000ll || ring_bytes() - s.rings < SILENCE_BYTES))
+        return;
+    bool held = cupti_held();
+    if (began)
+        s.since = s.heard;
+    if (began || (held && !s.held)) {
+        s.held |= held;
+        put(t, INT64_MAX);
+    }
+    if (began && !s.told)
+        facts_health(t, SPOOL_WARNING, "cupti-silent",
+                     "CUPTI reported nothing for seconds while the program went on: another "
+                     "profiler in it may have taken over. Where the program called libraries of "
+                     "the GPU meanwhile, that time counts as not recorded.",
+                     (now - s.heard) / 1000000);
+    s.told |= began;
+    if (now - s.heard < SILENCE_MS * 1000000ll || ring_bytes() - s.rings < SILENCE_BYTES)
+        return;
+    if (!held) /* it is done, or was no client at all */
+        cupti_register();
+    s.heard = now;
+    s.rings = ring_bytes();
+}
+
+void silence_end(struct thread *t, bool kept)
+{
+    int64_t now = clock_now_ns();
+    if (kept) { /* by whom it gives them to now, however short the silence is */
+        s.since = s.since ? s.since : s.heard ? s.heard : now;
+        s.held = true;
+    }
+    ended(t, now);
+}

@@ -1,0 +1,77 @@
+#include "agent/libs/preload.h"
+
+#include "agent/core/clock.h"
+#include "agent/core/resolve.h"
+
+#define HOOK_ABSENT ((void *)-1)
+
+static const char *const stems[] = {
+    [HOOK_CUBLAS] = "libcublas.so", [HOOK_CUBLASLT] = "libcublasLt.so",
+    [HOOK_CUDNN] = "libcudnn.so",   [HOOK_CUPTI] = "libcupti.so",
+    [HOOK_NCCL] = "libnccl.so",
+};
+
+/* Libraries that were opened RTLD_LOCAL (Python's extension modules) are not in the search order:
+ * those are found among what is loaded. */
+static void *look_up(const struct hook *h)
+{
+    char path[4096];
+    void *fn = resolve_next(h->name);
+    if (!fn && resolve_path(stems[h->library], path, sizeof path) == 0)
+        fn = resolve_symbol(resolve_loaded(path), h->name);
+    return fn;
+}
+
+void *hook_real(struct hook *h)
+{
+    void *fn = atomic_load_explicit(&h->real, memory_order_acquire);
+    if (AGENT_UNLIKELY(!fn)) {
+        fn = look_up(h);
+        atomic_store_explicit(&h->real, fn ? fn : HOOK_ABSENT, memory_order_release);
+    }
+    return fn == HOOK_ABSENT ? NULL : fn;
+}
+
+bool hook_begin(struct hook_call *c)
+{
+    struct thread *t = thread_enter();
+    if (!t)
+        return false;
+    bool outermost = !t->in_call;
+    t->in_call = true;
+    thread_leave(t);
+    c->t = t;
+    c->start_ns = clock_now_ns();
+    return outermost;
+}
+
+struct spool_rec_call *hook_end(struct hook_call *c, struct hook *h)
+{
+    int64_t now = clock_now_ns();
+    agent_thread.in_call = false;
+    struct thread *t = c->t = thread_enter();
+    if (!t)
+        return NULL;
+    uint32_t function = strings_id(t, h->name);
+    struct spool_rec_call *r = ring_reserve(t, SPOOL_REC_CALL, sizeof *r);
+    if (!r) {
+        thread_leave(t);
+        return NULL;
+    }
+    r->head.start_ns = c->start_ns;
+    r->head.end_ns = now;
+    r->function = function;
+    r->algo = -1;
+    return r;
+}
+
+void hook_cancel(void)
+{
+    agent_thread.in_call = false;
+}
+
+void hook_commit(struct hook_call *c)
+{
+    ring_commit(c->t);
+    thread_leave(c->t);
+}

@@ -1,0 +1,62 @@
+/* Hooks on library calls, seen because the agent is preloaded: a hook calls the real function and,
+ * around the outermost one, writes a CALL record with what the call was about.
+ *
+ * Cost: two loads while passive; two clock reads, one 112-byte record and the library's own Get*
+ * functions (host memory only) while recording. A hook never changes arguments or results. */
+#ifndef GPUPROF_PRELOAD_H
+#define GPUPROF_PRELOAD_H
+
+#include "agent/core/spool.h"
+
+enum hook_library { HOOK_CUBLAS, HOOK_CUBLASLT, HOOK_CUDNN, HOOK_CUPTI, HOOK_NCCL };
+
+struct hook {
+    const char *name;
+    enum hook_library library;
+    _Atomic(void *) real; /* HOOK_ABSENT: looked for and not there */
+};
+
+struct hook_call {
+    struct thread *t;
+    int64_t start_ns;
+};
+
+/* The function behind a hook, or any other function of that library; NULL: not there. */
+void *hook_real(struct hook *h);
+/* False: call through, record nothing (passive, or inside another hooked call). */
+bool hook_begin(struct hook_call *c);
+/* The record, to be filled and committed; NULL: no room. Must follow hook_begin. */
+struct spool_rec_call *hook_end(struct hook_call *c, struct hook *h);
+void hook_commit(struct hook_call *c);
+/* Instead of both: somebody else has written the record. */
+void hook_cancel(void);
+
+/* Defines the wrapper of function FN. The statements after ARGS fill `rec`. */
+#define HOOK(LIBRARY, RET, FAILED, FN, PARAMS, ARGS, ...)                                          \
+    AGENT_EXPORT RET FN PARAMS;                                                                    \
+    RET FN PARAMS                                                                                  \
+    {                                                                                              \
+        static struct hook hook = {.name = #FN, .library = LIBRARY};                               \
+        __typeof__(FN) *real = (__typeof__(FN) *)hook_real(&hook);                                 \
+        struct hook_call call;                                                                     \
+        if (!real)                                                                                 \
+            return FAILED;                                                                         \
+        if (!hook_begin(&call))                                                                    \
+            return real ARGS;                                                                      \
+        RET status = real ARGS;                                                                    \
+        struct spool_rec_call *rec = hook_end(&call, &hook);                                       \
+        if (rec) {                                                                                 \
+            __VA_ARGS__;                                                                           \
+            hook_commit(&call);                                                                    \
+        }                                                                                          \
+        return status;                                                                             \
+    }
+
+/* Another function of the library, looked up once: GETTER(HOOK_CUDNN, cudnnGetX)(...). */
+#define GETTER(LIBRARY, FN)                                                                        \
+    ({                                                                                             \
+        static struct hook getter_ = {.name = #FN, .library = LIBRARY};                            \
+        (__typeof__(FN) *)hook_real(&getter_);                                                     \
+    })
+
+#endif

@@ -1,0 +1,25 @@
+/* Shapes, types and layouts of cuDNN's legacy descriptors, asked from cuDNN itself. */
+#ifndef GPUPROF_PRELOAD_CUDNN_H
+#define GPUPROF_PRELOAD_CUDNN_H
+
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* programs still call them */
+#include <cudnn.h>
+
+#include "agent/libs/preload.h"
+
+uint8_t cudnn_dtype(int type); /* cudnnDataType_t */
+
+/* A convolution: x and w whichever of input, gradient and weights they are; NULL where not known.
+ */
+void cudnn_fill_conv(struct spool_rec_call *r, enum spool_call_family family,
+                     cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w,
+                     cudnnTensorDescriptor_t y, cudnnConvolutionDescriptor_t conv, int algo,
+                     size_t workspace);
+/* Anything that works on one tensor. */
+void cudnn_fill_tensor(struct spool_rec_call *r, enum spool_call_family family,
+                       cudnnTensorDescriptor_t x, cudnnTensorDescriptor_t y);
+
+#define CUDNN_HOOK(FN, PARAMS, ARGS, ...)                                                          \
+    HOOK(HOOK_CUDNN, cudnnStatus_t, CUDNN_STATUS_NOT_INITIALIZED, FN, PARAMS, ARGS, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,65 @@
+/* What a framework hook inside an interpreter writes into the spool. Found by name in the loaded
+ * agent; times are CLOCK_MONOTONIC. A call costs a clock-free record: some 100 ns. */
+#include "agent/python/hook.h"
+
+#include <string.h>
+
+#include "agent/core/gate.h"
+#include "agent/core/spool.h"
+
+void gpuprof_hook_loader(int what, int worker, int loader, int64_t start_ns, int64_t end_ns,
+                         int64_t cpu_ns)
+{
+    struct thread *t = thread_enter();
+    if (!t)
+        return;
+    struct spool_rec_loader *r = ring_reserve(t, SPOOL_REC_LOADER, sizeof *r);
+    if (r) {
+        r->head.start_ns = start_ns;
+        r->head.end_ns = end_ns;
+        r->what = (uint32_t)what;
+        r->worker = worker;
+        r->loader = loader > 0 ? loader : -1;
+        r->cpu_ns = cpu_ns;
+        ring_commit(t);
+    }
+    thread_leave(t);
+}
+
+void gpuprof_hook_range(const char *name, int64_t start_ns, int64_t end_ns, int depth)
+{
+    struct thread *t = thread_enter();
+    if (!t)
+        return;
+    uint32_t id = gate_closed() ? gate_name(name) : strings_add(name, strlen(name));
+    /* it ends where the next one begins; whether it is recorded was decided at its own beginning */
+    bool step = gate_step(t, id, (unsigned)depth, end_ns, true);
+    struct spool_rec_range *r = ring_reserve(t, step ? SPOOL_REC_STEP : SPOOL_REC_RANGE, sizeof *r);
+    if (r) {
+        r->head.start_ns = start_ns;
+        r->head.end_ns = end_ns;
+        r->name = id;
+        r->domain = strings_add("PyTorch", 7);
+        r->depth = (uint16_t)depth;
+        ring_commit(t);
+    }
+    thread_leave(t);
+}
+
+void gpuprof_hook_fact(const char *key, const char *value)
+{
+    struct thread *t = thread_enter();
+    if (!t)
+        return;
+    facts_meta(t, key, value);
+    thread_leave(t);
+}
+
+void gpuprof_hook_health(const char *code, const char *text)
+{
+    struct thread *t = thread_enter();
+    if (!t)
+        return;
+    facts_health(t, SPOOL_WARNING, code, text, 0);
+    thread_leave(t);
+}

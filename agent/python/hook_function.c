@@ -1,0 +1,147 @@
+/* Python functions watched in place. The object, its type (but see hook_type.c) and all that can be
+ * asked of it stay: the slot by which the interpreter calls it leads here, and from here to what
+ * was in it. No frame of ours comes into being. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/core/agent.h"
+#include "agent/python/hook_py.h"
+#include "agent/python/hook_watch.h"
+
+enum { TABLE = 512, MOST = 256 }; /* a power of two; functions at the same time */
+
+typedef void *vector_fn(void *callable, void *const *args, size_t nargsf, void *names);
+
+struct target {
+    void *function; /* stays when it is let go: a thread may be on its way here */
+    vector_fn *inner;
+    struct watch *first; /* NULL: let go */
+    bool hidden;
+};
+
+static struct target table[TABLE];
+static size_t used;
+static long slot; /* of the call in a function object; 0: not looked for, -1: not found */
+
+static struct target *find(void *function)
+{
+    size_t at = ((uintptr_t)function >> 4) * 0x9e3779b97f4a7c15u >> 32;
+    while (table[at % TABLE].function && table[at % TABLE].function != function)
+        at++;
+    return &table[at % TABLE];
+}
+
+static void *called(void *callable, void *const *args, size_t nargsf, void *names)
+{
+    const struct target *t = find(callable);
+    struct act a = {.form = ACT_VECTOR,
+                    .inner = t->inner ? (void *)t->inner : (void *)py.vectorcall,
+                    .callable = callable,
+                    .args = args,
+                    .nargsf = nargsf,
+                    .names = names};
+    return watch_run(t->first, &a);
+}
+
+/* Where a function keeps the call: the one place that holds _PyFunction_Vectorcall. */
+static long find_slot(void *function)
+{
+    void *size = py.attribute(py.function_type, "__basicsize__");
+    long bytes = size ? py.number(size) : -1, found = -1;
+    if (size)
+        py.decref(size);
+    if (bytes <= 0 || bytes > 1024)
+        py.error_clear();
+    else
+        for (long at = 16; at + 8 <= bytes; at += 8)
+            if (*(void **)((char *)function + at) == (void *)py.vectorcall)
+                found = found == -1 ? at : -2;
+    return found > 0 ? found : -1;
+}
+
+static void set_call(void *function, vector_fn *call)
+{
+    if (py.set_vectorcall) /* it also tells the interpreter's own short cuts */
+        py.set_vectorcall(function, (void *)call);
+    else
+        *(vector_fn **)((char *)function + slot) = call;
+}
+
+/* A function that somebody else has hooked in this way stays his. */
+static bool take(struct target *t, void *function)
+{
+    if (((struct hook_object *)function)->type != py.function_type || used >= MOST)
+        return false;
+    long at = slot ? slot : find_slot(function);
+    if (at < 0 || *(void **)((char *)function + at) != (void *)py.vectorcall)
+        return false;
+    slot = at;
+    used += t->function == NULL;
+    t->function = function;
+    t->inner = (vector_fn *)py.vectorcall;
+    py.incref(function); /* as long as it is watched, it is there to be let go */
+    set_call(function, called);
+    return true;
+}
+
+bool hook_function_attach(struct watch *w, void *function, int everywhere)
+{
+    struct target *t = find(function);
+    if (!t->first && !take(t, function))
+        return false;
+    w->stays = everywhere == 2;
+    w->callable = function;
+    w->next = t->first;
+    t->first = w;
+    if (everywhere && !t->hidden)
+        t->hidden = hook_type_hide(function);
+    return true;
+}
+
+static void show(struct target *t)
+{
+    if (t->hidden)
+        hook_type_show(t->function);
+    t->hidden = false;
+}
+
+void hook_function_detach(struct watch *w)
+{
+    struct target *t = find(w->callable);
+    struct watch **at = &t->first;
+    w->off = true;
+    while (*at && *at != w)
+        at = &(*at)->next;
+    if (!*at)
+        return;
+    *at = w->next; /* w->next stays: a call may be in it */
+    if (t->first)
+        return;
+    show(t);
+    if (*(void **)((char *)t->function + slot) == (void *)called)
+        set_call(t->function, t->inner);
+    py.decref(t->function);
+}
+
+/* It goes by the type of what it finds, and must find what is there without us. */
+void hook_function_compiling(void)
+{
+    for (size_t i = 0; i < TABLE; i++)
+        if (table[i].first && !table[i].first->stays)
+            show(&table[i]);
+}
+
+void gpuprof_hook_compiling(void)
+{
+    hook_function_compiling();
+}
+
+void gpuprof_hook_steps_stay(int stay)
+{
+    for (size_t i = 0; i < TABLE; i++)
+        if (table[i].first && table[i].first->kind == HOOK_STEP_END) {
+            table[i].first->stays = stay != 0;
+            if (!stay)
+                show(&table[i]);
+        }
+}

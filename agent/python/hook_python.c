@@ -1,0 +1,75 @@
+/* The Python hook comes into Python processes, and only there: shells and compilers never see our
+ * folder on PYTHONPATH, and the hook takes it off again before the program runs. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/python/hook.h"
+#include "agent/core/resolve.h"
+
+static char kept_out; /* the option that did */
+
+static bool is_python(void)
+{
+    char exe[4096];
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    if (n <= 0)
+        return false;
+    exe[n] = 0;
+    const char *slash = strrchr(exe, '/');
+    return strncmp(slash ? slash + 1 : exe, "python", 6) == 0;
+}
+
+/* -I, -E and -S: it would not look there, and nobody would take the folder off again. */
+static bool looks_there(int argc, char **argv)
+{
+    for (int i = 1; i < argc && argv[i] && argv[i][0] == '-'; i++) {
+        const char *o = argv[i] + 1;
+        if (*o == '-' || *o == 0) /* --help, --check-hash-based-pycs MODE; a script on stdin */
+            break;
+        for (; *o; o++) {
+            if (strchr("IES", *o)) {
+                kept_out = *o;
+                return false;
+            }
+            if (*o == 'c' || *o == 'm')
+                return true;
+            if (*o == 'W' || *o == 'X') {
+                i += o[1] == 0;
+                break;
+            }
+        }
+    }
+    return true;
+}
+
+char *hook_python_path(int argc, char **argv)
+{
+    static char text[16384];
+    const char *folder = agent_env("GPUPROF_PYTHON"), *old = agent_env("PYTHONPATH");
+    if (!folder || folder[0] != '/' || !is_python())
+        return NULL;
+    if (!looks_there(argc, argv)) {
+        atexit(hook_python_end);
+        return NULL;
+    }
+    if (old && !*old)
+        old = NULL;
+    int n =
+        snprintf(text, sizeof text, "PYTHONPATH=%s%s%s", folder, old ? ":" : "", old ? old : "");
+    return n > 0 && (size_t)n < sizeof text ? text : NULL;
+}
+
+void hook_python_end(void)
+{
+    char text[160];
+    if (!kept_out || resolve_path("libtorch_python.so", text, sizeof text) != 0)
+        return;
+    snprintf(text, sizeof text,
+             "The PyTorch hook was off, since Python was started with -%c: steps, data loading and "
+             "settings of PyTorch are not known.",
+             kept_out);
+    kept_out = 0;
+    gpuprof_hook_health("python-hook", text);
+}

@@ -1,0 +1,145 @@
+/* Steps of optimizers, and pauses of the garbage collector. No Python runs here but for the first
+ * step of each optimizer. */
+#include <string.h>
+
+#include "agent/core/clock.h"
+#include "agent/python/hook_py.h"
+#include "agent/python/hook_watch.h"
+
+enum { SEEN = 64, OTHERS = 8, PAUSE_NS = 1000000 };
+
+/* A step lasts from the end of one optimizer step to the end of the next, of one optimizer. */
+static struct {
+    void *anchor;
+    unsigned others;
+    bool told_begin;
+    int64_t began_ns, last_ns;
+    void *seen[SEEN];
+    size_t seen_count;
+    void *after; /* called after each step, or NULL */
+} steps;
+
+void gpuprof_hook_after_step(void *callable)
+{
+    py.incref(callable);
+    steps.after = callable;
+}
+
+/* PyTorch enters record_function("Optimizer.step#SGD.step") around each. NULL: it is one. */
+void hook_step_begin(struct act *a)
+{
+    if (a) {
+        void *key = hook_name("name");
+        void *name = key ? py.attribute_of(act_arg(a, 0), key) : NULL;
+        const char *text = name ? py.utf8(name) : NULL;
+        bool step = text && strncmp(text, "Optimizer.step#", 15) == 0;
+        if (!text)
+            py.error_clear();
+        if (name)
+            py.decref(name);
+        if (!step)
+            return;
+    }
+    steps.told_begin = true;
+    steps.began_ns = clock_now_ns();
+}
+
+/* What it raises is dropped here. */
+static void first_step(struct watch *w, void *optimizer)
+{
+    for (size_t i = 0; i < steps.seen_count; i++)
+        if (steps.seen[i] == optimizer)
+            return;
+    if (steps.seen_count == SEEN)
+        return;
+    steps.seen[steps.seen_count++] = optimizer;
+    void *args = py.tuple_new(1);
+    if (args) {
+        py.incref(optimizer);
+        py.tuple_set(args, 0, optimizer);
+    }
+    if (watch_tell(w, args, NULL) < 0)
+        py.error_clear();
+}
+
+static void call_after(void)
+{
+    if (!steps.after)
+        return;
+    hook_trace_off();
+    void *answer = py.call_one(steps.after, NULL);
+    hook_trace_on();
+    if (answer)
+        py.decref(answer);
+    else
+        py.error_clear();
+}
+
+void hook_step_end(struct watch *w, struct act *a)
+{
+    int64_t end_ns = clock_now_ns();
+    void *optimizer = act_arg(a, 0);
+    if (!optimizer || (steps.told_begin && !steps.began_ns))
+        return; /* of a step that called its base class's: that one has ended */
+    if (steps.began_ns && w->name[0])
+        gpuprof_hook_range(w->name, steps.began_ns, end_ns, 1);
+    steps.began_ns = 0;
+    first_step(w, optimizer);
+    if (optimizer != steps.anchor && steps.anchor) {
+        if (++steps.others < OTHERS) /* one of several; or the next phase has another one */
+            return;
+        steps.last_ns = 0;
+    }
+    steps.anchor = optimizer;
+    steps.others = 0;
+    if (steps.last_ns)
+        gpuprof_hook_range("gpuprof.step", steps.last_ns, end_ns, 0);
+    steps.last_ns = end_ns;
+    call_after();
+}
+
+static void *pause_note; /* called with the length of each pause */
+
+static void paused(int64_t began_ns, int64_t end_ns)
+{
+    void *length = py.number_new(end_ns - began_ns);
+    gpuprof_hook_range("gc", began_ns, end_ns, 1);
+    hook_trace_off();
+    void *answer = length ? py.call_one(pause_note, length, NULL) : NULL;
+    hook_trace_on();
+    if (!answer)
+        py.error_clear();
+    if (answer)
+        py.decref(answer);
+    if (length)
+        py.decref(length);
+}
+
+/* gc.callbacks: (phase, info) */
+static void *collecting(void *self, void *args)
+{
+    static int64_t began_ns;
+    (void)self;
+    void *phase = py.item(args, 0);
+    const char *text = phase ? py.utf8(phase) : NULL;
+    if (!text)
+        py.error_clear();
+    else if (strcmp(text, "start") == 0)
+        began_ns = clock_now_ns();
+    else if (clock_now_ns() - began_ns >= PAUSE_NS)
+        paused(began_ns, clock_now_ns());
+    py.incref(py.none);
+    return py.none;
+}
+
+void gpuprof_hook_gc(void *callbacks, void *note)
+{
+    py.incref(note);
+    pause_note = note;
+    static struct hook_method_def def = {"gc", (void *)collecting, 1, NULL};
+    void *made = py.function_new(&def, NULL, NULL);
+    if (!made || py.list_append(callbacks, made) < 0)
+        py.error_clear();
+    if (made)
+        py.decref(made);
+}

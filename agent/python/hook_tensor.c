@@ -1,0 +1,150 @@
+/* Tensor methods that read or copy: where the tensor lies tells whether the host waits. Some 100 ns
+ * a call; 400 ns for one that is recorded. */
+#include "agent/python/hook_tensor.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/core/agent.h"
+#include "agent/core/clock.h"
+#include "agent/python/hook.h"
+#include "agent/python/hook_py.h"
+
+enum { SURE = 2 }; /* such reads without a backward pass between: it is evaluation */
+
+static void *plain_types[4];
+static size_t plain_count;
+static bool non_blocking;                   /* GPUPROF_APPLY asks for it */
+static int evaluating = -1, eval_with_grad; /* -1: training; else reads that would need no graph */
+
+void gpuprof_hook_plain(void *type)
+{
+    if (plain_count < AGENT_ARRAY_LEN(plain_types))
+        plain_types[plain_count++] = type;
+}
+
+void gpuprof_hook_non_blocking(int on)
+{
+    non_blocking = on != 0;
+}
+
+/* From model.eval() to model.train() or the next backward pass: a range. */
+void gpuprof_hook_evaluating(int on)
+{
+    static int64_t since_ns;
+    evaluating = on ? 0 : -1;
+    if (on && !since_ns) {
+        since_ns = clock_now_ns();
+    } else if (!on && since_ns) {
+        gpuprof_hook_range("validation", since_ns, clock_now_ns(), 1);
+        since_ns = 0;
+    }
+}
+
+bool hook_tensor_plain(void *tensor)
+{
+    void *type = tensor ? ((struct hook_object *)tensor)->type : NULL;
+    for (size_t i = 0; type && i < plain_count; i++)
+        if (plain_types[i] == type)
+            return true;
+    return false;
+}
+
+/* A result that hangs on a graph, read again and again after model.eval() and no backward pass:
+ * the graph was built for nothing. */
+static void look_at_evaluation(void *tensor, const char *place)
+{
+    if (evaluating < 0 || eval_with_grad || !hook_attribute_true(tensor, "requires_grad"))
+        return;
+    if (++evaluating < SURE)
+        return;
+    eval_with_grad = 1;
+    gpuprof_hook_fact("torch.evaluation.grad_enabled", place);
+}
+
+/* What the user wrote: bool(x), not x.__bool__(). */
+static const char *written(const char *method, char *out, size_t size)
+{
+    static const char *const special[][2] = {
+        {"__bool__", "bool()"},           {"__int__", "int()"},    {"__float__", "float()"},
+        {"__index__", "index()"},         {"__repr__", "print()"}, {"__format__", "format()"},
+        {"__array__", "numpy.asarray()"},
+    };
+    for (size_t i = 0; i < AGENT_ARRAY_LEN(special); i++)
+        if (strcmp(method, special[i][0]) == 0)
+            return special[i][1];
+    snprintf(out, size, ".%s()", method);
+    return out;
+}
+
+void hook_tensor_read(void *tensor, const char *method, const char *skip, char *out, size_t size)
+{
+    char place[96], name[64];
+    bool direct = hook_place(skip, place, sizeof place),
+         gpu = hook_attribute_true(tensor, "is_cuda");
+    out[0] = 0;
+    if (direct || gpu) /* what PyTorch reads for itself off the GPU is nobody's concern */
+        snprintf(out, size, "%s %s %s", gpu ? "sync" : "read", written(method, name, sizeof name),
+                 place);
+    look_at_evaluation(tensor, place);
+}
+
+/* to(device, dtype, non_blocking), cuda(device, non_blocking): a bool among the positional ones. */
+static bool says_whether(const struct act *a, bool *blocking)
+{
+    void *named = act_named(a, "non_blocking");
+    size_t n = act_count(a);
+    for (size_t i = 1; !named && i < n; i++) {
+        void *arg = act_arg(a, i);
+        if (((struct hook_object *)arg)->type == py.bool_type)
+            named = arg;
+    }
+    *blocking = !named || py.is_true(named) != 1;
+    return named != NULL;
+}
+
+/* Pinned memory alone: the allocator keeps it until the copy is over. */
+static bool is_pinned(void *tensor)
+{
+    void *ask = py.attribute(tensor, "is_pinned");
+    void *pinned = ask ? py.call_one(ask, NULL) : NULL;
+    bool yes = pinned && py.is_true(pinned) == 1;
+    if (!pinned)
+        py.error_clear();
+    else
+        py.decref(pinned);
+    if (ask)
+        py.decref(ask);
+    return yes;
+}
+
+static void told_non_blocking(void)
+{
+    static bool told;
+    if (!told)
+        gpuprof_hook_fact("apply.non_blocking",
+                          "applied: copies of pinned tensors to the GPU no longer wait");
+    told = true;
+}
+
+void *hook_tensor_copy(struct hook_copy *c, struct watch *inner, struct act *a, char *out,
+                       size_t size)
+{
+    void *tensor = act_arg(a, 0);
+    bool was = hook_attribute_true(tensor, "is_cuda"), blocking;
+    bool add = !says_whether(a, &blocking) && non_blocking && !was && is_pinned(tensor);
+    out[0] = 0;
+    void *result = add ? act_go_adding(a, "non_blocking", py.true_object) : watch_run(inner, a);
+    if (!result || result == tensor)
+        return result;
+    bool is = hook_attribute_true(result, "is_cuda");
+    char place[96];
+    c->to_gpu = is && !was;
+    if (is != was && blocking && !add) {
+        hook_place(c->skip, place, sizeof place);
+        snprintf(out, size, "%s .%s() %s", was ? "sync" : "copy", c->method, place);
+    }
+    if (add && c->to_gpu)
+        told_non_blocking();
+    return result;
+}

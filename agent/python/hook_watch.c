@@ -1,0 +1,267 @@
+/* What is told and timed around a watched call. About 100 ns, 400 ns where file and line are looked
+ * up. */
+#include "agent/python/hook_watch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/core/clock.h"
+#include "agent/python/hook_py.h"
+#include "agent/python/hook_tensor.h"
+
+static __thread unsigned char inside[HOOK_KINDS] AGENT_TLS;
+static int worker = -1;
+static __thread int loader AGENT_TLS;
+static __thread bool compiling
+    AGENT_TLS; /* Dynamo looks at every frame of this thread: none of ours */
+
+/* To ask for a thread's CPU time costs 1.2 us a batch: not where the last one took less than this.
+ */
+enum { SHORT_NS = 50000 };
+static __thread bool short_fetches AGENT_TLS;
+
+void gpuprof_hook_worker(int number)
+{
+    worker = number;
+}
+
+void gpuprof_hook_loading(int number)
+{
+    loader = number;
+}
+
+struct watch *watch_new(int kind, const char *name, const char *skip, void *note)
+{
+    struct watch *w = calloc(1, sizeof *w);
+    if (!w)
+        return NULL;
+    snprintf(w->name, sizeof w->name, "%s", name);
+    snprintf(w->skip, sizeof w->skip, "%s", skip ? skip : "");
+    w->kind = (enum hook_kind)kind;
+    w->note = note;
+    if (note)
+        py.incref(note);
+    return w;
+}
+
+/* What a loader did; `done`: the call came back with a result. False: it is about no loader. */
+static bool record_loader(enum hook_kind kind, bool done, int of, int64_t start_ns, int64_t cpu_ns)
+{
+    int64_t end_ns = clock_now_ns();
+    switch (kind) {
+    case HOOK_BEGIN:
+        gpuprof_hook_loader(SPOOL_LOADER_BEGIN, -1, of, start_ns, end_ns, -1);
+        break;
+    case HOOK_WAIT:
+        gpuprof_hook_loader(done ? SPOOL_LOADER_WAIT : SPOOL_LOADER_END, -1, of, start_ns, end_ns,
+                            -1);
+        break;
+    case HOOK_FETCH:
+        short_fetches = end_ns - start_ns < SHORT_NS;
+        if (cpu_ns >= 0)
+            cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+        gpuprof_hook_loader(SPOOL_LOADER_FETCH, worker, of, start_ns, end_ns, cpu_ns);
+        break;
+    case HOOK_COLLATE:
+        gpuprof_hook_loader(SPOOL_LOADER_COLLATE, worker, of, start_ns, end_ns, -1);
+        break;
+    case HOOK_PIN:
+        gpuprof_hook_loader(SPOOL_LOADER_PIN, worker, of, start_ns, end_ns, -1);
+        break;
+    default:
+        return false;
+    }
+    return true;
+}
+
+static void record(const char *text, int64_t start_ns)
+{
+    if (text[0])
+        gpuprof_hook_range(text, start_ns, clock_now_ns(), 1);
+}
+
+static void forget_note(struct watch *w)
+{
+    void *note = w->note;
+    w->note = NULL;
+    py.decref(note);
+}
+
+/* The note may drop the watch, or be called from another thread at once. */
+int watch_tell(struct watch *w, void *args, void *kwargs)
+{
+    void *note = w->note;
+    enum hook_noted said = NOTE_ON;
+    if (note && args && !compiling) {
+        py.incref(note);
+        hook_trace_off();
+        void *answer = py.call(note, args, kwargs);
+        hook_trace_on();
+        said = hook_noted(answer);
+        if (said == NOTE_ENOUGH && w->note == note)
+            forget_note(w);
+        py.decref(note);
+    } else if (!args) {
+        py.error_clear();
+    }
+    if (args)
+        py.decref(args);
+    if (kwargs)
+        py.decref(kwargs);
+    return said == NOTE_RAISED ? -1 : 0;
+}
+
+static int tell(struct watch *w, const struct act *a)
+{
+    if (!w->note)
+        return 0;
+    void *kwargs, *args = act_as_tuple(a, &kwargs);
+    return watch_tell(w, args, kwargs);
+}
+
+/* Instead of the result: what the note raised. */
+static void *told(struct watch *w, const struct act *a, void *result)
+{
+    if (!result || !w->note)
+        return result;
+    void *kwargs = NULL, *args = a ? act_as_tuple(a, &kwargs) : py.tuple_new(1);
+    if (args && !a) {
+        py.incref(result);
+        py.tuple_set(args, 0, result);
+    }
+    if (watch_tell(w, args, kwargs) == 0)
+        return result;
+    py.decref(result);
+    return NULL;
+}
+
+static void *read_or_sync(struct watch *w, struct act *a)
+{
+    char text[160], place[96];
+    if (w->kind == HOOK_READ) {
+        hook_tensor_read(act_arg(a, 0), w->name, w->skip, text, sizeof text);
+    } else {
+        hook_place(w->skip, place, sizeof place);
+        snprintf(text, sizeof text, "sync %s() %s", w->name, place);
+    }
+    int64_t start_ns = clock_now_ns();
+    void *result = watch_run(w->next, a);
+    record(text, start_ns);
+    return result;
+}
+
+static void *copying(struct watch *w, struct act *a)
+{
+    char text[160];
+    struct hook_copy c = {.method = w->name, .skip = w->skip};
+    int64_t start_ns = clock_now_ns();
+    void *result = hook_tensor_copy(&c, w->next, a, text, sizeof text);
+    if (text[0])
+        record(text, start_ns);
+    return c.to_gpu ? told(w, NULL, result) : result;
+}
+
+static void *timing(struct watch *w, struct act *a)
+{
+    if (w->kind == HOOK_BACKWARD)
+        gpuprof_hook_evaluating(0);
+    bool cpu = w->kind == HOOK_FETCH && !short_fetches;
+    int64_t cpu_ns = cpu ? clock_read_ns(CLOCK_THREAD_CPUTIME_ID) : -1;
+    int of = loader; /* a note of this call told it; what is called may loop over another one */
+    int64_t start_ns = clock_now_ns();
+    void *result = watch_run(w->next, a);
+    if (!record_loader(w->kind, result != NULL, of, start_ns, cpu_ns))
+        record(w->name, start_ns);
+    return result;
+}
+
+/* run_backward() of PyTorch's engine serves torch.autograd.grad() as well, and is told so. */
+static bool accumulates(const struct act *a)
+{
+    if (a->form == ACT_VECTOR || a->form == ACT_CALL)
+        return true; /* torch.autograd.backward itself */
+    void *said = act_named(a, "accumulate_grad");
+    if (!said)
+        said = act_arg(a, 7);
+    return said && py.is_true(said) == 1;
+}
+
+/* Model.train(mode=True) */
+static void look_at_mode(const struct act *a)
+{
+    void *mode = act_named(a, "mode");
+    if (!mode)
+        mode = act_arg(a, 1);
+    if (!mode || mode == py.true_object)
+        gpuprof_hook_evaluating(0);
+    else if (mode == py.false_object)
+        gpuprof_hook_evaluating(1);
+}
+
+/* Those that have more to do afterwards than to tell. */
+static void *afterwards(struct watch *w, struct act *a)
+{
+    if (w->kind == HOOK_STEP)
+        hook_step_begin(NULL);
+    void *result = watch_run(w->next, a);
+    if (!result)
+        return NULL;
+    if (w->kind == HOOK_STEP || w->kind == HOOK_STEP_END)
+        hook_step_end(w, a);
+    else if (w->kind == HOOK_IMPORT)
+        hook_import_done(w, a);
+    else
+        return told(w, w->kind == HOOK_AFTER ? a : NULL, result);
+    return result;
+}
+
+static void *before(struct watch *w, struct act *a)
+{
+    if (w->kind == HOOK_BEFORE_BACKWARD && accumulates(a) && tell(w, a) < 0)
+        return NULL;
+    if (w->kind == HOOK_TRAIN)
+        look_at_mode(a);
+    else if (w->kind == HOOK_STEP_BEGIN)
+        hook_step_begin(a);
+    else if (w->kind == HOOK_COMPILER && (compiling = act_arg(a, 0) != py.none))
+        hook_function_compiling();
+    return watch_run(w->next, a);
+}
+
+/* Inside of one of its own kind, or of another's tensor: nothing to record. */
+static bool passes(const struct watch *w, const struct act *a)
+{
+    if (w->kind == HOOK_NOTE || inside[w->kind] || agent_passive())
+        return true;
+    return (w->kind == HOOK_READ || w->kind == HOOK_COPY) &&
+           (inside[HOOK_READ] || !hook_tensor_plain(act_arg(a, 0)));
+}
+
+void *watch_run(struct watch *w, struct act *a)
+{
+    void *result;
+    while (w && w->off)
+        w = w->next;
+    if (!w)
+        return act_go(a);
+    if (w->kind == HOOK_AFTER || w->kind == HOOK_RESULT || w->kind >= HOOK_STEP)
+        return afterwards(w, a);
+    if (w->kind >= HOOK_BEFORE_BACKWARD)
+        return before(w, a);
+    if (w->kind == HOOK_BACKWARD && !accumulates(a))
+        return watch_run(w->next, a);
+    if (w->kind != HOOK_COPY && tell(w, a) < 0)
+        return NULL;
+    if (passes(w, a))
+        return watch_run(w->next, a);
+    inside[w->kind]++;
+    if (w->kind == HOOK_READ || w->kind == HOOK_SYNC)
+        result = read_or_sync(w, a);
+    else if (w->kind == HOOK_COPY)
+        result = copying(w, a);
+    else
+        result = timing(w, a);
+    inside[w->kind]--;
+    return result;
+}

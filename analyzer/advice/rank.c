@@ -1,0 +1,203 @@
+/* Asks every rule, then ranks what fires. Findings that save less than 1 % of the step at best are
+ * not worth anybody's time and fall silent. */
+#include "analyzer/facts/passes.h"
+#include "analyzer/advice/rule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What the rule needs and the profile lacks, in words, and how to record it. In the order of enum
+ * have; NULL: no advice holds in general. */
+static const char *missing_text(struct analysis *a, uint32_t missing)
+{
+    const char *source = timeline_meta(a->tl, "source");
+    bool ours = source && strcmp(source, "run") == 0; /* recording in that way was of no use */
+    static const struct {
+        const char *what, *how;
+    } of[] = {
+        {"kernels", "profile with ProfilerActivity.CUDA, or gpuprof run"},
+        {"copies", "profile with ProfilerActivity.CUDA, or gpuprof run"},
+        {"the kinds of memory copied from and to",
+         "gpuprof run records them; ROCm's profiler does not"},
+        {"CUDA calls", "profile with ProfilerActivity.CUDA, nsys profile --trace=cuda, or gpuprof "
+                       "run"},
+        {"synchronisations", "gpuprof run records them"},
+        {"events", "gpuprof run records them"},
+        {"NVTX ranges", "profile with ProfilerActivity.CPU, nsys profile --trace=cuda,nvtx, or "
+                        "mark the parts of the step with NVTX ranges"},
+        {"library calls", "gpuprof run records them"},
+        {"data loading", "gpuprof run records it"},
+        {"steps", "record three or more of them, marked by profiler.step() or an NVTX range "
+                  "'step'"},
+        {"the GPU's properties", "gpuprof run records them; nsys exports of GPU metrics have them"},
+        {"memsets", "profile with ProfilerActivity.CUDA, or gpuprof run"},
+        {"collectives", NULL},
+        {"all ranks", "give the files of all ranks, or their folder"},
+        {"samples of the host", "gpuprof run records them"},
+        {"what runs inside the CUDA graphs",
+         "nsys profile --cuda-graph-trace=node, or torch.profiler"}};
+    enum { KINDS = sizeof of / sizeof *of };
+    const char *all = "";
+    for (size_t i = 0; i < KINDS && all; i++) {
+        const char *list = of[i].what;
+        if (!(missing >> i & 1))
+            continue;
+        missing &= ~(1u << i);
+        for (size_t k = i + 1; k < KINDS && list; k++)
+            if (missing >> k & 1 && of[i].how && of[k].how && strcmp(of[i].how, of[k].how) == 0) {
+                list = arena_printf(&a->arena, "%s, %s", list, of[k].what);
+                missing &= ~(1u << k);
+            }
+        if (list)
+            all = arena_printf(&a->arena, "%s%s%s%s%s%s", all, *all ? "; " : "", list,
+                               of[i].how && !ours ? " (" : "", of[i].how && !ours ? of[i].how : "",
+                               of[i].how && !ours ? ")" : "");
+    }
+    return all ? arena_printf(&a->arena, "not recorded: %s", all) : "data is missing";
+}
+
+/* Copies across the bus: only these have a kind of host memory that could be recorded. */
+static bool crosses_bus(const struct op *o)
+{
+    return o->kind == OP_COPY && (o->copy_kind == COPY_H2D || o->copy_kind == COPY_D2H);
+}
+
+static uint32_t have_of(const struct analysis *a)
+{
+    uint32_t have = (a->tl->have & ~(uint32_t)HAVE_STEPS) | HAVE_NODES;
+    int64_t kernels_ns = 0, opaque_ns = 0;
+    bool crossed = false;
+    for (size_t i = 0; i < a->tl->op_count; i++) {
+        const struct op *o = &a->tl->ops[i];
+        int64_t ns = o->end_ns - o->start_ns;
+        crossed |= crosses_bus(o);
+        kernels_ns += o->kind == OP_KERNEL ? ns : 0;
+        opaque_ns += o->in_graph == GRAPH_WHOLE ? ns : 0;
+    }
+    if (have & HAVE_COPIES && !crossed)
+        have |= HAVE_MEMORY_KINDS;
+    if (opaque_ns * 10 > kernels_ns)
+        have &= ~(uint32_t)HAVE_NODES;
+    bool none = a->steps.source == STEPS_NONE || a->steps.median_ns <= 0 || analysis_thin(a, NULL);
+    return none ? have : have | HAVE_STEPS;
+}
+
+static int64_t at_most(int64_t v, int64_t limit)
+{
+    return v < limit ? v : limit;
+}
+
+bool outcome_wants_gpu(const struct analysis *a, const struct outcome *o)
+{
+    return a->on_cpu && o->verdict == RULE_CANNOT_TELL &&
+           o->rule->needs & (HAVE_KERNELS | HAVE_COPIES | HAVE_MEMORY_KINDS | HAVE_API | HAVE_SYNC |
+                             HAVE_EVENTS | HAVE_CALLS | HAVE_DEVICE | HAVE_MEMSETS |
+                             HAVE_COLLECTIVES | HAVE_NODES);
+}
+
+static void ask(struct analysis *a, struct outcome *o, uint32_t have)
+{
+    uint32_t missing = o->rule->needs & ~have;
+    if (missing) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = outcome_wants_gpu(a, o) ? "it is about work on a GPU, and there was none"
+                                         : missing_text(a, missing);
+        return;
+    }
+    o->rule->check(a, o);
+    if (o->verdict != RULE_FIRES)
+        return;
+    /* Sums over streams that work side by side can exceed the step; a saving cannot. */
+    o->saves_mid_ns = at_most(o->saves_mid_ns, a->step_ns);
+    o->saves_high_ns = at_most(o->saves_high_ns, a->step_ns);
+    if (o->saves_high_ns <= 0 || o->saves_high_ns * 100 < a->step_ns) {
+        o->verdict = RULE_SILENT;
+        o->why = arena_printf(&a->arena, "would save at most %.3f ms, under 1 %% of the step",
+                              (double)o->saves_high_ns / 1e6);
+        return;
+    }
+    outcome_in_program(a, o);
+}
+
+/* Predictions compete by what they save at least. Upper bounds compete by their middle: all of it
+ * where the time is idle or exposed (structural), half where kernels would only become faster by an
+ * unknown amount. What changes the training itself comes behind all that does not: it is a choice,
+ * not a repair. */
+static int64_t worth(const struct outcome *o)
+{
+    return o->upper_bound ? o->saves_mid_ns : o->saves_low_ns;
+}
+
+static int by_worth(const void *a, const void *b)
+{
+    const struct outcome *x = *(const struct outcome *const *)a;
+    const struct outcome *y = *(const struct outcome *const *)b;
+    if (x->rule->changes_training != y->rule->changes_training)
+        return x->rule->changes_training ? 1 : -1;
+    if (worth(x) != worth(y))
+        return worth(x) < worth(y) ? 1 : -1;
+    return strcmp(x->rule->id, y->rule->id);
+}
+
+bool outcome_about_input(const struct outcome *o)
+{
+    static const char *const ids[] = {"num-workers", "starved-workers", "storage-bound",
+                                      "data-loading", "worker-startup"};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (strcmp(o->rule->id, ids[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Where waiting for data is most of what is lost, whatever frees the host earlier seems to save
+ * that wait, too: it only hides the cause. So the cause goes first unless it is worth far less. */
+static void put_input_first(struct analysis *a)
+{
+    size_t i = 0;
+    for (int p = PART_COMM; p < PART_COUNT; p++)
+        if (a->breakdown_ns[p] > a->breakdown_ns[PART_IDLE_INPUT])
+            return;
+    while (i < a->ranked_count && !outcome_about_input(a->ranked[i]))
+        i++;
+    if (i == a->ranked_count || 2 * worth(a->ranked[i]) < worth(a->ranked[0]))
+        return;
+    const struct outcome *cause = a->ranked[i];
+    memmove(a->ranked + 1, a->ranked, i * sizeof *a->ranked);
+    a->ranked[0] = cause;
+}
+
+void rules_rank(struct analysis *a)
+{
+    a->ranked_count = 0;
+    for (size_t i = 0; i < rule_count; i++)
+        if (a->outcomes[i].verdict == RULE_FIRES)
+            a->ranked[a->ranked_count++] = &a->outcomes[i];
+    if (a->ranked_count)
+        qsort(a->ranked, a->ranked_count, sizeof *a->ranked, by_worth);
+    put_input_first(a);
+}
+
+int rules_run(struct analysis *a, struct err *e)
+{
+    a->outcomes = arena_array(&a->arena, rule_count, sizeof *a->outcomes);
+    a->ranked = arena_array(&a->arena, rule_count, sizeof *a->ranked);
+    if (!a->outcomes || !a->ranked)
+        return no_memory(e);
+    a->outcome_count = rule_count;
+    uint32_t have = have_of(a);
+    for (size_t i = 0; i < rule_count; i++) {
+        a->outcomes[i].rule = rules[i];
+        ask(a, &a->outcomes[i], have);
+    }
+    rules_rank(a);
+    return 0;
+}
+
+int analysis_predict(struct analysis *a, struct err *e)
+{
+    if (whatif_run(a, e) < 0)
+        return -1;
+    rules_rank(a);
+    verdict_write(a);
+    return 0;
+}

@@ -1,0 +1,323 @@
+/* What is said of a program that computes without a GPU: what fills most of its step, how many
+ * threads compute on how many cores, and which of several ranks is late. */
+#include "analyzer/facts/passes.h"
+#include "analyzer/advice/verdict.h"
+#include "base/size.h"
+#include "analyzer/queries/look_loader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct cpu_group { /* parts that have one remedy */
+    const char *class, *sentence;
+    uint32_t parts;
+} groups[] = {
+    {"input", "Input-bound, without a GPU: the training thread waits for data during",
+     1u << PART_DATA | 1u << PART_COLLATE},
+    {"input", "Input-bound, without a GPU: starting and stopping the loader's workers takes",
+     1u << PART_WORKERS},
+    {"cpu",
+     "Compute-bound on the CPU:", 1u << PART_FORWARD | 1u << PART_BACKWARD | 1u << PART_OPTIMIZER},
+    {"gc", "Held up by Python's garbage collector during", 1u << PART_GC},
+    {"validation", "Validation takes", 1u << PART_VALIDATION},
+    {"host",
+     "Without a GPU: work of the program that is neither data, forward, backward nor "
+     "optimizer takes",
+     1u << PART_OTHER},
+};
+
+static int64_t group_ns(const struct analysis *a, const struct cpu_group *g)
+{
+    int64_t sum = 0;
+    for (int p = 0; p < PART_COUNT; p++)
+        sum += g->parts >> p & 1 ? a->breakdown_ns[p] : 0;
+    return sum;
+}
+
+static double share(const struct analysis *a, int64_t ns)
+{
+    return a->step_ns > 0 ? 100.0 * (double)ns / (double)a->step_ns : 0;
+}
+
+static const struct cpu_group *largest_group(const struct analysis *a)
+{
+    const struct cpu_group *best = &groups[0];
+    for (size_t i = 1; i < sizeof groups / sizeof *groups; i++)
+        if (group_ns(a, &groups[i]) > group_ns(a, best))
+            best = &groups[i];
+    return best;
+}
+
+/* "127 ms step", "average 127 ms step (median 94.0 ms)". */
+static const char *step_words(struct analysis *a)
+{
+    char step[32], median[32];
+    time_words(step, sizeof step, a->step_ns);
+    if (!analysis_by_mean(a))
+        return arena_printf(&a->arena, "%s %s", step, analysis_step_word(a));
+    return arena_printf(&a->arena, "average %s %s (median %s)", step, analysis_step_word(a),
+                        time_words(median, sizeof median, a->steps.median_ns));
+}
+
+/* Those of the group with 1 % and more, by name: "backward, optimizer, forward and loss take". */
+static const char *names_take(struct analysis *a, const struct cpu_group *g)
+{
+    const char *text = "";
+    int n = 0;
+    for (int p = PART_COUNT - 1; p >= 0 && text; p--)
+        if (g->parts >> p & 1 && share(a, a->breakdown_ns[p]) >= 1) {
+            text = arena_printf(&a->arena, "%s%s%s", text, *text ? ", " : "",
+                                analysis_part_title(a, p));
+            n++;
+        }
+    return arena_printf(&a->arena, "%s take%s", text ? text : "", n == 1 ? "s" : "");
+}
+
+/* The three largest parts. */
+static const char *parts_text(struct analysis *a)
+{
+    bool told[PART_COUNT] = {false};
+    const char *text = "";
+    char ms[32];
+    for (int k = 0; k < 3 && text; k++) {
+        int best = PART_DATA;
+        for (int p = PART_DATA; p < PART_COUNT; p++)
+            if (!told[p] && (told[best] || a->breakdown_ns[p] > a->breakdown_ns[best]))
+                best = p;
+        if (share(a, a->breakdown_ns[best]) < 0.5)
+            break;
+        told[best] = true;
+        text = arena_printf(
+            &a->arena, "%s%s%s %s (%.0f %%)", text, *text ? ", " : "", analysis_part_title(a, best),
+            time_words(ms, sizeof ms, a->breakdown_ns[best]), share(a, a->breakdown_ns[best]));
+    }
+    return text ? text : "";
+}
+
+int cpu_threads(const struct analysis *a)
+{
+    const char *text = timeline_meta(a->tl, "torch.num_threads");
+    int n = text ? atoi(text) : 0;
+    return n > 0 ? n : 0;
+}
+
+/* Ranks of the job that ran on this machine. */
+static int ranks_here(const struct analysis *a)
+{
+    int n = 0;
+    for (size_t i = 0; i < a->tl->process_count; i++)
+        n += a->tl->processes[i].rank >= 0;
+    return n > 1 ? n : 1;
+}
+
+/* Threads that compute, over all ranks, beyond the cores. */
+static bool oversubscribed(const struct analysis *a)
+{
+    return a->host.usable_cores > 0 && cpu_threads(a) * ranks_here(a) > a->host.usable_cores;
+}
+
+/* Whether the training thread often stands ready without a core, although this program's threads
+ * have few of the cores: other programs take them. */
+static bool crowded_out(struct analysis *a, double *have)
+{
+    struct look_loader l = look_loader(a);
+    *have = l.used_cores;
+    return a->host.starved_ns * 20 >= a->step_ns && a->host.usable_cores > 0 &&
+           l.used_cores < a->host.usable_cores * 0.7;
+}
+
+static const char *queue_text(struct analysis *a)
+{
+    char queue[32];
+    double have;
+    if (a->host.starved_ns * 20 < a->step_ns)
+        return "";
+    const char *why =
+        crowded_out(a, &have)
+            ? arena_printf(&a->arena, "the program has %.1f cores on average, others take the rest",
+                           have)
+            : "the program's own threads take them from each other";
+    return arena_printf(
+        &a->arena, " Its training thread stands ready without a core for %s per %s: %s.",
+        time_words(queue, sizeof queue, a->host.starved_ns), analysis_step_word(a), why);
+}
+
+static const char *threads_text(struct analysis *a)
+{
+    int threads = cpu_threads(a), cores = a->host.usable_cores, ranks = ranks_here(a);
+    const char *each = ranks > 1 ? arena_printf(&a->arena, " in each of %d ranks", ranks) : "";
+    if (!threads || cores <= 0)
+        return queue_text(a);
+    return arena_printf(&a->arena, " PyTorch computes in %d thread%s%s; %d core%s usable.%s",
+                        threads, threads == 1 ? "" : "s", each, cores, cores == 1 ? " is" : "s are",
+                        queue_text(a));
+}
+
+/* What lies in steps that are left out of a median. */
+static const char *beside_text(struct analysis *a)
+{
+    const struct timeline *t = a->tl;
+    const struct thread *th = t->thread_count ? &t->threads[a->steps.main_thread] : NULL;
+    int64_t sum = 0, count = 0;
+    char each[32];
+    if (analysis_by_mean(a) || a->breakdown_ns[PART_VALIDATION] > 0)
+        return "";
+    for (uint32_t i = 0; th && i < th->ranges; i++) {
+        const struct range *r = &t->ranges[th->first_range + i];
+        bool is = strcmp(tl_text(t, r->name), "validation") == 0 && a->steps.count &&
+                  r->start_ns > a->steps.at[0].start_ns;
+        sum += is ? r->end_ns - r->start_ns : 0;
+        count += is;
+    }
+    if (!count)
+        return "";
+    return arena_printf(&a->arena, " Besides, validation runs %lld time%s, %s each.",
+                        (long long)count, count == 1 ? "" : "s",
+                        time_words(each, sizeof each, sum / count));
+}
+
+static const char *why_text(struct analysis *a)
+{
+    return arena_printf(&a->arena, "The %s %s: %s.%s%s%s%s",
+                        analysis_by_mean(a) ? "average" : "median", analysis_step_word(a),
+                        parts_text(a), threads_text(a), beside_text(a),
+                        a->cpu_ranks.text ? " " : "",
+                        a->cpu_ranks.text ? arena_printf(&a->arena, "%s.", a->cpu_ranks.text) : "");
+}
+
+/* Nobody's advice comes near the largest part: what could be looked at, from what was seen. */
+static const char *open_text(struct analysis *a, const struct cpu_group *g)
+{
+    int threads = cpu_threads(a), cores = a->host.usable_cores;
+    double have;
+    if (g->parts >> PART_FORWARD & 1 && !oversubscribed(a) && crowded_out(a, &have))
+        return "Other programs take the cores: nothing in this program mends that; record again on "
+               "a machine that does nothing else.";
+    if (g->parts >> PART_FORWARD & 1 && oversubscribed(a))
+        return arena_printf(&a->arena,
+                            "Start no more threads than there are cores: %d in each rank (%d "
+                            "ranks on %d cores): OMP_NUM_THREADS or torch.set_num_threads.",
+                            cores / ranks_here(a) > 0 ? cores / ranks_here(a) : 1, ranks_here(a),
+                            cores);
+    if (g->parts >> PART_FORWARD & 1 && threads && threads * ranks_here(a) < cores)
+        return arena_printf(&a->arena,
+                            "PyTorch leaves %d of %d cores to others: see whether "
+                            "torch.set_num_threads(%d) makes the step shorter.",
+                            cores - threads * ranks_here(a), cores, cores / ranks_here(a));
+    if (g->parts >> PART_FORWARD & 1)
+        return arena_printf(&a->arena,
+                            "No rule found time to save: the %s is the model's own work. gpuprof "
+                            "run --modules tells it apart by module.",
+                            analysis_step_word(a));
+    if (g->parts >> PART_GC & 1)
+        return "gc.freeze() once model and data are made; or gc.disable(), and gc.collect() "
+               "between epochs.";
+    if (g->parts >> PART_VALIDATION & 1)
+        return "Validate less often, on fewer samples, or in larger batches.";
+    if (g->parts >> PART_OTHER & 1)
+        return "Mark the parts of the loop by NVTX ranges (torch.cuda.nvtx.range needs a GPU: use "
+               "gpuprof.h or the nvtx package) to see what that work is.";
+    return "Nothing stands out: no rule found more than 1 % of the step to save.";
+}
+
+static const char *late_next(struct analysis *a)
+{
+    const struct cpu_rank *l = &a->cpu_ranks.at[a->cpu_ranks.late];
+    char late[32];
+    return arena_printf(&a->arena,
+                        "Find what keeps rank %lld %s longer than the others: its data, its core, "
+                        "or work that only it does.",
+                        (long long)l->rank, time_words(late, sizeof late, a->cpu_ranks.late_ns));
+}
+
+/* The largest saving, where it is not in what fills most of the step. */
+static const char *most_to_save(struct analysis *a, const struct cpu_group *g)
+{
+    const struct outcome *o = a->ranked_count ? a->ranked[0] : NULL;
+    if (!o || g->parts >> PART_DATA & 1 || g->parts >> PART_WORKERS & 1)
+        return "";
+    return arena_printf(&a->arena, " The largest saving: %s, %s%.0f %%.", o->rule->title,
+                        o->upper_bound ? "at most " : "",
+                        share(a, o->upper_bound ? o->saves_high_ns : o->saves_mid_ns));
+}
+
+void verdict_cpu(struct analysis *a)
+{
+    const struct cpu_group *g = largest_group(a);
+    double most = share(a, group_ns(a, g));
+    const struct cpu_ranks *r = &a->cpu_ranks;
+    a->why = why_text(a);
+    if (r->late != TL_NONE && r->count && r->late_ns * 10 >= a->step_ns) {
+        a->verdict_class = "straggler";
+        a->verdict = arena_printf(
+            &a->arena,
+            "Held up by rank %lld: the other ranks wait for it during %.0f %% of each %s.",
+            (long long)r->at[r->late].rank, share(a, r->late_ns), step_words(a));
+        a->next = late_next(a);
+        return;
+    }
+    a->verdict_class = g->class;
+    if (g->parts >> PART_FORWARD & 1)
+        a->verdict = arena_printf(&a->arena, "%s %s %.0f %% of each %s.%s", g->sentence,
+                                  names_take(a, g), most, step_words(a), most_to_save(a, g));
+    else
+        a->verdict = arena_printf(&a->arena, "%s %.0f %% of each %s.%s", g->sentence, most,
+                                  step_words(a), most_to_save(a, g));
+    a->next = a->ranked_count ? arena_printf(&a->arena, "%s: %s", a->ranked[0]->rule->title,
+                                             outcome_remedy(a, a->ranked[0]))
+                              : open_text(a, g);
+}
+
+/* The hook's own words on why there is nothing of it; NULL: it had none. */
+static const char *hook_complaint(const struct analysis *a)
+{
+    for (size_t i = 0; i < a->tl->health_count; i++)
+        if (strncmp(tl_text(a->tl, a->tl->healths[i].code), "python-hook", 11) == 0)
+            return tl_text(a->tl, a->tl->healths[i].text);
+    return NULL;
+}
+
+/* Steps were counted and nothing else was recorded, as asked for. */
+static bool marks_alone(struct analysis *a)
+{
+    const struct timeline *t = a->tl;
+    int64_t steps = 0, ns = 0;
+    char mean[32];
+    for (size_t i = 0; i < t->step_block_count; i++) {
+        steps += t->step_blocks[i].steps;
+        ns += t->step_blocks[i].end_ns - t->step_blocks[i].start_ns;
+    }
+    if (steps == 0)
+        return false;
+    verdict_not_enough(
+        a, "Not enough data: the marks of the steps were recorded, and nothing of what is in them.",
+        arena_printf(&a->arena, "%lld steps, %s each on average.", (long long)steps,
+                     time_words(mean, sizeof mean, ns / steps)),
+        "Record without --range none to learn where a step goes.");
+    return true;
+}
+
+void verdict_cpu_no_steps(struct analysis *a)
+{
+    const char *hook = hook_complaint(a);
+    if (marks_alone(a))
+        return;
+    bool torch = timeline_meta(a->tl, "torch.version") != NULL;
+    const char *command = timeline_meta(a->tl, "command");
+    bool python = analysis_of_python(a) || (command && strstr(command, "python"));
+    const char *next =
+        hook      ? "Record again with CPython 3.9 or newer, and without its options -I, -E and -S."
+        : !python ? "Mark the loop: NVTX ranges named 'step', or gpuprof_step_begin() and "
+                    "gpuprof_step_end() of gpuprof.h; then record again."
+        : torch   ? "Record a run that takes several steps: an optimizer's step(), or batches of a "
+                    "DataLoader; any other loop by NVTX ranges named 'step' (the nvtx package)."
+                : "Without PyTorch, mark the loop by NVTX ranges named 'step' (the nvtx package), "
+                  "and record again.";
+    const char *why = hook ? hook
+                      : torch
+                          ? "PyTorch was imported, but no step of an optimizer and no loop over "
+                            "a DataLoader repeated; no GPU was at work."
+                          : "No step was marked, and no GPU was at work.";
+    verdict_not_enough(a, "Not enough data: no step repeats here, so nothing is known of a loop.",
+                       why, next);
+}

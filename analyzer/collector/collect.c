@@ -1,0 +1,342 @@
+/* The collector: see collect.h. One pass over the directory a drain; a few microseconds per idle
+ * process. */
+#include "analyzer/collector/collect_state.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { STOP_WAIT_MS = 600 };
+
+int64_t collect_now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+struct collector *collect_open(const char *dir, int64_t start_monotonic_ns, struct sink out,
+                               struct err *e)
+{
+    struct collector *c = calloc(1, sizeof *c);
+    if (!c || !(c->dir = strdup(dir))) {
+        free(c);
+        err_set(e, "out of memory");
+        return NULL;
+    }
+    c->start_ns = start_monotonic_ns;
+    c->sink = out;
+    c->out = (struct spool_out){.sink = &c->sink, .e = &c->first};
+    return c;
+}
+
+void collect_limit(struct collector *c, int64_t max_bytes, int64_t (*bytes)(void *self), void *self)
+{
+    c->out.limit = (struct spool_limit){.bytes = bytes, .self = self, .max_bytes = max_bytes};
+}
+
+void collect_virtual_gauges(struct collector *c, const char *library)
+{
+    c->virtual_nvml = library;
+}
+
+void collect_times(struct collector *c, const struct collect_times *t)
+{
+    spool_times_begin(&c->out.times, t->delay_ns, t->duration_ns, t->every_ns, t->window_ns);
+}
+
+static bool known(const struct collector *c, const char *path)
+{
+    for (size_t i = 0; i < c->spools.n; i++)
+        if (c->spools.at[i]->path && strcmp(c->spools.at[i]->path, path) == 0)
+            return true;
+    return false;
+}
+
+static bool ends_with(const char *s, const char *suffix)
+{
+    size_t n = strlen(s), m = strlen(suffix);
+    return n > m && strcmp(s + n - m, suffix) == 0;
+}
+
+static void add_spool(struct collector *c, const char *path)
+{
+    struct spool *s = malloc(sizeof *s);
+    struct err e = ERR_INIT;
+    int rc = s ? spool_open(s, path, &e) : SPOOL_LATER;
+    struct spool **slot = rc == 0 ? vec_push(&c->spools) : NULL;
+    if (!slot) {
+        if (rc == 0)
+            spool_close(s);
+        free(s);
+        c->put_off += rc == SPOOL_LATER;
+        if (rc < 0) { /* never look at it again */
+            c->bad_files++;
+            unlink(path);
+        }
+        return;
+    }
+    s->start_ns = c->start_ns;
+    s->process = ++c->out.ids[ROW_PROCESS];
+    *slot = s;
+    c->processes++;
+}
+
+void collect_health(struct collector *c, int64_t process, const char *code, const char *text,
+                    int64_t value)
+{
+    struct row_health h = {++c->out.ids[ROW_HEALTH],    process, 1, spool_intern(&c->out, code),
+                           spool_intern(&c->out, text), value};
+    spool_put(&c->out, ROW_HEALTH, &h);
+}
+
+static void look_for_new(struct collector *c)
+{
+    DIR *d = opendir(c->dir);
+    if (!d)
+        return;
+    c->put_off = 0;
+    for (struct dirent *f; (f = readdir(d));) {
+        char path[4096];
+        if ((size_t)snprintf(path, sizeof path, "%s/%s", c->dir, f->d_name) >= sizeof path)
+            continue;
+        if (ends_with(f->d_name, SPOOL_FAILED_SUFFIX)) {
+            collect_health(
+                c, 0, "no-spool",
+                "a process could not be recorded: no room for its spool (errno in value)",
+                atoll(strchr(f->d_name, '.') + 1));
+            unlink(path);
+        } else if (ends_with(f->d_name, SPOOL_SUFFIX) && !known(c, path)) {
+            add_spool(c, path);
+        }
+    }
+    closedir(d);
+}
+
+/* A process is over: what is left in its spool, then its file goes. */
+static void finish_spool(struct collector *c, struct spool *s)
+{
+    c->out.from = s;
+    spool_read_anchors(s);
+    spool_drain_rings(s, &c->out);
+    spool_drain_buffers(s, &c->out, true);
+    spool_drain_rings(s, &c->out);
+    struct stat st;
+    s->guard.cut |= stat(s->path, &st) == 0 && (uint64_t)st.st_size < s->size;
+    s->row.end_ns = collect_now_ns() - c->start_ns;
+    spool_put_ends(s, &c->out);
+    c->out.from = NULL;
+    s->done = true;
+    c->has.cupti |= s->h->cupti_version != 0;
+    c->has.calls |= s->has_calls;
+    c->has.loader |= s->has_loader;
+    c->has.events |= s->has_events;
+    c->has.device |= s->devices.n > 0;
+    c->has.rank |= s->row.rank >= 0;
+    unlink(s->path);
+    spool_unmap(s);
+}
+
+/* A day of training may run many thousand processes: of those that are over nothing is kept, but
+ * for the one whose steps the others follow. */
+static void forget_done(struct collector *c)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < c->spools.n; i++) {
+        struct spool *s = c->spools.at[i];
+        bool leads = s->fixed.gate != SPOOL_GATE_ALL &&
+                     (s->steps || (s->fixed.gate == SPOOL_GATE_PROFILER && s->windows.n));
+        if (!s->done || leads) {
+            c->spools.at[left++] = s;
+            continue;
+        }
+        spool_close(s);
+        free(s);
+    }
+    c->spools.n = left;
+}
+
+enum { SPOOLS_SHARE = 2 }; /* of the largest size: what the spools may take of it */
+
+/* What the spools take of the disk, and a little for what they grow until the next look. At their
+ * share none of them grows any more: what finds no room there is counted. */
+static void measure_spools(struct collector *c)
+{
+    int64_t sum = c->out.limit.max_bytes / 16;
+    struct stat st;
+    for (size_t i = 0; i < c->spools.n; i++)
+        if (!c->spools.at[i]->done && stat(c->spools.at[i]->path, &st) == 0)
+            sum += (int64_t)st.st_blocks * 512;
+    c->out.limit.spool_bytes = sum;
+    uint32_t full = sum > c->out.limit.max_bytes / SPOOLS_SHARE;
+    for (size_t i = 0; i < c->spools.n; i++)
+        if (!c->spools.at[i]->done && atomic_load(&c->spools.at[i]->h->full) != full)
+            atomic_store(&c->spools.at[i]->h->full, full);
+}
+
+int64_t collect_drain(struct collector *c, struct err *e)
+{
+    int64_t before = c->out.rows;
+    look_for_new(c);
+    if (c->out.limit.bytes)
+        measure_spools(c);
+    spool_direct(c->spools.at, c->spools.n, &c->out, collect_now_ns() - c->start_ns);
+    for (size_t i = 0; i < c->spools.n; i++) {
+        struct spool *s = c->spools.at[i];
+        if (s->done)
+            continue;
+        bool dead =
+            !spool_alive(s); /* asked first: what it wrote before it died is then complete */
+        if (dead || s->guard.cut) {
+            finish_spool(c, s);
+            continue;
+        }
+        c->out.from = s;
+        spool_read_anchors(s);
+        spool_drain_rings(s, &c->out);
+        spool_drain_buffers(s, &c->out, false);
+        c->out.from = NULL;
+    }
+    forget_done(c);
+    if (c->out.failed)
+        return err_set(e, "%s", c->first.text);
+    return c->out.rows - before;
+}
+
+/* Processes that outlive the program: their agents are asked to stop and given a moment to flush.
+ */
+static void stop_live(struct collector *c)
+{
+    int64_t live = 0;
+    for (size_t i = 0; i < c->spools.n; i++)
+        if (!c->spools.at[i]->done) {
+            atomic_store(&c->spools.at[i]->h->control, SPOOL_STOP);
+            live++;
+        }
+    if (live)
+        collect_health(
+            c, 0, "outlived",
+            "processes still ran when the program had ended: what they did after that is not "
+            "recorded",
+            live);
+    bool any = live > 0;
+    for (int ms = 0; any && ms < STOP_WAIT_MS; ms += 20) {
+        any = false;
+        for (size_t i = 0; i < c->spools.n; i++) {
+            struct spool *s = c->spools.at[i];
+            any |= !s->done && spool_alive(s) && !atomic_load(&s->h->passive);
+        }
+        nanosleep(&(struct timespec){0, 20000000}, NULL);
+    }
+}
+
+static void put_have(struct collector *c)
+{
+    char have[256] = "ranges";
+    if (c->has.cupti)
+        strcat(have, ",kernels,copies,memory_kinds,memsets,api,sync");
+    if (c->has.events)
+        strcat(have, ",events");
+    if (c->has.calls)
+        strcat(have, ",calls");
+    if (c->has.loader)
+        strcat(have, ",loader");
+    if (c->has.device)
+        strcat(have, ",device");
+    if (c->has.rank)
+        strcat(have, ",ranks");
+    if (c->out.ids[ROW_COLLECTIVE])
+        strcat(have, ",collectives");
+    if (c->out.ids[ROW_HOST_SAMPLE])
+        strcat(have, ",host");
+    struct row_meta m = {++c->out.ids[ROW_META], 0, spool_intern(&c->out, "have"),
+                         spool_intern(&c->out, have)};
+    spool_put(&c->out, ROW_META, &m);
+}
+
+/* What is missing because the profile became too large. */
+static void put_limit(struct collector *c)
+{
+    const struct spool_limit *l = &c->out.limit;
+    if (!l->left_out)
+        return;
+    collect_health(
+        c, 0, "size-limit",
+        "the profile reached its largest size (--max-size; bytes in value): what came after "
+        "that is not in it",
+        l->max_bytes);
+}
+
+/* Files of processes that were killed before their spool was ready: nothing is in them. */
+static void remove_unready(const struct collector *c)
+{
+    DIR *d = opendir(c->dir);
+    if (!d)
+        return;
+    for (struct dirent *f; (f = readdir(d));) {
+        char path[4096];
+        int n = snprintf(path, sizeof path, "%s/%s", c->dir, f->d_name);
+        if ((size_t)n < sizeof path && ends_with(f->d_name, SPOOL_SUFFIX) && !known(c, path))
+            unlink(path);
+    }
+    closedir(d);
+}
+
+int collect_finish(struct collector *c, struct err *e)
+{
+    struct err ignored = ERR_INIT;
+    collect_drain(c, &ignored);
+    stop_live(c);
+    collect_drain(c, &ignored);
+    for (size_t i = 0; i < c->spools.n; i++)
+        if (!c->spools.at[i]->done)
+            finish_spool(c, c->spools.at[i]);
+    if (c->put_off)
+        collect_health(c, 0, "unread-spool",
+                       "processes could not be read: no memory or file descriptor left for them",
+                       c->put_off);
+    remove_unready(c);
+    put_have(c);
+    put_limit(c);
+    if (c->bad_files)
+        collect_health(c, 0, "bad-spool", "files that are no spools of this version were ignored",
+                       c->bad_files);
+    return c->out.failed ? err_set(e, "%s (%lld rows lost)", c->first.text, (long long)c->out.lost)
+                         : 0;
+}
+
+int64_t collect_put_meta(struct collector *c, const char *key, const char *value)
+{
+    struct row_meta m = {++c->out.ids[ROW_META], 0, spool_intern(&c->out, key),
+                         spool_intern(&c->out, value)};
+    spool_put(&c->out, ROW_META, &m);
+    return m.id;
+}
+
+size_t collect_processes(const struct collector *c)
+{
+    return c->processes;
+}
+
+void collect_close(struct collector *c)
+{
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->spools.n; i++) {
+        struct spool *s = c->spools.at[i];
+        if (s->path)
+            unlink(s->path);
+        spool_close(s);
+        free(s);
+    }
+    vec_release(&c->spools);
+    vec_release(&c->out.times.at);
+    free(c->dir);
+    free(c);
+}

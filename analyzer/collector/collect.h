@@ -1,0 +1,43 @@
+/* The collector: drains the spools of a running program into a sink, outside the target.
+ * One collector watches one directory; each spool file in it becomes one process of the profile.
+ * A spool whose process is dead is adopted: everything complete in it is kept (SIGKILL included).
+ * Not thread-safe; collect_drain never blocks. */
+#ifndef GPUPROF_IMPORT_COLLECT_H
+#define GPUPROF_IMPORT_COLLECT_H
+
+#include "analyzer/profile/rows.h"
+
+struct collector;
+
+/* start_monotonic_ns: CLOCK_MONOTONIC of the profile's time 0. */
+struct collector *collect_open(const char *dir, int64_t start_monotonic_ns, struct sink out,
+                               struct err *e);
+/* Only stretches of the run are kept, by time: from delay on, for duration (0: to the end), and of
+ * that window out of every (0: all). Before the first drain. */
+struct collect_times {
+    int64_t delay_ns, duration_ns, every_ns, window_ns;
+};
+void collect_times(struct collector *c, const struct collect_times *t);
+/* The profile and the spools together stay below max_bytes: before they reach it, nothing with a
+ * time is kept any more, a health row says so, and agents are asked to record no more. `bytes`
+ * tells how large the profile will be. */
+void collect_limit(struct collector *c, int64_t max_bytes, int64_t (*bytes)(void *self),
+                   void *self);
+/* Takes what is ready from all spools, new ones included. Returns rows taken, -1 on error (after a
+ * failed sink the spools are still emptied and the loss counted, so that the target never feels
+ * it). */
+int64_t collect_drain(struct collector *c, struct err *e);
+/* The virtual GPU runs the program: NVML that knows it. Not copied; it outlives the collector. */
+void collect_virtual_gauges(struct collector *c, const char *library);
+/* Samples the CPU time of the threads of all live processes and the gauges of their GPUs, at most
+ * ten times a second: to be called as often as collect_drain. */
+void collect_sample(struct collector *c);
+/* A fact about the whole profile (docs/profile.md lists the keys). */
+int64_t collect_put_meta(struct collector *c, const char *key, const char *value);
+size_t collect_processes(const struct collector *c); /* seen so far */
+/* Last drain: asks live agents to stop, adopts dead ones, writes processes, streams and health
+ * rows. */
+int collect_finish(struct collector *c, struct err *e);
+void collect_close(struct collector *c); /* removes the spool files */
+
+#endif

@@ -1,0 +1,34 @@
+/* What the collector keeps between drains, for its own files (collect*.c). */
+#ifndef GPUPROF_COLLECT_STATE_H
+#define GPUPROF_COLLECT_STATE_H
+
+#include "analyzer/collector/collect.h"
+
+#include "analyzer/collector/gauges.h"
+#include "analyzer/collector/spool.h"
+
+struct collector {
+    char *dir;
+    int64_t start_ns;
+    struct sink sink;
+    struct spool_out out;
+    struct err first; /* of the sink */
+    struct VEC(struct spool *) spools;
+    size_t processes; /* ever */
+    struct {
+        bool cupti, calls, loader, events, device, rank;
+    } has; /* any of those that are over */
+    int64_t bad_files;
+    int64_t put_off; /* files that could not be opened when last looked for */
+    struct gauges gauges;
+    enum { GAUGES_UNTRIED, GAUGES_OPEN, GAUGES_NONE } gauges_state;
+    int64_t next_gauges_ns;
+    const char *virtual_nvml; /* NULL: the GPUs are real */
+};
+
+int64_t collect_now_ns(void); /* CLOCK_MONOTONIC */
+/* Puts a row of the health table; `process` 0: of the run. */
+void collect_health(struct collector *c, int64_t process, const char *code, const char *text,
+                    int64_t value);
+
+#endif

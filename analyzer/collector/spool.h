@@ -1,0 +1,217 @@
+/* One spool file as the collector sees it: mapped, checked, decoded into rows of one process.
+ *
+ *   spool_map.c     mapping and checking; strings; everything read from the file is bounded
+ *   spool_guard.c   a file that is cut short while it is mapped
+ *   spool_clock.c   CUPTI's clock -> profile time, by the anchors
+ *   spool_ring.c    ring records -> rows
+ *   spool_buffers.c CUPTI's buffers: which to read, walking their records, giving them back
+ *   spool_cupti.c   CUPTI activity records -> rows (their layouts: spool_records.h)
+ *   spool_host.c    CPU time of the target's threads -> rows
+ *   spool_keep.c    which rows are kept
+ *   spool_window.c  stretches recorded in full, by steps or by time
+ *   spool_control.c what the agents are told to record
+ *   spool_steps.c   steps outside of them, summed up
+ *   spool_ends.c    threads, streams, devices, losses, the process itself -> rows
+ *   collect.c       which files there are, when to read what
+ *
+ * The file is written by another process that may be broken or hostile: no offset, length or id in
+ * it is trusted.
+ */
+#ifndef GPUPROF_IMPORT_SPOOL_H
+#define GPUPROF_IMPORT_SPOOL_H
+
+#include "wire/spool_format.h"
+#include "base/vec.h"
+#include "analyzer/profile/rows.h"
+
+#include <stdbool.h>
+
+/* The largest that the profile and the spools may become together. */
+struct spool_limit {
+    int64_t (*bytes)(void *self); /* how large the profile will be; NULL: no limit */
+    void *self;
+    int64_t max_bytes, spool_bytes;
+    bool reached;     /* nothing with a time is kept any more */
+    int64_t from_ns;  /* since then GPU work or calls are missing; INT64_MAX: none was */
+    int64_t left_out; /* rows */
+};
+
+/* Stretches of the run by time, chosen by the collector. None: all of it. */
+struct spool_times {
+    int64_t every_ns, window_ns, until_ns; /* every 0: once; until INT64_MAX: to the end */
+    struct VEC(struct row_recorded) at;    /* past, present, and the next one */
+};
+
+/* Counts ids and passes rows to the sink; after the sink has failed, rows are counted as lost. */
+struct spool_out {
+    struct sink *sink;
+    int64_t ids[ROW_KINDS];
+    int64_t rows, lost;
+    bool failed;
+    struct err *e; /* first failure of the sink */
+    struct spool_limit limit;
+    struct spool_times times;
+    struct spool *from; /* whose rows are put now; NULL: nobody's */
+    int64_t newest_ns;  /* for rows without a time: of the newest that has one */
+};
+
+struct spool_thread {
+    uint32_t tid;
+    uint32_t name;  /* sink string id */
+    int64_t id;     /* row id */
+    int64_t cpu_ns; /* at its last host sample */
+    bool sampled;
+};
+
+struct spool_stream {
+    uint32_t device, context, stream;
+    int64_t id, flags, priority;
+    bool known; /* a STREAM record told flags and priority */
+};
+
+struct spool_device {
+    struct row_device row;
+    bool described;      /* a DEVICE record was seen */
+    char uuid[48];       /* as NVML writes it */
+    bool asked;          /* whether NVML knows it */
+    void *gauges_device; /* NVML's, NULL: it does not */
+};
+
+struct spool_context {
+    uint32_t context, device, null_stream;
+};
+
+/* CUPTI told nothing; sure: although the GPU was worked on, or another client held it. */
+struct spool_silence {
+    int64_t start_ns, end_ns; /* the last may be open: end INT64_MAX */
+    bool sure;
+};
+
+/* In it the clock was set, profile time: which side a stamp belongs to is not known. */
+struct spool_clock_gap {
+    int64_t start_ns, end_ns;
+};
+
+enum { SPOOL_CBIDS = 2048, SPOOL_SILENCES = 4096 };
+
+/* A mapping whose file may be cut short. */
+struct spool_guard {
+    void *map;
+    uintptr_t start;
+    size_t size;
+    struct spool_guard *next;
+    bool cut; /* it was: what is gone reads as zeros */
+};
+void spool_guard_begin(struct spool_guard *g, void *map, size_t size);
+void spool_guard_end(struct spool_guard *g);
+
+struct spool {
+    char *path;
+    struct spool_guard guard;
+    uint8_t *map;
+    size_t size;
+    struct spool_header *h;    /* shared with the target: live words and strides only */
+    struct spool_header fixed; /* as checked at opening: sizes, offsets, identity */
+    int64_t start_ns;          /* CLOCK_MONOTONIC of profile time 0 */
+
+    int64_t process; /* row id */
+    struct row_process row;
+    struct VEC(struct spool_thread) threads;
+    struct VEC(struct spool_stream) streams;
+    struct VEC(struct spool_device) devices;
+    struct VEC(struct spool_context) contexts;
+    struct VEC(struct spool_anchor) anchors;
+    struct VEC(size_t) segments; /* indices of anchors before which the clock was set */
+    uint32_t anchors_seen;
+    size_t segments_lost; /* forgotten, of a long run */
+    struct VEC(struct spool_clock_gap) clock_gaps;
+    int64_t now_ns; /* CLOCK_MONOTONIC when the anchors were read */
+    size_t last_thread, last_stream;
+    int64_t next_sample_ns; /* CLOCK_MONOTONIC; of the host */
+    enum { SPOOL_WAITS_UNKNOWN, SPOOL_WAITS_KEPT, SPOOL_WAITS_NOT_KEPT } disk_waits;
+
+    uint32_t *strings;             /* spool string id -> sink id + 1; 0 = not looked up */
+    bool chose_virtual;            /* it was started on the virtual GPU */
+    uint32_t virtual_name;         /* sink string id of the virtual GPU's announcement */
+    uint32_t cbid[2][SPOOL_CBIDS]; /* sink string ids by layer (0 runtime, 1 driver) and number */
+    uint64_t *name_keys;           /* open addressing: pointer -> sink string id */
+    uint32_t *name_values;
+    uint32_t name_mask, names_read;
+
+    uint64_t epoch; /* of 32-bit correlation ids, in the upper half */
+    uint32_t last_correlation;
+
+    struct VEC(struct row_recorded) windows; /* its own; the last may be open: end INT64_MAX */
+    uint32_t windows_seen, windows_lost;
+    struct VEC(struct spool_silence) silences;
+    int64_t last_call_ns;    /* of a library, profile time */
+    int64_t last_record_ns;  /* the end of the latest that CUPTI told of */
+    bool cupti_told;         /* ... and there is one */
+    int64_t late_ns;         /* CUPTI was another tool's until then; 0 = it was not */
+    int64_t cut_correlation; /* of the first call behind a stretch; 0 = not known */
+    int64_t windows_read_ns; /* profile time */
+    struct spool *leader;    /* whose windows hold for it: the process that counts steps */
+    struct VEC(struct row_step_block) blocks;
+    int64_t block_steps, steps, last_step_ns, last_step_end_ns;
+
+    int64_t unnamed, unnamed_devices; /* called by their address */
+    int64_t off_clock;                /* records left out because the clock was set */
+    int64_t untimed, in_flight, unknown_kinds, cut_buffers, bad_records;
+    bool unfinished; /* the buffer that is read is one that CUPTI has not handed over */
+    bool has_ranges, has_calls, has_loader, has_events, done;
+};
+
+/* 0 with *s filled; not ready yet; no room for it in this process now; -1: no spool (*e says why).
+ */
+enum { SPOOL_NOT_READY = 1, SPOOL_LATER };
+int spool_open(struct spool *s, const char *path, struct err *e);
+void spool_unmap(struct spool *s); /* when nothing is read any more; counts and lists stay */
+void spool_close(struct spool *s);
+bool spool_alive(const struct spool *s);
+uint32_t spool_string(struct spool *s, struct spool_out *out, uint32_t id); /* -> sink string id */
+void spool_read_names(struct spool *s, struct spool_out *out);
+/* What a record points to; counted, and called by its address, when the agent did not copy it. */
+uint32_t spool_name(struct spool *s, struct spool_out *out, uint64_t pointer, int64_t *unknown);
+int64_t spool_thread_id(struct spool *s, struct spool_out *out, uint32_t tid);
+void spool_put(struct spool_out *out, enum row_kind kind, const void *row); /* if it is kept */
+uint32_t spool_intern(struct spool_out *out, const char *text);
+
+void spool_read_anchors(struct spool *s);
+int64_t spool_cupti_time(const struct spool *s, int64_t cupti_ns); /* -> profile ns */
+/* False: the clock was set meanwhile, so that nobody knows when it was, or how long. */
+bool spool_cupti_span(const struct spool *s, int64_t start, int64_t end, int64_t *start_ns,
+                      int64_t *end_ns);
+/* CLOCK_MONOTONIC -> profile ns. Damaged times wrap around instead of being undefined. */
+static inline int64_t spool_time(const struct spool *s, int64_t monotonic_ns)
+{
+    return (int64_t)((uint64_t)monotonic_ns - (uint64_t)s->start_ns);
+}
+
+void spool_sample_host(struct spool *s, struct spool_out *out); /* if it is time for one */
+void spool_drain_rings(struct spool *s, struct spool_out *out);
+/* One record of `stride` bytes, the first four of them its kind. */
+void spool_put_record(struct spool *s, struct spool_out *out, const uint8_t *at, uint32_t stride);
+/* Buffers that are READY; with `adopt` (the process is dead) also OWNED and COMPLETE ones. */
+void spool_drain_buffers(struct spool *s, struct spool_out *out, bool adopt);
+/* Stretches by steps, as the agent tells; by time, as planned. */
+void spool_read_windows(struct spool *s);
+void spool_times_begin(struct spool_times *t, int64_t delay_ns, int64_t duration_ns,
+                       int64_t every_ns, int64_t window_ns);
+void spool_times_advance(struct spool_times *t, int64_t now_ns, uint32_t thin);
+bool spool_times_open(const struct spool_times *t, int64_t from_ns, int64_t to_ns); /* in between */
+/* Tells the agents what to record from now on. */
+void spool_direct(struct spool **spools, size_t n, struct spool_out *out, int64_t now_ns);
+/* Does what the host (or the GPU) did at this time belong to what is recorded? */
+bool spool_in_stretch(const struct spool_out *out, int64_t ns, bool gpu);
+void spool_put_recorded(struct spool *s, struct spool_out *out); /* at its end */
+void spool_add_silence(struct spool *s, const struct spool_rec_silent *r);
+void spool_note_call(struct spool *s, int64_t start_ns); /* of a library that works on the GPU */
+void spool_add_step(struct spool *s, const struct spool_rec_range *r);
+void spool_put_steps(struct spool *s, struct spool_out *out);
+/* Rows known only at the end: process, threads, streams, devices, health. */
+void spool_put_ends(struct spool *s, struct spool_out *out);
+/* A warning about what is missing; nothing for 0. */
+void spool_put_loss(struct spool *s, struct spool_out *out, const char *code, const char *text,
+                    int64_t value);
+
+#endif

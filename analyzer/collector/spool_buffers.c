@@ -1,0 +1,87 @@
+/* CUPTI's buffers in a spool: which ones may be read, walking their records, giving them back. */
+#include "analyzer/collector/spool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Records stand one behind the other, up to the first kind 0; sizes by kind come from the spool. */
+static void walk(struct spool *s, struct spool_out *out, const uint8_t *data, uint64_t bytes)
+{
+    uint64_t at = 0;
+    while (at + sizeof(uint32_t) <= bytes) {
+        uint32_t kind;
+        memcpy(&kind, data + at, sizeof kind);
+        if (kind == 0)
+            return;
+        uint32_t stride = kind < SPOOL_STRIDES ? s->h->stride[kind] : 0;
+        if (stride < 8 || stride > bytes - at) {
+            s->cut_buffers++;
+            return;
+        }
+        spool_put_record(s, out, data + at, stride);
+        at += stride;
+    }
+}
+
+struct ready {
+    uint64_t seq;
+    uint32_t index;
+};
+
+static int by_seq(const void *a, const void *b)
+{
+    uint64_t x = ((const struct ready *)a)->seq, y = ((const struct ready *)b)->seq;
+    return (x > y) - (x < y);
+}
+
+static struct spool_buffer_desc *desc_at(const struct spool *s, uint32_t i)
+{
+    return (struct spool_buffer_desc *)(void *)(s->map + s->fixed.descs_off) + i;
+}
+
+/* Buffers that may be read, in the order in which they were asked for. */
+static size_t list_ready(const struct spool *s, bool adopt, struct ready *ready)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < s->fixed.buffer_count; i++) {
+        struct spool_buffer_desc *d = desc_at(s, i);
+        uint32_t state = atomic_load_explicit(&d->state, memory_order_acquire);
+        if (state == SPOOL_READY || (adopt && (state == SPOOL_OWNED || state == SPOOL_COMPLETE)))
+            ready[n++] = (struct ready){atomic_load(&d->seq), i};
+    }
+    qsort(ready, n, sizeof *ready, by_seq);
+    return n;
+}
+
+static void drain_one(struct spool *s, struct spool_out *out, uint32_t index, bool adopt)
+{
+    struct spool_buffer_desc *d = desc_at(s, index);
+    uint8_t *data = s->map + s->fixed.buffers_off + (uint64_t)index * s->fixed.buffer_bytes;
+    uint64_t bytes = s->fixed.buffer_bytes;
+    if (atomic_load_explicit(&d->state, memory_order_acquire) != SPOOL_OWNED) {
+        uint64_t valid = atomic_load_explicit(&d->valid_bytes, memory_order_acquire);
+        bytes = valid < bytes ? valid : bytes;
+    }
+    s->unfinished = atomic_load(&d->state) == SPOOL_OWNED;
+    walk(s, out, data, bytes);
+    s->unfinished = false;
+    if (adopt)
+        return; /* nobody will use it again; leave the file as it was found */
+    memset(data, 0, bytes);
+    atomic_store_explicit(&d->valid_bytes, 0, memory_order_relaxed);
+    atomic_store_explicit(&d->state, SPOOL_FREE, memory_order_release);
+}
+
+void spool_drain_buffers(struct spool *s, struct spool_out *out, bool adopt)
+{
+    struct ready *ready = calloc(s->fixed.buffer_count + 1u, sizeof *ready);
+    size_t n = ready ? list_ready(s, adopt, ready) : 0;
+    if (n) {
+        spool_read_anchors(s);
+        spool_read_names(s, out);  /* a pointer may mean another kernel by now */
+        spool_drain_rings(s, out); /* names of API functions come before records that use them */
+    }
+    for (size_t i = 0; i < n; i++)
+        drain_one(s, out, ready[i].index, adopt);
+    free(ready);
+}

@@ -1,0 +1,75 @@
+/* What the agents are told while the program runs: to record in full or step marks alone, and how
+ * far apart. Whoever counts steps decides by itself; the others follow it. */
+#include "analyzer/collector/spool.h"
+
+enum { THIN_MAX = 12 };
+static const int64_t early_ns = 100000000; /* agents look at the word ten times a second */
+
+/* Does the process decide by itself what is recorded? */
+static bool leads(const struct spool *s)
+{
+    if (s->fixed.gate == SPOOL_GATE_ALL)
+        return false;
+    if (s->fixed.gate == SPOOL_GATE_PROFILER)
+        return s->windows.n > 0;
+    return !s->h ? s->steps > 0 : atomic_load(&s->h->steps) > 0;
+}
+
+/* Its parent, else the first that counts steps. */
+static struct spool *find_leader(struct spool *const *spools, size_t n, const struct spool *s)
+{
+    struct spool *first = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (!leads(spools[i]))
+            continue;
+        if (spools[i]->fixed.pid == s->fixed.ppid)
+            return spools[i];
+        if (!first)
+            first = spools[i];
+    }
+    return first;
+}
+
+static bool closed(const struct spool *leader, int64_t now_ns)
+{
+    return leader->windows.n && leader->windows.at[leader->windows.n - 1].gpu_end_ns < now_ns;
+}
+
+/* The fuller the profile, the rarer the stretches: each doubling halves what is left. */
+static uint32_t thinning(const struct spool_limit *l)
+{
+    uint32_t thin = 0;
+    if (!l->bytes || l->max_bytes <= l->spool_bytes)
+        return 0;
+    int64_t room = l->max_bytes - l->spool_bytes, left = room - l->bytes(l->self);
+    while (thin < THIN_MAX && left < room >> (thin + 1))
+        thin++;
+    return thin;
+}
+
+static void tell(struct spool *s, bool pause)
+{
+    uint32_t word = pause ? SPOOL_PAUSE : SPOOL_RUN, now = atomic_load(&s->h->control);
+    if (now != word && now != SPOOL_STOP)
+        atomic_store(&s->h->control, word);
+}
+
+void spool_direct(struct spool **spools, size_t n, struct spool_out *out, int64_t now_ns)
+{
+    uint32_t thin = thinning(&out->limit);
+    spool_times_advance(&out->times, now_ns, thin);
+    bool pause = out->limit.reached || !spool_times_open(&out->times, now_ns, now_ns + early_ns);
+    for (size_t i = 0; i < n; i++) {
+        struct spool *s = spools[i];
+        if (s->done || !s->h)
+            continue;
+        if (s->fixed.gate == SPOOL_GATE_ALL) {
+            tell(s, pause);
+            continue;
+        }
+        spool_read_windows(s);
+        s->leader = leads(s) ? NULL : find_leader(spools, n, s);
+        tell(s, pause || (s->leader && closed(s->leader, now_ns)));
+        atomic_store(&s->h->thin, thin);
+    }
+}

@@ -1,0 +1,139 @@
+/* What is known of a process only when it is over: its places, its losses, itself. */
+#include "analyzer/collector/spool.h"
+
+static void put_health(struct spool *s, struct spool_out *out, int severity, const char *code,
+                       const char *text, int64_t value)
+{
+    if (value <= 0)
+        return;
+    struct row_health h = {++out->ids[ROW_HEALTH],  s->process, severity, spool_intern(out, code),
+                           spool_intern(out, text), value};
+    spool_put(out, ROW_HEALTH, &h);
+}
+
+void spool_put_loss(struct spool *s, struct spool_out *out, const char *code, const char *text,
+                    int64_t value)
+{
+    put_health(s, out, 1, code, text, value);
+}
+
+static void put_losses(struct spool *s, struct spool_out *out)
+{
+    static const struct {
+        enum spool_counter counter;
+        const char *code, *text;
+    } losses[] = {
+        {SPOOL_CUPTI_DROPPED, "cupti-dropped", "records dropped by CUPTI: totals are too small"},
+        {SPOOL_BUFFER_STARVED, "buffer-starved",
+         "requests of CUPTI for a buffer when none was free: record less (--duration) or leave the "
+         "collector a core"},
+        {SPOOL_DISCARDED, "discarded", "records of CUPTI's discarded because no buffer was free"},
+        {SPOOL_RING_FULL, "ring-full",
+         "host events dropped because the collector could not keep up"},
+        {SPOOL_NO_RING, "no-ring",
+         "host events dropped: more threads than rings (512), or no room for one on the disk or in "
+         "--max-size"},
+        {SPOOL_TOO_DEEP, "too-deep", "ranges left out: nested deeper than 128"},
+        {SPOOL_STRINGS_FULL, "strings-full", "names lost: the string table is full"},
+        {SPOOL_NAMES_FULL, "names-full", "kernel names lost: the name table is full"},
+        {SPOOL_BUFFERS_LOST, "buffers-lost",
+         "activity buffers taken over by another profiler in the program"},
+    };
+    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
+        put_health(s, out, 1, losses[i].code, losses[i].text,
+                   (int64_t)atomic_load(&s->h->counter[losses[i].counter]));
+    put_health(s, out, 1, "untimed", "records without usable times were left out", s->untimed);
+    put_health(s, out, 1, "names-missing",
+               "kernels whose names were not copied before the process was killed: they are called "
+               "kernel@ADDRESS, and sums by name lack them",
+               s->unnamed);
+    put_health(s, out, 0, "in-flight",
+               "GPU operations queued or still running at the end were left out", s->in_flight);
+    put_health(s, out, 0, "unknown-kinds",
+               "records of kinds that this version does not know were skipped", s->unknown_kinds);
+    put_health(s, out, 1, "spool-cut",
+               "the program cut the file short that its records were in: what had not been read is "
+               "lost",
+               s->guard.cut);
+    put_health(s, out, 1, "cut-buffers", "activity buffers could be read only in part",
+               s->cut_buffers);
+    put_health(s, out, 1, "bad-records", "damaged host records were left out", s->bad_records);
+    put_health(
+        s, out, 1, "off-clock",
+        "records of CUPTI's left out because the real-time clock was set while they were made: "
+        "when they were, or how long, is not known",
+        s->off_clock);
+    put_health(s, out, 1, "clock-set",
+               "times that the real-time clock was set in the run: the moments next to it count as "
+               "not recorded",
+               s->segments.n ? (int64_t)(s->segments.n + s->segments_lost) - 1 : 0);
+    bool by_steps = s->fixed.gate == SPOOL_GATE_EVERY && !s->leader;
+    put_health(s, out, 1, "no-marks",
+               "the program marks no steps, so --every and --window chose none of them and all of "
+               "it was recorded: an NVTX range named step marks one, or choose by time (--every "
+               "60s --window 2s)",
+               by_steps && s->h->cupti_version && !atomic_load(&s->h->steps));
+    put_health(s, out, 1, "no-profiler-range",
+               "the program never called cudaProfilerStart, so --range cuda-profiler recorded "
+               "nothing of it",
+               s->fixed.gate == SPOOL_GATE_PROFILER && !s->leader && s->h->cupti_version &&
+                   !s->windows.n);
+    put_health(s, out, 0, "agent-cpu", "CPU time of the agent's own thread, ns",
+               (int64_t)atomic_load(&s->h->counter[SPOOL_SELF_NS]));
+}
+
+/* Row id of a device; made here when work ran on it but no record describes it (a process killed
+ * early). */
+static int64_t device_id(struct spool *s, struct spool_out *out, uint32_t ordinal)
+{
+    if (ordinal == UINT32_MAX)
+        return -1;
+    for (size_t i = 0; i < s->devices.n; i++)
+        if (s->devices.at[i].row.ordinal == ordinal)
+            return s->devices.at[i].row.id;
+    struct spool_device *d = vec_push(&s->devices);
+    if (!d)
+        return -1;
+    d->row = (struct row_device){.id = ++out->ids[ROW_DEVICE],
+                                 .process = s->process,
+                                 .ordinal = ordinal,
+                                 .is_virtual = s->chose_virtual ? 1 : -1,
+                                 .cc_major = -1,
+                                 .cc_minor = -1};
+    if (s->chose_virtual)
+        d->row.name = spool_intern(out, "Virtual GPU");
+    return d->row.id;
+}
+
+static void put_places(struct spool *s, struct spool_out *out)
+{
+    for (size_t i = 0; i < s->threads.n; i++) {
+        struct row_thread t = {s->threads.at[i].id, s->process, s->threads.at[i].tid,
+                               s->threads.at[i].name};
+        spool_put(out, ROW_THREAD, &t);
+    }
+    for (size_t i = 0; i < s->streams.n; i++) {
+        struct spool_stream *p = &s->streams.at[i];
+        int64_t device = device_id(s, out, p->device), flags = p->flags;
+        for (size_t k = 0; k < s->contexts.n && !p->known; k++)
+            if (s->contexts.at[k].context == p->context &&
+                s->contexts.at[k].null_stream == p->stream)
+                flags = STREAM_LEGACY_DEFAULT;
+        struct row_stream r = {p->id,     s->process, device,     p->context,
+                               p->stream, flags,      p->priority};
+        spool_put(out, ROW_STREAM, &r);
+    }
+    for (size_t i = 0; i < s->devices.n; i++)
+        spool_put(out, ROW_DEVICE, &s->devices.at[i].row);
+}
+
+void spool_put_ends(struct spool *s, struct spool_out *out)
+{
+    put_places(s, out);
+    put_losses(s, out);
+    s->row.id = s->process;
+    s->row.sealed = atomic_load(&s->h->sealed) != 0;
+    s->row.start_ns = spool_time(s, s->fixed.start_monotonic_ns);
+    spool_put(out, ROW_PROCESS, &s->row);
+    spool_put_recorded(s, out);
+}

@@ -1,0 +1,146 @@
+/* Host samples: what the threads of a live target have used of the CPU so far, and what kept them
+ * from it. Read from /proc, outside the target, ten times a second; less often where a process has
+ * so many threads that reading them would take more than half a percent of a core (of its time, not
+ * of waiting for one: that is when samples are wanted). A thread that has not run since its last
+ * sample gets no row. */
+#include "analyzer/collector/spool.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SAMPLE_NS = 100000000, COST_SHARE = 200 };
+
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* A file of /proc/PID/task/TID as text; false when the thread has gone. */
+static bool read_file(int task, const char *tid, const char *name, char *text, size_t size)
+{
+    char path[300];
+    snprintf(path, sizeof path, "%s/%s", tid, name);
+    int fd = openat(task, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, text, size - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = 0;
+    return n > 0;
+}
+
+/* CPU time and time without a core in ns, from schedstat; false where the kernel does not keep it.
+ */
+static bool read_cpu(int task, const char *tid, struct row_host_sample *h)
+{
+    char text[128], *end;
+    if (!read_file(task, tid, "schedstat", text, sizeof text))
+        return false;
+    h->cpu_ns = strtoll(text, &end, 10);
+    h->run_queue_ns = strtoll(end, NULL, 10);
+    return true;
+}
+
+/* Bytes read, from "rchar: " and "read_bytes: " of io, which another user's process does not show.
+ */
+static void read_io(int task, const char *tid, struct row_host_sample *h)
+{
+    char text[512];
+    if (!read_file(task, tid, "io", text, sizeof text))
+        return;
+    const char *asked = strstr(text, "rchar:"), *storage = strstr(text, "\nread_bytes:");
+    h->read_bytes = asked ? strtoll(asked + strlen("rchar:"), NULL, 10) : -1;
+    h->storage_bytes = storage ? strtoll(storage + strlen("\nread_bytes:"), NULL, 10) : -1;
+}
+
+/* Since Linux 5.14 disk waits are counted only where the administrator asks for it. */
+static bool disk_waits_kept(struct spool *s)
+{
+    char kept[8] = "1";
+    if (s->disk_waits == SPOOL_WAITS_UNKNOWN) {
+        read_file(AT_FDCWD, "/proc/sys/kernel", "task_delayacct", kept, sizeof kept);
+        s->disk_waits = kept[0] == '0' ? SPOOL_WAITS_NOT_KEPT : SPOOL_WAITS_KEPT;
+    }
+    return s->disk_waits == SPOOL_WAITS_KEPT;
+}
+
+/* Page faults and disk waits, from fields 12 and 42 of stat. The name in field 2 may hold blanks.
+ */
+static bool read_waits(int task, const char *tid, struct row_host_sample *h)
+{
+    char text[1024];
+    if (!read_file(task, tid, "stat", text, sizeof text))
+        return false;
+    const char *p = strrchr(text, ')');
+    for (int field = 2; p && field < 42; field++) {
+        p = strchr(p + 1, ' ');
+        if (p && field + 1 == 12)
+            h->major_faults = strtoll(p, NULL, 10);
+    }
+    if (p)
+        h->io_wait_ns = strtoll(p, NULL, 10) * (1000000000 / sysconf(_SC_CLK_TCK));
+    return true;
+}
+
+static void name_thread(struct spool_out *out, struct spool_thread *t, int task, const char *tid)
+{
+    char text[64];
+    if (t->name || !read_file(task, tid, "comm", text, sizeof text))
+        return;
+    text[strcspn(text, "\n")] = 0;
+    t->name = spool_intern(out, text);
+}
+
+static void sample_thread(struct spool *s, struct spool_out *out, int task, const char *tid)
+{
+    struct row_host_sample h = {.process = s->process,
+                                .io_wait_ns = -1,
+                                .major_faults = -1,
+                                .storage_bytes = -1,
+                                .read_bytes = -1};
+    if (!read_cpu(task, tid, &h))
+        return;
+    h.thread = spool_thread_id(s, out, (uint32_t)strtoul(tid, NULL, 10));
+    if (h.thread < 0)
+        return;
+    struct spool_thread *t = &s->threads.at[s->last_thread];
+    if (t->sampled && h.cpu_ns == t->cpu_ns)
+        return;
+    if (!read_waits(task, tid, &h))
+        return;
+    if (!disk_waits_kept(s))
+        h.io_wait_ns = -1;
+    read_io(task, tid, &h);
+    if (!t->sampled)
+        name_thread(out, t, task, tid);
+    t->sampled = true;
+    t->cpu_ns = h.cpu_ns;
+    h.id = ++out->ids[ROW_HOST_SAMPLE];
+    h.time_ns = spool_time(s, clock_ns(CLOCK_MONOTONIC));
+    spool_put(out, ROW_HOST_SAMPLE, &h);
+}
+
+void spool_sample_host(struct spool *s, struct spool_out *out)
+{
+    int64_t begin = clock_ns(CLOCK_MONOTONIC), used = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    if (begin < s->next_sample_ns)
+        return;
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", s->fixed.pid);
+    DIR *d = opendir(path);
+    if (!d)
+        return;
+    for (struct dirent *f; (f = readdir(d));)
+        if (f->d_name[0] >= '1' && f->d_name[0] <= '9')
+            sample_thread(s, out, dirfd(d), f->d_name);
+    closedir(d);
+    int64_t pause = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - used) * COST_SHARE;
+    s->next_sample_ns = begin + (pause > SAMPLE_NS ? pause : SAMPLE_NS);
+}

@@ -1,0 +1,107 @@
+/* Which rows go into the profile: those of the stretches that are recorded in full, up to its
+ * largest size. Rows without a time always do, and so do searches for an algorithm, because what
+ * they found is in force from then on. */
+#include "analyzer/collector/spool.h"
+
+#include "base/str.h"
+#include "analyzer/profile/tables.h"
+
+#include <string.h>
+
+enum { LOOK_ROWS = 1024 }; /* between two looks at the size */
+
+/* The time of a row that belongs to a stretch of the run. */
+static bool time_of(enum row_kind kind, const void *row, int64_t *ns)
+{
+    static int offsets[ROW_KINDS]; /* + 1; 0 = not asked for yet */
+    if (!offsets[kind])
+        offsets[kind] = table_time_offset(kind) + 1 ? table_time_offset(kind) + 1 : -1;
+    if (offsets[kind] < 0 ||
+        (kind == ROW_CALL && ((const struct row_call *)row)->family == SPOOL_CALL_FIND))
+        return false;
+    memcpy(ns, (const char *)row + offsets[kind] - 1, sizeof *ns);
+    return true;
+}
+
+/* Long ranges begin early and come late: they do not tell since when something is missing. */
+static bool tells_missing(enum row_kind kind)
+{
+    return kind == ROW_KERNEL || kind == ROW_COPY || kind == ROW_MEMSET || kind == ROW_API;
+}
+
+static bool of_gpu(enum row_kind kind)
+{
+    return kind == ROW_KERNEL || kind == ROW_COPY || kind == ROW_MEMSET || kind == ROW_EVENT;
+}
+
+static int64_t correlation_of(enum row_kind kind, const void *row)
+{
+    switch (kind) {
+    case ROW_KERNEL:
+        return ((const struct row_kernel *)row)->correlation;
+    case ROW_COPY:
+        return ((const struct row_copy *)row)->correlation;
+    case ROW_MEMSET:
+        return ((const struct row_memset *)row)->correlation;
+    case ROW_API:
+        return ((const struct row_api *)row)->correlation;
+    default:
+        return 0;
+    }
+}
+
+/* While the work of a stretch that is over runs on, that of later calls comes as well: the calls
+ * that are left out tell which. */
+static bool of_later_call(struct spool *s, enum row_kind kind, const void *row, bool in_stretch)
+{
+    int64_t c = s ? correlation_of(kind, row) : 0;
+    if (c <= 0)
+        return false;
+    if (kind == ROW_API && in_stretch && c > s->cut_correlation)
+        s->cut_correlation = 0; /* the next stretch */
+    if (kind == ROW_API && !in_stretch && (!s->cut_correlation || c < s->cut_correlation))
+        s->cut_correlation = c;
+    return kind != ROW_API && s->cut_correlation && c >= s->cut_correlation;
+}
+
+static bool kept(struct spool_out *out, enum row_kind kind, const void *row)
+{
+    int64_t ns = out->newest_ns; /* events have none of their own, but come with those that do */
+    if (!time_of(kind, row, &ns) && kind != ROW_EVENT)
+        return true;
+    if (out->limit.reached) {
+        out->limit.left_out++;
+        if (tells_missing(kind) && ns < out->limit.from_ns)
+            out->limit.from_ns = ns;
+        return false;
+    }
+    if (tells_missing(kind))
+        out->newest_ns = ns;
+    bool in_stretch = spool_in_stretch(out, ns, of_gpu(kind));
+    bool later = of_later_call(out->from, kind, row, in_stretch);
+    return in_stretch && (!later || spool_in_stretch(out, ns, false));
+}
+
+static void look_at_size(struct spool_out *out)
+{
+    struct spool_limit *l = &out->limit;
+    if (!l->bytes || l->reached || l->bytes(l->self) + l->spool_bytes <= l->max_bytes)
+        return;
+    l->reached = true;
+    l->from_ns = INT64_MAX;
+}
+
+void spool_put(struct spool_out *out, enum row_kind kind, const void *row)
+{
+    struct err e = ERR_INIT;
+    if (!kept(out, kind, row))
+        return;
+    if (!out->failed && out->sink->put(out->sink->self, kind, row, &e) < 0) {
+        out->failed = true;
+        if (out->e && !out->e->text[0])
+            *out->e = e;
+    }
+    out->lost += out->failed;
+    if (++out->rows % LOOK_ROWS == 0)
+        look_at_size(out);
+}

@@ -1,0 +1,71 @@
+#include "analyzer/collector/window.h"
+
+#include "wire/spool_format.h"
+#include "analyzer/profile/store.h"
+#include "analyzer/profile/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t intern(void *self, const char *text, size_t n)
+{
+    struct window *w = self;
+    return w->inner.intern(w->inner.self, text, n);
+}
+
+static bool kept(const struct window *w, enum row_kind kind, const void *row)
+{
+    if (w->offset[kind] < 0)
+        return true;
+    if (kind == ROW_CALL && ((const struct row_call *)row)->family == SPOOL_CALL_FIND)
+        return true;
+    int64_t ns;
+    memcpy(&ns, (const char *)row + w->offset[kind], sizeof ns);
+    bool gpu = kind == ROW_KERNEL || kind == ROW_COPY || kind == ROW_MEMSET;
+    return ns >= w->from_ns && ns < (gpu ? w->gpu_to_ns : w->to_ns);
+}
+
+/* The part of a recorded stretch that is kept. */
+static bool clip(const struct window *w, struct row_recorded *r)
+{
+    if (r->start_ns < w->from_ns) {
+        r->start_ns = r->gpu_start_ns = w->from_ns;
+        r->first_step = w->first_step;
+    }
+    if (r->end_ns > w->to_ns)
+        r->end_ns = w->to_ns;
+    if (r->gpu_end_ns > w->gpu_to_ns)
+        r->gpu_end_ns = w->gpu_to_ns;
+    return r->end_ns > r->start_ns;
+}
+
+static int put(void *self, enum row_kind kind, const void *row, struct err *e)
+{
+    struct window *w = self;
+    struct row_recorded r;
+    if (kind == ROW_RECORDED) {
+        r = *(const struct row_recorded *)row;
+        if (!clip(w, &r))
+            return 0;
+        row = &r;
+    }
+    return kept(w, kind, row) ? w->inner.put(w->inner.self, kind, row, e) : 0;
+}
+
+int window_keep(const char *profile, const struct window *stretch, struct err *e)
+{
+    struct window w = *stretch;
+    for (int k = 0; k < ROW_KINDS; k++)
+        w.offset[k] = table_time_offset((enum row_kind)k);
+    struct store *from = store_open(profile, 0, e);
+    struct store *to = from ? store_create(profile, 1, e) : NULL;
+    int rc = -1;
+    if (to) {
+        struct sink sink = {.self = &w, .intern = intern, .put = put};
+        w.inner = store_sink(to);
+        rc = store_read(from, &sink, e) < 0 || store_finish(to, e) < 0 ? -1 : 0;
+    }
+    store_close(to);
+    store_close(from);
+    return rc;
+}

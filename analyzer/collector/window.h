@@ -1,0 +1,23 @@
+/* Keeps the rows of a stretch of time: a sink before another. Rows belong to where they start; rows
+ * without a time always stay, and so do searches for an algorithm, because what they found is in
+ * force for the rest of the run. */
+#ifndef GPUPROF_CLI_RUN_WINDOW_H
+#define GPUPROF_CLI_RUN_WINDOW_H
+
+#include "analyzer/profile/rows.h"
+
+#include <stdbool.h>
+
+struct window {
+    int64_t from_ns, to_ns; /* INT64_MIN, INT64_MAX: no limit */
+    int64_t gpu_to_ns;      /* of what the GPU does: it works through what was queued until to_ns */
+    int64_t first_step;     /* number of the step that begins at from_ns */
+    struct sink inner;      /* the rest is window_keep's own */
+    int offset[ROW_KINDS];  /* of the time in a row, -1 = it has none */
+};
+
+/* Writes the profile anew with only what starts in the stretch. The old one stays until the new one
+ * is whole. */
+int window_keep(const char *profile, const struct window *stretch, struct err *e);
+
+#endif

@@ -1,0 +1,332 @@
+/* The analysis: everything that is concluded from a timeline before anybody gives advice. Rules
+ * read it, exporters print it; both leave it alone. All `_ns` are int64 nanoseconds; "per step"
+ * means divided by steps.used.
+ *
+ * Passes in order (analyze.c): steps -> gaps -> totals -> ranks -> host -> rules -> rank.
+ */
+#ifndef GPUPROF_ANALYZE_ANALYSIS_H
+#define GPUPROF_ANALYZE_ANALYSIS_H
+
+#include "analyzer/whatif/whatif.h"
+#include "analyzer/timeline/timeline.h"
+
+struct finding;
+
+/* ---- steps ---------------------------------------------------------------------------------- */
+
+enum step_source {
+    STEPS_NONE, /* none found: the whole recording is taken as one step, count = used = 1 */
+    STEPS_NVTX,
+    STEPS_FRAMEWORK /* ProfilerStep, hook */,
+    STEPS_DETECTED
+};
+
+struct step {
+    int64_t start_ns, end_ns;         /* on the host, anchor to anchor */
+    int64_t gpu_start_ns, gpu_end_ns; /* first op launched in it to the first op of the next one */
+    int64_t length_ns; /* what the step takes: on the host, or on the GPU where that is steadier; 0
+                          = not known (the last one, cut off) */
+    uint32_t first_op, ops; /* by launch order: not a slice of ops, see steps.op_step */
+    uint8_t used;           /* 1: steady state; 0: warm-up, evaluation, outlier, cut off */
+    uint8_t slow;           /* 1: not used only because it takes longer for the same work */
+};
+
+struct steps {
+    enum step_source source;
+    const char *source_text; /* for people: "NVTX range 'step'", "detected: 41 repeats of ..." */
+    struct step *at;
+    size_t count, used;
+    uint32_t *op_step; /* per op: step index, TL_NONE outside of all */
+    int64_t median_ns, p95_ns, min_ns, max_ns, mean_ns; /* of the used ones' lengths */
+    int64_t pace_ns;            /* mean of the used and the slow ones: what the loop takes */
+    size_t slow;                /* how many are that */
+    double cv;                  /* standard deviation / mean of the used ones */
+    double confidence;          /* 0..1; 1 for marked steps */
+    int64_t detected_median_ns; /* what detection says beside given marks; 0 = not run */
+    bool batches;               /* no step was marked: one goes from one batch to the next */
+    uint32_t main_thread;       /* index: that of the marks, else the one that launches most */
+    uint32_t process;           /* index: whose steps these are */
+    uint32_t device;            /* index: whose GPU time is broken down */
+};
+
+/* A stretch of the run that was recorded in full. */
+struct stretch {
+    int64_t start_ns, end_ns;
+    int64_t known_ns;   /* from here on it is known when the GPU is idle */
+    bool leads_in;      /* the program was at work before it began */
+    bool at_step;       /* it ends where a step begins */
+    int64_t first_step; /* as in row_recorded */
+};
+
+/* ---- idle gaps of the GPU ------------------------------------------------------------------- */
+
+/* Where a step's wall time goes. Parts of a step sum to it exactly. */
+enum part {
+    PART_COMPUTE,     /* a compute kernel runs */
+    PART_COMM,        /* communication and no compute: exposed */
+    PART_COPY,        /* copy or memset and neither of the above: exposed */
+    PART_IDLE_INPUT,  /* GPU idle: the host waits for or makes the next batch */
+    PART_IDLE_COPY,   /* ... is blocked in a copy call */
+    PART_IDLE_SYNC,   /* ... comes out of a synchronisation with the queue empty */
+    PART_IDLE_LAUNCH, /* ... launches too slowly */
+    PART_IDLE_ALLOC,  /* ... is inside an allocation or free */
+    PART_IDLE_HOST,   /* ... does other work, named by range where there is one */
+    PART_IDLE_QUEUED, /* GPU idle although its next work had been issued: between queued kernels */
+    PART_UNEXPLAINED, /* nothing recorded explains it */
+    /* Where no GPU was at work: what the training thread does (cpu_parts.c). */
+    PART_DATA,    /* waits for its next batch, or makes it */
+    PART_COLLATE, /* ... puts its samples together */
+    PART_WORKERS, /* starts and stops a loader's workers */
+    PART_FORWARD, /* computes before a backward pass, or for a batch that has none */
+    PART_BACKWARD,
+    PART_OPTIMIZER, /* its step, clearing and clipping of gradients */
+    PART_GC,        /* Python collects garbage */
+    PART_VALIDATION,
+    PART_OTHER, /* anything else */
+    PART_COUNT
+};
+/* Of a step on a GPU, and of one without. */
+#define GPU_PARTS ((1u << PART_DATA) - 1u)
+#define CPU_PARTS ((1u << PART_COUNT) - (1u << PART_DATA))
+extern const char *const part_key[PART_COUNT]; /* snake_case for JSON: compute, comm_exposed, ... */
+extern const char *const part_title[PART_COUNT]; /* for people; analysis_part_title says more */
+
+#define GAP_LISTED_NS 2000
+
+struct gap {
+    int64_t start_ns, end_ns;
+    uint32_t step;      /* index, TL_NONE */
+    uint32_t before_op; /* the op that ends it, TL_NONE */
+    uint32_t api;       /* the call charged most of it, TL_NONE */
+    uint32_t range; /* innermost NVTX range of the launching thread around most of it, TL_NONE */
+    uint32_t first_share; /* in gap_shares: one for each of its parts, rising; ask gap_ns */
+    uint16_t parts;       /* bit 1 << part: it has some of it */
+    uint8_t part;         /* enum part that has most of it */
+};
+
+/* ---- totals over the used steps ---------------------------------------------------------------
+ */
+
+struct kernel_total { /* one per distinct (name) */
+    uint32_t name;    /* string id */
+    struct kernel_class class;
+    int64_t count, total_ns, min_ns, max_ns;
+    uint32_t longest; /* op index */
+};
+
+struct copy_total { /* one per (kind, src, dst) */
+    uint8_t kind, src_kind, dst_kind;
+    int64_t count, bytes, total_ns;
+    int64_t exposed_ns;      /* while no compute kernel runs */
+    int64_t host_blocked_ns; /* time the calls took on the host */
+    uint32_t longest;
+};
+
+struct api_total {
+    uint32_t name;
+    uint8_t kind;
+    int64_t count, total_ns, max_ns;
+    uint32_t longest; /* api index */
+};
+
+struct totals {
+    struct kernel_total *kernels;
+    size_t kernel_count; /* by total_ns, falling */
+    struct copy_total *copies;
+    size_t copy_count;
+    struct api_total *apis;
+    size_t api_count;
+    int64_t family_ns[FAMILY_COUNT]; /* kernel time */
+    int64_t family_count[FAMILY_COUNT];
+    int64_t kernel_ns, kernel_count_all;
+    int64_t tensor_ns, fp32_matrix_ns; /* matrix kernels on tensor cores; FP32 ones without */
+    int64_t matrix_ns, matrix_unknown_ns;
+    int64_t launches;      /* API calls that put work on the GPU */
+    int64_t short_kernels; /* under 10 us */
+};
+
+/* ---- the host ---------------------------------------------------------------------------------
+ */
+
+struct host_facts {
+    int usable_cores;     /* min of affinity and cgroup quota (rounded up), 0 = not known */
+    int loader_workers;   /* seen making batches; -1 = not known, 0 = the training thread itself */
+    bool loader_parallel; /* workers are in use, even where their number is not known */
+    int64_t fetch_cpu_ns; /* CPU time to make one batch, median; 0 = not known */
+    int64_t fetch_ns;     /* wall time to make one batch, median */
+    double fetches;       /* made by the training thread itself, per used step */
+    int64_t
+        starved_ns;  /* training thread ready to run but without a core, per step; -1 = unknown */
+    int64_t wait_ns; /* training thread waiting for (or making) data per step, median */
+};
+
+/* ---- self-checks ------------------------------------------------------------------------------
+ */
+
+struct health_facts {
+    int64_t dropped;        /* records lost, all causes */
+    double unexplained_pct; /* of step time */
+    double overhead_pct; /* the profiler's own measured cost of the program's threads, -1 unknown */
+    size_t warnings;     /* health rows of severity >= 1 */
+    double recorded_pct; /* of the process' time: 100 where it was not recorded in stretches */
+    int64_t run_steps;   /* steps of the run, also between the stretches; 0 = not counted */
+    int64_t run_mean_ns; /* of one of those */
+    const char *recorded_text;      /* one sentence about it; NULL: all was recorded */
+    size_t launches, launches_lost; /* in used steps; those without a record of the GPU's work */
+};
+
+struct gpu_facts { /* over the window from first to last GPU activity of the chosen device */
+    double busy_pct, compute_pct, comm_pct, comm_exposed_pct, copy_pct, copy_exposed_pct;
+    int64_t window_ns;
+};
+
+/* ---- ranks ------------------------------------------------------------------------------------
+ */
+
+struct rank_facts {           /* one GPU that takes part in collectives; times per used step */
+    int64_t rank;             /* number in the job, else its place in the recording */
+    uint32_t process, device; /* indices */
+    int64_t offset_ns;        /* its clock minus that of the first rank, from matched ends */
+    int64_t step_median_ns;   /* of its own marks, 0 = it has none */
+    int64_t comm_ns;          /* in collectives */
+    int64_t wait_ns;          /* of that, before the last rank had arrived */
+    int64_t wait_exposed_ns;  /* ... with no compute kernel beside it */
+    int64_t late_ns;          /* for which it, as the last to arrive, kept the others waiting */
+    int64_t late_count;       /* collectives in the recording for which it came last */
+    int64_t matched;          /* its collectives that were found on other ranks as well */
+};
+
+struct late_wait { /* of the analysed process, in one of its collectives */
+    uint32_t op;
+    uint32_t late;    /* device that came last */
+    int64_t spare_ns; /* what is waited less when that comes with the last of the others */
+};
+
+struct ranks {
+    struct rank_facts *at; /* by rank */
+    size_t count;          /* ranks with collectives that others have as well */
+    size_t left_out;       /* ranks whose collectives match no other rank's, or that are alone */
+    int64_t collectives;   /* matched ones in the recording */
+    uint32_t late;         /* index of the rank that costs most, TL_NONE without */
+    int64_t late_ns;       /* sum of all late_ns: what punctual ranks would save per step */
+    int64_t transfer_ns;   /* after the last rank has arrived, per step */
+    uint32_t worst_op;     /* the longest wait, TL_NONE */
+    int64_t worst_ns;
+    struct late_wait *waits; /* of the analysed process, by op */
+    size_t wait_count;
+};
+
+/* ---- ranks that train without a GPU (cpu_ranks.c) ----------------------------------------------
+ */
+
+struct cpu_rank {
+    int64_t rank;
+    uint32_t process;
+    size_t steps;
+    int64_t step_ns;           /* mean of its steps */
+    int64_t parts[PART_COUNT]; /* of that */
+    int64_t own_ns; /* of that, before the backward passes, in which it meets the others */
+};
+
+struct cpu_ranks {
+    struct cpu_rank *at; /* by rank */
+    size_t count;        /* with steps of their own */
+    int64_t world;       /* size of the job as it says itself; 0 = not known */
+    uint32_t late;       /* index of the one that the others wait for, TL_NONE: cannot be told */
+    int64_t late_ns;     /* what its own part takes longer than the second longest's */
+    const char *text;    /* one sentence; NULL without several ranks */
+};
+
+struct outcome; /* rules/rule.h */
+
+struct analysis {
+    const struct timeline *tl;
+    struct arena arena; /* owns everything below */
+    struct steps steps;
+    struct stretch *stretches; /* of the process of the steps, by time; none: all was recorded */
+    size_t stretch_count;
+    struct gap *gaps;
+    size_t gap_count;         /* those of GAP_LISTED_NS and more, by start */
+    int64_t *gap_shares;      /* nanoseconds; this and gaps are not in the arena */
+    int64_t gaps_unlisted_ns; /* idle time in shorter ones: in step_parts, not in gaps */
+    bool on_cpu;              /* no GPU was at work, and nothing says that one should have been */
+    int64_t step_ns; /* the step that all numbers are about: the median one, or without a GPU and
+                        where long steps recur, the mean */
+    int64_t breakdown_ns[PART_COUNT];  /* parts of that step; sum = step_ns exactly */
+    int64_t (*step_parts)[PART_COUNT]; /* per step, sums to its length */
+    struct gpu_facts gpu;
+    struct totals totals;
+    struct host_facts host;
+    struct ranks ranks;
+    struct cpu_ranks cpu_ranks;
+    struct health_facts health;
+    const struct row_device *device; /* NULL = not known */
+
+    struct whatif
+        whatif; /* of the replay: self-checks, stacked savings; zero without analysis_predict */
+
+    struct past_trial *past; /* what predictions came to, elsewhere and here (past.h) */
+    size_t past_count;
+
+    struct outcome *outcomes;
+    size_t outcome_count; /* one per rule, registry order */
+    const struct outcome **ranked;
+    size_t ranked_count;       /* findings, best first */
+    const char *verdict_class; /* input, host, communication, gpu, balanced, not-enough-data, ... */
+    const char *verdict;       /* one sentence */
+    const char *why;           /* one sentence */
+    const char *next;          /* one sentence: the first finding's remedy, or what to record */
+};
+
+/* Runs all passes. The timeline must outlive the result. */
+struct analysis *analyze(const struct timeline *t, struct err *e);
+void analysis_free(struct analysis *a);
+/* Replays the steps without each finding's cause: upper bounds become predictions where the replay
+ * passes its self-checks, and findings are ranked again by what they save at least. 0, or -1 with
+ * *e set. */
+int analysis_predict(struct analysis *a, struct err *e);
+
+/* What of the gap is charged to that part; the parts sum to its length. */
+static inline int64_t gap_ns(const struct analysis *a, const struct gap *g, enum part part)
+{
+    unsigned bit = 1u << part;
+    return g->parts & bit
+               ? a->gap_shares[g->first_share + (size_t)__builtin_popcount(g->parts & (bit - 1))]
+               : 0;
+}
+
+/* Index of the step in whose host time `ns` falls, used or not; TL_NONE. */
+uint32_t analysis_step_at(const struct analysis *a, int64_t ns);
+/* Number of a step in the run, from 1: not its place among the steps where there are pauses between
+ * what was recorded. */
+int64_t analysis_step_number(const struct analysis *a, size_t step);
+
+/* True when long steps recur (a loader that delivers in bursts), so that the median is not what the
+ * loop takes. */
+static inline bool steps_uneven(const struct steps *s)
+{
+    return s->slow >= 3 && s->slow * 20 >= s->used && s->pace_ns * 20 > s->median_ns * 21;
+}
+
+/* True when step_ns is the mean of all steps, not that of the median one. */
+static inline bool analysis_by_mean(const struct analysis *a)
+{
+    return a->step_ns != a->steps.median_ns;
+}
+
+/* The title of a part, in the words for what was seen of this program: without a backward pass
+ * "forward" is all that is done with a batch. */
+const char *analysis_part_title(const struct analysis *a, int part);
+/* "step", or "batch" where nothing but batches was seen. */
+static inline const char *analysis_step_word(const struct analysis *a)
+{
+    return a->steps.batches ? "batch" : "step";
+}
+
+/* True when the program ran on the virtual GPU: every output must say so. */
+static inline bool analysis_virtual(const struct analysis *a)
+{
+    return a->device && a->device->is_virtual == 1;
+}
+
+#endif

@@ -1,0 +1,137 @@
+/* Drives the passes. Every result lies in the analysis' arena; what only passes need is freed here.
+ */
+#include "analyzer/facts/passes.h"
+
+#include <stdlib.h>
+
+const char *const part_key[PART_COUNT] = {
+    [PART_COMPUTE] = "compute",         [PART_COMM] = "comm_exposed",
+    [PART_COPY] = "copy_exposed",       [PART_IDLE_INPUT] = "idle_input",
+    [PART_IDLE_COPY] = "idle_copy",     [PART_IDLE_SYNC] = "idle_sync",
+    [PART_IDLE_LAUNCH] = "idle_launch", [PART_IDLE_ALLOC] = "idle_alloc",
+    [PART_IDLE_HOST] = "idle_host",     [PART_IDLE_QUEUED] = "idle_queued",
+    [PART_UNEXPLAINED] = "unexplained", [PART_DATA] = "data",
+    [PART_COLLATE] = "collate",         [PART_WORKERS] = "worker_start",
+    [PART_FORWARD] = "forward",         [PART_BACKWARD] = "backward",
+    [PART_OPTIMIZER] = "optimizer",     [PART_GC] = "gc",
+    [PART_VALIDATION] = "validation",   [PART_OTHER] = "other",
+};
+
+const char *const part_title[PART_COUNT] = {
+    [PART_COMPUTE] = "compute",
+    [PART_COMM] = "communication, not overlapped",
+    [PART_COPY] = "copies, not overlapped",
+    [PART_IDLE_INPUT] = "GPU idle: waiting for input data",
+    [PART_IDLE_COPY] = "GPU idle: host blocked in a copy",
+    [PART_IDLE_SYNC] = "GPU idle: after a synchronisation",
+    [PART_IDLE_LAUNCH] = "GPU idle: launches too slow",
+    [PART_IDLE_ALLOC] = "GPU idle: allocating or freeing",
+    [PART_IDLE_HOST] = "GPU idle: other host work",
+    [PART_IDLE_QUEUED] = "GPU idle: between queued kernels",
+    [PART_UNEXPLAINED] = "GPU idle: unexplained",
+    [PART_DATA] = "waiting for data",
+    [PART_COLLATE] = "collating batches",
+    [PART_WORKERS] = "starting workers of a loader",
+    [PART_FORWARD] = "forward and loss",
+    [PART_BACKWARD] = "backward",
+    [PART_OPTIMIZER] = "optimizer",
+    [PART_GC] = "garbage collection",
+    [PART_VALIDATION] = "validation",
+    [PART_OTHER] = "other work of the program",
+};
+
+int no_memory(struct err *e)
+{
+    return err_set(e, "out of memory during the analysis");
+}
+
+static double percent(int64_t part, int64_t whole)
+{
+    return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* Shares of the window from first to last GPU activity. Exposed: while nothing ranked above runs.
+ */
+static void gpu_look(struct analysis *a, const struct activity *act)
+{
+    int64_t window = recorded_known(a, act->start_ns, act->end_ns);
+    int64_t busy = recorded_covered(a, &act->busy), compute = recorded_covered(a, &act->compute);
+    int64_t comm = recorded_covered(a, &act->comm), copy = recorded_covered(a, &act->copy);
+    int64_t hidden_comm = 0;
+    for (size_t i = 0; i < act->comm.n; i++)
+        hidden_comm +=
+            spans_covered(&act->compute, act->comm.at[i].start_ns, act->comm.at[i].end_ns);
+    hidden_comm = hidden_comm < comm ? hidden_comm : comm;
+    int64_t hidden_copy = compute + comm - hidden_comm + copy - busy;
+    a->gpu = (struct gpu_facts){
+        .busy_pct = percent(busy, window),
+        .compute_pct = percent(compute, window),
+        .comm_pct = percent(comm, window),
+        .comm_exposed_pct = percent(comm - hidden_comm, window),
+        .copy_pct = percent(copy, window),
+        .copy_exposed_pct = percent(copy - hidden_copy, window),
+        .window_ns = window,
+    };
+}
+
+/* Two long steps and more, without a GPU: what recurs (validation, workers that are started for
+ * each epoch) is part of what the loop takes. */
+static int64_t step_length(const struct analysis *a)
+{
+    const struct steps *s = &a->steps;
+    bool recurs = a->on_cpu && s->slow >= 2 && s->pace_ns * 20 > s->median_ns * 21;
+    return recurs ? s->pace_ns : s->median_ns;
+}
+
+static int run_passes(struct analysis *a, struct err *e)
+{
+    struct activity act;
+    a->on_cpu = cpu_is_all(a->tl);
+    if (steps_find(a, e) < 0)
+        return -1;
+    a->step_ns = step_length(a);
+    if (a->steps.device < a->tl->device_count)
+        a->device = &a->tl->devices[a->steps.device];
+    int rc = activity_build(&act, a->tl, a->steps.device);
+    if (rc < 0) {
+        no_memory(e);
+    } else {
+        gpu_look(a, &act);
+        rc = gaps_find(a, &act, e);
+        if (rc == 0)
+            rc = totals_sum(a, &act, e);
+    }
+    activity_release(&act);
+    if (rc < 0 || ranks_look(a, e) < 0 || cpu_ranks_look(a, e) < 0 || host_look(a, e) < 0)
+        return -1;
+    health_look(a);
+    if (rules_run(a, e) < 0)
+        return -1;
+    verdict_write(a);
+    return 0;
+}
+
+struct analysis *analyze(const struct timeline *t, struct err *e)
+{
+    struct analysis *a = calloc(1, sizeof *a);
+    if (!a) {
+        no_memory(e);
+        return NULL;
+    }
+    a->tl = t;
+    if (run_passes(a, e) < 0) {
+        analysis_free(a);
+        return NULL;
+    }
+    return a;
+}
+
+void analysis_free(struct analysis *a)
+{
+    if (!a)
+        return;
+    arena_release(&a->arena);
+    free(a->gaps);
+    free(a->gap_shares);
+    free(a);
+}

@@ -1,0 +1,293 @@
+/* Where the time of a step goes when no GPU is at work: what the training thread does, told by the
+ * ranges and loader records of a framework's hook. A moment that lies in several of them belongs to
+ * the first in the order of `layer`. Cost: O(n log n) over the ranges of the thread and the
+ * loader's records. */
+#include "analyzer/facts/passes.h"
+#include "analyzer/timeline/sort.h"
+
+#include "wire/spool_format.h"
+#include "base/vec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The first has the last word. Data comes behind backward, which may load again what it needs. */
+static const enum part layer[] = {PART_GC,   PART_VALIDATION, PART_WORKERS,   PART_COLLATE,
+                                  PART_DATA, PART_BACKWARD,   PART_OPTIMIZER, PART_FORWARD};
+enum { LAYERS = sizeof layer / sizeof *layer };
+
+struct cpu_spans {
+    struct spans until[LAYERS]; /* the union of a layer and all before it */
+};
+
+struct found {
+    struct VEC(struct span) of[PART_COUNT]; /* PART_OTHER: marked steps */
+};
+
+const char *analysis_part_title(const struct analysis *a, int part)
+{
+    if (part != PART_FORWARD || a->breakdown_ns[PART_BACKWARD])
+        return part_title[part];
+    return "forward and what follows it";
+}
+
+static bool launched(const struct timeline *t)
+{
+    for (size_t i = 0; i < t->api_count; i++)
+        if (t->apis[i].kind == API_LAUNCH || t->apis[i].kind == API_GRAPH_LAUNCH)
+            return true;
+    return false;
+}
+
+static bool cupti_failed(const struct timeline *t)
+{
+    for (size_t i = 0; i < t->health_count; i++)
+        if (t->healths[i].severity >= 1 &&
+            strncmp(tl_text(t, t->healths[i].code), "cupti-", 6) == 0)
+            return true;
+    return false;
+}
+
+bool cpu_is_all(const struct timeline *t)
+{
+    const char *source = timeline_meta(t, "source"), *on = timeline_meta(t, "torch.parameters");
+    if (t->op_count || launched(t))
+        return false;
+    if (source && strcmp(source, "run") != 0) /* others may have recorded the host alone */
+        return false;
+    if (on)
+        return strstr(on, ", on cpu") != NULL;
+    return !cupti_failed(t);
+}
+
+/* What a range of the training thread stands for; PART_OTHER: nothing that is told apart. */
+static enum part part_of_range(const char *name)
+{
+    static const struct {
+        const char *start;
+        enum part part;
+    } of[] = {{"backward", PART_BACKWARD},     {"optimizer.step", PART_OPTIMIZER},
+              {"zero_grad", PART_OPTIMIZER},   {"clip_grad", PART_OPTIMIZER},
+              {"validation", PART_VALIDATION}, {"forward", PART_FORWARD}};
+    if (strcmp(name, "gc") == 0)
+        return PART_GC;
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        if (strncmp(name, of[i].start, strlen(of[i].start)) == 0)
+            return of[i].part;
+    return PART_OTHER;
+}
+
+static int push(struct found *f, enum part part, int64_t start_ns, int64_t end_ns)
+{
+    struct span *s = end_ns > start_ns ? vec_push(&f->of[part]) : NULL;
+    if (s)
+        *s = (struct span){start_ns, end_ns};
+    return s || end_ns <= start_ns ? 0 : -1;
+}
+
+static int find_ranges(struct found *f, const struct timeline *t, uint32_t thread)
+{
+    const struct thread *th = &t->threads[thread];
+    for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++) {
+        const struct range *r = &t->ranges[i];
+        const char *name = tl_text(t, r->name);
+        enum part part = part_of_range(name);
+        bool step = spool_step_mark(name) != SPOOL_STEP_NONE;
+        if ((step || part != PART_OTHER) && push(f, part, r->start_ns, r->end_ns) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int find_loading(struct found *f, const struct timeline *t, uint32_t thread)
+{
+    struct spans input = {0};
+    int rc = input_spans(&input, t, thread);
+    for (size_t i = 0; rc == 0 && i < input.n; i++)
+        rc = push(f, PART_DATA, input.at[i].start_ns, input.at[i].end_ns);
+    spans_release(&input);
+    for (size_t i = 0; rc == 0 && i < t->loader_count; i++) {
+        const struct row_loader *l = &t->loaders[i];
+        bool workers = l->what == SPOOL_LOADER_BEGIN || l->what == SPOOL_LOADER_END;
+        bool collates = l->what == SPOOL_LOADER_COLLATE && l->worker < 0;
+        if ((workers || collates) && timeline_thread_index(t, l->thread) == thread)
+            rc = push(f, workers ? PART_WORKERS : PART_COLLATE, l->start_ns, l->end_ns);
+    }
+    return rc;
+}
+
+static int sort_found(struct found *f, enum part part)
+{
+    size_t n = f->of[part].n;
+    struct sort_key *keys = malloc((n + 1) * sizeof *keys);
+    if (!keys)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        keys[i] = (struct sort_key){.time = f->of[part].at[i].start_ns, .index = (uint32_t)i};
+    int rc = sort_keys(keys, n); /* 1: the order changed */
+    if (rc > 0)
+        rc = sort_apply(keys, n, f->of[part].at, sizeof *f->of[part].at);
+    free(keys);
+    return rc < 0 ? -1 : 0;
+}
+
+/* The end of the last of these that is over by `ns`; `from` without one. `at` is a cursor. */
+static int64_t end_before(const struct found *f, enum part part, size_t *at, int64_t ns,
+                          int64_t from)
+{
+    for (; *at < f->of[part].n && f->of[part].at[*at].end_ns <= ns; ++*at)
+        if (f->of[part].at[*at].end_ns > from)
+            from = f->of[part].at[*at].end_ns;
+    return from;
+}
+
+/* Telling a model to evaluate begins a validation, but a backward pass may be what ends it: then it
+ * was over when the last batch before that was asked for. Without one, some other model was told.
+ */
+static void cut_validation(struct found *f)
+{
+    enum { AT_ONCE_NS = 100000 };
+    size_t b = 0, d = 0;
+    for (size_t i = 0; i < f->of[PART_VALIDATION].n; i++) {
+        struct span *v = &f->of[PART_VALIDATION].at[i];
+        int64_t last = v->start_ns;
+        while (b < f->of[PART_BACKWARD].n && f->of[PART_BACKWARD].at[b].start_ns < v->end_ns)
+            b++;
+        if (b == f->of[PART_BACKWARD].n ||
+            f->of[PART_BACKWARD].at[b].start_ns - v->end_ns > AT_ONCE_NS)
+            continue;
+        for (; d < f->of[PART_DATA].n && f->of[PART_DATA].at[d].start_ns < v->end_ns; d++)
+            if (f->of[PART_DATA].at[d].start_ns > v->start_ns)
+                last = f->of[PART_DATA].at[d].start_ns;
+        v->end_ns = last;
+    }
+}
+
+/* An optimizer that is given a closure (Lightning does so) computes forward and backward in its
+ * step: its own part is behind them. */
+static int cut_closures(struct found *f)
+{
+    size_t b = 0;
+    for (size_t i = 0; i < f->of[PART_OPTIMIZER].n; i++) {
+        struct span *o = &f->of[PART_OPTIMIZER].at[i];
+        while (b < f->of[PART_BACKWARD].n && f->of[PART_BACKWARD].at[b].end_ns <= o->start_ns)
+            b++;
+        if (b < f->of[PART_BACKWARD].n && f->of[PART_BACKWARD].at[b].start_ns >= o->start_ns &&
+            f->of[PART_BACKWARD].at[b].end_ns < o->end_ns)
+            o->start_ns = f->of[PART_BACKWARD].at[b].end_ns;
+    }
+    return sort_found(f, PART_OPTIMIZER);
+}
+
+/* To each backward pass from the arrival of its batch, or from the end of the step, of the backward
+ * pass, or of the validation before it. */
+static int find_forward(struct found *f)
+{
+    const enum part ends[] = {PART_DATA, PART_BACKWARD, PART_VALIDATION, PART_OTHER};
+    size_t at[4] = {0};
+    int64_t from = INT64_MIN;
+    for (size_t i = 0; i < f->of[PART_BACKWARD].n; i++) {
+        int64_t to = f->of[PART_BACKWARD].at[i].start_ns;
+        for (int k = 0; k < 4; k++)
+            from = end_before(f, ends[k], &at[k], to, from);
+        if (from == INT64_MIN) /* nothing is known of what came before the first one */
+            from = to;
+        if (push(f, PART_FORWARD, from, to) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Without any backward pass: from each batch to the next. */
+static int find_batches(struct found *f, int64_t end_ns)
+{
+    for (size_t i = 0; i < f->of[PART_DATA].n; i++) {
+        bool last = i + 1 == f->of[PART_DATA].n;
+        int64_t to = last ? end_ns : f->of[PART_DATA].at[i + 1].start_ns;
+        if (push(f, PART_FORWARD, f->of[PART_DATA].at[i].end_ns, to) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* PyTorch 1 tells when the optimizer is done, not when it begins: behind the last backward pass. */
+static int find_optimizer(struct found *f, const struct timeline *t, uint32_t thread)
+{
+    const struct thread *th = &t->threads[thread];
+    size_t at = 0;
+    for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++)
+        if (strcmp(tl_text(t, t->ranges[i].name), "optimizer.step") == 0)
+            return 0;
+    for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++) {
+        const struct range *r = &t->ranges[i];
+        if (strcmp(tl_text(t, r->name), "gpuprof.step") != 0)
+            continue;
+        int64_t from = end_before(f, PART_BACKWARD, &at, r->end_ns, r->start_ns);
+        if (from > r->start_ns && push(f, PART_OPTIMIZER, from, r->end_ns) < 0)
+            return -1;
+    }
+    return sort_found(f, PART_OPTIMIZER);
+}
+
+static int merge(struct spans *out, const struct spans *above, const struct span *at, size_t n)
+{
+    size_t i = 0, k = 0;
+    size_t m = above ? above->n : 0;
+    while (i < m || k < n) {
+        bool first = k == n || (i < m && above->at[i].start_ns <= at[k].start_ns);
+        struct span s = first ? above->at[i++] : at[k++];
+        if (s.end_ns > s.start_ns && spans_add(out, s.start_ns, s.end_ns) < 0)
+            return -1;
+    }
+    return spans_index(out);
+}
+
+static int find_all(struct found *f, const struct timeline *t, uint32_t thread)
+{
+    int rc = find_ranges(f, t, thread) < 0 || find_loading(f, t, thread) < 0 ? -1 : 0;
+    for (int i = 0; rc == 0 && i < LAYERS; i++)
+        rc = sort_found(f, layer[i]);
+    if (rc == 0) {
+        cut_validation(f);
+        rc = cut_closures(f);
+    }
+    if (rc == 0 && sort_found(f, PART_OTHER) == 0 && f->of[PART_BACKWARD].n)
+        rc = find_forward(f) < 0 ? -1 : find_optimizer(f, t, thread);
+    else if (rc == 0)
+        rc = find_batches(f, t->end_ns);
+    return rc == 0 ? sort_found(f, PART_FORWARD) : -1;
+}
+
+struct cpu_spans *cpu_spans_find(const struct analysis *a, uint32_t thread)
+{
+    struct found f = {0};
+    struct cpu_spans *s = calloc(1, sizeof *s);
+    int rc = s ? find_all(&f, a->tl, thread) : -1;
+    for (int i = 0; rc == 0 && i < LAYERS; i++)
+        rc = merge(&s->until[i], i ? &s->until[i - 1] : NULL, f.of[layer[i]].at, f.of[layer[i]].n);
+    for (int i = 0; i < PART_COUNT; i++)
+        vec_release(&f.of[i]);
+    if (rc == 0)
+        return s;
+    cpu_spans_free(s);
+    return NULL;
+}
+
+void cpu_spans_part(const struct cpu_spans *s, int64_t from_ns, int64_t to_ns,
+                    int64_t parts[PART_COUNT])
+{
+    int64_t before = 0;
+    for (int i = 0; i < LAYERS; i++) {
+        int64_t until = spans_covered(&s->until[i], from_ns, to_ns);
+        parts[layer[i]] = until - before;
+        before = until;
+    }
+    parts[PART_OTHER] = to_ns - from_ns - before;
+}
+
+void cpu_spans_free(struct cpu_spans *s)
+{
+    for (int i = 0; s && i < LAYERS; i++)
+        spans_release(&s->until[i]);
+    free(s);
+}

@@ -1,0 +1,182 @@
+/* Ranks that train without a GPU. The collectives of gloo leave no records, but the ranks meet in
+ * their backward passes: who is late there has worked longest before it, and has waited least in
+ * it. Where that does not show, nobody is named, and nobody is acquitted. Cost: the parts of every
+ * step of every rank. */
+#include "analyzer/facts/passes.h"
+#include "base/size.h"
+
+#include "wire/spool_format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST_STEPS = 4, LATE_PCT = 5 /* of a step */ };
+
+/* The thread of the process with most marks of the hook; TL_NONE. */
+static uint32_t thread_with_steps(const struct timeline *t, uint32_t process)
+{
+    uint32_t best = TL_NONE;
+    size_t most = LEAST_STEPS;
+    for (uint32_t k = 0; k < t->thread_count; k++) {
+        const struct thread *th = &t->threads[k];
+        size_t n = 0;
+        for (uint32_t i = 0; th->process == process && i < th->ranges; i++)
+            n += strcmp(tl_text(t, t->ranges[th->first_range + i].name), "gpuprof.step") == 0;
+        if (n > most) {
+            most = n;
+            best = k;
+        }
+    }
+    return best;
+}
+
+/* Its steps but the first, which finds nothing warm. */
+static int add_steps(const struct analysis *a, struct cpu_rank *r, uint32_t thread)
+{
+    const struct thread *th = &a->tl->threads[thread];
+    struct cpu_spans *spans = cpu_spans_find(a, thread);
+    bool first = true;
+    for (uint32_t i = th->first_range; spans && i < th->first_range + th->ranges; i++) {
+        const struct range *s = &a->tl->ranges[i];
+        int64_t parts[PART_COUNT] = {0};
+        if (strcmp(tl_text(a->tl, s->name), "gpuprof.step") != 0 || s->end_ns <= s->start_ns)
+            continue;
+        if (first) {
+            first = false;
+            continue;
+        }
+        cpu_spans_part(spans, s->start_ns, s->end_ns, parts);
+        for (int p = 0; p < PART_COUNT; p++)
+            r->parts[p] += parts[p];
+        r->steps++;
+    }
+    for (int p = 0; p < PART_COUNT && r->steps; p++) {
+        r->parts[p] /= (int64_t)r->steps;
+        r->step_ns += r->parts[p];
+    }
+    r->own_ns = r->step_ns - r->parts[PART_BACKWARD];
+    cpu_spans_free(spans);
+    return spans ? 0 : -1;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct cpu_rank *x = a, *y = b;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* The one with most work of its own; *second: what the next one has. */
+static uint32_t longest_own(const struct cpu_ranks *r, int64_t *second)
+{
+    uint32_t best = 0;
+    *second = 0;
+    for (uint32_t i = 1; i < r->count; i++)
+        if (r->at[i].own_ns > r->at[best].own_ns)
+            best = i;
+    for (uint32_t i = 0; i < r->count; i++)
+        if (i != best && r->at[i].own_ns > *second)
+            *second = r->at[i].own_ns;
+    return best;
+}
+
+/* The others make good for what the late one takes longer: their backward passes are longer by at
+ * least half of it, while all steps take as long. */
+static bool others_wait(const struct cpu_ranks *r, uint32_t late, int64_t late_ns)
+{
+    for (uint32_t i = 0; i < r->count; i++) {
+        int64_t waits = r->at[i].parts[PART_BACKWARD] - r->at[late].parts[PART_BACKWARD];
+        if (i != late && (waits * 2 < late_ns ||
+                          llabs(r->at[i].step_ns - r->at[late].step_ns) * 10 > r->at[i].step_ns))
+            return false;
+    }
+    return true;
+}
+
+/* The part that the late rank has most more of than the others on average. */
+static int part_that_differs(const struct cpu_ranks *r, uint32_t late)
+{
+    int best = PART_OTHER;
+    int64_t most = INT64_MIN;
+    for (int p = PART_DATA; p < PART_COUNT; p++) {
+        int64_t others = 0;
+        for (uint32_t i = 0; i < r->count; i++)
+            others += i == late ? 0 : r->at[i].parts[p];
+        int64_t more = r->at[late].parts[p] - others / (int64_t)(r->count - 1);
+        if (p != PART_BACKWARD && more > most) {
+            most = more;
+            best = p;
+        }
+    }
+    return best;
+}
+
+static const char *text_of(struct analysis *a, const struct cpu_ranks *r, int64_t second)
+{
+    char own[32], next[32], late[32];
+    const char *missing =
+        r->world > (int64_t)r->count
+            ? arena_printf(&a->arena, "; %lld of %lld ranks were not recorded",
+                           (long long)(r->world - (int64_t)r->count), (long long)r->world)
+            : "";
+    if (r->late == TL_NONE)
+        return arena_printf(
+            &a->arena,
+            "%zu ranks compared by the parts of their steps: none works longer than the others "
+            "before it meets them in backward; cannot tell whether one is late in backward "
+            "itself, since what it waits there is not recorded%s",
+            r->count, missing);
+    const struct cpu_rank *l = &r->at[r->late];
+    return arena_printf(
+        &a->arena,
+        "%zu ranks compared by the parts of their steps: rank %lld works %s of each step before "
+        "it meets the others in backward, the next %s; most of what it takes longer is '%s', and "
+        "the others wait for it in backward, %s per step%s",
+        r->count, (long long)l->rank, time_words(own, sizeof own, l->own_ns),
+        time_words(next, sizeof next, second), part_title[part_that_differs(r, r->late)],
+        time_words(late, sizeof late, r->late_ns), missing);
+}
+
+static int find_ranks(struct analysis *a)
+{
+    const struct timeline *t = a->tl;
+    struct cpu_ranks *r = &a->cpu_ranks;
+    r->at = arena_array(&a->arena, t->process_count + 1, sizeof *r->at);
+    if (!r->at)
+        return -1;
+    for (uint32_t i = 0; i < t->process_count; i++) {
+        uint32_t thread = t->processes[i].rank >= 0 ? thread_with_steps(t, i) : TL_NONE;
+        if (thread == TL_NONE)
+            continue;
+        struct cpu_rank *one = &r->at[r->count++];
+        *one = (struct cpu_rank){.rank = t->processes[i].rank, .process = i};
+        if (t->processes[i].world_size > r->world)
+            r->world = t->processes[i].world_size;
+        if (add_steps(a, one, thread) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int cpu_ranks_look(struct analysis *a, struct err *e)
+{
+    struct cpu_ranks *r = &a->cpu_ranks;
+    int64_t second = 0;
+    r->late = TL_NONE;
+    if (!a->on_cpu || a->tl->process_count < 2)
+        return 0;
+    if (find_ranks(a) < 0)
+        return no_memory(e);
+    if (r->count < 2) {
+        r->count = 0;
+        return 0;
+    }
+    qsort(r->at, r->count, sizeof *r->at, by_rank);
+    uint32_t most = longest_own(r, &second);
+    int64_t longer = r->at[most].own_ns - second;
+    if (longer * 100 >= r->at[most].step_ns * LATE_PCT && others_wait(r, most, longer)) {
+        r->late = most;
+        r->late_ns = longer;
+    }
+    r->text = text_of(a, r, second);
+    return 0;
+}

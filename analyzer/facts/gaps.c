@@ -1,0 +1,319 @@
+/* Every moment in which the GPU is idle, charged to a cause (gaps_charge.c), and every step split
+ * into its parts. The parts of a step are times inside its window on the wall clock; they sum to
+ * its length exactly. Cost: O((operations + calls) log n). */
+#include "analyzer/facts/gaps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t *range_parents(const struct timeline *t)
+{
+    uint32_t *parent = malloc((t->range_count + 1) * sizeof *parent), open = TL_NONE;
+    if (!parent)
+        return NULL;
+    for (uint32_t i = 0; i < t->range_count; i++) {
+        const struct range *r = &t->ranges[i];
+        while (open != TL_NONE &&
+               (t->ranges[open].thread != r->thread || t->ranges[open].end_ns <= r->start_ns))
+            open = parent[open];
+        parent[i] = open;
+        open = i;
+    }
+    return parent;
+}
+
+uint32_t range_at(const struct timeline *t, const uint32_t *parent, uint32_t thread, int64_t time)
+{
+    if (thread == TL_NONE)
+        return TL_NONE;
+    size_t first = t->threads[thread].first_range, low = first,
+           high = low + t->threads[thread].ranges;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (t->ranges[mid].start_ns <= time)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    uint32_t i = low > first ? (uint32_t)low - 1 : TL_NONE;
+    while (i != TL_NONE && t->ranges[i].end_ns <= time)
+        i = parent[i];
+    return i;
+}
+
+/* ---- the walk
+ * -------------------------------------------------------------------------------------- */
+
+static uint32_t step_with_most(const struct steps *s, size_t k, int64_t from, int64_t to)
+{
+    uint32_t best = TL_NONE;
+    int64_t most = 0;
+    for (; k < s->count && s->at[k].start_ns < to; k++) {
+        int64_t a = s->at[k].start_ns > from ? s->at[k].start_ns : from;
+        int64_t b = s->at[k].end_ns < to ? s->at[k].end_ns : to;
+        if (b - a > most) {
+            most = b - a;
+            best = (uint32_t)k;
+        }
+    }
+    return best;
+}
+
+/* -1: out of memory, or more shares than can be numbered. */
+static int share_out(struct pass *p, struct gap *g, const struct charge *c)
+{
+    if (p->shares.n >= UINT32_MAX - PART_COUNT)
+        return -1;
+    g->first_share = (uint32_t)p->shares.n;
+    for (int i = 0; i < PART_COUNT; i++) {
+        if (c->by_part[i] > c->by_part[g->part])
+            g->part = (uint8_t)i;
+        if (c->by_part[i] == 0)
+            continue;
+        int64_t *ns = vec_push(&p->shares);
+        if (!ns)
+            return -1;
+        *ns = c->by_part[i];
+        g->parts |= (uint16_t)(1u << i);
+    }
+    return 0;
+}
+
+static int list_gap(struct pass *p, const struct charge *c, int64_t from, int64_t to, uint32_t x,
+                    size_t k)
+{
+    if (to - from < GAP_LISTED_NS) {
+        p->a->gaps_unlisted_ns += to - from;
+        return 0;
+    }
+    struct gap *g = vec_push(&p->gaps);
+    if (!g)
+        return -1;
+    *g = (struct gap){.start_ns = from,
+                      .end_ns = to,
+                      .step = step_with_most(&p->a->steps, k, from, to),
+                      .before_op = x,
+                      .api = c->api,
+                      .range = range_at(p->a->tl, p->parent, c->thread, c->middle_ns)};
+    return share_out(p, g, c);
+}
+
+/* One gap, cut at the borders of steps so that each step gets its share. `k`: first step that may
+ * reach into it. */
+static int charge_gap(struct pass *p, int64_t from, int64_t to, uint32_t x, size_t *k)
+{
+    struct analysis *a = p->a;
+    struct charge whole = {.api = TL_NONE, .thread = TL_NONE};
+    while (*k < a->steps.count && a->steps.at[*k].end_ns <= from)
+        ++*k;
+    size_t i = *k;
+    for (int64_t at = from; at < to;) {
+        while (i < a->steps.count && a->steps.at[i].end_ns <= at)
+            i++;
+        bool inside = i < a->steps.count && a->steps.at[i].start_ns <= at;
+        int64_t end = to;
+        if (i < a->steps.count) {
+            int64_t border = inside ? a->steps.at[i].end_ns : a->steps.at[i].start_ns;
+            end = border < to ? border : to;
+        }
+        struct charge piece = {.api = TL_NONE, .thread = TL_NONE};
+        charge_idle(p, &piece, at, end, x);
+        for (int part = 0; part < PART_COUNT; part++) {
+            whole.by_part[part] += piece.by_part[part];
+            if (inside)
+                a->step_parts[i][part] += piece.by_part[part];
+        }
+        if (piece.longest_ns > whole.longest_ns) {
+            whole.longest_ns = piece.longest_ns;
+            whole.middle_ns = piece.middle_ns;
+            whole.api = piece.api;
+            whole.thread = piece.thread;
+        }
+        at = end;
+    }
+    return list_gap(p, &whole, from, to, x, *k);
+}
+
+/* The first operation on the device that starts at or after `time`; `op` is a cursor. */
+static uint32_t op_from(const struct pass *p, uint32_t *op, int64_t time)
+{
+    const struct timeline *t = p->a->tl;
+    while (*op < t->op_count &&
+           (t->ops[*op].start_ns < time || t->ops[*op].end_ns <= t->ops[*op].start_ns ||
+            tl_op_device(t, *op) != p->a->steps.device))
+        ++*op;
+    return *op < t->op_count ? *op : TL_NONE;
+}
+
+/* What of the idle stretch [from, to) is known, piece by piece. */
+static int charge_known(struct pass *p, int64_t from, int64_t to, uint32_t x, size_t *k)
+{
+    const struct analysis *a = p->a;
+    if (!a->stretch_count)
+        return charge_gap(p, from, to, x, k);
+    for (size_t i = recorded_after(a, from); i < a->stretch_count && a->stretches[i].start_ns < to;
+         i++) {
+        struct span s = recorded_part(&a->stretches[i], from, to);
+        uint32_t before = s.end_ns == to ? x : TL_NONE;
+        if (s.end_ns > s.start_ns && charge_gap(p, s.start_ns, s.end_ns, before, k) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* No GPU was at work: what the training thread did. */
+static int walk_cpu(struct analysis *a)
+{
+    struct cpu_spans *spans = a->tl->thread_count ? cpu_spans_find(a, a->steps.main_thread) : NULL;
+    for (size_t i = 0; spans && i < a->steps.count; i++)
+        cpu_spans_part(spans, a->steps.at[i].start_ns, a->steps.at[i].end_ns, a->step_parts[i]);
+    cpu_spans_free(spans);
+    return spans || !a->tl->thread_count ? 0 : -1;
+}
+
+static int walk(struct pass *p)
+{
+    const struct steps *s = &p->a->steps;
+    const struct spans *busy = &p->act->busy;
+    int64_t at = p->act->start_ns, end = p->act->end_ns;
+    if (s->count) {
+        at = s->at[0].start_ns < at ? s->at[0].start_ns : at;
+        end = s->at[s->count - 1].end_ns > end ? s->at[s->count - 1].end_ns : end;
+    }
+    if (p->a->on_cpu)
+        return walk_cpu(p->a);
+    if (busy->n == 0) { /* no GPU was seen: it is not known that one was idle */
+        for (size_t i = 0; i < s->count; i++)
+            p->a->step_parts[i][PART_UNEXPLAINED] = s->at[i].end_ns - s->at[i].start_ns;
+        return 0;
+    }
+    size_t k = 0;
+    uint32_t op = 0;
+    for (size_t i = 0; i <= busy->n; i++) {
+        int64_t to = i < busy->n ? busy->at[i].start_ns : end;
+        if (to > at && charge_known(p, at, to, i < busy->n ? op_from(p, &op, to) : TL_NONE, &k) < 0)
+            return -1;
+        if (i < busy->n)
+            at = busy->at[i].end_ns;
+    }
+    return 0;
+}
+
+/* ---- busy parts and the median step
+ * ---------------------------------------------------------------- */
+
+/* Time in [from, to) in which spans of x are outside those of `above`, summed. */
+static int64_t exposed(const struct spans *x, const struct spans *above, int64_t from, int64_t to)
+{
+    int64_t sum = 0;
+    for (size_t i = spans_after(x, from); i < x->n && x->at[i].start_ns < to; i++) {
+        int64_t a = x->at[i].start_ns > from ? x->at[i].start_ns : from;
+        int64_t b = x->at[i].end_ns < to ? x->at[i].end_ns : to;
+        sum += b - a - spans_covered(above, a, b);
+    }
+    return sum;
+}
+
+static void charge_busy(struct analysis *a, const struct activity *act)
+{
+    for (size_t i = 0; i < a->steps.count; i++) {
+        int64_t from = a->steps.at[i].start_ns, to = a->steps.at[i].end_ns;
+        int64_t *parts = a->step_parts[i];
+        parts[PART_COMPUTE] = spans_covered(&act->compute, from, to);
+        parts[PART_COMM] = exposed(&act->comm, &act->compute, from, to);
+        parts[PART_COPY] =
+            spans_covered(&act->busy, from, to) - parts[PART_COMPUTE] - parts[PART_COMM];
+    }
+}
+
+/* Where a stretch of the recording begins, idle time of the GPU is not known as such. */
+static void charge_unknown(struct analysis *a)
+{
+    for (size_t i = 0; a->stretch_count && i < a->steps.count; i++) {
+        int64_t left = a->steps.at[i].end_ns - a->steps.at[i].start_ns;
+        for (int p = 0; p < PART_COUNT; p++)
+            left -= a->step_parts[i][p];
+        a->step_parts[i][PART_UNEXPLAINED] += left;
+    }
+}
+
+/* Used steps in whose host time the GPU does not still work on one that is not used: a host runs
+ * ahead of the GPU, and a slow first step would be charged to those after it. */
+static bool *counted_steps(struct analysis *a)
+{
+    const struct steps *s = &a->steps;
+    bool *counted = arena_array(&a->arena, s->count + 1, sizeof *counted);
+    int64_t *ends = arena_array(&a->arena, s->count + 1, sizeof *ends);
+    size_t left = 0;
+    if (!counted || !ends)
+        return NULL;
+    memset(ends, 0, (s->count + 1) * sizeof *ends);
+    for (uint32_t i = 0; i < a->tl->op_count; i++) {
+        uint32_t k = s->op_step[i];
+        if (k != TL_NONE && a->tl->ops[i].end_ns > ends[k])
+            ends[k] = a->tl->ops[i].end_ns;
+    }
+    for (size_t i = 0; i < s->count; i++)
+        counted[i] = s->at[i].used;
+    for (size_t i = 0; i < s->count; i++)
+        for (size_t k = i + 1; !s->at[i].used && k < s->count && s->at[k].start_ns < ends[i]; k++)
+            counted[k] = false;
+    for (size_t i = 0; i < s->count; i++)
+        left += counted[i];
+    for (size_t i = 0; left * 2 < s->used && i < s->count; i++)
+        counted[i] = s->at[i].used; /* too few to speak for the rest */
+    return counted;
+}
+
+/* The median step: parts of all used steps, summed and scaled to the median length, so that rare
+ * causes keep their share; the nanoseconds lost in rounding go to the largest remainders. The mean
+ * step: the same of the long ones as well. */
+static void break_down(struct analysis *a)
+{
+    bool *counted = counted_steps(a);
+    int64_t sum[PART_COUNT] = {0}, total = 0, left = a->step_ns;
+    long double rest[PART_COUNT];
+    for (size_t i = 0; counted && analysis_by_mean(a) && i < a->steps.count; i++)
+        counted[i] |= a->steps.at[i].slow;
+    for (size_t i = 0; i < a->steps.count; i++)
+        for (int p = 0; p < PART_COUNT && counted && counted[i]; p++) {
+            sum[p] += a->step_parts[i][p];
+            total += a->step_parts[i][p];
+        }
+    if (total <= 0)
+        return;
+    for (int p = 0; p < PART_COUNT; p++) {
+        long double exact = (long double)sum[p] * (long double)a->step_ns / (long double)total;
+        a->breakdown_ns[p] = (int64_t)exact;
+        rest[p] = exact - (long double)a->breakdown_ns[p];
+        left -= a->breakdown_ns[p];
+    }
+    for (; left > 0; left--) {
+        int best = 0;
+        for (int p = 1; p < PART_COUNT; p++)
+            if (rest[p] > rest[best])
+                best = p;
+        a->breakdown_ns[best]++;
+        rest[best] -= 1;
+    }
+}
+
+int gaps_find(struct analysis *a, const struct activity *act, struct err *e)
+{
+    struct pass p = {.a = a, .act = act, .credit_part = PART_IDLE_SYNC};
+    a->step_parts = arena_array(&a->arena, a->steps.count, sizeof *a->step_parts);
+    int rc = a->step_parts ? charge_begin(&p) : -1;
+    if (rc == 0 && (p.parent = range_parents(a->tl)) != NULL && walk(&p) == 0) {
+        charge_busy(a, act);
+        charge_unknown(a);
+        break_down(a);
+    } else {
+        rc = -1;
+    }
+    a->gaps = p.gaps.at; /* the analysis frees them */
+    a->gap_count = p.gaps.n;
+    a->gap_shares = p.shares.at;
+    charge_end(&p);
+    free(p.parent);
+    return rc < 0 ? no_memory(e) : 0;
+}

@@ -1,0 +1,101 @@
+/* Self-checks: what was lost, what stays unexplained, what the profiler itself cost. */
+#include "analyzer/facts/passes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Health codes whose value counts records that should be in the profile and are not, each once. */
+static bool counts_losses(const char *code)
+{
+    static const char *const codes[] = {"cupti-dropped", "discarded", "ring-full", "no-ring",
+                                        "too-deep",      "untimed",   "off-clock"};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (strcmp(code, codes[i]) == 0)
+            return true;
+    return false;
+}
+
+/* What the agent's own records cost the program's threads: the cost of one, as it measured itself,
+ * times their number. -1: not measured. */
+static double agent_ns(const struct timeline *t)
+{
+    const char *range = timeline_meta(t, "cost.range_ns"), *call = timeline_meta(t, "cost.call_ns");
+    if (!range || !call)
+        return -1;
+    return strtod(range, NULL) * (double)t->range_count +
+           strtod(call, NULL) * (double)t->call_count;
+}
+
+/* The profiler's own time on the program's threads, from CUPTI's overhead records and the agent's
+ * measured cost. */
+static double overhead_pct(const struct analysis *a)
+{
+    const struct timeline *t = a->tl;
+    int64_t cost = 0;
+    for (size_t i = 0; i < t->overhead_count; i++) {
+        const struct row_overhead *o = &t->overheads[i];
+        const char *name = tl_text(t, o->name);
+        if (strstr(name, "flush") || strstr(name, "instrument") || strstr(name, "resource"))
+            cost += o->end_ns - o->start_ns;
+    }
+    int64_t span = recorded_length(a);
+    double own = agent_ns(t);
+    if (span <= 0 || (own < 0 && !t->overhead_count))
+        return -1;
+    return 100.0 * ((double)cost + (own > 0 ? own : 0)) / (double)span;
+}
+
+/* How much of the run the rest is about. */
+static void look_at_stretches(struct analysis *a)
+{
+    const struct timeline *t = a->tl;
+    struct health_facts *h = &a->health;
+    int64_t first = INT64_MAX, last = 0;
+    h->recorded_pct = 100;
+    if (!a->stretch_count || a->steps.process >= t->process_count)
+        return;
+    const struct row_process *p = &t->processes[a->steps.process];
+    if (p->end_ns <= p->start_ns)
+        return;
+    h->recorded_pct = 100.0 * (double)recorded_length(a) / (double)(p->end_ns - p->start_ns);
+    for (size_t i = 0; i < t->step_block_count; i++) {
+        const struct row_step_block *b = &t->step_blocks[i];
+        if (b->process != p->id)
+            continue;
+        h->run_steps += b->steps;
+        first = b->start_ns < first ? b->start_ns : first;
+        last = b->end_ns > last ? b->end_ns : last;
+    }
+    size_t inside = 0; /* marks are also recorded where nothing else was */
+    for (size_t i = 0; i < a->steps.count; i++)
+        inside += recorded_at(a, a->steps.at[i].start_ns) != NULL;
+    h->run_mean_ns = h->run_steps ? (last - first) / h->run_steps : 0;
+    h->recorded_text =
+        h->run_steps
+            ? arena_printf(&a->arena,
+                           "%zu of %lld steps, %.3g %% of the run's time, in %zu stretch%s: all "
+                           "percentages are of that; over all steps the mean is %.3g ms",
+                           inside, (long long)h->run_steps, h->recorded_pct, a->stretch_count,
+                           a->stretch_count > 1 ? "es" : "", (double)h->run_mean_ns / 1e6)
+            : arena_printf(&a->arena,
+                           "%.3g %% of the run's time, in %zu stretch%s: all percentages are of "
+                           "that",
+                           h->recorded_pct, a->stretch_count, a->stretch_count > 1 ? "es" : "");
+}
+
+void health_look(struct analysis *a)
+{
+    const struct timeline *t = a->tl;
+    for (size_t i = 0; i < t->health_count; i++) {
+        const struct row_health *h = &t->healths[i];
+        a->health.warnings += h->severity >= 1;
+        if (h->value > 0 && counts_losses(tl_text(t, h->code)))
+            a->health.dropped += h->value;
+    }
+    if (a->steps.median_ns > 0 && t->op_count) /* of a GPU that was at work */
+        a->health.unexplained_pct =
+            100.0 * (double)a->breakdown_ns[PART_UNEXPLAINED] / (double)a->steps.median_ns;
+    a->health.overhead_pct = overhead_pct(a);
+    look_at_stretches(a);
+    launches_look(a);
+}

@@ -1,0 +1,219 @@
+/* What is known of the host: usable cores, data-loading workers, what a batch costs to make.
+ * Cost: one pass over ranges, loader rows and host samples. */
+#include "analyzer/facts/passes.h"
+#include "base/vec.h"
+
+#include "wire/spool_format.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+struct fetches {
+    struct VEC(int64_t) wall, cpu;
+    bool *worker; /* by thread index: makes batches and does not train */
+    bool trainer_makes, parallel;
+    int64_t max_worker; /* highest worker number seen in loader rows, -1 */
+    int64_t in_steps;   /* made by the training thread within used steps */
+};
+
+/* Those of the process that trains: the program's command may have confined it (taskset), or the
+ * program itself. What it said last; 0 = it did not. */
+static int process_cores(const struct analysis *a)
+{
+    const struct timeline *t = a->tl;
+    int n = 0;
+    for (size_t i = 0; i < t->meta_count && t->process_count; i++)
+        if (t->metas[i].process == t->processes[a->steps.process].id &&
+            strcmp(tl_text(t, t->metas[i].key), "process_cores") == 0)
+            n = atoi(tl_text(t, t->metas[i].value));
+    return n;
+}
+
+static int usable_cores(const struct analysis *a)
+{
+    const struct timeline *t = a->tl;
+    const char *cores = timeline_meta(t, "usable_cores"), *quota;
+    int n = cores ? atoi(cores) : 0, own = process_cores(a);
+    if (own > 0 && (n <= 0 || own < n))
+        n = own;
+    quota = timeline_meta(t, "cgroup_cpu_quota");
+    double limit = quota ? strtod(quota, NULL) : 0;
+    if (limit > 0 && limit < 1e6 && (n <= 0 || ceil(limit) < n))
+        n = (int)ceil(limit);
+    return n > 0 ? n : 0;
+}
+
+static int push(void *vec, int64_t value)
+{
+    struct VEC(int64_t) *v = vec;
+    int64_t *p = vec_push(v);
+    if (p)
+        *p = value;
+    return p ? 0 : -1;
+}
+
+static bool in_used_step(const struct analysis *a, int64_t ns)
+{
+    uint32_t step = analysis_step_at(a, ns);
+    return step != TL_NONE && a->steps.at[step].used;
+}
+
+/* What the training thread makes it uses; workers may run ahead or make what nobody takes. */
+static void trainer_fetch(const struct analysis *a, struct fetches *f, int64_t start_ns)
+{
+    f->trainer_makes = true;
+    f->in_steps += in_used_step(a, start_ns);
+}
+
+/* Ranges that make a batch (not those that wait for one). */
+bool input_makes(const char *name)
+{
+    return strcasestr(name, "data.decode") || strcasestr(name, "_SingleProcessDataLoaderIter") ||
+           strcasestr(name, "fetch_batch") || strcasestr(name, "load_batch");
+}
+
+static int look_at_ranges(const struct analysis *a, struct fetches *f)
+{
+    const struct timeline *t = a->tl;
+    for (size_t i = 0; i < t->range_count; i++) {
+        const struct range *r = &t->ranges[i];
+        const char *name = tl_text(t, r->name);
+        if (t->threads[r->thread].process != a->steps.process && !strcasestr(name, "data.decode"))
+            continue;
+        f->parallel |= strcasestr(name, "_MultiProcessingDataLoaderIter") != NULL;
+        if (!input_makes(name))
+            continue;
+        if (r->thread == a->steps.main_thread)
+            trainer_fetch(a, f, r->start_ns);
+        else
+            f->worker[r->thread] = true;
+        if (push(&f->wall, r->end_ns - r->start_ns) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int look_at_loader_rows(const struct analysis *a, struct fetches *f)
+{
+    const struct timeline *t = a->tl;
+    for (size_t i = 0; i < t->loader_count; i++) {
+        const struct row_loader *l = &t->loaders[i];
+        if (l->what != SPOOL_LOADER_FETCH)
+            continue;
+        if (l->worker > f->max_worker)
+            f->max_worker = l->worker;
+        if (l->worker < 0)
+            trainer_fetch(a, f, l->start_ns);
+        if (push(&f->wall, l->end_ns - l->start_ns) < 0 ||
+            (l->cpu_ns >= 0 && push(&f->cpu, l->cpu_ns) < 0))
+            return -1;
+    }
+    return 0;
+}
+
+/* CPU time a batch costs, from samples of the workers' clocks: their share of CPU while they make
+ * batches, times the median batch. 0 = not sampled. */
+static int64_t sampled_cpu(const struct analysis *a, const struct fetches *f, int64_t fetch_ns)
+{
+    const struct timeline *t = a->tl;
+    int64_t *first = calloc(t->thread_count + 1, sizeof *first), *last, making = 0;
+    double cpu = 0;
+    last = calloc(t->thread_count + 1, sizeof *last);
+    for (size_t i = 0; first && last && i < t->host_sample_count; i++) {
+        uint32_t th = timeline_thread_index(t, t->host_samples[i].thread);
+        if (th == TL_NONE || !f->worker[th] || t->host_samples[i].cpu_ns < 0)
+            continue;
+        if (!first[th])
+            first[th] = t->host_samples[i].cpu_ns + 1;
+        last[th] = t->host_samples[i].cpu_ns + 1;
+    }
+    for (size_t th = 0; first && last && th < t->thread_count; th++)
+        cpu += (double)(last[th] - first[th]);
+    free(first);
+    free(last);
+    for (size_t i = 0; cpu > 0 && i < t->range_count; i++)
+        if (f->worker[t->ranges[i].thread] && input_makes(tl_text(t, t->ranges[i].name)))
+            making += t->ranges[i].end_ns - t->ranges[i].start_ns;
+    if (cpu <= 0 || making <= 0)
+        return 0;
+    double share = cpu / (double)making;
+    return (int64_t)((double)fetch_ns * (share < 1 ? share : 1));
+}
+
+/* How long the training thread stood in the run queue per step, from samples of its clocks. */
+static int64_t starved(const struct analysis *a)
+{
+    const struct timeline *t = a->tl;
+    const struct row_host_sample *first = NULL, *last = NULL;
+    for (size_t i = 0; i < t->host_sample_count; i++) {
+        const struct row_host_sample *s = &t->host_samples[i];
+        if (s->run_queue_ns < 0 || timeline_thread_index(t, s->thread) != a->steps.main_thread)
+            continue;
+        if (!first || s->time_ns < first->time_ns)
+            first = s;
+        if (!last || s->time_ns > last->time_ns)
+            last = s;
+    }
+    if (!first || last->time_ns <= first->time_ns || last->run_queue_ns < first->run_queue_ns)
+        return -1;
+    double share = (double)(last->run_queue_ns - first->run_queue_ns) /
+                   (double)(last->time_ns - first->time_ns);
+    return (int64_t)(share * (double)a->steps.median_ns);
+}
+
+static int median_wait(struct analysis *a)
+{
+    struct spans input = {0};
+    int64_t *v = malloc((a->steps.count + 1) * sizeof *v);
+    size_t n = 0;
+    int rc = v ? 0 : -1;
+    if (rc == 0 && a->tl->thread_count) {
+        rc = input_spans(&input, a->tl, a->steps.main_thread);
+        for (size_t i = 0; rc == 0 && i < a->steps.count; i++)
+            if (a->steps.at[i].used)
+                v[n++] = spans_covered(&input, a->steps.at[i].start_ns, a->steps.at[i].end_ns);
+        if (rc == 0)
+            a->host.wait_ns = median_ns(v, n);
+    }
+    spans_release(&input);
+    free(v);
+    return rc;
+}
+
+static int count_workers(const struct analysis *a, const struct fetches *f)
+{
+    int n = 0;
+    for (size_t i = 0; i < a->tl->thread_count; i++)
+        n += f->worker[i];
+    if (f->max_worker >= 0 && f->max_worker < 100000 && f->max_worker + 1 > n)
+        n = (int)f->max_worker + 1;
+    if (n)
+        return n;
+    return f->trainer_makes ? 0 : -1;
+}
+
+int host_look(struct analysis *a, struct err *e)
+{
+    struct fetches f = {.max_worker = -1};
+    f.worker = calloc(a->tl->thread_count + 1, sizeof *f.worker);
+    int rc = f.worker ? 0 : -1;
+    if (rc == 0 && (look_at_ranges(a, &f) < 0 || look_at_loader_rows(a, &f) < 0))
+        rc = -1;
+    if (rc == 0) {
+        a->host.usable_cores = usable_cores(a);
+        a->host.loader_workers = count_workers(a, &f);
+        a->host.loader_parallel = f.parallel || a->host.loader_workers > 0;
+        a->host.fetch_ns = median_ns(f.wall.at, f.wall.n);
+        a->host.fetches = a->steps.used ? (double)f.in_steps / (double)a->steps.used : 0;
+        a->host.fetch_cpu_ns =
+            f.cpu.n ? median_ns(f.cpu.at, f.cpu.n) : sampled_cpu(a, &f, a->host.fetch_ns);
+        a->host.starved_ns = starved(a);
+        rc = median_wait(a);
+    }
+    free(f.worker);
+    vec_release(&f.wall);
+    vec_release(&f.cpu);
+    return rc < 0 ? no_memory(e) : 0;
+}

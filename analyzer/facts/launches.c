@@ -1,0 +1,52 @@
+/* Launches of which the GPU's side is missing, in steps that count: another client of CUPTI turned
+ * kernels off, or their records were lost. What the steps' gaps say is then not true. Calls in a
+ * stream that is captured launch nothing; steps with a capture in them are left out. Only gpuprof's
+ * own recordings are looked at: other traces begin and end anywhere. Cost: one pass over the calls.
+ */
+#include "analyzer/facts/passes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct tally {
+    size_t launches, lost;
+    bool capture;
+};
+
+static void add_thread(const struct timeline *t, const struct thread *th, const struct step *s,
+                       const bool *captures, struct tally *sum)
+{
+    uint32_t i = timeline_api_from(t, th, s->start_ns), end = th->first_api + th->apis;
+    for (; i < end && t->apis[i].start_ns < s->end_ns; i++) {
+        const struct api *x = &t->apis[i];
+        sum->capture |= captures[x->name];
+        if (x->kind != API_LAUNCH || x->layer != 0)
+            continue;
+        sum->launches++;
+        sum->lost += x->ops == 0;
+    }
+}
+
+void launches_look(struct analysis *a)
+{
+    const struct timeline *t = a->tl;
+    const char *source = timeline_meta(t, "source");
+    if (!source || strcmp(source, "run") != 0)
+        return;
+    bool *captures = calloc((size_t)t->strings.n + 1, sizeof *captures);
+    for (uint32_t i = 0; captures && i < t->strings.n; i++)
+        captures[i] = strstr(tl_text(t, i), "BeginCapture") != NULL;
+    for (size_t i = 0; captures && i < a->steps.count; i++) {
+        struct tally sum = {0};
+        if (!a->steps.at[i].used)
+            continue;
+        for (size_t k = 0; k < t->thread_count; k++)
+            if (t->threads[k].process == a->steps.process)
+                add_thread(t, &t->threads[k], &a->steps.at[i], captures, &sum);
+        if (sum.capture)
+            continue;
+        a->health.launches += sum.launches;
+        a->health.launches_lost += sum.lost;
+    }
+    free(captures);
+}

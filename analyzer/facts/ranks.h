@@ -1,0 +1,30 @@
+/* Between ranks_match.c, which finds the same collective on every rank, and ranks.c, which says who
+ * waited for whom. */
+#ifndef GPUPROF_ANALYZE_RANKS_H
+#define GPUPROF_ANALYZE_RANKS_H
+
+#include "analyzer/facts/passes.h"
+#include "base/vec.h"
+
+struct lineup {      /* one rank's collectives of one communicator, by start */
+    uint32_t member; /* rank: index */
+    int64_t group;   /* communicator, or the stream it runs on */
+    struct VEC(uint32_t) ops;
+    int64_t
+        first_sequence; /* recorded number of ops.at[0]; 0 = not all are known, or not in a row */
+    int64_t shift;      /* its collective i + shift is the reference's i */
+    int64_t offset_ns;  /* its clock minus the reference's */
+    bool matched;
+};
+
+/* Finds shift and offset of l against the reference; sets l->matched. -1: out of memory. */
+int lineup_match(const struct timeline *t, const struct lineup *reference, struct lineup *l);
+
+/* Its collective at the reference's place i, TL_NONE. */
+static inline uint32_t lineup_at(const struct lineup *l, size_t i)
+{
+    int64_t k = (int64_t)i + l->shift;
+    return k >= 0 && k < (int64_t)l->ops.n ? l->ops.at[k] : TL_NONE;
+}
+
+#endif

@@ -1,0 +1,87 @@
+/* Which collective of one rank is which of another: by their recorded numbers, else by their order,
+ * since a communicator runs them in the same order everywhere. Recordings are cut off at different
+ * places, so the orders may be shifted: the shift is the one under which names agree and ends,
+ * clocks apart, come together. Cost: O(shifts * samples). */
+#include "analyzer/facts/ranks.h"
+
+#include <stdlib.h>
+
+enum { SHIFT = 64, SAMPLES = 256, AGREE_PCT = 95 };
+
+static bool same(const struct timeline *t, uint32_t a, uint32_t b)
+{
+    return t->ops[a].name == t->ops[b].name;
+}
+
+struct fit {
+    int64_t shift, offset_ns, spread_ns;
+};
+
+/* Steps that are all alike fit under many shifts: clocks that agree better then decide. */
+static int64_t badness(const struct fit *f)
+{
+    return f->spread_ns + llabs(f->offset_ns) / 1000;
+}
+
+/* Ends of the pairs under `shift`: their median difference and its median deviation. */
+static bool fit_shift(const struct timeline *t, const struct lineup *r, const struct lineup *l,
+                      int64_t shift, struct fit *f)
+{
+    int64_t difference[SAMPLES];
+    size_t from = shift < 0 ? (size_t)-shift : 0, agree = 0, n = 0;
+    size_t to = (int64_t)l->ops.n - shift < (int64_t)r->ops.n ? (size_t)((int64_t)l->ops.n - shift)
+                                                              : r->ops.n;
+    size_t least = r->ops.n < l->ops.n ? r->ops.n : l->ops.n;
+    if ((int64_t)l->ops.n - shift <= (int64_t)from || (to - from) * 4 < least * 3)
+        return false;
+    size_t stride = (to - from + SAMPLES - 1) / SAMPLES;
+    for (size_t i = from; i < to; i += stride, n++) {
+        uint32_t mine = l->ops.at[(int64_t)i + shift], its = r->ops.at[i];
+        agree += same(t, mine, its);
+        difference[n] = t->ops[mine].end_ns - t->ops[its].end_ns;
+    }
+    if (n == 0 || agree * 100 < n * AGREE_PCT)
+        return false;
+    int64_t middle = median_ns(difference, n);
+    for (size_t i = 0; i < n; i++)
+        difference[i] = llabs(difference[i] - middle);
+    *f = (struct fit){shift, middle, median_ns(difference, n)};
+    return true;
+}
+
+/* How long the collectives of the line-up last, median. */
+static int typical_period(const struct timeline *t, const struct lineup *l, int64_t *period)
+{
+    int64_t *v = malloc((l->ops.n + 1) * sizeof *v);
+    if (!v)
+        return -1;
+    for (size_t i = 1; i < l->ops.n; i++)
+        v[i - 1] = t->ops[l->ops.at[i]].end_ns - t->ops[l->ops.at[i - 1]].end_ns;
+    *period = l->ops.n > 1 ? median_ns(v, l->ops.n - 1) : INT64_MAX;
+    free(v);
+    return 0;
+}
+
+int lineup_match(const struct timeline *t, const struct lineup *reference, struct lineup *l)
+{
+    struct fit best = {0};
+    bool any = false;
+    int64_t period;
+    if (typical_period(t, reference, &period) < 0)
+        return -1;
+    int64_t from = -SHIFT, to = SHIFT;
+    if (reference->first_sequence && l->first_sequence) /* their numbers say it */
+        from = to = reference->first_sequence - l->first_sequence;
+    for (int64_t d = from; d <= to; d++) {
+        struct fit f;
+        if (fit_shift(t, reference, l, d, &f) && (!any || badness(&f) < badness(&best))) {
+            best = f;
+            any = true;
+        }
+    }
+    /* Ends that scatter by as much as collectives are apart belong to other collectives. */
+    l->matched = any && best.spread_ns <= period;
+    l->shift = best.shift;
+    l->offset_ns = best.offset_ns;
+    return 0;
+}

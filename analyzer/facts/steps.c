@@ -1,0 +1,286 @@
+/* Steps from marks (NVTX ranges, ProfilerStep), else from repetition, and what holds for each.
+ * A step lasts from its anchor to the next one's, so that steps tile the loop. Cost: O(n log n). */
+#include "analyzer/facts/passes.h"
+
+#include "wire/spool_format.h"
+#include "analyzer/timeline/sort.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- marks ------------------------------------------------------------------------------------
+ */
+
+struct mark_group { /* the ranges of one depth on one thread that look like steps */
+    uint32_t thread, depth, first;
+    size_t count;
+    int64_t covered_ns;
+    enum spool_step_mark mark;
+    int64_t rank; /* of its process, -1 */
+};
+
+static bool better_marks(const struct mark_group *a, const struct mark_group *b)
+{
+    if ((a->count >= 2) != (b->count >= 2))
+        return a->count >= 2;
+    if (a->mark != b->mark)
+        return a->mark > b->mark;
+    if (a->rank >= 0 && b->rank >= 0 && a->rank != b->rank)
+        return a->rank < b->rank; /* the first rank speaks for all, not the one that took longest */
+    return a->depth != b->depth ? a->depth < b->depth : a->covered_ns > b->covered_ns;
+}
+
+/* The best group of marks: repeated, outermost, of the thread that they cover most. */
+static struct mark_group find_marks(const struct timeline *t)
+{
+    enum { DEPTHS = 64 }; /* Python frames lie around marks, too */
+    struct mark_group best = {0};
+    for (uint32_t th = 0; th < t->thread_count; th++) {
+        struct mark_group group[DEPTHS][SPOOL_STEP_FRAMEWORK + 1];
+        memset(group, 0, sizeof group);
+        const struct thread *thread = &t->threads[th];
+        for (uint32_t i = thread->first_range; i < thread->first_range + thread->ranges; i++) {
+            const struct range *r = &t->ranges[i];
+            enum spool_step_mark m =
+                r->depth < DEPTHS ? spool_step_mark(tl_text(t, r->name)) : SPOOL_STEP_NONE;
+            if (m == SPOOL_STEP_NONE)
+                continue;
+            struct mark_group *g = &group[r->depth][m];
+            if (g->count++ == 0)
+                *g = (struct mark_group){
+                    th, r->depth, i, 1, 0, m, t->processes[thread->process].rank};
+            g->covered_ns += r->end_ns - r->start_ns;
+        }
+        for (int d = 0; d < DEPTHS; d++)
+            for (int m = SPOOL_STEP_HOOK; m <= SPOOL_STEP_FRAMEWORK; m++)
+                if (group[d][m].count && (!best.count || better_marks(&group[d][m], &best)))
+                    best = group[d][m];
+    }
+    return best;
+}
+
+/* Ranges of the group become steps: start to next start. The last one ends with its range; when
+ * ranges do not touch, that leaves out what comes between, and the step is cut off. */
+static int steps_from_marks(struct analysis *a, const struct mark_group *g)
+{
+    const struct timeline *t = a->tl;
+    struct steps *s = &a->steps;
+    s->at = arena_array(&a->arena, g->count, sizeof *s->at);
+    int64_t *between = malloc((g->count + 1) * sizeof *between);
+    if (!s->at || !between) {
+        free(between);
+        return -1;
+    }
+    const struct thread *thread = &t->threads[g->thread];
+    size_t gaps = 0;
+    for (uint32_t i = g->first; i < thread->first_range + thread->ranges; i++) {
+        const struct range *r = &t->ranges[i];
+        if (r->depth != g->depth || spool_step_mark(tl_text(t, r->name)) != g->mark)
+            continue;
+        if (s->count) {
+            struct step *last = &s->at[s->count - 1];
+            if (r->start_ns <= last->start_ns)
+                continue;
+            between[gaps++] = r->start_ns > last->end_ns ? r->start_ns - last->end_ns : 0;
+            last->end_ns = r->start_ns;
+        }
+        s->at[s->count++] = (struct step){.start_ns = r->start_ns, .end_ns = r->end_ns, .used = 1};
+    }
+    if (s->count > 1) {
+        int64_t period =
+            (s->at[s->count - 1].start_ns - s->at[0].start_ns) / (int64_t)(s->count - 1);
+        if (median_ns(between, gaps) > period / 200)
+            s->at[s->count - 1].used = 0;
+    }
+    free(between);
+    s->source = g->mark == SPOOL_STEP_NVTX ? STEPS_NVTX : STEPS_FRAMEWORK;
+    s->confidence = 1;
+    if (g->mark == SPOOL_STEP_HOOK)
+        s->source_text = "from one optimizer step to the next";
+    else
+        s->source_text = arena_printf(
+            &a->arena,
+            g->mark == SPOOL_STEP_FRAMEWORK ? "profiler marks from '%s' on" : "NVTX ranges '%s'",
+            tl_text(t, t->ranges[g->first].name));
+    return s->source_text ? 0 : -1;
+}
+
+/* ---- which process, thread and device ----------------------------------------------------------
+ */
+
+static uint32_t index_of_max(const int64_t *v, size_t n)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < n; i++)
+        if (v[i] > v[best])
+            best = i;
+    return (uint32_t)best;
+}
+
+/* The process with most GPU time (that of the marks, where it has any), its device with most GPU
+ * time, and its thread that launches most. */
+static int choose_focus(struct analysis *a, const struct mark_group *g)
+{
+    const struct timeline *t = a->tl;
+    size_t n = t->process_count + t->device_count + t->thread_count + 3;
+    int64_t *sums = calloc(n, sizeof *sums);
+    if (!sums)
+        return -1;
+    int64_t *process = sums, *device = process + t->process_count + 1;
+    int64_t *thread = device + t->device_count + 1;
+    for (size_t i = 0; i < t->op_count; i++)
+        process[t->streams[t->ops[i].stream].process] += t->ops[i].end_ns - t->ops[i].start_ns + 1;
+    a->steps.process = index_of_max(process, t->process_count);
+    if (g->count && (process[t->threads[g->thread].process] || t->op_count == 0))
+        a->steps.process = t->threads[g->thread].process;
+    for (uint32_t i = 0; i < t->op_count; i++) {
+        const struct stream *s = &t->streams[t->ops[i].stream];
+        if (s->process != a->steps.process)
+            continue;
+        device[s->device] += t->ops[i].end_ns - t->ops[i].start_ns + 1;
+        if (t->ops[i].api != TL_NONE)
+            thread[tl_op_thread(t, i)]++;
+    }
+    a->steps.device = index_of_max(device, t->device_count);
+    a->steps.main_thread = index_of_max(thread, t->thread_count);
+    if (g->count && t->threads[g->thread].process == a->steps.process &&
+        (thread[g->thread] || t->op_count == 0))
+        a->steps.main_thread = g->thread;
+    free(sums);
+    return 0;
+}
+
+/* ---- from repetition ---------------------------------------------------------------------------
+ */
+
+static int steps_from_detection(struct analysis *a, const struct detected *d)
+{
+    struct steps *s = &a->steps;
+    s->at = arena_array(&a->arena, d->count, sizeof *s->at);
+    if (!s->at)
+        return -1;
+    for (size_t i = 0; i < d->count; i++)
+        s->at[i] = (struct step){
+            .start_ns = d->at[i].start_ns, .end_ns = d->at[i].end_ns, .used = d->steady[i]};
+    s->count = d->count;
+    s->source = STEPS_DETECTED;
+    s->source_text = d->text;
+    s->confidence = d->confidence;
+    return 0;
+}
+
+static int whole_as_one(struct analysis *a)
+{
+    struct steps *s = &a->steps;
+    s->source = STEPS_NONE;
+    s->source_text = "no repeating step found: the whole recording is taken as one";
+    if (a->tl->op_count == 0)
+        return 0;
+    s->at = arena_alloc(&a->arena, sizeof *s->at);
+    if (!s->at)
+        return -1;
+    s->at[0] =
+        (struct step){.start_ns = a->tl->gpu_start_ns, .end_ns = a->tl->gpu_end_ns, .used = 1};
+    s->count = 1;
+    return 0;
+}
+
+/* ---- operations of each step -------------------------------------------------------------------
+ */
+
+uint32_t analysis_step_at(const struct analysis *a, int64_t ns)
+{
+    const struct steps *s = &a->steps;
+    size_t low = 0, high = s->count;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (s->at[mid].end_ns <= ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < s->count && s->at[low].start_ns <= ns ? (uint32_t)low : TL_NONE;
+}
+
+static int64_t launch_time(const struct timeline *t, uint32_t i)
+{
+    return t->ops[i].api == TL_NONE ? t->ops[i].start_ns : t->apis[t->ops[i].api].start_ns;
+}
+
+static int assign_ops(struct analysis *a)
+{
+    const struct timeline *t = a->tl;
+    struct steps *s = &a->steps;
+    s->op_step = arena_array(&a->arena, t->op_count, sizeof *s->op_step);
+    int64_t *first = malloc((s->count + 1) * sizeof *first);
+    if (!s->op_step || !first) {
+        free(first);
+        return -1;
+    }
+    for (size_t i = 0; i < s->count; i++)
+        s->at[i].first_op = TL_NONE;
+    for (uint32_t i = 0; i < t->op_count; i++) {
+        bool ours = t->streams[t->ops[i].stream].process == s->process;
+        int64_t launched = launch_time(t, i);
+        uint32_t k = ours ? analysis_step_at(a, launched) : TL_NONE;
+        s->op_step[i] = k;
+        if (k == TL_NONE)
+            continue;
+        struct step *st = &s->at[k];
+        if (st->ops++ == 0 || launched < first[k]) {
+            first[k] = launched;
+            st->first_op = i;
+            st->gpu_start_ns = t->ops[i].start_ns;
+        }
+        if (t->ops[i].end_ns > st->gpu_end_ns || st->ops == 1)
+            st->gpu_end_ns = t->ops[i].end_ns;
+    }
+    for (size_t i = 0; i + 1 < s->count; i++)
+        if (s->at[i].ops && s->at[i + 1].ops &&
+            recorded_at(a, s->at[i].start_ns) == recorded_at(a, s->at[i + 1].start_ns))
+            s->at[i].gpu_end_ns = s->at[i + 1].gpu_start_ns;
+    free(first);
+    return 0;
+}
+
+/* One pass of a server over a batch: what repeats inside are layers, and its GPU work may come long
+ * after the range in which it was launched. */
+static bool one_pass(const struct timeline *t, const struct mark_group *marks)
+{
+    return marks->count == 1 && spool_step_serves(tl_text(t, t->ranges[marks->first].name));
+}
+
+static int without_marks(struct analysis *a)
+{
+    if (a->on_cpu && steps_from_batches(a) < 0)
+        return -1;
+    return a->steps.count ? 0 : whole_as_one(a);
+}
+
+int steps_find(struct analysis *a, struct err *e)
+{
+    struct mark_group marks = find_marks(a->tl);
+    struct detected d = {0};
+    if (choose_focus(a, &marks) < 0 || recorded_find(a) < 0)
+        return no_memory(e);
+    if (marks.count && a->tl->op_count && a->tl->threads[marks.thread].process != a->steps.process)
+        marks.count = 0;
+    if (a->tl->process_count && steps_detect(&d, a->tl, a->steps.process, &a->arena, e) < 0)
+        return -1;
+    if (steps_median_detected(&d, &a->steps.detected_median_ns) < 0)
+        return no_memory(e);
+    int rc = one_pass(a->tl, &marks) ? whole_as_one(a)
+             : marks.count           ? steps_from_marks(a, &marks)
+             : d.text                ? steps_from_detection(a, &d)
+                                     : without_marks(a);
+    if (rc < 0)
+        return no_memory(e);
+    recorded_cut(a);
+    if (assign_ops(a) < 0)
+        return no_memory(e);
+    recorded_drop(a);
+    if (steps_lengths(a) < 0 || steps_choose(&a->steps) < 0)
+        return no_memory(e);
+    return 0;
+}

@@ -1,0 +1,139 @@
+/* Which steps count, and the statistics of those that do: warm-up, odd ones and a filling pipeline
+ * are left out. Cost: O(n log n). */
+#include "analyzer/facts/passes.h"
+
+#include "analyzer/timeline/sort.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Median and median absolute deviation of what is used now; `ops` the median count of operations.
+ */
+static int64_t spread(const struct steps *s, int64_t *v, int64_t *deviation, int64_t *ops)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->at[i].used)
+            v[n++] = s->at[i].ops;
+    *ops = median_ns(v, n);
+    n = 0;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->at[i].used && s->at[i].length_ns)
+            v[n++] = s->at[i].length_ns;
+    int64_t median = median_ns(v, n);
+    for (size_t i = 0; i < n; i++)
+        v[i] = v[i] > median ? v[i] - median : median - v[i];
+    *deviation = median_ns(v, n);
+    return median;
+}
+
+/* While queues fill (launches running ahead, prefetched batches), the first steps are faster or
+ * slower than all that follow: out, up to a quarter of them, until one is within 5 % or four
+ * deviations. */
+static void drop_pipeline_fill(struct steps *s, int64_t median, int64_t deviation)
+{
+    int64_t near = (int64_t)(4 * 1.4826 * (double)deviation);
+    if (near < median / 20)
+        near = median / 20;
+    for (size_t i = 0; s->count >= 8 && i < s->count / 4; i++) {
+        if (!s->at[i].length_ns || llabs(s->at[i].length_ns - median) <= near) {
+            if (s->at[i].used)
+                return;
+            continue;
+        }
+        s->at[i].used = 0;
+    }
+}
+
+/* Out go: the first of ten and more (autotuning, lazy loading), lengths beyond six deviations and a
+ * quarter of the median, and steps with other work (evaluation, checkpoints: operations 15 % off).
+ * Never more than half of the steps, so that a two-speed loop keeps both speeds. */
+static int choose_used(struct steps *s)
+{
+    int64_t *v = malloc((s->count + 1) * sizeof *v), deviation, ops;
+    if (!v)
+        return -1;
+    if (s->count >= 10)
+        s->at[0].used = 0;
+    int64_t median = spread(s, v, &deviation, &ops);
+    drop_pipeline_fill(s, median, deviation);
+    int64_t far = (int64_t)(6 * 1.4826 * (double)deviation);
+    if (far < median / 4)
+        far = median / 4;
+    enum { LENGTH = 1, WORK = 2 }; /* odd in that */
+    size_t left = 0, out = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        int64_t off = s->at[i].length_ns ? llabs(s->at[i].length_ns - median) : 0;
+        int64_t ops_off = llabs((int64_t)s->at[i].ops - ops);
+        int odd = (off > far ? LENGTH : 0) | (ops > 0 && ops_off * 100 > ops * 15 ? WORK : 0);
+        v[i] = odd;
+        left += s->at[i].used && !odd;
+        out += s->at[i].used && odd;
+    }
+    if (s->count >= 3 && left >= out)
+        for (size_t i = 0; i < s->count; i++)
+            if (v[i]) {
+                s->at[i].slow = s->at[i].used && v[i] == LENGTH && s->at[i].length_ns > median;
+                s->at[i].used = 0;
+            }
+    free(v);
+    s->used = 0;
+    for (size_t i = 0; i < s->count; i++)
+        s->used += s->at[i].used;
+    return 0;
+}
+
+/* Median, percentiles and pace of the steps that count. */
+static int statistics(struct steps *s)
+{
+    int64_t *v = malloc((s->count + 1) * sizeof *v);
+    if (!v)
+        return -1;
+    size_t n = 0;
+    double sum = 0, squares = 0, slow = 0;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->at[i].slow) {
+            s->slow++;
+            slow += (double)s->at[i].length_ns;
+        } else if (s->at[i].used && s->at[i].length_ns) {
+            v[n++] = s->at[i].length_ns;
+            sum += (double)v[n - 1];
+        }
+    if (n) {
+        s->median_ns = median_ns(v, n);
+        sort_ns(v, n);
+        s->min_ns = v[0];
+        s->max_ns = v[n - 1];
+        s->p95_ns = v[(n * 95 + 99) / 100 - 1];
+        double mean = sum / (double)n;
+        s->mean_ns = (int64_t)llround(mean);
+        s->pace_ns = (int64_t)llround((sum + slow) / (double)(n + s->slow));
+        for (size_t i = 0; i < n; i++)
+            squares += ((double)v[i] - mean) * ((double)v[i] - mean);
+        s->cv = n > 1 && mean > 0 ? sqrt(squares / (double)(n - 1)) / mean : 0;
+    }
+    free(v);
+    return 0;
+}
+
+int steps_choose(struct steps *s)
+{
+    return choose_used(s) < 0 || statistics(s) < 0 ? -1 : 0;
+}
+
+int steps_median_detected(const struct detected *d, int64_t *median)
+{
+    struct steps s = {.count = d->count};
+    s.at = calloc(d->count + 1, sizeof *s.at);
+    if (!s.at)
+        return -1;
+    for (size_t i = 0; i < d->count; i++)
+        s.at[i] = (struct step){.start_ns = d->at[i].start_ns,
+                                .end_ns = d->at[i].end_ns,
+                                .length_ns = d->at[i].end_ns - d->at[i].start_ns,
+                                .used = d->steady[i]};
+    int rc = steps_choose(&s);
+    *median = s.median_ns;
+    free(s.at);
+    return rc;
+}

@@ -1,0 +1,208 @@
+/* Sums over the used steps: kernels by name, copies by kind, calls by name. Cost: one pass over the
+ * operations and calls. */
+#include "analyzer/facts/passes.h"
+#include "base/vec.h"
+
+#include "wire/spool_format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHORT_KERNEL_NS = 10000 };
+
+struct sums {
+    struct VEC(struct kernel_total) kernels;
+    struct VEC(struct copy_total) copies;
+    struct VEC(struct api_total) apis;
+    uint32_t *kernel_of, *api_of; /* by string id: index + 1 */
+};
+
+static bool is_matrix(unsigned family)
+{
+    return family == FAMILY_GEMM || family == FAMILY_CONV || family == FAMILY_ATTENTION;
+}
+
+static int add_kernel(struct analysis *a, struct sums *s, uint32_t i)
+{
+    const struct op *o = &a->tl->ops[i];
+    struct totals *t = &a->totals;
+    int64_t ns = o->end_ns - o->start_ns;
+    if (!s->kernel_of[o->name]) {
+        struct kernel_total *k = vec_push(&s->kernels);
+        if (!k)
+            return -1;
+        *k = (struct kernel_total){.name = o->name, .class = o->class, .min_ns = ns, .longest = i};
+        s->kernel_of[o->name] = (uint32_t)s->kernels.n;
+    }
+    struct kernel_total *k = &s->kernels.at[s->kernel_of[o->name] - 1];
+    k->count++;
+    k->total_ns += ns;
+    if (ns < k->min_ns)
+        k->min_ns = ns;
+    if (ns > k->max_ns) {
+        k->max_ns = ns;
+        k->longest = i;
+    }
+    t->kernel_ns += ns;
+    t->kernel_count_all++;
+    t->short_kernels += ns < SHORT_KERNEL_NS;
+    t->family_ns[o->class.family] += ns;
+    t->family_count[o->class.family]++;
+    if (is_matrix(o->class.family)) {
+        t->matrix_ns += ns;
+        t->tensor_ns += o->class.tensor == TRI_YES ? ns : 0;
+        t->matrix_unknown_ns += o->class.tensor == TRI_UNKNOWN ? ns : 0;
+        t->fp32_matrix_ns += o->class.tensor == TRI_NO && o->class.dtype == SPOOL_DT_F32 ? ns : 0;
+    }
+    return 0;
+}
+
+static struct copy_total *copy_total_of(struct sums *s, const struct op *o, uint32_t i)
+{
+    for (size_t k = 0; k < s->copies.n; k++) {
+        struct copy_total *c = &s->copies.at[k];
+        if (c->kind == o->copy_kind && c->src_kind == o->src_kind && c->dst_kind == o->dst_kind)
+            return c;
+    }
+    struct copy_total *c = vec_push(&s->copies);
+    if (c)
+        *c = (struct copy_total){
+            .kind = o->copy_kind, .src_kind = o->src_kind, .dst_kind = o->dst_kind, .longest = i};
+    return c;
+}
+
+static int add_copy(struct analysis *a, struct sums *s, const struct activity *act, uint32_t i)
+{
+    const struct op *o = &a->tl->ops[i], *longest;
+    struct copy_total *c = copy_total_of(s, o, i);
+    if (!c)
+        return -1;
+    int64_t ns = o->end_ns - o->start_ns;
+    longest = &a->tl->ops[c->longest];
+    c->count++;
+    c->bytes += o->bytes;
+    c->total_ns += ns;
+    if (tl_op_device(a->tl, i) == a->steps.device)
+        c->exposed_ns += ns - spans_covered(&act->compute, o->start_ns, o->end_ns);
+    if (o->api != TL_NONE && a->tl->apis[o->api].op == i)
+        c->host_blocked_ns += a->tl->apis[o->api].end_ns - a->tl->apis[o->api].start_ns;
+    if (ns > longest->end_ns - longest->start_ns)
+        c->longest = i;
+    return 0;
+}
+
+static int add_api(struct analysis *a, struct sums *s, uint32_t i)
+{
+    const struct api *p = &a->tl->apis[i];
+    int64_t ns = p->end_ns - p->start_ns;
+    if (!s->api_of[p->name]) {
+        struct api_total *x = vec_push(&s->apis);
+        if (!x)
+            return -1;
+        *x = (struct api_total){.name = p->name, .kind = p->kind, .longest = i};
+        s->api_of[p->name] = (uint32_t)s->apis.n;
+    }
+    struct api_total *x = &s->apis.at[s->api_of[p->name] - 1];
+    x->count++;
+    x->total_ns += ns;
+    if (ns > x->max_ns) {
+        x->max_ns = ns;
+        x->longest = i;
+    }
+    a->totals.launches += p->ops > 0;
+    return 0;
+}
+
+/* Calls lie in steps by their start; both are sorted (calls per thread). */
+static int add_apis_of_thread(struct analysis *a, struct sums *s, uint32_t thread)
+{
+    const struct thread *t = &a->tl->threads[thread];
+    size_t k = 0;
+    for (uint32_t i = t->first_api; i < t->first_api + t->apis; i++) {
+        int64_t start = a->tl->apis[i].start_ns;
+        while (k < a->steps.count && a->steps.at[k].end_ns <= start)
+            k++;
+        if (k == a->steps.count)
+            return 0;
+        if (a->steps.at[k].used && a->steps.at[k].start_ns <= start && add_api(a, s, i) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int falling(int64_t a, int64_t b, uint32_t name_a, uint32_t name_b)
+{
+    return a != b ? (a < b ? 1 : -1) : (name_a > name_b) - (name_a < name_b);
+}
+
+static int by_kernel_ns(const void *a, const void *b)
+{
+    const struct kernel_total *x = a, *y = b;
+    return falling(x->total_ns, y->total_ns, x->name, y->name);
+}
+
+static int by_copy_ns(const void *a, const void *b)
+{
+    const struct copy_total *x = a, *y = b;
+    return falling(x->total_ns, y->total_ns, x->longest, y->longest);
+}
+
+static int by_api_ns(const void *a, const void *b)
+{
+    const struct api_total *x = a, *y = b;
+    return falling(x->total_ns, y->total_ns, x->name, y->name);
+}
+
+static void *keep(struct arena *arena, void *at, size_t n, size_t size,
+                  int (*order)(const void *, const void *))
+{
+    void *p = arena_array(arena, n, size);
+    if (p && n) {
+        qsort(at, n, size, order);
+        memcpy(p, at, n * size);
+    }
+    return p;
+}
+
+static int publish(struct analysis *a, struct sums *s)
+{
+    struct totals *t = &a->totals;
+    t->kernels = keep(&a->arena, s->kernels.at, s->kernels.n, sizeof *t->kernels, by_kernel_ns);
+    t->copies = keep(&a->arena, s->copies.at, s->copies.n, sizeof *t->copies, by_copy_ns);
+    t->apis = keep(&a->arena, s->apis.at, s->apis.n, sizeof *t->apis, by_api_ns);
+    if (!t->kernels || !t->copies || !t->apis)
+        return -1;
+    t->kernel_count = s->kernels.n;
+    t->copy_count = s->copies.n;
+    t->api_count = s->apis.n;
+    return 0;
+}
+
+int totals_sum(struct analysis *a, const struct activity *act, struct err *e)
+{
+    const struct timeline *t = a->tl;
+    struct sums s = {0};
+    s.kernel_of = calloc((size_t)t->strings.n + 1, sizeof *s.kernel_of);
+    s.api_of = calloc((size_t)t->strings.n + 1, sizeof *s.api_of);
+    int rc = s.kernel_of && s.api_of ? 0 : -1;
+    for (uint32_t i = 0; i < t->op_count && rc == 0; i++) {
+        uint32_t k = a->steps.op_step[i];
+        if (k == TL_NONE || !a->steps.at[k].used)
+            continue;
+        if (t->ops[i].kind == OP_KERNEL)
+            rc = add_kernel(a, &s, i);
+        else if (t->ops[i].kind == OP_COPY)
+            rc = add_copy(a, &s, act, i);
+    }
+    for (uint32_t i = 0; i < t->thread_count && rc == 0; i++)
+        if (t->threads[i].process == a->steps.process)
+            rc = add_apis_of_thread(a, &s, i);
+    if (rc == 0)
+        rc = publish(a, &s);
+    free(s.kernel_of);
+    free(s.api_of);
+    vec_release(&s.kernels);
+    vec_release(&s.copies);
+    vec_release(&s.apis);
+    return rc < 0 ? no_memory(e) : 0;
+}

@@ -1,0 +1,267 @@
+/* PyTorch profiler (Kineto) traces: Chrome trace JSON, plain or gzip, object form or bare list.
+ *
+ * One pass: names are interned, rows leave at once; memory holds one event's longest text and the
+ * lists of threads and streams, never the document. Cost: about 0.15 s for 50 MB of text, sink not
+ * counted. It never copies host names, environment or paths of the trace's header.
+ */
+#include "analyzer/import/import.h"
+#include "analyzer/import/kineto/kineto.h"
+
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+enum { MAX_STRING = 64 << 20, GZIP_BUFFER = 256 << 10 };
+
+static bool sniff(const char *path, const void *head, size_t n)
+{
+    (void)path;
+    const char *p = head, *end = p + n;
+    if (n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0)
+        p += 3;
+    while (p < end && (unsigned char)*p <= ' ')
+        p++;
+    return p < end && (*p == '{' || *p == '[');
+}
+
+static ssize_t fill(void *ctx, void *buf, size_t n)
+{
+    int got = gzread(ctx, buf, (unsigned)(n > 1 << 20 ? 1 << 20 : n));
+    int code = Z_OK;
+    if (got == 0)
+        gzerror(ctx, &code); /* a gzip file that is cut off ends quietly, with this set */
+    return got < 0 || (got == 0 && code != Z_OK && code != Z_STREAM_END) ? -1 : got;
+}
+
+static int read_events(struct kineto *k)
+{
+    struct kineto_event v;
+    enum json_token t;
+    while ((t = json_next(&k->json)) != JSON_ARRAY_END) {
+        if (t == JSON_ERROR)
+            return -1;
+        k->events++;
+        if (t == JSON_ARRAY) {
+            if (json_skip_rest(&k->json) < 0)
+                return -1;
+            continue;
+        }
+        k->objects += t == JSON_OBJECT;
+        if (t == JSON_OBJECT && (kineto_event_read(k, &v) < 0 || kineto_put(k, &v) < 0))
+            return -1;
+    }
+    return 0;
+}
+
+/* An object whose wanted members are integers (and one text, "name"). */
+static int read_members(struct kineto *k, const char *const *keys, int64_t **values, size_t n,
+                        uint32_t *name)
+{
+    enum json_token t;
+    while ((t = json_next(&k->json)) == JSON_KEY) {
+        size_t i = 0;
+        while (i < n && (strlen(keys[i]) != k->json.length ||
+                         memcmp(keys[i], k->json.text, k->json.length) != 0))
+            i++;
+        bool is_name = name && k->json.length == 4 && memcmp(k->json.text, "name", 4) == 0;
+        t = json_next(&k->json);
+        if (t == JSON_ERROR)
+            return -1;
+        if (t == JSON_OBJECT || t == JSON_ARRAY) {
+            if (json_skip_rest(&k->json) < 0)
+                return -1;
+        } else if (i < n && t == JSON_NUMBER) {
+            json_int64(k->json.text, k->json.length, values[i]);
+        } else if (is_name && t == JSON_STRING && (*name = kineto_intern_token(k)) == STR_NONE) {
+            return -1;
+        }
+    }
+    return t == JSON_OBJECT_END ? 0 : -1;
+}
+
+static int read_devices(struct kineto *k)
+{
+    static const char *const keys[] = {"id",           "totalGlobalMem", "computeMajor",
+                                       "computeMinor", "numSms",         "pid"};
+    enum json_token t = json_next(&k->json);
+    if (t != JSON_ARRAY)
+        return t == JSON_ERROR ? -1 : t == JSON_OBJECT ? json_skip_rest(&k->json) : 0;
+    while ((t = json_next(&k->json)) == JSON_OBJECT) {
+        struct kineto_device d = {.cc_major = -1, .cc_minor = -1};
+        int64_t pid = -1, *values[] = {&d.ordinal,  &d.memory_bytes, &d.cc_major,
+                                       &d.cc_minor, &d.sm_count,     &pid};
+        if (read_members(k, keys, values, 6, &d.name) < 0 || kineto_process_turn(k, pid, 0, -1) < 0)
+            return -1;
+        d.process = k->process;
+        if (kineto_device_add(k, &d) < 0)
+            return -1;
+    }
+    return t == JSON_ARRAY_END ? 0 : -1;
+}
+
+static int read_distributed(struct kineto *k)
+{
+    static const char *const keys[] = {"rank", "world_size"};
+    int64_t *values[] = {&k->rank, &k->world_size};
+    enum json_token t = json_next(&k->json);
+    if (t != JSON_OBJECT)
+        return t == JSON_ERROR ? -1 : t == JSON_ARRAY ? json_skip_rest(&k->json) : 0;
+    return read_members(k, keys, values, 2, NULL);
+}
+
+/* Of our own exports: whose pids are whose, where several ranks are in the file. */
+static int read_ranks(struct kineto *k)
+{
+    static const char *const keys[] = {"first_pid", "last_pid", "pid", "rank", "world_size"};
+    enum json_token t = json_next(&k->json);
+    if (t != JSON_ARRAY)
+        return t == JSON_ERROR ? -1 : t == JSON_OBJECT ? json_skip_rest(&k->json) : 0;
+    while ((t = json_next(&k->json)) == JSON_OBJECT) {
+        struct kineto_process p = {.last_pid = -1, .pid = -1, .rank = -1, .world_size = -1};
+        int64_t *values[] = {&p.first_pid, &p.last_pid, &p.pid, &p.rank, &p.world_size};
+        if (read_members(k, keys, values, 5, NULL) < 0)
+            return -1;
+        if (p.first_pid <= p.last_pid && k->processes.n < KINETO_MOST_PROCESSES &&
+            kineto_process_add(k, &p) < 0)
+            return -1;
+    }
+    return t == JSON_ARRAY_END ? 0 : -1;
+}
+
+static int read_ours(struct kineto *k)
+{
+    enum json_token t = json_next(&k->json);
+    if (t != JSON_OBJECT)
+        return t == JSON_ERROR ? -1 : t == JSON_ARRAY ? json_skip_rest(&k->json) : 0;
+    while ((t = json_next(&k->json)) == JSON_KEY) {
+        bool ranks = k->json.length == 5 && memcmp(k->json.text, "ranks", 5) == 0;
+        if ((ranks ? read_ranks(k) : json_skip(&k->json)) < 0)
+            return -1;
+    }
+    return t == JSON_OBJECT_END ? 0 : -1;
+}
+
+/* JSON of other tools, told by a key of its outermost object: what it is, and what to give. */
+static const char *other_json(const struct json_reader *j)
+{
+    static const struct {
+        const char *key, *what;
+    } known[] = {
+        {"nodes", "a PyTorch execution trace (operators without times), not a timeline: record "
+                  "with torch.profiler.profile and give what export_chrome_trace writes"},
+        {"rocprofiler-sdk-tool", "rocprofv3's own JSON, which is not read: record with "
+                                 "torch.profiler, which traces ROCm as well"},
+        {"segments", "a snapshot of CUDA memory, not a timeline: give a torch.profiler trace"},
+        {"device_traces", "a snapshot of CUDA memory, not a timeline: give a torch.profiler trace"},
+        {"profiles", "a speedscope file: give the trace that it was made from"},
+        {"resourceSpans", "an OpenTelemetry trace, which says nothing of the GPU: give a "
+                          "torch.profiler trace"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (j->length == strlen(known[i].key) && memcmp(j->text, known[i].key, j->length) == 0)
+            return known[i].what;
+    return NULL;
+}
+
+static int read_document(struct kineto *k, bool *found)
+{
+    struct json_reader *j = &k->json;
+    enum json_token t = json_next(j);
+    if (t == JSON_ARRAY) {
+        *found = true;
+        if (read_events(k) < 0 || json_next(j) != JSON_END)
+            return -1;
+        return k->events && !k->objects ? err_set(k->e, "a JSON list without trace events: not a "
+                                                        "PyTorch profiler (Chrome) trace")
+                                        : 0;
+    }
+    if (t != JSON_OBJECT)
+        return -1;
+    while ((t = json_next(j)) == JSON_KEY) {
+        static const char events[] = "traceEvents", devices[] = "deviceProperties",
+                          distributed[] = "distributedInfo", hip[] = "hip_runtime_version",
+                          ours[] = "gpuprof";
+        size_t n = j->length;
+        int rc;
+        if (n == sizeof events - 1 && memcmp(j->text, events, n) == 0) {
+            t = json_next(j);
+            *found = t == JSON_ARRAY;
+            rc = *found ? read_events(k) : -1;
+        } else if (n == sizeof devices - 1 && memcmp(j->text, devices, n) == 0) {
+            rc = read_devices(k);
+        } else if (n == sizeof distributed - 1 && memcmp(j->text, distributed, n) == 0) {
+            rc = read_distributed(k);
+        } else if (n == sizeof ours - 1 && memcmp(j->text, ours, n) == 0) {
+            rc = read_ours(k);
+        } else {
+            if (!k->other)
+                k->other = other_json(j);
+            k->hip |= n == sizeof hip - 1 && memcmp(j->text, hip, n) == 0;
+            rc = json_skip(j);
+        }
+        if (rc < 0)
+            return -1;
+    }
+    return t == JSON_OBJECT_END && json_next(j) == JSON_END ? 0 : -1;
+}
+
+static int read_trace(const char *path, struct sink *out, struct err *e)
+{
+    struct kineto k = {.out = out, .e = e, .rank = -1, .world_size = -1};
+    bool found = false;
+    int rc = -1;
+    gzFile f = gzopen(path, "rb");
+    if (!f)
+        return err_set(e, "%s: cannot be opened", path);
+    gzbuffer(f, GZIP_BUFFER);
+    if (json_read_open(&k.json, fill, f, MAX_STRING) < 0) {
+        err_set(e, "out of memory");
+        goto close_file;
+    }
+    struct err inner = ERR_INIT;
+    k.e = &inner;
+    rc = kineto_process_init(&k) < 0 ? -1 : read_document(&k, &found);
+    if (rc < 0 && inner.text[0])
+        err_set(e, "%s: %s", path, inner.text);
+    else if (rc < 0)
+        err_set(e, "%s: %s at byte %llu; not a whole Chrome trace (export it again)", path,
+                k.json.error ? k.json.error : "not a trace",
+                (unsigned long long)(k.json.offset + k.json.pos));
+    else if (!found && k.other)
+        rc = err_set(e, "%s: %s", path, k.other);
+    else if (!found)
+        rc =
+            err_set(e, "%s: JSON without traceEvents: not a PyTorch profiler (Chrome) trace", path);
+    k.e = e;
+    if (rc == 0 && k.objects && !k.have_mask && !k.bad)
+        rc = err_set(e,
+                     "%s: a Chrome trace without any event that PyTorch's profiler writes (kernel, "
+                     "cuda_runtime, cpu_op): made by another tool?",
+                     path);
+    if (rc == 0)
+        rc = kineto_put_ends(&k);
+    vec_release(&k.processes);
+    vec_release(&k.places);
+    vec_release(&k.devices);
+    vec_release(&k.threads);
+    vec_release(&k.streams);
+    keymap_release(&k.place_of);
+    keymap_release(&k.device_of);
+    keymap_release(&k.thread_of);
+    keymap_release(&k.stream_of);
+    free(k.scratch);
+    json_read_close(&k.json);
+close_file:
+    gzclose(f);
+    return rc;
+}
+
+const struct importer import_kineto = {
+    .name = "kineto",
+    .suffixes = ".json, .json.gz (PyTorch profiler)",
+    .priority = 90,
+    .sniff = sniff,
+    .read = read_trace,
+};

@@ -1,0 +1,148 @@
+/* The parts of the Kineto importer (PyTorch profiler's Chrome trace JSON).
+ *   kineto_event.c   one event's text -> struct kineto_event
+ *   kineto_rows.c    struct kineto_event -> rows
+ *   kineto_xla.c     events of JAX and TensorFlow, which have no categories
+ *   kineto_places.c  processes, threads, devices, streams: found while reading, put at the end
+ *   import_kineto.c  the document around the events, sniffing, the importer itself
+ */
+#ifndef GPUPROF_IMPORT_KINETO_H
+#define GPUPROF_IMPORT_KINETO_H
+
+#include "base/json_read.h"
+#include "base/keymap.h"
+#include "base/vec.h"
+#include "analyzer/profile/rows.h"
+
+enum kineto_category {
+    KINETO_SKIP, /* flows, counters, spans, GPU-side annotations: nothing that a row needs */
+    KINETO_UNKNOWN,
+    KINETO_KERNEL,
+    KINETO_MEMCPY,
+    KINETO_MEMSET,
+    KINETO_RUNTIME,
+    KINETO_DRIVER,
+    KINETO_CPU_OP,
+    KINETO_ANNOTATION,
+    KINETO_PYTHON,
+    KINETO_SYNC,
+    KINETO_OVERHEAD,
+    KINETO_INSTANT /* of these only the allocator's: how much memory it holds */
+};
+
+struct kineto_event {
+    char phase; /* 'X', 'M', ...; 0 = none */
+    uint8_t category;
+    uint32_t name;
+    bool has_ts, has_dur, bad_number;
+    int64_t pid, tid;   /* numbers; of a text the digits in it, -1 without any */
+    uint32_t group;     /* "[TP01] 4242": what stands in brackets before a pid, 0 = nothing */
+    int64_t group_rank; /* the one number in it, else -1 */
+    int64_t ts_ns, dur_ns;
+    /* args; -1 = absent */
+    int64_t device, stream, context, correlation, bytes, graph, graph_node, registers, smem;
+    int64_t grid[3], block[3];
+    int64_t wait_correlation, ranks, elements;
+    uint32_t collective;
+    char dtype[16]; /* of its elements, as PyTorch names it */
+    char copy[8];   /* HIP's "kind": DtoD, ... */
+    char head[48];  /* first bytes of the name, for the kinds of copies and syncs */
+    char label[64]; /* args.name of a metadata event; what is said of a copy */
+    bool is_thread_name, is_process_name, is_memory;
+    int64_t reserved, device_type, step; /* -1 = absent */
+};
+
+/* One rank's program. Most files hold one; merged ones say which pids, or which group, are whose.
+ */
+struct kineto_process {
+    int64_t first_pid, last_pid; /* in the file; first > last: told by its group */
+    uint32_t group;
+    int64_t pid, rank, world_size; /* -1 = unknown */
+    int64_t first_ns, last_ns;
+};
+
+struct kineto_device {
+    size_t process;
+    int64_t ordinal, memory_bytes, cc_major, cc_minor, sm_count;
+    uint32_t name;
+    int64_t reserved; /* bytes of memory that were told last */
+};
+
+/* A process of an XLA trace (tid -1) or a stream in it; device -1: the host. */
+struct kineto_place {
+    int64_t pid, tid, device;
+};
+
+struct kineto_thread {
+    size_t process;
+    int64_t tid;
+    uint32_t name;
+};
+
+struct kineto_stream {
+    size_t process;
+    int64_t device, stream, context;
+};
+
+enum { KINETO_MOST_PROCESSES = 1024 };
+
+struct kineto {
+    struct sink *out;
+    struct err *e;
+    struct json_reader json;
+    char *scratch; /* for texts with escapes */
+    size_t scratch_cap;
+    int64_t ids[ROW_KINDS];
+    int64_t rank, world_size; /* of the file */
+    int64_t events, objects, skipped, bad;
+    const char *other;  /* what the document seems to be instead; NULL */
+    uint32_t have_mask; /* what was seen: 1 << enum kineto_category */
+    bool memory_kinds, hip, xpu;
+    struct VEC(struct kineto_place) places;      /* of an XLA trace, else none */
+    struct VEC(struct kineto_process) processes; /* the first always there */
+    size_t process;                              /* index: of the event at hand */
+    struct VEC(struct kineto_device) devices;
+    struct VEC(struct kineto_thread) threads;
+    struct VEC(struct kineto_stream) streams;
+    size_t last_thread, last_stream;
+    struct keymap place_of, device_of, thread_of, stream_of; /* their indices */
+};
+
+/* The one process of most files. 0, or -1 with *k->e set. */
+int kineto_process_init(struct kineto *k);
+/* One of a merged file; the first takes the place of the one process. */
+int kineto_process_add(struct kineto *k, const struct kineto_process *p);
+/* Makes the one that a pid belongs to the one at hand; rank: of a new group, -1 = in their order.
+ * 0, or -1 with *k->e set. */
+int kineto_process_turn(struct kineto *k, int64_t pid, uint32_t group, int64_t rank);
+
+/* Reads the event whose '{' was just returned. 0, or -1 (k->json.error or *k->e). */
+int kineto_event_read(struct kineto *k, struct kineto_event *v);
+/* Interns the text of the token just read, backslashes undone. STR_NONE with *k->e set on failure.
+ */
+uint32_t kineto_intern_token(struct kineto *k);
+
+int64_t kineto_at(const struct kineto *k); /* id of its row */
+/* Takes note of the times, and of the pid where it is a program's (not -1). */
+void kineto_process_saw(struct kineto *k, int64_t start_ns, int64_t end_ns, int64_t host_pid);
+
+/* One more device; of two by one number the first is it. 0, or -1 with *k->e set. */
+int kineto_device_add(struct kineto *k, const struct kineto_device *d);
+/* ids of the rows of the thread and of the stream of the event at hand; made on first sight. -1
+ * with *k->e set. */
+int64_t kineto_thread_id(struct kineto *k, int64_t tid);
+int64_t kineto_stream_id(struct kineto *k, const struct kineto_event *v);
+int kineto_put_places(struct kineto *k);
+/* What the framework's allocator holds, where that has changed. */
+int kineto_put_memory(struct kineto *k, const struct kineto_event *v, int64_t start_ns);
+
+/* Takes note of an XLA trace's processes and streams; gives an event without category one. 0, or -1
+ * with *k->e set. */
+int kineto_xla_note(struct kineto *k, const struct kineto_event *v);
+int kineto_xla_settle(struct kineto *k, struct kineto_event *v);
+
+/* Puts the rows of one event. 0, or -1 with *k->e set. */
+int kineto_put(struct kineto *k, struct kineto_event *v);
+/* Processes, threads, streams, devices and meta: known only at the end. */
+int kineto_put_ends(struct kineto *k);
+
+#endif

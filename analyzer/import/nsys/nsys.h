@@ -1,0 +1,101 @@
+/* The Nsight Systems importer: the SQLite export (nsys export --type sqlite) of 2021 to 2026.
+ *   import_nsys.c  sniffing, gunzip to a temporary file, order of the tables
+ *   nsys_places.c  texts, processes, threads, streams, GPUs: what rows refer to
+ *   nsys_rows.c    one table at a time -> rows
+ *   nsys_metrics.c samples of the GPUs' own counters
+ * Tables and columns are discovered, never assumed: what is missing reads as 0 or -1. It never
+ * touches tables that hold the environment, arguments, user or host (META_DATA_CAPTURE,
+ * TARGET_INFO_SYSTEM_ENV, ANALYSIS_FILE).
+ */
+#ifndef GPUPROF_IMPORT_NSYS_H
+#define GPUPROF_IMPORT_NSYS_H
+
+#include "base/arena.h"
+#include "base/keymap.h"
+#include "base/vec.h"
+#include "analyzer/profile/rows.h"
+#include "analyzer/profile/sql.h"
+
+/* ns; what is beyond is no time */
+#define NSYS_LATEST ((int64_t)1 << 61)
+
+struct nsys_process {
+    int64_t global_pid; /* pid = bits 24..47 */
+};
+
+struct nsys_thread {
+    int64_t global_tid; /* tid = bits 0..23 */
+    uint32_t name;
+};
+
+struct nsys_stream {
+    int64_t process, device, context, stream, flags, priority;
+};
+
+struct nsys_device {
+    int64_t process, ordinal;
+};
+
+struct nsys_string {
+    const char *text; /* NULL: no such id */
+    size_t size;
+    uint32_t own, bare; /* sink ids, 0 = not asked for yet; bare: without a trailing _vNNNN */
+};
+
+struct nsys_domain {
+    int64_t process, id; /* process as in nsys_process */
+    uint32_t name;
+};
+
+struct nsys {
+    struct sql *db;
+    struct sink *out;
+    struct err *e;
+    const char *path; /* as the user gave it, for messages */
+    int64_t base_ns;  /* nsys time of the profile's time 0 */
+    int64_t ids[ROW_KINDS];
+    struct VEC(struct nsys_process) processes;
+    struct VEC(struct nsys_thread) threads;
+    struct VEC(struct nsys_stream) streams;
+    struct VEC(struct nsys_device) devices;
+    struct VEC(struct nsys_domain) domains;
+    size_t last_thread;
+    struct keymap process_of, thread_of, stream_of, device_of, domain_of; /* their indices */
+    struct arena arena;                                                   /* texts of StringIds */
+    struct nsys_string *strings;                                          /* by StringIds.id */
+    int64_t string_count;
+    bool sync, events, memory_kinds, graph_whole, pytorch;
+    int64_t bad;
+};
+
+/* A name under which the file has something that is no plain table, such as a view, which may
+ * compute for ever; NULL: none of those that are read. */
+const char *nsys_strange_table(struct sql *db);
+int nsys_read_tables(struct nsys *n);
+
+/* SELECT of `columns` (NULL-ended) of a table; columns that this schema lacks read as NULL. */
+struct sql_stmt *nsys_open_table(struct nsys *n, const char *table, const char *const *columns);
+struct sql_stmt *nsys_open_where(struct nsys *n, const char *table, const char *const *columns,
+                                 const char *where);
+int64_t nsys_known(struct sql_stmt *q, int col); /* -1 for NULL */
+
+uint32_t nsys_intern(struct nsys *n, const char *s);
+uint32_t nsys_string(struct nsys *n, int64_t id); /* of StringIds; 0 = none */
+const char *nsys_text(const struct nsys *n, int64_t id, size_t *size);
+uint32_t nsys_api_name(struct nsys *n, int64_t id, bool *driver);
+uint32_t nsys_domain(struct nsys *n, int64_t thread, int64_t domain);
+int nsys_read_strings(struct nsys *n);
+int nsys_read_domains(struct nsys *n);
+int nsys_read_thread_names(struct nsys *n);
+
+/* Ids of rows, given on first sight; -1 with *n->e set. `global` holds process and thread. */
+int64_t nsys_process_id(struct nsys *n, int64_t global);
+int64_t nsys_thread_id(struct nsys *n, int64_t global);
+int64_t nsys_stream_id(struct nsys *n, int64_t process, int64_t device, int64_t context,
+                       int64_t stream);
+int nsys_put_places(struct nsys *n);
+int nsys_put_devices(struct nsys *n);
+/* Behind nsys_put_devices: GPU_METRICS, thinned out to a sample per GPU and 10 ms. */
+int nsys_put_metrics(struct nsys *n);
+
+#endif

@@ -1,0 +1,223 @@
+#include "analyzer/profile/place.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char suffix[] = ".partial";
+enum { UNIQUE = 6 /* letters between the dots */, TURN_TRIES = 300 /* of 10 ms */ };
+
+/* Refused here, before anything was recorded: what place_put could not, or must not, replace. */
+static int check_place(const char *path, int force, struct err *e)
+{
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return 0;
+    if (S_ISDIR(st.st_mode))
+        return err_set(e, "%s is a folder; name a file in it", path);
+    if (!S_ISREG(st.st_mode))
+        return err_set(e, "%s is not a regular file: a profile cannot replace it", path);
+    return force ? 0 : err_set(e, "%s exists already; -f replaces it", path);
+}
+
+/* The folder of a path, "." where it names none; malloc'ed. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return strdup(".");
+    return strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+/* NAME.XXXXXX.partial of this NAME. */
+static bool is_partial_of(const char *file, const char *name)
+{
+    size_t n = strlen(name);
+    return strncmp(file, name, n) == 0 && file[n] == '.' &&
+           strlen(file) == n + 1 + UNIQUE + sizeof suffix - 1 &&
+           strcmp(file + n + 1 + UNIQUE, suffix) == 0;
+}
+
+/* The process that writes it, 0 = none, -1 = not known, or no file of ours. SQLite holds a lock on
+ * a file that grows; it goes with the process. */
+static pid_t writer(int folder, const char *file)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    struct stat st;
+    int fd = openat(folder, file, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return -1;
+    bool ours = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid();
+    int rc = ours ? fcntl(fd, F_GETLK, &lock) : -1;
+    close(fd);
+    if (rc < 0)
+        return -1;
+    return lock.l_type == F_UNLCK ? 0 : lock.l_pid > 0 ? lock.l_pid : -1;
+}
+
+/* Somebody else who writes the same profile: his process, 0 = nobody. What the dead left goes. */
+static pid_t look_for_others(int folder, const char *name, bool alone)
+{
+    int copy = dup(folder);
+    DIR *d = copy >= 0 ? fdopendir(copy) : NULL;
+    pid_t found = 0;
+    if (!d) {
+        if (copy >= 0)
+            close(copy);
+        return 0;
+    }
+    rewinddir(d);
+    for (struct dirent *f; (f = readdir(d));) {
+        if (!is_partial_of(f->d_name, name))
+            continue;
+        pid_t pid = writer(folder, f->d_name);
+        if (pid > 0)
+            found = pid;
+        else if (pid == 0 && alone)
+            unlinkat(folder, f->d_name, 0);
+    }
+    closedir(d);
+    return found;
+}
+
+static int make_file(struct place *p, struct err *e)
+{
+    struct stat st;
+    if (asprintf(&p->partial, "%s.XXXXXX%s", p->path, suffix) < 0) {
+        p->partial = NULL;
+        return err_set(e, "out of memory");
+    }
+    int fd = mkostemps(p->partial, sizeof suffix - 1, O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        err_set(e, "%s: cannot be created: %s", p->path, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        free(p->partial);
+        p->partial = NULL;
+        return -1;
+    }
+    p->device = st.st_dev;
+    p->inode = st.st_ino;
+    close(fd);
+    return 0;
+}
+
+/* Nobody else starts to write in this folder meanwhile. Where that cannot be had (others may hold
+ * the lock for ever) we go on. */
+static bool take_turn(struct place *p, struct err *e)
+{
+    char *folder = folder_of(p->path);
+    p->turn = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (p->turn < 0)
+        err_set(e, "%s: cannot be created: %s", p->path, strerror(errno));
+    free(folder);
+    int rc = -1;
+    for (int i = 0; p->turn >= 0 && rc < 0 && i < TURN_TRIES; i++) {
+        rc = flock(p->turn, LOCK_EX | LOCK_NB);
+        if (rc < 0 && errno != EWOULDBLOCK && errno != EINTR)
+            break;
+        if (rc < 0)
+            nanosleep(&(struct timespec){0, 10000000}, NULL);
+    }
+    return rc == 0;
+}
+
+int place_make(struct place *p, const char *path, int force, struct err *e)
+{
+    *p = (struct place){.force = force, .turn = -1};
+    if (check_place(path, force, e) < 0)
+        return -1;
+    if (!(p->path = strdup(path)))
+        return err_set(e, "out of memory");
+    const char *slash = strrchr(path, '/');
+    bool alone = take_turn(p, e);
+    pid_t other = p->turn >= 0 ? look_for_others(p->turn, slash ? slash + 1 : path, alone) : 0;
+    if (other)
+        err_set(e, "%s is being written by another gpuprof (process %d); name another with -o",
+                path, (int)other);
+    if (p->turn >= 0 && !other && make_file(p, e) == 0)
+        return 0;
+    place_release(p);
+    return -1;
+}
+
+void place_taken(struct place *p)
+{
+    if (p->turn >= 0)
+        close(p->turn);
+    p->turn = -1;
+}
+
+/* Is it still the file that we made? */
+static bool is_ours(const struct place *p)
+{
+    struct stat st;
+    return p->partial && lstat(p->partial, &st) == 0 && st.st_dev == p->device &&
+           st.st_ino == p->inode;
+}
+
+/* What SQLite left beside a profile of this name belongs to the one before. */
+static void remove_siblings(const char *path)
+{
+    static const char *const endings[] = {"-journal", "-wal", "-shm"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        char *name = NULL;
+        struct stat st;
+        if (asprintf(&name, "%s%s", path, endings[i]) < 0)
+            return;
+        if (lstat(name, &st) == 0 && S_ISREG(st.st_mode))
+            unlink(name);
+        free(name);
+    }
+}
+
+/* 0, or -1 with errno. File systems that cannot rename so can make a link. */
+static int rename_to_new(const char *from, const char *to)
+{
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return -1;
+    return link(from, to) == 0 ? unlink(from) : -1;
+}
+
+int place_put(struct place *p, struct err *e)
+{
+    if (!is_ours(p))
+        return err_set(e, "%s: somebody took away the file that was to become it", p->path);
+    struct stat st;
+    bool there = lstat(p->path, &st) == 0;
+    if (p->force || !there)
+        remove_siblings(p->path);
+    if ((p->force ? rename(p->partial, p->path) : rename_to_new(p->partial, p->path)) < 0) {
+        if (errno != EEXIST)
+            return err_set(e, "%s: cannot be put in place: %s", p->path, strerror(errno));
+        err_set(e, "%s came into being meanwhile; the new profile is %s", p->path, p->partial);
+        free(p->partial);
+        p->partial = NULL; /* whole: it is kept */
+        return -1;
+    }
+    free(p->partial);
+    p->partial = NULL;
+    return 0;
+}
+
+void place_release(struct place *p)
+{
+    if (!p->path)
+        return;
+    place_taken(p);
+    if (is_ours(p))
+        unlink(p->partial);
+    free(p->partial);
+    free(p->path);
+    *p = (struct place){.turn = -1};
+}

@@ -1,0 +1,30 @@
+/* Where a new profile grows, and how it gets its name. It grows in a file of its own beside the
+ * profile, PATH.XXXXXX.partial, which nobody else has: made anew, never through a link. While one
+ * process writes a profile, another that wants to write the same is refused. What a process that is
+ * not there any more left of it is removed. */
+#ifndef GPUPROF_STORE_PLACE_H
+#define GPUPROF_STORE_PLACE_H
+
+#include "base/err.h"
+
+#include <sys/types.h>
+
+struct place {
+    char *path;
+    char *partial; /* NULL: in place, or given up */
+    dev_t device;  /* of the file that we made */
+    ino_t inode;
+    int force;
+    int turn; /* descriptor of the folder: others wait with their start; -1 = not held */
+};
+
+/* Makes the file. Until place_taken nobody else is between these two in this folder: by then the
+ * file must be locked (SQLite does). -1 with *e set: there is nothing to release. */
+int place_make(struct place *p, const char *path, int force, struct err *e);
+void place_taken(struct place *p);
+/* Renames it. An existing file is replaced with `force` alone. */
+int place_put(struct place *p, struct err *e);
+/* Removes the file unless it is in place. */
+void place_release(struct place *p);
+
+#endif

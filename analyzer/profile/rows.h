@@ -1,0 +1,278 @@
+/* The rows of a profile, as every importer makes them and everything behind reads them: one struct
+ * per table, integers only, text as string ids. Nothing here says where a row came from.
+ *
+ * Times: int64 nanoseconds since the start of the profile. -1 in an id or a count = not known.
+ * `id` is the primary key, given by the maker, from 1, in rising order within its table.
+ * References (process, thread, stream, device) are ids of those tables. A `correlation` is unique
+ * per process and links api rows to the kernels, copies, memsets and syncs that they caused; 0 =
+ * none.
+ */
+#ifndef GPUPROF_STORE_ROWS_H
+#define GPUPROF_STORE_ROWS_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum row_kind {
+    ROW_META,
+    ROW_PROCESS,
+    ROW_THREAD,
+    ROW_DEVICE,
+    ROW_STREAM,
+    ROW_KERNEL,
+    ROW_COPY,
+    ROW_MEMSET,
+    ROW_API,
+    ROW_SYNC,
+    ROW_EVENT,
+    ROW_OVERHEAD,
+    ROW_RANGE,
+    ROW_CALL,
+    ROW_LOADER,
+    ROW_COLLECTIVE,
+    ROW_HOST_SAMPLE,
+    ROW_GPU_SAMPLE,
+    ROW_HEALTH,
+    ROW_RECORDED,
+    ROW_STEP_BLOCK,
+    ROW_KINDS
+};
+
+/* A fact about the whole profile or one process (process = 0: the whole). Keys in docs/profile.md.
+ */
+struct row_meta {
+    int64_t id, process;
+    uint32_t key, value;
+};
+
+struct row_process {
+    int64_t id, pid, ppid;
+    int64_t rank, local_rank, world_size;
+    int64_t start_ns, end_ns; /* of its recording */
+    uint32_t command, host;
+    int64_t sealed; /* 1 ended in good order, 0 killed or still running, -1 does not apply */
+};
+
+struct row_thread {
+    int64_t id, process, tid;
+    uint32_t name;
+};
+
+struct row_device {
+    int64_t id, process, ordinal;
+    uint32_t name, uuid;
+    int64_t is_virtual; /* 1: the virtual GPU; nothing on it was measured */
+    int64_t cc_major, cc_minor, sm_count, clock_khz;
+    int64_t memory_bytes, memory_bytes_per_s, l2_bytes, copy_engines;
+};
+
+enum stream_flags { STREAM_LEGACY_DEFAULT = 1, STREAM_NON_BLOCKING = 2, STREAM_PER_THREAD = 4 };
+
+struct row_stream {
+    int64_t id, process, device, context;
+    int64_t stream; /* as CUPTI numbers it */
+    int64_t flags;  /* enum stream_flags, -1 */
+    int64_t priority;
+};
+
+struct row_kernel {
+    int64_t id, process, stream;
+    int64_t start_ns, end_ns;
+    uint32_t name; /* as recorded (mangled or not) */
+    int64_t correlation;
+    int64_t grid_x, grid_y, grid_z, block_x, block_y, block_z;
+    int64_t registers, smem_static, smem_dynamic;
+    int64_t graph, graph_node; /* 0 = not part of a CUDA graph */
+};
+
+/* CUPTI's numbers. */
+enum copy_kind { COPY_H2D = 1, COPY_D2H = 2, COPY_D2D = 8, COPY_H2H = 9, COPY_P2P = 10 };
+enum memory_kind {
+    MEMORY_UNKNOWN,
+    MEMORY_PAGEABLE,
+    MEMORY_PINNED,
+    MEMORY_DEVICE,
+    MEMORY_ARRAY,
+    MEMORY_MANAGED
+};
+
+struct row_copy {
+    int64_t id, process, stream;
+    int64_t start_ns, end_ns;
+    int64_t correlation;
+    int64_t kind;               /* enum copy_kind */
+    int64_t src_kind, dst_kind; /* enum memory_kind, -1 */
+    int64_t bytes;
+    int64_t is_async;    /* 1, 0, -1 */
+    int64_t peer_device; /* of a P2P copy, else -1 */
+    int64_t graph, graph_node;
+};
+
+struct row_memset {
+    int64_t id, process, stream;
+    int64_t start_ns, end_ns;
+    int64_t correlation, bytes, value;
+    int64_t graph, graph_node;
+};
+
+struct row_api {
+    int64_t id, process, thread;
+    int64_t start_ns, end_ns;
+    uint32_t name; /* without version suffix: cudaLaunchKernel, cuLaunchKernel, ... */
+    int64_t correlation;
+    int64_t layer;  /* 0 runtime, 1 driver */
+    int64_t result; /* the call's own error number, 0 = success */
+};
+
+/* CUPTI's numbers. */
+enum sync_type { SYNC_EVENT = 1, SYNC_STREAM_WAIT_EVENT = 2, SYNC_STREAM = 3, SYNC_CONTEXT = 4 };
+
+struct row_sync {
+    int64_t id, process;
+    int64_t start_ns, end_ns;
+    int64_t type;       /* enum sync_type */
+    int64_t stream;     /* id, -1 */
+    int64_t event;      /* CUPTI's event id, -1 */
+    int64_t event_sync; /* unique number of the recording that it waits for, -1 */
+    int64_t correlation;
+};
+
+/* A cudaEventRecord, in its stream. */
+struct row_event {
+    int64_t id, process, stream;
+    int64_t event, event_sync, correlation;
+    int64_t device_ns; /* when the GPU passed it, -1 */
+};
+
+struct row_overhead { /* what the profiler and the driver cost the program */
+    int64_t id, process, thread;
+    int64_t start_ns, end_ns;
+    uint32_t name; /* lazy-loading, command-buffer-full, buffer-flush, ... */
+};
+
+struct row_range {
+    int64_t id, process, thread;
+    int64_t start_ns, end_ns;
+    uint32_t name, domain;
+    int64_t depth; /* 0 outermost */
+    int64_t payload;
+};
+
+/* A cuBLAS, cuDNN or framework call with its shapes. Enumerations: wire/spool_format.h. */
+struct row_call {
+    int64_t id, process, thread;
+    int64_t start_ns, end_ns;
+    uint32_t function;
+    int64_t family, in_type, weight_type, out_type, compute_type, in_layout, weight_layout, math;
+    int64_t algo, workspace_bytes;
+    int64_t dim[12];
+};
+
+struct row_loader {
+    int64_t id, process, thread;
+    int64_t start_ns, end_ns;
+    int64_t what;          /* enum spool_loader_kind */
+    int64_t worker, batch; /* batch: whose, the number of its loader */
+    int64_t cpu_ns;
+};
+
+struct row_collective {
+    int64_t id, process, thread; /* thread that called, -1 */
+    int64_t start_ns, end_ns;    /* of the host call */
+    uint32_t name;               /* AllReduce, AllGather, ... */
+    int64_t kernel;              /* id of the kernel row that did it, -1 */
+    int64_t communicator, sequence, bytes, dtype, ranks;
+    int64_t rank, root; /* of the caller; or peer; -1 */
+};
+
+struct row_host_sample {
+    int64_t id, process, thread;
+    int64_t time_ns, cpu_ns, run_queue_ns, io_wait_ns, major_faults, storage_bytes, read_bytes;
+};
+
+struct row_gpu_sample {
+    int64_t id, device;
+    int64_t time_ns, util_pct, memory_used_bytes, sm_clock_mhz, memory_clock_mhz, power_mw;
+    int64_t temperature_c, throttle_reasons, pcie_tx_bytes_per_s, pcie_rx_bytes_per_s;
+};
+
+struct row_health {
+    int64_t id, process;
+    int64_t severity; /* 0 info, 1 warning, 2 error */
+    uint32_t code, text;
+    int64_t value;
+};
+
+/* A stretch of a process that was recorded in full. No row: all of it was. What the host did lies
+ * in [start, end). What the GPU did is there until gpu_end, because queued work runs on, and from
+ * gpu_start; where that is -1, work queued before the stretch may have run on unseen. */
+struct row_recorded {
+    int64_t id, process;
+    int64_t start_ns, end_ns, gpu_start_ns, gpu_end_ns;
+    int64_t first_step; /* of the run, from 1: the step that begins it, and another begins where it
+                           ends; 0 it begins before the first; -1 it is not cut at steps */
+};
+
+/* Steps of the run, recorded in full or not, neighbours summed up so that there are never many. */
+struct row_step_block {
+    int64_t id, process;
+    int64_t first_step, steps; /* number of the first, from 1; how many */
+    int64_t start_ns, end_ns;
+    int64_t min_ns, max_ns; /* of one step, from its start to the next one's */
+};
+
+/* ---- what the analysis concluded, kept with the profile -------------------------------------- */
+
+enum derived_kind {
+    DERIVED_STEP,
+    DERIVED_GAP,
+    DERIVED_FINDING,
+    DERIVED_VERIFICATION,
+    DERIVED_KINDS
+};
+
+struct row_step { /* one per step; the parts sum to end_ns - start_ns */
+    int64_t id, start_ns, end_ns, used;
+    int64_t compute_ns, comm_exposed_ns, copy_exposed_ns, idle_input_ns, idle_copy_ns;
+    int64_t idle_sync_ns, idle_launch_ns, idle_alloc_ns, idle_host_ns, idle_queued_ns,
+        unexplained_ns;
+};
+
+struct row_gap {      /* one per idle stretch of the GPU */
+    int64_t id, step; /* id of the step, -1 outside */
+    int64_t start_ns, end_ns;
+    uint32_t cause;      /* the part that has most of it: idle_input, ... */
+    uint32_t api, range; /* name of the call and of the innermost range that it is charged to */
+};
+
+struct row_finding {
+    int64_t id, rank;                                  /* 1 = first */
+    uint32_t rule, title, summary, kind;               /* kind: predicted, upper-bound */
+    int64_t saves_low_ns, saves_mid_ns, saves_high_ns; /* per step */
+};
+
+struct row_verification { /* a rerun with the advice applied */
+    int64_t id;
+    uint32_t knob, verdict;
+    int64_t predicted_low_ns, predicted_mid_ns, predicted_high_ns;
+    int64_t measured_low_ns, measured_mid_ns, measured_high_ns;
+    uint32_t rule;
+    int64_t step_ns, runs_without, runs_with, tried_realtime_ns;
+    int64_t own_low_ns, own_high_ns; /* predicted, before past trials widened it */
+};
+
+/* Where an importer puts what it reads: the store and the timeline are two of them.
+ * intern: id of a text (0 for the empty one). put: one row; `row` is the struct of `kind` and is
+ * copied. Both return -1 / STR_NONE with *e set when the sink fails; the importer then stops. */
+struct sink {
+    void *self;
+    uint32_t (*intern)(void *self, const char *s, size_t n);
+    int (*put)(void *self, enum row_kind kind, const void *row, struct err *e);
+    /* Unix ns of the profile's time 0. 0 = not chosen: the first importer sets it, later ones of
+     * the same profile (other ranks) subtract the same. Rows may then have small negative times. */
+    int64_t epoch_ns;
+};
+
+#endif

@@ -1,0 +1,21 @@
+/* What store.c (writing) and read.c (opening, reading) share. */
+#ifndef GPUPROF_STORE_PRIVATE_H
+#define GPUPROF_STORE_PRIVATE_H
+
+#include "base/str.h"
+#include "analyzer/profile/place.h"
+#include "analyzer/profile/sql.h"
+#include "analyzer/profile/store.h"
+
+struct store {
+    struct sql *db;
+    char *path;
+    struct place place; /* of a new profile; nothing is in it where one was opened */
+    struct str_table strings;
+    uint32_t stored_strings; /* of `strings`, already in the table */
+    int64_t rows, rows_of[ROW_KINDS];
+    struct sql_stmt *pages; /* asks for the size; made at the first question */
+    struct sql_stmt *insert[ROW_KINDS], *insert_derived[DERIVED_KINDS], *insert_string;
+};
+
+#endif

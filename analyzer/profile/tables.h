@@ -1,0 +1,32 @@
+/* Which column of which table holds which member of a row struct: one description for writing,
+ * reading and testing. Order of columns = order in schema.sql. */
+#ifndef GPUPROF_STORE_TABLES_H
+#define GPUPROF_STORE_TABLES_H
+
+#include "analyzer/profile/rows.h"
+
+struct column {
+    const char *name;
+    uint16_t offset;   /* of the member in the row struct */
+    uint8_t is_string; /* uint32_t id of the string table; else int64_t */
+    uint8_t since;     /* version of the schema that added it; 0 = always there */
+};
+
+struct table {
+    const char *name;
+    const struct column *columns;
+    size_t count;
+    size_t row_size;
+    uint8_t since; /* version of the schema that added it; 0 = always there */
+};
+
+enum { TABLE_MAX_COLUMNS = 32, TABLE_MAX_ROW = sizeof(struct row_call) };
+
+extern const struct table tables[ROW_KINDS];
+extern const struct table derived_tables[DERIVED_KINDS];
+
+/* Offset in its row struct of the time that tells whether a row lies in a stretch of the run; -1:
+ * the kind has none, or describes something that outlasts the stretch. */
+int table_time_offset(enum row_kind kind);
+
+#endif

@@ -1,0 +1,69 @@
+#include "analyzer/queries/look_host.h"
+
+#include "analyzer/facts/passes.h"
+#include "analyzer/queries/look_phase.h"
+
+static const char copying[] = "aten::clone|aten::contiguous|aten::pin_memory|aten::_pin_memory|"
+                              "host_copy|host.copy|copy.host|memcpy_host|torch.tensor(";
+
+/* Launches in them mean that it is the GPU that copies. */
+static bool on_the_host(const struct timeline *t, const struct range *r)
+{
+    const struct thread *th = &t->threads[r->thread];
+    for (uint32_t i = timeline_api_from(t, th, r->start_ns); i < th->first_api + th->apis; i++) {
+        if (t->apis[i].start_ns >= r->end_ns)
+            break;
+        if (t->apis[i].op != TL_NONE)
+            return false;
+    }
+    return true;
+}
+
+static int find_copies(const struct analysis *a, struct look_host_copies *h, struct spans *spans)
+{
+    const struct timeline *t = a->tl;
+    const struct thread *th = &t->threads[a->steps.main_thread];
+    for (uint32_t i = 0; i < th->ranges; i++) { /* by start */
+        const struct range *r = &t->ranges[th->first_range + i];
+        if (look_step_at(a, r->start_ns) == TL_NONE ||
+            !look_name_has(tl_text(t, r->name), copying) || !on_the_host(t, r))
+            continue;
+        h->count++;
+        h->marks[th->first_range + i] = true;
+        if (h->longest == TL_NONE ||
+            r->end_ns - r->start_ns > t->ranges[h->longest].end_ns - t->ranges[h->longest].start_ns)
+            h->longest = th->first_range + i;
+        if (spans_add(spans, r->start_ns, r->end_ns) < 0)
+            return -1;
+    }
+    return spans_index(spans);
+}
+
+/* GPU idle while the host copies. */
+static void add_idle(const struct analysis *a, const struct spans *spans,
+                     struct look_host_copies *h)
+{
+    for (size_t i = 0; i < a->gap_count; i++) {
+        const struct gap *g = &a->gaps[i];
+        if (g->step == TL_NONE || !a->steps.at[g->step].used)
+            continue;
+        int64_t ns = spans_covered(spans, g->start_ns, g->end_ns), host;
+        host = gap_ns(a, g, PART_IDLE_HOST);
+        h->idle_ns += ns;
+        h->host_ns += ns < host ? ns : host;
+    }
+}
+
+int look_host_copies(struct analysis *a, struct look_host_copies *h)
+{
+    struct spans spans = {0};
+    *h = (struct look_host_copies){.longest = TL_NONE};
+    h->marks = arena_array(&a->arena, a->tl->range_count + 1, sizeof *h->marks);
+    int rc = h->marks ? find_copies(a, h, &spans) : -1;
+    if (rc == 0) {
+        h->total_ns = spans_total(&spans);
+        add_idle(a, &spans, h);
+    }
+    spans_release(&spans);
+    return rc;
+}

@@ -1,0 +1,18 @@
+/* Copies from one place of the host's memory to another, on the training thread, told by the names
+ * of their ranges. Cost: one pass over its ranges, one over gaps. */
+#ifndef GPUPROF_RULES_LOOK_HOST_H
+#define GPUPROF_RULES_LOOK_HOST_H
+
+#include "analyzer/queries/look.h"
+
+struct look_host_copies {
+    int64_t count, total_ns;
+    int64_t idle_ns;  /* GPU idle meanwhile */
+    int64_t host_ns;  /* of that, counted under 'other host work' */
+    uint32_t longest; /* range index, TL_NONE */
+    bool *marks;      /* by range: is such a copy */
+};
+/* -1: out of memory. */
+int look_host_copies(struct analysis *a, struct look_host_copies *h);
+
+#endif

@@ -1,0 +1,42 @@
+/* What the workers of the loader do while they make batches, from samples of their clocks: compute,
+ * wait for a core, wait for something else (files, network, locks). And how many threads of the
+ * process want a core.
+ * Cost: one pass over ranges and over host samples. */
+#ifndef GPUPROF_RULES_LOOK_LOADER_H
+#define GPUPROF_RULES_LOOK_LOADER_H
+
+#include "analyzer/queries/look.h"
+
+struct look_loader {
+    size_t workers;        /* threads that make batches, apart from the training thread */
+    int64_t making_ns;     /* their time making batches, between first and last sample */
+    int64_t cpu_ns;        /* of it: computing */
+    int64_t run_queue_ns;  /* of it: ready, without a core; -1 = not sampled */
+    int64_t io_wait_ns;    /* of it: waiting for a disk; -1 = not sampled */
+    int64_t major_faults;  /* pages read from a disk meanwhile; -1 = not sampled */
+    int64_t storage_bytes; /* read from storage meanwhile, not from memory; -1 = not sampled */
+    int64_t read_bytes;    /* asked for by read calls, whatever served them; -1 = not sampled */
+    double used_cores;     /* of all threads, on average: cores that they got */
+    double wanted_cores;   /* of all threads, workers or not: computing or ready to, on average */
+    bool sampled;
+};
+struct look_loader look_loader(struct analysis *a);
+
+/* Does the GPU wait for workers of the loader? Where not, the outcome says why. */
+bool look_awaited_loader(struct analysis *a, struct outcome *o, struct look_loader *l);
+/* What the rules about them begin with: how long it waits, for how many. */
+void look_awaited_evidence(const struct analysis *a, struct outcome *o,
+                           const struct look_loader *l);
+
+enum { LOADER_STARVED_PCT = 30 /* of the time in which batches are made: workers lack cores */ };
+/* Of the time in which batches are made: ready, but without a core, in %; -1 = not sampled. */
+double look_starved_pct(const struct look_loader *l);
+/* Of the time in which batches are made: neither computing nor in line for a core. */
+int64_t look_elsewhere_ns(const struct look_loader *l);
+/* Most of it; false also where it was not sampled. */
+bool look_waits_for_files(const struct look_loader *l);
+/* Of the periods in which the CPU limit of the program's cgroup is enforced, those in which it was
+ * used up and its threads stood still; -1 = not known, or too few of them. */
+double look_limited_pct(const struct analysis *a);
+
+#endif

@@ -1,0 +1,95 @@
+/* The timeline while it is being filled. Private to model/. */
+#ifndef GPUPROF_MODEL_BUILD_H
+#define GPUPROF_MODEL_BUILD_H
+
+#include "base/vec.h"
+#include "analyzer/timeline/idmap.h"
+#include "analyzer/timeline/timeline.h"
+#include "analyzer/profile/tables.h"
+
+/* What an op, a call or a sync refers to before the indices are known. */
+struct refs {
+    int64_t process, owner; /* owner: thread or stream, by id */
+    int64_t correlation;
+};
+
+struct repairs {        /* rows that were not as they should be */
+    int64_t reversed;   /* end before start */
+    int64_t absurd;     /* times out of range: dropped */
+    int64_t dangling;   /* a reference to nothing */
+    int64_t duplicates; /* a second row with the same id: dropped */
+    int64_t numbers;    /* beyond what can be: taken as not known */
+};
+
+struct build {
+    struct timeline t; /* first: a timeline pointer is a build pointer */
+    bool finished;
+    struct VEC(struct op) ops;
+    struct VEC(struct refs) op_refs;
+    struct VEC(struct api) apis;
+    struct VEC(struct refs) api_refs;
+    struct VEC(struct sync) syncs;
+    struct VEC(struct refs) sync_refs;
+    struct VEC(struct event_record) events;
+    struct VEC(struct refs) event_refs;
+    struct VEC(struct range) ranges;
+    struct VEC(struct refs) range_refs;
+    struct VEC(struct call) calls;
+    struct VEC(struct row_loader) loaders;
+    struct VEC(struct collective) collectives;
+    struct VEC(struct row_overhead) overheads;
+    struct VEC(struct stream) streams;
+    struct VEC(struct thread) threads;
+    struct VEC(struct row_device) devices;
+    struct VEC(struct row_process) processes;
+    struct VEC(struct row_meta) metas;
+    struct VEC(struct row_health) healths;
+    struct VEC(struct row_recorded) recorded;
+    struct VEC(struct row_step_block) step_blocks;
+    struct VEC(struct row_gpu_sample) gpu_samples;
+    struct VEC(struct row_host_sample) host_samples;
+    struct idmap process_map, thread_map, stream_map, device_map;
+    struct repairs repairs;
+    uint8_t bound[ROW_KINDS][TABLE_MAX_COLUMNS]; /* what may be in a column, timeline_clean.c */
+    int64_t total[ROW_KINDS][TABLE_MAX_COLUMNS]; /* of it, so far */
+    int64_t total_ns[ROW_KINDS], total_bytes[ROW_KINDS]; /* of the rows, so far */
+};
+
+/* timeline_clean.c. Makes the table of bounds; called once. */
+void build_bounds(struct build *b);
+/* Adds a number that is not negative to a total, unless that came to more than `most`. */
+bool clean_total(int64_t v, int64_t most, int64_t *total);
+/* Bounds all numbers of a row that is kept whole. false: leave it out. */
+bool clean_row(struct build *b, enum row_kind kind, void *row);
+
+/* Index of the entry with this id; makes one when there is none. TL_NONE: out of memory. */
+uint32_t build_process(struct build *b, int64_t id);
+uint32_t build_thread(struct build *b, int64_t id, int64_t process);
+uint32_t build_device(struct build *b, int64_t id, int64_t process);
+uint32_t build_stream(struct build *b, int64_t id, int64_t process);
+
+/* Rows as they come, timeline_rows.c. -1: out of memory. */
+int put_kernel(struct build *b, const void *row);
+int put_copy(struct build *b, const void *row);
+int put_memset(struct build *b, const void *row);
+int put_api(struct build *b, const void *row);
+int put_sync(struct build *b, const void *row);
+int put_event(struct build *b, const void *row);
+int put_range(struct build *b, const void *row);
+int put_call(struct build *b, const void *row);
+int put_process(struct build *b, const void *row);
+int put_thread(struct build *b, const void *row);
+int put_device(struct build *b, const void *row);
+int put_stream(struct build *b, const void *row);
+int put_loader(struct build *b, const void *row);
+int put_overhead(struct build *b, const void *row);
+int put_collective(struct build *b, const void *row);
+int put_recorded(struct build *b, const void *row);
+int put_step_block(struct build *b, const void *row);
+
+int build_sort(struct build *b, struct err *e); /* resolve references, sort, timeline_sort.c */
+int build_join(struct build *b, struct err *e); /* correlations, timeline_join.c */
+int build_name(struct build *b, struct err *e); /* names and classes, timeline_join.c */
+enum api_kind api_kind_of(const char *name);    /* api_kind.c */
+
+#endif

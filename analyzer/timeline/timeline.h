@@ -1,0 +1,267 @@
+/* The profile in memory: sorted arrays in one place, read-only once finished. Everything that
+ * analyses or reports reads this, and nothing else of the profile.
+ *
+ * Order: ops and syncs by start time within the whole profile; apis, ranges, calls by (thread,
+ * start).
+ * Memory: about 120 bytes per GPU operation, 56 per API call.
+ */
+#ifndef GPUPROF_MODEL_TIMELINE_H
+#define GPUPROF_MODEL_TIMELINE_H
+
+#include "base/str.h"
+#include "analyzer/profile/rows.h"
+
+#include <stdbool.h>
+
+#define TL_NONE UINT32_MAX
+
+enum op_kind { OP_KERNEL, OP_COPY, OP_MEMSET };
+/* A whole graph as one operation is what a recording has that did not look inside. */
+enum graph_part { GRAPH_NONE, GRAPH_NODE, GRAPH_WHOLE };
+
+/* What a kernel does, told by its name (model/classify.h) and by the library call around it. */
+enum kernel_family {
+    FAMILY_UNKNOWN,
+    FAMILY_GEMM,
+    FAMILY_CONV,
+    FAMILY_ATTENTION,
+    FAMILY_NORM,
+    FAMILY_POOL,
+    FAMILY_SOFTMAX,
+    FAMILY_ELEMENTWISE,
+    FAMILY_REDUCE,
+    FAMILY_OPTIMIZER,
+    FAMILY_LAYOUT,
+    FAMILY_CAST,
+    FAMILY_FILL,
+    FAMILY_EMBEDDING,
+    FAMILY_LOSS,
+    FAMILY_BIAS,
+    FAMILY_COMM,
+    FAMILY_COPY, /* device-to-device copy done by a kernel */
+    FAMILY_COUNT
+};
+enum tri { TRI_NO, TRI_YES, TRI_UNKNOWN };
+enum conv_pass { PASS_NONE, PASS_FWD, PASS_DGRAD, PASS_WGRAD };
+
+struct kernel_class {
+    uint8_t family; /* enum kernel_family */
+    uint8_t tensor; /* enum tri: runs on tensor cores */
+    uint8_t dtype;  /* enum spool_dtype of the input operands */
+    uint8_t layout; /* enum spool_layout */
+    uint8_t pass;   /* enum conv_pass */
+    uint8_t align;  /* elements of alignment in the name: 1, 2, 4, 8; 0 = not told */
+    uint8_t half;   /* 1: its name tells of 16-bit numbers */
+    uint8_t unused;
+};
+
+/* One piece of work on a GPU. */
+struct op {
+    int64_t start_ns, end_ns;
+    int64_t bytes;      /* copies and memsets; 0 for kernels */
+    int64_t row;        /* id in its table */
+    uint32_t name;      /* string id; demangled, shortened by timeline_finish for kernels */
+    uint32_t full_name; /* string id as recorded */
+    uint32_t stream;    /* index into streams */
+    uint32_t api;       /* index of the launching API call, TL_NONE */
+    uint32_t grid[3];
+    uint16_t block[3];
+    uint8_t kind;               /* enum op_kind */
+    uint8_t copy_kind;          /* enum copy_kind */
+    uint8_t src_kind, dst_kind; /* enum memory_kind */
+    int8_t is_async;            /* copies: 1, 0, -1 */
+    uint8_t in_graph;           /* enum graph_part */
+    struct kernel_class class;
+};
+
+struct api {
+    int64_t start_ns, end_ns;
+    int64_t row;
+    uint32_t name;   /* string id */
+    uint32_t thread; /* index into threads */
+    uint32_t op;     /* first op that it launched, TL_NONE */
+    uint32_t ops;    /* how many */
+    uint32_t sync;   /* index into syncs, TL_NONE */
+    uint8_t kind;    /* enum api_kind, told by the name */
+    uint8_t layer;   /* 0 runtime, 1 driver; driver calls nested in runtime calls are dropped */
+};
+
+enum api_kind {
+    API_OTHER,
+    API_LAUNCH,
+    API_GRAPH_LAUNCH,
+    API_COPY_SYNC,
+    API_COPY_ASYNC,
+    API_MEMSET,
+    API_SYNC_DEVICE,
+    API_SYNC_STREAM,
+    API_SYNC_EVENT,
+    API_EVENT_RECORD,
+    API_STREAM_WAIT,
+    API_EVENT_QUERY,
+    API_ALLOC,
+    API_FREE,
+    API_HOST_ALLOC,
+    API_MODULE /* loading code */
+};
+
+struct sync {
+    int64_t start_ns, end_ns;
+    int64_t row;
+    uint32_t stream; /* index, TL_NONE = all */
+    uint32_t api;    /* index, TL_NONE */
+    int64_t event_sync;
+    uint8_t type; /* enum sync_type */
+};
+
+struct event_record {
+    uint32_t stream, api;
+    int64_t event_sync;
+};
+
+struct range {
+    int64_t start_ns, end_ns;
+    int64_t row;
+    uint32_t name, domain, thread;
+    uint32_t depth;
+};
+
+struct call { /* library call with shapes */
+    struct row_call row;
+    uint32_t thread;          /* index */
+    uint32_t first_api, apis; /* API calls inside it, by (thread, time) */
+};
+
+struct collective {
+    struct row_collective row;
+    uint32_t thread; /* index, TL_NONE */
+    uint32_t op;     /* the kernel that did it, TL_NONE */
+};
+
+struct stream {
+    struct row_stream row;
+    uint32_t device;  /* index into devices */
+    uint32_t process; /* index into processes */
+    uint32_t ops;
+};
+
+struct thread {
+    struct row_thread row;
+    uint32_t process;
+    uint32_t first_api, apis; /* its slice of apis */
+    uint32_t first_range, ranges;
+};
+
+struct timeline {
+    struct str_table strings;
+    struct arena arena;
+    int64_t start_ns, end_ns;         /* first and last of anything recorded */
+    int64_t gpu_start_ns, gpu_end_ns; /* first start, last end of GPU work; 0, 0 without any */
+
+    struct op *ops;
+    size_t op_count;
+    struct api *apis;
+    size_t api_count;
+    struct sync *syncs;
+    size_t sync_count;
+    struct event_record *events;
+    size_t event_count;
+    struct range *ranges;
+    size_t range_count;
+    struct call *calls;
+    size_t call_count;
+    struct row_loader *loaders;
+    size_t loader_count;
+    struct collective *collectives;
+    size_t collective_count;
+    struct row_overhead *overheads;
+    size_t overhead_count;
+    struct stream *streams;
+    size_t stream_count;
+    struct thread *threads;
+    size_t thread_count;
+    struct row_device *devices;
+    size_t device_count;
+    struct row_process *processes;
+    size_t process_count;
+    struct row_meta *metas;
+    size_t meta_count;
+    struct row_health *healths;
+    size_t health_count;
+    struct row_recorded *recorded; /* by start; none of a process: all of it was recorded */
+    size_t recorded_count;
+    struct row_step_block *step_blocks;
+    size_t step_block_count;
+    struct row_gpu_sample *gpu_samples;
+    size_t gpu_sample_count;
+    struct row_host_sample *host_samples;
+    size_t host_sample_count;
+
+    /* What the source can record at all: an empty table with its bit set means "none happened",
+     * without it "not recorded". Bits: enum have. Importers declare them by meta "have". */
+    uint32_t have;
+};
+
+/* What data is there; rules name what they need. */
+enum have {
+    HAVE_KERNELS = 1 << 0,
+    HAVE_COPIES = 1 << 1,
+    HAVE_MEMORY_KINDS = 1 << 2,
+    HAVE_API = 1 << 3,
+    HAVE_SYNC = 1 << 4,
+    HAVE_EVENTS = 1 << 5,
+    HAVE_RANGES = 1 << 6,
+    HAVE_CALLS = 1 << 7,
+    HAVE_LOADER = 1 << 8,
+    HAVE_STEPS = 1 << 9,
+    HAVE_DEVICE = 1 << 10,
+    HAVE_MEMSETS = 1 << 11,
+    HAVE_COLLECTIVES = 1 << 12,
+    HAVE_RANKS = 1 << 13,
+    HAVE_HOST = 1 << 14,
+    HAVE_NODES = 1 << 15 /* what runs inside CUDA graphs; the analysis finds out by itself */
+};
+/* Meta key "have" holds names joined by ',': kernels,copies,memory_kinds,api,sync,events,ranges,
+ * calls,loader,steps,device,memsets,collectives,ranks,host,memory. */
+
+/* Times whose magnitude is beyond this, 104 days, are not times: the row is left out and counted.
+ * So are rows whose durations come to more than TL_TOTAL_MAX, 834 days, in one table: a hundred
+ * times any sum of times fits into int64. */
+#define TL_TIME_MAX  ((int64_t)1 << 53)
+#define TL_TOTAL_MAX ((int64_t)1 << 56)
+static inline bool tl_is_time(int64_t ns)
+{
+    return ns > -TL_TIME_MAX && ns < TL_TIME_MAX;
+}
+
+/* Rows in any order. References that lead nowhere get an entry of their own, so that every index
+ * above is valid unless it is TL_NONE; what had to be repaired is counted in `healths`. */
+struct timeline *timeline_new(struct err *e);
+struct sink timeline_sink(struct timeline *t);
+/* Sorts, joins (api <-> op by correlation, call <-> api by thread and time), classifies. */
+int timeline_finish(struct timeline *t, struct err *e);
+void timeline_free(struct timeline *t);
+
+/* Index of the thread row with this id (loaders, overheads and samples carry ids), or TL_NONE. */
+uint32_t timeline_thread_index(const struct timeline *t, int64_t id);
+/* Index of the thread's first API call that starts at `ns` or later; one past its last if none. */
+uint32_t timeline_api_from(const struct timeline *t, const struct thread *th, int64_t ns);
+uint32_t timeline_process_index(const struct timeline *t, int64_t id);
+uint32_t timeline_device_index(const struct timeline *t, int64_t id);
+/* Text of meta `key` (process 0 first, then any), NULL when absent. */
+const char *timeline_meta(const struct timeline *t, const char *key);
+/* Thread index of the call that launched op `i`, TL_NONE when that is not known. */
+static inline uint32_t tl_op_thread(const struct timeline *t, uint32_t i)
+{
+    return t->ops[i].api == TL_NONE ? TL_NONE : t->apis[t->ops[i].api].thread;
+}
+static inline uint32_t tl_op_device(const struct timeline *t, uint32_t i)
+{
+    return t->streams[t->ops[i].stream].device;
+}
+static inline const char *tl_text(const struct timeline *t, uint32_t id)
+{
+    return str_text(&t->strings, id);
+}
+
+#endif

@@ -1,0 +1,89 @@
+/* What the numbers of a row may be. Files come from anywhere, and whatever they hold is added up
+ * later: here alone it is made sure that no sum of times, bytes or counts of a profile leaves
+ * int64. What is out of bounds is taken as not known, or the row is left out; both are counted. */
+#include "analyzer/timeline/build.h"
+
+#include <string.h>
+
+/* One number, and all of a column together. */
+#define NUMBER_MAX  ((int64_t)1 << 53)
+#define NUMBERS_MAX ((int64_t)1 << 60)
+
+enum bound { BOUND_NONE, BOUND_TIME, BOUND_NUMBER, BOUND_TOTAL };
+
+/* Ids, bits and numbers that are compared only. */
+static bool is_compared(const char *column)
+{
+    static const char *const names[] = {
+        "id",      "process", "thread",      "device",       "stream",     "kernel",
+        "context", "flags",   "correlation", "communicator", "event_sync", "throttle_reasons"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(column, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool is_time(const char *column)
+{
+    static const char *const names[] = {"start_ns", "end_ns", "time_ns", "gpu_start_ns",
+                                        "gpu_end_ns"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(column, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static enum bound bound_of(enum row_kind kind, const struct column *c)
+{
+    if (c->is_string || is_compared(c->name))
+        return BOUND_NONE;
+    if (is_time(c->name))
+        return BOUND_TIME;
+    /* counters that rise: only their differences are added up */
+    return kind == ROW_HOST_SAMPLE ? BOUND_NUMBER : BOUND_TOTAL;
+}
+
+void build_bounds(struct build *b)
+{
+    for (int k = 0; k < ROW_KINDS; k++)
+        for (size_t i = 0; i < tables[k].count; i++)
+            b->bound[k][i] = (uint8_t)bound_of((enum row_kind)k, &tables[k].columns[i]);
+}
+
+bool clean_total(int64_t v, int64_t most, int64_t *total)
+{
+    if (v > most - *total)
+        return false;
+    *total += v;
+    return true;
+}
+
+static bool number_ok(enum bound bound, int64_t v, int64_t *total)
+{
+    if (v < -NUMBER_MAX || v > NUMBER_MAX)
+        return false;
+    return bound == BOUND_NUMBER || clean_total(v < 0 ? -v : v, NUMBERS_MAX, total);
+}
+
+bool clean_row(struct build *b, enum row_kind kind, void *row)
+{
+    const struct table *t = &tables[kind];
+    for (size_t i = 0; i < t->count; i++) {
+        enum bound bound = b->bound[kind][i];
+        char *member = (char *)row + t->columns[i].offset;
+        int64_t v;
+        if (bound == BOUND_NONE)
+            continue;
+        memcpy(&v, member, sizeof v);
+        if (bound == BOUND_TIME ? tl_is_time(v) : number_ok(bound, v, &b->total[kind][i]))
+            continue;
+        if (bound == BOUND_TIME && kind != ROW_PROCESS) {
+            b->repairs.absurd++;
+            return false;
+        }
+        b->repairs.numbers++;
+        v = bound == BOUND_TIME ? 0 : -1;
+        memcpy(member, &v, sizeof v);
+    }
+    return true;
+}

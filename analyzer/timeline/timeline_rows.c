@@ -1,0 +1,396 @@
+/* One function a table: checks a row and keeps what is needed of it. */
+#include "analyzer/timeline/build.h"
+
+static uint32_t clean_name(const struct build *b, uint32_t id)
+{
+    return id < b->t.strings.n ? id : 0;
+}
+
+/* Whether the row can be used; puts a reversed end right. */
+static bool clean_span(struct build *b, enum row_kind kind, int64_t start, int64_t *end)
+{
+    bool ok = tl_is_time(start) && tl_is_time(*end);
+    if (ok && *end < start) {
+        b->repairs.reversed++;
+        *end = start;
+    }
+    ok = ok && clean_total(*end - start, TL_TOTAL_MAX, &b->total_ns[kind]);
+    b->repairs.absurd += !ok;
+    return ok;
+}
+
+static uint32_t clamp32(int64_t v)
+{
+    return v < 0 ? 0 : v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
+}
+
+static uint16_t clamp16(int64_t v)
+{
+    return v < 0 ? 0 : v > UINT16_MAX ? UINT16_MAX : (uint16_t)v;
+}
+
+static uint8_t clamp8(int64_t v)
+{
+    return v < 0 || v > UINT8_MAX ? 0 : (uint8_t)v;
+}
+
+static int64_t clean_bytes(struct build *b, enum row_kind kind, int64_t v)
+{
+    if (v >= 0 && v <= TL_TIME_MAX && clean_total(v, TL_TOTAL_MAX, &b->total_bytes[kind]))
+        return v;
+    b->repairs.numbers += v > 0;
+    return 0;
+}
+
+static int add_op(struct build *b, enum row_kind kind, struct op o, struct refs r)
+{
+    if (!clean_span(b, kind, o.start_ns, &o.end_ns))
+        return 0;
+    o.bytes = clean_bytes(b, kind, o.bytes);
+    struct op *op = vec_push(&b->ops);
+    struct refs *refs = op ? vec_push(&b->op_refs) : NULL;
+    if (!refs)
+        return -1;
+    o.api = o.stream = TL_NONE;
+    *op = o;
+    *refs = r;
+    return 0;
+}
+
+/* Some sources number the graph, some the node in it, some both. */
+static uint8_t graph_part(int64_t graph, int64_t node)
+{
+    return graph > 0 || node > 0 ? GRAPH_NODE : GRAPH_NONE;
+}
+
+int put_kernel(struct build *b, const void *row)
+{
+    const struct row_kernel *k = row;
+    return add_op(b, ROW_KERNEL,
+                  (struct op){
+                      .start_ns = k->start_ns,
+                      .end_ns = k->end_ns,
+                      .row = k->id,
+                      .name = clean_name(b, k->name),
+                      .full_name = clean_name(b, k->name),
+                      .grid = {clamp32(k->grid_x), clamp32(k->grid_y), clamp32(k->grid_z)},
+                      .block = {clamp16(k->block_x), clamp16(k->block_y), clamp16(k->block_z)},
+                      .kind = OP_KERNEL,
+                      .is_async = -1,
+                      .in_graph = k->graph > 0 && k->graph_node == 0 && k->grid_x == 0
+                                      ? GRAPH_WHOLE /* a kernel has a grid */
+                                      : graph_part(k->graph, k->graph_node),
+                  },
+                  (struct refs){k->process, k->stream, k->correlation});
+}
+
+int put_copy(struct build *b, const void *row)
+{
+    const struct row_copy *c = row;
+    return add_op(b, ROW_COPY,
+                  (struct op){
+                      .start_ns = c->start_ns,
+                      .end_ns = c->end_ns,
+                      .row = c->id,
+                      .bytes = c->bytes,
+                      .kind = OP_COPY,
+                      .copy_kind = clamp8(c->kind),
+                      .src_kind = clamp8(c->src_kind),
+                      .dst_kind = clamp8(c->dst_kind),
+                      .is_async = (int8_t)(c->is_async > 0   ? 1
+                                           : c->is_async < 0 ? -1
+                                                             : 0),
+                      .in_graph = graph_part(c->graph, c->graph_node),
+                  },
+                  (struct refs){c->process, c->stream, c->correlation});
+}
+
+int put_memset(struct build *b, const void *row)
+{
+    const struct row_memset *m = row;
+    return add_op(b, ROW_MEMSET,
+                  (struct op){
+                      .start_ns = m->start_ns,
+                      .end_ns = m->end_ns,
+                      .row = m->id,
+                      .bytes = m->bytes,
+                      .kind = OP_MEMSET,
+                      .is_async = -1,
+                      .in_graph = graph_part(m->graph, m->graph_node),
+                  },
+                  (struct refs){m->process, m->stream, m->correlation});
+}
+
+int put_api(struct build *b, const void *row)
+{
+    const struct row_api *a = row;
+    int64_t end = a->end_ns;
+    if (!clean_span(b, ROW_API, a->start_ns, &end))
+        return 0;
+    struct api *api = vec_push(&b->apis);
+    struct refs *refs = api ? vec_push(&b->api_refs) : NULL;
+    if (!refs)
+        return -1;
+    *api = (struct api){.start_ns = a->start_ns,
+                        .end_ns = end,
+                        .row = a->id,
+                        .name = clean_name(b, a->name),
+                        .op = TL_NONE,
+                        .sync = TL_NONE,
+                        .layer = a->layer == 1};
+    *refs = (struct refs){a->process, a->thread, a->correlation};
+    return 0;
+}
+
+int put_sync(struct build *b, const void *row)
+{
+    const struct row_sync *s = row;
+    int64_t end = s->end_ns;
+    if (!clean_span(b, ROW_SYNC, s->start_ns, &end))
+        return 0;
+    struct sync *sync = vec_push(&b->syncs);
+    struct refs *refs = sync ? vec_push(&b->sync_refs) : NULL;
+    if (!refs)
+        return -1;
+    *sync = (struct sync){.start_ns = s->start_ns,
+                          .end_ns = end,
+                          .row = s->id,
+                          .api = TL_NONE,
+                          .event_sync = s->event_sync,
+                          .type = clamp8(s->type)};
+    *refs = (struct refs){s->process, s->stream, s->correlation};
+    return 0;
+}
+
+int put_event(struct build *b, const void *row)
+{
+    const struct row_event *v = row;
+    struct event_record *event = vec_push(&b->events);
+    struct refs *refs = event ? vec_push(&b->event_refs) : NULL;
+    if (!refs)
+        return -1;
+    *event = (struct event_record){.api = TL_NONE, .event_sync = v->event_sync};
+    *refs = (struct refs){v->process, v->stream, v->correlation};
+    return 0;
+}
+
+int put_range(struct build *b, const void *row)
+{
+    const struct row_range *r = row;
+    int64_t end = r->end_ns;
+    if (!clean_span(b, ROW_RANGE, r->start_ns, &end))
+        return 0;
+    struct range *range = vec_push(&b->ranges);
+    struct refs *refs = range ? vec_push(&b->range_refs) : NULL;
+    if (!refs)
+        return -1;
+    *range = (struct range){.start_ns = r->start_ns,
+                            .end_ns = end,
+                            .row = r->id,
+                            .name = clean_name(b, r->name),
+                            .domain = clean_name(b, r->domain),
+                            .depth = clamp32(r->depth)};
+    *refs = (struct refs){r->process, r->thread, 0};
+    return 0;
+}
+
+int put_call(struct build *b, const void *row)
+{
+    struct row_call r = *(const struct row_call *)row;
+    if (!clean_span(b, ROW_CALL, r.start_ns, &r.end_ns))
+        return 0;
+    r.function = clean_name(b, r.function);
+    struct call *call = vec_push(&b->calls);
+    if (!call)
+        return -1;
+    call->row = r;
+    return 0;
+}
+
+/* ---- tables that are referred to --------------------------------------------------------------
+ */
+
+int put_process(struct build *b, const void *row)
+{
+    struct row_process r = *(const struct row_process *)row;
+    if (idmap_get(&b->process_map, r.id) != TL_NONE) {
+        b->repairs.duplicates++;
+        return 0;
+    }
+    r.command = clean_name(b, r.command);
+    r.host = clean_name(b, r.host);
+    struct row_process *p = vec_push(&b->processes);
+    if (!p)
+        return -1;
+    *p = r;
+    return idmap_put(&b->process_map, r.id, (uint32_t)b->processes.n - 1);
+}
+
+int put_thread(struct build *b, const void *row)
+{
+    struct row_thread r = *(const struct row_thread *)row;
+    if (idmap_get(&b->thread_map, r.id) != TL_NONE) {
+        b->repairs.duplicates++;
+        return 0;
+    }
+    r.name = clean_name(b, r.name);
+    struct thread *t = vec_push(&b->threads);
+    if (!t)
+        return -1;
+    t->row = r;
+    return idmap_put(&b->thread_map, r.id, (uint32_t)b->threads.n - 1);
+}
+
+int put_device(struct build *b, const void *row)
+{
+    struct row_device r = *(const struct row_device *)row;
+    if (idmap_get(&b->device_map, r.id) != TL_NONE) {
+        b->repairs.duplicates++;
+        return 0;
+    }
+    r.name = clean_name(b, r.name);
+    r.uuid = clean_name(b, r.uuid);
+    /* Traces keep the name alone: a virtual GPU stays one through every format. */
+    if (strncmp(str_text(&b->t.strings, r.name), "Virtual ", 8) == 0)
+        r.is_virtual = 1;
+    struct row_device *d = vec_push(&b->devices);
+    if (!d)
+        return -1;
+    *d = r;
+    return idmap_put(&b->device_map, r.id, (uint32_t)b->devices.n - 1);
+}
+
+int put_stream(struct build *b, const void *row)
+{
+    const struct row_stream *r = row;
+    if (idmap_get(&b->stream_map, r->id) != TL_NONE) {
+        b->repairs.duplicates++;
+        return 0;
+    }
+    struct stream *s = vec_push(&b->streams);
+    if (!s)
+        return -1;
+    s->row = *r;
+    return idmap_put(&b->stream_map, r->id, (uint32_t)b->streams.n - 1);
+}
+
+uint32_t build_process(struct build *b, int64_t id)
+{
+    uint32_t i = idmap_get(&b->process_map, id);
+    if (i != TL_NONE)
+        return i;
+    struct row_process r = {.id = id,
+                            .pid = -1,
+                            .ppid = -1,
+                            .rank = -1,
+                            .local_rank = -1,
+                            .world_size = -1,
+                            .sealed = -1};
+    b->repairs.dangling += b->processes.n > 0;
+    return put_process(b, &r) < 0 ? TL_NONE : (uint32_t)b->processes.n - 1;
+}
+
+uint32_t build_thread(struct build *b, int64_t id, int64_t process)
+{
+    uint32_t i = idmap_get(&b->thread_map, id);
+    if (i != TL_NONE)
+        return i;
+    struct row_thread r = {.id = id, .process = process, .tid = -1};
+    b->repairs.dangling++;
+    return put_thread(b, &r) < 0 ? TL_NONE : (uint32_t)b->threads.n - 1;
+}
+
+uint32_t build_device(struct build *b, int64_t id, int64_t process)
+{
+    uint32_t i = idmap_get(&b->device_map, id);
+    if (i != TL_NONE)
+        return i;
+    if (id < 0 && b->devices.n == 1) /* not told, but there is no choice */
+        return 0;
+    struct row_device r = {.id = id,
+                           .process = process,
+                           .ordinal = -1,
+                           .is_virtual = -1,
+                           .cc_major = -1,
+                           .cc_minor = -1,
+                           .sm_count = -1,
+                           .clock_khz = -1,
+                           .memory_bytes = -1,
+                           .memory_bytes_per_s = -1,
+                           .l2_bytes = -1,
+                           .copy_engines = -1};
+    return put_device(b, &r) < 0 ? TL_NONE : (uint32_t)b->devices.n - 1;
+}
+
+uint32_t build_stream(struct build *b, int64_t id, int64_t process)
+{
+    uint32_t i = idmap_get(&b->stream_map, id);
+    if (i != TL_NONE)
+        return i;
+    struct row_stream r = {.id = id,
+                           .process = process,
+                           .device = -1,
+                           .context = -1,
+                           .stream = -1,
+                           .flags = -1,
+                           .priority = -1};
+    b->repairs.dangling++;
+    return put_stream(b, &r) < 0 ? TL_NONE : (uint32_t)b->streams.n - 1;
+}
+
+int put_loader(struct build *b, const void *row)
+{
+    struct row_loader r = *(const struct row_loader *)row;
+    if (!clean_span(b, ROW_LOADER, r.start_ns, &r.end_ns))
+        return 0;
+    struct row_loader *p = vec_push(&b->loaders);
+    if (p)
+        *p = r;
+    return p ? 0 : -1;
+}
+
+int put_overhead(struct build *b, const void *row)
+{
+    struct row_overhead r = *(const struct row_overhead *)row;
+    if (!clean_span(b, ROW_OVERHEAD, r.start_ns, &r.end_ns))
+        return 0;
+    r.name = clean_name(b, r.name);
+    struct row_overhead *p = vec_push(&b->overheads);
+    if (p)
+        *p = r;
+    return p ? 0 : -1;
+}
+
+int put_collective(struct build *b, const void *row)
+{
+    struct row_collective r = *(const struct row_collective *)row;
+    if (!clean_span(b, ROW_COLLECTIVE, r.start_ns, &r.end_ns))
+        return 0;
+    r.name = clean_name(b, r.name);
+    struct collective *p = vec_push(&b->collectives);
+    if (p)
+        *p = (struct collective){r, TL_NONE, TL_NONE};
+    return p ? 0 : -1;
+}
+
+int put_recorded(struct build *b, const void *row)
+{
+    struct row_recorded r = *(const struct row_recorded *)row;
+    if (!clean_span(b, ROW_RECORDED, r.start_ns, &r.end_ns))
+        return 0;
+    struct row_recorded *p = vec_push(&b->recorded);
+    if (p)
+        *p = r;
+    return p ? 0 : -1;
+}
+
+int put_step_block(struct build *b, const void *row)
+{
+    struct row_step_block r = *(const struct row_step_block *)row;
+    if (!clean_span(b, ROW_STEP_BLOCK, r.start_ns, &r.end_ns))
+        return 0;
+    struct row_step_block *p = vec_push(&b->step_blocks);
+    if (p)
+        *p = r;
+    return p ? 0 : -1;
+}

@@ -1,0 +1,55 @@
+/* Recommendations as changes of a plan (see whatif.h). Private to analyze/.
+ *
+ * Each edit marks tasks and sets durations; what it does not know is drawn from a range, which
+ * stands in it. edits.c holds the table and the edits that rules aim themselves. */
+#ifndef GPUPROF_ANALYZE_EDITS_H
+#define GPUPROF_ANALYZE_EDITS_H
+
+#include "analyzer/whatif/replay.h"
+#include "analyzer/whatif/whatif.h"
+
+enum { DRAW_DIMENSIONS = 3, HOST_PAUSE_NS = 100000 /* shorter ones belong to the next launch */ };
+
+struct draw { /* where in its range each unknown lies: 0 good luck, 1 bad luck */
+    double u[DRAW_DIMENSIONS];
+};
+
+void edit_apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d);
+bool edit_certain(enum edit_kind kind); /* has no unknowns */
+
+/* Shared by the edits. */
+static inline double draw_between(const struct draw *d, int dimension, double good, double bad)
+{
+    return good + (bad - good) * d->u[dimension];
+}
+/* The same where one value is the likeliest: as often better as worse. */
+static inline double draw_around(const struct draw *d, int dimension, double good, double likely,
+                                 double bad)
+{
+    double u = d->u[dimension];
+    return u < 0.5 ? good + (likely - good) * 2 * u : likely + (bad - likely) * (2 * u - 1);
+}
+/* The operation behind task i, NULL when it is none. */
+static inline const struct op *edit_op(const struct graph *g, uint32_t i)
+{
+    const struct task *t = &g->tasks[i];
+    return t->kind >= TASK_KERNEL && t->kind <= TASK_COLL ? &g->a->tl->ops[t->source] : NULL;
+}
+/* Removes GPU work together with its launch and the host's pause before that. */
+void edit_drop(const struct graph *g, struct plan *p, uint32_t i);
+
+/* Is the edit about this operation? */
+bool edit_picks(const struct edit *x, const struct graph *g, uint32_t op);
+
+typedef void edit_fn(const struct edit *x, const struct graph *g, struct plan *p,
+                     const struct draw *d);
+edit_fn edit_workers, edit_pin, edit_overlap; /* edits_input.c */
+edit_fn edit_read_free;
+edit_fn edit_unsync, edit_graph, edit_unblock, edit_skip; /* edits_host.c */
+edit_fn edit_keep_gradients, edit_layout, edit_precision; /* edits_kernels.c */
+edit_fn edit_fuse, edit_algorithm;
+edit_fn edit_remove, edit_scale, edit_join;         /* edits_rules.c */
+edit_fn edit_batch, edit_accumulate;                /* edits_step.c */
+edit_fn edit_hide_comm, edit_bucket, edit_punctual; /* edits_comm.c */
+
+#endif

@@ -1,0 +1,259 @@
+/* Edits of communication: beside backward, in larger messages, without a late rank. One rank is
+ * replayed; what the others do to it is in the recorded lengths of its collectives. */
+#include "analyzer/whatif/edits.h"
+
+#include "analyzer/facts/passes.h"
+#include "analyzer/queries/look_comm.h"
+
+#include <stdlib.h>
+
+struct seen { /* a kernel: by name and blocks, beside a collective or not */
+    uint64_t which;
+    bool beside;
+    int64_t ns;
+};
+
+static uint64_t which_kernel(const struct op *o)
+{
+    uint64_t blocks = (uint64_t)o->grid[0] * 31 + (uint64_t)o->grid[1] * 17 + o->grid[2];
+    return (uint64_t)o->full_name << 32 | (blocks & UINT32_MAX);
+}
+
+static int by_kernel(const void *a, const void *b)
+{
+    const struct seen *x = a, *y = b;
+    if (x->which != y->which)
+        return x->which < y->which ? -1 : 1;
+    if (x->beside != y->beside)
+        return x->beside ? 1 : -1;
+    return (x->ns > y->ns) - (x->ns < y->ns);
+}
+
+/* How much longer kernels take beside collectives than alone, all of those together that were seen
+ * five times each way. 0 = too few. */
+static double contention(const struct seen *v, size_t n)
+{
+    double beside_ns = 0, alone_ns = 0;
+    for (size_t i = 0, beside, end; i < n; i = end) {
+        for (beside = i; beside < n && v[beside].which == v[i].which && !v[beside].beside;)
+            beside++;
+        for (end = beside; end < n && v[end].which == v[i].which;)
+            end++;
+        if (beside - i < 5 || end - beside < 5)
+            continue;
+        double times = (double)(end - beside);
+        beside_ns += times * (double)v[beside + (end - beside) / 2].ns;
+        alone_ns += times * (double)v[i + (beside - i) / 2].ns;
+    }
+    return alone_ns > 0 ? beside_ns / alone_ns : 0;
+}
+
+static double measured_contention(const struct graph *g)
+{
+    struct seen *v = malloc((g->count + 1) * sizeof *v);
+    size_t n = 0;
+    int64_t busy_until = INT64_MIN;
+    for (uint32_t i = 0; v && i < g->count; i++) { /* nearly in order of time: launch order */
+        const struct op *o = edit_op(g, i);
+        if (!o)
+            continue;
+        if (g->tasks[i].kind == TASK_COLL && o->end_ns > busy_until)
+            busy_until = o->end_ns;
+        else if (g->tasks[i].kind == TASK_KERNEL)
+            v[n++] =
+                (struct seen){which_kernel(o), o->end_ns <= busy_until, o->end_ns - o->start_ns};
+    }
+    if (n)
+        qsort(v, n, sizeof *v, by_kernel);
+    double by = contention(v, n);
+    free(v);
+    return by;
+}
+
+/* The parts of a step's communication that its last collective takes, and its largest. */
+struct shares {
+    double last, largest;
+};
+
+static struct shares step_shares(const struct graph *g)
+{
+    double all = 0, last = 0, largest = 0;
+    int64_t newest = 0, most = 0, began = INT64_MIN;
+    uint32_t step = TL_NONE;
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        const struct op *o = edit_op(g, i);
+        if (!o || t->kind != TASK_COLL)
+            continue;
+        if (t->step != step) {
+            last += (double)newest;
+            largest += (double)most;
+            newest = most = 0;
+            began = INT64_MIN;
+        }
+        int64_t ns = o->end_ns - o->start_ns;
+        step = t->step;
+        all += (double)ns;
+        most = ns > most ? ns : most;
+        newest = o->start_ns >= began ? ns : newest;
+        began = o->start_ns >= began ? o->start_ns : began;
+    }
+    return all > 0 ? (struct shares){(last + (double)newest) / all, (largest + (double)most) / all}
+                   : (struct shares){1, 1};
+}
+
+/* The last one's part if gradients travelled in buckets of 25 MiB behind a first one of 1 MiB, as
+ * PyTorch has it: what is left over. Parameters are not split, so it may be less. 0 = sizes are not
+ * known. */
+static double last_bucket(const struct graph *g)
+{
+    const struct timeline *t = g->a->tl;
+    double bytes = 0, mib = 1024 * 1024;
+    for (size_t i = 0; i < t->collective_count; i++) {
+        const struct collective *c = &t->collectives[i];
+        if (c->op != TL_NONE && c->row.bytes > 0 && look_used(g->a, c->op))
+            bytes += (double)c->row.bytes;
+    }
+    bytes /= g->a->steps.used ? (double)g->a->steps.used : 1;
+    if (bytes <= mib)
+        return 0;
+    double rest = bytes - mib, over = rest - 25 * mib * (double)(int64_t)(rest / (25 * mib));
+    return over / bytes;
+}
+
+/* What of the communication cannot be hidden because backward is over, or nearly, when it begins:
+ * the last collective, and perhaps the largest, which waits for many layers. Where one moves all,
+ * the last bucket that it would be split into; of unknown size: a tenth to a third. */
+static double unhidden(const struct graph *g, const struct draw *d)
+{
+    struct shares s = step_shares(g);
+    double bucket = last_bucket(g), both = s.last + s.largest;
+    if (s.largest < 0.9)
+        return draw_between(d, 1, s.last, both < 1 && s.last < s.largest ? both : s.largest);
+    return bucket > 0 ? draw_between(d, 1, 0.6 * bucket, bucket) : draw_between(d, 1, 0.1, 1.0 / 3);
+}
+
+/* Collectives run beside backward, in buckets. Not hidden are those that come too late, and what
+ * backward (a third to two thirds of the kernels) is too short for; what is hidden slows the
+ * kernels beside it down: as measured, else by 5 to 40 %. */
+void edit_hide_comm(const struct edit *x, const struct graph *g, struct plan *p,
+                    const struct draw *d)
+{
+    (void)x;
+    double comm = 0, compute = 0, exposed = (double)g->a->breakdown_ns[PART_COMM];
+    for (uint32_t i = 0; i < g->count; i++) {
+        comm += g->tasks[i].kind == TASK_COLL ? (double)p->dur[i] : 0;
+        compute += g->tasks[i].kind == TASK_KERNEL ? (double)p->dur[i] : 0;
+    }
+    const struct rank_facts *own = look_own_rank(g->a);
+    exposed -= own ? (double)own->wait_exposed_ns : 0; /* for ranks that are late: stays */
+    comm /= (double)g->steps;
+    compute /= (double)g->steps;
+    double room = compute * draw_between(d, 0, 2.0 / 3, 1.0 / 3);
+    double last = comm * unhidden(g, d);
+    double slower = measured_contention(g);
+    slower = slower > 0 ? slower : draw_between(d, 2, 1.05, 1.4);
+    double left = exposed - room > last ? exposed - room : last;
+    double hidden = exposed > left ? exposed - left : 0;
+    double by = comm > 0 ? 1 - hidden * (slower > 2 ? 0 : 2 - slower) / comm : 1;
+    for (uint32_t i = 0; i < g->count; i++)
+        if (g->tasks[i].kind == TASK_COLL)
+            p->dur[i] = (int64_t)((double)p->dur[i] * by);
+}
+
+/* Collectives of one step, in groups: the last of a group does the work of all. Of each, the
+ * shortest one's time is what any costs, all of that or half; the rest is bytes and waiting for the
+ * others' turn, which happens once a group: all of it stays, or a fifth. */
+static void gather_step(const struct graph *g, struct plan *p, const uint32_t *row, size_t n,
+                        size_t groups, int64_t spared, double rest)
+{
+    size_t each = (n + groups - 1) / groups;
+    for (size_t from = 0; from < n; from += each) {
+        size_t to = from + each < n ? from + each : n;
+        int64_t sum = 0;
+        for (size_t k = from; k < to; k++) {
+            sum += p->dur[row[k]] > spared ? p->dur[row[k]] - spared : 0;
+            if (k + 1 < to)
+                edit_drop(g, p, row[k]);
+        }
+        int64_t joined = spared + (int64_t)((double)sum * (to - from > 1 ? rest : 1));
+        p->dur[row[to - 1]] = joined;
+    }
+}
+
+/* A few large collectives (two to eight) instead of many small ones. */
+void edit_bucket(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+{
+    (void)x;
+    size_t groups = (size_t)draw_between(d, 1, 2, 8.99), n = 0;
+    uint32_t *row = malloc((g->count + 1) * sizeof *row);
+    int64_t least = INT64_MAX;
+    for (uint32_t i = 0; i < g->count; i++)
+        if (g->tasks[i].kind == TASK_COLL && p->dur[i] < least)
+            least = p->dur[i];
+    int64_t spared = least == INT64_MAX ? 0 : (int64_t)((double)least * draw_between(d, 0, 1, 0.5));
+    double rest = draw_between(d, 2, 0.2, 1);
+    for (uint32_t i = 0; row && i < g->count; i++) {
+        if (g->tasks[i].kind != TASK_COLL)
+            continue;
+        if (n && g->tasks[i].step != g->tasks[row[0]].step) {
+            gather_step(g, p, row, n, groups, spared, rest);
+            n = 0;
+        }
+        row[n++] = i;
+    }
+    if (n)
+        gather_step(g, p, row, n, groups, spared, rest);
+    free(row);
+}
+
+static int by_op(const void *key, const void *wait)
+{
+    uint32_t op = *(const uint32_t *)key, other = ((const struct late_wait *)wait)->op;
+    return (op > other) - (op < other);
+}
+
+/* A collective that waits for other ranks spins on some of the multiprocessors, one for each of its
+ * channels, and slows the kernels beside it down: by nothing to 15 % (20 of 132). Not while it no
+ * longer waits. */
+static void free_beside(const struct graph *g, struct plan *p, const struct draw *d,
+                        const struct spans *waits)
+{
+    double slower = draw_between(d, 0, 1.15, 1);
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct op *o = edit_op(g, i);
+        if (!o || g->tasks[i].kind != TASK_KERNEL || o->end_ns <= o->start_ns)
+            continue;
+        double part = (double)spans_covered(waits, o->start_ns, o->end_ns) /
+                      (double)(o->end_ns - o->start_ns);
+        p->dur[i] = (int64_t)((double)p->dur[i] * (1 - part * (1 - 1 / slower)));
+    }
+}
+
+/* The late rank comes with the last of the others: in collectives for which it came last, nobody
+ * waits for it any more. The transfer stays, and so does waiting for other ranks. The same holds
+ * for the late rank's own step: the others' pace becomes its own. */
+void edit_punctual(const struct edit *x, const struct graph *g, struct plan *p,
+                   const struct draw *d)
+{
+    (void)x;
+    const struct ranks *r = &g->a->ranks;
+    struct spans waits = {0};
+    int rc = 0;
+    for (uint32_t i = 0; rc == 0 && r->late != TL_NONE && i < g->count; i++) {
+        if (g->tasks[i].kind != TASK_COLL)
+            continue;
+        const struct late_wait *w =
+            bsearch(&g->tasks[i].source, r->waits, r->wait_count, sizeof *w, by_op);
+        if (!w || w->late != r->at[r->late].device)
+            continue;
+        int64_t spare = w->spare_ns < p->dur[i] ? w->spare_ns : p->dur[i];
+        int64_t start = edit_op(g, i)->start_ns;
+        p->dur[i] -= spare;
+        if (waits.n == 0 || start >= waits.at[waits.n - 1].start_ns) /* of one communicator */
+            rc = spans_add(&waits, start, start + spare);
+    }
+    if (rc == 0 && waits.n && spans_index(&waits) == 0)
+        free_beside(g, p, d, &waits);
+    spans_release(&waits);
+}

@@ -1,0 +1,189 @@
+/* Edits of what the host calls and waits for. */
+#include "analyzer/whatif/edits.h"
+
+#include "analyzer/facts/passes.h"
+#include "analyzer/advice/rule.h"
+
+#include <stdlib.h>
+
+enum { GRAPH_LAUNCH_NS = 10000 };
+
+static bool is_launch(const struct graph *g, uint32_t i)
+{
+    const struct task *t = &g->tasks[i];
+    if (t->kind != TASK_HOST_API)
+        return false;
+    uint8_t kind = g->a->tl->apis[t->source].kind;
+    return kind == API_LAUNCH || kind == API_MEMSET;
+}
+
+/* The range around call `c` if nothing is launched in it: there the program reads a result and
+ * works on it, which it would do as seldom as it waits. TL_NONE otherwise. */
+static uint32_t reading_range(const struct graph *g, const uint32_t *parent, const struct api *c)
+{
+    const struct timeline *t = g->a->tl;
+    uint32_t in = range_at(t, parent, c->thread, c->start_ns), best = TL_NONE;
+    const struct thread *th = &t->threads[c->thread];
+    for (; in != TL_NONE; in = parent[in]) {
+        const struct range *r = &t->ranges[in];
+        for (const struct api *x = c; x >= &t->apis[th->first_api] && x->start_ns >= r->start_ns;
+             x--)
+            if (x->kind == API_LAUNCH || x->kind == API_GRAPH_LAUNCH || x->kind == API_MEMSET)
+                return best;
+        for (const struct api *x = c;
+             x < &t->apis[th->first_api + th->apis] && x->start_ns < r->end_ns; x++)
+            if (x->kind == API_LAUNCH || x->kind == API_GRAPH_LAUNCH || x->kind == API_MEMSET)
+                return best;
+        best = in;
+    }
+    return best;
+}
+
+/* What the thread does behind wait i until its range ends. */
+static void drop_reading(const struct graph *g, struct plan *p, uint32_t i, const struct range *r)
+{
+    uint32_t lane = g->tasks[i].lane;
+    for (uint32_t k = i + 1; k < g->count && g->start_ns + g->tasks[k].at_ns < r->end_ns; k++) {
+        const struct task *t = &g->tasks[k];
+        if (t->lane != lane || t->kind != TASK_HOST_GAP)
+            continue;
+        int64_t over = g->start_ns + t->at_ns + t->dur_ns - r->end_ns;
+        p->dur[k] = over > 0 ? over : 0;
+    }
+}
+
+/* A wait that a finding of its own is about (of clipping, of loss scaling) is that one's to remove;
+ * one in an allocation stays as long as that does. */
+static bool claimed(const struct analysis *a, uint32_t call)
+{
+    uint8_t kind = a->tl->apis[call].kind;
+    if (kind == API_ALLOC || kind == API_FREE || kind == API_HOST_ALLOC)
+        return true;
+    for (size_t i = 0; i < a->outcome_count; i++) {
+        const struct outcome *o = &a->outcomes[i];
+        if (o->verdict == RULE_FIRES && o->edit.kind == EDIT_REMOVE && o->edit.call_marks &&
+            o->edit.call_marks[call])
+            return true;
+    }
+    return false;
+}
+
+void edit_unsync(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+{
+    (void)d;
+    uint32_t *parent = range_parents(g->a->tl);
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        if (t->kind != TASK_WAIT || !(t->flags & TASK_DRAINS) || claimed(g->a, t->source))
+            continue;
+        if (x->keep_marks && x->keep_marks[t->source])
+            continue;
+        const struct api *c = &g->a->tl->apis[t->source];
+        if (c->op != TL_NONE && g->a->tl->ops[c->op].copy_kind == COPY_H2D)
+            continue;
+        p->mark[i] |= PLAN_DROP;
+        uint32_t in = parent ? reading_range(g, parent, c) : TL_NONE;
+        if (in != TL_NONE)
+            drop_reading(g, p, i, &g->a->tl->ranges[in]);
+    }
+    free(parent);
+}
+
+/* Launches between two things that a graph cannot hold become nodes: a launch of the whole, and a
+ * little per node (20 to 200 ns on what is published). On the GPU a node follows the one before it
+ * after half of a stream's usual gap, or no sooner. */
+void edit_graph(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+{
+    (void)x;
+    bool inside = false;
+    uint32_t pause = TASK_NONE;
+    int64_t node_ns = (int64_t)draw_between(d, 0, 20, 200);
+    p->node_lag_permille = (int64_t)draw_between(d, 1, 500, 1000);
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        if (t->kind == TASK_KERNEL && inside && t->issue != TASK_NONE && is_launch(g, t->issue))
+            p->mark[i] |= PLAN_NODE;
+        if (t->lane < g->streams || t->flags & TASK_BEHIND)
+            continue;
+        if (t->kind == TASK_HOST_GAP) {
+            pause = i;
+            continue;
+        }
+        if (t->kind == TASK_WAIT && g->a->tl->apis[t->source].kind == API_LAUNCH) {
+            p->mark[i] |= PLAN_DROP; /* for room in the queue: one launch needs little */
+            continue;
+        }
+        if (is_launch(g, i) && p->dur[i] == 0)
+            continue; /* another change has taken it out */
+        if (is_launch(g, i)) {
+            p->dur[i] = inside ? node_ns : GRAPH_LAUNCH_NS;
+            if (inside && pause != TASK_NONE && t->prev == pause &&
+                g->tasks[pause].dur_ns < 10 * HOST_PAUSE_NS)
+                p->dur[pause] = 0;
+            inside = true;
+        } else {
+            inside = false;
+        }
+        pause = TASK_NONE;
+    }
+}
+
+/* A launch that waited for its kernel took the time until that began, and the kernel's. Left is
+ * what any launch takes: in published traces 0.6 to 1.1 of the first of these. And kernels that are
+ * queued follow one another 0.9 to 2 us apart there; in steps whose launches block none was seen
+ * to. */
+void edit_unblock(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+{
+    double left = draw_between(d, 0, 0.6, 1.1);
+    int64_t apart_ns = (int64_t)draw_between(d, 1, 900, 2000);
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        if (t->kind != TASK_WAIT || !(t->flags & TASK_FOR_KERNEL) || !t->edges)
+            continue;
+        p->dur[g->edges[t->edge].from] += apart_ns;
+        p->mark[i] |= PLAN_DROP;
+        p->dur[t->prev] = (int64_t)((double)p->dur[t->prev] * left);
+    }
+    if (x->op_marks || x->call_marks)
+        edit_remove(x, g, p, d);
+}
+
+/* Marked ranges of the training thread, merged: a range may lie in another. NULL: no memory. */
+static struct span *marked_spans(const struct edit *x, const struct graph *g, size_t *n)
+{
+    const struct timeline *t = g->a->tl;
+    const struct thread *th = &t->threads[g->a->steps.main_thread];
+    struct span *at = malloc((th->ranges + 1) * sizeof *at);
+    *n = 0;
+    for (uint32_t i = th->first_range; at && i < th->first_range + th->ranges; i++) {
+        const struct range *r = &t->ranges[i];
+        if (!x->range_marks || !x->range_marks[i])
+            continue;
+        if (*n == 0 || r->start_ns > at[*n - 1].end_ns)
+            at[(*n)++] = (struct span){r->start_ns, r->end_ns};
+        else if (r->end_ns > at[*n - 1].end_ns)
+            at[*n - 1].end_ns = r->end_ns;
+    }
+    return at;
+}
+
+void edit_skip(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+{
+    size_t n, k = 0;
+    struct span *at = marked_spans(x, g, &n);
+    uint32_t lane = (uint32_t)g->streams + g->a->steps.main_thread;
+    (void)d;
+    for (uint32_t i = 0; at && i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        if (t->lane != lane || (t->kind != TASK_HOST_GAP && t->kind != TASK_LOAD))
+            continue;
+        int64_t from = g->start_ns + t->at_ns, to = from + t->dur_ns, less = 0;
+        while (k < n && at[k].end_ns <= from)
+            k++;
+        for (size_t m = k; m < n && at[m].start_ns < to; m++)
+            less += (at[m].end_ns < to ? at[m].end_ns : to) -
+                    (at[m].start_ns > from ? at[m].start_ns : from);
+        p->dur[i] -= less < p->dur[i] ? less : p->dur[i];
+    }
+    free(at);
+}

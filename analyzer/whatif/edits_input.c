@@ -1,0 +1,166 @@
+/* Edits of how batches are made and copied. */
+#include "analyzer/whatif/edits.h"
+
+#include "analyzer/queries/look.h"
+
+enum { SMALL_COPY = 65536, CALL_NS = 4000 };
+
+/* What the training thread does with its time in the window, and for how much of that it had a
+ * core.
+ */
+struct host_time {
+    double busy_ns, makes_ns, waits_ns;
+    double cpu_ns; /* -1 = not recorded */
+};
+
+static double sampled_ns(const struct graph *g)
+{
+    const struct timeline *t = g->a->tl;
+    const struct row_host_sample *first = NULL, *last = NULL;
+    int64_t end_ns = g->start_ns + g->length_ns;
+    for (size_t i = 0; i < t->host_sample_count; i++) {
+        const struct row_host_sample *s = &t->host_samples[i];
+        if (s->time_ns < g->start_ns || s->time_ns > end_ns || s->cpu_ns < 0 ||
+            timeline_thread_index(t, s->thread) != g->a->steps.main_thread)
+            continue;
+        first = !first || s->time_ns < first->time_ns ? s : first;
+        last = !last || s->time_ns > last->time_ns ? s : last;
+    }
+    if (!first || last->time_ns - first->time_ns < g->length_ns / 2)
+        return -1;
+    return (double)(last->cpu_ns - first->cpu_ns) * (double)g->length_ns /
+           (double)(last->time_ns - first->time_ns);
+}
+
+static struct host_time host_time(const struct graph *g)
+{
+    struct host_time h = {.cpu_ns = sampled_ns(g)};
+    uint32_t lane = (uint32_t)g->streams + g->a->steps.main_thread;
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        if (t->lane != lane)
+            continue;
+        if (t->kind == TASK_HOST_API || t->kind == TASK_HOST_GAP)
+            h.busy_ns += (double)t->dur_ns;
+        else if (t->kind == TASK_LOAD)
+            h.makes_ns += (double)t->dur_ns;
+        else if (t->kind == TASK_WAIT && t->prev != TASK_NONE)
+            h.waits_ns += (double)(t->at_ns - g->tasks[t->prev].at_ns - g->tasks[t->prev].dur_ns);
+    }
+    return h;
+}
+
+static double share_of(double part, double whole)
+{
+    double x = whole > 0 ? part / whole : 1;
+    return x < 0 ? 0 : x > 1 ? 1 : x;
+}
+
+/* Beside busy workers the training thread's own work takes longer even where it keeps its core:
+ * caches and memory are shared, and cores clock lower together. In a published pair of recordings,
+ * without workers and with them, its calls and operators took 8 to 24 % longer. */
+static void crowd_trainer(const struct graph *g, struct plan *p, double more)
+{
+    uint32_t lane = (uint32_t)g->streams + g->a->steps.main_thread;
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        if (t->lane == lane && (t->kind == TASK_HOST_API || t->kind == TASK_HOST_GAP))
+            p->dur[i] += (int64_t)((double)p->dur[i] * more);
+    }
+}
+
+/* Workers compete for cores with each other and with the training thread, which computes and, by
+ * the driver's choice, spins while it waits for the GPU. Whether it does, and whether making a
+ * batch needs a core at all, the samples of its CPU time tell; without them making a batch does,
+ * and spinning is drawn. The same work takes another thread 5 % more or less: caches, memory
+ * placement. */
+void edit_workers(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+{
+    int m = x->workers > POOL_MAX ? POOL_MAX : x->workers;
+    const struct host_facts *f = &g->a->host;
+    struct host_time h = host_time(g);
+    double cpu = 1, spin = draw_between(d, 1, 0, 1);
+    if (h.cpu_ns >= 0 && h.waits_ns > 0.1 * (double)g->length_ns)
+        spin = share_of(h.cpu_ns - h.busy_ns - h.makes_ns, h.waits_ns);
+    if (h.cpu_ns >= 0 && h.makes_ns > 0.1 * (double)g->length_ns)
+        cpu = share_of(h.cpu_ns - h.busy_ns - spin * h.waits_ns, h.makes_ns);
+    else if (f->fetch_cpu_ns > 0 && f->fetch_ns > 0)
+        cpu = share_of((double)f->fetch_cpu_ns, (double)f->fetch_ns);
+    p->pool = (struct pool){.workers = m,
+                            .credits = g->credits > 2 * m ? g->credits : 2 * m,
+                            .cores = f->usable_cores,
+                            .cpu = cpu,
+                            .spin = spin,
+                            .slower = draw_between(d, 0, 0.95, 1.05),
+                            .stretch = 1};
+    int now = f->loader_workers > 0 ? f->loader_workers : 0;
+    if (g->gets > 0 && now < m)
+        crowd_trainer(g, p, draw_between(d, 2, 0, 0.2) * (m - now) / m);
+}
+
+/* Bytes per ns of pinned copies: the best seen, give or take little, else 70 to 85 % of the PCIe
+ * generation's rate; on generation 5 the host often does not keep up (from 40 %). */
+static double pinned_rate(const struct graph *g, const struct draw *d)
+{
+    const struct timeline *t = g->a->tl;
+    double best = 0;
+    for (size_t i = 0; i < t->op_count; i++) {
+        const struct op *o = &t->ops[i];
+        if (o->kind == OP_COPY && o->copy_kind == COPY_H2D && o->src_kind == MEMORY_PINNED &&
+            o->bytes > 1 << 20 && o->end_ns > o->start_ns) {
+            double rate = (double)o->bytes / (double)(o->end_ns - o->start_ns);
+            best = rate > best ? rate : best;
+        }
+    }
+    if (best > 0)
+        return best * draw_between(d, 0, 1, 0.95);
+    int64_t major = g->a->device ? g->a->device->cc_major : 0;
+    return draw_between(d, 0, 0.85, major >= 9 ? 0.4 : 0.7) * (major >= 9   ? 63.0
+                                                               : major == 8 ? 31.5
+                                                                            : 15.75);
+}
+
+static void edit_copies(const struct graph *g, struct plan *p, uint8_t from, double rate)
+{
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct op *o = g->tasks[i].kind == TASK_COPY ? edit_op(g, i) : NULL;
+        if (!o || o->copy_kind != COPY_H2D || o->src_kind != from || o->bytes <= SMALL_COPY)
+            continue;
+        uint32_t w = i + 1; /* its wait comes right behind it */
+        bool waits = w < g->count && g->tasks[w].kind == TASK_WAIT &&
+                     g->tasks[w].flags & TASK_COPY_WAIT && g->tasks[w].source == o->api;
+        if (from == MEMORY_PINNED && !waits && !g->computes[g->tasks[i].lane])
+            continue;
+        p->mark[i] |= PLAN_DETACH;
+        if (waits)
+            p->mark[w] |= PLAN_DROP;
+        if (rate > 0)
+            p->dur[i] = (int64_t)((double)o->bytes / rate);
+        uint32_t call = g->tasks[i].issue;
+        if (call != TASK_NONE && p->dur[call] > 2 * CALL_NS)
+            p->dur[call] = 2 * CALL_NS;
+    }
+}
+
+void edit_pin(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+{
+    (void)x;
+    edit_copies(g, p, MEMORY_PAGEABLE, pinned_rate(g, d));
+}
+
+void edit_overlap(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+{
+    (void)x;
+    (void)d;
+    edit_copies(g, p, MEMORY_PINNED, 0);
+}
+
+/* At best: nobody knows how fast other storage is. */
+void edit_read_free(const struct edit *x, const struct graph *g, struct plan *p,
+                    const struct draw *d)
+{
+    (void)d;
+    for (uint32_t i = 0; i < g->count; i++)
+        if (g->tasks[i].kind == TASK_LOAD)
+            p->dur[i] = (int64_t)((double)p->dur[i] * x->good);
+}

@@ -1,0 +1,80 @@
+/* Edits that a rule aims itself: it names the operations and calls that they are about. */
+#include "analyzer/whatif/edits.h"
+
+static bool picks_call(const struct edit *x, const struct graph *g, uint32_t call)
+{
+    return x->call_marks ? x->call_marks[call] : x->calls && x->calls(g->a, call);
+}
+
+/* Operations vanish with their launches, calls with their waits. What waited for them waits for
+ * what came before them. */
+void edit_remove(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+{
+    (void)d;
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        const struct op *o = edit_op(g, i);
+        if (o && edit_picks(x, g, t->source))
+            edit_drop(g, p, i);
+        if (t->kind == TASK_HOST_API && picks_call(x, g, t->source))
+            p->dur[i] = 0;
+        if (t->kind != TASK_WAIT)
+            continue;
+        uint32_t op = g->a->tl->apis[t->source].op;
+        if (picks_call(x, g, t->source) ||
+            (op != TL_NONE && t->flags & TASK_COPY_WAIT && edit_picks(x, g, op)))
+            p->mark[i] |= PLAN_DROP;
+    }
+}
+
+void edit_scale(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+{
+    double by = draw_between(d, 0, x->good, x->bad);
+    for (uint32_t i = 0; i < g->count; i++)
+        if (edit_op(g, i) && edit_picks(x, g, g->tasks[i].source))
+            p->dur[i] = (int64_t)((double)p->dur[i] * by);
+}
+
+/* Neighbours in a stream become one kernel: as long as the longest, at worst a quarter of the
+ * others longer for what each reads besides; never longer than they were. Behind a matrix kernel
+ * they may become part of that one, as its epilogue, and cost nothing. */
+static void join_row(const struct graph *g, struct plan *p, const uint32_t *row, size_t n,
+                     const struct draw *d)
+{
+    int64_t most = 0, sum = 0;
+    for (size_t k = 0; k < n; k++) {
+        sum += p->dur[row[k]];
+        most = p->dur[row[k]] > most ? p->dur[row[k]] : most;
+    }
+    uint32_t before = g->tasks[row[0]].prev;
+    const struct op *o = before == TASK_NONE ? NULL : edit_op(g, before);
+    bool behind = o && (o->class.family == FAMILY_GEMM || o->class.family == FAMILY_CONV);
+    double left = behind ? draw_between(d, 1, 0, 1) : 1;
+    double more = draw_between(d, 0, 0, 0.25);
+    int64_t joined = (int64_t)((double)most * (1 + more * (double)(n - 1)));
+    for (size_t k = 1; k < n; k++)
+        edit_drop(g, p, row[k]);
+    p->dur[row[0]] = (int64_t)((double)(joined < sum ? joined : sum) * left);
+}
+
+void edit_join(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+{
+    enum { ROW = 16 };
+    uint32_t row[ROW];
+    size_t n = 0;
+    for (uint32_t i = 0; i < g->count; i++) {
+        if (!task_on_gpu(&g->tasks[i]))
+            continue;
+        bool picked =
+            edit_op(g, i) && !(p->mark[i] & PLAN_DROP) && edit_picks(x, g, g->tasks[i].source);
+        bool next = n && g->tasks[i].prev == row[n - 1];
+        if (n && (!picked || !next || n == ROW)) {
+            join_row(g, p, row, n, d);
+            n = 0;
+        }
+        if (picked)
+            row[n++] = i;
+    }
+    if (n)
+        join_row(g, p, row, n, d);
+}

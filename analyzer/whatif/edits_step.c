@@ -1,0 +1,63 @@
+/* Edits of the whole step: its batch, how often it updates. */
+#include "analyzer/whatif/edits.h"
+
+#include "analyzer/queries/look_comm.h"
+
+#include <stdlib.h>
+
+enum { RAMP_NS = 3000 }; /* of a kernel, whatever it works on */
+
+static bool updates(const struct graph *g, uint32_t i)
+{
+    uint32_t op = g->tasks[i].source;
+    return look_is_optimizer(g->a, op) != LOOK_NO || look_is_zeroing(g->a, op) != LOOK_NO;
+}
+
+/* How much longer a kernel takes for `times` the work: in proportion, or, where its blocks do not
+ * fill the device, by whole waves of as many blocks as are resident. */
+static double by_waves(const struct op *o, int64_t processors, double resident, int times)
+{
+    double blocks = (double)o->grid[0] * o->grid[1] * o->grid[2];
+    double wave = (double)processors * resident;
+    if (blocks <= 0 || wave <= 0 || blocks >= 4 * wave)
+        return times;
+    int64_t now = (int64_t)(blocks / wave) + 1, then = (int64_t)(blocks * times / wave) + 1;
+    double by = (double)then / (double)now;
+    return by < times ? by : times;
+}
+
+/* `workers` times the batch: kernels, copies and loading grow, launches, the update and
+ * communication stay. Saved is what the same number of samples takes less. */
+void edit_batch(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+{
+    int times = x->workers > 1 ? x->workers : 1;
+    double resident = draw_between(d, 0, 4, 1);
+    int64_t processors = g->a->device ? g->a->device->sm_count : 0;
+    p->work *= times;
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        const struct op *o = edit_op(g, i);
+        if (t->kind == TASK_LOAD)
+            p->dur[i] *= times;
+        if (!o || t->kind == TASK_COLL || updates(g, i))
+            continue;
+        double by = o->kind == OP_KERNEL ? by_waves(o, processors, resident, times) : times;
+        int64_t ramp = p->dur[i] < RAMP_NS ? p->dur[i] : RAMP_NS;
+        p->dur[i] = ramp + (int64_t)((double)(p->dur[i] - ramp) * by);
+    }
+}
+
+/* Update and communication in one of `workers` steps. */
+void edit_accumulate(const struct edit *x, const struct graph *g, struct plan *p,
+                     const struct draw *d)
+{
+    (void)d;
+    int every = x->workers > 1 ? x->workers : 1;
+    for (uint32_t i = 0; i < g->count; i++) {
+        if (!edit_op(g, i) || (g->tasks[i].kind != TASK_COLL && !updates(g, i)))
+            continue;
+        p->dur[i] /= every;
+        if (g->tasks[i].issue != TASK_NONE)
+            p->dur[g->tasks[i].issue] /= every;
+    }
+}

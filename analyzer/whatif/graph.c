@@ -1,0 +1,405 @@
+/* Makes the tasks: host calls with the time between them, what they put on streams, batches. */
+#include "analyzer/whatif/graph_make.h"
+
+#include "wire/spool_format.h"
+#include "analyzer/facts/passes.h"
+#include "analyzer/queries/look.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STEPS_MIN = 4,
+    STEPS_MAX = 32,
+    STEPS_ENOUGH = 6,
+    CALLS_ENOUGH = 200000, /* of the training thread: then STEPS_ENOUGH are enough */
+    CALL_NS = 2000,
+    COPY_TAIL_NS = 100000,
+    HAND_OVER_NS = 200000, /* shorter silence is a thread's own work */
+    SILENCE_NS = 50000,    /* of the other thread, once this one goes on */
+    POLL_NS = 50000,       /* polls of a loop that waits are closer than that */
+    POLLS_MIN = 4
+};
+
+struct task *graph_put(struct maker *m, enum task_kind kind, int64_t key, uint32_t lane,
+                       int64_t start_ns, int64_t end_ns, uint32_t source)
+{
+    struct sort_key *k = vec_push(&m->keys);
+    struct task *t = vec_push(&m->tasks);
+    if (!k || !t) {
+        static struct task nowhere;
+        m->failed = true;
+        return &nowhere;
+    }
+    *k = (struct sort_key){.time = key, .index = (uint32_t)(m->tasks.n - 1)};
+    bool waits = kind == TASK_WAIT || kind == TASK_GET;
+    *t = (struct task){.at_ns = (waits ? end_ns : start_ns) - m->g->start_ns,
+                       .dur_ns = waits ? 0 : end_ns - start_ns,
+                       .kind = (uint8_t)kind,
+                       .lane = lane,
+                       .source = source,
+                       .prev = TASK_NONE,
+                       .issue = TASK_NONE,
+                       .queue = TASK_NONE};
+    return t;
+}
+
+static void put_gap(struct maker *m, uint32_t thread, int64_t from, int64_t to)
+{
+    uint32_t lane = (uint32_t)m->g->streams + thread;
+    bool main = thread == m->a->steps.main_thread;
+    for (; main && m->mark < m->marks.n && m->marks.at[m->mark].start_ns < to; m->mark++) {
+        const struct batch_mark *k = &m->marks.at[m->mark];
+        int64_t s = k->start_ns > from ? k->start_ns : from;
+        if (k->end_ns <= s)
+            continue;
+        if (s > from)
+            graph_put(m, TASK_HOST_GAP, from, lane, from, s, TL_NONE);
+        int64_t e = k->end_ns < to ? k->end_ns : to;
+        if (k->makes)
+            graph_put(m, TASK_LOAD, s, lane, s, e, k->number)->flags |= TASK_INLINE;
+        else if (k->end_ns <= to)
+            graph_put(m, TASK_GET, e, lane, s, e, k->number);
+        else
+            graph_put(m, TASK_HOST_GAP, s, lane, s, e, TL_NONE);
+        from = e;
+        if (k->end_ns > to)
+            break;
+    }
+    if (to > from)
+        graph_put(m, TASK_HOST_GAP, from, lane, from, to, TL_NONE);
+}
+
+static void put_op(struct maker *m, uint32_t op, int64_t key)
+{
+    static const enum task_kind kinds[] = {
+        [OP_KERNEL] = TASK_KERNEL, [OP_COPY] = TASK_COPY, [OP_MEMSET] = TASK_MEMSET};
+    const struct op *o = &m->t->ops[op];
+    enum task_kind kind =
+        o->kind == OP_KERNEL && o->class.family == FAMILY_COMM ? TASK_COLL : kinds[o->kind];
+    graph_put(m, kind, key, o->stream, o->start_ns, o->end_ns, op);
+}
+
+/* Does the call come back when its copy has ended? */
+static bool copy_blocks(const struct op *o, const struct api *c)
+{
+    bool staged = o->src_kind == MEMORY_PAGEABLE || o->dst_kind == MEMORY_PAGEABLE;
+    if (c->kind != API_COPY_SYNC && !(c->kind == API_COPY_ASYNC && staged))
+        return false;
+    return c->end_ns - c->start_ns > 2 * CALL_NS && c->end_ns > o->start_ns &&
+           c->end_ns + COPY_TAIL_NS > o->end_ns;
+}
+
+static bool is_sync(uint8_t kind)
+{
+    return kind == API_SYNC_DEVICE || kind == API_SYNC_STREAM || kind == API_SYNC_EVENT;
+}
+
+static void put_api(struct maker *m, uint32_t api, const uint32_t *event_of)
+{
+    const struct api *c = &m->t->apis[api];
+    uint32_t lane = (uint32_t)m->g->streams + c->thread, op = m->first_op[api];
+    bool copy_wait =
+        op != TL_NONE && m->t->ops[op].kind == OP_COPY && copy_blocks(&m->t->ops[op], c);
+    bool for_kernel = m->g->launches_block && graph_ran_inside(m->a, api);
+    bool waits =
+        is_sync(c->kind) || copy_wait || for_kernel || graph_made_room(m->a, api) != TL_NONE;
+    int64_t length = c->end_ns - c->start_ns, own = waits && length > CALL_NS ? CALL_NS : length;
+    int64_t idle = graph_free_waited(m, api);
+    if (idle >= 0) { /* waits first, then works */
+        graph_put(m, TASK_WAIT, c->start_ns, lane, c->start_ns, idle, api);
+        graph_put(m, TASK_HOST_API, c->start_ns, lane, idle, c->end_ns, api);
+        return;
+    }
+    if (for_kernel && m->t->ops[c->op].start_ns > c->start_ns)
+        own = m->t->ops[c->op].start_ns - c->start_ns;
+    graph_put(m, TASK_HOST_API, c->start_ns, lane, c->start_ns, c->start_ns + own, api);
+    for (; op != TL_NONE; op = m->next_op[op])
+        put_op(m, op, c->start_ns);
+    if (c->kind == API_EVENT_RECORD && event_of[api] != TL_NONE &&
+        m->t->events[event_of[api]].stream != TL_NONE)
+        graph_put(m, TASK_EV_REC, c->start_ns, m->t->events[event_of[api]].stream, c->start_ns,
+                  c->start_ns, event_of[api]);
+    if (c->kind == API_STREAM_WAIT && c->sync != TL_NONE && m->t->syncs[c->sync].stream != TL_NONE)
+        graph_put(m, TASK_EV_WAIT, c->start_ns, m->t->syncs[c->sync].stream, c->start_ns,
+                  c->start_ns, c->sync);
+    if (waits) {
+        struct task *w =
+            graph_put(m, TASK_WAIT, c->start_ns, lane, c->start_ns + own, c->end_ns, api);
+        w->flags |= copy_wait ? TASK_COPY_WAIT | TASK_DRAINS : for_kernel ? TASK_FOR_KERNEL : 0;
+    }
+}
+
+/* A silent thread that goes on at `to`, while another one was busy until shortly before and falls
+ * silent: it was handed the turn (the thread that runs backward, and back). Returns that one's last
+ * call, TL_NONE. */
+static uint32_t handed_over(const struct maker *m, uint32_t thread, int64_t from, int64_t to)
+{
+    uint32_t best = TL_NONE;
+    for (uint32_t k = 0; to - from >= HAND_OVER_NS && k < m->t->thread_count; k++) {
+        const struct thread *th = &m->t->threads[k];
+        if (k == thread || th->process != m->a->steps.process || th->apis == 0)
+            continue;
+        uint32_t low = timeline_api_from(m->t, th, to);
+        if (low == th->first_api)
+            continue;
+        const struct api *c = &m->t->apis[low - 1];
+        bool silent = low == th->first_api + th->apis || c[1].start_ns >= to + SILENCE_NS;
+        if (silent && c->start_ns >= from && c->end_ns <= to && c->start_ns >= m->g->start_ns &&
+            (best == TL_NONE || c->end_ns > m->t->apis[best].end_ns))
+            best = low - 1;
+    }
+    return best;
+}
+
+/* Time between two calls of a thread. */
+static void put_pause(struct maker *m, uint32_t thread, int64_t from, int64_t to)
+{
+    bool main = thread == m->a->steps.main_thread;
+    size_t k = m->mark;
+    while (main && k < m->marks.n && m->marks.at[k].end_ns <= from)
+        k++;
+    bool batch = main && k < m->marks.n && m->marks.at[k].start_ns < to;
+    uint32_t by = batch ? TL_NONE : handed_over(m, thread, from, to);
+    if (by == TL_NONE) {
+        put_gap(m, thread, from, to);
+        return;
+    }
+    from = m->t->apis[by].end_ns;
+    graph_put(m, TASK_HOST_GAP, from, (uint32_t)m->g->streams + thread, from, to, by)->flags |=
+        TASK_HANDED;
+}
+
+/* What the host, polling an event in [from, to), has seen: the work that ended last in that time.
+ * The event itself is not recorded. TL_NONE: nothing ended. */
+uint32_t graph_polled_op(const struct analysis *a, int64_t from, int64_t to)
+{
+    const struct timeline *t = a->tl;
+    size_t low = 0, high = t->op_count;
+    while (low < high) { /* first one that starts from `to` on */
+        size_t mid = low + (high - low) / 2;
+        if (t->ops[mid].start_ns < to)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    uint32_t best = TL_NONE;
+    for (size_t k = low; k-- > 0 && low - k < 1000;) {
+        const struct op *o = &t->ops[k];
+        if (o->end_ns >= from && o->end_ns <= to && o->api != TL_NONE &&
+            t->streams[o->stream].process == a->steps.process &&
+            (best == TL_NONE || o->end_ns > t->ops[best].end_ns))
+            best = (uint32_t)k;
+    }
+    return best;
+}
+
+/* A row of polls in short succession is one wait; returns its last call, or i. */
+static uint32_t put_polls(struct maker *m, uint32_t i, uint32_t end)
+{
+    const struct api *all = m->t->apis;
+    uint32_t last = i;
+    while (last + 1 < end && all[last + 1].kind == API_EVENT_QUERY &&
+           all[last + 1].start_ns < all[last].end_ns + POLL_NS &&
+           all[last + 1].start_ns < m->end_ns)
+        last++;
+    if (last - i + 1 < POLLS_MIN ||
+        graph_polled_op(m->a, all[i].end_ns, all[last].end_ns) == TL_NONE)
+        return i;
+    uint32_t lane = (uint32_t)m->g->streams + all[i].thread;
+    graph_put(m, TASK_HOST_API, all[i].start_ns, lane, all[i].start_ns, all[i].end_ns, i);
+    graph_put(m, TASK_WAIT, all[i].end_ns, lane, all[i].end_ns, all[last].end_ns, last);
+    return last;
+}
+
+static int put_thread(struct maker *m, uint32_t thread, const uint32_t *event_of)
+{
+    const struct thread *th = &m->t->threads[thread];
+    int64_t cursor = m->g->start_ns;
+    bool main = thread == m->a->steps.main_thread, any = main;
+    m->mark = 0;
+    for (uint32_t i = th->first_api; i < th->first_api + th->apis; i++) {
+        const struct api *c = &m->t->apis[i];
+        if (c->start_ns < m->g->start_ns || c->start_ns >= m->end_ns)
+            continue;
+        if (any && c->start_ns > cursor)
+            put_pause(m, thread, cursor, c->start_ns);
+        uint32_t last = i;
+        if (c->kind == API_EVENT_QUERY)
+            last = put_polls(m, i, th->first_api + th->apis);
+        if (last == i)
+            put_api(m, i, event_of);
+        any = true;
+        i = last;
+        if (m->t->apis[last].end_ns > cursor)
+            cursor = m->t->apis[last].end_ns;
+    }
+    if (main && cursor < m->end_ns)
+        put_gap(m, thread, cursor, m->end_ns);
+    return m->failed ? -1 : 0;
+}
+
+/* ---- the window -------------------------------------------------------------------------------
+ */
+
+/* Up to `most` steps before `end`: fewer of them, where they are so long that a few tell as much.
+ */
+static size_t steps_wanted(const struct maker *m, size_t end, size_t most)
+{
+    const struct thread *th = &m->t->threads[m->a->steps.main_thread];
+    uint32_t call = th->first_api + th->apis;
+    size_t calls = 0, n = 0;
+    while (n < most && (n < STEPS_ENOUGH || calls < CALLS_ENOUGH)) {
+        const struct step *s = &m->a->steps.at[end - ++n];
+        for (; call > th->first_api && m->t->apis[call - 1].start_ns >= s->start_ns; call--)
+            calls += m->t->apis[call - 1].start_ns < s->end_ns;
+    }
+    return n;
+}
+
+static void find_window(struct maker *m)
+{
+    const struct steps *s = &m->a->steps;
+    size_t best = 0, end = 0, run = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        bool follows = run && s->at[i].start_ns - s->at[i - 1].end_ns < s->median_ns / 2;
+        run = s->at[i].used ? (follows ? run + 1 : 1) : 0;
+        if (run >= best && run > 0) {
+            best = run;
+            end = i + 1;
+        }
+    }
+    if (best < STEPS_MIN || s->source == STEPS_NONE || s->main_thread >= m->t->thread_count)
+        return;
+    m->g->steps = steps_wanted(m, end, best > STEPS_MAX ? STEPS_MAX : best);
+    m->g->first = (uint32_t)(end - m->g->steps);
+    m->g->start_ns = s->at[m->g->first].start_ns;
+    m->end_ns = s->at[end - 1].end_ns;
+    m->g->length_ns = m->end_ns - m->g->start_ns;
+}
+
+static int link_ops(struct maker *m)
+{
+    const struct timeline *t = m->t;
+    m->first_op = malloc((t->api_count + 1) * sizeof *m->first_op);
+    m->next_op = malloc((t->op_count + 1) * sizeof *m->next_op);
+    if (!m->first_op || !m->next_op)
+        return -1;
+    memset(m->first_op, 0xff, (t->api_count + 1) * sizeof *m->first_op);
+    for (size_t i = t->op_count; i-- > 0;) {
+        uint32_t api = t->ops[i].api;
+        m->next_op[i] = TL_NONE;
+        if (api == TL_NONE)
+            continue;
+        m->next_op[i] = m->first_op[api];
+        m->first_op[api] = (uint32_t)i;
+    }
+    return 0;
+}
+
+/* What was queued before the window and ends in it, and what nobody is known to have launched. */
+static int put_orphans(struct maker *m)
+{
+    const struct timeline *t = m->t;
+    for (uint32_t i = 0; i < t->op_count && !m->failed; i++) {
+        const struct op *o = &t->ops[i];
+        if (t->streams[o->stream].process != m->a->steps.process)
+            continue;
+        bool before = o->api != TL_NONE && t->apis[o->api].start_ns < m->g->start_ns;
+        if (before && o->end_ns > m->g->start_ns)
+            put_op(m, i, INT64_MIN);
+        else if (o->api == TL_NONE && o->start_ns >= m->g->start_ns && o->start_ns < m->end_ns)
+            put_op(m, i, o->start_ns);
+    }
+    return m->failed ? -1 : 0;
+}
+
+static uint32_t *index_events(const struct timeline *t)
+{
+    uint32_t *of = malloc((t->api_count + 1) * sizeof *of);
+    if (!of)
+        return NULL;
+    memset(of, 0xff, (t->api_count + 1) * sizeof *of);
+    for (size_t i = 0; i < t->event_count; i++)
+        if (t->events[i].api != TL_NONE)
+            of[t->events[i].api] = (uint32_t)i;
+    return of;
+}
+
+static int make(struct maker *m)
+{
+    uint32_t *event_of = index_events(m->t);
+    int rc = event_of ? link_ops(m) : -1;
+    if (rc == 0)
+        rc = put_orphans(m);
+    if (rc == 0)
+        rc = graph_put_loads(m);
+    for (uint32_t i = 0; rc == 0 && i < m->t->thread_count; i++)
+        if (m->t->threads[i].process == m->a->steps.process)
+            rc = put_thread(m, i, event_of);
+    int sorted = rc == 0 ? sort_keys(m->keys.at, m->keys.n) : -1;
+    if (sorted == 1)
+        sorted = sort_apply(m->keys.at, m->keys.n, m->tasks.at, sizeof *m->tasks.at);
+    m->g->tasks = m->tasks.at;
+    m->g->count = m->tasks.n;
+    free(event_of);
+    return sorted < 0 ? -1 : 0;
+}
+
+bool graph_too_wide(const struct timeline *t)
+{
+    enum { STREAMS_MOST = 4096, THREADS_MOST = 8192 };
+    size_t threads = 0;
+    for (size_t i = 0; i < t->thread_count; i++)
+        threads += t->threads[i].apis > 0;
+    return threads > THREADS_MOST || t->stream_count > STREAMS_MOST;
+}
+
+struct graph *graph_build(const struct analysis *a, struct err *e)
+{
+    struct graph *g = calloc(1, sizeof *g);
+    if (!g) {
+        no_memory(e);
+        return NULL;
+    }
+    struct maker m = {.g = g, .a = a, .t = a->tl};
+    g->a = a;
+    g->streams = a->tl->stream_count;
+    g->lanes = g->streams + a->tl->thread_count;
+    g->launches_block = look_launches_block(a);
+    if (!graph_too_wide(a->tl))
+        find_window(&m);
+    int rc = g->steps ? make(&m) : 0;
+    if (rc == 0)
+        rc = graph_classify(g);
+    g->gets = m.marks.n;
+    free(m.first_op);
+    free(m.next_op);
+    free(m.ended);
+    vec_release(&m.keys);
+    vec_release(&m.marks);
+    if (rc < 0)
+        no_memory(e);
+    if (rc == 0 && g->count)
+        rc = graph_join(g, e);
+    if (rc < 0) {
+        graph_free(g);
+        return NULL;
+    }
+    if (g->count)
+        graph_residuals(g);
+    return g;
+}
+
+void graph_free(struct graph *g)
+{
+    if (!g)
+        return;
+    free(g->tasks);
+    free(g->classes);
+    free(g->computes);
+    free(g->edges);
+    free(g->tails);
+    free(g->load_of);
+    free(g);
+}

@@ -1,0 +1,13 @@
+/* Do the steps predict one another? Private to analyze/. */
+#ifndef GPUPROF_ANALYZE_HOLDOUT_H
+#define GPUPROF_ANALYZE_HOLDOUT_H
+
+#include "analyzer/whatif/replay.h"
+#include "analyzer/whatif/whatif.h"
+
+/* Fills w's hold-out errors; -1 % in them: no step is like the others. `now` is the replay of the
+ * steps as they were, `p` and `then` are overwritten. -1: out of memory. */
+int holdout_check(struct whatif *w, const struct graph *g, const struct replay *now, struct plan *p,
+                  struct replay *then);
+
+#endif

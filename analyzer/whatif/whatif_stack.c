@@ -1,0 +1,92 @@
+/* The order in which to make the changes, and what each saves on top of those before it.
+ *
+ * By turns: first the cause of waiting for data where that heads the ranking, then repairs, then
+ * CUDA graphs. What changes the training has no place in it: with another batch a step is not the
+ * same step any longer. Within a turn the one goes first that saves most on top of what was chosen,
+ * by its lower bound. A graph comes behind the repairs because it holds the launches that it was
+ * captured with: waits, allocations and shapes that differ keep a step out of it, and what changes
+ * kernels afterwards has it captured anew. After each choice all are asked again: what saves
+ * nothing while the host sets the pace may save much once a graph launches.
+ *
+ * Cost: a replay for each pair of findings, and an interval for each that is chosen. */
+#include "analyzer/whatif/engine.h"
+
+#include "analyzer/advice/rule.h"
+
+enum { CHANGES = sizeof((struct whatif *)0)->stack / sizeof(struct stacked) };
+enum turn { TURN_CAUSE, TURN_REPAIR, TURN_GRAPH, TURNS };
+
+struct choice {
+    const struct outcome *outcome;
+    int64_t together_ns; /* saved with all before it */
+};
+
+static enum turn turn_of(const struct analysis *a, const struct outcome *o)
+{
+    if (o->edit.kind == EDIT_GRAPH)
+        return TURN_GRAPH;
+    return outcome_about_input(o) && a->ranked_count && a->ranked[0] == o ? TURN_CAUSE
+                                                                          : TURN_REPAIR;
+}
+
+/* What it saves at least of what it saves here: as much of it as of what it saves alone. */
+static double least(const struct outcome *o, int64_t more_ns)
+{
+    return o->saves_mid_ns > 0 ? (double)more_ns * (double)o->saves_low_ns / (double)o->saves_mid_ns
+                               : 0;
+}
+
+static bool is_chosen(const struct outcome *const *chosen, size_t n, const struct outcome *o)
+{
+    for (size_t i = 0; i < n; i++)
+        if (chosen[i] == o)
+            return true;
+    return false;
+}
+
+/* The next one behind the n that are chosen, which save `sum_ns`; chosen[n] is scratch. No outcome
+ * when none of the others saves 1 % of the step. */
+static struct choice next(struct engine *x, const struct outcome **chosen, size_t n, int64_t sum_ns)
+{
+    struct choice best = {NULL, 0};
+    enum turn turn = TURNS;
+    for (size_t i = 0; i < x->a->outcome_count; i++) {
+        const struct outcome *o = &x->a->outcomes[i];
+        if (!engine_open_to(o) || o->rule->changes_training || is_chosen(chosen, n, o) ||
+            turn_of(x->a, o) > turn)
+            continue;
+        chosen[n] = o;
+        int64_t ns = engine_to_median(x, engine_saved_by(x, chosen, n + 1, 0));
+        if ((ns - sum_ns) * 100 < x->a->steps.median_ns)
+            continue;
+        if (best.outcome && turn_of(x->a, o) == turn &&
+            least(o, ns - sum_ns) <= least(best.outcome, best.together_ns - sum_ns))
+            continue;
+        best = (struct choice){o, ns};
+        turn = turn_of(x->a, o);
+    }
+    return best;
+}
+
+void engine_stack(struct engine *x, struct whatif *w)
+{
+    const struct outcome *chosen[CHANGES + 1];
+    int64_t sum = 0, step = x->a->steps.median_ns;
+    while (w->stack_count < CHANGES) {
+        size_t n = w->stack_count;
+        struct choice c = next(x, chosen, n, sum);
+        if (!c.outcome)
+            return;
+        chosen[n] = c.outcome;
+        struct span_ns s = n ? engine_span(x, chosen, n + 1)
+                             : (struct span_ns){c.outcome->saves_low_ns, c.outcome->saves_mid_ns,
+                                                c.outcome->saves_high_ns};
+        w->stack[w->stack_count++] =
+            (struct stacked){.outcome = c.outcome,
+                             .step_ns = step - engine_within(c.together_ns, step),
+                             .step_low_ns = step - s.high_ns,
+                             .step_high_ns = step - s.low_ns,
+                             .saves_ns = c.together_ns - sum};
+        sum = c.together_ns;
+    }
+}

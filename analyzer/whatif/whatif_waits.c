@@ -1,0 +1,171 @@
+/* Waits one by one. Where a step waits for the GPU several times, taking one wait out often saves
+ * nothing: the next one then waits for the same work. Says what the best single one saves beside
+ * what all of them save.
+ *
+ * Cost: a replay for each of the few places in the step at which the host is blocked longest. */
+#include "analyzer/whatif/engine.h"
+
+#include "analyzer/facts/passes.h"
+#include "analyzer/advice/rule.h"
+
+#include <stdlib.h>
+
+enum { PLACES = 64 /* the first so many waits of a step are looked at */, TRIED = 4 };
+
+struct place { /* the n-th of the step's waits */
+    int64_t blocked_ns;
+    uint32_t call; /* one of them, the longest */
+    int64_t longest_ns;
+    int64_t saves_ns;
+};
+
+struct places {
+    struct place at[PLACES];
+    size_t n; /* waits of a step, also those beyond PLACES */
+};
+
+static int64_t blocked_ns(const struct graph *g, uint32_t i)
+{
+    const struct task *t = &g->tasks[i];
+    if (t->prev == TASK_NONE)
+        return 0;
+    const struct task *before = &g->tasks[t->prev];
+    return t->at_ns - before->at_ns - before->dur_ns;
+}
+
+/* Calls `visit` for each wait that the plan drops, with its number in its step. */
+typedef void place_fn(const struct graph *g, uint32_t i, size_t place, void *arg);
+static void each_dropped(const struct engine *x, place_fn *visit, void *arg)
+{
+    const struct graph *g = x->g;
+    size_t place = 0;
+    uint32_t step = TASK_NONE;
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        if (t->kind != TASK_WAIT || !(x->plan.mark[i] & PLAN_DROP))
+            continue;
+        place = t->step == step ? place + 1 : 0;
+        step = t->step;
+        visit(g, i, place, arg);
+    }
+}
+
+static void count(const struct graph *g, uint32_t i, size_t place, void *arg)
+{
+    struct places *p = arg;
+    int64_t ns = blocked_ns(g, i);
+    p->n = place + 1 > p->n ? place + 1 : p->n;
+    if (place >= PLACES)
+        return;
+    struct place *at = &p->at[place];
+    at->blocked_ns += ns;
+    if (at->call == TL_NONE || ns > at->longest_ns) {
+        at->call = g->tasks[i].source;
+        at->longest_ns = ns;
+    }
+}
+
+struct spare { /* marks the calls of one place */
+    size_t place;
+    bool *keep;
+    bool value;
+};
+
+static void spare(const struct graph *g, uint32_t i, size_t place, void *arg)
+{
+    struct spare *s = arg;
+    if (place == s->place)
+        s->keep[g->tasks[i].source] = s->value;
+}
+
+static void drop_all(struct engine *x, const struct outcome *o)
+{
+    struct draw middle = {{0.5, 0.5, 0.5}};
+    plan_reset(&x->plan, x->g);
+    edit_apply(&o->edit, x->g, &x->plan, &middle);
+}
+
+/* What a step loses when only the waits at `place` go. */
+static int64_t alone(struct engine *x, const struct outcome *o, size_t place, bool *keep)
+{
+    struct outcome one = *o;
+    const struct outcome *only = &one;
+    struct spare s = {place, keep, false};
+    one.edit.keep_marks = keep;
+    drop_all(x, o);
+    each_dropped(x, spare, &s);
+    int64_t ns = engine_to_median(x, engine_saved_by(x, &only, 1, 0));
+    drop_all(x, o);
+    s.value = true;
+    each_dropped(x, spare, &s);
+    return ns > 0 ? ns : 0;
+}
+
+static struct place *longest_untried(struct places *p, const bool *tried)
+{
+    struct place *best = NULL;
+    for (size_t i = 0; i < PLACES; i++)
+        if (!tried[i] && p->at[i].call != TL_NONE &&
+            (!best || p->at[i].blocked_ns > best->blocked_ns))
+            best = &p->at[i];
+    return best;
+}
+
+static const struct place *best_alone(struct engine *x, const struct outcome *o, struct places *p)
+{
+    const struct place *best = NULL;
+    bool tried[PLACES] = {false}, *keep = malloc(x->a->tl->api_count + 1);
+    for (size_t i = 0; keep && i < x->a->tl->api_count; i++)
+        keep[i] = true;
+    for (int n = 0; keep && n < TRIED; n++) {
+        struct place *at = longest_untried(p, tried);
+        if (!at)
+            break;
+        tried[at - p->at] = true;
+        at->saves_ns = alone(x, o, (size_t)(at - p->at), keep);
+        best = !best || at->saves_ns > best->saves_ns ? at : best;
+    }
+    free(keep);
+    return best;
+}
+
+/* "cudaStreamSynchronize in 'loss'" */
+static const char *place_text(struct analysis *a, const struct place *p)
+{
+    const struct api *c = &a->tl->apis[p->call];
+    uint32_t *parent = range_parents(a->tl);
+    uint32_t in = parent ? range_at(a->tl, parent, c->thread, c->start_ns) : TL_NONE;
+    const char *call = tl_text(a->tl, c->name);
+    free(parent);
+    if (in == TL_NONE)
+        return call;
+    return arena_printf(&a->arena, "%s in '%s'", call, tl_text(a->tl, a->tl->ranges[in].name));
+}
+
+void engine_waits(struct engine *x, struct outcome *o)
+{
+    struct analysis *a = x->a;
+    struct places p = {.n = 0};
+    for (size_t i = 0; i < PLACES; i++)
+        p.at[i].call = TL_NONE;
+    drop_all(x, o);
+    each_dropped(x, count, &p);
+    const struct place *best = p.n > 1 ? best_alone(x, o, &p) : NULL;
+    if (!best)
+        return;
+    double one = (double)best->saves_ns / 1e6, all = (double)o->saves_mid_ns / 1e6;
+    const char *where = place_text(a, best);
+    if (best->saves_ns * 100 < a->steps.median_ns)
+        o->summary = arena_printf(&a->arena,
+                                  "%s. Taking out one of the %zu waits of a step alone saves about "
+                                  "nothing (%.2f ms at best): the next one waits instead; without "
+                                  "any of them a step is %.2f ms shorter",
+                                  o->summary, p.n, one, all);
+    else
+        o->summary = arena_printf(&a->arena,
+                                  "%s. Of the %zu waits of a step, taking out %s alone saves %.2f "
+                                  "ms, all of them %.2f ms",
+                                  o->summary, p.n, where, one, all);
+    outcome_evidence(o, "saved per step when only one of the waits goes, the best one", one, "ms",
+                     NULL);
+}

@@ -1,0 +1,330 @@
+#include "base/secrets.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MARK = sizeof SECRETS_MARK - 1, LONGEST_NAME = 200, WANDB_KEY = 40 };
+
+static bool name_char(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
+}
+
+static size_t skip_blanks(const char *s, size_t n, size_t i)
+{
+    while (i < n && (s[i] == ' ' || s[i] == '\t'))
+        i++;
+    return i;
+}
+
+/* Behind a quote at s[i], with backslashes before it when it stands inside another text; i itself
+ * where there is none. */
+static size_t skip_quote(const char *s, size_t n, size_t i)
+{
+    size_t q = i;
+    while (q < n && s[q] == '\\')
+        q++;
+    return q < n && (s[q] == '"' || s[q] == '\'') ? q + 1 : i;
+}
+
+static bool is_word(const char *s, size_t n, const char *list)
+{
+    for (const char *p = list; *p;) {
+        size_t len = strcspn(p, " ");
+        if (len == n && strncasecmp(p, s, n) == 0)
+            return true;
+        p += len + (p[len] == ' ');
+    }
+    return false;
+}
+
+/* 512, -1, 1e6, 4k, 300B, 2.5M, 16,32 */
+static bool is_number(const char *s, size_t n)
+{
+    size_t i = s[0] == '-' || s[0] == '+';
+    if (i >= n || !isdigit((unsigned char)s[i]))
+        return false;
+    while (i < n && s[i] && (isdigit((unsigned char)s[i]) || strchr("-+.,_e", s[i])))
+        i++;
+    return n - i <= 2 && strspn(s + i, "kKmMbBgGtTi") >= n - i;
+}
+
+/* ${NAME}, $NAME: what it stands for is not here. */
+static bool is_reference(const char *s, size_t n)
+{
+    if (n < 2 || s[0] != '$')
+        return false;
+    if (s[1] == '{')
+        return s[n - 1] == '}';
+    for (size_t i = 1; i < n; i++)
+        if (!isupper((unsigned char)s[i]) && s[i] != '_' &&
+            !(i > 1 && isdigit((unsigned char)s[i])))
+            return false;
+    return true;
+}
+
+/* Is the value of a thing of that kind no secret? */
+static bool is_plain(enum secrets_name kind, const char *s, size_t n)
+{
+    if (n == 0 || (n == MARK && memcmp(s, SECRETS_MARK, MARK) == 0) || is_reference(s, n) ||
+        (s[0] == '<' && s[n - 1] == '>'))
+        return true;
+    if (kind == SECRETS_COUNTED && is_number(s, n))
+        return true;
+    return kind != SECRETS_SURE &&
+           is_word(s, n, "true false yes no on off none null auto default required 0 1");
+}
+
+/* The variable of every shell. */
+static bool is_folder(const char *name, size_t n, const char *value, size_t length)
+{
+    return is_word(name, n, "pwd oldpwd") && length && strchr("/.~", value[0]);
+}
+
+/* A name, and where its value stands. */
+struct named {
+    size_t start, end; /* of the name */
+    enum secrets_name kind;
+    bool option;  /* it begins with - */
+    bool at_word; /* nothing but a blank or a quote stands before it */
+    bool header;  /* its value comes behind a colon */
+    size_t value;
+};
+
+/* Sets v->value, the first byte of it or of the quote around it. */
+static bool find_value(const char *s, size_t n, struct named *v)
+{
+    size_t i = skip_quote(s, n, v->end);
+    bool quoted = i > v->end;
+    if (quoted && i < n && s[i] == ']')
+        i++; /* environ["TOKEN"] = */
+    size_t j = skip_blanks(s, n, i);
+    char c = j < n ? s[j] : 0, next = j + 1 < n ? s[j + 1] : 0;
+    if (c == '=' && next != '=') {
+        v->value = j + 1;
+        if (j > i || skip_quote(s, n, skip_blanks(s, n, j + 1)) > skip_blanks(s, n, j + 1))
+            v->value = skip_blanks(s, n, j + 1);
+        return true;
+    }
+    if (c == ':' && next != ':' && !(next == '/' && j + 2 < n && s[j + 2] == '/')) {
+        v->header = true;
+        v->value = skip_blanks(s, n, j + 1);
+        return true;
+    }
+    if (quoted && c == ',') {
+        v->value = skip_blanks(s, n, j + 1);
+        return skip_quote(s, n, v->value) > v->value;
+    }
+    v->value = j;
+    return v->option && j > i && c && c != '-';
+}
+
+/* From behind an opening quote at s[from - 1] to its partner, which has as many backslashes. */
+static size_t quote_end(const char *s, size_t n, size_t value, size_t from)
+{
+    size_t slashes = from - 1 - value;
+    char quote = s[from - 1];
+    for (size_t i = from; i < n; i++) {
+        size_t before = 0;
+        while (before < i - from && s[i - 1 - before] == '\\')
+            before++;
+        if (s[i] == quote && before == slashes)
+            return i - slashes;
+    }
+    return n;
+}
+
+static size_t word_end(const char *s, size_t n, size_t i, const char *more)
+{
+    while (i < n && s[i] && !isspace((unsigned char)s[i]) && !strchr(more, s[i]))
+        i++;
+    return i;
+}
+
+/* Behind a colon: `Bearer abc`, `a=b; c=d`. */
+static struct secret header_value(const char *s, size_t n, const struct named *v)
+{
+    size_t at = v->value, end = word_end(s, n, at, "\"'`,}");
+    if (is_word(s + at, end - at, "bearer basic digest token apikey negotiate")) {
+        size_t next = skip_blanks(s, n, end);
+        if (next > end)
+            return (struct secret){next, word_end(s, n, next, "\"'`,}")};
+    }
+    while (end > at && end < n && s[end - 1] == ';' && s[end] == ' ')
+        end = word_end(s, n, end + 1, "\"'`");
+    return (struct secret){at, end};
+}
+
+static struct secret value_of(const char *s, size_t n, const struct named *v)
+{
+    size_t at = v->value, inside = skip_quote(s, n, at);
+    if (inside > at)
+        return (struct secret){inside, quote_end(s, n, at, inside)};
+    bool cookie = memmem(s + v->start, v->end - v->start, "ookie", 5) != NULL;
+    if (v->header || (cookie && v->at_word))
+        return header_value(s, n, v);
+    size_t end = word_end(s, n, at, v->at_word ? "" : "&,;)}]\"'`<>|");
+    if (v->at_word && end > at + 1 && strchr("\"'`", s[end - 1]) &&
+        word_end(s, n, at, "\"'`") == end - 1)
+        end--; /* it closes what began before the name */
+    return (struct secret){at, end};
+}
+
+/* The name at s[at], where one begins, and its value when that is a secret. *name_end: behind it.
+ */
+static bool named_at(const char *s, size_t n, size_t at, struct secret *out)
+{
+    struct named v = {.start = at, .end = at};
+    while (v.end < n && name_char(s[v.end]))
+        v.end++;
+    while (v.start < v.end && s[v.start] == '-')
+        v.start++;
+    if (v.end - v.start > LONGEST_NAME)
+        return false;
+    v.option = v.start > at;
+    v.at_word = at == 0 || isspace((unsigned char)s[at - 1]) || strchr("\"'`", s[at - 1]);
+    v.kind = secrets_name_of(s + v.start, v.end - v.start);
+    if (v.kind == SECRETS_NONE || !find_value(s, n, &v) || v.value >= n)
+        return false;
+    *out = value_of(s, n, &v);
+    size_t length = out->end - out->start;
+    return !is_plain(v.kind, s + out->start, length) &&
+           !is_folder(s + v.start, v.end - v.start, s + out->start, length);
+}
+
+/* `wandb login 0123...`: 40 hexadecimal digits, which alone may be a commit. */
+static bool login_key_at(const char *s, size_t n, size_t at, struct secret *out)
+{
+    size_t digits = 0, back = at < WANDB_KEY ? at : WANDB_KEY;
+    while (at + digits < n && isxdigit((unsigned char)s[at + digits]))
+        digits++;
+    *out = (struct secret){at, at + digits};
+    return digits == WANDB_KEY && memmem(s + at - back, back, "login", 5);
+}
+
+bool secrets_next(const char *s, size_t n, size_t from, enum secrets_in in, struct secret *out)
+{
+    for (size_t i = from; i < n; i++) {
+        if (secrets_shape_at(s, n, i, out))
+            return true;
+        if (in != SECRETS_COMMAND || !name_char(s[i]) || (i && name_char(s[i - 1])))
+            continue;
+        if (named_at(s, n, i, out) || login_key_at(s, n, i, out))
+            return true;
+    }
+    return false;
+}
+
+static bool is_mark(const char *s, const struct secret *x)
+{
+    return x->end - x->start == MARK && memcmp(s + x->start, SECRETS_MARK, MARK) == 0;
+}
+
+int secrets_hide(const char *s, size_t n, enum secrets_in in, char **out, size_t *out_n)
+{
+    struct secret x;
+    size_t from = 0, used = 0;
+    *out = NULL;
+    while (secrets_next(s, n, from, in, &x)) {
+        if (!*out && is_mark(s, &x)) {
+            from = x.end;
+            continue;
+        }
+        size_t kept = *out ? from : 0;
+        if (!*out && !(*out = malloc(n * MARK + MARK + 1)))
+            return -1;
+        memcpy(*out + used, s + kept, x.start - kept);
+        used += x.start - kept;
+        memcpy(*out + used, SECRETS_MARK, MARK);
+        used += MARK;
+        from = x.end;
+    }
+    if (!*out)
+        return 0;
+    memcpy(*out + used, s + from, n - from);
+    used += n - from;
+    (*out)[used] = 0;
+    *out_n = used;
+    return 1;
+}
+
+/* ---- words of a command ---------------------------------------------------------------------- */
+
+struct joined {
+    char *text;
+    size_t size, used;
+};
+
+static void add(struct joined *j, const char *s, size_t n)
+{
+    size_t room = j->size - 1 - j->used, keep = n < room ? n : room;
+    memcpy(j->text + j->used, s, keep);
+    j->used += keep;
+    j->text[j->used] = 0;
+}
+
+static void add_clean(struct joined *j, const char *s, size_t n)
+{
+    char *clean;
+    size_t clean_n;
+    int found = secrets_hide(s, n, SECRETS_COMMAND, &clean, &clean_n);
+    if (found == 0)
+        add(j, s, n);
+    else if (found < 0)
+        add(j, SECRETS_MARK, MARK);
+    else
+        add(j, clean, clean_n);
+    free(clean);
+}
+
+/* -c, -lc: a program follows. */
+static bool takes_program(const char *s, size_t n)
+{
+    return n >= 2 && n <= 4 && s[0] == '-' && s[n - 1] == 'c';
+}
+
+/* --name=, name=: bytes before the value, when that is a secret as a whole; else 0. */
+static size_t whole_value(const char *s, size_t n)
+{
+    size_t start = strspn(s, "-+"), end = start;
+    while (end < n && name_char(s[end]))
+        end++;
+    if (end >= n || s[end] != '=')
+        return 0;
+    enum secrets_name kind = secrets_name_of(s + start, end - start);
+    const char *value = s + end + 1;
+    size_t length = n - end - 1;
+    return kind != SECRETS_NONE && !is_plain(kind, value, length) &&
+                   !is_folder(s + start, end - start, value, length)
+               ? end + 1
+               : 0;
+}
+
+void secrets_join(const char *words, size_t n, char *out, size_t size)
+{
+    struct joined j = {.text = out, .size = size};
+    enum secrets_name pending = SECRETS_NONE; /* of the option before */
+    bool program = false;
+    out[0] = 0;
+    for (size_t at = 0; at < n;) {
+        const char *s = words + at;
+        size_t length = strnlen(s, n - at), before = program ? 0 : whole_value(s, length);
+        if (at)
+            add(&j, " ", 1);
+        if (pending != SECRETS_NONE && s[0] != '-' && !is_plain(pending, s, length)) {
+            add(&j, SECRETS_MARK, MARK);
+        } else if (before) {
+            add(&j, s, before);
+            add(&j, SECRETS_MARK, MARK);
+        } else {
+            add_clean(&j, s, length);
+        }
+        size_t dashes = strspn(s, "-");
+        pending = dashes && !memchr(s, '=', length) && !memchr(s, ' ', length)
+                      ? secrets_name_of(s + dashes, length - dashes)
+                      : SECRETS_NONE;
+        program = takes_program(s, length);
+        at += length + 1;
+    }
+}

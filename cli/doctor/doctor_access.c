@@ -1,0 +1,126 @@
+/* What may be asked: gauges, the driver's own restriction, limits of the container. */
+#include "cli/doctor/doctor.h"
+#include "cli/run/run.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+static void check_gauges(struct doctor *d)
+{
+    int (*init)(void) = NULL;
+    void *lib = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (lib)
+        *(void **)&init = dlsym(lib, "nvmlInit_v2");
+    int rc = init ? init() : -1;
+    if (rc == 0)
+        doctor_add(d, DOCTOR_OK, "nvml", "", "NVML answers: clocks, memory and power are sampled");
+    else if (lib)
+        doctor_add(d, DOCTOR_NOTE, "nvml",
+                   "the driver is not loaded or not visible: in a container ask for the capability "
+                   "`utility` (NVIDIA_DRIVER_CAPABILITIES=compute,utility)",
+                   "NVML does not start (%d): no clocks, memory or power", rc);
+    else
+        doctor_add(d, DOCTOR_NOTE, "nvml",
+                   "it comes with the driver; in a container ask for the capability `utility` "
+                   "(NVIDIA_DRIVER_CAPABILITIES=compute,utility)",
+                   "no NVML (libnvidia-ml.so.1): no clocks, memory or power of a real GPU");
+}
+
+/* The restriction is on hardware counters, which we do not read; kernel traces have been refused
+ * with it too, by libcupti in its older versions. */
+static void check_permission(struct doctor *d)
+{
+    char line[256];
+    int only = -1;
+    FILE *f = fopen("/proc/driver/nvidia/params", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "RmProfilingAdminOnly: %d", &only) == 1)
+            break;
+    if (f)
+        fclose(f);
+    if (only > 0)
+        doctor_add(d, DOCTOR_NOTE, "permission",
+                   "none of them is read; if kernels are missing all the same, set "
+                   "NVreg_RestrictProfilingToAdminUsers=0 for the module nvidia, or give the "
+                   "container CAP_SYS_ADMIN",
+                   "the driver keeps hardware counters for administrators");
+    else if (only == 0)
+        doctor_add(d, DOCTOR_OK, "permission", "", "the driver lets all users profile");
+}
+
+/* Physical memory of the machine, 0 = not known. */
+static double machine_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGE_SIZE);
+    return pages > 0 && bytes > 0 ? (double)pages * (double)bytes : 0;
+}
+
+static void check_memory(struct doctor *d)
+{
+    double limit = host_cgroup_memory(), all = machine_memory();
+    if (limit > 0 && (all <= 0 || limit < all))
+        doctor_add(d, DOCTOR_NOTE, "memory",
+                   "each loader worker takes from it; ask for more where the container is started",
+                   "the cgroup grants %.1f GB of memory, the machine has %.1f GB", limit / 1e9,
+                   all / 1e9);
+    else if (all > 0)
+        doctor_add(d, DOCTOR_OK, "memory", "", "%.1f GB of memory", all / 1e9);
+}
+
+/* Loader workers hand their batches over in it. */
+static void check_shared(struct doctor *d)
+{
+    struct statvfs v;
+    if (statvfs("/dev/shm", &v) != 0) {
+        doctor_add(d, DOCTOR_NOTE, "shared-memory",
+                   "PyTorch's loader workers need it: mount a tmpfs there", "no /dev/shm");
+        return;
+    }
+    double gb = (double)v.f_bavail * (double)v.f_frsize / 1e9;
+    doctor_add(d, gb < 1 ? DOCTOR_NOTE : DOCTOR_OK, "shared-memory",
+               gb < 1 ? "loader workers hand batches over in it: start the container with "
+                        "--shm-size=8g or --ipc=host"
+                      : "",
+               "/dev/shm: %.2f GB free", gb);
+}
+
+static const char *container(void)
+{
+    const char *named = getenv("container");
+    if (access("/.dockerenv", F_OK) == 0)
+        return "Docker";
+    if (access("/run/.containerenv", F_OK) == 0)
+        return "Podman";
+    if (getenv("KUBERNETES_SERVICE_HOST"))
+        return "Kubernetes";
+    return named && *named ? named : NULL;
+}
+
+static void check_container(struct doctor *d)
+{
+    const char *kind = container(), *may = getenv("NVIDIA_DRIVER_CAPABILITIES");
+    if (!kind)
+        return;
+    bool all = may && strstr(may, "all"), compute = may && strstr(may, "compute"),
+         utility = may && strstr(may, "utility");
+    if (may && !all && !(compute && utility))
+        doctor_add(d, DOCTOR_NOTE, "container",
+                   "start it with NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+                   "a container (%.40s) with the driver's capabilities %.80s alone", kind, may);
+    else
+        doctor_add(d, DOCTOR_OK, "container", "",
+                   "a container (%.40s): tracing needs no privilege of it", kind);
+}
+
+void doctor_access(struct doctor *d)
+{
+    check_gauges(d);
+    check_permission(d);
+    check_container(d);
+    check_memory(d);
+    check_shared(d);
+}

@@ -1,0 +1,143 @@
+#include "cli/doctor/doctor.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The few driver calls needed, by the driver's own names. */
+struct driver {
+    int (*init)(unsigned);
+    int (*version)(int *);
+    int (*count)(int *);
+    int (*name)(char *, int, int);
+};
+
+static bool load_driver(struct driver *v)
+{
+    void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!lib)
+        return false;
+    *(void **)&v->init = dlsym(lib, "cuInit");
+    *(void **)&v->version = dlsym(lib, "cuDriverGetVersion");
+    *(void **)&v->count = dlsym(lib, "cuDeviceGetCount");
+    *(void **)&v->name = dlsym(lib, "cuDeviceGetName");
+    return v->init && v->version && v->count && v->name;
+}
+
+/* The kernel's part of the driver, in its own words. */
+static void check_module(struct doctor *d)
+{
+    char line[256] = "";
+    FILE *f = fopen("/proc/driver/nvidia/version", "r");
+    if (f && fgets(line, sizeof line, f)) {
+        line[strcspn(line, "\n")] = 0;
+        doctor_add(d, DOCTOR_OK, "module", "", "%.200s", line);
+    }
+    if (f)
+        fclose(f);
+}
+
+static int driver_version; /* for CUDA 13.0: 13000; 0 = no driver */
+
+static void check_driver(struct doctor *d)
+{
+    struct driver v = {0};
+    int version = 0, count = 0;
+    const char *cure = "without a GPU, `gpuprof run --device virtual` models one; traces of other "
+                       "machines can be analysed here";
+    if (!load_driver(&v)) {
+        doctor_add(d, DOCTOR_MISSING, "driver", cure, "no NVIDIA driver (libcuda.so.1)");
+        return;
+    }
+    v.version(&version);
+    driver_version = version;
+    int rc = v.init(0);
+    if (rc != 0 || v.count(&count) != 0 || count == 0) {
+        const char *hidden = getenv("CUDA_VISIBLE_DEVICES");
+        if (hidden)
+            cure = "CUDA_VISIBLE_DEVICES may hide it: unset it, or see nvidia-smi -L for the names";
+        doctor_add(d, DOCTOR_MISSING, "gpu", cure,
+                   "driver for CUDA %d.%d, but no usable GPU (error %d)", version / 1000,
+                   version % 1000 / 10, rc);
+        return;
+    }
+    doctor_add(d, DOCTOR_OK, "driver", "", "NVIDIA driver for CUDA %d.%d", version / 1000,
+               version % 1000 / 10);
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    if (visible)
+        doctor_add(d, DOCTOR_OK, "visible-devices", "", "CUDA_VISIBLE_DEVICES lets through: %.150s",
+                   visible);
+    for (int i = 0; i < count; i++) {
+        char name[128] = "";
+        v.name(name, sizeof name - 1, i);
+        doctor_add(d, DOCTOR_OK, "gpu", "", "GPU %d: %s", i, name);
+    }
+}
+
+/* libcupti needs no driver to say its version. */
+static bool try_cupti(struct doctor *d, const char *path)
+{
+    void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    int (*get_version)(uint32_t *) = NULL;
+    uint32_t version = 0;
+    if (!lib)
+        return false;
+    *(void **)&get_version = dlsym(lib, "cuptiGetVersion");
+    bool works = get_version && get_version(&version) == 0;
+    const char *major = strstr(path, "libcupti.so.");
+    int cuda = major ? atoi(major + strlen("libcupti.so.")) : 0;
+    if (works && driver_version && cuda * 1000 > driver_version)
+        doctor_add(d, DOCTOR_NOTE, "cupti",
+                   "programs that bring their own are not concerned; else update the driver, or "
+                   "set GPUPROF_CUPTI to one for its CUDA",
+                   "libcupti for CUDA %d is newer than the driver: %.150s", cuda, path);
+    else if (works)
+        doctor_add(d, DOCTOR_OK, "cupti", "", "libcupti API version %u: %.180s", version, path);
+    return works; /* the library stays: it is not made to be unloaded */
+}
+
+static bool try_pattern(struct doctor *d, const char *pattern)
+{
+    glob_t g;
+    bool found = false;
+    if (glob(pattern, 0, NULL, &g) == 0) {
+        for (size_t i = g.gl_pathc; i-- > 0 && !found;)
+            found = try_cupti(d, g.gl_pathv[i]);
+        globfree(&g);
+    }
+    return found;
+}
+
+static void check_cupti(struct doctor *d)
+{
+    static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8"};
+    static const char *const places[] = {
+        "/usr/local/cuda*/extras/CUPTI/lib64/libcupti.so.1[1-3]*",
+        "/usr/local/cuda*/targets/*/lib/libcupti.so.1[1-3]*",
+        "/opt/cuda/extras/CUPTI/lib64/libcupti.so.1[1-3]*",
+    };
+    const char *wanted = getenv("GPUPROF_CUPTI");
+    if (wanted && *wanted && try_cupti(d, wanted))
+        return;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (try_cupti(d, names[i]))
+            return;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (try_pattern(d, places[i]))
+            return;
+    doctor_add(d, DOCTOR_NOTE, "cupti",
+               "programs from pip wheels bring their own; else install the CUDA Toolkit, or set "
+               "GPUPROF_CUPTI",
+               "no libcupti in the usual places");
+}
+
+void doctor_gpu(struct doctor *d)
+{
+    check_module(d);
+    check_driver(d);
+    check_cupti(d);
+}

@@ -1,0 +1,102 @@
+/* Others that want the same places: injections, preloads, profilers that run here. */
+#include "cli/doctor/doctor.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A variable that names another tool's library. */
+static void check_tool(struct doctor *d, const char *name)
+{
+    const char *path = getenv(name);
+    if (!path || !*path)
+        return;
+    if (access(path, R_OK) == 0)
+        doctor_add(d, DOCTOR_NOTE, "injection",
+                   "gpuprof keeps it and calls it too; if it takes CUPTI for itself, GPU work is "
+                   "not recorded: unset it then",
+                   "%s names another tool: %.150s", name, path);
+    else
+        doctor_add(d, DOCTOR_NOTE, "injection", "unset it",
+                   "%s names a file that is not there: %.150s", name, path);
+}
+
+static void check_preload(struct doctor *d)
+{
+    const char *v = getenv("LD_PRELOAD");
+    if (!v || !*v)
+        return;
+    if (strstr(v, "libasan") || strstr(v, "libtsan") || strstr(v, "clang_rt"))
+        doctor_add(d, DOCTOR_NOTE, "preload",
+                   "kept, and told not to mind the agent before it; times are the sanitizer's",
+                   "LD_PRELOAD holds a sanitizer: %.150s", v);
+    else
+        doctor_add(d, DOCTOR_OK, "preload", "", "LD_PRELOAD is kept behind the agent: %.150s", v);
+}
+
+static void check_setting(struct doctor *d, const char *name, const char *cure)
+{
+    const char *v = getenv(name);
+    if (v && *v)
+        doctor_add(d, DOCTOR_NOTE, "environment", cure, "%s is set: %.150s", name, v);
+}
+
+/* Processes by the first 15 letters of their name, as the kernel keeps them. */
+static const struct other {
+    const char *comm, *what, *cure;
+} others[] = {
+    {"nsys", "Nsight Systems runs here",
+     "a program under it cannot be recorded by gpuprof too: one after the other"},
+    {"ncu", "Nsight Compute runs here",
+     "a program under it cannot be recorded by gpuprof too: one after the other"},
+    {"cuda-gdb", "cuda-gdb runs here", "a program in it gives no GPU records: leave it first"},
+    {"nv-hostengine", "DCGM runs here",
+     "it reads hardware counters, gpuprof does not: both work; with its profiling metrics on, "
+     "kernels get a little slower (dcgmi profiling --pause)"},
+    {"dcgm-exporter", "DCGM's exporter runs here",
+     "it reads hardware counters, gpuprof does not: both work"},
+};
+
+static void check_processes(struct doctor *d)
+{
+    bool seen[sizeof others / sizeof *others] = {0};
+    DIR *proc = opendir("/proc");
+    if (!proc)
+        return;
+    for (struct dirent *e; (e = readdir(proc));) {
+        char path[300], comm[32] = "";
+        if (e->d_name[0] < '0' || e->d_name[0] > '9')
+            continue;
+        snprintf(path, sizeof path, "/proc/%s/comm", e->d_name);
+        FILE *f = fopen(path, "r");
+        if (!f || !fgets(comm, sizeof comm, f))
+            comm[0] = 0;
+        if (f)
+            fclose(f);
+        comm[strcspn(comm, "\n")] = 0;
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+            seen[i] |= strcmp(comm, others[i].comm) == 0;
+    }
+    closedir(proc);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (seen[i])
+            doctor_add(d, DOCTOR_NOTE, "profiler", others[i].cure, "%s", others[i].what);
+}
+
+void doctor_others(struct doctor *d)
+{
+    check_tool(d, "CUDA_INJECTION64_PATH");
+    check_tool(d, "NVTX_INJECTION64_PATH");
+    check_preload(d);
+    check_setting(d, "NSYS_PROFILING_SESSION_ID",
+                  "Nsight Systems has started this shell: leave it");
+    check_setting(d, "CUDA_LAUNCH_BLOCKING",
+                  "every launch waits for its kernel: unset it, or the profile shows little else");
+    check_setting(d, "COMPUTE_PROFILE", "an old profiler may hold CUPTI: unset it");
+    check_setting(d, "CUPTI_ENABLE_HW_TRACE",
+                  "another way of tracing, with bugs of its own before CUDA 13.4: unset it");
+    check_processes(d);
+}

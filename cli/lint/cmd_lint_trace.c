@@ -1,0 +1,41 @@
+/* lint-trace: does a Chrome trace keep the rules that its readers need? */
+#include "cli/command.h"
+#include "cli/lint/lint.h"
+
+#include <stdio.h>
+
+static int run(int argc, char **argv)
+{
+    struct err e = ERR_INIT;
+    if (argc != 1)
+        return usage_error("lint-trace: name one trace: gpuprof lint-trace X.json");
+    struct lint l = {0};
+    if (lint_read(&l, argv[0], &e)) {
+        lint_release(&l);
+        return fail(&e);
+    }
+    lint_check(&l);
+    int broken = 0;
+    for (int i = 0; i < LINT_RULES; i++) {
+        if (l.count[i] == 0)
+            continue;
+        broken++;
+        printf("%s  %s\n    %llu time%s, first at %s\n", lint_name[i], lint_text[i],
+               (unsigned long long)l.count[i], l.count[i] == 1 ? "" : "s", l.example[i]);
+    }
+    printf("%s: %llu events, %zu slices, %zu flow ends: %s\n", argv[0],
+           (unsigned long long)l.events, l.slices.n, l.flows.n,
+           broken ? "some readers will stumble" : "all rules kept");
+    lint_release(&l);
+    return broken ? 1 : 0;
+}
+
+const struct command cmd_lint_trace = {
+    .name = "lint-trace",
+    .usage = "X.json[.gz]",
+    .help = "does a Chrome trace keep the rules that its readers need?",
+    .details =
+        "Checks what Perfetto, chrome://tracing, speedscope, HTA and TraceLens need\n"
+        "(docs/trace.md). Exits with 1 when a rule is broken, with 2 when it cannot be read.",
+    .run = run,
+};

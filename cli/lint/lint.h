@@ -1,0 +1,66 @@
+/* The checker of Chrome traces: reads one event by event and keeps what the checks across events
+ * need (the slices and flows: 48 bytes each). The rules are those of docs/trace.md, by their names
+ * there. */
+#ifndef GPUPROF_CLI_LINT_H
+#define GPUPROF_CLI_LINT_H
+
+#include "base/err.h"
+#include "base/vec.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum lint_rule {
+    LINT_F1, /* object form, header first, not minified */
+    LINT_F2, /* strict JSON */
+    LINT_F4, /* file name */
+    LINT_T1, /* ts and dur: three decimals, not negative */
+    LINT_T2, /* times relative to a base */
+    LINT_T5, /* dur present */
+    LINT_N1, /* X instead of B and E */
+    LINT_N2, /* order on a row */
+    LINT_N3, /* slices nest or are apart */
+    LINT_I1, /* ids are integers in range */
+    LINT_I2, /* tid 0 */
+    LINT_I3, /* ids as text */
+    LINT_L1, /* both ends of a flow */
+    LINT_L2, /* flow bound to the slice around it */
+    LINT_L3, /* flow ids unique */
+    LINT_C2, /* args is an object */
+    LINT_C3, /* every slice has a category */
+    LINT_V1, /* words of the vocabulary */
+    LINT_RULES
+};
+extern const char *const lint_name[LINT_RULES], *const lint_text[LINT_RULES];
+
+struct lint_slice {
+    int64_t pid, tid, start_ns, end_ns;
+    uint64_t at; /* number of the event in the file */
+};
+
+struct lint_flow {
+    int64_t pid, tid, at_ns, id;
+    uint64_t at, category; /* category: hash; ids count within one */
+    bool finish;
+};
+
+struct lint {
+    uint64_t events;
+    uint64_t count[LINT_RULES];
+    char example[LINT_RULES][160]; /* the first of each */
+    struct VEC(struct lint_slice) slices;
+    struct VEC(struct lint_flow) flows;
+    bool has_events, out_of_memory;
+};
+
+void lint_found(struct lint *l, enum lint_rule rule, uint64_t event, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Reads all of it. -1 with *e set when it is no Chrome trace that can be read. */
+int lint_read(struct lint *l, const char *path, struct err *e);
+/* The checks across events. */
+void lint_check(struct lint *l);
+void lint_release(struct lint *l);
+
+#endif

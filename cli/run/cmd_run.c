@@ -1,0 +1,171 @@
+/* run: profiles a program. Its output, status and signals are its own; ours goes to stderr, each
+ * line with the prefix "gpuprof: ". */
+#include "cli/command.h"
+#include "cli/load.h"
+#include "cli/files.h"
+#include "cli/output.h"
+#include "cli/run/run.h"
+#include "cli/run/run_plan.h"
+#include "cli/run/signals.h"
+
+#include "base/size.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST_BYTES = 64 << 20 };
+
+static bool force, no_record, strict, modules;
+static const char *output, *device;
+static double delay, duration;
+static const char *steps, *max_size, *every, *window, *range;
+static struct run_plan plan;
+static int64_t max_bytes;
+static struct results_options results;
+
+static const struct option_spec options[] = {
+    {"output", 'o', OPTION_STRING, &output, "FILE",
+     "the profile; default: PROGRAM.gpuprof, SCRIPT.gpuprof of Python"},
+    {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
+    {"device", 0, OPTION_STRING, &device, "NAME",
+     "auto, or virtual[:MODEL] to rehearse without a GPU"},
+    {"no-record", 0, OPTION_FLAG, &no_record, NULL, "choose the device, record nothing"},
+    {"steps", 0, OPTION_STRING, &steps, "A:B", "keep the steps A to B, counted from 1"},
+    {"delay", 0, OPTION_DOUBLE, &delay, "S", "keep nothing of the first S seconds"},
+    {"duration", 0, OPTION_DOUBLE, &duration, "S", "keep S seconds"},
+    {"every", 0, OPTION_STRING, &every, "M", "of M steps (or, such as 60s, of that time) record"},
+    {"window", 0, OPTION_STRING, &window, "N", "... N in full (or, such as 2s, that long)"},
+    {"range", 0, OPTION_STRING, &range, "WHAT",
+     "cuda-profiler: from cudaProfilerStart to Stop; none: steps alone"},
+    {"max-size", 0, OPTION_STRING, &max_size, "SIZE",
+     "of the profile, such as 500M; default 4G, 0: no limit"},
+    LOAD_REDACT,
+    {"modules", 0, OPTION_FLAG, &modules, NULL, "PyTorch: a range for each call of a module"},
+    {"report", 0, OPTION_FLAG, &results.report, NULL, "write the HTML page beside the profile"},
+    {"strict", 0, OPTION_FLAG, &strict, NULL,
+     "status 125 when the program ran but its profile is lost"},
+    {0},
+};
+
+void recorder_says(const char *profile)
+{
+    say("profile: %s", profile);
+}
+
+/* The program under the agent. Returns the status to leave with. */
+static int record(char **argv, const struct run_device *d, const char *profile)
+{
+    struct err e = ERR_INIT;
+    char agent[PATH_MAX], folder[PATH_MAX];
+    struct record_options ro = {.output = profile,
+                                .force = force,
+                                .redact = load_redact,
+                                .times = plan.times,
+                                .max_bytes = steps ? max_bytes / 2 : max_bytes, /* cut: a copy */
+                                .device_choice = device,
+                                .virtual_nvml = d->is_virtual ? d->nvml : NULL,
+                                .argv = argv};
+    struct child c;
+    struct recorder r;
+    if (place_agent(agent, sizeof agent, &e) < 0 || output_check(profile, force, &e) < 0 ||
+        (results.report && results_check_page(profile, force, &e) < 0) ||
+        place_spool_folder(profile, folder, sizeof folder, &e) < 0) {
+        fail(&e);
+        return RUN_FAILED;
+    }
+    struct recorder_job job = {&ro, &results, folder};
+    if (d->is_virtual) /* for the gauges that the recorder reads */
+        setenv("GPUPROF_VGPU", d->model, 1);
+    if (recorder_start(&r, &job, &e) < 0) {
+        fail(&e);
+        return RUN_FAILED;
+    }
+    int status = child_start(&c, argv, d, agent, folder, &e);
+    if (status != 0) {
+        fail(&e);
+        recorder_discard(&r);
+        return status;
+    }
+    recorder_follow(&r, c.pid);
+    while (!child_wait(&c, -1))
+        ;
+    int lost = recorder_finish(&r, &e);
+    if (lost != 0)
+        usage_error("the program ran to its end, but %s%s%s", e.text,
+                    place_holds_spools(folder) ? "; what is left: gpuprof import " : "",
+                    place_holds_spools(folder) ? folder : "");
+    status = child_finish(&c);
+    return lost != 0 && strict ? RUN_FAILED : status;
+}
+
+static int run(int argc, char **argv)
+{
+    struct err e = ERR_INIT;
+    struct run_device d;
+    char name[PATH_MAX];
+    if (argc < 1)
+        return usage_error("run: name the program: gpuprof run [options] -- PROGRAM ARGS...");
+    struct run_wish wish = {delay, duration, steps, every, window, range};
+    if (plan_make(&plan, &wish, &e) < 0)
+        return usage_error("run: %s", e.text);
+    if (device_choose(&d, device, &e) < 0)
+        return usage_error("run: %s", e.text);
+    results.first_step = plan.first_step;
+    results.last_step = plan.last_step;
+    if (size_parse(max_size ? max_size : "4G", &max_bytes, &e) < 0)
+        return usage_error("run: --max-size: %s", e.text);
+    if (max_bytes > 0 && max_bytes < LEAST_BYTES)
+        return usage_error("run: --max-size %s: a profile needs 64M at least", max_size);
+    results.quiet = quiet_wanted();
+    if (modules)
+        setenv("GPUPROF_MODULES", "1", 1); /* for the hook in the program */
+    if (plan.gate[0])
+        setenv("GPUPROF_GATE", plan.gate, 1);
+    else
+        unsetenv("GPUPROF_GATE");
+    files_note();
+    signals_keep();
+    if (no_record) {
+        struct child c;
+        int status = child_start(&c, argv, &d, NULL, NULL, &e);
+        if (status != 0) {
+            fail(&e);
+            return status;
+        }
+        while (!child_wait(&c, -1))
+            ;
+        return child_finish(&c);
+    }
+    if (d.no_gpu)
+        say("no NVIDIA GPU here: only the host side can be recorded (--device virtual:h200 "
+            "rehearses on a virtual GPU)");
+    const char *says = program_says(program_kind(argv[0]));
+    if (says)
+        say("%s %s", argv[0], says);
+    if (!output)
+        place_output(argv, name, sizeof name);
+    else if (place_expand(output, name, sizeof name, &e) < 0)
+        return usage_error("run: %s", e.text);
+    return record(argv, &d, name);
+}
+
+const struct command cmd_run = {
+    .name = "run",
+    .usage = "[options] [--] PROGRAM ARGS...",
+    .help = "profile a program, without a change to it",
+    .details =
+        "Runs the program as if gpuprof were not there, records its GPU and host side into a "
+        "profile,\n"
+        "and says on stderr why the training loop is slow and what to change first.\n\n"
+        "  gpuprof run python train.py\n"
+        "  gpuprof run -o base.gpuprof --report -- ./train --epochs 1\n"
+        "  gpuprof run --device virtual:a100-80 -- build/bin/train_conv --steps 40\n\n"
+        "The exit status is the program's own (it dies by the same signal); 125 when gpuprof "
+        "itself\n"
+        "failed before the program started, 126 and 127 when the program cannot be run or found.",
+    .options = options,
+    .run = run,
+    .takes_program = true,
+    .keeps_status = true,
+};

@@ -1,0 +1,170 @@
+/* The parts of `gpuprof run`.
+ *   run_place.c   what stands where: our own libraries, output names, the private spool folder
+ *   run_device.c  which GPU: the real one or a virtual one
+ *   run_program.c what kind of file the program is
+ *   run_child.c   starts the program as if we were not there, and passes its end on
+ *   signals.c     passes signals on (signals.h)
+ *   run_plan.c    which stretches of the run are recorded
+ *   run_window.c  keeps the rows of a stretch of time
+ *   run_recorder.c the process that records
+ *   run_record.c  drains spools while it runs
+ *   run_host.c    facts about the host
+ *   run_cgroup.c  limits of its control groups
+ *   run_results.c analysis after the end: stored in the profile, summary for stderr
+ *   cmd_run.c     options and order
+ */
+#ifndef GPUPROF_CLI_RUN_H
+#define GPUPROF_CLI_RUN_H
+
+#include "base/err.h"
+#include "analyzer/collector/collect.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { RUN_FAILED = 125, RUN_NOT_EXECUTABLE = 126, RUN_NOT_FOUND = 127 };
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+/* A file relative to the folder of this program. 0, or -1 when it is not there. */
+int place_beside(const char *relative, char *out, size_t n);
+int place_virtual_gpu(char *out, size_t n); /* as built, or as installed; -1: neither is there */
+/* The agent: $GPUPROF_AGENT, else beside us. -1 with *e set. */
+int place_agent(char *out, size_t n, struct err *e);
+/* The folder of the Python hook. -1 when it is not there: Python programs run without it. */
+int place_python(char *out, size_t n);
+/* Default name of the profile: PROG.gpuprof, PROG.rN.gpuprof under a launcher of ranks; PROG is the
+ * script where argv is an interpreter or a launcher. */
+void place_output(char **argv, char *out, size_t n);
+/* The name that -o gives: %r rank, %p process, %h host, %q{NAME} of the environment, %% itself. */
+int place_expand(const char *pattern, char *out, size_t n, struct err *e);
+bool place_holds_spools(const char *folder);
+/* A private folder beside `output`; tells of those that a killed gpuprof left there. -1 with *e
+ * set. */
+int place_spool_folder(const char *output, char *out, size_t n, struct err *e);
+void place_remove_folder(const char *folder); /* and every file in it */
+
+/* ---- device ---------------------------------------------------------------------------------- */
+
+struct run_device {
+    bool is_virtual;
+    bool no_gpu;            /* auto, and none seems to be here */
+    char model[256];        /* GPUPROF_VGPU's value */
+    char library[PATH_MAX]; /* folder of the virtual GPU's libraries */
+    char nvml[PATH_MAX];    /* of them: whom to ask about its gauges */
+};
+
+/* choice: NULL, "auto", "virtual", "virtual:MODEL[,key=value...]". -1 with *e set. */
+int device_choose(struct run_device *d, const char *choice, struct err *e);
+
+/* ---- the program ----------------------------------------------------------------------------- */
+
+struct child {
+    pid_t pid;
+    int status; /* of waitpid, once ended */
+    bool ended;
+};
+
+enum program_kind {
+    PROGRAM_PLAIN,      /* or a script, or nothing that we know */
+    PROGRAM_STATIC,     /* no loader that would preload */
+    PROGRAM_PRIVILEGED, /* set-user-ID or capabilities: the loader preloads nothing of ours */
+    PROGRAM_FOREIGN,    /* another processor, or 32 bits */
+    PROGRAM_MUSL,       /* another C library */
+};
+enum program_kind program_kind(const char *name);
+/* What follows "NAME ..." in a note to the user; NULL: nothing to say. */
+const char *program_says(enum program_kind kind);
+bool program_takes_agent(enum program_kind kind);
+
+/* agent and folder NULL: nothing is recorded. Returns 0, or the status to leave with (125-127)
+ * after *e is set. After signals_keep (signals.h): they reach the program. */
+int child_start(struct child *c, char **argv, const struct run_device *d, const char *agent,
+                const char *folder, struct err *e);
+/* Waits up to timeout_ms (-1: for ever) for its end, or another piece of news. */
+bool child_wait(struct child *c, int timeout_ms);
+/* The program's own status; when it died by a signal this process dies by the same one. */
+int child_finish(const struct child *c);
+
+/* ---- recording ------------------------------------------------------------------------------- */
+
+struct record_options {
+    const char *output;
+    bool force;
+    bool redact;                /* keep out of the profile what tells who ran it and where, too */
+    struct collect_times times; /* all 0: the whole run */
+    int64_t max_bytes;          /* of profile and spools; 0 = no limit */
+    const char *device_choice;
+    const char *virtual_nvml; /* NULL: the GPUs are real */
+    char *const *argv;
+};
+
+struct recording;
+
+struct recording *record_open(const struct record_options *o, const char *folder, struct err *e);
+/* Takes what is there; a failure (a full disk) is remembered, the program goes on untouched. */
+void record_drain(struct recording *r);
+/* 0 when the profile is in place. */
+int record_finish(struct recording *r, struct err *e);
+void record_close(struct recording *r);
+
+/* ---- the process that records ---------------------------------------------------------------- */
+
+struct results_options;
+struct recorder_job { /* outlives the recorder */
+    const struct record_options *record;
+    const struct results_options *results;
+    const char *folder; /* of the spools; the recorder removes it at the end */
+};
+struct recorder {
+    pid_t pid;
+    int line;
+};
+/* 0: it is ready, the program can start. -1 with *e set; the folder is gone then. */
+int recorder_start(struct recorder *r, const struct recorder_job *job, struct err *e);
+void recorder_follow(const struct recorder *r, pid_t program);
+/* The program has ended: waits until the profile is in place, and says what it says. -1 with *e
+ * set: it is lost. */
+int recorder_finish(const struct recorder *r, struct err *e);
+void recorder_discard(const struct recorder *r); /* there was no program */
+void recorder_says(const char *profile);         /* where the profile is */
+
+/* ---- host ------------------------------------------------------------------------------------ */
+
+/* CPUs that the cgroup of this process and those above it grant (v2 or v1), 0 = no limit. */
+double host_cgroup_cpus(void);
+double host_cgroup_memory(void); /* bytes, the same way */
+struct collector;
+/* Of each group: periods in which its CPU limit was enforced, and those in which it was used up. */
+enum { HOST_GROUPS = 16 };
+struct host_periods {
+    size_t n;
+    double periods[HOST_GROUPS], throttled[HOST_GROUPS];
+    double idle_s,
+        at_s; /* of the usable cores: idle so far, all together; and when; -1 = not known */
+};
+void host_cgroup_periods(struct host_periods *p);
+/* The same, and how idle the cores are: before the program. */
+void host_look_before(struct host_periods *p);
+/* Cores, limits, kernel and processor, into the profile. */
+void host_put_facts(struct collector *c);
+/* Of the group whose CPU limit held the program most since `before`; nothing without a limit. */
+void host_put_limited(struct collector *c, const struct host_periods *before);
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+struct results_options {
+    bool quiet;                    /* no summary */
+    bool report;                   /* write the page beside the profile */
+    int64_t first_step, last_step; /* keep only these, counted from 1; 0, 0 = all */
+};
+
+/* Analyses the profile, stores steps, gaps, findings and the JSON in it, and prints the summary on
+ * stderr, every line with our prefix. */
+int results_make(const char *profile, const struct results_options *o, struct err *e);
+/* Before the program starts: may the page be written beside the profile? */
+int results_check_page(const char *profile, bool force, struct err *e);
+
+#endif

@@ -1,0 +1,73 @@
+#include "cli/run/run.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char default_model[] = "h200";
+
+/* Names of the profiles beside the libraries, for the message. */
+static void known_models(const char *folder, char *out, size_t n)
+{
+    char path[PATH_MAX + 16];
+    snprintf(path, sizeof path, "%s/profiles", folder);
+    struct dirent **list;
+    int count = scandir(path, &list, NULL, alphasort);
+    out[0] = 0;
+    for (int i = 0; i < count; i++) {
+        char *dot = strrchr(list[i]->d_name, '.');
+        if (dot && strcmp(dot, ".ini") == 0 && strcmp(list[i]->d_name, "kernels.ini") != 0) {
+            size_t used = strlen(out);
+            snprintf(out + used, n - used, "%s%.*s", used ? ", " : "", (int)(dot - list[i]->d_name),
+                     list[i]->d_name);
+        }
+        free(list[i]);
+    }
+    if (count >= 0)
+        free(list);
+}
+
+static int choose_virtual(struct run_device *d, const char *model, struct err *e)
+{
+    char path[PATH_MAX + 300], known[256];
+    if (place_virtual_gpu(d->library, sizeof d->library) != 0)
+        return err_set(
+            e,
+            "the virtual GPU is not beside this program (it is built where the CUDA Toolkit is)");
+    d->is_virtual = true;
+    if ((size_t)snprintf(d->nvml, sizeof d->nvml, "%s/libnvidia-ml.so.1", d->library) >=
+        sizeof d->nvml)
+        return err_set(e, "the path of the virtual GPU is too long");
+    if (strlen(model) >= sizeof d->model)
+        return err_set(e, "--device: the name is too long");
+    strcpy(d->model, model);
+    size_t n = strcspn(model, ",");
+    snprintf(path, sizeof path, "%s/profiles/%.*s.ini", d->library, (int)n, model);
+    if (n > 0 && !memchr(model, '/', n) && access(path, R_OK) == 0)
+        return 0;
+    known_models(d->library, known, sizeof known);
+    return err_set(e, "no virtual GPU '%.*s'; there are: %s", (int)n, model, known);
+}
+
+static bool gpu_present(void)
+{
+    /* Device nodes of the driver: native, WSL, Tegra. */
+    return access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0 ||
+           access("/dev/nvgpu", F_OK) == 0 || access("/dev/nvhost-gpu", F_OK) == 0;
+}
+
+int device_choose(struct run_device *d, const char *choice, struct err *e)
+{
+    *d = (struct run_device){0};
+    if (!choice || strcmp(choice, "auto") == 0) {
+        d->no_gpu = !gpu_present();
+        return 0;
+    }
+    if (strcmp(choice, "virtual") == 0)
+        return choose_virtual(d, default_model, e);
+    if (strncmp(choice, "virtual:", 8) == 0)
+        return choose_virtual(d, choice + 8, e);
+    return err_set(e, "--device wants auto or virtual[:MODEL], not '%s'", choice);
+}

@@ -1,0 +1,271 @@
+#include "cli/run/run.h"
+
+#include "wire/spool_format.h"
+#include "cli/command.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+int place_beside(const char *relative, char *out, size_t n)
+{
+    char own[PATH_MAX], path[PATH_MAX * 2];
+    ssize_t len = readlink("/proc/self/exe", own, sizeof own - 1);
+    if (len <= 0)
+        return -1;
+    own[len] = 0;
+    char *slash = strrchr(own, '/');
+    if (slash)
+        *slash = 0;
+    snprintf(path, sizeof path, "%s/%s", own, relative);
+    char *real = realpath(path, NULL);
+    int rc = real && strlen(real) < n ? 0 : -1;
+    if (rc == 0)
+        strcpy(out, real);
+    free(real);
+    return rc;
+}
+
+int place_virtual_gpu(char *out, size_t n)
+{
+    if (place_beside("../lib/vgpu", out, n) == 0)
+        return 0;
+    return place_beside("../lib/gpuprof/vgpu", out, n);
+}
+
+int place_agent(char *out, size_t n, struct err *e)
+{
+    static const char *const places[] = {"../lib/libgpuprof_agent.so",
+                                         "../lib/gpuprof/libgpuprof_agent.so",
+                                         "../lib/x86_64-linux-gnu/gpuprof/libgpuprof_agent.so"};
+    const char *set = getenv("GPUPROF_AGENT");
+    if (set && *set) {
+        if (access(set, R_OK) != 0 || strlen(set) >= n)
+            return err_set(e, "the agent that GPUPROF_AGENT names is not there: %s", set);
+        strcpy(out, set);
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (place_beside(places[i], out, n) == 0)
+            return 0;
+    return err_set(
+        e,
+        "libgpuprof_agent.so is not beside this program: build with the CUDA headers present, or "
+        "set GPUPROF_AGENT");
+}
+
+/* The rank that a launcher gave this process, NULL when there is none. */
+static const char *rank(void)
+{
+    static const char *const names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
+    const char *value = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !value; i++)
+        value = getenv(names[i]);
+    return value && *value ? value : NULL;
+}
+
+int place_python(char *out, size_t n)
+{
+    static const char *const places[] = {"../lib/python", "../lib/gpuprof/python",
+                                         "../lib/x86_64-linux-gnu/gpuprof/python"};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char inside[PATH_MAX];
+        snprintf(inside, sizeof inside, "%s/sitecustomize.py", places[i]);
+        if (place_beside(inside, out, n) == 0)
+            return place_beside(places[i], out, n);
+    }
+    return -1;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Starts somebody else's script; its own name says nothing. */
+static bool is_launcher(const char *program)
+{
+    static const char *const names[] = {"torchrun", "accelerate", "deepspeed", "horovodrun",
+                                        "mpirun",   "mpiexec",    "srun",      "env",
+                                        "uv",       "nice",       "numactl",   "taskset"};
+    if (strncmp(program, "python", 6) == 0)
+        return true;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(program, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* "train" of `torchrun --nproc-per-node 4 dir/train.py` and of `python -m package.train`; the
+ * program's own name where no script is named. */
+static int name_of(char **argv, const char **name)
+{
+    *name = base_name(argv[0]);
+    bool launches = is_launcher(*name), modules = false;
+    for (int i = 0; launches && argv[i]; i++) {
+        const char *word = base_name(argv[i]), *dot = strrchr(word, '.');
+        if (dot && dot > word && strcmp(dot, ".py") == 0 && !strchr(word, '=')) {
+            *name = word;
+            return (int)(dot - word);
+        }
+        modules |= strncmp(word, "python", 6) == 0 || strcmp(word, "torchrun") == 0;
+        if (modules && strcmp(argv[i], "-m") == 0 && argv[i + 1] && argv[i + 1][0] != '-') {
+            dot = strrchr(argv[i + 1], '.');
+            *name = dot && dot[1] ? dot + 1 : argv[i + 1];
+            break;
+        }
+        if (modules &&
+            strcmp(argv[i], "-c") == 0) /* a program in a word: its arguments are not scripts */
+            break;
+    }
+    return (int)strcspn(*name, "/");
+}
+
+void place_output(char **argv, char *out, size_t n)
+{
+    const char *name, *r = rank();
+    int length = name_of(argv, &name);
+    if (r)
+        snprintf(out, n, "%.*s.r%s.gpuprof", length, name, r);
+    else
+        snprintf(out, n, "%.*s.gpuprof", length, name);
+}
+
+/* What stands for `%X...` at `at`; *used tells how long that is. NULL: it stands for itself. */
+static const char *expansion(const char *at, char *buffer, size_t size, size_t *used)
+{
+    *used = 2;
+    buffer[0] = 0;
+    switch (at[1]) {
+    case '%':
+        return "%";
+    case 'r':
+        return rank() ? rank() : "0";
+    case 'p':
+        snprintf(buffer, size, "%d", (int)getpid());
+        return buffer;
+    case 'h':
+        return gethostname(buffer, size - 1) == 0 ? buffer : "localhost";
+    case 'q': { /* %q{NAME}: of the environment */
+        size_t length = at[2] == '{' ? strcspn(at + 3, "}") : 0;
+        if (!length || at[3 + length] != '}' || length >= size)
+            return NULL;
+        snprintf(buffer, size, "%.*s", (int)length, at + 3);
+        *used = length + 4;
+        const char *value = getenv(buffer);
+        return value ? value : "";
+    }
+    default:
+        return NULL;
+    }
+}
+
+int place_expand(const char *pattern, char *out, size_t n, struct err *e)
+{
+    char buffer[256];
+    size_t length = 0, used;
+    for (const char *at = pattern; *at; at += used) {
+        const char *text = *at == '%' ? expansion(at, buffer, sizeof buffer, &used) : NULL;
+        if (!text) {
+            used = 1;
+            snprintf(buffer, sizeof buffer, "%c", *at);
+            text = buffer;
+        }
+        length += (size_t)snprintf(out + length, n - length, "%s", text);
+        if (length >= n)
+            return err_set(e, "-o: the name is too long");
+    }
+    return 0;
+}
+
+bool place_holds_spools(const char *folder)
+{
+    DIR *d = opendir(folder);
+    bool any = false;
+    for (struct dirent *f; d && !any && (f = readdir(d));) {
+        const char *dot = strrchr(f->d_name, '.');
+        any = dot && strcmp(dot, SPOOL_SUFFIX) == 0;
+    }
+    if (d)
+        closedir(d);
+    return any;
+}
+
+/* A folder of spools is locked while somebody records into a profile from it. */
+static int lock_folder(const char *folder)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* What a gpuprof that was killed left: an empty folder goes, of another one the user is told. */
+static void look_at_left(const char *folder)
+{
+    struct stat st;
+    int fd = lstat(folder, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+                     time(NULL) - st.st_mtime > 1 /* else it may not be locked yet */
+                 ? lock_folder(folder)
+                 : -1;
+    if (fd < 0)
+        return;
+    if (place_holds_spools(folder))
+        say("%s holds what a gpuprof that was killed did not read any more: `gpuprof import %s -o "
+            "FILE` makes a profile of it",
+            folder, folder);
+    else
+        place_remove_folder(folder);
+    close(fd);
+}
+
+static void look_for_left(const char *parent)
+{
+    char path[PATH_MAX * 2];
+    DIR *d = opendir(parent);
+    for (struct dirent *f; d && (f = readdir(d));)
+        if (strncmp(f->d_name, ".gpuprof-", 9) == 0 && strlen(f->d_name) == 15 &&
+            (size_t)snprintf(path, sizeof path, "%s/%s", parent, f->d_name) < sizeof path)
+            look_at_left(path);
+    if (d)
+        closedir(d);
+}
+
+int place_spool_folder(const char *output, char *out, size_t n, struct err *e)
+{
+    const char *slash = strrchr(output, '/');
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - output + 1) : 2,
+             slash ? output : "./");
+    char *real = realpath(folder, NULL);
+    if (!real)
+        return err_set(e, "%s: no such folder for the profile", folder);
+    look_for_left(real);
+    int len = snprintf(out, n, "%s/.gpuprof-XXXXXX", real);
+    free(real);
+    if (len < 0 || (size_t)len >= n || !mkdtemp(out))
+        return err_set(e, "%s: no permission to write the profile there", folder);
+    lock_folder(out); /* until we and the recorder are gone */
+    return 0;
+}
+
+void place_remove_folder(const char *folder)
+{
+    DIR *d = opendir(folder);
+    if (d) {
+        for (struct dirent *f; (f = readdir(d));)
+            if (strcmp(f->d_name, ".") != 0 && strcmp(f->d_name, "..") != 0)
+                unlinkat(dirfd(d), f->d_name, 0);
+        closedir(d);
+    }
+    rmdir(folder);
+}

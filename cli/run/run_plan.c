@@ -1,0 +1,89 @@
+#include "cli/run/run_plan.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* A number from 1 up to `end`; nothing at all is `none`. */
+static int parse_number(const char *text, const char *end, int64_t none, int64_t *value)
+{
+    char *stop;
+    *value = none;
+    if (text == end)
+        return 0;
+    errno = 0;
+    *value = strtoll(text, &stop, 10);
+    return *text >= '0' && *text <= '9' && stop == end && !errno && *value >= 1 ? 0 : -1;
+}
+
+static int parse_steps(const char *text, int64_t *first, int64_t *last, struct err *e)
+{
+    const char *colon = strchr(text, ':'), *end = text + strlen(text);
+    if (!colon || end - text == 1 || parse_number(text, colon, 1, first) < 0 ||
+        parse_number(colon + 1, end, INT64_MAX, last) < 0 || *last < *first)
+        return err_set(e, "--steps wants A:B, A: or :B, counted from 1, not '%s'", text);
+    return 0;
+}
+
+/* "500", or "60s" and "1.5s" as nanoseconds. */
+static int parse_amount(const char *text, int64_t *value, bool *is_time)
+{
+    char *stop;
+    *is_time = *text && text[strlen(text) - 1] == 's';
+    if (!*is_time)
+        return parse_number(text, text + strlen(text), 0, value) < 0 || *value == 0 ? -1 : 0;
+    double s = strtod(text, &stop);
+    if (stop == text || strcmp(stop, "s") != 0 || !(s > 0 && s < 1e8))
+        return -1;
+    *value = (int64_t)(s * 1e9);
+    return 0;
+}
+
+static int plan_windows(struct run_plan *p, const struct run_wish *w, struct err *e)
+{
+    int64_t every, window;
+    bool every_time, window_time;
+    if (!w->every || !w->window)
+        return err_set(e, "--every and --window belong together: --every 1000 --window 20");
+    if (parse_amount(w->every, &every, &every_time) < 0 ||
+        parse_amount(w->window, &window, &window_time) < 0 || every_time != window_time)
+        return err_set(e, "--every and --window want steps (1000 and 20) or seconds (60s and 2s)");
+    if (window >= every || (!every_time && window + 1 >= every))
+        return err_set(e, "--window %s leaves no pause in --every %s", w->window, w->every);
+    if (every_time) {
+        p->times.every_ns = every;
+        p->times.window_ns = window;
+    } else {
+        snprintf(p->gate, sizeof p->gate, "every=%" PRId64 ",window=%" PRId64, every, window);
+    }
+    return 0;
+}
+
+int plan_make(struct run_plan *p, const struct run_wish *w, struct err *e)
+{
+    *p = (struct run_plan){.first_step = 0};
+    if (!(w->delay_s >= 0 && w->duration_s >= 0 && w->delay_s < 1e8 && w->duration_s < 1e8))
+        return err_set(e, "--delay and --duration want seconds, not less than 0");
+    p->times.delay_ns = (int64_t)(w->delay_s * 1e9);
+    p->times.duration_ns = (int64_t)(w->duration_s * 1e9);
+    if ((w->steps != NULL) + (w->every || w->window) + (w->range != NULL) > 1)
+        return err_set(e, "--steps, --every and --range exclude one another");
+    if (w->steps) {
+        if (parse_steps(w->steps, &p->first_step, &p->last_step, e) < 0)
+            return -1;
+        snprintf(p->gate, sizeof p->gate, "steps=%" PRId64 ":%" PRId64, p->first_step,
+                 p->last_step == INT64_MAX ? 0 : p->last_step);
+    }
+    if (w->range) {
+        bool none = strcmp(w->range, "none") == 0;
+        if (!none && strcmp(w->range, "cuda-profiler") != 0 &&
+            strcasecmp(w->range, "cudaProfilerApi") != 0)
+            return err_set(e, "--range knows cuda-profiler and none, not '%s'", w->range);
+        strcpy(p->gate, none ? "closed" : "profiler");
+    }
+    return w->every || w->window ? plan_windows(p, w, e) : 0;
+}

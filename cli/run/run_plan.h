@@ -1,0 +1,22 @@
+/* Which stretches of the run are recorded in full: options -> what the agent is told
+ * ($GPUPROF_GATE) and what the collector does by time. */
+#ifndef GPUPROF_CLI_RUN_PLAN_H
+#define GPUPROF_CLI_RUN_PLAN_H
+
+#include "analyzer/collector/collect.h"
+
+struct run_wish { /* as given; 0 and NULL: not */
+    double delay_s, duration_s;
+    const char *steps, *every, *window, *range;
+};
+
+struct run_plan {
+    struct collect_times times;
+    char gate[96];                 /* "": all is recorded */
+    int64_t first_step, last_step; /* of --steps, from 1; 0, 0 = all */
+};
+
+/* -1 with *e set: options that make no sense, or not together. */
+int plan_make(struct run_plan *p, const struct run_wish *w, struct err *e);
+
+#endif

@@ -1,0 +1,136 @@
+/* What kind of file the program is, as far as it decides whether the agent can be in it. Only what
+ * is started itself is looked at: a shell's or launcher's children cannot be known before. */
+#include "cli/run/run.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+enum { SCRIPTS = 4, HEAD_BYTES = 4096 };
+
+/* The file that execvp would run. */
+static int find(const char *name, char *out, size_t n)
+{
+    const char *path = getenv("PATH");
+    if (strchr(name, '/'))
+        return (size_t)snprintf(out, n, "%s", name) < n && access(out, X_OK) == 0 ? 0 : -1;
+    for (const char *at = path ? path : "/bin:/usr/bin"; *at;) {
+        size_t length = strcspn(at, ":");
+        if ((size_t)snprintf(out, n, "%.*s/%s", (int)length, length ? at : ".", name) < n &&
+            access(out, X_OK) == 0)
+            return 0;
+        at += length + (at[length] == ':');
+    }
+    return -1;
+}
+
+/* Reads the start of a file; bytes read, 0 = none. */
+static size_t head(const char *path, char *to, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, to, size) : -1;
+    if (fd >= 0)
+        close(fd);
+    return got > 0 ? (size_t)got : 0;
+}
+
+/* `#!/usr/bin/env NAME` and `#!/PATH`: what runs the script. */
+static int interpreter(const char *line, size_t n, char *out, size_t size)
+{
+    char first[256], word[128] = "", next[128] = "";
+    snprintf(first, sizeof first, "%.*s", (int)(n < 255 ? n : 255), line);
+    first[strcspn(first, "\n")] = 0;
+    if (strncmp(first, "#!", 2) != 0 || sscanf(first + 2, "%127s %127s", word, next) < 1)
+        return -1;
+    const char *slash = strrchr(word, '/');
+    bool env = slash && strcmp(slash, "/env") == 0 && next[0] && next[0] != '-';
+    return find(env ? next : word, out, size);
+}
+
+/* The loader named in the file: PT_INTERP. Empty: none, it is linked statically. */
+static enum program_kind classify(const char *bytes, size_t n)
+{
+    Elf64_Ehdr h;
+    if (n < sizeof h || memcmp(bytes, ELFMAG, SELFMAG) != 0)
+        return PROGRAM_PLAIN; /* the kernel will tell */
+    memcpy(&h, bytes, sizeof h);
+#if defined(__x86_64__)
+    const int machine = EM_X86_64;
+#else
+    const int machine = EM_AARCH64;
+#endif
+    if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_machine != machine)
+        return PROGRAM_FOREIGN;
+    for (unsigned i = 0; i < h.e_phnum; i++) {
+        Elf64_Phdr p;
+        uint64_t at = h.e_phoff + (uint64_t)i * sizeof p;
+        if (at + sizeof p > n)
+            return PROGRAM_PLAIN;
+        memcpy(&p, bytes + at, sizeof p);
+        if (p.p_type != PT_INTERP)
+            continue;
+        bool here = p.p_offset < n && p.p_filesz <= n - p.p_offset;
+        return here && !memmem(bytes + p.p_offset, p.p_filesz, "/ld-linux", 9) ? PROGRAM_MUSL
+                                                                               : PROGRAM_PLAIN;
+    }
+    return PROGRAM_STATIC;
+}
+
+/* The loader is in secure mode, and then loads nothing of ours. */
+static bool privileged(const char *path)
+{
+    struct stat s;
+    if (stat(path, &s) != 0)
+        return false;
+    bool user = (s.st_mode & S_ISUID) && s.st_uid != geteuid();
+    bool group = (s.st_mode & S_ISGID) && (s.st_mode & S_IXGRP) && s.st_gid != getegid();
+    bool capable = geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0;
+    return user || group || capable;
+}
+
+enum program_kind program_kind(const char *name)
+{
+    char path[PATH_MAX], bytes[HEAD_BYTES];
+    if (find(name, path, sizeof path) != 0)
+        return PROGRAM_PLAIN;
+    for (int i = 0; i < SCRIPTS; i++) {
+        size_t n = head(path, bytes, sizeof bytes);
+        if (n >= 2 && memcmp(bytes, "#!", 2) == 0 && interpreter(bytes, n, path, sizeof path) == 0)
+            continue;
+        return privileged(path) ? PROGRAM_PRIVILEGED : classify(bytes, n);
+    }
+    return PROGRAM_PLAIN;
+}
+
+const char *program_says(enum program_kind kind)
+{
+    switch (kind) {
+    case PROGRAM_STATIC:
+        return "is linked statically: it runs as usual, and only what it starts is recorded. Link "
+               "it dynamically to record it";
+    case PROGRAM_PRIVILEGED:
+        return "runs with other rights than yours (set-user-ID or capabilities), so the system "
+               "keeps "
+               "the agent out: it runs as usual, unrecorded. Put gpuprof run behind it, as in "
+               "`sudo "
+               "gpuprof run ...`";
+    case PROGRAM_FOREIGN:
+        return "is a program for another kind of processor or 32 bits: it runs as usual, "
+               "unrecorded";
+    case PROGRAM_MUSL:
+        return "uses another C library than glibc, which cannot load the agent: it runs as usual, "
+               "unrecorded";
+    default:
+        return NULL;
+    }
+}
+
+bool program_takes_agent(enum program_kind kind)
+{
+    return kind != PROGRAM_FOREIGN && kind != PROGRAM_MUSL; /* those would fail, or complain */
+}

@@ -1,0 +1,137 @@
+/* Recording: spools -> collector -> profile, while the program runs. */
+#include "cli/run/run.h"
+
+#include "base/secrets.h"
+#include "analyzer/collector/collect.h"
+#include "analyzer/profile/redact.h"
+#include "analyzer/profile/store.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct recording {
+    struct store *store;
+    struct collector *collector;
+    struct sink inner; /* the store's */
+    struct redact *redact;
+    const struct record_options *options;
+    struct host_periods periods; /* before the program */
+    struct err lost;             /* why there is no store any more */
+};
+
+static int64_t clock_ns(clockid_t id)
+{
+    struct timespec t;
+    clock_gettime(id, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* The profile cannot be written any more (the disk is full): what it holds is given back at once,
+ * because the program may need the room. */
+static int give_up(struct recording *r, const struct err *why)
+{
+    r->lost = *why;
+    store_close(r->store);
+    r->store = NULL;
+    return -1;
+}
+
+static uint32_t store_text(void *self, const char *s, size_t n)
+{
+    struct recording *r = self;
+    return r->store ? r->inner.intern(r->inner.self, s, n) : 0;
+}
+
+static int store_row(void *self, enum row_kind kind, const void *row, struct err *e)
+{
+    struct recording *r = self;
+    if (!r->store)
+        return err_set(e, "%s", r->lost.text);
+    return r->inner.put(r->inner.self, kind, row, e) < 0 ? give_up(r, e) : 0;
+}
+
+/* What is known before the program starts. */
+static void put_facts(struct recording *r)
+{
+    char words[4096], command[4096], text[32];
+    size_t used = 0;
+    for (char *const *a = r->options->argv; *a && used < sizeof words - 1; a++)
+        used += (size_t)snprintf(words + used, sizeof words - used, "%s", *a) + 1;
+    secrets_join(words, used < sizeof words ? used : sizeof words, command, sizeof command);
+    snprintf(text, sizeof text, "%" PRId64, clock_ns(CLOCK_REALTIME));
+    collect_put_meta(r->collector, "command", command);
+    collect_put_meta(r->collector, "source", "run");
+    collect_put_meta(r->collector, "gpuprof_version", GPUPROF_VERSION);
+    collect_put_meta(r->collector, "device_choice",
+                     r->options->device_choice ? r->options->device_choice : "auto");
+    collect_put_meta(r->collector, "start_realtime_ns", text);
+    host_put_facts(r->collector);
+    host_look_before(&r->periods);
+}
+
+static int64_t profile_bytes(void *self)
+{
+    const struct recording *r = self;
+    return r->store ? store_expected_bytes(r->store) : 0;
+}
+
+struct recording *record_open(const struct record_options *o, const char *folder, struct err *e)
+{
+    struct recording *r = calloc(1, sizeof *r);
+    if (!r) {
+        err_set(e, "out of memory");
+        return NULL;
+    }
+    r->options = o;
+    r->store = store_create(o->output, o->force, e);
+    if (!r->store) {
+        free(r);
+        return NULL;
+    }
+    r->inner = store_sink(r->store);
+    struct sink sink = {.self = r, .intern = store_text, .put = store_row};
+    r->redact = redact_open(sink, o->redact, e);
+    if (r->redact)
+        r->collector = collect_open(folder, clock_ns(CLOCK_MONOTONIC), redact_sink(r->redact), e);
+    if (!r->collector) {
+        record_close(r);
+        return NULL;
+    }
+    if (o->max_bytes)
+        collect_limit(r->collector, o->max_bytes, profile_bytes, r);
+    collect_times(r->collector, &o->times);
+    collect_virtual_gauges(r->collector, o->virtual_nvml);
+    put_facts(r);
+    return r;
+}
+
+void record_drain(struct recording *r)
+{
+    struct err e = ERR_INIT; /* kept in r->lost */
+    collect_drain(r->collector, &e);
+    collect_sample(r->collector);
+}
+
+int record_finish(struct recording *r, struct err *e)
+{
+    host_put_limited(r->collector, &r->periods);
+    int rc = collect_finish(r->collector, e);
+    if (r->lost.text[0]) {
+        *e = r->lost;
+        return -1;
+    }
+    return rc < 0 ? -1 : store_finish(r->store, e);
+}
+
+void record_close(struct recording *r)
+{
+    if (!r)
+        return;
+    collect_close(r->collector);
+    redact_close(r->redact);
+    store_close(r->store);
+    free(r);
+}

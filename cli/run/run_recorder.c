@@ -1,0 +1,207 @@
+/* The recorder: a process of its own, which nobody signals. It drains what the program records into
+ * the profile, and finishes it when the program has ended, even where this process is not there any
+ * more (killed alone, or with its group). */
+#include "cli/files.h"
+#include "cli/run/run.h"
+#include "cli/run/signals.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { DRAIN_MS = 50, GAUGES_BYTES = 128 << 10 }; /* room for 128 processes with 16 devices each */
+
+/* What is said on the line: by us the number of the program's process, then END, or HURRY where
+ * somebody wants us gone; by the recorder an error's text, "" when it is ready, and at the end. */
+enum { END = -1, HURRY = -2 };
+
+struct watch {
+    int line;
+    pid_t front, program;
+    bool ended, hurry, alone; /* alone: there is nobody at the other end */
+    bool odd;                 /* stopped, the one without the other, at the last look */
+};
+
+/* Memory through which the virtual GPU shows its gauges: reachable while the recorder lives, by no
+ * name that could stay behind. Without it there are no gauges. */
+static int make_gauges(void)
+{
+    int fd = memfd_create("gpuprof-gauges", MFD_CLOEXEC);
+    if (fd >= 0 && ftruncate(fd, GAUGES_BYTES) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static void name_gauges(int fd, pid_t recorder)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)recorder, fd);
+    if (fd < 0)
+        unsetenv("GPUPROF_VGPU_GAUGES");
+    else
+        setenv("GPUPROF_VGPU_GAUGES", path, 1);
+}
+
+static void tell(int line, int word)
+{
+    send(line, &word, sizeof word, MSG_NOSIGNAL);
+}
+
+/* The front process and the program stop and go on together, whichever of them somebody stopped.
+ * Only what is seen twice counts: they are told one after the other. */
+static void keep_together(struct watch *w)
+{
+    char front = signals_state(w->front), program = signals_state(w->program);
+    bool odd = front == 'T' && program != 'T';
+    if (odd && w->odd && signals_followed())
+        kill(w->front, SIGCONT); /* it stopped because the program had */
+    else if (odd && w->odd && program)
+        kill(w->program, SIGSTOP);
+    w->odd = odd;
+}
+
+/* Takes what is said, for up to timeout_ms. */
+static void listen_to(struct watch *w, int timeout_ms)
+{
+    int word;
+    struct pollfd p = {.fd = w->alone ? -1 : w->line, .events = POLLIN};
+    if (poll(&p, 1, timeout_ms) <= 0)
+        return;
+    if (recv(w->line, &word, sizeof word, MSG_DONTWAIT) != (ssize_t)sizeof word)
+        w->alone = true;
+    else if (word == HURRY)
+        w->hurry = true;
+    else if (word == END)
+        w->ended = true;
+    else
+        w->program = word;
+}
+
+static void record_program(struct watch *w, struct recording *r)
+{
+    while (!w->ended) {
+        listen_to(w, DRAIN_MS);
+        record_drain(r);
+        if (!w->alone)
+            keep_together(w);
+        else if (!signals_state(w->program))
+            w->ended = true;
+    }
+}
+
+/* The profile is finished, the folder gone; then what it says. */
+static int finish(struct watch *w, struct recording *r, const struct recorder_job *job,
+                  struct err *e)
+{
+    int rc = record_finish(r, e);
+    record_close(r);
+    place_remove_folder(job->folder);
+    if (rc < 0)
+        return -1;
+    recorder_says(job->record->output);
+    listen_to(w, 0);
+    if (w->hurry) /* no more of the user's time: the profile is whole, `analyze` can follow */
+        return 0;
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, SIGRTMAX); /* what a batch system sends to each process is not for this one */
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+    return results_make(job->record->output, job->results, e);
+}
+
+static _Noreturn void record(struct watch w, const struct recorder_job *job)
+{
+    struct err e = ERR_INIT;
+    setsid();
+    signal(SIGRTMAX, SIG_DFL);
+    files_leave();
+    struct recording *r = record_open(job->record, job->folder, &e);
+    send(w.line, e.text, r ? 1 : strlen(e.text) + 1, MSG_NOSIGNAL);
+    while (r && !w.program && !w.alone && !w.ended)
+        listen_to(&w, -1);
+    if (!w.program || w.ended) { /* it did not start */
+        record_close(r);
+        place_remove_folder(job->folder);
+        _exit(0);
+    }
+    record_program(&w, r);
+    int rc = finish(&w, r, job, &e);
+    if (rc != 0 && w.alone)
+        fprintf(stderr, "gpuprof: the program ran to its end, but %s\n", e.text);
+    else if (rc != 0)
+        send(w.line, e.text, strlen(e.text) + 1, MSG_NOSIGNAL);
+    fflush(NULL);
+    _exit(rc != 0);
+}
+
+int recorder_start(struct recorder *r, const struct recorder_job *job, struct err *e)
+{
+    int pair[2], gauges = job->record->virtual_nvml ? make_gauges() : -1;
+    pid_t front = getpid();
+    char text[sizeof e->text];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0 || (r->pid = fork()) < 0)
+        return err_set(e, "cannot start a process: %s", strerror(errno));
+    if (job->record->virtual_nvml)
+        name_gauges(gauges, r->pid ? r->pid : getpid());
+    if (r->pid == 0) {
+        close(pair[0]);
+        record((struct watch){.line = pair[1], .front = front}, job);
+    }
+    close(pair[1]);
+    if (gauges >= 0)
+        close(gauges);
+    r->line = pair[0];
+    signals_helper(r->pid);
+    ssize_t n = recv(r->line, text, sizeof text, 0);
+    if (n == 1)
+        return 0;
+    text[n > 0 ? n - 1 : 0] = 0;
+    err_set(e, "%s", n > 0 ? text : "the process that records was killed");
+    recorder_discard(r);
+    return -1;
+}
+
+void recorder_follow(const struct recorder *r, pid_t program)
+{
+    tell(r->line, (int)program);
+}
+
+int recorder_finish(const struct recorder *r, struct err *e)
+{
+    int status;
+    char text[sizeof e->text] = "";
+    bool hurried = false;
+    tell(r->line, END);
+    while (waitpid(r->pid, &status, WNOHANG) == 0) {
+        signals_wait(-1);
+        if (signals_wanted() && !hurried) {
+            tell(r->line, HURRY);
+            kill(r->pid, SIGRTMAX);
+            hurried = true;
+        }
+    }
+    ssize_t n = recv(r->line, text, sizeof text - 1, MSG_DONTWAIT);
+    close(r->line);
+    if (n > 0)
+        return err_set(e, "%s", text);
+    if (!WIFSIGNALED(status) || hurried)
+        return 0;
+    return err_set(e, "the process that records was killed (signal %d)", WTERMSIG(status));
+}
+
+void recorder_discard(const struct recorder *r)
+{
+    tell(r->line, END);
+    waitpid(r->pid, NULL, 0);
+    close(r->line);
+}

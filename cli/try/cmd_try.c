@@ -1,0 +1,277 @@
+/* try: do changes save what was predicted? Runs the program once for the prediction, once with each
+ * change to see whether it obeys, then in turns without and with each (ABBA; A B C C B A), and
+ * compares (analyzer/compare/ab.h). */
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/try/try.h"
+#include "analyzer/profile/store.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char *apply, *output, *device, *profile, *history;
+static int runs, top;
+static bool force, json;
+
+static const struct option_spec options[] = {
+    {"apply", 0, OPTION_STRING, &apply, "K=V,...", "the change; default: the first advice's"},
+    {"top", 0, OPTION_INT, &top, "N", "the N first advices with a setting, and all together"},
+    {"profile", 0, OPTION_STRING, &profile, "FILE", "predict from this profile: no first run"},
+    {"runs", 0, OPTION_INT, &runs, "R", "reruns with and without, each; default 3 to 6 by noise"},
+    {"device", 0, OPTION_STRING, &device, "NAME", "as for gpuprof run"},
+    {"output", 'o', OPTION_STRING, &output, "FILE", "keep the first run's profile"},
+    {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
+    {"history", 0, OPTION_STRING, &history, "FILE", "learn from trials of other programs, and add"},
+    {"json", 0, OPTION_FLAG, &json, NULL, "for programs: docs/json.md describes it"},
+    {0},
+};
+
+enum { PILOT = 2, MOST = 6 };
+
+/* The first run, unless there is a profile already. Its status if not 0, -1 with *e set. */
+static int run_first(struct trial *t, struct err *e)
+{
+    if (profile)
+        return 0;
+    say("first run, for the prediction");
+    return trial_record(t, t->profile, NULL, NULL, false, e);
+}
+
+/* One run with each change: what the program does not obey is not tried any further. */
+static int look(struct trial *t, size_t from, struct err *e)
+{
+    for (size_t i = from; i < t->count; i++) {
+        struct attempt *c = &t->change[i];
+        say("a run with %s: does the program obey?", c->knobs);
+        if (trial_look(t, c, e) < 0)
+            return -1;
+        if (c->refused)
+            say("it does not: %s", c->refusal);
+    }
+    return 0;
+}
+
+/* What is to be tried, with its prediction; the profile is not kept in memory any longer. */
+static int choose(struct trial *t, struct err *e)
+{
+    struct loaded l;
+    const char *path[] = {t->profile};
+    if (load_predicted(path, 1, &l, e) < 0)
+        return -1;
+    t->marks = trial_marks_tell(t, l.analysis);
+    t->asked = top;
+    int rc = trial_choose(t, &l, apply, top ? top : 1, e);
+    if (rc == 0)
+        rc = look(t, 0, e);
+    size_t alone = t->count;
+    if (rc == 0 && top > 1 && trial_join(t, &l, e) < 0)
+        rc = -1;
+    load_release(&l);
+    return rc == 0 ? look(t, alone, e) : rc;
+}
+
+/* Runs an arm for 90 % power to tell half of what was predicted, or 1 %. */
+static size_t runs_for(struct trial *t, struct attempt *c)
+{
+    const struct ab_prediction *p = &c->predicted;
+    double delta = p->known && p->mid > 0.02 ? p->mid / 2 : 0.01;
+    double n = ceil(21 * pow(ab_spread(&t->without, &c->arm) / delta, 2));
+    return n < AB_LEAST ? AB_LEAST : n > MOST ? MOST : (size_t)n;
+}
+
+static size_t runs_wanted(struct trial *t)
+{
+    size_t most = runs ? (size_t)runs : AB_LEAST;
+    for (size_t i = 0; !runs && i < t->count; i++) {
+        size_t n = t->change[i].refused ? 0 : runs_for(t, &t->change[i]);
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+/* Without a change and with each; every other round backwards, so that a drift of the machine meets
+ * all of them alike. */
+static int round_of_runs(struct trial *t, size_t round, const char *of, struct err *e)
+{
+    for (size_t i = 0; i <= t->count; i++) {
+        size_t at = round % 2 ? t->count - i : i;
+        struct attempt *c = at ? &t->change[at - 1] : NULL;
+        if (c && c->refused)
+            continue;
+        say("round %zu of %s, %s%s", round + 1, of, c ? "with " : "without a change",
+            c ? c->knobs : "");
+        if (trial_again(t, c, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int measure(struct trial *t, struct err *e)
+{
+    char of[32];
+    size_t wanted = runs ? (size_t)runs : PILOT, open = 0;
+    for (size_t i = 0; i < t->count; i++)
+        open += !t->change[i].refused;
+    for (size_t round = 0; open && round < wanted; round++) {
+        bool pilot = !runs && round < PILOT;
+        snprintf(of, sizeof of, "%s%zu", pilot ? "at least " : "",
+                 pilot ? (size_t)AB_LEAST : wanted);
+        if (round_of_runs(t, round, of, e) < 0)
+            return -1;
+        if (round + 1 == PILOT)
+            wanted = runs_wanted(t);
+    }
+    return 0;
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* A profile that cannot be written to does not make the trial fail. */
+static void keep(struct trial *t)
+{
+    t->tried_ns = now_ns();
+    struct err e = ERR_INIT;
+    const char *kept = profile ? profile : output;
+    bool works = kept && store_is_profile(kept);
+    for (size_t i = 0; i < t->count; i++) {
+        const struct attempt *c = &t->change[i];
+        if (load_history() && trial_remember(t, c, load_history(), &e) < 0)
+            say("%s", e.text);
+        if (!works || c->refused || c->result.a_ns <= 0)
+            continue;
+        works = trial_keep(t, c, kept, &e) == 0;
+        if (!works)
+            say("the result is not kept in %s: %s", kept, e.text);
+    }
+}
+
+/* 0: one of them saves time; 3: none that can be told, but of some it cannot be told; 1. */
+static int status_of(const struct trial *t)
+{
+    int status = 1;
+    for (size_t i = 0; i < t->count; i++) {
+        const struct attempt *c = &t->change[i];
+        enum ab_verdict v = c->result.verdict;
+        if (c->refused || v == AB_UNDERPOWERED)
+            status = 3;
+        else if (v != AB_REFUTED && c->result.saved > 0)
+            return 0;
+    }
+    return status;
+}
+
+/* Somebody wanted us to end, as Ctrl-C does. */
+static int interrupted(void)
+{
+    say("interrupted");
+    return 130;
+}
+
+/* Is there a run of each kind? */
+static bool compared(const struct trial *t)
+{
+    bool any = t->without.count > 0;
+    for (size_t i = 0; i < t->count; i++)
+        any = any && (t->change[i].refused || t->change[i].arm.count > 0);
+    return any;
+}
+
+static int judge(struct trial *t, struct err *e)
+{
+    int status = run_first(t, e);
+    if (trial_interrupted())
+        return interrupted();
+    if (status < 0)
+        return fail(e);
+    if (status != 0) {
+        say("the program left with status %d: nothing to try", status);
+        return 2;
+    }
+    if ((choose(t, e) < 0 || measure(t, e) < 0) && !trial_interrupted())
+        return fail(e);
+    if (trial_interrupted() && !compared(t))
+        return interrupted();
+    for (size_t i = 0; i < t->count; i++)
+        if (ab_judge(&t->without, &t->change[i].arm, &t->change[i].predicted, &t->change[i].result,
+                     e) < 0)
+            return fail(e);
+    keep(t);
+    (json ? trial_print_json : trial_print)(t);
+    return trial_interrupted() ? interrupted() : status_of(t);
+}
+
+static int make_trial(struct trial *t, char **argv, struct err *e)
+{
+    const char *tmp = getenv("TMPDIR");
+    t->argv = argv;
+    t->device = device;
+    t->quiet_stdout = json;
+    snprintf(t->folder, sizeof t->folder, "%s/gpuprof-try-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (!mkdtemp(t->folder))
+        return err_set(e, "cannot make %s: %s", t->folder, strerror(errno));
+    if (profile || output)
+        snprintf(t->profile, sizeof t->profile, "%s", profile ? profile : output);
+    else
+        snprintf(t->profile, sizeof t->profile, "%s/first.gpuprof", t->folder);
+    return 0;
+}
+
+static void release(struct trial *t)
+{
+    ab_release(&t->without);
+    for (size_t i = 0; i < t->count; i++)
+        ab_release(&t->change[i].arm);
+    trial_remove(t);
+}
+
+static int run(int argc, char **argv)
+{
+    struct err e = ERR_INIT;
+    static struct trial t;
+    if (argc < 1)
+        return usage_error("try: name the program: gpuprof try [options] -- PROGRAM ARGS...");
+    if (runs < 0 || runs == 1 || runs > AB_RUNS)
+        return usage_error("try: --runs wants 2 to %d", AB_RUNS);
+    if (apply && !strchr(apply, '='))
+        return usage_error("try: --apply wants NAME=VALUE, not '%s'", apply);
+    if (top < 0 || top > TRY_TOP)
+        return usage_error("try: --top wants 1 to %d", TRY_TOP);
+    if (apply && top)
+        return usage_error("try: either --apply or --top");
+    if (profile && output)
+        return usage_error("try: with --profile there is no first run to keep (-o)");
+    if (history)
+        setenv("GPUPROF_HISTORY", history, 1);
+    if (output_check(output, force, &e) || make_trial(&t, argv, &e) < 0)
+        return fail(&e);
+    trial_catch_signals();
+    int status = judge(&t, &e);
+    release(&t);
+    return status;
+}
+
+const struct command cmd_try = {
+    .name = "try",
+    .usage = "[options] [--] PROGRAM ARGS...",
+    .help = "does a change save what was predicted? measure it",
+    .details =
+        "Runs the program once and predicts; then again, in turns with and without the change\n"
+        "(GPUPROF_APPLY), and prints measured beside predicted.\n\n"
+        "  gpuprof try -- python train.py\n"
+        "  gpuprof try --top 3 -- python train.py\n"
+        "  gpuprof try --apply num_workers=4 -- python train.py\n\n"
+        "Exit status: 0 it saves time, 1 it does not, 2 a run failed or wrong usage, 3 cannot\n"
+        "tell, 130 interrupted.",
+    .options = options,
+    .run = run,
+    .takes_program = true,
+};

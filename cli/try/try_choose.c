@@ -1,0 +1,217 @@
+/* See try.h: which changes, and what is predicted for them. */
+#include "cli/try/try.h"
+
+#include "analyzer/advice/rule.h"
+#include "report/terminal/terminal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Is the setting (of n characters) one of those in `list`, which has ; between them? */
+static bool holds(const char *list, const char *setting, size_t n)
+{
+    for (const char *p = list; *p; p += strcspn(p, ";"), p += *p == ';')
+        if (strcspn(p, ";") == n && memcmp(p, setting, n) == 0)
+            return true;
+    return false;
+}
+
+static bool holds_all(const char *list, const char *settings)
+{
+    for (const char *p = settings; *p; p += strcspn(p, ";"), p += *p == ';')
+        if (!holds(list, p, strcspn(p, ";")))
+            return false;
+    return true;
+}
+
+static bool names_knob(const char *list, const char *setting)
+{
+    size_t n = strcspn(setting, "=");
+    for (const char *p = list; *p; p += strcspn(p, ";"), p += *p == ';')
+        if (strncmp(p, setting, n) == 0 && p[n] == '=')
+            return true;
+    return false;
+}
+
+/* Adds the settings whose knob is not in the list yet. false: no room. */
+static bool add_settings(char *list, size_t size, const char *settings)
+{
+    for (const char *p = settings; *p; p += strcspn(p, ";"), p += *p == ';') {
+        size_t n = strcspn(p, ";"), used = strlen(list);
+        if (n == 0 || names_knob(list, p))
+            continue;
+        if (used + n + 2 > size)
+            return false;
+        snprintf(list + used, size - used, "%s%.*s", used ? ";" : "", (int)n, p);
+    }
+    return true;
+}
+
+static int predict(struct attempt *c, const struct trial *t, struct loaded *l, struct err *e)
+{
+    struct span_ns s = {0};
+    int rc = 0;
+    if (t->step_ns <= 0)
+        return 0;
+    if (c->advice_count == 1) {
+        const struct outcome *o = c->advice[0];
+        s = (struct span_ns){o->saves_low_ns, o->saves_mid_ns, o->saves_high_ns};
+        rc = !o->upper_bound;
+        snprintf(c->edit, sizeof c->edit, "%s", edit_name(o->edit.kind));
+        c->own_low = (double)o->own_low_ns / (double)t->step_ns;
+        c->own_high = (double)o->own_high_ns / (double)t->step_ns;
+        c->at_most = rc ? 0 : (double)o->saves_high_ns / (double)t->step_ns;
+    } else {
+        rc = whatif_together(l->analysis, c->advice, c->advice_count, &s, e);
+        for (size_t i = 0; rc == 0 && i < c->advice_count; i++)
+            c->at_most += (double)c->advice[i]->saves_high_ns / (double)t->step_ns;
+        c->at_most = c->at_most < 1 ? c->at_most : 1;
+    }
+    c->predicted.at_most = c->at_most; /* of what is advised; not of other values of it */
+    if (rc == 1)
+        c->predicted = (struct ab_prediction){true, (double)s.low_ns / (double)t->step_ns,
+                                              (double)s.mid_ns / (double)t->step_ns,
+                                              (double)s.high_ns / (double)t->step_ns, 0};
+    return rc < 0 ? -1 : 0;
+}
+
+/* One setting, of which other values are advised, alone or with others: a bound of what its cause
+ * costs holds for all. */
+static void advise_otherwise(struct attempt *c, const struct trial *t, const struct analysis *a)
+{
+    for (size_t i = 0; i < a->ranked_count && !strchr(c->knobs, ';'); i++) {
+        const struct outcome *o = a->ranked[i];
+        if (!o->knob || !names_knob(c->knobs, o->knob))
+            continue;
+        snprintf(c->rule, sizeof c->rule, "%s", o->rule->id);
+        snprintf(c->advised, sizeof c->advised, "%s", o->knob);
+        if (o->upper_bound)
+            c->at_most = (double)o->saves_high_ns / (double)t->step_ns;
+        return;
+    }
+}
+
+static int choose_asked(struct trial *t, struct loaded *l, const char *apply, struct err *e)
+{
+    const struct analysis *a = l->analysis;
+    struct attempt *c = &t->change[t->count++];
+    char covered[sizeof c->knobs] = "";
+    if (strlen(apply) >= sizeof c->knobs)
+        return err_set(e, "--apply is too long");
+    snprintf(c->knobs, sizeof c->knobs, "%s", apply);
+    for (char *p = c->knobs; (p = strchr(p, ','));)
+        *p = ';';
+    for (size_t i = 0; i < a->ranked_count && c->advice_count < TRY_ADVICE; i++) {
+        const struct outcome *o = a->ranked[i];
+        if (!o->knob || !holds_all(c->knobs, o->knob) || holds_all(covered, o->knob))
+            continue;
+        c->advice[c->advice_count++] = o;
+        add_settings(covered, sizeof covered, o->knob);
+    }
+    if (!holds_all(covered, c->knobs)) /* nobody knows what the rest of it does */
+        c->advice_count = 0;
+    if (c->advice_count == 0 && t->step_ns > 0)
+        advise_otherwise(c, t, a);
+    if (c->advice_count == 1)
+        snprintf(c->rule, sizeof c->rule, "%s", c->advice[0]->rule->id);
+    return predict(c, t, l, e);
+}
+
+static bool chosen(const struct trial *t, const char *knob)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (strcmp(t->change[i].knobs, knob) == 0)
+            return true;
+    return false;
+}
+
+/* Changes the numbers that are computed: nobody's model is trained otherwise unasked. */
+static bool asked_for_alone(const char *knob)
+{
+    return strstr(knob, "precision=bf16") || strstr(knob, "precision=fp16");
+}
+
+static void pass(struct trial *t, const struct outcome *o)
+{
+    if (t->passed_count == TRY_ADVICE)
+        return;
+    struct passed *p = &t->passed[t->passed_count++];
+    snprintf(p->rule, sizeof p->rule, "%s", o->rule->id);
+    snprintf(p->knob, sizeof p->knob, "%s", o->knob ? o->knob : "");
+    for (char *k = p->knob; (k = strchr(k, ';'));)
+        *k = ','; /* as --apply takes it from a shell */
+}
+
+/* Why so few: `top` were asked for. */
+static void why_fewer(struct trial *t, const struct analysis *a, int top)
+{
+    const char *one = a->ranked_count == 1 ? "finding" : "findings";
+    if (a->ranked_count == 0)
+        snprintf(t->fewer, sizeof t->fewer, "the first run ended in no advice at all");
+    else if (a->ranked_count < (size_t)top)
+        snprintf(t->fewer, sizeof t->fewer,
+                 "the first run ended in %zu %s, of which %zu can be told to the program",
+                 a->ranked_count, one, t->count);
+    else
+        snprintf(t->fewer, sizeof t->fewer,
+                 "of the %zu %s of the first run %zu can be told to the program, each by a setting "
+                 "of its own",
+                 a->ranked_count, one, t->count);
+}
+
+static int choose_top(struct trial *t, struct loaded *l, int top, struct err *e)
+{
+    const struct analysis *a = l->analysis;
+    for (size_t i = 0; i < a->ranked_count && t->count < (size_t)top; i++) {
+        const struct outcome *o = a->ranked[i];
+        if (!o->knob || asked_for_alone(o->knob))
+            pass(t, o);
+        if (!o->knob || asked_for_alone(o->knob) || chosen(t, o->knob))
+            continue;
+        struct attempt *c = &t->change[t->count++];
+        snprintf(c->knobs, sizeof c->knobs, "%s", o->knob);
+        snprintf(c->rule, sizeof c->rule, "%s", o->rule->id);
+        c->advice[c->advice_count++] = o;
+        if (predict(c, t, l, e) < 0)
+            return -1;
+    }
+    if (t->count < (size_t)top)
+        why_fewer(t, a, top);
+    if (t->count)
+        return 0;
+    for (size_t i = 0; i < t->passed_count; i++)
+        if (*t->passed[i].knob)
+            return err_set(e, "%s changes the numbers that are computed: ask for it by --apply %s",
+                           t->passed[i].rule, t->passed[i].knob);
+    return err_set(e, "nothing to try, %s: name a change with --apply", t->fewer);
+}
+
+int trial_choose(struct trial *t, struct loaded *l, const char *apply, int top, struct err *e)
+{
+    t->step_ns = l->analysis->step_ns;
+    if (!l->analysis->whatif.trusted && l->analysis->whatif.why_not)
+        snprintf(t->why_not, sizeof t->why_not, "%s", l->analysis->whatif.why_not);
+    if (load_virtual(l))
+        snprintf(t->gpu, sizeof t->gpu, "%s", load_virtual(l));
+    terminal_clean(t->gpu);
+    return apply ? choose_asked(t, l, apply, e) : choose_top(t, l, top, e);
+}
+
+int trial_join(struct trial *t, struct loaded *l, struct err *e)
+{
+    struct attempt *c = &t->change[t->count];
+    size_t obeyed = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        const struct attempt *one = &t->change[i];
+        if (one->refused || !add_settings(c->knobs, sizeof c->knobs, one->knobs))
+            continue;
+        obeyed++;
+        for (size_t k = 0; k < one->advice_count && c->advice_count < TRY_ADVICE; k++)
+            c->advice[c->advice_count++] = one->advice[k];
+    }
+    if (obeyed < 2)
+        return 0;
+    c->together = true;
+    t->count++;
+    return predict(c, t, l, e);
+}

@@ -1,0 +1,230 @@
+/* See try.h: the answer, for people and for programs. */
+#include "cli/try/try.h"
+
+#include "report/json/json_write.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Stopped before there were enough runs for a verdict. */
+static bool cut_short(const struct attempt *c)
+{
+    return trial_interrupted() && c->result.verdict == AB_UNDERPOWERED;
+}
+
+const char *trial_verdict(const struct attempt *c)
+{
+    if (c->refused)
+        return "REFUSED";
+    return cut_short(c) ? "INTERRUPTED" : ab_verdict_text[c->result.verdict];
+}
+
+const char *trial_why(const struct attempt *c)
+{
+    if (c->refused)
+        return "the program does not obey: nothing was tried";
+    return cut_short(c) ? "interrupted before there were enough runs to tell" : c->result.why;
+}
+
+static void range_json(struct json *j, const char *key, bool known, double low, double mid,
+                       double high)
+{
+    if (!known) {
+        json_null(j, key);
+        return;
+    }
+    json_begin(j, key, '{');
+    json_num(j, "low", 100 * low, 3);
+    json_num(j, "mid", 100 * mid, 3);
+    json_num(j, "high", 100 * high, 3);
+    json_end(j, '}');
+}
+
+static void change_json(struct json *j, const struct attempt *c)
+{
+    const struct ab_prediction *p = &c->predicted;
+    const struct ab_result *r = &c->result;
+    json_begin(j, NULL, '{');
+    json_str(j, "apply", c->knobs);
+    json_str(j, "rule", *c->rule ? c->rule : NULL);
+    json_bool(j, "together", c->together);
+    json_str(j, "verdict", trial_verdict(c));
+    json_str(j, "why", trial_why(c));
+    json_int(j, "runs_with", (int64_t)c->arm.count);
+    if (r->a_ns)
+        json_ms(j, "with_ms", r->b_ns);
+    else
+        json_null(j, "with_ms");
+    range_json(j, "measured_pct", r->a_ns > 0, r->low, r->saved, r->high);
+    range_json(j, "predicted_pct", p->known, p->low, p->mid, p->high);
+    if (c->at_most > 0)
+        json_num(j, "at_most_pct", 100 * c->at_most, 3);
+    else
+        json_null(j, "at_most_pct");
+    json_int(j, "runs_acknowledged", (int64_t)c->acknowledged);
+    json_str(j, "refused", *c->refusal ? c->refusal : NULL);
+    json_str(j, "silent", *c->silent ? c->silent : NULL);
+    json_end(j, '}');
+}
+
+/* The step without a change, as the changes were compared with it; 0 = not known. */
+static int64_t without_ns(const struct trial *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (t->change[i].result.a_ns)
+            return t->change[i].result.a_ns;
+    return 0;
+}
+
+/* Fewer changes than --top asked for. */
+static bool fewer(const struct trial *t)
+{
+    return t->asked > 1 && *t->fewer;
+}
+
+void trial_print_json(const struct trial *t)
+{
+    struct json j;
+    json_start(&j, stdout);
+    json_begin(&j, NULL, '{');
+    json_int(&j, "schema", 2);
+    json_str(&j, "virtual_gpu", *t->gpu ? t->gpu : NULL);
+    json_bool(&j, "interrupted", trial_interrupted());
+    json_int(&j, "runs_without", (int64_t)t->without.count);
+    if (without_ns(t))
+        json_ms(&j, "without_ms", without_ns(t));
+    else
+        json_null(&j, "without_ms");
+    json_str(&j, "no_predictions", *t->why_not ? t->why_not : NULL);
+    json_str(&j, "reruns_record", t->marks ? "steps" : "all");
+    json_begin(&j, "tried", '[');
+    for (size_t i = 0; i < t->count; i++)
+        change_json(&j, &t->change[i]);
+    json_end(&j, ']');
+    if (t->asked)
+        json_int(&j, "asked", t->asked);
+    else
+        json_null(&j, "asked");
+    json_str(&j, "fewer", fewer(t) ? t->fewer : NULL);
+    json_begin(&j, "not_tried", '[');
+    for (size_t i = 0; i < t->passed_count; i++)
+        json_str(&j, NULL, t->passed[i].rule);
+    json_end(&j, ']');
+    json_end(&j, '}');
+    if (json_end_document(&j) == 0)
+        putchar('\n');
+}
+
+static void print_words(const struct attempt *c)
+{
+    if (c->refused)
+        printf("  The program did not obey: %s\n", c->refusal);
+    else if (*c->silent)
+        printf("  The program did not say whether it obeyed %s: one that does not read "
+               "GPUPROF_APPLY runs as before.\n",
+               c->silent);
+}
+
+static void print_one(const struct trial *t, const struct attempt *c)
+{
+    const struct ab_prediction *p = &c->predicted;
+    const struct ab_result *r = &c->result;
+    printf("%s: %s\n  %s\n", c->knobs, trial_verdict(c), trial_why(c));
+    if (*t->gpu)
+        printf("  on a virtual GPU: %s\n", t->gpu);
+    if (p->known)
+        printf("  predicted  saves %.1f %% of the step (%.1f to %.1f %%)\n", 100 * p->mid,
+               100 * p->low, 100 * p->high);
+    else if (c->at_most > 0)
+        printf("  predicted  saves at most %.1f %% of the step: %s\n", 100 * c->at_most,
+               *t->why_not ? t->why_not : "a bound, no prediction");
+    else
+        printf("  predicted  not: %s\n", *t->why_not ? t->why_not : "nobody advises this change");
+    if (*c->advised)
+        printf("  advised    %s\n", c->advised);
+    if (r->a_ns)
+        printf("  measured   saves %.1f %% of the step (95 %%: %.1f to %.1f %%), %.2f to %.2f ms, "
+               "means of the steady steps\n",
+               100 * r->saved, 100 * r->low, 100 * r->high, (double)r->a_ns / 1e6,
+               (double)r->b_ns / 1e6);
+    if (!c->refused)
+        printf("  runs       %zu without, %zu with the change, recorded %s\n", t->without.count,
+               c->arm.count, t->marks ? "by the marks of steps alone" : "in full");
+    print_words(c);
+}
+
+static const char *range_text(char text[48], bool known, double low, double mid, double high,
+                              double at_most)
+{
+    if (known)
+        snprintf(text, 48, "%5.1f %% (%.1f to %.1f)", 100 * mid, 100 * low, 100 * high);
+    else if (at_most > 0)
+        snprintf(text, 48, "at most %.1f %%", 100 * at_most);
+    else
+        snprintf(text, 48, "    -");
+    return text;
+}
+
+static int widest(const struct trial *t)
+{
+    size_t wide = strlen("all together");
+    for (size_t i = 0; i < t->count; i++)
+        if (!t->change[i].together && strlen(t->change[i].knobs) > wide)
+            wide = strlen(t->change[i].knobs);
+    return wide > 40 ? 40 : (int)wide;
+}
+
+static void print_table(const struct trial *t)
+{
+    int wide = widest(t);
+    char predicted[48], measured[48];
+    printf("%-*s  %-24s %-24s %s\n", wide, "saved of the step", "predicted (80 %)",
+           "measured (95 %)", "verdict");
+    for (size_t i = 0; i < t->count; i++) {
+        const struct attempt *c = &t->change[i];
+        const struct ab_prediction *p = &c->predicted;
+        const struct ab_result *r = &c->result;
+        printf("%-*.*s  %-24s %-24s %s\n", wide, wide, c->together ? "all together" : c->knobs,
+               range_text(predicted, p->known, p->low, p->mid, p->high, c->at_most),
+               range_text(measured, r->a_ns > 0, r->low, r->saved, r->high, 0), trial_verdict(c));
+    }
+    putchar('\n');
+    if (without_ns(t))
+        printf("The step takes %.2f ms without a change, the mean of the steady steps of %zu runs; "
+               "as many with each, recorded %s.\n",
+               (double)without_ns(t) / 1e6, t->without.count,
+               t->marks ? "by the marks of steps alone" : "in full");
+    if (*t->gpu)
+        printf("On a virtual GPU: %s\n", t->gpu);
+    if (*t->why_not)
+        printf("No predictions, %s.\n", t->why_not);
+    for (size_t i = 0; i < t->count; i++) {
+        const struct attempt *c = &t->change[i];
+        if (c->refused || *c->silent || c->result.verdict == AB_UNDERPOWERED)
+            printf("%s: %s\n", c->together ? "all together" : c->knobs, trial_why(c));
+        print_words(c);
+    }
+}
+
+void trial_print(const struct trial *t)
+{
+    if (trial_interrupted())
+        printf("Interrupted: what was measured until then follows.\n");
+    if (t->count == 1)
+        print_one(t, &t->change[0]);
+    else if (t->count)
+        print_table(t);
+    if (fewer(t)) {
+        size_t alone = t->count - (t->count && t->change[t->count - 1].together);
+        printf("%zu of %d tried: %s.\n", alone, t->asked, t->fewer);
+    }
+    for (size_t i = 0; i < t->passed_count; i++) {
+        const struct passed *p = &t->passed[i];
+        if (*p->knob)
+            printf("%s: not tried unasked, it changes the numbers that are computed: --apply %s\n",
+                   p->rule, p->knob);
+        else
+            printf("%s: not tried, no setting does it: `gpuprof explain %s` says what to edit\n",
+                   p->rule, p->rule);
+    }
+}

@@ -1,0 +1,116 @@
+/* view: opens a trace in ui.perfetto.dev. The page fetches it from here, once, over loopback; the
+ * trace goes nowhere else. */
+#include "cli/command.h"
+#include "cli/export_to.h"
+#include "cli/load.h"
+#include "cli/view/serve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static bool no_open;
+static int timeout_s = 120;
+
+static const struct option_spec options[] = {
+    {"no-open", 0, OPTION_FLAG, &no_open, NULL, "print the address instead of opening a browser"},
+    {"timeout", 0, OPTION_INT, &timeout_s, "S", "wait so long for the browser (default 120)"},
+    LOAD_REDACT,
+    {0},
+};
+
+static bool is_trace(const char *path)
+{
+    size_t n = strlen(path);
+    return (n > 5 && !strcmp(path + n - 5, ".json")) ||
+           (n > 8 && !strcmp(path + n - 8, ".json.gz"));
+}
+
+/* Starts the desktop's browser; its own output is not ours. */
+static void open_browser(const char *url)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
+            _exit(127);
+        execlp("xdg-open", "xdg-open", url, (char *)NULL);
+        execlp("open", "open", url, (char *)NULL);
+        _exit(127);
+    }
+    int status = 0;
+    if (pid < 0 || waitpid(pid, &status, 0) < 0 || status != 0)
+        say("no browser could be started; open the address above");
+}
+
+/* Takes over `file`. */
+static int serve(int file, const char *name)
+{
+    struct err e = ERR_INIT;
+    struct server s;
+    char url[256];
+    if (server_open(&s, file, name, &e))
+        return fail(&e);
+    snprintf(url, sizeof url, "https://ui.perfetto.dev/#!/?url=http://127.0.0.1:%d%s", SERVE_PORT,
+             s.path);
+    printf("%s\n", url);
+    fflush(stdout);
+    if (!no_open)
+        open_browser(url);
+    int rc = server_run(&s, timeout_s, &e);
+    server_close(&s);
+    return rc ? fail(&e) : 0;
+}
+
+/* A profile is exported into memory: nothing of it lies in a folder, whatever ends this process. */
+static int export_and_serve(const char *path)
+{
+    struct err e = ERR_INIT;
+    struct loaded l;
+    if (load_analysis(&path, 1, &l, &e))
+        return fail(&e);
+    struct exported what = {.analysis = l.analysis};
+    struct export_options o = load_options(&l, path);
+    int file = memfd_create("gpuprof-view", MFD_CLOEXEC);
+    int rc = file < 0 ? err_set(&e, "no memory for the trace: %s", strerror(errno))
+                      : export_to_fd(exporter_find("chrome"), &what, &o, file, &e);
+    load_release(&l);
+    if (rc == 0)
+        return serve(file, "trace.json.gz");
+    if (file >= 0)
+        close(file);
+    return fail(&e);
+}
+
+static int serve_file(const char *path)
+{
+    size_t n = strlen(path);
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0)
+        return usage_error("cannot read %s: %s", path, strerror(errno));
+    return serve(file, strcmp(path + n - 3, ".gz") == 0 ? "trace.json.gz" : "trace.json");
+}
+
+static int run(int argc, char **argv)
+{
+    if (argc != 1)
+        return usage_error("view: name one profile or trace: gpuprof view X.json.gz");
+    if (timeout_s < 1)
+        return usage_error("view: --timeout wants seconds from 1 up");
+    return is_trace(argv[0]) ? serve_file(argv[0]) : export_and_serve(argv[0]);
+}
+
+const struct command cmd_view = {
+    .name = "view",
+    .usage = "[--no-open] FILE|X.json[.gz]",
+    .help = "open the trace in ui.perfetto.dev",
+    .details =
+        "Serves that one file on 127.0.0.1, once, to the page that the browser loads, under an\n"
+        "address that nobody else can guess. The page works in the browser and uploads nothing,\n"
+        "but loading it needs a network.",
+    .options = options,
+    .run = run,
+};

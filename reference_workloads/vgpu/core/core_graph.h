@@ -1,0 +1,78 @@
+/* Graphs of the virtual GPU: captured (core_capture.c), built, instantiated and launched
+ * (core_graph.c). Functions return a cudaError_t number where they return an int. */
+#ifndef VGPU_CORE_GRAPH_H
+#define VGPU_CORE_GRAPH_H
+
+#include "reference_workloads/vgpu/core/core_state.h"
+
+enum vg_node_kind {
+    VG_NODE_KERNEL = 0,
+    VG_NODE_COPY = 1,
+    VG_NODE_MEMSET = 2,
+    VG_NODE_HOST = 3,
+    VG_NODE_GRAPH = 4,
+    VG_NODE_EMPTY = 5,
+    VG_NODE_WAIT = 6,
+    VG_NODE_RECORD = 7
+};
+
+struct vg_node {
+    enum vg_node_kind kind; /* the numbers of cudaGraphNodeType */
+    uint64_t id;
+    size_t index; /* in its graph: dependencies point to smaller ones */
+    bool disabled;
+    struct vg_node **deps;
+    size_t deps_n;
+    struct vg_kernel kernel;
+    struct vg_copy copy;
+    enum vg_engine engine;
+    double duration_ns; /* copies, memsets */
+    struct vg_record record;
+    struct {
+        void *ptr;
+        int value;
+        size_t bytes;
+    } set;
+    void (*host)(void *);
+    void *host_arg;
+    struct vg_event *event;
+};
+
+struct vg_graph {
+    uint32_t magic, id;
+    struct vg_node **nodes;
+    size_t count, capacity;
+    struct vg_stream *streams[32]; /* joined to the capture; the first began it */
+    size_t stream_count;
+    bool invalid;
+    struct vg_graph *next_capture;
+};
+
+struct vg_exec {
+    uint32_t magic, id;
+    struct vg_graph *graph; /* own copy */
+};
+
+/* The capture in which an event was recorded, while that goes on; else NULL. */
+struct vg_graph *vg_event_capture(const struct vg_event *e);
+/* During capture of `s`: a new node behind what the stream did last; NULL when not capturing. */
+struct vg_node *vg_capture_node(struct vg_stream *s, enum vg_node_kind kind);
+/* Error of a call that capture forbids (any synchronisation), or 0. `s` may be NULL = the device.
+ */
+int vg_capture_forbids(struct vg_stream *s);
+int vg_capture_begin(struct vg_stream *s, int mode);
+int vg_capture_end(struct vg_stream *s, struct vg_graph **out);
+int vg_capture_record(struct vg_event *e, struct vg_stream *s);
+int vg_capture_wait(struct vg_stream *s, struct vg_event *e);
+
+struct vg_graph *vg_graph_new(void);
+struct vg_node *vg_graph_add(struct vg_graph *g, enum vg_node_kind kind,
+                             struct vg_node *const *deps, size_t n);
+struct vg_graph *vg_graph_clone(const struct vg_graph *g);
+void vg_graph_free(struct vg_graph *g);
+int vg_exec_new(struct vg_graph *g, struct vg_exec **out);
+int vg_exec_update(struct vg_exec *x, const struct vg_graph *g);
+int vg_exec_free(struct vg_exec *x);
+int vg_exec_launch(struct vg_exec *x, struct vg_stream *s);
+
+#endif

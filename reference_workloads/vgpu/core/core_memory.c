@@ -1,0 +1,270 @@
+/* Memory of the virtual GPU. Each device is one reserved address range as large as its memory
+ * (never committed: pages appear where a small copy writes), so that a pointer tells its device and
+ * running out of memory is exact. Host memory that is pinned or managed is kept in a sorted table.
+ */
+#include "reference_workloads/vgpu/core/core_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { GRAIN = 512 };
+
+/* Blocks of a device in address order; free neighbours are merged. */
+struct vg_block {
+    size_t offset, size, asked;
+    bool free;
+    struct vg_block *prev, *next;
+};
+
+struct range {
+    char *base;
+    size_t size;
+    enum vg_memory_kind kind;
+    bool mapped; /* ours to unmap */
+};
+static struct range *ranges;
+static size_t range_count, range_cap;
+static pthread_rwlock_t range_lock = PTHREAD_RWLOCK_INITIALIZER;
+
+int vg_memory_open(struct vg_device *d)
+{
+    d->capacity = (size_t)d->profile.memory_bytes / GRAIN * GRAIN;
+    d->base = mmap(NULL, d->capacity, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (d->base == MAP_FAILED)
+        return -1;
+    madvise(d->base, d->capacity, MADV_DONTDUMP);
+    d->blocks = calloc(1, sizeof *d->blocks);
+    if (!d->blocks)
+        return -1;
+    *d->blocks = (struct vg_block){.size = d->capacity, .free = true};
+    return 0;
+}
+
+static struct vg_device *device_of(const void *p)
+{
+    for (int i = 0; i < vg_core.device_count; i++) {
+        struct vg_device *d = &vg_core.device[i];
+        if ((const char *)p >= d->base && (const char *)p < d->base + d->capacity)
+            return d;
+    }
+    return NULL;
+}
+
+static int split(struct vg_block *b, size_t need)
+{
+    if (b->size == need)
+        return 0;
+    struct vg_block *rest = calloc(1, sizeof *rest);
+    if (!rest)
+        return -1;
+    *rest = (struct vg_block){b->offset + need, b->size - need, 0, true, b, b->next};
+    if (rest->next)
+        rest->next->prev = rest;
+    b->next = rest;
+    b->size = need;
+    return 0;
+}
+
+int vg_malloc(int device, void **out, size_t bytes)
+{
+    struct vg_device *d = &vg_core.device[device];
+    if (!out)
+        return VG_INVALID_VALUE;
+    *out = NULL;
+    if (bytes == 0)
+        return VG_OK;
+    if (bytes > d->capacity)
+        return VG_NO_MEMORY;
+    size_t need = (bytes + GRAIN - 1) / GRAIN * GRAIN;
+    pthread_mutex_lock(&vg_core.lock);
+    struct vg_block *b = d->blocks;
+    while (b && !(b->free && b->size >= need))
+        b = b->next;
+    int result = b && split(b, need) == 0 ? VG_OK : VG_NO_MEMORY;
+    if (result == VG_OK) {
+        b->free = false;
+        b->asked = bytes;
+        d->used += need;
+        vg_gauges_put(d);
+        *out = d->base + b->offset;
+    }
+    pthread_mutex_unlock(&vg_core.lock);
+    return result;
+}
+
+static void merge_next(struct vg_block *b)
+{
+    struct vg_block *n = b->next;
+    if (!n || !n->free)
+        return;
+    b->size += n->size;
+    b->next = n->next;
+    if (b->next)
+        b->next->prev = b;
+    free(n);
+}
+
+int vg_free(void *ptr)
+{
+    struct vg_device *d = device_of(ptr);
+    if (!d)
+        return vg_free_host(ptr); /* managed memory */
+    pthread_mutex_lock(&vg_core.lock);
+    size_t offset = (size_t)((char *)ptr - d->base);
+    struct vg_block *b = d->blocks;
+    while (b && b->offset != offset)
+        b = b->next;
+    int result = b && !b->free ? VG_OK : VG_INVALID_VALUE;
+    if (result == VG_OK) {
+        uintptr_t first = ((uintptr_t)ptr + 4095) & ~(uintptr_t)4095;
+        uintptr_t last = ((uintptr_t)ptr + b->size) & ~(uintptr_t)4095;
+        if (last > first)
+            madvise((void *)first, last - first, MADV_DONTNEED);
+        d->used -= b->size;
+        vg_gauges_put(d);
+        b->free = true;
+        merge_next(b);
+        if (b->prev && b->prev->free)
+            merge_next(b->prev);
+    }
+    pthread_mutex_unlock(&vg_core.lock);
+    return result;
+}
+
+void vg_memory_info(int device, size_t *free_bytes, size_t *total)
+{
+    struct vg_device *d = &vg_core.device[device];
+    pthread_mutex_lock(&vg_core.lock);
+    if (free_bytes)
+        *free_bytes = d->capacity - d->used;
+    if (total)
+        *total = d->capacity;
+    pthread_mutex_unlock(&vg_core.lock);
+}
+
+/* Index of the first range that starts above p. */
+static size_t range_above(const char *p)
+{
+    size_t lo = 0, hi = range_count;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (ranges[mid].base <= p)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static int range_add(struct range r)
+{
+    int result = VG_OK;
+    pthread_rwlock_wrlock(&range_lock);
+    if (range_count == range_cap) {
+        size_t cap = range_cap ? range_cap * 2 : 64;
+        struct range *grown = realloc(ranges, cap * sizeof *grown);
+        if (grown) {
+            ranges = grown;
+            range_cap = cap;
+        }
+    }
+    size_t at = range_above(r.base);
+    bool overlaps = at > 0 && ranges[at - 1].base + ranges[at - 1].size > r.base;
+    if (range_count == range_cap) {
+        result = VG_NO_MEMORY;
+    } else if (overlaps) {
+        result = VG_REGISTERED;
+    } else {
+        memmove(ranges + at + 1, ranges + at, (range_count - at) * sizeof *ranges);
+        ranges[at] = r;
+        range_count++;
+    }
+    pthread_rwlock_unlock(&range_lock);
+    return result;
+}
+
+/* Takes the range out of the table; false when p does not start one. */
+static bool range_take(const void *p, bool mapped, struct range *out)
+{
+    pthread_rwlock_wrlock(&range_lock);
+    size_t at = range_above(p);
+    bool found = at > 0 && ranges[at - 1].base == p && ranges[at - 1].mapped == mapped;
+    if (found) {
+        *out = ranges[at - 1];
+        memmove(ranges + at - 1, ranges + at, (range_count - at) * sizeof *ranges);
+        range_count--;
+    }
+    pthread_rwlock_unlock(&range_lock);
+    return found;
+}
+
+static int map_host(void **out, size_t bytes, enum vg_memory_kind kind)
+{
+    if (!out)
+        return VG_INVALID_VALUE;
+    *out = NULL;
+    if (bytes == 0)
+        return VG_OK;
+    /* Pinned pages are touched at once, as page-locking does: else they look slower than pageable.
+     */
+    int populate = kind == VG_MEM_PINNED ? MAP_POPULATE : MAP_NORESERVE;
+    char *p =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | populate, -1, 0);
+    if (p == MAP_FAILED)
+        return VG_NO_MEMORY;
+    int result = range_add((struct range){p, bytes, kind, true});
+    if (result != VG_OK)
+        munmap(p, bytes);
+    else
+        *out = p;
+    return result;
+}
+
+int vg_malloc_host(void **out, size_t bytes)
+{
+    return map_host(out, bytes, VG_MEM_PINNED);
+}
+
+int vg_malloc_managed(void **out, size_t bytes)
+{
+    return map_host(out, bytes, VG_MEM_MANAGED);
+}
+
+int vg_free_host(void *ptr)
+{
+    struct range r;
+    if (!range_take(ptr, true, &r))
+        return VG_INVALID_VALUE;
+    munmap(r.base, r.size);
+    return VG_OK;
+}
+
+int vg_host_register(void *ptr, size_t bytes)
+{
+    if (!ptr || !bytes)
+        return VG_INVALID_VALUE;
+    return range_add((struct range){ptr, bytes, VG_MEM_PINNED, false});
+}
+
+int vg_host_unregister(void *ptr)
+{
+    struct range r;
+    return range_take(ptr, false, &r) ? VG_OK : VG_NOT_REGISTERED;
+}
+
+struct vg_pointer vg_pointer(const void *p)
+{
+    struct vg_device *d = device_of(p);
+    if (d)
+        return (struct vg_pointer){VG_MEM_DEVICE, d->index, d->capacity, d->base};
+    struct vg_pointer found = {VG_MEM_PAGEABLE, -1, 0, NULL};
+    pthread_rwlock_rdlock(&range_lock);
+    size_t at = range_above(p);
+    if (at > 0 && (const char *)p < ranges[at - 1].base + ranges[at - 1].size)
+        found =
+            (struct vg_pointer){ranges[at - 1].kind, -1, ranges[at - 1].size, ranges[at - 1].base};
+    pthread_rwlock_unlock(&range_lock);
+    return found;
+}

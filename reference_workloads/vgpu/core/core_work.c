@@ -1,0 +1,187 @@
+/* Kernels and memsets: submission to a stream, to a capture, and on behalf of a library. */
+#include "reference_workloads/vgpu/core/core_graph.h"
+
+#include <string.h>
+
+/* CUPTI's runtime callback ids of the calls that libraries make (the core includes no CUDA). */
+enum {
+    CBID_LAUNCH = 211,
+    CBID_LAUNCH_EXC = 430,
+    CBID_MEMSET_ASYNC = 51,
+    CBID_COPY_ASYNC = 41,
+    CBID_STREAM_SYNC = 131,
+    CBID_MALLOC = 20,
+    CBID_FREE = 22
+};
+
+static bool leaves_room(const struct vg_kernel *k, const struct vg_profile *p)
+{
+    uint64_t blocks = (uint64_t)k->grid[0] * k->grid[1] * k->grid[2];
+    return blocks * 2 < (uint64_t)p->sm_count;
+}
+
+struct vg_work vg_kernel_work(const struct vg_profile *p, const struct vg_kernel *k)
+{
+    double share = vg_clock_now();
+    return (struct vg_work){.engine = VG_ENGINE_COMPUTE,
+                            .duration_ns =
+                                vg_scaled((double)k->duration_ns / share, p->kernel_min_ns),
+                            .gap_ns = (int64_t)p->kernel_gap_ns,
+                            .shares_engine = leaves_room(k, p)};
+}
+
+struct vg_record vg_record_on(const struct vg_stream *s, enum vg_record_kind kind)
+{
+    struct vg_api *api = vg_api_current();
+    return (struct vg_record){.kind = kind,
+                              .device = s->device,
+                              .stream_id = s->id,
+                              .context_id = vg_core.device[s->device].context_id,
+                              .correlation = api ? api->correlation : 0};
+}
+
+/* Legacy work while another blocking stream of the thread captures would join that capture. */
+static int capture_conflict(struct vg_stream *s)
+{
+    if (!s->legacy)
+        return VG_OK;
+    for (struct vg_stream *o = vg_core.device[s->device].streams; o; o = o->next)
+        if (o->capture && !(o->flags & 1) && o->capture_mode == 0) {
+            o->capture->invalid = true;
+            return VG_CAPTURE_IMPLICIT;
+        }
+    return VG_OK;
+}
+
+int vg_launch(struct vg_stream *s, const struct vg_kernel *k, double host_ns)
+{
+    struct vg_device *d = &vg_core.device[s->device];
+    struct vg_api *api = vg_api_current();
+    int64_t now = api ? api->start_ns : vg_now_ns();
+    if (api) {
+        api->host_ns = (int64_t)host_ns;
+        api->symbol = k->name;
+    }
+    int bad = capture_conflict(s);
+    if (bad)
+        return bad;
+    struct vg_record r = vg_record_on(s, VG_REC_KERNEL);
+    r.kernel = *k;
+    if (s->capture) {
+        struct vg_node *n = vg_capture_node(s, VG_NODE_KERNEL);
+        if (!n)
+            return VG_NO_MEMORY;
+        n->kernel = *k;
+        n->record = r;
+        return VG_OK;
+    }
+    struct vg_work w = vg_kernel_work(&d->profile, k);
+    w.earliest_ns = now + (int64_t)d->profile.start_latency_ns;
+    bool placed = vg_submit(s, &w, &r);
+    if (vg_core.launch_blocking)
+        vg_sleep_until(placed ? r.end_ns : vg_stream_tail(s));
+    return VG_OK;
+}
+
+int vg_memset(struct vg_stream *s, void *ptr, int value, size_t bytes, bool async)
+{
+    struct vg_device *d = &vg_core.device[s->device];
+    struct vg_api *api = vg_api_current();
+    int64_t now = api ? api->start_ns : vg_now_ns();
+    struct vg_pointer at = vg_pointer(ptr);
+    if (api)
+        api->host_ns = (int64_t)d->profile.memset_host_ns;
+    if (at.kind == VG_MEM_PAGEABLE)
+        return VG_INVALID_VALUE;
+    int bad = capture_conflict(s);
+    if (bad || bytes == 0)
+        return bad;
+    struct vg_record r = vg_record_on(s, VG_REC_MEMSET);
+    r.set.bytes = bytes;
+    r.set.value = value;
+    r.set.memory = at.kind;
+    r.set.async = async;
+    double cost_ns = (double)vg_cost_memory(&d->profile, (double)bytes, 1, 0.85);
+    if (s->capture) {
+        struct vg_node *n = vg_capture_node(s, VG_NODE_MEMSET);
+        if (!n)
+            return VG_NO_MEMORY;
+        n->set.ptr = ptr;
+        n->set.value = value;
+        n->set.bytes = bytes;
+        n->duration_ns = cost_ns;
+        n->record = r;
+        return VG_OK;
+    }
+    if (bytes <= vg_core.copy_limit)
+        memset(ptr, value, bytes);
+    struct vg_work w = {.engine = VG_ENGINE_COMPUTE,
+                        .earliest_ns = now + (int64_t)d->profile.start_latency_ns,
+                        .duration_ns = vg_scaled(cost_ns, d->profile.copy_fixed_ns),
+                        .gap_ns = (int64_t)d->profile.kernel_gap_ns};
+    bool placed = vg_submit(s, &w, &r);
+    if (!async && at.kind == VG_MEM_PINNED)
+        vg_sleep_until(placed ? r.end_ns : vg_stream_tail(s));
+    return VG_OK;
+}
+
+int vg_library_launch(struct vg_stream *stream, const struct vg_kernel *k)
+{
+    struct vg_stream *s;
+    struct vg_api api;
+    const struct vg_profile *p = vg_profile(vg_current_device());
+    int bad = vg_api_enter(&api, p->cc_major >= 9 ? CBID_LAUNCH_EXC : CBID_LAUNCH);
+    if (bad)
+        return bad;
+    bad = vg_stream_resolve(stream, false, &s);
+    if (!bad)
+        bad = vg_launch(s, k, p->launch_library_host_ns);
+    return vg_api_exit(&api, bad);
+}
+
+int vg_library_copy(struct vg_stream *stream, void *dst, const void *src, size_t bytes)
+{
+    struct vg_stream *s;
+    struct vg_api api;
+    struct vg_copy c = {.dst = dst, .src = src, .bytes = bytes, .kind = 4, .async = true};
+    int bad = vg_api_enter(&api, CBID_COPY_ASYNC);
+    if (bad)
+        return bad;
+    bad = vg_stream_resolve(stream, false, &s);
+    if (!bad)
+        bad = vg_copy(s, &c);
+    return vg_api_exit(&api, bad);
+}
+
+int vg_library_sync(struct vg_stream *stream)
+{
+    struct vg_stream *s;
+    struct vg_api api;
+    int bad = vg_api_enter(&api, CBID_STREAM_SYNC);
+    if (bad)
+        return bad;
+    bad = vg_stream_resolve(stream, false, &s);
+    if (!bad)
+        bad = vg_stream_sync(s);
+    return vg_api_exit(&api, bad);
+}
+
+int vg_library_malloc(void **ptr, size_t bytes)
+{
+    struct vg_api api;
+    int bad = vg_api_enter(&api, CBID_MALLOC);
+    if (bad)
+        return bad;
+    api.host_ns = (int64_t)vg_profile(vg_current_device())->malloc_ns;
+    return vg_api_exit(&api, vg_malloc(vg_current_device(), ptr, bytes));
+}
+
+int vg_library_free(void *ptr)
+{
+    struct vg_api api;
+    int bad = vg_api_enter(&api, CBID_FREE);
+    if (bad)
+        return bad;
+    vg_sleep_until(vg_device_tail(vg_current_device()));
+    return vg_api_exit(&api, vg_free(ptr));
+}

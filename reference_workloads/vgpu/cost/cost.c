@@ -1,0 +1,204 @@
+/* The cost model: how long a matrix product, a convolution or a pass over memory takes on a
+ * modelled device, by a roofline with the achieved shares of its profile. Pure functions of profile
+ * and shape: no noise, no state, nanoseconds out. Accuracy on what it was fitted to is about 15 %;
+ * the parts marked "assumed" have no published measurement behind them. */
+#include "reference_workloads/vgpu/core/core.h"
+
+#include <math.h>
+
+size_t vg_dtype_bytes(enum vg_dtype t)
+{
+    switch (t) {
+    case VG_F16:
+    case VG_BF16:
+        return 2;
+    case VG_F64:
+        return 8;
+    case VG_I8:
+        return 1;
+    case VG_F32:
+    case VG_TF32:
+        break;
+    }
+    return 4;
+}
+
+static double peak_flops(const struct vg_profile *p, enum vg_dtype t)
+{
+    double peak = 0;
+    switch (t) {
+    case VG_TF32:
+        peak = p->tf32_flops;
+        break;
+    case VG_F16:
+        peak = p->fp16_flops;
+        break;
+    case VG_BF16:
+        peak = p->bf16_flops;
+        break;
+    case VG_I8:
+        peak = 2 * p->fp16_flops; /* the closed form of tensor cores: each halving doubles */
+        break;
+    case VG_F64:
+        return p->fp32_flops / 2;
+    case VG_F32:
+        break;
+    }
+    return peak > 0 ? peak : p->fp32_flops; /* no such unit: ordinary arithmetic does it */
+}
+
+static bool on_tensor_cores(const struct vg_profile *p, enum vg_dtype t)
+{
+    return t != VG_F32 && t != VG_F64 && peak_flops(p, t) > p->fp32_flops;
+}
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static double at_least(double ns, double least)
+{
+    return ns > least ? ns : least;
+}
+
+/* Share of the device that T equal tiles keep busy: the last wave is only partly full. */
+static double wave_share(const struct vg_profile *p, int64_t tiles)
+{
+    return (double)tiles / (double)(ceil_div(tiles, p->sm_count) * p->sm_count);
+}
+
+static double alignment_factor(const struct vg_profile *p, enum vg_dtype t, int align)
+{
+    int bytes = align * (int)vg_dtype_bytes(t);
+    if (align <= 0 || bytes >= 16)
+        return 1;
+    return align == 1 ? p->gemm_align1 : p->gemm_align_small;
+}
+
+int64_t vg_cost_gemm(const struct vg_profile *p, enum vg_dtype t, int64_t m, int64_t n, int64_t k,
+                     int64_t batch, int align_elements)
+{
+    const int64_t tile = 128;
+    if (m <= 0 || n <= 0 || k <= 0 || batch <= 0)
+        return (int64_t)p->kernel_min_ns;
+    bool tensor = on_tensor_cores(p, t);
+    int64_t tiles = ceil_div(m, tile) * ceil_div(n, tile) * batch;
+    double fill = (double)m * (double)n * (double)batch / (double)(tiles * tile * tile);
+    double eff = tensor ? p->gemm_eff * alignment_factor(p, t, align_elements) : p->gemm_fp32_eff;
+    /* K0 is what filling the pipeline costs, in steps of K; ordinary arithmetic takes as much
+     * longer per step as it is slower, so fewer steps pass meanwhile (assumed). */
+    double k0 =
+        tensor ? p->gemm_k0 : p->gemm_k0 * p->fp32_flops / fmax(p->fp16_flops, p->fp32_flops);
+    /* A product too small for the device is cut along K, down to slices of 256 (assumed). */
+    int64_t slices = 1;
+    if (tiles < p->sm_count && k > 256)
+        slices = p->sm_count / tiles < k / 256 ? p->sm_count / tiles : k / 256;
+    double kk = (double)k / (double)slices;
+    eff *= fill * wave_share(p, tiles * slices) * kk / (kk + k0);
+
+    double flops = 2.0 * (double)m * (double)n * (double)k * (double)batch;
+    double bytes = (double)vg_dtype_bytes(t) * (double)batch *
+                   ((double)m * (double)k + (double)k * (double)n + (double)m * (double)n);
+    double compute = flops / (peak_flops(p, t) * eff) * 1e9;
+    double memory = bytes / (p->memory_bytes_per_s * p->gemm_memory_eff) * 1e9;
+    return (int64_t)at_least(fmax(compute, memory) + p->gemm_fixed_ns, p->kernel_min_ns);
+}
+
+static double conv_efficiency(const struct vg_profile *p, const struct vg_conv *c)
+{
+    if (!on_tensor_cores(p, c->type))
+        return c->layout == VG_NHWC ? p->conv_fp32_nhwc_eff : p->conv_fp32_eff;
+    if (c->c / c->groups <= 4) /* an image's three channels leave most of a tensor core idle */
+        return p->conv_first_eff;
+    return c->type == VG_TF32 ? p->conv_tf32_eff : p->conv_half_eff;
+}
+
+struct product {
+    double m, n, k; /* of one group's implicit matrix product */
+};
+
+static struct product implicit_product(const struct vg_conv *c, enum vg_pass pass)
+{
+    double pixels = (double)(c->n * c->p * c->q), inputs = (double)(c->n * c->h * c->w);
+    double out = (double)(c->k / c->groups), in = (double)(c->c / c->groups);
+    double window = (double)(c->r * c->s);
+    switch (pass) {
+    case VG_DGRAD:
+        return (struct product){inputs, in, out * window};
+    case VG_WGRAD:
+        return (struct product){out, in * window, pixels};
+    case VG_FWD:
+        break;
+    }
+    return (struct product){pixels, out, in * window};
+}
+
+/* The fitted efficiencies are averages over layers that fill the device. A smaller one fills it in
+ * part: 64x64 tiles, and wgrad's long K in slices of 512 (assumed). */
+static double conv_fill(const struct vg_profile *p, const struct vg_conv *c, enum vg_pass pass)
+{
+    struct product g = implicit_product(c, pass);
+    double tiles = ceil(g.m / 64) * ceil(g.n / 64) * (double)c->groups;
+    double slices = pass == VG_WGRAD ? fmax(1, g.k / 512) : 1;
+    return fmin(1, tiles * slices / p->sm_count);
+}
+
+int64_t vg_cost_conv(const struct vg_profile *p, const struct vg_conv *c, enum vg_pass pass)
+{
+    double x = (double)(c->n * c->c * c->h * c->w), y = (double)(c->n * c->k * c->p * c->q);
+    double w = (double)(c->k * (c->c / c->groups) * c->r * c->s);
+    double flops = 2 * y * (double)(c->c / c->groups) * (double)(c->r * c->s);
+    double bytes = (x + y + w) * (double)vg_dtype_bytes(c->type);
+    double rate = peak_flops(p, c->type) * conv_efficiency(p, c) * conv_fill(p, c, pass);
+    double compute = flops / rate * 1e9;
+    double memory = bytes / (p->memory_bytes_per_s * p->conv_memory_eff) * 1e9;
+    return (int64_t)at_least(fmax(compute, memory) + p->conv_fixed_ns, p->kernel_min_ns);
+}
+
+struct vg_conversions vg_conv_conversions(const struct vg_conv *c, enum vg_pass pass)
+{
+    struct vg_conversions v = {{0, 0}, 0};
+    bool half = c->type == VG_F16 || c->type == VG_BF16;
+    bool pointwise = c->r == 1 && c->s == 1 && c->stride == 1;
+    if (c->layout != VG_NCHW || !(half || (c->type == VG_TF32 && !pointwise)))
+        return v;
+    double size = (double)vg_dtype_bytes(c->type);
+    double x = (double)(c->n * c->c * c->h * c->w) * size;
+    double y = (double)(c->n * c->k * c->p * c->q) * size;
+    double w = (double)(c->k * (c->c / c->groups) * c->r * c->s) * size;
+    switch (pass) {
+    case VG_FWD: /* TF32 has kernels that write NCHW themselves */
+        v = (struct vg_conversions){{x, w}, half ? y : 0};
+        break;
+    case VG_DGRAD:
+        v = (struct vg_conversions){{y, w}, x};
+        break;
+    case VG_WGRAD:
+        v = (struct vg_conversions){{x, y}, w};
+        break;
+    }
+    return v;
+}
+
+static double memory_ns(const struct vg_profile *p, double bytes, double passes, double eff)
+{
+    double rate = p->memory_bytes_per_s * eff;
+    return bytes * passes / rate * 1e9 + p->kernel_min_ns;
+}
+
+int64_t vg_cost_memory(const struct vg_profile *p, double bytes, double passes, double eff)
+{
+    bool cached = bytes < p->l2_share * p->l2_bytes;
+    return (int64_t)memory_ns(p, bytes, passes, cached ? eff * p->l2_speed : eff);
+}
+
+int64_t vg_cost_norm(const struct vg_profile *p, double bytes, double passes, double eff)
+{
+    return (int64_t)memory_ns(p, bytes, passes, eff);
+}
+
+int64_t vg_cost_layout(const struct vg_profile *p, double bytes)
+{
+    return (int64_t)memory_ns(p, bytes, 2, p->layout_eff);
+}

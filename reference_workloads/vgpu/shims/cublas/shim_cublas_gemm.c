@@ -1,0 +1,175 @@
+/* cuBLAS's matrix products: every form ends in one description, which the core's product planner
+ * turns into kernels. */
+#include "reference_workloads/vgpu/shims/cublas/shim_cublas.h"
+
+struct operand {
+    const void *data;
+    cudaDataType type;
+    int ld;
+};
+
+struct call {
+    cublasOperation_t ta, tb;
+    int m, n, k, batch;
+    struct operand a, b, c;
+    cublasComputeType_t compute;
+};
+
+static size_t type_size(cudaDataType t)
+{
+    switch (t) {
+    case CUDA_R_64F:
+        return 8;
+    case CUDA_R_16F:
+    case CUDA_R_16BF:
+        return 2;
+    case CUDA_R_8I:
+        return 1;
+    default:
+        return 4;
+    }
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static bool valid(const struct call *g)
+{
+    int rows_a = g->ta == CUBLAS_OP_N ? g->m : g->k, rows_b = g->tb == CUBLAS_OP_N ? g->k : g->n;
+    return g->m >= 0 && g->n >= 0 && g->k >= 0 && g->batch >= 0 && g->a.ld >= rows_a &&
+           g->a.ld >= 1 && g->b.ld >= rows_b && g->b.ld >= 1 && g->c.ld >= g->m && g->c.ld >= 1;
+}
+
+static cublasStatus_t multiply(cublasHandle_t h, const void *alpha, const void *beta,
+                               const struct call *g)
+{
+    if (!h)
+        return CUBLAS_STATUS_NOT_INITIALIZED;
+    if (!alpha || !beta || !valid(g))
+        return CUBLAS_STATUS_INVALID_VALUE;
+    if (g->a.type != g->b.type)
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    const struct vg_profile *p = cublas_profile(h);
+    struct vg_product product = {.transpose_a = g->ta != CUBLAS_OP_N,
+                                 .transpose_b = g->tb != CUBLAS_OP_N,
+                                 .m = g->m,
+                                 .n = g->n,
+                                 .k = g->k,
+                                 .batch = g->batch};
+    cublasStatus_t status = cublas_arithmetic(p, g->a.type, g->compute, h->math, &product.type);
+    if (status != CUBLAS_STATUS_SUCCESS)
+        return status;
+    int a = vg_alignment(g->a.data, g->a.ld, type_size(g->a.type));
+    int b = vg_alignment(g->b.data, g->b.ld, type_size(g->b.type));
+    int c = vg_alignment(g->c.data, g->c.ld, type_size(g->c.type));
+    product.align = least(a, least(b, c));
+    return cublas_status(vg_product_launch((struct vg_stream *)h->stream, p, &product, 0));
+}
+
+cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb,
+                            int m, int n, int k, const void *alpha, const void *A,
+                            cudaDataType typeA, int lda, const void *B, cudaDataType typeB, int ldb,
+                            const void *beta, void *C, cudaDataType typeC, int ldc,
+                            cublasComputeType_t compute, cublasGemmAlgo_t algo)
+{
+    (void)algo;
+    struct call g = {ta,     tb, m, n, k, 1, {A, typeA, lda}, {B, typeB, ldb}, {C, typeC, ldc},
+                     compute};
+    return multiply(handle, alpha, beta, &g);
+}
+
+cublasStatus_t cublasGemmStridedBatchedEx(
+    cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
+    const void *alpha, const void *A, cudaDataType typeA, int lda, long long strideA, const void *B,
+    cudaDataType typeB, int ldb, long long strideB, const void *beta, void *C, cudaDataType typeC,
+    int ldc, long long strideC, int batch, cublasComputeType_t compute, cublasGemmAlgo_t algo)
+{
+    (void)strideA;
+    (void)strideB;
+    (void)strideC;
+    (void)algo;
+    struct call g = {ta,     tb, m, n, k, batch, {A, typeA, lda}, {B, typeB, ldb}, {C, typeC, ldc},
+                     compute};
+    return multiply(handle, alpha, beta, &g);
+}
+
+/* The pointers lie in device memory; what they point to is taken to be aligned. */
+cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t ta,
+                                   cublasOperation_t tb, int m, int n, int k, const void *alpha,
+                                   const void *const A[], cudaDataType typeA, int lda,
+                                   const void *const B[], cudaDataType typeB, int ldb,
+                                   const void *beta, void *const C[], cudaDataType typeC, int ldc,
+                                   int batch, cublasComputeType_t compute, cublasGemmAlgo_t algo)
+{
+    (void)algo;
+    if (!A || !B || !C)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    struct call g = {
+        ta,     tb, m, n, k, batch, {NULL, typeA, lda}, {NULL, typeB, ldb}, {NULL, typeC, ldc},
+        compute};
+    return multiply(handle, alpha, beta, &g);
+}
+
+cublasStatus_t cublasSgemmEx(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb,
+                             int m, int n, int k, const float *alpha, const void *A,
+                             cudaDataType typeA, int lda, const void *B, cudaDataType typeB,
+                             int ldb, const float *beta, void *C, cudaDataType typeC, int ldc)
+{
+    return cublasGemmEx(handle, ta, tb, m, n, k, alpha, A, typeA, lda, B, typeB, ldb, beta, C,
+                        typeC, ldc, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+}
+
+/* cublas_api.h declares these for C++ only, where __half is a type. */
+cublasStatus_t cublasHgemm(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int,
+                           const void *, const void *, int, const void *, int, const void *, void *,
+                           int);
+cublasStatus_t cublasHgemmStridedBatched(cublasHandle_t, cublasOperation_t, cublasOperation_t, int,
+                                         int, int, const void *, const void *, int, long long,
+                                         const void *, int, long long, const void *, void *, int,
+                                         long long, int);
+
+/* The forms with one type for everything. */
+#define GEMM(Name, type, cuda_type, compute)                                                       \
+    cublasStatus_t Name(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m,  \
+                        int n, int k, const type *alpha, const type *A, int lda, const type *B,    \
+                        int ldb, const type *beta, type *C, int ldc)                               \
+    {                                                                                              \
+        return cublasGemmEx(handle, ta, tb, m, n, k, alpha, A, cuda_type, lda, B, cuda_type, ldb,  \
+                            beta, C, cuda_type, ldc, compute, CUBLAS_GEMM_DEFAULT);                \
+    }
+#define GEMM_BATCHED(Name, type, cuda_type, compute)                                               \
+    cublasStatus_t Name(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m,  \
+                        int n, int k, const type *alpha, const type *A, int lda, long long sa,     \
+                        const type *B, int ldb, long long sb, const type *beta, type *C, int ldc,  \
+                        long long sc, int batch)                                                   \
+    {                                                                                              \
+        return cublasGemmStridedBatchedEx(handle, ta, tb, m, n, k, alpha, A, cuda_type, lda, sa,   \
+                                          B, cuda_type, ldb, sb, beta, C, cuda_type, ldc, sc,      \
+                                          batch, compute, CUBLAS_GEMM_DEFAULT);                    \
+    }
+
+GEMM(cublasSgemm_v2, float, CUDA_R_32F, CUBLAS_COMPUTE_32F)
+GEMM(cublasDgemm_v2, double, CUDA_R_64F, CUBLAS_COMPUTE_64F)
+GEMM(cublasHgemm, void, CUDA_R_16F, CUBLAS_COMPUTE_16F)
+GEMM_BATCHED(cublasSgemmStridedBatched, float, CUDA_R_32F, CUBLAS_COMPUTE_32F)
+GEMM_BATCHED(cublasDgemmStridedBatched, double, CUDA_R_64F, CUBLAS_COMPUTE_64F)
+GEMM_BATCHED(cublasHgemmStridedBatched, void, CUDA_R_16F, CUBLAS_COMPUTE_16F)
+
+/* y = A x: a product with one column. */
+#define GEMV(Name, type, cuda_type, compute_type)                                                  \
+    cublasStatus_t Name(cublasHandle_t handle, cublasOperation_t trans, int m, int n,              \
+                        const type *alpha, const type *A, int lda, const type *x, int incx,        \
+                        const type *beta, type *y, int incy)                                       \
+    {                                                                                              \
+        int rows = trans == CUBLAS_OP_N ? m : n, inner = trans == CUBLAS_OP_N ? n : m;             \
+        if (incx == 0 || incy == 0 || m < 0 || n < 0 || lda < (m > 1 ? m : 1))                     \
+            return CUBLAS_STATUS_INVALID_VALUE;                                                    \
+        return cublasGemmEx(handle, trans, CUBLAS_OP_N, rows, 1, inner, alpha, A, cuda_type, lda,  \
+                            x, cuda_type, inner > 1 ? inner : 1, beta, y, cuda_type,               \
+                            rows > 1 ? rows : 1, compute_type, CUBLAS_GEMM_DEFAULT);               \
+    }
+
+GEMV(cublasSgemv_v2, float, CUDA_R_32F, CUBLAS_COMPUTE_32F)
+GEMV(cublasDgemv_v2, double, CUDA_R_64F, CUBLAS_COMPUTE_64F)

@@ -1,0 +1,290 @@
+/* Devices and their properties, versions, errors, occupancy, profiler switches. */
+#include "reference_workloads/vgpu/shims/cudart/shim_cudart.h"
+
+#include <cuda_profiler_api.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DRIVER_VERSION = CUDART_VERSION };
+
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+    *version = DRIVER_VERSION;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    *count = 0;
+    OPEN(api, cudaGetDeviceCount_v3020);
+    *count = vg_device_count();
+    CLOSE(api, cudaSuccess);
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+    OPEN(api, cudaGetDevice_v3020);
+    *device = vg_current_device();
+    CLOSE(api, cudaSuccess);
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+    OPEN(api, cudaSetDevice_v3020);
+    if (device < 0 || device >= vg_device_count())
+        CLOSE(api, cudaErrorInvalidDevice);
+    vg_set_current_device(device);
+    CLOSE(api, cudaSuccess);
+}
+
+cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags)
+{
+    (void)device_flags, (void)flags;
+    OPEN(api, cudaInitDevice_v12000);
+    CLOSE(api, device >= 0 && device < vg_device_count() ? cudaSuccess : cudaErrorInvalidDevice);
+}
+
+cudaError_t cudaSetDeviceFlags(unsigned flags)
+{
+    OPEN(api, cudaSetDeviceFlags_v3020);
+    vg_core.device[vg_current_device()].sync_flags = flags & cudaDeviceScheduleMask;
+    CLOSE(api, cudaSuccess);
+}
+
+cudaError_t cudaGetDeviceFlags(unsigned *flags)
+{
+    OPEN(api, cudaGetDeviceFlags_v7000);
+    *flags = vg_core.device[vg_current_device()].sync_flags;
+    CLOSE(api, cudaSuccess);
+}
+
+cudaError_t cudaDeviceReset(void)
+{
+    OPEN(api, cudaDeviceReset_v3020);
+    vg_sleep_until(vg_device_tail(vg_current_device()));
+    CLOSE(api, cudaSuccess);
+}
+
+static size_t shared_per_sm(const struct vg_profile *p)
+{
+    if (p->cc_major >= 9)
+        return 228 * 1024;
+    if (p->cc_major == 8)
+        return p->cc_minor == 0 ? 164 * 1024 : 100 * 1024;
+    return p->cc_minor == 5 ? 64 * 1024 : 96 * 1024;
+}
+
+static size_t shared_optin(const struct vg_profile *p)
+{
+    return p->cc_major == 7 && p->cc_minor == 5 ? 64 * 1024 : shared_per_sm(p) - 1024;
+}
+
+static int threads_per_sm(const struct vg_profile *p)
+{
+    if (p->cc_major == 7 && p->cc_minor == 5)
+        return 1024;
+    return p->cc_major == 8 && p->cc_minor > 0 ? 1536 : 2048;
+}
+
+static int bus_width(const struct vg_profile *p)
+{
+    double bits = p->memory_bytes_per_s * 8 / (2 * p->memory_clock_mhz * 1e6);
+    return p->memory_clock_mhz > 0 ? (int)(bits / 64 + 0.5) * 64 : 0;
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int device)
+{
+    OPEN(api, cudaGetDeviceProperties_v12000);
+    if (device < 0 || device >= vg_device_count())
+        CLOSE(api, cudaErrorInvalidDevice);
+    const struct vg_profile *p = vg_profile(device);
+    memset(out, 0, sizeof *out);
+    snprintf(out->name, sizeof out->name, "%s", p->name);
+    snprintf(out->uuid.bytes, sizeof out->uuid.bytes, "vgpu-%d", device);
+    out->totalGlobalMem = vg_core.device[device].capacity;
+    out->sharedMemPerBlock = 48 * 1024;
+    out->regsPerBlock = 65536;
+    out->warpSize = 32;
+    out->memPitch = 2147483647;
+    out->maxThreadsPerBlock = 1024;
+    out->maxThreadsDim[0] = out->maxThreadsDim[1] = 1024;
+    out->maxThreadsDim[2] = 64;
+    out->maxGridSize[0] = 2147483647;
+    out->maxGridSize[1] = out->maxGridSize[2] = 65535;
+    out->totalConstMem = 65536;
+    out->major = p->cc_major;
+    out->minor = p->cc_minor;
+    out->textureAlignment = 512;
+    out->multiProcessorCount = p->sm_count;
+    out->canMapHostMemory = 1;
+    out->concurrentKernels = 1;
+    out->pciBusID = device + 1;
+    out->asyncEngineCount = p->copy_engines;
+    out->unifiedAddressing = 1;
+    out->memoryBusWidth = bus_width(p);
+    out->l2CacheSize = (int)p->l2_bytes;
+    out->maxThreadsPerMultiProcessor = threads_per_sm(p);
+    out->streamPrioritiesSupported = 1;
+    out->sharedMemPerMultiprocessor = shared_per_sm(p);
+    out->regsPerMultiprocessor = 65536;
+    out->managedMemory = 1;
+    out->concurrentManagedAccess = 1;
+    out->cooperativeLaunch = 1;
+    out->sharedMemPerBlockOptin = shared_optin(p);
+    out->maxBlocksPerMultiProcessor = 32;
+    out->memoryPoolsSupported = 1;
+    CLOSE(api, cudaSuccess);
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device)
+{
+    OPEN(api, cudaDeviceGetAttribute_v5000);
+    if (device < 0 || device >= vg_device_count())
+        CLOSE(api, cudaErrorInvalidDevice);
+    const struct vg_profile *p = vg_profile(device);
+    const struct {
+        enum cudaDeviceAttr attr;
+        int value;
+    } known[] = {
+        {cudaDevAttrMaxThreadsPerBlock, 1024},
+        {cudaDevAttrMaxBlockDimX, 1024},
+        {cudaDevAttrMaxBlockDimY, 1024},
+        {cudaDevAttrMaxBlockDimZ, 64},
+        {cudaDevAttrMaxGridDimX, 2147483647},
+        {cudaDevAttrMaxGridDimY, 65535},
+        {cudaDevAttrMaxGridDimZ, 65535},
+        {cudaDevAttrMaxSharedMemoryPerBlock, 48 * 1024},
+        {cudaDevAttrMaxSharedMemoryPerBlockOptin, (int)shared_optin(p)},
+        {cudaDevAttrMaxSharedMemoryPerMultiprocessor, (int)shared_per_sm(p)},
+        {cudaDevAttrTotalConstantMemory, 65536},
+        {cudaDevAttrWarpSize, 32},
+        {cudaDevAttrMaxRegistersPerBlock, 65536},
+        {cudaDevAttrMaxRegistersPerMultiprocessor, 65536},
+        {cudaDevAttrClockRate, (int)(p->clock_mhz * 1000)},
+        {cudaDevAttrMemoryClockRate, (int)(p->memory_clock_mhz * 1000)},
+        {cudaDevAttrGlobalMemoryBusWidth, bus_width(p)},
+        {cudaDevAttrMultiProcessorCount, p->sm_count},
+        {cudaDevAttrL2CacheSize, (int)p->l2_bytes},
+        {cudaDevAttrMaxThreadsPerMultiProcessor, threads_per_sm(p)},
+        {cudaDevAttrMaxBlocksPerMultiprocessor, 32},
+        {cudaDevAttrAsyncEngineCount, p->copy_engines},
+        {cudaDevAttrUnifiedAddressing, 1},
+        {cudaDevAttrComputeCapabilityMajor, p->cc_major},
+        {cudaDevAttrComputeCapabilityMinor, p->cc_minor},
+        {cudaDevAttrStreamPrioritiesSupported, 1},
+        {cudaDevAttrManagedMemory, 1},
+        {cudaDevAttrConcurrentManagedAccess, 1},
+        {cudaDevAttrCooperativeLaunch, 1},
+        {cudaDevAttrConcurrentKernels, 1},
+        {cudaDevAttrCanMapHostMemory, 1},
+        {cudaDevAttrMemoryPoolsSupported, 1},
+        {cudaDevAttrPciBusId, device + 1},
+        {cudaDevAttrHostRegisterSupported, 1},
+    };
+    *value = 0; /* what the device does not have */
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].attr == attr)
+            *value = known[i].value;
+    CLOSE(api, cudaSuccess);
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char *text, int n, int device)
+{
+    OPEN(api, cudaDeviceGetPCIBusId_v4010);
+    if (device < 0 || device >= vg_device_count())
+        CLOSE(api, cudaErrorInvalidDevice);
+    snprintf(text, (size_t)n, "0000:%02X:00.0", device + 1);
+    CLOSE(api, cudaSuccess);
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
+{
+    OPEN(api, cudaDeviceCanAccessPeer_v4000);
+    int n = vg_device_count();
+    if (device < 0 || device >= n || peer < 0 || peer >= n)
+        CLOSE(api, cudaErrorInvalidDevice);
+    *can = device != peer;
+    CLOSE(api, cudaSuccess);
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
+{
+    (void)flags;
+    OPEN(api, cudaDeviceEnablePeerAccess_v4000);
+    if (peer < 0 || peer >= vg_device_count() || peer == vg_current_device())
+        CLOSE(api, cudaErrorInvalidDevice);
+    uint64_t *peers = &vg_core.device[vg_current_device()].peers;
+    bool had = *peers >> peer & 1;
+    *peers |= (uint64_t)1 << peer;
+    CLOSE(api, had ? cudaErrorPeerAccessAlreadyEnabled : cudaSuccess);
+}
+
+cudaError_t cudaDeviceDisablePeerAccess(int peer)
+{
+    OPEN(api, cudaDeviceDisablePeerAccess_v4000);
+    if (peer < 0 || peer >= vg_device_count())
+        CLOSE(api, cudaErrorInvalidDevice);
+    vg_core.device[vg_current_device()].peers &= ~((uint64_t)1 << peer);
+    CLOSE(api, cudaSuccess);
+}
+
+cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit)
+{
+    OPEN(api, cudaDeviceGetLimit_v3020);
+    *value = limit == cudaLimitStackSize ? 1024 : limit == cudaLimitMallocHeapSize ? 8u << 20 : 0;
+    CLOSE(api, cudaSuccess);
+}
+
+cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
+{
+    (void)limit, (void)value;
+    OPEN(api, cudaDeviceSetLimit_v3020);
+    CLOSE(api, cudaSuccess);
+}
+
+cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config)
+{
+    (void)config;
+    OPEN(api, cudaDeviceSetCacheConfig_v3020);
+    CLOSE(api, cudaSuccess);
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *fun,
+                                                                   int block_size, size_t smem,
+                                                                   unsigned flags)
+{
+    (void)flags;
+    OPEN(api, cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags_v7000);
+    if (!function_find(fun) || block_size <= 0)
+        CLOSE(api, block_size > 0 ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue);
+    int by_threads = threads_per_sm(here()) / ((block_size + 31) / 32 * 32);
+    int by_shared = smem ? (int)(shared_per_sm(here()) / (smem + 1024)) : 32;
+    *blocks = by_threads < by_shared ? by_threads : by_shared;
+    if (*blocks > 32)
+        *blocks = 32;
+    CLOSE(api, cudaSuccess);
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *fun,
+                                                          int block_size, size_t smem)
+{
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, fun, block_size, smem, 0);
+}
+
+cudaError_t cudaProfilerStart(void)
+{
+    OPEN(api, cudaProfilerStart_v4000);
+    CLOSE(api, cudaSuccess);
+}
+
+cudaError_t cudaProfilerStop(void)
+{
+    OPEN(api, cudaProfilerStop_v4000);
+    CLOSE(api, cudaSuccess);
+}

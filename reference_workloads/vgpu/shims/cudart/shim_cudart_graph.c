@@ -1,0 +1,176 @@
+/* Graphs: what stream capture makes, launched, updated and looked at; and the few calls that build
+ * one by hand. */
+#include "reference_workloads/vgpu/shims/cudart/shim_cudart.h"
+
+enum { INSTANTIATE_NS = 30000, INSTANTIATE_NODE_NS = 1500 };
+
+static struct vg_graph *graph_of(cudaGraph_t g)
+{
+    struct vg_graph *graph = (struct vg_graph *)g;
+    return graph && graph->magic == VG_GRAPH_MAGIC ? graph : NULL;
+}
+
+static struct vg_exec *exec_of(cudaGraphExec_t x)
+{
+    struct vg_exec *exec = (struct vg_exec *)x;
+    return exec && exec->magic == VG_EXEC_MAGIC ? exec : NULL;
+}
+
+static int instantiate(struct vg_api *api, cudaGraphExec_t *out, cudaGraph_t graph)
+{
+    struct vg_graph *g = graph_of(graph);
+    if (!g)
+        return cudaErrorInvalidValue;
+    api->host_ns = INSTANTIATE_NS + (int64_t)g->count * INSTANTIATE_NODE_NS;
+    return vg_exec_new(g, (struct vg_exec **)out);
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long flags)
+{
+    (void)flags;
+    OPEN(api, cudaGraphInstantiate_v12000);
+    CLOSE(api, instantiate(&api, out, graph));
+}
+
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *out, cudaGraph_t graph,
+                                          unsigned long long flags)
+{
+    (void)flags;
+    OPEN(api, cudaGraphInstantiateWithFlags_v11040);
+    CLOSE(api, instantiate(&api, out, graph));
+}
+
+static cudaError_t cudaGraphLaunch_at(struct place at, cudaGraphExec_t exec, cudaStream_t stream)
+{
+    struct vg_api api;
+    struct vg_stream *s;
+    int bad = open_on(&api, at, stream, &s);
+    if (bad)
+        return (cudaError_t)bad;
+    struct vg_exec *x = exec_of(exec);
+    CLOSE(api, x ? vg_exec_launch(x, s) : (int)cudaErrorInvalidValue);
+}
+TWIN(cudaGraphLaunch, v10000, _ptsz, v10000, (cudaGraphExec_t exec, cudaStream_t stream), exec,
+     stream)
+
+static cudaError_t cudaGraphUpload_at(struct place at, cudaGraphExec_t exec, cudaStream_t stream)
+{
+    struct vg_api api;
+    struct vg_stream *s;
+    int bad = open_on(&api, at, stream, &s);
+    if (bad)
+        return (cudaError_t)bad;
+    CLOSE(api, exec_of(exec) ? cudaSuccess : cudaErrorInvalidValue);
+}
+TWIN(cudaGraphUpload, v10000, _ptsz, v10000, (cudaGraphExec_t exec, cudaStream_t stream), exec,
+     stream)
+
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
+                                cudaGraphExecUpdateResultInfo *info)
+{
+    OPEN(api, cudaGraphExecUpdate_v10020);
+    struct vg_exec *x = exec_of(exec);
+    struct vg_graph *g = graph_of(graph);
+    int bad = x && g ? vg_exec_update(x, g) : (int)cudaErrorInvalidValue;
+    if (info)
+        *info = (cudaGraphExecUpdateResultInfo){
+            .result = bad ? cudaGraphExecUpdateErrorTopologyChanged : cudaGraphExecUpdateSuccess};
+    CLOSE(api, bad);
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
+{
+    OPEN(api, cudaGraphExecDestroy_v10000);
+    struct vg_exec *x = exec_of(exec);
+    CLOSE(api, x ? vg_exec_free(x) : (int)cudaErrorInvalidValue);
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+    OPEN(api, cudaGraphDestroy_v10000);
+    struct vg_graph *g = graph_of(graph);
+    if (g)
+        vg_graph_free(g);
+    CLOSE(api, g ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaGraphCreate(cudaGraph_t *out, unsigned flags)
+{
+    (void)flags;
+    OPEN(api, cudaGraphCreate_v10000);
+    *out = (cudaGraph_t)vg_graph_new();
+    CLOSE(api, *out ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaGraphClone(cudaGraph_t *out, cudaGraph_t graph)
+{
+    OPEN(api, cudaGraphClone_v10000);
+    struct vg_graph *g = graph_of(graph);
+    *out = g ? (cudaGraph_t)vg_graph_clone(g) : NULL;
+    CLOSE(api, *out ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *out, cudaGraph_t graph,
+                                   const cudaGraphNode_t *deps, size_t count,
+                                   const struct cudaKernelNodeParams *p)
+{
+    OPEN(api, cudaGraphAddKernelNode_v10000);
+    struct vg_graph *g = graph_of(graph);
+    struct function *f = function_find(p->func);
+    if (!g || !f)
+        CLOSE(api, g ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue);
+    struct vg_node *n = vg_graph_add(g, VG_NODE_KERNEL, (struct vg_node *const *)deps, count);
+    if (!n)
+        CLOSE(api, cudaErrorMemoryAllocation);
+    n->kernel = (struct vg_kernel){.name = f->name,
+                                   .grid = {p->gridDim.x, p->gridDim.y, p->gridDim.z},
+                                   .block = {p->blockDim.x, p->blockDim.y, p->blockDim.z},
+                                   .smem_dynamic = p->sharedMemBytes,
+                                   .registers = 32};
+    n->kernel.duration_ns = vg_cost_user_kernel(here(), f->name, n->kernel.grid, n->kernel.block);
+    n->record.kind = VG_REC_KERNEL;
+    *out = (cudaGraphNode_t)n;
+    CLOSE(api, cudaSuccess);
+}
+
+cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *out, cudaGraph_t graph,
+                                  const cudaGraphNode_t *deps, size_t count)
+{
+    OPEN(api, cudaGraphAddEmptyNode_v10000);
+    struct vg_graph *g = graph_of(graph);
+    *out = g ? (cudaGraphNode_t)vg_graph_add(g, VG_NODE_EMPTY, (struct vg_node *const *)deps, count)
+             : NULL;
+    CLOSE(api, *out ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count)
+{
+    OPEN(api, cudaGraphGetNodes_v10000);
+    struct vg_graph *g = graph_of(graph);
+    if (!g || !count)
+        CLOSE(api, cudaErrorInvalidValue);
+    size_t room = nodes ? *count : 0;
+    for (size_t i = 0; i < room; i++)
+        nodes[i] = i < g->count ? (cudaGraphNode_t)g->nodes[i] : NULL;
+    if (!nodes || room > g->count)
+        *count = g->count;
+    CLOSE(api, cudaSuccess);
+}
+
+cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *type)
+{
+    OPEN(api, cudaGraphNodeGetType_v10000);
+    *type = (enum cudaGraphNodeType)((struct vg_node *)node)->kind;
+    CLOSE(api, cudaSuccess);
+}
+
+cudaError_t cudaGraphNodeSetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned enabled)
+{
+    OPEN(api, cudaGraphNodeSetEnabled_v11060);
+    struct vg_exec *x = exec_of(exec);
+    size_t at = ((struct vg_node *)node)->index;
+    if (!x || at >= x->graph->count)
+        CLOSE(api, cudaErrorInvalidValue);
+    x->graph->nodes[at]->disabled = !enabled;
+    CLOSE(api, cudaSuccess);
+}

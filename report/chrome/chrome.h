@@ -1,0 +1,58 @@
+/* Parts of the Chrome trace: who is which pid and tid, and the slices of both sides.
+ *
+ * The rules (docs/trace.md): one event a line; times in microseconds with three decimals from a
+ * base that stands in the header; slices of a row nest or are apart, overlaps go to a further lane;
+ * ids are positive integers; a flow binds a launch to its first kernel by their correlation.
+ */
+#ifndef GPUPROF_REPORT_CHROME_H
+#define GPUPROF_REPORT_CHROME_H
+
+#include "report/export.h"
+#include "report/json/json_write.h"
+#include "report/chrome/rows.h"
+
+struct chrome {
+    struct json j;
+    const struct analysis *a;
+    const struct timeline *t;
+    struct rows rows;
+    struct items items; /* of the row being written */
+    struct arena arena;
+    int64_t base_ns;      /* time 0 of the trace */
+    bool merged;          /* several processes with a GPU: pids are made from ranks */
+    int64_t *first_pid;   /* by process index: where its pids begin in a merged file */
+    int64_t *process_pid; /* by process index */
+    int64_t *device_pid;  /* by device index, one more for streams without a device */
+    int64_t *thread_tid, *stream_tid;
+    uint32_t *op_collective; /* by op: index of its collective, TL_NONE; NULL: there is none */
+};
+
+enum {
+    TID_CONTEXT_SYNC = 999999,
+    TID_GAPS = 999998,
+    TID_SYNC_OFFSET = 1000000, /* stream + this: its synchronisations */
+    PIDS_A_PROCESS = 1000,
+    TID_LANE_OFFSET = 2000000 /* GPU rows: lane k = tid + k * this */
+};
+#define TID_STEPS     4200000000
+#define TID_HOST_LANE 1000000000 /* host rows: lane k of thread i = this + 1000 * i + k */
+
+/* 0, or -1 when out of memory. */
+int chrome_name_rows(struct chrome *c, bool merged);
+int64_t chrome_stream_pid(const struct chrome *c, uint32_t stream);
+
+/* "M" events: names and order of a process or a row. */
+void chrome_process(struct chrome *c, int64_t pid, const char *name, int64_t sort);
+void chrome_thread(struct chrome *c, int64_t pid, int64_t tid, const char *name, int64_t sort);
+/* An "X" event with its args left open. */
+void chrome_slice(struct chrome *c, const char *cat, const char *name, int64_t pid, int64_t tid,
+                  int64_t start_ns, int64_t end_ns);
+void chrome_slice_end(struct chrome *c);
+void chrome_flow(struct chrome *c, bool finish, int64_t id, int64_t pid, int64_t tid,
+                 int64_t at_ns);
+
+/* Each writes its rows; -1 when out of memory. */
+int chrome_host(struct chrome *c);
+int chrome_gpu(struct chrome *c);
+
+#endif

@@ -1,0 +1,191 @@
+#include "report/chrome/rows.h"
+
+#include "report/chrome/lanes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void sort_ops(struct rows *r)
+{
+    const struct timeline *t = r->t;
+    uint32_t *first = r->stream_first;
+    for (size_t i = 0; i < t->op_count; i++)
+        first[t->ops[i].stream + 1]++;
+    for (size_t s = 0; s < t->stream_count; s++)
+        first[s + 1] += first[s];
+    for (size_t i = 0; i < t->op_count; i++) /* first[s] moves to the end of s ... */
+        r->ops[first[t->ops[i].stream]++] = (uint32_t)i;
+    for (size_t s = t->stream_count; s > 0; s--) /* ... and back */
+        first[s] = first[s - 1];
+    first[0] = 0;
+}
+
+int rows_open(struct rows *r, const struct timeline *t, uint32_t steps_of)
+{
+    *r = (struct rows){.t = t, .steps_of = steps_of};
+    r->ops = malloc((t->op_count + 1) * sizeof *r->ops);
+    r->stream_first = calloc(t->stream_count + 2, sizeof *r->stream_first);
+    r->call_first = calloc(t->thread_count + 2, sizeof *r->call_first);
+    if (!r->ops || !r->stream_first || !r->call_first) {
+        rows_close(r);
+        return -1;
+    }
+    sort_ops(r);
+    for (size_t i = 0; i < t->call_count; i++)
+        r->call_first[t->calls[i].thread + 1]++;
+    for (size_t i = 0; i < t->thread_count; i++)
+        r->call_first[i + 1] += r->call_first[i];
+    return 0;
+}
+
+void rows_close(struct rows *r)
+{
+    free(r->ops);
+    free(r->stream_first);
+    free(r->call_first);
+    *r = (struct rows){0};
+}
+
+static int add(struct items *out, enum item_kind kind, size_t index, int64_t start_ns,
+               int64_t end_ns)
+{
+    struct item *i = vec_push(out);
+    if (!i)
+        return -1;
+    *i = (struct item){start_ns, end_ns < start_ns ? start_ns : end_ns, (uint32_t)index, 0,
+                       (uint8_t)kind};
+    return 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    if (x->end_ns != y->end_ns)
+        return x->end_ns > y->end_ns ? -1 : 1;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* A call that seems to begin just before the range or library call that contains it. */
+static bool snap_starts(struct items *v)
+{
+    bool moved = false;
+    for (size_t i = 0; i < v->n; i++) {
+        const struct item *outer = &v->at[i];
+        for (size_t k = i; k-- > 0 && outer->start_ns - v->at[k].start_ns < ROWS_SNAP_NS;) {
+            struct item *inner = &v->at[k];
+            if (inner->kind <= outer->kind || inner->start_ns == outer->start_ns ||
+                inner->end_ns <= outer->start_ns || inner->end_ns > outer->end_ns)
+                continue;
+            inner->start_ns = outer->start_ns;
+            moved = true;
+        }
+    }
+    return moved;
+}
+
+/* Lanes for all, cutting ends that hang over the slice around them by less than the clocks'
+ * agreement. */
+static int place(struct items *v, bool nest)
+{
+    struct lanes lanes = {.nest = nest};
+    struct open_ends open = {0};
+    int rc = 0;
+    for (size_t i = 0; i < v->n && rc == 0; i++) {
+        struct item *x = &v->at[i];
+        while (open.n && open.at[open.n - 1] <= x->start_ns)
+            open.n--;
+        if (open.n && x->end_ns > open.at[open.n - 1] &&
+            x->end_ns - open.at[open.n - 1] < ROWS_SNAP_NS && nest)
+            x->end_ns = open.at[open.n - 1];
+        int64_t *end = vec_push(&open);
+        int lane = lanes_place(&lanes, x->start_ns, x->end_ns);
+        if (!end || lane < 0 || lane > 999)
+            rc = -1;
+        else {
+            *end = x->end_ns;
+            x->lane = (uint16_t)lane;
+        }
+    }
+    vec_release(&open);
+    lanes_release(&lanes);
+    return rc;
+}
+
+/* They often are in order: those of a stream, or calls without ranges. */
+static void put_in_order(struct items *v)
+{
+    size_t i = 1;
+    while (i < v->n && by_start(&v->at[i - 1], &v->at[i]) < 0)
+        i++;
+    if (i < v->n)
+        qsort(v->at, v->n, sizeof *v->at, by_start);
+}
+
+static int arrange(struct items *v, bool host)
+{
+    put_in_order(v);
+    if (host && snap_starts(v))
+        put_in_order(v);
+    return place(v, host);
+}
+
+int rows_thread(const struct rows *r, uint32_t thread, struct items *out)
+{
+    const struct timeline *t = r->t;
+    const struct thread *th = &t->threads[thread];
+    int bad = 0;
+    out->n = 0;
+    for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++)
+        if (th->process != r->steps_of ||
+            strncmp(tl_text(t, t->ranges[i].name), "ProfilerStep#", 13) != 0)
+            bad |= add(out, ITEM_RANGE, i, t->ranges[i].start_ns, t->ranges[i].end_ns);
+    for (uint32_t i = r->call_first[thread]; i < r->call_first[thread + 1]; i++)
+        bad |= add(out, ITEM_CALL, i, t->calls[i].row.start_ns, t->calls[i].row.end_ns);
+    for (uint32_t i = th->first_api; i < th->first_api + th->apis; i++)
+        bad |= add(out, ITEM_API, i, t->apis[i].start_ns, t->apis[i].end_ns);
+    return bad ? -1 : arrange(out, true);
+}
+
+int rows_stream(const struct rows *r, uint32_t stream, struct items *out)
+{
+    int bad = 0;
+    out->n = 0;
+    for (uint32_t i = r->stream_first[stream]; i < r->stream_first[stream + 1]; i++) {
+        const struct op *op = &r->t->ops[r->ops[i]];
+        bad |= add(out, ITEM_OP, r->ops[i], op->start_ns, op->end_ns);
+    }
+    return bad ? -1 : arrange(out, false);
+}
+
+int rows_syncs(const struct rows *r, uint32_t stream, struct items *out)
+{
+    int bad = 0;
+    out->n = 0;
+    for (size_t i = 0; i < r->t->sync_count; i++) {
+        const struct sync *s = &r->t->syncs[i];
+        if (s->stream == stream)
+            bad |= add(out, ITEM_SYNC, i, s->start_ns, s->end_ns);
+    }
+    return bad ? -1 : arrange(out, false);
+}
+
+uint32_t item_name(const struct timeline *t, const struct item *i)
+{
+    switch ((enum item_kind)i->kind) {
+    case ITEM_RANGE:
+        return t->ranges[i->index].name;
+    case ITEM_CALL:
+        return t->calls[i->index].row.function;
+    case ITEM_API:
+        return t->apis[i->index].name;
+    case ITEM_OP:
+        return t->ops[i->index].name;
+    case ITEM_SYNC:
+        break;
+    }
+    return 0;
+}

@@ -1,0 +1,51 @@
+/* The rows of a timeline as viewers draw them: what happened on one host thread (ranges, library
+ * calls, API calls) or on one GPU stream, in drawing order, each with its lane.
+ *
+ * Host ranges and API calls carry clocks that agree to a fraction of a microsecond. Overhangs below
+ * ROWS_SNAP_NS between them are cut in the picture (never in the profile), so that a call that was
+ * made inside a range is drawn inside it.
+ *
+ * Cost: n log n in the slices of the row; memory: 24 bytes per slice of the largest row, and 4 per
+ * GPU operation.
+ */
+#ifndef GPUPROF_REPORT_ROWS_H
+#define GPUPROF_REPORT_ROWS_H
+
+#include "base/vec.h"
+#include "analyzer/timeline/timeline.h"
+
+enum { ROWS_SNAP_NS = 1000 };
+
+enum item_kind { ITEM_RANGE, ITEM_CALL, ITEM_API, ITEM_OP, ITEM_SYNC };
+
+struct item {
+    int64_t start_ns, end_ns;
+    uint32_t index; /* into the timeline's array of that kind */
+    uint16_t lane;
+    uint8_t kind; /* enum item_kind */
+};
+
+struct items VEC(struct item);
+
+struct rows {
+    const struct timeline *t;
+    uint32_t steps_of;      /* process index */
+    uint32_t *ops;          /* op indices, stream by stream, each by start */
+    uint32_t *stream_first; /* per stream, one more at the end */
+    uint32_t *call_first;   /* per thread, one more at the end */
+};
+
+/* -1 when out of memory. */
+int rows_open(struct rows *r, const struct timeline *t, uint32_t steps_of);
+void rows_close(struct rows *r);
+
+/* Replace what is in `out`; items are sorted by (start, longest first). -1 when out of memory.
+ * Ranges named ProfilerStep# in the process `steps_of` are left out: its steps have a row of their
+ * own. */
+int rows_thread(const struct rows *r, uint32_t thread, struct items *out);
+int rows_stream(const struct rows *r, uint32_t stream, struct items *out);
+int rows_syncs(const struct rows *r, uint32_t stream, struct items *out); /* TL_NONE: without one */
+
+uint32_t item_name(const struct timeline *t, const struct item *i); /* string id; 0 for a sync */
+
+#endif

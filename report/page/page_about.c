@@ -1,0 +1,100 @@
+/* The timeline's frame, the health of the profile, and what this page is. */
+#include "report/page/page.h"
+#include "report/words/text.h"
+#include "report/page/xml.h"
+
+void page_timeline(const struct page *p)
+{
+    page_put(
+        p,
+        "<section id=\"timeline\"><h2>Timeline</h2>\n"
+        "<noscript><p>The timeline is drawn by JavaScript; everything else on this page works "
+        "without it.</p></noscript>\n<div class=\"js\">\n"
+        "<div class=\"tools\"><button id=\"prev\">previous step</button>"
+        "<button id=\"next\">next step</button> <button id=\"fit\">whole step</button>"
+        "<button id=\"zoomin\">zoom in</button><button id=\"zoomout\">zoom out</button>"
+        "<label>Find <input type=\"search\" id=\"find\" placeholder=\"kernel, call or range\">"
+        "</label> <span id=\"found\" role=\"status\"></span></div>\n"
+        "<p id=\"where\" role=\"status\">Reading the timeline...</p>\n"
+        "<div id=\"frame\"><canvas id=\"canvas\" tabindex=\"0\" role=\"application\" "
+        "aria-label=\"Timeline of the chosen step. Keys: w and s zoom, a and d move, f shows the "
+        "whole step, left and right arrow choose a step, Escape drops the selection.\">"
+        "</canvas></div>\n"
+        "<p class=\"dim\">Keys: <kbd>w</kbd> <kbd>s</kbd> zoom, <kbd>a</kbd> <kbd>d</kbd> move, "
+        "<kbd>f</kbd> whole step, arrows choose a step. Drag to sum up a span, click for details; "
+        "with the timeline focused, or with Ctrl, the wheel zooms.</p>\n"
+        "<div id=\"details\" role=\"status\"></div>\n</div></section>\n");
+}
+
+static void write_health(const struct page *p)
+{
+    const struct health_facts *h = &p->a->health;
+    struct text b;
+    page_put(p,
+             "<section id=\"health\"><h2>Can these numbers be trusted?</h2>\n"
+             "<dl class=\"facts\"><dt>records</dt><dd>%s</dd>",
+             text_lost(&b, p->a));
+    if (!p->a->on_cpu)
+        fprintf(p->f, "<dt>step time that nothing explains</dt><dd>%.1f %%</dd>",
+                h->unexplained_pct);
+    if (h->overhead_pct < 0)
+        page_put(p, "<dt>profiler's own cost</dt><dd>not measured</dd>");
+    else
+        fprintf(p->f, "<dt>profiler's own cost</dt><dd>%.2f %% of the program's threads</dd>",
+                h->overhead_pct);
+    if (!p->a->on_cpu && text_replay(&b, &p->a->whatif))
+        page_put(p, "<dt>replay</dt><dd>%s</dd>", b.s);
+    page_put(p, "</dl>\n");
+    if (p->t->health_count == 0) {
+        page_put(p, "</section>\n");
+        return;
+    }
+    page_put(p,
+             "<div class=\"scroll\"><table class=\"data\"><thead><tr><th class=\"l\">severity</th>"
+             "<th class=\"l\">what</th></tr></thead><tbody>\n");
+    for (size_t i = 0; i < p->t->health_count; i++) {
+        const struct row_health *r = &p->t->healths[i];
+        page_put(p, "<tr><td class=\"l\">%s</td><td class=\"l wide\">%s</td></tr>\n",
+                 r->severity > 1   ? "error"
+                 : r->severity > 0 ? "warning"
+                                   : "note",
+                 tl_text(p->t, r->text));
+    }
+    page_put(p, "</tbody></table></div></section>\n");
+}
+
+static void write_metas(const struct page *p)
+{
+    page_put(p, "<details><summary>Environment</summary><div class=\"scroll\">"
+                "<table class=\"data\"><tbody>\n");
+    for (size_t i = 0; i < p->t->meta_count; i++)
+        page_put(p, "<tr><th scope=\"row\" class=\"l\">%s</th><td class=\"l wide\">%s</td></tr>\n",
+                 tl_text(p->t, p->t->metas[i].key), tl_text(p->t, p->t->metas[i].value));
+    page_put(p, "</tbody></table></div></details>\n");
+}
+
+void page_about(const struct page *p)
+{
+    write_health(p);
+    page_put(p, "<section id=\"about\"><h2>About this page</h2>\n");
+    page_put(p, "<p>Made by gpuprof " GPUPROF_VERSION " from <code>%s</code>.",
+             p->o->source ? p->o->source : "");
+    page_put(p,
+             " It is one file, asks the network for nothing and can be mailed or archived.</p>\n"
+             "<p>The same run in Perfetto: <code>gpuprof export %s -o trace.json.gz</code>, then "
+             "<code>gpuprof view trace.json.gz</code>.</p>\n",
+             p->o->source ? p->o->source : "FILE");
+    page_put(
+        p,
+        "<details><summary>Words</summary><dl class=\"facts\">\n"
+        "<dt>step</dt><dd>one iteration of the training loop, from its mark to the next; the "
+        "numbers use steps in steady state</dd>\n"
+        "<dt>exposed</dt><dd>while no compute kernel runs, so that the step waits for it</dd>\n"
+        "<dt>idle</dt><dd>nothing runs on the GPU; the cause is what the host did when the "
+        "work that ended the gap was late</dd>\n"
+        "<dt>up to</dt><dd>an upper bound: the time that only this cause takes</dd>\n"
+        "<dt>unexplained</dt><dd>idle time for which nothing was recorded</dd></dl></details>\n");
+    if (p->t->meta_count)
+        write_metas(p);
+    page_put(p, "</section>\n");
+}

@@ -1,0 +1,35 @@
+/* What the step becomes: the recorded one, and what is left of it with one piece of advice after
+ * the other, as the replay has it. */
+#include "report/page/page.h"
+
+#include "report/words/text.h"
+#include "report/page/xml.h"
+
+static void write_row(const struct page *p, const char *what, int64_t step_ns, int64_t low_ns,
+                      int64_t high_ns)
+{
+    struct text t;
+    double share = percent_of(step_ns, p->a->steps.median_ns);
+    page_put(p, "<tr><th scope=\"row\">%s</th><td>%s</td>", what, text_ms(&t, step_ns));
+    if (high_ns > low_ns)
+        page_put(p, "<td class=\"dim\">%s</td>", text_between(&t, low_ns, high_ns));
+    else
+        page_put(p, "<td></td>");
+    fprintf(p->f, "<td class=\"left\"><i class=\"p6\" style=\"width:%.2f%%\"></i></td></tr>\n",
+            share < 100 ? share : 100);
+}
+
+void page_after(const struct page *p)
+{
+    const struct whatif *w = &p->a->whatif;
+    if (w->stack_count == 0 || p->o->rule)
+        return;
+    page_put(p,
+             "<table class=\"after\"><caption>What a step takes with one change after the other, "
+             "replayed</caption><tbody>\n");
+    write_row(p, "as recorded", p->a->steps.median_ns, 0, 0);
+    for (size_t i = 0; i < w->stack_count; i++)
+        write_row(p, w->stack[i].outcome->rule->title, w->stack[i].step_ns, w->stack[i].step_low_ns,
+                  w->stack[i].step_high_ns);
+    page_put(p, "</tbody></table>\n");
+}

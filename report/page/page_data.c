@@ -1,0 +1,369 @@
+/* The data behind the timeline: columns of whole numbers, packed. Starts are differences to the one
+ * before, which gzip likes. Nothing of it is read before the script draws it as text. */
+#include "report/json/json_write.h"
+#include "report/page/packed.h"
+#include "report/page/page.h"
+#include "report/page/page_lanes.h"
+#include "report/chrome/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Classes of events below the parts of a step: host ones. */
+enum { CLASS_RANGE = PART_COUNT, CLASS_CALL, CLASS_API };
+
+struct data {
+    struct json j;
+    const struct page *p;
+    const struct timeline *t;
+    const struct steps *steps;
+    struct rows rows;
+    struct items items;
+    uint32_t *name;   /* by string id: number on the page + 1 */
+    uint32_t *listed; /* string ids in that order */
+    uint32_t names;
+    uint32_t *events; /* per step */
+    bool *detail;     /* per step: its events are on the page */
+    bool all;
+    int64_t window_from_ns, window_to_ns; /* where no whole step fits: this part of one; 0, 0 */
+};
+
+/* The step in which something began; TL_NONE before the first. */
+static uint32_t step_of(const struct steps *s, int64_t at_ns)
+{
+    size_t low = 0, high = s->count;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (s->at[mid].start_ns <= at_ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low ? (uint32_t)low - 1 : TL_NONE;
+}
+
+static uint32_t item_step(const struct data *d, const struct item *i)
+{
+    if (i->kind == ITEM_OP && d->steps->op_step)
+        return d->steps->op_step[i->index];
+    return step_of(d->steps, i->start_ns);
+}
+
+static bool wanted(const struct data *d, const struct item *i)
+{
+    uint32_t step = d->all ? TL_NONE : item_step(d, i);
+    if (d->window_to_ns > d->window_from_ns)
+        return i->start_ns >= d->window_from_ns && i->start_ns < d->window_to_ns;
+    return d->all || (step != TL_NONE && step < d->steps->count && d->detail[step]);
+}
+
+static void count_step(struct data *d, uint32_t step)
+{
+    if (step < d->steps->count)
+        d->events[step]++;
+}
+
+static void count_events_of_steps(struct data *d)
+{
+    const struct timeline *t = d->t;
+    for (size_t i = 0; i < t->op_count; i++)
+        count_step(d, d->steps->op_step ? d->steps->op_step[i]
+                                        : step_of(d->steps, t->ops[i].start_ns));
+    for (size_t i = 0; i < t->api_count; i++)
+        count_step(d, step_of(d->steps, t->apis[i].start_ns));
+    for (size_t i = 0; i < t->range_count; i++)
+        count_step(d, step_of(d->steps, t->ranges[i].start_ns));
+    for (size_t i = 0; i < t->call_count; i++)
+        count_step(d, step_of(d->steps, t->calls[i].row.start_ns));
+}
+
+static void take_step(struct data *d, uint32_t step, size_t *left)
+{
+    if (step >= d->steps->count || d->detail[step] || d->events[step] > *left)
+        return;
+    d->detail[step] = true;
+    *left -= d->events[step];
+}
+
+/* No step fits: the beginning of the median one, as long as its events may suffice. */
+static void choose_window(struct data *d)
+{
+    uint32_t step = page_step_at(d->p->a, 0.5);
+    if (step == TL_NONE || d->events[step] == 0)
+        return;
+    const struct step *s = &d->steps->at[step];
+    double share = 0.8 * PAGE_EVENTS / (double)d->events[step];
+    d->window_from_ns = s->start_ns;
+    d->window_to_ns = s->start_ns + (int64_t)((double)(s->end_ns - s->start_ns) * share);
+}
+
+/* Whole steps, those first that the page speaks of. */
+static void choose_steps(struct data *d)
+{
+    const struct analysis *a = d->p->a;
+    const struct timeline *t = d->t;
+    size_t left = PAGE_EVENTS;
+    d->all = t->op_count + t->api_count + t->range_count + t->call_count <= PAGE_EVENTS;
+    if (d->all) {
+        memset(d->detail, 1, d->steps->count);
+        return;
+    }
+    count_events_of_steps(d);
+    take_step(d, page_step_at(a, 0.5), &left);
+    for (size_t i = 0; i < a->ranked_count; i++)
+        for (size_t k = 0; k < a->ranked[i]->example_count; k++)
+            take_step(d, step_of(d->steps, a->ranked[i]->examples[k].start_ns), &left);
+    take_step(d, page_step_at(a, 0.95), &left);
+    take_step(d, page_step_at(a, 1), &left);
+    for (size_t i = 0; i < d->steps->count; i++)
+        if (d->steps->at[i].used)
+            take_step(d, (uint32_t)i, &left);
+    if (left == PAGE_EVENTS)
+        choose_window(d);
+}
+
+static uint32_t name_number(struct data *d, uint32_t id)
+{
+    if (d->name[id] == 0) {
+        d->listed[d->names] = id;
+        d->name[id] = ++d->names;
+    }
+    return d->name[id] - 1;
+}
+
+static int event_class(const struct data *d, const struct item *i)
+{
+    if (i->kind == ITEM_RANGE)
+        return CLASS_RANGE;
+    if (i->kind == ITEM_CALL)
+        return CLASS_CALL;
+    if (i->kind == ITEM_API)
+        return CLASS_API;
+    const struct op *op = &d->t->ops[i->index];
+    if (op->kind != OP_KERNEL)
+        return PART_COPY;
+    return op->class.family == FAMILY_COMM ? PART_COMM : PART_COMPUTE;
+}
+
+/* The launch that an event is, or comes from: its number + 1. */
+static int64_t launch_of(const struct data *d, const struct item *i)
+{
+    if (i->kind == ITEM_API)
+        return d->t->apis[i->index].op == TL_NONE ? 0 : (int64_t)i->index + 1;
+    if (i->kind == ITEM_OP && d->t->ops[i->index].api != TL_NONE)
+        return (int64_t)d->t->ops[i->index].api + 1;
+    return 0;
+}
+
+enum column { COLUMN_START, COLUMN_LENGTH, COLUMN_NAME, COLUMN_CLASS, COLUMN_LAUNCH };
+
+static void write_column(struct data *d, const char *key, enum column column)
+{
+    int64_t last = 0;
+    json_begin(&d->j, key, '[');
+    for (size_t k = 0; k < d->items.n; k++) {
+        const struct item *i = &d->items.at[k];
+        if (!wanted(d, i))
+            continue;
+        int64_t v = column == COLUMN_START    ? i->start_ns
+                    : column == COLUMN_LENGTH ? i->end_ns - i->start_ns
+                    : column == COLUMN_NAME   ? name_number(d, item_name(d->t, i))
+                    : column == COLUMN_CLASS  ? event_class(d, i)
+                                              : launch_of(d, i);
+        bool difference = column == COLUMN_START || column == COLUMN_LAUNCH;
+        json_int(&d->j, NULL, difference ? v - last : v);
+        last = v;
+    }
+    json_end(&d->j, ']');
+}
+
+static void write_row(struct data *d, const char *name, const char *kind)
+{
+    bool any = false;
+    for (size_t i = 0; i < d->items.n && !any; i++)
+        any = wanted(d, &d->items.at[i]);
+    if (!any)
+        return;
+    json_begin(&d->j, NULL, '{');
+    json_str(&d->j, "name", name);
+    json_str(&d->j, "kind", kind);
+    write_column(d, "start", COLUMN_START);
+    write_column(d, "length", COLUMN_LENGTH);
+    write_column(d, "text", COLUMN_NAME);
+    write_column(d, "class", COLUMN_CLASS);
+    write_column(d, "launch", COLUMN_LAUNCH);
+    json_end(&d->j, '}');
+}
+
+static int write_lanes(struct data *d, bool threads)
+{
+    char name[224];
+    uint32_t n;
+    int rc = 0;
+    struct lane_order *order = page_lane_order(d->t, threads, &n);
+    if (!order)
+        return -1;
+    for (uint32_t k = 0; k < n && rc == 0; k++) {
+        uint32_t i = order[k].index;
+        rc = threads ? rows_thread(&d->rows, i, &d->items) : rows_stream(&d->rows, i, &d->items);
+        if (rc)
+            break;
+        (threads ? page_thread_name : page_stream_name)(d->p, i, name, sizeof name);
+        write_row(d, name, threads ? "host" : "gpu");
+    }
+    free(order);
+    return rc;
+}
+
+static int write_rows(struct data *d)
+{
+    json_begin(&d->j, "rows", '[');
+    if (write_lanes(d, false) || write_lanes(d, true))
+        return -1;
+    json_end(&d->j, ']');
+    json_begin(&d->j, "names", '[');
+    for (uint32_t i = 0; i < d->names; i++)
+        json_str(&d->j, NULL, tl_text(d->t, d->listed[i]));
+    json_end(&d->j, ']');
+    return 0;
+}
+
+static void write_steps(struct data *d)
+{
+    enum { PARTS_UP_TO = 5000 };
+    const struct analysis *a = d->p->a;
+    int64_t last = 0;
+    json_begin(&d->j, "steps", '{');
+    json_begin(&d->j, "start", '[');
+    for (size_t i = 0; i < d->steps->count; i++) {
+        json_int(&d->j, NULL, d->steps->at[i].start_ns - last);
+        last = d->steps->at[i].start_ns;
+    }
+    json_end(&d->j, ']');
+    json_begin(&d->j, "number", '['); /* as `run --steps` counts them */
+    for (size_t i = 0; i < d->steps->count; i++)
+        json_int(&d->j, NULL, analysis_step_number(a, i));
+    json_end(&d->j, ']');
+    json_begin(&d->j, "length", '[');
+    for (size_t i = 0; i < d->steps->count; i++)
+        json_int(&d->j, NULL, d->steps->at[i].end_ns - d->steps->at[i].start_ns);
+    json_end(&d->j, ']');
+    json_begin(&d->j, "until", '['); /* how far behind the start its GPU work reaches */
+    for (size_t i = 0; i < d->steps->count; i++)
+        json_int(&d->j, NULL, d->steps->at[i].gpu_end_ns - d->steps->at[i].start_ns);
+    json_end(&d->j, ']');
+    json_begin(&d->j, "used", '[');
+    for (size_t i = 0; i < d->steps->count; i++)
+        json_int(&d->j, NULL, d->steps->at[i].used);
+    json_end(&d->j, ']');
+    json_begin(&d->j, "detail", '[');
+    for (size_t i = 0; i < d->steps->count; i++)
+        json_int(&d->j, NULL, d->detail[i]);
+    json_end(&d->j, ']');
+    json_begin(&d->j, "parts", '[');
+    for (size_t i = 0; a->step_parts && d->steps->count <= PARTS_UP_TO && i < d->steps->count; i++)
+        for (int k = 0; k < PART_COUNT; k++)
+            json_int(&d->j, NULL, a->step_parts[i][k]);
+    json_end(&d->j, ']');
+    json_end(&d->j, '}');
+}
+
+static bool gap_wanted(const struct data *d, const struct gap *g)
+{
+    if (d->window_to_ns > d->window_from_ns)
+        return g->start_ns >= d->window_from_ns && g->start_ns < d->window_to_ns;
+    return d->all || (g->step < d->steps->count && d->detail[g->step]);
+}
+
+static void write_gaps(struct data *d)
+{
+    const struct analysis *a = d->p->a;
+    static const char *const keys[] = {"start", "length", "part"};
+    json_begin(&d->j, "gaps", '{');
+    for (int column = 0; column < 3; column++) {
+        int64_t last = 0;
+        json_begin(&d->j, keys[column], '[');
+        for (size_t i = 0; i < a->gap_count; i++) {
+            const struct gap *g = &a->gaps[i];
+            if (!gap_wanted(d, g))
+                continue;
+            json_int(&d->j, NULL,
+                     column == 0   ? g->start_ns - last
+                     : column == 1 ? g->end_ns - g->start_ns
+                                   : g->part);
+            last = g->start_ns;
+        }
+        json_end(&d->j, ']');
+    }
+    json_end(&d->j, '}');
+}
+
+static int write_all(struct data *d)
+{
+    uint32_t median = page_step_at(d->p->a, 0.5);
+    json_begin(&d->j, NULL, '{');
+    json_int(&d->j, "chosen", median == TL_NONE ? 0 : median);
+    json_bool(&d->j, "all", d->all);
+    json_begin(&d->j, "window", '[');
+    if (d->window_to_ns > d->window_from_ns) {
+        json_int(&d->j, NULL, d->window_from_ns);
+        json_int(&d->j, NULL, d->window_to_ns);
+    }
+    json_end(&d->j, ']');
+    json_int(&d->j, "from", d->t->start_ns);
+    json_int(&d->j, "to", d->t->end_ns);
+    json_begin(&d->j, "partTitles", '[');
+    for (int i = 0; i < PART_COUNT; i++)
+        json_str(&d->j, NULL, analysis_part_title(d->p->a, i));
+    json_end(&d->j, ']');
+    write_steps(d);
+    write_gaps(d);
+    if (write_rows(d))
+        return -1;
+    json_end(&d->j, '}');
+    json_end_document(&d->j);
+    return 0;
+}
+
+static int open_data(struct data *d, const struct page *p)
+{
+    *d = (struct data){.p = p, .t = p->t, .steps = &p->a->steps};
+    size_t steps = p->a->steps.count + 1, names = (size_t)p->t->strings.n + 1;
+    d->name = calloc(names, sizeof *d->name);
+    d->listed = calloc(names, sizeof *d->listed);
+    d->events = calloc(steps, sizeof *d->events);
+    d->detail = calloc(steps, sizeof *d->detail);
+    return rows_open(&d->rows, p->t, p->a->steps.process) || !d->name || !d->listed || !d->events ||
+                   !d->detail
+               ? -1
+               : 0;
+}
+
+static void close_data(struct data *d)
+{
+    rows_close(&d->rows);
+    vec_release(&d->items);
+    free(d->name);
+    free(d->listed);
+    free(d->events);
+    free(d->detail);
+}
+
+int page_data(const struct page *p, struct err *e)
+{
+    struct data d;
+    int rc = open_data(&d, p);
+    FILE *packed = rc == 0 ? packed_open(p->f) : NULL;
+    if (packed) {
+        choose_steps(&d);
+        json_start(&d.j, packed);
+        d.j.shown = true;
+        rc = write_all(&d);
+        if (fclose(packed) && rc == 0)
+            rc = export_done(p->f, e) ? -2 : 0;
+    }
+    close_data(&d);
+    if (rc == -2)
+        return -1;
+    return rc || !packed ? err_set(e, "out of memory") : 0;
+}

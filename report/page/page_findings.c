@@ -1,0 +1,146 @@
+#include "report/page/page.h"
+#include "report/words/text.h"
+#include "report/page/xml.h"
+
+#include <string.h>
+
+void page_zoom_button(const struct page *p, int64_t start_ns, int64_t end_ns, const char *text)
+{
+    fprintf(p->f, "<button class=\"js zoom\" data-from=\"%lld\" data-to=\"%lld\">",
+            (long long)start_ns, (long long)end_ns);
+    page_put(p, "%s</button>\n", text);
+}
+
+static void write_evidence(const struct page *p, const struct outcome *o)
+{
+    struct text v;
+    if (o->evidence_count == 0)
+        return;
+    page_put(p, "<h3>Evidence</h3>\n<table class=\"evidence\"><tbody>\n");
+    for (size_t i = 0; i < o->evidence_count; i++) {
+        const struct evidence *e = &o->evidence[i];
+        page_put(p, "<tr><th scope=\"row\">%s</th><td>%s</td></tr>\n", e->text,
+                 text_value(&v, e->value, e->unit));
+    }
+    page_put(p, "</tbody></table>\n");
+    for (size_t i = 0; i < o->evidence_count; i++)
+        if (o->evidence[i].sql)
+            page_put(p,
+                     "<details class=\"sql\"><summary>the rows behind it: %s</summary>"
+                     "<pre>%s</pre></details>\n",
+                     o->evidence[i].text, o->evidence[i].sql);
+    if (o->example_count)
+        page_put(p, "<p class=\"js dim\">Longest, on the timeline:</p>\n");
+    for (size_t i = 0; i < o->example_count; i++) {
+        const struct example *x = &o->examples[i];
+        char label[160];
+        snprintf(label, sizeof label, "%s: %.120s", text_time(&v, x->end_ns - x->start_ns),
+                 x->text ? x->text : "");
+        page_zoom_button(p, x->start_ns, x->end_ns, label);
+    }
+}
+
+static void write_remedy(const struct page *p, const char *where, const char *text)
+{
+    if (text && *text)
+        page_put(p, "<dt>%s</dt><dd>%s</dd>\n", where, text);
+}
+
+static const char *how_sure(const struct outcome *o)
+{
+    if (o->upper_bound)
+        return "The saving is an upper bound: the time that only this cause takes. What comes "
+               "next in line may take part of it.";
+    if (o->error_class == ERROR_STRUCTURAL)
+        return "Predicted by replaying the recorded steps without the cause.";
+    if (o->error_class == ERROR_KERNEL_MODEL)
+        return "Predicted by replaying the steps with modelled kernel times.";
+    return "Predicted roughly: only a rerun decides.";
+}
+
+static void write_finding(const struct page *p, const struct outcome *o, size_t rank)
+{
+    struct text saving;
+    double pct = percent_of(o->upper_bound ? o->saves_high_ns : o->saves_mid_ns, p->a->step_ns);
+    const char *weight = pct >= 10 ? "large" : pct >= 3 ? "medium" : "small";
+    fprintf(p->f, "<li><details class=\"finding\"%s><summary>", rank == 0 ? " open" : "");
+    page_put(p, "<span class=\"title\">%s</span> <span class=\"saves %s\">saves %s per step</span>",
+             o->rule->title, weight, text_saving(&saving, o, p->a->step_ns));
+    page_put(p, "</summary>\n<div class=\"inside\">\n");
+    if (o->summary)
+        page_put(p, "<p>%s</p>\n", o->summary);
+    const struct kept_trial *kept = shown_trial(p->o, o);
+    if (kept)
+        page_put(p, "<p><b>Tried.</b> %s.</p>\n", text_trial(&saving, o, kept));
+    if (text_widened(&saving, o))
+        page_put(p, "<p class=\"dim\">Its %s.</p>\n", saving.s);
+    write_evidence(p, o);
+    page_put(p, "<h3>What to change</h3>\n<dl class=\"remedy\">\n");
+    write_remedy(p, "PyTorch", o->remedy.pytorch);
+    write_remedy(p, "TensorFlow", o->remedy.tensorflow);
+    write_remedy(p, "CUDA C", o->remedy.cuda);
+    page_put(p, "</dl>\n<p class=\"dim\">%s Rule <code>%s</code>.", how_sure(o), o->rule->id);
+    if (text_setting(&saving, p->a, o))
+        page_put(p, " To measure it: <code>%s</code>.", saving.s);
+    page_put(p, "</p>\n</div></details></li>\n");
+}
+
+static void write_others(const struct page *p, enum verdict v, const char *title)
+{
+    size_t n = 0, gpu = count_about_gpu(p->a, p->o);
+    for (size_t i = 0; i < p->a->outcome_count; i++)
+        n += shown_outcome(p->a, p->o, i, v) != NULL;
+    if (v == RULE_CANNOT_TELL && gpu) {
+        fprintf(p->f, "<p class=\"dim\">%zu rules are about work on a GPU: there was none.</p>\n",
+                gpu);
+        n -= gpu;
+    }
+    if (n == 0)
+        return;
+    fprintf(p->f, "<details class=\"others\"><summary>%s (%zu)</summary>\n<ul>\n", title, n);
+    for (size_t i = 0; i < p->a->outcome_count; i++) {
+        const struct outcome *o = shown_outcome(p->a, p->o, i, v);
+        if (o && !outcome_wants_gpu(p->a, o))
+            page_put(p, "<li><b>%s</b> <code>%s</code> %s</li>\n", o->rule->title, o->rule->id,
+                     o->why ? o->why : "");
+    }
+    page_put(p, "</ul></details>\n");
+}
+
+/* Trials of what no finding advises, or advised no more. */
+static void write_trials(const struct page *p)
+{
+    const struct kept_trial *k;
+    struct text text;
+    for (size_t i = 0; (k = other_trial(p->a, p->o, i)); i++)
+        page_put(p, "<p><b>Tried.</b> %s.</p>\n", text_trial(&text, NULL, k));
+}
+
+void page_findings(const struct page *p)
+{
+    const struct outcome *o;
+    bool blind = p->a->verdict_class && strcmp(p->a->verdict_class, "not-enough-data") == 0;
+    page_put(p, "<section id=\"findings\"><h2>What to change</h2>\n");
+    if (!shown_finding(p->a, p->o, 0))
+        page_put(p, "<p>%s</p>\n",
+                 blind ? "No advice: too little was recorded to give any."
+                       : "Nothing to change was found.");
+    else
+        page_put(p, "<ol class=\"findings\">\n");
+    for (size_t i = 0; (o = shown_finding(p->a, p->o, i)); i++)
+        write_finding(p, o, i);
+    if (shown_finding(p->a, p->o, 0))
+        page_put(p, "</ol>\n");
+    write_trials(p);
+    page_after(p);
+    if (p->a->ranked_count > 1)
+        page_put(p,
+                 "<p class=\"dim\">Ranked by what is sure to be saved. Savings overlap: together "
+                 "they are less than their sum.</p>\n");
+    if (p->a->ranked_count && !p->a->whatif.trusted && p->a->whatif.why_not)
+        page_put(p, "<p class=\"dim\">No predictions, %s.</p>\n", p->a->whatif.why_not);
+    write_others(p, RULE_SUPPRESSED, "There, but not advised here");
+    write_others(p, RULE_CANNOT_TELL, "Cannot tell");
+    write_others(p, RULE_SILENT, "Checked and fine");
+    page_put(p, "</section>\n");
+}

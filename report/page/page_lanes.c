@@ -1,0 +1,65 @@
+#include "report/page/page_lanes.h"
+
+#include "report/words/text.h"
+
+#include <stdlib.h>
+
+/* Process of a lane; NULL where it is not known. */
+static const struct row_process *process_of(const struct timeline *t, uint32_t process)
+{
+    return process < t->process_count ? &t->processes[process] : NULL;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct lane_order *x = a, *y = b;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+struct lane_order *page_lane_order(const struct timeline *t, bool threads, uint32_t *count)
+{
+    uint32_t n = (uint32_t)(threads ? t->thread_count : t->stream_count);
+    struct lane_order *order = malloc(((size_t)n + 1) * sizeof *order);
+    for (uint32_t i = 0; order && i < n; i++) {
+        uint32_t process = threads ? t->threads[i].process : t->streams[i].process;
+        const struct row_process *p = process_of(t, process);
+        order[i] = (struct lane_order){p ? p->rank : -1, i};
+    }
+    if (order)
+        qsort(order, n, sizeof *order, by_rank);
+    *count = n;
+    return order;
+}
+
+/* "rank 3: " in front of what belongs to one of several processes; "" where there is one. */
+static const char *prefix(const struct timeline *t, uint32_t process, char *out, size_t n)
+{
+    const struct row_process *p = process_of(t, process);
+    out[0] = 0;
+    if (t->process_count < 2 || !p)
+        return out;
+    if (p->rank >= 0)
+        snprintf(out, n, "rank %lld: ", (long long)p->rank);
+    else
+        snprintf(out, n, "process %lld: ", (long long)p->pid);
+    return out;
+}
+
+void page_stream_name(const struct page *p, uint32_t stream, char *out, size_t n)
+{
+    const struct stream *s = &p->t->streams[stream];
+    long long device = s->device < p->t->device_count ? p->t->devices[s->device].ordinal : 0;
+    char rank[48];
+    snprintf(out, n, "%sGPU %lld, stream %lld", prefix(p->t, s->process, rank, sizeof rank), device,
+             (long long)s->row.stream);
+}
+
+void page_thread_name(const struct page *p, uint32_t thread, char *out, size_t n)
+{
+    char rank[48];
+    struct text name;
+    snprintf(out, n, "%s%.150s", prefix(p->t, p->t->threads[thread].process, rank, sizeof rank),
+             text_thread(&name, p->a, thread));
+}

@@ -1,0 +1,17 @@
+/* The lanes of the page's timeline: their order, by rank, and their names. */
+#ifndef GPUPROF_REPORT_PAGE_LANES_H
+#define GPUPROF_REPORT_PAGE_LANES_H
+
+#include "report/page/page.h"
+
+struct lane_order {
+    int64_t rank;   /* -1: of no rank */
+    uint32_t index; /* of the stream or thread */
+};
+
+/* Streams, or threads with `threads`; malloc'ed, NULL without memory. */
+struct lane_order *page_lane_order(const struct timeline *t, bool threads, uint32_t *count);
+void page_stream_name(const struct page *p, uint32_t stream, char *out, size_t n);
+void page_thread_name(const struct page *p, uint32_t thread, char *out, size_t n);
+
+#endif

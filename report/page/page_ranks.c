@@ -1,0 +1,104 @@
+/* The ranks: who communicates how long, who waits, who comes last. Only where several were
+ * compared. */
+#include "report/page/page.h"
+
+#include "report/words/text.h"
+#include "report/page/xml.h"
+
+static void cell(const struct page *p, double value, const char *format)
+{
+    fprintf(p->f, "<td data-v=\"%.9g\">", value);
+    fprintf(p->f, format, value); /* formats are literals of this file */
+    page_put(p, "</td>");
+}
+
+static void write_rank(const struct page *p, const struct rank_facts *r, bool late)
+{
+    fprintf(p->f, "<tr><th scope=\"row\" class=\"name\">rank %lld%s</th>", (long long)r->rank,
+            late ? " (late)" : "");
+    if (r->step_median_ns > 0)
+        cell(p, (double)r->step_median_ns / 1e6, "%.2f");
+    else
+        page_put(p, "<td data-v=\"0\">not known</td>");
+    cell(p, (double)r->comm_ns / 1e6, "%.3f");
+    cell(p, (double)r->wait_ns / 1e6, "%.3f");
+    cell(p, (double)r->wait_exposed_ns / 1e6, "%.3f");
+    cell(p, (double)r->late_ns / 1e6, "%.3f");
+    cell(p, (double)r->late_count, "%.0f");
+    cell(p, (double)r->offset_ns / 1e6, "%.3f");
+    page_put(p, "</tr>\n");
+}
+
+/* A step of each rank to one scale: its own work, what is transferred, and waiting for the others.
+ * The late one is the one that does not wait. */
+static void write_bar(const struct page *p, const struct rank_facts *r, int64_t most_ns)
+{
+    int64_t step = r->step_median_ns > 0 ? r->step_median_ns : p->a->steps.median_ns;
+    int64_t comm = r->comm_ns < step ? r->comm_ns : step;
+    int64_t wait = r->wait_ns < comm ? r->wait_ns : comm;
+    const struct {
+        const char *title, *class;
+        int64_t ns;
+    } parts[] = {{"outside of collectives", "p8", step - comm},
+                 {"transfer", "p1", comm - wait},
+                 {"waiting for other ranks", "p10", wait}};
+    struct text t;
+    if (step <= 0)
+        return;
+    fprintf(p->f, "<div class=\"barrow\"><span class=\"barlabel\">rank %lld</span>",
+            (long long)r->rank);
+    bool known = r->step_median_ns > 0;
+    page_put(p, "<span class=\"bartime\">%s</span><div class=\"bar\" role=\"img\" aria-label=\"",
+             known ? text_ms(&t, step) : "");
+    for (size_t i = 0; i < 3; i++)
+        page_put(p, "%s %s%s", parts[i].title, text_ms(&t, parts[i].ns), i < 2 ? ", " : "");
+    fprintf(p->f, "\" style=\"width:%.2f%%\">", percent_of(step, most_ns));
+    for (size_t i = 0; i < 3; i++) {
+        fprintf(p->f, "<i class=\"%s\" style=\"width:%.3f%%\" title=\"", parts[i].class,
+                percent_of(parts[i].ns, step));
+        page_put(p, "%s: %s\"></i>", parts[i].title, text_ms(&t, parts[i].ns));
+    }
+    page_put(p, "</div></div>\n");
+}
+
+static void write_bars(const struct page *p)
+{
+    enum { SHOWN = 64 };
+    const struct ranks *r = &p->a->ranks;
+    int64_t most = p->a->steps.median_ns;
+    for (size_t i = 0; i < r->count; i++)
+        if (r->at[i].step_median_ns > most)
+            most = r->at[i].step_median_ns;
+    for (size_t i = 0; i < r->count && i < SHOWN; i++)
+        write_bar(p, &r->at[i], most);
+    page_put(p, "<ul class=\"legend\"><li><i class=\"swatch p8\"></i><span>outside of "
+                "collectives</span></li><li><i class=\"swatch p1\"></i><span>transfer</span></li>"
+                "<li><i class=\"swatch p10\"></i><span>waiting for other ranks</span></li></ul>\n");
+}
+
+void page_ranks(const struct page *p)
+{
+    static const char *const heads[] = {
+        "step, ms",        "in collectives, ms", "of that waiting, ms", "of that idle, ms",
+        "kept others, ms", "came last",          "clock ahead, ms"};
+    const struct ranks *r = &p->a->ranks;
+    if (p->a->cpu_ranks.count > 1) {
+        page_cpu_ranks(p);
+        return;
+    }
+    page_put(p, "<section id=\"ranks\"><h2>Ranks</h2>\n");
+    fprintf(p->f,
+            "<p>%zu ranks compared over %lld collectives. Until the last rank has arrived a "
+            "collective is waiting, after that transfer: %.3f ms per step. Clocks are told against "
+            "the first rank's.</p>\n",
+            r->count, (long long)r->collectives, (double)r->transfer_ns / 1e6);
+    write_bars(p);
+    page_put(p, "<div class=\"scroll\"><table class=\"data sortable\"><caption>Ranks, per used "
+                "step</caption><thead><tr><th scope=\"col\" class=\"l\">rank</th>");
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        page_put(p, "<th scope=\"col\">%s</th>", heads[i]);
+    page_put(p, "</tr></thead><tbody>\n");
+    for (size_t i = 0; i < r->count; i++)
+        write_rank(p, &r->at[i], i == r->late && r->at[i].late_ns > 0);
+    page_put(p, "</tbody></table></div>\n</section>\n");
+}

@@ -1,0 +1,257 @@
+/* Where a step goes (bars), every step (strip), and when the GPU idles (histogram, list). */
+#include "report/page/page.h"
+#include "report/page/svg.h"
+#include "report/words/text.h"
+#include "report/page/xml.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int64_t length(const struct step *s)
+{
+    return s->end_ns - s->start_ns;
+}
+
+uint32_t page_step_at(const struct analysis *a, double quantile)
+{
+    int64_t want = quantile >= 1    ? a->steps.max_ns
+                   : quantile > 0.5 ? a->steps.p95_ns
+                                    : a->steps.median_ns;
+    uint32_t best = TL_NONE;
+    for (size_t i = 0; i < a->steps.count; i++) {
+        const struct step *s = &a->steps.at[i];
+        if (!s->used)
+            continue;
+        if (best == TL_NONE || llabs(length(s) - want) < llabs(length(&a->steps.at[best]) - want))
+            best = (uint32_t)i;
+    }
+    return best;
+}
+
+/* One bar whose segments are percentages of its own step; `scale` is the bar's share of the
+ * width. */
+static void write_bar(const struct page *p, const char *label, const int64_t *parts,
+                      int64_t total_ns, double scale)
+{
+    struct text m;
+    page_put(p,
+             "<div class=\"barrow\"><span class=\"barlabel\">%s</span><span class=\"bartime\">%s",
+             label, text_time(&m, total_ns));
+    page_put(p, "</span><div class=\"bar\" role=\"img\" aria-label=\"%s:", label);
+    for (int i = 0; i < PART_COUNT; i++)
+        if (parts[i] > 0)
+            page_put(p, " %s %s,", analysis_part_title(p->a, i), text_ms(&m, parts[i]));
+    fprintf(p->f, "\" style=\"width:%.2f%%\">", scale * 100);
+    for (int i = 0; i < PART_COUNT; i++) {
+        double pct = percent_of(parts[i], total_ns);
+        if (parts[i] <= 0)
+            continue;
+        fprintf(p->f, "<i class=\"p%d\" style=\"width:%.3f%%\" title=\"", i, pct);
+        page_put(p, "%s: %s\">", analysis_part_title(p->a, i), text_ms(&m, parts[i]));
+        if (pct * scale >= 9)
+            fprintf(p->f, "<b>%.0f %%</b>", pct);
+        page_put(p, "</i>");
+    }
+    page_put(p, "</div></div>\n");
+}
+
+static void write_legend(const struct page *p)
+{
+    page_put(p, "<ul class=\"legend\">\n");
+    for (int i = 0; i < PART_COUNT; i++) {
+        if (p->a->breakdown_ns[i] < 500) /* reads as 0.00 ms */
+            continue;
+        fprintf(p->f, "<li><i class=\"swatch p%d\"></i>", i);
+        page_put(p, "<span>%s</span>", analysis_part_title(p->a, i));
+        fprintf(p->f, "<b>%.2f ms</b><em>%.1f %%</em></li>\n", (double)p->a->breakdown_ns[i] / 1e6,
+                percent_of(p->a->breakdown_ns[i], p->a->step_ns));
+    }
+    page_put(p, "</ul>\n");
+}
+
+void page_breakdown(const struct page *p)
+{
+    const char *word = analysis_step_word(p->a);
+    char label[32];
+    snprintf(label, sizeof label, "%s %s", analysis_by_mean(p->a) ? "average" : "median", word);
+    page_put(p, "<section id=\"breakdown\"><h2>Where a %s goes</h2>\n", word);
+    write_bar(p, label, p->a->breakdown_ns, p->a->step_ns, 1);
+    write_legend(p);
+    page_put(p, "</section>\n");
+}
+
+/* The same bar for the steps that differ, to one scale, and room for the chosen one. */
+static void write_other_bars(const struct page *p)
+{
+    const struct steps *s = &p->a->steps;
+    uint32_t p95 = page_step_at(p->a, 0.95), worst = page_step_at(p->a, 1);
+    if (p95 == TL_NONE || worst == TL_NONE || !p->a->step_parts || s->used < 2)
+        return;
+    double most = fmax((double)length(&s->at[worst]), (double)p->a->step_ns);
+    write_bar(p, analysis_by_mean(p->a) ? "average" : "median", p->a->breakdown_ns, p->a->step_ns,
+              (double)p->a->step_ns / most);
+    write_bar(p, "p95", p->a->step_parts[p95], length(&s->at[p95]),
+              (double)length(&s->at[p95]) / most);
+    write_bar(p, "longest", p->a->step_parts[worst], length(&s->at[worst]),
+              (double)length(&s->at[worst]) / most);
+    fprintf(p->f, "<div id=\"chosenbar\" data-most=\"%.0f\"></div>\n", most);
+}
+
+/* Bars of one kind; several steps share a bar when there are more than fit, the longest shows. */
+static void write_bars(const struct page *p, bool used, size_t per_bar, double most)
+{
+    const struct steps *s = &p->a->steps;
+    double width = 1000.0 * (double)per_bar / (double)s->count;
+    svg_bars_begin(p->f, used ? "used" : "unused");
+    for (size_t i = 0; i < s->count; i += per_bar) {
+        int64_t longest = -1;
+        for (size_t k = i; k < i + per_bar && k < s->count; k++)
+            if ((s->at[k].used != 0) == used && length(&s->at[k]) > longest)
+                longest = length(&s->at[k]);
+        if (longest < 0)
+            continue;
+        double h = 100 * fmin(1, (double)longest / most);
+        svg_bar(p->f, 1000.0 * (double)i / (double)s->count + width * 0.06, 100 - h, width * 0.88,
+                h);
+    }
+    svg_bars_end(p->f);
+}
+
+void page_steps(const struct page *p)
+{
+    const struct steps *s = &p->a->steps;
+    struct text m, top, q;
+    char label[300];
+    double most = svg_nice(1.15 * (double)(s->used ? s->max_ns : length(&s->at[0])));
+    if (s->used && most > 4 * (double)s->p95_ns)
+        most = svg_nice(2 * (double)s->p95_ns);
+    snprintf(label, sizeof label, "%zu %s%s, %zu of them used; median %s, p95 %s", s->count,
+             analysis_step_word(p->a), s->batches ? "es" : "s", s->used,
+             text_time(&m, s->median_ns), text_time(&q, s->p95_ns));
+    page_put(p, "<section id=\"steps\"><h2>Every %s</h2>\n<p class=\"dim\">%s. Source: %s.",
+             analysis_step_word(p->a), label, s->source_text ? s->source_text : "");
+    page_put(p, analysis_by_mean(p->a)
+                    ? " Pale bars are left out of the median; those that are long again and again "
+                      "count in the average.</p>\n"
+                    : " Pale bars (warm-up, outliers, cut off) are left out of all numbers.</p>\n");
+    page_put(p, "<div class=\"plot\"><span class=\"ytop\">%s</span><div id=\"strip\">",
+             text_time(&top, (int64_t)most));
+    svg_open(p->f, 1000, 100, "strip", label);
+    write_bars(p, true, (s->count + 999) / 1000, most);
+    write_bars(p, false, (s->count + 999) / 1000, most);
+    if (s->used)
+        svg_line(p->f, "median", 0, 100 - 100 * fmin(1, (double)s->median_ns / most), 1000,
+                 100 - 100 * fmin(1, (double)s->median_ns / most));
+    svg_close(p->f);
+    fprintf(p->f,
+            "</div><span class=\"xfrom\">step %lld</span><span class=\"xto\">step %lld</span>",
+            (long long)analysis_step_number(p->a, 0),
+            (long long)analysis_step_number(p->a, s->count - 1));
+    page_put(p, "</div>\n");
+    write_other_bars(p);
+    page_put(p, "</section>\n");
+}
+
+enum { BINS = 12 }; /* 1 us .. 4 s by factors of 4 */
+
+static int bin_of(int64_t ns)
+{
+    int b = 0;
+    for (int64_t limit = 4000; ns >= limit && b < BINS - 1; limit *= 4)
+        b++;
+    return b;
+}
+
+static void write_histogram(const struct page *p)
+{
+    int64_t ns[BINS][PART_COUNT] = {{0}}, total[BINS] = {0}, most = 0;
+    for (size_t i = 0; i < p->a->gap_count; i++) {
+        const struct gap *g = &p->a->gaps[i];
+        int b = bin_of(g->end_ns - g->start_ns);
+        ns[b][g->part] += g->end_ns - g->start_ns;
+        total[b] += g->end_ns - g->start_ns;
+        most = total[b] > most ? total[b] : most;
+    }
+    if (most == 0)
+        return;
+    struct text top;
+    page_put(p, "<div class=\"plot\"><span class=\"ytop\">%s in all</span>", text_time(&top, most));
+    svg_open(p->f, BINS * 10, 100, "histogram",
+             "Idle time of the GPU by length of the gap; the table below has the longest");
+    for (int b = 0; b < BINS; b++) {
+        double y = 100;
+        for (int i = 0; i < PART_COUNT; i++) {
+            double h = 100 * (double)ns[b][i] / (double)most;
+            char class[8];
+            if (ns[b][i] == 0)
+                continue;
+            snprintf(class, sizeof class, "p%d", i);
+            svg_rect(p->f, class, b * 10 + 0.5, y - h, 9, h);
+            y -= h;
+        }
+    }
+    svg_close(p->f);
+    page_put(p, "<div class=\"bins\" aria-hidden=\"true\">");
+    int64_t low = 0, high = 4000;
+    for (int b = 0; b < BINS; b++, low = high, high *= 4) {
+        struct text t;
+        page_put(p, "<span>%s</span>", b == 0 ? "0" : text_time(&t, low));
+    }
+    page_put(p, "</div></div>\n");
+}
+
+static int longest_first(const void *a, const void *b)
+{
+    const struct gap *x = *(const struct gap *const *)a, *y = *(const struct gap *const *)b;
+    int64_t lx = x->end_ns - x->start_ns, ly = y->end_ns - y->start_ns;
+    return lx != ly ? (lx > ly ? -1 : 1) : x->start_ns < y->start_ns ? -1 : 1;
+}
+
+static void write_gap(const struct page *p, const struct gap *g)
+{
+    struct text m;
+    const char *during = g->api != TL_NONE     ? tl_text(p->t, p->t->apis[g->api].name)
+                         : g->range != TL_NONE ? tl_text(p->t, p->t->ranges[g->range].name)
+                                               : "";
+    page_put(p, "<tr><td>%s</td>", text_time(&m, g->end_ns - g->start_ns));
+    fprintf(p->f, "<td><i class=\"swatch p%d\"></i>", g->part);
+    page_put(p, "%s</td><td>%s</td><td>%s</td>", part_title[g->part], during,
+             g->before_op != TL_NONE ? tl_text(p->t, p->t->ops[g->before_op].name) : "");
+    if (g->step != TL_NONE)
+        fprintf(p->f, "<td>%lld</td><td>", (long long)analysis_step_number(p->a, g->step));
+    else
+        page_put(p, "<td></td><td>");
+    page_zoom_button(p, g->start_ns, g->end_ns, "show");
+    page_put(p, "</td></tr>\n");
+}
+
+void page_idle(const struct page *p)
+{
+    enum { SHOWN = 20 };
+    const struct gap **order = malloc((p->a->gap_count + 1) * sizeof *order);
+    size_t n = 0;
+    for (size_t i = 0; order && i < p->a->gap_count; i++)
+        if (p->a->gaps[i].step != TL_NONE && p->a->steps.at[p->a->gaps[i].step].used)
+            order[n++] = &p->a->gaps[i];
+    page_put(p, "<section id=\"idle\"><h2>When the GPU idles</h2>\n");
+    if (n == 0) {
+        page_put(p, "<p>No idle time was found inside the used steps.</p></section>\n");
+        free(order);
+        return;
+    }
+    qsort(order, n, sizeof *order, longest_first);
+    page_put(p,
+             "<p class=\"dim\">Idle time of the whole recording by the length of the gap, coloured "
+             "by cause: many short ones, or a few long ones?</p>\n");
+    write_histogram(p);
+    page_put(
+        p, "<div class=\"scroll tall\" role=\"region\" tabindex=\"0\" aria-label=\"Longest gaps\">"
+           "<table class=\"data\"><caption>Longest gaps in the used "
+           "steps</caption><thead><tr><th>length</th><th class=\"l\">cause</th>"
+           "<th class=\"l\">during</th><th class=\"l\">ended by</th><th>step</th><th>where</th>"
+           "</tr></thead><tbody>\n");
+    for (size_t i = 0; i < n && i < SHOWN; i++)
+        write_gap(p, order[i]);
+    page_put(p, "</tbody></table></div></section>\n");
+    free(order);
+}

@@ -1,0 +1,177 @@
+/* What to change, as a table for a terminal: title and saving in columns, what was seen and what to
+ * do about it below. */
+#include "report/terminal/term_parts.h"
+#include "report/words/text.h"
+
+#include <string.h>
+
+#define SAVING_COLUMNS 34 /* "20.7 ms (11.7 %), 18.9 to 22.5 ms" */
+#define BRIEF_FINDINGS 3
+
+static void write_evidence(const struct terminal *t, const struct outcome *o)
+{
+    char line[1024];
+    size_t n = 0;
+    line[0] = 0;
+    for (size_t i = 0; i < o->evidence_count && n < sizeof line; i++) {
+        struct text v;
+        const struct evidence *e = &o->evidence[i];
+        n += (size_t)snprintf(line + n, sizeof line - n, "%s%s: %s", n ? "; " : "", e->text,
+                              text_value(&v, e->value, e->unit));
+    }
+    if (o->evidence_count == 0)
+        return;
+    fputs("    ", t->f);
+    term_ink(t, INK_DIM);
+    term_wrap(t, 4, 4, line);
+    term_ink(t, INK_PLAIN);
+}
+
+/* Where to read on, and how to have the advice measured. */
+static void write_more(const struct terminal *t, const struct analysis *a, const struct outcome *x)
+{
+    struct text setting;
+    const char *try = text_setting(&setting, a, x);
+    fputs("    ", t->f);
+    term_ink(t, INK_DIM);
+    int n = fprintf(t->f, "gpuprof explain %s", x->rule->id);
+    if (try)
+        fprintf(t->f, "%s%s", 4 + n + 2 + (int)strlen(try) > t->width ? "\n    " : "  ", try);
+    fputc('\n', t->f);
+    term_ink(t, INK_PLAIN);
+}
+
+static void write_finding(const struct terminal *t, const struct analysis *a,
+                          const struct export_options *o, const struct outcome *x, int title)
+{
+    struct text text;
+    const char *rest;
+    term_ink(t, INK_BOLD);
+    rest = term_cell(t, x->rule->title, title);
+    term_ink(t, INK_PLAIN);
+    fprintf(t->f, "  %s\n", text_saving(&text, x, a->step_ns));
+    if (*rest) {
+        fputs("    ", t->f);
+        term_ink(t, INK_BOLD);
+        term_wrap(t, 4, 4, rest);
+        term_ink(t, INK_PLAIN);
+    }
+    if (x->summary) {
+        fputs("    ", t->f);
+        term_wrap(t, 4, 4, x->summary);
+    }
+    if (o->detail == DETAIL_ALL || o->rule)
+        write_evidence(t, x);
+    fputs("    try: ", t->f);
+    term_wrap(t, 9, 9, outcome_remedy(a, x));
+    const struct kept_trial *kept = shown_trial(o, x);
+    if (kept) {
+        fputs("    tried: ", t->f);
+        term_wrap(t, 11, 11, text_trial(&text, x, kept));
+    }
+    if (text_widened(&text, x)) {
+        fputs("    ", t->f);
+        term_wrap(t, 4, 4, text.s);
+    }
+    write_more(t, a, x);
+}
+
+static int64_t middle(const struct outcome *x)
+{
+    return x->upper_bound ? x->saves_high_ns : x->saves_mid_ns;
+}
+
+/* Does the order need a word: a larger number below a smaller one? */
+static bool out_of_order(const struct analysis *a, const struct export_options *o)
+{
+    const struct outcome *x, *before = NULL;
+    for (size_t i = 0; (x = shown_finding(a, o, i)); before = x, i++)
+        if (before && before->rule->changes_training == x->rule->changes_training &&
+            middle(x) > middle(before))
+            return true;
+    return false;
+}
+
+static void write_together(const struct terminal *t, const struct analysis *a,
+                           const struct export_options *o)
+{
+    const struct whatif *w = &a->whatif;
+    char line[1024];
+    struct text from, to;
+    if (w->stack_count > 1) {
+        size_t n = (size_t)snprintf(line, sizeof line, "One after the other: %s",
+                                    text_ms(&from, a->steps.median_ns));
+        for (size_t i = 0; i < w->stack_count && n < sizeof line; i++)
+            n += (size_t)snprintf(line + n, sizeof line - n, " -> %s (%s)",
+                                  text_ms(&to, w->stack[i].step_ns), w->stack[i].outcome->rule->id);
+        term_wrap(t, 0, 4, line);
+    }
+    if (out_of_order(a, o))
+        term_wrap(t, 0, 0, "Ranked by what is sure to be saved, not by the most that could be.");
+    if (a->ranked_count > 1 && w->stack_count < 2)
+        term_wrap(t, 0, 0, "Savings overlap: together they are less than their sum.");
+}
+
+/* Trials of what no finding advises, or advised no more. */
+static void write_trials(const struct terminal *t, const struct analysis *a,
+                         const struct export_options *o)
+{
+    const struct kept_trial *k;
+    struct text text;
+    for (size_t i = 0; !o->rule && (k = other_trial(a, o, i)); i++) {
+        fputs("Tried ", t->f);
+        term_wrap(t, 6, 6, text_trial(&text, NULL, k));
+    }
+}
+
+/* What holds for all of them. */
+static void write_about(const struct terminal *t, const struct analysis *a,
+                        const struct export_options *o, size_t shown)
+{
+    const struct whatif *w = &a->whatif;
+    size_t more = a->ranked_count - shown;
+    char line[512];
+    if (o->rule)
+        return;
+    if (a->ranked_count > 1 || !w->trusted)
+        fputc('\n', t->f);
+    write_together(t, a, o);
+    if (!w->trusted && w->why_not) {
+        snprintf(line, sizeof line, "No predictions, %s.", w->why_not);
+        term_wrap(t, 0, 0, line);
+    }
+    if (more)
+        fprintf(t->f, "%zu finding%s more.\n", more, more == 1 ? "" : "s");
+}
+
+void term_findings(const struct terminal *t, const struct analysis *a,
+                   const struct export_options *o)
+{
+    struct export_options few = *o;
+    if (few.detail == DETAIL_BRIEF && (few.top == 0 || few.top > BRIEF_FINDINGS))
+        few.top = BRIEF_FINDINGS;
+    o = &few;
+    const struct outcome *x = shown_finding(a, o, 0);
+    if (!x) {
+        bool blind = a->verdict_class && strcmp(a->verdict_class, "not-enough-data") == 0;
+        fputs(blind     ? "No advice: too little was recorded to give any.\n\n"
+              : o->rule ? "Nothing to change was found by this rule.\n\n"
+                        : "Nothing to change was found.\n\n",
+              t->f);
+        write_trials(t, a, o);
+        return;
+    }
+    int room = t->width - 6 - SAVING_COLUMNS;
+    int title = room < 24 ? 24 : room > 60 ? 60 : room;
+    size_t i = 0;
+    term_ink(t, INK_BOLD);
+    fprintf(t->f, " #  %-*s  %s\n", title, "what to change", "saves per step");
+    term_ink(t, INK_PLAIN);
+    for (; (x = shown_finding(a, o, i)); i++) {
+        fprintf(t->f, "%2zu  ", i + 1);
+        write_finding(t, a, o, x, title);
+    }
+    write_about(t, a, o, i);
+    write_trials(t, a, o);
+    fputc('\n', t->f);
+}

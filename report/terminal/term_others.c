@@ -1,0 +1,117 @@
+/* What was checked and needs no change, and what could not be told: the rules by name. */
+#include "report/terminal/term_parts.h"
+
+#include "report/words/text.h"
+
+#include <string.h>
+
+enum { NAMES_SHOWN = 8 }; /* without -v */
+
+static bool same_reason(const struct outcome *x, const struct outcome *y)
+{
+    return strcmp(x->why ? x->why : "", y->why ? y->why : "") == 0;
+}
+
+/* Rules that share a reason share a line: without steps, most of them do. */
+static void write_reasons(const struct terminal *t, const struct analysis *a,
+                          const struct export_options *o, enum verdict v, const char *label)
+{
+    for (size_t i = 0; i < a->outcome_count; i++) {
+        const struct outcome *x = shown_outcome(a, o, i, v), *y;
+        char line[1024];
+        size_t n = 0, k = 0;
+        while (x && k < i && !((y = shown_outcome(a, o, k, v)) && same_reason(x, y)))
+            k++;
+        if (!x || k < i) /* told with an earlier one */
+            continue;
+        for (k = i; k < a->outcome_count && n < sizeof line; k++)
+            if ((y = shown_outcome(a, o, k, v)) && same_reason(x, y))
+                n +=
+                    (size_t)snprintf(line + n, sizeof line - n, "%s%s", n ? ", " : "", y->rule->id);
+        if (n < sizeof line)
+            snprintf(line + n, sizeof line - n, ": %s", x->why ? x->why : "");
+        term_labelled(t, label, INK_DIM, line);
+    }
+}
+
+/* Their names after a sentence that begins with how many they are. */
+static void write_names(const struct terminal *t, const struct analysis *a,
+                        const struct export_options *o, enum verdict v, const char *label,
+                        const char *one, const char *many)
+{
+    char line[1024], names[768] = "";
+    size_t n = 0, count = 0;
+    for (size_t i = 0; i < a->outcome_count; i++) {
+        const struct outcome *x = shown_outcome(a, o, i, v);
+        if (x && ++count && n < sizeof names)
+            n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", x->rule->id);
+    }
+    if (count == 0)
+        return;
+    bool name = o->detail == DETAIL_ALL || count <= NAMES_SHOWN;
+    snprintf(line, sizeof line, "%zu %s%s%s", count, count == 1 ? one : many, name ? ": " : "",
+             name ? names : "");
+    term_labelled(t, label, INK_DIM, line);
+}
+
+static size_t count_of(const struct analysis *a, const struct export_options *o, enum verdict v)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < a->outcome_count; i++)
+        n += shown_outcome(a, o, i, v) != NULL;
+    return n;
+}
+
+/* Without any GPU work most rules lack the same thing: one line instead of a list of records. */
+static bool write_no_work(const struct terminal *t, const struct analysis *a,
+                          const struct export_options *o)
+{
+    char line[160];
+    size_t n = a->on_cpu ? count_about_gpu(a, o) : count_of(a, o, RULE_CANNOT_TELL);
+    if (a->tl->op_count || n < 2)
+        return false;
+    snprintf(line, sizeof line,
+             a->on_cpu ? "%zu rules are about work on a GPU, and there was none"
+                       : "%zu rules look at GPU work, of which none was recorded",
+             n);
+    term_labelled(t, a->on_cpu ? "Not here" : "Unknown", INK_DIM, line);
+    return true;
+}
+
+static void write_unknown(const struct terminal *t, const struct analysis *a,
+                          const struct export_options *o)
+{
+    if (o->detail == DETAIL_ALL)
+        write_reasons(t, a, o, RULE_CANNOT_TELL, "Unknown");
+    else if (!write_no_work(t, a, o))
+        write_names(t, a, o, RULE_CANNOT_TELL, "Unknown", "rule lacks a record (-v says which)",
+                    "rules lack records (-v says which)");
+}
+
+static void write_fine(const struct terminal *t, const struct analysis *a,
+                       const struct export_options *o)
+{
+    char line[96];
+    size_t n = count_of(a, o, RULE_SILENT);
+    if (o->detail == DETAIL_ALL) {
+        write_names(t, a, o, RULE_SILENT, "Fine", "rule found nothing to change",
+                    "rules found nothing to change");
+        return;
+    }
+    snprintf(line, sizeof line, "%zu rule%s looked and found nothing to change (-v names them)", n,
+             n == 1 ? "" : "s");
+    if (n)
+        term_labelled(t, "Fine", INK_DIM, line);
+}
+
+void term_others(const struct terminal *t, const struct analysis *a, const struct export_options *o)
+{
+    write_reasons(t, a, o, RULE_SUPPRESSED, "Not now");
+    if (o->rule) {
+        write_reasons(t, a, o, RULE_CANNOT_TELL, "Unknown");
+        write_reasons(t, a, o, RULE_SILENT, "Fine");
+        return;
+    }
+    write_unknown(t, a, o);
+    write_fine(t, a, o);
+}

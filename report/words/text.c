@@ -1,0 +1,357 @@
+#include "report/words/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* Three significant figures without an exponent. */
+static int decimals_of(double v)
+{
+    v = fabs(v);
+    return v >= 99.95 ? 0 : v >= 9.995 ? 1 : v >= 0.9995 || v < 0.0005 ? 2 : 3;
+}
+
+static const char *with_unit(struct text *b, double v, const char *unit)
+{
+    snprintf(b->s, sizeof b->s, "%.*f%s%s", decimals_of(v), v, *unit ? " " : "", unit);
+    return b->s;
+}
+
+const char *text_time(struct text *b, int64_t ns)
+{
+    double v = (double)ns, a = fabs(v);
+    if (a < 1e3)
+        snprintf(b->s, sizeof b->s, "%" PRId64 " ns", ns);
+    else if (a < 1e6)
+        with_unit(b, v / 1e3, "us");
+    else if (a < 1e9)
+        with_unit(b, v / 1e6, "ms");
+    else
+        with_unit(b, v / 1e9, "s");
+    return b->s;
+}
+
+const char *text_ms(struct text *b, int64_t ns)
+{
+    return fabs((double)ns) >= 1e10 ? with_unit(b, (double)ns / 1e9, "s")
+                                    : with_unit(b, (double)ns / 1e6, "ms");
+}
+
+const char *text_change(struct text *b, int64_t ns)
+{
+    struct text m;
+    snprintf(b->s, sizeof b->s, "%s%.60s", ns > 0 ? "+" : "", text_ms(&m, ns));
+    return b->s;
+}
+
+const char *text_moved(const struct change *c)
+{
+    for (int i = 0; strcmp(c->kind, "part") == 0 && i < PART_COUNT; i++)
+        if (strcmp(c->what, part_key[i]) == 0)
+            return part_title[i];
+    return c->what;
+}
+
+const char *text_bytes(struct text *b, int64_t n)
+{
+    static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB"};
+    double v = (double)n;
+    size_t u = 0;
+    while (fabs(v) >= 1000 && u + 1 < sizeof units / sizeof *units) {
+        v /= 1000;
+        u++;
+    }
+    if (u == 0)
+        snprintf(b->s, sizeof b->s, "%" PRId64 " B", n);
+    else
+        with_unit(b, v, units[u]);
+    return b->s;
+}
+
+const char *text_count(struct text *b, int64_t n)
+{
+    char plain[24];
+    int len = snprintf(plain, sizeof plain, "%" PRId64, n);
+    char *out = b->s;
+    for (int i = 0; i < len; i++) {
+        if (i && plain[i - 1] != '-' && (len - i) % 3 == 0)
+            *out++ = ',';
+        *out++ = plain[i];
+    }
+    *out = 0;
+    return b->s;
+}
+
+const char *text_value(struct text *b, double v, const char *unit)
+{
+    bool whole = !unit || strcmp(unit, "count") == 0;
+    if (whole && fabs(v) < 1e15 && v == floor(v))
+        return text_count(b, (int64_t)v);
+    return with_unit(b, v, whole ? "" : unit);
+}
+
+double percent_of(int64_t part, int64_t whole)
+{
+    return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* The unit once where both have it. */
+const char *text_between(struct text *b, int64_t low_ns, int64_t high_ns)
+{
+    struct text low, high;
+    const char *unit = strchr(text_ms(&high, high_ns), ' ');
+    char *other = strchr((text_ms(&low, low_ns), low.s), ' ');
+    if (unit && other && strcmp(unit, other) == 0)
+        *other = 0;
+    snprintf(b->s, sizeof b->s, "%.60s to %.60s", low.s, high.s);
+    return b->s;
+}
+
+const char *text_saving(struct text *b, const struct outcome *o, int64_t step_ns)
+{
+    struct text t, range;
+    if (o->upper_bound)
+        snprintf(b->s, sizeof b->s, "up to %s (%.1f %%)", text_ms(&t, o->saves_high_ns),
+                 percent_of(o->saves_high_ns, step_ns));
+    else
+        snprintf(b->s, sizeof b->s, "%.60s (%.1f %%), %.100s", text_ms(&t, o->saves_mid_ns),
+                 percent_of(o->saves_mid_ns, step_ns),
+                 text_between(&range, o->saves_low_ns, o->saves_high_ns));
+    return b->s;
+}
+
+const char *text_outcome_kind(const struct outcome *o)
+{
+    return o->upper_bound ? "upper-bound" : "predicted";
+}
+
+const char *text_error_class(enum error_class c)
+{
+    static const char *const names[] = {"structural", "kernel-model", "rerun-decides"};
+    return names[c];
+}
+
+const char *text_gate_verdict(enum gate_verdict v)
+{
+    return v == GATE_PASS ? "pass" : v == GATE_SLOWER ? "slower" : "inconclusive";
+}
+
+const char *text_step_source(enum step_source s)
+{
+    static const char *const names[] = {"none", "nvtx", "framework", "detected"};
+    return names[s];
+}
+
+const char *text_copy(struct text *b, const struct copy_total *c)
+{
+    static const char *const memory[] = {"", "pageable", "pinned", "device", "array", "managed"};
+    const char *way = c->kind == COPY_H2D   ? "host to device"
+                      : c->kind == COPY_D2H ? "device to host"
+                      : c->kind == COPY_D2D ? "within the device"
+                      : c->kind == COPY_P2P ? "device to device"
+                      : c->kind == COPY_H2H ? "host to host"
+                                            : "copy";
+    uint8_t host = c->kind == COPY_H2D ? c->src_kind : c->kind == COPY_D2H ? c->dst_kind : 0;
+    const char *kind = host < sizeof memory / sizeof *memory ? memory[host] : "";
+    snprintf(b->s, sizeof b->s, "%s%s%s", way, *kind ? ", " : "", kind);
+    return b->s;
+}
+
+const char *text_device(const struct analysis *a)
+{
+    const char *cpu = timeline_meta(a->tl, "cpu_model");
+    if (a->on_cpu)
+        return cpu ? cpu : "CPU not known";
+    return a->device ? tl_text(a->tl, a->device->name) : "GPU not known";
+}
+
+const char *text_thread(struct text *b, const struct analysis *a, uint32_t thread)
+{
+    const struct thread *th = &a->tl->threads[thread];
+    const char *name = tl_text(a->tl, th->row.name);
+    const char *training = a->steps.count && a->steps.main_thread == thread ? " (training)" : "";
+    if (strncmp(name, "thread ", 7) == 0)
+        snprintf(b->s, sizeof b->s, "%.80s%s", name, training);
+    else
+        snprintf(b->s, sizeof b->s, "thread %lld%s%.80s%s", (long long)th->row.tid,
+                 *name ? " " : "", name, training);
+    return b->s;
+}
+
+const char *text_virtual_name(struct text *b, const char *device)
+{
+    int plain = (int)strcspn(device, "("); /* the name says in brackets what this line says */
+    while (plain > 0 && device[plain - 1] == ' ')
+        plain--;
+    snprintf(b->s, sizeof b->s,
+             "Runs on the virtual GPU (%.*s): nothing was measured on a real device; times follow "
+             "its model.",
+             plain, device);
+    return b->s;
+}
+
+const char *text_virtual(struct text *b, const struct analysis *a)
+{
+    return analysis_virtual(a) ? text_virtual_name(b, text_device(a)) : NULL;
+}
+
+const char *text_replay(struct text *b, const struct whatif *w)
+{
+    char alike[64] = "their work differs, so none foretells another";
+    if (w->tasks == 0)
+        return NULL;
+    if (w->holdout_error_pct >= 0)
+        snprintf(alike, sizeof alike, "one foretells another within %.1f %% (p95 %.1f %%)",
+                 w->holdout_error_pct, w->holdout_p95_pct);
+    snprintf(b->s, sizeof b->s,
+             "%zu steps replayed; %s; unexplained %.1f %% of the critical path%s", w->steps, alike,
+             w->unexplained_pct, w->unexplained_pct > WHATIF_UNEXPLAINED_PCT ? ": not sure" : "");
+    return b->s;
+}
+
+int64_t stacked_saving_ns(const struct analysis *a)
+{
+    int64_t sum = 0;
+    if (a->whatif.stack_count) { /* replayed together: no sum of separate claims */
+        for (size_t i = 0; i < a->whatif.stack_count; i++)
+            sum += a->whatif.stack[i].saves_ns;
+        return sum < a->step_ns ? sum : a->steps.median_ns;
+    }
+    for (size_t i = 0; i < a->ranked_count; i++) {
+        const struct outcome *o = a->ranked[i];
+        if (!o->rule->changes_training) /* as in the stack */
+            sum += o->upper_bound ? o->saves_high_ns : o->saves_mid_ns;
+    }
+    return sum < a->step_ns ? sum : a->steps.median_ns;
+}
+
+static bool hidden(const struct export_options *o, const struct outcome *x)
+{
+    return o->rule && strcmp(o->rule, x->rule->id) != 0;
+}
+
+const struct outcome *shown_finding(const struct analysis *a, const struct export_options *o,
+                                    size_t i)
+{
+    size_t shown = 0;
+    for (size_t r = 0; r < a->ranked_count; r++) {
+        if (hidden(o, a->ranked[r]))
+            continue;
+        if (shown == i)
+            return o->top > 0 && i >= (size_t)o->top ? NULL : a->ranked[r];
+        shown++;
+    }
+    return NULL;
+}
+
+const struct outcome *shown_outcome(const struct analysis *a, const struct export_options *o,
+                                    size_t i, enum verdict v)
+{
+    const struct outcome *x = &a->outcomes[i];
+    return x->verdict == v && !hidden(o, x) ? x : NULL;
+}
+
+int64_t count_events(const struct timeline *t)
+{
+    return (int64_t)(t->op_count + t->api_count + t->sync_count + t->event_count + t->range_count +
+                     t->call_count + t->loader_count + t->collective_count);
+}
+
+int64_t count_ops(const struct timeline *t, enum op_kind kind)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < t->op_count; i++)
+        n += t->ops[i].kind == kind;
+    return n;
+}
+
+int64_t count_graphs(const struct timeline *t)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < t->op_count; i++)
+        n += t->ops[i].in_graph == GRAPH_WHOLE;
+    return n;
+}
+
+int64_t count_collectives(const struct timeline *t)
+{
+    int64_t n = (int64_t)t->collective_count;
+    if (n == 0)
+        for (size_t i = 0; i < t->op_count; i++)
+            n += t->ops[i].kind == OP_KERNEL && t->ops[i].class.family == FAMILY_COMM;
+    return n;
+}
+
+const struct kept_trial *shown_trial(const struct export_options *o, const struct outcome *x)
+{
+    for (size_t i = 0; i < o->trial_count; i++)
+        if (strcmp(o->trials[i].rule, x->rule->id) == 0)
+            return &o->trials[i];
+    return NULL;
+}
+
+const struct kept_trial *other_trial(const struct analysis *a, const struct export_options *o,
+                                     size_t i)
+{
+    for (size_t k = 0, seen = 0; k < o->trial_count; k++) {
+        const struct outcome *x = NULL;
+        for (size_t n = 0; (x = shown_finding(a, o, n)); n++)
+            if (strcmp(x->rule->id, o->trials[k].rule) == 0)
+                break;
+        if (!x && seen++ == i)
+            return &o->trials[k];
+    }
+    return NULL;
+}
+
+const char *text_trial(struct text *b, const struct outcome *x, const struct kept_trial *k)
+{
+    struct text p, m, low, high, step;
+    bool same = x && x->knob && strcmp(x->knob, k->knob) == 0;
+    snprintf(b->s, sizeof b->s,
+             "%.60s%s%s: %s%s, measured %s (95 %%: %s to %s) of %s, %lld + %lld runs",
+             same ? "" : k->knob, same ? "" : ": ", k->verdict,
+             k->predicted_mid_ns < 0 ? "not predicted" : "predicted ",
+             k->predicted_mid_ns < 0 ? "" : text_ms(&p, k->predicted_mid_ns),
+             text_ms(&m, k->measured_mid_ns), text_ms(&low, k->measured_low_ns),
+             text_ms(&high, k->measured_high_ns), text_ms(&step, k->step_ns),
+             (long long)k->runs_without, (long long)k->runs_with);
+    return b->s;
+}
+
+const char *text_widened(struct text *b, const struct outcome *x)
+{
+    struct text by;
+    if (x->widened_ns <= 0)
+        return NULL;
+    snprintf(b->s, sizeof b->s,
+             "interval widened by %s at either end after %zu trial%s of such changes",
+             text_ms(&by, x->widened_ns), x->widened_after, x->widened_after == 1 ? "" : "s");
+    return b->s;
+}
+
+static bool imported(const struct analysis *a)
+{
+    const char *source = timeline_meta(a->tl, "source");
+    return source && (strcmp(source, "kineto") == 0 || strcmp(source, "nsys") == 0);
+}
+
+const char *text_lost(struct text *b, const struct analysis *a)
+{
+    struct text n;
+    if (a->health.dropped == 0 && imported(a))
+        snprintf(b->s, sizeof b->s, "records lost: such a trace does not tell");
+    else
+        snprintf(b->s, sizeof b->s, "%s records lost", text_count(&n, a->health.dropped));
+    return b->s;
+}
+
+const char *text_setting(struct text *b, const struct analysis *a, const struct outcome *x)
+{
+    if (!x->knob || imported(a))
+        return NULL;
+    snprintf(b->s, sizeof b->s, "gpuprof try --apply %s CMD", x->knob);
+    for (char *p = b->s; (p = strchr(p, ';'));)
+        *p = ','; /* which a shell would take for an end */
+    return b->s;
+}
