@@ -29,3 +29,8 @@ int err_wrap(struct err *e, const char *fmt, ...)
              old);
     return -1;
 }
+
+int err_no_memory(struct err *e)
+{
+    return err_set(e, "out of memory");
+}

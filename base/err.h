@@ -21,4 +21,7 @@ int err_set(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2
 /* Put "PREFIX: " before the text that is there; returns -1. */
 int err_wrap(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* "out of memory"; returns -1. */
+int err_no_memory(struct err *e);
+
 #endif

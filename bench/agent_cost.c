@@ -17,8 +17,8 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include "agent/gpuprof.h"
-#include "wire/spool_format.h"
 #include "bench/agent_cost_library.h"
+#include "wire/spool_format.h"
 
 enum { BURST = 1500, BURSTS = 200, EVENTS = 4 };
 

@@ -1,7 +1,7 @@
 /* bench_export [EVENTS]: analysis and every exporter on a made-up run of that many events (default
  * a million: a launch, its kernel, and a range for every tenth). Prints seconds and the peak memory
  * of the whole process, everything read included. Each row runs in a process of its own. */
-#include "analyzer/facts/analysis.h"
+#include "analyzer/advice/advice.h"
 #include "report/export.h"
 
 #include <stdio.h>
@@ -107,7 +107,7 @@ static int measure(int64_t events, const struct exporter *x)
 {
     struct timeline *t = make_timeline(events);
     double start = now();
-    struct analysis *a = analyze(t, &error);
+    struct advice *a = advise(t, &error);
     if (a && x) {
         struct export_options o = {.title = "bench", .source = "bench"};
         FILE *f = fopen("/dev/null", "w");

@@ -5,10 +5,10 @@
  * of five processes of their own; the memory is their peak. Where simdjson is installed, what
  * unpacking with zlib and its on-demand reader need for the same files is the measure, and the aims
  * are multiples of that: 1 is returned when one is missed. */
-#include "analyzer/facts/analysis.h"
-#include "base/json_read.h"
+#include "analyzer/advice/advice.h"
 #include "analyzer/import/import.h"
 #include "analyzer/profile/store.h"
+#include "base/json_read.h"
 #ifdef GPUPROF_PEER
 #include "bench/import_peer.h"
 #endif
@@ -149,11 +149,11 @@ static int load(const struct input *in, enum depth depth, struct err *e)
     struct sink sink = timeline_sink(t);
     int rc = import_paths(in->paths, in->n, &sink, e) < 0 || timeline_finish(t, e) < 0 ? -1 : 0;
     if (rc == 0 && depth >= ANALYSED) {
-        struct analysis *a = analyze(t, e);
+        struct advice *a = advise(t, e);
         rc = a ? 0 : -1;
         if (a && depth == PREDICTED)
-            rc = analysis_predict(a, e);
-        analysis_free(a);
+            rc = advice_predict(a, e);
+        advice_free(a);
     }
     timeline_free(t);
     return rc;

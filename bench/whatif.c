@@ -4,8 +4,9 @@
  * much (what memory alone costs); analysis with every finding's edits and intervals of 10 steps of
  * 10,000 events; and how that grows to ten million events, with more steps and with longer ones.
  * Each row of analysis runs in a process of its own. Exits 1 where an aim is missed. */
-#include "analyzer/whatif/replay.h"
+#include "analyzer/advice/advice.h"
 #include "analyzer/timeline/timeline.h"
+#include "analyzer/whatif/replay.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -256,8 +257,8 @@ static int one_replay(void)
 {
     int64_t events;
     struct timeline *t = make_timeline(10, 7000, &events);
-    struct analysis *a = analyze(t, &error);
-    struct graph *g = a ? graph_build(a, &error) : NULL;
+    struct advice *a = advise(t, &error);
+    struct graph *g = a ? graph_build(a->facts, &error) : NULL;
     struct plan plan;
     struct replay r;
     double replay[REPLAYS], plain[REPLAYS];
@@ -294,9 +295,9 @@ static struct cost measure(int64_t steps, int64_t events)
     struct cost c = {0};
     struct timeline *t = make_timeline(steps, events, &c.events);
     double start = now();
-    struct analysis *a = analyze(t, &error);
+    struct advice *a = advise(t, &error);
     c.analyze_s = now() - start;
-    if (!a || analysis_predict(a, &error) < 0)
+    if (!a || advice_predict(a, &error) < 0)
         fail(error.text);
     c.predict_s = now() - start - c.analyze_s;
     if (!a->whatif.trusted)

@@ -1,7 +1,7 @@
 /* completion: what shells need to complete our commands and options, made from the same tables. */
 #include "cli/command.h"
 
-#include "analyzer/advice/rule.h"
+#include "analyzer/advice/advice.h"
 #include "report/export.h"
 
 #include <stdio.h>

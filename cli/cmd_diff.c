@@ -21,7 +21,7 @@ static const struct option_spec options[] = {
 
 static int write_diff(const struct two *t, const char *base, const char *now, struct err *e)
 {
-    struct diff *d = diff_analyses(t->base.analysis, t->now.analysis, e);
+    struct diff *d = diff_find(t->base.analysis, t->now.analysis, e);
     if (!d)
         return -1;
     struct exported what = {.diff = d};

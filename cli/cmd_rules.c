@@ -1,11 +1,11 @@
 /* rules: the list, and docs/rules.md made from it. */
 #include "cli/command.h"
 
-#include "analyzer/advice/rule.h"
+#include "analyzer/advice/advice.h"
 #include "analyzer/advice/tips.h"
-#include "report/terminal/terminal.h"
 #include "report/json/json_write.h"
 #include "report/page/xml.h"
+#include "report/terminal/terminal.h"
 
 #include <stdio.h>
 

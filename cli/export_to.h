@@ -7,7 +7,7 @@
 
 /* Exactly one is not NULL. */
 struct exported {
-    const struct analysis *analysis;
+    const struct advice *analysis;
     const struct diff *diff;
     const struct gate *gate;
 };

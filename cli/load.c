@@ -1,8 +1,8 @@
 #include "cli/load.h"
 
+#include "analyzer/advice/past.h"
 #include "analyzer/import/import.h"
 #include "analyzer/profile/redact.h"
-#include "analyzer/advice/past.h"
 #include "cli/command.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ int load_analysis(const char *const *paths, size_t n, struct loaded *l, struct e
         return -1;
     if (read_into(l->timeline, paths, n, e) || timeline_finish(l->timeline, e))
         goto release;
-    l->analysis = analyze(l->timeline, e);
+    l->analysis = advise(l->timeline, e);
     if (l->analysis) {
         l->trial_count = trials_read(paths[0], l->trials, TRIALS_SHOWN);
         return 0;
@@ -53,7 +53,7 @@ static int learn(struct loaded *l, struct err *e)
     struct past_trial *history = NULL;
     if (load_history() && !(history = history_read(load_history(), &n, e)) && *e->text)
         return -1;
-    int rc = analysis_learn(l->analysis, history, n, l->trials, l->trial_count, e);
+    int rc = advice_learn(l->analysis, history, n, l->trials, l->trial_count, e);
     free(history);
     return rc;
 }
@@ -62,7 +62,7 @@ int load_predicted(const char *const *paths, size_t n, struct loaded *l, struct 
 {
     if (load_analysis(paths, n, l, e))
         return -1;
-    if (learn(l, e) == 0 && analysis_predict(l->analysis, e) == 0)
+    if (learn(l, e) == 0 && advice_predict(l->analysis, e) == 0)
         return 0;
     load_release(l);
     return -1;
@@ -71,7 +71,7 @@ int load_predicted(const char *const *paths, size_t n, struct loaded *l, struct 
 void load_release(struct loaded *l)
 {
     if (l->analysis)
-        analysis_free(l->analysis);
+        advice_free(l->analysis);
     if (l->timeline)
         timeline_free(l->timeline);
     *l = (struct loaded){0};
@@ -79,8 +79,8 @@ void load_release(struct loaded *l)
 
 const char *load_virtual(const struct loaded *l)
 {
-    const struct analysis *a = l->analysis;
-    return analysis_virtual(a) ? tl_text(a->tl, a->device->name) : NULL;
+    const struct advice *a = l->analysis;
+    return facts_virtual(a->facts) ? tl_text(a->facts->tl, a->facts->device->name) : NULL;
 }
 
 const char *load_shown(const char *path)

@@ -3,12 +3,12 @@
 #ifndef GPUPROF_CLI_LOAD_H
 #define GPUPROF_CLI_LOAD_H
 
-#include "analyzer/facts/analysis.h"
+#include "analyzer/advice/advice.h"
 #include "report/export.h"
 
 struct loaded {
     struct timeline *timeline;
-    struct analysis *analysis;
+    struct advice *analysis;
     struct kept_trial trials[TRIALS_SHOWN]; /* of the first file */
     size_t trial_count;
 };

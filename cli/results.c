@@ -1,12 +1,13 @@
 /* After the program: what the profile says, kept in the profile and told on stderr. */
+#include "analyzer/collector/window.h"
 #include "cli/command.h"
 #include "cli/load.h"
 #include "cli/output.h"
-#include "cli/run/run.h"
-#include "analyzer/collector/window.h"
+#include "cli/results.h"
 
 #include "analyzer/profile/store.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,11 +15,11 @@
 
 _Static_assert(PART_DATA == 11, "a part of the step lacks its column in the table step");
 
-static int put_steps(struct store *s, const struct analysis *a, struct err *e)
+static int put_steps(struct store *s, const struct advice *a, struct err *e)
 {
-    for (size_t i = 0; i < a->steps.count; i++) {
-        const struct step *p = &a->steps.at[i];
-        const int64_t *part = a->step_parts[i];
+    for (size_t i = 0; i < a->facts->steps.count; i++) {
+        const struct step *p = &a->facts->steps.at[i];
+        const int64_t *part = a->facts->step_parts[i];
         struct row_step row = {.id = (int64_t)i + 1,
                                .start_ns = p->start_ns,
                                .end_ns = p->end_ns,
@@ -33,19 +34,19 @@ static int put_steps(struct store *s, const struct analysis *a, struct err *e)
                                .idle_alloc_ns = part[PART_IDLE_ALLOC],
                                .idle_host_ns = part[PART_IDLE_HOST],
                                .idle_queued_ns = part[PART_IDLE_QUEUED],
-                               .unexplained_ns =
-                                   a->on_cpu ? p->end_ns - p->start_ns : part[PART_UNEXPLAINED]};
+                               .unexplained_ns = a->facts->on_cpu ? p->end_ns - p->start_ns
+                                                                  : part[PART_UNEXPLAINED]};
         if (store_put_derived(s, DERIVED_STEP, &row, e) < 0)
             return -1;
     }
     return 0;
 }
 
-static int put_gaps(struct store *s, const struct analysis *a, struct err *e)
+static int put_gaps(struct store *s, const struct advice *a, struct err *e)
 {
-    const struct timeline *t = a->tl;
-    for (size_t i = 0; i < a->gap_count; i++) {
-        const struct gap *g = &a->gaps[i];
+    const struct timeline *t = a->facts->tl;
+    for (size_t i = 0; i < a->facts->gap_count; i++) {
+        const struct gap *g = &a->facts->gaps[i];
         struct row_gap row = {.id = (int64_t)i + 1,
                               .step = g->step == TL_NONE ? -1 : (int64_t)g->step + 1,
                               .start_ns = g->start_ns,
@@ -61,7 +62,7 @@ static int put_gaps(struct store *s, const struct analysis *a, struct err *e)
     return 0;
 }
 
-static int put_findings(struct store *s, const struct analysis *a, struct err *e)
+static int put_findings(struct store *s, const struct advice *a, struct err *e)
 {
     for (size_t i = 0; i < a->ranked_count; i++) {
         const struct outcome *o = a->ranked[i];
@@ -82,7 +83,7 @@ static int put_findings(struct store *s, const struct analysis *a, struct err *e
 }
 
 /* What an exporter writes, as text in memory. */
-static char *render(const char *format, const struct analysis *a, const struct export_options *o,
+static char *render(const char *format, const struct advice *a, const struct export_options *o,
                     struct err *e)
 {
     char *text = NULL;
@@ -98,7 +99,7 @@ static char *render(const char *format, const struct analysis *a, const struct e
     return NULL;
 }
 
-static int store_results(const char *profile, const struct analysis *a,
+static int store_results(const char *profile, const struct advice *a,
                          const struct export_options *o, struct err *e)
 {
     char *json = render("json", a, o, e);
@@ -144,7 +145,7 @@ int results_check_page(const char *profile, bool force, struct err *e)
     return output_check(path, force, e);
 }
 
-static int write_page(const char *profile, const struct analysis *a, const struct export_options *o,
+static int write_page(const char *profile, const struct advice *a, const struct export_options *o,
                       struct err *e)
 {
     char path[PATH_MAX];
@@ -164,13 +165,13 @@ static int write_page(const char *profile, const struct analysis *a, const struc
 }
 
 /* When the last operation of the steps [first, end) has begun. */
-static int64_t gpu_end(const struct analysis *a, size_t first, size_t end)
+static int64_t gpu_end(const struct advice *a, size_t first, size_t end)
 {
-    int64_t ns = a->steps.at[end - 1].end_ns;
-    for (size_t i = 0; i < a->tl->op_count; i++) {
-        uint32_t step = a->steps.op_step[i];
-        if (step != TL_NONE && step >= first && step < end && a->tl->ops[i].start_ns >= ns)
-            ns = a->tl->ops[i].start_ns + 1;
+    int64_t ns = a->facts->steps.at[end - 1].end_ns;
+    for (size_t i = 0; i < a->facts->tl->op_count; i++) {
+        uint32_t step = a->facts->steps.op_step[i];
+        if (step != TL_NONE && step >= first && step < end && a->facts->tl->ops[i].start_ns >= ns)
+            ns = a->facts->tl->ops[i].start_ns + 1;
     }
     return ns;
 }
@@ -179,12 +180,12 @@ static int64_t gpu_end(const struct analysis *a, size_t first, size_t end)
 static int keep_steps(const char *profile, const struct results_options *o, struct loaded *l,
                       struct err *e)
 {
-    const struct steps *steps = &l->analysis->steps;
+    const struct steps *steps = &l->analysis->facts->steps;
     const char *paths[] = {profile};
     size_t first = 0, end = steps->count;
-    while (first < end && analysis_step_number(l->analysis, first) < o->first_step)
+    while (first < end && facts_step_number(l->analysis->facts, first) < o->first_step)
         first++;
-    while (end > first && analysis_step_number(l->analysis, end - 1) > o->last_step)
+    while (end > first && facts_step_number(l->analysis->facts, end - 1) > o->last_step)
         end--;
     if (first == end) {
         say("--steps %lld: only %zu steps were found; all that was recorded is kept",
@@ -194,7 +195,7 @@ static int keep_steps(const char *profile, const struct results_options *o, stru
     struct window w = {.from_ns = steps->at[first].start_ns,
                        .to_ns = steps->at[end - 1].end_ns,
                        .gpu_to_ns = gpu_end(l->analysis, first, end),
-                       .first_step = analysis_step_number(l->analysis, first)};
+                       .first_step = facts_step_number(l->analysis->facts, first)};
     load_release(l);
     if (window_keep(profile, &w, e) < 0)
         return -1;

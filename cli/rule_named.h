@@ -2,7 +2,7 @@
 #ifndef GPUPROF_CLI_RULE_NAMED_H
 #define GPUPROF_CLI_RULE_NAMED_H
 
-#include "analyzer/advice/rule.h"
+#include "analyzer/advice/advice.h"
 
 /* NULL: one line on stderr said what might have been meant. */
 const struct rule *rule_named(const char *name);

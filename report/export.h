@@ -32,7 +32,7 @@ struct exporter {
     const char *suffix; /* ".html" */
     const char *help;
     /* Any may be NULL when it makes no sense for the format. */
-    int (*analysis)(const struct analysis *, const struct export_options *, FILE *, struct err *);
+    int (*analysis)(const struct advice *, const struct export_options *, FILE *, struct err *);
     int (*diff)(const struct diff *, const struct export_options *, FILE *, struct err *);
     int (*gate)(const struct gate *, const struct export_options *, FILE *, struct err *);
 };

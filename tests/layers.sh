@@ -1,32 +1,109 @@
 #!/bin/sh
-# The dependency rule (docs/architecture.md): agent <- analyzer <- report <- cli. A folder includes itself
-# and folders to its left; of agent/ others include spool_format.h alone. reference_workloads/ includes
-# none of them and none include it. Inside analyzer/: base <- store <- import, model <- analyze <- rules <-
-# compare, where analyze and rules may know each other's headers. sqlite3.h only in analyzer/store/.
+# The dependency rule (docs/architecture.md). Each room lists the rooms that it may include; its own files always
+# may include each other, and everybody may include base/. Fails on an include that is not listed, and on a folder with
+# code that is not a room. `layers.sh selftest` plants a wrong include of each kind and wants it to be found.
 cd "$(dirname "$0")/.." || exit 2
-bad=0
-deny() { # deny FOLDER REGEX WHY
-    hits=$(grep -rnE "^[[:space:]]*#[[:space:]]*include[[:space:]]+[<\"]($2)" "$1" --include='*.[ch]' --include='*.cu' --include='*.cuh')
-    [ -z "$hits" ] && return
-    printf '%s\n  (%s)\n' "$hits" "$3"
-    bad=1
+
+rooms() {
+    cat <<'ROOMS'
+base
+wire
+agent
+agent/core              wire agent agent/cupti agent/python
+agent/nvtx              wire agent/core
+agent/libs              wire agent/core
+agent/cupti             wire agent/core agent/libs
+agent/python            wire agent/core
+analyzer/profile
+analyzer/collector      wire analyzer/profile
+analyzer/import         wire analyzer/profile
+analyzer/import/kineto  analyzer/profile analyzer/import
+analyzer/import/nsys    analyzer/profile analyzer/import
+analyzer/timeline       wire analyzer/profile
+analyzer/facts          wire analyzer/profile analyzer/timeline
+analyzer/queries        wire analyzer/profile analyzer/timeline analyzer/facts
+analyzer/whatif         wire analyzer/profile analyzer/timeline analyzer/facts analyzer/queries
+analyzer/advice         wire analyzer/profile analyzer/timeline analyzer/facts analyzer/queries analyzer/whatif
+analyzer/advice/rules   wire analyzer/profile analyzer/timeline analyzer/facts analyzer/queries analyzer/advice
+analyzer/compare        analyzer/profile analyzer/timeline analyzer/facts analyzer/queries analyzer/whatif analyzer/advice
+report                  analyzer/profile analyzer/timeline analyzer/facts analyzer/whatif analyzer/advice analyzer/compare
+report/words            report analyzer/timeline analyzer/facts analyzer/advice
+report/json             report report/words analyzer/timeline analyzer/facts analyzer/advice
+report/terminal         report report/words report/json analyzer/timeline analyzer/facts
+report/chrome           wire report report/words report/json analyzer/timeline analyzer/facts
+report/page             report report/words report/json report/chrome analyzer/timeline analyzer/facts
+report/export           report report/words report/json report/terminal report/chrome report/page analyzer/timeline analyzer/facts
+cli                     analyzer/collector report report/words report/json report/terminal report/page analyzer/profile analyzer/import analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
+cli/run                 wire cli report report/words analyzer/profile analyzer/collector
+cli/try                 cli cli/run report report/words report/json report/terminal analyzer/profile analyzer/facts analyzer/advice analyzer/compare
+cli/import              wire cli cli/run report analyzer/profile analyzer/import analyzer/collector
+cli/doctor              cli cli/run report/json report/terminal
+cli/lint                cli report report/json report/terminal
+cli/view                cli report
+reference_workloads/common
+reference_workloads/conv reference_workloads/common
+reference_workloads/amp reference_workloads/common reference_workloads/conv
+reference_workloads/ddp reference_workloads/common reference_workloads/conv
+reference_workloads/gpt reference_workloads/common reference_workloads/conv
+reference_workloads/vgpu/core
+reference_workloads/vgpu/cost reference_workloads/vgpu/core
+ROOMS
+    for shim in cudart cupti cublas cublaslt cudnn nccl nvml; do
+        echo "reference_workloads/vgpu/shims/$shim reference_workloads/vgpu/core reference_workloads/vgpu/cost reference_workloads/vgpu/shims"
+    done
+    echo "reference_workloads/vgpu/shims reference_workloads/vgpu/core"
 }
-deny agent '(analyzer|report|cli|reference_workloads)/' 'agent/ includes itself alone'
-deny analyzer '(report|cli|reference_workloads)/' 'analyzer/ may include wire/spool_format.h and itself'
-deny report '(cli|reference_workloads)/' 'report/ may include analyzer/ and itself'
-deny cli 'reference_workloads/' 'cli/ includes no workload'
-deny reference_workloads '(agent|analyzer|report|cli)/' 'reference_workloads/ stands alone'
-for folder in analyzer report cli; do
-    deny $folder 'agent/([^s]|s[^p]|sp[^o]|spool\.)' 'of agent/ only spool_format.h is public'
-done
-for folder in agent report cli reference_workloads analyzer/base analyzer/import analyzer/model analyzer/analyze analyzer/rules analyzer/compare; do
-    deny $folder 'sqlite3\.h' 'sqlite3.h belongs to analyzer/store/'
-done
-deny analyzer/base 'analyzer/(store|import|model|analyze|rules|compare)/' 'base is a leaf'
-deny analyzer/store 'analyzer/(import|model|analyze|rules|compare)/' 'store knows base alone'
-deny analyzer/import 'analyzer/(model|analyze|rules|compare)/' 'importers know base and store'
-deny analyzer/model 'analyzer/(import|analyze|rules|compare)/' 'the model knows base and store'
-deny analyzer/analyze 'analyzer/(import|compare)/' 'analysis does not know where records come from'
-deny analyzer/rules 'analyzer/(import|compare)/' 'rules read the analysis'
-[ $bad = 0 ] && echo "layers: ok"
-exit $bad
+
+# Every include of a path with a folder in it, as "FILE ROOM-OF-FILE ROOM-OF-INCLUDE"; $1 is the tree.
+includes() {
+    (cd "$1" && grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]+"[^"]*/[^"]*"' base wire agent analyzer report cli \
+        reference_workloads --include='*.c' --include='*.h' --include='*.cu' --include='*.cuh') |
+        sed -E 's/^([^:]*)\/([^\/:]*):([0-9]+):.*"([^"]*)\/[^"\/]*".*/\1\/\2:\3 \1 \4/'
+}
+
+check() { # check TREE: prints what is wrong; status 1 when something is
+    {
+        rooms | sed 's/^/room /'
+        includes "$1" | sed 's/^/include /'
+        (cd "$1" && find base wire agent analyzer report cli reference_workloads -name '*.[ch]' -o -name '*.cu' |
+            sed 's/\/[^\/]*$//' | sort -u | sed 's/^/folder /')
+    } | awk '
+        $1 == "room" { known[$2] = 1; for (i = 3; i <= NF; i++) may[$2, $i] = 1 }
+        $1 == "include" && $3 != $4 && !(($4 == "base") && $3 !~ /^(agent|reference_workloads)/) && !may[$3, $4] {
+            print $2 ": " $3 " may not include " $4; bad = 1 }
+        $1 == "folder" && !known[$2] { print $2 ": no room of this name in tests/layers.sh"; bad = 1 }
+        END { exit bad }' || return 1
+    # SQLite belongs to analyzer/profile/
+    if (cd "$1" && grep -rn 'sqlite3\.h' agent analyzer report cli --include='*.[ch]' | grep -v '^analyzer/profile/'); then
+        echo "  (sqlite3.h belongs to analyzer/profile/)"
+        return 1
+    fi
+}
+
+selftest() {
+    tree=$(mktemp -d)
+    trap 'rm -rf "$tree"' EXIT
+    failed=0
+    cp -r base wire agent analyzer report cli reference_workloads "$tree"
+    for wrong in "base/err.c analyzer/profile/rows.h" "agent/core/spool.c base/err.h" "analyzer/facts/facts.c analyzer/whatif/whatif.h" \
+        "analyzer/queries/look.c analyzer/advice/outcome.h" "analyzer/whatif/graph.c analyzer/advice/rule.h" \
+        "analyzer/advice/rules/rule_zero_grad.c analyzer/whatif/engine.h" "analyzer/import/import.c analyzer/timeline/timeline.h" \
+        "report/words/text.c cli/load.h" "cli/cmd_gate.c agent/core/spool.h" "reference_workloads/conv/train.c wire/spool_format.h"; do
+        file=${wrong% *}
+        cp "$tree/$file" "$tree/kept"
+        echo "#include \"${wrong#* }\"" >>"$tree/$file"
+        if check "$tree" >/dev/null; then
+            echo "not found: $file includes ${wrong#* }"
+            failed=1
+        fi
+        mv "$tree/kept" "$tree/$file"
+    done
+    [ $failed = 0 ] && echo "layers: every planted include was found"
+    return $failed
+}
+
+if [ "${1:-}" = selftest ]; then
+    selftest
+else
+    check . && echo "layers: ok"
+fi

@@ -18,8 +18,8 @@
  *
  * This is the only header of agent/ that other folders may include. It needs C11 and POSIX.
  */
-#ifndef GPUPROF_SPOOL_FORMAT_H
-#define GPUPROF_SPOOL_FORMAT_H
+#ifndef GPUPROF_WIRE_SPOOL_FORMAT_H
+#define GPUPROF_WIRE_SPOOL_FORMAT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

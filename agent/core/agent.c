@@ -16,10 +16,10 @@
 
 #include "agent/core/cancel.h"
 #include "agent/core/clock.h"
-#include "agent/cupti/cupti.h"
 #include "agent/core/gate.h"
-#include "agent/python/hook.h"
 #include "agent/core/spool.h"
+#include "agent/cupti/cupti.h"
+#include "agent/python/hook.h"
 
 #if defined(__x86_64__) && defined(__GLIBC__) /* so that it loads on older systems */
 __asm__(".symver pthread_key_create,pthread_key_create@GLIBC_2.2.5");

@@ -8,8 +8,8 @@
  * NULL when nothing is to be recorded (passive, already inside the agent, no room), and the hook
  * then only does what the program asked for.
  */
-#ifndef GPUPROF_AGENT_H
-#define GPUPROF_AGENT_H
+#ifndef GPUPROF_AGENT_CORE_AGENT_H
+#define GPUPROF_AGENT_CORE_AGENT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -3,8 +3,8 @@
  * agent must not bring one along: whatever may reach one stands between these two. On the record
  * path nothing does. Deferred cancellation, the default, is meant: a thread that asked for the
  * asynchronous kind may be cancelled anywhere. */
-#ifndef GPUPROF_CANCEL_H
-#define GPUPROF_CANCEL_H
+#ifndef GPUPROF_AGENT_CORE_CANCEL_H
+#define GPUPROF_AGENT_CORE_CANCEL_H
 
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
 /* Host clocks, and anchors that relate them to CUPTI's. An anchor costs about 1 us: it is taken by
  * the agent's own thread, or once when a spool is made and sealed. */
-#ifndef GPUPROF_CLOCK_H
-#define GPUPROF_CLOCK_H
+#ifndef GPUPROF_AGENT_CORE_CLOCK_H
+#define GPUPROF_AGENT_CORE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>

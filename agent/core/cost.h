@@ -1,6 +1,6 @@
 /* What the agent costs the target, measured where it runs and kept in the profile. */
-#ifndef GPUPROF_COST_H
-#define GPUPROF_COST_H
+#ifndef GPUPROF_AGENT_CORE_COST_H
+#define GPUPROF_AGENT_CORE_COST_H
 
 #include "agent/core/spool.h"
 

@@ -6,8 +6,8 @@
  *
  * Step marks are the outermost ranges named like steps (spool_step_mark) of one thread; the first
  * of them are counted, others on that thread or elsewhere are not. */
-#ifndef GPUPROF_GATE_H
-#define GPUPROF_GATE_H
+#ifndef GPUPROF_AGENT_CORE_GATE_H
+#define GPUPROF_AGENT_CORE_GATE_H
 
 #include "agent/core/spool.h"
 

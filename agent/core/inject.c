@@ -3,8 +3,8 @@
 
 #include "agent/core/cancel.h"
 #include "agent/core/cost.h"
-#include "agent/cupti/cupti.h"
 #include "agent/core/resolve.h"
+#include "agent/cupti/cupti.h"
 
 AGENT_EXPORT int InitializeInjection(void);
 AGENT_EXPORT const char gpuprof_agent_instance[] = GPUPROF_VERSION;

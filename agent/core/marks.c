@@ -1,7 +1,7 @@
 /* What gpuprof.h calls: ranges without NVTX, found by name in the loaded agent. */
 #include "agent/core/gate.h"
-#include "agent/gpuprof.h"
 #include "agent/core/ranges.h"
+#include "agent/gpuprof.h"
 
 AGENT_EXPORT void gpuprof_agent_range_begin(const char *name);
 AGENT_EXPORT void gpuprof_agent_range_end(void);

@@ -1,7 +1,7 @@
 /* Ranges of the program: open ones are kept in the target, a record is written when one ends.
  * One push and pop cost two clock reads and one 48-byte record. */
-#ifndef GPUPROF_RANGES_H
-#define GPUPROF_RANGES_H
+#ifndef GPUPROF_AGENT_CORE_RANGES_H
+#define GPUPROF_AGENT_CORE_RANGES_H
 
 #include "agent/core/spool.h"
 

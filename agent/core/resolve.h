@@ -1,8 +1,8 @@
 /* Symbols of other libraries. The only file that calls dlsym and dlopen, bound to the versions that
  * every glibc since 2.2.5 has, so that the agent loads on systems older than the one it was built
  * on. */
-#ifndef GPUPROF_RESOLVE_H
-#define GPUPROF_RESOLVE_H
+#ifndef GPUPROF_AGENT_CORE_RESOLVE_H
+#define GPUPROF_AGENT_CORE_RESOLVE_H
 
 void *resolve_open(const char *path, int flags); /* dlopen */
 void *resolve_symbol(void *handle, const char *name);

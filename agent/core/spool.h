@@ -4,8 +4,8 @@
  * through the map, so a full disk is a counted drop and never a SIGBUS, and the record path takes
  * no page fault. Growing reopens the file by path: programs that close all descriptors do no harm.
  */
-#ifndef GPUPROF_SPOOL_H
-#define GPUPROF_SPOOL_H
+#ifndef GPUPROF_AGENT_CORE_SPOOL_H
+#define GPUPROF_AGENT_CORE_SPOOL_H
 
 #include <wchar.h>
 

@@ -1,7 +1,7 @@
 /* CUPTI as a table of functions, filled by dlopen: the agent links no CUDA library, and one binary
  * serves CUPTI 11.8 to 13.x. Functions marked optional may be NULL. */
-#ifndef GPUPROF_VENDOR_H
-#define GPUPROF_VENDOR_H
+#ifndef GPUPROF_AGENT_CORE_VENDOR_H
+#define GPUPROF_AGENT_CORE_VENDOR_H
 
 #include <cupti.h>
 

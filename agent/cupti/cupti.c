@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "agent/core/clock.h"
-#include "agent/cupti/holder.h"
 #include "agent/core/resolve.h"
+#include "agent/cupti/holder.h"
 
 struct cupti cupti;
 

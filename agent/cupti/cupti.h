@@ -3,8 +3,8 @@
  * Rules kept here (each learnt from a tool that broke): never cuptiFinalize; never free or reuse a
  * buffer that CUPTI has not returned; no CUPTI call in a buffer callback; no CUPTI call at all in a
  * forked child; a forced flush only once, at the end. */
-#ifndef GPUPROF_CUPTI_H
-#define GPUPROF_CUPTI_H
+#ifndef GPUPROF_AGENT_CUPTI_CUPTI_H
+#define GPUPROF_AGENT_CUPTI_CUPTI_H
 
 #include "agent/core/spool.h"
 #include "agent/core/vendor.h"

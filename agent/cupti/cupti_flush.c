@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "agent/core/clock.h"
-#include "agent/cupti/cupti.h"
 #include "agent/core/gate.h"
+#include "agent/cupti/cupti.h"
 
 #if defined(__x86_64__) && defined(__GLIBC__) /* so that it loads on older systems */
 __asm__(".symver pthread_create,pthread_create@GLIBC_2.2.5");

@@ -1,7 +1,7 @@
 /* cudaProfilerStart and cudaProfilerStop in the program open and close the gate, where it was asked
  * for. CUPTI tells a subscriber, and there can be one alone: ours makes way for any other. */
-#include "agent/cupti/cupti.h"
 #include "agent/core/gate.h"
+#include "agent/cupti/cupti.h"
 
 static _Atomic(CUpti_SubscriberHandle) ours;
 

@@ -1,7 +1,7 @@
 /* Which tool holds CUPTI: asked of CUPTI where it can say (13.0 and newer), else guessed from the
  * libraries and variables that tools leave in a process. */
-#ifndef GPUPROF_HOLDER_H
-#define GPUPROF_HOLDER_H
+#ifndef GPUPROF_AGENT_CUPTI_HOLDER_H
+#define GPUPROF_AGENT_CUPTI_HOLDER_H
 
 #include <stddef.h>
 

@@ -2,8 +2,8 @@
  * registering (it reached CUPTI by dlsym) has taken over. The collector decides what they mean: a
  * program may also do without the GPU for a while. */
 #include "agent/core/clock.h"
-#include "agent/cupti/cupti.h"
 #include "agent/core/gate.h"
+#include "agent/cupti/cupti.h"
 
 enum {
     SILENCE_MS = 3000,

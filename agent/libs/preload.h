@@ -3,8 +3,8 @@
  *
  * Cost: two loads while passive; two clock reads, one 112-byte record and the library's own Get*
  * functions (host memory only) while recording. A hook never changes arguments or results. */
-#ifndef GPUPROF_PRELOAD_H
-#define GPUPROF_PRELOAD_H
+#ifndef GPUPROF_AGENT_LIBS_PRELOAD_H
+#define GPUPROF_AGENT_LIBS_PRELOAD_H
 
 #include "agent/core/spool.h"
 

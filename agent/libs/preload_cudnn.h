@@ -1,6 +1,6 @@
 /* Shapes, types and layouts of cuDNN's legacy descriptors, asked from cuDNN itself. */
-#ifndef GPUPROF_PRELOAD_CUDNN_H
-#define GPUPROF_PRELOAD_CUDNN_H
+#ifndef GPUPROF_AGENT_LIBS_PRELOAD_CUDNN_H
+#define GPUPROF_AGENT_LIBS_PRELOAD_CUDNN_H
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* programs still call them */
 #include <cudnn.h>

@@ -1,6 +1,6 @@
 /* Number types of CUDA's libraries as spool_format.h names them. */
-#ifndef GPUPROF_PRELOAD_TYPES_H
-#define GPUPROF_PRELOAD_TYPES_H
+#ifndef GPUPROF_AGENT_LIBS_PRELOAD_TYPES_H
+#define GPUPROF_AGENT_LIBS_PRELOAD_TYPES_H
 
 #include <cublasLt.h>
 #include <cublas_v2.h>

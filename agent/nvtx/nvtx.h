@@ -5,8 +5,8 @@
  * because programs keep handles and pass them between copies of NVTX and across fork. With another
  * tool the handles are its own, so that functions which we do not handle work too; texts are found
  * by them. */
-#ifndef GPUPROF_NVTX_H
-#define GPUPROF_NVTX_H
+#ifndef GPUPROF_AGENT_NVTX_NVTX_H
+#define GPUPROF_AGENT_NVTX_NVTX_H
 
 #include <wchar.h>
 

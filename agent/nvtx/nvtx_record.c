@@ -2,8 +2,8 @@
 #include <stddef.h>
 
 #include "agent/core/gate.h"
-#include "agent/nvtx/nvtx.h"
 #include "agent/core/ranges.h"
+#include "agent/nvtx/nvtx.h"
 
 enum { PAYLOAD_EXT = (int)0xDFBD0009 };
 

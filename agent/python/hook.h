@@ -6,8 +6,8 @@
  *   hook_py.c      Python's C API
  *   hook_python.c  brings the Python hook into Python processes, and into no other
  */
-#ifndef GPUPROF_HOOK_H
-#define GPUPROF_HOOK_H
+#ifndef GPUPROF_AGENT_PYTHON_HOOK_H
+#define GPUPROF_AGENT_PYTHON_HOOK_H
 
 #include "agent/core/agent.h"
 

@@ -1,7 +1,7 @@
 /* The part of Python's C API that the hook uses, looked up in the process: nothing of Python is
  * linked. Everything here is called with the interpreter's lock held; objects are void *. */
-#ifndef GPUPROF_HOOK_PY_H
-#define GPUPROF_HOOK_PY_H
+#ifndef GPUPROF_AGENT_PYTHON_HOOK_PY_H
+#define GPUPROF_AGENT_PYTHON_HOOK_PY_H
 
 #include <stdbool.h>
 #include <stddef.h>

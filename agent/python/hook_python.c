@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/python/hook.h"
 #include "agent/core/resolve.h"
+#include "agent/python/hook.h"
 
 static char kept_out; /* the option that did */
 

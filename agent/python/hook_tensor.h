@@ -1,6 +1,6 @@
 /* What is known of tensors whose methods are watched (hook_watch.c). */
-#ifndef GPUPROF_HOOK_TENSOR_H
-#define GPUPROF_HOOK_TENSOR_H
+#ifndef GPUPROF_AGENT_PYTHON_HOOK_TENSOR_H
+#define GPUPROF_AGENT_PYTHON_HOOK_TENSOR_H
 
 #include "agent/python/hook_watch.h"
 

@@ -8,8 +8,8 @@
  *   hook_step.c      steps of optimizers, pauses of the garbage collector
  *   hook_import.c    modules that are awaited
  * Everything here is called with the interpreter's lock held. */
-#ifndef GPUPROF_HOOK_WATCH_H
-#define GPUPROF_HOOK_WATCH_H
+#ifndef GPUPROF_AGENT_PYTHON_HOOK_WATCH_H
+#define GPUPROF_AGENT_PYTHON_HOOK_WATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

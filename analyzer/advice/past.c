@@ -1,14 +1,12 @@
 /* See past.h. */
+#include "analyzer/advice/passes.h"
 #include "analyzer/advice/past.h"
-
-#include "analyzer/facts/passes.h"
-#include "analyzer/advice/rule.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static enum edit_kind edit_of(const struct analysis *a, const char *rule)
+static enum edit_kind edit_of(const struct advice *a, const char *rule)
 {
     for (size_t i = 0; i < a->outcome_count; i++)
         if (strcmp(a->outcomes[i].rule->id, rule) == 0)
@@ -17,15 +15,15 @@ static enum edit_kind edit_of(const struct analysis *a, const char *rule)
 }
 
 /* false: it says nothing about a prediction. */
-static bool from_kept(const struct analysis *a, const struct kept_trial *k, struct past_trial *t)
+static bool from_kept(const struct advice *a, const struct kept_trial *k, struct past_trial *t)
 {
     enum edit_kind kind = edit_of(a, k->rule);
-    double step = (double)a->steps.median_ns;
+    double step = (double)a->facts->steps.median_ns;
     if (kind == EDIT_NONE || k->predicted_mid_ns < 0 || k->step_ns <= 0 || step <= 0 ||
         strcmp(k->verdict, "UNDERPOWERED") == 0)
         return false;
     *t = (struct past_trial){.tried_ns = k->tried_realtime_ns,
-                             .virtual_gpu = analysis_virtual(a),
+                             .virtual_gpu = facts_virtual(a->facts),
                              .low = (double)k->own_low_ns / step,
                              .high = (double)k->own_high_ns / step,
                              .measured = (double)k->measured_mid_ns / (double)k->step_ns};
@@ -33,7 +31,7 @@ static bool from_kept(const struct analysis *a, const struct kept_trial *k, stru
     return true;
 }
 
-static bool known(const struct analysis *a, const struct past_trial *t)
+static bool known(const struct advice *a, const struct past_trial *t)
 {
     for (size_t i = 0; i < a->past_count; i++)
         if (a->past[i].tried_ns == t->tried_ns && strcmp(a->past[i].edit, t->edit) == 0)
@@ -41,12 +39,12 @@ static bool known(const struct analysis *a, const struct past_trial *t)
     return false;
 }
 
-int analysis_learn(struct analysis *a, const struct past_trial *history, size_t n,
-                   const struct kept_trial *own, size_t own_count, struct err *e)
+int advice_learn(struct advice *a, const struct past_trial *history, size_t n,
+                 const struct kept_trial *own, size_t own_count, struct err *e)
 {
     struct past_trial *all = arena_array(&a->arena, n + own_count, sizeof *all), one;
     if (!all)
-        return no_memory(e);
+        return err_no_memory(e);
     a->past = all;
     for (a->past_count = 0; a->past_count < n; a->past_count++)
         all[a->past_count] = history[a->past_count];
@@ -62,13 +60,13 @@ static int by_double(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-double past_miss(const struct analysis *a, enum edit_kind kind, size_t *trials)
+double past_miss(const struct advice *a, enum edit_kind kind, size_t *trials)
 {
     double *miss = a->past_count ? malloc(a->past_count * sizeof *miss) : NULL;
     size_t n = 0;
     for (size_t i = 0; miss && i < a->past_count; i++) {
         const struct past_trial *t = &a->past[i];
-        if (t->virtual_gpu != analysis_virtual(a) || strcmp(t->edit, edit_name(kind)) != 0)
+        if (t->virtual_gpu != facts_virtual(a->facts) || strcmp(t->edit, edit_name(kind)) != 0)
             continue;
         miss[n++] = fmax(0, fmax(t->low - t->measured, t->measured - t->high));
     }

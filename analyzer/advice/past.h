@@ -1,22 +1,22 @@
 /* What trials have taught about predictions: how far measured savings lay outside their interval,
  * for each kind of change. Trials on a virtual GPU count for virtual GPUs alone. */
-#ifndef GPUPROF_ANALYZE_PAST_H
-#define GPUPROF_ANALYZE_PAST_H
+#ifndef GPUPROF_ADVICE_PAST_H
+#define GPUPROF_ADVICE_PAST_H
 
-#include "analyzer/whatif/whatif.h"
+#include "analyzer/advice/advice.h"
 #include "analyzer/profile/history.h"
 #include "analyzer/profile/trials.h"
 
 enum { PAST_ENOUGH = 10 }; /* trials for a quantile */
 
-/* To be told before analysis_predict: trials of other profiles, and this profile's own (of those
+/* To be told before advice_predict: trials of other profiles, and this profile's own (of those
  * in both, one counts). 0, or -1 with *e set. */
-int analysis_learn(struct analysis *a, const struct past_trial *history, size_t n,
-                   const struct kept_trial *own, size_t own_count, struct err *e);
+int advice_learn(struct advice *a, const struct past_trial *history, size_t n,
+                 const struct kept_trial *own, size_t own_count, struct err *e);
 
 /* By how much of the step an interval for this kind of change is to be widened, and *trials that
  * say so. From PAST_ENOUGH on the quantile that makes it hold in 80 % of new cases (split
  * conformal prediction), with fewer the worst miss seen. */
-double past_miss(const struct analysis *a, enum edit_kind kind, size_t *trials);
+double past_miss(const struct advice *a, enum edit_kind kind, size_t *trials);
 
 #endif

@@ -1,16 +1,17 @@
 /* Asks every rule, then ranks what fires. Findings that save less than 1 % of the step at best are
  * not worth anybody's time and fall silent. */
-#include "analyzer/facts/passes.h"
-#include "analyzer/advice/rule.h"
+
+#include "analyzer/advice/passes.h"
+#include "analyzer/queries/look.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* What the rule needs and the profile lacks, in words, and how to record it. In the order of enum
  * have; NULL: no advice holds in general. */
-static const char *missing_text(struct analysis *a, uint32_t missing)
+static const char *missing_text(struct advice *a, uint32_t missing)
 {
-    const char *source = timeline_meta(a->tl, "source");
+    const char *source = timeline_meta(a->facts->tl, "source");
     bool ours = source && strcmp(source, "run") == 0; /* recording in that way was of no use */
     static const struct {
         const char *what, *how;
@@ -62,13 +63,13 @@ static bool crosses_bus(const struct op *o)
     return o->kind == OP_COPY && (o->copy_kind == COPY_H2D || o->copy_kind == COPY_D2H);
 }
 
-static uint32_t have_of(const struct analysis *a)
+static uint32_t have_of(const struct advice *a)
 {
-    uint32_t have = (a->tl->have & ~(uint32_t)HAVE_STEPS) | HAVE_NODES;
+    uint32_t have = (a->facts->tl->have & ~(uint32_t)HAVE_STEPS) | HAVE_NODES;
     int64_t kernels_ns = 0, opaque_ns = 0;
     bool crossed = false;
-    for (size_t i = 0; i < a->tl->op_count; i++) {
-        const struct op *o = &a->tl->ops[i];
+    for (size_t i = 0; i < a->facts->tl->op_count; i++) {
+        const struct op *o = &a->facts->tl->ops[i];
         int64_t ns = o->end_ns - o->start_ns;
         crossed |= crosses_bus(o);
         kernels_ns += o->kind == OP_KERNEL ? ns : 0;
@@ -78,7 +79,8 @@ static uint32_t have_of(const struct analysis *a)
         have |= HAVE_MEMORY_KINDS;
     if (opaque_ns * 10 > kernels_ns)
         have &= ~(uint32_t)HAVE_NODES;
-    bool none = a->steps.source == STEPS_NONE || a->steps.median_ns <= 0 || analysis_thin(a, NULL);
+    bool none = a->facts->steps.source == STEPS_NONE || a->facts->steps.median_ns <= 0 ||
+                look_thin(a->facts, NULL);
     return none ? have : have | HAVE_STEPS;
 }
 
@@ -87,36 +89,36 @@ static int64_t at_most(int64_t v, int64_t limit)
     return v < limit ? v : limit;
 }
 
-bool outcome_wants_gpu(const struct analysis *a, const struct outcome *o)
+bool outcome_wants_gpu(const struct facts *f, const struct outcome *o)
 {
-    return a->on_cpu && o->verdict == RULE_CANNOT_TELL &&
+    return f->on_cpu && o->verdict == RULE_CANNOT_TELL &&
            o->rule->needs & (HAVE_KERNELS | HAVE_COPIES | HAVE_MEMORY_KINDS | HAVE_API | HAVE_SYNC |
                              HAVE_EVENTS | HAVE_CALLS | HAVE_DEVICE | HAVE_MEMSETS |
                              HAVE_COLLECTIVES | HAVE_NODES);
 }
 
-static void ask(struct analysis *a, struct outcome *o, uint32_t have)
+static void ask(struct advice *a, struct outcome *o, uint32_t have)
 {
     uint32_t missing = o->rule->needs & ~have;
     if (missing) {
         o->verdict = RULE_CANNOT_TELL;
-        o->why = outcome_wants_gpu(a, o) ? "it is about work on a GPU, and there was none"
-                                         : missing_text(a, missing);
+        o->why = outcome_wants_gpu(a->facts, o) ? "it is about work on a GPU, and there was none"
+                                                : missing_text(a, missing);
         return;
     }
-    o->rule->check(a, o);
+    o->rule->check(a->facts, &a->arena, o);
     if (o->verdict != RULE_FIRES)
         return;
     /* Sums over streams that work side by side can exceed the step; a saving cannot. */
-    o->saves_mid_ns = at_most(o->saves_mid_ns, a->step_ns);
-    o->saves_high_ns = at_most(o->saves_high_ns, a->step_ns);
-    if (o->saves_high_ns <= 0 || o->saves_high_ns * 100 < a->step_ns) {
+    o->saves_mid_ns = at_most(o->saves_mid_ns, a->facts->step_ns);
+    o->saves_high_ns = at_most(o->saves_high_ns, a->facts->step_ns);
+    if (o->saves_high_ns <= 0 || o->saves_high_ns * 100 < a->facts->step_ns) {
         o->verdict = RULE_SILENT;
         o->why = arena_printf(&a->arena, "would save at most %.3f ms, under 1 %% of the step",
                               (double)o->saves_high_ns / 1e6);
         return;
     }
-    outcome_in_program(a, o);
+    outcome_in_program(a->facts, &a->arena, o);
 }
 
 /* Predictions compete by what they save at least. Upper bounds compete by their middle: all of it
@@ -139,25 +141,15 @@ static int by_worth(const void *a, const void *b)
     return strcmp(x->rule->id, y->rule->id);
 }
 
-bool outcome_about_input(const struct outcome *o)
-{
-    static const char *const ids[] = {"num-workers", "starved-workers", "storage-bound",
-                                      "data-loading", "worker-startup"};
-    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
-        if (strcmp(o->rule->id, ids[i]) == 0)
-            return true;
-    return false;
-}
-
 /* Where waiting for data is most of what is lost, whatever frees the host earlier seems to save
  * that wait, too: it only hides the cause. So the cause goes first unless it is worth far less. */
-static void put_input_first(struct analysis *a)
+static void put_input_first(struct advice *a)
 {
     size_t i = 0;
     for (int p = PART_COMM; p < PART_COUNT; p++)
-        if (a->breakdown_ns[p] > a->breakdown_ns[PART_IDLE_INPUT])
+        if (a->facts->breakdown_ns[p] > a->facts->breakdown_ns[PART_IDLE_INPUT])
             return;
-    while (i < a->ranked_count && !outcome_about_input(a->ranked[i]))
+    while (i < a->ranked_count && !a->ranked[i]->rule->about_input)
         i++;
     if (i == a->ranked_count || 2 * worth(a->ranked[i]) < worth(a->ranked[0]))
         return;
@@ -166,7 +158,7 @@ static void put_input_first(struct analysis *a)
     a->ranked[0] = cause;
 }
 
-void rules_rank(struct analysis *a)
+void rules_rank(struct advice *a)
 {
     a->ranked_count = 0;
     for (size_t i = 0; i < rule_count; i++)
@@ -177,12 +169,12 @@ void rules_rank(struct analysis *a)
     put_input_first(a);
 }
 
-int rules_run(struct analysis *a, struct err *e)
+int rules_run(struct advice *a, struct err *e)
 {
     a->outcomes = arena_array(&a->arena, rule_count, sizeof *a->outcomes);
     a->ranked = arena_array(&a->arena, rule_count, sizeof *a->ranked);
     if (!a->outcomes || !a->ranked)
-        return no_memory(e);
+        return err_no_memory(e);
     a->outcome_count = rule_count;
     uint32_t have = have_of(a);
     for (size_t i = 0; i < rule_count; i++) {
@@ -190,14 +182,5 @@ int rules_run(struct analysis *a, struct err *e)
         ask(a, &a->outcomes[i], have);
     }
     rules_rank(a);
-    return 0;
-}
-
-int analysis_predict(struct analysis *a, struct err *e)
-{
-    if (whatif_run(a, e) < 0)
-        return -1;
-    rules_rank(a);
-    verdict_write(a);
     return 0;
 }

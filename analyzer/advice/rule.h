@@ -1,103 +1,33 @@
-/* A rule: one recommendation. Pure: it reads the analysis and fills an outcome; no I/O, no
- * constants that stand for savings. Each file rule_NAME.c defines `const struct rule rule_NAME`;
- * the list is made from the folder. Everything allocated comes from a->arena.
- */
-#ifndef GPUPROF_RULES_RULE_H
-#define GPUPROF_RULES_RULE_H
+/* A rule: one recommendation. Pure: it reads the facts and fills an outcome; no I/O, no constants
+ * that stand for savings. Each file rules/rule_NAME.c defines `const struct rule rule_NAME`; the
+ * list is made from the folder. Everything that a rule allocates comes from the arena given. */
+#ifndef GPUPROF_ADVICE_RULE_H
+#define GPUPROF_ADVICE_RULE_H
 
-#include "analyzer/facts/analysis.h"
+#include "analyzer/advice/outcome.h"
 
-enum verdict {              /* of one rule */
-               RULE_SILENT, /* looked, nothing there ("checked and fine") */
-               RULE_FIRES,
-               RULE_SUPPRESSED, /* there, but already applied or impossible here: `why` */
-               RULE_CANNOT_TELL /* the data it needs was not recorded: `why` names it and how to
-                                   record it */
-};
-
-enum error_class { ERROR_STRUCTURAL, ERROR_KERNEL_MODEL, ERROR_RERUN_DECIDES };
-
-struct evidence {
-    const char *text; /* what was counted: "pageable H2D copies per step" */
-    double value;
-    const char *unit; /* "ms", "count", "GB/s", "%", "" */
-    const char *sql;  /* query that lists the rows behind it in the profile, NULL */
-};
-
-struct example { /* a place on the timeline */
-    int64_t start_ns, end_ns;
-    const char *text;
-    uint32_t op; /* index, TL_NONE */
-};
-
-struct remedy {
-    const char *pytorch, *tensorflow, *cuda; /* the exact line to change where known; never NULL */
-};
-
-struct outcome {
-    const struct rule *rule;
-    enum verdict verdict;
-    const char *why;     /* suppressed, cannot tell: one sentence; fine: the measured value */
-    const char *summary; /* fires: one sentence with the numbers */
-    int64_t saves_low_ns, saves_mid_ns, saves_high_ns; /* per step */
-    bool upper_bound;                /* true: high is exclusive time, the most that it could save */
-    int64_t own_low_ns, own_high_ns; /* predicted: before past trials widened it (past.h) */
-    int64_t widened_ns;   /* of that, added at either end because of past trials (past.h) */
-    size_t widened_after; /* so many of them */
-    enum error_class error_class;
-    struct edit edit; /* what is recommended, as a change that can be replayed; EDIT_NONE */
-    struct evidence evidence[8];
-    size_t evidence_count;
-    struct example examples[3];
-    size_t example_count;
-    struct remedy remedy;
-    const char *knob; /* GPUPROF_APPLY text that applies it, e.g. "num_workers=4"; NULL: none, or
-                         the recorded program does not obey it */
+struct program_facts { /* facts of a framework's hook about what the advice changes */
+    const char *line;  /* the line to change: "torch.loader.made"; NULL: none is recorded */
+    const char *now;   /* what is there now: "torch.loader"; NULL: nothing is recorded */
 };
 
 struct rule {
     const char *id;    /* "num-workers" */
     const char *title; /* imperative: "Load data in parallel workers" */
     uint32_t needs;    /* enum have bits; without them the outcome is RULE_CANNOT_TELL */
-    void (*check)(struct analysis *a,
+    void (*check)(const struct facts *f, struct arena *arena,
                   struct outcome *o); /* o is zeroed, o->rule set, RULE_SILENT */
     const char *looks_for;            /* doc: what evidence */
     const char *doc;                  /* doc: why it costs time, when the advice does not hold */
     struct remedy remedy;             /* general form, for explain and docs */
     const char *knob;                 /* name of the setting: "num_workers"; NULL */
+    struct program_facts program;
+    bool about_input;      /* how batches are made, rather than what is done with them */
     bool changes_training; /* what is learnt, not only how fast: ranked behind the rest */
 };
 
 extern const struct rule *const rules[];
 extern const size_t rule_count;
 const struct rule *rule_find(const char *id);
-
-/* Does anything say that Python drives the program? */
-bool analysis_of_python(const struct analysis *a);
-/* Advice about how batches are made, rather than about what is done with them (rank.c). */
-bool outcome_about_input(const struct outcome *o);
-/* It cannot tell because it is about work on a GPU, and the program did none: no record would tell
- * (rank.c). */
-bool outcome_wants_gpu(const struct analysis *a, const struct outcome *o);
-/* The remedy in the words of the framework that was recorded. Never NULL. */
-const char *outcome_remedy(const struct analysis *a, const struct outcome *o);
-void outcome_evidence(struct outcome *o, const char *text, double value, const char *unit,
-                      const char *sql);
-void outcome_example(struct outcome *o, int64_t start_ns, int64_t end_ns, const char *text,
-                     uint32_t op);
-/* Of one operation, of one API call; TL_NONE: there is none to show. */
-void outcome_example_op(struct outcome *o, const struct timeline *t, uint32_t op, const char *text);
-void outcome_example_call(struct outcome *o, const struct timeline *t, uint32_t api,
-                          const char *text);
-/* "fires" with a saving that is only bounded above by `exclusive_ns` per step. Set error_class
- * before. */
-void outcome_fires(struct outcome *o, int64_t exclusive_ns, const char *summary);
-
-/* A finding's remedy with what the program was seen to do now, by file and line; its knob is
- * dropped where the program's runtime does not obey it (look_program.c). */
-void outcome_in_program(struct analysis *a, struct outcome *o);
-/* "k=v;k=v": false when the program's runtime said which settings it obeys, and not all of these.
- */
-bool outcome_obeyed(const struct analysis *a, const char *settings);
 
 #endif

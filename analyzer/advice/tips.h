@@ -1,8 +1,8 @@
 /* The advice that training engineers read everywhere, tip by tip: which rules see in a profile
  * whether it applies, or why no profile can show it. Data alone; docs/rules.md and `gpuprof rules`
  * are made from it, and a test holds every rule to a tip and every tip to its rules. */
-#ifndef GPUPROF_RULES_TIPS_H
-#define GPUPROF_RULES_TIPS_H
+#ifndef GPUPROF_ADVICE_TIPS_H
+#define GPUPROF_ADVICE_TIPS_H
 
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
 /* Three sentences: what limits the step, why we think so, what to do next. */
-#include "analyzer/facts/passes.h"
+#include "analyzer/advice/passes.h"
 #include "analyzer/advice/verdict.h"
+#include "analyzer/queries/look.h"
 #include "base/size.h"
-#include "analyzer/advice/rule.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,34 +34,36 @@ static const struct group {
      1u << PART_UNEXPLAINED},
 };
 
-static int64_t group_ns(const struct analysis *a, uint32_t parts)
+static int64_t group_ns(const struct advice *a, uint32_t parts)
 {
     int64_t sum = 0;
     for (int p = 0; p < PART_COUNT; p++)
-        sum += parts >> p & 1 ? a->breakdown_ns[p] : 0;
+        sum += parts >> p & 1 ? a->facts->breakdown_ns[p] : 0;
     return sum;
 }
 
-static double share(const struct analysis *a, int64_t ns)
+static double share(const struct advice *a, int64_t ns)
 {
-    return a->steps.median_ns > 0 ? 100.0 * (double)ns / (double)a->steps.median_ns : 0;
+    return a->facts->steps.median_ns > 0 ? 100.0 * (double)ns / (double)a->facts->steps.median_ns
+                                         : 0;
 }
 
 /* "102 ms step"; where long steps recur, what the loop takes as well. */
-static const char *step_words(const struct analysis *a, char *out, size_t size)
+static const char *step_words(const struct advice *a, char *out, size_t size)
 {
     char median[24], pace[24];
-    time_words(median, sizeof median, a->steps.median_ns);
-    if (steps_uneven(&a->steps))
+    time_words(median, sizeof median, a->facts->steps.median_ns);
+    if (steps_uneven(&a->facts->steps))
         snprintf(out, size, "%s step (%s on average: one in %.0f is longer)", median,
-                 time_words(pace, sizeof pace, a->steps.pace_ns),
-                 (double)(a->steps.used + a->steps.slow) / (double)a->steps.slow);
+                 time_words(pace, sizeof pace, a->facts->steps.pace_ns),
+                 (double)(a->facts->steps.used + a->facts->steps.slow) /
+                     (double)a->facts->steps.slow);
     else
         snprintf(out, size, "%s step", median);
     return out;
 }
 
-static const struct group *largest_group(const struct analysis *a)
+static const struct group *largest_group(const struct advice *a)
 {
     const struct group *best = &groups[0];
     for (size_t i = 1; i < sizeof groups / sizeof *groups; i++)
@@ -71,32 +73,33 @@ static const struct group *largest_group(const struct analysis *a)
 }
 
 /* Where the host is while the GPU waits for other work of it: the range that most of it lies in. */
-static const char *host_work_text(struct analysis *a)
+static const char *host_work_text(struct advice *a)
 {
-    int64_t *by_name = calloc((size_t)a->tl->strings.n + 1, sizeof *by_name), all = 0;
+    int64_t *by_name = calloc((size_t)a->facts->tl->strings.n + 1, sizeof *by_name), all = 0;
     uint32_t best = 0;
-    for (size_t i = 0; by_name && i < a->gap_count; i++) {
-        const struct gap *g = &a->gaps[i];
-        if (g->step == TL_NONE || !a->steps.at[g->step].used)
+    for (size_t i = 0; by_name && i < a->facts->gap_count; i++) {
+        const struct gap *g = &a->facts->gaps[i];
+        if (g->step == TL_NONE || !a->facts->steps.at[g->step].used)
             continue;
-        all += gap_ns(a, g, PART_IDLE_HOST);
-        const struct range *r = g->range == TL_NONE ? NULL : &a->tl->ranges[g->range];
-        if (!r || (r->end_ns - r->start_ns) * 10 >= a->steps.median_ns * 9) /* the step itself */
+        all += gap_ns(a->facts, g, PART_IDLE_HOST);
+        const struct range *r = g->range == TL_NONE ? NULL : &a->facts->tl->ranges[g->range];
+        if (!r ||
+            (r->end_ns - r->start_ns) * 10 >= a->facts->steps.median_ns * 9) /* the step itself */
             continue;
         uint32_t name = r->name;
-        by_name[name] += gap_ns(a, g, PART_IDLE_HOST);
+        by_name[name] += gap_ns(a->facts, g, PART_IDLE_HOST);
         if (by_name[name] > by_name[best])
             best = name;
     }
     bool most = by_name && best && by_name[best] * 2 > all;
     free(by_name);
     return most ? arena_printf(&a->arena, " Most of the other host work lies in '%s'.",
-                               tl_text(a->tl, best))
+                               tl_text(a->facts->tl, best))
                 : "";
 }
 
 /* The three largest parts. */
-static const char *why_text(struct analysis *a)
+static const char *why_text(struct advice *a)
 {
     char text[512] = "", ms[32];
     size_t n = 0;
@@ -104,43 +107,27 @@ static const char *why_text(struct analysis *a)
     for (int k = 0; k < 3; k++) {
         int best = -1;
         for (int p = 0; p < PART_COUNT; p++)
-            if (!told[p] && (best < 0 || a->breakdown_ns[p] > a->breakdown_ns[best]))
+            if (!told[p] && (best < 0 || a->facts->breakdown_ns[p] > a->facts->breakdown_ns[best]))
                 best = p;
-        if (share(a, a->breakdown_ns[best]) < 0.5)
+        if (share(a, a->facts->breakdown_ns[best]) < 0.5)
             break;
         told[best] = true;
-        int wrote = snprintf(text + n, sizeof text - n, "%s%s %s (%.0f %%)", n ? ", " : "",
-                             part_title[best], time_words(ms, sizeof ms, a->breakdown_ns[best]),
-                             share(a, a->breakdown_ns[best]));
+        int wrote =
+            snprintf(text + n, sizeof text - n, "%s%s %s (%.0f %%)", n ? ", " : "",
+                     part_title[best], time_words(ms, sizeof ms, a->facts->breakdown_ns[best]),
+                     share(a, a->facts->breakdown_ns[best]));
         n += wrote > 0 && (size_t)wrote < sizeof text - n ? (size_t)wrote : 0;
     }
-    const char *of = a->steps.source == STEPS_NONE ? "The recording" : "The median step";
-    const char *where = share(a, a->breakdown_ns[PART_IDLE_HOST]) >= 10 ? host_work_text(a) : "";
+    const char *of = a->facts->steps.source == STEPS_NONE ? "The recording" : "The median step";
+    const char *where =
+        share(a, a->facts->breakdown_ns[PART_IDLE_HOST]) >= 10 ? host_work_text(a) : "";
     return arena_printf(&a->arena, "%s: %s.%s", of, text, where ? where : "");
 }
 
-bool analysis_of_python(const struct analysis *a)
-{
-    const char *exe = timeline_meta(a->tl, "exe"), *framework = timeline_meta(a->tl, "framework");
-    return (exe && strstr(exe, "python")) || (framework && strcmp(framework, "pytorch") == 0);
-}
-
-/* CUDA's words for programs of which nothing says that Python drives them. */
-const char *outcome_remedy(const struct analysis *a, const struct outcome *o)
-{
-    const struct remedy *own = &o->remedy, *general = &o->rule->remedy;
-    const struct remedy *r = own->cuda || own->pytorch ? own : general;
-    const char *framework = timeline_meta(a->tl, "framework");
-    const char *text = framework && strcmp(framework, "xla") == 0 ? r->tensorflow
-                       : analysis_of_python(a)                    ? r->pytorch
-                                                                  : r->cuda;
-    return text ? text : r->pytorch ? r->pytorch : "";
-}
-
 /* How this recording's source would come to know of steps. */
-static const char *mark_steps_text(const struct analysis *a)
+static const char *mark_steps_text(const struct advice *a)
 {
-    const char *framework = timeline_meta(a->tl, "framework");
+    const char *framework = timeline_meta(a->facts->tl, "framework");
     if (framework && strcmp(framework, "xla") == 0)
         return "Record several steps of the loop, each in "
                "jax.profiler.StepTraceAnnotation('train', "
@@ -153,7 +140,7 @@ static const char *mark_steps_text(const struct analysis *a)
                  "what a step could save.";
 }
 
-static const char *why_no_graph(const struct analysis *a)
+static const char *why_no_graph(const struct advice *a)
 {
     for (size_t i = 0; i < a->outcome_count; i++)
         if (strcmp(a->outcomes[i].rule->id, "cuda-graphs") == 0 &&
@@ -163,24 +150,24 @@ static const char *why_no_graph(const struct analysis *a)
 }
 
 /* What to do about a part that is most of what is lost, where no rule that fired comes near it. */
-static const char *unanswered(struct analysis *a)
+static const char *unanswered(struct advice *a)
 {
     int most = PART_COMM;
     for (int p = PART_COMM + 1; p < PART_COUNT; p++)
-        if (a->breakdown_ns[p] > a->breakdown_ns[most])
+        if (a->facts->breakdown_ns[p] > a->facts->breakdown_ns[most])
             most = p;
-    int64_t lost = a->breakdown_ns[most];
+    int64_t lost = a->facts->breakdown_ns[most];
     if (share(a, lost) < 10 || (a->ranked_count && 4 * a->ranked[0]->saves_high_ns >= lost))
         return NULL;
     const char *why = why_no_graph(a);
     if (most == PART_IDLE_LAUNCH)
         return arena_printf(&a->arena, "Launch less for each step: %s.%s%s%s",
-                            analysis_of_python(a)
+                            look_of_python(a->facts)
                                 ? "torch.compile(model), fused operations, a larger batch"
                                 : "merge small kernels, or make each do more",
                             why ? " Of a CUDA graph: " : "", why ? why : "", why ? "." : "");
     if (most == PART_UNEXPLAINED)
-        return analysis_of_python(a)
+        return look_of_python(a->facts)
                    ? "Record what the host did as well: ProfilerActivity.CPU beside "
                      "ProfilerActivity.CUDA, or gpuprof run CMD; most of the calls that launched "
                      "this work are missing."
@@ -193,60 +180,61 @@ static const char *unanswered(struct analysis *a)
     return NULL;
 }
 
-static const char *next_text(struct analysis *a)
+static const char *next_text(struct advice *a)
 {
-    const char *open = a->steps.source == STEPS_NONE ? NULL : unanswered(a);
+    const char *open = a->facts->steps.source == STEPS_NONE ? NULL : unanswered(a);
     if (open)
         return open;
     if (a->ranked_count == 0)
-        return a->steps.source == STEPS_NONE
+        return a->facts->steps.source == STEPS_NONE
                    ? mark_steps_text(a)
                    : "Nothing stands out: no rule found more than 1 % of the step to save.";
     const struct outcome *o = a->ranked[0];
-    return arena_printf(&a->arena, "%s: %s", o->rule->title, outcome_remedy(a, o));
+    return arena_printf(&a->arena, "%s: %s", o->rule->title, outcome_remedy(a->facts, o));
 }
 
 /* Whether what is exposed of communication is, for the most part, waiting for a late rank. */
-static bool waits_for_late_rank(const struct analysis *a)
+static bool waits_for_late_rank(const struct advice *a)
 {
-    const struct ranks *r = &a->ranks;
+    const struct ranks *r = &a->facts->ranks;
     if (r->count < 2 || r->late == TL_NONE || a->ranked_count == 0 ||
         strcmp(a->ranked[0]->rule->id, "straggler") != 0)
         return false;
     for (size_t i = 0; i < r->count; i++)
-        if (r->at[i].process == a->steps.process && r->at[i].device == a->steps.device)
-            return 2 * r->at[i].wait_exposed_ns > a->breakdown_ns[PART_COMM];
+        if (r->at[i].process == a->facts->steps.process &&
+            r->at[i].device == a->facts->steps.device)
+            return 2 * r->at[i].wait_exposed_ns > a->facts->breakdown_ns[PART_COMM];
     return false;
 }
 
 /* A step or two with next to no GPU work in them: whatever fills the rest, it is not training. */
-static void few_ops(struct analysis *a, size_t ops)
+static void few_ops(struct advice *a, size_t ops)
 {
     verdict_not_enough(
         a,
         arena_printf(&a->arena, "Not enough data: the %s recorded hold%s only %zu GPU operation%s.",
-                     a->steps.used == 1 ? "one step" : "two steps", a->steps.used == 1 ? "s" : "",
-                     ops, ops == 1 ? "" : "s"),
+                     a->facts->steps.used == 1 ? "one step" : "two steps",
+                     a->facts->steps.used == 1 ? "s" : "", ops, ops == 1 ? "" : "s"),
         why_text(a),
-        analysis_of_python(a)
+        look_of_python(a->facts)
             ? "Record several steps of the loop as it runs in earnest, after warm-up: "
               "torch.profiler.schedule(skip_first=10, wait=1, warmup=3, active=5)."
             : "Record several steps of the loop as it runs in earnest, after warm-up.");
 }
 
 /* One step or two, mostly start-up: true of nothing that comes after. */
-static bool mostly_warm_up(const struct analysis *a)
+static bool mostly_warm_up(const struct advice *a)
 {
-    return a->steps.used <= 2 && a->ranked_count &&
+    return a->facts->steps.used <= 2 && a->ranked_count &&
            strcmp(a->ranked[0]->rule->id, "warm-up") == 0 &&
-           2 * a->ranked[0]->saves_high_ns > a->steps.median_ns;
+           2 * a->ranked[0]->saves_high_ns > a->facts->steps.median_ns;
 }
 
-static void write_class(struct analysis *a)
+static void write_class(struct advice *a)
 {
     const struct group *g = largest_group(a);
     double lost = share(a, group_ns(a, g->parts));
-    double compute = share(a, a->breakdown_ns[PART_COMPUTE]);
+    double compute = share(a, a->facts->breakdown_ns[PART_COMPUTE]);
     char step[160];
     step_words(a, step, sizeof step);
     if (lost >= 10 && g->parts == 1u << PART_COMM && waits_for_late_rank(a)) {
@@ -255,11 +243,11 @@ static void write_class(struct analysis *a)
             &a->arena,
             "Held up by rank %lld: the other ranks wait for it in exchanges, which take %.0f %% of "
             "each %s",
-            (long long)a->ranks.at[a->ranks.late].rank, lost, step);
+            (long long)a->facts->ranks.at[a->facts->ranks.late].rank, lost, step);
     } else if (lost >= 10) {
         a->verdict_class = g->class;
         bool work = g->parts >> PART_IDLE_HOST & 1 &&
-                    2 * a->breakdown_ns[PART_IDLE_HOST] > group_ns(a, g->parts);
+                    2 * a->facts->breakdown_ns[PART_IDLE_HOST] > group_ns(a, g->parts);
         const char *sentence = work ? "Host-bound: the GPU waits while the host does other work "
                                       "during %.0f %% of each %s"
                                     : g->sentence;
@@ -279,7 +267,7 @@ static void write_class(struct analysis *a)
 }
 
 /* Without steps there is no steady state to speak of; what fills the recording is said. */
-static void no_steps(struct analysis *a)
+static void no_steps(struct advice *a)
 {
     const struct outcome *o = a->ranked_count ? a->ranked[0] : NULL;
     const char *verdict =
@@ -293,30 +281,30 @@ static void no_steps(struct analysis *a)
     verdict_not_enough(a, verdict, why_text(a), next_text(a));
 }
 
-void verdict_write(struct analysis *a)
+void verdict_write(struct advice *a)
 {
-    if (a->tl->op_count == 0) {
-        if (!a->on_cpu)
+    if (a->facts->tl->op_count == 0) {
+        if (!a->facts->on_cpu)
             verdict_no_gpu_work(a);
-        else if (a->steps.source != STEPS_NONE && a->steps.median_ns > 0)
+        else if (a->facts->steps.source != STEPS_NONE && a->facts->steps.median_ns > 0)
             verdict_cpu(a);
         else
             verdict_cpu_no_steps(a);
         return;
     }
-    if (a->steps.source == STEPS_NONE) {
+    if (a->facts->steps.source == STEPS_NONE) {
         no_steps(a);
         return;
     }
-    if (a->steps.median_ns <= 0) {
+    if (a->facts->steps.median_ns <= 0) {
         verdict_not_enough(a, "Not enough data: no complete step was recorded.",
-                           a->steps.source_text, "Record more steps.");
+                           a->facts->steps.source_text, "Record more steps.");
         return;
     }
     size_t ops;
     if (verdict_launches_lost(a))
         return;
-    if (analysis_thin(a, &ops)) {
+    if (look_thin(a->facts, &ops)) {
         few_ops(a, ops);
         return;
     }
@@ -325,15 +313,15 @@ void verdict_write(struct analysis *a)
             a,
             arena_printf(&a->arena, "Not enough data: warm-up takes %.0f %% of the %s recorded.",
                          share(a, a->ranked[0]->saves_high_ns),
-                         a->steps.used == 1 ? "one step" : "two steps"),
+                         a->facts->steps.used == 1 ? "one step" : "two steps"),
             why_text(a), next_text(a));
         return;
     }
     write_class(a);
     if (a->verdict)
-        a->verdict =
-            arena_printf(&a->arena, "%s%s.", a->verdict,
-                         analysis_virtual(a) ? " (virtual GPU: its times come from a model)" : "");
+        a->verdict = arena_printf(
+            &a->arena, "%s%s.", a->verdict,
+            facts_virtual(a->facts) ? " (virtual GPU: its times come from a model)" : "");
     const char *why = why_text(a);
     a->why = why ? arena_printf(&a->arena, "%s%s", why, verdict_missing(a)) : NULL;
     a->next = next_text(a);

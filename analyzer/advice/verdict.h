@@ -1,18 +1,18 @@
 /* Private to verdict*.c: sentences where too little was recorded. Texts belong to the arena. */
-#ifndef GPUPROF_ANALYZE_VERDICT_H
-#define GPUPROF_ANALYZE_VERDICT_H
+#ifndef GPUPROF_ADVICE_VERDICT_H
+#define GPUPROF_ADVICE_VERDICT_H
 
-#include "analyzer/facts/analysis.h"
+#include "analyzer/advice/advice.h"
 
-void verdict_not_enough(struct analysis *a, const char *verdict, const char *why, const char *next);
+void verdict_not_enough(struct advice *a, const char *verdict, const char *why, const char *next);
 /* Kernels were launched but not recorded, or nothing was launched at all. */
-void verdict_no_gpu_work(struct analysis *a);
+void verdict_no_gpu_work(struct advice *a);
 /* Too many launches in the steps have no record of the GPU's work. */
-bool verdict_launches_lost(struct analysis *a);
+bool verdict_launches_lost(struct advice *a);
 /* What of the evidence is missing, as a sentence behind the reason, or "". */
-const char *verdict_missing(struct analysis *a);
+const char *verdict_missing(struct advice *a);
 /* verdict_cpu.c: of a program that computes without a GPU; the same where no step was found. */
-void verdict_cpu(struct analysis *a);
-void verdict_cpu_no_steps(struct analysis *a);
+void verdict_cpu(struct advice *a);
+void verdict_cpu_no_steps(struct advice *a);
 
 #endif

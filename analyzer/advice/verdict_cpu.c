@@ -1,9 +1,9 @@
 /* What is said of a program that computes without a GPU: what fills most of its step, how many
  * threads compute on how many cores, and which of several ranks is late. */
-#include "analyzer/facts/passes.h"
+#include "analyzer/advice/passes.h"
 #include "analyzer/advice/verdict.h"
-#include "base/size.h"
 #include "analyzer/queries/look_loader.h"
+#include "base/size.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,20 +26,20 @@ static const struct cpu_group { /* parts that have one remedy */
      1u << PART_OTHER},
 };
 
-static int64_t group_ns(const struct analysis *a, const struct cpu_group *g)
+static int64_t group_ns(const struct advice *a, const struct cpu_group *g)
 {
     int64_t sum = 0;
     for (int p = 0; p < PART_COUNT; p++)
-        sum += g->parts >> p & 1 ? a->breakdown_ns[p] : 0;
+        sum += g->parts >> p & 1 ? a->facts->breakdown_ns[p] : 0;
     return sum;
 }
 
-static double share(const struct analysis *a, int64_t ns)
+static double share(const struct advice *a, int64_t ns)
 {
-    return a->step_ns > 0 ? 100.0 * (double)ns / (double)a->step_ns : 0;
+    return a->facts->step_ns > 0 ? 100.0 * (double)ns / (double)a->facts->step_ns : 0;
 }
 
-static const struct cpu_group *largest_group(const struct analysis *a)
+static const struct cpu_group *largest_group(const struct advice *a)
 {
     const struct cpu_group *best = &groups[0];
     for (size_t i = 1; i < sizeof groups / sizeof *groups; i++)
@@ -49,32 +49,32 @@ static const struct cpu_group *largest_group(const struct analysis *a)
 }
 
 /* "127 ms step", "average 127 ms step (median 94.0 ms)". */
-static const char *step_words(struct analysis *a)
+static const char *step_words(struct advice *a)
 {
     char step[32], median[32];
-    time_words(step, sizeof step, a->step_ns);
-    if (!analysis_by_mean(a))
-        return arena_printf(&a->arena, "%s %s", step, analysis_step_word(a));
-    return arena_printf(&a->arena, "average %s %s (median %s)", step, analysis_step_word(a),
-                        time_words(median, sizeof median, a->steps.median_ns));
+    time_words(step, sizeof step, a->facts->step_ns);
+    if (!analysis_by_mean(a->facts))
+        return arena_printf(&a->arena, "%s %s", step, analysis_step_word(a->facts));
+    return arena_printf(&a->arena, "average %s %s (median %s)", step, analysis_step_word(a->facts),
+                        time_words(median, sizeof median, a->facts->steps.median_ns));
 }
 
 /* Those of the group with 1 % and more, by name: "backward, optimizer, forward and loss take". */
-static const char *names_take(struct analysis *a, const struct cpu_group *g)
+static const char *names_take(struct advice *a, const struct cpu_group *g)
 {
     const char *text = "";
     int n = 0;
     for (int p = PART_COUNT - 1; p >= 0 && text; p--)
-        if (g->parts >> p & 1 && share(a, a->breakdown_ns[p]) >= 1) {
+        if (g->parts >> p & 1 && share(a, a->facts->breakdown_ns[p]) >= 1) {
             text = arena_printf(&a->arena, "%s%s%s", text, *text ? ", " : "",
-                                analysis_part_title(a, p));
+                                analysis_part_title(a->facts, p));
             n++;
         }
     return arena_printf(&a->arena, "%s take%s", text ? text : "", n == 1 ? "s" : "");
 }
 
 /* The three largest parts. */
-static const char *parts_text(struct analysis *a)
+static const char *parts_text(struct advice *a)
 {
     bool told[PART_COUNT] = {false};
     const char *text = "";
@@ -82,69 +82,73 @@ static const char *parts_text(struct analysis *a)
     for (int k = 0; k < 3 && text; k++) {
         int best = PART_DATA;
         for (int p = PART_DATA; p < PART_COUNT; p++)
-            if (!told[p] && (told[best] || a->breakdown_ns[p] > a->breakdown_ns[best]))
+            if (!told[p] &&
+                (told[best] || a->facts->breakdown_ns[p] > a->facts->breakdown_ns[best]))
                 best = p;
-        if (share(a, a->breakdown_ns[best]) < 0.5)
+        if (share(a, a->facts->breakdown_ns[best]) < 0.5)
             break;
         told[best] = true;
-        text = arena_printf(
-            &a->arena, "%s%s%s %s (%.0f %%)", text, *text ? ", " : "", analysis_part_title(a, best),
-            time_words(ms, sizeof ms, a->breakdown_ns[best]), share(a, a->breakdown_ns[best]));
+        text = arena_printf(&a->arena, "%s%s%s %s (%.0f %%)", text, *text ? ", " : "",
+                            analysis_part_title(a->facts, best),
+                            time_words(ms, sizeof ms, a->facts->breakdown_ns[best]),
+                            share(a, a->facts->breakdown_ns[best]));
     }
     return text ? text : "";
 }
 
-int cpu_threads(const struct analysis *a)
+int cpu_threads(const struct advice *a)
 {
-    const char *text = timeline_meta(a->tl, "torch.num_threads");
+    const char *text = timeline_meta(a->facts->tl, "torch.num_threads");
     int n = text ? atoi(text) : 0;
     return n > 0 ? n : 0;
 }
 
 /* Ranks of the job that ran on this machine. */
-static int ranks_here(const struct analysis *a)
+static int ranks_here(const struct advice *a)
 {
     int n = 0;
-    for (size_t i = 0; i < a->tl->process_count; i++)
-        n += a->tl->processes[i].rank >= 0;
+    for (size_t i = 0; i < a->facts->tl->process_count; i++)
+        n += a->facts->tl->processes[i].rank >= 0;
     return n > 1 ? n : 1;
 }
 
 /* Threads that compute, over all ranks, beyond the cores. */
-static bool oversubscribed(const struct analysis *a)
+static bool oversubscribed(const struct advice *a)
 {
-    return a->host.usable_cores > 0 && cpu_threads(a) * ranks_here(a) > a->host.usable_cores;
+    return a->facts->host.usable_cores > 0 &&
+           cpu_threads(a) * ranks_here(a) > a->facts->host.usable_cores;
 }
 
 /* Whether the training thread often stands ready without a core, although this program's threads
  * have few of the cores: other programs take them. */
-static bool crowded_out(struct analysis *a, double *have)
+static bool crowded_out(struct advice *a, double *have)
 {
-    struct look_loader l = look_loader(a);
+    struct look_loader l = look_loader(a->facts, &a->arena);
     *have = l.used_cores;
-    return a->host.starved_ns * 20 >= a->step_ns && a->host.usable_cores > 0 &&
-           l.used_cores < a->host.usable_cores * 0.7;
+    return a->facts->host.starved_ns * 20 >= a->facts->step_ns && a->facts->host.usable_cores > 0 &&
+           l.used_cores < a->facts->host.usable_cores * 0.7;
 }
 
-static const char *queue_text(struct analysis *a)
+static const char *queue_text(struct advice *a)
 {
     char queue[32];
     double have;
-    if (a->host.starved_ns * 20 < a->step_ns)
+    if (a->facts->host.starved_ns * 20 < a->facts->step_ns)
         return "";
     const char *why =
         crowded_out(a, &have)
             ? arena_printf(&a->arena, "the program has %.1f cores on average, others take the rest",
                            have)
             : "the program's own threads take them from each other";
-    return arena_printf(
-        &a->arena, " Its training thread stands ready without a core for %s per %s: %s.",
-        time_words(queue, sizeof queue, a->host.starved_ns), analysis_step_word(a), why);
+    return arena_printf(&a->arena,
+                        " Its training thread stands ready without a core for %s per %s: %s.",
+                        time_words(queue, sizeof queue, a->facts->host.starved_ns),
+                        analysis_step_word(a->facts), why);
 }
 
-static const char *threads_text(struct analysis *a)
+static const char *threads_text(struct advice *a)
 {
-    int threads = cpu_threads(a), cores = a->host.usable_cores, ranks = ranks_here(a);
+    int threads = cpu_threads(a), cores = a->facts->host.usable_cores, ranks = ranks_here(a);
     const char *each = ranks > 1 ? arena_printf(&a->arena, " in each of %d ranks", ranks) : "";
     if (!threads || cores <= 0)
         return queue_text(a);
@@ -154,18 +158,18 @@ static const char *threads_text(struct analysis *a)
 }
 
 /* What lies in steps that are left out of a median. */
-static const char *beside_text(struct analysis *a)
+static const char *beside_text(struct advice *a)
 {
-    const struct timeline *t = a->tl;
-    const struct thread *th = t->thread_count ? &t->threads[a->steps.main_thread] : NULL;
+    const struct timeline *t = a->facts->tl;
+    const struct thread *th = t->thread_count ? &t->threads[a->facts->steps.main_thread] : NULL;
     int64_t sum = 0, count = 0;
     char each[32];
-    if (analysis_by_mean(a) || a->breakdown_ns[PART_VALIDATION] > 0)
+    if (analysis_by_mean(a->facts) || a->facts->breakdown_ns[PART_VALIDATION] > 0)
         return "";
     for (uint32_t i = 0; th && i < th->ranges; i++) {
         const struct range *r = &t->ranges[th->first_range + i];
-        bool is = strcmp(tl_text(t, r->name), "validation") == 0 && a->steps.count &&
-                  r->start_ns > a->steps.at[0].start_ns;
+        bool is = strcmp(tl_text(t, r->name), "validation") == 0 && a->facts->steps.count &&
+                  r->start_ns > a->facts->steps.at[0].start_ns;
         sum += is ? r->end_ns - r->start_ns : 0;
         count += is;
     }
@@ -176,19 +180,19 @@ static const char *beside_text(struct analysis *a)
                         time_words(each, sizeof each, sum / count));
 }
 
-static const char *why_text(struct analysis *a)
+static const char *why_text(struct advice *a)
 {
-    return arena_printf(&a->arena, "The %s %s: %s.%s%s%s%s",
-                        analysis_by_mean(a) ? "average" : "median", analysis_step_word(a),
-                        parts_text(a), threads_text(a), beside_text(a),
-                        a->cpu_ranks.text ? " " : "",
-                        a->cpu_ranks.text ? arena_printf(&a->arena, "%s.", a->cpu_ranks.text) : "");
+    return arena_printf(
+        &a->arena, "The %s %s: %s.%s%s%s%s", analysis_by_mean(a->facts) ? "average" : "median",
+        analysis_step_word(a->facts), parts_text(a), threads_text(a), beside_text(a),
+        a->facts->cpu_ranks.text ? " " : "",
+        a->facts->cpu_ranks.text ? arena_printf(&a->arena, "%s.", a->facts->cpu_ranks.text) : "");
 }
 
 /* Nobody's advice comes near the largest part: what could be looked at, from what was seen. */
-static const char *open_text(struct analysis *a, const struct cpu_group *g)
+static const char *open_text(struct advice *a, const struct cpu_group *g)
 {
-    int threads = cpu_threads(a), cores = a->host.usable_cores;
+    int threads = cpu_threads(a), cores = a->facts->host.usable_cores;
     double have;
     if (g->parts >> PART_FORWARD & 1 && !oversubscribed(a) && crowded_out(a, &have))
         return "Other programs take the cores: nothing in this program mends that; record again on "
@@ -208,7 +212,7 @@ static const char *open_text(struct analysis *a, const struct cpu_group *g)
         return arena_printf(&a->arena,
                             "No rule found time to save: the %s is the model's own work. gpuprof "
                             "run --modules tells it apart by module.",
-                            analysis_step_word(a));
+                            analysis_step_word(a->facts));
     if (g->parts >> PART_GC & 1)
         return "gc.freeze() once model and data are made; or gc.disable(), and gc.collect() "
                "between epochs.";
@@ -220,18 +224,19 @@ static const char *open_text(struct analysis *a, const struct cpu_group *g)
     return "Nothing stands out: no rule found more than 1 % of the step to save.";
 }
 
-static const char *late_next(struct analysis *a)
+static const char *late_next(struct advice *a)
 {
-    const struct cpu_rank *l = &a->cpu_ranks.at[a->cpu_ranks.late];
+    const struct cpu_rank *l = &a->facts->cpu_ranks.at[a->facts->cpu_ranks.late];
     char late[32];
     return arena_printf(&a->arena,
                         "Find what keeps rank %lld %s longer than the others: its data, its core, "
                         "or work that only it does.",
-                        (long long)l->rank, time_words(late, sizeof late, a->cpu_ranks.late_ns));
+                        (long long)l->rank,
+                        time_words(late, sizeof late, a->facts->cpu_ranks.late_ns));
 }
 
 /* The largest saving, where it is not in what fills most of the step. */
-static const char *most_to_save(struct analysis *a, const struct cpu_group *g)
+static const char *most_to_save(struct advice *a, const struct cpu_group *g)
 {
     const struct outcome *o = a->ranked_count ? a->ranked[0] : NULL;
     if (!o || g->parts >> PART_DATA & 1 || g->parts >> PART_WORKERS & 1)
@@ -241,13 +246,13 @@ static const char *most_to_save(struct analysis *a, const struct cpu_group *g)
                         share(a, o->upper_bound ? o->saves_high_ns : o->saves_mid_ns));
 }
 
-void verdict_cpu(struct analysis *a)
+void verdict_cpu(struct advice *a)
 {
     const struct cpu_group *g = largest_group(a);
     double most = share(a, group_ns(a, g));
-    const struct cpu_ranks *r = &a->cpu_ranks;
+    const struct cpu_ranks *r = &a->facts->cpu_ranks;
     a->why = why_text(a);
-    if (r->late != TL_NONE && r->count && r->late_ns * 10 >= a->step_ns) {
+    if (r->late != TL_NONE && r->count && r->late_ns * 10 >= a->facts->step_ns) {
         a->verdict_class = "straggler";
         a->verdict = arena_printf(
             &a->arena,
@@ -264,23 +269,23 @@ void verdict_cpu(struct analysis *a)
         a->verdict = arena_printf(&a->arena, "%s %.0f %% of each %s.%s", g->sentence, most,
                                   step_words(a), most_to_save(a, g));
     a->next = a->ranked_count ? arena_printf(&a->arena, "%s: %s", a->ranked[0]->rule->title,
-                                             outcome_remedy(a, a->ranked[0]))
+                                             outcome_remedy(a->facts, a->ranked[0]))
                               : open_text(a, g);
 }
 
 /* The hook's own words on why there is nothing of it; NULL: it had none. */
-static const char *hook_complaint(const struct analysis *a)
+static const char *hook_complaint(const struct advice *a)
 {
-    for (size_t i = 0; i < a->tl->health_count; i++)
-        if (strncmp(tl_text(a->tl, a->tl->healths[i].code), "python-hook", 11) == 0)
-            return tl_text(a->tl, a->tl->healths[i].text);
+    for (size_t i = 0; i < a->facts->tl->health_count; i++)
+        if (strncmp(tl_text(a->facts->tl, a->facts->tl->healths[i].code), "python-hook", 11) == 0)
+            return tl_text(a->facts->tl, a->facts->tl->healths[i].text);
     return NULL;
 }
 
 /* Steps were counted and nothing else was recorded, as asked for. */
-static bool marks_alone(struct analysis *a)
+static bool marks_alone(struct advice *a)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = a->facts->tl;
     int64_t steps = 0, ns = 0;
     char mean[32];
     for (size_t i = 0; i < t->step_block_count; i++) {
@@ -297,14 +302,14 @@ static bool marks_alone(struct analysis *a)
     return true;
 }
 
-void verdict_cpu_no_steps(struct analysis *a)
+void verdict_cpu_no_steps(struct advice *a)
 {
     const char *hook = hook_complaint(a);
     if (marks_alone(a))
         return;
-    bool torch = timeline_meta(a->tl, "torch.version") != NULL;
-    const char *command = timeline_meta(a->tl, "command");
-    bool python = analysis_of_python(a) || (command && strstr(command, "python"));
+    bool torch = timeline_meta(a->facts->tl, "torch.version") != NULL;
+    const char *command = timeline_meta(a->facts->tl, "command");
+    bool python = look_of_python(a->facts) || (command && strstr(command, "python"));
     const char *next =
         hook      ? "Record again with CPython 3.9 or newer, and without its options -I, -E and -S."
         : !python ? "Mark the loop: NVTX ranges named 'step', or gpuprof_step_begin() and "

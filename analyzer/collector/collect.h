@@ -2,8 +2,8 @@
  * One collector watches one directory; each spool file in it becomes one process of the profile.
  * A spool whose process is dead is adopted: everything complete in it is kept (SIGKILL included).
  * Not thread-safe; collect_drain never blocks. */
-#ifndef GPUPROF_IMPORT_COLLECT_H
-#define GPUPROF_IMPORT_COLLECT_H
+#ifndef GPUPROF_COLLECTOR_COLLECT_H
+#define GPUPROF_COLLECTOR_COLLECT_H
 
 #include "analyzer/profile/rows.h"
 

@@ -1,6 +1,6 @@
 /* What the collector keeps between drains, for its own files (collect*.c). */
-#ifndef GPUPROF_COLLECT_STATE_H
-#define GPUPROF_COLLECT_STATE_H
+#ifndef GPUPROF_COLLECTOR_COLLECT_STATE_H
+#define GPUPROF_COLLECTOR_COLLECT_STATE_H
 
 #include "analyzer/collector/collect.h"
 

@@ -3,8 +3,8 @@
  * for 20 ms, is left out. A gauge that the device does not answer is -1. Devices are found by UUID:
  * a slice of a GPU (MIG) has none that NVML knows, and gets no readings. A virtual GPU has an NVML
  * of its own, which is told by its path. */
-#ifndef GPUPROF_IMPORT_GAUGES_H
-#define GPUPROF_IMPORT_GAUGES_H
+#ifndef GPUPROF_COLLECTOR_GAUGES_H
+#define GPUPROF_COLLECTOR_GAUGES_H
 
 #include "analyzer/profile/rows.h"
 

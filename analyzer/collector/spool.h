@@ -17,12 +17,12 @@
  * The file is written by another process that may be broken or hostile: no offset, length or id in
  * it is trusted.
  */
-#ifndef GPUPROF_IMPORT_SPOOL_H
-#define GPUPROF_IMPORT_SPOOL_H
+#ifndef GPUPROF_COLLECTOR_SPOOL_H
+#define GPUPROF_COLLECTOR_SPOOL_H
 
-#include "wire/spool_format.h"
-#include "base/vec.h"
 #include "analyzer/profile/rows.h"
+#include "base/vec.h"
+#include "wire/spool_format.h"
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
  * they found is in force from then on. */
 #include "analyzer/collector/spool.h"
 
-#include "base/str.h"
 #include "analyzer/profile/tables.h"
+#include "base/str.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Ring records -> rows. */
-#include "base/secrets.h"
 #include "analyzer/collector/spool.h"
+#include "base/secrets.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 #include "analyzer/collector/window.h"
 
-#include "wire/spool_format.h"
 #include "analyzer/profile/store.h"
 #include "analyzer/profile/tables.h"
+#include "wire/spool_format.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef GPUPROF_COMPARE_COMPARE_H
 #define GPUPROF_COMPARE_COMPARE_H
 
-#include "analyzer/advice/rule.h"
+#include "analyzer/advice/advice.h"
 
 struct change {              /* one finding, part or kernel whose milliseconds moved */
     const char *what;        /* rule id, part key or kernel name */
@@ -29,7 +29,7 @@ struct diff {
 };
 
 /* Deterministic: fixed seed, 5,000 draws. Only per-step distributions are used for the interval. */
-struct diff *diff_analyses(struct analysis *base, struct analysis *now, struct err *e);
+struct diff *diff_find(struct advice *base, struct advice *now, struct err *e);
 void diff_free(struct diff *d);
 
 enum gate_verdict { GATE_PASS = 0, GATE_SLOWER = 1, GATE_INCONCLUSIVE = 3 };
@@ -53,7 +53,7 @@ struct gate {
 
 /* Budget file: ini, docs/man/gpuprof-gate.md. budget_text may be NULL; base may be NULL with a
  * budget. */
-struct gate *gate_run(struct analysis *base, struct analysis *now, const char *budget_text,
+struct gate *gate_run(struct advice *base, struct advice *now, const char *budget_text,
                       double max_regress_pct, struct err *e);
 void gate_free(struct gate *g);
 

@@ -13,20 +13,19 @@
 
 enum { LEAST_STEPS = 8, KERNELS_SHOWN = 12, CHANGES = 64 };
 
-static const char *device_name(const struct analysis *a)
+static const char *device_name(const struct advice *a)
 {
-    return a->device ? tl_text(a->tl, a->device->name) : "";
+    return a->facts->device ? tl_text(a->facts->tl, a->facts->device->name) : "";
 }
 
-static const char *comparable(struct diff *d, const struct analysis *base,
-                              const struct analysis *now)
+static const char *comparable(struct diff *d, const struct advice *base, const struct advice *now)
 {
-    if (analysis_virtual(base) != analysis_virtual(now))
+    if (facts_virtual(base->facts) != facts_virtual(now->facts))
         return "one ran on a virtual GPU, the other on a real one";
     if (strcmp(device_name(base), device_name(now)) != 0)
         return arena_printf(&d->arena, "they ran on different GPUs (%s; %s)", device_name(base),
                             device_name(now));
-    if (base->steps.source == STEPS_NONE || now->steps.source == STEPS_NONE)
+    if (base->facts->steps.source == STEPS_NONE || now->facts->steps.source == STEPS_NONE)
         return "no steps were found in one of them";
     return NULL;
 }
@@ -38,17 +37,18 @@ static void add(struct diff *d, const char *kind, const char *what, int64_t base
     d->changes[d->change_count++] = (struct change){what, kind, base_ns, new_ns};
 }
 
-static int64_t finding_ns(const struct analysis *a, size_t rule)
+static int64_t finding_ns(const struct advice *a, size_t rule)
 {
     const struct outcome *o = rule < a->outcome_count ? &a->outcomes[rule] : NULL;
     return o && o->verdict == RULE_FIRES ? o->saves_high_ns : 0;
 }
 
-static int64_t kernel_ns(const struct analysis *a, const char *name)
+static int64_t kernel_ns(const struct advice *a, const char *name)
 {
-    for (size_t i = 0; i < a->totals.kernel_count; i++)
-        if (strcmp(tl_text(a->tl, a->totals.kernels[i].name), name) == 0)
-            return a->totals.kernels[i].total_ns / (int64_t)(a->steps.used ? a->steps.used : 1);
+    for (size_t i = 0; i < a->facts->totals.kernel_count; i++)
+        if (strcmp(tl_text(a->facts->tl, a->facts->totals.kernels[i].name), name) == 0)
+            return a->facts->totals.kernels[i].total_ns /
+                   (int64_t)(a->facts->steps.used ? a->facts->steps.used : 1);
     return 0;
 }
 
@@ -60,19 +60,19 @@ static int by_movement(const void *x, const void *y)
 }
 
 /* Among the kernels of `a` that are looked at? */
-static bool shown(const struct analysis *a, const char *name)
+static bool shown(const struct advice *a, const char *name)
 {
-    for (size_t i = 0; i < a->totals.kernel_count && i < KERNELS_SHOWN; i++)
-        if (strcmp(tl_text(a->tl, a->totals.kernels[i].name), name) == 0)
+    for (size_t i = 0; i < a->facts->totals.kernel_count && i < KERNELS_SHOWN; i++)
+        if (strcmp(tl_text(a->facts->tl, a->facts->totals.kernels[i].name), name) == 0)
             return true;
     return false;
 }
 
-static void add_kernels(struct diff *d, const struct analysis *a, const struct analysis *other,
+static void add_kernels(struct diff *d, const struct advice *a, const struct advice *other,
                         bool a_is_base)
 {
-    for (size_t i = 0; i < a->totals.kernel_count && i < KERNELS_SHOWN; i++) {
-        const char *name = tl_text(a->tl, a->totals.kernels[i].name);
+    for (size_t i = 0; i < a->facts->totals.kernel_count && i < KERNELS_SHOWN; i++) {
+        const char *name = tl_text(a->facts->tl, a->facts->totals.kernels[i].name);
         int64_t here = kernel_ns(a, name), there = kernel_ns(other, name);
         if (!a_is_base && shown(other, name))
             continue; /* listed from the base's side already */
@@ -80,10 +80,10 @@ static void add_kernels(struct diff *d, const struct analysis *a, const struct a
     }
 }
 
-static int compare_steps(struct diff *d, const struct analysis *base, const struct analysis *now)
+static int compare_steps(struct diff *d, const struct advice *base, const struct advice *now)
 {
     struct pace_change *p = &d->pace;
-    *p = (struct pace_change){base->steps.pace_ns, now->steps.pace_ns, 1, 1, 1};
+    *p = (struct pace_change){base->facts->steps.pace_ns, now->facts->steps.pace_ns, 1, 1, 1};
     if (p->base_ns > 0)
         p->ratio = p->ratio_low = p->ratio_high = (double)p->new_ns / (double)p->base_ns;
     if (!d->enough)
@@ -93,7 +93,7 @@ static int compare_steps(struct diff *d, const struct analysis *base, const stru
     return sample_pace_ratio(base, now, &p->ratio_low, &p->ratio_high);
 }
 
-struct diff *diff_analyses(struct analysis *base, struct analysis *now, struct err *e)
+struct diff *diff_find(struct advice *base, struct advice *now, struct err *e)
 {
     struct diff *d = calloc(1, sizeof *d);
     if (!d || !(d->changes = arena_array(&d->arena, CHANGES, sizeof *d->changes))) {
@@ -101,12 +101,12 @@ struct diff *diff_analyses(struct analysis *base, struct analysis *now, struct e
         err_set(e, "out of memory");
         return NULL;
     }
-    d->base_ns = base->steps.median_ns;
-    d->new_ns = now->steps.median_ns;
+    d->base_ns = base->facts->steps.median_ns;
+    d->new_ns = now->facts->steps.median_ns;
     d->ratio = d->base_ns > 0 ? (double)d->new_ns / (double)d->base_ns : 1;
     d->ratio_low = d->ratio_high = d->ratio;
     d->comparable = comparable(d, base, now);
-    d->enough = base->steps.used >= LEAST_STEPS && now->steps.used >= LEAST_STEPS;
+    d->enough = base->facts->steps.used >= LEAST_STEPS && now->facts->steps.used >= LEAST_STEPS;
     if (compare_steps(d, base, now) < 0) {
         diff_free(d);
         err_set(e, "out of memory");
@@ -115,7 +115,7 @@ struct diff *diff_analyses(struct analysis *base, struct analysis *now, struct e
     for (size_t i = 0; i < rule_count; i++)
         add(d, "finding", rules[i]->id, finding_ns(base, i), finding_ns(now, i));
     for (int p = 0; p < PART_COUNT; p++)
-        add(d, "part", part_key[p], base->breakdown_ns[p], now->breakdown_ns[p]);
+        add(d, "part", part_key[p], base->facts->breakdown_ns[p], now->facts->breakdown_ns[p]);
     add_kernels(d, base, now, true);
     add_kernels(d, now, base, false);
     qsort(d->changes, d->change_count, sizeof *d->changes, by_movement);

@@ -88,10 +88,11 @@ static void check_baseline(struct gate *g, double max_regress_pct)
 }
 
 /* Long steps that recur leave the median where it was: then what the loop takes is judged, too. */
-static void check_pace(struct gate *g, const struct analysis *now, double max_regress_pct)
+static void check_pace(struct gate *g, const struct advice *now, double max_regress_pct)
 {
     const struct pace_change *p = &g->diff->pace;
-    if (g->diff->comparable || !g->diff->enough || !steps_uneven(&now->steps) || p->base_ns <= 0)
+    if (g->diff->comparable || !g->diff->enough || !steps_uneven(&now->facts->steps) ||
+        p->base_ns <= 0)
         return;
     struct gate_check *c =
         add(g, "mean step vs baseline", "%", 100 * (p->ratio - 1), max_regress_pct);
@@ -99,8 +100,8 @@ static void check_pace(struct gate *g, const struct analysis *now, double max_re
     c->high = 100 * (p->ratio_high - 1);
     const char *why = arena_printf(
         &g->arena, "%.3f to %.3f ms on average: %zu of %zu steps are longer than the others",
-        (double)p->base_ns / 1e6, (double)p->new_ns / 1e6, now->steps.slow,
-        now->steps.used + now->steps.slow);
+        (double)p->base_ns / 1e6, (double)p->new_ns / 1e6, now->facts->steps.slow,
+        now->facts->steps.used + now->facts->steps.slow);
     judge(g, c,
           c->low > max_regress_pct    ? GATE_SLOWER
           : c->high > max_regress_pct ? GATE_INCONCLUSIVE
@@ -131,25 +132,27 @@ static const struct limit limits[] = {
     {"health", "dropped_max", "records dropped", "count", false, false},
 };
 
-static double part_pct(const struct analysis *a, enum part p)
+static double part_pct(const struct advice *a, enum part p)
 {
-    return a->step_ns > 0 ? 100.0 * (double)a->breakdown_ns[p] / (double)a->step_ns : 0;
+    return a->facts->step_ns > 0
+               ? 100.0 * (double)a->facts->breakdown_ns[p] / (double)a->facts->step_ns
+               : 0;
 }
 
-static double measure(const struct analysis *a, const struct limit *l)
+static double measure(const struct advice *a, const struct limit *l)
 {
-    const double values[] = {(double)a->steps.median_ns / 1e6,
-                             (double)a->steps.p95_ns / 1e6,
-                             a->gpu.busy_pct,
-                             a->gpu.compute_pct,
-                             a->gpu.comm_exposed_pct,
+    const double values[] = {(double)a->facts->steps.median_ns / 1e6,
+                             (double)a->facts->steps.p95_ns / 1e6,
+                             a->facts->gpu.busy_pct,
+                             a->facts->gpu.compute_pct,
+                             a->facts->gpu.comm_exposed_pct,
                              part_pct(a, PART_IDLE_INPUT) + part_pct(a, PART_DATA) +
                                  part_pct(a, PART_COLLATE) + part_pct(a, PART_WORKERS),
                              part_pct(a, PART_IDLE_COPY) + part_pct(a, PART_COPY),
                              part_pct(a, PART_IDLE_SYNC),
                              part_pct(a, PART_IDLE_LAUNCH),
                              part_pct(a, PART_UNEXPLAINED),
-                             (double)a->health.dropped};
+                             (double)a->facts->health.dropped};
     _Static_assert(sizeof values / sizeof *values == sizeof limits / sizeof *limits,
                    "one value a limit");
     return values[l - limits];
@@ -162,7 +165,7 @@ static bool about_gpu(const struct limit *l)
            (strcmp(l->section, "idle") == 0 && strcmp(l->key, "input_pct_max") != 0);
 }
 
-static int check_limit(struct gate *g, const struct analysis *a, const struct limit *l,
+static int check_limit(struct gate *g, const struct advice *a, const struct limit *l,
                        double allowed, struct err *e)
 {
     struct gate_check *c = add(g, l->name, l->unit, measure(a, l), allowed);
@@ -175,12 +178,12 @@ static int check_limit(struct gate *g, const struct analysis *a, const struct li
         c->low = low / 1e6;
         c->high = high / 1e6;
     }
-    if (a->on_cpu && about_gpu(l)) {
+    if (a->facts->on_cpu && about_gpu(l)) {
         judge(g, c, GATE_INCONCLUSIVE, "no GPU was at work in this run");
-    } else if (a->steps.source == STEPS_NONE && strcmp(l->section, "gpu") != 0 &&
+    } else if (a->facts->steps.source == STEPS_NONE && strcmp(l->section, "gpu") != 0 &&
                strcmp(l->section, "health") != 0) {
         judge(g, c, GATE_INCONCLUSIVE, "no steps were found in this run");
-    } else if (l->timed && a->steps.used < LEAST_STEPS) {
+    } else if (l->timed && a->facts->steps.used < LEAST_STEPS) {
         judge(g, c, GATE_INCONCLUSIVE, "too few steady steps (8 are needed): record more");
     } else if (l->at_least ? c->high < allowed : c->low > allowed) {
         judge(g, c, GATE_SLOWER, "over budget");
@@ -211,7 +214,7 @@ static char *trim(char *s)
 }
 
 /* One line of the ini: [section], key = number, # or ; comment. `section` holds the current one. */
-static int budget_line(struct gate *g, const struct analysis *a, char *line, int number,
+static int budget_line(struct gate *g, const struct advice *a, char *line, int number,
                        char *section, size_t size, struct err *e)
 {
     line[strcspn(line, "#;")] = 0;
@@ -241,7 +244,7 @@ static int budget_line(struct gate *g, const struct analysis *a, char *line, int
     return check_limit(g, a, l, allowed, e);
 }
 
-static int check_budget(struct gate *g, const struct analysis *a, const char *text, struct err *e)
+static int check_budget(struct gate *g, const struct advice *a, const char *text, struct err *e)
 {
     char section[64] = "";
     char *copy = arena_strdup(&g->arena, text), *next;
@@ -259,7 +262,7 @@ static int check_budget(struct gate *g, const struct analysis *a, const char *te
     return g->check_count > before ? 0 : err_set(e, "budget: no limit in it");
 }
 
-struct gate *gate_run(struct analysis *base, struct analysis *now, const char *budget_text,
+struct gate *gate_run(struct advice *base, struct advice *now, const char *budget_text,
                       double max_regress_pct, struct err *e)
 {
     struct gate *g = calloc(1, sizeof *g);
@@ -269,7 +272,7 @@ struct gate *gate_run(struct analysis *base, struct analysis *now, const char *b
         return NULL;
     }
     if (base) {
-        g->diff = diff_analyses(base, now, e);
+        g->diff = diff_find(base, now, e);
         if (!g->diff) {
             gate_free(g);
             return NULL;

@@ -20,15 +20,16 @@ static uint64_t next(uint64_t *state)
     return z ^ z >> 31;
 }
 
-static int load(struct sample *s, const struct analysis *a, bool pace)
+static int load(struct sample *s, const struct advice *a, bool pace)
 {
-    *s = (struct sample){malloc((a->steps.count + 1) * sizeof *s->ns),
-                         malloc((a->steps.count + BLOCK) * sizeof *s->draw), 0, pace};
+    *s = (struct sample){malloc((a->facts->steps.count + 1) * sizeof *s->ns),
+                         malloc((a->facts->steps.count + BLOCK) * sizeof *s->draw), 0, pace};
     if (!s->ns || !s->draw)
         return -1;
-    for (size_t i = 0; i < a->steps.count; i++)
-        if ((a->steps.at[i].used || (pace && a->steps.at[i].slow)) && a->steps.at[i].length_ns)
-            s->ns[s->n++] = a->steps.at[i].length_ns;
+    for (size_t i = 0; i < a->facts->steps.count; i++)
+        if ((a->facts->steps.at[i].used || (pace && a->facts->steps.at[i].slow)) &&
+            a->facts->steps.at[i].length_ns)
+            s->ns[s->n++] = a->facts->steps.at[i].length_ns;
     return 0;
 }
 
@@ -108,7 +109,7 @@ static int interval(struct sample *base, struct sample *now, double *low, double
     return 0;
 }
 
-static int ratio(const struct analysis *base, const struct analysis *now, bool pace, double *low,
+static int ratio(const struct advice *base, const struct advice *now, bool pace, double *low,
                  double *high)
 {
     struct sample a = {0}, b = {0};
@@ -120,22 +121,22 @@ static int ratio(const struct analysis *base, const struct analysis *now, bool p
     return rc;
 }
 
-int sample_ratio(const struct analysis *base, const struct analysis *now, double *low, double *high)
+int sample_ratio(const struct advice *base, const struct advice *now, double *low, double *high)
 {
     return ratio(base, now, false, low, high);
 }
 
-int sample_pace_ratio(const struct analysis *base, const struct analysis *now, double *low,
+int sample_pace_ratio(const struct advice *base, const struct advice *now, double *low,
                       double *high)
 {
     return ratio(base, now, true, low, high);
 }
 
-int sample_median(const struct analysis *a, double *low, double *high)
+int sample_median(const struct advice *a, double *low, double *high)
 {
     struct sample s = {0};
     int rc = load(&s, a, false);
-    *low = *high = (double)a->steps.median_ns;
+    *low = *high = (double)a->facts->steps.median_ns;
     if (rc == 0 && s.n > 3) {
         rc = interval(&s, NULL, low, high);
     }

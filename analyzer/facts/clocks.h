@@ -1,10 +1,10 @@
 /* Host samples by thread: their values are totals since the thread began, so the first and the last
  * of them say what it did with the time in between. */
-#ifndef GPUPROF_ANALYZE_CLOCKS_H
-#define GPUPROF_ANALYZE_CLOCKS_H
+#ifndef GPUPROF_FACTS_CLOCKS_H
+#define GPUPROF_FACTS_CLOCKS_H
 
-#include "base/arena.h"
 #include "analyzer/profile/rows.h"
+#include "base/arena.h"
 
 struct timeline;
 

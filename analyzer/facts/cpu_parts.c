@@ -5,8 +5,8 @@
 #include "analyzer/facts/passes.h"
 #include "analyzer/timeline/sort.h"
 
-#include "wire/spool_format.h"
 #include "base/vec.h"
+#include "wire/spool_format.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +24,9 @@ struct found {
     struct VEC(struct span) of[PART_COUNT]; /* PART_OTHER: marked steps */
 };
 
-const char *analysis_part_title(const struct analysis *a, int part)
+const char *analysis_part_title(const struct facts *f, int part)
 {
-    if (part != PART_FORWARD || a->breakdown_ns[PART_BACKWARD])
+    if (part != PART_FORWARD || f->breakdown_ns[PART_BACKWARD])
         return part_title[part];
     return "forward and what follows it";
 }
@@ -258,11 +258,11 @@ static int find_all(struct found *f, const struct timeline *t, uint32_t thread)
     return rc == 0 ? sort_found(f, PART_FORWARD) : -1;
 }
 
-struct cpu_spans *cpu_spans_find(const struct analysis *a, uint32_t thread)
+struct cpu_spans *cpu_spans_find(const struct facts *facts, uint32_t thread)
 {
     struct found f = {0};
     struct cpu_spans *s = calloc(1, sizeof *s);
-    int rc = s ? find_all(&f, a->tl, thread) : -1;
+    int rc = s ? find_all(&f, facts->tl, thread) : -1;
     for (int i = 0; rc == 0 && i < LAYERS; i++)
         rc = merge(&s->until[i], i ? &s->until[i - 1] : NULL, f.of[layer[i]].at, f.of[layer[i]].n);
     for (int i = 0; i < PART_COUNT; i++)

@@ -31,15 +31,15 @@ static uint32_t thread_with_steps(const struct timeline *t, uint32_t process)
 }
 
 /* Its steps but the first, which finds nothing warm. */
-static int add_steps(const struct analysis *a, struct cpu_rank *r, uint32_t thread)
+static int add_steps(const struct facts *f, struct cpu_rank *r, uint32_t thread)
 {
-    const struct thread *th = &a->tl->threads[thread];
-    struct cpu_spans *spans = cpu_spans_find(a, thread);
+    const struct thread *th = &f->tl->threads[thread];
+    struct cpu_spans *spans = cpu_spans_find(f, thread);
     bool first = true;
     for (uint32_t i = th->first_range; spans && i < th->first_range + th->ranges; i++) {
-        const struct range *s = &a->tl->ranges[i];
+        const struct range *s = &f->tl->ranges[i];
         int64_t parts[PART_COUNT] = {0};
-        if (strcmp(tl_text(a->tl, s->name), "gpuprof.step") != 0 || s->end_ns <= s->start_ns)
+        if (strcmp(tl_text(f->tl, s->name), "gpuprof.step") != 0 || s->end_ns <= s->start_ns)
             continue;
         if (first) {
             first = false;
@@ -110,24 +110,24 @@ static int part_that_differs(const struct cpu_ranks *r, uint32_t late)
     return best;
 }
 
-static const char *text_of(struct analysis *a, const struct cpu_ranks *r, int64_t second)
+static const char *text_of(struct facts *f, const struct cpu_ranks *r, int64_t second)
 {
     char own[32], next[32], late[32];
     const char *missing =
         r->world > (int64_t)r->count
-            ? arena_printf(&a->arena, "; %lld of %lld ranks were not recorded",
+            ? arena_printf(&f->arena, "; %lld of %lld ranks were not recorded",
                            (long long)(r->world - (int64_t)r->count), (long long)r->world)
             : "";
     if (r->late == TL_NONE)
         return arena_printf(
-            &a->arena,
+            &f->arena,
             "%zu ranks compared by the parts of their steps: none works longer than the others "
             "before it meets them in backward; cannot tell whether one is late in backward "
             "itself, since what it waits there is not recorded%s",
             r->count, missing);
     const struct cpu_rank *l = &r->at[r->late];
     return arena_printf(
-        &a->arena,
+        &f->arena,
         "%zu ranks compared by the parts of their steps: rank %lld works %s of each step before "
         "it meets the others in backward, the next %s; most of what it takes longer is '%s', and "
         "the others wait for it in backward, %s per step%s",
@@ -136,11 +136,11 @@ static const char *text_of(struct analysis *a, const struct cpu_ranks *r, int64_
         time_words(late, sizeof late, r->late_ns), missing);
 }
 
-static int find_ranks(struct analysis *a)
+static int find_ranks(struct facts *f)
 {
-    const struct timeline *t = a->tl;
-    struct cpu_ranks *r = &a->cpu_ranks;
-    r->at = arena_array(&a->arena, t->process_count + 1, sizeof *r->at);
+    const struct timeline *t = f->tl;
+    struct cpu_ranks *r = &f->cpu_ranks;
+    r->at = arena_array(&f->arena, t->process_count + 1, sizeof *r->at);
     if (!r->at)
         return -1;
     for (uint32_t i = 0; i < t->process_count; i++) {
@@ -151,21 +151,21 @@ static int find_ranks(struct analysis *a)
         *one = (struct cpu_rank){.rank = t->processes[i].rank, .process = i};
         if (t->processes[i].world_size > r->world)
             r->world = t->processes[i].world_size;
-        if (add_steps(a, one, thread) < 0)
+        if (add_steps(f, one, thread) < 0)
             return -1;
     }
     return 0;
 }
 
-int cpu_ranks_look(struct analysis *a, struct err *e)
+int cpu_ranks_look(struct facts *f, struct err *e)
 {
-    struct cpu_ranks *r = &a->cpu_ranks;
+    struct cpu_ranks *r = &f->cpu_ranks;
     int64_t second = 0;
     r->late = TL_NONE;
-    if (!a->on_cpu || a->tl->process_count < 2)
+    if (!f->on_cpu || f->tl->process_count < 2)
         return 0;
-    if (find_ranks(a) < 0)
-        return no_memory(e);
+    if (find_ranks(f) < 0)
+        return err_no_memory(e);
     if (r->count < 2) {
         r->count = 0;
         return 0;
@@ -177,6 +177,6 @@ int cpu_ranks_look(struct analysis *a, struct err *e)
         r->late = most;
         r->late_ns = longer;
     }
-    r->text = text_of(a, r, second);
+    r->text = text_of(f, r, second);
     return 0;
 }

@@ -102,7 +102,7 @@ static int list_gap(struct pass *p, const struct charge *c, int64_t from, int64_
  * reach into it. */
 static int charge_gap(struct pass *p, int64_t from, int64_t to, uint32_t x, size_t *k)
 {
-    struct analysis *a = p->a;
+    struct facts *a = p->a;
     struct charge whole = {.api = TL_NONE, .thread = TL_NONE};
     while (*k < a->steps.count && a->steps.at[*k].end_ns <= from)
         ++*k;
@@ -148,7 +148,7 @@ static uint32_t op_from(const struct pass *p, uint32_t *op, int64_t time)
 /* What of the idle stretch [from, to) is known, piece by piece. */
 static int charge_known(struct pass *p, int64_t from, int64_t to, uint32_t x, size_t *k)
 {
-    const struct analysis *a = p->a;
+    const struct facts *a = p->a;
     if (!a->stretch_count)
         return charge_gap(p, from, to, x, k);
     for (size_t i = recorded_after(a, from); i < a->stretch_count && a->stretches[i].start_ns < to;
@@ -162,13 +162,13 @@ static int charge_known(struct pass *p, int64_t from, int64_t to, uint32_t x, si
 }
 
 /* No GPU was at work: what the training thread did. */
-static int walk_cpu(struct analysis *a)
+static int walk_cpu(struct facts *f)
 {
-    struct cpu_spans *spans = a->tl->thread_count ? cpu_spans_find(a, a->steps.main_thread) : NULL;
-    for (size_t i = 0; spans && i < a->steps.count; i++)
-        cpu_spans_part(spans, a->steps.at[i].start_ns, a->steps.at[i].end_ns, a->step_parts[i]);
+    struct cpu_spans *spans = f->tl->thread_count ? cpu_spans_find(f, f->steps.main_thread) : NULL;
+    for (size_t i = 0; spans && i < f->steps.count; i++)
+        cpu_spans_part(spans, f->steps.at[i].start_ns, f->steps.at[i].end_ns, f->step_parts[i]);
     cpu_spans_free(spans);
-    return spans || !a->tl->thread_count ? 0 : -1;
+    return spans || !f->tl->thread_count ? 0 : -1;
 }
 
 static int walk(struct pass *p)
@@ -214,11 +214,11 @@ static int64_t exposed(const struct spans *x, const struct spans *above, int64_t
     return sum;
 }
 
-static void charge_busy(struct analysis *a, const struct activity *act)
+static void charge_busy(struct facts *f, const struct activity *act)
 {
-    for (size_t i = 0; i < a->steps.count; i++) {
-        int64_t from = a->steps.at[i].start_ns, to = a->steps.at[i].end_ns;
-        int64_t *parts = a->step_parts[i];
+    for (size_t i = 0; i < f->steps.count; i++) {
+        int64_t from = f->steps.at[i].start_ns, to = f->steps.at[i].end_ns;
+        int64_t *parts = f->step_parts[i];
         parts[PART_COMPUTE] = spans_covered(&act->compute, from, to);
         parts[PART_COMM] = exposed(&act->comm, &act->compute, from, to);
         parts[PART_COPY] =
@@ -227,31 +227,31 @@ static void charge_busy(struct analysis *a, const struct activity *act)
 }
 
 /* Where a stretch of the recording begins, idle time of the GPU is not known as such. */
-static void charge_unknown(struct analysis *a)
+static void charge_unknown(struct facts *f)
 {
-    for (size_t i = 0; a->stretch_count && i < a->steps.count; i++) {
-        int64_t left = a->steps.at[i].end_ns - a->steps.at[i].start_ns;
+    for (size_t i = 0; f->stretch_count && i < f->steps.count; i++) {
+        int64_t left = f->steps.at[i].end_ns - f->steps.at[i].start_ns;
         for (int p = 0; p < PART_COUNT; p++)
-            left -= a->step_parts[i][p];
-        a->step_parts[i][PART_UNEXPLAINED] += left;
+            left -= f->step_parts[i][p];
+        f->step_parts[i][PART_UNEXPLAINED] += left;
     }
 }
 
 /* Used steps in whose host time the GPU does not still work on one that is not used: a host runs
  * ahead of the GPU, and a slow first step would be charged to those after it. */
-static bool *counted_steps(struct analysis *a)
+static bool *counted_steps(struct facts *f)
 {
-    const struct steps *s = &a->steps;
-    bool *counted = arena_array(&a->arena, s->count + 1, sizeof *counted);
-    int64_t *ends = arena_array(&a->arena, s->count + 1, sizeof *ends);
+    const struct steps *s = &f->steps;
+    bool *counted = arena_array(&f->arena, s->count + 1, sizeof *counted);
+    int64_t *ends = arena_array(&f->arena, s->count + 1, sizeof *ends);
     size_t left = 0;
     if (!counted || !ends)
         return NULL;
     memset(ends, 0, (s->count + 1) * sizeof *ends);
-    for (uint32_t i = 0; i < a->tl->op_count; i++) {
+    for (uint32_t i = 0; i < f->tl->op_count; i++) {
         uint32_t k = s->op_step[i];
-        if (k != TL_NONE && a->tl->ops[i].end_ns > ends[k])
-            ends[k] = a->tl->ops[i].end_ns;
+        if (k != TL_NONE && f->tl->ops[i].end_ns > ends[k])
+            ends[k] = f->tl->ops[i].end_ns;
     }
     for (size_t i = 0; i < s->count; i++)
         counted[i] = s->at[i].used;
@@ -268,52 +268,52 @@ static bool *counted_steps(struct analysis *a)
 /* The median step: parts of all used steps, summed and scaled to the median length, so that rare
  * causes keep their share; the nanoseconds lost in rounding go to the largest remainders. The mean
  * step: the same of the long ones as well. */
-static void break_down(struct analysis *a)
+static void break_down(struct facts *f)
 {
-    bool *counted = counted_steps(a);
-    int64_t sum[PART_COUNT] = {0}, total = 0, left = a->step_ns;
+    bool *counted = counted_steps(f);
+    int64_t sum[PART_COUNT] = {0}, total = 0, left = f->step_ns;
     long double rest[PART_COUNT];
-    for (size_t i = 0; counted && analysis_by_mean(a) && i < a->steps.count; i++)
-        counted[i] |= a->steps.at[i].slow;
-    for (size_t i = 0; i < a->steps.count; i++)
+    for (size_t i = 0; counted && analysis_by_mean(f) && i < f->steps.count; i++)
+        counted[i] |= f->steps.at[i].slow;
+    for (size_t i = 0; i < f->steps.count; i++)
         for (int p = 0; p < PART_COUNT && counted && counted[i]; p++) {
-            sum[p] += a->step_parts[i][p];
-            total += a->step_parts[i][p];
+            sum[p] += f->step_parts[i][p];
+            total += f->step_parts[i][p];
         }
     if (total <= 0)
         return;
     for (int p = 0; p < PART_COUNT; p++) {
-        long double exact = (long double)sum[p] * (long double)a->step_ns / (long double)total;
-        a->breakdown_ns[p] = (int64_t)exact;
-        rest[p] = exact - (long double)a->breakdown_ns[p];
-        left -= a->breakdown_ns[p];
+        long double exact = (long double)sum[p] * (long double)f->step_ns / (long double)total;
+        f->breakdown_ns[p] = (int64_t)exact;
+        rest[p] = exact - (long double)f->breakdown_ns[p];
+        left -= f->breakdown_ns[p];
     }
     for (; left > 0; left--) {
         int best = 0;
         for (int p = 1; p < PART_COUNT; p++)
             if (rest[p] > rest[best])
                 best = p;
-        a->breakdown_ns[best]++;
+        f->breakdown_ns[best]++;
         rest[best] -= 1;
     }
 }
 
-int gaps_find(struct analysis *a, const struct activity *act, struct err *e)
+int gaps_find(struct facts *f, const struct activity *act, struct err *e)
 {
-    struct pass p = {.a = a, .act = act, .credit_part = PART_IDLE_SYNC};
-    a->step_parts = arena_array(&a->arena, a->steps.count, sizeof *a->step_parts);
-    int rc = a->step_parts ? charge_begin(&p) : -1;
-    if (rc == 0 && (p.parent = range_parents(a->tl)) != NULL && walk(&p) == 0) {
-        charge_busy(a, act);
-        charge_unknown(a);
-        break_down(a);
+    struct pass p = {.a = f, .act = act, .credit_part = PART_IDLE_SYNC};
+    f->step_parts = arena_array(&f->arena, f->steps.count, sizeof *f->step_parts);
+    int rc = f->step_parts ? charge_begin(&p) : -1;
+    if (rc == 0 && (p.parent = range_parents(f->tl)) != NULL && walk(&p) == 0) {
+        charge_busy(f, act);
+        charge_unknown(f);
+        break_down(f);
     } else {
         rc = -1;
     }
-    a->gaps = p.gaps.at; /* the analysis frees them */
-    a->gap_count = p.gaps.n;
-    a->gap_shares = p.shares.at;
+    f->gaps = p.gaps.at; /* the analysis frees them */
+    f->gap_count = p.gaps.n;
+    f->gap_shares = p.shares.at;
     charge_end(&p);
     free(p.parent);
-    return rc < 0 ? no_memory(e) : 0;
+    return rc < 0 ? err_no_memory(e) : 0;
 }

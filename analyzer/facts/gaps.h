@@ -1,6 +1,6 @@
 /* Between gaps.c, which walks the gaps, and gaps_charge.c, which says what the host did in one. */
-#ifndef GPUPROF_ANALYZE_GAPS_H
-#define GPUPROF_ANALYZE_GAPS_H
+#ifndef GPUPROF_FACTS_GAPS_H
+#define GPUPROF_FACTS_GAPS_H
 
 #include "analyzer/facts/passes.h"
 #include "base/vec.h"
@@ -27,7 +27,7 @@ struct charge { /* of the piece at hand */
 };
 
 struct pass {
-    struct analysis *a;
+    struct facts *a;
     const struct activity *act;
     struct lane lane[LANES];
     size_t lanes;

@@ -28,9 +28,9 @@ static double agent_ns(const struct timeline *t)
 
 /* The profiler's own time on the program's threads, from CUPTI's overhead records and the agent's
  * measured cost. */
-static double overhead_pct(const struct analysis *a)
+static double overhead_pct(const struct facts *f)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     int64_t cost = 0;
     for (size_t i = 0; i < t->overhead_count; i++) {
         const struct row_overhead *o = &t->overheads[i];
@@ -38,7 +38,7 @@ static double overhead_pct(const struct analysis *a)
         if (strstr(name, "flush") || strstr(name, "instrument") || strstr(name, "resource"))
             cost += o->end_ns - o->start_ns;
     }
-    int64_t span = recorded_length(a);
+    int64_t span = recorded_length(f);
     double own = agent_ns(t);
     if (span <= 0 || (own < 0 && !t->overhead_count))
         return -1;
@@ -46,18 +46,18 @@ static double overhead_pct(const struct analysis *a)
 }
 
 /* How much of the run the rest is about. */
-static void look_at_stretches(struct analysis *a)
+static void look_at_stretches(struct facts *f)
 {
-    const struct timeline *t = a->tl;
-    struct health_facts *h = &a->health;
+    const struct timeline *t = f->tl;
+    struct health_facts *h = &f->health;
     int64_t first = INT64_MAX, last = 0;
     h->recorded_pct = 100;
-    if (!a->stretch_count || a->steps.process >= t->process_count)
+    if (!f->stretch_count || f->steps.process >= t->process_count)
         return;
-    const struct row_process *p = &t->processes[a->steps.process];
+    const struct row_process *p = &t->processes[f->steps.process];
     if (p->end_ns <= p->start_ns)
         return;
-    h->recorded_pct = 100.0 * (double)recorded_length(a) / (double)(p->end_ns - p->start_ns);
+    h->recorded_pct = 100.0 * (double)recorded_length(f) / (double)(p->end_ns - p->start_ns);
     for (size_t i = 0; i < t->step_block_count; i++) {
         const struct row_step_block *b = &t->step_blocks[i];
         if (b->process != p->id)
@@ -67,35 +67,35 @@ static void look_at_stretches(struct analysis *a)
         last = b->end_ns > last ? b->end_ns : last;
     }
     size_t inside = 0; /* marks are also recorded where nothing else was */
-    for (size_t i = 0; i < a->steps.count; i++)
-        inside += recorded_at(a, a->steps.at[i].start_ns) != NULL;
+    for (size_t i = 0; i < f->steps.count; i++)
+        inside += recorded_at(f, f->steps.at[i].start_ns) != NULL;
     h->run_mean_ns = h->run_steps ? (last - first) / h->run_steps : 0;
     h->recorded_text =
         h->run_steps
-            ? arena_printf(&a->arena,
+            ? arena_printf(&f->arena,
                            "%zu of %lld steps, %.3g %% of the run's time, in %zu stretch%s: all "
                            "percentages are of that; over all steps the mean is %.3g ms",
-                           inside, (long long)h->run_steps, h->recorded_pct, a->stretch_count,
-                           a->stretch_count > 1 ? "es" : "", (double)h->run_mean_ns / 1e6)
-            : arena_printf(&a->arena,
+                           inside, (long long)h->run_steps, h->recorded_pct, f->stretch_count,
+                           f->stretch_count > 1 ? "es" : "", (double)h->run_mean_ns / 1e6)
+            : arena_printf(&f->arena,
                            "%.3g %% of the run's time, in %zu stretch%s: all percentages are of "
                            "that",
-                           h->recorded_pct, a->stretch_count, a->stretch_count > 1 ? "es" : "");
+                           h->recorded_pct, f->stretch_count, f->stretch_count > 1 ? "es" : "");
 }
 
-void health_look(struct analysis *a)
+void health_look(struct facts *f)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     for (size_t i = 0; i < t->health_count; i++) {
         const struct row_health *h = &t->healths[i];
-        a->health.warnings += h->severity >= 1;
+        f->health.warnings += h->severity >= 1;
         if (h->value > 0 && counts_losses(tl_text(t, h->code)))
-            a->health.dropped += h->value;
+            f->health.dropped += h->value;
     }
-    if (a->steps.median_ns > 0 && t->op_count) /* of a GPU that was at work */
-        a->health.unexplained_pct =
-            100.0 * (double)a->breakdown_ns[PART_UNEXPLAINED] / (double)a->steps.median_ns;
-    a->health.overhead_pct = overhead_pct(a);
-    look_at_stretches(a);
-    launches_look(a);
+    if (f->steps.median_ns > 0 && t->op_count) /* of a GPU that was at work */
+        f->health.unexplained_pct =
+            100.0 * (double)f->breakdown_ns[PART_UNEXPLAINED] / (double)f->steps.median_ns;
+    f->health.overhead_pct = overhead_pct(f);
+    look_at_stretches(f);
+    launches_look(f);
 }

@@ -20,22 +20,22 @@ struct fetches {
 
 /* Those of the process that trains: the program's command may have confined it (taskset), or the
  * program itself. What it said last; 0 = it did not. */
-static int process_cores(const struct analysis *a)
+static int process_cores(const struct facts *f)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     int n = 0;
     for (size_t i = 0; i < t->meta_count && t->process_count; i++)
-        if (t->metas[i].process == t->processes[a->steps.process].id &&
+        if (t->metas[i].process == t->processes[f->steps.process].id &&
             strcmp(tl_text(t, t->metas[i].key), "process_cores") == 0)
             n = atoi(tl_text(t, t->metas[i].value));
     return n;
 }
 
-static int usable_cores(const struct analysis *a)
+static int usable_cores(const struct facts *f)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     const char *cores = timeline_meta(t, "usable_cores"), *quota;
-    int n = cores ? atoi(cores) : 0, own = process_cores(a);
+    int n = cores ? atoi(cores) : 0, own = process_cores(f);
     if (own > 0 && (n <= 0 || own < n))
         n = own;
     quota = timeline_meta(t, "cgroup_cpu_quota");
@@ -54,17 +54,17 @@ static int push(void *vec, int64_t value)
     return p ? 0 : -1;
 }
 
-static bool in_used_step(const struct analysis *a, int64_t ns)
+static bool in_used_step(const struct facts *f, int64_t ns)
 {
-    uint32_t step = analysis_step_at(a, ns);
-    return step != TL_NONE && a->steps.at[step].used;
+    uint32_t step = facts_step_at(f, ns);
+    return step != TL_NONE && f->steps.at[step].used;
 }
 
 /* What the training thread makes it uses; workers may run ahead or make what nobody takes. */
-static void trainer_fetch(const struct analysis *a, struct fetches *f, int64_t start_ns)
+static void trainer_fetch(const struct facts *facts, struct fetches *f, int64_t start_ns)
 {
     f->trainer_makes = true;
-    f->in_steps += in_used_step(a, start_ns);
+    f->in_steps += in_used_step(facts, start_ns);
 }
 
 /* Ranges that make a batch (not those that wait for one). */
@@ -74,19 +74,20 @@ bool input_makes(const char *name)
            strcasestr(name, "fetch_batch") || strcasestr(name, "load_batch");
 }
 
-static int look_at_ranges(const struct analysis *a, struct fetches *f)
+static int look_at_ranges(const struct facts *facts, struct fetches *f)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = facts->tl;
     for (size_t i = 0; i < t->range_count; i++) {
         const struct range *r = &t->ranges[i];
         const char *name = tl_text(t, r->name);
-        if (t->threads[r->thread].process != a->steps.process && !strcasestr(name, "data.decode"))
+        if (t->threads[r->thread].process != facts->steps.process &&
+            !strcasestr(name, "data.decode"))
             continue;
         f->parallel |= strcasestr(name, "_MultiProcessingDataLoaderIter") != NULL;
         if (!input_makes(name))
             continue;
-        if (r->thread == a->steps.main_thread)
-            trainer_fetch(a, f, r->start_ns);
+        if (r->thread == facts->steps.main_thread)
+            trainer_fetch(facts, f, r->start_ns);
         else
             f->worker[r->thread] = true;
         if (push(&f->wall, r->end_ns - r->start_ns) < 0)
@@ -95,9 +96,9 @@ static int look_at_ranges(const struct analysis *a, struct fetches *f)
     return 0;
 }
 
-static int look_at_loader_rows(const struct analysis *a, struct fetches *f)
+static int look_at_loader_rows(const struct facts *facts, struct fetches *f)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = facts->tl;
     for (size_t i = 0; i < t->loader_count; i++) {
         const struct row_loader *l = &t->loaders[i];
         if (l->what != SPOOL_LOADER_FETCH)
@@ -105,7 +106,7 @@ static int look_at_loader_rows(const struct analysis *a, struct fetches *f)
         if (l->worker > f->max_worker)
             f->max_worker = l->worker;
         if (l->worker < 0)
-            trainer_fetch(a, f, l->start_ns);
+            trainer_fetch(facts, f, l->start_ns);
         if (push(&f->wall, l->end_ns - l->start_ns) < 0 ||
             (l->cpu_ns >= 0 && push(&f->cpu, l->cpu_ns) < 0))
             return -1;
@@ -115,9 +116,9 @@ static int look_at_loader_rows(const struct analysis *a, struct fetches *f)
 
 /* CPU time a batch costs, from samples of the workers' clocks: their share of CPU while they make
  * batches, times the median batch. 0 = not sampled. */
-static int64_t sampled_cpu(const struct analysis *a, const struct fetches *f, int64_t fetch_ns)
+static int64_t sampled_cpu(const struct facts *facts, const struct fetches *f, int64_t fetch_ns)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = facts->tl;
     int64_t *first = calloc(t->thread_count + 1, sizeof *first), *last, making = 0;
     double cpu = 0;
     last = calloc(t->thread_count + 1, sizeof *last);
@@ -143,13 +144,13 @@ static int64_t sampled_cpu(const struct analysis *a, const struct fetches *f, in
 }
 
 /* How long the training thread stood in the run queue per step, from samples of its clocks. */
-static int64_t starved(const struct analysis *a)
+static int64_t starved(const struct facts *f)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     const struct row_host_sample *first = NULL, *last = NULL;
     for (size_t i = 0; i < t->host_sample_count; i++) {
         const struct row_host_sample *s = &t->host_samples[i];
-        if (s->run_queue_ns < 0 || timeline_thread_index(t, s->thread) != a->steps.main_thread)
+        if (s->run_queue_ns < 0 || timeline_thread_index(t, s->thread) != f->steps.main_thread)
             continue;
         if (!first || s->time_ns < first->time_ns)
             first = s;
@@ -160,32 +161,32 @@ static int64_t starved(const struct analysis *a)
         return -1;
     double share = (double)(last->run_queue_ns - first->run_queue_ns) /
                    (double)(last->time_ns - first->time_ns);
-    return (int64_t)(share * (double)a->steps.median_ns);
+    return (int64_t)(share * (double)f->steps.median_ns);
 }
 
-static int median_wait(struct analysis *a)
+static int median_wait(struct facts *f)
 {
     struct spans input = {0};
-    int64_t *v = malloc((a->steps.count + 1) * sizeof *v);
+    int64_t *v = malloc((f->steps.count + 1) * sizeof *v);
     size_t n = 0;
     int rc = v ? 0 : -1;
-    if (rc == 0 && a->tl->thread_count) {
-        rc = input_spans(&input, a->tl, a->steps.main_thread);
-        for (size_t i = 0; rc == 0 && i < a->steps.count; i++)
-            if (a->steps.at[i].used)
-                v[n++] = spans_covered(&input, a->steps.at[i].start_ns, a->steps.at[i].end_ns);
+    if (rc == 0 && f->tl->thread_count) {
+        rc = input_spans(&input, f->tl, f->steps.main_thread);
+        for (size_t i = 0; rc == 0 && i < f->steps.count; i++)
+            if (f->steps.at[i].used)
+                v[n++] = spans_covered(&input, f->steps.at[i].start_ns, f->steps.at[i].end_ns);
         if (rc == 0)
-            a->host.wait_ns = median_ns(v, n);
+            f->host.wait_ns = median_ns(v, n);
     }
     spans_release(&input);
     free(v);
     return rc;
 }
 
-static int count_workers(const struct analysis *a, const struct fetches *f)
+static int count_workers(const struct facts *facts, const struct fetches *f)
 {
     int n = 0;
-    for (size_t i = 0; i < a->tl->thread_count; i++)
+    for (size_t i = 0; i < facts->tl->thread_count; i++)
         n += f->worker[i];
     if (f->max_worker >= 0 && f->max_worker < 100000 && f->max_worker + 1 > n)
         n = (int)f->max_worker + 1;
@@ -194,26 +195,27 @@ static int count_workers(const struct analysis *a, const struct fetches *f)
     return f->trainer_makes ? 0 : -1;
 }
 
-int host_look(struct analysis *a, struct err *e)
+int host_look(struct facts *facts, struct err *e)
 {
     struct fetches f = {.max_worker = -1};
-    f.worker = calloc(a->tl->thread_count + 1, sizeof *f.worker);
+    f.worker = calloc(facts->tl->thread_count + 1, sizeof *f.worker);
     int rc = f.worker ? 0 : -1;
-    if (rc == 0 && (look_at_ranges(a, &f) < 0 || look_at_loader_rows(a, &f) < 0))
+    if (rc == 0 && (look_at_ranges(facts, &f) < 0 || look_at_loader_rows(facts, &f) < 0))
         rc = -1;
     if (rc == 0) {
-        a->host.usable_cores = usable_cores(a);
-        a->host.loader_workers = count_workers(a, &f);
-        a->host.loader_parallel = f.parallel || a->host.loader_workers > 0;
-        a->host.fetch_ns = median_ns(f.wall.at, f.wall.n);
-        a->host.fetches = a->steps.used ? (double)f.in_steps / (double)a->steps.used : 0;
-        a->host.fetch_cpu_ns =
-            f.cpu.n ? median_ns(f.cpu.at, f.cpu.n) : sampled_cpu(a, &f, a->host.fetch_ns);
-        a->host.starved_ns = starved(a);
-        rc = median_wait(a);
+        facts->host.usable_cores = usable_cores(facts);
+        facts->host.loader_workers = count_workers(facts, &f);
+        facts->host.loader_parallel = f.parallel || facts->host.loader_workers > 0;
+        facts->host.fetch_ns = median_ns(f.wall.at, f.wall.n);
+        facts->host.fetches =
+            facts->steps.used ? (double)f.in_steps / (double)facts->steps.used : 0;
+        facts->host.fetch_cpu_ns =
+            f.cpu.n ? median_ns(f.cpu.at, f.cpu.n) : sampled_cpu(facts, &f, facts->host.fetch_ns);
+        facts->host.starved_ns = starved(facts);
+        rc = median_wait(facts);
     }
     free(f.worker);
     vec_release(&f.wall);
     vec_release(&f.cpu);
-    return rc < 0 ? no_memory(e) : 0;
+    return rc < 0 ? err_no_memory(e) : 0;
 }

@@ -3,8 +3,8 @@
 #include "analyzer/facts/passes.h"
 #include "analyzer/timeline/sort.h"
 
-#include "wire/spool_format.h"
 #include "base/vec.h"
+#include "wire/spool_format.h"
 
 #include <ctype.h>
 #include <stdlib.h>

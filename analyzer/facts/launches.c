@@ -27,26 +27,26 @@ static void add_thread(const struct timeline *t, const struct thread *th, const 
     }
 }
 
-void launches_look(struct analysis *a)
+void launches_look(struct facts *f)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     const char *source = timeline_meta(t, "source");
     if (!source || strcmp(source, "run") != 0)
         return;
     bool *captures = calloc((size_t)t->strings.n + 1, sizeof *captures);
     for (uint32_t i = 0; captures && i < t->strings.n; i++)
         captures[i] = strstr(tl_text(t, i), "BeginCapture") != NULL;
-    for (size_t i = 0; captures && i < a->steps.count; i++) {
+    for (size_t i = 0; captures && i < f->steps.count; i++) {
         struct tally sum = {0};
-        if (!a->steps.at[i].used)
+        if (!f->steps.at[i].used)
             continue;
         for (size_t k = 0; k < t->thread_count; k++)
-            if (t->threads[k].process == a->steps.process)
-                add_thread(t, &t->threads[k], &a->steps.at[i], captures, &sum);
+            if (t->threads[k].process == f->steps.process)
+                add_thread(t, &t->threads[k], &f->steps.at[i], captures, &sum);
         if (sum.capture)
             continue;
-        a->health.launches += sum.launches;
-        a->health.launches_lost += sum.lost;
+        f->health.launches += sum.launches;
+        f->health.launches_lost += sum.lost;
     }
     free(captures);
 }

@@ -33,11 +33,11 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* GPUs that run collectives. -1: out of memory. */
-static int find_members(struct analysis *a, struct members *m)
+static int find_members(struct facts *f, struct members *m)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     bool *seen = calloc(t->device_count + 1, sizeof *seen);
-    m->at = arena_array(&a->arena, t->device_count, sizeof *m->at);
+    m->at = arena_array(&f->arena, t->device_count, sizeof *m->at);
     if (!seen || !m->at) {
         free(seen);
         return -1;
@@ -164,13 +164,13 @@ static int by_start(const void *a, const void *b)
 }
 
 /* What arrival v[i] waits less once the last comes with the one before it. */
-static int keep_wait(const struct analysis *a, struct members *m, const struct arrival *v, size_t n,
+static int keep_wait(const struct facts *f, struct members *m, const struct arrival *v, size_t n,
                      size_t i)
 {
-    const struct op *o = &a->tl->ops[v[i].op];
+    const struct op *o = &f->tl->ops[v[i].op];
     int64_t length = o->end_ns - o->start_ns;
     int64_t now = v[n - 1].start_ns - v[i].start_ns, then = v[n - 2].start_ns - v[i].start_ns;
-    if (m->at[v[i].member].process != a->steps.process || i + 1 == n || then >= length)
+    if (m->at[v[i].member].process != f->steps.process || i + 1 == n || then >= length)
         return 0;
     struct late_wait *w = vec_push(&m->waits);
     if (w)
@@ -180,15 +180,15 @@ static int keep_wait(const struct analysis *a, struct members *m, const struct a
 }
 
 /* One collective; v in order of arrival, two or more. -1: out of memory. */
-static int settle(struct analysis *a, struct members *m, const struct arrival *v, size_t n)
+static int settle(struct facts *facts, struct members *m, const struct arrival *v, size_t n)
 {
     int rc = 0;
     const struct arrival *last = &v[n - 1];
-    struct ranks *r = &a->ranks;
+    struct ranks *r = &facts->ranks;
     int64_t first_end = last->end_ns;
     for (size_t i = 0; i < n; i++) {
         struct rank_facts *f = &m->at[v[i].member];
-        const struct op *o = &a->tl->ops[v[i].op];
+        const struct op *o = &facts->tl->ops[v[i].op];
         int64_t length = o->end_ns - o->start_ns, wait = last->start_ns - v[i].start_ns;
         if (wait > length)
             wait = length; /* an exchange of pairs may be over before the last rank comes */
@@ -198,7 +198,7 @@ static int settle(struct analysis *a, struct members *m, const struct arrival *v
         f->wait_exposed_ns +=
             wait - spans_covered(&m->compute[v[i].member], o->start_ns, o->start_ns + wait);
         f->matched++;
-        rc = rc ? rc : keep_wait(a, m, v, n, i);
+        rc = rc ? rc : keep_wait(facts, m, v, n, i);
         if (wait > r->worst_ns) {
             r->worst_ns = wait;
             r->worst_op = v[i].op;
@@ -213,17 +213,17 @@ static int settle(struct analysis *a, struct members *m, const struct arrival *v
 }
 
 /* Only what lies in the used steps of the process that is analysed counts, where it takes part. */
-static bool counts(const struct analysis *a, const struct arrival *v, size_t n)
+static bool counts(const struct facts *f, const struct arrival *v, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (a->tl->streams[a->tl->ops[v[i].op].stream].process == a->steps.process) {
-            uint32_t step = a->steps.op_step[v[i].op];
-            return step != TL_NONE && a->steps.at[step].used;
+        if (f->tl->streams[f->tl->ops[v[i].op].stream].process == f->steps.process) {
+            uint32_t step = f->steps.op_step[v[i].op];
+            return step != TL_NONE && f->steps.at[step].used;
         }
     return true;
 }
 
-static int settle_group(struct analysis *a, struct members *m, int64_t group, struct arrival *v)
+static int settle_group(struct facts *f, struct members *m, int64_t group, struct arrival *v)
 {
     const struct lineup *reference = NULL; /* of the first rank */
     for (size_t i = 0; i < m->lines.n; i++) {
@@ -235,7 +235,7 @@ static int settle_group(struct analysis *a, struct members *m, int64_t group, st
         struct lineup *l = &m->lines.at[i];
         if (l->group != group)
             continue;
-        if (lineup_match(a->tl, reference, l) < 0)
+        if (lineup_match(f->tl, reference, l) < 0)
             return -1;
         if (l->matched)
             m->at[l->member].offset_ns = l->offset_ns;
@@ -245,20 +245,20 @@ static int settle_group(struct analysis *a, struct members *m, int64_t group, st
         for (size_t i = 0; i < m->lines.n; i++) {
             const struct lineup *l = &m->lines.at[i];
             uint32_t op = l->group == group && l->matched ? lineup_at(l, k) : TL_NONE;
-            if (op == TL_NONE || a->tl->ops[op].name != a->tl->ops[reference->ops.at[k]].name)
+            if (op == TL_NONE || f->tl->ops[op].name != f->tl->ops[reference->ops.at[k]].name)
                 continue;
-            v[n++] = (struct arrival){l->member, op, a->tl->ops[op].start_ns - l->offset_ns,
-                                      a->tl->ops[op].end_ns - l->offset_ns};
+            v[n++] = (struct arrival){l->member, op, f->tl->ops[op].start_ns - l->offset_ns,
+                                      f->tl->ops[op].end_ns - l->offset_ns};
         }
         qsort(v, n, sizeof *v, by_start);
-        if (n >= 2 && counts(a, v, n) && settle(a, m, v, n) < 0)
+        if (n >= 2 && counts(f, v, n) && settle(f, m, v, n) < 0)
             return -1;
     }
     return 0;
 }
 
 /* Each group once, by its first line-up. */
-static int settle_all(struct analysis *a, struct members *m)
+static int settle_all(struct facts *f, struct members *m)
 {
     struct arrival *v = malloc((m->n + 1) * sizeof *v);
     int rc = v ? 0 : -1;
@@ -267,7 +267,7 @@ static int settle_all(struct analysis *a, struct members *m)
         for (size_t j = 0; j < i; j++)
             first = first && m->lines.at[j].group != m->lines.at[i].group;
         if (first)
-            rc = settle_group(a, m, m->lines.at[i].group, v);
+            rc = settle_group(f, m, m->lines.at[i].group, v);
     }
     free(v);
     return rc;
@@ -277,14 +277,14 @@ static int settle_all(struct analysis *a, struct members *m)
  */
 
 /* Name of the ranges that mark the analysed steps, TL_NONE: they are not marked. */
-static uint32_t mark_name(const struct analysis *a)
+static uint32_t mark_name(const struct facts *f)
 {
-    const struct timeline *t = a->tl;
-    if (a->steps.count == 0 || a->steps.source == STEPS_NONE || a->steps.source == STEPS_DETECTED)
+    const struct timeline *t = f->tl;
+    if (f->steps.count == 0 || f->steps.source == STEPS_NONE || f->steps.source == STEPS_DETECTED)
         return TL_NONE;
-    const struct thread *th = &t->threads[a->steps.main_thread];
+    const struct thread *th = &t->threads[f->steps.main_thread];
     for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++)
-        if (t->ranges[i].start_ns == a->steps.at[0].start_ns)
+        if (t->ranges[i].start_ns == f->steps.at[0].start_ns)
             return t->ranges[i].name;
     return TL_NONE;
 }
@@ -298,14 +298,14 @@ static bool same_mark(const struct timeline *t, uint32_t a, uint32_t b)
 
 /* Median time from one mark of `process` to the next, its marks being named as those of the
  * analysed steps are. 0 = it has none. */
-static int64_t own_step(const struct analysis *a, uint32_t process, uint32_t name)
+static int64_t own_step(const struct facts *f, uint32_t process, uint32_t name)
 {
     enum { MOST = 1024 };
     int64_t v[MOST], last = 0;
     size_t n = 0;
-    const struct timeline *t = a->tl;
-    if (process == a->steps.process)
-        return a->steps.median_ns;
+    const struct timeline *t = f->tl;
+    if (process == f->steps.process)
+        return f->steps.median_ns;
     for (size_t i = 0; name != TL_NONE && i < t->range_count && n < MOST; i++) {
         const struct range *r = &t->ranges[i];
         if (t->threads[r->thread].process != process || !same_mark(t, r->name, name))
@@ -317,11 +317,11 @@ static int64_t own_step(const struct analysis *a, uint32_t process, uint32_t nam
     return n ? median_ns(v, n) : 0;
 }
 
-static void summarise(struct analysis *a, struct members *m)
+static void summarise(struct facts *facts, struct members *m)
 {
-    struct ranks *r = &a->ranks;
-    int64_t used = (int64_t)(a->steps.used ? a->steps.used : 1);
-    uint32_t name = mark_name(a);
+    struct ranks *r = &facts->ranks;
+    int64_t used = (int64_t)(facts->steps.used ? facts->steps.used : 1);
+    uint32_t name = mark_name(facts);
     r->at = m->at;
     r->late = TL_NONE;
     r->transfer_ns /= used;
@@ -335,7 +335,7 @@ static void summarise(struct analysis *a, struct members *m)
         f.wait_ns /= used;
         f.wait_exposed_ns /= used;
         f.late_ns /= used;
-        f.step_median_ns = own_step(a, f.process, name);
+        f.step_median_ns = own_step(facts, f.process, name);
         r->at[r->count++] = f;
         r->late_ns += f.late_ns;
         if (r->late == TL_NONE || f.late_ns > r->at[r->late].late_ns)
@@ -349,10 +349,10 @@ static int by_op(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int hand_over_waits(struct analysis *a, struct members *m)
+static int hand_over_waits(struct facts *f, struct members *m)
 {
-    struct ranks *r = &a->ranks;
-    r->waits = arena_array(&a->arena, m->waits.n + 1, sizeof *r->waits);
+    struct ranks *r = &f->ranks;
+    r->waits = arena_array(&f->arena, m->waits.n + 1, sizeof *r->waits);
     if (!r->waits)
         return -1;
     r->wait_count = m->waits.n;
@@ -362,22 +362,22 @@ static int hand_over_waits(struct analysis *a, struct members *m)
     return 0;
 }
 
-int ranks_look(struct analysis *a, struct err *e)
+int ranks_look(struct facts *f, struct err *e)
 {
     struct members m = {0};
-    a->ranks = (struct ranks){.late = TL_NONE, .worst_op = TL_NONE};
-    int rc = find_members(a, &m);
+    f->ranks = (struct ranks){.late = TL_NONE, .worst_op = TL_NONE};
+    int rc = find_members(f, &m);
     if (rc == 0 && m.n < 2)
         return 0; /* nobody to wait for */
     m.compute = calloc(m.n + 1, sizeof *m.compute);
     if (rc == 0)
-        rc = m.compute ? line_up(a->tl, &m) : -1;
+        rc = m.compute ? line_up(f->tl, &m) : -1;
     if (rc == 0)
-        rc = settle_all(a, &m);
+        rc = settle_all(f, &m);
     if (rc == 0)
-        rc = hand_over_waits(a, &m);
+        rc = hand_over_waits(f, &m);
     if (rc == 0)
-        summarise(a, &m);
+        summarise(f, &m);
     for (size_t i = 0; m.compute && i < m.n; i++)
         spans_release(&m.compute[i]);
     for (size_t i = 0; i < m.lines.n; i++)
@@ -385,5 +385,5 @@ int ranks_look(struct analysis *a, struct err *e)
     vec_release(&m.lines);
     vec_release(&m.waits);
     free(m.compute);
-    return rc < 0 ? no_memory(e) : 0;
+    return rc < 0 ? err_no_memory(e) : 0;
 }

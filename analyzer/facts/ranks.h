@@ -1,7 +1,7 @@
 /* Between ranks_match.c, which finds the same collective on every rank, and ranks.c, which says who
  * waited for whom. */
-#ifndef GPUPROF_ANALYZE_RANKS_H
-#define GPUPROF_ANALYZE_RANKS_H
+#ifndef GPUPROF_FACTS_RANKS_H
+#define GPUPROF_FACTS_RANKS_H
 
 #include "analyzer/facts/passes.h"
 #include "base/vec.h"

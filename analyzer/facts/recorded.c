@@ -7,20 +7,20 @@
 
 enum { UNFINISHED_MAX = 64 }; /* steps at the end of a stretch whose work may be missing */
 
-int recorded_find(struct analysis *a)
+int recorded_find(struct facts *f)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     const struct row_process *p =
-        a->steps.process < t->process_count ? &t->processes[a->steps.process] : NULL;
-    a->stretches = arena_array(&a->arena, t->recorded_count, sizeof *a->stretches);
-    if (!a->stretches)
+        f->steps.process < t->process_count ? &t->processes[f->steps.process] : NULL;
+    f->stretches = arena_array(&f->arena, t->recorded_count, sizeof *f->stretches);
+    if (!f->stretches)
         return -1;
     for (size_t i = 0; p && i < t->recorded_count; i++) {
         const struct row_recorded *r = &t->recorded[i];
-        struct stretch *last = a->stretch_count ? &a->stretches[a->stretch_count - 1] : NULL;
+        struct stretch *last = f->stretch_count ? &f->stretches[f->stretch_count - 1] : NULL;
         if (r->process != p->id || r->end_ns <= r->start_ns || (last && r->start_ns < last->end_ns))
             continue;
-        a->stretches[a->stretch_count++] =
+        f->stretches[f->stretch_count++] =
             (struct stretch){.start_ns = r->start_ns,
                              .end_ns = r->end_ns,
                              .known_ns = r->gpu_start_ns >= 0 ? r->gpu_start_ns : r->start_ns,
@@ -31,12 +31,12 @@ int recorded_find(struct analysis *a)
     return 0;
 }
 
-size_t recorded_after(const struct analysis *a, int64_t ns)
+size_t recorded_after(const struct facts *f, int64_t ns)
 {
-    size_t low = 0, high = a->stretch_count;
+    size_t low = 0, high = f->stretch_count;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
-        if (a->stretches[mid].end_ns <= ns)
+        if (f->stretches[mid].end_ns <= ns)
             low = mid + 1;
         else
             high = mid;
@@ -44,17 +44,17 @@ size_t recorded_after(const struct analysis *a, int64_t ns)
     return low;
 }
 
-const struct stretch *recorded_at(const struct analysis *a, int64_t ns)
+const struct stretch *recorded_at(const struct facts *f, int64_t ns)
 {
-    size_t i = recorded_after(a, ns);
-    return i < a->stretch_count && a->stretches[i].start_ns <= ns ? &a->stretches[i] : NULL;
+    size_t i = recorded_after(f, ns);
+    return i < f->stretch_count && f->stretches[i].start_ns <= ns ? &f->stretches[i] : NULL;
 }
 
-void recorded_cut(struct analysis *a)
+void recorded_cut(struct facts *f)
 {
-    for (size_t i = 0; a->stretch_count && i < a->steps.count; i++) {
-        struct step *s = &a->steps.at[i];
-        const struct stretch *r = recorded_at(a, s->start_ns);
+    for (size_t i = 0; f->stretch_count && i < f->steps.count; i++) {
+        struct step *s = &f->steps.at[i];
+        const struct stretch *r = recorded_at(f, s->start_ns);
         bool cut = r && s->end_ns > r->end_ns;
         if (cut)
             s->end_ns = r->end_ns;
@@ -66,12 +66,12 @@ void recorded_cut(struct analysis *a)
 }
 
 /* Work that was launched in the step and is not there. */
-static bool unfinished(const struct analysis *a, const struct step *s)
+static bool unfinished(const struct facts *f, const struct step *s)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     for (uint32_t k = 0; k < t->thread_count; k++) {
         const struct thread *th = &t->threads[k];
-        if (th->process != a->steps.process)
+        if (th->process != f->steps.process)
             continue;
         uint32_t low = timeline_api_from(t, th, s->start_ns), end = th->first_api + th->apis;
         for (; low < end && t->apis[low].start_ns < s->end_ns; low++)
@@ -81,24 +81,24 @@ static bool unfinished(const struct analysis *a, const struct step *s)
     return false;
 }
 
-static void drop_unfinished(struct analysis *a, const struct stretch *r, size_t end)
+static void drop_unfinished(struct facts *f, const struct stretch *r, size_t end)
 {
     for (size_t i = end, n = 0; i-- > 0 && n < UNFINISHED_MAX; n++) {
-        struct step *s = &a->steps.at[i];
-        if (s->start_ns < r->start_ns || !unfinished(a, s))
+        struct step *s = &f->steps.at[i];
+        if (s->start_ns < r->start_ns || !unfinished(f, s))
             return;
         s->used = 0;
     }
 }
 
-void recorded_drop(struct analysis *a)
+void recorded_drop(struct facts *f)
 {
-    struct steps *s = &a->steps;
-    const struct timeline *t = a->tl;
+    struct steps *s = &f->steps;
+    const struct timeline *t = f->tl;
     uint32_t op = 0;
     size_t i = 0;
-    for (size_t k = 0; k < a->stretch_count; k++) {
-        struct stretch *r = &a->stretches[k];
+    for (size_t k = 0; k < f->stretch_count; k++) {
+        struct stretch *r = &f->stretches[k];
         for (; op < t->op_count && t->ops[op].start_ns < r->start_ns; op++)
             ;
         for (uint32_t o = op; r->leads_in && t->op_count;
@@ -113,43 +113,43 @@ void recorded_drop(struct analysis *a)
         for (; i < s->count && s->at[i].start_ns < r->end_ns; i++)
             if (s->at[i].start_ns < r->known_ns)
                 s->at[i].used = 0;
-        drop_unfinished(a, r, i);
+        drop_unfinished(f, r, i);
     }
 }
 
-int64_t recorded_length(const struct analysis *a)
+int64_t recorded_length(const struct facts *f)
 {
-    int64_t sum = a->stretch_count ? 0 : a->tl->end_ns - a->tl->start_ns;
-    for (size_t i = 0; i < a->stretch_count; i++)
-        sum += a->stretches[i].end_ns - a->stretches[i].start_ns;
+    int64_t sum = f->stretch_count ? 0 : f->tl->end_ns - f->tl->start_ns;
+    for (size_t i = 0; i < f->stretch_count; i++)
+        sum += f->stretches[i].end_ns - f->stretches[i].start_ns;
     return sum;
 }
 
-int64_t recorded_known(const struct analysis *a, int64_t from_ns, int64_t to_ns)
+int64_t recorded_known(const struct facts *f, int64_t from_ns, int64_t to_ns)
 {
-    int64_t sum = a->stretch_count ? 0 : to_ns - from_ns;
-    for (size_t i = recorded_after(a, from_ns); i < a->stretch_count; i++) {
-        struct span s = recorded_part(&a->stretches[i], from_ns, to_ns);
+    int64_t sum = f->stretch_count ? 0 : to_ns - from_ns;
+    for (size_t i = recorded_after(f, from_ns); i < f->stretch_count; i++) {
+        struct span s = recorded_part(&f->stretches[i], from_ns, to_ns);
         sum += s.end_ns - s.start_ns;
     }
     return sum;
 }
 
-int64_t recorded_covered(const struct analysis *a, const struct spans *spans)
+int64_t recorded_covered(const struct facts *f, const struct spans *spans)
 {
-    int64_t sum = a->stretch_count ? 0 : spans_total(spans);
-    for (size_t i = 0; i < a->stretch_count; i++)
-        sum += spans_covered(spans, a->stretches[i].known_ns, a->stretches[i].end_ns);
+    int64_t sum = f->stretch_count ? 0 : spans_total(spans);
+    for (size_t i = 0; i < f->stretch_count; i++)
+        sum += spans_covered(spans, f->stretches[i].known_ns, f->stretches[i].end_ns);
     return sum;
 }
 
-int64_t analysis_step_number(const struct analysis *a, size_t step)
+int64_t facts_step_number(const struct facts *f, size_t step)
 {
-    const struct stretch *r = recorded_at(a, a->steps.at[step].start_ns);
+    const struct stretch *r = recorded_at(f, f->steps.at[step].start_ns);
     size_t first = step;
     if (!r || r->first_step < 0)
         return (int64_t)step + 1;
-    while (first > 0 && a->steps.at[first - 1].start_ns >= r->start_ns)
+    while (first > 0 && f->steps.at[first - 1].start_ns >= r->start_ns)
         first--;
     return (r->first_step ? r->first_step : 1) + (int64_t)(step - first);
 }

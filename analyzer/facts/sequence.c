@@ -1,7 +1,7 @@
 #include "analyzer/facts/sequence.h"
-#include "base/vec.h"
 #include "analyzer/timeline/idmap.h"
 #include "analyzer/timeline/sort.h"
+#include "base/vec.h"
 
 #include <string.h>
 

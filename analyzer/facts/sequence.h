@@ -1,7 +1,7 @@
 /* What a process launched, as a sequence of tokens in launch order: equal operations, equal tokens.
  * Cost: O(n log n). Memory: 24 bytes an operation. */
-#ifndef GPUPROF_ANALYZE_SEQUENCE_H
-#define GPUPROF_ANALYZE_SEQUENCE_H
+#ifndef GPUPROF_FACTS_SEQUENCE_H
+#define GPUPROF_FACTS_SEQUENCE_H
 
 #include "analyzer/facts/passes.h"
 

@@ -2,8 +2,8 @@
  * A step lasts from its anchor to the next one's, so that steps tile the loop. Cost: O(n log n). */
 #include "analyzer/facts/passes.h"
 
-#include "wire/spool_format.h"
 #include "analyzer/timeline/sort.h"
+#include "wire/spool_format.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -62,11 +62,11 @@ static struct mark_group find_marks(const struct timeline *t)
 
 /* Ranges of the group become steps: start to next start. The last one ends with its range; when
  * ranges do not touch, that leaves out what comes between, and the step is cut off. */
-static int steps_from_marks(struct analysis *a, const struct mark_group *g)
+static int steps_from_marks(struct facts *f, const struct mark_group *g)
 {
-    const struct timeline *t = a->tl;
-    struct steps *s = &a->steps;
-    s->at = arena_array(&a->arena, g->count, sizeof *s->at);
+    const struct timeline *t = f->tl;
+    struct steps *s = &f->steps;
+    s->at = arena_array(&f->arena, g->count, sizeof *s->at);
     int64_t *between = malloc((g->count + 1) * sizeof *between);
     if (!s->at || !between) {
         free(between);
@@ -100,7 +100,7 @@ static int steps_from_marks(struct analysis *a, const struct mark_group *g)
         s->source_text = "from one optimizer step to the next";
     else
         s->source_text = arena_printf(
-            &a->arena,
+            &f->arena,
             g->mark == SPOOL_STEP_FRAMEWORK ? "profiler marks from '%s' on" : "NVTX ranges '%s'",
             tl_text(t, t->ranges[g->first].name));
     return s->source_text ? 0 : -1;
@@ -120,9 +120,9 @@ static uint32_t index_of_max(const int64_t *v, size_t n)
 
 /* The process with most GPU time (that of the marks, where it has any), its device with most GPU
  * time, and its thread that launches most. */
-static int choose_focus(struct analysis *a, const struct mark_group *g)
+static int choose_focus(struct facts *f, const struct mark_group *g)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     size_t n = t->process_count + t->device_count + t->thread_count + 3;
     int64_t *sums = calloc(n, sizeof *sums);
     if (!sums)
@@ -131,22 +131,22 @@ static int choose_focus(struct analysis *a, const struct mark_group *g)
     int64_t *thread = device + t->device_count + 1;
     for (size_t i = 0; i < t->op_count; i++)
         process[t->streams[t->ops[i].stream].process] += t->ops[i].end_ns - t->ops[i].start_ns + 1;
-    a->steps.process = index_of_max(process, t->process_count);
+    f->steps.process = index_of_max(process, t->process_count);
     if (g->count && (process[t->threads[g->thread].process] || t->op_count == 0))
-        a->steps.process = t->threads[g->thread].process;
+        f->steps.process = t->threads[g->thread].process;
     for (uint32_t i = 0; i < t->op_count; i++) {
         const struct stream *s = &t->streams[t->ops[i].stream];
-        if (s->process != a->steps.process)
+        if (s->process != f->steps.process)
             continue;
         device[s->device] += t->ops[i].end_ns - t->ops[i].start_ns + 1;
         if (t->ops[i].api != TL_NONE)
             thread[tl_op_thread(t, i)]++;
     }
-    a->steps.device = index_of_max(device, t->device_count);
-    a->steps.main_thread = index_of_max(thread, t->thread_count);
-    if (g->count && t->threads[g->thread].process == a->steps.process &&
+    f->steps.device = index_of_max(device, t->device_count);
+    f->steps.main_thread = index_of_max(thread, t->thread_count);
+    if (g->count && t->threads[g->thread].process == f->steps.process &&
         (thread[g->thread] || t->op_count == 0))
-        a->steps.main_thread = g->thread;
+        f->steps.main_thread = g->thread;
     free(sums);
     return 0;
 }
@@ -154,10 +154,10 @@ static int choose_focus(struct analysis *a, const struct mark_group *g)
 /* ---- from repetition ---------------------------------------------------------------------------
  */
 
-static int steps_from_detection(struct analysis *a, const struct detected *d)
+static int steps_from_detection(struct facts *f, const struct detected *d)
 {
-    struct steps *s = &a->steps;
-    s->at = arena_array(&a->arena, d->count, sizeof *s->at);
+    struct steps *s = &f->steps;
+    s->at = arena_array(&f->arena, d->count, sizeof *s->at);
     if (!s->at)
         return -1;
     for (size_t i = 0; i < d->count; i++)
@@ -170,18 +170,18 @@ static int steps_from_detection(struct analysis *a, const struct detected *d)
     return 0;
 }
 
-static int whole_as_one(struct analysis *a)
+static int whole_as_one(struct facts *f)
 {
-    struct steps *s = &a->steps;
+    struct steps *s = &f->steps;
     s->source = STEPS_NONE;
     s->source_text = "no repeating step found: the whole recording is taken as one";
-    if (a->tl->op_count == 0)
+    if (f->tl->op_count == 0)
         return 0;
-    s->at = arena_alloc(&a->arena, sizeof *s->at);
+    s->at = arena_alloc(&f->arena, sizeof *s->at);
     if (!s->at)
         return -1;
     s->at[0] =
-        (struct step){.start_ns = a->tl->gpu_start_ns, .end_ns = a->tl->gpu_end_ns, .used = 1};
+        (struct step){.start_ns = f->tl->gpu_start_ns, .end_ns = f->tl->gpu_end_ns, .used = 1};
     s->count = 1;
     return 0;
 }
@@ -189,9 +189,9 @@ static int whole_as_one(struct analysis *a)
 /* ---- operations of each step -------------------------------------------------------------------
  */
 
-uint32_t analysis_step_at(const struct analysis *a, int64_t ns)
+uint32_t facts_step_at(const struct facts *f, int64_t ns)
 {
-    const struct steps *s = &a->steps;
+    const struct steps *s = &f->steps;
     size_t low = 0, high = s->count;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
@@ -208,11 +208,11 @@ static int64_t launch_time(const struct timeline *t, uint32_t i)
     return t->ops[i].api == TL_NONE ? t->ops[i].start_ns : t->apis[t->ops[i].api].start_ns;
 }
 
-static int assign_ops(struct analysis *a)
+static int assign_ops(struct facts *f)
 {
-    const struct timeline *t = a->tl;
-    struct steps *s = &a->steps;
-    s->op_step = arena_array(&a->arena, t->op_count, sizeof *s->op_step);
+    const struct timeline *t = f->tl;
+    struct steps *s = &f->steps;
+    s->op_step = arena_array(&f->arena, t->op_count, sizeof *s->op_step);
     int64_t *first = malloc((s->count + 1) * sizeof *first);
     if (!s->op_step || !first) {
         free(first);
@@ -223,7 +223,7 @@ static int assign_ops(struct analysis *a)
     for (uint32_t i = 0; i < t->op_count; i++) {
         bool ours = t->streams[t->ops[i].stream].process == s->process;
         int64_t launched = launch_time(t, i);
-        uint32_t k = ours ? analysis_step_at(a, launched) : TL_NONE;
+        uint32_t k = ours ? facts_step_at(f, launched) : TL_NONE;
         s->op_step[i] = k;
         if (k == TL_NONE)
             continue;
@@ -238,7 +238,7 @@ static int assign_ops(struct analysis *a)
     }
     for (size_t i = 0; i + 1 < s->count; i++)
         if (s->at[i].ops && s->at[i + 1].ops &&
-            recorded_at(a, s->at[i].start_ns) == recorded_at(a, s->at[i + 1].start_ns))
+            recorded_at(f, s->at[i].start_ns) == recorded_at(f, s->at[i + 1].start_ns))
             s->at[i].gpu_end_ns = s->at[i + 1].gpu_start_ns;
     free(first);
     return 0;
@@ -251,36 +251,36 @@ static bool one_pass(const struct timeline *t, const struct mark_group *marks)
     return marks->count == 1 && spool_step_serves(tl_text(t, t->ranges[marks->first].name));
 }
 
-static int without_marks(struct analysis *a)
+static int without_marks(struct facts *f)
 {
-    if (a->on_cpu && steps_from_batches(a) < 0)
+    if (f->on_cpu && steps_from_batches(f) < 0)
         return -1;
-    return a->steps.count ? 0 : whole_as_one(a);
+    return f->steps.count ? 0 : whole_as_one(f);
 }
 
-int steps_find(struct analysis *a, struct err *e)
+int steps_find(struct facts *f, struct err *e)
 {
-    struct mark_group marks = find_marks(a->tl);
+    struct mark_group marks = find_marks(f->tl);
     struct detected d = {0};
-    if (choose_focus(a, &marks) < 0 || recorded_find(a) < 0)
-        return no_memory(e);
-    if (marks.count && a->tl->op_count && a->tl->threads[marks.thread].process != a->steps.process)
+    if (choose_focus(f, &marks) < 0 || recorded_find(f) < 0)
+        return err_no_memory(e);
+    if (marks.count && f->tl->op_count && f->tl->threads[marks.thread].process != f->steps.process)
         marks.count = 0;
-    if (a->tl->process_count && steps_detect(&d, a->tl, a->steps.process, &a->arena, e) < 0)
+    if (f->tl->process_count && steps_detect(&d, f->tl, f->steps.process, &f->arena, e) < 0)
         return -1;
-    if (steps_median_detected(&d, &a->steps.detected_median_ns) < 0)
-        return no_memory(e);
-    int rc = one_pass(a->tl, &marks) ? whole_as_one(a)
-             : marks.count           ? steps_from_marks(a, &marks)
-             : d.text                ? steps_from_detection(a, &d)
-                                     : without_marks(a);
+    if (steps_median_detected(&d, &f->steps.detected_median_ns) < 0)
+        return err_no_memory(e);
+    int rc = one_pass(f->tl, &marks) ? whole_as_one(f)
+             : marks.count           ? steps_from_marks(f, &marks)
+             : d.text                ? steps_from_detection(f, &d)
+                                     : without_marks(f);
     if (rc < 0)
-        return no_memory(e);
-    recorded_cut(a);
-    if (assign_ops(a) < 0)
-        return no_memory(e);
-    recorded_drop(a);
-    if (steps_lengths(a) < 0 || steps_choose(&a->steps) < 0)
-        return no_memory(e);
+        return err_no_memory(e);
+    recorded_cut(f);
+    if (assign_ops(f) < 0)
+        return err_no_memory(e);
+    recorded_drop(f);
+    if (steps_lengths(f) < 0 || steps_choose(&f->steps) < 0)
+        return err_no_memory(e);
     return 0;
 }

@@ -3,8 +3,8 @@
  * over the loader's records, sorted by time. */
 #include "analyzer/facts/passes.h"
 
-#include "wire/spool_format.h"
 #include "base/vec.h"
+#include "wire/spool_format.h"
 
 #include <stdlib.h>
 
@@ -50,10 +50,10 @@ static int by_time(const void *a, const void *b)
     return (x->ns > y->ns) - (x->ns < y->ns);
 }
 
-int steps_from_batches(struct analysis *a)
+int steps_from_batches(struct facts *f)
 {
-    const struct timeline *t = a->tl;
-    struct steps *s = &a->steps;
+    const struct timeline *t = f->tl;
+    struct steps *s = &f->steps;
     struct VEC(struct asked) asked = {0};
     size_t batches;
     uint32_t thread = thread_of_loop(t, &batches);
@@ -68,7 +68,7 @@ int steps_from_batches(struct analysis *a)
         else
             break;
     }
-    s->at = arena_array(&a->arena, asked.n, sizeof *s->at);
+    s->at = arena_array(&f->arena, asked.n, sizeof *s->at);
     if (!s->at) {
         vec_release(&asked);
         return -1;

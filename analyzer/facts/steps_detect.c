@@ -345,8 +345,8 @@ int steps_detect(struct detected *d, const struct timeline *t, uint32_t process,
 {
     *d = (struct detected){0};
     if (detect(d, t, process, false, arena) < 0)
-        return no_memory(e);
+        return err_no_memory(e);
     if (!d->text && detect(d, t, process, true, arena) < 0) /* shapes vary: names alone */
-        return no_memory(e);
+        return err_no_memory(e);
     return 0;
 }

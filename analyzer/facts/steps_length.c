@@ -22,13 +22,13 @@ static bool adjoin(const struct step *s)
 }
 
 /* Start of the kernel that each step launched first; 0 = none. `launched` is scratch. */
-static void first_kernels(const struct analysis *a, int64_t *start, int64_t *launched)
+static void first_kernels(const struct facts *f, int64_t *start, int64_t *launched)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     for (uint32_t i = 0; i < t->op_count; i++) {
-        uint32_t k = a->steps.op_step[i];
+        uint32_t k = f->steps.op_step[i];
         if (k == TL_NONE || t->ops[i].kind != OP_KERNEL || t->ops[i].api == TL_NONE ||
-            tl_op_device(t, i) != a->steps.device)
+            tl_op_device(t, i) != f->steps.device)
             continue;
         int64_t at = t->apis[t->ops[i].api].start_ns;
         if (start[k] && at >= launched[k])
@@ -47,9 +47,9 @@ static double scatter(int64_t *v, size_t n)
     return median > 0 ? (double)median_ns(v, n) / (double)median : 1;
 }
 
-int steps_lengths(struct analysis *a)
+int steps_lengths(struct facts *f)
 {
-    struct steps *s = &a->steps;
+    struct steps *s = &f->steps;
     int64_t *start = calloc(s->count + 1, sizeof *start);
     int64_t *v = malloc((s->count + 1) * sizeof *v), *w = malloc((s->count + 1) * sizeof *w);
     size_t n = 0;
@@ -57,7 +57,7 @@ int steps_lengths(struct analysis *a)
     for (size_t i = 0; i < s->count; i++)
         s->at[i].length_ns = host_length(&s->at[i]);
     if (rc == 0 && s->count >= LEAST_STEPS) {
-        first_kernels(a, start, v);
+        first_kernels(f, start, v);
         for (size_t i = 0; i + 1 < s->count; i++) {
             bool known = start[i] && start[i + 1] > start[i] && adjoin(&s->at[i]);
             start[i] = known ? start[i + 1] - start[i] : 0; /* a length from here on */

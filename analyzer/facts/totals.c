@@ -22,10 +22,10 @@ static bool is_matrix(unsigned family)
     return family == FAMILY_GEMM || family == FAMILY_CONV || family == FAMILY_ATTENTION;
 }
 
-static int add_kernel(struct analysis *a, struct sums *s, uint32_t i)
+static int add_kernel(struct facts *f, struct sums *s, uint32_t i)
 {
-    const struct op *o = &a->tl->ops[i];
-    struct totals *t = &a->totals;
+    const struct op *o = &f->tl->ops[i];
+    struct totals *t = &f->totals;
     int64_t ns = o->end_ns - o->start_ns;
     if (!s->kernel_of[o->name]) {
         struct kernel_total *k = vec_push(&s->kernels);
@@ -71,29 +71,29 @@ static struct copy_total *copy_total_of(struct sums *s, const struct op *o, uint
     return c;
 }
 
-static int add_copy(struct analysis *a, struct sums *s, const struct activity *act, uint32_t i)
+static int add_copy(struct facts *f, struct sums *s, const struct activity *act, uint32_t i)
 {
-    const struct op *o = &a->tl->ops[i], *longest;
+    const struct op *o = &f->tl->ops[i], *longest;
     struct copy_total *c = copy_total_of(s, o, i);
     if (!c)
         return -1;
     int64_t ns = o->end_ns - o->start_ns;
-    longest = &a->tl->ops[c->longest];
+    longest = &f->tl->ops[c->longest];
     c->count++;
     c->bytes += o->bytes;
     c->total_ns += ns;
-    if (tl_op_device(a->tl, i) == a->steps.device)
+    if (tl_op_device(f->tl, i) == f->steps.device)
         c->exposed_ns += ns - spans_covered(&act->compute, o->start_ns, o->end_ns);
-    if (o->api != TL_NONE && a->tl->apis[o->api].op == i)
-        c->host_blocked_ns += a->tl->apis[o->api].end_ns - a->tl->apis[o->api].start_ns;
+    if (o->api != TL_NONE && f->tl->apis[o->api].op == i)
+        c->host_blocked_ns += f->tl->apis[o->api].end_ns - f->tl->apis[o->api].start_ns;
     if (ns > longest->end_ns - longest->start_ns)
         c->longest = i;
     return 0;
 }
 
-static int add_api(struct analysis *a, struct sums *s, uint32_t i)
+static int add_api(struct facts *f, struct sums *s, uint32_t i)
 {
-    const struct api *p = &a->tl->apis[i];
+    const struct api *p = &f->tl->apis[i];
     int64_t ns = p->end_ns - p->start_ns;
     if (!s->api_of[p->name]) {
         struct api_total *x = vec_push(&s->apis);
@@ -109,22 +109,22 @@ static int add_api(struct analysis *a, struct sums *s, uint32_t i)
         x->max_ns = ns;
         x->longest = i;
     }
-    a->totals.launches += p->ops > 0;
+    f->totals.launches += p->ops > 0;
     return 0;
 }
 
 /* Calls lie in steps by their start; both are sorted (calls per thread). */
-static int add_apis_of_thread(struct analysis *a, struct sums *s, uint32_t thread)
+static int add_apis_of_thread(struct facts *f, struct sums *s, uint32_t thread)
 {
-    const struct thread *t = &a->tl->threads[thread];
+    const struct thread *t = &f->tl->threads[thread];
     size_t k = 0;
     for (uint32_t i = t->first_api; i < t->first_api + t->apis; i++) {
-        int64_t start = a->tl->apis[i].start_ns;
-        while (k < a->steps.count && a->steps.at[k].end_ns <= start)
+        int64_t start = f->tl->apis[i].start_ns;
+        while (k < f->steps.count && f->steps.at[k].end_ns <= start)
             k++;
-        if (k == a->steps.count)
+        if (k == f->steps.count)
             return 0;
-        if (a->steps.at[k].used && a->steps.at[k].start_ns <= start && add_api(a, s, i) < 0)
+        if (f->steps.at[k].used && f->steps.at[k].start_ns <= start && add_api(f, s, i) < 0)
             return -1;
     }
     return 0;
@@ -164,12 +164,12 @@ static void *keep(struct arena *arena, void *at, size_t n, size_t size,
     return p;
 }
 
-static int publish(struct analysis *a, struct sums *s)
+static int publish(struct facts *f, struct sums *s)
 {
-    struct totals *t = &a->totals;
-    t->kernels = keep(&a->arena, s->kernels.at, s->kernels.n, sizeof *t->kernels, by_kernel_ns);
-    t->copies = keep(&a->arena, s->copies.at, s->copies.n, sizeof *t->copies, by_copy_ns);
-    t->apis = keep(&a->arena, s->apis.at, s->apis.n, sizeof *t->apis, by_api_ns);
+    struct totals *t = &f->totals;
+    t->kernels = keep(&f->arena, s->kernels.at, s->kernels.n, sizeof *t->kernels, by_kernel_ns);
+    t->copies = keep(&f->arena, s->copies.at, s->copies.n, sizeof *t->copies, by_copy_ns);
+    t->apis = keep(&f->arena, s->apis.at, s->apis.n, sizeof *t->apis, by_api_ns);
     if (!t->kernels || !t->copies || !t->apis)
         return -1;
     t->kernel_count = s->kernels.n;
@@ -178,31 +178,31 @@ static int publish(struct analysis *a, struct sums *s)
     return 0;
 }
 
-int totals_sum(struct analysis *a, const struct activity *act, struct err *e)
+int totals_sum(struct facts *f, const struct activity *act, struct err *e)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     struct sums s = {0};
     s.kernel_of = calloc((size_t)t->strings.n + 1, sizeof *s.kernel_of);
     s.api_of = calloc((size_t)t->strings.n + 1, sizeof *s.api_of);
     int rc = s.kernel_of && s.api_of ? 0 : -1;
     for (uint32_t i = 0; i < t->op_count && rc == 0; i++) {
-        uint32_t k = a->steps.op_step[i];
-        if (k == TL_NONE || !a->steps.at[k].used)
+        uint32_t k = f->steps.op_step[i];
+        if (k == TL_NONE || !f->steps.at[k].used)
             continue;
         if (t->ops[i].kind == OP_KERNEL)
-            rc = add_kernel(a, &s, i);
+            rc = add_kernel(f, &s, i);
         else if (t->ops[i].kind == OP_COPY)
-            rc = add_copy(a, &s, act, i);
+            rc = add_copy(f, &s, act, i);
     }
     for (uint32_t i = 0; i < t->thread_count && rc == 0; i++)
-        if (t->threads[i].process == a->steps.process)
-            rc = add_apis_of_thread(a, &s, i);
+        if (t->threads[i].process == f->steps.process)
+            rc = add_apis_of_thread(f, &s, i);
     if (rc == 0)
-        rc = publish(a, &s);
+        rc = publish(f, &s);
     free(s.kernel_of);
     free(s.api_of);
     vec_release(&s.kernels);
     vec_release(&s.copies);
     vec_release(&s.apis);
-    return rc < 0 ? no_memory(e) : 0;
+    return rc < 0 ? err_no_memory(e) : 0;
 }

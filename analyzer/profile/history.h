@@ -2,8 +2,8 @@
  * one trial a line, tab-separated. Nothing else is ever remembered across profiles. A line tells
  * the kind of change and shares of a step; no program, path, host or setting. Lines that are not
  * understood are passed over: a newer gpuprof may have written them. */
-#ifndef GPUPROF_STORE_HISTORY_H
-#define GPUPROF_STORE_HISTORY_H
+#ifndef GPUPROF_PROFILE_HISTORY_H
+#define GPUPROF_PROFILE_HISTORY_H
 
 #include "base/err.h"
 

@@ -2,8 +2,8 @@
  * profile, PATH.XXXXXX.partial, which nobody else has: made anew, never through a link. While one
  * process writes a profile, another that wants to write the same is refused. What a process that is
  * not there any more left of it is removed. */
-#ifndef GPUPROF_STORE_PLACE_H
-#define GPUPROF_STORE_PLACE_H
+#ifndef GPUPROF_PROFILE_PLACE_H
+#define GPUPROF_PROFILE_PLACE_H
 
 #include "base/err.h"
 

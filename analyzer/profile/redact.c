@@ -1,9 +1,9 @@
 #include "analyzer/profile/redact.h"
 
+#include "analyzer/profile/tables.h"
 #include "base/identity.h"
 #include "base/secrets.h"
 #include "base/str.h"
-#include "analyzer/profile/tables.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * handed on without secrets (base/secrets.h). With `all` also without what tells who made
  * the recording and where: arguments, folders, user, host, serial numbers of GPUs.
  * Cost: one look-up a text, and a copy of each row that names one; memory: each distinct text. */
-#ifndef GPUPROF_STORE_REDACT_H
-#define GPUPROF_STORE_REDACT_H
+#ifndef GPUPROF_PROFILE_REDACT_H
+#define GPUPROF_PROFILE_REDACT_H
 
 #include "analyzer/profile/rows.h"
 

@@ -7,8 +7,8 @@
  * per process and links api rows to the kernels, copies, memsets and syncs that they caused; 0 =
  * none.
  */
-#ifndef GPUPROF_STORE_ROWS_H
-#define GPUPROF_STORE_ROWS_H
+#ifndef GPUPROF_PROFILE_ROWS_H
+#define GPUPROF_PROFILE_ROWS_H
 
 #include "base/err.h"
 

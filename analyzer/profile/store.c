@@ -1,10 +1,10 @@
 /* Store: create, open, write, finish. See store.h for the contract. Cost of a row: about 1 us. */
 #include "analyzer/profile/store.h"
 
-#include "base/str.h"
 #include "analyzer/profile/sql.h"
 #include "analyzer/profile/store_private.h"
 #include "analyzer/profile/tables.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -8,8 +8,8 @@
  * Errors: -1 with *e set (path, what, cure). Ownership: open/create give a heap object, close
  * frees.
  */
-#ifndef GPUPROF_STORE_STORE_H
-#define GPUPROF_STORE_STORE_H
+#ifndef GPUPROF_PROFILE_STORE_H
+#define GPUPROF_PROFILE_STORE_H
 
 #include "analyzer/profile/rows.h"
 

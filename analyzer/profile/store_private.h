@@ -1,11 +1,11 @@
 /* What store.c (writing) and read.c (opening, reading) share. */
-#ifndef GPUPROF_STORE_PRIVATE_H
-#define GPUPROF_STORE_PRIVATE_H
+#ifndef GPUPROF_PROFILE_STORE_PRIVATE_H
+#define GPUPROF_PROFILE_STORE_PRIVATE_H
 
-#include "base/str.h"
 #include "analyzer/profile/place.h"
 #include "analyzer/profile/sql.h"
 #include "analyzer/profile/store.h"
+#include "base/str.h"
 
 struct store {
     struct sql *db;

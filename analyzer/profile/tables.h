@@ -1,7 +1,7 @@
 /* Which column of which table holds which member of a row struct: one description for writing,
  * reading and testing. Order of columns = order in schema.sql. */
-#ifndef GPUPROF_STORE_TABLES_H
-#define GPUPROF_STORE_TABLES_H
+#ifndef GPUPROF_PROFILE_TABLES_H
+#define GPUPROF_PROFILE_TABLES_H
 
 #include "analyzer/profile/rows.h"
 

@@ -1,7 +1,7 @@
 /* What `try` kept in a profile: predicted beside measured. Reads a few rows, not the profile; a
  * file that is no profile, or one of an older gpuprof, has no trials. */
-#ifndef GPUPROF_STORE_TRIALS_H
-#define GPUPROF_STORE_TRIALS_H
+#ifndef GPUPROF_PROFILE_TRIALS_H
+#define GPUPROF_PROFILE_TRIALS_H
 
 #include <stddef.h>
 #include <stdint.h>

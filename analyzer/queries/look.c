@@ -8,60 +8,60 @@
 
 enum { SMALL_BYTES = 64 << 20, BURST = 4, QUEUED_START_NS = 50000 };
 
-const char *look_time(struct analysis *a, int64_t ns)
+const char *look_time(struct arena *arena, int64_t ns)
 {
     char text[32];
-    return arena_printf(&a->arena, "%s", time_words(text, sizeof text, ns));
+    return arena_printf(arena, "%s", time_words(text, sizeof text, ns));
 }
 
-bool look_used(const struct analysis *a, uint32_t op)
+bool look_used(const struct facts *f, uint32_t op)
 {
-    if (a->steps.device != TL_NONE && tl_op_device(a->tl, op) != a->steps.device)
+    if (f->steps.device != TL_NONE && tl_op_device(f->tl, op) != f->steps.device)
         return false;
-    if (a->steps.source == STEPS_NONE)
+    if (f->steps.source == STEPS_NONE)
         return true;
-    uint32_t step = a->steps.op_step[op];
-    return step != TL_NONE && a->steps.at[step].used;
+    uint32_t step = f->steps.op_step[op];
+    return step != TL_NONE && f->steps.at[step].used;
 }
 
-uint32_t look_step_at(const struct analysis *a, int64_t ns)
+uint32_t look_step_at(const struct facts *f, int64_t ns)
 {
-    uint32_t step = analysis_step_at(a, ns);
-    return step != TL_NONE && a->steps.at[step].used ? step : TL_NONE;
+    uint32_t step = facts_step_at(f, ns);
+    return step != TL_NONE && f->steps.at[step].used ? step : TL_NONE;
 }
 
-size_t look_steps_with(const struct analysis *a, enum part part)
+size_t look_steps_with(const struct facts *f, enum part part)
 {
     size_t n = 0;
-    for (size_t i = 0; i < a->steps.count; i++)
-        n += a->steps.at[i].used && a->step_parts[i][part] * 100 >= a->steps.median_ns;
+    for (size_t i = 0; i < f->steps.count; i++)
+        n += f->steps.at[i].used && f->step_parts[i][part] * 100 >= f->steps.median_ns;
     return n;
 }
 
 /* A queued operation starts some microseconds after the one before it. What is longer waits for
  * something else, which fewer operations would not shorten. */
-static int64_t start_of_queued(const struct analysis *a, const struct gap *g)
+static int64_t start_of_queued(const struct facts *f, const struct gap *g)
 {
-    int64_t ns = gap_ns(a, g, PART_IDLE_QUEUED);
+    int64_t ns = gap_ns(f, g, PART_IDLE_QUEUED);
     return ns <= QUEUED_START_NS ? ns : 0;
 }
 
-struct look_ops look_ops_of(const struct analysis *a, look_pick *pick, const void *arg)
+struct look_ops look_ops_of(const struct facts *f, look_pick *pick, const void *arg)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     struct look_ops sum = {.longest = TL_NONE};
     int64_t busy_until = t->gpu_start_ns;
     size_t g = 0;
     for (uint32_t i = 0; i < t->op_count; i++) {
         const struct op *o = &t->ops[i];
-        if (a->steps.device != TL_NONE && tl_op_device(t, i) != a->steps.device)
+        if (f->steps.device != TL_NONE && tl_op_device(t, i) != f->steps.device)
             continue;
         int64_t gap = o->start_ns - busy_until;
         if (o->end_ns > busy_until)
             busy_until = o->end_ns;
-        while (g < a->gap_count && a->gaps[g].end_ns < o->start_ns)
+        while (g < f->gap_count && f->gaps[g].end_ns < o->start_ns)
             g++;
-        enum look_take take = look_used(a, i) ? pick(a, i, arg) : LOOK_NO;
+        enum look_take take = look_used(f, i) ? pick(f, i, arg) : LOOK_NO;
         if (take == LOOK_NO)
             continue;
         sum.count++;
@@ -72,9 +72,9 @@ struct look_ops look_ops_of(const struct analysis *a, look_pick *pick, const voi
             sum.longest = i;
         if (take == LOOK_BUSY)
             continue;
-        if (gap >= GAP_LISTED_NS && g < a->gap_count && a->gaps[g].end_ns == o->start_ns)
+        if (gap >= GAP_LISTED_NS && g < f->gap_count && f->gaps[g].end_ns == o->start_ns)
             sum.idle_ns +=
-                gap_ns(a, &a->gaps[g], PART_IDLE_LAUNCH) + start_of_queued(a, &a->gaps[g]);
+                gap_ns(f, &f->gaps[g], PART_IDLE_LAUNCH) + start_of_queued(f, &f->gaps[g]);
         else if (gap > 0 && gap < GAP_LISTED_NS)
             sum.idle_ns += gap;
     }
@@ -85,15 +85,15 @@ struct wanted {
     look_want *want;
 };
 
-static enum look_take pick_wanted(const struct analysis *a, uint32_t op, const void *arg)
+static enum look_take pick_wanted(const struct facts *f, uint32_t op, const void *arg)
 {
-    return ((const struct wanted *)arg)->want(a, op);
+    return ((const struct wanted *)arg)->want(f, op);
 }
 
-struct look_ops look_ops(const struct analysis *a, look_want *want)
+struct look_ops look_ops(const struct facts *f, look_want *want)
 {
     const struct wanted w = {want};
-    return look_ops_of(a, pick_wanted, &w);
+    return look_ops_of(f, pick_wanted, &w);
 }
 
 uint32_t look_before(const struct timeline *t, uint32_t op)
@@ -104,12 +104,12 @@ uint32_t look_before(const struct timeline *t, uint32_t op)
     return TL_NONE;
 }
 
-enum look_take look_is_optimizer(const struct analysis *a, uint32_t op)
+enum look_take look_is_optimizer(const struct facts *f, uint32_t op)
 {
-    const struct op *o = &a->tl->ops[op];
+    const struct op *o = &f->tl->ops[op];
     if (o->kind != OP_KERNEL || o->class.family != FAMILY_OPTIMIZER)
         return LOOK_NO;
-    const char *name = tl_text(a->tl, o->full_name); /* loss scaling has a rule of its own */
+    const char *name = tl_text(f->tl, o->full_name); /* loss scaling has a rule of its own */
     return strstr(name, "finite") || strstr(name, "amp_unscale") ? LOOK_NO : LOOK_ALL;
 }
 
@@ -135,9 +135,9 @@ static int run_length(const struct timeline *t, uint32_t op, int step)
     return n;
 }
 
-enum look_take look_is_zeroing(const struct analysis *a, uint32_t op)
+enum look_take look_is_zeroing(const struct facts *f, uint32_t op)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     if (!zeroes(&t->ops[op]))
         return LOOK_NO;
     int before = run_length(t, op, -1);
@@ -146,58 +146,39 @@ enum look_take look_is_zeroing(const struct analysis *a, uint32_t op)
     return before ? LOOK_ALL : LOOK_BUSY;
 }
 
-static bool many(const struct analysis *a, const struct look_ops *ops, int64_t least)
+static bool many(const struct facts *f, const struct look_ops *ops, int64_t least)
 {
-    return per_step(a, ops->count) >= least;
+    return per_step(f, ops->count) >= least;
 }
 
-bool look_optimizer_unfused(const struct analysis *a, struct look_ops *ops)
+bool look_optimizer_unfused(const struct facts *f, struct look_ops *ops)
 {
-    *ops = look_ops(a, look_is_optimizer);
-    return many(a, ops, LOOK_MANY_OPTIMIZER_OPS);
+    *ops = look_ops(f, look_is_optimizer);
+    return many(f, ops, LOOK_MANY_OPTIMIZER_OPS);
 }
 
-bool look_zeroing_scattered(const struct analysis *a, struct look_ops *ops)
+bool look_zeroing_scattered(const struct facts *f, struct look_ops *ops)
 {
-    *ops = look_ops(a, look_is_zeroing);
-    return many(a, ops, LOOK_MANY_ZERO_OPS);
+    *ops = look_ops(f, look_is_zeroing);
+    return many(f, ops, LOOK_MANY_ZERO_OPS);
 }
 
-static bool gap_used(const struct analysis *a, const struct gap *g)
+static bool gap_used(const struct facts *f, const struct gap *g)
 {
-    return g->step != TL_NONE && a->steps.at[g->step].used;
+    return g->step != TL_NONE && f->steps.at[g->step].used;
 }
 
-void look_gap_examples(const struct analysis *a, struct outcome *o, enum part part,
-                       const char *text)
-{
-    int64_t below = INT64_MAX;
-    for (int n = 0; n < 3; n++) {
-        const struct gap *best = NULL;
-        for (size_t i = 0; i < a->gap_count; i++) {
-            const struct gap *g = &a->gaps[i];
-            int64_t v = gap_ns(a, g, part);
-            if (gap_used(a, g) && v > 0 && v < below && (!best || v > gap_ns(a, best, part)))
-                best = g;
-        }
-        if (!best)
-            return;
-        below = gap_ns(a, best, part);
-        outcome_example(o, best->start_ns, best->end_ns, text, best->before_op);
-    }
-}
-
-const char *look_gap_range(const struct analysis *a, enum part part)
+const char *look_gap_range(const struct facts *f, enum part part)
 {
     enum { KINDS = 64 };
     uint32_t names[KINDS];
     int64_t sums[KINDS], best = 0;
     size_t n = 0, at = 0;
-    for (size_t i = 0; i < a->gap_count; i++) {
-        const struct gap *g = &a->gaps[i];
-        if (!gap_used(a, g) || g->range == TL_NONE || gap_ns(a, g, part) <= 0)
+    for (size_t i = 0; i < f->gap_count; i++) {
+        const struct gap *g = &f->gaps[i];
+        if (!gap_used(f, g) || g->range == TL_NONE || gap_ns(f, g, part) <= 0)
             continue;
-        uint32_t name = a->tl->ranges[g->range].name;
+        uint32_t name = f->tl->ranges[g->range].name;
         size_t k = 0;
         while (k < n && names[k] != name)
             k++;
@@ -207,35 +188,54 @@ const char *look_gap_range(const struct analysis *a, enum part part)
             names[n] = name;
             sums[n++] = 0;
         }
-        sums[k] += gap_ns(a, g, part);
+        sums[k] += gap_ns(f, g, part);
         if (sums[k] > best) {
             best = sums[k];
             at = k;
         }
     }
-    return n ? tl_text(a->tl, names[at]) : NULL;
+    return n ? tl_text(f->tl, names[at]) : NULL;
 }
 
-bool look_is_platform(const struct analysis *a, const char *name)
+bool look_is_platform(const struct facts *f, const char *name)
 {
-    const char *platform = timeline_meta(a->tl, "platform");
+    const char *platform = timeline_meta(f->tl, "platform");
     return platform && strcmp(platform, name) == 0;
 }
 
-bool look_nvidia(const struct analysis *a)
+bool look_nvidia(const struct facts *f)
 {
-    if (look_is_platform(a, "hip") || look_is_platform(a, "xpu"))
+    if (look_is_platform(f, "hip") || look_is_platform(f, "xpu"))
         return false;
-    const char *name = a->device ? tl_text(a->tl, a->device->name) : "";
+    const char *name = f->device ? tl_text(f->tl, f->device->name) : "";
     return !strstr(name, "AMD") && !strstr(name, "Radeon") && !strstr(name, "Instinct");
 }
 
-bool look_find_seen(const struct analysis *a)
+bool look_find_seen(const struct facts *f)
 {
-    for (size_t i = 0; i < a->tl->call_count; i++)
-        if (a->tl->calls[i].row.family == SPOOL_CALL_FIND &&
-            strstr(tl_text(a->tl, a->tl->calls[i].row.function),
+    for (size_t i = 0; i < f->tl->call_count; i++)
+        if (f->tl->calls[i].row.family == SPOOL_CALL_FIND &&
+            strstr(tl_text(f->tl, f->tl->calls[i].row.function),
                    "Find")) /* not Get...: the heuristic */
             return true;
     return false;
+}
+
+bool look_of_python(const struct facts *f)
+{
+    const char *exe = timeline_meta(f->tl, "exe"), *framework = timeline_meta(f->tl, "framework");
+    return (exe && strstr(exe, "python")) || (framework && strcmp(framework, "pytorch") == 0);
+}
+
+bool look_thin(const struct facts *f, size_t *ops)
+{
+    enum { FEW = 10 };
+    size_t n = 0;
+    if (f->steps.used > 2)
+        return false;
+    for (uint32_t i = 0; i < f->tl->op_count && n < FEW; i++)
+        n += !look_used(f, i) ? 0 : f->tl->ops[i].in_graph ? FEW : 1;
+    if (ops)
+        *ops = n;
+    return n < FEW && f->breakdown_ns[PART_COMPUTE] * 10 < f->steps.median_ns;
 }

@@ -1,28 +1,28 @@
 /* What several rules look at. All totals are over the used steps unless they say "per step";
  * nothing here decides anything. */
-#ifndef GPUPROF_RULES_LOOK_H
-#define GPUPROF_RULES_LOOK_H
+#ifndef GPUPROF_QUERIES_LOOK_H
+#define GPUPROF_QUERIES_LOOK_H
 
-#include "analyzer/advice/rule.h"
+#include "analyzer/facts/facts.h"
 
-static inline int64_t per_step(const struct analysis *a, int64_t total)
+static inline int64_t per_step(const struct facts *f, int64_t total)
 {
-    return total / (int64_t)(a->steps.used ? a->steps.used : 1);
+    return total / (int64_t)(f->steps.used ? f->steps.used : 1);
 }
 static inline double ms(int64_t ns)
 {
     return (double)ns / 1e6;
 }
-static inline double share_pct(const struct analysis *a, int64_t ns_per_step)
+static inline double share_pct(const struct facts *f, int64_t ns_per_step)
 {
-    return a->step_ns > 0 ? 100.0 * (double)ns_per_step / (double)a->step_ns : 0;
+    return f->step_ns > 0 ? 100.0 * (double)ns_per_step / (double)f->step_ns : 0;
 }
 
 /* "4.69 ms", "176 ms", "12.3 s", in the arena. */
-const char *look_time(struct analysis *a, int64_t ns);
+const char *look_time(struct arena *arena, int64_t ns);
 
 /* Launched in a used step, on the device that is analysed. */
-bool look_used(const struct analysis *a, uint32_t op);
+bool look_used(const struct facts *f, uint32_t op);
 
 /* Per op: idle time of the device right before it that is due to launching (slow launches, or gaps
  * between operations already queued), for ops that pass `want`; and their own time on the device.
@@ -32,31 +32,31 @@ struct look_ops {
     uint32_t longest; /* op index, TL_NONE */
 };
 enum look_take { LOOK_NO, LOOK_BUSY /* not the idle time before it */, LOOK_ALL };
-typedef enum look_take look_want(const struct analysis *a, uint32_t op);
-struct look_ops look_ops(const struct analysis *a, look_want *want);
+typedef enum look_take look_want(const struct facts *f, uint32_t op);
+struct look_ops look_ops(const struct facts *f, look_want *want);
 /* The same with an argument. */
-typedef enum look_take look_pick(const struct analysis *a, uint32_t op, const void *arg);
-struct look_ops look_ops_of(const struct analysis *a, look_pick *pick, const void *arg);
+typedef enum look_take look_pick(const struct facts *f, uint32_t op, const void *arg);
+struct look_ops look_ops_of(const struct facts *f, look_pick *pick, const void *arg);
 
 /* The operation before `op` on its stream, TL_NONE. */
 uint32_t look_before(const struct timeline *t, uint32_t op);
 
-enum look_take look_is_optimizer(const struct analysis *a, uint32_t op);
+enum look_take look_is_optimizer(const struct facts *f, uint32_t op);
 /* Small memsets and fills, several in a row on one stream: zeroing tensor by tensor. */
-enum look_take look_is_zeroing(const struct analysis *a, uint32_t op);
+enum look_take look_is_zeroing(const struct facts *f, uint32_t op);
 
 /* The optimizer and the zeroing as their rules see them: does it consist of many small operations?
  */
 enum { LOOK_MANY_OPTIMIZER_OPS = 30, LOOK_MANY_ZERO_OPS = 20 }; /* a step */
-bool look_optimizer_unfused(const struct analysis *a, struct look_ops *ops);
-bool look_zeroing_scattered(const struct analysis *a, struct look_ops *ops);
+bool look_optimizer_unfused(const struct facts *f, struct look_ops *ops);
+bool look_zeroing_scattered(const struct facts *f, struct look_ops *ops);
 
 /* Index of the used step in whose host time `ns` falls, TL_NONE. */
-uint32_t look_step_at(const struct analysis *a, int64_t ns);
+uint32_t look_step_at(const struct facts *f, int64_t ns);
 
 /* Used steps in which `part` takes a share worth naming. What belongs to the loop is in most of
  * them; what comes of a thread that lost its core to another program is in a few. */
-size_t look_steps_with(const struct analysis *a, enum part part);
+size_t look_steps_with(const struct facts *f, enum part part);
 
 /* H2D copies from one kind of host memory. */
 struct look_copies {
@@ -64,27 +64,36 @@ struct look_copies {
     int64_t idle_ns; /* per step: its share of PART_IDLE_COPY, by time blocked */
     uint32_t longest;
 };
-struct look_copies look_h2d(const struct analysis *a, enum memory_kind from);
+struct look_copies look_h2d(const struct facts *f, enum memory_kind from);
 /* Per step, copies with nothing beside them: no more than the median step has of that. */
-int64_t look_exposed(const struct analysis *a, const struct look_copies *c);
+int64_t look_exposed(const struct facts *f, const struct look_copies *c);
 /* Share of the bytes copied to the GPU that were copied from it before, told by their sizes:
  * weights or optimizer states that live on the host. They are there only when the step before has
  * ended. */
-double look_comes_back_pct(const struct analysis *a);
+double look_comes_back_pct(const struct facts *f);
 
-/* Longest gaps whose main part is `part`, as examples. */
-void look_gap_examples(const struct analysis *a, struct outcome *o, enum part part,
-                       const char *text);
 /* Name of the range (of the program's own) in which most of `part` falls; NULL when there is none.
  */
-const char *look_gap_range(const struct analysis *a, enum part part);
+const char *look_gap_range(const struct facts *f, enum part part);
 
 /* Compute capability, major. `told`: it was recorded; else kernels' names bound it from below; -1 =
  * not known. */
-int look_cc_major(const struct analysis *a, bool *told);
-bool look_launches_block(const struct analysis *a);                /* each waits for its kernel */
-bool look_nvidia(const struct analysis *a);                        /* not a HIP or SYCL profile */
-bool look_is_platform(const struct analysis *a, const char *name); /* "hip", "xpu" */
-bool look_find_seen(const struct analysis *a); /* cuDNN autotuning was recorded */
+int look_cc_major(const struct facts *f, bool *told);
+bool look_nvidia(const struct facts *f);                        /* not a HIP or SYCL profile */
+bool look_is_platform(const struct facts *f, const char *name); /* "hip", "xpu" */
+bool look_find_seen(const struct facts *f);                     /* cuDNN autotuning was recorded */
+
+/* The calls that launch one kernel, and those of them that ended behind it. */
+struct look_launches {
+    int64_t launches, waited;
+    bool set;   /* CUDA_LAUNCH_BLOCKING is in the environment */
+    bool block; /* each waits for its kernel */
+};
+struct look_launches look_launches(const struct facts *f);
+/* Does anything say that Python drives the program? */
+bool look_of_python(const struct facts *f);
+/* A step or two that hold fewer than ten GPU operations (their number in *ops unless NULL) and
+ * little computing. */
+bool look_thin(const struct facts *f, size_t *ops);
 
 #endif

@@ -28,9 +28,9 @@ static bool is_check(const struct named *n, uint32_t op)
     return *seen == NAME_CHECK;
 }
 
-static enum look_take takes(const struct analysis *a, uint32_t op, const void *arg)
+static enum look_take takes(const struct facts *f, uint32_t op, const void *arg)
 {
-    (void)a;
+    (void)f;
     return is_check(arg, op) ? LOOK_ALL : LOOK_NO;
 }
 
@@ -103,30 +103,30 @@ static bool behind_answer(const struct timeline *t, const struct gap *g, const b
     return false;
 }
 
-static int64_t idle_behind(const struct analysis *a, const bool *calls)
+static int64_t idle_behind(const struct facts *f, const bool *calls)
 {
     int64_t ns = 0;
-    for (size_t i = 0; i < a->gap_count; i++) {
-        const struct gap *g = &a->gaps[i];
-        if (g->step != TL_NONE && a->steps.at[g->step].used && g->parts & 1u << PART_IDLE_SYNC &&
-            behind_answer(a->tl, g, calls))
-            ns += gap_ns(a, g, PART_IDLE_SYNC);
+    for (size_t i = 0; i < f->gap_count; i++) {
+        const struct gap *g = &f->gaps[i];
+        if (g->step != TL_NONE && f->steps.at[g->step].used && g->parts & 1u << PART_IDLE_SYNC &&
+            behind_answer(f->tl, g, calls))
+            ns += gap_ns(f, g, PART_IDLE_SYNC);
     }
     return ns;
 }
 
-struct look_checks look_checks(struct analysis *a)
+struct look_checks look_checks(const struct facts *facts, struct arena *arena)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = facts->tl;
     struct look_checks k = {.ops.longest = TL_NONE};
-    struct named n = {t, arena_array(&a->arena, (size_t)t->strings.n + 1, 1)};
+    struct named n = {t, arena_array(arena, (size_t)t->strings.n + 1, 1)};
     if (!n.seen)
         return k;
-    k.ops = look_ops_of(a, takes, &n);
-    if (per_step(a, k.ops.count) < LOOK_MANY_CHECKS)
+    k.ops = look_ops_of(facts, takes, &n);
+    if (per_step(facts, k.ops.count) < LOOK_MANY_CHECKS)
         return k;
-    bool *ops = arena_array(&a->arena, t->op_count + 1, sizeof *ops);
-    bool *calls = arena_array(&a->arena, t->api_count + 1, sizeof *calls);
+    bool *ops = arena_array(arena, t->op_count + 1, sizeof *ops);
+    bool *calls = arena_array(arena, t->api_count + 1, sizeof *calls);
     if (!ops || !calls)
         return k;
     for (size_t i = 0; i < t->thread_count; i++) {
@@ -137,6 +137,6 @@ struct look_checks look_checks(struct analysis *a)
     }
     k.op_marks = ops;
     k.call_marks = calls;
-    k.read_ns = idle_behind(a, calls);
+    k.read_ns = idle_behind(facts, calls);
     return k;
 }

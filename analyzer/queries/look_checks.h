@@ -1,8 +1,8 @@
 /* Checks for NaN and infinity: their kernels, the reading of their answers, and the waits for
  * these. A wait is a check's when it comes behind one with hardly a kernel between, before another
  * answer is read. Cost: one pass over operations, calls and gaps; a name is looked at once. */
-#ifndef GPUPROF_RULES_LOOK_CHECKS_H
-#define GPUPROF_RULES_LOOK_CHECKS_H
+#ifndef GPUPROF_QUERIES_LOOK_CHECKS_H
+#define GPUPROF_QUERIES_LOOK_CHECKS_H
 
 #include "analyzer/queries/look.h"
 
@@ -15,6 +15,6 @@ struct look_checks {
                                than LOOK_MANY_CHECKS */
     const bool *call_marks; /* waits for answers; NULL as above */
 };
-struct look_checks look_checks(struct analysis *a);
+struct look_checks look_checks(const struct facts *f, struct arena *arena);
 
 #endif

@@ -1,6 +1,6 @@
 /* Collectives as several rules see them. */
-#ifndef GPUPROF_RULES_LOOK_COMM_H
-#define GPUPROF_RULES_LOOK_COMM_H
+#ifndef GPUPROF_QUERIES_LOOK_COMM_H
+#define GPUPROF_QUERIES_LOOK_COMM_H
 
 #include "analyzer/queries/look.h"
 
@@ -10,11 +10,11 @@ enum { LOOK_MANY_COLLECTIVES = 50 }; /* a step: one for each parameter, not for 
  * costs: the idle time before them, and before the copies that fill their buffers, is ops->idle_ns.
  */
 /* A copy within the device that fills the buffer of the collective behind it. */
-bool look_fills_buffer(const struct analysis *a, uint32_t op);
-bool look_collectives_scattered(const struct analysis *a, struct look_ops *ops);
+bool look_fills_buffer(const struct facts *f, uint32_t op);
+bool look_collectives_scattered(const struct facts *f, struct look_ops *ops);
 
 /* The analysed device among the ranks, NULL when it is alone. */
-const struct rank_facts *look_own_rank(const struct analysis *a);
+const struct rank_facts *look_own_rank(const struct facts *f);
 
 /* The collectives of one ordinary step of the analysed device whose call and kernel were both
  * recorded, in the order of the calls. */
@@ -27,22 +27,22 @@ struct look_exchange {
     int64_t transfer_ns; /* of the step: for each the shortest of its size in the recording */
     bool own_stream;     /* no compute kernel runs on the stream of the collectives */
 };
-struct look_exchange look_exchange(struct analysis *a);
+struct look_exchange look_exchange(const struct facts *f, struct arena *arena);
 
 /* How often the step's collectives repeat with the computing around them: k backward passes that
  * each exchange all gradients. 1 = they do not. */
-size_t look_repeats(struct analysis *a, const struct look_exchange *x);
+size_t look_repeats(const struct facts *f, struct arena *arena, const struct look_exchange *x);
 
 /* What is wrong with the sizes of the messages. */
 enum look_buckets { BUCKETS_FINE, BUCKETS_SMALL, BUCKETS_ONE };
-enum look_buckets look_buckets(struct analysis *a, const struct look_exchange *x);
+enum look_buckets look_buckets(const struct facts *f, const struct look_exchange *x);
 
 /* Time per step in which the analysed device communicates and computes nothing, without the waiting
  * for late ranks that is another rule's. */
-int64_t look_exposed_comm(const struct analysis *a);
+int64_t look_exposed_comm(const struct facts *f);
 
 /* GPUs that the analysed process drives by itself, sending the weights to all in each step; 0 = it
  * does not. */
-size_t look_replicated(struct analysis *a);
+size_t look_replicated(const struct facts *f, struct arena *arena);
 
 #endif

@@ -2,12 +2,12 @@
  * Cost: totals were made with the analysis; what comes back is one pass over all operations. */
 #include "analyzer/queries/look.h"
 
-struct look_copies look_h2d(const struct analysis *a, enum memory_kind from)
+struct look_copies look_h2d(const struct facts *f, enum memory_kind from)
 {
     struct look_copies c = {.longest = TL_NONE};
     int64_t blocked_all = 0;
-    for (size_t i = 0; i < a->totals.copy_count; i++) {
-        const struct copy_total *t = &a->totals.copies[i];
+    for (size_t i = 0; i < f->totals.copy_count; i++) {
+        const struct copy_total *t = &f->totals.copies[i];
         if (t->kind != COPY_H2D)
             continue;
         blocked_all += t->host_blocked_ns;
@@ -21,14 +21,14 @@ struct look_copies look_h2d(const struct analysis *a, enum memory_kind from)
         c.longest = t->longest;
     }
     if (blocked_all > 0)
-        c.idle_ns = (int64_t)((double)a->breakdown_ns[PART_IDLE_COPY] * (double)c.blocked_ns /
+        c.idle_ns = (int64_t)((double)f->breakdown_ns[PART_IDLE_COPY] * (double)c.blocked_ns /
                               (double)blocked_all);
     return c;
 }
 
-int64_t look_exposed(const struct analysis *a, const struct look_copies *c)
+int64_t look_exposed(const struct facts *f, const struct look_copies *c)
 {
-    int64_t mean = per_step(a, c->exposed_ns), median = a->breakdown_ns[PART_COPY];
+    int64_t mean = per_step(f, c->exposed_ns), median = f->breakdown_ns[PART_COPY];
     return mean < median ? mean : median;
 }
 
@@ -52,14 +52,14 @@ static struct size *size_of(struct size *of, size_t *n, int64_t bytes)
     return &of[(*n)++];
 }
 
-double look_comes_back_pct(const struct analysis *a)
+double look_comes_back_pct(const struct facts *f)
 {
     struct size of[SIZES];
     size_t n = 0;
     int64_t all = 0, back = 0;
-    for (uint32_t i = 0; i < a->tl->op_count; i++) {
-        const struct op *o = &a->tl->ops[i];
-        if (o->kind != OP_COPY || o->bytes <= SMALL_BYTES || !look_used(a, i) ||
+    for (uint32_t i = 0; i < f->tl->op_count; i++) {
+        const struct op *o = &f->tl->ops[i];
+        if (o->kind != OP_COPY || o->bytes <= SMALL_BYTES || !look_used(f, i) ||
             (o->copy_kind != COPY_H2D && o->copy_kind != COPY_D2H))
             continue;
         struct size *s = size_of(of, &n, o->bytes);

@@ -35,15 +35,15 @@ static int major_of(const char *name)
     return best;
 }
 
-int look_cc_major(const struct analysis *a, bool *told)
+int look_cc_major(const struct facts *f, bool *told)
 {
-    *told = a->device && a->device->cc_major >= 0;
+    *told = f->device && f->device->cc_major >= 0;
     if (*told)
-        return (int)a->device->cc_major;
+        return (int)f->device->cc_major;
     int best = -1;
-    for (size_t i = 0; i < a->totals.kernel_count; i++) {
-        const struct op *o = &a->tl->ops[a->totals.kernels[i].longest];
-        int major = major_of(tl_text(a->tl, o->full_name));
+    for (size_t i = 0; i < f->totals.kernel_count; i++) {
+        const struct op *o = &f->tl->ops[f->totals.kernels[i].longest];
+        int major = major_of(tl_text(f->tl, o->full_name));
         best = major > best ? major : best;
     }
     return best;

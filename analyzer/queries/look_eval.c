@@ -35,10 +35,10 @@ static bool evaluates(const char *name)
 }
 
 /* Ranges and calls are sorted by thread and start. */
-const bool *look_evaluating(struct analysis *a, int64_t *ranges)
+const bool *look_evaluating(const struct facts *f, struct arena *arena, int64_t *ranges)
 {
-    const struct timeline *t = a->tl;
-    bool *yes = arena_array(&a->arena, t->api_count + 1, sizeof *yes);
+    const struct timeline *t = f->tl;
+    bool *yes = arena_array(arena, t->api_count + 1, sizeof *yes);
     *ranges = 0;
     for (size_t i = 0; yes && i < t->thread_count; i++) {
         const struct thread *th = &t->threads[i];

@@ -1,12 +1,12 @@
 /* Evaluations amid the training: parts of the program under a range that says so by a word of its
  * name (eval, validation). Cost: one pass over calls and ranges. */
-#ifndef GPUPROF_RULES_LOOK_EVAL_H
-#define GPUPROF_RULES_LOOK_EVAL_H
+#ifndef GPUPROF_QUERIES_LOOK_EVAL_H
+#define GPUPROF_QUERIES_LOOK_EVAL_H
 
-#include "analyzer/advice/rule.h"
+#include "analyzer/facts/facts.h"
 
 /* By call: is it made during an evaluation? And how many of those there are. NULL without memory.
  */
-const bool *look_evaluating(struct analysis *a, int64_t *ranges);
+const bool *look_evaluating(const struct facts *f, struct arena *arena, int64_t *ranges);
 
 #endif

@@ -20,19 +20,19 @@ static int by_size(const void *a, const void *b)
     return (x->duration_ns > y->duration_ns) - (x->duration_ns < y->duration_ns);
 }
 
-static bool is_here(const struct analysis *a, const struct collective *c)
+static bool is_here(const struct facts *f, const struct collective *c)
 {
-    return c->op != TL_NONE && c->row.bytes > 0 && look_used(a, c->op);
+    return c->op != TL_NONE && c->row.bytes > 0 && look_used(f, c->op);
 }
 
 /* The used step whose length is nearest to the median. */
-static uint32_t ordinary_step(const struct analysis *a)
+static uint32_t ordinary_step(const struct facts *f)
 {
     uint32_t best = TL_NONE;
     int64_t distance = INT64_MAX;
-    for (uint32_t i = 0; i < a->steps.count; i++) {
-        int64_t d = llabs(a->steps.at[i].length_ns - a->steps.median_ns);
-        if (a->steps.at[i].used && d < distance) {
+    for (uint32_t i = 0; i < f->steps.count; i++) {
+        int64_t d = llabs(f->steps.at[i].length_ns - f->steps.median_ns);
+        if (f->steps.at[i].used && d < distance) {
             distance = d;
             best = i;
         }
@@ -41,14 +41,14 @@ static uint32_t ordinary_step(const struct analysis *a)
 }
 
 /* All that are recorded, by size, fastest first; *n of them. */
-static struct sized *all_sizes(struct analysis *a, size_t *n)
+static struct sized *all_sizes(const struct facts *f, struct arena *arena, size_t *n)
 {
-    const struct timeline *t = a->tl;
-    struct sized *v = arena_array(&a->arena, t->collective_count, sizeof *v);
+    const struct timeline *t = f->tl;
+    struct sized *v = arena_array(arena, t->collective_count, sizeof *v);
     *n = 0;
     for (size_t i = 0; v && i < t->collective_count; i++) {
         const struct collective *c = &t->collectives[i];
-        if (is_here(a, c))
+        if (is_here(f, c))
             v[(*n)++] = (struct sized){c->row.bytes, t->ops[c->op].end_ns - t->ops[c->op].start_ns};
     }
     if (v)
@@ -74,29 +74,29 @@ static bool computes(const struct timeline *t, uint32_t op)
     return t->ops[op].kind == OP_KERNEL && t->ops[op].class.family != FAMILY_COMM;
 }
 
-static bool has_own_stream(const struct analysis *a, uint32_t op)
+static bool has_own_stream(const struct facts *f, uint32_t op)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     for (uint32_t i = 0; i < t->op_count; i++)
         if (t->ops[i].stream == t->ops[op].stream && computes(t, i))
             return false;
     return true;
 }
 
-struct look_exchange look_exchange(struct analysis *a)
+struct look_exchange look_exchange(const struct facts *f, struct arena *arena)
 {
-    const struct timeline *t = a->tl;
-    struct look_exchange x = {.step = ordinary_step(a)};
+    const struct timeline *t = f->tl;
+    struct look_exchange x = {.step = ordinary_step(f)};
     size_t n = 0;
-    struct sized *sizes = all_sizes(a, &n);
-    x.at = arena_array(&a->arena, t->collective_count, sizeof *x.at);
+    struct sized *sizes = all_sizes(f, arena, &n);
+    x.at = arena_array(arena, t->collective_count, sizeof *x.at);
     if (!sizes || !x.at || n == 0 || x.step == TL_NONE) {
         x.step = TL_NONE;
         return x;
     }
     for (uint32_t i = 0; i < t->collective_count; i++) {
         const struct collective *c = &t->collectives[i];
-        if (!is_here(a, c) || a->steps.op_step[c->op] != x.step)
+        if (!is_here(f, c) || f->steps.op_step[c->op] != x.step)
             continue;
         x.at[x.count++] = i;
         x.bytes += c->row.bytes;
@@ -109,31 +109,31 @@ struct look_exchange look_exchange(struct analysis *a)
     if (x.count == 0)
         x.step = TL_NONE;
     else
-        x.own_stream = has_own_stream(a, t->collectives[x.at[0]].op);
+        x.own_stream = has_own_stream(f, t->collectives[x.at[0]].op);
     return x;
 }
 
 /* ---- sizes -------------------------------------------------------------------------------------
  */
 
-int64_t look_exposed_comm(const struct analysis *a)
+int64_t look_exposed_comm(const struct facts *f)
 {
-    const struct rank_facts *own = look_own_rank(a);
-    int64_t exposed = a->breakdown_ns[PART_COMM] - (own ? own->wait_exposed_ns : 0);
+    const struct rank_facts *own = look_own_rank(f);
+    int64_t exposed = f->breakdown_ns[PART_COMM] - (own ? own->wait_exposed_ns : 0);
     return exposed > 0 ? exposed : 0;
 }
 
 /* Small: at least half of the time is what any message costs, and there are more of them than the
  * handful that large buckets make. One: nearly all travels in one message that nothing overlaps,
  * although it has a stream of its own. */
-enum look_buckets look_buckets(struct analysis *a, const struct look_exchange *x)
+enum look_buckets look_buckets(const struct facts *f, const struct look_exchange *x)
 {
     enum { HANDFUL = 8 };
     if (x->step == TL_NONE)
         return BUCKETS_FINE;
     if (x->count > HANDFUL && 2 * x->fastest_ns * (int64_t)x->count >= x->transfer_ns)
         return BUCKETS_SMALL;
-    bool hidden = a->breakdown_ns[PART_COMM] * 4 < x->transfer_ns * 3;
+    bool hidden = f->breakdown_ns[PART_COMM] * 4 < x->transfer_ns * 3;
     if (x->own_stream && !hidden && x->largest_bytes * 10 >= x->bytes * 9 && x->count <= HANDFUL)
         return BUCKETS_ONE;
     return BUCKETS_FINE;
@@ -159,15 +159,16 @@ static int64_t launched_ns(const struct timeline *t, uint32_t op)
 
 /* Compute kernels of the step that were launched before its last collective, by name: how many
  * names, and in *of how often each runs. */
-static size_t count_kernels(struct analysis *a, const struct look_exchange *x, struct counted **of)
+static size_t count_kernels(const struct facts *f, struct arena *arena,
+                            const struct look_exchange *x, struct counted **of)
 {
-    const struct timeline *t = a->tl;
-    const struct step *s = &a->steps.at[x->step];
+    const struct timeline *t = f->tl;
+    const struct step *s = &f->steps.at[x->step];
     int64_t until = launched_ns(t, t->collectives[x->at[x->count - 1]].op);
-    struct counted *v = arena_array(&a->arena, s->ops, sizeof *v);
+    struct counted *v = arena_array(arena, s->ops, sizeof *v);
     size_t n = 0, names = 0;
     for (uint32_t i = 0; v && i < t->op_count && n < s->ops; i++)
-        if (a->steps.op_step[i] == x->step && tl_op_device(t, i) == a->steps.device &&
+        if (f->steps.op_step[i] == x->step && tl_op_device(t, i) == f->steps.device &&
             computes(t, i) && launched_ns(t, i) < until)
             v[n++] = (struct counted){t->ops[i].full_name, 1};
     if (n > 0)
@@ -195,15 +196,15 @@ static bool sizes_repeat(const struct timeline *t, const struct look_exchange *x
 
 /* Layers that communicate repeat their messages, too, but beside them a step has kernels that run
  * once: embedding, loss. When whole passes repeat, all kernels do. */
-size_t look_repeats(struct analysis *a, const struct look_exchange *x)
+size_t look_repeats(const struct facts *f, struct arena *arena, const struct look_exchange *x)
 {
     struct counted *kernels;
     if (x->step == TL_NONE || x->count < 2)
         return 1;
-    size_t names = count_kernels(a, x, &kernels);
+    size_t names = count_kernels(f, arena, x, &kernels);
     for (size_t k = x->count; k >= 2; k--) {
         size_t whole = 0;
-        if (x->count % k != 0 || !sizes_repeat(a->tl, x, x->count / k))
+        if (x->count % k != 0 || !sizes_repeat(f->tl, x, x->count / k))
             continue;
         for (size_t i = 0; i < names; i++)
             whole += kernels[i].count % k == 0;
@@ -216,24 +217,24 @@ size_t look_repeats(struct analysis *a, const struct look_exchange *x)
 /* ---- one process, many devices -----------------------------------------------------------------
  */
 
-size_t look_replicated(struct analysis *a)
+size_t look_replicated(const struct facts *f, struct arena *arena)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     size_t devices = 0, broadcasts = 0;
-    bool *seen = arena_array(&a->arena, t->device_count + 1, sizeof *seen);
+    bool *seen = arena_array(arena, t->device_count + 1, sizeof *seen);
     if (!seen)
         return 0;
     for (uint32_t i = 0; i < t->op_count; i++) {
         uint32_t d = tl_op_device(t, i);
-        if (t->streams[t->ops[i].stream].process != a->steps.process || d == TL_NONE)
+        if (t->streams[t->ops[i].stream].process != f->steps.process || d == TL_NONE)
             continue;
         if (computes(t, i) && !seen[d]) {
             seen[d] = true;
             devices++;
         }
         broadcasts += t->ops[i].kind == OP_KERNEL && t->ops[i].class.family == FAMILY_COMM &&
-                      d == a->steps.device && look_used(a, i) &&
+                      d == f->steps.device && look_used(f, i) &&
                       strstr(tl_text(t, t->ops[i].name), "Broadcast") != NULL;
     }
-    return devices > 1 && broadcasts >= a->steps.used ? devices : 0;
+    return devices > 1 && broadcasts >= f->steps.used ? devices : 0;
 }

@@ -1,7 +1,8 @@
 #include "analyzer/queries/look_feed.h"
 
+#include "analyzer/facts/median.h"
+#include "analyzer/facts/recorded.h"
 #include "wire/spool_format.h"
-#include "analyzer/facts/passes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,10 +11,10 @@
 /* ---- which steps, which loader ----------------------------------------------------------------
  */
 
-static bool counts(const struct analysis *a, int64_t ns)
+static bool counts(const struct facts *f, int64_t ns)
 {
-    uint32_t s = analysis_step_at(a, ns);
-    return s != TL_NONE && (a->steps.at[s].used || a->steps.at[s].slow);
+    uint32_t s = facts_step_at(f, ns);
+    return s != TL_NONE && (f->steps.at[s].used || f->steps.at[s].slow);
 }
 
 static bool is_wait(const struct row_loader *l)
@@ -28,25 +29,25 @@ static double length(const struct row_loader *l)
     return (double)l->end_ns - (double)l->start_ns;
 }
 
-static bool in_process(const struct analysis *a, const struct row_loader *l, uint32_t *thread)
+static bool in_process(const struct facts *f, const struct row_loader *l, uint32_t *thread)
 {
-    *thread = timeline_thread_index(a->tl, l->thread);
-    return *thread != TL_NONE && a->tl->threads[*thread].process == a->steps.process;
+    *thread = timeline_thread_index(f->tl, l->thread);
+    return *thread != TL_NONE && f->tl->threads[*thread].process == f->steps.process;
 }
 
 enum { MOST_LOADERS = 64 };
 
 /* The loader that is waited for most in the steps: by the thread that trains if that waits at all,
  * else by the one that reads ahead for it. */
-static bool choose(const struct analysis *a, struct feed *f)
+static bool choose(const struct facts *facts, struct feed *f)
 {
     double of[2][MOST_LOADERS] = {{0}}; /* by the training thread; by others */
     uint32_t other = TL_NONE, thread;
-    for (size_t i = 0; i < a->tl->loader_count; i++) {
-        const struct row_loader *l = &a->tl->loaders[i];
-        if (!is_wait(l) || !in_process(a, l, &thread) || !counts(a, l->start_ns))
+    for (size_t i = 0; i < facts->tl->loader_count; i++) {
+        const struct row_loader *l = &facts->tl->loaders[i];
+        if (!is_wait(l) || !in_process(facts, l, &thread) || !counts(facts, l->start_ns))
             continue;
-        bool ahead = thread != a->steps.main_thread;
+        bool ahead = thread != facts->steps.main_thread;
         other = ahead ? thread : other;
         size_t number = l->batch > 0 && l->batch < MOST_LOADERS ? (size_t)l->batch : 0;
         of[ahead][number] += length(l);
@@ -55,7 +56,7 @@ static bool choose(const struct analysis *a, struct feed *f)
     for (size_t i = 0; i < MOST_LOADERS; i++)
         own += of[0][i];
     f->ahead = own <= 0 && other != TL_NONE;
-    f->thread = f->ahead ? other : a->steps.main_thread;
+    f->thread = f->ahead ? other : facts->steps.main_thread;
     for (size_t i = 0; i < MOST_LOADERS; i++) {
         f->loaders += of[f->ahead][i] > 0;
         if (of[f->ahead][i] > best) {
@@ -118,16 +119,16 @@ static void add_made(struct sums *s, const struct row_loader *l)
 }
 
 /* Rows of a thread are in the order of time. */
-static void add_all(const struct analysis *a, const struct feed *f, struct sums *s)
+static void add_all(const struct facts *facts, const struct feed *f, struct sums *s)
 {
     uint32_t thread;
-    for (size_t i = 0; i < a->tl->loader_count; i++) {
-        const struct row_loader *l = &a->tl->loaders[i];
+    for (size_t i = 0; i < facts->tl->loader_count; i++) {
+        const struct row_loader *l = &facts->tl->loaders[i];
         if (!of_loader(f, l) || l->end_ns < l->start_ns)
             continue;
         if (!is_wait(l))
             add_made(s, l);
-        else if (in_process(a, l, &thread) && thread == f->thread && counts(a, l->start_ns))
+        else if (in_process(facts, l, &thread) && thread == f->thread && counts(facts, l->start_ns))
             add_wait(s, l);
     }
 }
@@ -135,10 +136,10 @@ static void add_all(const struct analysis *a, const struct feed *f, struct sums 
 /* ---- CPU time ---------------------------------------------------------------------------------
  */
 
-static bool in_window(const struct analysis *a, int64_t ns)
+static bool in_window(const struct facts *f, int64_t ns)
 {
-    return a->steps.count && ns >= a->steps.at[0].start_ns &&
-           ns <= a->steps.at[a->steps.count - 1].end_ns;
+    return f->steps.count && ns >= f->steps.at[0].start_ns &&
+           ns <= f->steps.at[f->steps.count - 1].end_ns;
 }
 
 struct grown {
@@ -169,18 +170,18 @@ struct cpu_use {
     double worker_line; /* ... ready, without a core; -1 */
 };
 
-static void add_threads(const struct analysis *a, const struct feed *f, const struct grown *of,
+static void add_threads(const struct facts *facts, const struct feed *f, const struct grown *of,
                         struct cpu_use *u)
 {
     double workers = 0, worker_cpu = 0, worker_line = 0, cpu, line;
-    for (uint32_t i = 0; i < a->tl->thread_count; i++) {
+    for (uint32_t i = 0; i < facts->tl->thread_count; i++) {
         if (!rates(&of[i], &cpu, &line))
             continue;
         u->all = (u->all < 0 ? 0 : u->all) + cpu;
         u->lines = (u->lines < 0 ? 0 : u->lines) + (line > 0 ? line : 0);
-        if (a->tl->threads[i].process == a->steps.process) {
+        if (facts->tl->threads[i].process == facts->steps.process) {
             u->trains = (u->trains < 0 ? 0 : u->trains) + cpu;
-            if (i == a->steps.main_thread) {
+            if (i == facts->steps.main_thread) {
                 u->main_cpu = cpu;
                 u->main_line = line;
             }
@@ -196,14 +197,14 @@ static void add_threads(const struct analysis *a, const struct feed *f, const st
     }
 }
 
-static struct cpu_use cpu_use(struct analysis *a, const struct feed *f)
+static struct cpu_use cpu_use(const struct facts *facts, const struct feed *f)
 {
     struct cpu_use u = {-1, -1, -1, -1, -1, -1, -1};
-    struct grown *of = calloc(a->tl->thread_count + 1, sizeof *of);
-    for (size_t i = 0; of && i < a->tl->host_sample_count; i++) {
-        const struct row_host_sample *s = &a->tl->host_samples[i];
-        uint32_t th = timeline_thread_index(a->tl, s->thread);
-        if (th == TL_NONE || s->cpu_ns < 0 || !in_window(a, s->time_ns))
+    struct grown *of = calloc(facts->tl->thread_count + 1, sizeof *of);
+    for (size_t i = 0; of && i < facts->tl->host_sample_count; i++) {
+        const struct row_host_sample *s = &facts->tl->host_samples[i];
+        uint32_t th = timeline_thread_index(facts->tl, s->thread);
+        if (th == TL_NONE || s->cpu_ns < 0 || !in_window(facts, s->time_ns))
             continue;
         if (!of[th].first || s->time_ns < of[th].first->time_ns)
             of[th].first = s;
@@ -211,7 +212,7 @@ static struct cpu_use cpu_use(struct analysis *a, const struct feed *f)
             of[th].last = s;
     }
     if (of)
-        add_threads(a, f, of, &u);
+        add_threads(facts, f, of, &u);
     free(of);
     return u;
 }
@@ -226,20 +227,22 @@ enum {
 static const double HAND_LOW_PER_BYTE = 0.05, HAND_HIGH_PER_BYTE = 0.6;
 static const double SEND_LOW_PER_BYTE = 0.1, SEND_HIGH_PER_BYTE = 1.5;
 
-static double fact_number(struct analysis *a, const struct feed *f, const char *what)
+static double fact_number(const struct facts *facts, struct arena *arena, const struct feed *f,
+                          const char *what)
 {
-    const char *text = look_feed_fact(a, f, what);
+    const char *text = look_feed_fact(facts, arena, f, what);
     return text ? strtod(text, NULL) : 0;
 }
 
-static void settings(struct analysis *a, struct feed *f)
+static void settings(const struct facts *facts, struct arena *arena, struct feed *f)
 {
-    const char *now = look_feed_fact(a, f, NULL), *iterable = look_feed_fact(a, f, "iterable");
+    const char *now = look_feed_fact(facts, arena, f, NULL),
+               *iterable = look_feed_fact(facts, arena, f, "iterable");
     const char *workers = now ? strstr(now, "num_workers=") : NULL;
     int told = workers ? atoi(workers + strlen("num_workers=")) : -1;
     f->have = told > f->have ? told : f->have;
     f->persistent = now && strstr(now, "persistent_workers=True");
-    f->anew = look_feed_fact(a, f, "anew") != NULL;
+    f->anew = look_feed_fact(facts, arena, f, "anew") != NULL;
     f->iterable = iterable != NULL;
     f->shards = iterable && strcmp(iterable, "shards") == 0;
 }
@@ -261,10 +264,11 @@ static void split_fetch(struct feed *f, const struct cpu_use *u)
         f->sleep_hi = f->sleep_low + 0.2 * (off - f->sleep_low);
 }
 
-static void hand_over(struct analysis *a, struct feed *f, struct sums *s)
+static void hand_over(const struct facts *facts, struct arena *arena, struct feed *f,
+                      struct sums *s)
 {
-    double bytes = fact_number(a, f, "batch.bytes");
-    const char *text = timeline_meta(a->tl, "torch.batch.bytes");
+    double bytes = fact_number(facts, arena, f, "batch.bytes");
+    const char *text = timeline_meta(facts->tl, "torch.batch.bytes");
     bytes = text ? strtod(text, NULL) : bytes;
     f->hand_low = HAND_LOW_NS + HAND_LOW_PER_BYTE * bytes;
     f->hand_hi = HAND_HIGH_NS + HAND_HIGH_PER_BYTE * bytes;
@@ -298,9 +302,9 @@ static void waiting(struct feed *f, const struct sums *s, const struct cpu_use *
 
 /* What the program has of its cores and what nobody has: the rest is other programs'. Where idle
  * time was not recorded, threads that stand in line tell: they use all that they can get. */
-static void share_cores(const struct analysis *a, struct feed *f, const struct cpu_use *u)
+static void share_cores(const struct facts *facts, struct feed *f, const struct cpu_use *u)
 {
-    const char *text = timeline_meta(a->tl, "idle_cores");
+    const char *text = timeline_meta(facts->tl, "idle_cores");
     double idle = text ? strtod(text, NULL) : -1, own = u->all;
     if (f->cores <= 0 || own <= 0)
         return;
@@ -313,23 +317,23 @@ static void share_cores(const struct analysis *a, struct feed *f, const struct c
         f->cores = left > fair ? left : fair;
 }
 
-static void fill(struct analysis *a, struct feed *f, struct sums *s)
+static void fill(const struct facts *facts, struct arena *arena, struct feed *f, struct sums *s)
 {
     f->have = s->made > 0 ? s->most_worker + 1 : -1;
-    settings(a, f);
-    f->steps = (double)(a->steps.used + a->steps.slow);
-    f->step_ns = (double)a->steps.pace_ns;
+    settings(facts, arena, f);
+    f->steps = (double)(facts->steps.used + facts->steps.slow);
+    f->step_ns = (double)facts->steps.pace_ns;
     f->loops = s->loops;
     f->batches = s->waits / f->steps;
     f->fetch_ns = s->made > 0 ? s->making_ns / s->made : 0;
     f->cpu_ns = s->cpus > 0 ? s->cpu_ns / s->cpus : -1;
     f->collate_ns = s->collated > 0 && s->made > 0 ? s->collate_ns / s->made : -1;
-    f->cores = a->host.usable_cores;
-    struct cpu_use u = cpu_use(a, f);
-    share_cores(a, f, &u);
+    f->cores = facts->host.usable_cores;
+    struct cpu_use u = cpu_use(facts, f);
+    share_cores(facts, f, &u);
     split_fetch(f, &u);
     waiting(f, s, &u);
-    hand_over(a, f, s);
+    hand_over(facts, arena, f, s);
     f->startup_ns = -1;
     if (f->have > 0 && s->loops > 0) {
         double first = s->first_ns - s->loops * (f->fetch_ns + f->hand_low);
@@ -340,17 +344,17 @@ static void fill(struct analysis *a, struct feed *f, struct sums *s)
     f->train_ns = all > own ? all - own : 0;
 }
 
-bool look_feed(struct analysis *a, struct feed *f)
+bool look_feed(const struct facts *facts, struct arena *arena, struct feed *f)
 {
     *f = (struct feed){.have = -1};
-    if (a->steps.source == STEPS_NONE || a->steps.pace_ns <= 0 ||
-        a->steps.used + a->steps.slow == 0 || !choose(a, f))
+    if (facts->steps.source == STEPS_NONE || facts->steps.pace_ns <= 0 ||
+        facts->steps.used + facts->steps.slow == 0 || !choose(facts, f))
         return false;
     struct sums s = {.most_worker = -1};
-    s.later = calloc(a->tl->loader_count + 1, sizeof *s.later);
+    s.later = calloc(facts->tl->loader_count + 1, sizeof *s.later);
     if (s.later) {
-        add_all(a, f, &s);
-        fill(a, f, &s);
+        add_all(facts, f, &s);
+        fill(facts, arena, f, &s);
     }
     free(s.later);
     return s.later != NULL;

@@ -4,8 +4,8 @@
  * All times are means over the steady steps, the long ones included: workers deliver in bursts, and
  * a loop over a short set starts them anew each time, so that the median step says little.
  * Cost: one pass over loader rows, one over host samples. */
-#ifndef GPUPROF_RULES_LOOK_FEED_H
-#define GPUPROF_RULES_LOOK_FEED_H
+#ifndef GPUPROF_QUERIES_LOOK_FEED_H
+#define GPUPROF_QUERIES_LOOK_FEED_H
 
 #include "analyzer/queries/look.h"
 
@@ -52,7 +52,7 @@ struct feed {
     "get_worker_info(), so check that each worker yields a part of its own, then time it"
 
 /* False: no step, or no record of a loader. */
-bool look_feed(struct analysis *a, struct feed *f);
+bool look_feed(const struct facts *facts, struct arena *arena, struct feed *f);
 
 /* What a step takes with n workers that outlive a loop (or, where the loader is made anew for each
  * loop, that do not). */
@@ -66,13 +66,16 @@ int look_feed_most(const struct feed *f);
 int look_feed_best(const struct feed *f);
 
 /* Fact torch.loader.NUMBER.WHAT of the loader, else torch.loader.WHAT; what NULL: the settings. */
-const char *look_feed_fact(struct analysis *a, const struct feed *f, const char *what);
+const char *look_feed_fact(const struct facts *facts, struct arena *arena, const struct feed *f,
+                           const char *what);
 /* A saving of `ns` in a mean step, as the same share of the median step, which all findings are in.
  */
-int64_t look_feed_share(const struct analysis *a, const struct feed *f, double ns);
+int64_t look_feed_share(const struct facts *facts, const struct feed *f, double ns);
 /* "train.py:42: REMEDY; now DataLoader(num_workers=0)" */
-const char *look_feed_line(struct analysis *a, const struct feed *f, const char *remedy);
+const char *look_feed_line(const struct facts *facts, struct arena *arena, const struct feed *f,
+                           const char *remedy);
 /* The settings that the program is to be told: for this loader alone where there are several. */
-const char *look_feed_knob(struct analysis *a, const struct feed *f, const char *settings);
+const char *look_feed_knob(const struct facts *facts, struct arena *arena, const struct feed *f,
+                           const char *settings);
 
 #endif

@@ -119,32 +119,36 @@ int look_feed_best(const struct feed *f)
 /* ---- words ------------------------------------------------------------------------------------
  */
 
-const char *look_feed_fact(struct analysis *a, const struct feed *f, const char *what)
+const char *look_feed_fact(const struct facts *facts, struct arena *arena, const struct feed *f,
+                           const char *what)
 {
     const char *dot = what ? "." : "", *rest = what ? what : "";
     int number = f->loader > 0 ? f->loader : 1;
     const char *value =
-        timeline_meta(a->tl, arena_printf(&a->arena, "torch.loader.%d%s%s", number, dot, rest));
+        timeline_meta(facts->tl, arena_printf(arena, "torch.loader.%d%s%s", number, dot, rest));
     return value ? value
-                 : timeline_meta(a->tl, arena_printf(&a->arena, "torch.loader%s%s", dot, rest));
+                 : timeline_meta(facts->tl, arena_printf(arena, "torch.loader%s%s", dot, rest));
 }
 
-int64_t look_feed_share(const struct analysis *a, const struct feed *f, double ns)
+int64_t look_feed_share(const struct facts *facts, const struct feed *f, double ns)
 {
-    return (int64_t)(ns / f->step_ns * (double)a->step_ns);
+    return (int64_t)(ns / f->step_ns * (double)facts->step_ns);
 }
 
-const char *look_feed_line(struct analysis *a, const struct feed *f, const char *remedy)
+const char *look_feed_line(const struct facts *facts, struct arena *arena, const struct feed *f,
+                           const char *remedy)
 {
-    const char *made = look_feed_fact(a, f, "made"), *now = look_feed_fact(a, f, NULL);
-    return arena_printf(&a->arena, "%s%s%s%s%s", made ? made : "", made ? ": " : "", remedy,
+    const char *made = look_feed_fact(facts, arena, f, "made"),
+               *now = look_feed_fact(facts, arena, f, NULL);
+    return arena_printf(arena, "%s%s%s%s%s", made ? made : "", made ? ": " : "", remedy,
                         now ? "; now " : "", now ? now : "");
 }
 
-const char *look_feed_knob(struct analysis *a, const struct feed *f, const char *settings)
+const char *look_feed_knob(const struct facts *facts, struct arena *arena, const struct feed *f,
+                           const char *settings)
 {
-    const char *made = look_feed_fact(a, f, "made");
+    const char *made = look_feed_fact(facts, arena, f, "made");
     if (f->loaders < 2 || !made)
         return settings;
-    return arena_printf(&a->arena, "%s;loader=%s", settings, made);
+    return arena_printf(arena, "%s;loader=%s", settings, made);
 }

@@ -1,17 +1,17 @@
 #include "analyzer/queries/look_gpu.h"
 
-struct look_gpu look_gpu(const struct analysis *a)
+struct look_gpu look_gpu(const struct facts *f)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     struct look_gpu g = {.memory_peak = -1, .hottest_c = -1, .most_mw = -1};
     double sum = 0;
     for (size_t i = 0; i < t->gpu_sample_count; i++) {
         const struct row_gpu_sample *s = &t->gpu_samples[i];
-        if (a->device && s->device != a->device->id)
+        if (f->device && s->device != f->device->id)
             continue;
         if (s->memory_used_bytes > g.memory_peak)
             g.memory_peak = s->memory_used_bytes;
-        if (a->steps.source != STEPS_NONE && look_step_at(a, s->time_ns) == TL_NONE)
+        if (f->steps.source != STEPS_NONE && look_step_at(f, s->time_ns) == TL_NONE)
             continue;
         if (s->sm_clock_mhz <= 0 || s->throttle_reasons < 0)
             continue;

@@ -1,8 +1,8 @@
 /* What the GPU's own gauges say: memory in use, clocks, reasons for lower ones. Samples outside of
  * the used steps are left out, as far as steps are known.
  * Cost: one pass over the samples. */
-#ifndef GPUPROF_RULES_LOOK_GPU_H
-#define GPUPROF_RULES_LOOK_GPU_H
+#ifndef GPUPROF_QUERIES_LOOK_GPU_H
+#define GPUPROF_QUERIES_LOOK_GPU_H
 
 #include "analyzer/queries/look.h"
 
@@ -15,7 +15,7 @@ struct look_gpu {
     int64_t hottest_c, most_mw;
     int64_t memory_peak; /* most in use, bytes; -1 = not recorded */
 };
-struct look_gpu look_gpu(const struct analysis *a);
+struct look_gpu look_gpu(const struct facts *f);
 
 /* NVML's numbers: power cap, hardware slowdown, thermal (driver, hardware), power brake. Idle and
  * what the user has set are no slowdowns. */

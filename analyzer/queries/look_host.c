@@ -1,6 +1,6 @@
 #include "analyzer/queries/look_host.h"
 
-#include "analyzer/facts/passes.h"
+#include "analyzer/facts/spans.h"
 #include "analyzer/queries/look_phase.h"
 
 static const char copying[] = "aten::clone|aten::contiguous|aten::pin_memory|aten::_pin_memory|"
@@ -19,13 +19,13 @@ static bool on_the_host(const struct timeline *t, const struct range *r)
     return true;
 }
 
-static int find_copies(const struct analysis *a, struct look_host_copies *h, struct spans *spans)
+static int find_copies(const struct facts *f, struct look_host_copies *h, struct spans *spans)
 {
-    const struct timeline *t = a->tl;
-    const struct thread *th = &t->threads[a->steps.main_thread];
+    const struct timeline *t = f->tl;
+    const struct thread *th = &t->threads[f->steps.main_thread];
     for (uint32_t i = 0; i < th->ranges; i++) { /* by start */
         const struct range *r = &t->ranges[th->first_range + i];
-        if (look_step_at(a, r->start_ns) == TL_NONE ||
+        if (look_step_at(f, r->start_ns) == TL_NONE ||
             !look_name_has(tl_text(t, r->name), copying) || !on_the_host(t, r))
             continue;
         h->count++;
@@ -40,29 +40,28 @@ static int find_copies(const struct analysis *a, struct look_host_copies *h, str
 }
 
 /* GPU idle while the host copies. */
-static void add_idle(const struct analysis *a, const struct spans *spans,
-                     struct look_host_copies *h)
+static void add_idle(const struct facts *f, const struct spans *spans, struct look_host_copies *h)
 {
-    for (size_t i = 0; i < a->gap_count; i++) {
-        const struct gap *g = &a->gaps[i];
-        if (g->step == TL_NONE || !a->steps.at[g->step].used)
+    for (size_t i = 0; i < f->gap_count; i++) {
+        const struct gap *g = &f->gaps[i];
+        if (g->step == TL_NONE || !f->steps.at[g->step].used)
             continue;
         int64_t ns = spans_covered(spans, g->start_ns, g->end_ns), host;
-        host = gap_ns(a, g, PART_IDLE_HOST);
+        host = gap_ns(f, g, PART_IDLE_HOST);
         h->idle_ns += ns;
         h->host_ns += ns < host ? ns : host;
     }
 }
 
-int look_host_copies(struct analysis *a, struct look_host_copies *h)
+int look_host_copies(const struct facts *f, struct arena *arena, struct look_host_copies *h)
 {
     struct spans spans = {0};
     *h = (struct look_host_copies){.longest = TL_NONE};
-    h->marks = arena_array(&a->arena, a->tl->range_count + 1, sizeof *h->marks);
-    int rc = h->marks ? find_copies(a, h, &spans) : -1;
+    h->marks = arena_array(arena, f->tl->range_count + 1, sizeof *h->marks);
+    int rc = h->marks ? find_copies(f, h, &spans) : -1;
     if (rc == 0) {
         h->total_ns = spans_total(&spans);
-        add_idle(a, &spans, h);
+        add_idle(f, &spans, h);
     }
     spans_release(&spans);
     return rc;

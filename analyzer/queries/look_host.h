@@ -1,7 +1,7 @@
 /* Copies from one place of the host's memory to another, on the training thread, told by the names
  * of their ranges. Cost: one pass over its ranges, one over gaps. */
-#ifndef GPUPROF_RULES_LOOK_HOST_H
-#define GPUPROF_RULES_LOOK_HOST_H
+#ifndef GPUPROF_QUERIES_LOOK_HOST_H
+#define GPUPROF_QUERIES_LOOK_HOST_H
 
 #include "analyzer/queries/look.h"
 
@@ -13,6 +13,6 @@ struct look_host_copies {
     bool *marks;      /* by range: is such a copy */
 };
 /* -1: out of memory. */
-int look_host_copies(struct analysis *a, struct look_host_copies *h);
+int look_host_copies(const struct facts *f, struct arena *arena, struct look_host_copies *h);
 
 #endif

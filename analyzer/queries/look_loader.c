@@ -1,8 +1,8 @@
 #include "analyzer/queries/look_loader.h"
 
-#include "wire/spool_format.h"
 #include "analyzer/facts/clocks.h"
-#include "analyzer/facts/passes.h"
+#include "analyzer/facts/input.h"
+#include "wire/spool_format.h"
 
 #include <stdlib.h>
 
@@ -12,11 +12,11 @@ struct ends {
     int64_t making_ns;
 };
 
-static struct ends *find_ends(struct analysis *a)
+static struct ends *find_ends(const struct facts *f, struct arena *arena)
 {
-    struct ends *of = arena_array(&a->arena, a->tl->thread_count + 1, sizeof *of);
-    const struct thread_clocks *clocks = thread_clocks(a->tl, &a->arena);
-    for (size_t i = 0; of && clocks && i < a->tl->thread_count; i++)
+    struct ends *of = arena_array(arena, f->tl->thread_count + 1, sizeof *of);
+    const struct thread_clocks *clocks = thread_clocks(f->tl, arena);
+    for (size_t i = 0; of && clocks && i < f->tl->thread_count; i++)
         of[i].clocks = clocks[i];
     return clocks ? of : NULL;
 }
@@ -33,12 +33,12 @@ static void add_making(struct ends *e, int64_t start_ns, int64_t end_ns)
     e->making_ns += to > from ? to - from : 0;
 }
 
-static void find_making(const struct analysis *a, struct ends *of)
+static void find_making(const struct facts *f, struct ends *of)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     for (size_t i = 0; i < t->range_count; i++) {
         const struct range *r = &t->ranges[i];
-        if (r->thread != a->steps.main_thread && input_makes(tl_text(t, r->name))) {
+        if (r->thread != f->steps.main_thread && input_makes(tl_text(t, r->name))) {
             add_making(&of[r->thread], r->start_ns, r->end_ns);
             of[r->thread].by_ranges = true;
         }
@@ -46,7 +46,7 @@ static void find_making(const struct analysis *a, struct ends *of)
     for (size_t i = 0; i < t->loader_count; i++) { /* of a framework's workers */
         const struct row_loader *l = &t->loaders[i];
         uint32_t th = timeline_thread_index(t, l->thread);
-        if (l->what == SPOOL_LOADER_FETCH && th != TL_NONE && th != a->steps.main_thread &&
+        if (l->what == SPOOL_LOADER_FETCH && th != TL_NONE && th != f->steps.main_thread &&
             !of[th].by_ranges)
             add_making(&of[th], l->start_ns, l->end_ns);
     }
@@ -71,14 +71,14 @@ static void add_worker(struct look_loader *l, const struct ends *e)
     add_grown(&l->read_bytes, first->read_bytes, last->read_bytes);
 }
 
-struct look_loader look_loader(struct analysis *a)
+struct look_loader look_loader(const struct facts *f, struct arena *arena)
 {
     struct look_loader l = {0};
-    struct ends *of = find_ends(a);
+    struct ends *of = find_ends(f, arena);
     if (!of)
         return l;
-    find_making(a, of);
-    for (size_t i = 0; i < a->tl->thread_count; i++) {
+    find_making(f, of);
+    for (size_t i = 0; i < f->tl->thread_count; i++) {
         const struct ends *e = &of[i];
         const struct row_host_sample *first = e->clocks.first, *last = e->clocks.last;
         l.workers += e->makes;
@@ -96,26 +96,6 @@ struct look_loader look_loader(struct analysis *a)
         }
     }
     return l;
-}
-
-bool look_awaited_loader(struct analysis *a, struct outcome *o, struct look_loader *l)
-{
-    int64_t idle = a->breakdown_ns[PART_IDLE_INPUT];
-    o->why = arena_printf(&a->arena, "the GPU waits %.3f ms per step for data", ms(idle));
-    if (idle * 100 < a->steps.median_ns)
-        return false;
-    *l = look_loader(a);
-    if (l->workers == 0)
-        o->why = "the training thread makes the batches itself: no worker waits";
-    return l->workers > 0;
-}
-
-void look_awaited_evidence(const struct analysis *a, struct outcome *o, const struct look_loader *l)
-{
-    outcome_evidence(
-        o, "GPU idle for input per step", ms(a->breakdown_ns[PART_IDLE_INPUT]), "ms",
-        "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_input')");
-    outcome_evidence(o, "workers", (double)l->workers, "count", NULL);
 }
 
 double look_starved_pct(const struct look_loader *l)
@@ -137,10 +117,10 @@ bool look_waits_for_files(const struct look_loader *l)
     return l->sampled && l->cpu_ns >= 0 && look_elsewhere_ns(l) * 2 >= l->making_ns;
 }
 
-double look_limited_pct(const struct analysis *a)
+double look_limited_pct(const struct facts *f)
 {
-    const char *periods = timeline_meta(a->tl, "cgroup_cpu_periods");
-    const char *throttled = timeline_meta(a->tl, "cgroup_cpu_throttled_periods");
+    const char *periods = timeline_meta(f->tl, "cgroup_cpu_periods");
+    const char *throttled = timeline_meta(f->tl, "cgroup_cpu_throttled_periods");
     double n = periods ? strtod(periods, NULL) : 0;
     return n >= 10 && throttled ? 100 * strtod(throttled, NULL) / n : -1;
 }

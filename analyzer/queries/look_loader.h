@@ -2,8 +2,8 @@
  * wait for a core, wait for something else (files, network, locks). And how many threads of the
  * process want a core.
  * Cost: one pass over ranges and over host samples. */
-#ifndef GPUPROF_RULES_LOOK_LOADER_H
-#define GPUPROF_RULES_LOOK_LOADER_H
+#ifndef GPUPROF_QUERIES_LOOK_LOADER_H
+#define GPUPROF_QUERIES_LOOK_LOADER_H
 
 #include "analyzer/queries/look.h"
 
@@ -20,13 +20,7 @@ struct look_loader {
     double wanted_cores;   /* of all threads, workers or not: computing or ready to, on average */
     bool sampled;
 };
-struct look_loader look_loader(struct analysis *a);
-
-/* Does the GPU wait for workers of the loader? Where not, the outcome says why. */
-bool look_awaited_loader(struct analysis *a, struct outcome *o, struct look_loader *l);
-/* What the rules about them begin with: how long it waits, for how many. */
-void look_awaited_evidence(const struct analysis *a, struct outcome *o,
-                           const struct look_loader *l);
+struct look_loader look_loader(const struct facts *f, struct arena *arena);
 
 enum { LOADER_STARVED_PCT = 30 /* of the time in which batches are made: workers lack cores */ };
 /* Of the time in which batches are made: ready, but without a core, in %; -1 = not sampled. */
@@ -37,6 +31,6 @@ int64_t look_elsewhere_ns(const struct look_loader *l);
 bool look_waits_for_files(const struct look_loader *l);
 /* Of the periods in which the CPU limit of the program's cgroup is enforced, those in which it was
  * used up and its threads stood still; -1 = not known, or too few of them. */
-double look_limited_pct(const struct analysis *a);
+double look_limited_pct(const struct facts *f);
 
 #endif

@@ -1,6 +1,6 @@
 /* The ranges of a thread that are open at the time of its next call. */
-#ifndef GPUPROF_RULES_LOOK_OPEN_H
-#define GPUPROF_RULES_LOOK_OPEN_H
+#ifndef GPUPROF_QUERIES_LOOK_OPEN_H
+#define GPUPROF_QUERIES_LOOK_OPEN_H
 
 #include "analyzer/timeline/timeline.h"
 

@@ -41,7 +41,7 @@ enum mark { MARK_UNSEEN, MARK_NO, MARK_YES, MARK_OTHER };
 
 /* By string id: what the name says. */
 struct names {
-    const struct analysis *a;
+    const struct facts *a;
     const struct phase_names *of;
     uint8_t *kernel, *range; /* enum mark */
 };
@@ -99,17 +99,17 @@ static void open_and_close(struct inside *in, const struct names *n, uint32_t *n
         in->depth--;
 }
 
-static bool *no_marks(struct analysis *a, size_t n)
+static bool *no_marks(struct arena *arena, size_t n)
 {
-    return arena_array(&a->arena, n + 1, sizeof(bool));
+    return arena_array(arena, n + 1, sizeof(bool));
 }
 
 /* By call: does it lie in a range of the phase? NULL without memory. Ranges and calls are sorted
  * by thread and start. */
-static bool *calls_inside(struct analysis *a, const struct names *n)
+static bool *calls_inside(const struct facts *f, struct arena *arena, const struct names *n)
 {
-    const struct timeline *t = a->tl;
-    bool *yes = no_marks(a, t->api_count);
+    const struct timeline *t = f->tl;
+    bool *yes = no_marks(arena, t->api_count);
     if (!yes)
         return NULL;
     for (size_t i = 0; i < t->thread_count; i++) {
@@ -133,14 +133,14 @@ struct belongs {
     bool *marks;        /* by op */
 };
 
-static enum look_take takes(const struct analysis *a, uint32_t op, const void *arg)
+static enum look_take takes(const struct facts *f, uint32_t op, const void *arg)
 {
     const struct belongs *b = arg;
-    const struct op *o = &a->tl->ops[op];
+    const struct op *o = &f->tl->ops[op];
     b->marks[op] = kernel_named(b->names, o) || (o->api != TL_NONE && b->inside[o->api]);
     if (!b->marks[op])
         return LOOK_NO;
-    uint32_t before = look_before(a->tl, op); /* idle time before the first is not theirs */
+    uint32_t before = look_before(f->tl, op); /* idle time before the first is not theirs */
     return before != TL_NONE && b->marks[before] ? LOOK_ALL : LOOK_BUSY;
 }
 
@@ -155,13 +155,13 @@ static bool waits(const struct timeline *t, const struct api *c)
     return c->kind == API_SYNC_DEVICE || c->kind == API_SYNC_STREAM || c->kind == API_SYNC_EVENT;
 }
 
-static void count_waits(const struct analysis *a, const bool *inside, bool *marks,
+static void count_waits(const struct facts *f, const bool *inside, bool *marks,
                         struct look_phase *p)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     for (uint32_t i = 0; i < t->api_count; i++) {
         const struct api *c = &t->apis[i];
-        if (!inside[i] || !waits(t, c) || look_step_at(a, c->start_ns) == TL_NONE)
+        if (!inside[i] || !waits(t, c) || look_step_at(f, c->start_ns) == TL_NONE)
             continue;
         p->syncs++;
         marks[i] = true;
@@ -173,7 +173,7 @@ static void count_waits(const struct analysis *a, const bool *inside, bool *mark
 
 static void sum_idle(const struct names *n, const bool *inside, struct look_phase *p)
 {
-    const struct analysis *a = n->a;
+    const struct facts *a = n->a;
     for (size_t i = 0; i < a->gap_count; i++) {
         const struct gap *g = &a->gaps[i];
         if (g->step == TL_NONE || !a->steps.at[g->step].used)
@@ -184,25 +184,26 @@ static void sum_idle(const struct names *n, const bool *inside, struct look_phas
     }
 }
 
-struct look_phase look_phase(struct analysis *a, const struct phase_names *of)
+struct look_phase look_phase(const struct facts *f, struct arena *arena,
+                             const struct phase_names *of)
 {
     struct look_phase p = {.ops.longest = TL_NONE, .wait = TL_NONE};
-    size_t strings = a->tl->strings.n;
-    struct names n = {a, of, arena_array(&a->arena, strings + 1, 1),
-                      arena_array(&a->arena, strings + 1, 1)};
+    size_t strings = f->tl->strings.n;
+    struct names n = {f, of, arena_array(arena, strings + 1, 1),
+                      arena_array(arena, strings + 1, 1)};
     if (!n.kernel || !n.range)
         return p;
     memset(n.kernel, MARK_UNSEEN, strings + 1);
     memset(n.range, MARK_UNSEEN, strings + 1);
-    const bool *inside = calls_inside(a, &n);
-    bool *ops = no_marks(a, a->tl->op_count), *calls = no_marks(a, a->tl->api_count);
+    const bool *inside = calls_inside(f, arena, &n);
+    bool *ops = no_marks(arena, f->tl->op_count), *calls = no_marks(arena, f->tl->api_count);
     if (!inside || !ops || !calls)
         return p;
     const struct belongs b = {&n, inside, ops};
     p.op_marks = ops;
     p.wait_marks = calls;
-    p.ops = look_ops_of(a, takes, &b);
-    count_waits(a, inside, calls, &p);
+    p.ops = look_ops_of(f, takes, &b);
+    count_waits(f, inside, calls, &p);
     sum_idle(&n, inside, &p);
     return p;
 }

@@ -3,8 +3,8 @@
  * range of that name.
  *
  * Cost: one pass over calls and ranges, one over operations and gaps; a name is looked at once. */
-#ifndef GPUPROF_RULES_LOOK_PHASE_H
-#define GPUPROF_RULES_LOOK_PHASE_H
+#ifndef GPUPROF_QUERIES_LOOK_PHASE_H
+#define GPUPROF_QUERIES_LOOK_PHASE_H
 
 #include "analyzer/queries/look.h"
 
@@ -21,7 +21,8 @@ struct look_phase {
     uint32_t wait;   /* index of the longest such call, TL_NONE */
     const bool *op_marks, *wait_marks; /* by op: belongs to the phase; by call: such a wait */
 };
-struct look_phase look_phase(struct analysis *a, const struct phase_names *n);
+struct look_phase look_phase(const struct facts *f, struct arena *arena,
+                             const struct phase_names *n);
 
 extern const struct phase_names phase_clipping, phase_scaling, phase_recompute;
 

@@ -1,7 +1,7 @@
 /* What cuDNN does by itself while it searches for an algorithm: its calls, its waits, its work.
  * Cost: one pass over library calls, operations and gaps. */
-#ifndef GPUPROF_RULES_LOOK_SEARCH_H
-#define GPUPROF_RULES_LOOK_SEARCH_H
+#ifndef GPUPROF_QUERIES_LOOK_SEARCH_H
+#define GPUPROF_QUERIES_LOOK_SEARCH_H
 
 #include "analyzer/queries/look.h"
 
@@ -12,6 +12,6 @@ struct look_search {
                                           or no searches */
     int64_t sync_ns;                   /* idle time of the device after waits inside, used steps */
 };
-struct look_search look_search(struct analysis *a);
+struct look_search look_search(const struct facts *f, struct arena *arena);
 
 #endif

@@ -36,18 +36,18 @@ static enum wait_cause cause_at(const struct look_open *o)
     return WAIT_OTHER;
 }
 
-void look_waits(const struct analysis *a, look_is_wait *is_wait, struct look_waits *w)
+void look_waits(const struct facts *f, look_is_wait *is_wait, struct look_waits *w)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     *w = (struct look_waits){0};
     for (uint32_t th = 0; th < t->thread_count; th++) {
         const struct thread *thread = &t->threads[th];
-        if (thread->process != a->steps.process)
+        if (thread->process != f->steps.process)
             continue;
         struct look_open open = look_open_start(t, th);
         for (uint32_t i = thread->first_api; i < thread->first_api + thread->apis; i++) {
             const struct api *c = &t->apis[i];
-            if (!is_wait(t, c) || look_step_at(a, c->start_ns) == TL_NONE)
+            if (!is_wait(t, c) || look_step_at(f, c->start_ns) == TL_NONE)
                 continue;
             look_open_until(&open, c->start_ns);
             enum wait_cause cause = cause_at(&open);

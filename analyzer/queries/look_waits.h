@@ -1,7 +1,7 @@
 /* What makes the host wait for the GPU, told by the framework's operators around the waiting calls.
  */
-#ifndef GPUPROF_RULES_LOOK_WAITS_H
-#define GPUPROF_RULES_LOOK_WAITS_H
+#ifndef GPUPROF_QUERIES_LOOK_WAITS_H
+#define GPUPROF_QUERIES_LOOK_WAITS_H
 
 #include "analyzer/queries/look.h"
 
@@ -20,6 +20,6 @@ struct look_waits { /* in used steps */
 };
 
 typedef bool look_is_wait(const struct timeline *t, const struct api *c);
-void look_waits(const struct analysis *a, look_is_wait *is_wait, struct look_waits *w);
+void look_waits(const struct facts *f, look_is_wait *is_wait, struct look_waits *w);
 
 #endif

@@ -1,6 +1,6 @@
 #include "analyzer/queries/look_warm.h"
 
-#include "analyzer/facts/passes.h"
+#include "analyzer/facts/spans.h"
 #include "base/vec.h"
 
 #include <stdlib.h>
@@ -27,31 +27,31 @@ static bool one_time_kind(unsigned kind)
     }
 }
 
-static bool candidate(const struct analysis *a, const struct api *c)
+static bool candidate(const struct facts *f, const struct api *c)
 {
     return c->end_ns - c->start_ns >= LONG_NS && one_time_kind(c->kind) &&
-           a->tl->threads[c->thread].process == a->steps.process;
+           f->tl->threads[c->thread].process == f->steps.process;
 }
 
 /* A thread that stands in line for a core makes long calls of all kinds. */
-static bool lacks_core(const struct analysis *a)
+static bool lacks_core(const struct facts *f)
 {
-    return a->host.starved_ns * 10 >= a->steps.median_ns && a->steps.median_ns > 0;
+    return f->host.starved_ns * 10 >= f->steps.median_ns && f->steps.median_ns > 0;
 }
 
 /* Long first calls, merged. -1: out of memory. */
-static int long_calls(const struct analysis *a, struct spans *out, struct look_warm *w)
+static int long_calls(const struct facts *f, struct spans *out, struct look_warm *w)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     struct VEC(struct span) found = {0};
     uint32_t *seen = calloc((size_t)t->strings.n + 1, sizeof *seen);
     int rc = seen ? 0 : -1;
     for (size_t i = 0; rc == 0 && i < t->api_count; i++)
-        seen[t->apis[i].name] += candidate(a, &t->apis[i]);
+        seen[t->apis[i].name] += candidate(f, &t->apis[i]);
     for (uint32_t i = 0; rc == 0 && i < t->api_count; i++) {
         const struct api *c = &t->apis[i];
-        if (!candidate(a, c) || (a->steps.used > 1 && seen[c->name] > SEVERAL) ||
-            look_step_at(a, c->start_ns) == TL_NONE)
+        if (!candidate(f, c) || (f->steps.used > 1 && seen[c->name] > SEVERAL) ||
+            look_step_at(f, c->start_ns) == TL_NONE)
             continue;
         struct span *s = vec_push(&found);
         if (!s) {
@@ -98,17 +98,17 @@ static uint32_t compiled_at(const struct timeline *t, const uint32_t *marks, siz
     return TL_NONE;
 }
 
-static void take_gap(const struct analysis *a, const struct gap *g, const struct spans *calls,
+static void take_gap(const struct facts *f, const struct gap *g, const struct spans *calls,
                      const uint32_t *marks, size_t n, struct look_warm *w)
 {
     int64_t covered = spans_covered(calls, g->start_ns, g->end_ns);
-    int64_t host = gap_ns(a, g, PART_IDLE_HOST),
-            idle = host + gap_ns(a, g, PART_IDLE_ALLOC) + gap_ns(a, g, PART_IDLE_LAUNCH);
+    int64_t host = gap_ns(f, g, PART_IDLE_HOST),
+            idle = host + gap_ns(f, g, PART_IDLE_ALLOC) + gap_ns(f, g, PART_IDLE_LAUNCH);
     covered = covered < idle ? covered : idle;
     w->calls_ns += covered;
     w->host_ns += covered < host ? covered : host;
     int64_t rest = host - (covered < host ? covered : host);
-    uint32_t mark = rest >= LONG_NS ? compiled_at(a->tl, marks, n, g) : TL_NONE;
+    uint32_t mark = rest >= LONG_NS ? compiled_at(f->tl, marks, n, g) : TL_NONE;
     if (mark == TL_NONE)
         return;
     w->compile_ns += rest;
@@ -116,10 +116,10 @@ static void take_gap(const struct analysis *a, const struct gap *g, const struct
     w->compiled = mark;
 }
 
-struct look_warm look_warm_up(const struct analysis *a)
+struct look_warm look_warm_up(const struct facts *f)
 {
     enum { MARKS = 64 };
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     struct look_warm w = {.longest = TL_NONE, .compiled = TL_NONE};
     struct spans calls = {0};
     uint32_t marks[MARKS];
@@ -127,11 +127,11 @@ struct look_warm look_warm_up(const struct analysis *a)
     for (uint32_t i = 0; i < t->range_count && n < MARKS; i++)
         if (compiles(tl_text(t, t->ranges[i].name)))
             marks[n++] = i;
-    if ((lacks_core(a) ? spans_index(&calls) : long_calls(a, &calls, &w)) == 0)
-        for (size_t i = 0; i < a->gap_count; i++) {
-            uint32_t step = a->gaps[i].step;
-            if (step != TL_NONE && a->steps.at[step].used)
-                take_gap(a, &a->gaps[i], &calls, marks, n < SEVERAL || a->steps.used <= 1 ? n : 0,
+    if ((lacks_core(f) ? spans_index(&calls) : long_calls(f, &calls, &w)) == 0)
+        for (size_t i = 0; i < f->gap_count; i++) {
+            uint32_t step = f->gaps[i].step;
+            if (step != TL_NONE && f->steps.at[step].used)
+                take_gap(f, &f->gaps[i], &calls, marks, n < SEVERAL || f->steps.used <= 1 ? n : 0,
                          &w);
         }
     spans_release(&calls);

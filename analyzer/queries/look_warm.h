@@ -1,7 +1,7 @@
 /* One-time work inside what is analysed: contexts, first allocations, code that is loaded or
  * compiled on first use. Only time in which the GPU was idle for it. */
-#ifndef GPUPROF_RULES_LOOK_WARM_H
-#define GPUPROF_RULES_LOOK_WARM_H
+#ifndef GPUPROF_QUERIES_LOOK_WARM_H
+#define GPUPROF_QUERIES_LOOK_WARM_H
 
 #include "analyzer/queries/look.h"
 
@@ -15,6 +15,6 @@ struct look_warm {
     uint32_t compiled; /* range index of a compilation's result, TL_NONE */
 };
 /* Cost: one pass over calls, ranges and gaps. */
-struct look_warm look_warm_up(const struct analysis *a);
+struct look_warm look_warm_up(const struct facts *f);
 
 #endif

@@ -1,11 +1,11 @@
 /* The timeline while it is being filled. Private to model/. */
-#ifndef GPUPROF_MODEL_BUILD_H
-#define GPUPROF_MODEL_BUILD_H
+#ifndef GPUPROF_TIMELINE_BUILD_H
+#define GPUPROF_TIMELINE_BUILD_H
 
-#include "base/vec.h"
+#include "analyzer/profile/tables.h"
 #include "analyzer/timeline/idmap.h"
 #include "analyzer/timeline/timeline.h"
-#include "analyzer/profile/tables.h"
+#include "base/vec.h"
 
 /* What an op, a call or a sync refers to before the indices are known. */
 struct refs {

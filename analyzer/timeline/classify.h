@@ -2,8 +2,8 @@
  * cuDNN, CUTLASS (mangled too), NCCL, PyTorch, Triton, and ROCm's libraries. What a name does not
  * tell stays unknown; nothing is guessed from a name that merely looks fast.
  * Cost: some hundred substring searches, once per distinct name. */
-#ifndef GPUPROF_MODEL_CLASSIFY_H
-#define GPUPROF_MODEL_CLASSIFY_H
+#ifndef GPUPROF_TIMELINE_CLASSIFY_H
+#define GPUPROF_TIMELINE_CLASSIFY_H
 
 #include "analyzer/timeline/timeline.h"
 

@@ -1,8 +1,8 @@
 /* Readable kernel names. A small demangler for Itanium C++ names as nvcc and hipcc emit them; what
  * it cannot read is shown by its innermost identifier, or as it is. Needs no C++ library, so names
  * are the same on every machine. */
-#ifndef GPUPROF_MODEL_DEMANGLE_H
-#define GPUPROF_MODEL_DEMANGLE_H
+#ifndef GPUPROF_TIMELINE_DEMANGLE_H
+#define GPUPROF_TIMELINE_DEMANGLE_H
 
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
 /* Shared by the two halves of the demangler: demangle.c reads names, demangle_type.c reads types.
  * What is read is appended to `text`; a name outside the grammar sets `failed`, and nothing is
  * undone. Not for use elsewhere. */
-#ifndef GPUPROF_MODEL_DEMANGLE_READER_H
-#define GPUPROF_MODEL_DEMANGLE_READER_H
+#ifndef GPUPROF_TIMELINE_DEMANGLE_READER_H
+#define GPUPROF_TIMELINE_DEMANGLE_READER_H
 
 #include "analyzer/timeline/demangle.h"
 

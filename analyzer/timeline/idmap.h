@@ -1,7 +1,7 @@
 /* Map from an int64 id to a small index: open addressing, power-of-two size, linear probing.
  * Cost: 16 bytes a slot, at most half full. */
-#ifndef GPUPROF_MODEL_IDMAP_H
-#define GPUPROF_MODEL_IDMAP_H
+#ifndef GPUPROF_TIMELINE_IDMAP_H
+#define GPUPROF_TIMELINE_IDMAP_H
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Stable sort of (group, time) keys, and the in-place rearrangement of the arrays behind them.
  * Cost: one pass when already in order, else O(n log n) and 16 bytes a key twice. */
-#ifndef GPUPROF_MODEL_SORT_H
-#define GPUPROF_MODEL_SORT_H
+#ifndef GPUPROF_TIMELINE_SORT_H
+#define GPUPROF_TIMELINE_SORT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -5,11 +5,11 @@
  * start).
  * Memory: about 120 bytes per GPU operation, 56 per API call.
  */
-#ifndef GPUPROF_MODEL_TIMELINE_H
-#define GPUPROF_MODEL_TIMELINE_H
+#ifndef GPUPROF_TIMELINE_TIMELINE_H
+#define GPUPROF_TIMELINE_TIMELINE_H
 
-#include "base/str.h"
 #include "analyzer/profile/rows.h"
+#include "base/str.h"
 
 #include <stdbool.h>
 

@@ -10,7 +10,7 @@
  * disjoint) and a replay per class. */
 #include "analyzer/whatif/critical.h"
 
-#include "analyzer/facts/passes.h"
+#include "analyzer/facts/ranges.h"
 #include "analyzer/timeline/sort.h"
 
 #include <stdlib.h>

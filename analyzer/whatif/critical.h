@@ -1,6 +1,6 @@
 /* The chain of tasks that sets the pace, and what the GPU waited for. Private to analyze/. */
-#ifndef GPUPROF_ANALYZE_CRITICAL_H
-#define GPUPROF_ANALYZE_CRITICAL_H
+#ifndef GPUPROF_WHATIF_CRITICAL_H
+#define GPUPROF_WHATIF_CRITICAL_H
 
 #include "analyzer/whatif/replay.h"
 #include "analyzer/whatif/whatif.h"

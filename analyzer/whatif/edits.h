@@ -2,8 +2,8 @@
  *
  * Each edit marks tasks and sets durations; what it does not know is drawn from a range, which
  * stands in it. edits.c holds the table and the edits that rules aim themselves. */
-#ifndef GPUPROF_ANALYZE_EDITS_H
-#define GPUPROF_ANALYZE_EDITS_H
+#ifndef GPUPROF_WHATIF_EDITS_H
+#define GPUPROF_WHATIF_EDITS_H
 
 #include "analyzer/whatif/replay.h"
 #include "analyzer/whatif/whatif.h"

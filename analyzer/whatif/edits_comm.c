@@ -2,7 +2,7 @@
  * replayed; what the others do to it is in the recorded lengths of its collectives. */
 #include "analyzer/whatif/edits.h"
 
-#include "analyzer/facts/passes.h"
+#include "analyzer/facts/spans.h"
 #include "analyzer/queries/look_comm.h"
 
 #include <stdlib.h>

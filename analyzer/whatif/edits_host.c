@@ -1,8 +1,8 @@
 /* Edits of what the host calls and waits for. */
 #include "analyzer/whatif/edits.h"
 
-#include "analyzer/facts/passes.h"
-#include "analyzer/advice/rule.h"
+#include "analyzer/facts/ranges.h"
+#include "analyzer/facts/spans.h"
 
 #include <stdlib.h>
 
@@ -52,20 +52,13 @@ static void drop_reading(const struct graph *g, struct plan *p, uint32_t i, cons
     }
 }
 
-/* A wait that a finding of its own is about (of clipping, of loss scaling) is that one's to remove;
- * one in an allocation stays as long as that does. */
-static bool claimed(const struct analysis *a, uint32_t call)
+/* A wait that another change removes (claimed_marks) is that one's; one in an allocation stays as
+ * long as that does. */
+static bool claimed(const struct edit *x, const struct facts *f, uint32_t call)
 {
-    uint8_t kind = a->tl->apis[call].kind;
-    if (kind == API_ALLOC || kind == API_FREE || kind == API_HOST_ALLOC)
-        return true;
-    for (size_t i = 0; i < a->outcome_count; i++) {
-        const struct outcome *o = &a->outcomes[i];
-        if (o->verdict == RULE_FIRES && o->edit.kind == EDIT_REMOVE && o->edit.call_marks &&
-            o->edit.call_marks[call])
-            return true;
-    }
-    return false;
+    uint8_t kind = f->tl->apis[call].kind;
+    return kind == API_ALLOC || kind == API_FREE || kind == API_HOST_ALLOC ||
+           (x->claimed_marks && x->claimed_marks[call]);
 }
 
 void edit_unsync(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
@@ -74,7 +67,7 @@ void edit_unsync(const struct edit *x, const struct graph *g, struct plan *p, co
     uint32_t *parent = range_parents(g->a->tl);
     for (uint32_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
-        if (t->kind != TASK_WAIT || !(t->flags & TASK_DRAINS) || claimed(g->a, t->source))
+        if (t->kind != TASK_WAIT || !(t->flags & TASK_DRAINS) || claimed(x, g->a, t->source))
             continue;
         if (x->keep_marks && x->keep_marks[t->source])
             continue;

@@ -5,8 +5,8 @@
  * that is used instead. */
 #include "analyzer/whatif/edits.h"
 
-#include "wire/spool_format.h"
 #include "analyzer/queries/look.h"
+#include "wire/spool_format.h"
 
 enum { KERNEL_FLOOR_NS = 3000 };
 

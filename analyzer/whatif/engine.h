@@ -1,40 +1,47 @@
-/* Between the files of the what-if engine: whatif.c draws and replays, whatif_check.c doubts,
- * whatif_stack.c puts changes one on the other, whatif_waits.c looks at waits one by one. */
-#ifndef GPUPROF_ANALYZE_ENGINE_H
-#define GPUPROF_ANALYZE_ENGINE_H
+/* The what-if engine: draws the graph of the facts, replays it with edits, and doubts itself
+ * (engine_check.c). engine_open, then any number of questions, then engine_close. */
+#ifndef GPUPROF_WHATIF_ENGINE_H
+#define GPUPROF_WHATIF_ENGINE_H
 
 #include "analyzer/whatif/edits.h"
 
 enum { DRAWS = 24 };
 
 struct engine {
-    struct analysis *a;
+    const struct facts *f;
+    struct arena *arena; /* of the texts */
     struct graph *g;
     struct plan plan;
     struct replay now, then;
     int64_t base_ns[DRAWS]; /* pace of the recorded steps, by draw; 0 = not replayed yet */
 };
 
-/* Replays the steps as recorded and fills w, its stack apart. -1: out of memory. */
+/* Draws the graph and fills the first figures of w. `arena` owns every text that the engine makes.
+ * -1 with *e set; engine_close releases what there is, also after a failure. */
+int engine_open(struct engine *x, const struct facts *f, struct arena *arena, struct whatif *w,
+                struct err *e);
+void engine_close(struct engine *x);
+
+/* Replays the steps as recorded and fills w; w->trusted says whether predictions hold. -1: out of
+ * memory. */
 int engine_check(struct engine *x, struct whatif *w);
 /* Why nothing is predicted; NULL when the checks passed. */
-const char *engine_distrust(struct analysis *a, const struct whatif *w);
+const char *engine_distrust(struct engine *x, const struct whatif *w);
+/* Takes the profiler's own measured cost out of the calls that it was added to, so that what is
+ * saved is a share of the program's step and not of the profiler's. After engine_check. */
+void engine_take_cost_out(struct engine *x, struct whatif *w);
 
-/* What n findings' changes save together by that draw: of the recorded pace; and that on the scale
- * of the median step. */
-int64_t engine_saved_by(struct engine *x, const struct outcome *const *o, size_t n, int draw);
+/* What n edits save together by that draw: of the recorded pace; and that on the scale of the
+ * median step. */
+int64_t engine_saved_by(struct engine *x, const struct edit *const *edits, size_t n, int draw);
 int64_t engine_to_median(const struct engine *x, int64_t ns);
-/* The same with an interval. */
-struct span_ns engine_span(struct engine *x, const struct outcome *const *o, size_t n);
-
-void engine_stack(struct engine *x, struct whatif *w);
-/* Adds to a finding about waits what the best single one of them saves. */
-void engine_waits(struct engine *x, struct outcome *o);
+/* The same with an interval, which is widened by the engine's doubts about itself. */
+struct span_ns engine_span(struct engine *x, const struct whatif *w,
+                           const struct edit *const *edits, size_t n);
 
 static inline int64_t engine_within(int64_t v, int64_t high)
 {
     return v < 0 ? 0 : v > high ? high : v;
 }
-bool engine_open_to(const struct outcome *o); /* fires, with a change that can be replayed */
 
 #endif

@@ -1,9 +1,8 @@
 /* Makes the tasks: host calls with the time between them, what they put on streams, batches. */
 #include "analyzer/whatif/graph_make.h"
 
-#include "wire/spool_format.h"
-#include "analyzer/facts/passes.h"
 #include "analyzer/queries/look.h"
+#include "wire/spool_format.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -172,9 +171,9 @@ static void put_pause(struct maker *m, uint32_t thread, int64_t from, int64_t to
 
 /* What the host, polling an event in [from, to), has seen: the work that ended last in that time.
  * The event itself is not recorded. TL_NONE: nothing ended. */
-uint32_t graph_polled_op(const struct analysis *a, int64_t from, int64_t to)
+uint32_t graph_polled_op(const struct facts *f, int64_t from, int64_t to)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     size_t low = 0, high = t->op_count;
     while (low < high) { /* first one that starts from `to` on */
         size_t mid = low + (high - low) / 2;
@@ -187,7 +186,7 @@ uint32_t graph_polled_op(const struct analysis *a, int64_t from, int64_t to)
     for (size_t k = low; k-- > 0 && low - k < 1000;) {
         const struct op *o = &t->ops[k];
         if (o->end_ns >= from && o->end_ns <= to && o->api != TL_NONE &&
-            t->streams[o->stream].process == a->steps.process &&
+            t->streams[o->stream].process == f->steps.process &&
             (best == TL_NONE || o->end_ns > t->ops[best].end_ns))
             best = (uint32_t)k;
     }
@@ -355,19 +354,19 @@ bool graph_too_wide(const struct timeline *t)
     return threads > THREADS_MOST || t->stream_count > STREAMS_MOST;
 }
 
-struct graph *graph_build(const struct analysis *a, struct err *e)
+struct graph *graph_build(const struct facts *f, struct err *e)
 {
     struct graph *g = calloc(1, sizeof *g);
     if (!g) {
-        no_memory(e);
+        err_no_memory(e);
         return NULL;
     }
-    struct maker m = {.g = g, .a = a, .t = a->tl};
-    g->a = a;
-    g->streams = a->tl->stream_count;
-    g->lanes = g->streams + a->tl->thread_count;
-    g->launches_block = look_launches_block(a);
-    if (!graph_too_wide(a->tl))
+    struct maker m = {.g = g, .a = f, .t = f->tl};
+    g->a = f;
+    g->streams = f->tl->stream_count;
+    g->lanes = g->streams + f->tl->thread_count;
+    g->launches_block = look_launches(f).block;
+    if (!graph_too_wide(f->tl))
         find_window(&m);
     int rc = g->steps ? make(&m) : 0;
     if (rc == 0)
@@ -379,7 +378,7 @@ struct graph *graph_build(const struct analysis *a, struct err *e)
     vec_release(&m.keys);
     vec_release(&m.marks);
     if (rc < 0)
-        no_memory(e);
+        err_no_memory(e);
     if (rc == 0 && g->count)
         rc = graph_join(g, e);
     if (rc < 0) {

@@ -8,10 +8,10 @@
  * small ones are jitter, large ones are counted as unexplained. Both stay where they are in every
  * replay. Cost: 64 bytes per task, 16 per edge, O(n log n) to build.
  */
-#ifndef GPUPROF_ANALYZE_GRAPH_H
-#define GPUPROF_ANALYZE_GRAPH_H
+#ifndef GPUPROF_WHATIF_GRAPH_H
+#define GPUPROF_WHATIF_GRAPH_H
 
-#include "analyzer/facts/analysis.h"
+#include "analyzer/facts/facts.h"
 
 enum task_kind {
     TASK_HOST_API, /* a CUDA call without its wait */
@@ -76,7 +76,7 @@ struct edge {
 };
 
 struct graph {
-    const struct analysis *a;
+    const struct facts *a;
     struct task *tasks;
     struct task_class *classes; /* by task */
     size_t count;
@@ -105,16 +105,16 @@ enum { QUEUE_DEPTH = 1024 }; /* launches a stream takes before the host blocks, 
  * of them at each wait, would take minutes. */
 bool graph_too_wide(const struct timeline *t);
 /* NULL with *e set; a graph of 0 tasks when it is too wide, or there are too few steps in a row. */
-struct graph *graph_build(const struct analysis *a, struct err *e);
+struct graph *graph_build(const struct facts *f, struct err *e);
 void graph_free(struct graph *g);
 
 /* Private to the builder: graph.c makes tasks, graph_edges.c joins them, graph_residuals.c explains
  * what is left of their starts. */
 int graph_join(struct graph *g, struct err *e);
 void graph_residuals(struct graph *g);
-uint32_t graph_made_room(const struct analysis *a, uint32_t api);
-bool graph_ran_inside(const struct analysis *a, uint32_t api);
-uint32_t graph_polled_op(const struct analysis *a, int64_t from, int64_t to);
+uint32_t graph_made_room(const struct facts *f, uint32_t api);
+bool graph_ran_inside(const struct facts *f, uint32_t api);
+uint32_t graph_polled_op(const struct facts *f, int64_t from, int64_t to);
 
 enum {
     GRAPH_STALL_NS = 50000

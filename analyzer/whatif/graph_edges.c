@@ -1,9 +1,8 @@
 /* Joins the tasks: what each of them waits for before it starts. */
 #include "analyzer/whatif/graph.h"
 
-#include "analyzer/facts/passes.h"
-#include "base/vec.h"
 #include "analyzer/timeline/idmap.h"
+#include "base/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -242,5 +241,5 @@ int graph_join(struct graph *g, struct err *e)
     free(j.ring);
     free(j.queued);
     idmap_release(&j.marks);
-    return rc < 0 ? no_memory(e) : 0;
+    return rc < 0 ? err_no_memory(e) : 0;
 }

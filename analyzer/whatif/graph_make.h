@@ -1,10 +1,10 @@
 /* Between the files that make a graph's tasks: graph.c, and graph_loads.c for batches. */
-#ifndef GPUPROF_ANALYZE_GRAPH_MAKE_H
-#define GPUPROF_ANALYZE_GRAPH_MAKE_H
+#ifndef GPUPROF_WHATIF_GRAPH_MAKE_H
+#define GPUPROF_WHATIF_GRAPH_MAKE_H
 
+#include "analyzer/timeline/sort.h"
 #include "analyzer/whatif/graph.h"
 #include "base/vec.h"
-#include "analyzer/timeline/sort.h"
 
 struct batch_mark { /* a range of the training thread in which a batch is made or awaited */
     int64_t start_ns, end_ns;
@@ -14,7 +14,7 @@ struct batch_mark { /* a range of the training thread in which a batch is made o
 
 struct maker {
     struct graph *g;
-    const struct analysis *a;
+    const struct facts *a;
     const struct timeline *t;
     struct VEC(struct task) tasks;
     struct VEC(struct sort_key) keys;

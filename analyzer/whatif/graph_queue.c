@@ -8,10 +8,10 @@
 
 /* A launch into a full queue comes back when the stream is done with an operation far ahead of its
  * own: that one, TL_NONE when it was something else that took the call so long. */
-uint32_t graph_made_room(const struct analysis *a, uint32_t api)
+uint32_t graph_made_room(const struct facts *f, uint32_t api)
 {
     enum { BLOCKED_NS = 20000, LOOKED_BACK = 8 };
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     const struct api *c = &t->apis[api];
     uint32_t low = 0, high = c->op;
     if (c->kind != API_LAUNCH || c->op == TL_NONE || c->end_ns - c->start_ns < BLOCKED_NS ||
@@ -33,12 +33,12 @@ uint32_t graph_made_room(const struct analysis *a, uint32_t api)
 }
 
 /* Did the launch come back when its kernel had run? */
-bool graph_ran_inside(const struct analysis *a, uint32_t api)
+bool graph_ran_inside(const struct facts *f, uint32_t api)
 {
-    const struct api *c = &a->tl->apis[api];
+    const struct api *c = &f->tl->apis[api];
     if (c->kind != API_LAUNCH || c->op == TL_NONE || c->ops > 1)
         return false;
-    const struct op *o = &a->tl->ops[c->op];
+    const struct op *o = &f->tl->ops[c->op];
     return o->kind == OP_KERNEL && o->end_ns <= c->end_ns;
 }
 

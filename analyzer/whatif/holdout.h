@@ -1,6 +1,6 @@
 /* Do the steps predict one another? Private to analyze/. */
-#ifndef GPUPROF_ANALYZE_HOLDOUT_H
-#define GPUPROF_ANALYZE_HOLDOUT_H
+#ifndef GPUPROF_WHATIF_HOLDOUT_H
+#define GPUPROF_WHATIF_HOLDOUT_H
 
 #include "analyzer/whatif/replay.h"
 #include "analyzer/whatif/whatif.h"

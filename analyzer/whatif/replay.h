@@ -3,8 +3,8 @@
  * Dropping splices: a dropped task takes no time, and what came after it still comes after what
  * came before it. What a wait waits for is looked up during the replay: what its stream holds by
  * then. So a wait that is dropped moves to the next one by itself. */
-#ifndef GPUPROF_ANALYZE_REPLAY_H
-#define GPUPROF_ANALYZE_REPLAY_H
+#ifndef GPUPROF_WHATIF_REPLAY_H
+#define GPUPROF_WHATIF_REPLAY_H
 
 #include "analyzer/whatif/graph.h"
 

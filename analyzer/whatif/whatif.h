@@ -1,16 +1,14 @@
-/* What a change would save: the rule's edit applied to the graph, replayed, and compared with the
- * replay of the steps as they were. Parameters that nobody knows (how fast a kernel would become)
+/* What a change would save: an edit applied to the graph, replayed, and compared with the replay of
+ * the steps as they were. Parameters that nobody knows (how fast a kernel would become)
  * are drawn from the ranges that edits.c documents; the answer is the interval of the replays,
  * widened by what the engine's self-checks say about its own error. When they fail nothing is
- * predicted: findings keep their upper bounds and `why_not` says why.
+ * predicted, and `why_not` says why.
  *
- * Cost: about 30 replays per finding, and one per pair of findings for the stacking. */
-#ifndef GPUPROF_ANALYZE_WHATIF_H
-#define GPUPROF_ANALYZE_WHATIF_H
+ * Cost: about 30 replays per edit. The engine knows nothing of rules: engine.h is its interface. */
+#ifndef GPUPROF_WHATIF_WHATIF_H
+#define GPUPROF_WHATIF_WHATIF_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "analyzer/facts/facts.h"
 
 enum edit_kind { /* the change that a rule recommends */
                  EDIT_NONE,
@@ -40,22 +38,19 @@ enum edit_kind { /* the change that a rule recommends */
 };
 const char *edit_name(enum edit_kind kind); /* "pin": for files, it never changes */
 
-struct analysis;
 struct edit {
     enum edit_kind kind;
-    int workers;                                           /* or times, or every how many */
-    bool (*ops)(const struct analysis *a, uint32_t op);    /* GPU work that it is about */
-    bool (*calls)(const struct analysis *a, uint32_t api); /* host calls, with their waits */
+    int workers;                                        /* or times, or every how many */
+    bool (*ops)(const struct facts *f, uint32_t op);    /* GPU work that it is about */
+    bool (*calls)(const struct facts *f, uint32_t api); /* host calls, with their waits */
     const bool *op_marks, *call_marks; /* the same as arrays by index, instead: of the arena */
     const bool *range_marks;           /* EDIT_SKIP: by range */
     const bool *keep_marks;            /* EDIT_UNSYNC: calls whose waits are not the program's */
+    const bool *claimed_marks;         /* EDIT_UNSYNC: calls that another change removes */
     const bool *gone_marks;            /* EDIT_FUSE: of op_marks, work that others do on the way */
     double good, bad;                  /* EDIT_SCALE: the range of the factor */
     bool best_case; /* nobody knows how much of the change can be had: replayed as a bound */
 };
-
-struct err;
-struct outcome;
 
 /* What the time on the critical path, and idle time of the GPU, goes to (critical.c). */
 enum path_class {
@@ -106,24 +101,10 @@ struct whatif {
     int64_t idle_ns; /* per step: no operation of the program runs on the GPU */
     struct path_item path_top[PATH_TOP];
     size_t path_top_count; /* falling */
-    /* Greedy: each finding on top of those before it. */
-    struct stacked {
-        const struct outcome *outcome;
-        int64_t step_ns; /* predicted step with this and all before it */
-        int64_t step_low_ns, step_high_ns;
-        int64_t saves_ns;
-    } stack[16];
-    size_t stack_count;
 };
-
-/* After the rules: fills a->whatif and turns upper bounds into predictions. */
-int whatif_run(struct analysis *a, struct err *e);
 
 struct span_ns { /* what is saved per step: the middle, and 80 % of the draws with our own doubt */
     int64_t low_ns, mid_ns, high_ns;
 };
-/* What n findings of `a` save together. 1, 0 when nobody can tell, -1 out of memory. */
-int whatif_together(struct analysis *a, const struct outcome *const *o, size_t n,
-                    struct span_ns *saved, struct err *e);
 
 #endif

@@ -1,6 +1,6 @@
 /* What doctor looks at: each check adds findings to a list. Nothing is changed on the machine. */
-#ifndef GPUPROF_CLI_DOCTOR_H
-#define GPUPROF_CLI_DOCTOR_H
+#ifndef GPUPROF_CLI_DOCTOR_DOCTOR_H
+#define GPUPROF_CLI_DOCTOR_DOCTOR_H
 
 #include "base/vec.h"
 

@@ -1,8 +1,8 @@
 /* The checker of Chrome traces: reads one event by event and keeps what the checks across events
  * need (the slices and flows: 48 bytes each). The rules are those of docs/trace.md, by their names
  * there. */
-#ifndef GPUPROF_CLI_LINT_H
-#define GPUPROF_CLI_LINT_H
+#ifndef GPUPROF_CLI_LINT_LINT_H
+#define GPUPROF_CLI_LINT_LINT_H
 
 #include "base/err.h"
 #include "base/vec.h"

@@ -10,14 +10,13 @@
  *   run_record.c  drains spools while it runs
  *   run_host.c    facts about the host
  *   run_cgroup.c  limits of its control groups
- *   run_results.c analysis after the end: stored in the profile, summary for stderr
  *   cmd_run.c     options and order
  */
-#ifndef GPUPROF_CLI_RUN_H
-#define GPUPROF_CLI_RUN_H
+#ifndef GPUPROF_CLI_RUN_RUN_H
+#define GPUPROF_CLI_RUN_RUN_H
 
-#include "base/err.h"
 #include "analyzer/collector/collect.h"
+#include "base/err.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -152,19 +151,5 @@ void host_look_before(struct host_periods *p);
 void host_put_facts(struct collector *c);
 /* Of the group whose CPU limit held the program most since `before`; nothing without a limit. */
 void host_put_limited(struct collector *c, const struct host_periods *before);
-
-/* ---- results --------------------------------------------------------------------------------- */
-
-struct results_options {
-    bool quiet;                    /* no summary */
-    bool report;                   /* write the page beside the profile */
-    int64_t first_step, last_step; /* keep only these, counted from 1; 0, 0 = all */
-};
-
-/* Analyses the profile, stores steps, gaps, findings and the JSON in it, and prints the summary on
- * stderr, every line with our prefix. */
-int results_make(const char *profile, const struct results_options *o, struct err *e);
-/* Before the program starts: may the page be written beside the profile? */
-int results_check_page(const char *profile, bool force, struct err *e);
 
 #endif

@@ -1,7 +1,7 @@
 #include "cli/run/run.h"
 
-#include "wire/spool_format.h"
 #include "cli/command.h"
+#include "wire/spool_format.h"
 
 #include <dirent.h>
 #include <fcntl.h>

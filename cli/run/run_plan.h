@@ -1,7 +1,7 @@
 /* Which stretches of the run are recorded in full: options -> what the agent is told
  * ($GPUPROF_GATE) and what the collector does by time. */
-#ifndef GPUPROF_CLI_RUN_PLAN_H
-#define GPUPROF_CLI_RUN_PLAN_H
+#ifndef GPUPROF_CLI_RUN_RUN_PLAN_H
+#define GPUPROF_CLI_RUN_RUN_PLAN_H
 
 #include "analyzer/collector/collect.h"
 

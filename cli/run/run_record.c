@@ -1,10 +1,10 @@
 /* Recording: spools -> collector -> profile, while the program runs. */
 #include "cli/run/run.h"
 
-#include "base/secrets.h"
 #include "analyzer/collector/collect.h"
 #include "analyzer/profile/redact.h"
 #include "analyzer/profile/store.h"
+#include "base/secrets.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -12,8 +12,8 @@
  * All signals are blocked here and taken from a file descriptor: none ends or stops us. When the
  * program stops, we stop by the same signal; when it has ended, the caller looks at
  * signals_wanted. */
-#ifndef GPUPROF_CLI_SIGNALS_H
-#define GPUPROF_CLI_SIGNALS_H
+#ifndef GPUPROF_CLI_RUN_SIGNALS_H
+#define GPUPROF_CLI_RUN_SIGNALS_H
 
 #include <stdbool.h>
 #include <stdint.h>

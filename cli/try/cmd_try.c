@@ -1,10 +1,10 @@
 /* try: do changes save what was predicted? Runs the program once for the prediction, once with each
  * change to see whether it obeys, then in turns without and with each (ABBA; A B C C B A), and
  * compares (analyzer/compare/ab.h). */
+#include "analyzer/profile/store.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/try/try.h"
-#include "analyzer/profile/store.h"
 
 #include <errno.h>
 #include <math.h>

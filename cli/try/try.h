@@ -3,8 +3,8 @@
  * GPUPROF_APPLY extended or not; each rerun's output goes to a log of its own in a temporary
  * folder, which is removed unless a run failed. All arms are recorded alike, so that the
  * recording's cost is in all of them. */
-#ifndef GPUPROF_CLI_TRY_H
-#define GPUPROF_CLI_TRY_H
+#ifndef GPUPROF_CLI_TRY_TRY_H
+#define GPUPROF_CLI_TRY_TRY_H
 
 #include "analyzer/compare/ab.h"
 #include "cli/load.h"
@@ -70,7 +70,7 @@ int trial_look(struct trial *t, struct attempt *c, struct err *e);
 /* One rerun, added to the arm of the change (NULL: without any). -1 with *e set: it failed (status
  * and last lines are in *e). */
 /* Of a full recording: marks mislead where the host runs ahead of the GPU. Grows t->warm. */
-bool trial_marks_tell(struct trial *t, const struct analysis *a);
+bool trial_marks_tell(struct trial *t, const struct advice *a);
 int trial_again(struct trial *t, struct attempt *c, struct err *e);
 void trial_remove(struct trial *t);
 

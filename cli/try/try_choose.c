@@ -1,7 +1,7 @@
 /* See try.h: which changes, and what is predicted for them. */
 #include "cli/try/try.h"
 
-#include "analyzer/advice/rule.h"
+#include "analyzer/advice/advice.h"
 #include "report/terminal/terminal.h"
 
 #include <stdio.h>
@@ -62,7 +62,7 @@ static int predict(struct attempt *c, const struct trial *t, struct loaded *l, s
         c->own_high = (double)o->own_high_ns / (double)t->step_ns;
         c->at_most = rc ? 0 : (double)o->saves_high_ns / (double)t->step_ns;
     } else {
-        rc = whatif_together(l->analysis, c->advice, c->advice_count, &s, e);
+        rc = advice_together(l->analysis, c->advice, c->advice_count, &s, e);
         for (size_t i = 0; rc == 0 && i < c->advice_count; i++)
             c->at_most += (double)c->advice[i]->saves_high_ns / (double)t->step_ns;
         c->at_most = c->at_most < 1 ? c->at_most : 1;
@@ -77,7 +77,7 @@ static int predict(struct attempt *c, const struct trial *t, struct loaded *l, s
 
 /* One setting, of which other values are advised, alone or with others: a bound of what its cause
  * costs holds for all. */
-static void advise_otherwise(struct attempt *c, const struct trial *t, const struct analysis *a)
+static void advise_otherwise(struct attempt *c, const struct trial *t, const struct advice *a)
 {
     for (size_t i = 0; i < a->ranked_count && !strchr(c->knobs, ';'); i++) {
         const struct outcome *o = a->ranked[i];
@@ -93,7 +93,7 @@ static void advise_otherwise(struct attempt *c, const struct trial *t, const str
 
 static int choose_asked(struct trial *t, struct loaded *l, const char *apply, struct err *e)
 {
-    const struct analysis *a = l->analysis;
+    const struct advice *a = l->analysis;
     struct attempt *c = &t->change[t->count++];
     char covered[sizeof c->knobs] = "";
     if (strlen(apply) >= sizeof c->knobs)
@@ -143,7 +143,7 @@ static void pass(struct trial *t, const struct outcome *o)
 }
 
 /* Why so few: `top` were asked for. */
-static void why_fewer(struct trial *t, const struct analysis *a, int top)
+static void why_fewer(struct trial *t, const struct advice *a, int top)
 {
     const char *one = a->ranked_count == 1 ? "finding" : "findings";
     if (a->ranked_count == 0)
@@ -161,7 +161,7 @@ static void why_fewer(struct trial *t, const struct analysis *a, int top)
 
 static int choose_top(struct trial *t, struct loaded *l, int top, struct err *e)
 {
-    const struct analysis *a = l->analysis;
+    const struct advice *a = l->analysis;
     for (size_t i = 0; i < a->ranked_count && t->count < (size_t)top; i++) {
         const struct outcome *o = a->ranked[i];
         if (!o->knob || asked_for_alone(o->knob))
@@ -188,7 +188,7 @@ static int choose_top(struct trial *t, struct loaded *l, int top, struct err *e)
 
 int trial_choose(struct trial *t, struct loaded *l, const char *apply, int top, struct err *e)
 {
-    t->step_ns = l->analysis->step_ns;
+    t->step_ns = l->analysis->facts->step_ns;
     if (!l->analysis->whatif.trusted && l->analysis->whatif.why_not)
         snprintf(t->why_not, sizeof t->why_not, "%s", l->analysis->whatif.why_not);
     if (load_virtual(l))

@@ -96,14 +96,14 @@ static bool in_pace(const struct step *s)
     return (s->used || s->slow) && s->length_ns > 0;
 }
 
-static int take_steps(struct ab_arm *arm, const struct analysis *a, struct err *e)
+static int take_steps(struct ab_arm *arm, const struct advice *a, struct err *e)
 {
-    struct ab_run r = {calloc(a->steps.count + 1, sizeof *r.ns), 0, 0};
+    struct ab_run r = {calloc(a->facts->steps.count + 1, sizeof *r.ns), 0, 0};
     if (!r.ns)
         return err_set(e, "out of memory");
-    for (size_t i = 0; i < a->steps.count; i++)
-        if (in_pace(&a->steps.at[i]))
-            r.ns[r.count++] = a->steps.at[i].length_ns;
+    for (size_t i = 0; i < a->facts->steps.count; i++)
+        if (in_pace(&a->facts->steps.at[i]))
+            r.ns[r.count++] = a->facts->steps.at[i].length_ns;
     return take_run(arm, r, e);
 }
 
@@ -133,16 +133,16 @@ static int take_marks(struct ab_arm *arm, const struct timeline *t, size_t warm,
 
 /* How much longer than in any other of them the first kernel of a steady step has to wait for its
  * turn, at most: marks tell the pace of a run no better than this over its length. */
-static double host_leads(const struct analysis *a)
+static double host_leads(const struct advice *a)
 {
-    const struct timeline *t = a->tl;
-    int64_t *launched = calloc(a->steps.count + 1, sizeof *launched);
+    const struct timeline *t = a->facts->tl;
+    int64_t *launched = calloc(a->facts->steps.count + 1, sizeof *launched);
     double least = INFINITY, most = 0;
     for (size_t pass = 0; launched && pass < 2; pass++)
         for (uint32_t i = 0; i < t->op_count; i++) {
-            uint32_t k = a->steps.op_step[i];
-            if (k == TL_NONE || !in_pace(&a->steps.at[k]) || t->ops[i].kind != OP_KERNEL ||
-                t->ops[i].api == TL_NONE || tl_op_device(t, i) != a->steps.device)
+            uint32_t k = a->facts->steps.op_step[i];
+            if (k == TL_NONE || !in_pace(&a->facts->steps.at[k]) || t->ops[i].kind != OP_KERNEL ||
+                t->ops[i].api == TL_NONE || tl_op_device(t, i) != a->facts->steps.device)
                 continue;
             int64_t at = t->apis[t->ops[i].api].start_ns;
             if (pass == 0 && (!launched[k] || at < launched[k]))
@@ -159,13 +159,13 @@ static double host_leads(const struct analysis *a)
 
 /* Marks mislead where the host runs ahead of the GPU, now more, now less. That a step is marked
  * earlier or later because its batch took its time does not: the GPU has to wait, too. */
-bool trial_marks_tell(struct trial *t, const struct analysis *a)
+bool trial_marks_tell(struct trial *t, const struct advice *a)
 {
     enum { LEAST = 8 };
     int64_t marked = 0, paced = 0;
-    size_t n = 0, first = a->steps.count;
-    for (size_t i = 0; i < a->steps.count; i++) {
-        const struct step *s = &a->steps.at[i];
+    size_t n = 0, first = a->facts->steps.count;
+    for (size_t i = 0; i < a->facts->steps.count; i++) {
+        const struct step *s = &a->facts->steps.at[i];
         if (!in_pace(s))
             continue;
         first = n++ ? first : i;
@@ -173,8 +173,8 @@ bool trial_marks_tell(struct trial *t, const struct analysis *a)
         paced += s->length_ns;
     }
     t->warm = n && first > t->warm ? first : t->warm;
-    return a->steps.source != STEPS_NONE && !a->steps.batches && n >= LEAST &&
-           n + t->warm + 2 >= a->steps.count &&
+    return a->facts->steps.source != STEPS_NONE && !a->facts->steps.batches && n >= LEAST &&
+           n + t->warm + 2 >= a->facts->steps.count &&
            (marked == paced || host_leads(a) < 0.005 * (double)paced);
 }
 

@@ -5,8 +5,8 @@
  *   serve.c       connections
  *   serve_http.c  what is asked, and what is answered
  *   serve_peer.c  whose program asks */
-#ifndef GPUPROF_CLI_SERVE_H
-#define GPUPROF_CLI_SERVE_H
+#ifndef GPUPROF_CLI_VIEW_SERVE_H
+#define GPUPROF_CLI_VIEW_SERVE_H
 
 #include "base/err.h"
 

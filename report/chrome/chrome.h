@@ -4,16 +4,16 @@
  * base that stands in the header; slices of a row nest or are apart, overlaps go to a further lane;
  * ids are positive integers; a flow binds a launch to its first kernel by their correlation.
  */
-#ifndef GPUPROF_REPORT_CHROME_H
-#define GPUPROF_REPORT_CHROME_H
+#ifndef GPUPROF_REPORT_CHROME_CHROME_H
+#define GPUPROF_REPORT_CHROME_CHROME_H
 
+#include "report/chrome/rows.h"
 #include "report/export.h"
 #include "report/json/json_write.h"
-#include "report/chrome/rows.h"
 
 struct chrome {
     struct json j;
-    const struct analysis *a;
+    const struct advice *a;
     const struct timeline *t;
     struct rows rows;
     struct items items; /* of the row being written */

@@ -165,13 +165,13 @@ static const char *gap_color(uint8_t part)
 static void write_gaps(struct chrome *c)
 {
     enum { SHORTEST_NS = 1000 };
-    const struct analysis *a = c->a;
-    if (a->gap_count == 0 || a->steps.device >= c->t->device_count)
+    const struct advice *a = c->a;
+    if (a->facts->gap_count == 0 || a->facts->steps.device >= c->t->device_count)
         return;
-    int64_t pid = c->device_pid[a->steps.device], last_ns = INT64_MIN;
+    int64_t pid = c->device_pid[a->facts->steps.device], last_ns = INT64_MIN;
     chrome_thread(c, pid, TID_GAPS, "GPU idle, by cause", 1);
-    for (size_t i = 0; i < a->gap_count; i++) {
-        const struct gap *g = &a->gaps[i];
+    for (size_t i = 0; i < a->facts->gap_count; i++) {
+        const struct gap *g = &a->facts->gaps[i];
         char name[96];
         if (g->end_ns - g->start_ns < SHORTEST_NS || g->start_ns < last_ns)
             continue;
@@ -179,8 +179,8 @@ static void write_gaps(struct chrome *c)
         snprintf(name, sizeof name, "%s", part_title[g->part]);
         chrome_slice(c, "user_annotation", name, pid, TID_GAPS, g->start_ns, g->end_ns);
         for (int p = 0; p < PART_COUNT; p++)
-            if (gap_ns(a, g, (enum part)p) > 0)
-                json_ms(&c->j, part_key[p], gap_ns(a, g, (enum part)p));
+            if (gap_ns(a->facts, g, (enum part)p) > 0)
+                json_ms(&c->j, part_key[p], gap_ns(a->facts, g, (enum part)p));
         json_end(&c->j, '}');
         json_str(&c->j, "cname", gap_color(g->part));
         json_end(&c->j, '}');
@@ -229,7 +229,7 @@ static bool *find_busy(struct chrome *c)
     const struct timeline *t = c->t;
     bool *busy = arena_array(&c->arena, t->device_count + 1, sizeof *busy);
     for (size_t i = 0; busy && i < t->device_count; i++)
-        busy[i] = t->device_count == 1 || i == c->a->steps.device;
+        busy[i] = t->device_count == 1 || i == c->a->facts->steps.device;
     for (size_t i = 0; busy && i < t->stream_count; i++)
         if (t->streams[i].ops && t->streams[i].device < t->device_count)
             busy[t->streams[i].device] = true;
@@ -286,10 +286,10 @@ int chrome_gpu(struct chrome *c)
         if (write_stream(c, i))
             return -1;
     /* Waits for a whole device do not say for which: they stand with the one looked at. */
-    if (c->t->sync_count && c->a->steps.device < c->t->device_count) {
+    if (c->t->sync_count && c->a->facts->steps.device < c->t->device_count) {
         if (rows_syncs(&c->rows, TL_NONE, &c->items))
             return -1;
-        write_row(c, c->device_pid[c->a->steps.device], TID_CONTEXT_SYNC,
+        write_row(c, c->device_pid[c->a->facts->steps.device], TID_CONTEXT_SYNC,
                   "waits for the whole device", 2);
     }
     write_samples(c);

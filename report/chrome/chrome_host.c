@@ -2,8 +2,8 @@
  * data loading (which overlaps freely), the profiler's own cost. */
 #include "report/chrome/chrome.h"
 
-#include "wire/spool_format.h"
 #include "report/words/text.h"
+#include "wire/spool_format.h"
 
 #include <string.h>
 
@@ -66,7 +66,7 @@ static int write_thread(struct chrome *c, uint32_t i)
 
 static void write_steps(struct chrome *c)
 {
-    const struct steps *s = &c->a->steps;
+    const struct steps *s = &c->a->facts->steps;
     if (s->count == 0 || s->process >= c->t->process_count)
         return;
     int64_t pid = c->process_pid[s->process];

@@ -1,8 +1,8 @@
 /* Lanes of one row of a timeline: viewers want the slices of a row to nest or to be apart, so a
  * slice that does neither goes to the next lane. Feed slices by (start rising, end falling).
  * Cost: a few compares per slice; memory: the open slices. */
-#ifndef GPUPROF_REPORT_LANES_H
-#define GPUPROF_REPORT_LANES_H
+#ifndef GPUPROF_REPORT_CHROME_LANES_H
+#define GPUPROF_REPORT_CHROME_LANES_H
 
 #include "base/vec.h"
 

@@ -8,11 +8,11 @@
  * Cost: n log n in the slices of the row; memory: 24 bytes per slice of the largest row, and 4 per
  * GPU operation.
  */
-#ifndef GPUPROF_REPORT_ROWS_H
-#define GPUPROF_REPORT_ROWS_H
+#ifndef GPUPROF_REPORT_CHROME_ROWS_H
+#define GPUPROF_REPORT_CHROME_ROWS_H
 
-#include "base/vec.h"
 #include "analyzer/timeline/timeline.h"
+#include "base/vec.h"
 
 enum { ROWS_SNAP_NS = 1000 };
 

@@ -28,9 +28,10 @@ static void write_devices(struct chrome *c)
 
 static void write_rank(struct chrome *c)
 {
-    const struct analysis *a = c->a;
-    const struct row_process *p =
-        a->steps.process < c->t->process_count ? &c->t->processes[a->steps.process] : NULL;
+    const struct advice *a = c->a;
+    const struct row_process *p = a->facts->steps.process < c->t->process_count
+                                      ? &c->t->processes[a->facts->steps.process]
+                                      : NULL;
     json_begin(&c->j, "distributedInfo", '{');
     json_str(&c->j, "backend", "nccl");
     json_int(&c->j, "rank", p && p->rank >= 0 ? p->rank : 0);
@@ -104,14 +105,16 @@ static int write_trace(struct chrome *c, const struct export_options *o)
     return 0;
 }
 
-static int chrome_analysis(const struct analysis *a, const struct export_options *o, FILE *f,
+static int chrome_analysis(const struct advice *a, const struct export_options *o, FILE *f,
                            struct err *e)
 {
-    struct chrome c = {.a = a, .t = a->tl, .base_ns = a->tl->start_ns < 0 ? a->tl->start_ns : 0};
+    struct chrome c = {.a = a,
+                       .t = a->facts->tl,
+                       .base_ns = a->facts->tl->start_ns < 0 ? a->facts->tl->start_ns : 0};
     int rc = -1;
     json_start(&c.j, f);
-    if (rows_open(&c.rows, a->tl, a->steps.process) || chrome_name_rows(&c, o->merged_ranks) ||
-        write_trace(&c, o))
+    if (rows_open(&c.rows, a->facts->tl, a->facts->steps.process) ||
+        chrome_name_rows(&c, o->merged_ranks) || write_trace(&c, o))
         err_set(e, "out of memory");
     else if (json_end_document(&c.j) == 0 || export_done(f, e) == 0)
         rc = 0;

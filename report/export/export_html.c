@@ -1,8 +1,8 @@
 /* The page: one HTML file that asks the network for nothing. Readable without JavaScript, in print,
  * and by a screen reader; the data of the timeline comes last, so that the text stands first. */
 #include "report/page/page.h"
-#include "report/words/text.h"
 #include "report/page/xml.h"
+#include "report/words/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static void write_date(const struct page *p)
 
 static void write_trust(const struct page *p)
 {
-    const struct health_facts *h = &p->a->health;
+    const struct health_facts *h = &p->a->facts->health;
     struct text n;
     fprintf(p->f, "<p class=\"%s\">", h->dropped ? "trust bad" : "trust");
     if (h->dropped)
@@ -53,7 +53,7 @@ static void write_trust(const struct page *p)
         page_put(p, "%s", text_lost(&n, p->a));
     if (h->overhead_pct >= 0)
         fprintf(p->f, " &middot; profiler's own cost %.2f %%", h->overhead_pct);
-    if (!p->a->on_cpu)
+    if (!p->a->facts->on_cpu)
         fprintf(p->f, " &middot; unexplained %.1f %% of the step", h->unexplained_pct);
     if (h->recorded_text)
         page_put(p, " &middot; recorded: %s", h->recorded_text);
@@ -66,7 +66,7 @@ static void write_trust(const struct page *p)
 static void write_header(const struct page *p)
 {
     struct text notice, device;
-    const struct steps *s = &p->a->steps;
+    const struct steps *s = &p->a->facts->steps;
     if (text_virtual(&notice, p->a))
         page_put(p, "<p class=\"virtual\" role=\"note\">%s</p>\n", text_virtual(&notice, p->a));
     page_put(p, "<header>\n<h1>%s</h1>\n", p->o->title ? p->o->title : "profile");
@@ -75,7 +75,7 @@ static void write_header(const struct page *p)
     if (s->count)
         fprintf(p->f, " &middot; %zu of %zu %s used", s->used, s->count,
                 s->batches ? "batches" : "steps");
-    if (p->a->on_cpu)
+    if (p->a->facts->on_cpu)
         page_put(p, " &middot; no GPU was at work");
     write_date(p);
     page_put(p, "</p>\n");
@@ -85,7 +85,7 @@ static void write_header(const struct page *p)
 
 static bool has_steps(const struct page *p)
 {
-    return p->a->steps.count > 0;
+    return p->a->facts->steps.count > 0;
 }
 
 static bool has_parts(const struct page *p)
@@ -105,23 +105,24 @@ static bool has_work(const struct page *p)
 
 static bool has_kernels(const struct page *p)
 {
-    return p->a->totals.kernel_count > 0;
+    return p->a->facts->totals.kernel_count > 0;
 }
 
 static bool has_copies(const struct page *p)
 {
-    return p->a->totals.copy_count > 0;
+    return p->a->facts->totals.copy_count > 0;
 }
 
 static bool has_ranks(const struct page *p)
 {
-    return p->a->ranks.count > 1 || p->a->cpu_ranks.count > 1;
+    return p->a->facts->ranks.count > 1 || p->a->facts->cpu_ranks.count > 1;
 }
 
 static bool has_host(const struct page *p)
 {
-    const struct host_facts *h = &p->a->host;
-    return p->a->totals.api_count > 0 || h->usable_cores > 0 || h->fetch_ns > 0 || h->wait_ns > 0;
+    const struct host_facts *h = &p->a->facts->host;
+    return p->a->facts->totals.api_count > 0 || h->usable_cores > 0 || h->fetch_ns > 0 ||
+           h->wait_ns > 0;
 }
 
 static void tile(const struct page *p, const char *name, const char *value, const char *more)
@@ -141,53 +142,54 @@ static void write_memory_tile(const struct page *p)
         return;
     }
     more.s[0] = 0;
-    if (p->a->device && p->a->device->memory_bytes > 0)
+    if (p->a->facts->device && p->a->facts->device->memory_bytes > 0)
         snprintf(more.s, sizeof more.s, "%.0f %% of the GPU's",
-                 percent_of(peak, p->a->device->memory_bytes));
+                 percent_of(peak, p->a->facts->device->memory_bytes));
     tile(p, "GPU memory, peak", text_bytes(&used, peak), more.s);
 }
 
 /* Communication where there is any, else what the GPU waits for most. */
 static void write_waiting_tile(const struct page *p)
 {
-    const struct analysis *a = p->a;
+    const struct advice *a = p->a;
     struct text v, m;
     int most = PART_IDLE_INPUT;
     for (int i = PART_IDLE_INPUT; i < PART_COUNT; i++)
-        if (a->breakdown_ns[i] > a->breakdown_ns[most])
+        if (a->facts->breakdown_ns[i] > a->facts->breakdown_ns[most])
             most = i;
-    if (a->gpu.comm_pct > 0) {
-        snprintf(v.s, sizeof v.s, "%.1f %%", a->gpu.comm_exposed_pct);
-        snprintf(m.s, sizeof m.s, "of %.1f %% in all", a->gpu.comm_pct);
+    if (a->facts->gpu.comm_pct > 0) {
+        snprintf(v.s, sizeof v.s, "%.1f %%", a->facts->gpu.comm_exposed_pct);
+        snprintf(m.s, sizeof m.s, "of %.1f %% in all", a->facts->gpu.comm_pct);
         tile(p, "exposed communication", v.s, m.s);
-    } else if (a->breakdown_ns[most] > 0) {
+    } else if (a->facts->breakdown_ns[most] > 0) {
         const char *colon = strstr(part_title[most], ": ");
-        snprintf(v.s, sizeof v.s, "%.1f %%", percent_of(a->breakdown_ns[most], a->steps.median_ns));
+        snprintf(v.s, sizeof v.s, "%.1f %%",
+                 percent_of(a->facts->breakdown_ns[most], a->facts->steps.median_ns));
         tile(p, "GPU idle, mostly", v.s, colon ? colon + 2 : part_title[most]);
     }
 }
 
 static void write_numbers(const struct page *p)
 {
-    const struct analysis *a = p->a;
+    const struct advice *a = p->a;
     struct text v, m, q;
-    if (a->on_cpu) {
+    if (a->facts->on_cpu) {
         page_cpu_numbers(p);
         return;
     }
     page_put(p, "<dl class=\"tiles\">\n");
-    if (a->steps.used) {
-        snprintf(m.s, sizeof m.s, "p95 %s", text_time(&q, a->steps.p95_ns));
-        tile(p, "step, median", text_time(&v, a->steps.median_ns), m.s);
-        text_value(&v, 1e9 / (double)a->steps.median_ns, "");
+    if (a->facts->steps.used) {
+        snprintf(m.s, sizeof m.s, "p95 %s", text_time(&q, a->facts->steps.p95_ns));
+        tile(p, "step, median", text_time(&v, a->facts->steps.median_ns), m.s);
+        text_value(&v, 1e9 / (double)a->facts->steps.median_ns, "");
         tile(p, "steps per second", v.s, "");
     } else {
         tile(p, "step, median", "-", "no steps found");
         tile(p, "steps per second", "-", "");
     }
     if (has_work(p)) {
-        snprintf(v.s, sizeof v.s, "%.1f %%", a->gpu.busy_pct);
-        snprintf(m.s, sizeof m.s, "computing %.1f %%", a->gpu.compute_pct);
+        snprintf(v.s, sizeof v.s, "%.1f %%", a->facts->gpu.busy_pct);
+        snprintf(m.s, sizeof m.s, "computing %.1f %%", a->facts->gpu.compute_pct);
         tile(p, "GPU busy", v.s, m.s);
     } else
         tile(p, "GPU busy", "-", "no work recorded");
@@ -197,7 +199,7 @@ static void write_numbers(const struct page *p)
 }
 
 /* Not red when the GPU is the limit or nothing is: red is for time that could be had back. */
-static const char *tone(const struct analysis *a)
+static const char *tone(const struct advice *a)
 {
     const char *class = a->verdict_class ? a->verdict_class : "";
     if (strcmp(class, "not-enough-data") == 0)
@@ -207,7 +209,7 @@ static const char *tone(const struct analysis *a)
 
 static void write_verdict(const struct page *p)
 {
-    const struct analysis *a = p->a;
+    const struct advice *a = p->a;
     page_put(p,
              "<section id=\"verdict\" class=\"%s\">\n<p class=\"verdict\">%s</p>\n"
              "<p><b>Why</b> %s</p>\n<p><b>Next</b> %s</p>\n</section>\n",
@@ -245,10 +247,10 @@ static void write_sections(const struct page *p)
             sections[i].write(p);
 }
 
-static int html_analysis(const struct analysis *a, const struct export_options *o, FILE *f,
+static int html_analysis(const struct advice *a, const struct export_options *o, FILE *f,
                          struct err *e)
 {
-    struct page p = {.f = f, .a = a, .t = a->tl, .o = o};
+    struct page p = {.f = f, .a = a, .t = a->facts->tl, .o = o};
     write_top(&p);
     write_header(&p);
     page_put(&p, "<main>\n");

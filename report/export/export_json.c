@@ -58,7 +58,7 @@ static void write_finding(struct json *j, const struct outcome *o)
 }
 
 /* Rules with one verdict, each with one sentence under `key`. */
-static void write_others(struct json *j, const struct analysis *a, const struct export_options *o,
+static void write_others(struct json *j, const struct advice *a, const struct export_options *o,
                          enum verdict v, const char *list, const char *key)
 {
     json_begin(j, list, '[');
@@ -83,7 +83,7 @@ static void json_pct(struct json *j, const char *key, double pct)
         json_num(j, key, pct, 3);
 }
 
-static void write_whatif(struct json *j, const struct analysis *a)
+static void write_whatif(struct json *j, const struct advice *a)
 {
     const struct whatif *w = &a->whatif;
     json_begin(j, "replay", '{');
@@ -119,14 +119,14 @@ static void write_whatif(struct json *j, const struct analysis *a)
     }
     json_end(j, ']');
     json_begin(j, "stack", '[');
-    for (size_t i = 0; i < w->stack_count; i++) {
+    for (size_t i = 0; i < a->stack_count; i++) {
         json_begin(j, NULL, '{');
-        json_str(j, "rule", w->stack[i].outcome->rule->id);
-        json_str(j, "knob", w->stack[i].outcome->knob);
-        json_ms(j, "saves_ms", w->stack[i].saves_ns);
-        json_ms(j, "step_ms", w->stack[i].step_ns);
-        json_ms(j, "step_low_ms", w->stack[i].step_low_ns);
-        json_ms(j, "step_high_ms", w->stack[i].step_high_ns);
+        json_str(j, "rule", a->stack[i].outcome->rule->id);
+        json_str(j, "knob", a->stack[i].outcome->knob);
+        json_ms(j, "saves_ms", a->stack[i].saves_ns);
+        json_ms(j, "step_ms", a->stack[i].step_ns);
+        json_ms(j, "step_low_ms", a->stack[i].step_low_ns);
+        json_ms(j, "step_high_ms", a->stack[i].step_high_ns);
         json_end(j, '}');
     }
     json_end(j, ']');
@@ -165,7 +165,7 @@ static void write_trials(struct json *j, const struct export_options *o)
     json_end(j, ']');
 }
 
-static int json_analysis(const struct analysis *a, const struct export_options *o, FILE *f,
+static int json_analysis(const struct advice *a, const struct export_options *o, FILE *f,
                          struct err *e)
 {
     struct json j;
@@ -173,7 +173,7 @@ static int json_analysis(const struct analysis *a, const struct export_options *
     j.indent = 2;
     json_begin(&j, NULL, '{');
     write_head(&j, o);
-    json_str(&j, "command", timeline_meta(a->tl, "command"));
+    json_str(&j, "command", timeline_meta(a->facts->tl, "command"));
     json_str(&j, "verdict", a->verdict);
     json_str(&j, "verdict_class", a->verdict_class);
     json_str(&j, "why", a->why);

@@ -1,8 +1,8 @@
 /* JUnit XML: one testcase per check of a gate. A slower one is a failure, an inconclusive one is
  * skipped with its reason, so that CI shows both without taking one for the other. */
 #include "report/export.h"
-#include "report/words/text.h"
 #include "report/page/xml.h"
+#include "report/words/text.h"
 
 static size_t count(const struct gate *g, enum gate_verdict v)
 {

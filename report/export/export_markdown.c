@@ -1,7 +1,7 @@
 /* Markdown for pull requests and job summaries: the verdict and the tables, nothing folded. */
 #include "report/export.h"
-#include "report/words/text.h"
 #include "report/page/xml.h"
+#include "report/words/text.h"
 
 #include <string.h>
 
@@ -19,7 +19,7 @@ static void paragraph(FILE *f, const char *label, const char *text)
 }
 
 /* Below the table: what was tried of it, and what past trials did to its intervals. */
-static void write_trials(const struct analysis *a, const struct export_options *o, FILE *f)
+static void write_trials(const struct advice *a, const struct export_options *o, FILE *f)
 {
     const struct outcome *x;
     struct text t;
@@ -41,17 +41,17 @@ static void write_trials(const struct analysis *a, const struct export_options *
 }
 
 /* What the findings are worth one after the other, or why nobody can tell. */
-static void write_together(const struct analysis *a, const struct export_options *o, FILE *f)
+static void write_together(const struct advice *a, const struct export_options *o, FILE *f)
 {
     const struct whatif *w = &a->whatif;
     struct text from, to;
     if (o->rule)
         return;
-    if (w->stack_count > 1) {
-        fprintf(f, "One after the other: %s", text_ms(&from, a->steps.median_ns));
-        for (size_t i = 0; i < w->stack_count; i++)
-            fprintf(f, " -> %s (`%s`)", text_ms(&to, w->stack[i].step_ns),
-                    w->stack[i].outcome->rule->id);
+    if (a->stack_count > 1) {
+        fprintf(f, "One after the other: %s", text_ms(&from, a->facts->steps.median_ns));
+        for (size_t i = 0; i < a->stack_count; i++)
+            fprintf(f, " -> %s (`%s`)", text_ms(&to, a->stack[i].step_ns),
+                    a->stack[i].outcome->rule->id);
         fputs("\n\n", f);
     }
     if (!w->trusted && w->why_not) {
@@ -61,7 +61,7 @@ static void write_together(const struct analysis *a, const struct export_options
     }
 }
 
-static void write_findings(const struct analysis *a, const struct export_options *o, FILE *f)
+static void write_findings(const struct advice *a, const struct export_options *o, FILE *f)
 {
     const struct outcome *x = shown_finding(a, o, 0);
     if (!x) {
@@ -79,7 +79,7 @@ static void write_findings(const struct analysis *a, const struct export_options
         struct text saving, v;
         fprintf(f, "| %zu | ", i + 1);
         markdown_text(f, x->rule->title);
-        fprintf(f, " (`%s`) | %s | %s | ", x->rule->id, text_saving(&saving, x, a->step_ns),
+        fprintf(f, " (`%s`) | %s | %s | ", x->rule->id, text_saving(&saving, x, a->facts->step_ns),
                 text_outcome_kind(x));
         for (size_t k = 0; k < x->evidence_count; k++) {
             fputs(k ? "; " : "", f);
@@ -87,7 +87,7 @@ static void write_findings(const struct analysis *a, const struct export_options
             fprintf(f, ": %s", text_value(&v, x->evidence[k].value, x->evidence[k].unit));
         }
         fputs(" | ", f);
-        markdown_text(f, outcome_remedy(a, x));
+        markdown_text(f, outcome_remedy(a->facts, x));
         fputs(" |\n", f);
     }
     fputc('\n', f);
@@ -95,30 +95,31 @@ static void write_findings(const struct analysis *a, const struct export_options
     write_trials(a, o, f);
 }
 
-static void write_breakdown(const struct analysis *a, FILE *f)
+static void write_breakdown(const struct advice *a, FILE *f)
 {
     struct text m, p;
-    const char *word = analysis_step_word(a);
+    const char *word = analysis_step_word(a->facts);
     if (!text_has_parts(a))
         return;
     fprintf(f, "### Where a %s goes\n\n%s median, %s at p95", word,
-            text_time(&m, a->steps.median_ns), text_time(&p, a->steps.p95_ns));
-    if (analysis_by_mean(a))
+            text_time(&m, a->facts->steps.median_ns), text_time(&p, a->facts->steps.p95_ns));
+    if (analysis_by_mean(a->facts))
         fprintf(f, ", %s on average with the long ones, which is the step of this table",
-                text_time(&m, a->step_ns));
-    fprintf(f, "; %zu of %zu %s%s used.\n\n", a->steps.used, a->steps.count, word,
-            a->steps.batches ? "es" : "s");
+                text_time(&m, a->facts->step_ns));
+    fprintf(f, "; %zu of %zu %s%s used.\n\n", a->facts->steps.used, a->facts->steps.count, word,
+            a->facts->steps.batches ? "es" : "s");
     if (text_rate(&m, a))
         fprintf(f, "%s.\n\n", m.s);
     fputs("| part | ms | % |\n|---|--:|--:|\n", f);
     for (int i = 0; i < PART_COUNT; i++)
-        if (a->breakdown_ns[i] >= 500) /* reads as 0.00 ms */
-            fprintf(f, "| %s | %.2f | %.1f |\n", analysis_part_title(a, i),
-                    (double)a->breakdown_ns[i] / 1e6, percent_of(a->breakdown_ns[i], a->step_ns));
+        if (a->facts->breakdown_ns[i] >= 500) /* reads as 0.00 ms */
+            fprintf(f, "| %s | %.2f | %.1f |\n", analysis_part_title(a->facts, i),
+                    (double)a->facts->breakdown_ns[i] / 1e6,
+                    percent_of(a->facts->breakdown_ns[i], a->facts->step_ns));
     fputc('\n', f);
 }
 
-static void write_others(const struct analysis *a, const struct export_options *o, enum verdict v,
+static void write_others(const struct advice *a, const struct export_options *o, enum verdict v,
                          const char *title, FILE *f)
 {
     bool any = false;
@@ -127,7 +128,7 @@ static void write_others(const struct analysis *a, const struct export_options *
         fprintf(f, "%zu rules are about work on a GPU: there was none.\n\n", gpu);
     for (size_t i = 0; i < a->outcome_count; i++) {
         const struct outcome *x = shown_outcome(a, o, i, v);
-        if (!x || outcome_wants_gpu(a, x))
+        if (!x || outcome_wants_gpu(a->facts, x))
             continue;
         if (!any)
             fprintf(f, "<details><summary>%s</summary>\n\n", title);
@@ -140,29 +141,29 @@ static void write_others(const struct analysis *a, const struct export_options *
         fputs("\n</details>\n\n", f);
 }
 
-static void write_health(const struct analysis *a, FILE *f)
+static void write_health(const struct advice *a, FILE *f)
 {
     char overhead[48] = "not measured", unexplained[48] = "";
     struct text lost;
-    if (a->health.overhead_pct >= 0)
-        snprintf(overhead, sizeof overhead, "%.2f %%", a->health.overhead_pct);
-    if (!a->on_cpu)
+    if (a->facts->health.overhead_pct >= 0)
+        snprintf(overhead, sizeof overhead, "%.2f %%", a->facts->health.overhead_pct);
+    if (!a->facts->on_cpu)
         snprintf(unexplained, sizeof unexplained, "unexplained %.1f %%; ",
-                 a->health.unexplained_pct);
+                 a->facts->health.unexplained_pct);
     fprintf(f, "### Health\n\n%s; %sprofiler's own cost %s.\n", text_lost(&lost, a), unexplained,
             overhead);
-    if (a->health.recorded_text)
-        markdown_printf(f, "\nRecorded: %s.\n", a->health.recorded_text);
-    for (size_t i = 0; i < a->tl->health_count; i++) {
-        if (a->tl->healths[i].severity < 1)
+    if (a->facts->health.recorded_text)
+        markdown_printf(f, "\nRecorded: %s.\n", a->facts->health.recorded_text);
+    for (size_t i = 0; i < a->facts->tl->health_count; i++) {
+        if (a->facts->tl->healths[i].severity < 1)
             continue;
         fputs("\n- ", f);
-        markdown_text(f, tl_text(a->tl, a->tl->healths[i].text));
+        markdown_text(f, tl_text(a->facts->tl, a->facts->tl->healths[i].text));
     }
     fputc('\n', f);
 }
 
-static int markdown_analysis(const struct analysis *a, const struct export_options *o, FILE *f,
+static int markdown_analysis(const struct advice *a, const struct export_options *o, FILE *f,
                              struct err *e)
 {
     struct text notice;

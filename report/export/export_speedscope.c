@@ -1,8 +1,8 @@
 /* speedscope's own format: one profile per row and lane, frames shared by name. Its importer of
  * Chrome traces is quadratic and tells frames apart by their arguments; this is not. */
+#include "report/chrome/rows.h"
 #include "report/export.h"
 #include "report/json/json_write.h"
-#include "report/chrome/rows.h"
 #include "report/words/text.h"
 
 #include <stdlib.h>
@@ -127,12 +127,12 @@ static int write_profiles(struct speedscope *s, bool is_virtual)
     return 0;
 }
 
-static int write_document(struct speedscope *s, const struct analysis *a,
+static int write_document(struct speedscope *s, const struct advice *a,
                           const struct export_options *o)
 {
     char title[300];
     snprintf(title, sizeof title, "%s%.200s",
-             analysis_virtual(a) ? "(virtual GPU, nothing measured) " : "",
+             facts_virtual(a->facts) ? "(virtual GPU, nothing measured) " : "",
              o->title ? o->title : "gpuprof");
     json_begin(&s->j, NULL, '{');
     json_str(&s->j, "$schema", "https://www.speedscope.app/file-format-schema.json");
@@ -141,21 +141,23 @@ static int write_document(struct speedscope *s, const struct analysis *a,
     write_frames(s);
     json_newline(&s->j);
     json_begin(&s->j, "profiles", '[');
-    if (write_profiles(s, analysis_virtual(a)))
+    if (write_profiles(s, facts_virtual(a->facts)))
         return -1;
     json_end(&s->j, ']');
     json_end(&s->j, '}');
     return 0;
 }
 
-static int speedscope_analysis(const struct analysis *a, const struct export_options *o, FILE *f,
+static int speedscope_analysis(const struct advice *a, const struct export_options *o, FILE *f,
                                struct err *e)
 {
-    struct speedscope s = {.t = a->tl, .base_ns = a->tl->start_ns < 0 ? a->tl->start_ns : 0};
+    struct speedscope s = {.t = a->facts->tl,
+                           .base_ns = a->facts->tl->start_ns < 0 ? a->facts->tl->start_ns : 0};
     int rc = -1;
     json_start(&s.j, f);
-    s.frame = calloc(a->tl->strings.n + 1, sizeof *s.frame);
-    if (!s.frame || rows_open(&s.rows, a->tl, a->steps.process) || write_document(&s, a, o))
+    s.frame = calloc(a->facts->tl->strings.n + 1, sizeof *s.frame);
+    if (!s.frame || rows_open(&s.rows, a->facts->tl, a->facts->steps.process) ||
+        write_document(&s, a, o))
         err_set(e, "out of memory");
     else if (json_end_document(&s.j) == 0 || export_done(f, e) == 0)
         rc = 0;

@@ -18,16 +18,16 @@ static void write_virtual(const struct terminal *t, const char *notice)
     fputc('\n', t->f);
 }
 
-static enum ink verdict_ink(const struct analysis *a)
+static enum ink verdict_ink(const struct advice *a)
 {
     return a->ranked_count ? INK_BAD : INK_GOOD;
 }
 
 /* One line: who is late. */
-static void write_ranks(const struct terminal *t, const struct analysis *a)
+static void write_ranks(const struct terminal *t, const struct advice *a)
 {
-    const struct ranks *r = &a->ranks;
-    int64_t step_ns = a->steps.median_ns;
+    const struct ranks *r = &a->facts->ranks;
+    int64_t step_ns = a->facts->steps.median_ns;
     struct text line, m;
     if (r->count < 2)
         return;
@@ -45,53 +45,56 @@ static void write_ranks(const struct terminal *t, const struct analysis *a)
     term_labelled(t, "Ranks", INK_BOLD, line.s);
 }
 
-static void write_parts(const struct terminal *t, const struct analysis *a)
+static void write_parts(const struct terminal *t, const struct advice *a)
 {
     struct text m;
     int room = t->width - 58 > 40 ? 40 : t->width - 58;
     for (int i = 0; i < PART_COUNT; i++) {
-        double pct = percent_of(a->breakdown_ns[i], a->step_ns);
-        if (a->breakdown_ns[i] < 500) /* reads as 0.00 ms */
+        double pct = percent_of(a->facts->breakdown_ns[i], a->facts->step_ns);
+        if (a->facts->breakdown_ns[i] < 500) /* reads as 0.00 ms */
             continue;
-        fprintf(t->f, "  %-36s %9s %5.1f %%  ", analysis_part_title(a, i),
-                text_ms(&m, a->breakdown_ns[i]), pct);
+        fprintf(t->f, "  %-36s %9s %5.1f %%  ", analysis_part_title(a->facts, i),
+                text_ms(&m, a->facts->breakdown_ns[i]), pct);
         for (int c = 0; c < (int)(pct / 100 * room + 0.5); c++)
             fputc(i < PART_IDLE_INPUT || i >= PART_FORWARD ? '#' : '.', t->f);
         fputc('\n', t->f);
     }
 }
 
-static void write_gpu(const struct terminal *t, const struct analysis *a)
+static void write_gpu(const struct terminal *t, const struct advice *a)
 {
     struct text m, line;
     char comm[48] = "";
-    if (a->gpu.comm_pct > 0)
-        snprintf(comm, sizeof comm, ", exposed communication %.1f %%", a->gpu.comm_exposed_pct);
+    if (a->facts->gpu.comm_pct > 0)
+        snprintf(comm, sizeof comm, ", exposed communication %.1f %%",
+                 a->facts->gpu.comm_exposed_pct);
     snprintf(line.s, sizeof line.s,
              "busy %.1f %%, compute %.1f %%%s of the %.30s from its first work to its last",
-             a->gpu.busy_pct, a->gpu.compute_pct, comm, text_time(&m, a->gpu.window_ns));
+             a->facts->gpu.busy_pct, a->facts->gpu.compute_pct, comm,
+             text_time(&m, a->facts->gpu.window_ns));
     term_labelled(t, "GPU", INK_BOLD, line.s);
 }
 
-static void write_breakdown(const struct terminal *t, const struct analysis *a, enum detail detail)
+static void write_breakdown(const struct terminal *t, const struct advice *a, enum detail detail)
 {
     struct text m, p, line;
-    if (a->steps.used == 0)
+    if (a->facts->steps.used == 0)
         return;
     char pace[48] = "";
-    if (steps_uneven(&a->steps) || analysis_by_mean(a))
+    if (steps_uneven(&a->facts->steps) || analysis_by_mean(a->facts))
         snprintf(pace, sizeof pace, ", %s on average with the long ones",
-                 text_time(&m, a->steps.pace_ns));
-    const char *source = a->steps.source_text ? a->steps.source_text : "";
-    if (a->steps.used == 1) /* one step has no spread */
+                 text_time(&m, a->facts->steps.pace_ns));
+    const char *source = a->facts->steps.source_text ? a->facts->steps.source_text : "";
+    if (a->facts->steps.used == 1) /* one step has no spread */
         snprintf(line.s, sizeof line.s, "%s; 1 of %zu step%s used (%s)",
-                 text_time(&m, a->steps.median_ns), a->steps.count, a->steps.count == 1 ? "" : "s",
-                 source);
+                 text_time(&m, a->facts->steps.median_ns), a->facts->steps.count,
+                 a->facts->steps.count == 1 ? "" : "s", source);
     else
         snprintf(line.s, sizeof line.s, "%s median, %s at p95%s; %zu of %zu %s used (%s)",
-                 text_time(&m, a->steps.median_ns), text_time(&p, a->steps.p95_ns), pace,
-                 a->steps.used, a->steps.count, a->steps.batches ? "batches" : "steps", source);
-    term_labelled(t, a->steps.batches ? "Batch" : "Step", INK_BOLD, line.s);
+                 text_time(&m, a->facts->steps.median_ns), text_time(&p, a->facts->steps.p95_ns),
+                 pace, a->facts->steps.used, a->facts->steps.count,
+                 a->facts->steps.batches ? "batches" : "steps", source);
+    term_labelled(t, a->facts->steps.batches ? "Batch" : "Step", INK_BOLD, line.s);
     if (text_rate(&line, a))
         term_labelled(t, "Rate", INK_BOLD, line.s);
     if (!text_has_parts(a) || detail == DETAIL_BRIEF) {
@@ -100,7 +103,7 @@ static void write_breakdown(const struct terminal *t, const struct analysis *a, 
         return;
     }
     write_parts(t, a);
-    if (!a->on_cpu)
+    if (!a->facts->on_cpu)
         write_gpu(t, a);
     write_ranks(t, a);
     fputc('\n', t->f);
@@ -123,31 +126,31 @@ static void write_path(const struct terminal *t, const struct whatif *w)
         term_labelled(t, "Path", INK_DIM, line);
 }
 
-static void write_health(const struct terminal *t, const struct analysis *a, enum detail detail)
+static void write_health(const struct terminal *t, const struct advice *a, enum detail detail)
 {
     struct text n, line;
     char overhead[48] = "not measured", unexplained[48] = "";
-    if (a->health.overhead_pct >= 0)
-        snprintf(overhead, sizeof overhead, "%.2f %%", a->health.overhead_pct);
-    if (a->health.unexplained_pct >= 0.05)
+    if (a->facts->health.overhead_pct >= 0)
+        snprintf(overhead, sizeof overhead, "%.2f %%", a->facts->health.overhead_pct);
+    if (a->facts->health.unexplained_pct >= 0.05)
         snprintf(unexplained, sizeof unexplained, "; unexplained %.1f %% of the step",
-                 a->health.unexplained_pct);
+                 a->facts->health.unexplained_pct);
     snprintf(line.s, sizeof line.s, "%.100s%s; profiler's own cost %s", text_lost(&n, a),
              unexplained, overhead);
-    term_labelled(t, "Health", a->health.dropped ? INK_BAD : INK_DIM, line.s);
-    if (detail != DETAIL_BRIEF && a->tl->op_count && text_replay(&line, &a->whatif))
+    term_labelled(t, "Health", a->facts->health.dropped ? INK_BAD : INK_DIM, line.s);
+    if (detail != DETAIL_BRIEF && a->facts->tl->op_count && text_replay(&line, &a->whatif))
         term_labelled(t, "Replay", a->whatif.trusted ? INK_DIM : INK_WARN, line.s);
-    if (detail == DETAIL_ALL && a->tl->op_count)
+    if (detail == DETAIL_ALL && a->facts->tl->op_count)
         write_path(t, &a->whatif);
-    if (a->health.recorded_text)
-        term_labelled(t, "Recorded", INK_DIM, a->health.recorded_text);
+    if (a->facts->health.recorded_text)
+        term_labelled(t, "Recorded", INK_DIM, a->facts->health.recorded_text);
 }
 
-static void write_warnings(const struct terminal *t, const struct analysis *a)
+static void write_warnings(const struct terminal *t, const struct advice *a)
 {
-    for (size_t i = 0; i < a->tl->health_count; i++)
-        if (a->tl->healths[i].severity > 0)
-            term_labelled(t, "", INK_WARN, tl_text(a->tl, a->tl->healths[i].text));
+    for (size_t i = 0; i < a->facts->tl->health_count; i++)
+        if (a->facts->tl->healths[i].severity > 0)
+            term_labelled(t, "", INK_WARN, tl_text(a->facts->tl, a->facts->tl->healths[i].text));
 }
 
 /* After a run: where the rest is told. */
@@ -162,7 +165,7 @@ static void write_commands(const struct terminal *t, const char *profile)
     term_labelled(t, "", INK_DIM, line);
 }
 
-static int term_analysis(const struct analysis *a, const struct export_options *o, FILE *f,
+static int term_analysis(const struct advice *a, const struct export_options *o, FILE *f,
                          struct err *e)
 {
     struct terminal t = terminal_open(f, o->width, o->color);

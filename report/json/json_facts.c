@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void write_device(struct json *j, const struct analysis *a)
+static void write_device(struct json *j, const struct advice *a)
 {
-    const struct row_device *d = a->device;
+    const struct row_device *d = a->facts->device;
     json_begin(j, "device", '{');
-    json_str(j, "name", d ? tl_text(a->tl, d->name) : NULL);
-    json_bool(j, "virtual", analysis_virtual(a));
+    json_str(j, "name", d ? tl_text(a->facts->tl, d->name) : NULL);
+    json_bool(j, "virtual", facts_virtual(a->facts));
     if (d) {
         char cc[32];
         snprintf(cc, sizeof cc, "%d.%d", (int)d->cc_major, (int)d->cc_minor);
@@ -24,11 +24,11 @@ static void write_device(struct json *j, const struct analysis *a)
     json_end(j, '}');
 }
 
-static void write_steps(struct json *j, const struct analysis *a)
+static void write_steps(struct json *j, const struct advice *a)
 {
-    const struct steps *s = &a->steps;
+    const struct steps *s = &a->facts->steps;
     json_begin(j, "steps", '{');
-    json_str(j, "unit", analysis_step_word(a));
+    json_str(j, "unit", analysis_step_word(a->facts));
     json_int(j, "count", (int64_t)s->count);
     json_int(j, "used", (int64_t)s->used);
     json_ms(j, "median_ms", s->median_ns);
@@ -88,21 +88,21 @@ static void write_counts(struct json *j, const struct timeline *t)
     json_end(j, '}');
 }
 
-static void write_breakdown(struct json *j, const struct analysis *a)
+static void write_breakdown(struct json *j, const struct advice *a)
 {
     json_begin(j, "breakdown_ms", '{');
     for (int p = 0; p < PART_COUNT; p++)
-        if (GPU_PARTS >> p & 1 || a->on_cpu)
-            json_ms(j, part_key[p], a->breakdown_ns[p]);
+        if (GPU_PARTS >> p & 1 || a->facts->on_cpu)
+            json_ms(j, part_key[p], a->facts->breakdown_ns[p]);
     json_end(j, '}');
-    json_ms(j, "breakdown_of_ms", a->step_ns);
-    json_str(j, "breakdown_of", analysis_by_mean(a) ? "mean" : "median");
+    json_ms(j, "breakdown_of_ms", a->facts->step_ns);
+    json_str(j, "breakdown_of", analysis_by_mean(a->facts) ? "mean" : "median");
 }
 
 /* Ranks without a GPU: the parts of their steps. */
-static void write_cpu_ranks(struct json *j, const struct analysis *a)
+static void write_cpu_ranks(struct json *j, const struct advice *a)
 {
-    const struct cpu_ranks *r = &a->cpu_ranks;
+    const struct cpu_ranks *r = &a->facts->cpu_ranks;
     for (size_t i = 0; i < r->count; i++) {
         json_begin(j, NULL, '{');
         json_int(j, "rank", r->at[i].rank);
@@ -118,9 +118,9 @@ static void write_cpu_ranks(struct json *j, const struct analysis *a)
 }
 
 /* Ranks whose collectives were matched; nothing of it without several ranks. */
-static void write_ranks(struct json *j, const struct analysis *a)
+static void write_ranks(struct json *j, const struct advice *a)
 {
-    const struct ranks *r = &a->ranks;
+    const struct ranks *r = &a->facts->ranks;
     json_begin(j, "ranks", '[');
     for (size_t i = 0; i < r->count; i++) {
         const struct rank_facts *f = &r->at[i];
@@ -140,30 +140,30 @@ static void write_ranks(struct json *j, const struct analysis *a)
     json_end(j, ']');
 }
 
-void json_facts(struct json *j, const struct analysis *a)
+void json_facts(struct json *j, const struct advice *a)
 {
     write_device(j, a);
     write_steps(j, a);
-    write_gpu(j, &a->gpu);
-    write_counts(j, a->tl);
+    write_gpu(j, &a->facts->gpu);
+    write_counts(j, a->facts->tl);
     write_breakdown(j, a);
     write_ranks(j, a);
 }
 
-void json_health(struct json *j, const struct analysis *a)
+void json_health(struct json *j, const struct advice *a)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = a->facts->tl;
     json_begin(j, "health", '{');
-    json_int(j, "dropped", a->health.dropped);
-    json_num(j, "unexplained_pct", a->health.unexplained_pct, 3);
-    if (a->health.overhead_pct < 0)
+    json_int(j, "dropped", a->facts->health.dropped);
+    json_num(j, "unexplained_pct", a->facts->health.unexplained_pct, 3);
+    if (a->facts->health.overhead_pct < 0)
         json_null(j, "overhead_pct");
     else
-        json_num(j, "overhead_pct", a->health.overhead_pct, 3);
-    json_num(j, "recorded_pct", a->health.recorded_pct, 3);
-    if (a->health.run_steps) {
-        json_int(j, "run_steps", a->health.run_steps);
-        json_num(j, "run_mean_ms", (double)a->health.run_mean_ns / 1e6, 6);
+        json_num(j, "overhead_pct", a->facts->health.overhead_pct, 3);
+    json_num(j, "recorded_pct", a->facts->health.recorded_pct, 3);
+    if (a->facts->health.run_steps) {
+        json_int(j, "run_steps", a->facts->health.run_steps);
+        json_num(j, "run_mean_ms", (double)a->facts->health.run_mean_ns / 1e6, 6);
     } else {
         json_null(j, "run_steps");
         json_null(j, "run_mean_ms");

@@ -1,14 +1,14 @@
 /* The parts of the JSON report that say what was measured; the rest is export_json.c. Each writes
  * its keys into the object that is open; docs/json.md describes them. */
-#ifndef GPUPROF_REPORT_JSON_FACTS_H
-#define GPUPROF_REPORT_JSON_FACTS_H
+#ifndef GPUPROF_REPORT_JSON_JSON_FACTS_H
+#define GPUPROF_REPORT_JSON_JSON_FACTS_H
 
-#include "analyzer/facts/analysis.h"
+#include "analyzer/advice/advice.h"
 #include "report/json/json_write.h"
 
 /* "device" to "ranks". */
-void json_facts(struct json *j, const struct analysis *a);
+void json_facts(struct json *j, const struct advice *a);
 /* "health". */
-void json_health(struct json *j, const struct analysis *a);
+void json_health(struct json *j, const struct advice *a);
 
 #endif

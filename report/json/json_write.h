@@ -5,8 +5,8 @@
  * text is held here, so nobody else writes to the stream in between. Cost: one pass over the text,
  * no memory. Not for reading.
  */
-#ifndef GPUPROF_REPORT_JSON_WRITE_H
-#define GPUPROF_REPORT_JSON_WRITE_H
+#ifndef GPUPROF_REPORT_JSON_JSON_WRITE_H
+#define GPUPROF_REPORT_JSON_JSON_WRITE_H
 
 #include <stdbool.h>
 #include <stddef.h>

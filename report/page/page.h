@@ -1,13 +1,13 @@
 /* Parts of the HTML page, each one section. The page is whole without JavaScript: verdict, numbers,
  * findings and tables are markup; the script adds sorting, choosing a step and the timeline. */
-#ifndef GPUPROF_REPORT_PAGE_H
-#define GPUPROF_REPORT_PAGE_H
+#ifndef GPUPROF_REPORT_PAGE_PAGE_H
+#define GPUPROF_REPORT_PAGE_PAGE_H
 
 #include "report/export.h"
 
 struct page {
     FILE *f;
-    const struct analysis *a;
+    const struct advice *a;
     const struct timeline *t;
     const struct export_options *o;
 };
@@ -40,6 +40,6 @@ int page_data(const struct page *p, struct err *e);
 void page_zoom_button(const struct page *p, int64_t start_ns, int64_t end_ns, const char *text);
 
 /* Index of the used step nearest to this quantile of the used ones by length; TL_NONE without. */
-uint32_t page_step_at(const struct analysis *a, double quantile);
+uint32_t page_step_at(const struct advice *a, double quantile);
 
 #endif

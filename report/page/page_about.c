@@ -1,7 +1,7 @@
 /* The timeline's frame, the health of the profile, and what this page is. */
 #include "report/page/page.h"
-#include "report/words/text.h"
 #include "report/page/xml.h"
+#include "report/words/text.h"
 
 void page_timeline(const struct page *p)
 {
@@ -28,13 +28,13 @@ void page_timeline(const struct page *p)
 
 static void write_health(const struct page *p)
 {
-    const struct health_facts *h = &p->a->health;
+    const struct health_facts *h = &p->a->facts->health;
     struct text b;
     page_put(p,
              "<section id=\"health\"><h2>Can these numbers be trusted?</h2>\n"
              "<dl class=\"facts\"><dt>records</dt><dd>%s</dd>",
              text_lost(&b, p->a));
-    if (!p->a->on_cpu)
+    if (!p->a->facts->on_cpu)
         fprintf(p->f, "<dt>step time that nothing explains</dt><dd>%.1f %%</dd>",
                 h->unexplained_pct);
     if (h->overhead_pct < 0)
@@ -42,7 +42,7 @@ static void write_health(const struct page *p)
     else
         fprintf(p->f, "<dt>profiler's own cost</dt><dd>%.2f %% of the program's threads</dd>",
                 h->overhead_pct);
-    if (!p->a->on_cpu && text_replay(&b, &p->a->whatif))
+    if (!p->a->facts->on_cpu && text_replay(&b, &p->a->whatif))
         page_put(p, "<dt>replay</dt><dd>%s</dd>", b.s);
     page_put(p, "</dl>\n");
     if (p->t->health_count == 0) {

@@ -2,14 +2,14 @@
  * the other, as the replay has it. */
 #include "report/page/page.h"
 
-#include "report/words/text.h"
 #include "report/page/xml.h"
+#include "report/words/text.h"
 
 static void write_row(const struct page *p, const char *what, int64_t step_ns, int64_t low_ns,
                       int64_t high_ns)
 {
     struct text t;
-    double share = percent_of(step_ns, p->a->steps.median_ns);
+    double share = percent_of(step_ns, p->a->facts->steps.median_ns);
     page_put(p, "<tr><th scope=\"row\">%s</th><td>%s</td>", what, text_ms(&t, step_ns));
     if (high_ns > low_ns)
         page_put(p, "<td class=\"dim\">%s</td>", text_between(&t, low_ns, high_ns));
@@ -21,15 +21,15 @@ static void write_row(const struct page *p, const char *what, int64_t step_ns, i
 
 void page_after(const struct page *p)
 {
-    const struct whatif *w = &p->a->whatif;
-    if (w->stack_count == 0 || p->o->rule)
+    const struct advice *a = p->a;
+    if (a->stack_count == 0 || p->o->rule)
         return;
     page_put(p,
              "<table class=\"after\"><caption>What a step takes with one change after the other, "
              "replayed</caption><tbody>\n");
-    write_row(p, "as recorded", p->a->steps.median_ns, 0, 0);
-    for (size_t i = 0; i < w->stack_count; i++)
-        write_row(p, w->stack[i].outcome->rule->title, w->stack[i].step_ns, w->stack[i].step_low_ns,
-                  w->stack[i].step_high_ns);
+    write_row(p, "as recorded", p->a->facts->steps.median_ns, 0, 0);
+    for (size_t i = 0; i < a->stack_count; i++)
+        write_row(p, a->stack[i].outcome->rule->title, a->stack[i].step_ns, a->stack[i].step_low_ns,
+                  a->stack[i].step_high_ns);
     page_put(p, "</tbody></table>\n");
 }

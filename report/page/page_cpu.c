@@ -1,8 +1,8 @@
 /* What the page says of a run without a GPU: numbers on top, and the ranks. */
 #include "report/page/page.h"
 
-#include "report/words/text.h"
 #include "report/page/xml.h"
+#include "report/words/text.h"
 
 static void tile(const struct page *p, const char *name, const char *value, const char *more)
 {
@@ -12,12 +12,12 @@ static void tile(const struct page *p, const char *name, const char *value, cons
 /* Parts of the step as a share of it. */
 static void share_tile(const struct page *p, const char *name, uint32_t parts)
 {
-    const struct analysis *a = p->a;
+    const struct advice *a = p->a;
     struct text v, m;
     int64_t ns = 0;
     for (int i = 0; i < PART_COUNT; i++)
-        ns += parts >> i & 1 ? a->breakdown_ns[i] : 0;
-    snprintf(v.s, sizeof v.s, "%.1f %%", percent_of(ns, a->step_ns));
+        ns += parts >> i & 1 ? a->facts->breakdown_ns[i] : 0;
+    snprintf(v.s, sizeof v.s, "%.1f %%", percent_of(ns, a->facts->step_ns));
     tile(p, name, v.s, text_time(&m, ns));
 }
 
@@ -25,33 +25,33 @@ static void threads_tile(const struct page *p)
 {
     const char *threads = timeline_meta(p->t, "torch.num_threads");
     char more[48] = "";
-    if (p->a->host.usable_cores > 0)
-        snprintf(more, sizeof more, "%d usable cores", p->a->host.usable_cores);
+    if (p->a->facts->host.usable_cores > 0)
+        snprintf(more, sizeof more, "%d usable cores", p->a->facts->host.usable_cores);
     if (threads)
         tile(p, "threads of PyTorch", threads, more);
 }
 
 void page_cpu_numbers(const struct page *p)
 {
-    const struct analysis *a = p->a;
-    const char *word = analysis_step_word(a);
+    const struct advice *a = p->a;
+    const char *word = analysis_step_word(a->facts);
     char name[48];
     struct text v, m, q;
     page_put(p, "<dl class=\"tiles\">\n");
-    snprintf(name, sizeof name, "%s, %s", word, analysis_by_mean(a) ? "average" : "median");
-    if (!a->steps.used || a->step_ns <= 0) {
+    snprintf(name, sizeof name, "%s, %s", word, analysis_by_mean(a->facts) ? "average" : "median");
+    if (!a->facts->steps.used || a->facts->step_ns <= 0) {
         tile(p, "step, median", "-", "no steps found");
         page_put(p, "</dl>\n");
         return;
     }
-    if (analysis_by_mean(a))
-        snprintf(m.s, sizeof m.s, "median %s", text_time(&q, a->steps.median_ns));
+    if (analysis_by_mean(a->facts))
+        snprintf(m.s, sizeof m.s, "median %s", text_time(&q, a->facts->steps.median_ns));
     else
-        snprintf(m.s, sizeof m.s, "p95 %s", text_time(&q, a->steps.p95_ns));
-    tile(p, name, text_time(&v, a->step_ns), m.s);
-    text_value(&v, 1e9 / (double)a->step_ns, "");
-    tile(p, a->steps.batches ? "batches per second" : "steps per second", v.s,
-         text_rate(&m, a) && a->steps.batches ? m.s : "");
+        snprintf(m.s, sizeof m.s, "p95 %s", text_time(&q, a->facts->steps.p95_ns));
+    tile(p, name, text_time(&v, a->facts->step_ns), m.s);
+    text_value(&v, 1e9 / (double)a->facts->step_ns, "");
+    tile(p, a->facts->steps.batches ? "batches per second" : "steps per second", v.s,
+         text_rate(&m, a) && a->facts->steps.batches ? m.s : "");
     share_tile(p, "computing", 1u << PART_FORWARD | 1u << PART_BACKWARD | 1u << PART_OPTIMIZER);
     share_tile(p, "data and its workers",
                1u << PART_DATA | 1u << PART_COLLATE | 1u << PART_WORKERS);
@@ -74,7 +74,7 @@ static void write_rank(const struct page *p, const struct cpu_rank *r, bool late
 
 void page_cpu_ranks(const struct page *p)
 {
-    const struct cpu_ranks *r = &p->a->cpu_ranks;
+    const struct cpu_ranks *r = &p->a->facts->cpu_ranks;
     page_put(p, "<section id=\"ranks\"><h2>Ranks</h2>\n<p>%s.</p>\n", r->text ? r->text : "");
     page_put(p, "<div class=\"scroll\"><table class=\"data sortable\"><caption>Mean step of each "
                 "rank, ms: its parts sum to it; all but backward is its own work</caption>"

@@ -1,10 +1,10 @@
 /* The data behind the timeline: columns of whole numbers, packed. Starts are differences to the one
  * before, which gzip likes. Nothing of it is read before the script draws it as text. */
+#include "report/chrome/rows.h"
 #include "report/json/json_write.h"
 #include "report/page/packed.h"
 #include "report/page/page.h"
 #include "report/page/page_lanes.h"
-#include "report/chrome/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +100,7 @@ static void choose_window(struct data *d)
 /* Whole steps, those first that the page speaks of. */
 static void choose_steps(struct data *d)
 {
-    const struct analysis *a = d->p->a;
+    const struct advice *a = d->p->a;
     const struct timeline *t = d->t;
     size_t left = PAGE_EVENTS;
     d->all = t->op_count + t->api_count + t->range_count + t->call_count <= PAGE_EVENTS;
@@ -231,7 +231,7 @@ static int write_rows(struct data *d)
 static void write_steps(struct data *d)
 {
     enum { PARTS_UP_TO = 5000 };
-    const struct analysis *a = d->p->a;
+    const struct advice *a = d->p->a;
     int64_t last = 0;
     json_begin(&d->j, "steps", '{');
     json_begin(&d->j, "start", '[');
@@ -242,7 +242,7 @@ static void write_steps(struct data *d)
     json_end(&d->j, ']');
     json_begin(&d->j, "number", '['); /* as `run --steps` counts them */
     for (size_t i = 0; i < d->steps->count; i++)
-        json_int(&d->j, NULL, analysis_step_number(a, i));
+        json_int(&d->j, NULL, facts_step_number(a->facts, i));
     json_end(&d->j, ']');
     json_begin(&d->j, "length", '[');
     for (size_t i = 0; i < d->steps->count; i++)
@@ -261,9 +261,10 @@ static void write_steps(struct data *d)
         json_int(&d->j, NULL, d->detail[i]);
     json_end(&d->j, ']');
     json_begin(&d->j, "parts", '[');
-    for (size_t i = 0; a->step_parts && d->steps->count <= PARTS_UP_TO && i < d->steps->count; i++)
+    for (size_t i = 0;
+         a->facts->step_parts && d->steps->count <= PARTS_UP_TO && i < d->steps->count; i++)
         for (int k = 0; k < PART_COUNT; k++)
-            json_int(&d->j, NULL, a->step_parts[i][k]);
+            json_int(&d->j, NULL, a->facts->step_parts[i][k]);
     json_end(&d->j, ']');
     json_end(&d->j, '}');
 }
@@ -277,14 +278,14 @@ static bool gap_wanted(const struct data *d, const struct gap *g)
 
 static void write_gaps(struct data *d)
 {
-    const struct analysis *a = d->p->a;
+    const struct advice *a = d->p->a;
     static const char *const keys[] = {"start", "length", "part"};
     json_begin(&d->j, "gaps", '{');
     for (int column = 0; column < 3; column++) {
         int64_t last = 0;
         json_begin(&d->j, keys[column], '[');
-        for (size_t i = 0; i < a->gap_count; i++) {
-            const struct gap *g = &a->gaps[i];
+        for (size_t i = 0; i < a->facts->gap_count; i++) {
+            const struct gap *g = &a->facts->gaps[i];
             if (!gap_wanted(d, g))
                 continue;
             json_int(&d->j, NULL,
@@ -314,7 +315,7 @@ static int write_all(struct data *d)
     json_int(&d->j, "to", d->t->end_ns);
     json_begin(&d->j, "partTitles", '[');
     for (int i = 0; i < PART_COUNT; i++)
-        json_str(&d->j, NULL, analysis_part_title(d->p->a, i));
+        json_str(&d->j, NULL, analysis_part_title(d->p->a->facts, i));
     json_end(&d->j, ']');
     write_steps(d);
     write_gaps(d);
@@ -327,14 +328,14 @@ static int write_all(struct data *d)
 
 static int open_data(struct data *d, const struct page *p)
 {
-    *d = (struct data){.p = p, .t = p->t, .steps = &p->a->steps};
-    size_t steps = p->a->steps.count + 1, names = (size_t)p->t->strings.n + 1;
+    *d = (struct data){.p = p, .t = p->t, .steps = &p->a->facts->steps};
+    size_t steps = p->a->facts->steps.count + 1, names = (size_t)p->t->strings.n + 1;
     d->name = calloc(names, sizeof *d->name);
     d->listed = calloc(names, sizeof *d->listed);
     d->events = calloc(steps, sizeof *d->events);
     d->detail = calloc(steps, sizeof *d->detail);
-    return rows_open(&d->rows, p->t, p->a->steps.process) || !d->name || !d->listed || !d->events ||
-                   !d->detail
+    return rows_open(&d->rows, p->t, p->a->facts->steps.process) || !d->name || !d->listed ||
+                   !d->events || !d->detail
                ? -1
                : 0;
 }

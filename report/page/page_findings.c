@@ -1,6 +1,6 @@
 #include "report/page/page.h"
-#include "report/words/text.h"
 #include "report/page/xml.h"
+#include "report/words/text.h"
 
 #include <string.h>
 
@@ -61,11 +61,12 @@ static const char *how_sure(const struct outcome *o)
 static void write_finding(const struct page *p, const struct outcome *o, size_t rank)
 {
     struct text saving;
-    double pct = percent_of(o->upper_bound ? o->saves_high_ns : o->saves_mid_ns, p->a->step_ns);
+    double pct =
+        percent_of(o->upper_bound ? o->saves_high_ns : o->saves_mid_ns, p->a->facts->step_ns);
     const char *weight = pct >= 10 ? "large" : pct >= 3 ? "medium" : "small";
     fprintf(p->f, "<li><details class=\"finding\"%s><summary>", rank == 0 ? " open" : "");
     page_put(p, "<span class=\"title\">%s</span> <span class=\"saves %s\">saves %s per step</span>",
-             o->rule->title, weight, text_saving(&saving, o, p->a->step_ns));
+             o->rule->title, weight, text_saving(&saving, o, p->a->facts->step_ns));
     page_put(p, "</summary>\n<div class=\"inside\">\n");
     if (o->summary)
         page_put(p, "<p>%s</p>\n", o->summary);
@@ -100,7 +101,7 @@ static void write_others(const struct page *p, enum verdict v, const char *title
     fprintf(p->f, "<details class=\"others\"><summary>%s (%zu)</summary>\n<ul>\n", title, n);
     for (size_t i = 0; i < p->a->outcome_count; i++) {
         const struct outcome *o = shown_outcome(p->a, p->o, i, v);
-        if (o && !outcome_wants_gpu(p->a, o))
+        if (o && !outcome_wants_gpu(p->a->facts, o))
             page_put(p, "<li><b>%s</b> <code>%s</code> %s</li>\n", o->rule->title, o->rule->id,
                      o->why ? o->why : "");
     }

@@ -2,8 +2,8 @@
  * compared. */
 #include "report/page/page.h"
 
-#include "report/words/text.h"
 #include "report/page/xml.h"
+#include "report/words/text.h"
 
 static void cell(const struct page *p, double value, const char *format)
 {
@@ -33,7 +33,7 @@ static void write_rank(const struct page *p, const struct rank_facts *r, bool la
  * The late one is the one that does not wait. */
 static void write_bar(const struct page *p, const struct rank_facts *r, int64_t most_ns)
 {
-    int64_t step = r->step_median_ns > 0 ? r->step_median_ns : p->a->steps.median_ns;
+    int64_t step = r->step_median_ns > 0 ? r->step_median_ns : p->a->facts->steps.median_ns;
     int64_t comm = r->comm_ns < step ? r->comm_ns : step;
     int64_t wait = r->wait_ns < comm ? r->wait_ns : comm;
     const struct {
@@ -64,8 +64,8 @@ static void write_bar(const struct page *p, const struct rank_facts *r, int64_t 
 static void write_bars(const struct page *p)
 {
     enum { SHOWN = 64 };
-    const struct ranks *r = &p->a->ranks;
-    int64_t most = p->a->steps.median_ns;
+    const struct ranks *r = &p->a->facts->ranks;
+    int64_t most = p->a->facts->steps.median_ns;
     for (size_t i = 0; i < r->count; i++)
         if (r->at[i].step_median_ns > most)
             most = r->at[i].step_median_ns;
@@ -81,8 +81,8 @@ void page_ranks(const struct page *p)
     static const char *const heads[] = {
         "step, ms",        "in collectives, ms", "of that waiting, ms", "of that idle, ms",
         "kept others, ms", "came last",          "clock ahead, ms"};
-    const struct ranks *r = &p->a->ranks;
-    if (p->a->cpu_ranks.count > 1) {
+    const struct ranks *r = &p->a->facts->ranks;
+    if (p->a->facts->cpu_ranks.count > 1) {
         page_cpu_ranks(p);
         return;
     }

@@ -1,8 +1,8 @@
 /* Where a step goes (bars), every step (strip), and when the GPU idles (histogram, list). */
 #include "report/page/page.h"
 #include "report/page/svg.h"
-#include "report/words/text.h"
 #include "report/page/xml.h"
+#include "report/words/text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,17 +12,18 @@ static int64_t length(const struct step *s)
     return s->end_ns - s->start_ns;
 }
 
-uint32_t page_step_at(const struct analysis *a, double quantile)
+uint32_t page_step_at(const struct advice *a, double quantile)
 {
-    int64_t want = quantile >= 1    ? a->steps.max_ns
-                   : quantile > 0.5 ? a->steps.p95_ns
-                                    : a->steps.median_ns;
+    int64_t want = quantile >= 1    ? a->facts->steps.max_ns
+                   : quantile > 0.5 ? a->facts->steps.p95_ns
+                                    : a->facts->steps.median_ns;
     uint32_t best = TL_NONE;
-    for (size_t i = 0; i < a->steps.count; i++) {
-        const struct step *s = &a->steps.at[i];
+    for (size_t i = 0; i < a->facts->steps.count; i++) {
+        const struct step *s = &a->facts->steps.at[i];
         if (!s->used)
             continue;
-        if (best == TL_NONE || llabs(length(s) - want) < llabs(length(&a->steps.at[best]) - want))
+        if (best == TL_NONE ||
+            llabs(length(s) - want) < llabs(length(&a->facts->steps.at[best]) - want))
             best = (uint32_t)i;
     }
     return best;
@@ -40,14 +41,14 @@ static void write_bar(const struct page *p, const char *label, const int64_t *pa
     page_put(p, "</span><div class=\"bar\" role=\"img\" aria-label=\"%s:", label);
     for (int i = 0; i < PART_COUNT; i++)
         if (parts[i] > 0)
-            page_put(p, " %s %s,", analysis_part_title(p->a, i), text_ms(&m, parts[i]));
+            page_put(p, " %s %s,", analysis_part_title(p->a->facts, i), text_ms(&m, parts[i]));
     fprintf(p->f, "\" style=\"width:%.2f%%\">", scale * 100);
     for (int i = 0; i < PART_COUNT; i++) {
         double pct = percent_of(parts[i], total_ns);
         if (parts[i] <= 0)
             continue;
         fprintf(p->f, "<i class=\"p%d\" style=\"width:%.3f%%\" title=\"", i, pct);
-        page_put(p, "%s: %s\">", analysis_part_title(p->a, i), text_ms(&m, parts[i]));
+        page_put(p, "%s: %s\">", analysis_part_title(p->a->facts, i), text_ms(&m, parts[i]));
         if (pct * scale >= 9)
             fprintf(p->f, "<b>%.0f %%</b>", pct);
         page_put(p, "</i>");
@@ -59,23 +60,25 @@ static void write_legend(const struct page *p)
 {
     page_put(p, "<ul class=\"legend\">\n");
     for (int i = 0; i < PART_COUNT; i++) {
-        if (p->a->breakdown_ns[i] < 500) /* reads as 0.00 ms */
+        if (p->a->facts->breakdown_ns[i] < 500) /* reads as 0.00 ms */
             continue;
         fprintf(p->f, "<li><i class=\"swatch p%d\"></i>", i);
-        page_put(p, "<span>%s</span>", analysis_part_title(p->a, i));
-        fprintf(p->f, "<b>%.2f ms</b><em>%.1f %%</em></li>\n", (double)p->a->breakdown_ns[i] / 1e6,
-                percent_of(p->a->breakdown_ns[i], p->a->step_ns));
+        page_put(p, "<span>%s</span>", analysis_part_title(p->a->facts, i));
+        fprintf(p->f, "<b>%.2f ms</b><em>%.1f %%</em></li>\n",
+                (double)p->a->facts->breakdown_ns[i] / 1e6,
+                percent_of(p->a->facts->breakdown_ns[i], p->a->facts->step_ns));
     }
     page_put(p, "</ul>\n");
 }
 
 void page_breakdown(const struct page *p)
 {
-    const char *word = analysis_step_word(p->a);
+    const char *word = analysis_step_word(p->a->facts);
     char label[32];
-    snprintf(label, sizeof label, "%s %s", analysis_by_mean(p->a) ? "average" : "median", word);
+    snprintf(label, sizeof label, "%s %s", analysis_by_mean(p->a->facts) ? "average" : "median",
+             word);
     page_put(p, "<section id=\"breakdown\"><h2>Where a %s goes</h2>\n", word);
-    write_bar(p, label, p->a->breakdown_ns, p->a->step_ns, 1);
+    write_bar(p, label, p->a->facts->breakdown_ns, p->a->facts->step_ns, 1);
     write_legend(p);
     page_put(p, "</section>\n");
 }
@@ -83,16 +86,16 @@ void page_breakdown(const struct page *p)
 /* The same bar for the steps that differ, to one scale, and room for the chosen one. */
 static void write_other_bars(const struct page *p)
 {
-    const struct steps *s = &p->a->steps;
+    const struct steps *s = &p->a->facts->steps;
     uint32_t p95 = page_step_at(p->a, 0.95), worst = page_step_at(p->a, 1);
-    if (p95 == TL_NONE || worst == TL_NONE || !p->a->step_parts || s->used < 2)
+    if (p95 == TL_NONE || worst == TL_NONE || !p->a->facts->step_parts || s->used < 2)
         return;
-    double most = fmax((double)length(&s->at[worst]), (double)p->a->step_ns);
-    write_bar(p, analysis_by_mean(p->a) ? "average" : "median", p->a->breakdown_ns, p->a->step_ns,
-              (double)p->a->step_ns / most);
-    write_bar(p, "p95", p->a->step_parts[p95], length(&s->at[p95]),
+    double most = fmax((double)length(&s->at[worst]), (double)p->a->facts->step_ns);
+    write_bar(p, analysis_by_mean(p->a->facts) ? "average" : "median", p->a->facts->breakdown_ns,
+              p->a->facts->step_ns, (double)p->a->facts->step_ns / most);
+    write_bar(p, "p95", p->a->facts->step_parts[p95], length(&s->at[p95]),
               (double)length(&s->at[p95]) / most);
-    write_bar(p, "longest", p->a->step_parts[worst], length(&s->at[worst]),
+    write_bar(p, "longest", p->a->facts->step_parts[worst], length(&s->at[worst]),
               (double)length(&s->at[worst]) / most);
     fprintf(p->f, "<div id=\"chosenbar\" data-most=\"%.0f\"></div>\n", most);
 }
@@ -100,7 +103,7 @@ static void write_other_bars(const struct page *p)
 /* Bars of one kind; several steps share a bar when there are more than fit, the longest shows. */
 static void write_bars(const struct page *p, bool used, size_t per_bar, double most)
 {
-    const struct steps *s = &p->a->steps;
+    const struct steps *s = &p->a->facts->steps;
     double width = 1000.0 * (double)per_bar / (double)s->count;
     svg_bars_begin(p->f, used ? "used" : "unused");
     for (size_t i = 0; i < s->count; i += per_bar) {
@@ -119,18 +122,18 @@ static void write_bars(const struct page *p, bool used, size_t per_bar, double m
 
 void page_steps(const struct page *p)
 {
-    const struct steps *s = &p->a->steps;
+    const struct steps *s = &p->a->facts->steps;
     struct text m, top, q;
     char label[300];
     double most = svg_nice(1.15 * (double)(s->used ? s->max_ns : length(&s->at[0])));
     if (s->used && most > 4 * (double)s->p95_ns)
         most = svg_nice(2 * (double)s->p95_ns);
     snprintf(label, sizeof label, "%zu %s%s, %zu of them used; median %s, p95 %s", s->count,
-             analysis_step_word(p->a), s->batches ? "es" : "s", s->used,
+             analysis_step_word(p->a->facts), s->batches ? "es" : "s", s->used,
              text_time(&m, s->median_ns), text_time(&q, s->p95_ns));
     page_put(p, "<section id=\"steps\"><h2>Every %s</h2>\n<p class=\"dim\">%s. Source: %s.",
-             analysis_step_word(p->a), label, s->source_text ? s->source_text : "");
-    page_put(p, analysis_by_mean(p->a)
+             analysis_step_word(p->a->facts), label, s->source_text ? s->source_text : "");
+    page_put(p, analysis_by_mean(p->a->facts)
                     ? " Pale bars are left out of the median; those that are long again and again "
                       "count in the average.</p>\n"
                     : " Pale bars (warm-up, outliers, cut off) are left out of all numbers.</p>\n");
@@ -145,8 +148,8 @@ void page_steps(const struct page *p)
     svg_close(p->f);
     fprintf(p->f,
             "</div><span class=\"xfrom\">step %lld</span><span class=\"xto\">step %lld</span>",
-            (long long)analysis_step_number(p->a, 0),
-            (long long)analysis_step_number(p->a, s->count - 1));
+            (long long)facts_step_number(p->a->facts, 0),
+            (long long)facts_step_number(p->a->facts, s->count - 1));
     page_put(p, "</div>\n");
     write_other_bars(p);
     page_put(p, "</section>\n");
@@ -165,8 +168,8 @@ static int bin_of(int64_t ns)
 static void write_histogram(const struct page *p)
 {
     int64_t ns[BINS][PART_COUNT] = {{0}}, total[BINS] = {0}, most = 0;
-    for (size_t i = 0; i < p->a->gap_count; i++) {
-        const struct gap *g = &p->a->gaps[i];
+    for (size_t i = 0; i < p->a->facts->gap_count; i++) {
+        const struct gap *g = &p->a->facts->gaps[i];
         int b = bin_of(g->end_ns - g->start_ns);
         ns[b][g->part] += g->end_ns - g->start_ns;
         total[b] += g->end_ns - g->start_ns;
@@ -218,7 +221,7 @@ static void write_gap(const struct page *p, const struct gap *g)
     page_put(p, "%s</td><td>%s</td><td>%s</td>", part_title[g->part], during,
              g->before_op != TL_NONE ? tl_text(p->t, p->t->ops[g->before_op].name) : "");
     if (g->step != TL_NONE)
-        fprintf(p->f, "<td>%lld</td><td>", (long long)analysis_step_number(p->a, g->step));
+        fprintf(p->f, "<td>%lld</td><td>", (long long)facts_step_number(p->a->facts, g->step));
     else
         page_put(p, "<td></td><td>");
     page_zoom_button(p, g->start_ns, g->end_ns, "show");
@@ -228,11 +231,12 @@ static void write_gap(const struct page *p, const struct gap *g)
 void page_idle(const struct page *p)
 {
     enum { SHOWN = 20 };
-    const struct gap **order = malloc((p->a->gap_count + 1) * sizeof *order);
+    const struct gap **order = malloc((p->a->facts->gap_count + 1) * sizeof *order);
     size_t n = 0;
-    for (size_t i = 0; order && i < p->a->gap_count; i++)
-        if (p->a->gaps[i].step != TL_NONE && p->a->steps.at[p->a->gaps[i].step].used)
-            order[n++] = &p->a->gaps[i];
+    for (size_t i = 0; order && i < p->a->facts->gap_count; i++)
+        if (p->a->facts->gaps[i].step != TL_NONE &&
+            p->a->facts->steps.at[p->a->facts->gaps[i].step].used)
+            order[n++] = &p->a->facts->gaps[i];
     page_put(p, "<section id=\"idle\"><h2>When the GPU idles</h2>\n");
     if (n == 0) {
         page_put(p, "<p>No idle time was found inside the used steps.</p></section>\n");

@@ -2,14 +2,14 @@
 #include "report/page/page.h"
 
 #include "analyzer/timeline/classify.h"
-#include "report/words/text.h"
 #include "report/page/xml.h"
+#include "report/words/text.h"
 
 #include <stdlib.h>
 
 static double steps_of(const struct page *p)
 {
-    return p->a->steps.used ? (double)p->a->steps.used : 1;
+    return p->a->facts->steps.used ? (double)p->a->facts->steps.used : 1;
 }
 
 static void head(const struct page *p, const char *text, bool left)
@@ -44,7 +44,7 @@ static void write_kernel(const struct page *p, const struct kernel_total *k)
     page_put(p, k->class.tensor == TRI_YES ? ", tensor cores</td>" : "</td>");
     plain(p, (double)k->count / n, "%.3g");
     plain(p, (double)k->total_ns / n / 1e6, "%.3f");
-    plain(p, percent_of(k->total_ns, p->a->totals.kernel_ns), "%.1f %%");
+    plain(p, percent_of(k->total_ns, p->a->facts->totals.kernel_ns), "%.1f %%");
     number(p, (double)k->total_ns / (double)k->count, text_time(&t, k->total_ns / k->count));
     number(p, (double)k->max_ns, text_time(&t, k->max_ns));
     snprintf(grid, sizeof grid, "%u x %u", op->grid[0] * op->grid[1] * op->grid[2],
@@ -57,7 +57,7 @@ static void write_kernel(const struct page *p, const struct kernel_total *k)
 void page_kernels(const struct page *p)
 {
     enum { SHOWN = 150 };
-    const struct totals *t = &p->a->totals;
+    const struct totals *t = &p->a->facts->totals;
     page_put(p, "<section id=\"kernels\"><h2>Kernels</h2>\n<p class=\"js\"><label>Filter "
                 "<input type=\"search\" id=\"kernelfilter\" placeholder=\"part of a name\">"
                 "</label> <span id=\"kernelcount\" role=\"status\"></span></p>\n"
@@ -84,7 +84,7 @@ void page_kernels(const struct page *p)
 
 void page_copies(const struct page *p)
 {
-    const struct totals *t = &p->a->totals;
+    const struct totals *t = &p->a->facts->totals;
     double n = steps_of(p);
     page_put(p, "<section id=\"copies\"><h2>Copies</h2>\n<div class=\"scroll\">"
                 "<table class=\"data sortable\"><caption>Per used step</caption><thead><tr>");
@@ -118,7 +118,7 @@ static void fact(const struct page *p, const char *name, const char *value)
 
 static void write_host_facts(const struct page *p)
 {
-    const struct host_facts *h = &p->a->host;
+    const struct host_facts *h = &p->a->facts->host;
     struct text b;
     char text[32];
     page_put(p, "<dl class=\"facts\">\n");
@@ -148,7 +148,7 @@ static void write_host_facts(const struct page *p)
 void page_host(const struct page *p)
 {
     enum { SHOWN = 30 };
-    const struct totals *t = &p->a->totals;
+    const struct totals *t = &p->a->facts->totals;
     double n = steps_of(p);
     page_put(p, "<section id=\"host\"><h2>Host</h2>\n");
     write_host_facts(p);

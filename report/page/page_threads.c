@@ -2,8 +2,8 @@
 #include "report/page/page.h"
 
 #include "analyzer/facts/clocks.h"
-#include "report/words/text.h"
 #include "report/page/xml.h"
+#include "report/words/text.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* Small plots as SVG text. The drawing stretches to the width of the page, so words stand outside
  * of it, in HTML. Up to about 2,000 marks a plot; above that a canvas is the right tool. */
-#ifndef GPUPROF_REPORT_SVG_H
-#define GPUPROF_REPORT_SVG_H
+#ifndef GPUPROF_REPORT_PAGE_SVG_H
+#define GPUPROF_REPORT_PAGE_SVG_H
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* Escapes for text inside markup. All write valid UTF-8 whatever comes in; characters that act
  * (report/chars.h) become U+FFFD, so that it is seen that something stood there. */
-#ifndef GPUPROF_REPORT_XML_H
-#define GPUPROF_REPORT_XML_H
+#ifndef GPUPROF_REPORT_PAGE_XML_H
+#define GPUPROF_REPORT_PAGE_XML_H
 
 #include <stdio.h>
 

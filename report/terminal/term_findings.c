@@ -28,7 +28,7 @@ static void write_evidence(const struct terminal *t, const struct outcome *o)
 }
 
 /* Where to read on, and how to have the advice measured. */
-static void write_more(const struct terminal *t, const struct analysis *a, const struct outcome *x)
+static void write_more(const struct terminal *t, const struct advice *a, const struct outcome *x)
 {
     struct text setting;
     const char *try = text_setting(&setting, a, x);
@@ -41,7 +41,7 @@ static void write_more(const struct terminal *t, const struct analysis *a, const
     term_ink(t, INK_PLAIN);
 }
 
-static void write_finding(const struct terminal *t, const struct analysis *a,
+static void write_finding(const struct terminal *t, const struct advice *a,
                           const struct export_options *o, const struct outcome *x, int title)
 {
     struct text text;
@@ -49,7 +49,7 @@ static void write_finding(const struct terminal *t, const struct analysis *a,
     term_ink(t, INK_BOLD);
     rest = term_cell(t, x->rule->title, title);
     term_ink(t, INK_PLAIN);
-    fprintf(t->f, "  %s\n", text_saving(&text, x, a->step_ns));
+    fprintf(t->f, "  %s\n", text_saving(&text, x, a->facts->step_ns));
     if (*rest) {
         fputs("    ", t->f);
         term_ink(t, INK_BOLD);
@@ -63,7 +63,7 @@ static void write_finding(const struct terminal *t, const struct analysis *a,
     if (o->detail == DETAIL_ALL || o->rule)
         write_evidence(t, x);
     fputs("    try: ", t->f);
-    term_wrap(t, 9, 9, outcome_remedy(a, x));
+    term_wrap(t, 9, 9, outcome_remedy(a->facts, x));
     const struct kept_trial *kept = shown_trial(o, x);
     if (kept) {
         fputs("    tried: ", t->f);
@@ -82,7 +82,7 @@ static int64_t middle(const struct outcome *x)
 }
 
 /* Does the order need a word: a larger number below a smaller one? */
-static bool out_of_order(const struct analysis *a, const struct export_options *o)
+static bool out_of_order(const struct advice *a, const struct export_options *o)
 {
     const struct outcome *x, *before = NULL;
     for (size_t i = 0; (x = shown_finding(a, o, i)); before = x, i++)
@@ -92,28 +92,27 @@ static bool out_of_order(const struct analysis *a, const struct export_options *
     return false;
 }
 
-static void write_together(const struct terminal *t, const struct analysis *a,
+static void write_together(const struct terminal *t, const struct advice *a,
                            const struct export_options *o)
 {
-    const struct whatif *w = &a->whatif;
     char line[1024];
     struct text from, to;
-    if (w->stack_count > 1) {
+    if (a->stack_count > 1) {
         size_t n = (size_t)snprintf(line, sizeof line, "One after the other: %s",
-                                    text_ms(&from, a->steps.median_ns));
-        for (size_t i = 0; i < w->stack_count && n < sizeof line; i++)
+                                    text_ms(&from, a->facts->steps.median_ns));
+        for (size_t i = 0; i < a->stack_count && n < sizeof line; i++)
             n += (size_t)snprintf(line + n, sizeof line - n, " -> %s (%s)",
-                                  text_ms(&to, w->stack[i].step_ns), w->stack[i].outcome->rule->id);
+                                  text_ms(&to, a->stack[i].step_ns), a->stack[i].outcome->rule->id);
         term_wrap(t, 0, 4, line);
     }
     if (out_of_order(a, o))
         term_wrap(t, 0, 0, "Ranked by what is sure to be saved, not by the most that could be.");
-    if (a->ranked_count > 1 && w->stack_count < 2)
+    if (a->ranked_count > 1 && a->stack_count < 2)
         term_wrap(t, 0, 0, "Savings overlap: together they are less than their sum.");
 }
 
 /* Trials of what no finding advises, or advised no more. */
-static void write_trials(const struct terminal *t, const struct analysis *a,
+static void write_trials(const struct terminal *t, const struct advice *a,
                          const struct export_options *o)
 {
     const struct kept_trial *k;
@@ -125,7 +124,7 @@ static void write_trials(const struct terminal *t, const struct analysis *a,
 }
 
 /* What holds for all of them. */
-static void write_about(const struct terminal *t, const struct analysis *a,
+static void write_about(const struct terminal *t, const struct advice *a,
                         const struct export_options *o, size_t shown)
 {
     const struct whatif *w = &a->whatif;
@@ -144,8 +143,7 @@ static void write_about(const struct terminal *t, const struct analysis *a,
         fprintf(t->f, "%zu finding%s more.\n", more, more == 1 ? "" : "s");
 }
 
-void term_findings(const struct terminal *t, const struct analysis *a,
-                   const struct export_options *o)
+void term_findings(const struct terminal *t, const struct advice *a, const struct export_options *o)
 {
     struct export_options few = *o;
     if (few.detail == DETAIL_BRIEF && (few.top == 0 || few.top > BRIEF_FINDINGS))

@@ -13,7 +13,7 @@ static bool same_reason(const struct outcome *x, const struct outcome *y)
 }
 
 /* Rules that share a reason share a line: without steps, most of them do. */
-static void write_reasons(const struct terminal *t, const struct analysis *a,
+static void write_reasons(const struct terminal *t, const struct advice *a,
                           const struct export_options *o, enum verdict v, const char *label)
 {
     for (size_t i = 0; i < a->outcome_count; i++) {
@@ -35,7 +35,7 @@ static void write_reasons(const struct terminal *t, const struct analysis *a,
 }
 
 /* Their names after a sentence that begins with how many they are. */
-static void write_names(const struct terminal *t, const struct analysis *a,
+static void write_names(const struct terminal *t, const struct advice *a,
                         const struct export_options *o, enum verdict v, const char *label,
                         const char *one, const char *many)
 {
@@ -54,7 +54,7 @@ static void write_names(const struct terminal *t, const struct analysis *a,
     term_labelled(t, label, INK_DIM, line);
 }
 
-static size_t count_of(const struct analysis *a, const struct export_options *o, enum verdict v)
+static size_t count_of(const struct advice *a, const struct export_options *o, enum verdict v)
 {
     size_t n = 0;
     for (size_t i = 0; i < a->outcome_count; i++)
@@ -63,22 +63,22 @@ static size_t count_of(const struct analysis *a, const struct export_options *o,
 }
 
 /* Without any GPU work most rules lack the same thing: one line instead of a list of records. */
-static bool write_no_work(const struct terminal *t, const struct analysis *a,
+static bool write_no_work(const struct terminal *t, const struct advice *a,
                           const struct export_options *o)
 {
     char line[160];
-    size_t n = a->on_cpu ? count_about_gpu(a, o) : count_of(a, o, RULE_CANNOT_TELL);
-    if (a->tl->op_count || n < 2)
+    size_t n = a->facts->on_cpu ? count_about_gpu(a, o) : count_of(a, o, RULE_CANNOT_TELL);
+    if (a->facts->tl->op_count || n < 2)
         return false;
     snprintf(line, sizeof line,
-             a->on_cpu ? "%zu rules are about work on a GPU, and there was none"
-                       : "%zu rules look at GPU work, of which none was recorded",
+             a->facts->on_cpu ? "%zu rules are about work on a GPU, and there was none"
+                              : "%zu rules look at GPU work, of which none was recorded",
              n);
-    term_labelled(t, a->on_cpu ? "Not here" : "Unknown", INK_DIM, line);
+    term_labelled(t, a->facts->on_cpu ? "Not here" : "Unknown", INK_DIM, line);
     return true;
 }
 
-static void write_unknown(const struct terminal *t, const struct analysis *a,
+static void write_unknown(const struct terminal *t, const struct advice *a,
                           const struct export_options *o)
 {
     if (o->detail == DETAIL_ALL)
@@ -88,7 +88,7 @@ static void write_unknown(const struct terminal *t, const struct analysis *a,
                     "rules lack records (-v says which)");
 }
 
-static void write_fine(const struct terminal *t, const struct analysis *a,
+static void write_fine(const struct terminal *t, const struct advice *a,
                        const struct export_options *o)
 {
     char line[96];
@@ -104,7 +104,7 @@ static void write_fine(const struct terminal *t, const struct analysis *a,
         term_labelled(t, "Fine", INK_DIM, line);
 }
 
-void term_others(const struct terminal *t, const struct analysis *a, const struct export_options *o)
+void term_others(const struct terminal *t, const struct advice *a, const struct export_options *o)
 {
     write_reasons(t, a, o, RULE_SUPPRESSED, "Not now");
     if (o->rule) {

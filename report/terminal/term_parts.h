@@ -1,16 +1,15 @@
 /* Parts of the terminal's text: what to change, and what was checked besides. export_term.c puts
  * them between the verdict and the health. */
-#ifndef GPUPROF_REPORT_TERM_PARTS_H
-#define GPUPROF_REPORT_TERM_PARTS_H
+#ifndef GPUPROF_REPORT_TERMINAL_TERM_PARTS_H
+#define GPUPROF_REPORT_TERMINAL_TERM_PARTS_H
 
 #include "report/export.h"
 #include "report/terminal/terminal.h"
 
 /* The ranked table; with DETAIL_ALL the evidence of each finding stands beside it. */
-void term_findings(const struct terminal *t, const struct analysis *a,
+void term_findings(const struct terminal *t, const struct advice *a,
                    const struct export_options *o);
 /* Suppressed, cannot tell, fine: in two lines, or with DETAIL_ALL rule by rule. */
-void term_others(const struct terminal *t, const struct analysis *a,
-                 const struct export_options *o);
+void term_others(const struct terminal *t, const struct advice *a, const struct export_options *o);
 
 #endif

@@ -1,8 +1,8 @@
 /* Text for a terminal: colours only where asked, lines wrapped at the width, and nothing from the
  * profile that a terminal would obey: characters that act (report/chars.h) become `?`, and so does
  * the beginning of a word that would be a command to the log of a CI service (`::error::`). */
-#ifndef GPUPROF_REPORT_TERMINAL_H
-#define GPUPROF_REPORT_TERMINAL_H
+#ifndef GPUPROF_REPORT_TERMINAL_TERMINAL_H
+#define GPUPROF_REPORT_TERMINAL_TERMINAL_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -157,19 +157,20 @@ const char *text_copy(struct text *b, const struct copy_total *c)
     return b->s;
 }
 
-const char *text_device(const struct analysis *a)
+const char *text_device(const struct advice *a)
 {
-    const char *cpu = timeline_meta(a->tl, "cpu_model");
-    if (a->on_cpu)
+    const char *cpu = timeline_meta(a->facts->tl, "cpu_model");
+    if (a->facts->on_cpu)
         return cpu ? cpu : "CPU not known";
-    return a->device ? tl_text(a->tl, a->device->name) : "GPU not known";
+    return a->facts->device ? tl_text(a->facts->tl, a->facts->device->name) : "GPU not known";
 }
 
-const char *text_thread(struct text *b, const struct analysis *a, uint32_t thread)
+const char *text_thread(struct text *b, const struct advice *a, uint32_t thread)
 {
-    const struct thread *th = &a->tl->threads[thread];
-    const char *name = tl_text(a->tl, th->row.name);
-    const char *training = a->steps.count && a->steps.main_thread == thread ? " (training)" : "";
+    const struct thread *th = &a->facts->tl->threads[thread];
+    const char *name = tl_text(a->facts->tl, th->row.name);
+    const char *training =
+        a->facts->steps.count && a->facts->steps.main_thread == thread ? " (training)" : "";
     if (strncmp(name, "thread ", 7) == 0)
         snprintf(b->s, sizeof b->s, "%.80s%s", name, training);
     else
@@ -190,9 +191,9 @@ const char *text_virtual_name(struct text *b, const char *device)
     return b->s;
 }
 
-const char *text_virtual(struct text *b, const struct analysis *a)
+const char *text_virtual(struct text *b, const struct advice *a)
 {
-    return analysis_virtual(a) ? text_virtual_name(b, text_device(a)) : NULL;
+    return facts_virtual(a->facts) ? text_virtual_name(b, text_device(a)) : NULL;
 }
 
 const char *text_replay(struct text *b, const struct whatif *w)
@@ -209,20 +210,20 @@ const char *text_replay(struct text *b, const struct whatif *w)
     return b->s;
 }
 
-int64_t stacked_saving_ns(const struct analysis *a)
+int64_t stacked_saving_ns(const struct advice *a)
 {
     int64_t sum = 0;
-    if (a->whatif.stack_count) { /* replayed together: no sum of separate claims */
-        for (size_t i = 0; i < a->whatif.stack_count; i++)
-            sum += a->whatif.stack[i].saves_ns;
-        return sum < a->step_ns ? sum : a->steps.median_ns;
+    if (a->stack_count) { /* replayed together: no sum of separate claims */
+        for (size_t i = 0; i < a->stack_count; i++)
+            sum += a->stack[i].saves_ns;
+        return sum < a->facts->step_ns ? sum : a->facts->step_ns;
     }
     for (size_t i = 0; i < a->ranked_count; i++) {
         const struct outcome *o = a->ranked[i];
         if (!o->rule->changes_training) /* as in the stack */
             sum += o->upper_bound ? o->saves_high_ns : o->saves_mid_ns;
     }
-    return sum < a->step_ns ? sum : a->steps.median_ns;
+    return sum < a->facts->step_ns ? sum : a->facts->steps.median_ns;
 }
 
 static bool hidden(const struct export_options *o, const struct outcome *x)
@@ -230,7 +231,7 @@ static bool hidden(const struct export_options *o, const struct outcome *x)
     return o->rule && strcmp(o->rule, x->rule->id) != 0;
 }
 
-const struct outcome *shown_finding(const struct analysis *a, const struct export_options *o,
+const struct outcome *shown_finding(const struct advice *a, const struct export_options *o,
                                     size_t i)
 {
     size_t shown = 0;
@@ -244,7 +245,7 @@ const struct outcome *shown_finding(const struct analysis *a, const struct expor
     return NULL;
 }
 
-const struct outcome *shown_outcome(const struct analysis *a, const struct export_options *o,
+const struct outcome *shown_outcome(const struct advice *a, const struct export_options *o,
                                     size_t i, enum verdict v)
 {
     const struct outcome *x = &a->outcomes[i];
@@ -290,7 +291,7 @@ const struct kept_trial *shown_trial(const struct export_options *o, const struc
     return NULL;
 }
 
-const struct kept_trial *other_trial(const struct analysis *a, const struct export_options *o,
+const struct kept_trial *other_trial(const struct advice *a, const struct export_options *o,
                                      size_t i)
 {
     for (size_t k = 0, seen = 0; k < o->trial_count; k++) {
@@ -330,23 +331,23 @@ const char *text_widened(struct text *b, const struct outcome *x)
     return b->s;
 }
 
-static bool imported(const struct analysis *a)
+static bool imported(const struct advice *a)
 {
-    const char *source = timeline_meta(a->tl, "source");
+    const char *source = timeline_meta(a->facts->tl, "source");
     return source && (strcmp(source, "kineto") == 0 || strcmp(source, "nsys") == 0);
 }
 
-const char *text_lost(struct text *b, const struct analysis *a)
+const char *text_lost(struct text *b, const struct advice *a)
 {
     struct text n;
-    if (a->health.dropped == 0 && imported(a))
+    if (a->facts->health.dropped == 0 && imported(a))
         snprintf(b->s, sizeof b->s, "records lost: such a trace does not tell");
     else
-        snprintf(b->s, sizeof b->s, "%s records lost", text_count(&n, a->health.dropped));
+        snprintf(b->s, sizeof b->s, "%s records lost", text_count(&n, a->facts->health.dropped));
     return b->s;
 }
 
-const char *text_setting(struct text *b, const struct analysis *a, const struct outcome *x)
+const char *text_setting(struct text *b, const struct advice *a, const struct outcome *x)
 {
     if (!x->knob || imported(a))
         return NULL;

@@ -1,7 +1,7 @@
 /* Words and numbers as people read them, the same in every output. Buffers belong to the caller:
  * each function fills `b` and returns it. */
-#ifndef GPUPROF_REPORT_TEXT_H
-#define GPUPROF_REPORT_TEXT_H
+#ifndef GPUPROF_REPORT_WORDS_TEXT_H
+#define GPUPROF_REPORT_WORDS_TEXT_H
 
 #include "report/export.h"
 
@@ -20,9 +20,9 @@ const char *text_saving(struct text *b, const struct outcome *o, int64_t step_ns
 const char *text_between(struct text *b, int64_t low_ns, int64_t high_ns); /* "54.1 to 57.9 ms" */
 /* "7.87 batches per second, 504 samples per second (batches of 64)"; NULL where nothing but the
  * time of a step says so (on a GPU). */
-const char *text_rate(struct text *b, const struct analysis *a);
+const char *text_rate(struct text *b, const struct advice *a);
 /* Is it known where the time of a step goes? */
-bool text_has_parts(const struct analysis *a);
+bool text_has_parts(const struct advice *a);
 double percent_of(int64_t part, int64_t whole); /* 0 when whole is 0 */
 
 const char *text_outcome_kind(const struct outcome *o); /* "upper-bound" or "predicted" */
@@ -33,14 +33,14 @@ const char *text_step_source(enum step_source s);
 const char *text_copy(struct text *b, const struct copy_total *c); /* "host to device, pageable" */
 
 /* The line that stands on top of everything that comes from the virtual GPU; NULL on a real one. */
-const char *text_virtual(struct text *b, const struct analysis *a);
+const char *text_virtual(struct text *b, const struct advice *a);
 const char *text_virtual_name(struct text *b, const char *device);
-const char *text_device(const struct analysis *a);
+const char *text_device(const struct advice *a);
 /* "thread 4242 train_conv (training)" */
-const char *text_thread(struct text *b, const struct analysis *a, uint32_t thread);
+const char *text_thread(struct text *b, const struct advice *a, uint32_t thread);
 
 /* "0 records lost"; of a trace that others recorded, that it does not tell. */
-const char *text_lost(struct text *b, const struct analysis *a);
+const char *text_lost(struct text *b, const struct advice *a);
 
 /* How far the replay behind the predictions may be trusted: "6 steps replayed; one foretells
  * another within 1.5 % (p95 3.9 %); unexplained 0.1 % of the critical path"; NULL when nothing was
@@ -49,16 +49,16 @@ const char *text_replay(struct text *b, const struct whatif *w);
 
 /* The savings of all findings together per step: they do not add up, so this is the sum of the
  * upper bounds, and never more than the step itself. */
-int64_t stacked_saving_ns(const struct analysis *a);
+int64_t stacked_saving_ns(const struct advice *a);
 /* The findings that the options ask for: row i of them, NULL behind the last. */
-const struct outcome *shown_finding(const struct analysis *a, const struct export_options *o,
+const struct outcome *shown_finding(const struct advice *a, const struct export_options *o,
                                     size_t i);
 /* Outcome i of the analysis if it has that verdict and the options do not hide it. */
-const struct outcome *shown_outcome(const struct analysis *a, const struct export_options *o,
+const struct outcome *shown_outcome(const struct advice *a, const struct export_options *o,
                                     size_t i, enum verdict v);
 
 /* Rules that cannot tell because no GPU was at work. */
-size_t count_about_gpu(const struct analysis *a, const struct export_options *o);
+size_t count_about_gpu(const struct advice *a, const struct export_options *o);
 /* Events of all kinds, and the collectives (recorded calls, else communication kernels). */
 int64_t count_events(const struct timeline *t);
 /* CUDA graphs recorded as one operation each, among the kernels. */
@@ -72,12 +72,12 @@ const struct kept_trial *shown_trial(const struct export_options *o, const struc
 const char *text_widened(struct text *b, const struct outcome *x);
 /* How to try a finding without an edit; NULL: not at all, or not known of a program that somebody
  * else recorded. */
-const char *text_setting(struct text *b, const struct analysis *a, const struct outcome *x);
+const char *text_setting(struct text *b, const struct advice *a, const struct outcome *x);
 /* One sentence: verdict, measured saving with its interval, beside what was predicted; before it
  * the setting, where it is not the one that x (or NULL) advises. */
 const char *text_trial(struct text *b, const struct outcome *x, const struct kept_trial *k);
 /* The i-th newest of the trials that are shown with no finding; NULL: no more. */
-const struct kept_trial *other_trial(const struct analysis *a, const struct export_options *o,
+const struct kept_trial *other_trial(const struct advice *a, const struct export_options *o,
                                      size_t i);
 
 #endif

@@ -6,28 +6,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool text_has_parts(const struct analysis *a)
+bool text_has_parts(const struct advice *a)
 {
-    return a->steps.used > 0 && (a->tl->op_count > 0 || a->on_cpu);
+    return a->facts->steps.used > 0 && (a->facts->tl->op_count > 0 || a->facts->on_cpu);
 }
 
 /* Samples in a batch, as the loader that was looped over first was set; 0 = not known. */
-static int batch_size(const struct analysis *a)
+static int batch_size(const struct advice *a)
 {
-    const char *loader = timeline_meta(a->tl, "torch.loader");
+    const char *loader = timeline_meta(a->facts->tl, "torch.loader");
     const char *size = loader ? strstr(loader, "batch_size=") : NULL;
     return size ? atoi(size + strlen("batch_size=")) : 0;
 }
 
-const char *text_rate(struct text *b, const struct analysis *a)
+const char *text_rate(struct text *b, const struct advice *a)
 {
     struct text each, all;
-    int n = a->steps.batches ? batch_size(a) : 0;
-    if (!a->on_cpu || a->step_ns <= 0)
+    int n = a->facts->steps.batches ? batch_size(a) : 0;
+    if (!a->facts->on_cpu || a->facts->step_ns <= 0)
         return NULL;
-    double rate = 1e9 / (double)a->step_ns;
+    double rate = 1e9 / (double)a->facts->step_ns;
     snprintf(b->s, sizeof b->s, "%.60s %s per second", text_value(&each, rate, ""),
-             a->steps.batches ? "batches" : "steps");
+             a->facts->steps.batches ? "batches" : "steps");
     size_t used = strlen(b->s);
     if (n > 0)
         snprintf(b->s + used, sizeof b->s - used, ", %.60s samples per second (batches of %d)",
@@ -37,12 +37,12 @@ const char *text_rate(struct text *b, const struct analysis *a)
     return b->s;
 }
 
-size_t count_about_gpu(const struct analysis *a, const struct export_options *o)
+size_t count_about_gpu(const struct advice *a, const struct export_options *o)
 {
     size_t n = 0;
     for (size_t i = 0; i < a->outcome_count; i++) {
         const struct outcome *x = shown_outcome(a, o, i, RULE_CANNOT_TELL);
-        n += x && outcome_wants_gpu(a, x);
+        n += x && outcome_wants_gpu(a->facts, x);
     }
     return n;
 }

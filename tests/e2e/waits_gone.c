@@ -1,7 +1,8 @@
 /* waits_gone PROFILE [CALL]...: the step that the replay predicts when the waits of those calls are
  * gone, in ms; none named: as recorded. For two_waits.py. */
-#include "analyzer/whatif/replay.h"
+#include "analyzer/advice/advice.h"
 #include "analyzer/import/import.h"
+#include "analyzer/whatif/replay.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,9 +15,9 @@ static bool named(const char *call, char **names)
     return false;
 }
 
-static int predict(const struct analysis *a, char **calls, struct err *e)
+static int predict(const struct advice *a, char **calls, struct err *e)
 {
-    struct graph *g = graph_build(a, e);
+    struct graph *g = graph_build(a->facts, e);
     struct plan plan = {0};
     struct replay r = {0};
     size_t gone = 0;
@@ -24,7 +25,7 @@ static int predict(const struct analysis *a, char **calls, struct err *e)
     if (g && g->count && plan_init(&plan, g) == 0 && replay_init(&r, g) == 0) {
         for (uint32_t i = 0; i < g->count; i++)
             if (g->tasks[i].kind == TASK_WAIT &&
-                named(tl_text(a->tl, a->tl->apis[g->tasks[i].source].name), calls)) {
+                named(tl_text(a->facts->tl, a->facts->tl->apis[g->tasks[i].source].name), calls)) {
                 plan.mark[i] |= PLAN_DROP;
                 gone++;
             }
@@ -43,16 +44,16 @@ int main(int argc, char **argv)
     struct err e = ERR_INIT;
     const char *path = argc > 1 ? argv[1] : "";
     struct timeline *t = timeline_new(&e);
-    struct analysis *a = NULL;
+    struct advice *a = NULL;
     if (t) {
         struct sink sink = timeline_sink(t);
         if (import_paths(&path, 1, &sink, &e) == 0 && timeline_finish(t, &e) == 0)
-            a = analyze(t, &e);
+            a = advise(t, &e);
     }
     int rc = a ? predict(a, argv + 2, &e) : -1;
     if (rc < 0)
         fprintf(stderr, "waits_gone: %s\n", e.text[0] ? e.text : "too few steps to replay");
-    analysis_free(a);
+    advice_free(a);
     timeline_free(t);
     return rc < 0;
 }

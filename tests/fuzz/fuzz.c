@@ -1,6 +1,6 @@
 #include "tests/fuzz/fuzz.h"
 
-#include "analyzer/facts/analysis.h"
+#include "analyzer/advice/advice.h"
 #include "analyzer/import/import.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ int fuzz_import(const struct importer *importer, const uint8_t *data, size_t siz
     if (t) {
         struct sink sink = timeline_sink(t);
         if (importer->read(path, &sink, &e) == 0 && timeline_finish(t, &e) == 0)
-            analysis_free(analyze(t, &e));
+            advice_free(advise(t, &e));
         timeline_free(t);
     }
     close(fd);

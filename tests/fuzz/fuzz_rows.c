@@ -4,7 +4,7 @@
  * itself. */
 #include "tests/fuzz/fuzz.h"
 
-#include "analyzer/facts/analysis.h"
+#include "analyzer/advice/advice.h"
 #include "analyzer/profile/store.h"
 #include "report/export.h"
 #include "tests/unit/memory_sink.h"
@@ -84,7 +84,7 @@ static int fill(struct sink *sink, const uint8_t *data, size_t size, struct err 
 }
 
 /* One of them, told by the input: all together take ten times as long as the rest. */
-static void write_one(struct analysis *a, size_t which)
+static void write_one(struct advice *a, size_t which)
 {
     struct export_options o = {
         .title = "fuzz", .source = "fuzz", .detail = DETAIL_ALL, .merged_ranks = true};
@@ -109,13 +109,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!t)
         return 0;
     struct sink sink = timeline_sink(t);
-    struct analysis *a = NULL;
+    struct advice *a = NULL;
     if (fill(&sink, data, size, &e) == 0 && timeline_finish(t, &e) == 0)
-        a = analyze(t, &e);
-    if (a && analysis_predict(a, &e) == 0)
+        a = advise(t, &e);
+    if (a && advice_predict(a, &e) == 0)
         write_one(a, size ? data[size - 1] : 0);
     if (a)
-        analysis_free(a);
+        advice_free(a);
     timeline_free(t);
     return 0;
 }

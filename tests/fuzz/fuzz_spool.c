@@ -2,7 +2,7 @@
  * each four bytes of offset, one of length, and that many bytes. */
 #include "tests/fuzz/fuzz.h"
 
-#include "analyzer/facts/analysis.h"
+#include "analyzer/advice/advice.h"
 #include "analyzer/collector/collect.h"
 #include "tests/unit/write_spool.h"
 
@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct timeline *t = timeline_new(&e);
     struct collector *c = t ? collect_open(dir, START, timeline_sink(t), &e) : NULL;
     if (c && collect_drain(c, &e) >= 0 && collect_finish(c, &e) == 0 && timeline_finish(t, &e) == 0)
-        analysis_free(analyze(t, &e));
+        advice_free(advise(t, &e));
     if (c)
         collect_close(c);
     timeline_free(t);

@@ -5,7 +5,7 @@ import re
 import sqlite3
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SCHEMA = os.path.join(HERE, "..", "..", "analyzer", "store", "schema.sql")
+SCHEMA = os.path.join(HERE, "..", "..", "analyzer", "profile", "schema.sql")
 STEPS, STEP_NS, RANKS = 10, 8_000_000, 2
 KERNELS = ["_Z11fill_kernelPfmf", "ampere_bf16_s16816gemm_bf16_64x64_ldg8_f2f_nt",
            "_ZN2at6native29vectorized_elementwise_kernelILi4EZZZNS0_15add_kernelEEE",

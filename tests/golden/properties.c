@@ -7,9 +7,10 @@
  *
  * The tasks that are tried are drawn by a fixed seed, as many as a fixed amount of work allows. One
  * line a file; exit 1 when anything fails, and what and where is printed. */
+#include "analyzer/advice/advice.h"
+#include "analyzer/import/import.h"
 #include "analyzer/whatif/critical.h"
 #include "analyzer/whatif/replay.h"
-#include "analyzer/import/import.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -284,9 +285,9 @@ static void try_all(struct trial *x)
            x->checks, x->failures);
 }
 
-static int try_graph(const char *path, const struct analysis *a, struct err *e)
+static int try_graph(const char *path, const struct advice *a, struct err *e)
 {
-    struct trial x = {.path = path, .g = graph_build(a, e), .seed = 1};
+    struct trial x = {.path = path, .g = graph_build(a->facts, e), .seed = 1};
     if (!x.g)
         return -1;
     int rc = 0;
@@ -308,14 +309,14 @@ static int try_graph(const char *path, const struct analysis *a, struct err *e)
 static int try_file(const char *path, struct err *e)
 {
     struct timeline *t = timeline_new(e);
-    struct analysis *a = NULL;
+    struct advice *a = NULL;
     if (t) {
         struct sink sink = timeline_sink(t);
         if (import_paths(&path, 1, &sink, e) == 0 && timeline_finish(t, e) == 0)
-            a = analyze(t, e);
+            a = advise(t, e);
     }
     int rc = a ? try_graph(path, a, e) : -1;
-    analysis_free(a);
+    advice_free(a);
     timeline_free(t);
     return rc;
 }

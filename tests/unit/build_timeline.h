@@ -3,7 +3,7 @@
  *   struct builder b = build_start();
  *   build_range(&b, "step", MS(0), MS(10));
  *   build_kernel(&b, "volta_sgemm_128x64_nn", US(10), US(20), MS(1));   // call at, kernel at,
- * length struct analysis *a = build_analyze(&b);
+ * length struct advice *a = build_analyze(&b);
  *   ...
  *   build_end(&b);
  *
@@ -12,9 +12,9 @@
 #ifndef GPUPROF_TESTS_BUILD_TIMELINE_H
 #define GPUPROF_TESTS_BUILD_TIMELINE_H
 
-#include "wire/spool_format.h"
-#include "analyzer/facts/analysis.h"
+#include "analyzer/advice/advice.h"
 #include "analyzer/timeline/timeline.h"
+#include "wire/spool_format.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ enum { CALL_NS = 4000 };
 struct builder {
     struct timeline *t;
     struct sink sink;
-    struct analysis *a;
+    struct advice *a;
     int64_t thread, stream; /* where rows go; set them to change it */
     int64_t next_id, correlation;
 };
@@ -256,10 +256,10 @@ static inline struct timeline *build_finish(struct builder *b)
     return b->t;
 }
 
-static inline struct analysis *build_analyze(struct builder *b)
+static inline struct advice *build_analyze(struct builder *b)
 {
     struct err e = ERR_INIT;
-    b->a = analyze(build_finish(b), &e);
+    b->a = advise(build_finish(b), &e);
     if (!b->a) {
         fprintf(stderr, "builder: %s\n", e.text);
         abort();
@@ -269,7 +269,7 @@ static inline struct analysis *build_analyze(struct builder *b)
 
 static inline void build_end(struct builder *b)
 {
-    analysis_free(b->a);
+    advice_free(b->a);
     timeline_free(b->t);
     *b = (struct builder){0};
 }

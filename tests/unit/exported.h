@@ -8,7 +8,7 @@
 #define EVIL_NAME "</script><img src=x onerror=alert(1)>"
 
 /* Twelve steps of 10 ms: a wait for data, a copy, three kernels of which two overlap, a wait. */
-static inline struct analysis *exported_run(struct builder *b, const char *device)
+static inline struct advice *exported_run(struct builder *b, const char *device)
 {
     *b = build_start_on(device, 9, 0);
     build_meta(b, "command", "train --loss \"<b>\"");
@@ -43,7 +43,7 @@ static inline struct analysis *exported_run(struct builder *b, const char *devic
 }
 
 /* malloc'ed output of exporter `name`. */
-static inline char *exported(const char *name, const struct analysis *a)
+static inline char *exported(const char *name, const struct advice *a)
 {
     struct err e = ERR_INIT;
     struct export_options o = {.title = "train", .source = "dir/train.gpuprof", .width = 100};

@@ -3,9 +3,9 @@
 #ifndef GPUPROF_TESTS_MEMORY_SINK_H
 #define GPUPROF_TESTS_MEMORY_SINK_H
 
-#include "base/str.h"
 #include "analyzer/profile/rows.h"
 #include "analyzer/profile/tables.h"
+#include "base/str.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -25,8 +25,8 @@ static inline struct bench bench_start(int64_t period, void (*fill)(struct build
         fill(&x.b, MS(100) + period * i);
         build_range(&x.b, "step", MS(100) + period * i, MS(100) + period * (i + 1));
     }
-    ck_assert_int_eq(analysis_predict(build_analyze(&x.b), &e), 0);
-    x.g = graph_build(x.b.a, &e);
+    ck_assert_int_eq(advice_predict(build_analyze(&x.b), &e), 0);
+    x.g = graph_build(x.b.a->facts, &e);
     ck_assert_ptr_nonnull(x.g);
     ck_assert_int_eq(plan_init(&x.plan, x.g), 0);
     ck_assert_int_eq(replay_init(&x.r, x.g), 0);

@@ -2,7 +2,7 @@
 #ifndef GPUPROF_TESTS_RULE_CASE_H
 #define GPUPROF_TESTS_RULE_CASE_H
 
-#include "analyzer/advice/rule.h"
+#include "analyzer/advice/advice.h"
 #include "tests/unit/build_timeline.h"
 
 #include <check.h>
@@ -23,7 +23,7 @@ static inline void case_loop(struct builder *b, case_fill *fill)
     }
 }
 
-static inline const struct outcome *case_outcome(const struct analysis *a, const char *id)
+static inline const struct outcome *case_outcome(const struct advice *a, const char *id)
 {
     for (size_t i = 0; i < a->outcome_count; i++)
         if (strcmp(a->outcomes[i].rule->id, id) == 0)
@@ -47,7 +47,7 @@ static inline void case_note(const char *test, const char *id, const char *verdi
 #define case_first(a, id, ns)         case_first_of(__func__, a, id, ns)
 #define case_cannot_tell(fill, h, id) case_cannot_tell_of(__func__, fill, h, id)
 
-static inline void case_verdict_of(const char *test, const struct analysis *a, const char *id,
+static inline void case_verdict_of(const char *test, const struct advice *a, const char *id,
                                    enum verdict v)
 {
     static const char *const names[] = {"silent", "fires", "suppressed", "cannot tell"};
@@ -61,11 +61,11 @@ static inline void case_verdict_of(const char *test, const struct analysis *a, c
     ck_assert_msg(o->summary && o->summary[0] && o->evidence_count > 0, "%s: no evidence", id);
     ck_assert(o->remedy.pytorch && o->remedy.tensorflow && o->remedy.cuda);
     ck_assert(o->saves_low_ns <= o->saves_mid_ns && o->saves_mid_ns <= o->saves_high_ns);
-    ck_assert_int_le(o->saves_high_ns, a->step_ns);
+    ck_assert_int_le(o->saves_high_ns, a->facts->step_ns);
 }
 
 /* Fires, first of all, and promises at most `ns` (within 5 %). */
-static inline const struct outcome *case_first_of(const char *test, const struct analysis *a,
+static inline const struct outcome *case_first_of(const char *test, const struct advice *a,
                                                   const char *id, int64_t ns)
 {
     case_verdict_of(test, a, id, RULE_FIRES);
@@ -79,7 +79,7 @@ static inline const struct outcome *case_first_of(const char *test, const struct
 }
 
 /* Nothing fires for `ids`, NULL-ended: one bottleneck is not found twice. */
-static inline void case_quiet(const struct analysis *a, const char *const *ids)
+static inline void case_quiet(const struct advice *a, const char *const *ids)
 {
     for (; *ids; ids++)
         ck_assert_msg(case_outcome(a, *ids)->verdict != RULE_FIRES, "%s fires, too: %s", *ids,

@@ -92,7 +92,7 @@ START_TEST(says_virtual)
     static const char *const formats[] = {"chrome", "speedscope", "json",
                                           "term",   "markdown",   "html"};
     struct builder b;
-    struct analysis *a = exported_run(&b, "Virtual NVIDIA H200");
+    struct advice *a = exported_run(&b, "Virtual NVIDIA H200");
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         char *out = exported(formats[i], a);
         ck_assert_msg(strstr(out, "irtual GPU") || strstr(out, "\"virtual\": true"), "%s",
@@ -110,7 +110,7 @@ START_TEST(never_says_virtual_of_a_real_one)
 {
     static const char *const formats[] = {"chrome", "speedscope", "term", "markdown", "html"};
     struct builder b;
-    struct analysis *a = exported_run(&b, NULL);
+    struct advice *a = exported_run(&b, NULL);
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         char *out = exported(formats[i], a);
         ck_assert_ptr_null(strstr(out, "irtual GPU"));
@@ -147,7 +147,7 @@ END_TEST
 START_TEST(tells_of_a_full_disk)
 {
     struct builder b;
-    struct analysis *a = exported_run(&b, NULL);
+    struct advice *a = exported_run(&b, NULL);
     for (size_t i = 0; i < exporter_count; i++) {
         struct err e = ERR_INIT;
         struct export_options o = {.title = "t", .source = "s"};

@@ -100,10 +100,10 @@ START_TEST(test_long_steps_that_recur)
     struct run bursts = usual;
     bursts.burst = 5; /* the median stays at 10 ms, the mean goes to 12 */
     struct builder a = make(usual), b = make(bursts), c = make(bursts);
-    ck_assert(!steps_uneven(&a.a->steps));
-    ck_assert(steps_uneven(&b.a->steps));
-    ck_assert_int_gt(b.a->steps.pace_ns, MS(11.7));
-    ck_assert_int_lt(b.a->steps.median_ns, MS(10.3));
+    ck_assert(!steps_uneven(&a.a->facts->steps));
+    ck_assert(steps_uneven(&b.a->facts->steps));
+    ck_assert_int_gt(b.a->facts->steps.pace_ns, MS(11.7));
+    ck_assert_int_lt(b.a->facts->steps.median_ns, MS(10.3));
     ck_assert_ptr_nonnull(strstr(b.a->verdict, "ms on average: one in 5 is longer"));
     struct gate *g = gate(&a, &b, NULL, 3);
     ck_assert_int_eq(g->verdict, GATE_SLOWER);
@@ -162,7 +162,7 @@ START_TEST(test_deterministic)
     other.seed = 9;
     struct builder a = make(usual), b = make(other);
     struct err e = ERR_INIT;
-    struct diff *x = diff_analyses(a.a, b.a, &e), *y = diff_analyses(a.a, b.a, &e);
+    struct diff *x = diff_find(a.a, b.a, &e), *y = diff_find(a.a, b.a, &e);
     ck_assert(x->ratio_low == y->ratio_low && x->ratio_high == y->ratio_high &&
               x->change_count == y->change_count);
     ck_assert(x->ratio_low < x->ratio_high && x->ratio_low > 0.97 && x->ratio_high < 1.03);
@@ -216,7 +216,7 @@ START_TEST(test_kernel_that_grew)
         runs[now] = b;
     }
     struct err e = ERR_INIT;
-    struct diff *d = diff_analyses(runs[0].a, runs[1].a, &e);
+    struct diff *d = diff_find(runs[0].a, runs[1].a, &e);
     int named = 0;
     for (size_t i = 0; i < d->change_count; i++)
         if (strcmp(d->changes[i].what, "kernel_t") == 0) {

@@ -2,8 +2,8 @@
 #include "exported.h"
 #include "rule_case.h"
 
-#include "wire/spool_format.h"
 #include "analyzer/compare/compare.h"
+#include "wire/spool_format.h"
 
 static int64_t rows;
 
@@ -57,26 +57,26 @@ static struct builder training(void)
     return b;
 }
 
-static void sums(const struct analysis *a)
+static void sums(const struct advice *a)
 {
     int64_t sum = 0;
     for (int p = 0; p < PART_COUNT; p++)
-        sum += a->breakdown_ns[p];
-    ck_assert_int_eq(sum, a->step_ns);
+        sum += a->facts->breakdown_ns[p];
+    ck_assert_int_eq(sum, a->facts->step_ns);
 }
 
-static void part(const struct analysis *a, enum part p, int64_t ns)
+static void part(const struct advice *a, enum part p, int64_t ns)
 {
-    ck_assert_msg(llabs(a->breakdown_ns[p] - ns) <= 5, "%s is %lld, not %lld", part_key[p],
-                  (long long)a->breakdown_ns[p], (long long)ns);
+    ck_assert_msg(llabs(a->facts->breakdown_ns[p] - ns) <= 5, "%s is %lld, not %lld", part_key[p],
+                  (long long)a->facts->breakdown_ns[p], (long long)ns);
 }
 
 START_TEST(parts_of_a_step)
 {
     struct builder b = training();
-    const struct analysis *a = build_analyze(&b);
-    ck_assert(a->on_cpu);
-    ck_assert_int_eq(a->step_ns, MS(10));
+    const struct advice *a = build_analyze(&b);
+    ck_assert(a->facts->on_cpu);
+    ck_assert_int_eq(a->facts->step_ns, MS(10));
     sums(a);
     part(a, PART_DATA, MS(1.5));
     part(a, PART_COLLATE, MS(0.5));
@@ -103,7 +103,7 @@ START_TEST(optimizer_without_a_beginning)
         build_range(&b, "zero_grad", at + MS(1), at + MS(2));
         build_range(&b, "backward", at + MS(4), at + MS(7));
     }
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     sums(a);
     part(a, PART_OPTIMIZER, MS(4));
     part(a, PART_BACKWARD, MS(3));
@@ -123,7 +123,7 @@ START_TEST(forward_in_the_closure_of_an_optimizer)
         build_range(&b, "zero_grad", at + MS(3), at + MS(3.5));
         build_range(&b, "backward", at + MS(4), at + MS(8));
     }
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     sums(a);
     part(a, PART_FORWARD, MS(2.5));
     part(a, PART_BACKWARD, MS(4));
@@ -158,14 +158,14 @@ START_TEST(what_recurs_is_in_the_mean)
 {
     struct builder b = start();
     epochs(&b, true);
-    const struct analysis *a = build_analyze(&b);
-    ck_assert_int_eq(a->steps.median_ns, MS(10));
-    ck_assert_uint_ge(a->steps.slow, 3);
-    ck_assert(analysis_by_mean(a));
-    ck_assert_int_eq(a->step_ns, a->steps.pace_ns);
+    const struct advice *a = build_analyze(&b);
+    ck_assert_int_eq(a->facts->steps.median_ns, MS(10));
+    ck_assert_uint_ge(a->facts->steps.slow, 3);
+    ck_assert(analysis_by_mean(a->facts));
+    ck_assert_int_eq(a->facts->step_ns, a->facts->steps.pace_ns);
     sums(a);
-    ck_assert_int_gt(a->breakdown_ns[PART_VALIDATION], MS(2));
-    ck_assert_int_gt(a->breakdown_ns[PART_WORKERS], US(80));
+    ck_assert_int_gt(a->facts->breakdown_ns[PART_VALIDATION], MS(2));
+    ck_assert_int_gt(a->facts->breakdown_ns[PART_WORKERS], US(80));
     ck_assert_ptr_nonnull(strstr(a->verdict, "average"));
     ck_assert_ptr_nonnull(strstr(a->why, "validation"));
     char *text = exported("json", a);
@@ -187,7 +187,7 @@ START_TEST(validation_that_a_backward_pass_ends)
         build_range(&b, "validation", at + US(100), at + MS(5.75) - US(1));
         loader(&b, SPOOL_LOADER_WAIT, at + US(200), US(300));
     }
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     part(a, PART_VALIDATION, US(900)); /* until the batch is asked for */
     build_end(&b);
     b = training();
@@ -205,10 +205,10 @@ START_TEST(batches_where_nothing_trains)
     for (int i = 0; i < 20; i++)
         loader(&b, SPOOL_LOADER_WAIT, MS(100) + MS(8) * i, MS(2));
     loader(&b, SPOOL_LOADER_END, MS(260), US(10));
-    const struct analysis *a = build_analyze(&b);
-    ck_assert(a->steps.batches);
-    ck_assert_uint_eq(a->steps.count, 20);
-    ck_assert_int_eq(a->step_ns, MS(8));
+    const struct advice *a = build_analyze(&b);
+    ck_assert(a->facts->steps.batches);
+    ck_assert_uint_eq(a->facts->steps.count, 20);
+    ck_assert_int_eq(a->facts->step_ns, MS(8));
     sums(a);
     part(a, PART_DATA, MS(2));
     part(a, PART_FORWARD, MS(6));
@@ -262,10 +262,10 @@ START_TEST(late_rank_works_longest_before_it_meets_the_others)
     struct builder b = start();
     for (int r = 0; r < 4; r++)
         rank_of(&b, r, 4, r == 2 ? MS(12) : MS(3));
-    const struct analysis *a = build_analyze(&b);
-    ck_assert_uint_eq(a->cpu_ranks.count, 4);
-    ck_assert_uint_eq(a->cpu_ranks.late, 2);
-    ck_assert_int_eq(a->cpu_ranks.late_ns, MS(9));
+    const struct advice *a = build_analyze(&b);
+    ck_assert_uint_eq(a->facts->cpu_ranks.count, 4);
+    ck_assert_uint_eq(a->facts->cpu_ranks.late, 2);
+    ck_assert_int_eq(a->facts->cpu_ranks.late_ns, MS(9));
     ck_assert_str_eq(a->verdict_class, "straggler");
     ck_assert_ptr_nonnull(strstr(a->verdict, "Held up by rank 2"));
     ck_assert_ptr_nonnull(strstr(a->why, "'forward and loss'"));
@@ -279,8 +279,8 @@ START_TEST(equal_ranks_are_not_acquitted)
     struct builder b = start();
     for (int r = 0; r < 2; r++)
         rank_of(&b, r, 4, MS(5));
-    const struct analysis *a = build_analyze(&b);
-    ck_assert_uint_eq(a->cpu_ranks.late, TL_NONE);
+    const struct advice *a = build_analyze(&b);
+    ck_assert_uint_eq(a->facts->cpu_ranks.late, TL_NONE);
     ck_assert_str_ne(a->verdict_class, "straggler");
     ck_assert_ptr_nonnull(strstr(a->why, "cannot tell whether one is late in backward"));
     ck_assert_ptr_nonnull(strstr(a->why, "2 of 4 ranks were not recorded"));
@@ -293,7 +293,7 @@ START_TEST(more_threads_than_cores)
     struct builder b = start();
     for (int r = 0; r < 2; r++)
         rank_of(&b, r, 2, MS(5));
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     ck_assert_ptr_nonnull(strstr(a->next, "Start no more threads than there are cores: 2 in each"));
     build_end(&b);
 }
@@ -307,7 +307,7 @@ START_TEST(no_word_about_a_gpu_that_is_not_there)
                                         "GPU not known"};
     for (int steps = 0; steps < 2; steps++) {
         struct builder b = steps ? training() : start();
-        const struct analysis *a = build_analyze(&b);
+        const struct advice *a = build_analyze(&b);
         for (size_t i = 0; i < 3; i++) {
             char *text = exported(formats[i], a), *end = strstr(text, "<script type");
             if (end)
@@ -347,7 +347,7 @@ END_TEST
 START_TEST(no_steps_and_why)
 {
     struct builder b = start();
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     ck_assert_str_eq(a->verdict_class, "not-enough-data");
     ck_assert_ptr_nonnull(strstr(a->why, "no step of an optimizer"));
     build_end(&b);
@@ -366,16 +366,16 @@ START_TEST(a_gpu_that_was_not_recorded)
 {
     struct builder b = training();
     build_api(&b, "cudaLaunchKernel", MS(101), US(5));
-    const struct analysis *a = build_analyze(&b);
-    ck_assert(!a->on_cpu);
-    ck_assert_int_eq(a->breakdown_ns[PART_UNEXPLAINED], a->step_ns);
+    const struct advice *a = build_analyze(&b);
+    ck_assert(!a->facts->on_cpu);
+    ck_assert_int_eq(a->facts->breakdown_ns[PART_UNEXPLAINED], a->facts->step_ns);
     char *text = exported("markdown", a);
     ck_assert_ptr_null(strstr(text, "GPU idle"));
     free(text);
     build_end(&b);
     b = training();
     build_meta(&b, "torch.parameters", "6 tensors, 100 numbers, float32, on cuda");
-    ck_assert(!build_analyze(&b)->on_cpu);
+    ck_assert(!build_analyze(&b)->facts->on_cpu);
     build_end(&b);
 }
 END_TEST

@@ -1,16 +1,16 @@
 /* Edits that rules aim themselves, edits of the whole step, and the engine's checks of itself. */
-#include "analyzer/advice/rule.h"
+#include "analyzer/advice/advice.h"
 #include "edit_case.h"
 #include "rule_case.h"
 
-static bool is_k(const struct analysis *a, uint32_t op)
+static bool is_k(const struct facts *f, uint32_t op)
 {
-    return strcmp(tl_text(a->tl, a->tl->ops[op].name), "k") == 0;
+    return strcmp(tl_text(f->tl, f->tl->ops[op].name), "k") == 0;
 }
 
-static bool is_sync(const struct analysis *a, uint32_t api)
+static bool is_sync(const struct facts *f, uint32_t api)
 {
-    return a->tl->apis[api].kind == API_SYNC_STREAM;
+    return f->tl->apis[api].kind == API_SYNC_STREAM;
 }
 
 /* Four short kernels and a long one, then a wait, then 1 ms of the host's own: 7 ms. */
@@ -183,10 +183,10 @@ END_TEST
 START_TEST(waits_that_are_not_the_programs_stay)
 {
     struct bench x = bench_start(MS(6), fill_reading);
-    bool *marks = calloc(x.b.a->tl->api_count + 1, sizeof *marks);
+    bool *marks = calloc(x.b.a->facts->tl->api_count + 1, sizeof *marks);
     ck_assert_ptr_nonnull(marks);
-    for (size_t i = 0; i < x.b.a->tl->api_count; i++)
-        marks[i] = is_sync(x.b.a, (uint32_t)i);
+    for (size_t i = 0; i < x.b.a->facts->tl->api_count; i++)
+        marks[i] = is_sync(x.b.a->facts, (uint32_t)i);
     struct edit edit = {.kind = EDIT_UNSYNC, .keep_marks = marks};
     ck_assert_int_eq(with(&x, edit, &middle), MS(6));
     free(marks);
@@ -226,10 +226,10 @@ END_TEST
 START_TEST(a_pass_that_others_do_on_the_way_goes_altogether)
 {
     struct bench x = bench_start(MS(7), fill_mixed);
-    bool *gone = calloc(x.b.a->tl->op_count + 1, sizeof *gone);
+    bool *gone = calloc(x.b.a->facts->tl->op_count + 1, sizeof *gone);
     ck_assert_ptr_nonnull(gone);
-    for (uint32_t i = 0, n = 0; i < x.b.a->tl->op_count; i++)
-        gone[i] = is_k(x.b.a, i) && n++ % 4 < 2;
+    for (uint32_t i = 0, n = 0; i < x.b.a->facts->tl->op_count; i++)
+        gone[i] = is_k(x.b.a->facts, i) && n++ % 4 < 2;
     struct edit edit = {.kind = EDIT_FUSE, .ops = is_k, .gone_marks = gone};
     ck_assert_int_le(llabs(with(&x, edit, &lucky) - MS(4)), US(20));
     ck_assert_int_le(llabs(with(&x, edit, &unlucky) - MS(4.5)), US(20));
@@ -252,9 +252,9 @@ static void fill_layouts(struct builder *b, int64_t at)
     build_sync(b, at + US(100), MS(4) - US(10));
 }
 
-static bool on_cuda_cores(const struct analysis *a, uint32_t op)
+static bool on_cuda_cores(const struct facts *f, uint32_t op)
 {
-    return strstr(tl_text(a->tl, a->tl->ops[op].full_name), "sgemm") != NULL;
+    return strstr(tl_text(f->tl, f->tl->ops[op].full_name), "sgemm") != NULL;
 }
 
 /* The conversion goes, the NHWC kernel stays as it is; the convolution on CUDA cores becomes one on

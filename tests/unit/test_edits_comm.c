@@ -21,14 +21,14 @@ END_TEST
 START_TEST(a_punctual_rank_takes_away_the_waiting_for_it_alone)
 {
     struct bench x = bench_start(MS(8), fill_comm);
-    struct analysis *a = x.b.a;
+    struct advice *a = x.b.a;
     struct rank_facts members[2] = {{.rank = 0, .device = 0}, {.rank = 1, .device = 1}};
     struct late_wait waits[64];
     size_t n = 0, seen = 0;
     for (uint32_t i = 0; i < x.b.t->op_count; i++)
         if (x.b.t->ops[i].class.family == FAMILY_COMM && seen++ % 3 < 2)
             waits[n++] = (struct late_wait){i, seen % 3 == 1 ? 1 : 2, MS(0.6)};
-    a->ranks =
+    a->own->ranks =
         (struct ranks){.at = members, .count = 2, .late = 1, .waits = waits, .wait_count = n};
     int64_t ns = with(&x, (struct edit){.kind = EDIT_PUNCTUAL}, &middle);
     ck_assert_int_gt(ns, MS(7.35));
@@ -88,14 +88,14 @@ static void fill_waiting(struct builder *b, int64_t at)
 START_TEST(compute_beside_a_wait_is_faster_without_it)
 {
     struct bench x = bench_start(MS(10), fill_waiting);
-    struct analysis *a = x.b.a;
+    struct advice *a = x.b.a;
     struct rank_facts members[2] = {{.rank = 0, .device = 0}, {.rank = 1, .device = 1}};
     struct late_wait waits[STEPS];
     size_t n = 0;
     for (uint32_t i = 0; i < x.b.t->op_count; i++)
         if (x.b.t->ops[i].class.family == FAMILY_COMM)
             waits[n++] = (struct late_wait){i, 1, MS(9)};
-    a->ranks =
+    a->own->ranks =
         (struct ranks){.at = members, .count = 2, .late = 1, .waits = waits, .wait_count = n};
     struct edit punctual = {.kind = EDIT_PUNCTUAL};
     int64_t best = with(&x, punctual, &lucky), worst = with(&x, punctual, &unlucky);

@@ -18,8 +18,8 @@ START_TEST(kernels_are_summed_by_name_over_used_steps)
         build_kernel(&b, "nvjet_hsh_192x192_64x3_2x1_v_bz_coopB_NTN", MS(10 * i + 4),
                      MS(10 * i + 5), MS(1));
     }
-    const struct totals *t = &build_analyze(&b)->totals;
-    int64_t used = (int64_t)b.a->steps.used;
+    const struct totals *t = &build_analyze(&b)->facts->totals;
+    int64_t used = (int64_t)b.a->facts->steps.used;
     ck_assert_int_eq(used, 11);
     ck_assert_uint_eq(t->kernel_count, 2);
     ck_assert_str_eq(tl_text(b.t, t->kernels[0].name), "volta_sgemm_128x64_nn");
@@ -45,7 +45,7 @@ START_TEST(copies_are_summed_by_kind_and_memory)
         build_copy(&b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, false, 4, at + MS(6), US(40),
                    at + MS(6) + US(20), US(10));
     }
-    const struct totals *t = &build_analyze(&b)->totals;
+    const struct totals *t = &build_analyze(&b)->facts->totals;
     ck_assert_uint_eq(t->copy_count, 2);
     ck_assert_uint_eq(t->copies[0].kind, COPY_H2D);
     ck_assert_int_eq(t->copies[0].bytes, 11 * 1000);
@@ -78,7 +78,7 @@ START_TEST(workers_are_counted_and_their_batches_timed)
     build_meta(&b, "usable_cores", "8");
     build_meta(&b, "cgroup_cpu_quota", "2.5");
     fill_loader(&b, 3);
-    const struct host_facts *h = &build_analyze(&b)->host;
+    const struct host_facts *h = &build_analyze(&b)->facts->host;
     ck_assert_int_eq(h->usable_cores, 3);
     ck_assert_int_eq(h->loader_workers, 3);
     ck_assert(h->loader_parallel);
@@ -93,7 +93,7 @@ START_TEST(the_training_thread_may_make_batches_itself)
 {
     struct builder b = build_start();
     fill_loader(&b, 0);
-    const struct host_facts *h = &build_analyze(&b)->host;
+    const struct host_facts *h = &build_analyze(&b)->facts->host;
     ck_assert_int_eq(h->usable_cores, 0);
     ck_assert_int_eq(h->loader_workers, 0);
     ck_assert(!h->loader_parallel);
@@ -112,7 +112,7 @@ START_TEST(sampled_cpu_time_says_what_a_batch_costs)
             .id = i + 1, .process = 1, .thread = 10, .time_ns = MS(10 * i), .cpu_ns = MS(3.5) * i};
         build_put(&b, ROW_HOST_SAMPLE, &s);
     }
-    ck_assert_int_eq(build_analyze(&b)->host.fetch_cpu_ns, MS(3.5));
+    ck_assert_int_eq(build_analyze(&b)->facts->host.fetch_cpu_ns, MS(3.5));
     build_end(&b);
 }
 END_TEST
@@ -127,7 +127,7 @@ START_TEST(losses_are_added_up)
     build_health(&b, "disk-full", "errno", 2, 28);        /* an error number, no count */
     build_health(&b, "buffer-starved", "requests", 1, 7); /* what they lost is in cupti-dropped */
     build_health(&b, "strings-full", "names", 1, 9);
-    const struct health_facts *h = &build_analyze(&b)->health;
+    const struct health_facts *h = &build_analyze(&b)->facts->health;
     ck_assert_int_eq(h->dropped, 42);
     ck_assert_uint_eq(h->warnings, 5);
     ck_assert_double_eq(h->overhead_pct, -1);
@@ -161,7 +161,7 @@ START_TEST(launches_without_a_record_are_not_idle_time)
                 build_kernel_of(&b, "k", correlation, at + MS(1) + US(500 * k), US(400), 64);
         }
     }
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     const char *text = cases[_i].lost > 2 ? a->verdict : a->why;
     bool says = strstr(text, cases[_i].says ? cases[_i].says : "missing") != NULL;
     ck_assert_msg(says == (cases[_i].says != NULL), "%d: %s %s", _i, a->verdict, a->why);
@@ -174,7 +174,7 @@ START_TEST(a_busy_gpu_is_the_verdict)
     struct builder b = build_start();
     for (int i = 0; i < 12; i++)
         step_with(&b, i, "volta_sgemm_128x64_nn", MS(9.9));
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     ck_assert_str_eq(a->verdict_class, "gpu");
     ck_assert_ptr_nonnull(strstr(a->verdict, "99 %"));
     ck_assert_ptr_nonnull(strstr(a->why, "compute 9.90 ms"));
@@ -187,7 +187,7 @@ START_TEST(one_recording_without_steps_is_not_called_a_step)
 {
     struct builder b = build_start();
     build_kernel(&b, "only", US(1), US(10), MS(5));
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     ck_assert_str_eq(a->verdict_class, "not-enough-data");
     ck_assert_ptr_nonnull(strstr(a->why, "The recording"));
     build_end(&b);

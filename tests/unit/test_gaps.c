@@ -1,5 +1,5 @@
 /* Idle gaps: each cause alone, with a known answer; parts that sum. */
-#include "analyzer/advice/rule.h"
+#include "analyzer/advice/advice.h"
 #include "build_timeline.h"
 
 #include <check.h>
@@ -9,32 +9,32 @@ enum { STEPS = 12 };
 
 /* Fills STEPS steps of `period` with `fill` and returns the analysis; every part of the breakdown
  * is checked to sum to the step. */
-static struct analysis *run(struct builder *b, int64_t period,
-                            void (*fill)(struct builder *, int64_t start))
+static struct advice *run(struct builder *b, int64_t period,
+                          void (*fill)(struct builder *, int64_t start))
 {
     for (int i = 0; i < STEPS; i++) {
         fill(b, MS(100) + period * i);
         build_range(b, "step", MS(100) + period * i, MS(100) + period * (i + 1));
     }
-    struct analysis *a = build_analyze(b);
-    ck_assert_int_eq(a->steps.median_ns, period);
-    for (size_t i = 0; i < a->steps.count; i++) {
+    struct advice *a = build_analyze(b);
+    ck_assert_int_eq(a->facts->steps.median_ns, period);
+    for (size_t i = 0; i < a->facts->steps.count; i++) {
         int64_t sum = 0;
         for (int p = 0; p < PART_COUNT; p++)
-            sum += a->step_parts[i][p];
-        ck_assert_int_eq(sum, a->steps.at[i].end_ns - a->steps.at[i].start_ns);
+            sum += a->facts->step_parts[i][p];
+        ck_assert_int_eq(sum, a->facts->steps.at[i].end_ns - a->facts->steps.at[i].start_ns);
     }
     int64_t sum = 0;
     for (int p = 0; p < PART_COUNT; p++)
-        sum += a->breakdown_ns[p];
+        sum += a->facts->breakdown_ns[p];
     ck_assert_int_eq(sum, period);
     return a;
 }
 
-static void expect(const struct analysis *a, enum part part, int64_t ns, int64_t tolerance)
+static void expect(const struct advice *a, enum part part, int64_t ns, int64_t tolerance)
 {
-    ck_assert_msg(llabs(a->breakdown_ns[part] - ns) <= tolerance, "%s is %lld, not %lld",
-                  part_key[part], (long long)a->breakdown_ns[part], (long long)ns);
+    ck_assert_msg(llabs(a->facts->breakdown_ns[part] - ns) <= tolerance, "%s is %lld, not %lld",
+                  part_key[part], (long long)a->facts->breakdown_ns[part], (long long)ns);
 }
 
 static void fill_input(struct builder *b, int64_t at)
@@ -47,12 +47,12 @@ static void fill_input(struct builder *b, int64_t at)
 START_TEST(waiting_for_data_is_input_even_after_a_sync)
 {
     struct builder b = build_start();
-    const struct analysis *a = run(&b, MS(10), fill_input);
+    const struct advice *a = run(&b, MS(10), fill_input);
     expect(a, PART_COMPUTE, MS(5), US(1));
     expect(a, PART_IDLE_INPUT, MS(4), US(1));
-    ck_assert_int_lt(a->breakdown_ns[PART_IDLE_SYNC], MS(1) + US(5));
+    ck_assert_int_lt(a->facts->breakdown_ns[PART_IDLE_SYNC], MS(1) + US(5));
     ck_assert_str_eq(a->verdict_class, "input");
-    ck_assert_int_eq(a->host.wait_ns, MS(4));
+    ck_assert_int_eq(a->facts->host.wait_ns, MS(4));
     build_end(&b);
 }
 END_TEST
@@ -67,7 +67,7 @@ static void fill_sync(struct builder *b, int64_t at)
 START_TEST(launching_after_a_sync_is_charged_to_the_sync)
 {
     struct builder b = build_start();
-    const struct analysis *a = run(&b, MS(10), fill_sync);
+    const struct advice *a = run(&b, MS(10), fill_sync);
     expect(a, PART_COMPUTE, US(50 * 179), US(1));
     expect(a, PART_IDLE_SYNC, MS(1), US(20)); /* up to the next step's first kernel */
     expect(a, PART_IDLE_QUEUED, US(49), US(2));
@@ -85,10 +85,10 @@ static void fill_poor_sync(struct builder *b, int64_t at)
 START_TEST(a_sync_that_took_no_lead_is_not_blamed)
 {
     struct builder b = build_start();
-    const struct analysis *a = run(&b, MS(10), fill_poor_sync);
+    const struct advice *a = run(&b, MS(10), fill_poor_sync);
     expect(a, PART_COMPUTE, US(45 * 50), US(1));
-    ck_assert_int_gt(a->breakdown_ns[PART_IDLE_LAUNCH], MS(6));
-    ck_assert_int_lt(a->breakdown_ns[PART_IDLE_SYNC], US(20));
+    ck_assert_int_gt(a->facts->breakdown_ns[PART_IDLE_LAUNCH], MS(6));
+    ck_assert_int_lt(a->facts->breakdown_ns[PART_IDLE_SYNC], US(20));
     ck_assert_str_eq(a->verdict_class, "host");
     build_end(&b);
 }
@@ -105,9 +105,9 @@ static void fill_old_event(struct builder *b, int64_t at)
 START_TEST(a_wait_that_left_the_queue_full_is_not_blamed)
 {
     struct builder b = build_start();
-    const struct analysis *a = run(&b, MS(10), fill_old_event);
+    const struct advice *a = run(&b, MS(10), fill_old_event);
     expect(a, PART_COMPUTE, MS(9) - US(10), US(400));
-    ck_assert_int_gt(a->breakdown_ns[PART_IDLE_HOST], US(900));
+    ck_assert_int_gt(a->facts->breakdown_ns[PART_IDLE_HOST], US(900));
     expect(a, PART_IDLE_SYNC, 0, US(300)); /* the first step has nothing before it */
     build_end(&b);
 }
@@ -124,13 +124,14 @@ static void fill_copy(struct builder *b, int64_t at)
 START_TEST(a_blocking_copy_is_copy_time)
 {
     struct builder b = build_start();
-    const struct analysis *a = run(&b, MS(10), fill_copy);
+    const struct advice *a = run(&b, MS(10), fill_copy);
     expect(a, PART_COPY, MS(2), US(1));
     expect(a, PART_COMPUTE, MS(6.9), US(1));
-    ck_assert_int_ge(a->breakdown_ns[PART_IDLE_COPY], MS(1));
-    ck_assert_uint_eq(a->totals.copy_count, 1);
-    ck_assert_int_eq(a->totals.copies[0].exposed_ns, a->totals.copies[0].total_ns);
-    ck_assert_int_eq(a->totals.copies[0].host_blocked_ns, (int64_t)a->steps.used * MS(3));
+    ck_assert_int_ge(a->facts->breakdown_ns[PART_IDLE_COPY], MS(1));
+    ck_assert_uint_eq(a->facts->totals.copy_count, 1);
+    ck_assert_int_eq(a->facts->totals.copies[0].exposed_ns, a->facts->totals.copies[0].total_ns);
+    ck_assert_int_eq(a->facts->totals.copies[0].host_blocked_ns,
+                     (int64_t)a->facts->steps.used * MS(3));
     build_end(&b);
 }
 END_TEST
@@ -144,10 +145,10 @@ static void fill_launch(struct builder *b, int64_t at)
 START_TEST(short_kernels_launched_slowly_are_launch_bound)
 {
     struct builder b = build_start();
-    const struct analysis *a = run(&b, MS(4), fill_launch);
+    const struct advice *a = run(&b, MS(4), fill_launch);
     expect(a, PART_COMPUTE, US(500), US(1));
     expect(a, PART_IDLE_LAUNCH, US(3500), US(1));
-    ck_assert_int_eq(a->totals.short_kernels, (int64_t)a->steps.used * 100);
+    ck_assert_int_eq(a->facts->totals.short_kernels, (int64_t)a->facts->steps.used * 100);
     build_end(&b);
 }
 END_TEST
@@ -164,7 +165,7 @@ static void fill_full_queue(struct builder *b, int64_t at)
 START_TEST(a_full_queue_is_no_launch_overhead)
 {
     struct builder b = build_start();
-    const struct analysis *a = run(&b, MS(10), fill_full_queue);
+    const struct advice *a = run(&b, MS(10), fill_full_queue);
     expect(a, PART_COMPUTE, MS(10), US(1));
     expect(a, PART_IDLE_LAUNCH, 0, 0);
     ck_assert_str_eq(a->verdict_class, "gpu");
@@ -181,12 +182,13 @@ static void fill_host(struct builder *b, int64_t at)
 START_TEST(long_host_work_is_named_by_its_range)
 {
     struct builder b = build_start();
-    const struct analysis *a = run(&b, MS(10), fill_host);
+    const struct advice *a = run(&b, MS(10), fill_host);
     expect(a, PART_IDLE_HOST, MS(4), US(20));
     bool named = false;
-    for (size_t i = 0; i < a->gap_count; i++)
-        named |= a->gaps[i].range != TL_NONE && a->gaps[i].part == PART_IDLE_HOST &&
-                 strcmp(tl_text(a->tl, a->tl->ranges[a->gaps[i].range].name), "augment") == 0;
+    for (size_t i = 0; i < a->facts->gap_count; i++)
+        named |= a->facts->gaps[i].range != TL_NONE && a->facts->gaps[i].part == PART_IDLE_HOST &&
+                 strcmp(tl_text(a->facts->tl, a->facts->tl->ranges[a->facts->gaps[i].range].name),
+                        "augment") == 0;
     ck_assert(named);
     ck_assert_str_eq(a->verdict_class, "host");
     ck_assert_ptr_nonnull(strstr(a->verdict, "other work"));
@@ -206,7 +208,7 @@ static void fill_held(struct builder *b, int64_t at)
 START_TEST(work_that_is_launched_and_held_up_is_no_cost_of_what_it_does)
 {
     struct builder b = build_start();
-    const struct analysis *a = run(&b, MS(10), fill_held);
+    const struct advice *a = run(&b, MS(10), fill_held);
     expect(a, PART_IDLE_QUEUED, MS(6), US(50));
     ck_assert_str_eq(a->verdict_class, "queue");
     ck_assert_ptr_nonnull(strstr(a->next, "waits for"));
@@ -225,7 +227,7 @@ static void fill_alloc(struct builder *b, int64_t at)
 START_TEST(allocation_is_named)
 {
     struct builder b = build_start();
-    const struct analysis *a = run(&b, MS(5), fill_alloc);
+    const struct advice *a = run(&b, MS(5), fill_alloc);
     expect(a, PART_IDLE_ALLOC, MS(2), US(1));
     build_end(&b);
 }
@@ -239,10 +241,10 @@ static void fill_unlaunched(struct builder *b, int64_t at)
 START_TEST(without_calls_nothing_is_explained)
 {
     struct builder b = build_start();
-    const struct analysis *a = run(&b, MS(4), fill_unlaunched);
-    ck_assert_int_ge(a->breakdown_ns[PART_UNEXPLAINED], MS(2));
+    const struct advice *a = run(&b, MS(4), fill_unlaunched);
+    ck_assert_int_ge(a->facts->breakdown_ns[PART_UNEXPLAINED], MS(2));
     expect(a, PART_COMPUTE, MS(1), US(1));
-    ck_assert_double_gt(a->health.unexplained_pct, 50);
+    ck_assert_double_gt(a->facts->health.unexplained_pct, 50);
     build_end(&b);
 }
 END_TEST
@@ -262,7 +264,7 @@ START_TEST(the_main_threads_wait_is_seen_behind_another_threads_launch)
 {
     struct builder b = build_start();
     build_thread(&b, 2, "autograd");
-    const struct analysis *a = run(&b, MS(10), fill_two_threads);
+    const struct advice *a = run(&b, MS(10), fill_two_threads);
     expect(a, PART_IDLE_INPUT, MS(3), US(1));
     build_end(&b);
 }
@@ -285,17 +287,17 @@ START_TEST(exposed_means_nothing_better_runs)
 {
     struct builder b = build_start();
     build_stream(&b, 2, 1);
-    const struct analysis *a = run(&b, MS(10), fill_streams);
+    const struct advice *a = run(&b, MS(10), fill_streams);
     expect(a, PART_COMPUTE, MS(4), US(1));
     expect(a, PART_COMM, MS(3), US(1));
     expect(a, PART_COPY, MS(1), US(1));
     double window = (double)(MS(10) * (STEPS - 1) + MS(8));
-    ck_assert_double_eq_tol(a->gpu.window_ns, window, 1);
-    ck_assert_double_eq_tol(a->gpu.busy_pct, 100.0 * STEPS * MS(8) / window, 0.01);
-    ck_assert_double_eq_tol(a->gpu.compute_pct, 100.0 * STEPS * MS(4) / window, 0.01);
-    ck_assert_double_eq_tol(a->gpu.comm_pct, 100.0 * STEPS * MS(4) / window, 0.01);
-    ck_assert_double_eq_tol(a->gpu.comm_exposed_pct, 100.0 * STEPS * MS(3) / window, 0.01);
-    ck_assert_double_eq_tol(a->gpu.copy_exposed_pct, 100.0 * STEPS * MS(1) / window, 0.01);
+    ck_assert_double_eq_tol(a->facts->gpu.window_ns, window, 1);
+    ck_assert_double_eq_tol(a->facts->gpu.busy_pct, 100.0 * STEPS * MS(8) / window, 0.01);
+    ck_assert_double_eq_tol(a->facts->gpu.compute_pct, 100.0 * STEPS * MS(4) / window, 0.01);
+    ck_assert_double_eq_tol(a->facts->gpu.comm_pct, 100.0 * STEPS * MS(4) / window, 0.01);
+    ck_assert_double_eq_tol(a->facts->gpu.comm_exposed_pct, 100.0 * STEPS * MS(3) / window, 0.01);
+    ck_assert_double_eq_tol(a->facts->gpu.copy_exposed_pct, 100.0 * STEPS * MS(1) / window, 0.01);
     build_end(&b);
 }
 END_TEST
@@ -303,20 +305,20 @@ END_TEST
 START_TEST(gaps_and_unlisted_idle_time_make_up_all_idle_time)
 {
     struct builder b = build_start();
-    struct analysis *a = run(&b, MS(10), fill_sync);
-    int64_t listed = a->gaps_unlisted_ns, idle = 0;
-    for (size_t i = 0; i < a->gap_count; i++) {
+    struct advice *a = run(&b, MS(10), fill_sync);
+    int64_t listed = a->facts->gaps_unlisted_ns, idle = 0;
+    for (size_t i = 0; i < a->facts->gap_count; i++) {
         int64_t sum = 0;
         for (int p = 0; p < PART_COUNT; p++)
-            sum += gap_ns(a, &a->gaps[i], (enum part)p);
-        ck_assert_int_eq(sum, a->gaps[i].end_ns - a->gaps[i].start_ns);
+            sum += gap_ns(a->facts, &a->facts->gaps[i], (enum part)p);
+        ck_assert_int_eq(sum, a->facts->gaps[i].end_ns - a->facts->gaps[i].start_ns);
         listed += sum;
     }
-    for (size_t i = 0; i < a->steps.count; i++)
+    for (size_t i = 0; i < a->facts->steps.count; i++)
         for (int p = PART_IDLE_INPUT; p < PART_COUNT; p++)
-            idle += a->step_parts[i][p];
+            idle += a->facts->step_parts[i][p];
     ck_assert_int_eq(listed, idle);
-    ck_assert_int_gt(a->gaps_unlisted_ns, 0);
+    ck_assert_int_gt(a->facts->gaps_unlisted_ns, 0);
     build_end(&b);
 }
 END_TEST
@@ -324,8 +326,8 @@ END_TEST
 START_TEST(the_virtual_gpu_is_named)
 {
     struct builder b = build_start_on("Virtual NVIDIA H200", 9, 0);
-    const struct analysis *a = run(&b, MS(4), fill_launch);
-    ck_assert(analysis_virtual(a));
+    const struct advice *a = run(&b, MS(4), fill_launch);
+    ck_assert(facts_virtual(a->facts));
     ck_assert_ptr_nonnull(strstr(a->verdict, "virtual"));
     build_end(&b);
 }

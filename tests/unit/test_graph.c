@@ -77,7 +77,7 @@ START_TEST(a_batch_is_taken_when_its_worker_has_made_it)
     }
     struct err e = ERR_INIT;
     build_analyze(&x.b);
-    x.g = graph_build(x.b.a, &e);
+    x.g = graph_build(x.b.a->facts, &e);
     ck_assert_uint_eq(count(x.g, TASK_GET), x.g->steps);
     ck_assert_uint_ge(x.g->loads, x.g->steps - 1);
     size_t joined = 0;

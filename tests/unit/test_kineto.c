@@ -1,6 +1,6 @@
 /* The Kineto importer on small traces of every generation, written here. */
-#include "base/str.h"
 #include "analyzer/import/import.h"
+#include "base/str.h"
 
 #include <check.h>
 #include <stdio.h>

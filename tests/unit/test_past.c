@@ -1,6 +1,6 @@
 /* What trials teach: the history file, and by how much it widens intervals. */
+#include "analyzer/advice/advice.h"
 #include "analyzer/advice/past.h"
-#include "analyzer/advice/rule.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -20,9 +20,10 @@ static struct past_trial measured(double share, int64_t at)
 
 static double miss(const struct past_trial *t, size_t n, size_t *trials)
 {
-    struct analysis a = {0};
+    const struct facts facts = {0};
+    struct advice a = {.facts = &facts};
     struct err e = ERR_INIT;
-    ck_assert_int_eq(analysis_learn(&a, t, n, NULL, 0, &e), 0);
+    ck_assert_int_eq(advice_learn(&a, t, n, NULL, 0, &e), 0);
     double by = past_miss(&a, EDIT_PIN, trials);
     arena_release(&a.arena);
     return by;
@@ -66,7 +67,8 @@ START_TEST(trials_of_the_profile_count_once)
 {
     struct rule rule = {.id = "pin-memory"};
     struct outcome o = {.rule = &rule, .edit = {.kind = EDIT_PIN}};
-    struct analysis a = {.outcomes = &o, .outcome_count = 1, .steps = {.median_ns = 1000000}};
+    const struct facts facts = {.steps = {.median_ns = 1000000}};
+    struct advice a = {.facts = &facts, .outcomes = &o, .outcome_count = 1};
     struct kept_trial own = {.rule = "pin-memory",
                              .verdict = "SMALLER",
                              .predicted_low_ns = 200000, /* as earlier trials had widened it */
@@ -80,15 +82,15 @@ START_TEST(trials_of_the_profile_count_once)
     struct past_trial same = {77, false, "pin", 0.4, 0.6, 0.1};
     struct err e = ERR_INIT;
     size_t trials;
-    ck_assert_int_eq(analysis_learn(&a, &same, 1, &own, 1, &e), 0);
+    ck_assert_int_eq(advice_learn(&a, &same, 1, &own, 1, &e), 0);
     ck_assert_double_eq_tol(past_miss(&a, EDIT_PIN, &trials), 0.3, 1e-9);
     ck_assert_uint_eq(trials, 1);
     own.tried_realtime_ns = 78;
-    ck_assert_int_eq(analysis_learn(&a, &same, 1, &own, 1, &e), 0);
+    ck_assert_int_eq(advice_learn(&a, &same, 1, &own, 1, &e), 0);
     ck_assert_double_eq_tol(past_miss(&a, EDIT_PIN, &trials), 0.3, 1e-9);
     ck_assert_uint_eq(trials, 2);
     memcpy(own.verdict, "UNDERPOWERED", 13);
-    ck_assert_int_eq(analysis_learn(&a, &same, 1, &own, 1, &e), 0);
+    ck_assert_int_eq(advice_learn(&a, &same, 1, &own, 1, &e), 0);
     past_miss(&a, EDIT_PIN, &trials);
     ck_assert_uint_eq(trials, 1);
     arena_release(&a.arena);

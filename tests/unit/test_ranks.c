@@ -8,7 +8,7 @@ enum { RANKS = 3, STEPS = 6 };
 struct fleet {
     struct timeline *t;
     struct sink sink;
-    struct analysis *a;
+    struct advice *a;
     int64_t id;
     bool in_turns; /* ranks 0 and 1 swap their work in every other step */
     bool numbered; /* calls were recorded; all transfers are alike */
@@ -115,13 +115,13 @@ static void look(struct fleet *f)
 {
     struct err e = ERR_INIT;
     ck_assert_int_eq(timeline_finish(f->t, &e), 0);
-    f->a = analyze(f->t, &e);
+    f->a = advise(f->t, &e);
     ck_assert_ptr_nonnull(f->a);
 }
 
 static void end(struct fleet *f)
 {
-    analysis_free(f->a);
+    advice_free(f->a);
     timeline_free(f->t);
 }
 
@@ -133,7 +133,7 @@ START_TEST(late_rank_is_named)
     one_rank(&f, 1, work, MS(5000), 0);
     one_rank(&f, 2, work, MS(-3), 0);
     look(&f);
-    const struct ranks *r = &f.a->ranks;
+    const struct ranks *r = &f.a->facts->ranks;
     ck_assert_uint_eq(r->count, 3);
     ck_assert_int_eq(r->at[r->late].rank, 1);
     ck_assert_int_eq(r->at[1].late_count, r->collectives);
@@ -162,10 +162,10 @@ START_TEST(recordings_may_begin_at_different_collectives)
     one_rank(&f, 1, work, 0, 0);
     one_rank(&f, 2, work, 0, 2);
     look(&f);
-    ck_assert_uint_eq(f.a->ranks.count, 3);
-    ck_assert_int_eq(f.a->ranks.at[1].offset_ns, 0);
-    ck_assert_int_eq(f.a->ranks.at[2].offset_ns, 0);
-    ck_assert_int_eq(f.a->ranks.at[f.a->ranks.late].rank, 1);
+    ck_assert_uint_eq(f.a->facts->ranks.count, 3);
+    ck_assert_int_eq(f.a->facts->ranks.at[1].offset_ns, 0);
+    ck_assert_int_eq(f.a->facts->ranks.at[2].offset_ns, 0);
+    ck_assert_int_eq(f.a->facts->ranks.at[f.a->facts->ranks.late].rank, 1);
     end(&f);
 }
 END_TEST
@@ -180,9 +180,9 @@ START_TEST(recorded_numbers_match_whatever_the_clocks_say)
     one_rank(&f, 1, work, MS(21), 1);
     one_rank(&f, 2, work, MS(-19), 0);
     look(&f);
-    ck_assert_uint_eq(f.a->ranks.count, 3);
-    ck_assert_int_eq(f.a->ranks.at[1].offset_ns, MS(21));
-    ck_assert_int_eq(f.a->ranks.at[2].offset_ns, MS(-19));
+    ck_assert_uint_eq(f.a->facts->ranks.count, 3);
+    ck_assert_int_eq(f.a->facts->ranks.at[1].offset_ns, MS(21));
+    ck_assert_int_eq(f.a->facts->ranks.at[2].offset_ns, MS(-19));
     case_verdict(f.a, "straggler", RULE_FIRES);
     end(&f);
 }
@@ -196,7 +196,7 @@ START_TEST(ranks_that_are_late_in_turns_are_no_straggler)
     for (int r = 0; r < RANKS; r++)
         one_rank(&f, r, work, 0, 0);
     look(&f);
-    ck_assert_int_ge(f.a->ranks.late_ns, MS(2));
+    ck_assert_int_ge(f.a->facts->ranks.late_ns, MS(2));
     case_verdict(f.a, "straggler", RULE_SILENT);
     end(&f);
 }
@@ -209,7 +209,7 @@ START_TEST(punctual_ranks_have_no_straggler)
     for (int r = 0; r < RANKS; r++)
         one_rank(&f, r, work, 0, 0);
     look(&f);
-    ck_assert_int_eq(f.a->ranks.late_ns, 0);
+    ck_assert_int_eq(f.a->facts->ranks.late_ns, 0);
     case_verdict(f.a, "straggler", RULE_SILENT);
     case_verdict(f.a, "exposed-communication", RULE_FIRES);
     end(&f);
@@ -222,7 +222,7 @@ START_TEST(one_rank_cannot_tell)
     const double work[RANKS] = {4, 7, 4};
     one_rank(&f, 0, work, 0, 0);
     look(&f);
-    ck_assert_uint_eq(f.a->ranks.count, 0);
+    ck_assert_uint_eq(f.a->facts->ranks.count, 0);
     case_verdict(f.a, "straggler", RULE_CANNOT_TELL);
     const struct outcome *o = case_outcome(f.a, "straggler");
     ck_assert_ptr_nonnull(strstr(o->why, "all ranks"));

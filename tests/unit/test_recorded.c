@@ -46,22 +46,22 @@ static struct builder two_windows(int64_t ahead)
 START_TEST(the_time_between_is_neither_a_step_nor_a_gap)
 {
     struct builder b = two_windows(0);
-    const struct analysis *a = build_analyze(&b);
-    ck_assert_uint_eq(a->stretch_count, 2);
-    ck_assert_uint_eq(a->steps.count, 2 * STEPS);
-    for (size_t i = 0; i < a->steps.count; i++) {
+    const struct advice *a = build_analyze(&b);
+    ck_assert_uint_eq(a->facts->stretch_count, 2);
+    ck_assert_uint_eq(a->facts->steps.count, 2 * STEPS);
+    for (size_t i = 0; i < a->facts->steps.count; i++) {
         int64_t sum = 0;
         for (int p = 0; p < PART_COUNT; p++)
-            sum += a->step_parts[i][p];
-        ck_assert_int_eq(a->steps.at[i].end_ns - a->steps.at[i].start_ns, PERIOD);
+            sum += a->facts->step_parts[i][p];
+        ck_assert_int_eq(a->facts->steps.at[i].end_ns - a->facts->steps.at[i].start_ns, PERIOD);
         ck_assert_int_eq(sum, PERIOD);
     }
-    for (size_t i = 0; i < a->gap_count; i++)
-        ck_assert_int_le(a->gaps[i].end_ns - a->gaps[i].start_ns, MS(4));
-    ck_assert_int_eq(a->steps.max_ns, PERIOD);
-    ck_assert_int_eq(a->breakdown_ns[PART_COMPUTE], MS(6));
-    ck_assert_msg(fabs(a->gpu.busy_pct - 61.5) < 1, /* the last 4 ms are not looked at */
-                  "%g %%", a->gpu.busy_pct);
+    for (size_t i = 0; i < a->facts->gap_count; i++)
+        ck_assert_int_le(a->facts->gaps[i].end_ns - a->facts->gaps[i].start_ns, MS(4));
+    ck_assert_int_eq(a->facts->steps.max_ns, PERIOD);
+    ck_assert_int_eq(a->facts->breakdown_ns[PART_COMPUTE], MS(6));
+    ck_assert_msg(fabs(a->facts->gpu.busy_pct - 61.5) < 1, /* the last 4 ms are not looked at */
+                  "%g %%", a->facts->gpu.busy_pct);
     build_end(&b);
 }
 END_TEST
@@ -70,13 +70,13 @@ END_TEST
 START_TEST(the_step_that_leads_in_does_not_count)
 {
     struct builder b = two_windows(0);
-    const struct analysis *a = build_analyze(&b);
-    ck_assert(!a->steps.at[STEPS].used && a->steps.at[STEPS + 1].used);
-    ck_assert(a->steps.at[STEPS - 1].used && a->steps.at[2 * STEPS - 1].used);
-    ck_assert_int_eq(analysis_step_number(a, 0), 1);
-    ck_assert_int_eq(analysis_step_number(a, STEPS - 1), STEPS);
-    ck_assert_int_eq(analysis_step_number(a, STEPS), 101);
-    ck_assert_int_eq(analysis_step_number(a, 2 * STEPS - 1), 100 + STEPS);
+    const struct advice *a = build_analyze(&b);
+    ck_assert(!a->facts->steps.at[STEPS].used && a->facts->steps.at[STEPS + 1].used);
+    ck_assert(a->facts->steps.at[STEPS - 1].used && a->facts->steps.at[2 * STEPS - 1].used);
+    ck_assert_int_eq(facts_step_number(a->facts, 0), 1);
+    ck_assert_int_eq(facts_step_number(a->facts, STEPS - 1), STEPS);
+    ck_assert_int_eq(facts_step_number(a->facts, STEPS), 101);
+    ck_assert_int_eq(facts_step_number(a->facts, 2 * STEPS - 1), 100 + STEPS);
     build_end(&b);
 }
 END_TEST
@@ -85,11 +85,11 @@ END_TEST
 START_TEST(steps_before_the_gpu_is_known_do_not_count)
 {
     struct builder b = two_windows(MS(25));
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     for (size_t i = STEPS; i < STEPS + 3; i++)
-        ck_assert(!a->steps.at[i].used);
-    ck_assert(a->steps.at[STEPS + 3].used);
-    ck_assert_int_eq(a->step_parts[STEPS][PART_UNEXPLAINED], PERIOD);
+        ck_assert(!a->facts->steps.at[i].used);
+    ck_assert(a->facts->steps.at[STEPS + 3].used);
+    ck_assert_int_eq(a->facts->step_parts[STEPS][PART_UNEXPLAINED], PERIOD);
     build_end(&b);
 }
 END_TEST
@@ -101,9 +101,9 @@ START_TEST(without_a_gpu_all_steps_count)
     for (int i = 0; i < STEPS; i++)
         build_range(&b, "step", MS(100) + (int64_t)i * PERIOD, MS(100) + (int64_t)(i + 1) * PERIOD);
     recorded(&b, MS(100), MS(100) + STEPS * (int64_t)PERIOD, -1, 101);
-    const struct analysis *a = build_analyze(&b);
-    ck_assert_uint_eq(a->steps.count, STEPS);
-    ck_assert_uint_eq(a->steps.used, STEPS);
+    const struct advice *a = build_analyze(&b);
+    ck_assert_uint_eq(a->facts->steps.count, STEPS);
+    ck_assert_uint_eq(a->facts->steps.used, STEPS);
     build_end(&b);
 }
 END_TEST
@@ -120,11 +120,11 @@ START_TEST(unfinished_steps_do_not_count)
         build_api(&b, "cudaLaunchKernel", (int64_t)i * PERIOD + US(10), CALL_NS);
     }
     recorded(&b, 0, (STEPS + 2) * (int64_t)PERIOD + MS(5), 0, -1);
-    const struct analysis *a = build_analyze(&b);
-    ck_assert_uint_eq(a->steps.count, STEPS + 3);
-    ck_assert(a->steps.at[STEPS - 1].used);
+    const struct advice *a = build_analyze(&b);
+    ck_assert_uint_eq(a->facts->steps.count, STEPS + 3);
+    ck_assert(a->facts->steps.at[STEPS - 1].used);
     for (size_t i = STEPS; i < STEPS + 3; i++)
-        ck_assert(!a->steps.at[i].used);
+        ck_assert(!a->facts->steps.at[i].used);
     build_end(&b);
 }
 END_TEST
@@ -132,18 +132,19 @@ END_TEST
 START_TEST(it_says_how_much_was_recorded)
 {
     struct builder b = two_windows(0);
-    const struct analysis *a = build_analyze(&b);
-    ck_assert_msg(fabs(a->health.recorded_pct - 1.6) < 0.01, "%g", a->health.recorded_pct);
-    ck_assert_int_eq(a->health.run_steps, 1000);
-    ck_assert_int_eq(a->health.run_mean_ns, MS(10));
-    ck_assert_ptr_nonnull(a->health.recorded_text);
-    ck_assert_ptr_nonnull(strstr(a->health.recorded_text, "16 of 1000 steps"));
+    const struct advice *a = build_analyze(&b);
+    ck_assert_msg(fabs(a->facts->health.recorded_pct - 1.6) < 0.01, "%g",
+                  a->facts->health.recorded_pct);
+    ck_assert_int_eq(a->facts->health.run_steps, 1000);
+    ck_assert_int_eq(a->facts->health.run_mean_ns, MS(10));
+    ck_assert_ptr_nonnull(a->facts->health.recorded_text);
+    ck_assert_ptr_nonnull(strstr(a->facts->health.recorded_text, "16 of 1000 steps"));
     build_end(&b);
     b = build_start();
     for (int i = 0; i < STEPS; i++)
         step(&b, (int64_t)i * PERIOD, 0);
     a = build_analyze(&b);
-    ck_assert(a->health.recorded_pct >= 100 && !a->health.recorded_text);
+    ck_assert(a->facts->health.recorded_pct >= 100 && !a->facts->health.recorded_text);
     build_end(&b);
 }
 END_TEST

@@ -1,6 +1,6 @@
 /* The sink that no secret passes, and what --redact takes away besides. */
-#include "base/identity.h"
 #include "analyzer/profile/redact.h"
+#include "base/identity.h"
 #include "tests/unit/memory_sink.h"
 
 #include <check.h>

@@ -13,7 +13,7 @@ static int64_t pace_with_a_log(const char *steps, bool without_waits)
         build_range(&b, "step", at, at + length);
         at += length;
     }
-    struct graph *g = graph_build(build_analyze(&b), &e);
+    struct graph *g = graph_build(build_analyze(&b)->facts, &e);
     struct plan plan;
     struct replay r;
     ck_assert_ptr_nonnull(g);

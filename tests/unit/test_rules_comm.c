@@ -30,7 +30,7 @@ static void exchange(struct builder *b, int64_t stream, int64_t bytes, int64_t c
     build_put(b, ROW_COLLECTIVE, &c);
 }
 
-static const struct analysis *looked(struct builder *b, case_fill *fill)
+static const struct advice *looked(struct builder *b, case_fill *fill)
 {
     *b = build_start();
     build_stream(b, 2, 1);
@@ -76,7 +76,7 @@ static void fill_buckets(struct builder *b, int64_t at)
 START_TEST(test_one_bucket)
 {
     struct builder b;
-    const struct analysis *a = looked(&b, fill_one);
+    const struct advice *a = looked(&b, fill_one);
     const struct outcome *o = case_outcome(a, "bucket-size");
     case_verdict(a, "bucket-size", RULE_FIRES);
     ck_assert_int_le(o->saves_high_ns, US(1920));
@@ -90,7 +90,7 @@ END_TEST
 START_TEST(test_one_stream)
 {
     struct builder b;
-    const struct analysis *a = looked(&b, fill_one_stream);
+    const struct advice *a = looked(&b, fill_one_stream);
     case_verdict(a, "bucket-size", RULE_SILENT);
     case_verdict(a, "exposed-communication", RULE_FIRES);
     build_end(&b);
@@ -100,7 +100,7 @@ END_TEST
 START_TEST(test_small_buckets)
 {
     struct builder b;
-    const struct analysis *a = looked(&b, fill_small);
+    const struct advice *a = looked(&b, fill_small);
     case_verdict(a, "bucket-size", RULE_FIRES);
     const struct outcome *o = case_outcome(a, "bucket-size");
     ck_assert_ptr_nonnull(strstr(o->summary, "30 collectives per step of 20 KB"));
@@ -113,7 +113,7 @@ END_TEST
 START_TEST(test_good_buckets)
 {
     struct builder b;
-    const struct analysis *a = looked(&b, fill_buckets);
+    const struct advice *a = looked(&b, fill_buckets);
     case_verdict(a, "bucket-size", RULE_SILENT);
     case_verdict(a, "no-sync", RULE_SILENT);
     build_end(&b);
@@ -154,7 +154,7 @@ static void fill_layers(struct builder *b, int64_t at)
 START_TEST(test_no_sync)
 {
     struct builder b;
-    const struct analysis *a = looked(&b, fill_parts);
+    const struct advice *a = looked(&b, fill_parts);
     case_verdict(a, "no-sync", RULE_FIRES);
     const struct outcome *o = case_outcome(a, "no-sync");
     ck_assert_ptr_nonnull(strstr(o->summary, "40 MB per step, where 10 MB"));
@@ -167,7 +167,7 @@ END_TEST
 START_TEST(test_layers_that_communicate)
 {
     struct builder b;
-    const struct analysis *a = looked(&b, fill_layers);
+    const struct advice *a = looked(&b, fill_layers);
     case_verdict(a, "no-sync", RULE_SILENT);
     case_verdict(a, "exposed-communication", RULE_FIRES);
     build_end(&b);
@@ -193,7 +193,7 @@ END_TEST
 START_TEST(test_nothing_exchanged)
 {
     struct builder b;
-    const struct analysis *a = looked(&b, case_busy);
+    const struct advice *a = looked(&b, case_busy);
     case_verdict(a, "bucket-size", RULE_SILENT);
     case_verdict(a, "no-sync", RULE_SILENT);
     case_verdict(a, "dp-instead-of-ddp", RULE_SILENT);
@@ -218,7 +218,7 @@ static void fill_replicas(struct builder *b, int64_t at)
     b->stream = 1;
 }
 
-static const struct analysis *two_gpus(struct builder *b, case_fill *fill, const char *have)
+static const struct advice *two_gpus(struct builder *b, case_fill *fill, const char *have)
 {
     *b = build_start();
     struct row_device second = build_a100(b);
@@ -244,7 +244,7 @@ static void fill_side_by_side(struct builder *b, int64_t at)
 START_TEST(test_replicas)
 {
     struct builder b;
-    const struct analysis *a = two_gpus(&b, fill_replicas, everything);
+    const struct advice *a = two_gpus(&b, fill_replicas, everything);
     case_verdict(a, "dp-instead-of-ddp", RULE_FIRES);
     ck_assert_str_eq(a->ranked[0]->rule->id, "dp-instead-of-ddp");
     case_verdict(a, "exposed-communication", RULE_SUPPRESSED);

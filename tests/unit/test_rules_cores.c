@@ -58,7 +58,7 @@ static void loader_case(struct share s, bool samples, enum verdict storage, enum
     case_loop(&b, fill_waits);
     if (samples)
         clocks(&b, 2, s);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_verdict(a, "storage-bound", storage);
     case_verdict(a, "starved-workers", starved);
     build_end(&b);
@@ -81,7 +81,7 @@ START_TEST(test_a_disk_is_named)
     struct builder b = start("8");
     case_loop(&b, fill_waits);
     clocks(&b, 2, (struct share){0.1, 0.02, 0.8, 0, 0});
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "storage-bound")->summary, "a disk"));
     ck_assert_int_le(llabs(case_outcome(a, "storage-bound")->saves_high_ns - MS(4)), US(50));
     build_end(&b);
@@ -138,7 +138,7 @@ START_TEST(test_workers_of_a_framework)
     case_loop(&b, fill_fetches);
     clocks(&b, 2,
            _i ? (struct share){0.3, 0.65, 0, 0, 0} : (struct share){0.1, 0.02, -1, 9000, 9000});
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_verdict(a, "storage-bound", _i ? RULE_SILENT : RULE_FIRES);
     case_verdict(a, "starved-workers", _i ? RULE_FIRES : RULE_SILENT);
     build_end(&b);
@@ -150,7 +150,7 @@ START_TEST(test_no_input_wait)
     struct builder b = start("8");
     case_loop(&b, case_busy);
     clocks(&b, 1, (struct share){0.5, 0.001, 0, 0, 0});
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_verdict(a, "storage-bound", RULE_SILENT);
     case_verdict(a, "starved-workers", RULE_SILENT);
     case_verdict(a, "cpu-contention", RULE_SILENT);
@@ -204,7 +204,7 @@ START_TEST(test_workers_are_worse_off)
     case_loop(&b, fill_waits_more);
     clocks(&b, 1, (struct share){0.4, 0.1, 0, 0, 0});
     clocks(&b, 2, (struct share){0.45, 0.5, 0, 0, 0});
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_verdict(a, "cpu-contention", RULE_SUPPRESSED);
     case_first(a, "starved-workers", MS(4)); /* all of the waiting */
     build_end(&b);
@@ -221,7 +221,7 @@ static void limit_case(const char *throttled, double queue, enum verdict v, cons
     case_loop(&b, fill_away);
     clocks(&b, 1, (struct share){0.5, queue, 0, 0, 0});
     clocks(&b, 2, (struct share){0.4, 0.1, 0, 0, 0});
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_verdict(a, "cpu-contention", v);
     const struct outcome *o = case_outcome(a, "cpu-contention");
     ck_assert_msg(strstr(v == RULE_FIRES ? o->summary : o->why, says) != NULL, "%s / %s",
@@ -285,8 +285,8 @@ START_TEST(test_no_core_is_no_host_work)
         struct builder b = build_start();
         case_loop(&b, fill_absence);
         starve(&b, shares[i]);
-        const struct analysis *a = build_analyze(&b);
-        ck_assert_int_eq(a->host.starved_ns, (int64_t)(shares[i] * (double)MS(10)));
+        const struct advice *a = build_analyze(&b);
+        ck_assert_int_eq(a->facts->host.starved_ns, (int64_t)(shares[i] * (double)MS(10)));
         case_verdict(a, "host-work", i ? RULE_SUPPRESSED : RULE_FIRES);
         ck_assert(i == 0 || strstr(case_outcome(a, "host-work")->why, "core"));
         build_end(&b);
@@ -301,7 +301,7 @@ START_TEST(test_no_core_is_not_launch_bound)
         struct builder b = build_start();
         case_loop(&b, fill_slow_launches);
         starve(&b, shares[i]);
-        const struct analysis *a = build_analyze(&b);
+        const struct advice *a = build_analyze(&b);
         case_verdict(a, "cuda-graphs", i ? RULE_SUPPRESSED : RULE_FIRES);
         ck_assert(i == 0 || strstr(case_outcome(a, "cuda-graphs")->why, "core"));
         build_end(&b);
@@ -317,7 +317,7 @@ START_TEST(test_no_core_is_no_synchronisation)
         step_number = 0;
         case_loop(&b, fill_rare_wait);
         starve(&b, shares[i]);
-        const struct analysis *a = build_analyze(&b);
+        const struct advice *a = build_analyze(&b);
         case_verdict(a, "sync-in-loop", i ? RULE_SILENT : RULE_FIRES);
         build_end(&b);
     }

@@ -114,7 +114,7 @@ static struct builder loop(const struct program *p)
 
 static const struct outcome *data_loading(struct builder *b, enum verdict v)
 {
-    const struct analysis *a = b->a ? b->a : build_analyze(b);
+    const struct advice *a = b->a ? b->a : build_analyze(b);
     case_verdict(a, "data-loading", v);
     return case_outcome(a, "data-loading");
 }
@@ -172,7 +172,7 @@ START_TEST(cores_of_the_program_itself)
     own.value = build_text(&b, "1"); /* taskset, inside the command */
     build_put(&b, ROW_META, &own);
     const struct outcome *o = data_loading(&b, RULE_SUPPRESSED);
-    ck_assert_int_eq(b.a->host.usable_cores, 1);
+    ck_assert_int_eq(b.a->facts->host.usable_cores, 1);
     ck_assert_ptr_nonnull(strstr(o->why, "leaves none for a worker"));
     build_end(&b);
     p.cores = "2";
@@ -263,7 +263,7 @@ START_TEST(beside_a_gpu)
             span_of(&b, SPOOL_LOADER_WAIT, 1, -1, 2, at, 6, -1);
             build_kernel(&b, "gemm", MS(at + 6.01), MS(at + 6.02), MS(3));
         }
-        const struct analysis *a = build_analyze(&b);
+        const struct advice *a = build_analyze(&b);
         case_verdict(a, "num-workers", RULE_FIRES);
         const struct outcome *o = case_outcome(a, "num-workers");
         ck_assert_ptr_eq(strstr(o->remedy.pytorch, "train.py:1: "), o->remedy.pytorch);
@@ -323,8 +323,8 @@ START_TEST(means_where_batches_come_in_bursts)
     }
     const struct outcome *o = data_loading(&b, RULE_FIRES);
     ck_assert_ptr_nonnull(strstr(o->summary, "waits 4.1 ms of 8.1 ms per step"));
-    ck_assert_int_lt(b.a->steps.median_ns, MS(4.1));
-    ck_assert_int_eq(b.a->step_ns, b.a->steps.pace_ns);
+    ck_assert_int_lt(b.a->facts->steps.median_ns, MS(4.1));
+    ck_assert_int_eq(b.a->facts->step_ns, b.a->facts->steps.pace_ns);
     ck_assert_int_le(o->saves_high_ns, MS(4.4)); /* half of the mean step */
     build_end(&b);
 }
@@ -343,12 +343,12 @@ START_TEST(workers_started_in_each_loop)
     struct builder b = loop(&p);
     build_meta(&b, "torch.loader.1", "DataLoader(num_workers=2, persistent_workers=False)");
     build_meta(&b, "torch.loader.1.start", "spawn");
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_verdict(a, "worker-startup", RULE_FIRES);
     const struct outcome *o = case_outcome(a, "worker-startup");
     ck_assert_str_eq(o->knob, "persistent_workers=1");
     ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "\"fork\""));
-    double share = (double)o->saves_mid_ns / (double)a->step_ns; /* 102 of 173 ms a loop */
+    double share = (double)o->saves_mid_ns / (double)a->facts->step_ns; /* 102 of 173 ms a loop */
     ck_assert(share > 0.4 && share < 0.62 && !o->upper_bound);
     case_verdict(a, "data-loading", RULE_SUPPRESSED);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "data-loading")->why, "worker-startup"));

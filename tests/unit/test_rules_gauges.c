@@ -19,8 +19,8 @@ static void sample(struct builder *b, int64_t at, int64_t mhz, int64_t reasons, 
 }
 
 /* A step's loop with a sample of these values in each step; mhz 0: none. */
-static const struct analysis *gauged(struct builder *b, case_fill *fill, int64_t mhz,
-                                     int64_t reasons, int64_t memory)
+static const struct advice *gauged(struct builder *b, case_fill *fill, int64_t mhz, int64_t reasons,
+                                   int64_t memory)
 {
     *b = build_start();
     case_loop(b, fill);
@@ -46,7 +46,7 @@ START_TEST(test_clock)
                  {1128, -1, RULE_CANNOT_TELL}}; /* no reasons */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct builder b;
-        const struct analysis *a =
+        const struct advice *a =
             gauged(&b, case_busy, cases[i].mhz, cases[i].reasons, (int64_t)70 << 30);
         case_verdict(a, "clock-throttling", cases[i].verdict);
         if (i == 0) {
@@ -77,7 +77,7 @@ START_TEST(test_batch_size)
 {
     struct builder b;
     blocks = 27; /* of 108 multiprocessors */
-    const struct analysis *a = gauged(&b, fill_small_kernels, 1400, 0, (int64_t)9 << 30);
+    const struct advice *a = gauged(&b, fill_small_kernels, 1400, 0, (int64_t)9 << 30);
     case_verdict(a, "batch-size", RULE_FIRES);
     const struct outcome *o = case_outcome(a, "batch-size");
     ck_assert_ptr_nonnull(strstr(o->summary, "memory for 4 times"));

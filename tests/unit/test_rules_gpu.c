@@ -39,7 +39,7 @@ START_TEST(test_layouts)
 {
     struct builder b = build_start();
     case_loop(&b, fill_layouts);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     ck_assert_str_eq(case_first(a, "channels-last", MS(2))->knob, "channels_last=1");
     QUIET(a, "tensor-cores", "cuda-graphs", "fused-optimizer");
     build_end(&b);
@@ -76,7 +76,7 @@ START_TEST(test_fp32)
     for (int i = 0; i < 2; i++) {
         struct builder b = build_start_on(gpus[i].device, gpus[i].cc, 0);
         case_loop(&b, fill_fp32);
-        const struct analysis *a = build_analyze(&b);
+        const struct advice *a = build_analyze(&b);
         ck_assert_str_eq(case_first(a, "tensor-cores", MS(6))->knob, gpus[i].knob);
         QUIET(a, "channels-last", "cudnn-algorithm", "cuda-graphs");
         build_end(&b);
@@ -197,7 +197,7 @@ START_TEST(test_algorithm)
 {
     struct builder b = build_start();
     case_loop(&b, fill_slow);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     const struct outcome *o = case_first(a, "cudnn-algorithm", US(2700));
     ck_assert_int_eq(o->error_class, ERROR_RERUN_DECIDES);
     ck_assert_str_eq(o->knob, "cudnn_benchmark=1");
@@ -241,7 +241,7 @@ START_TEST(test_algorithm_by_name)
     struct builder b = build_start();
     build_meta(&b, "have", "kernels,api,ranges");
     case_loop(&b, fill_fallback);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_verdict(a, "cudnn-algorithm", RULE_FIRES);
     ck_assert_int_eq(case_outcome(a, "cudnn-algorithm")->saves_high_ns, MS(3));
     build_end(&b);
@@ -271,7 +271,7 @@ START_TEST(test_optimizer)
 {
     struct builder b = build_start();
     case_loop(&b, fill_optimizer);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     ck_assert_str_eq(case_first(a, "fused-optimizer", US(3260))->knob, "optimizer=fused");
     QUIET(a, "cuda-graphs", "zero-grad"); /* the gaps between are its own */
     build_end(&b);
@@ -303,7 +303,7 @@ START_TEST(test_zeroing)
 {
     struct builder b = build_start();
     case_loop(&b, fill_zeroing);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     ck_assert_str_eq(case_first(a, "zero-grad", US(3260))->knob, "zero_grad=none");
     QUIET(a, "cuda-graphs", "fused-optimizer");
     build_end(&b);

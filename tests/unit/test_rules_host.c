@@ -43,7 +43,7 @@ START_TEST(test_input_by_trainer)
     struct builder b = build_start();
     build_meta(&b, "usable_cores", "8");
     case_loop(&b, fill_decode);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     const struct outcome *o = case_first(a, "num-workers", MS(4));
     ck_assert_str_eq(
         o->knob, "num_workers=1"); /* 4 ms beside the other 6: one is enough, whatever the cores */
@@ -77,7 +77,7 @@ START_TEST(test_input_no_cores_left)
 {
     struct builder b = with_workers("2");
     case_loop(&b, fill_workers);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_verdict(a, "num-workers", RULE_SUPPRESSED);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "num-workers")->why, "2"));
     QUIET(a, "sync-in-loop", "cuda-graphs", "overlap-copies");
@@ -89,7 +89,7 @@ START_TEST(test_input_silent)
 {
     struct builder b = build_start();
     case_loop(&b, case_busy);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_verdict(a, "num-workers", RULE_SILENT);
     case_verdict(a, "sync-in-loop", RULE_SILENT);
     case_verdict(a, "cuda-graphs", RULE_SILENT);
@@ -134,7 +134,7 @@ START_TEST(test_pageable)
 {
     struct builder b = build_start();
     case_loop(&b, fill_pageable);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     const struct outcome *o = case_first(a, "pin-memory", MS(3));
     ck_assert_str_eq(o->knob, "pin_memory=1");
     ck_assert_uint_ne(o->examples[0].op, TL_NONE);
@@ -149,7 +149,7 @@ START_TEST(test_pinned)
 {
     struct builder b = build_start();
     case_loop(&b, fill_pinned);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     const struct outcome *o = case_first(a, "overlap-copies", MS(3));
     ck_assert_str_eq(o->knob, "non_blocking=1");
     QUIET(a, "pin-memory", "num-workers", "sync-in-loop", "cuda-graphs");
@@ -163,7 +163,7 @@ START_TEST(test_overlapped)
     struct builder b = build_start();
     build_stream(&b, 2, 1);
     case_loop(&b, fill_overlapped);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_verdict(a, "overlap-copies", RULE_SILENT);
     case_verdict(a, "pin-memory", RULE_SILENT);
     build_end(&b);
@@ -188,8 +188,8 @@ START_TEST(test_sync)
 {
     struct builder b = build_start();
     case_loop(&b, fill_sync);
-    const struct analysis *a = build_analyze(&b);
-    const struct outcome *o = case_first(a, "sync-in-loop", a->breakdown_ns[PART_IDLE_SYNC]);
+    const struct advice *a = build_analyze(&b);
+    const struct outcome *o = case_first(a, "sync-in-loop", a->facts->breakdown_ns[PART_IDLE_SYNC]);
     ck_assert_int_gt(o->saves_high_ns, MS(1));
     ck_assert_ptr_nonnull(strstr(o->summary, "cudaStreamSynchronize"));
     QUIET(a, "num-workers", "pin-memory", "overlap-copies", "cuda-graphs");
@@ -223,7 +223,7 @@ START_TEST(test_launches)
 {
     struct builder b = build_start();
     case_loop(&b, fill_launches);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     const struct outcome *o = case_first(a, "cuda-graphs", US(9500));
     ck_assert_str_eq(o->knob, "cuda_graph=1");
     QUIET(a, "num-workers", "sync-in-loop", "fused-optimizer", "zero-grad", "tensor-cores");
@@ -237,7 +237,7 @@ START_TEST(test_launches_differ)
     struct builder b = build_start();
     step_number = 0;
     case_loop(&b, fill_uneven);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_verdict(a, "cuda-graphs", RULE_SUPPRESSED);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "cuda-graphs")->why, "differ"));
     build_end(&b);
@@ -248,7 +248,7 @@ END_TEST
 START_TEST(test_empty)
 {
     struct builder b = build_start();
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     ck_assert_uint_eq(a->ranked_count, 0);
     build_end(&b);
     b = build_start();

@@ -31,7 +31,7 @@ START_TEST(test_put_back)
 {
     struct builder b = build_start();
     case_loop(&b, fill_put_back);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_verdict(a, "overlap-copies", RULE_SUPPRESSED);
     case_first(a, "copy-volume", US(7950)); /* both ways */
     build_end(&b);
@@ -45,7 +45,7 @@ START_TEST(test_offloaded)
         struct builder b = build_start();
         copied_from = kinds[i];
         case_loop(&b, fill_offloaded);
-        const struct analysis *a = build_analyze(&b);
+        const struct advice *a = build_analyze(&b);
         case_verdict(a, "copy-volume", RULE_FIRES);
         int64_t saves = case_outcome(a, "copy-volume")->saves_high_ns;
         ck_assert_int_gt(saves, MS(7.9)); /* copying nothing */
@@ -83,7 +83,7 @@ START_TEST(test_no_copies)
     struct builder b = build_start();
     build_meta(&b, "have", "kernels,copies,memsets,api,ranges");
     case_loop(&b, case_busy);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_verdict(a, "pin-memory", RULE_SILENT);
     case_verdict(a, "overlap-copies", RULE_SILENT);
     build_end(&b);
@@ -116,7 +116,7 @@ START_TEST(test_copies_on_the_device)
         asker = askers[i];
         copy_ns = MS(2);
         case_loop(&b, fill_copied);
-        const struct analysis *a = build_analyze(&b);
+        const struct advice *a = build_analyze(&b);
         case_verdict(a, "device-copies", RULE_FIRES);
         const struct outcome *o = case_outcome(a, "device-copies");
         ck_assert_int_eq(o->saves_high_ns, MS(2));
@@ -147,7 +147,7 @@ START_TEST(test_one_step_with_one_kernel)
     struct builder b = build_start();
     build_kernel(&b, gemm, MS(101), MS(102), US(10));
     build_range(&b, "ProfilerStep#1", MS(100), MS(1100));
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     ck_assert_str_eq(a->verdict_class, "not-enough-data");
     ck_assert_uint_eq(a->ranked_count, 0);
     build_end(&b);
@@ -166,7 +166,7 @@ START_TEST(test_kernels_without_calls)
 {
     struct builder b = build_start();
     case_loop(&b, fill_without_calls);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     ck_assert_str_eq(a->verdict_class, "unexplained");
     ck_assert_msg(strstr(a->next, "Record "), "%s", a->next);
     build_end(&b);
@@ -188,7 +188,7 @@ START_TEST(test_more_exchange_than_computing)
 {
     struct builder b = build_start();
     case_loop(&b, fill_exchanging);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_verdict(a, "exposed-communication", RULE_FIRES);
     const struct outcome *o = case_outcome(a, "exposed-communication");
     ck_assert_msg(strstr(o->remedy.pytorch, "no_sync()") == o->remedy.pytorch + 21, "%s",
@@ -230,11 +230,11 @@ START_TEST(test_waits_by_operator)
         outer = cases[i].outer;
         inner = cases[i].inner;
         case_loop(&b, fill_wait);
-        const struct analysis *a = build_analyze(&b);
+        const struct advice *a = build_analyze(&b);
         const struct outcome *o = case_outcome(a, "sync-in-loop");
         case_verdict(a, "sync-in-loop", RULE_FIRES);
-        ck_assert_msg(strstr(outcome_remedy(a, o), cases[i].remedy) != NULL, "%s: %s", inner,
-                      outcome_remedy(a, o));
+        ck_assert_msg(strstr(outcome_remedy(a->facts, o), cases[i].remedy) != NULL, "%s: %s", inner,
+                      outcome_remedy(a->facts, o));
         if (cases[i].knob)
             ck_assert_str_eq(o->knob, cases[i].knob);
         else
@@ -268,7 +268,7 @@ START_TEST(test_opaque_graphs)
                                          "misaligned-kernels", "fused-optimizer", NULL};
     struct builder b = build_start();
     case_loop(&b, fill_graph);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     for (const char *const *id = inside; *id; id++) {
         case_verdict(a, *id, RULE_CANNOT_TELL);
         ck_assert_ptr_nonnull(strstr(case_outcome(a, *id)->why, "cuda-graph-trace=node"));
@@ -296,9 +296,9 @@ START_TEST(test_generator_is_no_loader)
 {
     struct builder b = build_start();
     case_loop(&b, fill_generator);
-    const struct analysis *a = build_analyze(&b);
-    ck_assert_int_gt(a->breakdown_ns[PART_IDLE_INPUT], MS(3));
-    ck_assert_int_lt(a->breakdown_ns[PART_IDLE_INPUT], MS(4.5));
+    const struct advice *a = build_analyze(&b);
+    ck_assert_int_gt(a->facts->breakdown_ns[PART_IDLE_INPUT], MS(3));
+    ck_assert_int_lt(a->facts->breakdown_ns[PART_IDLE_INPUT], MS(4.5));
     case_verdict(a, "num-workers", RULE_FIRES);
     ck_assert_ptr_nonnull(
         strstr(case_outcome(a, "num-workers")->summary, "_SingleProcessDataLoaderIter"));

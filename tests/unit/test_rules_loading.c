@@ -42,11 +42,11 @@ static struct builder loop(int worker, int64_t wait, int64_t fetch, int64_t cpu_
 START_TEST(hook_marks_are_steps)
 {
     struct builder b = loop(-1, MS(8), MS(8), MS(8));
-    struct analysis *a = build_analyze(&b);
-    ck_assert_int_eq(a->steps.source, STEPS_FRAMEWORK);
-    ck_assert_uint_eq(a->steps.count, CASE_STEPS);
-    ck_assert_int_eq(a->steps.median_ns, MS(10));
-    ck_assert_int_eq(a->host.wait_ns, MS(8));
+    struct advice *a = build_analyze(&b);
+    ck_assert_int_eq(a->facts->steps.source, STEPS_FRAMEWORK);
+    ck_assert_uint_eq(a->facts->steps.count, CASE_STEPS);
+    ck_assert_int_eq(a->facts->steps.median_ns, MS(10));
+    ck_assert_int_eq(a->facts->host.wait_ns, MS(8));
     build_end(&b);
 }
 END_TEST
@@ -56,9 +56,9 @@ START_TEST(own_marks_win)
     struct builder b = loop(-1, MS(8), MS(8), MS(8));
     for (int i = 0; i < CASE_STEPS / 2; i++)
         build_range_at(&b, "step", 0, MS(100) + MS(20) * i, MS(100) + MS(20) * (i + 1));
-    struct analysis *a = build_analyze(&b);
-    ck_assert_int_eq(a->steps.source, STEPS_NVTX);
-    ck_assert_int_eq(a->steps.median_ns, MS(20));
+    struct advice *a = build_analyze(&b);
+    ck_assert_int_eq(a->facts->steps.source, STEPS_NVTX);
+    ck_assert_int_eq(a->facts->steps.median_ns, MS(20));
     build_end(&b);
 }
 END_TEST
@@ -66,7 +66,7 @@ END_TEST
 START_TEST(waiting_without_gpu)
 {
     struct builder b = loop(-1, MS(8), MS(8), MS(8));
-    struct analysis *a = build_analyze(&b);
+    struct advice *a = build_analyze(&b);
     const struct outcome *o = case_first(a, "data-loading", MS(8));
     /* 8 ms a batch beside 2 ms of the rest: four would keep up, but the loop wants a core, too */
     ck_assert_str_eq(o->knob, "num_workers=3;persistent_workers=1");
@@ -133,7 +133,7 @@ START_TEST(facts_of_the_program_beside_advice)
         build_range_at(&b, "data.wait", 1, at, at + MS(6));
         build_kernel(&b, "gemm", at + MS(6) + US(10), at + MS(6) + US(20), MS(3));
     }
-    struct analysis *a = build_analyze(&b);
+    struct advice *a = build_analyze(&b);
     case_verdict(a, "num-workers", RULE_FIRES);
     const char *text = case_outcome(a, "num-workers")->remedy.pytorch;
     ck_assert_ptr_eq(strstr(text, "data.py:7: DataLoader(..., num_workers="), text);
@@ -159,8 +159,8 @@ START_TEST(settings_that_are_obeyed)
         struct builder b = loop(-1, MS(8), MS(8), MS(8));
         if (of[i].list)
             build_meta(&b, "torch.knobs", of[i].list);
-        const struct analysis *a = build_analyze(&b);
-        ck_assert_msg(outcome_obeyed(a, of[i].settings) == of[i].obeyed, "case %zu", i);
+        const struct advice *a = build_analyze(&b);
+        ck_assert_msg(outcome_obeyed(a->facts, of[i].settings) == of[i].obeyed, "case %zu", i);
         build_end(&b);
     }
     struct builder b = loop(-1, MS(8), MS(8), MS(8));
@@ -182,7 +182,7 @@ END_TEST
 START_TEST(no_waiting)
 {
     struct builder b = loop(0, US(100), MS(2), MS(2));
-    struct analysis *a = build_analyze(&b);
+    struct advice *a = build_analyze(&b);
     case_verdict(a, "data-loading", RULE_SILENT);
     ck_assert_str_eq(a->verdict_class, "cpu");
     ck_assert_ptr_nonnull(strstr(a->verdict, "on the CPU"));
@@ -195,7 +195,7 @@ START_TEST(no_steps_to_measure_the_wait_against)
     struct builder b = build_start();
     loader(&b, SPOOL_LOADER_WAIT, -1, MS(100), MS(8), -1);
     loader(&b, SPOOL_LOADER_FETCH, -1, MS(100), MS(8), MS(8));
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_verdict(a, "data-loading", RULE_CANNOT_TELL);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "data-loading")->why, "steps"));
     build_end(&b);
@@ -224,7 +224,7 @@ START_TEST(the_wait_for_data_goes_first_where_it_is_most_of_what_is_lost)
 {
     struct builder b = build_start();
     case_loop(&b, fill_wait_and_products);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     ck_assert_str_eq(a->verdict_class, "input");
     case_verdict(a, "tensor-cores", RULE_FIRES);
     ck_assert_str_eq(a->ranked[0]->rule->id, "num-workers");

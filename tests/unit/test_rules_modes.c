@@ -29,7 +29,7 @@ static void fill_searches(struct builder *b, int64_t at)
     step_number++;
 }
 
-static struct analysis *searched(struct builder *b, int every_nth)
+static struct advice *searched(struct builder *b, int every_nth)
 {
     *b = build_start();
     every = every_nth;
@@ -41,7 +41,7 @@ static struct analysis *searched(struct builder *b, int every_nth)
 START_TEST(test_shapes_change)
 {
     struct builder b;
-    const struct analysis *a = searched(&b, 2);
+    const struct advice *a = searched(&b, 2);
     case_verdict(a, "shapes-change", RULE_FIRES);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "shapes-change")->summary, "new shapes"));
     ck_assert_int_ge(case_outcome(a, "shapes-change")->saves_high_ns, US(800));
@@ -72,10 +72,10 @@ START_TEST(test_waits_of_a_search_go_with_it)
     struct err e = ERR_INIT;
     struct builder b = build_start();
     case_loop(&b, fill_searches_that_wait);
-    struct analysis *a = build_analyze(&b);
+    struct advice *a = build_analyze(&b);
     case_verdict(a, "sync-in-loop", RULE_SILENT);
     case_verdict(a, "shapes-change", RULE_FIRES);
-    ck_assert_int_eq(analysis_predict(a, &e), 0);
+    ck_assert_int_eq(advice_predict(a, &e), 0);
     ck_assert(!case_outcome(a, "shapes-change")->upper_bound);
     ck_assert_int_ge(case_outcome(a, "shapes-change")->saves_mid_ns, MS(5));
     build_end(&b);
@@ -100,7 +100,7 @@ START_TEST(test_evaluation)
     struct builder b = build_start();
     norm = train_norm;
     case_loop(&b, fill_evaluation);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_verdict(a, "eval-activations", RULE_FIRES);
     ck_assert_int_eq(case_outcome(a, "eval-activations")->saves_high_ns, MS(1));
     build_end(&b);
@@ -144,7 +144,7 @@ START_TEST(test_host_copies)
     struct builder b = build_start();
     copy_range = "aten::clone";
     case_loop(&b, fill_host_copy);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_verdict(a, "host-copies", RULE_FIRES);
     ck_assert_int_le(llabs(case_outcome(a, "host-copies")->saves_high_ns - MS(1.8)), US(50));
     ck_assert_int_le(case_outcome(a, "host-work")->saves_high_ns, US(250)); /* the rest alone */

@@ -32,7 +32,7 @@ static void bias_case(const char *name, enum verdict v)
     struct builder b = build_start();
     between = name;
     case_loop(&b, fill_layers);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_verdict(a, "bias-before-norm", v);
     if (v == RULE_FIRES)
         ck_assert_int_eq(case_outcome(a, "bias-before-norm")->saves_high_ns, US(1200));
@@ -82,7 +82,7 @@ START_TEST(test_debug_switches)
 {
     struct builder b = build_start();
     case_loop(&b, fill_blocking);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_first(a, "debug-switches", US(50 * 55));
     case_verdict(a, "cuda-graphs", RULE_SUPPRESSED);
     build_end(&b);
@@ -128,7 +128,7 @@ START_TEST(test_small_copies)
     struct builder b = build_start();
     copies = 20;
     case_loop(&b, fill_small);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_verdict(a, "small-copies", RULE_FIRES);
     ck_assert_int_ge(case_outcome(a, "small-copies")->saves_high_ns, US(500));
     build_end(&b);
@@ -161,7 +161,7 @@ START_TEST(test_allocation_in_loop)
     struct builder b = build_start();
     allocating_steps = CASE_STEPS;
     case_loop(&b, fill_allocations);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     const struct outcome *o = case_first(a, "allocation-in-loop", MS(1.65));
     ck_assert_ptr_nonnull(strstr(o->summary, "2 times per step"));
     build_end(&b);

@@ -67,7 +67,7 @@ START_TEST(test_clipping)
     build_end(&b);
     b = build_start();
     case_loop(&b, fill_clip_waits);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     const struct outcome *o = case_first(a, "gradient-clipping", MS(2.02));
     ck_assert_int_eq(o->edit.kind, EDIT_REMOVE);
     case_verdict(a, "sync-in-loop", RULE_SILENT); /* the same wait, said once */
@@ -106,7 +106,7 @@ START_TEST(test_loss_scaling)
 {
     struct builder b = build_start();
     case_loop(&b, fill_unscale);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_first(a, "loss-scaling", US(600));
     case_verdict(a, "fused-optimizer", RULE_SILENT); /* these kernels are not the optimizer's */
     build_end(&b);
@@ -311,7 +311,7 @@ START_TEST(test_checkpointing_refused)
 END_TEST
 
 /* A GPU of 2018 has no bf16: nothing that is said of a run on it names that. */
-static void no_bf16(const struct analysis *a, const char *id)
+static void no_bf16(const struct advice *a, const char *id)
 {
     case_verdict(a, id, RULE_FIRES);
     const struct outcome *o = case_outcome(a, id);

@@ -5,7 +5,7 @@
 static const char gemm[] = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_tn";
 static const char small[] = "vectorized_elementwise_kernel<4>";
 
-static const char *why(const struct analysis *a, const char *id)
+static const char *why(const struct advice *a, const char *id)
 {
     return case_outcome(a, id)->why;
 }
@@ -69,7 +69,7 @@ START_TEST(test_capture_is_interrupted)
     for (int i = 0; i < 3; i++) {
         struct builder b = build_start();
         case_loop(&b, cases[i].fill);
-        const struct analysis *a = build_analyze(&b);
+        const struct advice *a = build_analyze(&b);
         case_verdict(a, "cuda-graphs", RULE_SUPPRESSED);
         ck_assert_msg(strstr(why(a, "cuda-graphs"), cases[i].call) != NULL, "%s not named: %s",
                       cases[i].call, why(a, "cuda-graphs"));
@@ -82,7 +82,7 @@ START_TEST(test_a_wait_at_the_end_is_outside_of_the_capture)
 {
     struct builder b = build_start();
     case_loop(&b, fill_one_wait);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_verdict(a, "cuda-graphs", RULE_FIRES);
     ck_assert_double_eq_tol(evidence(case_outcome(a, "cuda-graphs"), "one capture can hold")->value,
                             100, 0.01);
@@ -107,7 +107,7 @@ START_TEST(test_shapes_change)
     struct builder b = build_start();
     step_number = 0;
     case_loop(&b, fill_other_grids);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_verdict(a, "cuda-graphs", RULE_SUPPRESSED);
     ck_assert_ptr_nonnull(strstr(why(a, "cuda-graphs"), "differ"));
     build_end(&b);
@@ -119,7 +119,7 @@ START_TEST(test_one_step_repeats_nothing)
     struct builder b = build_start();
     fill_one_wait(&b, MS(100));
     build_range(&b, "ProfilerStep#3", MS(100), MS(110));
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_verdict(a, "cuda-graphs", RULE_CANNOT_TELL);
     ck_assert_ptr_nonnull(strstr(why(a, "cuda-graphs"), "second step"));
     ck_assert_ptr_nonnull(strstr(a->next, "Launch less for each step"));
@@ -152,7 +152,7 @@ START_TEST(test_graphs_in_use)
 {
     struct builder b = build_start();
     case_loop(&b, fill_graphs);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_verdict(a, "cuda-graphs", RULE_SUPPRESSED);
     ck_assert_ptr_nonnull(strstr(why(a, "cuda-graphs"), "already"));
     build_end(&b);
@@ -178,7 +178,7 @@ START_TEST(test_cores_bound_the_saving)
     build_meta(&b, "usable_cores", "1");
     decode_ms = 8; /* four workers would keep up; one makes a batch in 8 ms */
     case_loop(&b, fill_decode);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     const struct outcome *o = case_first(a, "num-workers", MS(2));
     ck_assert_str_eq(o->knob, "num_workers=1");
     ck_assert_double_eq_tol(evidence(o, "would be needed")->value, 4, 0.01);
@@ -216,7 +216,7 @@ START_TEST(test_workers_that_keep_up)
     build_thread(&b, 2, "loader-0");
     build_thread(&b, 3, "loader-1");
     case_loop(&b, fill_uneven_batches);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_verdict(a, "num-workers", RULE_SUPPRESSED);
     ck_assert_ptr_nonnull(strstr(why(a, "num-workers"), "uneven"));
     build_end(&b);
@@ -241,7 +241,7 @@ START_TEST(test_item)
 {
     struct builder b = build_start();
     case_loop(&b, fill_item);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_verdict(a, "sync-in-loop", RULE_FIRES);
     const struct outcome *o = case_outcome(a, "sync-in-loop");
     ck_assert_ptr_nonnull(strstr(o->summary, "cudaMemcpy"));
@@ -297,7 +297,7 @@ START_TEST(test_steps_that_take_no_time_carry_no_advice)
 {
     struct builder b = build_start();
     build_range(&b, "ProfilerStep#2", MS(100), MS(100));
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     for (size_t i = 0; i < a->outcome_count; i++)
         ck_assert_msg(a->outcomes[i].verdict != RULE_FIRES, "%s", a->outcomes[i].rule->id);
     build_end(&b);

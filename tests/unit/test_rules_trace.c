@@ -39,7 +39,7 @@ START_TEST(test_exposed)
 {
     struct builder b = build_start();
     case_loop(&b, fill_exposed);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_first(a, "exposed-communication", US(3980));
     case_verdict(a, "straggler", RULE_CANNOT_TELL);
     QUIET(a, "cuda-graphs", "host-work", "warm-up");
@@ -61,7 +61,7 @@ START_TEST(test_scattered)
 {
     struct builder b = build_start();
     case_loop(&b, fill_scattered);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     const struct outcome *o = case_first(a, "exposed-communication", US(60) * 60 + US(50) * 60);
     ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "bucket_cap_mb"));
     QUIET(a, "cuda-graphs");
@@ -73,7 +73,7 @@ START_TEST(test_no_collectives)
 {
     struct builder b = build_start();
     case_loop(&b, case_busy);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     case_verdict(a, "exposed-communication", RULE_SILENT);
     case_verdict(a, "straggler", RULE_SILENT);
     build_end(&b);
@@ -93,7 +93,7 @@ START_TEST(test_warm_up)
     build_kernel_of(&b, "vectorized_layer_norm_kernel", call, MS(65), US(1000), 64);
     build_range(&b, "fallback_function", MS(96), MS(97));
     build_kernel(&b, "reduce_kernel<512, 1>", MS(96) + US(10), MS(96) + US(20), MS(4));
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     const struct outcome *o = case_first(a, "warm-up", MS(90));
     ck_assert_ptr_nonnull(strstr(o->rule->title, "warm-up is in the window"));
     ck_assert_ptr_nonnull(strstr(a->verdict, "warm-up takes"));
@@ -131,7 +131,7 @@ START_TEST(test_host_work)
 {
     struct builder b = build_start();
     case_loop(&b, fill_host_work);
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     const struct outcome *o = case_first(a, "host-work", MS(4));
     ck_assert_ptr_nonnull(strstr(o->summary, "'postprocess'"));
     ck_assert_int_eq(o->error_class, ERROR_RERUN_DECIDES);
@@ -184,8 +184,8 @@ START_TEST(test_misaligned_products_against_aligned_ones)
     struct err e = ERR_INIT;
     struct builder b = build_start();
     case_loop(&b, fill_products);
-    struct analysis *a = build_analyze(&b);
-    ck_assert_int_eq(analysis_predict(a, &e), 0);
+    struct advice *a = build_analyze(&b);
+    ck_assert_int_eq(advice_predict(a, &e), 0);
     const struct outcome *o = case_outcome(a, "misaligned-kernels");
     case_verdict(a, "misaligned-kernels", RULE_FIRES);
     ck_assert(!o->upper_bound);

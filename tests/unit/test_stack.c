@@ -1,20 +1,20 @@
 /* The order in which changes are to be made, and what each saves on top of those before it. */
-#include "analyzer/advice/rule.h"
+#include "analyzer/advice/advice.h"
 #include "replay_steps.h"
 #include "report/words/text.h"
 
 static void check_order(const struct bench *x, const char *first, const char *then)
 {
-    const struct whatif *w = &x->b.a->whatif;
-    ck_assert_uint_eq(w->stack_count, 2);
-    ck_assert_str_eq(w->stack[0].outcome->rule->id, first);
-    ck_assert_str_eq(w->stack[1].outcome->rule->id, then);
-    int64_t step = x->b.a->steps.median_ns;
+    const struct advice *a = x->b.a;
+    ck_assert_uint_eq(a->stack_count, 2);
+    ck_assert_str_eq(a->stack[0].outcome->rule->id, first);
+    ck_assert_str_eq(a->stack[1].outcome->rule->id, then);
+    int64_t step = x->b.a->facts->steps.median_ns;
     for (size_t i = 0; i < 2; i++) {
-        step -= w->stack[i].saves_ns;
-        ck_assert_int_eq(w->stack[i].step_ns, step);
-        ck_assert_int_ge(w->stack[i].step_high_ns, step);
-        ck_assert_int_le(w->stack[i].step_low_ns, step);
+        step -= a->stack[i].saves_ns;
+        ck_assert_int_eq(a->stack[i].step_ns, step);
+        ck_assert_int_ge(a->stack[i].step_high_ns, step);
+        ck_assert_int_le(a->stack[i].step_low_ns, step);
     }
 }
 
@@ -31,7 +31,7 @@ static void fill_launches_and_zeroing(struct builder *b, int64_t at)
 START_TEST(graphs_come_behind_what_changes_the_launches_that_they_hold)
 {
     struct bench x = bench_start(MS(6), fill_launches_and_zeroing);
-    const struct analysis *a = x.b.a;
+    const struct advice *a = x.b.a;
     ck_assert_str_eq(a->ranked[0]->rule->id, "cuda-graphs"); /* saves most by itself */
     check_order(&x, "zero-grad", "cuda-graphs");
     bench_end(&x);
@@ -73,11 +73,11 @@ static void fill_with_memory_to_spare(struct builder *b, int64_t at)
 START_TEST(what_changes_the_training_is_not_put_on_the_others)
 {
     struct bench x = bench_start(MS(6), fill_with_memory_to_spare);
-    const struct analysis *a = x.b.a;
+    const struct advice *a = x.b.a;
     ck_assert_str_eq(a->ranked[a->ranked_count - 1]->rule->id, "batch-size");
     check_order(&x, "zero-grad", "cuda-graphs");
-    struct analysis alone = *a; /* nor counted with them where nothing is stacked */
-    alone.whatif.stack_count = 0;
+    struct advice alone = *a; /* nor counted with them where nothing is stacked */
+    alone.stack_count = 0;
     alone.ranked += a->ranked_count - 1;
     alone.ranked_count = 1;
     ck_assert_int_eq(stacked_saving_ns(&alone), 0);

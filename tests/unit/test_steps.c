@@ -48,8 +48,8 @@ START_TEST(marks_become_steps_from_start_to_start)
 {
     struct builder b = build_start();
     train(&b, 12, true);
-    struct analysis *a = build_analyze(&b);
-    const struct steps *s = &a->steps;
+    struct advice *a = build_analyze(&b);
+    const struct steps *s = &a->facts->steps;
     ck_assert_int_eq(s->source, STEPS_NVTX);
     ck_assert_uint_eq(s->count, 12);
     ck_assert_uint_eq(s->at[0].used, 0); /* warm-up */
@@ -77,7 +77,7 @@ START_TEST(steps_while_queues_fill_do_not_count)
         build_kernel(&b, "k", at, at + US(10), MS(1));
         at += length;
     }
-    const struct steps *s = &build_analyze(&b)->steps;
+    const struct steps *s = &build_analyze(&b)->facts->steps;
     for (size_t i = 0; i < s->count; i++)
         ck_assert_uint_eq(s->at[i].used, i >= 4);
     build_end(&b);
@@ -89,7 +89,8 @@ START_TEST(repetition_finds_the_same_steps_without_marks)
     struct builder marked = build_start(), bare = build_start();
     train(&marked, 20, true);
     train(&bare, 20, false);
-    const struct steps *m = &build_analyze(&marked)->steps, *d = &build_analyze(&bare)->steps;
+    const struct steps *m = &build_analyze(&marked)->facts->steps,
+                       *d = &build_analyze(&bare)->facts->steps;
     ck_assert_int_eq(d->source, STEPS_DETECTED);
     double ratio = (double)d->median_ns / (double)m->median_ns;
     ck_assert_double_gt(ratio, 0.98);
@@ -114,7 +115,7 @@ START_TEST(evaluation_in_between_is_not_a_step_that_counts)
             for (int k = 0; k < 60; k++, at += US(100))
                 build_kernel(&b, "eval_kernel", at, at + US(10), US(50));
     }
-    const struct steps *s = &build_analyze(&b)->steps;
+    const struct steps *s = &build_analyze(&b)->facts->steps;
     ck_assert_int_eq(s->source, STEPS_DETECTED);
     size_t out = 0;
     for (size_t i = 1; i < s->count; i++)
@@ -137,13 +138,13 @@ START_TEST(kernels_before_the_first_mark_and_a_cut_last_step_stay_out)
         at = i < 4 ? train_step(&b, at, 12, US(10), 0) : at + US(40);
         build_range_at(&b, name, 0, start, at);
     }
-    const struct analysis *a = build_analyze(&b);
-    ck_assert_int_eq(a->steps.source, STEPS_FRAMEWORK);
-    ck_assert_uint_eq(a->steps.count, 5);
-    ck_assert_uint_eq(a->steps.at[4].used, 0);
-    ck_assert_uint_eq(a->steps.used, 4);
-    ck_assert_uint_eq(a->steps.op_step[0], TL_NONE);
-    ck_assert_uint_eq(a->steps.at[0].ops, 29);
+    const struct advice *a = build_analyze(&b);
+    ck_assert_int_eq(a->facts->steps.source, STEPS_FRAMEWORK);
+    ck_assert_uint_eq(a->facts->steps.count, 5);
+    ck_assert_uint_eq(a->facts->steps.at[4].used, 0);
+    ck_assert_uint_eq(a->facts->steps.used, 4);
+    ck_assert_uint_eq(a->facts->steps.op_step[0], TL_NONE);
+    ck_assert_uint_eq(a->facts->steps.at[0].ops, 29);
     build_end(&b);
 }
 END_TEST
@@ -155,11 +156,11 @@ START_TEST(an_operation_belongs_to_the_step_that_launched_it)
         build_range(&b, "step", MS(i), MS(i + 1));
         build_kernel(&b, "k", MS(i) + US(900), MS(i + 1) + US(100), US(50)); /* runs in the next */
     }
-    const struct analysis *a = build_analyze(&b);
+    const struct advice *a = build_analyze(&b);
     for (uint32_t i = 0; i < 4; i++)
-        ck_assert_uint_eq(a->steps.op_step[i], i);
-    ck_assert_int_eq(a->steps.at[1].gpu_start_ns, MS(2) + US(100));
-    ck_assert_int_eq(a->steps.at[1].gpu_end_ns, MS(3) + US(100));
+        ck_assert_uint_eq(a->facts->steps.op_step[i], i);
+    ck_assert_int_eq(a->facts->steps.at[1].gpu_start_ns, MS(2) + US(100));
+    ck_assert_int_eq(a->facts->steps.at[1].gpu_end_ns, MS(3) + US(100));
     build_end(&b);
 }
 END_TEST
@@ -174,9 +175,9 @@ START_TEST(nested_marks_choose_the_outer_one)
             build_kernel(&b, "k", MS(10 * i + 2 * k), MS(10 * i + 2 * k) + US(10), MS(1));
         }
     }
-    const struct analysis *a = build_analyze(&b);
-    ck_assert_uint_eq(a->steps.count, 6);
-    ck_assert_int_eq(a->steps.median_ns, MS(10));
+    const struct advice *a = build_analyze(&b);
+    ck_assert_uint_eq(a->facts->steps.count, 6);
+    ck_assert_int_eq(a->facts->steps.median_ns, MS(10));
     build_end(&b);
 }
 END_TEST
@@ -189,11 +190,11 @@ START_TEST(without_repetition_the_recording_is_one)
         snprintf(name, sizeof name, "kernel_%d", i);
         build_kernel(&b, name, MS(i), MS(i) + US(10), US(100));
     }
-    const struct analysis *a = build_analyze(&b);
-    ck_assert_int_eq(a->steps.source, STEPS_NONE);
-    ck_assert_uint_eq(a->steps.count, 1);
-    ck_assert_uint_eq(a->steps.used, 1);
-    ck_assert_int_eq(a->steps.median_ns, MS(39) + US(100));
+    const struct advice *a = build_analyze(&b);
+    ck_assert_int_eq(a->facts->steps.source, STEPS_NONE);
+    ck_assert_uint_eq(a->facts->steps.count, 1);
+    ck_assert_uint_eq(a->facts->steps.used, 1);
+    ck_assert_int_eq(a->facts->steps.median_ns, MS(39) + US(100));
     build_end(&b);
 }
 END_TEST
@@ -209,7 +210,7 @@ START_TEST(layers_of_a_model_that_ran_once_are_no_steps)
             build_kernel(&b, name, at, at + US(8), US(10));
         }
     build_kernel(&b, "first_use", MS(300), MS(300) + US(8), US(10));
-    ck_assert_int_eq(build_analyze(&b)->steps.source, STEPS_NONE);
+    ck_assert_int_eq(build_analyze(&b)->facts->steps.source, STEPS_NONE);
     build_end(&b);
 }
 END_TEST
@@ -225,7 +226,7 @@ START_TEST(layers_of_a_graph_are_no_steps)
             snprintf(name, sizeof name, "layer_kernel_%d", k);
             build_kernel_of(&b, name, correlation, MS(2) + US(200 * layer + 20 * k), US(18), 64);
         }
-    ck_assert_int_eq(build_analyze(&b)->steps.source, STEPS_NONE);
+    ck_assert_int_eq(build_analyze(&b)->facts->steps.source, STEPS_NONE);
     build_end(&b);
 }
 END_TEST
@@ -249,9 +250,9 @@ START_TEST(passes_of_a_server_are_steps_if_there_are_several)
         struct builder b = build_start();
         for (int i = 0; i < passes; i++)
             serve(&b, MS(10 * i));
-        const struct analysis *a = build_analyze(&b);
-        ck_assert_int_eq(a->steps.source, passes > 1 ? STEPS_NVTX : STEPS_NONE);
-        ck_assert_uint_eq(a->steps.count, (size_t)passes);
+        const struct advice *a = build_analyze(&b);
+        ck_assert_int_eq(a->facts->steps.source, passes > 1 ? STEPS_NVTX : STEPS_NONE);
+        ck_assert_uint_eq(a->facts->steps.count, (size_t)passes);
         build_end(&b);
     }
 }
@@ -260,10 +261,10 @@ END_TEST
 START_TEST(an_empty_profile_is_answered)
 {
     struct builder b = build_start();
-    const struct analysis *a = build_analyze(&b);
-    ck_assert_uint_eq(a->steps.count, 0);
+    const struct advice *a = build_analyze(&b);
+    ck_assert_uint_eq(a->facts->steps.count, 0);
     ck_assert_str_eq(a->verdict_class, "not-enough-data");
-    ck_assert_uint_eq(a->gap_count, 0);
+    ck_assert_uint_eq(a->facts->gap_count, 0);
     build_end(&b);
 }
 END_TEST

@@ -2,9 +2,9 @@
 #include <check.h>
 #include <sys/wait.h>
 
-#include "wire/spool_format.h"
 #include "tests/unit/memory_sink.h"
 #include "tests/unit/store_file.h"
+#include "wire/spool_format.h"
 
 static void check_columns(struct sql *db, const struct table *t)
 {

@@ -5,7 +5,7 @@
 
 #include <check.h>
 
-static char *told(const struct analysis *a, enum detail detail, int width, bool color)
+static char *told(const struct advice *a, enum detail detail, int width, bool color)
 {
     struct err e = ERR_INIT;
     struct export_options o = {.title = "train",
@@ -39,7 +39,7 @@ START_TEST(keeps_to_the_width)
 {
     static const int widths[] = {60, 71, 80, 120, 200};
     struct builder b;
-    struct analysis *a = exported_run(&b, NULL);
+    struct advice *a = exported_run(&b, NULL);
     ck_assert_uint_gt(a->ranked_count, 1);
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
         for (int detail = DETAIL_USUAL; detail <= DETAIL_ALL; detail++) {
@@ -55,7 +55,7 @@ END_TEST
 START_TEST(cuts_no_title)
 {
     struct builder b;
-    struct analysis *a = exported_run(&b, NULL);
+    struct advice *a = exported_run(&b, NULL);
     char *out = told(a, DETAIL_USUAL, 60, false);
     for (size_t i = 0; i < a->ranked_count; i++) {
         char title[128], *word, *rest = title;
@@ -73,7 +73,7 @@ START_TEST(keeps_numbers_beside_their_units)
 {
     static const char *const starts[] = {"\n%", "\nms", "\nGB/s"};
     struct builder b;
-    struct analysis *a = exported_run(&b, NULL);
+    struct advice *a = exported_run(&b, NULL);
     for (int width = 60; width <= 120; width++) {
         char *out = told(a, DETAIL_ALL, width, false), *to = out;
         for (const char *p = out; *p; p++) /* no indentation */
@@ -91,7 +91,7 @@ END_TEST
 START_TEST(tells_as_much_as_it_is_asked_for)
 {
     struct builder b;
-    struct analysis *a = exported_run(&b, NULL);
+    struct advice *a = exported_run(&b, NULL);
     char *brief = told(a, DETAIL_BRIEF, 100, false);
     ck_assert_ptr_nonnull(strstr(brief, "Verdict"));
     ck_assert_ptr_nonnull(strstr(brief, "a warning to show"));
@@ -115,7 +115,7 @@ END_TEST
 START_TEST(colours_only_where_asked)
 {
     struct builder b;
-    struct analysis *a = exported_run(&b, NULL);
+    struct advice *a = exported_run(&b, NULL);
     char *plain = told(a, DETAIL_ALL, 80, false);
     ck_assert_ptr_null(strchr(plain, '\033'));
     free(plain);
@@ -131,7 +131,7 @@ END_TEST
 START_TEST(markdown_folds_the_rest)
 {
     struct builder b;
-    struct analysis *a = exported_run(&b, NULL);
+    struct advice *a = exported_run(&b, NULL);
     char *out = exported("markdown", a);
     const char *folded = strstr(out, "<details><summary>Checked and fine</summary>\n\n- `");
     ck_assert_ptr_nonnull(folded);

@@ -261,18 +261,18 @@ START_TEST(random_rows_never_break_it)
         build_put(&b, ROW_SYNC, &s);
         build_put(&b, ROW_LOADER, &l);
     }
-    struct analysis *a = build_analyze(&b);
+    struct advice *a = build_analyze(&b);
     int64_t sum = 0;
     for (int p = 0; p < PART_COUNT; p++)
-        sum += a->breakdown_ns[p];
-    ck_assert_int_eq(sum, a->steps.median_ns);
-    for (size_t i = 0; i < a->steps.count; i++) {
+        sum += a->facts->breakdown_ns[p];
+    ck_assert_int_eq(sum, a->facts->steps.median_ns);
+    for (size_t i = 0; i < a->facts->steps.count; i++) {
         sum = 0;
         for (int p = 0; p < PART_COUNT; p++) {
-            ck_assert_int_ge(a->step_parts[i][p], 0);
-            sum += a->step_parts[i][p];
+            ck_assert_int_ge(a->facts->step_parts[i][p], 0);
+            sum += a->facts->step_parts[i][p];
         }
-        ck_assert_int_eq(sum, a->steps.at[i].end_ns - a->steps.at[i].start_ns);
+        ck_assert_int_eq(sum, a->facts->steps.at[i].end_ns - a->facts->steps.at[i].start_ns);
     }
     build_end(&b);
 }

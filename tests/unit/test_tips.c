@@ -1,6 +1,6 @@
 /* Every common tip is seen by rules that exist, or it is said why none can see it; and every rule
  * answers a tip. The list of topics stands here a second time: a tip that is dropped is missed. */
-#include "analyzer/advice/rule.h"
+#include "analyzer/advice/advice.h"
 #include "analyzer/advice/tips.h"
 
 #include <check.h>

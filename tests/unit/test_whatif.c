@@ -1,6 +1,6 @@
 /* Edits: what they would save, above all when that is nothing. */
+#include "analyzer/advice/advice.h"
 #include "analyzer/whatif/edits.h"
-#include "analyzer/advice/rule.h"
 #include "replay_steps.h"
 
 static int64_t saves(struct bench *x, struct edit edit)
@@ -157,7 +157,7 @@ END_TEST
 START_TEST(more_workers_than_cores_are_no_faster_than_the_cores)
 {
     struct bench x = bench_start(MS(10), fill_inline_batch);
-    x.b.a->host.usable_cores = 2;
+    x.b.a->own->host.usable_cores = 2;
     struct edit edit = {.kind = EDIT_WORKERS, .workers = 4};
     struct draw idle = {{0.5, 0, 0.5}}; /* waits for the GPU without spinning */
     plan_reset(&x.plan, x.g);
@@ -231,7 +231,7 @@ START_TEST(what_a_graph_is_sure_to_save_is_the_wait_for_launches)
     const struct outcome *o = said_of(&x, "cuda-graphs");
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     ck_assert_int_gt(o->saves_mid_ns, MS(3));
-    ck_assert_int_le(o->saves_low_ns, x.b.a->breakdown_ns[PART_IDLE_LAUNCH]);
+    ck_assert_int_le(o->saves_low_ns, x.b.a->facts->breakdown_ns[PART_IDLE_LAUNCH]);
     ck_assert_int_gt(o->saves_low_ns, MS(1));
     bench_end(&x);
 }

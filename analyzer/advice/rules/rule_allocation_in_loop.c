@@ -1,5 +1,6 @@
 /* Memory that comes and goes in every step: allocations block the host, a free waits for the GPU.
  */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look_warm.h"
 
 struct churn { /* in used steps, of the training process */
@@ -7,15 +8,15 @@ struct churn { /* in used steps, of the training process */
     uint32_t longest; /* api index, TL_NONE */
 };
 
-static struct churn churn_of(const struct analysis *a)
+static struct churn churn_of(const struct facts *f)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     struct churn c = {.longest = TL_NONE};
     for (uint32_t i = 0; i < t->api_count; i++) {
         const struct api *p = &t->apis[i];
         bool memory = p->kind == API_ALLOC || p->kind == API_FREE || p->kind == API_HOST_ALLOC;
-        if (!memory || t->threads[p->thread].process != a->steps.process ||
-            look_step_at(a, p->start_ns) == TL_NONE)
+        if (!memory || t->threads[p->thread].process != f->steps.process ||
+            look_step_at(f, p->start_ns) == TL_NONE)
             continue;
         int64_t ns = p->end_ns - p->start_ns;
         c.allocations += p->kind == API_ALLOC;
@@ -28,29 +29,29 @@ static struct churn churn_of(const struct analysis *a)
     return c;
 }
 
-static bool silences(const struct analysis *a, uint32_t api)
+static bool silences(const struct facts *f, uint32_t api)
 {
-    uint8_t kind = a->tl->apis[api].kind;
+    uint8_t kind = f->tl->apis[api].kind;
     return kind == API_ALLOC || kind == API_FREE || kind == API_HOST_ALLOC;
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct churn c = churn_of(a);
+    struct churn c = churn_of(f);
     int64_t all = c.allocations + c.frees + c.host_allocations;
-    int64_t idle = a->breakdown_ns[PART_IDLE_ALLOC];
-    double used = (double)(a->steps.used ? a->steps.used : 1);
-    size_t with_it = look_steps_with(a, PART_IDLE_ALLOC);
-    o->why = arena_printf(&a->arena,
-                          "%.1f allocations and frees per step leave the GPU idle for %.3f ms",
-                          (double)all / used, ms(idle));
-    if (idle * 100 < a->steps.median_ns)
+    int64_t idle = f->breakdown_ns[PART_IDLE_ALLOC];
+    double used = (double)(f->steps.used ? f->steps.used : 1);
+    size_t with_it = look_steps_with(f, PART_IDLE_ALLOC);
+    o->why =
+        arena_printf(arena, "%.1f allocations and frees per step leave the GPU idle for %.3f ms",
+                     (double)all / used, ms(idle));
+    if (idle * 100 < f->steps.median_ns)
         return;
-    if (with_it * 2 < a->steps.used) {
-        o->why = arena_printf(&a->arena,
+    if (with_it * 2 < f->steps.used) {
+        o->why = arena_printf(arena,
                               "memory is allocated in %zu of %zu steps only: a pool that is still "
                               "growing",
-                              with_it, a->steps.used);
+                              with_it, f->steps.used);
         return;
     }
     const char *rows = "SELECT a.* FROM api a JOIN string s ON s.id = a.name WHERE s.text LIKE "
@@ -64,18 +65,18 @@ static void check(struct analysis *a, struct outcome *o)
     if (c.host_allocations)
         outcome_evidence(o, "allocations of pinned memory per step",
                          (double)c.host_allocations / used, "count", rows);
-    outcome_evidence(o, "host time in these calls per step", ms(per_step(a, c.ns)), "ms", rows);
+    outcome_evidence(o, "host time in these calls per step", ms(per_step(f, c.ns)), "ms", rows);
     o->edit = (struct edit){.kind = EDIT_REMOVE, .calls = silences};
     o->knob = "alloc_per_step=0";
-    const char *where = look_gap_range(a, PART_IDLE_ALLOC);
+    const char *where = look_gap_range(f, PART_IDLE_ALLOC);
     outcome_fires(o, idle,
-                  arena_printf(&a->arena,
+                  arena_printf(arena,
                                "memory is allocated and freed %.0f times per step%s%s%s; the GPU "
                                "idles for %.1f ms of it",
                                (double)all / used, where ? " (in range '" : "", where ? where : "",
                                where ? "')" : "", ms(idle)));
-    outcome_example_call(o, a->tl, c.longest, "longest allocation or free");
-    look_gap_examples(a, o, PART_IDLE_ALLOC, "GPU idle, host allocates or frees");
+    outcome_example_call(o, f->tl, c.longest, "longest allocation or free");
+    outcome_example_gaps(o, f, PART_IDLE_ALLOC, "GPU idle, host allocates or frees");
 }
 
 const struct rule rule_allocation_in_loop = {

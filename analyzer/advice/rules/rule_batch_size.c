@@ -1,23 +1,24 @@
 /* Kernels too small for the GPU, with memory to spare for a larger batch. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look_gpu.h"
 #include "analyzer/queries/look_phase.h"
 
 enum { LEAST_PCT = 25 /* of the step, below which a larger batch is not the point */ };
 
-static bool grows_with_batch(const struct analysis *a, const struct op *o)
+static bool grows_with_batch(const struct facts *f, const struct op *o)
 {
     /* Persistent kernels and weight gradients cut their work by other sizes. */
     return o->class.family != FAMILY_COMM && o->class.pass != PASS_WGRAD &&
-           !look_name_has(tl_text(a->tl, o->full_name), "ersist");
+           !look_name_has(tl_text(f->tl, o->full_name), "ersist");
 }
 
 /* Of a kernel whose blocks reach no more than half of the multiprocessors: the part that stands
  * empty. Between half and all, other sizes would be cut differently: nothing is claimed. */
-static int64_t empty_part(const struct analysis *a, const struct op *o)
+static int64_t empty_part(const struct facts *f, const struct op *o)
 {
     int64_t blocks = (int64_t)o->grid[0] * o->grid[1] * o->grid[2];
-    int64_t sms = a->device->sm_count;
-    if (o->kind != OP_KERNEL || !grows_with_batch(a, o) || blocks <= 0 || blocks * 2 > sms)
+    int64_t sms = f->device->sm_count;
+    if (o->kind != OP_KERNEL || !grows_with_batch(f, o) || blocks <= 0 || blocks * 2 > sms)
         return 0;
     return (int64_t)((double)(o->end_ns - o->start_ns) * (1 - (double)blocks / (double)sms));
 }
@@ -27,18 +28,19 @@ struct fill {
     double short_pct;        /* of the kernels: under 10 us */
 };
 
-static struct fill fill_of(const struct analysis *a)
+static struct fill fill_of(const struct facts *facts)
 {
     struct fill f = {0};
-    for (uint32_t i = 0; i < a->tl->op_count; i++) {
-        int64_t ns = look_used(a, i) ? empty_part(a, &a->tl->ops[i]) : 0;
+    for (uint32_t i = 0; i < facts->tl->op_count; i++) {
+        int64_t ns = look_used(facts, i) ? empty_part(facts, &facts->tl->ops[i]) : 0;
         f.empty_ns += ns;
         f.count += ns > 0;
     }
-    f.empty_ns = per_step(a, f.empty_ns);
-    f.count = per_step(a, f.count);
-    if (a->totals.kernel_count_all)
-        f.short_pct = 100.0 * (double)a->totals.short_kernels / (double)a->totals.kernel_count_all;
+    f.empty_ns = per_step(facts, f.empty_ns);
+    f.count = per_step(facts, f.count);
+    if (facts->totals.kernel_count_all)
+        f.short_pct =
+            100.0 * (double)facts->totals.short_kernels / (double)facts->totals.kernel_count_all;
     return f;
 }
 
@@ -51,8 +53,8 @@ static int times_that_fit(int64_t used, int64_t all)
     return times;
 }
 
-static void advise(struct analysis *a, struct outcome *o, const struct fill *f, int64_t idle,
-                   const struct look_gpu *g, int times)
+static void advise(const struct facts *facts, struct arena *arena, struct outcome *o,
+                   const struct fill *f, int64_t idle, const struct look_gpu *g, int times)
 {
     outcome_evidence(o, "kernels with blocks for half of the multiprocessors or fewer, per step",
                      (double)f->count, "count",
@@ -65,37 +67,37 @@ static void advise(struct analysis *a, struct outcome *o, const struct fill *f, 
     outcome_evidence(o, "GPU idle between launches per step", ms(idle), "ms", NULL);
     outcome_evidence(o, "memory in use at most", (double)g->memory_peak / 1e9, "GB",
                      "SELECT * FROM gpu_sample ORDER BY memory_used_bytes DESC");
-    outcome_evidence(o, "memory of the GPU", (double)a->device->memory_bytes / 1e9, "GB",
+    outcome_evidence(o, "memory of the GPU", (double)facts->device->memory_bytes / 1e9, "GB",
                      "SELECT * FROM device");
     o->error_class = ERROR_RERUN_DECIDES;
     o->edit = (struct edit){.kind = EDIT_BATCH, .workers = times};
     outcome_fires(o, (f->empty_ns + idle) / times * (times - 1),
-                  arena_printf(&a->arena,
+                  arena_printf(arena,
                                "the kernels are too small for this GPU, and it has memory for %d "
                                "times the batch: up to %.1f ms of each step's work",
                                times, ms((f->empty_ns + idle) / times * (times - 1))));
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *facts, struct arena *arena, struct outcome *o)
 {
-    if (!a->device || a->device->sm_count <= 0) {
+    if (!facts->device || facts->device->sm_count <= 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: how many multiprocessors the GPU has";
         return;
     }
-    struct fill f = fill_of(a);
-    int64_t idle = look_launches_block(a) ? 0 : a->breakdown_ns[PART_IDLE_LAUNCH];
-    if (a->host.starved_ns > 0) /* no core for the launches: not the kernels' size */
-        idle -= a->host.starved_ns < idle ? a->host.starved_ns : idle;
-    double pct = share_pct(a, f.empty_ns + idle);
+    struct fill f = fill_of(facts);
+    int64_t idle = look_launches(facts).block ? 0 : facts->breakdown_ns[PART_IDLE_LAUNCH];
+    if (facts->host.starved_ns > 0) /* no core for the launches: not the kernels' size */
+        idle -= facts->host.starved_ns < idle ? facts->host.starved_ns : idle;
+    double pct = share_pct(facts, f.empty_ns + idle);
     o->why = arena_printf(
-        &a->arena, "empty multiprocessors and waits for launches are %.0f %% of the step", pct);
+        arena, "empty multiprocessors and waits for launches are %.0f %% of the step", pct);
     if (pct < LEAST_PCT)
         return;
-    struct look_gpu g = look_gpu(a);
-    if (g.memory_peak < 0 || a->device->memory_bytes <= 0) {
+    struct look_gpu g = look_gpu(facts);
+    if (g.memory_peak < 0 || facts->device->memory_bytes <= 0) {
         o->verdict = RULE_CANNOT_TELL;
-        o->why = arena_printf(&a->arena,
+        o->why = arena_printf(arena,
                               "the kernels are small (%.0f %% under 10 us): a larger batch would "
                               "fill the GPU, but how much memory is in use was not recorded "
                               "(profile_memory=True in torch.profiler; gpuprof run samples it "
@@ -103,16 +105,17 @@ static void check(struct analysis *a, struct outcome *o)
                               f.short_pct);
         return;
     }
-    int times = times_that_fit(g.memory_peak, a->device->memory_bytes);
+    int times = times_that_fit(g.memory_peak, facts->device->memory_bytes);
     if (times < 2) {
         o->verdict = RULE_SUPPRESSED;
-        o->why = arena_printf(&a->arena,
-                              "the kernels are small, but %.1f of %.1f GB are in use: twice the "
-                              "batch would not fit",
-                              (double)g.memory_peak / 1e9, (double)a->device->memory_bytes / 1e9);
+        o->why =
+            arena_printf(arena,
+                         "the kernels are small, but %.1f of %.1f GB are in use: twice the "
+                         "batch would not fit",
+                         (double)g.memory_peak / 1e9, (double)facts->device->memory_bytes / 1e9);
         return;
     }
-    advise(a, o, &f, idle, &g, times);
+    advise(facts, arena, o, &f, idle, &g, times);
 }
 
 const struct rule rule_batch_size = {

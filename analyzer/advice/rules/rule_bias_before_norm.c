@@ -1,5 +1,6 @@
 /* A bias that the batch normalisation behind it takes away again: two passes over the activations
  * forward and one backward, for nothing. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look.h"
 
 #include <string.h>
@@ -63,30 +64,30 @@ static bool backward_bias(const struct timeline *t, uint32_t op)
            behind->class.family == FAMILY_CONV;
 }
 
-static enum look_take is_idle_bias(const struct analysis *a, uint32_t op)
+static enum look_take is_idle_bias(const struct facts *f, uint32_t op)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     if (t->ops[op].kind != OP_KERNEL || !adds_bias(t, &t->ops[op]))
         return LOOK_NO;
     return forward_bias(t, op) || backward_bias(t, op) ? LOOK_ALL : LOOK_NO;
 }
 
-static bool removes(const struct analysis *a, uint32_t op)
+static bool removes(const struct facts *f, uint32_t op)
 {
-    return is_idle_bias(a, op) != LOOK_NO;
+    return is_idle_bias(f, op) != LOOK_NO;
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    if (a->totals.family_ns[FAMILY_CONV] == 0 || a->totals.family_ns[FAMILY_NORM] == 0) {
+    if (f->totals.family_ns[FAMILY_CONV] == 0 || f->totals.family_ns[FAMILY_NORM] == 0) {
         o->why = "no convolutions with batch normalisation behind them";
         return;
     }
-    struct look_ops ops = look_ops(a, is_idle_bias);
-    int64_t cost = per_step(a, ops.busy_ns + ops.idle_ns), count = per_step(a, ops.count);
-    o->why = arena_printf(&a->arena, "%lld kernels per step add a bias before a normalisation",
+    struct look_ops ops = look_ops(f, is_idle_bias);
+    int64_t cost = per_step(f, ops.busy_ns + ops.idle_ns), count = per_step(f, ops.count);
+    o->why = arena_printf(arena, "%lld kernels per step add a bias before a normalisation",
                           (long long)count);
-    if (count < FEW || cost * 100 < a->steps.median_ns)
+    if (count < FEW || cost * 100 < f->steps.median_ns)
         return;
     const char *rows = "SELECT * FROM kernel_time WHERE name LIKE '%bias%' OR name LIKE "
                        "'%CUDAFunctor_add%' OR name LIKE '%op_tensor%' OR name LIKE '%dd%'";
@@ -94,15 +95,15 @@ static void check(struct analysis *a, struct outcome *o)
                      "kernels per step that add a bias before a normalisation, or sum its "
                      "gradient",
                      (double)count, "count", rows);
-    outcome_evidence(o, "their GPU time per step", ms(per_step(a, ops.busy_ns)), "ms", rows);
+    outcome_evidence(o, "their GPU time per step", ms(per_step(f, ops.busy_ns)), "ms", rows);
     o->edit = (struct edit){.kind = EDIT_REMOVE, .ops = removes};
     o->knob = "conv_bias=0";
     outcome_fires(o, cost,
-                  arena_printf(&a->arena,
+                  arena_printf(arena,
                                "%lld kernels per step add biases that the next normalisation "
                                "subtracts again, or sum their gradients: %.1f ms",
                                (long long)count, ms(cost)));
-    outcome_example_op(o, a->tl, ops.longest, "longest of them");
+    outcome_example_op(o, f->tl, ops.longest, "longest of them");
 }
 
 const struct rule rule_bias_before_norm = {

@@ -1,4 +1,5 @@
 /* Gradients travel in messages that are too small, or all in one. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look_comm.h"
 
 static const char rows[] = "SELECT c.*, k.end_ns - k.start_ns AS kernel_ns FROM collective c LEFT "
@@ -20,27 +21,26 @@ static void add_evidence(struct outcome *o, const struct look_exchange *x, int64
                          "ms", NULL);
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct look_exchange x = look_exchange(a);
-    enum look_buckets fault = look_buckets(a, &x);
+    struct look_exchange x = look_exchange(f, arena);
+    enum look_buckets fault = look_buckets(f, &x);
     struct look_ops all;
-    bool scattered = look_collectives_scattered(a, &all);
-    int64_t launching = scattered ? per_step(a, all.idle_ns) : 0;
+    bool scattered = look_collectives_scattered(f, &all);
+    int64_t launching = scattered ? per_step(f, all.idle_ns) : 0;
     /* Each of many collectives brings the ranks together: with fewer, they wait less often. */
-    int64_t exposed = fault == BUCKETS_SMALL ? a->breakdown_ns[PART_COMM] : look_exposed_comm(a);
+    int64_t exposed = fault == BUCKETS_SMALL ? f->breakdown_ns[PART_COMM] : look_exposed_comm(f);
     int64_t gain = exposed + launching;
     if (x.step == TL_NONE && all.count > 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "the sizes of the collectives were not recorded (gpuprof run records them)";
         return;
     }
-    o->why =
-        x.step == TL_NONE
-            ? "no collectives on this GPU"
-            : arena_printf(&a->arena, "%zu collectives of %.1f MB per step, %.3f ms not hidden",
-                           x.count, (double)x.bytes / 1e6, ms(gain));
-    if (fault == BUCKETS_FINE || gain * 100 < a->steps.median_ns)
+    o->why = x.step == TL_NONE
+                 ? "no collectives on this GPU"
+                 : arena_printf(arena, "%zu collectives of %.1f MB per step, %.3f ms not hidden",
+                                x.count, (double)x.bytes / 1e6, ms(gain));
+    if (fault == BUCKETS_FINE || gain * 100 < f->steps.median_ns)
         return;
     add_evidence(o, &x, exposed, launching);
     o->edit.kind = fault == BUCKETS_SMALL ? EDIT_BUCKET : EDIT_HIDE_COMM;
@@ -48,7 +48,7 @@ static void check(struct analysis *a, struct outcome *o)
     if (fault == BUCKETS_SMALL) {
         outcome_fires(
             o, gain,
-            arena_printf(&a->arena,
+            arena_printf(arena,
                          "%zu collectives per step of %.0f KB on average: each costs %.0f us "
                          "however small it is, which is most of their %.2f ms",
                          x.count, (double)x.bytes / 1e3 / (double)x.count, ms(x.fastest_ns) * 1000,
@@ -62,7 +62,7 @@ static void check(struct analysis *a, struct outcome *o)
     o->remedy.cuda = "ncclAllReduce in several buckets, in the order in which backward makes "
                      "gradients, each started by an event behind its last gradient";
     outcome_fires(o, gain,
-                  arena_printf(&a->arena,
+                  arena_printf(arena,
                                "%.0f of %.0f MB per step travel in one collective, which begins "
                                "when backward is over: nothing is left to hide it behind",
                                (double)x.largest_bytes / 1e6, (double)x.bytes / 1e6));
@@ -74,6 +74,7 @@ const struct rule rule_bucket_size = {
     .title = "Choose the size of gradient buckets",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check,
+    .program = {.now = "torch.ddp"},
     .looks_for = "Collectives whose recorded sizes are so small that their fixed cost is most of "
                  "their time, or of which one moves nearly everything and overlaps with nothing.",
     .doc =

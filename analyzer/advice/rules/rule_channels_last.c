@@ -1,19 +1,20 @@
 /* Layout conversions around tensor-core convolutions. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look.h"
 
 #include "wire/spool_format.h"
 
-static enum look_take is_layout(const struct analysis *a, uint32_t op)
+static enum look_take is_layout(const struct facts *f, uint32_t op)
 {
-    const struct op *o = &a->tl->ops[op];
+    const struct op *o = &f->tl->ops[op];
     return o->kind == OP_KERNEL && o->class.family == FAMILY_LAYOUT ? LOOK_ALL : LOOK_NO;
 }
 
 /* Is there a convolution that runs, or may run, on tensor cores? */
-static bool tensor_convolutions(const struct analysis *a)
+static bool tensor_convolutions(const struct facts *f)
 {
-    for (size_t i = 0; i < a->totals.kernel_count; i++) {
-        const struct kernel_class *c = &a->totals.kernels[i].class;
+    for (size_t i = 0; i < f->totals.kernel_count; i++) {
+        const struct kernel_class *c = &f->totals.kernels[i].class;
         if (c->family == FAMILY_CONV && c->tensor != TRI_NO)
             return true;
     }
@@ -29,10 +30,10 @@ static bool is_half(int64_t type)
 
 /* Convolutions of 16-bit numbers that ran on CUDA cores, by operation: the library was called with
  * 16 bits, whatever the kernel's name says it computes in. NULL without memory. */
-static const bool *kept_from_tensor_cores(struct analysis *a)
+static const bool *kept_from_tensor_cores(const struct facts *f, struct arena *arena)
 {
-    const struct timeline *t = a->tl;
-    bool *marks = arena_array(&a->arena, t->op_count + 1, sizeof *marks);
+    const struct timeline *t = f->tl;
+    bool *marks = arena_array(arena, t->op_count + 1, sizeof *marks);
     if (!marks)
         return NULL;
     for (size_t i = 0; i < t->call_count; i++) {
@@ -54,21 +55,21 @@ static const bool *kept_from_tensor_cores(struct analysis *a)
     return marks;
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct look_ops ops = look_ops(a, is_layout);
-    int64_t cost = per_step(a, ops.busy_ns);
-    o->why = arena_printf(&a->arena, "layout conversions take %.3f ms per step", ms(cost));
-    if (ops.count == 0 || cost * 100 < a->steps.median_ns)
+    struct look_ops ops = look_ops(f, is_layout);
+    int64_t cost = per_step(f, ops.busy_ns);
+    o->why = arena_printf(arena, "layout conversions take %.3f ms per step", ms(cost));
+    if (ops.count == 0 || cost * 100 < f->steps.median_ns)
         return;
-    if (a->totals.family_ns[FAMILY_CONV] == 0) {
-        o->why = arena_printf(&a->arena,
+    if (f->totals.family_ns[FAMILY_CONV] == 0) {
+        o->why = arena_printf(arena,
                               "%.3f ms of transposes per step, but no convolution that "
                               "channels-last would spare them",
                               ms(cost));
         return;
     }
-    if (look_nvidia(a) && !tensor_convolutions(a)) {
+    if (look_nvidia(f) && !tensor_convolutions(f)) {
         o->verdict = RULE_SUPPRESSED;
         o->why = "the convolutions run in FP32 without tensor cores, where channels-last is slower";
         return;
@@ -77,20 +78,20 @@ static void check(struct analysis *a, struct outcome *o)
                        "s.text LIKE '%nhwc%' "
                        "OR s.text LIKE '%ranspose%'";
     outcome_evidence(o, "layout conversion kernels per step",
-                     (double)ops.count / (double)a->steps.used, "count", rows);
+                     (double)ops.count / (double)f->steps.used, "count", rows);
     outcome_evidence(o, "their GPU time per step", ms(cost), "ms", rows);
-    outcome_evidence(o, "their share of the step", share_pct(a, cost), "%", rows);
+    outcome_evidence(o, "their share of the step", share_pct(f, cost), "%", rows);
     outcome_evidence(o, "convolutions' GPU time per step",
-                     ms(per_step(a, a->totals.family_ns[FAMILY_CONV])), "ms", NULL);
+                     ms(per_step(f, f->totals.family_ns[FAMILY_CONV])), "ms", NULL);
     o->error_class = ERROR_KERNEL_MODEL;
-    o->edit = (struct edit){.kind = EDIT_LAYOUT, .op_marks = kept_from_tensor_cores(a)};
+    o->edit = (struct edit){.kind = EDIT_LAYOUT, .op_marks = kept_from_tensor_cores(f, arena)};
     o->knob = "channels_last=1";
     outcome_fires(
         o, cost,
-        arena_printf(&a->arena,
+        arena_printf(arena,
                      "%.0f kernels per step only turn NCHW into NHWC and back: %.1f ms of GPU time",
-                     (double)ops.count / (double)a->steps.used, ms(cost)));
-    outcome_example_op(o, a->tl, ops.longest, "longest conversion");
+                     (double)ops.count / (double)f->steps.used, ms(cost)));
+    outcome_example_op(o, f->tl, ops.longest, "longest conversion");
 }
 
 const struct rule rule_channels_last = {
@@ -98,6 +99,7 @@ const struct rule rule_channels_last = {
     .title = "Keep activations in channels-last (NHWC)",
     .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
     .check = check,
+    .program = {.now = "torch.input"},
     .looks_for = "Layout conversion kernels (nchwToNhwc, nhwcToNchw, batched transposes) beside "
                  "convolutions on tensor cores.",
     .doc = "Tensor-core convolutions work in NHWC; fed with NCHW, the library converts on the way "

@@ -1,4 +1,5 @@
 /* Forward work done twice to save memory that is not scarce. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look_eval.h"
 #include "analyzer/queries/look_phase.h"
 
@@ -31,36 +32,36 @@ struct backward { /* of one step */
     int64_t first_ns, last_ns;
 };
 
-static bool counts(const struct analysis *a, const bool *evaluating, uint32_t i)
+static bool counts(const struct facts *f, const bool *evaluating, uint32_t i)
 {
-    const struct op *o = &a->tl->ops[i];
+    const struct op *o = &f->tl->ops[i];
     bool asked = o->class.family == FAMILY_CONV || o->class.family == FAMILY_ATTENTION;
-    return o->kind == OP_KERNEL && asked && look_used(a, i) &&
+    return o->kind == OP_KERNEL && asked && look_used(f, i) &&
            !(evaluating && o->api != TL_NONE && evaluating[o->api]);
 }
 
-static void find_backward(const struct analysis *a, const bool *evaluating, struct backward *of,
+static void find_backward(const struct facts *f, const bool *evaluating, struct backward *of,
                           struct pairs *p)
 {
-    for (uint32_t i = 0; i < a->tl->op_count; i++) {
-        const struct op *o = &a->tl->ops[i];
-        if (!counts(a, evaluating, i) || !is_backward(o, tl_text(a->tl, o->full_name)))
+    for (uint32_t i = 0; i < f->tl->op_count; i++) {
+        const struct op *o = &f->tl->ops[i];
+        if (!counts(f, evaluating, i) || !is_backward(o, tl_text(f->tl, o->full_name)))
             continue;
-        struct backward *b = &of[a->steps.op_step[i]];
+        struct backward *b = &of[f->steps.op_step[i]];
         p->backward++;
         b->first_ns = b->first_ns == 0 || o->start_ns < b->first_ns ? o->start_ns : b->first_ns;
         b->last_ns = o->start_ns > b->last_ns ? o->start_ns : b->last_ns;
     }
 }
 
-static void find_forward(const struct analysis *a, const bool *evaluating,
-                         const struct backward *of, struct pairs *p)
+static void find_forward(const struct facts *f, const bool *evaluating, const struct backward *of,
+                         struct pairs *p)
 {
-    for (uint32_t i = 0; i < a->tl->op_count; i++) {
-        const struct op *o = &a->tl->ops[i];
-        if (!counts(a, evaluating, i) || !is_forward(o, tl_text(a->tl, o->full_name)))
+    for (uint32_t i = 0; i < f->tl->op_count; i++) {
+        const struct op *o = &f->tl->ops[i];
+        if (!counts(f, evaluating, i) || !is_forward(o, tl_text(f->tl, o->full_name)))
             continue;
-        const struct backward *b = &of[a->steps.op_step[i]];
+        const struct backward *b = &of[f->steps.op_step[i]];
         p->forward++;
         p->forward_ns += o->end_ns - o->start_ns;
         if (o->start_ns > b->first_ns && o->start_ns < b->last_ns)
@@ -71,20 +72,20 @@ static void find_forward(const struct analysis *a, const bool *evaluating,
 /* Without ranges: convolutions and attention that run forward twice as often as backward, and that
  * amid the backward pass: an evaluation runs forward more often, too. Only their own time is known
  * then, not that of the rest of the forward pass. `unclear`: more often, but not amid it. */
-static int64_t repeated_pairs_ns(struct analysis *a, bool *unclear)
+static int64_t repeated_pairs_ns(const struct facts *f, struct arena *arena, bool *unclear)
 {
     struct pairs p = {0, 0, 0, 0};
     int64_t evaluations;
-    const bool *evaluating = look_evaluating(a, &evaluations);
-    struct backward *of = arena_array(&a->arena, a->steps.count + 1, sizeof *of);
+    const bool *evaluating = look_evaluating(f, arena, &evaluations);
+    struct backward *of = arena_array(arena, f->steps.count + 1, sizeof *of);
     if (!of)
         return 0;
-    find_backward(a, evaluating, of, &p);
-    find_forward(a, evaluating, of, &p);
+    find_backward(f, evaluating, of, &p);
+    find_forward(f, evaluating, of, &p);
     if (p.backward == 0 || p.forward * 10 < p.backward * 15)
         return 0;
     int64_t twice = (int64_t)((double)p.forward_ns * (1 - (double)p.backward / (double)p.forward));
-    *unclear = p.amid_ns * 4 < twice && per_step(a, twice) * 100 >= a->steps.median_ns;
+    *unclear = p.amid_ns * 4 < twice && per_step(f, twice) * 100 >= f->steps.median_ns;
     return twice < p.amid_ns ? twice : p.amid_ns;
 }
 
@@ -92,23 +93,24 @@ static int64_t repeated_pairs_ns(struct analysis *a, bool *unclear)
  */
 
 /* The most that samples of the device show in use; -1: not recorded. */
-static int64_t memory_peak(const struct analysis *a)
+static int64_t memory_peak(const struct facts *f)
 {
     int64_t peak = -1;
-    for (size_t i = 0; i < a->tl->gpu_sample_count; i++) {
-        const struct row_gpu_sample *s = &a->tl->gpu_samples[i];
-        if (a->device && s->device == a->device->id && s->memory_used_bytes > peak)
+    for (size_t i = 0; i < f->tl->gpu_sample_count; i++) {
+        const struct row_gpu_sample *s = &f->tl->gpu_samples[i];
+        if (f->device && s->device == f->device->id && s->memory_used_bytes > peak)
             peak = s->memory_used_bytes;
     }
     return peak > 0 ? peak : -1;
 }
 
-static bool memory_lets(struct analysis *a, struct outcome *o, int64_t again_ns)
+static bool memory_lets(const struct facts *f, struct arena *arena, struct outcome *o,
+                        int64_t again_ns)
 {
-    int64_t peak = memory_peak(a), all = a->device ? a->device->memory_bytes : 0;
+    int64_t peak = memory_peak(f), all = f->device ? f->device->memory_bytes : 0;
     if (peak < 0 || all <= 0) {
         o->verdict = RULE_CANNOT_TELL;
-        o->why = arena_printf(&a->arena,
+        o->why = arena_printf(arena,
                               "%.1f ms per step are computed a second time; not recorded: how much "
                               "of the GPU's memory is in use (gpuprof run records it)",
                               ms(again_ns));
@@ -117,7 +119,7 @@ static bool memory_lets(struct analysis *a, struct outcome *o, int64_t again_ns)
     double pct = 100.0 * (double)peak / (double)all;
     if (pct > SCARCE_PCT) {
         o->verdict = RULE_SUPPRESSED;
-        o->why = arena_printf(&a->arena,
+        o->why = arena_printf(arena,
                               "%.1f ms per step are computed a second time, but %.0f %% of the "
                               "memory is in use: keeping activations may not fit",
                               ms(again_ns), pct);
@@ -131,38 +133,38 @@ static bool memory_lets(struct analysis *a, struct outcome *o, int64_t again_ns)
 /* ---- the rule --------------------------------------------------------------------------------
  */
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct look_phase p = look_phase(a, &phase_recompute);
+    struct look_phase p = look_phase(f, arena, &phase_recompute);
     bool ranges = p.ops.count > 0;
     bool unclear = false;
     int64_t again =
-        per_step(a, ranges ? p.ops.busy_ns + p.ops.idle_ns : repeated_pairs_ns(a, &unclear));
+        per_step(f, ranges ? p.ops.busy_ns + p.ops.idle_ns : repeated_pairs_ns(f, arena, &unclear));
     if (unclear) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: whether forward work that is done twice, ahead of the backward "
                  "pass, is an evaluation (put that into a range named 'evaluate')";
         return;
     }
-    o->why = arena_printf(&a->arena, "%.3f ms per step of forward work are done again", ms(again));
-    if (again * 100 < a->steps.median_ns)
+    o->why = arena_printf(arena, "%.3f ms per step of forward work are done again", ms(again));
+    if (again * 100 < f->steps.median_ns)
         return;
-    if (!memory_lets(a, o, again))
+    if (!memory_lets(f, arena, o, again))
         return;
     outcome_evidence(o, ranges ? "computed again per step" : "computed again per step, at least",
                      ms(again), "ms", NULL);
-    outcome_evidence(o, "share of the step", share_pct(a, again), "%", NULL);
+    outcome_evidence(o, "share of the step", share_pct(f, again), "%", NULL);
     o->error_class = ERROR_STRUCTURAL;
     if (ranges)
         o->edit = (struct edit){.kind = EDIT_REMOVE, .op_marks = p.op_marks};
     o->knob = "checkpoint=0";
     outcome_fires(
         o, again,
-        arena_printf(&a->arena,
+        arena_printf(arena,
                      "%.1f ms per step compute activations a second time, while %s of the GPU's "
                      "memory is free",
                      ms(again), "more than half"));
-    outcome_example_op(o, a->tl, p.ops.longest, "longest operation that is done again");
+    outcome_example_op(o, f->tl, p.ops.longest, "longest operation that is done again");
 }
 
 const struct rule rule_checkpointing = {
@@ -170,6 +172,7 @@ const struct rule rule_checkpointing = {
     .title = "Keep activations where memory allows it",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check,
+    .program = {.now = "torch.checkpoint"},
     .looks_for = "Forward work inside the backward pass: ranges named after recomputation, or "
                  "convolutions and attention that run forward twice for each time backward, "
                  "amid the backward pass.",

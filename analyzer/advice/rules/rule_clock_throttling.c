@@ -1,13 +1,14 @@
 /* The GPU runs below its clock because of heat or power. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look_gpu.h"
 
 enum { FEW_SAMPLES = 3, SLOWER_PCT = 3, OFTEN_PCT = 20 };
 
 /* The whole of a throttled kernel's time does not go with the clock: what waits for memory keeps
  * its pace. */
-static bool computes(const struct analysis *a, uint32_t op)
+static bool computes(const struct facts *f, uint32_t op)
 {
-    const struct op *o = &a->tl->ops[op];
+    const struct op *o = &f->tl->ops[op];
     return o->kind == OP_KERNEL && o->class.family != FAMILY_COMM;
 }
 
@@ -20,18 +21,18 @@ static const char *reason_text(int64_t reasons)
     return "a slowdown that the hardware asked for";
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct look_gpu g = look_gpu(a);
-    double full = a->device ? (double)a->device->clock_khz / 1e3 : -1;
+    struct look_gpu g = look_gpu(f);
+    double full = f->device ? (double)f->device->clock_khz / 1e3 : -1;
     if (g.samples < FEW_SAMPLES) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: the GPU's clock while the steps ran (gpuprof run samples it "
                  "through NVML; record a longer stretch)";
         return;
     }
-    o->why = arena_printf(&a->arena, "the clock was held down in %.0f %% of %lld samples",
-                          g.slowed_pct, (long long)g.samples);
+    o->why = arena_printf(arena, "the clock was held down in %.0f %% of %lld samples", g.slowed_pct,
+                          (long long)g.samples);
     if (g.slowed_pct < OFTEN_PCT)
         return;
     if (full <= 0) {
@@ -41,11 +42,11 @@ static void check(struct analysis *a, struct outcome *o)
     }
     double ratio = g.slowed_mhz / full;
     if ((1 - ratio) * 100 < SLOWER_PCT) {
-        o->why = arena_printf(&a->arena, "held down, but at %.0f of %.0f MHz", g.slowed_mhz, full);
+        o->why = arena_printf(arena, "held down, but at %.0f of %.0f MHz", g.slowed_mhz, full);
         return;
     }
     double gain = (1 - ratio) * g.slowed_pct / 100;
-    int64_t cost = (int64_t)((double)a->breakdown_ns[PART_COMPUTE] * gain);
+    int64_t cost = (int64_t)((double)f->breakdown_ns[PART_COMPUTE] * gain);
     const char *rows = "SELECT * FROM gpu_sample WHERE throttle_reasons & 236";
     outcome_evidence(o, "samples in which the clock was held down", g.slowed_pct, "%", rows);
     outcome_evidence(o, "mean SM clock in them", g.slowed_mhz, "MHz", rows);
@@ -59,7 +60,7 @@ static void check(struct analysis *a, struct outcome *o)
     o->error_class = ERROR_KERNEL_MODEL;
     o->edit = (struct edit){.kind = EDIT_SCALE, .ops = computes, .good = 1 - gain, .bad = 1};
     outcome_fires(o, cost,
-                  arena_printf(&a->arena,
+                  arena_printf(arena,
                                "%s holds the GPU's clock at %.0f of %.0f MHz in %.0f %% of the "
                                "time: up to %.1f ms per step",
                                reason_text(g.reasons), g.slowed_mhz, full, g.slowed_pct, ms(cost)));

@@ -1,16 +1,17 @@
 /* More is copied to the GPU in a step than computing could ever hide: parameters or states that
  * live in host memory, or input far larger than it needs to be. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look.h"
 
 static const enum memory_kind sources[] = {MEMORY_PINNED, MEMORY_PAGEABLE, MEMORY_MANAGED,
                                            MEMORY_UNKNOWN};
 
-static struct look_copies all_h2d(const struct analysis *a)
+static struct look_copies all_h2d(const struct facts *f)
 {
     struct look_copies sum = {.longest = TL_NONE};
-    const struct op *ops = a->tl->ops;
+    const struct op *ops = f->tl->ops;
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
-        struct look_copies c = look_h2d(a, sources[i]);
+        struct look_copies c = look_h2d(f, sources[i]);
         sum.count += c.count;
         sum.bytes += c.bytes;
         sum.total_ns += c.total_ns;
@@ -23,21 +24,21 @@ static struct look_copies all_h2d(const struct analysis *a)
     return sum;
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct look_copies c = all_h2d(a);
-    int64_t exposed = look_exposed(a, &c);
-    int64_t hidden_at_most = a->breakdown_ns[PART_COMPUTE] + a->breakdown_ns[PART_COMM];
-    o->why = arena_printf(&a->arena,
+    struct look_copies c = all_h2d(f);
+    int64_t exposed = look_exposed(f, &c);
+    int64_t hidden_at_most = f->breakdown_ns[PART_COMPUTE] + f->breakdown_ns[PART_COMM];
+    o->why = arena_printf(arena,
                           "copies to the GPU take %.3f ms per step, computing and exchanging %.3f "
                           "ms: the one can run beside the other",
                           ms(exposed), ms(hidden_at_most));
     if (exposed <= hidden_at_most)
         return;
     const char *rows = "SELECT * FROM copy WHERE kind = 1 ORDER BY bytes DESC";
-    outcome_evidence(o, "H2D copies per step", (double)c.count / (double)a->steps.used, "count",
+    outcome_evidence(o, "H2D copies per step", (double)c.count / (double)f->steps.used, "count",
                      rows);
-    outcome_evidence(o, "bytes per step", (double)c.bytes / (double)a->steps.used / 1e6, "MB",
+    outcome_evidence(o, "bytes per step", (double)c.bytes / (double)f->steps.used / 1e6, "MB",
                      rows);
     if (c.total_ns > 0)
         outcome_evidence(o, "rate", (double)c.bytes / (double)c.total_ns, "GB/s", rows);
@@ -45,15 +46,15 @@ static void check(struct analysis *a, struct outcome *o)
     outcome_evidence(o, "time computing and exchanging per step: what copies could run beside",
                      ms(hidden_at_most), "ms", NULL);
     /* What is not fetched need not be put back either. */
-    bool back = look_comes_back_pct(a) > 50;
-    outcome_fires(o, back ? a->breakdown_ns[PART_COPY] : exposed,
-                  arena_printf(&a->arena,
+    bool back = look_comes_back_pct(f) > 50;
+    outcome_fires(o, back ? f->breakdown_ns[PART_COPY] : exposed,
+                  arena_printf(arena,
                                "%.0f MB per step are copied to the GPU in %.1f ms, but it computes "
                                "for only %.1f ms: overlapping cannot hide the copies",
-                               (double)c.bytes / (double)a->steps.used / 1e6, ms(exposed),
+                               (double)c.bytes / (double)f->steps.used / 1e6, ms(exposed),
                                ms(hidden_at_most)));
     o->knob = "offload=0";
-    outcome_example_op(o, a->tl, c.longest, "longest copy");
+    outcome_example_op(o, f->tl, c.longest, "longest copy");
 }
 
 const struct rule rule_copy_volume = {

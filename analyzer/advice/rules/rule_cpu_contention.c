@@ -1,4 +1,5 @@
 /* The training thread is ready to launch, but has no core: more threads want one than there are. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look_loader.h"
 
 #include <stdlib.h>
@@ -8,45 +9,45 @@ enum {
     LIMITED_PCT = 5 /* of the periods of a CPU limit */
 };
 
-static void add_evidence(struct analysis *a, struct outcome *o, const struct look_loader *l)
+static void add_evidence(const struct facts *f, struct outcome *o, const struct look_loader *l)
 {
     const char *rows = "SELECT * FROM host_sample WHERE run_queue_ns > 0";
-    const char *omp = timeline_meta(a->tl, "env.OMP_NUM_THREADS");
+    const char *omp = timeline_meta(f->tl, "env.OMP_NUM_THREADS");
     outcome_evidence(o, "training thread ready, but without a core, per step",
-                     ms(a->host.starved_ns), "ms", rows);
+                     ms(f->host.starved_ns), "ms", rows);
     outcome_evidence(o, "cores that the program's threads want on average", l->wanted_cores,
                      "count", "SELECT * FROM host_sample");
     outcome_evidence(o, "cores that they have on average", l->used_cores, "count",
                      "SELECT * FROM host_sample");
-    outcome_evidence(o, "usable cores", a->host.usable_cores, "count",
+    outcome_evidence(o, "usable cores", f->host.usable_cores, "count",
                      "SELECT * FROM fact WHERE key = 'usable_cores'");
     if (omp)
         outcome_evidence(o, "OMP_NUM_THREADS", atoi(omp), "count",
                          "SELECT * FROM fact WHERE key = 'env.OMP_NUM_THREADS'");
-    if (look_limited_pct(a) > 0)
+    if (look_limited_pct(f) > 0)
         outcome_evidence(o, "periods in which the container's CPU limit was used up",
-                         look_limited_pct(a), "%",
+                         look_limited_pct(f), "%",
                          "SELECT * FROM fact WHERE key LIKE 'cgroup_cpu_%'");
 }
 
 /* The kernel stops all threads of a group that has used up its share of a period. */
-static void limited(struct analysis *a, struct outcome *o, int64_t idle)
+static void limited(const struct facts *f, struct arena *arena, struct outcome *o, int64_t idle)
 {
-    const char *quota = timeline_meta(a->tl, "cgroup_cpu_quota");
+    const char *quota = timeline_meta(f->tl, "cgroup_cpu_quota");
     o->error_class = ERROR_RERUN_DECIDES;
     outcome_fires(o, idle,
-                  arena_printf(&a->arena,
+                  arena_printf(arena,
                                "the container's limit of %s cores was used up in %.0f %% of its "
                                "periods: the training thread stands still %.1f ms per step, and "
                                "the GPU waits (more cores for the job, or fewer busy threads)",
-                               quota ? quota : "its", look_limited_pct(a), ms(a->host.starved_ns)));
-    look_gap_examples(a, o, PART_IDLE_HOST, "GPU idle, host not there");
+                               quota ? quota : "its", look_limited_pct(f), ms(f->host.starved_ns)));
+    outcome_example_gaps(o, f, PART_IDLE_HOST, "GPU idle, host not there");
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    int64_t starved = a->host.starved_ns;
-    const int64_t *part = a->breakdown_ns;
+    int64_t starved = f->host.starved_ns;
+    const int64_t *part = f->breakdown_ns;
     if (starved < 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: how long the training thread waits for a core (gpuprof run "
@@ -55,27 +56,27 @@ static void check(struct analysis *a, struct outcome *o)
     }
     int64_t idle = part[PART_IDLE_HOST] + part[PART_IDLE_LAUNCH] + part[PART_IDLE_SYNC];
     int64_t cost = starved < idle ? starved : idle;
-    o->why = arena_printf(&a->arena,
+    o->why = arena_printf(arena,
                           "the training thread had no core for %.3f ms per step, and the GPU "
                           "waited for the host %.3f ms",
                           ms(starved), ms(idle));
-    if (share_pct(a, cost) < LEAST_PCT)
+    if (share_pct(f, cost) < LEAST_PCT)
         return;
-    struct look_loader l = look_loader(a);
-    int cores = a->host.usable_cores;
+    struct look_loader l = look_loader(f, arena);
+    int cores = f->host.usable_cores;
     if (cores <= 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: how many cores the program may use (gpuprof run records it)";
         return;
     }
-    if (l.wanted_cores < cores * 0.9 && look_limited_pct(a) >= LIMITED_PCT) {
-        add_evidence(a, o, &l);
-        limited(a, o, idle);
+    if (l.wanted_cores < cores * 0.9 && look_limited_pct(f) >= LIMITED_PCT) {
+        add_evidence(f, o, &l);
+        limited(f, arena, o, idle);
         return;
     }
     /* Whom other programs crowd out stands in line, too, but has few cores itself. */
     if (l.wanted_cores < cores * 0.9 || l.used_cores < cores * 0.7) {
-        o->why = arena_printf(&a->arena,
+        o->why = arena_printf(arena,
                               "the training thread had no core for %.1f ms per step, although "
                               "this program's threads have only %.1f of %d: another program took "
                               "it",
@@ -84,21 +85,21 @@ static void check(struct analysis *a, struct outcome *o)
     }
     if (part[PART_IDLE_INPUT] > idle && look_starved_pct(&l) >= LOADER_STARVED_PCT) {
         o->verdict = RULE_SUPPRESSED;
-        o->why = arena_printf(&a->arena,
+        o->why = arena_printf(arena,
                               "the training thread had no core for %.1f ms per step, but the GPU "
                               "waits longer for the loader's workers, which have none either",
                               ms(starved));
         return;
     }
-    add_evidence(a, o, &l);
+    add_evidence(f, o, &l);
     o->error_class = ERROR_RERUN_DECIDES;
     o->knob = "busy_threads=0";
     outcome_fires(o, idle,
-                  arena_printf(&a->arena,
+                  arena_printf(arena,
                                "the program's threads want %.1f cores of %d: the training thread "
                                "stands in line %.1f ms per step, and the GPU waits",
                                l.wanted_cores, cores, ms(starved)));
-    look_gap_examples(a, o, PART_IDLE_HOST, "GPU idle, host not there");
+    outcome_example_gaps(o, f, PART_IDLE_HOST, "GPU idle, host not there");
 }
 
 const struct rule rule_cpu_contention = {

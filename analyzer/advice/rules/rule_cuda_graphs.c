@@ -1,4 +1,5 @@
 /* Launch-bound: the GPU runs dry because the host cannot launch small kernels fast enough. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look_comm.h"
 
 #include <stdlib.h>
@@ -35,24 +36,24 @@ static int by_sum(const void *x, const void *y)
     return (a->sum > b->sum) - (a->sum < b->sum);
 }
 
-static int look_at_contents(const struct analysis *a, struct shape *s)
+static int look_at_contents(const struct facts *f, struct shape *s)
 {
-    const struct timeline *t = a->tl;
-    struct content *c = calloc(a->steps.count + 1, sizeof *c);
+    const struct timeline *t = f->tl;
+    struct content *c = calloc(f->steps.count + 1, sizeof *c);
     int64_t all = 0, in_graph = 0;
     if (!c)
         return -1;
     for (uint32_t i = 0; i < t->op_count; i++) {
         const struct op *o = &t->ops[i];
-        if (o->kind != OP_KERNEL || !look_used(a, i))
+        if (o->kind != OP_KERNEL || !look_used(f, i))
             continue;
-        struct content *k = &c[a->steps.op_step[i]];
+        struct content *k = &c[f->steps.op_step[i]];
         k->kernels++;
         k->in_graph += o->in_graph != GRAPH_NONE;
         k->sum += mix(mix((uint64_t)o->full_name << 32 | o->grid[0]) + o->grid[1]);
     }
-    for (size_t i = 0; i < a->steps.count; i++) {
-        if (!a->steps.at[i].used)
+    for (size_t i = 0; i < f->steps.count; i++) {
+        if (!f->steps.at[i].used)
             continue;
         s->kernels_min = c[i].kernels < s->kernels_min ? c[i].kernels : s->kernels_min;
         s->kernels_max = c[i].kernels > s->kernels_max ? c[i].kernels : s->kernels_max;
@@ -105,17 +106,17 @@ static bool stops_capture(const struct timeline *t, const struct api *c)
     }
 }
 
-static size_t collect_marks(const struct analysis *a, struct mark *m)
+static size_t collect_marks(const struct facts *f, struct mark *m)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     size_t n = 0;
     for (uint32_t i = 0; i < t->api_count; i++) {
         const struct api *c = &t->apis[i];
         bool launch = c->op != TL_NONE && t->ops[c->op].kind == OP_KERNEL;
         bool stops = stops_capture(t, c);
-        if ((!launch && !stops) || t->threads[c->thread].process != a->steps.process)
+        if ((!launch && !stops) || t->threads[c->thread].process != f->steps.process)
             continue;
-        uint32_t step = look_step_at(a, c->start_ns);
+        uint32_t step = look_step_at(f, c->start_ns);
         if (step != TL_NONE)
             m[n++] = (struct mark){c->start_ns, step, i, stops};
     }
@@ -123,12 +124,12 @@ static size_t collect_marks(const struct analysis *a, struct mark *m)
 }
 
 /* Launches in each step's longest uninterrupted stretch, over all launches. */
-static int look_at_regions(const struct analysis *a, struct shape *s)
+static int look_at_regions(const struct facts *f, struct shape *s)
 {
-    struct mark *m = malloc((a->tl->api_count + 1) * sizeof *m);
+    struct mark *m = malloc((f->tl->api_count + 1) * sizeof *m);
     if (!m)
         return -1;
-    size_t n = collect_marks(a, m), all = 0, covered = 0, best = 0, run = 0;
+    size_t n = collect_marks(f, m), all = 0, covered = 0, best = 0, run = 0;
     qsort(m, n, sizeof *m, by_time);
     for (size_t i = 0; i < n; i++) {
         if (i && m[i].step != m[i - 1].step) {
@@ -156,55 +157,56 @@ static int look_at_regions(const struct analysis *a, struct shape *s)
  */
 
 /* Launching time that other rules explain by their own cause. */
-static int64_t claimed_elsewhere(const struct analysis *a)
+static int64_t claimed_elsewhere(const struct facts *f)
 {
     struct look_ops ops;
     int64_t ns = 0;
-    if (look_optimizer_unfused(a, &ops))
+    if (look_optimizer_unfused(f, &ops))
         ns += ops.idle_ns;
-    if (look_zeroing_scattered(a, &ops))
+    if (look_zeroing_scattered(f, &ops))
         ns += ops.idle_ns;
-    if (look_collectives_scattered(a, &ops))
+    if (look_collectives_scattered(f, &ops))
         ns += ops.idle_ns;
-    return per_step(a, ns);
+    return per_step(f, ns);
 }
 
-static const char *obstacle(struct analysis *a, const struct shape *s, int64_t idle)
+static const char *obstacle(const struct facts *f, struct arena *arena, const struct shape *s,
+                            int64_t idle)
 {
     if (s->graph_pct > 50)
         return "most kernels are launched by CUDA graphs already";
-    if (look_launches_block(a))
+    if (look_launches(f).block)
         return "every launch waits for its kernel, as CUDA_LAUNCH_BLOCKING makes it: switch that "
                "off first";
-    if (a->host.starved_ns * 2 >= idle)
-        return arena_printf(&a->arena,
+    if (f->host.starved_ns * 2 >= idle)
+        return arena_printf(arena,
                             "the training thread was ready to launch but had no core for %.1f ms "
                             "per step: other programs, or too many threads, take them",
-                            ms(a->host.starved_ns));
+                            ms(f->host.starved_ns));
     if (s->kernels_max > s->kernels_min + s->kernels_min / 50)
-        return arena_printf(&a->arena,
+        return arena_printf(arena,
                             "the steps differ (%lld to %lld kernels): a graph needs the same work "
                             "every step; fix the shapes first",
                             (long long)s->kernels_min, (long long)s->kernels_max);
     if (s->alike * 100 < s->steps * SAME_STEPS_PCT)
-        return arena_printf(&a->arena,
+        return arena_printf(arena,
                             "the steps differ (only %zu of %zu launch the same kernels on the same "
                             "grids): a graph needs the same work every step; fix the shapes first",
                             s->alike, s->steps);
     if (s->region_pct < REGION_PCT && s->interrupter != TL_NONE)
-        return arena_printf(&a->arena,
+        return arena_printf(arena,
                             "%s comes amid the launches and cannot be captured: the longest "
                             "stretch without such a call has %.0f %% of the launches; move it out "
                             "first",
-                            tl_text(a->tl, a->tl->apis[s->interrupter].name), s->region_pct);
+                            tl_text(f->tl, f->tl->apis[s->interrupter].name), s->region_pct);
     return NULL;
 }
 
-static void add_evidence(struct analysis *a, struct outcome *o, const struct shape *s, int64_t idle,
-                         double short_pct)
+static void add_evidence(const struct facts *f, struct outcome *o, const struct shape *s,
+                         int64_t idle, double short_pct)
 {
     outcome_evidence(
-        o, "launches per step", (double)a->totals.launches / (double)s->steps, "count",
+        o, "launches per step", (double)f->totals.launches / (double)s->steps, "count",
         "SELECT a.* FROM api a JOIN string s ON s.id = a.name WHERE s.text LIKE '%Launch%'");
     outcome_evidence(o, "kernels under 10 us", short_pct, "%",
                      "SELECT * FROM kernel WHERE end_ns - start_ns < 10000");
@@ -216,25 +218,26 @@ static void add_evidence(struct analysis *a, struct outcome *o, const struct sha
     outcome_evidence(o, "launches that one capture can hold", s->region_pct, "%", NULL);
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    int64_t idle = a->breakdown_ns[PART_IDLE_LAUNCH] - claimed_elsewhere(a);
+    int64_t idle = f->breakdown_ns[PART_IDLE_LAUNCH] - claimed_elsewhere(f);
     struct shape s = {.kernels_min = INT64_MAX, .interrupter = TL_NONE};
-    o->why = arena_printf(&a->arena, "launching leaves the GPU idle for %.3f ms per step",
+    o->why = arena_printf(arena, "launching leaves the GPU idle for %.3f ms per step",
                           ms(idle > 0 ? idle : 0));
-    if (idle * 100 < a->steps.median_ns || a->totals.launches == 0)
+    if (idle * 100 < f->steps.median_ns || f->totals.launches == 0)
         return;
-    if (look_at_contents(a, &s) < 0 || look_at_regions(a, &s) < 0 || s.steps == 0) {
+    if (look_at_contents(f, &s) < 0 || look_at_regions(f, &s) < 0 || s.steps == 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "out of memory";
         return;
     }
-    const char *why_not = look_replicated(a) ? "one process drives several GPUs in turn, which no "
-                                               "graph holds: see dp-instead-of-ddp"
-                          : look_is_platform(a, "xpu")
+    const char *why_not = look_replicated(f, arena)
+                              ? "one process drives several GPUs in turn, which no "
+                                "graph holds: see dp-instead-of-ddp"
+                          : look_is_platform(f, "xpu")
                               ? "this GPU's runtime has no CUDA graphs: torch.compile and larger "
                                 "batches launch less"
-                              : obstacle(a, &s, idle);
+                              : obstacle(f, arena, &s, idle);
     if (why_not) {
         o->verdict = RULE_SUPPRESSED;
         o->why = why_not;
@@ -246,18 +249,18 @@ static void check(struct analysis *a, struct outcome *o)
                  "launched every time";
         return;
     }
-    double short_pct = a->totals.kernel_count_all ? 100.0 * (double)a->totals.short_kernels /
-                                                        (double)a->totals.kernel_count_all
+    double short_pct = f->totals.kernel_count_all ? 100.0 * (double)f->totals.short_kernels /
+                                                        (double)f->totals.kernel_count_all
                                                   : 0;
-    add_evidence(a, o, &s, idle, short_pct);
+    add_evidence(f, o, &s, idle, short_pct);
     o->edit.kind = EDIT_GRAPH;
     o->knob = "cuda_graph=1";
     outcome_fires(o, idle,
-                  arena_printf(&a->arena,
+                  arena_printf(arena,
                                "%.0f launches per step, %.0f %% of the kernels under 10 us: the "
                                "GPU waits %.1f ms per step for the next launch",
-                               (double)a->totals.launches / (double)s.steps, short_pct, ms(idle)));
-    look_gap_examples(a, o, PART_IDLE_LAUNCH, "GPU idle, next kernel not launched yet");
+                               (double)f->totals.launches / (double)s.steps, short_pct, ms(idle)));
+    outcome_example_gaps(o, f, PART_IDLE_LAUNCH, "GPU idle, next kernel not launched yet");
 }
 
 const struct rule rule_cuda_graphs = {

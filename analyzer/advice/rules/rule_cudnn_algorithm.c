@@ -4,6 +4,7 @@
  * (from its shape and its kernels' time) beside others of its kind (pass, 1x1 or larger, type). The
  * bound is the time that would be saved if those in the slower three quarters ran at the rate of
  * the upper quartile. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look.h"
 
 #include "wire/spool_format.h"
@@ -34,14 +35,14 @@ static double conv_flops(const struct row_call *c)
 }
 
 /* GPU time of what the call launched in used steps, without layout conversions. */
-static int64_t call_time(const struct analysis *a, const struct call *c, uint32_t *op)
+static int64_t call_time(const struct facts *f, const struct call *c, uint32_t *op)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     int64_t ns = 0;
     for (uint32_t i = 0; c->first_api != TL_NONE && i < c->apis; i++) {
         uint32_t o = t->apis[c->first_api + i].op;
         if (o == TL_NONE || t->ops[o].kind != OP_KERNEL ||
-            t->ops[o].class.family == FAMILY_LAYOUT || !look_used(a, o))
+            t->ops[o].class.family == FAMILY_LAYOUT || !look_used(f, o))
             continue;
         ns += t->ops[o].end_ns - t->ops[o].start_ns;
         *op = o;
@@ -56,17 +57,17 @@ static int by_rate(const void *x, const void *y)
     return a->kind != b->kind ? a->kind - b->kind : (ra > rb) - (ra < rb);
 }
 
-static size_t collect(const struct analysis *a, struct conv *out)
+static size_t collect(const struct facts *f, struct conv *out)
 {
     size_t n = 0;
-    for (size_t i = 0; i < a->tl->call_count; i++) {
-        const struct call *c = &a->tl->calls[i];
+    for (size_t i = 0; i < f->tl->call_count; i++) {
+        const struct call *c = &f->tl->calls[i];
         if (c->row.family < SPOOL_CALL_CONV_FWD || c->row.family > SPOOL_CALL_CONV_WGRAD ||
             c->row.dim[1] < 16)
             continue; /* the first layer's few channels are slow whatever the algorithm */
         uint32_t op = TL_NONE;
         struct conv v = {(int)(c->row.family * 64 + (c->row.dim[5] > 1) * 32 + c->row.in_type),
-                         conv_flops(&c->row), call_time(a, c, &op), op};
+                         conv_flops(&c->row), call_time(f, c, &op), op};
         if (v.flops > 0 && v.ns > 0)
             out[n++] = v;
     }
@@ -97,50 +98,50 @@ static int64_t below_upper_quartile(struct conv *v, size_t n, const struct conv 
 }
 
 /* Without shapes: kernels whose names are those of algorithms that the heuristic falls back to. */
-static enum look_take is_slow_name(const struct analysis *a, uint32_t op)
+static enum look_take is_slow_name(const struct facts *f, uint32_t op)
 {
     static const char *const slow[] = {"implicit_convolve_sgemm", "dgrad_engine", "dgrad2d_alg1",
                                        "wgrad_alg0_engine", "wgrad_alg1_engine"};
-    const struct op *o = &a->tl->ops[op];
+    const struct op *o = &f->tl->ops[op];
     if (o->kind != OP_KERNEL || o->class.family != FAMILY_CONV)
         return LOOK_NO;
     for (size_t i = 0; i < sizeof slow / sizeof *slow; i++)
-        if (strstr(tl_text(a->tl, o->full_name), slow[i]))
+        if (strstr(tl_text(f->tl, o->full_name), slow[i]))
             return LOOK_ALL;
     return LOOK_NO;
 }
 
-static void fire(struct analysis *a, struct outcome *o, int64_t bound, uint32_t op,
+static void fire(const struct facts *f, struct outcome *o, int64_t bound, uint32_t op,
                  const char *summary)
 {
     o->error_class = ERROR_RERUN_DECIDES;
     o->edit.kind = EDIT_ALGORITHM;
     o->knob = "cudnn_benchmark=1";
     outcome_fires(o, bound, summary);
-    outcome_example_op(o, a->tl, op, "a convolution well below its kind's rate");
+    outcome_example_op(o, f->tl, op, "a convolution well below its kind's rate");
 }
 
-static void check_shapes(struct analysis *a, struct outcome *o)
+static void check_shapes(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct conv *v = calloc(a->tl->call_count + 1, sizeof *v);
+    struct conv *v = calloc(f->tl->call_count + 1, sizeof *v);
     const struct conv *worst = NULL;
-    size_t n = v ? collect(a, v) : 0;
-    int64_t all = 0, bound = n ? per_step(a, below_upper_quartile(v, n, &worst)) : 0;
+    size_t n = v ? collect(f, v) : 0;
+    int64_t all = 0, bound = n ? per_step(f, below_upper_quartile(v, n, &worst)) : 0;
     for (size_t i = 0; i < n; i++)
         all += v[i].ns;
-    o->why = arena_printf(
-        &a->arena, "convolutions below the rate of their kind cost %.3f ms per step", ms(bound));
-    if (worst && bound * 100 >= a->steps.median_ns) {
+    o->why = arena_printf(arena, "convolutions below the rate of their kind cost %.3f ms per step",
+                          ms(bound));
+    if (worst && bound * 100 >= f->steps.median_ns) {
         const char *rows = "SELECT * FROM library_call WHERE family IN (2, 3, 4)";
-        outcome_evidence(o, "convolution calls per step", (double)n / (double)a->steps.used,
+        outcome_evidence(o, "convolution calls per step", (double)n / (double)f->steps.used,
                          "count", rows);
-        outcome_evidence(o, "their GPU time per step", ms(per_step(a, all)), "ms", rows);
+        outcome_evidence(o, "their GPU time per step", ms(per_step(f, all)), "ms", rows);
         outcome_evidence(o, "autotuning calls in the profile", 0, "count",
                          "SELECT * FROM library_call WHERE family = 11");
         outcome_evidence(o, "slowest: rate", worst->flops / (double)worst->ns / 1e3, "TFLOP/s",
                          rows);
-        fire(a, o, bound, worst->op,
-             arena_printf(&a->arena,
+        fire(f, o, bound, worst->op,
+             arena_printf(arena,
                           "no algorithm was measured, and convolutions slower than the upper "
                           "quartile of their kind cost %.1f ms per step",
                           ms(bound)));
@@ -148,37 +149,36 @@ static void check_shapes(struct analysis *a, struct outcome *o)
     free(v);
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    if (a->totals.family_ns[FAMILY_CONV] == 0) {
+    if (f->totals.family_ns[FAMILY_CONV] == 0) {
         o->why = "no convolutions";
         return;
     }
-    if (look_find_seen(a)) {
+    if (look_find_seen(f)) {
         o->verdict = RULE_SUPPRESSED;
         o->why = "the program measures cuDNN's algorithms already (Find calls were recorded)";
         return;
     }
-    if (a->tl->have & HAVE_CALLS) {
-        check_shapes(a, o);
+    if (f->tl->have & HAVE_CALLS) {
+        check_shapes(f, arena, o);
         return;
     }
-    struct look_ops ops = look_ops(a, is_slow_name);
-    int64_t cost = per_step(a, ops.busy_ns);
-    o->why = arena_printf(
-        &a->arena, "%.3f ms per step in algorithms that autotuning tends to replace", ms(cost));
-    if (cost * 100 < a->steps.median_ns)
+    struct look_ops ops = look_ops(f, is_slow_name);
+    int64_t cost = per_step(f, ops.busy_ns);
+    o->why = arena_printf(arena, "%.3f ms per step in algorithms that autotuning tends to replace",
+                          ms(cost));
+    if (cost * 100 < f->steps.median_ns)
         return;
-    outcome_evidence(o, "such kernels per step", (double)ops.count / (double)a->steps.used, "count",
+    outcome_evidence(o, "such kernels per step", (double)ops.count / (double)f->steps.used, "count",
                      "SELECT * FROM kernel_time WHERE name LIKE '%dgrad_engine%' OR name LIKE "
                      "'%wgrad_alg%' OR name LIKE '%implicit_convolve%'");
     outcome_evidence(o, "their GPU time per step", ms(cost), "ms", NULL);
-    fire(a, o, cost, ops.longest,
+    fire(f, o, cost, ops.longest,
          arena_printf(
-             &a->arena,
-             "%.1f ms per step in convolution kernels that autotuning tends to replace (%s)",
+             arena, "%.1f ms per step in convolution kernels that autotuning tends to replace (%s)",
              ms(cost),
-             ops.longest == TL_NONE ? "-" : tl_text(a->tl, a->tl->ops[ops.longest].name)));
+             ops.longest == TL_NONE ? "-" : tl_text(f->tl, f->tl->ops[ops.longest].name)));
 }
 
 const struct rule rule_cudnn_algorithm = {
@@ -186,6 +186,7 @@ const struct rule rule_cudnn_algorithm = {
     .title = "Let cuDNN measure its algorithms once",
     .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
     .check = check,
+    .program = {.now = "torch.cudnn.benchmark"},
     .looks_for = "Convolutions whose rate is well below that of others of their kind, with no "
                  "autotuning call in the profile; without shapes, "
                  "kernels of known fallback algorithms.",

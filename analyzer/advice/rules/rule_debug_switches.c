@@ -1,45 +1,20 @@
 /* Switches that help to find errors and were left on: launches that wait for their kernel, a check
  * for NaN behind every operation, NCCL's log. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look_checks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    LEAST_LAUNCHES = 20 /* to tell a habit from a chance */
-};
-
 struct debug {
-    int64_t launches, waited; /* calls that launch a kernel; those that ended behind it */
-    bool blocking, blocking_set;
+    struct look_launches of;
     const char *nccl; /* NCCL_DEBUG, when it logs */
 };
 
-static void look_at_launches(const struct analysis *a, struct debug *d)
+static struct debug look_at_switches(const struct facts *f)
 {
-    const struct timeline *t = a->tl;
-    for (uint32_t i = 0; i < t->op_count; i++) {
-        const struct op *o = &t->ops[i];
-        if (o->kind != OP_KERNEL || o->api == TL_NONE || !look_used(a, i) ||
-            t->apis[o->api].kind != API_LAUNCH || t->apis[o->api].ops > 1)
-            continue;
-        const struct api *c = &t->apis[o->api];
-        d->launches++;
-        d->waited += c->end_ns >= o->end_ns;
-    }
-}
-
-static bool is_on(const char *value)
-{
-    return value && *value && strcmp(value, "0") != 0;
-}
-
-static struct debug look_at_switches(const struct analysis *a)
-{
-    struct debug d = {.blocking_set = is_on(timeline_meta(a->tl, "env.CUDA_LAUNCH_BLOCKING"))};
-    const char *nccl = timeline_meta(a->tl, "env.NCCL_DEBUG");
-    look_at_launches(a, &d);
-    d.blocking = d.launches >= LEAST_LAUNCHES ? d.waited * 10 >= d.launches * 9 : d.blocking_set;
+    struct debug d = {.of = look_launches(f)};
+    const char *nccl = timeline_meta(f->tl, "env.NCCL_DEBUG");
     if (nccl && (strcasestr(nccl, "INFO") || strcasestr(nccl, "TRACE")))
         d.nccl = nccl;
     return d;
@@ -48,71 +23,67 @@ static struct debug look_at_switches(const struct analysis *a)
 static void blocking_evidence(struct outcome *o, const struct debug *d, int64_t idle)
 {
     outcome_evidence(o, "launches that return only when their kernel has run",
-                     d->launches ? 100.0 * (double)d->waited / (double)d->launches : 100, "%",
+                     d->of.launches ? 100.0 * (double)d->of.waited / (double)d->of.launches : 100,
+                     "%",
                      "SELECT a.* FROM api a JOIN kernel k ON k.process = a.process AND "
                      "k.correlation = a.correlation WHERE a.end_ns >= k.end_ns");
-    outcome_evidence(o, "CUDA_LAUNCH_BLOCKING is set", d->blocking_set, "",
-                     d->blocking_set ? "SELECT * FROM fact WHERE key = 'env.CUDA_LAUNCH_BLOCKING'"
-                                     : NULL);
+    outcome_evidence(o, "CUDA_LAUNCH_BLOCKING is set", d->of.set, "",
+                     d->of.set ? "SELECT * FROM fact WHERE key = 'env.CUDA_LAUNCH_BLOCKING'"
+                               : NULL);
     outcome_evidence(o, "GPU idle between launches per step", ms(idle), "ms", NULL);
 }
 
-static void check_evidence(const struct analysis *a, struct outcome *o, const struct look_checks *k)
+static void check_evidence(const struct facts *f, struct outcome *o, const struct look_checks *k)
 {
     const char *rows = "SELECT * FROM kernel_time WHERE name LIKE '%nan%' OR name LIKE '%finite%' "
                        "OR name LIKE '%isinf%'";
     outcome_evidence(o, "kernels that look for NaN or infinity per step",
-                     (double)per_step(a, k->ops.count), "count", rows);
-    outcome_evidence(o, "their GPU time per step", ms(per_step(a, k->ops.busy_ns)), "ms", rows);
+                     (double)per_step(f, k->ops.count), "count", rows);
+    outcome_evidence(o, "their GPU time per step", ms(per_step(f, k->ops.busy_ns)), "ms", rows);
     outcome_evidence(o, "GPU idle while their answers are read per step",
-                     ms(per_step(a, k->read_ns)), "ms", NULL);
+                     ms(per_step(f, k->read_ns)), "ms", NULL);
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct debug d = look_at_switches(a);
-    struct look_checks k = look_checks(a);
-    const int64_t *part = a->breakdown_ns;
+    struct debug d = look_at_switches(f);
+    struct look_checks k = look_checks(f, arena);
+    const int64_t *part = f->breakdown_ns;
     bool checks = k.op_marks;
-    int64_t idle = d.blocking ? part[PART_IDLE_LAUNCH] + part[PART_IDLE_HOST] : 0;
-    int64_t read = checks ? per_step(a, k.read_ns) : 0;
+    int64_t idle = d.of.block ? part[PART_IDLE_LAUNCH] + part[PART_IDLE_HOST] : 0;
+    int64_t read = checks ? per_step(f, k.read_ns) : 0;
     int64_t cost = idle + read;
     if (checks)
-        cost += per_step(a, k.ops.busy_ns + (d.blocking ? 0 : k.ops.idle_ns));
-    o->why = arena_printf(&a->arena, "launches do not wait, %lld checks for NaN per step%s%s",
-                          (long long)per_step(a, k.ops.count),
+        cost += per_step(f, k.ops.busy_ns + (d.of.block ? 0 : k.ops.idle_ns));
+    o->why = arena_printf(arena, "launches do not wait, %lld checks for NaN per step%s%s",
+                          (long long)per_step(f, k.ops.count),
                           d.nccl ? "; NCCL_DEBUG logs (cheap after the start): " : "",
                           d.nccl ? d.nccl : "");
-    if ((!d.blocking && !checks) || cost * 100 < a->steps.median_ns)
+    if ((!d.of.block && !checks) || cost * 100 < f->steps.median_ns)
         return;
-    if (d.blocking)
+    if (d.of.block)
         blocking_evidence(o, &d, idle);
     if (checks)
-        check_evidence(a, o, &k);
-    o->knob = d.blocking ? "launch_blocking=0" : "check_nan=0";
-    if (d.blocking && checks)
+        check_evidence(f, o, &k);
+    o->knob = d.of.block ? "launch_blocking=0" : "check_nan=0";
+    if (d.of.block && checks)
         o->knob = "launch_blocking=0;check_nan=0";
-    o->edit = (struct edit){.kind = d.blocking ? EDIT_UNBLOCK : EDIT_REMOVE,
+    o->edit = (struct edit){.kind = d.of.block ? EDIT_UNBLOCK : EDIT_REMOVE,
                             .op_marks = k.op_marks,
                             .call_marks = k.call_marks};
     outcome_fires(
         o, cost,
-        d.blocking
-            ? arena_printf(&a->arena,
+        d.of.block
+            ? arena_printf(arena,
                            "every launch waits for its kernel (%s): the GPU idles for %.1f ms per "
                            "step",
-                           d.blocking_set ? "CUDA_LAUNCH_BLOCKING is set"
-                                          : "as CUDA_LAUNCH_BLOCKING makes them",
+                           d.of.set ? "CUDA_LAUNCH_BLOCKING is set"
+                                    : "as CUDA_LAUNCH_BLOCKING makes them",
                            ms(cost))
-            : arena_printf(&a->arena, "%lld checks for NaN per step take %.1f ms",
-                           (long long)per_step(a, k.ops.count), ms(cost)));
-    outcome_example_op(o, a->tl, k.ops.longest, "longest check");
-    look_gap_examples(a, o, d.blocking ? PART_IDLE_LAUNCH : PART_IDLE_SYNC, "GPU idle");
-}
-
-bool look_launches_block(const struct analysis *a)
-{
-    return look_at_switches(a).blocking;
+            : arena_printf(arena, "%lld checks for NaN per step take %.1f ms",
+                           (long long)per_step(f, k.ops.count), ms(cost)));
+    outcome_example_op(o, f->tl, k.ops.longest, "longest check");
+    outcome_example_gaps(o, f, d.of.block ? PART_IDLE_LAUNCH : PART_IDLE_SYNC, "GPU idle");
 }
 
 const struct rule rule_debug_switches = {

@@ -1,5 +1,6 @@
 /* Data is copied from one place of the GPU's memory to another: kernels that only copy, and copies
  * within the device. Named by the operators that ask for them. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look.h"
 #include "analyzer/queries/look_comm.h"
 #include "analyzer/queries/look_open.h"
@@ -15,9 +16,9 @@ static bool copies(const struct op *o)
 }
 
 /* What fills the buffer of a collective belongs to the exchange. */
-static enum look_take is_copy(const struct analysis *a, uint32_t op)
+static enum look_take is_copy(const struct facts *f, uint32_t op)
 {
-    return copies(&a->tl->ops[op]) && !look_fills_buffer(a, op) ? LOOK_BUSY : LOOK_NO;
+    return copies(&f->tl->ops[op]) && !look_fills_buffer(f, op) ? LOOK_BUSY : LOOK_NO;
 }
 
 /* Who asks for copies, and what would do without. The outermost counts: contiguous() calls clone()
@@ -55,15 +56,15 @@ static size_t asker_of(const struct look_open *open)
     return ASKERS;
 }
 
-static void ask_threads(const struct analysis *a, struct asked *asked)
+static void ask_threads(const struct facts *f, struct asked *asked)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     for (uint32_t th = 0; th < t->thread_count; th++) {
         const struct thread *thread = &t->threads[th];
         struct look_open open = look_open_start(t, th);
         for (uint32_t i = thread->first_api; i < thread->first_api + thread->apis; i++) {
             uint32_t op = t->apis[i].op;
-            if (op == TL_NONE || !look_used(a, op) || is_copy(a, op) == LOOK_NO)
+            if (op == TL_NONE || !look_used(f, op) || is_copy(f, op) == LOOK_NO)
                 continue;
             look_open_until(&open, t->apis[i].start_ns);
             size_t k = asker_of(&open);
@@ -75,48 +76,47 @@ static void ask_threads(const struct analysis *a, struct asked *asked)
     }
 }
 
-static void name_asker(struct analysis *a, struct outcome *o, int64_t cost)
+static void name_asker(const struct facts *f, struct arena *arena, struct outcome *o, int64_t cost)
 {
     struct asked asked = {0};
     size_t most = 0;
-    ask_threads(a, &asked);
+    ask_threads(f, &asked);
     for (size_t k = 1; k < ASKERS; k++)
         if (asked.ns[k] > asked.ns[most])
             most = k;
-    if (per_step(a, asked.ns[most]) * 4 < cost)
+    if (per_step(f, asked.ns[most]) * 4 < cost)
         return;
     outcome_evidence(o,
-                     arena_printf(&a->arena, "of that, asked for by %s (%lld per step)",
-                                  askers[most].name, (long long)per_step(a, asked.copies[most])),
-                     ms(per_step(a, asked.ns[most])), "ms", NULL);
+                     arena_printf(arena, "of that, asked for by %s (%lld per step)",
+                                  askers[most].name, (long long)per_step(f, asked.copies[most])),
+                     ms(per_step(f, asked.ns[most])), "ms", NULL);
     o->remedy =
         (struct remedy){askers[most].pytorch, o->rule->remedy.tensorflow, o->rule->remedy.cuda};
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct look_ops ops = look_ops(a, is_copy);
-    int64_t cost = per_step(a, ops.busy_ns);
-    o->why =
-        arena_printf(&a->arena, "%.3f ms per step of copying within the GPU's memory", ms(cost));
-    if (ops.count == 0 || cost * 100 < a->steps.median_ns * LEAST_PCT)
+    struct look_ops ops = look_ops(f, is_copy);
+    int64_t cost = per_step(f, ops.busy_ns);
+    o->why = arena_printf(arena, "%.3f ms per step of copying within the GPU's memory", ms(cost));
+    if (ops.count == 0 || cost * 100 < f->steps.median_ns * LEAST_PCT)
         return;
     const char *rows =
         "SELECT name, calls, total_ms FROM kernel_time WHERE name LIKE '%copy%' UNION ALL "
         "SELECT kind, copies, total_ms FROM copy_time WHERE kind = 'D2D'";
     outcome_evidence(o, "copies within the GPU's memory per step",
-                     (double)ops.count / (double)a->steps.used, "count", rows);
+                     (double)ops.count / (double)f->steps.used, "count", rows);
     outcome_evidence(o, "their GPU time per step", ms(cost), "ms", rows);
-    name_asker(a, o, cost);
+    name_asker(f, arena, o, cost);
     o->knob = "clones=0";
     o->error_class = ERROR_RERUN_DECIDES; /* nobody knows how many of them are needed */
     outcome_fires(o, cost,
-                  arena_printf(&a->arena,
+                  arena_printf(arena,
                                "%lld copies per step move data within the GPU's memory and compute "
                                "nothing: %s, %.0f %% of the step",
-                               (long long)per_step(a, ops.count), look_time(a, cost),
-                               share_pct(a, cost)));
-    outcome_example_op(o, a->tl, ops.longest, "longest copy");
+                               (long long)per_step(f, ops.count), look_time(arena, cost),
+                               share_pct(f, cost)));
+    outcome_example_op(o, f->tl, ops.longest, "longest copy");
 }
 
 const struct rule rule_device_copies = {

@@ -1,19 +1,20 @@
 /* One process drives several GPUs and hands the weights out in every step. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look_comm.h"
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    size_t devices = look_replicated(a);
-    const int64_t *part = a->breakdown_ns;
+    size_t devices = look_replicated(f, arena);
+    const int64_t *part = f->breakdown_ns;
     int64_t idle =
         part[PART_IDLE_LAUNCH] + part[PART_IDLE_HOST] + part[PART_IDLE_SYNC] + part[PART_IDLE_COPY];
     int64_t gain = part[PART_COMM] + idle;
-    o->why = devices ? arena_printf(&a->arena,
+    o->why = devices ? arena_printf(arena,
                                     "one process drives %zu GPUs, which costs this one %.3f ms per "
                                     "step",
                                     devices, ms(gain))
                      : "no process sends the weights to several GPUs in each step";
-    if (!devices || gain * 100 < a->steps.median_ns)
+    if (!devices || gain * 100 < f->steps.median_ns)
         return;
     outcome_evidence(o, "GPUs that one process drives", (double)devices, "count",
                      "SELECT * FROM device");
@@ -22,7 +23,7 @@ static void check(struct analysis *a, struct outcome *o)
     outcome_evidence(o, "GPU idle per step while the process serves the others", ms(idle), "ms",
                      NULL);
     outcome_fires(o, gain,
-                  arena_printf(&a->arena,
+                  arena_printf(arena,
                                "one process drives %zu GPUs and sends them the weights in every "
                                "step: this GPU waits %.1f ms per step for it and spends %.1f ms on "
                                "copies of weights and gradients",
@@ -35,6 +36,7 @@ const struct rule rule_dp_instead_of_ddp = {
     .title = "Run one process per GPU",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check,
+    .program = {.now = "torch.data_parallel"},
     .looks_for = "Compute kernels on several GPUs from one process, with a broadcast to them in "
                  "every step.",
     .doc =

@@ -1,4 +1,5 @@
 /* Evaluation that runs as if for training: batch statistics, dropout, gradients kept. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look_eval.h"
 #include "analyzer/queries/look_phase.h"
 
@@ -14,11 +15,11 @@ struct evaluation {
     uint32_t longest;
 };
 
-static struct evaluation look_at_evaluation(struct analysis *a)
+static struct evaluation look_at_evaluation(const struct facts *f, struct arena *arena)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     struct evaluation e = {.longest = TL_NONE};
-    const bool *inside = look_evaluating(a, &e.ranges);
+    const bool *inside = look_evaluating(f, arena, &e.ranges);
     for (uint32_t i = 0; inside && e.ranges && i < t->op_count; i++) {
         const struct op *o = &t->ops[i];
         if (o->kind != OP_KERNEL || o->api == TL_NONE || !inside[o->api])
@@ -37,18 +38,18 @@ static struct evaluation look_at_evaluation(struct analysis *a)
     return e;
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct evaluation e = look_at_evaluation(a);
-    int64_t steps = (int64_t)(a->steps.count ? a->steps.count : 1), cost = e.train_ns / steps;
+    struct evaluation e = look_at_evaluation(f, arena);
+    int64_t steps = (int64_t)(f->steps.count ? f->steps.count : 1), cost = e.train_ns / steps;
     if (e.ranges == 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: an evaluation (no range has 'eval' or 'valid' in its name)";
         return;
     }
-    o->why = arena_printf(&a->arena, "%lld evaluations, with %lld kernels that only training needs",
+    o->why = arena_printf(arena, "%lld evaluations, with %lld kernels that only training needs",
                           (long long)e.ranges, (long long)e.train);
-    if (e.train == 0 || cost * 100 < a->steps.median_ns)
+    if (e.train == 0 || cost * 100 < f->steps.median_ns)
         return;
     outcome_evidence(o, "evaluations", (double)e.ranges, "count",
                      "SELECT * FROM range_time WHERE name LIKE '%eval%' OR name LIKE '%valid%'");
@@ -59,11 +60,11 @@ static void check(struct analysis *a, struct outcome *o)
     o->knob = "eval_training=0";
     o->error_class = ERROR_KERNEL_MODEL;
     outcome_fires(o, cost,
-                  arena_printf(&a->arena,
+                  arena_printf(arena,
                                "evaluation runs in training mode: %lld kernels that it does not "
                                "need, %.1f ms per step on average",
                                (long long)e.train, ms(cost)));
-    outcome_example_op(o, a->tl, e.longest, "longest of them");
+    outcome_example_op(o, f->tl, e.longest, "longest of them");
 }
 
 const struct rule rule_eval_activations = {

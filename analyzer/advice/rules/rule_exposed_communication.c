@@ -1,17 +1,18 @@
 /* Collectives run while nothing is computed. Waiting for a late rank is not counted: that is
  * another rule's. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look_comm.h"
 
-static void add_evidence(const struct analysis *a, struct outcome *o, const struct look_ops *all,
+static void add_evidence(const struct facts *f, struct outcome *o, const struct look_ops *all,
                          int64_t waiting)
 {
     const char *rows = "SELECT k.* FROM kernel k JOIN string s ON s.id = k.name WHERE s.text LIKE "
                        "'%nccl%' OR s.text LIKE '%rccl%' ORDER BY end_ns - start_ns DESC";
     outcome_evidence(o, "communication with no compute beside it per step",
-                     ms(a->breakdown_ns[PART_COMM]), "ms", rows);
-    outcome_evidence(o, "collectives per step", (double)all->count / (double)a->steps.used, "count",
+                     ms(f->breakdown_ns[PART_COMM]), "ms", rows);
+    outcome_evidence(o, "collectives per step", (double)all->count / (double)f->steps.used, "count",
                      rows);
-    outcome_evidence(o, "time in them per step", ms(per_step(a, all->busy_ns)), "ms", rows);
+    outcome_evidence(o, "time in them per step", ms(per_step(f, all->busy_ns)), "ms", rows);
     if (waiting > 0)
         outcome_evidence(o, "of that, waiting for the last rank to arrive (counted elsewhere)",
                          ms(waiting), "ms", NULL);
@@ -30,20 +31,21 @@ static void gather(struct outcome *o)
 }
 
 /* Per step: the time in which no collective runs. No more of them than that can be hidden. */
-static int64_t beside(const struct analysis *a)
+static int64_t beside(const struct facts *f)
 {
-    const struct gpu_facts *g = &a->gpu;
+    const struct gpu_facts *g = &f->gpu;
     double all = g->comm_exposed_pct > 0
-                     ? (double)a->breakdown_ns[PART_COMM] * g->comm_pct / g->comm_exposed_pct
+                     ? (double)f->breakdown_ns[PART_COMM] * g->comm_pct / g->comm_exposed_pct
                      : 0;
-    int64_t rest = a->steps.median_ns - (int64_t)all;
+    int64_t rest = f->steps.median_ns - (int64_t)all;
     return rest > 0 ? rest : 0;
 }
 
 /* Where exchanging takes longer than everything else, overlapping alone is no remedy. */
-static const char *too_much(struct analysis *a, struct outcome *o, int64_t exposed, int64_t waiting)
+static const char *too_much(const struct facts *f, struct arena *arena, struct outcome *o,
+                            int64_t exposed, int64_t waiting)
 {
-    int64_t hidden_at_most = beside(a) + waiting;
+    int64_t hidden_at_most = beside(f) + waiting;
     if (2 * hidden_at_most > exposed)
         return "";
     outcome_evidence(o, "of that, overlapping could hide at most", ms(hidden_at_most), "ms", NULL);
@@ -54,62 +56,61 @@ static const char *too_much(struct analysis *a, struct outcome *o, int64_t expos
         "accumulate gradients over several batches before apply_gradients; larger batches; 16-bit "
         "gradients",
         "one ncclAllReduce for several micro-batches, 16-bit buffers; then overlap the rest"};
-    return arena_printf(&a->arena,
-                        "; all else in the step is too short to hide more than %s of them",
-                        look_time(a, hidden_at_most));
+    return arena_printf(arena, "; all else in the step is too short to hide more than %s of them",
+                        look_time(arena, hidden_at_most));
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct look_ops all;
-    bool scattered = look_collectives_scattered(a, &all);
-    const struct rank_facts *own = look_own_rank(a);
+    bool scattered = look_collectives_scattered(f, &all);
+    const struct rank_facts *own = look_own_rank(f);
     int64_t waiting = own ? own->wait_exposed_ns : 0;
-    struct look_exchange x = look_exchange(a);
-    int64_t repeats = (int64_t)look_repeats(a, &x); /* no-sync counts all but one of them */
-    int64_t exposed = look_exposed_comm(a) / repeats;
-    int64_t launching = scattered ? per_step(a, all.idle_ns) : 0;
-    o->why = all.count ? arena_printf(&a->arena, "%.3f ms of communication per step are not hidden",
+    struct look_exchange x = look_exchange(f, arena);
+    int64_t repeats = (int64_t)look_repeats(f, arena, &x); /* no-sync counts all but one of them */
+    int64_t exposed = look_exposed_comm(f) / repeats;
+    int64_t launching = scattered ? per_step(f, all.idle_ns) : 0;
+    o->why = all.count ? arena_printf(arena, "%.3f ms of communication per step are not hidden",
                                       ms(exposed > 0 ? exposed : 0))
                        : "no collectives on this GPU";
-    if (exposed * 100 < a->steps.median_ns)
+    if (exposed * 100 < f->steps.median_ns)
         return;
-    if (look_buckets(a, &x) != BUCKETS_FINE || look_replicated(a)) {
+    if (look_buckets(f, &x) != BUCKETS_FINE || look_replicated(f, arena)) {
         o->verdict = RULE_SUPPRESSED;
-        o->why = look_replicated(a)
+        o->why = look_replicated(f, arena)
                      ? "weights sent to all GPUs in each step: see dp-instead-of-ddp"
                      : "the size of the messages keeps them from it: see bucket-size";
         return;
     }
-    add_evidence(a, o, &all, waiting);
+    add_evidence(f, o, &all, waiting);
     if (launching > 0)
         outcome_evidence(o, "GPU idle before them until each was launched, per step", ms(launching),
                          "ms", NULL);
-    double hidden = all.busy_ns > 0 ? 100.0 - 100.0 * ms(a->breakdown_ns[PART_COMM]) /
-                                                  ms(per_step(a, all.busy_ns))
+    double hidden = all.busy_ns > 0 ? 100.0 - 100.0 * ms(f->breakdown_ns[PART_COMM]) /
+                                                  ms(per_step(f, all.busy_ns))
                                     : 0;
     if (scattered)
         gather(o);
-    const char *beyond = too_much(a, o, exposed, waiting);
+    const char *beyond = too_much(f, arena, o, exposed, waiting);
     outcome_fires(
         o, exposed + launching,
-        arena_printf(&a->arena,
-                     "%.0f collectives per step, %s: the GPU computes nothing for %.1f ms of each "
-                     "step while they run%s%s",
-                     (double)all.count / (double)a->steps.used,
-                     hidden < 5 ? "never overlapped"
-                                : arena_printf(&a->arena, "only %.0f %% overlapped", hidden),
-                     ms(exposed),
-                     launching * 100 > a->steps.median_ns
-                         ? arena_printf(&a->arena, ", and idles %.1f ms until they are launched",
-                                        ms(launching))
-                         : "",
-                     beyond));
+        arena_printf(
+            arena,
+            "%.0f collectives per step, %s: the GPU computes nothing for %.1f ms of each "
+            "step while they run%s%s",
+            (double)all.count / (double)f->steps.used,
+            hidden < 5 ? "never overlapped"
+                       : arena_printf(arena, "only %.0f %% overlapped", hidden),
+            ms(exposed),
+            launching * 100 > f->steps.median_ns
+                ? arena_printf(arena, ", and idles %.1f ms until they are launched", ms(launching))
+                : "",
+            beyond));
     o->edit.kind = EDIT_HIDE_COMM;
     if (hidden < 5) /* nothing runs beside it: there is a switch for that */
         o->knob = "overlap=1";
     o->error_class = ERROR_KERNEL_MODEL;
-    outcome_example_op(o, a->tl, all.longest, "longest collective");
+    outcome_example_op(o, f->tl, all.longest, "longest collective");
 }
 
 const struct rule rule_exposed_communication = {
@@ -117,6 +118,7 @@ const struct rule rule_exposed_communication = {
     .title = "Overlap communication with computing",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check,
+    .program = {.now = "torch.ddp"},
     .looks_for = "Collectives (NCCL, RCCL and others) that run while no compute kernel does, and "
                  "many small ones launched one by one.",
     .doc = "A collective hides behind backward when it runs on a stream of its own and starts as "

@@ -1,29 +1,29 @@
 /* An optimizer that updates the parameters tensor by tensor. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look.h"
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct look_ops ops;
-    bool many = look_optimizer_unfused(a, &ops);
-    int64_t cost = per_step(a, ops.busy_ns + ops.idle_ns), count = per_step(a, ops.count);
-    o->why = arena_printf(&a->arena, "%lld optimizer kernels per step", (long long)count);
-    if (!many || cost * 100 < a->steps.median_ns)
+    bool many = look_optimizer_unfused(f, &ops);
+    int64_t cost = per_step(f, ops.busy_ns + ops.idle_ns), count = per_step(f, ops.count);
+    o->why = arena_printf(arena, "%lld optimizer kernels per step", (long long)count);
+    if (!many || cost * 100 < f->steps.median_ns)
         return;
     const char *rows = "SELECT * FROM kernel_time WHERE name LIKE '%sgd%' OR name LIKE '%adam%' OR "
                        "name LIKE '%multi_tensor%'";
     outcome_evidence(o, "optimizer kernels per step", (double)count, "count", rows);
     outcome_evidence(o, "mean length",
                      ops.count ? (double)ops.busy_ns / (double)ops.count / 1e3 : 0, "us", rows);
-    outcome_evidence(o, "their GPU time per step", ms(per_step(a, ops.busy_ns)), "ms", rows);
-    outcome_evidence(o, "GPU idle between them per step", ms(per_step(a, ops.idle_ns)), "ms", NULL);
+    outcome_evidence(o, "their GPU time per step", ms(per_step(f, ops.busy_ns)), "ms", rows);
+    outcome_evidence(o, "GPU idle between them per step", ms(per_step(f, ops.idle_ns)), "ms", NULL);
     o->error_class = ERROR_KERNEL_MODEL;
     o->edit.kind = EDIT_FUSE;
     o->knob = "optimizer=fused";
     outcome_fires(o, cost,
-                  arena_printf(&a->arena,
-                               "the optimizer takes %lld small kernels and %.1f ms per step",
+                  arena_printf(arena, "the optimizer takes %lld small kernels and %.1f ms per step",
                                (long long)count, ms(cost)));
-    outcome_example_op(o, a->tl, ops.longest, "longest optimizer kernel");
+    outcome_example_op(o, f->tl, ops.longest, "longest optimizer kernel");
 }
 
 const struct rule rule_fused_optimizer = {
@@ -31,6 +31,7 @@ const struct rule rule_fused_optimizer = {
     .title = "Update all parameters in one fused kernel",
     .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
     .check = check,
+    .program = {.now = "torch.optimizer"},
     .looks_for = "Dozens of small optimizer kernels per step instead of a few over all tensors.",
     .doc = "An update is a pass over the parameters and their state; launched per tensor it is "
            "mostly launches and half-empty kernels. "

@@ -1,4 +1,5 @@
 /* Python's garbage collector stops the training thread. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look.h"
 
 #include <string.h>
@@ -13,16 +14,16 @@ static double length(const struct range *r)
     return (double)r->end_ns - (double)r->start_ns;
 }
 
-static struct pauses find(const struct analysis *a)
+static struct pauses find(const struct facts *f)
 {
-    const struct timeline *t = a->tl;
-    const struct thread *th = &t->threads[a->steps.main_thread];
+    const struct timeline *t = f->tl;
+    const struct thread *th = &t->threads[f->steps.main_thread];
     struct pauses p = {0};
     for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++) {
         const struct range *r = &t->ranges[i];
         uint32_t s =
-            strcmp(tl_text(t, r->name), "gc") == 0 ? analysis_step_at(a, r->start_ns) : TL_NONE;
-        if (s == TL_NONE || !(a->steps.at[s].used || a->steps.at[s].slow))
+            strcmp(tl_text(t, r->name), "gc") == 0 ? facts_step_at(f, r->start_ns) : TL_NONE;
+        if (s == TL_NONE || !(f->steps.at[s].used || f->steps.at[s].slow))
             continue;
         p.ns += length(r);
         p.count++;
@@ -32,46 +33,46 @@ static struct pauses find(const struct analysis *a)
     return p;
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    const char *where = timeline_meta(a->tl, "torch.gc.where");
-    const char *asked = timeline_meta(a->tl, "torch.gc.asked");
-    if (!timeline_meta(a->tl, "torch.version")) {
+    const char *where = timeline_meta(f->tl, "torch.gc.where");
+    const char *asked = timeline_meta(f->tl, "torch.gc.asked");
+    if (!timeline_meta(f->tl, "torch.version")) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: pauses of Python's garbage collector (gpuprof run records them in "
                  "programs that use PyTorch)";
         return;
     }
-    if (a->tl->thread_count == 0 || a->steps.pace_ns <= 0) {
+    if (f->tl->thread_count == 0 || f->steps.pace_ns <= 0) {
         o->why = "no step was recorded";
         return;
     }
-    struct pauses p = find(a);
-    double steps = (double)(a->steps.used + a->steps.slow), each = p.ns / steps;
-    o->why = arena_printf(&a->arena, "the garbage collector stops the program %.3f ms per step",
-                          each / 1e6);
-    if (each * 50 < (double)a->steps.pace_ns)
+    struct pauses p = find(f);
+    double steps = (double)(f->steps.used + f->steps.slow), each = p.ns / steps;
+    o->why =
+        arena_printf(arena, "the garbage collector stops the program %.3f ms per step", each / 1e6);
+    if (each * 50 < (double)f->steps.pace_ns)
         return;
     const char *rows = "SELECT * FROM range r JOIN string s ON s.id = r.name WHERE s.text = 'gc'";
     outcome_evidence(o, "pauses of the garbage collector per step, on average", each / 1e6, "ms",
                      rows);
-    outcome_evidence(o, "a step, on average", (double)a->steps.pace_ns / 1e6, "ms", NULL);
+    outcome_evidence(o, "a step, on average", (double)f->steps.pace_ns / 1e6, "ms", NULL);
     outcome_evidence(o, "pauses of 1 ms and more, per step", p.count / steps, "count", rows);
     o->remedy = o->rule->remedy;
     if (asked)
         o->remedy.pytorch = arena_printf(
-            &a->arena,
+            arena,
             "%s: the program calls gc.collect() itself: once in hundreds of steps, or never; "
             "gc.freeze() once everything is built makes each call cheap",
             asked);
     o->knob = "gc=freeze";
-    double share = each / (double)a->steps.pace_ns * (double)a->step_ns;
+    double share = each / (double)f->steps.pace_ns * (double)f->step_ns;
     outcome_fires(o, (int64_t)share,
-                  arena_printf(&a->arena,
+                  arena_printf(arena,
                                "Python's garbage collector stops the training thread %.1f ms of "
                                "the %.1f ms that a step takes on average, in pauses of up to "
                                "%.0f ms%s%s",
-                               each / 1e6, (double)a->steps.pace_ns / 1e6, length(p.longest) / 1e6,
+                               each / 1e6, (double)f->steps.pace_ns / 1e6, length(p.longest) / 1e6,
                                where ? ", most often at " : "", where ? where : ""));
     outcome_example(o, p.longest->start_ns, p.longest->end_ns, "longest pause", TL_NONE);
 }

@@ -1,26 +1,27 @@
 /* Clipping that takes the norm tensor by tensor, or asks the host what it is. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look_phase.h"
 
 enum { MANY_OPS = 30 /* a step */ };
 
-static int64_t cost_of_ops(const struct analysis *a, const struct look_phase *p)
+static int64_t cost_of_ops(const struct facts *f, const struct look_phase *p)
 {
-    return per_step(a, p->ops.count) >= MANY_OPS ? per_step(a, p->ops.busy_ns + p->ops.idle_ns) : 0;
+    return per_step(f, p->ops.count) >= MANY_OPS ? per_step(f, p->ops.busy_ns + p->ops.idle_ns) : 0;
 }
 
-static void add_evidence(const struct analysis *a, struct outcome *o, const struct look_phase *p)
+static void add_evidence(const struct facts *f, struct outcome *o, const struct look_phase *p)
 {
     const char *rows = "SELECT k.* FROM kernel k JOIN string s ON s.id = k.name WHERE s.text LIKE "
                        "'%norm%' OR s.text LIKE '%clip%'";
-    double used = (double)(a->steps.used ? a->steps.used : 1);
+    double used = (double)(f->steps.used ? f->steps.used : 1);
     outcome_evidence(o, "operations of clipping per step", (double)p->ops.count / used, "count",
                      p->ops.count ? rows : NULL);
-    outcome_evidence(o, "their GPU time per step", ms(per_step(a, p->ops.busy_ns)), "ms", NULL);
-    outcome_evidence(o, "GPU idle between them per step", ms(per_step(a, p->ops.idle_ns)), "ms",
+    outcome_evidence(o, "their GPU time per step", ms(per_step(f, p->ops.busy_ns)), "ms", NULL);
+    outcome_evidence(o, "GPU idle between them per step", ms(per_step(f, p->ops.idle_ns)), "ms",
                      NULL);
     outcome_evidence(o, "waits for the norm per step", (double)p->syncs / used, "count", NULL);
     outcome_evidence(
-        o, "GPU idle after these waits per step", ms(per_step(a, p->sync_ns)), "ms",
+        o, "GPU idle after these waits per step", ms(per_step(f, p->sync_ns)), "ms",
         p->sync_ns > 0
             ? "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_sync')"
             : NULL);
@@ -28,46 +29,47 @@ static void add_evidence(const struct analysis *a, struct outcome *o, const stru
 
 /* Operations that apply the factor, by operation; the others find it. In CUDA the update can do
  * that on its way, as the remedy says: no pass is left for it. A framework's update cannot. */
-static const bool *applies_factor(struct analysis *a, const struct look_phase *p)
+static const bool *applies_factor(const struct facts *f, struct arena *arena,
+                                  const struct look_phase *p)
 {
-    size_t n = a->tl->op_count;
+    size_t n = f->tl->op_count;
     bool *marks =
-        analysis_of_python(a) || !p->op_marks ? NULL : arena_array(&a->arena, n + 1, sizeof *marks);
+        look_of_python(f) || !p->op_marks ? NULL : arena_array(arena, n + 1, sizeof *marks);
     for (size_t i = 0; marks && i < n; i++)
         marks[i] = p->op_marks[i] &&
-                   look_name_has(tl_text(a->tl, a->tl->ops[i].full_name), "clip|scale|mul");
+                   look_name_has(tl_text(f->tl, f->tl->ops[i].full_name), "clip|scale|mul");
     return marks;
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct look_phase p = look_phase(a, &phase_clipping);
-    int64_t waiting = per_step(a, p.sync_ns), scattered = cost_of_ops(a, &p);
-    o->why = arena_printf(&a->arena,
+    struct look_phase p = look_phase(f, arena, &phase_clipping);
+    int64_t waiting = per_step(f, p.sync_ns), scattered = cost_of_ops(f, &p);
+    o->why = arena_printf(arena,
                           "%lld operations of clipping per step; waits for the norm leave the GPU "
                           "idle for %.3f ms",
-                          (long long)per_step(a, p.ops.count), ms(waiting));
-    if ((waiting + scattered) * 100 < a->steps.median_ns)
+                          (long long)per_step(f, p.ops.count), ms(waiting));
+    if ((waiting + scattered) * 100 < f->steps.median_ns)
         return;
-    add_evidence(a, o, &p);
+    add_evidence(f, o, &p);
     o->knob = "clip=fused";
     const char *summary =
         waiting > scattered
-            ? arena_printf(&a->arena,
+            ? arena_printf(arena,
                            "the host waits for the norm of the gradients in every step; the GPU "
                            "then idles for %.1f ms",
                            ms(waiting))
-            : arena_printf(&a->arena,
+            : arena_printf(arena,
                            "clipping takes %lld operations and %.1f ms per step, tensor by tensor",
-                           (long long)per_step(a, p.ops.count), ms(scattered));
+                           (long long)per_step(f, p.ops.count), ms(scattered));
     o->edit = waiting > scattered ? (struct edit){.kind = EDIT_REMOVE, .call_marks = p.wait_marks}
                                   : (struct edit){.kind = EDIT_FUSE,
                                                   .op_marks = p.op_marks,
-                                                  .gone_marks = applies_factor(a, &p)};
+                                                  .gone_marks = applies_factor(f, arena, &p)};
     o->error_class = waiting > scattered ? ERROR_STRUCTURAL : ERROR_KERNEL_MODEL;
     outcome_fires(o, waiting + scattered, summary);
-    outcome_example_call(o, a->tl, p.wait, "longest wait for the norm");
-    outcome_example_op(o, a->tl, p.ops.longest, "longest operation of clipping");
+    outcome_example_call(o, f->tl, p.wait, "longest wait for the norm");
+    outcome_example_op(o, f->tl, p.ops.longest, "longest operation of clipping");
 }
 
 const struct rule rule_gradient_clipping = {
@@ -75,6 +77,7 @@ const struct rule rule_gradient_clipping = {
     .title = "Clip gradients on the device, all at once",
     .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
     .check = check,
+    .program = {.now = "torch.clip_grad"},
     .looks_for = "Kernels that take norms of gradients, and ranges named after clipping: dozens of "
                  "small ones per step, or a wait of the host for the result.",
     .doc = "Clipping needs one number: the norm of all gradients. Taken tensor by tensor it is two "

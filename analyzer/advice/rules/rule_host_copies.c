@@ -1,41 +1,42 @@
 /* Batches copied from one place of the host's memory to another before they go to the GPU. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look_host.h"
 
-static void fire(struct analysis *a, struct outcome *o, const struct look_host_copies *h)
+static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
+                 const struct look_host_copies *h)
 {
-    int64_t idle = per_step(a, h->idle_ns);
-    const struct range *r = &a->tl->ranges[h->longest];
-    int64_t all = per_step(a, h->total_ns);
+    int64_t idle = per_step(f, h->idle_ns);
+    const struct range *r = &f->tl->ranges[h->longest];
+    int64_t all = per_step(f, h->total_ns);
     const char *rows = "SELECT * FROM range_time WHERE name LIKE '%copy%' OR name LIKE '%clone%' "
                        "OR name LIKE '%pin_memory%' OR name LIKE '%contiguous%'";
     outcome_evidence(o, "copies within the host's memory per step",
-                     (double)h->count / (double)a->steps.used, "count", rows);
+                     (double)h->count / (double)f->steps.used, "count", rows);
     outcome_evidence(o, "host time of them per step", ms(all), "ms", rows);
     outcome_evidence(o, "GPU idle meanwhile per step", ms(idle), "ms", NULL);
     o->knob = "extra_copy=0";
     o->edit = (struct edit){.kind = EDIT_SKIP, .range_marks = h->marks};
     outcome_fires(o, idle,
-                  arena_printf(&a->arena,
+                  arena_printf(arena,
                                "the training thread copies within the host's memory ('%s'); the "
                                "GPU idles for %.1f ms per step of it",
-                               tl_text(a->tl, r->name), ms(idle)));
+                               tl_text(f->tl, r->name), ms(idle)));
     outcome_example(o, r->start_ns, r->end_ns, "longest copy on the host", TL_NONE);
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct look_host_copies h;
-    if (look_host_copies(a, &h) < 0) {
+    if (look_host_copies(f, arena, &h) < 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "out of memory";
         return;
     }
-    int64_t idle = per_step(a, h.idle_ns);
-    o->why = arena_printf(&a->arena,
-                          "copies within the host's memory leave the GPU idle for %.3f ms per step",
-                          ms(idle));
-    if (idle * 100 >= a->steps.median_ns && idle > 0)
-        fire(a, o, &h);
+    int64_t idle = per_step(f, h.idle_ns);
+    o->why = arena_printf(
+        arena, "copies within the host's memory leave the GPU idle for %.3f ms per step", ms(idle));
+    if (idle * 100 >= f->steps.median_ns && idle > 0)
+        fire(f, arena, o, &h);
 }
 
 const struct rule rule_host_copies = {

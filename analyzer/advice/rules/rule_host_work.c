@@ -1,5 +1,6 @@
 /* The GPU is idle while the host does something else than launching: Python, post-processing,
  * framework overhead. Named by the range in which it falls. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look_host.h"
 #include "analyzer/queries/look_warm.h"
 
@@ -7,34 +8,34 @@
 #include <string.h>
 
 /* The innermost range that holds most of it, unless that is the step itself; with its share. */
-static const char *where_most(const struct analysis *a, int64_t *in_it)
+static const char *where_most(const struct facts *f, int64_t *in_it)
 {
-    int64_t *sum = calloc((size_t)a->tl->strings.n + 1, sizeof *sum);
+    int64_t *sum = calloc((size_t)f->tl->strings.n + 1, sizeof *sum);
     uint32_t best = 0;
-    for (size_t i = 0; sum && i < a->gap_count; i++) {
-        const struct gap *g = &a->gaps[i];
-        if (g->step == TL_NONE || !a->steps.at[g->step].used || g->range == TL_NONE)
+    for (size_t i = 0; sum && i < f->gap_count; i++) {
+        const struct gap *g = &f->gaps[i];
+        if (g->step == TL_NONE || !f->steps.at[g->step].used || g->range == TL_NONE)
             continue;
-        const struct range *r = &a->tl->ranges[g->range];
-        if ((r->end_ns - r->start_ns) * 10 >= a->steps.median_ns * 9)
+        const struct range *r = &f->tl->ranges[g->range];
+        if ((r->end_ns - r->start_ns) * 10 >= f->steps.median_ns * 9)
             continue;
-        sum[r->name] += gap_ns(a, g, PART_IDLE_HOST);
+        sum[r->name] += gap_ns(f, g, PART_IDLE_HOST);
         if (sum[r->name] > sum[best])
             best = r->name;
     }
     *in_it = sum && best ? sum[best] : 0;
     free(sum);
-    return *in_it ? tl_text(a->tl, best) : NULL;
+    return *in_it ? tl_text(f->tl, best) : NULL;
 }
 
 /* What other rules name by its cause: one-time work, copies on the host. */
-static int64_t explained_elsewhere(struct analysis *a)
+static int64_t explained_elsewhere(const struct facts *f, struct arena *arena)
 {
     struct look_host_copies copies;
-    int64_t ns = look_warm_up(a).host_ns;
-    if (look_host_copies(a, &copies) == 0)
+    int64_t ns = look_warm_up(f).host_ns;
+    if (look_host_copies(f, arena, &copies) == 0)
         ns += copies.host_ns;
-    return per_step(a, ns);
+    return per_step(f, ns);
 }
 
 /* torch.compile's own code: what it wrote into its cache, and its marks. */
@@ -55,36 +56,36 @@ static const char *short_name(const char *range)
     return slash ? slash + 1 : range;
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    int64_t idle = a->breakdown_ns[PART_IDLE_HOST] - explained_elsewhere(a), inside;
-    o->why = arena_printf(&a->arena, "the GPU waits %.3f ms per step for other work of the host",
+    int64_t idle = f->breakdown_ns[PART_IDLE_HOST] - explained_elsewhere(f, arena), inside;
+    o->why = arena_printf(arena, "the GPU waits %.3f ms per step for other work of the host",
                           ms(idle > 0 ? idle : 0));
-    if (idle * 100 < a->steps.median_ns)
+    if (idle * 100 < f->steps.median_ns)
         return;
-    size_t with_it = look_steps_with(a, PART_IDLE_HOST);
-    if (with_it * 2 < a->steps.used) {
-        o->why = arena_printf(&a->arena, "only in %zu of %zu steps: not part of the loop", with_it,
-                              a->steps.used);
+    size_t with_it = look_steps_with(f, PART_IDLE_HOST);
+    if (with_it * 2 < f->steps.used) {
+        o->why = arena_printf(arena, "only in %zu of %zu steps: not part of the loop", with_it,
+                              f->steps.used);
         return;
     }
-    if (a->host.starved_ns * 2 >= idle) {
+    if (f->host.starved_ns * 2 >= idle) {
         o->verdict = RULE_SUPPRESSED;
-        o->why = arena_printf(&a->arena,
+        o->why = arena_printf(arena,
                               "the training thread was ready to run but had no core for %.1f ms "
                               "per step: other programs, or too many threads, take them",
-                              ms(a->host.starved_ns));
+                              ms(f->host.starved_ns));
         return;
     }
-    const char *where = where_most(a, &inside);
-    if (per_step(a, inside) * 2 < idle)
+    const char *where = where_most(f, &inside);
+    if (per_step(f, inside) * 2 < idle)
         where = NULL;
     outcome_evidence(
         o, "GPU idle while the host does other work per step", ms(idle), "ms",
         "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_host')");
     if (where)
-        outcome_evidence(o, arena_printf(&a->arena, "of that, inside '%s'", short_name(where)),
-                         ms(per_step(a, inside)), "ms", NULL);
+        outcome_evidence(o, arena_printf(arena, "of that, inside '%s'", short_name(where)),
+                         ms(per_step(f, inside)), "ms", NULL);
     o->knob = "host_work_us=0";
     o->error_class = ERROR_RERUN_DECIDES; /* nobody knows how far that work can be cut */
     bool compiled = where && is_compiled(where);
@@ -96,18 +97,18 @@ static void check(struct analysis *a, struct outcome *o)
             o->rule->remedy.tensorflow, o->rule->remedy.cuda};
     outcome_fires(
         o, idle,
-        where ? arena_printf(&a->arena,
+        where ? arena_printf(arena,
                              "the GPU waits %s per step while the host does other work, most of it "
                              "(%s) in %s'%s'",
-                             look_time(a, idle), look_time(a, per_step(a, inside)),
+                             look_time(arena, idle), look_time(arena, per_step(f, inside)),
                              compiled ? "what torch.compile wrote to launch kernels, " : "",
                              short_name(where))
-              : arena_printf(&a->arena,
+              : arena_printf(arena,
                              "the GPU waits %s per step while the host does other work "
                              "outside of any recorded range%s",
-                             look_time(a, idle),
-                             a->tl->have & HAVE_RANGES ? " (Python between operators)" : ""));
-    look_gap_examples(a, o, PART_IDLE_HOST, "GPU idle, host busy with other work");
+                             look_time(arena, idle),
+                             f->tl->have & HAVE_RANGES ? " (Python between operators)" : ""));
+    outcome_example_gaps(o, f, PART_IDLE_HOST, "GPU idle, host busy with other work");
 }
 
 const struct rule rule_host_work = {

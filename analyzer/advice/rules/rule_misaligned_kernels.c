@@ -1,5 +1,6 @@
 /* Matrix kernels on tensor cores that load one or two elements at a time, because a dimension is
  * odd. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look.h"
 
 #include "wire/spool_format.h"
@@ -15,14 +16,14 @@ struct misaligned {
     const struct kernel_total *worst;
 };
 
-static struct misaligned look(const struct analysis *a)
+static struct misaligned look(const struct facts *f)
 {
     struct misaligned m = {0, 0, 0, NULL};
-    for (size_t i = 0; i < a->totals.kernel_count; i++) {
-        const struct kernel_total *k = &a->totals.kernels[i];
+    for (size_t i = 0; i < f->totals.kernel_count; i++) {
+        const struct kernel_total *k = &f->totals.kernels[i];
         bool matrix = k->class.family == FAMILY_GEMM || k->class.family == FAMILY_CONV;
         bool pads = k->class.family == FAMILY_LAYOUT &&
-                    strstr(tl_text(a->tl, k->name), "AddPadding") != NULL;
+                    strstr(tl_text(f->tl, k->name), "AddPadding") != NULL;
         bool narrow =
             matrix && k->class.tensor == TRI_YES && (k->class.align == 1 || k->class.align == 2);
         if (!pads && !narrow)
@@ -38,12 +39,12 @@ static struct misaligned look(const struct analysis *a)
 
 /* The size that is not a multiple of 8 in most of the recorded products of 16-bit types; 0 where
  * no product was recorded. */
-static int64_t odd_size(const struct analysis *a)
+static int64_t odd_size(const struct facts *f)
 {
     int64_t sizes[WIDTHS], most = 0;
     size_t counts[WIDTHS], n = 0, best = 0;
-    for (size_t i = 0; i < a->tl->call_count; i++) {
-        const struct row_call *c = &a->tl->calls[i].row;
+    for (size_t i = 0; i < f->tl->call_count; i++) {
+        const struct row_call *c = &f->tl->calls[i].row;
         if (c->family != SPOOL_CALL_GEMM ||
             (c->in_type != SPOOL_DT_F16 && c->in_type != SPOOL_DT_BF16))
             continue;
@@ -130,16 +131,16 @@ static void range_of(struct products *p, struct edit *edit)
 }
 
 /* EDIT_NONE where too few aligned products were recorded to compare with. */
-static struct edit aligned_edit(struct analysis *a)
+static struct edit aligned_edit(const struct facts *f, struct arena *arena)
 {
     enum { COMPARED = 20 };
-    struct products p = {.marks = arena_array(&a->arena, a->tl->op_count + 1, sizeof *p.marks),
-                         .aligned = malloc((a->tl->call_count + 1) * sizeof *p.aligned)};
+    struct products p = {.marks = arena_array(arena, f->tl->op_count + 1, sizeof *p.marks),
+                         .aligned = malloc((f->tl->call_count + 1) * sizeof *p.aligned)};
     struct edit edit = {.kind = EDIT_NONE};
     if (p.marks && p.aligned) {
-        for (size_t i = 0; i < a->tl->call_count; i++)
-            if (a->tl->calls[i].row.family == SPOOL_CALL_GEMM)
-                add_product(&p, a->tl, &a->tl->calls[i]);
+        for (size_t i = 0; i < f->tl->call_count; i++)
+            if (f->tl->calls[i].row.family == SPOOL_CALL_GEMM)
+                add_product(&p, f->tl, &f->tl->calls[i]);
         if (p.n >= COMPARED && p.ns > 0) {
             edit = (struct edit){.kind = EDIT_SCALE, .op_marks = p.marks};
             range_of(&p, &edit);
@@ -149,34 +150,34 @@ static struct edit aligned_edit(struct analysis *a)
     return edit;
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct misaligned m = look(a);
-    int64_t each = per_step(a, m.ns), size = odd_size(a);
-    o->why = arena_printf(&a->arena, "%.3f ms per step in misaligned matrix kernels", ms(each));
-    if (!m.worst || each * 100 < a->steps.median_ns)
+    struct misaligned m = look(f);
+    int64_t each = per_step(f, m.ns), size = odd_size(f);
+    o->why = arena_printf(arena, "%.3f ms per step in misaligned matrix kernels", ms(each));
+    if (!m.worst || each * 100 < f->steps.median_ns)
         return;
     const char *rows = "SELECT k.* FROM kernel k JOIN string s ON s.id = k.name WHERE s.text LIKE "
                        "'%align1%' OR s.text LIKE '%align2%' OR s.text LIKE '%AddPadding%'";
     outcome_evidence(o, "matrix kernels with alignment 1 or 2, and paddings, per step",
-                     (double)m.count / (double)a->steps.used, "count", rows);
+                     (double)m.count / (double)f->steps.used, "count", rows);
     outcome_evidence(o, "time in them per step", ms(each), "ms", rows);
     if (m.padding_ns > 0)
-        outcome_evidence(o, "of it copying to padded operands", ms(per_step(a, m.padding_ns)), "ms",
+        outcome_evidence(o, "of it copying to padded operands", ms(per_step(f, m.padding_ns)), "ms",
                          rows);
     if (size > 0)
         outcome_evidence(o, "size that is not a multiple of 8 in most products", (double)size, "",
                          NULL);
     o->error_class = ERROR_KERNEL_MODEL;
-    o->edit = aligned_edit(a);
+    o->edit = aligned_edit(f, arena);
     o->knob = "pad_vocab=1";
-    const char *which = size > 0 ? arena_printf(&a->arena, "%lld", (long long)size) : "a dimension";
+    const char *which = size > 0 ? arena_printf(arena, "%lld", (long long)size) : "a dimension";
     outcome_fires(o, each,
-                  arena_printf(&a->arena,
+                  arena_printf(arena,
                                "%.1f ms per step of matrix work loads operands element by element "
                                "(longest: %s): %s is not a multiple of 8",
-                               ms(each), tl_text(a->tl, m.worst->name), which));
-    outcome_example_op(o, a->tl, m.worst->longest, "longest misaligned kernel");
+                               ms(each), tl_text(f->tl, m.worst->name), which));
+    outcome_example_op(o, f->tl, m.worst->longest, "longest misaligned kernel");
 }
 
 const struct rule rule_misaligned_kernels = {

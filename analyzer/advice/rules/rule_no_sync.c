@@ -1,40 +1,42 @@
 /* Gradient accumulation that exchanges gradients after every part of the batch. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look_comm.h"
 
 /* The kernels of all exchanges but the last of each step, by op. NULL: no memory. */
-static const bool *needless(struct analysis *a, const struct look_exchange *x, size_t k)
+static const bool *needless(const struct facts *f, struct arena *arena,
+                            const struct look_exchange *x, size_t k)
 {
-    const struct timeline *t = a->tl;
-    bool *marks = arena_array(&a->arena, t->op_count + 1, sizeof *marks);
-    size_t *done = arena_array(&a->arena, a->steps.count + 1, sizeof *done);
+    const struct timeline *t = f->tl;
+    bool *marks = arena_array(arena, t->op_count + 1, sizeof *marks);
+    size_t *done = arena_array(arena, f->steps.count + 1, sizeof *done);
     if (!marks || !done)
         return NULL;
     for (size_t i = 0; i < t->collective_count; i++) {
-        uint32_t op = t->collectives[i].op, step = op == TL_NONE ? TL_NONE : a->steps.op_step[op];
-        if (step != TL_NONE && tl_op_device(t, op) == a->steps.device)
+        uint32_t op = t->collectives[i].op, step = op == TL_NONE ? TL_NONE : f->steps.op_step[op];
+        if (step != TL_NONE && tl_op_device(t, op) == f->steps.device)
             marks[op] = done[step]++ < x->count - x->count / k;
     }
     return marks;
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct look_exchange x = look_exchange(a);
-    size_t k = look_repeats(a, &x);
-    if (x.step == TL_NONE && a->totals.family_count[FAMILY_COMM] > 0) {
+    struct look_exchange x = look_exchange(f, arena);
+    size_t k = look_repeats(f, arena, &x);
+    if (x.step == TL_NONE && f->totals.family_count[FAMILY_COMM] > 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "the sizes of the collectives were not recorded (gpuprof run records them)";
         return;
     }
-    int64_t exposed = a->breakdown_ns[PART_COMM];
+    int64_t exposed = f->breakdown_ns[PART_COMM];
     int64_t gain = exposed - exposed / (int64_t)k;
     o->why = x.step == TL_NONE ? "no collectives on this GPU"
              : k < 2           ? "gradients are exchanged once per step"
-                               : arena_printf(&a->arena,
+                               : arena_printf(arena,
                                               "exchanged %zu times per step, but all except %.3f ms "
                                                         "of that is hidden behind computing",
                                               k, ms(gain));
-    if (k < 2 || gain * 100 < a->steps.median_ns)
+    if (k < 2 || gain * 100 < f->steps.median_ns)
         return;
     const char *rows = "SELECT * FROM collective ORDER BY start_ns";
     outcome_evidence(o, "times that the same gradients are exchanged per step", (double)k, "count",
@@ -44,15 +46,15 @@ static void check(struct analysis *a, struct outcome *o)
     outcome_evidence(o, "communication with no compute beside it per step", ms(exposed), "ms",
                      NULL);
     o->error_class = ERROR_STRUCTURAL;
-    o->edit = (struct edit){.kind = EDIT_REMOVE, .op_marks = needless(a, &x, k)};
+    o->edit = (struct edit){.kind = EDIT_REMOVE, .op_marks = needless(f, arena, &x, k)};
     outcome_fires(o, gain,
-                  arena_printf(&a->arena,
+                  arena_printf(arena,
                                "the %zu parts of each batch exchange their gradients one by one: "
                                "%.0f MB per step, where %.0f MB after the last part would do",
                                k, (double)x.bytes / 1e6, (double)x.bytes / 1e6 / (double)k));
     o->knob = "no_sync=1";
-    uint32_t op = a->tl->collectives[x.at[0]].op;
-    outcome_example_op(o, a->tl, op, "an exchange that could wait for the last part");
+    uint32_t op = f->tl->collectives[x.at[0]].op;
+    outcome_example_op(o, f->tl, op, "an exchange that could wait for the last part");
 }
 
 const struct rule rule_no_sync = {

@@ -1,4 +1,5 @@
 /* Input-bound: the GPU is idle while the next batch is awaited, or made, on the training thread. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look_feed.h"
 #include "analyzer/queries/look_loader.h"
 
@@ -16,11 +17,11 @@ static int64_t ceil_div(int64_t a, int64_t b)
 
 /* Wall time of a batch counts, since a worker may wait for files as well; CPU time says what the
  * cores can carry. */
-static struct need need_of(const struct analysis *a)
+static struct need need_of(const struct facts *facts)
 {
-    const struct host_facts *h = &a->host;
+    const struct host_facts *h = &facts->host;
     struct need f = {.have = h->loader_workers};
-    int64_t rest = a->steps.median_ns - a->breakdown_ns[PART_IDLE_INPUT];
+    int64_t rest = facts->steps.median_ns - facts->breakdown_ns[PART_IDLE_INPUT];
     int64_t fetch = h->fetch_ns > 0 ? h->fetch_ns : h->fetch_cpu_ns;
     int64_t cpu = h->fetch_cpu_ns > 0 && h->fetch_cpu_ns < fetch ? h->fetch_cpu_ns : fetch;
     if (fetch <= 0)
@@ -40,27 +41,27 @@ static struct need need_of(const struct analysis *a)
 }
 
 /* Why more workers would not help; NULL when they would. */
-static const char *no_use(struct analysis *a, const struct need *f)
+static const char *no_use(const struct facts *facts, struct arena *arena, const struct need *f)
 {
-    int cores = a->host.usable_cores;
+    int cores = facts->host.usable_cores;
     if (f->have > 0 && cores > 0 && f->have >= cores)
-        return arena_printf(&a->arena,
+        return arena_printf(arena,
                             "%d workers already use all %d cores: more cannot help; make a batch "
                             "cheaper (smaller pictures, decoding on the GPU, a cached set)",
                             f->have, cores);
     if (f->have > 0 && f->needed > 0 && f->needed <= f->have)
-        return arena_printf(&a->arena,
+        return arena_printf(arena,
                             "%d workers make a batch in %.1f ms each, enough for this step: the "
                             "waits come from uneven batches; a deeper prefetch evens them out",
-                            f->have, ms(a->host.fetch_ns));
+                            f->have, ms(facts->host.fetch_ns));
     return NULL;
 }
 
 /* Each worker would deliver the whole of it, and the runtime refuses to be told. */
-static void divide_first(struct analysis *a, struct outcome *o)
+static void divide_first(const struct facts *facts, struct arena *arena, struct outcome *o)
 {
     struct feed f;
-    if (!look_feed(a, &f) || !f.iterable)
+    if (!look_feed(facts, arena, &f) || !f.iterable)
         return;
     o->edit = (struct edit){.kind = EDIT_NONE};
     o->knob = NULL;
@@ -68,7 +69,7 @@ static void divide_first(struct analysis *a, struct outcome *o)
     o->remedy.pytorch = f.shards ? LOOK_SHARDED : LOOK_SHARD;
 }
 
-static void advise(struct analysis *a, struct outcome *o, const struct need *f)
+static void advise(struct arena *arena, struct outcome *o, const struct need *f)
 {
     int n = f->most;
     if (n <= 0) {
@@ -82,34 +83,35 @@ static void advise(struct analysis *a, struct outcome *o, const struct need *f)
         return;
     }
     o->edit = (struct edit){.kind = EDIT_WORKERS, .workers = n};
-    o->knob = arena_printf(&a->arena, "num_workers=%d", n);
+    o->knob = arena_printf(arena, "num_workers=%d", n);
     o->remedy.pytorch =
-        arena_printf(&a->arena, "DataLoader(..., num_workers=%d, persistent_workers=True)", n);
-    o->remedy.tensorflow = arena_printf(
-        &a->arena, "dataset.map(f, num_parallel_calls=%d).prefetch(tf.data.AUTOTUNE)", n);
-    o->remedy.cuda = arena_printf(
-        &a->arena, "%d reader thread%s filling a ring of batch slots ahead of the loop", n,
-        n == 1 ? "" : "s");
+        arena_printf(arena, "DataLoader(..., num_workers=%d, persistent_workers=True)", n);
+    o->remedy.tensorflow =
+        arena_printf(arena, "dataset.map(f, num_parallel_calls=%d).prefetch(tf.data.AUTOTUNE)", n);
+    o->remedy.cuda =
+        arena_printf(arena, "%d reader thread%s filling a ring of batch slots ahead of the loop", n,
+                     n == 1 ? "" : "s");
 }
 
-static void add_evidence(struct analysis *a, struct outcome *o, const struct need *f, int64_t idle)
+static void add_evidence(const struct facts *facts, struct outcome *o, const struct need *f,
+                         int64_t idle)
 {
     outcome_evidence(
         o, "GPU idle for input per step", ms(idle), "ms",
         "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_input')");
-    if (a->host.fetch_ns > 0)
+    if (facts->host.fetch_ns > 0)
         outcome_evidence(
-            o, "making one batch takes", ms(a->host.fetch_ns), "ms",
+            o, "making one batch takes", ms(facts->host.fetch_ns), "ms",
             "SELECT * FROM range WHERE name IN (SELECT id FROM string WHERE text = 'data.decode')");
-    if (a->host.fetches > 1.5)
-        outcome_evidence(o, "batches per step", a->host.fetches, "count", NULL);
-    if (a->host.fetch_cpu_ns > 0)
-        outcome_evidence(o, "CPU time of it", ms(a->host.fetch_cpu_ns), "ms",
+    if (facts->host.fetches > 1.5)
+        outcome_evidence(o, "batches per step", facts->host.fetches, "count", NULL);
+    if (facts->host.fetch_cpu_ns > 0)
+        outcome_evidence(o, "CPU time of it", ms(facts->host.fetch_cpu_ns), "ms",
                          "SELECT * FROM host_sample");
     if (f->have >= 0)
         outcome_evidence(o, "workers", f->have, "count", NULL);
-    if (a->host.usable_cores > 0)
-        outcome_evidence(o, "usable cores", a->host.usable_cores, "count",
+    if (facts->host.usable_cores > 0)
+        outcome_evidence(o, "usable cores", facts->host.usable_cores, "count",
                          "SELECT s.text FROM meta m JOIN string s ON s.id = m.value WHERE m.key = "
                          "(SELECT id FROM string WHERE text = 'usable_cores')");
     if (f->needed > f->most)
@@ -119,33 +121,33 @@ static void add_evidence(struct analysis *a, struct outcome *o, const struct nee
                          f->needed, "count", NULL);
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *facts, struct arena *arena, struct outcome *o)
 {
-    int64_t idle = a->breakdown_ns[PART_IDLE_INPUT], gain = idle;
-    o->why = arena_printf(&a->arena, "the GPU waits %.3f ms per step for data", ms(idle));
-    if (idle * 100 < a->steps.median_ns)
+    int64_t idle = facts->breakdown_ns[PART_IDLE_INPUT], gain = idle;
+    o->why = arena_printf(arena, "the GPU waits %.3f ms per step for data", ms(idle));
+    if (idle * 100 < facts->steps.median_ns)
         return;
-    struct need f = need_of(a);
-    const char *why_not = no_use(a, &f);
+    struct need f = need_of(facts);
+    const char *why_not = no_use(facts, arena, &f);
     if (why_not) {
         o->verdict = RULE_SUPPRESSED;
         o->why = why_not;
         return;
     }
-    if (a->steps.median_ns - f.pace_ns < gain)
-        gain = a->steps.median_ns - f.pace_ns;
-    if (gain * 100 < a->steps.median_ns) {
+    if (facts->steps.median_ns - f.pace_ns < gain)
+        gain = facts->steps.median_ns - f.pace_ns;
+    if (gain * 100 < facts->steps.median_ns) {
         o->verdict = RULE_SUPPRESSED;
-        o->why = arena_printf(&a->arena,
+        o->why = arena_printf(arena,
                               "a batch costs %.1f ms, too much for the %d usable core%s to make it "
                               "faster than now: make a batch cheaper",
-                              ms(a->host.fetch_ns), a->host.usable_cores,
-                              a->host.usable_cores == 1 ? "" : "s");
+                              ms(facts->host.fetch_ns), facts->host.usable_cores,
+                              facts->host.usable_cores == 1 ? "" : "s");
         return;
     }
-    add_evidence(a, o, &f, idle);
-    advise(a, o, &f);
-    struct look_loader l = look_loader(a);
+    add_evidence(facts, o, &f, idle);
+    advise(arena, o, &f);
+    struct look_loader l = look_loader(facts, arena);
     if (look_waits_for_files(&l)) { /* the storage may serve no more readers than it does */
         o->edit = (struct edit){.kind = EDIT_NONE};
         o->error_class = ERROR_RERUN_DECIDES;
@@ -153,15 +155,15 @@ static void check(struct analysis *a, struct outcome *o)
                          100 * (double)look_elsewhere_ns(&l) / (double)l.making_ns, "%",
                          "SELECT * FROM host_sample");
     }
-    divide_first(a, o);
+    divide_first(facts, arena, o);
     const char *how = f.have == 0 ? "the training thread makes each batch itself; the GPU waits"
                                   : "the GPU waits for the next batch for";
-    const char *where = look_gap_range(a, PART_IDLE_INPUT);
+    const char *where = look_gap_range(facts, PART_IDLE_INPUT);
     outcome_fires(o, gain,
-                  arena_printf(&a->arena, "%s %.1f ms of %.1f ms per step%s%s%s", how, ms(idle),
-                               ms(a->steps.median_ns), where ? ", most of it in '" : "",
+                  arena_printf(arena, "%s %.1f ms of %.1f ms per step%s%s%s", how, ms(idle),
+                               ms(facts->steps.median_ns), where ? ", most of it in '" : "",
                                where ? where : "", where ? "'" : ""));
-    look_gap_examples(a, o, PART_IDLE_INPUT, "GPU idle, next batch not there");
+    outcome_example_gaps(o, facts, PART_IDLE_INPUT, "GPU idle, next batch not there");
 }
 
 const struct rule rule_num_workers = {
@@ -169,6 +171,8 @@ const struct rule rule_num_workers = {
     .title = "Load data in parallel workers",
     .needs = HAVE_KERNELS | HAVE_API | HAVE_RANGES | HAVE_STEPS,
     .check = check,
+    .program = {.line = "torch.loader.made", .now = "torch.loader"},
+    .about_input = true,
     .looks_for = "GPU idle while the training thread waits for, or makes, the next batch.",
     .doc = "A batch that is made on the training thread, or by too few workers, holds up the GPU. "
            "The number of workers is the measured time to make a batch divided by the rest of the "

@@ -1,23 +1,24 @@
 /* Pinned copies that the GPU or the host waits for, though they could run beside compute. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look.h"
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct look_copies c = look_h2d(a, MEMORY_PINNED);
-    int64_t copying = look_exposed(a, &c), exposed = copying + c.idle_ns;
-    int64_t beside = a->breakdown_ns[PART_COMPUTE] + a->breakdown_ns[PART_COMM];
+    struct look_copies c = look_h2d(f, MEMORY_PINNED);
+    int64_t copying = look_exposed(f, &c), exposed = copying + c.idle_ns;
+    int64_t beside = f->breakdown_ns[PART_COMPUTE] + f->breakdown_ns[PART_COMM];
     int64_t gain = (copying < beside ? copying : beside) + c.idle_ns;
     if (c.count == 0) {
         o->why = "no host-to-device copy reads pinned memory";
         return;
     }
-    o->why = arena_printf(&a->arena, "pinned copies are exposed for %.3f ms per step", ms(exposed));
-    if (exposed * 100 < a->steps.median_ns)
+    o->why = arena_printf(arena, "pinned copies are exposed for %.3f ms per step", ms(exposed));
+    if (exposed * 100 < f->steps.median_ns)
         return;
-    double back = look_comes_back_pct(a);
+    double back = look_comes_back_pct(f);
     if (back > 50) {
         o->verdict = RULE_SUPPRESSED;
-        o->why = arena_printf(&a->arena,
+        o->why = arena_printf(arena,
                               "%.0f %% of what is copied to the GPU was copied from it in the step "
                               "before, told by sizes: it cannot be fetched ahead (see copy-volume)",
                               back);
@@ -25,9 +26,9 @@ static void check(struct analysis *a, struct outcome *o)
     }
     const char *rows =
         "SELECT * FROM copy WHERE kind = 1 AND src_kind = 2 ORDER BY end_ns - start_ns DESC";
-    outcome_evidence(o, "pinned H2D copies per step", (double)c.count / (double)a->steps.used,
+    outcome_evidence(o, "pinned H2D copies per step", (double)c.count / (double)f->steps.used,
                      "count", rows);
-    outcome_evidence(o, "time copying per step", ms(per_step(a, c.total_ns)), "ms", rows);
+    outcome_evidence(o, "time copying per step", ms(per_step(f, c.total_ns)), "ms", rows);
     outcome_evidence(o, "of it with no kernel beside it", ms(copying), "ms", rows);
     outcome_evidence(o, "GPU idle while the host waits for copies per step", ms(c.idle_ns), "ms",
                      NULL);
@@ -39,12 +40,12 @@ static void check(struct analysis *a, struct outcome *o)
         outcome_evidence(o, "all that they could run beside per step", ms(beside), "ms", NULL);
     outcome_fires(
         o, gain,
-        arena_printf(&a->arena,
+        arena_printf(arena,
                      "the GPU computes nothing for %.1f ms per step while it is copied to "
                      "from pinned memory",
                      ms(exposed)));
-    outcome_example_op(o, a->tl, c.longest, "longest exposed copy");
-    look_gap_examples(a, o, PART_IDLE_COPY, "GPU idle, host waits for a copy");
+    outcome_example_op(o, f->tl, c.longest, "longest exposed copy");
+    outcome_example_gaps(o, f, PART_IDLE_COPY, "GPU idle, host waits for a copy");
 }
 
 const struct rule rule_overlap_copies = {

@@ -1,12 +1,13 @@
 /* Host-to-device copies from pageable memory: staged by the driver while the host waits. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look.h"
 
 /* Did copies from pinned memory show what this machine can do? Large ones alone tell. Without them
  * the saving rests on a range of usual rates, and is no matter of dependencies alone. */
-static bool pinned_rate_seen(const struct analysis *a)
+static bool pinned_rate_seen(const struct facts *f)
 {
-    for (size_t i = 0; i < a->totals.copy_count; i++) {
-        const struct copy_total *t = &a->totals.copies[i];
+    for (size_t i = 0; i < f->totals.copy_count; i++) {
+        const struct copy_total *t = &f->totals.copies[i];
         if (t->kind == COPY_H2D && t->src_kind == MEMORY_PINNED && t->count > 0 &&
             t->bytes / t->count > 1 << 20)
             return true;
@@ -14,27 +15,27 @@ static bool pinned_rate_seen(const struct analysis *a)
     return false;
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct look_copies c = look_h2d(a, MEMORY_PAGEABLE);
-    int64_t exposed = per_step(a, c.exposed_ns) + c.idle_ns;
+    struct look_copies c = look_h2d(f, MEMORY_PAGEABLE);
+    int64_t exposed = per_step(f, c.exposed_ns) + c.idle_ns;
     if (c.count == 0) {
         o->why = "no host-to-device copy reads pageable memory";
         return;
     }
-    o->why = arena_printf(&a->arena, "pageable copies cost %.3f ms per step", ms(exposed));
-    if (exposed * 100 < a->steps.median_ns)
+    o->why = arena_printf(arena, "pageable copies cost %.3f ms per step", ms(exposed));
+    if (exposed * 100 < f->steps.median_ns)
         return;
     const char *rows =
         "SELECT * FROM copy WHERE kind = 1 AND src_kind = 1 ORDER BY end_ns - start_ns DESC";
-    outcome_evidence(o, "pageable H2D copies per step", (double)c.count / (double)a->steps.used,
+    outcome_evidence(o, "pageable H2D copies per step", (double)c.count / (double)f->steps.used,
                      "count", rows);
-    outcome_evidence(o, "bytes per step", (double)per_step(a, c.bytes) / 1e6, "MB", rows);
+    outcome_evidence(o, "bytes per step", (double)per_step(f, c.bytes) / 1e6, "MB", rows);
     if (c.total_ns > 0)
         outcome_evidence(o, "rate", (double)c.bytes / (double)c.total_ns, "GB/s", rows);
-    outcome_evidence(o, "host blocked in them per step", ms(per_step(a, c.blocked_ns)), "ms", rows);
+    outcome_evidence(o, "host blocked in them per step", ms(per_step(f, c.blocked_ns)), "ms", rows);
     outcome_evidence(o, "GPU without compute because of them per step", ms(exposed), "ms", rows);
-    if (!pinned_rate_seen(a)) {
+    if (!pinned_rate_seen(f)) {
         outcome_evidence(o, "pinned copies seen, without which their rate is a range", 0, "count",
                          NULL);
         o->error_class = ERROR_KERNEL_MODEL;
@@ -42,14 +43,14 @@ static void check(struct analysis *a, struct outcome *o)
     o->edit.kind = EDIT_PIN;
     o->knob = "pin_memory=1";
     outcome_fires(o, exposed,
-                  arena_printf(&a->arena,
+                  arena_printf(arena,
                                "%.0f copies per step read pageable memory at %.1f GB/s and keep "
                                "the GPU from computing for %.1f ms",
-                               (double)c.count / (double)a->steps.used,
+                               (double)c.count / (double)f->steps.used,
                                c.total_ns > 0 ? (double)c.bytes / (double)c.total_ns : 0.0,
                                ms(exposed)));
-    outcome_example_op(o, a->tl, c.longest, "longest pageable copy");
-    look_gap_examples(a, o, PART_IDLE_COPY, "GPU idle, host blocked in a copy");
+    outcome_example_op(o, f->tl, c.longest, "longest pageable copy");
+    outcome_example_gaps(o, f, PART_IDLE_COPY, "GPU idle, host blocked in a copy");
 }
 
 const struct rule rule_pin_memory = {
@@ -57,6 +58,7 @@ const struct rule rule_pin_memory = {
     .title = "Pin the host buffers that batches are copied from",
     .needs = HAVE_COPIES | HAVE_MEMORY_KINDS | HAVE_STEPS,
     .check = check,
+    .program = {.line = "torch.loader.made", .now = "torch.loader"},
     .looks_for = "H2D copies whose source is pageable, with the time in which no kernel computes "
                  "because of them.",
     .doc = "A copy from pageable memory is staged by the driver through its own pinned buffer: "

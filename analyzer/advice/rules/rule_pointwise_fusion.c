@@ -1,5 +1,6 @@
 /* Chains of pointwise kernels over one shape: each reads and writes what one kernel could keep in
  * registers. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look.h"
 
 #include <string.h>
@@ -27,22 +28,22 @@ static int64_t spared(const struct chain *c)
     return c->behind_product ? c->sum_ns : c->sum_ns - c->longest_ns;
 }
 
-static bool behind_product(const struct analysis *a, uint32_t i)
+static bool behind_product(const struct facts *f, uint32_t i)
 {
-    uint32_t before = look_before(a->tl, i);
-    if (before == TL_NONE || a->steps.op_step[before] != a->steps.op_step[i])
+    uint32_t before = look_before(f->tl, i);
+    if (before == TL_NONE || f->steps.op_step[before] != f->steps.op_step[i])
         return false;
-    const struct op *o = &a->tl->ops[before];
+    const struct op *o = &f->tl->ops[before];
     return o->kind == OP_KERNEL &&
            (o->class.family == FAMILY_GEMM || o->class.family == FAMILY_CONV);
 }
 
 /* One that is fused already by a compiler is what the remedy makes. */
-static bool pointwise(const struct analysis *a, const struct op *o)
+static bool pointwise(const struct facts *f, const struct op *o)
 {
     return o->kind == OP_KERNEL &&
            (o->class.family == FAMILY_ELEMENTWISE || o->class.family == FAMILY_BIAS) &&
-           !strstr(tl_text(a->tl, o->full_name), "triton_");
+           !strstr(tl_text(f->tl, o->full_name), "triton_");
 }
 
 static void finish(struct chains *all, struct chain *c)
@@ -65,19 +66,19 @@ static int64_t threads_of(const struct op *o)
     return (int64_t)o->grid[0] * o->grid[1] * o->grid[2] * o->block[0] * o->block[1] * o->block[2];
 }
 
-static void add(const struct analysis *a, struct chains *all, struct chain *c, uint32_t i)
+static void add(const struct facts *f, struct chains *all, struct chain *c, uint32_t i)
 {
-    const struct op *o = &a->tl->ops[i];
+    const struct op *o = &f->tl->ops[i];
     int64_t length_ns = o->end_ns - o->start_ns;
     if (c->length && (c->threads != threads_of(o) || o->start_ns - c->end_ns > NEAR_NS ||
-                      c->step != a->steps.op_step[i]))
+                      c->step != f->steps.op_step[i]))
         finish(all, c);
     if (c->length == 0)
         *c = (struct chain){.threads = threads_of(o),
                             .first = i,
                             .first_ns = o->start_ns,
-                            .behind_product = behind_product(a, i),
-                            .step = a->steps.op_step[i]};
+                            .behind_product = behind_product(f, i),
+                            .step = f->steps.op_step[i]};
     all->before[i] = c->length++ ? c->last : TL_NONE;
     c->last = i;
     c->end_ns = o->end_ns;
@@ -86,18 +87,18 @@ static void add(const struct analysis *a, struct chains *all, struct chain *c, u
 }
 
 /* Other work of the stream ends its chain; other streams do not. -1 without memory. */
-static int find(struct analysis *a, struct chains *all)
+static int find(const struct facts *f, struct arena *arena, struct chains *all)
 {
-    const struct timeline *t = a->tl;
-    struct chain *open = arena_array(&a->arena, t->stream_count + 1, sizeof *open);
-    all->marks = arena_array(&a->arena, t->op_count + 1, sizeof *all->marks);
-    all->before = arena_array(&a->arena, t->op_count + 1, sizeof *all->before);
+    const struct timeline *t = f->tl;
+    struct chain *open = arena_array(arena, t->stream_count + 1, sizeof *open);
+    all->marks = arena_array(arena, t->op_count + 1, sizeof *all->marks);
+    all->before = arena_array(arena, t->op_count + 1, sizeof *all->before);
     if (!open || !all->marks || !all->before)
         return -1;
     for (uint32_t i = 0; i < t->op_count; i++) {
         struct chain *c = &open[t->ops[i].stream];
-        if (look_used(a, i) && pointwise(a, &t->ops[i]))
-            add(a, all, c, i);
+        if (look_used(f, i) && pointwise(f, &t->ops[i]))
+            add(f, all, c, i);
         else
             finish(all, c);
     }
@@ -106,27 +107,27 @@ static int find(struct analysis *a, struct chains *all)
     return 0;
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct chains all = {.longest.first = TL_NONE};
-    if (find(a, &all) < 0) {
+    if (find(f, arena, &all) < 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "out of memory";
         return;
     }
-    int64_t cost = per_step(a, all.spared_ns);
-    double used = (double)(a->steps.used ? a->steps.used : 1);
-    o->why = arena_printf(&a->arena,
+    int64_t cost = per_step(f, all.spared_ns);
+    double used = (double)(f->steps.used ? f->steps.used : 1);
+    o->why = arena_printf(arena,
                           "%.1f chains of pointwise kernels per step, of which fusion may save "
                           "%.3f ms",
                           (double)all.count / used, ms(cost));
-    if (cost * 100 < a->steps.median_ns)
+    if (cost * 100 < f->steps.median_ns)
         return;
     outcome_evidence(o, "chains of pointwise kernels per step", (double)all.count / used, "count",
                      NULL);
     outcome_evidence(o, "kernels in them per step", (double)all.kernels / used, "count",
                      "SELECT * FROM kernel ORDER BY stream, start_ns");
-    outcome_evidence(o, "their GPU time per step", ms(per_step(a, all.busy_ns)), "ms", NULL);
+    outcome_evidence(o, "their GPU time per step", ms(per_step(f, all.busy_ns)), "ms", NULL);
     outcome_evidence(o, "of it beyond one kernel per chain, or none behind a matrix product",
                      ms(cost), "ms", NULL);
     o->error_class = ERROR_KERNEL_MODEL;
@@ -134,11 +135,11 @@ static void check(struct analysis *a, struct outcome *o)
     o->knob = "fuse_pointwise=1";
     const struct chain *c = &all.longest;
     outcome_fires(o, cost,
-                  arena_printf(&a->arena,
+                  arena_printf(arena,
                                "%.0f pointwise kernels per step follow each other in %.0f chains "
                                "over the same data (longest chain: %zu, from %s)",
                                (double)all.kernels / used, (double)all.count / used, c->length,
-                               tl_text(a->tl, a->tl->ops[c->first].name)));
+                               tl_text(f->tl, f->tl->ops[c->first].name)));
     outcome_example(o, c->first_ns, c->end_ns, "the chain that costs most", c->first);
 }
 

@@ -1,4 +1,5 @@
 /* Algorithms are searched for again and again, because new shapes keep coming. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look_search.h"
 
 #include <string.h>
@@ -9,18 +10,18 @@ struct tuning { /* behind the first used step */
     uint32_t longest; /* call index, TL_NONE */
 };
 
-static uint32_t step_of(const struct analysis *a, int64_t ns)
+static uint32_t step_of(const struct facts *f, int64_t ns)
 {
-    for (uint32_t i = 0; i < a->steps.count; i++)
-        if (ns >= a->steps.at[i].start_ns && ns < a->steps.at[i].end_ns)
+    for (uint32_t i = 0; i < f->steps.count; i++)
+        if (ns >= f->steps.at[i].start_ns && ns < f->steps.at[i].end_ns)
             return i;
     return TL_NONE;
 }
 
-static size_t first_used(const struct analysis *a)
+static size_t first_used(const struct facts *f)
 {
     size_t i = 0;
-    while (i < a->steps.count && !a->steps.at[i].used)
+    while (i < f->steps.count && !f->steps.at[i].used)
         i++;
     return i;
 }
@@ -40,17 +41,17 @@ static bool seen_before(const struct timeline *t, size_t call)
 
 /* What the GPU does for a search, and how long it is idle meanwhile. Work that was queued before
  * goes on during the call: that is not lost. */
-static int64_t lost_to(const struct analysis *a, const struct call *c)
+static int64_t lost_to(const struct facts *f, const struct call *c)
 {
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     int64_t ns = 0;
     for (uint32_t k = 0; k < c->apis; k++) {
         uint32_t op = t->apis[c->first_api + k].op;
         for (; op != TL_NONE && op < t->op_count && t->ops[op].api == c->first_api + k; op++)
             ns += t->ops[op].end_ns - t->ops[op].start_ns;
     }
-    for (size_t i = 0; i < a->gap_count; i++) {
-        const struct gap *g = &a->gaps[i];
+    for (size_t i = 0; i < f->gap_count; i++) {
+        const struct gap *g = &f->gaps[i];
         int64_t from = g->start_ns > c->row.start_ns ? g->start_ns : c->row.start_ns;
         int64_t to = g->end_ns < c->row.end_ns ? g->end_ns : c->row.end_ns;
         ns += to > from ? to - from : 0;
@@ -58,26 +59,26 @@ static int64_t lost_to(const struct analysis *a, const struct call *c)
     return ns;
 }
 
-static struct tuning look_at_searches(const struct analysis *a)
+static struct tuning look_at_searches(const struct facts *f)
 {
     enum { COMPARED = 2000 }; /* shapes; more are not told apart */
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     struct tuning u = {.longest = TL_NONE};
-    size_t first = first_used(a);
+    size_t first = first_used(f);
     uint32_t last = TL_NONE;
-    u.steps = (int64_t)(a->steps.count - first);
+    u.steps = (int64_t)(f->steps.count - first);
     for (size_t i = 0; i < t->call_count; i++) {
         const struct call *c = &t->calls[i];
         if (!look_searches(t, c))
             continue;
-        uint32_t step = step_of(a, c->row.start_ns);
+        uint32_t step = step_of(f, c->row.start_ns);
         if (step == TL_NONE || step < first)
             continue;
         u.with_search += step != last;
         last = step;
         u.calls++;
         u.shapes += i < COMPARED && !seen_before(t, i);
-        u.ns += lost_to(a, c);
+        u.ns += lost_to(f, c);
         if (u.longest == TL_NONE ||
             c->row.end_ns - c->row.start_ns >
                 t->calls[u.longest].row.end_ns - t->calls[u.longest].row.start_ns)
@@ -86,13 +87,13 @@ static struct tuning look_at_searches(const struct analysis *a)
     return u;
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct tuning u = look_at_searches(a);
+    struct tuning u = look_at_searches(f);
     int64_t steps = u.steps > 0 ? u.steps : 1, cost = u.ns / steps;
-    o->why = arena_printf(&a->arena, "algorithms were searched for in %lld of %lld steady steps",
+    o->why = arena_printf(arena, "algorithms were searched for in %lld of %lld steady steps",
                           (long long)u.with_search, (long long)u.steps);
-    if (u.with_search < 2 || cost * 100 < a->steps.median_ns)
+    if (u.with_search < 2 || cost * 100 < f->steps.median_ns)
         return;
     const char *rows = "SELECT c.* FROM library_call c JOIN string s ON s.id = c.function WHERE "
                        "s.text LIKE '%Find%'";
@@ -104,20 +105,20 @@ static void check(struct analysis *a, struct outcome *o)
     outcome_evidence(o, "GPU at work or idle for them, spread over all steady steps", ms(cost),
                      "ms", rows);
     o->knob = "retune_every=0";
-    struct look_search s = look_search(a);
+    struct look_search s = look_search(f, arena);
     /* What is not in the usual step cannot be taken out of it: a bound, then. */
     if (u.with_search * 2 > u.steps && s.call_marks)
         o->edit =
             (struct edit){.kind = EDIT_REMOVE, .op_marks = s.op_marks, .call_marks = s.call_marks};
     outcome_fires(
         o, cost,
-        arena_printf(&a->arena,
+        arena_printf(arena,
                      "algorithms are searched for again in %lld of %lld steady steps, %s: %.1f ms "
                      "per step on average",
                      (long long)u.with_search, (long long)u.steps,
                      u.shapes * 2 >= u.calls ? "for new shapes" : "although the shapes are old",
                      ms(cost)));
-    const struct row_call *c = &a->tl->calls[u.longest].row;
+    const struct row_call *c = &f->tl->calls[u.longest].row;
     outcome_example(o, c->start_ns, c->end_ns, "longest search", TL_NONE);
 }
 

@@ -1,11 +1,13 @@
 /* The workers of the loader are ready to compute, but have no core. */
+#include "analyzer/advice/outcome_loader.h"
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look_loader.h"
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    int64_t idle = a->breakdown_ns[PART_IDLE_INPUT];
+    int64_t idle = f->breakdown_ns[PART_IDLE_INPUT];
     struct look_loader l;
-    if (!look_awaited_loader(a, o, &l))
+    if (!outcome_awaited_loader(f, arena, o, &l))
         return;
     if (look_starved_pct(&l) < 0) {
         o->verdict = RULE_CANNOT_TELL;
@@ -14,29 +16,28 @@ static void check(struct analysis *a, struct outcome *o)
         return;
     }
     double share = look_starved_pct(&l);
-    o->why =
-        arena_printf(&a->arena, "the workers wait for a core during %.0f %% of their work", share);
+    o->why = arena_printf(arena, "the workers wait for a core during %.0f %% of their work", share);
     if (share < LOADER_STARVED_PCT)
         return;
     const char *rows = "SELECT * FROM host_sample WHERE run_queue_ns > 0";
-    look_awaited_evidence(a, o, &l);
+    outcome_awaited_evidence(f, o, &l);
     outcome_evidence(o, "of the time in which they make batches: ready, but without a core", share,
                      "%", rows);
     outcome_evidence(o, "cores that the program's threads want on average", l.wanted_cores, "count",
                      "SELECT * FROM host_sample");
-    if (a->host.usable_cores > 0)
-        outcome_evidence(o, "usable cores", a->host.usable_cores, "count", NULL);
-    double limited = look_limited_pct(a);
+    if (f->host.usable_cores > 0)
+        outcome_evidence(o, "usable cores", f->host.usable_cores, "count", NULL);
+    double limited = look_limited_pct(f);
     if (limited > 0)
         outcome_evidence(o, "periods in which the container's CPU limit was used up", limited, "%",
                          "SELECT * FROM fact WHERE key LIKE 'cgroup_cpu_%'");
     o->knob = "busy_threads=0";
     outcome_fires(o, idle,
-                  arena_printf(&a->arena,
+                  arena_printf(arena,
                                "the loader's %zu worker%s no core during %.0f %% of their work; "
                                "the GPU waits for them %.1f ms per step",
                                l.workers, l.workers == 1 ? " has" : "s have", share, ms(idle)));
-    look_gap_examples(a, o, PART_IDLE_INPUT, "GPU idle, next batch not there");
+    outcome_example_gaps(o, f, PART_IDLE_INPUT, "GPU idle, next batch not there");
 }
 
 const struct rule rule_starved_workers = {
@@ -44,6 +45,7 @@ const struct rule rule_starved_workers = {
     .title = "Give the loader's workers the cores that they need",
     .needs = HAVE_KERNELS | HAVE_API | HAVE_RANGES | HAVE_STEPS,
     .check = check,
+    .about_input = true,
     .looks_for = "A GPU that waits for data while the loader's workers stand in line for a core.",
     .doc = "Workers beyond the cores take time from each other and from the training thread; so do "
            "other programs, and libraries that start a thread per core inside each worker. More "

@@ -1,4 +1,6 @@
 /* The workers of the loader wait for files rather than compute. */
+#include "analyzer/advice/outcome_loader.h"
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look_loader.h"
 
 /* Storage served a good part of what was read, or of what was mapped. */
@@ -23,12 +25,12 @@ static const char *what_for(const struct look_loader *l, int64_t elsewhere)
     return "a network or a lock (they read no files)";
 }
 
-static void add_evidence(const struct analysis *a, struct outcome *o, const struct look_loader *l,
+static void add_evidence(const struct facts *f, struct outcome *o, const struct look_loader *l,
                          int64_t elsewhere)
 {
     const char *rows = "SELECT * FROM host_sample";
     double all = (double)l->making_ns;
-    look_awaited_evidence(a, o, l);
+    outcome_awaited_evidence(f, o, l);
     outcome_evidence(o, "of the time in which they make batches: computing",
                      100 * (double)l->cpu_ns / all, "%", rows);
     if (l->run_queue_ns >= 0)
@@ -48,11 +50,11 @@ static void add_evidence(const struct analysis *a, struct outcome *o, const stru
                          (double)l->storage_bytes * 1e3 / all, "MB/s", rows);
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    int64_t idle = a->breakdown_ns[PART_IDLE_INPUT];
+    int64_t idle = f->breakdown_ns[PART_IDLE_INPUT];
     struct look_loader l;
-    if (!look_awaited_loader(a, o, &l))
+    if (!outcome_awaited_loader(f, arena, o, &l))
         return;
     if (!l.sampled || l.cpu_ns < 0) {
         o->verdict = RULE_CANNOT_TELL;
@@ -61,22 +63,22 @@ static void check(struct analysis *a, struct outcome *o)
         return;
     }
     int64_t elsewhere = look_elsewhere_ns(&l);
-    o->why = arena_printf(&a->arena, "the workers wait for files during %.0f %% of their work",
+    o->why = arena_printf(arena, "the workers wait for files during %.0f %% of their work",
                           100 * (double)elsewhere / (double)l.making_ns);
     if (!look_waits_for_files(&l))
         return;
-    add_evidence(a, o, &l, elsewhere);
+    add_evidence(f, o, &l, elsewhere);
     o->knob = "disk_mbps=0";
     o->edit = (struct edit){.kind = EDIT_READ_FREE,
                             .good = 1 - (double)elsewhere / (double)l.making_ns,
                             .best_case = true};
     outcome_fires(o, idle,
-                  arena_printf(&a->arena,
+                  arena_printf(arena,
                                "the loader's workers wait for %s during %.0f %% of their work; the "
                                "GPU waits for them %.1f ms per step",
                                what_for(&l, elsewhere),
                                100 * (double)elsewhere / (double)l.making_ns, ms(idle)));
-    look_gap_examples(a, o, PART_IDLE_INPUT, "GPU idle, next batch not there");
+    outcome_example_gaps(o, f, PART_IDLE_INPUT, "GPU idle, next batch not there");
 }
 
 const struct rule rule_storage_bound = {
@@ -84,6 +86,7 @@ const struct rule rule_storage_bound = {
     .title = "Feed the loader from faster storage, or from memory",
     .needs = HAVE_KERNELS | HAVE_API | HAVE_RANGES | HAVE_STEPS,
     .check = check,
+    .about_input = true,
     .looks_for = "A GPU that waits for data while the loader's workers neither compute nor stand "
                  "in line for a core.",
     .doc = "What a worker waits for is told by its clocks: CPU time is decoding, run-queue time a "

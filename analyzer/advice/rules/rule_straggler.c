@@ -1,14 +1,16 @@
 /* One rank arrives late at the collectives, and all others wait in them. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look_comm.h"
 
-static bool communicates(const struct analysis *a)
+static bool communicates(const struct facts *f)
 {
-    return a->totals.family_count[FAMILY_COMM] > 0;
+    return f->totals.family_count[FAMILY_COMM] > 0;
 }
 
-static void add_evidence(struct analysis *a, struct outcome *o, const struct rank_facts *late)
+static void add_evidence(const struct facts *f, struct arena *arena, struct outcome *o,
+                         const struct rank_facts *late)
 {
-    const struct ranks *r = &a->ranks;
+    const struct ranks *r = &f->ranks;
     int64_t most = 0;
     for (size_t i = 0; i < r->count; i++)
         most = r->at[i].wait_exposed_ns > most ? r->at[i].wait_exposed_ns : most;
@@ -16,8 +18,7 @@ static void add_evidence(struct analysis *a, struct outcome *o, const struct ran
     outcome_evidence(o, "collectives matched by their order", (double)r->collectives, "count",
                      NULL);
     outcome_evidence(
-        o,
-        arena_printf(&a->arena, "collectives for which rank %lld came last", (long long)late->rank),
+        o, arena_printf(arena, "collectives for which rank %lld came last", (long long)late->rank),
         (double)late->late_count, "count", NULL);
     outcome_evidence(o, "it kept the others waiting per step", ms(late->late_ns), "ms", NULL);
     outcome_evidence(o, "all late arrivals together per step", ms(r->late_ns), "ms", NULL);
@@ -40,10 +41,10 @@ static int64_t lateness(const struct ranks *r)
     return late->late_ns - next < waited ? late->late_ns - next : waited;
 }
 
-static void advise(struct analysis *a, struct outcome *o, const struct rank_facts *late)
+static void advise(struct arena *arena, struct outcome *o, const struct rank_facts *late)
 {
     o->remedy.pytorch = arena_printf(
-        &a->arena,
+        arena,
         "look at what rank %lld does before the collectives, which is what all others wait for "
         "(gpuprof report shows its lanes on the timeline; gpuprof analyze on its file, where each "
         "rank has one, tells of it alone); usual causes are uneven batches or sequence lengths, "
@@ -53,10 +54,10 @@ static void advise(struct analysis *a, struct outcome *o, const struct rank_fact
     o->remedy.tensorflow = o->remedy.cuda = o->remedy.pytorch;
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    const struct ranks *r = &a->ranks;
-    if (!communicates(a)) {
+    const struct ranks *r = &f->ranks;
+    if (!communicates(f)) {
         o->why = "no collectives on this GPU";
         return;
     }
@@ -68,33 +69,33 @@ static void check(struct analysis *a, struct outcome *o)
     }
     const struct rank_facts *late = &r->at[r->late];
     int64_t gain = lateness(r);
-    o->why = arena_printf(&a->arena,
+    o->why = arena_printf(arena,
                           "rank %lld comes last for %lld of %lld collectives and costs the others "
                           "%.3f ms per step more than the next one",
                           (long long)late->rank, (long long)late->late_count,
                           (long long)r->collectives, ms(gain));
-    bool often = late->late_count * 2 >= (int64_t)a->steps.used; /* once in every other step */
-    if (!often || gain * 100 < a->steps.median_ns)
+    bool often = late->late_count * 2 >= (int64_t)f->steps.used; /* once in every other step */
+    if (!often || gain * 100 < f->steps.median_ns)
         return;
-    if (look_replicated(a)) {
+    if (look_replicated(f, arena)) {
         o->verdict = RULE_SUPPRESSED;
         o->why = "one process launches the work of all GPUs in turn: see dp-instead-of-ddp";
         return;
     }
-    add_evidence(a, o, late);
+    add_evidence(f, arena, o, late);
     o->error_class = ERROR_STRUCTURAL;
-    if (late->process != a->steps.process) /* its own step does not show what it would be without */
+    if (late->process != f->steps.process) /* its own step does not show what it would be without */
         o->edit.kind = EDIT_PUNCTUAL;
-    advise(a, o, late);
+    advise(arena, o, late);
     outcome_fires(o, gain,
-                  arena_printf(&a->arena,
+                  arena_printf(arena,
                                "rank %lld is late: it comes last for %lld of %lld collectives and "
                                "keeps the others waiting %.1f ms per step; the transfers "
                                "themselves take %.1f ms",
                                (long long)late->rank, (long long)late->late_count,
                                (long long)r->collectives, ms(late->late_ns), ms(r->transfer_ns)));
     if (r->worst_op != TL_NONE) {
-        const struct op *w = &a->tl->ops[r->worst_op];
+        const struct op *w = &f->tl->ops[r->worst_op];
         outcome_example(o, w->start_ns, w->start_ns + r->worst_ns, "longest wait for a late rank",
                         r->worst_op);
     }

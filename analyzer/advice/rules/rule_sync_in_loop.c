@@ -1,4 +1,5 @@
 /* The host waits for the GPU inside the step and then starts over with an empty queue. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look_checks.h"
 #include "analyzer/queries/look_phase.h"
 #include "analyzer/queries/look_search.h"
@@ -53,16 +54,16 @@ static void count_wait(struct syncs *s, const struct api *c, uint32_t index)
     }
 }
 
-static struct syncs sync_calls(const struct analysis *a, const bool *not_these)
+static struct syncs sync_calls(const struct facts *f, const bool *not_these)
 {
     struct syncs s = {.names = 0};
-    const struct timeline *t = a->tl;
+    const struct timeline *t = f->tl;
     for (uint32_t i = 0; i < t->api_count; i++) {
         const struct api *c = &t->apis[i];
         bool back = reads_back(t, c), wait = waits(t, c);
         if ((not_these && not_these[i]) || (!back && !wait) ||
-            t->threads[c->thread].process != a->steps.process ||
-            look_step_at(a, c->start_ns) == TL_NONE)
+            t->threads[c->thread].process != f->steps.process ||
+            look_step_at(f, c->start_ns) == TL_NONE)
             continue;
         s.read_backs += back;
         s.scalars += back && t->ops[c->op].bytes <= SCALAR_BYTES;
@@ -112,43 +113,43 @@ static void advise(struct outcome *o, const struct look_waits *w, bool reads)
 }
 
 /* Waits that rules of their own explain. */
-static int64_t claimed_elsewhere(struct analysis *a)
+static int64_t claimed_elsewhere(const struct facts *f, struct arena *arena)
 {
-    struct look_phase clipping = look_phase(a, &phase_clipping);
-    struct look_phase scaling = look_phase(a, &phase_scaling);
-    return per_step(a, clipping.sync_ns + scaling.sync_ns);
+    struct look_phase clipping = look_phase(f, arena, &phase_clipping);
+    struct look_phase scaling = look_phase(f, arena, &phase_scaling);
+    return per_step(f, clipping.sync_ns + scaling.sync_ns);
 }
 
 /* Calls whose waits go with something else: cuDNN's own with its search, those for the answers of
  * checks with the checks. NULL: none, or no memory. */
-static const bool *not_these(struct analysis *a, const bool *search, const bool *checks)
+static const bool *not_these(const struct facts *f, struct arena *arena, const bool *search,
+                             const bool *checks)
 {
-    bool *both = search && checks ? arena_array(&a->arena, a->tl->api_count + 1, 1) : NULL;
-    for (size_t i = 0; both && i < a->tl->api_count; i++)
+    bool *both = search && checks ? arena_array(arena, f->tl->api_count + 1, 1) : NULL;
+    for (size_t i = 0; both && i < f->tl->api_count; i++)
         both[i] = search[i] || checks[i];
     return both ? both : checks ? checks : search;
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct look_search search = look_search(a);
-    struct look_checks checks = look_checks(a);
-    int64_t idle = a->breakdown_ns[PART_IDLE_SYNC] - claimed_elsewhere(a);
-    idle -= per_step(a, search.sync_ns + checks.read_ns);
-    const bool *others = not_these(a, search.call_marks, checks.call_marks);
-    struct syncs s = sync_calls(a, others);
-    double used = (double)(a->steps.used ? a->steps.used : 1);
-    o->why =
-        arena_printf(&a->arena, "%.1f synchronisations per step leave the GPU idle for %.3f ms",
-                     (double)s.count / used, ms(idle > 0 ? idle : 0));
-    if (idle * 100 < a->steps.median_ns)
+    struct look_search search = look_search(f, arena);
+    struct look_checks checks = look_checks(f, arena);
+    int64_t idle = f->breakdown_ns[PART_IDLE_SYNC] - claimed_elsewhere(f, arena);
+    idle -= per_step(f, search.sync_ns + checks.read_ns);
+    const bool *others = not_these(f, arena, search.call_marks, checks.call_marks);
+    struct syncs s = sync_calls(f, others);
+    double used = (double)(f->steps.used ? f->steps.used : 1);
+    o->why = arena_printf(arena, "%.1f synchronisations per step leave the GPU idle for %.3f ms",
+                          (double)s.count / used, ms(idle > 0 ? idle : 0));
+    if (idle * 100 < f->steps.median_ns)
         return;
-    size_t with_it = look_steps_with(a, PART_IDLE_SYNC);
-    if (with_it * 2 < a->steps.used && a->host.starved_ns >= idle) {
-        o->why = arena_printf(&a->arena,
+    size_t with_it = look_steps_with(f, PART_IDLE_SYNC);
+    if (with_it * 2 < f->steps.used && f->host.starved_ns >= idle) {
+        o->why = arena_printf(arena,
                               "only in %zu of %zu steps, and the training thread had no core for "
                               "%.1f ms per step",
-                              with_it, a->steps.used, ms(a->host.starved_ns));
+                              with_it, f->steps.used, ms(f->host.starved_ns));
         return;
     }
     const char *rows =
@@ -158,7 +159,7 @@ static void check(struct analysis *a, struct outcome *o)
         o, "GPU idle after synchronisations per step", ms(idle), "ms",
         "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_sync')");
     outcome_evidence(o, "synchronising calls per step", (double)s.count / used, "count", rows);
-    outcome_evidence(o, "host blocked in them per step", ms(per_step(a, s.blocked_ns)), "ms", rows);
+    outcome_evidence(o, "host blocked in them per step", ms(per_step(f, s.blocked_ns)), "ms", rows);
     outcome_evidence(o, "results read back (D2H) per step", (double)s.read_backs / used, "count",
                      "SELECT * FROM copy WHERE kind = 2");
     if (s.scalars)
@@ -166,7 +167,7 @@ static void check(struct analysis *a, struct outcome *o)
                          (double)s.scalars / used, "count",
                          "SELECT * FROM copy WHERE kind = 2 AND bytes <= 64");
     struct look_waits why;
-    look_waits(a, waits, &why);
+    look_waits(f, waits, &why);
     if (why.count[WAIT_MASK])
         outcome_evidence(o, "waits for the size of a result (x[mask], nonzero)",
                          (double)why.count[WAIT_MASK] / used, "count", NULL);
@@ -174,16 +175,15 @@ static void check(struct analysis *a, struct outcome *o)
     o->edit = (struct edit){.kind = EDIT_UNSYNC, .keep_marks = others};
     o->knob = why.most == WAIT_MASK ? NULL : "sync_every=100";
     const struct waiting *w = worst(&s);
-    const char *where = look_gap_range(a, PART_IDLE_SYNC);
+    const char *where = look_gap_range(f, PART_IDLE_SYNC);
     outcome_fires(
         o, idle,
-        arena_printf(&a->arena,
-                     "%s%s%s%s waits for the GPU in the loop; it then idles for %s per step",
-                     w ? tl_text(a->tl, w->name) : "a synchronisation", where ? " (in range '" : "",
-                     where ? where : "", where ? "')" : "", look_time(a, idle)));
+        arena_printf(arena, "%s%s%s%s waits for the GPU in the loop; it then idles for %s per step",
+                     w ? tl_text(f->tl, w->name) : "a synchronisation", where ? " (in range '" : "",
+                     where ? where : "", where ? "')" : "", look_time(arena, idle)));
     if (w)
-        outcome_example_call(o, a->tl, w->longest, "longest wait");
-    look_gap_examples(a, o, PART_IDLE_SYNC, "GPU idle after a synchronisation");
+        outcome_example_call(o, f->tl, w->longest, "longest wait");
+    outcome_example_gaps(o, f, PART_IDLE_SYNC, "GPU idle after a synchronisation");
 }
 
 const struct rule rule_sync_in_loop = {

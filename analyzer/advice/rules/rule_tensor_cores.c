@@ -1,4 +1,5 @@
 /* FP32 matrix work without tensor cores on hardware that has them. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look.h"
 
 #include "wire/spool_format.h"
@@ -7,10 +8,10 @@
 
 /* By op: its library call gives it operands of 16 bits. The kernel may still compute in float (the
  * layout or the size leaves nothing else), but mixed precision is in use. NULL without memory. */
-static const bool *given_half(struct analysis *a)
+static const bool *given_half(const struct facts *f, struct arena *arena)
 {
-    const struct timeline *t = a->tl;
-    bool *half = arena_array(&a->arena, t->op_count + 1, sizeof *half);
+    const struct timeline *t = f->tl;
+    bool *half = arena_array(arena, t->op_count + 1, sizeof *half);
     if (!half)
         return NULL;
     for (size_t i = 0; i < t->call_count; i++) {
@@ -25,9 +26,9 @@ static const bool *given_half(struct analysis *a)
     return half;
 }
 
-static enum look_take is_fp32_matrix(const struct analysis *a, uint32_t op, const void *half)
+static enum look_take is_fp32_matrix(const struct facts *f, uint32_t op, const void *half)
 {
-    const struct op *o = &a->tl->ops[op];
+    const struct op *o = &f->tl->ops[op];
     bool matrix =
         o->kind == OP_KERNEL && (o->class.family == FAMILY_GEMM || o->class.family == FAMILY_CONV);
     return matrix && o->class.tensor == TRI_NO && o->class.dtype == SPOOL_DT_F32 &&
@@ -37,33 +38,33 @@ static enum look_take is_fp32_matrix(const struct analysis *a, uint32_t op, cons
 }
 
 /* Those that the library would surround with conversions: cuDNN has no 16-bit kernels for NCHW. */
-static enum look_take is_fp32_conv_in_nchw(const struct analysis *a, uint32_t op, const void *half)
+static enum look_take is_fp32_conv_in_nchw(const struct facts *f, uint32_t op, const void *half)
 {
-    const struct kernel_class *c = &a->tl->ops[op].class;
+    const struct kernel_class *c = &f->tl->ops[op].class;
     bool is = c->family == FAMILY_CONV && c->layout != SPOOL_LAYOUT_NHWC;
-    return is ? is_fp32_matrix(a, op, half) : LOOK_NO;
+    return is ? is_fp32_matrix(f, op, half) : LOOK_NO;
 }
 
 /* PyTorch's hook tells what kernels' names may not. */
-static bool weights_in_nhwc(const struct analysis *a)
+static bool weights_in_nhwc(const struct facts *f)
 {
-    const char *format = timeline_meta(a->tl, "torch.weights.memory_format");
+    const char *format = timeline_meta(f->tl, "torch.weights.memory_format");
     return format && strcmp(format, "channels_last") == 0;
 }
 
-static void advise_layout(struct analysis *a, struct outcome *o)
+static void advise_layout(struct arena *arena, struct outcome *o)
 {
     struct remedy *r = &o->remedy;
-    o->knob = arena_printf(&a->arena, "%s;channels_last=1", o->knob);
-    r->pytorch = arena_printf(&a->arena,
+    o->knob = arena_printf(arena, "%s;channels_last=1", o->knob);
+    r->pytorch = arena_printf(arena,
                               "%s; both model and input .to(memory_format="
                               "torch.channels_last), or convolutions convert",
                               r->pytorch);
-    r->tensorflow = arena_printf(&a->arena,
+    r->tensorflow = arena_printf(arena,
                                  "%s; data_format='channels_last' (the default) in every "
                                  "layer",
                                  r->tensorflow);
-    r->cuda = arena_printf(&a->arena, "%s; CUDNN_TENSOR_NHWC for tensors and filters", r->cuda);
+    r->cuda = arena_printf(arena, "%s; CUDNN_TENSOR_NHWC for tensors and filters", r->cuda);
 }
 
 static void advise(struct outcome *o, int cc_major)
@@ -86,17 +87,17 @@ static void advise(struct outcome *o, int cc_major)
 
 enum { WORTH_A_LAYOUT = 10 /* such convolutions take one part in so many of the FP32 work */ };
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    const bool *half = given_half(a);
-    struct look_ops ops = look_ops_of(a, is_fp32_matrix, half);
-    int64_t cost = per_step(a, ops.busy_ns);
-    o->why = arena_printf(&a->arena, "%.3f ms per step of FP32 matrix kernels off the tensor cores",
+    const bool *half = given_half(f, arena);
+    struct look_ops ops = look_ops_of(f, is_fp32_matrix, half);
+    int64_t cost = per_step(f, ops.busy_ns);
+    o->why = arena_printf(arena, "%.3f ms per step of FP32 matrix kernels off the tensor cores",
                           ms(cost));
-    if (cost * 100 < a->steps.median_ns || !look_nvidia(a))
+    if (cost * 100 < f->steps.median_ns || !look_nvidia(f))
         return;
     bool told;
-    int cc_major = look_cc_major(a, &told);
+    int cc_major = look_cc_major(f, &told);
     if (cc_major < 0 || (cc_major < 7 && !told)) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: which GPU it is (compute capability), and no kernel's name tells";
@@ -110,31 +111,31 @@ static void check(struct analysis *a, struct outcome *o)
     const char *rows = "SELECT * FROM kernel_time WHERE name LIKE '%sgemm%' OR name LIKE '%ffma%' "
                        "OR name LIKE '%scudnn%'";
     outcome_evidence(o, "FP32 matrix kernels without tensor cores per step",
-                     (double)ops.count / (double)a->steps.used, "count", rows);
+                     (double)ops.count / (double)f->steps.used, "count", rows);
     outcome_evidence(o, "their GPU time per step", ms(cost), "ms", rows);
-    outcome_evidence(o, "their share of the step", share_pct(a, cost), "%", rows);
+    outcome_evidence(o, "their share of the step", share_pct(f, cost), "%", rows);
     outcome_evidence(o, "matrix time on tensor cores per step",
-                     ms(per_step(a, a->totals.tensor_ns)), "ms", NULL);
-    const char *override = timeline_meta(a->tl, "env.NVIDIA_TF32_OVERRIDE");
+                     ms(per_step(f, f->totals.tensor_ns)), "ms", NULL);
+    const char *override = timeline_meta(f->tl, "env.NVIDIA_TF32_OVERRIDE");
     if (override && strcmp(override, "0") == 0)
         outcome_evidence(o, "NVIDIA_TF32_OVERRIDE is set to 0: no TF32 until it is unset", 0, "",
                          NULL);
     o->error_class = ERROR_KERNEL_MODEL;
     o->edit.kind = EDIT_PRECISION;
     advise(o, cc_major);
-    struct look_ops nchw = look_ops_of(a, is_fp32_conv_in_nchw, half);
-    if (nchw.busy_ns * WORTH_A_LAYOUT > ops.busy_ns && !weights_in_nhwc(a)) {
+    struct look_ops nchw = look_ops_of(f, is_fp32_conv_in_nchw, half);
+    if (nchw.busy_ns * WORTH_A_LAYOUT > ops.busy_ns && !weights_in_nhwc(f)) {
         outcome_evidence(o, "convolutions among them that are not in channels-last, per step",
-                         ms(per_step(a, nchw.busy_ns)), "ms", rows);
-        advise_layout(a, o);
+                         ms(per_step(f, nchw.busy_ns)), "ms", rows);
+        advise_layout(arena, o);
     }
     outcome_fires(
         o, cost,
         arena_printf(
-            &a->arena,
+            arena,
             "%.1f ms per step of matrix work runs in FP32 beside idle tensor cores (longest: %s)",
-            ms(cost), ops.longest == TL_NONE ? "-" : tl_text(a->tl, a->tl->ops[ops.longest].name)));
-    outcome_example_op(o, a->tl, ops.longest, "longest FP32 matrix kernel");
+            ms(cost), ops.longest == TL_NONE ? "-" : tl_text(f->tl, f->tl->ops[ops.longest].name)));
+    outcome_example_op(o, f->tl, ops.longest, "longest FP32 matrix kernel");
 }
 
 const struct rule rule_tensor_cores = {
@@ -142,6 +143,7 @@ const struct rule rule_tensor_cores = {
     .title = "Use the tensor cores (TF32, or mixed precision)",
     .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
     .check = check,
+    .program = {.line = "torch.autocast.where", .now = "torch.autocast"},
     .looks_for = "GEMM and convolution kernels whose names say FP32 FMA (ffma, sgemm, simt) on "
                  "compute capability 7.0 and above.",
     .doc =

@@ -1,4 +1,5 @@
 /* Weights cast to 16 bits again and again, tensor by tensor. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look.h"
 
 enum { MANY_OPS = 30 /* a step */ };
@@ -9,41 +10,41 @@ static bool casts(const struct op *o)
 }
 
 /* Idle time before the first of a row is not theirs. */
-static enum look_take is_cast(const struct analysis *a, uint32_t op)
+static enum look_take is_cast(const struct facts *f, uint32_t op)
 {
-    if (!casts(&a->tl->ops[op]))
+    if (!casts(&f->tl->ops[op]))
         return LOOK_NO;
-    uint32_t before = look_before(a->tl, op);
-    return before != TL_NONE && casts(&a->tl->ops[before]) ? LOOK_ALL : LOOK_BUSY;
+    uint32_t before = look_before(f->tl, op);
+    return before != TL_NONE && casts(&f->tl->ops[before]) ? LOOK_ALL : LOOK_BUSY;
 }
 
-static bool goes(const struct analysis *a, uint32_t op)
+static bool goes(const struct facts *f, uint32_t op)
 {
-    return is_cast(a, op) != LOOK_NO;
+    return is_cast(f, op) != LOOK_NO;
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct look_ops ops = look_ops(a, is_cast);
-    int64_t cost = per_step(a, ops.busy_ns + ops.idle_ns), count = per_step(a, ops.count);
-    o->why = arena_printf(&a->arena, "%lld casts and %.3f ms per step", (long long)count, ms(cost));
-    if (count < MANY_OPS || cost * 100 < a->steps.median_ns)
+    struct look_ops ops = look_ops(f, is_cast);
+    int64_t cost = per_step(f, ops.busy_ns + ops.idle_ns), count = per_step(f, ops.count);
+    o->why = arena_printf(arena, "%lld casts and %.3f ms per step", (long long)count, ms(cost));
+    if (count < MANY_OPS || cost * 100 < f->steps.median_ns)
         return;
     const char *rows = "SELECT * FROM kernel_time WHERE name LIKE '%cast%' OR name LIKE '%copy%' "
                        "OR name LIKE '%convertTensor%'";
-    outcome_evidence(o, "type conversions per step", (double)ops.count / (double)a->steps.used,
+    outcome_evidence(o, "type conversions per step", (double)ops.count / (double)f->steps.used,
                      "count", rows);
-    outcome_evidence(o, "their GPU time per step", ms(per_step(a, ops.busy_ns)), "ms", rows);
-    outcome_evidence(o, "GPU idle between them per step", ms(per_step(a, ops.idle_ns)), "ms", NULL);
+    outcome_evidence(o, "their GPU time per step", ms(per_step(f, ops.busy_ns)), "ms", rows);
+    outcome_evidence(o, "GPU idle between them per step", ms(per_step(f, ops.idle_ns)), "ms", NULL);
     o->error_class = ERROR_KERNEL_MODEL;
     o->edit = (struct edit){.kind = EDIT_REMOVE, .ops = goes};
     o->knob = "weight_casts=0";
     outcome_fires(o, cost,
-                  arena_printf(&a->arena,
+                  arena_printf(arena,
                                "%lld kernels per step convert values from one type to another: "
                                "%.1f ms",
                                (long long)count, ms(cost)));
-    outcome_example_op(o, a->tl, ops.longest, "longest conversion");
+    outcome_example_op(o, f->tl, ops.longest, "longest conversion");
 }
 
 const struct rule rule_type_casts = {

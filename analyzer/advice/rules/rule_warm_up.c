@@ -1,12 +1,13 @@
 /* Start-up work lies inside the recording: what it shows is not the steady state. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look_warm.h"
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct look_warm w = look_warm_up(a);
-    int64_t each = per_step(a, w.ns);
-    o->why = arena_printf(&a->arena, "%.3f ms per step of one-time work", ms(each));
-    if (each * 100 < a->steps.median_ns)
+    struct look_warm w = look_warm_up(f);
+    int64_t each = per_step(f, w.ns);
+    o->why = arena_printf(arena, "%.3f ms per step of one-time work", ms(each));
+    if (each * 100 < f->steps.median_ns)
         return;
     const char *rows = "SELECT a.*, s.text FROM api a JOIN string s ON s.id = a.name WHERE "
                        "end_ns - start_ns >= 5000000 ORDER BY end_ns - start_ns DESC";
@@ -18,20 +19,20 @@ static void check(struct analysis *a, struct outcome *o)
         outcome_evidence(o, "GPU idle before freshly compiled code", ms(w.compile_ns), "ms", NULL);
     const char *what = "";
     if (w.compile_ns > w.calls_ns)
-        what = arena_printf(&a->arena, ", most of it compilation before '%s'",
-                            tl_text(a->tl, a->tl->ranges[w.compiled].name));
+        what = arena_printf(arena, ", most of it compilation before '%s'",
+                            tl_text(f->tl, f->tl->ranges[w.compiled].name));
     else if (w.longest != TL_NONE)
         what = arena_printf(
-            &a->arena, "; longest: a %s of %s", tl_text(a->tl, a->tl->apis[w.longest].name),
-            look_time(a, a->tl->apis[w.longest].end_ns - a->tl->apis[w.longest].start_ns));
+            arena, "; longest: a %s of %s", tl_text(f->tl, f->tl->apis[w.longest].name),
+            look_time(arena, f->tl->apis[w.longest].end_ns - f->tl->apis[w.longest].start_ns));
     outcome_fires(o, each,
-                  arena_printf(&a->arena,
+                  arena_printf(arena,
                                "warm-up in the window: the GPU waits %s %swhile code is "
                                "loaded or compiled and memory first allocated%s",
-                               look_time(a, each), a->steps.used > 1 ? "per step " : "", what));
-    outcome_example_call(o, a->tl, w.longest, "longest one-time call");
+                               look_time(arena, each), f->steps.used > 1 ? "per step " : "", what));
+    outcome_example_call(o, f->tl, w.longest, "longest one-time call");
     if (w.compiled != TL_NONE)
-        outcome_example(o, a->tl->ranges[w.compiled].start_ns, a->tl->ranges[w.compiled].end_ns,
+        outcome_example(o, f->tl->ranges[w.compiled].start_ns, f->tl->ranges[w.compiled].end_ns,
                         "runs right after it was compiled", TL_NONE);
 }
 

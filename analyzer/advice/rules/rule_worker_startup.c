@@ -1,11 +1,13 @@
 /* Workers are started anew for each loop over the loader: processes, imports, the first batch. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look_feed.h"
 
 #include <string.h>
 
-static void evidence(struct analysis *a, struct outcome *o, const struct feed *f)
+static void evidence(const struct facts *facts, struct arena *arena, struct outcome *o,
+                     const struct feed *f)
 {
-    const char *how = look_feed_fact(a, f, "start");
+    const char *how = look_feed_fact(facts, arena, f, "start");
     outcome_evidence(o, "to start and stop workers, for each loop", f->startup_ns / 1e6, "ms",
                      "SELECT * FROM loader_span WHERE what IN (4, 5)");
     outcome_evidence(o, "loops in the steady steps", f->loops, "count",
@@ -13,15 +15,15 @@ static void evidence(struct analysis *a, struct outcome *o, const struct feed *f
     outcome_evidence(o, "steps in a loop", f->steps / f->loops, "count", NULL);
     outcome_evidence(o, "a step, on average", f->step_ns / 1e6, "ms", NULL);
     outcome_evidence(o,
-                     arena_printf(&a->arena, "workers%s%s%s", how ? " (started by " : "",
+                     arena_printf(arena, "workers%s%s%s", how ? " (started by " : "",
                                   how ? how : "", how ? ")" : ""),
                      f->have, "count", NULL);
 }
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *facts, struct arena *arena, struct outcome *o)
 {
     struct feed f;
-    if (!look_feed(a, &f)) {
+    if (!look_feed(facts, arena, &f)) {
         o->why = "no loader of a framework is waited for";
         return;
     }
@@ -30,16 +32,17 @@ static void check(struct analysis *a, struct outcome *o)
         return;
     }
     double each = f.startup_ns * f.loops / f.steps;
-    o->why = arena_printf(&a->arena, "starting workers costs %.3f ms per step%s", each / 1e6,
+    o->why = arena_printf(arena, "starting workers costs %.3f ms per step%s", each / 1e6,
                           f.persistent ? "; they are kept already" : "");
     if (f.persistent || each * 50 < f.step_ns)
         return;
-    const char *how = look_feed_fact(a, &f, "start"), *where = look_feed_fact(a, &f, "where");
+    const char *how = look_feed_fact(facts, arena, &f, "start"),
+               *where = look_feed_fact(facts, arena, &f, "where");
     bool spawns = how && strcmp(how, "fork") != 0;
-    evidence(a, o, &f);
+    evidence(facts, arena, o, &f);
     o->remedy = o->rule->remedy;
     o->remedy.pytorch = look_feed_line(
-        a, &f,
+        facts, arena, &f,
         f.anew ? "make the DataLoader once, before the loop over the epochs, with "
                  "persistent_workers=True"
         : spawns
@@ -47,9 +50,9 @@ static void check(struct analysis *a, struct outcome *o)
               "the first start is faster, too, where no thread or GPU is at work yet"
             : "DataLoader(..., persistent_workers=True)");
     if (!f.anew)
-        o->knob = look_feed_knob(a, &f, "persistent_workers=1");
-    outcome_fires(o, look_feed_share(a, &f, each),
-                  arena_printf(&a->arena,
+        o->knob = look_feed_knob(facts, arena, &f, "persistent_workers=1");
+    outcome_fires(o, look_feed_share(facts, &f, each),
+                  arena_printf(arena,
                                "each loop%s%s starts %d worker%s anew, which holds it up for "
                                "%.0f ms: %.1f ms of the %.1f ms that a step takes on average",
                                where ? " at " : "", where ? where : "", f.have,
@@ -68,6 +71,7 @@ const struct rule rule_worker_startup = {
     .title = "Keep the loader's workers from one epoch to the next",
     .needs = HAVE_STEPS | HAVE_LOADER,
     .check = check,
+    .about_input = true,
     .looks_for = "Loops over a loader that start its worker processes anew, with the time from the "
                  "beginning of the loop to its first batch beyond making that, and for stopping "
                  "them.",

@@ -1,28 +1,29 @@
 /* Gradients zeroed tensor by tensor before they are added to. */
+#include "analyzer/advice/rule.h"
 #include "analyzer/queries/look.h"
 
-static void check(struct analysis *a, struct outcome *o)
+static void check(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct look_ops ops;
-    bool many = look_zeroing_scattered(a, &ops);
-    int64_t cost = per_step(a, ops.busy_ns + ops.idle_ns), count = per_step(a, ops.count);
-    o->why = arena_printf(&a->arena, "%lld memsets and fills per step", (long long)count);
-    if (!many || cost * 100 < a->steps.median_ns)
+    bool many = look_zeroing_scattered(f, &ops);
+    int64_t cost = per_step(f, ops.busy_ns + ops.idle_ns), count = per_step(f, ops.count);
+    o->why = arena_printf(arena, "%lld memsets and fills per step", (long long)count);
+    if (!many || cost * 100 < f->steps.median_ns)
         return;
     const char *rows = "SELECT * FROM memset ORDER BY start_ns";
     outcome_evidence(o, "memsets and fill kernels per step", (double)count, "count", rows);
-    outcome_evidence(o, "their GPU time per step", ms(per_step(a, ops.busy_ns)), "ms", rows);
-    outcome_evidence(o, "GPU idle between them per step", ms(per_step(a, ops.idle_ns)), "ms", NULL);
+    outcome_evidence(o, "their GPU time per step", ms(per_step(f, ops.busy_ns)), "ms", rows);
+    outcome_evidence(o, "GPU idle between them per step", ms(per_step(f, ops.idle_ns)), "ms", NULL);
     if (ops.bytes > 0)
-        outcome_evidence(o, "bytes zeroed per step", (double)per_step(a, ops.bytes) / 1e6, "MB",
+        outcome_evidence(o, "bytes zeroed per step", (double)per_step(f, ops.bytes) / 1e6, "MB",
                          rows);
     o->edit.kind = EDIT_KEEP_GRADIENTS;
     o->knob = "zero_grad=none";
     outcome_fires(o, cost,
-                  arena_printf(&a->arena,
+                  arena_printf(arena,
                                "%lld memsets and fills per step zero buffers one by one: %.1f ms",
                                (long long)count, ms(cost)));
-    outcome_example_op(o, a->tl, ops.longest, "longest of them");
+    outcome_example_op(o, f->tl, ops.longest, "longest of them");
 }
 
 const struct rule rule_zero_grad = {

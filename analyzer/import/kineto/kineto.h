@@ -5,13 +5,13 @@
  *   kineto_places.c  processes, threads, devices, streams: found while reading, put at the end
  *   import_kineto.c  the document around the events, sniffing, the importer itself
  */
-#ifndef GPUPROF_IMPORT_KINETO_H
-#define GPUPROF_IMPORT_KINETO_H
+#ifndef GPUPROF_IMPORT_KINETO_KINETO_H
+#define GPUPROF_IMPORT_KINETO_KINETO_H
 
+#include "analyzer/profile/rows.h"
 #include "base/json_read.h"
 #include "base/keymap.h"
 #include "base/vec.h"
-#include "analyzer/profile/rows.h"
 
 enum kineto_category {
     KINETO_SKIP, /* flows, counters, spans, GPU-side annotations: nothing that a row needs */

@@ -7,14 +7,14 @@
  * touches tables that hold the environment, arguments, user or host (META_DATA_CAPTURE,
  * TARGET_INFO_SYSTEM_ENV, ANALYSIS_FILE).
  */
-#ifndef GPUPROF_IMPORT_NSYS_H
-#define GPUPROF_IMPORT_NSYS_H
+#ifndef GPUPROF_IMPORT_NSYS_NSYS_H
+#define GPUPROF_IMPORT_NSYS_NSYS_H
 
+#include "analyzer/profile/rows.h"
+#include "analyzer/profile/sql.h"
 #include "base/arena.h"
 #include "base/keymap.h"
 #include "base/vec.h"
-#include "analyzer/profile/rows.h"
-#include "analyzer/profile/sql.h"
 
 /* ns; what is beyond is no time */
 #define NSYS_LATEST ((int64_t)1 << 61)

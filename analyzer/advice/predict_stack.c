@@ -9,11 +9,9 @@
  * nothing while the host sets the pace may save much once a graph launches.
  *
  * Cost: a replay for each pair of findings, and an interval for each that is chosen. */
-#include "analyzer/whatif/engine.h"
+#include "analyzer/advice/passes.h"
 
-#include "analyzer/advice/rule.h"
-
-enum { CHANGES = sizeof((struct whatif *)0)->stack / sizeof(struct stacked) };
+enum { CHANGES = STACK_MOST };
 enum turn { TURN_CAUSE, TURN_REPAIR, TURN_GRAPH, TURNS };
 
 struct choice {
@@ -21,12 +19,11 @@ struct choice {
     int64_t together_ns; /* saved with all before it */
 };
 
-static enum turn turn_of(const struct analysis *a, const struct outcome *o)
+static enum turn turn_of(const struct advice *a, const struct outcome *o)
 {
     if (o->edit.kind == EDIT_GRAPH)
         return TURN_GRAPH;
-    return outcome_about_input(o) && a->ranked_count && a->ranked[0] == o ? TURN_CAUSE
-                                                                          : TURN_REPAIR;
+    return o->rule->about_input && a->ranked_count && a->ranked[0] == o ? TURN_CAUSE : TURN_REPAIR;
 }
 
 /* What it saves at least of what it saves here: as much of it as of what it saves alone. */
@@ -46,42 +43,43 @@ static bool is_chosen(const struct outcome *const *chosen, size_t n, const struc
 
 /* The next one behind the n that are chosen, which save `sum_ns`; chosen[n] is scratch. No outcome
  * when none of the others saves 1 % of the step. */
-static struct choice next(struct engine *x, const struct outcome **chosen, size_t n, int64_t sum_ns)
+static struct choice next(const struct advice *a, struct engine *x, const struct outcome **chosen,
+                          size_t n, int64_t sum_ns)
 {
     struct choice best = {NULL, 0};
     enum turn turn = TURNS;
-    for (size_t i = 0; i < x->a->outcome_count; i++) {
-        const struct outcome *o = &x->a->outcomes[i];
-        if (!engine_open_to(o) || o->rule->changes_training || is_chosen(chosen, n, o) ||
-            turn_of(x->a, o) > turn)
+    for (size_t i = 0; i < a->outcome_count; i++) {
+        const struct outcome *o = &a->outcomes[i];
+        if (!predict_open_to(o) || o->rule->changes_training || is_chosen(chosen, n, o) ||
+            turn_of(a, o) > turn)
             continue;
         chosen[n] = o;
-        int64_t ns = engine_to_median(x, engine_saved_by(x, chosen, n + 1, 0));
-        if ((ns - sum_ns) * 100 < x->a->steps.median_ns)
+        int64_t ns = predict_saved(x, chosen, n + 1);
+        if ((ns - sum_ns) * 100 < a->facts->steps.median_ns)
             continue;
-        if (best.outcome && turn_of(x->a, o) == turn &&
+        if (best.outcome && turn_of(a, o) == turn &&
             least(o, ns - sum_ns) <= least(best.outcome, best.together_ns - sum_ns))
             continue;
         best = (struct choice){o, ns};
-        turn = turn_of(x->a, o);
+        turn = turn_of(a, o);
     }
     return best;
 }
 
-void engine_stack(struct engine *x, struct whatif *w)
+void predict_stack(struct advice *a, struct engine *x)
 {
     const struct outcome *chosen[CHANGES + 1];
-    int64_t sum = 0, step = x->a->steps.median_ns;
-    while (w->stack_count < CHANGES) {
-        size_t n = w->stack_count;
-        struct choice c = next(x, chosen, n, sum);
+    int64_t sum = 0, step = a->facts->steps.median_ns;
+    while (a->stack_count < CHANGES) {
+        size_t n = a->stack_count;
+        struct choice c = next(a, x, chosen, n, sum);
         if (!c.outcome)
             return;
         chosen[n] = c.outcome;
-        struct span_ns s = n ? engine_span(x, chosen, n + 1)
+        struct span_ns s = n ? predict_span(a, x, chosen, n + 1)
                              : (struct span_ns){c.outcome->saves_low_ns, c.outcome->saves_mid_ns,
                                                 c.outcome->saves_high_ns};
-        w->stack[w->stack_count++] =
+        a->stack[a->stack_count++] =
             (struct stacked){.outcome = c.outcome,
                              .step_ns = step - engine_within(c.together_ns, step),
                              .step_low_ns = step - s.high_ns,

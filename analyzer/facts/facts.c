@@ -1,4 +1,4 @@
-/* Drives the passes. Every result lies in the analysis' arena; what only passes need is freed here.
+/* Drives the passes. Every result lies in the facts' arena; what only passes need is freed here.
  */
 #include "analyzer/facts/passes.h"
 
@@ -40,11 +40,6 @@ const char *const part_title[PART_COUNT] = {
     [PART_OTHER] = "other work of the program",
 };
 
-int no_memory(struct err *e)
-{
-    return err_set(e, "out of memory during the analysis");
-}
-
 static double percent(int64_t part, int64_t whole)
 {
     return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
@@ -52,18 +47,18 @@ static double percent(int64_t part, int64_t whole)
 
 /* Shares of the window from first to last GPU activity. Exposed: while nothing ranked above runs.
  */
-static void gpu_look(struct analysis *a, const struct activity *act)
+static void gpu_look(struct facts *f, const struct activity *act)
 {
-    int64_t window = recorded_known(a, act->start_ns, act->end_ns);
-    int64_t busy = recorded_covered(a, &act->busy), compute = recorded_covered(a, &act->compute);
-    int64_t comm = recorded_covered(a, &act->comm), copy = recorded_covered(a, &act->copy);
+    int64_t window = recorded_known(f, act->start_ns, act->end_ns);
+    int64_t busy = recorded_covered(f, &act->busy), compute = recorded_covered(f, &act->compute);
+    int64_t comm = recorded_covered(f, &act->comm), copy = recorded_covered(f, &act->copy);
     int64_t hidden_comm = 0;
     for (size_t i = 0; i < act->comm.n; i++)
         hidden_comm +=
             spans_covered(&act->compute, act->comm.at[i].start_ns, act->comm.at[i].end_ns);
     hidden_comm = hidden_comm < comm ? hidden_comm : comm;
     int64_t hidden_copy = compute + comm - hidden_comm + copy - busy;
-    a->gpu = (struct gpu_facts){
+    f->gpu = (struct gpu_facts){
         .busy_pct = percent(busy, window),
         .compute_pct = percent(compute, window),
         .comm_pct = percent(comm, window),
@@ -76,62 +71,59 @@ static void gpu_look(struct analysis *a, const struct activity *act)
 
 /* Two long steps and more, without a GPU: what recurs (validation, workers that are started for
  * each epoch) is part of what the loop takes. */
-static int64_t step_length(const struct analysis *a)
+static int64_t step_length(const struct facts *f)
 {
-    const struct steps *s = &a->steps;
-    bool recurs = a->on_cpu && s->slow >= 2 && s->pace_ns * 20 > s->median_ns * 21;
+    const struct steps *s = &f->steps;
+    bool recurs = f->on_cpu && s->slow >= 2 && s->pace_ns * 20 > s->median_ns * 21;
     return recurs ? s->pace_ns : s->median_ns;
 }
 
-static int run_passes(struct analysis *a, struct err *e)
+static int run_passes(struct facts *f, struct err *e)
 {
     struct activity act;
-    a->on_cpu = cpu_is_all(a->tl);
-    if (steps_find(a, e) < 0)
+    f->on_cpu = cpu_is_all(f->tl);
+    if (steps_find(f, e) < 0)
         return -1;
-    a->step_ns = step_length(a);
-    if (a->steps.device < a->tl->device_count)
-        a->device = &a->tl->devices[a->steps.device];
-    int rc = activity_build(&act, a->tl, a->steps.device);
+    f->step_ns = step_length(f);
+    if (f->steps.device < f->tl->device_count)
+        f->device = &f->tl->devices[f->steps.device];
+    int rc = activity_build(&act, f->tl, f->steps.device);
     if (rc < 0) {
-        no_memory(e);
+        err_no_memory(e);
     } else {
-        gpu_look(a, &act);
-        rc = gaps_find(a, &act, e);
+        gpu_look(f, &act);
+        rc = gaps_find(f, &act, e);
         if (rc == 0)
-            rc = totals_sum(a, &act, e);
+            rc = totals_sum(f, &act, e);
     }
     activity_release(&act);
-    if (rc < 0 || ranks_look(a, e) < 0 || cpu_ranks_look(a, e) < 0 || host_look(a, e) < 0)
+    if (rc < 0 || ranks_look(f, e) < 0 || cpu_ranks_look(f, e) < 0 || host_look(f, e) < 0)
         return -1;
-    health_look(a);
-    if (rules_run(a, e) < 0)
-        return -1;
-    verdict_write(a);
+    health_look(f);
     return 0;
 }
 
-struct analysis *analyze(const struct timeline *t, struct err *e)
+struct facts *facts_find(const struct timeline *t, struct err *e)
 {
-    struct analysis *a = calloc(1, sizeof *a);
-    if (!a) {
-        no_memory(e);
+    struct facts *f = calloc(1, sizeof *f);
+    if (!f) {
+        err_no_memory(e);
         return NULL;
     }
-    a->tl = t;
-    if (run_passes(a, e) < 0) {
-        analysis_free(a);
+    f->tl = t;
+    if (run_passes(f, e) < 0) {
+        facts_free(f);
         return NULL;
     }
-    return a;
+    return f;
 }
 
-void analysis_free(struct analysis *a)
+void facts_free(struct facts *f)
 {
-    if (!a)
+    if (!f)
         return;
-    arena_release(&a->arena);
-    free(a->gaps);
-    free(a->gap_shares);
-    free(a);
+    arena_release(&f->arena);
+    free(f->gaps);
+    free(f->gap_shares);
+    free(f);
 }

@@ -11,37 +11,35 @@ static double off_pct(int64_t got, int64_t want)
     return want > 0 ? 100.0 * fabs((double)got - (double)want) / (double)want : 0;
 }
 
-/* ---- self-checks ------------------------------------------------------------------------------
- */
-
 /* Waits for events are used, but which recording each waits for was not recorded. */
-static bool events_missing(const struct analysis *a)
+static bool events_missing(const struct facts *f)
 {
-    if (a->tl->have & HAVE_EVENTS)
+    if (f->tl->have & HAVE_EVENTS)
         return false;
-    for (size_t i = 0; i < a->totals.api_count; i++)
-        if (a->totals.apis[i].kind == API_STREAM_WAIT || a->totals.apis[i].kind == API_SYNC_EVENT)
+    for (size_t i = 0; i < f->totals.api_count; i++)
+        if (f->totals.apis[i].kind == API_STREAM_WAIT || f->totals.apis[i].kind == API_SYNC_EVENT)
             return true;
     return false;
 }
 
-static const char *doubt(struct analysis *a, const struct whatif *w)
+static const char *doubt(struct engine *x, const struct whatif *w)
 {
-    struct arena *m = &a->arena;
-    if (a->on_cpu)
+    const struct facts *f = x->f;
+    struct arena *m = x->arena;
+    if (f->on_cpu)
         return "but for data loading: steps are replayed where a GPU is at work";
-    if (graph_too_wide(a->tl))
+    if (graph_too_wide(f->tl))
         return "attribution only: more streams or threads than steps are replayed with";
     if (w->steps == 0 || w->tasks == 0)
         return "attribution only: fewer than four steady steps in a row were recorded";
-    if (!(a->tl->have & HAVE_API))
-        return a->tl->op_count ? "attribution only: CUDA calls were not recorded"
+    if (!(f->tl->have & HAVE_API))
+        return f->tl->op_count ? "attribution only: CUDA calls were not recorded"
                                : "attribution only: no GPU work was recorded";
-    if (events_missing(a))
+    if (events_missing(f))
         return "attribution only: which events the waits refer to was not recorded";
-    if (a->health.dropped > 0)
+    if (f->health.dropped > 0)
         return arena_printf(m, "attribution only: %lld records were lost",
-                            (long long)a->health.dropped);
+                            (long long)f->health.dropped);
     if (w->unexplained_pct > WHATIF_UNEXPLAINED_PCT)
         return "attribution only";
     if (w->violations * 50 > w->tasks)
@@ -51,13 +49,13 @@ static const char *doubt(struct analysis *a, const struct whatif *w)
         return arena_printf(m, "attribution only: the replay is off by %.1f %%",
                             w->class_error_pct > w->identity_error_pct ? w->class_error_pct
                                                                        : w->identity_error_pct);
-    if (off_pct(w->pace_ns, a->steps.median_ns) > 20)
+    if (off_pct(w->pace_ns, f->steps.median_ns) > 20)
         return "attribution only: the replayed steps are not as long as the median step";
-    if (w->waits == 0 && a->gpu.busy_pct > 15)
+    if (w->waits == 0 && f->gpu.busy_pct > 15)
         return "attribution only: no wait of the host for the GPU was recorded, so nobody knows "
                "which of them sets the pace";
-    if (a->steps.cv > 0.25)
-        return arena_printf(m, "attribution only: steps scatter by %.0f %%", 100 * a->steps.cv);
+    if (f->steps.cv > 0.25)
+        return arena_printf(m, "attribution only: steps scatter by %.0f %%", 100 * f->steps.cv);
     if (w->holdout_error_pct < 0)
         return "attribution only: the steps do different work, so none can stand for the others";
     if (w->holdout_error_pct > 10)
@@ -67,12 +65,12 @@ static const char *doubt(struct analysis *a, const struct whatif *w)
 }
 
 /* Whatever else speaks against it: a path that is not explained is always said. */
-const char *engine_distrust(struct analysis *a, const struct whatif *w)
+const char *engine_distrust(struct engine *x, const struct whatif *w)
 {
-    const char *why = doubt(a, w);
+    const char *why = doubt(x, w);
     if (!why || w->unexplained_pct <= WHATIF_UNEXPLAINED_PCT)
         return why;
-    return arena_printf(&a->arena, "%s%s %.1f %% of the critical path is unexplained", why,
+    return arena_printf(x->arena, "%s%s %.1f %% of the critical path is unexplained", why,
                         strchr(why, ':') ? ", and" : ":", w->unexplained_pct);
 }
 
@@ -135,6 +133,10 @@ static void on_the_median(struct whatif *w, int64_t median_ns)
 int engine_check(struct engine *x, struct whatif *w)
 {
     const struct graph *g = x->g;
+    if (!g->count) {
+        w->why_not = engine_distrust(x, w);
+        return 0;
+    }
     plan_reset(&x->plan, g);
     w->step_ns = replay_run(&x->now, g, &x->plan);
     w->pace_ns = x->now.pace_ns;
@@ -160,6 +162,8 @@ int engine_check(struct engine *x, struct whatif *w)
     w->comm_bound_ns = bound(x, is_comm, false);
     w->input_bound_ns = bound(x, is_input, true);
     critical_worth(w, g, &x->now, &x->plan, &x->then);
-    on_the_median(w, x->a->steps.median_ns);
+    on_the_median(w, x->f->steps.median_ns);
+    w->why_not = engine_distrust(x, w);
+    w->trusted = !w->why_not;
     return 0;
 }

@@ -1,18 +1,15 @@
-/* The analysis: everything that is concluded from a timeline before anybody gives advice. Rules
- * read it, exporters print it; both leave it alone. All `_ns` are int64 nanoseconds; "per step"
- * means divided by steps.used.
+/* The facts: everything that was measured, worked out from a timeline. Nothing here advises
+ * anybody. Once computed, the facts stay as they are: the what-if engine, the rules and the
+ * exporters read them. All `_ns` are int64 nanoseconds; "per step" means divided by steps.used.
  *
- * Passes in order (analyze.c): steps -> gaps -> totals -> ranks -> host -> rules -> rank.
+ * Passes in order (facts.c): steps -> gaps -> totals -> ranks -> host -> health.
  */
-#ifndef GPUPROF_ANALYZE_ANALYSIS_H
-#define GPUPROF_ANALYZE_ANALYSIS_H
+#ifndef GPUPROF_FACTS_FACTS_H
+#define GPUPROF_FACTS_FACTS_H
 
-#include "analyzer/whatif/whatif.h"
 #include "analyzer/timeline/timeline.h"
 
-struct finding;
-
-/* ---- steps ---------------------------------------------------------------------------------- */
+/* Steps. */
 
 enum step_source {
     STEPS_NONE, /* none found: the whole recording is taken as one step, count = used = 1 */
@@ -58,7 +55,7 @@ struct stretch {
     int64_t first_step; /* as in row_recorded */
 };
 
-/* ---- idle gaps of the GPU ------------------------------------------------------------------- */
+/* Idle gaps of the GPU. */
 
 /* Where a step's wall time goes. Parts of a step sum to it exactly. */
 enum part {
@@ -104,8 +101,7 @@ struct gap {
     uint8_t part;         /* enum part that has most of it */
 };
 
-/* ---- totals over the used steps ---------------------------------------------------------------
- */
+/* Totals over the used steps. */
 
 struct kernel_total { /* one per distinct (name) */
     uint32_t name;    /* string id */
@@ -145,8 +141,7 @@ struct totals {
     int64_t short_kernels; /* under 10 us */
 };
 
-/* ---- the host ---------------------------------------------------------------------------------
- */
+/* The host. */
 
 struct host_facts {
     int usable_cores;     /* min of affinity and cgroup quota (rounded up), 0 = not known */
@@ -160,8 +155,7 @@ struct host_facts {
     int64_t wait_ns; /* training thread waiting for (or making) data per step, median */
 };
 
-/* ---- self-checks ------------------------------------------------------------------------------
- */
+/* Self-checks. */
 
 struct health_facts {
     int64_t dropped;        /* records lost, all causes */
@@ -180,8 +174,7 @@ struct gpu_facts { /* over the window from first to last GPU activity of the cho
     int64_t window_ns;
 };
 
-/* ---- ranks ------------------------------------------------------------------------------------
- */
+/* Ranks. */
 
 struct rank_facts {           /* one GPU that takes part in collectives; times per used step */
     int64_t rank;             /* number in the job, else its place in the recording */
@@ -237,9 +230,7 @@ struct cpu_ranks {
     const char *text;    /* one sentence; NULL without several ranks */
 };
 
-struct outcome; /* rules/rule.h */
-
-struct analysis {
+struct facts {
     const struct timeline *tl;
     struct arena arena; /* owns everything below */
     struct steps steps;
@@ -261,45 +252,26 @@ struct analysis {
     struct cpu_ranks cpu_ranks;
     struct health_facts health;
     const struct row_device *device; /* NULL = not known */
-
-    struct whatif
-        whatif; /* of the replay: self-checks, stacked savings; zero without analysis_predict */
-
-    struct past_trial *past; /* what predictions came to, elsewhere and here (past.h) */
-    size_t past_count;
-
-    struct outcome *outcomes;
-    size_t outcome_count; /* one per rule, registry order */
-    const struct outcome **ranked;
-    size_t ranked_count;       /* findings, best first */
-    const char *verdict_class; /* input, host, communication, gpu, balanced, not-enough-data, ... */
-    const char *verdict;       /* one sentence */
-    const char *why;           /* one sentence */
-    const char *next;          /* one sentence: the first finding's remedy, or what to record */
 };
 
-/* Runs all passes. The timeline must outlive the result. */
-struct analysis *analyze(const struct timeline *t, struct err *e);
-void analysis_free(struct analysis *a);
-/* Replays the steps without each finding's cause: upper bounds become predictions where the replay
- * passes its self-checks, and findings are ranked again by what they save at least. 0, or -1 with
- * *e set. */
-int analysis_predict(struct analysis *a, struct err *e);
+/* Runs all passes. The timeline must outlive the result. NULL with *e set. */
+struct facts *facts_find(const struct timeline *t, struct err *e);
+void facts_free(struct facts *f);
 
 /* What of the gap is charged to that part; the parts sum to its length. */
-static inline int64_t gap_ns(const struct analysis *a, const struct gap *g, enum part part)
+static inline int64_t gap_ns(const struct facts *f, const struct gap *g, enum part part)
 {
     unsigned bit = 1u << part;
     return g->parts & bit
-               ? a->gap_shares[g->first_share + (size_t)__builtin_popcount(g->parts & (bit - 1))]
+               ? f->gap_shares[g->first_share + (size_t)__builtin_popcount(g->parts & (bit - 1))]
                : 0;
 }
 
 /* Index of the step in whose host time `ns` falls, used or not; TL_NONE. */
-uint32_t analysis_step_at(const struct analysis *a, int64_t ns);
+uint32_t facts_step_at(const struct facts *f, int64_t ns);
 /* Number of a step in the run, from 1: not its place among the steps where there are pauses between
  * what was recorded. */
-int64_t analysis_step_number(const struct analysis *a, size_t step);
+int64_t facts_step_number(const struct facts *f, size_t step);
 
 /* True when long steps recur (a loader that delivers in bursts), so that the median is not what the
  * loop takes. */
@@ -309,24 +281,24 @@ static inline bool steps_uneven(const struct steps *s)
 }
 
 /* True when step_ns is the mean of all steps, not that of the median one. */
-static inline bool analysis_by_mean(const struct analysis *a)
+static inline bool analysis_by_mean(const struct facts *f)
 {
-    return a->step_ns != a->steps.median_ns;
+    return f->step_ns != f->steps.median_ns;
 }
 
 /* The title of a part, in the words for what was seen of this program: without a backward pass
  * "forward" is all that is done with a batch. */
-const char *analysis_part_title(const struct analysis *a, int part);
+const char *analysis_part_title(const struct facts *f, int part);
 /* "step", or "batch" where nothing but batches was seen. */
-static inline const char *analysis_step_word(const struct analysis *a)
+static inline const char *analysis_step_word(const struct facts *f)
 {
-    return a->steps.batches ? "batch" : "step";
+    return f->steps.batches ? "batch" : "step";
 }
 
 /* True when the program ran on the virtual GPU: every output must say so. */
-static inline bool analysis_virtual(const struct analysis *a)
+static inline bool facts_virtual(const struct facts *f)
 {
-    return a->device && a->device->is_virtual == 1;
+    return f->device && f->device->is_virtual == 1;
 }
 
 #endif

@@ -3,10 +3,8 @@
  * what all of them save.
  *
  * Cost: a replay for each of the few places in the step at which the host is blocked longest. */
-#include "analyzer/whatif/engine.h"
-
-#include "analyzer/facts/passes.h"
-#include "analyzer/advice/rule.h"
+#include "analyzer/advice/passes.h"
+#include "analyzer/facts/ranges.h"
 
 #include <stdlib.h>
 
@@ -94,7 +92,7 @@ static int64_t alone(struct engine *x, const struct outcome *o, size_t place, bo
     one.edit.keep_marks = keep;
     drop_all(x, o);
     each_dropped(x, spare, &s);
-    int64_t ns = engine_to_median(x, engine_saved_by(x, &only, 1, 0));
+    int64_t ns = predict_saved(x, &only, 1);
     drop_all(x, o);
     s.value = true;
     each_dropped(x, spare, &s);
@@ -114,8 +112,8 @@ static struct place *longest_untried(struct places *p, const bool *tried)
 static const struct place *best_alone(struct engine *x, const struct outcome *o, struct places *p)
 {
     const struct place *best = NULL;
-    bool tried[PLACES] = {false}, *keep = malloc(x->a->tl->api_count + 1);
-    for (size_t i = 0; keep && i < x->a->tl->api_count; i++)
+    bool tried[PLACES] = {false}, *keep = malloc(x->f->tl->api_count + 1);
+    for (size_t i = 0; keep && i < x->f->tl->api_count; i++)
         keep[i] = true;
     for (int n = 0; keep && n < TRIED; n++) {
         struct place *at = longest_untried(p, tried);
@@ -130,21 +128,20 @@ static const struct place *best_alone(struct engine *x, const struct outcome *o,
 }
 
 /* "cudaStreamSynchronize in 'loss'" */
-static const char *place_text(struct analysis *a, const struct place *p)
+static const char *place_text(const struct facts *f, struct arena *arena, const struct place *p)
 {
-    const struct api *c = &a->tl->apis[p->call];
-    uint32_t *parent = range_parents(a->tl);
-    uint32_t in = parent ? range_at(a->tl, parent, c->thread, c->start_ns) : TL_NONE;
-    const char *call = tl_text(a->tl, c->name);
+    const struct api *c = &f->tl->apis[p->call];
+    uint32_t *parent = range_parents(f->tl);
+    uint32_t in = parent ? range_at(f->tl, parent, c->thread, c->start_ns) : TL_NONE;
+    const char *call = tl_text(f->tl, c->name);
     free(parent);
     if (in == TL_NONE)
         return call;
-    return arena_printf(&a->arena, "%s in '%s'", call, tl_text(a->tl, a->tl->ranges[in].name));
+    return arena_printf(arena, "%s in '%s'", call, tl_text(f->tl, f->tl->ranges[in].name));
 }
 
-void engine_waits(struct engine *x, struct outcome *o)
+void predict_waits(struct advice *a, struct engine *x, struct outcome *o)
 {
-    struct analysis *a = x->a;
     struct places p = {.n = 0};
     for (size_t i = 0; i < PLACES; i++)
         p.at[i].call = TL_NONE;
@@ -154,8 +151,8 @@ void engine_waits(struct engine *x, struct outcome *o)
     if (!best)
         return;
     double one = (double)best->saves_ns / 1e6, all = (double)o->saves_mid_ns / 1e6;
-    const char *where = place_text(a, best);
-    if (best->saves_ns * 100 < a->steps.median_ns)
+    const char *where = place_text(a->facts, &a->arena, best);
+    if (best->saves_ns * 100 < a->facts->steps.median_ns)
         o->summary = arena_printf(&a->arena,
                                   "%s. Taking out one of the %zu waits of a step alone saves about "
                                   "nothing (%.2f ms at best): the next one waits instead; without "

@@ -1,13 +1,14 @@
 /* import: traces of other tools into a profile. */
 #include "cli/command.h"
 #include "cli/load.h"
+#include "cli/results.h"
 #include "cli/run/run.h"
 
-#include "wire/spool_format.h"
 #include "analyzer/collector/collect.h"
 #include "analyzer/import/import.h"
 #include "analyzer/profile/redact.h"
 #include "analyzer/profile/store.h"
+#include "wire/spool_format.h"
 
 #include <dirent.h>
 #include <limits.h>

@@ -1,0 +1,51 @@
+/* The advice: what the rules say of the facts, in which order, and what the changes would save. The
+ * exporters print it and leave it alone. */
+#ifndef GPUPROF_ADVICE_ADVICE_H
+#define GPUPROF_ADVICE_ADVICE_H
+
+#include "analyzer/advice/outcome.h"
+#include "analyzer/advice/rule.h"
+
+enum { STACK_MOST = 16 };
+
+struct stacked { /* a finding on top of those before it */
+    const struct outcome *outcome;
+    int64_t step_ns; /* predicted step with this and all before it */
+    int64_t step_low_ns, step_high_ns;
+    int64_t saves_ns;
+};
+
+struct advice {
+    const struct facts *facts;
+    struct facts *own;    /* the same, when advise() computed it; NULL */
+    struct arena arena;   /* owns everything below */
+    struct whatif whatif; /* of the replay: self-checks and bounds; zero without advice_predict */
+    struct stacked stack[STACK_MOST]; /* the order in which to make the changes */
+    size_t stack_count;
+
+    struct past_trial *past; /* what predictions came to, elsewhere and here (past.h) */
+    size_t past_count;
+
+    struct outcome *outcomes;
+    size_t outcome_count; /* one per rule, registry order */
+    const struct outcome **ranked;
+    size_t ranked_count;       /* findings, best first */
+    const char *verdict_class; /* input, host, communication, gpu, balanced, not-enough-data, ... */
+    const char *verdict;       /* one sentence */
+    const char *why;           /* one sentence */
+    const char *next;          /* one sentence: the first finding's remedy, or what to record */
+};
+
+/* Computes the facts of a timeline and asks every rule. The timeline must outlive the result. NULL
+ * with *e set. */
+struct advice *advise(const struct timeline *t, struct err *e);
+void advice_free(struct advice *a);
+/* Replays the steps without each finding's cause: upper bounds become predictions where the replay
+ * passes its self-checks, and findings are ranked again by what they save at least. 0, or -1 with
+ * *e set. */
+int advice_predict(struct advice *a, struct err *e);
+/* What n findings of `a` save together. 1, 0 when nobody can tell, -1 out of memory. */
+int advice_together(struct advice *a, const struct outcome *const *o, size_t n,
+                    struct span_ns *saved, struct err *e);
+
+#endif

@@ -1,0 +1,82 @@
+/* Filling an outcome, and its remedy in the words of the program's framework. */
+#include "analyzer/advice/outcome.h"
+
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/look.h"
+
+#include <string.h>
+
+void outcome_evidence(struct outcome *o, const char *text, double value, const char *unit,
+                      const char *sql)
+{
+    if (o->evidence_count < sizeof o->evidence / sizeof *o->evidence)
+        o->evidence[o->evidence_count++] = (struct evidence){text, value, unit, sql};
+}
+
+void outcome_example(struct outcome *o, int64_t start_ns, int64_t end_ns, const char *text,
+                     uint32_t op)
+{
+    if (o->example_count < sizeof o->examples / sizeof *o->examples)
+        o->examples[o->example_count++] = (struct example){start_ns, end_ns, text, op};
+}
+
+void outcome_example_op(struct outcome *o, const struct timeline *t, uint32_t op, const char *text)
+{
+    if (op != TL_NONE)
+        outcome_example(o, t->ops[op].start_ns, t->ops[op].end_ns, text, op);
+}
+
+void outcome_example_call(struct outcome *o, const struct timeline *t, uint32_t api,
+                          const char *text)
+{
+    if (api != TL_NONE)
+        outcome_example(o, t->apis[api].start_ns, t->apis[api].end_ns, text, TL_NONE);
+}
+
+void outcome_fires(struct outcome *o, int64_t exclusive_ns, const char *summary)
+{
+    o->verdict = RULE_FIRES;
+    o->summary = summary;
+    o->saves_low_ns = 0;
+    o->saves_mid_ns = o->error_class == ERROR_STRUCTURAL ? exclusive_ns : exclusive_ns / 2;
+    o->saves_high_ns = exclusive_ns;
+    o->upper_bound = true;
+    if (!o->remedy.pytorch)
+        o->remedy = o->rule->remedy;
+}
+
+static bool gap_used(const struct facts *f, const struct gap *g)
+{
+    return g->step != TL_NONE && f->steps.at[g->step].used;
+}
+
+void outcome_example_gaps(struct outcome *o, const struct facts *f, enum part part,
+                          const char *text)
+{
+    int64_t below = INT64_MAX;
+    for (int n = 0; n < 3; n++) {
+        const struct gap *best = NULL;
+        for (size_t i = 0; i < f->gap_count; i++) {
+            const struct gap *g = &f->gaps[i];
+            int64_t v = gap_ns(f, g, part);
+            if (gap_used(f, g) && v > 0 && v < below && (!best || v > gap_ns(f, best, part)))
+                best = g;
+        }
+        if (!best)
+            return;
+        below = gap_ns(f, best, part);
+        outcome_example(o, best->start_ns, best->end_ns, text, best->before_op);
+    }
+}
+
+/* CUDA's words for programs of which nothing says that Python drives them. */
+const char *outcome_remedy(const struct facts *f, const struct outcome *o)
+{
+    const struct remedy *own = &o->remedy, *general = &o->rule->remedy;
+    const struct remedy *r = own->cuda || own->pytorch ? own : general;
+    const char *framework = timeline_meta(f->tl, "framework");
+    const char *text = framework && strcmp(framework, "xla") == 0 ? r->tensorflow
+                       : look_of_python(f)                        ? r->pytorch
+                                                                  : r->cuda;
+    return text ? text : r->pytorch ? r->pytorch : "";
+}

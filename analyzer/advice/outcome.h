@@ -1,0 +1,84 @@
+/* What a rule says of a recording: fires, silent, suppressed or cannot tell, with its evidence. */
+#ifndef GPUPROF_ADVICE_OUTCOME_H
+#define GPUPROF_ADVICE_OUTCOME_H
+
+#include "analyzer/whatif/whatif.h"
+
+struct rule;
+
+enum verdict {              /* of one rule */
+               RULE_SILENT, /* looked, nothing there ("checked and fine") */
+               RULE_FIRES,
+               RULE_SUPPRESSED, /* there, but already applied or impossible here: `why` */
+               RULE_CANNOT_TELL /* the data it needs was not recorded: `why` names it and how to
+                                   record it */
+};
+
+enum error_class { ERROR_STRUCTURAL, ERROR_KERNEL_MODEL, ERROR_RERUN_DECIDES };
+
+struct evidence {
+    const char *text; /* what was counted: "pageable H2D copies per step" */
+    double value;
+    const char *unit; /* "ms", "count", "GB/s", "%", "" */
+    const char *sql;  /* query that lists the rows behind it in the profile, NULL */
+};
+
+struct example { /* a place on the timeline */
+    int64_t start_ns, end_ns;
+    const char *text;
+    uint32_t op; /* index, TL_NONE */
+};
+
+struct remedy {
+    const char *pytorch, *tensorflow, *cuda; /* the exact line to change where known; never NULL */
+};
+
+struct outcome {
+    const struct rule *rule;
+    enum verdict verdict;
+    const char *why;     /* suppressed, cannot tell: one sentence; fine: the measured value */
+    const char *summary; /* fires: one sentence with the numbers */
+    int64_t saves_low_ns, saves_mid_ns, saves_high_ns; /* per step */
+    bool upper_bound;                /* true: high is exclusive time, the most that it could save */
+    int64_t own_low_ns, own_high_ns; /* predicted: before past trials widened it (past.h) */
+    int64_t widened_ns;   /* of that, added at either end because of past trials (past.h) */
+    size_t widened_after; /* so many of them */
+    enum error_class error_class;
+    struct edit edit; /* what is recommended, as a change that can be replayed; EDIT_NONE */
+    struct evidence evidence[8];
+    size_t evidence_count;
+    struct example examples[3];
+    size_t example_count;
+    struct remedy remedy;
+    const char *knob; /* GPUPROF_APPLY text that applies it, e.g. "num_workers=4"; NULL: none, or
+                         the recorded program does not obey it */
+};
+
+/* It cannot tell because it is about work on a GPU, and the program did none: no record would tell
+ * (rank.c). */
+bool outcome_wants_gpu(const struct facts *f, const struct outcome *o);
+/* The remedy in the words of the framework that was recorded. Never NULL. */
+const char *outcome_remedy(const struct facts *f, const struct outcome *o);
+void outcome_evidence(struct outcome *o, const char *text, double value, const char *unit,
+                      const char *sql);
+void outcome_example(struct outcome *o, int64_t start_ns, int64_t end_ns, const char *text,
+                     uint32_t op);
+/* Of one operation, of one API call; TL_NONE: there is none to show. */
+void outcome_example_op(struct outcome *o, const struct timeline *t, uint32_t op, const char *text);
+void outcome_example_call(struct outcome *o, const struct timeline *t, uint32_t api,
+                          const char *text);
+/* "fires" with a saving that is only bounded above by `exclusive_ns` per step. Set error_class
+ * before. */
+void outcome_fires(struct outcome *o, int64_t exclusive_ns, const char *summary);
+
+/* A finding's remedy with what the program was seen to do now, by file and line; its knob is
+ * dropped where the program's runtime does not obey it (outcome_program.c). */
+void outcome_in_program(const struct facts *f, struct arena *arena, struct outcome *o);
+/* "k=v;k=v": false when the program's runtime said which settings it obeys, and not all of these.
+ */
+bool outcome_obeyed(const struct facts *f, const char *settings);
+/* The longest gaps whose main part is `part`, as examples. */
+void outcome_example_gaps(struct outcome *o, const struct facts *f, enum part part,
+                          const char *text);
+
+#endif

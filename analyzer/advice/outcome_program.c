@@ -1,0 +1,60 @@
+/* What a framework's hook recorded of the program, put beside the advice that it is about: the line
+ * to change comes first, what is there now comes last. And does the program's runtime obey the
+ * setting that is advised? This changes words, no number. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/look_feed.h"
+
+#include <string.h>
+
+/* One setting against what the hook said it knows: "num_workers", or "precision=bf16" where not
+ * every value will do. */
+static bool knows(const char *list, const char *setting, size_t n)
+{
+    size_t name = strcspn(setting, "=");
+    for (const char *p = list; *p; p += strspn(p, " ")) {
+        size_t k = strcspn(p, " ");
+        if ((k == n || k == name) && memcmp(p, setting, k) == 0)
+            return true;
+        p += k;
+    }
+    return false;
+}
+
+bool outcome_obeyed(const struct facts *f, const char *settings)
+{
+    const char *list = timeline_meta(f->tl, "torch.knobs");
+    for (const char *p = settings; list && *p; p += *p == ';') {
+        size_t n = strcspn(p, ";");
+        if (!knows(list, p, n))
+            return false;
+        p += n;
+    }
+    return true;
+}
+
+/* A fact; of several loaders that of the one which is waited for. */
+static const char *fact(const struct facts *facts, struct arena *arena, const char *key)
+{
+    struct feed f;
+    const char *loader = "torch.loader";
+    size_t n = strlen(loader);
+    if (strncmp(key, loader, n) != 0 || !look_feed(facts, arena, &f))
+        return timeline_meta(facts->tl, key);
+    return look_feed_fact(facts, arena, &f, key[n] ? key + n + 1 : NULL);
+}
+
+void outcome_in_program(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    if (o->knob && !outcome_obeyed(f, o->knob))
+        o->knob = NULL;
+    const struct program_facts *facts = &o->rule->program;
+    const char *line = facts->line ? fact(f, arena, facts->line) : NULL;
+    const char *now = facts->now ? fact(f, arena, facts->now) : NULL;
+    if (!line && !now)
+        return;
+    const char *name = strrchr(facts->now, '.') + 1;
+    bool plain = now && !strchr(now, '('); /* "True": of what? */
+    o->remedy.pytorch =
+        arena_printf(arena, "%s%s%s%s%s%s%s", line ? line : "", line ? ": " : "", o->remedy.pytorch,
+                     now ? "; now " : "", plain ? name : "", plain ? ": " : "", now ? now : "");
+}

@@ -1,0 +1,196 @@
+/* Turns the bounds of findings into predictions by replay, widened by what past trials have shown.
+ */
+#include "analyzer/advice/passes.h"
+#include "analyzer/advice/past.h"
+
+#include <math.h>
+
+enum { EDITS_MOST = 64 }; /* findings that are asked together */
+
+/* The edits of n findings; how many. */
+static size_t edits_of(const struct outcome *const *o, size_t n, const struct edit **edits)
+{
+    n = n < EDITS_MOST ? n : EDITS_MOST;
+    for (size_t i = 0; i < n; i++)
+        edits[i] = &o[i]->edit;
+    return n;
+}
+
+int64_t predict_saved(struct engine *x, const struct outcome *const *o, size_t n)
+{
+    const struct edit *edits[EDITS_MOST] = {NULL};
+    n = edits_of(o, n, edits);
+    return engine_to_median(x, engine_saved_by(x, edits, n, 0));
+}
+
+/* What trials of such changes have shown to be missing from the interval. */
+static struct span_ns widen(const struct advice *a, struct span_ns s,
+                            const struct outcome *const *o, size_t n)
+{
+    double most = 0;
+    size_t trials;
+    for (size_t i = 0; i < n; i++)
+        most = fmax(most, past_miss(a, o[i]->edit.kind, &trials));
+    int64_t wide = (int64_t)(most * (double)a->facts->steps.median_ns);
+    return (struct span_ns){engine_within(s.low_ns - wide, s.low_ns), s.mid_ns,
+                            engine_within(s.high_ns + wide, a->facts->steps.median_ns)};
+}
+
+struct span_ns predict_span(const struct advice *a, struct engine *x,
+                            const struct outcome *const *o, size_t n)
+{
+    const struct edit *edits[EDITS_MOST] = {NULL};
+    n = edits_of(o, n, edits);
+    return widen(a, engine_span(x, &a->whatif, edits, n), o, n);
+}
+
+bool predict_open_to(const struct outcome *o)
+{
+    return o->verdict == RULE_FIRES && o->edit.kind != EDIT_NONE && !o->edit.best_case;
+}
+
+static bool negligible(const struct advice *a, int64_t ns)
+{
+    return ns * 100 < a->facts->steps.median_ns;
+}
+
+/* How much of the change can be had is not known: at most what all of it saves. */
+static void bound_by(const struct advice *a, struct engine *x, struct outcome *o)
+{
+    struct outcome whole = *o;
+    const struct outcome *one = &whole;
+    struct span_ns s = predict_span(a, x, &one, 1);
+    if (s.high_ns < o->saves_high_ns)
+        o->saves_mid_ns = o->saves_high_ns = s.high_ns;
+}
+
+static void predict(struct advice *a, struct engine *x, struct outcome *o)
+{
+    const struct outcome *one = o;
+    const struct edit *edit = &o->edit;
+    int64_t direct_ns = a->facts->breakdown_ns[PART_IDLE_LAUNCH];
+    struct span_ns own = engine_span(x, &a->whatif, &edit, 1), s;
+    /* That other host work then fits behind the GPU is inferred; that the idle time between
+     * launches goes is not. */
+    if (o->edit.kind == EDIT_GRAPH && own.low_ns > direct_ns)
+        own.low_ns = direct_ns;
+    s = widen(a, own, &one, 1);
+    o->own_low_ns = own.low_ns;
+    o->own_high_ns = own.high_ns;
+    o->saves_low_ns = s.low_ns;
+    o->saves_mid_ns = s.mid_ns;
+    o->saves_high_ns = s.high_ns;
+    o->upper_bound = false;
+    o->widened_ns = (int64_t)(past_miss(a, o->edit.kind, &o->widened_after) *
+                              (double)a->facts->steps.median_ns);
+    if (o->edit.kind == EDIT_UNSYNC && !negligible(a, o->saves_mid_ns))
+        predict_waits(a, x, o);
+}
+
+/* By call: does a finding of its own remove it (of clipping, of loss scaling)? NULL: none does. */
+static const bool *claimed_marks(struct advice *a)
+{
+    size_t n = a->facts->tl->api_count;
+    bool *marks = NULL;
+    for (size_t i = 0; i < a->outcome_count; i++) {
+        const struct outcome *o = &a->outcomes[i];
+        if (o->verdict != RULE_FIRES || o->edit.kind != EDIT_REMOVE || !o->edit.call_marks)
+            continue;
+        marks = marks ? marks : arena_array(&a->arena, n + 1, sizeof *marks);
+        for (size_t k = 0; marks && k < n; k++)
+            marks[k] |= o->edit.call_marks[k];
+    }
+    return marks;
+}
+
+static void predict_all(struct advice *a, struct engine *x)
+{
+    const bool *claimed = claimed_marks(a);
+    for (size_t i = 0; i < a->outcome_count; i++) {
+        struct outcome *o = &a->outcomes[i];
+        if (o->edit.kind == EDIT_UNSYNC)
+            o->edit.claimed_marks = claimed;
+        if (predict_open_to(o))
+            predict(a, x, o);
+        else if (o->verdict == RULE_FIRES && o->edit.best_case)
+            bound_by(a, x, o);
+    }
+}
+
+static const struct stacked *stacked_as(const struct advice *a, const struct outcome *o)
+{
+    for (size_t i = 0; i < a->stack_count; i++)
+        if (a->stack[i].outcome == o)
+            return &a->stack[i];
+    return NULL;
+}
+
+/* What saves next to nothing by itself is not advised now. Behind other changes it may be worth it.
+ */
+static void put_off(struct advice *a)
+{
+    for (size_t i = 0; i < a->outcome_count; i++) {
+        struct outcome *o = &a->outcomes[i];
+        int64_t most_ns = o->edit.best_case ? o->saves_high_ns : o->saves_mid_ns;
+        if (o->verdict != RULE_FIRES || o->edit.kind == EDIT_NONE || !negligible(a, most_ns))
+            continue;
+        const struct stacked *then = stacked_as(a, o);
+        o->verdict = RULE_SUPPRESSED;
+        o->why =
+            then ? arena_printf(&a->arena,
+                                "there, but by itself it saves %.2f ms at best: the step waits for "
+                                "something else; %.2f ms once what comes before it is done",
+                                (double)o->saves_high_ns / 1e6, (double)then->saves_ns / 1e6)
+                 : arena_printf(&a->arena,
+                                "there, but without it a step would be %.2f ms faster at best: "
+                                "something else takes its place",
+                                (double)o->saves_high_ns / 1e6);
+    }
+}
+
+static int predict_with(struct advice *a, struct engine *x, struct err *e)
+{
+    if (engine_open(x, a->facts, &a->arena, &a->whatif, e) < 0)
+        return -1;
+    if (engine_check(x, &a->whatif) < 0)
+        return err_no_memory(e);
+    if (!a->whatif.trusted)
+        return 0;
+    engine_take_cost_out(x, &a->whatif);
+    predict_all(a, x);
+    rules_rank(a); /* what heads it may have its turn first */
+    predict_stack(a, x);
+    put_off(a);
+    return 0;
+}
+
+int advice_predict(struct advice *a, struct err *e)
+{
+    struct engine x;
+    int rc = predict_with(a, &x, e);
+    engine_close(&x);
+    if (rc < 0)
+        return -1;
+    rules_rank(a);
+    verdict_write(a);
+    return 0;
+}
+
+int advice_together(struct advice *a, const struct outcome *const *o, size_t n,
+                    struct span_ns *saved, struct err *e)
+{
+    bool known = a->whatif.trusted && n > 0;
+    for (size_t i = 0; i < n; i++)
+        known = known && o[i]->edit.kind != EDIT_NONE && !o[i]->upper_bound;
+    if (!known)
+        return 0;
+    struct engine x;
+    struct whatif w;
+    int rc = engine_open(&x, a->facts, &a->arena, &w, e);
+    if (rc == 0) {
+        engine_take_cost_out(&x, &a->whatif);
+        *saved = predict_span(a, &x, o, n);
+    }
+    engine_close(&x);
+    return rc < 0 ? -1 : 1;
+}
