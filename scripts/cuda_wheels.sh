@@ -19,7 +19,7 @@ done
 if ! [ -e "$dir/complete" ]; then
     echo "cuda_wheels: installing cuBLAS, cuDNN and NCCL into $dir (the toolkit lacks$missing)" >&2
     python3 -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target "$dir" \
-        'nvidia-cublas<14' nvidia-cudnn-cu13 nvidia-nccl-cu13 >&2
+        nvidia-cublas==13.1.1.3 nvidia-cudnn-cu13==9.24.0.43 nvidia-nccl-cu13==2.30.7 >&2
     for library in "$dir"/nvidia/*/lib/lib*.so.[0-9]*; do # linkers look for the name without a version
         ln -sf "${library##*/}" "${library%%.so.*}.so"
     done

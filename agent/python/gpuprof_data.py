@@ -44,7 +44,7 @@ def settings_of(loader):
 def kind_of(loader, made, place):
     """Tells a loader that is made anew for each loop from the others. Nothing of the program's is
     called for it: even a length may print, or take its time."""
-    return (made, place, type(loader.dataset), type(loader.sampler), loader.batch_size,
+    return (made, place, type(loader.dataset), type(getattr(loader, "sampler", None)), loader.batch_size,
             loader.num_workers)
 
 

@@ -78,7 +78,7 @@ def launchers(test, script):
                    done.stderr[-600:])
         ranks(test, "torchrun", profile, 7)
         text = " ".join(test.run([test.gpuprof, "analyze", profile]).stdout.split())
-        test.check("These are the steps of rank 0" in text and "rank 1 waits" in text,
+        test.check("Held up by rank 1: the other ranks wait for it" in text,
                    "torchrun: the rank whose data is late is named", text[:900])
         test.check("bucket_bytes_cap" in facts(profile).get("torch.ddp", ""), "torchrun: DDP seen")
     else:

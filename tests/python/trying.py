@@ -31,9 +31,9 @@ if __name__ == "__main__":
     train()
 """
 
-# In a worker a sample costs twenty times as much: the advice is wrong, which no profile can know.
+# In a worker a sample costs a hundred times as much: the advice is wrong, which no profile can know.
 WORSE = SCRIPT.replace("time.sleep(0.002)",
-                       "time.sleep(0.01 if torch.utils.data.get_worker_info() else 0.0005)")
+                       "time.sleep(0.05 if torch.utils.data.get_worker_info() else 0.0005)")
 
 
 def attempt(t, *options, script="train.py"):
@@ -81,7 +81,7 @@ def main():
     t.check(said.get("verdict") == "UNDERPOWERED" and said.get("rule") == "data-loading",
             "another value than the advised one is tried for the same advice", done.stdout)
     for how, text in {"text": "tried: num_workers=2: UNDERPOWERED: not predicted, measured ",
-                      "--markdown": "- `data-loading`, tried: num_workers=2: UNDERPOWERED: not predicted, "}.items():
+                      "--markdown": "- `data-loading`, tried: num\\_workers=2: UNDERPOWERED: not predicted, "}.items():
         shown = t.run([t.gpuprof, "analyze", *([] if how == "text" else [how]), profile]).stdout
         t.check(text in shown, f"the report shows the trial: {how}", shown)
     page = t.path("report.html")
