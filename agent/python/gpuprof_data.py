@@ -115,6 +115,8 @@ def number_for(loader):
         fact(f"torch.loader.{number}.anew", "made anew for each loop")
     used[number] = used.get(number, 0) + 1
     number_of[id(loader)] = number
+    if len(used) == 2 and used[number] == 1:
+        wrap(hook.torch.utils.data.dataloader._BaseDataLoaderIter, "__next__", hook.NOTE, note=note_next)
     return number
 
 
@@ -134,9 +136,8 @@ def note_iterator(iterator, loader, *_, **__):
 
 
 def note_next(iterator, *_, **__):
-    """Before each batch, where there are several loaders: which one it is of."""
-    if len(used) > 1:
-        hook.agent.gpuprof_hook_loading(iterators.get(id(iterator), 0))
+    """Before each batch, once there are several loaders: which one it is of."""
+    hook.agent.gpuprof_hook_loading(iterators.get(id(iterator), 0))
 
 
 @guarded
@@ -186,7 +187,7 @@ def hook_dataloader(module):
     wrap(module.DataLoader, "__iter__", hook.BEGIN, note=note_iterated)
     wrap(module._DatasetKind, "create_fetcher", hook.RESULT, note=note_fetcher)
     wrap(module._BaseDataLoaderIter, "__init__", hook.NOTE, note=note_iterator)
-    wrap(module._BaseDataLoaderIter, "__next__", hook.WAIT, note=note_next)
+    wrap(module._BaseDataLoaderIter, "__next__", hook.WAIT)
     once(module._BaseDataLoaderIter, "__next__", note_batch, hook.RESULT)
 
 
