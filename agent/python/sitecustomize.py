@@ -25,6 +25,22 @@ def _step_back():
             del os.environ["PYTHONPATH"]
 
 
+def _uncache():
+    """Where bytecode goes to a folder of the user's (PYTHONPYCACHEPREFIX), the interpreter has just
+    written this file's there: it goes again, with the folders that hold nothing else."""
+    prefix, cached = sys.pycache_prefix, __spec__.cached
+    if not prefix or not cached or not cached.startswith(prefix):
+        return
+    try:
+        os.remove(cached)
+        folder = os.path.dirname(cached)
+        while len(folder) > len(prefix.rstrip(os.sep)):
+            os.rmdir(folder)
+            folder = os.path.dirname(folder)
+    except OSError:
+        pass  # never written, or others have written beside it
+
+
 def _agent():
     """The agent's own module, from the library that was loaded before the interpreter. It enters no
     table; without the agent in this process there is none."""
@@ -87,6 +103,7 @@ def _chain():
 
 try:
     _step_back()
+    _uncache()
     if os.environ.get("GPUPROF_DIR"):
         _in_c = _agent()
         if _in_c.begin(_imported):

@@ -28,7 +28,8 @@ for function in (lambda: inner(1), chained, lambda: {}["x"]):
 for level in (1, 2, 3):
     (lambda: warnings.warn(f"at level {level}", UserWarning, stacklevel=level))()
 print([(f.name, f.lineno) for f in traceback.extract_stack()])
-print(sys._getframe().f_back, sys._getframe().f_code.co_filename)
+behind = sys._getframe().f_back
+print(behind and (behind.f_code.co_filename, behind.f_lineno), sys._getframe().f_code.co_filename)
 sys.stdout.flush()
 traceback.print_stack()
 chained()

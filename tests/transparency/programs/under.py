@@ -38,7 +38,7 @@ def cprofile(go):
     for (file, line, name), row in pstats.Stats(profile).stats.items():
         if " at 0x" in name:
             name = name.split(" at 0x")[0]
-        SEEN.add(("calls", file, line, name, row[0] if "torch" not in file else ""))
+        SEEN.add(("calls", file, line, name, row[0] if file.startswith(os.getcwd()) else ""))
 
 
 def tracemalloced(go):
