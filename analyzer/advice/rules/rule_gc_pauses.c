@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+enum { HABIT = 3 /* pauses; fewer may have come by chance */ };
+
 struct pauses {
     double ns, count;
     const struct range *longest;
@@ -51,7 +53,7 @@ static void check(const struct facts *f, struct arena *arena, struct outcome *o)
     double steps = (double)(f->steps.used + f->steps.slow), each = p.ns / steps;
     o->why =
         arena_printf(arena, "the garbage collector stops the program %.3f ms per step", each / 1e6);
-    if (each * 50 < (double)f->steps.pace_ns)
+    if (each * 50 < (double)f->steps.pace_ns || p.count < HABIT)
         return;
     const char *rows = "SELECT * FROM range r JOIN string s ON s.id = r.name WHERE s.text = 'gc'";
     outcome_evidence(o, "pauses of the garbage collector per step, on average", each / 1e6, "ms",
@@ -69,10 +71,10 @@ static void check(const struct facts *f, struct arena *arena, struct outcome *o)
     double share = each / (double)f->steps.pace_ns * (double)f->step_ns;
     outcome_fires(o, (int64_t)share,
                   arena_printf(arena,
-                               "Python's garbage collector stops the training thread %.1f ms of "
-                               "the %.1f ms that a step takes on average, in pauses of up to "
-                               "%.0f ms%s%s",
-                               each / 1e6, (double)f->steps.pace_ns / 1e6, length(p.longest) / 1e6,
+                               "Python's garbage collector stops the training thread %s of the %s "
+                               "that a step takes on average, in pauses of up to %s%s%s",
+                               look_time(arena, (int64_t)each), look_time(arena, f->steps.pace_ns),
+                               look_time(arena, (int64_t)length(p.longest)),
                                where ? ", most often at " : "", where ? where : ""));
     outcome_example(o, p.longest->start_ns, p.longest->end_ns, "longest pause", TL_NONE);
 }
