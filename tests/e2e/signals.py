@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 from support import Build, Checks
 
@@ -153,6 +154,15 @@ def counted(checks, ways):
             checks.check(f"count {int(number)}: 1 0" in seen[2], f"{int(number)} {how}: once", str(seen))
 
 
+def over(pid):
+    """The moment is over in which gpuprof holds a signal, and counts the same one from the same sender as that one."""
+    pending = True
+    while pending:
+        with open(f"/proc/{pid}/status", encoding="ascii") as f:
+            pending = any(int(line.split()[1], 16) for line in f if line.startswith(("ShdPnd", "SigPnd")))
+    time.sleep(0.3)
+
+
 def twice(checks, ways):
     """Two of them, a moment apart, or at once and of different kinds."""
     for how, send in SENDERS.items():
@@ -171,6 +181,7 @@ def twice(checks, ways):
         got(process, signal.SIGUSR1)
         os.killpg(process.pid, signal.SIGUSR1)
         got(process, signal.SIGUSR1)
+        over(process.pid)
         os.kill(process.pid, signal.SIGUSR1)
         got(process, signal.SIGUSR1)
     compare(checks, ways, "to the process, to the group, to the process", [ways.counts], first_one_then_all)
