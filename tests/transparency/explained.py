@@ -38,6 +38,9 @@ EXPLAINED = (
                 "`gc.callbacks` has one entry more once PyTorch is imported, a function in C: there is no other way to learn of its pauses."),
     Explanation("the hook's own objects", ("frameworks/inspect source/*",), r"^stdout [-+] .\[('Autocast')?\]",
                 "The hook's objects are in the program's memory, so a walk over `gc.get_objects()` meets them."),
+    Explanation("lines of PyTorch that allocate", ("tracers/loop/tracemalloc/*",), r"^stdout [-+] 'seen allocates .*/torch/",
+                "When something is seen for the first time, the hook asks PyTorch for its settings. What PyTorch keeps of the answer is "
+                "counted to its own lines; steps add nothing."),
     Explanation("times of imports", ("flags/*/-X importtime/*",), r"^stderr [-+] 'import time: ",
                 "`-X importtime` prints times, which are never the same, and the import of `sitecustomize`. The program's own lines are compared."),
     Explanation("what `-v` says", ("flags/*/-v/*",), r"^stderr [-+] [\"'](import |# |Python |Type \")",
