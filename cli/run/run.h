@@ -37,7 +37,8 @@ int place_python(char *out, size_t n);
 /* Default name of the profile: PROG.gpuprof, PROG.rN.gpuprof under a launcher of ranks; PROG is the
  * script where argv is an interpreter or a launcher. */
 void place_output(char **argv, char *out, size_t n);
-/* The name that -o gives: %r rank, %p process, %h host, %q{NAME} of the environment, %% itself. */
+/* The name that -o gives: %r rank, %p process, %h host, %q{NAME} of the environment, %% itself. A
+ * name without any, in one of several ranks, gets the rank: NAME.rN.gpuprof. */
 int place_expand(const char *pattern, char *out, size_t n, struct err *e);
 bool place_holds_spools(const char *folder);
 /* A private folder beside `output`; tells of those that a killed gpuprof left there. -1 with *e

@@ -70,6 +70,19 @@ static const char *rank(void)
     return value && *value ? value : NULL;
 }
 
+/* This process is one of several ranks. */
+static bool among_ranks(void)
+{
+    static const char *const names[] = {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                        "SLURM_NTASKS"};
+    for (size_t i = 0; rank() && i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        if (value)
+            return atoi(value) > 1;
+    }
+    return false;
+}
+
 int place_python(char *out, size_t n)
 {
     static const char *const places[] = {"../lib/python", "../lib/gpuprof/python",
@@ -167,6 +180,19 @@ static const char *expansion(const char *at, char *buffer, size_t size, size_t *
     }
 }
 
+/* One name for all ranks would end all but the first of them. */
+static int add_rank(char *out, size_t n, struct err *e)
+{
+    static const char suffix[] = ".gpuprof";
+    size_t length = strlen(out), end = sizeof suffix - 1;
+    bool has = length > end && strcmp(out + length - end, suffix) == 0;
+    char *at = out + length - (has ? end : 0);
+    size_t room = n - (size_t)(at - out);
+    if ((size_t)snprintf(at, room, ".r%s%s", rank(), has ? suffix : "") >= room)
+        return err_set(e, "-o: the name is too long");
+    return 0;
+}
+
 int place_expand(const char *pattern, char *out, size_t n, struct err *e)
 {
     char buffer[256];
@@ -182,7 +208,7 @@ int place_expand(const char *pattern, char *out, size_t n, struct err *e)
         if (length >= n)
             return err_set(e, "-o: the name is too long");
     }
-    return 0;
+    return strchr(pattern, '%') || !among_ranks() ? 0 : add_rank(out, n, e);
 }
 
 bool place_holds_spools(const char *folder)

@@ -171,6 +171,8 @@ def names(build, checks):
     for pattern, variables, wanted in (
             (None, {"RANK": "3"}, "true.r3.gpuprof"),
             ("a.%r.gpuprof", {"OMPI_COMM_WORLD_RANK": "12"}, "a.12.gpuprof"),
+            ("a.gpuprof", {"RANK": "1", "WORLD_SIZE": "2"}, "a.r1.gpuprof"),
+            ("a.gpuprof", {"RANK": "0", "WORLD_SIZE": "1"}, "a.gpuprof"),
             ("a.%r.gpuprof", {}, "a.0.gpuprof"),
             ("%h.%q{JOB}.gpuprof", {"JOB": "j7"}, f"{host}.j7.gpuprof"),
             ("100%.%%.%q{.gpuprof", {}, "100%.%.%q{.gpuprof")):

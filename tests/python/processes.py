@@ -107,6 +107,7 @@ def variables(test):
                                       "SLURM_NTASKS": "1"}}.items():
         _, profile = test.traced([PYTHON, "-c", "import torch"], PYTHONPATH=fake,
                                 **variables)
+        profile = profile.replace(".gpuprof", ".r3.gpuprof")
         said = query(profile, "SELECT rank, local_rank, world_size FROM process")
         test.check(said == [(3, 1, 8)], f"variables of {name}", said)
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# ci.sh BUILD: a sample of the matrix, with the frameworks of requirements.txt where they can be had. Closes with "N passed, N failed".
+# ci.sh BUILD: a sample of the matrix, with the frameworks of requirements.txt where they can be had. A program that is not the same
+# twice without gpuprof shows nothing: it is printed, and not counted. Closes with "N passed, N failed".
 set -u
 build=$1
 here=$(dirname "$0")

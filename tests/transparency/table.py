@@ -110,8 +110,8 @@ LAUNCHERS = {
 ALWAYS = ("frameworks/accelerate/*", "frameworks/fabric/*", "frameworks/lightning/*", "frameworks/transformers/*", "frameworks/patching/*",
           "frameworks/inspect optim/*", "signals/saver/TERM twice to the group/*", "signals/saver/TERM to the group/*", "tracers/loop/settrace/system")
 RANKS = {
-    "torchrun": "{python} -m torch.distributed.run --standalone --nproc-per-node 2 {script}",
-    "torchrun before gpuprof": "{python} -m torch.distributed.run --standalone --nproc-per-node 2 --no-python "
+    "torchrun": "{python} -m torch.distributed.run --standalone --nproc_per_node 2 {script}",
+    "torchrun before gpuprof": "{python} -m torch.distributed.run --standalone --nproc_per_node 2 --no_python "
                                "{run} {python} {script}",
     "accelerate launch": "{python} -m accelerate.commands.launch --cpu --num_processes 1 --num_machines 1 "
                          "--mixed_precision no --dynamo_backend no {script}",

@@ -85,6 +85,8 @@ class Matrix:
     def observed(self, situation, slot):
         """Whether gpuprof was there at all: a run that records nothing is always transparent."""
         path = os.path.join(slot, "profile", "p.gpuprof")
+        if not os.path.exists(path): # of one of several ranks
+            path = os.path.join(slot, "profile", "p.r0.gpuprof")
         if not os.path.exists(path):
             return "no profile"
         if not situation.sees:
@@ -162,9 +164,9 @@ def chosen(every, only, sample):
 
 
 def tell(row, done, of):
-    sign = {"same": "ok     ", "explained": "ok  (e)", "skipped": "skipped"}.get(row["verdict"], "FAILED ")
+    sign = {"same": "ok     ", "explained": "ok  (e)", "skipped": "skipped", "unsteady": "unsteady"}.get(row["verdict"], "FAILED ")
     print(f"{sign} {done}/{of} {row['name']} ({row.get('seconds', 0)} s)", flush=True)
-    for line in row["lines"][:4] if sign == "FAILED " else ():
+    for line in row["lines"][:4] if sign in ("FAILED ", "unsteady") else ():
         print(f"          {line[:240]}", flush=True)
 
 
