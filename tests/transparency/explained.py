@@ -41,6 +41,9 @@ EXPLAINED = (
     Explanation("lines of PyTorch that allocate", ("tracers/loop/tracemalloc/*",), r"^stdout [-+] 'seen allocates .*/torch/",
                 "When something is seen for the first time, the hook asks PyTorch for its settings. What PyTorch keeps of the answer is "
                 "counted to its own lines; steps add nothing."),
+    Explanation("frames of the hook", ("tracers/loop/frames/*",), r"^stdout \+ 'seen frame .*gpuprof_",
+                "At the moment in which something is seen for the first time, Python of the hook runs; a thread that walks the frames of all "
+                "threads just then meets it. Tracers and profilers do not."),
     Explanation("times of imports", ("flags/*/-X importtime/*",), r"^stderr [-+] 'import time: ",
                 "`-X importtime` prints times, which are never the same, and the import of `sitecustomize`. The program's own lines are compared."),
     Explanation("what `-v` says", ("flags/*/-v/*",), r"^stderr [-+] [\"'](import |# |Python |Type \")",
