@@ -31,6 +31,10 @@ install(FILES ${CMAKE_BINARY_DIR}/gpuprof.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}
     COMPONENT gpuprof-dev)
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/README.md
     DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT gpuprof)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR} # --help and README.md name them
+    COMPONENT gpuprof FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN man EXCLUDE PATTERN examples EXCLUDE)
+
+install(PROGRAMS ${CMAKE_SOURCE_DIR}/ci/gpuprof-gate.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/gpuprof/ci COMPONENT gpuprof)
 
 # Manual pages from docs/man/, and completions as the program prints them.
 find_program(AWK NAMES awk mawk gawk REQUIRED)

@@ -40,7 +40,7 @@
 enum {
     SPOOL_PAGE = 4096,
     SPOOL_STRIDES = 128,  /* CUPTI activity kinds below this have a learnt record size */
-    SPOOL_WINDOWS = 64,   /* ring of stretches recorded in full */
+    SPOOL_WINDOWS = 64,   /* ring of windows recorded in full */
     SPOOL_ANCHORS = 1024, /* ring of clock anchors; the reader keeps up or loses the oldest */
     SPOOL_BUFFER_BYTES = 1 << 20,
     SPOOL_RING_BYTES = 1 << 20, /* data bytes of one ring; a power of two */
@@ -69,15 +69,15 @@ enum spool_control {
     SPOOL_PAUSE = 2, /* ... to record step marks alone, until it says SPOOL_RUN */
 };
 
-/* By what a process records stretches of the run in full ($GPUPROF_GATE). */
-enum spool_gate {
-    SPOOL_GATE_ALL,     /* all of it is one */
-    SPOOL_GATE_EVERY,   /* some steps now and then */
-    SPOOL_GATE_STEPS,   /* from one step to another */
-    SPOOL_GATE_PROFILER /* from cudaProfilerStart to cudaProfilerStop */
+/* By what a process records windows of the run in full ($GPUPROF_WINDOW). */
+enum spool_window_plan {
+    SPOOL_WINDOWS_ALL,     /* all of it is one */
+    SPOOL_WINDOWS_EVERY,   /* some steps now and then */
+    SPOOL_WINDOWS_STEPS,   /* from one step to another */
+    SPOOL_WINDOWS_PROFILER /* from cudaProfilerStart to cudaProfilerStop */
 };
 
-/* A stretch recorded in full, CLOCK_MONOTONIC; INT64_MAX: it lasts. Work that was queued in it is
+/* A window recorded in full, CLOCK_MONOTONIC; INT64_MAX: it lasts. Work that was queued in it is
  * recorded until gpu_to_ns. gpu_to_ns is stored before to_ns (release). */
 struct spool_window {
     _Atomic int64_t from_ns, to_ns, gpu_to_ns;
@@ -122,11 +122,11 @@ struct spool_header {
     _Atomic uint32_t names_used;
     _Atomic uint32_t anchors_head; /* anchors ever written; slot = index % anchors_cap */
     _Atomic uint64_t counter[SPOOL_COUNTERS];
-    uint32_t gate;                 /* enum spool_gate */
+    uint32_t window;               /* enum spool_window_plan */
     _Atomic uint32_t windows_head; /* windows ever opened; slot = index % SPOOL_WINDOWS */
     _Atomic uint32_t thin;  /* by the collector: the pauses between them are 2^thin times as long */
     _Atomic uint32_t full;  /* by the collector: 1 = take no more of the disk */
-    _Atomic uint64_t steps; /* marks counted, while a gate is there */
+    _Atomic uint64_t steps; /* marks counted, while a window is there */
     struct spool_window windows[SPOOL_WINDOWS];
     struct spool_anchor anchors[SPOOL_ANCHORS];
 };

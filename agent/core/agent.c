@@ -16,7 +16,7 @@
 
 #include "agent/core/cancel.h"
 #include "agent/core/clock.h"
-#include "agent/core/gate.h"
+#include "agent/core/window.h"
 #include "agent/core/spool.h"
 #include "agent/cupti/cupti.h"
 #include "agent/python/hook.h"
@@ -208,7 +208,7 @@ static uint32_t wake(void)
     cupti_forget();
     bool ok = agent.dir && spool_create() == 0;
     if (ok)
-        gate_begin();
+        window_begin();
     word = agent.generation << 2 | (ok ? AGENT_RECORDING : AGENT_PASSIVE);
     atomic_store_explicit(&agent.page->word, word, memory_order_release);
     if (ok)

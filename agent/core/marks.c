@@ -1,5 +1,5 @@
 /* What gpuprof.h calls: ranges without NVTX, found by name in the loaded agent. */
-#include "agent/core/gate.h"
+#include "agent/core/window.h"
 #include "agent/core/ranges.h"
 #include "agent/gpuprof.h"
 
@@ -11,7 +11,7 @@ void gpuprof_agent_range_begin(const char *name)
     struct thread *t = thread_enter_for(false);
     if (!t)
         return;
-    struct open_range r = {.name = gate_closed() ? gate_name(name) : strings_id(t, name)};
+    struct open_range r = {.name = window_closed() ? window_name(name) : strings_id(t, name)};
     ranges_push(t, &r);
     thread_leave(t);
 }

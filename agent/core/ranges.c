@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "agent/core/clock.h"
-#include "agent/core/gate.h"
+#include "agent/core/window.h"
 
 static void record(struct thread *t, const struct open_range *r, uint32_t tid, unsigned depth,
                    int64_t end_ns)
 {
-    bool step = gate_is_step(t, r->name, depth);
+    bool step = window_is_step(t, r->name, depth);
     struct spool_rec_range *rec =
         ring_reserve(t, step ? SPOOL_REC_STEP : SPOOL_REC_RANGE, sizeof *rec);
     if (!rec) {
@@ -38,7 +38,7 @@ void ranges_push(struct thread *t, const struct open_range *r)
     struct open_range *open = &t->block->open[depth];
     *open = *r;
     open->start_ns = clock_now_ns();
-    gate_step(t, r->name, depth, open->start_ns, false);
+    window_step(t, r->name, depth, open->start_ns, false);
 }
 
 void ranges_pop(struct thread *t, uint32_t domain)
@@ -102,7 +102,7 @@ uint64_t ranges_start(struct thread *t, const struct open_range *r, uint64_t giv
         s->range = *r;
         s->range.flags = SPOOL_RANGE_STARTEND;
         s->range.start_ns = clock_now_ns();
-        gate_step(t, r->name, 0, s->range.start_ns, false);
+        window_step(t, r->name, 0, s->range.start_ns, false);
         atomic_store_explicit(&s->id, id, memory_order_release);
         return id;
     }

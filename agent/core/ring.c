@@ -4,7 +4,7 @@
 #include <sys/prctl.h>
 
 #include "agent/core/clock.h"
-#include "agent/core/gate.h"
+#include "agent/core/window.h"
 #include "agent/core/spool.h"
 
 static struct spool_ring *ring_at(uint32_t i)
@@ -111,10 +111,10 @@ void *ring_reserve(struct thread *t, enum spool_rec_kind kind, size_t bytes)
         return NULL;
     }
     uint32_t control = atomic_load_explicit(&agent.spool->control, memory_order_relaxed);
-    if (AGENT_UNLIKELY((control != SPOOL_RUN || gate_closed()) && !t->is_agent)) {
+    if (AGENT_UNLIKELY((control != SPOOL_RUN || window_closed()) && !t->is_agent)) {
         if (control == SPOOL_STOP)
             agent_stop_asked();
-        if (control == SPOOL_STOP || !gate_lets(kind, control))
+        if (control == SPOOL_STOP || !window_lets(kind, control))
             return NULL;
     }
     if (AGENT_UNLIKELY(kind == SPOOL_REC_STEP))

@@ -104,7 +104,7 @@ static void CUPTIAPI on_nothing(void *user, CUpti_CallbackDomain domain, CUpti_C
 
 /* A look at whether somebody has subscribed. Activities need no subscription, and one of ours would
  * keep a client out that comes later. */
-static CUptiResult look(void)
+static CUptiResult subscribe_for_a_moment(void)
 {
     CUpti_SubscriberHandle handle = NULL;
     if (!cupti.api.Subscribe || !cupti.api.Unsubscribe)
@@ -117,13 +117,14 @@ static CUptiResult look(void)
 
 bool cupti_held(void)
 {
-    return !peer_subscribed() && !cupti_range_held() && (int)look() == SUBSCRIBER_TAKEN;
+    return !peer_subscribed() && !cupti_range_held() &&
+           (int)subscribe_for_a_moment() == SUBSCRIBER_TAKEN;
 }
 
 /* 0: go on; 1: a tool holds CUPTI that we cannot share it with; -1: leave CUPTI alone. */
 static int subscribe(struct thread *t)
 {
-    CUptiResult rc = peer_subscribed() ? CUPTI_SUCCESS : look();
+    CUptiResult rc = peer_subscribed() ? CUPTI_SUCCESS : subscribe_for_a_moment();
     if (rc == CUPTI_SUCCESS)
         return 0;
     if ((int)rc != SUBSCRIBER_TAKEN) {
@@ -261,6 +262,7 @@ void cupti_start(struct thread *t)
     clock_use_cupti(read_timestamp);
     cupti.waiting = held != 0;
     cupti_publish_begin();
+    peer_forget();
     atomic_store(&cupti.generation, agent.generation); /* requests may come from here on */
     if (cupti.waiting || begin(t) == 0)
         cupti.thread = cupti_flush_start() == 0;

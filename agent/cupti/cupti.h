@@ -47,7 +47,7 @@ bool cupti_held(void);                  /* by a tool that we cannot see */
 void cupti_register(void);              /* callbacks and kinds; again after another client */
 bool cupti_kind_used(uint32_t kind);    /* one that we have on */
 bool cupti_stop_kinds(void);            /* false: this CUPTI must be left as it is */
-void cupti_switch(bool on);             /* the kinds, where the gate closes and opens */
+void cupti_switch(bool on);             /* the kinds, where the window closes and opens */
 void cupti_forget(void); /* a new process by fork: it uses no CUPTI, whatever its parent did */
 /* Flushes within timeout_ms; forced also delivers what still runs. False: not done in time. */
 bool cupti_finish(int timeout_ms, bool forced);
@@ -66,7 +66,7 @@ bool cupti_buffers_pending(uint64_t up_to); /* CUPTI holds one of those, with so
 
 /* ---- cudaProfilerStart and Stop (cupti_range.c) ---------------------------------------------- */
 
-void cupti_range_watch(void);   /* where the gate is to follow them: a subscription of our own */
+void cupti_range_watch(void);   /* where the window is to follow them: a subscription of our own */
 void cupti_range_release(void); /* somebody else wants to subscribe */
 bool cupti_range_held(void);
 
@@ -91,6 +91,15 @@ bool peer_wants(uint32_t kind);
 void peer_dropped(size_t n);
 bool peer_ended(void); /* a session has, since last asked */
 uint32_t peer_sessions(void);
+
+/* ---- its buffers while CUPTI has them (peer_out.c) ------------------------------------------- */
+
+void peer_forget(void); /* in a new process */
+void peer_goes_out(uint8_t *buffer, size_t size);
+/* Before the client gets it: nobody reads it any more. True: it was copied already. */
+bool peer_comes_back(const uint8_t *buffer);
+bool peer_pending(void);      /* some of them hold records that are not copied */
+void peer_keep_pending(void); /* copies those */
 
 /* ---- the agent's thread (cupti_flush.c) ------------------------------------------------------ */
 

@@ -89,7 +89,6 @@ static int64_t take(void)
         uint32_t i = from + k < n ? from + k : from + k - n, free = SPOOL_FREE;
         if (atomic_load_explicit(&d[i].state, memory_order_relaxed) != SPOOL_FREE)
             continue;
-        atomic_store_explicit(&d[i].valid_bytes, 0, memory_order_relaxed);
         if (!atomic_compare_exchange_strong_explicit(&d[i].state, &free, SPOOL_OWNED,
                                                      memory_order_acquire, memory_order_relaxed))
             continue;
@@ -178,6 +177,8 @@ void cupti_buffers_keep(const uint8_t *records, size_t bytes)
         if (part == 0)
             return; /* nothing that we could read */
         int64_t i = take();
+        if (i < 0 && cupti_buffers_prepare(1) == 0)
+            i = take(); /* nobody launches anything here: there is time for it */
         if (i < 0) {
             agent_count(SPOOL_BUFFER_STARVED, 1);
             agent_count(SPOOL_DISCARDED, n);
@@ -200,6 +201,14 @@ bool cupti_buffers_pending(uint64_t up_to)
     return false;
 }
 
+/* Several threads may add the same one: that does no harm. */
+static void add_to_arena(uint32_t i)
+{
+    uint32_t n = atomic_load(&cupti.arena);
+    while (n <= i && !atomic_compare_exchange_weak(&cupti.arena, &n, i + 1))
+        ;
+}
+
 int cupti_buffers_prepare(unsigned spare)
 {
     uint32_t n = atomic_load(&cupti.arena);
@@ -210,7 +219,7 @@ int cupti_buffers_prepare(unsigned spare)
         uint64_t off = agent.spool->buffers_off + (uint64_t)n * SPOOL_BUFFER_BYTES;
         if (spool_grow(off, SPOOL_BUFFER_BYTES) != 0)
             return -1; /* requests are counted as starved */
-        atomic_store_explicit(&cupti.arena, n + 1, memory_order_release);
+        add_to_arena(n);
     }
     return 0;
 }

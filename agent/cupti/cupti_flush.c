@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "agent/core/clock.h"
-#include "agent/core/gate.h"
+#include "agent/core/window.h"
 #include "agent/cupti/cupti.h"
 
 #if defined(__x86_64__) && defined(__GLIBC__) /* so that it loads on older systems */
@@ -100,7 +100,8 @@ static void tell_of_peer(struct thread *t)
 }
 
 /* Records of work that is over may come late; a forced flush would take them without their times.
- * So wait a little for them first. */
+ * So wait a little for them first. CUPTI's own thread may be about to hand a buffer back just now.
+ */
 static void finish(struct thread *t, enum finish how)
 {
     const struct timespec nap = {.tv_nsec = LATE_MS / LATE_NAPS * 1000000};
@@ -108,12 +109,16 @@ static void finish(struct thread *t, enum finish how)
     bool kept = false;
     flush(t, false);
     if (how == FINISH_FORCED) {
-        for (int i = 0; i < LATE_NAPS && cupti_buffers_pending(asked); i++) {
+        for (int i = 0; i < LATE_NAPS && (cupti_buffers_pending(asked) || peer_pending()); i++) {
             nanosleep(&nap, NULL);
             flush(t, false);
         }
         if (cupti_buffers_pending(asked))
             flush(t, true);
+        if (peer_pending()) {
+            peer_keep_pending();
+            cupti_publish(t, true);
+        }
         kept = !cupti.waiting && cupti_buffers_pending(asked);
     }
     self_check(t);
@@ -168,8 +173,8 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
         p->next_flush = now + p->flush_ms * 1000000ll;
     }
     p->records |= done.records;
-    gate_obey(atomic_load_explicit(&agent.spool->control, memory_order_relaxed));
-    cupti_switch(gate_wants_cupti(now));
+    window_obey(atomic_load_explicit(&agent.spool->control, memory_order_relaxed));
+    cupti_switch(window_wants_cupti(now));
     if (now >= p->next_anchor) {
         clock_anchor();
         facts_libraries(t);

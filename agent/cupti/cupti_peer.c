@@ -259,6 +259,8 @@ bool peer_request(uint8_t **buffer, size_t *size, size_t *max_records)
     if (!*buffer)
         return false;
     memset(*buffer, 0, *size); /* CUPTI was told by us that buffers come zeroed */
+    if (cupti_running())
+        peer_goes_out(*buffer, *size);
     return true;
 }
 
@@ -267,7 +269,7 @@ bool peer_complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t s
     CUpti_BuffersCallbackCompleteFunc complete = atomic_load(&peer.complete);
     if (!complete)
         return false;
-    if (cupti_running())
+    if (cupti_running() && !peer_comes_back(buffer))
         cupti_buffers_keep(buffer, valid);
     complete(context, stream, buffer, size, agent.spool ? keep_clients(buffer, valid) : valid);
     return true;

@@ -1,6 +1,6 @@
-/* cudaProfilerStart and cudaProfilerStop in the program open and close the gate, where it was asked
- * for. CUPTI tells a subscriber, and there can be one alone: ours makes way for any other. */
-#include "agent/core/gate.h"
+/* cudaProfilerStart and cudaProfilerStop in the program open and close the window, where it was
+ * asked for. CUPTI tells a subscriber, and there can be one alone: ours makes way for any other. */
+#include "agent/core/window.h"
 #include "agent/cupti/cupti.h"
 
 static _Atomic(CUpti_SubscriberHandle) ours;
@@ -19,7 +19,7 @@ static void CUPTIAPI on_call(void *user, CUpti_CallbackDomain domain, CUpti_Call
         return;
     if (start)
         cupti_switch(true);
-    gate_profiler(start);
+    window_profiler(start);
 }
 
 void cupti_range_watch(void)
@@ -29,7 +29,7 @@ void cupti_range_watch(void)
     static const CUpti_CallbackId driver[] = {CUPTI_DRIVER_TRACE_CBID_cuProfilerStart,
                                               CUPTI_DRIVER_TRACE_CBID_cuProfilerStop};
     CUpti_SubscriberHandle handle = NULL;
-    if (!gate_by_profiler() || !cupti.api.Subscribe || !cupti.api.EnableCallback ||
+    if (!window_by_profiler() || !cupti.api.Subscribe || !cupti.api.EnableCallback ||
         cupti.api.Subscribe(&handle, on_call, NULL) != CUPTI_SUCCESS)
         return;
     for (int i = 0; i < 2; i++) {

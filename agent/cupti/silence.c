@@ -2,7 +2,7 @@
  * registering (it reached CUPTI by dlsym) has taken over. The collector decides what they mean: a
  * program may also do without the GPU for a while. */
 #include "agent/core/clock.h"
-#include "agent/core/gate.h"
+#include "agent/core/window.h"
 #include "agent/cupti/cupti.h"
 
 enum {
@@ -54,7 +54,7 @@ void silence_begin(void)
 
 void silence_watch(struct thread *t, bool records, int64_t now)
 {
-    if (records || s.heard == 0 || gate_closed()) {
+    if (records || s.heard == 0 || window_closed()) {
         ended(t, now);
         s.heard = cupti_names_seen().launches ? now : 0;
         s.rings = ring_bytes();

@@ -1,7 +1,7 @@
 /* What NVTX's functions record: attributes become a range or a mark of the calling thread. */
 #include <stddef.h>
 
-#include "agent/core/gate.h"
+#include "agent/core/window.h"
 #include "agent/core/ranges.h"
 #include "agent/nvtx/nvtx.h"
 
@@ -16,7 +16,7 @@ static uint32_t text_id(const struct thread *t, void *handle)
 
 static uint32_t name_id(struct thread *t, const char *text)
 {
-    return gate_closed() ? gate_name(text) : strings_id(t, text);
+    return window_closed() ? window_name(text) : strings_id(t, text);
 }
 
 static uint32_t message_id(struct thread *t, const nvtxEventAttributes_t *a)

@@ -12,11 +12,11 @@ torch, agent = hook.torch, hook.agent
 
 TRUE = ("1", "true", "yes", "on", "find")
 LOADER = ("num_workers", "prefetch_factor", "persistent_workers", "pin_memory")
-LOADER_KNOBS = (*LOADER, "loader")  # loader=FILE:LINE: only of the DataLoaders made there
+LOADER_SETTINGS = (*LOADER, "loader")  # loader=FILE:LINE: only of the DataLoaders made there
 # what a DataLoader refuses, or fails on, when it has none
 FOR_WORKERS = ("prefetch_factor", "persistent_workers", "timeout", "multiprocessing_context")
 NOT_YET = {  # what is still to happen; the fact is replaced when it does
-    **{knob: "the program has made no DataLoader" for knob in LOADER_KNOBS},
+    **{setting: "the program has made no DataLoader" for setting in LOADER_SETTINGS},
     "channels_last": "the program has made no optimizer, which tells the weights",
     "zero_grad": "the program has made no optimizer",
     "optimizer": "no optimizer of the program took part in a backward pass",
@@ -30,7 +30,7 @@ EDIT = {
     "sync_every": "needs an edit of the program: it decides what it reads, and when",
 }
 
-OBEYED = (*LOADER_KNOBS, "non_blocking", "cudnn_benchmark", "channels_last", "zero_grad=none",
+OBEYED = (*LOADER_SETTINGS, "non_blocking", "cudnn_benchmark", "channels_last", "zero_grad=none",
           "optimizer=fused", "optimizer=foreach", "gc=freeze", "precision=fp32", "precision=tf32",
           "precision=bf16")
 
@@ -38,35 +38,35 @@ wanted = {}
 before_backward = None  # what is to be called before each backward pass
 
 
-def applied(knob, what):
-    fact(f"apply.{knob}", f"applied: {what}")
+def applied(setting, what):
+    fact(f"apply.{setting}", f"applied: {what}")
 
 
-def refused(knob, why):
-    if not hook.known.get(f"apply.{knob}", "").startswith("applied"):
-        fact(f"apply.{knob}", f"refused: {why}")
+def refused(setting, why):
+    if not hook.known.get(f"apply.{setting}", "").startswith("applied"):
+        fact(f"apply.{setting}", f"refused: {why}")
 
 
-def not_yet(knob):
-    if knob != "cudnn_benchmark":  # obeyed at once
-        refused(knob, NOT_YET.get(knob) or EDIT.get(knob) or "the PyTorch hook does not know it")
+def not_yet(setting):
+    if setting != "cudnn_benchmark":  # obeyed at once
+        refused(setting, NOT_YET.get(setting) or EDIT.get(setting) or "the PyTorch hook does not know it")
 
 
-def yes(knob):
-    return wanted.get(knob, "").lower() in TRUE
+def yes(setting):
+    return wanted.get(setting, "").lower() in TRUE
 
 
 # ---- when torch is imported -------------------------------------------------------------------
 
 def at_import():
     global before_backward
-    fact("torch.knobs", " ".join(OBEYED))
+    fact("torch.settings", " ".join(OBEYED))
     for part in os.environ.get("GPUPROF_APPLY", "").replace(",", ";").split(";"):
-        knob, _, value = part.partition("=")
-        knob = {"set_to_none": "zero_grad"}.get(knob.strip(), knob.strip())
-        if knob:
-            wanted[knob] = value.strip()
-            not_yet(knob)
+        setting, _, value = part.partition("=")
+        setting = {"set_to_none": "zero_grad"}.get(setting.strip(), setting.strip())
+        if setting:
+            wanted[setting] = value.strip()
+            not_yet(setting)
     hooks = []
     if "cudnn_benchmark" in wanted:
         torch.backends.cudnn.benchmark = yes("cudnn_benchmark")
@@ -128,22 +128,22 @@ def why_no_workers(dataset, iterable):
     return None
 
 
-def loader_setting(knob, given, dataset, iterable):
-    old, value = given.get(knob), wanted[knob]
-    if knob in ("num_workers", "prefetch_factor") and not value.isdigit():
-        return refused(knob, "it is a whole number")
-    new = int(value) if value.isdigit() and knob in LOADER[:2] else value.lower() in TRUE
+def loader_setting(setting, given, dataset, iterable):
+    old, value = given.get(setting), wanted[setting]
+    if setting in ("num_workers", "prefetch_factor") and not value.isdigit():
+        return refused(setting, "it is a whole number")
+    new = int(value) if value.isdigit() and setting in LOADER[:2] else value.lower() in TRUE
     why = None
-    if knob == "num_workers" and new:
+    if setting == "num_workers" and new:
         why = why_no_workers(dataset, iterable)
-    elif knob == "pin_memory" and new and not torch.cuda.is_available():
+    elif setting == "pin_memory" and new and not torch.cuda.is_available():
         why = "no GPU to pin memory for"
-    elif knob in LOADER[1:3] and not given.get("num_workers"):
+    elif setting in LOADER[1:3] and not given.get("num_workers"):
         why = "the DataLoader has no workers"
     if why:
-        return refused(knob, why)
-    given[knob] = new
-    applied(knob, f"{old if old is not None else 'default'} -> {new}")
+        return refused(setting, why)
+    given[setting] = new
+    applied(setting, f"{old if old is not None else 'default'} -> {new}")
 
 
 @guarded
@@ -154,9 +154,9 @@ def loader_settings(given, iterable):
         if place != wanted["loader"]:
             return refused("loader", f"no DataLoader is made at {wanted['loader']}")
         applied("loader", place)
-    for knob in LOADER:
-        if knob in wanted:
-            loader_setting(knob, given, given.get("dataset"), iterable)
+    for setting in LOADER:
+        if setting in wanted:
+            loader_setting(setting, given, given.get("dataset"), iterable)
     if "num_workers" in wanted and not given.get("num_workers"):
         for name in FOR_WORKERS:
             given.pop(name, None)
@@ -166,7 +166,7 @@ def hook_loader(module):
     if wanted.get("precision") == "bf16":
         wrap(module._BaseDataLoaderIter, "__next__", hook.NOTE, note=autocast.leave)
         wrap(module._BaseDataLoaderIter, "__next__", hook.RESULT, note=autocast.batch)
-    if not any(knob in wanted for knob in LOADER):
+    if not any(setting in wanted for setting in LOADER):
         return
     original = module.DataLoader.__init__
     names = original.__code__.co_varnames[1:original.__code__.co_argcount]

@@ -5,10 +5,10 @@ nothing that the program can look at is replaced, and no frame of ours is ever i
 fails here is said in the profile's health table and nowhere else. This file holds what the others share, and reads of tensors:
   gpuprof_data.py     data loading
   gpuprof_train.py    steps, backward, optimizer, precision, parallelism, settings
-  gpuprof_apply.py    knobs
+  gpuprof_apply.py    settings
   gpuprof_compile.py  torch.compile
   gpuprof_modules.py  a range for each call of a module, on request (GPUPROF_MODULES=1)
-With GPUPROF_HOOK=steps only the steps are recorded, and knobs obeyed.
+With GPUPROF_HOOK=steps only the steps are recorded, and settings obeyed.
 """
 import ctypes
 import gc

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "agent/core/gate.h"
+#include "agent/core/window.h"
 #include "agent/core/spool.h"
 
 void gpuprof_hook_loader(int what, int worker, int loader, int64_t start_ns, int64_t end_ns,
@@ -31,9 +31,9 @@ void gpuprof_hook_range(const char *name, int64_t start_ns, int64_t end_ns, int 
     struct thread *t = thread_enter();
     if (!t)
         return;
-    uint32_t id = gate_closed() ? gate_name(name) : strings_add(name, strlen(name));
+    uint32_t id = window_closed() ? window_name(name) : strings_add(name, strlen(name));
     /* it ends where the next one begins; whether it is recorded was decided at its own beginning */
-    bool step = gate_step(t, id, (unsigned)depth, end_ns, true);
+    bool step = window_step(t, id, (unsigned)depth, end_ns, true);
     struct spool_rec_range *r = ring_reserve(t, step ? SPOOL_REC_STEP : SPOOL_REC_RANGE, sizeof *r);
     if (r) {
         r->head.start_ns = start_ns;

@@ -96,7 +96,7 @@ void collect_health(struct collector *c, int64_t process, const char *code, cons
     spool_put(&c->out, ROW_HEALTH, &h);
 }
 
-static void look_for_new(struct collector *c)
+static void query_for_new(struct collector *c)
 {
     DIR *d = opendir(c->dir);
     if (!d)
@@ -150,8 +150,8 @@ static void forget_done(struct collector *c)
     size_t left = 0;
     for (size_t i = 0; i < c->spools.n; i++) {
         struct spool *s = c->spools.at[i];
-        bool leads = s->fixed.gate != SPOOL_GATE_ALL &&
-                     (s->steps || (s->fixed.gate == SPOOL_GATE_PROFILER && s->windows.n));
+        bool leads = s->fixed.window != SPOOL_WINDOWS_ALL &&
+                     (s->steps || (s->fixed.window == SPOOL_WINDOWS_PROFILER && s->windows.n));
         if (!s->done || leads) {
             c->spools.at[left++] = s;
             continue;
@@ -183,7 +183,7 @@ static void measure_spools(struct collector *c)
 int64_t collect_drain(struct collector *c, struct err *e)
 {
     int64_t before = c->out.rows;
-    look_for_new(c);
+    query_for_new(c);
     if (c->out.limit.bytes)
         measure_spools(c);
     spool_direct(c->spools.at, c->spools.n, &c->out, collect_now_ns() - c->start_ns);

@@ -12,7 +12,7 @@ struct collector;
 /* start_monotonic_ns: CLOCK_MONOTONIC of the profile's time 0. */
 struct collector *collect_open(const char *dir, int64_t start_monotonic_ns, struct sink out,
                                struct err *e);
-/* Only stretches of the run are kept, by time: from delay on, for duration (0: to the end), and of
+/* Only windows of the run are kept, by time: from delay on, for duration (0: to the end), and of
  * that window out of every (0: all). Before the first drain. */
 struct collect_times {
     int64_t delay_ns, duration_ns, every_ns, window_ns;

@@ -8,7 +8,7 @@
  *   spool_cupti.c   CUPTI activity records -> rows (their layouts: spool_records.h)
  *   spool_host.c    CPU time of the target's threads -> rows
  *   spool_keep.c    which rows are kept
- *   spool_window.c  stretches recorded in full, by steps or by time
+ *   spool_window.c  windows recorded in full, by steps or by time
  *   spool_control.c what the agents are told to record
  *   spool_steps.c   steps outside of them, summed up
  *   spool_ends.c    threads, streams, devices, losses, the process itself -> rows
@@ -36,7 +36,7 @@ struct spool_limit {
     int64_t left_out; /* rows */
 };
 
-/* Stretches of the run by time, chosen by the collector. None: all of it. */
+/* Windows of the run by time, chosen by the collector. None: all of it. */
 struct spool_times {
     int64_t every_ns, window_ns, until_ns; /* every 0: once; until INT64_MAX: to the end */
     struct VEC(struct row_recorded) at;    /* past, present, and the next one */
@@ -142,13 +142,13 @@ struct spool {
     uint32_t last_correlation;
 
     struct VEC(struct row_recorded) windows; /* its own; the last may be open: end INT64_MAX */
-    uint32_t windows_seen, windows_lost;
+    uint32_t windows_seen;
     struct VEC(struct spool_silence) silences;
     int64_t last_call_ns;    /* of a library, profile time */
     int64_t last_record_ns;  /* the end of the latest that CUPTI told of */
     bool cupti_told;         /* ... and there is one */
     int64_t late_ns;         /* CUPTI was another tool's until then; 0 = it was not */
-    int64_t cut_correlation; /* of the first call behind a stretch; 0 = not known */
+    int64_t cut_correlation; /* of the first call behind a window; 0 = not known */
     int64_t windows_read_ns; /* profile time */
     struct spool *leader;    /* whose windows hold for it: the process that counts steps */
     struct VEC(struct row_step_block) blocks;
@@ -193,7 +193,7 @@ void spool_drain_rings(struct spool *s, struct spool_out *out);
 void spool_put_record(struct spool *s, struct spool_out *out, const uint8_t *at, uint32_t stride);
 /* Buffers that are READY; with `adopt` (the process is dead) also OWNED and COMPLETE ones. */
 void spool_drain_buffers(struct spool *s, struct spool_out *out, bool adopt);
-/* Stretches by steps, as the agent tells; by time, as planned. */
+/* Windows by steps, as the agent tells; by time, as planned. */
 void spool_read_windows(struct spool *s);
 void spool_times_begin(struct spool_times *t, int64_t delay_ns, int64_t duration_ns,
                        int64_t every_ns, int64_t window_ns);
@@ -202,7 +202,7 @@ bool spool_times_open(const struct spool_times *t, int64_t from_ns, int64_t to_n
 /* Tells the agents what to record from now on. */
 void spool_direct(struct spool **spools, size_t n, struct spool_out *out, int64_t now_ns);
 /* Does what the host (or the GPU) did at this time belong to what is recorded? */
-bool spool_in_stretch(const struct spool_out *out, int64_t ns, bool gpu);
+bool spool_in_window(const struct spool_out *out, int64_t ns, bool gpu);
 void spool_put_recorded(struct spool *s, struct spool_out *out); /* at its end */
 void spool_add_silence(struct spool *s, const struct spool_rec_silent *r);
 void spool_note_call(struct spool *s, int64_t start_ns); /* of a library that works on the GPU */

@@ -8,9 +8,9 @@ static const int64_t early_ns = 100000000; /* agents look at the word ten times 
 /* Does the process decide by itself what is recorded? */
 static bool leads(const struct spool *s)
 {
-    if (s->fixed.gate == SPOOL_GATE_ALL)
+    if (s->fixed.window == SPOOL_WINDOWS_ALL)
         return false;
-    if (s->fixed.gate == SPOOL_GATE_PROFILER)
+    if (s->fixed.window == SPOOL_WINDOWS_PROFILER)
         return s->windows.n > 0;
     return !s->h ? s->steps > 0 : atomic_load(&s->h->steps) > 0;
 }
@@ -35,7 +35,7 @@ static bool closed(const struct spool *leader, int64_t now_ns)
     return leader->windows.n && leader->windows.at[leader->windows.n - 1].gpu_end_ns < now_ns;
 }
 
-/* The fuller the profile, the rarer the stretches: each doubling halves what is left. */
+/* The fuller the profile, the rarer the windows: each doubling halves what is left. */
 static uint32_t thinning(const struct spool_limit *l)
 {
     uint32_t thin = 0;
@@ -59,15 +59,17 @@ void spool_direct(struct spool **spools, size_t n, struct spool_out *out, int64_
     uint32_t thin = thinning(&out->limit);
     spool_times_advance(&out->times, now_ns, thin);
     bool pause = out->limit.reached || !spool_times_open(&out->times, now_ns, now_ns + early_ns);
+    for (size_t i = 0; i < n; i++) /* all leaders before any that follows, in whichever order */
+        if (!spools[i]->done && spools[i]->h && spools[i]->fixed.window != SPOOL_WINDOWS_ALL)
+            spool_read_windows(spools[i]);
     for (size_t i = 0; i < n; i++) {
         struct spool *s = spools[i];
         if (s->done || !s->h)
             continue;
-        if (s->fixed.gate == SPOOL_GATE_ALL) {
+        if (s->fixed.window == SPOOL_WINDOWS_ALL) {
             tell(s, pause);
             continue;
         }
-        spool_read_windows(s);
         s->leader = leads(s) ? NULL : find_leader(spools, n, s);
         tell(s, pause || (s->leader && closed(s->leader, now_ns)));
         atomic_store(&s->h->thin, thin);

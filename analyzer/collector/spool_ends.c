@@ -67,7 +67,7 @@ static void put_losses(struct spool *s, struct spool_out *out)
                "times that the real-time clock was set in the run: the moments next to it count as "
                "not recorded",
                s->segments.n ? (int64_t)(s->segments.n + s->segments_lost) - 1 : 0);
-    bool by_steps = s->fixed.gate == SPOOL_GATE_EVERY && !s->leader;
+    bool by_steps = s->fixed.window == SPOOL_WINDOWS_EVERY && !s->leader;
     put_health(s, out, 1, "no-marks",
                "the program marks no steps, so --every and --window chose none of them and all of "
                "it was recorded: an NVTX range named step marks one, or choose by time (--every "
@@ -76,7 +76,7 @@ static void put_losses(struct spool *s, struct spool_out *out)
     put_health(s, out, 1, "no-profiler-range",
                "the program never called cudaProfilerStart, so --range cuda-profiler recorded "
                "nothing of it",
-               s->fixed.gate == SPOOL_GATE_PROFILER && !s->leader && s->h->cupti_version &&
+               s->fixed.window == SPOOL_WINDOWS_PROFILER && !s->leader && s->h->cupti_version &&
                    !s->windows.n);
     put_health(s, out, 0, "agent-cpu", "CPU time of the agent's own thread, ns",
                (int64_t)atomic_load(&s->h->counter[SPOOL_SELF_NS]));

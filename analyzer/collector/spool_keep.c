@@ -1,37 +1,20 @@
-/* Which rows go into the profile: those of the stretches that are recorded in full, up to its
+/* Which rows go into the profile: those of the windows that are recorded in full, up to its
  * largest size. Rows without a time always do, and so do searches for an algorithm, because what
  * they found is in force from then on. */
 #include "analyzer/collector/spool.h"
+#include "analyzer/collector/window.h"
 
 #include "analyzer/profile/tables.h"
 #include "base/str.h"
 
 #include <string.h>
 
-enum { LOOK_ROWS = 1024 }; /* between two looks at the size */
-
-/* The time of a row that belongs to a stretch of the run. */
-static bool time_of(enum row_kind kind, const void *row, int64_t *ns)
-{
-    static int offsets[ROW_KINDS]; /* + 1; 0 = not asked for yet */
-    if (!offsets[kind])
-        offsets[kind] = table_time_offset(kind) + 1 ? table_time_offset(kind) + 1 : -1;
-    if (offsets[kind] < 0 ||
-        (kind == ROW_CALL && ((const struct row_call *)row)->family == SPOOL_CALL_FIND))
-        return false;
-    memcpy(ns, (const char *)row + offsets[kind] - 1, sizeof *ns);
-    return true;
-}
+enum { QUERY_ROWS = 1024 }; /* between two looks at the size */
 
 /* Long ranges begin early and come late: they do not tell since when something is missing. */
 static bool tells_missing(enum row_kind kind)
 {
     return kind == ROW_KERNEL || kind == ROW_COPY || kind == ROW_MEMSET || kind == ROW_API;
-}
-
-static bool of_gpu(enum row_kind kind)
-{
-    return kind == ROW_KERNEL || kind == ROW_COPY || kind == ROW_MEMSET || kind == ROW_EVENT;
 }
 
 static int64_t correlation_of(enum row_kind kind, const void *row)
@@ -50,16 +33,16 @@ static int64_t correlation_of(enum row_kind kind, const void *row)
     }
 }
 
-/* While the work of a stretch that is over runs on, that of later calls comes as well: the calls
+/* While the work of a window that is over runs on, that of later calls comes as well: the calls
  * that are left out tell which. */
-static bool of_later_call(struct spool *s, enum row_kind kind, const void *row, bool in_stretch)
+static bool of_later_call(struct spool *s, enum row_kind kind, const void *row, bool in_window)
 {
     int64_t c = s ? correlation_of(kind, row) : 0;
     if (c <= 0)
         return false;
-    if (kind == ROW_API && in_stretch && c > s->cut_correlation)
-        s->cut_correlation = 0; /* the next stretch */
-    if (kind == ROW_API && !in_stretch && (!s->cut_correlation || c < s->cut_correlation))
+    if (kind == ROW_API && in_window && c > s->cut_correlation)
+        s->cut_correlation = 0; /* the next window */
+    if (kind == ROW_API && !in_window && (!s->cut_correlation || c < s->cut_correlation))
         s->cut_correlation = c;
     return kind != ROW_API && s->cut_correlation && c >= s->cut_correlation;
 }
@@ -67,7 +50,7 @@ static bool of_later_call(struct spool *s, enum row_kind kind, const void *row, 
 static bool kept(struct spool_out *out, enum row_kind kind, const void *row)
 {
     int64_t ns = out->newest_ns; /* events have none of their own, but come with those that do */
-    if (!time_of(kind, row, &ns) && kind != ROW_EVENT)
+    if (!window_time_of(kind, row, &ns) && kind != ROW_EVENT)
         return true;
     if (out->limit.reached) {
         out->limit.left_out++;
@@ -77,12 +60,12 @@ static bool kept(struct spool_out *out, enum row_kind kind, const void *row)
     }
     if (tells_missing(kind))
         out->newest_ns = ns;
-    bool in_stretch = spool_in_stretch(out, ns, of_gpu(kind));
-    bool later = of_later_call(out->from, kind, row, in_stretch);
-    return in_stretch && (!later || spool_in_stretch(out, ns, false));
+    bool in_window = spool_in_window(out, ns, window_of_gpu(kind));
+    bool later = of_later_call(out->from, kind, row, in_window);
+    return in_window && (!later || spool_in_window(out, ns, false));
 }
 
-static void look_at_size(struct spool_out *out)
+static void query_at_size(struct spool_out *out)
 {
     struct spool_limit *l = &out->limit;
     if (!l->bytes || l->reached || l->bytes(l->self) + l->spool_bytes <= l->max_bytes)
@@ -102,6 +85,6 @@ void spool_put(struct spool_out *out, enum row_kind kind, const void *row)
             *out->e = e;
     }
     out->lost += out->failed;
-    if (++out->rows % LOOK_ROWS == 0)
-        look_at_size(out);
+    if (++out->rows % QUERY_ROWS == 0)
+        query_at_size(out);
 }

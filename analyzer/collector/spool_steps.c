@@ -1,4 +1,4 @@
-/* Steps of the whole run, also of the stretches between those recorded in full: neighbours are
+/* Steps of the whole run, also of the windows between those recorded in full: neighbours are
  * summed up in blocks, and when there are many blocks, two and two become one. */
 #include "analyzer/collector/spool.h"
 

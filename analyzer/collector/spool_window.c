@@ -1,6 +1,6 @@
-/* Stretches of the run that are recorded in full. By steps: the agent opens and closes them and
+/* Windows of the run that are recorded in full. By steps: the agent opens and closes them and
  * tells in the spool's header; processes that count no steps (workers) follow one that does. By
- * time: the collector plans them. A row belongs to a stretch by when it began; what the GPU does,
+ * time: the collector plans them. A row belongs to a window by when it began; what the GPU does,
  * for a while longer, because it works through what was queued. */
 #include "analyzer/collector/spool.h"
 
@@ -26,17 +26,15 @@ static int64_t profile_time(const struct spool *s, int64_t ns)
 void spool_read_windows(struct spool *s)
 {
     struct timespec now;
-    if (s->fixed.gate == SPOOL_GATE_ALL || !s->h)
+    if (s->fixed.window == SPOOL_WINDOWS_ALL || !s->h)
         return;
     clock_gettime(CLOCK_MONOTONIC, &now);
     s->windows_read_ns = spool_time(s, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
     uint32_t head = atomic_load_explicit(&s->h->windows_head, memory_order_acquire);
     uint32_t i = s->windows_seen ? s->windows_seen - 1 : 0; /* the last one may have closed */
+    if (head - i > SPOOL_WINDOWS)
+        i = head - SPOOL_WINDOWS; /* the oldest are overwritten: the reader was asleep */
     for (; i != head; i++) {
-        if (head - i > SPOOL_WINDOWS) { /* overwritten: the reader was asleep */
-            s->windows_lost++;
-            continue;
-        }
         const struct spool_window *w = &s->h->windows[i % SPOOL_WINDOWS];
         struct row_recorded *r = i < s->windows_seen && s->windows.n
                                      ? &s->windows.at[s->windows.n - 1]
@@ -49,7 +47,7 @@ void spool_read_windows(struct spool *s)
         r->gpu_start_ns = -1;
         r->gpu_end_ns = profile_time(s, atomic_load(&w->gpu_to_ns));
         r->first_step =
-            s->fixed.gate == SPOOL_GATE_PROFILER ? -1 : (int64_t)atomic_load(&w->first_step);
+            s->fixed.window == SPOOL_WINDOWS_PROFILER ? -1 : (int64_t)atomic_load(&w->first_step);
     }
     s->windows_seen = head;
 }
@@ -118,11 +116,11 @@ static struct spool *leader_of(struct spool *s)
     return s->leader ? s->leader : s;
 }
 
-bool spool_in_stretch(const struct spool_out *out, int64_t ns, bool gpu)
+bool spool_in_window(const struct spool_out *out, int64_t ns, bool gpu)
 {
     if (out->times.at.n && !inside(out->times.at.at, out->times.at.n, ns, gpu))
         return false;
-    if (!out->from || out->from->fixed.gate == SPOOL_GATE_ALL)
+    if (!out->from || out->from->fixed.window == SPOOL_WINDOWS_ALL)
         return true;
     struct spool *s = leader_of(out->from);
     if (ns > s->windows_read_ns) /* it may have been opened since */
@@ -171,7 +169,7 @@ void spool_note_call(struct spool *s, int64_t start_ns)
 static int64_t find_silent_end(struct spool *s, const struct spool_out *out)
 {
     struct spool_silence *last = s->silences.n ? &s->silences.at[s->silences.n - 1] : NULL;
-    if (s->fixed.gate != SPOOL_GATE_ALL || out->times.at.n || !s->cupti_told)
+    if (s->fixed.window != SPOOL_WINDOWS_ALL || out->times.at.n || !s->cupti_told)
         return 0;
     if (last && last->end_ns > s->last_record_ns) { /* it is known to have begun; when, only here */
         last->start_ns = least(s->last_record_ns, s->row.end_ns);
@@ -225,7 +223,7 @@ static void put_one(struct spool *s, struct spool_out *out, struct row_recorded 
     spool_put(out, ROW_RECORDED, r);
 }
 
-/* What two stretches share; r is one of process s. */
+/* What two windows share; r is one of process s. */
 static void put_shared(struct spool *s, struct spool_out *out, struct row_recorded r,
                        const struct row_recorded *by_time)
 {
@@ -271,7 +269,7 @@ void spool_put_recorded(struct spool *s, struct spool_out *out)
                                      .gpu_start_ns = s->late_ns ? -1 : s->row.start_ns,
                                      .gpu_end_ns = INT64_MAX,
                                      .first_step = -1};
-    bool gated = s->fixed.gate != SPOOL_GATE_ALL;
+    bool gated = s->fixed.window != SPOOL_WINDOWS_ALL;
     spool_put_loss(
         s, out, "cupti-end",
         "CUPTI reported nothing up to the end of the run, although the program went on to "

@@ -13,19 +13,32 @@ static uint32_t intern(void *self, const char *text, size_t n)
     return w->inner.intern(w->inner.self, text, n);
 }
 
-static bool kept(const struct window *w, enum row_kind kind, const void *row)
+bool window_time_of(enum row_kind kind, const void *row, int64_t *ns)
 {
-    if (w->offset[kind] < 0)
-        return true;
-    if (kind == ROW_CALL && ((const struct row_call *)row)->family == SPOOL_CALL_FIND)
-        return true;
-    int64_t ns;
-    memcpy(&ns, (const char *)row + w->offset[kind], sizeof ns);
-    bool gpu = kind == ROW_KERNEL || kind == ROW_COPY || kind == ROW_MEMSET;
-    return ns >= w->from_ns && ns < (gpu ? w->gpu_to_ns : w->to_ns);
+    static int offsets[ROW_KINDS]; /* + 1; 0 = not asked for yet */
+    if (!offsets[kind])
+        offsets[kind] = table_time_offset(kind) + 1 ? table_time_offset(kind) + 1 : -1;
+    if (offsets[kind] < 0 ||
+        (kind == ROW_CALL && ((const struct row_call *)row)->family == SPOOL_CALL_FIND))
+        return false;
+    memcpy(ns, (const char *)row + offsets[kind] - 1, sizeof *ns);
+    return true;
 }
 
-/* The part of a recorded stretch that is kept. */
+bool window_of_gpu(enum row_kind kind)
+{
+    return kind == ROW_KERNEL || kind == ROW_COPY || kind == ROW_MEMSET || kind == ROW_EVENT;
+}
+
+static bool in_window(const struct window *w, enum row_kind kind, const void *row)
+{
+    int64_t ns;
+    if (!window_time_of(kind, row, &ns))
+        return true;
+    return ns >= w->from_ns && ns < (window_of_gpu(kind) ? w->gpu_to_ns : w->to_ns);
+}
+
+/* The part of a recorded window that is kept. */
 static bool clip(const struct window *w, struct row_recorded *r)
 {
     if (r->start_ns < w->from_ns) {
@@ -49,14 +62,12 @@ static int put(void *self, enum row_kind kind, const void *row, struct err *e)
             return 0;
         row = &r;
     }
-    return kept(w, kind, row) ? w->inner.put(w->inner.self, kind, row, e) : 0;
+    return in_window(w, kind, row) ? w->inner.put(w->inner.self, kind, row, e) : 0;
 }
 
-int window_keep(const char *profile, const struct window *stretch, struct err *e)
+int window_keep(const char *profile, const struct window *window, struct err *e)
 {
-    struct window w = *stretch;
-    for (int k = 0; k < ROW_KINDS; k++)
-        w.offset[k] = table_time_offset((enum row_kind)k);
+    struct window w = *window;
     struct store *from = store_open(profile, 0, e);
     struct store *to = from ? store_create(profile, 1, e) : NULL;
     int rc = -1;

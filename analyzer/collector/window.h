@@ -1,4 +1,4 @@
-/* Keeps the rows of a stretch of time: a sink before another. Rows belong to where they start; rows
+/* Keeps the rows of a window of time: a sink before another. Rows belong to where they start; rows
  * without a time always stay, and so do searches for an algorithm, because what they found is in
  * force for the rest of the run. */
 #ifndef GPUPROF_COLLECTOR_WINDOW_H
@@ -12,12 +12,16 @@ struct window {
     int64_t from_ns, to_ns; /* INT64_MIN, INT64_MAX: no limit */
     int64_t gpu_to_ns;      /* of what the GPU does: it works through what was queued until to_ns */
     int64_t first_step;     /* number of the step that begins at from_ns */
-    struct sink inner;      /* the rest is window_keep's own */
-    int offset[ROW_KINDS];  /* of the time in a row, -1 = it has none */
+    struct sink inner;      /* window_keep's own */
 };
 
-/* Writes the profile anew with only what starts in the stretch. The old one stays until the new one
+/* The time that decides whether a row is kept. false: it always is. */
+bool window_time_of(enum row_kind kind, const void *row, int64_t *ns);
+/* Does it tell of the GPU's work? */
+bool window_of_gpu(enum row_kind kind);
+
+/* Writes the profile anew with only what starts in the window. The old one stays until the new one
  * is whole. */
-int window_keep(const char *profile, const struct window *stretch, struct err *e);
+int window_keep(const char *profile, const struct window *window, struct err *e);
 
 #endif

@@ -3,7 +3,7 @@
 agent=$1 cancel=$2 look=$3
 place=$(mktemp -d) || exit 2
 trap 'rm -rf "$place"' EXIT
-unset LD_PRELOAD CUDA_INJECTION64_PATH NVTX_INJECTION64_PATH GPUPROF_GATE
+unset LD_PRELOAD CUDA_INJECTION64_PATH NVTX_INJECTION64_PATH GPUPROF_WINDOW
 # shellcheck source=tests/agent/traced.sh
 . "$(dirname "$0")/traced.sh"
 

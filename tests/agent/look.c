@@ -1,8 +1,8 @@
 /* look DIR: what the spools in DIR hold, a line each: `kernels N`, `named N` (kernels whose name is
  * known), `copies N`, `memsets N`, `syncs N`, `api N`, `untimed N`, `ranges N`, `calls N`, `spools
- * N`, `sealed N`, `records N` (all of CUPTI's), `starved N`, `dropped N`, `health CODE`, `silent
- * for N s`, * `cupti_version N`, `libcupti PATH`, `call ...`, `collectives N, N bytes, types N N
- * ...`. */
+ * N`, `sealed N`, `records N` (all of CUPTI's), `starved N`, `dropped N`, `told N`
+ * (records and dropped ones), `health CODE`, `silent for N s`, `cupti_version N`, `libcupti PATH`,
+ * `call ...`, `collectives N, N bytes, types N N ...`. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -133,6 +133,7 @@ static void spool(const char *path)
     n.sealed += atomic_load(&h->sealed) != 0;
     n.dropped +=
         atomic_load(&h->counter[SPOOL_CUPTI_DROPPED]) + atomic_load(&h->counter[SPOOL_DISCARDED]);
+    n.starved += atomic_load(&h->counter[SPOOL_BUFFER_STARVED]);
     for (uint32_t i = 0; i < h->buffer_count; i++) {
         uint32_t state = atomic_load(&d[i].state);
         if (state != SPOOL_FREE)
@@ -160,7 +161,7 @@ int main(int argc, char **argv)
            n.kernels, n.named, n.copies, n.memsets, n.syncs, n.api, n.untimed);
     printf("ranges %lu\ncalls %lu\nspools %lu\nsealed %lu\ndropped %lu\n", n.ranges, n.calls,
            n.spools, n.sealed, n.dropped);
-    printf("records %lu\nstarved %lu\n", n.records, n.starved);
+    printf("records %lu\nstarved %lu\ntold %lu\n", n.records, n.starved, n.records + n.dropped);
     printf("collectives %lu, %lu bytes, types%s\n", n.collectives, n.collective_bytes, types);
     return 0;
 }

@@ -1,10 +1,10 @@
 /* Threads that come and go, all of them working: `threads ROUNDS [LIBRARY] [exit]`. Each marks
  * ranges and steps, copies, waits for its stream and reads what others have registered, while
- * another CUPTI client (GPUPROF_TEST_PEER) has its sessions in between. Meanwhile a child is forked
- * that marks a range, and LIBRARY, which has a copy of NVTX of its own, is opened, used and closed
- * again. `exit`: then one thread ends the process while the others work. Under ThreadSanitizer the
- * agent's own thread, its rings, its string table and its gate are what is tried; else that nothing
- * is lost. */
+ * another CUPTI client (GPUPROF_TEST_PEER) has its sessions in between; in a single round it has
+ * all of it. Meanwhile a child is forked that marks a range, and LIBRARY, which has a copy of NVTX
+ * of its own, is opened, used and closed again. `exit`: then one thread ends the process while the
+ * others work. Under ThreadSanitizer the agent's own thread, its rings, its string table and its
+ * window are what is tried; else that nothing is lost. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -124,6 +124,8 @@ int main(int argc, char **argv)
     domain = nvtxDomainCreateA("threads");
     for (int r = 0; r < rounds; r++) {
         pthread_t t[THREADS];
+        if (rounds == 1)
+            peer("peer_begin");
         for (int i = 0; i < THREADS; i++)
             if (pthread_create(&t[i], NULL, work, (void *)(intptr_t)(r * THREADS + i)) != 0)
                 return 2;
@@ -134,7 +136,7 @@ int main(int argc, char **argv)
             open_and_close(library);
         for (int i = 0; i < THREADS; i++)
             pthread_join(t[i], NULL);
-        if (r % 2)
+        if (r % 2 || rounds == 1)
             peer("peer_end");
     }
     if (argc > 3)

@@ -117,8 +117,8 @@ def one_of_two(test, script):
     done, profile = test.traced([PYTHON, script, "both"], GPUPROF_APPLY=apply)
     test.check(done.stdout.startswith("1 0\n"), "settings for one of two loaders", done.stdout + done.stderr)
     said = facts(profile)
-    for knob in ("num_workers", "persistent_workers", "loader"):
-        test.check(said.get("apply." + knob, "").startswith("applied"), f"{knob} was applied", said)
+    for setting in ("num_workers", "persistent_workers", "loader"):
+        test.check(said.get("apply." + setting, "").startswith("applied"), f"{setting} was applied", said)
     done, profile = test.traced([PYTHON, script, "both"], GPUPROF_APPLY="num_workers=1;loader=x.py:1")
     test.check(done.stdout.startswith("0 0\n"), "a line that makes none", done.stdout)
     test.check(facts(profile).get("apply.loader") == "refused: no DataLoader is made at x.py:1",

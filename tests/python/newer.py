@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The Python hook against a stand-in for PyTorch 2.9 with a GPU (fake_torch.py): what it wraps there,
-what it says of it, which knobs it obeys, and that a compiler finds nothing of it.
+what it says of it, which settings it obeys, and that a compiler finds nothing of it.
 
 usage: newer.py BUILD
 """
@@ -206,14 +206,14 @@ def compiled(test, program, fake):
                ranges(profile))
 
 
-def knobs(test, program, fake):
+def settings(test, program, fake):
     done, profile = test.traced(
         program, PYTHONPATH=fake,
         GPUPROF_APPLY="num_workers=2,prefetch_factor=4,persistent_workers=1,pin_memory=1,"
                       "non_blocking=1,cudnn_benchmark=1,precision=bf16,channels_last=1,"
                       "zero_grad=none,optimizer=fused,sync_every=9,other=1")
     said = facts(profile)
-    test.check(done.returncode == 0, "knobs: status", done.stderr[-600:])
+    test.check(done.returncode == 0, "settings: status", done.stderr[-600:])
     test.check(not health(profile), "nothing in the health table", health(profile))
     lines = done.stdout.splitlines()
     test.check(lines[0] == "2 4 True True", "the DataLoader's four", lines[0])
@@ -223,14 +223,14 @@ def knobs(test, program, fake):
     entered = [line for line in lines if line.startswith(("autocast", "backward"))]
     test.check(entered[:6] == ["autocast on torch.bfloat16", "autocast off", "backward"] * 2,
                "autocast from the batch to the backward pass", entered)
-    for knob in ("num_workers", "prefetch_factor", "persistent_workers", "pin_memory",
+    for setting in ("num_workers", "prefetch_factor", "persistent_workers", "pin_memory",
                  "non_blocking", "cudnn_benchmark", "precision", "channels_last", "zero_grad",
                  "optimizer"):
-        test.check(said.get(f"apply.{knob}", "").startswith("applied"), f"{knob} acknowledged",
-                   said.get(f"apply.{knob}"))
-    for knob in ("sync_every", "other"):
-        test.check(said.get(f"apply.{knob}", "").startswith("refused"), f"{knob} refused",
-                   said.get(f"apply.{knob}"))
+        test.check(said.get(f"apply.{setting}", "").startswith("applied"), f"{setting} acknowledged",
+                   said.get(f"apply.{setting}"))
+    for setting in ("sync_every", "other"):
+        test.check(said.get(f"apply.{setting}", "").startswith("refused"), f"{setting} refused",
+                   said.get(f"apply.{setting}"))
     done, profile = test.traced([*program, "autocast"], PYTHONPATH=fake,
                                 GPUPROF_APPLY="precision=bf16;num_workers=0")
     said = facts(profile)
@@ -246,7 +246,7 @@ def steps_alone(test, program, fake):
                                 GPUPROF_APPLY="num_workers=1")
     marks = ranges(profile)
     test.check(marks == {"gpuprof.step": 3}, "GPUPROF_HOOK=steps: nothing but steps", marks)
-    test.check(facts(profile).get("apply.num_workers", "").startswith("applied"), "and knobs",
+    test.check(facts(profile).get("apply.num_workers", "").startswith("applied"), "and settings",
                facts(profile))
 
 
@@ -258,7 +258,7 @@ def main():
     contract(test, python)
     plain(test, program, fake)
     compiled(test, program, fake)
-    knobs(test, program, fake)
+    settings(test, program, fake)
     steps_alone(test, program, fake)
     test.done()
 

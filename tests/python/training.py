@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The Python hook in PyTorch programs on a machine without a GPU: the same output as without; what it
-saw; the findings name file and line; knobs are obeyed or refused, and said so.
+saw; the findings name file and line; settings are obeyed or refused, and said so.
 
 usage: training.py BUILD
 """
@@ -263,19 +263,19 @@ def workers(test, script):
         test.check(processes == 2 * epochs, f"{method}: two workers in each epoch", processes)
 
 
-def knobs(test, script, plain):
+def obeyed(test, script, plain):
     done, profile = test.traced([PYTHON, script], GPUPROF_APPLY="num_workers=2;zero_grad=none;"
                                 "precision=tf32;cudnn_benchmark=1;pin_memory=1;optimizer=fused;"
                                 "channels_last=1")
     said, seen = facts(profile), spans(profile)
-    test.check(done.stdout == plain.stdout and done.stderr == plain.stderr, "knobs: same output",
+    test.check(done.stdout == plain.stdout and done.stderr == plain.stderr, "settings: same output",
                done.stderr[-500:])
     test.check(said.get("apply.num_workers") == "applied: 0 -> 2", "num_workers applied", said)
     test.check((1, 1) in seen and (1, -1) not in seen, "two workers make the batches", seen)
-    for knob in ("zero_grad", "precision", "cudnn_benchmark"):
-        test.check(said.get(f"apply.{knob}", "").startswith("applied"), f"{knob} applied", said)
-    for knob in ("pin_memory", "optimizer", "channels_last"):
-        test.check(said.get(f"apply.{knob}", "").startswith("refused"), f"{knob} refused", said)
+    for setting in ("zero_grad", "precision", "cudnn_benchmark"):
+        test.check(said.get(f"apply.{setting}", "").startswith("applied"), f"{setting} applied", said)
+    for setting in ("pin_memory", "optimizer", "channels_last"):
+        test.check(said.get(f"apply.{setting}", "").startswith("refused"), f"{setting} refused", said)
     test.check(said.get("torch.matmul.allow_tf32") == "True", "TF32 is on", said)
     iterable = HEAD + ("class I(IterableDataset):\n  def __iter__(self): return iter(range(3))\n"
                        "print(list(DataLoader(I())))")
@@ -327,7 +327,7 @@ def main():
     workers(test, script)
     settings(test)
     scripts_for_a_card(test)
-    knobs(test, script, plain)
+    obeyed(test, script, plain)
     ddp(test)
     for what in ALONE:
         test.same(what, [PYTHON, test.write("same.py", HEAD + SAME[what] + "\n")], races=what in RACES)

@@ -38,9 +38,9 @@ EXPLAINED = (
                 "`gc.callbacks` has one entry more once PyTorch is imported, a function in C: there is no other way to learn of its pauses."),
     Explanation("the hook's own objects", ("frameworks/inspect source/*",), r"^stdout [-+] .\[('Autocast')?\]",
                 "The hook's objects are in the program's memory, so a walk over `gc.get_objects()` meets them."),
-    Explanation("lines of PyTorch that allocate", ("tracers/loop/tracemalloc/*",), r"^stdout [-+] 'seen allocates .*/torch/",
-                "When something is seen for the first time, the hook asks PyTorch for its settings. What PyTorch keeps of the answer is "
-                "counted to its own lines; steps add nothing."),
+    Explanation("what is kept of the first time", ("tracers/loop/tracemalloc/*",), r"^stdout [-+] 'seen allocates .*(/torch/|/gpuprof_)",
+                "When something is seen for the first time, the hook asks PyTorch for its settings, and keeps a few hundred bytes. What PyTorch "
+                "keeps of the answer is counted to its own lines, the rest to the hook's; steps add nothing."),
     Explanation("frames of the hook", ("tracers/loop/frames/*",), r"^stdout \+ 'seen frame .*gpuprof_",
                 "At the moment in which something is seen for the first time, Python of the hook runs; a thread that walks the frames of all "
                 "threads just then meets it. Tracers and profilers do not."),

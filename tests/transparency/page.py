@@ -54,18 +54,20 @@ def skipped(rows):
     return [f"- {n} times: {reason}" for reason, n in why.most_common()] or ["Nothing."]
 
 
-def write(path, rows, interpreters, problems):
+def write(path, rows, interpreters, problems, waiting):
     ran = [r for r in rows if r["verdict"] != "skipped"]
     same = sum(r["verdict"] == "same" for r in ran)
     with_reason = sum(r["verdict"] == "explained" for r in ran)
     lines = [HEAD, f"**{len(ran)} situations: {same} the same to the byte, {with_reason} but for what is explained below, "
              f"{len(ran) - same - with_reason} differ.**", ""]
+    if waiting:
+        lines += [f"{waiting} more have not been run with this build.", ""]
     lines += table("block", per_axis(rows, "block")) + table("interpreter", per_axis(rows, "interpreter"))
     lines += ["| interpreter | what it is |", "|---|---|", *(f"| {i.name} | {versions(i)} |" for i in interpreters), ""]
     for title, axis in (("launcher", "launcher"), ("flag", "flag"), ("tracer", "tracer"), ("signal", "signal")):
         values = sorted({v for r in ran for a, v in r["axes"] if a == axis})
         lines += [f"{title.capitalize()}s ({len(values)}): {', '.join(f'`{v}`' for v in values)}.", ""]
-    lines += ["## What is explained", "Each was needed in this run; one that is not needed any more fails it.", "",
+    lines += ["## What is explained", "One that is not needed any more by any situation that it names fails a whole run.", "",
               "| what | in how many | why |", "|---|---:|---|"]
     for e in explained.EXPLAINED:
         n = sum(e.name in r.get("explained", ()) for r in ran)

@@ -35,7 +35,7 @@ PROGRAMS = {
     "fx, export": ("graphs.py", ("torch",), ""),
     "torch.profiler": ("profiled.py", ("torch",), "steps"),
     "ddp by spawn": ("ddp.py spawn", ("torch",), "steps"),
-    "ddp": ("ddp.py", ("torch",), "steps"),
+    "ddp": ("ddp.py", ("torch>=2",), "steps"),  # torchrun of older ones fails by itself
     "subclasses": ("subclasses.py", ("torch",), "steps"),
     "pickles": ("pickles.py", ("torch",), ""),
     "patching": ("patching.py", ("torch",), ""),
@@ -109,10 +109,12 @@ LAUNCHERS = {
 # always in a sample (--sample): what was broken once
 ALWAYS = ("frameworks/accelerate/*", "frameworks/fabric/*", "frameworks/lightning/*", "frameworks/transformers/*", "frameworks/patching/*",
           "frameworks/inspect optim/*", "signals/saver/TERM twice to the group/*", "signals/saver/TERM to the group/*", "tracers/loop/settrace/system")
+# torchrun leaves a folder of a name that is never the same, and says nothing of it
+TIDY = "sh -c '{}; status=$?; rm -rf \"$TMPDIR\"/torchelastic_*; exit $status'"
+TORCHRUN = "{python} -m torch.distributed.run --standalone --nproc_per_node 2"
 RANKS = {
-    "torchrun": "{python} -m torch.distributed.run --standalone --nproc_per_node 2 {script}",
-    "torchrun before gpuprof": "{python} -m torch.distributed.run --standalone --nproc_per_node 2 --no_python "
-                               "{run} {python} {script}",
+    "torchrun": TIDY.replace("{}", "{run} " + TORCHRUN + " {script}"),
+    "torchrun before gpuprof": TIDY.replace("{}", TORCHRUN + " --no_python {run} {python} {script}"),
     "accelerate launch": "{python} -m accelerate.commands.launch --cpu --num_processes 1 --num_machines 1 "
                          "--mixed_precision no --dynamo_backend no {script}",
 }

@@ -13,6 +13,7 @@ import os
 import queue
 import random
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -196,8 +197,17 @@ def options():
     return ask.parse_args()
 
 
+def hear_signals():
+    """A shell in the background, or nohup, has us ignore some; programs inherit that, and would be others than in front."""
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda number, frame: None)  # still without effect on us, and as usual for what we start
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+
 def main():
     args = options()
+    hear_signals()
     build = os.path.abspath(args.build)
     gpuprof = args.gpuprof or os.path.join(build, "bin", "gpuprof")
     if not args.gpuprof and not os.path.exists(os.path.join(build, "lib", "libgpuprof_agent.so")):
@@ -232,7 +242,7 @@ def conclude(rows, of, unusable, interpreters, args):
     count = {v: sum(r["verdict"] == v for r in rows) for v in ("same", "explained", "differs", "unsteady", "skipped")}
     problems = unusable + ([] if args.sample or args.only else rotten(rows, of))
     if args.write:
-        page.write(args.write, rows, interpreters, problems)
+        page.write(args.write, rows, interpreters, problems, of - len(rows))
     for line in problems:
         print(line)
     waiting = of - len(rows)

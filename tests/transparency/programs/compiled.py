@@ -16,6 +16,10 @@ import torch
 import small
 
 backend, graphs = sys.argv[1], []
+if backend == "inductor":
+    import torch._inductor.config as inductor
+
+    inductor.cpp_cache_precompile_headers = False  # they lie in the temporary folder, and are never the same twice
 
 
 def counting(module, inputs):

@@ -1,5 +1,11 @@
 """Exceptions out of datasets, workers, collate functions, hooks, backward and steps: each printed as Python prints it."""
+import atexit
+import gc
+import glob
+import os
+import shutil
 import sys
+import tempfile
 import traceback
 
 import torch
@@ -44,6 +50,7 @@ def tried(what, call):
     except BaseException:
         print(what, file=sys.stderr)
         traceback.print_exc()
+    gc.collect()  # loaders that have failed, before a worker inherits them: it would complain of them, or not
 
 
 class BadStep(torch.optim.SGD):
@@ -53,6 +60,13 @@ class BadStep(torch.optim.SGD):
 
 def hook(*args):
     raise LookupError("in a hook")
+
+
+@atexit.register
+def tidy():
+    """Workers that end by an error leave a folder of a random name."""
+    for folder in glob.glob(os.path.join(tempfile.gettempdir(), "pymp-*")):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 model = small.Net()

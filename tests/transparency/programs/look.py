@@ -27,8 +27,10 @@ def show(what, value):
     print(what + ":", value)
 
 
-show("modules", BEFORE)
-show("modules now", sorted(m for m in sys.modules))
+for module in BEFORE:
+    show("module at the start", module)
+for module in sorted(sys.modules):
+    show("module now", module)
 show("argv", sys.argv)
 show("orig_argv", getattr(sys, "orig_argv", None))
 show("path", sys.path)

@@ -1,4 +1,4 @@
-#include "agent/core/gate.h"
+#include "agent/core/window.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,12 +6,12 @@
 #include "agent/core/clock.h"
 #include "agent/cupti/cupti.h"
 
-_Atomic bool gate_is_closed;
+_Atomic bool window_is_closed;
 
 enum {
     EARLY_STEPS = 2, /* CUPTI is turned on so many steps before they are needed */
     SEEN = 64,       /* names of marks, and of others, remembered */
-    TAIL_STEPS = 4,  /* queued work runs on after a stretch: so long, within these */
+    TAIL_STEPS = 4,  /* queued work runs on after a window: so long, within these */
     TAIL_MIN_MS = 50,
     TAIL_MAX_MS = 2000,
     OFF_MIN_MS = 1000 /* CUPTI stays on in shorter pauses */
@@ -20,9 +20,9 @@ enum {
 /* The plan, and where the program is in it. Changed by the thread that marks steps, under `busy`.
  */
 static struct {
-    enum spool_gate plan;
+    enum spool_window_plan plan;
     uint64_t every, window; /* steps */
-    uint64_t first, end;    /* of the next or present stretch; its first is one to lead in */
+    uint64_t first, end;    /* of the next or present window; its first is one to lead in */
     _Atomic bool open;      /* by the plan */
     _Atomic bool paused;    /* by the collector */
     _Atomic uint64_t steps; /* begun */
@@ -34,9 +34,9 @@ static struct {
 /* "every=500,window=20", "steps=100:200", "profiler", "closed". */
 static void read_plan(void)
 {
-    const char *text = agent_env("GPUPROF_GATE");
+    const char *text = agent_env("GPUPROF_WINDOW");
     char *end;
-    g.plan = SPOOL_GATE_ALL;
+    g.plan = SPOOL_WINDOWS_ALL;
     if (!text)
         return;
     if (strncmp(text, "every=", 6) == 0) {
@@ -44,23 +44,23 @@ static void read_plan(void)
         g.window = strncmp(end, ",window=", 8) == 0 ? strtoull(end + 8, NULL, 10) : 0;
         g.first = 1;
         g.end = g.window + 1;
-        g.plan = g.window ? SPOOL_GATE_EVERY : SPOOL_GATE_ALL;
+        g.plan = g.window ? SPOOL_WINDOWS_EVERY : SPOOL_WINDOWS_ALL;
     } else if (strncmp(text, "steps=", 6) == 0) {
         g.first = strtoull(text + 6, &end, 10);
         uint64_t last = *end == ':' ? strtoull(end + 1, NULL, 10) : 0;
         g.end = last ? last + 1 : UINT64_MAX;
-        g.plan = SPOOL_GATE_STEPS;
+        g.plan = SPOOL_WINDOWS_STEPS;
     } else if (strcmp(text, "closed") == 0) {
         g.first = g.end = UINT64_MAX; /* a step that never comes */
-        g.plan = SPOOL_GATE_STEPS;
+        g.plan = SPOOL_WINDOWS_STEPS;
     } else if (strcmp(text, "profiler") == 0) {
-        g.plan = SPOOL_GATE_PROFILER;
+        g.plan = SPOOL_WINDOWS_PROFILER;
     }
 }
 
 static void publish(void)
 {
-    atomic_store(&gate_is_closed, !atomic_load(&g.open) || atomic_load(&g.paused));
+    atomic_store(&window_is_closed, !atomic_load(&g.open) || atomic_load(&g.paused));
 }
 
 static struct spool_window *window_at(uint32_t i)
@@ -98,26 +98,26 @@ static void close_now(int64_t now)
     publish();
 }
 
-void gate_begin(void)
+void window_begin(void)
 {
     memset(&g, 0, sizeof g);
     read_plan();
-    agent.spool->gate = g.plan;
-    if (g.plan == SPOOL_GATE_PROFILER || g.plan == SPOOL_GATE_ALL)
-        atomic_store(&g.open, g.plan == SPOOL_GATE_ALL);
+    agent.spool->window = g.plan;
+    if (g.plan == SPOOL_WINDOWS_PROFILER || g.plan == SPOOL_WINDOWS_ALL)
+        atomic_store(&g.open, g.plan == SPOOL_WINDOWS_ALL);
     else if (g.first != UINT64_MAX)
         open_now(agent.spool->start_monotonic_ns); /* until the first step says where it is */
     publish();
 }
 
-bool gate_by_profiler(void)
+bool window_by_profiler(void)
 {
-    return g.plan == SPOOL_GATE_PROFILER;
+    return g.plan == SPOOL_WINDOWS_PROFILER;
 }
 
 /* ---- the collector's word ------------------------------------------------------------------ */
 
-void gate_obey(uint32_t control)
+void window_obey(uint32_t control)
 {
     bool pause = control == SPOOL_PAUSE;
     if (control == SPOOL_STOP || atomic_load(&g.paused) == pause)
@@ -127,9 +127,9 @@ void gate_obey(uint32_t control)
     publish();
 }
 
-bool gate_lets(enum spool_rec_kind kind, uint32_t control)
+bool window_lets(enum spool_rec_kind kind, uint32_t control)
 {
-    gate_obey(control);
+    window_obey(control);
     switch (kind) {
     case SPOOL_REC_META:
     case SPOOL_REC_HEALTH:
@@ -138,13 +138,13 @@ bool gate_lets(enum spool_rec_kind kind, uint32_t control)
     case SPOOL_REC_SILENT:
         return true;
     default:
-        return !gate_closed();
+        return !window_closed();
     }
 }
 
 /* ---- steps --------------------------------------------------------------------------------- */
 
-uint32_t gate_name(const char *text)
+uint32_t window_name(const char *text)
 {
     size_t n = text ? spool_step_base(text) : 0;
     return n && spool_step_mark(text) ? strings_add(text, n) : 0;
@@ -172,7 +172,7 @@ static uint64_t counted_as(const struct thread *t, unsigned depth, enum spool_st
            (uint64_t)(depth & ((1u << DEPTH_BITS) - 1)) << MARK_BITS | mark;
 }
 
-bool gate_is_step(const struct thread *t, uint32_t name, unsigned depth)
+bool window_is_step(const struct thread *t, uint32_t name, unsigned depth)
 {
     enum spool_step_mark mark = name ? mark_of(name) : SPOOL_STEP_NONE;
     return mark != SPOOL_STEP_NONE &&
@@ -187,12 +187,12 @@ static bool better(uint64_t counted, enum spool_step_mark mark, unsigned depth)
     return counted == 0 || mark > kind || (mark == kind && depth < its_depth);
 }
 
-static void next_stretch(void)
+static void next_window(void)
 {
     uint32_t thin = atomic_load(&agent.spool->thin);
     uint64_t every = g.every << (thin < 32 ? thin : 32);
-    g.first = g.plan == SPOOL_GATE_EVERY ? g.first + every : UINT64_MAX;
-    g.end = g.plan == SPOOL_GATE_EVERY ? g.first + g.window : UINT64_MAX;
+    g.first = g.plan == SPOOL_WINDOWS_EVERY ? g.first + every : UINT64_MAX;
+    g.end = g.plan == SPOOL_WINDOWS_EVERY ? g.first + g.window : UINT64_MAX;
 }
 
 static void begin_step(int64_t now)
@@ -202,14 +202,14 @@ static void begin_step(int64_t now)
     atomic_store(&agent.spool->steps, s);
     if (last)
         atomic_store(&g.pace_ns, now - last);
-    if (g.plan != SPOOL_GATE_EVERY && g.plan != SPOOL_GATE_STEPS)
+    if (g.plan != SPOOL_WINDOWS_EVERY && g.plan != SPOOL_WINDOWS_STEPS)
         return;
     bool open = atomic_load(&g.open);
     if (s >= g.end) {
         if (open)
             close_now(now);
         open = false;
-        next_stretch();
+        next_window();
     }
     bool wanted = s + 1 >= g.first && s < g.end; /* one step leads in */
     if (open && !wanted)
@@ -220,7 +220,7 @@ static void begin_step(int64_t now)
         cupti_flush_wake();
 }
 
-bool gate_step(const struct thread *t, uint32_t name, unsigned depth, int64_t now_ns, bool ended)
+bool window_step(const struct thread *t, uint32_t name, unsigned depth, int64_t now_ns, bool ended)
 {
     enum spool_step_mark mark = name ? mark_of(name) : SPOOL_STEP_NONE;
     if (mark == SPOOL_STEP_NONE || atomic_flag_test_and_set(&g.busy))
@@ -242,10 +242,10 @@ bool gate_step(const struct thread *t, uint32_t name, unsigned depth, int64_t no
 
 /* ---- the profiler's range, and CUPTI ------------------------------------------------------- */
 
-void gate_profiler(bool start)
+void window_profiler(bool start)
 {
     int64_t now = clock_now_ns();
-    if (g.plan != SPOOL_GATE_PROFILER || atomic_flag_test_and_set(&g.busy))
+    if (g.plan != SPOOL_WINDOWS_PROFILER || atomic_flag_test_and_set(&g.busy))
         return;
     if (start && !atomic_load(&g.open))
         open_now(now);
@@ -254,11 +254,11 @@ void gate_profiler(bool start)
     atomic_flag_clear(&g.busy);
 }
 
-bool gate_wants_cupti(int64_t now_ns)
+bool window_wants_cupti(int64_t now_ns)
 {
-    if (!gate_closed() || now_ns < atomic_load(&g.gpu_until_ns))
+    if (!window_closed() || now_ns < atomic_load(&g.gpu_until_ns))
         return true;
-    if (atomic_load(&g.paused) || g.plan == SPOOL_GATE_PROFILER)
+    if (atomic_load(&g.paused) || g.plan == SPOOL_WINDOWS_PROFILER)
         return false;
     uint64_t s = atomic_load(&g.steps), first = g.first;
     if (first <= s + EARLY_STEPS + 1)

@@ -1,0 +1,112 @@
+/* Buffers of another client's (cupti_peer.c) that CUPTI has at the moment. Each comes back through
+ * us, and its records are copied then. At the end of the process it may be too late for that:
+ * CUPTI's own thread is about to hand one back, or work of the GPU's lasts that is in it. So what
+ * is in them by then is copied where they are. */
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#include "agent/cupti/cupti.h"
+
+enum { OUT = 512, TURN_NAP_NS = 20000 };
+
+static struct out {
+    _Atomic(uint8_t *) buffer;
+    _Atomic size_t size;
+    _Atomic bool busy; /* somebody copies it, or lets go of it */
+    _Atomic bool kept; /* copied already */
+} out[OUT];
+
+void peer_forget(void)
+{
+    for (int i = 0; i < OUT; i++) {
+        atomic_store(&out[i].buffer, NULL);
+        atomic_store(&out[i].busy, false);
+    }
+}
+
+bool peer_comes_back(const uint8_t *buffer)
+{
+    const struct timespec nap = {.tv_nsec = TURN_NAP_NS};
+    for (int i = 0; i < OUT; i++) {
+        if (atomic_load(&out[i].buffer) != buffer)
+            continue;
+        while (atomic_exchange(&out[i].busy, true))
+            nanosleep(&nap, NULL);
+        bool kept = atomic_load(&out[i].kept);
+        atomic_store(&out[i].buffer, NULL);
+        atomic_store(&out[i].busy, false);
+        return kept;
+    }
+    return false;
+}
+
+void peer_goes_out(uint8_t *buffer, size_t size)
+{
+    peer_comes_back(buffer); /* it did, without our knowing */
+    for (int i = 0; i < OUT; i++) {
+        if (atomic_load(&out[i].buffer) || atomic_exchange(&out[i].busy, true))
+            continue;
+        bool free = atomic_load(&out[i].buffer) == NULL;
+        if (free) {
+            atomic_store(&out[i].size, size);
+            atomic_store(&out[i].kept, false);
+            atomic_store(&out[i].buffer, buffer);
+        }
+        atomic_store(&out[i].busy, false);
+        if (free)
+            return;
+    }
+}
+
+/* Through the kernel: a client that took CUPTI behind our back may have got it back, and given its
+ * memory away. Returns how many bytes there were. */
+static size_t read_buffer(const uint8_t *buffer, void *to, size_t size)
+{
+    struct iovec here = {to, size}, there = {(void *)(uintptr_t)buffer, size};
+    ssize_t n = process_vm_readv(agent.pid, &here, 1, &there, 1, 0);
+    return n > 0 ? (size_t)n : 0;
+}
+
+static bool holds_records(const struct out *o)
+{
+    uint32_t kind = 0;
+    const uint8_t *buffer = atomic_load(&o->buffer);
+    return buffer && !atomic_load(&o->kept) &&
+           read_buffer(buffer, &kind, sizeof kind) == sizeof kind && kind != 0;
+}
+
+static void keep(const struct out *o)
+{
+    size_t size = atomic_load(&o->size);
+    void *copy = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED)
+        return;
+    cupti_buffers_keep(copy, read_buffer(atomic_load(&o->buffer), copy, size));
+    munmap(copy, size);
+}
+
+void peer_keep_pending(void)
+{
+    for (int i = 0; i < OUT; i++) {
+        if (!atomic_load(&out[i].buffer) || atomic_exchange(&out[i].busy, true))
+            continue;
+        if (holds_records(&out[i])) {
+            keep(&out[i]);
+            atomic_store(&out[i].kept, true);
+        }
+        atomic_store(&out[i].busy, false);
+    }
+}
+
+bool peer_pending(void)
+{
+    bool pending = false;
+    for (int i = 0; i < OUT && !pending; i++) {
+        if (!atomic_load(&out[i].buffer) || atomic_exchange(&out[i].busy, true))
+            continue;
+        pending = holds_records(&out[i]);
+        atomic_store(&out[i].busy, false);
+    }
+    return pending;
+}
