@@ -3,57 +3,70 @@
 #include "cli/export_to.h"
 #include "cli/load.h"
 #include "cli/output.h"
+#include "cli/pager.h"
 #include "cli/rule_named.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool json, markdown, force, no_predict, verbose;
 static const char *format, *rule_id, *output, *history;
 static int top;
 
 static const struct option_spec options[] = {
-    {"json", 0, OPTION_FLAG, &json, NULL, "for programs: docs/json.md describes it"},
+    {"json", 0, OPTION_FLAG, &json, NULL, "machine-readable output; docs/json.md describes it"},
     {"markdown", 0, OPTION_FLAG, &markdown, NULL, "for a pull request or a job summary"},
     {"format", 0, OPTION_STRING, &format, "NAME", "text, json, markdown, html, ..."},
-    {"rule", 0, OPTION_STRING, &rule_id, "ID", "only this rule; `gpuprof rules` lists them"},
+    {"rule", 0, OPTION_STRING, &rule_id, "ID", "run only this rule; `gpuprof rules` lists them"},
     {"verbose", 'v', OPTION_FLAG, &verbose, NULL,
-     "the evidence of each finding, and every rule by name"},
+     "everything: all findings with evidence, all rules"},
     {"top", 0, OPTION_INT, &top, "N", "at most N findings"},
-    {"no-predict", 0, OPTION_FLAG, &no_predict, NULL,
-     "upper bounds of what is saved, without replaying the steps"},
-    {"history", 0, OPTION_STRING, &history, "FILE", "trials that intervals are to learn from"},
+    {"no-predict", 0, OPTION_FLAG, &no_predict, NULL, "upper bounds, without replaying the steps"},
+    {"history", 0, OPTION_STRING, &history, "FILE", "use past trials to set the intervals"},
     {"output", 'o', OPTION_STRING, &output, "FILE", "write there instead of stdout"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
     LOAD_REDACT,
     {0},
 };
 
+/* On a terminal: the answer on one screen, or all of it in a pager. A pipe gets the whole text. */
+static enum detail detail_wanted(bool terminal)
+{
+    if (verbose)
+        return DETAIL_ALL;
+    return terminal && !rule_id && !top ? DETAIL_BRIEF : DETAIL_USUAL;
+}
+
 static int run(int argc, char **argv)
 {
     struct err e = ERR_INIT;
     struct loaded l;
+    struct pager pager = {0};
     if (argc < 1)
         return usage_error("analyze: name a profile or a trace: gpuprof analyze FILE");
     if (rule_id && !rule_named(rule_id))
         return 2;
     if (top < 0)
         return usage_error("analyze: --top wants a number of findings from 1 up");
-    if (history)
-        setenv("GPUPROF_HISTORY", history, 1);
     if (output_check(output, force, &e))
         return fail(&e);
-    if ((no_predict ? load_analysis : load_predicted)((const char *const *)argv, (size_t)argc, &l,
-                                                      &e))
+    const char *const *paths = (const char *const *)argv;
+    if (no_predict ? load_analysis(paths, (size_t)argc, &l, &e)
+                   : load_predicted(paths, (size_t)argc, load_history(history), &l, &e))
         return fail(&e);
     struct exported what = {.analysis = l.analysis};
     const char *name = format ? format : json ? "json" : markdown ? "markdown" : "term";
     const struct exporter *x = export_format(name, &what, &e);
     struct export_options o = load_options(&l, argv[0]);
     o.top = top;
-    o.detail = verbose ? DETAIL_ALL : DETAIL_USUAL;
+    bool terminal = !output && !strcmp(name, "term") && isatty(STDOUT_FILENO);
+    o.detail = detail_wanted(terminal);
     o.rule = rule_id;
+    if (terminal && o.detail != DETAIL_BRIEF)
+        pager_open(&pager);
     int status = !x || export_to(x, &what, &o, output, force, &e) ? fail(&e) : 0;
+    pager_close(&pager);
     load_release(&l);
     return status;
 }
@@ -61,14 +74,15 @@ static int run(int argc, char **argv)
 const struct command cmd_analyze = {
     .name = "analyze",
     .usage = "[options] FILE|TRACE...",
-    .help = "verdict and ranked findings of a profile or a trace",
-    .details =
-        "Reads a profile of `gpuprof run`, a Kineto trace (.json, .json.gz) or an nsys export\n"
-        "(.sqlite). Several files are the ranks of one run.\n\n"
-        "  gpuprof analyze train.gpuprof\n"
-        "  gpuprof analyze -v worker0.pt.trace.json.gz\n"
-        "  gpuprof analyze --json trace.json.gz | jq .findings[0]\n"
-        "  gpuprof analyze --rule pin-memory train.gpuprof",
+    .help = "print the verdict and the ranked findings of a profile or a trace",
+    .details = "Reads a profile of `gpuprof run`, a Kineto trace (.json, .json.gz) or an nsys\n"
+               "export (.sqlite). Several files are the ranks of one run. On a terminal the\n"
+               "answer takes one screen and -v shows all of it, in a pager; a pipe gets the\n"
+               "whole text.\n\n"
+               "  gpuprof analyze train.gpuprof\n"
+               "  gpuprof analyze -v worker0.pt.trace.json.gz\n"
+               "  gpuprof analyze --json trace.json.gz | jq .findings[0]\n"
+               "  gpuprof analyze --rule pin-memory train.gpuprof",
     .options = options,
     .run = run,
 };

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static void list_commands(const char *separator)
+static void list_commands(void)
 {
     for (size_t i = 0; i < command_count; i++)
-        printf("%s%s", i ? separator : "", commands[i]->name);
+        printf("%s%s", i ? " " : "", commands[i]->name);
 }
 
 static void list_rules(void)
@@ -32,6 +32,10 @@ static const struct {
     const char *words; /* where no function lists them */
 } places[] = {{"explain", NULL, list_rules, NULL},
               {"completion", NULL, NULL, "bash zsh fish"},
+              {"help", NULL, list_commands, NULL},
+              {NULL, "device", NULL,
+               "auto virtual virtual:a100-40 virtual:a100-80 virtual:h100 virtual:h200 virtual:t4 "
+               "virtual:v100"},
               {NULL, "rule", list_rules, NULL},
               {NULL, "format", list_formats, NULL},
               {NULL, "color", NULL, "auto always never"}};
@@ -52,22 +56,29 @@ static void list_options(const struct command *c)
     printf("--help --quiet --color");
 }
 
+/* Words are what blanks part: to bash the `:` of `virtual:h200` and the `=` of an option part them,
+ * too, so what stands before the last of these is taken off what is offered. */
 static void write_bash(void)
 {
-    printf("_gpuprof() {\n    local cur=${COMP_WORDS[COMP_CWORD]}\n"
-           "    if [ \"$COMP_CWORD\" = 1 ]; then\n        COMPREPLY=($(compgen -W '");
-    list_commands(" ");
-    printf("' -- \"$cur\"))\n        return\n    fi\n"
-           "    case ${COMP_WORDS[1]}/${COMP_WORDS[COMP_CWORD - 1]} in\n");
+    printf("_gpuprof() {\n    local line=${COMP_LINE:0:COMP_POINT} cur prev before words w\n"
+           "    cur=${line##*[[:space:]]}\n    read -ra words <<<\"${line%%\"$cur\"}\"\n"
+           "    prev=${words[${#words[@]} - 1]}\n"
+           "    case $cur in --*=*) prev=${cur%%%%=*} cur=${cur#*=} ;; esac\n"
+           "    if [ \"${#words[@]}\" = 1 ]; then\n        COMPREPLY=($(compgen -W 'help ");
+    list_commands();
+    printf("' -- \"$cur\"))\n        return\n    fi\n    w=\n"
+           "    case ${words[1]}/$prev in\n");
     for (size_t i = 0; i < PLACES; i++) {
-        printf(places[i].option ? "    */--%s) COMPREPLY=($(compgen -W '"
-                                : "    %s/*) COMPREPLY=($(compgen -W '",
+        printf(places[i].option ? "    */--%s) w='" : "    %s/*) w='",
                places[i].option ? places[i].option : places[i].command);
         list_place(i);
-        printf("' -- \"$cur\"))\n        [ \"${cur#-}\" != \"$cur\" ] || return ;;\n");
+        printf("' ;;\n");
     }
-    printf("    esac\n    case $cur in\n    -*)\n"
-           "        case ${COMP_WORDS[1]} in\n");
+    printf("    esac\n    if [ -n \"$w\" ] && [ \"${cur#-}\" = \"$cur\" ]; then\n"
+           "        COMPREPLY=($(compgen -W \"$w\" -- \"$cur\"))\n"
+           "        before=${cur%%\"${cur##*:}\"}\n"
+           "        COMPREPLY=(\"${COMPREPLY[@]#\"$before\"}\")\n        return\n    fi\n"
+           "    case $cur in\n    -*)\n        case ${words[1]} in\n");
     for (size_t i = 0; i < command_count; i++) {
         printf("        %s) COMPREPLY=($(compgen -W '", commands[i]->name);
         list_options(commands[i]);
@@ -118,8 +129,12 @@ static void write_zsh(void)
         put_quoted(commands[i]->help);
         printf("'\n");
     }
-    printf("        )\n        _describe command commands\n        return\n    fi\n"
+    printf("            'help:what a command does'\n        )\n        _describe command "
+           "commands\n        return\n    fi\n"
            "    case $words[2] in\n");
+    printf("    help) _arguments '*:");
+    put_zsh_place(place_of("help", NULL), "command");
+    printf(" ;;\n");
     for (size_t i = 0; i < command_count; i++) {
         size_t own = place_of(commands[i]->name, NULL);
         printf("    %s) _arguments '*:", commands[i]->name);
@@ -139,6 +154,10 @@ static void write_zsh(void)
 
 static void write_fish(void)
 {
+    printf("complete -c gpuprof -n __fish_use_subcommand -a help -d 'what a command does'\n"
+           "complete -c gpuprof -n '__fish_seen_subcommand_from help' -f -a '");
+    list_commands();
+    printf("'\n");
     for (size_t i = 0; i < command_count; i++) {
         const struct command *c = commands[i];
         printf("complete -c gpuprof -n __fish_use_subcommand -a %s -d '", c->name);
@@ -181,7 +200,7 @@ static int run(int argc, char **argv)
 const struct command cmd_completion = {
     .name = "completion",
     .usage = "bash|zsh|fish",
-    .help = "completions for a shell, on stdout",
+    .help = "print completions for a shell",
     .details = "  gpuprof completion bash > ~/.local/share/bash-completion/completions/gpuprof",
     .run = run,
 };

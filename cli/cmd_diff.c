@@ -4,14 +4,17 @@
 #include "cli/export_to.h"
 #include "cli/output.h"
 
+#include <string.h>
+
 static bool json, markdown, force;
-static const char *format, *output;
+static const char *format, *output, *per;
 static int top;
 
 static const struct option_spec options[] = {
-    {"json", 0, OPTION_FLAG, &json, NULL, "for programs: docs/json.md describes it"},
+    {"json", 0, OPTION_FLAG, &json, NULL, "machine-readable output; docs/json.md describes it"},
     {"markdown", 0, OPTION_FLAG, &markdown, NULL, "for a pull request or a job summary"},
     {"format", 0, OPTION_STRING, &format, "NAME", "text, json or markdown"},
+    {"per", 0, OPTION_STRING, &per, "sample", "compare the time of a sample, not of a step"},
     {"top", 0, OPTION_INT, &top, "N", "at most N changes"},
     {"output", 'o', OPTION_STRING, &output, "FILE", "write there instead of stdout"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
@@ -21,7 +24,7 @@ static const struct option_spec options[] = {
 
 static int write_diff(const struct two *t, const char *base, const char *now, struct err *e)
 {
-    struct diff *d = diff_find(t->base.analysis, t->now.analysis, e);
+    struct diff *d = diff_find(t->base.analysis, t->now.analysis, per != NULL, e);
     if (!d)
         return -1;
     struct exported what = {.diff = d};
@@ -38,6 +41,8 @@ static int run(int argc, char **argv)
 {
     struct err e = ERR_INIT;
     struct two t;
+    if (per && strcmp(per, "sample") != 0)
+        return usage_error("diff: --per takes sample, not '%s'", per);
     if (argc != 2)
         return usage_error("diff: name two profiles: gpuprof diff BASE NEW");
     if (output_check(output, force, &e) || two_load(&t, argv[0], argv[1], &e))
@@ -50,12 +55,11 @@ static int run(int argc, char **argv)
 const struct command cmd_diff = {
     .name = "diff",
     .usage = "[options] BASE NEW",
-    .help = "what moved between two profiles, and why",
-    .details =
-        "Compares the steps of both (median and average, each with a bootstrap interval), then\n"
-        "lists the findings, parts of the step and kernels whose time moved. Exits with 0 whatever "
-        "it finds.\n\n"
-        "  gpuprof diff before.gpuprof after.gpuprof",
+    .help = "show what changed between two profiles, and why",
+    .details = "Compares the steps of both (median and average, each with a bootstrap interval),\n"
+               "then lists the findings, parts of the step and kernels whose time moved. Exits\n"
+               "with 0 whatever it finds.\n\n"
+               "  gpuprof diff before.gpuprof after.gpuprof",
     .options = options,
     .run = run,
 };

@@ -35,16 +35,16 @@ static int run(int argc, char **argv)
     section(&t, "In PyTorch", r->remedy.pytorch);
     section(&t, "In TensorFlow", r->remedy.tensorflow);
     section(&t, "In CUDA C", r->remedy.cuda);
-    if (r->knob)
+    if (r->setting)
         printf("\nTo measure it, where the program obeys\n  gpuprof try --apply %s=VALUE -- CMD\n",
-               r->knob);
+               r->setting);
     return 0;
 }
 
 const struct command cmd_explain = {
     .name = "explain",
     .usage = "RULE",
-    .help = "what a rule looks for, its evidence and remedies",
+    .help = "show what a rule looks for, its evidence and its remedies",
     .details = "  gpuprof explain pin-memory",
     .run = run,
 };

@@ -13,8 +13,7 @@ static const char *output, *format = "chrome";
 static const struct option_spec options[] = {
     {"output", 'o', OPTION_STRING, &output, "FILE",
      "the trace; gzipped when it ends in .gz; - is stdout"},
-    {"format", 0, OPTION_STRING, &format, "NAME",
-     "chrome (default), speedscope, or another exporter's name"},
+    {"format", 0, OPTION_STRING, &format, "NAME", "chrome (default), speedscope, or another one"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
     LOAD_REDACT,
     {0},
@@ -49,11 +48,10 @@ const struct command cmd_export = {
     .name = "export",
     .usage = "[--format chrome|speedscope] FILE|TRACE... -o X.json[.gz]",
     .help = "write a Chrome trace for Perfetto and other viewers",
-    .details =
-        "  gpuprof export train.gpuprof -o train.json.gz     then open it in ui.perfetto.dev\n"
-        "  gpuprof export --format speedscope train.gpuprof -o train.speedscope.json\n\n"
-        "Several ranks go into one file. For HTA and TraceLens export one rank each, and set\n"
-        "HTA_DISABLE_NS_ROUNDING=1, or HTA rounds short kernels to nothing.",
+    .details = "  gpuprof export train.gpuprof -o train.json.gz  for ui.perfetto.dev\n"
+               "  gpuprof export --format speedscope train.gpuprof -o train.speedscope.json\n\n"
+               "Several ranks go into one file. For HTA and TraceLens export one rank each, and\n"
+               "set HTA_DISABLE_NS_ROUNDING=1, or HTA rounds short kernels to nothing.",
     .options = options,
     .run = run,
 };

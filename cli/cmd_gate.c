@@ -11,20 +11,21 @@
 #include <string.h>
 
 static bool json, markdown, force;
-static const char *format, *output, *junit, *budget;
+static const char *format, *output, *junit, *budget, *per;
 static double max_regress = 3; /* above what two runs of the same differ by, below what hurts */
 
 static const struct option_spec options[] = {
     {"max-regress", 0, OPTION_DOUBLE, &max_regress, "PCT",
-     "how much slower a step may be (default 3)"},
+     "allowed slowdown of a step in percent (default 3)"},
     {"budget", 0, OPTION_STRING, &budget, "FILE",
-     "limits in an ini file, beside or instead of BASE"},
+     "read limits from an ini file, with or without BASE"},
+    {"per", 0, OPTION_STRING, &per, "sample", "compare the time of a sample, not of a step"},
     {"junit", 0, OPTION_STRING, &junit, "FILE", "also write the checks as JUnit XML"},
-    {"json", 0, OPTION_FLAG, &json, NULL, "for programs: docs/json.md describes it"},
+    {"json", 0, OPTION_FLAG, &json, NULL, "machine-readable output; docs/json.md describes it"},
     {"markdown", 0, OPTION_FLAG, &markdown, NULL, "for a pull request or a job summary"},
     {"format", 0, OPTION_STRING, &format, "NAME", "text, json, markdown or junit"},
     {"output", 'o', OPTION_STRING, &output, "FILE", "write there instead of stdout"},
-    {"force", 'f', OPTION_FLAG, &force, NULL, "replace files that exist"},
+    {"force", 'f', OPTION_FLAG, &force, NULL, "replace files that exist; in CI always"},
     LOAD_REDACT,
     {0},
 };
@@ -64,9 +65,10 @@ static int write_gate(const struct gate *g, const struct export_options *o, stru
 static int judge(const char *base, const char *now, const char *budget_text, struct err *e)
 {
     struct two t;
+    struct gate_wish wish = {budget_text, max_regress, per != NULL};
     if (two_load(&t, base, now, e))
         return fail(e);
-    struct gate *g = gate_run(t.base.analysis, t.now.analysis, budget_text, max_regress, e);
+    struct gate *g = gate_run(t.base.analysis, t.now.analysis, &wish, e);
     int status = 2;
     if (g) {
         struct export_options o = two_options(&t, base, now);
@@ -88,6 +90,9 @@ static int run(int argc, char **argv)
         return usage_error(
             "gate: name a baseline and a profile, or a budget: gpuprof gate BASE NEW | "
             "gate --budget FILE NEW");
+    if (per && strcmp(per, "sample") != 0)
+        return usage_error("gate: --per takes sample, not '%s'", per);
+    force = force || in_ci();
     if (max_regress < 0 || !isfinite(max_regress))
         return usage_error("gate: --max-regress wants a percentage from 0 up");
     if (output_check(output, force, &e) || output_check(junit, force, &e))
@@ -104,12 +109,12 @@ const struct command cmd_gate = {
     .name = "gate",
     .usage = "[--max-regress PCT] BASE NEW | --budget FILE NEW",
     .help = "CI verdict: 0 pass, 1 slower, 2 unreadable, 3 inconclusive",
-    .details =
-        "Compares the steps of both profiles by a bootstrap interval. Exits with 0 when NEW is\n"
-        "surely not slower than allowed, 1 when it surely is, 3 when the steps do not suffice to\n"
-        "say, 2 when a file cannot be read. Both profiles should come from the same machine.\n\n"
-        "  gpuprof gate main.gpuprof branch.gpuprof --junit gate.xml\n"
-        "  gpuprof gate --budget limits.ini branch.gpuprof",
+    .details = "Compares the steps of both profiles by a bootstrap interval. Exits with 0 when\n"
+               "NEW is surely not slower than allowed, 1 when it surely is, 3 when the steps do\n"
+               "not suffice to say, 2 when a file cannot be read. Both profiles should come\n"
+               "from the same machine.\n\n"
+               "  gpuprof gate main.gpuprof branch.gpuprof --junit gate.xml\n"
+               "  gpuprof gate --budget limits.ini branch.gpuprof",
     .options = options,
     .run = run,
 };

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static bool force;
 static const char *output;
@@ -33,6 +34,18 @@ static void default_name(const char *profile, char *out, size_t n)
     snprintf(out, n, "%.*s.html", (int)keep, profile);
 }
 
+/* Does the name promise another format than HTML? */
+static bool foreign(const char *name)
+{
+    static const char *const others[] = {".pdf", ".png", ".svg", ".json", ".gz",     ".md",
+                                         ".txt", ".csv", ".xml", ".docx", ".sqlite", ".gpuprof"};
+    const char *dot = strrchr(name, '.');
+    for (size_t i = 0; dot && i < sizeof others / sizeof *others; i++)
+        if (strcasecmp(dot, others[i]) == 0)
+            return true;
+    return false;
+}
+
 static int run(int argc, char **argv)
 {
     struct err e = ERR_INIT;
@@ -44,9 +57,12 @@ static int run(int argc, char **argv)
         default_name(argv[0], name, sizeof name);
         output = name;
     }
+    if (foreign(output))
+        return usage_error("report: the page is HTML: give it a name such as X.html (a browser "
+                           "prints it as PDF; gpuprof export and analyze write other formats)");
     if (output_check(output, force, &e))
         return fail(&e);
-    if (load_predicted((const char *const *)argv, (size_t)argc, &l, &e))
+    if (load_predicted((const char *const *)argv, (size_t)argc, load_history(NULL), &l, &e))
         return fail(&e);
     return export_loaded(&l, argv[0], "html", output, force);
 }
@@ -55,13 +71,13 @@ const struct command cmd_report = {
     .name = "report",
     .usage = "[-o X.html] FILE|TRACE...",
     .help = "write the page: one HTML file, no network needed",
-    .details =
-        "The page holds the verdict, the ranked findings with their evidence, every step, the\n"
-        "timeline of the steps that matter, kernels, copies and the health of the profile.\n"
-        "It contains the command line without secrets, the date, the models of GPU and\n"
-        "processor, names of kernels, ranges and threads; no data, no weights, no source code.\n"
-        "--redact leaves out more. The file is readable by its owner alone.\n\n"
-        "  gpuprof report train.gpuprof -o train.html",
+    .details = "The page holds the verdict, the ranked findings with their evidence, every\n"
+               "step, the timeline of the steps that matter, kernels, copies and the health of\n"
+               "the profile. It contains the command line without secrets, the date, the models\n"
+               "of GPU and processor, names of kernels, ranges and threads; no data, no\n"
+               "weights, no source code. --redact leaves out more. The file is readable by its\n"
+               "owner alone.\n\n"
+               "  gpuprof report train.gpuprof -o train.html",
     .options = options,
     .run = run,
 };

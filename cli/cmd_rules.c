@@ -2,18 +2,19 @@
 #include "cli/command.h"
 
 #include "analyzer/advice/advice.h"
-#include "analyzer/advice/tips.h"
-#include "report/json/json_write.h"
+#include "analyzer/advice/settings.h"
+#include "report/json/json_tree.h"
 #include "report/page/xml.h"
 #include "report/terminal/terminal.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static bool markdown, json;
 
 static const struct option_spec options[] = {
-    {"markdown", 0, OPTION_FLAG, &markdown, NULL, "the whole documentation (docs/rules.md)"},
-    {"json", 0, OPTION_FLAG, &json, NULL, "for programs"},
+    {"markdown", 0, OPTION_FLAG, &markdown, NULL, "all rules as documentation (docs/rules.md)"},
+    {"json", 0, OPTION_FLAG, &json, NULL, "machine-readable output"},
     {0},
 };
 
@@ -26,18 +27,98 @@ static void paragraph(const char *label, const char *text)
     printf("\n\n");
 }
 
-/* What training engineers are told elsewhere, and what of it a profile shows. */
+/* What training engineers are told elsewhere, and no profile can show: the note says why. */
+static const struct tip unseen[] = {
+    {"shuffle-order", "Shuffle before batching in tf.data",
+     "it changes which samples meet in a batch, not what the GPU does"},
+    {"rate-schedule", "Schedule the learning rate (one-cycle, warm-up)",
+     "a step costs the same at any learning rate: it changes how many steps are needed"},
+    {"optimizer-choice", "Choose an optimizer that converges faster (AdamW, LARS, LAMB)",
+     "what an update costs is seen; how many steps it spares is not"},
+    {"normalise-input", "Normalise inputs; use batch normalisation",
+     "it changes convergence, and the profile holds no values"},
+    {"quantise", "Quantise or prune the model",
+     "whether the smaller model is good enough is a matter of its results"},
+    {"inference-engine", "Serve with an inference compiler (TensorRT)",
+     "it is about serving, and its gain depends on an engine that has not run here"},
+    {"memory-limits", "Limit the process's memory, or let it grow",
+     "it decides what fits beside it, not how fast a step is; memory in use is recorded where "
+     "samples are"},
+    {"count-parameters", "Count the parameters",
+     "the profile holds operations and bytes moved, not the model's definition"},
+    {"sampler", "Give each rank its own shard of the data (DistributedSampler)",
+     "which samples a rank reads is not recorded; uneven shards show as a straggler"},
+    {"model-parallel", "Split a model that does not fit over several GPUs",
+     "whether it would fit otherwise is not in a profile of the split one"},
+    {"versions", "Use current drivers, CUDA and cuDNN",
+     "the versions are recorded and printed; what another version would do is not known here"},
+    {"system-services", "Stop services that the machine does not need",
+     "other programs are not recorded; what they take shows as time without a core "
+     "(cpu-contention)"},
+    {"buy-hardware", "Buy faster GPUs, more memory, more cores",
+     "the verdict says what limits the step; other hardware has not run it"},
+};
+enum { UNSEEN = sizeof unseen / sizeof *unseen };
+
+static bool has_tip(const struct rule *r, const char *id)
+{
+    for (size_t i = 0; i < TIPS && r->tips[i].id; i++)
+        if (strcmp(r->tips[i].id, id) == 0)
+            return true;
+    return false;
+}
+
+static bool told_before(size_t rule, const char *id)
+{
+    for (size_t i = 0; i < rule; i++)
+        if (has_tip(rules[i], id))
+            return true;
+    return false;
+}
+
+static void write_tip(const struct tip *t, size_t first_rule)
+{
+    const char *between = "";
+    printf("| ");
+    markdown_text(stdout, t->text);
+    printf(" | ");
+    for (size_t i = first_rule; i < rule_count; i++)
+        if (has_tip(rules[i], t->id)) {
+            printf("%s%s", between, rules[i]->id);
+            between = ", ";
+        }
+    printf("%s | ", first_rule < rule_count ? "" : "not visible");
+    markdown_text(stdout, t->note ? t->note : "");
+    printf(" |\n");
+}
+
 static void write_tips(void)
 {
     printf("# Tips, and what sees them\n\nEvery common piece of advice for training loops: the "
            "rule that tells from a profile whether it applies, or why none can.\n\n"
            "| tip | seen by | |\n|---|---|---|\n");
-    for (size_t i = 0; i < tip_count; i++) {
-        printf("| ");
-        markdown_text(stdout, tips[i].text);
-        printf(" | %s | ", tips[i].rules ? tips[i].rules : "not visible");
-        markdown_text(stdout, tips[i].note ? tips[i].note : "");
-        printf(" |\n");
+    for (size_t i = 0; i < rule_count; i++)
+        for (size_t k = 0; k < TIPS && rules[i]->tips[k].id; k++)
+            if (!told_before(i, rules[i]->tips[k].id))
+                write_tip(&rules[i]->tips[k], i);
+    for (size_t i = 0; i < UNSEEN; i++)
+        write_tip(&unseen[i], rule_count);
+}
+
+/* Who carries out what `try --apply` asks for. */
+static void write_settings(void)
+{
+    printf("\n# Settings, and who obeys them\n\nWhat `gpuprof try --apply NAME=VALUE` takes. "
+           "Programs obey by reading `GPUPROF_APPLY`; for PyTorch programs gpuprof's hook does. "
+           "Advice without a setting needs an edit of the program.\n\n"
+           "| setting | PyTorch hook | reference trainers |\n|---|---|---|\n");
+    for (size_t i = 0; i < setting_count; i++) {
+        const struct setting *s = &setting_table[i];
+        printf("| `%s` | %s | %s |\n", s->name,
+               !s->hook                    ? "no"
+               : strcmp(s->hook, "*") == 0 ? "any value"
+                                           : s->hook,
+               s->trainers ? "yes" : "no");
     }
 }
 
@@ -47,11 +128,9 @@ static void write_list(void)
         printf("%-22s %s\n", rules[i]->id, rules[i]->title);
     printf("\nNot visible in a profile:\n");
     struct terminal t = terminal_open(stdout, terminal_width(), false);
-    for (size_t i = 0; i < tip_count; i++) {
-        if (tips[i].rules)
-            continue;
-        printf("  %s:\n    ", tips[i].text);
-        term_wrap(&t, 4, 4, tips[i].note);
+    for (size_t i = 0; i < UNSEEN; i++) {
+        printf("  %s:\n    ", unseen[i].text);
+        term_wrap(&t, 4, 4, unseen[i].note);
     }
 }
 
@@ -69,28 +148,26 @@ static void write_markdown(void)
         paragraph("PyTorch.", r->remedy.pytorch);
         paragraph("TensorFlow.", r->remedy.tensorflow);
         paragraph("CUDA C.", r->remedy.cuda);
-        if (r->knob)
-            printf("Setting: `%s`.\n\n", r->knob);
+        if (r->setting)
+            printf("Setting: `%s`.\n\n", r->setting);
     }
     write_tips();
+    write_settings();
 }
 
 static void write_json(void)
 {
-    struct json j;
-    json_start(&j, stdout);
-    j.indent = 2;
-    json_begin(&j, NULL, '[');
+    struct json_tree j;
+    tree_start(&j, '[');
     for (size_t i = 0; i < rule_count; i++) {
-        json_begin(&j, NULL, '{');
-        json_str(&j, "rule", rules[i]->id);
-        json_str(&j, "title", rules[i]->title);
-        json_str(&j, "looks_for", rules[i]->looks_for);
-        json_str(&j, "knob", rules[i]->knob);
-        json_end(&j, '}');
+        tree_begin(&j, NULL, '{');
+        tree_str(&j, "rule", rules[i]->id);
+        tree_str(&j, "title", rules[i]->title);
+        tree_str(&j, "looks_for", rules[i]->looks_for);
+        tree_str(&j, "setting", rules[i]->setting);
+        tree_end(&j);
     }
-    json_end(&j, ']');
-    json_end_document(&j);
+    tree_print(&j, stdout);
 }
 
 static int run(int argc, char **argv)
@@ -110,7 +187,7 @@ static int run(int argc, char **argv)
 const struct command cmd_rules = {
     .name = "rules",
     .usage = "[--markdown|--json]",
-    .help = "all rules",
+    .help = "list all rules",
     .options = options,
     .run = run,
 };

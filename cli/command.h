@@ -44,7 +44,8 @@ enum { OPTIONS_ERROR = -1, OPTIONS_HELP = -2 };
  * Otherwise returns how many of argv are left, moved to its front. argv[0] is an argument already.
  * Every command also knows --help, --color WHEN and --quiet. */
 int options_parse(const struct command *c, int argc, char **argv, bool mixed);
-void options_help(const struct command *c);
+/* In 24 lines at most, or in full with explanations and examples. */
+void options_help(const struct command *c, bool in_full);
 
 /* How close two words are: edit distance, for "did you mean". */
 int word_distance(const char *a, const char *b);
@@ -52,6 +53,9 @@ int word_distance(const char *a, const char *b);
 /* May `stream_fd` be coloured? --color, then FORCE_COLOR and CLICOLOR_FORCE, then NO_COLOR, then
  * whether it is a terminal. */
 bool color_wanted(int stream_fd);
+/* CI=true or 1, as GitHub, GitLab and others set it: a second run in the same folder replaces
+ * files. */
+bool in_ci(void);
 bool quiet_wanted(void); /* --quiet: no status lines */
 int terminal_width(void);
 

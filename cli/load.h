@@ -1,5 +1,6 @@
 /* From paths to an analysis: profiles and traces of every format that the importers know, several
- * of them as ranks of one run. */
+ * of them as ranks of one run. Files that belong to no run of several are left out, which the
+ * health of the result says; where no two belong together, loading fails. */
 #ifndef GPUPROF_CLI_LOAD_H
 #define GPUPROF_CLI_LOAD_H
 
@@ -19,15 +20,17 @@ extern bool load_redact;
 #define LOAD_REDACT                                                                                \
     {                                                                                              \
         "redact", 0, OPTION_FLAG, &load_redact, NULL,                                              \
-            "leave out arguments, folders, user and host, too"                                     \
+            "also leave out arguments, folders, user, host"                                        \
     }
 
 /* On failure *l is empty and *e says which file and why. */
 int load_analysis(const char *const *paths, size_t n, struct loaded *l, struct err *e);
-/* The same with savings predicted by replay, where that can be trusted. */
-int load_predicted(const char *const *paths, size_t n, struct loaded *l, struct err *e);
-/* Where trials of other profiles stand: $GPUPROF_HISTORY, NULL when it is not set. */
-const char *load_history(void);
+/* The same with savings predicted by replay, where that can be trusted. `history`: the file with
+ * trials of other profiles, which intervals learn from; NULL: none. */
+int load_predicted(const char *const *paths, size_t n, const char *history, struct loaded *l,
+                   struct err *e);
+/* That file: what the option --history says, else $GPUPROF_HISTORY; NULL when neither does. */
+const char *load_history(const char *option);
 void load_release(struct loaded *l);
 
 /* How a path is shown: as it is, with --redact without its folders. */

@@ -8,15 +8,15 @@
 
 static void list_commands(FILE *f)
 {
-    fprintf(f, "usage: gpuprof COMMAND [options] ...\n\n"
-               "Finds out why a training loop is slow, and what to change first.\n\n"
+    fprintf(f, "usage: gpuprof COMMAND [options] ...\n"
+               "Finds out why a training loop is slow, and what to change first.\n"
                "  gpuprof run python train.py      record; ends in the verdict\n"
                "  gpuprof analyze FILE             verdict and ranked findings again\n"
                "  gpuprof report FILE -o X.html    the page\n\ncommands:\n");
     for (size_t i = 0; i < command_count; i++)
         fprintf(f, "  %-12s %s\n", commands[i]->name, commands[i]->help);
     fprintf(f,
-            "\n`gpuprof COMMAND --help` explains one. `gpuprof --version` says which this is.\n");
+            "\n`gpuprof COMMAND --help` explains a command. `gpuprof --version`: the version.\n");
 }
 
 static const struct command *find(const char *name)
@@ -76,7 +76,7 @@ static int help(int argc, char **argv)
     const struct command *c = find(argv[0]);
     if (!c)
         return unknown_command(argv[0]);
-    options_help(c);
+    options_help(c, true);
     return finish_stdout(0, false);
 }
 

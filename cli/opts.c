@@ -8,16 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 static const char *color_option = "auto";
-static bool quiet_option, help_option;
+static bool quiet_option, help_option, help_in_full;
 
 static const struct option_spec common_options[] = {
     {"color", 0, OPTION_STRING, &color_option, "WHEN", "auto, always or never"},
     {"quiet", 'q', OPTION_FLAG, &quiet_option, NULL, "no status lines on stderr"},
-    {"help", 'h', OPTION_FLAG, &help_option, NULL, "this text"},
+    {"help", 'h', OPTION_FLAG, &help_option, NULL, "-h: in short; --help: with examples"},
     {0},
 };
 
@@ -121,6 +122,7 @@ static int take(const struct command *c, int argc, char **argv, int *i)
     if (arg[1] == '-') {
         size_t n = strcspn(arg + 2, "=");
         o = find_option(c, arg + 2, n, 0);
+        help_in_full = true; /* --help; -h is short */
         if (!o) {
             char name[64];
             snprintf(name, sizeof name, "%.*s", (int)n, arg + 2);
@@ -184,7 +186,7 @@ int options_parse(const struct command *c, int argc, char **argv, bool mixed)
         if (take(c, argc, argv, &i))
             return OPTIONS_ERROR;
         if (help_option) {
-            options_help(c);
+            options_help(c, help_in_full);
             return OPTIONS_HELP;
         }
     }
@@ -206,20 +208,29 @@ static void list_options(const struct option_spec *o)
     }
 }
 
-void options_help(const struct command *c)
+void options_help(const struct command *c, bool in_full)
 {
-    printf("usage: gpuprof %s %s\n\n%s\n", c->name, c->usage ? c->usage : "", c->help);
-    if (c->details)
-        printf("\n%s\n", c->details);
-    printf("\noptions:\n");
+    printf("usage: gpuprof %s %s\n%s\n", c->name, c->usage ? c->usage : "", c->help);
+    if (c->details && in_full)
+        printf("\n%s\n\noptions:\n", c->details);
+    else
+        putchar('\n');
     list_options(c->options);
     list_options(common_options);
+    if (c->details && !in_full)
+        printf("gpuprof %s --help tells more, with examples.\n", c->name);
 }
 
 static bool set(const char *name)
 {
     const char *v = getenv(name);
     return v && *v && strcmp(v, "0") != 0;
+}
+
+bool in_ci(void)
+{
+    const char *v = getenv("CI");
+    return set("CI") && strcasecmp(v, "false") != 0;
 }
 
 bool color_wanted(int stream_fd)
@@ -245,8 +256,9 @@ int terminal_width(void)
     const char *columns = getenv("COLUMNS");
     if (columns && atoi(columns) >= 40)
         return atoi(columns) > 200 ? 200 : atoi(columns);
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col >= 40)
-        return w.ws_col > 120 ? 120 : w.ws_col;
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+        if (ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col >= 40)
+            return w.ws_col > 120 ? 120 : w.ws_col;
     return 100;
 }
 

@@ -24,6 +24,8 @@ static int put_steps(struct store *s, const struct advice *a, struct err *e)
                                .start_ns = p->start_ns,
                                .end_ns = p->end_ns,
                                .used = p->used,
+                               .from_ns = p->from_ns,
+                               .to_ns = p->to_ns,
                                .compute_ns = part[PART_COMPUTE],
                                .comm_exposed_ns = part[PART_COMM],
                                .copy_exposed_ns = part[PART_COPY],
@@ -34,7 +36,7 @@ static int put_steps(struct store *s, const struct advice *a, struct err *e)
                                .idle_alloc_ns = part[PART_IDLE_ALLOC],
                                .idle_host_ns = part[PART_IDLE_HOST],
                                .idle_queued_ns = part[PART_IDLE_QUEUED],
-                               .unexplained_ns = a->facts->on_cpu ? p->end_ns - p->start_ns
+                               .unexplained_ns = a->facts->on_cpu ? p->to_ns - p->from_ns
                                                                   : part[PART_UNEXPLAINED]};
         if (store_put_derived(s, DERIVED_STEP, &row, e) < 0)
             return -1;
@@ -199,14 +201,15 @@ static int keep_steps(const char *profile, const struct results_options *o, stru
     load_release(l);
     if (window_keep(profile, &w, e) < 0)
         return -1;
-    return load_predicted(paths, 1, l, e);
+    return load_predicted(paths, 1, load_history(NULL), l, e);
 }
 
 int results_make(const char *profile, const struct results_options *o, struct err *e)
 {
     struct loaded l;
     const char *paths[] = {profile};
-    if (load_predicted(paths, 1, &l, e) < 0 || (o->first_step && keep_steps(profile, o, &l, e) < 0))
+    if (load_predicted(paths, 1, load_history(NULL), &l, e) < 0 ||
+        (o->first_step && keep_steps(profile, o, &l, e) < 0))
         return -1;
     struct export_options x = load_options(&l, profile);
     x.detail = DETAIL_BRIEF;

@@ -20,6 +20,12 @@ gpuprof --version >/dev/null || fail "--version"
 for command in $(gpuprof --help | sed -n 's/^  \([a-z-]*\)  .*/\1/p'); do
     [ -e "$top/usr/share/man/man1/gpuprof-$command.1" ] || fail "no manual page for $command"
 done
+{ gpuprof --help; for command in $(gpuprof --help | sed -n 's/^  \([a-z-]*\)  .*/\1/p'); do gpuprof "$command" --help; done; } |
+    grep -o 'docs/[a-z]*\.md' | sort -u >named
+for page in $(cat named); do
+    find "$top/usr/share/doc" -path "*/$page" | grep -q . || fail "--help names $page, which is not installed"
+done
+[ "$(wc -l <named)" -ge 3 ] || fail "--help names no pages: $(cat named)"
 if [ -e "$build/lib/libgpuprof_agent.so" ]; then
     agent=$(find "$top/usr" -name libgpuprof_agent.so)
     grep -qF "agent: $(realpath "$agent")" said || fail "doctor does not find the agent: $(cat said)"

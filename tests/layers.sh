@@ -20,20 +20,20 @@ analyzer/import         wire analyzer/profile
 analyzer/import/kineto  analyzer/profile analyzer/import
 analyzer/import/nsys    analyzer/profile analyzer/import
 analyzer/timeline       wire analyzer/profile
-analyzer/facts          wire analyzer/profile analyzer/timeline
-analyzer/queries        wire analyzer/profile analyzer/timeline analyzer/facts
-analyzer/whatif         wire analyzer/profile analyzer/timeline analyzer/facts analyzer/queries
-analyzer/advice         wire analyzer/profile analyzer/timeline analyzer/facts analyzer/queries analyzer/whatif
-analyzer/advice/rules   wire analyzer/profile analyzer/timeline analyzer/facts analyzer/queries analyzer/advice
+analyzer/measure        wire analyzer/profile analyzer/timeline
+analyzer/facts          wire analyzer/profile analyzer/timeline analyzer/measure
+analyzer/queries        wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts
+analyzer/whatif         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/queries
+analyzer/advice         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/queries analyzer/whatif
 analyzer/compare        analyzer/profile analyzer/timeline analyzer/facts analyzer/queries analyzer/whatif analyzer/advice
 report                  analyzer/profile analyzer/timeline analyzer/facts analyzer/whatif analyzer/advice analyzer/compare
 report/words            report analyzer/timeline analyzer/facts analyzer/advice
 report/json             report report/words analyzer/timeline analyzer/facts analyzer/advice
 report/terminal         report report/words report/json analyzer/timeline analyzer/facts
 report/chrome           wire report report/words report/json analyzer/timeline analyzer/facts
-report/page             report report/words report/json report/chrome analyzer/timeline analyzer/facts
+report/page             report report/words report/json report/chrome analyzer/timeline analyzer/measure analyzer/facts
 report/export           report report/words report/json report/terminal report/chrome report/page analyzer/timeline analyzer/facts
-cli                     analyzer/collector report report/words report/json report/terminal report/page analyzer/profile analyzer/import analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
+cli                     analyzer/collector report report/words report/json report/terminal report/page analyzer/profile analyzer/import analyzer/timeline analyzer/measure analyzer/facts analyzer/advice analyzer/compare
 cli/run                 wire cli report report/words analyzer/profile analyzer/collector
 cli/try                 cli cli/run report report/words report/json report/terminal analyzer/profile analyzer/facts analyzer/advice analyzer/compare
 cli/import              wire cli cli/run report analyzer/profile analyzer/import analyzer/collector
@@ -52,6 +52,9 @@ ROOMS
         echo "reference_workloads/vgpu/shims/$shim reference_workloads/vgpu/core reference_workloads/vgpu/cost reference_workloads/vgpu/shims"
     done
     echo "reference_workloads/vgpu/shims reference_workloads/vgpu/core"
+    for topic in input host copies kernels training ranks; do
+        echo "analyzer/advice/rules/$topic wire analyzer/profile analyzer/timeline analyzer/facts analyzer/queries analyzer/advice"
+    done
 }
 
 # Every include of a path with a folder in it, as "FILE ROOM-OF-FILE ROOM-OF-INCLUDE"; $1 is the tree.
@@ -86,11 +89,11 @@ selftest() {
     failed=0
     cp -r base wire agent analyzer report cli reference_workloads "$tree"
     for wrong in "base/err.c analyzer/profile/rows.h" "agent/core/spool.c base/err.h" "analyzer/facts/facts.c analyzer/whatif/whatif.h" \
-        "analyzer/queries/look.c analyzer/advice/outcome.h" "analyzer/whatif/graph.c analyzer/advice/rule.h" \
-        "analyzer/advice/rules/rule_zero_grad.c analyzer/whatif/engine.h" "analyzer/import/import.c analyzer/timeline/timeline.h" \
+        "analyzer/queries/query.c analyzer/advice/outcome.h" "analyzer/whatif/graph.c analyzer/advice/rule.h" \
+        "analyzer/advice/rules/training/rule_zero_grad.c analyzer/whatif/engine.h" "analyzer/import/import.c analyzer/timeline/timeline.h" \
         "report/words/text.c cli/load.h" "cli/cmd_gate.c agent/core/spool.h" "reference_workloads/conv/train.c wire/spool_format.h"; do
         file=${wrong% *}
-        cp "$tree/$file" "$tree/kept"
+        cp "$tree/$file" "$tree/kept" || { failed=1; continue; }
         echo "#include \"${wrong#* }\"" >>"$tree/$file"
         if check "$tree" >/dev/null; then
             echo "not found: $file includes ${wrong#* }"

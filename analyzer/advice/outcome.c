@@ -2,7 +2,7 @@
 #include "analyzer/advice/outcome.h"
 
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/look.h"
+#include "analyzer/queries/query.h"
 
 #include <string.h>
 
@@ -39,7 +39,7 @@ void outcome_fires(struct outcome *o, int64_t exclusive_ns, const char *summary)
     o->summary = summary;
     o->saves_low_ns = 0;
     o->saves_mid_ns = o->error_class == ERROR_STRUCTURAL ? exclusive_ns : exclusive_ns / 2;
-    o->saves_high_ns = exclusive_ns;
+    o->saves_high_ns = o->most_ns > exclusive_ns ? o->most_ns : exclusive_ns;
     o->upper_bound = true;
     if (!o->remedy.pytorch)
         o->remedy = o->rule->remedy;
@@ -76,7 +76,7 @@ const char *outcome_remedy(const struct facts *f, const struct outcome *o)
     const struct remedy *r = own->cuda || own->pytorch ? own : general;
     const char *framework = timeline_meta(f->tl, "framework");
     const char *text = framework && strcmp(framework, "xla") == 0 ? r->tensorflow
-                       : look_of_python(f)                        ? r->pytorch
+                       : query_of_python(f)                       ? r->pytorch
                                                                   : r->cuda;
     return text ? text : r->pytorch ? r->pytorch : "";
 }

@@ -39,6 +39,7 @@ struct outcome {
     const char *why;     /* suppressed, cannot tell: one sentence; fine: the measured value */
     const char *summary; /* fires: one sentence with the numbers */
     int64_t saves_low_ns, saves_mid_ns, saves_high_ns; /* per step */
+    int64_t most_ns;                 /* 0, or more than the exclusive time may be saved: this */
     bool upper_bound;                /* true: high is exclusive time, the most that it could save */
     int64_t own_low_ns, own_high_ns; /* predicted: before past trials widened it (past.h) */
     int64_t widened_ns;   /* of that, added at either end because of past trials (past.h) */
@@ -50,7 +51,7 @@ struct outcome {
     struct example examples[3];
     size_t example_count;
     struct remedy remedy;
-    const char *knob; /* GPUPROF_APPLY text that applies it, e.g. "num_workers=4"; NULL: none, or
+    const char *setting; /* GPUPROF_APPLY text that applies it, e.g. "num_workers=4"; NULL: none, or
                          the recorded program does not obey it */
 };
 
@@ -71,7 +72,7 @@ void outcome_example_call(struct outcome *o, const struct timeline *t, uint32_t 
  * before. */
 void outcome_fires(struct outcome *o, int64_t exclusive_ns, const char *summary);
 
-/* A finding's remedy with what the program was seen to do now, by file and line; its knob is
+/* A finding's remedy with what the program was seen to do now, by file and line; its setting is
  * dropped where the program's runtime does not obey it (outcome_program.c). */
 void outcome_in_program(const struct facts *f, struct arena *arena, struct outcome *o);
 /* "k=v;k=v": false when the program's runtime said which settings it obeys, and not all of these.

@@ -2,19 +2,20 @@
 #include "analyzer/advice/outcome_loader.h"
 
 bool outcome_awaited_loader(const struct facts *f, struct arena *arena, struct outcome *o,
-                            struct look_loader *l)
+                            struct query_loader *l)
 {
     int64_t idle = f->breakdown_ns[PART_IDLE_INPUT];
     o->why = arena_printf(arena, "the GPU waits %.3f ms per step for data", ms(idle));
-    if (idle * 100 < f->steps.median_ns)
+    if (idle * 100 < f->step_ns)
         return false;
-    *l = look_loader(f, arena);
+    *l = query_loader(f, arena);
     if (l->workers == 0)
         o->why = "the training thread makes the batches itself: no worker waits";
     return l->workers > 0;
 }
 
-void outcome_awaited_evidence(const struct facts *f, struct outcome *o, const struct look_loader *l)
+void outcome_awaited_evidence(const struct facts *f, struct outcome *o,
+                              const struct query_loader *l)
 {
     outcome_evidence(
         o, "GPU idle for input per step", ms(f->breakdown_ns[PART_IDLE_INPUT]), "ms",

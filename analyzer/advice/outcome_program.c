@@ -2,7 +2,7 @@
  * to change comes first, what is there now comes last. And does the program's runtime obey the
  * setting that is advised? This changes words, no number. */
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/look_feed.h"
+#include "analyzer/queries/feed.h"
 
 #include <string.h>
 
@@ -22,7 +22,7 @@ static bool knows(const char *list, const char *setting, size_t n)
 
 bool outcome_obeyed(const struct facts *f, const char *settings)
 {
-    const char *list = timeline_meta(f->tl, "torch.knobs");
+    const char *list = timeline_meta(f->tl, "torch.settings");
     for (const char *p = settings; list && *p; p += *p == ';') {
         size_t n = strcspn(p, ";");
         if (!knows(list, p, n))
@@ -38,15 +38,15 @@ static const char *fact(const struct facts *facts, struct arena *arena, const ch
     struct feed f;
     const char *loader = "torch.loader";
     size_t n = strlen(loader);
-    if (strncmp(key, loader, n) != 0 || !look_feed(facts, arena, &f))
+    if (strncmp(key, loader, n) != 0 || !query_feed(facts, arena, &f))
         return timeline_meta(facts->tl, key);
-    return look_feed_fact(facts, arena, &f, key[n] ? key + n + 1 : NULL);
+    return query_feed_fact(facts, arena, &f, key[n] ? key + n + 1 : NULL);
 }
 
 void outcome_in_program(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    if (o->knob && !outcome_obeyed(f, o->knob))
-        o->knob = NULL;
+    if (o->setting && !outcome_obeyed(f, o->setting))
+        o->setting = NULL;
     const struct program_facts *facts = &o->rule->program;
     const char *line = facts->line ? fact(f, arena, facts->line) : NULL;
     const char *now = facts->now ? fact(f, arena, facts->now) : NULL;

@@ -18,7 +18,7 @@ static enum edit_kind edit_of(const struct advice *a, const char *rule)
 static bool from_kept(const struct advice *a, const struct kept_trial *k, struct past_trial *t)
 {
     enum edit_kind kind = edit_of(a, k->rule);
-    double step = (double)a->facts->steps.median_ns;
+    double step = (double)a->facts->step_ns;
     if (kind == EDIT_NONE || k->predicted_mid_ns < 0 || k->step_ns <= 0 || step <= 0 ||
         strcmp(k->verdict, "UNDERPOWERED") == 0)
         return false;

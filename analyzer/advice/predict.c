@@ -31,9 +31,9 @@ static struct span_ns widen(const struct advice *a, struct span_ns s,
     size_t trials;
     for (size_t i = 0; i < n; i++)
         most = fmax(most, past_miss(a, o[i]->edit.kind, &trials));
-    int64_t wide = (int64_t)(most * (double)a->facts->steps.median_ns);
+    int64_t wide = (int64_t)(most * (double)a->facts->step_ns);
     return (struct span_ns){engine_within(s.low_ns - wide, s.low_ns), s.mid_ns,
-                            engine_within(s.high_ns + wide, a->facts->steps.median_ns)};
+                            engine_within(s.high_ns + wide, a->facts->step_ns)};
 }
 
 struct span_ns predict_span(const struct advice *a, struct engine *x,
@@ -49,9 +49,18 @@ bool predict_open_to(const struct outcome *o)
     return o->verdict == RULE_FIRES && o->edit.kind != EDIT_NONE && !o->edit.best_case;
 }
 
+/* Work beside other work is all about which stream waits for which: where that was not recorded,
+ * what it saves stays a bound. */
+static bool withheld(const struct advice *a, const struct outcome *o)
+{
+    enum edit_kind kind = o->edit.kind;
+    return a->whatif.events_guessed && (kind == EDIT_HIDE_COMM || kind == EDIT_BUCKET ||
+                                        kind == EDIT_PUNCTUAL || kind == EDIT_OVERLAP);
+}
+
 static bool negligible(const struct advice *a, int64_t ns)
 {
-    return ns * 100 < a->facts->steps.median_ns;
+    return ns * 100 < a->facts->step_ns;
 }
 
 /* How much of the change can be had is not known: at most what all of it saves. */
@@ -75,14 +84,16 @@ static void predict(struct advice *a, struct engine *x, struct outcome *o)
     if (o->edit.kind == EDIT_GRAPH && own.low_ns > direct_ns)
         own.low_ns = direct_ns;
     s = widen(a, own, &one, 1);
+    if (a->whatif.wider && s.low_ns == 0 && s.high_ns >= o->saves_high_ns)
+        return; /* the interval says no more than the bound */
     o->own_low_ns = own.low_ns;
     o->own_high_ns = own.high_ns;
     o->saves_low_ns = s.low_ns;
     o->saves_mid_ns = s.mid_ns;
     o->saves_high_ns = s.high_ns;
     o->upper_bound = false;
-    o->widened_ns = (int64_t)(past_miss(a, o->edit.kind, &o->widened_after) *
-                              (double)a->facts->steps.median_ns);
+    o->widened_ns =
+        (int64_t)(past_miss(a, o->edit.kind, &o->widened_after) * (double)a->facts->step_ns);
     if (o->edit.kind == EDIT_UNSYNC && !negligible(a, o->saves_mid_ns))
         predict_waits(a, x, o);
 }
@@ -110,6 +121,8 @@ static void predict_all(struct advice *a, struct engine *x)
         struct outcome *o = &a->outcomes[i];
         if (o->edit.kind == EDIT_UNSYNC)
             o->edit.claimed_marks = claimed;
+        if (withheld(a, o))
+            continue;
         if (predict_open_to(o))
             predict(a, x, o);
         else if (o->verdict == RULE_FIRES && o->edit.best_case)
@@ -148,14 +161,29 @@ static void put_off(struct advice *a)
     }
 }
 
+/* Nothing is predicted. What a finding's cause costs where it shows is no bound of what is saved
+ * without it: other work moves up. The replay without it anywhere is one. */
+static void raise_bounds(struct advice *a, struct engine *x)
+{
+    for (size_t i = 0; x->g->count && i < a->outcome_count; i++) {
+        struct outcome *o = &a->outcomes[i];
+        if (o->verdict != RULE_FIRES || o->edit.kind == EDIT_NONE)
+            continue;
+        int64_t most = engine_most(x, &o->edit);
+        o->saves_high_ns = most > o->saves_high_ns ? most : o->saves_high_ns;
+    }
+}
+
 static int predict_with(struct advice *a, struct engine *x, struct err *e)
 {
     if (engine_open(x, a->facts, &a->arena, &a->whatif, e) < 0)
         return -1;
     if (engine_check(x, &a->whatif) < 0)
         return err_no_memory(e);
-    if (!a->whatif.trusted)
+    if (!a->whatif.trusted) {
+        raise_bounds(a, x);
         return 0;
+    }
     engine_take_cost_out(x, &a->whatif);
     predict_all(a, x);
     rules_rank(a); /* what heads it may have its turn first */

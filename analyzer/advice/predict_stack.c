@@ -55,7 +55,7 @@ static struct choice next(const struct advice *a, struct engine *x, const struct
             continue;
         chosen[n] = o;
         int64_t ns = predict_saved(x, chosen, n + 1);
-        if ((ns - sum_ns) * 100 < a->facts->steps.median_ns)
+        if ((ns - sum_ns) * 100 < a->facts->step_ns)
             continue;
         if (best.outcome && turn_of(a, o) == turn &&
             least(o, ns - sum_ns) <= least(best.outcome, best.together_ns - sum_ns))
@@ -69,7 +69,7 @@ static struct choice next(const struct advice *a, struct engine *x, const struct
 void predict_stack(struct advice *a, struct engine *x)
 {
     const struct outcome *chosen[CHANGES + 1];
-    int64_t sum = 0, step = a->facts->steps.median_ns;
+    int64_t sum = 0, step = a->facts->step_ns;
     while (a->stack_count < CHANGES) {
         size_t n = a->stack_count;
         struct choice c = next(a, x, chosen, n, sum);

@@ -4,7 +4,7 @@
  *
  * Cost: a replay for each of the few places in the step at which the host is blocked longest. */
 #include "analyzer/advice/passes.h"
-#include "analyzer/facts/ranges.h"
+#include "analyzer/measure/ranges.h"
 
 #include <stdlib.h>
 
@@ -152,7 +152,7 @@ void predict_waits(struct advice *a, struct engine *x, struct outcome *o)
         return;
     double one = (double)best->saves_ns / 1e6, all = (double)o->saves_mid_ns / 1e6;
     const char *where = place_text(a->facts, &a->arena, best);
-    if (best->saves_ns * 100 < a->facts->steps.median_ns)
+    if (best->saves_ns * 100 < a->facts->step_ns)
         o->summary = arena_printf(&a->arena,
                                   "%s. Taking out one of the %zu waits of a step alone saves about "
                                   "nothing (%.2f ms at best): the next one waits instead; without "

@@ -2,7 +2,7 @@
  * not worth anybody's time and fall silent. */
 
 #include "analyzer/advice/passes.h"
-#include "analyzer/queries/look.h"
+#include "analyzer/queries/query.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -79,8 +79,8 @@ static uint32_t have_of(const struct advice *a)
         have |= HAVE_MEMORY_KINDS;
     if (opaque_ns * 10 > kernels_ns)
         have &= ~(uint32_t)HAVE_NODES;
-    bool none = a->facts->steps.source == STEPS_NONE || a->facts->steps.median_ns <= 0 ||
-                look_thin(a->facts, NULL);
+    bool none = a->facts->steps.source == STEPS_NONE || a->facts->step_ns <= 0 ||
+                query_thin(a->facts, NULL);
     return none ? have : have | HAVE_STEPS;
 }
 

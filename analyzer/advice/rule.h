@@ -11,6 +11,15 @@ struct program_facts { /* facts of a framework's hook about what the advice chan
     const char *now;   /* what is there now: "torch.loader"; NULL: nothing is recorded */
 };
 
+/* A piece of advice that training engineers read everywhere, which the rule answers. Rules that
+ * answer the same one use the same id and words. */
+struct tip {
+    const char *id;   /* short, for tests: "tf32" */
+    const char *text; /* the advice, in our words */
+    const char *note; /* what of it is seen, NULL */
+};
+enum { TIPS = 4 };
+
 struct rule {
     const char *id;    /* "num-workers" */
     const char *title; /* imperative: "Load data in parallel workers" */
@@ -20,10 +29,15 @@ struct rule {
     const char *looks_for;            /* doc: what evidence */
     const char *doc;                  /* doc: why it costs time, when the advice does not hold */
     struct remedy remedy;             /* general form, for explain and docs */
-    const char *knob;                 /* name of the setting: "num_workers"; NULL */
+    const char *setting;              /* name of the setting: "num_workers"; NULL */
     struct program_facts program;
     bool about_input;      /* how batches are made, rather than what is done with them */
     bool changes_training; /* what is learnt, not only how fast: ranked behind the rest */
+    bool start_up;         /* what it finds does not come back in later steps */
+    bool late_rank;        /* what it finds is one rank that the others wait for */
+    bool one_launch;       /* the remedy launches whole steps at once: why it does not hold is told
+                              where slow launching is what is lost most */
+    struct tip tips[TIPS]; /* up to the first without an id; one at least */
 };
 
 extern const struct rule *const rules[];

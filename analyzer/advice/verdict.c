@@ -1,36 +1,31 @@
-/* Three sentences: what limits the step, why we think so, what to do next. */
+/* What fills most of the step and what the largest saving is, in a sentence each; the reason; and
+ * what to do next, which is that saving's remedy (verdict_next.c). */
 #include "analyzer/advice/passes.h"
 #include "analyzer/advice/verdict.h"
-#include "analyzer/queries/look.h"
+#include "analyzer/queries/query.h"
 #include "base/size.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A group of parts that has one cause and one kind of remedy. */
 static const struct group {
-    const char *class, *sentence; /* sentence: share of the step, length of the step */
+    const char *class, *label, *clause; /* behind the clause: share of the step */
     uint32_t parts;
 } groups[] = {
-    {"input", "Input-bound: the GPU waits for data during %.0f %% of each %s",
-     1u << PART_IDLE_INPUT},
-    {"host", "Host-bound: the GPU waits for the host to launch work during %.0f %% of each %s",
+    {"input", "Input-bound", "the GPU waits for data during", 1u << PART_IDLE_INPUT},
+    {"host", "Host-bound", "the GPU waits for the host to launch work during",
      1u << PART_IDLE_LAUNCH | 1u << PART_IDLE_HOST | 1u << PART_IDLE_ALLOC},
-    {"communication",
-     "Communication-bound: exchanges that nothing overlaps take %.0f %% of each %s",
+    {"communication", "Communication-bound", "exchanges that nothing overlaps take",
      1u << PART_COMM},
-    {"copy", "Copy-bound: copies that nothing overlaps take %.0f %% of each %s",
+    {"copy", "Copy-bound", "copies that nothing overlaps take",
      1u << PART_COPY | 1u << PART_IDLE_COPY},
-    {"sync",
-     "Synchronisation-bound: the GPU runs dry after waits of the host during %.0f %% of each %s",
+    {"sync", "Synchronisation-bound", "the GPU runs dry after waits of the host during",
      1u << PART_IDLE_SYNC},
-    {"queue",
-     "Held up in the GPU's queues: the GPU waits before work that is launched already during %.0f "
-     "%% of each %s",
-     1u << PART_IDLE_QUEUED},
-    {"unexplained",
-     "Not explained: the GPU is idle for no recorded reason during %.0f %% of each %s",
+    {"queue", "Held up in the GPU's queues",
+     "the GPU waits before work that is launched already during", 1u << PART_IDLE_QUEUED},
+    {"unexplained", "Not explained", "the GPU is idle for no recorded reason during",
      1u << PART_UNEXPLAINED},
 };
 
@@ -44,22 +39,20 @@ static int64_t group_ns(const struct advice *a, uint32_t parts)
 
 static double share(const struct advice *a, int64_t ns)
 {
-    return a->facts->steps.median_ns > 0 ? 100.0 * (double)ns / (double)a->facts->steps.median_ns
-                                         : 0;
+    return a->facts->step_ns > 0 ? 100.0 * (double)ns / (double)a->facts->step_ns : 0;
 }
 
-/* "102 ms step"; where long steps recur, what the loop takes as well. */
+/* "102 ms step"; where long steps recur that is the mean, with the median beside it. */
 static const char *step_words(const struct advice *a, char *out, size_t size)
 {
-    char median[24], pace[24];
-    time_words(median, sizeof median, a->facts->steps.median_ns);
-    if (steps_uneven(&a->facts->steps))
-        snprintf(out, size, "%s step (%s on average: one in %.0f is longer)", median,
-                 time_words(pace, sizeof pace, a->facts->steps.pace_ns),
-                 (double)(a->facts->steps.used + a->facts->steps.slow) /
-                     (double)a->facts->steps.slow);
+    const struct steps *s = &a->facts->steps;
+    char step[24], median[24];
+    time_words(step, sizeof step, a->facts->step_ns);
+    if (analysis_by_mean(a->facts))
+        snprintf(out, size, "%s step on average (%s median: %zu of %zu are longer)", step,
+                 time_words(median, sizeof median, s->median_ns), s->slow, s->used);
     else
-        snprintf(out, size, "%s step", median);
+        snprintf(out, size, "%s step", step);
     return out;
 }
 
@@ -83,8 +76,7 @@ static const char *host_work_text(struct advice *a)
             continue;
         all += gap_ns(a->facts, g, PART_IDLE_HOST);
         const struct range *r = g->range == TL_NONE ? NULL : &a->facts->tl->ranges[g->range];
-        if (!r ||
-            (r->end_ns - r->start_ns) * 10 >= a->facts->steps.median_ns * 9) /* the step itself */
+        if (!r || (r->end_ns - r->start_ns) * 10 >= a->facts->step_ns * 9) /* the step itself */
             continue;
         uint32_t name = r->name;
         by_name[name] += gap_ns(a->facts, g, PART_IDLE_HOST);
@@ -118,79 +110,12 @@ static const char *why_text(struct advice *a)
                      share(a, a->facts->breakdown_ns[best]));
         n += wrote > 0 && (size_t)wrote < sizeof text - n ? (size_t)wrote : 0;
     }
-    const char *of = a->facts->steps.source == STEPS_NONE ? "The recording" : "The median step";
+    const char *of = a->facts->steps.source == STEPS_NONE ? "The recording"
+                     : analysis_by_mean(a->facts)         ? "The mean step"
+                                                          : "The median step";
     const char *where =
         share(a, a->facts->breakdown_ns[PART_IDLE_HOST]) >= 10 ? host_work_text(a) : "";
     return arena_printf(&a->arena, "%s: %s.%s", of, text, where ? where : "");
-}
-
-/* How this recording's source would come to know of steps. */
-static const char *mark_steps_text(const struct advice *a)
-{
-    const char *framework = timeline_meta(a->facts->tl, "framework");
-    if (framework && strcmp(framework, "xla") == 0)
-        return "Record several steps of the loop, each in "
-               "jax.profiler.StepTraceAnnotation('train', "
-               "step_num=i) or tf.profiler.experimental.Trace('train', step_num=i, _r=1), to learn "
-               "what a step could save.";
-    return framework && strcmp(framework, "pytorch") == 0
-               ? "Record several steps of the loop, each ended by profiler.step() (or held in "
-                 "torch.cuda.nvtx.range('step')), to learn what a step could save."
-               : "Record several steps of the loop, each in an NVTX range named 'step', to learn "
-                 "what a step could save.";
-}
-
-static const char *why_no_graph(const struct advice *a)
-{
-    for (size_t i = 0; i < a->outcome_count; i++)
-        if (strcmp(a->outcomes[i].rule->id, "cuda-graphs") == 0 &&
-            a->outcomes[i].verdict != RULE_FIRES)
-            return a->outcomes[i].why;
-    return NULL;
-}
-
-/* What to do about a part that is most of what is lost, where no rule that fired comes near it. */
-static const char *unanswered(struct advice *a)
-{
-    int most = PART_COMM;
-    for (int p = PART_COMM + 1; p < PART_COUNT; p++)
-        if (a->facts->breakdown_ns[p] > a->facts->breakdown_ns[most])
-            most = p;
-    int64_t lost = a->facts->breakdown_ns[most];
-    if (share(a, lost) < 10 || (a->ranked_count && 4 * a->ranked[0]->saves_high_ns >= lost))
-        return NULL;
-    const char *why = why_no_graph(a);
-    if (most == PART_IDLE_LAUNCH)
-        return arena_printf(&a->arena, "Launch less for each step: %s.%s%s%s",
-                            look_of_python(a->facts)
-                                ? "torch.compile(model), fused operations, a larger batch"
-                                : "merge small kernels, or make each do more",
-                            why ? " Of a CUDA graph: " : "", why ? why : "", why ? "." : "");
-    if (most == PART_UNEXPLAINED)
-        return look_of_python(a->facts)
-                   ? "Record what the host did as well: ProfilerActivity.CPU beside "
-                     "ProfilerActivity.CUDA, or gpuprof run CMD; most of the calls that launched "
-                     "this work are missing."
-                   : "Record the calls that launched this work as well (nsys profile "
-                     "--trace=cuda,nvtx, or gpuprof run CMD): most of them are missing.";
-    if (most == PART_IDLE_QUEUED)
-        return "Find what the launched work waits for: events of other streams, graphs that follow "
-               "one another, other programs on this GPU (nvidia-smi); gpuprof report shows the "
-               "longest gaps.";
-    return NULL;
-}
-
-static const char *next_text(struct advice *a)
-{
-    const char *open = a->facts->steps.source == STEPS_NONE ? NULL : unanswered(a);
-    if (open)
-        return open;
-    if (a->ranked_count == 0)
-        return a->facts->steps.source == STEPS_NONE
-                   ? mark_steps_text(a)
-                   : "Nothing stands out: no rule found more than 1 % of the step to save.";
-    const struct outcome *o = a->ranked[0];
-    return arena_printf(&a->arena, "%s: %s", o->rule->title, outcome_remedy(a->facts, o));
 }
 
 /* Whether what is exposed of communication is, for the most part, waiting for a late rank. */
@@ -198,7 +123,7 @@ static bool waits_for_late_rank(const struct advice *a)
 {
     const struct ranks *r = &a->facts->ranks;
     if (r->count < 2 || r->late == TL_NONE || a->ranked_count == 0 ||
-        strcmp(a->ranked[0]->rule->id, "straggler") != 0)
+        !a->ranked[0]->rule->late_rank)
         return false;
     for (size_t i = 0; i < r->count; i++)
         if (r->at[i].process == a->facts->steps.process &&
@@ -216,7 +141,7 @@ static void few_ops(struct advice *a, size_t ops)
                      a->facts->steps.used == 1 ? "one step" : "two steps",
                      a->facts->steps.used == 1 ? "s" : "", ops, ops == 1 ? "" : "s"),
         why_text(a),
-        look_of_python(a->facts)
+        query_of_python(a->facts)
             ? "Record several steps of the loop as it runs in earnest, after warm-up: "
               "torch.profiler.schedule(skip_first=10, wait=1, warmup=3, active=5)."
             : "Record several steps of the loop as it runs in earnest, after warm-up.");
@@ -225,9 +150,21 @@ static void few_ops(struct advice *a, size_t ops)
 /* One step or two, mostly start-up: true of nothing that comes after. */
 static bool mostly_warm_up(const struct advice *a)
 {
-    return a->facts->steps.used <= 2 && a->ranked_count &&
-           strcmp(a->ranked[0]->rule->id, "warm-up") == 0 &&
-           2 * a->ranked[0]->saves_high_ns > a->facts->steps.median_ns;
+    return a->facts->steps.used <= 2 && a->ranked_count && a->ranked[0]->rule->start_up &&
+           2 * a->ranked[0]->saves_high_ns > a->facts->step_ns;
+}
+
+/* What the host does may have little to do with launching, or be a matter of memory alone. */
+static const char *clause_of(const struct advice *a, const struct group *g)
+{
+    const int64_t *part = a->facts->breakdown_ns;
+    if (!(g->parts >> PART_IDLE_HOST & 1))
+        return g->clause;
+    if (2 * part[PART_IDLE_HOST] > group_ns(a, g->parts))
+        return "the GPU waits while the host does other work during";
+    if (2 * part[PART_IDLE_ALLOC] > group_ns(a, g->parts))
+        return "the GPU waits while the host allocates or frees memory during";
+    return g->clause;
 }
 
 static void write_class(struct advice *a)
@@ -244,20 +181,20 @@ static void write_class(struct advice *a)
             "Held up by rank %lld: the other ranks wait for it in exchanges, which take %.0f %% of "
             "each %s",
             (long long)a->facts->ranks.at[a->facts->ranks.late].rank, lost, step);
-    } else if (lost >= 10) {
+    } else if (lost >= 10 && lost > compute) {
         a->verdict_class = g->class;
-        bool work = g->parts >> PART_IDLE_HOST & 1 &&
-                    2 * a->facts->breakdown_ns[PART_IDLE_HOST] > group_ns(a, g->parts);
-        const char *sentence = work ? "Host-bound: the GPU waits while the host does other work "
-                                      "during %.0f %% of each %s"
-                                    : g->sentence;
-        char text[256];
-        snprintf(text, sizeof text, sentence, lost, step);
-        a->verdict = arena_strdup(&a->arena, text);
+        a->verdict = arena_printf(&a->arena, "%s: %s %.0f %% of each %s", g->label, clause_of(a, g),
+                                  lost, step);
     } else if (compute >= 70) {
         a->verdict_class = "gpu";
         a->verdict = arena_printf(&a->arena, "GPU-bound: kernels compute during %.0f %% of each %s",
                                   compute, step);
+    } else if (lost >= 10) {
+        a->verdict_class = g->class;
+        a->verdict = arena_printf(
+            &a->arena, "Partly %c%s: kernels compute during %.0f %% of each %s, and %s %.0f %%",
+            tolower((unsigned char)g->label[0]), g->label + 1, compute, step, clause_of(a, g),
+            lost);
     } else {
         a->verdict_class = "balanced";
         a->verdict = arena_printf(
@@ -272,13 +209,13 @@ static void no_steps(struct advice *a)
     const struct outcome *o = a->ranked_count ? a->ranked[0] : NULL;
     const char *verdict =
         "Not enough data: no step repeats here, so nothing is known of the steady state.";
-    if (o && strcmp(o->rule->id, "warm-up") == 0)
+    if (o && o->rule->start_up)
         verdict =
             arena_printf(&a->arena,
                          "Not enough data: no step repeats here, and warm-up takes %.0f %% of "
                          "the recording.",
                          share(a, o->saves_high_ns));
-    verdict_not_enough(a, verdict, why_text(a), next_text(a));
+    verdict_not_enough(a, verdict, why_text(a), verdict_next(a));
 }
 
 void verdict_write(struct advice *a)
@@ -286,7 +223,7 @@ void verdict_write(struct advice *a)
     if (a->facts->tl->op_count == 0) {
         if (!a->facts->on_cpu)
             verdict_no_gpu_work(a);
-        else if (a->facts->steps.source != STEPS_NONE && a->facts->steps.median_ns > 0)
+        else if (a->facts->steps.source != STEPS_NONE && a->facts->step_ns > 0)
             verdict_cpu(a);
         else
             verdict_cpu_no_steps(a);
@@ -296,7 +233,7 @@ void verdict_write(struct advice *a)
         no_steps(a);
         return;
     }
-    if (a->facts->steps.median_ns <= 0) {
+    if (a->facts->step_ns <= 0) {
         verdict_not_enough(a, "Not enough data: no complete step was recorded.",
                            a->facts->steps.source_text, "Record more steps.");
         return;
@@ -304,7 +241,7 @@ void verdict_write(struct advice *a)
     size_t ops;
     if (verdict_launches_lost(a))
         return;
-    if (look_thin(a->facts, &ops)) {
+    if (query_thin(a->facts, &ops)) {
         few_ops(a, ops);
         return;
     }
@@ -314,15 +251,16 @@ void verdict_write(struct advice *a)
             arena_printf(&a->arena, "Not enough data: warm-up takes %.0f %% of the %s recorded.",
                          share(a, a->ranked[0]->saves_high_ns),
                          a->facts->steps.used == 1 ? "one step" : "two steps"),
-            why_text(a), next_text(a));
+            why_text(a), verdict_next(a));
         return;
     }
     write_class(a);
     if (a->verdict)
         a->verdict = arena_printf(
-            &a->arena, "%s%s.", a->verdict,
-            facts_virtual(a->facts) ? " (virtual GPU: its times come from a model)" : "");
+            &a->arena, "%s%s.%s", a->verdict,
+            facts_virtual(a->facts) ? " (virtual GPU: its times come from a model)" : "",
+            verdict_saving(a));
     const char *why = why_text(a);
     a->why = why ? arena_printf(&a->arena, "%s%s", why, verdict_missing(a)) : NULL;
-    a->next = next_text(a);
+    a->next = verdict_next(a);
 }

@@ -1,10 +1,14 @@
-/* Private to verdict*.c: sentences where too little was recorded. Texts belong to the arena. */
+/* Private to verdict*.c. Texts belong to the arena. */
 #ifndef GPUPROF_ADVICE_VERDICT_H
 #define GPUPROF_ADVICE_VERDICT_H
 
 #include "analyzer/advice/advice.h"
 
 void verdict_not_enough(struct advice *a, const char *verdict, const char *why, const char *next);
+/* " The largest saving: TITLE, so much.", or "" without a finding; and that finding's remedy, or
+ * what to record: verdict_next.c. */
+const char *verdict_saving(struct advice *a);
+const char *verdict_next(struct advice *a);
 /* Kernels were launched but not recorded, or nothing was launched at all. */
 void verdict_no_gpu_work(struct advice *a);
 /* Too many launches in the steps have no record of the GPU's work. */

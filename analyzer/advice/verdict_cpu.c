@@ -2,7 +2,7 @@
  * threads compute on how many cores, and which of several ranks is late. */
 #include "analyzer/advice/passes.h"
 #include "analyzer/advice/verdict.h"
-#include "analyzer/queries/look_loader.h"
+#include "analyzer/queries/loader.h"
 #include "base/size.h"
 
 #include <stdlib.h>
@@ -123,7 +123,7 @@ static bool oversubscribed(const struct advice *a)
  * have few of the cores: other programs take them. */
 static bool crowded_out(struct advice *a, double *have)
 {
-    struct look_loader l = look_loader(a->facts, &a->arena);
+    struct query_loader l = query_loader(a->facts, &a->arena);
     *have = l.used_cores;
     return a->facts->host.starved_ns * 20 >= a->facts->step_ns && a->facts->host.usable_cores > 0 &&
            l.used_cores < a->facts->host.usable_cores * 0.7;
@@ -235,17 +235,6 @@ static const char *late_next(struct advice *a)
                         time_words(late, sizeof late, a->facts->cpu_ranks.late_ns));
 }
 
-/* The largest saving, where it is not in what fills most of the step. */
-static const char *most_to_save(struct advice *a, const struct cpu_group *g)
-{
-    const struct outcome *o = a->ranked_count ? a->ranked[0] : NULL;
-    if (!o || g->parts >> PART_DATA & 1 || g->parts >> PART_WORKERS & 1)
-        return "";
-    return arena_printf(&a->arena, " The largest saving: %s, %s%.0f %%.", o->rule->title,
-                        o->upper_bound ? "at most " : "",
-                        share(a, o->upper_bound ? o->saves_high_ns : o->saves_mid_ns));
-}
-
 void verdict_cpu(struct advice *a)
 {
     const struct cpu_group *g = largest_group(a);
@@ -264,10 +253,10 @@ void verdict_cpu(struct advice *a)
     a->verdict_class = g->class;
     if (g->parts >> PART_FORWARD & 1)
         a->verdict = arena_printf(&a->arena, "%s %s %.0f %% of each %s.%s", g->sentence,
-                                  names_take(a, g), most, step_words(a), most_to_save(a, g));
+                                  names_take(a, g), most, step_words(a), verdict_saving(a));
     else
         a->verdict = arena_printf(&a->arena, "%s %.0f %% of each %s.%s", g->sentence, most,
-                                  step_words(a), most_to_save(a, g));
+                                  step_words(a), verdict_saving(a));
     a->next = a->ranked_count ? arena_printf(&a->arena, "%s: %s", a->ranked[0]->rule->title,
                                              outcome_remedy(a->facts, a->ranked[0]))
                               : open_text(a, g);
@@ -309,7 +298,7 @@ void verdict_cpu_no_steps(struct advice *a)
         return;
     bool torch = timeline_meta(a->facts->tl, "torch.version") != NULL;
     const char *command = timeline_meta(a->facts->tl, "command");
-    bool python = look_of_python(a->facts) || (command && strstr(command, "python"));
+    bool python = query_of_python(a->facts) || (command && strstr(command, "python"));
     const char *next =
         hook      ? "Record again with CPython 3.9 or newer, and without its options -I, -E and -S."
         : !python ? "Mark the loop: NVTX ranges named 'step', or gpuprof_step_begin() and "

@@ -1,7 +1,7 @@
 /* What is said where too little was recorded to say more. */
 #include "analyzer/advice/passes.h"
 #include "analyzer/advice/verdict.h"
-#include "analyzer/queries/look.h"
+#include "analyzer/queries/query.h"
 
 #include <string.h>
 
@@ -34,6 +34,7 @@ void verdict_no_gpu_work(struct advice *a)
                     a->facts->tl->apis[i].kind == API_GRAPH_LAUNCH;
     const char *source = timeline_meta(a->facts->tl, "source");
     bool kineto = source && strcmp(source, "kineto") == 0;
+    bool ours = source && strcmp(source, "run") == 0; /* it was gpuprof run */
     const char *complaint = cupti_complaint(a);
     if (complaint)
         verdict_not_enough(
@@ -58,8 +59,11 @@ void verdict_no_gpu_work(struct advice *a)
                                       : "The profile holds no kernel, copy or memset.",
             kineto ? "Record with torch.profiler.profile(activities=[ProfilerActivity.CPU, "
                      "ProfilerActivity.CUDA]), or with gpuprof run CMD."
-                   : "Record a run that uses a GPU: gpuprof run CMD; gpuprof doctor says "
-                     "what works here.");
+            : ours
+                ? "Profile a program that uses a GPU, or that trains with PyTorch; gpuprof doctor "
+                  "says what works here."
+                : "Record a run that uses a GPU: gpuprof run CMD; gpuprof doctor says "
+                  "what works here.");
 }
 
 enum { LOST_TOO_MANY_PCT = 20 };

@@ -18,10 +18,12 @@ struct pace_change { /* of the mean step, longer ones included: what the loop ta
 
 struct diff {
     struct arena arena;
-    int64_t base_ns, new_ns;      /* median step */
-    double ratio;                 /* new / base of the medians */
+    bool by_mean;                 /* long steps recur on a side: all below is of mean steps */
+    int64_t base_ns, new_ns;      /* the step: median, or mean */
+    double ratio;                 /* new / base of these */
     double ratio_low, ratio_high; /* 95 % bootstrap interval over blocks of steps, if `enough` */
     struct pace_change pace;      /* if `enough` */
+    bool per_sample;              /* all ratios are of the time that a sample takes */
     bool enough;                  /* enough steps on both sides to say */
     const char *comparable;       /* NULL, or why the two should not be compared (device, ...) */
     struct change *changes;
@@ -29,7 +31,7 @@ struct diff {
 };
 
 /* Deterministic: fixed seed, 5,000 draws. Only per-step distributions are used for the interval. */
-struct diff *diff_find(struct advice *base, struct advice *now, struct err *e);
+struct diff *diff_find(struct advice *base, struct advice *now, bool per_sample, struct err *e);
 void diff_free(struct diff *d);
 
 enum gate_verdict { GATE_PASS = 0, GATE_SLOWER = 1, GATE_INCONCLUSIVE = 3 };
@@ -51,10 +53,15 @@ struct gate {
     const struct diff *diff;   /* NULL for a budget alone */
 };
 
-/* Budget file: ini, docs/man/gpuprof-gate.md. budget_text may be NULL; base may be NULL with a
- * budget. */
-struct gate *gate_run(struct advice *base, struct advice *now, const char *budget_text,
-                      double max_regress_pct, struct err *e);
+struct gate_wish {
+    const char *budget_text; /* ini, docs/man/gpuprof-gate.md; NULL */
+    double max_regress_pct;
+    bool per_sample; /* batches of different sizes: compare the time that a sample takes */
+};
+
+/* base may be NULL with a budget. */
+struct gate *gate_run(struct advice *base, struct advice *now, const struct gate_wish *wish,
+                      struct err *e);
 void gate_free(struct gate *g);
 
 #endif

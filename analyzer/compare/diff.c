@@ -1,12 +1,13 @@
 /* diff: what moved between two analyses, and how sure that is.
  *
- * The interval is that of the ratio of median step times, by a block bootstrap over the used steps:
- * neighbouring steps are not independent (clocks, caches, other processes), so blocks of ten are
- * drawn, not single steps. 5,000 draws, fixed seed: the same input gives the same answer. Cost:
- * O(draws x steps).
+ * The interval is that of the ratio of median step times (of mean ones where long steps recur), by
+ * a block bootstrap over the used steps: neighbouring steps are not independent (clocks, caches,
+ * other processes), so blocks of ten are drawn, not single steps. 5,000 draws, fixed seed: the same
+ * input gives the same answer. Cost: O(draws x steps).
  */
 #include "analyzer/compare/compare.h"
 #include "analyzer/compare/steps_sample.h"
+#include "analyzer/compare/work.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static const char *comparable(struct diff *d, const struct advice *base, const s
                             device_name(now));
     if (base->facts->steps.source == STEPS_NONE || now->facts->steps.source == STEPS_NONE)
         return "no steps were found in one of them";
-    return NULL;
+    return work_differs(&d->arena, base, now, d->per_sample);
 }
 
 static void add(struct diff *d, const char *kind, const char *what, int64_t base_ns, int64_t new_ns)
@@ -47,8 +48,7 @@ static int64_t kernel_ns(const struct advice *a, const char *name)
 {
     for (size_t i = 0; i < a->facts->totals.kernel_count; i++)
         if (strcmp(tl_text(a->facts->tl, a->facts->totals.kernels[i].name), name) == 0)
-            return a->facts->totals.kernels[i].total_ns /
-                   (int64_t)(a->facts->steps.used ? a->facts->steps.used : 1);
+            return facts_per_step(a->facts, a->facts->totals.kernels[i].total_ns);
     return 0;
 }
 
@@ -88,12 +88,24 @@ static int compare_steps(struct diff *d, const struct advice *base, const struct
         p->ratio = p->ratio_low = p->ratio_high = (double)p->new_ns / (double)p->base_ns;
     if (!d->enough)
         return 0;
-    if (sample_ratio(base, now, &d->ratio_low, &d->ratio_high) < 0)
+    if (sample_pace_ratio(base, now, &p->ratio_low, &p->ratio_high) < 0)
         return -1;
-    return sample_pace_ratio(base, now, &p->ratio_low, &p->ratio_high);
+    d->ratio_low = p->ratio_low;
+    d->ratio_high = p->ratio_high;
+    return d->by_mean ? 0 : sample_ratio(base, now, &d->ratio_low, &d->ratio_high);
 }
 
-struct diff *diff_find(struct advice *base, struct advice *now, struct err *e)
+/* From steps to samples: every ratio by the sizes of the batches. */
+static void per_sample(struct diff *d, const struct advice *base, const struct advice *now)
+{
+    int64_t b = work_batch(base), n = work_batch(now);
+    double *const ratios[] = {&d->ratio,      &d->ratio_low,      &d->ratio_high,
+                              &d->pace.ratio, &d->pace.ratio_low, &d->pace.ratio_high};
+    for (size_t i = 0; b && n && i < sizeof ratios / sizeof *ratios; i++)
+        *ratios[i] *= (double)b / (double)n;
+}
+
+struct diff *diff_find(struct advice *base, struct advice *now, bool by_sample, struct err *e)
 {
     struct diff *d = calloc(1, sizeof *d);
     if (!d || !(d->changes = arena_array(&d->arena, CHANGES, sizeof *d->changes))) {
@@ -101,8 +113,10 @@ struct diff *diff_find(struct advice *base, struct advice *now, struct err *e)
         err_set(e, "out of memory");
         return NULL;
     }
-    d->base_ns = base->facts->steps.median_ns;
-    d->new_ns = now->facts->steps.median_ns;
+    d->per_sample = by_sample;
+    d->by_mean = analysis_by_mean(base->facts) || analysis_by_mean(now->facts);
+    d->base_ns = d->by_mean ? base->facts->steps.pace_ns : base->facts->steps.median_ns;
+    d->new_ns = d->by_mean ? now->facts->steps.pace_ns : now->facts->steps.median_ns;
     d->ratio = d->base_ns > 0 ? (double)d->new_ns / (double)d->base_ns : 1;
     d->ratio_low = d->ratio_high = d->ratio;
     d->comparable = comparable(d, base, now);
@@ -112,6 +126,8 @@ struct diff *diff_find(struct advice *base, struct advice *now, struct err *e)
         err_set(e, "out of memory");
         return NULL;
     }
+    if (by_sample)
+        per_sample(d, base, now);
     for (size_t i = 0; i < rule_count; i++)
         add(d, "finding", rules[i]->id, finding_ns(base, i), finding_ns(now, i));
     for (int p = 0; p < PART_COUNT; p++)

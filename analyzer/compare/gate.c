@@ -1,10 +1,10 @@
 /* gate: may the new run pass?
  *
- * Against a baseline: slower when the lower end of the 95 % interval of the ratio of medians is
- * above the allowed regression; pass when the upper end is below it; in between, or with too few
- * steps, inconclusive. So an A/A pair passes and noise alone never fails a build. Against a budget:
- * each line is one limit; step times are judged by their interval in the same way, shares as
- * measured.
+ * Against a baseline: slower when the lower end of the 95 % interval of the ratio of medians (of
+ * means, where long steps recur) is above the allowed regression; pass when the upper end is below
+ * it; in between, or with too few steps, inconclusive. So an A/A pair passes and noise alone never
+ * fails a build. Against a budget: each line is one limit; step times are judged by their interval
+ * in the same way, shares as measured.
  */
 #include "analyzer/compare/compare.h"
 #include "analyzer/compare/steps_sample.h"
@@ -57,11 +57,14 @@ static const char *blame(struct gate *g)
                         (double)best->base_ns / 1e6, (double)best->new_ns / 1e6);
 }
 
+/* Long steps that recur leave the median where it was: then what the loop takes is judged. */
 static void check_baseline(struct gate *g, double max_regress_pct)
 {
     const struct diff *d = g->diff;
+    const char *const names[2][2] = {{"step time vs baseline", "time per sample vs baseline"},
+                                     {"mean step vs baseline", "mean time per sample vs baseline"}};
     struct gate_check *c =
-        add(g, "step time vs baseline", "%", 100 * (d->ratio - 1), max_regress_pct);
+        add(g, names[d->by_mean][d->per_sample], "%", 100 * (d->ratio - 1), max_regress_pct);
     c->low = 100 * (d->ratio_low - 1);
     c->high = 100 * (d->ratio_high - 1);
     if (d->comparable) {
@@ -85,28 +88,6 @@ static void check_baseline(struct gate *g, double max_regress_pct)
                            "a quieter machine",
                            c->low, c->high));
     }
-}
-
-/* Long steps that recur leave the median where it was: then what the loop takes is judged, too. */
-static void check_pace(struct gate *g, const struct advice *now, double max_regress_pct)
-{
-    const struct pace_change *p = &g->diff->pace;
-    if (g->diff->comparable || !g->diff->enough || !steps_uneven(&now->facts->steps) ||
-        p->base_ns <= 0)
-        return;
-    struct gate_check *c =
-        add(g, "mean step vs baseline", "%", 100 * (p->ratio - 1), max_regress_pct);
-    c->low = 100 * (p->ratio_low - 1);
-    c->high = 100 * (p->ratio_high - 1);
-    const char *why = arena_printf(
-        &g->arena, "%.3f to %.3f ms on average: %zu of %zu steps are longer than the others",
-        (double)p->base_ns / 1e6, (double)p->new_ns / 1e6, now->facts->steps.slow,
-        now->facts->steps.used + now->facts->steps.slow);
-    judge(g, c,
-          c->low > max_regress_pct    ? GATE_SLOWER
-          : c->high > max_regress_pct ? GATE_INCONCLUSIVE
-                                      : GATE_PASS,
-          why);
 }
 
 /* ---- budget
@@ -141,7 +122,7 @@ static double part_pct(const struct advice *a, enum part p)
 
 static double measure(const struct advice *a, const struct limit *l)
 {
-    const double values[] = {(double)a->facts->steps.median_ns / 1e6,
+    const double values[] = {(double)a->facts->step_ns / 1e6,
                              (double)a->facts->steps.p95_ns / 1e6,
                              a->facts->gpu.busy_pct,
                              a->facts->gpu.compute_pct,
@@ -262,8 +243,23 @@ static int check_budget(struct gate *g, const struct advice *a, const char *text
     return g->check_count > before ? 0 : err_set(e, "budget: no limit in it");
 }
 
-struct gate *gate_run(struct advice *base, struct advice *now, const char *budget_text,
-                      double max_regress_pct, struct err *e)
+/* A run that failed may have been quick: that is no pass. */
+static void check_end(struct gate *g, const struct advice *now)
+{
+    const char *code = timeline_meta(now->facts->tl, "ended.status");
+    const char *signal = timeline_meta(now->facts->tl, "ended.signal");
+    int number = signal ? atoi(signal) : code ? atoi(code) : 0;
+    struct gate_check *c = number ? add(g, "end of the program", "", number, 0) : NULL;
+    if (c)
+        judge(g, c, GATE_SLOWER,
+              arena_printf(&g->arena,
+                           signal ? "the program was killed by signal %d"
+                                  : "the program failed with status %d",
+                           number));
+}
+
+struct gate *gate_run(struct advice *base, struct advice *now, const struct gate_wish *wish,
+                      struct err *e)
 {
     struct gate *g = calloc(1, sizeof *g);
     if (!g || !(g->checks = arena_array(&g->arena, CHECKS, sizeof *g->checks))) {
@@ -271,16 +267,16 @@ struct gate *gate_run(struct advice *base, struct advice *now, const char *budge
         err_set(e, "out of memory");
         return NULL;
     }
+    check_end(g, now);
     if (base) {
-        g->diff = diff_find(base, now, e);
+        g->diff = diff_find(base, now, wish->per_sample, e);
         if (!g->diff) {
             gate_free(g);
             return NULL;
         }
-        check_baseline(g, max_regress_pct);
-        check_pace(g, now, max_regress_pct);
+        check_baseline(g, wish->max_regress_pct);
     }
-    if (budget_text && check_budget(g, now, budget_text, e) < 0) {
+    if (wish->budget_text && check_budget(g, now, wish->budget_text, e) < 0) {
         gate_free(g);
         return NULL;
     }

@@ -135,8 +135,8 @@ int sample_pace_ratio(const struct advice *base, const struct advice *now, doubl
 int sample_median(const struct advice *a, double *low, double *high)
 {
     struct sample s = {0};
-    int rc = load(&s, a, false);
-    *low = *high = (double)a->facts->steps.median_ns;
+    int rc = load(&s, a, analysis_by_mean(a->facts));
+    *low = *high = (double)a->facts->step_ns;
     if (rc == 0 && s.n > 3) {
         rc = interval(&s, NULL, low, high);
     }

@@ -157,7 +157,7 @@ static int find_ranks(struct facts *f)
     return 0;
 }
 
-int cpu_ranks_look(struct facts *f, struct err *e)
+int cpu_ranks_measure(struct facts *f, struct err *e)
 {
     struct cpu_ranks *r = &f->cpu_ranks;
     int64_t second = 0;

@@ -47,7 +47,7 @@ static double percent(int64_t part, int64_t whole)
 
 /* Shares of the window from first to last GPU activity. Exposed: while nothing ranked above runs.
  */
-static void gpu_look(struct facts *f, const struct activity *act)
+static void gpu_measure(struct facts *f, const struct activity *act)
 {
     int64_t window = recorded_known(f, act->start_ns, act->end_ns);
     int64_t busy = recorded_covered(f, &act->busy), compute = recorded_covered(f, &act->compute);
@@ -69,37 +69,32 @@ static void gpu_look(struct facts *f, const struct activity *act)
     };
 }
 
-/* Two long steps and more, without a GPU: what recurs (validation, workers that are started for
- * each epoch) is part of what the loop takes. */
-static int64_t step_length(const struct facts *f)
-{
-    const struct steps *s = &f->steps;
-    bool recurs = f->on_cpu && s->slow >= 2 && s->pace_ns * 20 > s->median_ns * 21;
-    return recurs ? s->pace_ns : s->median_ns;
-}
-
 static int run_passes(struct facts *f, struct err *e)
 {
     struct activity act;
     f->on_cpu = cpu_is_all(f->tl);
     if (steps_find(f, e) < 0)
         return -1;
-    f->step_ns = step_length(f);
+    f->step_ns = f->steps.recurs ? f->steps.pace_ns : f->steps.median_ns;
+    for (size_t i = 0; i < f->steps.count; i++)
+        f->used_ns += f->steps.at[i].used ? f->steps.at[i].to_ns - f->steps.at[i].from_ns : 0;
     if (f->steps.device < f->tl->device_count)
         f->device = &f->tl->devices[f->steps.device];
     int rc = activity_build(&act, f->tl, f->steps.device);
     if (rc < 0) {
         err_no_memory(e);
     } else {
-        gpu_look(f, &act);
+        gpu_measure(f, &act);
         rc = gaps_find(f, &act, e);
         if (rc == 0)
             rc = totals_sum(f, &act, e);
     }
     activity_release(&act);
-    if (rc < 0 || ranks_look(f, e) < 0 || cpu_ranks_look(f, e) < 0 || host_look(f, e) < 0)
+    if (rc < 0 || ranks_measure(f, e) < 0 || cpu_ranks_measure(f, e) < 0 || host_measure(f, e) < 0)
         return -1;
-    health_look(f);
+    health_measure(f);
+    steps_explain_long(f);
+    facts_check(f);
     return 0;
 }
 

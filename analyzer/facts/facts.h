@@ -19,13 +19,15 @@ enum step_source {
 };
 
 struct step {
-    int64_t start_ns, end_ns;         /* on the host, anchor to anchor */
-    int64_t gpu_start_ns, gpu_end_ns; /* first op launched in it to the first op of the next one */
-    int64_t length_ns; /* what the step takes: on the host, or on the GPU where that is steadier; 0
-                          = not known (the last one, cut off) */
+    int64_t start_ns, end_ns; /* on the host, anchor to anchor */
+    int64_t from_ns, to_ns; /* the time of which its parts are: on the GPU from the end of what was
+                               launched before it to the end of what it launched; without GPU work
+                               start_ns, end_ns. These times do not overlap */
+    int64_t length_ns;      /* what the step takes; 0 = not known where it begins */
     uint32_t first_op, ops; /* by launch order: not a slice of ops, see steps.op_step */
-    uint8_t used;           /* 1: steady state; 0: warm-up, evaluation, outlier, cut off */
-    uint8_t slow;           /* 1: not used only because it takes longer for the same work */
+    uint8_t used;           /* 1: it counts; 0: warm-up, evaluation, outlier, cut off */
+    uint8_t slow;           /* 1: takes much longer for the same work; used only where such recur */
+    uint8_t estimated;      /* 1: it is not known where it begins */
 };
 
 struct steps {
@@ -33,21 +35,25 @@ struct steps {
     const char *source_text; /* for people: "NVTX range 'step'", "detected: 41 repeats of ..." */
     struct step *at;
     size_t count, used;
-    uint32_t *op_step; /* per op: step index, TL_NONE outside of all */
+    uint32_t *op_step;  /* per op: step index, TL_NONE outside of all */
+    int64_t *launch_ns; /* per op: when it was launched, as far as that can be told */
     int64_t median_ns, p95_ns, min_ns, max_ns, mean_ns; /* of the used ones' lengths */
     int64_t pace_ns;            /* mean of the used and the slow ones: what the loop takes */
     size_t slow;                /* how many are that */
-    double cv;                  /* standard deviation / mean of the used ones */
+    int64_t short_ns, long_ns;  /* median of those that are not slow; mean of the slow ones */
+    bool recurs;                /* slow ones recur: they are used, and the mean is what counts */
+    double cv;                  /* standard deviation / mean of the used ones that are not slow */
     double confidence;          /* 0..1; 1 for marked steps */
     int64_t detected_median_ns; /* what detection says beside given marks; 0 = not run */
-    bool batches;               /* no step was marked: one goes from one batch to the next */
-    uint32_t main_thread;       /* index: that of the marks, else the one that launches most */
-    uint32_t process;           /* index: whose steps these are */
-    uint32_t device;            /* index: whose GPU time is broken down */
+    bool on_gpu;          /* lengths are the GPU's: from the end of a step's work to the next's */
+    bool batches;         /* no step was marked: one goes from one batch to the next */
+    uint32_t main_thread; /* index: that of the marks, else the one that launches most */
+    uint32_t process;     /* index: whose steps these are */
+    uint32_t device;      /* index: whose GPU time is broken down */
 };
 
-/* A stretch of the run that was recorded in full. */
-struct stretch {
+/* A window of the run that was recorded in full. */
+struct recorded_window {
     int64_t start_ns, end_ns;
     int64_t known_ns;   /* from here on it is known when the GPU is idle */
     bool leads_in;      /* the program was at work before it began */
@@ -162,8 +168,8 @@ struct health_facts {
     double unexplained_pct; /* of step time */
     double overhead_pct; /* the profiler's own measured cost of the program's threads, -1 unknown */
     size_t warnings;     /* health rows of severity >= 1 */
-    double recorded_pct; /* of the process' time: 100 where it was not recorded in stretches */
-    int64_t run_steps;   /* steps of the run, also between the stretches; 0 = not counted */
+    double recorded_pct; /* of the process' time: 100 where it was not recorded in windows */
+    int64_t run_steps;   /* steps of the run, also between the windows; 0 = not counted */
     int64_t run_mean_ns; /* of one of those */
     const char *recorded_text;      /* one sentence about it; NULL: all was recorded */
     size_t launches, launches_lost; /* in used steps; those without a record of the GPU's work */
@@ -234,15 +240,17 @@ struct facts {
     const struct timeline *tl;
     struct arena arena; /* owns everything below */
     struct steps steps;
-    struct stretch *stretches; /* of the process of the steps, by time; none: all was recorded */
-    size_t stretch_count;
+    struct recorded_window
+        *windows; /* of the process of the steps, by time; none: all was recorded */
+    size_t window_count;
     struct gap *gaps;
     size_t gap_count;         /* those of GAP_LISTED_NS and more, by start */
     int64_t *gap_shares;      /* nanoseconds; this and gaps are not in the arena */
     int64_t gaps_unlisted_ns; /* idle time in shorter ones: in step_parts, not in gaps */
     bool on_cpu;              /* no GPU was at work, and nothing says that one should have been */
-    int64_t step_ns; /* the step that all numbers are about: the median one, or without a GPU and
-                        where long steps recur, the mean */
+    int64_t step_ns; /* the step that all numbers are about: the median one, where long ones recur
+                        the mean */
+    int64_t used_ns; /* what the used steps take together: all sums over them are of that */
     int64_t breakdown_ns[PART_COUNT];  /* parts of that step; sum = step_ns exactly */
     int64_t (*step_parts)[PART_COUNT]; /* per step, sums to its length */
     struct gpu_facts gpu;
@@ -251,6 +259,10 @@ struct facts {
     struct ranks ranks;
     struct cpu_ranks cpu_ranks;
     struct health_facts health;
+    const char *long_text; /* long steps, and what they have that the others lack; NULL: not told */
+    int long_part;         /* enum part of that */
+    int64_t long_extra_ns; /* a long step has so much more of it */
+    const char *contradiction; /* what is wrong with these numbers, one clause; NULL: they agree */
     const struct row_device *device; /* NULL = not known */
 };
 
@@ -273,17 +285,30 @@ uint32_t facts_step_at(const struct facts *f, int64_t ns);
  * what was recorded. */
 int64_t facts_step_number(const struct facts *f, size_t step);
 
-/* True when long steps recur (a loader that delivers in bursts), so that the median is not what the
- * loop takes. */
-static inline bool steps_uneven(const struct steps *s)
-{
-    return s->slow >= 3 && s->slow * 20 >= s->used && s->pace_ns * 20 > s->median_ns * 21;
-}
-
 /* True when step_ns is the mean of all steps, not that of the median one. */
 static inline bool analysis_by_mean(const struct facts *f)
 {
-    return f->step_ns != f->steps.median_ns;
+    return f->steps.recurs;
+}
+
+/* "median", "average": which step step_ns is. */
+static inline const char *analysis_step_kind(const struct facts *f)
+{
+    return analysis_by_mean(f) ? "average" : "median";
+}
+
+/* Of a sum of times over the used steps, a step's part: on the scale of step_ns. */
+static inline int64_t facts_per_step(const struct facts *f, int64_t total_ns)
+{
+    if (f->used_ns > 0)
+        return (int64_t)((double)total_ns / (double)f->used_ns * (double)f->step_ns);
+    return total_ns / (int64_t)(f->steps.used ? f->steps.used : 1);
+}
+
+/* Used steps, and slow ones beside them. */
+static inline size_t steps_like(const struct steps *s)
+{
+    return s->used + (s->recurs ? 0 : s->slow);
 }
 
 /* The title of a part, in the words for what was seen of this program: without a backward pass

@@ -6,41 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t *range_parents(const struct timeline *t)
-{
-    uint32_t *parent = malloc((t->range_count + 1) * sizeof *parent), open = TL_NONE;
-    if (!parent)
-        return NULL;
-    for (uint32_t i = 0; i < t->range_count; i++) {
-        const struct range *r = &t->ranges[i];
-        while (open != TL_NONE &&
-               (t->ranges[open].thread != r->thread || t->ranges[open].end_ns <= r->start_ns))
-            open = parent[open];
-        parent[i] = open;
-        open = i;
-    }
-    return parent;
-}
-
-uint32_t range_at(const struct timeline *t, const uint32_t *parent, uint32_t thread, int64_t time)
-{
-    if (thread == TL_NONE)
-        return TL_NONE;
-    size_t first = t->threads[thread].first_range, low = first,
-           high = low + t->threads[thread].ranges;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (t->ranges[mid].start_ns <= time)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    uint32_t i = low > first ? (uint32_t)low - 1 : TL_NONE;
-    while (i != TL_NONE && t->ranges[i].end_ns <= time)
-        i = parent[i];
-    return i;
-}
-
 /* ---- the walk
  * -------------------------------------------------------------------------------------- */
 
@@ -48,9 +13,9 @@ static uint32_t step_with_most(const struct steps *s, size_t k, int64_t from, in
 {
     uint32_t best = TL_NONE;
     int64_t most = 0;
-    for (; k < s->count && s->at[k].start_ns < to; k++) {
-        int64_t a = s->at[k].start_ns > from ? s->at[k].start_ns : from;
-        int64_t b = s->at[k].end_ns < to ? s->at[k].end_ns : to;
+    for (; k < s->count && s->at[k].from_ns < to; k++) {
+        int64_t a = s->at[k].from_ns > from ? s->at[k].from_ns : from;
+        int64_t b = s->at[k].to_ns < to ? s->at[k].to_ns : to;
         if (b - a > most) {
             most = b - a;
             best = (uint32_t)k;
@@ -104,16 +69,16 @@ static int charge_gap(struct pass *p, int64_t from, int64_t to, uint32_t x, size
 {
     struct facts *a = p->a;
     struct charge whole = {.api = TL_NONE, .thread = TL_NONE};
-    while (*k < a->steps.count && a->steps.at[*k].end_ns <= from)
+    while (*k < a->steps.count && a->steps.at[*k].to_ns <= from)
         ++*k;
     size_t i = *k;
     for (int64_t at = from; at < to;) {
-        while (i < a->steps.count && a->steps.at[i].end_ns <= at)
+        while (i < a->steps.count && a->steps.at[i].to_ns <= at)
             i++;
-        bool inside = i < a->steps.count && a->steps.at[i].start_ns <= at;
+        bool inside = i < a->steps.count && a->steps.at[i].from_ns <= at;
         int64_t end = to;
         if (i < a->steps.count) {
-            int64_t border = inside ? a->steps.at[i].end_ns : a->steps.at[i].start_ns;
+            int64_t border = inside ? a->steps.at[i].to_ns : a->steps.at[i].from_ns;
             end = border < to ? border : to;
         }
         struct charge piece = {.api = TL_NONE, .thread = TL_NONE};
@@ -149,11 +114,11 @@ static uint32_t op_from(const struct pass *p, uint32_t *op, int64_t time)
 static int charge_known(struct pass *p, int64_t from, int64_t to, uint32_t x, size_t *k)
 {
     const struct facts *a = p->a;
-    if (!a->stretch_count)
+    if (!a->window_count)
         return charge_gap(p, from, to, x, k);
-    for (size_t i = recorded_after(a, from); i < a->stretch_count && a->stretches[i].start_ns < to;
+    for (size_t i = recorded_after(a, from); i < a->window_count && a->windows[i].start_ns < to;
          i++) {
-        struct span s = recorded_part(&a->stretches[i], from, to);
+        struct span s = recorded_part(&a->windows[i], from, to);
         uint32_t before = s.end_ns == to ? x : TL_NONE;
         if (s.end_ns > s.start_ns && charge_gap(p, s.start_ns, s.end_ns, before, k) < 0)
             return -1;
@@ -166,7 +131,7 @@ static int walk_cpu(struct facts *f)
 {
     struct cpu_spans *spans = f->tl->thread_count ? cpu_spans_find(f, f->steps.main_thread) : NULL;
     for (size_t i = 0; spans && i < f->steps.count; i++)
-        cpu_spans_part(spans, f->steps.at[i].start_ns, f->steps.at[i].end_ns, f->step_parts[i]);
+        cpu_spans_part(spans, f->steps.at[i].from_ns, f->steps.at[i].to_ns, f->step_parts[i]);
     cpu_spans_free(spans);
     return spans || !f->tl->thread_count ? 0 : -1;
 }
@@ -177,14 +142,14 @@ static int walk(struct pass *p)
     const struct spans *busy = &p->act->busy;
     int64_t at = p->act->start_ns, end = p->act->end_ns;
     if (s->count) {
-        at = s->at[0].start_ns < at ? s->at[0].start_ns : at;
-        end = s->at[s->count - 1].end_ns > end ? s->at[s->count - 1].end_ns : end;
+        at = s->at[0].from_ns < at ? s->at[0].from_ns : at;
+        end = s->at[s->count - 1].to_ns > end ? s->at[s->count - 1].to_ns : end;
     }
     if (p->a->on_cpu)
         return walk_cpu(p->a);
     if (busy->n == 0) { /* no GPU was seen: it is not known that one was idle */
         for (size_t i = 0; i < s->count; i++)
-            p->a->step_parts[i][PART_UNEXPLAINED] = s->at[i].end_ns - s->at[i].start_ns;
+            p->a->step_parts[i][PART_UNEXPLAINED] = s->at[i].to_ns - s->at[i].from_ns;
         return 0;
     }
     size_t k = 0;
@@ -217,7 +182,7 @@ static int64_t exposed(const struct spans *x, const struct spans *above, int64_t
 static void charge_busy(struct facts *f, const struct activity *act)
 {
     for (size_t i = 0; i < f->steps.count; i++) {
-        int64_t from = f->steps.at[i].start_ns, to = f->steps.at[i].end_ns;
+        int64_t from = f->steps.at[i].from_ns, to = f->steps.at[i].to_ns;
         int64_t *parts = f->step_parts[i];
         parts[PART_COMPUTE] = spans_covered(&act->compute, from, to);
         parts[PART_COMM] = exposed(&act->comm, &act->compute, from, to);
@@ -226,43 +191,15 @@ static void charge_busy(struct facts *f, const struct activity *act)
     }
 }
 
-/* Where a stretch of the recording begins, idle time of the GPU is not known as such. */
+/* Where a window of the recording begins, idle time of the GPU is not known as such. */
 static void charge_unknown(struct facts *f)
 {
-    for (size_t i = 0; f->stretch_count && i < f->steps.count; i++) {
-        int64_t left = f->steps.at[i].end_ns - f->steps.at[i].start_ns;
+    for (size_t i = 0; f->window_count && i < f->steps.count; i++) {
+        int64_t left = f->steps.at[i].to_ns - f->steps.at[i].from_ns;
         for (int p = 0; p < PART_COUNT; p++)
             left -= f->step_parts[i][p];
         f->step_parts[i][PART_UNEXPLAINED] += left;
     }
-}
-
-/* Used steps in whose host time the GPU does not still work on one that is not used: a host runs
- * ahead of the GPU, and a slow first step would be charged to those after it. */
-static bool *counted_steps(struct facts *f)
-{
-    const struct steps *s = &f->steps;
-    bool *counted = arena_array(&f->arena, s->count + 1, sizeof *counted);
-    int64_t *ends = arena_array(&f->arena, s->count + 1, sizeof *ends);
-    size_t left = 0;
-    if (!counted || !ends)
-        return NULL;
-    memset(ends, 0, (s->count + 1) * sizeof *ends);
-    for (uint32_t i = 0; i < f->tl->op_count; i++) {
-        uint32_t k = s->op_step[i];
-        if (k != TL_NONE && f->tl->ops[i].end_ns > ends[k])
-            ends[k] = f->tl->ops[i].end_ns;
-    }
-    for (size_t i = 0; i < s->count; i++)
-        counted[i] = s->at[i].used;
-    for (size_t i = 0; i < s->count; i++)
-        for (size_t k = i + 1; !s->at[i].used && k < s->count && s->at[k].start_ns < ends[i]; k++)
-            counted[k] = false;
-    for (size_t i = 0; i < s->count; i++)
-        left += counted[i];
-    for (size_t i = 0; left * 2 < s->used && i < s->count; i++)
-        counted[i] = s->at[i].used; /* too few to speak for the rest */
-    return counted;
 }
 
 /* The median step: parts of all used steps, summed and scaled to the median length, so that rare
@@ -270,13 +207,10 @@ static bool *counted_steps(struct facts *f)
  * step: the same of the long ones as well. */
 static void break_down(struct facts *f)
 {
-    bool *counted = counted_steps(f);
     int64_t sum[PART_COUNT] = {0}, total = 0, left = f->step_ns;
     long double rest[PART_COUNT];
-    for (size_t i = 0; counted && analysis_by_mean(f) && i < f->steps.count; i++)
-        counted[i] |= f->steps.at[i].slow;
     for (size_t i = 0; i < f->steps.count; i++)
-        for (int p = 0; p < PART_COUNT && counted && counted[i]; p++) {
+        for (int p = 0; p < PART_COUNT && f->steps.at[i].used; p++) {
             sum[p] += f->step_parts[i][p];
             total += f->step_parts[i][p];
         }

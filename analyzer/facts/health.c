@@ -46,13 +46,13 @@ static double overhead_pct(const struct facts *f)
 }
 
 /* How much of the run the rest is about. */
-static void look_at_stretches(struct facts *f)
+static void query_at_windows(struct facts *f)
 {
     const struct timeline *t = f->tl;
     struct health_facts *h = &f->health;
     int64_t first = INT64_MAX, last = 0;
     h->recorded_pct = 100;
-    if (!f->stretch_count || f->steps.process >= t->process_count)
+    if (!f->window_count || f->steps.process >= t->process_count)
         return;
     const struct row_process *p = &t->processes[f->steps.process];
     if (p->end_ns <= p->start_ns)
@@ -73,17 +73,17 @@ static void look_at_stretches(struct facts *f)
     h->recorded_text =
         h->run_steps
             ? arena_printf(&f->arena,
-                           "%zu of %lld steps, %.3g %% of the run's time, in %zu stretch%s: all "
+                           "%zu of %lld steps, %.3g %% of the run's time, in %zu window%s: all "
                            "percentages are of that; over all steps the mean is %.3g ms",
-                           inside, (long long)h->run_steps, h->recorded_pct, f->stretch_count,
-                           f->stretch_count > 1 ? "es" : "", (double)h->run_mean_ns / 1e6)
+                           inside, (long long)h->run_steps, h->recorded_pct, f->window_count,
+                           f->window_count > 1 ? "es" : "", (double)h->run_mean_ns / 1e6)
             : arena_printf(&f->arena,
-                           "%.3g %% of the run's time, in %zu stretch%s: all percentages are of "
+                           "%.3g %% of the run's time, in %zu window%s: all percentages are of "
                            "that",
-                           h->recorded_pct, f->stretch_count, f->stretch_count > 1 ? "es" : "");
+                           h->recorded_pct, f->window_count, f->window_count > 1 ? "es" : "");
 }
 
-void health_look(struct facts *f)
+void health_measure(struct facts *f)
 {
     const struct timeline *t = f->tl;
     for (size_t i = 0; i < t->health_count; i++) {
@@ -92,10 +92,10 @@ void health_look(struct facts *f)
         if (h->value > 0 && counts_losses(tl_text(t, h->code)))
             f->health.dropped += h->value;
     }
-    if (f->steps.median_ns > 0 && t->op_count) /* of a GPU that was at work */
+    if (f->step_ns > 0 && t->op_count) /* of a GPU that was at work */
         f->health.unexplained_pct =
-            100.0 * (double)f->breakdown_ns[PART_UNEXPLAINED] / (double)f->steps.median_ns;
+            100.0 * (double)f->breakdown_ns[PART_UNEXPLAINED] / (double)f->step_ns;
     f->health.overhead_pct = overhead_pct(f);
-    look_at_stretches(f);
-    launches_look(f);
+    query_at_windows(f);
+    launches_measure(f);
 }

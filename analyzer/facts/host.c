@@ -1,5 +1,6 @@
 /* What is known of the host: usable cores, data-loading workers, what a batch costs to make.
  * Cost: one pass over ranges, loader rows and host samples. */
+#include "analyzer/measure/clocks.h"
 #include "analyzer/facts/passes.h"
 #include "base/vec.h"
 
@@ -12,6 +13,7 @@
 
 struct fetches {
     struct VEC(int64_t) wall, cpu;
+    const struct thread_clocks *clocks;
     bool *worker; /* by thread index: makes batches and does not train */
     bool trainer_makes, parallel;
     int64_t max_worker; /* highest worker number seen in loader rows, -1 */
@@ -67,14 +69,7 @@ static void trainer_fetch(const struct facts *facts, struct fetches *f, int64_t 
     f->in_steps += in_used_step(facts, start_ns);
 }
 
-/* Ranges that make a batch (not those that wait for one). */
-bool input_makes(const char *name)
-{
-    return strcasestr(name, "data.decode") || strcasestr(name, "_SingleProcessDataLoaderIter") ||
-           strcasestr(name, "fetch_batch") || strcasestr(name, "load_batch");
-}
-
-static int look_at_ranges(const struct facts *facts, struct fetches *f)
+static int query_at_ranges(const struct facts *facts, struct fetches *f)
 {
     const struct timeline *t = facts->tl;
     for (size_t i = 0; i < t->range_count; i++) {
@@ -96,7 +91,7 @@ static int look_at_ranges(const struct facts *facts, struct fetches *f)
     return 0;
 }
 
-static int look_at_loader_rows(const struct facts *facts, struct fetches *f)
+static int query_at_loader_rows(const struct facts *facts, struct fetches *f)
 {
     const struct timeline *t = facts->tl;
     for (size_t i = 0; i < t->loader_count; i++) {
@@ -119,21 +114,11 @@ static int look_at_loader_rows(const struct facts *facts, struct fetches *f)
 static int64_t sampled_cpu(const struct facts *facts, const struct fetches *f, int64_t fetch_ns)
 {
     const struct timeline *t = facts->tl;
-    int64_t *first = calloc(t->thread_count + 1, sizeof *first), *last, making = 0;
+    int64_t making = 0;
     double cpu = 0;
-    last = calloc(t->thread_count + 1, sizeof *last);
-    for (size_t i = 0; first && last && i < t->host_sample_count; i++) {
-        uint32_t th = timeline_thread_index(t, t->host_samples[i].thread);
-        if (th == TL_NONE || !f->worker[th] || t->host_samples[i].cpu_ns < 0)
-            continue;
-        if (!first[th])
-            first[th] = t->host_samples[i].cpu_ns + 1;
-        last[th] = t->host_samples[i].cpu_ns + 1;
-    }
-    for (size_t th = 0; first && last && th < t->thread_count; th++)
-        cpu += (double)(last[th] - first[th]);
-    free(first);
-    free(last);
+    for (size_t th = 0; th < t->thread_count; th++)
+        if (f->worker[th] && f->clocks[th].first)
+            cpu += (double)(f->clocks[th].last->cpu_ns - f->clocks[th].first->cpu_ns);
     for (size_t i = 0; cpu > 0 && i < t->range_count; i++)
         if (f->worker[t->ranges[i].thread] && input_makes(tl_text(t, t->ranges[i].name)))
             making += t->ranges[i].end_ns - t->ranges[i].start_ns;
@@ -144,24 +129,13 @@ static int64_t sampled_cpu(const struct facts *facts, const struct fetches *f, i
 }
 
 /* How long the training thread stood in the run queue per step, from samples of its clocks. */
-static int64_t starved(const struct facts *f)
+static int64_t starved(const struct facts *f, const struct thread_clocks *main)
 {
-    const struct timeline *t = f->tl;
-    const struct row_host_sample *first = NULL, *last = NULL;
-    for (size_t i = 0; i < t->host_sample_count; i++) {
-        const struct row_host_sample *s = &t->host_samples[i];
-        if (s->run_queue_ns < 0 || timeline_thread_index(t, s->thread) != f->steps.main_thread)
-            continue;
-        if (!first || s->time_ns < first->time_ns)
-            first = s;
-        if (!last || s->time_ns > last->time_ns)
-            last = s;
-    }
-    if (!first || last->time_ns <= first->time_ns || last->run_queue_ns < first->run_queue_ns)
+    if (!main->first || main->last->time_ns <= main->first->time_ns)
         return -1;
-    double share = (double)(last->run_queue_ns - first->run_queue_ns) /
-                   (double)(last->time_ns - first->time_ns);
-    return (int64_t)(share * (double)f->steps.median_ns);
+    int64_t grown = clocks_grown(main->first->run_queue_ns, main->last->run_queue_ns);
+    double share = (double)grown / (double)(main->last->time_ns - main->first->time_ns);
+    return grown < 0 ? -1 : (int64_t)(share * (double)f->step_ns);
 }
 
 static int median_wait(struct facts *f)
@@ -195,12 +169,13 @@ static int count_workers(const struct facts *facts, const struct fetches *f)
     return f->trainer_makes ? 0 : -1;
 }
 
-int host_look(struct facts *facts, struct err *e)
+int host_measure(struct facts *facts, struct err *e)
 {
     struct fetches f = {.max_worker = -1};
     f.worker = calloc(facts->tl->thread_count + 1, sizeof *f.worker);
-    int rc = f.worker ? 0 : -1;
-    if (rc == 0 && (look_at_ranges(facts, &f) < 0 || look_at_loader_rows(facts, &f) < 0))
+    f.clocks = thread_clocks(facts->tl, &facts->arena);
+    int rc = f.worker && f.clocks ? 0 : -1;
+    if (rc == 0 && (query_at_ranges(facts, &f) < 0 || query_at_loader_rows(facts, &f) < 0))
         rc = -1;
     if (rc == 0) {
         facts->host.usable_cores = usable_cores(facts);
@@ -211,7 +186,7 @@ int host_look(struct facts *facts, struct err *e)
             facts->steps.used ? (double)f.in_steps / (double)facts->steps.used : 0;
         facts->host.fetch_cpu_ns =
             f.cpu.n ? median_ns(f.cpu.at, f.cpu.n) : sampled_cpu(facts, &f, facts->host.fetch_ns);
-        facts->host.starved_ns = starved(facts);
+        facts->host.starved_ns = starved(facts, &f.clocks[facts->steps.main_thread]);
         rc = median_wait(facts);
     }
     free(f.worker);

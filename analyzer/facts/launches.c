@@ -27,7 +27,7 @@ static void add_thread(const struct timeline *t, const struct thread *th, const 
     }
 }
 
-void launches_look(struct facts *f)
+void launches_measure(struct facts *f)
 {
     const struct timeline *t = f->tl;
     const char *source = timeline_meta(t, "source");

@@ -4,11 +4,11 @@
 #define GPUPROF_FACTS_PASSES_H
 
 #include "analyzer/facts/facts.h"
-#include "analyzer/facts/input.h"
-#include "analyzer/facts/median.h"
-#include "analyzer/facts/ranges.h"
+#include "analyzer/measure/input.h"
+#include "analyzer/measure/median.h"
+#include "analyzer/measure/ranges.h"
 #include "analyzer/facts/recorded.h"
-#include "analyzer/facts/spans.h"
+#include "analyzer/measure/spans.h"
 
 struct detected {
     struct span *at; /* arena; segments of the steady state and around it */
@@ -22,8 +22,8 @@ struct detected {
 int steps_detect(struct detected *d, const struct timeline *t, uint32_t process,
                  struct arena *arena, struct err *e);
 
-/* recorded.c, from steps_find: the stretches (-1: out of memory); steps end with their stretch; the
- * steps of a stretch whose GPU time is not whole are dropped, once operations have steps. */
+/* recorded.c, from steps_find: the windows (-1: out of memory); steps end with their window; the
+ * steps of a window whose GPU time is not whole are dropped, once operations have steps. */
 int recorded_find(struct facts *f);
 void recorded_cut(struct facts *f);
 void recorded_drop(struct facts *f);
@@ -31,7 +31,8 @@ int steps_find(struct facts *f, struct err *e);
 int steps_lengths(struct facts *f); /* -1: out of memory; steps_length.c */
 /* steps_choose.c, -1: out of memory. Which steps count, and their statistics; the median that
  * detection alone would give, by the same rules. */
-int steps_choose(struct steps *s);
+int steps_choose(struct steps *s, bool on_cpu);
+int steps_find_long(struct steps *s, bool on_cpu); /* steps_long.c, after what counts is chosen */
 int steps_median_detected(const struct detected *d, int64_t *median);
 /* steps_batches.c, -1: out of memory. From one batch of a loader to the next, where no step is
  * marked and no GPU was at work; count stays 0 where there are too few. */
@@ -42,12 +43,14 @@ struct cpu_spans *cpu_spans_find(const struct facts *f, uint32_t thread); /* NUL
 void cpu_spans_part(const struct cpu_spans *s, int64_t from_ns, int64_t to_ns,
                     int64_t parts[PART_COUNT]); /* sums to the length */
 void cpu_spans_free(struct cpu_spans *s);
-int cpu_ranks_look(struct facts *f, struct err *e);
+int cpu_ranks_measure(struct facts *f, struct err *e);
+void steps_explain_long(struct facts *f); /* steps_long.c, once gaps are charged */
+void facts_check(struct facts *f);        /* check.c, when all is known: fills f->contradiction */
 int gaps_find(struct facts *f, const struct activity *act, struct err *e);
 int totals_sum(struct facts *f, const struct activity *act, struct err *e);
-int ranks_look(struct facts *f, struct err *e); /* ranks.c, ranks_match.c */
-int host_look(struct facts *f, struct err *e);
-void health_look(struct facts *f);
-void launches_look(struct facts *f); /* launches.c */
+int ranks_measure(struct facts *f, struct err *e); /* ranks.c, ranks_match.c */
+int host_measure(struct facts *f, struct err *e);
+void health_measure(struct facts *f);
+void launches_measure(struct facts *f); /* launches.c */
 
 #endif

@@ -362,7 +362,7 @@ static int hand_over_waits(struct facts *f, struct members *m)
     return 0;
 }
 
-int ranks_look(struct facts *f, struct err *e)
+int ranks_measure(struct facts *f, struct err *e)
 {
     struct members m = {0};
     f->ranks = (struct ranks){.late = TL_NONE, .worst_op = TL_NONE};

@@ -1,42 +1,42 @@
-/* Runs that were recorded in stretches: a window of steps now and then, or up to a size. What lies
- * outside is not known, so no step reaches out of its stretch, and none counts whose GPU time is
- * not whole. At the beginning of a stretch the GPU may still be busy with what was queued before:
+/* Runs that were recorded in windows: a window of steps now and then, or up to a size. What lies
+ * outside is not known, so no step reaches out of its window, and none counts whose GPU time is
+ * not whole. At the beginning of a window the GPU may still be busy with what was queued before:
  * until the first operation that was launched in it starts, nobody knows. Cost: one pass over the
  * steps, one over the operations. */
 #include "analyzer/facts/passes.h"
 
-enum { UNFINISHED_MAX = 64 }; /* steps at the end of a stretch whose work may be missing */
+enum { UNFINISHED_MAX = 64 }; /* steps at the end of a window whose work may be missing */
 
 int recorded_find(struct facts *f)
 {
     const struct timeline *t = f->tl;
     const struct row_process *p =
         f->steps.process < t->process_count ? &t->processes[f->steps.process] : NULL;
-    f->stretches = arena_array(&f->arena, t->recorded_count, sizeof *f->stretches);
-    if (!f->stretches)
+    f->windows = arena_array(&f->arena, t->recorded_count, sizeof *f->windows);
+    if (!f->windows)
         return -1;
     for (size_t i = 0; p && i < t->recorded_count; i++) {
         const struct row_recorded *r = &t->recorded[i];
-        struct stretch *last = f->stretch_count ? &f->stretches[f->stretch_count - 1] : NULL;
+        struct recorded_window *last = f->window_count ? &f->windows[f->window_count - 1] : NULL;
         if (r->process != p->id || r->end_ns <= r->start_ns || (last && r->start_ns < last->end_ns))
             continue;
-        f->stretches[f->stretch_count++] =
-            (struct stretch){.start_ns = r->start_ns,
-                             .end_ns = r->end_ns,
-                             .known_ns = r->gpu_start_ns >= 0 ? r->gpu_start_ns : r->start_ns,
-                             .leads_in = r->gpu_start_ns < 0 && r->start_ns > p->start_ns,
-                             .at_step = r->first_step >= 0 && r->end_ns < p->end_ns,
-                             .first_step = r->first_step};
+        f->windows[f->window_count++] = (struct recorded_window){
+            .start_ns = r->start_ns,
+            .end_ns = r->end_ns,
+            .known_ns = r->gpu_start_ns >= 0 ? r->gpu_start_ns : r->start_ns,
+            .leads_in = r->gpu_start_ns < 0 && r->start_ns > p->start_ns,
+            .at_step = r->first_step >= 0 && r->end_ns < p->end_ns,
+            .first_step = r->first_step};
     }
     return 0;
 }
 
 size_t recorded_after(const struct facts *f, int64_t ns)
 {
-    size_t low = 0, high = f->stretch_count;
+    size_t low = 0, high = f->window_count;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
-        if (f->stretches[mid].end_ns <= ns)
+        if (f->windows[mid].end_ns <= ns)
             low = mid + 1;
         else
             high = mid;
@@ -44,24 +44,24 @@ size_t recorded_after(const struct facts *f, int64_t ns)
     return low;
 }
 
-const struct stretch *recorded_at(const struct facts *f, int64_t ns)
+const struct recorded_window *recorded_at(const struct facts *f, int64_t ns)
 {
     size_t i = recorded_after(f, ns);
-    return i < f->stretch_count && f->stretches[i].start_ns <= ns ? &f->stretches[i] : NULL;
+    return i < f->window_count && f->windows[i].start_ns <= ns ? &f->windows[i] : NULL;
 }
 
 void recorded_cut(struct facts *f)
 {
-    for (size_t i = 0; f->stretch_count && i < f->steps.count; i++) {
+    for (size_t i = 0; f->window_count && i < f->steps.count; i++) {
         struct step *s = &f->steps.at[i];
-        const struct stretch *r = recorded_at(f, s->start_ns);
+        const struct recorded_window *r = recorded_at(f, s->start_ns);
         bool cut = r && s->end_ns > r->end_ns;
         if (cut)
             s->end_ns = r->end_ns;
         if (!r || (cut && !r->at_step))
             s->used = 0;
         else if (cut)
-            s->used = 1; /* the stretch ends where the next step began */
+            s->used = 1; /* the window ends where the next step began */
     }
 }
 
@@ -81,7 +81,7 @@ static bool unfinished(const struct facts *f, const struct step *s)
     return false;
 }
 
-static void drop_unfinished(struct facts *f, const struct stretch *r, size_t end)
+static void drop_unfinished(struct facts *f, const struct recorded_window *r, size_t end)
 {
     for (size_t i = end, n = 0; i-- > 0 && n < UNFINISHED_MAX; n++) {
         struct step *s = &f->steps.at[i];
@@ -97,8 +97,8 @@ void recorded_drop(struct facts *f)
     const struct timeline *t = f->tl;
     uint32_t op = 0;
     size_t i = 0;
-    for (size_t k = 0; k < f->stretch_count; k++) {
-        struct stretch *r = &f->stretches[k];
+    for (size_t k = 0; k < f->window_count; k++) {
+        struct recorded_window *r = &f->windows[k];
         for (; op < t->op_count && t->ops[op].start_ns < r->start_ns; op++)
             ;
         for (uint32_t o = op; r->leads_in && t->op_count;
@@ -119,17 +119,17 @@ void recorded_drop(struct facts *f)
 
 int64_t recorded_length(const struct facts *f)
 {
-    int64_t sum = f->stretch_count ? 0 : f->tl->end_ns - f->tl->start_ns;
-    for (size_t i = 0; i < f->stretch_count; i++)
-        sum += f->stretches[i].end_ns - f->stretches[i].start_ns;
+    int64_t sum = f->window_count ? 0 : f->tl->end_ns - f->tl->start_ns;
+    for (size_t i = 0; i < f->window_count; i++)
+        sum += f->windows[i].end_ns - f->windows[i].start_ns;
     return sum;
 }
 
 int64_t recorded_known(const struct facts *f, int64_t from_ns, int64_t to_ns)
 {
-    int64_t sum = f->stretch_count ? 0 : to_ns - from_ns;
-    for (size_t i = recorded_after(f, from_ns); i < f->stretch_count; i++) {
-        struct span s = recorded_part(&f->stretches[i], from_ns, to_ns);
+    int64_t sum = f->window_count ? 0 : to_ns - from_ns;
+    for (size_t i = recorded_after(f, from_ns); i < f->window_count; i++) {
+        struct span s = recorded_part(&f->windows[i], from_ns, to_ns);
         sum += s.end_ns - s.start_ns;
     }
     return sum;
@@ -137,15 +137,15 @@ int64_t recorded_known(const struct facts *f, int64_t from_ns, int64_t to_ns)
 
 int64_t recorded_covered(const struct facts *f, const struct spans *spans)
 {
-    int64_t sum = f->stretch_count ? 0 : spans_total(spans);
-    for (size_t i = 0; i < f->stretch_count; i++)
-        sum += spans_covered(spans, f->stretches[i].known_ns, f->stretches[i].end_ns);
+    int64_t sum = f->window_count ? 0 : spans_total(spans);
+    for (size_t i = 0; i < f->window_count; i++)
+        sum += spans_covered(spans, f->windows[i].known_ns, f->windows[i].end_ns);
     return sum;
 }
 
 int64_t facts_step_number(const struct facts *f, size_t step)
 {
-    const struct stretch *r = recorded_at(f, f->steps.at[step].start_ns);
+    const struct recorded_window *r = recorded_at(f, f->steps.at[step].start_ns);
     size_t first = step;
     if (!r || r->first_step < 0)
         return (int64_t)step + 1;

@@ -203,9 +203,37 @@ uint32_t facts_step_at(const struct facts *f, int64_t ns)
     return low < s->count && s->at[low].start_ns <= ns ? (uint32_t)low : TL_NONE;
 }
 
-static int64_t launch_time(const struct timeline *t, uint32_t i)
+/* When each operation was launched. Where no call is known to have done it: when it started, but no
+ * later than what follows it in its stream; and before all of the recording, where no launch into
+ * its stream had been recorded until then, and some were later. */
+static int find_launches(struct facts *f)
 {
-    return t->ops[i].api == TL_NONE ? t->ops[i].start_ns : t->apis[t->ops[i].api].start_ns;
+    const struct timeline *t = f->tl;
+    int64_t *launch = arena_array(&f->arena, t->op_count, sizeof *launch);
+    int64_t *next = malloc((t->stream_count + 1) * sizeof *next);
+    bool *seen = calloc(t->stream_count + 1, sizeof *seen);
+    f->steps.launch_ns = launch;
+    for (size_t i = 0; next && i < t->stream_count; i++)
+        next[i] = INT64_MAX;
+    for (size_t i = t->op_count; launch && next && i-- > 0;) {
+        const struct op *o = &t->ops[i];
+        int64_t behind = next[o->stream];
+        launch[i] = o->api != TL_NONE      ? t->apis[o->api].start_ns
+                    : o->start_ns < behind ? o->start_ns
+                                           : behind;
+        if (o->api != TL_NONE)
+            next[o->stream] = launch[i];
+    }
+    for (uint32_t i = 0; launch && next && seen && i < t->op_count; i++) {
+        const struct op *o = &t->ops[i];
+        seen[o->stream] |= o->api != TL_NONE;
+        if (!seen[o->stream] && next[o->stream] != INT64_MAX)
+            launch[i] = INT64_MIN;
+    }
+    int rc = launch && next && seen ? 0 : -1;
+    free(next);
+    free(seen);
+    return rc;
 }
 
 static int assign_ops(struct facts *f)
@@ -214,7 +242,7 @@ static int assign_ops(struct facts *f)
     struct steps *s = &f->steps;
     s->op_step = arena_array(&f->arena, t->op_count, sizeof *s->op_step);
     int64_t *first = malloc((s->count + 1) * sizeof *first);
-    if (!s->op_step || !first) {
+    if (!s->op_step || !first || find_launches(f) < 0) {
         free(first);
         return -1;
     }
@@ -222,7 +250,7 @@ static int assign_ops(struct facts *f)
         s->at[i].first_op = TL_NONE;
     for (uint32_t i = 0; i < t->op_count; i++) {
         bool ours = t->streams[t->ops[i].stream].process == s->process;
-        int64_t launched = launch_time(t, i);
+        int64_t launched = s->launch_ns[i];
         uint32_t k = ours ? facts_step_at(f, launched) : TL_NONE;
         s->op_step[i] = k;
         if (k == TL_NONE)
@@ -231,15 +259,8 @@ static int assign_ops(struct facts *f)
         if (st->ops++ == 0 || launched < first[k]) {
             first[k] = launched;
             st->first_op = i;
-            st->gpu_start_ns = t->ops[i].start_ns;
         }
-        if (t->ops[i].end_ns > st->gpu_end_ns || st->ops == 1)
-            st->gpu_end_ns = t->ops[i].end_ns;
     }
-    for (size_t i = 0; i + 1 < s->count; i++)
-        if (s->at[i].ops && s->at[i + 1].ops &&
-            recorded_at(f, s->at[i].start_ns) == recorded_at(f, s->at[i + 1].start_ns))
-            s->at[i].gpu_end_ns = s->at[i + 1].gpu_start_ns;
     free(first);
     return 0;
 }
@@ -280,7 +301,7 @@ int steps_find(struct facts *f, struct err *e)
     if (assign_ops(f) < 0)
         return err_no_memory(e);
     recorded_drop(f);
-    if (steps_lengths(f) < 0 || steps_choose(&f->steps) < 0)
+    if (steps_lengths(f) < 0 || steps_choose(&f->steps, f->on_cpu) < 0)
         return err_no_memory(e);
     return 0;
 }

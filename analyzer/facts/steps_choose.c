@@ -47,7 +47,7 @@ static void drop_pipeline_fill(struct steps *s, int64_t median, int64_t deviatio
 
 /* Out go: the first of ten and more (autotuning, lazy loading), lengths beyond six deviations and a
  * quarter of the median, and steps with other work (evaluation, checkpoints: operations 15 % off).
- * Never more than half of the steps, so that a two-speed loop keeps both speeds. */
+ * Never more than two fifths of the steps, so that a two-speed loop keeps both speeds. */
 static int choose_used(struct steps *s)
 {
     int64_t *v = malloc((s->count + 1) * sizeof *v), deviation, ops;
@@ -70,55 +70,51 @@ static int choose_used(struct steps *s)
         left += s->at[i].used && !odd;
         out += s->at[i].used && odd;
     }
-    if (s->count >= 3 && left >= out)
+    if (s->count >= 3 && left * 2 >= out * 3)
         for (size_t i = 0; i < s->count; i++)
             if (v[i]) {
                 s->at[i].slow = s->at[i].used && v[i] == LENGTH && s->at[i].length_ns > median;
                 s->at[i].used = 0;
             }
     free(v);
-    s->used = 0;
-    for (size_t i = 0; i < s->count; i++)
-        s->used += s->at[i].used;
     return 0;
 }
 
-/* Median, percentiles and pace of the steps that count. */
+/* Median and percentiles of the steps that count. */
 static int statistics(struct steps *s)
 {
     int64_t *v = malloc((s->count + 1) * sizeof *v);
     if (!v)
         return -1;
-    size_t n = 0;
-    double sum = 0, squares = 0, slow = 0;
+    size_t n = 0, ordinary = 0;
+    double sum = 0, squares = 0, mean;
     for (size_t i = 0; i < s->count; i++)
-        if (s->at[i].slow) {
-            s->slow++;
-            slow += (double)s->at[i].length_ns;
-        } else if (s->at[i].used && s->at[i].length_ns) {
+        if (s->at[i].used && s->at[i].length_ns) {
             v[n++] = s->at[i].length_ns;
-            sum += (double)v[n - 1];
+            ordinary += !s->at[i].slow;
+            sum += s->at[i].slow ? 0 : (double)s->at[i].length_ns;
         }
+    mean = ordinary ? sum / (double)ordinary : 0;
+    for (size_t i = 0; i < s->count; i++) {
+        double off = (double)s->at[i].length_ns - mean;
+        squares += s->at[i].used && !s->at[i].slow && s->at[i].length_ns ? off * off : 0;
+    }
+    s->cv = ordinary > 1 && mean > 0 ? sqrt(squares / (double)(ordinary - 1)) / mean : 0;
     if (n) {
         s->median_ns = median_ns(v, n);
         sort_ns(v, n);
         s->min_ns = v[0];
         s->max_ns = v[n - 1];
         s->p95_ns = v[(n * 95 + 99) / 100 - 1];
-        double mean = sum / (double)n;
-        s->mean_ns = (int64_t)llround(mean);
-        s->pace_ns = (int64_t)llround((sum + slow) / (double)(n + s->slow));
-        for (size_t i = 0; i < n; i++)
-            squares += ((double)v[i] - mean) * ((double)v[i] - mean);
-        s->cv = n > 1 && mean > 0 ? sqrt(squares / (double)(n - 1)) / mean : 0;
+        s->mean_ns = s->recurs ? s->pace_ns : (int64_t)llround(mean);
     }
     free(v);
     return 0;
 }
 
-int steps_choose(struct steps *s)
+int steps_choose(struct steps *s, bool on_cpu)
 {
-    return choose_used(s) < 0 || statistics(s) < 0 ? -1 : 0;
+    return choose_used(s) < 0 || steps_find_long(s, on_cpu) < 0 || statistics(s) < 0 ? -1 : 0;
 }
 
 int steps_median_detected(const struct detected *d, int64_t *median)
@@ -132,7 +128,7 @@ int steps_median_detected(const struct detected *d, int64_t *median)
                                 .end_ns = d->at[i].end_ns,
                                 .length_ns = d->at[i].end_ns - d->at[i].start_ns,
                                 .used = d->steady[i]};
-    int rc = steps_choose(&s);
+    int rc = steps_choose(&s, false);
     *median = s.median_ns;
     free(s.at);
     return rc;

@@ -5,7 +5,8 @@
  *   that cuts best (coverage, regularity, host gap before it) -> accept, steady state
  *
  * Cost: O(n log n) plus a bounded number of passes over the tokens. Memory: 40 bytes a token. */
-#include "analyzer/facts/sequence.h"
+#include "analyzer/facts/passes.h"
+#include "analyzer/measure/sequence.h"
 #include "base/vec.h"
 
 #include <math.h>

@@ -1,78 +1,166 @@
-/* How long each step takes. A host that runs ahead of the GPU is held up by full queues, now early,
- * now late: its steps are uneven where the GPU's are not, and their median misses the pace of the
- * loop. So where the time from the first kernel of a step to that of the next scatters less, that
- * is the step's length.
- * Cost: one pass over the operations. */
+/* How long each step takes: the pace of the slower side. A host that runs ahead is done with a step
+ * long before the GPU is, so a step with GPU work goes from the end, on the GPU, of what was
+ * launched before it to the end of what it launched. These times lie end to end: a step that the
+ * host holds up is as long there as on the host. Without GPU work, what the host takes is the step.
+ *
+ *   launch time of each operation -> the step that it belongs to -> that step's end on the GPU
+ *   everything launched before a step began -> where its time begins
+ *
+ * Where nothing was recorded before a step, its length is not known; where few are known, it is
+ * taken for what the host or the GPU spent on it, whichever is longer. Cost: one pass over the
+ * operations. */
 #include "analyzer/facts/passes.h"
 
 #include <stdlib.h>
 
-enum { LEAST_STEPS = 8 };
+enum { KNOWN_ENOUGH = 3 };
+
+struct work { /* of a step, on the device that is looked at; times may lie before 0 */
+    int64_t first_ns, last_ns;
+    int64_t before_ns; /* end of all that was launched before the step began; NONE */
+    bool any;          /* there is work of the step: first_ns and last_ns count */
+    bool launched;     /* the calls that launched it are known */
+};
+#define NONE INT64_MIN
 
 static int64_t host_length(const struct step *s)
 {
     return s->end_ns - s->start_ns;
 }
 
-/* Work between two steps (an evaluation, marks that leave out the data loading) belongs to neither:
- * then the GPU's time from one to the other is not the step's. */
-static bool adjoin(const struct step *s)
+static void on_host(struct step *s)
 {
-    return llabs(s[1].start_ns - s[0].end_ns) * 50 <= host_length(s);
+    s->from_ns = s->start_ns;
+    s->to_ns = s->end_ns;
+    s->length_ns = host_length(s);
 }
 
-/* Start of the kernel that each step launched first; 0 = none. `launched` is scratch. */
-static void first_kernels(const struct facts *f, int64_t *start, int64_t *launched)
+static void note_work(struct work *w, const struct op *o)
+{
+    bool launched = o->api != TL_NONE;
+    if (launched && !w->launched) /* what nobody is known to have launched may be another step's */
+        *w = (struct work){.before_ns = w->before_ns, .launched = true};
+    if (w->launched && !launched)
+        return;
+    w->first_ns = w->any && w->first_ns < o->start_ns ? w->first_ns : o->start_ns;
+    w->last_ns = w->any && w->last_ns > o->end_ns ? w->last_ns : o->end_ns;
+    w->any = true;
+}
+
+/* First step that begins behind `ns`. */
+static size_t step_behind(const struct steps *s, int64_t ns)
+{
+    size_t low = 0, high = s->count;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (s->at[mid].start_ns <= ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* Returns how many steps have work on the device. */
+static size_t find_work(const struct facts *f, struct work *w)
 {
     const struct timeline *t = f->tl;
+    const struct steps *s = &f->steps;
+    size_t n = 0;
     for (uint32_t i = 0; i < t->op_count; i++) {
-        uint32_t k = f->steps.op_step[i];
-        if (k == TL_NONE || t->ops[i].kind != OP_KERNEL || t->ops[i].api == TL_NONE ||
-            tl_op_device(t, i) != f->steps.device)
+        const struct op *o = &t->ops[i];
+        if (tl_op_device(t, i) != s->device || t->streams[o->stream].process != s->process)
             continue;
-        int64_t at = t->apis[t->ops[i].api].start_ns;
-        if (start[k] && at >= launched[k])
-            continue;
-        launched[k] = at;
-        start[k] = t->ops[i].start_ns;
+        struct work *next = &w[step_behind(s, s->launch_ns[i])];
+        next->before_ns = o->end_ns > next->before_ns ? o->end_ns : next->before_ns;
+        if (s->op_step[i] != TL_NONE)
+            note_work(&w[s->op_step[i]], o);
     }
+    for (size_t i = 1; i < s->count; i++)
+        w[i].before_ns = w[i].before_ns > w[i - 1].before_ns ? w[i].before_ns : w[i - 1].before_ns;
+    for (size_t i = 0; i < s->count; i++)
+        n += w[i].any;
+    return n;
 }
 
-/* Median absolute deviation over the median; v is reordered. */
-static double scatter(int64_t *v, size_t n)
+/* The step follows the one before it: nothing lies between them. */
+static bool follows(const struct facts *f, size_t i)
 {
-    int64_t median = median_ns(v, n);
-    for (size_t i = 0; i < n; i++)
-        v[i] = llabs(v[i] - median);
-    return median > 0 ? (double)median_ns(v, n) / (double)median : 1;
+    const struct step *s = &f->steps.at[i];
+    return i > 0 && llabs(s->start_ns - s[-1].end_ns) * 50 <= host_length(&s[-1]) &&
+           recorded_at(f, s->start_ns) == recorded_at(f, s[-1].start_ns);
+}
+
+/* Where the step begins is not known: as long as the host took, or the GPU. Behind the last work of
+ * a step that no other follows lies what the host did until its end. */
+static void estimate(struct step *s, const struct work *w, bool followed)
+{
+    int64_t on_gpu = w->any ? w->last_ns - w->first_ns : 0;
+    s->length_ns = on_gpu > host_length(s) ? on_gpu : host_length(s);
+    s->to_ns = w->any && (followed || w->last_ns > s->end_ns) ? w->last_ns : s->end_ns;
+    s->from_ns = s->to_ns - s->length_ns;
+    if (s->from_ns < s->start_ns)
+        s->from_ns = s->start_ns;
+}
+
+/* Places step i; true when it is known where its time begins. */
+static bool on_gpu(struct facts *f, size_t i, const struct work *w)
+{
+    struct step *s = &f->steps.at[i];
+    int64_t least = i ? s[-1].to_ns : INT64_MIN;
+    bool known = w->before_ns != NONE && (follows(f, i) || w->before_ns > s->start_ns);
+    bool followed = i + 1 < f->steps.count && follows(f, i + 1);
+    if (known) {
+        s->from_ns = w->before_ns;
+        s->to_ns = followed ? w[1].before_ns : w->any ? w->last_ns : s->end_ns;
+    } else {
+        estimate(s, w, followed);
+    }
+    s->from_ns = s->from_ns > least ? s->from_ns : least;
+    s->to_ns = s->to_ns > s->from_ns ? s->to_ns : s->from_ns;
+    s->length_ns = known ? s->to_ns - s->from_ns : s->length_ns;
+    s->estimated = !known;
+    s->used &= w->any; /* the pace is that of steps with work */
+    return known;
+}
+
+/* The last of marks that leave time between them seems cut off on the host; its work is all there.
+ */
+static void keep_last(struct steps *s)
+{
+    struct step *last = s->count > 1 ? &s->at[s->count - 1] : NULL;
+    if (last && !last->used && last->ops && last->ops == last[-1].ops && last[-1].used)
+        last->used = 1;
+}
+
+/* Estimates stand in only where few lengths are known. */
+static void settle_unknown(struct steps *s, size_t known)
+{
+    for (size_t i = 0; known >= KNOWN_ENOUGH && i < s->count; i++)
+        if (s->at[i].estimated)
+            s->at[i].length_ns = 0;
 }
 
 int steps_lengths(struct facts *f)
 {
     struct steps *s = &f->steps;
-    int64_t *start = calloc(s->count + 1, sizeof *start);
-    int64_t *v = malloc((s->count + 1) * sizeof *v), *w = malloc((s->count + 1) * sizeof *w);
-    size_t n = 0;
-    int rc = start && v && w ? 0 : -1;
     for (size_t i = 0; i < s->count; i++)
-        s->at[i].length_ns = host_length(&s->at[i]);
-    if (rc == 0 && s->count >= LEAST_STEPS) {
-        first_kernels(f, start, v);
-        for (size_t i = 0; i + 1 < s->count; i++) {
-            bool known = start[i] && start[i + 1] > start[i] && adjoin(&s->at[i]);
-            start[i] = known ? start[i + 1] - start[i] : 0; /* a length from here on */
-            if (!known)
-                continue;
-            v[n] = start[i];
-            w[n++] = host_length(&s->at[i]);
-        }
-        start[s->count - 1] = 0;
+        on_host(&s->at[i]);
+    if (s->source == STEPS_NONE || f->tl->op_count == 0)
+        return 0;
+    struct work *w = calloc(s->count + 1, sizeof *w);
+    if (!w)
+        return -1;
+    for (size_t i = 0; i <= s->count; i++)
+        w[i].before_ns = NONE;
+    size_t known = 0;
+    s->on_gpu = find_work(f, w) * 2 >= s->count;
+    for (size_t i = 0; s->on_gpu && i < s->count; i++)
+        known += on_gpu(f, i, &w[i]);
+    if (s->on_gpu) {
+        keep_last(s);
+        settle_unknown(s, known);
     }
-    if (n >= LEAST_STEPS - 1 && n * 2 > s->count && scatter(v, n) < scatter(w, n))
-        for (size_t i = 0; i < s->count; i++)
-            s->at[i].length_ns = start[i];
-    free(start);
-    free(v);
     free(w);
-    return rc;
+    return 0;
 }

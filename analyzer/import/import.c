@@ -131,6 +131,24 @@ static int64_t rank_in_name(const char *path)
     return *found >= '0' && *found <= '9' && strspn(found, "0123456789") < 7 ? atoll(found) : -1;
 }
 
+/* Which file the processes that it brought came from. */
+static int say_file(struct shifted *x, size_t file, struct err *e)
+{
+    char number[24];
+    size_t n = (size_t)snprintf(number, sizeof number, "%zu", file);
+    struct row_meta m = {.key = shifted_intern(x, IMPORT_FILE_KEY, sizeof IMPORT_FILE_KEY - 1),
+                         .value = shifted_intern(x, number, n)};
+    if (m.key == UINT32_MAX || m.value == UINT32_MAX)
+        return err_set(e, "out of memory");
+    for (int64_t p = 1; p <= x->top[ROW_PROCESS]; p++) {
+        m.id = x->top[ROW_META] + 1;
+        m.process = p;
+        if (shifted_put(x, ROW_META, &m, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int read_all(char *const *paths, size_t n, struct sink *out, struct err *e)
 {
     struct shifted x = {.out = out};
@@ -143,6 +161,8 @@ static int read_all(char *const *paths, size_t n, struct sink *out, struct err *
             return -1;
         if (n > 1)
             out->epoch_ns = through.epoch_ns;
+        if (n > 1 && say_file(&x, i, e) < 0)
+            return -1;
         for (int k = 0; k < ROW_KINDS; k++) {
             x.base[k] += x.top[k];
             x.top[k] = 0;
@@ -154,12 +174,7 @@ static int read_all(char *const *paths, size_t n, struct sink *out, struct err *
 /* ---- folders
  * ------------------------------------------------------------------------------------------ */
 
-struct path_list {
-    char **at;
-    size_t n;
-};
-
-static int add(struct path_list *l, const char *folder, const char *name, struct err *e)
+static int add(struct import_files *l, const char *folder, const char *name, struct err *e)
 {
     if (l->n == MAX_FILES)
         return err_set(e, "more than %d files given", MAX_FILES);
@@ -183,7 +198,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* A folder stands for the traces and profiles directly in it, by name (rank2 before rank10). */
-static int add_folder(struct path_list *l, const char *folder, struct err *e)
+static int add_folder(struct import_files *l, const char *folder, struct err *e)
 {
     static const char *const wanted[] = {".json", ".json.gz", ".gpuprof", ".sqlite", ".sqlite.gz"};
     DIR *d = opendir(folder);
@@ -205,19 +220,34 @@ static int add_folder(struct path_list *l, const char *folder, struct err *e)
     return rc;
 }
 
-int import_paths(const char *const *paths, size_t n, struct sink *out, struct err *e)
+int import_list(const char *const *paths, size_t n, struct import_files *l, struct err *e)
 {
-    struct path_list l = {0};
     int rc = 0;
+    *l = (struct import_files){0};
     for (size_t i = 0; rc == 0 && i < n; i++) {
         struct stat st;
         bool folder = stat(paths[i], &st) == 0 && S_ISDIR(st.st_mode);
-        rc = folder ? add_folder(&l, paths[i], e) : add(&l, NULL, paths[i], e);
+        rc = folder ? add_folder(l, paths[i], e) : add(l, NULL, paths[i], e);
     }
-    if (rc == 0)
-        rc = read_all(l.at, l.n, out, e);
-    for (size_t i = 0; i < l.n; i++)
-        free(l.at[i]);
-    free(l.at);
+    if (rc < 0)
+        import_list_release(l);
+    return rc;
+}
+
+void import_list_release(struct import_files *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        free(l->at[i]);
+    free(l->at);
+    *l = (struct import_files){0};
+}
+
+int import_paths(const char *const *paths, size_t n, struct sink *out, struct err *e)
+{
+    struct import_files l;
+    if (import_list(paths, n, &l, e) < 0)
+        return -1;
+    int rc = read_all(l.at, l.n, out, e);
+    import_list_release(&l);
     return rc;
 }

@@ -18,8 +18,17 @@ struct importer {
     int (*read)(const char *path, struct sink *out, struct err *e);
 };
 
+/* Files that were named, folders as the files in them. release frees it. */
+struct import_files {
+    char **at;
+    size_t n;
+};
+int import_list(const char *const *paths, size_t n, struct import_files *l, struct err *e);
+void import_list_release(struct import_files *l);
+
 /* Finds the importer of `path` and runs it; a folder or several paths = several ranks in one
- * profile. Unknown format: one line that names what can be read. */
+ * profile; each process of them says which file it came from (meta IMPORT_FILE_KEY).
+ * Unknown format: one line that names what can be read. */
 int import_paths(const char *const *paths, size_t n, struct sink *out, struct err *e);
 
 #endif

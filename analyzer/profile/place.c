@@ -64,7 +64,7 @@ static pid_t writer(int folder, const char *file)
 }
 
 /* Somebody else who writes the same profile: his process, 0 = nobody. What the dead left goes. */
-static pid_t look_for_others(int folder, const char *name, bool alone)
+static pid_t query_for_others(int folder, const char *name, bool alone)
 {
     int copy = dup(folder);
     DIR *d = copy >= 0 ? fdopendir(copy) : NULL;
@@ -139,7 +139,7 @@ int place_make(struct place *p, const char *path, int force, struct err *e)
         return err_set(e, "out of memory");
     const char *slash = strrchr(path, '/');
     bool alone = take_turn(p, e);
-    pid_t other = p->turn >= 0 ? look_for_others(p->turn, slash ? slash + 1 : path, alone) : 0;
+    pid_t other = p->turn >= 0 ? query_for_others(p->turn, slash ? slash + 1 : path, alone) : 0;
     if (other)
         err_set(e, "%s is being written by another gpuprof (process %d); name another with -o",
                 path, (int)other);

@@ -63,9 +63,20 @@ static int check_schema(struct store *s, struct err *e)
         if (need_columns(s, &tables[k], version, e) < 0)
             return -1;
     for (int k = 0; k < DERIVED_KINDS; k++)
-        if (need_table(s, derived_tables[k].name, e) < 0)
+        if (derived_tables[k].since <= version && need_table(s, derived_tables[k].name, e) < 0)
             return -1;
     return 0;
+}
+
+/* Rows are written by position, so that a table must have all its columns. */
+static int check_writable(struct store *s, struct err *e)
+{
+    if (sql_value(s->db, "PRAGMA user_version", -1) == STORE_SCHEMA_VERSION)
+        return 0;
+    return err_set(e,
+                   "%s was made by an older gpuprof: it can be read, but nothing can be added to "
+                   "it; record it again",
+                   s->path);
 }
 
 /* The strings already in the file keep their ids, so that new rows can name them. */
@@ -110,7 +121,8 @@ struct store *store_open(const char *path, int writable, struct err *e)
         return NULL;
     }
     s->db = sql_open(path, writable ? SQL_WRITE : SQL_READ, e);
-    if (!s->db || check_schema(s, e) < 0 || load_strings(s, e) < 0) {
+    if (!s->db || check_schema(s, e) < 0 || load_strings(s, e) < 0 ||
+        (writable && check_writable(s, e) < 0)) {
         store_close(s);
         return NULL;
     }

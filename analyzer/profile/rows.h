@@ -42,6 +42,8 @@ enum row_kind {
 
 /* A fact about the whole profile or one process (process = 0: the whole). Keys in docs/profile.md.
  */
+#define IMPORT_FILE_KEY                                                                            \
+    "import.file" /* of a process: which of several files it came from, from 0 */
 struct row_meta {
     int64_t id, process;
     uint32_t key, value;
@@ -152,6 +154,9 @@ struct row_overhead { /* what the profiler and the driver cost the program */
     uint32_t name; /* lazy-loading, command-buffer-full, buffer-flush, ... */
 };
 
+/* Ranges of this domain are calls of the operating system's libraries in which a thread waited or
+ * read: poll, pthread_cond_wait, read. */
+#define OS_DOMAIN "os runtime"
 struct row_range {
     int64_t id, process, thread;
     int64_t start_ns, end_ns;
@@ -205,9 +210,9 @@ struct row_health {
     int64_t value;
 };
 
-/* A stretch of a process that was recorded in full. No row: all of it was. What the host did lies
+/* A window of a process that was recorded in full. No row: all of it was. What the host did lies
  * in [start, end). What the GPU did is there until gpu_end, because queued work runs on, and from
- * gpu_start; where that is -1, work queued before the stretch may have run on unseen. */
+ * gpu_start; where that is -1, work queued before the window may have run on unseen. */
 struct row_recorded {
     int64_t id, process;
     int64_t start_ns, end_ns, gpu_start_ns, gpu_end_ns;
@@ -225,16 +230,10 @@ struct row_step_block {
 
 /* ---- what the analysis concluded, kept with the profile -------------------------------------- */
 
-enum derived_kind {
-    DERIVED_STEP,
-    DERIVED_GAP,
-    DERIVED_FINDING,
-    DERIVED_VERIFICATION,
-    DERIVED_KINDS
-};
+enum derived_kind { DERIVED_STEP, DERIVED_GAP, DERIVED_FINDING, DERIVED_TRIAL, DERIVED_KINDS };
 
-struct row_step { /* one per step; the parts sum to end_ns - start_ns */
-    int64_t id, start_ns, end_ns, used;
+struct row_step { /* one per step; the parts sum to to_ns - from_ns */
+    int64_t id, start_ns, end_ns, used, from_ns, to_ns;
     int64_t compute_ns, comm_exposed_ns, copy_exposed_ns, idle_input_ns, idle_copy_ns;
     int64_t idle_sync_ns, idle_launch_ns, idle_alloc_ns, idle_host_ns, idle_queued_ns,
         unexplained_ns;
@@ -253,9 +252,9 @@ struct row_finding {
     int64_t saves_low_ns, saves_mid_ns, saves_high_ns; /* per step */
 };
 
-struct row_verification { /* a rerun with the advice applied */
+struct row_trial { /* a rerun with the advice applied */
     int64_t id;
-    uint32_t knob, verdict;
+    uint32_t setting, verdict;
     int64_t predicted_low_ns, predicted_mid_ns, predicted_high_ns;
     int64_t measured_low_ns, measured_mid_ns, measured_high_ns;
     uint32_t rule;

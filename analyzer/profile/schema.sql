@@ -1,4 +1,4 @@
--- The schema of a gpuprof profile, version 4 (PRAGMA user_version). docs/profile.md explains it by example.
+-- The schema of a gpuprof profile, version 5 (PRAGMA user_version). docs/profile.md explains it by example.
 --
 -- Times are nanoseconds since the profile's start; names of columns end in their unit. Ids count from 1 in each table.
 -- -1 = not known. Texts live in `string`: a column that REFERENCES string(id) holds the number of its text, 0 = empty.
@@ -244,7 +244,7 @@ CREATE TABLE health (                               -- what could not be recorde
     value INTEGER                                   -- a count, or an error number, by code
 );
 
-CREATE TABLE recorded (                             -- stretches recorded in full; none: all of the run
+CREATE TABLE recorded (                             -- windows recorded in full; none: all of the run
     id INTEGER PRIMARY KEY,
     process INTEGER REFERENCES process(id),
     start_ns INTEGER,
@@ -254,7 +254,7 @@ CREATE TABLE recorded (                             -- stretches recorded in ful
     first_step INTEGER                              -- number of the step that begins it, from 1; 0 none yet; -1 not at steps
 );
 
-CREATE TABLE step_block (                           -- all steps of a run recorded in stretches, neighbours summed up
+CREATE TABLE step_block (                           -- all steps of a run recorded in windows, neighbours summed up
     id INTEGER PRIMARY KEY,
     process INTEGER REFERENCES process(id),
     first_step INTEGER,                             -- number of the first, from 1
@@ -271,7 +271,9 @@ CREATE TABLE step (                                 -- one pass of the training 
     start_ns INTEGER,                               -- on the host, from mark to mark
     end_ns INTEGER,
     used INTEGER,                                   -- 1 steady state; 0 warm-up, outlier, cut off
-    compute_ns INTEGER,                             -- the parts sum to end_ns - start_ns; docs/json.md
+    from_ns INTEGER,                                -- what its parts are of: on the GPU, from the end of what was
+    to_ns INTEGER,                                  -- launched before the step to the end of what it launched
+    compute_ns INTEGER,                             -- the parts sum to to_ns - from_ns; docs/json.md
     comm_exposed_ns INTEGER,                        -- tells them apart
     copy_exposed_ns INTEGER,
     idle_input_ns INTEGER,
@@ -304,9 +306,9 @@ CREATE TABLE finding (                              -- what to change, the best 
     saves_low_ns INTEGER, saves_mid_ns INTEGER, saves_high_ns INTEGER -- of a step
 );
 
-CREATE TABLE verification (                         -- reruns with the advice applied
+CREATE TABLE trial (                         -- reruns with the advice applied
     id INTEGER PRIMARY KEY,
-    knob INTEGER REFERENCES string(id),             -- as in GPUPROF_APPLY
+    setting INTEGER REFERENCES string(id),             -- as in GPUPROF_APPLY
     verdict INTEGER REFERENCES string(id),
     predicted_low_ns INTEGER, predicted_mid_ns INTEGER, predicted_high_ns INTEGER, -- saved of a step; -1 not predicted
     measured_low_ns INTEGER, measured_mid_ns INTEGER, measured_high_ns INTEGER,    -- with its 95 % interval
@@ -344,7 +346,7 @@ SELECT s.text AS cause, count(*) AS gaps, sum(g.end_ns - g.start_ns) / 1e6 AS to
 FROM gap g JOIN string s ON s.id = g.cause GROUP BY g.cause ORDER BY total_ms DESC;
 
 CREATE VIEW step_time AS                                  -- one row per step, in ms
-SELECT id, used, (end_ns - start_ns) / 1e6 AS step_ms, compute_ns / 1e6 AS compute_ms,
+SELECT id, used, (to_ns - from_ns) / 1e6 AS step_ms, compute_ns / 1e6 AS compute_ms,
        comm_exposed_ns / 1e6 AS comm_exposed_ms, copy_exposed_ns / 1e6 AS copy_exposed_ms,
        idle_input_ns / 1e6 AS idle_input_ms, idle_copy_ns / 1e6 AS idle_copy_ms,
        idle_sync_ns / 1e6 AS idle_sync_ms,

@@ -6,9 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The columns of the table that was asked about last: most questions are about the same one. */
+struct columns {
+    char *table;  /* NULL: of none */
+    char **plain; /* their names */
+    size_t count;
+    bool others; /* some are hidden or computed */
+};
+
 struct sql {
     sqlite3 *db;
     char *path;
+    struct columns columns;
     struct sql_guard guard; /* of one that is read */
     bool guarded;
 };
@@ -73,10 +82,20 @@ struct sql *sql_open(const char *path, enum sql_mode mode, struct err *e)
     return db;
 }
 
+static void forget_columns(struct columns *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        free(c->plain[i]);
+    free(c->plain);
+    free(c->table);
+    *c = (struct columns){0};
+}
+
 void sql_close(struct sql *db)
 {
     if (!db)
         return;
+    forget_columns(&db->columns);
     sqlite3_close_v2(db->db);
     free(db->path);
     free(db);
@@ -84,6 +103,7 @@ void sql_close(struct sql *db)
 
 int sql_exec(struct sql *db, const char *text, struct err *e)
 {
+    forget_columns(&db->columns); /* it may change them */
     return sqlite3_exec(db->db, text, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(db, e);
 }
 
@@ -105,42 +125,72 @@ static int entry(struct sql *db, const char *table)
     return found;
 }
 
-/* How many columns the table has that are hidden or computed, or are called `named`; -1 when it
- * cannot be told. */
-static int columns(struct sql *db, const char *table, const char *named)
+static int add_column(struct columns *c, const char *name)
+{
+    char **grown = realloc(c->plain, (c->count + 1) * sizeof *grown);
+    if (!grown)
+        return SQLITE_NOMEM;
+    c->plain = grown;
+    c->plain[c->count] = strdup(name ? name : "");
+    return c->plain[c->count++] ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+static int read_columns(struct sql *db, const char *table, struct columns *c)
 {
     enum { NAME = 1, HIDDEN = 6 };
     sqlite3_stmt *s = NULL;
-    int n = 0, rc = SQLITE_NOMEM;
     char *query = sqlite3_mprintf("PRAGMA table_xinfo(\"%w\")", table);
-    if (query)
-        rc = sqlite3_prepare_v2(db->db, query, -1, &s, NULL);
+    int rc = query ? sqlite3_prepare_v2(db->db, query, -1, &s, NULL) : SQLITE_NOMEM;
     sqlite3_free(query);
-    if (rc != SQLITE_OK)
-        return -1;
-    while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
-        const char *name = (const char *)sqlite3_column_text(s, NAME);
-        bool plain = sqlite3_column_int(s, HIDDEN) == 0;
-        n += named ? plain && name && sqlite3_stricmp(name, named) == 0 : !plain;
+    while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+        rc = SQLITE_OK;
+        if (sqlite3_column_int(s, HIDDEN))
+            c->others = true;
+        else
+            rc = add_column(c, (const char *)sqlite3_column_text(s, NAME));
     }
     sqlite3_finalize(s);
-    return rc == SQLITE_DONE ? n : -1;
+    return rc;
+}
+
+/* NULL when it cannot be told. */
+static const struct columns *columns_of(struct sql *db, const char *table)
+{
+    struct columns *c = &db->columns;
+    if (c->table && strcmp(c->table, table) == 0)
+        return c;
+    forget_columns(c);
+    c->table = strdup(table);
+    if (c->table && read_columns(db, table, c) == SQLITE_DONE)
+        return c;
+    forget_columns(c);
+    return NULL;
+}
+
+static bool is_plain(struct sql *db, const char *table)
+{
+    const struct columns *c = columns_of(db, table);
+    return c && !c->others;
 }
 
 bool sql_has_table(struct sql *db, const char *table)
 {
-    return entry(db, table) == 1 && columns(db, table, NULL) == 0;
+    return entry(db, table) == 1 && is_plain(db, table);
 }
 
 bool sql_has_else(struct sql *db, const char *table)
 {
     int found = entry(db, table);
-    return found == 0 || (found == 1 && columns(db, table, NULL) != 0);
+    return found == 0 || (found == 1 && !is_plain(db, table));
 }
 
 bool sql_has_column(struct sql *db, const char *table, const char *column)
 {
-    return columns(db, table, column) > 0;
+    const struct columns *c = columns_of(db, table);
+    for (size_t i = 0; c && i < c->count; i++)
+        if (sqlite3_stricmp(c->plain[i], column) == 0)
+            return true;
+    return false;
 }
 
 int64_t sql_value(struct sql *db, const char *query, int64_t none)

@@ -235,9 +235,9 @@ int store_put_derived(struct store *s, enum derived_kind kind, const void *row, 
     return put(s->insert_derived[kind], &derived_tables[kind], row, e);
 }
 
-int64_t store_next_verification(struct store *s)
+int64_t store_next_trial(struct store *s)
 {
-    return sql_value(s->db, "SELECT coalesce(max(id), 0) + 1 FROM verification", 1);
+    return sql_value(s->db, "SELECT coalesce(max(id), 0) + 1 FROM trial", 1);
 }
 
 int store_put_result(struct store *s, const char *kind, const char *json, struct err *e)

@@ -13,7 +13,7 @@
 
 #include "analyzer/profile/rows.h"
 
-#define STORE_SCHEMA_VERSION 4 /* PRAGMA user_version */
+#define STORE_SCHEMA_VERSION 5 /* PRAGMA user_version */
 
 struct store;
 
@@ -44,14 +44,14 @@ int64_t store_expected_bytes(struct store *s);
 
 /* Results kept with the profile, so that an old one reopens with what was said of it. `row` is the
  * struct of `kind` (rows.h); texts come from store_intern. store_clear_derived empties all of them
- * but verifications. Between the two, store_begin / store_commit make it one transaction. */
+ * but trials. Between the two, store_begin / store_commit make it one transaction. */
 uint32_t store_intern(struct store *s, const char *text);
 int store_begin(struct store *s, struct err *e);
 int store_commit(struct store *s, struct err *e);
 int store_clear_derived(struct store *s, struct err *e);
 int store_put_derived(struct store *s, enum derived_kind kind, const void *row, struct err *e);
-/* Id for the next row of the table verification. */
-int64_t store_next_verification(struct store *s);
+/* Id for the next row of the table trial. */
+int64_t store_next_trial(struct store *s);
 
 /* JSON text as `gpuprof analyze --json` printed it; the newest of its kind replaces older ones. */
 int store_put_result(struct store *s, const char *kind, const char *json, struct err *e);

@@ -242,6 +242,8 @@ static const struct column step_columns[] = {
     INT(row_step, start_ns),
     INT(row_step, end_ns),
     INT(row_step, used),
+    INT(row_step, from_ns),
+    INT(row_step, to_ns),
     INT(row_step, compute_ns),
     INT(row_step, comm_exposed_ns),
     INT(row_step, copy_exposed_ns),
@@ -266,31 +268,30 @@ static const struct column finding_columns[] = {
     INT(row_finding, saves_low_ns), INT(row_finding, saves_mid_ns), INT(row_finding, saves_high_ns),
 };
 
-static const struct column verification_columns[] = {
-    INT(row_verification, id),
-    STR(row_verification, knob),
-    STR(row_verification, verdict),
-    INT(row_verification, predicted_low_ns),
-    INT(row_verification, predicted_mid_ns),
-    INT(row_verification, predicted_high_ns),
-    INT(row_verification, measured_low_ns),
-    INT(row_verification, measured_mid_ns),
-    INT(row_verification, measured_high_ns),
-    STR(row_verification, rule),
-    INT(row_verification, step_ns),
-    INT(row_verification, runs_without),
-    INT(row_verification, runs_with),
-    INT(row_verification, tried_realtime_ns),
-    INT(row_verification, own_low_ns),
-    INT(row_verification, own_high_ns),
+static const struct column trial_columns[] = {
+    INT(row_trial, id),
+    STR(row_trial, setting),
+    STR(row_trial, verdict),
+    INT(row_trial, predicted_low_ns),
+    INT(row_trial, predicted_mid_ns),
+    INT(row_trial, predicted_high_ns),
+    INT(row_trial, measured_low_ns),
+    INT(row_trial, measured_mid_ns),
+    INT(row_trial, measured_high_ns),
+    STR(row_trial, rule),
+    INT(row_trial, step_ns),
+    INT(row_trial, runs_without),
+    INT(row_trial, runs_with),
+    INT(row_trial, tried_realtime_ns),
+    INT(row_trial, own_low_ns),
+    INT(row_trial, own_high_ns),
 };
 
 const struct table derived_tables[DERIVED_KINDS] = {
     [DERIVED_STEP] = {"step", COLUMNS(step_columns), sizeof(struct row_step), 0},
     [DERIVED_GAP] = {"gap", COLUMNS(gap_columns), sizeof(struct row_gap), 0},
     [DERIVED_FINDING] = {"finding", COLUMNS(finding_columns), sizeof(struct row_finding), 0},
-    [DERIVED_VERIFICATION] = {"verification", COLUMNS(verification_columns),
-                              sizeof(struct row_verification), 0},
+    [DERIVED_TRIAL] = {"trial", COLUMNS(trial_columns), sizeof(struct row_trial), 5},
 };
 
 int table_time_offset(enum row_kind kind)

@@ -25,8 +25,8 @@ enum { TABLE_MAX_COLUMNS = 32, TABLE_MAX_ROW = sizeof(struct row_call) };
 extern const struct table tables[ROW_KINDS];
 extern const struct table derived_tables[DERIVED_KINDS];
 
-/* Offset in its row struct of the time that tells whether a row lies in a stretch of the run; -1:
- * the kind has none, or describes something that outlasts the stretch. */
+/* Offset in its row struct of the time that tells whether a row lies in a window of the run; -1:
+ * the kind has none, or describes something that outlasts the window. */
 int table_time_offset(enum row_kind kind);
 
 #endif

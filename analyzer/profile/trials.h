@@ -8,8 +8,8 @@
 
 enum { TRIALS_SHOWN = 16 };
 
-struct kept_trial { /* a row of the table verification; texts are cut to fit */
-    char rule[64], knob[256], verdict[32];
+struct kept_trial { /* a row of the table trial; texts are cut to fit */
+    char rule[64], setting[256], verdict[32];
     int64_t predicted_low_ns, predicted_mid_ns, predicted_high_ns; /* mid -1: not predicted */
     int64_t own_low_ns, own_high_ns; /* predicted, before past trials widened it */
     int64_t measured_low_ns, measured_mid_ns, measured_high_ns, step_ns;

@@ -46,12 +46,16 @@ static const struct {
     {"HostUnregister", API_FREE},
     {"ModuleLoad", API_MODULE},
     {"ModuleGet", API_MODULE},
+    {"ModuleUnload", API_MODULE},
     {"LibraryLoad", API_MODULE},
+    {"LibraryUnload", API_MODULE},
     {"LibraryGet", API_MODULE},
     {"cuLink", API_MODULE},
     {"cuInit", API_MODULE},
     {"CtxCreate", API_MODULE},
-    {"PrimaryCtxRetain", API_MODULE},
+    {"CtxDestroy", API_MODULE},
+    {"PrimaryCtx", API_MODULE},
+    {"DeviceReset", API_MODULE},
 };
 
 enum api_kind api_kind_of(const char *name)

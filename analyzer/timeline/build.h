@@ -36,6 +36,7 @@ struct build {
     struct VEC(struct refs) range_refs;
     struct VEC(struct call) calls;
     struct VEC(struct row_loader) loaders;
+    struct VEC(struct row_range) os_calls;
     struct VEC(struct collective) collectives;
     struct VEC(struct row_overhead) overheads;
     struct VEC(struct stream) streams;
@@ -76,6 +77,9 @@ int put_api(struct build *b, const void *row);
 int put_sync(struct build *b, const void *row);
 int put_event(struct build *b, const void *row);
 int put_range(struct build *b, const void *row);
+/* Ranges of OS_DOMAIN are kept apart (timeline_clean.c). */
+bool is_os_call(const struct build *b, const struct row_range *r);
+int put_os_call(struct build *b, const struct row_range *r, int64_t end_ns);
 int put_call(struct build *b, const void *row);
 int put_process(struct build *b, const void *row);
 int put_thread(struct build *b, const void *row);

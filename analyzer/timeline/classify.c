@@ -27,15 +27,22 @@ struct name_rule {
 
 /* Parts are at most 63 characters. Order matters: the telling names first, the general last. */
 static const struct name_rule family_rules[] = {
-    {"nccl|rccl|mscclKernel|all_reduce_kernel|allreduce|AllReduce|cross_device_reduce|_shot_all",
+    {"nccl|rccl|msccl|oneccl|all_reduce_kernel|allreduce|AllReduce|cross_device_reduce|_shot_all",
      NULL, FAMILY_COMM},
-    {"deep_ep|multimem_|nvshmem|userbuffers_|mscclpp|all_gather_kernel|reduce_scatter_kernel", NULL,
+    {"deep_ep|dpsk::ep|dpsk2ep|pplx::|nvshmem|multimem_|symmetric_memory|userbuffers_|ar_fusion",
+     NULL, FAMILY_COMM},
+    {"gemm|Gemm|matmul", "all_gather|AllGather|reduce_scatter|ReduceScatter", FAMILY_GEMM},
+    {"alltoall|AllToAll|all_to_all|moeA2A|moe_a2a|all_gather_kernel|allgather|AllGather", NULL,
      FAMILY_COMM},
+    {"reduce_scatter|ReduceScatter", NULL, FAMILY_COMM},
+    {"triton_tem", "attention|attn|sdpa", FAMILY_ATTENTION},
     {"triton_tem", "mm|gemm", FAMILY_GEMM},
     {"triton_red|triton_per", NULL, FAMILY_REDUCE},
     {"triton_", NULL, FAMILY_ELEMENTWISE},
     {"Cijk_", NULL, FAMILY_GEMM},
-    {"flash_fwd|flash_bwd|fmha|sdpa|attn_fwd|attn_bwd|attention|Attention", NULL, FAMILY_ATTENTION},
+    {"flash_fwd|flash_bwd|fmha|Fmha|FMHA|sdpa|attn_fwd|attn_bwd|attention|Attention", NULL,
+     FAMILY_ATTENTION},
+    {"multi_tensor_apply", "native::Copy<|6native4CopyI|CopyFunctor", FAMILY_COPY},
     {"chwToNhwc|hwcToNchw|nchwToFolded|nhwcToFolded|oldedNhwcToNhwc|genericTranspose|AddPadding",
      NULL, FAMILY_LAYOUT},
     {"batched_transpose|transpose_readWrite|nhwc2nchw|nchw2nhwc|nchw_to_nhwc|nhwc_to_nchw", NULL,
@@ -47,7 +54,8 @@ static const struct name_rule family_rules[] = {
     {"Adagrad|adagrad|check_finite|non_finite_check|update_scale", NULL, FAMILY_OPTIMIZER},
     {"convertTensor_kernel|bfloat16_copy|float16_copy|cast_kernel|CastKernel", NULL, FAMILY_CAST},
     {"unrolled_elementwise_kernel", "direct_copy_kernel|copy_kernel", FAMILY_CAST},
-    {"FillFunctor|fill_kernel|FillKernel|memset|zero_kernel|zeroKernel", NULL, FAMILY_FILL},
+    {"FillFunctor|fill_kernel|FillKernel|memset|zero_kernel|zeroKernel|rocclr_fillBuffer", NULL,
+     FAMILY_FILL},
     {"nll_loss|cross_entropy|CrossEntropy|mse_|smooth_l1|ClassNLL|softmax_xent|softmax_loss|_loss",
      NULL, FAMILY_LOSS},
     {"softmax|SoftMax|Softmax", NULL, FAMILY_SOFTMAX},
@@ -58,7 +66,9 @@ static const struct name_rule family_rules[] = {
     {"bnorm|Bn_fwd|Bn_bwd", NULL, FAMILY_NORM},
     {"calc_bias_diff|add_bias|bias_add|BiasAdd|addBias|bias_grad", NULL, FAMILY_BIAS},
     {"elementwise_kernel", "direct_copy_kernel", FAMILY_COPY},
-    {"CatArrayBatchedCopy", NULL, FAMILY_COPY},
+    {"CatArrayBatchedCopy|copy_device_to_device|rocclr_copyBuffer|BatchMemcpy|batch_memcpy", NULL,
+     FAMILY_COPY},
+    {"memcpy32_|memcpy64_|memcpy128|memcpy_post", NULL, FAMILY_COPY}, /* the driver's, in graphs */
     {"max_pool|avg_pool|pooling_|MaxPool|AvgPool|adaptive_average", NULL, FAMILY_POOL},
     {"elementwise_kernel", NULL, FAMILY_ELEMENTWISE},
     {"scalePackedTensor|computeOffsetsKernel|reduce_wgrad_nchw|op_generic_tensor",
@@ -79,9 +89,10 @@ static const struct name_rule family_rules[] = {
 };
 
 /* Which matrix kernels run on tensor cores. `ffma` and `simt` are plain FP32 whatever else the name
- * says. */
+ * says. Attention in FP32 computes on CUDA cores, or on tensor cores in several passes. */
 static const struct name_rule tensor_rules[] = {
     {"ffma|simt|MmaSimt", NULL, TRI_NO},
+    {"fmha|Fmha|FMHA", "cutlassF_f32|cutlassB_f32|fp32|f32_aligned|f32_notaligned", TRI_UNKNOWN},
     {"nvjet_|tensorop|MmaTensorOp|TensorOpMultiplicand|_tensor16x8x|_tensor8x8x4|warpgroupsize",
      NULL, TRI_YES},
     {"884gemm|1688gemm|16816gemm|16832gemm|8816gemm|8832gemm|161616gemm", NULL, TRI_YES},
@@ -139,8 +150,10 @@ static uint8_t first_match(const char *name, const struct name_rule *r, size_t n
 static uint8_t nvjet_dtype(const char *name)
 {
     const char *p = strstr(name, "nvjet_") + strlen("nvjet_");
-    if (p[0] == 's' && p[1] == 'm' && isdigit((unsigned char)p[2]))
-        p += strcspn(p, "_") + 1;
+    if (p[0] == 's' && p[1] == 'm' && isdigit((unsigned char)p[2])) {
+        p += strcspn(p, "_");
+        p += *p == '_';
+    }
     switch (*p) {
     case 'h':
         return SPOOL_DT_F16;

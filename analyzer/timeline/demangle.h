@@ -1,6 +1,10 @@
 /* Readable kernel names. A small demangler for Itanium C++ names as nvcc and hipcc emit them; what
  * it cannot read is shown by its innermost identifier, or as it is. Needs no C++ library, so names
- * are the same on every machine. */
+ * are the same on every machine.
+ *
+ * Not __cxa_demangle: on the names of real traces it takes 1.7 us a name in place of 0.5 us, and on
+ * a hostile one it has no bound. A name of 253 bytes whose types repeat each other makes it write
+ * 436 MB in 2.8 s; this one stops at DEMANGLED_MAX. */
 #ifndef GPUPROF_TIMELINE_DEMANGLE_H
 #define GPUPROF_TIMELINE_DEMANGLE_H
 

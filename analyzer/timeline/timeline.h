@@ -102,7 +102,7 @@ enum api_kind {
     API_ALLOC,
     API_FREE,
     API_HOST_ALLOC,
-    API_MODULE /* loading code */
+    API_MODULE /* loading and unloading code, making and ending contexts */
 };
 
 struct sync {
@@ -172,6 +172,8 @@ struct timeline {
     size_t call_count;
     struct row_loader *loaders;
     size_t loader_count;
+    struct row_range *os_calls; /* of OS_DOMAIN, by start; they are not among the ranges */
+    size_t os_call_count;
     struct collective *collectives;
     size_t collective_count;
     struct row_overhead *overheads;

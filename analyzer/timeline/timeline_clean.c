@@ -87,3 +87,19 @@ bool clean_row(struct build *b, enum row_kind kind, void *row)
     }
     return true;
 }
+
+bool is_os_call(const struct build *b, const struct row_range *r)
+{
+    return r->domain < b->t.strings.n && strcmp(str_text(&b->t.strings, r->domain), OS_DOMAIN) == 0;
+}
+
+int put_os_call(struct build *b, const struct row_range *r, int64_t end_ns)
+{
+    struct row_range *call = vec_push(&b->os_calls);
+    if (!call)
+        return -1;
+    *call = *r;
+    call->end_ns = end_ns;
+    call->name = r->name < b->t.strings.n ? r->name : 0;
+    return 0;
+}

@@ -129,6 +129,7 @@ static void hand_over(struct build *b)
     HAND_OVER(ranges, ranges, range_count);
     HAND_OVER(calls, calls, call_count);
     HAND_OVER(loaders, loaders, loader_count);
+    HAND_OVER(os_calls, os_calls, os_call_count);
     HAND_OVER(collectives, collectives, collective_count);
     HAND_OVER(overheads, overheads, overhead_count);
     HAND_OVER(streams, streams, stream_count);

@@ -180,6 +180,8 @@ int put_range(struct build *b, const void *row)
     int64_t end = r->end_ns;
     if (!clean_span(b, ROW_RANGE, r->start_ns, &end))
         return 0;
+    if (is_os_call(b, r))
+        return put_os_call(b, r, end);
     struct range *range = vec_push(&b->ranges);
     struct refs *refs = range ? vec_push(&b->range_refs) : NULL;
     if (!refs)

@@ -175,6 +175,7 @@ int build_sort(struct build *b, struct err *e)
         SORT(ranges, AT(range, start_ns), AT(range, thread), NULL) < 0 ||
         SORT(calls, AT(call, row.start_ns), AT(call, thread), NULL) < 0 ||
         SORT(loaders, AT(row_loader, start_ns), SIZE_MAX, NULL) < 0 ||
+        SORT(os_calls, AT(row_range, start_ns), SIZE_MAX, NULL) < 0 ||
         SORT(collectives, AT(collective, row.start_ns), SIZE_MAX, NULL) < 0 ||
         SORT(recorded, AT(row_recorded, start_ns), SIZE_MAX, NULL) < 0 ||
         SORT(gpu_samples, AT(row_gpu_sample, time_ns), SIZE_MAX, NULL) < 0 ||

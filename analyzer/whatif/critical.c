@@ -10,7 +10,7 @@
  * disjoint) and a replay per class. */
 #include "analyzer/whatif/critical.h"
 
-#include "analyzer/facts/ranges.h"
+#include "analyzer/measure/ranges.h"
 #include "analyzer/timeline/sort.h"
 
 #include <stdlib.h>
@@ -291,7 +291,7 @@ static int find_idle(struct whatif *w, const struct graph *g, const struct repla
 
 int critical_find(struct whatif *w, const struct graph *g, const struct replay *now)
 {
-    size_t skip = g->steps / 3;
+    size_t skip = g->skip;
     int64_t floor = now->step_end[skip], steps = (int64_t)(g->steps - 1 - skip);
     if (g->count == 0 || steps <= 0)
         return 0;

@@ -10,7 +10,7 @@ void edit_drop(const struct graph *g, struct plan *p, uint32_t i)
     p->dur[call] = 0;
     uint32_t pause = g->tasks[call].prev;
     if (pause != TASK_NONE && g->tasks[pause].kind == TASK_HOST_GAP &&
-        g->tasks[pause].dur_ns < HOST_PAUSE_NS)
+        (p->most || g->tasks[pause].dur_ns < HOST_PAUSE_NS))
         p->dur[pause] = 0;
 }
 

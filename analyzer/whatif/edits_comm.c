@@ -2,8 +2,8 @@
  * replayed; what the others do to it is in the recorded lengths of its collectives. */
 #include "analyzer/whatif/edits.h"
 
-#include "analyzer/facts/spans.h"
-#include "analyzer/queries/look_comm.h"
+#include "analyzer/measure/spans.h"
+#include "analyzer/queries/comm.h"
 
 #include <stdlib.h>
 
@@ -53,7 +53,7 @@ static double measured_contention(const struct graph *g)
     struct seen *v = malloc((g->count + 1) * sizeof *v);
     size_t n = 0;
     int64_t busy_until = INT64_MIN;
-    for (uint32_t i = 0; v && i < g->count; i++) { /* nearly in order of time: launch order */
+    for (uint32_t i = 0; v && i < g->recorded; i++) { /* nearly in order of time: launch order */
         const struct op *o = edit_op(g, i);
         if (!o)
             continue;
@@ -111,7 +111,7 @@ static double last_bucket(const struct graph *g)
     double bytes = 0, mib = 1024 * 1024;
     for (size_t i = 0; i < t->collective_count; i++) {
         const struct collective *c = &t->collectives[i];
-        if (c->op != TL_NONE && c->row.bytes > 0 && look_used(g->a, c->op))
+        if (c->op != TL_NONE && c->row.bytes > 0 && query_used(g->a, c->op))
             bytes += (double)c->row.bytes;
     }
     bytes /= g->a->steps.used ? (double)g->a->steps.used : 1;
@@ -145,7 +145,7 @@ void edit_hide_comm(const struct edit *x, const struct graph *g, struct plan *p,
         comm += g->tasks[i].kind == TASK_COLL ? (double)p->dur[i] : 0;
         compute += g->tasks[i].kind == TASK_KERNEL ? (double)p->dur[i] : 0;
     }
-    const struct rank_facts *own = look_own_rank(g->a);
+    const struct rank_facts *own = query_own_rank(g->a);
     exposed -= own ? (double)own->wait_exposed_ns : 0; /* for ranks that are late: stays */
     comm /= (double)g->steps;
     compute /= (double)g->steps;

@@ -1,8 +1,8 @@
 /* Edits of what the host calls and waits for. */
 #include "analyzer/whatif/edits.h"
 
-#include "analyzer/facts/ranges.h"
-#include "analyzer/facts/spans.h"
+#include "analyzer/measure/ranges.h"
+#include "analyzer/measure/spans.h"
 
 #include <stdlib.h>
 
@@ -43,7 +43,10 @@ static uint32_t reading_range(const struct graph *g, const uint32_t *parent, con
 static void drop_reading(const struct graph *g, struct plan *p, uint32_t i, const struct range *r)
 {
     uint32_t lane = g->tasks[i].lane;
-    for (uint32_t k = i + 1; k < g->count && g->start_ns + g->tasks[k].at_ns < r->end_ns; k++) {
+    size_t turn = task_turn(g, &g->tasks[i]);
+    for (uint32_t k = i + 1; k < g->count && g->start_ns + g->tasks[k].at_ns < r->end_ns &&
+                             task_turn(g, &g->tasks[k]) == turn;
+         k++) {
         const struct task *t = &g->tasks[k];
         if (t->lane != lane || t->kind != TASK_HOST_GAP)
             continue;
@@ -82,12 +85,40 @@ void edit_unsync(const struct edit *x, const struct graph *g, struct plan *p, co
     free(parent);
 }
 
+/* A bound: the host spends nothing on a step but what it does with results that it waited for, with
+ * memory and with batches, and work follows work without delay. */
+static void graph_at_most(const struct graph *g, struct plan *p)
+{
+    bool waited[2] = {false, false}; /* on this thread, on another */
+    p->node_lag_permille = 0;
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        if (t->kind == TASK_KERNEL)
+            p->mark[i] |= PLAN_NODE;
+        if (t->lane < g->streams || t->flags & TASK_BEHIND)
+            continue;
+        bool *result = &waited[t->lane != (uint32_t)g->streams + g->a->steps.main_thread];
+        if (t->kind == TASK_WAIT && g->a->tl->apis[t->source].kind == API_LAUNCH)
+            p->mark[i] |= PLAN_DROP;
+        else if (t->kind == TASK_WAIT || t->kind == TASK_GET || t->kind == TASK_LOAD)
+            *result = true;
+        else if (t->kind == TASK_HOST_API || !*result)
+            p->dur[i] = 0;
+        if (is_launch(g, i))
+            *result = false;
+    }
+}
+
 /* Launches between two things that a graph cannot hold become nodes: a launch of the whole, and a
  * little per node (20 to 200 ns on what is published). On the GPU a node follows the one before it
  * after half of a stream's usual gap, or no sooner. */
 void edit_graph(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     (void)x;
+    if (p->most) {
+        graph_at_most(g, p);
+        return;
+    }
     bool inside = false;
     uint32_t pause = TASK_NONE;
     int64_t node_ns = (int64_t)draw_between(d, 0, 20, 200);
@@ -164,6 +195,7 @@ void edit_skip(const struct edit *x, const struct graph *g, struct plan *p, cons
 {
     size_t n, k = 0;
     struct span *at = marked_spans(x, g, &n);
+    int64_t before = INT64_MIN;
     uint32_t lane = (uint32_t)g->streams + g->a->steps.main_thread;
     (void)d;
     for (uint32_t i = 0; at && i < g->count; i++) {
@@ -171,6 +203,8 @@ void edit_skip(const struct edit *x, const struct graph *g, struct plan *p, cons
         if (t->lane != lane || (t->kind != TASK_HOST_GAP && t->kind != TASK_LOAD))
             continue;
         int64_t from = g->start_ns + t->at_ns, to = from + t->dur_ns, less = 0;
+        k = from < before ? 0 : k; /* the window is repeated */
+        before = from;
         while (k < n && at[k].end_ns <= from)
             k++;
         for (size_t m = k; m < n && at[m].start_ns < to; m++)

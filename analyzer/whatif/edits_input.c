@@ -1,7 +1,7 @@
 /* Edits of how batches are made and copied. */
 #include "analyzer/whatif/edits.h"
 
-#include "analyzer/queries/look.h"
+#include "analyzer/queries/query.h"
 
 enum { SMALL_COPY = 65536, CALL_NS = 4000 };
 
@@ -36,7 +36,7 @@ static struct host_time host_time(const struct graph *g)
 {
     struct host_time h = {.cpu_ns = sampled_ns(g)};
     uint32_t lane = (uint32_t)g->streams + g->a->steps.main_thread;
-    for (uint32_t i = 0; i < g->count; i++) {
+    for (uint32_t i = 0; i < g->recorded; i++) {
         const struct task *t = &g->tasks[i];
         if (t->lane != lane)
             continue;

@@ -5,7 +5,7 @@
  * that is used instead. */
 #include "analyzer/whatif/edits.h"
 
-#include "analyzer/queries/look.h"
+#include "analyzer/queries/query.h"
 #include "wire/spool_format.h"
 
 enum { KERNEL_FLOOR_NS = 3000 };
@@ -16,7 +16,7 @@ void edit_keep_gradients(const struct edit *x, const struct graph *g, struct pla
     (void)x;
     (void)d;
     for (uint32_t i = 0; i < g->count; i++)
-        if (edit_op(g, i) && look_is_zeroing(g->a, g->tasks[i].source) != LOOK_NO)
+        if (edit_op(g, i) && query_is_zeroing(g->a, g->tasks[i].source) != QUERY_NO)
             edit_drop(g, p, i);
 }
 
@@ -94,6 +94,19 @@ static double beside_update(const struct graph *g, const struct draw *d)
     return 1 + draw_between(d, 2, 0, (fp16 ? 14.0 : 6.0) / 20);
 }
 
+/* A matrix kernel in 16 bits. From TF32: twice the rate and half the bytes at best, and one that
+ * waits for neither stays as it is. Attention in FP32, which keeps its products on the chip: a
+ * third (A100, cutlass's kernels), an eighth at best. */
+static double in_16_bits(const struct graph *g, uint32_t i, const struct draw *d)
+{
+    const struct kernel_class *c = &edit_op(g, i)->class;
+    if (c->dtype == SPOOL_DT_TF32 && c->tensor == TRI_YES)
+        return draw_around(d, 0, 0.5, 0.7, 1.0);
+    if (c->family == FAMILY_ATTENTION)
+        return c->dtype == SPOOL_DT_F32 ? draw_around(d, 0, 0.125, 0.33, 0.7) : 1;
+    return g->classes[i].traits & TRAIT_NO_TENSOR ? on_tensor_cores(g, share_kept(g, i, d)) : 1;
+}
+
 void edit_precision(const struct edit *x, const struct graph *g, struct plan *p,
                     const struct draw *d)
 {
@@ -104,14 +117,14 @@ void edit_precision(const struct edit *x, const struct graph *g, struct plan *p,
         uint8_t f = g->classes[i].family, traits = g->classes[i].traits;
         if (f == FAMILY_UNKNOWN || p->dur[i] <= KERNEL_FLOOR_NS)
             continue;
-        bool product = f == FAMILY_GEMM || f == FAMILY_CONV;
+        bool product = f == FAMILY_GEMM || f == FAMILY_CONV || f == FAMILY_ATTENTION;
         bool moves = f == FAMILY_ELEMENTWISE || f == FAMILY_NORM || f == FAMILY_POOL ||
                      f == FAMILY_BIAS || f == FAMILY_SOFTMAX;
         /* what works on 16-bit numbers already does not halve its bytes once more */
-        double by = product && traits & TRAIT_NO_TENSOR ? on_tensor_cores(g, share_kept(g, i, d))
-                    : moves && !(traits & TRAIT_HALF)   ? rest
-                    : f == FAMILY_OPTIMIZER             ? update
-                                                        : 1;
+        double by = product                           ? in_16_bits(g, i, d)
+                    : moves && !(traits & TRAIT_HALF) ? rest
+                    : f == FAMILY_OPTIMIZER           ? update
+                                                      : 1;
         p->dur[i] = KERNEL_FLOOR_NS + (int64_t)((double)(p->dur[i] - KERNEL_FLOOR_NS) * by);
     }
 }
@@ -124,7 +137,7 @@ static bool fuses(const struct edit *x, const struct graph *g, uint32_t i)
     if (!edit_op(g, i))
         return false;
     return told ? edit_picks(x, g, g->tasks[i].source)
-                : look_is_optimizer(g->a, g->tasks[i].source) != LOOK_NO;
+                : query_is_optimizer(g->a, g->tasks[i].source) != QUERY_NO;
 }
 
 struct update { /* how many different kernels it consists of: each is a pass over the parameters */

@@ -1,7 +1,7 @@
 /* Edits of the whole step: its batch, how often it updates. */
 #include "analyzer/whatif/edits.h"
 
-#include "analyzer/queries/look_comm.h"
+#include "analyzer/queries/comm.h"
 
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@ enum { RAMP_NS = 3000 }; /* of a kernel, whatever it works on */
 static bool updates(const struct graph *g, uint32_t i)
 {
     uint32_t op = g->tasks[i].source;
-    return look_is_optimizer(g->a, op) != LOOK_NO || look_is_zeroing(g->a, op) != LOOK_NO;
+    return query_is_optimizer(g->a, op) != QUERY_NO || query_is_zeroing(g->a, op) != QUERY_NO;
 }
 
 /* How much longer a kernel takes for `times` the work: in proportion, or, where its blocks do not

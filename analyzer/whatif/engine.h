@@ -5,7 +5,11 @@
 
 #include "analyzer/whatif/edits.h"
 
-enum { DRAWS = 24 };
+enum {
+    DRAWS = 24,
+    CORNERS = 2, /* behind the draws: all unknowns near their good, and near their bad end */
+    ASSUMPTIONS_MOST = 4
+};
 
 struct engine {
     const struct facts *f;
@@ -13,7 +17,11 @@ struct engine {
     struct graph *g;
     struct plan plan;
     struct replay now, then;
-    int64_t base_ns[DRAWS]; /* pace of the recorded steps, by draw; 0 = not replayed yet */
+    unsigned assume[ASSUMPTIONS_MOST]; /* the first one is the likeliest: none of enum assumption */
+    int assumptions;
+    bool no_wait; /* how far the host runs ahead was not recorded */
+    int64_t base_ns[ASSUMPTIONS_MOST]
+                   [DRAWS + CORNERS]; /* pace of the recorded steps; 0 = not replayed yet */
 };
 
 /* Draws the graph and fills the first figures of w. `arena` owns every text that the engine makes.
@@ -35,7 +43,11 @@ void engine_take_cost_out(struct engine *x, struct whatif *w);
  * median step. */
 int64_t engine_saved_by(struct engine *x, const struct edit *const *edits, size_t n, int draw);
 int64_t engine_to_median(const struct engine *x, int64_t ns);
-/* The same with an interval, which is widened by the engine's doubts about itself. */
+/* The most that the change can save of the median step, whatever speaks against the replay: with
+ * good luck, and with the cause gone wherever it acts. */
+int64_t engine_most(struct engine *x, const struct edit *edit);
+/* The same with an interval, which holds what comes out under each assumption about what was not
+ * recorded, and is widened by the engine's doubts about itself. */
 struct span_ns engine_span(struct engine *x, const struct whatif *w,
                            const struct edit *const *edits, size_t n);
 

@@ -11,16 +11,15 @@ static double off_pct(int64_t got, int64_t want)
     return want > 0 ? 100.0 * fabs((double)got - (double)want) / (double)want : 0;
 }
 
-/* Waits for events are used, but which recording each waits for was not recorded. */
-static bool events_missing(const struct facts *f)
-{
-    if (f->tl->have & HAVE_EVENTS)
-        return false;
-    for (size_t i = 0; i < f->totals.api_count; i++)
-        if (f->totals.apis[i].kind == API_STREAM_WAIT || f->totals.apis[i].kind == API_SYNC_EVENT)
-            return true;
-    return false;
-}
+enum {
+    VIOLATIONS_PCT = 10,
+    SCATTER_PCT = 25,
+    HOLDOUT_PCT = 10,
+    DATED_PCT = 80,
+    QUIET_PCT = 15,
+    PACE_PCT = 20,     /* off by more than this the replayed step widens the interval ... */
+    PACE_MOST_PCT = 50 /* ... and says nothing */
+};
 
 static const char *doubt(struct engine *x, const struct whatif *w)
 {
@@ -31,36 +30,26 @@ static const char *doubt(struct engine *x, const struct whatif *w)
     if (graph_too_wide(f->tl))
         return "attribution only: more streams or threads than steps are replayed with";
     if (w->steps == 0 || w->tasks == 0)
-        return "attribution only: fewer than four steady steps in a row were recorded";
+        return "attribution only: no step repeats in what was recorded";
     if (!(f->tl->have & HAVE_API))
         return f->tl->op_count ? "attribution only: CUDA calls were not recorded"
                                : "attribution only: no GPU work was recorded";
-    if (events_missing(f))
-        return "attribution only: which events the waits refer to was not recorded";
     if (f->health.dropped > 0)
         return arena_printf(m, "attribution only: %lld records were lost",
                             (long long)f->health.dropped);
-    if (w->unexplained_pct > WHATIF_UNEXPLAINED_PCT)
+    if (w->unexplained_pct > DATED_PCT)
         return "attribution only";
-    if (w->violations * 50 > w->tasks)
+    if (w->violations * 100 > w->tasks * VIOLATIONS_PCT)
         return arena_printf(m, "attribution only: %zu dependencies were observed broken",
                             w->violations);
     if (w->identity_error_pct > 1 || w->class_error_pct > 5)
         return arena_printf(m, "attribution only: the replay is off by %.1f %%",
                             w->class_error_pct > w->identity_error_pct ? w->class_error_pct
                                                                        : w->identity_error_pct);
-    if (off_pct(w->pace_ns, f->steps.median_ns) > 20)
-        return "attribution only: the replayed steps are not as long as the median step";
-    if (w->waits == 0 && f->gpu.busy_pct > 15)
-        return "attribution only: no wait of the host for the GPU was recorded, so nobody knows "
-               "which of them sets the pace";
-    if (f->steps.cv > 0.25)
-        return arena_printf(m, "attribution only: steps scatter by %.0f %%", 100 * f->steps.cv);
-    if (w->holdout_error_pct < 0)
-        return "attribution only: the steps do different work, so none can stand for the others";
-    if (w->holdout_error_pct > 10)
-        return arena_printf(m, "attribution only: steps predict one another with %.1f %% error",
-                            w->holdout_error_pct);
+    if (off_pct(w->pace_ns, f->step_ns) > PACE_MOST_PCT)
+        return arena_printf(m, "attribution only: replayed, a step takes %.0f %% %s than recorded",
+                            off_pct(w->pace_ns, f->step_ns),
+                            w->pace_ns > f->step_ns ? "longer" : "shorter");
     return NULL;
 }
 
@@ -72,6 +61,52 @@ const char *engine_distrust(struct engine *x, const struct whatif *w)
         return why;
     return arena_printf(x->arena, "%s%s %.1f %% of the critical path is unexplained", why,
                         strchr(why, ':') ? ", and" : ":", w->unexplained_pct);
+}
+
+static void assume(struct engine *x, struct whatif *w, unsigned assumption, const char *because)
+{
+    if (assumption && x->assumptions < ASSUMPTIONS_MOST)
+        x->assume[x->assumptions++] = assumption;
+    w->wider = w->wider ? arena_printf(x->arena, "%s; %s", w->wider, because) : because;
+}
+
+/* What was not recorded does not silence the predictions: their intervals hold both ways in which
+ * it may have been, and what steps that differ may be off by. */
+static void engine_assume(struct engine *x, struct whatif *w)
+{
+    const struct steps *s = &x->f->steps;
+    double scatter = 164 * s->cv / sqrt(s->used > 0 ? (double)s->used : 1); /* 90 %: normal */
+    if (w->steps < GRAPH_STEPS_ENOUGH)
+        w->wider = w->steps == 1
+                       ? "one step was recorded"
+                       : arena_printf(x->arena, "%zu steps in a row were recorded", w->steps);
+    w->events_guessed = x->g->loose_ns != NULL;
+    if (w->events_guessed)
+        assume(x, w, ASSUME_NO_EVENTS, "which events the waits refer to was not recorded");
+    if (w->unexplained_pct > WHATIF_UNEXPLAINED_PCT)
+        assume(x, w, ASSUME_STALLS_DATED,
+               arena_printf(x->arena, "%.1f %% of the critical path is unexplained",
+                            w->unexplained_pct));
+    x->no_wait = w->waits == 0 && x->f->gpu.busy_pct > QUIET_PCT;
+    if (x->no_wait)
+        assume(x, w, x->now.ran_dry ? ASSUME_END_WAIT : 0,
+               "no wait of the host for the GPU was recorded");
+    double off = off_pct(w->pace_ns, x->f->step_ns);
+    if (off > PACE_PCT) {
+        w->scatter_pct = off;
+        assume(x, w, 0,
+               arena_printf(x->arena, "replayed, a step takes %.0f %% %s than recorded", off,
+                            w->pace_ns > x->f->step_ns ? "longer" : "shorter"));
+    }
+    bool differ = w->holdout_error_pct < 0 && w->steps >= GRAPH_STEPS_ENOUGH;
+    if (differ || s->cv * 100 > SCATTER_PCT || w->holdout_error_pct > HOLDOUT_PCT) {
+        w->scatter_pct = scatter > w->scatter_pct ? scatter : w->scatter_pct;
+        assume(x, w, 0,
+               arena_printf(x->arena,
+                            differ ? "the steps do different work: they scatter by %.0f %%"
+                                   : "the steps scatter by %.0f %%",
+                            100 * s->cv));
+    }
 }
 
 static int64_t bound(struct engine *x, bool (*zero)(const struct task *), bool drop)
@@ -140,16 +175,16 @@ int engine_check(struct engine *x, struct whatif *w)
     plan_reset(&x->plan, g);
     w->step_ns = replay_run(&x->now, g, &x->plan);
     w->pace_ns = x->now.pace_ns;
-    for (size_t i = 0; i < g->count; i++)
+    for (size_t i = 0; i < g->recorded; i++)
         w->waits +=
             g->tasks[i].kind == TASK_WAIT && g->a->tl->apis[g->tasks[i].source].kind != API_FREE;
     int64_t last = 0;
-    for (size_t i = 0; i < g->count; i++) {
+    for (size_t i = 0; i < g->recorded; i++) {
         int64_t end = g->tasks[i].at_ns + g->tasks[i].dur_ns;
         if (!(g->tasks[i].flags & TASK_BEHIND) && end > last)
             last = end;
     }
-    w->identity_error_pct = off_pct(x->now.length_ns, last);
+    w->identity_error_pct = off_pct(x->now.step_end[g->recorded_steps - 1], last);
     if (critical_find(w, g, &x->now) < 0)
         return -1;
     w->unexplained_pct = off_pct(w->step_ns + w->path[PATH_UNEXPLAINED].path_ns, w->step_ns);
@@ -162,8 +197,10 @@ int engine_check(struct engine *x, struct whatif *w)
     w->comm_bound_ns = bound(x, is_comm, false);
     w->input_bound_ns = bound(x, is_input, true);
     critical_worth(w, g, &x->now, &x->plan, &x->then);
-    on_the_median(w, x->f->steps.median_ns);
+    on_the_median(w, x->f->step_ns);
     w->why_not = engine_distrust(x, w);
     w->trusted = !w->why_not;
+    if (w->trusted)
+        engine_assume(x, w);
     return 0;
 }

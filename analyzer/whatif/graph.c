@@ -1,14 +1,14 @@
 /* Makes the tasks: host calls with the time between them, what they put on streams, batches. */
 #include "analyzer/whatif/graph_make.h"
 
-#include "analyzer/queries/look.h"
+#include "analyzer/queries/query.h"
+#include "analyzer/queries/waits.h"
 #include "wire/spool_format.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    STEPS_MIN = 4,
     STEPS_MAX = 32,
     STEPS_ENOUGH = 6,
     CALLS_ENOUGH = 200000, /* of the training thread: then STEPS_ENOUGH are enough */
@@ -79,30 +79,23 @@ static void put_op(struct maker *m, uint32_t op, int64_t key)
     graph_put(m, kind, key, o->stream, o->start_ns, o->end_ns, op);
 }
 
-/* Does the call come back when its copy has ended? */
-static bool copy_blocks(const struct op *o, const struct api *c)
+/* Did the call come back when its copy had ended? Small copies are staged and done with. */
+static bool copy_blocked(const struct op *o, const struct api *c)
 {
-    bool staged = o->src_kind == MEMORY_PAGEABLE || o->dst_kind == MEMORY_PAGEABLE;
-    if (c->kind != API_COPY_SYNC && !(c->kind == API_COPY_ASYNC && staged))
-        return false;
     return c->end_ns - c->start_ns > 2 * CALL_NS && c->end_ns > o->start_ns &&
            c->end_ns + COPY_TAIL_NS > o->end_ns;
-}
-
-static bool is_sync(uint8_t kind)
-{
-    return kind == API_SYNC_DEVICE || kind == API_SYNC_STREAM || kind == API_SYNC_EVENT;
 }
 
 static void put_api(struct maker *m, uint32_t api, const uint32_t *event_of)
 {
     const struct api *c = &m->t->apis[api];
     uint32_t lane = (uint32_t)m->g->streams + c->thread, op = m->first_op[api];
-    bool copy_wait =
-        op != TL_NONE && m->t->ops[op].kind == OP_COPY && copy_blocks(&m->t->ops[op], c);
+    enum call_wait wait = query_call_wait(m->t, c);
+    bool copies = op != TL_NONE && m->t->ops[op].kind == OP_COPY;
+    bool copy_wait = copies && wait != CALL_GOES_ON && copy_blocked(&m->t->ops[op], c);
     bool for_kernel = m->g->launches_block && graph_ran_inside(m->a, api);
-    bool waits =
-        is_sync(c->kind) || copy_wait || for_kernel || graph_made_room(m->a, api) != TL_NONE;
+    bool waits = (!copies && wait == CALL_AWAITS_GPU) || copy_wait || for_kernel ||
+                 graph_made_room(m->a, api) != TL_NONE;
     int64_t length = c->end_ns - c->start_ns, own = waits && length > CALL_NS ? CALL_NS : length;
     int64_t idle = graph_free_waited(m, api);
     if (idle >= 0) { /* waits first, then works */
@@ -221,7 +214,7 @@ static int put_thread(struct maker *m, uint32_t thread, const uint32_t *event_of
         const struct api *c = &m->t->apis[i];
         if (c->start_ns < m->g->start_ns || c->start_ns >= m->end_ns)
             continue;
-        if (any && c->start_ns > cursor)
+        if (c->start_ns > cursor && (any || handed_over(m, thread, cursor, c->start_ns) != TL_NONE))
             put_pause(m, thread, cursor, c->start_ns);
         uint32_t last = i;
         if (c->kind == API_EVENT_QUERY)
@@ -261,16 +254,18 @@ static void find_window(struct maker *m)
     const struct steps *s = &m->a->steps;
     size_t best = 0, end = 0, run = 0;
     for (size_t i = 0; i < s->count; i++) {
-        bool follows = run && s->at[i].start_ns - s->at[i - 1].end_ns < s->median_ns / 2;
+        bool follows = run && s->at[i].start_ns - s->at[i - 1].end_ns < s->short_ns / 2;
         run = s->at[i].used ? (follows ? run + 1 : 1) : 0;
         if (run >= best && run > 0) {
             best = run;
             end = i + 1;
         }
     }
-    if (best < STEPS_MIN || s->source == STEPS_NONE || s->main_thread >= m->t->thread_count)
+    if (best == 0 || s->source == STEPS_NONE || s->main_thread >= m->t->thread_count)
         return;
     m->g->steps = steps_wanted(m, end, best > STEPS_MAX ? STEPS_MAX : best);
+    m->g->recorded_steps = m->g->steps;
+    m->g->skip = m->g->steps / 3;
     m->g->first = (uint32_t)(end - m->g->steps);
     m->g->start_ns = s->at[m->g->first].start_ns;
     m->end_ns = s->at[end - 1].end_ns;
@@ -300,16 +295,21 @@ static int link_ops(struct maker *m)
 static int put_orphans(struct maker *m)
 {
     const struct timeline *t = m->t;
+    bool *goes_on = calloc(t->stream_count + 1, 1); /* with what the window launched */
+    m->failed |= !goes_on;
     for (uint32_t i = 0; i < t->op_count && !m->failed; i++) {
         const struct op *o = &t->ops[i];
         if (t->streams[o->stream].process != m->a->steps.process)
             continue;
-        bool before = o->api != TL_NONE && t->apis[o->api].start_ns < m->g->start_ns;
-        if (before && o->end_ns > m->g->start_ns)
+        bool known = o->api != TL_NONE, in = o->start_ns >= m->g->start_ns;
+        bool before = known ? t->apis[o->api].start_ns < m->g->start_ns : !goes_on[o->stream];
+        goes_on[o->stream] |= known && !before;
+        if (before && o->end_ns > m->g->start_ns && (known || o->start_ns < m->end_ns))
             put_op(m, i, INT64_MIN);
-        else if (o->api == TL_NONE && o->start_ns >= m->g->start_ns && o->start_ns < m->end_ns)
+        else if (!known && in && o->start_ns < m->end_ns)
             put_op(m, i, o->start_ns);
     }
+    free(goes_on);
     return m->failed ? -1 : 0;
 }
 
@@ -354,6 +354,18 @@ bool graph_too_wide(const struct timeline *t)
     return threads > THREADS_MOST || t->stream_count > STREAMS_MOST;
 }
 
+/* Few steps, repeated until the pace that counts is one of whole windows. */
+static int repeat(struct graph *g, struct err *e)
+{
+    static const struct {
+        uint8_t turns, skip;
+    } by_steps[GRAPH_STEPS_ENOUGH] = {{0, 0}, {5, 2}, {3, 3}, {2, 2}};
+    if (g->steps >= GRAPH_STEPS_ENOUGH)
+        return 0;
+    g->skip = by_steps[g->steps].skip;
+    return graph_unroll(g, by_steps[g->steps].turns, e);
+}
+
 struct graph *graph_build(const struct facts *f, struct err *e)
 {
     struct graph *g = calloc(1, sizeof *g);
@@ -365,7 +377,7 @@ struct graph *graph_build(const struct facts *f, struct err *e)
     g->a = f;
     g->streams = f->tl->stream_count;
     g->lanes = g->streams + f->tl->thread_count;
-    g->launches_block = look_launches(f).block;
+    g->launches_block = query_launches(f).block;
     if (!graph_too_wide(f->tl))
         find_window(&m);
     int rc = g->steps ? make(&m) : 0;
@@ -387,6 +399,11 @@ struct graph *graph_build(const struct facts *f, struct err *e)
     }
     if (g->count)
         graph_residuals(g);
+    g->recorded = g->count;
+    if (g->count && repeat(g, e) < 0) {
+        graph_free(g);
+        return NULL;
+    }
     return g;
 }
 
@@ -399,6 +416,7 @@ void graph_free(struct graph *g)
     free(g->computes);
     free(g->edges);
     free(g->tails);
+    free(g->loose_ns);
     free(g->load_of);
     free(g);
 }

@@ -6,7 +6,8 @@
  *
  * What is left of a task's observed start once its dependencies are accounted for is its residual:
  * small ones are jitter, large ones are counted as unexplained. Both stay where they are in every
- * replay. Cost: 64 bytes per task, 16 per edge, O(n log n) to build.
+ * replay. One to three steps are repeated, as if the loop went on (graph_unroll.c).
+ * Cost: 64 bytes per task, 16 per edge, O(n log n) to build.
  */
 #ifndef GPUPROF_WHATIF_GRAPH_H
 #define GPUPROF_WHATIF_GRAPH_H
@@ -67,6 +68,8 @@ struct task {
     uint16_t edges;
     uint16_t step; /* of the window: 0 .. steps - 1 */
     uint8_t kind, flags;
+    uint8_t
+        guessed; /* of `edges`, the last so many: events that were not recorded, at the latest */
 };
 _Static_assert(sizeof(struct task) == 64, "a task fills a line of the cache");
 
@@ -82,14 +85,17 @@ struct graph {
     size_t count;
     struct edge *edges;
     size_t edge_count;
-    uint32_t *tails; /* by task: the stream whose end a WAIT awaits; TASK_NONE = all streams,
-                        WAIT_NOTHING = edges only */
+    int64_t *loose_ns; /* by task: its residual without the guessed edges; NULL: there are none */
+    uint32_t *tails;   /* by task: the stream whose end a WAIT awaits; TASK_NONE = all streams,
+                          WAIT_NOTHING = edges only */
     size_t lanes, streams;
-    bool *computes;    /* by stream: it holds kernels */
-    size_t steps;      /* in the window */
-    uint32_t first;    /* step index of the first */
-    int64_t start_ns;  /* of the window, profile time */
-    int64_t length_ns; /* observed */
+    bool *computes; /* by stream: it holds kernels */
+    size_t steps;   /* in the window, and those that repeat them */
+    size_t skip;    /* of these, the first ones, in which the rest settles: they do not count */
+    size_t recorded_steps, recorded; /* steps and tasks of the window; what follows repeats them */
+    uint32_t first;                  /* step index of the first */
+    int64_t start_ns;                /* of the window, profile time */
+    int64_t length_ns;               /* observed: of the window alone */
     size_t violations; /* dependencies that were observed broken; their lag was lowered */
     size_t loads, gets;
     bool launches_block; /* as CUDA_LAUNCH_BLOCKING makes them */
@@ -111,11 +117,14 @@ void graph_free(struct graph *g);
 /* Private to the builder: graph.c makes tasks, graph_edges.c joins them, graph_residuals.c explains
  * what is left of their starts. */
 int graph_join(struct graph *g, struct err *e);
+bool graph_events_missing(const struct facts *f);
+int graph_unroll(struct graph *g, size_t turns, struct err *e);
 void graph_residuals(struct graph *g);
 uint32_t graph_made_room(const struct facts *f, uint32_t api);
 bool graph_ran_inside(const struct facts *f, uint32_t api);
 uint32_t graph_polled_op(const struct facts *f, int64_t from, int64_t to);
 
+enum { GRAPH_STEPS_ENOUGH = 4 }; /* fewer are repeated */
 enum {
     GRAPH_STALL_NS = 50000
 }; /* what no dependency explains is jitter up to here, then a stall */
@@ -123,6 +132,12 @@ enum {
 static inline int64_t task_end(const struct task *t)
 {
     return t->at_ns + t->dur_ns;
+}
+
+/* Which repetition of the window the task belongs to; 0: it was recorded. */
+static inline size_t task_turn(const struct graph *g, const struct task *t)
+{
+    return t->step / g->recorded_steps;
 }
 
 static inline bool task_on_gpu(const struct task *t)

@@ -7,6 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Waits for events of which nobody recorded what they wait for, nor often on which stream: at the
+ * latest, the next work of every stream waits for all that the other streams held when the wait was
+ * called, as far as that was seen to have ended before. */
+struct guess {
+    bool on;
+    uint32_t waits, *seen; /* so many were called; by stream: of these, followed by work */
+    uint32_t *held;        /* by stream: its latest work at the last of them */
+};
+
 struct joiner {
     struct graph *g;
     const struct timeline *t;
@@ -18,6 +27,7 @@ struct joiner {
     uint32_t *ring;     /* by stream and place: the last QUEUE_DEPTH tasks */
     size_t *queued;     /* by stream */
     struct idmap marks; /* the recording of an event, by its event_sync */
+    struct guess guess;
     struct VEC(struct edge) edges;
 };
 
@@ -36,6 +46,63 @@ static int edge_from(struct joiner *j, uint32_t to, uint32_t from, int64_t lag_n
     *e = (struct edge){from, (int32_t)lag_ns};
     j->g->tasks[to].edges++;
     return 0;
+}
+
+static int guess_from(struct joiner *j, uint32_t to, uint32_t from)
+{
+    int rc = from < to ? edge_from(j, to, from, 0) : 0;
+    if (rc == 0 && from < to && j->g->tasks[to].guessed < UINT8_MAX)
+        j->g->tasks[to].guessed++;
+    return rc;
+}
+
+static void call_wait(struct joiner *j, const struct api *c)
+{
+    if (!j->guess.on || c->kind != API_STREAM_WAIT || c->sync != TL_NONE)
+        return;
+    j->guess.waits++;
+    memcpy(j->guess.held, j->last, j->g->streams * sizeof *j->last);
+}
+
+/* The first work of its stream behind such a wait. */
+static int guess_waits(struct joiner *j, uint32_t i)
+{
+    enum { LOOKED_BACK = 64 };
+    const struct task *t = &j->g->tasks[i];
+    int rc = 0;
+    if (!j->guess.on || j->guess.seen[t->lane] == j->guess.waits)
+        return 0;
+    j->guess.seen[t->lane] = j->guess.waits;
+    for (uint32_t s = 0; rc == 0 && s < j->g->streams; s++) {
+        uint32_t from = s == t->lane ? TASK_NONE : j->guess.held[s];
+        for (int n = 0; from != TASK_NONE && n < LOOKED_BACK; n++) {
+            if (task_end(&j->g->tasks[from]) <= t->at_ns)
+                break;
+            from = n + 1 < LOOKED_BACK ? j->g->tasks[from].prev : TASK_NONE;
+        }
+        if (from != TASK_NONE && j->g->tasks[i].guessed < UINT8_MAX)
+            rc = guess_from(j, i, from);
+    }
+    return rc;
+}
+
+/* The host waits for an event that nobody recorded: for what ended last while it waited. */
+static int guess_host_wait(struct joiner *j, uint32_t i)
+{
+    const struct task *t = &j->g->tasks[i];
+    int64_t from = t->prev == TASK_NONE ? 0 : task_end(&j->g->tasks[t->prev]);
+    uint32_t op = graph_polled_op(j->g->a, j->g->start_ns + from, j->g->start_ns + t->at_ns);
+    return op == TL_NONE || j->op_task[op] == TASK_NONE ? 0 : guess_from(j, i, j->op_task[op]);
+}
+
+bool graph_events_missing(const struct facts *f)
+{
+    if (f->tl->have & HAVE_EVENTS)
+        return false;
+    for (size_t i = 0; i < f->totals.api_count; i++)
+        if (f->totals.apis[i].kind == API_STREAM_WAIT || f->totals.apis[i].kind == API_SYNC_EVENT)
+            return true;
+    return false;
 }
 
 static uint32_t api_of(const struct joiner *j, const struct task *t)
@@ -107,6 +174,8 @@ static int join_wait(struct joiner *j, uint32_t i)
         j->g->tails[i] = WAIT_NOTHING;
         if (from != TASK_NONE && j->last[j->g->tasks[from].lane] == from)
             t->flags |= TASK_DRAINS;
+        if (from == TASK_NONE && j->guess.on)
+            return guess_host_wait(j, i);
         return edge_from(j, i, from, 0);
     }
     j->g->tails[i] =
@@ -165,7 +234,7 @@ static int join_gpu(struct joiner *j, uint32_t i)
         return edge_from(j, i, find_mark(j, j->t->syncs[t->source].event_sync), 0);
     j->op_task[t->source] = i;
     join_queue(j, i);
-    return 0;
+    return guess_waits(j, i);
 }
 
 /* A batch that a worker makes: not before there is room for it. */
@@ -187,8 +256,10 @@ static int join_task(struct joiner *j, uint32_t i)
     t->prev = j->last[t->lane];
     t->step = step_at(j->g, t->at_ns - (t->kind == TASK_WAIT || t->kind == TASK_GET));
     int rc = 0;
-    if (t->kind == TASK_HOST_API)
+    if (t->kind == TASK_HOST_API) {
         j->api_task[t->source] = i;
+        call_wait(j, &j->t->apis[t->source]);
+    }
     if (t->kind == TASK_HOST_API || t->kind == TASK_WAIT)
         j->api_end[t->source] = i;
     if (t->flags & TASK_HANDED)
@@ -225,8 +296,12 @@ int graph_join(struct graph *g, struct err *e)
     j.queued = calloc(g->streams + 1, sizeof *j.queued);
     g->load_of = indices(g->gets);
     g->tails = indices(g->count);
-    int rc = j.api_task && j.op_task && j.api_end && j.last && j.get_of && j.ring && j.queued &&
-                     g->load_of && g->tails
+    enum { STREAMS_MOST = 256 }; /* each wait looks at all of them */
+    j.guess.on = g->streams <= STREAMS_MOST && graph_events_missing(g->a);
+    j.guess.seen = calloc(g->streams + 1, sizeof *j.guess.seen);
+    j.guess.held = indices(g->streams);
+    int rc = j.guess.seen && j.guess.held && j.api_task && j.op_task && j.api_end && j.last &&
+                     j.get_of && j.ring && j.queued && g->load_of && g->tails
                  ? 0
                  : -1;
     for (uint32_t i = 0; rc == 0 && i < g->count; i++)
@@ -240,6 +315,8 @@ int graph_join(struct graph *g, struct err *e)
     free(j.get_of);
     free(j.ring);
     free(j.queued);
+    free(j.guess.seen);
+    free(j.guess.held);
     idmap_release(&j.marks);
     return rc < 0 ? err_no_memory(e) : 0;
 }

@@ -1,7 +1,7 @@
 /* Batches as tasks: where the training thread makes or takes one, and what workers make. */
 #include "analyzer/whatif/graph_make.h"
 
-#include "analyzer/facts/input.h"
+#include "analyzer/measure/input.h"
 
 #include <stdlib.h>
 

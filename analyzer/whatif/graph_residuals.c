@@ -95,9 +95,12 @@ static void explain(struct graph *g, uint32_t i, int64_t *tail, int64_t launch, 
     if (t->issue != TASK_NONE)
         ready = LATER(ready, limit_lag(g, g->tasks[t->issue].at_ns, event ? 0 : launch, at,
                                        &t->issue_lag_ns));
-    for (uint32_t e = t->edge; e < t->edge + t->edges; e++)
-        ready = LATER(ready, limit_lag(g, task_end(&g->tasks[g->edges[e].from]), g->edges[e].lag_ns,
-                                       at, &g->edges[e].lag_ns));
+    int64_t guessed = INT64_MIN;
+    for (uint32_t e = t->edge; e < t->edge + t->edges; e++) {
+        int64_t *to = e < t->edge + t->edges - t->guessed ? &ready : &guessed;
+        *to = LATER(*to, limit_lag(g, task_end(&g->tasks[g->edges[e].from]), g->edges[e].lag_ns, at,
+                                   &g->edges[e].lag_ns));
+    }
     if (t->kind == TASK_WAIT && g->tails[i] != WAIT_NOTHING) {
         int64_t end = tails_end(g, tail, g->tails[i]);
         if (end != INT64_MIN)
@@ -112,6 +115,9 @@ static void explain(struct graph *g, uint32_t i, int64_t *tail, int64_t launch, 
     }
     if (event)
         t->at_ns = ready;
+    if (g->loose_ns)
+        g->loose_ns[i] = t->at_ns - ready;
+    ready = LATER(ready, guessed);
     t->wait_ns = t->at_ns - ready;
     if (t->wait_ns > GRAPH_STALL_NS && !(t->flags & (TASK_ROOT | TASK_BEHIND)))
         t->flags |= TASK_STALL;
@@ -123,6 +129,9 @@ void graph_residuals(struct graph *g)
 {
     int64_t launch, follow, *tail = malloc((g->streams + 1) * sizeof *tail);
     usual_lags(g, &launch, &follow);
+    for (size_t i = 0; i < g->count && !g->loose_ns; i++)
+        if (g->tasks[i].guessed)
+            g->loose_ns = calloc(g->count + 1, sizeof *g->loose_ns);
     for (size_t s = 0; tail && s < g->streams; s++)
         tail[s] = INT64_MIN;
     for (uint32_t i = 0; tail && i < g->count; i++)

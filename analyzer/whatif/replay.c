@@ -33,7 +33,8 @@ void plan_reset(struct plan *p, const struct graph *g)
     p->pool = (struct pool){0};
     p->work = 1;
     p->scale_lags_permille = p->node_lag_permille = 1000;
-    p->mean_jitter = false;
+    p->mean_jitter = p->most = false;
+    p->assume = 0;
 }
 
 void plan_release(struct plan *p)
@@ -69,10 +70,11 @@ int replay_init(struct replay *r, const struct graph *g)
     r->tail = malloc((g->streams + 1) * sizeof *r->tail);
     r->tail_task = malloc((g->streams + 1) * sizeof *r->tail_task);
     r->step_end = malloc((g->steps + 1) * sizeof *r->step_end);
+    r->step_begin = malloc((g->steps + 1) * sizeof *r->step_begin);
     r->row = malloc((g->steps + 1) * sizeof *r->row);
     r->got = malloc((g->gets + 1) * sizeof *r->got);
     if (!r->start || !r->end || !r->order || !r->bind || !r->tail || !r->tail_task ||
-        !r->step_end || !r->got || !r->row) {
+        !r->step_end || !r->step_begin || !r->got || !r->row) {
         replay_release(r);
         return -1;
     }
@@ -89,6 +91,7 @@ void replay_release(struct replay *r)
     free(r->tail);
     free(r->tail_task);
     free(r->step_end);
+    free(r->step_begin);
     free(r->got);
     free(r->row);
     memset(r, 0, sizeof *r);
@@ -105,6 +108,8 @@ struct pass {
     int64_t await;  /* detached copy that the next kernel needs, INT64_MIN */
     uint32_t await_task;
     int64_t free_at[POOL_MAX];
+    uint32_t main;          /* lane of the training thread */
+    uint32_t begun, behind; /* so many steps; of these, with work of the GPU left over */
 };
 
 static int64_t lag(const struct pass *x, int64_t ns)
@@ -161,6 +166,21 @@ static int64_t pool_make(struct pass *x, uint32_t number, int64_t cost)
     return x->free_at[w];
 }
 
+/* The training thread begins its next step. */
+static void begin_step(struct pass *x, const struct task *t)
+{
+    int64_t done = INT64_MIN;
+    for (size_t s = 0; s < x->g->streams; s++)
+        done = x->r->tail[s] > done ? x->r->tail[s] : done;
+    if (x->p->assume & ASSUME_END_WAIT)
+        for (size_t s = 0; s < x->g->streams; s++)
+            if (x->r->tail[s] != INT64_MIN)
+                after(x, x->r->tail[s], x->r->tail_task[s]);
+    x->behind += done > x->ready;
+    while (x->begun <= t->step)
+        x->r->step_begin[x->begun++] = x->ready;
+}
+
 static bool pooled(const struct pass *x, const struct task *t)
 {
     return x->p->pool.workers > 0 &&
@@ -199,7 +219,8 @@ static void gather(struct pass *x, const struct task *t, uint32_t i)
         return;
     if (t->issue != TASK_NONE)
         after(x, r->start[t->issue] + lag(x, t->issue_lag_ns), t->issue);
-    for (uint32_t e = t->edge; e < t->edge + t->edges; e++)
+    unsigned guessed = x->p->assume & ASSUME_NO_EVENTS ? t->guessed : 0;
+    for (uint32_t e = t->edge; e < t->edge + t->edges - guessed; e++)
         after(x, r->end[x->g->edges[e].from] + lag(x, x->g->edges[e].lag_ns), x->g->edges[e].from);
     if (t->kind == TASK_WAIT)
         after_tails(x, t, i);
@@ -220,6 +241,14 @@ static void finish(struct pass *x, const struct task *t, uint32_t i)
     int64_t rest = t->wait_ns;
     if (x->p->mean_jitter && !(t->flags & (TASK_STALL | TASK_ROOT | TASK_BEHIND)))
         rest = r->jitter_ns[t->kind];
+    if (x->p->assume & ASSUME_NO_EVENTS && x->g->loose_ns)
+        rest = x->g->loose_ns[i];
+    if (x->p->assume & ASSUME_STALLS_DATED && t->flags & TASK_STALL && t->step < x->begun) {
+        const struct replay *was = x->p->dated;
+        int64_t date = r->step_begin[t->step] + was->start[i] - was->step_begin[t->step];
+        x->ready = date > x->ready ? date : x->ready;
+        rest = 0;
+    }
     r->start[i] = x->ready + (dropped ? 0 : lag(x, rest));
     r->end[i] = r->start[i] + (dropped ? 0 : x->p->dur[i]);
     if (t->queue != TASK_NONE && !dropped && r->end[t->queue] > r->end[i]) {
@@ -246,8 +275,7 @@ static int by_ns(const void *a, const void *b)
 static bool was_long(const struct graph *g, size_t s)
 {
     const struct steps *all = &g->a->steps;
-    const struct step *x = &all->at[g->first + s];
-    return (x->end_ns - x->start_ns) * 20 > all->median_ns * 21;
+    return all->at[g->first + s % g->recorded_steps].length_ns * 20 > all->median_ns * 21;
 }
 
 /* The median over rows of steps. Workers deliver in bursts: where the loop waits for them, a row is
@@ -269,7 +297,9 @@ static size_t rows_of(struct replay *r, const struct graph *g, size_t skip, bool
 static int64_t pace_of(struct replay *r, const struct graph *g, size_t skip)
 {
     enum { ROW = 4, SHORT_ROW = 2, RARE = 8, LESS_RARE = 3, FEW_PCT = 10 };
-    bool bursts = g->a->breakdown_ns[PART_IDLE_INPUT] * 100 > g->a->steps.median_ns * FEW_PCT;
+    if (g->a->steps.recurs) /* long steps are part of what the loop takes */
+        return r->step_ns;
+    bool bursts = g->a->breakdown_ns[PART_IDLE_INPUT] * 100 > g->a->step_ns * FEW_PCT;
     size_t lengthy = 0, n = 0;
     for (size_t s = skip + 1; s < g->steps; s++)
         lengthy += was_long(g, s);
@@ -287,18 +317,19 @@ static int64_t pace_of(struct replay *r, const struct graph *g, size_t skip)
 
 static void step_times(struct replay *r, const struct graph *g)
 {
-    size_t skip = g->steps / 3;
+    size_t skip = g->skip;
     for (size_t s = 1; s < g->steps; s++)
         if (r->step_end[s] < r->step_end[s - 1])
             r->step_end[s] = r->step_end[s - 1];
     r->length_ns = r->step_end[g->steps - 1];
     r->step_ns = (r->length_ns - r->step_end[skip]) / (int64_t)(g->steps - 1 - skip);
-    r->pace_ns = pace_of(r, g, skip);
+    r->pace_ns = g->steps > g->recorded_steps ? r->step_ns : pace_of(r, g, skip);
 }
 
 int64_t replay_run(struct replay *r, const struct graph *g, const struct plan *p)
 {
     struct pass x = {.r = r, .g = g, .p = p, .engine = INT64_MIN, .await = INT64_MIN};
+    x.main = (uint32_t)g->streams + g->a->steps.main_thread;
     if (g->count == 0)
         return r->step_ns = 0;
     for (size_t s = 0; s < g->streams; s++)
@@ -313,6 +344,8 @@ int64_t replay_run(struct replay *r, const struct graph *g, const struct plan *p
             x.ready = INT64_MIN;
         x.bind = TASK_NONE;
         gather(&x, t, i);
+        if (t->lane == x.main && t->step >= x.begun)
+            begin_step(&x, t);
         if (x.ready == INT64_MIN)
             x.ready = t->issue != TASK_NONE ? r->start[t->issue] : 0;
         if (pooled(&x, t))
@@ -329,6 +362,7 @@ int64_t replay_run(struct replay *r, const struct graph *g, const struct plan *p
         if (!(t->flags & TASK_BEHIND) && r->end[i] > r->step_end[t->step])
             r->step_end[t->step] = r->end[i];
     }
+    r->ran_dry = x.behind * 4 <= x.begun;
     step_times(r, g);
     return r->step_ns;
 }

@@ -25,6 +25,14 @@ enum plan_mark {
     PLAN_NODE = 4    /* of a graph: follows what came before it in its stream sooner */
 };
 
+/* What was not recorded, taken one way or the other: a prediction holds for both. */
+enum assumption {
+    ASSUME_NO_EVENTS = 1, /* guessed dependencies do not hold: what they explain stays in place */
+    ASSUME_STALLS_DATED =
+        2,              /* what nothing explains ends when it did in its step, whatever changes */
+    ASSUME_END_WAIT = 4 /* the host waits for the GPU at the end of each step */
+};
+
 struct plan {
     int64_t *was;  /* by task, as recorded: what plan_reset() goes back to */
     int64_t *dur;  /* by task */
@@ -33,7 +41,10 @@ struct plan {
     int work;                    /* this many times as much is done in a step */
     int64_t node_lag_permille;   /* of PLAN_NODE: the usual delay behind what came before */
     int64_t scale_lags_permille; /* of lags and residuals; 1000 = as recorded */
-    bool mean_jitter;            /* residuals that are not stalls: the mean of their class */
+    unsigned assume;             /* enum assumption */
+    const struct replay *dated;  /* ASSUME_STALLS_DATED: the steps as they were */
+    bool most;        /* for a bound: edits take their cause away wherever it acts, sure or not */
+    bool mean_jitter; /* residuals that are not stalls: the mean of their class */
 };
 
 struct replay {
@@ -41,13 +52,16 @@ struct replay {
     uint32_t *bind;           /* by task: the one that it waited for last, TASK_NONE */
     int64_t *order;           /* by lane: when what follows in it may begin */
     int64_t *tail, *step_end; /* by stream; by step */
+    int64_t *step_begin;      /* by step: on the training thread */
+    bool ran_dry; /* the GPU had done all when the host began its steps, nearly always */
     uint32_t *tail_task;
     int64_t *row; /* scratch of pace_ns */
     int64_t *got; /* by batch number: when it was taken */
     int64_t jitter_ns[TASK_KINDS];
     int64_t length_ns; /* end of the last step */
-    int64_t step_ns;   /* mean of the steps behind the first third */
-    int64_t pace_ns;   /* of these, the median over four in a row, rare long steps left out */
+    int64_t step_ns;   /* mean of the steps behind the first ones */
+    int64_t pace_ns;   /* of these, the median over four in a row, rare long steps left out; the
+                          mean where few steps are repeated */
 };
 
 /* 0, or -1 when there is no memory. The plan is a copy of the recorded times, without changes. */

@@ -1,8 +1,8 @@
 /* What a change would save: an edit applied to the graph, replayed, and compared with the replay of
  * the steps as they were. Parameters that nobody knows (how fast a kernel would become)
  * are drawn from the ranges that edits.c documents; the answer is the interval of the replays,
- * widened by what the engine's self-checks say about its own error. When they fail nothing is
- * predicted, and `why_not` says why.
+ * widened by what the engine's self-checks say about its own error, and by what was not recorded
+ * (`wider`). When the checks fail nothing is predicted, and `why_not` says why.
  *
  * Cost: about 30 replays per edit. The engine knows nothing of rules: engine.h is its interface. */
 #ifndef GPUPROF_WHATIF_WHATIF_H
@@ -87,6 +87,9 @@ enum { PATH_TOP = 8, WHATIF_UNEXPLAINED_PCT = 5 /* more of the path: nothing is 
 struct whatif {
     bool trusted;
     const char *why_not; /* not trusted: one sentence */
+    const char *wider; /* trusted: what was not recorded, for which the intervals are wider; NULL */
+    bool events_guessed; /* which stream waits for which was not recorded */
+    double scatter_pct;  /* how far the mean of steps that differ may be from that of others; 0 */
     size_t steps, tasks, edges, waits, violations;
     int64_t step_ns;       /* the median step, 0 = nothing was replayed */
     int64_t pace_ns;       /* replayed as recorded, rare long steps left out: not on that scale */

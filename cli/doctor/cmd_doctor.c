@@ -1,8 +1,8 @@
-/* doctor: what will work on this machine, and what to do about the rest. */
+/* doctor: check what works on this machine and how to fix the rest. */
 #include "cli/command.h"
 #include "cli/doctor/doctor.h"
 
-#include "report/json/json_write.h"
+#include "report/json/json_tree.h"
 #include "report/terminal/terminal.h"
 
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 static bool json;
 
 static const struct option_spec options[] = {
-    {"json", 0, OPTION_FLAG, &json, NULL, "for programs, and for bug reports"},
+    {"json", 0, OPTION_FLAG, &json, NULL, "machine-readable output; attach it to bug reports"},
     {0},
 };
 
@@ -35,24 +35,21 @@ void doctor_add(struct doctor *d, enum doctor_state state, const char *id, const
 
 static void write_json(const struct doctor *d)
 {
-    struct json j;
-    json_start(&j, stdout);
-    j.indent = 2;
-    json_begin(&j, NULL, '{');
-    json_int(&j, "schema", 1);
-    json_str(&j, "gpuprof_version", GPUPROF_VERSION);
-    json_begin(&j, "checks", '[');
+    struct json_tree j;
+    tree_start(&j, '{');
+    tree_int(&j, "schema", 1);
+    tree_str(&j, "gpuprof_version", GPUPROF_VERSION);
+    tree_begin(&j, "checks", '[');
     for (size_t i = 0; i < d->n; i++) {
-        json_begin(&j, NULL, '{');
-        json_str(&j, "check", d->at[i].id);
-        json_str(&j, "state", words[d->at[i].state]);
-        json_str(&j, "found", d->at[i].found);
-        json_str(&j, "cure", d->at[i].cure);
-        json_end(&j, '}');
+        tree_begin(&j, NULL, '{');
+        tree_str(&j, "check", d->at[i].id);
+        tree_str(&j, "state", words[d->at[i].state]);
+        tree_str(&j, "found", d->at[i].found);
+        tree_str(&j, "cure", d->at[i].cure);
+        tree_end(&j);
     }
-    json_end(&j, ']');
-    json_end(&j, '}');
-    json_end_document(&j);
+    tree_end(&j);
+    tree_print(&j, stdout);
 }
 
 static void write_text(const struct doctor *d)
@@ -89,7 +86,7 @@ static int run(int argc, char **argv)
 const struct command cmd_doctor = {
     .name = "doctor",
     .usage = "[--json]",
-    .help = "what will work on this machine, and what to do about the rest",
+    .help = "check what works on this machine and how to fix the rest",
     .options = options,
     .run = run,
 };

@@ -97,13 +97,11 @@ const struct command cmd_import = {
     .name = "import",
     .usage = "TRACE... -o FILE",
     .help = "turn traces of other tools into a profile",
-    .details =
-        "Reads Kineto traces (.json, .json.gz) and nsys exports (.sqlite). A folder, or several\n"
-        "files, become the ranks of one profile. The other commands read traces directly too.\n"
-        "Of a folder .gpuprof-XXXXXX, which a killed `gpuprof run` left, it makes a profile of "
-        "what "
-        "had\nnot been read; the folder goes.\n\n"
-        "  gpuprof import trace.json.gz -o trace.gpuprof",
+    .details = "Reads Kineto traces (.json, .json.gz) and nsys exports (.sqlite). A folder, or\n"
+               "several files, become the ranks of one profile. The other commands read traces\n"
+               "directly too. Of a folder .gpuprof-XXXXXX, which a killed `gpuprof run` left, it\n"
+               "makes a profile of what had not been read; the folder goes.\n\n"
+               "  gpuprof import trace.json.gz -o trace.gpuprof",
     .options = options,
     .run = run,
 };

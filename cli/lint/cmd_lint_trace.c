@@ -1,4 +1,4 @@
-/* lint-trace: does a Chrome trace keep the rules that its readers need? */
+/* lint-trace: check that viewers can read a Chrome trace */
 #include "cli/command.h"
 #include "cli/lint/lint.h"
 
@@ -33,9 +33,9 @@ static int run(int argc, char **argv)
 const struct command cmd_lint_trace = {
     .name = "lint-trace",
     .usage = "X.json[.gz]",
-    .help = "does a Chrome trace keep the rules that its readers need?",
-    .details =
-        "Checks what Perfetto, chrome://tracing, speedscope, HTA and TraceLens need\n"
-        "(docs/trace.md). Exits with 1 when a rule is broken, with 2 when it cannot be read.",
+    .help = "check that viewers can read a Chrome trace",
+    .details = "Checks what Perfetto, chrome://tracing, speedscope, HTA and TraceLens need\n"
+               "(docs/trace.md). Exits with 1 when a rule is broken, with 2 when it cannot be\n"
+               "read.",
     .run = run,
 };

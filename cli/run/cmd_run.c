@@ -26,26 +26,22 @@ static int64_t max_bytes;
 static struct results_options results;
 
 static const struct option_spec options[] = {
-    {"output", 'o', OPTION_STRING, &output, "FILE",
-     "the profile; default: PROGRAM.gpuprof, SCRIPT.gpuprof of Python"},
-    {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
-    {"device", 0, OPTION_STRING, &device, "NAME",
-     "auto, or virtual[:MODEL] to rehearse without a GPU"},
-    {"no-record", 0, OPTION_FLAG, &no_record, NULL, "choose the device, record nothing"},
+    {"output", 'o', OPTION_STRING, &output, "FILE", "the profile; default PROGRAM.gpuprof"},
+    {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists; in CI always"},
+    {"device", 0, OPTION_STRING, &device, "NAME", "auto, or virtual[:MODEL] to do without a GPU"},
+    {"no-record", 0, OPTION_FLAG, &no_record, NULL, "choose the device but record nothing"},
     {"steps", 0, OPTION_STRING, &steps, "A:B", "keep the steps A to B, counted from 1"},
-    {"delay", 0, OPTION_DOUBLE, &delay, "S", "keep nothing of the first S seconds"},
-    {"duration", 0, OPTION_DOUBLE, &duration, "S", "keep S seconds"},
-    {"every", 0, OPTION_STRING, &every, "M", "of M steps (or, such as 60s, of that time) record"},
-    {"window", 0, OPTION_STRING, &window, "N", "... N in full (or, such as 2s, that long)"},
-    {"range", 0, OPTION_STRING, &range, "WHAT",
-     "cuda-profiler: from cudaProfilerStart to Stop; none: steps alone"},
+    {"delay", 0, OPTION_DOUBLE, &delay, "S", "discard the first S seconds"},
+    {"duration", 0, OPTION_DOUBLE, &duration, "S", "record for S seconds"},
+    {"every", 0, OPTION_STRING, &every, "M", "out of every M steps (or a time such as 60s) ..."},
+    {"window", 0, OPTION_STRING, &window, "N", "... record N steps (or a time such as 2s) in full"},
+    {"range", 0, OPTION_STRING, &range, "WHAT", "cuda-profiler (from Start to Stop), none (steps)"},
     {"max-size", 0, OPTION_STRING, &max_size, "SIZE",
-     "of the profile, such as 500M; default 4G, 0: no limit"},
+     "of the profile: 500M; default 4G, 0: no limit"},
     LOAD_REDACT,
-    {"modules", 0, OPTION_FLAG, &modules, NULL, "PyTorch: a range for each call of a module"},
+    {"modules", 0, OPTION_FLAG, &modules, NULL, "PyTorch: record a range for each module call"},
     {"report", 0, OPTION_FLAG, &results.report, NULL, "write the HTML page beside the profile"},
-    {"strict", 0, OPTION_FLAG, &strict, NULL,
-     "status 125 when the program ran but its profile is lost"},
+    {"strict", 0, OPTION_FLAG, &strict, NULL, "status 125 when the profile is lost"},
     {0},
 };
 
@@ -91,7 +87,7 @@ static int record(char **argv, const struct run_device *d, const char *profile)
     recorder_follow(&r, c.pid);
     while (!child_wait(&c, -1))
         ;
-    int lost = recorder_finish(&r, &e);
+    int lost = recorder_finish(&r, c.status, &e);
     if (lost != 0)
         usage_error("the program ran to its end, but %s%s%s", e.text,
                     place_holds_spools(folder) ? "; what is left: gpuprof import " : "",
@@ -112,6 +108,7 @@ static int run(int argc, char **argv)
         return usage_error("run: %s", e.text);
     if (device_choose(&d, device, &e) < 0)
         return usage_error("run: %s", e.text);
+    force = force || in_ci();
     results.first_step = plan.first_step;
     results.last_step = plan.last_step;
     if (size_parse(max_size ? max_size : "4G", &max_bytes, &e) < 0)
@@ -121,10 +118,10 @@ static int run(int argc, char **argv)
     results.quiet = quiet_wanted();
     if (modules)
         setenv("GPUPROF_MODULES", "1", 1); /* for the hook in the program */
-    if (plan.gate[0])
-        setenv("GPUPROF_GATE", plan.gate, 1);
+    if (plan.window[0])
+        setenv("GPUPROF_WINDOW", plan.window, 1);
     else
-        unsetenv("GPUPROF_GATE");
+        unsetenv("GPUPROF_WINDOW");
     files_note();
     signals_keep();
     if (no_record) {
@@ -154,17 +151,17 @@ static int run(int argc, char **argv)
 const struct command cmd_run = {
     .name = "run",
     .usage = "[options] [--] PROGRAM ARGS...",
-    .help = "profile a program, without a change to it",
-    .details =
-        "Runs the program as if gpuprof were not there, records its GPU and host side into a "
-        "profile,\n"
-        "and says on stderr why the training loop is slow and what to change first.\n\n"
-        "  gpuprof run python train.py\n"
-        "  gpuprof run -o base.gpuprof --report -- ./train --epochs 1\n"
-        "  gpuprof run --device virtual:a100-80 -- build/bin/train_conv --steps 40\n\n"
-        "The exit status is the program's own (it dies by the same signal); 125 when gpuprof "
-        "itself\n"
-        "failed before the program started, 126 and 127 when the program cannot be run or found.",
+    .help = "profile a program without changing it",
+    .details = "Runs the program as if gpuprof were not there, records its GPU and host side\n"
+               "into a profile, and says on stderr why the training loop is slow and what to\n"
+               "change first. The profile of a Python program is SCRIPT.gpuprof if -o gives no\n"
+               "name.\n\n"
+               "  gpuprof run python train.py\n"
+               "  gpuprof run -o base.gpuprof --report -- ./train --epochs 1\n"
+               "  gpuprof run --device virtual:a100-80 -- build/bin/train_conv --steps 40\n\n"
+               "The exit status is the program's own (it dies by the same signal); 125 when\n"
+               "gpuprof itself failed before the program started, 126 and 127 when the program\n"
+               "cannot be run or found.",
     .options = options,
     .run = run,
     .takes_program = true,

@@ -4,8 +4,8 @@
  *   run_program.c what kind of file the program is
  *   run_child.c   starts the program as if we were not there, and passes its end on
  *   signals.c     passes signals on (signals.h)
- *   run_plan.c    which stretches of the run are recorded
- *   run_window.c  keeps the rows of a stretch of time
+ *   run_plan.c    which windows of the run are recorded
+ *   run_window.c  keeps the rows of a window of time
  *   run_recorder.c the process that records
  *   run_record.c  drains spools while it runs
  *   run_host.c    facts about the host
@@ -106,8 +106,9 @@ struct recording;
 struct recording *record_open(const struct record_options *o, const char *folder, struct err *e);
 /* Takes what is there; a failure (a full disk) is remembered, the program goes on untouched. */
 void record_drain(struct recording *r);
-/* 0 when the profile is in place. */
-int record_finish(struct recording *r, struct err *e);
+/* ended: waitpid's status of the program, -1 where it is not known. 0 when the profile is in place.
+ */
+int record_finish(struct recording *r, int ended, struct err *e);
 void record_close(struct recording *r);
 
 /* ---- the process that records ---------------------------------------------------------------- */
@@ -125,9 +126,9 @@ struct recorder {
 /* 0: it is ready, the program can start. -1 with *e set; the folder is gone then. */
 int recorder_start(struct recorder *r, const struct recorder_job *job, struct err *e);
 void recorder_follow(const struct recorder *r, pid_t program);
-/* The program has ended: waits until the profile is in place, and says what it says. -1 with *e
- * set: it is lost. */
-int recorder_finish(const struct recorder *r, struct err *e);
+/* The program has ended, with waitpid's status: waits until the profile is in place, and says what
+ * it says. -1 with *e set: it is lost. */
+int recorder_finish(const struct recorder *r, int ended, struct err *e);
 void recorder_discard(const struct recorder *r); /* there was no program */
 void recorder_says(const char *profile);         /* where the profile is */
 
@@ -147,7 +148,7 @@ struct host_periods {
 };
 void host_cgroup_periods(struct host_periods *p);
 /* The same, and how idle the cores are: before the program. */
-void host_look_before(struct host_periods *p);
+void host_remember_periods(struct host_periods *p);
 /* Cores, limits, kernel and processor, into the profile. */
 void host_put_facts(struct collector *c);
 /* Of the group whose CPU limit held the program most since `before`; nothing without a limit. */

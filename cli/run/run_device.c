@@ -40,10 +40,13 @@ static int choose_virtual(struct run_device *d, const char *model, struct err *e
     if ((size_t)snprintf(d->nvml, sizeof d->nvml, "%s/libnvidia-ml.so.1", d->library) >=
         sizeof d->nvml)
         return err_set(e, "the path of the virtual GPU is too long");
-    if (strlen(model) >= sizeof d->model)
-        return err_set(e, "--device: the name is too long");
-    strcpy(d->model, model);
     size_t n = strcspn(model, ",");
+    bool short_name = n == strlen("a100") && strncmp(model, "a100", n) == 0; /* the usual one */
+    if ((size_t)snprintf(d->model, sizeof d->model, "%.*s%s%s", (int)n, model,
+                         short_name ? "-80" : "", model + n) >= sizeof d->model)
+        return err_set(e, "--device: the name is too long");
+    model = d->model;
+    n = strcspn(model, ",");
     snprintf(path, sizeof path, "%s/profiles/%.*s.ini", d->library, (int)n, model);
     if (n > 0 && !memchr(model, '/', n) && access(path, R_OK) == 0)
         return 0;

@@ -73,7 +73,7 @@ static double idle_seconds(void)
     return any ? sum : -1;
 }
 
-void host_look_before(struct host_periods *p)
+void host_remember_periods(struct host_periods *p)
 {
     struct timespec now;
     host_cgroup_periods(p);
@@ -86,7 +86,7 @@ void host_look_before(struct host_periods *p)
 static void put_idle(struct collector *c, const struct host_periods *before)
 {
     struct host_periods now;
-    host_look_before(&now);
+    host_remember_periods(&now);
     double seconds = now.at_s - before->at_s;
     if (before->idle_s >= 0 && now.idle_s >= before->idle_s && seconds >= 1)
         put_number(c, "idle_cores", "%.2f", (now.idle_s - before->idle_s) / seconds);

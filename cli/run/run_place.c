@@ -236,7 +236,7 @@ static int lock_folder(const char *folder)
 }
 
 /* What a gpuprof that was killed left: an empty folder goes, of another one the user is told. */
-static void look_at_left(const char *folder)
+static void query_at_left(const char *folder)
 {
     struct stat st;
     int fd = lstat(folder, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
@@ -254,14 +254,14 @@ static void look_at_left(const char *folder)
     close(fd);
 }
 
-static void look_for_left(const char *parent)
+static void query_for_left(const char *parent)
 {
     char path[PATH_MAX * 2];
     DIR *d = opendir(parent);
     for (struct dirent *f; d && (f = readdir(d));)
         if (strncmp(f->d_name, ".gpuprof-", 9) == 0 && strlen(f->d_name) == 15 &&
             (size_t)snprintf(path, sizeof path, "%s/%s", parent, f->d_name) < sizeof path)
-            look_at_left(path);
+            query_at_left(path);
     if (d)
         closedir(d);
 }
@@ -275,7 +275,7 @@ int place_spool_folder(const char *output, char *out, size_t n, struct err *e)
     char *real = realpath(folder, NULL);
     if (!real)
         return err_set(e, "%s: no such folder for the profile", folder);
-    look_for_left(real);
+    query_for_left(real);
     int len = snprintf(out, n, "%s/.gpuprof-XXXXXX", real);
     free(real);
     if (len < 0 || (size_t)len >= n || !mkdtemp(out))

@@ -58,7 +58,7 @@ static int plan_windows(struct run_plan *p, const struct run_wish *w, struct err
         p->times.every_ns = every;
         p->times.window_ns = window;
     } else {
-        snprintf(p->gate, sizeof p->gate, "every=%" PRId64 ",window=%" PRId64, every, window);
+        snprintf(p->window, sizeof p->window, "every=%" PRId64 ",window=%" PRId64, every, window);
     }
     return 0;
 }
@@ -75,7 +75,7 @@ int plan_make(struct run_plan *p, const struct run_wish *w, struct err *e)
     if (w->steps) {
         if (parse_steps(w->steps, &p->first_step, &p->last_step, e) < 0)
             return -1;
-        snprintf(p->gate, sizeof p->gate, "steps=%" PRId64 ":%" PRId64, p->first_step,
+        snprintf(p->window, sizeof p->window, "steps=%" PRId64 ":%" PRId64, p->first_step,
                  p->last_step == INT64_MAX ? 0 : p->last_step);
     }
     if (w->range) {
@@ -83,7 +83,7 @@ int plan_make(struct run_plan *p, const struct run_wish *w, struct err *e)
         if (!none && strcmp(w->range, "cuda-profiler") != 0 &&
             strcasecmp(w->range, "cudaProfilerApi") != 0)
             return err_set(e, "--range knows cuda-profiler and none, not '%s'", w->range);
-        strcpy(p->gate, none ? "closed" : "profiler");
+        strcpy(p->window, none ? "closed" : "profiler");
     }
     return w->every || w->window ? plan_windows(p, w, e) : 0;
 }

@@ -1,5 +1,5 @@
-/* Which stretches of the run are recorded in full: options -> what the agent is told
- * ($GPUPROF_GATE) and what the collector does by time. */
+/* Which windows of the run are recorded in full: options -> what the agent is told
+ * ($GPUPROF_WINDOW) and what the collector does by time. */
 #ifndef GPUPROF_CLI_RUN_RUN_PLAN_H
 #define GPUPROF_CLI_RUN_RUN_PLAN_H
 
@@ -12,7 +12,7 @@ struct run_wish { /* as given; 0 and NULL: not */
 
 struct run_plan {
     struct collect_times times;
-    char gate[96];                 /* "": all is recorded */
+    char window[96];               /* "": all is recorded */
     int64_t first_step, last_step; /* of --steps, from 1; 0, 0 = all */
 };
 

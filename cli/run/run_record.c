@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 
 struct recording {
@@ -18,6 +19,7 @@ struct recording {
     struct sink inner; /* the store's */
     struct redact *redact;
     const struct record_options *options;
+    const char *folder;          /* of the spools */
     struct host_periods periods; /* before the program */
     struct err lost;             /* why there is no store any more */
 };
@@ -69,7 +71,7 @@ static void put_facts(struct recording *r)
                      r->options->device_choice ? r->options->device_choice : "auto");
     collect_put_meta(r->collector, "start_realtime_ns", text);
     host_put_facts(r->collector);
-    host_look_before(&r->periods);
+    host_remember_periods(&r->periods);
 }
 
 static int64_t profile_bytes(void *self)
@@ -86,6 +88,7 @@ struct recording *record_open(const struct record_options *o, const char *folder
         return NULL;
     }
     r->options = o;
+    r->folder = folder;
     r->store = store_create(o->output, o->force, e);
     if (!r->store) {
         free(r);
@@ -115,8 +118,25 @@ void record_drain(struct recording *r)
     collect_sample(r->collector);
 }
 
-int record_finish(struct recording *r, struct err *e)
+/* How the program ended, and the call that the virtual GPU lacks if it was that. */
+static void put_end(struct recording *r, int ended)
 {
+    char path[PATH_MAX + 16], text[64] = "";
+    if (ended < 0)
+        return;
+    snprintf(text, sizeof text, "%d", WIFSIGNALED(ended) ? WTERMSIG(ended) : WEXITSTATUS(ended));
+    collect_put_meta(r->collector, WIFSIGNALED(ended) ? "ended.signal" : "ended.status", text);
+    snprintf(path, sizeof path, "%s/missing_call", r->folder);
+    FILE *f = fopen(path, "r");
+    if (f && fgets(text, sizeof text, f))
+        collect_put_meta(r->collector, "ended.missing_call", text);
+    if (f)
+        fclose(f);
+}
+
+int record_finish(struct recording *r, int ended, struct err *e)
+{
+    put_end(r, ended);
     host_put_limited(r->collector, &r->periods);
     int rc = collect_finish(r->collector, e);
     if (r->lost.text[0]) {

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,13 +21,15 @@
 
 enum { DRAIN_MS = 50, GAUGES_BYTES = 128 << 10 }; /* room for 128 processes with 16 devices each */
 
-/* What is said on the line: by us the number of the program's process, then END, or HURRY where
- * somebody wants us gone; by the recorder an error's text, "" when it is ready, and at the end. */
-enum { END = -1, HURRY = -2 };
+/* What is said on the line: by us the number of the program's process, then how it ended (ENDED
+ * less waitpid's status) and END, or HURRY where somebody wants us gone; by the recorder an error's
+ * text, "" when it is ready, and at the end. */
+enum { END = -1, HURRY = -2, ENDED = -3 };
 
 struct watch {
     int line;
     pid_t front, program;
+    int status;               /* of waitpid; -1: not known */
     bool ended, hurry, alone; /* alone: there is nobody at the other end */
     bool odd;                 /* stopped, the one without the other, at the last look */
 };
@@ -84,6 +87,8 @@ static void listen_to(struct watch *w, int timeout_ms)
         w->hurry = true;
     else if (word == END)
         w->ended = true;
+    else if (word <= ENDED)
+        w->status = ENDED - word;
     else
         w->program = word;
 }
@@ -104,7 +109,7 @@ static void record_program(struct watch *w, struct recording *r)
 static int finish(struct watch *w, struct recording *r, const struct recorder_job *job,
                   struct err *e)
 {
-    int rc = record_finish(r, e);
+    int rc = record_finish(r, w->status, e);
     record_close(r);
     place_remove_folder(job->folder);
     if (rc < 0)
@@ -120,10 +125,20 @@ static int finish(struct watch *w, struct recording *r, const struct recorder_jo
     return results_make(job->record->output, job->results, e);
 }
 
+/* Where every core is busy we wait for our turn: a process that wakes up so often would else take
+ * the core away from the program each time. It gets its share all the same, so nothing is lost. */
+static void step_aside(void)
+{
+    struct sched_param none = {0};
+    if (sched_getscheduler(0) == SCHED_OTHER)
+        sched_setscheduler(0, SCHED_BATCH, &none);
+}
+
 static _Noreturn void record(struct watch w, const struct recorder_job *job)
 {
     struct err e = ERR_INIT;
     setsid();
+    step_aside();
     signal(SIGRTMAX, SIG_DFL);
     files_leave();
     struct recording *r = record_open(job->record, job->folder, &e);
@@ -156,7 +171,7 @@ int recorder_start(struct recorder *r, const struct recorder_job *job, struct er
         name_gauges(gauges, r->pid ? r->pid : getpid());
     if (r->pid == 0) {
         close(pair[0]);
-        record((struct watch){.line = pair[1], .front = front}, job);
+        record((struct watch){.line = pair[1], .front = front, .status = -1}, job);
     }
     close(pair[1]);
     if (gauges >= 0)
@@ -177,11 +192,12 @@ void recorder_follow(const struct recorder *r, pid_t program)
     tell(r->line, (int)program);
 }
 
-int recorder_finish(const struct recorder *r, struct err *e)
+int recorder_finish(const struct recorder *r, int ended, struct err *e)
 {
     int status;
     char text[sizeof e->text] = "";
     bool hurried = false;
+    tell(r->line, ENDED - ended);
     tell(r->line, END);
     while (waitpid(r->pid, &status, WNOHANG) == 0) {
         signals_wait(-1);

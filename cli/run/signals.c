@@ -183,10 +183,18 @@ char signals_state(pid_t pid)
     return (char)(over ? 0 : end[2]);
 }
 
+/* A terminal that goes away tells the leader of its session alone, and the program may be about to
+ * end because nothing can be read any more. */
+static bool is_of_terminal(const struct signal_seen *s)
+{
+    return s->code == SI_KERNEL && (s->number == SIGHUP || s->number == SIGCONT) &&
+           getsid(0) == getpid();
+}
+
 /* A sender that is on a core, or waits for one, may be between two signals that it sends. */
 static bool due(const struct signal_seen *s, int64_t now)
 {
-    if (!witness_there() || !program)
+    if (!witness_there() || !program || is_of_terminal(s))
         return true;
     int64_t age = now - s->ns;
     return age >= held_last_ns || (age >= held_ns && signals_state(s->sender) != 'R');
@@ -209,6 +217,22 @@ static void ask_witness(void)
     take();
 }
 
+static bool stops(int number)
+{
+    return number == SIGSTOP || number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
+}
+
+/* A stop takes a SIGCONT that is pending away, and the other way round. So the witness may never
+ * see the first of two that come soon after each other, and nobody needs it any more. */
+static bool is_undone(size_t i)
+{
+    for (size_t k = i + 1; k < held_count; k++)
+        if ((stops(held[i].number) && held[k].number == SIGCONT) ||
+            (held[i].number == SIGCONT && stops(held[k].number)))
+            return true;
+    return false;
+}
+
 /* Which of them the program got without us. The same signal again from the same
  * process, to us or to the group, in the moment in which they are held: the program finds the first
  * one pending (`timeout` signals its child and then its group). */
@@ -218,6 +242,7 @@ static void mark_got(bool *got)
         got[i] = witness_there() ? witnessed(&held[i]) : program && held[i].code == SI_KERNEL;
         if (got[i])
             deliver_to_group(&held[i]);
+        got[i] |= is_undone(i);
     }
     for (size_t i = 0; i < held_count; i++)
         for (size_t k = 0; got[i] && !queues(held[i].number) && k < held_count; k++)
@@ -253,10 +278,10 @@ void signals_for(pid_t pid)
 
 void signals_wait(int timeout_ms)
 {
-    enum { LOOK_MS = 5 };
+    enum { QUERY_MS = 5 };
     struct pollfd p = {.fd = fd, .events = POLLIN};
-    if (held_count && (timeout_ms < 0 || timeout_ms > LOOK_MS))
-        timeout_ms = LOOK_MS;
+    if (held_count && (timeout_ms < 0 || timeout_ms > QUERY_MS))
+        timeout_ms = QUERY_MS;
     poll(&p, 1, child_news ? 0 : timeout_ms);
     take();
     settle(false);

@@ -18,15 +18,18 @@ static int runs, top;
 static bool force, json;
 
 static const struct option_spec options[] = {
-    {"apply", 0, OPTION_STRING, &apply, "K=V,...", "the change; default: the first advice's"},
-    {"top", 0, OPTION_INT, &top, "N", "the N first advices with a setting, and all together"},
-    {"profile", 0, OPTION_STRING, &profile, "FILE", "predict from this profile: no first run"},
-    {"runs", 0, OPTION_INT, &runs, "R", "reruns with and without, each; default 3 to 6 by noise"},
+    {"apply", 0, OPTION_STRING, &apply, "K=V,...",
+     "the change to try; default: the first finding's"},
+    {"top", 0, OPTION_INT, &top, "N", "the N first advices, and all together"},
+    {"profile", 0, OPTION_STRING, &profile, "FILE",
+     "predict from this profile and skip the first run"},
+    {"runs", 0, OPTION_INT, &runs, "R", "reruns with and without; default 3 to 6 by noise"},
     {"device", 0, OPTION_STRING, &device, "NAME", "as for gpuprof run"},
     {"output", 'o', OPTION_STRING, &output, "FILE", "keep the first run's profile"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
-    {"history", 0, OPTION_STRING, &history, "FILE", "learn from trials of other programs, and add"},
-    {"json", 0, OPTION_FLAG, &json, NULL, "for programs: docs/json.md describes it"},
+    {"history", 0, OPTION_STRING, &history, "FILE",
+     "learn from past trials in FILE, and add this one"},
+    {"json", 0, OPTION_FLAG, &json, NULL, "machine-readable output; docs/json.md describes it"},
     {0},
 };
 
@@ -42,12 +45,12 @@ static int run_first(struct trial *t, struct err *e)
 }
 
 /* One run with each change: what the program does not obey is not tried any further. */
-static int look(struct trial *t, size_t from, struct err *e)
+static int probe_from(struct trial *t, size_t from, struct err *e)
 {
     for (size_t i = from; i < t->count; i++) {
-        struct attempt *c = &t->change[i];
-        say("a run with %s: does the program obey?", c->knobs);
-        if (trial_look(t, c, e) < 0)
+        struct tried *c = &t->change[i];
+        say("a run with %s: does the program obey?", c->settings);
+        if (trial_probe(t, c, e) < 0)
             return -1;
         if (c->refused)
             say("it does not: %s", c->refusal);
@@ -60,22 +63,22 @@ static int choose(struct trial *t, struct err *e)
 {
     struct loaded l;
     const char *path[] = {t->profile};
-    if (load_predicted(path, 1, &l, e) < 0)
+    if (load_predicted(path, 1, load_history(history), &l, e) < 0)
         return -1;
     t->marks = trial_marks_tell(t, l.analysis);
     t->asked = top;
     int rc = trial_choose(t, &l, apply, top ? top : 1, e);
     if (rc == 0)
-        rc = look(t, 0, e);
+        rc = probe_from(t, 0, e);
     size_t alone = t->count;
     if (rc == 0 && top > 1 && trial_join(t, &l, e) < 0)
         rc = -1;
     load_release(&l);
-    return rc == 0 ? look(t, alone, e) : rc;
+    return rc == 0 ? probe_from(t, alone, e) : rc;
 }
 
 /* Runs an arm for 90 % power to tell half of what was predicted, or 1 %. */
-static size_t runs_for(struct trial *t, struct attempt *c)
+static size_t runs_for(struct trial *t, struct tried *c)
 {
     const struct ab_prediction *p = &c->predicted;
     double delta = p->known && p->mid > 0.02 ? p->mid / 2 : 0.01;
@@ -99,11 +102,11 @@ static int round_of_runs(struct trial *t, size_t round, const char *of, struct e
 {
     for (size_t i = 0; i <= t->count; i++) {
         size_t at = round % 2 ? t->count - i : i;
-        struct attempt *c = at ? &t->change[at - 1] : NULL;
+        struct tried *c = at ? &t->change[at - 1] : NULL;
         if (c && c->refused)
             continue;
         say("round %zu of %s, %s%s", round + 1, of, c ? "with " : "without a change",
-            c ? c->knobs : "");
+            c ? c->settings : "");
         if (trial_again(t, c, e) < 0)
             return -1;
     }
@@ -140,11 +143,11 @@ static void keep(struct trial *t)
 {
     t->tried_ns = now_ns();
     struct err e = ERR_INIT;
-    const char *kept = profile ? profile : output;
+    const char *kept = profile ? profile : output, *file = load_history(history);
     bool works = kept && store_is_profile(kept);
     for (size_t i = 0; i < t->count; i++) {
-        const struct attempt *c = &t->change[i];
-        if (load_history() && trial_remember(t, c, load_history(), &e) < 0)
+        const struct tried *c = &t->change[i];
+        if (file && trial_remember(t, c, file, &e) < 0)
             say("%s", e.text);
         if (!works || c->refused || c->result.a_ns <= 0)
             continue;
@@ -159,7 +162,7 @@ static int status_of(const struct trial *t)
 {
     int status = 1;
     for (size_t i = 0; i < t->count; i++) {
-        const struct attempt *c = &t->change[i];
+        const struct tried *c = &t->change[i];
         enum ab_verdict v = c->result.verdict;
         if (c->refused || v == AB_UNDERPOWERED)
             status = 3;
@@ -249,8 +252,6 @@ static int run(int argc, char **argv)
         return usage_error("try: either --apply or --top");
     if (profile && output)
         return usage_error("try: with --profile there is no first run to keep (-o)");
-    if (history)
-        setenv("GPUPROF_HISTORY", history, 1);
     if (output_check(output, force, &e) || make_trial(&t, argv, &e) < 0)
         return fail(&e);
     trial_catch_signals();
@@ -262,15 +263,14 @@ static int run(int argc, char **argv)
 const struct command cmd_try = {
     .name = "try",
     .usage = "[options] [--] PROGRAM ARGS...",
-    .help = "does a change save what was predicted? measure it",
-    .details =
-        "Runs the program once and predicts; then again, in turns with and without the change\n"
-        "(GPUPROF_APPLY), and prints measured beside predicted.\n\n"
-        "  gpuprof try -- python train.py\n"
-        "  gpuprof try --top 3 -- python train.py\n"
-        "  gpuprof try --apply num_workers=4 -- python train.py\n\n"
-        "Exit status: 0 it saves time, 1 it does not, 2 a run failed or wrong usage, 3 cannot\n"
-        "tell, 130 interrupted.",
+    .help = "measure whether a change saves what was predicted",
+    .details = "Runs the program once and predicts; then again, in turns with and without the\n"
+               "change (GPUPROF_APPLY) and prints the measured saving beside the predicted one.\n\n"
+               "  gpuprof try -- python train.py\n"
+               "  gpuprof try --top 3 -- python train.py\n"
+               "  gpuprof try --apply num_workers=4 -- python train.py\n\n"
+               "Exit status: 0 it saves time, 1 it does not, 2 a run failed or wrong usage, 3\n"
+               "cannot tell, 130 interrupted.",
     .options = options,
     .run = run,
     .takes_program = true,

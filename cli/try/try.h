@@ -13,10 +13,10 @@
 
 enum { TRY_TOP = 8, TRY_ADVICE = 16 };
 
-struct attempt {
-    char knobs[1024]; /* with ; between */
-    char rule[64];    /* whose advice it is; "" when several have a part in it, or none */
-    bool together;    /* made of the other changes */
+struct tried {
+    char settings[1024]; /* with ; between */
+    char rule[64];       /* whose advice it is; "" when several have a part in it, or none */
+    bool together;       /* made of the other changes */
     const struct outcome *advice[TRY_ADVICE]; /* the same, while the profile is loaded */
     size_t advice_count;
     struct ab_prediction predicted;
@@ -28,9 +28,9 @@ struct attempt {
     struct ab_result result;
     size_t acknowledged;
     bool obeys;        /* it said so */
-    bool refused;      /* at least one knob, in the first run with it: not tried any further */
+    bool refused;      /* at least one setting, in the first run with it: not tried any further */
     char refusal[256]; /* in whose words */
-    char silent[64];   /* a knob that the program said nothing of; "" */
+    char silent[64];   /* a setting that the program said nothing of; "" */
 };
 
 struct trial {
@@ -44,11 +44,11 @@ struct trial {
     int64_t tried_ns;       /* Unix time */
     char why_not[256];      /* nothing is predicted from it: why; "" */
     struct ab_arm without;
-    struct attempt change[TRY_TOP + 1]; /* the last may be all of them together */
+    struct tried change[TRY_TOP + 1]; /* the last may be all of them together */
     size_t count;
-    struct passed { /* advice that comes before the last one tried, but has no knob (""), or one
+    struct passed { /* advice that comes before the last one tried, but has no setting (""), or one
                        that is turned on request alone */
-        char rule[64], knob[64];
+        char rule[64], setting[64];
     } passed[TRY_ADVICE];
     size_t passed_count;
     int asked;       /* changes that --top asked for; 0: one is enough */
@@ -60,18 +60,18 @@ struct trial {
 void trial_catch_signals(void);
 bool trial_interrupted(void);
 /* The program under `gpuprof run` (marks: nothing but steps is recorded), its output to `log`
- * (NULL: where ours goes), with the change's knobs (NULL: as it is). The status as a shell tells
+ * (NULL: where ours goes), with the change's settings (NULL: as it is). The status as a shell tells
  * it; -1 with *e set: it did not start. */
-int trial_record(const struct trial *t, const char *profile, const char *log,
-                 const struct attempt *c, bool marks, struct err *e);
+int trial_record(const struct trial *t, const char *profile, const char *log, const struct tried *c,
+                 bool marks, struct err *e);
 /* A rerun that is not timed, recorded in full: does the program obey? Sets c->refused, refusal,
  * silent; and t->marks to false where marks mislead. */
-int trial_look(struct trial *t, struct attempt *c, struct err *e);
+int trial_probe(struct trial *t, struct tried *c, struct err *e);
 /* One rerun, added to the arm of the change (NULL: without any). -1 with *e set: it failed (status
  * and last lines are in *e). */
 /* Of a full recording: marks mislead where the host runs ahead of the GPU. Grows t->warm. */
 bool trial_marks_tell(struct trial *t, const struct advice *a);
-int trial_again(struct trial *t, struct attempt *c, struct err *e);
+int trial_again(struct trial *t, struct tried *c, struct err *e);
 void trial_remove(struct trial *t);
 
 /* What is to be tried: the settings in `apply`; else the `top` first findings that a program can
@@ -80,14 +80,14 @@ int trial_choose(struct trial *t, struct loaded *l, const char *apply, int top, 
 /* Adds the change that is all of those that the program obeys, where there are two or more. */
 int trial_join(struct trial *t, struct loaded *l, struct err *e);
 
-/* Adds a row to the table verification of a profile, and a line to the history that the user named
+/* Adds a row to the table trial of a profile, and a line to the history that the user named
  * (analyzer/profile/history.h), if it says anything about predictions. */
-int trial_keep(const struct trial *t, const struct attempt *c, const char *profile, struct err *e);
-int trial_remember(const struct trial *t, const struct attempt *c, const char *history,
+int trial_keep(const struct trial *t, const struct tried *c, const char *profile, struct err *e);
+int trial_remember(const struct trial *t, const struct tried *c, const char *history,
                    struct err *e);
 
-const char *trial_verdict(const struct attempt *c);
-const char *trial_why(const struct attempt *c);
+const char *trial_verdict(const struct tried *c);
+const char *trial_why(const struct tried *c);
 void trial_print(const struct trial *t);
 void trial_print_json(const struct trial *t);
 

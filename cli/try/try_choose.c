@@ -2,6 +2,7 @@
 #include "cli/try/try.h"
 
 #include "analyzer/advice/advice.h"
+#include "analyzer/advice/settings.h"
 #include "report/terminal/terminal.h"
 
 #include <stdio.h>
@@ -24,7 +25,7 @@ static bool holds_all(const char *list, const char *settings)
     return true;
 }
 
-static bool names_knob(const char *list, const char *setting)
+static bool names_setting(const char *list, const char *setting)
 {
     size_t n = strcspn(setting, "=");
     for (const char *p = list; *p; p += strcspn(p, ";"), p += *p == ';')
@@ -33,12 +34,12 @@ static bool names_knob(const char *list, const char *setting)
     return false;
 }
 
-/* Adds the settings whose knob is not in the list yet. false: no room. */
+/* Adds the settings whose setting is not in the list yet. false: no room. */
 static bool add_settings(char *list, size_t size, const char *settings)
 {
     for (const char *p = settings; *p; p += strcspn(p, ";"), p += *p == ';') {
         size_t n = strcspn(p, ";"), used = strlen(list);
-        if (n == 0 || names_knob(list, p))
+        if (n == 0 || names_setting(list, p))
             continue;
         if (used + n + 2 > size)
             return false;
@@ -47,7 +48,7 @@ static bool add_settings(char *list, size_t size, const char *settings)
     return true;
 }
 
-static int predict(struct attempt *c, const struct trial *t, struct loaded *l, struct err *e)
+static int predict(struct tried *c, const struct trial *t, struct loaded *l, struct err *e)
 {
     struct span_ns s = {0};
     int rc = 0;
@@ -77,14 +78,14 @@ static int predict(struct attempt *c, const struct trial *t, struct loaded *l, s
 
 /* One setting, of which other values are advised, alone or with others: a bound of what its cause
  * costs holds for all. */
-static void advise_otherwise(struct attempt *c, const struct trial *t, const struct advice *a)
+static void advise_otherwise(struct tried *c, const struct trial *t, const struct advice *a)
 {
-    for (size_t i = 0; i < a->ranked_count && !strchr(c->knobs, ';'); i++) {
+    for (size_t i = 0; i < a->ranked_count && !strchr(c->settings, ';'); i++) {
         const struct outcome *o = a->ranked[i];
-        if (!o->knob || !names_knob(c->knobs, o->knob))
+        if (!o->setting || !names_setting(c->settings, o->setting))
             continue;
         snprintf(c->rule, sizeof c->rule, "%s", o->rule->id);
-        snprintf(c->advised, sizeof c->advised, "%s", o->knob);
+        snprintf(c->advised, sizeof c->advised, "%s", o->setting);
         if (o->upper_bound)
             c->at_most = (double)o->saves_high_ns / (double)t->step_ns;
         return;
@@ -94,21 +95,21 @@ static void advise_otherwise(struct attempt *c, const struct trial *t, const str
 static int choose_asked(struct trial *t, struct loaded *l, const char *apply, struct err *e)
 {
     const struct advice *a = l->analysis;
-    struct attempt *c = &t->change[t->count++];
-    char covered[sizeof c->knobs] = "";
-    if (strlen(apply) >= sizeof c->knobs)
+    struct tried *c = &t->change[t->count++];
+    char covered[sizeof c->settings] = "";
+    if (strlen(apply) >= sizeof c->settings)
         return err_set(e, "--apply is too long");
-    snprintf(c->knobs, sizeof c->knobs, "%s", apply);
-    for (char *p = c->knobs; (p = strchr(p, ','));)
+    snprintf(c->settings, sizeof c->settings, "%s", apply);
+    for (char *p = c->settings; (p = strchr(p, ','));)
         *p = ';';
     for (size_t i = 0; i < a->ranked_count && c->advice_count < TRY_ADVICE; i++) {
         const struct outcome *o = a->ranked[i];
-        if (!o->knob || !holds_all(c->knobs, o->knob) || holds_all(covered, o->knob))
+        if (!o->setting || !holds_all(c->settings, o->setting) || holds_all(covered, o->setting))
             continue;
         c->advice[c->advice_count++] = o;
-        add_settings(covered, sizeof covered, o->knob);
+        add_settings(covered, sizeof covered, o->setting);
     }
-    if (!holds_all(covered, c->knobs)) /* nobody knows what the rest of it does */
+    if (!holds_all(covered, c->settings)) /* nobody knows what the rest of it does */
         c->advice_count = 0;
     if (c->advice_count == 0 && t->step_ns > 0)
         advise_otherwise(c, t, a);
@@ -117,18 +118,12 @@ static int choose_asked(struct trial *t, struct loaded *l, const char *apply, st
     return predict(c, t, l, e);
 }
 
-static bool chosen(const struct trial *t, const char *knob)
+static bool chosen(const struct trial *t, const char *setting)
 {
     for (size_t i = 0; i < t->count; i++)
-        if (strcmp(t->change[i].knobs, knob) == 0)
+        if (strcmp(t->change[i].settings, setting) == 0)
             return true;
     return false;
-}
-
-/* Changes the numbers that are computed: nobody's model is trained otherwise unasked. */
-static bool asked_for_alone(const char *knob)
-{
-    return strstr(knob, "precision=bf16") || strstr(knob, "precision=fp16");
 }
 
 static void pass(struct trial *t, const struct outcome *o)
@@ -137,8 +132,8 @@ static void pass(struct trial *t, const struct outcome *o)
         return;
     struct passed *p = &t->passed[t->passed_count++];
     snprintf(p->rule, sizeof p->rule, "%s", o->rule->id);
-    snprintf(p->knob, sizeof p->knob, "%s", o->knob ? o->knob : "");
-    for (char *k = p->knob; (k = strchr(k, ';'));)
+    snprintf(p->setting, sizeof p->setting, "%s", o->setting ? o->setting : "");
+    for (char *k = p->setting; (k = strchr(k, ';'));)
         *k = ','; /* as --apply takes it from a shell */
 }
 
@@ -164,12 +159,12 @@ static int choose_top(struct trial *t, struct loaded *l, int top, struct err *e)
     const struct advice *a = l->analysis;
     for (size_t i = 0; i < a->ranked_count && t->count < (size_t)top; i++) {
         const struct outcome *o = a->ranked[i];
-        if (!o->knob || asked_for_alone(o->knob))
+        if (!o->setting || settings_change_numbers(o->setting))
             pass(t, o);
-        if (!o->knob || asked_for_alone(o->knob) || chosen(t, o->knob))
+        if (!o->setting || settings_change_numbers(o->setting) || chosen(t, o->setting))
             continue;
-        struct attempt *c = &t->change[t->count++];
-        snprintf(c->knobs, sizeof c->knobs, "%s", o->knob);
+        struct tried *c = &t->change[t->count++];
+        snprintf(c->settings, sizeof c->settings, "%s", o->setting);
         snprintf(c->rule, sizeof c->rule, "%s", o->rule->id);
         c->advice[c->advice_count++] = o;
         if (predict(c, t, l, e) < 0)
@@ -180,9 +175,9 @@ static int choose_top(struct trial *t, struct loaded *l, int top, struct err *e)
     if (t->count)
         return 0;
     for (size_t i = 0; i < t->passed_count; i++)
-        if (*t->passed[i].knob)
+        if (*t->passed[i].setting)
             return err_set(e, "%s changes the numbers that are computed: ask for it by --apply %s",
-                           t->passed[i].rule, t->passed[i].knob);
+                           t->passed[i].rule, t->passed[i].setting);
     return err_set(e, "nothing to try, %s: name a change with --apply", t->fewer);
 }
 
@@ -199,11 +194,11 @@ int trial_choose(struct trial *t, struct loaded *l, const char *apply, int top, 
 
 int trial_join(struct trial *t, struct loaded *l, struct err *e)
 {
-    struct attempt *c = &t->change[t->count];
+    struct tried *c = &t->change[t->count];
     size_t obeyed = 0;
     for (size_t i = 0; i < t->count; i++) {
-        const struct attempt *one = &t->change[i];
-        if (one->refused || !add_settings(c->knobs, sizeof c->knobs, one->knobs))
+        const struct tried *one = &t->change[i];
+        if (one->refused || !add_settings(c->settings, sizeof c->settings, one->settings))
             continue;
         obeyed++;
         for (size_t k = 0; k < one->advice_count && c->advice_count < TRY_ADVICE; k++)

@@ -12,13 +12,13 @@ static int64_t of_step(double share, int64_t step_ns)
     return llround(share * (double)step_ns);
 }
 
-static int put_row(struct store *s, const struct trial *t, const struct attempt *c, struct err *e)
+static int put_row(struct store *s, const struct trial *t, const struct tried *c, struct err *e)
 {
     const struct ab_prediction *p = &c->predicted;
     const struct ab_result *r = &c->result;
-    struct row_verification row = {
-        .id = store_next_verification(s),
-        .knob = store_intern(s, c->knobs),
+    struct row_trial row = {
+        .id = store_next_trial(s),
+        .setting = store_intern(s, c->settings),
         .verdict = store_intern(s, trial_verdict(c)),
         .predicted_low_ns = p->known ? of_step(p->low, t->step_ns) : -1,
         .predicted_mid_ns = p->known ? of_step(p->mid, t->step_ns) : -1,
@@ -34,10 +34,10 @@ static int put_row(struct store *s, const struct trial *t, const struct attempt 
         .own_low_ns = p->known ? of_step(c->own_low, t->step_ns) : -1,
         .own_high_ns = p->known ? of_step(c->own_high, t->step_ns) : -1,
     };
-    return store_put_derived(s, DERIVED_VERIFICATION, &row, e);
+    return store_put_derived(s, DERIVED_TRIAL, &row, e);
 }
 
-int trial_keep(const struct trial *t, const struct attempt *c, const char *profile, struct err *e)
+int trial_keep(const struct trial *t, const struct tried *c, const char *profile, struct err *e)
 {
     struct store *s = store_open(profile, 1, e);
     int rc = s && store_begin(s, e) == 0 && put_row(s, t, c, e) == 0 ? store_commit(s, e) : -1;
@@ -45,8 +45,7 @@ int trial_keep(const struct trial *t, const struct attempt *c, const char *profi
     return rc;
 }
 
-int trial_remember(const struct trial *t, const struct attempt *c, const char *history,
-                   struct err *e)
+int trial_remember(const struct trial *t, const struct tried *c, const char *history, struct err *e)
 {
     const struct ab_prediction *p = &c->predicted;
     struct past_trial line = {

@@ -1,70 +1,70 @@
 /* See try.h: the answer, for people and for programs. */
 #include "cli/try/try.h"
 
-#include "report/json/json_write.h"
+#include "report/json/json_tree.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* Stopped before there were enough runs for a verdict. */
-static bool cut_short(const struct attempt *c)
+static bool cut_short(const struct tried *c)
 {
     return trial_interrupted() && c->result.verdict == AB_UNDERPOWERED;
 }
 
-const char *trial_verdict(const struct attempt *c)
+const char *trial_verdict(const struct tried *c)
 {
     if (c->refused)
         return "REFUSED";
     return cut_short(c) ? "INTERRUPTED" : ab_verdict_text[c->result.verdict];
 }
 
-const char *trial_why(const struct attempt *c)
+const char *trial_why(const struct tried *c)
 {
     if (c->refused)
         return "the program does not obey: nothing was tried";
     return cut_short(c) ? "interrupted before there were enough runs to tell" : c->result.why;
 }
 
-static void range_json(struct json *j, const char *key, bool known, double low, double mid,
+static void range_json(struct json_tree *j, const char *key, bool known, double low, double mid,
                        double high)
 {
     if (!known) {
-        json_null(j, key);
+        tree_null(j, key);
         return;
     }
-    json_begin(j, key, '{');
-    json_num(j, "low", 100 * low, 3);
-    json_num(j, "mid", 100 * mid, 3);
-    json_num(j, "high", 100 * high, 3);
-    json_end(j, '}');
+    tree_begin(j, key, '{');
+    tree_num(j, "low", 100 * low, 3);
+    tree_num(j, "mid", 100 * mid, 3);
+    tree_num(j, "high", 100 * high, 3);
+    tree_end(j);
 }
 
-static void change_json(struct json *j, const struct attempt *c)
+static void change_json(struct json_tree *j, const struct tried *c)
 {
     const struct ab_prediction *p = &c->predicted;
     const struct ab_result *r = &c->result;
-    json_begin(j, NULL, '{');
-    json_str(j, "apply", c->knobs);
-    json_str(j, "rule", *c->rule ? c->rule : NULL);
-    json_bool(j, "together", c->together);
-    json_str(j, "verdict", trial_verdict(c));
-    json_str(j, "why", trial_why(c));
-    json_int(j, "runs_with", (int64_t)c->arm.count);
+    tree_begin(j, NULL, '{');
+    tree_str(j, "apply", c->settings);
+    tree_str(j, "rule", *c->rule ? c->rule : NULL);
+    tree_bool(j, "together", c->together);
+    tree_str(j, "verdict", trial_verdict(c));
+    tree_str(j, "why", trial_why(c));
+    tree_int(j, "runs_with", (int64_t)c->arm.count);
     if (r->a_ns)
-        json_ms(j, "with_ms", r->b_ns);
+        tree_ms(j, "with_ms", r->b_ns);
     else
-        json_null(j, "with_ms");
+        tree_null(j, "with_ms");
     range_json(j, "measured_pct", r->a_ns > 0, r->low, r->saved, r->high);
     range_json(j, "predicted_pct", p->known, p->low, p->mid, p->high);
     if (c->at_most > 0)
-        json_num(j, "at_most_pct", 100 * c->at_most, 3);
+        tree_num(j, "at_most_pct", 100 * c->at_most, 3);
     else
-        json_null(j, "at_most_pct");
-    json_int(j, "runs_acknowledged", (int64_t)c->acknowledged);
-    json_str(j, "refused", *c->refusal ? c->refusal : NULL);
-    json_str(j, "silent", *c->silent ? c->silent : NULL);
-    json_end(j, '}');
+        tree_null(j, "at_most_pct");
+    tree_int(j, "runs_acknowledged", (int64_t)c->acknowledged);
+    tree_str(j, "refused", *c->refusal ? c->refusal : NULL);
+    tree_str(j, "silent", *c->silent ? c->silent : NULL);
+    tree_end(j);
 }
 
 /* The step without a change, as the changes were compared with it; 0 = not known. */
@@ -84,38 +84,36 @@ static bool fewer(const struct trial *t)
 
 void trial_print_json(const struct trial *t)
 {
-    struct json j;
-    json_start(&j, stdout);
-    json_begin(&j, NULL, '{');
-    json_int(&j, "schema", 2);
-    json_str(&j, "virtual_gpu", *t->gpu ? t->gpu : NULL);
-    json_bool(&j, "interrupted", trial_interrupted());
-    json_int(&j, "runs_without", (int64_t)t->without.count);
+    struct json_tree j;
+    tree_start(&j, '{');
+    j.one_line = true;
+    tree_int(&j, "schema", 2);
+    tree_str(&j, "virtual_gpu", *t->gpu ? t->gpu : NULL);
+    tree_bool(&j, "interrupted", trial_interrupted());
+    tree_int(&j, "runs_without", (int64_t)t->without.count);
     if (without_ns(t))
-        json_ms(&j, "without_ms", without_ns(t));
+        tree_ms(&j, "without_ms", without_ns(t));
     else
-        json_null(&j, "without_ms");
-    json_str(&j, "no_predictions", *t->why_not ? t->why_not : NULL);
-    json_str(&j, "reruns_record", t->marks ? "steps" : "all");
-    json_begin(&j, "tried", '[');
+        tree_null(&j, "without_ms");
+    tree_str(&j, "no_predictions", *t->why_not ? t->why_not : NULL);
+    tree_str(&j, "reruns_record", t->marks ? "steps" : "all");
+    tree_begin(&j, "tried", '[');
     for (size_t i = 0; i < t->count; i++)
         change_json(&j, &t->change[i]);
-    json_end(&j, ']');
+    tree_end(&j);
     if (t->asked)
-        json_int(&j, "asked", t->asked);
+        tree_int(&j, "asked", t->asked);
     else
-        json_null(&j, "asked");
-    json_str(&j, "fewer", fewer(t) ? t->fewer : NULL);
-    json_begin(&j, "not_tried", '[');
+        tree_null(&j, "asked");
+    tree_str(&j, "fewer", fewer(t) ? t->fewer : NULL);
+    tree_begin(&j, "not_tried", '[');
     for (size_t i = 0; i < t->passed_count; i++)
-        json_str(&j, NULL, t->passed[i].rule);
-    json_end(&j, ']');
-    json_end(&j, '}');
-    if (json_end_document(&j) == 0)
-        putchar('\n');
+        tree_str(&j, NULL, t->passed[i].rule);
+    tree_end(&j);
+    tree_print(&j, stdout);
 }
 
-static void print_words(const struct attempt *c)
+static void print_words(const struct tried *c)
 {
     if (c->refused)
         printf("  The program did not obey: %s\n", c->refusal);
@@ -125,11 +123,11 @@ static void print_words(const struct attempt *c)
                c->silent);
 }
 
-static void print_one(const struct trial *t, const struct attempt *c)
+static void print_one(const struct trial *t, const struct tried *c)
 {
     const struct ab_prediction *p = &c->predicted;
     const struct ab_result *r = &c->result;
-    printf("%s: %s\n  %s\n", c->knobs, trial_verdict(c), trial_why(c));
+    printf("%s: %s\n  %s\n", c->settings, trial_verdict(c), trial_why(c));
     if (*t->gpu)
         printf("  on a virtual GPU: %s\n", t->gpu);
     if (p->known)
@@ -169,8 +167,8 @@ static int widest(const struct trial *t)
 {
     size_t wide = strlen("all together");
     for (size_t i = 0; i < t->count; i++)
-        if (!t->change[i].together && strlen(t->change[i].knobs) > wide)
-            wide = strlen(t->change[i].knobs);
+        if (!t->change[i].together && strlen(t->change[i].settings) > wide)
+            wide = strlen(t->change[i].settings);
     return wide > 40 ? 40 : (int)wide;
 }
 
@@ -181,10 +179,10 @@ static void print_table(const struct trial *t)
     printf("%-*s  %-24s %-24s %s\n", wide, "saved of the step", "predicted (80 %)",
            "measured (95 %)", "verdict");
     for (size_t i = 0; i < t->count; i++) {
-        const struct attempt *c = &t->change[i];
+        const struct tried *c = &t->change[i];
         const struct ab_prediction *p = &c->predicted;
         const struct ab_result *r = &c->result;
-        printf("%-*.*s  %-24s %-24s %s\n", wide, wide, c->together ? "all together" : c->knobs,
+        printf("%-*.*s  %-24s %-24s %s\n", wide, wide, c->together ? "all together" : c->settings,
                range_text(predicted, p->known, p->low, p->mid, p->high, c->at_most),
                range_text(measured, r->a_ns > 0, r->low, r->saved, r->high, 0), trial_verdict(c));
     }
@@ -199,9 +197,9 @@ static void print_table(const struct trial *t)
     if (*t->why_not)
         printf("No predictions, %s.\n", t->why_not);
     for (size_t i = 0; i < t->count; i++) {
-        const struct attempt *c = &t->change[i];
+        const struct tried *c = &t->change[i];
         if (c->refused || *c->silent || c->result.verdict == AB_UNDERPOWERED)
-            printf("%s: %s\n", c->together ? "all together" : c->knobs, trial_why(c));
+            printf("%s: %s\n", c->together ? "all together" : c->settings, trial_why(c));
         print_words(c);
     }
 }
@@ -220,9 +218,9 @@ void trial_print(const struct trial *t)
     }
     for (size_t i = 0; i < t->passed_count; i++) {
         const struct passed *p = &t->passed[i];
-        if (*p->knob)
+        if (*p->setting)
             printf("%s: not tried unasked, it changes the numbers that are computed: --apply %s\n",
-                   p->rule, p->knob);
+                   p->rule, p->setting);
         else
             printf("%s: not tried, no setting does it: `gpuprof explain %s` says what to edit\n",
                    p->rule, p->rule);

@@ -28,14 +28,14 @@ static int to_log(const char *log)
     return in < 0 || out < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0 ? -1 : 0;
 }
 
-static void extend_apply(const char *knobs)
+static void extend_apply(const char *settings)
 {
     const char *old = getenv("GPUPROF_APPLY");
     char *joined = NULL;
-    if (old && *old && asprintf(&joined, "%s;%s", old, knobs) > 0)
+    if (old && *old && asprintf(&joined, "%s;%s", old, settings) > 0)
         setenv("GPUPROF_APPLY", joined, 1);
     else
-        setenv("GPUPROF_APPLY", knobs, 1);
+        setenv("GPUPROF_APPLY", settings, 1);
     free(joined);
 }
 
@@ -49,14 +49,14 @@ static size_t count_words(char **argv)
 
 /* In the child: `gpuprof run` with the program. Does not return. */
 static void become_run(const struct trial *t, const char *profile, const char *log,
-                       const struct attempt *c, bool marks)
+                       const struct tried *c, bool marks)
 {
     size_t n = count_words(t->argv), k = 0;
     char **v = calloc(n + 12, sizeof *v);
     if (!v || (log && to_log(log) < 0) || (!log && t->quiet_stdout && dup2(2, 1) < 0))
         _exit(125);
     if (c)
-        extend_apply(c->knobs);
+        extend_apply(c->settings);
     if (log)
         setenv("GPUPROF_HOOK", "steps", 1);
     v[k++] = "gpuprof";
@@ -83,8 +83,8 @@ static void become_run(const struct trial *t, const char *profile, const char *l
     _exit(125);
 }
 
-int trial_record(const struct trial *t, const char *profile, const char *log,
-                 const struct attempt *c, bool marks, struct err *e)
+int trial_record(const struct trial *t, const char *profile, const char *log, const struct tried *c,
+                 bool marks, struct err *e)
 {
     int status;
     if (trial_interrupted())

@@ -32,17 +32,17 @@ static void last_words(const char *log, char *text, size_t size)
 }
 
 /* A C program says it by gpuprof_applied() of gpuprof.h, or an NVTX range of that name. */
-static bool marked(const struct timeline *t, const char *knob)
+static bool marked(const struct timeline *t, const char *setting)
 {
     char start[144];
-    int n = snprintf(start, sizeof start, "gpuprof.apply %s=", knob);
+    int n = snprintf(start, sizeof start, "gpuprof.apply %s=", setting);
     for (size_t i = 0; i < t->range_count; i++)
         if (strncmp(tl_text(t, t->ranges[i].name), start, (size_t)n) == 0)
             return true;
     return false;
 }
 
-/* The last word of any process on the knob: true when one obeyed. */
+/* The last word of any process on the setting: true when one obeyed. */
 static bool obeyed(const struct timeline *t, const char *key, const char **refusal)
 {
     bool any = marked(t, key + strlen("apply."));
@@ -58,12 +58,12 @@ static bool obeyed(const struct timeline *t, const char *key, const char **refus
     return any;
 }
 
-static void ask_program(struct attempt *c, const struct timeline *tl)
+static void ask_program(struct tried *c, const struct timeline *tl)
 {
-    char copy[sizeof c->knobs], key[128], *rest = copy;
+    char copy[sizeof c->settings], key[128], *rest = copy;
     const char *refusal;
     bool all = true;
-    snprintf(copy, sizeof copy, "%s", c->knobs);
+    snprintf(copy, sizeof copy, "%s", c->settings);
     for (char *k = strtok_r(copy, ";", &rest); k; k = strtok_r(NULL, ";", &rest)) {
         snprintf(key, sizeof key, "apply.%.*s", (int)strcspn(k, "="), k);
         if (obeyed(tl, key, &refusal))
@@ -179,7 +179,7 @@ bool trial_marks_tell(struct trial *t, const struct advice *a)
 }
 
 /* Runs the program once more and loads what was recorded. */
-static int rerun(struct trial *t, struct attempt *c, bool marks, struct loaded *l, struct err *e)
+static int rerun(struct trial *t, struct tried *c, bool marks, struct loaded *l, struct err *e)
 {
     char profile[PATH_MAX], log[PATH_MAX], words[400];
     const char *path[] = {profile};
@@ -191,7 +191,7 @@ static int rerun(struct trial *t, struct attempt *c, bool marks, struct loaded *
     if (status != 0) {
         last_words(log, words, sizeof words);
         return err_set(e, "a rerun %s%s left with status %d: %s (its output: %s)",
-                       c ? "with " : "without a change", c ? c->knobs : "", status, words, log);
+                       c ? "with " : "without a change", c ? c->settings : "", status, words, log);
     }
     int rc = load_analysis(path, 1, l, e);
     unlink(profile);
@@ -199,7 +199,7 @@ static int rerun(struct trial *t, struct attempt *c, bool marks, struct loaded *
     return rc;
 }
 
-int trial_look(struct trial *t, struct attempt *c, struct err *e)
+int trial_probe(struct trial *t, struct tried *c, struct err *e)
 {
     struct loaded l;
     if (rerun(t, c, false, &l, e) < 0)
@@ -212,7 +212,7 @@ int trial_look(struct trial *t, struct attempt *c, struct err *e)
     return 0;
 }
 
-int trial_again(struct trial *t, struct attempt *c, struct err *e)
+int trial_again(struct trial *t, struct tried *c, struct err *e)
 {
     struct loaded l;
     struct ab_arm *arm = c ? &c->arm : &t->without;

@@ -17,8 +17,8 @@ static bool no_open;
 static int timeout_s = 120;
 
 static const struct option_spec options[] = {
-    {"no-open", 0, OPTION_FLAG, &no_open, NULL, "print the address instead of opening a browser"},
-    {"timeout", 0, OPTION_INT, &timeout_s, "S", "wait so long for the browser (default 120)"},
+    {"no-open", 0, OPTION_FLAG, &no_open, NULL, "print the address, open no browser"},
+    {"timeout", 0, OPTION_INT, &timeout_s, "S", "seconds to wait for the browser (default 120)"},
     LOAD_REDACT,
     {0},
 };
@@ -107,10 +107,9 @@ const struct command cmd_view = {
     .name = "view",
     .usage = "[--no-open] FILE|X.json[.gz]",
     .help = "open the trace in ui.perfetto.dev",
-    .details =
-        "Serves that one file on 127.0.0.1, once, to the page that the browser loads, under an\n"
-        "address that nobody else can guess. The page works in the browser and uploads nothing,\n"
-        "but loading it needs a network.",
+    .details = "Serves that one file on 127.0.0.1, once, to the page that the browser loads,\n"
+               "under an address that nobody else can guess. The page works in the browser and\n"
+               "uploads nothing, but loading it needs a network.",
     .options = options,
     .run = run,
 };

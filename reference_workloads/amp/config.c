@@ -11,43 +11,44 @@
         name, kind, offsetof(struct amp_config, field), min, max, choices, help                    \
     }
 
-static const struct knob own[] = {
-    ROW("scaler", KNOB_CHOICE, scaler, 0, 0, "fused|per_tensor|sync",
+static const struct setting own[] = {
+    ROW("scaler", SETTING_CHOICE, scaler, 0, 0, "fused|per_tensor|sync",
         "looks for overflow in all gradients at once, in each tensor, or on the host"),
-    ROW("weight-casts", KNOB_BOOL, weight_casts, 0, 1, NULL,
+    ROW("weight-casts", SETTING_BOOL, weight_casts, 0, 1, NULL,
         "cast every weight anew in each step, instead of in the update"),
-    ROW("initial-scale", KNOB_FLOAT, initial_scale, 1, 16777216, NULL, "of the loss, at first"),
-    ROW("growth-interval", KNOB_INT, growth_interval, 1, 1e9, NULL,
+    ROW("initial-scale", SETTING_FLOAT, initial_scale, 1, 16777216, NULL, "of the loss, at first"),
+    ROW("growth-interval", SETTING_INT, growth_interval, 1, 1e9, NULL,
         "steps without overflow until the scale doubles"),
-    ROW("overflow-every", KNOB_INT, overflow_every, 0, 1e9, NULL,
+    ROW("overflow-every", SETTING_INT, overflow_every, 0, 1e9, NULL,
         "steps between infinite gradients made on purpose; 0: none"),
 };
 
 static const struct defect defects[] = {
-    {"amp-off", "tensor-cores", "precision=fp32;batch=16",
+    {"amp-off", "tensor-cores", "precision=fp32;batch=16", NULL,
      "computes in FP32, as if there were no mixed precision"},
-    {"scaler-sync", "loss-scaling", "scaler=sync;log_work_us=2000",
+    {"scaler-sync", "loss-scaling", "scaler=sync;log_work_us=2000", NULL,
      "asks in every step on the host whether gradients overflowed, and logs the scale"},
-    {"scaler-per-tensor", "loss-scaling", "scaler=per_tensor;batch=8;image=128;cuda_graph=1",
+    {"scaler-per-tensor", "loss-scaling", "scaler=per_tensor;batch=8;image=128;cuda_graph=1", NULL,
      "looks for overflow in every gradient tensor with a kernel of its own"},
     {"weight-casts", "type-casts", "weight_casts=1;batch=8;image=128;cuda_graph=1",
-     "casts every weight to fp16 anew in each step"},
-    {"nchw", "channels-last", "channels_last=0", "keeps activations in NCHW with tensor cores"},
-    {"optimizer-loop", "fused-optimizer", "optimizer=loop;batch=32",
+     "weight_casts=0", "casts every weight to fp16 anew in each step"},
+    {"nchw", "channels-last", "channels_last=0", NULL,
+     "keeps activations in NCHW with tensor cores"},
+    {"optimizer-loop", "fused-optimizer", "optimizer=loop;batch=32", NULL,
      "updates every tensor with five small kernels"},
 };
 
 enum { MOST_ROWS = 80 };
 
-static struct knobs knobs(struct knob *rows, struct amp_config *c)
+static struct settings settings(struct setting *rows, struct amp_config *c)
 {
     size_t n;
-    const struct knob *base = config_rows(&n);
+    const struct setting *base = config_rows(&n);
     if (n + sizeof own / sizeof *own > MOST_ROWS)
         die(1, "more than %d settings", MOST_ROWS);
     memcpy(rows, base, n * sizeof *rows);
     memcpy(rows + n, own, sizeof own);
-    return (struct knobs){rows, n + sizeof own / sizeof *own, c};
+    return (struct settings){rows, n + sizeof own / sizeof *own, c};
 }
 
 static struct amp_config defaults(void)
@@ -60,9 +61,9 @@ static struct amp_config defaults(void)
 
 void amp_config_read(struct amp_config *c, int argc, char **argv)
 {
-    struct knob rows[MOST_ROWS];
+    struct setting rows[MOST_ROWS];
     *c = defaults();
-    struct knobs k = knobs(rows, c);
+    struct settings k = settings(rows, c);
     settings_read(&k, defects, sizeof defects / sizeof *defects, argc, argv,
                   "usage: train_amp [--defect NAME|list] [options]\n"
                   "Trains a ResNet in mixed precision with dynamic loss scaling.\n"
@@ -76,8 +77,8 @@ void amp_config_print(const struct amp_config *c)
 {
     static const char *const always[] = {"depth",  "image",         "batch",     "precision",
                                          "scaler", "channels-last", "optimizer", "cuda-graph"};
-    struct knob rows[MOST_ROWS];
+    struct setting rows[MOST_ROWS];
     struct amp_config now = *c, before = defaults();
-    struct knobs k = knobs(rows, &now);
+    struct settings k = settings(rows, &now);
     settings_print(&k, &before, always, sizeof always / sizeof *always);
 }

@@ -15,7 +15,7 @@ static int same_name(const char *a, const char *b)
     return *a == *b;
 }
 
-static const struct knob *find(const struct knobs *k, const char *name, const char *where)
+static const struct setting *find(const struct settings *k, const char *name, const char *where)
 {
     for (size_t i = 0; i < k->count; i++)
         if (same_name(k->at[i].name, name))
@@ -23,7 +23,7 @@ static const struct knob *find(const struct knobs *k, const char *name, const ch
     die(2, "%s: there is no setting '%s' (--help lists them)", where, name);
 }
 
-static void *field(const struct knobs *k, const struct knob *row)
+static void *field(const struct settings *k, const struct setting *row)
 {
     return (char *)k->settings + row->offset;
 }
@@ -42,39 +42,40 @@ static int choice_index(const char *choices, const char *value)
     return -1;
 }
 
-static int to_number(const struct knob *row, const char *value, double *out)
+static int to_number(const struct setting *row, const char *value, double *out)
 {
     char *end;
     *out = strtod(value, &end);
     if (*value == 0 || *end != 0 || !(*out >= row->min && *out <= row->max))
         return -1;
-    return row->kind == KNOB_INT && *out != (double)(long)*out ? -1 : 0;
+    return row->kind == SETTING_INT && *out != (double)(long)*out ? -1 : 0;
 }
 
-void knob_set(const struct knobs *k, const char *name, const char *value, const char *where)
+void setting_set(const struct settings *k, const char *name, const char *value, const char *where)
 {
-    const struct knob *row = find(k, name, where);
+    const struct setting *row = find(k, name, where);
     double number;
     int index;
     switch (row->kind) {
-    case KNOB_INT:
-    case KNOB_FLOAT:
+    case SETTING_INT:
+    case SETTING_FLOAT:
         if (to_number(row, value, &number) < 0)
             die(2, "%s: %s must be %s between %g and %g, not '%s'", where, row->name,
-                row->kind == KNOB_INT ? "a whole number" : "a number", row->min, row->max, value);
-        if (row->kind == KNOB_INT)
+                row->kind == SETTING_INT ? "a whole number" : "a number", row->min, row->max,
+                value);
+        if (row->kind == SETTING_INT)
             *(int *)field(k, row) = (int)number;
         else
             *(float *)field(k, row) = (float)number;
         return;
-    case KNOB_BOOL:
-    case KNOB_FLAG:
+    case SETTING_BOOL:
+    case SETTING_FLAG:
         index = choice_index("0|1|false|true|False|True|off|on", value);
         if (index < 0)
             die(2, "%s: %s must be 0 or 1, not '%s'", where, row->name, value);
         *(int *)field(k, row) = index % 2;
         return;
-    case KNOB_CHOICE:
+    case SETTING_CHOICE:
         index = choice_index(row->choices, value);
         if (index < 0)
             die(2, "%s: %s must be one of %s, not '%s'", where, row->name, row->choices, value);
@@ -83,7 +84,7 @@ void knob_set(const struct knobs *k, const char *name, const char *value, const 
     }
 }
 
-void knobs_apply(const struct knobs *k, const char *text, const char *where)
+void settings_apply(const struct settings *k, const char *text, const char *where)
 {
     char *copy = strdup(text ? text : "");
     if (!copy)
@@ -94,20 +95,20 @@ void knobs_apply(const struct knobs *k, const char *text, const char *where)
         if (!equals)
             die(2, "%s: '%s' is not of the form name=value", where, pair);
         *equals = 0;
-        knob_set(k, pair, equals + 1, where);
+        setting_set(k, pair, equals + 1, where);
     }
     free(copy);
 }
 
-void knob_text(const struct knobs *k, const char *name, char *out, size_t bytes)
+void setting_text(const struct settings *k, const char *name, char *out, size_t bytes)
 {
-    const struct knob *row = find(k, name, "settings");
-    if (row->kind == KNOB_FLOAT) {
+    const struct setting *row = find(k, name, "settings");
+    if (row->kind == SETTING_FLOAT) {
         snprintf(out, bytes, "%g", (double)*(float *)field(k, row));
         return;
     }
     int value = *(int *)field(k, row);
-    if (row->kind != KNOB_CHOICE) {
+    if (row->kind != SETTING_CHOICE) {
         snprintf(out, bytes, "%d", value);
         return;
     }
@@ -117,27 +118,27 @@ void knob_text(const struct knobs *k, const char *name, char *out, size_t bytes)
     snprintf(out, bytes, "%.*s", (int)strcspn(c, "|"), c);
 }
 
-static void print_help(const struct knobs *k, const char *usage)
+static void print_help(const struct settings *k, const char *usage)
 {
     puts(usage);
     for (size_t i = 0; i < k->count; i++) {
-        const struct knob *row = &k->at[i];
+        const struct setting *row = &k->at[i];
         char left[64], value[32];
-        const char *argument = row->kind == KNOB_FLAG     ? ""
-                               : row->kind == KNOB_BOOL   ? "0|1"
-                               : row->kind == KNOB_CHOICE ? row->choices
-                                                          : "N";
+        const char *argument = row->kind == SETTING_FLAG     ? ""
+                               : row->kind == SETTING_BOOL   ? "0|1"
+                               : row->kind == SETTING_CHOICE ? row->choices
+                                                             : "N";
         snprintf(left, sizeof left, "--%s %s", row->name, argument);
-        knob_text(k, row->name, value, sizeof value);
+        setting_text(k, row->name, value, sizeof value);
         printf("  %-34s %s", left, row->help);
-        if (row->kind != KNOB_FLAG)
+        if (row->kind != SETTING_FLAG)
             printf(" [%s]", value);
         putchar('\n');
     }
     exit(0);
 }
 
-void knobs_parse(const struct knobs *k, int argc, char **argv, const char *usage)
+void settings_parse(const struct settings *k, int argc, char **argv, const char *usage)
 {
     for (int i = 1; i < argc; i++) {
         const char *arg = argv[i];
@@ -152,14 +153,14 @@ void knobs_parse(const struct knobs *k, int argc, char **argv, const char *usage
             i += equals == NULL;
             continue;
         }
-        const struct knob *row = find(k, name, "command line");
-        if (row->kind == KNOB_FLAG && !equals) {
-            knob_set(k, name, "1", "command line");
+        const struct setting *row = find(k, name, "command line");
+        if (row->kind == SETTING_FLAG && !equals) {
+            setting_set(k, name, "1", "command line");
             continue;
         }
         if (!equals && i + 1 >= argc)
             die(2, "--%s needs a value", name);
-        knob_set(k, name, equals ? equals + 1 : argv[++i], "command line");
+        setting_set(k, name, equals ? equals + 1 : argv[++i], "command line");
     }
 }
 

@@ -10,7 +10,8 @@
 static void list_defects(const struct defect *defects, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        printf("%s\t%s\t%s\n", defects[i].name, defects[i].rule, defects[i].what);
+        printf("%s\t%s\t%s\t%s\n", defects[i].name, defects[i].rule,
+               defects[i].undo ? defects[i].undo : "", defects[i].what);
     exit(0);
 }
 
@@ -25,7 +26,7 @@ static const char *defect_settings(const struct defect *defects, size_t count, c
 }
 
 /* One defect, or several with commas between, each over those before it. */
-static void apply_defects(const struct knobs *k, const struct defect *defects, size_t count,
+static void apply_defects(const struct settings *k, const struct defect *defects, size_t count,
                           const char *names)
 {
     char name[64];
@@ -35,19 +36,19 @@ static void apply_defects(const struct knobs *k, const struct defect *defects, s
             die(2, "there is no defect '%s' (--defect list names them)", names);
         memcpy(name, names, n);
         name[n] = '\0';
-        knobs_apply(k, defect_settings(defects, count, name), "defect");
+        settings_apply(k, defect_settings(defects, count, name), "defect");
         names += n + (names[n] == ',');
     }
 }
 
-void settings_read(const struct knobs *k, const struct defect *defects, size_t count, int argc,
+void settings_read(const struct settings *k, const struct defect *defects, size_t count, int argc,
                    char **argv, const char *usage)
 {
     const char *defect = args_find(argc, argv, "defect");
     if (defect)
         apply_defects(k, defects, count, defect);
-    knobs_parse(k, argc, argv, usage);
-    knobs_apply(k, getenv("GPUPROF_APPLY"), "GPUPROF_APPLY");
+    settings_parse(k, argc, argv, usage);
+    settings_apply(k, getenv("GPUPROF_APPLY"), "GPUPROF_APPLY");
 }
 
 static int is_among(const char *name, const char *const *names, size_t count)
@@ -58,18 +59,19 @@ static int is_among(const char *name, const char *const *names, size_t count)
     return 0;
 }
 
-void settings_print(const struct knobs *now, void *before, const char *const *always, size_t count)
+void settings_print(const struct settings *now, void *before, const char *const *always,
+                    size_t count)
 {
-    const struct knobs old = {now->at, now->count, before};
+    const struct settings old = {now->at, now->count, before};
     char value[32], was[32];
     for (size_t i = 0; i < count; i++) {
-        knob_text(now, always[i], value, sizeof value);
+        setting_text(now, always[i], value, sizeof value);
         printf("%s%s=%s", i ? " " : "", always[i], value);
     }
     for (size_t i = 0; i < now->count; i++) {
         const char *name = now->at[i].name;
-        knob_text(now, name, value, sizeof value);
-        knob_text(&old, name, was, sizeof was);
+        setting_text(now, name, value, sizeof value);
+        setting_text(&old, name, was, sizeof was);
         if (!is_among(name, always, count) && strcmp(value, was) != 0)
             printf(" %s=%s", name, value);
     }

@@ -39,7 +39,7 @@ void config_read(struct config *c, int argc, char **argv);
 /* For trainers that add settings of their own: a struct that begins with struct config takes these
  * rows as they are. */
 struct config config_defaults(void);
-const struct knob *config_rows(size_t *count);
+const struct setting *config_rows(size_t *count);
 void config_check(const struct config *c); /* combinations that make no sense: exit 2 */
 
 /* One line of the settings that differ from the defaults. */

@@ -13,24 +13,26 @@
         name, kind, offsetof(struct ddp_config, field), min, max, choices, help                    \
     }
 
-static const struct knob own[] = {
-    ROW("ranks", KNOB_INT, ranks, 1, 16, NULL, "processes to start; under torchrun: its own"),
-    ROW("mode", KNOB_CHOICE, mode, 0, 0, "ddp|dp",
+static const struct setting own[] = {
+    ROW("ranks", SETTING_INT, ranks, 1, 16, NULL, "processes to start; under torchrun: its own"),
+    ROW("mode", SETTING_CHOICE, mode, 0, 0, "ddp|dp",
         "a process for each device, or one process that drives all of them"),
-    ROW("bucket-mb", KNOB_FLOAT, bucket_mb, 0, 1e6, NULL,
+    ROW("bucket-mb", SETTING_FLOAT, bucket_mb, 0, 1e6, NULL,
         "MiB of gradients per all-reduce; 0: one for each tensor"),
-    ROW("first-bucket-mb", KNOB_FLOAT, first_bucket_mb, 0, 1e6, NULL,
+    ROW("first-bucket-mb", SETTING_FLOAT, first_bucket_mb, 0, 1e6, NULL,
         "MiB of the first bucket, which is ready early in backward"),
-    ROW("overlap", KNOB_BOOL, overlap, 0, 1, NULL,
+    ROW("overlap", SETTING_BOOL, overlap, 0, 1, NULL,
         "all-reduce on a stream of its own while backward goes on, or behind it"),
-    ROW("accumulation", KNOB_INT, conv.accumulation, 1, 64, NULL,
+    ROW("accumulation", SETTING_INT, conv.accumulation, 1, 64, NULL,
         "parts of a batch, whose gradients are added up before the update"),
-    ROW("no-sync", KNOB_BOOL, no_sync, 0, 1, NULL,
+    ROW("no-sync", SETTING_BOOL, no_sync, 0, 1, NULL,
         "all-reduce after the last part only, or after each"),
-    ROW("slow-rank", KNOB_INT, slow_rank, 0, 15, NULL, "the rank that is slow"),
-    ROW("slow", KNOB_CHOICE, slow, 0, 0, "none|host|batch|loader",
+    ROW("broadcast-buffers", SETTING_BOOL, broadcast_buffers, 0, 1, NULL,
+        "rank 0's running statistics to all ranks at the start of each step, or each its own"),
+    ROW("slow-rank", SETTING_INT, slow_rank, 0, 15, NULL, "the rank that is slow"),
+    ROW("slow", SETTING_CHOICE, slow, 0, 0, "none|host|batch|loader",
         "why it is: host work in each step, half as many pictures again, or no loader threads"),
-    ROW("slow-us", KNOB_INT, slow_us, 0, 1e6, NULL, "host work of the slow rank per step, us"),
+    ROW("slow-us", SETTING_INT, slow_us, 0, 1e6, NULL, "host work of the slow rank per step, us"),
 };
 
 /* Sizes: a small network on fixed data, so that ranks find room beside each other on a small
@@ -39,31 +41,33 @@ static const struct knob own[] = {
 #define EXCHANGE SMALL "image=128;precision=tf32;" /* gradients in FP32 */
 
 static const struct defect defects[] = {
-    {"straggler-host", "straggler", SMALL "slow=host;slow_rank=1;slow_us=8000",
+    {"straggler-host", "straggler", SMALL "slow=host;slow_rank=1;slow_us=8000", "slow=none",
      "rank 1 does 8 ms of host work in each step, for which the others wait"},
-    {"straggler-batch", "straggler", SMALL "slow=batch;slow_rank=1",
+    {"straggler-batch", "straggler", SMALL "slow=batch;slow_rank=1", "slow=none",
      "rank 1 gets half as many pictures again"},
-    {"no-overlap", "exposed-communication", EXCHANGE "overlap=0",
+    {"no-overlap", "exposed-communication", EXCHANGE "overlap=0", NULL,
      "all-reduces only after backward, on the same stream"},
-    {"one-bucket", "bucket-size", EXCHANGE "bucket_mb=1000;first_bucket_mb=1000",
+    {"one-bucket", "bucket-size", EXCHANGE "bucket_mb=1000;first_bucket_mb=1000", NULL,
      "puts all gradients into one bucket, which is ready only when backward is over"},
-    {"small-buckets", "bucket-size", SMALL "image=96;batch=32;bucket_mb=0;first_bucket_mb=0",
+    {"small-buckets", "bucket-size", SMALL "image=96;batch=32;bucket_mb=0;first_bucket_mb=0", NULL,
      "all-reduces each gradient tensor on its own"},
-    {"missing-no-sync", "no-sync", EXCHANGE "batch=128;accumulation=4;no_sync=0",
+    {"broadcast-buffers", "broadcast-buffers", SMALL "image=64;batch=32;broadcast_buffers=1", NULL,
+     "sends running statistics from rank 0 to all ranks at the start of each step"},
+    {"missing-no-sync", "no-sync", EXCHANGE "batch=128;accumulation=4;no_sync=0", NULL,
      "all-reduces after each of four parts of a batch"},
-    {"dp", "dp-instead-of-ddp", SMALL "image=64;batch=32;mode=dp",
+    {"dp", "dp-instead-of-ddp", SMALL "image=64;batch=32;mode=dp", NULL,
      "one process copies the weights to all devices, and drives one after another"},
 };
 
 enum { MOST_ROWS = 80 };
 
-static struct knobs knobs(struct knob *rows, struct ddp_config *c)
+static struct settings settings(struct setting *rows, struct ddp_config *c)
 {
     size_t n;
-    const struct knob *base = config_rows(&n);
+    const struct setting *base = config_rows(&n);
     memcpy(rows, base, n * sizeof *rows);
     memcpy(rows + n, own, sizeof own);
-    return (struct knobs){rows, n + sizeof own / sizeof *own, c};
+    return (struct settings){rows, n + sizeof own / sizeof *own, c};
 }
 
 static struct ddp_config defaults(void)
@@ -80,9 +84,9 @@ static struct ddp_config defaults(void)
 
 void ddp_config_read(struct ddp_config *c, int argc, char **argv)
 {
-    struct knob rows[MOST_ROWS];
+    struct setting rows[MOST_ROWS];
     *c = defaults();
-    struct knobs k = knobs(rows, c);
+    struct settings k = settings(rows, c);
     settings_read(&k, defects, sizeof defects / sizeof *defects, argc, argv,
                   "usage: train_ddp [--ranks N] [--defect NAME|list] [options]\n"
                   "Trains a ResNet on several GPUs. Starts its ranks itself, or is started by "
@@ -101,8 +105,8 @@ void ddp_config_print(const struct ddp_config *c)
 {
     static const char *const always[] = {"ranks", "mode",      "depth",   "image",
                                          "batch", "precision", "overlap", "bucket-mb"};
-    struct knob rows[MOST_ROWS];
+    struct setting rows[MOST_ROWS];
     struct ddp_config now = *c, before = defaults();
-    struct knobs k = knobs(rows, &now);
+    struct settings k = settings(rows, &now);
     settings_print(&k, &before, always, sizeof always / sizeof *always);
 }

@@ -11,7 +11,7 @@ struct ddp_config {
     struct config conv; /* first: its rows are used as they are */
     int ranks, mode;
     float bucket_mb, first_bucket_mb;
-    int overlap, no_sync;
+    int overlap, no_sync, broadcast_buffers;
     int slow_rank, slow, slow_us;
 };
 

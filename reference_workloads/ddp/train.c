@@ -28,6 +28,7 @@ static struct replica {
     struct trainer trainer;
     struct reducer reducer;
     ncclComm_t comm;
+    float *buffers; /* the running statistics of all units, one behind the other */
 } self;
 
 void nccl_check(ncclResult_t rc, const char *call, const char *file, int line)
@@ -49,6 +50,37 @@ static void work_of_slow_rank(void)
     nvtx_pop();
 }
 
+/* One way between the running statistics and the flat copy of them that travels: a small copy for
+ * each, as DistributedDataParallel makes them. Returns how many numbers there are. */
+static size_t copy_buffers(struct replica *r, int pack)
+{
+    struct model *m = &r->trainer.model;
+    size_t at = 0;
+    for (int i = 0; i < m->unit_count; i++) {
+        float *own[] = {m->units[i].running_mean, m->units[i].running_variance};
+        for (int k = 0; k < 2; k++, at += (size_t)m->units[i].k)
+            if (r->buffers)
+                cudaCheck(cudaMemcpyAsync(
+                    pack ? r->buffers + at : own[k], pack ? own[k] : r->buffers + at,
+                    (size_t)m->units[i].k * sizeof(float), cudaMemcpyDeviceToDevice, m->stream));
+    }
+    return at;
+}
+
+static void broadcast_buffers(struct replica *r)
+{
+    if (!config.broadcast_buffers)
+        return;
+    nvtx_push("broadcast buffers");
+    if (!r->buffers)
+        cudaCheck(cudaMalloc((void **)&r->buffers, copy_buffers(r, 0) * sizeof(float)));
+    size_t count = copy_buffers(r, 1);
+    ncclCheck(ncclBroadcast(r->buffers, r->buffers, count, ncclFloat32, 0, r->comm,
+                            r->trainer.model.stream));
+    copy_buffers(r, 0);
+    nvtx_pop();
+}
+
 /* Ranks that died would be waited for as long as the GPU lives. */
 static void check_comm(void)
 {
@@ -64,6 +96,7 @@ static void compute(struct trainer *t, int which)
     int parts = t->config.accumulation;
     check_comm();
     work_of_slow_rank();
+    broadcast_buffers(r);
     if (t->config.zero_grad == ZERO_GRAD_MEMSET) {
         nvtx_push("zero_grad");
         model_zero_gradients(m);
@@ -171,6 +204,7 @@ static double train_ranks(char **argv, int *talks)
     trainer_run(&r->trainer, step_ns);
     check_comm();
     reducer_close(&r->reducer);
+    cudaCheck(cudaFree(r->buffers));
     trainer_close(&r->trainer);
     ncclCheck(ncclCommDestroy(r->comm));
     *talks = r->ranks.rank == 0;

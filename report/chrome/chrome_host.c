@@ -67,8 +67,8 @@ static int write_thread(struct chrome *c, uint32_t i)
 static void write_steps(struct chrome *c)
 {
     const struct steps *s = &c->a->facts->steps;
-    if (s->count == 0 || s->process >= c->t->process_count)
-        return;
+    if (s->count == 0 || s->source == STEPS_NONE || s->process >= c->t->process_count)
+        return; /* the whole recording is no step */
     int64_t pid = c->process_pid[s->process];
     chrome_thread(c, pid, TID_STEPS, "steps", 1);
     for (size_t i = 0; i < s->count; i++) {

@@ -164,8 +164,8 @@ static void write_waiting_tile(const struct page *p)
     } else if (a->facts->breakdown_ns[most] > 0) {
         const char *colon = strstr(part_title[most], ": ");
         snprintf(v.s, sizeof v.s, "%.1f %%",
-                 percent_of(a->facts->breakdown_ns[most], a->facts->steps.median_ns));
-        tile(p, "GPU idle, mostly", v.s, colon ? colon + 2 : part_title[most]);
+                 percent_of(a->facts->breakdown_ns[most], a->facts->step_ns));
+        tile(p, "largest cause of idle time", v.s, colon ? colon + 2 : part_title[most]);
     }
 }
 
@@ -179,9 +179,11 @@ static void write_numbers(const struct page *p)
     }
     page_put(p, "<dl class=\"tiles\">\n");
     if (a->facts->steps.used) {
-        snprintf(m.s, sizeof m.s, "p95 %s", text_time(&q, a->facts->steps.p95_ns));
-        tile(p, "step, median", text_time(&v, a->facts->steps.median_ns), m.s);
-        text_value(&v, 1e9 / (double)a->facts->steps.median_ns, "");
+        bool mean = analysis_by_mean(a->facts);
+        snprintf(m.s, sizeof m.s, mean ? "median %s" : "p95 %s",
+                 text_time(&q, mean ? a->facts->steps.median_ns : a->facts->steps.p95_ns));
+        tile(p, mean ? "step, average" : "step, median", text_time(&v, a->facts->step_ns), m.s);
+        text_value(&v, 1e9 / (double)a->facts->step_ns, "");
         tile(p, "steps per second", v.s, "");
     } else {
         tile(p, "step, median", "-", "no steps found");

@@ -48,7 +48,7 @@ static void write_together(const struct advice *a, const struct export_options *
     if (o->rule)
         return;
     if (a->stack_count > 1) {
-        fprintf(f, "One after the other: %s", text_ms(&from, a->facts->steps.median_ns));
+        fprintf(f, "One after the other: %s", text_ms(&from, a->facts->step_ns));
         for (size_t i = 0; i < a->stack_count; i++)
             fprintf(f, " -> %s (`%s`)", text_ms(&to, a->stack[i].step_ns),
                     a->stack[i].outcome->rule->id);
@@ -57,6 +57,11 @@ static void write_together(const struct advice *a, const struct export_options *
     if (!w->trusted && w->why_not) {
         fputs("No predictions, ", f);
         markdown_text(f, w->why_not);
+        fputs(".\n\n", f);
+    }
+    if (w->trusted && w->wider) {
+        fputs("Wider intervals: ", f);
+        markdown_text(f, w->wider);
         fputs(".\n\n", f);
     }
 }
@@ -213,14 +218,14 @@ static int markdown_diff(const struct diff *d, const struct export_options *o, F
     struct text b, n;
     fputs("## gpuprof: what moved\n\n", f);
     write_notice_of(o, f);
-    fprintf(f, "**%s -> %s** per step (median): %+.1f %%", text_time(&b, d->base_ns),
-            text_time(&n, d->new_ns), (d->ratio - 1) * 100);
+    fprintf(f, "**%s -> %s** per step (%s): %+.1f %%", text_time(&b, d->base_ns),
+            text_time(&n, d->new_ns), d->by_mean ? "average" : "median", (d->ratio - 1) * 100);
     if (d->enough)
         fprintf(f, ", 95 %% interval %+.1f to %+.1f %%.\n\n", (d->ratio_low - 1) * 100,
                 (d->ratio_high - 1) * 100);
     else
         fputs(". Too few steps on one side to be sure: the interval is not known.\n\n", f);
-    if (d->enough)
+    if (d->enough && !d->by_mean)
         fprintf(f,
                 "On average, the long steps included, %s -> %s: %+.1f %%, 95 %% interval %+.1f to "
                 "%+.1f %%.\n\n",

@@ -4,8 +4,6 @@
 #include "report/terminal/term_parts.h"
 #include "report/words/text.h"
 
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void write_virtual(const struct terminal *t, const char *notice)
@@ -27,7 +25,7 @@ static enum ink verdict_ink(const struct advice *a)
 static void write_ranks(const struct terminal *t, const struct advice *a)
 {
     const struct ranks *r = &a->facts->ranks;
-    int64_t step_ns = a->facts->steps.median_ns;
+    int64_t step_ns = a->facts->step_ns;
     struct text line, m;
     if (r->count < 2)
         return;
@@ -48,14 +46,17 @@ static void write_ranks(const struct terminal *t, const struct advice *a)
 static void write_parts(const struct terminal *t, const struct advice *a)
 {
     struct text m;
-    int room = t->width - 58 > 40 ? 40 : t->width - 58;
+    int room = t->width - 58 > 40 ? 40 : t->width - 58, title = room < 0 ? 36 + room : 36;
     for (int i = 0; i < PART_COUNT; i++) {
         double pct = percent_of(a->facts->breakdown_ns[i], a->facts->step_ns);
+        int bars = (int)(pct / 100 * room + 0.5);
         if (a->facts->breakdown_ns[i] < 500) /* reads as 0.00 ms */
             continue;
-        fprintf(t->f, "  %-36s %9s %5.1f %%  ", analysis_part_title(a->facts, i),
-                text_ms(&m, a->facts->breakdown_ns[i]), pct);
-        for (int c = 0; c < (int)(pct / 100 * room + 0.5); c++)
+        fputs("  ", t->f);
+        term_fit(t, analysis_part_title(a->facts, i), title, true);
+        fprintf(t->f, " %9s %5.1f %%%s", text_ms(&m, a->facts->breakdown_ns[i]), pct,
+                bars > 0 ? "  " : "");
+        for (int c = 0; c < bars; c++)
             fputc(i < PART_IDLE_INPUT || i >= PART_FORWARD ? '#' : '.', t->f);
         fputc('\n', t->f);
     }
@@ -75,13 +76,13 @@ static void write_gpu(const struct terminal *t, const struct advice *a)
     term_labelled(t, "GPU", INK_BOLD, line.s);
 }
 
-static void write_breakdown(const struct terminal *t, const struct advice *a, enum detail detail)
+static void write_breakdown(const struct terminal *t, const struct advice *a)
 {
     struct text m, p, line;
     if (a->facts->steps.used == 0)
         return;
     char pace[48] = "";
-    if (steps_uneven(&a->facts->steps) || analysis_by_mean(a->facts))
+    if (analysis_by_mean(a->facts))
         snprintf(pace, sizeof pace, ", %s on average with the long ones",
                  text_time(&m, a->facts->steps.pace_ns));
     const char *source = a->facts->steps.source_text ? a->facts->steps.source_text : "";
@@ -95,9 +96,11 @@ static void write_breakdown(const struct terminal *t, const struct advice *a, en
                  pace, a->facts->steps.used, a->facts->steps.count,
                  a->facts->steps.batches ? "batches" : "steps", source);
     term_labelled(t, a->facts->steps.batches ? "Batch" : "Step", INK_BOLD, line.s);
+    if (a->facts->long_text)
+        term_labelled(t, "Long", INK_BOLD, a->facts->long_text);
     if (text_rate(&line, a))
         term_labelled(t, "Rate", INK_BOLD, line.s);
-    if (!text_has_parts(a) || detail == DETAIL_BRIEF) {
+    if (!text_has_parts(a)) {
         write_ranks(t, a);
         fputc('\n', t->f);
         return;
@@ -138,7 +141,7 @@ static void write_health(const struct terminal *t, const struct advice *a, enum 
     snprintf(line.s, sizeof line.s, "%.100s%s; profiler's own cost %s", text_lost(&n, a),
              unexplained, overhead);
     term_labelled(t, "Health", a->facts->health.dropped ? INK_BAD : INK_DIM, line.s);
-    if (detail != DETAIL_BRIEF && a->facts->tl->op_count && text_replay(&line, &a->whatif))
+    if (a->facts->tl->op_count && text_replay(&line, &a->whatif))
         term_labelled(t, "Replay", a->whatif.trusted ? INK_DIM : INK_WARN, line.s);
     if (detail == DETAIL_ALL && a->facts->tl->op_count)
         write_path(t, &a->whatif);
@@ -153,36 +156,25 @@ static void write_warnings(const struct terminal *t, const struct advice *a)
             term_labelled(t, "", INK_WARN, tl_text(a->facts->tl, a->facts->tl->healths[i].text));
 }
 
-/* After a run: where the rest is told. */
-static void write_commands(const struct terminal *t, const char *profile)
-{
-    char line[PATH_MAX + 64];
-    snprintf(line, sizeof line, "gpuprof analyze %s (where a step goes, and what was checked)",
-             profile);
-    term_labelled(t, "More", INK_DIM, line);
-    snprintf(line, sizeof line, "gpuprof report %s -o report.html (the page: timeline and charts)",
-             profile);
-    term_labelled(t, "", INK_DIM, line);
-}
-
 static int term_analysis(const struct advice *a, const struct export_options *o, FILE *f,
                          struct err *e)
 {
     struct terminal t = terminal_open(f, o->width, o->color);
     struct text notice;
+    if (o->detail == DETAIL_BRIEF)
+        return term_screen(&t, a, o, e) < 0 ? -1 : export_done(f, e);
     write_virtual(&t, text_virtual(&notice, a));
+    if (text_ended(&notice, a))
+        term_labelled(&t, "Ended", INK_BAD, notice.s);
     term_labelled(&t, "Verdict", verdict_ink(a), a->verdict);
     term_labelled(&t, "Why", INK_BOLD, a->why);
     term_labelled(&t, "Next", INK_BOLD, a->next);
     fputc('\n', f);
     term_findings(&t, a, o);
-    write_breakdown(&t, a, o->detail);
-    if (o->detail != DETAIL_BRIEF)
-        term_others(&t, a, o);
+    write_breakdown(&t, a);
+    term_others(&t, a, o);
     write_health(&t, a, o->detail);
     write_warnings(&t, a);
-    if (o->detail == DETAIL_BRIEF)
-        write_commands(&t, o->source);
     return export_done(f, e);
 }
 
@@ -192,15 +184,16 @@ static void write_diff_head(const struct terminal *t, const struct diff *d)
     char within[64];
     snprintf(within, sizeof within, "95 %% interval %+.1f to %+.1f %%", (d->ratio_low - 1) * 100,
              (d->ratio_high - 1) * 100);
-    snprintf(line.s, sizeof line.s, "%s -> %s per step (median): %+.1f %%, %s",
-             text_time(&b, d->base_ns), text_time(&n, d->new_ns), (d->ratio - 1) * 100,
+    snprintf(line.s, sizeof line.s, "%s -> %s per step (%s): %+.1f %%%s, %s",
+             text_time(&b, d->base_ns), text_time(&n, d->new_ns), d->by_mean ? "average" : "median",
+             (d->ratio - 1) * 100, d->per_sample ? " per sample" : "",
              d->enough ? within : "interval not known");
     enum ink ink = !d->enough          ? INK_BOLD
                    : d->ratio_low > 1  ? INK_BAD
                    : d->ratio_high < 1 ? INK_GOOD
                                        : INK_BOLD;
     term_labelled(t, "Step", ink, line.s);
-    if (d->enough) {
+    if (d->enough && !d->by_mean) {
         const struct pace_change *p = &d->pace;
         snprintf(line.s, sizeof line.s,
                  "%s -> %s per step on average, the long ones included: %+.1f %%, 95 %% interval "
@@ -220,7 +213,7 @@ static void write_changes(const struct terminal *t, const struct diff *d, int to
     size_t n = top > 0 && (size_t)top < d->change_count ? (size_t)top : d->change_count;
     if (n == 0)
         return;
-    int what = t->width - 46 < 20 ? 20 : t->width - 46;
+    int what = t->width - 46 < 12 ? 12 : t->width - 46;
     term_ink(t, INK_BOLD);
     fprintf(t->f, "\n%-8s  %-*s %10s %10s %10s\n", "kind", what, "what moved", "base", "new",
             "change");

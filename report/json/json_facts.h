@@ -4,11 +4,11 @@
 #define GPUPROF_REPORT_JSON_JSON_FACTS_H
 
 #include "analyzer/advice/advice.h"
-#include "report/json/json_write.h"
+#include "report/json/json_tree.h"
 
 /* "device" to "ranks". */
-void json_facts(struct json *j, const struct advice *a);
+void json_facts(struct json_tree *j, const struct advice *a);
 /* "health". */
-void json_health(struct json *j, const struct advice *a);
+void json_health(struct json_tree *j, const struct advice *a);
 
 #endif

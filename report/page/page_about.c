@@ -35,8 +35,7 @@ static void write_health(const struct page *p)
              "<dl class=\"facts\"><dt>records</dt><dd>%s</dd>",
              text_lost(&b, p->a));
     if (!p->a->facts->on_cpu)
-        fprintf(p->f, "<dt>step time that nothing explains</dt><dd>%.1f %%</dd>",
-                h->unexplained_pct);
+        fprintf(p->f, "<dt>unexplained step time</dt><dd>%.1f %%</dd>", h->unexplained_pct);
     if (h->overhead_pct < 0)
         page_put(p, "<dt>profiler's own cost</dt><dd>not measured</dd>");
     else
@@ -80,7 +79,7 @@ void page_about(const struct page *p)
     page_put(p, "<p>Made by gpuprof " GPUPROF_VERSION " from <code>%s</code>.",
              p->o->source ? p->o->source : "");
     page_put(p,
-             " It is one file, asks the network for nothing and can be mailed or archived.</p>\n"
+             " It is one file, makes no network request and can be mailed or archived.</p>\n"
              "<p>The same run in Perfetto: <code>gpuprof export %s -o trace.json.gz</code>, then "
              "<code>gpuprof view trace.json.gz</code>.</p>\n",
              p->o->source ? p->o->source : "FILE");

@@ -9,7 +9,7 @@ static void write_row(const struct page *p, const char *what, int64_t step_ns, i
                       int64_t high_ns)
 {
     struct text t;
-    double share = percent_of(step_ns, p->a->facts->steps.median_ns);
+    double share = percent_of(step_ns, p->a->facts->step_ns);
     page_put(p, "<tr><th scope=\"row\">%s</th><td>%s</td>", what, text_ms(&t, step_ns));
     if (high_ns > low_ns)
         page_put(p, "<td class=\"dim\">%s</td>", text_between(&t, low_ns, high_ns));
@@ -27,7 +27,7 @@ void page_after(const struct page *p)
     page_put(p,
              "<table class=\"after\"><caption>What a step takes with one change after the other, "
              "replayed</caption><tbody>\n");
-    write_row(p, "as recorded", p->a->facts->steps.median_ns, 0, 0);
+    write_row(p, "as recorded", p->a->facts->step_ns, 0, 0);
     for (size_t i = 0; i < a->stack_count; i++)
         write_row(p, a->stack[i].outcome->rule->title, a->stack[i].step_ns, a->stack[i].step_low_ns,
                   a->stack[i].step_high_ns);

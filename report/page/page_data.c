@@ -244,13 +244,13 @@ static void write_steps(struct data *d)
     for (size_t i = 0; i < d->steps->count; i++)
         json_int(&d->j, NULL, facts_step_number(a->facts, i));
     json_end(&d->j, ']');
-    json_begin(&d->j, "length", '[');
+    json_begin(&d->j, "length", '['); /* of the time that its parts are of */
     for (size_t i = 0; i < d->steps->count; i++)
-        json_int(&d->j, NULL, d->steps->at[i].end_ns - d->steps->at[i].start_ns);
+        json_int(&d->j, NULL, d->steps->at[i].to_ns - d->steps->at[i].from_ns);
     json_end(&d->j, ']');
     json_begin(&d->j, "until", '['); /* how far behind the start its GPU work reaches */
     for (size_t i = 0; i < d->steps->count; i++)
-        json_int(&d->j, NULL, d->steps->at[i].gpu_end_ns - d->steps->at[i].start_ns);
+        json_int(&d->j, NULL, d->steps->at[i].to_ns - d->steps->at[i].start_ns);
     json_end(&d->j, ']');
     json_begin(&d->j, "used", '[');
     for (size_t i = 0; i < d->steps->count; i++)

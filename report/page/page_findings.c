@@ -140,7 +140,9 @@ void page_findings(const struct page *p)
                  "they are less than their sum.</p>\n");
     if (p->a->ranked_count && !p->a->whatif.trusted && p->a->whatif.why_not)
         page_put(p, "<p class=\"dim\">No predictions, %s.</p>\n", p->a->whatif.why_not);
-    write_others(p, RULE_SUPPRESSED, "There, but not advised here");
+    if (p->a->ranked_count && p->a->whatif.trusted && p->a->whatif.wider)
+        page_put(p, "<p class=\"dim\">Wider intervals: %s.</p>\n", p->a->whatif.wider);
+    write_others(p, RULE_SUPPRESSED, "Present, but not advised here");
     write_others(p, RULE_CANNOT_TELL, "Cannot tell");
     write_others(p, RULE_SILENT, "Checked and fine");
     page_put(p, "</section>\n");

@@ -65,7 +65,7 @@ static void write_bars(const struct page *p)
 {
     enum { SHOWN = 64 };
     const struct ranks *r = &p->a->facts->ranks;
-    int64_t most = p->a->facts->steps.median_ns;
+    int64_t most = p->a->facts->step_ns;
     for (size_t i = 0; i < r->count; i++)
         if (r->at[i].step_median_ns > most)
             most = r->at[i].step_median_ns;
@@ -89,7 +89,7 @@ void page_ranks(const struct page *p)
     page_put(p, "<section id=\"ranks\"><h2>Ranks</h2>\n");
     fprintf(p->f,
             "<p>%zu ranks compared over %lld collectives. Until the last rank has arrived a "
-            "collective is waiting, after that transfer: %.3f ms per step. Clocks are told against "
+            "collective is waiting, after that transfer: %.3f ms per step. Clocks are relative to "
             "the first rank's.</p>\n",
             r->count, (long long)r->collectives, (double)r->transfer_ns / 1e6);
     write_bars(p);

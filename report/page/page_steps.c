@@ -9,14 +9,14 @@
 
 static int64_t length(const struct step *s)
 {
-    return s->end_ns - s->start_ns;
+    return s->to_ns - s->from_ns;
 }
 
 uint32_t page_step_at(const struct advice *a, double quantile)
 {
     int64_t want = quantile >= 1    ? a->facts->steps.max_ns
                    : quantile > 0.5 ? a->facts->steps.p95_ns
-                                    : a->facts->steps.median_ns;
+                                    : a->facts->step_ns;
     uint32_t best = TL_NONE;
     for (size_t i = 0; i < a->facts->steps.count; i++) {
         const struct step *s = &a->facts->steps.at[i];
@@ -134,7 +134,7 @@ void page_steps(const struct page *p)
     page_put(p, "<section id=\"steps\"><h2>Every %s</h2>\n<p class=\"dim\">%s. Source: %s.",
              analysis_step_word(p->a->facts), label, s->source_text ? s->source_text : "");
     page_put(p, analysis_by_mean(p->a->facts)
-                    ? " Pale bars are left out of the median; those that are long again and again "
+                    ? " Pale bars do not count in the median; long steps that recur "
                       "count in the average.</p>\n"
                     : " Pale bars (warm-up, outliers, cut off) are left out of all numbers.</p>\n");
     page_put(p, "<div class=\"plot\"><span class=\"ytop\">%s</span><div id=\"strip\">",

@@ -43,7 +43,7 @@ static void write_kernel(const struct page *p, const struct kernel_total *k)
              tl_text(p->t, op->full_name), name, family_text(k->class.family));
     page_put(p, k->class.tensor == TRI_YES ? ", tensor cores</td>" : "</td>");
     plain(p, (double)k->count / n, "%.3g");
-    plain(p, (double)k->total_ns / n / 1e6, "%.3f");
+    plain(p, (double)facts_per_step(p->a->facts, k->total_ns) / 1e6, "%.3f");
     plain(p, percent_of(k->total_ns, p->a->facts->totals.kernel_ns), "%.1f %%");
     number(p, (double)k->total_ns / (double)k->count, text_time(&t, k->total_ns / k->count));
     number(p, (double)k->max_ns, text_time(&t, k->max_ns));
@@ -102,10 +102,10 @@ void page_copies(const struct page *p)
         page_put(p, "<tr><th scope=\"row\" class=\"name\">%s</th>", text_copy(&b, c));
         plain(p, (double)c->count / n, "%.3g");
         number(p, (double)c->bytes, text_bytes(&b, (int64_t)((double)c->bytes / n)));
-        plain(p, (double)c->total_ns / n / 1e6, "%.3f");
+        plain(p, (double)facts_per_step(p->a->facts, c->total_ns) / 1e6, "%.3f");
         plain(p, c->total_ns ? (double)c->bytes / (double)c->total_ns : 0, "%.2f");
         plain(p, c->total_ns ? 100 - percent_of(c->exposed_ns, c->total_ns) : 0, "%.0f %%");
-        plain(p, (double)c->host_blocked_ns / n / 1e6, "%.3f");
+        plain(p, (double)facts_per_step(p->a->facts, c->host_blocked_ns) / 1e6, "%.3f");
         page_put(p, "</tr>\n");
     }
     page_put(p, "</tbody></table></div></section>\n");
@@ -170,7 +170,7 @@ void page_host(const struct page *p)
         struct text b;
         page_put(p, "<tr><th scope=\"row\" class=\"name\">%s</th>", tl_text(p->t, x->name));
         plain(p, (double)x->count / n, "%.3g");
-        plain(p, (double)x->total_ns / n / 1e6, "%.3f");
+        plain(p, (double)facts_per_step(p->a->facts, x->total_ns) / 1e6, "%.3f");
         int64_t mean = x->count ? x->total_ns / x->count : 0;
         number(p, (double)mean, text_time(&b, mean));
         number(p, (double)x->max_ns, text_time(&b, x->max_ns));

@@ -1,7 +1,7 @@
 /* What the host's threads waited for, by their clocks: those that had most to do come first. */
 #include "report/page/page.h"
 
-#include "analyzer/facts/clocks.h"
+#include "analyzer/measure/clocks.h"
 #include "report/page/xml.h"
 #include "report/words/text.h"
 

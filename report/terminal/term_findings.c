@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-#define SAVING_COLUMNS 34 /* "20.7 ms (11.7 %), 18.9 to 22.5 ms" */
-#define BRIEF_FINDINGS 3
+#define SAVING_COLUMNS 36 /* "0.955 ms (62.4 %), 0.938 to 0.972 ms" */
 
 static void write_evidence(const struct terminal *t, const struct outcome *o)
 {
@@ -41,21 +40,47 @@ static void write_more(const struct terminal *t, const struct advice *a, const s
     term_ink(t, INK_PLAIN);
 }
 
+/* Columns of the titles; 0: the terminal is too narrow to have what they save beside them. */
+static int title_columns(const struct terminal *t)
+{
+    int room = t->width - 6 - SAVING_COLUMNS;
+    return room < 24 ? 0 : room > 60 ? 60 : room;
+}
+
+void term_head(const struct terminal *t)
+{
+    int title = title_columns(t);
+    term_ink(t, INK_BOLD);
+    if (title)
+        fprintf(t->f, " #  %-*s  saves per step\n", title, "what to change");
+    else
+        fputs(" #  what to change, and what it saves per step\n", t->f);
+    term_ink(t, INK_PLAIN);
+}
+
+void term_title(const struct terminal *t, const struct advice *a, const struct outcome *x,
+                size_t number)
+{
+    struct text saving;
+    int title = title_columns(t);
+    fprintf(t->f, "%2zu  ", number);
+    term_ink(t, INK_BOLD);
+    const char *rest = term_cell(t, x->rule->title, title ? title : t->width - 4);
+    term_ink(t, INK_PLAIN);
+    fprintf(t->f, title ? "  %s\n" : "\n    saves %s\n",
+            text_saving(&saving, x, a->facts->step_ns));
+    if (!*rest)
+        return;
+    fputs("    ", t->f);
+    term_ink(t, INK_BOLD);
+    term_wrap(t, 4, 4, rest);
+    term_ink(t, INK_PLAIN);
+}
+
 static void write_finding(const struct terminal *t, const struct advice *a,
-                          const struct export_options *o, const struct outcome *x, int title)
+                          const struct export_options *o, const struct outcome *x)
 {
     struct text text;
-    const char *rest;
-    term_ink(t, INK_BOLD);
-    rest = term_cell(t, x->rule->title, title);
-    term_ink(t, INK_PLAIN);
-    fprintf(t->f, "  %s\n", text_saving(&text, x, a->facts->step_ns));
-    if (*rest) {
-        fputs("    ", t->f);
-        term_ink(t, INK_BOLD);
-        term_wrap(t, 4, 4, rest);
-        term_ink(t, INK_PLAIN);
-    }
     if (x->summary) {
         fputs("    ", t->f);
         term_wrap(t, 4, 4, x->summary);
@@ -99,7 +124,7 @@ static void write_together(const struct terminal *t, const struct advice *a,
     struct text from, to;
     if (a->stack_count > 1) {
         size_t n = (size_t)snprintf(line, sizeof line, "One after the other: %s",
-                                    text_ms(&from, a->facts->steps.median_ns));
+                                    text_ms(&from, a->facts->step_ns));
         for (size_t i = 0; i < a->stack_count && n < sizeof line; i++)
             n += (size_t)snprintf(line + n, sizeof line - n, " -> %s (%s)",
                                   text_ms(&to, a->stack[i].step_ns), a->stack[i].outcome->rule->id);
@@ -135,8 +160,10 @@ static void write_about(const struct terminal *t, const struct advice *a,
     if (a->ranked_count > 1 || !w->trusted)
         fputc('\n', t->f);
     write_together(t, a, o);
-    if (!w->trusted && w->why_not) {
-        snprintf(line, sizeof line, "No predictions, %s.", w->why_not);
+    const char *about = w->trusted ? w->wider : w->why_not;
+    if (about) {
+        snprintf(line, sizeof line, "%s %s.", w->trusted ? "Wider intervals:" : "No predictions,",
+                 about);
         term_wrap(t, 0, 0, line);
     }
     if (more)
@@ -145,10 +172,6 @@ static void write_about(const struct terminal *t, const struct advice *a,
 
 void term_findings(const struct terminal *t, const struct advice *a, const struct export_options *o)
 {
-    struct export_options few = *o;
-    if (few.detail == DETAIL_BRIEF && (few.top == 0 || few.top > BRIEF_FINDINGS))
-        few.top = BRIEF_FINDINGS;
-    o = &few;
     const struct outcome *x = shown_finding(a, o, 0);
     if (!x) {
         bool blind = a->verdict_class && strcmp(a->verdict_class, "not-enough-data") == 0;
@@ -159,15 +182,11 @@ void term_findings(const struct terminal *t, const struct advice *a, const struc
         write_trials(t, a, o);
         return;
     }
-    int room = t->width - 6 - SAVING_COLUMNS;
-    int title = room < 24 ? 24 : room > 60 ? 60 : room;
     size_t i = 0;
-    term_ink(t, INK_BOLD);
-    fprintf(t->f, " #  %-*s  %s\n", title, "what to change", "saves per step");
-    term_ink(t, INK_PLAIN);
+    term_head(t);
     for (; (x = shown_finding(a, o, i)); i++) {
-        fprintf(t->f, "%2zu  ", i + 1);
-        write_finding(t, a, o, x, title);
+        term_title(t, a, x, i + 1);
+        write_finding(t, a, o, x);
     }
     write_about(t, a, o, i);
     write_trials(t, a, o);

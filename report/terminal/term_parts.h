@@ -9,6 +9,13 @@
 /* The ranked table; with DETAIL_ALL the evidence of each finding stands beside it. */
 void term_findings(const struct terminal *t, const struct advice *a,
                    const struct export_options *o);
+/* The head of such a table; a row's number, title and saving. */
+void term_head(const struct terminal *t);
+void term_title(const struct terminal *t, const struct advice *a, const struct outcome *x,
+                size_t number);
+/* The answer in at most 22 lines: DETAIL_BRIEF. 0, or -1 with *e set. */
+int term_screen(const struct terminal *t, const struct advice *a, const struct export_options *o,
+                struct err *e);
 /* Suppressed, cannot tell, fine: in two lines, or with DETAIL_ALL rule by rule. */
 void term_others(const struct terminal *t, const struct advice *a, const struct export_options *o);
 

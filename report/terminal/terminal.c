@@ -94,7 +94,7 @@ static size_t word_length(const char *text)
     return n;
 }
 
-void term_wrap(const struct terminal *t, int column, int indent, const char *text)
+void term_wrap_most(const struct terminal *t, int column, int indent, const char *text, int lines)
 {
     bool first = true;
     while (*text) {
@@ -103,7 +103,14 @@ void term_wrap(const struct terminal *t, int column, int indent, const char *tex
         if (n == 0)
             break;
         int columns = columns_of(text, n);
-        if (!first && column + 1 + columns > t->width) {
+        bool more = text[n + strspn(text + n, " \n")] != 0;
+        int room = lines == 1 && more ? 4 : 0; /* for " ..." behind it */
+        if (!first && column + 1 + columns + room > t->width) {
+            if (lines == 1) {
+                fputs(" ...", t->f);
+                break;
+            }
+            lines -= lines > 0;
             fprintf(t->f, "\n%*s", indent, "");
             column = indent;
         } else if (!first) {
@@ -117,6 +124,11 @@ void term_wrap(const struct terminal *t, int column, int indent, const char *tex
         first = false;
     }
     fputc('\n', t->f);
+}
+
+void term_wrap(const struct terminal *t, int column, int indent, const char *text)
+{
+    term_wrap_most(t, column, indent, text, 0);
 }
 
 void term_labelled(const struct terminal *t, const char *label, enum ink ink, const char *text)

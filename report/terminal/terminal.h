@@ -22,6 +22,8 @@ struct terminal terminal_open(FILE *f, int width, bool color);
 void term_ink(const struct terminal *t, enum ink ink); /* until INK_PLAIN */
 /* `text` wrapped, continued under column `indent`; the cursor stands at `column`. Ends the line. */
 void term_wrap(const struct terminal *t, int column, int indent, const char *text);
+/* The same in at most `lines` lines: what is left out is shown as `...`. */
+void term_wrap_most(const struct terminal *t, int column, int indent, const char *text, int lines);
 /* A label of 9 columns in ink, then the text wrapped beside it. */
 void term_labelled(const struct terminal *t, const char *label, enum ink ink, const char *text);
 /* As much of `text` as n columns hold, broken between words, padded to n. Returns the rest. */

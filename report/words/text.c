@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Three significant figures without an exponent. */
@@ -198,15 +199,18 @@ const char *text_virtual(struct text *b, const struct advice *a)
 
 const char *text_replay(struct text *b, const struct whatif *w)
 {
-    char alike[64] = "their work differs, so none foretells another";
+    char alike[64] = "the steps do different work, so they do not predict each other";
     if (w->tasks == 0)
         return NULL;
-    if (w->holdout_error_pct >= 0)
-        snprintf(alike, sizeof alike, "one foretells another within %.1f %% (p95 %.1f %%)",
+    if (w->steps < 4)
+        snprintf(alike, sizeof alike, "repeated, as if the loop went on");
+    else if (w->holdout_error_pct >= 0)
+        snprintf(alike, sizeof alike, "steps predict each other within %.1f %% (p95 %.1f %%)",
                  w->holdout_error_pct, w->holdout_p95_pct);
     snprintf(b->s, sizeof b->s,
-             "%zu steps replayed; %s; unexplained %.1f %% of the critical path%s", w->steps, alike,
-             w->unexplained_pct, w->unexplained_pct > WHATIF_UNEXPLAINED_PCT ? ": not sure" : "");
+             "%zu step%s replayed; %s; unexplained %.1f %% of the critical path%s", w->steps,
+             w->steps == 1 ? "" : "s", alike, w->unexplained_pct,
+             w->unexplained_pct > WHATIF_UNEXPLAINED_PCT ? ": not sure" : "");
     return b->s;
 }
 
@@ -223,7 +227,7 @@ int64_t stacked_saving_ns(const struct advice *a)
         if (!o->rule->changes_training) /* as in the stack */
             sum += o->upper_bound ? o->saves_high_ns : o->saves_mid_ns;
     }
-    return sum < a->facts->step_ns ? sum : a->facts->steps.median_ns;
+    return sum < a->facts->step_ns ? sum : a->facts->step_ns;
 }
 
 static bool hidden(const struct export_options *o, const struct outcome *x)
@@ -308,10 +312,10 @@ const struct kept_trial *other_trial(const struct advice *a, const struct export
 const char *text_trial(struct text *b, const struct outcome *x, const struct kept_trial *k)
 {
     struct text p, m, low, high, step;
-    bool same = x && x->knob && strcmp(x->knob, k->knob) == 0;
+    bool same = x && x->setting && strcmp(x->setting, k->setting) == 0;
     snprintf(b->s, sizeof b->s,
              "%.60s%s%s: %s%s, measured %s (95 %%: %s to %s) of %s, %lld + %lld runs",
-             same ? "" : k->knob, same ? "" : ": ", k->verdict,
+             same ? "" : k->setting, same ? "" : ": ", k->verdict,
              k->predicted_mid_ns < 0 ? "not predicted" : "predicted ",
              k->predicted_mid_ns < 0 ? "" : text_ms(&p, k->predicted_mid_ns),
              text_ms(&m, k->measured_mid_ns), text_ms(&low, k->measured_low_ns),
@@ -341,17 +345,39 @@ const char *text_lost(struct text *b, const struct advice *a)
 {
     struct text n;
     if (a->facts->health.dropped == 0 && imported(a))
-        snprintf(b->s, sizeof b->s, "records lost: such a trace does not tell");
+        snprintf(b->s, sizeof b->s, "lost records: unknown for this trace format");
     else
         snprintf(b->s, sizeof b->s, "%s records lost", text_count(&n, a->facts->health.dropped));
     return b->s;
 }
 
+const char *text_ended(struct text *b, const struct advice *a)
+{
+    const char *code = timeline_meta(a->facts->tl, "ended.status");
+    const char *signal = timeline_meta(a->facts->tl, "ended.signal");
+    const char *missing = timeline_meta(a->facts->tl, "ended.missing_call");
+    if (!code && !signal)
+        return NULL;
+    int number = atoi(signal ? signal : code);
+    if (number == 0)
+        return NULL;
+    if (missing)
+        snprintf(b->s, sizeof b->s,
+                 "the program called %.60s, which the virtual GPU lacks, and could not go on",
+                 missing);
+    else if (signal)
+        snprintf(b->s, sizeof b->s, "the program was killed by signal %d (%s)", number,
+                 strsignal(number));
+    else
+        snprintf(b->s, sizeof b->s, "the program failed: it ended with status %d", number);
+    return b->s;
+}
+
 const char *text_setting(struct text *b, const struct advice *a, const struct outcome *x)
 {
-    if (!x->knob || imported(a))
+    if (!x->setting || imported(a))
         return NULL;
-    snprintf(b->s, sizeof b->s, "gpuprof try --apply %s CMD", x->knob);
+    snprintf(b->s, sizeof b->s, "gpuprof try --apply %s CMD", x->setting);
     for (char *p = b->s; (p = strchr(p, ';'));)
         *p = ','; /* which a shell would take for an end */
     return b->s;

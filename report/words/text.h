@@ -32,6 +32,10 @@ const char *text_moved(const struct change *c);     /* what moved: words for the
 const char *text_step_source(enum step_source s);
 const char *text_copy(struct text *b, const struct copy_total *c); /* "host to device, pageable" */
 
+/* How the profiled program ended, where that was not well: "the program was killed by signal 11
+ * (Segmentation fault)"; NULL where it ended well, or nobody recorded it. */
+const char *text_ended(struct text *b, const struct advice *a);
+
 /* The line that stands on top of everything that comes from the virtual GPU; NULL on a real one. */
 const char *text_virtual(struct text *b, const struct advice *a);
 const char *text_virtual_name(struct text *b, const char *device);

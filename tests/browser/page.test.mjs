@@ -79,6 +79,18 @@ test('the keyboard chooses a step and moves the timeline', async () => {
     await close();
 });
 
+test('the parts of each step fill its bar', async () => {
+    const {page, bad, close} = await ready();
+    const sums = await page.evaluate(() => {
+        const {steps, partTitles} = window.gpuprofPage.data, n = partTitles.length;
+        return steps.length.map((ns, i) => steps.parts.slice(i * n, i * n + n).reduce((a, b) => a + b, 0) / ns);
+    });
+    assert.ok(sums.length > 1);
+    for (const share of sums) assert.ok(Math.abs(share - 1) < 0.001, 'the parts are ' + share + ' of a step');
+    assert.deepEqual(bad, []);
+    await close();
+});
+
 test('a row of evidence shows its place on the timeline', async () => {
     const {page, bad, close} = await ready();
     await page.locator('#idle button.zoom').first().click();

@@ -8,8 +8,11 @@ skip() {
     echo "skipped: $1"
     exit 77
 }
-command -v node >/dev/null || skip "node is not installed"
-[ -x "${CHROMIUM:-/usr/bin/chromium}" ] || skip "chromium is not installed"
+command -v node >/dev/null || skip "no node"
+[ -x "${CHROMIUM:-/usr/bin/chromium}" ] || skip "no chromium"
 [ -d node_modules/playwright-core ] || npm ci --silent --no-audit --no-fund >/dev/null 2>&1 ||
-    skip "npm ci failed: no network?"
-exec node --test --test-concurrency=1 .
+    skip "no network for npm ci"
+XDG_CONFIG_HOME=$(mktemp -d) # Chromium leaves settings there
+export XDG_CONFIG_HOME
+trap 'rm -rf "$XDG_CONFIG_HOME"' EXIT
+node --test --test-concurrency=1 .

@@ -18,7 +18,7 @@ static void load_seed(void)
     struct err e = ERR_INIT;
     struct sink out;
     seed = memory_new(&out);
-    struct store *s = store_open(FUZZ_SOURCE_DIR "/corpus_profile/stretches.sqlite", 0, &e);
+    struct store *s = store_open(FUZZ_SOURCE_DIR "/corpus_profile/windows.sqlite", 0, &e);
     if (!s || store_read(s, &out, &e) < 0) {
         fprintf(stderr, "%s\n", e.text);
         abort();

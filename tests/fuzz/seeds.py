@@ -18,7 +18,7 @@ FACTS = {"source": "run", "usable_cores": "4", "cgroup_cpu_quota": "2.0", "cgrou
          "framework": "pytorch", "command": "python3 train.py", "device_choice": "virtual:a100-80"}
 FACTS_OF_RANK = {"cost.range_ns": "65", "cost.call_ns": "57", "env.CUDA_LAUNCH_BLOCKING": "1", "env.NCCL_DEBUG": "INFO",
                  "env.OMP_NUM_THREADS": "1", "env.NVIDIA_TF32_OVERRIDE": "0", "torch.version": "2.4.0",
-                 "torch.knobs": "num_workers", "torch.loader.where": "train.py:10", "torch.loader.num_workers": "2",
+                 "torch.settings": "num_workers", "torch.loader.where": "train.py:10", "torch.loader.num_workers": "2",
                  "torch.loader.batch_size": "32", "torch.weights.memory_format": "contiguous", "exe": "/usr/bin/python3"}
 
 
@@ -144,8 +144,8 @@ class Rank:
                    pcie_rx_bytes_per_s=1 << 24)
 
 
-def profile(path, stretches=True):
-    """A gpuprof profile at `path`; with stretches it is one of those that recorded parts of a run."""
+def profile(path, windows=True):
+    """A gpuprof profile at `path`; with windows it is one of those that recorded parts of a run."""
     rows = Rows(path)
     for key, value in FACTS.items():
         rows.put("meta", process=0, key=key, value=value)
@@ -154,7 +154,7 @@ def profile(path, stretches=True):
         for i in range(STEPS):
             rank.step(i)
         p = rank.p
-        for k in range(2 if stretches else 0):
+        for k in range(2 if windows else 0):
             start, end = k * 5 * STEP_NS + 1_000_000, (k + 1) * 5 * STEP_NS + 1_000_000
             rows.put("recorded", process=p, start_ns=start, end_ns=end, gpu_start_ns=start, gpu_end_ns=end,
                      first_step=1 + 5 * k)
@@ -165,7 +165,7 @@ def profile(path, stretches=True):
     rows.put("gap", step=1, start_ns=0, end_ns=5000, cause="idle_input", api="cudaLaunchKernel", range="step")
     rows.put("finding", rank=1, rule="num-workers", title="t", summary="s", kind="predicted", saves_low_ns=1, saves_mid_ns=2,
              saves_high_ns=3)
-    rows.put("verification", knob="num_workers=4", verdict="confirmed", predicted_low_ns=1000, predicted_mid_ns=2000,
+    rows.put("trial", setting="num_workers=4", verdict="confirmed", predicted_low_ns=1000, predicted_mid_ns=2000,
              predicted_high_ns=3000, measured_low_ns=1000, measured_mid_ns=2000, measured_high_ns=3000, rule="num-workers",
              step_ns=STEP_NS, runs_without=3, runs_with=3, tried_realtime_ns=1795255017043701624, own_low_ns=900,
              own_high_ns=3100)

@@ -35,7 +35,7 @@ def complain(what, *details):
 def make_hostile(path):
     db = sqlite3.connect(path)
     db.text_factory = bytes
-    keys = {i for i, in db.execute("SELECT key FROM meta UNION SELECT code FROM health UNION SELECT rule FROM verification")}
+    keys = {i for i, in db.execute("SELECT key FROM meta UNION SELECT code FROM health UNION SELECT rule FROM trial")}
     keys |= {i for i, in db.execute("SELECT id FROM string WHERE text IN ('step', 'data.wait', 'kernels', 'run') OR id = 0 "
                                     "OR text LIKE '%kernels,copies%' OR text GLOB '[0-9]*'")}
     for n, (i, text) in enumerate(db.execute("SELECT id, text FROM string").fetchall()):
@@ -51,9 +51,9 @@ def make_hostile(path):
     for k, text in enumerate((b"hostile", EVERYTHING, b"pin-memory")):
         db.execute("INSERT INTO string VALUES (?, CAST(? AS TEXT))", (top + 1 + k, text))
     db.execute("INSERT INTO health VALUES (900, 1, 2, ?, ?, 1)", (top + 1, top + 2))
-    columns = [c[1].decode() for c in db.execute("PRAGMA table_info(verification)")]
-    values = {"id": 1, "knob": top + 2, "verdict": top + 2, "rule": top + 3}
-    db.execute(f"INSERT INTO verification VALUES ({','.join('?' * len(columns))})",
+    columns = [c[1].decode() for c in db.execute("PRAGMA table_info(trial)")]
+    values = {"id": 1, "setting": top + 2, "verdict": top + 2, "rule": top + 3}
+    db.execute(f"INSERT INTO trial VALUES ({','.join('?' * len(columns))})",
                [values.get(c, 1000000) for c in columns])
     db.commit()
     db.close()

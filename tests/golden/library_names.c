@@ -94,7 +94,7 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++)
         looked += look_into(argv[i], &n);
     if (!looked || n.names == 0) {
-        printf("no library with kernel names is installed: skipped\n");
+        printf("skipped: no library with kernel names is installed\n");
         return 77;
     }
     printf("%d libraries, %ld names that tell: %ld FP32, %ld tensor cores; %ld of %ld matrix "

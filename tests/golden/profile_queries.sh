@@ -4,7 +4,8 @@
 # Usage: profile_queries.sh BUILD SOURCE. Exit 77 (skipped) without sqlite3 or where the trainer is not built.
 build=$1 source=$2
 page=$source/docs/profile.md
-[ -x "$build/bin/train_conv" ] && [ -d "$build/lib/vgpu" ] && command -v sqlite3 >/dev/null || exit 77
+[ -x "$build/bin/train_conv" ] && [ -d "$build/lib/vgpu" ] || { echo "skipped: no trainer was built"; exit 77; }
+command -v sqlite3 >/dev/null || { echo "skipped: no sqlite3"; exit 77; }
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
@@ -33,7 +34,7 @@ done
 # The parts of a step sum to it.
 odd=$(sqlite3 x.gpuprof "SELECT count(*) FROM step WHERE compute_ns + comm_exposed_ns + copy_exposed_ns + idle_input_ns
     + idle_copy_ns + idle_sync_ns + idle_launch_ns + idle_alloc_ns + idle_host_ns + idle_queued_ns + unexplained_ns
-    <> end_ns - start_ns")
+    <> to_ns - from_ns")
 [ "$odd" = 0 ] || { echo "$odd steps differ from the sum of their parts"; failed=1; }
 
 [ "$count" -ge 6 ] || { echo "only $count commands were found in $page"; failed=1; }

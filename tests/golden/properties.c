@@ -1,9 +1,10 @@
 /* properties FILE...: what must hold of the replay on any recording, tried on profiles and traces.
  *
- * Unchanged, every task starts and ends when it was recorded to. Scaled, the end is scaled. What a
- * task takes longer delays the end by as much where it has no slack, by at most as much anywhere,
- * and twice the delay by at least twice as much. Nothing ends later when a task is shorter or gone,
- * or when dependencies of one kind are.
+ * Unchanged, every recorded task starts and ends when it was recorded to; copies of it, in turns
+ * that repeat few recorded steps, end no earlier. Scaled, the end is scaled. What a task takes
+ * longer delays the end by as much where it has no slack, by at most as much anywhere, and twice
+ * the delay by at least twice as much. Nothing ends later when a task is shorter or gone, or when
+ * dependencies of one kind are.
  *
  * The tasks that are tried are drawn by a fixed seed, as many as a fixed amount of work allows. One
  * line a file; exit 1 when anything fails, and what and where is printed. */
@@ -78,7 +79,7 @@ static void as_recorded(struct trial *x)
 {
     plan_reset(&x->plan, x->g);
     replay_run(&x->now, x->g, &x->plan);
-    for (uint32_t i = 0; i < x->g->count; i++) {
+    for (uint32_t i = 0; i < x->g->recorded; i++) {
         const struct task *t = &x->g->tasks[i];
         if (x->now.start[i] != t->at_ns)
             expect(x, false, "starts as recorded", i, x->now.start[i], t->at_ns);
@@ -86,6 +87,9 @@ static void as_recorded(struct trial *x)
             expect(x, false, "ends as recorded", i, x->now.end[i], t->at_ns + t->dur_ns);
         x->checks += 2;
     }
+    for (uint32_t i = (uint32_t)x->g->recorded; i < x->g->count; i++)
+        expect(x, x->now.end[i] >= x->g->tasks[i].at_ns, "a copy ends later", i, x->now.end[i],
+               x->g->tasks[i].at_ns);
 }
 
 static void scaled(struct trial *x, int by)

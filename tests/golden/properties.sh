@@ -32,5 +32,5 @@ if [ -d "$traces" ]; then
 else
     echo "properties: left out, no folder $traces"
 fi
-[ $# -gt 0 ] || exit 77
+[ $# -gt 0 ] || { echo "skipped: no recordings in ../shared/traces, and no trainer was built"; exit 77; }
 "$build/bin/properties" "$@"

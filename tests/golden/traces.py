@@ -20,6 +20,19 @@ def rows(path):
                 yield line.rstrip("\n").split("\t")
 
 
+def agree(result):
+    """The verdict names what fills most of the step and the largest saving; Next is that saving's remedy."""
+    if not result["findings"] or result["verdict_class"] == "not-enough-data":
+        return
+    title = result["findings"][0]["title"]
+    if f"The largest saving: {title}" not in result["verdict"] or not result["next"].startswith(title):
+        yield f"verdict and next disagree: {result['verdict']!r}, {result['next']!r}"
+    parts = result["breakdown_ms"]
+    computes = parts["compute"] / sum(parts.values())
+    if computes > 0.5 and f"kernels compute during {100 * computes:.0f} %" not in result["verdict"]:
+        yield f"kernels compute for {100 * computes:.0f} %, and the verdict does not say so: {result['verdict']!r}"
+
+
 def check(result, row):
     """Yields what is wrong."""
     numbers, first, never = row[1:9], row[9], row[10]
@@ -45,6 +58,7 @@ def check(result, row):
     replay = result["replay"]
     if (replay["unexplained_pct"] or 0) > SURE and (replay["trusted"] or "unexplained" not in replay["why_not"]):
         yield f"{replay['unexplained_pct']:.1f} % of the replay is unexplained, and it does not say so"
+    yield from agree(result)
     if not replay["trusted"] and any(f["kind"] != "upper-bound" for f in result["findings"]):
         yield "predicts though it does not trust its replay"
     for rule in never.split(","):
@@ -52,12 +66,31 @@ def check(result, row):
             yield f"advises {rule}, which is known to be wrong here"
 
 
+def unrelated(gpuprof, folder):
+    """Files that are no ranks of one run: refused together, or left out and named."""
+    def analyze(*names):
+        return subprocess.run([gpuprof, "analyze", "--json", *(os.path.join(folder, n) for n in names)],
+                              capture_output=True, text=True, timeout=240)
+    alone = analyze("linear-2080ti.json.gz", "owlv2-h100.json.gz")
+    if alone.returncode != 2 or "not the ranks of one run" not in alone.stderr or alone.stdout:
+        yield f"two programs on two GPUs are taken for one run: status {alone.returncode}, {alone.stderr.strip()!r}"
+    mixed = analyze("dlrm-v100x8", "linear-2080ti.json.gz")
+    said = json.loads(mixed.stdout) if mixed.returncode == 0 else {"ranks": [], "health": {"warnings": []}}
+    if len(said["ranks"]) != 8:
+        yield f"eight ranks beside a stranger: {len(said['ranks'])} are compared"
+    if "linear-2080ti.json.gz" not in json.dumps(said["health"]):
+        yield "what was left out is not named"
+
+
 def main():
     gpuprof, folder = sys.argv[1:3]
     if not os.path.isdir(folder):
-        print(f"traces: skipped, no folder {folder}")
+        print("skipped: no recordings in ../shared/traces")
         return 77
     bad = 0
+    for problem in unrelated(gpuprof, folder):
+        print("FAIL " + problem)
+        bad += 1
     for row in rows(os.path.join(os.path.dirname(os.path.abspath(__file__)), "traces.tsv")):
         path = os.path.join(folder, row[0])
         done = subprocess.run([gpuprof, "analyze", "--json", path], capture_output=True, text=True, timeout=240)

@@ -1,4 +1,4 @@
-"""Predicted beside measured, for the trainers' knobs, on this card."""
+"""Predicted beside measured, for the trainers' settings, on this card."""
 import json
 import os
 import statistics

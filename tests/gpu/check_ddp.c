@@ -105,7 +105,7 @@ int main(void)
     int count = 0, failures = 0;
     setenv("LOCAL_WORLD_SIZE", "2", 0); /* on the virtual GPU: all calls, no arithmetic */
     if (cudaGetDeviceCount(&count) != cudaSuccess || count < 2) {
-        printf("skipped: needs two GPUs, there are %d\n", count);
+        printf("skipped: no two GPUs here, there are %d\n", count);
         return 77;
     }
     for (int i = 0; i < 4; i++) {
@@ -134,7 +134,7 @@ int main(void)
     cudaCheck(cudaDeviceSynchronize());
     cudaCheck(cudaGetDeviceProperties(&device, 0));
     if (strncmp(device.name, "Virtual ", 8) == 0) {
-        printf("skipped: %s computes nothing\n", device.name);
+        printf("skipped: no GPU that computes, but %s\n", device.name);
         return 77;
     }
     for (int g = 0; g < GROUP_COUNT; g++) {

@@ -272,12 +272,12 @@ int main(void)
     struct cudaDeviceProp device;
     int count = 0;
     if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) {
-        puts("no GPU here");
+        puts("skipped: no GPU here");
         return 77;
     }
     cudaCheck(cudaGetDeviceProperties(&device, 0));
     if (strncmp(device.name, "Virtual ", 8) == 0) {
-        puts("the virtual GPU computes nothing");
+        puts("skipped: no GPU that computes");
         return 77;
     }
     check_ways();

@@ -256,6 +256,28 @@ static inline struct timeline *build_finish(struct builder *b)
     return b->t;
 }
 
+/* Verdict and Next speak of the same change, and the verdict of what fills most of the step. */
+static inline void build_agrees(const struct advice *a)
+{
+    static const char *const without[] = {"not-enough-data", "straggler", NULL};
+    if (!a->ranked_count || !a->verdict || !a->next)
+        return;
+    for (int i = 0; without[i]; i++)
+        if (strcmp(a->verdict_class, without[i]) == 0)
+            return;
+    const char *title = a->ranked[0]->rule->title;
+    const int64_t *part = a->facts->breakdown_ns;
+    int64_t idle = 0;
+    for (int p = PART_COMM; p < PART_COUNT; p++)
+        idle += part[p];
+    bool agrees = strstr(a->verdict, title) && strncmp(a->next, title, strlen(title)) == 0 &&
+                  (part[PART_COMPUTE] <= idle || strstr(a->verdict, "kernels compute"));
+    if (!agrees) {
+        fprintf(stderr, "verdict and next disagree: '%s' '%s'\n", a->verdict, a->next);
+        abort();
+    }
+}
+
 static inline struct advice *build_analyze(struct builder *b)
 {
     struct err e = ERR_INIT;
@@ -264,6 +286,7 @@ static inline struct advice *build_analyze(struct builder *b)
         fprintf(stderr, "builder: %s\n", e.text);
         abort();
     }
+    build_agrees(b->a);
     return b->a;
 }
 

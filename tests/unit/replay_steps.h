@@ -2,7 +2,7 @@
 #ifndef GPUPROF_TESTS_REPLAY_STEPS_H
 #define GPUPROF_TESTS_REPLAY_STEPS_H
 
-#include "analyzer/whatif/replay.h"
+#include "analyzer/whatif/engine.h"
 #include "build_timeline.h"
 
 #include <check.h>
@@ -16,12 +16,14 @@ struct bench {
     struct replay r;
 };
 
-static inline struct bench bench_start(int64_t period, void (*fill)(struct builder *, int64_t))
+static inline struct bench bench_start_of(int steps, int64_t period,
+                                          void (*fill)(struct builder *, int64_t))
 {
     struct err e = ERR_INIT;
     struct bench x = {.b = build_start()};
     build_thread(&x.b, 2, "second");
-    for (int i = 0; i < STEPS; i++) {
+    build_stream(&x.b, 2, 1);
+    for (int i = 0; i < steps; i++) {
         fill(&x.b, MS(100) + period * i);
         build_range(&x.b, "step", MS(100) + period * i, MS(100) + period * (i + 1));
     }
@@ -31,6 +33,11 @@ static inline struct bench bench_start(int64_t period, void (*fill)(struct build
     ck_assert_int_eq(plan_init(&x.plan, x.g), 0);
     ck_assert_int_eq(replay_init(&x.r, x.g), 0);
     return x;
+}
+
+static inline struct bench bench_start(int64_t period, void (*fill)(struct builder *, int64_t))
+{
+    return bench_start_of(STEPS, period, fill);
 }
 
 /* What a step takes with the plan as it is. */
@@ -45,6 +52,23 @@ static inline void bench_end(struct bench *x)
     replay_release(&x->r);
     graph_free(x->g);
     build_end(&x->b);
+}
+
+/* What an edit saves of the step, as it would be said. */
+static inline struct span_ns bench_span(struct bench *x, struct edit edit)
+{
+    struct err e = ERR_INIT;
+    struct arena arena = {0};
+    struct whatif w;
+    struct engine engine;
+    const struct edit *one = &edit;
+    ck_assert_int_eq(engine_open(&engine, x->b.a->facts, &arena, &w, &e), 0);
+    ck_assert_int_eq(engine_check(&engine, &w), 0);
+    ck_assert(w.trusted);
+    struct span_ns s = engine_span(&engine, &w, &one, 1);
+    engine_close(&engine);
+    arena_release(&arena);
+    return s;
 }
 
 /* Host-bound: ten launches 500 us apart, kernels of 100 us, then the host waits for them. */

@@ -68,6 +68,20 @@ static const struct {
      FAMILY_ATTENTION, TRI_YES, SPOOL_DT_BF16, 0, 0},
     {"Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x192x64_MI16x16x1_SN", FAMILY_GEMM, TRI_YES,
      SPOOL_DT_BF16, 0, 0},
+    /* attention: in FP32 nobody knows which units compute */
+    {"fmha_cutlassF_f32_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel<float, "
+     "cutlass::arch::Sm80, true, 64, 64, 64, true, true>::Params)",
+     FAMILY_ATTENTION, TRI_UNKNOWN, SPOOL_DT_F32, 0, 0},
+    {"fmha_cutlassB_f32_notaligned_64x64_k64_sm75(PyTorchMemEffAttention::"
+     "AttentionBackwardKernel<cutlass::arch::Sm75, float, false, false, false, 64, 64, "
+     "64>::Params)",
+     FAMILY_ATTENTION, TRI_UNKNOWN, SPOOL_DT_F32, 0, 0},
+    {"fmha_cutlassF_f16_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel<cutlass::"
+     "half_t, cutlass::arch::Sm80, true, 64, 64, 64, true, true>::Params)",
+     FAMILY_ATTENTION, TRI_YES, SPOOL_DT_F16, 0, 0},
+    {"cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_6_128x128x64_4x1x1",
+     FAMILY_ATTENTION, TRI_YES, SPOOL_DT_F16, 0, 0},
+    {"triton_tem_fused_flex_attention_2", FAMILY_ATTENTION, TRI_UNKNOWN, 0, 0, 0},
     /* unknown stays unknown */
     {"triton_tem_fused_mm_7", FAMILY_GEMM, TRI_UNKNOWN, 0, 0, 0},
     {"my_gemm", FAMILY_GEMM, TRI_UNKNOWN, 0, 0, 0},
@@ -79,6 +93,21 @@ static const struct {
      TRI_NO, SPOOL_DT_BF16, 0, 0},
     {"void deep_ep::intranode::dispatch<8, 1024>(int4*, float*)", FAMILY_COMM, TRI_NO, SPOOL_DT_F32,
      0, 0},
+    {"void dpsk::ep::internode_ll::combine<7168, 8, 9>(void*, int4 const*)", FAMILY_COMM, TRI_NO, 0,
+     0, 0},
+    {"_ZN4dpsk2ep9intranode8dispatchILi8EEEvP4int4", FAMILY_COMM, TRI_NO, 0, 0, 0},
+    {"void pplx::a2a_combine_recv_kernel<8>(int)", FAMILY_COMM, TRI_NO, 0, 0, 0},
+    {"nvshmemi_transfer_rma_kernel", FAMILY_COMM, TRI_NO, 0, 0, 0},
+    {"void mscclpp::allgather_kernel(int)", FAMILY_COMM, TRI_NO, 0, 0, 0},
+    {"void vllm::cross_device_reduce_1stage<__nv_bfloat16, 4>(vllm::RankData*)", FAMILY_COMM,
+     TRI_NO, SPOOL_DT_BF16, 0, 0},
+    {"void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<8>(int)",
+     FAMILY_COMM, TRI_NO, 0, 0, 0},
+    {"void tensorrt_llm::kernels::ar_fusion::moereduce_lamport<4>(int)", FAMILY_COMM, TRI_NO, 0, 0,
+     0},
+    {"void tensorrt_llm::kernels::moeAllToAllKernel<true>(int)", FAMILY_COMM, TRI_NO, 0, 0, 0},
+    {"ncclDevKernel_Generic_4(ncclDevKernelArgsStorage<4096ul>)", FAMILY_COMM, TRI_NO, 0, 0, 0},
+    {"kernel_consumer_gemm_all_gather", FAMILY_GEMM, TRI_UNKNOWN, 0, 0, 0},
     {"multimem_all_reduce_kernel_bf16", FAMILY_COMM, TRI_NO, SPOOL_DT_BF16, 0, 0},
     {"mscclKernel_Sum_half_Simple", FAMILY_COMM, TRI_NO, SPOOL_DT_F16, 0, 0},
     {"ncclSymkDevKernel_AllReduce_AGxLL_R_sum_f32", FAMILY_COMM, TRI_NO, SPOOL_DT_F32, 0, 0},
@@ -100,6 +129,14 @@ static const struct {
     {"void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl_nocast<at::native::"
      "direct_copy_kernel_cuda>>(int)",
      FAMILY_COPY, TRI_NO, 0, 0, 0},
+    {"void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous "
+     "namespace)::TensorListMetadata<2>, at::native::(anonymous namespace)::UnaryOpFunctor<float, "
+     "2, "
+     "1, 1>, at::native::Copy<float, float>>(int)",
+     FAMILY_COPY, TRI_NO, SPOOL_DT_F32, 0, 0},
+    {"memcpy32_post", FAMILY_COPY, TRI_NO, 0, 0, 0},
+    {"__amd_rocclr_copyBuffer", FAMILY_COPY, TRI_NO, 0, 0, 0},
+    {"__amd_rocclr_fillBufferAligned", FAMILY_FILL, TRI_NO, 0, 0, 0},
     /* the rest of a training step */
     {"void at::native::(anonymous namespace)::multi_tensor_apply_kernel<TensorListMetadata<4>, "
      "FusedAdamMathFunctor<float, 4>>(int)",
@@ -146,6 +183,13 @@ START_TEST(alignment_is_read)
 }
 END_TEST
 
+START_TEST(a_name_that_is_cut_off_is_not_read_on)
+{
+    static const char cut[] = "nvjet_sm90\0hsh_192x192";
+    ck_assert_uint_eq(classify_kernel(cut).dtype, SPOOL_DT_UNKNOWN);
+}
+END_TEST
+
 START_TEST(a_call_refines_but_does_not_overrule)
 {
     struct kernel_class c = classify_kernel("ampere_sgemm_128x64_tn");
@@ -169,6 +213,7 @@ Suite *test_classify_suite(void)
     TCase *c = tcase_create("classify");
     tcase_add_loop_test(c, names_tell, 0, (int)(sizeof cases / sizeof *cases));
     tcase_add_test(c, alignment_is_read);
+    tcase_add_test(c, a_name_that_is_cut_off_is_not_read_on);
     tcase_add_test(c, a_call_refines_but_does_not_overrule);
     suite_add_tcase(s, c);
     return s;

@@ -275,6 +275,24 @@ START_TEST(test_header_changes)
 }
 END_TEST
 
+/* It says that four thousand million windows have gone by since the last look, at each look. */
+START_TEST(test_hostile_windows)
+{
+    struct spool_writer w = writer("a", getpid(), spool_ticks(getpid()));
+    w.h->window = SPOOL_WINDOWS_EVERY;
+    spool_ready(&w);
+    for (uint32_t look = 0; look < 40; look++) {
+        atomic_store(&w.h->windows_head, UINT32_MAX - 2 * look);
+        drain();
+    }
+    atomic_store(&w.h->sealed, 1);
+    finish();
+    ck_assert_int_eq(m->count[ROW_PROCESS], 1);
+    ck_assert_int_le(m->count[ROW_RECORDED], 40 * SPOOL_WINDOWS);
+    spool_end(&w);
+}
+END_TEST
+
 START_TEST(test_truncated_file)
 {
     struct spool_writer w = dead("a");
@@ -328,6 +346,7 @@ Suite *test_collect_hostile_suite(void)
     tcase_add_test(t, test_hostile_ids);
     tcase_add_loop_test(t, test_hostile_headers, 0, 14);
     tcase_add_test(t, test_header_changes);
+    tcase_add_test(t, test_hostile_windows);
     tcase_add_test(t, test_truncated_file);
     tcase_add_loop_test(t, test_cut_while_mapped, 0, 3);
     suite_add_tcase(suite, t);

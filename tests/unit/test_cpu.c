@@ -335,7 +335,8 @@ START_TEST(budgets_of_a_run_without_a_gpu)
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         struct builder b = training();
         struct err e = ERR_INIT;
-        struct gate *g = gate_run(NULL, build_analyze(&b), of[i].text, 3, &e);
+        struct gate *g =
+            gate_run(NULL, build_analyze(&b), &(struct gate_wish){of[i].text, 3, false}, &e);
         ck_assert_ptr_nonnull(g);
         ck_assert_msg(g->verdict == of[i].verdict, "%s: %d", of[i].text, g->verdict);
         gate_free(g);

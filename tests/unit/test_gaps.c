@@ -22,7 +22,7 @@ static struct advice *run(struct builder *b, int64_t period,
         int64_t sum = 0;
         for (int p = 0; p < PART_COUNT; p++)
             sum += a->facts->step_parts[i][p];
-        ck_assert_int_eq(sum, a->facts->steps.at[i].end_ns - a->facts->steps.at[i].start_ns);
+        ck_assert_int_eq(sum, a->facts->steps.at[i].to_ns - a->facts->steps.at[i].from_ns);
     }
     int64_t sum = 0;
     for (int p = 0; p < PART_COUNT; p++)

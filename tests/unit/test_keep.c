@@ -1,69 +1,6 @@
-/* Which rows the collector keeps of a long run: stretches, up to the largest size. Spools made by
+/* Which rows the collector keeps of a long run: windows, up to the largest size. Spools made by
  * hand, of this process. */
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "analyzer/collector/collect.h"
-#include "tests/unit/memory_sink.h"
-#include "tests/unit/write_spool.h"
-
-enum { START = 1000000, KERNEL_NS = 100 };
-static const int64_t epoch = 1700000000000000000; /* CUPTI's clock at monotonic 0 */
-
-static char dir[64];
-static struct memory *m;
-static struct collector *c;
-static struct spool_writer w;
-
-static void setup(void)
-{
-    struct sink out;
-    struct err e = ERR_INIT;
-    char path[128];
-    strcpy(dir, "/tmp/gpuprof-keep-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
-    m = memory_new(&out);
-    ck_assert_ptr_nonnull(c = collect_open(dir, START, out, &e));
-    snprintf(path, sizeof path, "%s/a.spool", dir);
-    w = spool_begin_sized(path, getpid(), spool_ticks(getpid()), 1 << 20);
-    spool_anchor(&w, START, epoch + START);
-    spool_ready(&w);
-}
-
-static void teardown(void)
-{
-    spool_end(&w);
-    collect_close(c);
-    memory_free(m);
-    ck_assert_int_eq(rmdir(dir), 0);
-}
-
-static void drain(void)
-{
-    struct err e = ERR_INIT;
-    ck_assert_msg(collect_drain(c, &e) >= 0, "%s", e.text);
-}
-
-static void finish(void)
-{
-    struct err e = ERR_INIT;
-    atomic_store(&w.h->sealed, 1);
-    ck_assert_msg(collect_finish(c, &e) == 0, "%s", e.text);
-}
-
-/* Kernel i runs in [i, i + 1) * KERNEL_NS. */
-static void kernels(int from, int n)
-{
-    uint64_t at = 0;
-    for (int i = from; i < from + n; i++)
-        spool_kernel(&w, 0, &at, epoch + START + (int64_t)i * KERNEL_NS,
-                     epoch + START + (int64_t)(i + 1) * KERNEL_NS, (uint32_t)i + 1, 0x1000);
-    spool_state(&w, 0, SPOOL_READY, at);
-    drain();
-}
+#include "tests/unit/keep_spool.h"
 
 /* ---- up to a size */
 
@@ -105,7 +42,7 @@ START_TEST(test_size_limit_reached)
 }
 END_TEST
 
-/* ---- stretches */
+/* ---- windows */
 
 /* Opened at `from`; closed at `to` (0: still open). Profile ns. */
 static void window(int64_t from, int64_t to, int64_t gpu_to, uint64_t first_step)
@@ -129,7 +66,7 @@ static void close_window(int64_t to, int64_t gpu_to)
 static void setup_gated(void)
 {
     setup();
-    w.h->gate = SPOOL_GATE_EVERY;
+    w.h->window = SPOOL_WINDOWS_EVERY;
     atomic_store(&w.h->steps, 1);
 }
 
@@ -165,7 +102,7 @@ START_TEST(test_windows)
 }
 END_TEST
 
-/* Of what runs behind a stretch only what was launched in it. */
+/* Of what runs behind a window only what was launched in it. */
 START_TEST(test_tail)
 {
     uint64_t at = 0;
@@ -208,7 +145,7 @@ START_TEST(test_follower)
     snprintf(path, sizeof path, "%s/b.spool", dir);
     struct spool_writer b = spool_begin(path, getpid(), spool_ticks(getpid()));
     spool_anchor(&b, START, epoch + START);
-    b.h->gate = SPOOL_GATE_EVERY;
+    b.h->window = SPOOL_WINDOWS_EVERY;
     spool_ready(&b);
     window(0, 1000, 1000, 0); /* long ago, by the clock of this test */
     drain();
@@ -240,98 +177,6 @@ START_TEST(test_times)
     ck_assert_int_eq(m->count[ROW_RECORDED], 1);
     const struct row_recorded *r = MEMORY_ROW(m, recorded, ROW_RECORDED, 0);
     ck_assert(r->start_ns == 1000 && r->end_ns == 1500 && r->first_step == -1);
-}
-END_TEST
-
-/* CUPTI was heard last at some time before SECOND * 5 and again before SECOND * 20. */
-static const int64_t SECOND = 1000000000;
-
-static void silence(int64_t end, uint32_t held)
-{
-    struct spool_rec_silent r = {
-        {SPOOL_REC_SILENT, sizeof r, 7, START + 5 * SECOND, end == INT64_MAX ? end : START + end},
-        held,
-        0};
-    spool_append(&w, 0, &r, sizeof r);
-    drain();
-}
-
-static void library_call(int64_t at)
-{
-    struct spool_rec_call r = {.head = {SPOOL_REC_CALL, sizeof r, 7, START + at, START + at + 9},
-                               .function = spool_text(&w, "cublasSgemm_v2"),
-                               .family = SPOOL_CALL_GEMM};
-    spool_append(&w, 0, &r, sizeof r);
-    drain();
-}
-
-START_TEST(test_silence)
-{
-    static const struct {
-        const char *what;
-        int64_t before_s, within_s; /* calls before it is known, and after; tenths; 0 = none */
-        uint32_t held;
-        bool ends, counts;
-    } cases[] = {
-        {"the program does without the GPU", 0, 0, 0, true, false},
-        {"calls before it alone", 52, 0, 0, true, false},
-        {"a call before it was noticed", 60, 0, 0, true, true},
-        {"a call in it", 0, 90, 0, true, true},
-        {"held by another", 0, 0, 1, true, true},
-        {"to the end", 0, 90, 0, false, true},
-    };
-    spool_ring_open(&w, 0, 7);
-    if (cases[_i].before_s)
-        library_call(cases[_i].before_s * SECOND / 10);
-    silence(INT64_MAX, 0);
-    if (cases[_i].held)
-        silence(INT64_MAX, 1);
-    if (cases[_i].within_s)
-        library_call(cases[_i].within_s * SECOND / 10);
-    if (cases[_i].ends)
-        silence(20 * SECOND, cases[_i].held);
-    library_call(25 * SECOND);
-    w.h->start_monotonic_ns = START;
-    finish();
-    int pieces = !cases[_i].counts ? 0 : cases[_i].ends ? 2 : 1;
-    ck_assert_msg(m->count[ROW_RECORDED] == pieces, "%s: %d", cases[_i].what,
-                  m->count[ROW_RECORDED]);
-    if (pieces > 0)
-        ck_assert_int_eq(MEMORY_ROW(m, recorded, ROW_RECORDED, 0)->end_ns, 4 * SECOND);
-    if (pieces > 1) {
-        const struct row_recorded *r = MEMORY_ROW(m, recorded, ROW_RECORDED, 1);
-        ck_assert(r->start_ns == 20 * SECOND && r->gpu_start_ns == -1 && r->first_step == -1);
-        ck_assert_int_eq(r->end_ns, MEMORY_ROW(m, process, ROW_PROCESS, 0)->end_ns);
-    }
-}
-END_TEST
-
-/* A run that ends in silence, however short: known only by what was called in it, or because CUPTI
- * kept its buffers. */
-START_TEST(test_silent_end)
-{
-    static const struct {
-        int64_t call_ms; /* after CUPTI's last record */
-        bool kept, counts;
-    } cases[] = {{-2, false, false}, {0, false, false}, {5, false, true}, {-2, true, true}};
-    uint64_t at = 0;
-    int64_t told = 3 * SECOND, ms = 1000000;
-    spool_ring_open(&w, 0, 7);
-    spool_api(&w, 0, &at, 5, 211, epoch + START + told - 10, epoch + START + told, 7, 1);
-    spool_state(&w, 0, SPOOL_READY, at);
-    drain();
-    library_call(told + cases[_i].call_ms * ms);
-    if (cases[_i].kept) {
-        struct spool_rec_silent r = {
-            {SPOOL_REC_SILENT, sizeof r, 7, START + told, START + told + 9 * ms}, 1, 0};
-        spool_append(&w, 0, &r, sizeof r);
-    }
-    w.h->start_monotonic_ns = START;
-    finish();
-    ck_assert_int_eq(m->count[ROW_RECORDED], cases[_i].counts);
-    ck_assert_int_eq(memory_health(m, "cupti-end") > 0, cases[_i].counts);
-    if (cases[_i].counts)
-        ck_assert_int_eq(MEMORY_ROW(m, recorded, ROW_RECORDED, 0)->end_ns, told);
 }
 END_TEST
 
@@ -391,10 +236,8 @@ Suite *test_keep_suite(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, test_size_limit);
     tcase_add_test(t, test_size_limit_reached);
-    tcase_add_loop_test(t, test_silence, 0, 6);
-    tcase_add_loop_test(t, test_silent_end, 0, 4);
     suite_add_tcase(s, t);
-    t = tcase_create("stretches");
+    t = tcase_create("windows");
     tcase_add_checked_fixture(t, setup_gated, teardown);
     tcase_add_loop_test(t, test_no_marks, 0, 2);
     tcase_add_test(t, test_windows);

@@ -45,6 +45,26 @@ START_TEST(test_operators_of_pytorch)
 }
 END_TEST
 
+/* Waits and reads of threads that are known come along, and nothing else of that table. */
+START_TEST(test_os_calls)
+{
+    read_export(STRINGS NVTX
+                "CREATE TABLE OSRT_API (start INT, end INT, eventClass INT, globalTid INT, nameId "
+                "INT, returnValue INT, nestingLevel INT, callchainId INT);"
+                "INSERT INTO StringIds VALUES (1, 'poll'), (2, 'ioctl'), (3, 'read');"
+                "INSERT INTO NVTX_EVENTS VALUES (10, 20, 59, 0, 'step', " TID ", NULL, 0, NULL);"
+                "INSERT INTO OSRT_API VALUES (5, 9, 27, " TID ", 1, 0, 0, 0),"
+                "(30, 40, 27, " TID ", 1, 0, 0, 0), (41, 42, 27, " TID ", 2, 0, 0, 0),"
+                "(43, 45, 27, " TID ", 3, 0, 0, 0), (50, 60, 27, " OTHER_TID ", 1, 0, 0, 0)");
+    ck_assert_int_eq(m->count[ROW_RANGE], 4);
+    ck_assert_str_eq(memory_text(m, range(1)->name), "poll");
+    ck_assert_str_eq(memory_text(m, range(1)->domain), OS_DOMAIN);
+    ck_assert_int_eq(range(1)->start_ns, -5); /* times are counted from the first work */
+    ck_assert_str_eq(memory_text(m, range(3)->name), "read");
+    ck_assert_int_eq(m->count[ROW_THREAD], 1);
+}
+END_TEST
+
 /* A row of type 75 names a domain of its process. */
 START_TEST(test_domains)
 {
@@ -143,6 +163,7 @@ Suite *test_nsys_dialects_suite(void)
     TCase *t = tcase_create("nsys_dialects");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, test_operators_of_pytorch);
+    tcase_add_test(t, test_os_calls);
     tcase_add_test(t, test_domains);
     tcase_add_test(t, test_bare_2020);
     tcase_add_test(t, test_array_copies);

@@ -67,7 +67,7 @@ START_TEST(trials_of_the_profile_count_once)
 {
     struct rule rule = {.id = "pin-memory"};
     struct outcome o = {.rule = &rule, .edit = {.kind = EDIT_PIN}};
-    const struct facts facts = {.steps = {.median_ns = 1000000}};
+    const struct facts facts = {.step_ns = 1000000, .steps = {.median_ns = 1000000}};
     struct advice a = {.facts = &facts, .outcomes = &o, .outcome_count = 1};
     struct kept_trial own = {.rule = "pin-memory",
                              .verdict = "SMALLER",

@@ -79,7 +79,7 @@ START_TEST(steps_while_queues_fill_do_not_count)
     }
     const struct steps *s = &build_analyze(&b)->facts->steps;
     for (size_t i = 0; i < s->count; i++)
-        ck_assert_uint_eq(s->at[i].used, i >= 4);
+        ck_assert_uint_eq(s->at[i].used, i >= 5); /* the GPU waits in the step behind */
     build_end(&b);
 }
 END_TEST
@@ -159,8 +159,52 @@ START_TEST(an_operation_belongs_to_the_step_that_launched_it)
     const struct advice *a = build_analyze(&b);
     for (uint32_t i = 0; i < 4; i++)
         ck_assert_uint_eq(a->facts->steps.op_step[i], i);
-    ck_assert_int_eq(a->facts->steps.at[1].gpu_start_ns, MS(2) + US(100));
-    ck_assert_int_eq(a->facts->steps.at[1].gpu_end_ns, MS(3) + US(100));
+    ck_assert_int_eq(a->facts->steps.at[1].from_ns, MS(1) + US(150)); /* until it ends */
+    ck_assert_int_eq(a->facts->steps.at[1].to_ns, MS(2) + US(150));
+    ck_assert_int_eq(a->facts->steps.at[1].length_ns, MS(1));
+    build_end(&b);
+}
+END_TEST
+
+/* The host is done with a step after 2 ms, the GPU after 20. */
+START_TEST(where_the_host_runs_ahead_a_step_takes_what_the_gpu_takes)
+{
+    struct builder b = build_start();
+    for (int i = 0; i < 6; i++) {
+        build_range(&b, "step", MS(2 * i), MS(2 * i + 2));
+        build_kernel(&b, "volta_sgemm_128x64_nn", MS(2 * i) + US(10), MS(1 + 20 * i), MS(19));
+    }
+    const struct facts *f = build_analyze(&b)->facts;
+    ck_assert_int_eq(f->steps.median_ns, MS(20));
+    ck_assert_int_eq(f->step_ns, MS(20));
+    ck_assert_uint_eq(f->steps.used, 6);
+    ck_assert_int_le(f->breakdown_ns[PART_COMPUTE], MS(20));
+    ck_assert_int_ge(f->breakdown_ns[PART_COMPUTE], MS(19));
+    ck_assert_ptr_null(f->contradiction);
+    build_end(&b);
+}
+END_TEST
+
+/* Every fourth step waits for its batch. */
+START_TEST(long_steps_that_recur_are_told_with_their_cause)
+{
+    struct builder b = build_start();
+    int64_t at = MS(1);
+    for (int i = 0; i < 20; i++) {
+        int64_t start = at, wait = i % 4 == 3 ? MS(90) : US(100);
+        build_range_at(&b, "DataLoader.__next__", 1, at, at + wait);
+        build_kernel(&b, "k", at + wait + US(10), at + wait + US(20), MS(9));
+        at += wait + MS(10);
+        build_range_at(&b, "step", 0, start, at);
+    }
+    const struct facts *f = build_analyze(&b)->facts;
+    ck_assert(f->steps.recurs && f->steps.slow == 5 && f->steps.used == 19);
+    ck_assert_int_eq(f->step_ns, f->steps.pace_ns);
+    ck_assert_int_lt(f->steps.median_ns, MS(11));
+    ck_assert_int_gt(f->step_ns, MS(30));
+    ck_assert_int_eq(f->long_part, PART_IDLE_INPUT);
+    ck_assert_int_gt(f->long_extra_ns, MS(89));
+    ck_assert_ptr_nonnull(strstr(f->long_text, "5 of 19 steps"));
     build_end(&b);
 }
 END_TEST
@@ -279,6 +323,8 @@ Suite *test_steps_suite(void)
     tcase_add_test(c, evaluation_in_between_is_not_a_step_that_counts);
     tcase_add_test(c, kernels_before_the_first_mark_and_a_cut_last_step_stay_out);
     tcase_add_test(c, an_operation_belongs_to_the_step_that_launched_it);
+    tcase_add_test(c, where_the_host_runs_ahead_a_step_takes_what_the_gpu_takes);
+    tcase_add_test(c, long_steps_that_recur_are_told_with_their_cause);
     tcase_add_test(c, nested_marks_choose_the_outer_one);
     tcase_add_test(c, without_repetition_the_recording_is_one);
     tcase_add_test(c, layers_of_a_model_that_ran_once_are_no_steps);

@@ -45,6 +45,23 @@ START_TEST(test_columns)
 }
 END_TEST
 
+/* What is remembered of a table's columns ends with a change of them. */
+START_TEST(test_columns_change)
+{
+    struct err e = ERR_INIT;
+    struct sql *db = sql_open(path, SQL_CREATE, &e);
+    ck_assert_int_eq(sql_exec(db, "CREATE TABLE a (x, Y); CREATE TABLE b (z, w AS (z + 1))", &e),
+                     0);
+    ck_assert(sql_has_column(db, "a", "x") && sql_has_column(db, "a", "y"));
+    ck_assert(!sql_has_column(db, "b", "x") && sql_has_column(db, "b", "z"));
+    ck_assert(!sql_has_column(db, "b", "w") && !sql_has_column(db, "none", "z"));
+    ck_assert(sql_has_table(db, "a") && !sql_has_table(db, "b") && sql_has_column(db, "a", "x"));
+    ck_assert_int_eq(sql_exec(db, "ALTER TABLE a RENAME COLUMN x TO moved", &e), 0);
+    ck_assert(!sql_has_column(db, "a", "x") && sql_has_column(db, "a", "moved"));
+    sql_close(db);
+}
+END_TEST
+
 START_TEST(test_round_trip)
 {
     struct err e = ERR_INIT;
@@ -219,11 +236,11 @@ static void put_results(struct store *s, int64_t steps)
                                   1,
                                   2,
                                   3};
-    struct row_verification v = {
-        .id = steps, .knob = store_intern(s, "num_workers=4"), .measured_mid_ns = 7};
+    struct row_trial v = {
+        .id = steps, .setting = store_intern(s, "num_workers=4"), .measured_mid_ns = 7};
     ck_assert_int_eq(store_put_derived(s, DERIVED_GAP, &gap, &e), 0);
     ck_assert_int_eq(store_put_derived(s, DERIVED_FINDING, &finding, &e), 0);
-    ck_assert_int_eq(store_put_derived(s, DERIVED_VERIFICATION, &v, &e), 0);
+    ck_assert_int_eq(store_put_derived(s, DERIVED_TRIAL, &v, &e), 0);
     ck_assert_int_eq(store_put_result(s, "analysis",
                                       steps == 3 ? "{\"old\": 1}" : "{\"new\": \"\xc3\xa4\"}", &e),
                      0);
@@ -243,7 +260,7 @@ START_TEST(test_results)
     ck_assert_int_eq(ask("SELECT count(*) FROM step"), 5);
     ck_assert_int_eq(ask("SELECT count(*) FROM gap"), 1);
     ck_assert_int_eq(ask("SELECT count(*) FROM finding"), 1);
-    ck_assert_int_eq(ask("SELECT count(*) FROM verification"), 2); /* measured once, kept */
+    ck_assert_int_eq(ask("SELECT count(*) FROM trial"), 2); /* measured once, kept */
     ck_assert_int_eq(ask("SELECT count(*) FROM gap_time WHERE cause = 'idle_input' AND gaps = 1"),
                      1);
     ck_assert_int_eq(
@@ -364,6 +381,7 @@ Suite *test_store_suite(void)
     tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, test_columns);
+    tcase_add_test(t, test_columns_change);
     tcase_add_test(t, test_round_trip);
     tcase_add_test(t, test_texts);
     tcase_add_test(t, test_existing_is_refused);

@@ -107,6 +107,8 @@ START_TEST(test_an_older_profile)
     ck_assert_int_eq(store_read(s, &sink, &e), 0);
     ck_assert(seen.id == 1 && seen.bytes == 4096 && seen.thread == -1 && seen.rank == -1);
     store_close(s);
+    ck_assert_ptr_null(store_open(path, 1, &e)); /* readable, but nothing is added to it */
+    ck_assert_ptr_nonnull(strstr(e.text, "older gpuprof"));
     edit("PRAGMA user_version = 2");
     refused("damaged");
 }

@@ -1,6 +1,7 @@
 /* The terminal's text: fits its width, cuts no title, tells as much as it is asked for, and puts
  * nothing on a terminal that it would obey. */
 #include "report/terminal/terminal.h"
+#include "report/words/text.h"
 #include "tests/unit/exported.h"
 
 #include <check.h>
@@ -37,7 +38,7 @@ static void check_lines(const char *text, int width)
 
 START_TEST(keeps_to_the_width)
 {
-    static const int widths[] = {60, 71, 80, 120, 200};
+    static const int widths[] = {51, 60, 71, 80, 120, 200};
     struct builder b;
     struct advice *a = exported_run(&b, NULL);
     ck_assert_uint_gt(a->ranked_count, 1);
@@ -95,7 +96,7 @@ START_TEST(tells_as_much_as_it_is_asked_for)
     char *brief = told(a, DETAIL_BRIEF, 100, false);
     ck_assert_ptr_nonnull(strstr(brief, "Verdict"));
     ck_assert_ptr_nonnull(strstr(brief, "a warning to show"));
-    ck_assert_ptr_nonnull(strstr(brief, "gpuprof analyze train.gpuprof"));
+    ck_assert_ptr_nonnull(strstr(brief, "gpuprof analyze -v train.gpuprof"));
     ck_assert_ptr_null(strstr(brief, "Fine"));
     free(brief);
     char *usual = told(a, DETAIL_USUAL, 100, false);
@@ -109,6 +110,68 @@ START_TEST(tells_as_much_as_it_is_asked_for)
         ck_assert_ptr_nonnull(strstr(all, a->outcomes[i].rule->id));
     free(all);
     build_end(&b);
+}
+END_TEST
+
+/* 24 lines, less the name of the profile above it and a prompt below. */
+START_TEST(answers_on_one_screen)
+{
+    struct builder b;
+    struct advice *a = exported_run(&b, "Virtual NVIDIA A100-SXM4-80GB (gpuprof)");
+    ck_assert_uint_gt(a->ranked_count, 3);
+    for (int width = 71; width <= 120; width++) {
+        char *out = told(a, DETAIL_BRIEF, width, false);
+        ck_assert_int_le(occurrences(out, "\n"), 22);
+        for (size_t i = 0; i < 3; i++) { /* each with what it saves, and a line to change */
+            struct text saving;
+            text_saving(&saving, a->ranked[i], a->facts->step_ns);
+            ck_assert_ptr_nonnull(strstr(out, saving.s));
+        }
+        ck_assert_int_eq(occurrences(out, "gpuprof explain"), 0);
+        free(out);
+    }
+    build_end(&b);
+}
+END_TEST
+
+/* A remedy of one line of its own is whole; what is cut says so. */
+START_TEST(cuts_with_dots)
+{
+    static const char text[] = "one two three four five six seven";
+    for (int width = 12; width < 40; width++)
+        for (int lines = 1; lines < 4; lines++) {
+            static char *out;
+            static size_t n;
+            FILE *f = open_memstream(&out, &n);
+            struct terminal t = {.f = f, .width = width};
+            term_wrap_most(&t, 0, 0, text, lines);
+            fclose(f);
+            ck_assert_int_le(occurrences(out, "\n"), lines);
+            ck_assert((strstr(out, "seven") != NULL) != (strstr(out, " ...") != NULL));
+            check_lines(out, width);
+            free(out);
+        }
+}
+END_TEST
+
+START_TEST(tells_how_the_program_ended)
+{
+    static const struct {
+        const char *key, *value, *told;
+    } ends[] = {{"ended.status", "0", NULL},
+                {"ended.status", "3", "it ended with status 3"},
+                {"ended.signal", "11", "killed by signal 11 (Segmentation fault)"}};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        for (int detail = DETAIL_USUAL; detail <= DETAIL_ALL; detail++) {
+            struct builder b = build_start();
+            build_meta(&b, ends[i].key, ends[i].value);
+            char *out = told(build_analyze(&b), (enum detail)detail, 100, false);
+            ck_assert_int_eq(strstr(out, "Ended") != NULL, ends[i].told != NULL);
+            if (ends[i].told)
+                ck_assert_ptr_nonnull(strstr(out, ends[i].told));
+            free(out);
+            build_end(&b);
+        }
 }
 END_TEST
 
@@ -171,6 +234,9 @@ Suite *test_term_suite(void)
     tcase_add_test(c, cuts_no_title);
     tcase_add_test(c, keeps_numbers_beside_their_units);
     tcase_add_test(c, tells_as_much_as_it_is_asked_for);
+    tcase_add_test(c, answers_on_one_screen);
+    tcase_add_test(c, cuts_with_dots);
+    tcase_add_test(c, tells_how_the_program_ended);
     tcase_add_test(c, colours_only_where_asked);
     tcase_add_test(c, markdown_folds_the_rest);
     tcase_add_test(c, cleans_what_others_print);

@@ -4,48 +4,48 @@
 #include <check.h>
 #include <stddef.h>
 
-struct settings {
+struct config {
     int count, on, mode, flag;
     float rate;
 };
 
-static const struct knob rows[] = {
-    {"count", KNOB_INT, offsetof(struct settings, count), 1, 10, NULL, "a number"},
-    {"pin-memory", KNOB_BOOL, offsetof(struct settings, on), 0, 1, NULL, "a switch"},
-    {"mode", KNOB_CHOICE, offsetof(struct settings, mode), 0, 0, "fast|faster|best", "a choice"},
-    {"no-marks", KNOB_FLAG, offsetof(struct settings, flag), 0, 1, NULL, "a flag"},
-    {"rate", KNOB_FLOAT, offsetof(struct settings, rate), 0, 1, NULL, "a fraction"},
+static const struct setting rows[] = {
+    {"count", SETTING_INT, offsetof(struct config, count), 1, 10, NULL, "a number"},
+    {"pin-memory", SETTING_BOOL, offsetof(struct config, on), 0, 1, NULL, "a switch"},
+    {"mode", SETTING_CHOICE, offsetof(struct config, mode), 0, 0, "fast|faster|best", "a choice"},
+    {"no-marks", SETTING_FLAG, offsetof(struct config, flag), 0, 1, NULL, "a flag"},
+    {"rate", SETTING_FLOAT, offsetof(struct config, rate), 0, 1, NULL, "a fraction"},
 };
 
 START_TEST(options_and_applied_text_set_the_same_fields)
 {
-    struct settings s = {0};
-    const struct knobs k = {rows, 5, &s};
+    struct config s = {0};
+    const struct settings k = {rows, 5, &s};
     char *argv[] = {"x", "--count", "3", "--pin-memory=1", "--mode", "best", "--no-marks", NULL};
-    knobs_parse(&k, 7, argv, "");
+    settings_parse(&k, 7, argv, "");
     ck_assert_int_eq(s.count, 3);
     ck_assert_int_eq(s.on, 1);
     ck_assert_int_eq(s.mode, 2);
     ck_assert_int_eq(s.flag, 1);
-    knobs_apply(&k, "pin_memory=false; rate=0.25,mode=fast;", "test");
+    settings_apply(&k, "pin_memory=false; rate=0.25,mode=fast;", "test");
     ck_assert_int_eq(s.on, 0);
     ck_assert_int_eq(s.mode, 0);
     ck_assert_float_eq(s.rate, 0.25f);
-    knobs_apply(&k, NULL, "test");
+    settings_apply(&k, NULL, "test");
     ck_assert_int_eq(s.count, 3);
 }
 END_TEST
 
 START_TEST(values_print_as_they_are_written)
 {
-    struct settings s = {.count = 4, .mode = 1, .rate = 0.5f};
-    const struct knobs k = {rows, 5, &s};
+    struct config s = {.count = 4, .mode = 1, .rate = 0.5f};
+    const struct settings k = {rows, 5, &s};
     char text[32];
-    knob_text(&k, "mode", text, sizeof text);
+    setting_text(&k, "mode", text, sizeof text);
     ck_assert_str_eq(text, "faster");
-    knob_text(&k, "count", text, sizeof text);
+    setting_text(&k, "count", text, sizeof text);
     ck_assert_str_eq(text, "4");
-    knob_text(&k, "rate", text, sizeof text);
+    setting_text(&k, "rate", text, sizeof text);
     ck_assert_str_eq(text, "0.5");
 }
 END_TEST
@@ -55,9 +55,9 @@ static char *const wrong[] = {"count=0",  "count=11",   "count=2.5",    "count="
 
 START_TEST(wrong_settings_end_with_status_2)
 {
-    struct settings s = {0};
-    const struct knobs k = {rows, 5, &s};
-    knobs_apply(&k, wrong[_i], "test");
+    struct config s = {0};
+    const struct settings k = {rows, 5, &s};
+    settings_apply(&k, wrong[_i], "test");
 }
 END_TEST
 

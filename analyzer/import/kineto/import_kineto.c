@@ -210,6 +210,7 @@ static int read_document(struct kineto *k, bool *found)
 static int read_trace(const char *path, struct sink *out, struct err *e)
 {
     struct kineto k = {.out = out, .e = e, .rank = -1, .world_size = -1};
+    kineto_event_words(&k);
     bool found = false;
     int rc = -1;
     gzFile f = gzopen(path, "rb");

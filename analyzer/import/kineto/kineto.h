@@ -12,6 +12,7 @@
 #include "base/json_read.h"
 #include "base/keymap.h"
 #include "base/vec.h"
+#include "base/words.h"
 
 enum kineto_category {
     KINETO_SKIP, /* flows, counters, spans, GPU-side annotations: nothing that a row needs */
@@ -83,12 +84,16 @@ struct kineto_stream {
     int64_t device, stream, context;
 };
 
-enum { KINETO_MOST_PROCESSES = 1024 };
+enum { KINETO_MOST_PROCESSES = 1024, KINETO_ARGS = 32 };
 
 struct kineto {
     struct sink *out;
     struct err *e;
     struct json_reader json;
+    struct { /* keys and categories of events (kineto_event.c) */
+        struct words fields, categories, args;
+        struct word arg[KINETO_ARGS];
+    } words;
     char *scratch; /* for texts with escapes */
     size_t scratch_cap;
     int64_t ids[ROW_KINDS];
@@ -115,6 +120,8 @@ int kineto_process_add(struct kineto *k, const struct kineto_process *p);
  * 0, or -1 with *k->e set. */
 int kineto_process_turn(struct kineto *k, int64_t pid, uint32_t group, int64_t rank);
 
+/* Once, before the first event: the words that events are read by. */
+void kineto_event_words(struct kineto *k);
 /* Reads the event whose '{' was just returned. 0, or -1 (k->json.error or *k->e). */
 int kineto_event_read(struct kineto *k, struct kineto_event *v);
 /* Interns the text of the token just read, backslashes undone. STR_NONE with *k->e set on failure.

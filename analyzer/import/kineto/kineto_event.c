@@ -17,47 +17,94 @@ static bool is(const struct json_reader *j, const char *word)
     return j->length == n && memcmp(j->text, word, n) == 0;
 }
 
-static uint8_t category_of(const struct json_reader *j)
-{
-    static const struct {
-        const char *word;
-        uint8_t category;
-    } known[] = {
-        {"kernel", KINETO_KERNEL},
-        {"cpu_op", KINETO_CPU_OP},
-        {"cuda_runtime", KINETO_RUNTIME},
-        {"python_function", KINETO_PYTHON},
-        {"ac2g", KINETO_SKIP},
-        {"cuda_driver", KINETO_DRIVER},
-        {"gpu_memcpy", KINETO_MEMCPY},
-        {"gpu_memset", KINETO_MEMSET},
-        {"user_annotation", KINETO_ANNOTATION},
-        {"cuda_sync", KINETO_SYNC},
-        {"overhead", KINETO_OVERHEAD},
-        {"Kernel", KINETO_KERNEL},
-        {"Memcpy", KINETO_MEMCPY},
-        {"Memset", KINETO_MEMSET},
-        {"Runtime", KINETO_RUNTIME},
-        {"Operator", KINETO_CPU_OP},
-        {"hip_runtime", KINETO_RUNTIME},
-        {"hip_driver", KINETO_DRIVER},
-        {"gpu_user_annotation", KINETO_SKIP},
-        {"cpu_instant_event", KINETO_INSTANT},
-        {"xpu_runtime", KINETO_RUNTIME},
-        {"xpu_driver", KINETO_DRIVER},
-        {"privateuse1_runtime", KINETO_RUNTIME},
-        {"privateuse1_driver", KINETO_DRIVER},
-        {"fwdbwd", KINETO_SKIP},
-        {"async", KINETO_SKIP},
-        {"async_cpu_to_gpu", KINETO_SKIP},
-        {"Trace", KINETO_SKIP},
-        {"cuda_event", KINETO_SKIP},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (is(j, known[i].word))
-            return known[i].category;
-    return KINETO_UNKNOWN;
-}
+enum field {
+    FIELD_PH,
+    FIELD_TS,
+    FIELD_CAT,
+    FIELD_DUR,
+    FIELD_NAME,
+    FIELD_PID,
+    FIELD_TID,
+    FIELD_ARGS
+};
+
+static const struct word fields[] = {
+    WORD("ph", FIELD_PH),     WORD("ts", FIELD_TS),     WORD("cat", FIELD_CAT),
+    WORD("dur", FIELD_DUR),   WORD("pid", FIELD_PID),   WORD("tid", FIELD_TID),
+    WORD("name", FIELD_NAME), WORD("args", FIELD_ARGS),
+};
+
+static const struct word categories[] = {
+    WORD("kernel", KINETO_KERNEL),
+    WORD("cpu_op", KINETO_CPU_OP),
+    WORD("cuda_runtime", KINETO_RUNTIME),
+    WORD("python_function", KINETO_PYTHON),
+    WORD("ac2g", KINETO_SKIP),
+    WORD("cuda_driver", KINETO_DRIVER),
+    WORD("gpu_memcpy", KINETO_MEMCPY),
+    WORD("gpu_memset", KINETO_MEMSET),
+    WORD("user_annotation", KINETO_ANNOTATION),
+    WORD("cuda_sync", KINETO_SYNC),
+    WORD("overhead", KINETO_OVERHEAD),
+    WORD("Kernel", KINETO_KERNEL),
+    WORD("Memcpy", KINETO_MEMCPY),
+    WORD("Memset", KINETO_MEMSET),
+    WORD("Runtime", KINETO_RUNTIME),
+    WORD("Operator", KINETO_CPU_OP),
+    WORD("hip_runtime", KINETO_RUNTIME),
+    WORD("hip_driver", KINETO_DRIVER),
+    WORD("gpu_user_annotation", KINETO_SKIP),
+    WORD("cpu_instant_event", KINETO_INSTANT),
+    WORD("xpu_runtime", KINETO_RUNTIME),
+    WORD("xpu_driver", KINETO_DRIVER),
+    WORD("privateuse1_runtime", KINETO_RUNTIME),
+    WORD("privateuse1_driver", KINETO_DRIVER),
+    WORD("fwdbwd", KINETO_SKIP),
+    WORD("async", KINETO_SKIP),
+    WORD("async_cpu_to_gpu", KINETO_SKIP),
+    WORD("Trace", KINETO_SKIP),
+    WORD("cuda_event", KINETO_SKIP),
+};
+
+/* What of args a GPU or API event may have, and how it is read. */
+enum arg_type { ARG_INT, ARG_THREE, ARG_CHARS, ARG_NAME, ARG_GRAPH };
+#define ARG(text, type, field)                                                                     \
+    {                                                                                              \
+        text, ARG_##type, offsetof(struct kineto_event, field),                                    \
+            sizeof((struct kineto_event *)0)->field                                                \
+    }
+static const struct arg {
+    const char *key;
+    enum arg_type type;
+    size_t offset, size;
+} args[] = {
+    ARG("grid", THREE, grid),
+    ARG("block", THREE, block),
+    ARG("kind", CHARS, copy),
+    ARG("name", CHARS, label),
+    ARG("dtype", CHARS, dtype),
+    ARG("memcpy_details", CHARS, label),
+    ARG("bytes", INT, bytes),
+    ARG("device", INT, device),
+    ARG("Device Id", INT, device),
+    ARG("Device Type", INT, device_type),
+    ARG("stream", INT, stream),
+    ARG("context", INT, context),
+    ARG("correlation", INT, correlation),
+    ARG("correlation_id", INT, correlation),
+    ARG("wait_on_cuda_event_record_corr_id", INT, wait_correlation),
+    ARG("step_num", INT, step),
+    ARG("graph id", INT, graph),
+    ARG("graph node id", INT, graph_node),
+    ARG("in graph", GRAPH, graph),
+    ARG("whole graph", GRAPH, graph),
+    ARG("Group size", INT, ranks),
+    ARG("In msg nelems", INT, elements),
+    ARG("Collective name", NAME, collective),
+    ARG("shared memory", INT, smem),
+    ARG("registers per thread", INT, registers),
+    ARG("Total Reserved", INT, reserved),
+};
 
 uint32_t kineto_intern_token(struct kineto *k)
 {
@@ -193,93 +240,26 @@ static int take_graph_flag(struct kineto *k, struct kineto_event *v)
     return t == JSON_ERROR ? -1 : 0;
 }
 
-/* One key of args that a GPU or API event may have. */
+/* One key of args and its value. */
 static int read_arg(struct kineto *k, struct kineto_event *v)
 {
-    const struct json_reader *j = &k->json;
-    switch (j->length) {
-    case 4:
-        if (is(j, "grid"))
-            return take_three(k, v->grid);
-        if (is(j, "kind"))
-            return take_chars(k, v->copy, sizeof v->copy);
-        if (is(j, "name"))
-            return take_chars(k, v->label, sizeof v->label);
-        break;
-    case 5:
-        if (is(j, "block"))
-            return take_three(k, v->block);
-        if (is(j, "bytes"))
-            return take_int(k, v, &v->bytes);
-        if (is(j, "dtype"))
-            return take_chars(k, v->dtype, sizeof v->dtype);
-        break;
-    case 6:
-        if (is(j, "device"))
-            return take_int(k, v, &v->device);
-        if (is(j, "stream"))
-            return take_int(k, v, &v->stream);
-        break;
-    case 7:
-        if (is(j, "context"))
-            return take_int(k, v, &v->context);
-        break;
-    case 8:
-        if (is(j, "step_num"))
-            return take_int(k, v, &v->step);
-        if (is(j, "graph id"))
-            return take_int(k, v, &v->graph);
-        if (is(j, "in graph"))
-            return take_graph_flag(k, v);
-        break;
-    case 9:
-        if (is(j, "Device Id"))
-            return take_int(k, v, &v->device);
-        break;
-    case 10:
-        if (is(j, "Group size"))
-            return take_int(k, v, &v->ranks);
-        break;
-    case 11:
-        if (is(j, "correlation"))
-            return take_int(k, v, &v->correlation);
-        if (is(j, "Device Type"))
-            return take_int(k, v, &v->device_type);
-        if (is(j, "whole graph"))
-            return take_graph_flag(k, v);
-        break;
-    case 13:
-        if (is(j, "shared memory"))
-            return take_int(k, v, &v->smem);
-        if (is(j, "graph node id"))
-            return take_int(k, v, &v->graph_node);
-        if (is(j, "In msg nelems"))
-            return take_int(k, v, &v->elements);
-        break;
-    case 14:
-        if (is(j, "correlation_id"))
-            return take_int(k, v, &v->correlation);
-        if (is(j, "memcpy_details"))
-            return take_chars(k, v->label, sizeof v->label);
-        if (is(j, "Total Reserved"))
-            return take_int(k, v, &v->reserved);
-        break;
-    case 15:
-        if (is(j, "Collective name"))
-            return take_name(k, &v->collective);
-        break;
-    case 20:
-        if (is(j, "registers per thread"))
-            return take_int(k, v, &v->registers);
-        break;
-    case 33:
-        if (is(j, "wait_on_cuda_event_record_corr_id"))
-            return take_int(k, v, &v->wait_correlation);
-        break;
+    const struct word *w = words_find(&k->words.args, k->json.text, k->json.length);
+    if (!w)
+        return json_skip(&k->json);
+    const struct arg *arg = &args[w->value];
+    void *field = (char *)v + arg->offset;
+    switch (arg->type) {
+    case ARG_INT:
+        return take_int(k, v, field);
+    case ARG_THREE:
+        return take_three(k, field);
+    case ARG_CHARS:
+        return take_chars(k, field, arg->size);
+    case ARG_NAME:
+        return take_name(k, field);
     default:
-        break;
+        return take_graph_flag(k, v);
     }
-    return json_skip(&k->json);
 }
 
 static int read_args(struct kineto *k, struct kineto_event *v)
@@ -300,35 +280,26 @@ static int read_args(struct kineto *k, struct kineto_event *v)
 static int read_field(struct kineto *k, struct kineto_event *v)
 {
     struct json_reader *j = &k->json;
-    enum { OTHER, PH, TS, CAT, DUR, NAME, PID, TID, ARGS } field = OTHER;
-    if (j->length == 2)
-        field = is(j, "ph") ? PH : is(j, "ts") ? TS : OTHER;
-    else if (j->length == 3)
-        field = is(j, "cat")   ? CAT
-                : is(j, "dur") ? DUR
-                : is(j, "pid") ? PID
-                : is(j, "tid") ? TID
-                               : OTHER;
-    else if (j->length == 4)
-        field = is(j, "name") ? NAME : is(j, "args") ? ARGS : OTHER;
-    if (field == OTHER)
+    const struct word *w, *field = words_find(&k->words.fields, j->text, j->length);
+    if (!field)
         return json_skip(j);
-    if (field == ARGS)
+    if (field->value == FIELD_ARGS)
         return read_args(k, v);
     enum json_token t = json_next(j);
     if (t == JSON_ERROR)
         return -1;
     if (t == JSON_OBJECT || t == JSON_ARRAY)
         return json_skip_rest(j);
-    switch (field) {
-    case PH:
+    switch ((enum field)field->value) {
+    case FIELD_PH:
         v->phase = j->length == 1 ? j->text[0] : '?';
         break;
-    case CAT:
+    case FIELD_CAT:
         k->xpu |= j->length > 4 && memcmp(j->text, "xpu_", 4) == 0;
-        v->category = category_of(j);
+        w = words_find(&k->words.categories, j->text, j->length);
+        v->category = w ? w->value : KINETO_UNKNOWN;
         break;
-    case NAME: {
+    case FIELD_NAME: {
         v->is_thread_name = is(j, "thread_name");
         v->is_process_name = is(j, "process_name");
         v->is_memory = is(j, "[memory]");
@@ -338,12 +309,12 @@ static int read_field(struct kineto *k, struct kineto_event *v)
         v->name = kineto_intern_token(k);
         return v->name == STR_NONE ? -1 : 0;
     }
-    case PID:
+    case FIELD_PID:
         return take_pid(k, v, t);
-    case TID:
+    case FIELD_TID:
         v->tid = id_of(j, t);
         break;
-    case TS:
+    case FIELD_TS:
         v->has_ts = json_thousandths(j->text, j->length, &v->ts_ns);
         v->bad_number |= !v->has_ts;
         break;
@@ -362,6 +333,18 @@ static bool makes_no_row(const struct kineto_event *v)
         return (v->category != KINETO_INSTANT && v->category != KINETO_UNKNOWN) ||
                (v->name && !v->is_memory) || (v->phase && v->phase != 'i');
     return (v->phase && v->phase != 'X' && v->phase != 'M') || v->category == KINETO_SKIP;
+}
+
+void kineto_event_words(struct kineto *k)
+{
+    const size_t count = sizeof args / sizeof *args;
+    struct word *w = k->words.arg;
+    _Static_assert(sizeof args / sizeof *args <= KINETO_ARGS, "room for every key of args");
+    for (size_t i = 0; i < count; i++)
+        w[i] = (struct word){args[i].key, (uint8_t)strlen(args[i].key), (uint8_t)i};
+    words_index(&k->words.args, w, count);
+    words_index(&k->words.fields, fields, sizeof fields / sizeof *fields);
+    words_index(&k->words.categories, categories, sizeof categories / sizeof *categories);
 }
 
 int kineto_event_read(struct kineto *k, struct kineto_event *v)

@@ -2,6 +2,7 @@
  *   import_nsys.c  sniffing, gunzip to a temporary file, order of the tables
  *   nsys_places.c  texts, processes, threads, streams, GPUs: what rows refer to
  *   nsys_rows.c    one table at a time -> rows
+ *   nsys_os.c      waits in the operating system's libraries
  *   nsys_metrics.c samples of the GPUs' own counters
  * Tables and columns are discovered, never assumed: what is missing reads as 0 or -1. It never
  * touches tables that hold the environment, arguments, user or host (META_DATA_CAPTURE,
@@ -78,6 +79,11 @@ struct sql_stmt *nsys_open_table(struct nsys *n, const char *table, const char *
 struct sql_stmt *nsys_open_where(struct nsys *n, const char *table, const char *const *columns,
                                  const char *where);
 int64_t nsys_known(struct sql_stmt *q, int col); /* -1 for NULL */
+
+/* Columns 0 and 1, start and end, in the profile's time; false for spans that are none. */
+bool nsys_span(struct nsys *n, struct sql_stmt *q, int64_t *start, int64_t *end);
+/* A row of OSRT_API (start, end, globalTid, nameId) as a range of OS_DOMAIN; behind all others. */
+int nsys_put_os_call(struct nsys *n, struct sql_stmt *q);
 
 uint32_t nsys_intern(struct nsys *n, const char *s);
 uint32_t nsys_string(struct nsys *n, int64_t id); /* of StringIds; 0 = none */

@@ -12,7 +12,7 @@ enum { COLUMNS = 24 };
 #define PUT(kind, row) n->out->put(n->out->self, kind, &(row), n->e)
 
 /* nsys time -> profile time; false for spans that are none. */
-static bool span(struct nsys *n, struct sql_stmt *q, int64_t *start, int64_t *end)
+bool nsys_span(struct nsys *n, struct sql_stmt *q, int64_t *start, int64_t *end)
 {
     int64_t a = sql_int(q, 0), b = sql_is_null(q, 1) ? -1 : sql_int(q, 1);
     if (a < 0 || b < a || b > NSYS_LATEST) {
@@ -39,7 +39,7 @@ static int64_t place(struct nsys *n, struct sql_stmt *q, int col, int64_t *proce
 static int put_kernel(struct nsys *n, struct sql_stmt *q)
 {
     struct row_kernel k = {0};
-    if (!span(n, q, &k.start_ns, &k.end_ns))
+    if (!nsys_span(n, q, &k.start_ns, &k.end_ns))
         return 0;
     k.id = ++n->ids[ROW_KERNEL];
     if ((k.stream = place(n, q, 2, &k.process)) < 0)
@@ -70,7 +70,7 @@ static int64_t memory_kind(struct nsys *n, struct sql_stmt *q, int col)
 static int put_copy(struct nsys *n, struct sql_stmt *q)
 {
     struct row_copy c = {.is_async = -1, .peer_device = -1};
-    if (!span(n, q, &c.start_ns, &c.end_ns))
+    if (!nsys_span(n, q, &c.start_ns, &c.end_ns))
         return 0;
     c.id = ++n->ids[ROW_COPY];
     if ((c.stream = place(n, q, 2, &c.process)) < 0)
@@ -92,7 +92,7 @@ static int put_copy(struct nsys *n, struct sql_stmt *q)
 static int put_memset(struct nsys *n, struct sql_stmt *q)
 {
     struct row_memset m = {0};
-    if (!span(n, q, &m.start_ns, &m.end_ns))
+    if (!nsys_span(n, q, &m.start_ns, &m.end_ns))
         return 0;
     m.id = ++n->ids[ROW_MEMSET];
     if ((m.stream = place(n, q, 2, &m.process)) < 0)
@@ -108,7 +108,7 @@ static int put_memset(struct nsys *n, struct sql_stmt *q)
 static int put_graph(struct nsys *n, struct sql_stmt *q)
 {
     struct row_kernel k = {0};
-    if (!span(n, q, &k.start_ns, &k.end_ns))
+    if (!nsys_span(n, q, &k.start_ns, &k.end_ns))
         return 0;
     k.id = ++n->ids[ROW_KERNEL];
     if ((k.stream = place(n, q, 2, &k.process)) < 0)
@@ -123,7 +123,7 @@ static int put_graph(struct nsys *n, struct sql_stmt *q)
 static int put_api(struct nsys *n, struct sql_stmt *q)
 {
     struct row_api a = {0};
-    if (!span(n, q, &a.start_ns, &a.end_ns))
+    if (!nsys_span(n, q, &a.start_ns, &a.end_ns))
         return 0;
     a.id = ++n->ids[ROW_API];
     int64_t tid = sql_int(q, 2);
@@ -144,7 +144,7 @@ static int put_api(struct nsys *n, struct sql_stmt *q)
 static int put_sync(struct nsys *n, struct sql_stmt *q)
 {
     struct row_sync s = {.stream = -1};
-    if (!span(n, q, &s.start_ns, &s.end_ns))
+    if (!nsys_span(n, q, &s.start_ns, &s.end_ns))
         return 0;
     s.id = ++n->ids[ROW_SYNC];
     s.process = nsys_process_id(n, sql_int(q, 2));
@@ -191,7 +191,7 @@ static int put_range(struct nsys *n, struct sql_stmt *q)
     struct row_range r = {.depth = -1};
     int64_t type = sql_int(q, 2);
     if ((type != NVTX_PUSH_POP && type != NVTX_START_END) || sql_is_null(q, 1) ||
-        !span(n, q, &r.start_ns, &r.end_ns))
+        !nsys_span(n, q, &r.start_ns, &r.end_ns))
         return 0;
     size_t size;
     const char *text = sql_text(q, 3, &size);
@@ -213,7 +213,7 @@ static int put_range(struct nsys *n, struct sql_stmt *q)
 static int put_overhead(struct nsys *n, struct sql_stmt *q)
 {
     struct row_overhead o = {0};
-    if (!span(n, q, &o.start_ns, &o.end_ns))
+    if (!nsys_span(n, q, &o.start_ns, &o.end_ns))
         return 0;
     o.id = ++n->ids[ROW_OVERHEAD];
     int64_t tid = sql_int(q, 2);
@@ -259,6 +259,9 @@ static const struct source sources[] = {
      {"start", "end", "eventType", "text", "textId", "globalTid", "domainId", NULL},
      put_range},
     {"PROFILER_OVERHEAD", {"start", "end", "globalTid", "nameId", NULL}, put_overhead},
+    {"OSRT_API",
+     {"start", "end", "globalTid", "nameId", NULL},
+     nsys_put_os_call}, /* behind the rest */
 };
 
 static int read_source(struct nsys *n, const struct source *s)
@@ -284,6 +287,16 @@ static int put_meta(struct nsys *n, const char *key, const char *value)
     return PUT(ROW_META, m);
 }
 
+/* Without a range of PyTorch's own its kernels tell of it. */
+static bool runs_pytorch(const struct nsys *n)
+{
+    for (int64_t i = 0; i < n->string_count; i++)
+        if (n->strings[i].own && (strstr(n->strings[i].text, "at::native::") ||
+                                  strncmp(n->strings[i].text, "_ZN2at6native", 13) == 0))
+            return true;
+    return n->pytorch;
+}
+
 static int put_facts(struct nsys *n)
 {
     char have[256];
@@ -295,7 +308,7 @@ static int put_facts(struct nsys *n)
     const char *text = n->ids[ROW_KERNEL] || n->ids[ROW_COPY] || n->ids[ROW_MEMSET] ? have
                        : n->ids[ROW_API]                                            ? "api,ranges"
                                                                                     : "ranges";
-    if (n->pytorch && put_meta(n, "framework", "pytorch") < 0)
+    if (runs_pytorch(n) && put_meta(n, "framework", "pytorch") < 0)
         return -1;
     if (put_meta(n, "source", "nsys") < 0 || put_meta(n, "have", text) < 0)
         return -1;
@@ -330,7 +343,7 @@ static void find_base(struct nsys *n)
     int64_t first = INT64_MAX;
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         char text[128];
-        if (!sql_has_table(n->db, sources[i].table))
+        if (!sql_has_table(n->db, sources[i].table) || sources[i].put == nsys_put_os_call)
             continue;
         snprintf(text, sizeof text, "SELECT min(%s) FROM %s", sources[i].columns[0],
                  sources[i].table);

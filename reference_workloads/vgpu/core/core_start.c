@@ -78,6 +78,7 @@ static bool options_known(char *why, size_t n)
                                        "cupti",
                                        "drop",
                                        "late",
+                                       "slow_return",
                                        "disorder",
                                        "untimed_after",
                                        "busy_subscriber",
@@ -281,8 +282,23 @@ double vg_noise(void)
     return factor > 0.2 ? factor : 0.2;
 }
 
+/* For whoever records the program: the name, in a file of the recording's folder. */
+static void leave_name(const char *name)
+{
+    char path[4096];
+    const char *folder = getenv("GPUPROF_DIR");
+    if (!folder || (size_t)snprintf(path, sizeof path, "%s/missing_call", folder) >= sizeof path)
+        return;
+    FILE *f = fopen(path, "w");
+    if (!f)
+        return;
+    fputs(name, f);
+    fclose(f);
+}
+
 void vg_trap(const char *library, const char *name)
 {
+    leave_name(name);
     fprintf(stderr,
             "virtual GPU: %s (%s) is not modelled; run this program on a real GPU, or leave the "
             "call out\n",

@@ -87,12 +87,12 @@ void vg_extend_locked(struct vg_stream *s, int64_t end_ns)
 
 void vg_queue_locked(struct vg_stream *s)
 {
-    enum { LOOK_AGAIN_NS = 200000 }; /* held operations have no end yet */
+    enum { QUERY_AGAIN_NS = 200000 }; /* held operations have no end yet */
     int64_t blocked_ns = 0;
     for (;;) {
         bool full = s->held_n >= s->depth;
         int64_t now = vg_now_ns();
-        int64_t until = now + LOOK_AGAIN_NS;
+        int64_t until = now + QUERY_AGAIN_NS;
         if (!full)
             until = s->slots[(s->head + s->held_n) % s->depth];
         if (until <= now)

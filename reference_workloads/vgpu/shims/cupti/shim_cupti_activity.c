@@ -84,6 +84,7 @@ const struct misbehaviour *cupti_faults(void)
         }
         f.drop = vg_option("drop", 0);
         f.late_ns = (int64_t)(vg_option("late", 0) * 1e6);
+        f.slow_return_ns = (int64_t)(vg_option("slow_return", 0) * 1e6);
         f.steal_at_ns = steal_ms >= 0 ? now + (int64_t)(steal_ms * 1e6) : 0;
         f.kernels_off_at_ns = off_ms >= 0 ? now + (int64_t)(off_ms * 1e6) : 0;
         f.untimed_after = (uint64_t)vg_option("untimed_after", 0);

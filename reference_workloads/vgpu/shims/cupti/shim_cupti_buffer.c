@@ -174,12 +174,20 @@ static struct buffer *take_locked(bool partial, bool forced)
     return NULL;
 }
 
+static void nap(int64_t ns)
+{
+    struct timespec t = {ns / 1000000000, ns % 1000000000};
+    nanosleep(&t, NULL);
+}
+
 static void deliver_locked(bool partial, bool forced)
 {
     struct buffer *b;
     while ((b = take_locked(partial, forced)) != NULL) {
         CUpti_BuffersCallbackCompleteFunc complete = complete_buffer;
         pthread_mutex_unlock(&lock);
+        if (!partial)
+            nap(cupti_faults()->slow_return_ns);
         if (complete)
             complete(NULL, 0, b->data, b->size, b->used);
         free(b->pending);

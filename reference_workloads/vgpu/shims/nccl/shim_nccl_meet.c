@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOOK_NS = 200000000 }; /* between looks at whether everybody is alive */
+enum { QUERY_NS = 200000000 }; /* between looks at whether everybody is alive */
 
 struct meeting { /* inside ncclUniqueId */
     char magic[8];
@@ -56,7 +56,7 @@ void meet_ring(struct region *r)
 
 static void await_bell(struct region *r, uint32_t seen)
 {
-    struct timespec t = {0, LOOK_NS};
+    struct timespec t = {0, QUERY_NS};
     syscall(SYS_futex, &r->bell, FUTEX_WAIT, seen, &t, NULL, 0);
 }
 

@@ -1,0 +1,81 @@
+/* More is copied to the GPU in a step than computing could ever hide: parameters or states that
+ * live in host memory, or input far larger than it needs to be. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/query.h"
+
+static const enum memory_kind sources[] = {MEMORY_PINNED, MEMORY_PAGEABLE, MEMORY_MANAGED,
+                                           MEMORY_UNKNOWN};
+
+static struct query_copies all_h2d(const struct facts *f)
+{
+    struct query_copies sum = {.longest = TL_NONE};
+    const struct op *ops = f->tl->ops;
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        struct query_copies c = query_h2d(f, sources[i]);
+        sum.count += c.count;
+        sum.bytes += c.bytes;
+        sum.total_ns += c.total_ns;
+        sum.exposed_ns += c.exposed_ns;
+        if (c.longest != TL_NONE &&
+            (sum.longest == TL_NONE || ops[c.longest].end_ns - ops[c.longest].start_ns >
+                                           ops[sum.longest].end_ns - ops[sum.longest].start_ns))
+            sum.longest = c.longest;
+    }
+    return sum;
+}
+
+static void check_copy_volume(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct query_copies c = all_h2d(f);
+    int64_t exposed = query_exposed(f, &c);
+    int64_t hidden_at_most = f->breakdown_ns[PART_COMPUTE] + f->breakdown_ns[PART_COMM];
+    o->why = arena_printf(arena,
+                          "copies to the GPU take %.3f ms per step, computing and exchanging %.3f "
+                          "ms: the one can run beside the other",
+                          ms(exposed), ms(hidden_at_most));
+    if (exposed <= hidden_at_most)
+        return;
+    const char *rows = "SELECT * FROM copy WHERE kind = 1 ORDER BY bytes DESC";
+    outcome_evidence(o, "H2D copies per step", (double)c.count / (double)f->steps.used, "count",
+                     rows);
+    outcome_evidence(o, "bytes per step", (double)c.bytes / (double)f->steps.used / 1e6, "MB",
+                     rows);
+    if (c.total_ns > 0)
+        outcome_evidence(o, "rate", (double)c.bytes / (double)c.total_ns, "GB/s", rows);
+    outcome_evidence(o, "time copying with no kernel beside it, per step", ms(exposed), "ms", rows);
+    outcome_evidence(o, "time computing and exchanging per step: what copies could run beside",
+                     ms(hidden_at_most), "ms", NULL);
+    /* What is not fetched need not be put back either. */
+    bool back = query_comes_back_pct(f) > 50;
+    outcome_fires(o, back ? f->breakdown_ns[PART_COPY] : exposed,
+                  arena_printf(arena,
+                               "%.0f MB per step are copied to the GPU in %.1f ms, but it computes "
+                               "for only %.1f ms: overlapping cannot hide the copies",
+                               (double)c.bytes / (double)f->steps.used / 1e6, ms(exposed),
+                               ms(hidden_at_most)));
+    o->setting = "offload=0";
+    outcome_example_op(o, f->tl, c.longest, "longest copy");
+}
+
+const struct rule rule_copy_volume = {
+    .id = "copy-volume",
+    .title = "Copy less to the GPU in every step",
+    .needs = HAVE_COPIES | HAVE_STEPS,
+    .check = check_copy_volume,
+    .looks_for = "H2D copies that take longer than all the computing of the step.",
+    .doc = "Copies that run beside kernels cost nothing, but only as many as there are kernels to "
+           "run beside. What is left is the bus: fewer bytes are the one remedy. Usual causes: "
+           "parameters or optimizer states kept in host memory (offload) and fetched again in "
+           "every step, inputs sent as FP32 that began as bytes, the same data sent twice. The "
+           "bound is all the time in which copies run and no kernel does: those to the GPU, and "
+           "those from it, too, where the same data comes back.",
+    .remedy = {"keep parameters on the GPU: FSDP(cpu_offload=CPUOffload(offload_params=False)), "
+               "DeepSpeed without offload_param; if they must be offloaded, a larger batch per "
+               "fetch; send inputs as uint8 or 16 bit and convert on the GPU",
+               "tf.device('/gpu:0') for variables; cast inputs on the GPU, not before the copy",
+               "cudaMalloc once and keep what every step reads; copy the packed form and unpack in "
+               "a kernel"},
+    .setting = "offload",
+    .tips = {{"overlap-copies", "Copy without blocking, on a stream of its own, one batch ahead",
+              NULL}},
+};

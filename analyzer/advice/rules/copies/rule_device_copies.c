@@ -1,0 +1,141 @@
+/* Data is copied from one place of the GPU's memory to another: kernels that only copy, and copies
+ * within the device. Named by the operators that ask for them. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/query.h"
+#include "analyzer/queries/comm.h"
+#include "analyzer/queries/open.h"
+
+#include <string.h>
+
+enum { LEAST_PCT = 3 /* of the step: some copying is part of every model */ };
+
+static bool copies(const struct op *o)
+{
+    return o->kind == OP_KERNEL ? o->class.family == FAMILY_COPY
+                                : o->kind == OP_COPY && o->copy_kind == COPY_D2D;
+}
+
+/* What fills the buffer of a collective belongs to the exchange. */
+static enum query_take is_copy(const struct facts *f, uint32_t op)
+{
+    return copies(&f->tl->ops[op]) && !query_fills_buffer(f, op) ? QUERY_BUSY : QUERY_NO;
+}
+
+/* Who asks for copies, and what would do without. The outermost counts: contiguous() calls clone()
+ * calls copy_(). */
+static const struct asker {
+    const char *name, *pytorch;
+} askers[] = {
+    {"aten::cat", "write parts where the whole will stand (out= or slices of one buffer made once) "
+                  "instead of torch.cat"},
+    {"aten::stack", "write parts where the whole will stand (slices of one buffer made once) "
+                    "instead of torch.stack"},
+    {"aten::contiguous", "leave .contiguous() out where the next operator takes strides; change "
+                         "the order of dimensions once, not in every layer (F.scaled_dot_product_"
+                         "attention and einsum take permuted views)"},
+    {"aten::reshape", "reshape() of a permuted tensor copies it: reorder dimensions so that view() "
+                      "works, or do it once, not in every layer"},
+    {"aten::clone", "leave .clone() out where nothing writes to the original; .detach() shares "
+                    "memory"},
+    {"aten::repeat", "expand() instead of repeat(): it copies nothing"},
+    {"aten::copy_", "let operators write into the buffer (out=) instead of copy_() afterwards; "
+                    "torch._foreach_copy_ where many tensors must be copied"},
+};
+enum { ASKERS = sizeof askers / sizeof *askers };
+
+struct asked {
+    int64_t ns[ASKERS], copies[ASKERS];
+};
+
+static size_t asker_of(const struct query_open *open)
+{
+    for (size_t i = 0; i < open->n; i++)
+        for (size_t k = 0; k < ASKERS; k++)
+            if (strcmp(tl_text(open->t, open->t->ranges[open->at[i]].name), askers[k].name) == 0)
+                return k;
+    return ASKERS;
+}
+
+static void ask_threads(const struct facts *f, struct asked *asked)
+{
+    const struct timeline *t = f->tl;
+    for (uint32_t th = 0; th < t->thread_count; th++) {
+        const struct thread *thread = &t->threads[th];
+        struct query_open open = query_open_start(t, th);
+        for (uint32_t i = thread->first_api; i < thread->first_api + thread->apis; i++) {
+            uint32_t op = t->apis[i].op;
+            if (op == TL_NONE || !query_used(f, op) || is_copy(f, op) == QUERY_NO)
+                continue;
+            query_open_until(&open, t->apis[i].start_ns);
+            size_t k = asker_of(&open);
+            if (k == ASKERS)
+                continue;
+            asked->ns[k] += t->ops[op].end_ns - t->ops[op].start_ns;
+            asked->copies[k]++;
+        }
+    }
+}
+
+static void name_asker(const struct facts *f, struct arena *arena, struct outcome *o, int64_t cost)
+{
+    struct asked asked = {0};
+    size_t most = 0;
+    ask_threads(f, &asked);
+    for (size_t k = 1; k < ASKERS; k++)
+        if (asked.ns[k] > asked.ns[most])
+            most = k;
+    if (per_step(f, asked.ns[most]) * 4 < cost)
+        return;
+    outcome_evidence(o,
+                     arena_printf(arena, "of that, asked for by %s (%lld per step)",
+                                  askers[most].name, (long long)each_step(f, asked.copies[most])),
+                     ms(per_step(f, asked.ns[most])), "ms", NULL);
+    o->remedy =
+        (struct remedy){askers[most].pytorch, o->rule->remedy.tensorflow, o->rule->remedy.cuda};
+}
+
+static void check_device_copies(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct query_ops ops = query_ops(f, is_copy);
+    int64_t cost = per_step(f, ops.busy_ns);
+    o->why = arena_printf(arena, "%.3f ms per step of copying within the GPU's memory", ms(cost));
+    if (ops.count == 0 || cost * 100 < f->step_ns * LEAST_PCT)
+        return;
+    const char *rows =
+        "SELECT name, calls, total_ms FROM kernel_time WHERE name LIKE '%copy%' UNION ALL "
+        "SELECT kind, copies, total_ms FROM copy_time WHERE kind = 'D2D'";
+    outcome_evidence(o, "copies within the GPU's memory per step",
+                     (double)ops.count / (double)f->steps.used, "count", rows);
+    outcome_evidence(o, "their GPU time per step", ms(cost), "ms", rows);
+    name_asker(f, arena, o, cost);
+    o->error_class = ERROR_RERUN_DECIDES; /* nobody knows how many of them are needed */
+    outcome_fires(o, cost,
+                  arena_printf(arena,
+                               "%lld copies per step move data within the GPU's memory and compute "
+                               "nothing: %s, %.0f %% of the step",
+                               (long long)each_step(f, ops.count), query_time(arena, cost),
+                               share_pct(f, cost)));
+    outcome_example_op(o, f->tl, ops.longest, "longest copy");
+}
+
+const struct rule rule_device_copies = {
+    .id = "device-copies",
+    .title = "Copy less within the GPU's memory",
+    .needs = HAVE_KERNELS | HAVE_STEPS,
+    .check = check_device_copies,
+    .looks_for = "Copies from device to device and kernels that only copy (contiguous, clone, cat, "
+                 "reshape of permuted tensors), 3 % of the step and more.",
+    .doc = "Each reads and writes all of its data at the pace of memory and computes nothing. Some "
+           "are needed: a layout that the next kernel wants, a result that must stand in one "
+           "piece. How many are not is known to the program alone, so the bound is all of them. "
+           "Conversions of types and between NCHW and NHWC are other rules', and so is what fills "
+           "the buffers of collectives.",
+    .remedy = {"leave out .contiguous() and .clone() that nothing needs, expand() instead of "
+               "repeat(), write into slices of one buffer instead of torch.cat; torch.compile "
+               "merges many of the rest with the operators around them",
+               "tf.function(jit_compile=True) merges transposes and concatenations with their "
+               "neighbours",
+               "pass strides or offsets to the kernel that reads the data; let the kernel before "
+               "write where the data will be read"},
+    .tips = {{"channels-last", "Keep images in channels-last layout", NULL}},
+};

@@ -1,0 +1,59 @@
+/* Batches copied from one place of the host's memory to another before they go to the GPU. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/host.h"
+
+static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
+                 const struct query_host_copies *h)
+{
+    int64_t idle = per_step(f, h->idle_ns);
+    const struct range *r = &f->tl->ranges[h->longest];
+    int64_t all = per_step(f, h->total_ns);
+    const char *rows = "SELECT * FROM range_time WHERE name LIKE '%copy%' OR name LIKE '%clone%' "
+                       "OR name LIKE '%pin_memory%' OR name LIKE '%contiguous%'";
+    outcome_evidence(o, "copies within the host's memory per step",
+                     (double)h->count / (double)f->steps.used, "count", rows);
+    outcome_evidence(o, "host time of them per step", ms(all), "ms", rows);
+    outcome_evidence(o, "GPU idle meanwhile per step", ms(idle), "ms", NULL);
+    o->edit = (struct edit){.kind = EDIT_SKIP, .range_marks = h->marks};
+    outcome_fires(o, idle,
+                  arena_printf(arena,
+                               "the training thread copies within the host's memory ('%s'); the "
+                               "GPU idles for %.1f ms per step of it",
+                               tl_text(f->tl, r->name), ms(idle)));
+    outcome_example(o, r->start_ns, r->end_ns, "longest copy on the host", TL_NONE);
+}
+
+static void check_host_copies(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct query_host_copies h;
+    if (query_host_copies(f, arena, &h) < 0) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "out of memory";
+        return;
+    }
+    int64_t idle = per_step(f, h.idle_ns);
+    o->why = arena_printf(
+        arena, "copies within the host's memory leave the GPU idle for %.3f ms per step", ms(idle));
+    if (idle * 100 >= f->step_ns && idle > 0)
+        fire(f, arena, o, &h);
+}
+
+const struct rule rule_host_copies = {
+    .id = "host-copies",
+    .title = "Do not copy batches within the host's memory first",
+    .needs = HAVE_KERNELS | HAVE_API | HAVE_RANGES | HAVE_STEPS,
+    .check = check_host_copies,
+    .looks_for = "Ranges of the training thread that copy on the host (clone, contiguous, "
+                 "pin_memory, tensor from a list) while the GPU is idle.",
+    .doc = "torch.tensor(array) copies, as do .clone(), .contiguous() of a transposed view and "
+           "pin_memory() by hand: at memory speed, on the thread that should launch. from_numpy "
+           "and as_tensor wrap what is there, and the loader's own pinning thread does the rest "
+           "beside the loop. Told by names of ranges or framework operators; a copy outside of "
+           "any is not seen.",
+    .remedy = {"torch.from_numpy(x) or torch.as_tensor(x) instead of torch.tensor(x); "
+               "DataLoader(pin_memory=True) instead of .pin_memory() in the loop",
+               "tf.data from the arrays' own files; no .numpy() round trips in the loop",
+               "let the loader write into the pinned buffer that is copied from"},
+    .tips = {{"no-host-copies", "Wrap host data (as_tensor, from_numpy) instead of copying it",
+              "told by ranges and framework operators; a copy outside of any range is not"}},
+};

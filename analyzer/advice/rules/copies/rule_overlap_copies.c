@@ -1,0 +1,71 @@
+/* Pinned copies that the GPU or the host waits for, though they could run beside compute. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/query.h"
+
+static void check_overlap_copies(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct query_copies c = query_h2d(f, MEMORY_PINNED);
+    int64_t copying = query_exposed(f, &c), exposed = copying + c.idle_ns;
+    int64_t beside = f->breakdown_ns[PART_COMPUTE] + f->breakdown_ns[PART_COMM];
+    int64_t gain = (copying < beside ? copying : beside) + c.idle_ns;
+    if (c.count == 0) {
+        o->why = "no host-to-device copy reads pinned memory";
+        return;
+    }
+    o->why = arena_printf(arena, "pinned copies are exposed for %.3f ms per step", ms(exposed));
+    if (exposed * 100 < f->step_ns)
+        return;
+    double back = query_comes_back_pct(f);
+    if (back > 50) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = arena_printf(arena,
+                              "%.0f %% of what is copied to the GPU was copied from it in the step "
+                              "before, told by sizes: it cannot be fetched ahead (see copy-volume)",
+                              back);
+        return;
+    }
+    const char *rows =
+        "SELECT * FROM copy WHERE kind = 1 AND src_kind = 2 ORDER BY end_ns - start_ns DESC";
+    outcome_evidence(o, "pinned H2D copies per step", (double)c.count / (double)f->steps.used,
+                     "count", rows);
+    outcome_evidence(o, "time copying per step", ms(per_step(f, c.total_ns)), "ms", rows);
+    outcome_evidence(o, "of it with no kernel beside it", ms(copying), "ms", rows);
+    outcome_evidence(o, "GPU idle while the host waits for copies per step", ms(c.idle_ns), "ms",
+                     NULL);
+    if (c.total_ns > 0)
+        outcome_evidence(o, "rate", (double)c.bytes / (double)c.total_ns, "GB/s", rows);
+    o->edit.kind = EDIT_OVERLAP;
+    o->setting = "non_blocking=1";
+    if (beside < copying)
+        outcome_evidence(o, "all that they could run beside per step", ms(beside), "ms", NULL);
+    outcome_fires(
+        o, gain,
+        arena_printf(arena,
+                     "the GPU computes nothing for %.1f ms per step while it is copied to "
+                     "from pinned memory",
+                     ms(exposed)));
+    outcome_example_op(o, f->tl, c.longest, "longest exposed copy");
+    outcome_example_gaps(o, f, PART_IDLE_COPY, "GPU idle, host waits for a copy");
+}
+
+const struct rule rule_overlap_copies = {
+    .id = "overlap-copies",
+    .title = "Copy the next batch while this one computes",
+    .needs = HAVE_COPIES | HAVE_MEMORY_KINDS | HAVE_STEPS,
+    .check = check_overlap_copies,
+    .looks_for =
+        "Pinned H2D copies with no compute kernel beside them, and host time blocked in them.",
+    .doc = "A copy on the compute stream, or one that the host waits for, stops the GPU for its "
+           "whole length. On a stream of "
+           "its own, one batch ahead, it runs beside the kernels: the copy engines are separate "
+           "hardware. Needs pinned memory. No advice where most of it is the step before's own "
+           "results (offloaded weights): they are there only when that step has ended.",
+    .remedy = {"batch.to(device, non_blocking=True) on a side stream one batch ahead "
+               "(torch.cuda.Stream + wait_stream)",
+               "dataset.apply(tf.data.experimental.prefetch_to_device('/gpu:0'))",
+               "a second stream, cudaMemcpyAsync into the other of two device buffers, "
+               "cudaEventRecord and cudaStreamWaitEvent"},
+    .setting = "non_blocking",
+    .tips = {{"overlap-copies", "Copy without blocking, on a stream of its own, one batch ahead",
+              NULL}},
+};

@@ -1,0 +1,76 @@
+/* Host-to-device copies from pageable memory: staged by the driver while the host waits. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/query.h"
+
+/* Did copies from pinned memory show what this machine can do? Large ones alone tell. Without them
+ * the saving rests on a range of usual rates, and is no matter of dependencies alone. */
+static bool pinned_rate_seen(const struct facts *f)
+{
+    for (size_t i = 0; i < f->totals.copy_count; i++) {
+        const struct copy_total *t = &f->totals.copies[i];
+        if (t->kind == COPY_H2D && t->src_kind == MEMORY_PINNED && t->count > 0 &&
+            t->bytes / t->count > 1 << 20)
+            return true;
+    }
+    return false;
+}
+
+static void check_pin_memory(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct query_copies c = query_h2d(f, MEMORY_PAGEABLE);
+    int64_t exposed = per_step(f, c.exposed_ns) + c.idle_ns;
+    if (c.count == 0) {
+        o->why = "no host-to-device copy reads pageable memory";
+        return;
+    }
+    o->why = arena_printf(arena, "pageable copies cost %.3f ms per step", ms(exposed));
+    if (exposed * 100 < f->step_ns)
+        return;
+    const char *rows =
+        "SELECT * FROM copy WHERE kind = 1 AND src_kind = 1 ORDER BY end_ns - start_ns DESC";
+    outcome_evidence(o, "pageable H2D copies per step", (double)c.count / (double)f->steps.used,
+                     "count", rows);
+    outcome_evidence(o, "bytes per step", (double)each_step(f, c.bytes) / 1e6, "MB", rows);
+    if (c.total_ns > 0)
+        outcome_evidence(o, "rate", (double)c.bytes / (double)c.total_ns, "GB/s", rows);
+    outcome_evidence(o, "host blocked in them per step", ms(per_step(f, c.blocked_ns)), "ms", rows);
+    outcome_evidence(o, "GPU without compute because of them per step", ms(exposed), "ms", rows);
+    if (!pinned_rate_seen(f)) {
+        outcome_evidence(o, "pinned copies seen, without which their rate is a range", 0, "count",
+                         NULL);
+        o->error_class = ERROR_KERNEL_MODEL;
+    }
+    o->edit.kind = EDIT_PIN;
+    o->setting = "pin_memory=1";
+    outcome_fires(o, exposed,
+                  arena_printf(arena,
+                               "%.0f copies per step read pageable memory at %.1f GB/s and keep "
+                               "the GPU from computing for %.1f ms",
+                               (double)c.count / (double)f->steps.used,
+                               c.total_ns > 0 ? (double)c.bytes / (double)c.total_ns : 0.0,
+                               ms(exposed)));
+    outcome_example_op(o, f->tl, c.longest, "longest pageable copy");
+    outcome_example_gaps(o, f, PART_IDLE_COPY, "GPU idle, host blocked in a copy");
+}
+
+const struct rule rule_pin_memory = {
+    .id = "pin-memory",
+    .title = "Pin the host buffers that batches are copied from",
+    .needs = HAVE_COPIES | HAVE_MEMORY_KINDS | HAVE_STEPS,
+    .check = check_pin_memory,
+    .program = {.line = "torch.loader.made", .now = "torch.loader"},
+    .looks_for = "H2D copies whose source is pageable, with the time in which no kernel computes "
+                 "because of them.",
+    .doc = "A copy from pageable memory is staged by the driver through its own pinned buffer: "
+           "slower, the host waits for "
+           "the staging, and it cannot overlap with kernels. Pinning pays where the copies cost "
+           "the step something; pinning "
+           "by hand inside the loop (.pin_memory() before .to()) does not, since pinning itself is "
+           "slow.",
+    .remedy =
+        {"DataLoader(..., pin_memory=True), then batch.to(device, non_blocking=True)",
+         "tf.data pins its own buffers: feed the dataset to the model instead of NumPy arrays",
+         "cudaHostAlloc (or cudaHostRegister once) for the batch slots, then cudaMemcpyAsync"},
+    .setting = "pin_memory",
+    .tips = {{"pinned-memory", "Copy batches from pinned memory", NULL}},
+};

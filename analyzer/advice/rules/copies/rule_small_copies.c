@@ -1,0 +1,105 @@
+/* Many small copies to the GPU in every step: constants and little tensors that are made on the
+ * host. Each costs a call, a start of the copy engine, and for pageable memory a wait. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/query.h"
+
+enum { SMALL_BYTES = 64 << 10, MANY = 8 /* a step */ };
+
+static bool small_copy(const struct op *o)
+{
+    return o->kind == OP_COPY && o->copy_kind == COPY_H2D && o->bytes <= SMALL_BYTES;
+}
+
+static enum query_take is_small_copy(const struct facts *f, uint32_t op)
+{
+    return small_copy(&f->tl->ops[op]) ? QUERY_BUSY : QUERY_NO;
+}
+
+/* Idle time right before such a copy, and that which its call is charged with. */
+static int64_t idle_for_them(const struct facts *f)
+{
+    const struct timeline *t = f->tl;
+    int64_t ns = 0;
+    for (size_t i = 0; i < f->gap_count; i++) {
+        const struct gap *g = &f->gaps[i];
+        if (g->step == TL_NONE || !f->steps.at[g->step].used)
+            continue;
+        bool before = g->before_op != TL_NONE && small_copy(&t->ops[g->before_op]);
+        uint32_t op = g->api == TL_NONE ? TL_NONE : t->apis[g->api].op;
+        bool charged = op != TL_NONE && small_copy(&t->ops[op]);
+        if (before || charged)
+            ns += gap_ns(f, g, PART_IDLE_COPY) + gap_ns(f, g, PART_IDLE_LAUNCH) +
+                  gap_ns(f, g, PART_IDLE_QUEUED) + (before ? gap_ns(f, g, PART_IDLE_SYNC) : 0);
+    }
+    return ns;
+}
+
+static int64_t pageable_ones(const struct facts *f)
+{
+    int64_t n = 0;
+    for (uint32_t i = 0; i < f->tl->op_count; i++)
+        n += query_used(f, i) && small_copy(&f->tl->ops[i]) &&
+             f->tl->ops[i].src_kind == MEMORY_PAGEABLE;
+    return n;
+}
+
+static bool removes(const struct facts *f, uint32_t op)
+{
+    return small_copy(&f->tl->ops[op]);
+}
+
+static bool silences(const struct facts *f, uint32_t api)
+{
+    uint32_t op = f->tl->apis[api].op;
+    return op != TL_NONE && small_copy(&f->tl->ops[op]);
+}
+
+static void check_small_copies(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct query_ops ops = query_ops(f, is_small_copy);
+    double used = (double)(f->steps.used ? f->steps.used : 1);
+    int64_t count = each_step(f, ops.count), idle = per_step(f, idle_for_them(f));
+    int64_t exposed = f->breakdown_ns[PART_COPY];
+    int64_t busy = per_step(f, ops.busy_ns), cost = idle + (busy < exposed ? busy : exposed);
+    o->why = arena_printf(arena, "%lld small copies to the GPU per step cost %.3f ms",
+                          (long long)count, ms(cost));
+    if (count < MANY || cost * 100 < f->step_ns)
+        return;
+    const char *rows = "SELECT * FROM copy WHERE kind = 1 AND bytes <= 65536";
+    outcome_evidence(o, "copies of at most 64 KiB to the GPU per step", (double)ops.count / used,
+                     "count", rows);
+    if (f->tl->have & HAVE_MEMORY_KINDS)
+        outcome_evidence(o, "of them from pageable memory, which the host waits for",
+                         (double)pageable_ones(f) / used, "count",
+                         "SELECT * FROM copy WHERE kind = 1 AND src_kind = 1 AND bytes <= 65536");
+    outcome_evidence(o, "bytes in them per step", (double)each_step(f, ops.bytes) / 1e3, "kB",
+                     rows);
+    outcome_evidence(o, "GPU time of them per step", ms(busy), "ms", rows);
+    outcome_evidence(o, "GPU idle for them per step", ms(idle), "ms", NULL);
+    o->edit = (struct edit){.kind = EDIT_REMOVE, .ops = removes, .calls = silences};
+    outcome_fires(o, cost,
+                  arena_printf(arena,
+                               "%lld copies of a few bytes go to the GPU one by one in every step: "
+                               "%.1f ms",
+                               (long long)count, ms(cost)));
+    outcome_example_op(o, f->tl, ops.longest, "longest of them");
+}
+
+const struct rule rule_small_copies = {
+    .id = "small-copies",
+    .title = "Make small tensors on the GPU, or send them together",
+    .needs = HAVE_KERNELS | HAVE_COPIES | HAVE_API | HAVE_STEPS,
+    .check = check_small_copies,
+    .looks_for = "Eight or more copies of at most 64 KiB from the host to the GPU per step, with "
+                 "the GPU idle around them.",
+    .doc = "torch.tensor(...).cuda(), a mask or a position made by NumPy, a learning rate sent as "
+           "a tensor: each is a copy of a few bytes from pageable memory, for which the host "
+           "waits until everything queued before it has run. What does not change belongs on the "
+           "GPU once; what changes can be made there, or be sent in one copy.",
+    .remedy = {"torch.arange(..., device=device), torch.zeros_like(x), a buffer registered once; "
+               "torch.as_tensor/from_numpy for what must come from the host",
+               "tf.constant outside of the step; random numbers by tf.random on the GPU",
+               "copy constants once before the loop; pass scalars as kernel arguments; pack the "
+               "rest into one pinned buffer and one cudaMemcpyAsync"},
+    .tips = {{"device-tensors", "Make constants and small tensors on the device", NULL}},
+};

@@ -1,0 +1,109 @@
+/* Memory that comes and goes in every step: allocations block the host, a free waits for the GPU.
+ */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/warm.h"
+
+enum {
+    ONE_TIME_NS = 5000000, /* a single call beyond this is start-up: another rule's */
+    MANY = 20              /* calls in a recording without steps, below which it is no habit */
+};
+
+struct churn { /* in used steps, of the training process */
+    int64_t allocations, frees, host_allocations, ns;
+    int64_t usual_ns; /* in calls that are no start-up */
+    uint32_t longest; /* api index, TL_NONE */
+};
+
+static struct churn churn_of(const struct facts *f)
+{
+    const struct timeline *t = f->tl;
+    struct churn c = {.longest = TL_NONE};
+    for (uint32_t i = 0; i < t->api_count; i++) {
+        const struct api *p = &t->apis[i];
+        bool memory = p->kind == API_ALLOC || p->kind == API_FREE || p->kind == API_HOST_ALLOC;
+        if (!memory || t->threads[p->thread].process != f->steps.process ||
+            query_step_at(f, p->start_ns) == TL_NONE)
+            continue;
+        int64_t ns = p->end_ns - p->start_ns;
+        c.allocations += p->kind == API_ALLOC;
+        c.frees += p->kind == API_FREE;
+        c.host_allocations += p->kind == API_HOST_ALLOC;
+        c.ns += ns;
+        c.usual_ns += ns < ONE_TIME_NS ? ns : 0;
+        if (c.longest == TL_NONE || ns > t->apis[c.longest].end_ns - t->apis[c.longest].start_ns)
+            c.longest = i;
+    }
+    return c;
+}
+
+static bool silences(const struct facts *f, uint32_t api)
+{
+    uint8_t kind = f->tl->apis[api].kind;
+    return kind == API_ALLOC || kind == API_FREE || kind == API_HOST_ALLOC;
+}
+
+static void check_allocation_in_loop(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct churn c = churn_of(f);
+    int64_t all = c.allocations + c.frees + c.host_allocations;
+    int64_t idle = f->breakdown_ns[PART_IDLE_ALLOC];
+    bool window = f->steps.source == STEPS_NONE;
+    if (window) /* much of it may be start-up */
+        idle = all < MANY ? 0 : c.usual_ns < idle ? c.usual_ns : idle;
+    double used = (double)(f->steps.used ? f->steps.used : 1);
+    size_t with_it = query_steps_with(f, PART_IDLE_ALLOC);
+    o->why =
+        arena_printf(arena, "%.1f allocations and frees per step leave the GPU idle for %.3f ms",
+                     (double)all / used, ms(idle));
+    if (idle * 100 < f->step_ns)
+        return;
+    if (with_it * 2 < f->steps.used) {
+        o->why = arena_printf(arena,
+                              "memory is allocated in %zu of %zu steps only: a pool that is still "
+                              "growing",
+                              with_it, f->steps.used);
+        return;
+    }
+    const char *rows = "SELECT a.* FROM api a JOIN string s ON s.id = a.name WHERE s.text LIKE "
+                       "'%alloc%' OR s.text LIKE '%Alloc%' OR s.text LIKE '%Free%'";
+    outcome_evidence(
+        o, "GPU idle for allocations and frees per step", ms(idle), "ms",
+        "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_alloc')");
+    outcome_evidence(o, "allocations of GPU memory per step", (double)c.allocations / used, "count",
+                     rows);
+    outcome_evidence(o, "frees per step", (double)c.frees / used, "count", rows);
+    if (c.host_allocations)
+        outcome_evidence(o, "allocations of pinned memory per step",
+                         (double)c.host_allocations / used, "count", rows);
+    outcome_evidence(o, "host time in these calls per step", ms(per_step(f, c.ns)), "ms", rows);
+    o->edit = (struct edit){.kind = EDIT_REMOVE, .calls = silences};
+    const char *where = query_gap_range(f, PART_IDLE_ALLOC);
+    outcome_fires(o, idle,
+                  arena_printf(arena,
+                               "memory is allocated and freed %.0f times %s%s%s%s; the GPU "
+                               "idles for %.1f ms of it",
+                               (double)all / used, window ? "in what was recorded" : "per step",
+                               where ? " (in range '" : "", where ? where : "", where ? "')" : "",
+                               ms(idle)));
+    outcome_example_call(o, f->tl, c.longest, "longest allocation or free");
+    outcome_example_gaps(o, f, PART_IDLE_ALLOC, "GPU idle, host allocates or frees");
+}
+
+const struct rule rule_allocation_in_loop = {
+    .id = "allocation-in-loop",
+    .title = "Allocate memory before the loop, not in it",
+    .needs = HAVE_KERNELS | HAVE_API,
+    .check = check_allocation_in_loop,
+    .looks_for = "cudaMalloc, cudaFree, cudaHostAlloc and their kin in most of the steady steps, "
+                 "with the GPU idle for them.",
+    .doc = "cudaFree waits until the GPU has done everything that was asked of it, and cudaMalloc "
+           "changes the page tables: after either the queue is empty. Frameworks keep a pool; in "
+           "their loops these calls show a pool that is emptied (empty_cache), fragmented, or too "
+           "small, so that every step asks the driver again.",
+    .remedy = {"no torch.cuda.empty_cache() in the loop; "
+               "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True against fragmentation",
+               "leave the default allocator on (BFC), or TF_GPU_ALLOCATOR=cuda_malloc_async",
+               "allocate once before the loop and reuse (an arena), or "
+               "cudaMallocAsync/cudaFreeAsync with cudaMemPoolAttrReleaseThreshold raised"},
+    .tips = {{"allocator", "Keep allocations out of the loop", NULL}},
+};

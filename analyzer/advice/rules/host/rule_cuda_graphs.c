@@ -1,0 +1,280 @@
+/* Launch-bound: the GPU runs dry because the host cannot launch small kernels fast enough. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/comm.h"
+#include "analyzer/queries/waits.h"
+
+#include <stdlib.h>
+
+enum { SAME_STEPS_PCT = 75, REGION_PCT = 50 };
+
+struct shape { /* of the used steps, for the question whether they can be captured */
+    size_t steps;
+    int64_t kernels_min, kernels_max;
+    size_t alike;         /* steps that launch exactly what the most usual step launches */
+    double graph_pct;     /* of the kernels: launched by graphs already */
+    double region_pct;    /* of the launches: in the longest stretch that nothing interrupts */
+    uint32_t interrupter; /* index of a call that ends such stretches, TL_NONE */
+};
+
+/* ---- do the steps repeat? --------------------------------------------------------------------
+ */
+
+struct content {
+    int64_t kernels, in_graph;
+    uint64_t sum; /* of what is launched, whatever the order */
+};
+
+static uint64_t mix(uint64_t z)
+{
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static int by_sum(const void *x, const void *y)
+{
+    const struct content *a = x, *b = y;
+    return (a->sum > b->sum) - (a->sum < b->sum);
+}
+
+static int query_at_contents(const struct facts *f, struct shape *s)
+{
+    const struct timeline *t = f->tl;
+    struct content *c = calloc(f->steps.count + 1, sizeof *c);
+    int64_t all = 0, in_graph = 0;
+    if (!c)
+        return -1;
+    for (uint32_t i = 0; i < t->op_count; i++) {
+        const struct op *o = &t->ops[i];
+        if (o->kind != OP_KERNEL || !query_used(f, i))
+            continue;
+        struct content *k = &c[f->steps.op_step[i]];
+        k->kernels++;
+        k->in_graph += o->in_graph != GRAPH_NONE;
+        k->sum += mix(mix((uint64_t)o->full_name << 32 | o->grid[0]) + o->grid[1]);
+    }
+    for (size_t i = 0; i < f->steps.count; i++) {
+        if (!f->steps.at[i].used)
+            continue;
+        s->kernels_min = c[i].kernels < s->kernels_min ? c[i].kernels : s->kernels_min;
+        s->kernels_max = c[i].kernels > s->kernels_max ? c[i].kernels : s->kernels_max;
+        all += c[i].kernels;
+        in_graph += c[i].in_graph;
+        c[s->steps++] = c[i];
+    }
+    qsort(c, s->steps, sizeof *c, by_sum);
+    for (size_t i = 0, j; i < s->steps; i = j) {
+        for (j = i; j < s->steps && c[j].sum == c[i].sum; j++)
+            ;
+        s->alike = j - i > s->alike ? j - i : s->alike;
+    }
+    s->graph_pct = all ? 100.0 * (double)in_graph / (double)all : 0;
+    free(c);
+    return 0;
+}
+
+/* ---- can a step be captured? -----------------------------------------------------------------
+ */
+
+struct mark { /* a launch, or a call that no capture survives */
+    int64_t ns;
+    uint32_t step, api;
+    bool stops;
+};
+
+static int by_time(const void *x, const void *y)
+{
+    const struct mark *a = x, *b = y;
+    return (a->ns > b->ns) - (a->ns < b->ns);
+}
+
+/* Waiting for the GPU, memory that comes and goes, copies that the host takes part in. */
+static bool stops_capture(const struct timeline *t, const struct api *c)
+{
+    return c->kind == API_ALLOC || c->kind == API_FREE || query_call_wait(t, c) != CALL_GOES_ON;
+}
+
+static size_t collect_marks(const struct facts *f, struct mark *m)
+{
+    const struct timeline *t = f->tl;
+    size_t n = 0;
+    for (uint32_t i = 0; i < t->api_count; i++) {
+        const struct api *c = &t->apis[i];
+        bool launch = c->op != TL_NONE && t->ops[c->op].kind == OP_KERNEL;
+        bool stops = stops_capture(t, c);
+        if ((!launch && !stops) || t->threads[c->thread].process != f->steps.process)
+            continue;
+        uint32_t step = query_step_at(f, c->start_ns);
+        if (step != TL_NONE)
+            m[n++] = (struct mark){c->start_ns, step, i, stops};
+    }
+    return n;
+}
+
+/* Launches in each step's longest uninterrupted stretch, over all launches. */
+static int query_at_regions(const struct facts *f, struct shape *s)
+{
+    struct mark *m = malloc((f->tl->api_count + 1) * sizeof *m);
+    if (!m)
+        return -1;
+    size_t n = collect_marks(f, m), all = 0, covered = 0, best = 0, run = 0;
+    qsort(m, n, sizeof *m, by_time);
+    for (size_t i = 0; i < n; i++) {
+        if (i && m[i].step != m[i - 1].step) {
+            covered += best;
+            best = run = 0;
+        }
+        if (m[i].stops) {
+            bool amid = run && i + 1 < n && m[i + 1].step == m[i].step;
+            if (amid && s->interrupter == TL_NONE)
+                s->interrupter = m[i].api;
+            run = 0;
+            continue;
+        }
+        all++;
+        run++;
+        best = run > best ? run : best;
+    }
+    covered += best;
+    s->region_pct = all ? 100.0 * (double)covered / (double)all : 100;
+    free(m);
+    return 0;
+}
+
+/* ---- the rule --------------------------------------------------------------------------------
+ */
+
+/* Launching time that other rules explain by their own cause. */
+static int64_t claimed_elsewhere(const struct facts *f)
+{
+    struct query_ops ops;
+    int64_t ns = 0;
+    if (query_optimizer_unfused(f, &ops))
+        ns += ops.idle_ns;
+    if (query_zeroing_scattered(f, &ops))
+        ns += ops.idle_ns;
+    if (query_collectives_scattered(f, &ops))
+        ns += ops.idle_ns;
+    return per_step(f, ns);
+}
+
+static const char *obstacle(const struct facts *f, struct arena *arena, const struct shape *s,
+                            int64_t idle)
+{
+    if (s->graph_pct > 50)
+        return "most kernels are launched by CUDA graphs already";
+    if (query_launches(f).block)
+        return "every launch waits for its kernel, as CUDA_LAUNCH_BLOCKING makes it: switch that "
+               "off first";
+    if (f->host.starved_ns * 2 >= idle)
+        return arena_printf(arena,
+                            "the training thread was ready to launch but had no core for %.1f ms "
+                            "per step: other programs, or too many threads, take them",
+                            ms(f->host.starved_ns));
+    if (s->kernels_max > s->kernels_min + s->kernels_min / 50)
+        return arena_printf(arena,
+                            "the steps differ (%lld to %lld kernels): a graph needs the same work "
+                            "every step; fix the shapes first",
+                            (long long)s->kernels_min, (long long)s->kernels_max);
+    if (s->alike * 100 < s->steps * SAME_STEPS_PCT)
+        return arena_printf(arena,
+                            "the steps differ (only %zu of %zu launch the same kernels on the same "
+                            "grids): a graph needs the same work every step; fix the shapes first",
+                            s->alike, s->steps);
+    if (s->region_pct < REGION_PCT && s->interrupter != TL_NONE)
+        return arena_printf(arena,
+                            "%s comes amid the launches and cannot be captured: the longest "
+                            "stretch without such a call has %.0f %% of the launches; move it out "
+                            "first",
+                            tl_text(f->tl, f->tl->apis[s->interrupter].name), s->region_pct);
+    return NULL;
+}
+
+static void add_evidence(const struct facts *f, struct outcome *o, const struct shape *s,
+                         int64_t idle, double short_pct)
+{
+    outcome_evidence(
+        o, "launches per step", (double)f->totals.launches / (double)s->steps, "count",
+        "SELECT a.* FROM api a JOIN string s ON s.id = a.name WHERE s.text LIKE '%Launch%'");
+    outcome_evidence(o, "kernels under 10 us", short_pct, "%",
+                     "SELECT * FROM kernel WHERE end_ns - start_ns < 10000");
+    outcome_evidence(
+        o, "GPU idle between launches per step", ms(idle), "ms",
+        "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_launch')");
+    outcome_evidence(o, "steps that launch the same", 100.0 * (double)s->alike / (double)s->steps,
+                     "%", NULL);
+    outcome_evidence(o, "launches that one capture can hold", s->region_pct, "%", NULL);
+}
+
+static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    int64_t idle = f->breakdown_ns[PART_IDLE_LAUNCH] - claimed_elsewhere(f);
+    struct shape s = {.kernels_min = INT64_MAX, .interrupter = TL_NONE};
+    o->why = arena_printf(arena, "launching leaves the GPU idle for %.3f ms per step",
+                          ms(idle > 0 ? idle : 0));
+    if (idle * 100 < f->step_ns || f->totals.launches == 0)
+        return;
+    if (query_at_contents(f, &s) < 0 || query_at_regions(f, &s) < 0 || s.steps == 0) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "out of memory";
+        return;
+    }
+    const char *why_not = query_replicated(f, arena)
+                              ? "one process drives several GPUs in turn, which no "
+                                "graph holds: see dp-instead-of-ddp"
+                          : query_is_platform(f, "xpu")
+                              ? "this GPU's runtime has no CUDA graphs: torch.compile and larger "
+                                "batches launch less"
+                              : obstacle(f, arena, &s, idle);
+    if (why_not) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = why_not;
+        return;
+    }
+    if (s.steps < 2) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "not recorded: a second step, so nobody knows whether the same kernels are "
+                 "launched every time";
+        return;
+    }
+    double short_pct = f->totals.kernel_count_all ? 100.0 * (double)f->totals.short_kernels /
+                                                        (double)f->totals.kernel_count_all
+                                                  : 0;
+    add_evidence(f, o, &s, idle, short_pct);
+    o->edit.kind = EDIT_GRAPH;
+    o->most_ns = f->breakdown_ns[PART_IDLE_LAUNCH] + f->breakdown_ns[PART_IDLE_HOST] +
+                 f->breakdown_ns[PART_IDLE_QUEUED];
+    o->setting = "cuda_graph=1";
+    outcome_fires(o, idle,
+                  arena_printf(arena,
+                               "%.0f launches per step, %.0f %% of the kernels under 10 us: the "
+                               "GPU waits %.1f ms per step for the next launch",
+                               (double)f->totals.launches / (double)s.steps, short_pct, ms(idle)));
+    outcome_example_gaps(o, f, PART_IDLE_LAUNCH, "GPU idle, next kernel not launched yet");
+}
+
+const struct rule rule_cuda_graphs = {
+    .id = "cuda-graphs",
+    .title = "Launch the step as a CUDA graph",
+    .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
+    .check = check_cuda_graphs,
+    .looks_for = "GPU idle between kernels because the next launch has not come yet, many short "
+                 "kernels, the same kernels every step.",
+    .doc = "Each launch costs the host some microseconds; kernels shorter than that run the queue "
+           "dry. A graph launches the whole step at once. A long cudaLaunchKernel with a full "
+           "queue is the opposite case (the GPU is the bottleneck) and is not counted. Refused "
+           "where kernels or grids change from step to step, where a wait for the GPU, an "
+           "allocation or a copy of pageable memory comes amid the launches, graphs are in use, or "
+           "the launching thread has no core.",
+    .remedy = {"torch.compile(model, mode='reduce-overhead'), or "
+               "torch.cuda.graphs.make_graphed_callables; a larger batch helps as well",
+               "@tf.function(jit_compile=True) around the step",
+               "cudaStreamBeginCapture around the step once, then cudaGraphLaunch"},
+    .setting = "cuda_graph",
+    .one_launch = true,
+    .tips = {{"cuda-graphs", "Replay the step as a CUDA graph",
+              "where a capture cannot work, the reason is given instead"},
+             {"fixed-shapes", "Keep shapes fixed, or pad them to a few sizes", NULL},
+             {"compiled-steps", "Wrap the step in tf.function instead of running it eagerly",
+              "as launches that come too slowly; not which wrapper is missing"}},
+};

@@ -1,0 +1,105 @@
+/* Switches that help to find errors and were left on: launches that wait for their kernel, a check
+ * for NaN behind every operation, NCCL's log. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/checks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct debug {
+    struct query_launches of;
+    const char *nccl; /* NCCL_DEBUG, when it logs */
+};
+
+static struct debug query_at_switches(const struct facts *f)
+{
+    struct debug d = {.of = query_launches(f)};
+    const char *nccl = timeline_meta(f->tl, "env.NCCL_DEBUG");
+    if (nccl && (strcasestr(nccl, "INFO") || strcasestr(nccl, "TRACE")))
+        d.nccl = nccl;
+    return d;
+}
+
+static void blocking_evidence(struct outcome *o, const struct debug *d, int64_t idle)
+{
+    outcome_evidence(o, "launches that return only when their kernel has run",
+                     d->of.launches ? 100.0 * (double)d->of.waited / (double)d->of.launches : 100,
+                     "%",
+                     "SELECT a.* FROM api a JOIN kernel k ON k.process = a.process AND "
+                     "k.correlation = a.correlation WHERE a.end_ns >= k.end_ns");
+    outcome_evidence(o, "CUDA_LAUNCH_BLOCKING is set", d->of.set, "",
+                     d->of.set ? "SELECT * FROM fact WHERE key = 'env.CUDA_LAUNCH_BLOCKING'"
+                               : NULL);
+    outcome_evidence(o, "GPU idle between launches per step", ms(idle), "ms", NULL);
+}
+
+static void check_evidence(const struct facts *f, struct outcome *o, const struct query_checks *k)
+{
+    const char *rows = "SELECT * FROM kernel_time WHERE name LIKE '%nan%' OR name LIKE '%finite%' "
+                       "OR name LIKE '%isinf%'";
+    outcome_evidence(o, "kernels that look for NaN or infinity per step",
+                     (double)each_step(f, k->ops.count), "count", rows);
+    outcome_evidence(o, "their GPU time per step", ms(per_step(f, k->ops.busy_ns)), "ms", rows);
+    outcome_evidence(o, "GPU idle while their answers are read per step",
+                     ms(per_step(f, k->read_ns)), "ms", NULL);
+}
+
+static void check_debug_switches(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct debug d = query_at_switches(f);
+    struct query_checks k = query_checks(f, arena);
+    const int64_t *part = f->breakdown_ns;
+    bool checks = k.op_marks;
+    int64_t idle = d.of.block ? part[PART_IDLE_LAUNCH] + part[PART_IDLE_HOST] : 0;
+    int64_t read = checks ? per_step(f, k.read_ns) : 0;
+    int64_t cost = idle + read;
+    if (checks)
+        cost += per_step(f, k.ops.busy_ns + (d.of.block ? 0 : k.ops.idle_ns));
+    o->why = arena_printf(arena, "launches do not wait, %lld checks for NaN per step%s%s",
+                          (long long)each_step(f, k.ops.count),
+                          d.nccl ? "; NCCL_DEBUG logs (cheap after the start): " : "",
+                          d.nccl ? d.nccl : "");
+    if ((!d.of.block && !checks) || cost * 100 < f->step_ns)
+        return;
+    if (d.of.block)
+        blocking_evidence(o, &d, idle);
+    if (checks)
+        check_evidence(f, o, &k);
+    o->edit = (struct edit){.kind = d.of.block ? EDIT_UNBLOCK : EDIT_REMOVE,
+                            .op_marks = k.op_marks,
+                            .call_marks = k.call_marks};
+    outcome_fires(
+        o, cost,
+        d.of.block
+            ? arena_printf(arena,
+                           "every launch waits for its kernel (%s): the GPU idles for %.1f ms per "
+                           "step",
+                           d.of.set ? "CUDA_LAUNCH_BLOCKING is set"
+                                    : "as CUDA_LAUNCH_BLOCKING makes them",
+                           ms(cost))
+            : arena_printf(arena, "%lld checks for NaN per step take %.1f ms",
+                           (long long)each_step(f, k.ops.count), ms(cost)));
+    outcome_example_op(o, f->tl, k.ops.longest, "longest check");
+    outcome_example_gaps(o, f, d.of.block ? PART_IDLE_LAUNCH : PART_IDLE_SYNC, "GPU idle");
+}
+
+const struct rule rule_debug_switches = {
+    .id = "debug-switches",
+    .title = "Switch debugging aids off",
+    .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
+    .check = check_debug_switches,
+    .looks_for = "Launches that return only when their kernel has run, and kernels that look for "
+                 "NaN or infinity behind many operations; CUDA_LAUNCH_BLOCKING and NCCL_DEBUG in "
+                 "the environment.",
+    .doc = "CUDA_LAUNCH_BLOCKING=1 makes the host wait for each kernel, so that an error is "
+           "reported where it happens: the next launch then meets an idle GPU. Anomaly detection "
+           "adds a check and a read-back to every operation. Both are for the day on which an "
+           "error is looked for. NCCL's log costs at the start alone, and is named, not counted.",
+    .remedy = {"unset CUDA_LAUNCH_BLOCKING; torch.autograd.set_detect_anomaly(False); no "
+               "torch.isnan(x).any() per layer",
+               "unset CUDA_LAUNCH_BLOCKING; tf.debugging.disable_check_numerics()",
+               "unset CUDA_LAUNCH_BLOCKING; no cudaDeviceSynchronize behind launches in release "
+               "builds; check for NaN every N steps"},
+    .tips = {{"debug-off", "Switch debugging aids off (blocking launches, anomaly checks, logs)",
+              NULL}},
+};

@@ -1,0 +1,103 @@
+/* Python's garbage collector stops the training thread. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/query.h"
+
+#include <string.h>
+
+enum { HABIT = 3 /* pauses; fewer may have come by chance */ };
+
+struct pauses {
+    double ns, count;
+    const struct range *longest;
+};
+
+static double length(const struct range *r)
+{
+    return (double)r->end_ns - (double)r->start_ns;
+}
+
+static struct pauses find(const struct facts *f)
+{
+    const struct timeline *t = f->tl;
+    const struct thread *th = &t->threads[f->steps.main_thread];
+    struct pauses p = {0};
+    for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++) {
+        const struct range *r = &t->ranges[i];
+        uint32_t s =
+            strcmp(tl_text(t, r->name), "gc") == 0 ? facts_step_at(f, r->start_ns) : TL_NONE;
+        if (s == TL_NONE || !(f->steps.at[s].used || f->steps.at[s].slow))
+            continue;
+        p.ns += length(r);
+        p.count++;
+        if (!p.longest || length(r) > length(p.longest))
+            p.longest = r;
+    }
+    return p;
+}
+
+static void check_gc_pauses(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    const char *where = timeline_meta(f->tl, "torch.gc.where");
+    const char *asked = timeline_meta(f->tl, "torch.gc.asked");
+    if (!timeline_meta(f->tl, "torch.version")) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "not recorded: pauses of Python's garbage collector (gpuprof run records them in "
+                 "programs that use PyTorch)";
+        return;
+    }
+    if (f->tl->thread_count == 0 || f->steps.pace_ns <= 0) {
+        o->why = "no step was recorded";
+        return;
+    }
+    struct pauses p = find(f);
+    double steps = (double)steps_like(&f->steps), each = p.ns / steps;
+    o->why =
+        arena_printf(arena, "the garbage collector stops the program %.3f ms per step", each / 1e6);
+    if (each * 50 < (double)f->steps.pace_ns || p.count < HABIT)
+        return;
+    const char *rows = "SELECT * FROM range r JOIN string s ON s.id = r.name WHERE s.text = 'gc'";
+    outcome_evidence(o, "pauses of the garbage collector per step, on average", each / 1e6, "ms",
+                     rows);
+    outcome_evidence(o, "a step, on average", (double)f->steps.pace_ns / 1e6, "ms", NULL);
+    outcome_evidence(o, "pauses of 1 ms and more, per step", p.count / steps, "count", rows);
+    o->remedy = o->rule->remedy;
+    if (asked)
+        o->remedy.pytorch = arena_printf(
+            arena,
+            "%s: the program calls gc.collect() itself: once in hundreds of steps, or never; "
+            "gc.freeze() once everything is built makes each call cheap",
+            asked);
+    o->setting = "gc=freeze";
+    double share = each / (double)f->steps.pace_ns * (double)f->step_ns;
+    outcome_fires(o, (int64_t)share,
+                  arena_printf(arena,
+                               "Python's garbage collector stops the training thread %s of the %s "
+                               "that a step takes on average, in pauses of up to %s%s%s",
+                               query_time(arena, (int64_t)each),
+                               query_time(arena, f->steps.pace_ns),
+                               query_time(arena, (int64_t)length(p.longest)),
+                               where ? ", most often at " : "", where ? where : ""));
+    outcome_example(o, p.longest->start_ns, p.longest->end_ns, "longest pause", TL_NONE);
+}
+
+const struct rule rule_gc_pauses = {
+    .id = "gc-pauses",
+    .title = "Keep Python's garbage collector out of the loop",
+    .needs = HAVE_STEPS,
+    .check = check_gc_pauses,
+    .looks_for = "Pauses of Python's garbage collector of 1 ms and more on the training thread.",
+    .doc = "The collector looks at every container object that is alive each time it runs over the "
+           "oldest generation: lists, dicts and tuples that a dataset keeps make each pause "
+           "longer, though none of them is ever garbage. gc.freeze() takes what is alive out of "
+           "its sight. Collecting by hand every few hundred steps, with the automatic one off, "
+           "puts the pauses where they are wanted, and on all ranks at once. The saving is a "
+           "bound: what is made in the loop still has to be looked at.",
+    .remedy = {"once all is built: import gc; gc.collect(); gc.freeze(); or gc.disable() with "
+               "gc.collect() every few hundred steps; keep samples in NumPy arrays or tensors "
+               "rather than in lists of Python objects",
+               "once all is built: import gc; gc.collect(); gc.freeze()",
+               "no garbage collector is at work in C: look at the interpreter that drives it"},
+    .setting = "gc",
+    .tips = {{"garbage", "Keep Python's garbage collector out of the loop",
+              "pauses of a millisecond and more, in programs that use PyTorch"}},
+};

@@ -1,0 +1,132 @@
+/* The GPU is idle while the host does something else than launching: Python, post-processing,
+ * framework overhead. Named by the range in which it falls. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/host.h"
+#include "analyzer/queries/warm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The innermost range that holds most of it, unless that is the step itself; with its share. */
+static const char *where_most(const struct facts *f, int64_t *in_it)
+{
+    int64_t *sum = calloc((size_t)f->tl->strings.n + 1, sizeof *sum);
+    uint32_t best = 0;
+    for (size_t i = 0; sum && i < f->gap_count; i++) {
+        const struct gap *g = &f->gaps[i];
+        if (g->step == TL_NONE || !f->steps.at[g->step].used || g->range == TL_NONE)
+            continue;
+        const struct range *r = &f->tl->ranges[g->range];
+        if ((r->end_ns - r->start_ns) * 10 >= f->step_ns * 9)
+            continue;
+        sum[r->name] += gap_ns(f, g, PART_IDLE_HOST);
+        if (sum[r->name] > sum[best])
+            best = r->name;
+    }
+    *in_it = sum && best ? sum[best] : 0;
+    free(sum);
+    return *in_it ? tl_text(f->tl, best) : NULL;
+}
+
+/* What other rules name by its cause: one-time work, copies on the host. */
+static int64_t explained_elsewhere(const struct facts *f, struct arena *arena)
+{
+    struct query_host_copies copies;
+    int64_t ns = query_warm_up(f).host_ns;
+    if (query_host_copies(f, arena, &copies) == 0)
+        ns += copies.host_ns;
+    return per_step(f, ns);
+}
+
+/* torch.compile's own code: what it wrote into its cache, and its marks. */
+static bool is_compiled(const char *range)
+{
+    static const char *const marks[] = {"torchinductor", "Torch-Compiled Region", "CompiledFxGraph",
+                                        "CompiledFunction", "compiled_fn"};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (strstr(range, marks[i]))
+            return true;
+    return false;
+}
+
+/* Without the folders before the last, which say nothing in generated code. */
+static const char *short_name(const char *range)
+{
+    const char *slash = *range == '/' ? strrchr(range, '/') : NULL;
+    return slash ? slash + 1 : range;
+}
+
+static void check_host_work(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    int64_t idle = f->breakdown_ns[PART_IDLE_HOST] - explained_elsewhere(f, arena), inside;
+    o->why = arena_printf(arena, "the GPU waits %.3f ms per step for other work of the host",
+                          ms(idle > 0 ? idle : 0));
+    if (idle * 100 < f->step_ns)
+        return;
+    size_t with_it = query_steps_with(f, PART_IDLE_HOST);
+    if (with_it * 2 < f->steps.used) {
+        o->why = arena_printf(arena, "only in %zu of %zu steps: not part of the loop", with_it,
+                              f->steps.used);
+        return;
+    }
+    if (f->host.starved_ns * 2 >= idle) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = arena_printf(arena,
+                              "the training thread was ready to run but had no core for %.1f ms "
+                              "per step: other programs, or too many threads, take them",
+                              ms(f->host.starved_ns));
+        return;
+    }
+    const char *where = where_most(f, &inside);
+    if (per_step(f, inside) * 2 < idle)
+        where = NULL;
+    outcome_evidence(
+        o, "GPU idle while the host does other work per step", ms(idle), "ms",
+        "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_host')");
+    if (where)
+        outcome_evidence(o, arena_printf(arena, "of that, inside '%s'", short_name(where)),
+                         ms(per_step(f, inside)), "ms", NULL);
+    o->error_class = ERROR_RERUN_DECIDES; /* nobody knows how far that work can be cut */
+    bool compiled = where && is_compiled(where);
+    if (compiled)
+        o->remedy = (struct remedy){
+            "torch.compile(model, mode='reduce-overhead'): CUDA graphs launch the compiled code at "
+            "once; where shapes or the host's part forbid that, torch._inductor.config.cpp_wrapper "
+            "= True takes Python out of its launching",
+            o->rule->remedy.tensorflow, o->rule->remedy.cuda};
+    outcome_fires(
+        o, idle,
+        where ? arena_printf(arena,
+                             "the GPU waits %s per step while the host does other work, most of it "
+                             "(%s) in %s'%s'",
+                             query_time(arena, idle), query_time(arena, per_step(f, inside)),
+                             compiled ? "what torch.compile wrote to launch kernels, " : "",
+                             short_name(where))
+              : arena_printf(arena,
+                             "the GPU waits %s per step while the host does other work "
+                             "outside of any recorded range%s",
+                             query_time(arena, idle),
+                             f->tl->have & HAVE_RANGES ? " (Python between operators)" : ""));
+    outcome_example_gaps(o, f, PART_IDLE_HOST, "GPU idle, host busy with other work");
+}
+
+const struct rule rule_host_work = {
+    .id = "host-work",
+    .title = "Take other host work out of the loop",
+    .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
+    .check = check_host_work,
+    .looks_for = "GPU idle while the launching thread does something that is neither launching, "
+                 "nor copying, nor waiting, nor loading data, for 0.2 ms and more at a time.",
+    .doc = "Python between operators, post-processing on the CPU, metrics, logging. The range or "
+           "function that contains most of it is named where the profile has ranges; a profile "
+           "with Python stacks (with_stack=True) or NVTX ranges names it more finely. The bound "
+           "is the whole idle time; how much of the work can go or move is not known.",
+    .remedy = {"move it to the GPU (torch ops, torchvision.transforms.v2), to loader workers or "
+               "another thread, or run it every N steps; record with "
+               "torch.profiler.profile(with_stack=True) to see the lines",
+               "keep it inside tf.function, or in dataset.map(..., num_parallel_calls=AUTOTUNE)",
+               "move it to another thread, or do it while the next step's work is queued"},
+    .tips = {{"no-sync-reads", "Do not read results (.item(), .cpu(), print) in every step", NULL},
+             {"compiled-steps", "Wrap the step in tf.function instead of running it eagerly",
+              "as launches that come too slowly; not which wrapper is missing"}},
+};

@@ -1,0 +1,141 @@
+/* Algorithms are searched for again and again, because new shapes keep coming. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/search.h"
+
+#include <string.h>
+
+struct tuning { /* behind the first used step */
+    int64_t steps, with_search;
+    int64_t calls, ns, shapes;
+    uint32_t longest; /* call index, TL_NONE */
+};
+
+static uint32_t step_of(const struct facts *f, int64_t ns)
+{
+    for (uint32_t i = 0; i < f->steps.count; i++)
+        if (ns >= f->steps.at[i].start_ns && ns < f->steps.at[i].end_ns)
+            return i;
+    return TL_NONE;
+}
+
+static size_t first_used(const struct facts *f)
+{
+    size_t i = 0;
+    while (i < f->steps.count && !f->steps.at[i].used)
+        i++;
+    return i;
+}
+
+/* Was this shape searched for before? Then the search is repeated for nothing. */
+static bool seen_before(const struct timeline *t, size_t call)
+{
+    const struct row_call *x = &t->calls[call].row;
+    for (size_t i = 0; i < call; i++) {
+        const struct row_call *y = &t->calls[i].row;
+        if (x->family == y->family && x->function == y->function && x->in_type == y->in_type &&
+            memcmp(x->dim, y->dim, sizeof x->dim) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What the GPU does for a search, and how long it is idle meanwhile. Work that was queued before
+ * goes on during the call: that is not lost. */
+static int64_t lost_to(const struct facts *f, const struct call *c)
+{
+    const struct timeline *t = f->tl;
+    int64_t ns = 0;
+    for (uint32_t k = 0; k < c->apis; k++) {
+        uint32_t op = t->apis[c->first_api + k].op;
+        for (; op != TL_NONE && op < t->op_count && t->ops[op].api == c->first_api + k; op++)
+            ns += t->ops[op].end_ns - t->ops[op].start_ns;
+    }
+    for (size_t i = 0; i < f->gap_count; i++) {
+        const struct gap *g = &f->gaps[i];
+        int64_t from = g->start_ns > c->row.start_ns ? g->start_ns : c->row.start_ns;
+        int64_t to = g->end_ns < c->row.end_ns ? g->end_ns : c->row.end_ns;
+        ns += to > from ? to - from : 0;
+    }
+    return ns;
+}
+
+static struct tuning query_at_searches(const struct facts *f)
+{
+    enum { COMPARED = 2000 }; /* shapes; more are not told apart */
+    const struct timeline *t = f->tl;
+    struct tuning u = {.longest = TL_NONE};
+    size_t first = first_used(f);
+    uint32_t last = TL_NONE;
+    u.steps = (int64_t)(f->steps.count - first);
+    for (size_t i = 0; i < t->call_count; i++) {
+        const struct call *c = &t->calls[i];
+        if (!query_searches(t, c))
+            continue;
+        uint32_t step = step_of(f, c->row.start_ns);
+        if (step == TL_NONE || step < first)
+            continue;
+        u.with_search += step != last;
+        last = step;
+        u.calls++;
+        u.shapes += i < COMPARED && !seen_before(t, i);
+        u.ns += lost_to(f, c);
+        if (u.longest == TL_NONE ||
+            c->row.end_ns - c->row.start_ns >
+                t->calls[u.longest].row.end_ns - t->calls[u.longest].row.start_ns)
+            u.longest = (uint32_t)i;
+    }
+    return u;
+}
+
+static void check_shapes_change(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct tuning u = query_at_searches(f);
+    int64_t steps = u.steps > 0 ? u.steps : 1, cost = u.ns / steps;
+    o->why = arena_printf(arena, "algorithms were searched for in %lld of %lld steady steps",
+                          (long long)u.with_search, (long long)u.steps);
+    if (u.with_search < 2 || cost * 100 < f->step_ns)
+        return;
+    const char *rows = "SELECT c.* FROM library_call c JOIN string s ON s.id = c.function WHERE "
+                       "s.text LIKE '%Find%'";
+    outcome_evidence(o, "steady steps with a search for algorithms",
+                     100.0 * (double)u.with_search / (double)steps, "%", rows);
+    outcome_evidence(o, "searches in them", (double)u.calls, "count", rows);
+    outcome_evidence(o, "of them for shapes that had not come before", (double)u.shapes, "count",
+                     rows);
+    outcome_evidence(o, "GPU at work or idle for them, spread over all steady steps", ms(cost),
+                     "ms", rows);
+    struct query_search s = query_search(f, arena);
+    /* What is not in the usual step cannot be taken out of it: a bound, then. */
+    if (u.with_search * 2 > u.steps && s.call_marks)
+        o->edit =
+            (struct edit){.kind = EDIT_REMOVE, .op_marks = s.op_marks, .call_marks = s.call_marks};
+    outcome_fires(
+        o, cost,
+        arena_printf(arena,
+                     "algorithms are searched for again in %lld of %lld steady steps, %s: %.1f ms "
+                     "per step on average",
+                     (long long)u.with_search, (long long)u.steps,
+                     u.shapes * 2 >= u.calls ? "for new shapes" : "although the shapes are old",
+                     ms(cost)));
+    const struct row_call *c = &f->tl->calls[u.longest].row;
+    outcome_example(o, c->start_ns, c->end_ns, "longest search", TL_NONE);
+}
+
+const struct rule rule_shapes_change = {
+    .id = "shapes-change",
+    .title = "Keep the shapes fixed, so that tuning happens once",
+    .needs = HAVE_KERNELS | HAVE_CALLS | HAVE_STEPS,
+    .check = check_shapes_change,
+    .looks_for = "Searches for convolution algorithms in steps after the warm-up.",
+    .doc = "With cudnn.benchmark the library measures its algorithms for every new combination of "
+           "sizes. A batch of another size at the end of each epoch, pictures or sequences of "
+           "every length: each costs a search of many times a step. Pad to a few sizes, drop the "
+           "last short batch, or switch the search off. Steps with a search are often left out of "
+           "the median step as outliers: the saving is their mean over all steady steps.",
+    .remedy = {"DataLoader(drop_last=True); pad to a few sizes; torch.backends.cudnn.benchmark = "
+               "False where sizes cannot be kept",
+               "dataset.batch(N, drop_remainder=True) or padded_batch with fixed shapes; "
+               "tf.function(reduce_retracing=True)",
+               "keep a table of algorithms by shape instead of calling cudnnFind* again"},
+    .tips = {{"fixed-shapes", "Keep shapes fixed, or pad them to a few sizes", NULL}},
+};

@@ -1,0 +1,195 @@
+/* The host waits for the GPU inside the step and then starts over with an empty queue. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/checks.h"
+#include "analyzer/queries/phase.h"
+#include "analyzer/queries/search.h"
+#include "analyzer/queries/waits.h"
+
+enum { SCALAR_BYTES = 64, CALLS = 16 /* distinct waiting calls; CUDA has about ten */ };
+
+struct waiting { /* calls of one name, in used steps */
+    uint32_t name, longest;
+    int64_t ns, longest_ns;
+};
+
+struct syncs { /* in used steps */
+    struct waiting by_name[CALLS];
+    size_t names;
+    int64_t count, blocked_ns;
+    int64_t read_backs, scalars; /* copies to the host; those of a few bytes */
+};
+
+static void count_wait(struct syncs *s, const struct api *c, uint32_t index)
+{
+    int64_t ns = c->end_ns - c->start_ns;
+    size_t k = 0;
+    s->count++;
+    s->blocked_ns += ns;
+    while (k < s->names && s->by_name[k].name != c->name)
+        k++;
+    if (k == CALLS)
+        return;
+    if (k == s->names)
+        s->by_name[s->names++] = (struct waiting){.name = c->name, .longest_ns = -1};
+    struct waiting *w = &s->by_name[k];
+    w->ns += ns;
+    if (ns > w->longest_ns) {
+        w->longest_ns = ns;
+        w->longest = index;
+    }
+}
+
+static struct syncs sync_calls(const struct facts *f, const bool *not_these)
+{
+    struct syncs s = {.names = 0};
+    const struct timeline *t = f->tl;
+    for (uint32_t i = 0; i < t->api_count; i++) {
+        const struct api *c = &t->apis[i];
+        bool back = query_reads_back(t, c), wait = query_call_wait(t, c) == CALL_AWAITS_GPU;
+        if ((not_these && not_these[i]) || (!back && !wait) ||
+            t->threads[c->thread].process != f->steps.process ||
+            query_step_at(f, c->start_ns) == TL_NONE)
+            continue;
+        s.read_backs += back;
+        s.scalars += back && t->ops[c->op].bytes <= SCALAR_BYTES;
+        if (wait)
+            count_wait(&s, c, i);
+    }
+    return s;
+}
+
+/* The calls that take most of the time; NULL without any. */
+static const struct waiting *worst(const struct syncs *s)
+{
+    const struct waiting *w = NULL;
+    for (size_t i = 0; i < s->names; i++)
+        if (!w || s->by_name[i].ns > w->ns)
+            w = &s->by_name[i];
+    return w;
+}
+
+/* The remedy for what makes the host wait most; the general one where nothing tells. */
+static void advise(struct outcome *o, const struct query_waits *w, bool reads)
+{
+    static const char *const by_cause[WAIT_CAUSES] = {
+        [WAIT_MASK] = "x[mask], nonzero, masked_select and unique wait to learn how long their "
+                      "result is: torch.where(mask, x, 0), multiplying by the mask, topk or "
+                      "nonzero_static keep sizes fixed",
+        [WAIT_READ] = "keep results on the GPU and read them every N steps, or "
+                      "x.to('cpu', non_blocking=True) into pinned memory, read one step later",
+        [WAIT_EXPLICIT] = "leave torch.cuda.synchronize() out of the loop; time with "
+                          "torch.cuda.Event(enable_timing=True)",
+    };
+    const struct rule *r = o->rule;
+    if (!reads && w->most == WAIT_OTHER) /* nothing comes back: a wait for its own sake */
+        o->remedy = (struct remedy){
+            "nothing is read back: it is torch.cuda.synchronize(), stream.synchronize() or a copy "
+            "to the GPU without non_blocking=True; let streams wait for each other "
+            "(stream.wait_stream, stream.wait_event), which does not hold up the host",
+            r->remedy.tensorflow,
+            "cudaStreamWaitEvent instead of cudaStreamSynchronize: streams wait for each other, "
+            "the host goes on"};
+    if (by_cause[w->most])
+        o->remedy = (struct remedy){by_cause[w->most], r->remedy.tensorflow,
+                                    w->most == WAIT_EXPLICIT
+                                        ? "leave cudaDeviceSynchronize out of the loop; wait for "
+                                          "the event of what is needed"
+                                        : r->remedy.cuda};
+}
+
+/* Waits that rules of their own explain. */
+static int64_t claimed_elsewhere(const struct facts *f, struct arena *arena)
+{
+    struct query_phase clipping = query_phase(f, arena, &phase_clipping);
+    struct query_phase scaling = query_phase(f, arena, &phase_scaling);
+    return per_step(f, clipping.sync_ns + scaling.sync_ns);
+}
+
+/* Calls whose waits go with something else: cuDNN's own with its search, those for the answers of
+ * checks with the checks. NULL: none, or no memory. */
+static const bool *not_these(const struct facts *f, struct arena *arena, const bool *search,
+                             const bool *checks)
+{
+    bool *both = search && checks ? arena_array(arena, f->tl->api_count + 1, 1) : NULL;
+    for (size_t i = 0; both && i < f->tl->api_count; i++)
+        both[i] = search[i] || checks[i];
+    return both ? both : checks ? checks : search;
+}
+
+static void check_sync_in_loop(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct query_search search = query_search(f, arena);
+    struct query_checks checks = query_checks(f, arena);
+    int64_t idle = f->breakdown_ns[PART_IDLE_SYNC] - claimed_elsewhere(f, arena);
+    idle -= per_step(f, search.sync_ns + checks.read_ns);
+    const bool *others = not_these(f, arena, search.call_marks, checks.call_marks);
+    struct syncs s = sync_calls(f, others);
+    double used = (double)(f->steps.used ? f->steps.used : 1);
+    o->why = arena_printf(arena, "%.1f synchronisations per step leave the GPU idle for %.3f ms",
+                          (double)s.count / used, ms(idle > 0 ? idle : 0));
+    if (idle * 100 < f->step_ns)
+        return;
+    size_t with_it = query_steps_with(f, PART_IDLE_SYNC);
+    if (with_it * 2 < f->steps.used && f->host.starved_ns >= idle) {
+        o->why = arena_printf(arena,
+                              "only in %zu of %zu steps, and the training thread had no core for "
+                              "%.1f ms per step",
+                              with_it, f->steps.used, ms(f->host.starved_ns));
+        return;
+    }
+    const char *rows =
+        "SELECT a.* FROM api a JOIN string s ON s.id = a.name WHERE s.text LIKE '%Synchronize%' "
+        "OR s.text LIKE 'cudaMemcpy%' ORDER BY end_ns - start_ns DESC";
+    outcome_evidence(
+        o, "GPU idle after synchronisations per step", ms(idle), "ms",
+        "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_sync')");
+    outcome_evidence(o, "synchronising calls per step", (double)s.count / used, "count", rows);
+    outcome_evidence(o, "host blocked in them per step", ms(per_step(f, s.blocked_ns)), "ms", rows);
+    outcome_evidence(o, "results read back (D2H) per step", (double)s.read_backs / used, "count",
+                     "SELECT * FROM copy WHERE kind = 2");
+    if (s.scalars)
+        outcome_evidence(o, "of them a single number, as .item() reads it",
+                         (double)s.scalars / used, "count",
+                         "SELECT * FROM copy WHERE kind = 2 AND bytes <= 64");
+    struct query_waits why;
+    query_waits(f, &why);
+    if (why.count[WAIT_MASK])
+        outcome_evidence(o, "waits for the size of a result (x[mask], nonzero)",
+                         (double)why.count[WAIT_MASK] / used, "count", NULL);
+    advise(o, &why, s.read_backs > 0);
+    o->edit = (struct edit){.kind = EDIT_UNSYNC, .keep_marks = others};
+    o->setting = why.most == WAIT_MASK ? NULL : "sync_every=100";
+    const struct waiting *w = worst(&s);
+    const char *where = query_gap_range(f, PART_IDLE_SYNC);
+    outcome_fires(
+        o, idle,
+        arena_printf(arena, "%s%s%s%s waits for the GPU in the loop; it then idles for %s per step",
+                     w ? tl_text(f->tl, w->name) : "a synchronisation", where ? " (in range '" : "",
+                     where ? where : "", where ? "')" : "", query_time(arena, idle)));
+    if (w)
+        outcome_example_call(o, f->tl, w->longest, "longest wait");
+    outcome_example_gaps(o, f, PART_IDLE_SYNC, "GPU idle after a synchronisation");
+}
+
+const struct rule rule_sync_in_loop = {
+    .id = "sync-in-loop",
+    .title = "Do not wait for the GPU in every step",
+    .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
+    .check = check_sync_in_loop,
+    .looks_for = "GPU idle time that follows cuda*Synchronize, a blocking copy back, .item(), "
+                 ".cpu(), print(tensor).",
+    .doc = "A synchronisation costs little by itself. It costs the host's lead: afterwards the "
+           "queue is empty, and every "
+           "launch, copy and bit of host work until it has filled again is seen by the GPU. Only "
+           "that idle time is counted; "
+           "a wait that moves to the next synchronisation saves nothing: where a step has several, "
+           "the finding says what the best of them saves alone, beside what all save. .detach() "
+           "does not remove a synchronisation.",
+    .remedy = {"accumulate the loss on the device (total += loss.detach()) and call .item() every "
+               "N steps",
+               "read metrics every N steps; model.compile(steps_per_execution=N)",
+               "cudaMemcpyAsync the result into pinned memory, record an event, and read it one "
+               "step later"},
+    .setting = "sync_every",
+    .tips = {{"no-sync-reads", "Do not read results (.item(), .cpu(), print) in every step", NULL}},
+};

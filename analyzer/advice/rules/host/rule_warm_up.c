@@ -1,0 +1,59 @@
+/* Start-up work lies inside the recording: what it shows is not the steady state. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/warm.h"
+
+static void check_warm_up(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct query_warm w = query_warm_up(f);
+    int64_t each = per_step(f, w.ns);
+    o->why = arena_printf(arena, "%.3f ms per step of one-time work", ms(each));
+    if (each * 100 < f->step_ns)
+        return;
+    const char *rows = "SELECT a.*, s.text FROM api a JOIN string s ON s.id = a.name WHERE "
+                       "end_ns - start_ns >= 5000000 ORDER BY end_ns - start_ns DESC";
+    outcome_evidence(o, "GPU idle during one-time work", ms(w.ns), "ms", NULL);
+    outcome_evidence(o, "calls of 5 ms and more that load, create or allocate", (double)w.calls,
+                     "count", rows);
+    outcome_evidence(o, "GPU idle during these calls", ms(w.calls_ns), "ms", rows);
+    if (w.compile_ns)
+        outcome_evidence(o, "GPU idle before freshly compiled code", ms(w.compile_ns), "ms", NULL);
+    const char *what = "";
+    if (w.compile_ns > w.calls_ns)
+        what = arena_printf(arena, ", most of it compilation before '%s'",
+                            tl_text(f->tl, f->tl->ranges[w.compiled].name));
+    else if (w.longest != TL_NONE)
+        what = arena_printf(
+            arena, "; longest: a %s of %s", tl_text(f->tl, f->tl->apis[w.longest].name),
+            query_time(arena, f->tl->apis[w.longest].end_ns - f->tl->apis[w.longest].start_ns));
+    outcome_fires(o, each,
+                  arena_printf(arena,
+                               "warm-up in the window: the GPU waits %s %swhile code is "
+                               "loaded or compiled and memory first allocated%s",
+                               query_time(arena, each), f->steps.used > 1 ? "per step " : "",
+                               what));
+    outcome_example_call(o, f->tl, w.longest, "longest one-time call");
+    if (w.compiled != TL_NONE)
+        outcome_example(o, f->tl->ranges[w.compiled].start_ns, f->tl->ranges[w.compiled].end_ns,
+                        "runs right after it was compiled", TL_NONE);
+}
+
+const struct rule rule_warm_up = {
+    .id = "warm-up",
+    .title = "Record later steps: warm-up is in the window",
+    .needs = HAVE_KERNELS | HAVE_API,
+    .check = check_warm_up,
+    .looks_for = "GPU idle during single long calls (contexts, first allocations, lazy loading on "
+                 "the first launch) and before code that was just compiled.",
+    .doc = "The first steps load code, create contexts, allocate and compile. None of that comes "
+           "back, so a recording of it says little about the loop, and advice drawn from it "
+           "(larger batches, more workers) is wrong. Record after some ten steps. Where start-up "
+           "itself matters: keep compilation caches, and warm up before serving.",
+    .remedy = {"torch.profiler.schedule(skip_first=10, wait=1, warmup=3, active=5), or gpuprof run "
+               "--steps 10:20",
+               "profile from the tenth step: tf.profiler.experimental.start after warm-up, or "
+               "gpuprof run --steps 10:20",
+               "run the loop ten times before recording: gpuprof run --steps 10:20, or --delay"},
+    .start_up = true,
+    .tips = {{"warm-up", "Leave the first steps out; compile and tune before the clock runs",
+              NULL}},
+};

@@ -1,0 +1,141 @@
+/* Kernels too small for the GPU, with memory to spare for a larger batch. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/gpu.h"
+#include "analyzer/queries/phase.h"
+
+enum { LEAST_PCT = 25 /* of the step, below which a larger batch is not the point */ };
+
+static bool grows_with_batch(const struct facts *f, const struct op *o)
+{
+    /* Persistent kernels and weight gradients cut their work by other sizes. */
+    return o->class.family != FAMILY_COMM && o->class.pass != PASS_WGRAD &&
+           !query_name_has(tl_text(f->tl, o->full_name), "ersist");
+}
+
+/* Of a kernel whose blocks reach no more than half of the multiprocessors: the part that stands
+ * empty. Between half and all, other sizes would be cut differently: nothing is claimed. */
+static int64_t empty_part(const struct facts *f, const struct op *o)
+{
+    int64_t blocks = (int64_t)o->grid[0] * o->grid[1] * o->grid[2];
+    int64_t sms = f->device->sm_count;
+    if (o->kind != OP_KERNEL || !grows_with_batch(f, o) || blocks <= 0 || blocks * 2 > sms)
+        return 0;
+    return (int64_t)((double)(o->end_ns - o->start_ns) * (1 - (double)blocks / (double)sms));
+}
+
+struct fill {
+    int64_t empty_ns, count; /* per step: kernels with too few blocks */
+    double short_pct;        /* of the kernels: under 10 us */
+};
+
+static struct fill fill_of(const struct facts *facts)
+{
+    struct fill f = {0};
+    for (uint32_t i = 0; i < facts->tl->op_count; i++) {
+        int64_t ns = query_used(facts, i) ? empty_part(facts, &facts->tl->ops[i]) : 0;
+        f.empty_ns += ns;
+        f.count += ns > 0;
+    }
+    f.empty_ns = per_step(facts, f.empty_ns);
+    f.count = each_step(facts, f.count);
+    if (facts->totals.kernel_count_all)
+        f.short_pct =
+            100.0 * (double)facts->totals.short_kernels / (double)facts->totals.kernel_count_all;
+    return f;
+}
+
+/* Twice, four times, eight times: as much as fits, if all memory in use grew with the batch. */
+static int times_that_fit(int64_t used, int64_t all)
+{
+    int times = 1;
+    while (times < 8 && used > 0 && used * times * 2 < all / 10 * 9)
+        times *= 2;
+    return times;
+}
+
+static void advise(const struct facts *facts, struct arena *arena, struct outcome *o,
+                   const struct fill *f, int64_t idle, const struct query_gpu *g, int times)
+{
+    outcome_evidence(o, "kernels with blocks for half of the multiprocessors or fewer, per step",
+                     (double)f->count, "count",
+                     "SELECT * FROM kernel WHERE grid_x * grid_y * grid_z * 2 <= (SELECT "
+                     "max(sm_count) FROM device)");
+    outcome_evidence(o, "their time by the multiprocessors that stand empty, per step",
+                     ms(f->empty_ns), "ms", NULL);
+    outcome_evidence(o, "kernels under 10 us", f->short_pct, "%",
+                     "SELECT * FROM kernel WHERE end_ns - start_ns < 10000");
+    outcome_evidence(o, "GPU idle between launches per step", ms(idle), "ms", NULL);
+    outcome_evidence(o, "memory in use at most", (double)g->memory_peak / 1e9, "GB",
+                     "SELECT * FROM gpu_sample ORDER BY memory_used_bytes DESC");
+    outcome_evidence(o, "memory of the GPU", (double)facts->device->memory_bytes / 1e9, "GB",
+                     "SELECT * FROM device");
+    o->error_class = ERROR_RERUN_DECIDES;
+    o->edit = (struct edit){.kind = EDIT_BATCH, .workers = times};
+    outcome_fires(o, (f->empty_ns + idle) / times * (times - 1),
+                  arena_printf(arena,
+                               "the kernels are too small for this GPU, and it has memory for %d "
+                               "times the batch: up to %.1f ms of each step's work",
+                               times, ms((f->empty_ns + idle) / times * (times - 1))));
+}
+
+static void check_batch_size(const struct facts *facts, struct arena *arena, struct outcome *o)
+{
+    if (!facts->device || facts->device->sm_count <= 0) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "not recorded: how many multiprocessors the GPU has";
+        return;
+    }
+    struct fill f = fill_of(facts);
+    int64_t idle = query_launches(facts).block ? 0 : facts->breakdown_ns[PART_IDLE_LAUNCH];
+    if (facts->host.starved_ns > 0) /* no core for the launches: not the kernels' size */
+        idle -= facts->host.starved_ns < idle ? facts->host.starved_ns : idle;
+    double pct = share_pct(facts, f.empty_ns + idle);
+    o->why = arena_printf(
+        arena, "empty multiprocessors and waits for launches are %.0f %% of the step", pct);
+    if (pct < LEAST_PCT)
+        return;
+    struct query_gpu g = query_gpu(facts);
+    if (g.memory_peak < 0 || facts->device->memory_bytes <= 0) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = arena_printf(arena,
+                              "the kernels are small (%.0f %% under 10 us): a larger batch would "
+                              "fill the GPU, but how much memory is in use was not recorded "
+                              "(profile_memory=True in torch.profiler; gpuprof run samples it "
+                              "through NVML)",
+                              f.short_pct);
+        return;
+    }
+    int times = times_that_fit(g.memory_peak, facts->device->memory_bytes);
+    if (times < 2) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why =
+            arena_printf(arena,
+                         "the kernels are small, but %.1f of %.1f GB are in use: twice the "
+                         "batch would not fit",
+                         (double)g.memory_peak / 1e9, (double)facts->device->memory_bytes / 1e9);
+        return;
+    }
+    advise(facts, arena, o, &f, idle, &g, times);
+}
+
+const struct rule rule_batch_size = {
+    .id = "batch-size",
+    .title = "Take a larger batch",
+    .needs = HAVE_KERNELS | HAVE_API | HAVE_DEVICE | HAVE_STEPS,
+    .check = check_batch_size,
+    .looks_for =
+        "Kernels with blocks for half of the multiprocessors or fewer, waits for launches, "
+        "and measured memory to spare for twice the batch.",
+    .doc = "A small batch leaves most of the GPU empty and is over before the next launch arrives. "
+           "Twice the batch then takes little longer, so that a sample costs less; the saving "
+           "counts that per step of the present size. It changes the training: the learning rate "
+           "usually grows with the batch, and beyond some size more samples no longer mean faster "
+           "convergence. Not given when memory in use was not measured.",
+    .remedy = {"DataLoader(batch_size=N), with the learning rate scaled and warmed up",
+               "dataset.batch(N), with the learning rate scaled and warmed up",
+               "a larger batch dimension in the descriptors; scale the learning rate"},
+    .setting = "batch",
+    .changes_training = true,
+    .tips = {{"larger-batch", "Take the largest batch that memory allows",
+              "small kernels are always seen; memory to spare must have been sampled"}},
+};

@@ -1,0 +1,225 @@
+/* Input-bound without a GPU: told by the loader's records and the steps of a framework hook alone.
+ * With a GPU, num-workers says it better: there the GPU's idle time is known. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/feed.h"
+
+#include <math.h>
+#include <string.h>
+
+static void show_evidence(const struct facts *facts, struct arena *arena, const struct feed *f,
+                          struct outcome *o)
+{
+    outcome_evidence(o, "waiting for data per step, on average", f->wait_ns / 1e6, "ms",
+                     "SELECT * FROM loader_span WHERE what IN (0, 4, 5)");
+    outcome_evidence(o, "a step, on average", f->step_ns / 1e6, "ms", NULL);
+    outcome_evidence(o, "making one batch takes", f->fetch_ns / 1e6, "ms",
+                     "SELECT * FROM loader_span WHERE what = 1");
+    if (f->cpu_ns > 0)
+        outcome_evidence(o, "of that on a CPU", f->cpu_ns / 1e6, "ms", NULL);
+    if (f->collate_ns * 10 > f->fetch_ns) {
+        const char *by = query_feed_fact(facts, arena, f, "collate");
+        outcome_evidence(o,
+                         arena_printf(arena, "of that in the function that collates%s%s",
+                                      by ? ", " : "", by ? by : ""),
+                         f->collate_ns / 1e6, "ms", "SELECT * FROM loader_span WHERE what = 2");
+    }
+    if (f->have >= 0)
+        outcome_evidence(o, "workers", f->have, "count", NULL);
+    if (f->cores > 0)
+        outcome_evidence(o, f->others ? "cores that other programs leave it" : "usable cores",
+                         f->cores, "count",
+                         "SELECT * FROM fact WHERE key IN ('usable_cores', 'process_cores', "
+                         "'idle_cores')");
+    if (f->have > 0 && f->hand_seen)
+        outcome_evidence(o, "the way from a worker to the loop, at most", f->hand_hi / 1e6, "ms",
+                         NULL);
+}
+
+/* "making a batch: Dataset.__getitem__ data.py:12": whose lines cost the time, most first. */
+static const char *whose(const struct facts *facts, struct arena *arena, const struct feed *f)
+{
+    const char *item = query_feed_fact(facts, arena, f, "dataset"),
+               *by = query_feed_fact(facts, arena, f, "collate");
+    if (f->fetch_ns <= 0)
+        return "";
+    if (f->collate_ns * 2 > f->fetch_ns)
+        return arena_printf(arena, "; %.0f %% of a batch is collating%s%s",
+                            100 * f->collate_ns / f->fetch_ns, by ? " in " : "", by ? by : "");
+    return item ? arena_printf(arena, "; a batch is made by %s", item) : "";
+}
+
+/* The workers are done long before the loop asks: what it waits for is the batch on its way. */
+static bool hands_over(const struct feed *f)
+{
+    return f->have > 0 && f->fetch_ns > f->queue_ns * 2 &&
+           f->batches * f->fetch_ns * 2 < f->step_ns * f->have &&
+           (f->startup_ns < 0 || f->startup_ns * f->loops / f->steps * 2 < f->wait_ns);
+}
+
+static void fires(const struct facts *facts, struct arena *arena, struct outcome *o,
+                  const struct feed *f, double most_ns)
+{
+    const char *where = query_feed_fact(facts, arena, f, "where");
+    outcome_fires(
+        o, query_feed_share(facts, f, most_ns),
+        arena_printf(arena,
+                     "no GPU work was recorded; %s%s waits %.1f ms of %.1f ms per step for the "
+                     "next batch%s%s",
+                     where ? "the loop at " : "the loop", where ? where : "", f->wait_ns / 1e6,
+                     f->step_ns / 1e6,
+                     f->ahead       ? " of a thread that reads ahead"
+                     : f->have == 0 ? ", which the training thread makes itself"
+                                    : "",
+                     hands_over(f) ? ", most of which is its way from process to process"
+                                   : whose(facts, arena, f)));
+}
+
+/* Each worker would deliver all of it, and the runtime refuses to be told. */
+static void shard(const struct facts *facts, struct arena *arena, struct outcome *o,
+                  const struct feed *f)
+{
+    show_evidence(facts, arena, f, o);
+    o->remedy.pytorch = query_feed_line(facts, arena, f, f->shards ? QUERY_SHARDED : QUERY_SHARD);
+    fires(facts, arena, o, f, f->wait_ns);
+}
+
+static void change(const struct facts *facts, struct arena *arena, struct outcome *o,
+                   const struct feed *f, int n)
+{
+    struct feed_step s = query_feed_step(f, n);
+    bool lasts = n > 0 && !f->persistent && !f->anew;
+    const char *setting =
+        arena_printf(arena, "num_workers=%d%s", n, lasts ? ";persistent_workers=1" : "");
+    show_evidence(facts, arena, f, o);
+    o->setting = query_feed_setting(facts, arena, f, setting);
+    o->remedy.pytorch = query_feed_line(
+        facts, arena, f,
+        n == 0 ? "DataLoader(..., num_workers=0): data this cheap is made faster than it is handed "
+                 "over; or larger batches"
+               : arena_printf(arena, "DataLoader(..., num_workers=%d%s)%s", n,
+                              f->anew ? "" : ", persistent_workers=True",
+                              n < f->have ? ": more than that only take the cores from each other "
+                                            "and from the loop"
+                                          : ""));
+    fires(facts, arena, o, f, f->step_ns - s.low_ns);
+    double saves = f->step_ns - s.mid_ns, doubt = 0.02 * f->step_ns + 0.1 * saves;
+    o->upper_bound = false;
+    o->saves_low_ns = query_feed_share(facts, f, f->step_ns - s.high_ns - doubt);
+    o->saves_mid_ns = query_feed_share(facts, f, saves);
+    o->saves_high_ns = query_feed_share(facts, f, f->step_ns - s.low_ns + doubt);
+    o->saves_low_ns = o->saves_low_ns > 0 ? o->saves_low_ns : 0;
+    o->saves_high_ns = o->saves_high_ns < facts->step_ns ? o->saves_high_ns : facts->step_ns;
+    o->own_low_ns = o->saves_low_ns;
+    o->own_high_ns = o->saves_high_ns;
+}
+
+static const char *cores_words(const struct facts *facts, struct arena *arena, const struct feed *f)
+{
+    if (f->others)
+        return arena_printf(arena, "the %.1f of %d that other programs leave it", f->cores,
+                            facts->host.usable_cores);
+    return arena_printf(arena, "%d usable core%s", facts->host.usable_cores,
+                        facts->host.usable_cores == 1 ? "" : "s");
+}
+
+static void no_better_number(const struct facts *facts, struct arena *arena, struct outcome *o,
+                             const struct feed *f)
+{
+    if (hands_over(f)) {
+        show_evidence(facts, arena, f, o);
+        o->remedy.pytorch =
+            query_feed_line(facts, arena, f,
+                            "larger batches, and few large tensors in each rather than many small "
+                            "ones or Python objects: the way from process to process costs more "
+                            "than the batch");
+        fires(facts, arena, o, f, f->wait_ns);
+        return;
+    }
+    o->verdict = RULE_SUPPRESSED;
+    const char *by = whose(facts, arena, f);
+    if (f->have > 0 && f->startup_ns * f->loops / f->steps * 2 > f->wait_ns)
+        o->why = "it waits for workers to be started rather than for batches: see worker-startup";
+    else if (f->fetch_ns < f->hand_hi && f->have <= 0)
+        o->why = arena_printf(arena,
+                              "a batch is made in %.2f ms; to hand one over from a worker costs "
+                              "%.1f to %.1f ms: make a batch cheaper instead%s",
+                              f->fetch_ns / 1e6, f->hand_low / 1e6, f->hand_hi / 1e6, by);
+    else
+        o->why = arena_printf(
+            arena, "%s %s: make a batch cheaper instead%s",
+            f->have > 0
+                ? arena_printf(arena,
+                               "no other number than the %d workers of "
+                               "now is better for certain on",
+                               f->have)
+                : arena_printf(arena,
+                               "the program computes on %.1f cores, "
+                               "which leaves none for a worker, of",
+                               (f->train_ns + f->batches * fmax(f->cpu_ns, 0)) / f->step_ns),
+            cores_words(facts, arena, f), by);
+}
+
+static void unknown_cost(const struct facts *facts, struct arena *arena, struct outcome *o,
+                         const struct feed *f)
+{
+    show_evidence(facts, arena, f, o);
+    o->remedy.pytorch = query_feed_line(
+        facts, arena, f,
+        "DataLoader(..., num_workers=N, persistent_workers=True): what a batch costs, what "
+        "workers wait for, or how many cores there are was not recorded, so time one number after "
+        "the other");
+    fires(facts, arena, o, f, f->wait_ns);
+}
+
+static void check_data_loading(const struct facts *facts, struct arena *arena, struct outcome *o)
+{
+    const struct timeline *t = facts->tl;
+    struct feed f;
+    if (t->op_count || !t->loader_count) {
+        o->why = t->op_count ? "there is a GPU at work: num-workers looks at its idle time"
+                             : "no loader of a framework was at work";
+        return;
+    }
+    if (!query_feed(facts, arena, &f)) {
+        o->why = "no step waits for data";
+        return;
+    }
+    o->why =
+        arena_printf(arena, "the training thread waits %.3f ms per step for data", f.wait_ns / 1e6);
+    if (f.wait_ns * 20 < f.step_ns)
+        return;
+    o->remedy = o->rule->remedy;
+    bool told = f.batches > 0 && f.fetch_ns > 0 && f.cores > 0 && (f.have <= 0 || f.sleep_known);
+    int n = told ? query_feed_best(&f) : -1;
+    if (f.iterable)
+        shard(facts, arena, o, &f);
+    else if (n < 0)
+        unknown_cost(facts, arena, o, &f);
+    else if (n != f.have)
+        change(facts, arena, o, &f, n);
+    else
+        no_better_number(facts, arena, o, &f);
+}
+
+const struct rule rule_data_loading = {
+    .id = "data-loading",
+    .title = "Load data ahead of the loop",
+    .needs = HAVE_STEPS,
+    .check = check_data_loading,
+    .about_input = true,
+    .looks_for = "A program without GPU work whose training thread waits for its next batch.",
+    .doc = "Told by the loader's own records and the steps alone, where no GPU was at work; of "
+           "several loaders the one that is waited for is meant. What a step takes with another "
+           "number of workers is the slowest of three: the loop with the way of a batch from a "
+           "worker to it, the workers, and the cores that they share with the training. Workers "
+           "that stand in line for a core want to be fewer; a batch that costs less than its way "
+           "(0.2 to 2 ms, and more for large ones) wants none. Where making a batch mostly waits "
+           "(for a disk, a network), workers help beyond the number of cores. An IterableDataset "
+           "that does not divide itself is delivered once by each worker. All figures are means: "
+           "workers deliver in bursts.",
+    .remedy = {"DataLoader(..., num_workers=N, prefetch_factor=2, persistent_workers=True)",
+               "dataset.map(f, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)",
+               "reader threads that fill a ring of batch slots ahead of the loop"},
+    .setting = "num_workers",
+    .tips = {{"loader-workers", "Make batches in several workers, ahead of the loop", NULL}},
+};

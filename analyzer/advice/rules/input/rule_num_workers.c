@@ -1,0 +1,186 @@
+/* Input-bound: the GPU is idle while the next batch is awaited, or made, on the training thread. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/feed.h"
+#include "analyzer/queries/loader.h"
+
+struct need {
+    int have;        /* workers now; -1 = not known */
+    int needed;      /* workers that make a batch in the rest of the step; 0 = not known */
+    int most;        /* workers to advise: no more than the cores */
+    int64_t pace_ns; /* a step cannot be shorter than this with `most` workers; 0 = not known */
+};
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* Wall time of a batch counts, since a worker may wait for files as well; CPU time says what the
+ * cores can carry. */
+static struct need need_of(const struct facts *facts)
+{
+    const struct host_facts *h = &facts->host;
+    struct need f = {.have = h->loader_workers};
+    int64_t rest = facts->step_ns - facts->breakdown_ns[PART_IDLE_INPUT];
+    int64_t fetch = h->fetch_ns > 0 ? h->fetch_ns : h->fetch_cpu_ns;
+    int64_t cpu = h->fetch_cpu_ns > 0 && h->fetch_cpu_ns < fetch ? h->fetch_cpu_ns : fetch;
+    if (fetch <= 0)
+        return f;
+    if (h->fetches >
+        1.5) { /* several batches a step: gradients are accumulated, or frames piled up */
+        fetch = (int64_t)((double)fetch * h->fetches);
+        cpu = (int64_t)((double)cpu * h->fetches);
+    }
+    int64_t needed = ceil_div(fetch, rest > 0 ? rest : 1);
+    f.needed = needed < 100000 ? (int)needed : 100000;
+    f.most = h->usable_cores > 0 && f.needed > h->usable_cores ? h->usable_cores : f.needed;
+    f.pace_ns = fetch / f.most;
+    if (h->usable_cores > 0 && cpu / h->usable_cores > f.pace_ns)
+        f.pace_ns = cpu / h->usable_cores;
+    return f;
+}
+
+/* Why more workers would not help; NULL when they would. */
+static const char *no_use(const struct facts *facts, struct arena *arena, const struct need *f)
+{
+    int cores = facts->host.usable_cores;
+    if (f->have > 0 && cores > 0 && f->have >= cores)
+        return arena_printf(arena,
+                            "%d workers already use all %d cores: more cannot help; make a batch "
+                            "cheaper (smaller pictures, decoding on the GPU, a cached set)",
+                            f->have, cores);
+    if (f->have > 0 && f->needed > 0 && f->needed <= f->have)
+        return arena_printf(arena,
+                            "%d workers make a batch in %.1f ms each, enough for this step: the "
+                            "waits come from uneven batches; a deeper prefetch evens them out",
+                            f->have, ms(facts->host.fetch_ns));
+    return NULL;
+}
+
+/* Each worker would deliver the whole of it, and the runtime refuses to be told. */
+static void divide_first(const struct facts *facts, struct arena *arena, struct outcome *o)
+{
+    struct feed f;
+    if (!query_feed(facts, arena, &f) || !f.iterable)
+        return;
+    o->edit = (struct edit){.kind = EDIT_NONE};
+    o->setting = NULL;
+    o->error_class = ERROR_RERUN_DECIDES;
+    o->remedy.pytorch = f.shards ? QUERY_SHARDED : QUERY_SHARD;
+}
+
+static void advise(struct arena *arena, struct outcome *o, const struct need *f)
+{
+    int n = f->most;
+    if (n <= 0) {
+        o->remedy.pytorch =
+            "DataLoader(..., num_workers=N, persistent_workers=True): the cost of a batch was not "
+            "recorded, so try more, one by one, up to the cores that are free";
+        o->remedy.tensorflow =
+            "dataset.map(f, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)";
+        o->remedy.cuda =
+            "make batches in reader threads that fill a ring of slots ahead of the loop";
+        return;
+    }
+    o->edit = (struct edit){.kind = EDIT_WORKERS, .workers = n};
+    o->setting = arena_printf(arena, "num_workers=%d", n);
+    o->remedy.pytorch =
+        arena_printf(arena, "DataLoader(..., num_workers=%d, persistent_workers=True)", n);
+    o->remedy.tensorflow =
+        arena_printf(arena, "dataset.map(f, num_parallel_calls=%d).prefetch(tf.data.AUTOTUNE)", n);
+    o->remedy.cuda =
+        arena_printf(arena, "%d reader thread%s filling a ring of batch slots ahead of the loop", n,
+                     n == 1 ? "" : "s");
+}
+
+static void add_evidence(const struct facts *facts, struct arena *arena, struct outcome *o,
+                         const struct need *f, int64_t idle)
+{
+    outcome_evidence(
+        o, "GPU idle for input per step", ms(idle), "ms",
+        "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_input')");
+    if (facts->host.fetch_ns > 0)
+        outcome_evidence(o, "making one batch takes", ms(facts->host.fetch_ns), "ms",
+                         query_batches_sql(facts, arena));
+    if (facts->host.fetches > 1.5)
+        outcome_evidence(o, "batches per step", facts->host.fetches, "count", NULL);
+    if (facts->host.fetch_cpu_ns > 0)
+        outcome_evidence(o, "CPU time of it", ms(facts->host.fetch_cpu_ns), "ms",
+                         facts->tl->host_sample_count ? "SELECT * FROM host_sample"
+                                                      : query_batches_sql(facts, arena));
+    if (f->have >= 0)
+        outcome_evidence(o, "workers", f->have, "count", NULL);
+    if (facts->host.usable_cores > 0)
+        outcome_evidence(o, "usable cores", facts->host.usable_cores, "count",
+                         "SELECT s.text FROM meta m JOIN string s ON s.id = m.value WHERE m.key = "
+                         "(SELECT id FROM string WHERE text = 'usable_cores')");
+    if (f->needed > f->most)
+        outcome_evidence(o,
+                         "workers that would be needed to keep up (more than there are cores: make "
+                         "a batch cheaper, too)",
+                         f->needed, "count", NULL);
+}
+
+static void check_num_workers(const struct facts *facts, struct arena *arena, struct outcome *o)
+{
+    int64_t idle = facts->breakdown_ns[PART_IDLE_INPUT], gain = idle;
+    o->why = arena_printf(arena, "the GPU waits %.3f ms per step for data", ms(idle));
+    if (idle * 100 < facts->step_ns)
+        return;
+    struct need f = need_of(facts);
+    const char *why_not = no_use(facts, arena, &f);
+    if (why_not) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = why_not;
+        return;
+    }
+    if (facts->step_ns - f.pace_ns < gain)
+        gain = facts->step_ns - f.pace_ns;
+    if (gain * 100 < facts->step_ns) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = arena_printf(arena,
+                              "a batch costs %.1f ms, too much for the %d usable core%s to make it "
+                              "faster than now: make a batch cheaper",
+                              ms(facts->host.fetch_ns), facts->host.usable_cores,
+                              facts->host.usable_cores == 1 ? "" : "s");
+        return;
+    }
+    add_evidence(facts, arena, o, &f, idle);
+    advise(arena, o, &f);
+    struct query_loader l = query_loader(facts, arena);
+    if (query_waits_for_files(&l)) { /* the storage may serve no more readers than it does */
+        o->edit = (struct edit){.kind = EDIT_NONE};
+        o->error_class = ERROR_RERUN_DECIDES;
+        outcome_evidence(o, "of the time in which workers make batches: waiting for files",
+                         100 * (double)query_elsewhere_ns(&l) / (double)l.making_ns, "%",
+                         "SELECT * FROM host_sample");
+    }
+    divide_first(facts, arena, o);
+    const char *how = f.have == 0 ? "the training thread makes each batch itself; the GPU waits"
+                                  : "the GPU waits for the next batch for";
+    const char *where = query_gap_range(facts, PART_IDLE_INPUT);
+    outcome_fires(o, gain,
+                  arena_printf(arena, "%s %.1f ms of %.1f ms per step%s%s%s", how, ms(idle),
+                               ms(facts->step_ns), where ? ", most of it in '" : "",
+                               where ? where : "", where ? "'" : ""));
+    outcome_example_gaps(o, facts, PART_IDLE_INPUT, "GPU idle, next batch not there");
+}
+
+const struct rule rule_num_workers = {
+    .id = "num-workers",
+    .title = "Load data in parallel workers",
+    .needs = HAVE_KERNELS | HAVE_API | HAVE_RANGES | HAVE_STEPS,
+    .check = check_num_workers,
+    .program = {.line = "torch.loader.made", .now = "torch.loader"},
+    .about_input = true,
+    .looks_for = "GPU idle while the training thread waits for, or makes, the next batch.",
+    .doc = "A batch that is made on the training thread, or by too few workers, holds up the GPU. "
+           "The number of workers is the measured time to make a batch divided by the rest of the "
+           "step, and never more than the cores that the process may use: workers beyond the "
+           "cores only take time from each other.",
+    .remedy = {"DataLoader(..., num_workers=N, prefetch_factor=2, persistent_workers=True)",
+               "dataset.map(f, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)",
+               "reader threads that fill a ring of batch slots ahead of the loop"},
+    .setting = "num_workers",
+    .tips = {{"loader-workers", "Make batches in several workers, ahead of the loop", NULL}},
+};

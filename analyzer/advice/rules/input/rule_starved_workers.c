@@ -1,0 +1,59 @@
+/* The workers of the loader are ready to compute, but have no core. */
+#include "analyzer/advice/outcome_loader.h"
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/loader.h"
+
+static void check_starved_workers(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    int64_t idle = f->breakdown_ns[PART_IDLE_INPUT];
+    struct query_loader l;
+    if (!outcome_awaited_loader(f, arena, o, &l))
+        return;
+    if (query_starved_pct(&l) < 0) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "not recorded: how long the loader's workers wait for a core (gpuprof run "
+                 "samples it where the kernel tells)";
+        return;
+    }
+    double share = query_starved_pct(&l);
+    o->why = arena_printf(arena, "the workers wait for a core during %.0f %% of their work", share);
+    if (share < LOADER_STARVED_PCT)
+        return;
+    const char *rows = "SELECT * FROM host_sample WHERE run_queue_ns > 0";
+    outcome_awaited_evidence(f, o, &l);
+    outcome_evidence(o, "of the time in which they make batches: ready, but without a core", share,
+                     "%", rows);
+    outcome_evidence(o, "cores that the program's threads want on average", l.wanted_cores, "count",
+                     "SELECT * FROM host_sample");
+    if (f->host.usable_cores > 0)
+        outcome_evidence(o, "usable cores", f->host.usable_cores, "count", NULL);
+    double limited = query_limited_pct(f);
+    if (limited > 0)
+        outcome_evidence(o, "periods in which the container's CPU limit was used up", limited, "%",
+                         "SELECT * FROM fact WHERE key LIKE 'cgroup_cpu_%'");
+    outcome_fires(o, idle,
+                  arena_printf(arena,
+                               "the loader's %zu worker%s no core during %.0f %% of their work; "
+                               "the GPU waits for them %.1f ms per step",
+                               l.workers, l.workers == 1 ? " has" : "s have", share, ms(idle)));
+    outcome_example_gaps(o, f, PART_IDLE_INPUT, "GPU idle, next batch not there");
+}
+
+const struct rule rule_starved_workers = {
+    .id = "starved-workers",
+    .title = "Give the loader's workers the cores that they need",
+    .needs = HAVE_KERNELS | HAVE_API | HAVE_RANGES | HAVE_STEPS,
+    .check = check_starved_workers,
+    .about_input = true,
+    .looks_for = "A GPU that waits for data while the loader's workers stand in line for a core.",
+    .doc = "Workers beyond the cores take time from each other and from the training thread; so do "
+           "other programs, and libraries that start a thread per core inside each worker. More "
+           "workers make it worse. Fewer threads per worker, more cores for the job, or a cheaper "
+           "batch help. The bound is all the waiting: workers with cores may keep ahead.",
+    .remedy = {"num_workers no larger than the cores that the training leaves; "
+               "torch.set_num_threads(1) in worker_init_fn, OMP_NUM_THREADS=1; more cores for the "
+               "job (--cpus-per-task, cpuset); decode on the GPU (torchvision nvjpeg, DALI)",
+               "tf.data.Options().threading.private_threadpool_size = N; more cores for the job",
+               "no more reader threads than free cores; decode on the GPU (nvJPEG)"},
+    .tips = {{"enough-cores", "Give the loader the cores that it needs", NULL}},
+};

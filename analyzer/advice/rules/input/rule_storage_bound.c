@@ -1,0 +1,107 @@
+/* The workers of the loader wait for files rather than compute. */
+#include "analyzer/advice/outcome_loader.h"
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/loader.h"
+
+/* Storage served a good part of what was read, or of what was mapped. */
+static bool reads_storage(const struct query_loader *l)
+{
+    return l->storage_bytes > 0 && l->storage_bytes * 10 >= l->read_bytes;
+}
+
+static const char *what_for(const struct query_loader *l, int64_t elsewhere)
+{
+    if (l->io_wait_ns > 0 && l->io_wait_ns * 2 >= elsewhere)
+        return "a disk";
+    if (l->major_faults > 0 && l->storage_bytes != 0)
+        return "pages of files that memory no longer holds";
+    if (reads_storage(l))
+        return "storage, which serves what memory does not hold";
+    if (l->storage_bytes < 0)
+        return "files, a network or a lock (no wait for a local disk was counted)";
+    if (l->read_bytes > 0)
+        return "a network, FUSE files or a lock (a local disk served next to nothing of what they "
+               "read)";
+    return "a network or a lock (they read no files)";
+}
+
+static void add_evidence(const struct facts *f, struct outcome *o, const struct query_loader *l,
+                         int64_t elsewhere)
+{
+    const char *rows = "SELECT * FROM host_sample";
+    double all = (double)l->making_ns;
+    outcome_awaited_evidence(f, o, l);
+    outcome_evidence(o, "of the time in which they make batches: computing",
+                     100 * (double)l->cpu_ns / all, "%", rows);
+    if (l->run_queue_ns >= 0)
+        outcome_evidence(o, "ready, but without a core", 100 * (double)l->run_queue_ns / all, "%",
+                         rows);
+    outcome_evidence(o, "waiting for something else", 100 * (double)elsewhere / all, "%", rows);
+    if (l->io_wait_ns >= 0)
+        outcome_evidence(o, "waiting for a local disk", 100 * (double)l->io_wait_ns / all, "%",
+                         rows);
+    if (l->major_faults >= 0)
+        outcome_evidence(o, "page faults that read a disk", (double)l->major_faults, "count", rows);
+    if (l->read_bytes >= 0)
+        outcome_evidence(o, "asked for by read calls, per second of work",
+                         (double)l->read_bytes * 1e3 / all, "MB/s", rows);
+    if (l->storage_bytes >= 0)
+        outcome_evidence(o, "read from storage, not from memory, per second of work",
+                         (double)l->storage_bytes * 1e3 / all, "MB/s", rows);
+}
+
+static void check_storage_bound(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    int64_t idle = f->breakdown_ns[PART_IDLE_INPUT];
+    struct query_loader l;
+    if (!outcome_awaited_loader(f, arena, o, &l))
+        return;
+    if (!l.sampled || l.cpu_ns < 0) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "not recorded: what the loader's workers wait for (gpuprof run samples their "
+                 "clocks; record a longer window)";
+        return;
+    }
+    int64_t elsewhere = query_elsewhere_ns(&l);
+    o->why = arena_printf(arena, "the workers wait for files during %.0f %% of their work",
+                          100 * (double)elsewhere / (double)l.making_ns);
+    if (!query_waits_for_files(&l))
+        return;
+    add_evidence(f, o, &l, elsewhere);
+    o->edit = (struct edit){.kind = EDIT_READ_FREE,
+                            .good = 1 - (double)elsewhere / (double)l.making_ns,
+                            .best_case = true};
+    outcome_fires(o, idle,
+                  arena_printf(arena,
+                               "the loader's workers wait for %s during %.0f %% of their work; the "
+                               "GPU waits for them %.1f ms per step",
+                               what_for(&l, elsewhere),
+                               100 * (double)elsewhere / (double)l.making_ns, ms(idle)));
+    outcome_example_gaps(o, f, PART_IDLE_INPUT, "GPU idle, next batch not there");
+}
+
+const struct rule rule_storage_bound = {
+    .id = "storage-bound",
+    .title = "Feed the loader from faster storage, or from memory",
+    .needs = HAVE_KERNELS | HAVE_API | HAVE_RANGES | HAVE_STEPS,
+    .check = check_storage_bound,
+    .about_input = true,
+    .looks_for = "A GPU that waits for data while the loader's workers neither compute nor stand "
+                 "in line for a core.",
+    .doc = "What a worker waits for is told by its clocks: CPU time is decoding, run-queue time a "
+           "lack of cores (see starved-workers), and the rest is files, the network or a lock. "
+           "Bytes that storage had to serve are counted apart from bytes that were asked for: the "
+           "difference came from memory (the page cache). Network file systems of the kernel "
+           "count as storage, FUSE and object stores do not. "
+           "More workers help as long as the storage serves several requests at once, and no "
+           "longer; a data set that fits into memory is read from the page cache from the second "
+           "epoch on. Few large files (tar, TFRecord) read far faster than many small ones. The "
+           "saving is a bound, replayed with reading that takes no time: how fast other storage "
+           "is nothing in the recording tells.",
+    .remedy = {"move the data set to local NVMe or /dev/shm; WebDataset or one large file instead "
+               "of many small ones; more workers as far as the storage allows",
+               "dataset.cache() after decoding, TFRecord files with interleave(num_parallel_reads)",
+               "read ahead with posix_fadvise or io_uring into larger requests; keep the set in "
+               "memory (mmap with MAP_POPULATE)"},
+    .tips = {{"fast-storage", "Feed the loader from fast storage, or from memory", NULL}},
+};

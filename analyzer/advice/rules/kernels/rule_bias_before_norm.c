@@ -1,0 +1,126 @@
+/* A bias that the batch normalisation behind it takes away again: two passes over the activations
+ * forward and one backward, for nothing. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/query.h"
+
+#include <string.h>
+
+enum { FEW = 3 /* a step; a last layer's bias is no more than that */ };
+
+static bool batch_norm(const struct timeline *t, const struct op *o)
+{
+    static const char *const parts[] = {"batch_norm", "batchnorm", "BatchNorm", "bn_fw", "bn_bw",
+                                        "bnorm",      "Bn_fwd",    "Bn_bwd",    "norm_"};
+    const char *name = tl_text(t, o->full_name);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(name, parts[i]))
+            return o->class.family == FAMILY_NORM && !strstr(name, "layer_norm");
+    return false;
+}
+
+/* The nearest kernel of its stream in one direction that computes (layouts are only turned, types
+ * changed, buffers cleared in between). */
+static const struct op *neighbour(const struct timeline *t, uint32_t op, int direction)
+{
+    enum { REACH = 64 };
+    int64_t at = (int64_t)op + direction;
+    for (int n = 0; n < REACH && at >= 0 && at < (int64_t)t->op_count; n++, at += direction) {
+        const struct op *o = &t->ops[at];
+        uint8_t f = o->class.family;
+        if (o->stream == t->ops[op].stream && o->kind == OP_KERNEL && f != FAMILY_LAYOUT &&
+            f != FAMILY_CAST && f != FAMILY_FILL)
+            return o;
+    }
+    return NULL;
+}
+
+/* Frameworks add the bias by a broadcasting element-wise addition; cuDNN by a kernel that the call
+ * around it tells. A residual addition reads two whole tensors: `vectorized`. */
+static bool adds_bias(const struct timeline *t, const struct op *o)
+{
+    const char *name = tl_text(t, o->full_name);
+    if (o->class.family == FAMILY_BIAS || strstr(name, "op_generic_tensor") ||
+        strstr(name, "op_tensor_kernel"))
+        return true;
+    return o->class.family == FAMILY_ELEMENTWISE && strstr(name, "CUDAFunctor_add") &&
+           !strstr(name, "vectorized");
+}
+
+static bool forward_bias(const struct timeline *t, uint32_t op)
+{
+    const struct op *before = neighbour(t, op, -1), *behind = neighbour(t, op, 1);
+    return before && behind && before->class.family == FAMILY_CONV &&
+           before->class.pass != PASS_DGRAD && before->class.pass != PASS_WGRAD &&
+           batch_norm(t, behind);
+}
+
+/* The sum over a gradient that normalisation has just made: it comes before the convolution's own
+ * gradients, or between or behind them. */
+static bool backward_bias(const struct timeline *t, uint32_t op)
+{
+    const struct op *before = neighbour(t, op, -1), *behind = neighbour(t, op, 1);
+    return t->ops[op].class.family == FAMILY_BIAS && before && behind &&
+           (batch_norm(t, before) || before->class.family == FAMILY_CONV) &&
+           behind->class.family == FAMILY_CONV;
+}
+
+static enum query_take is_idle_bias(const struct facts *f, uint32_t op)
+{
+    const struct timeline *t = f->tl;
+    if (t->ops[op].kind != OP_KERNEL || !adds_bias(t, &t->ops[op]))
+        return QUERY_NO;
+    return forward_bias(t, op) || backward_bias(t, op) ? QUERY_ALL : QUERY_NO;
+}
+
+static bool removes(const struct facts *f, uint32_t op)
+{
+    return is_idle_bias(f, op) != QUERY_NO;
+}
+
+static void check_bias_before_norm(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    if (f->totals.family_ns[FAMILY_CONV] == 0 || f->totals.family_ns[FAMILY_NORM] == 0) {
+        o->why = "no convolutions with batch normalisation behind them";
+        return;
+    }
+    struct query_ops ops = query_ops(f, is_idle_bias);
+    int64_t cost = per_step(f, ops.busy_ns + ops.idle_ns), count = each_step(f, ops.count);
+    o->why = arena_printf(arena, "%lld kernels per step add a bias before a normalisation",
+                          (long long)count);
+    if (count < FEW || cost * 100 < f->step_ns)
+        return;
+    const char *rows = "SELECT * FROM kernel_time WHERE name LIKE '%bias%' OR name LIKE "
+                       "'%CUDAFunctor_add%' OR name LIKE '%op_tensor%' OR name LIKE '%dd%'";
+    outcome_evidence(o,
+                     "kernels per step that add a bias before a normalisation, or sum its "
+                     "gradient",
+                     (double)count, "count", rows);
+    outcome_evidence(o, "their GPU time per step", ms(per_step(f, ops.busy_ns)), "ms", rows);
+    o->edit = (struct edit){.kind = EDIT_REMOVE, .ops = removes};
+    outcome_fires(o, cost,
+                  arena_printf(arena,
+                               "%lld kernels per step add biases that the next normalisation "
+                               "subtracts again, or sum their gradients: %.1f ms",
+                               (long long)count, ms(cost)));
+    outcome_example_op(o, f->tl, ops.longest, "longest of them");
+}
+
+const struct rule rule_bias_before_norm = {
+    .id = "bias-before-norm",
+    .title = "Leave out the bias before a batch normalisation",
+    .needs = HAVE_KERNELS | HAVE_STEPS,
+    .check = check_bias_before_norm,
+    .looks_for = "Bias additions between a convolution and a batch normalisation, and the sums "
+                 "that make their gradients.",
+    .doc = "Batch normalisation subtracts the mean of each channel, and with it any constant that "
+           "was added before. The bias costs a pass over the activations forward, another "
+           "backward, and learns nothing. A bias that the convolution's kernel adds itself costs "
+           "nothing and is not seen. Weights of a trained model stay usable: drop the bias and "
+           "correct the running mean by it.",
+    .remedy = {"nn.Conv2d(..., bias=False) where a BatchNorm2d follows",
+               "layers.Conv2D(..., use_bias=False) where BatchNormalization follows",
+               "leave out cudnnAddTensor and cudnnConvolutionBackwardBias where a normalisation "
+               "follows"},
+    .tips = {{"bias-before-norm", "No bias where a batch normalisation follows",
+              "a bias inside the convolution's own kernel costs nothing and is not seen"}},
+};

@@ -1,0 +1,87 @@
+/* The GPU runs below its clock because of heat or power. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/gpu.h"
+
+enum { FEW_SAMPLES = 3, SLOWER_PCT = 3, OFTEN_PCT = 20 };
+
+/* The whole of a throttled kernel's time does not go with the clock: what waits for memory keeps
+ * its pace. */
+static bool computes(const struct facts *f, uint32_t op)
+{
+    const struct op *o = &f->tl->ops[op];
+    return o->kind == OP_KERNEL && o->class.family != FAMILY_COMM;
+}
+
+static const char *reason_text(int64_t reasons)
+{
+    if (reasons & (QUERY_SW_THERMAL | QUERY_HW_THERMAL))
+        return "heat";
+    if (reasons & (QUERY_POWER_CAP | QUERY_POWER_BRAKE))
+        return "the power limit";
+    return "a slowdown that the hardware asked for";
+}
+
+static void check_clock_throttling(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct query_gpu g = query_gpu(f);
+    double full = f->device ? (double)f->device->clock_khz / 1e3 : -1;
+    if (g.samples < FEW_SAMPLES) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "not recorded: the GPU's clock while the steps ran (gpuprof run samples it "
+                 "through NVML; record a longer window)";
+        return;
+    }
+    o->why = arena_printf(arena, "the clock was held down in %.0f %% of %lld samples", g.slowed_pct,
+                          (long long)g.samples);
+    if (g.slowed_pct < OFTEN_PCT)
+        return;
+    if (full <= 0) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "the clock was held down, but the GPU's full clock was not recorded";
+        return;
+    }
+    double ratio = g.slowed_mhz / full;
+    if ((1 - ratio) * 100 < SLOWER_PCT) {
+        o->why = arena_printf(arena, "held down, but at %.0f of %.0f MHz", g.slowed_mhz, full);
+        return;
+    }
+    double gain = (1 - ratio) * g.slowed_pct / 100;
+    int64_t cost = (int64_t)((double)f->breakdown_ns[PART_COMPUTE] * gain);
+    const char *rows = "SELECT * FROM gpu_sample WHERE throttle_reasons & 236";
+    outcome_evidence(o, "samples in which the clock was held down", g.slowed_pct, "%", rows);
+    outcome_evidence(o, "mean SM clock in them", g.slowed_mhz, "MHz", rows);
+    outcome_evidence(o, "the GPU's full clock", full, "MHz", "SELECT * FROM device");
+    if (g.hottest_c >= 0)
+        outcome_evidence(o, "highest temperature", (double)g.hottest_c, "C",
+                         "SELECT * FROM gpu_sample ORDER BY temperature_c DESC");
+    if (g.most_mw >= 0)
+        outcome_evidence(o, "highest power", (double)g.most_mw / 1e3, "W",
+                         "SELECT * FROM gpu_sample ORDER BY power_mw DESC");
+    o->error_class = ERROR_KERNEL_MODEL;
+    o->edit = (struct edit){.kind = EDIT_SCALE, .ops = computes, .good = 1 - gain, .bad = 1};
+    outcome_fires(o, cost,
+                  arena_printf(arena,
+                               "%s holds the GPU's clock at %.0f of %.0f MHz in %.0f %% of the "
+                               "time: up to %.1f ms per step",
+                               reason_text(g.reasons), g.slowed_mhz, full, g.slowed_pct, ms(cost)));
+}
+
+const struct rule rule_clock_throttling = {
+    .id = "clock-throttling",
+    .title = "Cool the GPU, or raise its power limit",
+    .needs = HAVE_KERNELS | HAVE_DEVICE | HAVE_STEPS,
+    .check = check_clock_throttling,
+    .looks_for = "Samples of the GPU's clock below its full rate, for reasons of heat or power.",
+    .doc = "A GPU that is too hot, or at its power limit, lowers its clock, and every kernel that "
+           "computes takes longer. Nothing in the program is at fault. The bound is the part of "
+           "the kernels' time by which the clock is low; kernels that wait for memory gain less. "
+           "The full clock is the one that the device reports; few cards hold it under load, so "
+           "a few percent are nothing.",
+    .remedy = {"nothing in the program: nvidia-smi -q -d PERFORMANCE,POWER,TEMPERATURE; airflow; "
+               "nvidia-smi -pl WATTS up to the limit of the card",
+               "nothing in the program: nvidia-smi -q -d PERFORMANCE,POWER,TEMPERATURE; airflow; "
+               "nvidia-smi -pl WATTS up to the limit of the card",
+               "nothing in the program: nvidia-smi -q -d PERFORMANCE,POWER,TEMPERATURE; airflow; "
+               "nvidia-smi -pl WATTS up to the limit of the card"},
+    .tips = {{"clocks", "Keep the GPU cool and at full power", "needs samples of the GPU's clock"}},
+};

@@ -1,0 +1,203 @@
+/* Convolution algorithms taken from the heuristic instead of measured ones.
+ *
+ * What a better algorithm would do is not in the profile. What is: how fast each convolution ran
+ * (from its shape and its kernels' time) beside others of its kind (pass, 1x1 or larger, type). The
+ * bound is the time that would be saved if those in the slower three quarters ran at the rate of
+ * the upper quartile. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/query.h"
+
+#include "wire/spool_format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct conv {
+    int kind; /* pass, 1x1 or not, type */
+    double flops;
+    int64_t ns;
+    uint32_t op;
+};
+
+static int64_t out_size(int64_t in, int64_t k, int64_t stride, int64_t pad, int64_t dilation)
+{
+    int64_t reach = (dilation > 0 ? dilation : 1) * (k - 1) + 1;
+    return stride > 0 && in + 2 * pad >= reach ? (in + 2 * pad - reach) / stride + 1 : 0;
+}
+
+static double conv_flops(const struct row_call *c)
+{
+    const int64_t *d = c->dim; /* n c h w k r s stride pad dilation groups */
+    int64_t groups = d[10] > 0 ? d[10] : 1;
+    int64_t p = out_size(d[2], d[5], d[7], d[8], d[9]), q = out_size(d[3], d[6], d[7], d[8], d[9]);
+    return 2.0 * (double)d[0] * (double)d[4] * (double)p * (double)q * (double)d[1] /
+           (double)groups * (double)d[5] * (double)d[6];
+}
+
+/* GPU time of what the call launched in used steps, without layout conversions. */
+static int64_t call_time(const struct facts *f, const struct call *c, uint32_t *op)
+{
+    const struct timeline *t = f->tl;
+    int64_t ns = 0;
+    for (uint32_t i = 0; c->first_api != TL_NONE && i < c->apis; i++) {
+        uint32_t o = t->apis[c->first_api + i].op;
+        if (o == TL_NONE || t->ops[o].kind != OP_KERNEL ||
+            t->ops[o].class.family == FAMILY_LAYOUT || !query_used(f, o))
+            continue;
+        ns += t->ops[o].end_ns - t->ops[o].start_ns;
+        *op = o;
+    }
+    return ns;
+}
+
+static int by_rate(const void *x, const void *y)
+{
+    const struct conv *a = x, *b = y;
+    double ra = a->flops / (double)a->ns, rb = b->flops / (double)b->ns;
+    return a->kind != b->kind ? a->kind - b->kind : (ra > rb) - (ra < rb);
+}
+
+static size_t collect(const struct facts *f, struct conv *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < f->tl->call_count; i++) {
+        const struct call *c = &f->tl->calls[i];
+        if (c->row.family < SPOOL_CALL_CONV_FWD || c->row.family > SPOOL_CALL_CONV_WGRAD ||
+            c->row.dim[1] < 16)
+            continue; /* the first layer's few channels are slow whatever the algorithm */
+        uint32_t op = TL_NONE;
+        struct conv v = {(int)(c->row.family * 64 + (c->row.dim[5] > 1) * 32 + c->row.in_type),
+                         conv_flops(&c->row), call_time(f, c, &op), op};
+        if (v.flops > 0 && v.ns > 0)
+            out[n++] = v;
+    }
+    return n;
+}
+
+static int64_t below_upper_quartile(struct conv *v, size_t n, const struct conv **worst)
+{
+    int64_t lost = 0, most = 0;
+    qsort(v, n, sizeof *v, by_rate);
+    for (size_t i = 0, j; i < n; i = j) {
+        for (j = i; j < n && v[j].kind == v[i].kind; j++)
+            ;
+        const struct conv *q = &v[i + (j - i - 1) * 3 / 4];
+        double rate = q->flops / (double)q->ns;
+        for (size_t k = i; k < j; k++) {
+            int64_t more = v[k].ns - (int64_t)(v[k].flops / rate);
+            if (more <= 0)
+                continue;
+            lost += more;
+            if (more > most) {
+                most = more;
+                *worst = &v[k];
+            }
+        }
+    }
+    return lost;
+}
+
+/* Without shapes: kernels whose names are those of algorithms that the heuristic falls back to. */
+static enum query_take is_slow_name(const struct facts *f, uint32_t op)
+{
+    static const char *const slow[] = {"implicit_convolve_sgemm", "dgrad_engine", "dgrad2d_alg1",
+                                       "wgrad_alg0_engine", "wgrad_alg1_engine"};
+    const struct op *o = &f->tl->ops[op];
+    if (o->kind != OP_KERNEL || o->class.family != FAMILY_CONV)
+        return QUERY_NO;
+    for (size_t i = 0; i < sizeof slow / sizeof *slow; i++)
+        if (strstr(tl_text(f->tl, o->full_name), slow[i]))
+            return QUERY_ALL;
+    return QUERY_NO;
+}
+
+static void fire(const struct facts *f, struct outcome *o, int64_t bound, uint32_t op,
+                 const char *summary)
+{
+    o->error_class = ERROR_RERUN_DECIDES;
+    o->edit.kind = EDIT_ALGORITHM;
+    o->setting = "cudnn_benchmark=1";
+    outcome_fires(o, bound, summary);
+    outcome_example_op(o, f->tl, op, "a convolution well below its kind's rate");
+}
+
+static void check_shapes(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct conv *v = calloc(f->tl->call_count + 1, sizeof *v);
+    const struct conv *worst = NULL;
+    size_t n = v ? collect(f, v) : 0;
+    int64_t all = 0, bound = n ? per_step(f, below_upper_quartile(v, n, &worst)) : 0;
+    for (size_t i = 0; i < n; i++)
+        all += v[i].ns;
+    o->why = arena_printf(arena, "convolutions below the rate of their kind cost %.3f ms per step",
+                          ms(bound));
+    if (worst && bound * 100 >= f->step_ns) {
+        const char *rows = "SELECT * FROM library_call WHERE family IN (2, 3, 4)";
+        outcome_evidence(o, "convolution calls per step", (double)n / (double)f->steps.used,
+                         "count", rows);
+        outcome_evidence(o, "their GPU time per step", ms(per_step(f, all)), "ms", rows);
+        outcome_evidence(o, "autotuning calls in the profile", 0, "count",
+                         "SELECT * FROM library_call WHERE family = 11");
+        outcome_evidence(o, "slowest: rate", worst->flops / (double)worst->ns / 1e3, "TFLOP/s",
+                         rows);
+        fire(f, o, bound, worst->op,
+             arena_printf(arena,
+                          "no algorithm was measured, and convolutions slower than the upper "
+                          "quartile of their kind cost %.1f ms per step",
+                          ms(bound)));
+    }
+    free(v);
+}
+
+static void check_cudnn_algorithm(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    if (f->totals.family_ns[FAMILY_CONV] == 0) {
+        o->why = "no convolutions";
+        return;
+    }
+    if (query_find_seen(f)) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = "the program measures cuDNN's algorithms already (Find calls were recorded)";
+        return;
+    }
+    if (f->tl->have & HAVE_CALLS) {
+        check_shapes(f, arena, o);
+        return;
+    }
+    struct query_ops ops = query_ops(f, is_slow_name);
+    int64_t cost = per_step(f, ops.busy_ns);
+    o->why = arena_printf(arena, "%.3f ms per step in algorithms that autotuning tends to replace",
+                          ms(cost));
+    if (cost * 100 < f->step_ns)
+        return;
+    outcome_evidence(o, "such kernels per step", (double)ops.count / (double)f->steps.used, "count",
+                     "SELECT * FROM kernel_time WHERE name LIKE '%dgrad_engine%' OR name LIKE "
+                     "'%wgrad_alg%' OR name LIKE '%implicit_convolve%'");
+    outcome_evidence(o, "their GPU time per step", ms(cost), "ms", NULL);
+    fire(f, o, cost, ops.longest,
+         arena_printf(
+             arena, "%.1f ms per step in convolution kernels that autotuning tends to replace (%s)",
+             ms(cost),
+             ops.longest == TL_NONE ? "-" : tl_text(f->tl, f->tl->ops[ops.longest].name)));
+}
+
+const struct rule rule_cudnn_algorithm = {
+    .id = "cudnn-algorithm",
+    .title = "Let cuDNN measure its algorithms once",
+    .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
+    .check = check_cudnn_algorithm,
+    .program = {.now = "torch.cudnn.benchmark"},
+    .looks_for = "Convolutions whose rate is well below that of others of their kind, with no "
+                 "autotuning call in the profile; without shapes, "
+                 "kernels of known fallback algorithms.",
+    .doc = "cuDNN's heuristic guesses an algorithm per shape; measuring the candidates once finds "
+           "the best, given enough workspace. It pays for "
+           "fixed shapes only: with changing ones the measuring repeats. How much it saves cannot "
+           "be read off a profile; a rerun decides.",
+    .remedy = {"torch.backends.cudnn.benchmark = True", "TF_CUDNN_USE_AUTOTUNE=1 (the default)",
+               "cudnnFind*AlgorithmEx once per shape, with a workspace of some 100 MB"},
+    .setting = "cudnn_benchmark",
+    .tips = {{"cudnn-benchmark", "Let cuDNN measure its algorithms",
+              "a search is seen in gpuprof's own recordings; in imported traces slow algorithms by "
+              "name"}},
+};

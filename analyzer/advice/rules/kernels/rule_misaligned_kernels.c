@@ -1,0 +1,203 @@
+/* Matrix kernels on tensor cores that load one or two elements at a time, because a dimension is
+ * odd. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/query.h"
+
+#include "wire/spool_format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDTHS = 32 /* distinct odd sizes that are told apart */ };
+
+/* Kernels that load single elements, and those that copy operands to padded places first. */
+struct misaligned {
+    int64_t ns, count, padding_ns;
+    const struct kernel_total *worst;
+};
+
+static struct misaligned misaligned_kernels(const struct facts *f)
+{
+    struct misaligned m = {0, 0, 0, NULL};
+    for (size_t i = 0; i < f->totals.kernel_count; i++) {
+        const struct kernel_total *k = &f->totals.kernels[i];
+        bool matrix = k->class.family == FAMILY_GEMM || k->class.family == FAMILY_CONV;
+        bool pads = k->class.family == FAMILY_LAYOUT &&
+                    strstr(tl_text(f->tl, k->name), "AddPadding") != NULL;
+        bool narrow =
+            matrix && k->class.tensor == TRI_YES && (k->class.align == 1 || k->class.align == 2);
+        if (!pads && !narrow)
+            continue;
+        m.ns += k->total_ns;
+        m.count += k->count;
+        m.padding_ns += pads ? k->total_ns : 0;
+        if (!m.worst || k->total_ns > m.worst->total_ns)
+            m.worst = k;
+    }
+    return m;
+}
+
+/* The size that is not a multiple of 8 in most of the recorded products of 16-bit types; 0 where
+ * no product was recorded. */
+static int64_t odd_size(const struct facts *f)
+{
+    int64_t sizes[WIDTHS], most = 0;
+    size_t counts[WIDTHS], n = 0, best = 0;
+    for (size_t i = 0; i < f->tl->call_count; i++) {
+        const struct row_call *c = &f->tl->calls[i].row;
+        if (c->family != SPOOL_CALL_GEMM ||
+            (c->in_type != SPOOL_DT_F16 && c->in_type != SPOOL_DT_BF16))
+            continue;
+        for (int d = 0; d < 3; d++) { /* m, n, k */
+            size_t k = 0;
+            if (c->dim[d] % 8 == 0)
+                continue;
+            while (k < n && sizes[k] != c->dim[d])
+                k++;
+            if (k == WIDTHS)
+                continue;
+            if (k == n) {
+                sizes[n] = c->dim[d];
+                counts[n++] = 0;
+            }
+            if (++counts[k] > best) {
+                best = counts[k];
+                most = sizes[k];
+            }
+        }
+    }
+    return most;
+}
+
+/* ---- what aligned kernels would take ----------------------------------------------------------
+ */
+
+struct rate { /* of an aligned product */
+    double flops, per_ns;
+};
+
+static int by_rate(const void *x, const void *y)
+{
+    const struct rate *a = x, *b = y;
+    return (a->per_ns > b->per_ns) - (a->per_ns < b->per_ns);
+}
+
+struct products {
+    bool *marks; /* by operation: a misaligned one */
+    double flops, ns;
+    struct rate *aligned;
+    size_t n;
+};
+
+static void add_product(struct products *p, const struct timeline *t, const struct call *c)
+{
+    const struct row_call *r = &c->row; /* dim: m, n, k, batch */
+    double flops = 2.0 * (double)r->dim[0] * (double)r->dim[1] * (double)r->dim[2];
+    flops *= r->dim[3] > 1 ? (double)r->dim[3] : 1;
+    for (uint32_t k = 0; k < c->apis; k++) {
+        uint32_t i = t->apis[c->first_api + k].op;
+        const struct op *o = i == TL_NONE ? NULL : &t->ops[i];
+        if (!o || o->class.family != FAMILY_GEMM || o->class.tensor != TRI_YES || flops <= 0 ||
+            o->end_ns <= o->start_ns)
+            continue;
+        double ns = (double)(o->end_ns - o->start_ns);
+        if (o->class.align == 1 || o->class.align == 2) {
+            p->marks[i] = true;
+            p->flops += flops;
+            p->ns += ns;
+        } else {
+            p->aligned[p->n++] = (struct rate){flops, flops / ns};
+        }
+        return;
+    }
+}
+
+/* How much shorter they would be: they would compute as fast as aligned products of this program
+ * do, from the rate of half of the work upwards. A product larger than those fills the device
+ * better: up to a fifth more than the best of them is left open. */
+static void range_of(struct products *p, struct edit *edit)
+{
+    double half = 0, sum = 0, own = p->flops / p->ns;
+    size_t k = 0;
+    qsort(p->aligned, p->n, sizeof *p->aligned, by_rate);
+    for (size_t i = 0; i < p->n; i++)
+        half += p->aligned[i].flops / 2;
+    while (k + 1 < p->n && sum + p->aligned[k].flops < half)
+        sum += p->aligned[k++].flops;
+    edit->good = own / (1.2 * p->aligned[p->n - 1].per_ns);
+    edit->bad = own / p->aligned[k].per_ns;
+    edit->good = edit->good < 1 ? edit->good : 1;
+    edit->bad = edit->bad < 1 ? edit->bad : 1;
+}
+
+/* EDIT_NONE where too few aligned products were recorded to compare with. */
+static struct edit aligned_edit(const struct facts *f, struct arena *arena)
+{
+    enum { COMPARED = 20 };
+    struct products p = {.marks = arena_array(arena, f->tl->op_count + 1, sizeof *p.marks),
+                         .aligned = malloc((f->tl->call_count + 1) * sizeof *p.aligned)};
+    struct edit edit = {.kind = EDIT_NONE};
+    if (p.marks && p.aligned) {
+        for (size_t i = 0; i < f->tl->call_count; i++)
+            if (f->tl->calls[i].row.family == SPOOL_CALL_GEMM)
+                add_product(&p, f->tl, &f->tl->calls[i]);
+        if (p.n >= COMPARED && p.ns > 0) {
+            edit = (struct edit){.kind = EDIT_SCALE, .op_marks = p.marks};
+            range_of(&p, &edit);
+        }
+    }
+    free(p.aligned);
+    return edit;
+}
+
+static void check_misaligned_kernels(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct misaligned m = misaligned_kernels(f);
+    int64_t each = per_step(f, m.ns), size = odd_size(f);
+    o->why = arena_printf(arena, "%.3f ms per step in misaligned matrix kernels", ms(each));
+    if (!m.worst || each * 100 < f->step_ns)
+        return;
+    const char *rows = "SELECT k.* FROM kernel k JOIN string s ON s.id = k.name WHERE s.text LIKE "
+                       "'%align1%' OR s.text LIKE '%align2%' OR s.text LIKE '%AddPadding%'";
+    outcome_evidence(o, "matrix kernels with alignment 1 or 2, and paddings, per step",
+                     (double)m.count / (double)f->steps.used, "count", rows);
+    outcome_evidence(o, "time in them per step", ms(each), "ms", rows);
+    if (m.padding_ns > 0)
+        outcome_evidence(o, "of it copying to padded operands", ms(per_step(f, m.padding_ns)), "ms",
+                         rows);
+    if (size > 0)
+        outcome_evidence(o, "size that is not a multiple of 8 in most products", (double)size, "",
+                         NULL);
+    o->error_class = ERROR_KERNEL_MODEL;
+    o->edit = aligned_edit(f, arena);
+    o->setting = "pad_vocab=1";
+    const char *which = size > 0 ? arena_printf(arena, "%lld", (long long)size) : "a dimension";
+    outcome_fires(o, each,
+                  arena_printf(arena,
+                               "%.1f ms per step of matrix work loads operands element by element "
+                               "(longest: %s): %s is not a multiple of 8",
+                               ms(each), tl_text(f->tl, m.worst->name), which));
+    outcome_example_op(o, f->tl, m.worst->longest, "longest misaligned kernel");
+}
+
+const struct rule rule_misaligned_kernels = {
+    .id = "misaligned-kernels",
+    .title = "Pad matrix dimensions to multiples of 8",
+    .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
+    .check = check_misaligned_kernels,
+    .looks_for =
+        "Tensor-core kernels whose name says align1 or align2, and kernels that pad operands.",
+    .doc = "Tensor cores want 16 bytes at a time: 8 elements of fp16 or bf16, 4 of TF32. When a "
+           "dimension (vocabulary, number of tokens, channels) is odd, the library falls back to "
+           "kernels that load single elements, often those of an older architecture. Padding the "
+           "dimension, or the sequence, brings the fast kernels back. How much faster they are is "
+           "estimated from the aligned products of the same program; without enough of them only "
+           "a rerun can tell.",
+    .remedy =
+        {"pad vocabulary, sequence and feature sizes to multiples of 8 (64 is better): "
+         "tokenizer(..., pad_to_multiple_of=8), resize_token_embeddings(pad_to_multiple_of=64)",
+         "pad dimensions to multiples of 8 in the model and in dataset.padded_batch",
+         "pad leading dimensions to 16 bytes and ask cuBLASLt with the padded layout"},
+    .setting = "pad_vocab",
+    .tips = {{"aligned-sizes", "Sizes (channels, vocabulary) in multiples of 8", NULL}},
+};

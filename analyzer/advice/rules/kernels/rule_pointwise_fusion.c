@@ -1,0 +1,168 @@
+/* Chains of pointwise kernels over one shape: each reads and writes what one kernel could keep in
+ * registers. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/query.h"
+
+#include <string.h>
+
+enum { NEAR_NS = 100000 /* of idle time between members: not one chain any more */ };
+
+struct chain { /* of one stream */
+    int64_t threads, end_ns, sum_ns, longest_ns, first_ns;
+    size_t length;
+    uint32_t first, last, step;
+    bool behind_product; /* whose epilogue could do all of it */
+};
+
+struct chains {                 /* over the used steps */
+    int64_t spared_ns, busy_ns; /* what fusion may save; all members */
+    int64_t count, kernels;
+    struct chain longest; /* the one that spares most */
+    bool *marks;          /* by op: member of a chain */
+    uint32_t *before;     /* by op: the member of its chain before it */
+};
+
+/* At most: one kernel remains, or none where the product before it can do the work. */
+static int64_t spared(const struct chain *c)
+{
+    return c->behind_product ? c->sum_ns : c->sum_ns - c->longest_ns;
+}
+
+static bool behind_product(const struct facts *f, uint32_t i)
+{
+    uint32_t before = query_before(f->tl, i);
+    if (before == TL_NONE || f->steps.op_step[before] != f->steps.op_step[i])
+        return false;
+    const struct op *o = &f->tl->ops[before];
+    return o->kind == OP_KERNEL &&
+           (o->class.family == FAMILY_GEMM || o->class.family == FAMILY_CONV);
+}
+
+/* One that is fused already by a compiler is what the remedy makes. */
+static bool pointwise(const struct facts *f, const struct op *o)
+{
+    return o->kind == OP_KERNEL &&
+           (o->class.family == FAMILY_ELEMENTWISE || o->class.family == FAMILY_BIAS) &&
+           !strstr(tl_text(f->tl, o->full_name), "triton_");
+}
+
+static void finish(struct chains *all, struct chain *c)
+{
+    if (c->length >= 2) {
+        all->spared_ns += spared(c);
+        all->busy_ns += c->sum_ns;
+        all->kernels += (int64_t)c->length;
+        all->count++;
+        if (spared(c) > spared(&all->longest))
+            all->longest = *c;
+        for (uint32_t i = c->last; i != TL_NONE; i = all->before[i])
+            all->marks[i] = true;
+    }
+    c->length = 0;
+}
+
+static int64_t threads_of(const struct op *o)
+{
+    return (int64_t)o->grid[0] * o->grid[1] * o->grid[2] * o->block[0] * o->block[1] * o->block[2];
+}
+
+static void add(const struct facts *f, struct chains *all, struct chain *c, uint32_t i)
+{
+    const struct op *o = &f->tl->ops[i];
+    int64_t length_ns = o->end_ns - o->start_ns;
+    if (c->length && (c->threads != threads_of(o) || o->start_ns - c->end_ns > NEAR_NS ||
+                      c->step != f->steps.op_step[i]))
+        finish(all, c);
+    if (c->length == 0)
+        *c = (struct chain){.threads = threads_of(o),
+                            .first = i,
+                            .first_ns = o->start_ns,
+                            .behind_product = behind_product(f, i),
+                            .step = f->steps.op_step[i]};
+    all->before[i] = c->length++ ? c->last : TL_NONE;
+    c->last = i;
+    c->end_ns = o->end_ns;
+    c->sum_ns += length_ns;
+    c->longest_ns = length_ns > c->longest_ns ? length_ns : c->longest_ns;
+}
+
+/* Other work of the stream ends its chain; other streams do not. -1 without memory. */
+static int find(const struct facts *f, struct arena *arena, struct chains *all)
+{
+    const struct timeline *t = f->tl;
+    struct chain *open = arena_array(arena, t->stream_count + 1, sizeof *open);
+    all->marks = arena_array(arena, t->op_count + 1, sizeof *all->marks);
+    all->before = arena_array(arena, t->op_count + 1, sizeof *all->before);
+    if (!open || !all->marks || !all->before)
+        return -1;
+    for (uint32_t i = 0; i < t->op_count; i++) {
+        struct chain *c = &open[t->ops[i].stream];
+        if (query_used(f, i) && pointwise(f, &t->ops[i]))
+            add(f, all, c, i);
+        else
+            finish(all, c);
+    }
+    for (size_t s = 0; s < t->stream_count; s++)
+        finish(all, &open[s]);
+    return 0;
+}
+
+static void check_pointwise_fusion(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct chains all = {.longest.first = TL_NONE};
+    if (find(f, arena, &all) < 0) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "out of memory";
+        return;
+    }
+    int64_t cost = per_step(f, all.spared_ns);
+    double used = (double)(f->steps.used ? f->steps.used : 1);
+    o->why = arena_printf(arena,
+                          "%.1f chains of pointwise kernels per step, of which fusion may save "
+                          "%.3f ms",
+                          (double)all.count / used, ms(cost));
+    if (cost * 100 < f->step_ns)
+        return;
+    outcome_evidence(o, "chains of pointwise kernels per step", (double)all.count / used, "count",
+                     NULL);
+    outcome_evidence(o, "kernels in them per step", (double)all.kernels / used, "count",
+                     "SELECT * FROM kernel ORDER BY stream, start_ns");
+    outcome_evidence(o, "their GPU time per step", ms(per_step(f, all.busy_ns)), "ms", NULL);
+    outcome_evidence(o, "of it beyond one kernel per chain, or none behind a matrix product",
+                     ms(cost), "ms", NULL);
+    o->error_class = ERROR_KERNEL_MODEL;
+    o->edit = (struct edit){.kind = EDIT_JOIN, .op_marks = all.marks};
+    o->setting = "fuse_pointwise=1";
+    const struct chain *c = &all.longest;
+    outcome_fires(o, cost,
+                  arena_printf(arena,
+                               "%.0f pointwise kernels per step follow each other in %.0f chains "
+                               "over the same data (longest chain: %zu, from %s)",
+                               (double)all.kernels / used, (double)all.count / used, c->length,
+                               tl_text(f->tl, f->tl->ops[c->first].name)));
+    outcome_example(o, c->first_ns, c->end_ns, "the chain that costs most", c->first);
+}
+
+const struct rule rule_pointwise_fusion = {
+    .id = "pointwise-fusion",
+    .title = "Fuse chains of pointwise operations",
+    .needs = HAVE_KERNELS | HAVE_STEPS,
+    .check = check_pointwise_fusion,
+    .looks_for = "Two or more pointwise kernels in a row on one stream, launched with the same "
+                 "number of threads.",
+    .doc = "A pointwise kernel does little arithmetic: it takes as long as its data takes to be "
+           "read and written. A chain of them over the same shape moves the data once for each; "
+           "fused, once in all. The bound is the time of all but the longest kernel of each chain, "
+           "and "
+           "of all of them right behind a matrix product, whose epilogue can do the work. "
+           "That kernels in a row have the same shape does not prove that each reads what the one "
+           "before wrote; a rerun decides. Kernels that a compiler has fused already (triton_...) "
+           "are not counted.",
+    .remedy = {"torch.compile(model), or write the expression once with torch.nn.functional (gelu "
+               "with approximate='tanh', scaled_dot_product_attention, fused normalisations)",
+               "tf.function(jit_compile=True)",
+               "one kernel for the chain; biases and activations in the product's epilogue "
+               "(CUBLASLT_EPILOGUE_GELU_AUX_BIAS), residual additions in the normalisation"},
+    .setting = "fuse_pointwise",
+    .tips = {{"fuse-pointwise", "Fuse chains of element-wise operations (compile, JIT)", NULL}},
+};

@@ -1,0 +1,256 @@
+/* Matrix work in FP32 without tensor cores on hardware that has them, or in TF32 where 16 bits
+ * would do: products, convolutions and attention. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/query.h"
+
+#include "wire/spool_format.h"
+
+#include <string.h>
+
+/* By op: its library call gives it operands of 16 bits. The kernel may still compute in float (the
+ * layout or the size leaves nothing else), but mixed precision is in use. NULL without memory. */
+static const bool *given_half(const struct facts *f, struct arena *arena)
+{
+    const struct timeline *t = f->tl;
+    bool *half = arena_array(arena, t->op_count + 1, sizeof *half);
+    if (!half)
+        return NULL;
+    for (size_t i = 0; i < t->call_count; i++) {
+        const struct call *c = &t->calls[i];
+        if ((c->row.in_type != SPOOL_DT_F16 && c->row.in_type != SPOOL_DT_BF16) ||
+            c->first_api == TL_NONE)
+            continue;
+        for (uint32_t k = c->first_api; k < c->first_api + c->apis; k++)
+            if (t->apis[k].op != TL_NONE && t->apis[k].ops == 1)
+                half[t->apis[k].op] = true;
+    }
+    return half;
+}
+
+static bool is_matrix(const struct op *o)
+{
+    return o->kind == OP_KERNEL &&
+           (o->class.family == FAMILY_GEMM || o->class.family == FAMILY_CONV ||
+            o->class.family == FAMILY_ATTENTION);
+}
+
+/* Attention in FP32 is slow on CUDA cores and on tensor cores alike: there it takes several passes.
+ */
+static enum query_take is_fp32_matrix(const struct facts *f, uint32_t op, const void *half)
+{
+    const struct op *o = &f->tl->ops[op];
+    bool off = o->class.tensor == TRI_NO ||
+               (o->class.tensor == TRI_UNKNOWN && o->class.family == FAMILY_ATTENTION);
+    return is_matrix(o) && off && o->class.dtype == SPOOL_DT_F32 &&
+                   !(half && ((const bool *)half)[op])
+               ? QUERY_ALL
+               : QUERY_NO;
+}
+
+static enum query_take is_tf32_matrix(const struct facts *f, uint32_t op)
+{
+    const struct op *o = &f->tl->ops[op];
+    return is_matrix(o) && o->class.tensor == TRI_YES && o->class.dtype == SPOOL_DT_TF32 ? QUERY_ALL
+                                                                                         : QUERY_NO;
+}
+
+static enum query_take is_half_matrix(const struct facts *f, uint32_t op)
+{
+    const struct op *o = &f->tl->ops[op];
+    bool half = o->class.dtype == SPOOL_DT_F16 || o->class.dtype == SPOOL_DT_BF16 ||
+                o->class.dtype == SPOOL_DT_F8E4M3 || o->class.dtype == SPOOL_DT_F8E5M2;
+    return is_matrix(o) && half ? QUERY_ALL : QUERY_NO;
+}
+
+/* What reads and writes numbers of 32 bits, and would move half the bytes. */
+static enum query_take moves_fp32(const struct facts *f, uint32_t op)
+{
+    const struct op *o = &f->tl->ops[op];
+    bool moves = o->class.family == FAMILY_ELEMENTWISE || o->class.family == FAMILY_NORM ||
+                 o->class.family == FAMILY_POOL || o->class.family == FAMILY_BIAS ||
+                 o->class.family == FAMILY_SOFTMAX;
+    return o->kind == OP_KERNEL && moves && !o->class.half ? QUERY_BUSY : QUERY_NO;
+}
+
+enum {
+    WORTH_16_BITS = 10, /* work in TF32 takes one part in so many of the step */
+    IN_USE = 10 /* 16-bit work takes one part in so many of that: mixed precision is in use */
+};
+
+/* Per step, in TF32; 0 where that is little, or where 16 bits are in use already. */
+static int64_t tf32_cost(const struct facts *f)
+{
+    struct query_ops tf32 = query_ops(f, is_tf32_matrix), half = query_ops(f, is_half_matrix);
+    int64_t cost = per_step(f, tf32.busy_ns);
+    return cost * WORTH_16_BITS < f->step_ns || half.busy_ns * IN_USE > tf32.busy_ns ? 0 : cost;
+}
+
+/* Those that the library would surround with conversions: cuDNN has no 16-bit kernels for NCHW. */
+static enum query_take is_fp32_conv_in_nchw(const struct facts *f, uint32_t op, const void *half)
+{
+    const struct kernel_class *c = &f->tl->ops[op].class;
+    bool is = c->family == FAMILY_CONV && c->layout != SPOOL_LAYOUT_NHWC;
+    return is ? is_fp32_matrix(f, op, half) : QUERY_NO;
+}
+
+/* PyTorch's hook tells what kernels' names may not. */
+static bool weights_in_nhwc(const struct facts *f)
+{
+    const char *format = timeline_meta(f->tl, "torch.weights.memory_format");
+    return format && strcmp(format, "channels_last") == 0;
+}
+
+static void advise_layout(struct arena *arena, struct outcome *o)
+{
+    struct remedy *r = &o->remedy;
+    o->setting = arena_printf(arena, "%s;channels_last=1", o->setting);
+    r->pytorch = arena_printf(arena,
+                              "%s; both model and input .to(memory_format="
+                              "torch.channels_last), or convolutions convert",
+                              r->pytorch);
+    r->tensorflow = arena_printf(arena,
+                                 "%s; data_format='channels_last' (the default) in every "
+                                 "layer",
+                                 r->tensorflow);
+    r->cuda = arena_printf(arena, "%s; CUDNN_TENSOR_NHWC for tensors and filters", r->cuda);
+}
+
+static void advise(struct outcome *o, int cc_major, bool tf32)
+{
+    if (cc_major >= 8) {
+        o->setting = "precision=bf16";
+        o->remedy = (struct remedy){
+            tf32 ? "with torch.autocast('cuda', dtype=torch.bfloat16): ... around forward and loss"
+                 : "with torch.autocast('cuda', dtype=torch.bfloat16): ...; at least "
+                   "torch.set_float32_matmul_precision('high') for TF32",
+            "keras.mixed_precision.set_global_policy('mixed_bfloat16')",
+            tf32 ? "BF16 tensors with CUBLAS_COMPUTE_32F"
+                 : "BF16 tensors with CUBLAS_COMPUTE_32F; or CUBLAS_COMPUTE_32F_FAST_TF32 and "
+                   "CUDNN_DEFAULT_MATH for TF32"};
+    } else { /* 7.x: FP16 alone */
+        o->setting = "precision=fp16";
+        o->remedy = (struct remedy){
+            "with torch.autocast('cuda', dtype=torch.float16): ... and torch.amp.GradScaler",
+            "keras.mixed_precision.set_global_policy('mixed_float16')",
+            "FP16 tensors, CUBLAS_COMPUTE_32F, CUDNN_TENSOR_OP_MATH, and loss scaling"};
+    }
+}
+
+enum { WORTH_A_LAYOUT = 10 /* such convolutions take one part in so many of the FP32 work */ };
+
+struct found {
+    const bool *half;
+    struct query_ops fp32;
+    int64_t cost_ns, tf32_ns; /* per step */
+};
+
+static void add_evidence(const struct facts *f, struct outcome *o, const struct found *x)
+{
+    const char *rows = "SELECT * FROM kernel_time WHERE name LIKE '%sgemm%' OR name LIKE '%ffma%' "
+                       "OR name LIKE '%scudnn%' OR name LIKE '%_f32_%'";
+    if (x->cost_ns) {
+        outcome_evidence(o, "FP32 matrix kernels without tensor cores per step",
+                         (double)x->fp32.count / (double)f->steps.used, "count", rows);
+        outcome_evidence(o, "their GPU time per step", ms(x->cost_ns), "ms", rows);
+        outcome_evidence(o, "their share of the step", share_pct(f, x->cost_ns), "%", rows);
+    }
+    if (x->tf32_ns)
+        outcome_evidence(o, "matrix kernels in TF32, GPU time per step", ms(x->tf32_ns), "ms",
+                         "SELECT * FROM kernel_time WHERE name LIKE '%tf32%' OR name LIKE "
+                         "'%s1688%'");
+    outcome_evidence(o, "matrix time on tensor cores per step",
+                     ms(per_step(f, f->totals.tensor_ns)), "ms", NULL);
+    const char *override = timeline_meta(f->tl, "env.NVIDIA_TF32_OVERRIDE");
+    if (override && strcmp(override, "0") == 0)
+        outcome_evidence(o, "NVIDIA_TF32_OVERRIDE is set to 0: no TF32 until it is unset", 0, "",
+                         NULL);
+}
+
+static const char *summary_of(const struct facts *f, struct arena *arena, const struct found *x)
+{
+    if (x->tf32_ns > x->cost_ns)
+        return arena_printf(
+            arena,
+            "%.1f ms per step of matrix work runs in TF32%s: tensor cores take 16-bit "
+            "numbers at twice the rate, and all else moves half the bytes",
+            ms(x->tf32_ns + x->cost_ns), x->cost_ns ? " or FP32" : "");
+    const struct op *longest = x->fp32.longest == TL_NONE ? NULL : &f->tl->ops[x->fp32.longest];
+    bool idle = !longest || longest->class.tensor == TRI_NO;
+    return arena_printf(arena, "%.1f ms per step of matrix work runs in FP32%s (longest: %s)",
+                        ms(x->cost_ns), idle ? " beside idle tensor cores" : "",
+                        longest ? tl_text(f->tl, longest->name) : "-");
+}
+
+/* Whether the GPU can do better; else the outcome says why not. */
+static bool has_tensor_cores(const struct facts *f, struct outcome *o, int *cc_major)
+{
+    bool told;
+    *cc_major = query_cc_major(f, &told);
+    if (*cc_major < 0 || (*cc_major < 7 && !told)) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "not recorded: which GPU it is (compute capability), and no kernel's name tells";
+        return false;
+    }
+    if (*cc_major < 7) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = "this GPU has no tensor cores";
+        return false;
+    }
+    return true;
+}
+
+static void check_tensor_cores(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct found x = {.half = given_half(f, arena)};
+    int cc_major;
+    x.fp32 = query_ops_of(f, is_fp32_matrix, x.half);
+    x.cost_ns = per_step(f, x.fp32.busy_ns);
+    x.tf32_ns = tf32_cost(f);
+    o->why = arena_printf(arena, "%.3f ms per step of FP32 matrix kernels off the tensor cores",
+                          ms(x.cost_ns));
+    if ((x.cost_ns + x.tf32_ns) * 100 < f->step_ns || !query_nvidia(f) ||
+        !has_tensor_cores(f, o, &cc_major))
+        return;
+    add_evidence(f, o, &x);
+    o->error_class = ERROR_KERNEL_MODEL;
+    o->edit.kind = EDIT_PRECISION;
+    advise(o, cc_major, x.tf32_ns > x.cost_ns);
+    struct query_ops nchw = query_ops_of(f, is_fp32_conv_in_nchw, x.half);
+    if (nchw.busy_ns * WORTH_A_LAYOUT > x.fp32.busy_ns && !weights_in_nhwc(f)) {
+        outcome_evidence(o, "convolutions among them that are not in channels-last, per step",
+                         ms(per_step(f, nchw.busy_ns)), "ms", NULL);
+        advise_layout(arena, o);
+    }
+    outcome_fires(o, x.cost_ns + x.tf32_ns, summary_of(f, arena, &x));
+    if (x.tf32_ns) /* half of it, and of what moves 32-bit numbers, is the most */
+        o->saves_high_ns += per_step(f, query_ops(f, moves_fp32).busy_ns) / 2;
+    outcome_example_op(o, f->tl, x.fp32.longest, "longest FP32 matrix kernel");
+}
+
+const struct rule rule_tensor_cores = {
+    .id = "tensor-cores",
+    .title = "Use the tensor cores (TF32, or mixed precision)",
+    .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
+    .check = check_tensor_cores,
+    .program = {.line = "torch.autocast.where", .now = "torch.autocast"},
+    .looks_for = "GEMM, convolution and attention kernels whose names say FP32 (ffma, sgemm, simt, "
+                 "fmha_..._f32) on compute capability 7.0 and above; where no 16-bit work runs, "
+                 "those in TF32 as well.",
+    .doc =
+        "TF32 keeps FP32's range with a shorter mantissa and needs Ampere or newer (8.0); bf16 "
+        "as well; Volta and Turing (7.x) have "
+        "FP16 alone. Names decide: xmma or sm80 in a kernel's name does not mean tensor cores, "
+        "ffma means none. Attention in FP32 (fmha_cutlass..._f32) gains about as much. Work that "
+        "runs in "
+        "TF32 already still gains from 16 bits. The bound is all of "
+        "the kernels' time; what remains of it depends on shapes. Convolutions in NCHW are advised "
+        "together with channels-last: alone, the library converts before and after each, and "
+        "much of the gain is lost. Changes numerics: watch the loss.",
+    .remedy =
+        {"torch.set_float32_matmul_precision('high') for TF32; torch.autocast for bf16/fp16",
+         "TF32 is on by default; keras.mixed_precision.set_global_policy(...) for 16 bit",
+         "CUBLAS_COMPUTE_32F_FAST_TF32 / CUDNN_DEFAULT_MATH, or 16-bit tensors with 32F compute"},
+    .setting = "precision",
+    .tips = {{"mixed-precision", "Train in mixed precision", NULL},
+             {"tf32", "Allow TF32 for FP32 matrices on Ampere and later", NULL}},
+};

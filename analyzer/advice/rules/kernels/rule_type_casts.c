@@ -1,0 +1,66 @@
+/* Weights cast to 16 bits again and again, tensor by tensor. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/query.h"
+
+enum { MANY_OPS = 30 /* a step */ };
+
+static bool casts(const struct op *o)
+{
+    return o->kind == OP_KERNEL && o->class.family == FAMILY_CAST;
+}
+
+/* Idle time before the first of a row is not theirs. */
+static enum query_take is_cast(const struct facts *f, uint32_t op)
+{
+    if (!casts(&f->tl->ops[op]))
+        return QUERY_NO;
+    uint32_t before = query_before(f->tl, op);
+    return before != TL_NONE && casts(&f->tl->ops[before]) ? QUERY_ALL : QUERY_BUSY;
+}
+
+static bool goes(const struct facts *f, uint32_t op)
+{
+    return is_cast(f, op) != QUERY_NO;
+}
+
+static void check_type_casts(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct query_ops ops = query_ops(f, is_cast);
+    int64_t cost = per_step(f, ops.busy_ns + ops.idle_ns), count = each_step(f, ops.count);
+    o->why = arena_printf(arena, "%lld casts and %.3f ms per step", (long long)count, ms(cost));
+    if (count < MANY_OPS || cost * 100 < f->step_ns)
+        return;
+    const char *rows = "SELECT * FROM kernel_time WHERE name LIKE '%cast%' OR name LIKE '%copy%' "
+                       "OR name LIKE '%convertTensor%'";
+    outcome_evidence(o, "type conversions per step", (double)ops.count / (double)f->steps.used,
+                     "count", rows);
+    outcome_evidence(o, "their GPU time per step", ms(per_step(f, ops.busy_ns)), "ms", rows);
+    outcome_evidence(o, "GPU idle between them per step", ms(per_step(f, ops.idle_ns)), "ms", NULL);
+    o->error_class = ERROR_KERNEL_MODEL;
+    o->edit = (struct edit){.kind = EDIT_REMOVE, .ops = goes};
+    outcome_fires(o, cost,
+                  arena_printf(arena,
+                               "%lld kernels per step convert values from one type to another: "
+                               "%.1f ms",
+                               (long long)count, ms(cost)));
+    outcome_example_op(o, f->tl, ops.longest, "longest conversion");
+}
+
+const struct rule rule_type_casts = {
+    .id = "type-casts",
+    .title = "Keep 16-bit copies of the weights instead of casting them",
+    .needs = HAVE_KERNELS | HAVE_STEPS,
+    .check = check_type_casts,
+    .looks_for = "Dozens of kernels per step that only convert types.",
+    .doc = "Mixed precision computes with 16-bit copies of FP32 weights. Cast tensor by tensor in "
+           "every step, or for every use, they cost a small kernel each; an update that writes "
+           "both, the FP32 weight and its 16-bit copy, costs two bytes a parameter. Conversions of "
+           "activations at the borders of an autocast region are counted as well; some of them "
+           "remain, so the bound is all of them.",
+    .remedy = {"torch.autocast with its cache on (cache_enabled=True), modules of one type inside "
+               "it; or 16-bit parameters with an optimizer that keeps FP32 masters",
+               "keras.mixed_precision policies cast variables once per use: wrap the step in "
+               "tf.function(jit_compile=True)",
+               "let the update kernel write the 16-bit copy beside the FP32 weight"},
+    .tips = {{"mixed-precision", "Train in mixed precision", NULL}},
+};

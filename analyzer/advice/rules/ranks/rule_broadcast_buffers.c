@@ -1,0 +1,155 @@
+/* Buffers (running statistics) that go from rank 0 to all ranks at the start of each step. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/comm.h"
+
+enum {
+    EARLY = 4, /* at the start: less than one part in so many of the computing lies before it */
+    SMALL = 4  /* small: less than one part in so many of what else is exchanged */
+};
+
+struct found {
+    bool *marks;              /* by op: broadcasts at the start, and the copies around them */
+    size_t broadcasts;        /* in used steps */
+    size_t steps;             /* with any */
+    bool reduces;             /* gradients are exchanged, too */
+    int64_t bytes;            /* of the broadcasts; 0 = not recorded */
+    int64_t other_ns, own_ns; /* of the gradients' exchange, of the broadcasts */
+    int64_t other_bytes;
+};
+
+static bool computes(const struct op *o)
+{
+    return o->kind == OP_KERNEL && o->class.family != FAMILY_COMM && o->class.family != FAMILY_COPY;
+}
+
+static void add_bytes(const struct facts *f, struct found *x)
+{
+    for (size_t i = 0; i < f->tl->collective_count; i++) {
+        const struct collective *c = &f->tl->collectives[i];
+        if (c->op == TL_NONE || c->row.bytes <= 0 || !query_used(f, c->op))
+            continue;
+        if (x->marks[c->op])
+            x->bytes += c->row.bytes;
+        else
+            x->other_bytes += c->row.bytes;
+    }
+}
+
+/* So much of a step was computed before. */
+static bool is_early(const struct facts *f, int64_t computed_ns)
+{
+    return computed_ns * EARLY < f->breakdown_ns[PART_COMPUTE];
+}
+
+static bool look(const struct facts *f, struct arena *arena, struct found *x)
+{
+    const struct timeline *t = f->tl;
+    uint32_t step = TL_NONE, with = TL_NONE;
+    int64_t computed = 0;
+    x->marks = arena_array(arena, t->op_count + 1, sizeof *x->marks);
+    if (!x->marks)
+        return false;
+    for (uint32_t i = 0; i < t->op_count; i++) {
+        const struct op *o = &t->ops[i];
+        int64_t ns = o->end_ns - o->start_ns;
+        x->marks[i] = false;
+        if (!query_used(f, i))
+            continue;
+        if (f->steps.op_step[i] != step) {
+            step = f->steps.op_step[i];
+            computed = 0;
+        }
+        computed += computes(o) ? ns : 0;
+        bool early = is_early(f, computed);
+        if (o->kind == OP_KERNEL && o->class.family == FAMILY_COMM) {
+            x->marks[i] = early && query_is_broadcast(f, i);
+            x->broadcasts += x->marks[i];
+            x->reduces = x->reduces || !x->marks[i];
+            *(x->marks[i] ? &x->own_ns : &x->other_ns) += ns;
+            x->steps += x->marks[i] && step != with;
+            with = x->marks[i] ? step : with;
+        } else if (early) {
+            x->marks[i] = query_fills_buffer(f, i);
+        }
+    }
+    add_bytes(f, x);
+    return true;
+}
+
+static enum query_take is_marked(const struct facts *f, uint32_t op, const void *marks)
+{
+    (void)f;
+    return ((const bool *)marks)[op] ? QUERY_ALL : QUERY_NO;
+}
+
+/* Weights that are handed out are no buffers: they are as large as their gradients. */
+static bool small(const struct found *x)
+{
+    if (x->bytes && x->other_bytes)
+        return x->bytes * SMALL < x->other_bytes;
+    return x->own_ns * SMALL < x->other_ns;
+}
+
+static void check_broadcast_buffers(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct found x = {0};
+    if (f->totals.family_count[FAMILY_COMM] == 0 || !look(f, arena, &x)) {
+        o->why = "no collectives on this GPU";
+        return;
+    }
+    struct query_ops ops = query_ops_of(f, is_marked, x.marks);
+    int64_t gain = per_step(f, ops.busy_ns + ops.idle_ns);
+    o->why = arena_printf(arena, "%.3f ms per step for broadcasts at its start", ms(gain));
+    if (!x.reduces || x.steps * 10 < f->steps.used * 9 || query_replicated(f, arena) ||
+        !small(&x) || gain * 100 < f->steps.median_ns)
+        return;
+    outcome_evidence(o, "broadcasts at the start of a step, per step",
+                     (double)x.broadcasts / (double)f->steps.used, "count",
+                     "SELECT name, calls, total_ms FROM kernel_time WHERE name LIKE '%roadcast%' "
+                     "UNION ALL SELECT name, ranges, total_ms FROM range_time WHERE name LIKE "
+                     "'%roadcast%'");
+    if (x.bytes)
+        outcome_evidence(o, "what they move per step", (double)per_step(f, x.bytes) / 1e6, "MB",
+                         "SELECT * FROM collective WHERE name IN (SELECT id FROM string WHERE text "
+                         "LIKE '%roadcast%')");
+    outcome_evidence(o, "copies into and out of what is sent, per step",
+                     (double)(ops.count - (int64_t)x.broadcasts) / (double)f->steps.used, "count",
+                     NULL);
+    outcome_evidence(o, "GPU time of both per step", ms(per_step(f, ops.busy_ns)), "ms", NULL);
+    outcome_evidence(o, "GPU idle until they were launched, per step", ms(per_step(f, ops.idle_ns)),
+                     "ms", NULL);
+    o->error_class = ERROR_STRUCTURAL;
+    o->edit = (struct edit){.kind = EDIT_REMOVE, .op_marks = x.marks};
+    o->setting = "broadcast_buffers=0";
+    outcome_fires(o, gain,
+                  arena_printf(arena,
+                               "each step begins with %.0f broadcast%s of buffers and the copies "
+                               "around: %.2f ms before any computing",
+                               (double)x.broadcasts / (double)f->steps.used,
+                               x.broadcasts == f->steps.used ? "" : "s", ms(gain)));
+    outcome_example_op(o, f->tl, ops.longest, "longest of the broadcasts and their copies");
+}
+
+const struct rule rule_broadcast_buffers = {
+    .id = "broadcast-buffers",
+    .title = "Do not broadcast buffers in every step",
+    .needs = HAVE_KERNELS | HAVE_STEPS,
+    .check = check_broadcast_buffers,
+    .program = {.now = "torch.ddp"},
+    .looks_for = "Small broadcasts, and the copies around them, before the computing of each step "
+                 "whose gradients are exchanged as well.",
+    .doc = "DistributedDataParallel sends the buffers of rank 0 (running means and variances of "
+           "batch normalisation) to all ranks before each forward pass: packed, sent, copied back "
+           "one by one, and all ranks meet once more. Training does not read them; ranks that "
+           "keep their own differ a little where they evaluate, which one broadcast before "
+           "evaluating or saving puts right. What is saved is small, mostly 1 to 2 %. Synchronised "
+           "batch normalisation needs no such broadcast.",
+    .remedy = {"DDP(model, broadcast_buffers=False); before evaluating or saving, "
+               "torch.distributed.broadcast(buffer, 0) for each of model.buffers()",
+               "tf.Variable(..., synchronization=ON_READ) for statistics: they meet only when "
+               "they are read",
+               "no ncclBroadcast of running statistics in the loop: once before evaluating or "
+               "saving"},
+    .setting = "broadcast_buffers",
+    .tips = {{"own-buffers", "Let each rank keep its own running statistics", NULL}},
+};

@@ -1,0 +1,140 @@
+/* Collectives run while nothing is computed. Waiting for a late rank is not counted: that is
+ * another rule's. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/comm.h"
+
+static void add_evidence(const struct facts *f, struct outcome *o, const struct query_ops *all,
+                         int64_t waiting)
+{
+    const char *rows = "SELECT k.* FROM kernel k JOIN string s ON s.id = k.name WHERE s.text LIKE "
+                       "'%nccl%' OR s.text LIKE '%rccl%' ORDER BY end_ns - start_ns DESC";
+    outcome_evidence(o, "communication with no compute beside it per step",
+                     ms(f->breakdown_ns[PART_COMM]), "ms", rows);
+    outcome_evidence(o, "collectives per step", (double)all->count / (double)f->steps.used, "count",
+                     rows);
+    outcome_evidence(o, "time in them per step", ms(per_step(f, all->busy_ns)), "ms", rows);
+    if (waiting > 0)
+        outcome_evidence(o, "of that, waiting for the last rank to arrive (counted elsewhere)",
+                         ms(waiting), "ms", NULL);
+}
+
+/* Many small collectives: the remedy is to make few of them, first. */
+static void gather(struct outcome *o)
+{
+    o->remedy.pytorch =
+        "DDP(model, bucket_cap_mb=25 or more, gradient_as_bucket_view=True) so that gradients "
+        "travel in a few large buckets while backward still computes; with torch.compile, wrap "
+        "the model in DDP first and compile that: torch.compile(DDP(model))";
+    o->remedy.tensorflow = o->rule->remedy.tensorflow;
+    o->remedy.cuda = "pack gradients into a few large buffers, one ncclAllReduce each on a "
+                     "stream of its own, started as soon as its last gradient is ready";
+}
+
+/* Per step: the time in which no collective runs. No more of them than that can be hidden. */
+static int64_t beside(const struct facts *f)
+{
+    const struct gpu_facts *g = &f->gpu;
+    double all = g->comm_exposed_pct > 0
+                     ? (double)f->breakdown_ns[PART_COMM] * g->comm_pct / g->comm_exposed_pct
+                     : 0;
+    int64_t rest = f->step_ns - (int64_t)all;
+    return rest > 0 ? rest : 0;
+}
+
+/* Where exchanging takes longer than everything else, overlapping alone is no remedy. */
+static const char *too_much(const struct facts *f, struct arena *arena, struct outcome *o,
+                            int64_t exposed, int64_t waiting)
+{
+    int64_t hidden_at_most = beside(f) + waiting;
+    if (2 * hidden_at_most > exposed)
+        return "";
+    outcome_evidence(o, "of that, overlapping could hide at most", ms(hidden_at_most), "ms", NULL);
+    o->remedy = (struct remedy){
+        "exchange less: model.no_sync() over several micro-batches, a larger batch per GPU, "
+        "gradients in bf16 (DDP's bf16_compress_hook; FSDP MixedPrecision(reduce_dtype)), FSDP "
+        "HYBRID_SHARD within a node; then overlap the rest",
+        "accumulate gradients over several batches before apply_gradients; larger batches; 16-bit "
+        "gradients",
+        "one ncclAllReduce for several micro-batches, 16-bit buffers; then overlap the rest"};
+    return arena_printf(arena, "; all else in the step is too short to hide more than %s of them",
+                        query_time(arena, hidden_at_most));
+}
+
+static void check_exposed_communication(const struct facts *f, struct arena *arena,
+                                        struct outcome *o)
+{
+    struct query_ops all;
+    bool scattered = query_collectives_scattered(f, &all);
+    const struct rank_facts *own = query_own_rank(f);
+    int64_t waiting = own ? own->wait_exposed_ns : 0;
+    struct query_exchange x = query_exchange(f, arena);
+    int64_t repeats = (int64_t)query_repeats(f, arena, &x); /* no-sync counts all but one of them */
+    int64_t exposed = query_exposed_comm(f) / repeats;
+    int64_t launching = scattered ? per_step(f, all.idle_ns) : 0;
+    o->why = all.count ? arena_printf(arena, "%.3f ms of communication per step are not hidden",
+                                      ms(exposed > 0 ? exposed : 0))
+                       : "no collectives on this GPU";
+    if (exposed * 100 < f->step_ns)
+        return;
+    if (query_buckets(f, &x) != BUCKETS_FINE || query_replicated(f, arena)) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = query_replicated(f, arena)
+                     ? "weights sent to all GPUs in each step: see dp-instead-of-ddp"
+                     : "the size of the messages keeps them from it: see bucket-size";
+        return;
+    }
+    add_evidence(f, o, &all, waiting);
+    if (launching > 0)
+        outcome_evidence(o, "GPU idle before them until each was launched, per step", ms(launching),
+                         "ms", NULL);
+    double hidden = all.busy_ns > 0 ? 100.0 - 100.0 * ms(f->breakdown_ns[PART_COMM]) /
+                                                  ms(per_step(f, all.busy_ns))
+                                    : 0;
+    if (scattered)
+        gather(o);
+    const char *beyond = too_much(f, arena, o, exposed, waiting);
+    outcome_fires(
+        o, exposed + launching,
+        arena_printf(
+            arena,
+            "%.0f collectives per step, %s: the GPU computes nothing for %.1f ms of each "
+            "step while they run%s%s",
+            (double)all.count / (double)f->steps.used,
+            hidden < 5 ? "never overlapped"
+                       : arena_printf(arena, "only %.0f %% overlapped", hidden),
+            ms(exposed),
+            launching * 100 > f->step_ns
+                ? arena_printf(arena, ", and idles %.1f ms until they are launched", ms(launching))
+                : "",
+            beyond));
+    o->edit.kind = EDIT_HIDE_COMM;
+    if (hidden < 5) /* nothing runs beside it: there is a switch for that */
+        o->setting = "overlap=1";
+    o->error_class = ERROR_KERNEL_MODEL;
+    outcome_example_op(o, f->tl, all.longest, "longest collective");
+}
+
+const struct rule rule_exposed_communication = {
+    .id = "exposed-communication",
+    .title = "Overlap communication with computing",
+    .needs = HAVE_KERNELS | HAVE_STEPS,
+    .check = check_exposed_communication,
+    .program = {.now = "torch.ddp"},
+    .looks_for = "Collectives (NCCL, RCCL and others) that run while no compute kernel does, and "
+                 "many small ones launched one by one.",
+    .doc = "A collective hides behind backward when it runs on a stream of its own and starts as "
+           "soon as its data is ready. Many small collectives pay latency and launching each time. "
+           "Time in a collective before the last rank has arrived is waiting, not communication: "
+           "it is left out where all ranks were recorded; from one rank alone the two cannot be "
+           "told apart.",
+    .remedy =
+        {"DDP(model, bucket_cap_mb=25 to 100, gradient_as_bucket_view=True), static_graph=True "
+         "where it holds; FSDP: backward_prefetch=BACKWARD_PRE, limit_all_gathers=True; "
+         "no_sync() while accumulating; issue own collectives with async_op=True and wait late",
+         "tf.distribute.MirroredStrategy with experimental CommunicationOptions("
+         "bytes_per_pack=50 * 1024 * 1024)",
+         "ncclAllReduce per bucket on a second stream, event after the bucket's last gradient, "
+         "wait for it only before the optimizer"},
+    .setting = "overlap",
+    .tips = {{"buckets", "Exchange gradients in buckets, beside the backward pass", NULL}},
+};

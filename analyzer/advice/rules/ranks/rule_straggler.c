@@ -1,0 +1,121 @@
+/* One rank arrives late at the collectives, and all others wait in them. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/comm.h"
+
+static bool communicates(const struct facts *f)
+{
+    return f->totals.family_count[FAMILY_COMM] > 0;
+}
+
+static void add_evidence(const struct facts *f, struct arena *arena, struct outcome *o,
+                         const struct rank_facts *late)
+{
+    const struct ranks *r = &f->ranks;
+    int64_t most = 0;
+    for (size_t i = 0; i < r->count; i++)
+        most = r->at[i].wait_exposed_ns > most ? r->at[i].wait_exposed_ns : most;
+    outcome_evidence(o, "ranks compared", (double)r->count, "count", "SELECT * FROM process");
+    outcome_evidence(o, "collectives matched by their order", (double)r->collectives, "count",
+                     NULL);
+    outcome_evidence(
+        o, arena_printf(arena, "collectives for which rank %lld came last", (long long)late->rank),
+        (double)late->late_count, "count", NULL);
+    outcome_evidence(o, "it kept the others waiting per step", ms(late->late_ns), "ms", NULL);
+    outcome_evidence(o, "all late arrivals together per step", ms(r->late_ns), "ms", NULL);
+    outcome_evidence(o, "longest time that a rank waited per step, computing nothing", ms(most),
+                     "ms", NULL);
+    outcome_evidence(o, "transfer, after the last rank had arrived, per step", ms(r->transfer_ns),
+                     "ms", NULL);
+}
+
+/* What the others wait for the last rank beyond the next one, per step: ranks that are late in
+ * turns are not one late rank. */
+static int64_t lateness(const struct ranks *r)
+{
+    const struct rank_facts *late = &r->at[r->late];
+    int64_t waited = 0, next = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        waited = r->at[i].wait_exposed_ns > waited ? r->at[i].wait_exposed_ns : waited;
+        next = i != r->late && r->at[i].late_ns > next ? r->at[i].late_ns : next;
+    }
+    return late->late_ns - next < waited ? late->late_ns - next : waited;
+}
+
+static void advise(struct arena *arena, struct outcome *o, const struct rank_facts *late)
+{
+    o->remedy.pytorch =
+        arena_printf(arena, "see what rank %lld does before: uneven batches, its loader, logging",
+                     (long long)late->rank);
+    o->remedy.tensorflow = o->remedy.cuda = o->remedy.pytorch;
+}
+
+static void check_straggler(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    const struct ranks *r = &f->ranks;
+    if (!communicates(f)) {
+        o->why = "no collectives on this GPU";
+        return;
+    }
+    if (r->count < 2) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "one rank alone does not show whether its collectives wait for a late rank or for "
+                 "the network: record all ranks and give all their files, or their folder";
+        return;
+    }
+    const struct rank_facts *late = &r->at[r->late];
+    int64_t gain = lateness(r);
+    o->why = arena_printf(arena,
+                          "rank %lld comes last for %lld of %lld collectives and costs the others "
+                          "%.3f ms per step more than the next one",
+                          (long long)late->rank, (long long)late->late_count,
+                          (long long)r->collectives, ms(gain));
+    bool often = late->late_count * 2 >= (int64_t)f->steps.used; /* once in every other step */
+    if (!often || gain * 100 < f->step_ns)
+        return;
+    if (query_replicated(f, arena)) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = "one process launches the work of all GPUs in turn: see dp-instead-of-ddp";
+        return;
+    }
+    add_evidence(f, arena, o, late);
+    o->error_class = ERROR_STRUCTURAL;
+    if (late->process != f->steps.process) /* its own step does not show what it would be without */
+        o->edit.kind = EDIT_PUNCTUAL;
+    advise(arena, o, late);
+    outcome_fires(o, gain,
+                  arena_printf(arena,
+                               "rank %lld is late: it comes last for %lld of %lld collectives and "
+                               "keeps the others waiting %.1f ms per step; the transfers "
+                               "themselves take %.1f ms",
+                               (long long)late->rank, (long long)late->late_count,
+                               (long long)r->collectives, ms(late->late_ns), ms(r->transfer_ns)));
+    if (r->worst_op != TL_NONE) {
+        const struct op *w = &f->tl->ops[r->worst_op];
+        outcome_example(o, w->start_ns, w->start_ns + r->worst_ns, "longest wait for a late rank",
+                        r->worst_op);
+    }
+}
+
+const struct rule rule_straggler = {
+    .id = "straggler",
+    .title = "Bring the late rank in line",
+    .needs = HAVE_KERNELS | HAVE_STEPS,
+    .check = check_straggler,
+    .looks_for = "Collectives, matched over all ranks, in which the others wait for the rank that "
+                 "arrives last.",
+    .doc = "A collective lasts until the last rank has arrived, and then for the transfer. The "
+           "waiting looks like a slow network on every rank but the late one, which looks fine. "
+           "Collectives are matched by their order, clocks put right by the ends of matched ones; "
+           "the last to arrive is charged with the time from the others' median arrival to its "
+           "own. Usual causes are uneven batches or sequence lengths, work that only one rank does "
+           "(logging, checkpoints), its data loader, and a busy or throttled host: gpuprof report "
+           "shows its lanes on the timeline, and gpuprof analyze on its file alone tells of it. "
+           "Seen only where the files of all ranks are given together.",
+    .remedy = {"analyse the late rank by itself; DistributedSampler with even shards, batches "
+               "bucketed by length, the same work on every rank, logging and checkpoints off the "
+               "critical path",
+               "shard input evenly (tf.data auto-shard by data), the same work on every replica",
+               "balance the work between ranks; pin each rank to its own cores"},
+    .late_rank = true,
+    .tips = {{"straggler", "Even out the work of the ranks", NULL}},
+};

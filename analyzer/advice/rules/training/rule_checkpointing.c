@@ -1,0 +1,192 @@
+/* Forward work done twice to save memory that is not scarce. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/eval.h"
+#include "analyzer/queries/phase.h"
+
+enum { SCARCE_PCT = 50 /* of the device's memory in use: more may be needed */ };
+
+/* ---- what is computed again ------------------------------------------------------------------
+ */
+
+static bool is_forward(const struct op *o, const char *name)
+{
+    if (o->class.family == FAMILY_CONV)
+        return o->class.pass == PASS_FWD;
+    return o->class.family == FAMILY_ATTENTION && query_name_has(name, "flash_fwd|fmha_fwd|fprop");
+}
+
+static bool is_backward(const struct op *o, const char *name)
+{
+    if (o->class.family == FAMILY_CONV)
+        return o->class.pass == PASS_WGRAD;
+    return o->class.family == FAMILY_ATTENTION &&
+           query_name_has(name, "flash_bwd_dq_dk_dv|fmha_bwd|bprop");
+}
+
+/* Kernels whose name tells forward from backward, and come once per layer in both. */
+struct pairs {
+    int64_t forward, backward, forward_ns;
+    int64_t amid_ns; /* forward after the step's first backward, and before its last */
+};
+struct backward { /* of one step */
+    int64_t first_ns, last_ns;
+};
+
+static bool counts(const struct facts *f, const bool *evaluating, uint32_t i)
+{
+    const struct op *o = &f->tl->ops[i];
+    bool asked = o->class.family == FAMILY_CONV || o->class.family == FAMILY_ATTENTION;
+    return o->kind == OP_KERNEL && asked && query_used(f, i) &&
+           !(evaluating && o->api != TL_NONE && evaluating[o->api]);
+}
+
+static void find_backward(const struct facts *f, const bool *evaluating, struct backward *of,
+                          struct pairs *p)
+{
+    for (uint32_t i = 0; i < f->tl->op_count; i++) {
+        const struct op *o = &f->tl->ops[i];
+        if (!counts(f, evaluating, i) || !is_backward(o, tl_text(f->tl, o->full_name)))
+            continue;
+        struct backward *b = &of[f->steps.op_step[i]];
+        p->backward++;
+        b->first_ns = b->first_ns == 0 || o->start_ns < b->first_ns ? o->start_ns : b->first_ns;
+        b->last_ns = o->start_ns > b->last_ns ? o->start_ns : b->last_ns;
+    }
+}
+
+static void find_forward(const struct facts *f, const bool *evaluating, const struct backward *of,
+                         struct pairs *p)
+{
+    for (uint32_t i = 0; i < f->tl->op_count; i++) {
+        const struct op *o = &f->tl->ops[i];
+        if (!counts(f, evaluating, i) || !is_forward(o, tl_text(f->tl, o->full_name)))
+            continue;
+        const struct backward *b = &of[f->steps.op_step[i]];
+        p->forward++;
+        p->forward_ns += o->end_ns - o->start_ns;
+        if (o->start_ns > b->first_ns && o->start_ns < b->last_ns)
+            p->amid_ns += o->end_ns - o->start_ns;
+    }
+}
+
+/* Without ranges: convolutions and attention that run forward twice as often as backward, and that
+ * amid the backward pass: an evaluation runs forward more often, too. Only their own time is known
+ * then, not that of the rest of the forward pass. `unclear`: more often, but not amid it. */
+static int64_t repeated_pairs_ns(const struct facts *f, struct arena *arena, bool *unclear)
+{
+    struct pairs p = {0, 0, 0, 0};
+    int64_t evaluations;
+    const bool *evaluating = query_evaluating(f, arena, &evaluations);
+    struct backward *of = arena_array(arena, f->steps.count + 1, sizeof *of);
+    if (!of)
+        return 0;
+    find_backward(f, evaluating, of, &p);
+    find_forward(f, evaluating, of, &p);
+    if (p.backward == 0 || p.forward * 10 < p.backward * 15)
+        return 0;
+    int64_t twice = (int64_t)((double)p.forward_ns * (1 - (double)p.backward / (double)p.forward));
+    *unclear = p.amid_ns * 4 < twice && per_step(f, twice) * 100 >= f->step_ns;
+    return twice < p.amid_ns ? twice : p.amid_ns;
+}
+
+/* ---- memory ----------------------------------------------------------------------------------
+ */
+
+/* The most that samples of the device show in use; -1: not recorded. */
+static int64_t memory_peak(const struct facts *f)
+{
+    int64_t peak = -1;
+    for (size_t i = 0; i < f->tl->gpu_sample_count; i++) {
+        const struct row_gpu_sample *s = &f->tl->gpu_samples[i];
+        if (f->device && s->device == f->device->id && s->memory_used_bytes > peak)
+            peak = s->memory_used_bytes;
+    }
+    return peak > 0 ? peak : -1;
+}
+
+static bool memory_lets(const struct facts *f, struct arena *arena, struct outcome *o,
+                        int64_t again_ns)
+{
+    int64_t peak = memory_peak(f), all = f->device ? f->device->memory_bytes : 0;
+    if (peak < 0 || all <= 0) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = arena_printf(arena,
+                              "%.1f ms per step are computed a second time; not recorded: how much "
+                              "of the GPU's memory is in use (gpuprof run records it)",
+                              ms(again_ns));
+        return false;
+    }
+    double pct = 100.0 * (double)peak / (double)all;
+    if (pct > SCARCE_PCT) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = arena_printf(arena,
+                              "%.1f ms per step are computed a second time, but %.0f %% of the "
+                              "memory is in use: keeping activations may not fit",
+                              ms(again_ns), pct);
+        return false;
+    }
+    outcome_evidence(o, "GPU memory in use at most", (double)peak / 1e9, "GB", NULL);
+    outcome_evidence(o, "share of the GPU's memory", pct, "%", NULL);
+    return true;
+}
+
+/* ---- the rule --------------------------------------------------------------------------------
+ */
+
+static void check_checkpointing(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct query_phase p = query_phase(f, arena, &phase_recompute);
+    bool ranges = p.ops.count > 0;
+    bool unclear = false;
+    int64_t again =
+        per_step(f, ranges ? p.ops.busy_ns + p.ops.idle_ns : repeated_pairs_ns(f, arena, &unclear));
+    if (unclear) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "not recorded: whether forward work that is done twice, ahead of the backward "
+                 "pass, is an evaluation (put that into a range named 'evaluate')";
+        return;
+    }
+    o->why = arena_printf(arena, "%.3f ms per step of forward work are done again", ms(again));
+    if (again * 100 < f->step_ns)
+        return;
+    if (!memory_lets(f, arena, o, again))
+        return;
+    outcome_evidence(o, ranges ? "computed again per step" : "computed again per step, at least",
+                     ms(again), "ms", NULL);
+    outcome_evidence(o, "share of the step", share_pct(f, again), "%", NULL);
+    o->error_class = ERROR_STRUCTURAL;
+    if (ranges)
+        o->edit = (struct edit){.kind = EDIT_REMOVE, .op_marks = p.op_marks};
+    o->setting = "checkpoint=0";
+    outcome_fires(
+        o, again,
+        arena_printf(arena,
+                     "%.1f ms per step compute activations a second time, while %s of the GPU's "
+                     "memory is free",
+                     ms(again), "more than half"));
+    outcome_example_op(o, f->tl, p.ops.longest, "longest operation that is done again");
+}
+
+const struct rule rule_checkpointing = {
+    .id = "checkpointing",
+    .title = "Keep activations where memory allows it",
+    .needs = HAVE_KERNELS | HAVE_STEPS,
+    .check = check_checkpointing,
+    .program = {.now = "torch.checkpoint"},
+    .looks_for = "Forward work inside the backward pass: ranges named after recomputation, or "
+                 "convolutions and attention that run forward twice for each time backward, "
+                 "amid the backward pass.",
+    .doc =
+        "Activation checkpointing keeps only some activations and computes the others again "
+        "during the backward pass: up to a third more computing for less memory. It pays when "
+        "the memory it frees is used, for a larger batch or a larger model. Advised against only "
+        "when more than half of the GPU's memory was free all the time; whether all activations "
+        "fit is for a rerun to say. Otherwise checkpoint fewer layers, or only the cheap "
+        "operations (GELU, normalisation).",
+    .remedy = {"remove torch.utils.checkpoint, or gradient_checkpointing_enable(), or checkpoint "
+               "every second layer; or use the free memory for a larger batch",
+               "remove tf.recompute_grad, or apply it to fewer layers",
+               "keep the activations of as many layers as fit"},
+    .setting = "checkpoint",
+    .tips = {{"checkpointing", "Recompute activations only when memory is short", NULL}},
+};

@@ -1,0 +1,86 @@
+/* Evaluation that runs as if for training: batch statistics, dropout, gradients kept. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/eval.h"
+#include "analyzer/queries/phase.h"
+
+/* Kernels that a model in evaluation mode does not launch. */
+static const char training_only[] =
+    "bn_fw_tr|batchnorm_fwtr|batch_norm_collect_statistics|norm_train|norm_statistics|dropout|"
+    "norm_sums";
+
+struct evaluation {
+    int64_t ranges;          /* in the whole recording */
+    int64_t train, train_ns; /* kernels launched inside that only training needs */
+    int64_t backward;        /* of them for gradients or updates */
+    uint32_t longest;
+};
+
+static struct evaluation query_at_evaluation(const struct facts *f, struct arena *arena)
+{
+    const struct timeline *t = f->tl;
+    struct evaluation e = {.longest = TL_NONE};
+    const bool *inside = query_evaluating(f, arena, &e.ranges);
+    for (uint32_t i = 0; inside && e.ranges && i < t->op_count; i++) {
+        const struct op *o = &t->ops[i];
+        if (o->kind != OP_KERNEL || o->api == TL_NONE || !inside[o->api])
+            continue;
+        bool train = query_name_has(tl_text(t, o->full_name), training_only);
+        bool backward = o->class.pass == PASS_WGRAD || o->class.family == FAMILY_OPTIMIZER;
+        e.backward += backward;
+        if (!train && !backward)
+            continue;
+        int64_t ns = o->end_ns - o->start_ns;
+        e.train++;
+        e.train_ns += ns;
+        if (e.longest == TL_NONE || ns > t->ops[e.longest].end_ns - t->ops[e.longest].start_ns)
+            e.longest = i;
+    }
+    return e;
+}
+
+static void check_eval_activations(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct evaluation e = query_at_evaluation(f, arena);
+    int64_t steps = (int64_t)(f->steps.count ? f->steps.count : 1), cost = e.train_ns / steps;
+    if (e.ranges == 0) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "not recorded: an evaluation (no range has 'eval' or 'valid' in its name)";
+        return;
+    }
+    o->why = arena_printf(arena, "%lld evaluations, with %lld kernels that only training needs",
+                          (long long)e.ranges, (long long)e.train);
+    if (e.train == 0 || cost * 100 < f->step_ns)
+        return;
+    outcome_evidence(o, "evaluations", (double)e.ranges, "count",
+                     "SELECT * FROM range_time WHERE name LIKE '%eval%' OR name LIKE '%valid%'");
+    outcome_evidence(o, "kernels in them that only training needs", (double)e.train, "count", NULL);
+    if (e.backward)
+        outcome_evidence(o, "of them for gradients or updates", (double)e.backward, "count", NULL);
+    outcome_evidence(o, "their GPU time, spread over all steps", ms(cost), "ms", NULL);
+    o->error_class = ERROR_KERNEL_MODEL;
+    outcome_fires(o, cost,
+                  arena_printf(arena,
+                               "evaluation runs in training mode: %lld kernels that it does not "
+                               "need, %.1f ms per step on average",
+                               (long long)e.train, ms(cost)));
+    outcome_example_op(o, f->tl, e.longest, "longest of them");
+}
+
+const struct rule rule_eval_activations = {
+    .id = "eval-activations",
+    .title = "Evaluate in evaluation mode, without gradients",
+    .needs = HAVE_KERNELS | HAVE_API | HAVE_RANGES | HAVE_STEPS,
+    .check = check_eval_activations,
+    .looks_for = "Kernels of training (batch statistics, dropout, gradients) launched inside "
+                 "ranges named eval or validation.",
+    .doc = "A model left in training mode computes batch statistics during validation, applies "
+           "dropout and changes its running means: the result is wrong as well as slow. Without "
+           "no_grad its activations are kept, too, which takes memory rather than time. Needs a "
+           "range around the evaluation. Bound: those kernels' own time; cheaper ones come in "
+           "their place.",
+    .remedy = {"model.eval() and with torch.inference_mode(): around validation",
+               "model(x, training=False); model.evaluate does so",
+               "cudnnBatchNormalizationForwardInference, and one buffer for all activations"},
+    .tips = {{"no-grad-eval", "Evaluate without keeping activations for a backward pass",
+              "told by the kernels that run inside ranges named as evaluation"}},
+};

@@ -1,0 +1,98 @@
+/* Clipping that takes the norm tensor by tensor, or asks the host what it is. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/phase.h"
+
+enum { MANY_OPS = 30 /* a step */ };
+
+static int64_t cost_of_ops(const struct facts *f, const struct query_phase *p)
+{
+    return each_step(f, p->ops.count) >= MANY_OPS ? per_step(f, p->ops.busy_ns + p->ops.idle_ns)
+                                                  : 0;
+}
+
+static void add_evidence(const struct facts *f, struct outcome *o, const struct query_phase *p)
+{
+    const char *rows = "SELECT k.* FROM kernel k JOIN string s ON s.id = k.name WHERE s.text LIKE "
+                       "'%norm%' OR s.text LIKE '%clip%'";
+    double used = (double)(f->steps.used ? f->steps.used : 1);
+    outcome_evidence(o, "operations of clipping per step", (double)p->ops.count / used, "count",
+                     p->ops.count ? rows : NULL);
+    outcome_evidence(o, "their GPU time per step", ms(per_step(f, p->ops.busy_ns)), "ms", NULL);
+    outcome_evidence(o, "GPU idle between them per step", ms(per_step(f, p->ops.idle_ns)), "ms",
+                     NULL);
+    outcome_evidence(o, "waits for the norm per step", (double)p->syncs / used, "count", NULL);
+    outcome_evidence(
+        o, "GPU idle after these waits per step", ms(per_step(f, p->sync_ns)), "ms",
+        p->sync_ns > 0
+            ? "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_sync')"
+            : NULL);
+}
+
+/* Operations that apply the factor, by operation; the others find it. In CUDA the update can do
+ * that on its way, as the remedy says: no pass is left for it. A framework's update cannot. */
+static const bool *applies_factor(const struct facts *f, struct arena *arena,
+                                  const struct query_phase *p)
+{
+    size_t n = f->tl->op_count;
+    bool *marks =
+        query_of_python(f) || !p->op_marks ? NULL : arena_array(arena, n + 1, sizeof *marks);
+    for (size_t i = 0; marks && i < n; i++)
+        marks[i] = p->op_marks[i] &&
+                   query_name_has(tl_text(f->tl, f->tl->ops[i].full_name), "clip|scale|mul");
+    return marks;
+}
+
+static void check_gradient_clipping(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct query_phase p = query_phase(f, arena, &phase_clipping);
+    int64_t waiting = per_step(f, p.sync_ns), scattered = cost_of_ops(f, &p);
+    o->why = arena_printf(arena,
+                          "%lld operations of clipping per step; waits for the norm leave the GPU "
+                          "idle for %.3f ms",
+                          (long long)each_step(f, p.ops.count), ms(waiting));
+    if ((waiting + scattered) * 100 < f->step_ns)
+        return;
+    add_evidence(f, o, &p);
+    o->setting = "clip=fused";
+    const char *summary =
+        waiting > scattered
+            ? arena_printf(arena,
+                           "the host waits for the norm of the gradients in every step; the GPU "
+                           "then idles for %.1f ms",
+                           ms(waiting))
+            : arena_printf(arena,
+                           "clipping takes %lld operations and %.1f ms per step, tensor by tensor",
+                           (long long)each_step(f, p.ops.count), ms(scattered));
+    o->edit = waiting > scattered ? (struct edit){.kind = EDIT_REMOVE, .call_marks = p.wait_marks}
+                                  : (struct edit){.kind = EDIT_FUSE,
+                                                  .op_marks = p.op_marks,
+                                                  .gone_marks = applies_factor(f, arena, &p)};
+    o->error_class = waiting > scattered ? ERROR_STRUCTURAL : ERROR_KERNEL_MODEL;
+    outcome_fires(o, waiting + scattered, summary);
+    outcome_example_call(o, f->tl, p.wait, "longest wait for the norm");
+    outcome_example_op(o, f->tl, p.ops.longest, "longest operation of clipping");
+}
+
+const struct rule rule_gradient_clipping = {
+    .id = "gradient-clipping",
+    .title = "Clip gradients on the device, all at once",
+    .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
+    .check = check_gradient_clipping,
+    .program = {.now = "torch.clip_grad"},
+    .looks_for = "Kernels that take norms of gradients, and ranges named after clipping: dozens of "
+                 "small ones per step, or a wait of the host for the result.",
+    .doc = "Clipping needs one number: the norm of all gradients. Taken tensor by tensor it is two "
+           "small kernels for each; compared on the host (`if norm > limit`, .item(), "
+           "error_if_nonfinite=True, logging it every step) it drains the queue just before the "
+           "update. The number can stay on the device: the update multiplies by min(1, limit / "
+           "norm). What clipping does for convergence cannot be seen here; only its cost is.",
+    .remedy =
+        {"torch.nn.utils.clip_grad_norm_(params, limit, foreach=True), error_if_nonfinite=False; "
+         "log the norm with .detach() and read it every N steps",
+         "tf.clip_by_global_norm inside tf.function(jit_compile=True)",
+         "sum the squares of one flat buffer in two kernels, and let the update kernel read the "
+         "factor from device memory"},
+    .setting = "clip",
+    .tips = {{"clip-cheaply", "Clip gradients without waiting, all tensors at once",
+              "its cost alone; what it does for convergence no profile shows"}},
+};

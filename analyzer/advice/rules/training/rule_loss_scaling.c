@@ -1,0 +1,91 @@
+/* What dynamic loss scaling costs: a check per tensor, and a wait for "did anything overflow?". */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/phase.h"
+
+enum { MANY_OPS = 30 /* a step */ };
+
+static bool bf16_possible(const struct facts *f)
+{
+    return f->device && f->device->cc_major >= 8;
+}
+
+static const struct remedy without_bf16 = {
+    "torch.optim.AdamW(..., fused=True) with torch.amp.GradScaler: the fused update takes scale "
+    "and "
+    "flag on the device",
+    "keep the LossScaleOptimizer's update inside tf.function: it decides on the device there",
+    "check one flat gradient buffer, and let the update kernel read scale and flag from device "
+    "memory"};
+
+static const char *summary_of(const struct facts *f, struct arena *arena,
+                              const struct query_phase *p, int64_t waiting, int64_t scattered)
+{
+    if (waiting > scattered)
+        return arena_printf(arena,
+                            "the host asks in every step whether gradients overflowed; the GPU "
+                            "then idles for %.1f ms",
+                            ms(waiting));
+    return arena_printf(arena,
+                        "loss scaling takes %lld operations and %.1f ms per step, tensor by tensor",
+                        (long long)each_step(f, p->ops.count), ms(scattered));
+}
+
+static void check_loss_scaling(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct query_phase p = query_phase(f, arena, &phase_scaling);
+    int64_t waiting = per_step(f, p.sync_ns), busy = per_step(f, p.ops.busy_ns);
+    bool many = each_step(f, p.ops.count) >= MANY_OPS;
+    int64_t scattered = many ? busy + per_step(f, p.ops.idle_ns) : 0;
+    o->why = arena_printf(arena,
+                          "%lld operations of loss scaling and %.3f ms per step; waits for its "
+                          "result leave the GPU idle for %.3f ms",
+                          (long long)each_step(f, p.ops.count), ms(busy), ms(waiting));
+    if ((waiting + scattered) * 100 < f->step_ns)
+        return;
+    const char *rows =
+        "SELECT k.* FROM kernel k JOIN string s ON s.id = k.name WHERE s.text LIKE '%finite%' OR "
+        "s.text LIKE '%unscale%' OR s.text LIKE '%update_scale%'";
+    double used = (double)(f->steps.used ? f->steps.used : 1);
+    outcome_evidence(o, "operations of loss scaling per step", (double)p.ops.count / used, "count",
+                     p.ops.count ? rows : NULL);
+    outcome_evidence(o, "their GPU time per step", ms(busy), "ms", NULL);
+    outcome_evidence(o, "GPU idle between them per step", ms(per_step(f, p.ops.idle_ns)), "ms",
+                     NULL);
+    outcome_evidence(o, "waits for the result per step", (double)p.syncs / used, "count", NULL);
+    outcome_evidence(o, "GPU idle after these waits per step", ms(waiting), "ms", NULL);
+    if (f->device && f->device->cc_major >= 0 && !bf16_possible(f))
+        o->remedy = without_bf16;
+    if (bf16_possible(f))
+        outcome_evidence(o, "this GPU computes in bf16, which needs no loss scaling", 0, "", NULL);
+    o->edit = waiting > scattered ? (struct edit){.kind = EDIT_REMOVE, .call_marks = p.wait_marks}
+                                  : (struct edit){.kind = EDIT_FUSE, .op_marks = p.op_marks};
+    o->error_class = waiting > scattered ? ERROR_STRUCTURAL : ERROR_KERNEL_MODEL;
+    o->setting = "scaler=fused";
+    outcome_fires(o, waiting + scattered, summary_of(f, arena, &p, waiting, scattered));
+    outcome_example_call(o, f->tl, p.wait, "longest wait for the result");
+    outcome_example_op(o, f->tl, p.ops.longest, "longest operation of loss scaling");
+}
+
+const struct rule rule_loss_scaling = {
+    .id = "loss-scaling",
+    .title = "Keep loss scaling on the device, in one pass",
+    .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
+    .check = check_loss_scaling,
+    .program = {.now = "torch.grad_scaler"},
+    .looks_for = "Kernels that check gradients for infinities or unscale them, and ranges named "
+                 "after the scaler: dozens per step, or a wait of the host for what they found.",
+    .doc = "FP16 gradients need a scale, and a step whose gradients overflowed must be left out. "
+           "Both can stay on the device: one check over all gradients, an update that reads the "
+           "scale and the flag, one thread that adapts the scale. Unscaling tensor by tensor is a "
+           "small kernel for each; asking for the flag on the host drains the queue before every "
+           "update. bf16 has the range of FP32 and needs none of it, where the GPU has it (compute "
+           "capability 8.0 and above).",
+    .remedy = {"torch.optim.AdamW(..., fused=True) with torch.amp.GradScaler: the fused update "
+               "takes scale and flag on the device; or, where the GPU has bf16, "
+               "torch.autocast(dtype=torch.bfloat16) without a scaler",
+               "keras mixed_bfloat16 instead of mixed_float16, where the GPU has it",
+               "check one flat gradient buffer, and let the update kernel read scale and flag from "
+               "device memory"},
+    .setting = "scaler",
+    .tips = {{"mixed-precision", "Train in mixed precision", NULL}},
+};

@@ -1,0 +1,44 @@
+/* Gradients zeroed tensor by tensor before they are added to. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/query.h"
+
+static void check_zero_grad(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct query_ops ops;
+    bool many = query_zeroing_scattered(f, &ops);
+    int64_t cost = per_step(f, ops.busy_ns + ops.idle_ns), count = each_step(f, ops.count);
+    o->why = arena_printf(arena, "%lld memsets and fills per step", (long long)count);
+    if (!many || cost * 100 < f->step_ns)
+        return;
+    const char *rows = "SELECT * FROM memset ORDER BY start_ns";
+    outcome_evidence(o, "memsets and fill kernels per step", (double)count, "count", rows);
+    outcome_evidence(o, "their GPU time per step", ms(per_step(f, ops.busy_ns)), "ms", rows);
+    outcome_evidence(o, "GPU idle between them per step", ms(per_step(f, ops.idle_ns)), "ms", NULL);
+    if (ops.bytes > 0)
+        outcome_evidence(o, "bytes zeroed per step", (double)each_step(f, ops.bytes) / 1e6, "MB",
+                         rows);
+    o->edit.kind = EDIT_KEEP_GRADIENTS;
+    o->setting = "zero_grad=none";
+    outcome_fires(o, cost,
+                  arena_printf(arena,
+                               "%lld memsets and fills per step zero buffers one by one: %.1f ms",
+                               (long long)count, ms(cost)));
+    outcome_example_op(o, f->tl, ops.longest, "longest of them");
+}
+
+const struct rule rule_zero_grad = {
+    .id = "zero-grad",
+    .title = "Overwrite gradients instead of zeroing them",
+    .needs = HAVE_KERNELS | HAVE_NODES | HAVE_MEMSETS | HAVE_STEPS,
+    .check = check_zero_grad,
+    .looks_for = "Bursts of small memsets or fill kernels every step.",
+    .doc = "Zeroing each gradient and then adding to it costs a launch and a pass per tensor; with "
+           "the gradient unset, the backward pass "
+           "writes it. Default in PyTorch since 2.0, so this points at old code, a "
+           "set_to_none=False, or zero_() by hand.",
+    .remedy = {"optimizer.zero_grad(set_to_none=True)",
+               "does not apply: gradients are fresh tensors",
+               "beta = 0 in the weight-gradient call instead of cudaMemsetAsync and beta = 1"},
+    .setting = "zero_grad",
+    .tips = {{"set-to-none", "Set gradients to none instead of zeroing them", NULL}},
+};

@@ -1,0 +1,105 @@
+/* The largest saving, and what to do next: its remedy. */
+#include "analyzer/advice/verdict.h"
+#include "analyzer/queries/query.h"
+#include "base/size.h"
+
+#include <string.h>
+
+static double share(const struct advice *a, int64_t ns)
+{
+    return a->facts->step_ns > 0 ? 100.0 * (double)ns / (double)a->facts->step_ns : 0;
+}
+
+/* How this recording's source would come to know of steps. */
+static const char *mark_steps_text(const struct advice *a)
+{
+    const char *framework = timeline_meta(a->facts->tl, "framework");
+    if (framework && strcmp(framework, "xla") == 0)
+        return "Record several steps of the loop, each in "
+               "jax.profiler.StepTraceAnnotation('train', "
+               "step_num=i) or tf.profiler.experimental.Trace('train', step_num=i, _r=1), to learn "
+               "what a step could save.";
+    return framework && strcmp(framework, "pytorch") == 0
+               ? "Record several steps of the loop, each ended by profiler.step() (or held in "
+                 "torch.cuda.nvtx.range('step')), to learn what a step could save."
+               : "Record several steps of the loop, each in an NVTX range named 'step', to learn "
+                 "what a step could save.";
+}
+
+static const char *why_no_graph(const struct advice *a)
+{
+    for (size_t i = 0; i < a->outcome_count; i++)
+        if (a->outcomes[i].rule->one_launch && a->outcomes[i].verdict != RULE_FIRES)
+            return a->outcomes[i].why;
+    return NULL;
+}
+
+/* What to do about a part that is most of what is lost, where no rule that fired comes near it. */
+static const char *unanswered(struct advice *a)
+{
+    int most = PART_COMM;
+    for (int p = PART_COMM + 1; p < PART_COUNT; p++)
+        if (a->facts->breakdown_ns[p] > a->facts->breakdown_ns[most])
+            most = p;
+    int64_t lost = a->facts->breakdown_ns[most];
+    if (share(a, lost) < 10 || (a->ranked_count && 4 * a->ranked[0]->saves_high_ns >= lost))
+        return NULL;
+    const char *why = why_no_graph(a);
+    if (most == PART_IDLE_LAUNCH)
+        return arena_printf(&a->arena, "Launch less for each step: %s.%s%s%s",
+                            query_of_python(a->facts)
+                                ? "torch.compile(model), fused operations, a larger batch"
+                                : "merge small kernels, or make each do more",
+                            why ? " Of a CUDA graph: " : "", why ? why : "", why ? "." : "");
+    if (most == PART_UNEXPLAINED)
+        return query_of_python(a->facts)
+                   ? "Record what the host did as well: ProfilerActivity.CPU beside "
+                     "ProfilerActivity.CUDA, or gpuprof run CMD; most of the calls that launched "
+                     "this work are missing."
+                   : "Record the calls that launched this work as well (nsys profile "
+                     "--trace=cuda,nvtx, or gpuprof run CMD): most of them are missing.";
+    if (most == PART_IDLE_QUEUED)
+        return "Find what the launched work waits for: events of other streams, graphs that follow "
+               "one another, other programs on this GPU (nvidia-smi); gpuprof report shows the "
+               "longest gaps.";
+    return NULL;
+}
+
+/* "23.0 to 33.6 ms per step (15 to 22 %)" */
+static const char *saving_words(struct advice *a, const struct outcome *o)
+{
+    char low[24], high[24];
+    const char *step = analysis_step_word(a->facts);
+    time_words(high, sizeof high, o->saves_high_ns);
+    if (o->upper_bound)
+        return arena_printf(&a->arena, "at most %s per %s (%.0f %%)", high, step,
+                            share_pct(a->facts, o->saves_high_ns));
+    return arena_printf(&a->arena, "%s to %s per %s (%.0f to %.0f %%)",
+                        time_words(low, sizeof low, o->saves_low_ns), high, step,
+                        share_pct(a->facts, o->saves_low_ns),
+                        share_pct(a->facts, o->saves_high_ns));
+}
+
+const char *verdict_saving(struct advice *a)
+{
+    const struct outcome *o = a->ranked_count ? a->ranked[0] : NULL;
+    return o ? arena_printf(&a->arena, " The largest saving: %s, %s.", o->rule->title,
+                            saving_words(a, o))
+             : "";
+}
+
+const char *verdict_next(struct advice *a)
+{
+    const char *open = a->facts->steps.source == STEPS_NONE ? NULL : unanswered(a);
+    if (a->ranked_count) {
+        const struct outcome *o = a->ranked[0];
+        return arena_printf(&a->arena, "%s: %s%s%s", o->rule->title, outcome_remedy(a->facts, o),
+                            open ? ". Most of the time lost lies elsewhere: " : "",
+                            open ? open : "");
+    }
+    if (open)
+        return open;
+    return a->facts->steps.source == STEPS_NONE
+               ? mark_steps_text(a)
+               : "Nothing stands out: no rule found more than 1 % of the step to save.";
+}

@@ -1,0 +1,154 @@
+/* The command that was recorded says what a step computes: program, batch, precision, shapes,
+ * ranks. Options that set how it is computed (workers, pinned memory, an optimizer's form) are what
+ * one compares, so they are not looked at. */
+#include "analyzer/compare/work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const batch_options[] = {"batch",
+                                            "batch-size",
+                                            "bs",
+                                            "per-device-train-batch-size",
+                                            "micro-batch-size",
+                                            "train-batch-size",
+                                            "b",
+                                            NULL};
+
+/* Of what is computed, each under the names that programs have for it. */
+static const char *const work_options[][6] = {
+    {"precision", "dtype", "mixed-precision", "amp-dtype", NULL},
+    {"fp16", NULL},
+    {"bf16", NULL},
+    {"amp", NULL},
+    {"image", "image-size", "img-size", "resolution", NULL},
+    {"seq", "seq-len", "seq-length", "sequence-length", "block-size", "max-seq-length"},
+    {"model", "arch", "model-name", "model-name-or-path", NULL},
+    {"depth", "layers", "num-layers", "n-layer", NULL},
+    {"hidden", "hidden-size", "width", "n-embd", "channels", NULL},
+    {"gradient-accumulation-steps", "accumulate", "grad-accum", NULL},
+    {"ranks", "nproc-per-node", "nproc_per_node", NULL},
+};
+enum { WORK_OPTIONS = sizeof work_options / sizeof *work_options, MOST_NAMES = 6 };
+
+struct value {
+    const char *at; /* NULL: the option is not there */
+    size_t n;       /* 0: it stands without a value */
+};
+
+static bool same_name(const char *word, size_t n, const char *name)
+{
+    if (strlen(name) != n)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if ((word[i] == '_' ? '-' : word[i]) != (name[i] == '_' ? '-' : name[i]))
+            return false;
+    return true;
+}
+
+/* "--name value", "--name=value", "-b value"; the last one counts. */
+static struct value option(const char *command, const char *const *names, size_t most)
+{
+    struct value found = {0};
+    for (const char *p = command; p && *p;) {
+        p += strspn(p, " ");
+        size_t n = strcspn(p, " "), dashes = strspn(p, "-"), name;
+        const char *next = p + n + strspn(p + n, " ");
+        name = n > dashes ? strcspn(p + dashes, "= ") : 0;
+        for (size_t i = 0; dashes && name && i < most && names[i]; i++)
+            if (same_name(p + dashes, name, names[i]) && (dashes == 2) == (names[i][1] != 0)) {
+                const char *value = p[dashes + name] == '=' ? p + dashes + name + 1 : next;
+                found = (struct value){value, *value == '-' ? 0 : strcspn(value, " ")};
+            }
+        p = next;
+    }
+    return found;
+}
+
+static bool same(struct value a, struct value b)
+{
+    return (a.at != NULL) == (b.at != NULL) && a.n == b.n &&
+           (!a.at || memcmp(a.at, b.at, a.n) == 0);
+}
+
+static const char *command_of(const struct advice *a)
+{
+    const char *command = timeline_meta(a->facts->tl, "command");
+    return command ? command : "";
+}
+
+int64_t work_batch(const struct advice *a)
+{
+    const char *loader = timeline_meta(a->facts->tl, "torch.loader");
+    const char *size = loader ? strstr(loader, "batch_size=") : NULL;
+    if (size && atoll(size + strlen("batch_size=")) > 0)
+        return atoll(size + strlen("batch_size="));
+    struct value v = option(command_of(a), batch_options, 8);
+    return v.at && v.n && atoll(v.at) > 0 ? atoll(v.at) : 0;
+}
+
+/* The name of the program: of "python -u dir/train.py --epochs 1" it is train.py. */
+static struct value program(const char *command)
+{
+    struct value v = {command, strcspn(command, " ")};
+    for (int words = 0; words < 8; words++) {
+        const char *end = v.at + v.n, *base = end;
+        while (base > v.at && base[-1] != '/')
+            base--;
+        v = (struct value){base, (size_t)(end - base)};
+        bool through =
+            strncmp(base, "python", 6) == 0 || strncmp(base, "torchrun", 8) == 0 || *base == '-';
+        const char *next = end + strspn(end, " ");
+        if (!through || !*next)
+            break;
+        v = (struct value){next, strcspn(next, " ")};
+    }
+    return v;
+}
+
+static int64_t ranks(const struct advice *a)
+{
+    const struct timeline *t = a->facts->tl;
+    int64_t most = 0;
+    for (size_t i = 0; i < t->process_count; i++)
+        most = t->processes[i].world_size > most ? t->processes[i].world_size : most;
+    return most > (int64_t)a->facts->ranks.count ? most : (int64_t)a->facts->ranks.count;
+}
+
+static const char *shown(struct arena *arena, struct value v)
+{
+    return !v.at ? "not given" : !v.n ? "given" : arena_printf(arena, "%.*s", (int)v.n, v.at);
+}
+
+const char *work_differs(struct arena *arena, const struct advice *base, const struct advice *now,
+                         bool per_sample)
+{
+    const char *one = command_of(base), *other = command_of(now);
+    struct value p = program(one), q = program(other);
+    int64_t b = work_batch(base), n = work_batch(now);
+    if (p.n && q.n && !same(p, q))
+        return arena_printf(arena, "they are different programs (%s; %s)", shown(arena, p),
+                            shown(arena, q));
+    if (ranks(base) && ranks(now) && ranks(base) != ranks(now))
+        return arena_printf(arena, "they ran with %lld and %lld ranks", (long long)ranks(base),
+                            (long long)ranks(now));
+    if (b && n && b != n && !per_sample)
+        return arena_printf(
+            arena,
+            "their batches have %lld and %lld samples; --per sample compares the time of one",
+            (long long)b, (long long)n);
+    if (per_sample && (!b || !n))
+        return "the size of the batch is not known of both";
+    struct value c = option(one, batch_options, 8), d = option(other, batch_options, 8);
+    if ((!b || !n) && *one && *other && !same(c, d))
+        return arena_printf(arena, "their batches may differ: %s and %s", shown(arena, c),
+                            shown(arena, d));
+    for (size_t i = 0; i < WORK_OPTIONS && *one && *other; i++) {
+        struct value x = option(one, work_options[i], MOST_NAMES),
+                     y = option(other, work_options[i], MOST_NAMES);
+        if (!same(x, y))
+            return arena_printf(arena, "they compute different things: %s is %s and %s",
+                                work_options[i][0], shown(arena, x), shown(arena, y));
+    }
+    return NULL;
+}

@@ -1,0 +1,15 @@
+/* What a step does, as far as a recording tells: whether the steps of two runs may be compared. */
+#ifndef GPUPROF_COMPARE_WORK_H
+#define GPUPROF_COMPARE_WORK_H
+
+#include "analyzer/advice/advice.h"
+
+/* Samples in a batch, by the loader or an option of the command; 0: not known. */
+int64_t work_batch(const struct advice *a);
+/* NULL, or in what the work differs: the program, ranks, batch (unless per_sample), or an option
+ * that sets what is computed, such as precision. Of the arena. What was not recorded differs from
+ * nothing. */
+const char *work_differs(struct arena *arena, const struct advice *base, const struct advice *now,
+                         bool per_sample);
+
+#endif

@@ -1,0 +1,167 @@
+/* Long steps: the same work in much more time. Few of them (a pause, a log, a hiccup) leave the
+ * median step what it is; where they recur, as with a loader whose workers deliver in bursts, the
+ * median is not what the loop takes, and the mean counts. Cost: O(n log n). */
+#include "analyzer/facts/passes.h"
+
+#include "analyzer/timeline/sort.h"
+
+#include <stdlib.h>
+
+/* The two kinds of steps that `v`, sorted, falls into at best (least squares); 0: one kind. Long
+ * ones take half as much again, and are not most of all. */
+static int64_t border(const int64_t *v, size_t n)
+{
+    double all = 0, low = 0, best = 0;
+    size_t at = 0;
+    for (size_t i = 0; i < n; i++)
+        all += (double)v[i];
+    for (size_t i = 1; i < n; i++) {
+        low += (double)v[i - 1];
+        double apart = (all - low) / (double)(n - i) - low / (double)i;
+        double score = apart * apart * (double)i * (double)(n - i);
+        if (v[i] > v[i - 1] && score > best) {
+            best = score;
+            at = i;
+        }
+    }
+    if (at == 0 || (n - at) * 5 > n * 3)
+        return 0;
+    low = 0;
+    for (size_t i = 0; i < at; i++)
+        low += (double)v[i];
+    return 2 * (all - low) / (double)(n - at) > 3 * low / (double)at ? v[at] : 0;
+}
+
+static bool same_work(const struct step *s)
+{
+    return (s->used || s->slow) && s->length_ns;
+}
+
+/* Marks as slow what is beyond the border, where there is one. */
+static void mark(struct steps *s, int64_t *v)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->count; i++)
+        if (same_work(&s->at[i]))
+            v[n++] = s->at[i].length_ns;
+    sort_ns(v, n);
+    int64_t from = border(v, n);
+    for (size_t i = 0; from && i < s->count; i++)
+        if (same_work(&s->at[i])) {
+            s->at[i].slow = s->at[i].length_ns >= from;
+            s->at[i].used = !s->at[i].slow;
+        }
+}
+
+/* Three and more, one in twenty; or fewer behind the first two, that take a fifth of all time:
+ * whoever records nine steps sees once what comes in every ninth. Without a GPU two are enough:
+ * validation, workers that are started for each epoch. */
+static bool recurs(const struct steps *s, bool on_cpu)
+{
+    enum { FIRST = 2 };
+    size_t n = s->used + s->slow, early = 0;
+    for (size_t i = 0; i < s->count && i < FIRST; i++)
+        early += s->at[i].slow;
+    if (on_cpu)
+        return s->slow >= 2 && s->pace_ns * 20 > s->short_ns * 21;
+    if (s->slow >= 3 && s->slow * 20 >= n)
+        return s->pace_ns * 20 > s->short_ns * 21;
+    return s->slow > early && n >= 4 && s->pace_ns * 4 > s->short_ns * 5;
+}
+
+int steps_find_long(struct steps *s, bool on_cpu)
+{
+    int64_t *v = malloc((s->count + 1) * sizeof *v);
+    double all = 0, slow = 0;
+    size_t n = 0;
+    if (!v)
+        return -1;
+    mark(s, v);
+    s->used = s->slow = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        const struct step *x = &s->at[i];
+        s->used += x->used;
+        s->slow += x->slow;
+        all += same_work(x) ? (double)x->length_ns : 0;
+        slow += x->slow ? (double)x->length_ns : 0;
+        if (same_work(x) && !x->slow)
+            v[n++] = x->length_ns;
+    }
+    s->short_ns = median_ns(v, n);
+    s->long_ns = s->slow ? (int64_t)(slow / (double)s->slow) : 0;
+    s->pace_ns = n + s->slow ? (int64_t)(all / (double)(n + s->slow) + 0.5) : 0;
+    s->recurs = recurs(s, on_cpu);
+    for (size_t i = 0; s->recurs && i < s->count; i++)
+        s->at[i].used |= s->at[i].slow;
+    s->used += s->recurs ? s->slow : 0;
+    free(v);
+    return 0;
+}
+
+/* ---- what they have that the others lack -------------------------------------------------------
+ */
+
+/* What a part takes in a long step more than in the others. */
+static int64_t extra_ns(const struct facts *f, int part)
+{
+    double slow = 0, others = 0;
+    size_t n = 0, m = 0;
+    for (size_t i = 0; i < f->steps.count; i++) {
+        const struct step *s = &f->steps.at[i];
+        if (s->estimated || !(s->used || s->slow))
+            continue;
+        *(s->slow ? &slow : &others) += (double)f->step_parts[i][part];
+        *(s->slow ? &n : &m) += 1;
+    }
+    return n && m ? (int64_t)(slow / (double)n - others / (double)m) : 0;
+}
+
+/* The range in which most of that idle time of long steps lies; NULL: none holds half of it. */
+static const char *where(const struct facts *f, enum part part)
+{
+    int64_t *sum = calloc(f->tl->strings.n + 1, sizeof *sum), all = 0;
+    uint32_t best = 0;
+    for (size_t i = 0; sum && i < f->gap_count; i++) {
+        const struct gap *g = &f->gaps[i];
+        if (g->step == TL_NONE || !f->steps.at[g->step].slow)
+            continue;
+        int64_t ns = gap_ns(f, g, part);
+        uint32_t name = g->range == TL_NONE ? 0 : f->tl->ranges[g->range].name;
+        all += ns;
+        sum[name] += ns;
+        best = name && (!best || sum[name] > sum[best]) ? name : best;
+    }
+    bool most = sum && best && 2 * sum[best] > all;
+    free(sum);
+    return most ? tl_text(f->tl, best) : NULL;
+}
+
+/* One that takes a little longer now and then is nothing to tell. */
+static bool worth_telling(const struct steps *s)
+{
+    return s->slow && s->short_ns > 0 && s->pace_ns * 20 > s->short_ns * 21;
+}
+
+void steps_explain_long(struct facts *f)
+{
+    const struct steps *s = &f->steps;
+    int most = 0;
+    if (!worth_telling(s))
+        return;
+    for (int p = 1; p < PART_COUNT; p++)
+        if (extra_ns(f, p) > extra_ns(f, most))
+            most = p;
+    int64_t extra = extra_ns(f, most);
+    if (2 * extra < s->long_ns - s->short_ns)
+        return;
+    const char *in = where(f, (enum part)most);
+    f->long_part = most;
+    f->long_extra_ns = extra;
+    f->long_text = arena_printf(
+        &f->arena,
+        "%zu of %zu %ss take %.4g ms, the others %.4g ms; what the long ones have more of is '%s': "
+        "%.4g ms%s%s%s",
+        s->slow, steps_like(s), analysis_step_word(f), (double)s->long_ns / 1e6,
+        (double)s->short_ns / 1e6, part_title[most], (double)extra / 1e6,
+        in ? ", most of it in '" : "", in ? in : "", in ? "'" : "");
+}

@@ -1,0 +1,20 @@
+/* Host samples by thread: their values are totals since the thread began, so the first and the last
+ * of them say what it did with the time in between. */
+#ifndef GPUPROF_MEASURE_CLOCKS_H
+#define GPUPROF_MEASURE_CLOCKS_H
+
+#include "analyzer/profile/rows.h"
+#include "base/arena.h"
+
+struct timeline;
+
+struct thread_clocks {
+    const struct row_host_sample *first, *last; /* NULL: the thread was not sampled */
+};
+
+/* By index of the thread, in the arena; NULL without memory. */
+struct thread_clocks *thread_clocks(const struct timeline *t, struct arena *arena);
+/* How much a total grew; -1 = not known. */
+int64_t clocks_grown(int64_t first, int64_t last);
+
+#endif

@@ -1,0 +1,12 @@
+/* Which range a thread is in. */
+#ifndef GPUPROF_MEASURE_RANGES_H
+#define GPUPROF_MEASURE_RANGES_H
+
+#include "analyzer/timeline/timeline.h"
+
+/* By range: the one around it, TL_NONE; NULL without memory, free() it. And with them the innermost
+ * range of a thread at a time, TL_NONE. */
+uint32_t *range_parents(const struct timeline *t);
+uint32_t range_at(const struct timeline *t, const uint32_t *parent, uint32_t thread, int64_t time);
+
+#endif

@@ -1,0 +1,140 @@
+#include "analyzer/measure/sequence.h"
+#include "analyzer/timeline/idmap.h"
+#include "analyzer/timeline/sort.h"
+#include "base/vec.h"
+
+#include <string.h>
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+    h = (h ^ v) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 31;
+}
+
+static uint64_t token_of(const struct timeline *t, const struct op *o, bool names_only)
+{
+    const char *name = tl_text(t, o->full_name);
+    uint64_t h = mix(str_hash(name, strlen(name)), o->kind);
+    if (names_only)
+        return h;
+    if (o->kind != OP_KERNEL)
+        return mix(mix(h, o->copy_kind), (uint64_t)o->bytes);
+    h = mix(mix(h, o->grid[0]), (uint64_t)o->grid[1] << 32 | o->grid[2]);
+    return mix(h, (uint64_t)o->block[0] << 32 | (uint64_t)o->block[1] << 16 | o->block[2]);
+}
+
+struct event { /* something launched by the host */
+    int64_t time;
+    uint64_t hash;
+};
+
+struct events VEC(struct event);
+
+static int add_event(struct events *v, int64_t time, uint64_t hash)
+{
+    struct event *e = vec_push(v);
+    if (e)
+        *e = (struct event){time, hash};
+    return e ? 0 : -1;
+}
+
+/* GPU operations, graph launches whose nodes were not recorded, or, without any GPU record, the
+ * calls that would have launched some. */
+static int gather(struct events *v, const struct timeline *t, uint32_t process, bool names_only)
+{
+    for (uint32_t i = 0; i < t->op_count; i++) {
+        const struct op *o = &t->ops[i];
+        if (t->streams[o->stream].process != process)
+            continue;
+        int64_t time = o->api == TL_NONE ? o->start_ns : t->apis[o->api].start_ns;
+        if (add_event(v, time, token_of(t, o, names_only)) < 0)
+            return -1;
+    }
+    bool calls_only = v->n == 0;
+    for (size_t i = 0; i < t->api_count; i++) {
+        const struct api *a = &t->apis[i];
+        bool launch = a->kind == API_GRAPH_LAUNCH ||
+                      (calls_only && a->kind >= API_LAUNCH && a->kind <= API_MEMSET);
+        if (!launch || a->ops || t->threads[a->thread].process != process)
+            continue;
+        const char *name = tl_text(t, a->name);
+        if (add_event(v, a->start_ns, str_hash(name, strlen(name))) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* `keys`: the order, NULL where they are in order already. */
+static int number_tokens(struct sequence *s, const struct events *v, const struct sort_key *keys)
+{
+    struct idmap ids = {0};
+    int rc = 0;
+    for (size_t i = 0; i < s->n && rc == 0; i++) {
+        const struct event *e = &v->at[keys ? keys[i].index : i];
+        uint32_t id = idmap_get(&ids, (int64_t)e->hash);
+        if (id == UINT32_MAX) {
+            id = s->tokens++;
+            rc = idmap_put(&ids, (int64_t)e->hash, id);
+        }
+        s->token[i] = id;
+        s->time[i] = e->time;
+    }
+    idmap_release(&ids);
+    return rc;
+}
+
+static int index_positions(struct sequence *s)
+{
+    s->first = calloc((size_t)s->tokens + 2, sizeof *s->first);
+    s->position = malloc((s->n + 1) * sizeof *s->position);
+    if (!s->first || !s->position)
+        return -1;
+    for (size_t i = 0; i < s->n; i++)
+        s->first[s->token[i] + 2]++;
+    for (uint32_t x = 2; x < s->tokens + 2; x++)
+        s->first[x] += s->first[x - 1];
+    for (size_t i = 0; i < s->n; i++)
+        s->position[s->first[s->token[i] + 1]++] = (uint32_t)i;
+    return 0;
+}
+
+/* -1: out of memory. */
+static int put_in_order(const struct events *v, struct sort_key **keys)
+{
+    size_t i = 1;
+    while (i < v->n && v->at[i - 1].time <= v->at[i].time)
+        i++;
+    if (i >= v->n)
+        return 0;
+    *keys = malloc(v->n * sizeof **keys);
+    for (i = 0; *keys && i < v->n; i++)
+        (*keys)[i] = (struct sort_key){.time = v->at[i].time, .index = (uint32_t)i};
+    return *keys && sort_keys(*keys, v->n) >= 0 ? 0 : -1;
+}
+
+void sequence_release(struct sequence *s)
+{
+    free(s->token);
+    free(s->time);
+    free(s->first);
+    free(s->position);
+    *s = (struct sequence){0};
+}
+
+int sequence_build(struct sequence *s, const struct timeline *t, uint32_t process, bool names_only)
+{
+    struct events v = {0};
+    struct sort_key *keys = NULL;
+    int rc = gather(&v, t, process, names_only);
+    *s = (struct sequence){.n = v.n};
+    if (rc == 0) {
+        s->token = malloc((v.n + 1) * sizeof *s->token);
+        s->time = malloc((v.n + 1) * sizeof *s->time);
+        rc = s->token && s->time ? put_in_order(&v, &keys) : -1;
+    }
+    if (rc == 0)
+        rc = number_tokens(s, &v, keys);
+    free(keys);
+    vec_release(&v);
+    return rc == 0 ? index_positions(s) : -1;
+}

@@ -1,0 +1,73 @@
+/* Copies between host and GPU: how much, how exposed, and what of it merely comes back.
+ * Cost: totals were made with the analysis; what comes back is one pass over all operations. */
+#include "analyzer/queries/query.h"
+
+struct query_copies query_h2d(const struct facts *f, enum memory_kind from)
+{
+    struct query_copies c = {.longest = TL_NONE};
+    int64_t blocked_all = 0;
+    for (size_t i = 0; i < f->totals.copy_count; i++) {
+        const struct copy_total *t = &f->totals.copies[i];
+        if (t->kind != COPY_H2D)
+            continue;
+        blocked_all += t->host_blocked_ns;
+        if (t->src_kind != from)
+            continue;
+        c.count += t->count;
+        c.bytes += t->bytes;
+        c.total_ns += t->total_ns;
+        c.exposed_ns += t->exposed_ns;
+        c.blocked_ns += t->host_blocked_ns;
+        c.longest = t->longest;
+    }
+    if (blocked_all > 0)
+        c.idle_ns = (int64_t)((double)f->breakdown_ns[PART_IDLE_COPY] * (double)c.blocked_ns /
+                              (double)blocked_all);
+    return c;
+}
+
+int64_t query_exposed(const struct facts *f, const struct query_copies *c)
+{
+    int64_t mean = per_step(f, c->exposed_ns), median = f->breakdown_ns[PART_COPY];
+    return mean < median ? mean : median;
+}
+
+/* ---- what comes back ---------------------------------------------------------------------------
+ */
+
+enum { SMALL_BYTES = 65536, SIZES = 64 };
+
+struct size {
+    int64_t bytes, down, up; /* copies of this size to the GPU, and from it */
+};
+
+static struct size *size_of(struct size *of, size_t *n, int64_t bytes)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (of[i].bytes == bytes)
+            return &of[i];
+    if (*n == SIZES)
+        return NULL;
+    of[*n] = (struct size){.bytes = bytes};
+    return &of[(*n)++];
+}
+
+double query_comes_back_pct(const struct facts *f)
+{
+    struct size of[SIZES];
+    size_t n = 0;
+    int64_t all = 0, back = 0;
+    for (uint32_t i = 0; i < f->tl->op_count; i++) {
+        const struct op *o = &f->tl->ops[i];
+        if (o->kind != OP_COPY || o->bytes <= SMALL_BYTES || !query_used(f, i) ||
+            (o->copy_kind != COPY_H2D && o->copy_kind != COPY_D2H))
+            continue;
+        struct size *s = size_of(of, &n, o->bytes);
+        if (s)
+            *(o->copy_kind == COPY_H2D ? &s->down : &s->up) += 1;
+        all += o->copy_kind == COPY_H2D ? o->bytes : 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        back += of[i].bytes * (of[i].down < of[i].up ? of[i].down : of[i].up);
+    return all ? 100.0 * (double)back / (double)all : 0;
+}

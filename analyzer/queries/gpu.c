@@ -1,0 +1,30 @@
+#include "analyzer/queries/gpu.h"
+
+struct query_gpu query_gpu(const struct facts *f)
+{
+    const struct timeline *t = f->tl;
+    struct query_gpu g = {.memory_peak = -1, .hottest_c = -1, .most_mw = -1};
+    double sum = 0;
+    for (size_t i = 0; i < t->gpu_sample_count; i++) {
+        const struct row_gpu_sample *s = &t->gpu_samples[i];
+        if (f->device && s->device != f->device->id)
+            continue;
+        if (s->memory_used_bytes > g.memory_peak)
+            g.memory_peak = s->memory_used_bytes;
+        if (f->steps.source != STEPS_NONE && query_step_at(f, s->time_ns) == TL_NONE)
+            continue;
+        if (s->sm_clock_mhz <= 0 || s->throttle_reasons < 0)
+            continue;
+        g.samples++;
+        g.hottest_c = s->temperature_c > g.hottest_c ? s->temperature_c : g.hottest_c;
+        g.most_mw = s->power_mw > g.most_mw ? s->power_mw : g.most_mw;
+        if (!(s->throttle_reasons & QUERY_SLOWED))
+            continue;
+        g.slowed++;
+        g.reasons |= s->throttle_reasons & QUERY_SLOWED;
+        sum += (double)s->sm_clock_mhz;
+    }
+    g.slowed_mhz = g.slowed ? sum / (double)g.slowed : 0;
+    g.slowed_pct = g.samples ? 100.0 * (double)g.slowed / (double)g.samples : 0;
+    return g;
+}

@@ -1,0 +1,70 @@
+#include "analyzer/queries/host.h"
+
+#include "analyzer/measure/spans.h"
+#include "analyzer/queries/phase.h"
+
+static const char copying[] = "aten::clone|aten::contiguous|aten::pin_memory|aten::_pin_memory|"
+                              "host_copy|host.copy|copy.host|memcpy_host|torch.tensor(";
+
+/* Launches in them mean that it is the GPU that copies. */
+static bool on_the_host(const struct timeline *t, const struct range *r)
+{
+    const struct thread *th = &t->threads[r->thread];
+    for (uint32_t i = timeline_api_from(t, th, r->start_ns); i < th->first_api + th->apis; i++) {
+        if (t->apis[i].start_ns >= r->end_ns)
+            break;
+        if (t->apis[i].op != TL_NONE)
+            return false;
+    }
+    return true;
+}
+
+/* Also those in steps that do not count: the GPU may wait for them in the step behind. */
+static int find_copies(const struct facts *f, struct query_host_copies *h, struct spans *spans)
+{
+    const struct timeline *t = f->tl;
+    const struct thread *th = &t->threads[f->steps.main_thread];
+    for (uint32_t i = 0; i < th->ranges; i++) { /* by start */
+        const struct range *r = &t->ranges[th->first_range + i];
+        if (!query_name_has(tl_text(t, r->name), copying) || !on_the_host(t, r))
+            continue;
+        if (spans_add(spans, r->start_ns, r->end_ns) < 0)
+            return -1;
+        if (query_step_at(f, r->start_ns) == TL_NONE)
+            continue;
+        h->count++;
+        h->total_ns += r->end_ns - r->start_ns;
+        h->marks[th->first_range + i] = true;
+        if (h->longest == TL_NONE ||
+            r->end_ns - r->start_ns > t->ranges[h->longest].end_ns - t->ranges[h->longest].start_ns)
+            h->longest = th->first_range + i;
+    }
+    return spans_index(spans);
+}
+
+/* GPU idle while the host copies. */
+static void add_idle(const struct facts *f, const struct spans *spans, struct query_host_copies *h)
+{
+    for (size_t i = 0; i < f->gap_count; i++) {
+        const struct gap *g = &f->gaps[i];
+        if (g->step == TL_NONE || !f->steps.at[g->step].used)
+            continue;
+        int64_t ns = spans_covered(spans, g->start_ns, g->end_ns), host;
+        host = gap_ns(f, g, PART_IDLE_HOST);
+        h->idle_ns += ns;
+        h->host_ns += ns < host ? ns : host;
+    }
+}
+
+int query_host_copies(const struct facts *f, struct arena *arena, struct query_host_copies *h)
+{
+    struct spans spans = {0};
+    *h = (struct query_host_copies){.longest = TL_NONE};
+    h->marks = arena_array(arena, f->tl->range_count + 1, sizeof *h->marks);
+    int rc = h->marks ? find_copies(f, h, &spans) : -1;
+    if (rc == 0) {
+        add_idle(f, &spans, h);
+    }
+    spans_release(&spans);
+    return rc;
+}

@@ -1,0 +1,18 @@
+/* Copies from one place of the host's memory to another, on the training thread, told by the names
+ * of their ranges. Cost: one pass over its ranges, one over gaps. */
+#ifndef GPUPROF_QUERIES_QUERY_HOST_H
+#define GPUPROF_QUERIES_QUERY_HOST_H
+
+#include "analyzer/queries/query.h"
+
+struct query_host_copies {
+    int64_t count, total_ns;
+    int64_t idle_ns;  /* GPU idle meanwhile */
+    int64_t host_ns;  /* of that, counted under 'other host work' */
+    uint32_t longest; /* range index, TL_NONE */
+    bool *marks;      /* by range: is such a copy */
+};
+/* -1: out of memory. */
+int query_host_copies(const struct facts *f, struct arena *arena, struct query_host_copies *h);
+
+#endif

@@ -1,0 +1,35 @@
+/* Do launches wait for their kernels? One answer for the replay and for every rule. */
+#include "analyzer/queries/query.h"
+
+#include <string.h>
+
+enum {
+    LEAST_LAUNCHES = 20 /* to tell a habit from a chance */
+};
+
+static void count_launches(const struct facts *f, struct query_launches *l)
+{
+    const struct timeline *t = f->tl;
+    for (uint32_t i = 0; i < t->op_count; i++) {
+        const struct op *o = &t->ops[i];
+        if (o->kind != OP_KERNEL || o->api == TL_NONE || !query_used(f, i) ||
+            t->apis[o->api].kind != API_LAUNCH || t->apis[o->api].ops > 1)
+            continue;
+        const struct api *c = &t->apis[o->api];
+        l->launches++;
+        l->waited += c->end_ns >= o->end_ns;
+    }
+}
+
+static bool is_on(const char *value)
+{
+    return value && *value && strcmp(value, "0") != 0;
+}
+
+struct query_launches query_launches(const struct facts *f)
+{
+    struct query_launches l = {.set = is_on(timeline_meta(f->tl, "env.CUDA_LAUNCH_BLOCKING"))};
+    count_launches(f, &l);
+    l.block = l.launches >= LEAST_LAUNCHES ? l.waited * 10 >= l.launches * 9 : l.set;
+    return l;
+}

@@ -1,0 +1,241 @@
+#include "analyzer/queries/query.h"
+
+#include "base/size.h"
+
+#include "wire/spool_format.h"
+
+#include <string.h>
+
+enum { SMALL_BYTES = 64 << 20, BURST = 4, QUEUED_START_NS = 50000 };
+
+const char *query_time(struct arena *arena, int64_t ns)
+{
+    char text[32];
+    return arena_printf(arena, "%s", time_words(text, sizeof text, ns));
+}
+
+bool query_used(const struct facts *f, uint32_t op)
+{
+    if (f->steps.device != TL_NONE && tl_op_device(f->tl, op) != f->steps.device)
+        return false;
+    if (f->steps.source == STEPS_NONE)
+        return true;
+    uint32_t step = f->steps.op_step[op];
+    return step != TL_NONE && f->steps.at[step].used;
+}
+
+uint32_t query_step_at(const struct facts *f, int64_t ns)
+{
+    uint32_t step = facts_step_at(f, ns);
+    return step != TL_NONE && f->steps.at[step].used ? step : TL_NONE;
+}
+
+size_t query_steps_with(const struct facts *f, enum part part)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < f->steps.count; i++)
+        n += f->steps.at[i].used && f->step_parts[i][part] * 100 >= f->step_ns;
+    return n;
+}
+
+/* A queued operation starts some microseconds after the one before it. What is longer waits for
+ * something else, which fewer operations would not shorten. */
+static int64_t start_of_queued(const struct facts *f, const struct gap *g)
+{
+    int64_t ns = gap_ns(f, g, PART_IDLE_QUEUED);
+    return ns <= QUEUED_START_NS ? ns : 0;
+}
+
+struct query_ops query_ops_of(const struct facts *f, query_pick *pick, const void *arg)
+{
+    const struct timeline *t = f->tl;
+    struct query_ops sum = {.longest = TL_NONE};
+    int64_t busy_until = t->gpu_start_ns;
+    size_t g = 0;
+    for (uint32_t i = 0; i < t->op_count; i++) {
+        const struct op *o = &t->ops[i];
+        if (f->steps.device != TL_NONE && tl_op_device(t, i) != f->steps.device)
+            continue;
+        int64_t gap = o->start_ns - busy_until;
+        if (o->end_ns > busy_until)
+            busy_until = o->end_ns;
+        while (g < f->gap_count && f->gaps[g].end_ns < o->start_ns)
+            g++;
+        enum query_take take = query_used(f, i) ? pick(f, i, arg) : QUERY_NO;
+        if (take == QUERY_NO)
+            continue;
+        sum.count++;
+        sum.busy_ns += o->end_ns - o->start_ns;
+        sum.bytes += o->bytes;
+        if (sum.longest == TL_NONE ||
+            o->end_ns - o->start_ns > t->ops[sum.longest].end_ns - t->ops[sum.longest].start_ns)
+            sum.longest = i;
+        if (take == QUERY_BUSY)
+            continue;
+        if (gap >= GAP_LISTED_NS && g < f->gap_count && f->gaps[g].end_ns == o->start_ns)
+            sum.idle_ns +=
+                gap_ns(f, &f->gaps[g], PART_IDLE_LAUNCH) + start_of_queued(f, &f->gaps[g]);
+        else if (gap > 0 && gap < GAP_LISTED_NS)
+            sum.idle_ns += gap;
+    }
+    return sum;
+}
+
+struct wanted {
+    query_want *want;
+};
+
+static enum query_take pick_wanted(const struct facts *f, uint32_t op, const void *arg)
+{
+    return ((const struct wanted *)arg)->want(f, op);
+}
+
+struct query_ops query_ops(const struct facts *f, query_want *want)
+{
+    const struct wanted w = {want};
+    return query_ops_of(f, pick_wanted, &w);
+}
+
+uint32_t query_before(const struct timeline *t, uint32_t op)
+{
+    for (uint32_t i = op; i > 0; i--)
+        if (t->ops[i - 1].stream == t->ops[op].stream)
+            return i - 1;
+    return TL_NONE;
+}
+
+enum query_take query_is_optimizer(const struct facts *f, uint32_t op)
+{
+    const struct op *o = &f->tl->ops[op];
+    if (o->kind != OP_KERNEL || o->class.family != FAMILY_OPTIMIZER)
+        return QUERY_NO;
+    const char *name = tl_text(f->tl, o->full_name); /* loss scaling has a rule of its own */
+    return strstr(name, "finite") || strstr(name, "amp_unscale") ? QUERY_NO : QUERY_ALL;
+}
+
+static bool zeroes(const struct op *o)
+{
+    if (o->kind == OP_MEMSET)
+        return o->bytes < SMALL_BYTES;
+    return o->kind == OP_KERNEL && o->class.family == FAMILY_FILL;
+}
+
+/* How many of the BURST operations before (step -1) or behind (+1) `op` continue its run. */
+static int run_length(const struct timeline *t, uint32_t op, int step)
+{
+    int n = 0;
+    for (int64_t i = (int64_t)op + step; i >= 0 && i < (int64_t)t->op_count && n < BURST;
+         i += step) {
+        if (t->ops[i].stream != t->ops[op].stream)
+            continue;
+        if (!zeroes(&t->ops[i]))
+            break;
+        n++;
+    }
+    return n;
+}
+
+enum query_take query_is_zeroing(const struct facts *f, uint32_t op)
+{
+    const struct timeline *t = f->tl;
+    if (!zeroes(&t->ops[op]))
+        return QUERY_NO;
+    int before = run_length(t, op, -1);
+    if (before + run_length(t, op, 1) + 1 < BURST)
+        return QUERY_NO;
+    return before ? QUERY_ALL : QUERY_BUSY;
+}
+
+static bool many(const struct facts *f, const struct query_ops *ops, int64_t least)
+{
+    return each_step(f, ops->count) >= least;
+}
+
+bool query_optimizer_unfused(const struct facts *f, struct query_ops *ops)
+{
+    *ops = query_ops(f, query_is_optimizer);
+    return many(f, ops, QUERY_MANY_OPTIMIZER_OPS);
+}
+
+bool query_zeroing_scattered(const struct facts *f, struct query_ops *ops)
+{
+    *ops = query_ops(f, query_is_zeroing);
+    return many(f, ops, QUERY_MANY_ZERO_OPS);
+}
+
+static bool gap_used(const struct facts *f, const struct gap *g)
+{
+    return g->step != TL_NONE && f->steps.at[g->step].used;
+}
+
+const char *query_gap_range(const struct facts *f, enum part part)
+{
+    enum { KINDS = 64 };
+    uint32_t names[KINDS];
+    int64_t sums[KINDS], best = 0;
+    size_t n = 0, at = 0;
+    for (size_t i = 0; i < f->gap_count; i++) {
+        const struct gap *g = &f->gaps[i];
+        if (!gap_used(f, g) || g->range == TL_NONE || gap_ns(f, g, part) <= 0)
+            continue;
+        uint32_t name = f->tl->ranges[g->range].name;
+        size_t k = 0;
+        while (k < n && names[k] != name)
+            k++;
+        if (k == KINDS)
+            continue;
+        if (k == n) {
+            names[n] = name;
+            sums[n++] = 0;
+        }
+        sums[k] += gap_ns(f, g, part);
+        if (sums[k] > best) {
+            best = sums[k];
+            at = k;
+        }
+    }
+    return n ? tl_text(f->tl, names[at]) : NULL;
+}
+
+bool query_is_platform(const struct facts *f, const char *name)
+{
+    const char *platform = timeline_meta(f->tl, "platform");
+    return platform && strcmp(platform, name) == 0;
+}
+
+bool query_nvidia(const struct facts *f)
+{
+    if (query_is_platform(f, "hip") || query_is_platform(f, "xpu"))
+        return false;
+    const char *name = f->device ? tl_text(f->tl, f->device->name) : "";
+    return !strstr(name, "AMD") && !strstr(name, "Radeon") && !strstr(name, "Instinct");
+}
+
+bool query_find_seen(const struct facts *f)
+{
+    for (size_t i = 0; i < f->tl->call_count; i++)
+        if (f->tl->calls[i].row.family == SPOOL_CALL_FIND &&
+            strstr(tl_text(f->tl, f->tl->calls[i].row.function),
+                   "Find")) /* not Get...: the heuristic */
+            return true;
+    return false;
+}
+
+bool query_of_python(const struct facts *f)
+{
+    const char *exe = timeline_meta(f->tl, "exe"), *framework = timeline_meta(f->tl, "framework");
+    return (exe && strstr(exe, "python")) || (framework && strcmp(framework, "pytorch") == 0);
+}
+
+bool query_thin(const struct facts *f, size_t *ops)
+{
+    enum { FEW = 10 };
+    size_t n = 0;
+    if (f->steps.used > 2)
+        return false;
+    for (uint32_t i = 0; i < f->tl->op_count && n < FEW; i++)
+        n += !query_used(f, i) ? 0 : f->tl->ops[i].in_graph ? FEW : 1;
+    if (ops)
+        *ops = n;
+    return n < FEW && f->breakdown_ns[PART_COMPUTE] * 10 < f->step_ns;
+}

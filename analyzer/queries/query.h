@@ -1,0 +1,104 @@
+/* What several rules look at. All totals are over the used steps unless they say "per step";
+ * nothing here decides anything. */
+#ifndef GPUPROF_QUERIES_QUERY_H
+#define GPUPROF_QUERIES_QUERY_H
+
+#include "analyzer/facts/facts.h"
+
+/* Of a sum over the used steps: times; numbers and bytes. */
+static inline int64_t per_step(const struct facts *f, int64_t total_ns)
+{
+    return facts_per_step(f, total_ns);
+}
+static inline int64_t each_step(const struct facts *f, int64_t total)
+{
+    return total / (int64_t)(f->steps.used ? f->steps.used : 1);
+}
+static inline double ms(int64_t ns)
+{
+    return (double)ns / 1e6;
+}
+static inline double share_pct(const struct facts *f, int64_t ns_per_step)
+{
+    return f->step_ns > 0 ? 100.0 * (double)ns_per_step / (double)f->step_ns : 0;
+}
+
+/* "4.69 ms", "176 ms", "12.3 s", in the arena. */
+const char *query_time(struct arena *arena, int64_t ns);
+
+/* Launched in a used step, on the device that is analysed. */
+bool query_used(const struct facts *f, uint32_t op);
+
+/* Per op: idle time of the device right before it that is due to launching (slow launches, or gaps
+ * between operations already queued), for ops that pass `want`; and their own time on the device.
+ */
+struct query_ops {
+    int64_t count, busy_ns, idle_ns, bytes;
+    uint32_t longest; /* op index, TL_NONE */
+};
+enum query_take { QUERY_NO, QUERY_BUSY /* not the idle time before it */, QUERY_ALL };
+typedef enum query_take query_want(const struct facts *f, uint32_t op);
+struct query_ops query_ops(const struct facts *f, query_want *want);
+/* The same with an argument. */
+typedef enum query_take query_pick(const struct facts *f, uint32_t op, const void *arg);
+struct query_ops query_ops_of(const struct facts *f, query_pick *pick, const void *arg);
+
+/* The operation before `op` on its stream, TL_NONE. */
+uint32_t query_before(const struct timeline *t, uint32_t op);
+
+enum query_take query_is_optimizer(const struct facts *f, uint32_t op);
+/* Small memsets and fills, several in a row on one stream: zeroing tensor by tensor. */
+enum query_take query_is_zeroing(const struct facts *f, uint32_t op);
+
+/* The optimizer and the zeroing as their rules see them: does it consist of many small operations?
+ */
+enum { QUERY_MANY_OPTIMIZER_OPS = 30, QUERY_MANY_ZERO_OPS = 20 }; /* a step */
+bool query_optimizer_unfused(const struct facts *f, struct query_ops *ops);
+bool query_zeroing_scattered(const struct facts *f, struct query_ops *ops);
+
+/* Index of the used step in whose host time `ns` falls, TL_NONE. */
+uint32_t query_step_at(const struct facts *f, int64_t ns);
+
+/* Used steps in which `part` takes a share worth naming. What belongs to the loop is in most of
+ * them; what comes of a thread that lost its core to another program is in a few. */
+size_t query_steps_with(const struct facts *f, enum part part);
+
+/* H2D copies from one kind of host memory. */
+struct query_copies {
+    int64_t count, bytes, total_ns, exposed_ns, blocked_ns;
+    int64_t idle_ns; /* per step: its share of PART_IDLE_COPY, by time blocked */
+    uint32_t longest;
+};
+struct query_copies query_h2d(const struct facts *f, enum memory_kind from);
+/* Per step, copies with nothing beside them: no more than the median step has of that. */
+int64_t query_exposed(const struct facts *f, const struct query_copies *c);
+/* Share of the bytes copied to the GPU that were copied from it before, told by their sizes:
+ * weights or optimizer states that live on the host. They are there only when the step before has
+ * ended. */
+double query_comes_back_pct(const struct facts *f);
+
+/* Name of the range (of the program's own) in which most of `part` falls; NULL when there is none.
+ */
+const char *query_gap_range(const struct facts *f, enum part part);
+
+/* Compute capability, major. `told`: it was recorded; else kernels' names bound it from below; -1 =
+ * not known. */
+int query_cc_major(const struct facts *f, bool *told);
+bool query_nvidia(const struct facts *f);                        /* not a HIP or SYCL profile */
+bool query_is_platform(const struct facts *f, const char *name); /* "hip", "xpu" */
+bool query_find_seen(const struct facts *f);                     /* cuDNN autotuning was recorded */
+
+/* The calls that launch one kernel, and those of them that ended behind it. */
+struct query_launches {
+    int64_t launches, waited;
+    bool set;   /* CUDA_LAUNCH_BLOCKING is in the environment */
+    bool block; /* each waits for its kernel */
+};
+struct query_launches query_launches(const struct facts *f);
+/* Does anything say that Python drives the program? */
+bool query_of_python(const struct facts *f);
+/* A step or two that hold fewer than ten GPU operations (their number in *ops unless NULL) and
+ * little computing. */
+bool query_thin(const struct facts *f, size_t *ops);
+
+#endif

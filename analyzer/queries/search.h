@@ -1,0 +1,17 @@
+/* What cuDNN does by itself while it searches for an algorithm: its calls, its waits, its work.
+ * Cost: one pass over library calls, operations and gaps. */
+#ifndef GPUPROF_QUERIES_SEARCH_H
+#define GPUPROF_QUERIES_SEARCH_H
+
+#include "analyzer/queries/query.h"
+
+bool query_searches(const struct timeline *t, const struct call *c); /* not Get...: the heuristic */
+
+struct query_search {
+    const bool *call_marks, *op_marks; /* by call, by operation: made by a search. NULL: no memory,
+                                          or no searches */
+    int64_t sync_ns;                   /* idle time of the device after waits inside, used steps */
+};
+struct query_search query_search(const struct facts *f, struct arena *arena);
+
+#endif

@@ -1,0 +1,89 @@
+/* Why the host waits: what stands around the calls that wait for the GPU. Cost: one pass over the
+ * calls and ranges of each thread. */
+#include "analyzer/queries/waits.h"
+
+#include "analyzer/queries/open.h"
+
+#include <string.h>
+
+bool query_reads_back(const struct timeline *t, const struct api *c)
+{
+    return c->op != TL_NONE && t->ops[c->op].kind == OP_COPY && t->ops[c->op].copy_kind == COPY_D2H;
+}
+
+enum call_wait query_call_wait(const struct timeline *t, const struct api *c)
+{
+    const struct op *o = c->op == TL_NONE ? NULL : &t->ops[c->op];
+    switch (c->kind) {
+    case API_SYNC_DEVICE:
+    case API_SYNC_STREAM:
+    case API_SYNC_EVENT:
+        return CALL_AWAITS_GPU;
+    case API_COPY_SYNC:
+        return query_reads_back(t, c) ? CALL_AWAITS_GPU : CALL_AWAITS_COPY;
+    case API_COPY_ASYNC: /* what goes through pageable memory is staged */
+        if (!o || (o->src_kind != MEMORY_PAGEABLE && o->dst_kind != MEMORY_PAGEABLE))
+            return CALL_GOES_ON;
+        return query_reads_back(t, c) && o->dst_kind == MEMORY_PAGEABLE ? CALL_AWAITS_GPU
+                                                                        : CALL_AWAITS_COPY;
+    default:
+        return CALL_GOES_ON;
+    }
+}
+
+static enum wait_cause cause_of(const char *name)
+{
+    static const struct {
+        const char *part;
+        enum wait_cause cause;
+    } known[] = {
+        {"aten::nonzero_static", WAIT_OTHER}, /* of fixed size: waits for nothing */
+        {"aten::is_nonzero", WAIT_SCALAR},    {"aten::_local_scalar_dense", WAIT_SCALAR},
+        {"aten::item", WAIT_SCALAR},          {"aten::nonzero", WAIT_MASK},
+        {"aten::masked_select", WAIT_MASK},   {"aten::unique", WAIT_MASK},
+        {"aten::_unique2", WAIT_MASK},        {"aten::bincount", WAIT_MASK},
+        {"aten::copy_", WAIT_READ},           {"aten::_to_copy", WAIT_READ},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strncmp(name, known[i].part, strlen(known[i].part)) == 0)
+            return known[i].cause;
+    return WAIT_OTHER;
+}
+
+/* Innermost first: the operator next to the call knows best; "aten::to" says little by itself. */
+static enum wait_cause cause_at(const struct query_open *o)
+{
+    for (size_t i = o->n; i-- > 0;) {
+        enum wait_cause c = cause_of(tl_text(o->t, o->t->ranges[o->at[i]].name));
+        if (c != WAIT_OTHER)
+            return c;
+    }
+    return WAIT_OTHER;
+}
+
+void query_waits(const struct facts *f, struct query_waits *w)
+{
+    const struct timeline *t = f->tl;
+    *w = (struct query_waits){0};
+    for (uint32_t th = 0; th < t->thread_count; th++) {
+        const struct thread *thread = &t->threads[th];
+        if (thread->process != f->steps.process)
+            continue;
+        struct query_open open = query_open_start(t, th);
+        for (uint32_t i = thread->first_api; i < thread->first_api + thread->apis; i++) {
+            const struct api *c = &t->apis[i];
+            if (query_call_wait(t, c) != CALL_AWAITS_GPU ||
+                query_step_at(f, c->start_ns) == TL_NONE)
+                continue;
+            query_open_until(&open, c->start_ns);
+            enum wait_cause cause = cause_at(&open);
+            if (cause == WAIT_OTHER && c->kind == API_SYNC_DEVICE)
+                cause = WAIT_EXPLICIT;
+            w->count[cause]++;
+            w->ns[cause] += c->end_ns - c->start_ns;
+        }
+    }
+    for (int i = 1; i < WAIT_CAUSES; i++)
+        if (w->ns[i] > w->ns[w->most])
+            w->most = (enum wait_cause)i;
+}

@@ -1,0 +1,20 @@
+/* One-time work inside what is analysed: contexts, first allocations, code that is loaded or
+ * compiled on first use. Only time in which the GPU was idle for it. */
+#ifndef GPUPROF_QUERIES_WARM_H
+#define GPUPROF_QUERIES_WARM_H
+
+#include "analyzer/queries/query.h"
+
+struct query_warm {
+    int64_t ns;         /* GPU idle for it, over all used steps */
+    int64_t host_ns;    /* of that, counted under 'other host work' */
+    int64_t calls_ns;   /* of ns: inside long first calls */
+    int64_t compile_ns; /* of ns: before code that was just compiled */
+    int64_t calls;
+    uint32_t longest;  /* api index, TL_NONE */
+    uint32_t compiled; /* range index of a compilation's result, TL_NONE */
+};
+/* Cost: one pass over calls, ranges and gaps. */
+struct query_warm query_warm_up(const struct facts *f);
+
+#endif

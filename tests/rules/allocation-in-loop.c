@@ -1,0 +1,41 @@
+/* When allocation-in-loop fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/unit/rule_case.h"
+
+static int allocating_steps;
+
+static void fill_allocations(struct builder *b, int64_t at)
+{
+    build_kernel(b, "gemm", at, at + US(10), MS(7));
+    if (allocating_steps-- > 0) {
+        build_api(b, "cudaFree", at + US(20), MS(7.1));
+        build_api(b, "cudaMalloc", at + MS(7.13), MS(1.5));
+    }
+    build_kernel(b, "gemm", at + MS(8.7), at + MS(8.71), MS(1.29));
+}
+
+START_TEST(test_allocation_in_loop)
+{
+    struct builder b = build_start();
+    allocating_steps = CASE_STEPS;
+    case_loop(&b, fill_allocations);
+    const struct advice *a = build_analyze(&b);
+    const struct outcome *o = case_first(a, "allocation-in-loop", MS(1.65));
+    ck_assert_ptr_nonnull(strstr(o->summary, "2 times per step"));
+    build_end(&b);
+    b = build_start();
+    allocating_steps = 2; /* a pool that grows */
+    case_loop(&b, fill_allocations);
+    case_verdict(build_analyze(&b), "allocation-in-loop", RULE_SILENT);
+    build_end(&b);
+    case_cannot_tell(fill_allocations, "kernels", "allocation-in-loop");
+}
+END_TEST
+
+Suite *rule_allocation_in_loop_suite(void)
+{
+    Suite *s = suite_create("allocation-in-loop");
+    TCase *t = tcase_create("allocation-in-loop");
+    tcase_add_test(t, test_allocation_in_loop);
+    suite_add_tcase(s, t);
+    return s;
+}

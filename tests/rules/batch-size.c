@@ -1,0 +1,47 @@
+/* When batch-size fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/rules/gauges.h"
+#include "tests/unit/rule_case.h"
+
+static int64_t blocks;
+
+static void fill_small_kernels(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 100; i++) {
+        int64_t c = build_api(b, "cudaLaunchKernel", at + US(i), CALL_NS / 8);
+        build_kernel_of(b, "ampere_bf16_s16816gemm_bf16_64x64_tn", c, at + US(20 + 98 * i), US(98),
+                        blocks);
+    }
+}
+
+START_TEST(test_batch_size)
+{
+    struct builder b;
+    blocks = 27; /* of 108 multiprocessors */
+    const struct advice *a = gauged(&b, fill_small_kernels, 1400, 0, (int64_t)9 << 30);
+    case_verdict(a, "batch-size", RULE_FIRES);
+    const struct outcome *o = case_outcome(a, "batch-size");
+    ck_assert_ptr_nonnull(strstr(o->summary, "memory for 4 times"));
+    ck_assert_int_eq(o->error_class, ERROR_RERUN_DECIDES);
+    build_end(&b);
+
+    a = gauged(&b, fill_small_kernels, 1400, 0, (int64_t)60 << 30);
+    case_verdict(a, "batch-size", RULE_SUPPRESSED); /* no room */
+    build_end(&b);
+    a = gauged(&b, fill_small_kernels, 0, 0, 0);
+    case_verdict(a, "batch-size", RULE_CANNOT_TELL);
+    build_end(&b);
+    blocks = 432;
+    a = gauged(&b, fill_small_kernels, 1400, 0, (int64_t)9 << 30);
+    case_verdict(a, "batch-size", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
+Suite *rule_batch_size_suite(void)
+{
+    Suite *s = suite_create("batch-size");
+    TCase *t = tcase_create("batch-size");
+    tcase_add_test(t, test_batch_size);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,62 @@
+/* When bias-before-norm fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/unit/rule_case.h"
+
+static const char conv[] = "sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_"
+                           "tilesize128x128x32_stage4_warpsize2x2x1_g1_tensor16x8x16_kernel_cudnn";
+
+static const char bias[] = "void add_bias_kernel<float>(float*)";
+
+static const char norm[] = "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float>()";
+
+static const char broadcast[] =
+    "void at::native::elementwise_kernel<128, 2, CUDAFunctor_add<float>>(int)";
+
+static const char cudnn_add[] = "_Z24op_generic_tensor_kernelILi2E6__halffS0_Li256EEvv";
+
+static const char residual[] =
+    "void at::native::vectorized_elementwise_kernel<4, CUDAFunctor_add<float>>(int)";
+
+static const char *between; /* convolution and normalisation; NULL: nothing */
+
+static void fill_layers(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 6; i++) {
+        int64_t t = at + US(1600 * i);
+        build_kernel(b, conv, t, t + US(10), US(1000));
+        if (between)
+            build_kernel(b, between, t + US(8), t + US(1010), US(200));
+        build_kernel(b, norm, t + US(16), t + US(1210), US(390));
+    }
+}
+
+static void bias_case(const char *name, enum verdict v)
+{
+    struct builder b = build_start();
+    between = name;
+    case_loop(&b, fill_layers);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "bias-before-norm", v);
+    if (v == RULE_FIRES)
+        ck_assert_int_eq(case_outcome(a, "bias-before-norm")->saves_high_ns, US(1200));
+    build_end(&b);
+}
+
+START_TEST(test_bias_before_norm)
+{
+    bias_case(bias, RULE_FIRES);
+    bias_case(broadcast, RULE_FIRES);
+    bias_case(cudnn_add, RULE_FIRES);
+    bias_case(residual, RULE_SILENT); /* of two tensors */
+    bias_case(NULL, RULE_SILENT);
+    case_cannot_tell(fill_layers, "copies,api", "bias-before-norm");
+}
+END_TEST
+
+Suite *rule_bias_before_norm_suite(void)
+{
+    Suite *s = suite_create("bias-before-norm");
+    TCase *t = tcase_create("bias-before-norm");
+    tcase_add_test(t, test_bias_before_norm);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,113 @@
+/* When bucket-size fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/rules/comm.h"
+#include "tests/unit/rule_case.h"
+
+/* 40 MB in one, behind all computing, on a stream of its own. */
+static void fill_one(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at + US(10), at + US(100), US(7900));
+    exchange(b, 2, 40000000, at + US(30), at + MS(8), US(1900));
+    exchange(b, 2, 40000, at + US(50), at + US(9910), US(10));
+}
+
+/* The same on the stream of the kernels: it could not overlap whatever its size. */
+static void fill_one_stream(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at + US(10), at + US(100), US(7900));
+    exchange(b, 1, 40000000, at + US(30), at + MS(8), US(1900));
+}
+
+/* 30 of 20 KB, 30 us each. */
+static void fill_small(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at + US(10), at + US(100), US(8900));
+    for (int i = 0; i < 30; i++)
+        exchange(b, 2, 20000, at + US(30) + US(20) * i, at + MS(9) + US(31) * i, US(30));
+}
+
+/* Four of 10 MB beside the kernels, the last one for 0.3 ms behind them. */
+static void fill_buckets(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at + US(10), at + US(100), US(9500));
+    for (int i = 0; i < 4; i++)
+        exchange(b, 2, 10000000, at + US(30) + US(20) * i, at + MS(7) + US(700) * i, US(700));
+}
+
+START_TEST(test_one_bucket)
+{
+    struct builder b;
+    const struct advice *a = looked(&b, fill_one);
+    const struct outcome *o = case_outcome(a, "bucket-size");
+    case_verdict(a, "bucket-size", RULE_FIRES);
+    ck_assert_int_le(o->saves_high_ns, US(1920));
+    ck_assert_ptr_nonnull(strstr(o->summary, "in one collective"));
+    case_verdict(a, "exposed-communication", RULE_SUPPRESSED);
+    case_verdict(a, "no-sync", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_one_stream)
+{
+    struct builder b;
+    const struct advice *a = looked(&b, fill_one_stream);
+    case_verdict(a, "bucket-size", RULE_SILENT);
+    case_verdict(a, "exposed-communication", RULE_FIRES);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_small_buckets)
+{
+    struct builder b;
+    const struct advice *a = looked(&b, fill_small);
+    case_verdict(a, "bucket-size", RULE_FIRES);
+    const struct outcome *o = case_outcome(a, "bucket-size");
+    ck_assert_ptr_nonnull(strstr(o->summary, "30 collectives per step of 20 KB"));
+    ck_assert_str_eq(o->setting, "bucket_mb=25;first_bucket_mb=1");
+    case_verdict(a, "exposed-communication", RULE_SUPPRESSED);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_good_buckets)
+{
+    struct builder b;
+    const struct advice *a = looked(&b, fill_buckets);
+    case_verdict(a, "bucket-size", RULE_SILENT);
+    case_verdict(a, "no-sync", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_nothing_exchanged)
+{
+    struct builder b;
+    const struct advice *a = looked(&b, case_busy);
+    case_verdict(a, "bucket-size", RULE_SILENT);
+    case_verdict(a, "no-sync", RULE_SILENT);
+    case_verdict(a, "dp-instead-of-ddp", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(cannot_tell)
+{
+    case_cannot_tell(fill_unrecorded, everything, "bucket-size");
+    case_cannot_tell(case_busy, "api,ranges", "bucket-size");
+}
+END_TEST
+
+Suite *rule_bucket_size_suite(void)
+{
+    Suite *s = suite_create("bucket-size");
+    TCase *t = tcase_create("bucket-size");
+    tcase_add_test(t, test_one_bucket);
+    tcase_add_test(t, test_one_stream);
+    tcase_add_test(t, test_small_buckets);
+    tcase_add_test(t, test_good_buckets);
+    tcase_add_test(t, test_nothing_exchanged);
+    tcase_add_test(t, cannot_tell);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,78 @@
+/* When channels-last fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/rules/gpu.h"
+#include "tests/unit/rule_case.h"
+
+static const char to_nhwc[] = "void cudnn::ops::nchwToNhwcKernel<__half, __half, float, false, "
+                              "true, (cudnnKernelDataType_t)0>";
+
+static void fill_layouts(struct builder *b, int64_t at)
+{
+    build_kernel(b, to_nhwc, at + US(1), at + US(10), MS(2));
+    build_kernel(b, conv, at + US(6), at + US(2011), US(7980));
+}
+
+static void fill_transposes(struct builder *b, int64_t at)
+{
+    build_kernel(b, to_nhwc, at + US(1), at + US(10), MS(2));
+    build_kernel(b, case_gemm, at + US(6), at + US(2011), US(7980));
+}
+
+static void fill_fp32_layouts(struct builder *b, int64_t at)
+{
+    build_kernel(b, to_nhwc, at + US(1), at + US(10), MS(2));
+    build_kernel(
+        b, "implicit_convolve_sgemm<float, float, 1024, 5, 5, 3, 3, 3, 1, false, false, true>",
+        at + US(6), at + US(2011), US(7980));
+}
+
+START_TEST(test_layouts)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_layouts);
+    const struct advice *a = build_analyze(&b);
+    ck_assert_str_eq(case_first(a, "channels-last", MS(2))->setting, "channels_last=1");
+    QUIET(a, "tensor-cores", "cuda-graphs", "fused-optimizer");
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_transposes); /* transposes, but not of convolutions */
+    a = build_analyze(&b);
+    case_verdict(a, "channels-last", RULE_SILENT);
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_fp32_layouts);
+    a = build_analyze(&b);
+    case_verdict(a, "channels-last", RULE_SUPPRESSED); /* slower there */
+    build_end(&b);
+    case_cannot_tell(fill_layouts, "copies,api,ranges", "channels-last");
+}
+END_TEST
+
+/* Matrix products on tensor cores do not make NHWC pay for convolutions that stay off them. */
+static void fill_mixed(struct builder *b, int64_t at)
+{
+    build_kernel(b, "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>",
+                 at + US(1), at + US(10), MS(2));
+    build_kernel(b, case_gemm, at + US(6), at + US(2011), MS(4));
+    build_kernel(
+        b, "implicit_convolve_sgemm<float, float, 1024, 5, 5, 3, 3, 3, 1, false, false, true>",
+        at + US(12), at + US(6012), US(3900));
+}
+
+START_TEST(test_layouts_of_fp32_convolutions)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_mixed);
+    case_verdict(build_analyze(&b), "channels-last", RULE_SUPPRESSED);
+    build_end(&b);
+}
+END_TEST
+
+Suite *rule_channels_last_suite(void)
+{
+    Suite *s = suite_create("channels-last");
+    TCase *t = tcase_create("channels-last");
+    tcase_add_test(t, test_layouts);
+    tcase_add_test(t, test_layouts_of_fp32_convolutions);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,122 @@
+/* When checkpointing fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/unit/rule_case.h"
+#include "analyzer/queries/phase.h"
+
+/* Forward 3 ms, backward 7 ms of which the first 2 ms compute again. */
+static void fill_recompute(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at + US(10), at + US(100), MS(3));
+    build_kernel(b, case_gemm, at + US(30), at + US(3100), MS(2));
+    build_range(b, "recompute", at + US(25), at + US(38));
+    build_kernel(b, case_gemm, at + US(40), at + US(5100), US(4850));
+}
+
+/* The same as PyTorch names it: the backward pass proper is a range inside. */
+static void fill_reentrant(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at + US(10), at + US(100), MS(3));
+    build_range_at(b, "CheckpointFunctionBackward", 1, at + US(25), at + US(60));
+    build_kernel(b, case_gemm, at + US(30), at + US(3100), MS(2));
+    build_range_at(b, "autograd::engine::evaluate_function: MmBackward0", 2, at + US(38),
+                   at + US(50));
+    build_kernel(b, case_gemm, at + US(40), at + US(5100), US(4850));
+}
+
+static const char attention[] = "flash_fwd_kernel<traits>";
+
+static const char attention_back[] = "flash_bwd_dq_dk_dv_loop_kernel<traits>";
+
+/* Four layers' attention forward; then each again, and backward. No range says so. */
+static void fill_attention_twice(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 4; i++) {
+        build_kernel(b, attention, at + US(10 + i), at + US(100 + 500 * i), US(500));
+        build_kernel(b, attention, at + US(20 + 2 * i), at + US(2100 + 1500 * i), US(500));
+        build_kernel(b, attention_back, at + US(21 + 2 * i), at + US(2600 + 1500 * i), MS(1));
+    }
+    build_kernel(b, case_gemm, at + US(40), at + US(8100), US(1850));
+}
+
+/* The same numbers, but all forward work comes first: an evaluation, perhaps. */
+static void fill_attention_ahead(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 8; i++)
+        build_kernel(b, attention, at + US(10 + 5 * i), at + US(100 + 500 * i), US(500));
+    for (int i = 0; i < 4; i++)
+        build_kernel(b, attention_back, at + US(60 + i), at + US(4100 + 1000 * i), MS(1));
+    build_kernel(b, case_gemm, at + US(70), at + US(8100), US(1850));
+}
+
+/* And it is one. */
+static void fill_attention_evaluated(struct builder *b, int64_t at)
+{
+    fill_attention_ahead(b, at);
+    build_range(b, "evaluate", at + US(9), at + US(29.5));
+}
+
+static void build_memory(struct builder *b, int64_t used)
+{
+    struct row_gpu_sample s = {
+        .id = ++b->next_id, .device = 1, .time_ns = MS(150), .memory_used_bytes = used};
+    build_put(b, ROW_GPU_SAMPLE, &s);
+}
+
+START_TEST(test_checkpointing)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_recompute);
+    build_memory(&b, (int64_t)20 << 30);
+    ck_assert_int_eq(case_first(build_analyze(&b), "checkpointing", MS(2))->edit.kind, EDIT_REMOVE);
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_reentrant);
+    build_memory(&b, (int64_t)20 << 30);
+    case_first(build_analyze(&b), "checkpointing", MS(2));
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_attention_twice);
+    build_memory(&b, (int64_t)20 << 30);
+    case_first(build_analyze(&b), "checkpointing", US(1500)); /* all but the first layer's */
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_checkpointing_refused)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_recompute);
+    build_memory(&b, (int64_t)60 << 30); /* of 80: it may be needed */
+    case_verdict(build_analyze(&b), "checkpointing", RULE_SUPPRESSED);
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_recompute); /* nobody knows how much memory is in use */
+    case_verdict(build_analyze(&b), "checkpointing", RULE_CANNOT_TELL);
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_attention_ahead);
+    build_memory(&b, (int64_t)20 << 30);
+    case_verdict(build_analyze(&b), "checkpointing", RULE_CANNOT_TELL);
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_attention_evaluated);
+    build_memory(&b, (int64_t)20 << 30);
+    case_verdict(build_analyze(&b), "checkpointing", RULE_SILENT);
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, case_busy);
+    build_memory(&b, (int64_t)20 << 30);
+    case_verdict(build_analyze(&b), "checkpointing", RULE_SILENT);
+    build_end(&b);
+    case_cannot_tell(fill_recompute, "copies,api,ranges", "checkpointing");
+}
+END_TEST
+
+Suite *rule_checkpointing_suite(void)
+{
+    Suite *s = suite_create("checkpointing");
+    TCase *t = tcase_create("checkpointing");
+    tcase_add_test(t, test_checkpointing);
+    tcase_add_test(t, test_checkpointing_refused);
+    suite_add_tcase(s, t);
+    return s;
+}

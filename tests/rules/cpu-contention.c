@@ -1,0 +1,91 @@
+/* When cpu-contention fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/rules/cores.h"
+#include "tests/unit/rule_case.h"
+#include "wire/spool_format.h"
+
+/* The host is away for 2 ms of every 10, without a call. */
+static void fill_away(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at, at + US(10), MS(4));
+    build_kernel(b, case_gemm, at + MS(6), at + MS(6) + US(10), US(3980));
+}
+
+static void contention_case(const char *cores, double busy, double queue, enum verdict v)
+{
+    struct builder b = start(cores);
+    case_loop(&b, fill_away);
+    clocks(&b, 1, (struct share){0.5, queue, 0, 0, 0});
+    clocks(&b, 2, (struct share){busy, 0.2, 0, 0, 0});
+    case_verdict(build_analyze(&b), "cpu-contention", v);
+    build_end(&b);
+}
+
+/* The GPU waits 4 ms of 10 for the workers, and half a millisecond for the training thread. */
+static void fill_waits_more(struct builder *b, int64_t at)
+{
+    build_range(b, "data.wait", at, at + MS(4));
+    b->thread = 2;
+    build_range_at(b, "data.decode", 0, at, at + MS(10));
+    b->thread = 1;
+    build_kernel(b, case_gemm, at + MS(4.5), at + MS(4.5) + US(10), US(5480));
+}
+
+/* A container's CPU limit, used up in `throttled` of 200 periods. */
+static void limit_case(const char *throttled, double queue, enum verdict v, const char *says)
+{
+    struct builder b = start("8");
+    build_meta(&b, "cgroup_cpu_quota", "2.00");
+    build_meta(&b, "cgroup_cpu_periods", "200");
+    build_meta(&b, "cgroup_cpu_throttled_periods", throttled);
+    case_loop(&b, fill_away);
+    clocks(&b, 1, (struct share){0.5, queue, 0, 0, 0});
+    clocks(&b, 2, (struct share){0.4, 0.1, 0, 0, 0});
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "cpu-contention", v);
+    const struct outcome *o = case_outcome(a, "cpu-contention");
+    ck_assert_msg(strstr(v == RULE_FIRES ? o->summary : o->why, says) != NULL, "%s / %s",
+                  o->summary ? o->summary : "-", o->why ? o->why : "-");
+    build_end(&b);
+}
+
+START_TEST(test_cpu_contention)
+{
+    contention_case("1", 0.8, 0.2, RULE_FIRES);  /* wants 1.7 cores of 1 */
+    contention_case("8", 0.8, 0.2, RULE_SILENT); /* somebody else's work */
+    contention_case("2", 0.6, 0.9, RULE_SILENT); /* wants 2.2 of 2, but has 1.1: crowded out */
+    contention_case("1", 0.8, 0.01, RULE_SILENT);
+    contention_case("1", 0.8, -1, RULE_CANNOT_TELL);
+}
+END_TEST
+
+START_TEST(test_workers_are_worse_off)
+{
+    struct builder b = start("1");
+    case_loop(&b, fill_waits_more);
+    clocks(&b, 1, (struct share){0.4, 0.1, 0, 0, 0});
+    clocks(&b, 2, (struct share){0.45, 0.5, 0, 0, 0});
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "cpu-contention", RULE_SUPPRESSED);
+    case_first(a, "starved-workers", MS(4)); /* all of the waiting */
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_limit_of_the_container)
+{
+    limit_case("80", 0.2, RULE_FIRES, "limit of 2.00 cores was used up in 40 %");
+    limit_case("1", 0.2, RULE_SILENT, "another program took it");
+    limit_case("80", 0.001, RULE_SILENT, "had no core for");
+}
+END_TEST
+
+Suite *rule_cpu_contention_suite(void)
+{
+    Suite *s = suite_create("cpu-contention");
+    TCase *t = tcase_create("cpu-contention");
+    tcase_add_test(t, test_cpu_contention);
+    tcase_add_test(t, test_workers_are_worse_off);
+    tcase_add_test(t, test_limit_of_the_container);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,229 @@
+/* When cuda-graphs fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/rules/cores.h"
+#include "tests/rules/host.h"
+#include "tests/rules/refuse.h"
+#include "tests/unit/rule_case.h"
+#include "wire/spool_format.h"
+
+/* 100 launches, one each 100 us, with the queue always dry. */
+static void fill_slow_launches(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 100; i++)
+        build_kernel(b, "vectorized_elementwise_kernel<4>", at + US(100 * i), at + US(100 * i + 8),
+                     US(5));
+}
+
+START_TEST(test_no_core_is_not_launch_bound)
+{
+    static const double shares[] = {0.01, 0.6};
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        case_loop(&b, fill_slow_launches);
+        starve(&b, shares[i]);
+        const struct advice *a = build_analyze(&b);
+        case_verdict(a, "cuda-graphs", i ? RULE_SUPPRESSED : RULE_FIRES);
+        ck_assert(i == 0 || strstr(case_outcome(a, "cuda-graphs")->why, "core"));
+        build_end(&b);
+    }
+}
+END_TEST
+
+static int step_number;
+
+/* 100 launches, one each 100 us; kernels of 5 us: the queue is always dry. */
+static void fill_launches(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 100; i++)
+        build_kernel(b, i % 2 ? "vectorized_elementwise_kernel<4>" : case_gemm, at + US(100 * i),
+                     at + US(100 * i + 8), US(5));
+}
+
+static void fill_uneven(struct builder *b, int64_t at)
+{
+    int n = 100 - 7 * (step_number++ % 5);
+    for (int i = 0; i < n; i++)
+        build_kernel(b, "vectorized_elementwise_kernel<4>", at + US(100 * i), at + US(100 * i + 8),
+                     US(5));
+}
+
+START_TEST(test_launches)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_launches);
+    const struct advice *a = build_analyze(&b);
+    const struct outcome *o = case_first(a, "cuda-graphs", US(9500));
+    ck_assert_str_eq(o->setting, "cuda_graph=1");
+    QUIET(a, "num-workers", "sync-in-loop", "fused-optimizer", "zero-grad", "tensor-cores");
+    build_end(&b);
+    case_cannot_tell(fill_launches, "kernels,ranges", "cuda-graphs");
+}
+END_TEST
+
+START_TEST(test_launches_differ)
+{
+    struct builder b = build_start();
+    step_number = 0;
+    case_loop(&b, fill_uneven);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "cuda-graphs", RULE_SUPPRESSED);
+    ck_assert_ptr_nonnull(strstr(case_outcome(a, "cuda-graphs")->why, "differ"));
+    build_end(&b);
+}
+END_TEST
+
+static const char small[] = "vectorized_elementwise_kernel<4>";
+
+/* 100 launches, one each 100 us, with the queue always dry; after every `every`-th of them a short
+ * call of this name. */
+static void launches(struct builder *b, int64_t at, const char *call, int every)
+{
+    for (int i = 0; i < 100; i++) {
+        build_kernel(b, small, at + US(100 * i), at + US(100 * i + 8), US(5));
+        if (i % every == every - 1)
+            build_api(b, call, at + US(100 * i + 20), US(5));
+    }
+}
+
+static void fill_waits_refuse(struct builder *b, int64_t at)
+{
+    launches(b, at, "cudaStreamSynchronize", 10);
+}
+
+static void fill_allocations(struct builder *b, int64_t at)
+{
+    launches(b, at, "cudaMalloc", 10);
+}
+
+static void fill_one_wait(struct builder *b, int64_t at)
+{
+    launches(b, at, "cudaStreamSynchronize", 100);
+}
+
+static void fill_pageable(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 100; i++) {
+        int64_t t = at + US(100 * i);
+        build_kernel(b, small, t, t + US(8), US(5));
+        if (i % 10 == 9)
+            build_copy(b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, true, 64, t + US(20), US(5),
+                       t + US(24), US(1));
+    }
+}
+
+static int step_number_refuse;
+
+/* As many kernels every step, on other grids. */
+static void fill_other_grids(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 100; i++) {
+        int64_t correlation = build_api(b, "cudaLaunchKernel", at + US(100 * i), CALL_NS);
+        build_kernel_of(b, small, correlation, at + US(100 * i + 8), US(5),
+                        64 + step_number_refuse);
+    }
+    step_number_refuse++;
+}
+
+/* Graph launches that come late: nothing is left to capture. */
+static void fill_graphs(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 50; i++) {
+        int64_t call = at + US(200 * i);
+        struct row_kernel r = {.id = ++b->next_id,
+                               .process = 1,
+                               .stream = b->stream,
+                               .start_ns = call + US(10),
+                               .end_ns = call + US(20),
+                               .name = build_text(b, small),
+                               .correlation = build_api(b, "cudaGraphLaunch", call, CALL_NS),
+                               .grid_x = 1,
+                               .block_x = 32,
+                               .graph = 7,
+                               .graph_node = 1};
+        build_put(b, ROW_KERNEL, &r);
+    }
+}
+
+START_TEST(test_capture_is_interrupted)
+{
+    static const struct {
+        case_fill *fill;
+        const char *call;
+    } cases[] = {{fill_waits_refuse, "cudaStreamSynchronize"},
+                 {fill_allocations, "cudaMalloc"},
+                 {fill_pageable, "cudaMemcpyAsync"}};
+    for (int i = 0; i < 3; i++) {
+        struct builder b = build_start();
+        case_loop(&b, cases[i].fill);
+        const struct advice *a = build_analyze(&b);
+        case_verdict(a, "cuda-graphs", RULE_SUPPRESSED);
+        ck_assert_msg(strstr(why(a, "cuda-graphs"), cases[i].call) != NULL, "%s not named: %s",
+                      cases[i].call, why(a, "cuda-graphs"));
+        build_end(&b);
+    }
+}
+END_TEST
+
+START_TEST(test_a_wait_at_the_end_is_outside_of_the_capture)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_one_wait);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "cuda-graphs", RULE_FIRES);
+    ck_assert_double_eq_tol(evidence(case_outcome(a, "cuda-graphs"), "one capture can hold")->value,
+                            100, 0.01);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_shapes_change)
+{
+    struct builder b = build_start();
+    step_number_refuse = 0;
+    case_loop(&b, fill_other_grids);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "cuda-graphs", RULE_SUPPRESSED);
+    ck_assert_ptr_nonnull(strstr(why(a, "cuda-graphs"), "differ"));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_one_step_repeats_nothing)
+{
+    struct builder b = build_start();
+    fill_one_wait(&b, MS(100));
+    build_range(&b, "ProfilerStep#3", MS(100), MS(110));
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "cuda-graphs", RULE_CANNOT_TELL);
+    ck_assert_ptr_nonnull(strstr(why(a, "cuda-graphs"), "second step"));
+    ck_assert_ptr_nonnull(strstr(a->next, "Launch less for each step"));
+    ck_assert_ptr_nonnull(strstr(a->next, "second step"));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_graphs_in_use)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_graphs);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "cuda-graphs", RULE_SUPPRESSED);
+    ck_assert_ptr_nonnull(strstr(why(a, "cuda-graphs"), "already"));
+    build_end(&b);
+}
+END_TEST
+
+Suite *rule_cuda_graphs_suite(void)
+{
+    Suite *s = suite_create("cuda-graphs");
+    TCase *t = tcase_create("cuda-graphs");
+    tcase_add_test(t, test_no_core_is_not_launch_bound);
+    tcase_add_test(t, test_launches);
+    tcase_add_test(t, test_launches_differ);
+    tcase_add_test(t, test_capture_is_interrupted);
+    tcase_add_test(t, test_a_wait_at_the_end_is_outside_of_the_capture);
+    tcase_add_test(t, test_shapes_change);
+    tcase_add_test(t, test_one_step_repeats_nothing);
+    tcase_add_test(t, test_graphs_in_use);
+    suite_add_tcase(s, t);
+    return s;
+}

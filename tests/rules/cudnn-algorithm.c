@@ -1,0 +1,100 @@
+/* When cudnn-algorithm fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/rules/gpu.h"
+#include "tests/unit/rule_case.h"
+
+/* Eight equal convolutions; each call and its kernel. `slow`: one of them takes four times as long.
+ */
+static void convolutions(struct builder *b, int64_t at, bool slow)
+{
+    int64_t gpu = at + US(100), host = at;
+    for (int i = 0; i < 8; i++) {
+        int64_t length = slow && i == 3 ? US(3600) : US(900);
+        struct row_call c = {.start_ns = host,
+                             .end_ns = host + US(9),
+                             .family = SPOOL_CALL_CONV_FWD,
+                             .in_type = SPOOL_DT_BF16,
+                             .in_layout = SPOOL_LAYOUT_NHWC,
+                             .algo = 1,
+                             .dim = {32, 64, 56, 56, 64, 3, 3, 1, 1, 1, 1}};
+        build_call(b, c, "cudnnConvolutionForward");
+        build_kernel(b, conv, host + US(2), gpu, length);
+        gpu += length + US(1);
+        host += US(10);
+    }
+}
+
+static void fill_even(struct builder *b, int64_t at)
+{
+    convolutions(b, at, false);
+}
+
+static void fill_slow(struct builder *b, int64_t at)
+{
+    convolutions(b, at, true);
+}
+
+/* Without shapes the names of fallback algorithms decide. */
+static void fill_fallback(struct builder *b, int64_t at)
+{
+    build_kernel(b, "void dgrad2d_alg1_1<float, 0, 6, 7, 4, 5, false, true>", at + US(1),
+                 at + US(10), MS(3));
+    build_kernel(b, conv, at + US(6), at + US(3011), US(6980));
+}
+
+START_TEST(test_algorithm)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_slow);
+    const struct advice *a = build_analyze(&b);
+    const struct outcome *o = case_first(a, "cudnn-algorithm", US(2700));
+    ck_assert_int_eq(o->error_class, ERROR_RERUN_DECIDES);
+    ck_assert_str_eq(o->setting, "cudnn_benchmark=1");
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_even);
+    a = build_analyze(&b);
+    case_verdict(a, "cudnn-algorithm", RULE_SILENT);
+    build_end(&b);
+    case_cannot_tell(fill_slow, "api,ranges", "cudnn-algorithm");
+}
+END_TEST
+
+START_TEST(test_algorithm_measured_already)
+{
+    struct builder b = build_start();
+    struct row_call find = {.start_ns = MS(50), .end_ns = MS(60), .family = SPOOL_CALL_FIND};
+    build_call(&b, find, "cudnnFindConvolutionForwardAlgorithmEx");
+    case_loop(&b, fill_slow);
+    case_verdict(build_analyze(&b), "cudnn-algorithm", RULE_SUPPRESSED);
+    build_end(&b);
+    b = build_start();
+    find.family = SPOOL_CALL_FIND; /* the heuristic is no measurement */
+    build_call(&b, find, "cudnnGetConvolutionForwardAlgorithm_v7");
+    case_loop(&b, fill_slow);
+    case_verdict(build_analyze(&b), "cudnn-algorithm", RULE_FIRES);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_algorithm_by_name)
+{
+    struct builder b = build_start();
+    build_meta(&b, "have", "kernels,api,ranges");
+    case_loop(&b, fill_fallback);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "cudnn-algorithm", RULE_FIRES);
+    ck_assert_int_eq(case_outcome(a, "cudnn-algorithm")->saves_high_ns, MS(3));
+    build_end(&b);
+}
+END_TEST
+
+Suite *rule_cudnn_algorithm_suite(void)
+{
+    Suite *s = suite_create("cudnn-algorithm");
+    TCase *t = tcase_create("cudnn-algorithm");
+    tcase_add_test(t, test_algorithm);
+    tcase_add_test(t, test_algorithm_measured_already);
+    tcase_add_test(t, test_algorithm_by_name);
+    suite_add_tcase(s, t);
+    return s;
+}

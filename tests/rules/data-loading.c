@@ -1,0 +1,346 @@
+/* When data-loading fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/rules/feed.h"
+#include "tests/rules/loading.h"
+#include "tests/unit/rule_case.h"
+#include "wire/spool_format.h"
+
+static const struct outcome *data_loading(struct builder *b, enum verdict v)
+{
+    const struct advice *a = b->a ? b->a : build_analyze(b);
+    case_verdict(a, "data-loading", v);
+    return case_outcome(a, "data-loading");
+}
+
+START_TEST(a_cheap_batch_wants_no_worker)
+{
+    struct program p = usual;
+    p.wait_ms = p.fetch_ms = p.cpu_ms = 0.07;
+    p.rest_ms = 0.28;
+    struct builder b = feed_loop(&p);
+    ck_assert_ptr_nonnull(strstr(data_loading(&b, RULE_SUPPRESSED)->why, "to hand one over"));
+    build_end(&b);
+    p.workers = 2; /* it has some */
+    p.wait_ms = 1.8;
+    b = feed_loop(&p);
+    ck_assert_str_eq(data_loading(&b, RULE_FIRES)->setting, "num_workers=0");
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(workers_in_line_want_to_be_fewer)
+{
+    struct program p = usual; /* nine, each with a core for a ninth of the time */
+    p.workers = 9;
+    p.cores = "2";
+    p.wait_ms = 10;
+    p.rest_ms = 6;
+    p.fetch_ms = 90;
+    p.cpu_ms = 8;
+    p.cpu = 0.1;
+    p.line = 0.8;
+    p.trains = 0.4;
+    struct builder b = feed_loop(&p);
+    const struct outcome *o = case_outcome(build_analyze(&b), "data-loading");
+    ck_assert(!o->setting || strcmp(o->setting, "num_workers=1;persistent_workers=1") == 0 ||
+              strcmp(o->setting, "num_workers=0") == 0);
+    ck_assert(o->verdict == RULE_SUPPRESSED || o->setting);
+    build_end(&b);
+    p.cores = "32"; /* asleep for most of the time: more are of use */
+    p.cpu = 0.1;
+    p.line = 0.01;
+    b = feed_loop(&p);
+    o = data_loading(&b, RULE_FIRES);
+    ck_assert_int_gt(atoi(o->setting + strlen("num_workers=")), 9);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(cores_of_the_program_itself)
+{
+    struct program p = usual;
+    p.trains = 1;
+    struct builder b = feed_loop(&p);
+    struct row_meta own = {.id = ++b.next_id, .process = 1, .key = build_text(&b, "process_cores")};
+    own.value = build_text(&b, "1"); /* taskset, inside the command */
+    build_put(&b, ROW_META, &own);
+    const struct outcome *o = data_loading(&b, RULE_SUPPRESSED);
+    ck_assert_int_eq(b.a->facts->host.usable_cores, 1);
+    ck_assert_ptr_nonnull(strstr(o->why, "leaves none for a worker"));
+    build_end(&b);
+    p.cores = "2";
+    p.idle_cores = 0.05; /* another program has the other one */
+    b = feed_loop(&p);
+    data_loading(&b, RULE_SUPPRESSED);
+    build_end(&b);
+    p.idle_cores = 1;
+    b = feed_loop(&p);
+    data_loading(&b, RULE_FIRES);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(a_training_that_wants_all_cores)
+{
+    struct program p = usual;
+    p.cores = "2";
+    p.rest_ms = 20;
+    p.trains = 1.9;
+    struct builder b = feed_loop(&p);
+    data_loading(&b, RULE_SUPPRESSED);
+    build_end(&b);
+    p.trains = 1;
+    b = feed_loop(&p);
+    ck_assert_str_eq(data_loading(&b, RULE_FIRES)->setting, "num_workers=1;persistent_workers=1");
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(an_iterable_dataset_is_divided_first)
+{
+    for (int shards = 0; shards < 2; shards++) {
+        struct builder b = feed_loop(&usual);
+        build_meta(&b, "torch.loader.1", "DataLoader(num_workers=0)");
+        build_meta(&b, "torch.loader.1.iterable", shards ? "shards" : "does not shard");
+        const struct outcome *o = data_loading(&b, RULE_FIRES);
+        ck_assert_ptr_null(o->setting);
+        ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "get_worker_info()"));
+        ck_assert(shards || strstr(o->remedy.pytorch, "info.num_workers == info.id"));
+        build_end(&b);
+    }
+}
+END_TEST
+
+/* One line iterates both; the second one is waited for. */
+START_TEST(the_loader_that_is_waited_for)
+{
+    struct program p = usual;
+    p.loader = 2;
+    struct builder b = feed_loop(&p);
+    span_of(&b, SPOOL_LOADER_WAIT, 1, -1, 1, 150.001, 0.5, -1);
+    build_meta(&b, "torch.loader", "DataLoader(num_workers=7)");
+    build_meta(&b, "torch.loader.made", "val.py:1");
+    build_meta(&b, "torch.loader.1", "DataLoader(num_workers=7)");
+    build_meta(&b, "torch.loader.1.made", "val.py:1");
+    build_meta(&b, "torch.loader.2", "Own(num_workers=0)");
+    build_meta(&b, "torch.loader.2.made", "train.py:1");
+    build_meta(&b, "torch.loader.2.where", "run.py:5");
+    build_meta(&b, "torch.loader.2.dataset", "Slow.__getitem__ slow.py:9");
+    const struct outcome *o = data_loading(&b, RULE_FIRES);
+    ck_assert_ptr_eq(strstr(o->remedy.pytorch, "train.py:1: "), o->remedy.pytorch);
+    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "; now Own(num_workers=0)"));
+    ck_assert_ptr_nonnull(strstr(o->summary, "run.py:5"));
+    ck_assert_ptr_nonnull(strstr(o->summary, "Slow.__getitem__ slow.py:9"));
+    ck_assert_str_eq(o->setting, "num_workers=3;persistent_workers=1;loader=train.py:1");
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(the_function_that_collates)
+{
+    struct builder b = feed_loop(&usual);
+    for (int i = 0; i < STEPS; i++)
+        span_of(&b, SPOOL_LOADER_COLLATE, 1, -1, 1, 101 + 10 * i, 6, -1);
+    build_meta(&b, "torch.loader.1.collate", "join train.py:3");
+    const struct outcome *o = data_loading(&b, RULE_FIRES);
+    ck_assert_ptr_nonnull(strstr(o->summary, "75 % of a batch is collating in join train.py:3"));
+    build_end(&b);
+}
+END_TEST
+
+/* A thread of the program reads ahead; the training thread sleeps until it is handed a batch. */
+START_TEST(behind_a_thread_that_reads_ahead)
+{
+    for (int behind = 0; behind < 2; behind++) {
+        struct builder b = build_start();
+        build_thread(&b, 2, "reader");
+        build_meta(&b, "usable_cores", "4");
+        for (int i = 0; i < STEPS; i++) {
+            double at = 100 + 10 * i;
+            span_of(&b, SPOOL_LOADER_FETCH, 2, -1, 1, at, behind ? 9.8 : 2, 1);
+            span_of(&b, SPOOL_LOADER_WAIT, 2, -1, 1, at, behind ? 9.9 : 2, -1);
+            build_range_at(&b, "gpuprof.step", 0, MS(at), MS(at + 10));
+        }
+        samples(&b, 1, 1, 500, 0.4, 0);
+        const struct outcome *o = data_loading(&b, behind ? RULE_FIRES : RULE_SILENT);
+        ck_assert(!behind || strstr(o->summary, "6.0 ms of 10.0 ms"));
+        ck_assert(!behind || strstr(o->summary, "of a thread that reads ahead"));
+        build_end(&b);
+    }
+}
+END_TEST
+
+/* Bursts: nine steps of ten wait for nothing, the tenth for ten batches. */
+START_TEST(means_where_batches_come_in_bursts)
+{
+    struct builder b = build_start();
+    build_meta(&b, "usable_cores", "4");
+    double at = 100;
+    for (int i = 0; i < 60; i++) {
+        double wait = i % 10 == 9 ? 40 : 0.01;
+        span_of(&b, SPOOL_LOADER_FETCH, 1, -1, 1, at, wait, wait);
+        span_of(&b, SPOOL_LOADER_WAIT, 1, -1, 1, at, wait, -1);
+        build_range_at(&b, "gpuprof.step", 0, MS(at), MS(at + wait + 4));
+        at += wait + 4;
+    }
+    const struct outcome *o = data_loading(&b, RULE_FIRES);
+    ck_assert_ptr_nonnull(strstr(o->summary, "waits 4.1 ms of 8.1 ms per step"));
+    ck_assert_int_lt(b.a->facts->steps.median_ns, MS(4.1));
+    ck_assert_int_eq(b.a->facts->step_ns, b.a->facts->steps.pace_ns);
+    ck_assert_int_le(o->saves_high_ns, MS(4.4)); /* half of the mean step */
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(waiting_without_gpu)
+{
+    struct builder b = loading_loop(-1, MS(8), MS(8), MS(8));
+    struct advice *a = build_analyze(&b);
+    const struct outcome *o = case_first(a, "data-loading", MS(8));
+    /* 8 ms a batch beside 2 ms of the rest: four would keep up, but the loop wants a core, too */
+    ck_assert_str_eq(o->setting, "num_workers=3;persistent_workers=1");
+    ck_assert(!o->upper_bound && o->saves_low_ns > MS(2) && o->saves_mid_ns < MS(7.5));
+    ck_assert_ptr_nonnull(strstr(o->summary, "train.py:42"));
+    ck_assert_ptr_nonnull(strstr(o->summary, "no GPU work"));
+    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "DataLoader(num_workers=0)"));
+    ck_assert_str_eq(a->verdict_class, "input");
+    ck_assert_ptr_nonnull(strstr(a->verdict, "without a GPU"));
+    ck_assert_ptr_null(strstr(a->why, ".item()")); /* which costs nothing here */
+    case_verdict(a, "num-workers", RULE_CANNOT_TELL);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(no_more_workers_than_cores)
+{
+    struct builder b = loading_loop(3, MS(8), MS(40), MS(38));
+    case_verdict(build_analyze(&b), "data-loading", RULE_SUPPRESSED);
+    build_end(&b);
+    b = loading_loop(3, MS(8), MS(40), MS(2)); /* asleep, or in line for a core? */
+    const struct outcome *o = case_first(build_analyze(&b), "data-loading", MS(8));
+    ck_assert_ptr_null(o->setting);
+    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "time one number after the other"));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(handing_over_is_not_making)
+{
+    struct builder b = loading_loop(0, MS(4), US(200), US(200));
+    const struct outcome *o = case_outcome(build_analyze(&b), "data-loading");
+    case_verdict(b.a, "data-loading", RULE_FIRES);
+    ck_assert_str_eq(o->setting, "num_workers=0");
+    ck_assert_ptr_nonnull(strstr(o->summary, "from process to process"));
+    build_end(&b);
+    b = loading_loop(1, MS(2), MS(4), MS(4)); /* two workers, each with time to spare */
+    o = case_first(build_analyze(&b), "data-loading", MS(2));
+    ck_assert_ptr_null(o->setting);
+    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "larger batches"));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(line_that_makes_the_loader)
+{
+    struct builder b = loading_loop(-1, MS(8), MS(8), MS(8));
+    build_meta(&b, "torch.loader.made", "data.py:7");
+    const struct outcome *o = case_first(build_analyze(&b), "data-loading", MS(8));
+    ck_assert_ptr_eq(strstr(o->remedy.pytorch, "data.py:7: DataLoader(..., num_workers=3"),
+                     o->remedy.pytorch);
+    build_end(&b);
+}
+END_TEST
+
+/* A setting is advised where the program's runtime obeys it, or said nothing of what it obeys. */
+START_TEST(settings_that_are_obeyed)
+{
+    static const struct {
+        const char *list, *settings;
+        bool obeyed;
+    } of[] = {{NULL, "sync_every=100", true},
+              {"num_workers precision=bf16", "num_workers=4", true},
+              {"num_workers precision=bf16", "num_workers=4;precision=bf16", true},
+              {"num_workers precision=bf16", "num_workers=4;precision=fp16", false},
+              {"num_workers_more precision=bf16", "num_workers=4", false},
+              {"num_workers", "sync_every=100", false},
+              {"num_workers", "precision", false}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct builder b = loading_loop(-1, MS(8), MS(8), MS(8));
+        if (of[i].list)
+            build_meta(&b, "torch.settings", of[i].list);
+        const struct advice *a = build_analyze(&b);
+        ck_assert_msg(outcome_obeyed(a->facts, of[i].settings) == of[i].obeyed, "case %zu", i);
+        build_end(&b);
+    }
+    struct builder b = loading_loop(-1, MS(8), MS(8), MS(8));
+    build_meta(&b, "torch.settings", "pin_memory");
+    ck_assert_ptr_null(case_first(build_analyze(&b), "data-loading", MS(8))->setting);
+    build_end(&b);
+    b = loading_loop(-1, MS(8), MS(8), MS(8));
+    build_meta(&b, "torch.settings", "num_workers");
+    ck_assert_ptr_null(case_first(build_analyze(&b), "data-loading", MS(8))->setting);
+    build_end(&b);
+    b = loading_loop(-1, MS(8), MS(8), MS(8));
+    build_meta(&b, "torch.settings", "num_workers persistent_workers");
+    ck_assert_str_eq(case_first(build_analyze(&b), "data-loading", MS(8))->setting,
+                     "num_workers=3;persistent_workers=1");
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(no_waiting)
+{
+    struct builder b = loading_loop(0, US(100), MS(2), MS(2));
+    struct advice *a = build_analyze(&b);
+    case_verdict(a, "data-loading", RULE_SILENT);
+    ck_assert_str_eq(a->verdict_class, "cpu");
+    ck_assert_ptr_nonnull(strstr(a->verdict, "on the CPU"));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(no_steps_to_measure_the_wait_against)
+{
+    struct builder b = build_start();
+    loader(&b, SPOOL_LOADER_WAIT, -1, MS(100), MS(8), -1);
+    loader(&b, SPOOL_LOADER_FETCH, -1, MS(100), MS(8), MS(8));
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "data-loading", RULE_CANNOT_TELL);
+    ck_assert_ptr_nonnull(strstr(case_outcome(a, "data-loading")->why, "steps"));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(left_to_num_workers_on_a_gpu)
+{
+    struct builder b = loading_loop(-1, MS(8), MS(8), MS(8));
+    for (int i = 0; i < CASE_STEPS; i++)
+        build_kernel(&b, "gemm", MS(108) + MS(10) * i, MS(108) + MS(10) * i + US(9), MS(1));
+    case_verdict(build_analyze(&b), "data-loading", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
+Suite *rule_data_loading_suite(void)
+{
+    Suite *s = suite_create("data-loading");
+    TCase *t = tcase_create("data-loading");
+    tcase_add_test(t, a_cheap_batch_wants_no_worker);
+    tcase_add_test(t, workers_in_line_want_to_be_fewer);
+    tcase_add_test(t, cores_of_the_program_itself);
+    tcase_add_test(t, a_training_that_wants_all_cores);
+    tcase_add_test(t, an_iterable_dataset_is_divided_first);
+    tcase_add_test(t, the_loader_that_is_waited_for);
+    tcase_add_test(t, the_function_that_collates);
+    tcase_add_test(t, behind_a_thread_that_reads_ahead);
+    tcase_add_test(t, means_where_batches_come_in_bursts);
+    tcase_add_test(t, waiting_without_gpu);
+    tcase_add_test(t, no_more_workers_than_cores);
+    tcase_add_test(t, handing_over_is_not_making);
+    tcase_add_test(t, line_that_makes_the_loader);
+    tcase_add_test(t, settings_that_are_obeyed);
+    tcase_add_test(t, no_waiting);
+    tcase_add_test(t, no_steps_to_measure_the_wait_against);
+    tcase_add_test(t, left_to_num_workers_on_a_gpu);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,64 @@
+/* When debug-switches fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/unit/rule_case.h"
+
+static void fill_blocking(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 50; i++) {
+        int64_t t = at + US(200 * i), c = build_api(b, "cudaLaunchKernel", t, US(160));
+        build_kernel_of(b, "gemm", c, t + US(8), US(145), 64);
+    }
+}
+
+static void fill_async(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 50; i++)
+        build_kernel(b, "gemm", at + US(10 * i), at + US(200 * i + 20), US(198));
+}
+
+static void fill_checks(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 20; i++) {
+        int64_t t = at + US(480 * i);
+        build_kernel(b, "gemm", t, t + US(10), US(300));
+        build_kernel(b, "isnan_kernel(float const*, int)", t + US(8), t + US(310), US(20));
+        build_copy(b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, false, 4, t + US(15), US(325),
+                   t + US(332), US(2));
+    }
+}
+
+START_TEST(test_debug_switches)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_blocking);
+    const struct advice *a = build_analyze(&b);
+    case_first(a, "debug-switches", US(50 * 55));
+    case_verdict(a, "cuda-graphs", RULE_SUPPRESSED);
+    build_end(&b);
+
+    b = build_start();
+    case_loop(&b, fill_checks);
+    a = build_analyze(&b);
+    case_verdict(a, "debug-switches", RULE_FIRES);
+    ck_assert_str_eq(a->ranked[0]->rule->id, "debug-switches");     /* before the waits it causes */
+    ck_assert_ptr_null(case_outcome(a, "debug-switches")->setting); /* the line that checks goes */
+    build_end(&b);
+
+    b = build_start();
+    build_meta(&b, "env.NCCL_DEBUG", "INFO");
+    case_loop(&b, fill_async);
+    a = build_analyze(&b);
+    case_verdict(a, "debug-switches", RULE_SILENT);
+    ck_assert_ptr_nonnull(strstr(case_outcome(a, "debug-switches")->why, "NCCL_DEBUG"));
+    build_end(&b);
+    case_cannot_tell(fill_blocking, "kernels", "debug-switches");
+}
+END_TEST
+
+Suite *rule_debug_switches_suite(void)
+{
+    Suite *s = suite_create("debug-switches");
+    TCase *t = tcase_create("debug-switches");
+    tcase_add_test(t, test_debug_switches);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,77 @@
+/* When device-copies fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/rules/buffers.h"
+#include "tests/unit/rule_case.h"
+
+START_TEST(small_broadcasts_at_the_start)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_start);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, id, RULE_FIRES);
+    const struct outcome *o = case_outcome(a, id);
+    ck_assert_int_ge(o->saves_high_ns, US(140));
+    ck_assert_int_le(o->saves_high_ns, US(170));
+    ck_assert_str_eq(o->setting, "broadcast_buffers=0");
+    ck_assert_ptr_nonnull(strstr(o->summary, "1 broadcast of buffers"));
+    case_quiet(a, (const char *const[]){"device-copies", "small-copies", "bucket-size", NULL});
+    build_end(&b);
+}
+END_TEST
+
+static const char *asker;
+
+static int64_t copy_ns;
+
+/* A step of computing, and one copy that an operator asks for, of `copy_ns`. */
+static void fill_copied(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at, at + US(20), MS(7));
+    build_range(b, asker, at + US(10), at + US(30));
+    build_kernel(b,
+                 "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl_nocast<"
+                 "at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>>(int)",
+                 at + US(15), at + MS(7) + US(25), copy_ns);
+}
+
+START_TEST(test_copies_on_the_device)
+{
+    static const char *const askers[] = {"aten::contiguous", "aten::cat", "aten::nothing_known"};
+    static const char *const says[] = {"contiguous()", "torch.cat", "torch.compile"};
+    for (int i = 0; i < 3; i++) {
+        struct builder b = build_start();
+        asker = askers[i];
+        copy_ns = MS(2);
+        case_loop(&b, fill_copied);
+        const struct advice *a = build_analyze(&b);
+        case_verdict(a, "device-copies", RULE_FIRES);
+        const struct outcome *o = case_outcome(a, "device-copies");
+        ck_assert_int_eq(o->saves_high_ns, MS(2));
+        ck_assert_msg(strstr(o->remedy.pytorch, says[i]), "%s", o->remedy.pytorch);
+        build_end(&b);
+    }
+}
+END_TEST
+
+/* Some copying is part of every model. */
+START_TEST(test_few_copies_on_the_device)
+{
+    struct builder b = build_start();
+    asker = "aten::contiguous";
+    copy_ns = US(250);
+    case_loop(&b, fill_copied);
+    case_verdict(build_analyze(&b), "device-copies", RULE_SILENT);
+    build_end(&b);
+    case_cannot_tell(fill_copied, "copies,api,ranges", "device-copies");
+}
+END_TEST
+
+Suite *rule_device_copies_suite(void)
+{
+    Suite *s = suite_create("device-copies");
+    TCase *t = tcase_create("device-copies");
+    tcase_add_test(t, small_broadcasts_at_the_start);
+    tcase_add_test(t, test_copies_on_the_device);
+    tcase_add_test(t, test_few_copies_on_the_device);
+    suite_add_tcase(s, t);
+    return s;
+}

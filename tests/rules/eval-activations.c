@@ -1,0 +1,59 @@
+/* When eval-activations fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/unit/rule_case.h"
+
+static const char train_norm[] = "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float>()";
+
+static const char eval_norm[] = "void cudnn::bn_fw_inf_1C11_kernel_NCHW<float>()";
+
+static const char *norm;
+
+static const char *eval_range = "Validation epoch 3";
+
+static void fill_evaluation(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at, at + US(10), MS(7));
+    build_kernel(b, norm, at + MS(7), at + MS(7.1), MS(1));
+    build_kernel(b, case_gemm, at + MS(8), at + MS(8.1), US(1800));
+    build_range(b, eval_range, at + MS(6.9), at + MS(8.5));
+}
+
+START_TEST(test_evaluation)
+{
+    struct builder b = build_start();
+    norm = train_norm;
+    case_loop(&b, fill_evaluation);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "eval-activations", RULE_FIRES);
+    ck_assert_int_eq(case_outcome(a, "eval-activations")->saves_high_ns, MS(1));
+    build_end(&b);
+    b = build_start();
+    norm = eval_norm;
+    case_loop(&b, fill_evaluation);
+    case_verdict(build_analyze(&b), "eval-activations", RULE_SILENT);
+    build_end(&b);
+    b = build_start();
+    norm = train_norm;
+    eval_range = "torch/_dynamo/eval_frame.py(489): _fn"; /* evaluates nothing */
+    case_loop(&b, fill_evaluation);
+    case_verdict(build_analyze(&b), "eval-activations", RULE_CANNOT_TELL);
+    build_end(&b);
+    b = build_start();
+    eval_range = "runEvalLoop";
+    case_loop(&b, fill_evaluation);
+    case_verdict(build_analyze(&b), "eval-activations", RULE_FIRES);
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, case_busy); /* no range of that name */
+    case_verdict(build_analyze(&b), "eval-activations", RULE_CANNOT_TELL);
+    build_end(&b);
+}
+END_TEST
+
+Suite *rule_eval_activations_suite(void)
+{
+    Suite *s = suite_create("eval-activations");
+    TCase *t = tcase_create("eval-activations");
+    tcase_add_test(t, test_evaluation);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,111 @@
+/* When exposed-communication fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/rules/trace.h"
+#include "tests/unit/rule_case.h"
+
+/* Exchanging takes most of the step: hiding it behind 1 ms of computing is no remedy. */
+static void fill_exchanging(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at, at + US(20), MS(1));
+    build_kernel(b, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", at + US(10), at + MS(1) + US(25),
+                 MS(8.9));
+}
+
+START_TEST(test_more_exchange_than_computing)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_exchanging);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "exposed-communication", RULE_FIRES);
+    const struct outcome *o = case_outcome(a, "exposed-communication");
+    ck_assert_msg(strstr(o->remedy.pytorch, "no_sync()") == o->remedy.pytorch + 21, "%s",
+                  o->remedy.pytorch);
+    ck_assert_msg(strstr(o->summary, "too short to hide more than 1."), "%s", o->summary);
+    build_end(&b);
+}
+END_TEST
+
+static const char nccl[] = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage)";
+
+static void fill_exposed(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at + US(10), at + US(100), US(5900));
+    build_kernel(b, nccl, at + US(20), at + MS(6), US(3980));
+}
+
+/* The same collective beside computing, on a stream of its own. */
+static void fill_overlapped(struct builder *b, int64_t at)
+{
+    case_busy(b, at);
+    b->stream = 2;
+    build_kernel(b, nccl, at + US(20), at + MS(4), MS(4));
+    b->stream = 1;
+}
+
+/* 60 small ones, each launched 50 us after the one before has ended. */
+static void fill_scattered(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at + US(10), at + US(50), US(2950));
+    for (int i = 0; i < 60; i++) {
+        int64_t start = at + MS(3) + US(110) * i;
+        build_kernel(b, nccl, start + US(40), start + US(50), US(60));
+    }
+}
+
+START_TEST(test_exposed)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_exposed);
+    const struct advice *a = build_analyze(&b);
+    case_first(a, "exposed-communication", US(3980));
+    case_verdict(a, "straggler", RULE_CANNOT_TELL);
+    QUIET(a, "cuda-graphs", "host-work", "warm-up");
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_overlapped)
+{
+    struct builder b = build_start();
+    build_stream(&b, 2, 1);
+    case_loop(&b, fill_overlapped);
+    case_verdict(build_analyze(&b), "exposed-communication", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_scattered)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_scattered);
+    const struct advice *a = build_analyze(&b);
+    const struct outcome *o = case_first(a, "exposed-communication", US(60) * 60 + US(50) * 60);
+    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "bucket_cap_mb"));
+    QUIET(a, "cuda-graphs");
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_no_collectives)
+{
+    struct builder b = build_start();
+    case_loop(&b, case_busy);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "exposed-communication", RULE_SILENT);
+    case_verdict(a, "straggler", RULE_SILENT);
+    build_end(&b);
+    case_cannot_tell(case_busy, "api,ranges", "exposed-communication");
+}
+END_TEST
+
+Suite *rule_exposed_communication_suite(void)
+{
+    Suite *s = suite_create("exposed-communication");
+    TCase *t = tcase_create("exposed-communication");
+    tcase_add_test(t, test_more_exchange_than_computing);
+    tcase_add_test(t, test_exposed);
+    tcase_add_test(t, test_overlapped);
+    tcase_add_test(t, test_scattered);
+    tcase_add_test(t, test_no_collectives);
+    suite_add_tcase(s, t);
+    return s;
+}

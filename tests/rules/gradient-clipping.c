@@ -1,0 +1,67 @@
+/* When gradient-clipping fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/rules/phase.h"
+#include "tests/unit/rule_case.h"
+#include "analyzer/queries/phase.h"
+
+static const char foreach_norm[] =
+    "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous "
+    "namespace)::TensorListMetadata<1>, at::native::(anonymous namespace)::LpNormFunctor<float>>";
+
+static const char norm[] = "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, "
+                           "at::native::NormTwoOps<float, float>>>";
+
+static void fill_norms(struct builder *b, int64_t at)
+{
+    many(b, norm, at, 50, US(20));
+}
+
+static void fill_foreach(struct builder *b, int64_t at)
+{
+    many(b, foreach_norm, at, 4, US(20));
+}
+
+static void fill_clip_waits(struct builder *b, int64_t at)
+{
+    waits_inside(b, at, "clip_grad_norm_");
+}
+
+static void fill_other_waits(struct builder *b, int64_t at)
+{
+    waits_inside(b, at, "metrics");
+}
+
+START_TEST(test_clipping)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_norms);
+    case_first(build_analyze(&b), "gradient-clipping", MS(1));
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_clip_waits);
+    const struct advice *a = build_analyze(&b);
+    const struct outcome *o = case_first(a, "gradient-clipping", MS(2.02));
+    ck_assert_int_eq(o->edit.kind, EDIT_REMOVE);
+    case_verdict(a, "sync-in-loop", RULE_SILENT); /* the same wait, said once */
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_other_waits);
+    a = build_analyze(&b);
+    case_verdict(a, "gradient-clipping", RULE_SILENT);
+    case_first(a, "sync-in-loop", MS(2.02));
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_foreach);
+    case_verdict(build_analyze(&b), "gradient-clipping", RULE_SILENT);
+    build_end(&b);
+    case_cannot_tell(fill_norms, "kernels,copies,ranges", "gradient-clipping");
+}
+END_TEST
+
+Suite *rule_gradient_clipping_suite(void)
+{
+    Suite *s = suite_create("gradient-clipping");
+    TCase *t = tcase_create("gradient-clipping");
+    tcase_add_test(t, test_clipping);
+    suite_add_tcase(s, t);
+    return s;
+}

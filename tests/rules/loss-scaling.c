@@ -1,0 +1,45 @@
+/* When loss-scaling fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/rules/phase.h"
+#include "tests/unit/rule_case.h"
+#include "analyzer/queries/phase.h"
+
+static void fill_unscale_once(struct builder *b, int64_t at)
+{
+    many(b, unscale, at, 2, US(200));
+}
+
+static void fill_scaler_waits(struct builder *b, int64_t at)
+{
+    waits_inside(b, at, "GradScaler.step");
+}
+
+START_TEST(test_loss_scaling)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_unscale);
+    const struct advice *a = build_analyze(&b);
+    case_first(a, "loss-scaling", US(600));
+    case_verdict(a, "fused-optimizer", RULE_SILENT); /* these kernels are not the optimizer's */
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_scaler_waits);
+    a = build_analyze(&b);
+    case_first(a, "loss-scaling", MS(2.02));
+    case_verdict(a, "sync-in-loop", RULE_SILENT);
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_unscale_once); /* all tensors at once: as it should be */
+    case_verdict(build_analyze(&b), "loss-scaling", RULE_SILENT);
+    build_end(&b);
+    case_cannot_tell(fill_unscale, "kernels,copies,ranges", "loss-scaling");
+}
+END_TEST
+
+Suite *rule_loss_scaling_suite(void)
+{
+    Suite *s = suite_create("loss-scaling");
+    TCase *t = tcase_create("loss-scaling");
+    tcase_add_test(t, test_loss_scaling);
+    suite_add_tcase(s, t);
+    return s;
+}

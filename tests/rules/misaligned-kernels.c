@@ -1,0 +1,76 @@
+/* When misaligned-kernels fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/unit/rule_case.h"
+
+static void fill_misaligned(struct builder *b, int64_t at)
+{
+    build_kernel(b, "cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_tn_align1", at + US(10),
+                 at + US(20), MS(6));
+    build_kernel(b, case_gemm, at + US(30), at + US(6020), US(3900));
+}
+
+/* Aligned products at 100 flops a nanosecond, one that is not at 50. */
+static void fill_products(struct builder *b, int64_t at)
+{
+    static const char good[] = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_tn";
+    static const char bad[] = "cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_nn_align1";
+    for (int i = 0; i < 3; i++) {
+        int64_t length = i == 2 ? MS(4) : MS(1), call = at + US(20 * i);
+        struct row_call r = {.family = SPOOL_CALL_GEMM,
+                             .in_type = SPOOL_DT_BF16,
+                             .start_ns = call - US(1),
+                             .end_ns = call + US(10),
+                             .dim = {100, 1000, i == 2 ? 1000 : 500, 1}};
+        build_kernel(b, i == 2 ? bad : good, call, at + US(30) + MS(i), length);
+        build_call(b, r, "cublasGemmEx");
+    }
+    build_sync(b, at + US(100), MS(6) + US(-50));
+}
+
+/* At the others' rate it takes half of the time; at a fifth more, 1/2.4 of it. */
+START_TEST(test_misaligned_products_against_aligned_ones)
+{
+    struct err e = ERR_INIT;
+    struct builder b = build_start();
+    case_loop(&b, fill_products);
+    struct advice *a = build_analyze(&b);
+    ck_assert_int_eq(advice_predict(a, &e), 0);
+    const struct outcome *o = case_outcome(a, "misaligned-kernels");
+    case_verdict(a, "misaligned-kernels", RULE_FIRES);
+    ck_assert(!o->upper_bound);
+    ck_assert_int_gt(o->saves_low_ns, MS(1.85));
+    ck_assert_int_gt(o->saves_mid_ns, MS(2));
+    ck_assert_int_lt(o->saves_mid_ns, MS(2.35));
+    ck_assert_int_lt(o->saves_high_ns, MS(2.45));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_misaligned)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_misaligned);
+    case_first(build_analyze(&b), "misaligned-kernels", MS(6));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_aligned)
+{
+    struct builder b = build_start();
+    case_loop(&b, case_busy);
+    case_verdict(build_analyze(&b), "misaligned-kernels", RULE_SILENT);
+    build_end(&b);
+    case_cannot_tell(case_busy, "api,ranges", "misaligned-kernels");
+}
+END_TEST
+
+Suite *rule_misaligned_kernels_suite(void)
+{
+    Suite *s = suite_create("misaligned-kernels");
+    TCase *t = tcase_create("misaligned-kernels");
+    tcase_add_test(t, test_misaligned_products_against_aligned_ones);
+    tcase_add_test(t, test_misaligned);
+    tcase_add_test(t, test_aligned);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,72 @@
+/* When no-sync fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/rules/comm.h"
+#include "tests/unit/rule_case.h"
+
+/* Four parts, each with its kernels and the same two exchanges; then the update. */
+static void fill_parts(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 4; i++) {
+        int64_t t = at + US(2300) * i;
+        build_kernel(b, case_gemm, t + US(10), t + US(100), US(1000));
+        build_kernel(b, "loss_kernel", t + US(20), t + US(1100), US(100));
+        build_kernel(b, "batchnorm_bwtr_kernel", t + US(30), t + US(1200), US(600));
+        exchange(b, 2, 1000000, t + US(40), t + US(1800), US(200));
+        exchange(b, 2, 9000000, t + US(60), t + US(2000), US(400));
+    }
+    build_kernel(b, "sgd_kernel", at + US(7100), at + US(9400), US(500));
+}
+
+/* Four layers that exchange activations: embedding and loss run once. */
+static void fill_layers(struct builder *b, int64_t at)
+{
+    static const char *const once[] = {"embedding_kernel", "rope_cache_kernel", "loss_kernel"};
+    for (int i = 0; i < 3; i++)
+        build_kernel(b, once[i], at + US(2) + US(6) * i, at + US(30) + US(10) * i, US(10));
+    for (int i = 0; i < 4; i++) {
+        int64_t t = at + US(100) + US(2300) * i;
+        build_kernel(b, case_gemm, t + US(10), t + US(100), US(1000));
+        build_kernel(b, "batchnorm_bwtr_kernel", t + US(30), t + US(1200), US(600));
+        exchange(b, 2, 9000000, t + US(60), t + US(1800), US(600));
+    }
+}
+
+START_TEST(test_no_sync)
+{
+    struct builder b;
+    const struct advice *a = looked(&b, fill_parts);
+    case_verdict(a, "no-sync", RULE_FIRES);
+    const struct outcome *o = case_outcome(a, "no-sync");
+    ck_assert_ptr_nonnull(strstr(o->summary, "40 MB per step, where 10 MB"));
+    ck_assert_int_le(o->saves_high_ns, US(600) * 3 + US(100));
+    ck_assert_int_gt(o->saves_high_ns, US(600) * 2);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_layers_that_communicate)
+{
+    struct builder b;
+    const struct advice *a = looked(&b, fill_layers);
+    case_verdict(a, "no-sync", RULE_SILENT);
+    case_verdict(a, "exposed-communication", RULE_FIRES);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_sizes_not_recorded)
+{
+    case_cannot_tell(fill_unrecorded, everything, "no-sync");
+    case_cannot_tell(case_busy, "api,ranges", "no-sync");
+}
+END_TEST
+
+Suite *rule_no_sync_suite(void)
+{
+    Suite *s = suite_create("no-sync");
+    TCase *t = tcase_create("no-sync");
+    tcase_add_test(t, test_no_sync);
+    tcase_add_test(t, test_layers_that_communicate);
+    tcase_add_test(t, test_sizes_not_recorded);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,250 @@
+/* When num-workers fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/rules/feed.h"
+#include "tests/rules/host.h"
+#include "tests/rules/refuse.h"
+#include "tests/unit/rule_case.h"
+#include "wire/spool_format.h"
+
+/* On a GPU as well: num-workers names the loader that is waited for, and divides first. */
+START_TEST(beside_a_gpu)
+{
+    for (int iterable = 0; iterable < 2; iterable++) {
+        struct builder b = build_start();
+        build_meta(&b, "usable_cores", "4");
+        build_meta(&b, "torch.loader.made", "val.py:1");
+        build_meta(&b, "torch.loader", "DataLoader(num_workers=7)");
+        build_meta(&b, "torch.loader.2", "DataLoader(num_workers=0)");
+        build_meta(&b, "torch.loader.2.made", "train.py:1");
+        if (iterable)
+            build_meta(&b, "torch.loader.2.iterable", "does not shard");
+        for (int i = 0; i < CASE_STEPS; i++) {
+            double at = 100 + 10 * i;
+            build_range_at(&b, "gpuprof.step", 0, MS(at), MS(at + 10));
+            build_range_at(&b, "data.wait", 1, MS(at), MS(at + 6));
+            span_of(&b, SPOOL_LOADER_FETCH, 1, -1, 2, at, 5.9, 5.9);
+            span_of(&b, SPOOL_LOADER_WAIT, 1, -1, 2, at, 6, -1);
+            build_kernel(&b, "gemm", MS(at + 6.01), MS(at + 6.02), MS(3));
+        }
+        const struct advice *a = build_analyze(&b);
+        case_verdict(a, "num-workers", RULE_FIRES);
+        const struct outcome *o = case_outcome(a, "num-workers");
+        ck_assert_ptr_eq(strstr(o->remedy.pytorch, "train.py:1: "), o->remedy.pytorch);
+        ck_assert(iterable ? !o->setting : o->setting != NULL);
+        ck_assert_int_eq(strstr(o->remedy.pytorch, "get_worker_info()") != NULL, iterable);
+        build_end(&b);
+    }
+}
+END_TEST
+
+/* The training thread makes the batch itself: 4 ms of 10. */
+static void fill_decode(struct builder *b, int64_t at)
+{
+    build_range(b, "data.decode", at, at + MS(4));
+    build_kernel(b, case_gemm, at + MS(4), at + MS(4) + US(10), US(5980));
+}
+
+/* Two workers; the training thread waits for them. A batch takes `MS(8)` of a worker. */
+static void fill_workers(struct builder *b, int64_t at)
+{
+    build_range(b, "data.wait", at, at + MS(4));
+    for (int w = 0; w < 2; w++) {
+        b->thread = 2 + w;
+        build_range_at(b, "data.decode", 0, at + MS(w), at + MS(8 + w));
+    }
+    b->thread = 1;
+    build_kernel(b, case_gemm, at + MS(4), at + MS(4) + US(10), US(5980));
+}
+
+static struct builder with_workers(const char *cores)
+{
+    struct builder b = build_start();
+    if (cores)
+        build_meta(&b, "usable_cores", cores);
+    build_thread(&b, 2, "loader-0");
+    build_thread(&b, 3, "loader-1");
+    return b;
+}
+
+START_TEST(test_input_by_trainer)
+{
+    struct builder b = build_start();
+    build_meta(&b, "usable_cores", "8");
+    case_loop(&b, fill_decode);
+    const struct advice *a = build_analyze(&b);
+    const struct outcome *o = case_first(a, "num-workers", MS(4));
+    ck_assert_str_eq(
+        o->setting,
+        "num_workers=1"); /* 4 ms beside the other 6: one is enough, whatever the cores */
+    ck_assert_int_ge(o->example_count, 1);
+    QUIET(a, "pin-memory", "overlap-copies", "sync-in-loop", "cuda-graphs");
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_input_number)
+{
+    struct builder b = with_workers("64");
+    build_meta(&b, "have", "kernels,api,ranges");
+    for (int i = 0; i < CASE_STEPS; i++) { /* 21 ms a batch beside 6 ms of the rest: four workers */
+        int64_t at = MS(100) + MS(10) * i;
+        build_range(&b, "data.wait", at, at + MS(4));
+        b.thread = 2;
+        build_range_at(&b, "data.decode", 0, at - MS(11), at + MS(10));
+        b.thread = 1;
+        build_kernel(&b, case_gemm, at + MS(4), at + MS(4) + US(10), US(5980));
+        build_range(&b, "step", at, at + MS(10));
+    }
+    const struct outcome *o = case_first(build_analyze(&b), "num-workers", MS(4));
+    ck_assert_str_eq(o->setting, "num_workers=4");
+    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "num_workers=4"));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_input_no_cores_left)
+{
+    struct builder b = with_workers("2");
+    case_loop(&b, fill_workers);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "num-workers", RULE_SUPPRESSED);
+    ck_assert_ptr_nonnull(strstr(case_outcome(a, "num-workers")->why, "2"));
+    QUIET(a, "sync-in-loop", "cuda-graphs", "overlap-copies");
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_input_silent)
+{
+    struct builder b = build_start();
+    case_loop(&b, case_busy);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "num-workers", RULE_SILENT);
+    case_verdict(a, "sync-in-loop", RULE_SILENT);
+    case_verdict(a, "cuda-graphs", RULE_SILENT);
+    ck_assert_uint_eq(a->ranked_count, 0);
+    build_end(&b);
+    case_cannot_tell(fill_decode, "kernels,api", "num-workers");
+}
+END_TEST
+
+/* A generator's __next__ around the whole step; the loader's own around 4 ms of it. */
+static void fill_generator(struct builder *b, int64_t at)
+{
+    build_range(b, "pipeline.py(117): __next__", at + US(1), at + MS(9.99));
+    build_range(b, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at + US(10),
+                at + MS(4));
+    build_kernel(b, case_gemm, at + MS(4.1), at + MS(4.2), MS(2));
+    build_kernel(b, case_gemm, at + MS(9), at + MS(9.1), US(800)); /* launched late: not for data */
+}
+
+START_TEST(test_generator_is_no_loader)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_generator);
+    const struct advice *a = build_analyze(&b);
+    ck_assert_int_gt(a->facts->breakdown_ns[PART_IDLE_INPUT], MS(3));
+    ck_assert_int_lt(a->facts->breakdown_ns[PART_IDLE_INPUT], MS(4.5));
+    case_verdict(a, "num-workers", RULE_FIRES);
+    ck_assert_ptr_nonnull(
+        strstr(case_outcome(a, "num-workers")->summary, "_SingleProcessDataLoaderIter"));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(facts_of_the_program_beside_advice)
+{
+    struct builder b = build_start();
+    build_meta(&b, "torch.loader.made", "data.py:7");
+    build_meta(&b, "torch.loader", "DataLoader(num_workers=0)");
+    for (int i = 0; i < CASE_STEPS; i++) {
+        int64_t at = MS(100) + MS(10) * i;
+        build_range_at(&b, "gpuprof.step", 0, at, at + MS(10));
+        build_range_at(&b, "data.wait", 1, at, at + MS(6));
+        build_kernel(&b, "gemm", at + MS(6) + US(10), at + MS(6) + US(20), MS(3));
+    }
+    struct advice *a = build_analyze(&b);
+    case_verdict(a, "num-workers", RULE_FIRES);
+    const char *text = case_outcome(a, "num-workers")->remedy.pytorch;
+    ck_assert_ptr_eq(strstr(text, "data.py:7: DataLoader(..., num_workers="), text);
+    ck_assert_ptr_nonnull(strstr(text, "; now DataLoader(num_workers=0)"));
+    build_end(&b);
+}
+END_TEST
+
+static double decode_ms;
+
+/* The training thread makes the batch; the GPU works for the rest of the 10 ms. */
+static void fill_decode_refuse(struct builder *b, int64_t at)
+{
+    int64_t ready = at + MS(decode_ms);
+    build_range(b, "data.decode", at, ready);
+    build_kernel(b, case_gemm, ready, ready + US(10), at + MS(10) - ready - US(20));
+}
+
+/* Two workers make a batch in 8 ms each, one every 4 ms, and still the loop waits for 4 of 10 ms.
+ */
+static void fill_uneven_batches(struct builder *b, int64_t at)
+{
+    build_range(b, "data.wait", at, at + MS(4));
+    for (int w = 0; w < 2; w++) {
+        b->thread = 2 + w;
+        build_range_at(b, "data.decode", 0, at + MS(w), at + MS(8 + w));
+    }
+    b->thread = 1;
+    build_kernel(b, case_gemm, at + MS(4), at + MS(4) + US(10), US(5980));
+}
+
+START_TEST(test_cores_bound_the_saving)
+{
+    struct builder b = build_start();
+    build_meta(&b, "usable_cores", "1");
+    decode_ms = 8; /* four workers would keep up; one makes a batch in 8 ms */
+    case_loop(&b, fill_decode_refuse);
+    const struct advice *a = build_analyze(&b);
+    const struct outcome *o = case_first(a, "num-workers", MS(2));
+    ck_assert_str_eq(o->setting, "num_workers=1");
+    ck_assert_double_eq_tol(evidence(o, "would be needed")->value, 4, 0.01);
+    build_end(&b);
+
+    b = build_start(); /* a fraction of a core counts as one */
+    build_meta(&b, "usable_cores", "16");
+    build_meta(&b, "cgroup_cpu_quota", "0.5");
+    decode_ms = 9.95; /* a worker would need as long as the whole step */
+    case_loop(&b, fill_decode_refuse);
+    a = build_analyze(&b);
+    case_verdict(a, "num-workers", RULE_SUPPRESSED);
+    ck_assert_ptr_nonnull(strstr(why(a, "num-workers"), "cheaper"));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_workers_that_keep_up)
+{
+    struct builder b = build_start();
+    build_meta(&b, "usable_cores", "16");
+    build_thread(&b, 2, "loader-0");
+    build_thread(&b, 3, "loader-1");
+    case_loop(&b, fill_uneven_batches);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "num-workers", RULE_SUPPRESSED);
+    ck_assert_ptr_nonnull(strstr(why(a, "num-workers"), "uneven"));
+    build_end(&b);
+}
+END_TEST
+
+Suite *rule_num_workers_suite(void)
+{
+    Suite *s = suite_create("num-workers");
+    TCase *t = tcase_create("num-workers");
+    tcase_add_test(t, beside_a_gpu);
+    tcase_add_test(t, test_input_by_trainer);
+    tcase_add_test(t, test_input_number);
+    tcase_add_test(t, test_input_no_cores_left);
+    tcase_add_test(t, test_input_silent);
+    tcase_add_test(t, test_generator_is_no_loader);
+    tcase_add_test(t, facts_of_the_program_beside_advice);
+    tcase_add_test(t, test_cores_bound_the_saving);
+    tcase_add_test(t, test_workers_that_keep_up);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,75 @@
+/* When overlap-copies fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/rules/host.h"
+#include "tests/unit/rule_case.h"
+
+static void fill_pinned(struct builder *b, int64_t at)
+{
+    fill_copy(b, at, MEMORY_PINNED);
+}
+
+/* The same copy on a stream of its own, beside the kernel. */
+static void fill_overlapped(struct builder *b, int64_t at)
+{
+    b->stream = 2;
+    build_copy(b, COPY_H2D, MEMORY_PINNED, MEMORY_DEVICE, true, 20 << 20, at, US(5), at + MS(1),
+               MS(3));
+    b->stream = 1;
+    build_kernel(b, case_gemm, at + US(10), at + US(100), US(9880));
+}
+
+START_TEST(test_pinned)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_pinned);
+    const struct advice *a = build_analyze(&b);
+    const struct outcome *o = case_first(a, "overlap-copies", MS(3));
+    ck_assert_str_eq(o->setting, "non_blocking=1");
+    QUIET(a, "pin-memory", "num-workers", "sync-in-loop", "cuda-graphs");
+    build_end(&b);
+    case_cannot_tell(fill_pinned, "kernels,copies,api,ranges", "overlap-copies");
+}
+END_TEST
+
+START_TEST(test_overlapped)
+{
+    struct builder b = build_start();
+    build_stream(&b, 2, 1);
+    case_loop(&b, fill_overlapped);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "overlap-copies", RULE_SILENT);
+    case_verdict(a, "pin-memory", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
+/* And put back: what the next step fetches is what this one made. */
+static void fill_put_back(struct builder *b, int64_t at)
+{
+    build_copy(b, COPY_H2D, MEMORY_PINNED, MEMORY_DEVICE, true, 200 << 20, at, US(5), at + US(10),
+               MS(4));
+    build_kernel(b, case_gemm, at + US(20), at + MS(4) + US(12), US(1900));
+    build_copy(b, COPY_D2H, MEMORY_DEVICE, MEMORY_PINNED, true, 200 << 20, at + US(30), US(5),
+               at + MS(6), US(3950));
+}
+
+START_TEST(test_put_back)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_put_back);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "overlap-copies", RULE_SUPPRESSED);
+    case_first(a, "copy-volume", US(7950)); /* both ways */
+    build_end(&b);
+}
+END_TEST
+
+Suite *rule_overlap_copies_suite(void)
+{
+    Suite *s = suite_create("overlap-copies");
+    TCase *t = tcase_create("overlap-copies");
+    tcase_add_test(t, test_pinned);
+    tcase_add_test(t, test_overlapped);
+    tcase_add_test(t, test_put_back);
+    suite_add_tcase(s, t);
+    return s;
+}

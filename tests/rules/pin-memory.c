@@ -1,0 +1,46 @@
+/* When pin-memory fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/rules/host.h"
+#include "tests/unit/rule_case.h"
+
+static void fill_pageable(struct builder *b, int64_t at)
+{
+    fill_copy(b, at, MEMORY_PAGEABLE);
+}
+
+START_TEST(test_pageable)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_pageable);
+    const struct advice *a = build_analyze(&b);
+    const struct outcome *o = case_first(a, "pin-memory", MS(3));
+    ck_assert_str_eq(o->setting, "pin_memory=1");
+    ck_assert_uint_ne(o->examples[0].op, TL_NONE);
+    QUIET(a, "overlap-copies", "num-workers", "sync-in-loop", "cuda-graphs");
+    case_verdict(a, "overlap-copies", RULE_SILENT);
+    build_end(&b);
+    case_cannot_tell(fill_pageable, "kernels,copies,api,ranges", "pin-memory");
+}
+END_TEST
+
+/* A source that does not know kinds of memory, of a program that copies nothing: no riddle. */
+START_TEST(test_no_copies)
+{
+    struct builder b = build_start();
+    build_meta(&b, "have", "kernels,copies,memsets,api,ranges");
+    case_loop(&b, case_busy);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "pin-memory", RULE_SILENT);
+    case_verdict(a, "overlap-copies", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
+Suite *rule_pin_memory_suite(void)
+{
+    Suite *s = suite_create("pin-memory");
+    TCase *t = tcase_create("pin-memory");
+    tcase_add_test(t, test_pageable);
+    tcase_add_test(t, test_no_copies);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,69 @@
+/* When pointwise-fusion fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/rules/phase.h"
+#include "tests/unit/rule_case.h"
+#include "analyzer/queries/phase.h"
+
+static const char add[] = "void at::native::vectorized_elementwise_kernel<4, at::native::"
+                          "CUDAFunctor_add<float>, at::detail::Array<char*, 3>>";
+
+static void fill_chain(struct builder *b, int64_t at)
+{
+    many(b, add, at, 4, US(300));
+}
+
+/* Behind a product all of it may go: into the epilogue. */
+static void fill_epilogue(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at + US(1), at + US(50), US(50));
+    many(b, add, at + US(5), 4, US(300));
+}
+
+static void fill_compiled(struct builder *b, int64_t at)
+{
+    many(b, "triton_poi_fused_add_gelu_0", at, 4, US(300));
+}
+
+/* Between products, or over other shapes: no chain. */
+static void fill_single(struct builder *b, int64_t at)
+{
+    int64_t gpu = at + US(100);
+    for (int i = 0; i < 4; i++) {
+        int64_t correlation = build_api(b, "cudaLaunchKernel", at + US(10) * i, CALL_NS);
+        build_kernel_of(b, add, correlation, gpu, US(300), 64);
+        correlation = build_api(b, "cudaLaunchKernel", at + US(10) * i + US(5), CALL_NS);
+        build_kernel_of(b, i < 2 ? case_gemm : add, correlation, gpu + US(300), US(2000), 512);
+        gpu += US(2300);
+    }
+}
+
+START_TEST(test_pointwise)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_chain);
+    const struct outcome *o = case_first(build_analyze(&b), "pointwise-fusion", US(900));
+    ck_assert_int_eq(o->edit.kind, EDIT_JOIN);
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_epilogue);
+    case_first(build_analyze(&b), "pointwise-fusion", US(1200));
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_compiled);
+    case_verdict(build_analyze(&b), "pointwise-fusion", RULE_SILENT);
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_single);
+    case_verdict(build_analyze(&b), "pointwise-fusion", RULE_SILENT);
+    build_end(&b);
+    case_cannot_tell(fill_chain, "copies,api,ranges", "pointwise-fusion");
+}
+END_TEST
+
+Suite *rule_pointwise_fusion_suite(void)
+{
+    Suite *s = suite_create("pointwise-fusion");
+    TCase *t = tcase_create("pointwise-fusion");
+    tcase_add_test(t, test_pointwise);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,43 @@
+/* When small-copies fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/unit/rule_case.h"
+
+static int copies;
+
+static void fill_small(struct builder *b, int64_t at)
+{
+    build_kernel(b, "gemm", at, at + US(10), MS(5));
+    for (int i = 0; i < copies; i++) {
+        int64_t t = at + MS(5.1) + US(100 * i);
+        build_copy(b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, false, 256, t, US(40), t + US(20),
+                   US(2));
+    }
+    build_kernel(b, "gemm", at + MS(5.2) + US(100 * copies), at + MS(5.21) + US(100 * copies),
+                 MS(4.7) - US(100 * copies));
+}
+
+START_TEST(test_small_copies)
+{
+    struct builder b = build_start();
+    copies = 20;
+    case_loop(&b, fill_small);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "small-copies", RULE_FIRES);
+    ck_assert_int_ge(case_outcome(a, "small-copies")->saves_high_ns, US(500));
+    build_end(&b);
+    b = build_start();
+    copies = 2;
+    case_loop(&b, fill_small);
+    case_verdict(build_analyze(&b), "small-copies", RULE_SILENT);
+    build_end(&b);
+    case_cannot_tell(fill_small, "kernels,api", "small-copies");
+}
+END_TEST
+
+Suite *rule_small_copies_suite(void)
+{
+    Suite *s = suite_create("small-copies");
+    TCase *t = tcase_create("small-copies");
+    tcase_add_test(t, test_small_copies);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,246 @@
+/* When straggler fires, when it stays silent, when it cannot tell; and what it rests on: the
+ * collectives of several ranks matched by order, clocks put right, the late rank named. */
+#include "tests/unit/rule_case.h"
+
+#include <string.h>
+
+enum { RANKS = 3, STEPS = 6 };
+
+struct fleet {
+    struct timeline *t;
+    struct sink sink;
+    struct advice *a;
+    int64_t id;
+    bool in_turns; /* ranks 0 and 1 swap their work in every other step */
+    bool numbered; /* calls were recorded; all transfers are alike */
+};
+
+static void put(struct fleet *f, enum row_kind kind, const void *row)
+{
+    struct err e = ERR_INIT;
+    ck_assert_int_eq(f->sink.put(f->sink.self, kind, row, &e), 0);
+}
+
+static uint32_t text(struct fleet *f, const char *s)
+{
+    return f->sink.intern(f->sink.self, s, strlen(s));
+}
+
+static void kernel(struct fleet *f, int64_t rank, const char *name, int64_t from, int64_t to)
+{
+    int64_t at = ++f->id, place = rank + 1;
+    struct row_api call = {.id = at,
+                           .process = place,
+                           .thread = place,
+                           .start_ns = from - MS(0.02),
+                           .end_ns = from - MS(0.01),
+                           .name = text(f, "cudaLaunchKernel"),
+                           .correlation = at};
+    struct row_kernel k = {.id = at,
+                           .process = place,
+                           .stream = place,
+                           .start_ns = from,
+                           .end_ns = to,
+                           .name = text(f, name),
+                           .correlation = at};
+    put(f, ROW_API, &call);
+    put(f, ROW_KERNEL, &k);
+}
+
+static void collective(struct fleet *f, int64_t rank, int64_t sequence, int64_t start)
+{
+    struct row_collective c = {.id = ++f->id,
+                               .process = rank + 1,
+                               .thread = rank + 1,
+                               .start_ns = start - MS(0.021),
+                               .end_ns = start - MS(0.009),
+                               .name = text(f, "ncclAllReduce"),
+                               .kernel = -1,
+                               .communicator = 99,
+                               .sequence = sequence,
+                               .bytes = 4096,
+                               .ranks = RANKS,
+                               .rank = rank};
+    put(f, ROW_COLLECTIVE, &c);
+}
+
+/* Steps of 10 ms. Rank r computes work[r] and then meets the others, 1 ms of transfer. */
+static void one_rank(struct fleet *f, int64_t rank, const double *work, int64_t clock, int skipped)
+{
+    double last = 0;
+    for (int r = 0; r < RANKS; r++)
+        last = work[r] > last ? work[r] : last;
+    struct row_process p = {.id = rank + 1, .pid = 10 + rank, .rank = rank, .world_size = RANKS};
+    struct row_thread th = {.id = rank + 1, .process = rank + 1, .tid = 10 + rank};
+    struct row_device d = {.id = rank + 1, .process = rank + 1, .ordinal = rank};
+    struct row_stream s = {
+        .id = rank + 1, .process = rank + 1, .device = rank + 1, .context = 1, .stream = 7};
+    put(f, ROW_PROCESS, &p);
+    put(f, ROW_THREAD, &th);
+    put(f, ROW_DEVICE, &d);
+    put(f, ROW_STREAM, &s);
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = MS(10) * (i + 1) + clock;
+        struct row_range step = {.id = ++f->id,
+                                 .process = rank + 1,
+                                 .thread = rank + 1,
+                                 .start_ns = at - MS(0.05),
+                                 .end_ns = at + MS(9.95),
+                                 .name = text(f, "ProfilerStep#1")};
+        put(f, ROW_RANGE, &step);
+        double own = work[f->in_turns && rank < 2 && i % 2 ? 1 - rank : rank];
+        double transfer = f->numbered ? 1 : 1 + 0.1 * (i * i % 7);
+        kernel(f, rank, "volta_sgemm_128x64_nn", at, at + MS(own));
+        if (i < skipped) /* the recording begins amid a step */
+            continue;
+        kernel(f, rank, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)", at + MS(own),
+               at + MS(last + transfer));
+        if (f->numbered)
+            collective(f, rank, i + 1, at + MS(own));
+    }
+}
+
+static struct fleet start(void)
+{
+    struct err e = ERR_INIT;
+    struct fleet f = {.t = timeline_new(&e)};
+    ck_assert_ptr_nonnull(f.t);
+    f.sink = timeline_sink(f.t);
+    struct row_meta have = {.id = 1, .key = text(&f, "have")};
+    have.value = text(&f, "kernels,copies,memsets,api,ranges");
+    put(&f, ROW_META, &have);
+    return f;
+}
+
+static void look(struct fleet *f)
+{
+    struct err e = ERR_INIT;
+    ck_assert_int_eq(timeline_finish(f->t, &e), 0);
+    f->a = advise(f->t, &e);
+    ck_assert_ptr_nonnull(f->a);
+}
+
+static void end(struct fleet *f)
+{
+    advice_free(f->a);
+    timeline_free(f->t);
+}
+
+START_TEST(late_rank_is_named)
+{
+    struct fleet f = start();
+    const double work[RANKS] = {4, 7, 4};
+    one_rank(&f, 0, work, 0, 0);
+    one_rank(&f, 1, work, MS(5000), 0);
+    one_rank(&f, 2, work, MS(-3), 0);
+    look(&f);
+    const struct ranks *r = &f.a->facts->ranks;
+    ck_assert_uint_eq(r->count, 3);
+    ck_assert_int_eq(r->at[r->late].rank, 1);
+    ck_assert_int_eq(r->at[1].late_count, r->collectives);
+    ck_assert_int_eq(r->at[1].offset_ns, MS(5000));
+    ck_assert_int_eq(r->at[2].offset_ns, MS(-3));
+    ck_assert_int_eq(r->late_ns, MS(3));
+    ck_assert_int_eq(r->at[0].wait_ns, MS(3));
+    ck_assert_int_eq(r->at[1].wait_ns, 0);
+    ck_assert_int_ge(r->transfer_ns, MS(1));
+    case_verdict(f.a, "straggler", RULE_FIRES);
+    const struct outcome *o = case_outcome(f.a, "straggler");
+    ck_assert_int_eq(o->saves_high_ns, MS(3));
+    ck_assert_uint_eq(r->wait_count, STEPS); /* rank 0 is the one analysed */
+    ck_assert_int_eq(r->waits[0].spare_ns, MS(3));
+    ck_assert_uint_eq(r->waits[0].late, r->at[1].device);
+    ck_assert_ptr_nonnull(strstr(o->summary, "rank 1 is late"));
+    end(&f);
+}
+END_TEST
+
+START_TEST(recordings_may_begin_at_different_collectives)
+{
+    struct fleet f = start();
+    const double work[RANKS] = {4, 7, 4};
+    one_rank(&f, 0, work, 0, 1);
+    one_rank(&f, 1, work, 0, 0);
+    one_rank(&f, 2, work, 0, 2);
+    look(&f);
+    ck_assert_uint_eq(f.a->facts->ranks.count, 3);
+    ck_assert_int_eq(f.a->facts->ranks.at[1].offset_ns, 0);
+    ck_assert_int_eq(f.a->facts->ranks.at[2].offset_ns, 0);
+    ck_assert_int_eq(f.a->facts->ranks.at[f.a->facts->ranks.late].rank, 1);
+    end(&f);
+}
+END_TEST
+
+/* Steps that are all alike fit each other under any shift; recorded numbers do not. */
+START_TEST(recorded_numbers_match_whatever_the_clocks_say)
+{
+    struct fleet f = start();
+    f.numbered = true;
+    const double work[RANKS] = {4, 7, 4};
+    one_rank(&f, 0, work, 0, 0);
+    one_rank(&f, 1, work, MS(21), 1);
+    one_rank(&f, 2, work, MS(-19), 0);
+    look(&f);
+    ck_assert_uint_eq(f.a->facts->ranks.count, 3);
+    ck_assert_int_eq(f.a->facts->ranks.at[1].offset_ns, MS(21));
+    ck_assert_int_eq(f.a->facts->ranks.at[2].offset_ns, MS(-19));
+    case_verdict(f.a, "straggler", RULE_FIRES);
+    end(&f);
+}
+END_TEST
+
+START_TEST(ranks_that_are_late_in_turns_are_no_straggler)
+{
+    struct fleet f = start();
+    f.in_turns = true;
+    const double work[RANKS] = {4, 7, 4};
+    for (int r = 0; r < RANKS; r++)
+        one_rank(&f, r, work, 0, 0);
+    look(&f);
+    ck_assert_int_ge(f.a->facts->ranks.late_ns, MS(2));
+    case_verdict(f.a, "straggler", RULE_SILENT);
+    end(&f);
+}
+END_TEST
+
+START_TEST(punctual_ranks_have_no_straggler)
+{
+    struct fleet f = start();
+    const double work[RANKS] = {4, 4, 4};
+    for (int r = 0; r < RANKS; r++)
+        one_rank(&f, r, work, 0, 0);
+    look(&f);
+    ck_assert_int_eq(f.a->facts->ranks.late_ns, 0);
+    case_verdict(f.a, "straggler", RULE_SILENT);
+    case_verdict(f.a, "exposed-communication", RULE_FIRES);
+    end(&f);
+}
+END_TEST
+
+START_TEST(one_rank_cannot_tell)
+{
+    struct fleet f = start();
+    const double work[RANKS] = {4, 7, 4};
+    one_rank(&f, 0, work, 0, 0);
+    look(&f);
+    ck_assert_uint_eq(f.a->facts->ranks.count, 0);
+    case_verdict(f.a, "straggler", RULE_CANNOT_TELL);
+    const struct outcome *o = case_outcome(f.a, "straggler");
+    ck_assert_ptr_nonnull(strstr(o->why, "all ranks"));
+    end(&f);
+}
+END_TEST
+
+Suite *rule_straggler_suite(void)
+{
+    Suite *s = suite_create("straggler");
+    TCase *c = tcase_create("straggler");
+    tcase_add_test(c, late_rank_is_named);
+    tcase_add_test(c, recordings_may_begin_at_different_collectives);
+    tcase_add_test(c, recorded_numbers_match_whatever_the_clocks_say);
+    tcase_add_test(c, ranks_that_are_late_in_turns_are_no_straggler);
+    tcase_add_test(c, punctual_ranks_have_no_straggler);
+    tcase_add_test(c, one_rank_cannot_tell);
+    suite_add_tcase(s, c);
+    return s;
+}

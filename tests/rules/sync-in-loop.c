@@ -1,0 +1,166 @@
+/* When sync-in-loop fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/rules/cores.h"
+#include "tests/rules/host.h"
+#include "tests/rules/refuse.h"
+#include "tests/unit/rule_case.h"
+#include "wire/spool_format.h"
+
+static int step_number;
+
+/* The wait of one step in four costs 4 ms; a step later the host is ahead again. */
+static void fill_rare_wait(struct builder *b, int64_t at)
+{
+    int64_t ready = step_number++ % 4 ? at + US(20) : at + MS(4);
+    build_kernel(b, case_gemm, ready, ready + US(10), at + MS(10) - ready - US(30));
+    build_sync(b, ready + US(10), at + MS(10) - ready - US(15));
+}
+
+START_TEST(test_no_core_is_no_synchronisation)
+{
+    static const double shares[] = {0.01, 0.4};
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        step_number = 0;
+        case_loop(&b, fill_rare_wait);
+        starve(&b, shares[i]);
+        const struct advice *a = build_analyze(&b);
+        case_verdict(a, "sync-in-loop", i ? RULE_SILENT : RULE_FIRES);
+        build_end(&b);
+    }
+}
+END_TEST
+
+/* The host runs ahead with 40 launches, waits for all of them, and starts over with an empty queue:
+ * 2 ms idle. */
+static void fill_sync(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 40; i++)
+        build_kernel(b, case_gemm, at + US(20 * i), at + US(10) + US(200 * i), US(199));
+    build_sync(b, at + MS(1), MS(7) + US(10));
+    build_range(b, "metrics", at + US(8015),
+                at + US(9990)); /* what comes between is seen by the GPU */
+}
+
+START_TEST(test_sync)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_sync);
+    const struct advice *a = build_analyze(&b);
+    const struct outcome *o = case_first(a, "sync-in-loop", a->facts->breakdown_ns[PART_IDLE_SYNC]);
+    ck_assert_int_gt(o->saves_high_ns, MS(1));
+    ck_assert_ptr_nonnull(strstr(o->summary, "cudaStreamSynchronize"));
+    QUIET(a, "num-workers", "pin-memory", "overlap-copies", "cuda-graphs");
+    build_end(&b);
+    case_cannot_tell(fill_sync, "kernels,ranges", "sync-in-loop");
+}
+END_TEST
+
+static const char *outer, *inner;
+
+/* A read back of 8 bytes within two operators, and 3 ms in which nothing is queued. */
+static void fill_wait(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at, at + US(20), MS(5));
+    build_range(b, outer, at + US(90), at + MS(5.1));
+    build_range(b, inner, at + US(95), at + MS(5.05));
+    build_copy(b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, true, 8, at + US(100), MS(5) - US(60),
+               at + MS(5) + US(20), US(2));
+    build_kernel(b, case_gemm, at + MS(8), at + MS(8) + US(20), MS(1.9));
+}
+
+START_TEST(test_waits_by_operator)
+{
+    static const struct {
+        const char *outer, *inner, *remedy, *setting;
+    } cases[] = {
+        {"aten::index", "aten::nonzero", "torch.where", NULL},
+        {"aten::item", "aten::_local_scalar_dense", "total += loss.detach()", "sync_every=100"},
+        {"aten::to", "aten::copy_", "non_blocking=True", "sync_every=100"},
+        {"forward", "mine", "total += loss.detach()", "sync_every=100"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct builder b = build_start();
+        build_meta(&b, "framework", "pytorch");
+        outer = cases[i].outer;
+        inner = cases[i].inner;
+        case_loop(&b, fill_wait);
+        const struct advice *a = build_analyze(&b);
+        const struct outcome *o = case_outcome(a, "sync-in-loop");
+        case_verdict(a, "sync-in-loop", RULE_FIRES);
+        ck_assert_msg(strstr(outcome_remedy(a->facts, o), cases[i].remedy) != NULL, "%s: %s", inner,
+                      outcome_remedy(a->facts, o));
+        if (cases[i].setting)
+            ck_assert_str_eq(o->setting, cases[i].setting);
+        else
+            ck_assert_ptr_null(o->setting);
+        build_end(&b);
+    }
+}
+END_TEST
+
+/* A search from 2 to 8 ms measures two kernels, waits for each, and thinks for half a millisecond
+ * in between. */
+static void fill_searches_that_wait(struct builder *b, int64_t at)
+{
+    struct row_call r = {.family = SPOOL_CALL_FIND, .start_ns = at + MS(2), .end_ns = at + MS(8)};
+    build_kernel(b, case_gemm, at, at + US(10), MS(2));
+    build_kernel(b, case_gemm, at + MS(2.01), at + MS(2.02), MS(3));
+    build_sync(b, at + MS(2.1), MS(2.93));
+    build_kernel(b, case_gemm, at + MS(5.5), at + MS(5.51), MS(2.4));
+    build_sync(b, at + MS(5.6), MS(2.32));
+    build_kernel(b, case_gemm, at + MS(7.93), at + MS(7.94), MS(2.04));
+    build_call(b, r, "cudnnFindConvolutionForwardAlgorithmEx");
+}
+
+START_TEST(test_waits_of_a_search_go_with_it)
+{
+    struct err e = ERR_INIT;
+    struct builder b = build_start();
+    case_loop(&b, fill_searches_that_wait);
+    struct advice *a = build_analyze(&b);
+    case_verdict(a, "sync-in-loop", RULE_SILENT);
+    case_verdict(a, "shapes-change", RULE_FIRES);
+    ck_assert_int_eq(advice_predict(a, &e), 0);
+    ck_assert(!case_outcome(a, "shapes-change")->upper_bound);
+    ck_assert_int_ge(case_outcome(a, "shapes-change")->saves_mid_ns, MS(5));
+    build_end(&b);
+}
+END_TEST
+
+/* A small batch copied in and the loss read back, both by blocking calls; then the queue is empty
+ * for 2 ms. */
+static void fill_item(struct builder *b, int64_t at)
+{
+    build_copy(b, COPY_H2D, MEMORY_PINNED, MEMORY_DEVICE, false, 64, at, US(8), at + US(3), US(2));
+    for (int i = 0; i < 40; i++)
+        build_kernel(b, case_gemm, at + US(10 + 20 * i), at + US(20) + US(200 * i), US(199));
+    build_copy(b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, false, 4, at + MS(1), MS(7) + US(35),
+               at + US(8025), US(2));
+}
+
+START_TEST(test_item)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_item);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "sync-in-loop", RULE_FIRES);
+    const struct outcome *o = case_outcome(a, "sync-in-loop");
+    ck_assert_ptr_nonnull(strstr(o->summary, "cudaMemcpy"));
+    ck_assert_double_eq_tol(evidence(o, "single number")->value, 1, 0.01);
+    ck_assert_double_eq_tol(evidence(o, "synchronising calls")->value, 1, 0.01); /* not the H2D */
+    build_end(&b);
+}
+END_TEST
+
+Suite *rule_sync_in_loop_suite(void)
+{
+    Suite *s = suite_create("sync-in-loop");
+    TCase *t = tcase_create("sync-in-loop");
+    tcase_add_test(t, test_no_core_is_no_synchronisation);
+    tcase_add_test(t, test_sync);
+    tcase_add_test(t, test_waits_by_operator);
+    tcase_add_test(t, test_waits_of_a_search_go_with_it);
+    tcase_add_test(t, test_item);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,9 @@
+/* Shared by the cases of several rules: what fills their steps. */
+#ifndef GPUPROF_TESTS_RULES_TRACE_H
+#define GPUPROF_TESTS_RULES_TRACE_H
+
+#include "tests/unit/rule_case.h"
+
+#define QUIET(a, ...) case_quiet(a, (const char *const[]){__VA_ARGS__, NULL})
+
+#endif

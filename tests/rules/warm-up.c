@@ -1,0 +1,46 @@
+/* When warm-up fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/unit/rule_case.h"
+
+/* Allocations in every step are no warm-up, however long. */
+static void fill_allocates(struct builder *b, int64_t at)
+{
+    build_api(b, "cudaMalloc", at, MS(6));
+    build_kernel(b, case_gemm, at + MS(6), at + MS(6) + US(10), US(3900));
+}
+
+/* One pass without repetition: a first launch of 60 ms, code compiled in 30, 10 ms of work. */
+START_TEST(test_warm_up)
+{
+    struct builder b = build_start();
+    build_kernel(&b, case_gemm, MS(0), US(10), MS(5));
+    int64_t call = build_api(&b, "cudaLaunchKernel", MS(5), MS(60));
+    build_kernel_of(&b, "vectorized_layer_norm_kernel", call, MS(65), US(1000), 64);
+    build_range(&b, "fallback_function", MS(96), MS(97));
+    build_kernel(&b, "reduce_kernel<512, 1>", MS(96) + US(10), MS(96) + US(20), MS(4));
+    const struct advice *a = build_analyze(&b);
+    const struct outcome *o = case_first(a, "warm-up", MS(90));
+    ck_assert_ptr_nonnull(strstr(o->rule->title, "warm-up is in the window"));
+    ck_assert_ptr_nonnull(strstr(a->verdict, "warm-up takes"));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_no_warm_up)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_allocates);
+    case_verdict(build_analyze(&b), "warm-up", RULE_SILENT);
+    build_end(&b);
+    case_cannot_tell(case_busy, "kernels,ranges", "warm-up");
+}
+END_TEST
+
+Suite *rule_warm_up_suite(void)
+{
+    Suite *s = suite_create("warm-up");
+    TCase *t = tcase_create("warm-up");
+    tcase_add_test(t, test_warm_up);
+    tcase_add_test(t, test_no_warm_up);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,44 @@
+/* When zero-grad fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/rules/gpu.h"
+#include "tests/unit/rule_case.h"
+
+static void fill_zeroing(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at, at + US(10), US(6700));
+    for (int i = 0; i < 163; i++)
+        build_memset(b, 4096, at + US(6720) + US(20 * i), at + US(6730) + US(20 * i), US(10));
+}
+
+/* A memset here and there between kernels is no zeroing of gradients. */
+static void fill_workspaces(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 24; i++) {
+        build_memset(b, 4096, at + US(10 * i), at + US(300) + US(400 * i), US(20));
+        build_kernel(b, case_gemm, at + US(10 * i + 5), at + US(321) + US(400 * i), US(378));
+    }
+}
+
+START_TEST(test_zeroing)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_zeroing);
+    const struct advice *a = build_analyze(&b);
+    ck_assert_str_eq(case_first(a, "zero-grad", US(3260))->setting, "zero_grad=none");
+    QUIET(a, "cuda-graphs", "fused-optimizer");
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_workspaces);
+    case_verdict(build_analyze(&b), "zero-grad", RULE_SILENT);
+    build_end(&b);
+    case_cannot_tell(fill_zeroing, "kernels,api,ranges", "zero-grad");
+}
+END_TEST
+
+Suite *rule_zero_grad_suite(void)
+{
+    Suite *s = suite_create("zero-grad");
+    TCase *t = tcase_create("zero-grad");
+    tcase_add_test(t, test_zeroing);
+    suite_add_tcase(s, t);
+    return s;
+}

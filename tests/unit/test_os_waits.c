@@ -1,0 +1,98 @@
+/* A loader that shows only in what the training thread asks of the operating system. */
+#include "tests/unit/rule_case.h"
+
+static const char kernel[] = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_tn";
+
+static void os_call(struct builder *b, const char *name, int64_t start, int64_t end)
+{
+    struct row_range r = {.id = ++b->next_id,
+                          .process = 1,
+                          .thread = b->thread,
+                          .start_ns = start,
+                          .end_ns = end,
+                          .name = build_text(b, name),
+                          .domain = build_text(b, OS_DOMAIN),
+                          .depth = -1};
+    build_put(b, ROW_RANGE, &r);
+}
+
+/* 4 ms between two ranges of steps; the ranges hold 5.9 ms of computing. */
+static struct builder steps(void (*between)(struct builder *, int64_t from, int64_t to))
+{
+    struct builder b = build_start();
+    build_thread(&b, 2, "autograd");
+    for (int i = 0; i < CASE_STEPS; i++) {
+        int64_t at = MS(100) + MS(10) * i;
+        build_range(&b, "step", at, at + MS(6));
+        build_kernel(&b, kernel, at + US(10), at + US(30), US(5900));
+        between(&b, at + MS(6), at + MS(10));
+    }
+    return b;
+}
+
+static void waits(struct builder *b, int64_t from, int64_t to)
+{
+    os_call(b, "poll", from + US(100), to - US(100));
+}
+
+static void reads(struct builder *b, int64_t from, int64_t to)
+{
+    for (int64_t at = from + US(20); at < to - US(30); at += US(400))
+        os_call(b, "read", at, at + US(20));
+}
+
+static void nothing(struct builder *b, int64_t from, int64_t to)
+{
+    (void)b;
+    (void)from;
+    (void)to;
+}
+
+/* Another thread launches meanwhile: a backward pass is waited for. */
+static void waits_for_thread(struct builder *b, int64_t from, int64_t to)
+{
+    os_call(b, "pthread_cond_wait", from + US(100), to - US(100));
+    b->thread = 2;
+    build_kernel(b, kernel, from + MS(1), from + MS(3), US(100));
+    b->thread = 1;
+}
+
+static int64_t input_ns(struct builder *b)
+{
+    return build_analyze(b)->facts->breakdown_ns[PART_IDLE_INPUT];
+}
+
+START_TEST(a_wait_between_steps_is_the_loaders)
+{
+    struct builder b = steps(waits);
+    ck_assert_int_ge(input_ns(&b), MS(3.6));
+    case_first(b.a, "num-workers", MS(4));
+    build_end(&b);
+    b = steps(reads); /* so do reads: the batch is made here */
+    ck_assert_int_ge(input_ns(&b), MS(3.6));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(other_pauses_are_not)
+{
+    struct builder b = steps(nothing);
+    ck_assert_int_eq(input_ns(&b), 0);
+    build_end(&b);
+    b = steps(waits_for_thread);
+    ck_assert_int_le(input_ns(&b), MS(1));
+    ck_assert_int_eq(b.a->facts->tl->os_call_count, CASE_STEPS);
+    build_end(&b);
+}
+END_TEST
+
+Suite *test_os_waits_suite(void);
+Suite *test_os_waits_suite(void)
+{
+    Suite *s = suite_create("os_waits");
+    TCase *c = tcase_create("os_waits");
+    tcase_add_test(c, a_wait_between_steps_is_the_loaders);
+    tcase_add_test(c, other_pauses_are_not);
+    suite_add_tcase(s, c);
+    return s;
+}

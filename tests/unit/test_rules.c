@@ -1,0 +1,134 @@
+/* What holds for all rules, and what comes before any of them; the cases of each are in
+ * tests/rules/. */
+#include "tests/rules/loading.h"
+#include "tests/unit/rule_case.h"
+#include "analyzer/queries/phase.h"
+#include "wire/spool_format.h"
+
+/* Nothing recorded at all, or one step: no rule divides by what is not there. */
+START_TEST(test_empty)
+{
+    struct builder b = build_start();
+    const struct advice *a = build_analyze(&b);
+    ck_assert_uint_eq(a->ranked_count, 0);
+    build_end(&b);
+    b = build_start();
+    build_kernel(&b, case_gemm, MS(1), MS(1), US(5));
+    build_copy(&b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, true, 1 << 20, MS(2), US(50), MS(2),
+               US(50));
+    a = build_analyze(&b);
+    ck_assert_uint_eq(a->ranked_count, 0);
+    for (size_t i = 0; i < a->outcome_count; i++)
+        ck_assert_int_ne(a->outcomes[i].verdict, RULE_FIRES);
+    build_end(&b);
+}
+END_TEST
+
+/* What every rule must have, for explain and the documentation. */
+START_TEST(test_registry)
+{
+    ck_assert_uint_ge(rule_count, 10);
+    for (size_t i = 0; i < rule_count; i++) {
+        const struct rule *r = rules[i];
+        ck_assert(r->id && r->title && r->looks_for && r->doc && r->check);
+        ck_assert(r->remedy.pytorch && r->remedy.tensorflow && r->remedy.cuda);
+        ck_assert_ptr_eq(rule_find(r->id), r);
+        for (size_t k = i + 1; k < rule_count; k++)
+            ck_assert_str_ne(r->id, rules[k]->id);
+    }
+    ck_assert_ptr_null(rule_find("no-such-rule"));
+}
+END_TEST
+
+/* Kernels of which no call is known: what the GPU waited for cannot be told, but how to learn it.
+ */
+static void fill_without_calls(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 4; i++)
+        build_kernel_of(b, case_gemm, -1, at + MS(2) * i, US(100), 64);
+}
+
+/* One marked step of 1 s in which a single kernel runs: nothing is advised. */
+START_TEST(test_one_step_with_one_kernel)
+{
+    struct builder b = build_start();
+    build_kernel(&b, case_gemm, MS(101), MS(102), US(10));
+    build_range(&b, "ProfilerStep#1", MS(100), MS(1100));
+    const struct advice *a = build_analyze(&b);
+    ck_assert_str_eq(a->verdict_class, "not-enough-data");
+    ck_assert_uint_eq(a->ranked_count, 0);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_kernels_without_calls)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_without_calls);
+    const struct advice *a = build_analyze(&b);
+    ck_assert_str_eq(a->verdict_class, "unexplained");
+    ck_assert_msg(strstr(a->next, "Record "), "%s", a->next);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(hook_marks_are_steps)
+{
+    struct builder b = loading_loop(-1, MS(8), MS(8), MS(8));
+    struct advice *a = build_analyze(&b);
+    ck_assert_int_eq(a->facts->steps.source, STEPS_FRAMEWORK);
+    ck_assert_uint_eq(a->facts->steps.count, CASE_STEPS);
+    ck_assert_int_eq(a->facts->steps.median_ns, MS(10));
+    ck_assert_int_eq(a->facts->host.wait_ns, MS(8));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(own_marks_win)
+{
+    struct builder b = loading_loop(-1, MS(8), MS(8), MS(8));
+    for (int i = 0; i < CASE_STEPS / 2; i++)
+        build_range_at(&b, "step", 0, MS(100) + MS(20) * i, MS(100) + MS(20) * (i + 1));
+    struct advice *a = build_analyze(&b);
+    ck_assert_int_eq(a->facts->steps.source, STEPS_NVTX);
+    ck_assert_int_eq(a->facts->steps.median_ns, MS(20));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_names)
+{
+    ck_assert(query_name_has("Optimizer.clip_grad_norm_", "clip_grad|x"));
+    ck_assert(query_name_has("clip", "x|=clip"));
+    ck_assert(!query_name_has("clipboard", "x|=clip"));
+    ck_assert(!query_name_has("cli", "clip"));
+    ck_assert(!query_name_has("", "clip|=clip"));
+}
+END_TEST
+
+START_TEST(test_steps_that_take_no_time_carry_no_advice)
+{
+    struct builder b = build_start();
+    build_range(&b, "ProfilerStep#2", MS(100), MS(100));
+    const struct advice *a = build_analyze(&b);
+    for (size_t i = 0; i < a->outcome_count; i++)
+        ck_assert_msg(a->outcomes[i].verdict != RULE_FIRES, "%s", a->outcomes[i].rule->id);
+    build_end(&b);
+}
+END_TEST
+
+Suite *test_rules_suite(void)
+{
+    Suite *s = suite_create("rules");
+    TCase *t = tcase_create("rules");
+    tcase_add_test(t, test_empty);
+    tcase_add_test(t, test_registry);
+    tcase_add_test(t, test_one_step_with_one_kernel);
+    tcase_add_test(t, test_kernels_without_calls);
+    tcase_add_test(t, hook_marks_are_steps);
+    tcase_add_test(t, own_marks_win);
+    tcase_add_test(t, test_names);
+    tcase_add_test(t, test_steps_that_take_no_time_carry_no_advice);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,107 @@
+/* Times in which CUPTI told nothing: what of them counts as not recorded. */
+#include "tests/unit/keep_spool.h"
+
+/* CUPTI was heard last at some time before SECOND * 5 and again before SECOND * 20. */
+static const int64_t SECOND = 1000000000;
+
+static void silence(int64_t end, uint32_t held)
+{
+    struct spool_rec_silent r = {
+        {SPOOL_REC_SILENT, sizeof r, 7, START + 5 * SECOND, end == INT64_MAX ? end : START + end},
+        held,
+        0};
+    spool_append(&w, 0, &r, sizeof r);
+    drain();
+}
+
+static void library_call(int64_t at)
+{
+    struct spool_rec_call r = {.head = {SPOOL_REC_CALL, sizeof r, 7, START + at, START + at + 9},
+                               .function = spool_text(&w, "cublasSgemm_v2"),
+                               .family = SPOOL_CALL_GEMM};
+    spool_append(&w, 0, &r, sizeof r);
+    drain();
+}
+
+START_TEST(test_silence)
+{
+    static const struct {
+        const char *what;
+        int64_t before_s, within_s; /* calls before it is known, and after; tenths; 0 = none */
+        uint32_t held;
+        bool ends, counts;
+    } cases[] = {
+        {"the program does without the GPU", 0, 0, 0, true, false},
+        {"calls before it alone", 52, 0, 0, true, false},
+        {"a call before it was noticed", 60, 0, 0, true, true},
+        {"a call in it", 0, 90, 0, true, true},
+        {"held by another", 0, 0, 1, true, true},
+        {"to the end", 0, 90, 0, false, true},
+    };
+    spool_ring_open(&w, 0, 7);
+    if (cases[_i].before_s)
+        library_call(cases[_i].before_s * SECOND / 10);
+    silence(INT64_MAX, 0);
+    if (cases[_i].held)
+        silence(INT64_MAX, 1);
+    if (cases[_i].within_s)
+        library_call(cases[_i].within_s * SECOND / 10);
+    if (cases[_i].ends)
+        silence(20 * SECOND, cases[_i].held);
+    library_call(25 * SECOND);
+    w.h->start_monotonic_ns = START;
+    finish();
+    int pieces = !cases[_i].counts ? 0 : cases[_i].ends ? 2 : 1;
+    ck_assert_msg(m->count[ROW_RECORDED] == pieces, "%s: %d", cases[_i].what,
+                  m->count[ROW_RECORDED]);
+    if (pieces > 0)
+        ck_assert_int_eq(MEMORY_ROW(m, recorded, ROW_RECORDED, 0)->end_ns, 4 * SECOND);
+    if (pieces > 1) {
+        const struct row_recorded *r = MEMORY_ROW(m, recorded, ROW_RECORDED, 1);
+        ck_assert(r->start_ns == 20 * SECOND && r->gpu_start_ns == -1 && r->first_step == -1);
+        ck_assert_int_eq(r->end_ns, MEMORY_ROW(m, process, ROW_PROCESS, 0)->end_ns);
+    }
+}
+END_TEST
+
+/* A run that ends in silence, however short: known only by what was called in it, or because CUPTI
+ * kept its buffers. */
+START_TEST(test_silent_end)
+{
+    static const struct {
+        int64_t call_ms; /* after CUPTI's last record */
+        bool kept, counts;
+    } cases[] = {{-2, false, false}, {0, false, false}, {5, false, true}, {-2, true, true}};
+    uint64_t at = 0;
+    int64_t told = 3 * SECOND, ms = 1000000;
+    spool_ring_open(&w, 0, 7);
+    spool_api(&w, 0, &at, 5, 211, epoch + START + told - 10, epoch + START + told, 7, 1);
+    spool_state(&w, 0, SPOOL_READY, at);
+    drain();
+    library_call(told + cases[_i].call_ms * ms);
+    if (cases[_i].kept) {
+        struct spool_rec_silent r = {
+            {SPOOL_REC_SILENT, sizeof r, 7, START + told, START + told + 9 * ms}, 1, 0};
+        spool_append(&w, 0, &r, sizeof r);
+    }
+    w.h->start_monotonic_ns = START;
+    finish();
+    ck_assert_int_eq(m->count[ROW_RECORDED], cases[_i].counts);
+    ck_assert_int_eq(memory_health(m, "cupti-end") > 0, cases[_i].counts);
+    if (cases[_i].counts)
+        ck_assert_int_eq(MEMORY_ROW(m, recorded, ROW_RECORDED, 0)->end_ns, told);
+}
+END_TEST
+
+Suite *test_silence_suite(void);
+
+Suite *test_silence_suite(void)
+{
+    Suite *s = suite_create("silence");
+    TCase *t = tcase_create("silence");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_loop_test(t, test_silence, 0, 6);
+    tcase_add_loop_test(t, test_silent_end, 0, 4);
+    suite_add_tcase(s, t);
+    return s;
+}
