@@ -5,25 +5,36 @@ CMAKE_FLAGS ?=
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all setup demo test fuzz bench truth matrix transparency gpu-portable gpu-check install deb format clean
+.PHONY: all setup configure demo test fresh fuzz bench truth matrix transparency gpu-portable gpu-check install deb format clean
 
-all: setup
+all: configure
+	@cmake --build $(BUILD) -j $(JOBS)
+
+configure: setup
 	@cmake -S . -B $(BUILD) $(CMAKE_FLAGS) >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
 	@grep -A4 '^CUDA: not complete' $(BUILD).log || true; rm -f $(BUILD).log
-	@cmake --build $(BUILD) -j $(JOBS)
 
 setup:
 	@scripts/setup.sh build
 
 # Profiles the bundled trainer (on the GPU if there is one, else on the virtual GPU), prints the findings,
-# writes demo.html and demo.json. Without CUDA: the example profile of docs/examples/.
-demo: all
+# writes demo.html and demo.json. Without CUDA: the example profile of docs/examples/. Only what it needs is built.
+demo: configure
+	@echo "demo: building gpuprof and one trainer into $(BUILD)/ (about a minute on two cores)"
+	@cmake --build $(BUILD) -j $(JOBS) --target demo_programs >$(BUILD)/demo.log || { tail -n 40 $(BUILD)/demo.log; exit 1; }
 	@scripts/demo.sh $(BUILD)
 
 test:
 	@scripts/setup.sh test
 	@$(MAKE) all
 	@tests/run.sh $(BUILD)
+
+# The README's lines on bare Debian roots, as root and as a user, with CUDA and without (tests/fresh/fresh.sh): as root, two
+# hours on two cores; make fresh FRESH=bookworm:user:plain takes one of the eight. What was fetched stays in $(BUILD)-fresh.
+FRESH ?=
+fresh:
+	@scripts/setup.sh fresh
+	@tests/fresh/fresh.sh $(BUILD)-fresh $(FRESH)
 
 # libFuzzer on what reads files, and mutants of recordings through all commands, under sanitizers: S seconds each, seven of
 # them. Needs clang. What is learned and found stays in $(BUILD)-fuzz.

@@ -1,25 +1,45 @@
 #!/bin/sh
 # Everything that `make test` runs: ctest of the release build, unit and golden tests under ASan+UBSan,
-# the agent's under TSan. Closes with "N passed, N failed".
+# the agent's under TSan. Says of each test that was skipped why, and closes with "N passed, N failed, N skipped" or
+# "N passed, N failed: NAMES".
 set -u
 cd "$(dirname "$0")/.." || exit 2
 build=${1:-build}
 jobs=$(nproc 2>/dev/null || echo 2)
-passed=0 failed=0
+export PYTHONDONTWRITEBYTECODE=1 # nothing is left between the sources
+passed=0 failed=0 skipped=0 names= reasons=
 
-# run BUILD-DIR CTEST-ARGS...: adds ctest's own count to the totals
+# "NAME: why" of the tests named that the last ctest in $1 skipped: the last line that each wrote
+why_skipped() {
+    awk -v names=" $2 " '/ Testing: / { name = $NF; said = "it does not say why" }
+        /^Output:$/ { reading = 1; getline; next }
+        /^<end of output>$/ { reading = 0; if (index(names, " " name " ")) print name ": " said }
+        reading && NF { said = $0; sub(/^([a-z_.]*: *)?skipped[:,] */, "", said) }' \
+        "$1/Testing/Temporary/LastTest.log" 2>/dev/null
+}
+
+# run NAME BUILD-DIR CTEST-ARGS...: adds ctest's own counts to the totals. A pass in which no test exists is no failure.
 run() {
-    dir=$1
-    shift
+    pass=$1 dir=$2
+    shift 2
     log=$(mktemp)
     ctest --test-dir "$dir" --output-on-failure --timeout 300 "$@" >"$log" 2>&1
     cat "$log"
-    if ! grep -q 'tests passed' "$log"; then
-        failed=$((failed + 1))
-    else
+    if grep -q 'tests passed' "$log"; then
         f=$(sed -n 's/.*, \([0-9]*\) tests failed out of \([0-9]*\).*/\1/p' "$log")
         n=$(sed -n 's/.*, \([0-9]*\) tests failed out of \([0-9]*\).*/\2/p' "$log")
-        failed=$((failed + f)) passed=$((passed + n - f))
+        left=$(sed -n 's/^[[:space:]]*[0-9]* - \([^ ]*\) (Skipped)$/\1/p' "$log" | tr '\n' ' ')
+        s=$(echo "$left" | wc -w)
+        failed=$((failed + f)) passed=$((passed + n - f - s)) skipped=$((skipped + s))
+        for name in $(sed -n '/^The following tests FAILED:/,$s/^[[:space:]]*[0-9]* - \([^ ]*\) (.*/\1/p' "$log"); do
+            names="$names $pass$name"
+        done
+        [ "$s" = 0 ] || reasons="$reasons$(why_skipped "$dir" "$left" | sed "s/^/skipped: $pass/")
+"
+    elif grep -q 'No tests were found' "$log"; then
+        echo "no test of this kind was built"
+    else
+        failed=$((failed + 1)) names="$names ${pass}ctest"
     fi
     rm -f "$log"
 }
@@ -33,22 +53,29 @@ sanitized() {
     if cmake --preset "$preset" >"build-$preset.log" 2>&1 &&
         cmake --build "build-$preset" -j "$jobs" --target $targets >>"build-$preset.log" 2>&1; then
         rm -f "build-$preset.log"
-        run "build-$preset" "$@"
+        run "$preset:" "build-$preset" "$@"
     else
         tail -40 "build-$preset.log"
-        failed=$((failed + 1))
+        failed=$((failed + 1)) names="$names $preset:build"
     fi
 }
 
 # Tests labelled `timed` judge milliseconds of the virtual GPU, which lives on the real clock: they have the machine
 # alone. The others run side by side, one more than there are cores, because much of them waits.
 echo "== release =="
-run "$build" -LE timed -j $((jobs + 1))
-run "$build" -L timed
+run "" "$build" -LE timed -j $((jobs + 1))
+run "" "$build" -L timed
 sanitized asan "gpuprof unit_tests properties" -R '^(unit|golden)\.' -j "$jobs"
 if [ -e "$build/lib/libgpuprof_agent.so" ]; then
     sanitized tsan "gpuprof_agent test_spool test_nvtx agent_threads agent_peer agent_marks_library agent_look" \
         -R '^(unit\.test_(spool|nvtx)|agent\.threads)$'
 fi
-echo "$passed passed, $failed failed"
+printf '%s' "$reasons"
+if [ "$failed" -gt 0 ]; then
+    echo "$passed passed, $failed failed:$names"
+elif [ "$skipped" -gt 0 ]; then
+    echo "$passed passed, $failed failed, $skipped skipped"
+else
+    echo "$passed passed, $failed failed"
+fi
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

@@ -1,0 +1,49 @@
+#!/bin/sh
+# run.sh with a ctest and a cmake that only say what the real ones would: the last line counts, and names what failed.
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(mktemp -d) || exit 2
+trap 'rm -rf "$top"' EXIT
+mkdir -p "$top/tests" "$top/bin" "$top/build/Testing/Temporary" "$top/build-asan"
+cp "$here/run.sh" "$top/tests"
+cat >"$top/bin/ctest" <<'FAKE'
+#!/bin/sh
+case "$*" in
+*"-LE timed"*) cat <<'SAID' ;;
+50% tests passed, 2 tests failed out of 4
+
+The following tests did not run:
+	  3 - golden.traces (Skipped)
+
+The following tests FAILED:
+	  2 - unit.one (Failed)
+	  4 - e2e.two (Timeout)
+SAID
+*"-L timed"*) echo "No tests were found!!!" ;;
+*) [ -e broken ] && { echo "Segmentation fault"; exit 1; }
+    echo "100% tests passed, 0 tests failed out of 7" ;;
+esac
+FAKE
+printf '#!/bin/sh\n[ ! -e unbuilt ]\n' >"$top/bin/cmake"
+cat >"$top/build/Testing/Temporary/LastTest.log" <<'EOF2'
+3/4 Testing: golden.traces
+3/4 Test: golden.traces
+Output:
+----------------------------------------------------------
+something first
+traces: skipped, no folder shared/traces
+<end of output>
+EOF2
+chmod +x "$top/bin/ctest" "$top/bin/cmake"
+bad=0
+expect() { # WHAT LINE
+    (cd "$top" && PATH=$top/bin:$PATH tests/run.sh build) >"$top/said" 2>&1
+    [ "$(tail -n 1 "$top/said")" = "$2" ] || { echo "FAIL $1: $(tail -n 1 "$top/said")"; bad=1; }
+}
+expect "failed tests are named; a pass without a test is no failure" "8 passed, 2 failed: unit.one e2e.two"
+grep -qx 'skipped: golden.traces: no folder shared/traces' "$top/said" || { echo "FAIL no reason for what was skipped"; bad=1; }
+touch "$top/broken"
+expect "a ctest that dies is a failure" "1 passed, 3 failed: unit.one e2e.two asan:ctest"
+touch "$top/unbuilt"
+expect "a build that fails is a failure" "1 passed, 3 failed: unit.one e2e.two asan:build"
+[ $bad = 0 ] && echo "run_selftest: ok"
+exit $bad
