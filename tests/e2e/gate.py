@@ -26,7 +26,8 @@ def main():
     build, checks = Build(sys.argv[1]), Checks()
     base, _ = build.profile("base")
     again, _ = build.profile("again")
-    more, _ = build.profile("more", "--batch", "68")  # 6 % more work
+    more, _ = build.profile("more", "--fuse-pointwise", "0")  # more kernels for the same
+    twice, _ = build.profile("twice", "--batch", "128")
     pageable, _ = build.profile("pageable", "--pin-memory", "0")
     few, _ = build.profile("few", steps=6)
     budget = build.path("budget.ini")
@@ -34,8 +35,9 @@ def main():
         f.write("[step_time]\nmedian_ms_max = 1\n")
 
     expect(checks, "two runs of the same pass", gate(build, base, again), 0)
-    expect(checks, "6 % more work fails", gate(build, base, more), 1, "compute")
-    expect(checks, "less work passes", gate(build, more, base), 0)
+    expect(checks, "more kernels fail", gate(build, base, more), 1)
+    expect(checks, "fewer kernels pass", gate(build, more, base), 0)
+    expect(checks, "twice the batch is refused", gate(build, base, twice), 3, "batch")
     expect(checks, "pageable batches fail, and are named", gate(build, base, pageable), 1,
            "finding pin-memory")
     expect(checks, "too few steps are inconclusive", gate(build, base, few), 3, "too few")

@@ -80,7 +80,10 @@ def both(build, checks, what, seconds):
 def recorder_alone(build, checks):
     run = start(build)
     run.stdout.readline()
-    os.kill(recorder(run.pid), signal.SIGKILL)
+    second = recorder(run.pid)
+    checks.check(os.sched_getscheduler(second) == os.SCHED_BATCH and os.sched_getscheduler(run.pid) == os.SCHED_OTHER,
+                 "the recorder, and it alone, waits for its turn where all cores are busy")
+    os.kill(second, signal.SIGKILL)
     out, err = run.communicate(timeout=120)
     checks.check("median_step_ms=" in out and run.returncode == 0, "recorder killed: the program's end and status",
                  f"{run.returncode} {out!r}")

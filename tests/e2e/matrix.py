@@ -49,12 +49,16 @@ class Matrix:
     def __init__(self, build, checks):
         self.build, self.checks = build, checks
         self.trainers = [t for t in TRAINERS if os.path.exists(os.path.join(build.bin, t))]
-        self.defects = {t: [line.split("\t")[:2] for line in
+        self.defects = {t: [line.split("\t")[:3] for line in
                             build.run([os.path.join(build.bin, t), "--defect", "list"]).stdout.splitlines()]
-                        + [[name, rule] for name, (rule, _) in DEVICE.items()] for t in self.trainers}
+                        + [[name, rule, ""] for name, (rule, _) in DEVICE.items()] for t in self.trainers}
 
     def rule(self, trainer, defect):
-        return dict(self.defects[trainer])[defect]
+        return next(rule for name, rule, _ in self.defects[trainer] if name == defect)
+
+    def setting(self, trainer, defect, finding):
+        """What carries out the advice or, where no setting does, takes the defect out."""
+        return finding["setting"] or next(undo for name, _, undo in self.defects[trainer] if name == defect)
 
     def command(self, trainer, model, defects, part=1):
         own = any(self.rule(trainer, d) == PRECISION for d in defects)
@@ -85,15 +89,15 @@ class Matrix:
         database.close()
         self.checks.check(not empty, f"{name}: each query of the evidence lists rows", "; ".join(empty))
 
-    def remedy(self, name, trainer, model, defects, knob, before):
+    def remedy(self, name, trainer, model, defects, setting, before):
         """What the finding tells the trainer to change, changed. A disturbed run is measured again."""
-        for attempt in range(3):
+        for trial in range(3):
             again = self.build.run([self.build.gpuprof, "run", "--no-record", "--device", f"virtual:{model}", "--",
-                                    *self.command(trainer, model, defects, part=2)], GPUPROF_APPLY=knob)
+                                    *self.command(trainer, model, defects, part=2)], GPUPROF_APPLY=setting)
             after = printed_median_ms(again.stdout)
             if after < 0.99 * before:
                 break
-        self.checks.check(after < 0.99 * before, f"{name}: {knob} makes the step faster",
+        self.checks.check(after < 0.99 * before, f"{name}: {setting} makes the step faster",
                           f"{before:.2f} ms before, {after:.2f} ms after")
         print(f"        {before:.2f} ms before, {after:.2f} ms after")
 
@@ -109,11 +113,11 @@ class Matrix:
 
     def costless(self, trainer, model, defects, step_ms):
         """Measured, not believed: the setting changes the step by less than 1 %."""
-        knob = COSTLESS.get((trainer, ",".join(defects), model))
-        if not knob:
+        setting = COSTLESS.get((trainer, ",".join(defects), model))
+        if not setting:
             return False
         again = self.build.run([self.build.gpuprof, "run", "--no-record", "--device", f"virtual:{model}", "--",
-                                *self.command(trainer, model, defects)], GPUPROF_APPLY=knob)
+                                *self.command(trainer, model, defects)], GPUPROF_APPLY=setting)
         return printed_median_ms(again.stdout) > 0.99 * step_ms
 
     @staticmethod
@@ -128,7 +132,7 @@ class Matrix:
         """A run that another program disturbs is made again, up to four times: idle time of the host is what it adds,
         and cores are what it takes."""
         name, rule = f"{trainer} {defect} on {model}", self.rule(trainer, defect)
-        for attempt in range(5):
+        for trial in range(5):
             analysis, profile, printed = self.look(trainer, model, [defect])
             findings = analysis["findings"]
             first = findings[0]["rule"] if findings else "nothing"
@@ -146,11 +150,11 @@ class Matrix:
         elif defect in DEVICE:
             self.remedy(name, trainer, model, [], "", printed)
         elif rule != "num-workers":  # workers need cores that a busy machine does not have
-            self.remedy(name, trainer, model, [defect], findings[0]["knob"], printed)
+            self.remedy(name, trainer, model, [defect], self.setting(trainer, defect, findings[0]), printed)
 
     def tuned(self, trainer, model):
         name = f"{trainer} tuned on {model}"
-        for attempt in range(3):
+        for trial in range(3):
             analysis, _, _ = self.look(trainer, model, [])
             found = [f["rule"] for f in analysis["findings"]]
             if not found:
@@ -167,7 +171,7 @@ class Matrix:
         at = 0
         for trainer in self.trainers:
             self.tuned(trainer, models[at % len(models)]) if not wanted or "tuned" in wanted else None
-            for defect, _ in self.defects[trainer]:
+            for defect, *_ in self.defects[trainer]:
                 at += 1
                 if not wanted or defect in wanted:
                     self.defect(trainer, models[at % len(models)], defect)
@@ -199,7 +203,7 @@ class Full:
             for model in MODELS:
                 if o.model and model != o.model:
                     continue
-                runs = [[]] + [[d] for d, _ in m.defects[trainer]] + [list(p) for p in PAIRS[trainer]]
+                runs = [[]] + [[d] for d, *_ in m.defects[trainer]] + [list(p) for p in PAIRS[trainer]]
                 for defects in runs:
                     if not o.defects or (",".join(defects) or "tuned") in o.defects:
                         yield trainer, model, defects
@@ -261,24 +265,24 @@ class Full:
             self.table(cells, again, len(first), len(planted), len(missed), len(noisy), len(tuned))
 
     def table(self, cells, again, first, planted, missed, noisy, tuned):
+        wrong = [f"- {c['trainer']}, {', '.join(c['defects']) or 'tuned'}, {c['model']}: "
+                 f"{self.cell(c['trainer'], c['model'], tuple(c['defects']))}\n" for c in cells
+                 if c["missed"] or (c["found"] and not (c["first"] and c["defects"]))]
         with open(self.options.write, "w", encoding="utf-8") as f:
             f.write("# The matrix: planted bottlenecks and what is said of them\n\n"
                     "Made by `make matrix`. All runs are on the virtual GPU: nothing was measured on a real device.\n"
-                    "Each cell is the first finding and what it may save, in ms of the step; in brackets what else was\n"
-                    "found. Bold: the planted defect is not first, or was missed.\n\n"
+                    "`matrix.tsv` has a cell for each run: the first finding and what it may save, in ms of the step; in\n"
+                    "brackets what else was found.\n\n"
                     f"Planted: {planted} runs; found in {planted - missed}, first in {first}. "
                     f"Tuned: {tuned} runs, {noisy} with a finding. Of all, {again} were measured a second time, because\n"
-                    "the first said something else (a busy machine adds waiting); the second counts.\n")
+                    "the first said something else (a busy machine adds waiting); the second counts.\n\n"
+                    "## Where the planted defect is not first, or was missed\n\n" + ("".join(wrong) or "Nowhere.\n"))
+        with open(os.path.splitext(self.options.write)[0] + ".tsv", "w", encoding="utf-8") as f:
+            f.write("\t".join(["trainer", "planted", *MODELS]) + "\n")
             for trainer in self.matrix.trainers:
-                rows = [c for c in cells if c["trainer"] == trainer]
-                if not rows:
-                    continue
-                models = [m for m in MODELS if any(c["model"] == m for c in rows)]
-                f.write(f"\n## {trainer}\n\n| planted | " + " | ".join(models) + " |\n|---|" + "---|" * len(models)
-                        + "\n")
-                for defects in dict.fromkeys(tuple(c["defects"]) for c in rows):
-                    line = [self.cell(trainer, m, defects) for m in models]
-                    f.write(f"| {', '.join(defects) or 'tuned'} | " + " | ".join(line) + " |\n")
+                for defects in dict.fromkeys(tuple(c["defects"]) for c in cells if c["trainer"] == trainer):
+                    line = [self.cell(trainer, m, defects).replace("**", "") for m in MODELS]
+                    f.write("\t".join([trainer, ", ".join(defects) or "tuned", *line]) + "\n")
 
     def cell(self, trainer, model, defects):
         c = self.cells.get((trainer, model, defects))
@@ -304,7 +308,7 @@ def unmarked(build, checks, *arguments):
     different steps (each leaves out its own warm-up), so the run is long; a burst of other work on the machine in one of
     them is measured again. A wrong period is wrong by far more, every time."""
     what = " ".join(["unmarked", *arguments])
-    for attempt in range(3):
+    for trial in range(3):
         profile, run = build.profile("unmarked", "--no-nvtx", "--steps", "120", *arguments)
         steps, printed = build.analyze(profile)["steps"], printed_median_ms(run.stdout)
         close = abs(steps["median_ms"] - printed) <= 0.02 * printed

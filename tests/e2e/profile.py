@@ -17,8 +17,8 @@ def sound(checks, db):
     answer = db.execute("PRAGMA integrity_check").fetchone()[0]
     checks.check(answer == "ok", "integrity_check", answer)
     parts = [row[1] for row in db.execute("PRAGMA table_info(step)")
-             if row[1].endswith("_ns") and row[1] not in ("start_ns", "end_ns")]
-    wrong = db.execute(f"SELECT count(*) FROM step WHERE end_ns - start_ns <> {'+'.join(parts)}")
+             if row[1].endswith("_ns") and row[1] not in ("start_ns", "end_ns", "from_ns", "to_ns")]
+    wrong = db.execute(f"SELECT count(*) FROM step WHERE to_ns - from_ns <> {'+'.join(parts)}")
     checks.check(wrong.fetchone()[0] == 0, "the parts of each step sum to it")
     steps = db.execute("SELECT count(*) FROM step").fetchone()[0]
     checks.check(steps == 40, "one row per step", str(steps))

@@ -1,10 +1,21 @@
 #!/usr/bin/env python3
-"""Runs the README's commands (`$ ` lines of its console blocks) in an empty folder, as a reader would."""
+"""Runs the README's commands (`$ ` lines of its console blocks) in an empty folder, as a reader would; the answer that it
+shows of a trace is what `analyze` says now on a terminal of 80x24.
+
+    readme.py BUILD [--write]     --write: puts today's answer into README.md
+"""
 import os
+import shutil
 import re
 import subprocess
 import sys
 import tempfile
+
+from screen import on_terminal
+from support import Build
+
+README = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "README.md")
+TRACE = os.path.join(os.path.dirname(README), "..", "shared", "traces", "resnet50-v100-workers0.json.gz")
 
 
 def commands(path):
@@ -16,10 +27,32 @@ def commands(path):
                 yield line[2:]
 
 
+def answer(build, write):
+    """Is the first block, `$ gpuprof analyze TRACE` and what it says, as it is now?"""
+    with open(README, encoding="utf-8") as f:
+        text = f.read()
+    shown = re.search(r"```\n\$ gpuprof analyze (\S+)\n(.*?)```", text, re.S)
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(TRACE, os.path.join(folder, shown[1]))
+        now = "\n".join(on_terminal(Build(build), ["analyze", shown[1]], folder=folder)) + "\n"
+    if shown[2] == now:
+        return True
+    if write:
+        with open(README, "w", encoding="utf-8") as f:
+            f.write(text.replace(shown[2], now))
+        return True
+    print(f"README.md shows\n{shown[2]}\nbut today it is (readme.py BUILD --write)\n{now}")
+    return False
+
+
 def main():
     build = os.path.abspath(sys.argv[1])
-    readme = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "README.md")
+    readme = README
     ran = failed = 0
+    if os.path.exists(TRACE):
+        ran, failed = 1, int(not answer(build, "--write" in sys.argv))
+    else:
+        print("left out: no recordings in ../shared/traces")
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(build, os.path.join(folder, "build"))
         for command in commands(readme):

@@ -85,7 +85,7 @@ def recorded(build):
         said = build.analyze(profile)
         if all(f["kind"] == "predicted" for f in said["findings"]):
             break
-    return profile, {f["knob"]: 100 * f["saves_ms"]["mid"] / said["steps"]["median_ms"]
+    return profile, {f["setting"]: 100 * f["saves_ms"]["mid"] / said["steps"]["median_ms"]
                      for f in said["findings"][:2]}
 
 
@@ -120,7 +120,7 @@ def several(build, checks, profile, predicted):
     """Two pieces of advice that save what was predicted, each alone and both together."""
     checks.check(sorted(predicted) == ["channels_last=1", "pin_memory=1"], "two are predicted",
                  str(predicted))
-    program = stand_in(build, ",".join(f"{knob} {pct:.1f}" for knob, pct in predicted.items()))
+    program = stand_in(build, ",".join(f"{setting} {pct:.1f}" for setting, pct in predicted.items()))
     for _ in range(ATTEMPTS):
         done = attempt(build, "--json", "--profile", profile, "--top", "2", "--runs", "3",
                        program=program)
@@ -165,7 +165,7 @@ def first_run(build, checks):
     kept, program = build.path("kept.gpuprof"), stand_in(build, "x=1 10")
     done = attempt(build, "--json", "--runs", "2", "-o", kept, "--apply", "x=1", program=program)
     checks.check("over" in done.stderr, "the first run's output is shown", done.stderr)
-    checks.check(os.path.exists(kept) and len(build.analyze(kept)["verification"]) == 1,
+    checks.check(os.path.exists(kept) and len(build.analyze(kept)["trials"]) == 1,
                  "-o keeps the first run's profile, with the trial", done.stdout)
     done = attempt(build, "-o", kept, "--apply", "x=1", program=program)
     checks.check(done.returncode == 2 and "exists" in done.stderr,
@@ -221,29 +221,29 @@ def kept(build, checks, profile):
     db = sqlite3.connect(profile)
     rows = db.execute("SELECT k.text, v.text, runs_without, runs_with, step_ns, predicted_mid_ns, "
                       "measured_low_ns, measured_mid_ns, measured_high_ns, tried_realtime_ns "
-                      "FROM verification t JOIN string k ON k.id = t.knob "
+                      "FROM trial t JOIN string k ON k.id = t.setting "
                       "JOIN string v ON v.id = t.verdict ORDER BY t.id").fetchall()
     db.close()
     said = json.loads(build.run([build.gpuprof, "analyze", "--json", profile]).stdout)
-    trials = said["verification"]
-    checks.check([t["knob"] for t in trials] == [row[0] for row in reversed(rows)]
+    trials = said["trials"]
+    checks.check([t["setting"] for t in trials] == [row[0] for row in reversed(rows)]
                  and trials[0]["measured_ms"]["mid"] == round(rows[-1][7] / 1e6, 6),
                  "analyze --json lists them, the newest first", str(trials))
     checks.check({row[0] for row in rows} == {"pin_memory=1", "channels_last=1", "little=1",
                                               "num_workers=4", rows[3][0]} and ";" in rows[3][0],
                  "each trial is a row", str(rows))
-    for knob, verdict, without, done, step, predicted, low, mid, high, when in rows:
-        row = str((knob, verdict, without, done, step, predicted, low, mid, high, when))
-        checks.check(without == done == (2 if knob == "num_workers=4" else 3) and verdict
-                     and (predicted == -1) == (knob in ("little=1", "num_workers=4"))
+    for setting, verdict, without, done, step, predicted, low, mid, high, when in rows:
+        row = str((setting, verdict, without, done, step, predicted, low, mid, high, when))
+        checks.check(without == done == (2 if setting == "num_workers=4" else 3) and verdict
+                     and (predicted == -1) == (setting in ("little=1", "num_workers=4"))
                      and low <= mid <= high < step and abs(when / 1e9 - time.time()) < 600,
-                     f"{knob}: its runs, prediction, measurement and date", row)
+                     f"{setting}: its runs, prediction, measurement and date", row)
 
 
 def asked_for(build, checks):
     """Lower precision is advised, and tried on request alone."""
     profile, _ = build.profile("fp32", "--data", "fixed", "--defect", "fp32", steps=STEPS)
-    advised = [f["knob"] for f in build.analyze(profile)["findings"]]
+    advised = [f["setting"] for f in build.analyze(profile)["findings"]]
     done = attempt(build, "--profile", profile, "--top", "8", program=["false"])
     checks.check("precision=bf16" in advised and done.returncode == 2
                  and "a run with precision" not in done.stderr
@@ -293,6 +293,29 @@ def interrupted(build, checks, profile):
     checks.check(leftovers(build) == [], "and nothing is left behind", str(leftovers(build)))
 
 
+def interrupted_among_several(build, checks, profile):
+    """Ctrl-C, to all that is in front, while `--top 2` is at its second round: nothing is confirmed or refuted by halves."""
+    for words in (["--json"], []):
+        out = subprocess.Popen([build.gpuprof, "try", "--device", DEVICE, "--runs", "8", *words, "--profile", profile, "--top", "2", "--",
+                                *stand_in(build, "")],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+                               cwd=build.folder.name, env={**build.env, "TMPDIR": build.folder.name})
+        for line in out.stderr:
+            if line.startswith("gpuprof: round 2 "):
+                break
+        time.sleep(0.1)
+        os.killpg(out.pid, signal.SIGINT)
+        text, _ = out.communicate(timeout=60)
+        checks.check(out.returncode == 130, "interrupted among several: status 130", str(out.returncode))
+        if words:
+            said = json.loads(text)
+            checks.check(said["interrupted"] and {t["verdict"] for t in said["tried"]} == {"INTERRUPTED"}
+                         and all(1 <= t["runs_with"] <= 2 for t in said["tried"]), "and no verdict comes of two runs", text)
+        else:
+            checks.check("nterrupted" in text and "CONFIRMED" not in text and "REFUTED" not in text, "and the text says so", text)
+        checks.check(leftovers(build) == [], "and nothing is left behind", str(leftovers(build)))
+
+
 def main():
     build, checks = Build(sys.argv[1]), Checks()
     profile, predicted = confirmed(build, checks)
@@ -310,6 +333,7 @@ def main():
     asked_for(build, checks)
     failing(build, checks, profile)
     interrupted(build, checks, profile)
+    interrupted_among_several(build, checks, profile)
     checks.done()
 
 
