@@ -21,7 +21,7 @@ HELD_OUT = ("mixed_inline tiny_beside_work short_epochs_inline stream_sharded su
 ABOUT_LOADING = ("data-loading", "worker-startup", "gc-pauses")
 
 
-def attempt(args, name, folder):
+def trial(args, name, folder):
     """What `try` says of the first advice with a setting, or why there is none."""
     command = [args.python, "-W", "ignore", PROGRAMS, name, str(args.epochs)]
     profile = os.path.join(folder, name + ".gpuprof")
@@ -65,7 +65,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for name in args.programs or SEEN + HELD_OUT:
             if name not in seen:
-                seen[name] = attempt(args, name, folder)
+                seen[name] = trial(args, name, folder)
                 if args.state:
                     with open(args.state, "a", encoding="utf-8") as file:
                         file.write(json.dumps({"name": name, "said": seen[name]}) + "\n")

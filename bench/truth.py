@@ -22,16 +22,15 @@ import subprocess
 import sys
 import time
 
-from truth_text import summary, text
+from truth_text import summary, table, text
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "tests", "golden"))
+import pairs  # noqa: E402  real recordings are judged by one code
 
 TRAINERS = "train_conv,train_gpt,train_amp,train_ddp"
 
-# Recordings by others of one program with and without a change: (before, after, rule, source).
-PAIRS = [("resnet50-v100-workers0.json.gz", "resnet50-v100-workers4.json.gz", "num-workers",
-          "ResNet-50 in PyTorch on a V100, `num_workers` 0 and 4: samples published with PyTorch's "
-          "profiler plugin")]
-
-# name -> (arguments, knobs to rerun with besides those advised)
+# name -> (arguments, settings to rerun with besides those advised)
 NOTHING = {
     "sync every step, GPU saturated": ("--sync-every 1 --data fixed --precision fp32 --steps 14",
                                        ["sync_every=100"]),
@@ -50,10 +49,6 @@ SEVERAL = {
     "pageable + sync + optimizer-loop":
         "--defect pageable --sync-every 1 --log-work-us 3000 --optimizer loop --batch 32",
 }
-
-
-# Advice that no knob carries out, and what undoes the planted defect.
-UNDO = {"straggler": "slow=none"}
 
 
 def run(args, **env):
@@ -97,9 +92,9 @@ class Store:
 
 
 class Case:
-    def __init__(self, name, kind, args, knobs=(), rule=None, trainer="train_conv"):
-        self.name, self.kind, self.args, self.knobs, self.rule = name, kind, args, knobs, rule
-        self.trainer = trainer
+    def __init__(self, name, kind, args, settings=(), rule=None, undo=None, trainer="train_conv"):
+        self.name, self.kind, self.args, self.settings, self.rule = name, kind, args, settings, rule
+        self.undo, self.trainer = undo, trainer
 
     def argv(self, o, model):
         """V100 and T4 have no bf16, the trainer's default. A real device: the trainer's own choice."""
@@ -117,40 +112,40 @@ def cases(o):
             continue
         prefix = "" if trainer == "train_conv" else trainer.removeprefix("train_") + ": "
         listed = [l.split("\t") for l in run([program, "--defect", "list"]).splitlines()]
-        found += [Case(prefix + n, "one", f"--defect {n}", rule=r, trainer=trainer)
-                  for n, r, *_ in listed]
+        found += [Case(prefix + n, "one", f"--defect {n}", rule=r, undo=u, trainer=trainer)
+                  for n, r, u, *_ in listed]
     found += [Case(n, "several", args) for n, args in SEVERAL.items()]
-    found += [Case(n, "nothing", args, knobs) for n, (args, knobs) in NOTHING.items()]
+    found += [Case(n, "nothing", args, settings) for n, (args, settings) in NOTHING.items()]
     wanted = [w for w in o.cases.split(",") if w]
     return [c for c in found if not wanted or any(w in c.name for w in wanted)]
 
 
-def knob_of(case, f):
-    """What carries out advice or, where that is about the planted defect, undoes it."""
-    return f["knob"] or (UNDO.get(f["rule"]) if f["rule"] == case.rule else None)
+def setting_of(case, f):
+    """What carries out advice or, where no setting does, takes the planted defect out."""
+    return f["setting"] or (case.undo if f["rule"] == case.rule else None)
 
 
 def report_of(o, profile, predict, case=None):
     report = json.loads(run([o.gpuprof, "analyze", *([] if predict else ["--no-predict"]), "--json",
                              profile]))
     for f in report["findings"] if case else []:
-        f["knob"] = knob_of(case, f)
+        f["setting"] = setting_of(case, f)
     return report
 
 
 def stack_of(report, case):
-    """All that is advised together, as far as knobs carry it out, and what a step takes then; None
+    """All that is advised together, as far as settings carry it out, and what a step takes then; None
     when that is one thing."""
     stack = (report.get("replay") or {}).get("stack", [])
-    stack = list(itertools.takewhile(lambda s: knob_of(case, s), stack))
-    return (";".join(knob_of(case, s) for s in stack), stack[-1]) if len(stack) > 1 else None
+    stack = list(itertools.takewhile(lambda s: setting_of(case, s), stack))
+    return (";".join(setting_of(case, s) for s in stack), stack[-1]) if len(stack) > 1 else None
 
 
 def arms_of(report, case):
     """The settings to rerun with: each that is advised, those of the case, and all advised at once."""
-    one = [f["knob"] for f in report["findings"] if f["knob"]]
+    one = [f["setting"] for f in report["findings"] if f["setting"]]
     together = stack_of(report, case)
-    return [*case.knobs, *one, *([together[0]] if together else [])]
+    return [*case.settings, *one, *([together[0]] if together else [])]
 
 
 def measure(o, store, model, case, deadline):
@@ -198,7 +193,7 @@ def row(store, model, case, report, what, arm, kind, mid, low, high, floor=0):
     measured = saved_pct(store, model, case, arm)
     if measured is None:
         return None
-    r = {"model": model, "case": case.name, "what": what, "knob": arm, "class": kind,
+    r = {"model": model, "case": case.name, "what": what, "setting": arm, "class": kind,
          "step": statistics.median(store.times(model, case.name, "")), "measured": measured}
     if mid is None:
         bound = None if high is None else 100 * high / step
@@ -225,14 +220,14 @@ def judge(o, store, model, case):
         return None
     report = report_of(o, profile, True, case)
     replay, rows = report.get("replay") or {}, []
-    by_knob = {f["knob"]: f for f in report["findings"] if f["knob"]}
-    for arm, f in by_knob.items():
+    by_setting = {f["setting"]: f for f in report["findings"] if f["setting"]}
+    for arm, f in by_setting.items():
         known = f["kind"] == "predicted"
         s = f["saves_ms"] if known else {"mid": None, "low": None, "high": f["saves_ms"]["high"]}
         rows.append(row(store, model, case, report, f["rule"], arm, f["error_class"], s["mid"],
                         s["low"], s["high"]))
-    advised = {knob.split("=")[0] for knob in by_knob}
-    for arm in case.knobs: # not advised: it is said to change a step by less than 1 %
+    advised = {setting.split("=")[0] for setting in by_setting}
+    for arm in case.settings: # not advised: it is said to change a step by less than 1 %
         if arm.split("=")[0] not in advised and replay.get("trusted"):
             rows.append(row(store, model, case, report, "not advised", arm, "structural", 0, 0, 0,
                             floor=1))
@@ -244,7 +239,7 @@ def judge(o, store, model, case):
                         step - last["step_low_ms"]))
     rows = [r for r in rows if r]
     best = max((r["measured"] for r in rows if r["class"] != "stacked"), default=None)
-    first = report["findings"][0]["knob"] if report["findings"] else None
+    first = report["findings"][0]["setting"] if report["findings"] else None
     got = saved_pct(store, model, case, first) if first else 0.0
     planted = next((f for f in report["findings"] if f["rule"] == case.rule), None)
     if o.device == "auto":
@@ -257,24 +252,32 @@ def judge(o, store, model, case):
 
 
 def real_pairs(o):
-    out = []
-    for before, after, rule, source in PAIRS:
-        paths = [os.path.join(o.traces, f) for f in (before, after)]
-        if not all(os.path.exists(p) for p in paths):
-            continue
-        old, new = report_of(o, paths[0], True), report_of(o, paths[1], True)
-        f = next((f for f in old["findings"] if f["rule"] == rule), None)
-        base = old["steps"]["median_ms"]
-        got = 100 * (base - new["steps"]["median_ms"]) / base
-        spread = (f"{new['steps']['used']} steps of {new['steps']['min_ms']:.0f} to "
-                  f"{new['steps']['max_ms']:.0f} ms")
-        if f is None or f["kind"] != "predicted":
-            out.append(f"- {source}: nothing predicted, measured {got:.1f} %.")
-            continue
-        low, mid, high = (100 * f["saves_ms"][k] / base for k in ("low", "mid", "high"))
-        out.append(f"- {source}. Step {base:.1f} ms; predicted {mid:.1f} % ({low:.1f} to {high:.1f}), "
-                   f"measured {got:.1f} % ({spread}): {mid - got:+.1f} points.")
-    return ["## Recorded by others, on real devices", "", *out, ""] if out else []
+    """Recordings that others made on real GPUs, before and after one change: tests/golden/pairs.py judges the same."""
+    folder = os.path.join(o.traces, "pairs")
+    if not os.path.isfile(os.path.join(folder, "pairs.tsv")):
+        return []
+    found = [pairs.measure(o.gpuprof, folder, row) for row in pairs.table(folder) if row["brought"] != "other"]
+    counts = {}
+    for pair in found:
+        if pair["row"]["brought"] == "gain":
+            counts[pairs.result(pair)] = counts.get(pairs.result(pair), 0) + 1
+    out = ["## Real recordings", "",
+           "Made by others on real GPUs, before and after one change. A step is the time from the end of one step's work "
+           "on the GPU to that of the next.", "",
+           "- Gains: " + ", ".join(f"{n} {what}" for what, n in sorted(counts.items())) + ".", "",
+           "| pair | change | pace before, ms | told, ms | predicted % | measured % | result |", "|---|---|---|---|---|---|---|"]
+    for pair in found:
+        row = pair["row"]
+        told = "not advised"
+        if pair["finding"]:
+            low, mid, high = pairs.interval_pct(pair)
+            told = f"up to {high:.1f}" if pair["finding"]["kind"] == "upper-bound" else f"{mid:.1f} ({low:.1f} to {high:.1f})"
+        result = pairs.result(pair)
+        if row["brought"] == "none":
+            result = "advised in vain" if pair["finding"] else "right: it brings nothing"
+        out.append(f"| {row['name']} | {row['change']} | {pair['paces'][0]:.2f} | {pair['steps'][0]:.2f} | {told} | "
+                   f"{pair['saved_pct']:.1f} | {result} |")
+    return [*out, ""]
 
 
 def main():
@@ -290,8 +293,9 @@ def main():
                    help="auto: this machine's GPU, in place of --models")
     p.add_argument("--seconds", "--budget", type=float, default=1e9, help="begin no run after this time")
     p.add_argument("--only-predict", action="store_true", help="run nothing")
-    p.add_argument("--traces", help="folder of real traces, for pairs recorded by others")
-    p.add_argument("--write", help="file for the table; else it is printed")
+    p.add_argument("--traces", default=os.path.join(HERE, "..", "..", "shared", "traces"),
+                   help="folder of real traces; its pairs/ holds recordings before and after a change")
+    p.add_argument("--write", help="file for the figures, and beside it a .tsv for the rows; else it is printed")
     p.add_argument("--notes", help="file whose text stands behind the summary")
     p.add_argument("--json", help="file for the rows")
     o = p.parse_args()
@@ -310,10 +314,13 @@ def main():
         with open(o.json, "w", encoding="utf-8") as f:
             json.dump({"summary": summary(judged), "rows": [r for j in judged for r in j["rows"]]}, f,
                       indent=1)
-    out = "\n".join(text(o, judged) + (real_pairs(o) if o.traces else []))
+    title, *rest = text(o, judged)
+    out = "\n".join([title, "", *real_pairs(o), "## The virtual GPU", *rest])
     if o.write:
         with open(o.write, "w", encoding="utf-8") as f:
             f.write(out)
+        with open(os.path.splitext(o.write)[0] + ".tsv", "w", encoding="utf-8") as f:
+            f.write("\n".join(table(judged)) + "\n")
     else:
         print(out)
 

@@ -1,4 +1,4 @@
-"""What truth.py has judged, as Markdown: the figures that sum it up, a row for each prediction, the misses."""
+"""What truth.py has judged: as Markdown the figures that sum it up and the misses, as data a row for each prediction."""
 import statistics
 
 HEAD = ("| GPU | case | change | class | step ms | predicted % | interval | measured % | "
@@ -6,7 +6,7 @@ HEAD = ("| GPU | case | change | class | step ms | predicted % | interval | meas
 
 
 def line(r):
-    head = (f"| {r['model']} | {r['case']} | {r['what']} (`{r['knob']}`) | {r['class']} | "
+    head = (f"| {r['model']} | {r['case']} | {r['what']} (`{r['setting']}`) | {r['class']} | "
             f"{r['step']:.2f} | ")
     if r["mid"] is None:
         if r.get("bound") is None:
@@ -15,6 +15,24 @@ def line(r):
                        f"{'yes' if r['covered'] else 'no'} |")
     return head + (f"{r['mid']:.1f} | {r['low']:.1f} to {r['high']:.1f} | {r['measured']:.1f} | "
                    f"{r['error']:+.1f} | {'yes' if r['covered'] else 'no'} |")
+
+
+def cells(row):
+    """Of a row of Markdown."""
+    return [c.strip().replace("`", "") for c in row.strip().strip("|").split("|")]
+
+
+def table(judged):
+    """Lines of values with tabs between: what was planted (one, several, nothing), then the columns of HEAD."""
+    out = ["\t".join(["planted", *cells(HEAD.split("\n", maxsplit=1)[0])])]
+    for kind in ("one", "several", "nothing"):
+        for j in (j for j in judged if j["case"].kind == kind):
+            said = [f"{j['case'].rule} was not advised: {j['missing']}"] if j["missing"] else []
+            said += [j["why_not"]] if j["why_not"] else []
+            said += ["the first recommendation was not the best"] if j["hit"] is False else []
+            out += ["\t".join([kind, *cells(line(r))]) for r in j["rows"]]
+            out += ["\t".join([kind, j["model"], j["case"].name, s]) for s in said]
+    return out
 
 
 def spread(errors):
@@ -46,7 +64,7 @@ def summary(judged):
         out.append(f"First recommendation the best one, or within 2 points of it: {sum(hits)} of "
                    f"{len(hits)}.")
     none = [r for j in judged if j["case"].kind == "nothing" for r in j["rows"]
-            if r["knob"] in j["case"].knobs]
+            if r["setting"] in j["case"].settings]
     if none:
         quiet = sum(r["what"] == "not advised" and r["measured"] < 2 for r in none)
         out.append(f"Defects without effect: {quiet} of {len(none)} not advised.")
@@ -70,31 +88,14 @@ def text(o, judged):
            "Written by `make truth` (`bench/truth.py`). Each case was recorded once with `gpuprof run`, "
            "`gpuprof analyze` predicted from that recording, then the program was rerun unrecorded, "
            f"without and with each advised setting, in turn, {o.repeats} times each; medians are "
-           "compared. Percent and points are shares of the step's time.", "",
+           "compared. Percent and points are shares of the step's time. `truth.tsv` has a row for each "
+           "prediction.", "",
            "**All of it ran on the virtual GPU**: host times are real, the GPU's come from a model "
            "with which the predictions share no code and no constants. No real device was measured."
            if all(j["virtual"] for j in judged) else f"Measured on {judged[0]['model']}.",
            "", *[f"- {s}" for s in summary(judged)], ""]
     if o.notes:
         out += [*open(o.notes, encoding="utf-8").read().rstrip().split("\n"), ""]
-    titles = {"one": "One defect", "several": "Several defects at once",
-              "nothing": "Defects without effect"}
-    for kind, title in titles.items():
-        some = [j for j in judged if j["case"].kind == kind]
-        if not some:
-            continue
-        out += [f"## {title}", "", HEAD]
-        for j in some:
-            out += [line(r) for r in j["rows"]]
-            if j["missing"]:
-                out.append(f"| {j['model']} | {j['case'].name} | {j['case'].rule} was not advised: "
-                           f"{j['missing']} | | | | | | | |")
-            if j["why_not"]:
-                out.append(f"| {j['model']} | {j['case'].name} | {j['why_not']} | | | | | | | |")
-            if j["hit"] is False:
-                out.append(f"| {j['model']} | {j['case'].name} | the first recommendation was not "
-                           "the best | | | | | | | |")
-        out.append("")
     missed = [r for j in judged for r in j["rows"] if r["mid"] is not None and misses(r)]
     if missed:
         out += ["## Where they miss", "",
