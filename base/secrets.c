@@ -249,7 +249,7 @@ int secrets_hide(const char *s, size_t n, enum secrets_in in, char **out, size_t
     return 1;
 }
 
-/* ---- words of a command ---------------------------------------------------------------------- */
+/* ---- words of a command ---- */
 
 struct joined {
     char *text;

@@ -32,7 +32,7 @@ int secrets_hide(const char *s, size_t n, enum secrets_in in, char **out, size_t
  * text does not tell. Without memory the result is SECRETS_MARK. */
 void secrets_join(const char *words, size_t n, char *out, size_t size);
 
-/* ---- parts ---------------------------------------------------------------------------------- */
+/* ---- parts ---- */
 
 /* What a name says of its value. SECRETS_COUNTED: a number is none (`--max-tokens 512`);
  * SECRETS_SWITCHED: true, false and the like are none (`--use-auth true`). */

@@ -32,8 +32,7 @@ static int fail(void)
     return 1;
 }
 
-/* ---- the collector ----------------------------------------------------------------------------
- */
+/* ---- the collector ---- */
 
 static struct spool_writer start_spool(const char *folder)
 {
@@ -106,8 +105,7 @@ static double collect(const char *folder, int64_t rows, int64_t *done)
     return whole ? seconds : -1;
 }
 
-/* ---- bare SQLite ------------------------------------------------------------------------------
- */
+/* ---- bare SQLite ---- */
 
 static struct sql_stmt *table(struct sql *db, const struct table *t)
 {

@@ -6,7 +6,7 @@
  * Each row of analysis runs in a process of its own. Exits 1 where an aim is missed. */
 #include "analyzer/advice/advice.h"
 #include "analyzer/timeline/timeline.h"
-#include "analyzer/whatif/replay.h"
+#include "analyzer/replay/replay.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +28,7 @@ enum {
 /* Time per event against that of the row before it: what does not fit into caches costs more. */
 static const double aim_growth = 1.5;
 
-/* ---- a program --------------------------------------------------------------------------------
- */
+/* ---- a program ---- */
 
 static struct sink sink;
 static struct err error;
@@ -223,8 +222,7 @@ static struct timeline *make_timeline(int64_t steps, int64_t events, int64_t *al
     return t;
 }
 
-/* ---- what it costs ----------------------------------------------------------------------------
- */
+/* ---- what it costs ---- */
 
 /* CPU time: all of it is one thread's. */
 static double now(void)

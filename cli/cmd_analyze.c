@@ -1,10 +1,10 @@
 /* analyze: verdict and ranked findings of a profile or of traces. */
-#include "cli/command.h"
-#include "cli/export_to.h"
-#include "cli/load.h"
-#include "cli/output.h"
-#include "cli/pager.h"
-#include "cli/rule_named.h"
+#include "cli/common/command.h"
+#include "cli/common/export_to.h"
+#include "cli/common/load.h"
+#include "cli/common/output.h"
+#include "cli/common/pager.h"
+#include "cli/common/rule_named.h"
 
 #include <stdlib.h>
 #include <string.h>

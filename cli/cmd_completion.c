@@ -1,5 +1,5 @@
 /* completion: what shells need to complete our commands and options, made from the same tables. */
-#include "cli/command.h"
+#include "cli/common/command.h"
 
 #include "analyzer/advice/advice.h"
 #include "report/export.h"

@@ -1,8 +1,8 @@
 /* diff: what moved between two profiles. Says nothing about good enough: that is gate. */
-#include "cli/command.h"
-#include "cli/compare_two.h"
-#include "cli/export_to.h"
-#include "cli/output.h"
+#include "cli/common/command.h"
+#include "cli/common/compare_two.h"
+#include "cli/common/export_to.h"
+#include "cli/common/output.h"
 
 #include <string.h>
 

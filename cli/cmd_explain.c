@@ -1,6 +1,6 @@
 /* explain: what a rule looks for, why it costs time, what to change. */
-#include "cli/command.h"
-#include "cli/rule_named.h"
+#include "cli/common/command.h"
+#include "cli/common/rule_named.h"
 
 #include "report/terminal/terminal.h"
 

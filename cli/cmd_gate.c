@@ -1,8 +1,8 @@
 /* gate: may this run pass in CI? */
-#include "cli/command.h"
-#include "cli/compare_two.h"
-#include "cli/export_to.h"
-#include "cli/output.h"
+#include "cli/common/command.h"
+#include "cli/common/compare_two.h"
+#include "cli/common/export_to.h"
+#include "cli/common/output.h"
 
 #include <errno.h>
 #include <math.h>

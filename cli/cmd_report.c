@@ -1,8 +1,8 @@
 /* report: the page, one HTML file that needs no network. */
-#include "cli/command.h"
-#include "cli/export_to.h"
-#include "cli/load.h"
-#include "cli/output.h"
+#include "cli/common/command.h"
+#include "cli/common/export_to.h"
+#include "cli/common/load.h"
+#include "cli/common/output.h"
 
 #include <stdio.h>
 #include <string.h>

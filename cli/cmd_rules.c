@@ -1,5 +1,5 @@
 /* rules: the list, and docs/rules.md made from it. */
-#include "cli/command.h"
+#include "cli/common/command.h"
 
 #include "analyzer/advice/advice.h"
 #include "analyzer/advice/settings.h"

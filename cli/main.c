@@ -1,5 +1,5 @@
 /* gpuprof: finds the command, lets it run, and looks at stdout afterwards. Knows no command. */
-#include "cli/command.h"
+#include "cli/common/command.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -23,8 +23,11 @@ analyzer/timeline       wire analyzer/profile
 analyzer/measure        wire analyzer/profile analyzer/timeline
 analyzer/facts          wire analyzer/profile analyzer/timeline analyzer/measure
 analyzer/queries        wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts
-analyzer/whatif         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/queries
-analyzer/advice         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/queries analyzer/whatif
+analyzer/queries/input  wire analyzer/timeline analyzer/measure analyzer/facts analyzer/queries
+analyzer/queries/ranks  analyzer/timeline analyzer/measure analyzer/facts analyzer/queries
+analyzer/replay         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/queries
+analyzer/whatif         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/queries analyzer/queries/ranks analyzer/replay
+analyzer/advice         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/queries analyzer/queries/input analyzer/queries/ranks analyzer/whatif
 analyzer/compare        analyzer/profile analyzer/timeline analyzer/facts analyzer/queries analyzer/whatif analyzer/advice
 report                  analyzer/profile analyzer/timeline analyzer/facts analyzer/whatif analyzer/advice analyzer/compare
 report/words            report analyzer/timeline analyzer/facts analyzer/advice
@@ -33,13 +36,14 @@ report/terminal         report report/words report/json analyzer/timeline analyz
 report/chrome           wire report report/words report/json analyzer/timeline analyzer/facts
 report/page             report report/words report/json report/chrome analyzer/timeline analyzer/measure analyzer/facts
 report/export           report report/words report/json report/terminal report/chrome report/page analyzer/timeline analyzer/facts
-cli                     analyzer/collector report report/words report/json report/terminal report/page analyzer/profile analyzer/import analyzer/timeline analyzer/measure analyzer/facts analyzer/advice analyzer/compare
-cli/run                 wire cli report report/words analyzer/profile analyzer/collector
-cli/try                 cli cli/run report report/words report/json report/terminal analyzer/profile analyzer/facts analyzer/advice analyzer/compare
-cli/import              wire cli cli/run report analyzer/profile analyzer/import analyzer/collector
-cli/doctor              cli cli/run report/json report/terminal
-cli/lint                cli report report/json report/terminal
-cli/view                cli report
+cli/common              report report/terminal analyzer/profile analyzer/collector analyzer/import analyzer/measure analyzer/facts analyzer/advice
+cli                     cli/common report report/words report/json report/terminal report/page analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
+cli/run                 wire cli/common report report/words analyzer/profile analyzer/collector
+cli/try                 cli/common cli/run report report/words report/json report/terminal analyzer/profile analyzer/facts analyzer/advice analyzer/compare
+cli/import              wire cli/common cli/run report analyzer/profile analyzer/import analyzer/collector
+cli/doctor              cli/common cli/run report/json report/terminal
+cli/lint                cli/common report report/json report/terminal
+cli/view                cli/common report
 reference_workloads/common
 reference_workloads/conv reference_workloads/common
 reference_workloads/amp reference_workloads/common reference_workloads/conv
@@ -53,7 +57,7 @@ ROOMS
     done
     echo "reference_workloads/vgpu/shims reference_workloads/vgpu/core"
     for topic in input host copies kernels training ranks; do
-        echo "analyzer/advice/rules/$topic wire analyzer/profile analyzer/timeline analyzer/facts analyzer/queries analyzer/advice"
+        echo "analyzer/advice/rules/$topic wire analyzer/profile analyzer/timeline analyzer/facts analyzer/queries analyzer/queries/input analyzer/queries/ranks analyzer/advice"
     done
 }
 
@@ -89,9 +93,9 @@ selftest() {
     failed=0
     cp -r base wire agent analyzer report cli reference_workloads "$tree"
     for wrong in "base/err.c analyzer/profile/rows.h" "agent/core/spool.c base/err.h" "analyzer/facts/facts.c analyzer/whatif/whatif.h" \
-        "analyzer/queries/query.c analyzer/advice/outcome.h" "analyzer/whatif/graph.c analyzer/advice/rule.h" \
+        "analyzer/queries/query.c analyzer/advice/outcome.h" "analyzer/replay/graph.c analyzer/advice/rule.h" \
         "analyzer/advice/rules/training/rule_zero_grad.c analyzer/whatif/engine.h" "analyzer/import/import.c analyzer/timeline/timeline.h" \
-        "report/words/text.c cli/load.h" "cli/cmd_gate.c agent/core/spool.h" "reference_workloads/conv/train.c wire/spool_format.h"; do
+        "report/words/text.c cli/common/load.h" "cli/cmd_gate.c agent/core/spool.h" "reference_workloads/conv/train.c wire/spool_format.h"; do
         file=${wrong% *}
         cp "$tree/$file" "$tree/kept" || { failed=1; continue; }
         echo "#include \"${wrong#* }\"" >>"$tree/$file"

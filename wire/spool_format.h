@@ -46,7 +46,7 @@ enum {
     SPOOL_RING_BYTES = 1 << 20, /* data bytes of one ring; a power of two */
 };
 
-/* ---- header ------------------------------------------------------------------------------- */
+/* ---- header ---- */
 
 enum spool_counter {
     SPOOL_CUPTI_DROPPED,  /* records dropped as reported by cuptiActivityGetNumDroppedRecords */
@@ -131,7 +131,7 @@ struct spool_header {
     struct spool_anchor anchors[SPOOL_ANCHORS];
 };
 
-/* ---- CUPTI arena --------------------------------------------------------------------------- */
+/* ---- CUPTI arena ---- */
 
 /* FREE -(agent: request)-> OWNED -(CUPTI: completed)-> COMPLETE -(agent: names interned)-> READY
  * READY -(collector: parsed and zeroed)-> FREE. A buffer is all zero while FREE, so a reader that
@@ -153,7 +153,7 @@ struct spool_name {
     uint32_t unused;
 };
 
-/* ---- strings ------------------------------------------------------------------------------- */
+/* ---- strings ---- */
 
 /* Append-only, each entry 8-byte aligned: struct spool_string, bytes, NUL, padding. A string's id
  * is its offset / 8. Offset 0 holds the empty string, so id 0 = none. `length` is stored last
@@ -163,7 +163,7 @@ struct spool_string {
     uint32_t hash;
 };
 
-/* ---- rings --------------------------------------------------------------------------------- */
+/* ---- rings ---- */
 
 enum spool_ring_state {
     SPOOL_RING_FREE,

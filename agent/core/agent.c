@@ -37,7 +37,7 @@ __thread struct thread agent_thread AGENT_TLS;
 static pthread_key_t thread_key;
 static _Atomic bool thread_key_made;
 
-/* ---- environment --------------------------------------------------------------------------- */
+/* ---- environment ---- */
 
 extern char **environ;
 
@@ -130,7 +130,7 @@ static void offer_injection(void)
     }
 }
 
-/* ---- fork ---------------------------------------------------------------------------------- */
+/* ---- fork ---- */
 
 static void after_fork_in_child(void)
 {
@@ -165,7 +165,7 @@ __attribute__((constructor)) static void agent_load(int argc, char **argv)
     agent.page = page;
 }
 
-/* ---- threads ------------------------------------------------------------------------------- */
+/* ---- threads ---- */
 
 static void thread_end(void *arg)
 {
@@ -267,7 +267,7 @@ struct thread *agent_thread_begin(struct thread *t, bool record)
     return t;
 }
 
-/* ---- the end ------------------------------------------------------------------------------- */
+/* ---- the end ---- */
 
 void agent_stop(void)
 {

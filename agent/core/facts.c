@@ -132,7 +132,7 @@ void facts_process(struct thread *t)
     environment(t);
 }
 
-/* ---- versions of the libraries the program uses --------------------------------------------- */
+/* ---- versions of the libraries the program uses ---- */
 
 static int status_version(void *fn) /* int f(int *version) */
 {

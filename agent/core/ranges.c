@@ -70,7 +70,7 @@ void ranges_mark(struct thread *t, struct open_range *r)
     record(t, r, t->tid, t->block->depth, r->start_ns);
 }
 
-/* ---- start/end ranges: ended by id, on whichever thread ------------------------------------- */
+/* ---- start/end ranges: ended by id, on whichever thread ---- */
 
 enum { SLOTS = 2048, TRIES = 16 };
 

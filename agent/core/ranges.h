@@ -12,7 +12,7 @@ uint64_t ranges_start(struct thread *t, const struct open_range *r, uint64_t giv
 void ranges_end(struct thread *t, uint64_t id); /* on any thread */
 void ranges_mark(struct thread *t, struct open_range *r);
 
-/* ---- NCCL's ranges (nccl.c) ----------------------------------------------------------------- */
+/* ---- NCCL's ranges (nccl.c) ---- */
 
 struct nvtx_payload { /* as nvToolsExtPayload.h lays it out */
     uint64_t schema;
@@ -27,7 +27,7 @@ void nccl_record(struct thread *t, const struct open_range *r, int64_t end_ns);
 /* One that is not recorded: it counts on its communicator all the same. */
 void nccl_skip(const struct open_range *r);
 
-/* ---- NCCL's calls as a hook sees them (preload_nccl.c) -------------------------------------- */
+/* ---- NCCL's calls as a hook sees them (preload_nccl.c) ---- */
 
 struct nccl_call {
     uint8_t type; /* enum spool_dtype */

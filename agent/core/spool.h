@@ -37,7 +37,7 @@ static inline char *spool_buffer(uint32_t i)
     return (char *)agent.spool + agent.spool->buffers_off + (uint64_t)i * SPOOL_BUFFER_BYTES;
 }
 
-/* ---- strings (strings.c) ------------------------------------------------------------------- */
+/* ---- strings (strings.c) ---- */
 
 int strings_open(void); /* a new table for a new spool */
 /* Id of a string, 0 if NULL, empty, or no room (counted). Lock-free; no allocation. */
@@ -48,7 +48,7 @@ uint32_t strings_wide(const wchar_t *text);
 size_t strings_narrow(char *to, size_t size, const wchar_t *text);
 const char *strings_text(uint32_t id);
 
-/* ---- rings (ring.c) ------------------------------------------------------------------------ */
+/* ---- rings (ring.c) ---- */
 
 struct open_range {
     int64_t start_ns;
@@ -77,13 +77,13 @@ void ring_close(struct thread *t);
 void *ring_reserve(struct thread *t, enum spool_rec_kind kind, size_t size);
 void ring_commit(struct thread *t);
 
-/* ---- names of kernels, ahead of a kill (cupti_publish.c) ------------------------------------- */
+/* ---- names of kernels, ahead of a kill (cupti_publish.c) ---- */
 
 extern _Atomic bool cupti_asleep;       /* the agent's thread is, for long: CUPTI told nothing */
 void cupti_rouse(void);                 /* then the program's next record wakes it */
 void cupti_step_over(struct thread *t); /* before the mark of a step that is over is written */
 
-/* ---- facts about the process (facts.c) ------------------------------------------------------ */
+/* ---- facts about the process (facts.c) ---- */
 
 /* A thread without a ring passes NULL: nothing is written. */
 void facts_meta(struct thread *t, const char *key, const char *value);

@@ -115,7 +115,7 @@ bool window_by_profiler(void)
     return g.plan == SPOOL_WINDOWS_PROFILER;
 }
 
-/* ---- the collector's word ------------------------------------------------------------------ */
+/* ---- the collector's word ---- */
 
 void window_obey(uint32_t control)
 {
@@ -142,7 +142,7 @@ bool window_lets(enum spool_rec_kind kind, uint32_t control)
     }
 }
 
-/* ---- steps --------------------------------------------------------------------------------- */
+/* ---- steps ---- */
 
 uint32_t window_name(const char *text)
 {
@@ -240,7 +240,7 @@ bool window_step(const struct thread *t, uint32_t name, unsigned depth, int64_t 
     return step;
 }
 
-/* ---- the profiler's range, and CUPTI ------------------------------------------------------- */
+/* ---- the profiler's range, and CUPTI ---- */
 
 void window_profiler(bool start)
 {

@@ -52,7 +52,7 @@ void cupti_forget(void); /* a new process by fork: it uses no CUPTI, whatever it
 /* Flushes within timeout_ms; forced also delivers what still runs. False: not done in time. */
 bool cupti_finish(int timeout_ms, bool forced);
 
-/* ---- buffers (cupti_buffers.c) -------------------------------------------------------------- */
+/* ---- buffers (cupti_buffers.c) ---- */
 
 void CUPTIAPI cupti_buffer_request(uint8_t **buffer, size_t *size, size_t *max_records);
 void CUPTIAPI cupti_buffer_complete(CUcontext context, uint32_t stream, uint8_t *buffer,
@@ -64,13 +64,13 @@ void cupti_buffers_keep(const uint8_t *records, size_t bytes); /* a copy of anot
 uint64_t cupti_buffers_asked(void);                            /* how many, so far */
 bool cupti_buffers_pending(uint64_t up_to); /* CUPTI holds one of those, with something in it */
 
-/* ---- cudaProfilerStart and Stop (cupti_range.c) ---------------------------------------------- */
+/* ---- cudaProfilerStart and Stop (cupti_range.c) ---- */
 
 void cupti_range_watch(void);   /* where the window is to follow them: a subscription of our own */
 void cupti_range_release(void); /* somebody else wants to subscribe */
 bool cupti_range_held(void);
 
-/* ---- another client in the program (cupti_peer.c) -------------------------------------------- */
+/* ---- another client in the program (cupti_peer.c) ---- */
 
 /* What it called (preload_cupti.c). peer_enables: true for the first kind of a session. */
 void peer_registers(CUpti_BuffersCallbackRequestFunc request,
@@ -92,7 +92,7 @@ void peer_dropped(size_t n);
 bool peer_ended(void); /* a session has, since last asked */
 uint32_t peer_sessions(void);
 
-/* ---- its buffers while CUPTI has them (peer_out.c) ------------------------------------------- */
+/* ---- its buffers while CUPTI has them (peer_out.c) ---- */
 
 void peer_forget(void); /* in a new process */
 void peer_goes_out(uint8_t *buffer, size_t size);
@@ -101,7 +101,7 @@ bool peer_comes_back(const uint8_t *buffer);
 bool peer_pending(void);      /* some of them hold records that are not copied */
 void peer_keep_pending(void); /* copies those */
 
-/* ---- the agent's thread (cupti_flush.c) ------------------------------------------------------ */
+/* ---- the agent's thread (cupti_flush.c) ---- */
 
 int cupti_flush_start(void);
 /* Silences of CUPTI (silence.c), by that thread: at its start, once a second, at its end. */
@@ -110,7 +110,7 @@ void silence_watch(struct thread *t, bool records, int64_t now_ns);
 void silence_end(struct thread *t, bool kept); /* kept: CUPTI gave not all buffers back */
 void cupti_flush_wake(void);
 
-/* ---- finished buffers and names (cupti_publish.c) -------------------------------------------- */
+/* ---- finished buffers and names (cupti_publish.c) ---- */
 
 struct cupti_progress {
     unsigned buffers; /* made readable */
@@ -120,7 +120,7 @@ void cupti_publish_begin(void);
 /* By the agent's thread. new_round: all names are read again. */
 struct cupti_progress cupti_publish(struct thread *t, bool new_round);
 
-/* ---- names in records (cupti_names.c) -------------------------------------------------------- */
+/* ---- names in records (cupti_names.c) ---- */
 
 int cupti_names_open(void);
 /* Interns what the records in [from, bytes) of a buffer point to and the API functions they name.

@@ -92,7 +92,7 @@ void peer_finalizes(void)
     atomic_store(&peer.clock, NULL);
 }
 
-/* ---- its clock ------------------------------------------------------------------------------ */
+/* ---- its clock ---- */
 
 static void read_clocks(CUpti_TimestampCallbackFunc clock, uint64_t *here, uint64_t *there)
 {
@@ -146,7 +146,7 @@ static uint64_t convert(const struct line *l, uint64_t ns)
     return l->there + (uint64_t)(int64_t)((double)(int64_t)(ns - l->here) * l->rate);
 }
 
-/* ---- its buffers ---------------------------------------------------------------------------- */
+/* ---- its buffers ---- */
 
 /* Where the stamps of a kind's records stand; the first is when it began. */
 static const uint8_t *stamps_of(uint32_t kind)
@@ -275,7 +275,7 @@ bool peer_complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t s
     return true;
 }
 
-/* ---- for the agent's thread ----------------------------------------------------------------- */
+/* ---- for the agent's thread ---- */
 
 void peer_dropped(size_t n)
 {

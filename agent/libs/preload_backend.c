@@ -70,8 +70,7 @@ static uint8_t tensor_layout(const struct node *t)
     return t->stride[t->rank - 1] == 1 ? SPOOL_LAYOUT_NCHW : SPOOL_LAYOUT_UNKNOWN;
 }
 
-/* ---- what one attribute says ------------------------------------------------------------------
- */
+/* ---- what one attribute says ---- */
 
 struct setting {
     struct node *to;
@@ -283,8 +282,7 @@ static bool of_interest(int attribute)
             attribute <= CUDNN_ATTR_OPERATION_MATMUL_CDESC);
 }
 
-/* ---- the hooks --------------------------------------------------------------------------------
- */
+/* ---- the hooks ---- */
 
 AGENT_EXPORT cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor_,
                                                     cudnnBackendAttributeName_t name,

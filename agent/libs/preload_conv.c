@@ -44,7 +44,7 @@ CUDNN_HOOK(cudnnConvolutionBackwardBias,
            (handle, alpha, dyd, dy, beta, dbd, db),
            cudnn_fill_tensor(rec, SPOOL_CALL_BIAS, dyd, dbd))
 
-/* ---- autotuning: algo is the one that came out first ----------------------------------------- */
+/* ---- autotuning: algo is the one that came out first ---- */
 
 #define CHOSEN ((int)(status == CUDNN_STATUS_SUCCESS && *got > 0 ? (int)perf[0].algo : -1))
 

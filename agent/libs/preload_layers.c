@@ -3,7 +3,7 @@
 
 typedef cudnnTensorDescriptor_t tensor_t;
 
-/* ---- normalisation --------------------------------------------------------------------------- */
+/* ---- normalisation ---- */
 
 CUDNN_HOOK(cudnnBatchNormalizationForwardTraining,
            (cudnnHandle_t handle, cudnnBatchNormMode_t mode, const void *alpha, const void *beta,
@@ -60,7 +60,7 @@ CUDNN_HOOK(cudnnBatchNormalizationBackwardEx,
            cudnn_fill_tensor(rec, SPOOL_CALL_NORM, xd, dxd);
            rec->algo = (int)ops)
 
-/* ---- pooling, softmax, activation ------------------------------------------------------------ */
+/* ---- pooling, softmax, activation ---- */
 
 #define FORWARD(FN, FAMILY, TYPE)                                                                  \
     CUDNN_HOOK(FN,                                                                                 \
@@ -95,7 +95,7 @@ CUDNN_HOOK(cudnnSoftmaxBackward,
            (handle, algo, mode, alpha, yd, y, dyd, dy, beta, dxd, dx),
            cudnn_fill_tensor(rec, SPOOL_CALL_SOFTMAX, yd, dxd))
 
-/* ---- tensors --------------------------------------------------------------------------------- */
+/* ---- tensors ---- */
 
 CUDNN_HOOK(cudnnAddTensor,
            (cudnnHandle_t handle, const void *alpha, const tensor_t ad, const void *A,

@@ -20,8 +20,7 @@ typedef struct {
     char bytes[128];
 } unique_id;
 
-/* ---- communicators that were made here ---------------------------------------------------------
- */
+/* ---- communicators that were made here ---- */
 
 static struct {
     _Atomic(void *) comm;
@@ -56,8 +55,7 @@ static uint64_t number_of(void *comm)
     return 0;
 }
 
-/* ---- hooks -------------------------------------------------------------------------------------
- */
+/* ---- hooks ---- */
 
 static const struct {
     uint8_t bytes, type;
@@ -137,8 +135,7 @@ NCCL(ncclSend, (const void *in, size_t count, int type, int peer, comm_t comm, v
 NCCL(ncclRecv, (void *out, size_t count, int type, int peer, comm_t comm, void *stream),
      (out, count, type, peer, comm, stream), count, type, peer, comm)
 
-/* ---- where communicators come from -------------------------------------------------------------
- */
+/* ---- where communicators come from ---- */
 
 #define NCCL_INIT(FN, PARAMS, ARGS)                                                                \
     AGENT_EXPORT int FN PARAMS;                                                                    \

@@ -4,7 +4,7 @@
  * program sees. What is recorded of a call stands in nvtx_record.c. */
 #include "agent/nvtx/nvtx.h"
 
-/* ---- the functions ------------------------------------------------------------------------- */
+/* ---- the functions ---- */
 
 /* The other tool's function in this one's place, NULL: there is none. */
 #define NEXT(module, id, fn) ((__typeof__(&(fn)))nvtx_next_##module[id])
@@ -186,7 +186,7 @@ static nvtxStringHandle_t register_w(nvtxDomainHandle_t domain, const wchar_t *t
     return nvtx_handle(nvtx_keep_wide(text), next ? (void *)next(domain, text) : NULL);
 }
 
-/* ---- injection ----------------------------------------------------------------------------- */
+/* ---- injection ---- */
 
 #define ROW(id, fn)                                                                                \
     {                                                                                              \

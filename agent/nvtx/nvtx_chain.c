@@ -12,7 +12,7 @@ _Static_assert((int)NVTX_CBID_CORE_SIZE <= (int)NVTX_NEXT, "more functions in NV
 _Static_assert((int)NVTX_CBID_CORE2_SIZE <= (int)NVTX_NEXT, "more functions in NVTX");
 static _Atomic bool chained;
 
-/* ---- texts ----------------------------------------------------------------------------------- */
+/* ---- texts ---- */
 
 /* A text that is used in many records: its id is looked up once per spool. */
 struct nvtx_text {
@@ -66,8 +66,7 @@ bool nvtx_is_nccl(const struct nvtx_text *x)
     return x && x->is_nccl;
 }
 
-/* ---- handles of another tool ------------------------------------------------------------------
- */
+/* ---- handles of another tool ---- */
 
 static struct {
     _Atomic(void *) handle;
@@ -120,8 +119,7 @@ void *nvtx_handle(struct nvtx_text *text, void *theirs)
     return theirs;
 }
 
-/* ---- the tool ---------------------------------------------------------------------------------
- */
+/* ---- the tool ---- */
 
 void nvtx_chain(NvtxGetExportTableFunc_t get_table)
 {

@@ -12,7 +12,7 @@ static uint32_t text_id(const struct thread *t, void *handle)
     return nvtx_text_id(t, nvtx_text(handle));
 }
 
-/* ---- attributes ---------------------------------------------------------------------------- */
+/* ---- attributes ---- */
 
 static uint32_t name_id(struct thread *t, const char *text)
 {
@@ -62,7 +62,7 @@ static struct open_range describe(struct thread *t, void *domain, const nvtxEven
     return r;
 }
 
-/* ---- what they record ------------------------------------------------------------------------ */
+/* ---- what they record ---- */
 
 void nvtx_record_push(void *domain, const nvtxEventAttributes_t *a)
 {

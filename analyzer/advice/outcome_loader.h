@@ -3,7 +3,7 @@
 #define GPUPROF_ADVICE_OUTCOME_LOADER_H
 
 #include "analyzer/advice/outcome.h"
-#include "analyzer/queries/loader.h"
+#include "analyzer/queries/input/loader.h"
 
 /* Does the GPU wait for workers of the loader? Where not, the outcome says why. */
 bool outcome_awaited_loader(const struct facts *f, struct arena *arena, struct outcome *o,

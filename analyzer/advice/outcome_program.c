@@ -2,7 +2,7 @@
  * to change comes first, what is there now comes last. And does the program's runtime obey the
  * setting that is advised? This changes words, no number. */
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/feed.h"
+#include "analyzer/queries/input/feed.h"
 
 #include <string.h>
 

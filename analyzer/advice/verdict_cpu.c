@@ -2,7 +2,7 @@
  * threads compute on how many cores, and which of several ranks is late. */
 #include "analyzer/advice/passes.h"
 #include "analyzer/advice/verdict.h"
-#include "analyzer/queries/loader.h"
+#include "analyzer/queries/input/loader.h"
 #include "base/size.h"
 
 #include <stdlib.h>

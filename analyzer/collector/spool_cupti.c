@@ -112,7 +112,7 @@ static bool place_call(struct spool *s, int64_t start, int64_t end, int64_t *sta
     return true;
 }
 
-/* ---- work on the GPU ------------------------------------------------------------------------- */
+/* ---- work on the GPU ---- */
 
 static void put_kernel(struct spool *s, struct spool_out *out, const struct record *r)
 {
@@ -194,7 +194,7 @@ static void put_graph(struct spool *s, struct spool_out *out, const struct recor
     spool_put(out, ROW_KERNEL, &row);
 }
 
-/* ---- the host's side ------------------------------------------------------------------------- */
+/* ---- the host's side ---- */
 
 static uint32_t api_name(struct spool *s, struct spool_out *out, int layer, uint32_t cbid)
 {
@@ -276,7 +276,7 @@ static void put_overhead(struct spool *s, struct spool_out *out, const struct re
     spool_put(out, ROW_OVERHEAD, &row);
 }
 
-/* ---- places: rows at the end, spool_ends.c --------------------------------------------------- */
+/* ---- places: rows at the end, spool_ends.c ---- */
 
 static void note_device(struct spool *s, struct spool_out *out, const struct record *r)
 {

@@ -1,7 +1,7 @@
 /* CUPTI's activity records, as far as they are read. Each struct is a prefix of every layout from
  * CUPTI 11.8 to 13.x: no field of these kinds has moved, newer versions only add at the end. A
  * field is there iff it ends before the record's size, which the spool tells; the rest reads as 0.
- * tests/unit/test_spool_records.c holds them against NVIDIA's headers. */
+ * tests/unit/agent/test_spool_records.c holds them against NVIDIA's headers. */
 #ifndef GPUPROF_COLLECTOR_SPOOL_RECORDS_H
 #define GPUPROF_COLLECTOR_SPOOL_RECORDS_H
 

@@ -15,8 +15,7 @@ static int64_t tail_of(int64_t length_ns)
     return tail < tail_min_ns ? tail_min_ns : tail > tail_max_ns ? tail_max_ns : tail;
 }
 
-/* ---- by steps ----------------------------------------------------------------------------------
- */
+/* ---- by steps ---- */
 
 static int64_t profile_time(const struct spool *s, int64_t ns)
 {
@@ -52,8 +51,7 @@ void spool_read_windows(struct spool *s)
     s->windows_seen = head;
 }
 
-/* ---- by time -----------------------------------------------------------------------------------
- */
+/* ---- by time ---- */
 
 static void add_time(struct spool_times *t, int64_t from_ns, int64_t length_ns)
 {
@@ -96,8 +94,7 @@ bool spool_times_open(const struct spool_times *t, int64_t from_ns, int64_t to_n
     return open;
 }
 
-/* ---- both --------------------------------------------------------------------------------------
- */
+/* ---- both ---- */
 
 /* The newest are asked for most. */
 static bool inside(const struct row_recorded *r, size_t n, int64_t ns, bool gpu)
@@ -133,8 +130,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* ---- silences ----------------------------------------------------------------------------------
- */
+/* ---- silences ---- */
 
 static const int64_t settle_ns = 500000000; /* calls so long after a look are no longer in it */
 static const int64_t slack_ns = 1000000;    /* between CUPTI's clock and the host's, and to spare */
@@ -211,8 +207,7 @@ static bool was_silent(const struct spool *s)
     return sure;
 }
 
-/* ---- to rows -----------------------------------------------------------------------------------
- */
+/* ---- to rows ---- */
 
 static void put_one(struct spool *s, struct spool_out *out, struct row_recorded *r)
 {

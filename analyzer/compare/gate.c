@@ -90,8 +90,7 @@ static void check_baseline(struct gate *g, double max_regress_pct)
     }
 }
 
-/* ---- budget
- * ------------------------------------------------------------------------------------------ */
+/* ---- budget ---- */
 
 struct limit {
     const char *section, *key, *name, *unit;

@@ -215,8 +215,7 @@ struct ranks {
     size_t wait_count;
 };
 
-/* ---- ranks that train without a GPU (cpu_ranks.c) ----------------------------------------------
- */
+/* ---- ranks that train without a GPU (cpu_ranks.c) ---- */
 
 struct cpu_rank {
     int64_t rank;

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the walk
- * -------------------------------------------------------------------------------------- */
+/* ---- the walk ---- */
 
 static uint32_t step_with_most(const struct steps *s, size_t k, int64_t from, int64_t to)
 {
@@ -164,8 +163,7 @@ static int walk(struct pass *p)
     return 0;
 }
 
-/* ---- busy parts and the median step
- * ---------------------------------------------------------------- */
+/* ---- busy parts and the median step ---- */
 
 /* Time in [from, to) in which spans of x are outside those of `above`, summed. */
 static int64_t exposed(const struct spans *x, const struct spans *above, int64_t from, int64_t to)

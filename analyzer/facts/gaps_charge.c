@@ -234,8 +234,7 @@ void charge_idle(struct pass *p, struct charge *c, int64_t from, int64_t to, uin
         charge_start(p, c, a, issued, to);
 }
 
-/* ---- set-up
- * ---------------------------------------------------------------------------------------- */
+/* ---- set-up ---- */
 
 static int add_lane(struct pass *p, uint32_t thread)
 {

@@ -21,8 +21,7 @@ static bool is_collective(const struct op *o)
     return o->kind == OP_KERNEL && o->class.family == FAMILY_COMM;
 }
 
-/* ---- who takes part ----------------------------------------------------------------------------
- */
+/* ---- who takes part ---- */
 
 static int by_rank(const void *a, const void *b)
 {
@@ -149,8 +148,7 @@ static int line_up(const struct timeline *t, struct members *m)
     return rc;
 }
 
-/* ---- who waited for whom -----------------------------------------------------------------------
- */
+/* ---- who waited for whom ---- */
 
 struct arrival {
     uint32_t member, op;
@@ -273,8 +271,7 @@ static int settle_all(struct facts *f, struct members *m)
     return rc;
 }
 
-/* ---- the summary -------------------------------------------------------------------------------
- */
+/* ---- the summary ---- */
 
 /* Name of the ranges that mark the analysed steps, TL_NONE: they are not marked. */
 static uint32_t mark_name(const struct facts *f)

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- marks ------------------------------------------------------------------------------------
- */
+/* ---- marks ---- */
 
 struct mark_group { /* the ranges of one depth on one thread that look like steps */
     uint32_t thread, depth, first;
@@ -106,8 +105,7 @@ static int steps_from_marks(struct facts *f, const struct mark_group *g)
     return s->source_text ? 0 : -1;
 }
 
-/* ---- which process, thread and device ----------------------------------------------------------
- */
+/* ---- which process, thread and device ---- */
 
 static uint32_t index_of_max(const int64_t *v, size_t n)
 {
@@ -151,8 +149,7 @@ static int choose_focus(struct facts *f, const struct mark_group *g)
     return 0;
 }
 
-/* ---- from repetition ---------------------------------------------------------------------------
- */
+/* ---- from repetition ---- */
 
 static int steps_from_detection(struct facts *f, const struct detected *d)
 {
@@ -186,8 +183,7 @@ static int whole_as_one(struct facts *f)
     return 0;
 }
 
-/* ---- operations of each step -------------------------------------------------------------------
- */
+/* ---- operations of each step ---- */
 
 uint32_t facts_step_at(const struct facts *f, int64_t ns)
 {

@@ -20,8 +20,7 @@ struct cut {
     double coverage, similarity, regularity;
 };
 
-/* ---- how well a token cuts ----------------------------------------------------------------------
- */
+/* ---- how well a token cuts ---- */
 
 struct scratch {
     int64_t *v;             /* n + 1 */
@@ -124,8 +123,7 @@ static double similarity_of(const struct sequence *s, uint32_t x, double *each, 
     return median;
 }
 
-/* ---- the best cut for one K
- * ---------------------------------------------------------------------- */
+/* ---- the best cut for one K ---- */
 
 struct ranked_token {
     uint32_t token;
@@ -196,8 +194,7 @@ static int best_cut(struct cut *best, const struct sequence *s, size_t k, size_t
     return any;
 }
 
-/* ---- candidates
- * ----------------------------------------------------------------------------------- */
+/* ---- candidates ---- */
 
 /* The K with most votes, best first. Returns how many. */
 static size_t candidates(const struct sequence *s, size_t out_k[CANDIDATES],
@@ -270,8 +267,7 @@ static int choose_cut(struct cut *chosen, const struct sequence *s, struct scrat
     return found;
 }
 
-/* ---- steady state
- * ----------------------------------------------------------------------------------- */
+/* ---- steady state ---- */
 
 /* Steady: the longest run of segments that each resemble the one before, and all others that
  * resemble that run's first. */

@@ -98,8 +98,7 @@ int steps_find_long(struct steps *s, bool on_cpu)
     return 0;
 }
 
-/* ---- what they have that the others lack -------------------------------------------------------
- */
+/* ---- what they have that the others lack ---- */
 
 /* What a part takes in a long step more than in the others. */
 static int64_t extra_ns(const struct facts *f, int part)

@@ -59,8 +59,7 @@ static const struct importer *choose(const char *path, struct err *e)
     return best;
 }
 
-/* ---- several files in one sink
- * ---------------------------------------------------------------------- */
+/* ---- several files in one sink ---- */
 
 /* Passes rows on with ids shifted behind those of the files before. */
 struct shifted {
@@ -171,8 +170,7 @@ static int read_all(char *const *paths, size_t n, struct sink *out, struct err *
     return 0;
 }
 
-/* ---- folders
- * ------------------------------------------------------------------------------------------ */
+/* ---- folders ---- */
 
 static int add(struct import_files *l, const char *folder, const char *name, struct err *e)
 {

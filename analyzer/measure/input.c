@@ -105,8 +105,7 @@ static bool own_loader(const struct timeline *t, const struct row_loader *l, uin
     return makes && timeline_thread_index(t, l->thread) == thread;
 }
 
-/* ---- waits of the operating system --------------------------------------------------------------
- */
+/* ---- waits of the operating system ---- */
 
 enum { OS_WAIT_NS = 200000, BETWEEN_NS = 200000 };
 

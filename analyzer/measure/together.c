@@ -22,8 +22,7 @@ struct files {
     size_t n, words;
 };
 
-/* ---- what is known of each file -----------------------------------------------------------------
- */
+/* ---- what is known of each file ---- */
 
 static void add_time(struct file *f, int64_t start_ns, int64_t end_ns)
 {
@@ -93,8 +92,7 @@ static void take_work(struct files *x)
     }
 }
 
-/* ---- two of them --------------------------------------------------------------------------------
- */
+/* ---- two of them ---- */
 
 static size_t shared(const uint64_t *a, const uint64_t *b, size_t words)
 {
@@ -137,8 +135,7 @@ static bool linked(const struct files *x, const struct file *a, const struct fil
            shared(a->exchanges, b->exchanges, x->words) > 0;
 }
 
-/* ---- groups -------------------------------------------------------------------------------------
- */
+/* ---- groups ---- */
 
 /* Whether file k may join those of `group`; *why: what speaks against it. */
 static bool joins(const struct files *x, const size_t *group_of, size_t group, size_t k,

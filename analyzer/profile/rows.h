@@ -228,7 +228,7 @@ struct row_step_block {
     int64_t min_ns, max_ns; /* of one step, from its start to the next one's */
 };
 
-/* ---- what the analysis concluded, kept with the profile -------------------------------------- */
+/* ---- what the analysis concluded, kept with the profile ---- */
 
 enum derived_kind { DERIVED_STEP, DERIVED_GAP, DERIVED_FINDING, DERIVED_TRIAL, DERIVED_KINDS };
 

@@ -203,8 +203,7 @@ void store_close(struct store *s)
     free(s);
 }
 
-/* ---- results
- * ------------------------------------------------------------------------------------- */
+/* ---- results ---- */
 
 uint32_t store_intern(struct store *s, const char *text)
 {

@@ -32,8 +32,7 @@ int64_t query_exposed(const struct facts *f, const struct query_copies *c)
     return mean < median ? mean : median;
 }
 
-/* ---- what comes back ---------------------------------------------------------------------------
- */
+/* ---- what comes back ---- */
 
 enum { SMALL_BYTES = 65536, SIZES = 64 };
 

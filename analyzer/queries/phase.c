@@ -70,8 +70,7 @@ static bool kernel_named(const struct names *n, const struct op *o)
     return *mark == MARK_YES;
 }
 
-/* ---- which calls lie inside ------------------------------------------------------------------
- */
+/* ---- which calls lie inside ---- */
 
 enum { DEEPEST = 64 };
 
@@ -127,8 +126,7 @@ static bool *calls_inside(const struct facts *f, struct arena *arena, const stru
     return yes;
 }
 
-/* ---- what belongs to the phase ---------------------------------------------------------------
- */
+/* ---- what belongs to the phase ---- */
 
 struct belongs {
     const struct names *names;

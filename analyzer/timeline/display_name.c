@@ -28,8 +28,7 @@ static void innermost_identifier(const char *mangled, char *out, size_t size)
     snprintf(out, size, "%.*s", (int)(length < size ? length : size - 1), best);
 }
 
-/* ---- what people see --------------------------------------------------------------------------
- */
+/* ---- what people see ---- */
 
 /* Start of the parameter list: the last '(' at depth 0 of <>, that is not "(anonymous namespace)".
  */

@@ -60,8 +60,7 @@ void timeline_free(struct timeline *t)
     free(b);
 }
 
-/* ---- the sink ---------------------------------------------------------------------------------
- */
+/* ---- the sink ---- */
 
 #define PUT_PLAIN(vec, type)                                                                       \
     {                                                                                              \
@@ -167,8 +166,7 @@ struct sink timeline_sink(struct timeline *t)
     return (struct sink){.self = t, .intern = timeline_intern, .put = timeline_put};
 }
 
-/* ---- look-ups ---------------------------------------------------------------------------------
- */
+/* ---- look-ups ---- */
 
 uint32_t timeline_thread_index(const struct timeline *t, int64_t id)
 {

@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- (process, correlation) -> api ------------------------------------------------------------
- */
+/* ---- (process, correlation) -> api ---- */
 
 /* Slots hold index + 1 into the table of all calls as they were sorted; the key is looked up there.
  */
@@ -178,8 +177,7 @@ int build_join(struct build *b, struct err *e)
     return rc < 0 ? err_set(e, "out of memory while joining the profile") : 0;
 }
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ---- */
 
 struct named { /* by string id */
     struct kernel_class class;

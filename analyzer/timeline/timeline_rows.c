@@ -209,8 +209,7 @@ int put_call(struct build *b, const void *row)
     return 0;
 }
 
-/* ---- tables that are referred to --------------------------------------------------------------
- */
+/* ---- tables that are referred to ---- */
 
 int put_process(struct build *b, const void *row)
 {

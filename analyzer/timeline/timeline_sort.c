@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* ---- references -------------------------------------------------------------------------------
- */
+/* ---- references ---- */
 
 /* Each `refs` becomes (process index, thread index, correlation). */
 static int resolve_threads(struct build *b, struct refs *refs, size_t n)
@@ -76,8 +75,7 @@ static int resolve(struct build *b)
     return 0;
 }
 
-/* ---- order ------------------------------------------------------------------------------------
- */
+/* ---- order ---- */
 
 static struct sort_key key_of(const char *base, size_t i, size_t size, size_t time_at,
                               size_t group_at)

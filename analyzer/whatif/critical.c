@@ -147,8 +147,7 @@ static void walk_back(struct walk *w, uint32_t i, bool starts, int64_t at, int64
         charge(w, PATH_UNEXPLAINED, i, floor, at, floor);
 }
 
-/* ---- the longest things on the path -----------------------------------------------------------
- */
+/* ---- the longest things on the path ---- */
 
 struct sum {
     const char *what;
@@ -215,8 +214,7 @@ static int find_top(struct whatif *w, const struct graph *g, const int64_t *by_t
     return bad ? -1 : 0;
 }
 
-/* ---- the two walks ----------------------------------------------------------------------------
- */
+/* ---- the two walks ---- */
 
 /* Parts of a step that sum to `total` exactly: the largest takes what division leaves over. */
 static void divide(int64_t *to, size_t stride, const int64_t *by, int64_t total, int64_t steps)

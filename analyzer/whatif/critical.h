@@ -1,8 +1,8 @@
-/* The chain of tasks that sets the pace, and what the GPU waited for. Private to analyze/. */
+/* The chain of tasks that sets the pace, and what the GPU waited for. */
 #ifndef GPUPROF_WHATIF_CRITICAL_H
 #define GPUPROF_WHATIF_CRITICAL_H
 
-#include "analyzer/whatif/replay.h"
+#include "analyzer/replay/replay.h"
 #include "analyzer/whatif/whatif.h"
 
 /* Fills w's path and idle times from `now`, the replay of the steps as they were. -1: out of

@@ -1,11 +1,11 @@
-/* Recommendations as changes of a plan (see whatif.h). Private to analyze/.
+/* Recommendations as changes of a plan (see whatif.h).
  *
  * Each edit marks tasks and sets durations; what it does not know is drawn from a range, which
  * stands in it. edits.c holds the table and the edits that rules aim themselves. */
 #ifndef GPUPROF_WHATIF_EDITS_H
 #define GPUPROF_WHATIF_EDITS_H
 
-#include "analyzer/whatif/replay.h"
+#include "analyzer/replay/replay.h"
 #include "analyzer/whatif/whatif.h"
 
 enum { DRAW_DIMENSIONS = 3, HOST_PAUSE_NS = 100000 /* shorter ones belong to the next launch */ };

@@ -3,7 +3,7 @@
 #include "analyzer/whatif/edits.h"
 
 #include "analyzer/measure/spans.h"
-#include "analyzer/queries/comm.h"
+#include "analyzer/queries/ranks/comm.h"
 
 #include <stdlib.h>
 

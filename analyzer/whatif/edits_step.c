@@ -1,7 +1,7 @@
 /* Edits of the whole step: its batch, how often it updates. */
 #include "analyzer/whatif/edits.h"
 
-#include "analyzer/queries/comm.h"
+#include "analyzer/queries/ranks/comm.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
-/* Do the steps predict one another? Private to analyze/. */
+/* Do the steps predict one another? */
 #ifndef GPUPROF_WHATIF_HOLDOUT_H
 #define GPUPROF_WHATIF_HOLDOUT_H
 
-#include "analyzer/whatif/replay.h"
+#include "analyzer/replay/replay.h"
 #include "analyzer/whatif/whatif.h"
 
 /* Fills w's hold-out errors; -1 % in them: no step is like the others. `now` is the replay of the

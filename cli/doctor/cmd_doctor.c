@@ -1,5 +1,5 @@
 /* doctor: check what works on this machine and how to fix the rest. */
-#include "cli/command.h"
+#include "cli/common/command.h"
 #include "cli/doctor/doctor.h"
 
 #include "report/json/json_tree.h"

@@ -1,5 +1,5 @@
 /* lint-trace: check that viewers can read a Chrome trace */
-#include "cli/command.h"
+#include "cli/common/command.h"
 #include "cli/lint/lint.h"
 
 #include <stdio.h>

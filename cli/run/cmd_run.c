@@ -1,10 +1,10 @@
 /* run: profiles a program. Its output, status and signals are its own; ours goes to stderr, each
  * line with the prefix "gpuprof: ". */
-#include "cli/command.h"
-#include "cli/files.h"
-#include "cli/load.h"
-#include "cli/output.h"
-#include "cli/results.h"
+#include "cli/common/command.h"
+#include "cli/common/files.h"
+#include "cli/common/load.h"
+#include "cli/common/output.h"
+#include "cli/common/results.h"
 #include "cli/run/run.h"
 #include "cli/run/run_plan.h"
 #include "cli/run/signals.h"

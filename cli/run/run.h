@@ -25,7 +25,7 @@
 
 enum { RUN_FAILED = 125, RUN_NOT_EXECUTABLE = 126, RUN_NOT_FOUND = 127 };
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- places ---- */
 
 /* A file relative to the folder of this program. 0, or -1 when it is not there. */
 int place_beside(const char *relative, char *out, size_t n);
@@ -46,7 +46,7 @@ bool place_holds_spools(const char *folder);
 int place_spool_folder(const char *output, char *out, size_t n, struct err *e);
 void place_remove_folder(const char *folder); /* and every file in it */
 
-/* ---- device ---------------------------------------------------------------------------------- */
+/* ---- device ---- */
 
 struct run_device {
     bool is_virtual;
@@ -59,7 +59,7 @@ struct run_device {
 /* choice: NULL, "auto", "virtual", "virtual:MODEL[,key=value...]". -1 with *e set. */
 int device_choose(struct run_device *d, const char *choice, struct err *e);
 
-/* ---- the program ----------------------------------------------------------------------------- */
+/* ---- the program ---- */
 
 struct child {
     pid_t pid;
@@ -88,7 +88,7 @@ bool child_wait(struct child *c, int timeout_ms);
 /* The program's own status; when it died by a signal this process dies by the same one. */
 int child_finish(const struct child *c);
 
-/* ---- recording ------------------------------------------------------------------------------- */
+/* ---- recording ---- */
 
 struct record_options {
     const char *output;
@@ -111,7 +111,7 @@ void record_drain(struct recording *r);
 int record_finish(struct recording *r, int ended, struct err *e);
 void record_close(struct recording *r);
 
-/* ---- the process that records ---------------------------------------------------------------- */
+/* ---- the process that records ---- */
 
 struct results_options;
 struct recorder_job { /* outlives the recorder */
@@ -132,7 +132,7 @@ int recorder_finish(const struct recorder *r, int ended, struct err *e);
 void recorder_discard(const struct recorder *r); /* there was no program */
 void recorder_says(const char *profile);         /* where the profile is */
 
-/* ---- host ------------------------------------------------------------------------------------ */
+/* ---- host ---- */
 
 /* CPUs that the cgroup of this process and those above it grant (v2 or v1), 0 = no limit. */
 double host_cgroup_cpus(void);

@@ -1,7 +1,7 @@
 /* Starts the program and waits for it. It must not notice: it gets our stdin, stdout, stderr,
  * working folder, signal dispositions and signals; of the environment only what the agent and the
  * virtual GPU need is added. */
-#include "cli/files.h"
+#include "cli/common/files.h"
 #include "cli/run/run.h"
 #include "cli/run/signals.h"
 

@@ -1,6 +1,6 @@
 #include "cli/run/run.h"
 
-#include "cli/command.h"
+#include "cli/common/command.h"
 #include "wire/spool_format.h"
 
 #include <dirent.h>

@@ -1,8 +1,8 @@
 /* The recorder: a process of its own, which nobody signals. It drains what the program records into
  * the profile, and finishes it when the program has ended, even where this process is not there any
  * more (killed alone, or with its group). */
-#include "cli/files.h"
-#include "cli/results.h"
+#include "cli/common/files.h"
+#include "cli/common/results.h"
 #include "cli/run/run.h"
 #include "cli/run/signals.h"
 

@@ -44,7 +44,7 @@ char signals_state(pid_t pid);
 void signals_helper(pid_t pid);
 /* The witness goes. */
 void signals_close(void);
-/* ---- the witness ----------------------------------------------------------------------------- */
+/* ---- the witness ---- */
 
 /* A signal as it came. */
 struct signal_seen {

@@ -2,8 +2,8 @@
  * change to see whether it obeys, then in turns without and with each (ABBA; A B C C B A), and
  * compares (analyzer/compare/ab.h). */
 #include "analyzer/profile/store.h"
-#include "cli/command.h"
-#include "cli/output.h"
+#include "cli/common/command.h"
+#include "cli/common/output.h"
 #include "cli/try/try.h"
 
 #include <errno.h>

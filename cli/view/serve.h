@@ -29,7 +29,7 @@ int server_open(struct server *s, int file, const char *name, struct err *e);
 int server_run(struct server *s, int timeout_s, struct err *e);
 void server_close(struct server *s);
 
-/* ---- serve_http.c --------------------------------------------------------------------------- */
+/* ---- serve_http.c ---- */
 
 enum { SERVE_HEAD = 8192 }; /* bytes of a request that are read */
 
@@ -51,7 +51,7 @@ enum serve_reply serve_judge(const char *s, size_t n, const char *path, bool *pa
 /* The head of the answer; its bytes. */
 size_t serve_answer(char *out, size_t cap, enum serve_reply reply, long long size, bool page);
 
-/* ---- serve_peer.c --------------------------------------------------------------------------- */
+/* ---- serve_peer.c ---- */
 
 /* Is the program at the other end of this connection somebody else's? false where the kernel does
  * not tell. */

@@ -38,8 +38,7 @@ static void start_busy_threads(struct burdens *b, int for_each_core)
             die(1, "busy-threads: no more than %d threads can be made", b->busy_count);
 }
 
-/* ---- weights that live on the host --------------------------------------------------------------
- */
+/* ---- weights that live on the host ---- */
 
 /* The home of a group is as long as both its vectors. Down: to the device. */
 static void move_weights(struct burdens *b, const struct model *m, enum cudaMemcpyKind kind)
@@ -73,8 +72,7 @@ void burdens_put_back(struct burdens *b, const struct config *c, const struct mo
     nvtx_pop();
 }
 
-/* ---- all of them --------------------------------------------------------------------------------
- */
+/* ---- all of them ---- */
 
 void burdens_open(struct burdens *b, const struct config *c, const struct model *m,
                   size_t slot_bytes)

@@ -39,8 +39,7 @@ static void layer_end(const struct model *m)
         nvtx_pop();
 }
 
-/* ---- forward ------------------------------------------------------------------------------------
- */
+/* ---- forward ---- */
 
 static const double epsilon = 1e-5, running_share = 0.1;
 
@@ -144,8 +143,7 @@ static void block_forward(struct model *m, struct block *b)
     kernel_relu_forward(m->stream, m->type, last->out, elements(m, last));
 }
 
-/* ---- pooling ------------------------------------------------------------------------------------
- */
+/* ---- pooling ---- */
 
 static struct shape pooled_shape(const struct model *m)
 {
@@ -195,8 +193,8 @@ static void last_pool_backward(struct model *m, const struct unit *last, const v
         kernel_pool_mean_backward(m->stream, m->type, &s, dy, dx);
 }
 
-/* ---- the classifier: logits (n, classes) = feature (n, features) x weight (classes, features)^T
- * -- cuBLAS counts by columns, so a row-major (a, b) is its (b, a). */
+/* The classifier: logits (n, classes) = feature (n, features) x weight (classes, features)^T
+ * cuBLAS counts by columns, so a row-major (a, b) is its (b, a). */
 
 static void gemm(struct model *m, cublasOperation_t op_a, cublasOperation_t op_b, int rows,
                  int columns, int inner, const void *a, int lda, const void *b, int ldb,
@@ -266,8 +264,7 @@ void model_evaluate(struct model *m, int which)
     m->evaluating = 0;
 }
 
-/* ---- backward -----------------------------------------------------------------------------------
- */
+/* ---- backward ---- */
 
 /* dy -> gradients of gamma and beta, and dconv; dy is the gradient after the ReLU, if there is one
  */

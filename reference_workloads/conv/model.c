@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the arena: pointers ask for room, one cudaMalloc serves them all ---------------------------
- */
+/* ---- the arena: pointers ask for room, one cudaMalloc serves them all ---- */
 
 enum { MAX_ASKED = 8 * MAX_UNITS + 64, ALIGNMENT = 256 };
 
@@ -39,8 +38,7 @@ static void *serve(const struct arena_plan *plan)
     return base;
 }
 
-/* ---- layers -------------------------------------------------------------------------------------
- */
+/* ---- layers ---- */
 
 static int add_tensor(struct model *m, enum group_id group, size_t count, float deviation,
                       float value)
@@ -126,8 +124,7 @@ static void add_layers(struct model *m)
     m->fc_bias = add_tensor(m, GROUP_SCALARS, (size_t)m->config->classes, 0, 0);
 }
 
-/* ---- memory -------------------------------------------------------------------------------------
- */
+/* ---- memory ---- */
 
 size_t dtype_bytes(enum dtype t)
 {
@@ -189,8 +186,7 @@ static void plan_activations(struct model *m, struct arena_plan *plan)
     ask(plan, &m->eval_losses, (size_t)m->config->batch * sizeof(float));
 }
 
-/* ---- descriptors --------------------------------------------------------------------------------
- */
+/* ---- descriptors ---- */
 
 static cudnnTensorDescriptor_t tensor_desc(const struct model *m, int c, int h, int w)
 {
@@ -237,8 +233,7 @@ static void describe_pools(struct model *m)
                                            CUDNN_NOT_PROPAGATE_NAN, end->p, end->q, 0, 0, 1, 1));
 }
 
-/* ---- values -------------------------------------------------------------------------------------
- */
+/* ---- values ---- */
 
 /* Every unit reads another one's output: the stem the input, the first block the pooled stem. */
 static void connect(struct model *m)
@@ -283,8 +278,7 @@ static void initialise(struct model *m)
     kernel_init_scale(m->stream, m->scale, m->config->precision == PRECISION_FP16 ? 1024.0f : 1.0f);
 }
 
-/* ---- open and close -----------------------------------------------------------------------------
- */
+/* ---- open and close ---- */
 
 static void choose_types(struct model *m)
 {

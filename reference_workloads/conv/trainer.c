@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- data ---------------------------------------------------------------------------------------
- */
+/* ---- data ---- */
 
 /* Pinned or pageable, and touched: the first copy must not pay for page faults. */
 static void *slot_new(const struct trainer *t)
@@ -80,8 +79,7 @@ static void copy_batch(struct trainer *t, const struct loader_batch *batch, int 
     }
 }
 
-/* ---- one step -----------------------------------------------------------------------------------
- */
+/* ---- one step ---- */
 
 void trainer_compute(struct trainer *t, int which)
 {
@@ -115,8 +113,7 @@ static void compute_graph(struct trainer *t, int which)
     cudaCheck(cudaGraphLaunch(t->graph[which], t->model.stream));
 }
 
-/* ---- the loss -----------------------------------------------------------------------------------
- */
+/* ---- the loss ---- */
 
 enum { LOG_EVERY = 10 };
 
@@ -226,8 +223,7 @@ void trainer_step(struct trainer *t, int step)
         nvtx_pop();
 }
 
-/* ---- the program --------------------------------------------------------------------------------
- */
+/* ---- the program ---- */
 
 void trainer_open(struct trainer *t, int seed_shift)
 {

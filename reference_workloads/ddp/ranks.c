@@ -18,8 +18,7 @@
 
 enum { MOST = 16, GRACE_S = 5, PATIENCE_S = 60 };
 
-/* ---- starting ----------------------------------------------------------------------------------
- */
+/* ---- starting ---- */
 
 static pid_t started[MOST];
 static int started_n;
@@ -143,8 +142,7 @@ void ranks_start(struct ranks *r, int wanted, char **argv)
         die(2, "RANK=%d does not fit WORLD_SIZE=%d", r->rank, r->world);
 }
 
-/* ---- meeting -----------------------------------------------------------------------------------
- */
+/* ---- meeting ---- */
 
 /* torchrun's own store listens at MASTER_PORT, so its ranks meet at the next one. */
 static void master(char *host, size_t n, char *port, size_t port_n)

@@ -13,8 +13,7 @@ ncclDataType_t nccl_type(enum dtype t)
     return types[t];
 }
 
-/* ---- buckets -----------------------------------------------------------------------------------
- */
+/* ---- buckets ---- */
 
 /* Groups are laid out in the order of forward: from their ends on is the order of backward. */
 static void fill_buckets(struct reducer *r, enum group_id group, double first_mb)
@@ -66,8 +65,7 @@ static void gradient_ready(void *arg, int tensor)
         reduce_bucket(r, &r->buckets[r->next++]);
 }
 
-/* ---- life --------------------------------------------------------------------------------------
- */
+/* ---- life ---- */
 
 void reducer_open(struct reducer *r, struct model *m, const struct ddp_config *c, ncclComm_t comm)
 {

@@ -20,8 +20,7 @@ enum { MOST = 16 };
 
 static struct ddp_config config;
 
-/* ---- a process for each device -----------------------------------------------------------------
- */
+/* ---- a process for each device ---- */
 
 static struct replica {
     struct ranks ranks;
@@ -215,8 +214,7 @@ static double train_ranks(char **argv, int *talks)
     return median_ms;
 }
 
-/* ---- one process for all devices ---------------------------------------------------------------
- */
+/* ---- one process for all devices ---- */
 
 static struct trainer *part[MOST];
 static ncclComm_t comms[MOST];

@@ -21,8 +21,7 @@ enum {
     NORM_CHUNK = 2048  /* gradients per block, in the norm of all */
 };
 
-/* ---- embeddings --------------------------------------------------------------------------------
- */
+/* ---- embeddings ---- */
 
 /* x (rows, width) = wte[token] + wpe[place] */
 void kernel_embed(cudaStream_t stream, enum dtype t, const int32_t *tokens, const void *wte,
@@ -38,8 +37,7 @@ void kernel_embed_backward(cudaStream_t stream, enum dtype t, const struct token
 void kernel_place_backward(cudaStream_t stream, enum dtype t, const void *dx, void *dwpe, int batch,
                            int context, int width);
 
-/* ---- layer normalisation -----------------------------------------------------------------------
- */
+/* ---- layer normalisation ---- */
 
 struct norm_rows {
     const void *gamma, *beta; /* (width) T */
@@ -59,8 +57,7 @@ void kernel_layer_norm_parameters(cudaStream_t stream, enum dtype t, const struc
                                   const void *x, const void *dy, float *partial, void *dgamma,
                                   void *dbeta);
 
-/* ---- pointwise ---------------------------------------------------------------------------------
- */
+/* ---- pointwise ---- */
 
 void kernel_residual_add(cudaStream_t stream, enum dtype t, const void *x, const void *branch,
                          void *sum, size_t n);
@@ -81,8 +78,7 @@ void kernel_gelu_gate(cudaStream_t stream, enum dtype t, const void *x, const vo
 void kernel_gelu_slope(cudaStream_t stream, enum dtype t, const void *x, void *u, size_t n);
 void kernel_gelu_times(cudaStream_t stream, enum dtype t, const void *u, void *dy, size_t n);
 
-/* ---- attention ---------------------------------------------------------------------------------
- */
+/* ---- attention ---- */
 
 /* x (batch, context, parts, heads, size) <-> y (parts, batch, heads, context, size) */
 struct heads {
@@ -97,8 +93,7 @@ void kernel_causal_softmax(cudaStream_t stream, enum dtype t, void *s, int rows,
 void kernel_causal_softmax_backward(cudaStream_t stream, enum dtype t, const void *p, void *dp,
                                     int rows, int context);
 
-/* ---- loss --------------------------------------------------------------------------------------
- */
+/* ---- loss ---- */
 
 struct loss_rows {
     const int32_t *targets;  /* (rows) */
@@ -110,8 +105,7 @@ struct loss_rows {
 void kernel_token_loss(cudaStream_t stream, enum dtype t, const struct loss_rows *l, void *logits,
                        const struct loss_scale *s);
 
-/* ---- optimizer ---------------------------------------------------------------------------------
- */
+/* ---- optimizer ---- */
 
 /* On the device: what this update does to all parameters. */
 struct update_plan {

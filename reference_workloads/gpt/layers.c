@@ -26,8 +26,7 @@ static const int32_t *staged(const struct model *m, int which, enum data_part pa
     return m->staged[which] + data_offset(m->tokens, part);
 }
 
-/* ---- a matrix of weights (out, in) --------------------------------------------------------------
- */
+/* ---- a matrix of weights (out, in) ---- */
 
 struct linear {
     int weight, bias; /* tensors; bias -1: none */
@@ -94,8 +93,7 @@ static struct linear head_of(const struct model *m)
     return (struct linear){m->head, -1, m->config->width, m->stride};
 }
 
-/* ---- normalisation ------------------------------------------------------------------------------
- */
+/* ---- normalisation ---- */
 
 static struct norm_rows norm_of(const struct model *m, int gamma, int beta, float *mean,
                                 float *inverse)
@@ -131,8 +129,7 @@ static void norm_backward(struct model *m, const struct norm_rows *n, const void
     OP(kernel_residual_add(m->stream, m->type, m->d, m->branch, m->d, values(m)));
 }
 
-/* ---- attention ----------------------------------------------------------------------------------
- */
+/* ---- attention ---- */
 
 struct part { /* queries, keys, values, or gradients of them: (batch * heads, context, size) */
     void *at[3];
@@ -207,8 +204,7 @@ static void attention_backward(struct model *m, struct activations *a)
     OP(kernel_merge_heads(m->stream, m->type, &three, m->dheads, m->qkv));
 }
 
-/* ---- MLP ----------------------------------------------------------------------------------------
- */
+/* ---- MLP ---- */
 
 static void gelu_forward(struct model *m, const void *x, void *y)
 {
@@ -245,8 +241,7 @@ static void gelu_backward(struct model *m, const void *x, void *dy)
     OP(kernel_gelu_times(m->stream, m->type, m->spare, dy, n));
 }
 
-/* ---- layers -------------------------------------------------------------------------------------
- */
+/* ---- layers ---- */
 
 /* A framework without an arena: what the MLP keeps comes and goes with every step. */
 static void allocate(struct model *m, struct activations *a)

@@ -16,8 +16,7 @@ void model_host_overhead(const struct model *m)
     clock_spin_us(m->config->host_overhead_us);
 }
 
-/* ---- tensors ------------------------------------------------------------------------------------
- */
+/* ---- tensors ---- */
 
 static int add_tensor(struct model *m, size_t count, float deviation, float value)
 {
@@ -63,8 +62,7 @@ static void add_vectors(struct model *m)
     m->norm_b = add_tensor(m, width, 0, 0);
 }
 
-/* ---- memory: pointers ask for room, one cudaMalloc serves them all ------------------------------
- */
+/* ---- memory: pointers ask for room, one cudaMalloc serves them all ---- */
 
 enum { MAX_ASKED = 16 * MAX_LAYERS + 64, ALIGNMENT = 256 };
 
@@ -183,8 +181,7 @@ static void share_activations(struct model *m)
     }
 }
 
-/* ---- open and close -----------------------------------------------------------------------------
- */
+/* ---- open and close ---- */
 
 static void initialise(struct model *m)
 {

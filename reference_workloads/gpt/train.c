@@ -61,8 +61,7 @@ static void compute_graph(struct trainer *t, int which)
     cudaCheck(cudaGraphLaunch(t->graph[which], t->model.stream));
 }
 
-/* ---- the loss -----------------------------------------------------------------------------------
- */
+/* ---- the loss ---- */
 
 static size_t loss_bytes(const struct trainer *t)
 {
@@ -104,8 +103,7 @@ static void print_queued_loss(struct trainer *t)
     t->queued_loss = -1;
 }
 
-/* ---- one step -----------------------------------------------------------------------------------
- */
+/* ---- one step ---- */
 
 static void copy_batch(struct trainer *t, int which)
 {
@@ -143,8 +141,7 @@ static void step_once(struct trainer *t, int step)
     nvtx_pop();
 }
 
-/* ---- the program --------------------------------------------------------------------------------
- */
+/* ---- the program ---- */
 
 static void trainer_open(struct trainer *t)
 {

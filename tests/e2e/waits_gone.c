@@ -2,7 +2,7 @@
  * gone, in ms; none named: as recorded. For two_waits.py. */
 #include "analyzer/advice/advice.h"
 #include "analyzer/import/import.h"
-#include "analyzer/whatif/replay.h"
+#include "analyzer/replay/replay.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 #include "analyzer/advice/advice.h"
 #include "analyzer/import/import.h"
 #include "analyzer/whatif/critical.h"
-#include "analyzer/whatif/replay.h"
+#include "analyzer/replay/replay.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -182,8 +182,7 @@ static void shorter(struct trial *x)
     }
 }
 
-/* ---- dependencies of one kind ------------------------------------------------------------------
- */
+/* ---- dependencies of one kind ---- */
 
 enum cut {
     CUT_EVENTS,
@@ -266,8 +265,7 @@ static void without_dependencies(struct trial *x)
     free(h.tails);
 }
 
-/* ---- one recording ----------------------------------------------------------------------------
- */
+/* ---- one recording ---- */
 
 static void try_all(struct trial *x)
 {

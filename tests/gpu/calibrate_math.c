@@ -68,7 +68,7 @@ static double seconds(struct box *b, work *run, const void *job)
     return best / 1e3;
 }
 
-/* ---- matrix products ----------------------------------------------------------------------- */
+/* ---- matrix products ---- */
 
 struct product {
     const struct precision *p;
@@ -98,7 +98,7 @@ static void products(struct box *b)
     }
 }
 
-/* ---- convolutions -------------------------------------------------------------------------- */
+/* ---- convolutions ---- */
 
 enum pass { FORWARD, DGRAD, WGRAD };
 static const char *const pass_name[] = {"fprop", "dgrad", "wgrad"};
@@ -197,7 +197,7 @@ static void convolution(struct box *b, const struct shape *s, const struct preci
     CHECK_DNN(cudnnDestroyTensorDescriptor(c.x));
 }
 
-/* ---- batch normalisation -------------------------------------------------------------------- */
+/* ---- batch normalisation ---- */
 
 struct normalisation {
     cudnnBatchNormMode_t mode;

@@ -34,8 +34,7 @@ static struct config tiny(void)
     return c;
 }
 
-/* ---- a step on the device -----------------------------------------------------------------------
- */
+/* ---- a step on the device ---- */
 
 struct step {
     double loss, *gradient, *before, *after; /* (count): gradients, master weights */
@@ -112,8 +111,7 @@ static void step_free(struct step *s)
     free(s->batch);
 }
 
-/* ---- against the reference ----------------------------------------------------------------------
- */
+/* ---- against the reference ---- */
 
 static double along(const double *g, const double *u, size_t n)
 {
@@ -188,8 +186,7 @@ static void check_gradients(void)
     free(m);
 }
 
-/* ---- against each other -------------------------------------------------------------------------
- */
+/* ---- against each other ---- */
 
 static double difference(const double *a, const double *b, size_t n)
 {

@@ -3,7 +3,7 @@
 #define GPUPROF_TESTS_REPLAY_STEPS_H
 
 #include "analyzer/whatif/engine.h"
-#include "build_timeline.h"
+#include "tests/unit/build_timeline.h"
 
 #include <check.h>
 

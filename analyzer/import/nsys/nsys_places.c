@@ -43,8 +43,7 @@ int64_t nsys_known(struct sql_stmt *q, int col)
     return sql_is_null(q, col) ? -1 : sql_int(q, col);
 }
 
-/* ---- strings ----------------------------------------------------------------------------------
- */
+/* ---- strings ---- */
 
 /* Keeps all texts aside; a text enters the profile when a row refers to it, so that what the export
  * knows of files, programs and people stays there. */
@@ -117,8 +116,7 @@ uint32_t nsys_api_name(struct nsys *n, int64_t id, bool *driver)
     return s->bare;
 }
 
-/* ---- domains of ranges ------------------------------------------------------------------------
- */
+/* ---- domains of ranges ---- */
 
 /* Rows that create a domain carry its name; ranges carry its number, per process. */
 int nsys_read_domains(struct nsys *n)
@@ -156,8 +154,7 @@ uint32_t nsys_domain(struct nsys *n, int64_t thread, int64_t domain)
     return nsys_intern(n, "nvtx");
 }
 
-/* ---- processes, threads, streams, GPUs --------------------------------------------------------
- */
+/* ---- processes, threads, streams, GPUs ---- */
 
 /* The place's index: that of the key, or of one more, which `next` is then. */
 static int64_t number(struct nsys *n, struct keymap *m, struct key key, size_t next)
@@ -220,8 +217,7 @@ int64_t nsys_stream_id(struct nsys *n, int64_t process, int64_t device, int64_t 
     return at + 1;
 }
 
-/* ---- the rest
- * ------------------------------------------------------------------------------------------ */
+/* ---- the rest ---- */
 
 static int64_t pid_of(int64_t global)
 {

@@ -34,7 +34,7 @@ static int64_t place(struct nsys *n, struct sql_stmt *q, int col, int64_t *proce
                                          sql_int(q, col + 3));
 }
 
-/* ---- one function a table; each is called with the row under the cursor ---------------------- */
+/* ---- one function a table; each is called with the row under the cursor ---- */
 
 static int put_kernel(struct nsys *n, struct sql_stmt *q)
 {

@@ -68,7 +68,7 @@ int vg_kernels_read(const char *path, char *why, size_t n);
 /* The folder of libvgpu-core.so, where profiles/ lies; no trailing slash. */
 const char *vg_library_dir(void);
 
-/* ---- start and options ----------------------------------------------------------------------
+/* Start and options.
  * GPUPROF_VGPU=MODEL[,key=value...]. Keys of the core:
  *   devices=N (LOCAL_WORLD_SIZE where a launcher set it, else 1)
  *   seed=N  noise=SIGMA (0.01)  scale=F (device durations times F)
@@ -81,19 +81,19 @@ int vg_start(void); /* 0, or a cudaError_t number; prints one line the first tim
 double vg_option(const char *key, double unset);
 const char *vg_option_text(const char *key); /* NULL when not given */
 
-/* ---- devices -------------------------------------------------------------------------------- */
+/* ---- devices ---- */
 int vg_device_count(void);
 int vg_current_device(void); /* of the calling thread */
 void vg_set_current_device(int device);
 const struct vg_profile *vg_profile(int device);
 double vg_noise(void); /* factor around 1 from the seeded generator, drawn per operation in order */
 
-/* ---- clock ---------------------------------------------------------------------------------- */
+/* ---- clock ---- */
 int64_t vg_now_ns(void);              /* CLOCK_MONOTONIC */
 void vg_spin_until(int64_t when_ns);  /* busy: what a call costs the host */
 void vg_sleep_until(int64_t when_ns); /* waits for the device: sleeps, then spins the last 150 us */
 
-/* ---- work ----------------------------------------------------------------------------------- */
+/* ---- work ---- */
 struct vg_kernel {
     const char *name; /* as the real library emits it (mangled where it does); must stay valid */
     unsigned grid[3], block[3];
@@ -135,8 +135,7 @@ void vg_gates_changed(void);
  */
 void vg_trap(const char *library, const char *name);
 
-/* ---- cost model (cost.c): durations in ns, before noise, kernel minimum included ----------------
- */
+/* ---- cost model (cost.c): durations in ns, before noise, kernel minimum included ---- */
 enum vg_dtype { VG_F32, VG_TF32, VG_F16, VG_BF16, VG_F64, VG_I8 };
 enum vg_layout { VG_NCHW, VG_NHWC };
 

@@ -31,8 +31,7 @@ struct vg_held {
 static pthread_cond_t progress = PTHREAD_COND_INITIALIZER;
 static _Atomic int held_total;
 
-/* ---- rows --------------------------------------------------------------------------------------
- */
+/* ---- rows ---- */
 
 /* Without memory there is no honest timeline left. */
 static struct vg_held *push_locked(struct vg_stream *s, enum held_kind kind)
@@ -88,8 +87,7 @@ bool vg_hold_work_locked(struct vg_stream *s, const struct vg_work *w, const str
     return true;
 }
 
-/* ---- events ------------------------------------------------------------------------------------
- */
+/* ---- events ---- */
 
 static void unref_locked(struct vg_moment *m)
 {
@@ -145,8 +143,7 @@ bool vg_hold_wait_locked(struct vg_stream *s, struct vg_event *e)
     return true;
 }
 
-/* ---- crowding ----------------------------------------------------------------------------------
- */
+/* ---- crowding ---- */
 
 int64_t vg_crowded_locked(const struct vg_device *d, int64_t start_ns, int64_t duration_ns)
 {
@@ -174,8 +171,7 @@ static struct vg_crowd *crowd_locked(struct vg_device *d, const struct vg_kernel
     return c;
 }
 
-/* ---- placing -----------------------------------------------------------------------------------
- */
+/* ---- placing ---- */
 
 /* Where a gate would start: everything before it in its stream has its place. */
 static int64_t gate_start_locked(const struct vg_held *h)
@@ -298,8 +294,7 @@ void vg_gates_changed(void)
     pthread_mutex_unlock(&vg_core.lock);
 }
 
-/* ---- waiting -----------------------------------------------------------------------------------
- */
+/* ---- waiting ---- */
 
 /* A gate's owner tells of changes; the time limit only covers for one that could not. */
 static void await_locked(void)
@@ -350,8 +345,7 @@ void vg_settle_legacy(struct vg_stream *s)
             vg_settle(o);
 }
 
-/* ---- the gate itself ---------------------------------------------------------------------------
- */
+/* ---- the gate itself ---- */
 
 static int submit_gate(struct vg_stream *s, const struct vg_kernel *k, const struct vg_gate *gate)
 {

@@ -37,8 +37,7 @@ enum {
     VG_GRAPH_UPDATE_FAILURE = 910,
 };
 
-/* ---- device state -----------------------------------------------------------------------------
- */
+/* ---- device state ---- */
 
 enum vg_engine { VG_ENGINE_NONE, VG_ENGINE_COMPUTE, VG_ENGINE_H2D, VG_ENGINE_D2H, VG_ENGINES };
 
@@ -123,8 +122,7 @@ extern struct vg_core {
     _Atomic uint32_t next_id; /* of contexts, events, graphs */
 } vg_core;
 
-/* ---- timeline (core_stream.c); the lock is held where the name ends in _locked ----------------
- */
+/* ---- timeline (core_stream.c); the lock is held where the name ends in _locked ---- */
 
 struct vg_work {
     enum vg_engine engine;
@@ -169,8 +167,7 @@ int vg_event_record(struct vg_event *e, struct vg_stream *s);
 int vg_event_query(struct vg_event *e);
 int vg_event_sync(struct vg_event *e);
 
-/* ---- behind gates (core_gate.c) ---------------------------------------------------------------
- */
+/* ---- behind gates (core_gate.c) ---- */
 struct vg_moment { /* when an event behind a gate will have been reached */
     int refs;
     bool known;
@@ -190,8 +187,7 @@ void vg_settle(struct vg_stream *s);      /* waits until nothing is held */
 void vg_settle_legacy(struct vg_stream *s);
 int64_t vg_crowded_locked(const struct vg_device *d, int64_t start_ns, int64_t duration_ns);
 
-/* ---- work (core_work.c, core_copy.c, core_host.c) ---------------------------------------------
- */
+/* ---- work (core_work.c, core_copy.c, core_host.c) ---- */
 struct vg_work vg_kernel_work(const struct vg_profile *p, const struct vg_kernel *k);
 struct vg_record vg_record_on(const struct vg_stream *s, enum vg_record_kind kind);
 int vg_launch(struct vg_stream *s, const struct vg_kernel *k, double host_ns);
@@ -213,8 +209,7 @@ int vg_host_function(struct vg_stream *s, void (*fn)(void *), void *arg);
 void vg_host_drain(struct vg_stream *s, uint64_t upto);
 bool vg_host_done(struct vg_stream *s, uint64_t upto);
 
-/* ---- memory (core_memory.c) -------------------------------------------------------------------
- */
+/* ---- memory (core_memory.c) ---- */
 struct vg_pointer {
     enum vg_memory_kind kind;
     int device; /* of device memory; -1 otherwise */
@@ -232,8 +227,7 @@ int vg_host_unregister(void *ptr);
 struct vg_pointer vg_pointer(const void *p);
 void vg_memory_info(int device, size_t *free_bytes, size_t *total);
 
-/* ---- gauges (core_gauges.c) -------------------------------------------------------------------
- */
+/* ---- gauges (core_gauges.c) ---- */
 struct vg_gauges { /* of a device, over all processes that publish theirs */
     int64_t used, busy_ns, started_ns;
 };

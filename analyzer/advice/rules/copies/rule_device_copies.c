@@ -2,7 +2,7 @@
  * within the device. Named by the operators that ask for them. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
-#include "analyzer/queries/comm.h"
+#include "analyzer/queries/ranks/comm.h"
 #include "analyzer/queries/open.h"
 
 #include <string.h>

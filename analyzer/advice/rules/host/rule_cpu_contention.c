@@ -1,6 +1,6 @@
 /* The training thread is ready to launch, but has no core: more threads want one than there are. */
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/loader.h"
+#include "analyzer/queries/input/loader.h"
 
 #include <stdlib.h>
 

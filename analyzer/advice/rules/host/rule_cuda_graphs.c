@@ -1,6 +1,6 @@
 /* Launch-bound: the GPU runs dry because the host cannot launch small kernels fast enough. */
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/comm.h"
+#include "analyzer/queries/ranks/comm.h"
 #include "analyzer/queries/waits.h"
 
 #include <stdlib.h>
@@ -16,8 +16,7 @@ struct shape { /* of the used steps, for the question whether they can be captur
     uint32_t interrupter; /* index of a call that ends such stretches, TL_NONE */
 };
 
-/* ---- do the steps repeat? --------------------------------------------------------------------
- */
+/* ---- do the steps repeat? ---- */
 
 struct content {
     int64_t kernels, in_graph;
@@ -73,8 +72,7 @@ static int query_at_contents(const struct facts *f, struct shape *s)
     return 0;
 }
 
-/* ---- can a step be captured? -----------------------------------------------------------------
- */
+/* ---- can a step be captured? ---- */
 
 struct mark { /* a launch, or a call that no capture survives */
     int64_t ns;
@@ -141,8 +139,7 @@ static int query_at_regions(const struct facts *f, struct shape *s)
     return 0;
 }
 
-/* ---- the rule --------------------------------------------------------------------------------
- */
+/* ---- the rule ---- */
 
 /* Launching time that other rules explain by their own cause. */
 static int64_t claimed_elsewhere(const struct facts *f)

@@ -1,7 +1,7 @@
 /* Input-bound without a GPU: told by the loader's records and the steps of a framework hook alone.
  * With a GPU, num-workers says it better: there the GPU's idle time is known. */
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/feed.h"
+#include "analyzer/queries/input/feed.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Input-bound: the GPU is idle while the next batch is awaited, or made, on the training thread. */
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/feed.h"
-#include "analyzer/queries/loader.h"
+#include "analyzer/queries/input/feed.h"
+#include "analyzer/queries/input/loader.h"
 
 struct need {
     int have;        /* workers now; -1 = not known */

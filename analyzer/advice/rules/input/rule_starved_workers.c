@@ -1,7 +1,7 @@
 /* The workers of the loader are ready to compute, but have no core. */
 #include "analyzer/advice/outcome_loader.h"
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/loader.h"
+#include "analyzer/queries/input/loader.h"
 
 static void check_starved_workers(const struct facts *f, struct arena *arena, struct outcome *o)
 {

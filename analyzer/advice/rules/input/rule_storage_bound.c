@@ -1,7 +1,7 @@
 /* The workers of the loader wait for files rather than compute. */
 #include "analyzer/advice/outcome_loader.h"
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/loader.h"
+#include "analyzer/queries/input/loader.h"
 
 /* Storage served a good part of what was read, or of what was mapped. */
 static bool reads_storage(const struct query_loader *l)

@@ -1,6 +1,6 @@
 /* Workers are started anew for each loop over the loader: processes, imports, the first batch. */
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/feed.h"
+#include "analyzer/queries/input/feed.h"
 
 #include <string.h>
 

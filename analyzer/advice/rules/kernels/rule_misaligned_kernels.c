@@ -69,8 +69,7 @@ static int64_t odd_size(const struct facts *f)
     return most;
 }
 
-/* ---- what aligned kernels would take ----------------------------------------------------------
- */
+/* ---- what aligned kernels would take ---- */
 
 struct rate { /* of an aligned product */
     double flops, per_ns;

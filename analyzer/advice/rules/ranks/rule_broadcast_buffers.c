@@ -1,6 +1,6 @@
 /* Buffers (running statistics) that go from rank 0 to all ranks at the start of each step. */
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/comm.h"
+#include "analyzer/queries/ranks/comm.h"
 
 enum {
     EARLY = 4, /* at the start: less than one part in so many of the computing lies before it */

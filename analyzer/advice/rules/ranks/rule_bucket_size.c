@@ -1,6 +1,6 @@
 /* Gradients travel in messages that are too small, or all in one. */
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/comm.h"
+#include "analyzer/queries/ranks/comm.h"
 
 static const char rows[] = "SELECT c.*, k.end_ns - k.start_ns AS kernel_ns FROM collective c LEFT "
                            "JOIN kernel k ON k.id = c.kernel ORDER BY c.start_ns";

@@ -1,6 +1,6 @@
 /* One process drives several GPUs and hands the weights out in every step. */
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/comm.h"
+#include "analyzer/queries/ranks/comm.h"
 
 static void check_dp_instead_of_ddp(const struct facts *f, struct arena *arena, struct outcome *o)
 {

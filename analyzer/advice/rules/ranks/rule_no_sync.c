@@ -1,6 +1,6 @@
 /* Gradient accumulation that exchanges gradients after every part of the batch. */
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/comm.h"
+#include "analyzer/queries/ranks/comm.h"
 
 /* The kernels of all exchanges but the last of each step, by op. NULL: no memory. */
 static const bool *needless(const struct facts *f, struct arena *arena,

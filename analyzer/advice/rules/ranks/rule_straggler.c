@@ -1,6 +1,6 @@
 /* One rank arrives late at the collectives, and all others wait in them. */
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/comm.h"
+#include "analyzer/queries/ranks/comm.h"
 
 static bool communicates(const struct facts *f)
 {

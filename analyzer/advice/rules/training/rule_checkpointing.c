@@ -5,8 +5,7 @@
 
 enum { SCARCE_PCT = 50 /* of the device's memory in use: more may be needed */ };
 
-/* ---- what is computed again ------------------------------------------------------------------
- */
+/* ---- what is computed again ---- */
 
 static bool is_forward(const struct op *o, const char *name)
 {
@@ -89,8 +88,7 @@ static int64_t repeated_pairs_ns(const struct facts *f, struct arena *arena, boo
     return twice < p.amid_ns ? twice : p.amid_ns;
 }
 
-/* ---- memory ----------------------------------------------------------------------------------
- */
+/* ---- memory ---- */
 
 /* The most that samples of the device show in use; -1: not recorded. */
 static int64_t memory_peak(const struct facts *f)
@@ -130,8 +128,7 @@ static bool memory_lets(const struct facts *f, struct arena *arena, struct outco
     return true;
 }
 
-/* ---- the rule --------------------------------------------------------------------------------
- */
+/* ---- the rule ---- */
 
 static void check_checkpointing(const struct facts *f, struct arena *arena, struct outcome *o)
 {

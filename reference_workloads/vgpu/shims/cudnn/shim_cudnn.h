@@ -93,8 +93,7 @@ struct typed_name {
 };
 const char *typed_name(const struct typed_name *n, cudnnDataType_t t);
 
-/* ---- convolution: shim_cudnn_plan.c makes plans, _conv.c runs, _algo.c searches ----------------
- */
+/* ---- convolution: shim_cudnn_plan.c makes plans, _conv.c runs, _algo.c searches ---- */
 
 struct conv_problem {
     struct vg_conv conv; /* type = what the multiplications are done in */

@@ -72,8 +72,7 @@ struct ncclComm {
     char error[160];
 };
 
-/* ---- meet -------------------------------------------------------------------------------------
- */
+/* ---- meet ---- */
 ncclResult_t meet_new_id(ncclUniqueId *id);
 /* Opens the region and takes a rank there; meet_wait then waits for the others. */
 ncclResult_t meet_join(struct ncclComm *c, const ncclUniqueId *id);
@@ -87,13 +86,11 @@ ncclResult_t meet_fail(struct ncclComm *c, ncclResult_t why, const char *format,
     __attribute__((format(printf, 3, 4)));
 const char *meet_last_error(void); /* of the thread's latest failure */
 
-/* ---- comm -------------------------------------------------------------------------------------
- */
+/* ---- comm ---- */
 void comm_unref(struct ncclComm *c);
 ncclResult_t comm_check(const struct ncclComm *c);
 
-/* ---- launch -----------------------------------------------------------------------------------
- */
+/* ---- launch ---- */
 enum nccl_kind {
     KIND_ALL_REDUCE,
     KIND_REDUCE_SCATTER,
@@ -121,8 +118,7 @@ bool group_open(void);
 /* Inside a group the waiting of a new communicator is put off. */
 ncclResult_t group_await(struct ncclComm *c);
 
-/* ---- marks ------------------------------------------------------------------------------------
- */
+/* ---- marks ---- */
 void mark_push(const char *name, const struct operation *o);
 void mark_pop(void);
 

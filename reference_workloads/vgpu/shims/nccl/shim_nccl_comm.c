@@ -96,8 +96,7 @@ ncclResult_t ncclCommInitAll(ncclComm_t *comm, int count, const int *devices)
 }
 TWIN(ncclCommInitAll)
 
-/* ---- splitting ---------------------------------------------------------------------------------
- */
+/* ---- splitting ---- */
 
 static bool all_asked(const struct ncclComm *c, uint64_t number)
 {
@@ -171,8 +170,7 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *made
 }
 TWIN(ncclCommSplit)
 
-/* ---- ending ------------------------------------------------------------------------------------
- */
+/* ---- ending ---- */
 
 ncclResult_t ncclCommFinalize(ncclComm_t comm)
 {
@@ -219,8 +217,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm)
 }
 TWIN(ncclCommAbort)
 
-/* ---- asking ------------------------------------------------------------------------------------
- */
+/* ---- asking ---- */
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error)
 {

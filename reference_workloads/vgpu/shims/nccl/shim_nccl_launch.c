@@ -32,8 +32,7 @@ size_t type_bytes(ncclDataType_t type)
     return (unsigned)type < sizeof bytes ? bytes[type] : 0;
 }
 
-/* ---- names -------------------------------------------------------------------------------------
- */
+/* ---- names ---- */
 
 /* Kept for ever: records point to them. */
 static const char *intern(const char *text)
@@ -77,8 +76,7 @@ static const char *kernel_name(const struct operation *o)
     return intern(text);
 }
 
-/* ---- gates -------------------------------------------------------------------------------------
- */
+/* ---- gates ---- */
 
 static void write_arrival(struct arrival *a, uint64_t sequence, int64_t start_ns, uint64_t what)
 {
@@ -155,8 +153,7 @@ static void done(void *arg)
     free(f);
 }
 
-/* ---- launching ---------------------------------------------------------------------------------
- */
+/* ---- launching ---- */
 
 static enum vg_collective modelled(enum nccl_kind kind)
 {
@@ -272,8 +269,7 @@ ncclResult_t launch(const struct operation *o)
     return ncclSuccess;
 }
 
-/* ---- groups ------------------------------------------------------------------------------------
- */
+/* ---- groups ---- */
 
 bool group_open(void)
 {

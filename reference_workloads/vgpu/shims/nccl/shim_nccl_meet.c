@@ -45,8 +45,7 @@ ncclResult_t meet_fail(struct ncclComm *c, ncclResult_t why, const char *format,
     return why;
 }
 
-/* ---- waiting -----------------------------------------------------------------------------------
- */
+/* ---- waiting ---- */
 
 void meet_ring(struct region *r)
 {
@@ -95,8 +94,7 @@ ncclResult_t meet_until(struct ncclComm *c, bool (*met)(const struct ncclComm *c
     }
 }
 
-/* ---- joining -----------------------------------------------------------------------------------
- */
+/* ---- joining ---- */
 
 ncclResult_t meet_new_id(ncclUniqueId *id)
 {

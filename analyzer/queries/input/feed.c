@@ -1,0 +1,357 @@
+#include "analyzer/queries/input/feed.h"
+
+#include "analyzer/measure/median.h"
+#include "analyzer/facts/recorded.h"
+#include "wire/spool_format.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which steps, which loader ---- */
+
+static bool counts(const struct facts *f, int64_t ns)
+{
+    uint32_t s = facts_step_at(f, ns);
+    return s != TL_NONE && (f->steps.at[s].used || f->steps.at[s].slow);
+}
+
+static bool is_wait(const struct row_loader *l)
+{
+    return l->what == SPOOL_LOADER_WAIT || l->what == SPOOL_LOADER_BEGIN ||
+           l->what == SPOOL_LOADER_END;
+}
+
+/* A hostile profile may hold any number: no difference of integers. */
+static double length(const struct row_loader *l)
+{
+    return (double)l->end_ns - (double)l->start_ns;
+}
+
+static bool in_process(const struct facts *f, const struct row_loader *l, uint32_t *thread)
+{
+    *thread = timeline_thread_index(f->tl, l->thread);
+    return *thread != TL_NONE && f->tl->threads[*thread].process == f->steps.process;
+}
+
+enum { MOST_LOADERS = 64 };
+
+/* The loader that is waited for most in the steps: by the thread that trains if that waits at all,
+ * else by the one that reads ahead for it. */
+static bool choose(const struct facts *facts, struct feed *f)
+{
+    double of[2][MOST_LOADERS] = {{0}}; /* by the training thread; by others */
+    uint32_t other = TL_NONE, thread;
+    for (size_t i = 0; i < facts->tl->loader_count; i++) {
+        const struct row_loader *l = &facts->tl->loaders[i];
+        if (!is_wait(l) || !in_process(facts, l, &thread) || !counts(facts, l->start_ns))
+            continue;
+        bool ahead = thread != facts->steps.main_thread;
+        other = ahead ? thread : other;
+        size_t number = l->batch > 0 && l->batch < MOST_LOADERS ? (size_t)l->batch : 0;
+        of[ahead][number] += length(l);
+    }
+    double own = 0, best = 0;
+    for (size_t i = 0; i < MOST_LOADERS; i++)
+        own += of[0][i];
+    f->ahead = own <= 0 && other != TL_NONE;
+    f->thread = f->ahead ? other : facts->steps.main_thread;
+    for (size_t i = 0; i < MOST_LOADERS; i++) {
+        f->loaders += of[f->ahead][i] > 0;
+        if (of[f->ahead][i] > best) {
+            best = of[f->ahead][i];
+            f->loader = (int)i;
+        }
+    }
+    return best > 0;
+}
+
+static bool of_loader(const struct feed *f, const struct row_loader *l)
+{
+    return l->batch <= 0 || f->loader == 0 || l->batch == f->loader;
+}
+
+/* ---- sums over its records ---- */
+
+struct sums {
+    double wait_ns, first_ns, around_ns; /* all; the first of each loop; beginning and ending */
+    double making_ns, cpu_ns, collate_ns;
+    double waits, loops, ends, made, cpus, collated;
+    int64_t *later; /* waits but the first of a loop */
+    size_t later_count;
+    int most_worker;
+    bool first_is_next;
+};
+
+static void add_wait(struct sums *s, const struct row_loader *l)
+{
+    double ns = length(l);
+    s->wait_ns += ns;
+    if (l->what == SPOOL_LOADER_WAIT) {
+        s->waits++;
+        if (s->first_is_next)
+            s->first_ns += ns;
+        else
+            s->later[s->later_count++] = (int64_t)fmin(ns, 1e15);
+        s->first_is_next = false;
+        return;
+    }
+    s->around_ns += ns;
+    s->loops += l->what == SPOOL_LOADER_BEGIN;
+    s->first_is_next = l->what == SPOOL_LOADER_BEGIN;
+}
+
+static void add_made(struct sums *s, const struct row_loader *l)
+{
+    if (l->what == SPOOL_LOADER_COLLATE) {
+        s->collate_ns += length(l);
+        s->collated++;
+    } else if (l->what == SPOOL_LOADER_FETCH) {
+        s->making_ns += length(l);
+        s->made++;
+        s->cpu_ns += l->cpu_ns >= 0 ? (double)l->cpu_ns : 0;
+        s->cpus += l->cpu_ns >= 0;
+        if (l->worker > s->most_worker && l->worker < 100000)
+            s->most_worker = (int)l->worker;
+    }
+}
+
+/* Rows of a thread are in the order of time. */
+static void add_all(const struct facts *facts, const struct feed *f, struct sums *s)
+{
+    uint32_t thread;
+    for (size_t i = 0; i < facts->tl->loader_count; i++) {
+        const struct row_loader *l = &facts->tl->loaders[i];
+        if (!of_loader(f, l) || l->end_ns < l->start_ns)
+            continue;
+        if (!is_wait(l))
+            add_made(s, l);
+        else if (in_process(facts, l, &thread) && thread == f->thread && counts(facts, l->start_ns))
+            add_wait(s, l);
+    }
+}
+
+/* ---- CPU time ---- */
+
+static bool in_window(const struct facts *f, int64_t ns)
+{
+    return f->steps.count && ns >= f->steps.at[0].start_ns &&
+           ns <= f->steps.at[f->steps.count - 1].end_ns;
+}
+
+struct grown {
+    const struct row_host_sample *first, *last;
+};
+
+/* Of a thread, between its first and last sample in the steps; per ns of that time. */
+static bool rates(const struct grown *g, double *cpu, double *line)
+{
+    if (!g->first)
+        return false;
+    double ns = (double)g->last->time_ns - (double)g->first->time_ns;
+    double queue = (double)g->last->run_queue_ns - (double)g->first->run_queue_ns;
+    if (ns < 1e8)
+        return false;
+    *cpu = ((double)g->last->cpu_ns - (double)g->first->cpu_ns) / ns;
+    *line = g->first->run_queue_ns >= 0 && queue >= 0 ? queue / ns : -1;
+    return true;
+}
+
+struct cpu_use {
+    double lines;       /* in line for a core, on average; -1 */
+    double all;         /* cores that the program's threads have, on average */
+    double trains;      /* cores on which the training process computes; -1 = not sampled */
+    double main_cpu;    /* of the training thread; -1 */
+    double main_line;   /* the training thread: ready, without a core; -1 */
+    double worker_cpu;  /* of the workers' time, computing; -1 */
+    double worker_line; /* ... ready, without a core; -1 */
+};
+
+static void add_threads(const struct facts *facts, const struct feed *f, const struct grown *of,
+                        struct cpu_use *u)
+{
+    double workers = 0, worker_cpu = 0, worker_line = 0, cpu, line;
+    for (uint32_t i = 0; i < facts->tl->thread_count; i++) {
+        if (!rates(&of[i], &cpu, &line))
+            continue;
+        u->all = (u->all < 0 ? 0 : u->all) + cpu;
+        u->lines = (u->lines < 0 ? 0 : u->lines) + (line > 0 ? line : 0);
+        if (facts->tl->threads[i].process == facts->steps.process) {
+            u->trains = (u->trains < 0 ? 0 : u->trains) + cpu;
+            if (i == facts->steps.main_thread) {
+                u->main_cpu = cpu;
+                u->main_line = line;
+            }
+        } else if (f->have > 0 && line >= 0) {
+            workers++;
+            worker_cpu += cpu;
+            worker_line += line;
+        }
+    }
+    if (workers > 0) {
+        u->worker_cpu = worker_cpu / workers;
+        u->worker_line = worker_line / workers;
+    }
+}
+
+static struct cpu_use cpu_use(const struct facts *facts, const struct feed *f)
+{
+    struct cpu_use u = {-1, -1, -1, -1, -1, -1, -1};
+    struct grown *of = calloc(facts->tl->thread_count + 1, sizeof *of);
+    for (size_t i = 0; of && i < facts->tl->host_sample_count; i++) {
+        const struct row_host_sample *s = &facts->tl->host_samples[i];
+        uint32_t th = timeline_thread_index(facts->tl, s->thread);
+        if (th == TL_NONE || s->cpu_ns < 0 || !in_window(facts, s->time_ns))
+            continue;
+        if (!of[th].first || s->time_ns < of[th].first->time_ns)
+            of[th].first = s;
+        if (!of[th].last || s->time_ns > of[th].last->time_ns)
+            of[th].last = s;
+    }
+    if (of)
+        add_threads(facts, f, of, &u);
+    free(of);
+    return u;
+}
+
+/* ---- putting it together ---- */
+
+enum {
+    HAND_LOW_NS = 200000, /* where no worker was recorded; docs/truth.md has the measurements */
+    HAND_HIGH_NS = 2000000
+};
+static const double HAND_LOW_PER_BYTE = 0.05, HAND_HIGH_PER_BYTE = 0.6;
+static const double SEND_LOW_PER_BYTE = 0.1, SEND_HIGH_PER_BYTE = 1.5;
+
+static double fact_number(const struct facts *facts, struct arena *arena, const struct feed *f,
+                          const char *what)
+{
+    const char *text = query_feed_fact(facts, arena, f, what);
+    return text ? strtod(text, NULL) : 0;
+}
+
+static void settings(const struct facts *facts, struct arena *arena, struct feed *f)
+{
+    const char *now = query_feed_fact(facts, arena, f, NULL),
+               *iterable = query_feed_fact(facts, arena, f, "iterable");
+    const char *workers = now ? strstr(now, "num_workers=") : NULL;
+    int told = workers ? atoi(workers + strlen("num_workers=")) : -1;
+    f->have = told > f->have ? told : f->have;
+    f->persistent = now && strstr(now, "persistent_workers=True");
+    f->anew = query_feed_fact(facts, arena, f, "anew") != NULL;
+    f->iterable = iterable != NULL;
+    f->shards = iterable && strcmp(iterable, "shards") == 0;
+}
+
+/* Time that is neither spent computing nor in line is sleep: for a disk, a network, a lock. */
+static void split_fetch(struct feed *f, const struct cpu_use *u)
+{
+    double off = f->cpu_ns >= 0 && f->fetch_ns > f->cpu_ns ? f->fetch_ns - f->cpu_ns : 0;
+    double line = -1;
+    if (f->have > 0 && u->worker_cpu > 0 && u->worker_line >= 0) /* as they share their time */
+        line = f->cpu_ns * u->worker_line / u->worker_cpu;
+    else if (f->have <= 0 && u->main_cpu > 0 && u->main_line >= 0)
+        line = f->cpu_ns * u->main_line / u->main_cpu;
+    f->sleep_hi = off;
+    f->queue_ns = line > 0 ? (line < off ? line : off) : 0;
+    f->sleep_known = line >= 0 || off * 4 < f->fetch_ns;
+    f->sleep_low = line >= 0 ? (line < off ? off - line : 0) : 0;
+    if (line >= 0 && off > 0)
+        f->sleep_hi = f->sleep_low + 0.2 * (off - f->sleep_low);
+}
+
+static void hand_over(const struct facts *facts, struct arena *arena, struct feed *f,
+                      struct sums *s)
+{
+    double bytes = fact_number(facts, arena, f, "batch.bytes");
+    const char *text = timeline_meta(facts->tl, "torch.batch.bytes");
+    bytes = text ? strtod(text, NULL) : bytes;
+    f->hand_low = HAND_LOW_NS + HAND_LOW_PER_BYTE * bytes;
+    f->hand_hi = HAND_HIGH_NS + HAND_HIGH_PER_BYTE * bytes;
+    f->send_low = HAND_LOW_NS + SEND_LOW_PER_BYTE * bytes;
+    f->send_hi = HAND_HIGH_NS + SEND_HIGH_PER_BYTE * bytes;
+    if (f->have > 0 && s->later_count >= 10) { /* a wait for what is ready is the way alone */
+        sort_ns(s->later, s->later_count);
+        double ready = (double)s->later[s->later_count / 10];
+        f->hand_seen = true;
+        f->hand_low = ready < f->hand_low ? ready : f->hand_low;
+        f->hand_hi = ready < f->hand_hi ? ready : f->hand_hi;
+    }
+}
+
+static void waiting(struct feed *f, const struct sums *s, const struct cpu_use *u)
+{
+    f->wait_ns = s->wait_ns / f->steps;
+    if (f->ahead) { /* the loop waits while it sleeps, and only while the other thread is behind */
+        double asleep =
+            u->main_cpu >= 0 ? 1 - u->main_cpu - (u->main_line > 0 ? u->main_line : 0) : 0;
+        double behind = f->wait_ns >= 0.8 * f->step_ns ? f->wait_ns : 0;
+        f->wait_ns = asleep > 0 && asleep * f->step_ns < behind ? asleep * f->step_ns : behind;
+        f->wait_ns = asleep > 0 ? f->wait_ns : 0;
+    }
+    if (f->wait_ns > f->step_ns)
+        f->wait_ns = f->step_ns;
+    f->rest_ns = f->step_ns - f->wait_ns;
+    double line = f->have > 0 && u->main_line > 0 && !f->others ? u->main_line * f->step_ns : 0;
+    f->line_ns = line < f->rest_ns / 2 ? line : f->rest_ns / 2;
+}
+
+/* What the program has of its cores and what nobody has: the rest is other programs'. Where idle
+ * time was not recorded, threads that stand in line tell: they use all that they can get. */
+static void share_cores(const struct facts *facts, struct feed *f, const struct cpu_use *u)
+{
+    const char *text = timeline_meta(facts->tl, "idle_cores");
+    double idle = text ? strtod(text, NULL) : -1, own = u->all;
+    if (f->cores <= 0 || own <= 0)
+        return;
+    if (idle >= 0)
+        f->others = own + idle < 0.8 * f->cores;
+    else
+        f->others = own < 0.75 * f->cores && own + u->lines > 0.9 * f->cores;
+    double left = idle >= 0 ? own + idle : own * 1.1, fair = f->cores / 2;
+    if (f->others) /* a thread that mostly sleeps gets its turn beside any number of others */
+        f->cores = left > fair ? left : fair;
+}
+
+static void fill(const struct facts *facts, struct arena *arena, struct feed *f, struct sums *s)
+{
+    f->have = s->made > 0 ? s->most_worker + 1 : -1;
+    settings(facts, arena, f);
+    f->steps = (double)steps_like(&facts->steps);
+    f->step_ns = (double)facts->steps.pace_ns;
+    f->loops = s->loops;
+    f->batches = s->waits / f->steps;
+    f->fetch_ns = s->made > 0 ? s->making_ns / s->made : 0;
+    f->cpu_ns = s->cpus > 0 ? s->cpu_ns / s->cpus : -1;
+    f->collate_ns = s->collated > 0 && s->made > 0 ? s->collate_ns / s->made : -1;
+    f->cores = facts->host.usable_cores;
+    struct cpu_use u = cpu_use(facts, f);
+    share_cores(facts, f, &u);
+    split_fetch(f, &u);
+    waiting(f, s, &u);
+    hand_over(facts, arena, f, s);
+    f->startup_ns = -1;
+    if (f->have > 0 && s->loops > 0) {
+        double first = s->first_ns - s->loops * (f->fetch_ns + f->hand_low);
+        f->startup_ns = (s->around_ns + (first > 0 ? first : 0)) / s->loops;
+    }
+    double own = f->have == 0 && f->cpu_ns > 0 ? f->cpu_ns * f->batches : 0;
+    double all = u.trains >= 0 ? u.trains * f->step_ns : f->rest_ns + own;
+    f->train_ns = all > own ? all - own : 0;
+}
+
+bool query_feed(const struct facts *facts, struct arena *arena, struct feed *f)
+{
+    *f = (struct feed){.have = -1};
+    if (facts->steps.source == STEPS_NONE || facts->steps.pace_ns <= 0 ||
+        steps_like(&facts->steps) == 0 || !choose(facts, f))
+        return false;
+    struct sums s = {.most_worker = -1};
+    s.later = calloc(facts->tl->loader_count + 1, sizeof *s.later);
+    if (s.later) {
+        add_all(facts, f, &s);
+        fill(facts, arena, f, &s);
+    }
+    free(s.later);
+    return s.later != NULL;
+}

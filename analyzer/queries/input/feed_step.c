@@ -1,0 +1,154 @@
+/* What a step takes with another number of workers: the slowest of the loop, of the workers, and of
+ * the cores that they share; and the words that name the loader. */
+#include "analyzer/queries/input/feed.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    IO_WORKERS = 16,       /* most that are worth a try where workers mostly sleep */
+    FORK_LOW_NS = 5000000, /* to start a worker, where none was recorded */
+    FORK_HIGH_NS = 60000000
+};
+
+struct costs {
+    double off, hand, send, fork; /* each at best, or at worst */
+    double line; /* of the rest of the step: ready, without a core, because of the workers of now */
+    double less; /* without workers: what they cost the loop besides */
+    bool crowded; /* with little room left on the cores the loop loses its turn now and then */
+};
+
+/* Of each loop: until the first batch is there, from workers that are idle. They are asked to begin
+ * again and answer, which takes the way from process to process twice. */
+static double fill_up(const struct feed *f, double first_ns, double hand_ns)
+{
+    return (first_ns + 2 * hand_ns) * f->loops / f->steps;
+}
+
+static double start_up(const struct feed *f, int n, double fork_ns)
+{
+    if (n == 0 || !f->anew)
+        return 0;
+    double each = f->startup_ns >= 0 && f->have > 0 ? f->startup_ns / f->have : fork_ns;
+    return each * n * f->loops / f->steps;
+}
+
+static double step_with(const struct feed *f, int n, const struct costs *c)
+{
+    double cpu = f->cpu_ns >= 0 ? f->cpu_ns : f->fetch_ns, b = f->batches;
+    double loop = f->rest_ns - c->line + (n ? b * c->hand : b * (cpu + c->off));
+    if (n == 0)
+        return loop - c->less;
+    double workers = b * (cpu + c->off + c->send) / n, step = fmax(loop, workers);
+    double wanted = f->train_ns + b * (cpu + c->send + c->hand);
+    if (f->cores > 0)
+        step = fmax(step, wanted / f->cores);
+    double room = f->cores * step - wanted, tight = 0.25 * f->cores * step;
+    if (c->crowded && f->cores > 0 && room < tight)
+        step += (tight - room) / 2;
+    return step + fill_up(f, cpu + c->off + c->send, c->hand) + start_up(f, n, c->fork);
+}
+
+/* Of making a batch, without a core: asleep, and in line where other programs crowd it or, at
+ * worst, the threads of this one still do. */
+static double off_core(const struct feed *f, int n, bool at_best)
+{
+    double too_many = n + 1 - f->cores, now = f->have + 1 - f->cores, part = 1;
+    if (f->have > 0 && now > 0 && !f->others)
+        part = too_many > 0 ? fmin(1, too_many / now) : 0.1;
+    if (at_best)
+        return f->sleep_low + (f->others ? f->queue_ns : 0);
+    return f->sleep_hi + part * f->queue_ns;
+}
+
+struct feed_step query_feed_step(const struct feed *f, int n)
+{
+    double shared = f->have > 0 && f->collate_ns > 0 ? 0.8 * f->collate_ns * f->batches : 0;
+    double beside = f->have > 0 ? fmax(0, 0.2 * f->rest_ns - f->line_ns) : 0;
+    struct costs low = {off_core(f, n, true), f->hand_low,     f->send_low, FORK_LOW_NS,
+                        f->line_ns,           shared + beside, false};
+    struct costs high = {off_core(f, n, false), f->hand_hi, f->send_hi, FORK_HIGH_NS, 0, 0, true};
+    struct feed_step s = {step_with(f, n, &low), 0, step_with(f, n, &high)};
+    double now = f->step_ns;
+    if (f->startup_ns > 0 && !f->persistent && !f->anew)
+        now -= f->startup_ns * f->loops / f->steps;
+    if (n == f->have) {
+        s.low_ns = s.high_ns = now;
+    } else if (n > 0 && f->have > 0) { /* what this model misses now it may miss then */
+        low.off = off_core(f, f->have, true);
+        high.off = off_core(f, f->have, false);
+        double model = sqrt(step_with(f, f->have, &low) * step_with(f, f->have, &high));
+        s.high_ns *= now > model ? now / model : 1;
+    }
+    s.mid_ns = sqrt(s.low_ns * s.high_ns);
+    return s;
+}
+
+int query_feed_most(const struct feed *f)
+{
+    double cpu = f->cpu_ns >= 0 ? f->cpu_ns : f->fetch_ns;
+    int most = 0;
+    if (f->cores <= 0)
+        return 0;
+    for (int n = 1; n <= IO_WORKERS; n++) {
+        struct feed_step s = query_feed_step(f, n);
+        double making = cpu + f->send_low, busy = making / (making + f->sleep_low);
+        double trains = f->train_ns / (n == f->have ? f->step_ns : s.mid_ns);
+        if (n * busy > f->cores - trains + 0.5 && n > 1)
+            break;
+        most = n;
+    }
+    return most;
+}
+
+int query_feed_best(const struct feed *f)
+{
+    int most = query_feed_most(f), best = f->have;
+    double now = query_feed_step(f, f->have).mid_ns, least = now, enough = 0.02 * now;
+    for (int n = 0; n <= most; n++) {
+        struct feed_step s = query_feed_step(f, n);
+        double with = (s.mid_ns + s.high_ns) / 2;
+        if (n == f->have || s.high_ns > now - enough || with > least - enough)
+            continue;
+        least = with;
+        best = n;
+    }
+    return best;
+}
+
+/* ---- words ---- */
+
+const char *query_feed_fact(const struct facts *facts, struct arena *arena, const struct feed *f,
+                            const char *what)
+{
+    const char *dot = what ? "." : "", *rest = what ? what : "";
+    int number = f->loader > 0 ? f->loader : 1;
+    const char *value =
+        timeline_meta(facts->tl, arena_printf(arena, "torch.loader.%d%s%s", number, dot, rest));
+    return value ? value
+                 : timeline_meta(facts->tl, arena_printf(arena, "torch.loader%s%s", dot, rest));
+}
+
+int64_t query_feed_share(const struct facts *facts, const struct feed *f, double ns)
+{
+    return (int64_t)(ns / f->step_ns * (double)facts->step_ns);
+}
+
+const char *query_feed_line(const struct facts *facts, struct arena *arena, const struct feed *f,
+                            const char *remedy)
+{
+    const char *made = query_feed_fact(facts, arena, f, "made"),
+               *now = query_feed_fact(facts, arena, f, NULL);
+    return arena_printf(arena, "%s%s%s%s%s", made ? made : "", made ? ": " : "", remedy,
+                        now ? "; now " : "", now ? now : "");
+}
+
+const char *query_feed_setting(const struct facts *facts, struct arena *arena, const struct feed *f,
+                               const char *settings)
+{
+    const char *made = query_feed_fact(facts, arena, f, "made");
+    if (f->loaders < 2 || !made)
+        return settings;
+    return arena_printf(arena, "%s;loader=%s", settings, made);
+}

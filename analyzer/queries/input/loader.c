@@ -1,0 +1,138 @@
+#include "analyzer/queries/input/loader.h"
+
+#include "analyzer/measure/clocks.h"
+#include "analyzer/measure/input.h"
+#include "wire/spool_format.h"
+
+#include <stdlib.h>
+
+struct ends {
+    struct thread_clocks clocks;
+    bool makes, by_ranges;
+    int64_t making_ns;
+};
+
+static struct ends *find_ends(const struct facts *f, struct arena *arena)
+{
+    struct ends *of = arena_array(arena, f->tl->thread_count + 1, sizeof *of);
+    const struct thread_clocks *clocks = thread_clocks(f->tl, arena);
+    for (size_t i = 0; of && clocks && i < f->tl->thread_count; i++)
+        of[i].clocks = clocks[i];
+    return clocks ? of : NULL;
+}
+
+/* The part of [start, end) between the thread's first and last sample. */
+static void add_making(struct ends *e, int64_t start_ns, int64_t end_ns)
+{
+    e->makes = true;
+    const struct row_host_sample *first = e->clocks.first, *last = e->clocks.last;
+    if (!first)
+        return;
+    int64_t from = start_ns > first->time_ns ? start_ns : first->time_ns;
+    int64_t to = end_ns < last->time_ns ? end_ns : last->time_ns;
+    e->making_ns += to > from ? to - from : 0;
+}
+
+static void find_making(const struct facts *f, struct ends *of)
+{
+    const struct timeline *t = f->tl;
+    for (size_t i = 0; i < t->range_count; i++) {
+        const struct range *r = &t->ranges[i];
+        if (r->thread != f->steps.main_thread && input_makes(tl_text(t, r->name))) {
+            add_making(&of[r->thread], r->start_ns, r->end_ns);
+            of[r->thread].by_ranges = true;
+        }
+    }
+    for (size_t i = 0; i < t->loader_count; i++) { /* of a framework's workers */
+        const struct row_loader *l = &t->loaders[i];
+        uint32_t th = timeline_thread_index(t, l->thread);
+        if (l->what == SPOOL_LOADER_FETCH && th != TL_NONE && th != f->steps.main_thread &&
+            !of[th].by_ranges)
+            add_making(&of[th], l->start_ns, l->end_ns);
+    }
+}
+
+/* -1 stays unknown. */
+static void add_grown(int64_t *sum, int64_t first, int64_t last)
+{
+    int64_t grown = clocks_grown(first, last);
+    *sum = grown >= 0 && *sum >= 0 ? *sum + grown : -1;
+}
+
+static void add_worker(struct query_loader *l, const struct ends *e)
+{
+    const struct row_host_sample *first = e->clocks.first, *last = e->clocks.last;
+    l->making_ns += e->making_ns;
+    add_grown(&l->cpu_ns, first->cpu_ns, last->cpu_ns);
+    add_grown(&l->run_queue_ns, first->run_queue_ns, last->run_queue_ns);
+    add_grown(&l->io_wait_ns, first->io_wait_ns, last->io_wait_ns);
+    add_grown(&l->major_faults, first->major_faults, last->major_faults);
+    add_grown(&l->storage_bytes, first->storage_bytes, last->storage_bytes);
+    add_grown(&l->read_bytes, first->read_bytes, last->read_bytes);
+}
+
+struct query_loader query_loader(const struct facts *f, struct arena *arena)
+{
+    struct query_loader l = {0};
+    struct ends *of = find_ends(f, arena);
+    if (!of)
+        return l;
+    find_making(f, of);
+    for (size_t i = 0; i < f->tl->thread_count; i++) {
+        const struct ends *e = &of[i];
+        const struct row_host_sample *first = e->clocks.first, *last = e->clocks.last;
+        l.workers += e->makes;
+        if (!first || last->time_ns <= first->time_ns)
+            continue;
+        int64_t wants = 0, queue = 0;
+        add_grown(&wants, first->cpu_ns, last->cpu_ns);
+        add_grown(&queue, first->run_queue_ns, last->run_queue_ns);
+        l.used_cores += wants > 0 ? (double)wants / (double)(last->time_ns - first->time_ns) : 0;
+        l.wanted_cores +=
+            (double)(wants + (queue > 0 ? queue : 0)) / (double)(last->time_ns - first->time_ns);
+        if (e->makes && e->making_ns > 0) {
+            add_worker(&l, e);
+            l.sampled = true;
+        }
+    }
+    return l;
+}
+
+double query_starved_pct(const struct query_loader *l)
+{
+    if (!l->sampled || l->run_queue_ns < 0 || l->making_ns <= 0)
+        return -1;
+    return 100 * (double)l->run_queue_ns / (double)l->making_ns;
+}
+
+int64_t query_elsewhere_ns(const struct query_loader *l)
+{
+    int64_t queue = l->run_queue_ns > 0 ? l->run_queue_ns : 0;
+    int64_t ns = l->making_ns - l->cpu_ns - queue;
+    return ns > 0 ? ns : 0;
+}
+
+bool query_waits_for_files(const struct query_loader *l)
+{
+    return l->sampled && l->cpu_ns >= 0 && query_elsewhere_ns(l) * 2 >= l->making_ns;
+}
+
+double query_limited_pct(const struct facts *f)
+{
+    const char *periods = timeline_meta(f->tl, "cgroup_cpu_periods");
+    const char *throttled = timeline_meta(f->tl, "cgroup_cpu_throttled_periods");
+    double n = periods ? strtod(periods, NULL) : 0;
+    return n >= 10 && throttled ? 100 * strtod(throttled, NULL) / n : -1;
+}
+
+const char *query_batches_sql(const struct facts *f, struct arena *arena)
+{
+    const char *sql = "SELECT r.* FROM range r JOIN string s ON s.id = r.name WHERE";
+    for (size_t i = 0; i < f->tl->loader_count; i++)
+        if (f->tl->loaders[i].what == SPOOL_LOADER_FETCH)
+            return "SELECT * FROM loader_span WHERE what = 1";
+    for (size_t i = 0; input_makers[i]; i++)
+        sql =
+            arena_printf(arena, "%s%s s.text LIKE '%%%s%%'", sql, i ? " OR" : "", input_makers[i]);
+    return sql;
+}

@@ -1,0 +1,82 @@
+#include "analyzer/queries/ranks/comm.h"
+
+#include <string.h>
+
+static enum query_take is_collective(const struct facts *f, uint32_t op)
+{
+    const struct op *o = &f->tl->ops[op];
+    return o->kind == OP_KERNEL && o->class.family == FAMILY_COMM ? QUERY_ALL : QUERY_NO;
+}
+
+bool query_is_broadcast(const struct facts *f, uint32_t op)
+{
+    const struct timeline *t = f->tl;
+    if (is_collective(f, op) == QUERY_NO)
+        return false;
+    if (strcasestr(tl_text(t, t->ops[op].name), "broadcast"))
+        return true;
+    for (size_t i = 0; i < t->collective_count; i++) /* one kernel for all kinds: RCCL */
+        if (t->collectives[i].op == op)
+            return strcasestr(tl_text(t, t->collectives[i].row.name), "broadcast") != NULL;
+    return false;
+}
+
+static bool copies_within(const struct op *o)
+{
+    return o->kind == OP_KERNEL ? o->class.family == FAMILY_COPY || o->class.family == FAMILY_CAST
+                                : o->kind == OP_COPY && o->copy_kind == COPY_D2D;
+}
+
+/* The operation on its device that `op` comes to when it passes over copies in direction `step`. */
+static uint32_t beyond_copies(const struct timeline *t, uint32_t op, int step)
+{
+    enum { MOST = 2048 };
+    int64_t i = op;
+    for (int n = 0; n < MOST; n++) {
+        i += step;
+        if (i < 0 || i >= (int64_t)t->op_count)
+            return TL_NONE;
+        if (tl_op_device(t, (uint32_t)i) == tl_op_device(t, op) && !copies_within(&t->ops[i]))
+            return (uint32_t)i;
+    }
+    return TL_NONE;
+}
+
+bool query_fills_buffer(const struct facts *f, uint32_t op)
+{
+    const struct timeline *t = f->tl;
+    if (!copies_within(&t->ops[op]))
+        return false;
+    uint32_t before = beyond_copies(t, op, -1), behind = beyond_copies(t, op, 1);
+    if ((before != TL_NONE && query_is_broadcast(f, before)) ||
+        (behind != TL_NONE && query_is_broadcast(f, behind)))
+        return true;
+    if (t->ops[op].kind != OP_COPY)
+        return false;
+    for (uint32_t next = op + 1; next < t->op_count; next++)
+        if (tl_op_device(t, next) == tl_op_device(t, op))
+            return is_collective(f, next) != QUERY_NO;
+    return false;
+}
+
+static enum query_take fills_buffer(const struct facts *f, uint32_t op)
+{
+    return query_fills_buffer(f, op) ? QUERY_ALL : QUERY_NO;
+}
+
+bool query_collectives_scattered(const struct facts *f, struct query_ops *ops)
+{
+    *ops = query_ops(f, is_collective);
+    if (each_step(f, ops->count) < QUERY_MANY_COLLECTIVES)
+        return false;
+    ops->idle_ns += query_ops(f, fills_buffer).idle_ns;
+    return true;
+}
+
+const struct rank_facts *query_own_rank(const struct facts *f)
+{
+    for (size_t i = 0; i < f->ranks.count; i++)
+        if (f->ranks.at[i].device == f->steps.device)
+            return &f->ranks.at[i];
+    return NULL;
+}

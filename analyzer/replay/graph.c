@@ -1,0 +1,224 @@
+/* Chooses the steps that are replayed and makes their tasks, thread by thread. */
+#include "analyzer/replay/graph_make.h"
+
+#include "analyzer/queries/query.h"
+#include "wire/spool_format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STEPS_MAX = 32,
+    STEPS_ENOUGH = 6,
+    CALLS_ENOUGH = 200000 /* of the training thread: then STEPS_ENOUGH are enough */
+};
+
+struct task *graph_put(struct maker *m, enum task_kind kind, int64_t key, uint32_t lane,
+                       int64_t start_ns, int64_t end_ns, uint32_t source)
+{
+    struct sort_key *k = vec_push(&m->keys);
+    struct task *t = vec_push(&m->tasks);
+    if (!k || !t) {
+        static struct task nowhere;
+        m->failed = true;
+        return &nowhere;
+    }
+    *k = (struct sort_key){.time = key, .index = (uint32_t)(m->tasks.n - 1)};
+    bool waits = kind == TASK_WAIT || kind == TASK_GET;
+    *t = (struct task){.at_ns = (waits ? end_ns : start_ns) - m->g->start_ns,
+                       .dur_ns = waits ? 0 : end_ns - start_ns,
+                       .kind = (uint8_t)kind,
+                       .lane = lane,
+                       .source = source,
+                       .prev = TASK_NONE,
+                       .issue = TASK_NONE,
+                       .queue = TASK_NONE};
+    return t;
+}
+
+/* Up to `most` steps before `end`: fewer of them, where they are so long that a few tell as much.
+ */
+static size_t steps_wanted(const struct maker *m, size_t end, size_t most)
+{
+    const struct thread *th = &m->t->threads[m->a->steps.main_thread];
+    uint32_t call = th->first_api + th->apis;
+    size_t calls = 0, n = 0;
+    while (n < most && (n < STEPS_ENOUGH || calls < CALLS_ENOUGH)) {
+        const struct step *s = &m->a->steps.at[end - ++n];
+        for (; call > th->first_api && m->t->apis[call - 1].start_ns >= s->start_ns; call--)
+            calls += m->t->apis[call - 1].start_ns < s->end_ns;
+    }
+    return n;
+}
+
+static void find_window(struct maker *m)
+{
+    const struct steps *s = &m->a->steps;
+    size_t best = 0, end = 0, run = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        bool follows = run && s->at[i].start_ns - s->at[i - 1].end_ns < s->short_ns / 2;
+        run = s->at[i].used ? (follows ? run + 1 : 1) : 0;
+        if (run >= best && run > 0) {
+            best = run;
+            end = i + 1;
+        }
+    }
+    if (best == 0 || s->source == STEPS_NONE || s->main_thread >= m->t->thread_count)
+        return;
+    m->g->steps = steps_wanted(m, end, best > STEPS_MAX ? STEPS_MAX : best);
+    m->g->recorded_steps = m->g->steps;
+    m->g->skip = m->g->steps / 3;
+    m->g->first = (uint32_t)(end - m->g->steps);
+    m->g->start_ns = s->at[m->g->first].start_ns;
+    m->end_ns = s->at[end - 1].end_ns;
+    m->g->length_ns = m->end_ns - m->g->start_ns;
+}
+
+static int link_ops(struct maker *m)
+{
+    const struct timeline *t = m->t;
+    m->first_op = malloc((t->api_count + 1) * sizeof *m->first_op);
+    m->next_op = malloc((t->op_count + 1) * sizeof *m->next_op);
+    if (!m->first_op || !m->next_op)
+        return -1;
+    memset(m->first_op, 0xff, (t->api_count + 1) * sizeof *m->first_op);
+    for (size_t i = t->op_count; i-- > 0;) {
+        uint32_t api = t->ops[i].api;
+        m->next_op[i] = TL_NONE;
+        if (api == TL_NONE)
+            continue;
+        m->next_op[i] = m->first_op[api];
+        m->first_op[api] = (uint32_t)i;
+    }
+    return 0;
+}
+
+/* What was queued before the window and ends in it, and what nobody is known to have launched. */
+static int put_orphans(struct maker *m)
+{
+    const struct timeline *t = m->t;
+    bool *goes_on = calloc(t->stream_count + 1, 1); /* with what the window launched */
+    m->failed |= !goes_on;
+    for (uint32_t i = 0; i < t->op_count && !m->failed; i++) {
+        const struct op *o = &t->ops[i];
+        if (t->streams[o->stream].process != m->a->steps.process)
+            continue;
+        bool known = o->api != TL_NONE, in = o->start_ns >= m->g->start_ns;
+        bool before = known ? t->apis[o->api].start_ns < m->g->start_ns : !goes_on[o->stream];
+        goes_on[o->stream] |= known && !before;
+        if (before && o->end_ns > m->g->start_ns && (known || o->start_ns < m->end_ns))
+            graph_put_op(m, i, INT64_MIN);
+        else if (!known && in && o->start_ns < m->end_ns)
+            graph_put_op(m, i, o->start_ns);
+    }
+    free(goes_on);
+    return m->failed ? -1 : 0;
+}
+
+static uint32_t *index_events(const struct timeline *t)
+{
+    uint32_t *of = malloc((t->api_count + 1) * sizeof *of);
+    if (!of)
+        return NULL;
+    memset(of, 0xff, (t->api_count + 1) * sizeof *of);
+    for (size_t i = 0; i < t->event_count; i++)
+        if (t->events[i].api != TL_NONE)
+            of[t->events[i].api] = (uint32_t)i;
+    return of;
+}
+
+static int make(struct maker *m)
+{
+    uint32_t *event_of = index_events(m->t);
+    int rc = event_of ? link_ops(m) : -1;
+    if (rc == 0)
+        rc = put_orphans(m);
+    if (rc == 0)
+        rc = graph_put_loads(m);
+    for (uint32_t i = 0; rc == 0 && i < m->t->thread_count; i++)
+        if (m->t->threads[i].process == m->a->steps.process)
+            rc = graph_put_thread(m, i, event_of);
+    int sorted = rc == 0 ? sort_keys(m->keys.at, m->keys.n) : -1;
+    if (sorted == 1)
+        sorted = sort_apply(m->keys.at, m->keys.n, m->tasks.at, sizeof *m->tasks.at);
+    m->g->tasks = m->tasks.at;
+    m->g->count = m->tasks.n;
+    free(event_of);
+    return sorted < 0 ? -1 : 0;
+}
+
+bool graph_too_wide(const struct timeline *t)
+{
+    enum { STREAMS_MOST = 4096, THREADS_MOST = 8192 };
+    size_t threads = 0;
+    for (size_t i = 0; i < t->thread_count; i++)
+        threads += t->threads[i].apis > 0;
+    return threads > THREADS_MOST || t->stream_count > STREAMS_MOST;
+}
+
+/* Few steps, repeated until the pace that counts is one of whole windows. */
+static int repeat(struct graph *g, struct err *e)
+{
+    static const struct {
+        uint8_t turns, skip;
+    } by_steps[GRAPH_STEPS_ENOUGH] = {{0, 0}, {5, 2}, {3, 3}, {2, 2}};
+    if (g->steps >= GRAPH_STEPS_ENOUGH)
+        return 0;
+    g->skip = by_steps[g->steps].skip;
+    return graph_unroll(g, by_steps[g->steps].turns, e);
+}
+
+struct graph *graph_build(const struct facts *f, struct err *e)
+{
+    struct graph *g = calloc(1, sizeof *g);
+    if (!g) {
+        err_no_memory(e);
+        return NULL;
+    }
+    struct maker m = {.g = g, .a = f, .t = f->tl};
+    g->a = f;
+    g->streams = f->tl->stream_count;
+    g->lanes = g->streams + f->tl->thread_count;
+    g->launches_block = query_launches(f).block;
+    if (!graph_too_wide(f->tl))
+        find_window(&m);
+    int rc = g->steps ? make(&m) : 0;
+    if (rc == 0)
+        rc = graph_classify(g);
+    g->gets = m.marks.n;
+    free(m.first_op);
+    free(m.next_op);
+    free(m.ended);
+    vec_release(&m.keys);
+    vec_release(&m.marks);
+    if (rc < 0)
+        err_no_memory(e);
+    if (rc == 0 && g->count)
+        rc = graph_join(g, e);
+    if (rc < 0) {
+        graph_free(g);
+        return NULL;
+    }
+    if (g->count)
+        graph_residuals(g);
+    g->recorded = g->count;
+    if (g->count && repeat(g, e) < 0) {
+        graph_free(g);
+        return NULL;
+    }
+    return g;
+}
+
+void graph_free(struct graph *g)
+{
+    if (!g)
+        return;
+    free(g->tasks);
+    free(g->classes);
+    free(g->computes);
+    free(g->edges);
+    free(g->tails);
+    free(g->loose_ns);
+    free(g->load_of);
+    free(g);
+}

@@ -1,0 +1,322 @@
+/* Joins the tasks: what each of them waits for before it starts. */
+#include "analyzer/replay/graph.h"
+
+#include "analyzer/timeline/idmap.h"
+#include "base/vec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Waits for events of which nobody recorded what they wait for, nor often on which stream: at the
+ * latest, the next work of every stream waits for all that the other streams held when the wait was
+ * called, as far as that was seen to have ended before. */
+struct guess {
+    bool on;
+    uint32_t waits, *seen; /* so many were called; by stream: of these, followed by work */
+    uint32_t *held;        /* by stream: its latest work at the last of them */
+};
+
+struct joiner {
+    struct graph *g;
+    const struct timeline *t;
+    uint32_t *api_task; /* HOST_API task by API call */
+    uint32_t *api_end;  /* the task with which the call comes back: that one, or its WAIT */
+    uint32_t *op_task;  /* by operation */
+    uint32_t *last;     /* by lane */
+    uint32_t *get_of;   /* by batch number */
+    uint32_t *ring;     /* by stream and place: the last QUEUE_DEPTH tasks */
+    size_t *queued;     /* by stream */
+    struct idmap marks; /* the recording of an event, by its event_sync */
+    struct guess guess;
+    struct VEC(struct edge) edges;
+};
+
+static uint32_t find_mark(const struct joiner *j, int64_t event_sync)
+{
+    return event_sync < 0 ? TASK_NONE : idmap_get(&j->marks, event_sync);
+}
+
+static int edge_from(struct joiner *j, uint32_t to, uint32_t from, int64_t lag_ns)
+{
+    if (from == TASK_NONE || from >= to)
+        return 0;
+    struct edge *e = vec_push(&j->edges);
+    if (!e)
+        return -1;
+    *e = (struct edge){from, (int32_t)lag_ns};
+    j->g->tasks[to].edges++;
+    return 0;
+}
+
+static int guess_from(struct joiner *j, uint32_t to, uint32_t from)
+{
+    int rc = from < to ? edge_from(j, to, from, 0) : 0;
+    if (rc == 0 && from < to && j->g->tasks[to].guessed < UINT8_MAX)
+        j->g->tasks[to].guessed++;
+    return rc;
+}
+
+static void call_wait(struct joiner *j, const struct api *c)
+{
+    if (!j->guess.on || c->kind != API_STREAM_WAIT || c->sync != TL_NONE)
+        return;
+    j->guess.waits++;
+    memcpy(j->guess.held, j->last, j->g->streams * sizeof *j->last);
+}
+
+/* The first work of its stream behind such a wait. */
+static int guess_waits(struct joiner *j, uint32_t i)
+{
+    enum { LOOKED_BACK = 64 };
+    const struct task *t = &j->g->tasks[i];
+    int rc = 0;
+    if (!j->guess.on || j->guess.seen[t->lane] == j->guess.waits)
+        return 0;
+    j->guess.seen[t->lane] = j->guess.waits;
+    for (uint32_t s = 0; rc == 0 && s < j->g->streams; s++) {
+        uint32_t from = s == t->lane ? TASK_NONE : j->guess.held[s];
+        for (int n = 0; from != TASK_NONE && n < LOOKED_BACK; n++) {
+            if (task_end(&j->g->tasks[from]) <= t->at_ns)
+                break;
+            from = n + 1 < LOOKED_BACK ? j->g->tasks[from].prev : TASK_NONE;
+        }
+        if (from != TASK_NONE && j->g->tasks[i].guessed < UINT8_MAX)
+            rc = guess_from(j, i, from);
+    }
+    return rc;
+}
+
+/* The host waits for an event that nobody recorded: for what ended last while it waited. */
+static int guess_host_wait(struct joiner *j, uint32_t i)
+{
+    const struct task *t = &j->g->tasks[i];
+    int64_t from = t->prev == TASK_NONE ? 0 : task_end(&j->g->tasks[t->prev]);
+    uint32_t op = graph_polled_op(j->g->a, j->g->start_ns + from, j->g->start_ns + t->at_ns);
+    return op == TL_NONE || j->op_task[op] == TASK_NONE ? 0 : guess_from(j, i, j->op_task[op]);
+}
+
+bool graph_events_missing(const struct facts *f)
+{
+    if (f->tl->have & HAVE_EVENTS)
+        return false;
+    for (size_t i = 0; i < f->totals.api_count; i++)
+        if (f->totals.apis[i].kind == API_STREAM_WAIT || f->totals.apis[i].kind == API_SYNC_EVENT)
+            return true;
+    return false;
+}
+
+static uint32_t api_of(const struct joiner *j, const struct task *t)
+{
+    switch (t->kind) {
+    case TASK_EV_REC:
+        return j->t->events[t->source].api;
+    case TASK_EV_WAIT:
+        return j->t->syncs[t->source].api;
+    default:
+        return j->t->ops[t->source].api;
+    }
+}
+
+static uint16_t step_at(const struct graph *g, int64_t at_ns)
+{
+    const struct step *s = &g->a->steps.at[g->first];
+    size_t lo = 0, hi = g->steps - 1;
+    while (lo < hi) {
+        size_t mid = (lo + hi + 1) / 2;
+        if (s[mid].start_ns - g->start_ns <= at_ns)
+            lo = mid;
+        else
+            hi = mid - 1;
+    }
+    return (uint16_t)lo;
+}
+
+static int join_wait(struct joiner *j, uint32_t i)
+{
+    struct task *t = &j->g->tasks[i];
+    const struct api *c = &j->t->apis[t->source];
+    if (t->flags & TASK_COPY_WAIT) {
+        j->g->tails[i] = WAIT_NOTHING;
+        uint32_t k = i; /* the copy lies between the call and its wait */
+        while (k-- > 0 && j->g->tasks[k].kind != TASK_COPY)
+            ;
+        return k == TASK_NONE
+                   ? 0
+                   : edge_from(j, i, k,
+                               t->at_ns < j->g->tasks[k].at_ns + j->g->tasks[k].dur_ns
+                                   ? t->at_ns - j->g->tasks[k].at_ns - j->g->tasks[k].dur_ns
+                                   : 0);
+    }
+    if (t->flags & TASK_FOR_KERNEL) {
+        uint32_t done = j->op_task[c->op];
+        j->g->tails[i] = WAIT_NOTHING;
+        return done == TASK_NONE ? 0
+                                 : edge_from(j, i, done, t->at_ns - task_end(&j->g->tasks[done]));
+    }
+    if (c->kind == API_LAUNCH) { /* for room in the queue */
+        uint32_t op = graph_made_room(j->g->a, t->source);
+        uint32_t done = op == TL_NONE ? TASK_NONE : j->op_task[op];
+        j->g->tails[i] = WAIT_NOTHING;
+        t->flags |= done == TASK_NONE ? TASK_ROOT : 0; /* it ended before the window began */
+        return edge_from(j, i, done, 0);
+    }
+    if (c->kind == API_EVENT_QUERY) {
+        int64_t from = t->prev == TASK_NONE ? 0 : task_end(&j->g->tasks[t->prev]);
+        uint32_t op = graph_polled_op(j->g->a, j->g->start_ns + from, j->g->start_ns + t->at_ns);
+        uint32_t done = op == TL_NONE ? TASK_NONE : j->op_task[op];
+        j->g->tails[i] = WAIT_NOTHING;
+        return done == TASK_NONE ? 0
+                                 : edge_from(j, i, done, t->at_ns - task_end(&j->g->tasks[done]));
+    }
+    const struct sync *s = c->sync == TL_NONE ? NULL : &j->t->syncs[c->sync];
+    if (c->kind == API_SYNC_EVENT) {
+        uint32_t from = s ? find_mark(j, s->event_sync) : TASK_NONE;
+        j->g->tails[i] = WAIT_NOTHING;
+        if (from != TASK_NONE && j->last[j->g->tasks[from].lane] == from)
+            t->flags |= TASK_DRAINS;
+        if (from == TASK_NONE && j->guess.on)
+            return guess_host_wait(j, i);
+        return edge_from(j, i, from, 0);
+    }
+    j->g->tails[i] =
+        c->kind == API_SYNC_STREAM && s && s->stream != TL_NONE ? s->stream : TASK_NONE;
+    t->flags |= TASK_DRAINS;
+    return 0;
+}
+
+static void join_queue(struct joiner *j, uint32_t i)
+{
+    struct task *t = &j->g->tasks[i];
+    size_t n = j->queued[t->lane]++;
+    uint32_t *place = &j->ring[t->lane * QUEUE_DEPTH + n % QUEUE_DEPTH];
+    /* Only where the host is known to have been that far ahead may the limit be held against it. */
+    if (n >= QUEUE_DEPTH && t->issue != TASK_NONE)
+        j->g->tasks[t->issue].queue = *place;
+    *place = i;
+}
+
+/* A worker that was idle was let go by the training thread: by what that had just done. */
+static int join_idle_load(struct joiner *j, uint32_t i)
+{
+    const struct task *t = &j->g->tasks[i], *all = j->g->tasks;
+    uint32_t from = j->last[j->g->streams + j->g->a->steps.main_thread];
+    if (t->prev != TASK_NONE &&
+        all[t->prev].at_ns + all[t->prev].dur_ns + GRAPH_STALL_NS > t->at_ns)
+        return 0;
+    while (from != TASK_NONE && all[from].at_ns + all[from].dur_ns > t->at_ns)
+        from = all[from].prev;
+    return edge_from(j, i, from, 0);
+}
+
+/* The recording of an event: what waits for its number waits for this task from now on. */
+static int put_mark(struct joiner *j, uint32_t i)
+{
+    int64_t event_sync = j->t->events[j->g->tasks[i].source].event_sync;
+    return event_sync < 0 ? 0 : idmap_set(&j->marks, event_sync, i);
+}
+
+/* What runs on a stream: behind the call that put it there, and behind what its stream waits for.
+ */
+static int join_gpu(struct joiner *j, uint32_t i)
+{
+    struct task *t = &j->g->tasks[i];
+    uint32_t api = api_of(j, t);
+    if (api != TL_NONE && j->api_task[api] != TASK_NONE) {
+        t->issue = j->api_task[api];
+        t->step = j->g->tasks[t->issue].step;
+    } else {
+        t->step = 0;
+        t->flags |= t->prev == TASK_NONE ? TASK_ROOT : 0;
+    }
+    if (t->kind == TASK_EV_REC)
+        return put_mark(j, i);
+    if (t->kind == TASK_EV_WAIT)
+        return edge_from(j, i, find_mark(j, j->t->syncs[t->source].event_sync), 0);
+    j->op_task[t->source] = i;
+    join_queue(j, i);
+    return guess_waits(j, i);
+}
+
+/* A batch that a worker makes: not before there is room for it. */
+static int join_load(struct joiner *j, uint32_t i)
+{
+    const struct task *t = &j->g->tasks[i];
+    j->g->load_of[t->source] = i;
+    j->g->loads++;
+    if (t->source >= (uint32_t)j->g->credits &&
+        edge_from(j, i, j->get_of[t->source - (uint32_t)j->g->credits], 0) < 0)
+        return -1;
+    return join_idle_load(j, i);
+}
+
+static int join_task(struct joiner *j, uint32_t i)
+{
+    struct task *t = &j->g->tasks[i];
+    t->edge = (uint32_t)j->edges.n;
+    t->prev = j->last[t->lane];
+    t->step = step_at(j->g, t->at_ns - (t->kind == TASK_WAIT || t->kind == TASK_GET));
+    int rc = 0;
+    if (t->kind == TASK_HOST_API) {
+        j->api_task[t->source] = i;
+        call_wait(j, &j->t->apis[t->source]);
+    }
+    if (t->kind == TASK_HOST_API || t->kind == TASK_WAIT)
+        j->api_end[t->source] = i;
+    if (t->flags & TASK_HANDED)
+        rc = edge_from(j, i, j->api_end[t->source], 0);
+    if (rc == 0 && task_on_gpu(t))
+        rc = join_gpu(j, i);
+    if (t->kind == TASK_WAIT)
+        rc = join_wait(j, i);
+    if (t->kind == TASK_GET) {
+        rc = edge_from(j, i, j->g->load_of[t->source], 0);
+        j->get_of[t->source] = i;
+    }
+    if (t->kind == TASK_LOAD && t->flags & TASK_BEHIND && t->source < j->g->gets)
+        rc = join_load(j, i);
+    j->last[t->lane] = i;
+    return rc;
+}
+
+static uint32_t *indices(size_t n)
+{
+    uint32_t *p = malloc((n + 1) * sizeof *p);
+    return p ? memset(p, 0xff, (n + 1) * sizeof *p) : NULL;
+}
+
+int graph_join(struct graph *g, struct err *e)
+{
+    struct joiner j = {.g = g, .t = g->a->tl};
+    j.api_task = indices(j.t->api_count);
+    j.op_task = indices(j.t->op_count);
+    j.api_end = indices(j.t->api_count);
+    j.last = indices(g->lanes);
+    j.get_of = indices(g->gets);
+    j.ring = indices(g->streams * QUEUE_DEPTH);
+    j.queued = calloc(g->streams + 1, sizeof *j.queued);
+    g->load_of = indices(g->gets);
+    g->tails = indices(g->count);
+    enum { STREAMS_MOST = 256 }; /* each wait looks at all of them */
+    j.guess.on = g->streams <= STREAMS_MOST && graph_events_missing(g->a);
+    j.guess.seen = calloc(g->streams + 1, sizeof *j.guess.seen);
+    j.guess.held = indices(g->streams);
+    int rc = j.guess.seen && j.guess.held && j.api_task && j.op_task && j.api_end && j.last &&
+                     j.get_of && j.ring && j.queued && g->load_of && g->tails
+                 ? 0
+                 : -1;
+    for (uint32_t i = 0; rc == 0 && i < g->count; i++)
+        rc = join_task(&j, i);
+    g->edges = j.edges.at;
+    g->edge_count = j.edges.n;
+    free(j.api_task);
+    free(j.api_end);
+    free(j.op_task);
+    free(j.last);
+    free(j.get_of);
+    free(j.ring);
+    free(j.queued);
+    free(j.guess.seen);
+    free(j.guess.held);
+    idmap_release(&j.marks);
+    return rc < 0 ? err_no_memory(e) : 0;
+}

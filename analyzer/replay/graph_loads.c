@@ -1,0 +1,96 @@
+/* Batches as tasks: where the training thread makes or takes one, and what workers make. */
+#include "analyzer/replay/graph_make.h"
+
+#include "analyzer/measure/input.h"
+
+#include <stdlib.h>
+
+struct load {
+    int64_t start_ns, end_ns;
+    uint32_t thread;
+};
+
+static int by_start(const void *a, const void *b)
+{
+    const struct load *x = a, *y = b;
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static int find_marks(struct maker *m)
+{
+    const struct timeline *t = m->t;
+    const struct thread *th = &t->threads[m->a->steps.main_thread];
+    bool own = false;
+    for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++)
+        own |= input_makes(tl_text(t, t->ranges[i].name));
+    for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++) {
+        const struct range *r = &t->ranges[i];
+        const char *name = tl_text(t, r->name);
+        if (own ? !input_makes(name) : !input_name(name))
+            continue;
+        if (m->marks.n && r->start_ns < m->marks.at[m->marks.n - 1].end_ns)
+            continue; /* inside the one before */
+        struct batch_mark *k = vec_push(&m->marks);
+        if (!k)
+            return -1;
+        *k = (struct batch_mark){r->start_ns, r->end_ns, (uint32_t)(m->marks.n - 1), own};
+    }
+    return 0;
+}
+
+/* How many of the recording's first loads are missing: the n-th batch taken is load n - offset. */
+static size_t load_offset(const struct maker *m, const struct load *loads, size_t n)
+{
+    for (size_t offset = 0; offset < 64 && offset < m->marks.n; offset++) {
+        size_t bad = 0;
+        for (size_t i = 0; i < n && i + offset < m->marks.n; i++)
+            bad += loads[i].end_ns > m->marks.at[i + offset].end_ns + 50000;
+        if (bad * 20 <= n)
+            return offset;
+    }
+    return m->marks.n;
+}
+
+/* The fewest batches by which loading never was further ahead of taking. */
+static int count_credits(const struct maker *m, const struct load *loads, size_t n, size_t offset)
+{
+    size_t most = 0, taken = 0;
+    for (size_t i = 0; i < n; i++) {
+        while (taken < m->marks.n && m->marks.at[taken].end_ns <= loads[i].start_ns)
+            taken++;
+        if (taken && i + offset + 1 > taken && i + offset + 1 - taken > most)
+            most = i + offset + 1 - taken;
+    }
+    return (int)most;
+}
+
+int graph_put_loads(struct maker *m)
+{
+    const struct timeline *t = m->t;
+    struct VEC(struct load) loads = {0};
+    int rc = find_marks(m);
+    for (size_t i = 0; rc == 0 && i < t->range_count; i++) {
+        const struct range *r = &t->ranges[i];
+        if (r->thread == m->a->steps.main_thread || !input_makes(tl_text(t, r->name)))
+            continue;
+        struct load *l = vec_push(&loads);
+        if (l)
+            *l = (struct load){r->start_ns, r->end_ns, r->thread};
+        rc = l ? 0 : -1;
+    }
+    if (rc == 0 && loads.n && m->marks.n && !m->marks.at[0].makes) {
+        qsort(loads.at, loads.n, sizeof *loads.at, by_start);
+        size_t offset = load_offset(m, loads.at, loads.n);
+        if (offset < m->marks.n)
+            m->g->credits = count_credits(m, loads.at, loads.n, offset);
+        for (size_t i = 0; m->g->credits && i < loads.n; i++) {
+            const struct load *l = &loads.at[i];
+            if (l->start_ns >= m->g->start_ns && l->start_ns < m->end_ns)
+                graph_put(m, TASK_LOAD, l->start_ns, (uint32_t)m->g->streams + l->thread,
+                          l->start_ns, l->end_ns, (uint32_t)(i + offset))
+                    ->flags |= TASK_BEHIND;
+        }
+    }
+    vec_release(&loads);
+    return rc < 0 || m->failed ? -1 : 0;
+}

@@ -1,0 +1,46 @@
+/* Between the files that make a graph's tasks: graph.c, graph_threads.c for host threads,
+ * graph_loads.c for batches. */
+#ifndef GPUPROF_REPLAY_GRAPH_MAKE_H
+#define GPUPROF_REPLAY_GRAPH_MAKE_H
+
+#include "analyzer/timeline/sort.h"
+#include "analyzer/replay/graph.h"
+#include "base/vec.h"
+
+struct batch_mark { /* a range of the training thread in which a batch is made or awaited */
+    int64_t start_ns, end_ns;
+    uint32_t number;
+    bool makes;
+};
+
+struct maker {
+    struct graph *g;
+    const struct facts *a;
+    const struct timeline *t;
+    struct VEC(struct task) tasks;
+    struct VEC(struct sort_key) keys;
+    struct VEC(struct batch_mark) marks;
+    size_t mark;                  /* next one that has not ended before the cursor */
+    uint32_t *first_op, *next_op; /* ops of an API call */
+    int64_t *ended;               /* by op: when all that began no later had; NULL: not asked yet */
+    bool frees_wait;              /* as they should, and were not seen not to */
+    int64_t end_ns;
+    bool failed;
+};
+
+/* A task of `lane` whose place in the order is `key`; never NULL, m->failed without memory. */
+struct task *graph_put(struct maker *m, enum task_kind kind, int64_t key, uint32_t lane,
+                       int64_t start_ns, int64_t end_ns, uint32_t source);
+/* The tasks of one host thread, and the GPU work that its calls queue; `event_of`: by API call, the
+ * event that it records. -1: out of memory. */
+int graph_put_thread(struct maker *m, uint32_t thread, const uint32_t *event_of);
+/* Puts one operation on its stream. */
+void graph_put_op(struct maker *m, uint32_t op, int64_t key);
+/* Until when the call, a free, waited for the device; -1: it does not wait. */
+int64_t graph_free_waited(struct maker *m, uint32_t api);
+/* Batches: the training thread's marks, and what workers make. -1: out of memory. */
+int graph_put_loads(struct maker *m);
+/* Fills classes and computes. -1: out of memory. */
+int graph_classify(struct graph *g);
+
+#endif

@@ -1,0 +1,146 @@
+/* Explains every start: what its dependencies leave over is its residual. */
+#include "analyzer/replay/graph.h"
+
+#include <stdlib.h>
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int64_t quarter(int64_t *v, size_t n)
+{
+    if (n)
+        qsort(v, n, sizeof *v, by_value);
+    return n ? v[n / 4] : 0;
+}
+
+/* Usual delays of a start: of a kernel after its call when the stream is idle, and of any work
+ * after the task before it. What lies behind a wait for an event says nothing about either. */
+static void usual_lags(const struct graph *g, int64_t *launch, int64_t *follow)
+{
+    int64_t *l = malloc((g->count + 1) * sizeof *l), *f = malloc((g->count + 1) * sizeof *f);
+    uint32_t *last = malloc((g->streams + 1) * sizeof *last); /* work in the stream, TASK_NONE */
+    size_t ln = 0, fn = 0;
+    for (size_t s = 0; last && s < g->streams; s++)
+        last[s] = TASK_NONE;
+    for (uint32_t i = 0; l && f && last && i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        if (!task_on_gpu(t) || t->kind == TASK_EV_REC)
+            continue;
+        uint32_t before = last[t->lane];
+        last[t->lane] = t->kind == TASK_EV_WAIT ? TASK_NONE : i;
+        if (before == TASK_NONE || t->kind == TASK_EV_WAIT || t->issue == TASK_NONE)
+            continue;
+        int64_t issued = g->tasks[t->issue].at_ns, free_at = task_end(&g->tasks[before]);
+        if (free_at <= issued && t->at_ns >= issued && t->kind == TASK_KERNEL)
+            l[ln++] = t->at_ns - issued;
+        else if (free_at > issued + 20000 && t->at_ns >= free_at)
+            f[fn++] = t->at_ns - free_at;
+    }
+    *launch = l ? quarter(l, ln) : 0;
+    *follow = f ? quarter(f, fn) : 0;
+    free(l);
+    free(f);
+    free(last);
+}
+
+static int64_t limit_lag(struct graph *g, int64_t from, int64_t lag_ns, int64_t at_ns, int32_t *out)
+{
+    if (from + lag_ns > at_ns) {
+        g->violations += from > at_ns + 1000;
+        lag_ns = at_ns - from;
+    }
+    *out = (int32_t)(lag_ns < INT32_MIN ? INT32_MIN : lag_ns > INT32_MAX ? INT32_MAX : lag_ns);
+    return from + *out;
+}
+
+static int64_t tails_end(const struct graph *g, const int64_t *tail, uint32_t target)
+{
+    int64_t end = INT64_MIN;
+    for (uint32_t s = 0; s < g->streams; s++)
+        if ((target == TASK_NONE || target == s) && tail[s] > end)
+            end = tail[s];
+    return end;
+}
+
+static int64_t legacy_end(const struct graph *g, const int64_t *tail, const struct task *t)
+{
+    const struct stream *all = g->a->tl->streams;
+    int64_t flags = all[t->lane].row.flags, end = INT64_MIN;
+    if (flags < 0 || flags & STREAM_NON_BLOCKING)
+        return end;
+    for (uint32_t s = 0; s < g->streams; s++)
+        if (s != t->lane && all[s].row.flags >= 0 && !(all[s].row.flags & STREAM_NON_BLOCKING) &&
+            ((flags | all[s].row.flags) & STREAM_LEGACY_DEFAULT) && tail[s] > end)
+            end = tail[s];
+    return end;
+}
+
+#define LATER(a, b) ((a) > (b) ? (a) : (b))
+
+static void explain(struct graph *g, uint32_t i, int64_t *tail, int64_t launch, int64_t follow)
+{
+    struct task *t = &g->tasks[i];
+    bool event = t->kind == TASK_EV_REC || t->kind == TASK_EV_WAIT, gpu = task_on_gpu(t);
+    int64_t at = event ? INT64_MAX / 2 : t->at_ns, ready = INT64_MIN;
+    if (t->prev == TASK_NONE && t->issue == TASK_NONE)
+        ready = 0;
+    if (t->prev != TASK_NONE) {
+        const struct task *p = &g->tasks[t->prev];
+        bool spaced = gpu && !event && p->kind < TASK_EV_REC;
+        ready = LATER(ready, limit_lag(g, task_end(p), spaced ? follow : 0, at, &t->prev_lag_ns));
+    }
+    if (t->issue != TASK_NONE)
+        ready = LATER(ready, limit_lag(g, g->tasks[t->issue].at_ns, event ? 0 : launch, at,
+                                       &t->issue_lag_ns));
+    int64_t guessed = INT64_MIN;
+    for (uint32_t e = t->edge; e < t->edge + t->edges; e++) {
+        int64_t *to = e < t->edge + t->edges - t->guessed ? &ready : &guessed;
+        *to = LATER(*to, limit_lag(g, task_end(&g->tasks[g->edges[e].from]), g->edges[e].lag_ns, at,
+                                   &g->edges[e].lag_ns));
+    }
+    if (t->kind == TASK_WAIT && g->tails[i] != WAIT_NOTHING) {
+        int64_t end = tails_end(g, tail, g->tails[i]);
+        if (end != INT64_MIN)
+            ready = LATER(ready, limit_lag(g, end, 0, at, &t->issue_lag_ns));
+    }
+    if (gpu) {
+        int64_t end = legacy_end(g, tail, t);
+        if (end > at)
+            t->flags |= TASK_NO_LEGACY;
+        else
+            ready = LATER(ready, end);
+    }
+    if (event)
+        t->at_ns = ready;
+    if (g->loose_ns)
+        g->loose_ns[i] = t->at_ns - ready;
+    ready = LATER(ready, guessed);
+    t->wait_ns = t->at_ns - ready;
+    if (t->wait_ns > GRAPH_STALL_NS && !(t->flags & (TASK_ROOT | TASK_BEHIND)))
+        t->flags |= TASK_STALL;
+    if (gpu)
+        tail[t->lane] = task_end(t);
+}
+
+void graph_residuals(struct graph *g)
+{
+    int64_t launch, follow, *tail = malloc((g->streams + 1) * sizeof *tail);
+    usual_lags(g, &launch, &follow);
+    for (size_t i = 0; i < g->count && !g->loose_ns; i++)
+        if (g->tasks[i].guessed)
+            g->loose_ns = calloc(g->count + 1, sizeof *g->loose_ns);
+    for (size_t s = 0; tail && s < g->streams; s++)
+        tail[s] = INT64_MIN;
+    for (uint32_t i = 0; tail && i < g->count; i++)
+        explain(g, i, tail, launch, follow);
+    for (size_t i = 0; i < g->count;
+         i++) { /* room in the queue was there when the call came back */
+        struct task *t = &g->tasks[i];
+        if (t->queue != TASK_NONE && task_end(&g->tasks[t->queue]) > task_end(t))
+            t->queue = TASK_NONE;
+    }
+    free(tail);
+}

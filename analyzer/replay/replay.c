@@ -1,0 +1,363 @@
+#include "analyzer/replay/replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { HAND_OVER_NS = 5000 };
+
+static void mean_jitter(struct replay *r, const struct graph *g)
+{
+    int64_t sum[TASK_KINDS] = {0}, n[TASK_KINDS] = {0};
+    for (size_t i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        if (t->flags & (TASK_STALL | TASK_ROOT | TASK_BEHIND))
+            continue;
+        sum[t->kind] += t->wait_ns;
+        n[t->kind]++;
+    }
+    for (int k = 0; k < TASK_KINDS; k++)
+        r->jitter_ns[k] = n[k] ? sum[k] / n[k] : 0;
+}
+
+int replay_init(struct replay *r, const struct graph *g)
+{
+    memset(r, 0, sizeof *r);
+    size_t n = g->count + 1;
+    r->start = malloc(n * sizeof *r->start);
+    r->end = malloc(n * sizeof *r->end);
+    r->order = malloc((g->lanes + 1) * sizeof *r->order);
+    r->bind = malloc(n * sizeof *r->bind);
+    r->tail = malloc((g->streams + 1) * sizeof *r->tail);
+    r->tail_task = malloc((g->streams + 1) * sizeof *r->tail_task);
+    r->step_end = malloc((g->steps + 1) * sizeof *r->step_end);
+    r->step_begin = malloc((g->steps + 1) * sizeof *r->step_begin);
+    r->row = malloc((g->steps + 1) * sizeof *r->row);
+    r->got = malloc((g->gets + 1) * sizeof *r->got);
+    if (!r->start || !r->end || !r->order || !r->bind || !r->tail || !r->tail_task ||
+        !r->step_end || !r->step_begin || !r->got || !r->row) {
+        replay_release(r);
+        return -1;
+    }
+    mean_jitter(r, g);
+    return 0;
+}
+
+void replay_release(struct replay *r)
+{
+    free(r->start);
+    free(r->end);
+    free(r->order);
+    free(r->bind);
+    free(r->tail);
+    free(r->tail_task);
+    free(r->step_end);
+    free(r->step_begin);
+    free(r->got);
+    free(r->row);
+    memset(r, 0, sizeof *r);
+}
+
+/* What one pass carries along. */
+struct pass {
+    struct replay *r;
+    const struct graph *g;
+    const struct plan *p;
+    int64_t ready;
+    uint32_t bind;
+    int64_t engine; /* end of the last detached copy */
+    int64_t await;  /* detached copy that the next kernel needs, INT64_MIN */
+    uint32_t await_task;
+    int64_t free_at[POOL_MAX];
+    uint32_t main;          /* lane of the training thread */
+    uint32_t begun, behind; /* so many steps; of these, with work of the GPU left over */
+};
+
+static int64_t lag(const struct pass *x, int64_t ns)
+{
+    return x->p->scale_lags_permille == 1000 ? ns : ns * x->p->scale_lags_permille / 1000;
+}
+
+static void after(struct pass *x, int64_t ns, uint32_t task)
+{
+    if (ns > x->ready) {
+        x->ready = ns;
+        x->bind = task;
+    }
+}
+
+/* The legacy default stream and the blocking streams wait for each other. */
+static void after_legacy(struct pass *x, const struct task *t)
+{
+    const struct stream *all = x->g->a->tl->streams;
+    int64_t flags = all[t->lane].row.flags;
+    if (flags < 0 || flags & STREAM_NON_BLOCKING || t->flags & TASK_NO_LEGACY)
+        return;
+    for (uint32_t s = 0; s < x->g->streams; s++)
+        if (s != t->lane && all[s].row.flags >= 0 && !(all[s].row.flags & STREAM_NON_BLOCKING) &&
+            ((flags | all[s].row.flags) & STREAM_LEGACY_DEFAULT) && x->r->tail[s] != INT64_MIN)
+            after(x, x->r->tail[s], x->r->tail_task[s]);
+}
+
+static void after_tails(struct pass *x, const struct task *t, uint32_t i)
+{
+    uint32_t target = x->g->tails[i];
+    if (target == WAIT_NOTHING)
+        return;
+    for (uint32_t s = target == TASK_NONE ? 0 : target;
+         s < (target == TASK_NONE ? x->g->streams : target + 1); s++)
+        if (x->r->tail[s] != INT64_MIN)
+            after(x, x->r->tail[s] + lag(x, t->issue_lag_ns), x->r->tail_task[s]);
+}
+
+/* When batch `number` is made by the pool; its cost is that of the recorded load. */
+static int64_t pool_make(struct pass *x, uint32_t number, int64_t cost)
+{
+    const struct pool *pool = &x->p->pool;
+    int w = 0;
+    for (int k = 1; k < pool->workers && k < POOL_MAX; k++)
+        if (x->free_at[k] < x->free_at[w])
+            w = k;
+    int64_t start = x->free_at[w];
+    if (number >= (uint32_t)pool->credits) {
+        int64_t room = x->r->got[number - (uint32_t)pool->credits];
+        start = room > start ? room : start;
+    }
+    x->free_at[w] = start + (int64_t)((double)cost * pool->stretch);
+    return x->free_at[w];
+}
+
+/* The training thread begins its next step. */
+static void begin_step(struct pass *x, const struct task *t)
+{
+    int64_t done = INT64_MIN;
+    for (size_t s = 0; s < x->g->streams; s++)
+        done = x->r->tail[s] > done ? x->r->tail[s] : done;
+    if (x->p->assume & ASSUME_END_WAIT)
+        for (size_t s = 0; s < x->g->streams; s++)
+            if (x->r->tail[s] != INT64_MIN)
+                after(x, x->r->tail[s], x->r->tail_task[s]);
+    x->behind += done > x->ready;
+    while (x->begun <= t->step)
+        x->r->step_begin[x->begun++] = x->ready;
+}
+
+static bool pooled(const struct pass *x, const struct task *t)
+{
+    return x->p->pool.workers > 0 &&
+           (t->kind == TASK_GET || (t->kind == TASK_LOAD && t->flags & TASK_INLINE));
+}
+
+static void take_batch(struct pass *x, const struct task *t, uint32_t i)
+{
+    int64_t cost = x->p->dur[i];
+    if (t->kind == TASK_GET) {
+        uint32_t load = x->g->load_of[t->source];
+        cost = load == TASK_NONE ? 0 : x->p->dur[load];
+    }
+    after(x, pool_make(x, t->source, cost), i);
+    x->r->start[i] = x->ready;
+    x->r->end[i] = x->r->order[t->lane] = x->ready + HAND_OVER_NS;
+}
+
+static int64_t behind(const struct pass *x, const struct task *t, uint32_t i)
+{
+    return x->p->mark[i] & PLAN_NODE ? t->prev_lag_ns * x->p->node_lag_permille / 1000
+                                     : t->prev_lag_ns;
+}
+
+static void gather(struct pass *x, const struct task *t, uint32_t i)
+{
+    const struct replay *r = x->r;
+    bool gpu = task_on_gpu(t), detached = x->p->mark[i] & PLAN_DETACH;
+    bool dropped = x->p->mark[i] & PLAN_DROP;
+    if (t->prev != TASK_NONE && !detached) {
+        int64_t after_prev = lag(x, behind(x, t, i));
+        /* A task that is gone may not hold up what it let pass: it was seen to overlap. */
+        after(x, r->order[t->lane] + (dropped && after_prev > 0 ? 0 : after_prev), t->prev);
+    }
+    if (dropped)
+        return;
+    if (t->issue != TASK_NONE)
+        after(x, r->start[t->issue] + lag(x, t->issue_lag_ns), t->issue);
+    unsigned guessed = x->p->assume & ASSUME_NO_EVENTS ? t->guessed : 0;
+    for (uint32_t e = t->edge; e < t->edge + t->edges - guessed; e++)
+        after(x, r->end[x->g->edges[e].from] + lag(x, x->g->edges[e].lag_ns), x->g->edges[e].from);
+    if (t->kind == TASK_WAIT)
+        after_tails(x, t, i);
+    if (detached)
+        after(x, x->engine, i);
+    else if (gpu)
+        after_legacy(x, t);
+    if (t->kind == TASK_KERNEL && x->await != INT64_MIN) {
+        after(x, x->await, x->await_task);
+        x->await = INT64_MIN;
+    }
+}
+
+static void finish(struct pass *x, const struct task *t, uint32_t i)
+{
+    struct replay *r = x->r;
+    bool dropped = x->p->mark[i] & PLAN_DROP, gpu = task_on_gpu(t);
+    int64_t rest = t->wait_ns;
+    if (x->p->mean_jitter && !(t->flags & (TASK_STALL | TASK_ROOT | TASK_BEHIND)))
+        rest = r->jitter_ns[t->kind];
+    if (x->p->assume & ASSUME_NO_EVENTS && x->g->loose_ns)
+        rest = x->g->loose_ns[i];
+    if (x->p->assume & ASSUME_STALLS_DATED && t->flags & TASK_STALL && t->step < x->begun) {
+        const struct replay *was = x->p->dated;
+        int64_t date = r->step_begin[t->step] + was->start[i] - was->step_begin[t->step];
+        x->ready = date > x->ready ? date : x->ready;
+        rest = 0;
+    }
+    r->start[i] = x->ready + (dropped ? 0 : lag(x, rest));
+    r->end[i] = r->start[i] + (dropped ? 0 : x->p->dur[i]);
+    if (t->queue != TASK_NONE && !dropped && r->end[t->queue] > r->end[i]) {
+        r->end[i] = r->end[t->queue];
+        x->bind = t->queue;
+    }
+    if (gpu && x->p->mark[i] & PLAN_DETACH) { /* what follows in its stream does not wait for it */
+        x->engine = r->end[i];
+        x->await = r->end[i];
+        x->await_task = i;
+    } else {
+        r->order[t->lane] = r->end[i];
+    }
+}
+
+static int by_ns(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* A step that took longer than the others when it was recorded: it wrote a log, saved a model, or
+ * lost the core. */
+static bool was_long(const struct graph *g, size_t s)
+{
+    const struct steps *all = &g->a->steps;
+    return all->at[g->first + s % g->recorded_steps].length_ns * 20 > all->median_ns * 21;
+}
+
+/* The median over rows of steps. Workers deliver in bursts: where the loop waits for them, a row is
+ * four steps. Rows with a step that was rarely long are left out: where these lie close enough,
+ * most rows would hold one, and a change that hides them would seem to save their time in every
+ * step. */
+static size_t rows_of(struct replay *r, const struct graph *g, size_t skip, bool leave_out,
+                      size_t row)
+{
+    size_t n = 0, clean = 0;
+    for (size_t s = skip + 1; s < g->steps; s++) {
+        clean = leave_out && was_long(g, s) ? 0 : clean + 1;
+        if (clean >= row)
+            r->row[n++] = (r->step_end[s] - r->step_end[s - row]) / (int64_t)row;
+    }
+    return n;
+}
+
+static int64_t pace_of(struct replay *r, const struct graph *g, size_t skip)
+{
+    enum { ROW = 4, SHORT_ROW = 2, RARE = 8, LESS_RARE = 3, FEW_PCT = 10 };
+    if (g->a->steps.recurs) /* long steps are part of what the loop takes */
+        return r->step_ns;
+    bool bursts = g->a->breakdown_ns[PART_IDLE_INPUT] * 100 > g->a->step_ns * FEW_PCT;
+    size_t lengthy = 0, n = 0;
+    for (size_t s = skip + 1; s < g->steps; s++)
+        lengthy += was_long(g, s);
+    if (lengthy * RARE <= g->steps)
+        n = rows_of(r, g, skip, true, ROW);
+    else if (!bursts && lengthy * LESS_RARE <= g->steps - 1 - skip)
+        n = rows_of(r, g, skip, true, SHORT_ROW);
+    if (n < ROW)
+        n = rows_of(r, g, skip, false, ROW);
+    if (n < ROW)
+        return r->step_ns;
+    qsort(r->row, n, sizeof *r->row, by_ns);
+    return n % 2 ? r->row[n / 2] : (r->row[n / 2 - 1] + r->row[n / 2]) / 2;
+}
+
+static void step_times(struct replay *r, const struct graph *g)
+{
+    size_t skip = g->skip;
+    for (size_t s = 1; s < g->steps; s++)
+        if (r->step_end[s] < r->step_end[s - 1])
+            r->step_end[s] = r->step_end[s - 1];
+    r->length_ns = r->step_end[g->steps - 1];
+    r->step_ns = (r->length_ns - r->step_end[skip]) / (int64_t)(g->steps - 1 - skip);
+    r->pace_ns = g->steps > g->recorded_steps ? r->step_ns : pace_of(r, g, skip);
+}
+
+int64_t replay_run(struct replay *r, const struct graph *g, const struct plan *p)
+{
+    struct pass x = {.r = r, .g = g, .p = p, .engine = INT64_MIN, .await = INT64_MIN};
+    x.main = (uint32_t)g->streams + g->a->steps.main_thread;
+    if (g->count == 0)
+        return r->step_ns = 0;
+    for (size_t s = 0; s < g->streams; s++)
+        r->tail[s] = INT64_MIN;
+    memset(r->order, 0, (g->lanes + 1) * sizeof *r->order);
+    memset(r->step_end, 0, (g->steps + 1) * sizeof *r->step_end);
+    memset(r->got, 0, (g->gets + 1) * sizeof *r->got);
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        x.ready = t->prev == TASK_NONE && t->issue == TASK_NONE ? 0 : INT64_MIN;
+        if (t->prev != TASK_NONE && x.p->mark[i] & PLAN_DROP)
+            x.ready = INT64_MIN;
+        x.bind = TASK_NONE;
+        gather(&x, t, i);
+        if (t->lane == x.main && t->step >= x.begun)
+            begin_step(&x, t);
+        if (x.ready == INT64_MIN)
+            x.ready = t->issue != TASK_NONE ? r->start[t->issue] : 0;
+        if (pooled(&x, t))
+            take_batch(&x, t, i);
+        else
+            finish(&x, t, i);
+        r->bind[i] = x.bind;
+        if ((t->kind == TASK_GET || t->kind == TASK_LOAD) && !(t->flags & TASK_BEHIND))
+            r->got[t->source] = r->end[i];
+        if (task_on_gpu(t)) {
+            r->tail[t->lane] = r->order[t->lane];
+            r->tail_task[t->lane] = i;
+        }
+        if (!(t->flags & TASK_BEHIND) && r->end[i] > r->step_end[t->step])
+            r->step_end[t->step] = r->end[i];
+    }
+    r->ran_dry = x.behind * 4 <= x.begun;
+    step_times(r, g);
+    return r->step_ns;
+}
+
+/* Per step, what the training thread keeps a core busy with in this replay. */
+static double host_busy(const struct replay *r, const struct graph *g, const struct plan *p)
+{
+    uint32_t lane = (uint32_t)g->streams + g->a->steps.main_thread;
+    double busy = 0;
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        if (t->lane != lane || p->mark[i] & PLAN_DROP)
+            continue;
+        if (t->kind == TASK_HOST_API || t->kind == TASK_HOST_GAP)
+            busy += (double)(r->end[i] - r->start[i]);
+        else if (t->kind == TASK_WAIT && t->prev != TASK_NONE)
+            busy += p->pool.spin * (double)(r->end[i] - r->end[t->prev]);
+    }
+    return busy / (double)g->steps;
+}
+
+/* Workers that keep up with the steps have cores to spare; those that do not are all busy, and
+ * share what the training thread leaves them. */
+int64_t replay_settle(struct replay *r, const struct graph *g, struct plan *p)
+{
+    struct pool *pool = &p->pool;
+    int64_t ns = 0;
+    pool->stretch = pool->slower;
+    for (int pass = 0; pass < (pool->workers > 0 ? 4 : 1); pass++) {
+        ns = replay_run(r, g, p);
+        if (pool->workers == 0 || pool->cores == 0 || ns <= 0)
+            break;
+        double left = pool->cores - host_busy(r, g, p) / (double)ns;
+        double share = left > 0.1 ? pool->workers / left : pool->workers / 0.1;
+        pool->stretch = pool->slower * (1 + pool->cpu * (share > 1 ? share - 1 : 0));
+    }
+    return ns;
+}

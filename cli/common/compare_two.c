@@ -1,0 +1,28 @@
+#include "cli/common/compare_two.h"
+
+int two_load(struct two *t, const char *base, const char *now, struct err *e)
+{
+    *t = (struct two){0};
+    if (base && load_analysis(&base, 1, &t->base, e))
+        return -1;
+    if (load_analysis(&now, 1, &t->now, e)) {
+        load_release(&t->base);
+        return -1;
+    }
+    return 0;
+}
+
+void two_release(struct two *t)
+{
+    load_release(&t->now);
+    load_release(&t->base);
+}
+
+struct export_options two_options(const struct two *t, const char *base, const char *now)
+{
+    struct export_options o = load_options(&t->now, now);
+    o.base_source = base ? load_shown(base) : NULL;
+    if (!o.virtual_gpu && t->base.analysis)
+        o.virtual_gpu = load_virtual(&t->base);
+    return o;
+}

@@ -1,0 +1,15 @@
+/* What diff and gate share: two profiles, loaded one after the other. */
+#ifndef GPUPROF_CLI_COMMON_COMPARE_TWO_H
+#define GPUPROF_CLI_COMMON_COMPARE_TWO_H
+
+#include "cli/common/load.h"
+
+struct two {
+    struct loaded base, now;
+};
+
+int two_load(struct two *t, const char *base, const char *now, struct err *e);
+void two_release(struct two *t);
+struct export_options two_options(const struct two *t, const char *base, const char *now);
+
+#endif

@@ -1,0 +1,27 @@
+/* The common end of analyze, report, export, diff and gate: one exporter into one output. */
+#ifndef GPUPROF_CLI_COMMON_EXPORT_TO_H
+#define GPUPROF_CLI_COMMON_EXPORT_TO_H
+
+#include "cli/common/load.h"
+#include "report/export.h"
+
+/* Exactly one is not NULL. */
+struct exported {
+    const struct advice *analysis;
+    const struct diff *diff;
+    const struct gate *gate;
+};
+
+/* The exporter called `name`, if it can write that; NULL with *e set, naming those that can. */
+const struct exporter *export_format(const char *name, const struct exported *what, struct err *e);
+/* path NULL or "-" is stdout. */
+int export_to(const struct exporter *x, const struct exported *what, const struct export_options *o,
+              const char *path, bool force, struct err *e);
+/* Gzipped into the open file `fd`, which stays open. */
+int export_to_fd(const struct exporter *x, const struct exported *what,
+                 const struct export_options *o, int fd, struct err *e);
+/* All of it, by the exporter `format`: writes `path`, says so, and releases *l. An exit status. */
+int export_loaded(struct loaded *l, const char *profile, const char *format, const char *path,
+                  bool force);
+
+#endif

@@ -1,0 +1,185 @@
+#include "cli/common/load.h"
+
+#include "analyzer/advice/past.h"
+#include "analyzer/measure/together.h"
+#include "analyzer/import/import.h"
+#include "analyzer/profile/redact.h"
+#include "cli/common/command.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool load_redact;
+
+/* All texts pass the sink that hides secrets: of a profile or trace that others made, too. */
+static int read_into(struct timeline *t, const struct import_files *l, const char *left_out,
+                     struct err *e)
+{
+    struct redact *r = redact_open(timeline_sink(t), load_redact, e);
+    if (!r)
+        return -1;
+    struct sink sink = redact_sink(r);
+    int rc = import_paths((const char *const *)l->at, l->n, &sink, e);
+    if (rc == 0 && left_out) {
+        static const char code[] = "files-left-out";
+        struct row_health h = {.id = INT32_MAX, .severity = 1};
+        h.code = sink.intern(sink.self, code, sizeof code - 1);
+        h.text = sink.intern(sink.self, left_out, strlen(left_out));
+        rc = sink.put(sink.self, ROW_HEALTH, &h, e);
+    }
+    redact_close(r);
+    return rc;
+}
+
+static struct timeline *read_timeline(const struct import_files *l, const char *left_out,
+                                      struct err *e)
+{
+    struct timeline *t = timeline_new(e);
+    if (t && (read_into(t, l, left_out, e) || timeline_finish(t, e))) {
+        timeline_free(t);
+        return NULL;
+    }
+    return t;
+}
+
+/* "b.json (on another GPU: T4); ...". Keeps in *l what is taken. */
+static const char *leave_out(struct import_files *l, const struct file_role *roles,
+                             struct arena *arena)
+{
+    const char *text = "", *between = "";
+    size_t kept = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        if (roles[i].taken) {
+            l->at[kept++] = l->at[i];
+            continue;
+        }
+        const char *more = text ? arena_printf(arena, "%s%s%s (%s)", text, between,
+                                               load_shown(l->at[i]), roles[i].why)
+                                : NULL;
+        text = more;
+        between = "; ";
+        free(l->at[i]);
+    }
+    l->n = kept;
+    return text;
+}
+
+/* Several files are the ranks of one run: what is not is left out. */
+static struct timeline *read_together(struct import_files *l, struct err *e)
+{
+    struct timeline *t = read_timeline(l, NULL, e);
+    if (!t || l->n < 2)
+        return t;
+    struct arena arena = ARENA_INIT;
+    struct file_role *roles = arena_array(&arena, l->n, sizeof *roles);
+    int taken = roles ? together_find(t, &arena, l->n, roles) : -1;
+    if (taken == (int)l->n) {
+        arena_release(&arena);
+        return t;
+    }
+    timeline_free(t);
+    t = NULL;
+    const char *text = taken < 0 ? NULL : leave_out(l, roles, &arena);
+    if (!text)
+        err_no_memory(e);
+    else if (taken == 1)
+        err_set(e, "these files are not the ranks of one run; give one at a time. Beside %s, %s",
+                load_shown(l->at[0]), text);
+    else
+        t = read_timeline(l, arena_printf(&arena, "left out, not of the same run: %s", text), e);
+    arena_release(&arena);
+    return t;
+}
+
+int load_analysis(const char *const *paths, size_t n, struct loaded *l, struct err *e)
+{
+    struct import_files files;
+    *l = (struct loaded){0};
+    if (import_list(paths, n, &files, e) < 0)
+        return -1;
+    l->timeline = read_together(&files, e);
+    if (l->timeline)
+        l->analysis = advise(l->timeline, e);
+    const char *wrong = l->analysis ? l->analysis->facts->contradiction : NULL;
+    if (wrong) { /* no report is better than one that contradicts itself */
+        err_set(e, "%s: nothing is told of it, since the numbers contradict one another: %s",
+                load_shown(files.at[0]), wrong);
+        import_list_release(&files);
+        load_release(l);
+        return -1;
+    }
+    if (l->analysis)
+        l->trial_count = trials_read(files.at[0], l->trials, TRIALS_SHOWN);
+    import_list_release(&files);
+    if (l->analysis)
+        return 0;
+    load_release(l);
+    return -1;
+}
+
+const char *load_history(const char *option)
+{
+    const char *path = option ? option : getenv("GPUPROF_HISTORY");
+    return path && *path ? path : NULL;
+}
+
+static int learn(struct loaded *l, const char *history, struct err *e)
+{
+    size_t n = 0;
+    struct past_trial *past = history ? history_read(history, &n, e) : NULL;
+    if (history && !past && *e->text)
+        return -1;
+    int rc = advice_learn(l->analysis, past, n, l->trials, l->trial_count, e);
+    free(past);
+    return rc;
+}
+
+int load_predicted(const char *const *paths, size_t n, const char *history, struct loaded *l,
+                   struct err *e)
+{
+    if (load_analysis(paths, n, l, e))
+        return -1;
+    if (learn(l, history, e) == 0 && advice_predict(l->analysis, e) == 0)
+        return 0;
+    load_release(l);
+    return -1;
+}
+
+void load_release(struct loaded *l)
+{
+    if (l->analysis)
+        advice_free(l->analysis);
+    if (l->timeline)
+        timeline_free(l->timeline);
+    *l = (struct loaded){0};
+}
+
+const char *load_virtual(const struct loaded *l)
+{
+    const struct advice *a = l->analysis;
+    return facts_virtual(a->facts) ? tl_text(a->facts->tl, a->facts->device->name) : NULL;
+}
+
+const char *load_shown(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return load_redact && slash ? slash + 1 : path;
+}
+
+struct export_options load_options(const struct loaded *l, const char *path)
+{
+    const char *command = timeline_meta(l->timeline, "command");
+    const char *slash = strrchr(path, '/');
+    return (struct export_options){
+        .title = command && *command ? command
+                 : slash             ? slash + 1
+                                     : path,
+        .source = load_shown(path),
+        .virtual_gpu = load_virtual(l),
+        .trials = l->trials,
+        .trial_count = l->trial_count,
+        .color = color_wanted(STDOUT_FILENO),
+        .width = terminal_width(),
+    };
+}

@@ -1,0 +1,43 @@
+/* From paths to an analysis: profiles and traces of every format that the importers know, several
+ * of them as ranks of one run. Files that belong to no run of several are left out, which the
+ * health of the result says; where no two belong together, loading fails. */
+#ifndef GPUPROF_CLI_COMMON_LOAD_H
+#define GPUPROF_CLI_COMMON_LOAD_H
+
+#include "analyzer/advice/advice.h"
+#include "report/export.h"
+
+struct loaded {
+    struct timeline *timeline;
+    struct advice *analysis;
+    struct kept_trial trials[TRIALS_SHOWN]; /* of the first file */
+    size_t trial_count;
+};
+
+/* The option --redact of all commands that write what they loaded, or record it: what tells who
+ * recorded it and where is left out, besides the secrets that always are. */
+extern bool load_redact;
+#define LOAD_REDACT                                                                                \
+    {                                                                                              \
+        "redact", 0, OPTION_FLAG, &load_redact, NULL,                                              \
+            "also leave out arguments, folders, user, host"                                        \
+    }
+
+/* On failure *l is empty and *e says which file and why. */
+int load_analysis(const char *const *paths, size_t n, struct loaded *l, struct err *e);
+/* The same with savings predicted by replay, where that can be trusted. `history`: the file with
+ * trials of other profiles, which intervals learn from; NULL: none. */
+int load_predicted(const char *const *paths, size_t n, const char *history, struct loaded *l,
+                   struct err *e);
+/* That file: what the option --history says, else $GPUPROF_HISTORY; NULL when neither does. */
+const char *load_history(const char *option);
+void load_release(struct loaded *l);
+
+/* How a path is shown: as it is, with --redact without its folders. */
+const char *load_shown(const char *path);
+/* What exporters are told about it: title from the profile's command, else the file's name. */
+struct export_options load_options(const struct loaded *l, const char *path);
+/* Name of the virtual GPU that it ran on, NULL on a real one. */
+const char *load_virtual(const struct loaded *l);
+
+#endif

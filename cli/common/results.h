@@ -1,0 +1,22 @@
+/* What a run or an import ends with: the analysis, stored in the profile, and a summary. */
+#ifndef GPUPROF_CLI_COMMON_RESULTS_H
+#define GPUPROF_CLI_COMMON_RESULTS_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct results_options {
+    bool quiet;                    /* no summary */
+    bool report;                   /* write the page beside the profile */
+    int64_t first_step, last_step; /* keep only these, counted from 1; 0, 0 = all */
+};
+
+/* Analyses the profile, stores steps, gaps, findings and the JSON in it, and prints the summary on
+ * stderr, every line with our prefix. */
+int results_make(const char *profile, const struct results_options *o, struct err *e);
+/* Before the program starts: may the page be written beside the profile? */
+int results_check_page(const char *profile, bool force, struct err *e);
+
+#endif

@@ -1,0 +1,112 @@
+/* Ranks without a GPU: which one is late, and how many threads they start. */
+#include "tests/unit/rule_case.h"
+
+#include "wire/spool_format.h"
+
+static struct builder start(void)
+{
+    struct builder b = build_start();
+    build_meta(&b, "usable_cores", "4");
+    build_meta(&b, "torch.num_threads", "4");
+    build_meta(&b, "torch.version", "2.9.0");
+    return b;
+}
+
+static void rank_of(struct builder *b, int64_t rank, int64_t world, int64_t forward)
+{
+    int64_t id = 10 + rank;
+    struct row_process p = {.id = id,
+                            .pid = 100 + rank,
+                            .rank = rank,
+                            .local_rank = rank,
+                            .world_size = world,
+                            .end_ns = MS(10000),
+                            .sealed = 1};
+    struct row_thread th = {
+        .id = id, .process = id, .tid = 100 + rank, .name = build_text(b, "python3")};
+    build_put(b, ROW_PROCESS, &p);
+    build_put(b, ROW_THREAD, &th);
+    for (int i = 0; i < CASE_STEPS; i++) {
+        int64_t at = MS(100) + MS(20) * i;
+        const struct {
+            const char *name;
+            int64_t start, end, depth;
+        } of[] = {{"gpuprof.step", at, at + MS(20), 0},
+                  {"backward", at + MS(1) + forward, at + MS(19), 1},
+                  {"optimizer.step", at + MS(19), at + MS(20), 1}};
+        for (int k = 0; k < 3; k++) {
+            struct row_range r = {.id = ++b->next_id,
+                                  .process = id,
+                                  .thread = id,
+                                  .start_ns = of[k].start,
+                                  .end_ns = of[k].end,
+                                  .name = build_text(b, of[k].name),
+                                  .depth = of[k].depth};
+            build_put(b, ROW_RANGE, &r);
+        }
+        struct row_loader wait = {.id = ++b->next_id,
+                                  .process = id,
+                                  .thread = id,
+                                  .start_ns = at,
+                                  .end_ns = at + US(500),
+                                  .what = SPOOL_LOADER_WAIT,
+                                  .worker = -1,
+                                  .batch = -1,
+                                  .cpu_ns = -1};
+        build_put(b, ROW_LOADER, &wait);
+    }
+}
+
+START_TEST(late_rank_works_longest_before_it_meets_the_others)
+{
+    struct builder b = start();
+    for (int r = 0; r < 4; r++)
+        rank_of(&b, r, 4, r == 2 ? MS(12) : MS(3));
+    const struct advice *a = build_analyze(&b);
+    ck_assert_uint_eq(a->facts->cpu_ranks.count, 4);
+    ck_assert_uint_eq(a->facts->cpu_ranks.late, 2);
+    ck_assert_int_eq(a->facts->cpu_ranks.late_ns, MS(9));
+    ck_assert_str_eq(a->verdict_class, "straggler");
+    ck_assert_ptr_nonnull(strstr(a->verdict, "Held up by rank 2"));
+    ck_assert_ptr_nonnull(strstr(a->why, "'forward and loss'"));
+    ck_assert_ptr_null(strstr(a->why, "not recorded"));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(equal_ranks_are_not_acquitted)
+{
+    struct builder b = start();
+    for (int r = 0; r < 2; r++)
+        rank_of(&b, r, 4, MS(5));
+    const struct advice *a = build_analyze(&b);
+    ck_assert_uint_eq(a->facts->cpu_ranks.late, TL_NONE);
+    ck_assert_str_ne(a->verdict_class, "straggler");
+    ck_assert_ptr_nonnull(strstr(a->why, "cannot tell whether one is late in backward"));
+    ck_assert_ptr_nonnull(strstr(a->why, "2 of 4 ranks were not recorded"));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(more_threads_than_cores)
+{
+    struct builder b = start();
+    for (int r = 0; r < 2; r++)
+        rank_of(&b, r, 2, MS(5));
+    const struct advice *a = build_analyze(&b);
+    ck_assert_ptr_nonnull(strstr(a->next, "Start no more threads than there are cores: 2 in each"));
+    build_end(&b);
+}
+END_TEST
+
+Suite *test_cpu_ranks_suite(void);
+Suite *test_cpu_ranks_suite(void)
+{
+    Suite *s = suite_create("cpu_ranks");
+    TCase *c = tcase_create("ranks without a GPU");
+    tcase_add_test(c, late_rank_works_longest_before_it_meets_the_others);
+    tcase_add_test(c, equal_ranks_are_not_acquitted);
+    tcase_add_test(c, more_threads_than_cores);
+    suite_add_tcase(s, c);
+    return s;
+}

@@ -1,0 +1,212 @@
+/* Totals, facts of the host, health and the verdict's sentences. */
+#include "tests/unit/build_timeline.h"
+
+#include <check.h>
+
+static void step_with(struct builder *b, int i, const char *kernel, int64_t length)
+{
+    int64_t at = MS(10 * i);
+    build_range(b, "step", at, at + MS(10));
+    build_kernel(b, kernel, at + US(10), at + US(20), length);
+}
+
+START_TEST(kernels_are_summed_by_name_over_used_steps)
+{
+    struct builder b = build_start();
+    for (int i = 0; i < 12; i++) {
+        step_with(&b, i, "volta_sgemm_128x64_nn", MS(4) + US(i));
+        build_kernel(&b, "nvjet_hsh_192x192_64x3_2x1_v_bz_coopB_NTN", MS(10 * i + 4),
+                     MS(10 * i + 5), MS(1));
+    }
+    const struct totals *t = &build_analyze(&b)->facts->totals;
+    int64_t used = (int64_t)b.a->facts->steps.used;
+    ck_assert_int_eq(used, 11);
+    ck_assert_uint_eq(t->kernel_count, 2);
+    ck_assert_str_eq(tl_text(b.t, t->kernels[0].name), "volta_sgemm_128x64_nn");
+    ck_assert_int_eq(t->kernels[0].count, used);
+    ck_assert_int_eq(t->kernels[0].max_ns, MS(4) + US(11));
+    ck_assert_int_eq(t->kernels[0].min_ns, MS(4) + US(1)); /* the first step does not count */
+    ck_assert_int_eq(t->tensor_ns, used * MS(1));
+    ck_assert_int_eq(t->matrix_ns, t->tensor_ns + t->fp32_matrix_ns);
+    ck_assert_int_eq(t->family_ns[FAMILY_GEMM], t->kernel_ns);
+    ck_assert_int_eq(t->launches, 2 * used);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(copies_are_summed_by_kind_and_memory)
+{
+    struct builder b = build_start();
+    for (int i = 0; i < 12; i++) {
+        int64_t at = MS(10 * i);
+        step_with(&b, i, "k", MS(4)); /* 0.02 .. 4.02 */
+        build_copy(&b, COPY_H2D, MEMORY_PINNED, MEMORY_DEVICE, true, 1000, at + US(30), US(5),
+                   at + MS(3.02), MS(2)); /* half of it exposed */
+        build_copy(&b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, false, 4, at + MS(6), US(40),
+                   at + MS(6) + US(20), US(10));
+    }
+    const struct totals *t = &build_analyze(&b)->facts->totals;
+    ck_assert_uint_eq(t->copy_count, 2);
+    ck_assert_uint_eq(t->copies[0].kind, COPY_H2D);
+    ck_assert_int_eq(t->copies[0].bytes, 11 * 1000);
+    ck_assert_int_eq(t->copies[0].exposed_ns, 11 * MS(1));
+    ck_assert_int_eq(t->copies[1].host_blocked_ns, 11 * US(40));
+    build_end(&b);
+}
+END_TEST
+
+static void fill_loader(struct builder *b, int workers)
+{
+    for (int i = 0; i < 12; i++) {
+        step_with(b, i, "k", MS(4));
+        for (int w = 0; w < workers; w++) {
+            b->thread = 10 + w;
+            build_range(b, "data.decode", MS(10 * i), MS(10 * i) + MS(7));
+            b->thread = 1;
+        }
+        build_range(b, "data.wait", MS(10 * i) + MS(5), MS(10 * i) + MS(6));
+        if (workers == 0)
+            build_range_at(b, "data.decode", 2, MS(10 * i) + MS(5), MS(10 * i) + MS(6));
+    }
+}
+
+START_TEST(workers_are_counted_and_their_batches_timed)
+{
+    struct builder b = build_start();
+    for (int w = 0; w < 3; w++)
+        build_thread(&b, 10 + w, "loader");
+    build_meta(&b, "usable_cores", "8");
+    build_meta(&b, "cgroup_cpu_quota", "2.5");
+    fill_loader(&b, 3);
+    const struct host_facts *h = &build_analyze(&b)->facts->host;
+    ck_assert_int_eq(h->usable_cores, 3);
+    ck_assert_int_eq(h->loader_workers, 3);
+    ck_assert(h->loader_parallel);
+    ck_assert_int_eq(h->fetch_ns, MS(7));
+    ck_assert_int_eq(h->fetch_cpu_ns, 0); /* not sampled: not known */
+    ck_assert_int_eq(h->wait_ns, MS(1));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(the_training_thread_may_make_batches_itself)
+{
+    struct builder b = build_start();
+    fill_loader(&b, 0);
+    const struct host_facts *h = &build_analyze(&b)->facts->host;
+    ck_assert_int_eq(h->usable_cores, 0);
+    ck_assert_int_eq(h->loader_workers, 0);
+    ck_assert(!h->loader_parallel);
+    ck_assert_int_eq(h->fetch_ns, MS(1));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(sampled_cpu_time_says_what_a_batch_costs)
+{
+    struct builder b = build_start();
+    build_thread(&b, 10, "loader");
+    fill_loader(&b, 1);
+    for (int i = 0; i <= 12; i++) { /* half of the 7 ms it takes to make one are CPU time */
+        struct row_host_sample s = {
+            .id = i + 1, .process = 1, .thread = 10, .time_ns = MS(10 * i), .cpu_ns = MS(3.5) * i};
+        build_put(&b, ROW_HOST_SAMPLE, &s);
+    }
+    ck_assert_int_eq(build_analyze(&b)->facts->host.fetch_cpu_ns, MS(3.5));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(losses_are_added_up)
+{
+    struct builder b = build_start();
+    for (int i = 0; i < 3; i++)
+        step_with(&b, i, "k", MS(4));
+    build_health(&b, "cupti-dropped", "records dropped", 1, 40);
+    build_health(&b, "ring-full", "events dropped", 1, 2);
+    build_health(&b, "disk-full", "errno", 2, 28);        /* an error number, no count */
+    build_health(&b, "buffer-starved", "requests", 1, 7); /* what they lost is in cupti-dropped */
+    build_health(&b, "strings-full", "names", 1, 9);
+    const struct health_facts *h = &build_analyze(&b)->facts->health;
+    ck_assert_int_eq(h->dropped, 42);
+    ck_assert_uint_eq(h->warnings, 5);
+    ck_assert_double_eq(h->overhead_pct, -1);
+    build_end(&b);
+}
+END_TEST
+
+/* Each step launches ten kernels; so many of them have no record. `source`: whose recording. */
+START_TEST(launches_without_a_record_are_not_idle_time)
+{
+    static const struct {
+        const char *source;
+        int lost;
+        bool captures;
+        const char *says;
+    } cases[] = {{"run", 5, false, "Not enough data: of"},
+                 {"run", 1, false, "record is missing"},
+                 {"run", 0, false, NULL},
+                 {"run", 5, true, NULL},
+                 {"nsys", 5, false, NULL}};
+    struct builder b = build_start();
+    build_meta(&b, "source", cases[_i].source);
+    for (int i = 0; i < 12; i++) {
+        int64_t at = MS(10 * i);
+        build_range(&b, "step", at, at + MS(10));
+        if (cases[_i].captures)
+            build_api(&b, "cudaStreamBeginCapture", at, US(1));
+        for (int k = 0; k < 10; k++) {
+            int64_t correlation = build_api(&b, "cudaLaunchKernel", at + US(20 * k + 10), CALL_NS);
+            if (k >= cases[_i].lost)
+                build_kernel_of(&b, "k", correlation, at + MS(1) + US(500 * k), US(400), 64);
+        }
+    }
+    const struct advice *a = build_analyze(&b);
+    const char *text = cases[_i].lost > 2 ? a->verdict : a->why;
+    bool says = strstr(text, cases[_i].says ? cases[_i].says : "missing") != NULL;
+    ck_assert_msg(says == (cases[_i].says != NULL), "%d: %s %s", _i, a->verdict, a->why);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(a_busy_gpu_is_the_verdict)
+{
+    struct builder b = build_start();
+    for (int i = 0; i < 12; i++)
+        step_with(&b, i, "volta_sgemm_128x64_nn", MS(9.9));
+    const struct advice *a = build_analyze(&b);
+    ck_assert_str_eq(a->verdict_class, "gpu");
+    ck_assert_ptr_nonnull(strstr(a->verdict, "99 %"));
+    ck_assert_ptr_nonnull(strstr(a->why, "compute 9.90 ms"));
+    ck_assert_ptr_nonnull(a->next);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(one_recording_without_steps_is_not_called_a_step)
+{
+    struct builder b = build_start();
+    build_kernel(&b, "only", US(1), US(10), MS(5));
+    const struct advice *a = build_analyze(&b);
+    ck_assert_str_eq(a->verdict_class, "not-enough-data");
+    ck_assert_ptr_nonnull(strstr(a->why, "The recording"));
+    build_end(&b);
+}
+END_TEST
+
+Suite *test_facts_suite(void)
+{
+    Suite *s = suite_create("facts");
+    TCase *c = tcase_create("facts");
+    tcase_add_test(c, kernels_are_summed_by_name_over_used_steps);
+    tcase_add_test(c, copies_are_summed_by_kind_and_memory);
+    tcase_add_test(c, workers_are_counted_and_their_batches_timed);
+    tcase_add_test(c, the_training_thread_may_make_batches_itself);
+    tcase_add_test(c, sampled_cpu_time_says_what_a_batch_costs);
+    tcase_add_test(c, losses_are_added_up);
+    tcase_add_loop_test(c, launches_without_a_record_are_not_idle_time, 0, 5);
+    tcase_add_test(c, a_busy_gpu_is_the_verdict);
+    tcase_add_test(c, one_recording_without_steps_is_not_called_a_step);
+    suite_add_tcase(s, c);
+    return s;
+}

@@ -1,0 +1,166 @@
+/* Analysis of runs recorded in windows: what lies between them is neither idle nor a slow step.
+ */
+#include "tests/unit/build_timeline.h"
+
+#include <check.h>
+#include <math.h>
+
+enum { PERIOD = 10000000, STEPS = 8 };
+
+/* Kernels of 6 ms in steps of 10 ms: 60 % busy. The host is `ahead` of the GPU. */
+static void step(struct builder *b, int64_t at, int64_t ahead)
+{
+    build_range(b, "step", at, at + PERIOD);
+    build_kernel(b, "k", at + US(10), at + US(20) + ahead, MS(6));
+}
+
+static void recorded(struct builder *b, int64_t from, int64_t to, int64_t gpu_start,
+                     int64_t first_step)
+{
+    struct row_recorded r = {.id = ++b->next_id,
+                             .process = 1,
+                             .start_ns = from,
+                             .end_ns = to,
+                             .gpu_start_ns = gpu_start,
+                             .gpu_end_ns = to + MS(50),
+                             .first_step = first_step};
+    build_put(b, ROW_RECORDED, &r);
+}
+
+/* Steps 1 to 8, and 101 to 108 a second later; the run ends after 10 s. */
+static struct builder two_windows(int64_t ahead)
+{
+    struct builder b = build_start();
+    for (int i = 0; i < STEPS; i++)
+        step(&b, (int64_t)i * PERIOD, ahead);
+    for (int i = 0; i < STEPS; i++)
+        step(&b, MS(1000) + (int64_t)i * PERIOD, ahead);
+    recorded(&b, 0, STEPS * (int64_t)PERIOD, 0, 0);
+    recorded(&b, MS(1000), MS(1000) + STEPS * (int64_t)PERIOD, -1, 101);
+    struct row_step_block block = {
+        .id = 1, .process = 1, .first_step = 1, .steps = 1000, .end_ns = MS(10000)};
+    build_put(&b, ROW_STEP_BLOCK, &block);
+    return b;
+}
+
+START_TEST(the_time_between_is_neither_a_step_nor_a_gap)
+{
+    struct builder b = two_windows(0);
+    const struct advice *a = build_analyze(&b);
+    ck_assert_uint_eq(a->facts->window_count, 2);
+    ck_assert_uint_eq(a->facts->steps.count, 2 * STEPS);
+    for (size_t i = 0; i < a->facts->steps.count; i++) {
+        int64_t sum = 0;
+        for (int p = 0; p < PART_COUNT; p++)
+            sum += a->facts->step_parts[i][p];
+        ck_assert_int_eq(a->facts->steps.at[i].end_ns - a->facts->steps.at[i].start_ns, PERIOD);
+        ck_assert_int_eq(sum, a->facts->steps.at[i].to_ns - a->facts->steps.at[i].from_ns);
+    }
+    for (size_t i = 0; i < a->facts->gap_count; i++)
+        ck_assert_int_le(a->facts->gaps[i].end_ns - a->facts->gaps[i].start_ns, MS(4));
+    ck_assert_int_eq(a->facts->steps.max_ns, PERIOD);
+    ck_assert_int_eq(a->facts->breakdown_ns[PART_COMPUTE], MS(6));
+    ck_assert_msg(fabs(a->facts->gpu.busy_pct - 61.5) < 1, /* the last 4 ms are not looked at */
+                  "%g %%", a->facts->gpu.busy_pct);
+    build_end(&b);
+}
+END_TEST
+
+/* In the first step of the second window work of the step before it may run, unseen. */
+START_TEST(the_step_that_leads_in_does_not_count)
+{
+    struct builder b = two_windows(0);
+    const struct advice *a = build_analyze(&b);
+    ck_assert(!a->facts->steps.at[STEPS].used && a->facts->steps.at[STEPS + 1].used);
+    ck_assert(a->facts->steps.at[STEPS - 1].used && a->facts->steps.at[2 * STEPS - 1].used);
+    ck_assert_int_eq(facts_step_number(a->facts, 0), 1);
+    ck_assert_int_eq(facts_step_number(a->facts, STEPS - 1), STEPS);
+    ck_assert_int_eq(facts_step_number(a->facts, STEPS), 101);
+    ck_assert_int_eq(facts_step_number(a->facts, 2 * STEPS - 1), 100 + STEPS);
+    build_end(&b);
+}
+END_TEST
+
+/* 25 ms behind: what the GPU does in the first three steps of a window was launched before it. */
+START_TEST(steps_before_the_gpu_is_known_do_not_count)
+{
+    struct builder b = two_windows(MS(25));
+    const struct advice *a = build_analyze(&b);
+    for (size_t i = STEPS; i < STEPS + 3; i++)
+        ck_assert(!a->facts->steps.at[i].used);
+    ck_assert(a->facts->steps.at[STEPS + 3].used);
+    ck_assert_int_eq(a->facts->step_parts[STEPS][PART_UNEXPLAINED], MS(4));
+    build_end(&b);
+}
+END_TEST
+
+/* No GPU was seen in the whole run: there is nothing to lead in. */
+START_TEST(without_a_gpu_all_steps_count)
+{
+    struct builder b = build_start();
+    for (int i = 0; i < STEPS; i++)
+        build_range(&b, "step", MS(100) + (int64_t)i * PERIOD, MS(100) + (int64_t)(i + 1) * PERIOD);
+    recorded(&b, MS(100), MS(100) + STEPS * (int64_t)PERIOD, -1, 101);
+    const struct advice *a = build_analyze(&b);
+    ck_assert_uint_eq(a->facts->steps.count, STEPS);
+    ck_assert_uint_eq(a->facts->steps.used, STEPS);
+    build_end(&b);
+}
+END_TEST
+
+/* Cut off by size, in the middle of a step: neither it nor steps whose kernels are missing count.
+ */
+START_TEST(unfinished_steps_do_not_count)
+{
+    struct builder b = build_start();
+    for (int i = 0; i < STEPS; i++)
+        step(&b, (int64_t)i * PERIOD, 0);
+    for (int i = STEPS; i < STEPS + 3; i++) { /* launched, and not recorded any more */
+        build_range(&b, "step", (int64_t)i * PERIOD, (int64_t)(i + 1) * PERIOD);
+        build_api(&b, "cudaLaunchKernel", (int64_t)i * PERIOD + US(10), CALL_NS);
+    }
+    recorded(&b, 0, (STEPS + 2) * (int64_t)PERIOD + MS(5), 0, -1);
+    const struct advice *a = build_analyze(&b);
+    ck_assert_uint_eq(a->facts->steps.count, STEPS + 3);
+    ck_assert(a->facts->steps.at[STEPS - 1].used);
+    for (size_t i = STEPS; i < STEPS + 3; i++)
+        ck_assert(!a->facts->steps.at[i].used);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(it_says_how_much_was_recorded)
+{
+    struct builder b = two_windows(0);
+    const struct advice *a = build_analyze(&b);
+    ck_assert_msg(fabs(a->facts->health.recorded_pct - 1.6) < 0.01, "%g",
+                  a->facts->health.recorded_pct);
+    ck_assert_int_eq(a->facts->health.run_steps, 1000);
+    ck_assert_int_eq(a->facts->health.run_mean_ns, MS(10));
+    ck_assert_ptr_nonnull(a->facts->health.recorded_text);
+    ck_assert_ptr_nonnull(strstr(a->facts->health.recorded_text, "16 of 1000 steps"));
+    build_end(&b);
+    b = build_start();
+    for (int i = 0; i < STEPS; i++)
+        step(&b, (int64_t)i * PERIOD, 0);
+    a = build_analyze(&b);
+    ck_assert(a->facts->health.recorded_pct >= 100 && !a->facts->health.recorded_text);
+    build_end(&b);
+}
+END_TEST
+
+Suite *test_recorded_suite(void);
+
+Suite *test_recorded_suite(void)
+{
+    Suite *s = suite_create("recorded");
+    TCase *t = tcase_create("windows");
+    tcase_add_test(t, the_time_between_is_neither_a_step_nor_a_gap);
+    tcase_add_test(t, the_step_that_leads_in_does_not_count);
+    tcase_add_test(t, steps_before_the_gpu_is_known_do_not_count);
+    tcase_add_test(t, without_a_gpu_all_steps_count);
+    tcase_add_test(t, unfinished_steps_do_not_count);
+    tcase_add_test(t, it_says_how_much_was_recorded);
+    suite_add_tcase(s, t);
+    return s;
+}

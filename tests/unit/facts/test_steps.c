@@ -1,0 +1,336 @@
+/* Steps: from marks, from repetition, and which of them count. */
+#include "tests/unit/build_timeline.h"
+
+#include <check.h>
+
+/* One training step: `layers` kernels forward, as many backward, one loss, one optimizer kernel.
+ * The host launches every 20 us, the GPU follows at once. Returns the host time at its end. */
+static int64_t train_step(struct builder *b, int64_t at, int layers, int64_t kernel_ns, int extra)
+{
+    char name[32];
+    int64_t gpu = at + US(10);
+    for (int i = 0; i < 2 * layers + 2 + extra; i++) {
+        if (i < layers)
+            snprintf(name, sizeof name, "fwd_%d", i % 3); /* layers repeat */
+        else if (i == layers)
+            snprintf(name, sizeof name, "loss_kernel");
+        else if (i <= 2 * layers)
+            snprintf(name, sizeof name, "bwd_%d", i % 3);
+        else if (i == 2 * layers + 1)
+            snprintf(name, sizeof name, "sgd_kernel");
+        else
+            snprintf(name, sizeof name, "autotune_%d", i % 7);
+        if (gpu < at + US(8))
+            gpu = at + US(8);
+        build_kernel(b, name, at, gpu, kernel_ns);
+        gpu += kernel_ns + US(1);
+        at += US(20);
+    }
+    /* rare operations, once a step, as in any real one */
+    build_kernel(b, "first_conv", at, gpu, kernel_ns);
+    build_kernel(b, "last_fc", at + US(20), gpu + kernel_ns + US(1), kernel_ns);
+    build_kernel(b, "zero_grad", at + US(40), gpu + 2 * (kernel_ns + US(1)), kernel_ns);
+    return at + US(60);
+}
+
+static void train(struct builder *b, int steps, bool marked)
+{
+    int64_t at = MS(1);
+    for (int i = 0; i < steps; i++) {
+        int64_t start = at, wait = i == 0 ? MS(30) : US(500 + 7 * (i * 37 % 11));
+        at = train_step(b, at + wait, 12, US(10), i == 0 ? 20 : 0);
+        if (marked)
+            build_range(b, "step", start, at - US(5));
+    }
+}
+
+START_TEST(marks_become_steps_from_start_to_start)
+{
+    struct builder b = build_start();
+    train(&b, 12, true);
+    struct advice *a = build_analyze(&b);
+    const struct steps *s = &a->facts->steps;
+    ck_assert_int_eq(s->source, STEPS_NVTX);
+    ck_assert_uint_eq(s->count, 12);
+    ck_assert_uint_eq(s->at[0].used, 0); /* warm-up */
+    ck_assert_uint_eq(s->used, 11);
+    ck_assert_int_eq(s->at[1].start_ns, s->at[0].end_ns);
+    ck_assert_double_eq(s->confidence, 1);
+    ck_assert_int_ge(s->median_ns, US(1080));
+    ck_assert_int_le(s->median_ns, US(1180));
+    ck_assert_int_le(s->min_ns, s->median_ns);
+    ck_assert_int_le(s->median_ns, s->p95_ns);
+    ck_assert_int_le(s->p95_ns, s->max_ns);
+    ck_assert_uint_eq(s->at[3].ops, 29);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(steps_while_queues_fill_do_not_count)
+{
+    struct builder b = build_start();
+    int64_t at = 0;
+    for (int i = 0; i < 20; i++) {
+        static const double first[] = {30, 2, 8, 8.8, 10.1};
+        int64_t length = i < 5 ? MS(first[i]) : MS(10) + US(i * 31 % 100);
+        build_range(&b, "step", at, at + length);
+        build_kernel(&b, "k", at, at + US(10), MS(1));
+        at += length;
+    }
+    const struct steps *s = &build_analyze(&b)->facts->steps;
+    for (size_t i = 0; i < s->count; i++)
+        ck_assert_uint_eq(s->at[i].used, i >= 5); /* the GPU waits in the step behind */
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(repetition_finds_the_same_steps_without_marks)
+{
+    struct builder marked = build_start(), bare = build_start();
+    train(&marked, 20, true);
+    train(&bare, 20, false);
+    const struct steps *m = &build_analyze(&marked)->facts->steps,
+                       *d = &build_analyze(&bare)->facts->steps;
+    ck_assert_int_eq(d->source, STEPS_DETECTED);
+    double ratio = (double)d->median_ns / (double)m->median_ns;
+    ck_assert_double_gt(ratio, 0.98);
+    ck_assert_double_lt(ratio, 1.02);
+    ratio = (double)m->detected_median_ns / (double)m->median_ns; /* the cross-check beside marks */
+    ck_assert_double_gt(ratio, 0.98);
+    ck_assert_double_lt(ratio, 1.02);
+    ck_assert_double_gt(d->confidence, 0.8);
+    ck_assert_ptr_nonnull(strstr(d->source_text, "detected"));
+    build_end(&marked);
+    build_end(&bare);
+}
+END_TEST
+
+START_TEST(evaluation_in_between_is_not_a_step_that_counts)
+{
+    struct builder b = build_start();
+    int64_t at = MS(1);
+    for (int i = 0; i < 16; i++) {
+        at = train_step(&b, at + US(300), 12, US(10), 0);
+        if (i == 7)
+            for (int k = 0; k < 60; k++, at += US(100))
+                build_kernel(&b, "eval_kernel", at, at + US(10), US(50));
+    }
+    const struct steps *s = &build_analyze(&b)->facts->steps;
+    ck_assert_int_eq(s->source, STEPS_DETECTED);
+    size_t out = 0;
+    for (size_t i = 1; i < s->count; i++)
+        out += !s->at[i].used;
+    ck_assert_uint_eq(out, 1);
+    ck_assert_int_le(s->max_ns, MS(2));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(kernels_before_the_first_mark_and_a_cut_last_step_stay_out)
+{
+    struct builder b = build_start();
+    int64_t at = MS(1);
+    at = train_step(&b, at, 12, US(10), 0); /* launched before recording of marks began */
+    for (int i = 0; i < 5; i++) {
+        char name[32];
+        int64_t start = at;
+        snprintf(name, sizeof name, "ProfilerStep#%d", 7 + i);
+        at = i < 4 ? train_step(&b, at, 12, US(10), 0) : at + US(40);
+        build_range_at(&b, name, 0, start, at);
+    }
+    const struct advice *a = build_analyze(&b);
+    ck_assert_int_eq(a->facts->steps.source, STEPS_FRAMEWORK);
+    ck_assert_uint_eq(a->facts->steps.count, 5);
+    ck_assert_uint_eq(a->facts->steps.at[4].used, 0);
+    ck_assert_uint_eq(a->facts->steps.used, 4);
+    ck_assert_uint_eq(a->facts->steps.op_step[0], TL_NONE);
+    ck_assert_uint_eq(a->facts->steps.at[0].ops, 29);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(an_operation_belongs_to_the_step_that_launched_it)
+{
+    struct builder b = build_start();
+    for (int i = 0; i < 4; i++) {
+        build_range(&b, "step", MS(i), MS(i + 1));
+        build_kernel(&b, "k", MS(i) + US(900), MS(i + 1) + US(100), US(50)); /* runs in the next */
+    }
+    const struct advice *a = build_analyze(&b);
+    for (uint32_t i = 0; i < 4; i++)
+        ck_assert_uint_eq(a->facts->steps.op_step[i], i);
+    ck_assert_int_eq(a->facts->steps.at[1].from_ns, MS(1) + US(150)); /* until it ends */
+    ck_assert_int_eq(a->facts->steps.at[1].to_ns, MS(2) + US(150));
+    ck_assert_int_eq(a->facts->steps.at[1].length_ns, MS(1));
+    build_end(&b);
+}
+END_TEST
+
+/* The host is done with a step after 2 ms, the GPU after 20. */
+START_TEST(where_the_host_runs_ahead_a_step_takes_what_the_gpu_takes)
+{
+    struct builder b = build_start();
+    for (int i = 0; i < 6; i++) {
+        build_range(&b, "step", MS(2 * i), MS(2 * i + 2));
+        build_kernel(&b, "volta_sgemm_128x64_nn", MS(2 * i) + US(10), MS(1 + 20 * i), MS(19));
+    }
+    const struct facts *f = build_analyze(&b)->facts;
+    ck_assert_int_eq(f->steps.median_ns, MS(20));
+    ck_assert_int_eq(f->step_ns, MS(20));
+    ck_assert_uint_eq(f->steps.used, 6);
+    ck_assert_int_le(f->breakdown_ns[PART_COMPUTE], MS(20));
+    ck_assert_int_ge(f->breakdown_ns[PART_COMPUTE], MS(19));
+    ck_assert_ptr_null(f->contradiction);
+    build_end(&b);
+}
+END_TEST
+
+/* Every fourth step waits for its batch. */
+START_TEST(long_steps_that_recur_are_told_with_their_cause)
+{
+    struct builder b = build_start();
+    int64_t at = MS(1);
+    for (int i = 0; i < 20; i++) {
+        int64_t start = at, wait = i % 4 == 3 ? MS(90) : US(100);
+        build_range_at(&b, "DataLoader.__next__", 1, at, at + wait);
+        build_kernel(&b, "k", at + wait + US(10), at + wait + US(20), MS(9));
+        at += wait + MS(10);
+        build_range_at(&b, "step", 0, start, at);
+    }
+    const struct facts *f = build_analyze(&b)->facts;
+    ck_assert(f->steps.recurs && f->steps.slow == 5 && f->steps.used == 19);
+    ck_assert_int_eq(f->step_ns, f->steps.pace_ns);
+    ck_assert_int_lt(f->steps.median_ns, MS(11));
+    ck_assert_int_gt(f->step_ns, MS(30));
+    ck_assert_int_eq(f->long_part, PART_IDLE_INPUT);
+    ck_assert_int_gt(f->long_extra_ns, MS(89));
+    ck_assert_ptr_nonnull(strstr(f->long_text, "5 of 19 steps"));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(nested_marks_choose_the_outer_one)
+{
+    struct builder b = build_start();
+    for (int i = 0; i < 6; i++) {
+        build_range_at(&b, "Iteration", 0, MS(10 * i), MS(10 * i + 10));
+        for (int k = 0; k < 5; k++) {
+            build_range_at(&b, "batch", 1, MS(10 * i + 2 * k), MS(10 * i + 2 * k + 2));
+            build_kernel(&b, "k", MS(10 * i + 2 * k), MS(10 * i + 2 * k) + US(10), MS(1));
+        }
+    }
+    const struct advice *a = build_analyze(&b);
+    ck_assert_uint_eq(a->facts->steps.count, 6);
+    ck_assert_int_eq(a->facts->steps.median_ns, MS(10));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(without_repetition_the_recording_is_one)
+{
+    struct builder b = build_start();
+    char name[32];
+    for (int i = 0; i < 40; i++) {
+        snprintf(name, sizeof name, "kernel_%d", i);
+        build_kernel(&b, name, MS(i), MS(i) + US(10), US(100));
+    }
+    const struct advice *a = build_analyze(&b);
+    ck_assert_int_eq(a->facts->steps.source, STEPS_NONE);
+    ck_assert_uint_eq(a->facts->steps.count, 1);
+    ck_assert_uint_eq(a->facts->steps.used, 1);
+    ck_assert_int_eq(a->facts->steps.median_ns, MS(39) + US(100));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(layers_of_a_model_that_ran_once_are_no_steps)
+{
+    struct builder b = build_start();
+    char name[32];
+    for (int layer = 0; layer < 8; layer++)
+        for (int k = 0; k < 10; k++) {
+            int64_t at = MS(1) + US(200 * layer + 20 * k);
+            snprintf(name, sizeof name, "layer_kernel_%d", k);
+            build_kernel(&b, name, at, at + US(8), US(10));
+        }
+    build_kernel(&b, "first_use", MS(300), MS(300) + US(8), US(10));
+    ck_assert_int_eq(build_analyze(&b)->facts->steps.source, STEPS_NONE);
+    build_end(&b);
+}
+END_TEST
+
+/* Layers of one graph, launched by one call: 40 of them, so that their number does not tell. */
+START_TEST(layers_of_a_graph_are_no_steps)
+{
+    struct builder b = build_start();
+    char name[32];
+    int64_t correlation = build_api(&b, "cudaGraphLaunch", MS(1), US(5));
+    for (int layer = 0; layer < 40; layer++)
+        for (int k = 0; k < 10; k++) {
+            snprintf(name, sizeof name, "layer_kernel_%d", k);
+            build_kernel_of(&b, name, correlation, MS(2) + US(200 * layer + 20 * k), US(18), 64);
+        }
+    ck_assert_int_eq(build_analyze(&b)->facts->steps.source, STEPS_NONE);
+    build_end(&b);
+}
+END_TEST
+
+/* What a server runs for one batch: its layers repeat, the batch does not. */
+static void serve(struct builder *b, int64_t at)
+{
+    char name[32];
+    build_range(b, "execute_32_context_0(sq0)_generation_32(sq32)", at, at + MS(10));
+    for (int layer = 0; layer < 40; layer++)
+        for (int k = 0; k < 10; k++) {
+            int64_t call = at + US(200 * layer + 20 * k);
+            snprintf(name, sizeof name, "layer_kernel_%d", k);
+            build_kernel(b, name, call, call + US(8), US(10));
+        }
+}
+
+START_TEST(passes_of_a_server_are_steps_if_there_are_several)
+{
+    for (int passes = 1; passes <= 3; passes++) {
+        struct builder b = build_start();
+        for (int i = 0; i < passes; i++)
+            serve(&b, MS(10 * i));
+        const struct advice *a = build_analyze(&b);
+        ck_assert_int_eq(a->facts->steps.source, passes > 1 ? STEPS_NVTX : STEPS_NONE);
+        ck_assert_uint_eq(a->facts->steps.count, (size_t)passes);
+        build_end(&b);
+    }
+}
+END_TEST
+
+START_TEST(an_empty_profile_is_answered)
+{
+    struct builder b = build_start();
+    const struct advice *a = build_analyze(&b);
+    ck_assert_uint_eq(a->facts->steps.count, 0);
+    ck_assert_str_eq(a->verdict_class, "not-enough-data");
+    ck_assert_uint_eq(a->facts->gap_count, 0);
+    build_end(&b);
+}
+END_TEST
+
+Suite *test_steps_suite(void)
+{
+    Suite *s = suite_create("steps");
+    TCase *c = tcase_create("steps");
+    tcase_add_test(c, marks_become_steps_from_start_to_start);
+    tcase_add_test(c, steps_while_queues_fill_do_not_count);
+    tcase_add_test(c, repetition_finds_the_same_steps_without_marks);
+    tcase_add_test(c, evaluation_in_between_is_not_a_step_that_counts);
+    tcase_add_test(c, kernels_before_the_first_mark_and_a_cut_last_step_stay_out);
+    tcase_add_test(c, an_operation_belongs_to_the_step_that_launched_it);
+    tcase_add_test(c, where_the_host_runs_ahead_a_step_takes_what_the_gpu_takes);
+    tcase_add_test(c, long_steps_that_recur_are_told_with_their_cause);
+    tcase_add_test(c, nested_marks_choose_the_outer_one);
+    tcase_add_test(c, without_repetition_the_recording_is_one);
+    tcase_add_test(c, layers_of_a_model_that_ran_once_are_no_steps);
+    tcase_add_test(c, layers_of_a_graph_are_no_steps);
+    tcase_add_test(c, passes_of_a_server_are_steps_if_there_are_several);
+    tcase_add_test(c, an_empty_profile_is_answered);
+    suite_add_tcase(s, c);
+    return s;
+}

@@ -1,0 +1,383 @@
+/* Timeline: joins, order, names, tolerance of rows that cannot be true. */
+#include "tests/unit/build_timeline.h"
+
+#include "analyzer/timeline/demangle.h"
+
+#include <check.h>
+#include <stdint.h>
+
+static const char *name_of(const struct timeline *t, uint32_t id)
+{
+    return tl_text(t, id);
+}
+
+START_TEST(joins_operations_to_calls)
+{
+    struct builder b = build_start();
+    build_kernel(&b, "late", US(100), US(110), US(5)); /* rows out of order */
+    build_kernel(&b, "early", US(10), US(20), US(5));
+    struct timeline *t = build_finish(&b);
+    ck_assert_uint_eq(t->op_count, 2);
+    ck_assert_str_eq(name_of(t, t->ops[0].name), "early");
+    ck_assert_int_eq(t->apis[t->ops[0].api].start_ns, US(10));
+    ck_assert_int_eq(t->apis[t->ops[1].api].start_ns, US(100));
+    ck_assert_uint_eq(t->apis[0].op, 0);
+    ck_assert_uint_eq(t->apis[0].kind, API_LAUNCH);
+    ck_assert_int_eq(t->gpu_start_ns, US(20));
+    ck_assert_int_eq(t->gpu_end_ns, US(115));
+    ck_assert_uint_eq(t->have, HAVE_KERNELS | HAVE_API | HAVE_DEVICE);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(nested_driver_call_gives_its_kernels_to_the_outer_call)
+{
+    struct builder b = build_start();
+    struct row_api r = {.id = 1, .process = 1, .thread = 1, .layer = 1};
+    r.start_ns = US(10); /* CUPTI delivers the inner call first, here with the same start */
+    r.end_ns = US(13);
+    r.correlation = 501;
+    r.name = build_text(&b, "cuLaunchKernel");
+    build_put(&b, ROW_API, &r);
+    r.layer = 0;
+    r.end_ns = US(15);
+    r.correlation = 500;
+    r.name = build_text(&b, "cudaLaunchKernel");
+    build_put(&b, ROW_API, &r);
+    build_kernel_of(&b, "k", 501, US(20), US(5), 1);
+    struct timeline *t = build_finish(&b);
+    ck_assert_uint_eq(t->api_count, 1);
+    ck_assert_str_eq(name_of(t, t->apis[0].name), "cudaLaunchKernel");
+    ck_assert_uint_eq(t->ops[0].api, 0);
+    ck_assert_uint_eq(t->apis[0].ops, 1);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(graph_launch_owns_many_operations)
+{
+    struct builder b = build_start();
+    int64_t c = build_api(&b, "cudaGraphLaunch", US(1), US(10));
+    for (int i = 0; i < 5; i++)
+        build_kernel_of(&b, "node", c, US(20 + 10 * i), US(8), 1);
+    struct timeline *t = build_finish(&b);
+    ck_assert_uint_eq(t->apis[0].kind, API_GRAPH_LAUNCH);
+    ck_assert_uint_eq(t->apis[0].op, 0);
+    ck_assert_uint_eq(t->apis[0].ops, 5);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(correlations_are_per_process)
+{
+    struct builder b = build_start();
+    struct row_process p = {.id = 2, .pid = 43, .rank = -1};
+    build_put(&b, ROW_PROCESS, &p);
+    struct row_thread th = {.id = 2, .process = 2, .tid = 7};
+    build_put(&b, ROW_THREAD, &th);
+    struct row_api r = {
+        .id = 1, .process = 1, .thread = 1, .start_ns = US(1), .end_ns = US(2), .correlation = 9};
+    build_put(&b, ROW_API, &r);
+    r = (struct row_api){
+        .id = 2, .process = 2, .thread = 2, .start_ns = US(3), .end_ns = US(4), .correlation = 9};
+    build_put(&b, ROW_API, &r);
+    struct row_stream s = {.id = 2, .process = 2, .device = 1, .stream = 7};
+    build_put(&b, ROW_STREAM, &s);
+    struct row_kernel k = {
+        .id = 1, .process = 2, .stream = 2, .start_ns = US(5), .end_ns = US(6), .correlation = 9};
+    build_put(&b, ROW_KERNEL, &k);
+    struct timeline *t = build_finish(&b);
+    ck_assert_uint_eq(t->apis[t->ops[0].api].thread, 1);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(library_calls_find_their_api_calls)
+{
+    struct builder b = build_start();
+    build_kernel(&b, "mystery", US(10.5), US(20), US(5));
+    build_kernel(&b, "outside", US(50), US(60), US(5));
+    struct row_call c = {.start_ns = US(11),
+                         .end_ns = US(14),
+                         .family = SPOOL_CALL_CONV_DGRAD,
+                         .in_type = SPOOL_DT_F16,
+                         .in_layout = SPOOL_LAYOUT_NHWC};
+    build_call(&b, c, "cudnnConvolutionBackwardData"); /* starts 0.5 us after its call: clocks */
+    struct timeline *t = build_finish(&b);
+    ck_assert_uint_eq(t->calls[0].apis, 1);
+    ck_assert_uint_eq(t->ops[0].class.family, FAMILY_CONV);
+    ck_assert_uint_eq(t->ops[0].class.pass, PASS_DGRAD);
+    ck_assert_uint_eq(t->ops[0].class.dtype, SPOOL_DT_F16);
+    ck_assert_uint_eq(t->ops[0].class.layout, SPOOL_LAYOUT_NHWC);
+    ck_assert_uint_eq(t->ops[0].class.tensor, TRI_UNKNOWN);
+    ck_assert_uint_eq(t->ops[1].class.family, FAMILY_UNKNOWN);
+    build_end(&b);
+}
+END_TEST
+
+static int64_t health_value(const struct timeline *t, const char *code)
+{
+    for (size_t i = 0; i < t->health_count; i++)
+        if (strcmp(name_of(t, t->healths[i].code), code) == 0)
+            return t->healths[i].value;
+    return 0;
+}
+
+START_TEST(impossible_rows_are_counted_not_believed)
+{
+    struct builder b = build_start();
+    build_kernel_of(&b, "reversed", 0, US(10), -US(5), 1);
+    build_kernel_of(&b, "untimed", 0, INT64_MIN, 5, 1);
+    build_kernel_of(&b, "far", 0, INT64_MAX - 5, 5, 1);
+    b.stream = 77;
+    build_kernel_of(&b, "no such stream", 12345, US(20), US(5), 1);
+    struct row_api r = {.id = 1,
+                        .process = 9,
+                        .thread = -3,
+                        .start_ns = 0,
+                        .end_ns = 5,
+                        .name = 4000000000u,
+                        .correlation = -1};
+    build_put(&b, ROW_API, &r);
+    build_thread(&b, 1, "again");
+    struct timeline *t = build_finish(&b);
+    ck_assert_uint_eq(t->op_count, 2);
+    ck_assert_int_eq(t->ops[0].end_ns, t->ops[0].start_ns);
+    ck_assert_int_eq(health_value(t, "times-reversed"), 1);
+    ck_assert_int_eq(health_value(t, "times-absurd"), 2);
+    ck_assert_int_eq(health_value(t, "ids-repeated"), 1);
+    ck_assert_int_ge(health_value(t, "references-missing"), 3);
+    for (size_t i = 0; i < t->op_count; i++)
+        ck_assert_uint_lt(t->streams[t->ops[i].stream].device, t->device_count);
+    build_end(&b);
+}
+END_TEST
+
+/* Each of them could be; all together they could not be added up. */
+START_TEST(no_sum_of_times_leaves_its_bounds)
+{
+    struct builder b = build_start();
+    for (int i = 0; i < 100; i++) {
+        build_kernel_of(&b, "long", 0, i, TL_TIME_MAX - 1000, 1);
+        build_range(&b, "long", -TL_TIME_MAX + 1000, TL_TIME_MAX - 1000);
+    }
+    struct timeline *t = build_finish(&b);
+    int64_t kernels = 0, ranges = 0;
+    for (size_t i = 0; i < t->op_count; i++)
+        ck_assert(
+            !__builtin_add_overflow(kernels, t->ops[i].end_ns - t->ops[i].start_ns, &kernels));
+    for (size_t i = 0; i < t->range_count; i++)
+        ranges += t->ranges[i].end_ns - t->ranges[i].start_ns;
+    ck_assert_int_gt(kernels, TL_TOTAL_MAX / 2);
+    ck_assert_int_le(kernels, TL_TOTAL_MAX);
+    ck_assert_int_le(ranges, TL_TOTAL_MAX);
+    ck_assert_int_eq(health_value(t, "times-absurd"), 200 - t->op_count - t->range_count);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(impossible_numbers_are_not_known)
+{
+    struct builder b = build_start();
+    struct row_loader l = {
+        .id = 1, .process = 1, .thread = 1, .worker = INT64_MIN, .cpu_ns = INT64_MAX, .batch = 7};
+    build_put(&b, ROW_LOADER, &l);
+    struct row_gpu_sample g = {
+        .id = 1, .device = INT64_MAX, .util_pct = -1, .throttle_reasons = INT64_MIN};
+    for (int i = 0; i < 1000; i++) {
+        g.power_mw = (int64_t)1 << 52;
+        build_put(&b, ROW_GPU_SAMPLE, &g);
+    }
+    struct row_process p = {.id = 2, .pid = 7, .start_ns = INT64_MIN, .end_ns = INT64_MAX};
+    build_put(&b, ROW_PROCESS, &p);
+    struct row_recorded r = {.id = 1, .process = 1, .start_ns = 5, .end_ns = INT64_MAX};
+    build_put(&b, ROW_RECORDED, &r);
+    r = (struct row_recorded){.id = 2, .process = 1, .start_ns = 5, .end_ns = -5};
+    build_put(&b, ROW_RECORDED, &r);
+    struct timeline *t = build_finish(&b);
+    ck_assert(t->loaders[0].worker == -1 && t->loaders[0].cpu_ns == -1 && t->loaders[0].batch == 7);
+    int64_t sum = 0;
+    for (size_t i = 0; i < t->gpu_sample_count; i++)
+        sum += t->gpu_samples[i].power_mw;
+    ck_assert_int_gt(sum, (int64_t)1 << 59);
+    ck_assert_int_le(sum, (int64_t)1 << 60);
+    ck_assert_int_eq(t->gpu_samples[999].power_mw, -1);
+    ck_assert(t->gpu_samples[0].device == INT64_MAX &&
+              t->gpu_samples[0].throttle_reasons == INT64_MIN);
+    ck_assert(t->processes[1].pid == 7 && t->processes[1].start_ns == 0 &&
+              t->processes[1].end_ns == 0);
+    ck_assert_uint_eq(t->recorded_count, 1);
+    ck_assert_int_eq(t->recorded[0].end_ns, 5);
+    ck_assert_int_ge(health_value(t, "numbers-absurd"), 4);
+    build_end(&b);
+}
+END_TEST
+
+static int64_t random_from(uint64_t *x)
+{
+    *x ^= *x << 13;
+    *x ^= *x >> 7;
+    *x ^= *x << 17;
+    return (int64_t)(*x >> 11);
+}
+
+/* Random rows: whatever comes, indices stay valid and parts add up. */
+START_TEST(random_rows_never_break_it)
+{
+    uint64_t x = 88172645463325252u + (uint64_t)_i;
+    struct builder b = build_start();
+#define RANDOM random_from(&x)
+    for (int i = 0; i < 400; i++) {
+        int64_t start = RANDOM % 7 ? RANDOM % 1000000 : (int64_t)((uint64_t)RANDOM * 4096);
+        int64_t end = start + RANDOM % 5000 - 500;
+        struct row_kernel k = {
+            RANDOM % 50, RANDOM % 3, RANDOM % 4, start, end,        (uint32_t)(RANDOM % 90),
+            RANDOM % 60, RANDOM,     1,          1,     RANDOM,     1,
+            1,           0,          0,          0,     RANDOM % 2, 0};
+        struct row_api a = {RANDOM % 50, RANDOM % 3, RANDOM % 4,
+                            start,       end,        (uint32_t)(RANDOM % 90),
+                            RANDOM % 60, RANDOM % 2, 0};
+        struct row_range r = {RANDOM % 50,
+                              RANDOM % 3,
+                              RANDOM % 4,
+                              start,
+                              end,
+                              build_text(&b, RANDOM % 2 ? "step" : "data.wait"),
+                              0,
+                              RANDOM % 3 - 1,
+                              0};
+        struct row_copy c = {
+            RANDOM % 50,    RANDOM % 3,   RANDOM % 4, start,          end, RANDOM % 60, RANDOM % 12,
+            RANDOM % 9 - 1, RANDOM % 300, RANDOM,     RANDOM % 3 - 1, -1,  0,           0};
+        struct row_sync s = {RANDOM % 50,    RANDOM % 3, start, end,        RANDOM % 6,
+                             RANDOM % 5 - 1, 1,          1,     RANDOM % 60};
+        struct row_loader l = {RANDOM % 50, RANDOM % 3,     RANDOM % 4, start, end,
+                               RANDOM % 5,  RANDOM % 3 - 1, 0,          RANDOM};
+        build_put(&b, ROW_KERNEL, &k);
+        build_put(&b, ROW_API, &a);
+        if (RANDOM % 4 == 0)
+            build_put(&b, ROW_RANGE, &r);
+        build_put(&b, ROW_COPY, &c);
+        build_put(&b, ROW_SYNC, &s);
+        build_put(&b, ROW_LOADER, &l);
+    }
+    struct advice *a = build_analyze(&b);
+    int64_t sum = 0;
+    for (int p = 0; p < PART_COUNT; p++)
+        sum += a->facts->breakdown_ns[p];
+    ck_assert_int_eq(sum, a->facts->step_ns);
+    for (size_t i = 0; i < a->facts->steps.count; i++) {
+        sum = 0;
+        for (int p = 0; p < PART_COUNT; p++) {
+            ck_assert_int_ge(a->facts->step_parts[i][p], 0);
+            sum += a->facts->step_parts[i][p];
+        }
+        ck_assert_int_eq(sum, a->facts->steps.at[i].to_ns - a->facts->steps.at[i].from_ns);
+    }
+    build_end(&b);
+}
+END_TEST
+
+static const struct {
+    const char *recorded, *shown;
+} shown[] = {
+    {"_Z10add_kernelPfS_i", "add_kernel"},
+    {"_Z7add_vecIfLi4EEvPT_i", "add_vec<float, 4>"},
+    {"_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEENS_"
+     "6detail5ArrayIPcLi3"
+     "EEEEEviT0_T1_",
+     "vectorized_elementwise_kernel<4, CUDAFunctor_add<float>, Array<char*, 3>>"},
+    {"void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float>(int, "
+     "float)",
+     "vectorized_layer_norm_kernel<float, float>"},
+    {"volta_sgemm_128x64_nn", "volta_sgemm_128x64_nn"},
+    {"_ZN7cutlass6KernelI21cutlass_80_simt_sgemmEEvNT_6ParamsE", "Kernel<cutlass_80_simt_sgemm>"},
+    {"_ZN3fooXXbroken", "foo"},
+    {"_Z", "_Z"},
+    {"", "(unnamed)"},
+    {"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+     "ncclDevKernel_AllReduce_Sum_f32_RING_LL"},
+};
+
+START_TEST(kernel_names_are_readable)
+{
+    char out[256];
+    kernel_display_name(shown[_i].recorded, out, sizeof out);
+    ck_assert_str_eq(out, shown[_i].shown);
+}
+END_TEST
+
+START_TEST(demangler_survives_nonsense)
+{
+    uint64_t x = 2463534242u + (uint64_t)_i;
+    static const char letters[] = "NKEILSTZPRFADv0123456789_Ulcdtif";
+    char name[80], out[256];
+    for (int i = 0; i < 2000; i++) {
+        strcpy(name, "_Z");
+        size_t n = 2 + (size_t)(RANDOM % 70);
+        for (size_t k = 2; k < n; k++)
+            name[k] = letters[RANDOM % (int64_t)(sizeof letters - 1)];
+        name[n] = '\0';
+        kernel_display_name(name, out, sizeof out);
+        ck_assert_uint_gt(strlen(out), 0);
+    }
+}
+END_TEST
+
+START_TEST(types_are_read_from_mangled_names)
+{
+    struct builder b = build_start();
+    build_kernel(&b, "_ZN5cudnn3cnn12dgrad_engineIfLi512ELi6ELi5ELi3ELi3ELi3ELb0EEEviiiPKT_i",
+                 US(1), US(10), US(5));
+    const struct op *o = &build_finish(&b)->ops[0];
+    ck_assert_str_eq(name_of(b.t, o->name), "dgrad_engine<float, 512, 6, 5, 3, 3, 3, false>");
+    ck_assert_uint_eq(o->class.dtype, SPOOL_DT_F32);
+    ck_assert_uint_eq(o->class.tensor, TRI_NO);
+    ck_assert_uint_eq(o->class.pass, PASS_DGRAD);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(a_collectives_kernel_communicates_whatever_its_name)
+{
+    struct builder b = build_start();
+    build_kernel(&b, "my_ring_kernel", US(1), US(10), US(5));
+    struct row_collective c = {
+        .id = 1, .process = 1, .start_ns = US(1), .end_ns = US(2), .kernel = b.next_id};
+    build_put(&b, ROW_COLLECTIVE, &c);
+    ck_assert_uint_eq(build_finish(&b)->ops[0].class.family, FAMILY_COMM);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(have_comes_from_the_source_when_it_says)
+{
+    struct builder b = build_start();
+    build_meta(&b, "have", "kernels,copies,api,nonsense");
+    ck_assert_uint_eq(build_finish(&b)->have, HAVE_KERNELS | HAVE_COPIES | HAVE_API);
+    ck_assert_ptr_null(timeline_meta(b.t, "command"));
+    build_end(&b);
+}
+END_TEST
+
+Suite *test_timeline_suite(void)
+{
+    Suite *s = suite_create("timeline");
+    TCase *c = tcase_create("timeline");
+    tcase_add_test(c, joins_operations_to_calls);
+    tcase_add_test(c, nested_driver_call_gives_its_kernels_to_the_outer_call);
+    tcase_add_test(c, graph_launch_owns_many_operations);
+    tcase_add_test(c, correlations_are_per_process);
+    tcase_add_test(c, library_calls_find_their_api_calls);
+    tcase_add_test(c, impossible_rows_are_counted_not_believed);
+    tcase_add_test(c, no_sum_of_times_leaves_its_bounds);
+    tcase_add_test(c, impossible_numbers_are_not_known);
+    tcase_add_loop_test(c, random_rows_never_break_it, 0, 50);
+    tcase_add_loop_test(c, kernel_names_are_readable, 0, (int)(sizeof shown / sizeof *shown));
+    tcase_add_loop_test(c, demangler_survives_nonsense, 0, 5);
+    tcase_add_test(c, types_are_read_from_mangled_names);
+    tcase_add_test(c, a_collectives_kernel_communicates_whatever_its_name);
+    tcase_add_test(c, have_comes_from_the_source_when_it_says);
+    suite_add_tcase(s, c);
+    return s;
+}

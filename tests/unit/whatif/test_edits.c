@@ -1,0 +1,341 @@
+/* Edits that rules aim themselves, edits of the whole step, and the engine's checks of itself. */
+#include "analyzer/advice/advice.h"
+#include "tests/unit/edit_case.h"
+#include "tests/unit/rule_case.h"
+
+static bool is_k(const struct facts *f, uint32_t op)
+{
+    return strcmp(tl_text(f->tl, f->tl->ops[op].name), "k") == 0;
+}
+
+static bool is_sync(const struct facts *f, uint32_t api)
+{
+    return f->tl->apis[api].kind == API_SYNC_STREAM;
+}
+
+/* Four short kernels and a long one, then a wait, then 1 ms of the host's own: 7 ms. */
+static void fill_mixed(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 4; i++)
+        build_kernel(b, "k", at + US(10 * i), at + US(20) + MS(i), MS(1));
+    build_kernel(b, "long_one", at + US(50), at + US(20) + MS(4), MS(2));
+    build_sync(b, at + US(100), MS(6) - US(70));
+}
+
+START_TEST(removed_operations_and_calls_cost_nothing)
+{
+    struct bench x = bench_start(MS(7), fill_mixed);
+    int64_t ns = with(&x, (struct edit){.kind = EDIT_REMOVE, .ops = is_k}, &middle);
+    ck_assert_int_gt(ns, MS(2.9));
+    ck_assert_int_lt(ns, MS(3.1));
+    /* Without its wait the host runs ahead: its own millisecond is hidden. */
+    ns = with(&x, (struct edit){.kind = EDIT_REMOVE, .calls = is_sync}, &middle);
+    ck_assert_int_gt(ns, MS(5.9));
+    ck_assert_int_lt(ns, MS(6.1));
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(scaled_operations_take_a_time_within_the_range)
+{
+    struct bench x = bench_start(MS(7), fill_mixed);
+    struct edit half = {.kind = EDIT_SCALE, .ops = is_k, .good = 0.25, .bad = 0.75};
+    ck_assert_int_eq(with(&x, half, &lucky), MS(4));
+    ck_assert_int_eq(with(&x, half, &middle), MS(5));
+    ck_assert_int_eq(with(&x, half, &unlucky), MS(6));
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(joined_neighbours_take_as_long_as_the_longest_to_a_quarter_more_each)
+{
+    struct bench x = bench_start(MS(7), fill_mixed);
+    struct edit join = {.kind = EDIT_JOIN, .ops = is_k};
+    ck_assert_int_le(with(&x, join, &lucky), MS(4));
+    ck_assert_int_gt(with(&x, join, &lucky), MS(3.9));
+    ck_assert_int_gt(with(&x, join, &unlucky), MS(4.6));
+    ck_assert_int_lt(with(&x, join, &unlucky), MS(4.8));
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(a_larger_batch_helps_where_the_host_or_small_kernels_set_the_pace)
+{
+    struct edit twice = {.kind = EDIT_BATCH, .workers = 2};
+    struct bench x = bench_start(MS(5), fill_host_bound); /* launches for 5 ms, kernels for 1 */
+    int64_t ns = with(&x, twice, &unlucky);
+    ck_assert_int_gt(ns, MS(2.4));
+    ck_assert_int_lt(ns, MS(2.7));
+    bench_end(&x);
+    x = bench_start(MS(8) + US(100), fill_gpu_bound); /* 64 blocks: fewer than there are SMs */
+    ck_assert_int_lt(with(&x, twice, &lucky), MS(4.2));
+    ck_assert_int_gt(with(&x, twice, &unlucky), MS(8));
+    bench_end(&x);
+}
+END_TEST
+
+/* ---- syncs ---- */
+
+/* Ten kernels of 1 ms issued at once, two waits for them one behind the other, then 4 ms of host
+ * work. */
+static void fill_two_syncs(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 10; i++)
+        build_kernel(b, "k", at + US(10 * i), at + US(10) + MS(i), MS(1));
+    build_sync(b, at + US(200), MS(10) - US(180)); /* until at + 10.02 ms */
+    build_sync(b, at + MS(10) + US(30), US(5));
+}
+
+START_TEST(one_of_two_equal_syncs_saves_nothing_and_both_save_the_gain)
+{
+    struct bench x = bench_start(MS(14), fill_two_syncs);
+    struct timeline *t = x.b.t;
+    bool *calls = calloc(t->api_count, sizeof *calls);
+    struct edit one = {.kind = EDIT_REMOVE, .call_marks = calls};
+    for (int which = 0; which < 2; which++) {
+        size_t n = 0;
+        for (size_t i = 0; i < t->api_count; i++)
+            calls[i] = t->apis[i].kind == API_SYNC_STREAM && (int)(n++ % 2) == which;
+        ck_assert_uint_eq(n, 2 * STEPS);
+        ck_assert_int_gt(with(&x, one, &lucky), MS(13.9));
+    }
+    for (size_t i = 0; i < t->api_count; i++)
+        calls[i] = t->apis[i].kind == API_SYNC_STREAM;
+    ck_assert_int_lt(with(&x, one, &lucky), MS(10.1));
+    ck_assert_int_lt(with(&x, (struct edit){.kind = EDIT_UNSYNC}, &lucky), MS(10.1));
+    const struct outcome *o = case_outcome(x.b.a, "sync-in-loop"); /* and the report says so */
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert_msg(strstr(o->summary, "one of the 2 waits of a step alone saves about nothing"),
+                  "%s", o->summary);
+    ck_assert_msg(strstr(o->summary, "without any of them a step is 4.0"), "%s", o->summary);
+    const struct evidence *last = &o->evidence[o->evidence_count - 1];
+    ck_assert_msg(strstr(last->text, "only one of the waits goes"), "%s", last->text);
+    ck_assert(last->value < 0.1);
+    free(calls);
+    bench_end(&x);
+}
+END_TEST
+
+/* Ten kernels of 1 ms, a wait for them, memory freed, then 4 ms of host work. */
+static void fill_sync_and_free(struct builder *b, int64_t at, const char *call)
+{
+    for (int i = 0; i < 10; i++)
+        build_kernel(b, "k", at + US(10 * i), at + US(10) + MS(i), MS(1));
+    build_sync(b, at + US(200), MS(10) - US(180)); /* until at + 10.02 ms */
+    build_api(b, call, at + MS(10) + US(30), US(100));
+}
+
+static void fill_sync_and_free_now(struct builder *b, int64_t at)
+{
+    fill_sync_and_free(b, at, "cudaFree");
+}
+
+static void fill_sync_and_free_in_stream(struct builder *b, int64_t at)
+{
+    fill_sync_and_free(b, at, "cudaFreeAsync");
+}
+
+/* The same, and a free in the midst of the kernels that comes back at once. */
+static void fill_free_beside_kernels(struct builder *b, int64_t at)
+{
+    build_api(b, "cudaFree", at + US(120), US(20));
+    fill_sync_and_free(b, at, "cudaFree");
+}
+
+/* Freeing waits for the device itself, once nothing did so before it. Not where it was seen not to.
+ */
+START_TEST(a_wait_moves_on_to_what_frees_memory)
+{
+    struct edit unsync = {.kind = EDIT_UNSYNC};
+    struct bench x = bench_start(MS(14), fill_sync_and_free_now);
+    ck_assert_int_gt(with(&x, unsync, &lucky), MS(13.9));
+    bench_end(&x);
+    x = bench_start(MS(14), fill_sync_and_free_in_stream);
+    ck_assert_int_lt(with(&x, unsync, &lucky), MS(10.1));
+    bench_end(&x);
+    x = bench_start(MS(14), fill_free_beside_kernels);
+    ck_assert_int_lt(with(&x, unsync, &lucky), MS(10.1));
+    bench_end(&x);
+}
+END_TEST
+
+/* Waits for the GPU, then reads and prints for 2 ms inside a range of its own. */
+static void fill_reading(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 10; i++)
+        build_kernel(b, "k", at + US(300 * i), at + US(300 * i) + US(10), US(200));
+    build_range(b, "log", at + MS(3), at + MS(5.5));
+    build_sync(b, at + MS(3) + US(10), US(20));
+}
+
+START_TEST(what_is_done_with_a_result_goes_with_the_wait_for_it)
+{
+    struct bench x = bench_start(MS(6), fill_reading);
+    int64_t ns = with(&x, (struct edit){.kind = EDIT_UNSYNC}, &middle);
+    ck_assert_int_gt(ns, MS(3.4)); /* launches for 3 ms, and 0.5 ms behind the range */
+    ck_assert_int_lt(ns, MS(3.7));
+    bench_end(&x);
+}
+END_TEST
+
+/* The wait is somebody else's: it stays, with all that it costs. */
+START_TEST(waits_that_are_not_the_programs_stay)
+{
+    struct bench x = bench_start(MS(6), fill_reading);
+    bool *marks = calloc(x.b.a->facts->tl->api_count + 1, sizeof *marks);
+    ck_assert_ptr_nonnull(marks);
+    for (size_t i = 0; i < x.b.a->facts->tl->api_count; i++)
+        marks[i] = is_sync(x.b.a->facts, (uint32_t)i);
+    struct edit edit = {.kind = EDIT_UNSYNC, .keep_marks = marks};
+    ck_assert_int_eq(with(&x, edit, &middle), MS(6));
+    free(marks);
+    bench_end(&x);
+}
+END_TEST
+
+/* ---- a full queue ---- */
+
+/* 200 kernels of 30 us a step, 1000 launches behind the host, which waits in each for room. */
+static void fill_full_queue(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 200; i++) {
+        int64_t call = at + US(30 * i);
+        int64_t correlation = build_api(b, "cudaLaunchKernel", call + US(0.3), US(29.7));
+        build_kernel_of(b, "k", correlation, call + MS(30), US(29.8), 128);
+    }
+}
+
+START_TEST(waiting_for_room_in_the_queue_ends_with_the_kernels)
+{
+    struct bench x = bench_start(MS(6), fill_full_queue);
+    struct edit tenth = {.kind = EDIT_SCALE, .ops = is_k, .good = 0.1, .bad = 0.1};
+    int64_t ns = with(&x, tenth, &middle);
+    ck_assert_int_lt(ns, MS(1.5));
+    ck_assert(x.b.a->whatif.trusted);
+    bench_end(&x);
+}
+END_TEST
+
+/* ---- fusing ---- */
+
+/* Of four kernels of 1 ms the first two are done by others on the way; the rest is all overhead, of
+ * which one share stays, and at worst half of the other. */
+START_TEST(a_pass_that_others_do_on_the_way_goes_altogether)
+{
+    struct bench x = bench_start(MS(7), fill_mixed);
+    bool *gone = calloc(x.b.a->facts->tl->op_count + 1, sizeof *gone);
+    ck_assert_ptr_nonnull(gone);
+    for (uint32_t i = 0, n = 0; i < x.b.a->facts->tl->op_count; i++)
+        gone[i] = is_k(x.b.a->facts, i) && n++ % 4 < 2;
+    struct edit edit = {.kind = EDIT_FUSE, .ops = is_k, .gone_marks = gone};
+    ck_assert_int_le(llabs(with(&x, edit, &lucky) - MS(4)), US(20));
+    ck_assert_int_le(llabs(with(&x, edit, &unlucky) - MS(4.5)), US(20));
+    free(gone);
+    bench_end(&x);
+}
+END_TEST
+
+/* ---- layouts ---- */
+
+static void fill_layouts(struct builder *b, int64_t at)
+{
+    static const char *const names[] = {
+        "void cudnn::engines_precompiled::nchwToNhwcKernel<float>()",
+        "sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_tilesize128x128x32",
+        "void implicit_convolve_sgemm<float>()", "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float>()"};
+    for (int i = 0; i < 4; i++)
+        build_kernel(b, names[i], at + US(10 * i), at + US(100) + MS(i), MS(1));
+    build_sync(b, at + US(100), MS(4) - US(10));
+}
+
+static bool on_cuda_cores(const struct facts *f, uint32_t op)
+{
+    return strstr(tl_text(f->tl, f->tl->ops[op].full_name), "sgemm") != NULL;
+}
+
+/* The conversion goes, the NHWC kernel stays as it is; the convolution on CUDA cores becomes one on
+ * tensor cores, or stays, too, or another that suits it less; normalising moves the same bytes. */
+START_TEST(another_layout_spares_conversions_and_may_open_tensor_cores)
+{
+    struct bench x = bench_start(MS(5), fill_layouts);
+    struct edit plain = {.kind = EDIT_LAYOUT};
+    struct edit picked = {.kind = EDIT_LAYOUT, .ops = on_cuda_cores};
+    ck_assert_int_gt(with(&x, plain, &unlucky), MS(4.3));
+    ck_assert_int_lt(with(&x, plain, &unlucky), MS(4.4));
+    ck_assert_int_gt(with(&x, plain, &lucky), MS(3.8));
+    ck_assert_int_lt(with(&x, plain, &lucky), MS(4));
+    ck_assert_int_gt(with(&x, picked, &unlucky), MS(4));
+    ck_assert_int_gt(with(&x, picked, &lucky), MS(2.9));
+    ck_assert_int_lt(with(&x, picked, &lucky), MS(3.1));
+    bench_end(&x);
+}
+END_TEST
+
+/* ---- self-checks ---- */
+
+START_TEST(steady_steps_predict_one_another)
+{
+    struct bench x = bench_start(MS(7), fill_mixed);
+    const struct whatif *w = &x.b.a->whatif;
+    ck_assert(w->trusted);
+    ck_assert_double_lt(w->holdout_error_pct, 0.5);
+    ck_assert_double_ge(w->holdout_error_pct, 0);
+    ck_assert_double_lt(w->unexplained_pct, 0.5);
+    ck_assert_double_lt(w->identity_error_pct, 0.01);
+    bench_end(&x);
+}
+END_TEST
+
+static void fill_never_alike(struct builder *b, int64_t at)
+{
+    static int turn;
+    int n = 3 + turn++ % 7;
+    for (int i = 0; i < n; i++)
+        build_kernel(b, "k", at + US(10 * i), at + US(20) + US(500 * i), US(500));
+    build_sync(b, at + US(200), MS(5));
+}
+
+START_TEST(steps_of_different_work_widen_the_intervals)
+{
+    struct bench x = bench_start(MS(6), fill_never_alike);
+    const struct whatif *w = &x.b.a->whatif;
+    ck_assert(w->trusted);
+    ck_assert_double_lt(w->holdout_error_pct, 0);
+    ck_assert_ptr_nonnull(strstr(w->wider, "different work"));
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(every_edit_can_be_applied_to_any_steps)
+{
+    for (int kind = EDIT_NONE; kind < EDIT_KINDS; kind++) {
+        struct bench x = bench_start(MS(8), fill_comm);
+        int64_t ns = with(&x, (struct edit){.kind = (enum edit_kind)kind, .workers = 2}, &middle);
+        ck_assert_int_gt(ns, 0);
+        ck_assert_int_le(ns, MS(8));
+        bench_end(&x);
+    }
+}
+END_TEST
+
+Suite *test_edits_suite(void)
+{
+    Suite *s = suite_create("edits");
+    TCase *c = tcase_create("edits");
+    tcase_add_test(c, removed_operations_and_calls_cost_nothing);
+    tcase_add_test(c, scaled_operations_take_a_time_within_the_range);
+    tcase_add_test(c, joined_neighbours_take_as_long_as_the_longest_to_a_quarter_more_each);
+    tcase_add_test(c, a_larger_batch_helps_where_the_host_or_small_kernels_set_the_pace);
+    tcase_add_test(c, one_of_two_equal_syncs_saves_nothing_and_both_save_the_gain);
+    tcase_add_test(c, a_wait_moves_on_to_what_frees_memory);
+    tcase_add_test(c, what_is_done_with_a_result_goes_with_the_wait_for_it);
+    tcase_add_test(c, waits_that_are_not_the_programs_stay);
+    tcase_add_test(c, waiting_for_room_in_the_queue_ends_with_the_kernels);
+    tcase_add_test(c, a_pass_that_others_do_on_the_way_goes_altogether);
+    tcase_add_test(c, another_layout_spares_conversions_and_may_open_tensor_cores);
+    tcase_add_test(c, steady_steps_predict_one_another);
+    tcase_add_test(c, steps_of_different_work_widen_the_intervals);
+    tcase_add_test(c, every_edit_can_be_applied_to_any_steps);
+    suite_add_tcase(s, c);
+    return s;
+}

@@ -1,0 +1,121 @@
+/* Edits of communication. */
+#include "tests/unit/edit_case.h"
+#include "tests/unit/rule_case.h"
+
+START_TEST(hidden_communication_leaves_its_last_bucket_and_slows_compute_down)
+{
+    struct bench x = bench_start(MS(8), fill_comm);
+    struct edit hide = {.kind = EDIT_HIDE_COMM};
+    int64_t best = with(&x, hide, &lucky), worst = with(&x, hide, &unlucky);
+    ck_assert_int_gt(best, MS(5.9)); /* 1 ms of the host, 4 of compute, 0.9 left, some contention */
+    ck_assert_int_lt(best, MS(6.2));
+    ck_assert_int_gt(worst, best + MS(0.5));
+    ck_assert_int_lt(worst, MS(8));
+    ck_assert_int_gt(x.b.a->whatif.comm_bound_ns, MS(2.9));
+    bench_end(&x);
+}
+END_TEST
+
+/* In every first collective of a step, 0.6 ms are waiting for the late rank; in every second one
+ * for another. */
+START_TEST(a_punctual_rank_takes_away_the_waiting_for_it_alone)
+{
+    struct bench x = bench_start(MS(8), fill_comm);
+    struct advice *a = x.b.a;
+    struct rank_facts members[2] = {{.rank = 0, .device = 0}, {.rank = 1, .device = 1}};
+    struct late_wait waits[64];
+    size_t n = 0, seen = 0;
+    for (uint32_t i = 0; i < x.b.t->op_count; i++)
+        if (x.b.t->ops[i].class.family == FAMILY_COMM && seen++ % 3 < 2)
+            waits[n++] = (struct late_wait){i, seen % 3 == 1 ? 1 : 2, MS(0.6)};
+    a->own->ranks =
+        (struct ranks){.at = members, .count = 2, .late = 1, .waits = waits, .wait_count = n};
+    int64_t ns = with(&x, (struct edit){.kind = EDIT_PUNCTUAL}, &middle);
+    ck_assert_int_gt(ns, MS(7.35));
+    ck_assert_int_lt(ns, MS(7.45));
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(accumulating_communicates_once_in_so_many_steps)
+{
+    struct bench x = bench_start(MS(8), fill_comm);
+    int64_t ns = with(&x, (struct edit){.kind = EDIT_ACCUMULATE, .workers = 3}, &middle);
+    ck_assert_int_gt(ns, MS(5.9));
+    ck_assert_int_lt(ns, MS(6.1));
+    bench_end(&x);
+}
+END_TEST
+
+/* 2 ms of compute, then forty collectives of 50 us, most of which is what any costs. */
+static void fill_small_comm(struct builder *b, int64_t at)
+{
+    build_kernel(b, "k", at, at + US(10), MS(2));
+    for (int i = 0; i < 40; i++)
+        build_kernel(b, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", at + US(10 + 10 * i),
+                     at + US(10) + MS(2) + US(50 * i), US(i ? 50 : 40));
+    build_sync(b, at + US(500), MS(3.6));
+}
+
+START_TEST(few_large_collectives_pay_what_any_costs_a_few_times_only)
+{
+    struct bench x = bench_start(MS(4.2), fill_small_comm);
+    struct edit bucket = {.kind = EDIT_BUCKET};
+    int64_t best = with(&x, bucket, &lucky), worst = with(&x, bucket, &unlucky);
+    ck_assert_int_gt(best, MS(2.2)); /* compute, the host's 0.1 ms, and little more */
+    ck_assert_int_lt(best, MS(2.5));
+    ck_assert_int_gt(worst, best);
+    ck_assert_int_lt(worst, MS(4));
+    bench_end(&x);
+}
+END_TEST
+
+/* 8 ms of compute; a collective waits beside all of it and 1 ms more, and the host for that. */
+static void fill_waiting(struct builder *b, int64_t at)
+{
+    if (at == MS(100))
+        build_stream(b, 2, 1);
+    for (int i = 0; i < 8; i++)
+        build_kernel(b, "k", at + US(10 * i), at + US(20) + MS(i), MS(1));
+    b->stream = 2;
+    build_kernel(b, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", at + US(80), at + US(90),
+                 MS(9) - US(70));
+    build_sync(b, at + US(100), MS(9) - US(70));
+    b->stream = 1;
+}
+
+/* It spins on multiprocessors that the kernels beside it then have for themselves. */
+START_TEST(compute_beside_a_wait_is_faster_without_it)
+{
+    struct bench x = bench_start(MS(10), fill_waiting);
+    struct advice *a = x.b.a;
+    struct rank_facts members[2] = {{.rank = 0, .device = 0}, {.rank = 1, .device = 1}};
+    struct late_wait waits[STEPS];
+    size_t n = 0;
+    for (uint32_t i = 0; i < x.b.t->op_count; i++)
+        if (x.b.t->ops[i].class.family == FAMILY_COMM)
+            waits[n++] = (struct late_wait){i, 1, MS(9)};
+    a->own->ranks =
+        (struct ranks){.at = members, .count = 2, .late = 1, .waits = waits, .wait_count = n};
+    struct edit punctual = {.kind = EDIT_PUNCTUAL};
+    int64_t best = with(&x, punctual, &lucky), worst = with(&x, punctual, &unlucky);
+    ck_assert_int_gt(worst, MS(7.9));
+    ck_assert_int_lt(worst, MS(8.1));
+    ck_assert_int_gt(best, MS(6.9)); /* 8 / 1.15 */
+    ck_assert_int_lt(best, MS(7.1));
+    bench_end(&x);
+}
+END_TEST
+
+Suite *test_edits_comm_suite(void)
+{
+    Suite *s = suite_create("edits_comm");
+    TCase *c = tcase_create("edits_comm");
+    tcase_add_test(c, hidden_communication_leaves_its_last_bucket_and_slows_compute_down);
+    tcase_add_test(c, few_large_collectives_pay_what_any_costs_a_few_times_only);
+    tcase_add_test(c, a_punctual_rank_takes_away_the_waiting_for_it_alone);
+    tcase_add_test(c, compute_beside_a_wait_is_faster_without_it);
+    tcase_add_test(c, accumulating_communicates_once_in_so_many_steps);
+    suite_add_tcase(s, c);
+    return s;
+}

@@ -1,0 +1,137 @@
+/* Edits of what the host does: launches that block, checks, copies within its memory, reading. */
+#include "tests/unit/edit_case.h"
+#include "tests/unit/rule_case.h"
+
+/* Fifty launches that come back when their kernel of 145 us has run; one each 200 us. */
+static void fill_blocking(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 50; i++) {
+        int64_t t = at + US(200 * i), c = build_api(b, "cudaLaunchKernel", t, US(160));
+        build_kernel_of(b, "gemm", c, t + US(8), US(145), 64);
+    }
+}
+
+START_TEST(launches_that_no_longer_block_keep_the_gpu_busy)
+{
+    struct bench x = bench_start(MS(10), fill_blocking);
+    ck_assert(x.g->launches_block);
+    ck_assert_int_eq(bench_step(&x), MS(10));
+    struct edit unblock = {.kind = EDIT_UNBLOCK};
+    ck_assert_int_eq(with(&x, unblock, &lucky), 50 * (US(145) + 900));
+    ck_assert_int_eq(with(&x, unblock, &unlucky), 50 * US(147));
+    const struct outcome *o = case_outcome(x.b.a, "debug-switches");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert(!o->upper_bound);
+    ck_assert_int_gt(o->saves_mid_ns, MS(2.6));
+    ck_assert_int_lt(o->saves_mid_ns, MS(2.75));
+    /* A shorter kernel lets its launch come back sooner. */
+    plan_reset(&x.plan, x.g);
+    for (size_t i = 0; i < x.g->count; i++)
+        if (x.g->tasks[i].kind == TASK_KERNEL)
+            x.plan.dur[i] = US(45);
+    ck_assert_int_eq(bench_step(&x), MS(5));
+    bench_end(&x);
+}
+END_TEST
+
+/* A check behind each kernel, whose answer is read: 20 x (300 + 10 + 20 us and what the host does).
+ */
+static void fill_checks(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 20; i++) {
+        int64_t t = at + US(480 * i);
+        build_kernel(b, "gemm", t, t + US(10), US(300));
+        build_kernel(b, "isnan_kernel(float const*, int)", t + US(8), t + US(310), US(20));
+        build_copy(b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, false, 4, t + US(15), US(325),
+                   t + US(332), US(2));
+    }
+}
+
+START_TEST(waits_for_the_answers_of_checks_go_with_the_checks)
+{
+    struct bench x = bench_start(MS(9.6), fill_checks);
+    const struct outcome *o = case_outcome(x.b.a, "debug-switches");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert_int_gt(o->saves_mid_ns, MS(3)); /* 20 kernels of 300 us are left */
+    ck_assert_int_ne(case_outcome(x.b.a, "sync-in-loop")->verdict, RULE_FIRES);
+    bench_end(&x);
+}
+END_TEST
+
+/* 7 ms of kernels; meanwhile and afterwards the training thread copies for 8.9 ms, in two ranges of
+ * which one lies in the other. */
+static void fill_host_copy(struct builder *b, int64_t at)
+{
+    build_kernel(b, "gemm", at, at + US(10), MS(7));
+    build_range_at(b, "aten::clone", 1, at + MS(1), at + MS(9.9));
+    build_range_at(b, "aten::contiguous", 2, at + MS(2), at + MS(3));
+    build_sync(b, at + MS(9.92), US(5));
+}
+
+START_TEST(copies_within_the_hosts_memory_take_their_time_along_once)
+{
+    struct bench x = bench_start(MS(10), fill_host_copy);
+    bool *marks = calloc(x.b.t->range_count + 1, sizeof *marks);
+    for (size_t i = 0; i < x.b.t->range_count; i++)
+        marks[i] = strncmp(tl_text(x.b.t, x.b.t->ranges[i].name), "aten::", 6) == 0;
+    int64_t ns = with(&x, (struct edit){.kind = EDIT_SKIP, .range_marks = marks}, &middle);
+    ck_assert_int_gt(ns, MS(7)); /* the wait is for the kernel then */
+    ck_assert_int_lt(ns, MS(7.3));
+    free(marks);
+    const struct outcome *o = case_outcome(x.b.a, "host-copies");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert(!o->upper_bound);
+    ck_assert_int_eq(case_outcome(x.b.a, "host-work")->verdict, RULE_SILENT);
+    bench_end(&x);
+}
+END_TEST
+
+static void fill_decode(struct builder *b, int64_t at)
+{
+    build_range(b, "data.decode", at, at + MS(8));
+    build_kernel(b, "k", at + MS(8.1), at + MS(8.11), MS(1));
+    build_sync(b, at + MS(8.2), US(920));
+}
+
+START_TEST(reading_for_nothing_leaves_the_share_that_computes)
+{
+    struct bench x = bench_start(MS(10), fill_decode);
+    int64_t ns = with(&x, (struct edit){.kind = EDIT_READ_FREE, .good = 0.25}, &middle);
+    ck_assert_int_gt(ns, MS(3.9));
+    ck_assert_int_lt(ns, MS(4.1));
+    bench_end(&x);
+}
+END_TEST
+
+/* A batch of 3 ms made in line, and 6.8 ms of the training thread's own work. */
+static void fill_batch_and_work(struct builder *b, int64_t at)
+{
+    build_range(b, "data.decode", at, at + MS(3));
+    build_kernel(b, "k", at + MS(3) + US(10), at + MS(3) + US(20), US(100));
+    build_sync(b, at + MS(3) + US(30), US(100));
+}
+
+START_TEST(busy_workers_may_slow_the_training_thread_down)
+{
+    struct bench x = bench_start(MS(10), fill_batch_and_work);
+    struct edit workers = {.kind = EDIT_WORKERS, .workers = 4};
+    int64_t best = with(&x, workers, &lucky), worst = with(&x, workers, &unlucky);
+    ck_assert_int_lt(best, MS(7.1));
+    ck_assert_int_gt(worst, best + MS(1.2)); /* a fifth of 6.8 ms */
+    ck_assert_int_lt(worst, best + MS(1.5));
+    bench_end(&x);
+}
+END_TEST
+
+Suite *test_edits_host_suite(void)
+{
+    Suite *s = suite_create("edits_host");
+    TCase *c = tcase_create("edits");
+    tcase_add_test(c, launches_that_no_longer_block_keep_the_gpu_busy);
+    tcase_add_test(c, waits_for_the_answers_of_checks_go_with_the_checks);
+    tcase_add_test(c, copies_within_the_hosts_memory_take_their_time_along_once);
+    tcase_add_test(c, reading_for_nothing_leaves_the_share_that_computes);
+    tcase_add_test(c, busy_workers_may_slow_the_training_thread_down);
+    suite_add_tcase(s, c);
+    return s;
+}

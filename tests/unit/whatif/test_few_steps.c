@@ -1,0 +1,185 @@
+/* What a recording lacks: steps, events, waits. What is said then holds for whatever was not
+ * recorded. */
+#include "analyzer/advice/advice.h"
+#include "tests/unit/replay_steps.h"
+
+static bool any(const struct facts *f, uint32_t op)
+{
+    return f->tl->op_count > op;
+}
+static bool first_stream(const struct facts *f, uint32_t op)
+{
+    return f->tl->streams[f->tl->ops[op].stream].row.id == 1;
+}
+
+static struct edit scale(bool (*ops)(const struct facts *, uint32_t), double by)
+{
+    return (struct edit){.kind = EDIT_SCALE, .ops = ops, .good = by, .bad = by};
+}
+
+START_TEST(a_step_repeated_takes_as_long_as_one_of_many)
+{
+    for (int steps = 1; steps < 4; steps++) {
+        struct bench x = bench_start_of(steps, MS(5), fill_host_bound);
+        ck_assert_uint_eq(x.g->recorded_steps, (size_t)steps);
+        ck_assert_uint_ge(x.g->steps, 6);
+        ck_assert_int_le(llabs(bench_step(&x) - MS(5)), US(10));
+        bench_end(&x);
+        x = bench_start_of(steps, MS(8) + US(100), fill_gpu_bound);
+        ck_assert_int_le(llabs(bench_step(&x) - MS(8) - US(100)), US(10));
+        bench_end(&x);
+    }
+}
+END_TEST
+
+START_TEST(one_step_says_what_many_say_less_exactly)
+{
+    struct edit edits[] = {{.kind = EDIT_GRAPH}, scale(any, 0.5)};
+    for (int i = 0; i < 2; i++) {
+        void (*fill)(struct builder *, int64_t) = i ? fill_gpu_bound : fill_host_bound;
+        int64_t period = i ? MS(8) + US(100) : MS(5);
+        struct bench x = bench_start_of(1, period, fill), y = bench_start(period, fill);
+        struct span_ns one = bench_span(&x, edits[i]), all = bench_span(&y, edits[i]);
+        ck_assert_ptr_nonnull(strstr(x.b.a->whatif.wider, "one step"));
+        ck_assert_ptr_null(y.b.a->whatif.wider);
+        ck_assert_int_le(llabs(one.mid_ns - all.mid_ns), period / 50);
+        ck_assert_int_lt(one.low_ns, all.low_ns);
+        ck_assert_int_gt(one.high_ns, all.high_ns);
+        bench_end(&x);
+        bench_end(&y);
+    }
+}
+END_TEST
+
+/* A kernel of the step before runs on into the only one that was recorded. */
+static void fill_behind(struct builder *b, int64_t at)
+{
+    build_kernel_of(b, "k", 0, at - MS(1), MS(3), 64);
+    for (int i = 0; i < 10; i++)
+        build_kernel(b, "k", at + US(500 * i), at + MS(2) + US(500 * i), US(100));
+    build_sync(b, at + US(4600), MS(2));
+}
+
+/* ... and so do others, of which the recording has nothing. */
+static void fill_far_behind(struct builder *b, int64_t at)
+{
+    build_kernel_of(b, "k", 0, at - MS(1), MS(2), 64);
+    struct row_event r = {
+        .id = ++b->next_id, .process = 1, .stream = 1, .event = -1, .device_ns = -1};
+    r.event_sync = r.id;
+    r.correlation = build_api(b, "cudaEventRecord", at, US(2));
+    build_put(b, ROW_EVENT, &r);
+    for (int i = 0; i < 10; i++)
+        build_kernel(b, "k", at + US(500 * i) + US(3), at + MS(2) + US(500 * i), US(400));
+    build_sync(b, at + US(4600), MS(2));
+}
+
+/* The host is a step ahead and waits, in a full queue of its own making, for the GPU to have done
+ * the step before: an event of which the recording holds the wait alone. */
+static void fill_ahead(struct builder *b, int64_t at)
+{
+    static const int64_t period = 4000000;
+    if (at == MS(100))
+        for (int i = 0; i < 4; i++)
+            build_kernel_of(b, "k", 0, at + MS(i), MS(1), 64);
+    for (int i = 0; i < 4; i++)
+        build_kernel(b, "k", at + US(10 * i), at + period + MS(i), MS(1));
+    int64_t correlation = build_api(b, "cudaEventSynchronize", at + US(100), MS(3.85));
+    struct row_sync r = {.id = ++b->next_id,
+                         .process = 1,
+                         .start_ns = at + US(100),
+                         .end_ns = at + MS(3.95),
+                         .type = SYNC_EVENT,
+                         .stream = 1,
+                         .event = 1,
+                         .event_sync = 1000000 + b->next_id,
+                         .correlation = correlation};
+    build_put(b, ROW_SYNC, &r);
+}
+
+START_TEST(a_host_that_waits_for_the_step_before_is_as_fast_as_the_gpu)
+{
+    struct bench x = bench_start_of(1, MS(4), fill_ahead);
+    int64_t now = bench_step(&x);
+    for (size_t i = 0; i < x.g->count; i++)
+        if (x.g->tasks[i].kind == TASK_KERNEL)
+            x.plan.dur[i] /= 4;
+    ck_assert_int_le(llabs(now - MS(4)), US(100));
+    ck_assert_int_lt(bench_step(&x), MS(1.2));
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(what_was_launched_before_belongs_to_no_copy)
+{
+    struct bench x = bench_start_of(1, MS(6.6), fill_behind);
+    size_t kernels = 0;
+    for (size_t i = x.g->recorded; i < x.g->count; i++)
+        kernels += x.g->tasks[i].kind == TASK_KERNEL;
+    ck_assert_uint_eq(kernels, 10 * (x.g->steps - 1));
+    bench_end(&x);
+    x = bench_start_of(1, MS(6.6), fill_far_behind);
+    ck_assert_double_lt(x.b.a->whatif.unexplained_pct, 1);
+    bench_end(&x);
+}
+END_TEST
+
+/* Work on the second stream follows that on the first, behind a wait of which no event is known. */
+static void fill_two_streams(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 4; i++) {
+        build_kernel(b, "a", at + MS(2) * i, at + MS(2) * i + US(10), MS(1));
+        build_api(b, "cudaStreamWaitEvent", at + MS(2) * i + US(20), US(2));
+        b->stream = 2;
+        build_kernel(b, "b", at + MS(2) * i + US(30), at + MS(2) * i + MS(1) + US(20), US(900));
+        build_sync(b, at + MS(2) * i + US(40), MS(1.9));
+        b->stream = 1;
+    }
+}
+
+START_TEST(waits_for_unknown_events_may_be_for_the_first_or_the_last_work)
+{
+    struct bench x = bench_start(MS(8), fill_two_streams);
+    ck_assert_ptr_nonnull(strstr(x.b.a->whatif.wider, "which events"));
+    ck_assert_double_lt(x.b.a->whatif.unexplained_pct, 1); /* the last work explains it */
+    struct span_ns s = bench_span(&x, scale(first_stream, 0.5));
+    ck_assert_int_lt(s.low_ns, US(200));
+    ck_assert_int_gt(s.mid_ns, MS(1.8));
+    ck_assert_int_gt(s.high_ns, MS(1.9));
+    bench_end(&x);
+}
+END_TEST
+
+/* The GPU is done before the next step, and nothing says that the host waited for that. */
+static void fill_no_wait(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 8; i++)
+        build_kernel(b, "k", at + US(500) * i, at + US(500) * i + US(10), US(480));
+    build_kernel(b, "k", at + MS(4), at + MS(4) + US(10), MS(2));
+}
+
+START_TEST(a_host_that_was_not_seen_to_wait_may_or_may_not)
+{
+    struct bench x = bench_start(MS(6.1), fill_no_wait);
+    ck_assert_uint_eq(x.b.a->whatif.waits, 0);
+    ck_assert_ptr_nonnull(strstr(x.b.a->whatif.wider, "no wait of the host"));
+    struct span_ns s = bench_span(&x, scale(any, 0.1));
+    ck_assert_int_lt(s.low_ns, US(200)); /* the host alone takes as long */
+    ck_assert_int_lt(s.mid_ns, US(200));
+    bench_end(&x);
+}
+END_TEST
+
+Suite *test_few_steps_suite(void)
+{
+    Suite *s = suite_create("few_steps");
+    TCase *t = tcase_create("all");
+    tcase_add_test(t, a_step_repeated_takes_as_long_as_one_of_many);
+    tcase_add_test(t, one_step_says_what_many_say_less_exactly);
+    tcase_add_test(t, a_host_that_waits_for_the_step_before_is_as_fast_as_the_gpu);
+    tcase_add_test(t, what_was_launched_before_belongs_to_no_copy);
+    tcase_add_test(t, waits_for_unknown_events_may_be_for_the_first_or_the_last_work);
+    tcase_add_test(t, a_host_that_was_not_seen_to_wait_may_or_may_not);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,235 @@
+/* The graph: which tasks and edges a recording becomes, and what is left unexplained. */
+#include "tests/unit/replay_steps.h"
+
+static size_t count(const struct graph *g, enum task_kind kind)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->count; i++)
+        n += g->tasks[i].kind == kind;
+    return n;
+}
+
+START_TEST(calls_waits_and_kernels_become_tasks)
+{
+    struct bench x = bench_start(MS(5), fill_host_bound);
+    ck_assert_uint_ge(x.g->steps, STEPS - 1); /* the first may count as warm-up */
+    ck_assert_uint_eq(count(x.g, TASK_KERNEL), 10 * x.g->steps);
+    ck_assert_uint_eq(count(x.g, TASK_HOST_API), 11 * x.g->steps);
+    ck_assert_uint_eq(count(x.g, TASK_WAIT), x.g->steps);
+    ck_assert_uint_eq(x.g->violations, 0);
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(everything_depends_on_earlier_tasks_only)
+{
+    struct bench x = bench_start(MS(10), fill_gpu_bound);
+    for (uint32_t i = 0; i < x.g->count; i++) {
+        const struct task *t = &x.g->tasks[i];
+        ck_assert(t->prev == TASK_NONE || t->prev < i);
+        ck_assert(t->issue == TASK_NONE || t->issue < i);
+        for (uint32_t e = t->edge; e < t->edge + t->edges; e++)
+            ck_assert_uint_lt(x.g->edges[e].from, i);
+        if (t->kind == TASK_KERNEL)
+            ck_assert_uint_ne(t->issue, TASK_NONE);
+    }
+    bench_end(&x);
+}
+END_TEST
+
+static void fill_stalled(struct builder *b, int64_t at)
+{
+    build_kernel(b, "k", at, at + MS(3), MS(1)); /* 3 ms late, and nothing says why */
+    build_sync(b, at + US(20), MS(4));
+}
+
+START_TEST(a_start_that_nothing_explains_is_a_stall)
+{
+    struct bench x = bench_start(MS(5), fill_gpu_bound);
+    for (size_t i = 0; i < x.g->count; i++)
+        ck_assert(!(x.g->tasks[i].flags & TASK_STALL));
+    bench_end(&x);
+    x = bench_start(MS(5), fill_stalled);
+    size_t usual = 0; /* every step has the same delay: then it is the launch latency */
+    for (size_t i = 0; i < x.g->count; i++)
+        usual += x.g->tasks[i].kind == TASK_KERNEL && x.g->tasks[i].issue_lag_ns == MS(3);
+    ck_assert_uint_eq(usual, x.g->steps);
+    bench_end(&x);
+}
+END_TEST
+
+static void fill_loader(struct builder *b, int64_t at)
+{
+    build_range(b, "data.wait", at, at + MS(4));
+    build_kernel(b, "k", at + MS(4), at + MS(4) + US(10), MS(1));
+    b->thread = 2;
+    build_range_at(b, "data.decode", 0, at - MS(2), at + MS(4) - US(5));
+    b->thread = 1;
+}
+
+START_TEST(a_batch_is_taken_when_its_worker_has_made_it)
+{
+    struct bench x = {.b = build_start()};
+    build_thread(&x.b, 2, "loader");
+    for (int i = 0; i < STEPS; i++) {
+        fill_loader(&x.b, MS(100) + MS(6) * i);
+        build_range(&x.b, "step", MS(100) + MS(6) * i, MS(100) + MS(6) * (i + 1));
+    }
+    struct err e = ERR_INIT;
+    build_analyze(&x.b);
+    x.g = graph_build(x.b.a->facts, &e);
+    ck_assert_uint_eq(count(x.g, TASK_GET), x.g->steps);
+    ck_assert_uint_ge(x.g->loads, x.g->steps - 1);
+    size_t joined = 0;
+    for (size_t i = 0; i < x.g->count; i++)
+        joined += x.g->tasks[i].kind == TASK_GET && x.g->tasks[i].edges == 1;
+    ck_assert_uint_ge(joined, x.g->steps - 1);
+    graph_free(x.g);
+    build_end(&x.b);
+}
+END_TEST
+
+/* The host polls an event every 20 us until the kernel of 3 ms has ended, then works for 1 ms. */
+static void fill_polling(struct builder *b, int64_t at)
+{
+    build_kernel(b, "k", at, at + US(10), MS(3));
+    for (int64_t t = at + US(20); t < at + MS(3) + US(30); t += US(20))
+        build_api(b, "cudaEventQuery", t, US(2));
+}
+
+START_TEST(polling_for_an_event_is_one_wait)
+{
+    struct bench x = bench_start(MS(4), fill_polling);
+    ck_assert_uint_eq(count(x.g, TASK_WAIT), x.g->steps);
+    ck_assert_uint_eq(count(x.g, TASK_HOST_API), 2 * x.g->steps);
+    ck_assert_int_eq(bench_step(&x), MS(4));
+    for (size_t i = 0; i < x.g->count; i++)
+        if (x.g->tasks[i].kind == TASK_KERNEL)
+            x.plan.dur[i] = MS(1);
+    ck_assert_int_eq(bench_step(&x), MS(2));
+    bench_end(&x);
+}
+END_TEST
+
+/* Thread 1 launches for 2 ms and is silent while thread 2 launches for 2 ms; then it goes on. */
+static void fill_two_threads(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 10; i++)
+        build_kernel(b, "forward", at + US(200 * i), at + US(200 * i) + US(10), US(20));
+    b->thread = 2;
+    for (int i = 0; i < 10; i++)
+        build_kernel(b, "backward", at + MS(2) + US(200 * i), at + MS(2) + US(200 * i) + US(10),
+                     US(20));
+    b->thread = 1;
+    build_sync(b, at + MS(4), US(10));
+}
+
+START_TEST(a_silent_thread_goes_on_when_the_other_one_hands_over)
+{
+    struct bench x = bench_start(MS(5), fill_two_threads);
+    size_t handed = 0;
+    for (size_t i = 0; i < x.g->count; i++)
+        handed += (x.g->tasks[i].flags & TASK_HANDED) != 0;
+    ck_assert_uint_ge(handed, 2 * (x.g->steps - 1)); /* there and back */
+    ck_assert_int_eq(bench_step(&x), MS(5));
+    for (size_t i = 0; i < x.g->count; i++) { /* pauses between launches: 1.8 ms on each thread */
+        const struct task *t = &x.g->tasks[i];
+        if (t->kind == TASK_HOST_GAP && t->dur_ns < US(198) && !(t->flags & TASK_HANDED))
+            x.plan.dur[i] = 0;
+    }
+    ck_assert_int_lt(bench_step(&x), MS(2));
+    bench_end(&x);
+}
+END_TEST
+
+/* cudaEventRecord; stream -1: the source does not say which. */
+static void record_event(struct builder *b, int64_t at, int64_t stream, int64_t event_sync)
+{
+    struct row_event r = {.id = ++b->next_id,
+                          .process = 1,
+                          .stream = stream,
+                          .event = -1,
+                          .event_sync = event_sync,
+                          .device_ns = -1};
+    r.correlation = build_api(b, "cudaEventRecord", at, US(5));
+    build_put(b, ROW_EVENT, &r);
+}
+
+static void wait_for_event(struct builder *b, int64_t at, int64_t event_sync)
+{
+    struct row_sync r = {.id = ++b->next_id,
+                         .process = 1,
+                         .start_ns = at,
+                         .end_ns = at + US(10),
+                         .type = SYNC_EVENT,
+                         .stream = -1,
+                         .event = -1,
+                         .event_sync = event_sync};
+    r.correlation = build_api(b, "cudaEventSynchronize", at, US(10));
+    build_put(b, ROW_SYNC, &r);
+}
+
+static void fill_events_of_no_stream(struct builder *b, int64_t at)
+{
+    fill_host_bound(b, at);
+    record_event(b, at + US(4700), -1, 7);
+    record_event(b, at + US(4720), 1, -1);
+    wait_for_event(b, at + US(4740), -1);
+}
+
+START_TEST(an_event_of_unknown_stream_is_nobodys)
+{
+    struct bench x = bench_start(MS(5), fill_events_of_no_stream);
+    ck_assert_uint_eq(count(x.g, TASK_EV_REC), x.g->steps); /* that whose stream is known */
+    for (size_t i = 0; i < x.g->count; i++) {
+        const struct task *t = &x.g->tasks[i];
+        ck_assert_uint_lt(t->lane, x.g->lanes);
+        for (uint32_t k = t->edge; k < t->edge + t->edges; k++) /* an unknown number is no match */
+            ck_assert_int_ne(x.g->tasks[x.g->edges[k].from].kind, TASK_EV_REC);
+    }
+    bench_end(&x);
+}
+END_TEST
+
+/* An event that is recorded again and again stands for its last recording. */
+static void fill_one_event(struct builder *b, int64_t at)
+{
+    fill_host_bound(b, at);
+    record_event(b, at + US(4700), 1, 7);
+    wait_for_event(b, at + US(4740), 7);
+}
+
+START_TEST(a_wait_is_for_the_last_recording_of_its_event)
+{
+    struct bench x = bench_start(MS(5), fill_one_event);
+    size_t joined = 0;
+    for (uint32_t i = 0; i < x.g->count; i++) {
+        const struct task *t = &x.g->tasks[i];
+        for (uint32_t k = t->edge; k < t->edge + t->edges; k++) {
+            const struct task *from = &x.g->tasks[x.g->edges[k].from];
+            if (from->kind != TASK_EV_REC)
+                continue;
+            ck_assert_int_lt(t->at_ns - from->at_ns, MS(1));
+            joined++;
+        }
+    }
+    ck_assert_uint_eq(joined, x.g->steps);
+    bench_end(&x);
+}
+END_TEST
+
+Suite *test_graph_suite(void)
+{
+    Suite *s = suite_create("graph");
+    TCase *c = tcase_create("graph");
+    tcase_add_test(c, calls_waits_and_kernels_become_tasks);
+    tcase_add_test(c, everything_depends_on_earlier_tasks_only);
+    tcase_add_test(c, a_start_that_nothing_explains_is_a_stall);
+    tcase_add_test(c, a_batch_is_taken_when_its_worker_has_made_it);
+    tcase_add_test(c, polling_for_an_event_is_one_wait);
+    tcase_add_test(c, a_silent_thread_goes_on_when_the_other_one_hands_over);
+    tcase_add_test(c, an_event_of_unknown_stream_is_nobodys);
+    tcase_add_test(c, a_wait_is_for_the_last_recording_of_its_event);
+    suite_add_tcase(s, c);
+    return s;
+}

@@ -1,0 +1,196 @@
+/* Properties of the replay that must hold on any recording. */
+#include "tests/unit/replay_steps.h"
+
+/* Steps of 10 ms, some with 2 ms of writing a log besides: the host has nothing queued then. */
+static int64_t pace_with_a_log(const char *steps, bool without_waits)
+{
+    struct err e = ERR_INIT;
+    struct builder b = build_start();
+    int64_t at = MS(100);
+    for (int i = 0; i < 3 * STEPS; i++) {
+        int64_t length = MS(steps[i] == 'L' ? 12 : 10);
+        fill_gpu_bound(&b, at);
+        build_range(&b, "step", at, at + length);
+        at += length;
+    }
+    struct graph *g = graph_build(build_analyze(&b)->facts, &e);
+    struct plan plan;
+    struct replay r;
+    ck_assert_ptr_nonnull(g);
+    ck_assert(plan_init(&plan, g) == 0 && replay_init(&r, g) == 0);
+    for (uint32_t i = 0; i < g->count; i++)
+        if (without_waits && g->tasks[i].kind == TASK_WAIT)
+            plan.mark[i] |= PLAN_DROP;
+    replay_run(&r, g, &plan);
+    int64_t pace = r.pace_ns;
+    plan_release(&plan);
+    replay_release(&r);
+    graph_free(g);
+    build_end(&b);
+    return pace;
+}
+
+START_TEST(a_step_that_is_rarely_long_does_not_set_the_pace)
+{
+    static const char *const steps[] = {
+        "..........L.........L.........L.....", /* seldom */
+        "..........L....LL....L.L....L....L..", /* one in four of those that count */
+    };
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(pace_with_a_log(steps[i], false), MS(10));
+        int64_t hidden = pace_with_a_log(steps[i], true);
+        ck_assert_int_gt(hidden, MS(7.9));
+        ck_assert_int_lt(hidden, MS(8.1));
+    }
+    ck_assert_int_gt(pace_with_a_log(".L.L.LL.L.L.LL.L.L.LL.L.L.LL.L.L.LL.", false), MS(10.9));
+}
+END_TEST
+
+static void (*const fills[])(struct builder *, int64_t) = {fill_host_bound, fill_gpu_bound};
+enum { FILLS = sizeof fills / sizeof *fills };
+
+START_TEST(without_a_change_every_task_starts_when_it_did)
+{
+    struct bench x = bench_start(MS(10), fills[_i]);
+    ck_assert_int_eq(replay_run(&x.r, x.g, &x.plan), MS(10));
+    for (size_t i = 0; i < x.g->count; i++)
+        ck_assert_int_eq(x.r.start[i], x.g->tasks[i].at_ns);
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(scaling_everything_scales_the_result)
+{
+    struct bench x = bench_start(MS(10), fills[_i]);
+    for (size_t i = 0; i < x.g->count; i++)
+        x.plan.dur[i] *= 3;
+    x.plan.scale_lags_permille = 3000;
+    ck_assert_int_eq(replay_run(&x.r, x.g, &x.plan), MS(30));
+    bench_end(&x);
+}
+END_TEST
+
+/* The chain that ends last, walked back by what each task waited for, has no slack. */
+START_TEST(delaying_a_task_without_slack_delays_the_end_by_as_much)
+{
+    struct bench x = bench_start(MS(10), fills[_i]);
+    replay_run(&x.r, x.g, &x.plan);
+    int64_t length = x.r.length_ns, end = -1;
+    uint32_t at = TASK_NONE;
+    for (uint32_t i = 0; i < x.g->count; i++)
+        if (x.r.end[i] >= end) {
+            end = x.r.end[i];
+            at = i;
+        }
+    for (int n = 0; n < 40 && x.r.bind[at] != TASK_NONE; n++) {
+        uint32_t on = x.r.bind[at];
+        bool starts = x.g->tasks[at].issue == on; /* begins with it, not after it */
+        at = on;
+        if (starts || x.g->tasks[at].kind == TASK_WAIT)
+            continue;
+        x.plan.dur[at] += US(77);
+        replay_run(&x.r, x.g, &x.plan);
+        ck_assert_int_eq(x.r.length_ns, length + US(77));
+        x.plan.dur[at] -= US(77);
+        replay_run(&x.r, x.g, &x.plan);
+    }
+    ck_assert_int_eq(x.r.length_ns, length);
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(nothing_ends_later_when_a_task_is_shorter_or_gone)
+{
+    struct bench x = bench_start(MS(10), fills[_i]);
+    replay_run(&x.r, x.g, &x.plan);
+    int64_t length = x.r.length_ns;
+    for (size_t i = 0; i < x.g->count; i++) {
+        plan_reset(&x.plan, x.g);
+        x.plan.dur[i] /= 2;
+        replay_run(&x.r, x.g, &x.plan);
+        ck_assert_int_le(x.r.length_ns, length);
+        x.plan.mark[i] |= PLAN_DROP;
+        replay_run(&x.r, x.g, &x.plan);
+        ck_assert_int_le(x.r.length_ns, length);
+    }
+    bench_end(&x);
+}
+END_TEST
+
+static void fill_two_waits(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 8; i++)
+        build_kernel(b, "k", at + US(10 * i), at + US(10) + MS(i), MS(1));
+    build_sync(b, at + US(100), MS(8) - US(80)); /* until at + 8.02 ms */
+    build_sync(b, at + MS(8) + US(25), US(5));   /* nothing left to wait for */
+}
+
+static void drop_waits(struct bench *x, int which)
+{
+    plan_reset(&x->plan, x->g);
+    int n = 0;
+    for (size_t i = 0; i < x->g->count; i++)
+        if (x->g->tasks[i].kind == TASK_WAIT && (which < 0 || n++ % 2 == which))
+            x->plan.mark[i] |= PLAN_DROP;
+}
+
+START_TEST(a_removed_wait_moves_to_the_next_one)
+{
+    struct bench x = bench_start(MS(10), fill_two_waits);
+    for (int which = 0; which < 2; which++) {
+        drop_waits(&x, which);
+        ck_assert_int_ge(replay_run(&x.r, x.g, &x.plan), MS(10) - US(50));
+    }
+    drop_waits(&x, -1);
+    ck_assert_int_le(replay_run(&x.r, x.g, &x.plan), MS(8) + US(50));
+    bench_end(&x);
+}
+END_TEST
+
+/* Sums over the classes of a step. */
+static int64_t path_sum(const struct whatif *w, bool idle)
+{
+    int64_t sum = 0;
+    for (int c = 0; c < PATH_CLASSES; c++)
+        sum += idle ? w->path[c].idle_ns : w->path[c].path_ns;
+    return sum;
+}
+
+START_TEST(the_critical_path_tiles_the_step_and_idle_time_is_charged_completely)
+{
+    struct bench x = bench_start(MS(10), fills[_i]);
+    const struct whatif *w = &x.b.a->whatif;
+    ck_assert_int_eq(path_sum(w, false), w->step_ns);
+    ck_assert_int_eq(path_sum(w, true), w->idle_ns);
+    if (fills[_i] == fill_gpu_bound) { /* 8 kernels of 1 ms, then 2 ms of the program's own */
+        ck_assert_int_eq(w->idle_ns, MS(2));
+        ck_assert_int_gt(w->path[PATH_KERNEL].path_ns, MS(7.9));
+        ck_assert_int_gt(w->path[PATH_HOST].path_ns, MS(1.9));
+        ck_assert_int_gt(w->path[PATH_HOST].idle_ns, MS(1.9));
+        ck_assert_int_gt(w->path[PATH_HOST].worth_ns, MS(1.9));
+        ck_assert_str_eq(w->path_top[0].what, "k");
+    } else { /* the host sets the pace: shorter kernels are worth nothing */
+        ck_assert_int_eq(w->idle_ns, MS(9));
+        ck_assert_int_gt(w->path[PATH_HOST].path_ns, MS(9));
+        ck_assert_int_lt(w->path[PATH_KERNEL].worth_ns, US(150));
+        ck_assert_int_eq(w->path_top[0].class, PATH_HOST);
+    }
+    bench_end(&x);
+}
+END_TEST
+
+Suite *test_replay_suite(void)
+{
+    Suite *s = suite_create("replay");
+    TCase *c = tcase_create("replay");
+    tcase_add_loop_test(c, without_a_change_every_task_starts_when_it_did, 0, FILLS);
+    tcase_add_loop_test(c, scaling_everything_scales_the_result, 0, FILLS);
+    tcase_add_loop_test(c, delaying_a_task_without_slack_delays_the_end_by_as_much, 0, FILLS);
+    tcase_add_loop_test(c, nothing_ends_later_when_a_task_is_shorter_or_gone, 0, FILLS);
+    tcase_add_test(c, a_removed_wait_moves_to_the_next_one);
+    tcase_add_test(c, a_step_that_is_rarely_long_does_not_set_the_pace);
+    tcase_add_loop_test(c, the_critical_path_tiles_the_step_and_idle_time_is_charged_completely, 0,
+                        FILLS);
+    suite_add_tcase(s, c);
+    return s;
+}

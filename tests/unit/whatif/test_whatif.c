@@ -1,0 +1,287 @@
+/* Edits: what they would save, above all when that is nothing. */
+#include "analyzer/advice/advice.h"
+#include "analyzer/whatif/edits.h"
+#include "tests/unit/replay_steps.h"
+
+static int64_t saves(struct bench *x, struct edit edit)
+{
+    struct draw middle = {{0.5, 0.5, 0.5}};
+    plan_reset(&x->plan, x->g);
+    int64_t now = replay_run(&x->r, x->g, &x->plan);
+    edit_apply(&edit, x->g, &x->plan, &middle);
+    return now - replay_run(&x->r, x->g, &x->plan);
+}
+
+static void fill_sgemm(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 8; i++)
+        build_kernel(b, "volta_sgemm_128x64_nn", at + US(10 * i), at + US(10) + MS(i), MS(1));
+    build_sync(b, at + US(100), MS(8) - US(80));
+}
+
+static void fill_sgemm_behind_host(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 10; i++)
+        build_kernel(b, "volta_sgemm_128x64_nn", at + MS(i), at + MS(i) + US(10), US(100));
+}
+
+START_TEST(tensor_cores_save_most_of_fp32_time)
+{
+    struct bench x = bench_start(MS(10), fill_sgemm);
+    int64_t ns = saves(&x, (struct edit){.kind = EDIT_PRECISION});
+    ck_assert_int_gt(ns, MS(5));
+    ck_assert_int_lt(ns, MS(8));
+    ck_assert(x.b.a->whatif.trusted);
+    ck_assert_int_eq(x.b.a->whatif.step_ns, MS(10));
+    bench_end(&x);
+}
+END_TEST
+
+static void fill_conv(struct builder *b, int64_t at, const char *name)
+{
+    build_kernel(b, name, at, at + US(10), MS(8));
+    build_sync(b, at + US(20), MS(8));
+}
+
+static void fill_nchw(struct builder *b, int64_t at)
+{
+    fill_conv(b, at, "volta_scudnn_128x64_relu_interior_nn_v1");
+}
+
+static void fill_nhwc(struct builder *b, int64_t at)
+{
+    fill_conv(b, at, "volta_scudnn_128x64_ldg4_relu_exp_interior_nhwc_tn_v1");
+}
+
+/* FP32 reaches half as much of its peak in NHWC: there more of it is to be had. */
+START_TEST(tensor_cores_save_most_where_fp32_was_poor)
+{
+    struct bench x = bench_start(MS(10), fill_nchw);
+    int64_t nchw = saves(&x, (struct edit){.kind = EDIT_PRECISION});
+    bench_end(&x);
+    x = bench_start(MS(10), fill_nhwc);
+    int64_t nhwc = saves(&x, (struct edit){.kind = EDIT_PRECISION});
+    bench_end(&x);
+    ck_assert_int_gt(nhwc, nchw + US(400));
+}
+END_TEST
+
+START_TEST(tensor_cores_save_nothing_when_the_host_is_slower)
+{
+    struct bench x = bench_start(MS(10), fill_sgemm_behind_host);
+    ck_assert_int_le(saves(&x, (struct edit){.kind = EDIT_PRECISION}), US(100));
+    for (size_t i = 0; i < x.b.a->ranked_count; i++)
+        ck_assert_int_ne(x.b.a->ranked[i]->edit.kind, EDIT_PRECISION);
+    bench_end(&x);
+}
+END_TEST
+
+static void fill_copy(struct builder *b, int64_t at, int64_t copy_ns)
+{
+    build_copy(b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, false, copy_ns * 6, at,
+               copy_ns + US(20), at + US(10), copy_ns);
+    int64_t go = at + copy_ns + US(30);
+    build_kernel(b, "k", go, go + US(10), MS(8));
+    build_sync(b, go + US(20), MS(8));
+}
+
+static void fill_long_copy(struct builder *b, int64_t at)
+{
+    fill_copy(b, at, MS(1.5));
+}
+
+static void fill_short_copy(struct builder *b, int64_t at)
+{
+    fill_copy(b, at, US(11));
+}
+
+START_TEST(pinning_short_copies_saves_nothing)
+{
+    struct bench x = bench_start(MS(10), fill_short_copy);
+    ck_assert_int_le(saves(&x, (struct edit){.kind = EDIT_PIN}), US(40));
+    ck_assert_uint_eq(x.b.a->ranked_count && x.b.a->ranked[0]->edit.kind == EDIT_PIN, 0);
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(pinning_long_copies_saves_their_excess)
+{
+    struct bench x = bench_start(MS(10), fill_long_copy);
+    int64_t ns = saves(&x, (struct edit){.kind = EDIT_PIN}); /* 9 GB at 6, then at about 22 GB/s */
+    ck_assert_int_gt(ns, US(900));
+    ck_assert_int_lt(ns, US(1600));
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(not_waiting_for_a_gpu_that_is_far_behind_saves_nothing)
+{
+    struct bench x = bench_start(MS(8) + US(100), fill_gpu_bound);
+    ck_assert_int_le(saves(&x, (struct edit){.kind = EDIT_UNSYNC}), US(120));
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(not_waiting_hides_what_the_host_does_next)
+{
+    struct bench x = bench_start(MS(10), fill_gpu_bound); /* 2 ms of host work behind the wait */
+    int64_t ns = saves(&x, (struct edit){.kind = EDIT_UNSYNC});
+    ck_assert_int_gt(ns, MS(1.9));
+    ck_assert_int_lt(ns, MS(2.1));
+    bench_end(&x);
+}
+END_TEST
+
+static void fill_inline_batch(struct builder *b, int64_t at)
+{
+    build_range(b, "data.decode", at, at + MS(6));
+    build_kernel(b, "k", at + MS(6), at + MS(6) + US(10), MS(4) - US(40));
+    build_sync(b, at + MS(6) + US(10), MS(4) - US(30));
+}
+
+START_TEST(workers_take_decoding_off_the_step_until_they_are_the_slowest)
+{
+    struct bench x = bench_start(MS(10), fill_inline_batch);
+    int64_t one = saves(&x, (struct edit){.kind = EDIT_WORKERS, .workers = 1});
+    int64_t four = saves(&x, (struct edit){.kind = EDIT_WORKERS, .workers = 4});
+    ck_assert_int_lt(one, MS(4.1)); /* a batch still takes 6 ms */
+    ck_assert_int_gt(one, MS(3));
+    ck_assert_int_gt(four, MS(5.8));
+    ck_assert_int_lt(four, MS(6.1));
+    bench_end(&x);
+}
+END_TEST
+
+/* A batch takes 6 ms of CPU: two cores make one in 3 ms, whatever the number of workers, less what
+ * the training thread needs for itself. */
+START_TEST(more_workers_than_cores_are_no_faster_than_the_cores)
+{
+    struct bench x = bench_start(MS(10), fill_inline_batch);
+    x.b.a->own->host.usable_cores = 2;
+    struct edit edit = {.kind = EDIT_WORKERS, .workers = 4};
+    struct draw idle = {{0.5, 0, 0.5}}; /* waits for the GPU without spinning */
+    plan_reset(&x.plan, x.g);
+    for (size_t i = 0; i < x.g->count; i++)
+        if (x.g->tasks[i].kind == TASK_KERNEL)
+            x.plan.dur[i] = 0; /* so that loading sets the pace */
+    edit_apply(&edit, x.g, &x.plan, &idle);
+    int64_t ns = replay_settle(&x.r, x.g, &x.plan);
+    ck_assert_int_gt(ns, MS(2.9));
+    ck_assert_int_lt(ns, MS(3.6)); /* 12 ms for four at a time, over few steps */
+    x.plan.pool.cores = 8;
+    ck_assert_int_lt(replay_settle(&x.r, x.g, &x.plan), MS(2));
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(a_graph_saves_the_launches_of_a_host_bound_step_only)
+{
+    struct bench x = bench_start(MS(5), fill_host_bound);
+    ck_assert_int_gt(saves(&x, (struct edit){.kind = EDIT_GRAPH}), MS(3));
+    bench_end(&x);
+    x = bench_start(MS(10), fill_gpu_bound);
+    ck_assert_int_le(saves(&x, (struct edit){.kind = EDIT_GRAPH}), US(100));
+    bench_end(&x);
+}
+END_TEST
+
+static bool any(const struct facts *f, uint32_t op)
+{
+    return f->tl->op_count > op;
+}
+
+/* Kernels follow one another at once, but for the last, and nothing says what that waits for. */
+static void fill_unexplained(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 8; i++)
+        build_kernel(b, "k", at + US(10 * i), at + US(10) + MS(i) + (i == 7 ? MS(2) : 0), MS(1));
+    build_sync(b, at + US(100), MS(10) - US(80));
+}
+
+/* Nobody knows whether it would end sooner if what comes before it did. */
+START_TEST(what_nothing_explains_widens_what_lies_before_it)
+{
+    struct bench x = bench_start(MS(11), fill_unexplained);
+    const struct whatif *w = &x.b.a->whatif;
+    ck_assert_double_gt(w->unexplained_pct, 17); /* 2 of 11 ms */
+    ck_assert_double_lt(w->unexplained_pct, 19);
+    ck_assert(w->trusted);
+    ck_assert_ptr_nonnull(strstr(w->wider, "is unexplained"));
+    struct span_ns s =
+        bench_span(&x, (struct edit){.kind = EDIT_SCALE, .ops = any, .good = 0.5, .bad = 0.5});
+    ck_assert_int_lt(s.low_ns, US(700)); /* the last kernel alone, behind what nothing explains */
+    ck_assert_int_gt(s.high_ns, MS(3.9));
+    bench_end(&x);
+}
+END_TEST
+
+static const struct outcome *said_of(const struct bench *x, const char *rule)
+{
+    for (size_t i = 0; i < x->b.a->outcome_count; i++)
+        if (strcmp(x->b.a->outcomes[i].rule->id, rule) == 0)
+            return &x->b.a->outcomes[i];
+    return NULL;
+}
+
+/* A batch of 4 ms is made in line behind a hundred launches, for which the GPU waits 1.5 ms in all:
+ * were the launches one, it could be made behind the GPU. That is inferred; the 1.5 ms are not. */
+static void fill_launches_and_batch(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 100; i++)
+        build_kernel(b, "k", at + US(50 * i), at + US(50 * i) + US(10), US(35));
+    build_range(b, "data.decode", at + MS(5.1), at + MS(9.1));
+    build_sync(b, at + MS(9.12), US(5));
+}
+
+START_TEST(what_a_graph_is_sure_to_save_is_the_wait_for_launches)
+{
+    struct bench x = bench_start(MS(9.2), fill_launches_and_batch);
+    const struct outcome *o = said_of(&x, "cuda-graphs");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert_int_gt(o->saves_mid_ns, MS(3));
+    ck_assert_int_le(o->saves_low_ns, x.b.a->facts->breakdown_ns[PART_IDLE_LAUNCH]);
+    ck_assert_int_gt(o->saves_low_ns, MS(1));
+    bench_end(&x);
+}
+END_TEST
+
+static void fill_both_kinds_of_copies(struct builder *b, int64_t at)
+{
+    fill_copy(b, at, MS(1.5));
+    build_copy(b, COPY_H2D, MEMORY_PINNED, MEMORY_DEVICE, true, 2 << 20, at + MS(9.7), US(4),
+               at + MS(9.71), US(200));
+}
+
+START_TEST(pinning_is_a_matter_of_dependencies_where_the_rate_was_seen)
+{
+    struct bench x = bench_start(MS(10), fill_long_copy);
+    ck_assert_int_eq(said_of(&x, "pin-memory")->verdict, RULE_FIRES);
+    ck_assert_int_eq(said_of(&x, "pin-memory")->error_class, ERROR_KERNEL_MODEL);
+    bench_end(&x);
+    x = bench_start(MS(10), fill_both_kinds_of_copies);
+    ck_assert_int_eq(said_of(&x, "pin-memory")->verdict, RULE_FIRES);
+    ck_assert_int_eq(said_of(&x, "pin-memory")->error_class, ERROR_STRUCTURAL);
+    bench_end(&x);
+}
+END_TEST
+
+Suite *test_whatif_suite(void)
+{
+    Suite *s = suite_create("whatif");
+    TCase *c = tcase_create("whatif");
+    tcase_add_test(c, what_nothing_explains_widens_what_lies_before_it);
+    tcase_add_test(c, tensor_cores_save_most_of_fp32_time);
+    tcase_add_test(c, tensor_cores_save_most_where_fp32_was_poor);
+    tcase_add_test(c, tensor_cores_save_nothing_when_the_host_is_slower);
+    tcase_add_test(c, pinning_short_copies_saves_nothing);
+    tcase_add_test(c, pinning_long_copies_saves_their_excess);
+    tcase_add_test(c, not_waiting_for_a_gpu_that_is_far_behind_saves_nothing);
+    tcase_add_test(c, not_waiting_hides_what_the_host_does_next);
+    tcase_add_test(c, workers_take_decoding_off_the_step_until_they_are_the_slowest);
+    tcase_add_test(c, more_workers_than_cores_are_no_faster_than_the_cores);
+    tcase_add_test(c, a_graph_saves_the_launches_of_a_host_bound_step_only);
+    tcase_add_test(c, what_a_graph_is_sure_to_save_is_the_wait_for_launches);
+    tcase_add_test(c, pinning_is_a_matter_of_dependencies_where_the_rate_was_seen);
+    suite_add_tcase(s, c);
+    return s;
+}
