@@ -56,6 +56,16 @@ function makeFilter(input, table, status) {
     });
 }
 
+/* What is copied out of a shortened name is the whole of it, as it was recorded. */
+function copyWholeName(e) {
+    const selection = document.getSelection();
+    const nameOf = node => (node && node.nodeType === 3 ? node.parentElement : node)?.closest?.('.mid');
+    const name = nameOf(selection.anchorNode);
+    if (!name || name !== nameOf(selection.focusNode) || selection.isCollapsed) return;
+    e.clipboardData.setData('text/plain', name.title);
+    e.preventDefault();
+}
+
 async function unpack(base64) {
     const bytes = Uint8Array.from(atob(base64), c => c.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
@@ -253,6 +263,7 @@ async function start() {
     document.documentElement.classList.add('live-page');
     document.querySelectorAll('table.sortable').forEach(makeSortable);
     if (byId('kerneltable')) makeFilter(byId('kernelfilter'), byId('kerneltable'), byId('kernelcount'));
+    document.addEventListener('copy', copyWholeName);
     window.addEventListener('beforeprint', () => document.querySelectorAll('details').forEach(d => { d.open = true; }));
     if (!byId('canvas')) { /* nothing was recorded that a timeline could show */
         window.gpuprofReady = true;

@@ -218,8 +218,14 @@ static void write_gap(const struct page *p, const struct gap *g)
                                                : "";
     page_put(p, "<tr><td>%s</td>", text_time(&m, g->end_ns - g->start_ns));
     fprintf(p->f, "<td><i class=\"swatch p%d\"></i>", g->part);
-    page_put(p, "%s</td><td>%s</td><td>%s</td>", part_title[g->part], during,
-             g->before_op != TL_NONE ? tl_text(p->t, p->t->ops[g->before_op].name) : "");
+    page_put(p, "%s</td><td class=\"name\">", part_title[g->part]);
+    page_name(p, during, NULL);
+    page_put(p, "</td><td class=\"name\">");
+    if (g->before_op != TL_NONE) {
+        const struct op *op = &p->t->ops[g->before_op];
+        page_name(p, tl_text(p->t, op->name), tl_text(p->t, op->full_name));
+    }
+    page_put(p, "</td>");
     if (g->step != TL_NONE)
         fprintf(p->f, "<td>%lld</td><td>", (long long)facts_step_number(p->a->facts, g->step));
     else

@@ -32,24 +32,35 @@ static void plain(const struct page *p, double v, const char *format)
     number(p, v, text);
 }
 
+static void whole(const struct page *p, int64_t n)
+{
+    struct text t;
+    number(p, (double)n, text_count(&t, n));
+}
+
+static void per_step(const struct page *p, double n)
+{
+    struct text t;
+    number(p, n, text_mean_count(&t, n));
+}
+
 static void write_kernel(const struct page *p, const struct kernel_total *k)
 {
     struct text t;
     const struct op *op = &p->t->ops[k->longest];
     double n = steps_of(p);
-    char grid[64];
-    const char *name = tl_text(p->t, k->name);
-    page_put(p, "<tr><th scope=\"row\" class=\"name\" title=\"%s\">%s</th><td class=\"l\">%s",
-             tl_text(p->t, op->full_name), name, family_text(k->class.family));
+    page_put(p, "<tr><th scope=\"row\" class=\"name\" title=\"%s\">", tl_text(p->t, op->full_name));
+    page_name(p, tl_text(p->t, k->name), tl_text(p->t, op->full_name));
+    page_put(p, "</th><td class=\"l\">%s", family_text(k->class.family));
     page_put(p, k->class.tensor == TRI_YES ? ", tensor cores</td>" : "</td>");
-    plain(p, (double)k->count / n, "%.3g");
+    per_step(p, (double)k->count / n);
     plain(p, (double)facts_per_step(p->a->facts, k->total_ns) / 1e6, "%.3f");
     plain(p, percent_of(k->total_ns, p->a->facts->totals.kernel_ns), "%.1f %%");
     number(p, (double)k->total_ns / (double)k->count, text_time(&t, k->total_ns / k->count));
     number(p, (double)k->max_ns, text_time(&t, k->max_ns));
-    snprintf(grid, sizeof grid, "%u x %u", op->grid[0] * op->grid[1] * op->grid[2],
-             op->block[0] * (unsigned)op->block[1] * op->block[2]);
-    page_put(p, "<td>%s</td><td>", grid);
+    whole(p, (int64_t)op->grid[0] * op->grid[1] * op->grid[2]);
+    whole(p, (int64_t)op->block[0] * op->block[1] * op->block[2]);
+    page_put(p, "<td>");
     page_zoom_button(p, op->start_ns, op->end_ns, "show");
     page_put(p, "</td></tr>\n");
 }
@@ -71,7 +82,9 @@ void page_kernels(const struct page *p)
     head(p, "share", false);
     head(p, "mean", false);
     head(p, "longest", false);
-    page_put(p, "<th>blocks x threads</th><th>where</th></tr></thead><tbody>\n");
+    head(p, "blocks", false);
+    head(p, "threads", false);
+    page_put(p, "<th>where</th></tr></thead><tbody>\n");
     for (size_t i = 0; i < t->kernel_count && i < SHOWN; i++)
         if (t->kernels[i].count > 0)
             write_kernel(p, &t->kernels[i]);
@@ -100,7 +113,7 @@ void page_copies(const struct page *p)
         const struct copy_total *c = &t->copies[i];
         struct text b;
         page_put(p, "<tr><th scope=\"row\" class=\"name\">%s</th>", text_copy(&b, c));
-        plain(p, (double)c->count / n, "%.3g");
+        per_step(p, (double)c->count / n);
         number(p, (double)c->bytes, text_bytes(&b, (int64_t)((double)c->bytes / n)));
         plain(p, (double)facts_per_step(p->a->facts, c->total_ns) / 1e6, "%.3f");
         plain(p, c->total_ns ? (double)c->bytes / (double)c->total_ns : 0, "%.2f");
@@ -168,8 +181,10 @@ void page_host(const struct page *p)
     for (size_t i = 0; i < t->api_count && i < SHOWN; i++) {
         const struct api_total *x = &t->apis[i];
         struct text b;
-        page_put(p, "<tr><th scope=\"row\" class=\"name\">%s</th>", tl_text(p->t, x->name));
-        plain(p, (double)x->count / n, "%.3g");
+        page_put(p, "<tr><th scope=\"row\" class=\"name\">");
+        page_name(p, tl_text(p->t, x->name), NULL);
+        page_put(p, "</th>");
+        per_step(p, (double)x->count / n);
         plain(p, (double)facts_per_step(p->a->facts, x->total_ns) / 1e6, "%.3f");
         int64_t mean = x->count ? x->total_ns / x->count : 0;
         number(p, (double)mean, text_time(&b, mean));

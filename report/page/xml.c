@@ -34,9 +34,9 @@ static const char *entity(uint32_t c)
     }
 }
 
-void xml_text(FILE *f, const char *s)
+void xml_text_n(FILE *f, const char *s, size_t n)
 {
-    size_t n = s ? strlen(s) : 0, len;
+    size_t len;
     for (size_t i = 0; i < n; i += len) {
         uint32_t code;
         len = utf8_next(s + i, n - i, &code);
@@ -48,6 +48,11 @@ void xml_text(FILE *f, const char *s)
         else
             fwrite(s + i, 1, len, f);
     }
+}
+
+void xml_text(FILE *f, const char *s)
+{
+    xml_text_n(f, s, s ? strlen(s) : 0);
 }
 
 /* Would the renderer make a link of what begins or goes on behind s[i]? @name, #123, http://,

@@ -8,6 +8,7 @@
 /* For HTML and XML 1.0, text and attributes alike: & < > " ' escaped, line breaks and tabs as
  * references, which attributes keep. */
 void xml_text(FILE *f, const char *s);
+void xml_text_n(FILE *f, const char *s, size_t n); /* its first n bytes */
 /* For a paragraph, a heading or a cell of a table in Markdown: nothing in it is markup, HTML, a
  * link, a mention, a reference to an issue or mathematics, and it stays on its line. */
 void markdown_text(FILE *f, const char *s);

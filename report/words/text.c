@@ -83,6 +83,18 @@ const char *text_count(struct text *b, int64_t n)
     return b->s;
 }
 
+const char *text_mean_count(struct text *b, double v)
+{
+    double whole = floor(v + 0.5);
+    if (fabs(v) >= 99.95 || fabs(v - whole) < 1e-9)
+        return text_count(b, (int64_t)whole);
+    if (v > 0 && v < 0.005)
+        snprintf(b->s, sizeof b->s, "below 0.01");
+    else
+        snprintf(b->s, sizeof b->s, "%.*f", v < 9.95 ? 2 : 1, v);
+    return b->s;
+}
+
 const char *text_value(struct text *b, double v, const char *unit)
 {
     bool whole = !unit || strcmp(unit, "count") == 0;

@@ -14,6 +14,8 @@ const char *text_ms(struct text *b, int64_t ns);     /* "45.1 ms": in ms below 1
 const char *text_bytes(struct text *b, int64_t n);   /* "1.5 MB" */
 const char *text_change(struct text *b, int64_t ns); /* "+8.67 ms", "-8.62 ms" */
 const char *text_count(struct text *b, int64_t n);   /* "12,345" */
+const char *text_mean_count(struct text *b,
+                            double v); /* a count per step: "1,460", "44.4", "0.07" */
 const char *text_value(struct text *b, double v, const char *unit); /* evidence */
 /* "up to 11.8 ms (26.2 %)" or "11.8 ms (26.2 %), 9.00 to 12.5 ms" */
 const char *text_saving(struct text *b, const struct outcome *o, int64_t step_ns);

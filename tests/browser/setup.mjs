@@ -38,6 +38,31 @@ function trace(device) {
             baseTimeNanoseconds: 0, traceEvents: events};
 }
 
+export const longName = 'void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)';
+
+/* Ten steps of 50 ms: an operator with two kernels inside it, 1,460 launches a step, the fifth step twice as long
+ * because its data comes late, memory that grows. */
+export function richTrace() {
+    const events = [], host = {pid: 4242, tid: 4242}, gpu = {pid: 0, tid: 7};
+    let t = 1000, correlation = 1;
+    for (let step = 0; step < 10; step++) {
+        const wait = step === 4 ? 60000 : 5000, length = 45000 + wait;
+        events.push({ph: 'X', cat: 'user_annotation', name: 'ProfilerStep#' + step, ...host, ts: t, dur: length},
+            {ph: 'X', cat: 'cpu_op', name: 'enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__', ...host, ts: t + 1, dur: wait},
+            {ph: 'X', cat: 'cpu_op', name: 'aten::linear', ...host, ts: t + wait + 10, dur: 30000});
+        for (let k = 0; k < 1460; k++) {
+            const at = t + wait + 20 + 20 * k;
+            events.push({ph: 'X', cat: 'cuda_runtime', name: 'cudaLaunchKernel', ...host, ts: at, dur: 5, args: {correlation}},
+                {ph: 'X', cat: 'kernel', name: k % 2 ? longName : 'ampere_sgemm_128x128_tn', ...gpu, ts: at + 15, dur: 12,
+                 args: {device: 0, stream: 7, correlation, grid: [4, 16, 8], block: [64, 1, 1]}});
+            correlation++;
+        }
+        t += length;
+    }
+    return {schemaVersion: 1, deviceProperties: [{id: 0, name: 'NVIDIA A100', totalGlobalMem: 85e9, computeMajor: 8, computeMinor: 0, numSms: 108}],
+            baseTimeNanoseconds: 0, traceEvents: events};
+}
+
 /* The folder with trace.json (ours), page.html, chrome.json and speedscope.json. */
 export function makeFiles(device = 'NVIDIA H200') {
     const folder = mkdtempSync(join(tmpdir(), 'gpuprof-browser-')), at = name => join(folder, name);
@@ -45,6 +70,8 @@ export function makeFiles(device = 'NVIDIA H200') {
     const run = (...args) => execFileSync(gpuprof, [...args, '--quiet'], {stdio: ['ignore', 'pipe', 'inherit']});
     writeFileSync(at('empty.json'), '{"traceEvents": []}');
     run('report', at('trace.json'), '-o', at('page.html'));
+    writeFileSync(at('rich.json'), JSON.stringify(richTrace()));
+    run('report', at('rich.json'), '-o', at('rich.html'));
     run('report', at('empty.json'), '-o', at('empty.html'));
     const example = readFileSync(join(here, '../../docs/examples/train_conv-workers0.gpuprof.gz'));
     writeFileSync(at('example.gpuprof'), gunzipSync(example));

@@ -1,0 +1,32 @@
+/* Names of kernels, calls and ranges: long, and most telling at both ends. */
+#include "report/page/page.h"
+#include "report/page/xml.h"
+
+#include <string.h>
+
+/* Where the last `tail` bytes begin, at a whole character. */
+static size_t tail_start(const char *s, size_t n, size_t tail)
+{
+    size_t at = n - tail;
+    while (at < n && ((unsigned char)s[at] & 0xc0) == 0x80)
+        at++;
+    return at;
+}
+
+static void put_part(const struct page *p, const char *s, size_t n)
+{
+    fputs("<span>", p->f);
+    xml_text_n(p->f, s, n);
+    fputs("</span>", p->f);
+}
+
+void page_name(const struct page *p, const char *shown, const char *full)
+{
+    enum { SHORT = 24, TAIL = 12 };
+    size_t n = strlen(shown), at = n > SHORT ? tail_start(shown, n, TAIL) : n;
+    page_put(p, "<span class=\"mid\" title=\"%s\">", full ? full : shown);
+    put_part(p, shown, at);
+    if (at < n)
+        put_part(p, shown + at, n - at);
+    page_put(p, "</span>");
+}
