@@ -184,7 +184,7 @@ class Page {
 
     /* Zooms to a span from elsewhere on the page, with its surroundings. */
     show(from, to) {
-        const step = upperBound(this.data.steps.start, from) - 1;
+        const step = upperBound(this.data.steps.start, (from + to) / 2) - 1;
         if (step >= 0) this.choose(step);
         const margin = Math.max((to - from) * 0.5, 2000);
         this.timeline.setView(from - margin, to + margin);

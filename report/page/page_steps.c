@@ -100,26 +100,6 @@ static void write_other_bars(const struct page *p)
     fprintf(p->f, "<div id=\"chosenbar\" data-most=\"%.0f\"></div>\n", most);
 }
 
-/* Bars of one kind; several steps share a bar when there are more than fit, the longest shows. */
-static void write_bars(const struct page *p, bool used, size_t per_bar, double most)
-{
-    const struct steps *s = &p->a->facts->steps;
-    double width = 1000.0 * (double)per_bar / (double)s->count;
-    svg_bars_begin(p->f, used ? "used" : "unused");
-    for (size_t i = 0; i < s->count; i += per_bar) {
-        int64_t longest = -1;
-        for (size_t k = i; k < i + per_bar && k < s->count; k++)
-            if ((s->at[k].used != 0) == used && length(&s->at[k]) > longest)
-                longest = length(&s->at[k]);
-        if (longest < 0)
-            continue;
-        double h = 100 * fmin(1, (double)longest / most);
-        svg_bar(p->f, 1000.0 * (double)i / (double)s->count + width * 0.06, 100 - h, width * 0.88,
-                h);
-    }
-    svg_bars_end(p->f);
-}
-
 void page_steps(const struct page *p)
 {
     const struct steps *s = &p->a->facts->steps;
@@ -137,11 +117,13 @@ void page_steps(const struct page *p)
                     ? " Pale bars do not count in the median; long steps that recur "
                       "count in the average.</p>\n"
                     : " Pale bars (warm-up, outliers, cut off) are left out of all numbers.</p>\n");
+    if (p->a->facts->step_parts)
+        page_put(p, "<p class=\"dim\">Colours as under \"Where a %s goes\".</p>\n",
+                 analysis_step_word(p->a->facts));
     page_put(p, "<div class=\"plot\"><span class=\"ytop\">%s</span><div id=\"strip\">",
              text_time(&top, (int64_t)most));
     svg_open(p->f, 1000, 100, "strip", label);
-    write_bars(p, true, (s->count + 999) / 1000, most);
-    write_bars(p, false, (s->count + 999) / 1000, most);
+    page_strip(p, most);
     if (s->used)
         svg_line(p->f, "median", 0, 100 - 100 * fmin(1, (double)s->median_ns / most), 1000,
                  100 - 100 * fmin(1, (double)s->median_ns / most));
@@ -151,6 +133,7 @@ void page_steps(const struct page *p)
             (long long)facts_step_number(p->a->facts, 0),
             (long long)facts_step_number(p->a->facts, s->count - 1));
     page_put(p, "</div>\n");
+    page_outliers(p);
     write_other_bars(p);
     page_put(p, "</section>\n");
 }

@@ -1,0 +1,158 @@
+/* The strip of all steps, each bar coloured by where its time goes, and what the longest ones have
+ * more of than the median one. */
+#include "report/page/page.h"
+#include "report/page/svg.h"
+#include "report/page/xml.h"
+#include "report/words/text.h"
+
+#include <math.h>
+
+enum { BARS = 400, OUTLIERS = 4 };
+
+static int64_t length(const struct step *s)
+{
+    return s->to_ns - s->from_ns;
+}
+
+/* The longest of the steps that share a bar, those that count first. */
+static size_t shown_step(const struct steps *s, size_t from, size_t n)
+{
+    size_t best = from;
+    for (size_t i = from; i < from + n && i < s->count; i++) {
+        bool better = s->at[i].used != s->at[best].used ? s->at[i].used != 0
+                                                        : length(&s->at[i]) > length(&s->at[best]);
+        if (better)
+            best = i;
+    }
+    return best;
+}
+
+/* One path with a part of every bar. A step above the top is drawn as high as the plot, its parts
+ * in their proportions. */
+static void write_part(const struct page *p, int part, bool used, double most)
+{
+    const struct steps *s = &p->a->facts->steps;
+    size_t each = (s->count + BARS - 1) / BARS;
+    double width = 1000.0 * (double)each / (double)s->count;
+    char class[8];
+    snprintf(class, sizeof class, "p%d", part);
+    bool any = false;
+    for (size_t i = 0; i < s->count; i += each) {
+        size_t k = shown_step(s, i, each);
+        double scale = 100 / fmax(most, (double)length(&s->at[k])), below = 0;
+        const int64_t *parts = p->a->facts->step_parts ? p->a->facts->step_parts[k] : NULL;
+        double height = scale * (double)(parts ? parts[part] : length(&s->at[k]));
+        if ((s->at[k].used != 0) != used || height < 0.3)
+            continue;
+        for (int q = 0; parts && q < part; q++)
+            below += scale * (double)parts[q];
+        if (!any)
+            svg_bars_begin(p->f, class);
+        any = true;
+        svg_bar(p->f, 1000.0 * (double)i / (double)s->count + width * 0.06, 100 - below - height,
+                width * 0.88, height);
+    }
+    if (any)
+        svg_bars_end(p->f);
+}
+
+void page_strip(const struct page *p, double most)
+{
+    for (int used = 1; used >= 0; used--) {
+        fprintf(p->f, "<g class=\"%s\">", used ? "used" : "unused");
+        for (int part = 0; part < PART_COUNT; part++)
+            if (p->a->facts->step_parts || part == PART_IDLE_LAUNCH) /* one colour without parts */
+                write_part(p, part, used, most);
+        fputs("</g>", p->f);
+    }
+}
+
+/* The part of which a step has most more than the median one. */
+static int grown_part(const struct facts *f, size_t step, size_t median, int64_t *extra_ns)
+{
+    int best = -1;
+    *extra_ns = 0;
+    for (int i = 0; f->step_parts && i < PART_COUNT; i++) {
+        int64_t more = f->step_parts[step][i] - f->step_parts[median][i];
+        if (more > *extra_ns) {
+            *extra_ns = more;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static const struct gap *longest_gap(const struct facts *f, size_t step, int part)
+{
+    const struct gap *best = NULL;
+    for (size_t i = 0; i < f->gap_count; i++) {
+        const struct gap *g = &f->gaps[i];
+        if (g->step == step && g->part == part &&
+            (!best || g->end_ns - g->start_ns > best->end_ns - best->start_ns))
+            best = g;
+    }
+    return best;
+}
+
+static void write_outlier(const struct page *p, size_t i, size_t median)
+{
+    const struct facts *f = p->a->facts;
+    const struct step *s = &f->steps.at[i];
+    struct text t;
+    int64_t extra;
+    int part = grown_part(f, i, median, &extra);
+    fprintf(p->f, "<li>%s %lld: ", f->steps.batches ? "Batch" : "Step",
+            (long long)facts_step_number(f, i));
+    page_put(p, "%s, ", text_ms(&t, length(s)));
+    fprintf(p->f, "%.1f times the median%s", (double)length(s) / (double)f->steps.median_ns,
+            s->used ? "" : ", left out of the numbers");
+    const struct gap *g = part >= 0 ? longest_gap(f, i, part) : NULL;
+    if (part >= 0)
+        page_put(p, ": %s more <i class=\"swatch p", text_ms(&t, extra));
+    if (part >= 0)
+        fprintf(p->f, "%d\"></i>", part);
+    if (part >= 0)
+        page_put(p, "%s", analysis_part_title(f, part));
+    if (g) {
+        const char *during = g->range != TL_NONE ? tl_text(p->t, p->t->ranges[g->range].name)
+                             : g->api != TL_NONE ? tl_text(p->t, p->t->apis[g->api].name)
+                                                 : NULL;
+        page_put(p, ", its longest gap %s", text_ms(&t, g->end_ns - g->start_ns));
+        page_put(p, during ? ", during <code>%s</code> " : " ", during);
+        page_zoom_button(p, g->start_ns, g->end_ns, "show");
+    }
+    page_put(p, "</li>\n");
+}
+
+/* Steps of at least 1.2 times the median one, the longest first. */
+void page_outliers(const struct page *p)
+{
+    const struct facts *f = p->a->facts;
+    const struct steps *s = &f->steps;
+    size_t shown[OUTLIERS], n = 0, all = 0;
+    uint32_t median = page_step_at(p->a, 0.5);
+    if (median == TL_NONE || s->used < 2 || s->median_ns <= 0)
+        return;
+    for (size_t i = 0; i < s->count; i++) {
+        if (length(&s->at[i]) < s->median_ns / 5 * 6 || s->at[i].estimated)
+            continue;
+        all++;
+        size_t at = n < OUTLIERS ? n++ : OUTLIERS;
+        for (; at > 0 && length(&s->at[i]) > length(&s->at[shown[at - 1]]); at--)
+            if (at < OUTLIERS)
+                shown[at] = shown[at - 1];
+        if (at < OUTLIERS)
+            shown[at] = i;
+    }
+    if (n == 0)
+        return;
+    fprintf(p->f, "<h3>%s</h3>\n<ul class=\"outliers\">\n",
+            all > n ? "The longest steps"
+            : n > 1 ? "The long steps"
+                    : "The long step");
+    for (size_t i = 0; i < n; i++)
+        write_outlier(p, shown[i], median);
+    if (all > n)
+        fprintf(p->f, "<li>%zu more take at least 1.2 times the median.</li>\n", all - n);
+    page_put(p, "</ul>\n");
+}
