@@ -10,7 +10,7 @@ bool outcome_awaited_loader(const struct facts *f, struct arena *arena, struct o
         return false;
     *l = query_loader(f, arena);
     if (l->workers == 0)
-        o->why = "the training thread makes the batches itself: no worker waits";
+        o->why = "the training thread makes the batches itself, so no worker waits";
     return l->workers > 0;
 }
 

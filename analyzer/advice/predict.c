@@ -149,15 +149,16 @@ static void put_off(struct advice *a)
             continue;
         const struct stacked *then = stacked_as(a, o);
         o->verdict = RULE_SUPPRESSED;
-        o->why =
-            then ? arena_printf(&a->arena,
-                                "there, but by itself it saves %.2f ms at best: the step waits for "
-                                "something else; %.2f ms once what comes before it is done",
-                                (double)o->saves_high_ns / 1e6, (double)then->saves_ns / 1e6)
-                 : arena_printf(&a->arena,
-                                "there, but without it a step would be %.2f ms faster at best: "
-                                "something else takes its place",
-                                (double)o->saves_high_ns / 1e6);
+        o->why = then
+                     ? arena_printf(
+                           &a->arena,
+                           "present, but fixing it alone saves at most %.2f ms: another bottleneck "
+                           "takes over; it saves %.2f ms after the changes ranked before it",
+                           (double)o->saves_high_ns / 1e6, (double)then->saves_ns / 1e6)
+                     : arena_printf(&a->arena,
+                                    "present, but fixing it alone saves at most %.2f ms: another "
+                                    "bottleneck takes over",
+                                    (double)o->saves_high_ns / 1e6);
     }
 }
 

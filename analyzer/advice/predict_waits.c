@@ -153,16 +153,16 @@ void predict_waits(struct advice *a, struct engine *x, struct outcome *o)
     double one = (double)best->saves_ns / 1e6, all = (double)o->saves_mid_ns / 1e6;
     const char *where = place_text(a->facts, &a->arena, best);
     if (best->saves_ns * 100 < a->facts->step_ns)
-        o->summary = arena_printf(&a->arena,
-                                  "%s. Taking out one of the %zu waits of a step alone saves about "
-                                  "nothing (%.2f ms at best): the next one waits instead; without "
-                                  "any of them a step is %.2f ms shorter",
-                                  o->summary, p.n, one, all);
+        o->summary = arena_printf(
+            &a->arena,
+            "%s. Removing only one of the %zu waits per step saves almost nothing (at most %.2f "
+            "ms), because the next one waits instead; removing all of them saves %.2f ms",
+            o->summary, p.n, one, all);
     else
         o->summary = arena_printf(&a->arena,
-                                  "%s. Of the %zu waits of a step, taking out %s alone saves %.2f "
-                                  "ms, all of them %.2f ms",
+                                  "%s. There are %zu waits per step: removing only %s saves %.2f "
+                                  "ms, removing all of them saves %.2f ms",
                                   o->summary, p.n, where, one, all);
-    outcome_evidence(o, "saved per step when only one of the waits goes, the best one", one, "ms",
+    outcome_evidence(o, "saved per step by removing only the best one of the waits", one, "ms",
                      NULL);
 }

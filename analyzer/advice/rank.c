@@ -18,8 +18,7 @@ static const char *missing_text(struct advice *a, uint32_t missing)
     } of[] = {
         {"kernels", "profile with ProfilerActivity.CUDA, or gpuprof run"},
         {"copies", "profile with ProfilerActivity.CUDA, or gpuprof run"},
-        {"the kinds of memory copied from and to",
-         "gpuprof run records them; ROCm's profiler does not"},
+        {"the memory kinds of copies", "gpuprof run records them; ROCm's profiler does not"},
         {"CUDA calls", "profile with ProfilerActivity.CUDA, nsys profile --trace=cuda, or gpuprof "
                        "run"},
         {"synchronisations", "gpuprof run records them"},
@@ -33,7 +32,7 @@ static const char *missing_text(struct advice *a, uint32_t missing)
         {"the GPU's properties", "gpuprof run records them; nsys exports of GPU metrics have them"},
         {"memsets", "profile with ProfilerActivity.CUDA, or gpuprof run"},
         {"collectives", NULL},
-        {"all ranks", "give the files of all ranks, or their folder"},
+        {"all ranks", "pass the files of all ranks, or their folder"},
         {"samples of the host", "gpuprof run records them"},
         {"what runs inside the CUDA graphs",
          "nsys profile --cuda-graph-trace=node, or torch.profiler"}};
@@ -102,7 +101,7 @@ static void ask(struct advice *a, struct outcome *o, uint32_t have)
     uint32_t missing = o->rule->needs & ~have;
     if (missing) {
         o->verdict = RULE_CANNOT_TELL;
-        o->why = outcome_wants_gpu(a->facts, o) ? "it is about work on a GPU, and there was none"
+        o->why = outcome_wants_gpu(a->facts, o) ? "it checks GPU work, and this run had none"
                                                 : missing_text(a, missing);
         return;
     }

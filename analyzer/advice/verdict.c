@@ -17,14 +17,11 @@ static const struct group {
     {"input", "Input-bound", "the GPU waits for data during", 1u << PART_IDLE_INPUT},
     {"host", "Host-bound", "the GPU waits for the host to launch work during",
      1u << PART_IDLE_LAUNCH | 1u << PART_IDLE_HOST | 1u << PART_IDLE_ALLOC},
-    {"communication", "Communication-bound", "exchanges that nothing overlaps take",
-     1u << PART_COMM},
-    {"copy", "Copy-bound", "copies that nothing overlaps take",
-     1u << PART_COPY | 1u << PART_IDLE_COPY},
-    {"sync", "Synchronisation-bound", "the GPU runs dry after waits of the host during",
+    {"communication", "Communication-bound", "exposed communication takes", 1u << PART_COMM},
+    {"copy", "Copy-bound", "exposed copies take", 1u << PART_COPY | 1u << PART_IDLE_COPY},
+    {"sync", "Synchronisation-bound", "the GPU idles after synchronisations during",
      1u << PART_IDLE_SYNC},
-    {"queue", "Held up in the GPU's queues",
-     "the GPU waits before work that is launched already during", 1u << PART_IDLE_QUEUED},
+    {"queue", "Queue-bound", "the GPU is idle with work queued during", 1u << PART_IDLE_QUEUED},
     {"unexplained", "Not explained", "the GPU is idle for no recorded reason during",
      1u << PART_UNEXPLAINED},
 };
@@ -49,7 +46,7 @@ static const char *step_words(const struct advice *a, char *out, size_t size)
     char step[24], median[24];
     time_words(step, sizeof step, a->facts->step_ns);
     if (analysis_by_mean(a->facts))
-        snprintf(out, size, "%s step on average (%s median: %zu of %zu are longer)", step,
+        snprintf(out, size, "%s step on average (median %s; %zu of %zu steps are longer)", step,
                  time_words(median, sizeof median, s->median_ns), s->slow, s->used);
     else
         snprintf(out, size, "%s step", step);
@@ -85,7 +82,7 @@ static const char *host_work_text(struct advice *a)
     }
     bool most = by_name && best && by_name[best] * 2 > all;
     free(by_name);
-    return most ? arena_printf(&a->arena, " Most of the other host work lies in '%s'.",
+    return most ? arena_printf(&a->arena, " Most of the other host work runs in '%s'.",
                                tl_text(a->facts->tl, best))
                 : "";
 }
@@ -137,14 +134,15 @@ static void few_ops(struct advice *a, size_t ops)
 {
     verdict_not_enough(
         a,
-        arena_printf(&a->arena, "Not enough data: the %s recorded hold%s only %zu GPU operation%s.",
+        arena_printf(&a->arena,
+                     "Not enough data: the %s recorded contain%s only %zu GPU operation%s.",
                      a->facts->steps.used == 1 ? "one step" : "two steps",
                      a->facts->steps.used == 1 ? "s" : "", ops, ops == 1 ? "" : "s"),
         why_text(a),
         query_of_python(a->facts)
-            ? "Record several steps of the loop as it runs in earnest, after warm-up: "
+            ? "Record several steps of the real loop, after warm-up: "
               "torch.profiler.schedule(skip_first=10, wait=1, warmup=3, active=5)."
-            : "Record several steps of the loop as it runs in earnest, after warm-up.");
+            : "Record several steps of the real loop, after warm-up.");
 }
 
 /* One step or two, mostly start-up: true of nothing that comes after. */
@@ -176,11 +174,11 @@ static void write_class(struct advice *a)
     step_words(a, step, sizeof step);
     if (lost >= 10 && g->parts == 1u << PART_COMM && waits_for_late_rank(a)) {
         a->verdict_class = "straggler";
-        a->verdict = arena_printf(
-            &a->arena,
-            "Held up by rank %lld: the other ranks wait for it in exchanges, which take %.0f %% of "
-            "each %s",
-            (long long)a->facts->ranks.at[a->facts->ranks.late].rank, lost, step);
+        a->verdict =
+            arena_printf(&a->arena,
+                         "Straggler: rank %lld keeps the other ranks waiting in collectives, which "
+                         "take %.0f %% of each %s",
+                         (long long)a->facts->ranks.at[a->facts->ranks.late].rank, lost, step);
     } else if (lost >= 10 && lost > compute) {
         a->verdict_class = g->class;
         a->verdict = arena_printf(&a->arena, "%s: %s %.0f %% of each %s", g->label, clause_of(a, g),
@@ -197,9 +195,10 @@ static void write_class(struct advice *a)
             lost);
     } else {
         a->verdict_class = "balanced";
-        a->verdict = arena_printf(
-            &a->arena, "Balanced: no single cause takes 10 %% of the %s; kernels compute %.0f %%",
-            step, compute);
+        a->verdict = arena_printf(&a->arena,
+                                  "Balanced: no single cause of lost time reaches 10 %% of the %s; "
+                                  "kernels compute during %.0f %%",
+                                  step, compute);
     }
 }
 
@@ -208,13 +207,12 @@ static void no_steps(struct advice *a)
 {
     const struct outcome *o = a->ranked_count ? a->ranked[0] : NULL;
     const char *verdict =
-        "Not enough data: no step repeats here, so nothing is known of the steady state.";
+        "Not enough data: gpuprof found no repeating step, so the steady state is unknown.";
     if (o && o->rule->start_up)
-        verdict =
-            arena_printf(&a->arena,
-                         "Not enough data: no step repeats here, and warm-up takes %.0f %% of "
-                         "the recording.",
-                         share(a, o->saves_high_ns));
+        verdict = arena_printf(&a->arena,
+                               "Not enough data: gpuprof found no repeating step, and warm-up "
+                               "takes %.0f %% of the recording.",
+                               share(a, o->saves_high_ns));
     verdict_not_enough(a, verdict, why_text(a), verdict_next(a));
 }
 
@@ -234,7 +232,7 @@ void verdict_write(struct advice *a)
         return;
     }
     if (a->facts->step_ns <= 0) {
-        verdict_not_enough(a, "Not enough data: no complete step was recorded.",
+        verdict_not_enough(a, "Not enough data: the recording contains no complete step.",
                            a->facts->steps.source_text, "Record more steps.");
         return;
     }
@@ -258,7 +256,7 @@ void verdict_write(struct advice *a)
     if (a->verdict)
         a->verdict = arena_printf(
             &a->arena, "%s%s.%s", a->verdict,
-            facts_virtual(a->facts) ? " (virtual GPU: its times come from a model)" : "",
+            facts_virtual(a->facts) ? " (virtual GPU: a model computes its times)" : "",
             verdict_saving(a));
     const char *why = why_text(a);
     a->why = why ? arena_printf(&a->arena, "%s%s", why, verdict_missing(a)) : NULL;

@@ -18,10 +18,11 @@ static const struct cpu_group { /* parts that have one remedy */
      1u << PART_WORKERS},
     {"cpu",
      "Compute-bound on the CPU:", 1u << PART_FORWARD | 1u << PART_BACKWARD | 1u << PART_OPTIMIZER},
-    {"gc", "Held up by Python's garbage collector during", 1u << PART_GC},
+    {"gc", "Bound by garbage collection: Python's collector stops the program during",
+     1u << PART_GC},
     {"validation", "Validation takes", 1u << PART_VALIDATION},
     {"host",
-     "Without a GPU: work of the program that is neither data, forward, backward nor "
+     "Host-bound, without a GPU: program work outside data loading, forward, backward and "
      "optimizer takes",
      1u << PART_OTHER},
 };
@@ -137,11 +138,12 @@ static const char *queue_text(struct advice *a)
         return "";
     const char *why =
         crowded_out(a, &have)
-            ? arena_printf(&a->arena, "the program has %.1f cores on average, others take the rest",
-                           have)
-            : "the program's own threads take them from each other";
+            ? arena_printf(
+                  &a->arena,
+                  "the program gets %.1f cores on average, and other programs take the rest", have)
+            : "the program's own threads compete for the cores";
     return arena_printf(&a->arena,
-                        " Its training thread stands ready without a core for %s per %s: %s.",
+                        " The training thread is ready to run but has no core for %s per %s: %s.",
                         time_words(queue, sizeof queue, a->facts->host.starved_ns),
                         analysis_step_word(a->facts), why);
 }
@@ -152,9 +154,9 @@ static const char *threads_text(struct advice *a)
     const char *each = ranks > 1 ? arena_printf(&a->arena, " in each of %d ranks", ranks) : "";
     if (!threads || cores <= 0)
         return queue_text(a);
-    return arena_printf(&a->arena, " PyTorch computes in %d thread%s%s; %d core%s usable.%s",
-                        threads, threads == 1 ? "" : "s", each, cores, cores == 1 ? " is" : "s are",
-                        queue_text(a));
+    return arena_printf(
+        &a->arena, " PyTorch computes with %d thread%s%s; the program may use %d core%s.%s",
+        threads, threads == 1 ? "" : "s", each, cores, cores == 1 ? "" : "s", queue_text(a));
 }
 
 /* What lies in steps that are left out of a median. */
@@ -175,7 +177,7 @@ static const char *beside_text(struct advice *a)
     }
     if (!count)
         return "";
-    return arena_printf(&a->arena, " Besides, validation runs %lld time%s, %s each.",
+    return arena_printf(&a->arena, " Validation also runs %lld time%s, %s each time.",
                         (long long)count, count == 1 ? "" : "s",
                         time_words(each, sizeof each, sum / count));
 }
@@ -195,8 +197,8 @@ static const char *open_text(struct advice *a, const struct cpu_group *g)
     int threads = cpu_threads(a), cores = a->facts->host.usable_cores;
     double have;
     if (g->parts >> PART_FORWARD & 1 && !oversubscribed(a) && crowded_out(a, &have))
-        return "Other programs take the cores: nothing in this program mends that; record again on "
-               "a machine that does nothing else.";
+        return "Other programs take the cores, and no change to this program helps: record again "
+               "on an idle machine.";
     if (g->parts >> PART_FORWARD & 1 && oversubscribed(a))
         return arena_printf(&a->arena,
                             "Start no more threads than there are cores: %d in each rank (%d "
@@ -204,24 +206,24 @@ static const char *open_text(struct advice *a, const struct cpu_group *g)
                             cores / ranks_here(a) > 0 ? cores / ranks_here(a) : 1, ranks_here(a),
                             cores);
     if (g->parts >> PART_FORWARD & 1 && threads && threads * ranks_here(a) < cores)
-        return arena_printf(&a->arena,
-                            "PyTorch leaves %d of %d cores to others: see whether "
-                            "torch.set_num_threads(%d) makes the step shorter.",
-                            cores - threads * ranks_here(a), cores, cores / ranks_here(a));
+        return arena_printf(
+            &a->arena,
+            "PyTorch starts no thread for %d of %d cores: try torch.set_num_threads(%d).",
+            cores - threads * ranks_here(a), cores, cores / ranks_here(a));
     if (g->parts >> PART_FORWARD & 1)
         return arena_printf(&a->arena,
-                            "No rule found time to save: the %s is the model's own work. gpuprof "
-                            "run --modules tells it apart by module.",
+                            "No rule found time to save: the model's own computing fills the %s. "
+                            "gpuprof run --modules splits it by module.",
                             analysis_step_word(a->facts));
     if (g->parts >> PART_GC & 1)
-        return "gc.freeze() once model and data are made; or gc.disable(), and gc.collect() "
-               "between epochs.";
+        return "Call gc.freeze() once the model and the data are built; or gc.disable(), and "
+               "gc.collect() between epochs.";
     if (g->parts >> PART_VALIDATION & 1)
         return "Validate less often, on fewer samples, or in larger batches.";
     if (g->parts >> PART_OTHER & 1)
-        return "Mark the parts of the loop by NVTX ranges (torch.cuda.nvtx.range needs a GPU: use "
-               "gpuprof.h or the nvtx package) to see what that work is.";
-    return "Nothing stands out: no rule found more than 1 % of the step to save.";
+        return "Mark the parts of the loop with NVTX ranges to see what that work is "
+               "(torch.cuda.nvtx.range needs a GPU: use gpuprof.h or the nvtx package).";
+    return "No rule found a change that saves more than 1 % of the step.";
 }
 
 static const char *late_next(struct advice *a)
@@ -229,8 +231,8 @@ static const char *late_next(struct advice *a)
     const struct cpu_rank *l = &a->facts->cpu_ranks.at[a->facts->cpu_ranks.late];
     char late[32];
     return arena_printf(&a->arena,
-                        "Find what keeps rank %lld %s longer than the others: its data, its core, "
-                        "or work that only it does.",
+                        "Find what makes rank %lld take %s longer than the others: its data, its "
+                        "core, or work that only this rank does.",
                         (long long)l->rank,
                         time_words(late, sizeof late, a->facts->cpu_ranks.late_ns));
 }
@@ -245,7 +247,7 @@ void verdict_cpu(struct advice *a)
         a->verdict_class = "straggler";
         a->verdict = arena_printf(
             &a->arena,
-            "Held up by rank %lld: the other ranks wait for it during %.0f %% of each %s.",
+            "Straggler: rank %lld keeps the other ranks waiting during %.0f %% of each %s.",
             (long long)r->at[r->late].rank, share(a, r->late_ns), step_words(a));
         a->next = late_next(a);
         return;
@@ -284,10 +286,10 @@ static bool marks_alone(struct advice *a)
     if (steps == 0)
         return false;
     verdict_not_enough(
-        a, "Not enough data: the marks of the steps were recorded, and nothing of what is in them.",
+        a, "Not enough data: the recording contains step marks, but none of the work between them.",
         arena_printf(&a->arena, "%lld steps, %s each on average.", (long long)steps,
                      time_words(mean, sizeof mean, ns / steps)),
-        "Record without --range none to learn where a step goes.");
+        "Record without --range none to see where the time of a step goes.");
     return true;
 }
 
@@ -301,17 +303,17 @@ void verdict_cpu_no_steps(struct advice *a)
     bool python = query_of_python(a->facts) || (command && strstr(command, "python"));
     const char *next =
         hook      ? "Record again with CPython 3.9 or newer, and without its options -I, -E and -S."
-        : !python ? "Mark the loop: NVTX ranges named 'step', or gpuprof_step_begin() and "
+        : !python ? "Mark the loop with NVTX ranges named 'step', or with gpuprof_step_begin() and "
                     "gpuprof_step_end() of gpuprof.h; then record again."
-        : torch   ? "Record a run that takes several steps: an optimizer's step(), or batches of a "
-                    "DataLoader; any other loop by NVTX ranges named 'step' (the nvtx package)."
-                : "Without PyTorch, mark the loop by NVTX ranges named 'step' (the nvtx package), "
-                  "and record again.";
-    const char *why = hook ? hook
-                      : torch
-                          ? "PyTorch was imported, but no step of an optimizer and no loop over "
-                            "a DataLoader repeated; no GPU was at work."
-                          : "No step was marked, and no GPU was at work.";
-    verdict_not_enough(a, "Not enough data: no step repeats here, so nothing is known of a loop.",
-                       why, next);
+        : torch ? "Record a run of several steps: gpuprof recognises an optimizer's step() and the "
+                  "batches of a DataLoader; mark any other loop with NVTX ranges named 'step' (the "
+                  "nvtx package)."
+                : "The program does not use PyTorch: mark the loop with NVTX ranges named 'step' "
+                  "(the nvtx package), and record again.";
+    const char *why = hook    ? hook
+                      : torch ? "The program imported PyTorch, but repeated no optimizer step and "
+                                "no DataLoader loop, and used no GPU."
+                              : "The program marked no step and used no GPU.";
+    verdict_not_enough(a, "Not enough data: gpuprof found no repeating step, and so no loop.", why,
+                       next);
 }

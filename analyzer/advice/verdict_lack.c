@@ -37,33 +37,33 @@ void verdict_no_gpu_work(struct advice *a)
     bool ours = source && strcmp(source, "run") == 0; /* it was gpuprof run */
     const char *complaint = cupti_complaint(a);
     if (complaint)
-        verdict_not_enough(
-            a, "Not enough data: no GPU activity was recorded.", complaint,
-            "Record again without what stands in the way; gpuprof doctor says what works "
-            "here.");
+        verdict_not_enough(a, "Not enough data: the recording contains no GPU activity.", complaint,
+                           "Remove that obstacle and record again; gpuprof doctor shows what works "
+                           "on this machine.");
     else if (launches)
         verdict_not_enough(
-            a, "Not enough data: no GPU activity was recorded, though work was launched.",
+            a,
+            "Not enough data: the program launched GPU work, but the recording contains no GPU "
+            "activity.",
             arena_printf(&a->arena,
-                         "%zu launches were recorded, but no kernel, copy or memset: the "
-                         "profiler had no access to the GPU's own records.",
-                         launches),
-            "Close other profilers (only one can use CUPTI at a time), check that this user "
-            "may read GPU counters, and record again; gpuprof doctor says what is wrong.");
+                         "The recording contains %zu launch%s but no kernel, copy or memset: the "
+                         "profiler could not read the GPU's own records.",
+                         launches, launches == 1 ? "" : "es"),
+            "Close other profilers (only one can use CUPTI at a time), check that this user may "
+            "read GPU counters, and record again; gpuprof doctor shows what is wrong.");
     else
         verdict_not_enough(
-            a, "Not enough data: no GPU activity was recorded.",
-            a->facts->tl->range_count ? "Only work of the host was recorded: the run used no GPU, "
-                                        "an accelerator that is not known here, or a profiler "
-                                        "without GPU activity."
-                                      : "The profile holds no kernel, copy or memset.",
+            a, "Not enough data: the recording contains no GPU activity.",
+            a->facts->tl->range_count
+                ? "The recording contains host work only: the run used no GPU, an accelerator that "
+                  "gpuprof does not know, or a profiler without GPU activity."
+                : "The profile contains no kernel, copy or memset.",
             kineto ? "Record with torch.profiler.profile(activities=[ProfilerActivity.CPU, "
                      "ProfilerActivity.CUDA]), or with gpuprof run CMD."
-            : ours
-                ? "Profile a program that uses a GPU, or that trains with PyTorch; gpuprof doctor "
-                  "says what works here."
-                : "Record a run that uses a GPU: gpuprof run CMD; gpuprof doctor says "
-                  "what works here.");
+            : ours ? "Profile a program that uses a GPU, or that trains with PyTorch; gpuprof "
+                     "doctor shows what works on this machine."
+                   : "Record a run that uses a GPU: gpuprof run CMD; gpuprof doctor shows what "
+                     "works on this machine.");
 }
 
 enum { LOST_TOO_MANY_PCT = 20 };
@@ -75,14 +75,14 @@ bool verdict_launches_lost(struct advice *a)
         return false;
     verdict_not_enough(
         a,
-        arena_printf(&a->arena,
-                     "Not enough data: of %zu of %zu launches in the steps the GPU's own record is "
-                     "missing.",
-                     h->launches_lost, h->launches),
-        "Where records are missing the GPU seems idle, so nothing is said of what it waits for. "
-        "Another profiler in the program may have turned kernels off, or records were lost.",
-        "Record again without other profilers in the program; gpuprof doctor says what works "
-        "here.");
+        arena_printf(
+            &a->arena,
+            "Not enough data: the GPU records of %zu of %zu launches in the steps are missing.",
+            h->launches_lost, h->launches),
+        "Where GPU records are missing, the GPU only appears idle, so gpuprof names no cause. "
+        "Another profiler in the program may have turned kernel records off, or records were lost.",
+        "Record again without other profilers in the program; gpuprof doctor shows what works on "
+        "this machine.");
     return true;
 }
 
@@ -101,18 +101,17 @@ const char *verdict_missing(struct advice *a)
     const char *text = "";
     if (h->launches_lost * 100 > h->launches)
         text = arena_printf(&a->arena,
-                            " Of %zu of %zu launches in the steps the GPU's own record is missing: "
-                            "there it seems idle and may not be.",
+                            " The GPU records of %zu of %zu launches in the steps are missing: the "
+                            "GPU may be busy where it appears idle.",
                             h->launches_lost, h->launches);
     else if (h->recorded_pct < ALL_PCT && has_health(a, "cupti-end"))
-        text = arena_printf(&a->arena,
-                            " This holds for the first %.2g %% of the run alone: CUPTI reported "
-                            "nothing of the rest.",
-                            h->recorded_pct);
+        text = arena_printf(
+            &a->arena,
+            " This covers only the first %.2g %% of the run: CUPTI reported nothing after that.",
+            h->recorded_pct);
     else if (h->recorded_pct < ALL_PCT && has_health(a, "cupti-silent"))
-        text = arena_printf(&a->arena,
-                            " This holds for %.2g %% of the run alone: CUPTI reported nothing of "
-                            "the rest.",
-                            h->recorded_pct);
+        text = arena_printf(
+            &a->arena, " This covers only %.2g %% of the run: CUPTI reported nothing for the rest.",
+            h->recorded_pct);
     return text ? text : "";
 }

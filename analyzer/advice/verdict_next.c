@@ -15,15 +15,14 @@ static const char *mark_steps_text(const struct advice *a)
 {
     const char *framework = timeline_meta(a->facts->tl, "framework");
     if (framework && strcmp(framework, "xla") == 0)
-        return "Record several steps of the loop, each in "
-               "jax.profiler.StepTraceAnnotation('train', "
-               "step_num=i) or tf.profiler.experimental.Trace('train', step_num=i, _r=1), to learn "
-               "what a step could save.";
+        return "To see what a step could save, record several steps of the loop, each in "
+               "jax.profiler.StepTraceAnnotation('train', step_num=i) or "
+               "tf.profiler.experimental.Trace('train', step_num=i, _r=1).";
     return framework && strcmp(framework, "pytorch") == 0
-               ? "Record several steps of the loop, each ended by profiler.step() (or held in "
-                 "torch.cuda.nvtx.range('step')), to learn what a step could save."
-               : "Record several steps of the loop, each in an NVTX range named 'step', to learn "
-                 "what a step could save.";
+               ? "To see what a step could save, record several steps of the loop: call "
+                 "profiler.step() after each one, or put each one in torch.cuda.nvtx.range('step')."
+               : "To see what a step could save, record several steps of the loop, each in an NVTX "
+                 "range named 'step'.";
 }
 
 static const char *why_no_graph(const struct advice *a)
@@ -46,22 +45,21 @@ static const char *unanswered(struct advice *a)
         return NULL;
     const char *why = why_no_graph(a);
     if (most == PART_IDLE_LAUNCH)
-        return arena_printf(&a->arena, "Launch less for each step: %s.%s%s%s",
+        return arena_printf(&a->arena, "Launch fewer kernels per step: %s.%s%s%s",
                             query_of_python(a->facts)
                                 ? "torch.compile(model), fused operations, a larger batch"
-                                : "merge small kernels, or make each do more",
-                            why ? " Of a CUDA graph: " : "", why ? why : "", why ? "." : "");
+                                : "merge small kernels, or give each one more work",
+                            why ? " CUDA graph: " : "", why ? why : "", why ? "." : "");
     if (most == PART_UNEXPLAINED)
         return query_of_python(a->facts)
-                   ? "Record what the host did as well: ProfilerActivity.CPU beside "
-                     "ProfilerActivity.CUDA, or gpuprof run CMD; most of the calls that launched "
-                     "this work are missing."
-                   : "Record the calls that launched this work as well (nsys profile "
-                     "--trace=cuda,nvtx, or gpuprof run CMD): most of them are missing.";
+                   ? "Record the host as well (ProfilerActivity.CPU and ProfilerActivity.CUDA, or "
+                     "gpuprof run CMD): the recording lacks most of the calls that launched this "
+                     "work."
+                   : "Record the CUDA calls as well (nsys profile --trace=cuda,nvtx, or gpuprof "
+                     "run CMD): the recording lacks most of the calls that launched this work.";
     if (most == PART_IDLE_QUEUED)
-        return "Find what the launched work waits for: events of other streams, graphs that follow "
-               "one another, other programs on this GPU (nvidia-smi); gpuprof report shows the "
-               "longest gaps.";
+        return "Find what the queued work waits for: events of other streams, consecutive graphs, "
+               "or other programs on this GPU (nvidia-smi). gpuprof report shows the longest gaps.";
     return NULL;
 }
 
@@ -94,12 +92,12 @@ const char *verdict_next(struct advice *a)
     if (a->ranked_count) {
         const struct outcome *o = a->ranked[0];
         return arena_printf(&a->arena, "%s: %s%s%s", o->rule->title, outcome_remedy(a->facts, o),
-                            open ? ". Most of the time lost lies elsewhere: " : "",
+                            open ? ". Most of the lost time has another cause: " : "",
                             open ? open : "");
     }
     if (open)
         return open;
     return a->facts->steps.source == STEPS_NONE
                ? mark_steps_text(a)
-               : "Nothing stands out: no rule found more than 1 % of the step to save.";
+               : "No rule found a change that saves more than 1 % of the step.";
 }

@@ -69,7 +69,7 @@ static double draw_arm(const struct ab_arm *arm, int64_t *scratch, uint64_t *sta
 static void set_verdict(struct ab_result *r, const struct ab_prediction *p)
 {
     r->verdict = AB_CONFIRMED;
-    r->why = "the measured interval meets the predicted one";
+    r->why = "the measured interval overlaps the predicted one";
     bool advised = p->known || p->at_most > 0;
     if (r->high < 0) {
         r->verdict = advised ? AB_REFUTED : AB_MEASURED;
@@ -77,15 +77,15 @@ static void set_verdict(struct ab_result *r, const struct ab_prediction *p)
     } else if (r->low <= 0) {
         bool far = p->known && r->high < p->low;
         r->verdict = far ? AB_REFUTED : AB_UNDERPOWERED;
-        r->why = far ? "nothing was saved that could be told from noise, and far more was predicted"
-                     : "the interval holds 0: what is saved cannot be told from noise";
+        r->why = far ? "any saving is within the noise, far below the prediction"
+                     : "the interval contains 0: any saving is within the noise";
     } else if (!p->known && p->at_most > 0 && r->low > p->at_most) {
         r->verdict = AB_REFUTED;
-        r->why = "it saves more than was said to be possible: the bound is wrong";
+        r->why = "it saves more than the predicted bound: the bound is wrong";
     } else if (!p->known) {
         r->verdict = AB_MEASURED;
-        r->why = p->at_most > 0 ? "it saves time, within the bound that was predicted"
-                                : "it saves time; how much was not predicted";
+        r->why = p->at_most > 0 ? "it saves time, within the predicted bound"
+                                : "it saves time; there was no prediction";
     } else if (r->high < p->low) {
         r->verdict = AB_SMALLER;
         r->why = "it saves less than predicted";

@@ -27,7 +27,7 @@ static const char *comparable(struct diff *d, const struct advice *base, const s
         return arena_printf(&d->arena, "they ran on different GPUs (%s; %s)", device_name(base),
                             device_name(now));
     if (base->facts->steps.source == STEPS_NONE || now->facts->steps.source == STEPS_NONE)
-        return "no steps were found in one of them";
+        return "one of them contains no steps";
     return work_differs(&d->arena, base, now, d->per_sample);
 }
 

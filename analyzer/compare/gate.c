@@ -72,7 +72,7 @@ static void check_baseline(struct gate *g, double max_regress_pct)
               arena_printf(&g->arena, "not comparable: %s", d->comparable));
     } else if (!d->enough) {
         judge(g, c, GATE_INCONCLUSIVE,
-              "too few steady steps in one of the runs (8 are needed): record more");
+              "one of the runs has too few steady steps (8 needed): record more");
     } else if (c->low > max_regress_pct) {
         judge(g, c, GATE_SLOWER,
               arena_printf(&g->arena, "slower: %.3f to %.3f ms%s", (double)d->base_ns / 1e6,
@@ -159,18 +159,18 @@ static int check_limit(struct gate *g, const struct advice *a, const struct limi
         c->high = high / 1e6;
     }
     if (a->facts->on_cpu && about_gpu(l)) {
-        judge(g, c, GATE_INCONCLUSIVE, "no GPU was at work in this run");
+        judge(g, c, GATE_INCONCLUSIVE, "this run used no GPU");
     } else if (a->facts->steps.source == STEPS_NONE && strcmp(l->section, "gpu") != 0 &&
                strcmp(l->section, "health") != 0) {
-        judge(g, c, GATE_INCONCLUSIVE, "no steps were found in this run");
+        judge(g, c, GATE_INCONCLUSIVE, "this run contains no steps");
     } else if (l->timed && a->facts->steps.used < LEAST_STEPS) {
-        judge(g, c, GATE_INCONCLUSIVE, "too few steady steps (8 are needed): record more");
+        judge(g, c, GATE_INCONCLUSIVE, "too few steady steps (8 needed): record more");
     } else if (l->at_least ? c->high < allowed : c->low > allowed) {
         judge(g, c, GATE_SLOWER, "over budget");
     } else if (l->at_least ? c->low >= allowed : c->high <= allowed) {
         judge(g, c, GATE_PASS, "within budget");
     } else {
-        judge(g, c, GATE_INCONCLUSIVE, "the interval reaches across the limit: record more steps");
+        judge(g, c, GATE_INCONCLUSIVE, "the interval contains the limit: record more steps");
     }
     return 0;
 }
@@ -211,7 +211,7 @@ static int budget_line(struct gate *g, const struct advice *a, char *line, int n
     }
     char *eq = strchr(line, '=');
     if (!eq)
-        return err_set(e, "budget line %d: wants key = number, not '%s'", number, line);
+        return err_set(e, "budget line %d: expected key = number, found '%s'", number, line);
     *eq = 0;
     const char *key = trim(line), *value = trim(eq + 1);
     const struct limit *l = find_limit(section, key);
@@ -239,7 +239,7 @@ static int check_budget(struct gate *g, const struct advice *a, const char *text
         if (budget_line(g, a, line, number, section, sizeof section, e) < 0)
             return -1;
     }
-    return g->check_count > before ? 0 : err_set(e, "budget: no limit in it");
+    return g->check_count > before ? 0 : err_set(e, "budget: it contains no limit");
 }
 
 /* A run that failed may have been quick: that is no pass. */
@@ -252,8 +252,8 @@ static void check_end(struct gate *g, const struct advice *now)
     if (c)
         judge(g, c, GATE_SLOWER,
               arena_printf(&g->arena,
-                           signal ? "the program was killed by signal %d"
-                                  : "the program failed with status %d",
+                           signal ? "signal %d killed the program"
+                                  : "the program failed with exit status %d",
                            number));
 }
 

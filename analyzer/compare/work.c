@@ -138,7 +138,7 @@ const char *work_differs(struct arena *arena, const struct advice *base, const s
             "their batches have %lld and %lld samples; --per sample compares the time of one",
             (long long)b, (long long)n);
     if (per_sample && (!b || !n))
-        return "the size of the batch is not known of both";
+        return "the batch size of at least one of them is unknown";
     struct value c = option(one, batch_options, 8), d = option(other, batch_options, 8);
     if ((!b || !n) && *one && *other && !same(c, d))
         return arena_printf(arena, "their batches may differ: %s and %s", shown(arena, c),

@@ -17,7 +17,8 @@ static const char *check_parts(struct facts *f)
             return arena_printf(&f->arena, "a step's part '%s' is negative", part_key[p]);
     }
     if (f->steps.used && sum != f->step_ns)
-        return arena_printf(&f->arena, "the parts of a step sum to %.3f ms, and it takes %.3f ms",
+        return arena_printf(&f->arena,
+                            "the parts of a step sum to %.3f ms, but the step takes %.3f ms",
                             (double)sum / 1e6, (double)f->step_ns / 1e6);
     return NULL;
 }

@@ -115,22 +115,21 @@ static const char *text_of(struct facts *f, const struct cpu_ranks *r, int64_t s
     char own[32], next[32], late[32];
     const char *missing =
         r->world > (int64_t)r->count
-            ? arena_printf(&f->arena, "; %lld of %lld ranks were not recorded",
+            ? arena_printf(&f->arena, "; %lld of %lld ranks are missing",
                            (long long)(r->world - (int64_t)r->count), (long long)r->world)
             : "";
     if (r->late == TL_NONE)
-        return arena_printf(
-            &f->arena,
-            "%zu ranks compared by the parts of their steps: none works longer than the others "
-            "before it meets them in backward; cannot tell whether one is late in backward "
-            "itself, since what it waits there is not recorded%s",
-            r->count, missing);
+        return arena_printf(&f->arena,
+                            "%zu ranks compared by the parts of their steps: all ranks reach "
+                            "backward at about the same time; whether one is late within backward "
+                            "is unknown, since the recording does not show waits there%s",
+                            r->count, missing);
     const struct cpu_rank *l = &r->at[r->late];
     return arena_printf(
         &f->arena,
-        "%zu ranks compared by the parts of their steps: rank %lld works %s of each step before "
-        "it meets the others in backward, the next %s; most of what it takes longer is '%s', and "
-        "the others wait for it in backward, %s per step%s",
+        "%zu ranks compared by the parts of their steps: rank %lld works for %s per step before "
+        "backward, the next slowest rank for %s; most of the difference is '%s'; the other ranks "
+        "wait for it in backward, %s per step%s",
         r->count, (long long)l->rank, time_words(own, sizeof own, l->own_ns),
         time_words(next, sizeof next, second), part_title[part_that_differs(r, r->late)],
         time_words(late, sizeof late, r->late_ns), missing);

@@ -72,14 +72,15 @@ static void query_at_windows(struct facts *f)
     h->run_mean_ns = h->run_steps ? (last - first) / h->run_steps : 0;
     h->recorded_text =
         h->run_steps
-            ? arena_printf(&f->arena,
-                           "%zu of %lld steps, %.3g %% of the run's time, in %zu window%s: all "
-                           "percentages are of that; over all steps the mean is %.3g ms",
-                           inside, (long long)h->run_steps, h->recorded_pct, f->window_count,
-                           f->window_count > 1 ? "es" : "", (double)h->run_mean_ns / 1e6)
+            ? arena_printf(
+                  &f->arena,
+                  "%zu of %lld steps recorded, %.3g %% of the run's time, in %zu window%s: all "
+                  "percentages refer to this part; the mean over all steps is %.3g ms",
+                  inside, (long long)h->run_steps, h->recorded_pct, f->window_count,
+                  f->window_count > 1 ? "es" : "", (double)h->run_mean_ns / 1e6)
             : arena_printf(&f->arena,
-                           "%.3g %% of the run's time, in %zu window%s: all percentages are of "
-                           "that",
+                           "%.3g %% of the run's time recorded, in %zu window%s: all percentages "
+                           "refer to this part",
                            h->recorded_pct, f->window_count, f->window_count > 1 ? "es" : "");
 }
 

@@ -171,7 +171,7 @@ static int whole_as_one(struct facts *f)
 {
     struct steps *s = &f->steps;
     s->source = STEPS_NONE;
-    s->source_text = "no repeating step found: the whole recording is taken as one";
+    s->source_text = "no repeating step found: gpuprof treats the whole recording as one";
     if (f->tl->op_count == 0)
         return 0;
     s->at = arena_alloc(&f->arena, sizeof *s->at);

@@ -156,11 +156,11 @@ void steps_explain_long(struct facts *f)
     const char *in = where(f, (enum part)most);
     f->long_part = most;
     f->long_extra_ns = extra;
-    f->long_text = arena_printf(
-        &f->arena,
-        "%zu of %zu %ss take %.4g ms, the others %.4g ms; what the long ones have more of is '%s': "
-        "%.4g ms%s%s%s",
-        s->slow, steps_like(s), analysis_step_word(f), (double)s->long_ns / 1e6,
-        (double)s->short_ns / 1e6, part_title[most], (double)extra / 1e6,
-        in ? ", most of it in '" : "", in ? in : "", in ? "'" : "");
+    f->long_text =
+        arena_printf(&f->arena,
+                     "%zu of %zu %ss take %.4g ms, the others %.4g ms; the long ones spend more "
+                     "time in '%s': %.4g ms%s%s%s",
+                     s->slow, steps_like(s), analysis_step_word(f), (double)s->long_ns / 1e6,
+                     (double)s->short_ns / 1e6, part_title[most], (double)extra / 1e6,
+                     in ? ", most of it in '" : "", in ? in : "", in ? "'" : "");
 }

@@ -192,15 +192,17 @@ static int rename_to_new(const char *from, const char *to)
 int place_put(struct place *p, struct err *e)
 {
     if (!is_ours(p))
-        return err_set(e, "%s: somebody took away the file that was to become it", p->path);
+        return err_set(e, "%s: another program removed the unfinished file", p->path);
     struct stat st;
     bool there = lstat(p->path, &st) == 0;
     if (p->force || !there)
         remove_siblings(p->path);
     if ((p->force ? rename(p->partial, p->path) : rename_to_new(p->partial, p->path)) < 0) {
         if (errno != EEXIST)
-            return err_set(e, "%s: cannot be put in place: %s", p->path, strerror(errno));
-        err_set(e, "%s came into being meanwhile; the new profile is %s", p->path, p->partial);
+            return err_set(e, "%s: cannot move the finished file there: %s", p->path,
+                           strerror(errno));
+        err_set(e, "another program created %s meanwhile; the new profile is %s", p->path,
+                p->partial);
         free(p->partial);
         p->partial = NULL; /* whole: it is kept */
         return -1;

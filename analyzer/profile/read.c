@@ -73,10 +73,9 @@ static int check_writable(struct store *s, struct err *e)
 {
     if (sql_value(s->db, "PRAGMA user_version", -1) == STORE_SCHEMA_VERSION)
         return 0;
-    return err_set(e,
-                   "%s was made by an older gpuprof: it can be read, but nothing can be added to "
-                   "it; record it again",
-                   s->path);
+    return err_set(
+        e, "an older gpuprof made %s: this version can read it but not add to it; record it again",
+        s->path);
 }
 
 /* The strings already in the file keep their ids, so that new rows can name them. */

@@ -31,7 +31,7 @@ struct sql_stmt {
 static int fail(struct sql *db, struct err *e)
 {
     if (db->guarded && db->guard.exhausted)
-        return err_set(e, "%s: damaged: reading it takes more than a file of its size can hold",
+        return err_set(e, "%s: damaged: it expands to more data than a file of its size can hold",
                        db->path);
     switch (sqlite3_errcode(db->db) & 0xff) {
     case SQLITE_NOTADB:
@@ -39,9 +39,9 @@ static int fail(struct sql *db, struct err *e)
     case SQLITE_CORRUPT:
         return err_set(e, "%s: damaged or cut off (%s)", db->path, sqlite3_errmsg(db->db));
     case SQLITE_AUTH:
-        return err_set(e, "%s: damaged: its schema does more than hold tables", db->path);
+        return err_set(e, "%s: damaged: its schema contains more than tables", db->path);
     case SQLITE_TOOBIG:
-        return err_set(e, "%s: damaged: a value is larger than can be", db->path);
+        return err_set(e, "%s: damaged: a value is too large", db->path);
     case SQLITE_FULL:
         return err_set(e, "%s: the disk is full", db->path);
     case SQLITE_CANTOPEN:

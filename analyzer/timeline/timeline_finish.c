@@ -105,14 +105,17 @@ static int tell_repairs(struct build *b)
 {
     const struct repairs *r = &b->repairs;
     if (tell_repair(b, "times-reversed",
-                    "%lld records ended before they started: taken as instants", r->reversed) < 0 ||
+                    "%lld records ended before they started: gpuprof treats them as instants",
+                    r->reversed) < 0 ||
         tell_repair(b, "times-absurd", "%lld records had impossible times and were left out",
                     r->absurd) < 0 ||
-        tell_repair(b, "numbers-absurd", "%lld numbers cannot be and were taken as not known",
+        tell_repair(b, "numbers-absurd",
+                    "%lld numbers were impossible: gpuprof treats them as unknown",
                     r->numbers) < 0 ||
-        tell_repair(b, "references-missing",
-                    "%lld threads, streams or processes were referred to but not described",
-                    r->dangling) < 0)
+        tell_repair(
+            b, "references-missing",
+            "the recording refers to %lld threads, streams or processes without describing them",
+            r->dangling) < 0)
         return -1;
     return tell_repair(b, "ids-repeated", "%lld rows repeated an id and were left out",
                        r->duplicates);

@@ -34,7 +34,7 @@ const char *const path_title[PATH_CLASSES] = {
     [PATH_HOST] = "the program, between CUDA calls",
     [PATH_LAUNCH] = "CUDA calls, and the way from call to GPU",
     [PATH_ALLOC] = "allocating and freeing",
-    [PATH_SYNC] = "coming back from a wait",
+    [PATH_SYNC] = "returning from a wait",
     [PATH_COPY] = "copies and memsets",
     [PATH_MATRIX] = "matrix kernels",
     [PATH_KERNEL] = "other kernels",
@@ -170,7 +170,7 @@ static const char *name_of(const struct graph *g, const uint32_t *parent, const 
         return "event";
     uint32_t in = range_at(tl, parent, t->lane - (uint32_t)g->streams,
                            g->start_ns + t->at_ns + t->dur_ns / 2);
-    return in == TL_NONE ? "outside of all ranges" : tl_text(tl, tl->ranges[in].name);
+    return in == TL_NONE ? "outside all ranges" : tl_text(tl, tl->ranges[in].name);
 }
 
 static int by_name(const void *a, const void *b)

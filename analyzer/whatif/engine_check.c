@@ -26,30 +26,31 @@ static const char *doubt(struct engine *x, const struct whatif *w)
     const struct facts *f = x->f;
     struct arena *m = x->arena;
     if (f->on_cpu)
-        return "but for data loading: steps are replayed where a GPU is at work";
+        return "except for data loading: gpuprof replays only steps that use a GPU";
     if (graph_too_wide(f->tl))
-        return "attribution only: more streams or threads than steps are replayed with";
+        return "attribution only: the recording has too many streams or threads to replay";
     if (w->steps == 0 || w->tasks == 0)
-        return "attribution only: no step repeats in what was recorded";
+        return "attribution only: the recording contains no repeating step";
     if (!(f->tl->have & HAVE_API))
-        return f->tl->op_count ? "attribution only: CUDA calls were not recorded"
-                               : "attribution only: no GPU work was recorded";
+        return f->tl->op_count ? "attribution only: the recording contains no CUDA calls"
+                               : "attribution only: the recording contains no GPU work";
     if (f->health.dropped > 0)
         return arena_printf(m, "attribution only: %lld records were lost",
                             (long long)f->health.dropped);
     if (w->unexplained_pct > DATED_PCT)
         return "attribution only";
     if (w->violations * 100 > w->tasks * VIOLATIONS_PCT)
-        return arena_printf(m, "attribution only: %zu dependencies were observed broken",
-                            w->violations);
+        return arena_printf(
+            m, "attribution only: the recording contradicts %zu dependencies of the replay",
+            w->violations);
     if (w->identity_error_pct > 1 || w->class_error_pct > 5)
         return arena_printf(m, "attribution only: the replay is off by %.1f %%",
                             w->class_error_pct > w->identity_error_pct ? w->class_error_pct
                                                                        : w->identity_error_pct);
     if (off_pct(w->pace_ns, f->step_ns) > PACE_MOST_PCT)
-        return arena_printf(m, "attribution only: replayed, a step takes %.0f %% %s than recorded",
-                            off_pct(w->pace_ns, f->step_ns),
-                            w->pace_ns > f->step_ns ? "longer" : "shorter");
+        return arena_printf(
+            m, "attribution only: the replayed step takes %.0f %% %s than the recorded one",
+            off_pct(w->pace_ns, f->step_ns), w->pace_ns > f->step_ns ? "longer" : "shorter");
     return NULL;
 }
 
@@ -79,10 +80,12 @@ static void engine_assume(struct engine *x, struct whatif *w)
     if (w->steps < GRAPH_STEPS_ENOUGH)
         w->wider = w->steps == 1
                        ? "one step was recorded"
-                       : arena_printf(x->arena, "%zu steps in a row were recorded", w->steps);
+                       : arena_printf(x->arena, "the recording contains only %zu consecutive steps",
+                                      w->steps);
     w->events_guessed = x->g->loose_ns != NULL;
     if (w->events_guessed)
-        assume(x, w, ASSUME_NO_EVENTS, "which events the waits refer to was not recorded");
+        assume(x, w, ASSUME_NO_EVENTS,
+               "the recording does not show which events the waits refer to");
     if (w->unexplained_pct > WHATIF_UNEXPLAINED_PCT)
         assume(x, w, ASSUME_STALLS_DATED,
                arena_printf(x->arena, "%.1f %% of the critical path is unexplained",
@@ -90,21 +93,21 @@ static void engine_assume(struct engine *x, struct whatif *w)
     x->no_wait = w->waits == 0 && x->f->gpu.busy_pct > QUIET_PCT;
     if (x->no_wait)
         assume(x, w, x->now.ran_dry ? ASSUME_END_WAIT : 0,
-               "no wait of the host for the GPU was recorded");
+               "the recording contains no wait of the host for the GPU");
     double off = off_pct(w->pace_ns, x->f->step_ns);
     if (off > PACE_PCT) {
         w->scatter_pct = off;
         assume(x, w, 0,
-               arena_printf(x->arena, "replayed, a step takes %.0f %% %s than recorded", off,
-                            w->pace_ns > x->f->step_ns ? "longer" : "shorter"));
+               arena_printf(x->arena, "the replayed step takes %.0f %% %s than the recorded one",
+                            off, w->pace_ns > x->f->step_ns ? "longer" : "shorter"));
     }
     bool differ = w->holdout_error_pct < 0 && w->steps >= GRAPH_STEPS_ENOUGH;
     if (differ || s->cv * 100 > SCATTER_PCT || w->holdout_error_pct > HOLDOUT_PCT) {
         w->scatter_pct = scatter > w->scatter_pct ? scatter : w->scatter_pct;
         assume(x, w, 0,
                arena_printf(x->arena,
-                            differ ? "the steps do different work: they scatter by %.0f %%"
-                                   : "the steps scatter by %.0f %%",
+                            differ ? "the steps do different work, and their times vary by %.0f %%"
+                                   : "the step times vary by %.0f %%",
                             100 * s->cv));
     }
 }

@@ -153,7 +153,7 @@ class Timeline {
 
     drawGaps(c) {
         const g = this.data.gaps, y = this.gapLine;
-        if (!g.start.length) return; /* no GPU was at work */
+        if (!g.start.length) return; /* no GPU was used */
         c.fillStyle = this.dim;
         c.fillText('GPU idle, by cause', 4, y - 7);
         let last = -1;

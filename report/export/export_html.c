@@ -52,7 +52,7 @@ static void write_trust(const struct page *p)
     else
         page_put(p, "%s", text_lost(&n, p->a));
     if (h->overhead_pct >= 0)
-        fprintf(p->f, " &middot; profiler's own cost %.2f %%", h->overhead_pct);
+        fprintf(p->f, " &middot; profiler overhead %.2f %%", h->overhead_pct);
     if (!p->a->facts->on_cpu)
         fprintf(p->f, " &middot; unexplained %.1f %% of the step", h->unexplained_pct);
     if (h->recorded_text)
@@ -76,7 +76,7 @@ static void write_header(const struct page *p)
         fprintf(p->f, " &middot; %zu of %zu %s used", s->used, s->count,
                 s->batches ? "batches" : "steps");
     if (p->a->facts->on_cpu)
-        page_put(p, " &middot; no GPU was at work");
+        page_put(p, " &middot; no GPU was used");
     write_date(p);
     page_put(p, "</p>\n");
     write_trust(p);

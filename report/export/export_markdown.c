@@ -48,7 +48,7 @@ static void write_together(const struct advice *a, const struct export_options *
     if (o->rule)
         return;
     if (a->stack_count > 1) {
-        fprintf(f, "One after the other: %s", text_ms(&from, a->facts->step_ns));
+        fprintf(f, "Applied in this order: %s", text_ms(&from, a->facts->step_ns));
         for (size_t i = 0; i < a->stack_count; i++)
             fprintf(f, " -> %s (`%s`)", text_ms(&to, a->stack[i].step_ns),
                     a->stack[i].outcome->rule->id);
@@ -71,8 +71,8 @@ static void write_findings(const struct advice *a, const struct export_options *
     const struct outcome *x = shown_finding(a, o, 0);
     if (!x) {
         bool blind = a->verdict_class && strcmp(a->verdict_class, "not-enough-data") == 0;
-        fputs(blind ? "No advice: too little was recorded to give any.\n\n"
-                    : "Nothing to change was found.\n\n",
+        fputs(blind ? "No advice: the recording contains too little data.\n\n"
+                    : "gpuprof found nothing to change.\n\n",
               f);
         write_trials(a, o, f);
         return;
@@ -109,7 +109,7 @@ static void write_breakdown(const struct advice *a, FILE *f)
     fprintf(f, "### Where a %s goes\n\n%s median, %s at p95", word,
             text_time(&m, a->facts->steps.median_ns), text_time(&p, a->facts->steps.p95_ns));
     if (analysis_by_mean(a->facts))
-        fprintf(f, ", %s on average with the long ones, which is the step of this table",
+        fprintf(f, ", %s on average with long steps, which this table describes",
                 text_time(&m, a->facts->step_ns));
     fprintf(f, "; %zu of %zu %s%s used.\n\n", a->facts->steps.used, a->facts->steps.count, word,
             a->facts->steps.batches ? "es" : "s");
@@ -130,7 +130,7 @@ static void write_others(const struct advice *a, const struct export_options *o,
     bool any = false;
     size_t gpu = v == RULE_CANNOT_TELL ? count_about_gpu(a, o) : 0;
     if (gpu)
-        fprintf(f, "%zu rules are about work on a GPU: there was none.\n\n", gpu);
+        fprintf(f, "%zu rules check GPU work, and this run had none.\n\n", gpu);
     for (size_t i = 0; i < a->outcome_count; i++) {
         const struct outcome *x = shown_outcome(a, o, i, v);
         if (!x || outcome_wants_gpu(a->facts, x))
@@ -155,7 +155,7 @@ static void write_health(const struct advice *a, FILE *f)
     if (!a->facts->on_cpu)
         snprintf(unexplained, sizeof unexplained, "unexplained %.1f %%; ",
                  a->facts->health.unexplained_pct);
-    fprintf(f, "### Health\n\n%s; %sprofiler's own cost %s.\n", text_lost(&lost, a), unexplained,
+    fprintf(f, "### Health\n\n%s; %sprofiler overhead %s.\n", text_lost(&lost, a), unexplained,
             overhead);
     if (a->facts->health.recorded_text)
         markdown_printf(f, "\nRecorded: %s.\n", a->facts->health.recorded_text);
@@ -181,7 +181,7 @@ static int markdown_analysis(const struct advice *a, const struct export_options
     paragraph(f, "Next", a->next);
     write_findings(a, o, f);
     write_breakdown(a, f);
-    write_others(a, o, RULE_SUPPRESSED, "There, but not advised", f);
+    write_others(a, o, RULE_SUPPRESSED, "Present, but not worth changing now", f);
     write_others(a, o, RULE_CANNOT_TELL, "Cannot tell", f);
     write_others(a, o, RULE_SILENT, "Checked and fine", f);
     write_health(a, f);
@@ -224,11 +224,11 @@ static int markdown_diff(const struct diff *d, const struct export_options *o, F
         fprintf(f, ", 95 %% interval %+.1f to %+.1f %%.\n\n", (d->ratio_low - 1) * 100,
                 (d->ratio_high - 1) * 100);
     else
-        fputs(". Too few steps on one side to be sure: the interval is not known.\n\n", f);
+        fputs(". One side has too few steps: the interval is unknown.\n\n", f);
     if (d->enough && !d->by_mean)
         fprintf(f,
-                "On average, the long steps included, %s -> %s: %+.1f %%, 95 %% interval %+.1f to "
-                "%+.1f %%.\n\n",
+                "Mean step, long steps included: %s -> %s, %+.1f %%, 95 %% interval %+.1f to %+.1f "
+                "%%.\n\n",
                 text_time(&b, d->pace.base_ns), text_time(&n, d->pace.new_ns),
                 (d->pace.ratio - 1) * 100, (d->pace.ratio_low - 1) * 100,
                 (d->pace.ratio_high - 1) * 100);

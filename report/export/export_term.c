@@ -30,13 +30,13 @@ static void write_ranks(const struct terminal *t, const struct advice *a)
     if (r->count < 2)
         return;
     const struct rank_facts *late = &r->at[r->late];
-    const char *left_out = r->left_out ? " (some ranks match no other and are left out)" : "";
+    const char *left_out = r->left_out ? " (without the ranks that match no other)" : "";
     if (late->late_ns * 200 < step_ns)
         snprintf(line.s, sizeof line.s, "%zu ranks compared over %lld collectives; none is late%s",
                  r->count, (long long)r->collectives, left_out);
     else
         snprintf(line.s, sizeof line.s,
-                 "%zu ranks compared over %lld collectives; rank %lld comes last for %lld of them "
+                 "%zu ranks compared over %lld collectives; rank %lld arrives last in %lld of them "
                  "and keeps the others waiting %s per step%s",
                  r->count, (long long)r->collectives, (long long)late->rank,
                  (long long)late->late_count, text_ms(&m, late->late_ns), left_out);
@@ -83,7 +83,7 @@ static void write_breakdown(const struct terminal *t, const struct advice *a)
         return;
     char pace[48] = "";
     if (analysis_by_mean(a->facts))
-        snprintf(pace, sizeof pace, ", %s on average with the long ones",
+        snprintf(pace, sizeof pace, ", %s on average with long steps",
                  text_time(&m, a->facts->steps.pace_ns));
     const char *source = a->facts->steps.source_text ? a->facts->steps.source_text : "";
     if (a->facts->steps.used == 1) /* one step has no spread */
@@ -138,8 +138,8 @@ static void write_health(const struct terminal *t, const struct advice *a, enum 
     if (a->facts->health.unexplained_pct >= 0.05)
         snprintf(unexplained, sizeof unexplained, "; unexplained %.1f %% of the step",
                  a->facts->health.unexplained_pct);
-    snprintf(line.s, sizeof line.s, "%.100s%s; profiler's own cost %s", text_lost(&n, a),
-             unexplained, overhead);
+    snprintf(line.s, sizeof line.s, "%.100s%s; profiler overhead %s", text_lost(&n, a), unexplained,
+             overhead);
     term_labelled(t, "Health", a->facts->health.dropped ? INK_BAD : INK_DIM, line.s);
     if (a->facts->tl->op_count && text_replay(&line, &a->whatif))
         term_labelled(t, "Replay", a->whatif.trusted ? INK_DIM : INK_WARN, line.s);
@@ -187,7 +187,7 @@ static void write_diff_head(const struct terminal *t, const struct diff *d)
     snprintf(line.s, sizeof line.s, "%s -> %s per step (%s): %+.1f %%%s, %s",
              text_time(&b, d->base_ns), text_time(&n, d->new_ns), d->by_mean ? "average" : "median",
              (d->ratio - 1) * 100, d->per_sample ? " per sample" : "",
-             d->enough ? within : "interval not known");
+             d->enough ? within : "interval unknown");
     enum ink ink = !d->enough          ? INK_BOLD
                    : d->ratio_low > 1  ? INK_BAD
                    : d->ratio_high < 1 ? INK_GOOD
@@ -196,8 +196,8 @@ static void write_diff_head(const struct terminal *t, const struct diff *d)
     if (d->enough && !d->by_mean) {
         const struct pace_change *p = &d->pace;
         snprintf(line.s, sizeof line.s,
-                 "%s -> %s per step on average, the long ones included: %+.1f %%, 95 %% interval "
-                 "%+.1f to %+.1f %%",
+                 "%s -> %s per mean step, long steps included: %+.1f %%, 95 %% interval %+.1f to "
+                 "%+.1f %%",
                  text_time(&b, p->base_ns), text_time(&n, p->new_ns), (p->ratio - 1) * 100,
                  (p->ratio_low - 1) * 100, (p->ratio_high - 1) * 100);
         term_labelled(t, "Pace", INK_BOLD, line.s);
@@ -205,7 +205,7 @@ static void write_diff_head(const struct terminal *t, const struct diff *d)
     if (d->comparable)
         term_labelled(t, "Careful", INK_WARN, d->comparable);
     if (!d->enough)
-        term_labelled(t, "Careful", INK_WARN, "too few steps on one side to be sure");
+        term_labelled(t, "Careful", INK_WARN, "too few steps on one side");
 }
 
 static void write_changes(const struct terminal *t, const struct diff *d, int top)

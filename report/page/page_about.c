@@ -37,9 +37,9 @@ static void write_health(const struct page *p)
     if (!p->a->facts->on_cpu)
         fprintf(p->f, "<dt>unexplained step time</dt><dd>%.1f %%</dd>", h->unexplained_pct);
     if (h->overhead_pct < 0)
-        page_put(p, "<dt>profiler's own cost</dt><dd>not measured</dd>");
+        page_put(p, "<dt>profiler overhead</dt><dd>not measured</dd>");
     else
-        fprintf(p->f, "<dt>profiler's own cost</dt><dd>%.2f %% of the program's threads</dd>",
+        fprintf(p->f, "<dt>profiler overhead</dt><dd>%.2f %% of the program's threads</dd>",
                 h->overhead_pct);
     if (!p->a->facts->on_cpu && text_replay(&b, &p->a->whatif))
         page_put(p, "<dt>replay</dt><dd>%s</dd>", b.s);

@@ -92,7 +92,7 @@ static void write_others(const struct page *p, enum verdict v, const char *title
     for (size_t i = 0; i < p->a->outcome_count; i++)
         n += shown_outcome(p->a, p->o, i, v) != NULL;
     if (v == RULE_CANNOT_TELL && gpu) {
-        fprintf(p->f, "<p class=\"dim\">%zu rules are about work on a GPU: there was none.</p>\n",
+        fprintf(p->f, "<p class=\"dim\">%zu rules check GPU work, and this run had none.</p>\n",
                 gpu);
         n -= gpu;
     }
@@ -124,8 +124,8 @@ void page_findings(const struct page *p)
     page_put(p, "<section id=\"findings\"><h2>What to change</h2>\n");
     if (!shown_finding(p->a, p->o, 0))
         page_put(p, "<p>%s</p>\n",
-                 blind ? "No advice: too little was recorded to give any."
-                       : "Nothing to change was found.");
+                 blind ? "No advice: the recording contains too little data."
+                       : "gpuprof found nothing to change.");
     else
         page_put(p, "<ol class=\"findings\">\n");
     for (size_t i = 0; (o = shown_finding(p->a, p->o, i)); i++)
@@ -135,9 +135,8 @@ void page_findings(const struct page *p)
     write_trials(p);
     page_after(p);
     if (p->a->ranked_count > 1)
-        page_put(p,
-                 "<p class=\"dim\">Ranked by what is sure to be saved. Savings overlap: together "
-                 "they are less than their sum.</p>\n");
+        page_put(p, "<p class=\"dim\">Ranked by what is sure to be saved. The savings overlap: "
+                    "together, the changes save less than the sum.</p>\n");
     if (p->a->ranked_count && !p->a->whatif.trusted && p->a->whatif.why_not)
         page_put(p, "<p class=\"dim\">No predictions, %s.</p>\n", p->a->whatif.why_not);
     if (p->a->ranked_count && p->a->whatif.trusted && p->a->whatif.wider)

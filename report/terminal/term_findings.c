@@ -123,7 +123,7 @@ static void write_together(const struct terminal *t, const struct advice *a,
     char line[1024];
     struct text from, to;
     if (a->stack_count > 1) {
-        size_t n = (size_t)snprintf(line, sizeof line, "One after the other: %s",
+        size_t n = (size_t)snprintf(line, sizeof line, "Applied in this order: %s",
                                     text_ms(&from, a->facts->step_ns));
         for (size_t i = 0; i < a->stack_count && n < sizeof line; i++)
             n += (size_t)snprintf(line + n, sizeof line - n, " -> %s (%s)",
@@ -131,9 +131,10 @@ static void write_together(const struct terminal *t, const struct advice *a,
         term_wrap(t, 0, 4, line);
     }
     if (out_of_order(a, o))
-        term_wrap(t, 0, 0, "Ranked by what is sure to be saved, not by the most that could be.");
+        term_wrap(t, 0, 0,
+                  "Ranked by the saving that is certain, not by the largest possible saving.");
     if (a->ranked_count > 1 && a->stack_count < 2)
-        term_wrap(t, 0, 0, "Savings overlap: together they are less than their sum.");
+        term_wrap(t, 0, 0, "The savings overlap: together, the changes save less than the sum.");
 }
 
 /* Trials of what no finding advises, or advised no more. */
@@ -175,9 +176,9 @@ void term_findings(const struct terminal *t, const struct advice *a, const struc
     const struct outcome *x = shown_finding(a, o, 0);
     if (!x) {
         bool blind = a->verdict_class && strcmp(a->verdict_class, "not-enough-data") == 0;
-        fputs(blind     ? "No advice: too little was recorded to give any.\n\n"
-              : o->rule ? "Nothing to change was found by this rule.\n\n"
-                        : "Nothing to change was found.\n\n",
+        fputs(blind     ? "No advice: the recording contains too little data.\n\n"
+              : o->rule ? "This rule found nothing to change.\n\n"
+                        : "gpuprof found nothing to change.\n\n",
               t->f);
         write_trials(t, a, o);
         return;

@@ -71,8 +71,8 @@ static bool write_no_work(const struct terminal *t, const struct advice *a,
     if (a->facts->tl->op_count || n < 2)
         return false;
     snprintf(line, sizeof line,
-             a->facts->on_cpu ? "%zu rules are about work on a GPU, and there was none"
-                              : "%zu rules look at GPU work, of which none was recorded",
+             a->facts->on_cpu ? "%zu rules check GPU work, and this run had none"
+                              : "%zu rules check GPU work, and the recording contains none",
              n);
     term_labelled(t, a->facts->on_cpu ? "Not here" : "Unknown", INK_DIM, line);
     return true;
@@ -84,8 +84,8 @@ static void write_unknown(const struct terminal *t, const struct advice *a,
     if (o->detail == DETAIL_ALL)
         write_reasons(t, a, o, RULE_CANNOT_TELL, "Unknown");
     else if (!write_no_work(t, a, o))
-        write_names(t, a, o, RULE_CANNOT_TELL, "Unknown", "rule lacks a record (-v says which)",
-                    "rules lack records (-v says which)");
+        write_names(t, a, o, RULE_CANNOT_TELL, "Unknown", "rule lacks data (-v names it)",
+                    "rules lack data (-v names them)");
 }
 
 static void write_fine(const struct terminal *t, const struct advice *a,
@@ -98,7 +98,7 @@ static void write_fine(const struct terminal *t, const struct advice *a,
                     "rules found nothing to change");
         return;
     }
-    snprintf(line, sizeof line, "%zu rule%s looked and found nothing to change (-v names them)", n,
+    snprintf(line, sizeof line, "%zu rule%s found nothing to change (-v names them)", n,
              n == 1 ? "" : "s");
     if (n)
         term_labelled(t, "Fine", INK_DIM, line);

@@ -54,8 +54,8 @@ static size_t write_rows(const struct terminal *t, const struct advice *a,
     const struct outcome *x = shown_finding(a, o, 0);
     if (!x) {
         bool blind = a->verdict_class && strcmp(a->verdict_class, "not-enough-data") == 0;
-        fputs(blind ? "No advice: too little was recorded to give any.\n"
-                    : "Nothing to change was found.\n",
+        fputs(blind ? "No advice: the recording contains too little data.\n"
+                    : "gpuprof found nothing to change.\n",
               t->f);
         if (blind)
             term_labelled(t, "Next", INK_BOLD, a->next);

@@ -174,8 +174,8 @@ const char *text_device(const struct advice *a)
 {
     const char *cpu = timeline_meta(a->facts->tl, "cpu_model");
     if (a->facts->on_cpu)
-        return cpu ? cpu : "CPU not known";
-    return a->facts->device ? tl_text(a->facts->tl, a->facts->device->name) : "GPU not known";
+        return cpu ? cpu : "unknown CPU";
+    return a->facts->device ? tl_text(a->facts->tl, a->facts->device->name) : "unknown GPU";
 }
 
 const char *text_thread(struct text *b, const struct advice *a, uint32_t thread)
@@ -198,9 +198,8 @@ const char *text_virtual_name(struct text *b, const char *device)
     while (plain > 0 && device[plain - 1] == ' ')
         plain--;
     snprintf(b->s, sizeof b->s,
-             "Runs on the virtual GPU (%.*s): nothing was measured on a real device; times follow "
-             "its model.",
-             plain, device);
+             "Virtual GPU (%.*s): a model computes all times; no real device was measured.", plain,
+             device);
     return b->s;
 }
 
@@ -215,12 +214,12 @@ const char *text_replay(struct text *b, const struct whatif *w)
     if (w->tasks == 0)
         return NULL;
     if (w->steps < 4)
-        snprintf(alike, sizeof alike, "repeated, as if the loop went on");
+        snprintf(alike, sizeof alike, "repeated as if the loop continued");
     else if (w->holdout_error_pct >= 0)
         snprintf(alike, sizeof alike, "steps predict each other within %.1f %% (p95 %.1f %%)",
                  w->holdout_error_pct, w->holdout_p95_pct);
     snprintf(b->s, sizeof b->s,
-             "%zu step%s replayed; %s; unexplained %.1f %% of the critical path%s", w->steps,
+             "%zu step%s replayed; %s; %.1f %% of the critical path unexplained%s", w->steps,
              w->steps == 1 ? "" : "s", alike, w->unexplained_pct,
              w->unexplained_pct > WHATIF_UNEXPLAINED_PCT ? ": not sure" : "");
     return b->s;
@@ -326,7 +325,7 @@ const char *text_trial(struct text *b, const struct outcome *x, const struct kep
     struct text p, m, low, high, step;
     bool same = x && x->setting && strcmp(x->setting, k->setting) == 0;
     snprintf(b->s, sizeof b->s,
-             "%.60s%s%s: %s%s, measured %s (95 %%: %s to %s) of %s, %lld + %lld runs",
+             "%.60s%s%s: %s%s, measured %s (95 %%: %s to %s) of a %s step, %lld + %lld runs",
              same ? "" : k->setting, same ? "" : ": ", k->verdict,
              k->predicted_mid_ns < 0 ? "not predicted" : "predicted ",
              k->predicted_mid_ns < 0 ? "" : text_ms(&p, k->predicted_mid_ns),
@@ -375,13 +374,11 @@ const char *text_ended(struct text *b, const struct advice *a)
         return NULL;
     if (missing)
         snprintf(b->s, sizeof b->s,
-                 "the program called %.60s, which the virtual GPU lacks, and could not go on",
-                 missing);
+                 "the program stopped: it called %.60s, which the virtual GPU lacks", missing);
     else if (signal)
-        snprintf(b->s, sizeof b->s, "the program was killed by signal %d (%s)", number,
-                 strsignal(number));
+        snprintf(b->s, sizeof b->s, "signal %d (%s) killed the program", number, strsignal(number));
     else
-        snprintf(b->s, sizeof b->s, "the program failed: it ended with status %d", number);
+        snprintf(b->s, sizeof b->s, "the program failed with exit status %d", number);
     return b->s;
 }
 

@@ -31,7 +31,7 @@ def stolen(build, checks):
         checks.check(idle <= 0.4 * found["steps"]["median_ms"], f"{what}: no idle GPU is seen in it",
                      f"{idle} ms of {found['steps']['median_ms']}; {found['verdict']}")
         said = found["why"] + found["verdict"]
-        checks.check("of the run alone" in said or "Not enough data" in said,
+        checks.check("This covers only" in said or "Not enough data" in said,
                      f"{what}: the verdict says for what part of the run it holds", said)
 
 

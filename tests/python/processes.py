@@ -78,7 +78,7 @@ def launchers(test, script):
                    done.stderr[-600:])
         ranks(test, "torchrun", profile, 7)
         text = " ".join(test.run([test.gpuprof, "analyze", profile]).stdout.split())
-        test.check("Held up by rank 1: the other ranks wait for it" in text,
+        test.check("Straggler: rank 1 keeps the other ranks waiting" in text,
                    "torchrun: the rank whose data is late is named", text[:900])
         test.check("bucket_bytes_cap" in facts(profile).get("torch.ddp", ""), "torchrun: DDP seen")
     else:

@@ -82,7 +82,7 @@ print(torch.ones(3).sum().item())
 """
 
 SILLY = ("GPU idle", "GPU busy", "gpuprof run CMD", "or gpuprof run", "on a GPU it would",
-         "Run it on a GPU", "ProfilerActivity", "1 times", "GPU not known")
+         "Run it on a GPU", "ProfilerActivity", "1 times", "unknown GPU")
 
 
 def look(t, name, command, **variables):

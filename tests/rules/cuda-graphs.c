@@ -195,7 +195,7 @@ START_TEST(test_one_step_repeats_nothing)
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "cuda-graphs", RULE_CANNOT_TELL);
     ck_assert_ptr_nonnull(strstr(why(a, "cuda-graphs"), "second step"));
-    ck_assert_ptr_nonnull(strstr(a->next, "Launch less for each step"));
+    ck_assert_ptr_nonnull(strstr(a->next, "Launch fewer kernels per step"));
     ck_assert_ptr_nonnull(strstr(a->next, "second step"));
     build_end(&b);
 }

@@ -15,7 +15,7 @@ START_TEST(test_other_work)
         {"./train --batch 64", "./train --batch 128", NULL, true, -50},
         {"./train --batch_size 64", "./train --batch-size 128", "--per sample", false, 0},
         {"./train -b 64", "./train -b 32", "64 and 32", false, 0},
-        {"./train", "./train", "not known", true, 0},
+        {"./train", "./train", "is unknown", true, 0},
         {"./train", "./train --batch 128", "not given and 128", false, 0},
         {"./train --precision bf16", "./train --precision fp32", "precision is bf16 and fp32",
          false, 0},

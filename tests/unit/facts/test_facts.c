@@ -143,8 +143,8 @@ START_TEST(launches_without_a_record_are_not_idle_time)
         int lost;
         bool captures;
         const char *says;
-    } cases[] = {{"run", 5, false, "Not enough data: of"},
-                 {"run", 1, false, "record is missing"},
+    } cases[] = {{"run", 5, false, "Not enough data: the GPU records of"},
+                 {"run", 1, false, "launches in the steps are missing"},
                  {"run", 0, false, NULL},
                  {"run", 5, true, NULL},
                  {"nsys", 5, false, NULL}};

@@ -61,7 +61,7 @@ START_TEST(test_default_that_multiplies)
     strcpy(text + n + LONG, "'");
     build(text);
     free(text);
-    refused("more than a file of its size can hold");
+    refused("more data than a file of its size can hold");
 }
 END_TEST
 

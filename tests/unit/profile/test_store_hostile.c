@@ -228,7 +228,8 @@ START_TEST(test_rows_without_end)
     ck_assert_msg(s != NULL, "%s", e.text);
     ck_assert_int_eq(store_read(s, &sink, &e), -1);
     check_line(&e);
-    ck_assert_msg(strstr(e.text, "more than a file of its size can hold") != NULL, "%s", e.text);
+    ck_assert_msg(strstr(e.text, "more data than a file of its size can hold") != NULL, "%s",
+                  e.text);
     store_close(s);
 }
 END_TEST

@@ -159,8 +159,8 @@ START_TEST(tells_how_the_program_ended)
     static const struct {
         const char *key, *value, *told;
     } ends[] = {{"ended.status", "0", NULL},
-                {"ended.status", "3", "it ended with status 3"},
-                {"ended.signal", "11", "killed by signal 11 (Segmentation fault)"}};
+                {"ended.status", "3", "exit status 3"},
+                {"ended.signal", "11", "signal 11 (Segmentation fault) killed"}};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         for (int detail = DETAIL_USUAL; detail <= DETAIL_ALL; detail++) {
             struct builder b = build_start();

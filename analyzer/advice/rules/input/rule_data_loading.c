@@ -208,15 +208,15 @@ const struct rule rule_data_loading = {
     .check = check_data_loading,
     .about_input = true,
     .looks_for = "A program without GPU work whose training thread waits for its next batch.",
-    .doc = "Told by the loader's own records and the steps alone, where no GPU was at work; of "
-           "several loaders the one that is waited for is meant. What a step takes with another "
-           "number of workers is the slowest of three: the loop with the way of a batch from a "
-           "worker to it, the workers, and the cores that they share with the training. Workers "
-           "that stand in line for a core want to be fewer; a batch that costs less than its way "
-           "(0.2 to 2 ms, and more for large ones) wants none. Where making a batch mostly waits "
-           "(for a disk, a network), workers help beyond the number of cores. An IterableDataset "
-           "that does not divide itself is delivered once by each worker. All figures are means: "
-           "workers deliver in bursts.",
+    .doc =
+        "Told by the loader's own records and the steps alone, where no GPU was used; of several "
+        "loaders the one that is waited for is meant. What a step takes with another number of "
+        "workers is the slowest of three: the loop with the way of a batch from a worker to it, "
+        "the workers, and the cores that they share with the training. Workers that stand in line "
+        "for a core want to be fewer; a batch that costs less than its way (0.2 to 2 ms, and more "
+        "for large ones) wants none. Where making a batch mostly waits (for a disk, a network), "
+        "workers help beyond the number of cores. An IterableDataset that does not divide itself "
+        "is delivered once by each worker. All figures are means: workers deliver in bursts.",
     .remedy = {"DataLoader(..., num_workers=N, prefetch_factor=2, persistent_workers=True)",
                "dataset.map(f, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)",
                "reader threads that fill a ring of batch slots ahead of the loop"},
