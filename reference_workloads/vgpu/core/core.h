@@ -117,7 +117,7 @@ int vg_library_free(void *ptr);
  * launch returns at once. What stands behind it in its stream, and what waits for that, gets its
  * place on the timeline when the condition is met. Called with the core's lock held: they only look
  * at memory and never call the core. */
-struct vg_gate {
+struct vg_barrier {
     /* Its own start is known. False: not yet, ask again (an earlier one has to be over first). */
     bool (*arrive)(void *arg, int64_t start_ns);
     /* True when the condition is met; the kernel ends duration_ns after *begin_ns (or its start).
@@ -126,10 +126,10 @@ struct vg_gate {
     void (*done)(void *arg); /* on the timeline: `arg` is used no more */
     void *arg;
 };
-int vg_library_gate(struct vg_stream *stream, const struct vg_kernel *k,
-                    const struct vg_gate *gate);
-/* Conditions of gates may have changed: places what can be placed. From any thread. */
-void vg_gates_changed(void);
+int vg_library_barrier(struct vg_stream *stream, const struct vg_kernel *k,
+                       const struct vg_barrier *barrier);
+/* Conditions of barriers may have changed: places what can be placed. From any thread. */
+void vg_barriers_changed(void);
 
 /* Ends the program with one line: NAME is not modelled. For generated stubs of a library's exports.
  */

@@ -162,7 +162,7 @@ int vg_copy(struct vg_stream *s, const struct vg_copy *c)
                             vg_scaled(p->copy_fixed_ns + (double)c->bytes / rate(p, &r) * 1e9, 0),
                         .gap_ns = (int64_t)p->kernel_gap_ns};
     if (!vg_submit(s, &w, &r) && (is_staged(&r) || host_waits(&r)))
-        r.end_ns = vg_stream_tail(s); /* another thread put a gate before it */
+        r.end_ns = vg_stream_tail(s); /* another thread put a barrier before it */
     if (is_staged(&r))
         vg_spin_until(r.end_ns - STAGE_LEAD_NS);
     else if (host_waits(&r))

@@ -72,7 +72,7 @@ int vg_event_query(struct vg_event *e)
         return VG_CAPTURE_UNSUPPORTED;
     if (!e->recorded)
         return VG_OK;
-    vg_gates_changed();
+    vg_barriers_changed();
     pthread_mutex_lock(&vg_core.lock);
     bool known = vg_event_settled_locked(e);
     pthread_mutex_unlock(&vg_core.lock);

@@ -59,7 +59,7 @@ struct vg_stream {
     int capture_mode;
     struct vg_node **frontier; /* nodes that the next captured one depends on */
     size_t frontier_n;
-    /* operations that wait for a gate, in order (core_gate.c) */
+    /* operations that wait for a barrier, in order (core_barrier.c) */
     struct vg_held *held, **held_end;
     uint32_t held_n;
     _Atomic uint32_t emitting;
@@ -73,7 +73,7 @@ struct vg_event {
     int device;
     bool recorded;
     int64_t time_ns;
-    struct vg_moment *moment; /* its time is not known yet: behind a gate */
+    struct vg_moment *moment; /* its time is not known yet: behind a barrier */
     uint32_t stream_id;
     uint32_t recording;            /* correlation of the call that recorded it last */
     struct vg_stream *host_stream; /* host functions it waits for, as it was recorded */
@@ -136,8 +136,8 @@ struct vg_work {
 struct vg_span {
     int64_t start_ns, end_ns;
 };
-/* Gives the operation its place, emits its record and returns true; or, behind a gate, keeps it for
- * later and returns false. Takes the core's lock. */
+/* Gives the operation its place, emits its record and returns true; or, behind a barrier, keeps it
+ * for later and returns false. Takes the core's lock. */
 bool vg_submit(struct vg_stream *s, const struct vg_work *w, struct vg_record *r);
 int64_t vg_scaled(double duration_ns, double floor_ns); /* noise and scale applied */
 int64_t vg_start_locked(const struct vg_stream *s, const struct vg_work *w); /* if placed now */
@@ -167,8 +167,8 @@ int vg_event_record(struct vg_event *e, struct vg_stream *s);
 int vg_event_query(struct vg_event *e);
 int vg_event_sync(struct vg_event *e);
 
-/* ---- behind gates (core_gate.c) ---- */
-struct vg_moment { /* when an event behind a gate will have been reached */
+/* ---- behind barriers (core_barrier.c) ---- */
+struct vg_moment { /* when an event behind a barrier will have been reached */
     int refs;
     bool known;
     int64_t time_ns;

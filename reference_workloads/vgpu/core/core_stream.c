@@ -282,7 +282,7 @@ int vg_stream_query(struct vg_stream *s)
     int bad = vg_capture_forbids(s);
     if (bad)
         return bad;
-    vg_gates_changed();
+    vg_barriers_changed();
     bool done = !s->held && vg_stream_tail(s) <= vg_now_ns() && vg_host_done(s, s->host_queued);
     return done ? VG_OK : VG_NOT_READY;
 }

@@ -3,7 +3,7 @@
  * modelled transfer is over, so a late rank is waited for as on real devices.
  *   shim_nccl_meet.c   the shared memory: joining, arrivals, ranks that die
  *   shim_nccl_comm.c   communicators: making, splitting, asking, ending
- *   shim_nccl_launch.c operations and groups become kernels behind gates
+ *   shim_nccl_launch.c operations and groups become kernels behind barriers
  *   shim_nccl_call.c   the calls of the library that move data
  *   shim_nccl_mark.c   NVTX ranges with payloads, as the real library has them
  *

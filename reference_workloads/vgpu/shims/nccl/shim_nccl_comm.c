@@ -176,7 +176,7 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm)
 {
     ncclResult_t bad = comm_check(comm);
     while (!bad && comm->finished < comm->launched && !comm->failed) {
-        vg_gates_changed();
+        vg_barriers_changed();
         usleep(200);
     }
     return bad ? bad : (ncclResult_t)comm->failed;
@@ -211,7 +211,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm)
     if (!comm)
         return ncclSuccess;
     comm->failed = ncclInvalidUsage;
-    vg_gates_changed();
+    vg_barriers_changed();
     end(comm);
     return ncclSuccess;
 }

@@ -1,4 +1,4 @@
-/* Operations become kernels behind gates. The operations of a group become one kernel for each
+/* Operations become kernels behind barriers. The operations of a group become one kernel for each
  * communicator and stream, collectives and pairs apart. */
 #include "reference_workloads/vgpu/shims/nccl/shim_nccl.h"
 
@@ -76,7 +76,7 @@ static const char *kernel_name(const struct operation *o)
     return intern(text);
 }
 
-/* ---- gates ---- */
+/* ---- barriers ---- */
 
 static void write_arrival(struct arrival *a, uint64_t sequence, int64_t start_ns, uint64_t what)
 {
@@ -244,8 +244,8 @@ static ncclResult_t launch_all(const struct operation *const *ops, int n)
                               .block = {THREADS, 1, 1},
                               .registers = 96,
                               .duration_ns = duration(ops, n)};
-        struct vg_gate gate = {arrive, ready, done, f};
-        bad = f ? vg_library_gate((struct vg_stream *)ops[0]->stream, &k, &gate) : 2;
+        struct vg_barrier barrier = {arrive, ready, done, f};
+        bad = f ? vg_library_barrier((struct vg_stream *)ops[0]->stream, &k, &barrier) : 2;
         if (bad && f) {
             f->comm->launched--;
             done(f);

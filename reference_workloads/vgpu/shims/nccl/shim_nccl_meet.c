@@ -182,11 +182,11 @@ static void *watch(void *arg)
     while (!c->stop) {
         uint32_t seen = c->region->bell;
         int who = c->finished < c->launched && !c->failed ? gone(c) : -1;
-        vg_gates_changed();
+        vg_barriers_changed();
         if (who >= 0 && c->finished < c->launched) {
             snprintf(c->error, sizeof c->error, "rank %d has ended", who);
             c->failed = ncclRemoteError;
-            vg_gates_changed();
+            vg_barriers_changed();
         }
         if (!c->stop)
             await_bell(c->region, seen);

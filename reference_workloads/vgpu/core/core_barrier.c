@@ -1,18 +1,18 @@
-/* Operations behind a gate: a kernel whose end depends on something outside (other ranks), and
+/* Operations behind a barrier: a kernel whose end depends on something outside (other ranks), and
  * everything ordered after it by its stream or by events. Each keeps what it needs to be placed and
- * waits in its stream's row. vg_gates_changed walks the rows and places what can be placed, in
+ * waits in its stream's row. vg_barriers_changed walks the rows and places what can be placed, in
  * order, with the times it would have had if all had been known at once; so it does not matter when
  * or on which thread that happens. Whoever must know a time (a synchronisation) waits for it here.
  *
  * Not held but waited for on the host: host functions, graph launches, and what the legacy stream
- * orders without an event. Gates cannot be captured. */
+ * orders without an event. Barriers cannot be captured. */
 #include "reference_workloads/vgpu/core/core_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum held_kind { HELD_WORK, HELD_EVENT, HELD_WAIT, HELD_GATE };
+enum held_kind { HELD_WORK, HELD_EVENT, HELD_WAIT, HELD_BARRIER };
 
 struct vg_held {
     enum held_kind kind;
@@ -22,7 +22,7 @@ struct vg_held {
     struct vg_work work;
     struct vg_record record;
     struct vg_moment *moment;
-    struct vg_gate gate;
+    struct vg_barrier barrier;
     struct vg_crowd *crowd;
     struct vg_stream *stream;
     struct vg_held *next;
@@ -173,8 +173,8 @@ static struct vg_crowd *crowd_locked(struct vg_device *d, const struct vg_kernel
 
 /* ---- placing ---- */
 
-/* Where a gate would start: everything before it in its stream has its place. */
-static int64_t gate_start_locked(const struct vg_held *h)
+/* Where a barrier would start: everything before it in its stream has its place. */
+static int64_t barrier_start_locked(const struct vg_held *h)
 {
     const struct vg_stream *s = h->stream;
     int64_t start = h->work.earliest_ns > s->ready_ns ? h->work.earliest_ns : s->ready_ns;
@@ -182,15 +182,15 @@ static int64_t gate_start_locked(const struct vg_held *h)
     return after > start ? after : start;
 }
 
-static bool pass_gate_locked(struct vg_held *h)
+static bool pass_barrier_locked(struct vg_held *h)
 {
-    int64_t start = gate_start_locked(h), begin = start;
-    if (!h->arrived && !h->gate.arrive(h->gate.arg, start))
+    int64_t start = barrier_start_locked(h), begin = start;
+    if (!h->arrived && !h->barrier.arrive(h->barrier.arg, start))
         return false;
     if (!h->arrived)
         h->crowd = crowd_locked(&vg_core.device[h->stream->device], &h->record.kernel, start);
     h->arrived = true;
-    if (!h->gate.ready(h->gate.arg, &begin))
+    if (!h->barrier.ready(h->barrier.arg, &begin))
         return false;
     struct vg_work w = h->work;
     w.duration_ns += begin > start ? begin - start : 0;
@@ -210,8 +210,8 @@ static bool place_locked(struct vg_held *h)
     struct vg_stream *s = h->stream;
     struct vg_span span;
     switch (h->kind) {
-    case HELD_GATE:
-        return pass_gate_locked(h);
+    case HELD_BARRIER:
+        return pass_barrier_locked(h);
     case HELD_WAIT:
         if (h->moment && !h->moment->known)
             return false;
@@ -267,7 +267,7 @@ static struct vg_held *place_all_locked(void)
     return placed;
 }
 
-void vg_gates_changed(void)
+void vg_barriers_changed(void)
 {
     if (held_total == 0)
         return;
@@ -277,8 +277,8 @@ void vg_gates_changed(void)
     for (struct vg_held *h = placed; h; h = h->next) {
         if (h->kind != HELD_WAIT)
             vg_emit(&h->record);
-        if (h->kind == HELD_GATE)
-            h->gate.done(h->gate.arg);
+        if (h->kind == HELD_BARRIER)
+            h->barrier.done(h->barrier.arg);
     }
     if (!placed)
         return;
@@ -296,7 +296,7 @@ void vg_gates_changed(void)
 
 /* ---- waiting ---- */
 
-/* A gate's owner tells of changes; the time limit only covers for one that could not. */
+/* A barrier's owner tells of changes; the time limit only covers for one that could not. */
 static void await_locked(void)
 {
     enum { LIMIT_NS = 20000000 };
@@ -308,7 +308,7 @@ static void await_locked(void)
     if (pthread_cond_timedwait(&progress, &vg_core.lock, &t) != ETIMEDOUT)
         return;
     pthread_mutex_unlock(&vg_core.lock);
-    vg_gates_changed();
+    vg_barriers_changed();
     pthread_mutex_lock(&vg_core.lock);
 }
 
@@ -316,7 +316,7 @@ void vg_settle(struct vg_stream *s)
 {
     if (held_total == 0 && s->emitting == 0)
         return;
-    vg_gates_changed();
+    vg_barriers_changed();
     pthread_mutex_lock(&vg_core.lock);
     while (s->held || s->emitting)
         await_locked();
@@ -325,7 +325,7 @@ void vg_settle(struct vg_stream *s)
 
 void vg_event_settle(struct vg_event *e)
 {
-    vg_gates_changed();
+    vg_barriers_changed();
     pthread_mutex_lock(&vg_core.lock);
     while (!vg_event_settled_locked(e))
         await_locked();
@@ -345,9 +345,10 @@ void vg_settle_legacy(struct vg_stream *s)
             vg_settle(o);
 }
 
-/* ---- the gate itself ---- */
+/* ---- the barrier itself ---- */
 
-static int submit_gate(struct vg_stream *s, const struct vg_kernel *k, const struct vg_gate *gate)
+static int submit_barrier(struct vg_stream *s, const struct vg_kernel *k,
+                          const struct vg_barrier *barrier)
 {
     const struct vg_profile *p = &vg_core.device[s->device].profile;
     struct vg_api *api = vg_api_current();
@@ -360,20 +361,21 @@ static int submit_gate(struct vg_stream *s, const struct vg_kernel *k, const str
     r.kernel = *k;
     pthread_mutex_lock(&vg_core.lock);
     vg_queue_locked(s);
-    struct vg_held *h = push_locked(s, HELD_GATE);
+    struct vg_held *h = push_locked(s, HELD_BARRIER);
     h->work = vg_kernel_work(p, k);
     h->work.shares_engine = true;
     h->work.earliest_ns = api->start_ns + (int64_t)p->start_latency_ns;
     h->record = r;
-    h->gate = *gate;
+    h->barrier = *barrier;
     pthread_mutex_unlock(&vg_core.lock);
-    vg_gates_changed();
+    vg_barriers_changed();
     if (vg_core.launch_blocking)
         vg_sleep_until(vg_stream_tail(s));
     return VG_OK;
 }
 
-int vg_library_gate(struct vg_stream *stream, const struct vg_kernel *k, const struct vg_gate *gate)
+int vg_library_barrier(struct vg_stream *stream, const struct vg_kernel *k,
+                       const struct vg_barrier *barrier)
 {
     struct vg_stream *s;
     struct vg_api api;
@@ -382,6 +384,6 @@ int vg_library_gate(struct vg_stream *stream, const struct vg_kernel *k, const s
         return bad;
     bad = vg_stream_resolve(stream, false, &s);
     if (!bad)
-        bad = submit_gate(s, k, gate);
+        bad = submit_barrier(s, k, barrier);
     return vg_api_exit(&api, bad);
 }
