@@ -1,4 +1,4 @@
-/* The page's own behaviour: sortable tables, a filter, the choice of a step, and the timeline. */
+/* The page's own behaviour: the choice of a step, and what stands around the timeline. */
 
 function byId(id) {
     return document.getElementById(id);
@@ -9,61 +9,6 @@ function element(tag, text, className) {
     if (text !== undefined) e.textContent = text;
     if (className) e.className = className;
     return e;
-}
-
-function cellValue(row, column) {
-    const cell = row.cells[column];
-    return cell.dataset.v !== undefined ? Number(cell.dataset.v) : cell.textContent;
-}
-
-function sortTable(table, column, descending) {
-    const body = table.tBodies[0];
-    const rows = [...body.rows].sort((a, b) => {
-        const x = cellValue(a, column), y = cellValue(b, column);
-        return typeof x === 'number' ? x - y : x.localeCompare(y);
-    });
-    if (descending) rows.reverse();
-    body.append(...rows);
-    [...table.tHead.rows[0].cells].forEach((th, i) => {
-        if (i === column) th.setAttribute('aria-sort', descending ? 'descending' : 'ascending');
-        else th.removeAttribute('aria-sort');
-    });
-}
-
-function makeSortable(table) {
-    [...table.tHead.rows[0].cells].forEach((th, column) => {
-        if (!table.tBodies[0].rows.length || th.scope !== 'col') return;
-        const button = element('button', th.textContent);
-        button.addEventListener('click', () => {
-            const numeric = table.tBodies[0].rows[0].cells[column].dataset.v !== undefined;
-            const now = th.getAttribute('aria-sort');
-            sortTable(table, column, now ? now === 'ascending' : numeric);
-        });
-        th.replaceChildren(button);
-    });
-}
-
-function makeFilter(input, table, status) {
-    input.addEventListener('input', () => {
-        const wanted = input.value.toLowerCase();
-        let shown = 0;
-        for (const row of table.tBodies[0].rows) {
-            const name = row.cells[0];
-            row.hidden = !(name.textContent + ' ' + name.title).toLowerCase().includes(wanted);
-            shown += !row.hidden;
-        }
-        status.textContent = wanted ? shown + ' of ' + table.tBodies[0].rows.length : '';
-    });
-}
-
-/* What is copied out of a shortened name is the whole of it, as it was recorded. */
-function copyWholeName(e) {
-    const selection = document.getSelection();
-    const nameOf = node => (node && node.nodeType === 3 ? node.parentElement : node)?.closest?.('.mid');
-    const name = nameOf(selection.anchorNode);
-    if (!name || name !== nameOf(selection.focusNode) || selection.isCollapsed) return;
-    e.clipboardData.setData('text/plain', name.title);
-    e.preventDefault();
 }
 
 async function unpack(base64) {
@@ -78,15 +23,34 @@ class Page {
         this.data = data;
         this.step = data.chosen;
         this.timeline = new Timeline(data, byId('canvas'), {
-            hovered: hit => this.hover(hit),
+            hovered: (hit, x, y) => this.hover(hit, x, y),
             picked: hit => this.pick(hit),
             selected: span => this.select(span),
             viewed: () => this.describe(),
+            leave: ns => this.choose(this.stepAt(ns)),
+            lanes: () => this.lanes(),
             step: by => this.choose(this.step + by),
         });
+        this.minimap = new Minimap(data, byId('minimap'), this.timeline, ns => this.go(ns));
         this.strip();
         this.buttons();
+        this.lanes();
         this.choose(this.step);
+    }
+
+    stepAt(ns) {
+        return Math.max(upperBound(this.data.steps.start, ns) - 1, 0);
+    }
+
+    /* Moves the view to a moment of the run; into another step where it lies in one. */
+    go(ns) {
+        const [from, to] = this.timeline.view, half = (to - from) / 2, whole = this.timeline.home[1] - this.timeline.home[0] > 0.99 * (this.data.to - this.data.from);
+        if (this.stepCount() && !whole && this.stepAt(ns) !== this.step) this.choose(this.stepAt(ns));
+        else this.timeline.setView(ns - half, ns + half);
+    }
+
+    wholeRun() {
+        this.timeline.setHome(this.data.from, this.data.to, 0);
     }
 
     stepCount() {
@@ -171,15 +135,52 @@ class Page {
     buttons() {
         byId('prev').addEventListener('click', () => this.choose(this.step - 1));
         byId('next').addEventListener('click', () => this.choose(this.step + 1));
-        byId('fit').addEventListener('click', () => this.timeline.fit());
+        byId('run').addEventListener('click', () => this.wholeRun());
+        byId('fit').addEventListener('click', () => this.stepCount() ? this.choose(this.step) : this.timeline.fit());
         byId('zoomin').addEventListener('click', () => this.timeline.zoom(0.5));
         byId('zoomout').addEventListener('click', () => this.timeline.zoom(2));
         byId('find').addEventListener('input', e => {
-            const n = this.timeline.search(e.target.value.trim());
-            byId('found').textContent = e.target.value.trim() ? n + ' in view of this step' : '';
+            this.timeline.search(e.target.value.trim());
+            this.countMatches();
         });
+        byId('find').addEventListener('keydown', e => {
+            if (e.key !== 'Enter') return;
+            e.preventDefault();
+            this.match(e.shiftKey ? -1 : 1);
+        });
+        byId('findnext').addEventListener('click', () => this.match(1));
+        byId('findlast').addEventListener('click', () => this.match(-1));
         for (const button of document.querySelectorAll('button.zoom'))
             button.addEventListener('click', () => this.show(Number(button.dataset.from), Number(button.dataset.to)));
+    }
+
+    match(by) {
+        this.timeline.nextMatch(by);
+        this.countMatches();
+    }
+
+    countMatches() {
+        const {find, match, matches} = this.timeline;
+        byId('found').textContent = !find ? '' : match >= 0 ? match + 1 + ' of ' + matches.length : matches.length + ' on this page';
+    }
+
+    /* The rows as a list, for those who cannot click on the canvas. */
+    lanes() {
+        const list = byId('lanelist'), focused = document.activeElement.id;
+        list.replaceChildren(...this.data.rows.map((row, k) => {
+            const item = element('li', row.name + ': ');
+            for (const [what, word] of [['open', 'unfolded'], ['pinned', 'pinned']]) {
+                const label = element('label'), box = element('input');
+                box.type = 'checkbox';
+                box.id = 'lane-' + what + k;
+                box.checked = row[what];
+                box.addEventListener('change', () => this.timeline.toggle(row, what));
+                label.append(box, ' ' + word);
+                item.append(label, ' ');
+            }
+            return item;
+        }));
+        if (focused.startsWith('lane-')) byId(focused).focus();
     }
 
     /* Zooms to a span from elsewhere on the page, with its surroundings. */
@@ -197,6 +198,7 @@ class Page {
 
     describe() {
         const [from, to] = this.timeline.view, s = this.data.steps, where = byId('where');
+        if (this.minimap) this.minimap.draw();
         if (!this.stepCount()) {
             where.textContent = 'No steps were found; the whole recording, ' + formatTime(to - from) + ' in view.';
             return;
@@ -222,29 +224,60 @@ class Page {
             const g = this.data.gaps;
             return [['GPU idle', this.data.partTitles[g.part[hit.gap]]], ['length', formatTime(g.length[hit.gap])]];
         }
-        const {row, i} = hit, start = row.start[i];
+        if (hit.finding !== undefined) {
+            const f = this.data.findings[hit.finding];
+            return [['finding ' + f.rank, f.title], ['here', f.text || ''], ['length', formatTime(f.length)]];
+        }
+        if (hit.label) return [[hit.label.name, 'click to ' + (hit.pin ? hit.label.pinned ? 'unpin' : 'pin to the top' : hit.label.open ? 'fold' : 'unfold')]];
+        const {row, i} = hit, start = row.start[i], names = this.data.names;
         const zero = this.stepCount() ? this.data.steps.start[this.step] : this.data.from;
-        const out = [[row.name, this.data.names[row.text[i]]], ['length', formatTime(row.length[i])],
+        const out = [[row.name, names[row.text[i]]], ['length', formatTime(row.length[i])],
                      ['starts at', formatTime(start - zero) + ' into the step']];
-        const launch = row.kind === 'gpu' && this.launches().get(row.launch[i]);
-        if (launch)
-            out.push(['launched', formatTime(start - launch.row.start[launch.i]) + ' before, by ' +
-                      this.data.names[launch.row.text[launch.i]] + ' on ' + launch.row.name]);
+        if (row.more[i]) out.push([row.kind === 'gpu' ? 'size' : 'shape', this.data.mores[row.more[i]]]);
+        return out.concat(this.origin(hit));
+    }
+
+    /* Who launched it, from within which operators. */
+    origin(hit) {
+        const {timeline, data: {names, mores}} = this, host = hit.row.kind === 'host';
+        const launch = host ? hit : timeline.partners(hit)[0], out = [];
+        if (!launch) return out;
+        const outer = timeline.around(launch).slice(0, 3);
+        if (outer.length) out.push([host ? 'within' : 'operator', outer.map(j => names[launch.row.text[j]]).join(', in ')]);
+        const shape = outer.find(j => launch.row.more[j]);
+        if (shape !== undefined) out.push(['shape', mores[launch.row.more[shape]]]);
+        if (!host)
+            out.push(['launched', formatTime(hit.row.start[hit.i] - launch.row.start[launch.i]) + ' before, by ' + names[launch.row.text[launch.i]] + ' on ' + launch.row.name]);
+        else if (timeline.partners(hit).length)
+            out.push(['launches', timeline.partners(hit).slice(0, 3).map(w => names[w.row.text[w.i]]).join(', ') + (timeline.partners(hit).length > 3 ? ', ...' : '')]);
         return out;
     }
 
-    launches() {
-        return this.timeline.launches;
-    }
-
-    hover(hit) {
-        const text = hit ? this.facts(hit).map(([name, value]) => name + ': ' + value).join('\n') : '';
-        byId('canvas').title = text;
+    hover(hit, x, y) {
+        const tip = byId('tip'), frame = byId('frame');
+        tip.hidden = !hit;
+        if (!hit) return;
+        tip.replaceChildren(...this.facts(hit).map(([name, value]) => {
+            const line = element('div');
+            line.append(element('span', name + ': '), value);
+            return line;
+        }));
+        const left = Math.min(x + 14, frame.clientWidth - tip.offsetWidth - 4);
+        tip.style.left = Math.max(left, 0) + 'px';
+        tip.style.top = frame.offsetTop + (y + 20 + tip.offsetHeight > frame.clientHeight ? y - tip.offsetHeight - 10 : y + 18) + 'px';
     }
 
     pick(hit) {
-        if (hit) this.rows(this.facts(hit));
-        else this.details();
+        if (!hit || hit.label) {
+            this.details();
+            return;
+        }
+        this.rows(this.facts(hit));
+        const other = hit.row && this.timeline.partners(hit)[0];
+        if (!other) return;
+        const button = element('button', hit.row.kind === 'gpu' ? 'go to its launch' : 'go to its work on the GPU');
+        button.addEventListener('click', () => this.timeline.showEvent(other));
+        byId('details').append(button);
     }
 
     select(span) {

@@ -34,18 +34,46 @@ class Timeline {
         this.selection = null;
         this.picked = null;
         this.find = '';
-        this.launches = new Map();
+        this.matches = [];
+        this.launches = new Map(); /* number of a launch: its call */
+        this.work = new Map();     /* ... and what it put on the GPU */
         for (const row of data.rows) {
             undelta(row.start);
             undelta(row.launch);
             makeTracks(row);
-            if (row.kind === 'host')
-                row.launch.forEach((number, i) => number && this.launches.set(number, {row, i}));
+            row.open = true;
+            row.pinned = false;
+            row.launch.forEach((number, i) => number && this.join(number, {row, i}));
         }
         undelta(data.gaps.start);
         this.readColors();
         this.layout();
         this.listen();
+    }
+
+    join(number, event) {
+        if (event.row.kind === 'host') this.launches.set(number, event);
+        else if (this.work.has(number)) this.work.get(number).push(event);
+        else this.work.set(number, [event]);
+    }
+
+    /* The other ends of an event's arrows: its launch, or what it launched. */
+    partners(event) {
+        const number = event.row.launch[event.i];
+        if (!number) return [];
+        const launch = this.launches.get(number);
+        return event.row.kind === 'host' ? this.work.get(number) || [] : launch ? [launch] : [];
+    }
+
+    /* Ranges and library calls around an event of the host, innermost first. */
+    around(event) {
+        const {row, i} = event, at = row.start[i], out = [], api = this.partColor.length + 2;
+        for (const track of row.tracks) {
+            const k = upperBound(track.starts, at) - 1, j = k < 0 ? -1 : track.index[k];
+            if (j < 0 || j === i || row.class[j] === api) continue;
+            if (row.start[j] + row.length[j] >= at + row.length[i]) out.push(j);
+        }
+        return out.sort((a, b) => row.length[a] - row.length[b]);
     }
 
     readColors() {
@@ -72,30 +100,6 @@ class Timeline {
         return host === 0 || host === 1 ? this.onLight : this.onPart;
     }
 
-    /* Rows that have anything in the view of the whole step, GPU first. */
-    layout() {
-        const [from, to] = this.home;
-        let y = 22;
-        this.lines = [];
-        this.gapLine = y + 14;
-        y += this.data.gaps.start.length ? 36 : 6;
-        const rows = this.data.rows.filter(row => {
-            const i = upperBound(row.start, to);
-            return i > 0 && row.start[0] < to && row.start.some((s, k) => s < to && s + row.length[k] > from);
-        });
-        for (const row of rows) {
-            this.lines.push({row, label: true, y});
-            y += 15;
-            for (const track of row.tracks) {
-                this.lines.push({row, track, y});
-                y += 17;
-            }
-            y += 5;
-        }
-        this.height = Math.max(y + 4, 90);
-        this.resize();
-    }
-
     resize() {
         const ratio = window.devicePixelRatio || 1, width = this.canvas.parentElement.clientWidth;
         this.width = Math.max(width, 50);
@@ -113,153 +117,6 @@ class Timeline {
 
     ns(x) {
         return this.view[0] + x / this.width * (this.view[1] - this.view[0]);
-    }
-
-    draw() {
-        const c = this.context;
-        c.clearRect(0, 0, this.width, this.height);
-        c.font = '11px ui-monospace, "DejaVu Sans Mono", monospace';
-        c.textBaseline = 'middle';
-        this.drawScale(c);
-        this.drawGaps(c);
-        for (const line of this.lines)
-            if (line.label) this.drawLabel(c, line);
-            else this.drawTrack(c, line);
-        this.drawSteps(c);
-        this.drawPicked(c);
-        this.drawSelection(c);
-    }
-
-    drawScale(c) {
-        const span = this.view[1] - this.view[0], power = 10 ** Math.floor(Math.log10(span / 6));
-        const unit = [1, 2, 5, 10].map(k => k * power).find(u => span / u <= 8) || 10 * power;
-        const zero = this.home[0] + (this.offset || 0);
-        c.fillStyle = this.dim;
-        c.strokeStyle = this.line;
-        c.beginPath();
-        for (let t = Math.ceil((this.view[0] - zero) / unit) * unit; t + zero < this.view[1]; t += unit) {
-            const x = Math.round(this.x(t + zero)) + 0.5;
-            c.moveTo(x, 16);
-            c.lineTo(x, this.height);
-            c.fillText(t === 0 ? '0' : formatTime(t), x + 3, 8);
-        }
-        c.stroke();
-    }
-
-    drawLabel(c, line) {
-        c.fillStyle = this.dim;
-        c.fillText(line.row.name, 4, line.y + 8);
-    }
-
-    drawGaps(c) {
-        const g = this.data.gaps, y = this.gapLine;
-        if (!g.start.length) return; /* no GPU was used */
-        c.fillStyle = this.dim;
-        c.fillText('GPU idle, by cause', 4, y - 7);
-        let last = -1;
-        for (let i = Math.max(0, upperBound(g.start, this.view[0]) - 1); i < g.start.length; i++) {
-            if (g.start[i] > this.view[1]) break;
-            const left = Math.max(this.x(g.start[i]), 0);
-            const right = Math.min(this.x(g.start[i] + g.length[i]), this.width);
-            if (right < left || right < last + 0.5) continue;
-            c.fillStyle = this.partColor[g.part[i]];
-            c.fillRect(left, y, Math.max(right - left, 1), 14);
-            this.fitText(c, this.data.partTitles[g.part[i]], left, right, y + 7.5, this.onPart);
-            last = right;
-        }
-    }
-
-    fitText(c, text, left, right, y, color) {
-        const room = Math.floor((right - left - 6) / 6.65);
-        if (room < 3) return;
-        c.fillStyle = color;
-        c.fillText(text.length > room ? text.slice(0, room - 1) + '\u2026' : text, left + 3, y);
-    }
-
-    drawTrack(c, line) {
-        const {row, track, y} = line, starts = track.starts;
-        let k = Math.max(0, upperBound(starts, this.view[0]) - 1);
-        while (k < starts.length && starts[k] < this.view[1]) {
-            const i = track.index[k], left = Math.max(this.x(row.start[i]), 0);
-            const right = Math.min(this.x(row.start[i] + row.length[i]), this.width), width = right - left;
-            if (right < 0) {
-                k++;
-                continue;
-            }
-            const name = this.data.names[row.text[i]];
-            const hit = this.find && name.toLowerCase().includes(this.find);
-            c.globalAlpha = this.find && !hit ? 0.25 : 1;
-            c.fillStyle = this.color(row.class[i]);
-            c.fillRect(left, y, Math.max(width > 3 ? width - 0.5 : width, 0.8), 15);
-            if (width > 24) this.fitText(c, name, left, right, y + 8, this.textColor(row.class[i]));
-            /* of what begins within this pixel only the last can reach beyond it */
-            k = width < 1 && !this.find ? Math.max(k + 1, upperBound(starts, this.ns(left + 0.8)) - 1) : k + 1;
-        }
-        c.globalAlpha = 1;
-    }
-
-    drawSteps(c) {
-        const s = this.data.steps;
-        c.strokeStyle = this.dim;
-        c.setLineDash([3, 3]);
-        c.beginPath();
-        for (let i = upperBound(s.start, this.view[0]); i < s.start.length && s.start[i] < this.view[1]; i++) {
-            const x = Math.round(this.x(s.start[i])) + 0.5;
-            c.moveTo(x, 0);
-            c.lineTo(x, this.height);
-        }
-        c.stroke();
-        c.setLineDash([]);
-    }
-
-    lineOf(row, i) {
-        return this.lines.find(l => l.row === row && l.track && l.track.index.includes(i));
-    }
-
-    drawPicked(c) {
-        if (!this.picked) return;
-        const {row, i} = this.picked, line = this.lineOf(row, i);
-        if (!line) return;
-        const box = (r, k, l) => c.strokeRect(this.x(r.start[k]), l.y - 1, Math.max(this.x(r.start[k] + r.length[k]) - this.x(r.start[k]), 2), 17);
-        c.strokeStyle = this.ink;
-        c.lineWidth = 2;
-        box(row, i, line);
-        const launch = row.kind === 'gpu' && this.launches.get(row.launch[i]);
-        const from = launch && this.lineOf(launch.row, launch.i);
-        if (from) {
-            box(launch.row, launch.i, from);
-            c.beginPath();
-            c.moveTo(this.x(launch.row.start[launch.i]), from.y);
-            c.lineTo(this.x(row.start[i]), line.y + 15);
-            c.stroke();
-        }
-        c.lineWidth = 1;
-    }
-
-    drawSelection(c) {
-        if (!this.selection) return;
-        const left = this.x(this.selection[0]), right = this.x(this.selection[1]);
-        c.fillStyle = this.accent;
-        c.globalAlpha = 0.16;
-        c.fillRect(left, 0, right - left, this.height);
-        c.globalAlpha = 1;
-        c.strokeStyle = this.accent;
-        c.strokeRect(left + 0.5, 0.5, right - left, this.height - 1);
-    }
-
-    /* What is at a point of the canvas: an event, a gap or nothing. */
-    at(x, y) {
-        const ns = this.ns(x), near = (this.view[1] - this.view[0]) / this.width * 2;
-        if (y >= this.gapLine && y < this.gapLine + 15) {
-            const g = this.data.gaps, i = upperBound(g.start, ns) - 1;
-            return i >= 0 && g.start[i] + g.length[i] >= ns ? {gap: i} : null;
-        }
-        const line = this.lines.find(l => l.track && y >= l.y && y < l.y + 17);
-        if (!line) return null;
-        const k = upperBound(line.track.starts, ns + near) - 1;
-        if (k < 0) return null;
-        const i = line.track.index[k], row = line.row;
-        return row.start[i] + row.length[i] + near >= ns ? {row, i} : null;
     }
 
     setView(from, to) {
@@ -311,85 +168,100 @@ class Timeline {
         return out;
     }
 
-    search(text) {
-        this.find = text.toLowerCase();
-        let n = 0;
-        if (this.find) {
-            const hits = this.data.names.map(name => name.toLowerCase().includes(this.find));
-            for (const row of this.data.rows)
-                for (let i = 0; i < row.start.length; i++)
-                    n += hits[row.text[i]] && row.start[i] < this.home[1] && row.start[i] + row.length[i] > this.home[0];
+    /* Rows that have anything in the span, those that are pinned first; above them, and always in
+     * sight, the scale, the findings and the causes of idle time. */
+    layout() {
+        const [from, to] = this.home, found = this.data.findings.some(f => f.start < to && f.start + f.length > from);
+        this.findingLine = found ? 20 : -100;
+        let y = found ? 40 : 22;
+        this.lines = [];
+        this.gapLine = y + 14;
+        y += this.data.gaps.start.length ? 36 : 2;
+        this.head = y;
+        const rows = this.data.rows.filter(row => {
+            const i = upperBound(row.start, to);
+            return i > 0 && row.start[0] < to && row.start.some((s, k) => s < to && s + row.length[k] > from);
+        });
+        for (const row of [...rows.filter(r => r.pinned), ...rows.filter(r => !r.pinned)]) {
+            this.lines.push({row, label: true, y});
+            y += 15;
+            for (const track of row.tracks) {
+                this.lines.push({row, track, y, height: row.open ? 15 : 6});
+                y += row.open ? 17 : 0;
+            }
+            y += row.open ? 5 : 10;
+            if (row.pinned) this.head = y;
         }
-        this.draw();
-        return n;
+        this.height = Math.max(y + 4, 90);
+        this.resize();
     }
 
-    listen() {
-        const c = this.canvas;
-        let down = null;
-        const where = e => {
-            const box = c.getBoundingClientRect();
-            return [e.clientX - box.left, e.clientY - box.top];
-        };
-        c.addEventListener('wheel', e => {
-            if (!e.ctrlKey && !e.metaKey && document.activeElement !== c) return;
-            e.preventDefault();
-            if (Math.abs(e.deltaX) > Math.abs(e.deltaY)) this.move(Math.sign(e.deltaX) * 0.05);
-            else this.zoom(e.deltaY > 0 ? 1.25 : 0.8, this.ns(where(e)[0]));
-        }, {passive: false});
-        c.addEventListener('pointerdown', e => {
-            if (e.button) return;
-            down = where(e);
-            c.setPointerCapture(e.pointerId);
-        });
-        c.addEventListener('pointermove', e => {
-            const [x, y] = where(e);
-            if (down && Math.abs(x - down[0]) > 4) {
-                this.selection = [this.ns(Math.min(x, down[0])), this.ns(Math.max(x, down[0]))];
-                this.draw();
-            } else if (!down) {
-                this.callbacks.hovered(this.at(x, y));
-            }
-        });
-        c.addEventListener('pointerup', e => {
-            if (!down) return;
-            const [x, y] = where(e), dragged = Math.abs(x - down[0]) > 4;
-            down = null;
-            if (dragged) {
-                this.callbacks.selected(this.selection);
-                return;
-            }
-            const hit = this.at(x, y);
-            this.selection = null;
-            this.picked = hit && hit.row ? hit : null;
-            this.draw();
-            this.callbacks.picked(hit);
-        });
-        c.addEventListener('dblclick', e => {
-            const hit = this.at(...where(e));
-            if (hit && hit.row) this.around(hit.row.start[hit.i], hit.row.length[hit.i]);
-        });
-        c.addEventListener('keydown', e => this.key(e));
-        window.addEventListener('resize', () => this.resize());
-        matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
-            this.readColors();
-            this.draw();
-        });
+    toggle(row, what) {
+        row[what] = !row[what];
+        this.layout();
+        this.callbacks.lanes();
     }
 
-    around(start, length) {
-        this.setView(start - length, start + 2 * length);
+    lineOf(event) {
+        const at = event.row.start[event.i];
+        return this.lines.find(l => l.row === event.row && l.track &&
+                                    l.track.index[upperBound(l.track.starts, at) - 1] === event.i) ||
+               this.lines.find(l => l.row === event.row && l.track && l.track.index.includes(event.i));
     }
 
-    key(e) {
-        const actions = {
-            w: () => this.zoom(0.7), s: () => this.zoom(1 / 0.7), a: () => this.move(-0.2), d: () => this.move(0.2),
-            f: () => this.selection ? this.setView(...this.selection) : this.fit(),
-            ArrowLeft: () => this.callbacks.step(-1), ArrowRight: () => this.callbacks.step(1),
-            Escape: () => { this.selection = this.picked = null; this.draw(); this.callbacks.picked(null); },
-        };
-        if (e.ctrlKey || e.metaKey || e.altKey || !actions[e.key]) return;
-        e.preventDefault();
-        actions[e.key]();
+    /* How far the frame is scrolled: what is always in sight is drawn there. */
+    scrolled() {
+        return Math.min(this.canvas.parentElement.scrollTop, Math.max(0, this.height - this.head));
+    }
+
+    /* Where a line is drawn. */
+    top(line) {
+        return line.y < this.head ? line.y + this.scrolled() : line.y;
+    }
+
+    /* What is at a point of the canvas: an event, a gap, a finding, a label or nothing. */
+    at(x, y) {
+        const ns = this.ns(x), near = (this.view[1] - this.view[0]) / this.width * 2;
+        const fixed = y < this.scrolled() + this.head, at = fixed ? y - this.scrolled() : y;
+        if (at >= this.gapLine && at < this.gapLine + 15) {
+            const g = this.data.gaps, i = upperBound(g.start, ns) - 1;
+            return i >= 0 && g.start[i] + g.length[i] >= ns ? {gap: i} : null;
+        }
+        if (at >= this.findingLine && at < this.findingLine + 16) return this.findingAt(ns, near);
+        const line = this.lines.findLast(l => at >= l.y && at < l.y + (l.label ? 15 : l.height + 2) &&
+                                              (l.label || this.eventOn(l, ns, near)) && l.y < this.head === fixed);
+        if (!line) return null;
+        return line.label ? {label: line.row, pin: x >= 4 + 15 && x < 4 + 45} : this.eventOn(line, ns, near);
+    }
+
+    eventOn(line, ns, near) {
+        const k = upperBound(line.track.starts, ns + near) - 1, row = line.row;
+        if (k < 0) return null;
+        const i = line.track.index[k];
+        return row.start[i] + row.length[i] + near >= ns ? {row, i} : null;
+    }
+
+    findingAt(ns, near) {
+        const f = this.data.findings;
+        const hits = f.map((_, i) => i).filter(i => ns >= f[i].start - near && ns <= Math.max(f[i].start + f[i].length, f[i].start + 8 * near) + near);
+        hits.sort((a, b) => f[a].length - f[b].length);
+        return hits.length ? {finding: hits[0]} : null;
+    }
+
+    /* Shows an event wherever it is, wide enough to be seen, and picks it. */
+    showEvent(event) {
+        const start = event.row.start[event.i], length = event.row.length[event.i];
+        if (start < this.home[0] || start > this.home[1]) this.callbacks.leave(start);
+        let span = this.view[1] - this.view[0];
+        if (length / span * this.width < 6) span = Math.min(span, Math.max(length * 60, 2000));
+        if (length > span * 0.8) span = length * 1.5;
+        const middle = start + length / 2;
+        this.picked = event;
+        if (!event.row.open) this.toggle(event.row, 'open');
+        this.setView(middle - span / 2, middle + span / 2);
+        const line = this.lineOf(event), frame = this.canvas.parentElement;
+        if (line && line.y >= this.head && (line.y < frame.scrollTop + this.head || line.y + 20 > frame.scrollTop + frame.clientHeight))
+            frame.scrollTop = line.y - frame.clientHeight / 2;
+        this.callbacks.picked(event);
     }
 }

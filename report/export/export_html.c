@@ -8,7 +8,9 @@
 #include <string.h>
 #include <time.h>
 
-extern const char asset_report_css[], asset_common_js[], asset_timeline_js[], asset_report_js[];
+extern const char asset_report_css[], asset_common_js[], asset_timeline_js[],
+    asset_timeline_draw_js[], asset_timeline_find_js[], asset_timeline_input_js[],
+    asset_minimap_js[], asset_tables_js[], asset_report_js[];
 
 /* default-src 'none' forbids every request; the page needs only its own script and style. */
 static const char policy[] = "default-src 'none'; script-src 'unsafe-inline'; "
@@ -263,9 +265,11 @@ static int html_analysis(const struct advice *a, const struct export_options *o,
     if (page_data(&p, e))
         return -1;
     page_put(&p, "</script>\n<script>\n");
-    fputs(asset_common_js, f);
-    fputs(asset_timeline_js, f);
-    fputs(asset_report_js, f);
+    const char *const scripts[] = {
+        asset_common_js,         asset_timeline_js, asset_timeline_draw_js, asset_timeline_find_js,
+        asset_timeline_input_js, asset_minimap_js,  asset_tables_js,        asset_report_js};
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
+        fputs(scripts[i], f);
     page_put(&p, "</script>\n</body>\n</html>\n");
     return export_done(f, e);
 }

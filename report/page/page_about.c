@@ -3,29 +3,6 @@
 #include "report/page/xml.h"
 #include "report/words/text.h"
 
-void page_timeline(const struct page *p)
-{
-    page_put(
-        p,
-        "<section id=\"timeline\"><h2>Timeline</h2>\n"
-        "<noscript><p>The timeline is drawn by JavaScript; everything else on this page works "
-        "without it.</p></noscript>\n<div class=\"js\">\n"
-        "<div class=\"tools\"><button id=\"prev\">previous step</button>"
-        "<button id=\"next\">next step</button> <button id=\"fit\">whole step</button>"
-        "<button id=\"zoomin\">zoom in</button><button id=\"zoomout\">zoom out</button>"
-        "<label>Find <input type=\"search\" id=\"find\" placeholder=\"kernel, call or range\">"
-        "</label> <span id=\"found\" role=\"status\"></span></div>\n"
-        "<p id=\"where\" role=\"status\">Reading the timeline...</p>\n"
-        "<div id=\"frame\"><canvas id=\"canvas\" tabindex=\"0\" role=\"application\" "
-        "aria-label=\"Timeline of the chosen step. Keys: w and s zoom, a and d move, f shows the "
-        "whole step, left and right arrow choose a step, Escape drops the selection.\">"
-        "</canvas></div>\n"
-        "<p class=\"dim\">Keys: <kbd>w</kbd> <kbd>s</kbd> zoom, <kbd>a</kbd> <kbd>d</kbd> move, "
-        "<kbd>f</kbd> whole step, arrows choose a step. Drag to sum up a span, click for details; "
-        "with the timeline focused, or with Ctrl, the wheel zooms.</p>\n"
-        "<div id=\"details\" role=\"status\"></div>\n</div></section>\n");
-}
-
 static void write_health(const struct page *p)
 {
     const struct health_facts *h = &p->a->facts->health;

@@ -1,32 +1,16 @@
 /* The data behind the timeline: columns of whole numbers, packed. Starts are differences to the one
  * before, which gzip likes. Nothing of it is read before the script draws it as text. */
-#include "report/chrome/rows.h"
-#include "report/json/json_write.h"
+#include "report/page/page_data.h"
+
 #include "report/page/packed.h"
-#include "report/page/page.h"
 #include "report/page/page_lanes.h"
+#include "report/page/page_more.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Classes of events below the parts of a step: host ones. */
 enum { CLASS_RANGE = PART_COUNT, CLASS_CALL, CLASS_API };
-
-struct data {
-    struct json j;
-    const struct page *p;
-    const struct timeline *t;
-    const struct steps *steps;
-    struct rows rows;
-    struct items items;
-    uint32_t *name;   /* by string id: number on the page + 1 */
-    uint32_t *listed; /* string ids in that order */
-    uint32_t names;
-    uint32_t *events; /* per step */
-    bool *detail;     /* per step: its events are on the page */
-    bool all;
-    int64_t window_from_ns, window_to_ns; /* where no whole step fits: this part of one; 0, 0 */
-};
 
 /* The step in which something began; TL_NONE before the first. */
 static uint32_t step_of(const struct steps *s, int64_t at_ns)
@@ -155,7 +139,15 @@ static int64_t launch_of(const struct data *d, const struct item *i)
     return 0;
 }
 
-enum column { COLUMN_START, COLUMN_LENGTH, COLUMN_NAME, COLUMN_CLASS, COLUMN_LAUNCH };
+/* A text of its own for each distinct one; 0: there is nothing more to say. */
+static int64_t more_number(struct data *d, const struct item *i)
+{
+    struct text b;
+    uint32_t id = str_intern(&d->mores, b.s, strlen(page_more(&b, d->t, i)));
+    return id == STR_NONE ? 0 : id;
+}
+
+enum column { COLUMN_START, COLUMN_LENGTH, COLUMN_NAME, COLUMN_CLASS, COLUMN_LAUNCH, COLUMN_MORE };
 
 static void write_column(struct data *d, const char *key, enum column column)
 {
@@ -169,6 +161,7 @@ static void write_column(struct data *d, const char *key, enum column column)
                     : column == COLUMN_LENGTH ? i->end_ns - i->start_ns
                     : column == COLUMN_NAME   ? name_number(d, item_name(d->t, i))
                     : column == COLUMN_CLASS  ? event_class(d, i)
+                    : column == COLUMN_MORE   ? more_number(d, i)
                                               : launch_of(d, i);
         bool difference = column == COLUMN_START || column == COLUMN_LAUNCH;
         json_int(&d->j, NULL, difference ? v - last : v);
@@ -192,6 +185,7 @@ static void write_row(struct data *d, const char *name, const char *kind)
     write_column(d, "text", COLUMN_NAME);
     write_column(d, "class", COLUMN_CLASS);
     write_column(d, "launch", COLUMN_LAUNCH);
+    write_column(d, "more", COLUMN_MORE);
     json_end(&d->j, '}');
 }
 
@@ -225,78 +219,11 @@ static int write_rows(struct data *d)
     for (uint32_t i = 0; i < d->names; i++)
         json_str(&d->j, NULL, tl_text(d->t, d->listed[i]));
     json_end(&d->j, ']');
+    json_begin(&d->j, "mores", '[');
+    for (uint32_t i = 0; i < d->mores.n; i++)
+        json_str(&d->j, NULL, str_text(&d->mores, i));
+    json_end(&d->j, ']');
     return 0;
-}
-
-static void write_steps(struct data *d)
-{
-    enum { PARTS_UP_TO = 5000 };
-    const struct advice *a = d->p->a;
-    int64_t last = 0;
-    json_begin(&d->j, "steps", '{');
-    json_begin(&d->j, "start", '[');
-    for (size_t i = 0; i < d->steps->count; i++) {
-        json_int(&d->j, NULL, d->steps->at[i].start_ns - last);
-        last = d->steps->at[i].start_ns;
-    }
-    json_end(&d->j, ']');
-    json_begin(&d->j, "number", '['); /* as `run --steps` counts them */
-    for (size_t i = 0; i < d->steps->count; i++)
-        json_int(&d->j, NULL, facts_step_number(a->facts, i));
-    json_end(&d->j, ']');
-    json_begin(&d->j, "length", '['); /* of the time that its parts are of */
-    for (size_t i = 0; i < d->steps->count; i++)
-        json_int(&d->j, NULL, d->steps->at[i].to_ns - d->steps->at[i].from_ns);
-    json_end(&d->j, ']');
-    json_begin(&d->j, "until", '['); /* how far behind the start its GPU work reaches */
-    for (size_t i = 0; i < d->steps->count; i++)
-        json_int(&d->j, NULL, d->steps->at[i].to_ns - d->steps->at[i].start_ns);
-    json_end(&d->j, ']');
-    json_begin(&d->j, "used", '[');
-    for (size_t i = 0; i < d->steps->count; i++)
-        json_int(&d->j, NULL, d->steps->at[i].used);
-    json_end(&d->j, ']');
-    json_begin(&d->j, "detail", '[');
-    for (size_t i = 0; i < d->steps->count; i++)
-        json_int(&d->j, NULL, d->detail[i]);
-    json_end(&d->j, ']');
-    json_begin(&d->j, "parts", '[');
-    for (size_t i = 0;
-         a->facts->step_parts && d->steps->count <= PARTS_UP_TO && i < d->steps->count; i++)
-        for (int k = 0; k < PART_COUNT; k++)
-            json_int(&d->j, NULL, a->facts->step_parts[i][k]);
-    json_end(&d->j, ']');
-    json_end(&d->j, '}');
-}
-
-static bool gap_wanted(const struct data *d, const struct gap *g)
-{
-    if (d->window_to_ns > d->window_from_ns)
-        return g->start_ns >= d->window_from_ns && g->start_ns < d->window_to_ns;
-    return d->all || (g->step < d->steps->count && d->detail[g->step]);
-}
-
-static void write_gaps(struct data *d)
-{
-    const struct advice *a = d->p->a;
-    static const char *const keys[] = {"start", "length", "part"};
-    json_begin(&d->j, "gaps", '{');
-    for (int column = 0; column < 3; column++) {
-        int64_t last = 0;
-        json_begin(&d->j, keys[column], '[');
-        for (size_t i = 0; i < a->facts->gap_count; i++) {
-            const struct gap *g = &a->facts->gaps[i];
-            if (!gap_wanted(d, g))
-                continue;
-            json_int(&d->j, NULL,
-                     column == 0   ? g->start_ns - last
-                     : column == 1 ? g->end_ns - g->start_ns
-                                   : g->part);
-            last = g->start_ns;
-        }
-        json_end(&d->j, ']');
-    }
-    json_end(&d->j, '}');
 }
 
 static int write_all(struct data *d)
@@ -317,8 +244,9 @@ static int write_all(struct data *d)
     for (int i = 0; i < PART_COUNT; i++)
         json_str(&d->j, NULL, analysis_part_title(d->p->a->facts, i));
     json_end(&d->j, ']');
-    write_steps(d);
-    write_gaps(d);
+    page_data_steps(d);
+    page_data_gaps(d);
+    page_data_findings(d);
     if (write_rows(d))
         return -1;
     json_end(&d->j, '}');
@@ -334,8 +262,8 @@ static int open_data(struct data *d, const struct page *p)
     d->listed = calloc(names, sizeof *d->listed);
     d->events = calloc(steps, sizeof *d->events);
     d->detail = calloc(steps, sizeof *d->detail);
-    return rows_open(&d->rows, p->t, p->a->facts->steps.process) || !d->name || !d->listed ||
-                   !d->events || !d->detail
+    return str_table_init(&d->mores) || rows_open(&d->rows, p->t, p->a->facts->steps.process) ||
+                   !d->name || !d->listed || !d->events || !d->detail
                ? -1
                : 0;
 }
@@ -343,6 +271,7 @@ static int open_data(struct data *d, const struct page *p)
 static void close_data(struct data *d)
 {
     rows_close(&d->rows);
+    str_table_release(&d->mores);
     vec_release(&d->items);
     free(d->name);
     free(d->listed);

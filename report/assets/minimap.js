@@ -1,0 +1,84 @@
+/* The whole recording in one line: every step with its parts, the findings, and what is in view. */
+
+class Minimap {
+    constructor(data, canvas, timeline, go) {
+        Object.assign(this, {data, canvas, timeline, go});
+        let down = false;
+        const at = e => {
+            const box = canvas.getBoundingClientRect();
+            this.go(data.from + (e.clientX - box.left) / box.width * (data.to - data.from));
+        };
+        canvas.addEventListener('pointerdown', e => {
+            down = true;
+            canvas.setPointerCapture(e.pointerId);
+            at(e);
+        });
+        canvas.addEventListener('pointermove', e => down && at(e));
+        canvas.addEventListener('pointerup', () => { down = false; });
+    }
+
+    x(ns) {
+        return (ns - this.data.from) / (this.data.to - this.data.from) * this.width;
+    }
+
+    draw() {
+        const ratio = window.devicePixelRatio || 1, height = 38;
+        this.width = Math.max(this.canvas.parentElement.clientWidth, 50);
+        this.canvas.width = Math.round(this.width * ratio);
+        this.canvas.height = Math.round(height * ratio);
+        this.canvas.style.height = height + 'px';
+        const c = this.canvas.getContext('2d');
+        c.setTransform(ratio, 0, 0, ratio, 0, 0);
+        this.drawSteps(c, height);
+        if (!this.data.steps.start.length) this.drawGaps(c, height);
+        c.fillStyle = this.timeline.accent;
+        for (const f of this.data.findings) c.fillRect(this.x(f.start), 0, Math.max(this.x(f.start + f.length) - this.x(f.start), 2), 3);
+        this.drawView(c, height);
+    }
+
+    drawSteps(c, height) {
+        const s = this.data.steps, parts = this.data.partTitles.length;
+        let last = -1;
+        for (let i = 0; i < s.start.length; i++) {
+            const from = this.x(s.start[i]), to = Math.min(this.x(s.start[i] + s.until[i]), i + 1 < s.start.length ? this.x(s.start[i + 1]) : Infinity);
+            if (to < last + 0.7) continue;
+            last = to;
+            c.globalAlpha = s.used[i] ? 1 : 0.4;
+            let y = height;
+            for (let p = 0; s.parts.length && p < parts; p++) {
+                const h = s.parts[i * parts + p] / s.length[i] * (height - 5);
+                if (!(h > 0)) continue;
+                y -= h;
+                c.fillStyle = this.timeline.partColor[p];
+                c.fillRect(from, y, Math.max(to - from - (to - from > 3), 0.7), h);
+            }
+            if (!s.parts.length) {
+                c.fillStyle = this.timeline.partColor[0];
+                c.fillRect(from, 5, Math.max(to - from - 1, 0.7), height - 5);
+            }
+        }
+        c.globalAlpha = 1;
+    }
+
+    drawGaps(c, height) {
+        const g = this.data.gaps;
+        c.fillStyle = this.timeline.partColor[0];
+        c.fillRect(0, 5, this.width, height - 5);
+        for (let i = 0; i < g.start.length; i++) {
+            c.fillStyle = this.timeline.partColor[g.part[i]];
+            c.fillRect(this.x(g.start[i]), 5, this.x(g.start[i] + g.length[i]) - this.x(g.start[i]), height - 5);
+        }
+    }
+
+    drawView(c, height) {
+        const [from, to] = this.timeline.view, left = Math.max(this.x(from), 0), right = Math.min(this.x(to), this.width);
+        c.fillStyle = this.timeline.card;
+        c.globalAlpha = 0.62;
+        c.fillRect(0, 3, left, height);
+        c.fillRect(right, 3, this.width - right, height);
+        c.globalAlpha = 1;
+        c.strokeStyle = this.timeline.ink;
+        c.lineWidth = 2;
+        c.strokeRect(left + 1, 4, Math.max(right - left - 2, 2), height - 5);
+    }
+}

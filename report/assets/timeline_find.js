@@ -1,0 +1,32 @@
+/* Finding events by a part of their names. */
+
+Object.assign(Timeline.prototype, {
+    /* Takes what is looked for; all matches on the page, by start. */
+    search(text) {
+        this.find = text.toLowerCase();
+        this.matches = [];
+        this.match = -1;
+        if (this.find) {
+            this.hits = this.data.names.map(name => name.toLowerCase().includes(this.find));
+            for (const row of this.data.rows)
+                for (let i = 0; i < row.start.length; i++)
+                    if (this.hits[row.text[i]]) this.matches.push({row, i});
+            this.matches.sort((a, b) => a.row.start[a.i] - b.row.start[b.i]);
+        }
+        this.draw();
+        return this.matches.length;
+    },
+
+    /* Goes to the next match, or back; the first time to the first one in view. */
+    nextMatch(by) {
+        const n = this.matches.length;
+        if (!n) return;
+        if (this.match < 0) {
+            const first = this.matches.findIndex(m => m.row.start[m.i] + m.row.length[m.i] >= this.view[0]);
+            this.match = first < 0 ? 0 : by > 0 ? first : (first - 1 + n) % n;
+        } else {
+            this.match = (this.match + by + n) % n;
+        }
+        this.showEvent(this.matches[this.match]);
+    },
+});

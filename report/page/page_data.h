@@ -1,0 +1,32 @@
+/* The data behind the timeline while it is written: page_data.c has the events and their choice,
+ * page_data_steps.c the rest. */
+#ifndef GPUPROF_REPORT_PAGE_PAGE_DATA_H
+#define GPUPROF_REPORT_PAGE_PAGE_DATA_H
+
+#include "base/str.h"
+#include "report/chrome/rows.h"
+#include "report/json/json_write.h"
+#include "report/page/page.h"
+
+struct data {
+    struct json j;
+    const struct page *p;
+    const struct timeline *t;
+    const struct steps *steps;
+    struct rows rows;
+    struct items items;
+    uint32_t *name;   /* by string id: number on the page + 1 */
+    uint32_t *listed; /* string ids in that order */
+    uint32_t names;
+    struct str_table mores; /* what is shown of events besides their names */
+    uint32_t *events;       /* per step */
+    bool *detail;           /* per step: its events are on the page */
+    bool all;
+    int64_t window_from_ns, window_to_ns; /* where no whole step fits: this part of one; 0, 0 */
+};
+
+void page_data_steps(struct data *d);
+void page_data_gaps(struct data *d); /* of the steps whose events are on the page */
+void page_data_findings(struct data *d);
+
+#endif
