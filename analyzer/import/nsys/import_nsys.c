@@ -43,6 +43,7 @@ static int read_database(const char *path, bool temporary, const char *shown, st
     keymap_release(&n.thread_of);
     keymap_release(&n.stream_of);
     keymap_release(&n.device_of);
+    keymap_release(&n.device_in);
     keymap_release(&n.domain_of);
     free(n.strings);
     arena_release(&n.arena);

@@ -62,8 +62,9 @@ struct nsys {
     struct VEC(struct nsys_domain) domains;
     size_t last_thread;
     struct keymap process_of, thread_of, stream_of, device_of, domain_of; /* their indices */
-    struct arena arena;                                                   /* texts of StringIds */
-    struct nsys_string *strings;                                          /* by StringIds.id */
+    struct keymap device_in;     /* by process and context: the number of the device */
+    struct arena arena;          /* texts of StringIds */
+    struct nsys_string *strings; /* by StringIds.id */
     int64_t string_count;
     bool sync, events, memory_kinds, graph_whole, pytorch;
     int64_t bad;
@@ -99,6 +100,11 @@ int64_t nsys_process_id(struct nsys *n, int64_t global);
 int64_t nsys_thread_id(struct nsys *n, int64_t global);
 int64_t nsys_stream_id(struct nsys *n, int64_t process, int64_t device, int64_t context,
                        int64_t stream);
+/* Work of the process ran in this context, on this device. -1 with *n->e set. */
+int nsys_context_ran(struct nsys *n, int64_t process, int64_t context, int64_t device);
+/* The stream of a wait or an event, whose columns deviceId, contextId, streamId start at `col`.
+ * CUPTI gives no device for these, and the export writes 0: the device is that of the context. */
+int64_t nsys_waited_stream(struct nsys *n, struct sql_stmt *q, int col, int64_t process);
 int nsys_put_places(struct nsys *n);
 int nsys_put_devices(struct nsys *n);
 /* Behind nsys_put_devices: GPU_METRICS, thinned out to a sample per GPU and 10 ms. */

@@ -217,6 +217,22 @@ int64_t nsys_stream_id(struct nsys *n, int64_t process, int64_t device, int64_t 
     return at + 1;
 }
 
+int nsys_context_ran(struct nsys *n, int64_t process, int64_t context, int64_t device)
+{
+    struct key key = {{process, context}};
+    if (device < 0 || device >= KEYMAP_NONE || keymap_get(&n->device_in, key) != KEYMAP_NONE)
+        return 0;
+    return keymap_put(&n->device_in, key, (uint32_t)device) < 0 ? err_no_memory(n->e) : 0;
+}
+
+int64_t nsys_waited_stream(struct nsys *n, struct sql_stmt *q, int col, int64_t process)
+{
+    int64_t context = sql_int(q, col + 1);
+    uint32_t ran = keymap_get(&n->device_in, (struct key){{process, context}});
+    int64_t device = ran == KEYMAP_NONE ? sql_int(q, col) : ran;
+    return nsys_stream_id(n, process, device, context, sql_int(q, col + 2));
+}
+
 /* ---- the rest ---- */
 
 static int64_t pid_of(int64_t global)

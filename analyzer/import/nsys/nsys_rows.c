@@ -29,9 +29,10 @@ bool nsys_span(struct nsys *n, struct sql_stmt *q, int64_t *start, int64_t *end)
 static int64_t place(struct nsys *n, struct sql_stmt *q, int col, int64_t *process)
 {
     *process = nsys_process_id(n, sql_int(q, col));
-    return *process < 0 ? -1
-                        : nsys_stream_id(n, *process, sql_int(q, col + 1), sql_int(q, col + 2),
-                                         sql_int(q, col + 3));
+    if (*process < 0 || nsys_context_ran(n, *process, sql_int(q, col + 2), sql_int(q, col + 1)) < 0)
+        return -1;
+    return nsys_stream_id(n, *process, sql_int(q, col + 1), sql_int(q, col + 2),
+                          sql_int(q, col + 3));
 }
 
 /* ---- one function a table; each is called with the row under the cursor ---- */
@@ -149,7 +150,7 @@ static int put_sync(struct nsys *n, struct sql_stmt *q)
     s.id = ++n->ids[ROW_SYNC];
     s.process = nsys_process_id(n, sql_int(q, 2));
     if (!sql_is_null(q, 5) && sql_int(q, 5) > 0 && sql_int(q, 5) < UINT32_MAX)
-        s.stream = nsys_stream_id(n, s.process, sql_int(q, 3), sql_int(q, 4), sql_int(q, 5));
+        s.stream = nsys_waited_stream(n, q, 3, s.process);
     s.correlation = sql_int(q, 6);
     s.type = sql_int(q, 7);
     s.event = nsys_known(q, 8);
@@ -161,7 +162,8 @@ static int put_sync(struct nsys *n, struct sql_stmt *q)
 static int put_event(struct nsys *n, struct sql_stmt *q)
 {
     struct row_event v = {.id = ++n->ids[ROW_EVENT], .device_ns = -1};
-    if ((v.stream = place(n, q, 2, &v.process)) < 0)
+    v.process = nsys_process_id(n, sql_int(q, 2));
+    if (v.process < 0 || (v.stream = nsys_waited_stream(n, q, 3, v.process)) < 0)
         return -1;
     v.correlation = sql_int(q, 6);
     v.event = nsys_known(q, 7);

@@ -65,6 +65,26 @@ START_TEST(test_os_calls)
 }
 END_TEST
 
+/* Waits carry device 0 whatever the device: the context tells which stream they await. */
+START_TEST(test_waits_on_another_device)
+{
+    read_export(STRINGS
+                "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, globalPid INT, "
+                "deviceId INT, contextId INT, streamId INT, correlationId INT);"
+                "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (10, 20, " PID ", 1, 2, 15, 4),"
+                "(10, 20, " PID ", 0, 1, 15, 5);"
+                "CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start INT, end INT, deviceId "
+                "INT, contextId INT, streamId INT, correlationId INT, globalPid INT, syncType INT);"
+                "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (12, 21, 0, 2, 15, 6, " PID
+                ", 3), (12, 21, 0, 9, 15, 7, " PID ", 3);");
+    const struct row_kernel *k = MEMORY_ROW(m, kernel, ROW_KERNEL, 0);
+    const struct row_sync *s = MEMORY_ROW(m, sync, ROW_SYNC, 0),
+                          *other = MEMORY_ROW(m, sync, ROW_SYNC, 1);
+    ck_assert_int_eq(s->stream, k->stream);
+    ck_assert_int_ne(other->stream, k->stream); /* no work ran in this context */
+}
+END_TEST
+
 /* A row of type 75 names a domain of its process. */
 START_TEST(test_domains)
 {
@@ -164,6 +184,7 @@ Suite *test_nsys_dialects_suite(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, test_operators_of_pytorch);
     tcase_add_test(t, test_os_calls);
+    tcase_add_test(t, test_waits_on_another_device);
     tcase_add_test(t, test_domains);
     tcase_add_test(t, test_bare_2020);
     tcase_add_test(t, test_array_copies);
