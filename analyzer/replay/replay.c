@@ -319,7 +319,9 @@ int64_t replay_run(struct replay *r, const struct graph *g, const struct plan *p
             r->tail[t->lane] = r->order[t->lane];
             r->tail_task[t->lane] = i;
         }
-        if (!(t->flags & TASK_BEHIND) && r->end[i] > r->step_end[t->step])
+        /* another thread's silence may last for steps; what it does next counts */
+        bool silence = t->kind == TASK_HOST_GAP && t->lane != x.main;
+        if (!silence && !(t->flags & TASK_BEHIND) && r->end[i] > r->step_end[t->step])
             r->step_end[t->step] = r->end[i];
     }
     r->ran_dry = x.behind * 4 <= x.begun;

@@ -69,16 +69,37 @@ int64_t engine_saved_by(struct engine *x, const struct edit *const *edits, size_
     return saved_under(x, 0, edits, n, draw, false);
 }
 
+/* What a step takes at least under the plan: the work that stays on its fullest stream runs one
+ * after the other. Collectives do not count, their times hold waiting. Of the step as reported. */
+static int64_t work_left_ns(const struct engine *x)
+{
+    const struct graph *g = x->g;
+    int64_t *sum = calloc(g->streams + 1, sizeof *sum), most = 0;
+    for (size_t i = 0; sum && i < g->recorded; i++) {
+        const struct task *t = &g->tasks[i];
+        bool work = t->kind == TASK_KERNEL || t->kind == TASK_COPY || t->kind == TASK_MEMSET;
+        if (work && t->lane < g->streams && !(x->plan.mark[i] & (PLAN_DROP | PLAN_DETACH)))
+            sum[t->lane] += x->plan.dur[i];
+    }
+    for (size_t i = 0; sum && i < g->streams; i++)
+        most = sum[i] > most ? sum[i] : most;
+    free(sum);
+    double share = g->length_ns > 0 ? (double)most / x->plan.work / (double)g->length_ns : 0;
+    return (int64_t)(share * (double)x->f->step_ns);
+}
+
 int64_t engine_most(struct engine *x, const struct edit *edit)
 {
-    int64_t best = 0;
+    int64_t best = 0, left = INT64_MAX;
     for (int i = 0; i < x->assumptions; i++) {
         int64_t usual = saved_under(x, i, &edit, 1, 0, false);
-        int64_t most = saved_under(x, i, &edit, 1, 0, true);
+        int64_t most = saved_under(x, i, &edit, 1, 0, true), work = work_left_ns(x);
         best = usual > best ? usual : best;
         best = most > best ? most : best;
+        left = work < left ? work : left;
     }
-    return engine_within(engine_to_median(x, best), x->f->step_ns);
+    int64_t limit = x->f->step_ns - left;
+    return engine_within(engine_to_median(x, best), limit > 0 ? limit : 0);
 }
 
 static int by_ns(const void *a, const void *b)

@@ -179,6 +179,52 @@ START_TEST(the_critical_path_tiles_the_step_and_idle_time_is_charged_completely)
 }
 END_TEST
 
+/* The second thread calls CUDA in the third step and again in the eleventh. */
+static void fill_silent_thread(struct builder *b, int64_t at)
+{
+    int64_t step = (at - MS(100)) / MS(10);
+    fill_gpu_bound(b, at);
+    if (step == 2 || step == 10) {
+        int64_t main = b->thread;
+        b->thread = 2;
+        build_api(b, "cudaGetDevice", at + US(300), US(2));
+        b->thread = main;
+    }
+}
+
+START_TEST(a_thread_that_is_silent_for_steps_ends_none_of_them)
+{
+    struct bench x = bench_start(MS(10), fill_silent_thread);
+    bench_step(&x);
+    for (size_t s = 0; s + 1 < x.g->steps; s++)
+        ck_assert_int_lt(x.r.step_end[s], MS(10) * ((int64_t)s + 1) + US(1));
+    ck_assert_int_eq(x.r.pace_ns, MS(10));
+    bench_end(&x);
+}
+END_TEST
+
+/* However much of its cause an edit takes away, the work that stays takes its time. */
+START_TEST(a_bound_leaves_the_work_of_the_fullest_stream)
+{
+    static const enum edit_kind kinds[] = {EDIT_UNSYNC, EDIT_GRAPH, EDIT_WORKERS};
+    struct bench x = bench_start(MS(10), fill_gpu_bound);
+    struct err e = ERR_INIT;
+    struct arena arena = {0};
+    struct whatif w;
+    struct engine engine;
+    ck_assert_int_eq(engine_open(&engine, x.b.a->facts, &arena, &w, &e), 0);
+    ck_assert_int_eq(engine_check(&engine, &w), 0);
+    engine.base_ns[0][0] = engine.now.pace_ns * 4; /* as where the replay is far off */
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct edit edit = {.kind = kinds[i], .workers = 2};
+        ck_assert_int_le(engine_most(&engine, &edit), MS(2));
+    }
+    engine_close(&engine);
+    arena_release(&arena);
+    bench_end(&x);
+}
+END_TEST
+
 Suite *test_replay_suite(void)
 {
     Suite *s = suite_create("replay");
@@ -189,6 +235,8 @@ Suite *test_replay_suite(void)
     tcase_add_loop_test(c, nothing_ends_later_when_a_task_is_shorter_or_gone, 0, FILLS);
     tcase_add_test(c, a_removed_wait_moves_to_the_next_one);
     tcase_add_test(c, a_step_that_is_rarely_long_does_not_set_the_pace);
+    tcase_add_test(c, a_thread_that_is_silent_for_steps_ends_none_of_them);
+    tcase_add_test(c, a_bound_leaves_the_work_of_the_fullest_stream);
     tcase_add_loop_test(c, the_critical_path_tiles_the_step_and_idle_time_is_charged_completely, 0,
                         FILLS);
     suite_add_tcase(s, c);
