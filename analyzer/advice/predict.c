@@ -69,8 +69,10 @@ static void bound_by(const struct advice *a, struct engine *x, struct outcome *o
     struct outcome whole = *o;
     const struct outcome *one = &whole;
     struct span_ns s = predict_span(a, x, &one, 1);
-    if (s.high_ns < o->saves_high_ns)
-        o->saves_mid_ns = o->saves_high_ns = s.high_ns;
+    int64_t most = engine_most(x, &o->edit);
+    most = most > s.high_ns ? most : s.high_ns;
+    if (most < o->saves_high_ns)
+        o->saves_mid_ns = o->saves_high_ns = most;
 }
 
 static void predict(struct advice *a, struct engine *x, struct outcome *o)

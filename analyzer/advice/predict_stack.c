@@ -50,8 +50,8 @@ static struct choice next(const struct advice *a, struct engine *x, const struct
     enum turn turn = TURNS;
     for (size_t i = 0; i < a->outcome_count; i++) {
         const struct outcome *o = &a->outcomes[i];
-        if (!predict_open_to(o) || o->rule->changes_training || is_chosen(chosen, n, o) ||
-            turn_of(a, o) > turn)
+        if (!predict_open_to(o) || o->upper_bound || o->rule->changes_training ||
+            is_chosen(chosen, n, o) || turn_of(a, o) > turn)
             continue;
         chosen[n] = o;
         int64_t ns = predict_saved(x, chosen, n + 1);

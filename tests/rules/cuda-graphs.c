@@ -193,10 +193,12 @@ START_TEST(test_one_step_repeats_nothing)
     fill_one_wait(&b, MS(100));
     build_range(&b, "ProfilerStep#3", MS(100), MS(110));
     const struct advice *a = build_analyze(&b);
-    case_verdict(a, "cuda-graphs", RULE_CANNOT_TELL);
-    ck_assert_ptr_nonnull(strstr(why(a, "cuda-graphs"), "second step"));
-    ck_assert_ptr_nonnull(strstr(a->next, "Launch fewer kernels per step"));
-    ck_assert_ptr_nonnull(strstr(a->next, "second step"));
+    case_verdict(a, "cuda-graphs", RULE_FIRES);
+    const struct outcome *o = case_outcome(a, "cuda-graphs");
+    ck_assert(o->upper_bound);
+    ck_assert_int_eq(o->saves_low_ns, 0);
+    ck_assert_ptr_nonnull(strstr(o->summary, "only one step was recorded"));
+    ck_assert_ptr_nonnull(strstr(a->next, "Launch the step as a CUDA graph"));
     build_end(&b);
 }
 END_TEST

@@ -198,8 +198,9 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
     outcome_evidence(
         o, "GPU idle between launches per step", ms(idle), "ms",
         "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_launch')");
-    outcome_evidence(o, "steps that launch the same", 100.0 * (double)s->alike / (double)s->steps,
-                     "%", NULL);
+    if (s->steps > 1)
+        outcome_evidence(o, "steps that launch the same",
+                         100.0 * (double)s->alike / (double)s->steps, "%", NULL);
     outcome_evidence(o, "launches that one capture can hold", s->region_pct, "%", NULL);
 }
 
@@ -228,25 +229,23 @@ static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct
         o->why = why_not;
         return;
     }
-    if (s.steps < 2) {
-        o->verdict = RULE_CANNOT_TELL;
-        o->why = "not recorded: a second step, so nobody knows whether the same kernels are "
-                 "launched every time";
-        return;
-    }
     double short_pct = f->totals.kernel_count_all ? 100.0 * (double)f->totals.short_kernels /
                                                         (double)f->totals.kernel_count_all
                                                   : 0;
     add_evidence(f, o, &s, idle, short_pct);
     o->edit.kind = EDIT_GRAPH;
+    o->edit.best_case = s.steps < 2; /* nobody knows whether the next step launches the same */
     o->most_ns = f->breakdown_ns[PART_IDLE_LAUNCH] + f->breakdown_ns[PART_IDLE_HOST] +
                  f->breakdown_ns[PART_IDLE_QUEUED];
     o->setting = "cuda_graph=1";
     outcome_fires(o, idle,
                   arena_printf(arena,
                                "%.0f launches per step, %.0f %% of the kernels under 10 us: the "
-                               "GPU waits %.1f ms per step for the next launch",
-                               (double)f->totals.launches / (double)s.steps, short_pct, ms(idle)));
+                               "GPU waits %.1f ms per step for the next launch%s",
+                               (double)f->totals.launches / (double)s.steps, short_pct, ms(idle),
+                               s.steps < 2 ? "; only one step was recorded, so check that every "
+                                             "step launches the same kernels"
+                                           : ""));
     outcome_example_gaps(o, f, PART_IDLE_LAUNCH, "GPU idle, next kernel not launched yet");
 }
 
