@@ -231,6 +231,7 @@ static const struct section {
     {"steps", "Steps", page_steps, has_steps},
     {"timeline", "Timeline", page_timeline, has_events},
     {"idle", "Idle", page_idle, has_work},
+    {"curves", "Over time", page_curves, page_has_curves},
     {"kernels", "Kernels", page_kernels, has_kernels},
     {"copies", "Copies", page_copies, has_copies},
     {"ranks", "Ranks", page_ranks, has_ranks},

@@ -22,6 +22,8 @@ void page_steps(const struct page *p);     /* the strip */
 void page_strip(const struct page *p, double most_ns); /* its bars, within an open plot */
 void page_outliers(const struct page *p);              /* what the long ones have more of */
 void page_timeline(const struct page *p);              /* what the canvas needs around it */
+bool page_has_curves(const struct page *p);
+void page_curves(const struct page *p); /* sampled: utilisation, memory, clock, power */
 void page_idle(const struct page *p);
 void page_kernels(const struct page *p);
 void page_copies(const struct page *p);

@@ -63,6 +63,21 @@ export function richTrace() {
             baseTimeNanoseconds: 0, traceEvents: events};
 }
 
+/* A copy of a profile with 300 samples of its first GPU: it works half of the time, its memory grows to 9 GB. */
+const addSamples = `
+import shutil, sqlite3, sys
+shutil.copy(sys.argv[1], sys.argv[2])
+db = sqlite3.connect(sys.argv[2])
+device, = db.execute("select min(id) from device").fetchone()
+start, end = db.execute("select min(start_ns), max(end_ns) from kernel").fetchone()
+for i in range(300):
+    db.execute("insert into gpu_sample (id, device, time_ns, util_pct, memory_used_bytes, sm_clock_mhz, memory_clock_mhz,"
+               " power_mw, temperature_c, throttle_reasons, pcie_tx_bytes_per_s, pcie_rx_bytes_per_s)"
+               " values (?, ?, ?, ?, ?, 1410, 1215, ?, 50, 0, 0, 0)",
+               (10 ** 6 + i, device, start + (end - start) * i // 300, 100 if i % 2 else 0, 30_000_000 * (i + 1), 150_000 + 500 * i))
+db.commit()
+`;
+
 /* The folder with trace.json (ours), page.html, chrome.json and speedscope.json. */
 export function makeFiles(device = 'NVIDIA H200') {
     const folder = mkdtempSync(join(tmpdir(), 'gpuprof-browser-')), at = name => join(folder, name);
@@ -76,6 +91,8 @@ export function makeFiles(device = 'NVIDIA H200') {
     const example = readFileSync(join(here, '../../docs/examples/train_conv-workers0.gpuprof.gz'));
     writeFileSync(at('example.gpuprof'), gunzipSync(example));
     run('report', at('example.gpuprof'), '-o', at('example.html'));
+    execFileSync('python3', ['-c', addSamples, at('example.gpuprof'), at('samples.gpuprof')]);
+    run('report', at('samples.gpuprof'), '-o', at('samples.html'));
     run('export', at('trace.json'), '-o', at('chrome.json'));
     run('export', '--format', 'speedscope', at('trace.json'), '-o', at('flame.speedscope.json'));
     return {at, run, remove: () => rmSync(folder, {recursive: true})};
