@@ -69,7 +69,9 @@ void page_kernels(const struct page *p)
 {
     enum { SHOWN = 150 };
     const struct totals *t = &p->a->facts->totals;
-    page_put(p, "<section id=\"kernels\"><h2>Kernels</h2>\n<p class=\"js\"><label>Filter "
+    page_put(p, "<section id=\"kernels\"><h2>Kernels</h2>\n");
+    page_treemap(p);
+    page_put(p, "<p class=\"js\"><label>Filter "
                 "<input type=\"search\" id=\"kernelfilter\" placeholder=\"part of a name\">"
                 "</label> <span id=\"kernelcount\" role=\"status\"></span></p>\n"
                 "<div class=\"scroll tall\" role=\"region\" tabindex=\"0\" aria-label=\"Kernels\">"
