@@ -1,5 +1,5 @@
 /* The checker of Chrome traces: reads one event by event and keeps what the checks across events
- * need (the slices and flows: 48 bytes each). The rules are those of docs/trace.md, by their names
+ * need (the slices and flows: 56 bytes each). The rules are those of docs/trace.md, by their names
  * there. */
 #ifndef GPUPROF_CLI_LINT_LINT_H
 #define GPUPROF_CLI_LINT_LINT_H
@@ -21,6 +21,7 @@ enum lint_rule {
     LINT_N1, /* X instead of B and E */
     LINT_N2, /* order on a row */
     LINT_N3, /* slices nest or are apart */
+    LINT_N4, /* steps are apart when read as doubles */
     LINT_I1, /* ids are integers in range */
     LINT_I2, /* tid 0 */
     LINT_I3, /* ids as text */
@@ -37,6 +38,7 @@ extern const char *const lint_name[LINT_RULES], *const lint_text[LINT_RULES];
 struct lint_slice {
     int64_t pid, tid, start_ns, end_ns;
     uint64_t at; /* number of the event in the file */
+    bool step;   /* ProfilerStep#N */
 };
 
 struct lint_flow {

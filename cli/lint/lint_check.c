@@ -2,8 +2,9 @@
 
 #include <stdlib.h>
 
-const char *const lint_name[LINT_RULES] = {"F1", "F2", "F4", "T1", "T2", "T5", "N1", "N2", "N3",
-                                           "I1", "I2", "I3", "L1", "L2", "L3", "C2", "C3", "V1"};
+const char *const lint_name[LINT_RULES] = {"F1", "F2", "F4", "T1", "T2", "T5", "N1",
+                                           "N2", "N3", "N4", "I1", "I2", "I3", "L1",
+                                           "L2", "L3", "C2", "C3", "V1"};
 
 const char *const lint_text[LINT_RULES] = {
     [LINT_F1] = "object form with header keys first, not minified",
@@ -15,6 +16,8 @@ const char *const lint_text[LINT_RULES] = {
     [LINT_N1] = "slices are X, not B and E",
     [LINT_N2] = "slices of a row in order: ts rising, at the same ts the longest first",
     [LINT_N3] = "slices of a row nest or are apart",
+    [LINT_N4] =
+        "a step ends before the next one, also for readers that keep microseconds as doubles",
     [LINT_I1] = "pid and tid are integers from 0 to 4294967295",
     [LINT_I2] = "tid 0 only on metadata and counters",
     [LINT_I3] = "pid and tid are not text",
@@ -49,6 +52,31 @@ static bool same_row(const struct lint_slice *a, const struct lint_slice *b)
     return a->pid == b->pid && a->tid == b->tid;
 }
 
+/* How readers come to the end of a slice: they add microseconds, or nanoseconds cut off from them.
+ * What touches to the nanosecond may overlap then. */
+static bool overlaps_in_doubles(const struct lint_slice *a, const struct lint_slice *b)
+{
+    double start = (double)a->start_ns / 1e3, length = (double)(a->end_ns - a->start_ns) / 1e3;
+    double next = (double)b->start_ns / 1e3;
+    return start + length > next ||
+           (int64_t)(start * 1e3) + (int64_t)(length * 1e3) > (int64_t)(next * 1e3);
+}
+
+/* s[n], by time */
+static void check_steps(struct lint *l, const struct lint_slice *s, size_t n)
+{
+    const struct lint_slice *last = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (!s[i].step)
+            continue;
+        if (last && last->end_ns <= s[i].start_ns && overlaps_in_doubles(last, &s[i]))
+            lint_found(l, LINT_N4, s[i].at,
+                       "pid %lld tid %lld: begins before the step before it ends",
+                       (long long)s[i].pid, (long long)s[i].tid);
+        last = &s[i];
+    }
+}
+
 /* The slices of one row: first as they stand in the file, then by time. */
 static void check_row(struct lint *l, struct lint_slice *s, size_t n)
 {
@@ -69,6 +97,7 @@ static void check_row(struct lint *l, struct lint_slice *s, size_t n)
             *end = s[i].end_ns;
     }
     vec_release(&open);
+    check_steps(l, s, n);
 }
 
 static int by_id(const void *a, const void *b)

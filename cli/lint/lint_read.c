@@ -169,7 +169,9 @@ static void keep_slice(struct reading *g)
         l->out_of_memory = true;
         return;
     }
-    *s = (struct lint_slice){v->pid, v->tid, v->start_ns, v->start_ns + v->length_ns, l->events};
+    bool step = strncmp(v->name, "ProfilerStep#", 13) == 0;
+    *s = (struct lint_slice){v->pid,    v->tid, v->start_ns, v->start_ns + v->length_ns,
+                             l->events, step};
 }
 
 static void keep_flow(struct reading *g)

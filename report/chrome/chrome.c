@@ -182,3 +182,23 @@ void chrome_flow(struct chrome *c, bool finish, int64_t id, int64_t pid, int64_t
     json_us(&c->j, "ts", since(c, at_ns));
     json_end(&c->j, '}');
 }
+
+void chrome_counter(struct chrome *c, int64_t pid, int64_t at_ns, const char *name, const char *key,
+                    int64_t value)
+{
+    struct json *j = &c->j;
+    if (value < 0)
+        return;
+    json_newline(j);
+    json_begin(j, NULL, '{');
+    json_str(j, "ph", "C");
+    json_str(j, "cat", "gpu_sample");
+    json_str(j, "name", name);
+    json_int(j, "pid", pid);
+    json_int(j, "tid", 0);
+    json_us(j, "ts", at_ns > c->base_ns ? at_ns - c->base_ns : 0);
+    json_begin(j, "args", '{');
+    json_int(j, key, value);
+    json_end(j, '}');
+    json_end(j, '}');
+}

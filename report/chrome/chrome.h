@@ -35,6 +35,8 @@ enum {
     TID_LANE_OFFSET = 2000000 /* GPU rows: lane k = tid + k * this */
 };
 #define TID_STEPS     4200000000
+#define TID_CAUSES    4200000001
+#define TID_FINDINGS  4200000100 /* lane k = this + k */
 #define TID_HOST_LANE 1000000000 /* host rows: lane k of thread i = this + 1000 * i + k */
 
 /* 0, or -1 when out of memory. */
@@ -50,6 +52,18 @@ void chrome_slice(struct chrome *c, const char *cat, const char *name, int64_t p
 void chrome_slice_end(struct chrome *c);
 void chrome_flow(struct chrome *c, bool finish, int64_t id, int64_t pid, int64_t tid,
                  int64_t at_ns);
+
+void chrome_counter(struct chrome *c, int64_t pid, int64_t at_ns, const char *name, const char *key,
+                    int64_t value);
+
+/* Where step i ends on the trace: a nanosecond before the next one begins, because readers that
+ * keep microseconds as doubles else see the two overlap. */
+int64_t chrome_step_end(const struct steps *s, size_t i);
+
+/* What the analysis says, on the trace (chrome_notes.c). */
+void chrome_step_causes(struct chrome *c, int64_t pid);
+int chrome_findings(struct chrome *c, int64_t pid);
+int chrome_queue_depth(struct chrome *c);
 
 /* Each writes its rows; -1 when out of memory. */
 int chrome_host(struct chrome *c);

@@ -111,7 +111,10 @@ static void write_row(struct chrome *c, int64_t pid, int64_t tid, const char *na
         int64_t row = tid + (int64_t)x->lane * TID_LANE_OFFSET;
         if (x->lane > named) {
             char full[96];
-            snprintf(full, sizeof full, "%s%s", name, x->lane ? " (overlap)" : "");
+            if (x->lane)
+                snprintf(full, sizeof full, "%s, lane %d", name, x->lane + 1);
+            else
+                snprintf(full, sizeof full, "%s", name);
             chrome_thread(c, pid, row, full, sort);
             named = x->lane;
         }
@@ -187,26 +190,6 @@ static void write_gaps(struct chrome *c)
     }
 }
 
-static void write_counter(struct chrome *c, int64_t pid, int64_t at_ns, const char *name,
-                          const char *key, int64_t value)
-{
-    struct json *j = &c->j;
-    if (value < 0)
-        return;
-    json_newline(j);
-    json_begin(j, NULL, '{');
-    json_str(j, "ph", "C");
-    json_str(j, "cat", "gpu_sample");
-    json_str(j, "name", name);
-    json_int(j, "pid", pid);
-    json_int(j, "tid", 0);
-    json_us(j, "ts", at_ns > c->base_ns ? at_ns - c->base_ns : 0);
-    json_begin(j, "args", '{');
-    json_int(j, key, value);
-    json_end(j, '}');
-    json_end(j, '}');
-}
-
 static void write_samples(struct chrome *c)
 {
     for (size_t i = 0; i < c->t->gpu_sample_count; i++) {
@@ -214,11 +197,11 @@ static void write_samples(struct chrome *c)
         uint32_t d = timeline_device_index(c->t, s->device);
         if (d == TL_NONE)
             continue;
-        write_counter(c, c->device_pid[d], s->time_ns, "GPU utilisation", "%", s->util_pct);
-        write_counter(c, c->device_pid[d], s->time_ns, "GPU memory used", "bytes",
-                      s->memory_used_bytes);
-        write_counter(c, c->device_pid[d], s->time_ns, "SM clock", "MHz", s->sm_clock_mhz);
-        write_counter(c, c->device_pid[d], s->time_ns, "power", "mW", s->power_mw);
+        chrome_counter(c, c->device_pid[d], s->time_ns, "GPU utilisation", "%", s->util_pct);
+        chrome_counter(c, c->device_pid[d], s->time_ns, "GPU memory used", "bytes",
+                       s->memory_used_bytes);
+        chrome_counter(c, c->device_pid[d], s->time_ns, "SM clock", "MHz", s->sm_clock_mhz);
+        chrome_counter(c, c->device_pid[d], s->time_ns, "power", "mW", s->power_mw);
     }
 }
 
@@ -275,6 +258,32 @@ static int index_collectives(struct chrome *c)
     return 0;
 }
 
+/* The device of a process: the one looked at where that is its own, else the first it used. */
+static uint32_t device_of(const struct chrome *c, uint32_t process)
+{
+    const struct timeline *t = c->t;
+    uint32_t looked_at = c->a->facts->steps.device;
+    if (looked_at < t->device_count &&
+        timeline_process_index(t, t->devices[looked_at].process) == process)
+        return looked_at;
+    for (size_t i = 0; i < t->stream_count; i++)
+        if (t->streams[i].process == process && t->streams[i].device < t->device_count)
+            return t->streams[i].device;
+    return looked_at;
+}
+
+/* Waits of one process for a whole device: they do not say for which. */
+static int write_device_waits(struct chrome *c, uint32_t process)
+{
+    uint32_t device = device_of(c, process);
+    if (device >= c->t->device_count)
+        return 0;
+    if (rows_device_syncs(&c->rows, process, &c->items))
+        return -1;
+    write_row(c, c->device_pid[device], TID_CONTEXT_SYNC, "waits for the whole device", 2);
+    return 0;
+}
+
 int chrome_gpu(struct chrome *c)
 {
     if (index_collectives(c))
@@ -285,13 +294,11 @@ int chrome_gpu(struct chrome *c)
     for (uint32_t i = 0; i < c->t->stream_count; i++)
         if (write_stream(c, i))
             return -1;
-    /* Waits for a whole device do not say for which: they stand with the one looked at. */
-    if (c->t->sync_count && c->a->facts->steps.device < c->t->device_count) {
-        if (rows_syncs(&c->rows, TL_NONE, &c->items))
+    for (uint32_t i = 0; c->t->sync_count && i < c->t->process_count; i++)
+        if (write_device_waits(c, i))
             return -1;
-        write_row(c, c->device_pid[c->a->facts->steps.device], TID_CONTEXT_SYNC,
-                  "waits for the whole device", 2);
-    }
+    if (chrome_queue_depth(c))
+        return -1;
     write_samples(c);
     return 0;
 }

@@ -42,6 +42,18 @@ static void write_item(struct chrome *c, const struct item *i, int64_t pid, int6
         chrome_flow(c, false, (int64_t)i->index + 1, pid, tid, i->start_ns);
 }
 
+/* A thread of which nothing but data loading was recorded. */
+static void name_loader(struct chrome *c, uint32_t i)
+{
+    struct text thread;
+    for (size_t k = 0; k < c->t->loader_count; k++)
+        if (timeline_thread_index(c->t, c->t->loaders[k].thread) == i) {
+            chrome_thread(c, pid_of_thread(c, i), c->thread_tid[i], text_thread(&thread, c->a, i),
+                          10 + (int64_t)i);
+            return;
+        }
+}
+
 static int write_thread(struct chrome *c, uint32_t i)
 {
     int64_t pid = pid_of_thread(c, i);
@@ -54,13 +66,18 @@ static int write_thread(struct chrome *c, uint32_t i)
         if (x->lane > named) { /* lanes are opened one after the other */
             struct text thread;
             char name[224];
-            snprintf(name, sizeof name, "%s%s", text_thread(&thread, c->a, i),
-                     x->lane ? " (overlap)" : "");
+            text_thread(&thread, c->a, i);
+            if (x->lane)
+                snprintf(name, sizeof name, "%s, lane %d", thread.s, x->lane + 1);
+            else
+                snprintf(name, sizeof name, "%s", thread.s);
             chrome_thread(c, pid, tid, name, 10 + (int64_t)i);
             named = x->lane;
         }
         write_item(c, x, pid, tid);
     }
+    if (named < 0)
+        name_loader(c, i);
     return 0;
 }
 
@@ -73,14 +90,13 @@ static void write_steps(struct chrome *c)
     chrome_thread(c, pid, TID_STEPS, "steps", 1);
     for (size_t i = 0; i < s->count; i++) {
         char name[40];
-        int64_t end = s->at[i].end_ns;
-        if (i + 1 < s->count && end > s->at[i + 1].start_ns)
-            end = s->at[i + 1].start_ns;
         snprintf(name, sizeof name, "ProfilerStep#%zu", i);
-        chrome_slice(c, "user_annotation", name, pid, TID_STEPS, s->at[i].start_ns, end);
+        chrome_slice(c, "user_annotation", name, pid, TID_STEPS, s->at[i].start_ns,
+                     chrome_step_end(s, i));
         json_bool(&c->j, "used", s->at[i].used != 0);
         chrome_slice_end(c);
     }
+    chrome_step_causes(c, pid);
 }
 
 static void write_async(struct chrome *c, const char *ph, size_t i, const char *name, int64_t pid,
@@ -135,7 +151,10 @@ static void write_process_names(struct chrome *c)
 
 int chrome_host(struct chrome *c)
 {
+    uint32_t main = c->a->facts->steps.process;
     write_process_names(c);
+    if (main < c->t->process_count && chrome_findings(c, c->process_pid[main]))
+        return -1;
     write_steps(c);
     for (uint32_t i = 0; i < c->t->thread_count; i++)
         if (write_thread(c, i))

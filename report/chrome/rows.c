@@ -173,6 +173,24 @@ int rows_syncs(const struct rows *r, uint32_t stream, struct items *out)
     return bad ? -1 : arrange(out, false);
 }
 
+/* Of a wait without a call nobody knows who waited: it goes to the process of the steps. */
+static uint32_t sync_process(const struct rows *r, const struct sync *s)
+{
+    return s->api == TL_NONE ? r->steps_of : r->t->threads[r->t->apis[s->api].thread].process;
+}
+
+int rows_device_syncs(const struct rows *r, uint32_t process, struct items *out)
+{
+    int bad = 0;
+    out->n = 0;
+    for (size_t i = 0; i < r->t->sync_count; i++) {
+        const struct sync *s = &r->t->syncs[i];
+        if (s->stream == TL_NONE && sync_process(r, s) == process)
+            bad |= add(out, ITEM_SYNC, i, s->start_ns, s->end_ns);
+    }
+    return bad ? -1 : arrange(out, false);
+}
+
 uint32_t item_name(const struct timeline *t, const struct item *i)
 {
     switch ((enum item_kind)i->kind) {

@@ -44,7 +44,9 @@ void rows_close(struct rows *r);
  * own. */
 int rows_thread(const struct rows *r, uint32_t thread, struct items *out);
 int rows_stream(const struct rows *r, uint32_t stream, struct items *out);
-int rows_syncs(const struct rows *r, uint32_t stream, struct items *out); /* TL_NONE: without one */
+int rows_syncs(const struct rows *r, uint32_t stream, struct items *out);
+/* Waits of a process that name no stream. */
+int rows_device_syncs(const struct rows *r, uint32_t process, struct items *out);
 
 uint32_t item_name(const struct timeline *t, const struct item *i); /* string id; 0 for a sync */
 

@@ -27,6 +27,10 @@ function lint(text, name = 'x.json') {
     return {status, rules: [...stdout.matchAll(/^([A-Z]\d) {2}/gm)].map(m => m[1]), stderr};
 }
 
+/* Two steps that touch to the nanosecond; 0.1 + 0.2 is more than 0.3 for a reader of doubles. */
+const steps = (at, length, apart = 0) => [0, 1].map(i => '{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#' + i + '", "pid": 9, "tid": 9, "ts": ' +
+    (at + i * (length + apart)).toFixed(3) + ', "dur": ' + length.toFixed(3) + '}');
+
 const broken = {
     F1: document(good).replace('"rank": 0', '"rank":0'),
     F2: change('"name": "k"', '"name": "a\u0001b"'),
@@ -36,6 +40,7 @@ const broken = {
     N1: document([...good, '{"ph": "B", "cat": "x", "name": "n", "pid": 3, "tid": 3, "ts": 1.000}']),
     N2: document([...good, kernel.replace('9.000', '2.000').replace('20.000', '3.000')]),
     N3: document([...good, kernel.replace('9.000', '15.000')]),
+    N4: document([...good, ...steps(0.1, 0.2)]),
     I1: document([...good, launch.replace('"tid": 4242', '"tid": -3')]),
     I2: document([...good, launch.replace('"tid": 4242', '"tid": 0')]),
     I3: document([...good, launch.replace('"pid": 4242', '"pid": "Spans"')]),
@@ -47,6 +52,7 @@ const broken = {
     V1: change('"stream": 7, ', ''),
 };
 
+test('steps that are a nanosecond apart are apart for all readers', () => assert.deepEqual(lint(document([...good, ...steps(0.1, 0.199, 0.001)])).rules, []));
 test('a good trace keeps all rules', () => assert.deepEqual(lint(document(good)), {status: 0, rules: [], stderr: ''}));
 for (const [rule, text] of Object.entries(broken))
     test('finds what breaks ' + rule, () => assert.deepEqual(lint(text), {status: 1, rules: [rule], stderr: ''}));

@@ -64,6 +64,7 @@ static const struct word categories[] = {
     WORD("async_cpu_to_gpu", KINETO_SKIP),
     WORD("Trace", KINETO_SKIP),
     WORD("cuda_event", KINETO_SKIP),
+    WORD("gpuprof", KINETO_SKIP), /* what our own export says about the rest */
 };
 
 /* What of args a GPU or API event may have, and how it is read. */

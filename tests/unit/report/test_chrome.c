@@ -63,7 +63,7 @@ START_TEST(keeps_the_shape)
     ck_assert_int_eq(occurrences(out, "\"cat\":\"cuda_sync\""), 12);
     ck_assert_int_eq(occurrences(out, "\"ph\":\"B\""), 0);
     ck_assert_int_ge(occurrences(out, "\"name\":\"ProfilerStep#"), 10);
-    ck_assert_int_eq(occurrences(out, "stream 7 (overlap)"), 1); /* two kernels overlap */
+    ck_assert_int_eq(occurrences(out, "stream 7, lane 2"), 1); /* two kernels overlap */
     ck_assert_int_ge(occurrences(out, "GPU idle: "), 10);
     free(out);
     build_end(&b);

@@ -1,0 +1,185 @@
+/* What the analysis says, on the trace itself: the verdict and the findings as a row, why each step
+ * takes its time, and how much work is queued. Their category is "gpuprof": readers that sum up the
+ * program's own ranges leave them out. */
+#include "report/chrome/chrome.h"
+
+#include "report/chrome/lanes.h"
+#include "report/words/text.h"
+
+#include <stdlib.h>
+
+static void write_parts(struct chrome *c, size_t step)
+{
+    for (int i = 0; i < PART_COUNT; i++)
+        if (c->a->facts->step_parts[step][i] > 0)
+            json_ms(&c->j, part_key[i], c->a->facts->step_parts[step][i]);
+}
+
+/* The part, beside computing, that takes most of a step; -1: none does. */
+static int main_cause(const int64_t *parts)
+{
+    int best = -1;
+    for (int i = 0; i < PART_COUNT; i++)
+        if (i != PART_COMPUTE && parts[i] > 0 && (best < 0 || parts[i] > parts[best]))
+            best = i;
+    return best;
+}
+
+int64_t chrome_step_end(const struct steps *s, size_t i)
+{
+    int64_t end = s->at[i].end_ns;
+    if (i + 1 < s->count && end >= s->at[i + 1].start_ns)
+        end = s->at[i + 1].start_ns - 1;
+    return end > s->at[i].start_ns ? end : s->at[i].start_ns;
+}
+
+void chrome_step_causes(struct chrome *c, int64_t pid)
+{
+    const struct facts *f = c->a->facts;
+    if (!f->step_parts)
+        return;
+    chrome_thread(c, pid, TID_CAUSES, "why a step takes its time", 2);
+    for (size_t i = 0; i < f->steps.count; i++) {
+        const struct step *s = &f->steps.at[i];
+        int64_t length = s->to_ns - s->from_ns;
+        int cause = main_cause(f->step_parts[i]);
+        char name[160];
+        struct text t;
+        snprintf(name, sizeof name, "%.60s: %.0f %% computing%s%.80s", text_ms(&t, length),
+                 percent_of(f->step_parts[i][PART_COMPUTE], length),
+                 cause < 0 ? "" : ", most else ", cause < 0 ? "" : analysis_part_title(f, cause));
+        chrome_slice(c, "gpuprof", name, pid, TID_CAUSES, s->start_ns,
+                     chrome_step_end(&f->steps, i));
+        write_parts(c, i);
+        chrome_slice_end(c);
+    }
+}
+
+struct place {
+    const struct outcome *finding;
+    const struct example *at;
+    size_t rank;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    if (x->at->start_ns != y->at->start_ns)
+        return x->at->start_ns < y->at->start_ns ? -1 : 1;
+    if (x->at->end_ns != y->at->end_ns)
+        return x->at->end_ns > y->at->end_ns ? -1 : 1;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static void write_place(struct chrome *c, const struct place *p, int64_t pid, int64_t tid)
+{
+    struct text t;
+    char name[200];
+    snprintf(name, sizeof name, "%zu. %.150s", p->rank, p->finding->rule->title);
+    chrome_slice(c, "gpuprof", name, pid, tid, p->at->start_ns, p->at->end_ns);
+    json_str(&c->j, "here", p->at->text ? p->at->text : "");
+    json_str(&c->j, "saves per step", text_saving(&t, p->finding, c->a->facts->step_ns));
+    json_str(&c->j, "what", p->finding->summary ? p->finding->summary : "");
+    json_str(&c->j, "rule", p->finding->rule->id);
+    chrome_slice_end(c);
+}
+
+/* The verdict over the whole recording, the places of the findings below it. */
+int chrome_findings(struct chrome *c, int64_t pid)
+{
+    const struct advice *a = c->a;
+    size_t n = 0, most = a->ranked_count * (sizeof a->outcomes->examples / sizeof(struct example));
+    struct place *places = arena_array(&c->arena, most + 1, sizeof *places);
+    struct lanes lanes = {.nest = true};
+    int named = 0, lane = 0;
+    if (!places || lanes_place(&lanes, c->t->start_ns, c->t->end_ns) < 0)
+        return -1;
+    for (size_t i = 0; i < a->ranked_count; i++)
+        for (size_t k = 0; k < a->ranked[i]->example_count; k++)
+            places[n++] = (struct place){a->ranked[i], &a->ranked[i]->examples[k], i + 1};
+    qsort(places, n, sizeof *places, by_time);
+    chrome_thread(c, pid, TID_FINDINGS, "verdict and findings", 0);
+    chrome_slice(c, "gpuprof", a->verdict ? a->verdict : "", pid, TID_FINDINGS, c->t->start_ns,
+                 c->t->end_ns);
+    json_str(&c->j, "why", a->why ? a->why : "");
+    json_str(&c->j, "next", a->next ? a->next : "");
+    chrome_slice_end(c);
+    for (size_t i = 0; i < n && lane >= 0; i++) {
+        lane = lanes_place(&lanes, places[i].at->start_ns, places[i].at->end_ns);
+        if (lane > named)
+            chrome_thread(c, pid, TID_FINDINGS + (named = lane), "findings", 0);
+        if (lane >= 0)
+            write_place(c, &places[i], pid, TID_FINDINGS + lane);
+    }
+    lanes_release(&lanes);
+    return lane < 0 ? -1 : 0;
+}
+
+enum { DEPTH_SAMPLES = 10000 };
+
+static int rising(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void write_depth(struct chrome *c, int64_t pid, int64_t at_ns, int64_t depth)
+{
+    chrome_counter(c, pid, at_ns, "launched, not begun", "operations", depth);
+}
+
+/* launched[n] and begun[n], both rising: the most that waited within each sample. */
+static void write_depths(struct chrome *c, int64_t pid, const int64_t *launched,
+                         const int64_t *begun, size_t n)
+{
+    int64_t each = (c->t->end_ns - c->t->start_ns) / DEPTH_SAMPLES + 1, shown = -1, most = 0;
+    int64_t sample_ns = launched[0];
+    size_t i = 0, k = 0;
+    while (k < n) {
+        bool launch = i < n && launched[i] <= begun[k];
+        int64_t at = launch ? launched[i] : begun[k];
+        if (at >= sample_ns + each) {
+            if (most != shown)
+                write_depth(c, pid, sample_ns, shown = most);
+            sample_ns = at;
+            most = (int64_t)(i - k);
+        }
+        if (launch)
+            i++;
+        else
+            k++;
+        most = (int64_t)(i - k) > most ? (int64_t)(i - k) : most;
+    }
+    if (most != shown)
+        write_depth(c, pid, sample_ns, most);
+    write_depth(c, pid, begun[n - 1], 0);
+}
+
+/* Where launches are recorded: how many operations wait for the GPU. An empty queue while the GPU
+ * idles is a host that is late. */
+int chrome_queue_depth(struct chrome *c)
+{
+    const struct timeline *t = c->t;
+    int64_t *launched = malloc((t->op_count + 1) * sizeof *launched);
+    int64_t *begun = malloc((t->op_count + 1) * sizeof *begun);
+    int rc = launched && begun ? 0 : -1;
+    for (uint32_t d = 0; rc == 0 && d < t->device_count; d++) {
+        size_t n = 0;
+        for (uint32_t i = 0; i < t->op_count; i++) {
+            const struct op *op = &t->ops[i];
+            if (op->api == TL_NONE || tl_op_device(t, i) != d)
+                continue;
+            int64_t from = t->apis[op->api].start_ns;
+            launched[n] = from < op->start_ns ? from : op->start_ns;
+            begun[n++] = op->start_ns;
+        }
+        if (n == 0)
+            continue;
+        qsort(launched, n, sizeof *launched, rising);
+        qsort(begun, n, sizeof *begun, rising);
+        write_depths(c, c->device_pid[d], launched, begun, n);
+    }
+    free(launched);
+    free(begun);
+    return rc;
+}
