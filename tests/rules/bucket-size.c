@@ -40,7 +40,7 @@ START_TEST(test_one_bucket)
     const struct outcome *o = case_outcome(a, "bucket-size");
     case_verdict(a, "bucket-size", RULE_FIRES);
     ck_assert_int_le(o->saves_high_ns, US(1920));
-    ck_assert_ptr_nonnull(strstr(o->summary, "in one collective"));
+    ck_assert_ptr_nonnull(strstr(o->summary, "one collective sends"));
     case_verdict(a, "exposed-communication", RULE_SUPPRESSED);
     case_verdict(a, "no-sync", RULE_SILENT);
     build_end(&b);

@@ -73,8 +73,8 @@ END_TEST
 
 START_TEST(test_limit_of_the_container)
 {
-    limit_case("80", 0.2, RULE_FIRES, "limit of 2.00 cores was used up in 40 %");
-    limit_case("1", 0.2, RULE_SILENT, "another program took it");
+    limit_case("80", 0.2, RULE_FIRES, "limit of 2.00 cores in 40 %");
+    limit_case("1", 0.2, RULE_SILENT, "another program took the core");
     limit_case("80", 0.001, RULE_SILENT, "had no core for");
 }
 END_TEST

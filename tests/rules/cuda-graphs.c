@@ -169,8 +169,8 @@ START_TEST(test_a_wait_at_the_end_is_outside_of_the_capture)
     case_loop(&b, fill_one_wait);
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "cuda-graphs", RULE_FIRES);
-    ck_assert_double_eq_tol(evidence(case_outcome(a, "cuda-graphs"), "one capture can hold")->value,
-                            100, 0.01);
+    ck_assert_double_eq_tol(
+        evidence(case_outcome(a, "cuda-graphs"), "one capture can contain")->value, 100, 0.01);
     build_end(&b);
 }
 END_TEST

@@ -36,7 +36,7 @@ START_TEST(test_no_sync)
     const struct advice *a = looked(&b, fill_parts);
     case_verdict(a, "no-sync", RULE_FIRES);
     const struct outcome *o = case_outcome(a, "no-sync");
-    ck_assert_ptr_nonnull(strstr(o->summary, "40 MB per step, where 10 MB"));
+    ck_assert_ptr_nonnull(strstr(o->summary, "40 MB per step, although 10 MB"));
     ck_assert_int_le(o->saves_high_ns, US(600) * 3 + US(100));
     ck_assert_int_gt(o->saves_high_ns, US(600) * 2);
     build_end(&b);

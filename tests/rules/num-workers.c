@@ -203,7 +203,7 @@ START_TEST(test_cores_bound_the_saving)
     const struct advice *a = build_analyze(&b);
     const struct outcome *o = case_first(a, "num-workers", MS(2));
     ck_assert_str_eq(o->setting, "num_workers=1");
-    ck_assert_double_eq_tol(evidence(o, "would be needed")->value, 4, 0.01);
+    ck_assert_double_eq_tol(evidence(o, "workers needed to keep up")->value, 4, 0.01);
     build_end(&b);
 
     b = build_start(); /* a fraction of a core counts as one */

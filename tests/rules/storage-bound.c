@@ -76,7 +76,7 @@ START_TEST(test_disk_and_page_cache)
     ck_assert_msg(strstr(o->summary, cases[_i].says) != NULL, "%s", o->summary);
     bool counted = false;
     for (size_t i = 0; i < o->evidence_count; i++)
-        counted |= strncmp(o->evidence[i].text, "read from storage", 17) == 0;
+        counted |= strncmp(o->evidence[i].text, "bytes that they read from storage", 33) == 0;
     ck_assert_int_eq(counted, cases[_i].storage >= 0);
     build_end(&b);
 }

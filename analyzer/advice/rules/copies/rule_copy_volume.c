@@ -30,8 +30,8 @@ static void check_copy_volume(const struct facts *f, struct arena *arena, struct
     int64_t exposed = query_exposed(f, &c);
     int64_t hidden_at_most = f->breakdown_ns[PART_COMPUTE] + f->breakdown_ns[PART_COMM];
     o->why = arena_printf(arena,
-                          "copies to the GPU take %.3f ms per step, computing and exchanging %.3f "
-                          "ms: the one can run beside the other",
+                          "copies to the GPU take %.3f ms per step, computing and communication "
+                          "%.3f ms: they can overlap",
                           ms(exposed), ms(hidden_at_most));
     if (exposed <= hidden_at_most)
         return;
@@ -42,15 +42,16 @@ static void check_copy_volume(const struct facts *f, struct arena *arena, struct
                      rows);
     if (c.total_ns > 0)
         outcome_evidence(o, "rate", (double)c.bytes / (double)c.total_ns, "GB/s", rows);
-    outcome_evidence(o, "time copying with no kernel beside it, per step", ms(exposed), "ms", rows);
-    outcome_evidence(o, "time computing and exchanging per step: what copies could run beside",
-                     ms(hidden_at_most), "ms", NULL);
+    outcome_evidence(o, "exposed copy time per step", ms(exposed), "ms", rows);
+    outcome_evidence(
+        o, "time of computing and communication per step, which copies could overlap with",
+        ms(hidden_at_most), "ms", NULL);
     /* What is not fetched need not be put back either. */
     bool back = query_comes_back_pct(f) > 50;
     outcome_fires(o, back ? f->breakdown_ns[PART_COPY] : exposed,
                   arena_printf(arena,
-                               "%.0f MB per step are copied to the GPU in %.1f ms, but it computes "
-                               "for only %.1f ms: overlapping cannot hide the copies",
+                               "the program copies %.0f MB per step to the GPU in %.1f ms, but the "
+                               "GPU computes for only %.1f ms: overlap cannot hide the copies",
                                (double)c.bytes / (double)f->steps.used / 1e6, ms(exposed),
                                ms(hidden_at_most)));
     o->setting = "offload=0";
@@ -62,20 +63,20 @@ const struct rule rule_copy_volume = {
     .title = "Copy less to the GPU in every step",
     .needs = HAVE_COPIES | HAVE_STEPS,
     .check = check_copy_volume,
-    .looks_for = "H2D copies that take longer than all the computing of the step.",
-    .doc = "Copies that run beside kernels cost nothing, but only as many as there are kernels to "
-           "run beside. What is left is the bus: fewer bytes are the one remedy. Usual causes: "
-           "parameters or optimizer states kept in host memory (offload) and fetched again in "
-           "every step, inputs sent as FP32 that began as bytes, the same data sent twice. The "
-           "bound is all the time in which copies run and no kernel does: those to the GPU, and "
-           "those from it, too, where the same data comes back.",
+    .looks_for = "H2D copies that take longer than all computing of the step.",
+    .doc = "Copies that overlap with kernels cost nothing, but here the copies take longer than "
+           "the kernels. The bus is the limit, so only fewer bytes help. Usual causes: the program "
+           "keeps parameters or optimizer states in host memory (offload) and fetches them in "
+           "every step, sends inputs as FP32 that were bytes originally, or sends the same data "
+           "twice. The bound is the exposed time of the copies to the GPU; if the same data "
+           "returns, of those from the GPU as well.",
     .remedy = {"keep parameters on the GPU: FSDP(cpu_offload=CPUOffload(offload_params=False)), "
-               "DeepSpeed without offload_param; if they must be offloaded, a larger batch per "
+               "DeepSpeed without offload_param; if you must offload them, a larger batch per "
                "fetch; send inputs as uint8 or 16 bit and convert on the GPU",
                "tf.device('/gpu:0') for variables; cast inputs on the GPU, not before the copy",
                "cudaMalloc once and keep what every step reads; copy the packed form and unpack in "
                "a kernel"},
     .setting = "offload",
-    .tips = {{"overlap-copies", "Copy without blocking, on a stream of its own, one batch ahead",
+    .tips = {{"overlap-copies", "Copy without blocking, on a separate stream, one batch ahead",
               NULL}},
 };

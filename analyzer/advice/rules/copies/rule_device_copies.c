@@ -26,20 +26,19 @@ static enum query_take is_copy(const struct facts *f, uint32_t op)
 static const struct asker {
     const char *name, *pytorch;
 } askers[] = {
-    {"aten::cat", "write parts where the whole will stand (out= or slices of one buffer made once) "
-                  "instead of torch.cat"},
-    {"aten::stack", "write parts where the whole will stand (slices of one buffer made once) "
-                    "instead of torch.stack"},
-    {"aten::contiguous", "leave .contiguous() out where the next operator takes strides; change "
-                         "the order of dimensions once, not in every layer (F.scaled_dot_product_"
-                         "attention and einsum take permuted views)"},
+    {"aten::cat", "write the parts directly into the result (out=, or slices of one buffer that "
+                  "you allocate once) instead of torch.cat"},
+    {"aten::stack", "write the parts directly into the result (slices of one buffer that you "
+                    "allocate once) instead of torch.stack"},
+    {"aten::contiguous",
+     "remove .contiguous() if the next operator accepts strides; change the order of dimensions "
+     "once, not in every layer (F.scaled_dot_product_attention and einsum take permuted views)"},
     {"aten::reshape", "reshape() of a permuted tensor copies it: reorder dimensions so that view() "
                       "works, or do it once, not in every layer"},
-    {"aten::clone", "leave .clone() out where nothing writes to the original; .detach() shares "
-                    "memory"},
+    {"aten::clone", "remove .clone() if nothing writes to the original; .detach() shares memory"},
     {"aten::repeat", "expand() instead of repeat(): it copies nothing"},
-    {"aten::copy_", "let operators write into the buffer (out=) instead of copy_() afterwards; "
-                    "torch._foreach_copy_ where many tensors must be copied"},
+    {"aten::copy_", "let operators write into the buffer (out=) instead of copy_() afterwards; use "
+                    "torch._foreach_copy_ to copy many tensors"},
 };
 enum { ASKERS = sizeof askers / sizeof *askers };
 
@@ -87,8 +86,8 @@ static void name_asker(const struct facts *f, struct arena *arena, struct outcom
     if (per_step(f, asked.ns[most]) * 4 < cost)
         return;
     outcome_evidence(o,
-                     arena_printf(arena, "of that, asked for by %s (%lld per step)",
-                                  askers[most].name, (long long)each_step(f, asked.copies[most])),
+                     arena_printf(arena, "of that, by %s (%lld per step)", askers[most].name,
+                                  (long long)each_step(f, asked.copies[most])),
                      ms(per_step(f, asked.ns[most])), "ms", NULL);
     o->remedy =
         (struct remedy){askers[most].pytorch, o->rule->remedy.tensorflow, o->rule->remedy.cuda};
@@ -98,7 +97,7 @@ static void check_device_copies(const struct facts *f, struct arena *arena, stru
 {
     struct query_ops ops = query_ops(f, is_copy);
     int64_t cost = per_step(f, ops.busy_ns);
-    o->why = arena_printf(arena, "%.3f ms per step of copying within the GPU's memory", ms(cost));
+    o->why = arena_printf(arena, "copies within the GPU's memory take %.3f ms per step", ms(cost));
     if (ops.count == 0 || cost * 100 < f->step_ns * LEAST_PCT)
         return;
     const char *rows =
@@ -123,19 +122,19 @@ const struct rule rule_device_copies = {
     .title = "Copy less within the GPU's memory",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_device_copies,
-    .looks_for = "Copies from device to device and kernels that only copy (contiguous, clone, cat, "
-                 "reshape of permuted tensors), 3 % of the step and more.",
-    .doc = "Each reads and writes all of its data at the pace of memory and computes nothing. Some "
-           "are needed: a layout that the next kernel wants, a result that must stand in one "
-           "piece. How many are not is known to the program alone, so the bound is all of them. "
-           "Conversions of types and between NCHW and NHWC are other rules', and so is what fills "
-           "the buffers of collectives.",
-    .remedy = {"leave out .contiguous() and .clone() that nothing needs, expand() instead of "
-               "repeat(), write into slices of one buffer instead of torch.cat; torch.compile "
-               "merges many of the rest with the operators around them",
+    .looks_for = "Copies within the device and kernels that only copy (contiguous, clone, cat, "
+                 "reshape of permuted tensors), if they take at least 3 % of the step.",
+    .doc = "Each copy reads and writes all of its data at memory speed and computes nothing. Some "
+           "copies are necessary: for a layout that the next kernel needs, or for a contiguous "
+           "result. gpuprof cannot know how many, so the bound is the time of all of them. Other "
+           "rules handle type conversions, conversions between NCHW and NHWC, and copies into the "
+           "buffers of collectives.",
+    .remedy = {"remove unnecessary .contiguous() and .clone(), use expand() instead of repeat(), "
+               "write into slices of one buffer instead of torch.cat; torch.compile merges many of "
+               "the rest with the operators around them",
                "tf.function(jit_compile=True) merges transposes and concatenations with their "
                "neighbours",
-               "pass strides or offsets to the kernel that reads the data; let the kernel before "
-               "write where the data will be read"},
+               "pass strides or offsets to the kernel that reads the data; let the previous kernel "
+               "write where the next one reads"},
     .tips = {{"channels-last", "Keep images in channels-last layout", NULL}},
 };

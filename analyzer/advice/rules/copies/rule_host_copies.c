@@ -10,15 +10,15 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
     int64_t all = per_step(f, h->total_ns);
     const char *rows = "SELECT * FROM range_time WHERE name LIKE '%copy%' OR name LIKE '%clone%' "
                        "OR name LIKE '%pin_memory%' OR name LIKE '%contiguous%'";
-    outcome_evidence(o, "copies within the host's memory per step",
+    outcome_evidence(o, "copies within host memory per step",
                      (double)h->count / (double)f->steps.used, "count", rows);
-    outcome_evidence(o, "host time of them per step", ms(all), "ms", rows);
+    outcome_evidence(o, "their host time per step", ms(all), "ms", rows);
     outcome_evidence(o, "GPU idle meanwhile per step", ms(idle), "ms", NULL);
     o->edit = (struct edit){.kind = EDIT_SKIP, .range_marks = h->marks};
     outcome_fires(o, idle,
                   arena_printf(arena,
-                               "the training thread copies within the host's memory ('%s'); the "
-                               "GPU idles for %.1f ms per step of it",
+                               "the training thread copies within host memory ('%s'); the GPU "
+                               "idles for %.1f ms per step meanwhile",
                                tl_text(f->tl, r->name), ms(idle)));
     outcome_example(o, r->start_ns, r->end_ns, "longest copy on the host", TL_NONE);
 }
@@ -33,27 +33,27 @@ static void check_host_copies(const struct facts *f, struct arena *arena, struct
     }
     int64_t idle = per_step(f, h.idle_ns);
     o->why = arena_printf(
-        arena, "copies within the host's memory leave the GPU idle for %.3f ms per step", ms(idle));
+        arena, "copies within host memory leave the GPU idle for %.3f ms per step", ms(idle));
     if (idle * 100 >= f->step_ns && idle > 0)
         fire(f, arena, o, &h);
 }
 
 const struct rule rule_host_copies = {
     .id = "host-copies",
-    .title = "Do not copy batches within the host's memory first",
+    .title = "Do not copy batches within host memory first",
     .needs = HAVE_KERNELS | HAVE_API | HAVE_RANGES | HAVE_STEPS,
     .check = check_host_copies,
     .looks_for = "Ranges of the training thread that copy on the host (clone, contiguous, "
-                 "pin_memory, tensor from a list) while the GPU is idle.",
+                 "pin_memory, tensor from a list) while the GPU idles.",
     .doc = "torch.tensor(array) copies, as do .clone(), .contiguous() of a transposed view and "
-           "pin_memory() by hand: at memory speed, on the thread that should launch. from_numpy "
-           "and as_tensor wrap what is there, and the loader's own pinning thread does the rest "
-           "beside the loop. Told by names of ranges or framework operators; a copy outside of "
-           "any is not seen.",
+           "explicit pin_memory() calls: at memory speed, on the thread that should launch. "
+           "from_numpy and as_tensor wrap existing memory, and the loader's pinning thread works "
+           "in parallel to the loop. gpuprof recognises such copies by the names of ranges or "
+           "framework operators; it does not see a copy outside them.",
     .remedy = {"torch.from_numpy(x) or torch.as_tensor(x) instead of torch.tensor(x); "
                "DataLoader(pin_memory=True) instead of .pin_memory() in the loop",
                "tf.data from the arrays' own files; no .numpy() round trips in the loop",
-               "let the loader write into the pinned buffer that is copied from"},
+               "let the loader write directly into the pinned buffer"},
     .tips = {{"no-host-copies", "Wrap host data (as_tensor, from_numpy) instead of copying it",
-              "told by ranges and framework operators; a copy outside of any range is not"}},
+              "gpuprof sees ranges and framework operators, but no copy outside them"}},
 };

@@ -18,10 +18,11 @@ static void check_overlap_copies(const struct facts *f, struct arena *arena, str
     double back = query_comes_back_pct(f);
     if (back > 50) {
         o->verdict = RULE_SUPPRESSED;
-        o->why = arena_printf(arena,
-                              "%.0f %% of what is copied to the GPU was copied from it in the step "
-                              "before, told by sizes: it cannot be fetched ahead (see copy-volume)",
-                              back);
+        o->why = arena_printf(
+            arena,
+            "by their sizes, %.0f %% of the bytes copied to the GPU came from it in the previous "
+            "step, so the program cannot copy them ahead of time (see copy-volume)",
+            back);
         return;
     }
     const char *rows =
@@ -29,7 +30,7 @@ static void check_overlap_copies(const struct facts *f, struct arena *arena, str
     outcome_evidence(o, "pinned H2D copies per step", (double)c.count / (double)f->steps.used,
                      "count", rows);
     outcome_evidence(o, "time copying per step", ms(per_step(f, c.total_ns)), "ms", rows);
-    outcome_evidence(o, "of it with no kernel beside it", ms(copying), "ms", rows);
+    outcome_evidence(o, "of that, exposed (no kernel runs)", ms(copying), "ms", rows);
     outcome_evidence(o, "GPU idle while the host waits for copies per step", ms(c.idle_ns), "ms",
                      NULL);
     if (c.total_ns > 0)
@@ -37,35 +38,35 @@ static void check_overlap_copies(const struct facts *f, struct arena *arena, str
     o->edit.kind = EDIT_OVERLAP;
     o->setting = "non_blocking=1";
     if (beside < copying)
-        outcome_evidence(o, "all that they could run beside per step", ms(beside), "ms", NULL);
+        outcome_evidence(o, "time per step that they could overlap with", ms(beside), "ms", NULL);
     outcome_fires(
         o, gain,
-        arena_printf(arena,
-                     "the GPU computes nothing for %.1f ms per step while it is copied to "
-                     "from pinned memory",
-                     ms(exposed)));
+        arena_printf(
+            arena,
+            "the GPU computes nothing for %.1f ms per step while copies from pinned memory run",
+            ms(exposed)));
     outcome_example_op(o, f->tl, c.longest, "longest exposed copy");
     outcome_example_gaps(o, f, PART_IDLE_COPY, "GPU idle, host waits for a copy");
 }
 
 const struct rule rule_overlap_copies = {
     .id = "overlap-copies",
-    .title = "Copy the next batch while this one computes",
+    .title = "Copy the next batch while the current one computes",
     .needs = HAVE_COPIES | HAVE_MEMORY_KINDS | HAVE_STEPS,
     .check = check_overlap_copies,
-    .looks_for =
-        "Pinned H2D copies with no compute kernel beside them, and host time blocked in them.",
+    .looks_for = "Pinned H2D copies that overlap with no compute kernel, and the time for which "
+                 "they block the host.",
     .doc = "A copy on the compute stream, or one that the host waits for, stops the GPU for its "
-           "whole length. On a stream of "
-           "its own, one batch ahead, it runs beside the kernels: the copy engines are separate "
-           "hardware. Needs pinned memory. No advice where most of it is the step before's own "
-           "results (offloaded weights): they are there only when that step has ended.",
+           "whole length. On a separate stream, one batch ahead, it overlaps with the kernels, "
+           "because the copy engines are separate hardware. This needs pinned memory. gpuprof does "
+           "not advise it if most of the data are results of the previous step (offloaded "
+           "weights), which do not exist before that step has ended.",
     .remedy = {"batch.to(device, non_blocking=True) on a side stream one batch ahead "
                "(torch.cuda.Stream + wait_stream)",
                "dataset.apply(tf.data.experimental.prefetch_to_device('/gpu:0'))",
                "a second stream, cudaMemcpyAsync into the other of two device buffers, "
                "cudaEventRecord and cudaStreamWaitEvent"},
     .setting = "non_blocking",
-    .tips = {{"overlap-copies", "Copy without blocking, on a stream of its own, one batch ahead",
+    .tips = {{"overlap-copies", "Copy without blocking, on a separate stream, one batch ahead",
               NULL}},
 };

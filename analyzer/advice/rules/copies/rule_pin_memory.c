@@ -34,9 +34,9 @@ static void check_pin_memory(const struct facts *f, struct arena *arena, struct 
     if (c.total_ns > 0)
         outcome_evidence(o, "rate", (double)c.bytes / (double)c.total_ns, "GB/s", rows);
     outcome_evidence(o, "host blocked in them per step", ms(per_step(f, c.blocked_ns)), "ms", rows);
-    outcome_evidence(o, "GPU without compute because of them per step", ms(exposed), "ms", rows);
+    outcome_evidence(o, "time without compute because of them, per step", ms(exposed), "ms", rows);
     if (!pinned_rate_seen(f)) {
-        outcome_evidence(o, "pinned copies seen, without which their rate is a range", 0, "count",
+        outcome_evidence(o, "pinned copies seen (without any, their rate is a range)", 0, "count",
                          NULL);
         o->error_class = ERROR_KERNEL_MODEL;
     }
@@ -44,8 +44,8 @@ static void check_pin_memory(const struct facts *f, struct arena *arena, struct 
     o->setting = "pin_memory=1";
     outcome_fires(o, exposed,
                   arena_printf(arena,
-                               "%.0f copies per step read pageable memory at %.1f GB/s and keep "
-                               "the GPU from computing for %.1f ms",
+                               "%.0f copies per step read pageable memory at %.1f GB/s; the GPU "
+                               "computes nothing for %.1f ms because of them",
                                (double)c.count / (double)f->steps.used,
                                c.total_ns > 0 ? (double)c.bytes / (double)c.total_ns : 0.0,
                                ms(exposed)));
@@ -55,21 +55,19 @@ static void check_pin_memory(const struct facts *f, struct arena *arena, struct 
 
 const struct rule rule_pin_memory = {
     .id = "pin-memory",
-    .title = "Pin the host buffers that batches are copied from",
+    .title = "Pin the host buffers of the batches",
     .needs = HAVE_COPIES | HAVE_MEMORY_KINDS | HAVE_STEPS,
     .check = check_pin_memory,
     .program = {.line = "torch.loader.made", .now = "torch.loader"},
-    .looks_for = "H2D copies whose source is pageable, with the time in which no kernel computes "
+    .looks_for = "H2D copies from pageable memory, and the time in which no kernel computes "
                  "because of them.",
-    .doc = "A copy from pageable memory is staged by the driver through its own pinned buffer: "
-           "slower, the host waits for "
-           "the staging, and it cannot overlap with kernels. Pinning pays where the copies cost "
-           "the step something; pinning "
-           "by hand inside the loop (.pin_memory() before .to()) does not, since pinning itself is "
-           "slow.",
+    .doc = "The driver stages a copy from pageable memory through its own pinned buffer: the copy "
+           "is slower, the host waits for the staging, and the copy cannot overlap with kernels. "
+           "Pinning pays if the copies make the step longer. Calling .pin_memory() before .to() "
+           "inside the loop does not pay, because pinning itself is slow.",
     .remedy =
         {"DataLoader(..., pin_memory=True), then batch.to(device, non_blocking=True)",
-         "tf.data pins its own buffers: feed the dataset to the model instead of NumPy arrays",
+         "tf.data pins its own buffers: pass the dataset, not NumPy arrays, to the model",
          "cudaHostAlloc (or cudaHostRegister once) for the batch slots, then cudaMemcpyAsync"},
     .setting = "pin_memory",
     .tips = {{"pinned-memory", "Copy batches from pinned memory", NULL}},

@@ -69,37 +69,37 @@ static void check_small_copies(const struct facts *f, struct arena *arena, struc
     outcome_evidence(o, "copies of at most 64 KiB to the GPU per step", (double)ops.count / used,
                      "count", rows);
     if (f->tl->have & HAVE_MEMORY_KINDS)
-        outcome_evidence(o, "of them from pageable memory, which the host waits for",
+        outcome_evidence(o, "of them, from pageable memory (the host waits for these)",
                          (double)pageable_ones(f) / used, "count",
                          "SELECT * FROM copy WHERE kind = 1 AND src_kind = 1 AND bytes <= 65536");
     outcome_evidence(o, "bytes in them per step", (double)each_step(f, ops.bytes) / 1e3, "kB",
                      rows);
-    outcome_evidence(o, "GPU time of them per step", ms(busy), "ms", rows);
+    outcome_evidence(o, "their GPU time per step", ms(busy), "ms", rows);
     outcome_evidence(o, "GPU idle for them per step", ms(idle), "ms", NULL);
     o->edit = (struct edit){.kind = EDIT_REMOVE, .ops = removes, .calls = silences};
-    outcome_fires(o, cost,
-                  arena_printf(arena,
-                               "%lld copies of a few bytes go to the GPU one by one in every step: "
-                               "%.1f ms",
-                               (long long)count, ms(cost)));
+    outcome_fires(
+        o, cost,
+        arena_printf(arena,
+                     "every step sends %lld copies of a few bytes to the GPU one by one: %.1f ms",
+                     (long long)count, ms(cost)));
     outcome_example_op(o, f->tl, ops.longest, "longest of them");
 }
 
 const struct rule rule_small_copies = {
     .id = "small-copies",
-    .title = "Make small tensors on the GPU, or send them together",
+    .title = "Create small tensors on the GPU, or send them together",
     .needs = HAVE_KERNELS | HAVE_COPIES | HAVE_API | HAVE_STEPS,
     .check = check_small_copies,
-    .looks_for = "Eight or more copies of at most 64 KiB from the host to the GPU per step, with "
+    .looks_for = "At least eight copies of at most 64 KiB from the host to the GPU per step, with "
                  "the GPU idle around them.",
-    .doc = "torch.tensor(...).cuda(), a mask or a position made by NumPy, a learning rate sent as "
-           "a tensor: each is a copy of a few bytes from pageable memory, for which the host "
-           "waits until everything queued before it has run. What does not change belongs on the "
-           "GPU once; what changes can be made there, or be sent in one copy.",
+    .doc = "torch.tensor(...).cuda(), a mask or positions from NumPy, a learning rate as a tensor: "
+           "each is a copy of a few bytes from pageable memory, and the host waits until all work "
+           "queued before it has run. Copy constants to the GPU once; compute changing values "
+           "there, or send them in one copy.",
     .remedy = {"torch.arange(..., device=device), torch.zeros_like(x), a buffer registered once; "
-               "torch.as_tensor/from_numpy for what must come from the host",
-               "tf.constant outside of the step; random numbers by tf.random on the GPU",
+               "torch.as_tensor/from_numpy for data that must come from the host",
+               "tf.constant outside the step; random numbers by tf.random on the GPU",
                "copy constants once before the loop; pass scalars as kernel arguments; pack the "
                "rest into one pinned buffer and one cudaMemcpyAsync"},
-    .tips = {{"device-tensors", "Make constants and small tensors on the device", NULL}},
+    .tips = {{"device-tensors", "Create constants and small tensors on the device", NULL}},
 };

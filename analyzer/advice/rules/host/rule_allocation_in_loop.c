@@ -58,10 +58,9 @@ static void check_allocation_in_loop(const struct facts *f, struct arena *arena,
     if (idle * 100 < f->step_ns)
         return;
     if (with_it * 2 < f->steps.used) {
-        o->why = arena_printf(arena,
-                              "memory is allocated in %zu of %zu steps only: a pool that is still "
-                              "growing",
-                              with_it, f->steps.used);
+        o->why =
+            arena_printf(arena, "only %zu of %zu steps allocate memory: the pool is still growing",
+                         with_it, f->steps.used);
         return;
     }
     const char *rows = "SELECT a.* FROM api a JOIN string s ON s.id = a.name WHERE s.text LIKE "
@@ -80,9 +79,9 @@ static void check_allocation_in_loop(const struct facts *f, struct arena *arena,
     const char *where = query_gap_range(f, PART_IDLE_ALLOC);
     outcome_fires(o, idle,
                   arena_printf(arena,
-                               "memory is allocated and freed %.0f times %s%s%s%s; the GPU "
-                               "idles for %.1f ms of it",
-                               (double)all / used, window ? "in what was recorded" : "per step",
+                               "the program allocates and frees memory %.0f times %s%s%s%s; the "
+                               "GPU idles for %.1f ms meanwhile",
+                               (double)all / used, window ? "in the recording" : "per step",
                                where ? " (in range '" : "", where ? where : "", where ? "')" : "",
                                ms(idle)));
     outcome_example_call(o, f->tl, c.longest, "longest allocation or free");
@@ -94,12 +93,12 @@ const struct rule rule_allocation_in_loop = {
     .title = "Allocate memory before the loop, not in it",
     .needs = HAVE_KERNELS | HAVE_API,
     .check = check_allocation_in_loop,
-    .looks_for = "cudaMalloc, cudaFree, cudaHostAlloc and their kin in most of the steady steps, "
-                 "with the GPU idle for them.",
-    .doc = "cudaFree waits until the GPU has done everything that was asked of it, and cudaMalloc "
-           "changes the page tables: after either the queue is empty. Frameworks keep a pool; in "
-           "their loops these calls show a pool that is emptied (empty_cache), fragmented, or too "
-           "small, so that every step asks the driver again.",
+    .looks_for = "cudaMalloc, cudaFree, cudaHostAlloc and similar calls in most of the steady "
+                 "steps while the GPU idles.",
+    .doc = "cudaFree waits until the GPU has finished all queued work, and cudaMalloc changes the "
+           "page tables: after either call the queue is empty. Frameworks keep a memory pool. In "
+           "their loops these calls mean that the program empties the pool (empty_cache), or that "
+           "the pool is fragmented or too small, so every step asks the driver again.",
     .remedy = {"no torch.cuda.empty_cache() in the loop; "
                "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True against fragmentation",
                "leave the default allocator on (BFC), or TF_GPU_ALLOCATOR=cuda_malloc_async",

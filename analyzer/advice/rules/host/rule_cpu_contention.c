@@ -25,7 +25,7 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
         outcome_evidence(o, "OMP_NUM_THREADS", atoi(omp), "count",
                          "SELECT * FROM fact WHERE key = 'env.OMP_NUM_THREADS'");
     if (query_limited_pct(f) > 0)
-        outcome_evidence(o, "periods in which the container's CPU limit was used up",
+        outcome_evidence(o, "periods in which the program used up the container's CPU limit",
                          query_limited_pct(f), "%",
                          "SELECT * FROM fact WHERE key LIKE 'cgroup_cpu_%'");
 }
@@ -35,14 +35,14 @@ static void limited(const struct facts *f, struct arena *arena, struct outcome *
 {
     const char *quota = timeline_meta(f->tl, "cgroup_cpu_quota");
     o->error_class = ERROR_RERUN_DECIDES;
-    outcome_fires(o, idle,
-                  arena_printf(arena,
-                               "the container's limit of %s cores was used up in %.0f %% of its "
-                               "periods: the training thread stands still %.1f ms per step, and "
-                               "the GPU waits (more cores for the job, or fewer busy threads)",
-                               quota ? quota : "its", query_limited_pct(f),
-                               ms(f->host.starved_ns)));
-    outcome_example_gaps(o, f, PART_IDLE_HOST, "GPU idle, host not there");
+    outcome_fires(
+        o, idle,
+        arena_printf(arena,
+                     "the program used up the container's limit of %s cores in %.0f %% of the "
+                     "periods: the training thread stops for %.1f ms per step, and the GPU waits "
+                     "(give the job more cores, or run fewer busy threads)",
+                     quota ? quota : "its", query_limited_pct(f), ms(f->host.starved_ns)));
+    outcome_example_gaps(o, f, PART_IDLE_HOST, "GPU idle, host thread without a core");
 }
 
 static void check_cpu_contention(const struct facts *f, struct arena *arena, struct outcome *o)
@@ -51,8 +51,8 @@ static void check_cpu_contention(const struct facts *f, struct arena *arena, str
     const int64_t *part = f->breakdown_ns;
     if (starved < 0) {
         o->verdict = RULE_CANNOT_TELL;
-        o->why = "not recorded: how long the training thread waits for a core (gpuprof run "
-                 "samples it where the kernel tells)";
+        o->why = "not recorded: how long the training thread waits for a core (gpuprof run samples "
+                 "it if the kernel reports it)";
         return;
     }
     int64_t idle = part[PART_IDLE_HOST] + part[PART_IDLE_LAUNCH] + part[PART_IDLE_SYNC];
@@ -77,18 +77,18 @@ static void check_cpu_contention(const struct facts *f, struct arena *arena, str
     }
     /* Whom other programs crowd out stands in line, too, but has few cores itself. */
     if (l.wanted_cores < cores * 0.9 || l.used_cores < cores * 0.7) {
-        o->why = arena_printf(arena,
-                              "the training thread had no core for %.1f ms per step, although "
-                              "this program's threads have only %.1f of %d: another program took "
-                              "it",
-                              ms(starved), l.used_cores, cores);
+        o->why =
+            arena_printf(arena,
+                         "the training thread had no core for %.1f ms per step, although this "
+                         "program's threads use only %.1f of %d: another program took the core",
+                         ms(starved), l.used_cores, cores);
         return;
     }
     if (part[PART_IDLE_INPUT] > idle && query_starved_pct(&l) >= LOADER_STARVED_PCT) {
         o->verdict = RULE_SUPPRESSED;
         o->why = arena_printf(arena,
                               "the training thread had no core for %.1f ms per step, but the GPU "
-                              "waits longer for the loader's workers, which have none either",
+                              "waits longer for the loader's workers, which also lack cores",
                               ms(starved));
         return;
     }
@@ -96,33 +96,34 @@ static void check_cpu_contention(const struct facts *f, struct arena *arena, str
     o->error_class = ERROR_RERUN_DECIDES;
     outcome_fires(o, idle,
                   arena_printf(arena,
-                               "the program's threads want %.1f cores of %d: the training thread "
-                               "stands in line %.1f ms per step, and the GPU waits",
+                               "the program's threads need %.1f cores but may use %d: the training "
+                               "thread waits %.1f ms per step for a core, and the GPU waits",
                                l.wanted_cores, cores, ms(starved)));
-    outcome_example_gaps(o, f, PART_IDLE_HOST, "GPU idle, host not there");
+    outcome_example_gaps(o, f, PART_IDLE_HOST, "GPU idle, host thread without a core");
 }
 
 const struct rule rule_cpu_contention = {
     .id = "cpu-contention",
-    .title = "Start no more busy threads than there are cores",
+    .title = "Run no more busy threads than there are cores",
     .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
     .check = check_cpu_contention,
-    .looks_for = "The training thread ready to run but without a core, the GPU idle meanwhile, and "
-                 "threads of the program that want more cores than it may use.",
-    .doc = "A thread pool per library and per rank, each as large as the machine, fights over the "
-           "cores of one job; the thread that launches the GPU's work loses its turn. One process "
-           "per GPU should use cores / GPUs threads, and stay on the cores next to its GPU. A "
-           "container's CPU limit stops all its threads for the rest of a period once they have "
-           "used it up, however many cores are idle. Waits caused by other programs are told as "
-           "such and are no finding. The bound is all the time in which the GPU waits for the "
-           "host: a crowded core is slower, too, while a thread has it.",
+    .looks_for = "A training thread that is ready to run but has no core, while the GPU idles and "
+                 "the program's threads need more cores than the program may use.",
+    .doc =
+        "Thread pools of every library and every rank, each as large as the machine, compete for "
+        "the cores of one job, and the thread that launches GPU work loses its turn. One process "
+        "per GPU should use cores / GPUs threads, and stay on the cores next to its GPU. Once the "
+        "threads of a container have used up its CPU limit, the kernel stops all of them for the "
+        "rest of the period, even if cores are idle. gpuprof reports waits that other programs "
+        "cause, but makes no finding of them. The bound is the whole time in which the GPU waits "
+        "for the host, because a thread on a crowded core also runs more slowly.",
     .remedy = {"OMP_NUM_THREADS=cores/ranks, torch.set_num_threads(N); numactl --cpunodebind to "
                "the GPU's node, or torchrun under taskset",
                "TF_GPU_THREAD_MODE=gpu_private; tf.config.threading.set_intra_op_parallelism_"
                "threads(N)",
                "fewer busy threads; pthread_setaffinity_np for the launching thread; block instead "
                "of spinning"},
-    .tips = {{"affinity", "Pin threads to cores; do not start more of them than there are cores",
-              "time without a core is seen, and how many threads want one; the wrong NUMA node is "
-              "not"}},
+    .tips = {{"affinity", "Pin threads to cores; start no more threads than there are cores",
+              "gpuprof sees time without a core and how many threads need one; it does not see the "
+              "wrong NUMA node"}},
 };

@@ -159,31 +159,32 @@ static const char *obstacle(const struct facts *f, struct arena *arena, const st
                             int64_t idle)
 {
     if (s->graph_pct > 50)
-        return "most kernels are launched by CUDA graphs already";
+        return "CUDA graphs already launch most kernels";
     if (query_launches(f).block)
-        return "every launch waits for its kernel, as CUDA_LAUNCH_BLOCKING makes it: switch that "
-               "off first";
+        return "every launch waits for its kernel, as with CUDA_LAUNCH_BLOCKING=1: switch that off "
+               "first";
     if (f->host.starved_ns * 2 >= idle)
         return arena_printf(arena,
                             "the training thread was ready to launch but had no core for %.1f ms "
-                            "per step: other programs, or too many threads, take them",
+                            "per step: other programs, or too many threads, take the cores",
                             ms(f->host.starved_ns));
     if (s->kernels_max > s->kernels_min + s->kernels_min / 50)
         return arena_printf(arena,
-                            "the steps differ (%lld to %lld kernels): a graph needs the same work "
-                            "every step; fix the shapes first",
+                            "the steps differ (%lld to %lld kernels), and a graph needs the same "
+                            "work in every step: fix the shapes first",
                             (long long)s->kernels_min, (long long)s->kernels_max);
     if (s->alike * 100 < s->steps * SAME_STEPS_PCT)
-        return arena_printf(arena,
-                            "the steps differ (only %zu of %zu launch the same kernels on the same "
-                            "grids): a graph needs the same work every step; fix the shapes first",
-                            s->alike, s->steps);
+        return arena_printf(
+            arena,
+            "the steps differ (only %zu of %zu launch the same kernels on the same grids), and a "
+            "graph needs the same work in every step: fix the shapes first",
+            s->alike, s->steps);
     if (s->region_pct < REGION_PCT && s->interrupter != TL_NONE)
-        return arena_printf(arena,
-                            "%s comes amid the launches and cannot be captured: the longest "
-                            "stretch without such a call has %.0f %% of the launches; move it out "
-                            "first",
-                            tl_text(f->tl, f->tl->apis[s->interrupter].name), s->region_pct);
+        return arena_printf(
+            arena,
+            "%s occurs between the launches, and a graph cannot capture it: the longest part "
+            "without such a call has %.0f %% of the launches; move the call out first",
+            tl_text(f->tl, f->tl->apis[s->interrupter].name), s->region_pct);
     return NULL;
 }
 
@@ -201,7 +202,7 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
     if (s->steps > 1)
         outcome_evidence(o, "steps that launch the same",
                          100.0 * (double)s->alike / (double)s->steps, "%", NULL);
-    outcome_evidence(o, "launches that one capture can hold", s->region_pct, "%", NULL);
+    outcome_evidence(o, "launches that one capture can contain", s->region_pct, "%", NULL);
 }
 
 static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct outcome *o)
@@ -217,13 +218,12 @@ static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct
         o->why = "out of memory";
         return;
     }
-    const char *why_not = query_replicated(f, arena)
-                              ? "one process drives several GPUs in turn, which no "
-                                "graph holds: see dp-instead-of-ddp"
-                          : query_is_platform(f, "xpu")
-                              ? "this GPU's runtime has no CUDA graphs: torch.compile and larger "
-                                "batches launch less"
-                              : obstacle(f, arena, &s, idle);
+    const char *why_not =
+        query_replicated(f, arena) ? "one process drives several GPUs in turn, which no graph can "
+                                     "contain: see dp-instead-of-ddp"
+        : query_is_platform(f, "xpu") ? "this GPU's runtime has no CUDA graphs: torch.compile and "
+                                        "larger batches reduce the launches"
+                                      : obstacle(f, arena, &s, idle);
     if (why_not) {
         o->verdict = RULE_SUPPRESSED;
         o->why = why_not;
@@ -254,14 +254,14 @@ const struct rule rule_cuda_graphs = {
     .title = "Launch the step as a CUDA graph",
     .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
     .check = check_cuda_graphs,
-    .looks_for = "GPU idle between kernels because the next launch has not come yet, many short "
-                 "kernels, the same kernels every step.",
-    .doc = "Each launch costs the host some microseconds; kernels shorter than that run the queue "
-           "dry. A graph launches the whole step at once. A long cudaLaunchKernel with a full "
-           "queue is the opposite case (the GPU is the bottleneck) and is not counted. Refused "
-           "where kernels or grids change from step to step, where a wait for the GPU, an "
-           "allocation or a copy of pageable memory comes amid the launches, graphs are in use, or "
-           "the launching thread has no core.",
+    .looks_for = "A GPU that idles between kernels because the next launch has not arrived yet; "
+                 "many short kernels; the same kernels in every step.",
+    .doc = "Each launch costs the host some microseconds; shorter kernels empty the queue. A graph "
+           "launches the whole step at once. A long cudaLaunchKernel with a full queue is the "
+           "opposite case (the GPU is the bottleneck), so gpuprof does not count it. gpuprof does "
+           "not advise a graph if kernels or grids change from step to step; if a wait for the "
+           "GPU, an allocation or a copy of pageable memory occurs between the launches; if the "
+           "program already uses graphs; or if the launching thread has no core.",
     .remedy = {"torch.compile(model, mode='reduce-overhead'), or "
                "torch.cuda.graphs.make_graphed_callables; a larger batch helps as well",
                "@tf.function(jit_compile=True) around the step",
@@ -269,8 +269,8 @@ const struct rule rule_cuda_graphs = {
     .setting = "cuda_graph",
     .one_launch = true,
     .tips = {{"cuda-graphs", "Replay the step as a CUDA graph",
-              "where a capture cannot work, the reason is given instead"},
+              "if a capture cannot work, gpuprof gives the reason instead"},
              {"fixed-shapes", "Keep shapes fixed, or pad them to a few sizes", NULL},
              {"compiled-steps", "Wrap the step in tf.function instead of running it eagerly",
-              "as launches that come too slowly; not which wrapper is missing"}},
+              "gpuprof sees that launches come too slowly, but not which wrapper is missing"}},
 };

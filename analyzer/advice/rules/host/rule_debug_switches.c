@@ -22,7 +22,7 @@ static struct debug query_at_switches(const struct facts *f)
 
 static void blocking_evidence(struct outcome *o, const struct debug *d, int64_t idle)
 {
-    outcome_evidence(o, "launches that return only when their kernel has run",
+    outcome_evidence(o, "launches that return only after their kernel has run",
                      d->of.launches ? 100.0 * (double)d->of.waited / (double)d->of.launches : 100,
                      "%",
                      "SELECT a.* FROM api a JOIN kernel k ON k.process = a.process AND "
@@ -40,7 +40,7 @@ static void check_evidence(const struct facts *f, struct outcome *o, const struc
     outcome_evidence(o, "kernels that look for NaN or infinity per step",
                      (double)each_step(f, k->ops.count), "count", rows);
     outcome_evidence(o, "their GPU time per step", ms(per_step(f, k->ops.busy_ns)), "ms", rows);
-    outcome_evidence(o, "GPU idle while their answers are read per step",
+    outcome_evidence(o, "GPU idle while the host reads their results, per step",
                      ms(per_step(f, k->read_ns)), "ms", NULL);
 }
 
@@ -75,7 +75,7 @@ static void check_debug_switches(const struct facts *f, struct arena *arena, str
                            "every launch waits for its kernel (%s): the GPU idles for %.1f ms per "
                            "step",
                            d.of.set ? "CUDA_LAUNCH_BLOCKING is set"
-                                    : "as CUDA_LAUNCH_BLOCKING makes them",
+                                    : "as with CUDA_LAUNCH_BLOCKING=1",
                            ms(cost))
             : arena_printf(arena, "%lld checks for NaN per step take %.1f ms",
                            (long long)each_step(f, k.ops.count), ms(cost)));
@@ -88,17 +88,18 @@ const struct rule rule_debug_switches = {
     .title = "Switch debugging aids off",
     .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
     .check = check_debug_switches,
-    .looks_for = "Launches that return only when their kernel has run, and kernels that look for "
-                 "NaN or infinity behind many operations; CUDA_LAUNCH_BLOCKING and NCCL_DEBUG in "
+    .looks_for = "Launches that return only after their kernel has run, kernels that look for NaN "
+                 "or infinity after many operations, and CUDA_LAUNCH_BLOCKING and NCCL_DEBUG in "
                  "the environment.",
-    .doc = "CUDA_LAUNCH_BLOCKING=1 makes the host wait for each kernel, so that an error is "
-           "reported where it happens: the next launch then meets an idle GPU. Anomaly detection "
-           "adds a check and a read-back to every operation. Both are for the day on which an "
-           "error is looked for. NCCL's log costs at the start alone, and is named, not counted.",
+    .doc = "CUDA_LAUNCH_BLOCKING=1 makes the host wait for each kernel, so that CUDA reports an "
+           "error where it happens; the next launch then finds an idle GPU. Anomaly detection adds "
+           "a check and a read-back to every operation. Both are tools for finding an error, not "
+           "for training. NCCL's log costs time only at the start, so gpuprof names it but does "
+           "not count it.",
     .remedy = {"unset CUDA_LAUNCH_BLOCKING; torch.autograd.set_detect_anomaly(False); no "
                "torch.isnan(x).any() per layer",
                "unset CUDA_LAUNCH_BLOCKING; tf.debugging.disable_check_numerics()",
-               "unset CUDA_LAUNCH_BLOCKING; no cudaDeviceSynchronize behind launches in release "
+               "unset CUDA_LAUNCH_BLOCKING; no cudaDeviceSynchronize after launches in release "
                "builds; check for NaN every N steps"},
     .tips = {{"debug-off", "Switch debugging aids off (blocking launches, anomaly checks, logs)",
               NULL}},

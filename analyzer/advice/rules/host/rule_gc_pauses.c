@@ -46,7 +46,7 @@ static void check_gc_pauses(const struct facts *f, struct arena *arena, struct o
         return;
     }
     if (f->tl->thread_count == 0 || f->steps.pace_ns <= 0) {
-        o->why = "no step was recorded";
+        o->why = "the recording contains no step";
         return;
     }
     struct pauses p = find(f);
@@ -64,8 +64,8 @@ static void check_gc_pauses(const struct facts *f, struct arena *arena, struct o
     if (asked)
         o->remedy.pytorch = arena_printf(
             arena,
-            "%s: the program calls gc.collect() itself: once in hundreds of steps, or never; "
-            "gc.freeze() once everything is built makes each call cheap",
+            "%s: the program calls gc.collect() itself. Call it once in hundreds of steps, or "
+            "never; gc.freeze() after everything is built makes each call cheap",
             asked);
     o->setting = "gc=freeze";
     double share = each / (double)f->steps.pace_ns * (double)f->step_ns;
@@ -86,17 +86,17 @@ const struct rule rule_gc_pauses = {
     .needs = HAVE_STEPS,
     .check = check_gc_pauses,
     .looks_for = "Pauses of Python's garbage collector of 1 ms and more on the training thread.",
-    .doc = "The collector looks at every container object that is alive each time it runs over the "
-           "oldest generation: lists, dicts and tuples that a dataset keeps make each pause "
-           "longer, though none of them is ever garbage. gc.freeze() takes what is alive out of "
-           "its sight. Collecting by hand every few hundred steps, with the automatic one off, "
-           "puts the pauses where they are wanted, and on all ranks at once. The saving is a "
-           "bound: what is made in the loop still has to be looked at.",
-    .remedy = {"once all is built: import gc; gc.collect(); gc.freeze(); or gc.disable() with "
-               "gc.collect() every few hundred steps; keep samples in NumPy arrays or tensors "
+    .doc = "Each time the collector runs over the oldest generation, it examines every live "
+           "container object. The lists, dicts and tuples of a dataset make each pause longer, "
+           "although none of them is ever garbage. gc.freeze() exempts the objects that are alive "
+           "when it is called. With automatic collection off, a gc.collect() every few hundred "
+           "steps puts the pauses where you want them, and on all ranks at once. The saving is a "
+           "bound, because the collector must still examine the objects that the loop creates.",
+    .remedy = {"after everything is built: import gc; gc.collect(); gc.freeze(); or gc.disable() "
+               "with gc.collect() every few hundred steps; keep samples in NumPy arrays or tensors "
                "rather than in lists of Python objects",
-               "once all is built: import gc; gc.collect(); gc.freeze()",
-               "no garbage collector is at work in C: look at the interpreter that drives it"},
+               "after everything is built: import gc; gc.collect(); gc.freeze()",
+               "C has no garbage collector: look at the interpreter that drives the program"},
     .setting = "gc",
     .tips = {{"garbage", "Keep Python's garbage collector out of the loop",
               "pauses of a millisecond and more, in programs that use PyTorch"}},

@@ -65,15 +65,16 @@ static void check_host_work(const struct facts *f, struct arena *arena, struct o
         return;
     size_t with_it = query_steps_with(f, PART_IDLE_HOST);
     if (with_it * 2 < f->steps.used) {
-        o->why = arena_printf(arena, "only in %zu of %zu steps: not part of the loop", with_it,
-                              f->steps.used);
+        o->why = arena_printf(arena,
+                              "only %zu of %zu steps contain such work: it is not part of the loop",
+                              with_it, f->steps.used);
         return;
     }
     if (f->host.starved_ns * 2 >= idle) {
         o->verdict = RULE_SUPPRESSED;
         o->why = arena_printf(arena,
                               "the training thread was ready to run but had no core for %.1f ms "
-                              "per step: other programs, or too many threads, take them",
+                              "per step: other programs, or too many threads, take the cores",
                               ms(f->host.starved_ns));
         return;
     }
@@ -91,8 +92,8 @@ static void check_host_work(const struct facts *f, struct arena *arena, struct o
     if (compiled)
         o->remedy = (struct remedy){
             "torch.compile(model, mode='reduce-overhead'): CUDA graphs launch the compiled code at "
-            "once; where shapes or the host's part forbid that, torch._inductor.config.cpp_wrapper "
-            "= True takes Python out of its launching",
+            "once; if shapes or host code prevent that, torch._inductor.config.cpp_wrapper = True "
+            "removes Python from its launches",
             o->rule->remedy.tensorflow, o->rule->remedy.cuda};
     outcome_fires(
         o, idle,
@@ -100,11 +101,10 @@ static void check_host_work(const struct facts *f, struct arena *arena, struct o
                              "the GPU waits %s per step while the host does other work, most of it "
                              "(%s) in %s'%s'",
                              query_time(arena, idle), query_time(arena, per_step(f, inside)),
-                             compiled ? "what torch.compile wrote to launch kernels, " : "",
-                             short_name(where))
+                             compiled ? "torch.compile's launching code, " : "", short_name(where))
               : arena_printf(arena,
-                             "the GPU waits %s per step while the host does other work "
-                             "outside of any recorded range%s",
+                             "the GPU waits %s per step while the host does other work outside all "
+                             "recorded ranges%s",
                              query_time(arena, idle),
                              f->tl->have & HAVE_RANGES ? " (Python between operators)" : ""));
     outcome_example_gaps(o, f, PART_IDLE_HOST, "GPU idle, host busy with other work");
@@ -112,15 +112,16 @@ static void check_host_work(const struct facts *f, struct arena *arena, struct o
 
 const struct rule rule_host_work = {
     .id = "host-work",
-    .title = "Take other host work out of the loop",
+    .title = "Move other host work out of the loop",
     .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
     .check = check_host_work,
-    .looks_for = "GPU idle while the launching thread does something that is neither launching, "
-                 "nor copying, nor waiting, nor loading data, for 0.2 ms and more at a time.",
-    .doc = "Python between operators, post-processing on the CPU, metrics, logging. The range or "
-           "function that contains most of it is named where the profile has ranges; a profile "
-           "with Python stacks (with_stack=True) or NVTX ranges names it more finely. The bound "
-           "is the whole idle time; how much of the work can go or move is not known.",
+    .looks_for = "A GPU that idles while the launching thread does something other than launching, "
+                 "copying, waiting or loading data, for at least 0.2 ms at a time.",
+    .doc = "Typical causes are Python between operators, post-processing on the CPU, metrics and "
+           "logging. If the profile contains ranges, the finding names the range or function that "
+           "contains most of this work; Python stacks (with_stack=True) or NVTX ranges make the "
+           "name more precise. The bound is the whole idle time, because gpuprof cannot know how "
+           "much of the work can go or move.",
     .remedy = {"move it to the GPU (torch ops, torchvision.transforms.v2), to loader workers or "
                "another thread, or run it every N steps; record with "
                "torch.profiler.profile(with_stack=True) to see the lines",
@@ -128,5 +129,5 @@ const struct rule rule_host_work = {
                "move it to another thread, or do it while the next step's work is queued"},
     .tips = {{"no-sync-reads", "Do not read results (.item(), .cpu(), print) in every step", NULL},
              {"compiled-steps", "Wrap the step in tf.function instead of running it eagerly",
-              "as launches that come too slowly; not which wrapper is missing"}},
+              "gpuprof sees that launches come too slowly, but not which wrapper is missing"}},
 };

@@ -91,19 +91,18 @@ static void check_shapes_change(const struct facts *f, struct arena *arena, stru
 {
     struct tuning u = query_at_searches(f);
     int64_t steps = u.steps > 0 ? u.steps : 1, cost = u.ns / steps;
-    o->why = arena_printf(arena, "algorithms were searched for in %lld of %lld steady steps",
+    o->why = arena_printf(arena, "%lld of %lld steady steps search for convolution algorithms",
                           (long long)u.with_search, (long long)u.steps);
     if (u.with_search < 2 || cost * 100 < f->step_ns)
         return;
     const char *rows = "SELECT c.* FROM library_call c JOIN string s ON s.id = c.function WHERE "
                        "s.text LIKE '%Find%'";
-    outcome_evidence(o, "steady steps with a search for algorithms",
+    outcome_evidence(o, "steady steps that search for algorithms",
                      100.0 * (double)u.with_search / (double)steps, "%", rows);
     outcome_evidence(o, "searches in them", (double)u.calls, "count", rows);
-    outcome_evidence(o, "of them for shapes that had not come before", (double)u.shapes, "count",
-                     rows);
-    outcome_evidence(o, "GPU at work or idle for them, spread over all steady steps", ms(cost),
-                     "ms", rows);
+    outcome_evidence(o, "of them, for shapes not seen before", (double)u.shapes, "count", rows);
+    outcome_evidence(o, "GPU time for the searches, work and idle, averaged over all steady steps",
+                     ms(cost), "ms", rows);
     struct query_search s = query_search(f, arena);
     /* What is not in the usual step cannot be taken out of it: a bound, then. */
     if (u.with_search * 2 > u.steps && s.call_marks)
@@ -112,10 +111,10 @@ static void check_shapes_change(const struct facts *f, struct arena *arena, stru
     outcome_fires(
         o, cost,
         arena_printf(arena,
-                     "algorithms are searched for again in %lld of %lld steady steps, %s: %.1f ms "
-                     "per step on average",
+                     "%lld of %lld steady steps search for convolution algorithms again, %s: %.1f "
+                     "ms per step on average",
                      (long long)u.with_search, (long long)u.steps,
-                     u.shapes * 2 >= u.calls ? "for new shapes" : "although the shapes are old",
+                     u.shapes * 2 >= u.calls ? "for new shapes" : "although the shapes are not new",
                      ms(cost)));
     const struct row_call *c = &f->tl->calls[u.longest].row;
     outcome_example(o, c->start_ns, c->end_ns, "longest search", TL_NONE);
@@ -123,17 +122,18 @@ static void check_shapes_change(const struct facts *f, struct arena *arena, stru
 
 const struct rule rule_shapes_change = {
     .id = "shapes-change",
-    .title = "Keep the shapes fixed, so that tuning happens once",
+    .title = "Keep the shapes fixed, so that tuning happens only once",
     .needs = HAVE_KERNELS | HAVE_CALLS | HAVE_STEPS,
     .check = check_shapes_change,
     .looks_for = "Searches for convolution algorithms in steps after the warm-up.",
-    .doc = "With cudnn.benchmark the library measures its algorithms for every new combination of "
-           "sizes. A batch of another size at the end of each epoch, pictures or sequences of "
-           "every length: each costs a search of many times a step. Pad to a few sizes, drop the "
-           "last short batch, or switch the search off. Steps with a search are often left out of "
-           "the median step as outliers: the saving is their mean over all steady steps.",
+    .doc =
+        "With cudnn.benchmark the library measures its algorithms for every new combination of "
+        "sizes. A smaller batch at the end of each epoch, or images and sequences of varying size, "
+        "each cost a search that takes many times as long as a step. Pad to a few sizes, drop the "
+        "last short batch, or switch the search off. Steps with a search are often outliers that "
+        "the median step excludes, so the saving is their mean over all steady steps.",
     .remedy = {"DataLoader(drop_last=True); pad to a few sizes; torch.backends.cudnn.benchmark = "
-               "False where sizes cannot be kept",
+               "False if sizes must vary",
                "dataset.batch(N, drop_remainder=True) or padded_batch with fixed shapes; "
                "tf.function(reduce_retracing=True)",
                "keep a table of algorithms by shape instead of calling cudnnFind* again"},

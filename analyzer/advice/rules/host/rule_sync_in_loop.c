@@ -72,28 +72,29 @@ static const struct waiting *worst(const struct syncs *s)
 static void advise(struct outcome *o, const struct query_waits *w, bool reads)
 {
     static const char *const by_cause[WAIT_CAUSES] = {
-        [WAIT_MASK] = "x[mask], nonzero, masked_select and unique wait to learn how long their "
-                      "result is: torch.where(mask, x, 0), multiplying by the mask, topk or "
+        [WAIT_MASK] = "x[mask], nonzero, masked_select and unique wait for the size of their "
+                      "result: torch.where(mask, x, 0), multiplying by the mask, topk and "
                       "nonzero_static keep sizes fixed",
         [WAIT_READ] = "keep results on the GPU and read them every N steps, or "
                       "x.to('cpu', non_blocking=True) into pinned memory, read one step later",
-        [WAIT_EXPLICIT] = "leave torch.cuda.synchronize() out of the loop; time with "
+        [WAIT_EXPLICIT] = "remove torch.cuda.synchronize() from the loop; measure time with "
                           "torch.cuda.Event(enable_timing=True)",
     };
     const struct rule *r = o->rule;
     if (!reads && w->most == WAIT_OTHER) /* nothing comes back: a wait for its own sake */
-        o->remedy = (struct remedy){
-            "nothing is read back: it is torch.cuda.synchronize(), stream.synchronize() or a copy "
-            "to the GPU without non_blocking=True; let streams wait for each other "
-            "(stream.wait_stream, stream.wait_event), which does not hold up the host",
-            r->remedy.tensorflow,
-            "cudaStreamWaitEvent instead of cudaStreamSynchronize: streams wait for each other, "
-            "the host goes on"};
+        o->remedy =
+            (struct remedy){"the program reads nothing back, so the cause is "
+                            "torch.cuda.synchronize(), stream.synchronize() or a copy to the GPU "
+                            "without non_blocking=True; let streams wait for each other instead "
+                            "(stream.wait_stream, stream.wait_event), so that the host continues",
+                            r->remedy.tensorflow,
+                            "cudaStreamWaitEvent instead of cudaStreamSynchronize: streams wait "
+                            "for each other, and the host continues"};
     if (by_cause[w->most])
         o->remedy = (struct remedy){by_cause[w->most], r->remedy.tensorflow,
                                     w->most == WAIT_EXPLICIT
-                                        ? "leave cudaDeviceSynchronize out of the loop; wait for "
-                                          "the event of what is needed"
+                                        ? "remove cudaDeviceSynchronize from the loop; wait only "
+                                          "for the event of the result that you need"
                                         : r->remedy.cuda};
 }
 
@@ -132,8 +133,8 @@ static void check_sync_in_loop(const struct facts *f, struct arena *arena, struc
     size_t with_it = query_steps_with(f, PART_IDLE_SYNC);
     if (with_it * 2 < f->steps.used && f->host.starved_ns >= idle) {
         o->why = arena_printf(arena,
-                              "only in %zu of %zu steps, and the training thread had no core for "
-                              "%.1f ms per step",
+                              "only %zu of %zu steps idle after one, and the training thread had "
+                              "no core for %.1f ms per step",
                               with_it, f->steps.used, ms(f->host.starved_ns));
         return;
     }
@@ -148,7 +149,7 @@ static void check_sync_in_loop(const struct facts *f, struct arena *arena, struc
     outcome_evidence(o, "results read back (D2H) per step", (double)s.read_backs / used, "count",
                      "SELECT * FROM copy WHERE kind = 2");
     if (s.scalars)
-        outcome_evidence(o, "of them a single number, as .item() reads it",
+        outcome_evidence(o, "of them, single numbers, as .item() reads them",
                          (double)s.scalars / used, "count",
                          "SELECT * FROM copy WHERE kind = 2 AND bytes <= 64");
     struct query_waits why;
@@ -163,7 +164,8 @@ static void check_sync_in_loop(const struct facts *f, struct arena *arena, struc
     const char *where = query_gap_range(f, PART_IDLE_SYNC);
     outcome_fires(
         o, idle,
-        arena_printf(arena, "%s%s%s%s waits for the GPU in the loop; it then idles for %s per step",
+        arena_printf(arena,
+                     "%s%s%s%s waits for the GPU in the loop; the GPU then idles for %s per step",
                      w ? tl_text(f->tl, w->name) : "a synchronisation", where ? " (in range '" : "",
                      where ? where : "", where ? "')" : "", query_time(arena, idle)));
     if (w)
@@ -176,15 +178,14 @@ const struct rule rule_sync_in_loop = {
     .title = "Do not wait for the GPU in every step",
     .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
     .check = check_sync_in_loop,
-    .looks_for = "GPU idle time that follows cuda*Synchronize, a blocking copy back, .item(), "
-                 ".cpu(), print(tensor).",
-    .doc = "A synchronisation costs little by itself. It costs the host's lead: afterwards the "
-           "queue is empty, and every "
-           "launch, copy and bit of host work until it has filled again is seen by the GPU. Only "
-           "that idle time is counted; "
-           "a wait that moves to the next synchronisation saves nothing: where a step has several, "
-           "the finding says what the best of them saves alone, beside what all save. .detach() "
-           "does not remove a synchronisation.",
+    .looks_for = "GPU idle time after cuda*Synchronize, a blocking copy back, .item(), .cpu() or "
+                 "print(tensor).",
+    .doc = "A synchronisation itself costs little, but it costs the host its lead: afterwards the "
+           "queue is empty, and the GPU waits for every launch, copy and piece of host work until "
+           "the queue has filled again. gpuprof counts only this idle time. Removing a wait saves "
+           "nothing if the next synchronisation waits instead: if a step has several, the finding "
+           "states the saving of the best one alone and of all together. .detach() does not remove "
+           "a synchronisation.",
     .remedy = {"accumulate the loss on the device (total += loss.detach()) and call .item() every "
                "N steps",
                "read metrics every N steps; model.compile(steps_per_execution=N)",

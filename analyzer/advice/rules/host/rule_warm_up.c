@@ -27,8 +27,8 @@ static void check_warm_up(const struct facts *f, struct arena *arena, struct out
             query_time(arena, f->tl->apis[w.longest].end_ns - f->tl->apis[w.longest].start_ns));
     outcome_fires(o, each,
                   arena_printf(arena,
-                               "warm-up in the window: the GPU waits %s %swhile code is "
-                               "loaded or compiled and memory first allocated%s",
+                               "the window contains warm-up: the GPU waits %s %swhile the program "
+                               "loads or compiles code and first allocates memory%s",
                                query_time(arena, each), f->steps.used > 1 ? "per step " : "",
                                what));
     outcome_example_call(o, f->tl, w.longest, "longest one-time call");
@@ -39,21 +39,21 @@ static void check_warm_up(const struct facts *f, struct arena *arena, struct out
 
 const struct rule rule_warm_up = {
     .id = "warm-up",
-    .title = "Record later steps: warm-up is in the window",
+    .title = "Record later steps: the window contains warm-up",
     .needs = HAVE_KERNELS | HAVE_API,
     .check = check_warm_up,
-    .looks_for = "GPU idle during single long calls (contexts, first allocations, lazy loading on "
-                 "the first launch) and before code that was just compiled.",
-    .doc = "The first steps load code, create contexts, allocate and compile. None of that comes "
-           "back, so a recording of it says little about the loop, and advice drawn from it "
-           "(larger batches, more workers) is wrong. Record after some ten steps. Where start-up "
-           "itself matters: keep compilation caches, and warm up before serving.",
+    .looks_for = "A GPU that idles during single long calls (contexts, first allocations, lazy "
+                 "loading on the first launch) and before code that was just compiled.",
+    .doc = "The first steps load code, create contexts, allocate and compile. None of this happens "
+           "again, so a recording of these steps shows little about the loop, and advice from it "
+           "(larger batches, more workers) is wrong. Start recording after about ten steps. If "
+           "start-up time itself matters, keep the compilation caches, and warm up before serving.",
     .remedy = {"torch.profiler.schedule(skip_first=10, wait=1, warmup=3, active=5), or gpuprof run "
                "--steps 10:20",
                "profile from the tenth step: tf.profiler.experimental.start after warm-up, or "
                "gpuprof run --steps 10:20",
                "run the loop ten times before recording: gpuprof run --steps 10:20, or --delay"},
     .start_up = true,
-    .tips = {{"warm-up", "Leave the first steps out; compile and tune before the clock runs",
+    .tips = {{"warm-up", "Leave the first steps out; compile and tune before the clock starts",
               NULL}},
 };

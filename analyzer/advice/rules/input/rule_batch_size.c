@@ -60,22 +60,23 @@ static void advise(const struct facts *facts, struct arena *arena, struct outcom
                      (double)f->count, "count",
                      "SELECT * FROM kernel WHERE grid_x * grid_y * grid_z * 2 <= (SELECT "
                      "max(sm_count) FROM device)");
-    outcome_evidence(o, "their time by the multiprocessors that stand empty, per step",
+    outcome_evidence(o, "their time multiplied by the share of empty multiprocessors, per step",
                      ms(f->empty_ns), "ms", NULL);
     outcome_evidence(o, "kernels under 10 us", f->short_pct, "%",
                      "SELECT * FROM kernel WHERE end_ns - start_ns < 10000");
     outcome_evidence(o, "GPU idle between launches per step", ms(idle), "ms", NULL);
-    outcome_evidence(o, "memory in use at most", (double)g->memory_peak / 1e9, "GB",
+    outcome_evidence(o, "peak memory in use", (double)g->memory_peak / 1e9, "GB",
                      "SELECT * FROM gpu_sample ORDER BY memory_used_bytes DESC");
     outcome_evidence(o, "memory of the GPU", (double)facts->device->memory_bytes / 1e9, "GB",
                      "SELECT * FROM device");
     o->error_class = ERROR_RERUN_DECIDES;
     o->edit = (struct edit){.kind = EDIT_BATCH, .workers = times};
-    outcome_fires(o, (f->empty_ns + idle) / times * (times - 1),
-                  arena_printf(arena,
-                               "the kernels are too small for this GPU, and it has memory for %d "
-                               "times the batch: up to %.1f ms of each step's work",
-                               times, ms((f->empty_ns + idle) / times * (times - 1))));
+    outcome_fires(
+        o, (f->empty_ns + idle) / times * (times - 1),
+        arena_printf(arena,
+                     "the kernels are too small for this GPU, which has memory for %d times the "
+                     "batch: a larger batch saves up to %.1f ms of each step's work",
+                     times, ms((f->empty_ns + idle) / times * (times - 1))));
 }
 
 static void check_batch_size(const struct facts *facts, struct arena *arena, struct outcome *o)
@@ -91,28 +92,27 @@ static void check_batch_size(const struct facts *facts, struct arena *arena, str
         idle -= facts->host.starved_ns < idle ? facts->host.starved_ns : idle;
     double pct = share_pct(facts, f.empty_ns + idle);
     o->why = arena_printf(
-        arena, "empty multiprocessors and waits for launches are %.0f %% of the step", pct);
+        arena, "empty multiprocessors and waits for launches cost only %.0f %% of the step", pct);
     if (pct < LEAST_PCT)
         return;
     struct query_gpu g = query_gpu(facts);
     if (g.memory_peak < 0 || facts->device->memory_bytes <= 0) {
         o->verdict = RULE_CANNOT_TELL;
-        o->why = arena_printf(arena,
-                              "the kernels are small (%.0f %% under 10 us): a larger batch would "
-                              "fill the GPU, but how much memory is in use was not recorded "
-                              "(profile_memory=True in torch.profiler; gpuprof run samples it "
-                              "through NVML)",
-                              f.short_pct);
+        o->why = arena_printf(
+            arena,
+            "the kernels are small (%.0f %% under 10 us) and a larger batch would fill the GPU, "
+            "but the recording does not show how much memory is in use (profile_memory=True in "
+            "torch.profiler; gpuprof run samples it through NVML)",
+            f.short_pct);
         return;
     }
     int times = times_that_fit(g.memory_peak, facts->device->memory_bytes);
     if (times < 2) {
         o->verdict = RULE_SUPPRESSED;
-        o->why =
-            arena_printf(arena,
-                         "the kernels are small, but %.1f of %.1f GB are in use: twice the "
-                         "batch would not fit",
-                         (double)g.memory_peak / 1e9, (double)facts->device->memory_bytes / 1e9);
+        o->why = arena_printf(
+            arena,
+            "the kernels are small, but %.1f of %.1f GB are in use: twice the batch does not fit",
+            (double)g.memory_peak / 1e9, (double)facts->device->memory_bytes / 1e9);
         return;
     }
     advise(facts, arena, o, &f, idle, &g, times);
@@ -120,22 +120,22 @@ static void check_batch_size(const struct facts *facts, struct arena *arena, str
 
 const struct rule rule_batch_size = {
     .id = "batch-size",
-    .title = "Take a larger batch",
+    .title = "Use a larger batch",
     .needs = HAVE_KERNELS | HAVE_API | HAVE_DEVICE | HAVE_STEPS,
     .check = check_batch_size,
-    .looks_for =
-        "Kernels with blocks for half of the multiprocessors or fewer, waits for launches, "
-        "and measured memory to spare for twice the batch.",
-    .doc = "A small batch leaves most of the GPU empty and is over before the next launch arrives. "
-           "Twice the batch then takes little longer, so that a sample costs less; the saving "
-           "counts that per step of the present size. It changes the training: the learning rate "
-           "usually grows with the batch, and beyond some size more samples no longer mean faster "
-           "convergence. Not given when memory in use was not measured.",
+    .looks_for = "Kernels whose blocks fill at most half of the multiprocessors, waits for "
+                 "launches, and enough measured free memory for twice the batch.",
+    .doc = "The kernels of a small batch leave most of the GPU empty and end before the next "
+           "launch arrives. Twice the batch then takes little longer, so each sample costs less. "
+           "The saving counts this per step of the present batch size. A larger batch changes the "
+           "training: the learning rate usually grows with it, and beyond some size more samples "
+           "no longer speed up convergence. gpuprof gives this advice only if the recording shows "
+           "how much memory is in use.",
     .remedy = {"DataLoader(batch_size=N), with the learning rate scaled and warmed up",
                "dataset.batch(N), with the learning rate scaled and warmed up",
                "a larger batch dimension in the descriptors; scale the learning rate"},
     .setting = "batch",
     .changes_training = true,
-    .tips = {{"larger-batch", "Take the largest batch that memory allows",
-              "small kernels are always seen; memory to spare must have been sampled"}},
+    .tips = {{"larger-batch", "Use the largest batch that fits in memory",
+              "gpuprof always sees small kernels; it must have sampled the free memory"}},
 };

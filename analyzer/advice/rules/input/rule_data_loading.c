@@ -15,23 +15,23 @@ static void show_evidence(const struct facts *facts, struct arena *arena, const 
     outcome_evidence(o, "making one batch takes", f->fetch_ns / 1e6, "ms",
                      "SELECT * FROM loader_span WHERE what = 1");
     if (f->cpu_ns > 0)
-        outcome_evidence(o, "of that on a CPU", f->cpu_ns / 1e6, "ms", NULL);
+        outcome_evidence(o, "of that, CPU time", f->cpu_ns / 1e6, "ms", NULL);
     if (f->collate_ns * 10 > f->fetch_ns) {
         const char *by = query_feed_fact(facts, arena, f, "collate");
         outcome_evidence(o,
-                         arena_printf(arena, "of that in the function that collates%s%s",
-                                      by ? ", " : "", by ? by : ""),
+                         arena_printf(arena, "of that, in the collate function%s%s", by ? ", " : "",
+                                      by ? by : ""),
                          f->collate_ns / 1e6, "ms", "SELECT * FROM loader_span WHERE what = 2");
     }
     if (f->have >= 0)
         outcome_evidence(o, "workers", f->have, "count", NULL);
     if (f->cores > 0)
-        outcome_evidence(o, f->others ? "cores that other programs leave it" : "usable cores",
+        outcome_evidence(o, f->others ? "cores that other programs leave free" : "usable cores",
                          f->cores, "count",
                          "SELECT * FROM fact WHERE key IN ('usable_cores', 'process_cores', "
                          "'idle_cores')");
     if (f->have > 0 && f->hand_seen)
-        outcome_evidence(o, "the way from a worker to the loop, at most", f->hand_hi / 1e6, "ms",
+        outcome_evidence(o, "transfer from a worker to the loop, at most", f->hand_hi / 1e6, "ms",
                          NULL);
 }
 
@@ -43,9 +43,10 @@ static const char *whose(const struct facts *facts, struct arena *arena, const s
     if (f->fetch_ns <= 0)
         return "";
     if (f->collate_ns * 2 > f->fetch_ns)
-        return arena_printf(arena, "; %.0f %% of a batch is collating%s%s",
+        return arena_printf(arena,
+                            "; the collate function takes %.0f %% of the time of a batch%s%s",
                             100 * f->collate_ns / f->fetch_ns, by ? " in " : "", by ? by : "");
-    return item ? arena_printf(arena, "; a batch is made by %s", item) : "";
+    return item ? arena_printf(arena, "; %s makes the batches", item) : "";
 }
 
 /* The workers are done long before the loop asks: what it waits for is the batch on its way. */
@@ -60,18 +61,17 @@ static void fires(const struct facts *facts, struct arena *arena, struct outcome
                   const struct feed *f, double most_ns)
 {
     const char *where = query_feed_fact(facts, arena, f, "where");
-    outcome_fires(
-        o, query_feed_share(facts, f, most_ns),
-        arena_printf(arena,
-                     "no GPU work was recorded; %s%s waits %.1f ms of %.1f ms per step for the "
-                     "next batch%s%s",
-                     where ? "the loop at " : "the loop", where ? where : "", f->wait_ns / 1e6,
-                     f->step_ns / 1e6,
-                     f->ahead       ? " of a thread that reads ahead"
-                     : f->have == 0 ? ", which the training thread makes itself"
-                                    : "",
-                     hands_over(f) ? ", most of which is its way from process to process"
-                                   : whose(facts, arena, f)));
+    outcome_fires(o, query_feed_share(facts, f, most_ns),
+                  arena_printf(arena,
+                               "the recording contains no GPU work; %s%s waits %.1f ms of %.1f ms "
+                               "per step for the next batch%s%s",
+                               where ? "the loop at " : "the loop", where ? where : "",
+                               f->wait_ns / 1e6, f->step_ns / 1e6,
+                               f->ahead       ? " of a thread that reads ahead"
+                               : f->have == 0 ? ", which the training thread makes"
+                                              : "",
+                               hands_over(f) ? ", mostly for its transfer between processes"
+                                             : whose(facts, arena, f)));
 }
 
 /* Each worker would deliver all of it, and the runtime refuses to be told. */
@@ -94,12 +94,12 @@ static void change(const struct facts *facts, struct arena *arena, struct outcom
     o->setting = query_feed_setting(facts, arena, f, setting);
     o->remedy.pytorch = query_feed_line(
         facts, arena, f,
-        n == 0 ? "DataLoader(..., num_workers=0): data this cheap is made faster than it is handed "
-                 "over; or larger batches"
+        n == 0 ? "DataLoader(..., num_workers=0): making such a cheap batch takes less time than "
+                 "handing it over; or use larger batches"
                : arena_printf(arena, "DataLoader(..., num_workers=%d%s)%s", n,
                               f->anew ? "" : ", persistent_workers=True",
-                              n < f->have ? ": more than that only take the cores from each other "
-                                            "and from the loop"
+                              n < f->have ? ": more workers only compete for the cores with each "
+                                            "other and with the loop"
                                           : ""));
     fires(facts, arena, o, f, f->step_ns - s.low_ns);
     double saves = f->step_ns - s.mid_ns, doubt = 0.02 * f->step_ns + 0.1 * saves;
@@ -116,7 +116,7 @@ static void change(const struct facts *facts, struct arena *arena, struct outcom
 static const char *cores_words(const struct facts *facts, struct arena *arena, const struct feed *f)
 {
     if (f->others)
-        return arena_printf(arena, "the %.1f of %d that other programs leave it", f->cores,
+        return arena_printf(arena, "the %.1f of %d cores that other programs leave free", f->cores,
                             facts->host.usable_cores);
     return arena_printf(arena, "%d usable core%s", facts->host.usable_cores,
                         facts->host.usable_cores == 1 ? "" : "s");
@@ -127,35 +127,34 @@ static void no_better_number(const struct facts *facts, struct arena *arena, str
 {
     if (hands_over(f)) {
         show_evidence(facts, arena, f, o);
-        o->remedy.pytorch =
-            query_feed_line(facts, arena, f,
-                            "larger batches, and few large tensors in each rather than many small "
-                            "ones or Python objects: the way from process to process costs more "
-                            "than the batch");
+        o->remedy.pytorch = query_feed_line(
+            facts, arena, f,
+            "use larger batches, each with few large tensors instead of many small ones or Python "
+            "objects: the transfer between processes costs more than making the batch");
         fires(facts, arena, o, f, f->wait_ns);
         return;
     }
     o->verdict = RULE_SUPPRESSED;
     const char *by = whose(facts, arena, f);
     if (f->have > 0 && f->startup_ns * f->loops / f->steps * 2 > f->wait_ns)
-        o->why = "it waits for workers to be started rather than for batches: see worker-startup";
+        o->why = "the loop waits for workers to start, not for batches: see worker-startup";
     else if (f->fetch_ns < f->hand_hi && f->have <= 0)
         o->why = arena_printf(arena,
-                              "a batch is made in %.2f ms; to hand one over from a worker costs "
-                              "%.1f to %.1f ms: make a batch cheaper instead%s",
+                              "making a batch takes %.2f ms, and handing one over from a worker "
+                              "takes %.1f to %.1f ms: make each batch cheaper instead%s",
                               f->fetch_ns / 1e6, f->hand_low / 1e6, f->hand_hi / 1e6, by);
     else
         o->why = arena_printf(
-            arena, "%s %s: make a batch cheaper instead%s",
+            arena, "%s %s: make each batch cheaper instead%s",
             f->have > 0
-                ? arena_printf(arena,
-                               "no other number than the %d workers of "
-                               "now is better for certain on",
-                               f->have)
-                : arena_printf(arena,
-                               "the program computes on %.1f cores, "
-                               "which leaves none for a worker, of",
-                               (f->train_ns + f->batches * fmax(f->cpu_ns, 0)) / f->step_ns),
+                ? arena_printf(
+                      arena,
+                      "no other number of workers is certain to be better than the present %d on",
+                      f->have)
+                : arena_printf(
+                      arena,
+                      "the program computes on %.1f cores, which leaves no core for a worker, of",
+                      (f->train_ns + f->batches * fmax(f->cpu_ns, 0)) / f->step_ns),
             cores_words(facts, arena, f), by);
 }
 
@@ -165,9 +164,8 @@ static void unknown_cost(const struct facts *facts, struct arena *arena, struct 
     show_evidence(facts, arena, f, o);
     o->remedy.pytorch = query_feed_line(
         facts, arena, f,
-        "DataLoader(..., num_workers=N, persistent_workers=True): what a batch costs, what "
-        "workers wait for, or how many cores there are was not recorded, so time one number after "
-        "the other");
+        "DataLoader(..., num_workers=N, persistent_workers=True): the recording lacks the cost of "
+        "a batch, the waits of workers, or the number of cores, so time several values of N");
     fires(facts, arena, o, f, f->wait_ns);
 }
 
@@ -176,8 +174,8 @@ static void check_data_loading(const struct facts *facts, struct arena *arena, s
     const struct timeline *t = facts->tl;
     struct feed f;
     if (t->op_count || !t->loader_count) {
-        o->why = t->op_count ? "there is a GPU at work: num-workers looks at its idle time"
-                             : "no loader of a framework was at work";
+        o->why = t->op_count ? "the program uses a GPU: num-workers examines its idle time"
+                             : "the program used no framework's data loader";
         return;
     }
     if (!query_feed(facts, arena, &f)) {
@@ -207,16 +205,16 @@ const struct rule rule_data_loading = {
     .needs = HAVE_STEPS,
     .check = check_data_loading,
     .about_input = true,
-    .looks_for = "A program without GPU work whose training thread waits for its next batch.",
-    .doc =
-        "Told by the loader's own records and the steps alone, where no GPU was used; of several "
-        "loaders the one that is waited for is meant. What a step takes with another number of "
-        "workers is the slowest of three: the loop with the way of a batch from a worker to it, "
-        "the workers, and the cores that they share with the training. Workers that stand in line "
-        "for a core want to be fewer; a batch that costs less than its way (0.2 to 2 ms, and more "
-        "for large ones) wants none. Where making a batch mostly waits (for a disk, a network), "
-        "workers help beyond the number of cores. An IterableDataset that does not divide itself "
-        "is delivered once by each worker. All figures are means: workers deliver in bursts.",
+    .looks_for = "A program without GPU work whose training thread waits for the next batch.",
+    .doc = "Applies only to programs that use no GPU. gpuprof reads the loader's own records and "
+           "the steps; with several loaders it examines the one that the loop waits for. It "
+           "predicts the time of a step with another number of workers as the slowest of three: "
+           "the loop plus the transfer of a batch from a worker; the workers; and the cores that "
+           "the workers share with the training. If workers wait for a core, use fewer. If making "
+           "a batch costs less than its transfer (0.2 to 2 ms, more for large batches), use none. "
+           "If making a batch mostly waits for a disk or a network, more workers than cores still "
+           "help. Each worker delivers the whole of an IterableDataset that does not split itself. "
+           "All figures are means, because workers deliver in bursts.",
     .remedy = {"DataLoader(..., num_workers=N, prefetch_factor=2, persistent_workers=True)",
                "dataset.map(f, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)",
                "reader threads that fill a ring of batch slots ahead of the loop"},

@@ -45,14 +45,15 @@ static const char *no_use(const struct facts *facts, struct arena *arena, const 
 {
     int cores = facts->host.usable_cores;
     if (f->have > 0 && cores > 0 && f->have >= cores)
-        return arena_printf(arena,
-                            "%d workers already use all %d cores: more cannot help; make a batch "
-                            "cheaper (smaller pictures, decoding on the GPU, a cached set)",
-                            f->have, cores);
+        return arena_printf(
+            arena,
+            "%d workers already use all %d cores, so more cannot help: make each batch cheaper "
+            "(smaller images, decoding on the GPU, a cached data set)",
+            f->have, cores);
     if (f->have > 0 && f->needed > 0 && f->needed <= f->have)
         return arena_printf(arena,
-                            "%d workers make a batch in %.1f ms each, enough for this step: the "
-                            "waits come from uneven batches; a deeper prefetch evens them out",
+                            "%d workers need %.1f ms per batch each, fast enough for this step: "
+                            "uneven batches cause the waits, and a deeper prefetch evens them out",
                             f->have, ms(facts->host.fetch_ns));
     return NULL;
 }
@@ -74,8 +75,8 @@ static void advise(struct arena *arena, struct outcome *o, const struct need *f)
     int n = f->most;
     if (n <= 0) {
         o->remedy.pytorch =
-            "DataLoader(..., num_workers=N, persistent_workers=True): the cost of a batch was not "
-            "recorded, so try more, one by one, up to the cores that are free";
+            "DataLoader(..., num_workers=N, persistent_workers=True): the recording lacks the cost "
+            "of a batch, so increase N one by one, up to the number of free cores";
         o->remedy.tensorflow =
             "dataset.map(f, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)";
         o->remedy.cuda =
@@ -105,7 +106,7 @@ static void add_evidence(const struct facts *facts, struct arena *arena, struct 
     if (facts->host.fetches > 1.5)
         outcome_evidence(o, "batches per step", facts->host.fetches, "count", NULL);
     if (facts->host.fetch_cpu_ns > 0)
-        outcome_evidence(o, "CPU time of it", ms(facts->host.fetch_cpu_ns), "ms",
+        outcome_evidence(o, "of that, CPU time", ms(facts->host.fetch_cpu_ns), "ms",
                          facts->tl->host_sample_count ? "SELECT * FROM host_sample"
                                                       : query_batches_sql(facts, arena));
     if (f->have >= 0)
@@ -115,10 +116,9 @@ static void add_evidence(const struct facts *facts, struct arena *arena, struct 
                          "SELECT s.text FROM meta m JOIN string s ON s.id = m.value WHERE m.key = "
                          "(SELECT id FROM string WHERE text = 'usable_cores')");
     if (f->needed > f->most)
-        outcome_evidence(o,
-                         "workers that would be needed to keep up (more than there are cores: make "
-                         "a batch cheaper, too)",
-                         f->needed, "count", NULL);
+        outcome_evidence(
+            o, "workers needed to keep up (more than the cores: make each batch cheaper, too)",
+            f->needed, "count", NULL);
 }
 
 static void check_num_workers(const struct facts *facts, struct arena *arena, struct outcome *o)
@@ -139,8 +139,8 @@ static void check_num_workers(const struct facts *facts, struct arena *arena, st
     if (gain * 100 < facts->step_ns) {
         o->verdict = RULE_SUPPRESSED;
         o->why = arena_printf(arena,
-                              "a batch costs %.1f ms, too much for the %d usable core%s to make it "
-                              "faster than now: make a batch cheaper",
+                              "making a batch takes %.1f ms, too much for the %d usable core%s to "
+                              "make batches faster than now: make each batch cheaper",
                               ms(facts->host.fetch_ns), facts->host.usable_cores,
                               facts->host.usable_cores == 1 ? "" : "s");
         return;
@@ -151,7 +151,7 @@ static void check_num_workers(const struct facts *facts, struct arena *arena, st
     if (query_waits_for_files(&l)) { /* the storage may serve no more readers than it does */
         o->edit = (struct edit){.kind = EDIT_NONE};
         o->error_class = ERROR_RERUN_DECIDES;
-        outcome_evidence(o, "of the time in which workers make batches: waiting for files",
+        outcome_evidence(o, "share of the workers' time spent waiting for files",
                          100 * (double)query_elsewhere_ns(&l) / (double)l.making_ns, "%",
                          "SELECT * FROM host_sample");
     }
@@ -163,7 +163,7 @@ static void check_num_workers(const struct facts *facts, struct arena *arena, st
                   arena_printf(arena, "%s %.1f ms of %.1f ms per step%s%s%s", how, ms(idle),
                                ms(facts->step_ns), where ? ", most of it in '" : "",
                                where ? where : "", where ? "'" : ""));
-    outcome_example_gaps(o, facts, PART_IDLE_INPUT, "GPU idle, next batch not there");
+    outcome_example_gaps(o, facts, PART_IDLE_INPUT, "GPU idle, next batch not ready");
 }
 
 const struct rule rule_num_workers = {
@@ -173,11 +173,11 @@ const struct rule rule_num_workers = {
     .check = check_num_workers,
     .program = {.line = "torch.loader.made", .now = "torch.loader"},
     .about_input = true,
-    .looks_for = "GPU idle while the training thread waits for, or makes, the next batch.",
-    .doc = "A batch that is made on the training thread, or by too few workers, holds up the GPU. "
-           "The number of workers is the measured time to make a batch divided by the rest of the "
-           "step, and never more than the cores that the process may use: workers beyond the "
-           "cores only take time from each other.",
+    .looks_for = "GPU idle while the training thread waits for the next batch or makes it.",
+    .doc = "The GPU waits if the training thread makes the batches, or if there are too few "
+           "workers. gpuprof computes the number of workers from the measured time to make a "
+           "batch, divided by the rest of the step. It never advises more workers than the cores "
+           "that the process may use, because such workers only compete with each other.",
     .remedy = {"DataLoader(..., num_workers=N, prefetch_factor=2, persistent_workers=True)",
                "dataset.map(f, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)",
                "reader threads that fill a ring of batch slots ahead of the loop"},

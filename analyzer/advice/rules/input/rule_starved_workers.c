@@ -11,8 +11,8 @@ static void check_starved_workers(const struct facts *f, struct arena *arena, st
         return;
     if (query_starved_pct(&l) < 0) {
         o->verdict = RULE_CANNOT_TELL;
-        o->why = "not recorded: how long the loader's workers wait for a core (gpuprof run "
-                 "samples it where the kernel tells)";
+        o->why = "not recorded: how long the loader's workers wait for a core (gpuprof run samples "
+                 "it if the kernel reports it)";
         return;
     }
     double share = query_starved_pct(&l);
@@ -21,22 +21,21 @@ static void check_starved_workers(const struct facts *f, struct arena *arena, st
         return;
     const char *rows = "SELECT * FROM host_sample WHERE run_queue_ns > 0";
     outcome_awaited_evidence(f, o, &l);
-    outcome_evidence(o, "of the time in which they make batches: ready, but without a core", share,
-                     "%", rows);
+    outcome_evidence(o, "share of their time: ready to run, but without a core", share, "%", rows);
     outcome_evidence(o, "cores that the program's threads want on average", l.wanted_cores, "count",
                      "SELECT * FROM host_sample");
     if (f->host.usable_cores > 0)
         outcome_evidence(o, "usable cores", f->host.usable_cores, "count", NULL);
     double limited = query_limited_pct(f);
     if (limited > 0)
-        outcome_evidence(o, "periods in which the container's CPU limit was used up", limited, "%",
-                         "SELECT * FROM fact WHERE key LIKE 'cgroup_cpu_%'");
+        outcome_evidence(o, "periods in which the program used up the container's CPU limit",
+                         limited, "%", "SELECT * FROM fact WHERE key LIKE 'cgroup_cpu_%'");
     outcome_fires(o, idle,
                   arena_printf(arena,
                                "the loader's %zu worker%s no core during %.0f %% of their work; "
                                "the GPU waits for them %.1f ms per step",
                                l.workers, l.workers == 1 ? " has" : "s have", share, ms(idle)));
-    outcome_example_gaps(o, f, PART_IDLE_INPUT, "GPU idle, next batch not there");
+    outcome_example_gaps(o, f, PART_IDLE_INPUT, "GPU idle, next batch not ready");
 }
 
 const struct rule rule_starved_workers = {
@@ -45,12 +44,13 @@ const struct rule rule_starved_workers = {
     .needs = HAVE_KERNELS | HAVE_API | HAVE_RANGES | HAVE_STEPS,
     .check = check_starved_workers,
     .about_input = true,
-    .looks_for = "A GPU that waits for data while the loader's workers stand in line for a core.",
-    .doc = "Workers beyond the cores take time from each other and from the training thread; so do "
-           "other programs, and libraries that start a thread per core inside each worker. More "
-           "workers make it worse. Fewer threads per worker, more cores for the job, or a cheaper "
-           "batch help. The bound is all the waiting: workers with cores may keep ahead.",
-    .remedy = {"num_workers no larger than the cores that the training leaves; "
+    .looks_for = "A GPU that waits for data while the loader's workers wait for a core.",
+    .doc = "More workers than cores compete with each other and with the training thread; so do "
+           "other programs, and libraries that start a thread per core in each worker. Even more "
+           "workers make it worse. Use fewer threads per worker, give the job more cores, or make "
+           "each batch cheaper. The bound is the whole waiting time, since workers with enough "
+           "cores may stay ahead of the loop.",
+    .remedy = {"set num_workers to at most the number of cores that the training leaves free; "
                "torch.set_num_threads(1) in worker_init_fn, OMP_NUM_THREADS=1; more cores for the "
                "job (--cpus-per-task, cpuset); decode on the GPU (torchvision nvjpeg, DALI)",
                "tf.data.Options().threading.private_threadpool_size = N; more cores for the job",

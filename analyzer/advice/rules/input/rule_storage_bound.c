@@ -14,7 +14,7 @@ static const char *what_for(const struct query_loader *l, int64_t elsewhere)
     if (l->io_wait_ns > 0 && l->io_wait_ns * 2 >= elsewhere)
         return "a disk";
     if (l->major_faults > 0 && l->storage_bytes != 0)
-        return "pages of files that memory no longer holds";
+        return "file pages that memory no longer holds";
     if (reads_storage(l))
         return "storage, which serves what memory does not hold";
     if (l->storage_bytes < 0)
@@ -31,8 +31,7 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
     const char *rows = "SELECT * FROM host_sample";
     double all = (double)l->making_ns;
     outcome_awaited_evidence(f, o, l);
-    outcome_evidence(o, "of the time in which they make batches: computing",
-                     100 * (double)l->cpu_ns / all, "%", rows);
+    outcome_evidence(o, "share of their time: computing", 100 * (double)l->cpu_ns / all, "%", rows);
     if (l->run_queue_ns >= 0)
         outcome_evidence(o, "ready, but without a core", 100 * (double)l->run_queue_ns / all, "%",
                          rows);
@@ -43,10 +42,11 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
     if (l->major_faults >= 0)
         outcome_evidence(o, "page faults that read a disk", (double)l->major_faults, "count", rows);
     if (l->read_bytes >= 0)
-        outcome_evidence(o, "asked for by read calls, per second of work",
+        outcome_evidence(o, "bytes that they request by read calls, per second of work",
                          (double)l->read_bytes * 1e3 / all, "MB/s", rows);
     if (l->storage_bytes >= 0)
-        outcome_evidence(o, "read from storage, not from memory, per second of work",
+        outcome_evidence(o,
+                         "bytes that they read from storage, not from memory, per second of work",
                          (double)l->storage_bytes * 1e3 / all, "MB/s", rows);
 }
 
@@ -77,7 +77,7 @@ static void check_storage_bound(const struct facts *f, struct arena *arena, stru
                                "GPU waits for them %.1f ms per step",
                                what_for(&l, elsewhere),
                                100 * (double)elsewhere / (double)l.making_ns, ms(idle)));
-    outcome_example_gaps(o, f, PART_IDLE_INPUT, "GPU idle, next batch not there");
+    outcome_example_gaps(o, f, PART_IDLE_INPUT, "GPU idle, next batch not ready");
 }
 
 const struct rule rule_storage_bound = {
@@ -86,20 +86,19 @@ const struct rule rule_storage_bound = {
     .needs = HAVE_KERNELS | HAVE_API | HAVE_RANGES | HAVE_STEPS,
     .check = check_storage_bound,
     .about_input = true,
-    .looks_for = "A GPU that waits for data while the loader's workers neither compute nor stand "
-                 "in line for a core.",
-    .doc = "What a worker waits for is told by its clocks: CPU time is decoding, run-queue time a "
+    .looks_for =
+        "A GPU that waits for data while the loader's workers neither compute nor wait for a core.",
+    .doc = "A worker's clocks show what it waits for: CPU time is decoding, run-queue time is a "
            "lack of cores (see starved-workers), and the rest is files, the network or a lock. "
-           "Bytes that storage had to serve are counted apart from bytes that were asked for: the "
-           "difference came from memory (the page cache). Network file systems of the kernel "
-           "count as storage, FUSE and object stores do not. "
-           "More workers help as long as the storage serves several requests at once, and no "
-           "longer; a data set that fits into memory is read from the page cache from the second "
-           "epoch on. Few large files (tar, TFRecord) read far faster than many small ones. The "
-           "saving is a bound, replayed with reading that takes no time: how fast other storage "
-           "is nothing in the recording tells.",
+           "gpuprof counts the bytes that storage served apart from the bytes that the workers "
+           "requested; the difference came from memory (the page cache). The kernel's network file "
+           "systems count as storage; FUSE and object stores do not. More workers help only while "
+           "the storage serves several requests at once. From the second epoch on, workers read a "
+           "data set that fits in memory from the page cache. A few large files (tar, TFRecord) "
+           "read far faster than many small ones. The saving is a bound from a replay in which "
+           "reading takes no time, because the recording cannot show how fast other storage is.",
     .remedy = {"move the data set to local NVMe or /dev/shm; WebDataset or one large file instead "
-               "of many small ones; more workers as far as the storage allows",
+               "of many small ones; add workers while the storage keeps up",
                "dataset.cache() after decoding, TFRecord files with interleave(num_parallel_reads)",
                "read ahead with posix_fadvise or io_uring into larger requests; keep the set in "
                "memory (mmap with MAP_POPULATE)"},

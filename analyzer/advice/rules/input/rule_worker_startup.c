@@ -24,7 +24,7 @@ static void check_worker_startup(const struct facts *facts, struct arena *arena,
 {
     struct feed f;
     if (!query_feed(facts, arena, &f)) {
-        o->why = "no loader of a framework is waited for";
+        o->why = "no step waits for a framework's data loader";
         return;
     }
     if (f.have <= 0 || f.loops <= 0) {
@@ -33,7 +33,7 @@ static void check_worker_startup(const struct facts *facts, struct arena *arena,
     }
     double each = f.startup_ns * f.loops / f.steps;
     o->why = arena_printf(arena, "starting workers costs %.3f ms per step%s", each / 1e6,
-                          f.persistent ? "; they are kept already" : "");
+                          f.persistent ? "; the program keeps them already" : "");
     if (f.persistent || each * 50 < f.step_ns)
         return;
     const char *how = query_feed_fact(facts, arena, &f, "start"),
@@ -43,18 +43,18 @@ static void check_worker_startup(const struct facts *facts, struct arena *arena,
     o->remedy = o->rule->remedy;
     o->remedy.pytorch = query_feed_line(
         facts, arena, &f,
-        f.anew ? "make the DataLoader once, before the loop over the epochs, with "
+        f.anew ? "create the DataLoader once, before the loop over the epochs, with "
                  "persistent_workers=True"
         : spawns
-            ? "DataLoader(..., persistent_workers=True); with multiprocessing_context=\"fork\" "
-              "the first start is faster, too, where no thread or GPU is at work yet"
+            ? "DataLoader(..., persistent_workers=True); multiprocessing_context=\"fork\" also "
+              "makes the first start faster, if the program has no threads and uses no GPU yet"
             : "DataLoader(..., persistent_workers=True)");
     if (!f.anew)
         o->setting = query_feed_setting(facts, arena, &f, "persistent_workers=1");
     outcome_fires(o, query_feed_share(facts, &f, each),
                   arena_printf(arena,
-                               "each loop%s%s starts %d worker%s anew, which holds it up for "
-                               "%.0f ms: %.1f ms of the %.1f ms that a step takes on average",
+                               "each loop%s%s starts %d new worker%s and waits %.0f ms for that: "
+                               "%.1f ms of the %.1f ms that a step takes on average",
                                where ? " at " : "", where ? where : "", f.have,
                                f.have == 1 ? "" : "s", f.startup_ns / 1e6, each / 1e6,
                                f.step_ns / 1e6));
@@ -72,18 +72,18 @@ const struct rule rule_worker_startup = {
     .needs = HAVE_STEPS | HAVE_LOADER,
     .check = check_worker_startup,
     .about_input = true,
-    .looks_for = "Loops over a loader that start its worker processes anew, with the time from the "
-                 "beginning of the loop to its first batch beyond making that, and for stopping "
-                 "them.",
-    .doc = "A loader with workers starts them when a loop over it begins and stops them when it "
-           "ends: a process each, which is copied (fork) or imports the program again (spawn, "
-           "seconds each), then fills its queue. Over a short set that is most of an epoch. Kept "
-           "workers hold the dataset as it was when they started: what the program changes in it "
-           "between epochs they do not see. More workers cost more of it.",
-    .remedy = {"DataLoader(..., persistent_workers=True), made once, before the loop over the "
-               "epochs",
-               "one dataset.repeat(epochs) instead of a new iterator for each epoch",
-               "start the reader threads once, and let them wait between epochs"},
+    .looks_for = "Loops over a loader that start new worker processes. gpuprof counts the time "
+                 "from the start of the loop to its first batch, without the time to make that "
+                 "batch, and the time to stop the workers.",
+    .doc = "A loader starts its workers when a loop over it begins and stops them when the loop "
+           "ends. Each worker is a process that is forked, or that imports the program again "
+           "(spawn, seconds each), and then fills its queue. With a short data set this takes most "
+           "of an epoch, and more workers take longer. Persistent workers keep the dataset as it "
+           "was when they started: they do not see what the program changes in it between epochs.",
+    .remedy =
+        {"DataLoader(..., persistent_workers=True), created once, before the loop over the epochs",
+         "one dataset.repeat(epochs) instead of a new iterator for each epoch",
+         "start the reader threads once, and let them wait between epochs"},
     .setting = "persistent_workers",
     .tips = {{"persistent-workers", "Keep the loader's workers from one epoch to the next", NULL}},
 };

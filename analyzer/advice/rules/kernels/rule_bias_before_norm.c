@@ -80,7 +80,7 @@ static bool removes(const struct facts *f, uint32_t op)
 static void check_bias_before_norm(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     if (f->totals.family_ns[FAMILY_CONV] == 0 || f->totals.family_ns[FAMILY_NORM] == 0) {
-        o->why = "no convolutions with batch normalisation behind them";
+        o->why = "no convolution with a batch normalisation after it";
         return;
     }
     struct query_ops ops = query_ops(f, is_idle_bias);
@@ -100,27 +100,27 @@ static void check_bias_before_norm(const struct facts *f, struct arena *arena, s
     outcome_fires(o, cost,
                   arena_printf(arena,
                                "%lld kernels per step add biases that the next normalisation "
-                               "subtracts again, or sum their gradients: %.1f ms",
+                               "subtracts again, or sum the gradients of such biases: %.1f ms",
                                (long long)count, ms(cost)));
     outcome_example_op(o, f->tl, ops.longest, "longest of them");
 }
 
 const struct rule rule_bias_before_norm = {
     .id = "bias-before-norm",
-    .title = "Leave out the bias before a batch normalisation",
+    .title = "Remove the bias before a batch normalisation",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_bias_before_norm,
     .looks_for = "Bias additions between a convolution and a batch normalisation, and the sums "
-                 "that make their gradients.",
+                 "that compute the gradients of these biases.",
     .doc = "Batch normalisation subtracts the mean of each channel, and with it any constant that "
-           "was added before. The bias costs a pass over the activations forward, another "
-           "backward, and learns nothing. A bias that the convolution's kernel adds itself costs "
-           "nothing and is not seen. Weights of a trained model stay usable: drop the bias and "
-           "correct the running mean by it.",
-    .remedy = {"nn.Conv2d(..., bias=False) where a BatchNorm2d follows",
-               "layers.Conv2D(..., use_bias=False) where BatchNormalization follows",
-               "leave out cudnnAddTensor and cudnnConvolutionBackwardBias where a normalisation "
-               "follows"},
-    .tips = {{"bias-before-norm", "No bias where a batch normalisation follows",
-              "a bias inside the convolution's own kernel costs nothing and is not seen"}},
+           "the convolution added. The bias costs one pass over the activations forward and "
+           "another one backward, and learns nothing. A bias that the convolution's own kernel "
+           "adds costs nothing, and gpuprof does not see it. The weights of a trained model stay "
+           "usable: drop the bias and subtract it from the running mean.",
+    .remedy = {"nn.Conv2d(..., bias=False) before a BatchNorm2d",
+               "layers.Conv2D(..., use_bias=False) before a BatchNormalization",
+               "remove cudnnAddTensor and cudnnConvolutionBackwardBias before a normalisation"},
+    .tips =
+        {{"bias-before-norm", "No bias before a batch normalisation",
+          "a bias inside the convolution's own kernel costs nothing, and gpuprof does not see it"}},
 };

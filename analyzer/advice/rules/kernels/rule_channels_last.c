@@ -64,14 +64,15 @@ static void check_channels_last(const struct facts *f, struct arena *arena, stru
         return;
     if (f->totals.family_ns[FAMILY_CONV] == 0) {
         o->why = arena_printf(arena,
-                              "%.3f ms of transposes per step, but no convolution that "
-                              "channels-last would spare them",
+                              "%.3f ms of transposes per step, but no convolution that would no "
+                              "longer need them with channels-last",
                               ms(cost));
         return;
     }
     if (query_nvidia(f) && !tensor_convolutions(f)) {
         o->verdict = RULE_SUPPRESSED;
-        o->why = "the convolutions run in FP32 without tensor cores, where channels-last is slower";
+        o->why =
+            "the convolutions run in FP32 without tensor cores, and there channels-last is slower";
         return;
     }
     const char *rows = "SELECT k.*, s.text FROM kernel k JOIN string s ON s.id = k.name WHERE "
@@ -88,9 +89,9 @@ static void check_channels_last(const struct facts *f, struct arena *arena, stru
     o->setting = "channels_last=1";
     outcome_fires(
         o, cost,
-        arena_printf(arena,
-                     "%.0f kernels per step only turn NCHW into NHWC and back: %.1f ms of GPU time",
-                     (double)ops.count / (double)f->steps.used, ms(cost)));
+        arena_printf(
+            arena, "%.0f kernels per step only convert NCHW to NHWC and back: %.1f ms of GPU time",
+            (double)ops.count / (double)f->steps.used, ms(cost)));
     outcome_example_op(o, f->tl, ops.longest, "longest conversion");
 }
 
@@ -100,17 +101,16 @@ const struct rule rule_channels_last = {
     .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
     .check = check_channels_last,
     .program = {.now = "torch.input"},
-    .looks_for = "Layout conversion kernels (nchwToNhwc, nhwcToNchw, batched transposes) beside "
+    .looks_for = "Layout conversion kernels (nchwToNhwc, nhwcToNchw, batched transposes) around "
                  "convolutions on tensor cores.",
-    .doc = "Tensor-core convolutions work in NHWC; fed with NCHW, the library converts on the way "
-           "in and out. Channels-last "
-           "removes these kernels. Without tensor cores (plain FP32) NHWC is slower, so the advice "
-           "is not given there. The bound "
-           "is the conversions' own time; the convolutions often get faster as well.",
+    .doc = "Tensor-core convolutions work in NHWC. With NCHW tensors the library converts the "
+           "input and the output; with channels-last it does not need to. Without tensor cores "
+           "(plain FP32) NHWC is slower, so gpuprof does not advise it there. The bound is the "
+           "time of the conversions; the convolutions often get faster as well.",
     .remedy =
         {"model = model.to(memory_format=torch.channels_last); x = "
          "x.to(memory_format=torch.channels_last)",
-         "data_format='channels_last' (the default) in every layer; let the layout optimizer on",
+         "data_format='channels_last' (the default) in every layer; leave the layout optimizer on",
          "CUDNN_TENSOR_NHWC for tensors and filters (KRSC)"},
     .setting = "channels_last",
     .tips = {{"channels-last", "Keep images in channels-last layout", NULL}},

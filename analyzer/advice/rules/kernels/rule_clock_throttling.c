@@ -18,7 +18,7 @@ static const char *reason_text(int64_t reasons)
         return "heat";
     if (reasons & (QUERY_POWER_CAP | QUERY_POWER_BRAKE))
         return "the power limit";
-    return "a slowdown that the hardware asked for";
+    return "a hardware slowdown";
 }
 
 static void check_clock_throttling(const struct facts *f, struct arena *arena, struct outcome *o)
@@ -31,24 +31,25 @@ static void check_clock_throttling(const struct facts *f, struct arena *arena, s
                  "through NVML; record a longer window)";
         return;
     }
-    o->why = arena_printf(arena, "the clock was held down in %.0f %% of %lld samples", g.slowed_pct,
+    o->why = arena_printf(arena, "the clock was reduced in %.0f %% of %lld samples", g.slowed_pct,
                           (long long)g.samples);
     if (g.slowed_pct < OFTEN_PCT)
         return;
     if (full <= 0) {
         o->verdict = RULE_CANNOT_TELL;
-        o->why = "the clock was held down, but the GPU's full clock was not recorded";
+        o->why = "the clock was reduced, but the recording lacks the GPU's full clock";
         return;
     }
     double ratio = g.slowed_mhz / full;
     if ((1 - ratio) * 100 < SLOWER_PCT) {
-        o->why = arena_printf(arena, "held down, but at %.0f of %.0f MHz", g.slowed_mhz, full);
+        o->why = arena_printf(arena, "the clock was reduced, but only to %.0f of %.0f MHz",
+                              g.slowed_mhz, full);
         return;
     }
     double gain = (1 - ratio) * g.slowed_pct / 100;
     int64_t cost = (int64_t)((double)f->breakdown_ns[PART_COMPUTE] * gain);
     const char *rows = "SELECT * FROM gpu_sample WHERE throttle_reasons & 236";
-    outcome_evidence(o, "samples in which the clock was held down", g.slowed_pct, "%", rows);
+    outcome_evidence(o, "samples with a reduced clock", g.slowed_pct, "%", rows);
     outcome_evidence(o, "mean SM clock in them", g.slowed_mhz, "MHz", rows);
     outcome_evidence(o, "the GPU's full clock", full, "MHz", "SELECT * FROM device");
     if (g.hottest_c >= 0)
@@ -61,7 +62,7 @@ static void check_clock_throttling(const struct facts *f, struct arena *arena, s
     o->edit = (struct edit){.kind = EDIT_SCALE, .ops = computes, .good = 1 - gain, .bad = 1};
     outcome_fires(o, cost,
                   arena_printf(arena,
-                               "%s holds the GPU's clock at %.0f of %.0f MHz in %.0f %% of the "
+                               "%s keeps the GPU's clock at %.0f of %.0f MHz during %.0f %% of the "
                                "time: up to %.1f ms per step",
                                reason_text(g.reasons), g.slowed_mhz, full, g.slowed_pct, ms(cost)));
 }
@@ -71,17 +72,18 @@ const struct rule rule_clock_throttling = {
     .title = "Cool the GPU, or raise its power limit",
     .needs = HAVE_KERNELS | HAVE_DEVICE | HAVE_STEPS,
     .check = check_clock_throttling,
-    .looks_for = "Samples of the GPU's clock below its full rate, for reasons of heat or power.",
+    .looks_for = "Samples in which heat or power keeps the GPU's clock below its full rate.",
     .doc = "A GPU that is too hot, or at its power limit, lowers its clock, and every kernel that "
-           "computes takes longer. Nothing in the program is at fault. The bound is the part of "
-           "the kernels' time by which the clock is low; kernels that wait for memory gain less. "
-           "The full clock is the one that the device reports; few cards hold it under load, so "
-           "a few percent are nothing.",
-    .remedy = {"nothing in the program: nvidia-smi -q -d PERFORMANCE,POWER,TEMPERATURE; airflow; "
+           "computes takes longer. The program is not the cause. The bound is the kernels' time "
+           "multiplied by the share of the clock that is missing; kernels that wait for memory "
+           "gain less. The full clock is the one that the device reports; few cards keep it under "
+           "load, so a few percent mean nothing.",
+    .remedy = {"no change to the program: nvidia-smi -q -d PERFORMANCE,POWER,TEMPERATURE; airflow; "
                "nvidia-smi -pl WATTS up to the limit of the card",
-               "nothing in the program: nvidia-smi -q -d PERFORMANCE,POWER,TEMPERATURE; airflow; "
+               "no change to the program: nvidia-smi -q -d PERFORMANCE,POWER,TEMPERATURE; airflow; "
                "nvidia-smi -pl WATTS up to the limit of the card",
-               "nothing in the program: nvidia-smi -q -d PERFORMANCE,POWER,TEMPERATURE; airflow; "
+               "no change to the program: nvidia-smi -q -d PERFORMANCE,POWER,TEMPERATURE; airflow; "
                "nvidia-smi -pl WATTS up to the limit of the card"},
-    .tips = {{"clocks", "Keep the GPU cool and at full power", "needs samples of the GPU's clock"}},
+    .tips = {{"clocks", "Keep the GPU cool and at full power",
+              "gpuprof needs samples of the GPU's clock"}},
 };

@@ -129,8 +129,8 @@ static void check_shapes(const struct facts *f, struct arena *arena, struct outc
     int64_t all = 0, bound = n ? per_step(f, below_upper_quartile(v, n, &worst)) : 0;
     for (size_t i = 0; i < n; i++)
         all += v[i].ns;
-    o->why = arena_printf(arena, "convolutions below the rate of their kind cost %.3f ms per step",
-                          ms(bound));
+    o->why = arena_printf(
+        arena, "convolutions slower than others of their kind cost %.3f ms per step", ms(bound));
     if (worst && bound * 100 >= f->step_ns) {
         const char *rows = "SELECT * FROM library_call WHERE family IN (2, 3, 4)";
         outcome_evidence(o, "convolution calls per step", (double)n / (double)f->steps.used,
@@ -142,7 +142,7 @@ static void check_shapes(const struct facts *f, struct arena *arena, struct outc
                          rows);
         fire(f, o, bound, worst->op,
              arena_printf(arena,
-                          "no algorithm was measured, and convolutions slower than the upper "
+                          "cuDNN measured no algorithm, and convolutions slower than the upper "
                           "quartile of their kind cost %.1f ms per step",
                           ms(bound)));
     }
@@ -157,7 +157,8 @@ static void check_cudnn_algorithm(const struct facts *f, struct arena *arena, st
     }
     if (query_find_seen(f)) {
         o->verdict = RULE_SUPPRESSED;
-        o->why = "the program measures cuDNN's algorithms already (Find calls were recorded)";
+        o->why =
+            "the program already measures cuDNN's algorithms (the recording contains Find calls)";
         return;
     }
     if (f->tl->have & HAVE_CALLS) {
@@ -187,17 +188,17 @@ const struct rule rule_cudnn_algorithm = {
     .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
     .check = check_cudnn_algorithm,
     .program = {.now = "torch.cudnn.benchmark"},
-    .looks_for = "Convolutions whose rate is well below that of others of their kind, with no "
-                 "autotuning call in the profile; without shapes, "
-                 "kernels of known fallback algorithms.",
-    .doc = "cuDNN's heuristic guesses an algorithm per shape; measuring the candidates once finds "
-           "the best, given enough workspace. It pays for "
-           "fixed shapes only: with changing ones the measuring repeats. How much it saves cannot "
-           "be read off a profile; a rerun decides.",
+    .looks_for =
+        "Convolutions whose rate is well below that of others of their kind, in a profile without "
+        "autotuning calls; if shapes are missing, kernels of known fallback algorithms.",
+    .doc = "cuDNN's heuristic guesses an algorithm per shape. Measuring the candidates once finds "
+           "the best one, given enough workspace. This pays only for fixed shapes: with changing "
+           "shapes cuDNN measures again and again. A profile does not show how much it saves; a "
+           "rerun decides.",
     .remedy = {"torch.backends.cudnn.benchmark = True", "TF_CUDNN_USE_AUTOTUNE=1 (the default)",
                "cudnnFind*AlgorithmEx once per shape, with a workspace of some 100 MB"},
     .setting = "cudnn_benchmark",
     .tips = {{"cudnn-benchmark", "Let cuDNN measure its algorithms",
-              "a search is seen in gpuprof's own recordings; in imported traces slow algorithms by "
-              "name"}},
+              "gpuprof sees a search in its own recordings, and in imported traces it sees slow "
+              "algorithms by name"}},
 };

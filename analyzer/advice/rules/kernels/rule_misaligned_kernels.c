@@ -158,12 +158,12 @@ static void check_misaligned_kernels(const struct facts *f, struct arena *arena,
         return;
     const char *rows = "SELECT k.* FROM kernel k JOIN string s ON s.id = k.name WHERE s.text LIKE "
                        "'%align1%' OR s.text LIKE '%align2%' OR s.text LIKE '%AddPadding%'";
-    outcome_evidence(o, "matrix kernels with alignment 1 or 2, and paddings, per step",
+    outcome_evidence(o, "matrix kernels with alignment 1 or 2, and padding kernels, per step",
                      (double)m.count / (double)f->steps.used, "count", rows);
     outcome_evidence(o, "time in them per step", ms(each), "ms", rows);
     if (m.padding_ns > 0)
-        outcome_evidence(o, "of it copying to padded operands", ms(per_step(f, m.padding_ns)), "ms",
-                         rows);
+        outcome_evidence(o, "of that, copying to padded operands", ms(per_step(f, m.padding_ns)),
+                         "ms", rows);
     if (size > 0)
         outcome_evidence(o, "size that is not a multiple of 8 in most products", (double)size, "",
                          NULL);
@@ -173,8 +173,8 @@ static void check_misaligned_kernels(const struct facts *f, struct arena *arena,
     const char *which = size > 0 ? arena_printf(arena, "%lld", (long long)size) : "a dimension";
     outcome_fires(o, each,
                   arena_printf(arena,
-                               "%.1f ms per step of matrix work loads operands element by element "
-                               "(longest: %s): %s is not a multiple of 8",
+                               "matrix kernels load operands element by element for %.1f ms per "
+                               "step (longest: %s): %s is not a multiple of 8",
                                ms(each), tl_text(f->tl, m.worst->name), which));
     outcome_example_op(o, f->tl, m.worst->longest, "longest misaligned kernel");
 }
@@ -185,18 +185,18 @@ const struct rule rule_misaligned_kernels = {
     .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
     .check = check_misaligned_kernels,
     .looks_for =
-        "Tensor-core kernels whose name says align1 or align2, and kernels that pad operands.",
-    .doc = "Tensor cores want 16 bytes at a time: 8 elements of fp16 or bf16, 4 of TF32. When a "
+        "Tensor-core kernels whose names contain align1 or align2, and kernels that pad operands.",
+    .doc = "Tensor cores read 16 bytes at a time: 8 elements of fp16 or bf16, 4 of TF32. If a "
            "dimension (vocabulary, number of tokens, channels) is odd, the library falls back to "
            "kernels that load single elements, often those of an older architecture. Padding the "
-           "dimension, or the sequence, brings the fast kernels back. How much faster they are is "
-           "estimated from the aligned products of the same program; without enough of them only "
-           "a rerun can tell.",
+           "dimension, or the sequence, restores the fast kernels. gpuprof estimates their speed "
+           "from the aligned products of the same program; if there are too few of them, only a "
+           "rerun can show it.",
     .remedy =
         {"pad vocabulary, sequence and feature sizes to multiples of 8 (64 is better): "
          "tokenizer(..., pad_to_multiple_of=8), resize_token_embeddings(pad_to_multiple_of=64)",
          "pad dimensions to multiples of 8 in the model and in dataset.padded_batch",
-         "pad leading dimensions to 16 bytes and ask cuBLASLt with the padded layout"},
+         "pad leading dimensions to 16 bytes and pass the padded layout to cuBLASLt"},
     .setting = "pad_vocab",
-    .tips = {{"aligned-sizes", "Sizes (channels, vocabulary) in multiples of 8", NULL}},
+    .tips = {{"aligned-sizes", "Use sizes (channels, vocabulary) that are multiples of 8", NULL}},
 };

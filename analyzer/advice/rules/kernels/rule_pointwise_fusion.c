@@ -118,8 +118,7 @@ static void check_pointwise_fusion(const struct facts *f, struct arena *arena, s
     int64_t cost = per_step(f, all.spared_ns);
     double used = (double)(f->steps.used ? f->steps.used : 1);
     o->why = arena_printf(arena,
-                          "%.1f chains of pointwise kernels per step, of which fusion may save "
-                          "%.3f ms",
+                          "%.1f chains of pointwise kernels per step; fusing them may save %.3f ms",
                           (double)all.count / used, ms(cost));
     if (cost * 100 < f->step_ns)
         return;
@@ -128,7 +127,8 @@ static void check_pointwise_fusion(const struct facts *f, struct arena *arena, s
     outcome_evidence(o, "kernels in them per step", (double)all.kernels / used, "count",
                      "SELECT * FROM kernel ORDER BY stream, start_ns");
     outcome_evidence(o, "their GPU time per step", ms(per_step(f, all.busy_ns)), "ms", NULL);
-    outcome_evidence(o, "of it beyond one kernel per chain, or none behind a matrix product",
+    outcome_evidence(o,
+                     "of that, beyond one kernel per chain, or beyond none after a matrix product",
                      ms(cost), "ms", NULL);
     o->error_class = ERROR_KERNEL_MODEL;
     o->edit = (struct edit){.kind = EDIT_JOIN, .op_marks = all.marks};
@@ -140,7 +140,7 @@ static void check_pointwise_fusion(const struct facts *f, struct arena *arena, s
                                "over the same data (longest chain: %zu, from %s)",
                                (double)all.kernels / used, (double)all.count / used, c->length,
                                tl_text(f->tl, f->tl->ops[c->first].name)));
-    outcome_example(o, c->first_ns, c->end_ns, "the chain that costs most", c->first);
+    outcome_example(o, c->first_ns, c->end_ns, "the most expensive chain", c->first);
 }
 
 const struct rule rule_pointwise_fusion = {
@@ -150,14 +150,13 @@ const struct rule rule_pointwise_fusion = {
     .check = check_pointwise_fusion,
     .looks_for = "Two or more pointwise kernels in a row on one stream, launched with the same "
                  "number of threads.",
-    .doc = "A pointwise kernel does little arithmetic: it takes as long as its data takes to be "
-           "read and written. A chain of them over the same shape moves the data once for each; "
-           "fused, once in all. The bound is the time of all but the longest kernel of each chain, "
-           "and "
-           "of all of them right behind a matrix product, whose epilogue can do the work. "
-           "That kernels in a row have the same shape does not prove that each reads what the one "
-           "before wrote; a rerun decides. Kernels that a compiler has fused already (triton_...) "
-           "are not counted.",
+    .doc = "A pointwise kernel does little arithmetic: reading and writing its data takes all its "
+           "time. A chain of them over the same shape moves the data once per kernel; a fused "
+           "kernel moves it once. The bound is the time of all kernels of a chain except the "
+           "longest; directly after a matrix product, whose epilogue can do the work, it is the "
+           "time of the whole chain. Consecutive kernels of the same shape do not prove that each "
+           "reads what the previous one wrote; a rerun decides. gpuprof does not count kernels "
+           "that a compiler has already fused (triton_...).",
     .remedy = {"torch.compile(model), or write the expression once with torch.nn.functional (gelu "
                "with approximate='tanh', scaled_dot_product_attention, fused normalisations)",
                "tf.function(jit_compile=True)",

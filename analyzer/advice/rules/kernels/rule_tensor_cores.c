@@ -104,10 +104,11 @@ static void advise_layout(struct arena *arena, struct outcome *o)
 {
     struct remedy *r = &o->remedy;
     o->setting = arena_printf(arena, "%s;channels_last=1", o->setting);
-    r->pytorch = arena_printf(arena,
-                              "%s; both model and input .to(memory_format="
-                              "torch.channels_last), or convolutions convert",
-                              r->pytorch);
+    r->pytorch =
+        arena_printf(arena,
+                     "%s; convert both model and input with "
+                     ".to(memory_format=torch.channels_last), or the convolutions convert them",
+                     r->pytorch);
     r->tensorflow = arena_printf(arena,
                                  "%s; data_format='channels_last' (the default) in every "
                                  "layer",
@@ -162,8 +163,7 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
                      ms(per_step(f, f->totals.tensor_ns)), "ms", NULL);
     const char *override = timeline_meta(f->tl, "env.NVIDIA_TF32_OVERRIDE");
     if (override && strcmp(override, "0") == 0)
-        outcome_evidence(o, "NVIDIA_TF32_OVERRIDE is set to 0: no TF32 until it is unset", 0, "",
-                         NULL);
+        outcome_evidence(o, "NVIDIA_TF32_OVERRIDE=0 disables TF32 until you unset it", 0, "", NULL);
 }
 
 static const char *summary_of(const struct facts *f, struct arena *arena, const struct found *x)
@@ -171,8 +171,8 @@ static const char *summary_of(const struct facts *f, struct arena *arena, const 
     if (x->tf32_ns > x->cost_ns)
         return arena_printf(
             arena,
-            "%.1f ms per step of matrix work runs in TF32%s: tensor cores take 16-bit "
-            "numbers at twice the rate, and all else moves half the bytes",
+            "%.1f ms per step of matrix work runs in TF32%s: tensor cores process 16-bit numbers "
+            "at twice the rate, and all other kernels move half the bytes",
             ms(x->tf32_ns + x->cost_ns), x->cost_ns ? " or FP32" : "");
     const struct op *longest = x->fp32.longest == TL_NONE ? NULL : &f->tl->ops[x->fp32.longest];
     bool idle = !longest || longest->class.tensor == TRI_NO;
@@ -188,7 +188,7 @@ static bool has_tensor_cores(const struct facts *f, struct outcome *o, int *cc_m
     *cc_major = query_cc_major(f, &told);
     if (*cc_major < 0 || (*cc_major < 7 && !told)) {
         o->verdict = RULE_CANNOT_TELL;
-        o->why = "not recorded: which GPU it is (compute capability), and no kernel's name tells";
+        o->why = "not recorded: the GPU's compute capability, and no kernel name shows it";
         return false;
     }
     if (*cc_major < 7) {
@@ -206,7 +206,7 @@ static void check_tensor_cores(const struct facts *f, struct arena *arena, struc
     x.fp32 = query_ops_of(f, is_fp32_matrix, x.half);
     x.cost_ns = per_step(f, x.fp32.busy_ns);
     x.tf32_ns = tf32_cost(f);
-    o->why = arena_printf(arena, "%.3f ms per step of FP32 matrix kernels off the tensor cores",
+    o->why = arena_printf(arena, "%.3f ms per step of FP32 matrix kernels without tensor cores",
                           ms(x.cost_ns));
     if ((x.cost_ns + x.tf32_ns) * 100 < f->step_ns || !query_nvidia(f) ||
         !has_tensor_cores(f, o, &cc_major))
@@ -217,7 +217,7 @@ static void check_tensor_cores(const struct facts *f, struct arena *arena, struc
     advise(o, cc_major, x.tf32_ns > x.cost_ns);
     struct query_ops nchw = query_ops_of(f, is_fp32_conv_in_nchw, x.half);
     if (nchw.busy_ns * WORTH_A_LAYOUT > x.fp32.busy_ns && !weights_in_nhwc(f)) {
-        outcome_evidence(o, "convolutions among them that are not in channels-last, per step",
+        outcome_evidence(o, "of them, convolutions not in channels-last, per step",
                          ms(per_step(f, nchw.busy_ns)), "ms", NULL);
         advise_layout(arena, o);
     }
@@ -233,19 +233,17 @@ const struct rule rule_tensor_cores = {
     .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
     .check = check_tensor_cores,
     .program = {.line = "torch.autocast.where", .now = "torch.autocast"},
-    .looks_for = "GEMM, convolution and attention kernels whose names say FP32 (ffma, sgemm, simt, "
-                 "fmha_..._f32) on compute capability 7.0 and above; where no 16-bit work runs, "
-                 "those in TF32 as well.",
-    .doc =
-        "TF32 keeps FP32's range with a shorter mantissa and needs Ampere or newer (8.0); bf16 "
-        "as well; Volta and Turing (7.x) have "
-        "FP16 alone. Names decide: xmma or sm80 in a kernel's name does not mean tensor cores, "
-        "ffma means none. Attention in FP32 (fmha_cutlass..._f32) gains about as much. Work that "
-        "runs in "
-        "TF32 already still gains from 16 bits. The bound is all of "
-        "the kernels' time; what remains of it depends on shapes. Convolutions in NCHW are advised "
-        "together with channels-last: alone, the library converts before and after each, and "
-        "much of the gain is lost. Changes numerics: watch the loss.",
+    .looks_for = "GEMM, convolution and attention kernels whose names mean FP32 (ffma, sgemm, "
+                 "simt, fmha_..._f32) on compute capability 7.0 and above; if the program does no "
+                 "16-bit work, those in TF32 as well.",
+    .doc = "TF32 keeps the range of FP32 with a shorter mantissa. TF32 and bf16 need Ampere or "
+           "newer (8.0); Volta and Turing (7.x) have only FP16. gpuprof decides by kernel names: "
+           "xmma or sm80 does not imply tensor cores, and ffma means none. Attention in FP32 "
+           "(fmha_cutlass..._f32) gains about as much. Work that already runs in TF32 still gains "
+           "from 16 bits. The bound is the whole time of these kernels; the remaining time depends "
+           "on the shapes. For convolutions in NCHW gpuprof advises channels-last at the same "
+           "time: otherwise the library converts before and after each convolution, which costs "
+           "much of the gain. This changes the numerics: watch the loss.",
     .remedy =
         {"torch.set_float32_matmul_precision('high') for TF32; torch.autocast for bf16/fp16",
          "TF32 is on by default; keras.mixed_precision.set_global_policy(...) for 16 bit",

@@ -52,15 +52,15 @@ const struct rule rule_type_casts = {
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_type_casts,
     .looks_for = "Dozens of kernels per step that only convert types.",
-    .doc = "Mixed precision computes with 16-bit copies of FP32 weights. Cast tensor by tensor in "
-           "every step, or for every use, they cost a small kernel each; an update that writes "
-           "both, the FP32 weight and its 16-bit copy, costs two bytes a parameter. Conversions of "
-           "activations at the borders of an autocast region are counted as well; some of them "
-           "remain, so the bound is all of them.",
-    .remedy = {"torch.autocast with its cache on (cache_enabled=True), modules of one type inside "
-               "it; or 16-bit parameters with an optimizer that keeps FP32 masters",
+    .doc = "Mixed precision computes with 16-bit copies of FP32 weights. If the program casts "
+           "tensor by tensor in every step, or for every use, each cast costs a small kernel. An "
+           "update that writes both the FP32 weight and its 16-bit copy costs only two bytes per "
+           "parameter. gpuprof also counts the conversions of activations at the borders of an "
+           "autocast region. Some conversions remain, so the time of all of them is a bound.",
+    .remedy = {"torch.autocast with its cache (cache_enabled=True) around modules of one type; or "
+               "16-bit parameters with an optimizer that keeps FP32 master weights",
                "keras.mixed_precision policies cast variables once per use: wrap the step in "
                "tf.function(jit_compile=True)",
-               "let the update kernel write the 16-bit copy beside the FP32 weight"},
+               "let the update kernel write the 16-bit copy together with the FP32 weight"},
     .tips = {{"mixed-precision", "Train in mixed precision", NULL}},
 };

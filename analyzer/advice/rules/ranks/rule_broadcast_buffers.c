@@ -99,7 +99,7 @@ static void check_broadcast_buffers(const struct facts *f, struct arena *arena, 
     }
     struct query_ops ops = query_ops_of(f, is_marked, x.marks);
     int64_t gain = per_step(f, ops.busy_ns + ops.idle_ns);
-    o->why = arena_printf(arena, "%.3f ms per step for broadcasts at its start", ms(gain));
+    o->why = arena_printf(arena, "broadcasts at the start of the step take %.3f ms", ms(gain));
     if (!x.reduces || x.steps * 10 < f->steps.used * 9 || query_replicated(f, arena) ||
         !small(&x) || gain * 100 < f->steps.median_ns)
         return;
@@ -109,25 +109,27 @@ static void check_broadcast_buffers(const struct facts *f, struct arena *arena, 
                      "UNION ALL SELECT name, ranges, total_ms FROM range_time WHERE name LIKE "
                      "'%roadcast%'");
     if (x.bytes)
-        outcome_evidence(o, "what they move per step", (double)per_step(f, x.bytes) / 1e6, "MB",
+        outcome_evidence(o, "bytes that they move per step", (double)per_step(f, x.bytes) / 1e6,
+                         "MB",
                          "SELECT * FROM collective WHERE name IN (SELECT id FROM string WHERE text "
                          "LIKE '%roadcast%')");
-    outcome_evidence(o, "copies into and out of what is sent, per step",
+    outcome_evidence(o, "copies into and out of the send buffers, per step",
                      (double)(ops.count - (int64_t)x.broadcasts) / (double)f->steps.used, "count",
                      NULL);
-    outcome_evidence(o, "GPU time of both per step", ms(per_step(f, ops.busy_ns)), "ms", NULL);
-    outcome_evidence(o, "GPU idle until they were launched, per step", ms(per_step(f, ops.idle_ns)),
+    outcome_evidence(o, "GPU time of broadcasts and copies per step", ms(per_step(f, ops.busy_ns)),
                      "ms", NULL);
+    outcome_evidence(o, "GPU idle until their launch, per step", ms(per_step(f, ops.idle_ns)), "ms",
+                     NULL);
     o->error_class = ERROR_STRUCTURAL;
     o->edit = (struct edit){.kind = EDIT_REMOVE, .op_marks = x.marks};
     o->setting = "broadcast_buffers=0";
     outcome_fires(o, gain,
                   arena_printf(arena,
-                               "each step begins with %.0f broadcast%s of buffers and the copies "
-                               "around: %.2f ms before any computing",
+                               "each step begins with %.0f broadcast%s of buffers and copies "
+                               "around them: %.2f ms before any computing",
                                (double)x.broadcasts / (double)f->steps.used,
                                x.broadcasts == f->steps.used ? "" : "s", ms(gain)));
-    outcome_example_op(o, f->tl, ops.longest, "longest of the broadcasts and their copies");
+    outcome_example_op(o, f->tl, ops.longest, "longest broadcast or copy");
 }
 
 const struct rule rule_broadcast_buffers = {
@@ -136,18 +138,18 @@ const struct rule rule_broadcast_buffers = {
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_broadcast_buffers,
     .program = {.now = "torch.ddp"},
-    .looks_for = "Small broadcasts, and the copies around them, before the computing of each step "
-                 "whose gradients are exchanged as well.",
-    .doc = "DistributedDataParallel sends the buffers of rank 0 (running means and variances of "
-           "batch normalisation) to all ranks before each forward pass: packed, sent, copied back "
-           "one by one, and all ranks meet once more. Training does not read them; ranks that "
-           "keep their own differ a little where they evaluate, which one broadcast before "
-           "evaluating or saving puts right. What is saved is small, mostly 1 to 2 %. Synchronised "
-           "batch normalisation needs no such broadcast.",
+    .looks_for = "Small broadcasts, and copies around them, before the computing of each step that "
+                 "also exchanges gradients.",
+    .doc = "Before each forward pass DistributedDataParallel sends the buffers of rank 0 (running "
+           "means and variances of batch normalisation) to all ranks: it packs them, sends them "
+           "and copies them back one by one, and all ranks synchronise once more. Training does "
+           "not read these buffers. Ranks that keep their own buffers evaluate slightly "
+           "differently; one broadcast before evaluating or saving fixes this. The saving is "
+           "small, mostly 1 to 2 %. Synchronised batch normalisation needs no such broadcast.",
     .remedy = {"DDP(model, broadcast_buffers=False); before evaluating or saving, "
                "torch.distributed.broadcast(buffer, 0) for each of model.buffers()",
-               "tf.Variable(..., synchronization=ON_READ) for statistics: they meet only when "
-               "they are read",
+               "tf.Variable(..., synchronization=ON_READ) for statistics: TensorFlow merges them "
+               "only on a read",
                "no ncclBroadcast of running statistics in the loop: once before evaluating or "
                "saving"},
     .setting = "broadcast_buffers",

@@ -11,13 +11,13 @@ static void add_evidence(struct outcome *o, const struct query_exchange *x, int6
     outcome_evidence(o, "collectives per step", (double)x->count, "count", rows);
     outcome_evidence(o, "bytes per step", (double)x->bytes / 1e6, "MB", rows);
     outcome_evidence(o, "largest", (double)x->largest_bytes / 1e6, "MB", rows);
-    outcome_evidence(o, "shortest collective, however small", ms(x->fastest_ns) * 1000, "us", rows);
-    outcome_evidence(o, "transfer per step, each at the best seen for its size", ms(x->transfer_ns),
-                     "ms", rows);
-    outcome_evidence(o, "communication with no compute beside it per step", ms(exposed), "ms",
-                     NULL);
+    outcome_evidence(o, "fixed cost of a collective: the shortest one seen",
+                     ms(x->fastest_ns) * 1000, "us", rows);
+    outcome_evidence(o, "transfer time per step, at the best rate seen for each size",
+                     ms(x->transfer_ns), "ms", rows);
+    outcome_evidence(o, "exposed communication per step", ms(exposed), "ms", NULL);
     if (launching > 0)
-        outcome_evidence(o, "GPU idle before them until each was launched, per step", ms(launching),
+        outcome_evidence(o, "GPU idle until the launch of each collective, per step", ms(launching),
                          "ms", NULL);
 }
 
@@ -33,12 +33,12 @@ static void check_bucket_size(const struct facts *f, struct arena *arena, struct
     int64_t gain = exposed + launching;
     if (x.step == TL_NONE && all.count > 0) {
         o->verdict = RULE_CANNOT_TELL;
-        o->why = "the sizes of the collectives were not recorded (gpuprof run records them)";
+        o->why = "not recorded: the sizes of the collectives (gpuprof run records them)";
         return;
     }
     o->why = x.step == TL_NONE
                  ? "no collectives on this GPU"
-                 : arena_printf(arena, "%zu collectives of %.1f MB per step, %.3f ms not hidden",
+                 : arena_printf(arena, "%zu collectives of %.1f MB per step, %.3f ms exposed",
                                 x.count, (double)x.bytes / 1e6, ms(gain));
     if (fault == BUCKETS_FINE || gain * 100 < f->step_ns)
         return;
@@ -46,49 +46,47 @@ static void check_bucket_size(const struct facts *f, struct arena *arena, struct
     o->edit.kind = fault == BUCKETS_SMALL ? EDIT_BUCKET : EDIT_HIDE_COMM;
     o->error_class = ERROR_KERNEL_MODEL;
     if (fault == BUCKETS_SMALL) {
-        outcome_fires(
-            o, gain,
-            arena_printf(arena,
-                         "%zu collectives per step of %.0f KB on average: each costs %.0f us "
-                         "however small it is, which is most of their %.2f ms",
-                         x.count, (double)x.bytes / 1e3 / (double)x.count, ms(x.fastest_ns) * 1000,
-                         ms(x.transfer_ns)));
+        outcome_fires(o, gain,
+                      arena_printf(arena,
+                                   "%zu collectives per step of %.0f KB on average: each has a "
+                                   "fixed cost of %.0f us, which is most of their %.2f ms",
+                                   x.count, (double)x.bytes / 1e3 / (double)x.count,
+                                   ms(x.fastest_ns) * 1000, ms(x.transfer_ns)));
         o->setting = "bucket_mb=25;first_bucket_mb=1";
         return;
     }
     o->remedy.pytorch = "DDP(model, bucket_cap_mb=25): the default; a cap as large as the model "
                         "waits for the whole backward pass";
     o->remedy.tensorflow = o->rule->remedy.tensorflow;
-    o->remedy.cuda = "ncclAllReduce in several buckets, in the order in which backward makes "
-                     "gradients, each started by an event behind its last gradient";
+    o->remedy.cuda = "ncclAllReduce in several buckets, in the order in which backward computes "
+                     "gradients; start each one with an event after its last gradient";
     outcome_fires(o, gain,
                   arena_printf(arena,
-                               "%.0f of %.0f MB per step travel in one collective, which begins "
-                               "when backward is over: nothing is left to hide it behind",
+                               "one collective sends %.0f of %.0f MB per step after the end of "
+                               "backward: no computing is left to hide it",
                                (double)x.largest_bytes / 1e6, (double)x.bytes / 1e6));
     o->setting = "bucket_mb=25;first_bucket_mb=1";
 }
 
 const struct rule rule_bucket_size = {
     .id = "bucket-size",
-    .title = "Choose the size of gradient buckets",
+    .title = "Change the size of gradient buckets",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_bucket_size,
     .program = {.now = "torch.ddp"},
-    .looks_for = "Collectives whose recorded sizes are so small that their fixed cost is most of "
-                 "their time, or of which one moves nearly everything and overlaps with nothing.",
-    .doc =
-        "Every collective costs some microseconds before the first byte moves, so many small ones "
-        "waste time; a single large one can only start when the last gradient is there, so it "
-        "hides behind nothing. Buckets of some 25 MB do both well. The fixed cost is the "
-        "shortest collective seen in the recording, the transfer the shortest of each size, so "
-        "that waiting for other ranks does not count. Where sizes were not recorded, "
-        "exposed-communication tells of many small collectives.",
-    .remedy = {"DDP(model, bucket_cap_mb=25, gradient_as_bucket_view=True): gradients travel in a "
-               "few large buckets while backward still computes",
+    .looks_for = "Collectives so small that their fixed cost is most of their time, or one "
+                 "collective that moves nearly all bytes and overlaps with nothing.",
+    .doc = "Every collective costs some microseconds before the first byte moves, so many small "
+           "ones waste time. A single large one can start only after the last gradient, so no "
+           "computing hides it. Buckets of about 25 MB avoid both. gpuprof takes the shortest "
+           "collective of the recording as the fixed cost and the shortest one of each size as the "
+           "transfer, so that waits for other ranks do not count. If the recording lacks sizes, "
+           "exposed-communication reports many small collectives.",
+    .remedy = {"DDP(model, bucket_cap_mb=25, gradient_as_bucket_view=True): backward overlaps with "
+               "the exchange of a few large buckets",
                "tf.distribute.experimental.CommunicationOptions(bytes_per_pack=50 * 1024 * 1024)",
-               "pack gradients into buckets of some 25 MB in the order of backward, one "
-               "ncclAllReduce each on a stream of its own, started behind its last gradient"},
+               "pack gradients into buckets of about 25 MB in the order of backward; run one "
+               "ncclAllReduce per bucket on a separate stream, after the bucket's last gradient"},
     .setting = "bucket_mb",
-    .tips = {{"buckets", "Exchange gradients in buckets, beside the backward pass", NULL}},
+    .tips = {{"buckets", "Exchange gradients in buckets, during the backward pass", NULL}},
 };

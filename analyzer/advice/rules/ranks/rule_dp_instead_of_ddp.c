@@ -9,24 +9,24 @@ static void check_dp_instead_of_ddp(const struct facts *f, struct arena *arena, 
     int64_t idle =
         part[PART_IDLE_LAUNCH] + part[PART_IDLE_HOST] + part[PART_IDLE_SYNC] + part[PART_IDLE_COPY];
     int64_t gain = part[PART_COMM] + idle;
-    o->why = devices ? arena_printf(arena,
-                                    "one process drives %zu GPUs, which costs this one %.3f ms per "
-                                    "step",
-                                    devices, ms(gain))
-                     : "no process sends the weights to several GPUs in each step";
+    o->why =
+        devices ? arena_printf(arena,
+                               "one process drives %zu GPUs, which costs this GPU %.3f ms per step",
+                               devices, ms(gain))
+                : "no process sends the weights to several GPUs in each step";
     if (!devices || gain * 100 < f->step_ns)
         return;
     outcome_evidence(o, "GPUs that one process drives", (double)devices, "count",
                      "SELECT * FROM device");
-    outcome_evidence(o, "sending weights and gathering gradients, nothing beside it, per step",
+    outcome_evidence(o, "exposed time of sending weights and gathering gradients, per step",
                      ms(part[PART_COMM]), "ms", NULL);
     outcome_evidence(o, "GPU idle per step while the process serves the others", ms(idle), "ms",
                      NULL);
     outcome_fires(o, gain,
                   arena_printf(arena,
                                "one process drives %zu GPUs and sends them the weights in every "
-                               "step: this GPU waits %.1f ms per step for it and spends %.1f ms on "
-                               "copies of weights and gradients",
+                               "step: this GPU waits %.1f ms per step for the process and spends "
+                               "%.1f ms on copies of weights and gradients",
                                devices, ms(idle), ms(part[PART_COMM])));
     o->setting = "mode=ddp";
 }
@@ -39,12 +39,11 @@ const struct rule rule_dp_instead_of_ddp = {
     .program = {.now = "torch.data_parallel"},
     .looks_for = "Compute kernels on several GPUs from one process, with a broadcast to them in "
                  "every step.",
-    .doc =
-        "DataParallel sends the weights to all GPUs and gathers the gradients in every step, and "
-        "one process launches the work of all, one GPU after another. With a process for each "
-        "GPU the weights stay where they are, gradients travel while backward computes, and "
-        "launching is done in parallel. The saving is an upper bound: idle time may have other "
-        "causes as well.",
+    .doc = "DataParallel sends the weights to all GPUs and gathers the gradients in every step, "
+           "and one process launches the work of all GPUs, one after another. With one process per "
+           "GPU the weights stay in place, the gradient exchange overlaps with backward, and the "
+           "processes launch in parallel. The saving is an upper bound, because idle time may have "
+           "other causes as well.",
     .remedy = {"DistributedDataParallel with one process per GPU (torchrun --nproc-per-node=N) "
                "instead of nn.DataParallel",
                "tf.distribute.MirroredStrategy or MultiWorkerMirroredStrategy instead of copying "

@@ -8,26 +8,27 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
 {
     const char *rows = "SELECT k.* FROM kernel k JOIN string s ON s.id = k.name WHERE s.text LIKE "
                        "'%nccl%' OR s.text LIKE '%rccl%' ORDER BY end_ns - start_ns DESC";
-    outcome_evidence(o, "communication with no compute beside it per step",
-                     ms(f->breakdown_ns[PART_COMM]), "ms", rows);
+    outcome_evidence(o, "exposed communication per step", ms(f->breakdown_ns[PART_COMM]), "ms",
+                     rows);
     outcome_evidence(o, "collectives per step", (double)all->count / (double)f->steps.used, "count",
                      rows);
     outcome_evidence(o, "time in them per step", ms(per_step(f, all->busy_ns)), "ms", rows);
     if (waiting > 0)
-        outcome_evidence(o, "of that, waiting for the last rank to arrive (counted elsewhere)",
-                         ms(waiting), "ms", NULL);
+        outcome_evidence(
+            o, "of that, waiting for the last rank to arrive (the straggler rule counts it)",
+            ms(waiting), "ms", NULL);
 }
 
 /* Many small collectives: the remedy is to make few of them, first. */
 static void gather(struct outcome *o)
 {
     o->remedy.pytorch =
-        "DDP(model, bucket_cap_mb=25 or more, gradient_as_bucket_view=True) so that gradients "
-        "travel in a few large buckets while backward still computes; with torch.compile, wrap "
-        "the model in DDP first and compile that: torch.compile(DDP(model))";
+        "DDP(model, bucket_cap_mb=25 or more, gradient_as_bucket_view=True) so that backward "
+        "overlaps with the exchange of a few large buckets; with torch.compile, wrap the model in "
+        "DDP first and compile that: torch.compile(DDP(model))";
     o->remedy.tensorflow = o->rule->remedy.tensorflow;
-    o->remedy.cuda = "pack gradients into a few large buffers, one ncclAllReduce each on a "
-                     "stream of its own, started as soon as its last gradient is ready";
+    o->remedy.cuda = "pack gradients into a few large buffers; run one ncclAllReduce per buffer on "
+                     "a separate stream as soon as its last gradient is ready";
 }
 
 /* Per step: the time in which no collective runs. No more of them than that can be hidden. */
@@ -48,7 +49,7 @@ static const char *too_much(const struct facts *f, struct arena *arena, struct o
     int64_t hidden_at_most = beside(f) + waiting;
     if (2 * hidden_at_most > exposed)
         return "";
-    outcome_evidence(o, "of that, overlapping could hide at most", ms(hidden_at_most), "ms", NULL);
+    outcome_evidence(o, "of that, overlap could hide at most", ms(hidden_at_most), "ms", NULL);
     o->remedy = (struct remedy){
         "exchange less: model.no_sync() over several micro-batches, a larger batch per GPU, "
         "gradients in bf16 (DDP's bf16_compress_hook; FSDP MixedPrecision(reduce_dtype)), FSDP "
@@ -56,7 +57,7 @@ static const char *too_much(const struct facts *f, struct arena *arena, struct o
         "accumulate gradients over several batches before apply_gradients; larger batches; 16-bit "
         "gradients",
         "one ncclAllReduce for several micro-batches, 16-bit buffers; then overlap the rest"};
-    return arena_printf(arena, "; all else in the step is too short to hide more than %s of them",
+    return arena_printf(arena, "; the rest of the step is too short to hide more than %s of them",
                         query_time(arena, hidden_at_most));
 }
 
@@ -71,21 +72,22 @@ static void check_exposed_communication(const struct facts *f, struct arena *are
     int64_t repeats = (int64_t)query_repeats(f, arena, &x); /* no-sync counts all but one of them */
     int64_t exposed = query_exposed_comm(f) / repeats;
     int64_t launching = scattered ? per_step(f, all.idle_ns) : 0;
-    o->why = all.count ? arena_printf(arena, "%.3f ms of communication per step are not hidden",
+    o->why = all.count ? arena_printf(arena, "%.3f ms of exposed communication per step",
                                       ms(exposed > 0 ? exposed : 0))
                        : "no collectives on this GPU";
     if (exposed * 100 < f->step_ns)
         return;
     if (query_buckets(f, &x) != BUCKETS_FINE || query_replicated(f, arena)) {
         o->verdict = RULE_SUPPRESSED;
-        o->why = query_replicated(f, arena)
-                     ? "weights sent to all GPUs in each step: see dp-instead-of-ddp"
-                     : "the size of the messages keeps them from it: see bucket-size";
+        o->why =
+            query_replicated(f, arena)
+                ? "one process sends the weights to all GPUs in each step: see dp-instead-of-ddp"
+                : "the size of the messages prevents overlap: see bucket-size";
         return;
     }
     add_evidence(f, o, &all, waiting);
     if (launching > 0)
-        outcome_evidence(o, "GPU idle before them until each was launched, per step", ms(launching),
+        outcome_evidence(o, "GPU idle until the launch of each collective, per step", ms(launching),
                          "ms", NULL);
     double hidden = all.busy_ns > 0 ? 100.0 - 100.0 * ms(f->breakdown_ns[PART_COMM]) /
                                                   ms(per_step(f, all.busy_ns))
@@ -95,18 +97,18 @@ static void check_exposed_communication(const struct facts *f, struct arena *are
     const char *beyond = too_much(f, arena, o, exposed, waiting);
     outcome_fires(
         o, exposed + launching,
-        arena_printf(
-            arena,
-            "%.0f collectives per step, %s: the GPU computes nothing for %.1f ms of each "
-            "step while they run%s%s",
-            (double)all.count / (double)f->steps.used,
-            hidden < 5 ? "never overlapped"
-                       : arena_printf(arena, "only %.0f %% overlapped", hidden),
-            ms(exposed),
-            launching * 100 > f->step_ns
-                ? arena_printf(arena, ", and idles %.1f ms until they are launched", ms(launching))
-                : "",
-            beyond));
+        arena_printf(arena,
+                     "%.0f collectives per step, %s: the GPU computes nothing for %.1f ms of each "
+                     "step while they run%s%s",
+                     (double)all.count / (double)f->steps.used,
+                     hidden < 5 ? "never overlapped"
+                                : arena_printf(arena, "only %.0f %% overlapped", hidden),
+                     ms(exposed),
+                     launching * 100 > f->step_ns
+                         ? arena_printf(arena, ", and it idles for %.1f ms until their launch",
+                                        ms(launching))
+                         : "",
+                     beyond));
     o->edit.kind = EDIT_HIDE_COMM;
     if (hidden < 5) /* nothing runs beside it: there is a switch for that */
         o->setting = "overlap=1";
@@ -120,21 +122,22 @@ const struct rule rule_exposed_communication = {
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_exposed_communication,
     .program = {.now = "torch.ddp"},
-    .looks_for = "Collectives (NCCL, RCCL and others) that run while no compute kernel does, and "
-                 "many small ones launched one by one.",
-    .doc = "A collective hides behind backward when it runs on a stream of its own and starts as "
-           "soon as its data is ready. Many small collectives pay latency and launching each time. "
-           "Time in a collective before the last rank has arrived is waiting, not communication: "
-           "it is left out where all ranks were recorded; from one rank alone the two cannot be "
-           "told apart.",
+    .looks_for = "Collectives (NCCL, RCCL and others) that run while no compute kernel runs, and "
+                 "many small ones that the program launches one by one.",
+    .doc = "A collective overlaps with backward if it runs on a separate stream and starts as soon "
+           "as its data are ready. Many small collectives pay for latency and launch each time. "
+           "The time in a collective before the last rank arrives is waiting, not communication. "
+           "gpuprof excludes it if the recording contains all ranks; one rank alone does not show "
+           "the difference.",
     .remedy =
-        {"DDP(model, bucket_cap_mb=25 to 100, gradient_as_bucket_view=True), static_graph=True "
-         "where it holds; FSDP: backward_prefetch=BACKWARD_PRE, limit_all_gathers=True; "
-         "no_sync() while accumulating; issue own collectives with async_op=True and wait late",
+        {"DDP(model, bucket_cap_mb=25 to 100, gradient_as_bucket_view=True), static_graph=True if "
+         "the graph never changes; FSDP: backward_prefetch=BACKWARD_PRE, limit_all_gathers=True; "
+         "no_sync() while accumulating; issue your own collectives with async_op=True and wait "
+         "late",
          "tf.distribute.MirroredStrategy with experimental CommunicationOptions("
          "bytes_per_pack=50 * 1024 * 1024)",
          "ncclAllReduce per bucket on a second stream, event after the bucket's last gradient, "
          "wait for it only before the optimizer"},
     .setting = "overlap",
-    .tips = {{"buckets", "Exchange gradients in buckets, beside the backward pass", NULL}},
+    .tips = {{"buckets", "Exchange gradients in buckets, during the backward pass", NULL}},
 };

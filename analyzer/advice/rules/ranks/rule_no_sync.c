@@ -25,33 +25,32 @@ static void check_no_sync(const struct facts *f, struct arena *arena, struct out
     size_t k = query_repeats(f, arena, &x);
     if (x.step == TL_NONE && f->totals.family_count[FAMILY_COMM] > 0) {
         o->verdict = RULE_CANNOT_TELL;
-        o->why = "the sizes of the collectives were not recorded (gpuprof run records them)";
+        o->why = "not recorded: the sizes of the collectives (gpuprof run records them)";
         return;
     }
     int64_t exposed = f->breakdown_ns[PART_COMM];
     int64_t gain = exposed - exposed / (int64_t)k;
     o->why = x.step == TL_NONE ? "no collectives on this GPU"
-             : k < 2           ? "gradients are exchanged once per step"
+             : k < 2           ? "ranks exchange gradients once per step"
                                : arena_printf(arena,
-                                              "exchanged %zu times per step, but all except %.3f ms "
-                                                        "of that is hidden behind computing",
+                                              "ranks exchange gradients %zu times per step, but computing "
+                                                        "hides all except %.3f ms of that",
                                               k, ms(gain));
     if (k < 2 || gain * 100 < f->step_ns)
         return;
     const char *rows = "SELECT * FROM collective ORDER BY start_ns";
-    outcome_evidence(o, "times that the same gradients are exchanged per step", (double)k, "count",
-                     rows);
+    outcome_evidence(o, "exchanges of the same gradients per step", (double)k, "count", rows);
     outcome_evidence(o, "collectives per step", (double)x.count, "count", rows);
     outcome_evidence(o, "bytes per step", (double)x.bytes / 1e6, "MB", rows);
-    outcome_evidence(o, "communication with no compute beside it per step", ms(exposed), "ms",
-                     NULL);
+    outcome_evidence(o, "exposed communication per step", ms(exposed), "ms", NULL);
     o->error_class = ERROR_STRUCTURAL;
     o->edit = (struct edit){.kind = EDIT_REMOVE, .op_marks = needless(f, arena, &x, k)};
-    outcome_fires(o, gain,
-                  arena_printf(arena,
-                               "the %zu parts of each batch exchange their gradients one by one: "
-                               "%.0f MB per step, where %.0f MB after the last part would do",
-                               k, (double)x.bytes / 1e6, (double)x.bytes / 1e6 / (double)k));
+    outcome_fires(
+        o, gain,
+        arena_printf(arena,
+                     "the %zu parts of each batch exchange their gradients one by one: %.0f MB per "
+                     "step, although %.0f MB after the last part would suffice",
+                     k, (double)x.bytes / 1e6, (double)x.bytes / 1e6 / (double)k));
     o->setting = "no_sync=1";
     uint32_t op = f->tl->collectives[x.at[0]].op;
     outcome_example_op(o, f->tl, op, "an exchange that could wait for the last part");
@@ -64,17 +63,15 @@ const struct rule rule_no_sync = {
     .check = check_no_sync,
     .looks_for = "A step in which the whole sequence of collectives (names and bytes) repeats, "
                  "together with the kernels around it.",
-    .doc =
-        "When a batch is worked on in parts whose gradients are added up, only the sum has to be "
-        "exchanged. Exchanging after every part moves the same bytes again and makes ranks wait "
-        "for each other each time. Layers that communicate (tensor parallel) repeat their "
-        "messages as well, but not all kernels of the step with them.",
+    .doc = "If the program accumulates the gradients of several parts of a batch, the ranks need "
+           "to exchange only the sum. An exchange after every part moves the same bytes again and "
+           "makes the ranks wait for each other each time. Layers that communicate (tensor "
+           "parallel) also repeat their messages, but not all kernels of the step with them.",
     .remedy = {"with model.no_sync(): loss.backward() for all parts but the last",
                "accumulate into local variables, and call apply_gradients (which all-reduces) only "
                "after the last part",
                "ncclAllReduce only after the backward pass of the last part"},
     .setting = "no_sync",
-    .tips = {{"accumulation", "Accumulate gradients, and exchange them only when they are used",
-              "seen from the exchanges; without several ranks accumulation leaves no trace of its "
-              "own"}},
+    .tips = {{"accumulation", "Accumulate gradients, and exchange them only before the update",
+              "gpuprof sees the exchanges; with one rank accumulation leaves no trace"}},
 };

@@ -18,14 +18,15 @@ static void add_evidence(const struct facts *f, struct arena *arena, struct outc
     outcome_evidence(o, "collectives matched by their order", (double)r->collectives, "count",
                      NULL);
     outcome_evidence(
-        o, arena_printf(arena, "collectives for which rank %lld came last", (long long)late->rank),
+        o,
+        arena_printf(arena, "collectives in which rank %lld arrived last", (long long)late->rank),
         (double)late->late_count, "count", NULL);
-    outcome_evidence(o, "it kept the others waiting per step", ms(late->late_ns), "ms", NULL);
-    outcome_evidence(o, "all late arrivals together per step", ms(r->late_ns), "ms", NULL);
-    outcome_evidence(o, "longest time that a rank waited per step, computing nothing", ms(most),
-                     "ms", NULL);
-    outcome_evidence(o, "transfer, after the last rank had arrived, per step", ms(r->transfer_ns),
-                     "ms", NULL);
+    outcome_evidence(o, "time that it kept the others waiting, per step", ms(late->late_ns), "ms",
+                     NULL);
+    outcome_evidence(o, "all late arrivals together, per step", ms(r->late_ns), "ms", NULL);
+    outcome_evidence(o, "longest exposed wait of a rank, per step", ms(most), "ms", NULL);
+    outcome_evidence(o, "transfer after the last rank arrived, per step", ms(r->transfer_ns), "ms",
+                     NULL);
 }
 
 /* What the others wait for the last rank beyond the next one, per step: ranks that are late in
@@ -44,7 +45,7 @@ static int64_t lateness(const struct ranks *r)
 static void advise(struct arena *arena, struct outcome *o, const struct rank_facts *late)
 {
     o->remedy.pytorch =
-        arena_printf(arena, "see what rank %lld does before: uneven batches, its loader, logging",
+        arena_printf(arena, "check what rank %lld does before: uneven batches, its loader, logging",
                      (long long)late->rank);
     o->remedy.tensorflow = o->remedy.cuda = o->remedy.pytorch;
 }
@@ -59,14 +60,14 @@ static void check_straggler(const struct facts *f, struct arena *arena, struct o
     if (r->count < 2) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "one rank alone does not show whether its collectives wait for a late rank or for "
-                 "the network: record all ranks and give all their files, or their folder";
+                 "the network: record all ranks and pass all their files, or their folder";
         return;
     }
     const struct rank_facts *late = &r->at[r->late];
     int64_t gain = lateness(r);
     o->why = arena_printf(arena,
-                          "rank %lld comes last for %lld of %lld collectives and costs the others "
-                          "%.3f ms per step more than the next one",
+                          "rank %lld arrives last in %lld of %lld collectives and costs the others "
+                          "%.3f ms per step more than the next rank",
                           (long long)late->rank, (long long)late->late_count,
                           (long long)r->collectives, ms(gain));
     bool often = late->late_count * 2 >= (int64_t)f->steps.used; /* once in every other step */
@@ -82,13 +83,13 @@ static void check_straggler(const struct facts *f, struct arena *arena, struct o
     if (late->process != f->steps.process) /* its own step does not show what it would be without */
         o->edit.kind = EDIT_PUNCTUAL;
     advise(arena, o, late);
-    outcome_fires(o, gain,
-                  arena_printf(arena,
-                               "rank %lld is late: it comes last for %lld of %lld collectives and "
-                               "keeps the others waiting %.1f ms per step; the transfers "
-                               "themselves take %.1f ms",
-                               (long long)late->rank, (long long)late->late_count,
-                               (long long)r->collectives, ms(late->late_ns), ms(r->transfer_ns)));
+    outcome_fires(
+        o, gain,
+        arena_printf(arena,
+                     "rank %lld is late: it arrives last in %lld of %lld collectives and keeps the "
+                     "others waiting %.1f ms per step; the transfers themselves take %.1f ms",
+                     (long long)late->rank, (long long)late->late_count, (long long)r->collectives,
+                     ms(late->late_ns), ms(r->transfer_ns)));
     if (r->worst_op != TL_NONE) {
         const struct op *w = &f->tl->ops[r->worst_op];
         outcome_example(o, w->start_ns, w->start_ns + r->worst_ns, "longest wait for a late rank",
@@ -98,24 +99,26 @@ static void check_straggler(const struct facts *f, struct arena *arena, struct o
 
 const struct rule rule_straggler = {
     .id = "straggler",
-    .title = "Bring the late rank in line",
+    .title = "Speed up the late rank",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_straggler,
     .looks_for = "Collectives, matched over all ranks, in which the others wait for the rank that "
                  "arrives last.",
-    .doc = "A collective lasts until the last rank has arrived, and then for the transfer. The "
-           "waiting looks like a slow network on every rank but the late one, which looks fine. "
-           "Collectives are matched by their order, clocks put right by the ends of matched ones; "
-           "the last to arrive is charged with the time from the others' median arrival to its "
-           "own. Usual causes are uneven batches or sequence lengths, work that only one rank does "
-           "(logging, checkpoints), its data loader, and a busy or throttled host: gpuprof report "
-           "shows its lanes on the timeline, and gpuprof analyze on its file alone tells of it. "
-           "Seen only where the files of all ranks are given together.",
-    .remedy = {"analyse the late rank by itself; DistributedSampler with even shards, batches "
-               "bucketed by length, the same work on every rank, logging and checkpoints off the "
-               "critical path",
-               "shard input evenly (tf.data auto-shard by data), the same work on every replica",
+    .doc =
+        "A collective lasts until the last rank has arrived, plus the transfer. On every rank "
+        "except the late one, the waiting looks like a slow network; the late rank looks fine. "
+        "gpuprof matches collectives by their order, aligns the clocks by the ends of matched "
+        "collectives, and charges the last rank with the time from the others' median arrival to "
+        "its own. Usual causes are uneven batches or sequence lengths, work that only one rank "
+        "does (logging, checkpoints), its data loader, and a busy or throttled host. gpuprof "
+        "report shows the lanes of the late rank on the timeline, and gpuprof analyze on its file "
+        "alone shows what fills its step. The rule needs the files of all ranks together.",
+    .remedy = {"analyse the late rank's file alone; use DistributedSampler with even shards, "
+               "bucket batches by length, give every rank the same work, keep logging and "
+               "checkpoints off the critical path",
+               "shard the input evenly (tf.data auto-shard by data), and give every replica the "
+               "same work",
                "balance the work between ranks; pin each rank to its own cores"},
     .late_rank = true,
-    .tips = {{"straggler", "Even out the work of the ranks", NULL}},
+    .tips = {{"straggler", "Balance the work of the ranks", NULL}},
 };

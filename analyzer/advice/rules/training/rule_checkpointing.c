@@ -109,8 +109,8 @@ static bool memory_lets(const struct facts *f, struct arena *arena, struct outco
     if (peak < 0 || all <= 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = arena_printf(arena,
-                              "%.1f ms per step are computed a second time; not recorded: how much "
-                              "of the GPU's memory is in use (gpuprof run records it)",
+                              "the program computes %.1f ms per step a second time; not recorded: "
+                              "how much of the GPU's memory is in use (gpuprof run records it)",
                               ms(again_ns));
         return false;
     }
@@ -118,12 +118,12 @@ static bool memory_lets(const struct facts *f, struct arena *arena, struct outco
     if (pct > SCARCE_PCT) {
         o->verdict = RULE_SUPPRESSED;
         o->why = arena_printf(arena,
-                              "%.1f ms per step are computed a second time, but %.0f %% of the "
-                              "memory is in use: keeping activations may not fit",
+                              "the program computes %.1f ms per step a second time, but %.0f %% of "
+                              "the memory is in use: all activations may not fit",
                               ms(again_ns), pct);
         return false;
     }
-    outcome_evidence(o, "GPU memory in use at most", (double)peak / 1e9, "GB", NULL);
+    outcome_evidence(o, "peak GPU memory in use", (double)peak / 1e9, "GB", NULL);
     outcome_evidence(o, "share of the GPU's memory", pct, "%", NULL);
     return true;
 }
@@ -139,11 +139,11 @@ static void check_checkpointing(const struct facts *f, struct arena *arena, stru
         per_step(f, ranges ? p.ops.busy_ns + p.ops.idle_ns : repeated_pairs_ns(f, arena, &unclear));
     if (unclear) {
         o->verdict = RULE_CANNOT_TELL;
-        o->why = "not recorded: whether forward work that is done twice, ahead of the backward "
-                 "pass, is an evaluation (put that into a range named 'evaluate')";
+        o->why = "not recorded: whether the forward work that runs twice before the backward pass "
+                 "is an evaluation (put an evaluation into a range named 'evaluate')";
         return;
     }
-    o->why = arena_printf(arena, "%.3f ms per step of forward work are done again", ms(again));
+    o->why = arena_printf(arena, "the program repeats %.3f ms of forward work per step", ms(again));
     if (again * 100 < f->step_ns)
         return;
     if (!memory_lets(f, arena, o, again))
@@ -161,25 +161,23 @@ static void check_checkpointing(const struct facts *f, struct arena *arena, stru
                      "%.1f ms per step compute activations a second time, while %s of the GPU's "
                      "memory is free",
                      ms(again), "more than half"));
-    outcome_example_op(o, f->tl, p.ops.longest, "longest operation that is done again");
+    outcome_example_op(o, f->tl, p.ops.longest, "longest repeated operation");
 }
 
 const struct rule rule_checkpointing = {
     .id = "checkpointing",
-    .title = "Keep activations where memory allows it",
+    .title = "Keep activations if memory allows it",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_checkpointing,
     .program = {.now = "torch.checkpoint"},
     .looks_for = "Forward work inside the backward pass: ranges named after recomputation, or "
-                 "convolutions and attention that run forward twice for each time backward, "
-                 "amid the backward pass.",
-    .doc =
-        "Activation checkpointing keeps only some activations and computes the others again "
-        "during the backward pass: up to a third more computing for less memory. It pays when "
-        "the memory it frees is used, for a larger batch or a larger model. Advised against only "
-        "when more than half of the GPU's memory was free all the time; whether all activations "
-        "fit is for a rerun to say. Otherwise checkpoint fewer layers, or only the cheap "
-        "operations (GELU, normalisation).",
+                 "convolutions and attention that run forward twice for each backward run.",
+    .doc = "Activation checkpointing keeps only some activations and computes the others again "
+           "during the backward pass: up to a third more computing for less memory. It pays if the "
+           "program uses the freed memory for a larger batch or a larger model. gpuprof advises "
+           "against it only if more than half of the GPU's memory was free all the time; a rerun "
+           "shows whether all activations fit. If they do not, checkpoint fewer layers, or only "
+           "the cheap operations (GELU, normalisation).",
     .remedy = {"remove torch.utils.checkpoint, or gradient_checkpointing_enable(), or checkpoint "
                "every second layer; or use the free memory for a larger batch",
                "remove tf.recompute_grad, or apply it to fewer layers",

@@ -55,13 +55,13 @@ static void check_eval_activations(const struct facts *f, struct arena *arena, s
                      "SELECT * FROM range_time WHERE name LIKE '%eval%' OR name LIKE '%valid%'");
     outcome_evidence(o, "kernels in them that only training needs", (double)e.train, "count", NULL);
     if (e.backward)
-        outcome_evidence(o, "of them for gradients or updates", (double)e.backward, "count", NULL);
-    outcome_evidence(o, "their GPU time, spread over all steps", ms(cost), "ms", NULL);
+        outcome_evidence(o, "of them, for gradients or updates", (double)e.backward, "count", NULL);
+    outcome_evidence(o, "their GPU time, averaged over all steps", ms(cost), "ms", NULL);
     o->error_class = ERROR_KERNEL_MODEL;
     outcome_fires(o, cost,
                   arena_printf(arena,
-                               "evaluation runs in training mode: %lld kernels that it does not "
-                               "need, %.1f ms per step on average",
+                               "the evaluation runs in training mode: it runs %lld kernels that it "
+                               "does not need, %.1f ms per step on average",
                                (long long)e.train, ms(cost)));
     outcome_example_op(o, f->tl, e.longest, "longest of them");
 }
@@ -73,14 +73,14 @@ const struct rule rule_eval_activations = {
     .check = check_eval_activations,
     .looks_for = "Kernels of training (batch statistics, dropout, gradients) launched inside "
                  "ranges named eval or validation.",
-    .doc = "A model left in training mode computes batch statistics during validation, applies "
-           "dropout and changes its running means: the result is wrong as well as slow. Without "
-           "no_grad its activations are kept, too, which takes memory rather than time. Needs a "
-           "range around the evaluation. Bound: those kernels' own time; cheaper ones come in "
-           "their place.",
+    .doc = "A model that stays in training mode computes batch statistics during validation, "
+           "applies dropout and changes its running means: the result is wrong as well as slow. "
+           "Without no_grad it also keeps its activations, which costs memory rather than time. "
+           "The rule needs a range around the evaluation. The bound is the time of those kernels; "
+           "cheaper kernels replace them.",
     .remedy = {"model.eval() and with torch.inference_mode(): around validation",
-               "model(x, training=False); model.evaluate does so",
+               "model(x, training=False); model.evaluate does this",
                "cudnnBatchNormalizationForwardInference, and one buffer for all activations"},
     .tips = {{"no-grad-eval", "Evaluate without keeping activations for a backward pass",
-              "told by the kernels that run inside ranges named as evaluation"}},
+              "gpuprof examines the kernels inside ranges named as evaluation"}},
 };

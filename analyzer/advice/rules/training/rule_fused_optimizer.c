@@ -21,7 +21,7 @@ static void check_fused_optimizer(const struct facts *f, struct arena *arena, st
     o->edit.kind = EDIT_FUSE;
     o->setting = "optimizer=fused";
     outcome_fires(o, cost,
-                  arena_printf(arena, "the optimizer takes %lld small kernels and %.1f ms per step",
+                  arena_printf(arena, "the optimizer runs %lld small kernels in %.1f ms per step",
                                (long long)count, ms(cost)));
     outcome_example_op(o, f->tl, ops.longest, "longest optimizer kernel");
 }
@@ -32,12 +32,12 @@ const struct rule rule_fused_optimizer = {
     .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
     .check = check_fused_optimizer,
     .program = {.now = "torch.optimizer"},
-    .looks_for = "Dozens of small optimizer kernels per step instead of a few over all tensors.",
-    .doc = "An update is a pass over the parameters and their state; launched per tensor it is "
-           "mostly launches and half-empty kernels. "
-           "Fused (or at least foreach) it reads and writes everything once. The bound is the time "
-           "of these kernels and the gaps "
-           "between them; one pass over the bytes remains.",
+    .looks_for =
+        "Dozens of small optimizer kernels per step instead of a few kernels over all tensors.",
+    .doc = "An update is a pass over the parameters and their state. Launched per tensor, it "
+           "consists mostly of launches and half-empty kernels. A fused (or at least foreach) "
+           "optimizer reads and writes everything once. The bound is the time of these kernels and "
+           "the gaps between them; one pass over the bytes remains.",
     .remedy = {"torch.optim.AdamW(params, fused=True) (or foreach=True)",
                "optimizer inside tf.function(jit_compile=True)",
                "parameters, gradients and state in flat buffers, one kernel over them"},

@@ -15,7 +15,7 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
     const char *rows = "SELECT k.* FROM kernel k JOIN string s ON s.id = k.name WHERE s.text LIKE "
                        "'%norm%' OR s.text LIKE '%clip%'";
     double used = (double)(f->steps.used ? f->steps.used : 1);
-    outcome_evidence(o, "operations of clipping per step", (double)p->ops.count / used, "count",
+    outcome_evidence(o, "clipping operations per step", (double)p->ops.count / used, "count",
                      p->ops.count ? rows : NULL);
     outcome_evidence(o, "their GPU time per step", ms(per_step(f, p->ops.busy_ns)), "ms", NULL);
     outcome_evidence(o, "GPU idle between them per step", ms(per_step(f, p->ops.idle_ns)), "ms",
@@ -46,10 +46,10 @@ static void check_gradient_clipping(const struct facts *f, struct arena *arena, 
 {
     struct query_phase p = query_phase(f, arena, &phase_clipping);
     int64_t waiting = per_step(f, p.sync_ns), scattered = cost_of_ops(f, &p);
-    o->why = arena_printf(arena,
-                          "%lld operations of clipping per step; waits for the norm leave the GPU "
-                          "idle for %.3f ms",
-                          (long long)each_step(f, p.ops.count), ms(waiting));
+    o->why = arena_printf(
+        arena,
+        "%lld clipping operations per step; waits for the norm leave the GPU idle for %.3f ms",
+        (long long)each_step(f, p.ops.count), ms(waiting));
     if ((waiting + scattered) * 100 < f->step_ns)
         return;
     add_evidence(f, o, &p);
@@ -61,7 +61,7 @@ static void check_gradient_clipping(const struct facts *f, struct arena *arena, 
                            "then idles for %.1f ms",
                            ms(waiting))
             : arena_printf(arena,
-                           "clipping takes %lld operations and %.1f ms per step, tensor by tensor",
+                           "clipping works tensor by tensor: %lld operations and %.1f ms per step",
                            (long long)each_step(f, p.ops.count), ms(scattered));
     o->edit = waiting > scattered ? (struct edit){.kind = EDIT_REMOVE, .call_marks = p.wait_marks}
                                   : (struct edit){.kind = EDIT_FUSE,
@@ -70,22 +70,22 @@ static void check_gradient_clipping(const struct facts *f, struct arena *arena, 
     o->error_class = waiting > scattered ? ERROR_STRUCTURAL : ERROR_KERNEL_MODEL;
     outcome_fires(o, waiting + scattered, summary);
     outcome_example_call(o, f->tl, p.wait, "longest wait for the norm");
-    outcome_example_op(o, f->tl, p.ops.longest, "longest operation of clipping");
+    outcome_example_op(o, f->tl, p.ops.longest, "longest clipping operation");
 }
 
 const struct rule rule_gradient_clipping = {
     .id = "gradient-clipping",
-    .title = "Clip gradients on the device, all at once",
+    .title = "Clip all gradients at once, on the device",
     .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
     .check = check_gradient_clipping,
     .program = {.now = "torch.clip_grad"},
-    .looks_for = "Kernels that take norms of gradients, and ranges named after clipping: dozens of "
-                 "small ones per step, or a wait of the host for the result.",
-    .doc = "Clipping needs one number: the norm of all gradients. Taken tensor by tensor it is two "
-           "small kernels for each; compared on the host (`if norm > limit`, .item(), "
-           "error_if_nonfinite=True, logging it every step) it drains the queue just before the "
-           "update. The number can stay on the device: the update multiplies by min(1, limit / "
-           "norm). What clipping does for convergence cannot be seen here; only its cost is.",
+    .looks_for = "Kernels that compute norms of gradients, and ranges named after clipping: dozens "
+                 "of small kernels per step, or a wait of the host for the result.",
+    .doc = "Clipping needs one number: the norm of all gradients. Computed tensor by tensor, it "
+           "takes two small kernels per tensor. A comparison on the host (`if norm > limit`, "
+           ".item(), error_if_nonfinite=True, logging in every step) drains the queue just before "
+           "the update. The number can stay on the device: the update multiplies by min(1, limit / "
+           "norm). A profile shows only the cost of clipping, not what it does for convergence.",
     .remedy =
         {"torch.nn.utils.clip_grad_norm_(params, limit, foreach=True), error_if_nonfinite=False; "
          "log the norm with .detach() and read it every N steps",
@@ -93,6 +93,6 @@ const struct rule rule_gradient_clipping = {
          "sum the squares of one flat buffer in two kernels, and let the update kernel read the "
          "factor from device memory"},
     .setting = "clip",
-    .tips = {{"clip-cheaply", "Clip gradients without waiting, all tensors at once",
-              "its cost alone; what it does for convergence no profile shows"}},
+    .tips = {{"clip-cheaply", "Clip all tensors at once, without waiting",
+              "gpuprof sees only its cost; no profile shows what it does for convergence"}},
 };

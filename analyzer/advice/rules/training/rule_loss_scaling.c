@@ -10,9 +10,8 @@ static bool bf16_possible(const struct facts *f)
 }
 
 static const struct remedy without_bf16 = {
-    "torch.optim.AdamW(..., fused=True) with torch.amp.GradScaler: the fused update takes scale "
-    "and "
-    "flag on the device",
+    "torch.optim.AdamW(..., fused=True) with torch.amp.GradScaler: the fused update reads the "
+    "scale and the flag on the device",
     "keep the LossScaleOptimizer's update inside tf.function: it decides on the device there",
     "check one flat gradient buffer, and let the update kernel read scale and flag from device "
     "memory"};
@@ -22,11 +21,11 @@ static const char *summary_of(const struct facts *f, struct arena *arena,
 {
     if (waiting > scattered)
         return arena_printf(arena,
-                            "the host asks in every step whether gradients overflowed; the GPU "
+                            "in every step the host reads whether gradients overflowed; the GPU "
                             "then idles for %.1f ms",
                             ms(waiting));
     return arena_printf(arena,
-                        "loss scaling takes %lld operations and %.1f ms per step, tensor by tensor",
+                        "loss scaling works tensor by tensor: %lld operations and %.1f ms per step",
                         (long long)each_step(f, p->ops.count), ms(scattered));
 }
 
@@ -37,8 +36,8 @@ static void check_loss_scaling(const struct facts *f, struct arena *arena, struc
     bool many = each_step(f, p.ops.count) >= MANY_OPS;
     int64_t scattered = many ? busy + per_step(f, p.ops.idle_ns) : 0;
     o->why = arena_printf(arena,
-                          "%lld operations of loss scaling and %.3f ms per step; waits for its "
-                          "result leave the GPU idle for %.3f ms",
+                          "%lld loss-scaling operations and %.3f ms per step; waits for its result "
+                          "leave the GPU idle for %.3f ms",
                           (long long)each_step(f, p.ops.count), ms(busy), ms(waiting));
     if ((waiting + scattered) * 100 < f->step_ns)
         return;
@@ -46,7 +45,7 @@ static void check_loss_scaling(const struct facts *f, struct arena *arena, struc
         "SELECT k.* FROM kernel k JOIN string s ON s.id = k.name WHERE s.text LIKE '%finite%' OR "
         "s.text LIKE '%unscale%' OR s.text LIKE '%update_scale%'";
     double used = (double)(f->steps.used ? f->steps.used : 1);
-    outcome_evidence(o, "operations of loss scaling per step", (double)p.ops.count / used, "count",
+    outcome_evidence(o, "loss-scaling operations per step", (double)p.ops.count / used, "count",
                      p.ops.count ? rows : NULL);
     outcome_evidence(o, "their GPU time per step", ms(busy), "ms", NULL);
     outcome_evidence(o, "GPU idle between them per step", ms(per_step(f, p.ops.idle_ns)), "ms",
@@ -63,7 +62,7 @@ static void check_loss_scaling(const struct facts *f, struct arena *arena, struc
     o->setting = "scaler=fused";
     outcome_fires(o, waiting + scattered, summary_of(f, arena, &p, waiting, scattered));
     outcome_example_call(o, f->tl, p.wait, "longest wait for the result");
-    outcome_example_op(o, f->tl, p.ops.longest, "longest operation of loss scaling");
+    outcome_example_op(o, f->tl, p.ops.longest, "longest loss-scaling operation");
 }
 
 const struct rule rule_loss_scaling = {
@@ -73,17 +72,17 @@ const struct rule rule_loss_scaling = {
     .check = check_loss_scaling,
     .program = {.now = "torch.grad_scaler"},
     .looks_for = "Kernels that check gradients for infinities or unscale them, and ranges named "
-                 "after the scaler: dozens per step, or a wait of the host for what they found.",
-    .doc = "FP16 gradients need a scale, and a step whose gradients overflowed must be left out. "
-           "Both can stay on the device: one check over all gradients, an update that reads the "
-           "scale and the flag, one thread that adapts the scale. Unscaling tensor by tensor is a "
-           "small kernel for each; asking for the flag on the host drains the queue before every "
-           "update. bf16 has the range of FP32 and needs none of it, where the GPU has it (compute "
-           "capability 8.0 and above).",
+                 "after the scaler: dozens per step, or a wait of the host for their result.",
+    .doc = "FP16 gradients need a scale, and the optimizer must skip a step whose gradients "
+           "overflowed. Both can stay on the device: one check over all gradients, an update that "
+           "reads the scale and the flag, and one thread that adapts the scale. Unscaling tensor "
+           "by tensor costs a small kernel per tensor; reading the flag on the host drains the "
+           "queue before every update. bf16 has the range of FP32 and needs no loss scaling; GPUs "
+           "of compute capability 8.0 and above support it.",
     .remedy = {"torch.optim.AdamW(..., fused=True) with torch.amp.GradScaler: the fused update "
-               "takes scale and flag on the device; or, where the GPU has bf16, "
+               "reads the scale and the flag on the device; or, if the GPU supports bf16, "
                "torch.autocast(dtype=torch.bfloat16) without a scaler",
-               "keras mixed_bfloat16 instead of mixed_float16, where the GPU has it",
+               "keras mixed_bfloat16 instead of mixed_float16, if the GPU supports it",
                "check one flat gradient buffer, and let the update kernel read scale and flag from "
                "device memory"},
     .setting = "scaler",

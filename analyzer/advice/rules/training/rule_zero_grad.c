@@ -31,13 +31,11 @@ const struct rule rule_zero_grad = {
     .title = "Overwrite gradients instead of zeroing them",
     .needs = HAVE_KERNELS | HAVE_NODES | HAVE_MEMSETS | HAVE_STEPS,
     .check = check_zero_grad,
-    .looks_for = "Bursts of small memsets or fill kernels every step.",
-    .doc = "Zeroing each gradient and then adding to it costs a launch and a pass per tensor; with "
-           "the gradient unset, the backward pass "
-           "writes it. Default in PyTorch since 2.0, so this points at old code, a "
-           "set_to_none=False, or zero_() by hand.",
-    .remedy = {"optimizer.zero_grad(set_to_none=True)",
-               "does not apply: gradients are fresh tensors",
+    .looks_for = "Bursts of small memsets or fill kernels in every step.",
+    .doc = "Zeroing each gradient and then adding to it costs a launch and a pass per tensor. If "
+           "the gradient is unset, the backward pass writes it directly. This is PyTorch's default "
+           "since 2.0, so the cause is old code, set_to_none=False, or explicit zero_() calls.",
+    .remedy = {"optimizer.zero_grad(set_to_none=True)", "does not apply: gradients are new tensors",
                "beta = 0 in the weight-gradient call instead of cudaMemsetAsync and beta = 1"},
     .setting = "zero_grad",
     .tips = {{"set-to-none", "Set gradients to none instead of zeroing them", NULL}},
