@@ -200,12 +200,12 @@ class Page {
         const [from, to] = this.timeline.view, s = this.data.steps, where = byId('where');
         if (this.minimap) this.minimap.draw();
         if (!this.stepCount()) {
-            where.textContent = 'No steps were found; the whole recording, ' + formatTime(to - from) + ' in view.';
+            where.textContent = 'gpuprof found no steps; the whole recording, ' + formatTime(to - from) + ' in view.';
             return;
         }
         const shown = s.detail[this.step] ? ''
-            : this.data.window.length && this.step === this.data.chosen ? ' It has more events than fit on a page: the first ' + formatTime(this.data.window[1] - this.data.window[0]) + ' are here.'
-            : ' Its single events are not on this page; those of the steps around the median are.';
+            : this.data.window.length && this.step === this.data.chosen ? ' It has more events than fit on a page: the page shows the first ' + formatTime(this.data.window[1] - this.data.window[0]) + '.'
+            : ' This page does not contain its single events, only those of the steps around the median.';
         where.textContent = 'Step ' + s.number[this.step] + (s.used[this.step] ? '' : ' (not used)') + ', ' + formatTime(s.length[this.step]) +
             '; in view ' + formatTime(to - from) + '.' + shown;
     }
@@ -310,5 +310,5 @@ async function start() {
 
 start().catch(e => {
     const where = byId('where');
-    if (where) where.textContent = 'The timeline could not be read by this browser (' + e.message + '); the rest of the page is complete.';
+    if (where) where.textContent = 'This browser could not read the timeline (' + e.message + '); the rest of the page is complete.';
 });

@@ -8,8 +8,8 @@ static void write_health(const struct page *p)
     const struct health_facts *h = &p->a->facts->health;
     struct text b;
     page_put(p,
-             "<section id=\"health\"><h2>Can these numbers be trusted?</h2>\n"
-             "<dl class=\"facts\"><dt>records</dt><dd>%s</dd>",
+             "<section id=\"health\"><h2>How reliable are these numbers?</h2>\n<dl "
+             "class=\"facts\"><dt>records</dt><dd>%s</dd>",
              text_lost(&b, p->a));
     if (!p->a->facts->on_cpu)
         fprintf(p->f, "<dt>unexplained step time</dt><dd>%.1f %%</dd>", h->unexplained_pct);
@@ -53,23 +53,21 @@ void page_about(const struct page *p)
 {
     write_health(p);
     page_put(p, "<section id=\"about\"><h2>About this page</h2>\n");
-    page_put(p, "<p>Made by gpuprof " GPUPROF_VERSION " from <code>%s</code>.",
+    page_put(p, "<p>gpuprof " GPUPROF_VERSION " made this page from <code>%s</code>.",
              p->o->source ? p->o->source : "");
     page_put(p,
-             " It is one file, makes no network request and can be mailed or archived.</p>\n"
-             "<p>The same run in Perfetto: <code>gpuprof export %s -o trace.json.gz</code>, then "
-             "<code>gpuprof view trace.json.gz</code>.</p>\n",
+             " The page is one file and makes no network request, so you can mail or archive "
+             "it.</p>\n<p>To open the same run in Perfetto: <code>gpuprof export %s -o "
+             "trace.json.gz</code>, then <code>gpuprof view trace.json.gz</code>.</p>\n",
              p->o->source ? p->o->source : "FILE");
     page_put(
-        p,
-        "<details><summary>Words</summary><dl class=\"facts\">\n"
-        "<dt>step</dt><dd>one iteration of the training loop, from its mark to the next; the "
-        "numbers use steps in steady state</dd>\n"
-        "<dt>exposed</dt><dd>while no compute kernel runs, so that the step waits for it</dd>\n"
-        "<dt>idle</dt><dd>nothing runs on the GPU; the cause is what the host did when the "
-        "work that ended the gap was late</dd>\n"
-        "<dt>up to</dt><dd>an upper bound: the time that only this cause takes</dd>\n"
-        "<dt>unexplained</dt><dd>idle time for which nothing was recorded</dd></dl></details>\n");
+        p, "<details><summary>Words</summary><dl class=\"facts\">\n<dt>step</dt><dd>one iteration "
+           "of the training loop, from its mark to the next; the numbers use only steps of the "
+           "steady state</dd>\n<dt>exposed</dt><dd>time in which no compute kernel runs, so that "
+           "it makes the step longer</dd>\n<dt>idle</dt><dd>time in which nothing runs on the GPU; "
+           "the cause is what the host did while the next work was late</dd>\n<dt>up to</dt><dd>an "
+           "upper bound: the time that only this cause takes</dd>\n<dt>unexplained</dt><dd>idle "
+           "time that no record explains</dd></dl></details>\n");
     if (p->t->meta_count)
         write_metas(p);
     page_put(p, "</section>\n");

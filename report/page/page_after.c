@@ -24,9 +24,8 @@ void page_after(const struct page *p)
     const struct advice *a = p->a;
     if (a->stack_count == 0 || p->o->rule)
         return;
-    page_put(p,
-             "<table class=\"after\"><caption>What a step takes with one change after the other, "
-             "replayed</caption><tbody>\n");
+    page_put(p, "<table class=\"after\"><caption>Replayed time of a step as you add one change "
+                "after another</caption><tbody>\n");
     write_row(p, "as recorded", p->a->facts->step_ns, 0, 0);
     for (size_t i = 0; i < a->stack_count; i++)
         write_row(p, a->stack[i].outcome->rule->title, a->stack[i].step_ns, a->stack[i].step_low_ns,

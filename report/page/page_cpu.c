@@ -77,9 +77,9 @@ void page_cpu_ranks(const struct page *p)
     const struct cpu_ranks *r = &p->a->facts->cpu_ranks;
     page_put(p, "<section id=\"ranks\"><h2>Ranks</h2>\n<p>%s.</p>\n", r->text ? r->text : "");
     page_put(p, "<div class=\"scroll\"><table class=\"data sortable\"><caption>Mean step of each "
-                "rank, ms: its parts sum to it; all but backward is its own work</caption>"
-                "<thead><tr><th scope=\"col\" class=\"l\">rank</th><th scope=\"col\">step</th>"
-                "<th scope=\"col\">own work</th>");
+                "rank, ms: its parts sum to it; everything except backward is its own "
+                "work</caption><thead><tr><th scope=\"col\" class=\"l\">rank</th><th "
+                "scope=\"col\">step</th><th scope=\"col\">own work</th>");
     for (int i = PART_DATA; i < PART_COUNT; i++)
         page_put(p, "<th scope=\"col\">%s</th>", part_title[i]);
     page_put(p, "</tr></thead><tbody>\n");

@@ -26,11 +26,11 @@ static void write_evidence(const struct page *p, const struct outcome *o)
     for (size_t i = 0; i < o->evidence_count; i++)
         if (o->evidence[i].sql)
             page_put(p,
-                     "<details class=\"sql\"><summary>the rows behind it: %s</summary>"
-                     "<pre>%s</pre></details>\n",
+                     "<details class=\"sql\"><summary>query for the rows: "
+                     "%s</summary><pre>%s</pre></details>\n",
                      o->evidence[i].text, o->evidence[i].sql);
     if (o->example_count)
-        page_put(p, "<p class=\"js dim\">Longest, on the timeline:</p>\n");
+        page_put(p, "<p class=\"js dim\">Longest examples, on the timeline:</p>\n");
     for (size_t i = 0; i < o->example_count; i++) {
         const struct example *x = &o->examples[i];
         char label[160];
@@ -49,13 +49,13 @@ static void write_remedy(const struct page *p, const char *where, const char *te
 static const char *how_sure(const struct outcome *o)
 {
     if (o->upper_bound)
-        return "The saving is an upper bound: the time that only this cause takes. What comes "
-               "next in line may take part of it.";
+        return "The saving is an upper bound: the time that only this cause takes. Another "
+               "bottleneck may take over part of it.";
     if (o->error_class == ERROR_STRUCTURAL)
-        return "Predicted by replaying the recorded steps without the cause.";
+        return "gpuprof predicted the saving by replaying the recorded steps without the cause.";
     if (o->error_class == ERROR_KERNEL_MODEL)
-        return "Predicted by replaying the steps with modelled kernel times.";
-    return "Predicted roughly: only a rerun decides.";
+        return "gpuprof predicted the saving by replaying the steps with modelled kernel times.";
+    return "The prediction is rough: only a rerun decides.";
 }
 
 static void write_finding(const struct page *p, const struct outcome *o, size_t rank)
@@ -82,7 +82,7 @@ static void write_finding(const struct page *p, const struct outcome *o, size_t 
     write_remedy(p, "CUDA C", o->remedy.cuda);
     page_put(p, "</dl>\n<p class=\"dim\">%s Rule <code>%s</code>.", how_sure(o), o->rule->id);
     if (text_setting(&saving, p->a, o))
-        page_put(p, " To measure it: <code>%s</code>.", saving.s);
+        page_put(p, " To measure the saving: <code>%s</code>.", saving.s);
     page_put(p, "</p>\n</div></details></li>\n");
 }
 
@@ -135,13 +135,13 @@ void page_findings(const struct page *p)
     write_trials(p);
     page_after(p);
     if (p->a->ranked_count > 1)
-        page_put(p, "<p class=\"dim\">Ranked by what is sure to be saved. The savings overlap: "
+        page_put(p, "<p class=\"dim\">Ranked by the saving that is certain. The savings overlap: "
                     "together, the changes save less than the sum.</p>\n");
     if (p->a->ranked_count && !p->a->whatif.trusted && p->a->whatif.why_not)
         page_put(p, "<p class=\"dim\">No predictions, %s.</p>\n", p->a->whatif.why_not);
     if (p->a->ranked_count && p->a->whatif.trusted && p->a->whatif.wider)
         page_put(p, "<p class=\"dim\">Wider intervals: %s.</p>\n", p->a->whatif.wider);
-    write_others(p, RULE_SUPPRESSED, "Present, but not advised here");
+    write_others(p, RULE_SUPPRESSED, "Present, but not worth changing now");
     write_others(p, RULE_CANNOT_TELL, "Cannot tell");
     write_others(p, RULE_SILENT, "Checked and fine");
     page_put(p, "</section>\n");

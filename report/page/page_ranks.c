@@ -19,7 +19,7 @@ static void write_rank(const struct page *p, const struct rank_facts *r, bool la
     if (r->step_median_ns > 0)
         cell(p, (double)r->step_median_ns / 1e6, "%.2f");
     else
-        page_put(p, "<td data-v=\"0\">not known</td>");
+        page_put(p, "<td data-v=\"0\">unknown</td>");
     cell(p, (double)r->comm_ns / 1e6, "%.3f");
     cell(p, (double)r->wait_ns / 1e6, "%.3f");
     cell(p, (double)r->wait_exposed_ns / 1e6, "%.3f");
@@ -39,7 +39,7 @@ static void write_bar(const struct page *p, const struct rank_facts *r, int64_t 
     const struct {
         const char *title, *class;
         int64_t ns;
-    } parts[] = {{"outside of collectives", "p8", step - comm},
+    } parts[] = {{"outside collectives", "p8", step - comm},
                  {"transfer", "p1", comm - wait},
                  {"waiting for other ranks", "p10", wait}};
     struct text t;
@@ -71,16 +71,18 @@ static void write_bars(const struct page *p)
             most = r->at[i].step_median_ns;
     for (size_t i = 0; i < r->count && i < SHOWN; i++)
         write_bar(p, &r->at[i], most);
-    page_put(p, "<ul class=\"legend\"><li><i class=\"swatch p8\"></i><span>outside of "
-                "collectives</span></li><li><i class=\"swatch p1\"></i><span>transfer</span></li>"
-                "<li><i class=\"swatch p10\"></i><span>waiting for other ranks</span></li></ul>\n");
+    page_put(
+        p, "<ul class=\"legend\"><li><i class=\"swatch p8\"></i><span>outside "
+           "collectives</span></li><li><i class=\"swatch p1\"></i><span>transfer</span></li><li><i "
+           "class=\"swatch p10\"></i><span>waiting for other ranks</span></li></ul>\n");
 }
 
 void page_ranks(const struct page *p)
 {
     static const char *const heads[] = {
-        "step, ms",        "in collectives, ms", "of that waiting, ms", "of that idle, ms",
-        "kept others, ms", "came last",          "clock ahead, ms"};
+        "step, ms",          "in collectives, ms",      "of that, waiting, ms",
+        "of that, idle, ms", "kept others waiting, ms", "came last",
+        "clock ahead, ms"};
     const struct ranks *r = &p->a->facts->ranks;
     if (p->a->facts->cpu_ranks.count > 1) {
         page_cpu_ranks(p);
@@ -88,9 +90,9 @@ void page_ranks(const struct page *p)
     }
     page_put(p, "<section id=\"ranks\"><h2>Ranks</h2>\n");
     fprintf(p->f,
-            "<p>%zu ranks compared over %lld collectives. Until the last rank has arrived a "
-            "collective is waiting, after that transfer: %.3f ms per step. Clocks are relative to "
-            "the first rank's.</p>\n",
+            "<p>%zu ranks compared over %lld collectives. A collective waits until the last rank "
+            "has arrived; the transfer after that takes %.3f ms per step. Clocks are relative to "
+            "the clock of the first rank.</p>\n",
             r->count, (long long)r->collectives, (double)r->transfer_ns / 1e6);
     write_bars(p);
     page_put(p, "<div class=\"scroll\"><table class=\"data sortable\"><caption>Ranks, per used "

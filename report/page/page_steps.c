@@ -113,10 +113,11 @@ void page_steps(const struct page *p)
              text_time(&m, s->median_ns), text_time(&q, s->p95_ns));
     page_put(p, "<section id=\"steps\"><h2>Every %s</h2>\n<p class=\"dim\">%s. Source: %s.",
              analysis_step_word(p->a->facts), label, s->source_text ? s->source_text : "");
-    page_put(p, analysis_by_mean(p->a->facts)
-                    ? " Pale bars do not count in the median; long steps that recur "
-                      "count in the average.</p>\n"
-                    : " Pale bars (warm-up, outliers, cut off) are left out of all numbers.</p>\n");
+    page_put(
+        p, analysis_by_mean(p->a->facts)
+               ? " The median excludes the pale bars; the average includes long steps that "
+                 "recur.</p>\n"
+               : " All numbers exclude the pale bars (warm-up, outliers, incomplete steps).</p>\n");
     if (p->a->facts->step_parts)
         page_put(p, "<p class=\"dim\">Colours as under \"Where a %s goes\".</p>\n",
                  analysis_step_word(p->a->facts));
@@ -228,14 +229,14 @@ void page_idle(const struct page *p)
             order[n++] = &p->a->facts->gaps[i];
     page_put(p, "<section id=\"idle\"><h2>When the GPU idles</h2>\n");
     if (n == 0) {
-        page_put(p, "<p>No idle time was found inside the used steps.</p></section>\n");
+        page_put(p, "<p>The used steps contain no idle time.</p></section>\n");
         free(order);
         return;
     }
     qsort(order, n, sizeof *order, longest_first);
     page_put(p,
              "<p class=\"dim\">Idle time of the whole recording by the length of the gap, coloured "
-             "by cause: many short ones, or a few long ones?</p>\n");
+             "by cause. It shows whether many short gaps or a few long ones cost the most.</p>\n");
     write_histogram(p);
     page_put(
         p, "<div class=\"scroll tall\" role=\"region\" tabindex=\"0\" aria-label=\"Longest gaps\">"

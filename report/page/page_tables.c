@@ -92,8 +92,10 @@ void page_kernels(const struct page *p)
             write_kernel(p, &t->kernels[i]);
     page_put(p, "</tbody></table></div>\n");
     if (t->kernel_count > SHOWN)
-        fprintf(p->f, "<p class=\"dim\">The %d that take most; %zu more take less.</p>\n", SHOWN,
-                t->kernel_count - SHOWN);
+        fprintf(p->f,
+                "<p class=\"dim\">The table shows the %d that take the most time; %zu more take "
+                "less.</p>\n",
+                SHOWN, t->kernel_count - SHOWN);
     page_put(p, "</section>\n");
 }
 
@@ -108,7 +110,7 @@ void page_copies(const struct page *p)
     head(p, "bytes", false);
     head(p, "ms", false);
     head(p, "GB/s", false);
-    head(p, "hidden behind kernels", false);
+    head(p, "overlapped with kernels", false);
     head(p, "blocks the host, ms", false);
     page_put(p, "</tr></thead><tbody>\n");
     for (size_t i = 0; i < t->copy_count; i++) {
@@ -143,7 +145,7 @@ static void write_host_facts(const struct page *p)
     }
     if (h->loader_workers >= 0) {
         snprintf(text, sizeof text, "%d", h->loader_workers);
-        fact(p, "workers that load data", h->loader_workers ? text : "none: the training thread");
+        fact(p, "data-loading workers", h->loader_workers ? text : "none: the training thread");
     }
     if (h->fetch_ns > 0)
         fact(p, "time to make one batch", text_time(&b, h->fetch_ns));

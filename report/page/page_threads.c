@@ -82,21 +82,23 @@ void page_threads(const struct page *p)
     size_t n = of && rows ? find_rows(t, of, rows) : 0;
     if (n) {
         qsort(rows, n, sizeof *rows, busier_first);
-        page_put(p, "<div class=\"scroll\"><table class=\"data sortable\"><caption>What the "
-                    "threads waited for, of the time between their first and last sample"
-                    "</caption><thead><tr><th scope=\"col\" class=\"l\">thread</th>"
-                    "<th scope=\"col\">sampled</th><th scope=\"col\">computes</th>"
-                    "<th scope=\"col\">ready, without a core</th><th scope=\"col\">waits</th>"
-                    "<th scope=\"col\">of it, for a disk</th>"
-                    "<th scope=\"col\">pages read by faults</th>"
-                    "<th scope=\"col\">asked for by reads</th>"
-                    "<th scope=\"col\">served by storage, not memory</th></tr></thead><tbody>\n");
+        page_put(
+            p,
+            "<div class=\"scroll\"><table class=\"data sortable\"><caption>What the threads did "
+            "between their first and last sample</caption><thead><tr><th scope=\"col\" "
+            "class=\"l\">thread</th><th scope=\"col\">sampled</th><th "
+            "scope=\"col\">computes</th><th scope=\"col\">ready, without a core</th><th "
+            "scope=\"col\">waits</th><th scope=\"col\">of that, for a disk</th><th "
+            "scope=\"col\">pages read by faults</th><th scope=\"col\">requested by reads</th><th "
+            "scope=\"col\">served by storage, not memory</th></tr></thead><tbody>\n");
         for (size_t i = 0; i < n && i < SHOWN; i++)
             write_row(p, &rows[i]);
         page_put(p, "</tbody></table></div>\n");
         if (n > SHOWN)
-            fprintf(p->f, "<p class=\"dim\">The %d that ran most; %zu more ran less.</p>\n", SHOWN,
-                    n - SHOWN);
+            fprintf(p->f,
+                    "<p class=\"dim\">The table shows the %d that ran the most; %zu more ran "
+                    "less.</p>\n",
+                    SHOWN, n - SHOWN);
     }
     arena_release(&arena);
 }

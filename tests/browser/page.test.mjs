@@ -194,7 +194,7 @@ for (const colorScheme of ['light', 'dark'])
 test('the virtual GPU is named on top', async () => {
     const other = makeFiles('Virtual NVIDIA H200');
     const {page, close} = await open(browser, other.at('page.html'), {javaScriptEnabled: false});
-    assert.match(await page.locator('.virtual').textContent(), /virtual GPU.*nothing was measured/);
+    assert.match(await page.locator('.virtual').textContent(), /Virtual GPU.*no real device was measured/);
     const box = await page.locator('.virtual').boundingBox();
     assert.equal(box.y, 0);
     await close();

@@ -146,7 +146,7 @@ START_TEST(page_tells_what_threads_wait_for)
 {
     struct builder b;
     char *out = exported("html", exported_run(&b, NULL));
-    const char *table = strstr(out, "What the threads waited for");
+    const char *table = strstr(out, "What the threads did between");
     ck_assert_ptr_nonnull(table);
     static const char *const cells[] = {">100 ms<",       ">40.0 %<", ">10.0 %<",  ">50.0 %<",
                                         ">not recorded<", ">3<",      ">8.00 MB<", ">2.00 MB<"};
