@@ -30,8 +30,11 @@ int64_t collect_drain(struct collector *c, struct err *e);
 /* The virtual GPU runs the program: NVML that knows it. Not copied; it outlives the collector. */
 void collect_virtual_gauges(struct collector *c, const char *library);
 /* Samples the CPU time of the threads of all live processes and the gauges of their GPUs, at most
- * ten times a second: to be called as often as collect_drain. */
+ * ten times a second, in the first seconds of a process a hundred times: to be called as often as
+ * collect_drain. */
 void collect_sample(struct collector *c);
+/* How long to wait before the next drain. */
+int collect_pause_ms(struct collector *c);
 /* A fact about the whole profile (docs/profile.md lists the keys). */
 int64_t collect_put_meta(struct collector *c, const char *key, const char *value);
 size_t collect_processes(const struct collector *c); /* seen so far */

@@ -2,7 +2,10 @@
  * uses of the host. */
 #include "analyzer/collector/collect_state.h"
 
-enum { GAUGES_MS = 100 }; /* between two looks at a GPU */
+/* Between two looks at a GPU; in the first seconds of a process; and how many times as long as the
+ * look itself took the pause is at least. */
+enum { GAUGES_MS = 100, CLOSE_MS = 10, COST_SHARE = 50 };
+enum { DRAIN_MS = 50 };
 
 /* NVML is tried once, when there is a device to ask it about. */
 static bool gauges_ready(struct collector *c)
@@ -43,12 +46,19 @@ static void sample_gpus(struct collector *c, struct spool *s, int64_t now)
     }
 }
 
+int collect_pause_ms(struct collector *c)
+{
+    int64_t now = collect_now_ns();
+    for (size_t i = 0; i < c->spools.n; i++)
+        if (!c->spools.at[i]->done && spool_closely(c->spools.at[i], now))
+            return CLOSE_MS;
+    return DRAIN_MS;
+}
+
 void collect_sample(struct collector *c)
 {
     int64_t now = collect_now_ns();
     bool due = now >= c->next_gauges_ns;
-    if (due)
-        c->next_gauges_ns = now + GAUGES_MS * INT64_C(1000000);
     for (size_t i = 0; i < c->spools.n; i++)
         if (!c->spools.at[i]->done) {
             c->out.from = c->spools.at[i];
@@ -57,4 +67,10 @@ void collect_sample(struct collector *c)
                 sample_gpus(c, c->spools.at[i], now);
             c->out.from = NULL;
         }
+    if (!due)
+        return;
+    int64_t most = GAUGES_MS * INT64_C(1000000), pause = (collect_now_ns() - now) * COST_SHARE;
+    int64_t least = collect_pause_ms(c) == CLOSE_MS ? CLOSE_MS * INT64_C(1000000) : most;
+    pause = pause > least ? pause : least;
+    c->next_gauges_ns = now + (pause < most ? pause : most);
 }

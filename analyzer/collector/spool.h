@@ -128,6 +128,8 @@ struct spool {
     int64_t now_ns; /* CLOCK_MONOTONIC when the anchors were read */
     size_t last_thread, last_stream;
     int64_t next_sample_ns; /* CLOCK_MONOTONIC; of the host */
+    int64_t closely_ns;     /* CLOCK_MONOTONIC: sampled closely until then */
+    unsigned seen;          /* what made it so: bits of its own */
     enum { SPOOL_WAITS_UNKNOWN, SPOOL_WAITS_KEPT, SPOOL_WAITS_NOT_KEPT } disk_waits;
 
     uint32_t *strings;             /* spool string id -> sink id + 1; 0 = not looked up */
@@ -188,6 +190,9 @@ static inline int64_t spool_time(const struct spool *s, int64_t monotonic_ns)
 }
 
 void spool_sample_host(struct spool *s, struct spool_out *out); /* if it is time for one */
+/* A process that is new, or has just begun to use a GPU or to count steps, is sampled closely for a
+ * while: a short run has no more than that. */
+bool spool_closely(struct spool *s, int64_t now_ns);
 void spool_drain_rings(struct spool *s, struct spool_out *out);
 /* One record of `stride` bytes, the first four of them its kind. */
 void spool_put_record(struct spool *s, struct spool_out *out, const uint8_t *at, uint32_t stride);

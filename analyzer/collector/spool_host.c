@@ -1,8 +1,8 @@
 /* Host samples: what the threads of a live target have used of the CPU so far, and what kept them
- * from it. Read from /proc, outside the target, ten times a second; less often where a process has
- * so many threads that reading them would take more than half a percent of a core (of its time, not
- * of waiting for one: that is when samples are wanted). A thread that has not run since its last
- * sample gets no row. */
+ * from it. Read from /proc, outside the target, ten times a second; a hundred times in the first
+ * seconds. Less often where a process has so many threads that reading them would take more than
+ * half a percent of a core, or two in those seconds (of its time, not of waiting for one: that is
+ * when samples are wanted). A thread that has not run since its last sample gets no row. */
 #include "analyzer/collector/spool.h"
 
 #include <dirent.h>
@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 enum { SAMPLE_NS = 100000000, COST_SHARE = 200 };
+enum { CLOSE_NS = 10000000, CLOSE_COST_SHARE = 50 };
+static const int64_t closely_for_ns = 3000000000;
 
 static int64_t clock_ns(clockid_t clock)
 {
@@ -127,6 +129,15 @@ static void sample_thread(struct spool *s, struct spool_out *out, int task, cons
     spool_put(out, ROW_HOST_SAMPLE, &h);
 }
 
+bool spool_closely(struct spool *s, int64_t now_ns)
+{
+    unsigned seen = 1u | (s->devices.n ? 2u : 0) | (s->steps ? 4u : 0);
+    if (seen & ~s->seen)
+        s->closely_ns = now_ns + closely_for_ns;
+    s->seen |= seen;
+    return now_ns < s->closely_ns;
+}
+
 void spool_sample_host(struct spool *s, struct spool_out *out)
 {
     int64_t begin = clock_ns(CLOCK_MONOTONIC), used = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -141,6 +152,9 @@ void spool_sample_host(struct spool *s, struct spool_out *out)
         if (f->d_name[0] >= '1' && f->d_name[0] <= '9')
             sample_thread(s, out, dirfd(d), f->d_name);
     closedir(d);
-    int64_t pause = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - used) * COST_SHARE;
-    s->next_sample_ns = begin + (pause > SAMPLE_NS ? pause : SAMPLE_NS);
+    bool closely = spool_closely(s, begin);
+    int64_t least = closely ? CLOSE_NS : SAMPLE_NS;
+    int64_t pause =
+        (clock_ns(CLOCK_THREAD_CPUTIME_ID) - used) * (closely ? CLOSE_COST_SHARE : COST_SHARE);
+    s->next_sample_ns = begin + (pause > least ? pause : least);
 }

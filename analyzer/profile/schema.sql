@@ -209,7 +209,7 @@ CREATE TABLE collective (                           -- communication between ran
     root INTEGER                                    -- root or peer, where there is one
 );
 
-CREATE TABLE host_sample (                          -- CPU time of the program's threads, ten times a second
+CREATE TABLE host_sample (                          -- CPU time of the program's threads, 10 times a second, at first 100
     id INTEGER PRIMARY KEY,
     process INTEGER REFERENCES process(id),
     thread INTEGER REFERENCES thread(id),

@@ -106,6 +106,7 @@ struct recording;
 struct recording *record_open(const struct record_options *o, const char *folder, struct err *e);
 /* Takes what is there; a failure (a full disk) is remembered, the program goes on untouched. */
 void record_drain(struct recording *r);
+int record_pause_ms(const struct recording *r); /* until the next drain */
 /* ended: waitpid's status of the program, -1 where it is not known. 0 when the profile is in place.
  */
 int record_finish(struct recording *r, int ended, struct err *e);

@@ -118,6 +118,11 @@ void record_drain(struct recording *r)
     collect_sample(r->collector);
 }
 
+int record_pause_ms(const struct recording *r)
+{
+    return collect_pause_ms(r->collector);
+}
+
 /* How the program ended, and the call that the virtual GPU lacks if it was that. */
 static void put_end(struct recording *r, int ended)
 {

@@ -19,7 +19,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { DRAIN_MS = 50, GAUGES_BYTES = 128 << 10 }; /* room for 128 processes with 16 devices each */
+enum {
+    TOGETHER_MS = 50,
+    GAUGES_BYTES = 128 << 10
+}; /* room for 128 processes with 16 devices each */
 
 /* What is said on the line: by us the number of the program's process, then how it ended (ENDED
  * less waitpid's status) and END, or HURRY where somebody wants us gone; by the recorder an error's
@@ -32,6 +35,7 @@ struct watch {
     int status;               /* of waitpid; -1: not known */
     bool ended, hurry, alone; /* alone: there is nobody at the other end */
     bool odd;                 /* stopped, the one without the other, at the last look */
+    int apart_ms;             /* since that was looked at */
 };
 
 /* Memory through which the virtual GPU shows its gauges: reachable while the recorder lives, by no
@@ -96,8 +100,13 @@ static void listen_to(struct watch *w, int timeout_ms)
 static void record_program(struct watch *w, struct recording *r)
 {
     while (!w->ended) {
-        listen_to(w, DRAIN_MS);
+        int pause = record_pause_ms(r);
+        listen_to(w, pause);
         record_drain(r);
+        w->apart_ms += pause;
+        if (!w->alone && w->apart_ms < TOGETHER_MS)
+            continue;
+        w->apart_ms = 0;
         if (!w->alone)
             keep_together(w);
         else if (!signals_state(w->program))

@@ -279,7 +279,14 @@ START_TEST(test_host_samples)
     int before = m->count[ROW_HOST_SAMPLE];
     collect_sample(c); /* too early for another */
     ck_assert_int_eq(m->count[ROW_HOST_SAMPLE], before);
+    ck_assert_int_eq(collect_pause_ms(c), 10); /* the first seconds of a process */
     clock_t from = clock();
+    while (clock() - from < CLOCKS_PER_SEC * 6 / 100)
+        read_a_file();
+    collect_sample(c);
+    ck_assert_int_gt(m->count[ROW_HOST_SAMPLE], before);
+    from = clock();
+    before = m->count[ROW_HOST_SAMPLE];
     int64_t bytes = 0;
     while (clock() - from < CLOCKS_PER_SEC * 3 / 10)
         bytes += read_a_file();
