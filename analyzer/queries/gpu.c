@@ -1,16 +1,28 @@
 #include "analyzer/queries/gpu.h"
 
+/* Before its first step a program has not allocated what it trains with. */
+static int64_t trains_from(const struct facts *f)
+{
+    for (size_t i = 0; f->steps.source != STEPS_NONE && i < f->steps.count; i++)
+        if (f->steps.at[i].used)
+            return f->steps.at[i].start_ns;
+    return INT64_MIN;
+}
+
 struct query_gpu query_gpu(const struct facts *f)
 {
     const struct timeline *t = f->tl;
     struct query_gpu g = {.memory_peak = -1, .hottest_c = -1, .most_mw = -1};
     double sum = 0;
+    int64_t from = trains_from(f);
+    bool training = false; /* memory was looked at while it trains */
     for (size_t i = 0; i < t->gpu_sample_count; i++) {
         const struct row_gpu_sample *s = &t->gpu_samples[i];
         if (f->device && s->device != f->device->id)
             continue;
         if (s->memory_used_bytes > g.memory_peak)
             g.memory_peak = s->memory_used_bytes;
+        training |= s->memory_used_bytes > 0 && s->time_ns >= from;
         if (f->steps.source != STEPS_NONE && query_step_at(f, s->time_ns) == TL_NONE)
             continue;
         if (s->sm_clock_mhz <= 0 || s->throttle_reasons < 0)
@@ -24,6 +36,8 @@ struct query_gpu query_gpu(const struct facts *f)
         g.reasons |= s->throttle_reasons & QUERY_SLOWED;
         sum += (double)s->sm_clock_mhz;
     }
+    if (!training)
+        g.memory_peak = -1;
     g.slowed_mhz = g.slowed ? sum / (double)g.slowed : 0;
     g.slowed_pct = g.samples ? 100.0 * (double)g.slowed / (double)g.samples : 0;
     return g;

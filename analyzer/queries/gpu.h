@@ -13,7 +13,7 @@ struct query_gpu {
     double slowed_mhz; /* mean SM clock of the slowed */
     double slowed_pct; /* share of the samples */
     int64_t hottest_c, most_mw;
-    int64_t memory_peak; /* most in use, bytes; -1 = not recorded */
+    int64_t memory_peak; /* most in use, bytes; -1 = not recorded, or only before the used steps */
 };
 struct query_gpu query_gpu(const struct facts *f);
 

@@ -37,11 +37,29 @@ START_TEST(test_batch_size)
 }
 END_TEST
 
+/* What was in use before the first step that counts says nothing of training. */
+START_TEST(memory_before_the_steps_is_not_enough)
+{
+    static const int64_t used[] = {0, (int64_t)1 << 20};
+    for (size_t i = 0; i < sizeof used / sizeof *used; i++) {
+        struct builder b = build_start();
+        blocks = 27;
+        case_loop(&b, fill_small_kernels);
+        sample(&b, MS(1), 1400, 0, used[i]);
+        const struct advice *a = build_analyze(&b);
+        case_verdict(a, "batch-size", RULE_CANNOT_TELL);
+        ck_assert_ptr_nonnull(strstr(case_outcome(a, "batch-size")->why, "while it trains"));
+        build_end(&b);
+    }
+}
+END_TEST
+
 Suite *rule_batch_size_suite(void)
 {
     Suite *s = suite_create("batch-size");
     TCase *t = tcase_create("batch-size");
     tcase_add_test(t, test_batch_size);
+    tcase_add_test(t, memory_before_the_steps_is_not_enough);
     suite_add_tcase(s, t);
     return s;
 }

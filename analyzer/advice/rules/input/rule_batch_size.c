@@ -101,8 +101,9 @@ static void check_batch_size(const struct facts *facts, struct arena *arena, str
         o->why = arena_printf(
             arena,
             "the kernels are small (%.0f %% under 10 us) and a larger batch would fill the GPU, "
-            "but the recording does not show how much memory is in use (profile_memory=True in "
-            "torch.profiler; gpuprof run samples it through NVML)",
+            "but the recording does not show how much memory the training uses "
+            "(profile_memory=True in "
+            "torch.profiler; gpuprof run samples it through NVML; record more steps)",
             f.short_pct);
         return;
     }

@@ -1,6 +1,7 @@
 /* Forward work done twice to save memory that is not scarce. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/eval.h"
+#include "analyzer/queries/gpu.h"
 #include "analyzer/queries/phase.h"
 
 enum { SCARCE_PCT = 50 /* of the device's memory in use: more may be needed */ };
@@ -90,28 +91,17 @@ static int64_t repeated_pairs_ns(const struct facts *f, struct arena *arena, boo
 
 /* ---- memory ---- */
 
-/* The most that samples of the device show in use; -1: not recorded. */
-static int64_t memory_peak(const struct facts *f)
-{
-    int64_t peak = -1;
-    for (size_t i = 0; i < f->tl->gpu_sample_count; i++) {
-        const struct row_gpu_sample *s = &f->tl->gpu_samples[i];
-        if (f->device && s->device == f->device->id && s->memory_used_bytes > peak)
-            peak = s->memory_used_bytes;
-    }
-    return peak > 0 ? peak : -1;
-}
-
 static bool memory_lets(const struct facts *f, struct arena *arena, struct outcome *o,
                         int64_t again_ns)
 {
-    int64_t peak = memory_peak(f), all = f->device ? f->device->memory_bytes : 0;
+    int64_t peak = query_gpu(f).memory_peak, all = f->device ? f->device->memory_bytes : 0;
     if (peak < 0 || all <= 0) {
         o->verdict = RULE_CANNOT_TELL;
-        o->why = arena_printf(arena,
-                              "the program computes %.1f ms per step a second time; not recorded: "
-                              "how much of the GPU's memory is in use (gpuprof run records it)",
-                              ms(again_ns));
+        o->why = arena_printf(
+            arena,
+            "the program computes %.1f ms per step a second time; not recorded: "
+            "how much of the GPU's memory is in use while it trains (gpuprof run samples it)",
+            ms(again_ns));
         return false;
     }
     double pct = 100.0 * (double)peak / (double)all;
