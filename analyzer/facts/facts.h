@@ -193,6 +193,7 @@ struct rank_facts {           /* one GPU that takes part in collectives; times p
     int64_t late_ns;          /* for which it, as the last to arrive, kept the others waiting */
     int64_t late_count;       /* collectives in the recording for which it came last */
     int64_t matched;          /* its collectives that were found on other ranks as well */
+    int64_t queued_ns; /* its process' threads, ready to run but without a core; -1 = unknown */
 };
 
 struct late_wait { /* of the analysed process, in one of its collectives */

@@ -128,14 +128,38 @@ static int64_t sampled_cpu(const struct facts *facts, const struct fetches *f, i
     return (int64_t)((double)fetch_ns * (share < 1 ? share : 1));
 }
 
-/* How long the training thread stood in the run queue per step, from samples of its clocks. */
-static int64_t starved(const struct facts *f, const struct thread_clocks *main)
+/* How long a thread stood in the run queue per step, from samples of its clocks, which are ahead by
+ * offset_ns. */
+static int64_t starved(const struct facts *f, uint32_t thread, int64_t offset_ns)
 {
-    if (!main->first || main->last->time_ns <= main->first->time_ns)
-        return -1;
-    int64_t grown = clocks_grown(main->first->run_queue_ns, main->last->run_queue_ns);
-    double share = (double)grown / (double)(main->last->time_ns - main->first->time_ns);
-    return grown < 0 ? -1 : (int64_t)(share * (double)f->step_ns);
+    int64_t from = INT64_MAX, to = INT64_MIN;
+    for (size_t i = 0; i < f->steps.count; i++) {
+        if (!f->steps.at[i].used)
+            continue;
+        from = f->steps.at[i].start_ns < from ? f->steps.at[i].start_ns : from;
+        to = f->steps.at[i].end_ns > to ? f->steps.at[i].end_ns : to;
+    }
+    double share = from < to ? clocks_queued(f->tl, thread, from + offset_ns, to + offset_ns) : -1;
+    return share < 0 ? -1 : (int64_t)(share * (double)f->step_ns);
+}
+
+/* Of each rank, all threads of its process together: the one that launches may wait for another
+ * that has no core. The profiler's own are left out. */
+static void starved_ranks(struct facts *f)
+{
+    const struct timeline *t = f->tl;
+    for (size_t i = 0; i < f->ranks.count; i++) {
+        struct rank_facts *r = &f->ranks.at[i];
+        r->queued_ns = -1;
+        for (uint32_t th = 0; th < t->thread_count; th++) {
+            if (t->threads[th].process != r->process ||
+                strcmp(tl_text(t, t->threads[th].row.name), "gpuprof") == 0)
+                continue;
+            int64_t ns = starved(f, th, r->offset_ns);
+            if (ns >= 0)
+                r->queued_ns = (r->queued_ns < 0 ? 0 : r->queued_ns) + ns;
+        }
+    }
 }
 
 static int median_wait(struct facts *f)
@@ -186,7 +210,8 @@ int host_measure(struct facts *facts, struct err *e)
             facts->steps.used ? (double)f.in_steps / (double)facts->steps.used : 0;
         facts->host.fetch_cpu_ns =
             f.cpu.n ? median_ns(f.cpu.at, f.cpu.n) : sampled_cpu(facts, &f, facts->host.fetch_ns);
-        facts->host.starved_ns = starved(facts, &f.clocks[facts->steps.main_thread]);
+        facts->host.starved_ns = starved(facts, facts->steps.main_thread, 0);
+        starved_ranks(facts);
         rc = median_wait(facts);
     }
     free(f.worker);

@@ -14,6 +14,9 @@ struct thread_clocks {
 
 /* By index of the thread, in the arena; NULL without memory. */
 struct thread_clocks *thread_clocks(const struct timeline *t, struct arena *arena);
+/* The share of the time from..to in which the thread was ready to run, but had no core: between
+ * the samples next to both ends. -1 = not known. */
+double clocks_queued(const struct timeline *t, uint32_t thread, int64_t from_ns, int64_t to_ns);
 /* How much a total grew; -1 = not known. */
 int64_t clocks_grown(int64_t first, int64_t last);
 

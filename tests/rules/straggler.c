@@ -155,6 +155,43 @@ START_TEST(late_rank_is_named)
 }
 END_TEST
 
+/* Threads of the late rank stand in the run queue for this share of the time, on its own clock. */
+static void queue(struct fleet *f, int64_t rank, double share, int64_t clock)
+{
+    for (int i = 0; i <= STEPS + 1; i++) {
+        struct row_host_sample s = {.id = ++f->id,
+                                    .process = rank + 1,
+                                    .thread = rank + 1,
+                                    .time_ns = MS(10) * i + clock,
+                                    .run_queue_ns = (int64_t)(share * (double)MS(10)) * i};
+        put(f, ROW_HOST_SAMPLE, &s);
+    }
+}
+
+/* Late by 3 ms of 10: 2 ms without a core explain it, 0.5 do not; another rank's are beside it. */
+START_TEST(a_rank_without_a_core_is_no_straggler)
+{
+    static const struct {
+        int64_t rank;
+        double share;
+        enum verdict verdict;
+    } cases[] = {{1, 0.2, RULE_SUPPRESSED}, {1, 0.05, RULE_FIRES}, {2, 0.2, RULE_FIRES}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fleet f = start();
+        const double work[RANKS] = {4, 7, 4};
+        for (int r = 0; r < RANKS; r++)
+            one_rank(&f, r, work, r == 1 ? MS(5000) : 0, 0);
+        queue(&f, cases[i].rank, cases[i].share, cases[i].rank == 1 ? MS(5000) : 0);
+        look(&f);
+        case_verdict(f.a, "straggler", cases[i].verdict);
+        if (cases[i].verdict == RULE_SUPPRESSED)
+            ck_assert_ptr_nonnull(strstr(case_outcome(f.a, "straggler")->why,
+                                         "threads of its process had no core for"));
+        end(&f);
+    }
+}
+END_TEST
+
 START_TEST(recordings_may_begin_at_different_collectives)
 {
     struct fleet f = start();
@@ -236,6 +273,7 @@ Suite *rule_straggler_suite(void)
     Suite *s = suite_create("straggler");
     TCase *c = tcase_create("straggler");
     tcase_add_test(c, late_rank_is_named);
+    tcase_add_test(c, a_rank_without_a_core_is_no_straggler);
     tcase_add_test(c, recordings_may_begin_at_different_collectives);
     tcase_add_test(c, recorded_numbers_match_whatever_the_clocks_say);
     tcase_add_test(c, ranks_that_are_late_in_turns_are_no_straggler);

@@ -78,6 +78,17 @@ static void check_straggler(const struct facts *f, struct arena *arena, struct o
         o->why = "one process launches the work of all GPUs in turn: see dp-instead-of-ddp";
         return;
     }
+    if (2 * late->queued_ns >= gain) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why =
+            arena_printf(arena,
+                         "rank %lld comes last for %lld of %lld collectives, %.2f ms per step, "
+                         "but threads of its process had no core for %.2f ms per step: with a "
+                         "core for each it may be in time",
+                         (long long)late->rank, (long long)late->late_count,
+                         (long long)r->collectives, ms(gain), ms(late->queued_ns));
+        return;
+    }
     add_evidence(f, arena, o, late);
     o->error_class = ERROR_STRUCTURAL;
     if (late->process != f->steps.process) /* its own step does not show what it would be without */
