@@ -102,7 +102,8 @@ double query_starved_pct(const struct query_loader *l)
 {
     if (!l->sampled || l->run_queue_ns < 0 || l->making_ns <= 0)
         return -1;
-    return 100 * (double)l->run_queue_ns / (double)l->making_ns;
+    double share = (double)l->run_queue_ns / (double)l->making_ns;
+    return share < 1 ? 100 * share : 100; /* samples reach beyond what is made */
 }
 
 int64_t query_elsewhere_ns(const struct query_loader *l)
