@@ -42,7 +42,7 @@ static const struct setting own[] = {
 
 static const struct defect defects[] = {
     {"straggler-host", "straggler", SMALL "slow=host;slow_rank=1;slow_us=8000", "slow=none",
-     "rank 1 does 8 ms of host work in each step, for which the others wait"},
+     "rank 1 waits for its GPU in each step and does 8 ms of host work, for which the others wait"},
     {"straggler-batch", "straggler", SMALL "slow=batch;slow_rank=1", "slow=none",
      "rank 1 gets half as many pictures again"},
     {"no-overlap", "exposed-communication", EXCHANGE "overlap=0", NULL,
