@@ -23,29 +23,30 @@ static const struct {
     const char *name;
     edit_fn *apply;
     bool certain; /* nothing is drawn */
+    bool host;    /* leaves the work of every stream as it is */
 } edits[] = {
-    [EDIT_NONE] = {"none", NULL, true},
-    [EDIT_WORKERS] = {"workers", edit_workers, false},
-    [EDIT_PIN] = {"pin", edit_pin, false},
-    [EDIT_OVERLAP] = {"overlap", edit_overlap, true},
-    [EDIT_UNSYNC] = {"unsync", edit_unsync, true},
-    [EDIT_LAYOUT] = {"layout", edit_layout, false},
-    [EDIT_PRECISION] = {"precision", edit_precision, false},
-    [EDIT_FUSE] = {"fuse", edit_fuse, false},
-    [EDIT_GRAPH] = {"graph", edit_graph, false},
-    [EDIT_ALGORITHM] = {"algorithm", edit_algorithm, false},
-    [EDIT_KEEP_GRADIENTS] = {"keep-gradients", edit_keep_gradients, true},
-    [EDIT_REMOVE] = {"remove", edit_remove, true},
-    [EDIT_SCALE] = {"scale", edit_scale, false},
-    [EDIT_JOIN] = {"join", edit_join, false},
-    [EDIT_BATCH] = {"batch", edit_batch, false},
-    [EDIT_ACCUMULATE] = {"accumulate", edit_accumulate, true},
-    [EDIT_HIDE_COMM] = {"hide-comm", edit_hide_comm, false},
-    [EDIT_BUCKET] = {"bucket", edit_bucket, false},
-    [EDIT_PUNCTUAL] = {"punctual", edit_punctual, false},
-    [EDIT_UNBLOCK] = {"unblock", edit_unblock, false},
-    [EDIT_SKIP] = {"skip", edit_skip, true},
-    [EDIT_READ_FREE] = {"read-free", edit_read_free, true},
+    [EDIT_NONE] = {"none", NULL, true, false},
+    [EDIT_WORKERS] = {"workers", edit_workers, false, true},
+    [EDIT_PIN] = {"pin", edit_pin, false, false},
+    [EDIT_OVERLAP] = {"overlap", edit_overlap, true, false},
+    [EDIT_UNSYNC] = {"unsync", edit_unsync, true, true},
+    [EDIT_LAYOUT] = {"layout", edit_layout, false, false},
+    [EDIT_PRECISION] = {"precision", edit_precision, false, false},
+    [EDIT_FUSE] = {"fuse", edit_fuse, false, false},
+    [EDIT_GRAPH] = {"graph", edit_graph, false, true},
+    [EDIT_ALGORITHM] = {"algorithm", edit_algorithm, false, false},
+    [EDIT_KEEP_GRADIENTS] = {"keep-gradients", edit_keep_gradients, true, false},
+    [EDIT_REMOVE] = {"remove", edit_remove, true, false},
+    [EDIT_SCALE] = {"scale", edit_scale, false, false},
+    [EDIT_JOIN] = {"join", edit_join, false, false},
+    [EDIT_BATCH] = {"batch", edit_batch, false, false},
+    [EDIT_ACCUMULATE] = {"accumulate", edit_accumulate, true, false},
+    [EDIT_HIDE_COMM] = {"hide-comm", edit_hide_comm, false, false},
+    [EDIT_BUCKET] = {"bucket", edit_bucket, false, false},
+    [EDIT_PUNCTUAL] = {"punctual", edit_punctual, false, false},
+    [EDIT_UNBLOCK] = {"unblock", edit_unblock, false, false},
+    [EDIT_SKIP] = {"skip", edit_skip, true, true},
+    [EDIT_READ_FREE] = {"read-free", edit_read_free, true, true},
 };
 
 const char *edit_name(enum edit_kind kind)
@@ -56,6 +57,11 @@ const char *edit_name(enum edit_kind kind)
 bool edit_certain(enum edit_kind kind)
 {
     return edits[kind].certain;
+}
+
+bool edit_of_host(enum edit_kind kind)
+{
+    return edits[kind].host;
 }
 
 void edit_apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)

@@ -16,6 +16,7 @@ struct draw { /* where in its range each unknown lies: 0 good luck, 1 bad luck *
 
 void edit_apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d);
 bool edit_certain(enum edit_kind kind); /* has no unknowns */
+bool edit_of_host(enum edit_kind kind); /* leaves the work of every stream as it is */
 
 /* Shared by the edits. */
 static inline double draw_between(const struct draw *d, int dimension, double good, double bad)

@@ -169,6 +169,14 @@ static int64_t few_steps_ns(const struct whatif *w, int64_t step, int64_t mid)
     return (int64_t)(of_step * (double)step + of_saving * (double)(mid > 0 ? mid : 0));
 }
 
+static bool of_host(const struct edit *const *edits, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!edit_of_host(edits[i]->kind))
+            return false;
+    return true;
+}
+
 struct span_ns engine_span(struct engine *x, const struct whatif *w,
                            const struct edit *const *edits, size_t n)
 {
@@ -189,16 +197,18 @@ struct span_ns engine_span(struct engine *x, const struct whatif *w,
     if (wide > s.mid_ns / 2 && s.mid_ns > 0 && !w->wider)
         wide = s.mid_ns / 2; /* errors shared with the base cancel: doubt is not more than half */
     wide += few_steps_ns(w, step, s.mid_ns);
-    return (struct span_ns){engine_within(s.low_ns - wide, step), engine_within(s.mid_ns, step),
-                            engine_within(s.high_ns + wide, step)};
+    int64_t limit = step - (of_host(edits, n) ? x->work_ns : 0);
+    return (struct span_ns){engine_within(s.low_ns - wide, limit), engine_within(s.mid_ns, limit),
+                            engine_within(s.high_ns + wide, limit)};
 }
 
 static int make_ready(struct engine *x)
 {
-    return plan_init(&x->plan, x->g) < 0 || replay_init(&x->now, x->g) < 0 ||
-                   replay_init(&x->then, x->g) < 0
-               ? -1
-               : 0;
+    if (plan_init(&x->plan, x->g) < 0 || replay_init(&x->now, x->g) < 0 ||
+        replay_init(&x->then, x->g) < 0)
+        return -1;
+    x->work_ns = engine_within(work_left_ns(x), x->f->step_ns);
+    return 0;
 }
 
 void engine_close(struct engine *x)

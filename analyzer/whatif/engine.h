@@ -19,7 +19,8 @@ struct engine {
     struct replay now, then;
     unsigned assume[ASSUMPTIONS_MOST]; /* the first one is the likeliest: none of enum assumption */
     int assumptions;
-    bool no_wait; /* how far the host runs ahead was not recorded */
+    int64_t work_ns; /* of the fullest stream, per step as reported: no host's edit goes below */
+    bool no_wait;    /* how far the host runs ahead was not recorded */
     int64_t base_ns[ASSUMPTIONS_MOST]
                    [DRAWS + CORNERS]; /* pace of the recorded steps; 0 = not replayed yet */
 };

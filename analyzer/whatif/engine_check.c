@@ -120,7 +120,7 @@ static int64_t bound(struct engine *x, bool (*zero)(const struct task *), bool d
             x->plan.dur[i] = 0;
             x->plan.mark[i] |= drop ? PLAN_DROP : 0;
         }
-    return x->now.step_ns - replay_run(&x->then, x->g, &x->plan);
+    return engine_within(x->now.step_ns - replay_run(&x->then, x->g, &x->plan), x->now.step_ns);
 }
 
 static bool is_host(const struct task *t)
