@@ -144,6 +144,8 @@ static void write_markdown(void)
         markdown_text(stdout, r->title);
         printf(".\n\n");
         paragraph("Looks for.", r->looks_for);
+        if (r->in_window)
+            printf("Also where no step repeats, with shares of the recorded window.\n\n");
         paragraph("Why.", r->doc);
         paragraph("PyTorch.", r->remedy.pytorch);
         paragraph("TensorFlow.", r->remedy.tensorflow);

@@ -36,6 +36,7 @@ struct remedy {
 struct outcome {
     const struct rule *rule;
     enum verdict verdict;
+    const char *title;   /* the rule's; where no step repeats that for a window */
     const char *why;     /* suppressed, cannot tell: one sentence; fine: the measured value */
     const char *summary; /* fires: one sentence with the numbers */
     int64_t saves_low_ns, saves_mid_ns, saves_high_ns; /* per step */
@@ -78,6 +79,8 @@ void outcome_in_program(const struct facts *f, struct arena *arena, struct outco
 /* "k=v;k=v": false when the program's runtime said which settings it obeys, and not all of these.
  */
 bool outcome_obeyed(const struct facts *f, const char *settings);
+/* Where no step repeats: its words are of the window (outcome_window.c). */
+void outcome_of_window(struct arena *arena, struct outcome *o);
 /* The longest gaps whose main part is `part`, as examples. */
 void outcome_example_gaps(struct outcome *o, const struct facts *f, enum part part,
                           const char *text);

@@ -3,6 +3,7 @@
 
 #include "analyzer/advice/passes.h"
 #include "analyzer/queries/query.h"
+#include "analyzer/queries/warm.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,9 @@ static const char *missing_text(struct advice *a, uint32_t missing)
                         "mark the parts of the step with NVTX ranges"},
         {"library calls", "gpuprof run records them"},
         {"data loading", "gpuprof run records it"},
-        {"steps", "record three or more of them, marked by profiler.step() or an NVTX range "
-                  "'step'"},
+        {"steps that repeat",
+         "record three or more of them, marked by profiler.step() or an NVTX range "
+         "'step'"},
         {"the GPU's properties", "gpuprof run records them; nsys exports of GPU metrics have them"},
         {"memsets", "profile with ProfilerActivity.CUDA, or gpuprof run"},
         {"collectives", NULL},
@@ -62,6 +64,14 @@ static bool crosses_bus(const struct op *o)
     return o->kind == OP_COPY && (o->copy_kind == COPY_H2D || o->copy_kind == COPY_D2H);
 }
 
+enum { WINDOW_LEAST_PCT = 2 /* seen once: less may be chance */ };
+
+/* A window that is mostly start-up: what else is in it says nothing. */
+static bool start_up_fills(const struct facts *f)
+{
+    return analysis_of_window(f) && 2 * query_warm_up(f).ns > f->step_ns;
+}
+
 static uint32_t have_of(const struct advice *a)
 {
     uint32_t have = (a->facts->tl->have & ~(uint32_t)HAVE_STEPS) | HAVE_NODES;
@@ -78,9 +88,9 @@ static uint32_t have_of(const struct advice *a)
         have |= HAVE_MEMORY_KINDS;
     if (opaque_ns * 10 > kernels_ns)
         have &= ~(uint32_t)HAVE_NODES;
-    bool none = a->facts->steps.source == STEPS_NONE || a->facts->step_ns <= 0 ||
-                query_thin(a->facts, NULL);
-    return none ? have : have | HAVE_STEPS;
+    return a->facts->step_ns <= 0 || query_thin(a->facts, NULL) || start_up_fills(a->facts)
+               ? have
+               : have | HAVE_STEPS;
 }
 
 static int64_t at_most(int64_t v, int64_t limit)
@@ -98,6 +108,8 @@ bool outcome_wants_gpu(const struct facts *f, const struct outcome *o)
 
 static void ask(struct advice *a, struct outcome *o, uint32_t have)
 {
+    if (analysis_of_window(a->facts) && !o->rule->in_window)
+        have &= ~(uint32_t)HAVE_STEPS;
     uint32_t missing = o->rule->needs & ~have;
     if (missing) {
         o->verdict = RULE_CANNOT_TELL;
@@ -111,10 +123,12 @@ static void ask(struct advice *a, struct outcome *o, uint32_t have)
     /* Sums over streams that work side by side can exceed the step; a saving cannot. */
     o->saves_mid_ns = at_most(o->saves_mid_ns, a->facts->step_ns);
     o->saves_high_ns = at_most(o->saves_high_ns, a->facts->step_ns);
-    if (o->saves_high_ns <= 0 || o->saves_high_ns * 100 < a->facts->step_ns) {
+    int least_pct = analysis_of_window(a->facts) ? WINDOW_LEAST_PCT : 1;
+    if (o->saves_high_ns <= 0 || o->saves_high_ns * 100 < a->facts->step_ns * least_pct) {
         o->verdict = RULE_SILENT;
-        o->why = arena_printf(&a->arena, "would save at most %.3f ms, under 1 %% of the step",
-                              (double)o->saves_high_ns / 1e6);
+        o->why =
+            arena_printf(&a->arena, "would save at most %.3f ms, under %d %% %s",
+                         (double)o->saves_high_ns / 1e6, least_pct, analysis_of_step(a->facts));
         return;
     }
     outcome_in_program(a->facts, &a->arena, o);
@@ -178,7 +192,10 @@ int rules_run(struct advice *a, struct err *e)
     uint32_t have = have_of(a);
     for (size_t i = 0; i < rule_count; i++) {
         a->outcomes[i].rule = rules[i];
+        a->outcomes[i].title = rules[i]->title;
         ask(a, &a->outcomes[i], have);
+        if (analysis_of_window(a->facts))
+            outcome_of_window(&a->arena, &a->outcomes[i]);
     }
     rules_rank(a);
     return 0;

@@ -33,8 +33,11 @@ struct rule {
     struct program_facts program;
     bool about_input;      /* how batches are made, rather than what is done with them */
     bool changes_training; /* what is learnt, not only how fast: ranked behind the rest */
-    bool start_up;         /* what it finds does not come back in later steps */
-    bool late_rank;        /* what it finds is one rank that the others wait for */
+    bool in_window;        /* what it finds is so whether or not a step repeats: asked of a window,
+                              too, with shares of all that was recorded */
+    const char *window_title; /* of a window, where `title` is about steps; NULL: that */
+    bool start_up;            /* what it finds does not come back in later steps */
+    bool late_rank;           /* what it finds is one rank that the others wait for */
     bool one_launch;       /* the remedy launches whole steps at once: why it does not hold is told
                               where slow launching is what is lost most */
     struct tip tips[TIPS]; /* up to the first without an id; one at least */

@@ -39,17 +39,23 @@ static double share(const struct advice *a, int64_t ns)
     return a->facts->step_ns > 0 ? 100.0 * (double)ns / (double)a->facts->step_ns : 0;
 }
 
-/* "102 ms step"; where long steps recur that is the mean, with the median beside it. */
-static const char *step_words(const struct advice *a, char *out, size_t size)
+/* "102 ms step"; where long steps recur that is the mean, with the median beside it; where none
+ * repeats the window. With what goes before it: each, the. */
+static const char *step_words(const struct advice *a, const char *which, char *out, size_t size)
 {
     const struct steps *s = &a->facts->steps;
     char step[24], median[24];
     time_words(step, sizeof step, a->facts->step_ns);
+    if (analysis_of_window(a->facts)) {
+        snprintf(out, size, "the recorded window (%s, no step repeats)", step);
+        return out;
+    }
+    size_t n = (size_t)snprintf(out, size, "%s ", which);
     if (analysis_by_mean(a->facts))
-        snprintf(out, size, "%s step on average (median %s; %zu of %zu steps are longer)", step,
-                 time_words(median, sizeof median, s->median_ns), s->slow, s->used);
+        snprintf(out + n, size - n, "%s step on average (median %s; %zu of %zu steps are longer)",
+                 step, time_words(median, sizeof median, s->median_ns), s->slow, s->used);
     else
-        snprintf(out, size, "%s step", step);
+        snprintf(out + n, size - n, "%s step", step);
     return out;
 }
 
@@ -107,9 +113,9 @@ static const char *why_text(struct advice *a)
                      share(a, a->facts->breakdown_ns[best]));
         n += wrote > 0 && (size_t)wrote < sizeof text - n ? (size_t)wrote : 0;
     }
-    const char *of = a->facts->steps.source == STEPS_NONE ? "The recording"
-                     : analysis_by_mean(a->facts)         ? "The mean step"
-                                                          : "The median step";
+    const char *of = analysis_of_window(a->facts) ? "The window"
+                     : analysis_by_mean(a->facts) ? "The mean step"
+                                                  : "The median step";
     const char *where =
         share(a, a->facts->breakdown_ns[PART_IDLE_HOST]) >= 10 ? host_work_text(a) : "";
     return arena_printf(&a->arena, "%s: %s.%s", of, text, where ? where : "");
@@ -136,7 +142,9 @@ static void few_ops(struct advice *a, size_t ops)
         a,
         arena_printf(&a->arena,
                      "Not enough data: the %s recorded contain%s only %zu GPU operation%s.",
-                     a->facts->steps.used == 1 ? "one step" : "two steps",
+                     analysis_of_window(a->facts) ? "window"
+                     : a->facts->steps.used == 1  ? "one step"
+                                                  : "two steps",
                      a->facts->steps.used == 1 ? "s" : "", ops, ops == 1 ? "" : "s"),
         why_text(a),
         query_of_python(a->facts)
@@ -171,49 +179,48 @@ static void write_class(struct advice *a)
     double lost = share(a, group_ns(a, g->parts));
     double compute = share(a, a->facts->breakdown_ns[PART_COMPUTE]);
     char step[160];
-    step_words(a, step, sizeof step);
+    step_words(a, "each", step, sizeof step);
     if (lost >= 10 && g->parts == 1u << PART_COMM && waits_for_late_rank(a)) {
         a->verdict_class = "straggler";
         a->verdict =
             arena_printf(&a->arena,
                          "Straggler: rank %lld keeps the other ranks waiting in collectives, which "
-                         "take %.0f %% of each %s",
+                         "take %.0f %% of %s",
                          (long long)a->facts->ranks.at[a->facts->ranks.late].rank, lost, step);
     } else if (lost >= 10 && lost > compute) {
         a->verdict_class = g->class;
-        a->verdict = arena_printf(&a->arena, "%s: %s %.0f %% of each %s", g->label, clause_of(a, g),
-                                  lost, step);
+        a->verdict =
+            arena_printf(&a->arena, "%s: %s %.0f %% of %s", g->label, clause_of(a, g), lost, step);
     } else if (compute >= 70) {
         a->verdict_class = "gpu";
-        a->verdict = arena_printf(&a->arena, "GPU-bound: kernels compute during %.0f %% of each %s",
+        a->verdict = arena_printf(&a->arena, "GPU-bound: kernels compute during %.0f %% of %s",
                                   compute, step);
     } else if (lost >= 10) {
         a->verdict_class = g->class;
         a->verdict = arena_printf(
-            &a->arena, "Partly %c%s: kernels compute during %.0f %% of each %s, and %s %.0f %%",
+            &a->arena, "Partly %c%s: kernels compute during %.0f %% of %s, and %s %.0f %%",
             tolower((unsigned char)g->label[0]), g->label + 1, compute, step, clause_of(a, g),
             lost);
     } else {
         a->verdict_class = "balanced";
+        step_words(a, "the", step, sizeof step);
         a->verdict = arena_printf(&a->arena,
-                                  "Balanced: no single cause of lost time reaches 10 %% of the %s; "
+                                  "Balanced: no single cause of lost time reaches 10 %% of %s; "
                                   "kernels compute during %.0f %%",
                                   step, compute);
     }
 }
 
-/* Without steps there is no steady state to speak of; what fills the recording is said. */
-static void no_steps(struct advice *a)
+/* A window that goes to setting up: what that is, and no saving. */
+static void window_of_start_up(struct advice *a)
 {
-    const struct outcome *o = a->ranked_count ? a->ranked[0] : NULL;
-    const char *verdict =
-        "Not enough data: gpuprof found no repeating step, so the steady state is unknown.";
-    if (o && o->rule->start_up)
-        verdict = arena_printf(&a->arena,
-                               "Not enough data: gpuprof found no repeating step, and warm-up "
-                               "takes %.0f %% of the recording.",
-                               share(a, o->saves_high_ns));
-    verdict_not_enough(a, verdict, why_text(a), verdict_next(a));
+    char window[160];
+    a->verdict_class = "start-up";
+    a->verdict = arena_printf(&a->arena, "Start-up: warm-up takes %.0f %% of %s.",
+                              share(a, a->ranked[0]->saves_high_ns),
+                              step_words(a, "", window, sizeof window));
+    a->why = why_text(a);
+    a->next = verdict_next(a);
 }
 
 void verdict_write(struct advice *a)
@@ -227,10 +234,6 @@ void verdict_write(struct advice *a)
             verdict_cpu_no_steps(a);
         return;
     }
-    if (a->facts->steps.source == STEPS_NONE) {
-        no_steps(a);
-        return;
-    }
     if (a->facts->step_ns <= 0) {
         verdict_not_enough(a, "Not enough data: the recording contains no complete step.",
                            a->facts->steps.source_text, "Record more steps.");
@@ -239,6 +242,10 @@ void verdict_write(struct advice *a)
     size_t ops;
     if (verdict_launches_lost(a))
         return;
+    if (mostly_warm_up(a) && analysis_of_window(a->facts)) {
+        window_of_start_up(a);
+        return;
+    }
     if (query_thin(a->facts, &ops)) {
         few_ops(a, ops);
         return;

@@ -259,7 +259,7 @@ void verdict_cpu(struct advice *a)
     else
         a->verdict = arena_printf(&a->arena, "%s %.0f %% of each %s.%s", g->sentence, most,
                                   step_words(a), verdict_saving(a));
-    a->next = a->ranked_count ? arena_printf(&a->arena, "%s: %s", a->ranked[0]->rule->title,
+    a->next = a->ranked_count ? arena_printf(&a->arena, "%s: %s", a->ranked[0]->title,
                                              outcome_remedy(a->facts, a->ranked[0]))
                               : open_text(a, g);
 }

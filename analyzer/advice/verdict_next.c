@@ -43,9 +43,10 @@ static const char *unanswered(struct advice *a)
     int64_t lost = a->facts->breakdown_ns[most];
     if (share(a, lost) < 10 || (a->ranked_count && 4 * a->ranked[0]->saves_high_ns >= lost))
         return NULL;
-    const char *why = why_no_graph(a);
+    const char *why = analysis_of_window(a->facts) ? NULL : why_no_graph(a);
     if (most == PART_IDLE_LAUNCH)
-        return arena_printf(&a->arena, "Launch fewer kernels per step: %s.%s%s%s",
+        return arena_printf(&a->arena, "Launch fewer kernels%s: %s.%s%s%s",
+                            analysis_of_window(a->facts) ? "" : " per step",
                             query_of_python(a->facts)
                                 ? "torch.compile(model), fused operations, a larger batch"
                                 : "merge small kernels, or give each one more work",
@@ -67,37 +68,35 @@ static const char *unanswered(struct advice *a)
 static const char *saving_words(struct advice *a, const struct outcome *o)
 {
     char low[24], high[24];
-    const char *step = analysis_step_word(a->facts);
+    const char *of = analysis_per_step(a->facts);
     time_words(high, sizeof high, o->saves_high_ns);
     if (o->upper_bound)
-        return arena_printf(&a->arena, "at most %s per %s (%.0f %%)", high, step,
+        return arena_printf(&a->arena, "at most %s %s (%.0f %%)", high, of,
                             share_pct(a->facts, o->saves_high_ns));
-    return arena_printf(&a->arena, "%s to %s per %s (%.0f to %.0f %%)",
-                        time_words(low, sizeof low, o->saves_low_ns), high, step,
-                        share_pct(a->facts, o->saves_low_ns),
-                        share_pct(a->facts, o->saves_high_ns));
+    return arena_printf(
+        &a->arena, "%s to %s %s (%.0f to %.0f %%)", time_words(low, sizeof low, o->saves_low_ns),
+        high, of, share_pct(a->facts, o->saves_low_ns), share_pct(a->facts, o->saves_high_ns));
 }
 
 const char *verdict_saving(struct advice *a)
 {
     const struct outcome *o = a->ranked_count ? a->ranked[0] : NULL;
-    return o ? arena_printf(&a->arena, " The largest saving: %s, %s.", o->rule->title,
-                            saving_words(a, o))
+    return o ? arena_printf(&a->arena, " The largest saving: %s, %s.", o->title, saving_words(a, o))
              : "";
 }
 
 const char *verdict_next(struct advice *a)
 {
-    const char *open = a->facts->steps.source == STEPS_NONE ? NULL : unanswered(a);
+    const char *open = unanswered(a);
     if (a->ranked_count) {
         const struct outcome *o = a->ranked[0];
-        return arena_printf(&a->arena, "%s: %s%s%s", o->rule->title, outcome_remedy(a->facts, o),
+        return arena_printf(&a->arena, "%s: %s%s%s", o->title, outcome_remedy(a->facts, o),
                             open ? ". Most of the lost time has another cause: " : "",
                             open ? open : "");
     }
     if (open)
         return open;
-    return a->facts->steps.source == STEPS_NONE
+    return analysis_of_window(a->facts)
                ? mark_steps_text(a)
                : "No rule found a change that saves more than 1 % of the step.";
 }

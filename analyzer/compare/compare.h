@@ -18,9 +18,10 @@ struct pace_change { /* of the mean step, longer ones included: what the loop ta
 
 struct diff {
     struct arena arena;
-    bool by_mean;                 /* long steps recur on a side: all below is of mean steps */
-    int64_t base_ns, new_ns;      /* the step: median, or mean */
-    double ratio;                 /* new / base of these */
+    bool of_windows;         /* no step repeats on either side: all below is of what was recorded */
+    bool by_mean;            /* long steps recur on a side: all below is of mean steps */
+    int64_t base_ns, new_ns; /* the step: median, or mean */
+    double ratio;            /* new / base of these */
     double ratio_low, ratio_high; /* 95 % bootstrap interval over blocks of steps, if `enough` */
     struct pace_change pace;      /* if `enough` */
     bool per_sample;              /* all ratios are of the time that a sample takes */

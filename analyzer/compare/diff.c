@@ -26,8 +26,12 @@ static const char *comparable(struct diff *d, const struct advice *base, const s
     if (strcmp(device_name(base), device_name(now)) != 0)
         return arena_printf(&d->arena, "they ran on different GPUs (%s; %s)", device_name(base),
                             device_name(now));
-    if (base->facts->steps.source == STEPS_NONE || now->facts->steps.source == STEPS_NONE)
+    bool window = analysis_of_window(base->facts);
+    if (!base->facts->steps.count || !now->facts->steps.count ||
+        window != analysis_of_window(now->facts))
         return "one of them contains no steps";
+    if (window && work_of_windows_differs(base, now))
+        return "no step repeats in them, and they recorded different work";
     return work_differs(&d->arena, base, now, d->per_sample);
 }
 
@@ -114,6 +118,7 @@ struct diff *diff_find(struct advice *base, struct advice *now, bool by_sample, 
         return NULL;
     }
     d->per_sample = by_sample;
+    d->of_windows = analysis_of_window(base->facts) && analysis_of_window(now->facts);
     d->by_mean = analysis_by_mean(base->facts) || analysis_by_mean(now->facts);
     d->base_ns = d->by_mean ? base->facts->steps.pace_ns : base->facts->steps.median_ns;
     d->new_ns = d->by_mean ? now->facts->steps.pace_ns : now->facts->steps.median_ns;

@@ -70,6 +70,9 @@ static void check_baseline(struct gate *g, double max_regress_pct)
     if (d->comparable) {
         judge(g, c, GATE_INCONCLUSIVE,
               arena_printf(&g->arena, "not comparable: %s", d->comparable));
+    } else if (d->of_windows) {
+        judge(g, c, GATE_INCONCLUSIVE,
+              "no step repeats in them: what was measured once says nothing for certain");
     } else if (!d->enough) {
         judge(g, c, GATE_INCONCLUSIVE,
               "one of the runs has too few steady steps (8 needed): record more");
@@ -148,7 +151,9 @@ static bool about_gpu(const struct limit *l)
 static int check_limit(struct gate *g, const struct advice *a, const struct limit *l,
                        double allowed, struct err *e)
 {
-    struct gate_check *c = add(g, l->name, l->unit, measure(a, l), allowed);
+    bool of_step = strcmp(l->section, "idle") == 0 && analysis_of_window(a->facts);
+    struct gate_check *c =
+        add(g, l->name, of_step ? "% of the window" : l->unit, measure(a, l), allowed);
     if (!c)
         return err_set(e, "budget: more than %d limits", CHECKS);
     if (l->timed) {
@@ -161,7 +166,8 @@ static int check_limit(struct gate *g, const struct advice *a, const struct limi
     if (a->facts->on_cpu && about_gpu(l)) {
         judge(g, c, GATE_INCONCLUSIVE, "this run used no GPU");
     } else if (a->facts->steps.source == STEPS_NONE && strcmp(l->section, "gpu") != 0 &&
-               strcmp(l->section, "health") != 0) {
+               strcmp(l->section, "health") != 0 &&
+               !(analysis_of_window(a->facts) && strcmp(l->section, "idle") == 0)) {
         judge(g, c, GATE_INCONCLUSIVE, "this run contains no steps");
     } else if (l->timed && a->facts->steps.used < LEAST_STEPS) {
         judge(g, c, GATE_INCONCLUSIVE, "too few steady steps (8 needed): record more");

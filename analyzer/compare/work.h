@@ -11,5 +11,8 @@ int64_t work_batch(const struct advice *a);
  * nothing. */
 const char *work_differs(struct arena *arena, const struct advice *base, const struct advice *now,
                          bool per_sample);
+/* Of two windows in which no step repeats: is it other work? Told by the operations, kernels by
+ * name: nine tenths of them are on both sides where it is not. */
+bool work_of_windows_differs(const struct advice *base, const struct advice *now);
 
 #endif

@@ -12,7 +12,7 @@
 /* Steps. */
 
 enum step_source {
-    STEPS_NONE, /* none found: the whole recording is taken as one step, count = used = 1 */
+    STEPS_NONE, /* none repeats: the window of the recording stands for one, count = used = 1 */
     STEPS_NVTX,
     STEPS_FRAMEWORK /* ProfilerStep, hook */,
     STEPS_DETECTED
@@ -291,6 +291,12 @@ static inline bool analysis_by_mean(const struct facts *f)
     return f->steps.recurs;
 }
 
+/* True when no step repeats: the numbers are of all that was recorded, "the window". */
+static inline bool analysis_of_window(const struct facts *f)
+{
+    return f->steps.source == STEPS_NONE && f->steps.count > 0;
+}
+
 /* "median", "average": which step step_ns is. */
 static inline const char *analysis_step_kind(const struct facts *f)
 {
@@ -314,10 +320,26 @@ static inline size_t steps_like(const struct steps *s)
 /* The title of a part, in the words for what was seen of this program: without a backward pass
  * "forward" is all that is done with a batch. */
 const char *analysis_part_title(const struct facts *f, int part);
-/* "step", or "batch" where nothing but batches was seen. */
+/* "step", "batch" where nothing but batches was seen, "window" where none repeats. */
 static inline const char *analysis_step_word(const struct facts *f)
 {
-    return f->steps.batches ? "batch" : "step";
+    return f->steps.batches ? "batch" : analysis_of_window(f) ? "window" : "step";
+}
+
+/* Behind a number: what it is of. */
+static inline const char *analysis_per_step(const struct facts *f)
+{
+    return f->steps.batches        ? "per batch"
+           : analysis_of_window(f) ? "in what was recorded"
+                                   : "per step";
+}
+
+/* Behind a share: "of the step". */
+static inline const char *analysis_of_step(const struct facts *f)
+{
+    return f->steps.batches        ? "of the batch"
+           : analysis_of_window(f) ? "of the recorded window"
+                                   : "of the step";
 }
 
 /* True when the program ran on the virtual GPU: every output must say so. */

@@ -37,6 +37,9 @@ int steps_median_detected(const struct detected *d, int64_t *median);
 /* steps_batches.c, -1: out of memory. From one batch of a loader to the next, where no step is
  * marked and no GPU was at work; count stays 0 where there are too few. */
 int steps_from_batches(struct facts *f);
+/* steps_window.c, -1: out of memory. No step repeats: the window takes its place; count stays 0
+ * where no GPU was at work. */
+int steps_from_window(struct facts *f);
 /* cpu_parts.c */
 bool cpu_is_all(const struct timeline *t); /* no GPU was at work, and none should have been */
 struct cpu_spans *cpu_spans_find(const struct facts *f, uint32_t thread); /* NULL: no memory */

@@ -95,6 +95,7 @@ void recorded_drop(struct facts *f)
 {
     struct steps *s = &f->steps;
     const struct timeline *t = f->tl;
+    bool window = analysis_of_window(f); /* the longest part: nothing to drop */
     uint32_t op = 0;
     size_t i = 0;
     for (size_t k = 0; k < f->window_count; k++) {
@@ -110,10 +111,11 @@ void recorded_drop(struct facts *f)
             r->known_ns = none ? r->end_ns : t->ops[o].start_ns;
             break;
         }
-        for (; i < s->count && s->at[i].start_ns < r->end_ns; i++)
+        for (; !window && i < s->count && s->at[i].start_ns < r->end_ns; i++)
             if (s->at[i].start_ns < r->known_ns)
                 s->at[i].used = 0;
-        drop_unfinished(f, r, i);
+        if (!window)
+            drop_unfinished(f, r, i);
     }
 }
 

@@ -167,22 +167,6 @@ static int steps_from_detection(struct facts *f, const struct detected *d)
     return 0;
 }
 
-static int whole_as_one(struct facts *f)
-{
-    struct steps *s = &f->steps;
-    s->source = STEPS_NONE;
-    s->source_text = "no repeating step found: gpuprof treats the whole recording as one";
-    if (f->tl->op_count == 0)
-        return 0;
-    s->at = arena_alloc(&f->arena, sizeof *s->at);
-    if (!s->at)
-        return -1;
-    s->at[0] =
-        (struct step){.start_ns = f->tl->gpu_start_ns, .end_ns = f->tl->gpu_end_ns, .used = 1};
-    s->count = 1;
-    return 0;
-}
-
 /* ---- operations of each step ---- */
 
 uint32_t facts_step_at(const struct facts *f, int64_t ns)
@@ -232,6 +216,12 @@ static int find_launches(struct facts *f)
     return rc;
 }
 
+/* The window holds what runs in it: its first work was launched before it. */
+static uint32_t in_window(const struct steps *s, const struct op *o)
+{
+    return o->start_ns >= s->at[0].start_ns && o->end_ns <= s->at[0].end_ns ? 0 : TL_NONE;
+}
+
 static int assign_ops(struct facts *f)
 {
     const struct timeline *t = f->tl;
@@ -242,12 +232,15 @@ static int assign_ops(struct facts *f)
         free(first);
         return -1;
     }
+    bool window = analysis_of_window(f);
     for (size_t i = 0; i < s->count; i++)
         s->at[i].first_op = TL_NONE;
     for (uint32_t i = 0; i < t->op_count; i++) {
         bool ours = t->streams[t->ops[i].stream].process == s->process;
         int64_t launched = s->launch_ns[i];
-        uint32_t k = ours ? facts_step_at(f, launched) : TL_NONE;
+        uint32_t k = !ours    ? TL_NONE
+                     : window ? in_window(s, &t->ops[i])
+                              : facts_step_at(f, launched);
         s->op_step[i] = k;
         if (k == TL_NONE)
             continue;
@@ -272,7 +265,7 @@ static int without_marks(struct facts *f)
 {
     if (f->on_cpu && steps_from_batches(f) < 0)
         return -1;
-    return f->steps.count ? 0 : whole_as_one(f);
+    return f->steps.count ? 0 : steps_from_window(f);
 }
 
 int steps_find(struct facts *f, struct err *e)
@@ -287,13 +280,14 @@ int steps_find(struct facts *f, struct err *e)
         return -1;
     if (steps_median_detected(&d, &f->steps.detected_median_ns) < 0)
         return err_no_memory(e);
-    int rc = one_pass(f->tl, &marks) ? whole_as_one(f)
+    int rc = one_pass(f->tl, &marks) ? steps_from_window(f)
              : marks.count           ? steps_from_marks(f, &marks)
              : d.text                ? steps_from_detection(f, &d)
                                      : without_marks(f);
     if (rc < 0)
         return err_no_memory(e);
-    recorded_cut(f);
+    if (!analysis_of_window(f))
+        recorded_cut(f);
     if (assign_ops(f) < 0)
         return err_no_memory(e);
     recorded_drop(f);

@@ -23,7 +23,7 @@ struct query_gpu query_gpu(const struct facts *f)
         if (s->memory_used_bytes > g.memory_peak)
             g.memory_peak = s->memory_used_bytes;
         training |= s->memory_used_bytes > 0 && s->time_ns >= from;
-        if (f->steps.source != STEPS_NONE && query_step_at(f, s->time_ns) == TL_NONE)
+        if (!analysis_of_window(f) && query_step_at(f, s->time_ns) == TL_NONE)
             continue;
         if (s->sm_clock_mhz <= 0 || s->throttle_reasons < 0)
             continue;

@@ -18,8 +18,6 @@ bool query_used(const struct facts *f, uint32_t op)
 {
     if (f->steps.device != TL_NONE && tl_op_device(f->tl, op) != f->steps.device)
         return false;
-    if (f->steps.source == STEPS_NONE)
-        return true;
     uint32_t step = f->steps.op_step[op];
     return step != TL_NONE && f->steps.at[step].used;
 }
@@ -237,5 +235,9 @@ bool query_thin(const struct facts *f, size_t *ops)
         n += !query_used(f, i) ? 0 : f->tl->ops[i].in_graph ? FEW : 1;
     if (ops)
         *ops = n;
-    return n < FEW && f->breakdown_ns[PART_COMPUTE] * 10 < f->step_ns;
+    int64_t busy = f->breakdown_ns[PART_COMPUTE];
+    if (analysis_of_window(f)) /* it may be a benchmark of copies */
+        busy += f->breakdown_ns[PART_COMM] + f->breakdown_ns[PART_COPY] +
+                f->breakdown_ns[PART_IDLE_COPY];
+    return n < FEW && busy * 10 < f->step_ns;
 }

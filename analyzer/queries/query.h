@@ -53,6 +53,8 @@ enum query_take query_is_zeroing(const struct facts *f, uint32_t op);
 /* The optimizer and the zeroing as their rules see them: does it consist of many small operations?
  */
 enum { QUERY_MANY_OPTIMIZER_OPS = 30, QUERY_MANY_ZERO_OPS = 20 }; /* a step */
+/* Allocations and frees in a window from which on they are a habit, and no set-up. */
+enum { QUERY_MANY_ALLOCATIONS = 20 };
 bool query_optimizer_unfused(const struct facts *f, struct query_ops *ops);
 bool query_zeroing_scattered(const struct facts *f, struct query_ops *ops);
 

@@ -27,10 +27,46 @@ static bool one_time_kind(unsigned kind)
     }
 }
 
-static bool candidate(const struct facts *f, const struct api *c)
+static bool about_memory(unsigned kind)
 {
-    return c->end_ns - c->start_ns >= LONG_NS && one_time_kind(c->kind) &&
-           f->tl->threads[c->thread].process == f->steps.process;
+    return kind == API_ALLOC || kind == API_FREE || kind == API_HOST_ALLOC;
+}
+
+/* In a window loading code is set-up however short the call is, and so are allocations unless they
+ * come all the time: those are another rule's. */
+struct set_up {
+    bool code, memory;
+};
+
+static struct set_up set_up_of(const struct facts *f)
+{
+    const struct timeline *t = f->tl;
+    struct set_up s = {.code = analysis_of_window(f)};
+    size_t n = 0;
+    for (size_t i = 0; s.code && i < t->api_count; i++)
+        n += about_memory(t->apis[i].kind) && query_step_at(f, t->apis[i].start_ns) != TL_NONE;
+    s.memory = s.code && n < QUERY_MANY_ALLOCATIONS;
+    return s;
+}
+
+static bool candidate(const struct facts *f, const struct set_up *set_up, const struct api *c)
+{
+    bool counts = c->end_ns - c->start_ns >= LONG_NS ? one_time_kind(c->kind)
+                  : c->kind == API_MODULE            ? set_up->code
+                                                     : set_up->memory && about_memory(c->kind);
+    return counts && f->tl->threads[c->thread].process == f->steps.process;
+}
+
+static void count_call(struct query_warm *w, const struct api *c)
+{
+    int64_t ns = c->layer == 0 ? c->end_ns - c->start_ns : 0;
+    w->calls++;
+    if (about_memory(c->kind))
+        w->memory_ns += ns;
+    else if (c->kind == API_MODULE)
+        w->code_ns += ns;
+    else
+        w->first_ns += ns;
 }
 
 /* A thread that stands in line for a core makes long calls of all kinds. */
@@ -45,12 +81,13 @@ static int long_calls(const struct facts *f, struct spans *out, struct query_war
     const struct timeline *t = f->tl;
     struct VEC(struct span) found = {0};
     uint32_t *seen = calloc((size_t)t->strings.n + 1, sizeof *seen);
+    const struct set_up set_up = set_up_of(f);
     int rc = seen ? 0 : -1;
     for (size_t i = 0; rc == 0 && i < t->api_count; i++)
-        seen[t->apis[i].name] += candidate(f, &t->apis[i]);
+        seen[t->apis[i].name] += candidate(f, &set_up, &t->apis[i]);
     for (uint32_t i = 0; rc == 0 && i < t->api_count; i++) {
         const struct api *c = &t->apis[i];
-        if (!candidate(f, c) || (f->steps.used > 1 && seen[c->name] > SEVERAL) ||
+        if (!candidate(f, &set_up, c) || (f->steps.used > 1 && seen[c->name] > SEVERAL) ||
             query_step_at(f, c->start_ns) == TL_NONE)
             continue;
         struct span *s = vec_push(&found);
@@ -59,7 +96,7 @@ static int long_calls(const struct facts *f, struct spans *out, struct query_war
             break;
         }
         *s = (struct span){c->start_ns, c->end_ns};
-        w->calls++;
+        count_call(w, c);
         if (w->longest == TL_NONE ||
             c->end_ns - c->start_ns > t->apis[w->longest].end_ns - t->apis[w->longest].start_ns)
             w->longest = i;

@@ -10,6 +10,9 @@ struct query_warm {
     int64_t host_ns;    /* of that, counted under 'other host work' */
     int64_t calls_ns;   /* of ns: inside long first calls */
     int64_t compile_ns; /* of ns: before code that was just compiled */
+    int64_t memory_ns;  /* the host in those that allocate or free */
+    int64_t code_ns;    /* the host in those that load or unload code, contexts included */
+    int64_t first_ns;   /* the host in the rest: launches that load code, and others */
     int64_t calls;
     uint32_t longest;  /* api index, TL_NONE */
     uint32_t compiled; /* range index of a compilation's result, TL_NONE */

@@ -63,10 +63,11 @@ static void find_window(struct maker *m)
             end = i + 1;
         }
     }
-    if (best == 0 || s->source == STEPS_NONE || s->main_thread >= m->t->thread_count)
+    if (best == 0 || s->main_thread >= m->t->thread_count)
         return;
     m->g->steps = steps_wanted(m, end, best > STEPS_MAX ? STEPS_MAX : best);
     m->g->recorded_steps = m->g->steps;
+    m->g->once = analysis_of_window(m->a);
     m->g->skip = m->g->steps / 3;
     m->g->first = (uint32_t)(end - m->g->steps);
     m->g->start_ns = s->at[m->g->first].start_ns;
@@ -162,7 +163,7 @@ static int repeat(struct graph *g, struct err *e)
     static const struct {
         uint8_t turns, skip;
     } by_steps[GRAPH_STEPS_ENOUGH] = {{0, 0}, {5, 2}, {3, 3}, {2, 2}};
-    if (g->steps >= GRAPH_STEPS_ENOUGH)
+    if (g->steps >= GRAPH_STEPS_ENOUGH || g->once)
         return 0;
     g->skip = by_steps[g->steps].skip;
     return graph_unroll(g, by_steps[g->steps].turns, e);

@@ -98,6 +98,7 @@ struct graph {
     int64_t length_ns;               /* observed: of the window alone */
     size_t violations; /* dependencies that were observed broken; their lag was lowered */
     size_t loads, gets;
+    bool once;           /* a window in which no step repeats: it is replayed once, as it is */
     bool launches_block; /* as CUDA_LAUNCH_BLOCKING makes them */
     int credits;         /* batches that may be ahead of the training thread; 0 = no workers seen */
     uint32_t *load_of;   /* by GET number: LOAD task, TASK_NONE */

@@ -282,6 +282,10 @@ static void step_times(struct replay *r, const struct graph *g)
         if (r->step_end[s] < r->step_end[s - 1])
             r->step_end[s] = r->step_end[s - 1];
     r->length_ns = r->step_end[g->steps - 1];
+    if (g->once) {
+        r->step_ns = r->pace_ns = r->length_ns;
+        return;
+    }
     r->step_ns = (r->length_ns - r->step_end[skip]) / (int64_t)(g->steps - 1 - skip);
     r->pace_ns = g->steps > g->recorded_steps ? r->step_ns : pace_of(r, g, skip);
 }

@@ -290,7 +290,8 @@ static int find_idle(struct whatif *w, const struct graph *g, const struct repla
 int critical_find(struct whatif *w, const struct graph *g, const struct replay *now)
 {
     size_t skip = g->skip;
-    int64_t floor = now->step_end[skip], steps = (int64_t)(g->steps - 1 - skip);
+    int64_t floor = g->once ? 0 : now->step_end[skip];
+    int64_t steps = g->once ? 1 : (int64_t)(g->steps - 1 - skip);
     if (g->count == 0 || steps <= 0)
         return 0;
     int rc = find_path(w, g, now, floor, steps);

@@ -227,6 +227,7 @@ int engine_open(struct engine *x, const struct facts *f, struct arena *arena, st
         return -1;
     *w = (struct whatif){.steps = x->g->recorded_steps,
                          .tasks = x->g->recorded,
+                         .once = x->g->once,
                          .edges = x->g->edge_count,
                          .violations = x->g->violations,
                          .holdout_error_pct = -1,

@@ -29,7 +29,7 @@ static const char *doubt(struct engine *x, const struct whatif *w)
         return "except for data loading: gpuprof replays only steps that use a GPU";
     if (graph_too_wide(f->tl))
         return "attribution only: the recording has too many streams or threads to replay";
-    if (w->steps == 0 || w->tasks == 0)
+    if (w->steps == 0 || w->tasks == 0 || w->once)
         return "attribution only: the recording contains no repeating step";
     if (!(f->tl->have & HAVE_API))
         return f->tl->op_count ? "attribution only: the recording contains no CUDA calls"

@@ -129,7 +129,7 @@ int holdout_check(struct whatif *w, const struct graph *g, const struct replay *
     struct rows r;
     size_t errors = 0;
     double error[HELD_STEPS_MAX];
-    if (g->steps > g->recorded_steps) /* one would be held against its own copy */
+    if (g->once || g->steps > g->recorded_steps) /* one would be held against its own copy */
         return 0;
     if (list_rows(&r, g) < 0)
         return -1;

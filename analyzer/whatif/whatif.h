@@ -88,6 +88,7 @@ struct whatif {
     bool trusted;
     const char *why_not; /* not trusted: one sentence */
     const char *wider; /* trusted: what was not recorded, for which the intervals are wider; NULL */
+    bool once;         /* no step repeats: the window was replayed, for bounds alone */
     bool events_guessed; /* which stream waits for which was not recorded */
     double scatter_pct;  /* how far the mean of steps that differ may be from that of others; 0 */
     size_t steps, tasks, edges, waits, violations;

@@ -71,7 +71,7 @@ static int put_findings(struct store *s, const struct advice *a, struct err *e)
         struct row_finding row = {.id = (int64_t)i + 1,
                                   .rank = (int64_t)i + 1,
                                   .rule = store_intern(s, o->rule->id),
-                                  .title = store_intern(s, o->rule->title),
+                                  .title = store_intern(s, o->title),
                                   .summary = store_intern(s, o->summary),
                                   .kind =
                                       store_intern(s, o->upper_bound ? "upper-bound" : "predicted"),

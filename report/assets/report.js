@@ -206,7 +206,8 @@ class Page {
         const shown = s.detail[this.step] ? ''
             : this.data.window.length && this.step === this.data.chosen ? ' It has more events than fit on a page: the page shows the first ' + formatTime(this.data.window[1] - this.data.window[0]) + '.'
             : ' This page does not contain its single events, only those of the steps around the median.';
-        where.textContent = 'Step ' + s.number[this.step] + (s.used[this.step] ? '' : ' (not used)') + ', ' + formatTime(s.length[this.step]) +
+        const name = this.data.unit === 'window' ? 'The window' : 'Step ' + s.number[this.step];
+        where.textContent = name + (s.used[this.step] ? '' : ' (not used)') + ', ' + formatTime(s.length[this.step]) +
             '; in view ' + formatTime(to - from) + '.' + shown;
     }
 

@@ -38,7 +38,9 @@ void chrome_step_causes(struct chrome *c, int64_t pid)
     const struct facts *f = c->a->facts;
     if (!f->step_parts)
         return;
-    chrome_thread(c, pid, TID_CAUSES, "why a step takes its time", 2);
+    chrome_thread(
+        c, pid, TID_CAUSES,
+        analysis_of_window(f) ? "where the window's time goes" : "why a step takes its time", 2);
     for (size_t i = 0; i < f->steps.count; i++) {
         const struct step *s = &f->steps.at[i];
         int64_t length = s->to_ns - s->from_ns;
@@ -78,7 +80,8 @@ static void write_place(struct chrome *c, const struct place *p, int64_t pid, in
     snprintf(name, sizeof name, "%zu. %.150s", p->rank, p->finding->rule->title);
     chrome_slice(c, "gpuprof", name, pid, tid, p->at->start_ns, p->at->end_ns);
     json_str(&c->j, "here", p->at->text ? p->at->text : "");
-    json_str(&c->j, "saves per step", text_saving(&t, p->finding, c->a->facts->step_ns));
+    json_str(&c->j, analysis_of_window(c->a->facts) ? "saves" : "saves per step",
+             text_saving(&t, p->finding, c->a->facts->step_ns));
     json_str(&c->j, "what", p->finding->summary ? p->finding->summary : "");
     json_str(&c->j, "rule", p->finding->rule->id);
     chrome_slice_end(c);

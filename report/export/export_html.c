@@ -56,7 +56,8 @@ static void write_trust(const struct page *p)
     if (h->overhead_pct >= 0)
         fprintf(p->f, " &middot; profiler overhead %.2f %%", h->overhead_pct);
     if (!p->a->facts->on_cpu)
-        fprintf(p->f, " &middot; unexplained %.1f %% of the step", h->unexplained_pct);
+        fprintf(p->f, " &middot; unexplained %.1f %% %s", h->unexplained_pct,
+                analysis_of_step(p->a->facts));
     if (h->recorded_text)
         page_put(p, " &middot; recorded: %s", h->recorded_text);
     if (h->warnings)
@@ -74,7 +75,9 @@ static void write_header(const struct page *p)
     page_put(p, "<header>\n<h1>%s</h1>\n", p->o->title ? p->o->title : "profile");
     snprintf(device.s, sizeof device.s, "%.150s", text_device(p->a));
     page_put(p, "<p class=\"sub\">%s", device.s);
-    if (s->count)
+    if (analysis_of_window(p->a->facts))
+        page_put(p, " &middot; %s", s->source_text);
+    else if (s->count)
         fprintf(p->f, " &middot; %zu of %zu %s used", s->used, s->count,
                 s->batches ? "batches" : "steps");
     if (p->a->facts->on_cpu)
@@ -87,7 +90,7 @@ static void write_header(const struct page *p)
 
 static bool has_steps(const struct page *p)
 {
-    return p->a->facts->steps.count > 0;
+    return p->a->facts->steps.count > 0 && !analysis_of_window(p->a->facts);
 }
 
 static bool has_parts(const struct page *p)
@@ -180,7 +183,9 @@ static void write_numbers(const struct page *p)
         return;
     }
     page_put(p, "<dl class=\"tiles\">\n");
-    if (a->facts->steps.used) {
+    if (analysis_of_window(a->facts)) {
+        tile(p, "window", text_time(&v, a->facts->step_ns), "no step repeats");
+    } else if (a->facts->steps.used) {
         bool mean = analysis_by_mean(a->facts);
         snprintf(m.s, sizeof m.s, mean ? "median %s" : "p95 %s",
                  text_time(&q, mean ? a->facts->steps.median_ns : a->facts->steps.p95_ns));

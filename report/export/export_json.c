@@ -18,7 +18,7 @@ static void write_finding(struct json_tree *j, const struct outcome *o)
 {
     tree_begin(j, NULL, '{');
     tree_str(j, "rule", o->rule->id);
-    tree_str(j, "title", o->rule->title);
+    tree_str(j, "title", o->title);
     tree_str(j, "summary", o->summary);
     tree_begin(j, "saves_ms", '{');
     tree_ms(j, "low", o->saves_low_ns);
@@ -234,6 +234,7 @@ static void write_diff(struct json_tree *j, const struct diff *d)
     tree_end(j);
     write_pace(j, d);
     tree_bool(j, "enough_steps", d->enough);
+    tree_bool(j, "of_windows", d->of_windows);
     tree_str(j, "not_comparable", d->comparable);
     tree_begin(j, "changes", '[');
     for (size_t i = 0; i < d->change_count; i++) {

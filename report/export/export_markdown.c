@@ -77,13 +77,14 @@ static void write_findings(const struct advice *a, const struct export_options *
         write_trials(a, o, f);
         return;
     }
-    fputs("| # | what to change | saves per step | kind | evidence | how |\n"
-          "|--:|---|--:|---|---|---|\n",
-          f);
+    fprintf(f,
+            "| # | what to change | saves %s | kind | evidence | how |\n"
+            "|--:|---|--:|---|---|---|\n",
+            analysis_per_step(a->facts));
     for (size_t i = 0; (x = shown_finding(a, o, i)); i++) {
         struct text saving, v;
         fprintf(f, "| %zu | ", i + 1);
-        markdown_text(f, x->rule->title);
+        markdown_text(f, x->title);
         fprintf(f, " (`%s`) | %s | %s | ", x->rule->id, text_saving(&saving, x, a->facts->step_ns),
                 text_outcome_kind(x));
         for (size_t k = 0; k < x->evidence_count; k++) {
@@ -100,12 +101,29 @@ static void write_findings(const struct advice *a, const struct export_options *
     write_trials(a, o, f);
 }
 
+static void write_parts(const struct advice *a, FILE *f)
+{
+    fputs("| part | ms | % |\n|---|--:|--:|\n", f);
+    for (int i = 0; i < PART_COUNT; i++)
+        if (a->facts->breakdown_ns[i] >= 500) /* reads as 0.00 ms */
+            fprintf(f, "| %s | %.2f | %.1f |\n", analysis_part_title(a->facts, i),
+                    (double)a->facts->breakdown_ns[i] / 1e6,
+                    percent_of(a->facts->breakdown_ns[i], a->facts->step_ns));
+    fputc('\n', f);
+}
+
 static void write_breakdown(const struct advice *a, FILE *f)
 {
     struct text m, p;
     const char *word = analysis_step_word(a->facts);
     if (!text_has_parts(a))
         return;
+    if (analysis_of_window(a->facts)) {
+        fprintf(f, "### Where the window goes\n\n%s (%s).\n\n", text_time(&m, a->facts->step_ns),
+                a->facts->steps.source_text);
+        write_parts(a, f);
+        return;
+    }
     fprintf(f, "### Where a %s goes\n\n%s median, %s at p95", word,
             text_time(&m, a->facts->steps.median_ns), text_time(&p, a->facts->steps.p95_ns));
     if (analysis_by_mean(a->facts))
@@ -115,13 +133,7 @@ static void write_breakdown(const struct advice *a, FILE *f)
             a->facts->steps.batches ? "es" : "s");
     if (text_rate(&m, a))
         fprintf(f, "%s.\n\n", m.s);
-    fputs("| part | ms | % |\n|---|--:|--:|\n", f);
-    for (int i = 0; i < PART_COUNT; i++)
-        if (a->facts->breakdown_ns[i] >= 500) /* reads as 0.00 ms */
-            fprintf(f, "| %s | %.2f | %.1f |\n", analysis_part_title(a->facts, i),
-                    (double)a->facts->breakdown_ns[i] / 1e6,
-                    percent_of(a->facts->breakdown_ns[i], a->facts->step_ns));
-    fputc('\n', f);
+    write_parts(a, f);
 }
 
 static void write_others(const struct advice *a, const struct export_options *o, enum verdict v,
@@ -212,12 +224,36 @@ static void write_notice_of(const struct export_options *o, FILE *f)
         write_notice(f, text_virtual_name(&b, o->virtual_gpu));
 }
 
+/* No step repeats on either side: one number each, and no interval. */
+static void write_windows(const struct diff *d, FILE *f)
+{
+    struct text b, n;
+    if (d->comparable) {
+        fprintf(f, "%s and %s were recorded: not compared. Careful: ", text_time(&b, d->base_ns),
+                text_time(&n, d->new_ns));
+        markdown_text(f, d->comparable);
+        fputs(".\n\n", f);
+        return;
+    }
+    fprintf(
+        f,
+        "**%s -> %s** for the same work: %+.1f %%. No step repeats: each was measured once, and "
+        "the interval is not known.\n\n",
+        text_time(&b, d->base_ns), text_time(&n, d->new_ns), (d->ratio - 1) * 100);
+}
+
 static int markdown_diff(const struct diff *d, const struct export_options *o, FILE *f,
                          struct err *e)
 {
     struct text b, n;
     fputs("## gpuprof: what moved\n\n", f);
     write_notice_of(o, f);
+    if (d->of_windows) {
+        write_windows(d, f);
+        if (!d->comparable)
+            write_changes(d, o, f);
+        return export_done(f, e);
+    }
     fprintf(f, "**%s -> %s** per step (%s): %+.1f %%", text_time(&b, d->base_ns),
             text_time(&n, d->new_ns), d->by_mean ? "average" : "median", (d->ratio - 1) * 100);
     if (d->enough)

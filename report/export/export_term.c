@@ -86,7 +86,12 @@ static void write_breakdown(const struct terminal *t, const struct advice *a)
         snprintf(pace, sizeof pace, ", %s on average with long steps",
                  text_time(&m, a->facts->steps.pace_ns));
     const char *source = a->facts->steps.source_text ? a->facts->steps.source_text : "";
-    if (a->facts->steps.used == 1) /* one step has no spread */
+    const char *label = analysis_of_window(a->facts) ? "Window"
+                        : a->facts->steps.batches    ? "Batch"
+                                                     : "Step";
+    if (analysis_of_window(a->facts))
+        snprintf(line.s, sizeof line.s, "%s (%s)", text_time(&m, a->facts->step_ns), source);
+    else if (a->facts->steps.used == 1) /* one step has no spread */
         snprintf(line.s, sizeof line.s, "%s; 1 of %zu step%s used (%s)",
                  text_time(&m, a->facts->steps.median_ns), a->facts->steps.count,
                  a->facts->steps.count == 1 ? "" : "s", source);
@@ -95,7 +100,7 @@ static void write_breakdown(const struct terminal *t, const struct advice *a)
                  text_time(&m, a->facts->steps.median_ns), text_time(&p, a->facts->steps.p95_ns),
                  pace, a->facts->steps.used, a->facts->steps.count,
                  a->facts->steps.batches ? "batches" : "steps", source);
-    term_labelled(t, a->facts->steps.batches ? "Batch" : "Step", INK_BOLD, line.s);
+    term_labelled(t, label, INK_BOLD, line.s);
     if (a->facts->long_text)
         term_labelled(t, "Long", INK_BOLD, a->facts->long_text);
     if (text_rate(&line, a))
@@ -136,8 +141,8 @@ static void write_health(const struct terminal *t, const struct advice *a, enum 
     if (a->facts->health.overhead_pct >= 0)
         snprintf(overhead, sizeof overhead, "%.2f %%", a->facts->health.overhead_pct);
     if (a->facts->health.unexplained_pct >= 0.05)
-        snprintf(unexplained, sizeof unexplained, "; unexplained %.1f %% of the step",
-                 a->facts->health.unexplained_pct);
+        snprintf(unexplained, sizeof unexplained, "; unexplained %.1f %% %s",
+                 a->facts->health.unexplained_pct, analysis_of_step(a->facts));
     snprintf(line.s, sizeof line.s, "%.100s%s; profiler overhead %s", text_lost(&n, a), unexplained,
              overhead);
     term_labelled(t, "Health", a->facts->health.dropped ? INK_BAD : INK_DIM, line.s);
@@ -178,9 +183,29 @@ static int term_analysis(const struct advice *a, const struct export_options *o,
     return export_done(f, e);
 }
 
+/* No step repeats on either side: one number each, and no interval. */
+static void write_windows_head(const struct terminal *t, const struct diff *d)
+{
+    struct text b, n, line;
+    if (d->comparable)
+        snprintf(line.s, sizeof line.s, "%s and %s were recorded: not compared",
+                 text_time(&b, d->base_ns), text_time(&n, d->new_ns));
+    else
+        snprintf(line.s, sizeof line.s, "%s -> %s for the same work: %+.1f %%, interval not known",
+                 text_time(&b, d->base_ns), text_time(&n, d->new_ns), (d->ratio - 1) * 100);
+    term_labelled(t, "Window", INK_BOLD, line.s);
+    term_labelled(t, "Careful", INK_WARN,
+                  d->comparable ? d->comparable
+                                : "no step repeats: each was measured once, which chance may move");
+}
+
 static void write_diff_head(const struct terminal *t, const struct diff *d)
 {
     struct text b, n, line;
+    if (d->of_windows) {
+        write_windows_head(t, d);
+        return;
+    }
     char within[64];
     snprintf(within, sizeof within, "95 %% interval %+.1f to %+.1f %%", (d->ratio_low - 1) * 100,
              (d->ratio_high - 1) * 100);
@@ -211,7 +236,7 @@ static void write_diff_head(const struct terminal *t, const struct diff *d)
 static void write_changes(const struct terminal *t, const struct diff *d, int top)
 {
     size_t n = top > 0 && (size_t)top < d->change_count ? (size_t)top : d->change_count;
-    if (n == 0)
+    if (n == 0 || (d->of_windows && d->comparable))
         return;
     int what = t->width - 46 < 12 ? 12 : t->width - 46;
     term_ink(t, INK_BOLD);

@@ -105,7 +105,10 @@ static void write_breakdown(struct json_tree *j, const struct advice *a)
             tree_ms(j, part_key[p], a->facts->breakdown_ns[p]);
     tree_end(j);
     tree_ms(j, "breakdown_of_ms", a->facts->step_ns);
-    tree_str(j, "breakdown_of", analysis_by_mean(a->facts) ? "mean" : "median");
+    tree_str(j, "breakdown_of",
+             analysis_of_window(a->facts) ? "window"
+             : analysis_by_mean(a->facts) ? "mean"
+                                          : "median");
 }
 
 /* Ranks without a GPU: the parts of their steps. */

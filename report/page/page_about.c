@@ -12,7 +12,8 @@ static void write_health(const struct page *p)
              "class=\"facts\"><dt>records</dt><dd>%s</dd>",
              text_lost(&b, p->a));
     if (!p->a->facts->on_cpu)
-        fprintf(p->f, "<dt>unexplained step time</dt><dd>%.1f %%</dd>", h->unexplained_pct);
+        fprintf(p->f, "<dt>unexplained</dt><dd>%.1f %% %s</dd>", h->unexplained_pct,
+                analysis_of_step(p->a->facts));
     if (h->overhead_pct < 0)
         page_put(p, "<dt>profiler overhead</dt><dd>not measured</dd>");
     else
@@ -51,6 +52,7 @@ static void write_metas(const struct page *p)
 
 void page_about(const struct page *p)
 {
+    const char *word = analysis_step_word(p->a->facts);
     write_health(p);
     page_put(p, "<section id=\"about\"><h2>About this page</h2>\n");
     page_put(p, "<p>gpuprof " GPUPROF_VERSION " made this page from <code>%s</code>.",
@@ -61,13 +63,20 @@ void page_about(const struct page *p)
              "trace.json.gz</code>, then <code>gpuprof view trace.json.gz</code>.</p>\n",
              p->o->source ? p->o->source : "FILE");
     page_put(
-        p, "<details><summary>Words</summary><dl class=\"facts\">\n<dt>step</dt><dd>one iteration "
-           "of the training loop, from its mark to the next; the numbers use only steps of the "
-           "steady state</dd>\n<dt>exposed</dt><dd>time in which no compute kernel runs, so that "
-           "it makes the step longer</dd>\n<dt>idle</dt><dd>time in which nothing runs on the GPU; "
-           "the cause is what the host did while the next work was late</dd>\n<dt>up to</dt><dd>an "
-           "upper bound: the time that only this cause takes</dd>\n<dt>unexplained</dt><dd>idle "
-           "time that no record explains</dd></dl></details>\n");
+        p,
+        "<details><summary>Words</summary><dl "
+        "class=\"facts\">\n<dt>%s</dt><dd>%s</dd>\n<dt>exposed</dt><dd>time in which no compute "
+        "kernel runs, so that "
+        "it makes the %s longer</dd>\n<dt>idle</dt><dd>time in which nothing runs on the GPU; "
+        "the cause is what the host did while the next work was late</dd>\n<dt>up to</dt><dd>an "
+        "upper bound: the time that only this cause takes</dd>\n<dt>unexplained</dt><dd>idle "
+        "time that no record explains</dd></dl></details>\n",
+        word,
+        analysis_of_window(p->a->facts)
+            ? "all recorded work of the GPU: no step repeats in it"
+            : "one iteration of the training loop, from its mark to the next; the numbers use only "
+              "steps of the steady state",
+        word);
     if (p->t->meta_count)
         write_metas(p);
     page_put(p, "</section>\n");

@@ -28,7 +28,7 @@ void page_after(const struct page *p)
                 "after another</caption><tbody>\n");
     write_row(p, "as recorded", p->a->facts->step_ns, 0, 0);
     for (size_t i = 0; i < a->stack_count; i++)
-        write_row(p, a->stack[i].outcome->rule->title, a->stack[i].step_ns, a->stack[i].step_low_ns,
+        write_row(p, a->stack[i].outcome->title, a->stack[i].step_ns, a->stack[i].step_low_ns,
                   a->stack[i].step_high_ns);
     page_put(p, "</tbody></table>\n");
 }

@@ -65,8 +65,9 @@ static void write_finding(const struct page *p, const struct outcome *o, size_t 
         percent_of(o->upper_bound ? o->saves_high_ns : o->saves_mid_ns, p->a->facts->step_ns);
     const char *weight = pct >= 10 ? "large" : pct >= 3 ? "medium" : "small";
     fprintf(p->f, "<li><details class=\"finding\"%s><summary>", rank == 0 ? " open" : "");
-    page_put(p, "<span class=\"title\">%s</span> <span class=\"saves %s\">saves %s per step</span>",
-             o->rule->title, weight, text_saving(&saving, o, p->a->facts->step_ns));
+    page_put(p, "<span class=\"title\">%s</span> <span class=\"saves %s\">saves %s %s</span>",
+             o->title, weight, text_saving(&saving, o, p->a->facts->step_ns),
+             analysis_per_step(p->a->facts));
     page_put(p, "</summary>\n<div class=\"inside\">\n");
     if (o->summary)
         page_put(p, "<p>%s</p>\n", o->summary);
@@ -102,7 +103,7 @@ static void write_others(const struct page *p, enum verdict v, const char *title
     for (size_t i = 0; i < p->a->outcome_count; i++) {
         const struct outcome *o = shown_outcome(p->a, p->o, i, v);
         if (o && !outcome_wants_gpu(p->a->facts, o))
-            page_put(p, "<li><b>%s</b> <code>%s</code> %s</li>\n", o->rule->title, o->rule->id,
+            page_put(p, "<li><b>%s</b> <code>%s</code> %s</li>\n", o->title, o->rule->id,
                      o->why ? o->why : "");
     }
     page_put(p, "</ul></details>\n");

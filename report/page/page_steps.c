@@ -75,9 +75,14 @@ void page_breakdown(const struct page *p)
 {
     const char *word = analysis_step_word(p->a->facts);
     char label[32];
-    snprintf(label, sizeof label, "%s %s", analysis_by_mean(p->a->facts) ? "average" : "median",
+    bool window = analysis_of_window(p->a->facts);
+    snprintf(label, sizeof label, "%s %s",
+             window                          ? "recorded"
+             : analysis_by_mean(p->a->facts) ? "average"
+                                             : "median",
              word);
-    page_put(p, "<section id=\"breakdown\"><h2>Where a %s goes</h2>\n", word);
+    page_put(p, "<section id=\"breakdown\"><h2>Where %s %s goes</h2>\n", window ? "the" : "a",
+             word);
     write_bar(p, label, p->a->facts->breakdown_ns, p->a->facts->step_ns, 1);
     write_legend(p);
     page_put(p, "</section>\n");
@@ -210,7 +215,9 @@ static void write_gap(const struct page *p, const struct gap *g)
         page_name(p, tl_text(p->t, op->name), tl_text(p->t, op->full_name));
     }
     page_put(p, "</td>");
-    if (g->step != TL_NONE)
+    if (analysis_of_window(p->a->facts))
+        page_put(p, "<td>");
+    else if (g->step != TL_NONE)
         fprintf(p->f, "<td>%lld</td><td>", (long long)facts_step_number(p->a->facts, g->step));
     else
         page_put(p, "<td></td><td>");
@@ -229,7 +236,7 @@ void page_idle(const struct page *p)
             order[n++] = &p->a->facts->gaps[i];
     page_put(p, "<section id=\"idle\"><h2>When the GPU idles</h2>\n");
     if (n == 0) {
-        page_put(p, "<p>The used steps contain no idle time.</p></section>\n");
+        page_put(p, "<p>The GPU never idles in what counts.</p></section>\n");
         free(order);
         return;
     }
@@ -239,11 +246,13 @@ void page_idle(const struct page *p)
              "by cause. It shows whether many short gaps or a few long ones cost the most.</p>\n");
     write_histogram(p);
     page_put(
-        p, "<div class=\"scroll tall\" role=\"region\" tabindex=\"0\" aria-label=\"Longest gaps\">"
-           "<table class=\"data\"><caption>Longest gaps in the used "
-           "steps</caption><thead><tr><th>length</th><th class=\"l\">cause</th>"
-           "<th class=\"l\">during</th><th class=\"l\">ended by</th><th>step</th><th>where</th>"
-           "</tr></thead><tbody>\n");
+        p,
+        "<div class=\"scroll tall\" role=\"region\" tabindex=\"0\" aria-label=\"Longest gaps\">"
+        "<table class=\"data\"><caption>Longest gaps in what "
+        "counts</caption><thead><tr><th>length</th><th class=\"l\">cause</th>"
+        "<th class=\"l\">during</th><th class=\"l\">ended by</th>%s<th>where</th>"
+        "</tr></thead><tbody>\n",
+        analysis_of_window(p->a->facts) ? "" : "<th>step</th>");
     for (size_t i = 0; i < n && i < SHOWN; i++)
         write_gap(p, order[i]);
     page_put(p, "</tbody></table></div></section>\n");

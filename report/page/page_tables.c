@@ -32,6 +32,12 @@ static void plain(const struct page *p, double v, const char *format)
     number(p, v, text);
 }
 
+/* What the numbers of a table are of. */
+static const char *caption(const struct page *p)
+{
+    return analysis_of_window(p->a->facts) ? "in all that was recorded" : "per used step";
+}
+
 static void whole(const struct page *p, int64_t n)
 {
     struct text t;
@@ -71,12 +77,14 @@ void page_kernels(const struct page *p)
     const struct totals *t = &p->a->facts->totals;
     page_put(p, "<section id=\"kernels\"><h2>Kernels</h2>\n");
     page_treemap(p);
-    page_put(p, "<p class=\"js\"><label>Filter "
-                "<input type=\"search\" id=\"kernelfilter\" placeholder=\"part of a name\">"
-                "</label> <span id=\"kernelcount\" role=\"status\"></span></p>\n"
-                "<div class=\"scroll tall\" role=\"region\" tabindex=\"0\" aria-label=\"Kernels\">"
-                "<table class=\"data sortable\" id=\"kerneltable\">"
-                "<caption>Per used step</caption><thead><tr>");
+    page_put(p,
+             "<p class=\"js\"><label>Filter "
+             "<input type=\"search\" id=\"kernelfilter\" placeholder=\"part of a name\">"
+             "</label> <span id=\"kernelcount\" role=\"status\"></span></p>\n"
+             "<div class=\"scroll tall\" role=\"region\" tabindex=\"0\" aria-label=\"Kernels\">"
+             "<table class=\"data sortable\" id=\"kerneltable\">"
+             "<caption>%s</caption><thead><tr>",
+             caption(p));
     head(p, "kernel", true);
     head(p, "kind", true);
     head(p, "calls", false);
@@ -103,8 +111,10 @@ void page_copies(const struct page *p)
 {
     const struct totals *t = &p->a->facts->totals;
     double n = steps_of(p);
-    page_put(p, "<section id=\"copies\"><h2>Copies</h2>\n<div class=\"scroll\">"
-                "<table class=\"data sortable\"><caption>Per used step</caption><thead><tr>");
+    page_put(p,
+             "<section id=\"copies\"><h2>Copies</h2>\n<div class=\"scroll\">"
+             "<table class=\"data sortable\"><caption>%s</caption><thead><tr>",
+             caption(p));
     head(p, "way", true);
     head(p, "calls", false);
     head(p, "bytes", false);
@@ -152,7 +162,8 @@ static void write_host_facts(const struct page *p)
     if (h->fetch_cpu_ns > 0)
         fact(p, "CPU time to make one batch", text_time(&b, h->fetch_cpu_ns));
     if (h->wait_ns > 0)
-        fact(p, "waiting for data per step", text_time(&b, h->wait_ns));
+        fact(p, analysis_of_window(p->a->facts) ? "waiting for data" : "waiting for data per step",
+             text_time(&b, h->wait_ns));
     const char *memory = timeline_meta(p->t, "cgroup_memory_bytes");
     const char *quota = timeline_meta(p->t, "cgroup_cpu_quota");
     if (quota)
@@ -173,8 +184,8 @@ void page_host(const struct page *p)
         page_put(
             p,
             "<div class=\"scroll tall\" role=\"region\" tabindex=\"0\" aria-label=\"CUDA calls\">"
-            "<table class=\"data sortable\"><caption>CUDA calls per used "
-            "step</caption><thead><tr>");
+            "<table class=\"data sortable\"><caption>CUDA calls: %s</caption><thead><tr>",
+            caption(p));
         head(p, "call", true);
         head(p, "calls", false);
         head(p, "ms", false);

@@ -4,30 +4,32 @@
 
 void page_timeline(const struct page *p)
 {
+    bool window = analysis_of_window(p->a->facts);
+    const char *word = analysis_step_word(p->a->facts), *hidden = window ? " hidden" : "";
+    const char *choose = window ? "" : ", left and right arrow choose a step";
     page_put(
         p,
         "<section id=\"timeline\"><h2>Timeline</h2>\n"
         "<noscript><p>The timeline is drawn by JavaScript; everything else on this page works "
         "without it.</p></noscript>\n<div class=\"js\">\n"
-        "<div class=\"tools\"><button id=\"prev\">previous step</button>"
-        "<button id=\"next\">next step</button> <button id=\"fit\">whole step</button>"
+        "<div class=\"tools\"><button id=\"prev\"%s>previous step</button>"
+        "<button id=\"next\"%s>next step</button> <button id=\"fit\">whole %s</button>"
         "<button id=\"run\">whole run</button>"
         "<button id=\"zoomin\">zoom in</button><button id=\"zoomout\">zoom out</button>"
         "<label>Find <input type=\"search\" id=\"find\" placeholder=\"kernel, call or range\">"
         "</label><button id=\"findlast\">previous match</button><button id=\"findnext\">next "
         "match</button> <span id=\"found\" role=\"status\"></span></div>\n"
         "<p id=\"where\" role=\"status\">Reading the timeline...</p>\n"
-        "<div><canvas id=\"minimap\" role=\"img\" aria-label=\"The whole recording: every step "
-        "with "
-        "its parts, and what of it is in view below\"></canvas></div>\n"
+        "<div><canvas id=\"minimap\" role=\"img\" aria-label=\"The whole recording: %s with its "
+        "parts, and what of it is in view below\"></canvas></div>\n"
         "<div id=\"frame\" role=\"region\" aria-label=\"Timeline\"><canvas id=\"canvas\" "
         "tabindex=\"0\" role=\"application\" "
-        "aria-label=\"Timeline of the chosen step. Keys: w and s zoom, a and d move, f shows the "
-        "whole step, left and right arrow choose a step, n goes to the next match, l from a launch "
+        "aria-label=\"Timeline of the %s. Keys: w and s zoom, a and d move, f shows the "
+        "whole %s%s, n goes to the next match, l from a launch "
         "to its work and back, c folds and p pins the lane of what is chosen, Escape drops the "
         "selection.\"></canvas></div>\n<div id=\"tip\" hidden></div>\n"
         "<p class=\"dim help\">Keys: <kbd>w</kbd> <kbd>s</kbd> zoom, <kbd>a</kbd> <kbd>d</kbd> "
-        "move, <kbd>f</kbd> whole step, arrows choose a step, <kbd>n</kbd> next match, "
+        "move, <kbd>f</kbd> whole %s%s, <kbd>n</kbd> next match, "
         "<kbd>l</kbd> "
         "from a launch to its work and back, <kbd>c</kbd> folds and <kbd>p</kbd> pins a lane. Drag "
         "to sum up a span, click for details; with the timeline focused, or with Ctrl, the wheel "
@@ -35,5 +37,7 @@ void page_timeline(const struct page *p)
         "<div id=\"details\" role=\"status\"></div>\n"
         "<details class=\"others lanes\"><summary>Lanes</summary><ul "
         "id=\"lanelist\"></ul></details>\n"
-        "</div></section>\n");
+        "</div></section>\n",
+        hidden, hidden, word, window ? "the window" : "every step", window ? word : "chosen step",
+        word, choose, word, window ? "" : ", arrows choose a step");
 }

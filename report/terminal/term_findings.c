@@ -47,14 +47,14 @@ static int title_columns(const struct terminal *t)
     return room < 24 ? 0 : room > 60 ? 60 : room;
 }
 
-void term_head(const struct terminal *t)
+void term_head(const struct terminal *t, const struct advice *a)
 {
     int title = title_columns(t);
     term_ink(t, INK_BOLD);
     if (title)
-        fprintf(t->f, " #  %-*s  saves per step\n", title, "what to change");
+        fprintf(t->f, " #  %-*s  saves %s\n", title, "what to change", analysis_per_step(a->facts));
     else
-        fputs(" #  what to change, and what it saves per step\n", t->f);
+        fprintf(t->f, " #  what to change, and what it saves %s\n", analysis_per_step(a->facts));
     term_ink(t, INK_PLAIN);
 }
 
@@ -65,7 +65,7 @@ void term_title(const struct terminal *t, const struct advice *a, const struct o
     int title = title_columns(t);
     fprintf(t->f, "%2zu  ", number);
     term_ink(t, INK_BOLD);
-    const char *rest = term_cell(t, x->rule->title, title ? title : t->width - 4);
+    const char *rest = term_cell(t, x->title, title ? title : t->width - 4);
     term_ink(t, INK_PLAIN);
     fprintf(t->f, title ? "  %s\n" : "\n    saves %s\n",
             text_saving(&saving, x, a->facts->step_ns));
@@ -184,7 +184,7 @@ void term_findings(const struct terminal *t, const struct advice *a, const struc
         return;
     }
     size_t i = 0;
-    term_head(t);
+    term_head(t, a);
     for (; (x = shown_finding(a, o, i)); i++) {
         term_title(t, a, x, i + 1);
         write_finding(t, a, o, x);

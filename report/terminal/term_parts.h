@@ -10,7 +10,7 @@
 void term_findings(const struct terminal *t, const struct advice *a,
                    const struct export_options *o);
 /* The head of such a table; a row's number, title and saving. */
-void term_head(const struct terminal *t);
+void term_head(const struct terminal *t, const struct advice *a);
 void term_title(const struct terminal *t, const struct advice *a, const struct outcome *x,
                 size_t number);
 /* The answer in at most 22 lines: DETAIL_BRIEF. 0, or -1 with *e set. */

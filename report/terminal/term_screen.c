@@ -24,9 +24,9 @@ static void write_possible(const struct terminal *t, const struct advice *a)
     int64_t step_ns = a->facts->step_ns, then_ns = a->stack[a->stack_count - 1].step_ns;
     if (then_ns <= 0 || then_ns * 100 > step_ns * 99)
         return;
-    snprintf(line, sizeof line, "%.60s -> %.60s per step, %.1f times as fast, with %zu change%s",
-             text_ms(&from, step_ns), text_ms(&to, then_ns), (double)step_ns / (double)then_ns,
-             a->stack_count, a->stack_count == 1 ? "" : "s");
+    snprintf(line, sizeof line, "%.60s -> %.60s %s, %.1f times as fast, with %zu change%s",
+             text_ms(&from, step_ns), text_ms(&to, then_ns), analysis_per_step(a->facts),
+             (double)step_ns / (double)then_ns, a->stack_count, a->stack_count == 1 ? "" : "s");
     term_labelled(t, "Possible", INK_BOLD, line);
 }
 
@@ -36,13 +36,20 @@ static void write_step(const struct terminal *t, const struct advice *a)
     struct text median, late, line;
     if (s->used == 0)
         return;
-    if (s->used == 1)
+    if (analysis_of_window(a->facts))
+        snprintf(line.s, sizeof line.s, "%.60s (no step repeats)",
+                 text_time(&median, a->facts->step_ns));
+    else if (s->used == 1)
         snprintf(line.s, sizeof line.s, "%.60s; 1 of %zu used", text_time(&median, s->median_ns),
                  s->count);
     else
         snprintf(line.s, sizeof line.s, "%.60s median, %.60s at p95; %zu of %zu used",
                  text_time(&median, s->median_ns), text_time(&late, s->p95_ns), s->used, s->count);
-    term_labelled(t, s->batches ? "Batch" : "Step", INK_BOLD, line.s);
+    term_labelled(t,
+                  analysis_of_window(a->facts) ? "Window"
+                  : s->batches                 ? "Batch"
+                                               : "Step",
+                  INK_BOLD, line.s);
     if (text_rate(&line, a))
         term_labelled(t, "Rate", INK_BOLD, line.s);
 }
@@ -61,7 +68,7 @@ static size_t write_rows(const struct terminal *t, const struct advice *a,
             term_labelled(t, "Next", INK_BOLD, a->next);
         return 0;
     }
-    term_head(t);
+    term_head(t, a);
     for (; i < most && (x = shown_finding(a, o, i)); i++) {
         term_title(t, a, x, i + 1);
         fputs("    ", t->f);

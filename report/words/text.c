@@ -213,6 +213,14 @@ const char *text_replay(struct text *b, const struct whatif *w)
     char alike[64] = "the steps do different work, so they do not predict each other";
     if (w->tasks == 0)
         return NULL;
+    if (w->once) {
+        snprintf(b->s, sizeof b->s,
+                 "the window replayed once; unexplained %.1f %% of the critical "
+                 "path%s",
+                 w->unexplained_pct,
+                 w->unexplained_pct > WHATIF_UNEXPLAINED_PCT ? ": not sure" : "");
+        return b->s;
+    }
     if (w->steps < 4)
         snprintf(alike, sizeof alike, "repeated as if the loop continued");
     else if (w->holdout_error_pct >= 0)

@@ -22,7 +22,7 @@ def rows(path):
 
 def agree(result):
     """The verdict names what fills most of the step and the largest saving; Next is that saving's remedy."""
-    if not result["findings"] or result["verdict_class"] == "not-enough-data":
+    if not result["findings"] or result["verdict_class"] in ("not-enough-data", "start-up"):
         return
     title = result["findings"][0]["title"]
     if f"The largest saving: {title}" not in result["verdict"] or not result["next"].startswith(title):
@@ -31,6 +31,22 @@ def agree(result):
     computes = parts["compute"] / sum(parts.values())
     if computes > 0.5 and f"kernels compute during {100 * computes:.0f} %" not in result["verdict"]:
         yield f"kernels compute for {100 * computes:.0f} %, and the verdict does not say so: {result['verdict']!r}"
+
+
+def of_window(result):
+    """No step repeats: what was recorded is the unit, it gets an answer, and nothing is said of a step."""
+    if result["steps"]["unit"] != "window":
+        yield f"no step repeats, and the unit is a {result['steps']['unit']}"
+    if result["counts"]["kernels"] >= 10 and "recorded window" not in result["verdict"]:
+        yield f"the verdict is not of the window: {result['verdict']!r}"
+    if abs(sum(result["breakdown_ms"].values()) - result["breakdown_of_ms"]) > 1e-4:
+        yield "the parts of the window do not sum to it"
+    said = [result["verdict"], result["why"]]
+    for finding in result["findings"]:
+        said += [finding["title"], finding["summary"]] + [e["text"] for e in finding["evidence"]]
+    for text in said:
+        if any(word in text for word in ("per step", "of the step", "each step", "every step", "median")):
+            yield f"speaks of a step: {text!r}"
 
 
 def check(result, row):
@@ -59,6 +75,8 @@ def check(result, row):
     if (replay["unexplained_pct"] or 0) > SURE and (replay["trusted"] or "unexplained" not in replay["why_not"]):
         yield f"{replay['unexplained_pct']:.1f} % of the replay is unexplained, and it does not say so"
     yield from agree(result)
+    if result["steps"]["source"] == "none":
+        yield from of_window(result)
     if not replay["trusted"] and any(f["kind"] != "upper-bound" for f in result["findings"]):
         yield "predicts though it does not trust its replay"
     for rule in never.split(","):

@@ -259,13 +259,13 @@ static inline struct timeline *build_finish(struct builder *b)
 /* Verdict and Next speak of the same change, and the verdict of what fills most of the step. */
 static inline void build_agrees(const struct advice *a)
 {
-    static const char *const without[] = {"not-enough-data", "straggler", NULL};
+    static const char *const without[] = {"not-enough-data", "start-up", "straggler", NULL};
     if (!a->ranked_count || !a->verdict || !a->next)
         return;
     for (int i = 0; without[i]; i++)
         if (strcmp(a->verdict_class, without[i]) == 0)
             return;
-    const char *title = a->ranked[0]->rule->title;
+    const char *title = a->ranked[0]->title;
     const int64_t *part = a->facts->breakdown_ns;
     int64_t idle = 0;
     for (int p = PART_COMM; p < PART_COUNT; p++)

@@ -122,6 +122,7 @@ const struct rule rule_device_copies = {
     .title = "Copy less within the GPU's memory",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_device_copies,
+    .in_window = true,
     .looks_for = "Copies within the device and kernels that only copy (contiguous, clone, cat, "
                  "reshape of permuted tensors), if they take at least 3 % of the step.",
     .doc = "Each copy reads and writes all of its data at memory speed and computes nothing. Some "

@@ -43,6 +43,7 @@ const struct rule rule_host_copies = {
     .title = "Do not copy batches within host memory first",
     .needs = HAVE_KERNELS | HAVE_API | HAVE_RANGES | HAVE_STEPS,
     .check = check_host_copies,
+    .in_window = true,
     .looks_for = "Ranges of the training thread that copy on the host (clone, contiguous, "
                  "pin_memory, tensor from a list) while the GPU idles.",
     .doc = "torch.tensor(array) copies, as do .clone(), .contiguous() of a transposed view and "

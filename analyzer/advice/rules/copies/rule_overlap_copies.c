@@ -2,6 +2,10 @@
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
 
+enum {
+    SEVERAL = 4 /* copies in a window, of which the later can run beside work for the others */
+};
+
 static void check_overlap_copies(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_copies c = query_h2d(f, MEMORY_PINNED);
@@ -10,6 +14,10 @@ static void check_overlap_copies(const struct facts *f, struct arena *arena, str
     int64_t gain = (copying < beside ? copying : beside) + c.idle_ns;
     if (c.count == 0) {
         o->why = "no host-to-device copy reads pinned memory";
+        return;
+    }
+    if (analysis_of_window(f) && c.count < SEVERAL) {
+        o->why = "the few pinned copies may be what all else waits for";
         return;
     }
     o->why = arena_printf(arena, "pinned copies are exposed for %.3f ms per step", ms(exposed));
@@ -54,6 +62,8 @@ const struct rule rule_overlap_copies = {
     .title = "Copy the next batch while the current one computes",
     .needs = HAVE_COPIES | HAVE_MEMORY_KINDS | HAVE_STEPS,
     .check = check_overlap_copies,
+    .in_window = true,
+    .window_title = "Copy while the GPU computes",
     .looks_for = "Pinned H2D copies that overlap with no compute kernel, and the time for which "
                  "they block the host.",
     .doc = "A copy on the compute stream, or one that the host waits for, stops the GPU for its "

@@ -58,6 +58,7 @@ const struct rule rule_pin_memory = {
     .title = "Pin the host buffers of the batches",
     .needs = HAVE_COPIES | HAVE_MEMORY_KINDS | HAVE_STEPS,
     .check = check_pin_memory,
+    .in_window = true,
     .program = {.line = "torch.loader.made", .now = "torch.loader"},
     .looks_for = "H2D copies from pageable memory, and the time in which no kernel computes "
                  "because of them.",

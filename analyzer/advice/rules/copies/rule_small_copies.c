@@ -90,6 +90,7 @@ const struct rule rule_small_copies = {
     .title = "Create small tensors on the GPU, or send them together",
     .needs = HAVE_KERNELS | HAVE_COPIES | HAVE_API | HAVE_STEPS,
     .check = check_small_copies,
+    .in_window = true,
     .looks_for = "At least eight copies of at most 64 KiB from the host to the GPU per step, with "
                  "the GPU idle around them.",
     .doc = "torch.tensor(...).cuda(), a mask or positions from NumPy, a learning rate as a tensor: "

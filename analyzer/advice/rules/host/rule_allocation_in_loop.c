@@ -3,10 +3,7 @@
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/warm.h"
 
-enum {
-    ONE_TIME_NS = 5000000, /* a single call beyond this is start-up: another rule's */
-    MANY = 20              /* calls in a recording without steps, below which it is no habit */
-};
+enum { ONE_TIME_NS = 5000000 /* a single call beyond this is start-up: another rule's */ };
 
 struct churn { /* in used steps, of the training process */
     int64_t allocations, frees, host_allocations, ns;
@@ -47,9 +44,9 @@ static void check_allocation_in_loop(const struct facts *f, struct arena *arena,
     struct churn c = churn_of(f);
     int64_t all = c.allocations + c.frees + c.host_allocations;
     int64_t idle = f->breakdown_ns[PART_IDLE_ALLOC];
-    bool window = f->steps.source == STEPS_NONE;
+    bool window = analysis_of_window(f);
     if (window) /* much of it may be start-up */
-        idle = all < MANY ? 0 : c.usual_ns < idle ? c.usual_ns : idle;
+        idle = all < QUERY_MANY_ALLOCATIONS ? 0 : c.usual_ns < idle ? c.usual_ns : idle;
     double used = (double)(f->steps.used ? f->steps.used : 1);
     size_t with_it = query_steps_with(f, PART_IDLE_ALLOC);
     o->why =
@@ -93,6 +90,8 @@ const struct rule rule_allocation_in_loop = {
     .title = "Allocate memory before the loop, not in it",
     .needs = HAVE_KERNELS | HAVE_API,
     .check = check_allocation_in_loop,
+    .in_window = true,
+    .window_title = "Allocate memory once and reuse it",
     .looks_for = "cudaMalloc, cudaFree, cudaHostAlloc and similar calls in most of the steady "
                  "steps while the GPU idles.",
     .doc = "cudaFree waits until the GPU has finished all queued work, and cudaMalloc changes the "

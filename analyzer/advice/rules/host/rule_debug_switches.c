@@ -88,6 +88,7 @@ const struct rule rule_debug_switches = {
     .title = "Switch debugging aids off",
     .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
     .check = check_debug_switches,
+    .in_window = true,
     .looks_for = "Launches that return only after their kernel has run, kernels that look for NaN "
                  "or infinity after many operations, and CUDA_LAUNCH_BLOCKING and NCCL_DEBUG in "
                  "the environment.",

@@ -115,6 +115,8 @@ const struct rule rule_host_work = {
     .title = "Move other host work out of the loop",
     .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
     .check = check_host_work,
+    .in_window = true,
+    .window_title = "Do other host work beside the GPU, not before it",
     .looks_for = "A GPU that idles while the launching thread does something other than launching, "
                  "copying, waiting or loading data, for at least 0.2 ms at a time.",
     .doc = "Typical causes are Python between operators, post-processing on the CPU, metrics and "

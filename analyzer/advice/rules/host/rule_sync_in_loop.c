@@ -178,6 +178,8 @@ const struct rule rule_sync_in_loop = {
     .title = "Do not wait for the GPU in every step",
     .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
     .check = check_sync_in_loop,
+    .in_window = true,
+    .window_title = "Wait for the GPU less often",
     .looks_for = "GPU idle time after cuda*Synchronize, a blocking copy back, .item(), .cpu() or "
                  "print(tensor).",
     .doc = "A synchronisation itself costs little, but it costs the host its lead: afterwards the "

@@ -44,6 +44,11 @@ static struct need need_of(const struct facts *facts)
 static const char *no_use(const struct facts *facts, struct arena *arena, const struct need *f)
 {
     int cores = facts->host.usable_cores;
+    if (f->have > 0 && analysis_of_window(facts))
+        return arena_printf(arena,
+                            "%d workers load data already; whether more would help shows where "
+                            "steps repeat",
+                            f->have);
     if (f->have > 0 && cores > 0 && f->have >= cores)
         return arena_printf(
             arena,
@@ -171,6 +176,7 @@ const struct rule rule_num_workers = {
     .title = "Load data in parallel workers",
     .needs = HAVE_KERNELS | HAVE_API | HAVE_RANGES | HAVE_STEPS,
     .check = check_num_workers,
+    .in_window = true,
     .program = {.line = "torch.loader.made", .now = "torch.loader"},
     .about_input = true,
     .looks_for = "GPU idle while the training thread waits for the next batch or makes it.",

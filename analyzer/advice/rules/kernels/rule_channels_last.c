@@ -100,6 +100,7 @@ const struct rule rule_channels_last = {
     .title = "Keep activations in channels-last (NHWC)",
     .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
     .check = check_channels_last,
+    .in_window = true,
     .program = {.now = "torch.input"},
     .looks_for = "Layout conversion kernels (nchwToNhwc, nhwcToNchw, batched transposes) around "
                  "convolutions on tensor cores.",

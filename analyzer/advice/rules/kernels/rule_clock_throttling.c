@@ -72,6 +72,7 @@ const struct rule rule_clock_throttling = {
     .title = "Cool the GPU, or raise its power limit",
     .needs = HAVE_KERNELS | HAVE_DEVICE | HAVE_STEPS,
     .check = check_clock_throttling,
+    .in_window = true,
     .looks_for = "Samples in which heat or power keeps the GPU's clock below its full rate.",
     .doc = "A GPU that is too hot, or at its power limit, lowers its clock, and every kernel that "
            "computes takes longer. The program is not the cause. The bound is the kernels' time "

@@ -184,6 +184,7 @@ const struct rule rule_misaligned_kernels = {
     .title = "Pad matrix dimensions to multiples of 8",
     .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
     .check = check_misaligned_kernels,
+    .in_window = true,
     .looks_for =
         "Tensor-core kernels whose names contain align1 or align2, and kernels that pad operands.",
     .doc = "Tensor cores read 16 bytes at a time: 8 elements of fp16 or bf16, 4 of TF32. If a "

@@ -148,6 +148,7 @@ const struct rule rule_pointwise_fusion = {
     .title = "Fuse chains of pointwise operations",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_pointwise_fusion,
+    .in_window = true,
     .looks_for = "Two or more pointwise kernels in a row on one stream, launched with the same "
                  "number of threads.",
     .doc = "A pointwise kernel does little arithmetic: reading and writing its data takes all its "

@@ -121,6 +121,7 @@ const struct rule rule_exposed_communication = {
     .title = "Overlap communication with computing",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_exposed_communication,
+    .in_window = true,
     .program = {.now = "torch.ddp"},
     .looks_for = "Collectives (NCCL, RCCL and others) that run while no compute kernel runs, and "
                  "many small ones that the program launches one by one.",

@@ -1,0 +1,80 @@
+/* Where no step repeats (inference, one pass, a benchmark) the window of the recording takes the
+ * place of a step, and all shares are of it. It goes from the GPU's first work to its last; calls
+ * around it that allocate memory or load code belong to it where they take a tenth of it and more,
+ * and at least half of the time that they add: of many a short program they are the main cost. Of a
+ * run that was recorded in parts it is the part with most in it. Cost: one pass over the calls. */
+#include "analyzer/facts/passes.h"
+
+enum { WORTH = 10 /* what lies around the window and takes one part in so many belongs to it */ };
+
+static bool sets_up(unsigned kind)
+{
+    return kind == API_ALLOC || kind == API_FREE || kind == API_HOST_ALLOC || kind == API_MODULE;
+}
+
+/* The part of [from, to) that was recorded longest in one go. */
+static struct span longest_recorded(const struct facts *f, int64_t from_ns, int64_t to_ns)
+{
+    struct span best = {from_ns, f->window_count ? from_ns : to_ns};
+    for (size_t i = 0; i < f->window_count; i++) {
+        struct span s = recorded_part(&f->windows[i], from_ns, to_ns);
+        if (s.end_ns - s.start_ns > best.end_ns - best.start_ns)
+            best = s;
+    }
+    return best;
+}
+
+/* Setting up that takes `ns` of a stretch beside work of that length: worth it, and not mostly
+ * something else. */
+static bool belongs(int64_t ns, int64_t stretch_ns, int64_t work_ns)
+{
+    return ns * WORTH >= work_ns && 2 * ns >= stretch_ns;
+}
+
+/* Takes in what was allocated and loaded before and behind the GPU's work. */
+static struct span with_set_up(const struct facts *f, struct span work, bool *wider)
+{
+    const struct timeline *t = f->tl;
+    struct span all = work;
+    int64_t before_ns = 0, behind_ns = 0;
+    for (size_t i = 0; i < t->api_count; i++) {
+        const struct api *a = &t->apis[i];
+        if (!sets_up(a->kind) || t->threads[a->thread].process != f->steps.process)
+            continue;
+        if (a->end_ns <= work.start_ns) {
+            before_ns += a->end_ns - a->start_ns;
+            all.start_ns = a->start_ns < all.start_ns ? a->start_ns : all.start_ns;
+        } else if (a->start_ns >= work.end_ns) {
+            behind_ns += a->end_ns - a->start_ns;
+            all.end_ns = a->end_ns > all.end_ns ? a->end_ns : all.end_ns;
+        }
+    }
+    int64_t length = work.end_ns - work.start_ns;
+    if (!belongs(before_ns, work.start_ns - all.start_ns, length))
+        all.start_ns = work.start_ns;
+    if (!belongs(behind_ns, all.end_ns - work.end_ns, length))
+        all.end_ns = work.end_ns;
+    *wider = all.start_ns < work.start_ns || all.end_ns > work.end_ns;
+    return all;
+}
+
+int steps_from_window(struct facts *f)
+{
+    struct steps *s = &f->steps;
+    bool wider;
+    s->source = STEPS_NONE;
+    s->source_text = "no step repeats";
+    if (f->tl->op_count == 0)
+        return 0;
+    s->at = arena_alloc(&f->arena, sizeof *s->at);
+    if (!s->at)
+        return -1;
+    struct span w = with_set_up(f, (struct span){f->tl->gpu_start_ns, f->tl->gpu_end_ns}, &wider);
+    s->source_text = wider ? "no step repeats: from the first allocation or loading of code to the "
+                             "last work or freeing"
+                           : "no step repeats: from the GPU's first work to its last";
+    w = longest_recorded(f, w.start_ns, w.end_ns);
+    s->at[0] = (struct step){.start_ns = w.start_ns, .end_ns = w.end_ns, .used = 1};
+    s->count = 1;
+    return 0;
+}

@@ -1,0 +1,247 @@
+/* Where no step repeats the window of the recording takes the place of a step: where its time goes,
+ * which rules are asked, and what every report calls it. */
+#include "tests/unit/exported.h"
+#include "tests/unit/rule_case.h"
+
+#include "analyzer/compare/compare.h"
+
+/* n kernels of different names, one a ms from `at` on, launched right before. Returns the end. */
+static int64_t kernels(struct builder *b, int n, int64_t at, int64_t ns)
+{
+    char name[40];
+    for (int i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "kernel_%c%d", 'a' + i % 26, i * i);
+        build_kernel(b, name, at + MS(i), at + MS(i) + US(10), ns);
+    }
+    return at + MS(n);
+}
+
+/* Twelve copies from pageable memory, 70 % of the window; between them each time another kernel. */
+static struct builder copying(int64_t copy_ns)
+{
+    struct builder b = build_start();
+    char name[40];
+    int64_t at = MS(5);
+    for (int i = 0; i < 12; i++) {
+        build_copy(&b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, false, 40 << 20, at,
+                   copy_ns + US(20), at + US(10), copy_ns);
+        snprintf(name, sizeof name, "kernel_%c%d", 'a' + i, i * i);
+        build_kernel(&b, name, at + copy_ns + US(30), at + copy_ns + US(40), MS(3));
+        at += copy_ns + US(40) + MS(3);
+    }
+    return b;
+}
+
+START_TEST(copies_of_a_window_are_its_answer)
+{
+    struct builder b = copying(MS(7));
+    const struct advice *a = build_analyze(&b);
+    ck_assert(analysis_of_window(a->facts));
+    ck_assert_str_eq(a->verdict_class, "copy");
+    ck_assert_ptr_nonnull(strstr(a->verdict, "70 % of the recorded window"));
+    const struct outcome *o = case_first(a, "pin-memory", MS(84));
+    ck_assert_ptr_nonnull(strstr(o->summary, "12 copies in what was recorded read pageable"));
+    ck_assert_ptr_nonnull(strstr(a->next, "Pin the host buffers"));
+    build_end(&b);
+}
+END_TEST
+
+/* What is true of a loop alone is not asked. */
+START_TEST(rules_of_steps_are_not_asked)
+{
+    struct builder b = copying(MS(7));
+    const struct advice *a = build_analyze(&b);
+    static const char *const ids[] = {"cuda-graphs", "zero-grad", "batch-size", "copy-volume",
+                                      "cudnn-algorithm"};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        const struct outcome *o = case_outcome(a, ids[i]);
+        ck_assert_int_eq(o->verdict, RULE_CANNOT_TELL);
+        ck_assert_ptr_nonnull(strstr(o->why, "steps that repeat"));
+    }
+    build_end(&b);
+}
+END_TEST
+
+/* Every text of every outcome that was asked, and every report: nothing is of a step. */
+static void no_step(const char *where, const char *text)
+{
+    static const char *const words[] = {"per step", "of the step", "each step", "every step",
+                                        "a step ",  "median",      "steps per"};
+    for (size_t i = 0; text && i < sizeof words / sizeof *words; i++)
+        ck_assert_msg(!strstr(text, words[i]), "%s says '%s': %s", where, words[i],
+                      strstr(text, words[i]));
+}
+
+START_TEST(nothing_is_said_of_a_step)
+{
+    struct builder b = copying(MS(7));
+    struct advice *a = build_analyze(&b);
+    struct err e = ERR_INIT;
+    ck_assert_int_eq(advice_predict(a, &e), 0);
+    for (size_t i = 0; i < a->outcome_count; i++) {
+        const struct outcome *o = &a->outcomes[i];
+        if (!o->rule->in_window)
+            continue;
+        no_step(o->rule->id, o->title);
+        no_step(o->rule->id, o->verdict == RULE_CANNOT_TELL ? NULL : o->why);
+        no_step(o->rule->id, o->summary);
+        for (size_t k = 0; k < o->evidence_count; k++)
+            no_step(o->rule->id, o->evidence[k].text);
+    }
+    static const char *const formats[] = {"term", "markdown"};
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        char *out = exported(formats[i], a);
+        no_step(formats[i], out);
+        ck_assert_ptr_nonnull(strstr(out, "indow"));
+        ck_assert_ptr_nonnull(strstr(out, "saves in what was recorded"));
+        free(out);
+    }
+    char *json = exported("json", a);
+    ck_assert_ptr_nonnull(strstr(json, "\"unit\": \"window\""));
+    ck_assert_ptr_nonnull(strstr(json, "\"breakdown_of\": \"window\""));
+    free(json);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(the_page_tells_of_a_window)
+{
+    struct builder b = copying(MS(7));
+    char *out = exported("html", build_analyze(&b));
+    ck_assert_ptr_nonnull(strstr(out, "Where the window goes"));
+    ck_assert_ptr_nonnull(strstr(out, "in what was recorded</span>"));
+    ck_assert_ptr_nonnull(strstr(out, "in all that was recorded</caption>"));
+    ck_assert_ptr_null(strstr(out, "steps per second"));
+    ck_assert_ptr_null(strstr(out, "id=\"steps\""));
+    ck_assert_ptr_null(strstr(out, "per used step"));
+    free(out);
+    build_end(&b);
+}
+END_TEST
+
+/* The first work was launched before the window began, and is in its sums. */
+START_TEST(the_first_work_counts)
+{
+    struct builder b = build_start();
+    build_kernel(&b, "first", MS(1), MS(3), MS(30));
+    kernels(&b, 12, MS(33), US(900));
+    const struct advice *a = build_analyze(&b);
+    ck_assert_int_eq(a->facts->totals.kernel_count_all, 13);
+    ck_assert_int_eq(a->facts->totals.kernel_ns, MS(30) + 12 * US(900));
+    build_end(&b);
+}
+END_TEST
+
+/* Setting up around the work: 60 ms before it, 40 ms behind it; or `far` away from it. */
+static struct builder set_up(int64_t far)
+{
+    struct builder b = build_start();
+    build_api(&b, "cudaMalloc", MS(1), MS(60));
+    int64_t end = kernels(&b, 20, MS(61) + far, US(900));
+    for (int i = 0; i < 40; i++)
+        build_api(&b, "cuModuleUnload", end + MS(i) + far, US(1000));
+    return b;
+}
+
+START_TEST(setting_up_belongs_to_a_window)
+{
+    struct builder b = set_up(0);
+    const struct advice *a = build_analyze(&b);
+    ck_assert_int_eq(a->facts->step_ns / MS(1), 120);
+    ck_assert_str_eq(a->verdict_class, "start-up");
+    ck_assert_ptr_nonnull(strstr(a->verdict, "of the recorded window"));
+    const struct outcome *o = case_outcome(a, "warm-up");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert_ptr_nonnull(strstr(o->summary, "60.0 ms in calls that allocate or free memory"));
+    ck_assert_ptr_nonnull(strstr(o->summary, "40.0 ms in calls that load or unload code"));
+    build_end(&b);
+    b = set_up(MS(1000)); /* what lies between is not setting up */
+    a = build_analyze(&b);
+    ck_assert_int_eq(a->facts->step_ns / MS(1), 19);
+    ck_assert_str_ne(a->verdict_class, "start-up");
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(next_to_nothing_is_not_enough)
+{
+    struct builder b = build_start();
+    build_kernel(&b, "one", MS(1), MS(1) + US(10), US(20));
+    build_kernel(&b, "two", MS(40), MS(40) + US(10), US(20));
+    const struct advice *a = build_analyze(&b);
+    ck_assert_str_eq(a->verdict_class, "not-enough-data");
+    ck_assert_ptr_nonnull(strstr(a->verdict, "the window recorded contains only 2 GPU operations"));
+    ck_assert_uint_eq(a->ranked_count, 0);
+    build_end(&b);
+}
+END_TEST
+
+/* A wait in the window: without it the GPU would have had work all the time. The bound holds what a
+ * replay without it saves, and nothing is predicted. */
+START_TEST(bounds_of_a_window_are_replayed)
+{
+    struct builder b = build_start();
+    int64_t at = MS(5);
+    char name[40];
+    for (int i = 0; i < 12; i++) {
+        snprintf(name, sizeof name, "kernel_%c%d", 'a' + i, i * i);
+        build_kernel(&b, name, at, at + US(10), MS(3));
+        build_sync(&b, at + US(20), MS(3) - US(5));
+        at += MS(3) + MS(2); /* 2 ms of the host behind each wait */
+    }
+    struct advice *a = build_analyze(&b);
+    struct err e = ERR_INIT;
+    int64_t before = case_outcome(a, "sync-in-loop")->saves_high_ns;
+    ck_assert_int_eq(advice_predict(a, &e), 0);
+    const struct outcome *o = case_outcome(a, "sync-in-loop");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert(o->upper_bound && !a->whatif.trusted);
+    ck_assert_uint_eq(a->whatif.steps, 1);
+    ck_assert_int_ge(o->saves_high_ns, before);
+    ck_assert_int_ge(o->saves_high_ns, MS(20)); /* 11 times 2 ms and what else each wait costs */
+    ck_assert_int_le(o->saves_high_ns, a->facts->step_ns - 12 * MS(3) + US(50));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(windows_of_the_same_work_are_compared)
+{
+    struct err e = ERR_INIT;
+    struct builder base = copying(MS(7)), now = copying(MS(3)), other = build_start();
+    kernels(&other, 30, MS(2), US(900));
+    struct advice *a = build_analyze(&base), *b = build_analyze(&now), *c = build_analyze(&other);
+    struct diff *d = diff_find(a, b, false, &e);
+    ck_assert_ptr_null(d->comparable);
+    ck_assert(d->of_windows && !d->enough);
+    ck_assert_double_eq_tol(d->ratio, 6.04 / 10.04, 0.01);
+    diff_free(d);
+    d = diff_find(a, c, false, &e);
+    ck_assert_ptr_nonnull(strstr(d->comparable, "different work"));
+    diff_free(d);
+    struct gate *g = gate_run(a, b, &(struct gate_wish){.max_regress_pct = 5}, &e);
+    ck_assert_int_eq(g->verdict, GATE_INCONCLUSIVE);
+    ck_assert_ptr_nonnull(strstr(g->checks[0].why, "no step repeats"));
+    gate_free(g);
+    build_end(&base);
+    build_end(&now);
+    build_end(&other);
+}
+END_TEST
+
+Suite *test_window_suite(void);
+Suite *test_window_suite(void)
+{
+    Suite *s = suite_create("window");
+    TCase *c = tcase_create("window");
+    tcase_add_test(c, copies_of_a_window_are_its_answer);
+    tcase_add_test(c, rules_of_steps_are_not_asked);
+    tcase_add_test(c, nothing_is_said_of_a_step);
+    tcase_add_test(c, the_page_tells_of_a_window);
+    tcase_add_test(c, the_first_work_counts);
+    tcase_add_test(c, setting_up_belongs_to_a_window);
+    tcase_add_test(c, next_to_nothing_is_not_enough);
+    tcase_add_test(c, bounds_of_a_window_are_replayed);
+    tcase_add_test(c, windows_of_the_same_work_are_compared);
+    suite_add_tcase(s, c);
+    return s;
+}
