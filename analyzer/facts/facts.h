@@ -191,6 +191,7 @@ struct rank_facts {           /* one GPU that takes part in collectives; times p
     int64_t wait_ns;          /* of that, before the last rank had arrived */
     int64_t wait_exposed_ns;  /* ... with no compute kernel beside it */
     int64_t late_ns;          /* for which it, as the last to arrive, kept the others waiting */
+    int64_t late_queued_ns;   /* of that, behind its own work on the GPU, not behind its host */
     int64_t late_count;       /* collectives in the recording for which it came last */
     int64_t matched;          /* its collectives that were found on other ranks as well */
     int64_t queued_ns; /* its process' threads, ready to run but without a core; -1 = unknown */

@@ -177,6 +177,13 @@ static int keep_wait(const struct facts *f, struct members *m, const struct arri
     return w ? 0 : -1;
 }
 
+enum { QUEUED_NS = 100000 }; /* launched so long before it began: held up on the GPU */
+static bool was_queued(const struct timeline *t, uint32_t op)
+{
+    uint32_t api = t->ops[op].api;
+    return api != TL_NONE && t->ops[op].start_ns - t->apis[api].end_ns > QUEUED_NS;
+}
+
 /* One collective; v in order of arrival, two or more. -1: out of memory. */
 static int settle(struct facts *facts, struct members *m, const struct arrival *v, size_t n)
 {
@@ -203,7 +210,9 @@ static int settle(struct facts *facts, struct members *m, const struct arrival *
         }
     }
     struct rank_facts *late = &m->at[last->member];
-    late->late_ns += last->start_ns - v[(n - 1) / 2].start_ns;
+    int64_t kept = last->start_ns - v[(n - 1) / 2].start_ns;
+    late->late_ns += kept;
+    late->late_queued_ns += was_queued(facts->tl, last->op) ? kept : 0;
     late->late_count++;
     r->collectives++;
     r->transfer_ns += first_end > last->start_ns ? first_end - last->start_ns : 0;
@@ -332,6 +341,7 @@ static void summarise(struct facts *facts, struct members *m)
         f.wait_ns /= used;
         f.wait_exposed_ns /= used;
         f.late_ns /= used;
+        f.late_queued_ns /= used;
         f.step_median_ns = own_step(facts, f.process, name);
         r->at[r->count++] = f;
         r->late_ns += f.late_ns;

@@ -78,7 +78,7 @@ static void check_straggler(const struct facts *f, struct arena *arena, struct o
         o->why = "one process launches the work of all GPUs in turn: see dp-instead-of-ddp";
         return;
     }
-    if (2 * late->queued_ns >= gain) {
+    if (2 * late->queued_ns >= gain && 2 * late->late_queued_ns < late->late_ns) {
         o->verdict = RULE_SUPPRESSED;
         o->why =
             arena_printf(arena,
