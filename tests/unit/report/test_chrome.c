@@ -65,8 +65,47 @@ START_TEST(keeps_the_shape)
     ck_assert_int_ge(occurrences(out, "\"name\":\"ProfilerStep#"), 10);
     ck_assert_int_eq(occurrences(out, "stream 7, lane 2"), 1); /* two kernels overlap */
     ck_assert_int_ge(occurrences(out, "GPU idle: "), 10);
+    ck_assert_int_eq(occurrences(out, "\"verdict and findings\""), 1);
+    ck_assert_int_ge(occurrences(out, "\"name\":\"1. "), 1);
+    ck_assert_int_eq(occurrences(out, " % computing, most else "),
+                     occurrences(out, "\"name\":\"ProfilerStep#"));
+    ck_assert_int_ge(occurrences(out, "\"name\":\"launched, not begun\""), 24);
     free(out);
     build_end(&b);
+}
+END_TEST
+
+/* A wait for the whole device belongs to the process whose thread called. */
+START_TEST(waits_stay_with_their_process)
+{
+    struct builder b = build_start();
+    struct row_process p = {.id = 2, .pid = 43, .rank = 1, .local_rank = 1, .world_size = 2};
+    struct row_thread t = {.id = 2, .process = 2, .tid = 202};
+    build_put(&b, ROW_PROCESS, &p);
+    build_put(&b, ROW_THREAD, &t);
+    for (int64_t process = 1; process <= 2; process++)
+        for (int64_t i = 0; i < process; i++) { /* 1 of the first, 2 of the second */
+            struct row_api call = {.id = ++b.next_id, .process = process, .thread = process};
+            struct row_sync wait = {.id = ++b.next_id, .process = process, .type = SYNC_CONTEXT};
+            call.name = build_text(&b, "cudaDeviceSynchronize");
+            call.start_ns = wait.start_ns = US(100) * (i + 1);
+            call.end_ns = wait.end_ns = call.start_ns + US(50);
+            wait.stream = wait.event = wait.event_sync = -1;
+            call.correlation = wait.correlation = ++b.correlation;
+            build_put(&b, ROW_API, &call);
+            build_put(&b, ROW_SYNC, &wait);
+        }
+    build_finish(&b);
+    struct rows r;
+    struct items v = {0};
+    ck_assert_int_eq(rows_open(&r, b.t, 0), 0);
+    for (uint32_t process = 0; process < 2; process++) {
+        ck_assert_int_eq(rows_device_syncs(&r, process, &v), 0);
+        ck_assert_uint_eq(v.n, process + 1);
+    }
+    vec_release(&v);
+    rows_close(&r);
+    timeline_free(b.t);
 }
 END_TEST
 
@@ -167,6 +206,7 @@ Suite *test_chrome_suite(void)
     tcase_add_test(t, places_overlaps_on_lanes);
     tcase_add_test(t, snaps_clock_differences);
     tcase_add_test(t, keeps_the_shape);
+    tcase_add_test(t, waits_stay_with_their_process);
     tcase_add_test(t, one_event_a_line);
     tcase_add_test(t, says_virtual);
     tcase_add_test(t, never_says_virtual_of_a_real_one);
