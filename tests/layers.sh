@@ -34,7 +34,8 @@ report/words            report analyzer/timeline analyzer/facts analyzer/advice
 report/json             report report/words analyzer/timeline analyzer/facts analyzer/advice
 report/terminal         report report/words report/json analyzer/timeline analyzer/facts
 report/chrome           wire report report/words report/json analyzer/timeline analyzer/facts
-report/page             wire report report/words report/json report/chrome analyzer/timeline analyzer/measure analyzer/facts
+report/page             report report/words report/json report/chrome analyzer/timeline analyzer/measure analyzer/facts
+report/page/events      wire report report/words report/json report/chrome report/page analyzer/timeline analyzer/facts
 report/export           report report/words report/json report/terminal report/chrome report/page analyzer/timeline analyzer/facts
 cli/common              report report/terminal analyzer/profile analyzer/collector analyzer/import analyzer/measure analyzer/facts analyzer/advice
 cli                     cli/common report report/words report/json report/terminal report/page analyzer/timeline analyzer/facts analyzer/advice analyzer/compare

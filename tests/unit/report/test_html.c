@@ -1,4 +1,4 @@
-#include "report/page/packed.h"
+#include "report/page/events/packed.h"
 #include "report/page/svg.h"
 #include "report/page/xml.h"
 #include "tests/unit/exported.h"

@@ -1,6 +1,6 @@
 /* The lanes of the page's timeline: their order, by rank, and their names. */
-#ifndef GPUPROF_REPORT_PAGE_PAGE_LANES_H
-#define GPUPROF_REPORT_PAGE_PAGE_LANES_H
+#ifndef GPUPROF_REPORT_PAGE_EVENTS_PAGE_LANES_H
+#define GPUPROF_REPORT_PAGE_EVENTS_PAGE_LANES_H
 
 #include "report/page/page.h"
 

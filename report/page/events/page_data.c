@@ -1,10 +1,10 @@
 /* The data behind the timeline: columns of whole numbers, packed. Starts are differences to the one
  * before, which gzip likes. Nothing of it is read before the script draws it as text. */
-#include "report/page/page_data.h"
+#include "report/page/events/page_data.h"
 
-#include "report/page/packed.h"
-#include "report/page/page_lanes.h"
-#include "report/page/page_more.h"
+#include "report/page/events/packed.h"
+#include "report/page/events/page_lanes.h"
+#include "report/page/events/page_more.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* What a timeline shows of an event besides its name: the shape of a launch, of a library call, or
  * the bytes of a copy. */
-#ifndef GPUPROF_REPORT_PAGE_PAGE_MORE_H
-#define GPUPROF_REPORT_PAGE_PAGE_MORE_H
+#ifndef GPUPROF_REPORT_PAGE_EVENTS_PAGE_MORE_H
+#define GPUPROF_REPORT_PAGE_EVENTS_PAGE_MORE_H
 
 #include "report/chrome/rows.h"
 #include "report/words/text.h"

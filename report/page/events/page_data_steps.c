@@ -1,5 +1,5 @@
 /* Of the data behind the timeline: the steps, the gaps, the places of the findings. */
-#include "report/page/page_data.h"
+#include "report/page/events/page_data.h"
 
 #include "report/words/text.h"
 

@@ -1,7 +1,7 @@
 /* The data behind the timeline while it is written: page_data.c has the events and their choice,
  * page_data_steps.c the rest. */
-#ifndef GPUPROF_REPORT_PAGE_PAGE_DATA_H
-#define GPUPROF_REPORT_PAGE_PAGE_DATA_H
+#ifndef GPUPROF_REPORT_PAGE_EVENTS_PAGE_DATA_H
+#define GPUPROF_REPORT_PAGE_EVENTS_PAGE_DATA_H
 
 #include "base/str.h"
 #include "report/chrome/rows.h"

@@ -1,4 +1,4 @@
-#include "report/page/page_lanes.h"
+#include "report/page/events/page_lanes.h"
 
 #include "report/words/text.h"
 

@@ -1,4 +1,4 @@
-#include "report/page/page_more.h"
+#include "report/page/events/page_more.h"
 
 #include "wire/spool_format.h"
 

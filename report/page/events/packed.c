@@ -1,4 +1,4 @@
-#include "report/page/packed.h"
+#include "report/page/events/packed.h"
 
 #include <stdlib.h>
 #include <string.h>
