@@ -1,6 +1,7 @@
 /* The page: one HTML file that asks the network for nothing. Readable without JavaScript, in print,
  * and by a screen reader; the data of the timeline comes last, so that the text stands first. */
 #include "report/page/page.h"
+#include "report/page/work_tree.h"
 #include "report/page/xml.h"
 #include "report/words/text.h"
 
@@ -111,6 +112,12 @@ static bool has_work(const struct page *p)
 static bool has_kernels(const struct page *p)
 {
     return p->a->facts->totals.kernel_count > 0;
+}
+
+/* Work of a used step that was launched from within a range that is no step. */
+static bool has_operators(const struct page *p)
+{
+    return work_tree_any(p->a->facts);
 }
 
 static bool has_copies(const struct page *p)
@@ -238,6 +245,7 @@ static const struct section {
     {"idle", "Idle", page_idle, has_work},
     {"curves", "Over time", page_curves, page_has_curves},
     {"kernels", "Kernels", page_kernels, has_kernels},
+    {"operators", "Operators", page_operators, has_operators},
     {"copies", "Copies", page_copies, has_copies},
     {"ranks", "Ranks", page_ranks, has_ranks},
     {"host", "Host", page_host, has_host},

@@ -26,7 +26,8 @@ bool page_has_curves(const struct page *p);
 void page_curves(const struct page *p); /* sampled: utilisation, memory, clock, power */
 void page_idle(const struct page *p);
 void page_kernels(const struct page *p);
-void page_treemap(const struct page *p); /* of the kernels, within their section */
+void page_treemap(const struct page *p);   /* of the kernels, within their section */
+void page_operators(const struct page *p); /* nothing without ranges around launches */
 void page_copies(const struct page *p);
 void page_ranks(const struct page *p); /* of several */
 /* page_cpu.c: the numbers on top of the page, and the ranks, of a run without a GPU */
