@@ -29,6 +29,7 @@ class Page {
             viewed: () => this.describe(),
             leave: ns => this.choose(this.stepAt(ns)),
             lanes: () => this.lanes(),
+            recolor: () => this.redraw(),
             step: by => this.choose(this.step + by),
         });
         this.minimap = new Minimap(data, byId('minimap'), this.timeline, ns => this.go(ns));
@@ -47,6 +48,12 @@ class Page {
         const [from, to] = this.timeline.view, half = (to - from) / 2, whole = this.timeline.home[1] - this.timeline.home[0] > 0.99 * (this.data.to - this.data.from);
         if (this.stepCount() && !whole && this.stepAt(ns) !== this.step) this.choose(this.stepAt(ns));
         else this.timeline.setView(ns - half, ns + half);
+    }
+
+    redraw() {
+        this.timeline.readColors();
+        this.timeline.draw();
+        this.minimap.draw();
     }
 
     wholeRun() {
@@ -293,12 +300,22 @@ class Page {
     }
 }
 
+/* On paper everything is unfolded, and the timeline is drawn in the light colours; afterwards all is as before. */
+let unfolded = [];
+function print(on) {
+    if (on) unfolded = [...document.querySelectorAll('details:not([open]):not(.lanes)')];
+    unfolded.forEach(d => { d.open = on; });
+    document.documentElement.classList.toggle('printing', on);
+    window.gpuprofPage?.redraw();
+}
+
 async function start() {
     document.documentElement.classList.add('live-page');
     document.querySelectorAll('table.sortable').forEach(makeSortable);
     if (byId('kerneltable')) makeFilter(byId('kernelfilter'), byId('kerneltable'), byId('kernelcount'));
     document.addEventListener('copy', copyWholeName);
-    window.addEventListener('beforeprint', () => document.querySelectorAll('details').forEach(d => { d.open = true; }));
+    window.addEventListener('beforeprint', () => print(true));
+    window.addEventListener('afterprint', () => print(false));
     if (!byId('canvas')) { /* nothing was recorded that a timeline could show */
         window.gpuprofReady = true;
         return;

@@ -46,10 +46,7 @@ Object.assign(Timeline.prototype, {
         });
         c.addEventListener('keydown', e => this.key(e));
         window.addEventListener('resize', () => this.resize());
-        matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
-            this.readColors();
-            this.draw();
-        });
+        matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.callbacks.recolor());
     },
 
     click(hit) {

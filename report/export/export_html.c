@@ -72,7 +72,7 @@ static void write_header(const struct page *p)
     struct text notice, device;
     const struct steps *s = &p->a->facts->steps;
     if (text_virtual(&notice, p->a))
-        page_put(p, "<p class=\"virtual\" role=\"note\">%s</p>\n", text_virtual(&notice, p->a));
+        page_put(p, "<aside class=\"virtual\">%s</aside>\n", text_virtual(&notice, p->a));
     page_put(p, "<header>\n<h1>%s</h1>\n", p->o->title ? p->o->title : "profile");
     snprintf(device.s, sizeof device.s, "%.150s", text_device(p->a));
     page_put(p, "<p class=\"sub\">%s", device.s);

@@ -172,24 +172,46 @@ test('nothing scrolls sideways on a phone', async () => {
     await close();
 });
 
-test('print opens what is folded and leaves the controls out', async () => {
-    const {page, close} = await ready();
-    await page.emulateMedia({media: 'print'});
-    assert.ok(!await page.locator('#timeline').isVisible());
-    await page.evaluate(() => window.dispatchEvent(new Event('beforeprint')));
-    assert.equal(await page.locator('details:not([open])').count(), 0);
-    await close();
-});
-
 for (const colorScheme of ['light', 'dark'])
-    test('axe finds nothing to complain about, ' + colorScheme, async () => {
-        const {page, close} = await ready({colorScheme, bypassCSP: true});
-        await page.evaluate(() => document.querySelectorAll('details').forEach(d => { d.open = true; }));
-        await page.addScriptTag({content: readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8')});
-        const {violations} = await page.evaluate(() => window.axe.run());
-        assert.deepEqual(violations.map(v => v.id + ': ' + v.nodes.map(n => n.target).slice(0, 3).join(' | ')), []);
+    test('print shows what the screen shows, unfolded and in light colours, without the controls, ' + colorScheme, async () => {
+        const {page, bad, close} = await ready({colorScheme});
+        await page.locator('#kerneltable th button', {hasText: 'ms'}).click();
+        const first = await page.locator('#kerneltable tbody th').first().textContent();
+        const folded = await page.locator('details:not([open])').count();
+        await page.emulateMedia({media: 'print'});
+        await page.evaluate(() => window.dispatchEvent(new Event('beforeprint')));
+        assert.equal(await page.locator('details:not([open]):not(.lanes)').count(), 0);
+        for (const part of ['#canvas', '#minimap', '#where', '.treemap', '#strip', '#kerneltable'])
+            assert.ok(await page.locator(part).isVisible(), part);
+        for (const control of ['#find', '#prev', 'nav', '#kernelfilter', 'button.zoom'])
+            assert.ok(!await page.locator(control).first().isVisible(), control);
+        assert.equal(await page.locator('#kerneltable tbody th').first().textContent(), first);
+        assert.ok(await page.locator('#kerneltable thead th').first().innerText(), 'the heads are there');
+        assert.deepEqual(await page.evaluate(() => [window.gpuprofPage.timeline.ink, getComputedStyle(document.body).color]), ['#1b2129', 'rgb(27, 33, 41)']);
+        const [canvas, frame] = await page.evaluate(() => ['canvas', 'frame'].map(id => document.getElementById(id).getBoundingClientRect()).map(b => b.width));
+        assert.ok(Math.abs(canvas - frame) < 4, 'the timeline is as wide as the paper');
+        await page.emulateMedia({media: 'screen'});
+        await page.evaluate(() => window.dispatchEvent(new Event('afterprint')));
+        assert.equal(await page.locator('details:not([open])').count(), folded);
+        assert.deepEqual(bad, []);
         await close();
     });
+
+for (const name of ['page', 'rich', 'samples', 'empty'])
+    for (const colorScheme of ['light', 'dark'])
+        for (const width of [390, 1280, 1920])
+            test(`axe finds nothing to complain about in ${name}.html, ${colorScheme}, ${width}`, async () => {
+                const {page, bad, close} = await open(browser, files.at(name + '.html'), {colorScheme, bypassCSP: true, viewport: {width, height: 900}});
+                await page.waitForFunction(() => window.gpuprofReady, null, {timeout: 20000});
+                await page.evaluate(() => document.querySelectorAll('details').forEach(d => { d.open = true; }));
+                await page.addScriptTag({content: readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8')});
+                const {violations} = await page.evaluate(() => window.axe.run());
+                assert.deepEqual(violations.map(v => v.id + ': ' + v.nodes.map(n => n.target).slice(0, 3).join(' | ')), []);
+                const [wide, inner] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+                assert.ok(wide <= inner, 'it scrolls sideways: ' + wide + ' > ' + inner);
+                assert.deepEqual(bad, []);
+                await close();
+            });
 
 test('the virtual GPU is named on top', async () => {
     const other = makeFiles('Virtual NVIDIA H200');
