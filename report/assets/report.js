@@ -317,13 +317,13 @@ async function start() {
     window.addEventListener('beforeprint', () => print(true));
     window.addEventListener('afterprint', () => print(false));
     if (!byId('canvas')) { /* nothing was recorded that a timeline could show */
-        window.gpuprofReady = true;
+        window.gpuprofReady = performance.now();
         return;
     }
     const data = await unpack(byId('data').textContent.trim());
     undelta(data.steps.start);
     window.gpuprofPage = new Page(data);
-    window.gpuprofReady = true;
+    window.gpuprofReady = performance.now();
 }
 
 start().catch(e => {

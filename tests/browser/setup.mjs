@@ -42,10 +42,10 @@ export const longName = 'void at::native::vectorized_elementwise_kernel<4, at::n
 
 /* Ten steps of 50 ms: an operator with two kernels inside it, 1,460 launches a step, the fifth step twice as long
  * because its data comes late, memory that grows. */
-export function richTrace() {
+export function richTrace(steps = 10) {
     const events = [], host = {pid: 4242, tid: 4242}, gpu = {pid: 0, tid: 7};
     let t = 1000, correlation = 1;
-    for (let step = 0; step < 10; step++) {
+    for (let step = 0; step < steps; step++) {
         const wait = step === 4 ? 60000 : 5000, length = 45000 + wait;
         events.push({ph: 'X', cat: 'user_annotation', name: 'ProfilerStep#' + step, ...host, ts: t, dur: length},
             {ph: 'X', cat: 'cpu_op', name: 'enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__', ...host, ts: t + 1, dur: wait},
