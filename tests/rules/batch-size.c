@@ -48,7 +48,8 @@ START_TEST(memory_before_the_steps_is_not_enough)
         sample(&b, MS(1), 1400, 0, used[i]);
         const struct advice *a = build_analyze(&b);
         case_verdict(a, "batch-size", RULE_CANNOT_TELL);
-        ck_assert_ptr_nonnull(strstr(case_outcome(a, "batch-size")->why, "memory the training uses"));
+        ck_assert_ptr_nonnull(
+            strstr(case_outcome(a, "batch-size")->why, "memory the training uses"));
         build_end(&b);
     }
 }
