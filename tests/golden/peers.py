@@ -81,6 +81,7 @@ def main():
         if name not in peers:
             print(f"skipped: {name} is not installed")
     if not peers:
+        print("skipped: no HTA and no TraceLens")
         return 77
     wrong = []
     with tempfile.TemporaryDirectory() as tmp:
