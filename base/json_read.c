@@ -47,7 +47,7 @@ static int refill(struct json_reader *r, size_t keep)
     }
     if (r->end == r->cap) {
         if (r->cap >= r->max_string)
-            return fail(r, "a string or number is longer than anything a trace holds"), -1;
+            return fail(r, "a string or number is longer than any in a real trace"), -1;
         char *p = realloc(r->buf, r->cap * 2);
         if (!p)
             return fail(r, "out of memory"), -1;
@@ -56,7 +56,7 @@ static int refill(struct json_reader *r, size_t keep)
     }
     ssize_t n = r->fill(r->ctx, r->buf + r->end, r->cap - r->end);
     if (n < 0)
-        return fail(r, "cannot be read on (damaged or cut off)"), -1;
+        return fail(r, "reading stops (damaged or cut off)"), -1;
     if (n == 0)
         r->eof = true;
     r->end += (size_t)n;
@@ -169,7 +169,7 @@ static void after_value(struct json_reader *r)
 static enum json_token open_nest(struct json_reader *r, bool object)
 {
     if (r->depth == JSON_MAX_DEPTH)
-        return fail(r, "nested deeper than any trace");
+        return fail(r, "nested deeper than any real trace");
     r->pos++;
     int d = r->depth++;
     r->is_object[d >> 3] =

@@ -17,7 +17,7 @@ int size_parse(const char *text, int64_t *bytes, struct err *e)
     end += unit != NULL;
     if (end == text || (*end && strcasecmp(end, "B") != 0 && strcasecmp(end, "iB") != 0) ||
         !(value >= 0 && value < 1e18))
-        return err_set(e, "a size is wanted, such as 500M or 4G, not '%s'", text);
+        return err_set(e, "expected a size such as 500M or 4G, not '%s'", text);
     *bytes = (int64_t)value;
     return 0;
 }

@@ -41,12 +41,12 @@ static int each_file(const struct input *in, int (*read)(gzFile f), struct err *
     for (size_t i = 0; i < in->n; i++) {
         gzFile f = gzopen(in->paths[i], "rb");
         if (!f)
-            return err_set(e, "%s: cannot be opened", in->paths[i]);
+            return err_set(e, "cannot open %s", in->paths[i]);
         gzbuffer(f, GZIP_BUFFER);
         int rc = read(f);
         gzclose(f);
         if (rc < 0)
-            return err_set(e, "%s: cannot be read", in->paths[i]);
+            return err_set(e, "cannot read %s", in->paths[i]);
     }
     return 0;
 }

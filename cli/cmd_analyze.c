@@ -18,7 +18,7 @@ static const struct option_spec options[] = {
     {"json", 0, OPTION_FLAG, &json, NULL, "machine-readable output; docs/json.md describes it"},
     {"markdown", 0, OPTION_FLAG, &markdown, NULL, "for a pull request or a job summary"},
     {"format", 0, OPTION_STRING, &format, "NAME", "text, json, markdown, html, ..."},
-    {"rule", 0, OPTION_STRING, &rule_id, "ID", "run only this rule; `gpuprof rules` lists them"},
+    {"rule", 0, OPTION_STRING, &rule_id, "ID", "show only this rule; `gpuprof rules` lists all"},
     {"verbose", 'v', OPTION_FLAG, &verbose, NULL,
      "everything: all findings with evidence, all rules"},
     {"top", 0, OPTION_INT, &top, "N", "at most N findings"},
@@ -48,7 +48,7 @@ static int run(int argc, char **argv)
     if (rule_id && !rule_named(rule_id))
         return 2;
     if (top < 0)
-        return usage_error("analyze: --top wants a number of findings from 1 up");
+        return usage_error("analyze: --top needs a number of findings, at least 1");
     if (output_check(output, force, &e))
         return fail(&e);
     const char *const *paths = (const char *const *)argv;
@@ -76,8 +76,8 @@ const struct command cmd_analyze = {
     .usage = "[options] FILE|TRACE...",
     .help = "print the verdict and the ranked findings of a profile or a trace",
     .details = "Reads a profile of `gpuprof run`, a Kineto trace (.json, .json.gz) or an nsys\n"
-               "export (.sqlite). Several files are the ranks of one run. On a terminal the\n"
-               "answer takes one screen and -v shows all of it, in a pager; a pipe gets the\n"
+               "export (.sqlite). Several files are the ranks of one run. A terminal shows one\n"
+               "screen of the answer; -v opens the whole answer in a pager. A pipe gets the\n"
                "whole text.\n\n"
                "  gpuprof analyze train.gpuprof\n"
                "  gpuprof analyze -v worker0.pt.trace.json.gz\n"

@@ -42,7 +42,7 @@ static int run(int argc, char **argv)
     struct err e = ERR_INIT;
     struct two t;
     if (per && strcmp(per, "sample") != 0)
-        return usage_error("diff: --per takes sample, not '%s'", per);
+        return usage_error("diff: --per accepts only sample, not '%s'", per);
     if (argc != 2)
         return usage_error("diff: name two profiles: gpuprof diff BASE NEW");
     if (output_check(output, force, &e) || two_load(&t, argv[0], argv[1], &e))
@@ -57,8 +57,8 @@ const struct command cmd_diff = {
     .usage = "[options] BASE NEW",
     .help = "show what changed between two profiles, and why",
     .details = "Compares the steps of both (median and average, each with a bootstrap interval),\n"
-               "then lists the findings, parts of the step and kernels whose time moved. Exits\n"
-               "with 0 whatever it finds.\n\n"
+               "then lists the findings, parts of the step and kernels whose time changed. Exits\n"
+               "with 0 whether or not it finds a difference.\n\n"
                "  gpuprof diff before.gpuprof after.gpuprof",
     .options = options,
     .run = run,

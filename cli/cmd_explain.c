@@ -31,12 +31,13 @@ static int run(int argc, char **argv)
     printf("%s: %s\n", r->id, r->title);
     term_ink(&t, INK_PLAIN);
     section(&t, "What it looks for", r->looks_for);
-    section(&t, "Why it costs time, and when the advice does not hold", r->doc);
+    section(&t, "Why it costs time, and when the advice does not apply", r->doc);
     section(&t, "In PyTorch", r->remedy.pytorch);
     section(&t, "In TensorFlow", r->remedy.tensorflow);
     section(&t, "In CUDA C", r->remedy.cuda);
     if (r->setting)
-        printf("\nTo measure it, where the program obeys\n  gpuprof try --apply %s=VALUE -- CMD\n",
+        printf("\nTo measure it, if the program applies the setting\n  gpuprof try --apply "
+               "%s=VALUE -- CMD\n",
                r->setting);
     return 0;
 }

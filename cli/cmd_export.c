@@ -12,7 +12,7 @@ static const char *output, *format = "chrome";
 
 static const struct option_spec options[] = {
     {"output", 'o', OPTION_STRING, &output, "FILE",
-     "the trace; gzipped when it ends in .gz; - is stdout"},
+     "the trace; gzipped if it ends in .gz; - is stdout"},
     {"format", 0, OPTION_STRING, &format, "NAME", "chrome (default), speedscope, or another one"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
     LOAD_REDACT,
@@ -34,11 +34,11 @@ static int run(int argc, char **argv)
     if (argc < 1)
         return usage_error("export: name a profile: gpuprof export FILE -o X.json.gz");
     if (!output)
-        return usage_error("export: say where to: -o X.json or -o X.json.gz (- is stdout)");
+        return usage_error("export: name the output: -o X.json or -o X.json.gz (- is stdout)");
     if (output_check(output, force, &e))
         return fail(&e);
     if (strcmp(format, "chrome") == 0 && strcmp(output, "-") != 0 && !ends_json(output))
-        say("%s: viewers know a Chrome trace by its ending .json or .json.gz", output);
+        say("%s: viewers recognise a Chrome trace by its suffix .json or .json.gz", output);
     if (load_analysis((const char *const *)argv, (size_t)argc, &l, &e))
         return fail(&e);
     return export_loaded(&l, argv[0], format, output, force);

@@ -25,7 +25,7 @@ static const struct option_spec options[] = {
     {"markdown", 0, OPTION_FLAG, &markdown, NULL, "for a pull request or a job summary"},
     {"format", 0, OPTION_STRING, &format, "NAME", "text, json, markdown or junit"},
     {"output", 'o', OPTION_STRING, &output, "FILE", "write there instead of stdout"},
-    {"force", 'f', OPTION_FLAG, &force, NULL, "replace files that exist; in CI always"},
+    {"force", 'f', OPTION_FLAG, &force, NULL, "replace existing files; in CI always"},
     LOAD_REDACT,
     {0},
 };
@@ -44,7 +44,7 @@ static char *read_budget(const char *path, struct err *e)
     bool bad = ferror(f);
     fclose(f);
     if (!text || bad || n > MOST || memchr(text, 0, n)) {
-        err_set(e, "%s is no budget file (see gpuprof-gate)", path);
+        err_set(e, "%s is not a budget file (see gpuprof-gate)", path);
         free(text);
         return NULL;
     }
@@ -91,10 +91,10 @@ static int run(int argc, char **argv)
             "gate: name a baseline and a profile, or a budget: gpuprof gate BASE NEW | "
             "gate --budget FILE NEW");
     if (per && strcmp(per, "sample") != 0)
-        return usage_error("gate: --per takes sample, not '%s'", per);
+        return usage_error("gate: --per accepts only sample, not '%s'", per);
     force = force || in_ci();
     if (max_regress < 0 || !isfinite(max_regress))
-        return usage_error("gate: --max-regress wants a percentage from 0 up");
+        return usage_error("gate: --max-regress needs a percentage, at least 0");
     if (output_check(output, force, &e) || output_check(junit, force, &e))
         return fail(&e);
     char *text = budget ? read_budget(budget, &e) : NULL;
@@ -109,10 +109,9 @@ const struct command cmd_gate = {
     .name = "gate",
     .usage = "[--max-regress PCT] BASE NEW | --budget FILE NEW",
     .help = "CI verdict: 0 pass, 1 slower, 2 unreadable, 3 inconclusive",
-    .details = "Compares the steps of both profiles by a bootstrap interval. Exits with 0 when\n"
-               "NEW is surely not slower than allowed, 1 when it surely is, 3 when the steps do\n"
-               "not suffice to say, 2 when a file cannot be read. Both profiles should come\n"
-               "from the same machine.\n\n"
+    .details = "Compares the steps of both profiles by a bootstrap interval. Exit status: 0\n"
+               "within the limit, 1 over it, 3 too few steps to decide, 2 gpuprof cannot read a\n"
+               "file. Record both profiles on the same machine.\n\n"
                "  gpuprof gate main.gpuprof branch.gpuprof --junit gate.xml\n"
                "  gpuprof gate --budget limits.ini branch.gpuprof",
     .options = options,

@@ -13,7 +13,7 @@ static const char *output;
 
 static const struct option_spec options[] = {
     {"output", 'o', OPTION_STRING, &output, "FILE",
-     "the page; FILE.html beside the profile if not given"},
+     "the page; default FILE.html beside the profile"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace it if it exists"},
     LOAD_REDACT,
     {0},
@@ -58,8 +58,8 @@ static int run(int argc, char **argv)
         output = name;
     }
     if (foreign(output))
-        return usage_error("report: the page is HTML: give it a name such as X.html (a browser "
-                           "prints it as PDF; gpuprof export and analyze write other formats)");
+        return usage_error("report: the page is HTML: use a name such as X.html (a browser prints "
+                           "it as PDF; gpuprof export and analyze write other formats)");
     if (output_check(output, force, &e))
         return fail(&e);
     if (load_predicted((const char *const *)argv, (size_t)argc, load_history(NULL), &l, &e))
@@ -71,12 +71,12 @@ const struct command cmd_report = {
     .name = "report",
     .usage = "[-o X.html] FILE|TRACE...",
     .help = "write the page: one HTML file, no network needed",
-    .details = "The page holds the verdict, the ranked findings with their evidence, every\n"
+    .details = "The page shows the verdict, the ranked findings with their evidence, every\n"
                "step, the timeline of the steps that matter, kernels, copies and the health of\n"
                "the profile. It contains the command line without secrets, the date, the models\n"
                "of GPU and processor, names of kernels, ranges and threads; no data, no\n"
-               "weights, no source code. --redact leaves out more. The file is readable by its\n"
-               "owner alone.\n\n"
+               "weights, no source code. --redact removes more. Only the owner of the file can\n"
+               "read it.\n\n"
                "  gpuprof report train.gpuprof -o train.html",
     .options = options,
     .run = run,

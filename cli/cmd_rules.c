@@ -30,33 +30,33 @@ static void paragraph(const char *label, const char *text)
 /* What training engineers are told elsewhere, and no profile can show: the note says why. */
 static const struct tip unseen[] = {
     {"shuffle-order", "Shuffle before batching in tf.data",
-     "it changes which samples meet in a batch, not what the GPU does"},
+     "it changes which samples share a batch, not what the GPU does"},
     {"rate-schedule", "Schedule the learning rate (one-cycle, warm-up)",
-     "a step costs the same at any learning rate: it changes how many steps are needed"},
+     "a step costs the same at any learning rate: it changes how many steps the training needs"},
     {"optimizer-choice", "Choose an optimizer that converges faster (AdamW, LARS, LAMB)",
-     "what an update costs is seen; how many steps it spares is not"},
+     "a profile shows what an update costs, not how many steps it saves"},
     {"normalise-input", "Normalise inputs; use batch normalisation",
-     "it changes convergence, and the profile holds no values"},
+     "it changes convergence, and the profile contains no values"},
     {"quantise", "Quantise or prune the model",
-     "whether the smaller model is good enough is a matter of its results"},
+     "only the results show whether the smaller model is good enough"},
     {"inference-engine", "Serve with an inference compiler (TensorRT)",
-     "it is about serving, and its gain depends on an engine that has not run here"},
+     "it concerns serving, and its gain depends on an engine that did not run"},
     {"memory-limits", "Limit the process's memory, or let it grow",
-     "it decides what fits beside it, not how fast a step is; memory in use is recorded where "
-     "samples are"},
+     "it decides what else fits on the GPU, not how fast a step is; samples record the memory in "
+     "use"},
     {"count-parameters", "Count the parameters",
-     "the profile holds operations and bytes moved, not the model's definition"},
+     "the profile contains operations and bytes moved, not the model's definition"},
     {"sampler", "Give each rank its own shard of the data (DistributedSampler)",
-     "which samples a rank reads is not recorded; uneven shards show as a straggler"},
+     "the profile does not record which samples a rank reads; uneven shards appear as a straggler"},
     {"model-parallel", "Split a model that does not fit over several GPUs",
-     "whether it would fit otherwise is not in a profile of the split one"},
+     "a profile of the split model does not show whether the whole model would fit"},
     {"versions", "Use current drivers, CUDA and cuDNN",
-     "the versions are recorded and printed; what another version would do is not known here"},
+     "gpuprof records and prints the versions, but it does not know how another version performs"},
     {"system-services", "Stop services that the machine does not need",
-     "other programs are not recorded; what they take shows as time without a core "
+     "gpuprof does not record other programs; what they take appears as time without a core "
      "(cpu-contention)"},
     {"buy-hardware", "Buy faster GPUs, more memory, more cores",
-     "the verdict says what limits the step; other hardware has not run it"},
+     "the verdict shows what limits the step; the profile contains no run on other hardware"},
 };
 enum { UNSEEN = sizeof unseen / sizeof *unseen };
 
@@ -94,9 +94,9 @@ static void write_tip(const struct tip *t, size_t first_rule)
 
 static void write_tips(void)
 {
-    printf("# Tips, and what sees them\n\nEvery common piece of advice for training loops: the "
-           "rule that tells from a profile whether it applies, or why none can.\n\n"
-           "| tip | seen by | |\n|---|---|---|\n");
+    printf("# Tips, and the rules that check them\n\nCommon advice for training loops, with the "
+           "rule that checks from a profile whether the advice applies, or the reason why no rule "
+           "can.\n\n| tip | checked by | |\n|---|---|---|\n");
     for (size_t i = 0; i < rule_count; i++)
         for (size_t k = 0; k < TIPS && rules[i]->tips[k].id; k++)
             if (!told_before(i, rules[i]->tips[k].id))
@@ -108,10 +108,10 @@ static void write_tips(void)
 /* Who carries out what `try --apply` asks for. */
 static void write_settings(void)
 {
-    printf("\n# Settings, and who obeys them\n\nWhat `gpuprof try --apply NAME=VALUE` takes. "
-           "Programs obey by reading `GPUPROF_APPLY`; for PyTorch programs gpuprof's hook does. "
-           "Advice without a setting needs an edit of the program.\n\n"
-           "| setting | PyTorch hook | reference trainers |\n|---|---|---|\n");
+    printf("\n# Settings, and the programs that apply them\n\nThese are the settings of `gpuprof "
+           "try --apply NAME=VALUE`. A program applies them by reading `GPUPROF_APPLY`; in PyTorch "
+           "programs gpuprof's hook does so. Advice without a setting needs an edit of the "
+           "program.\n\n| setting | PyTorch hook | reference trainers |\n|---|---|---|\n");
     for (size_t i = 0; i < setting_count; i++) {
         const struct setting *s = &setting_table[i];
         printf("| `%s` | %s | %s |\n", s->name,
@@ -136,8 +136,8 @@ static void write_list(void)
 
 static void write_markdown(void)
 {
-    printf("# Rules\n\nMade by `gpuprof rules --markdown` from `analyzer/advice/rules/`; change it "
-           "there.\n\n");
+    printf("# Rules\n\n`gpuprof rules --markdown` makes this page from `analyzer/advice/rules/`; "
+           "change it there.\n\n");
     for (size_t i = 0; i < rule_count; i++) {
         const struct rule *r = rules[i];
         printf("## %s\n\n", r->id);
@@ -175,7 +175,7 @@ static void write_json(void)
 static int run(int argc, char **argv)
 {
     if (argc > 0)
-        return usage_error("rules: takes no operand; `gpuprof explain %s` tells about one",
+        return usage_error("rules: takes no operand; `gpuprof explain %s` explains one rule",
                            argv[0]);
     if (markdown)
         write_markdown();

@@ -10,9 +10,9 @@ static void list_commands(FILE *f)
 {
     fprintf(f, "usage: gpuprof COMMAND [options] ...\n"
                "Finds out why a training loop is slow, and what to change first.\n"
-               "  gpuprof run python train.py      record; ends in the verdict\n"
-               "  gpuprof analyze FILE             verdict and ranked findings again\n"
-               "  gpuprof report FILE -o X.html    the page\n\ncommands:\n");
+               "  gpuprof run python train.py      record, then print the verdict\n"
+               "  gpuprof analyze FILE             print verdict and ranked findings\n"
+               "  gpuprof report FILE -o X.html    write the page\n\ncommands:\n");
     for (size_t i = 0; i < command_count; i++)
         fprintf(f, "  %-12s %s\n", commands[i]->name, commands[i]->help);
     fprintf(f,
@@ -32,7 +32,7 @@ static int unknown_command(const char *name)
     const char *best = NULL;
     int distance = 4;
     if (*name == '-')
-        return usage_error("unknown option %s; options stand behind the command", name);
+        return usage_error("unknown option %s; write options after the command", name);
     for (size_t i = 0; i < command_count; i++) {
         int d = word_distance(name, commands[i]->name);
         if (d < distance) {

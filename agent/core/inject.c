@@ -21,7 +21,7 @@ static void chain(struct thread *t)
         entry();
     else
         facts_health(t, SPOOL_WARNING, "chain-injection",
-                     "The tool that CUDA_INJECTION64_PATH named could not be started.", 0);
+                     "gpuprof could not start the tool that CUDA_INJECTION64_PATH names.", 0);
 }
 
 int InitializeInjection(void)

@@ -109,9 +109,9 @@ int vendor_load_cupti(struct vendor_cupti *v, char *why, size_t size)
 {
     void *handle = open_cupti(v->path, sizeof v->path);
     if (!handle) {
-        snprintf(
-            why, size,
-            "libcupti was not found: GPU work is not recorded. Set GPUPROF_CUPTI to its path.");
+        snprintf(why, size,
+                 "gpuprof did not find libcupti and cannot record GPU work. Set GPUPROF_CUPTI to "
+                 "its path.");
         return -1;
     }
     if (!strchr(v->path, '/')) /* found by the loader: where, is what the user wants to know */
@@ -119,7 +119,7 @@ int vendor_load_cupti(struct vendor_cupti *v, char *why, size_t size)
 #define X(name)                                                                                    \
     v->name = (__typeof__(v->name))resolve_symbol(handle, "cupti" #name);                          \
     if (!v->name) {                                                                                \
-        snprintf(why, size, "%s lacks cupti" #name ": GPU work is not recorded.", v->path);        \
+        snprintf(why, size, "%s lacks cupti" #name ": gpuprof cannot record GPU work.", v->path);  \
         return -1;                                                                                 \
     }
     VENDOR_CUPTI_REQUIRED(X)

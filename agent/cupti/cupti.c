@@ -128,13 +128,13 @@ static int subscribe(struct thread *t)
     if (rc == CUPTI_SUCCESS)
         return 0;
     if ((int)rc != SUBSCRIBER_TAKEN) {
-        complain(t, "cupti-start", "CUPTI does not start, GPU work is not recorded", rc);
+        complain(t, "cupti-start", "CUPTI does not start: gpuprof cannot record GPU work", rc);
         return -1;
     }
     char holder[256], text[640];
     holder_name(&cupti.api, holder, sizeof holder);
     snprintf(text, sizeof text,
-             "%s holds CUPTI: GPU work is not recorded while it does. Run without it for a full "
+             "%s holds CUPTI: gpuprof cannot record GPU work meanwhile. Run without it for a full "
              "profile.",
              holder);
     facts_health(t, SPOOL_WARNING, "cupti-subscriber", text, rc);
@@ -213,14 +213,14 @@ static int begin(struct thread *t)
     CUptiResult rc =
         cupti.api.ActivityRegisterCallbacks(cupti_buffer_request, cupti_buffer_complete);
     if (rc != CUPTI_SUCCESS) {
-        complain(t, "cupti-start", "CUPTI takes no buffers, GPU work is not recorded", rc);
+        complain(t, "cupti-start", "CUPTI accepts no buffers: gpuprof cannot record GPU work", rc);
         return -1;
     }
     cupti_range_watch();
     agent.spool->cupti_version = cupti.version; /* from here on it is known what the GPU does */
     rc = enable_kinds();
     if (rc != CUPTI_SUCCESS)
-        complain(t, "cupti-kinds", "CUPTI does not record everything that was asked for", rc);
+        complain(t, "cupti-kinds", "CUPTI does not record everything that gpuprof requested", rc);
     for (size_t i = 0; i < AGENT_ARRAY_LEN(one_shots); i++)
         if (!cupti.api.ActivityEnableAndDump ||
             cupti.api.ActivityEnableAndDump(one_shots[i]) != CUPTI_SUCCESS)
@@ -254,8 +254,8 @@ void cupti_start(struct thread *t)
     cupti_buffers_prepare(FIRST_BUFFERS);
     if (cupti_names_open() != 0 || atomic_load(&cupti.arena) == 0) {
         facts_health(t, SPOOL_WARNING, "disk-full",
-                     "No room for the recording: GPU work is not recorded. Point -o or TMPDIR to a "
-                     "disk with 100 MB free, or raise --max-size.",
+                     "No room for the recording: gpuprof cannot record GPU work. Point -o or "
+                     "TMPDIR to a disk with 100 MB free, or raise --max-size.",
                      0);
         return;
     }
@@ -273,7 +273,7 @@ void cupti_try_again(struct thread *t)
     if (cupti_held())
         return;
     facts_health(t, SPOOL_INFO, "cupti-free",
-                 "The tool that held CUPTI let it go: GPU work is recorded from here on.", 0);
+                 "The tool that held CUPTI released it: gpuprof records GPU work from here on.", 0);
     cupti.waiting = false;
     begin(t);
 }

@@ -94,7 +94,7 @@ static void tell_of_peer(struct thread *t)
         return;
     told = true;
     facts_health(t, SPOOL_INFO, "cupti-shared",
-                 "Another profiler in the program (such as torch.profiler) used CUPTI too: both "
+                 "Another profiler in the program (such as torch.profiler) also used CUPTI: both "
                  "got their records, and the program paid for both.",
                  peer_sessions());
 }

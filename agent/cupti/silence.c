@@ -72,9 +72,9 @@ void silence_watch(struct thread *t, bool records, int64_t now)
     }
     if (began && !s.told)
         facts_health(t, SPOOL_WARNING, "cupti-silent",
-                     "CUPTI reported nothing for seconds while the program went on: another "
-                     "profiler in it may have taken over. Where the program called libraries of "
-                     "the GPU meanwhile, that time counts as not recorded.",
+                     "CUPTI reported nothing for seconds while the program continued: another "
+                     "profiler in it may have taken over. If the program called GPU libraries "
+                     "meanwhile, this time counts as not recorded.",
                      (now - s.heard) / 1000000);
     s.told |= began;
     if (now - s.heard < SILENCE_MS * 1000000ll || ring_bytes() - s.rings < SILENCE_BYTES)

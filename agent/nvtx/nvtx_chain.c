@@ -134,7 +134,7 @@ void nvtx_chain(NvtxGetExportTableFunc_t get_table)
         struct thread *t = thread_enter();
         if (t) {
             facts_health(t, SPOOL_WARNING, "chain-nvtx",
-                         "The tool that NVTX_INJECTION64_PATH named could not be started.", 0);
+                         "gpuprof could not start the tool that NVTX_INJECTION64_PATH names.", 0);
             thread_leave(t);
         }
         return;

@@ -16,18 +16,18 @@ LOADER_SETTINGS = (*LOADER, "loader")  # loader=FILE:LINE: only of the DataLoade
 # what a DataLoader refuses, or fails on, when it has none
 FOR_WORKERS = ("prefetch_factor", "persistent_workers", "timeout", "multiprocessing_context")
 NOT_YET = {  # what is still to happen; the fact is replaced when it does
-    **{setting: "the program has made no DataLoader" for setting in LOADER_SETTINGS},
-    "channels_last": "the program has made no optimizer, which tells the weights",
-    "zero_grad": "the program has made no optimizer",
-    "optimizer": "no optimizer of the program took part in a backward pass",
-    "precision": "the program has run no backward pass",
-    "gc": "the program has taken no step",
-    "non_blocking": "no pinned tensor was copied to a GPU with .to() or .cuda()",
+    **{setting: "the program created no DataLoader" for setting in LOADER_SETTINGS},
+    "channels_last": "the program created no optimizer, so the hook does not know the weights",
+    "zero_grad": "the program created no optimizer",
+    "optimizer": "no optimizer was used with a backward pass",
+    "precision": "the program ran no backward pass",
+    "gc": "the program took no step",
+    "non_blocking": "the program copied no pinned tensor to a GPU with .to() or .cuda()",
 }
 EDIT = {
     "cuda_graph": "needs an edit of the program: torch.cuda.graph, or "
                   "torch.compile(model, mode='reduce-overhead')",
-    "sync_every": "needs an edit of the program: it decides what it reads, and when",
+    "sync_every": "needs an edit of the program, which decides what it reads and when",
 }
 
 OBEYED = (*LOADER_SETTINGS, "non_blocking", "cudnn_benchmark", "channels_last", "zero_grad=none",
@@ -78,7 +78,7 @@ def at_import():
     if wanted.get("optimizer") in ("fused", "foreach"):
         hooks.append(settle_optimizers)
     elif "optimizer" in wanted:
-        refused("optimizer", "it is fused or foreach")
+        refused("optimizer", "use fused or foreach")
     if hooks:
         before_backward = guarded(lambda *_, **__: [f() for f in hooks])
 
@@ -92,7 +92,7 @@ def precision(value):
     elif value == "fp16":
         refused("precision", "fp16 needs a GradScaler in the program; bf16 does not")
     else:
-        refused("precision", "it is fp32, tf32 or bf16")
+        refused("precision", "use fp32, tf32 or bf16")
     return []
 
 
@@ -122,16 +122,16 @@ def why_no_workers(dataset, iterable):
     if isinstance(dataset, iterable):
         return "each worker would deliver the whole of an IterableDataset"
     if multiprocessing.current_process().daemon:
-        return "this process may have no children"
+        return "this process must not have children"
     if on_gpu(dataset):
-        return "the dataset lies on the GPU already"
+        return "the dataset is already on the GPU"
     return None
 
 
 def loader_setting(setting, given, dataset, iterable):
     old, value = given.get(setting), wanted[setting]
     if setting in ("num_workers", "prefetch_factor") and not value.isdigit():
-        return refused(setting, "it is a whole number")
+        return refused(setting, "use a whole number")
     new = int(value) if value.isdigit() and setting in LOADER[:2] else value.lower() in TRUE
     why = None
     if setting == "num_workers" and new:
@@ -152,7 +152,7 @@ def loader_settings(given, iterable):
     if "loader" in wanted:
         place = hook.here["data"].own_place()
         if place != wanted["loader"]:
-            return refused("loader", f"no DataLoader is made at {wanted['loader']}")
+            return refused("loader", f"the program creates no DataLoader at {wanted['loader']}")
         applied("loader", place)
     for setting in LOADER:
         if setting in wanted:
@@ -199,7 +199,7 @@ class Autocast:
         device = "cuda" if torch.cuda.is_available() else "cpu"
         if device == "cuda" and not torch.cuda.is_bf16_supported():
             self.refused = True
-            return refused("precision", "this GPU has no bfloat16")
+            return refused("precision", "this GPU does not support bfloat16")
         self.busy = True
         try:
             self.context = torch.autocast(device, dtype=torch.bfloat16)
@@ -288,9 +288,9 @@ def settle_optimizers():
             refused("optimizer", f"{name} of this PyTorch has no {want}")
         elif any(g[k] is not None and (g[k] or k == want) for g in groups
                  for k in ("fused", "foreach") if k in g and not (g[k] is False and k == "fused")):
-            refused("optimizer", f"the program says itself how {name} is to work")
+            refused("optimizer", f"the program itself chooses how {name} works")
         elif not all(fits(p) for g in groups for p in g["params"]):
-            refused("optimizer", "it pays for weights on a GPU only")
+            refused("optimizer", "it pays only for weights on a GPU")
         else:
             for g in groups:
                 g[want] = True
@@ -316,11 +316,11 @@ def hook_optimizer(module):
         done = set_default(module.Optimizer.zero_grad, "set_to_none", True)
         done |= set_default(torch.nn.Module.zero_grad, "set_to_none", True)
         if done:
-            applied("zero_grad", "set_to_none=True where the program does not say")
+            applied("zero_grad", "set_to_none=True unless the program chooses")
         else:
             refused("zero_grad", "this PyTorch has no set_to_none")
     elif "zero_grad" in wanted:
-        refused("zero_grad", "it is none")
+        refused("zero_grad", "use none")
 
 
 @guarded

@@ -95,14 +95,14 @@ def watch(callable, name, kind, label, note=None, stays=False):
                                        id(note) if note else None)
     if not handle:
         agent.gpuprof_hook_health(b"python-hook", f"PyTorch hook: {name} is a {type(callable).__name__} "
-                                                  "that cannot be watched".encode())
+                                                  "that the hook cannot watch".encode())
         return lambda: None
     held = [handle]
     return lambda: held and agent.gpuprof_hook_detach(held.pop())
 
 
 def once(owner, name, note, kind=NOTE, calls=1):
-    """note is told of the first calls of owner.name, which then is as it was."""
+    """Calls note for the first calls of owner.name, and then restores owner.name."""
     left = [calls]
 
     @guarded

@@ -134,8 +134,9 @@ void *PyInit_gpuprof_agent(void)
         void *value;
     } none[1];
     if (!hook_py_ready()) {
-        gpuprof_hook_health("python-hook", "The PyTorch hook was off: it works in CPython 3.9 and "
-                                           "newer, not in a free-threaded one.");
+        gpuprof_hook_health(
+            "python-hook",
+            "The PyTorch hook was off: it needs CPython 3.9 or newer, not free-threaded.");
         return NULL;
     }
     void *(*init)(void *) = (void *(*)(void *))hook_py_find("PyModuleDef_Init");

@@ -67,8 +67,8 @@ void hook_python_end(void)
     if (!kept_out || resolve_path("libtorch_python.so", text, sizeof text) != 0)
         return;
     snprintf(text, sizeof text,
-             "The PyTorch hook was off, since Python was started with -%c: steps, data loading and "
-             "settings of PyTorch are not known.",
+             "The PyTorch hook was off, because Python ran with -%c: gpuprof does not know "
+             "PyTorch's steps, data loading and settings.",
              kept_out);
     kept_out = 0;
     gpuprof_hook_health("python-hook", text);

@@ -109,7 +109,7 @@ try:
         if _in_c.begin(_imported):
             _await("torch", _torch)
         else:
-            _in_c.health("PyTorch is not hooked: this Python's imports cannot be watched")
+            _in_c.health("the PyTorch hook is off: it cannot watch this Python's imports")
 except Exception:
     pass
 _chain()

@@ -109,7 +109,7 @@ static void query_for_new(struct collector *c)
         if (ends_with(f->d_name, SPOOL_FAILED_SUFFIX)) {
             collect_health(
                 c, 0, "no-spool",
-                "a process could not be recorded: no room for its spool (errno in value)",
+                "gpuprof could not record a process: no room for its spool (errno in value)",
                 atoll(strchr(f->d_name, '.') + 1));
             unlink(path);
         } else if (ends_with(f->d_name, SPOOL_SUFFIX) && !known(c, path)) {
@@ -220,11 +220,10 @@ static void stop_live(struct collector *c)
             live++;
         }
     if (live)
-        collect_health(
-            c, 0, "outlived",
-            "processes still ran when the program had ended: what they did after that is not "
-            "recorded",
-            live);
+        collect_health(c, 0, "outlived",
+                       "processes continued after the end of the program: gpuprof did not record "
+                       "them from then on",
+                       live);
     bool any = live > 0;
     for (int ms = 0; any && ms < STOP_WAIT_MS; ms += 20) {
         any = false;
@@ -266,11 +265,10 @@ static void put_limit(struct collector *c)
     const struct spool_limit *l = &c->out.limit;
     if (!l->left_out)
         return;
-    collect_health(
-        c, 0, "size-limit",
-        "the profile reached its largest size (--max-size; bytes in value): what came after "
-        "that is not in it",
-        l->max_bytes);
+    collect_health(c, 0, "size-limit",
+                   "the profile reached its maximum size (--max-size; bytes in value) and lacks "
+                   "everything after that",
+                   l->max_bytes);
 }
 
 /* Files of processes that were killed before their spool was ready: nothing is in them. */
@@ -299,14 +297,14 @@ int collect_finish(struct collector *c, struct err *e)
             finish_spool(c, c->spools.at[i]);
     if (c->put_off)
         collect_health(c, 0, "unread-spool",
-                       "processes could not be read: no memory or file descriptor left for them",
+                       "gpuprof could not read some processes: no memory or file descriptors left",
                        c->put_off);
     remove_unready(c);
     put_have(c);
     put_limit(c);
     if (c->bad_files)
-        collect_health(c, 0, "bad-spool", "files that are no spools of this version were ignored",
-                       c->bad_files);
+        collect_health(c, 0, "bad-spool",
+                       "gpuprof ignored files that are not spools of this version", c->bad_files);
     return c->out.failed ? err_set(e, "%s (%lld rows lost)", c->first.text, (long long)c->out.lost)
                          : 0;
 }

@@ -12,7 +12,7 @@ int gauges_open(struct gauges *g, const char *library, struct err *e)
     const char *name = library ? library : "libnvidia-ml.so.1";
     void *lib = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!lib)
-        return err_set(e, "%s cannot be loaded", name);
+        return err_set(e, "cannot load %s", name);
     *(void **)&init = dlsym(lib, "nvmlInit_v2");
     int rc = init ? init() : -1;
     if (rc != 0) {

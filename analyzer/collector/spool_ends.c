@@ -23,28 +23,28 @@ static void put_losses(struct spool *s, struct spool_out *out)
         enum spool_counter counter;
         const char *code, *text;
     } losses[] = {
-        {SPOOL_CUPTI_DROPPED, "cupti-dropped", "records dropped by CUPTI: totals are too small"},
+        {SPOOL_CUPTI_DROPPED, "cupti-dropped", "CUPTI dropped records: totals are too small"},
         {SPOOL_BUFFER_STARVED, "buffer-starved",
-         "requests of CUPTI for a buffer when none was free: record less (--duration) or leave the "
+         "CUPTI requested a buffer when none was free: record less (--duration) or leave the "
          "collector a core"},
-        {SPOOL_DISCARDED, "discarded", "records of CUPTI's discarded because no buffer was free"},
+        {SPOOL_DISCARDED, "discarded", "CUPTI records discarded because no buffer was free"},
         {SPOOL_RING_FULL, "ring-full",
          "host events dropped because the collector could not keep up"},
         {SPOOL_NO_RING, "no-ring",
-         "host events dropped: more threads than rings (512), or no room for one on the disk or in "
-         "--max-size"},
+         "host events dropped: more threads than rings (512), or no room for a ring on the disk or "
+         "in --max-size"},
         {SPOOL_TOO_DEEP, "too-deep", "ranges left out: nested deeper than 128"},
         {SPOOL_STRINGS_FULL, "strings-full", "names lost: the string table is full"},
         {SPOOL_NAMES_FULL, "names-full", "kernel names lost: the name table is full"},
         {SPOOL_BUFFERS_LOST, "buffers-lost",
-         "activity buffers taken over by another profiler in the program"},
+         "another profiler in the program took activity buffers"},
     };
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
         put_health(s, out, 1, losses[i].code, losses[i].text,
                    (int64_t)atomic_load(&s->h->counter[losses[i].counter]));
     put_health(s, out, 1, "untimed", "records without usable times were left out", s->untimed);
     put_health(s, out, 1, "names-missing",
-               "kernels whose names were not copied before the process was killed: they are called "
+               "kernels without names, because the process was killed first: they are called "
                "kernel@ADDRESS, and sums by name lack them",
                s->unnamed);
     put_health(s, out, 0, "in-flight",
@@ -52,32 +52,30 @@ static void put_losses(struct spool *s, struct spool_out *out)
     put_health(s, out, 0, "unknown-kinds",
                "records of kinds that this version does not know were skipped", s->unknown_kinds);
     put_health(s, out, 1, "spool-cut",
-               "the program cut the file short that its records were in: what had not been read is "
-               "lost",
+               "the program truncated the file with its records: unread records are lost",
                s->guard.cut);
-    put_health(s, out, 1, "cut-buffers", "activity buffers could be read only in part",
+    put_health(s, out, 1, "cut-buffers", "gpuprof could read some activity buffers only in part",
                s->cut_buffers);
     put_health(s, out, 1, "bad-records", "damaged host records were left out", s->bad_records);
-    put_health(
-        s, out, 1, "off-clock",
-        "records of CUPTI's left out because the real-time clock was set while they were made: "
-        "when they were, or how long, is not known",
-        s->off_clock);
+    put_health(s, out, 1, "off-clock",
+               "CUPTI records left out because the real-time clock changed meanwhile: their times "
+               "are unknown",
+               s->off_clock);
     put_health(s, out, 1, "clock-set",
-               "times that the real-time clock was set in the run: the moments next to it count as "
+               "changes of the real-time clock during the run: the moments around them count as "
                "not recorded",
                s->segments.n ? (int64_t)(s->segments.n + s->segments_lost) - 1 : 0);
     bool by_steps = s->fixed.window == SPOOL_WINDOWS_EVERY && !s->leader;
     put_health(s, out, 1, "no-marks",
-               "the program marks no steps, so --every and --window chose none of them and all of "
-               "it was recorded: an NVTX range named step marks one, or choose by time (--every "
-               "60s --window 2s)",
+               "the program marks no steps, so gpuprof ignored --every and --window and recorded "
+               "everything: mark steps with NVTX ranges named step, or choose by time (--every 60s "
+               "--window 2s)",
                by_steps && s->h->cupti_version && !atomic_load(&s->h->steps));
-    put_health(s, out, 1, "no-profiler-range",
-               "the program never called cudaProfilerStart, so --range cuda-profiler recorded "
-               "nothing of it",
-               s->fixed.window == SPOOL_WINDOWS_PROFILER && !s->leader && s->h->cupti_version &&
-                   !s->windows.n);
+    put_health(
+        s, out, 1, "no-profiler-range",
+        "the program never called cudaProfilerStart, so --range cuda-profiler recorded nothing",
+        s->fixed.window == SPOOL_WINDOWS_PROFILER && !s->leader && s->h->cupti_version &&
+            !s->windows.n);
     put_health(s, out, 0, "agent-cpu", "CPU time of the agent's own thread, ns",
                (int64_t)atomic_load(&s->h->counter[SPOOL_SELF_NS]));
 }

@@ -40,7 +40,7 @@ static int refused(int why, const char *path, struct err *e)
 {
     if (why == EMFILE || why == ENFILE || why == ENOMEM)
         return SPOOL_LATER;
-    return why == ENOENT ? SPOOL_NOT_READY : err_set(e, "%s: cannot be read", path);
+    return why == ENOENT ? SPOOL_NOT_READY : err_set(e, "cannot read %s", path);
 }
 
 int spool_open(struct spool *s, const char *path, struct err *e)

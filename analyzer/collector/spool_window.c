@@ -267,9 +267,9 @@ void spool_put_recorded(struct spool *s, struct spool_out *out)
     bool gated = s->fixed.window != SPOOL_WINDOWS_ALL;
     spool_put_loss(
         s, out, "cupti-end",
-        "CUPTI reported nothing up to the end of the run, although the program went on to "
-        "use the GPU: another profiler in it has taken over, or the program was killed "
-        "before CUPTI had written. That time (ms in value) counts as not recorded",
+        "CUPTI reported nothing until the end of the run, although the program continued to use "
+        "the GPU: another profiler in it took over, or a signal killed the program before CUPTI "
+        "wrote its records. This time (ms in value) counts as not recorded",
         (find_silent_end(s, out) + 999999) / 1000000);
     add_clock_gaps(s);
     if (!gated && !t->at.n && !out->limit.left_out && !s->late_ns && !was_silent(s))

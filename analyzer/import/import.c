@@ -25,10 +25,10 @@ static bool ends_with(const char *s, const char *suffix)
 static const struct importer *choose(const char *path, struct err *e)
 {
     if (ends_with(path, ".nsys-rep") || ends_with(path, ".qdrep")) {
-        err_set(
-            e,
-            "%s: an Nsight Systems report is read through its export: nsys export --type sqlite %s",
-            path, path);
+        err_set(e,
+                "%s: gpuprof reads an Nsight Systems report through its export: nsys export --type "
+                "sqlite %s",
+                path, path);
         return NULL;
     }
     gzFile f = gzopen(path, "rb"); /* reads plain files as they are */
@@ -175,7 +175,7 @@ static int read_all(char *const *paths, size_t n, struct sink *out, struct err *
 static int add(struct import_files *l, const char *folder, const char *name, struct err *e)
 {
     if (l->n == MAX_FILES)
-        return err_set(e, "more than %d files given", MAX_FILES);
+        return err_set(e, "gpuprof reads at most %d files", MAX_FILES);
     char **at = realloc(l->at, (l->n + 1) * sizeof *at);
     size_t size = (folder ? strlen(folder) + 1 : 0) + strlen(name) + 1;
     char *path = malloc(size);
@@ -201,7 +201,7 @@ static int add_folder(struct import_files *l, const char *folder, struct err *e)
     static const char *const wanted[] = {".json", ".json.gz", ".gpuprof", ".sqlite", ".sqlite.gz"};
     DIR *d = opendir(folder);
     if (!d)
-        return err_set(e, "%s: cannot be listed", folder);
+        return err_set(e, "cannot list %s", folder);
     size_t first = l->n;
     int rc = 0;
     for (struct dirent *f; rc == 0 && (f = readdir(d));)

@@ -72,7 +72,7 @@ static int64_t most_bytes(const char *path)
 
 static int no_room(const char *path, struct err *e)
 {
-    return err_set(e, "%s: cannot be unpacked into %s (%s)", path, temporary_folder(),
+    return err_set(e, "%s: cannot unpack it into %s (%s)", path, temporary_folder(),
                    strerror(errno));
 }
 
@@ -85,8 +85,9 @@ static int copy(const char *path, gzFile in, int fd, struct err *e)
         total += got;
         if (total > most)
             return err_set(e,
-                           "%s: unpacks to more than %" PRId64 " MiB, as no report of its size "
-                           "does; if you trust it, unpack it first: gunzip",
+                           "%s: unpacks to more than %" PRId64
+                           " MiB, more than a real report of its "
+                           "size; if you trust it, unpack it first: gunzip",
                            path, most >> 20);
         if (write(fd, buf, (size_t)got) != got)
             return no_room(path, e);
@@ -102,7 +103,7 @@ int unpack(const char *path, char *out, size_t size, struct err *e)
 {
     gzFile in = gzopen(path, "rb");
     if (!in)
-        return err_set(e, "%s: cannot be read", path);
+        return err_set(e, "cannot read %s", path);
     int fd = open_temporary(out, size);
     int rc = fd < 0 ? no_room(path, e) : copy(path, in, fd, e);
     if (rc == 0 && !*out && give_name(fd, out, size) < 0)

@@ -30,7 +30,7 @@ static int need_table(struct store *s, const char *name, struct err *e)
 {
     return sql_has_table(s->db, name)
                ? 0
-               : err_set(e, "%s: damaged: %s is no plain table", s->path, name);
+               : err_set(e, "%s: damaged: %s is not a plain table", s->path, name);
 }
 
 static int need_columns(struct store *s, const struct table *t, int64_t version, struct err *e)

@@ -45,7 +45,7 @@ static int fail(struct sql *db, struct err *e)
     case SQLITE_FULL:
         return err_set(e, "%s: the disk is full", db->path);
     case SQLITE_CANTOPEN:
-        return err_set(e, "%s: cannot be opened", db->path);
+        return err_set(e, "cannot open %s", db->path);
     case SQLITE_READONLY:
     case SQLITE_PERM:
         return err_set(e, "%s: no permission to write", db->path);

@@ -23,7 +23,7 @@ const struct exporter *export_format(const char *name, const struct exported *wh
         if (can(exporters[i], what))
             snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *list ? ", " : "",
                      exporters[i]->name);
-    err_set(e, "unknown format '%s'; there is %s", name, list);
+    err_set(e, "unknown format '%s'; the formats are %s", name, list);
     return NULL;
 }
 

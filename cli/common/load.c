@@ -84,10 +84,11 @@ static struct timeline *read_together(struct import_files *l, struct err *e)
     if (!text)
         err_no_memory(e);
     else if (taken == 1)
-        err_set(e, "these files are not the ranks of one run; give one at a time. Beside %s, %s",
+        err_set(e, "these files are not the ranks of one run; pass one at a time. Besides %s: %s",
                 load_shown(l->at[0]), text);
     else
-        t = read_timeline(l, arena_printf(&arena, "left out, not of the same run: %s", text), e);
+        t = read_timeline(
+            l, arena_printf(&arena, "gpuprof left out files of another run: %s", text), e);
     arena_release(&arena);
     return t;
 }
@@ -103,7 +104,8 @@ int load_analysis(const char *const *paths, size_t n, struct loaded *l, struct e
         l->analysis = advise(l->timeline, e);
     const char *wrong = l->analysis ? l->analysis->facts->contradiction : NULL;
     if (wrong) { /* no report is better than one that contradicts itself */
-        err_set(e, "%s: nothing is told of it, since the numbers contradict one another: %s",
+        err_set(e,
+                "%s: gpuprof refuses to analyse it, because its numbers contradict each other: %s",
                 load_shown(files.at[0]), wrong);
         import_list_release(&files);
         load_release(l);

@@ -18,7 +18,7 @@ static bool quiet_option, help_option, help_in_full;
 static const struct option_spec common_options[] = {
     {"color", 0, OPTION_STRING, &color_option, "WHEN", "auto, always or never"},
     {"quiet", 'q', OPTION_FLAG, &quiet_option, NULL, "no status lines on stderr"},
-    {"help", 'h', OPTION_FLAG, &help_option, NULL, "-h: in short; --help: with examples"},
+    {"help", 'h', OPTION_FLAG, &help_option, NULL, "-h: summary; --help: with examples"},
     {0},
 };
 
@@ -110,7 +110,7 @@ static int set_value(const struct command *c, const struct option_spec *o, const
             return 0;
         }
     }
-    usage_error("%s: --%s wants a number, not '%s'", c->name, o->name, text);
+    usage_error("%s: --%s needs a number, not '%s'", c->name, o->name, text);
     return OPTIONS_ERROR;
 }
 
@@ -218,7 +218,7 @@ void options_help(const struct command *c, bool in_full)
     list_options(c->options);
     list_options(common_options);
     if (c->details && !in_full)
-        printf("gpuprof %s --help tells more, with examples.\n", c->name);
+        printf("gpuprof %s --help explains more, with examples.\n", c->name);
 }
 
 static bool set(const char *name)

@@ -190,7 +190,7 @@ static int keep_steps(const char *profile, const struct results_options *o, stru
     while (end > first && facts_step_number(l->analysis->facts, end - 1) > o->last_step)
         end--;
     if (first == end) {
-        say("--steps %lld: only %zu steps were found; all that was recorded is kept",
+        say("--steps %lld: gpuprof found only %zu steps and keeps the whole recording",
             (long long)o->first_step, steps->count);
         return 0;
     }

@@ -17,15 +17,16 @@ static void check_gauges(struct doctor *d)
         *(void **)&init = dlsym(lib, "nvmlInit_v2");
     int rc = init ? init() : -1;
     if (rc == 0)
-        doctor_add(d, DOCTOR_OK, "nvml", "", "NVML answers: clocks, memory and power are sampled");
+        doctor_add(d, DOCTOR_OK, "nvml", "",
+                   "NVML works: gpuprof samples clocks, memory and power");
     else if (lib)
         doctor_add(d, DOCTOR_NOTE, "nvml",
-                   "the driver is not loaded or not visible: in a container ask for the capability "
+                   "the driver is not loaded or not visible: start a container with the capability "
                    "`utility` (NVIDIA_DRIVER_CAPABILITIES=compute,utility)",
                    "NVML does not start (%d): no clocks, memory or power", rc);
     else
         doctor_add(d, DOCTOR_NOTE, "nvml",
-                   "it comes with the driver; in a container ask for the capability `utility` "
+                   "the driver includes it; start a container with the capability `utility` "
                    "(NVIDIA_DRIVER_CAPABILITIES=compute,utility)",
                    "no NVML (libnvidia-ml.so.1): no clocks, memory or power of a real GPU");
 }
@@ -44,10 +45,10 @@ static void check_permission(struct doctor *d)
         fclose(f);
     if (only > 0)
         doctor_add(d, DOCTOR_NOTE, "permission",
-                   "none of them is read; if kernels are missing all the same, set "
+                   "gpuprof reads none of them; if kernels are missing anyway, set "
                    "NVreg_RestrictProfilingToAdminUsers=0 for the module nvidia, or give the "
                    "container CAP_SYS_ADMIN",
-                   "the driver keeps hardware counters for administrators");
+                   "the driver restricts hardware counters to administrators");
     else if (only == 0)
         doctor_add(d, DOCTOR_OK, "permission", "", "the driver lets all users profile");
 }
@@ -64,7 +65,7 @@ static void check_memory(struct doctor *d)
     double limit = host_cgroup_memory(), all = machine_memory();
     if (limit > 0 && (all <= 0 || limit < all))
         doctor_add(d, DOCTOR_NOTE, "memory",
-                   "each loader worker takes from it; ask for more where the container is started",
+                   "each loader worker uses part of it; start the container with more",
                    "the cgroup grants %.1f GB of memory, the machine has %.1f GB", limit / 1e9,
                    all / 1e9);
     else if (all > 0)
@@ -82,7 +83,7 @@ static void check_shared(struct doctor *d)
     }
     double gb = (double)v.f_bavail * (double)v.f_frsize / 1e9;
     doctor_add(d, gb < 1 ? DOCTOR_NOTE : DOCTOR_OK, "shared-memory",
-               gb < 1 ? "loader workers hand batches over in it: start the container with "
+               gb < 1 ? "loader workers pass batches through it: start the container with "
                         "--shm-size=8g or --ipc=host"
                       : "",
                "/dev/shm: %.2f GB free", gb);
@@ -110,10 +111,10 @@ static void check_container(struct doctor *d)
     if (may && !all && !(compute && utility))
         doctor_add(d, DOCTOR_NOTE, "container",
                    "start it with NVIDIA_DRIVER_CAPABILITIES=compute,utility",
-                   "a container (%.40s) with the driver's capabilities %.80s alone", kind, may);
+                   "a container (%.40s) with only the driver's capabilities %.80s", kind, may);
     else
         doctor_add(d, DOCTOR_OK, "container", "",
-                   "a container (%.40s): tracing needs no privilege of it", kind);
+                   "a container (%.40s): tracing needs no extra privilege", kind);
 }
 
 void doctor_access(struct doctor *d)

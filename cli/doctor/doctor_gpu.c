@@ -47,8 +47,8 @@ static void check_driver(struct doctor *d)
 {
     struct driver v = {0};
     int version = 0, count = 0;
-    const char *cure = "without a GPU, `gpuprof run --device virtual` models one; traces of other "
-                       "machines can be analysed here";
+    const char *cure = "`gpuprof run --device virtual` models a GPU; `gpuprof analyze` reads "
+                       "traces of other machines here";
     if (!load_driver(&v)) {
         doctor_add(d, DOCTOR_MISSING, "driver", cure, "no NVIDIA driver (libcuda.so.1)");
         return;
@@ -59,7 +59,7 @@ static void check_driver(struct doctor *d)
     if (rc != 0 || v.count(&count) != 0 || count == 0) {
         const char *hidden = getenv("CUDA_VISIBLE_DEVICES");
         if (hidden)
-            cure = "CUDA_VISIBLE_DEVICES may hide it: unset it, or see nvidia-smi -L for the names";
+            cure = "CUDA_VISIBLE_DEVICES may hide it: unset it, or run nvidia-smi -L for the names";
         doctor_add(d, DOCTOR_MISSING, "gpu", cure,
                    "driver for CUDA %d.%d, but no usable GPU (error %d)", version / 1000,
                    version % 1000 / 10, rc);
@@ -69,7 +69,7 @@ static void check_driver(struct doctor *d)
                version % 1000 / 10);
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     if (visible)
-        doctor_add(d, DOCTOR_OK, "visible-devices", "", "CUDA_VISIBLE_DEVICES lets through: %.150s",
+        doctor_add(d, DOCTOR_OK, "visible-devices", "", "CUDA_VISIBLE_DEVICES shows only: %.150s",
                    visible);
     for (int i = 0; i < count; i++) {
         char name[128] = "";
@@ -92,8 +92,8 @@ static bool try_cupti(struct doctor *d, const char *path)
     int cuda = major ? atoi(major + strlen("libcupti.so.")) : 0;
     if (works && driver_version && cuda * 1000 > driver_version)
         doctor_add(d, DOCTOR_NOTE, "cupti",
-                   "programs that bring their own are not concerned; else update the driver, or "
-                   "set GPUPROF_CUPTI to one for its CUDA",
+                   "this does not affect programs with their own libcupti; for others update the "
+                   "driver, or set GPUPROF_CUPTI to a libcupti for its CUDA",
                    "libcupti for CUDA %d is newer than the driver: %.150s", cuda, path);
     else if (works)
         doctor_add(d, DOCTOR_OK, "cupti", "", "libcupti API version %u: %.180s", version, path);
@@ -130,8 +130,8 @@ static void check_cupti(struct doctor *d)
         if (try_pattern(d, places[i]))
             return;
     doctor_add(d, DOCTOR_NOTE, "cupti",
-               "programs from pip wheels bring their own; else install the CUDA Toolkit, or set "
-               "GPUPROF_CUPTI",
+               "programs from pip wheels have their own; for others install the CUDA Toolkit, or "
+               "set GPUPROF_CUPTI",
                "no libcupti in the usual places");
 }
 

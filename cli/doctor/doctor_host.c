@@ -18,7 +18,7 @@ static void check_agent(struct doctor *d)
         doctor_add(d, DOCTOR_OK, "agent", "", "agent: %.200s", path);
     else
         doctor_add(d, DOCTOR_MISSING, "agent",
-                   "build with the CUDA headers present; analysing traces works without it",
+                   "build gpuprof with the CUDA headers; analysing traces works without the agent",
                    "no agent beside this program: `gpuprof run` cannot record");
 }
 
@@ -27,7 +27,7 @@ static void check_virtual(struct doctor *d)
     char path[PATH_MAX], models[160] = "";
     glob_t g;
     if (place_virtual_gpu(path, sizeof path)) {
-        doctor_add(d, DOCTOR_NOTE, "virtual-gpu", "build with the CUDA headers present",
+        doctor_add(d, DOCTOR_NOTE, "virtual-gpu", "build gpuprof with the CUDA headers",
                    "no virtual GPU beside this program");
         return;
     }
@@ -59,7 +59,7 @@ static void check_cores(struct doctor *d)
     int usable = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     if (quota > 0 && quota < usable)
-        doctor_add(d, DOCTOR_NOTE, "cores", "advice counts with the smaller number",
+        doctor_add(d, DOCTOR_NOTE, "cores", "advice uses the smaller number",
                    "%d usable cores, but the cgroup grants %.1f", usable, quota);
     else
         doctor_add(d, DOCTOR_OK, "cores", "", "%d usable cores of %ld", usable, online);

@@ -16,12 +16,12 @@ static void check_tool(struct doctor *d, const char *name)
         return;
     if (access(path, R_OK) == 0)
         doctor_add(d, DOCTOR_NOTE, "injection",
-                   "gpuprof keeps it and calls it too; if it takes CUPTI for itself, GPU work is "
-                   "not recorded: unset it then",
+                   "gpuprof keeps it and calls it too; if that tool takes CUPTI, gpuprof cannot "
+                   "record GPU work: unset it then",
                    "%s names another tool: %.150s", name, path);
     else
         doctor_add(d, DOCTOR_NOTE, "injection", "unset it",
-                   "%s names a file that is not there: %.150s", name, path);
+                   "%s names a file that does not exist: %.150s", name, path);
 }
 
 static void check_preload(struct doctor *d)
@@ -30,11 +30,13 @@ static void check_preload(struct doctor *d)
     if (!v || !*v)
         return;
     if (strstr(v, "libasan") || strstr(v, "libtsan") || strstr(v, "clang_rt"))
-        doctor_add(d, DOCTOR_NOTE, "preload",
-                   "kept, and told not to mind the agent before it; times are the sanitizer's",
-                   "LD_PRELOAD holds a sanitizer: %.150s", v);
+        doctor_add(
+            d, DOCTOR_NOTE, "preload",
+            "gpuprof keeps it and makes it accept the agent; all times include the sanitizer",
+            "LD_PRELOAD names a sanitizer: %.150s", v);
     else
-        doctor_add(d, DOCTOR_OK, "preload", "", "LD_PRELOAD is kept behind the agent: %.150s", v);
+        doctor_add(d, DOCTOR_OK, "preload", "", "gpuprof keeps LD_PRELOAD after its agent: %.150s",
+                   v);
 }
 
 static void check_setting(struct doctor *d, const char *name, const char *cure)
@@ -48,16 +50,17 @@ static void check_setting(struct doctor *d, const char *name, const char *cure)
 static const struct other {
     const char *comm, *what, *cure;
 } others[] = {
-    {"nsys", "Nsight Systems runs here",
-     "a program under it cannot be recorded by gpuprof too: one after the other"},
-    {"ncu", "Nsight Compute runs here",
-     "a program under it cannot be recorded by gpuprof too: one after the other"},
-    {"cuda-gdb", "cuda-gdb runs here", "a program in it gives no GPU records: leave it first"},
-    {"nv-hostengine", "DCGM runs here",
-     "it reads hardware counters, gpuprof does not: both work; with its profiling metrics on, "
-     "kernels get a little slower (dcgmi profiling --pause)"},
-    {"dcgm-exporter", "DCGM's exporter runs here",
-     "it reads hardware counters, gpuprof does not: both work"},
+    {"nsys", "Nsight Systems is running",
+     "gpuprof cannot record a program that runs under it: use one profiler at a time"},
+    {"ncu", "Nsight Compute is running",
+     "gpuprof cannot record a program that runs under it: use one profiler at a time"},
+    {"cuda-gdb", "cuda-gdb is running",
+     "a program under it produces no GPU records: leave it first"},
+    {"nv-hostengine", "DCGM is running",
+     "it reads hardware counters and gpuprof does not, so both work; its profiling metrics make "
+     "kernels slightly slower (dcgmi profiling --pause)"},
+    {"dcgm-exporter", "DCGM's exporter is running",
+     "it reads hardware counters and gpuprof does not, so both work"},
 };
 
 static void check_processes(struct doctor *d)
@@ -91,12 +94,12 @@ void doctor_others(struct doctor *d)
     check_tool(d, "CUDA_INJECTION64_PATH");
     check_tool(d, "NVTX_INJECTION64_PATH");
     check_preload(d);
-    check_setting(d, "NSYS_PROFILING_SESSION_ID",
-                  "Nsight Systems has started this shell: leave it");
-    check_setting(d, "CUDA_LAUNCH_BLOCKING",
-                  "every launch waits for its kernel: unset it, or the profile shows little else");
+    check_setting(d, "NSYS_PROFILING_SESSION_ID", "Nsight Systems started this shell: leave it");
+    check_setting(
+        d, "CUDA_LAUNCH_BLOCKING",
+        "it makes every launch wait for its kernel: unset it, or the profile shows little else");
     check_setting(d, "COMPUTE_PROFILE", "an old profiler may hold CUPTI: unset it");
     check_setting(d, "CUPTI_ENABLE_HW_TRACE",
-                  "another way of tracing, with bugs of its own before CUDA 13.4: unset it");
+                  "it selects another tracing method, which has bugs before CUDA 13.4: unset it");
     check_processes(d);
 }

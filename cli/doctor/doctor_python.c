@@ -16,8 +16,8 @@ static void check_hook(struct doctor *d)
         doctor_add(d, DOCTOR_OK, "python-hook", "", "hook for PyTorch: %.200s", path);
     else
         doctor_add(d, DOCTOR_MISSING, "python-hook",
-                   "install gpuprof as a whole: the folder python/ belongs beside the agent",
-                   "no hook for PyTorch: data loading and lines of scripts are not recorded");
+                   "install all of gpuprof: the folder python/ belongs beside the agent",
+                   "no hook for PyTorch: gpuprof cannot record data loading and script lines");
 }
 
 /* The text between quotes behind `NAME =` or `NAME: TYPE =`; -1: not there, or None. */
@@ -54,7 +54,7 @@ static bool torch_here(struct doctor *d, const char *path)
                    folder, path);
     else
         doctor_add(d, DOCTOR_NOTE, "pytorch",
-                   "its host side is recorded; for the GPU install a build for CUDA",
+                   "gpuprof records its host side; for the GPU install a CUDA build",
                    "PyTorch %s without CUDA: %.*s", version, folder, path);
     return true;
 }
@@ -95,7 +95,7 @@ static void check_torch(struct doctor *d)
         if (torch_in(d, places[i].prefix, places[i].below))
             return;
     doctor_add(d, DOCTOR_OK, "pytorch", "",
-               "no PyTorch in the usual places; a program finds its own when it runs");
+               "no PyTorch in the usual places; each program finds its own");
 }
 
 void doctor_python(struct doctor *d)

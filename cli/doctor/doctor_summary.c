@@ -40,7 +40,7 @@ void doctor_summary(struct doctor *d)
     if (no[0])
         doctor_add(d, DOCTOR_NOTE, "not-recorded",
                    !agent ? "see agent above"
-                   : !gpu ? "see driver and gpu above; on a virtual GPU all of it is recorded"
+                   : !gpu ? "see driver and gpu above; on a virtual GPU gpuprof records all of it"
                           : "see nvml above",
                    "not recorded: %.200s", no);
 }

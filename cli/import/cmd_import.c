@@ -18,7 +18,7 @@ static bool force;
 static const char *output;
 
 static const struct option_spec options[] = {
-    {"output", 'o', OPTION_STRING, &output, "FILE", "the profile to make"},
+    {"output", 'o', OPTION_STRING, &output, "FILE", "the profile to write"},
     LOAD_REDACT,
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
     {0},
@@ -65,7 +65,7 @@ static int run(int argc, char **argv)
     if (argc < 1)
         return usage_error("import: name a trace: gpuprof import TRACE -o X.gpuprof");
     if (!output)
-        return usage_error("import: say where to: -o X.gpuprof");
+        return usage_error("import: name the output: -o X.gpuprof");
     struct store *s = store_create(output, force, &e);
     if (!s)
         return fail(&e);
@@ -89,7 +89,7 @@ static int run(int argc, char **argv)
         place_remove_folder(argv[0]);
     if (status == 0 && results_make(output, &(struct results_options){.quiet = true},
                                     &e)) /* steps and findings, for queries */
-        say("%s could not be analysed: %s", output, e.text);
+        say("cannot analyse %s: %s", output, e.text);
     return status;
 }
 
@@ -98,9 +98,9 @@ const struct command cmd_import = {
     .usage = "TRACE... -o FILE",
     .help = "turn traces of other tools into a profile",
     .details = "Reads Kineto traces (.json, .json.gz) and nsys exports (.sqlite). A folder, or\n"
-               "several files, become the ranks of one profile. The other commands read traces\n"
-               "directly too. Of a folder .gpuprof-XXXXXX, which a killed `gpuprof run` left, it\n"
-               "makes a profile of what had not been read; the folder goes.\n\n"
+               "several files, become the ranks of one profile. The other commands also read\n"
+               "traces directly. From a folder .gpuprof-XXXXXX of a killed `gpuprof run` it\n"
+               "makes a profile of the unread records, and removes the folder.\n\n"
                "  gpuprof import trace.json.gz -o trace.gpuprof",
     .options = options,
     .run = run,

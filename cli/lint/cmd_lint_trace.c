@@ -25,7 +25,7 @@ static int run(int argc, char **argv)
     }
     printf("%s: %llu events, %zu slices, %zu flow ends: %s\n", argv[0],
            (unsigned long long)l.events, l.slices.n, l.flows.n,
-           broken ? "some readers will stumble" : "all rules kept");
+           broken ? "some readers will fail" : "it meets all rules");
     lint_release(&l);
     return broken ? 1 : 0;
 }
@@ -35,7 +35,7 @@ const struct command cmd_lint_trace = {
     .usage = "X.json[.gz]",
     .help = "check that viewers can read a Chrome trace",
     .details = "Checks what Perfetto, chrome://tracing, speedscope, HTA and TraceLens need\n"
-               "(docs/trace.md). Exits with 1 when a rule is broken, with 2 when it cannot be\n"
-               "read.",
+               "(docs/trace.md). Exits with 1 if the trace breaks a rule, with 2 if gpuprof\n"
+               "cannot read it.",
     .run = run,
 };

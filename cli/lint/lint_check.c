@@ -150,7 +150,7 @@ static void check_flows(struct lint *l)
             const struct lint_flow *f = &l->flows.at[next];
             *(f->finish ? &ends : &starts) += 1;
             if (!inside_slice(l, f))
-                lint_found(l, LINT_L2, f->at, "flow %lld lies outside of every slice",
+                lint_found(l, LINT_L2, f->at, "flow %lld lies outside every slice",
                            (long long)f->id);
         }
         if (starts > 1 || ends > 1)

@@ -262,7 +262,7 @@ static void check_head(struct lint *l, gzFile gz)
     head[n > 0 ? n : 0] = 0;
     const char *rank = strstr(head, "\"rank\":");
     if (rank && rank[7] != ' ')
-        lint_found(l, LINT_F1, 0, "minified: \"rank\": wants a space behind the colon");
+        lint_found(l, LINT_F1, 0, "minified: \"rank\": needs a space after the colon");
     if (strstr(head, "\"traceEvents\"") && !rank && !strstr(head, "deviceProperties"))
         lint_found(l, LINT_F1, 0, "no header keys before traceEvents");
     gzrewind(gz);
@@ -282,7 +282,7 @@ int lint_read(struct lint *l, const char *path, struct err *e)
     if (json_read_open(&g.r, fill, gz, 64 << 20) == 0) {
         rc = take_document(&g);
         if (rc)
-            err_set(e, "%s is no complete Chrome trace: %s at byte %llu", path,
+            err_set(e, "%s is not a complete Chrome trace: %s at byte %llu", path,
                     g.r.error ? g.r.error : "unexpected value",
                     (unsigned long long)(g.r.offset + g.r.pos));
         else if (!l->has_events)

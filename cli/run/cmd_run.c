@@ -28,7 +28,7 @@ static struct results_options results;
 static const struct option_spec options[] = {
     {"output", 'o', OPTION_STRING, &output, "FILE", "the profile; default PROGRAM.gpuprof"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists; in CI always"},
-    {"device", 0, OPTION_STRING, &device, "NAME", "auto, or virtual[:MODEL] to do without a GPU"},
+    {"device", 0, OPTION_STRING, &device, "NAME", "auto, or virtual[:MODEL] to run without a GPU"},
     {"no-record", 0, OPTION_FLAG, &no_record, NULL, "choose the device but record nothing"},
     {"steps", 0, OPTION_STRING, &steps, "A:B", "keep the steps A to B, counted from 1"},
     {"delay", 0, OPTION_DOUBLE, &delay, "S", "discard the first S seconds"},
@@ -41,7 +41,7 @@ static const struct option_spec options[] = {
     LOAD_REDACT,
     {"modules", 0, OPTION_FLAG, &modules, NULL, "PyTorch: record a range for each module call"},
     {"report", 0, OPTION_FLAG, &results.report, NULL, "write the HTML page beside the profile"},
-    {"strict", 0, OPTION_FLAG, &strict, NULL, "status 125 when the profile is lost"},
+    {"strict", 0, OPTION_FLAG, &strict, NULL, "exit with 125 if the profile is lost"},
     {0},
 };
 
@@ -90,7 +90,7 @@ static int record(char **argv, const struct run_device *d, const char *profile)
     int lost = recorder_finish(&r, c.status, &e);
     if (lost != 0)
         usage_error("the program ran to its end, but %s%s%s", e.text,
-                    place_holds_spools(folder) ? "; what is left: gpuprof import " : "",
+                    place_holds_spools(folder) ? "; to recover the rest: gpuprof import " : "",
                     place_holds_spools(folder) ? folder : "");
     status = child_finish(&c);
     return lost != 0 && strict ? RUN_FAILED : status;
@@ -114,7 +114,7 @@ static int run(int argc, char **argv)
     if (size_parse(max_size ? max_size : "4G", &max_bytes, &e) < 0)
         return usage_error("run: --max-size: %s", e.text);
     if (max_bytes > 0 && max_bytes < LEAST_BYTES)
-        return usage_error("run: --max-size %s: a profile needs 64M at least", max_size);
+        return usage_error("run: --max-size %s: a profile needs at least 64M", max_size);
     results.quiet = quiet_wanted();
     if (modules)
         setenv("GPUPROF_MODULES", "1", 1); /* for the hook in the program */
@@ -136,7 +136,7 @@ static int run(int argc, char **argv)
         return child_finish(&c);
     }
     if (d.no_gpu)
-        say("no NVIDIA GPU here: only the host side can be recorded (--device virtual:h200 "
+        say("no NVIDIA GPU found: gpuprof records only the host side (--device virtual:h200 "
             "rehearses on a virtual GPU)");
     const char *says = program_says(program_kind(argv[0]));
     if (says)
@@ -152,16 +152,15 @@ const struct command cmd_run = {
     .name = "run",
     .usage = "[options] [--] PROGRAM ARGS...",
     .help = "profile a program without changing it",
-    .details = "Runs the program as if gpuprof were not there, records its GPU and host side\n"
-               "into a profile, and says on stderr why the training loop is slow and what to\n"
-               "change first. The profile of a Python program is SCRIPT.gpuprof if -o gives no\n"
-               "name.\n\n"
+    .details = "Runs the program unchanged, records its GPU and host side into a profile, and\n"
+               "prints on stderr why the training loop is slow and what to change first. Without\n"
+               "-o, the profile of a Python program is SCRIPT.gpuprof.\n\n"
                "  gpuprof run python train.py\n"
                "  gpuprof run -o base.gpuprof --report -- ./train --epochs 1\n"
                "  gpuprof run --device virtual:a100-80 -- build/bin/train_conv --steps 40\n\n"
-               "The exit status is the program's own (it dies by the same signal); 125 when\n"
-               "gpuprof itself failed before the program started, 126 and 127 when the program\n"
-               "cannot be run or found.",
+               "The exit status is that of the program (gpuprof dies by the same signal); 125 if\n"
+               "gpuprof failed before the program started, 126 if the system cannot run the\n"
+               "program, 127 if it does not find it.",
     .options = options,
     .run = run,
     .takes_program = true,

@@ -34,8 +34,7 @@ static int choose_virtual(struct run_device *d, const char *model, struct err *e
     char path[PATH_MAX + 300], known[256];
     if (place_virtual_gpu(d->library, sizeof d->library) != 0)
         return err_set(
-            e,
-            "the virtual GPU is not beside this program (it is built where the CUDA Toolkit is)");
+            e, "this build of gpuprof has no virtual GPU (building it needs the CUDA Toolkit)");
     d->is_virtual = true;
     if ((size_t)snprintf(d->nvml, sizeof d->nvml, "%s/libnvidia-ml.so.1", d->library) >=
         sizeof d->nvml)
@@ -51,7 +50,7 @@ static int choose_virtual(struct run_device *d, const char *model, struct err *e
     if (n > 0 && !memchr(model, '/', n) && access(path, R_OK) == 0)
         return 0;
     known_models(d->library, known, sizeof known);
-    return err_set(e, "no virtual GPU '%.*s'; there are: %s", (int)n, model, known);
+    return err_set(e, "no virtual GPU '%.*s'; the models are: %s", (int)n, model, known);
 }
 
 static bool gpu_present(void)
@@ -72,5 +71,5 @@ int device_choose(struct run_device *d, const char *choice, struct err *e)
         return choose_virtual(d, default_model, e);
     if (strncmp(choice, "virtual:", 8) == 0)
         return choose_virtual(d, choice + 8, e);
-    return err_set(e, "--device wants auto or virtual[:MODEL], not '%s'", choice);
+    return err_set(e, "--device needs auto or virtual[:MODEL], not '%s'", choice);
 }

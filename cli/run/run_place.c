@@ -47,17 +47,15 @@ int place_agent(char *out, size_t n, struct err *e)
     const char *set = getenv("GPUPROF_AGENT");
     if (set && *set) {
         if (access(set, R_OK) != 0 || strlen(set) >= n)
-            return err_set(e, "the agent that GPUPROF_AGENT names is not there: %s", set);
+            return err_set(e, "GPUPROF_AGENT names an agent that does not exist: %s", set);
         strcpy(out, set);
         return 0;
     }
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (place_beside(places[i], out, n) == 0)
             return 0;
-    return err_set(
-        e,
-        "libgpuprof_agent.so is not beside this program: build with the CUDA headers present, or "
-        "set GPUPROF_AGENT");
+    return err_set(e, "libgpuprof_agent.so is not beside this program: build gpuprof with the CUDA "
+                      "headers, or set GPUPROF_AGENT");
 }
 
 /* The rank that a launcher gave this process, NULL when there is none. */
@@ -246,8 +244,8 @@ static void query_at_left(const char *folder)
     if (fd < 0)
         return;
     if (place_holds_spools(folder))
-        say("%s holds what a gpuprof that was killed did not read any more: `gpuprof import %s -o "
-            "FILE` makes a profile of it",
+        say("%s contains records that a killed gpuprof did not read: `gpuprof import %s -o FILE` "
+            "makes a profile of them",
             folder, folder);
     else
         place_remove_folder(folder);

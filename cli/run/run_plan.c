@@ -25,7 +25,7 @@ static int parse_steps(const char *text, int64_t *first, int64_t *last, struct e
     const char *colon = strchr(text, ':'), *end = text + strlen(text);
     if (!colon || end - text == 1 || parse_number(text, colon, 1, first) < 0 ||
         parse_number(colon + 1, end, INT64_MAX, last) < 0 || *last < *first)
-        return err_set(e, "--steps wants A:B, A: or :B, counted from 1, not '%s'", text);
+        return err_set(e, "--steps needs A:B, A: or :B, counted from 1, not '%s'", text);
     return 0;
 }
 
@@ -48,10 +48,10 @@ static int plan_windows(struct run_plan *p, const struct run_wish *w, struct err
     int64_t every, window;
     bool every_time, window_time;
     if (!w->every || !w->window)
-        return err_set(e, "--every and --window belong together: --every 1000 --window 20");
+        return err_set(e, "--every and --window need each other: --every 1000 --window 20");
     if (parse_amount(w->every, &every, &every_time) < 0 ||
         parse_amount(w->window, &window, &window_time) < 0 || every_time != window_time)
-        return err_set(e, "--every and --window want steps (1000 and 20) or seconds (60s and 2s)");
+        return err_set(e, "--every and --window need steps (1000 and 20) or seconds (60s and 2s)");
     if (window >= every || (!every_time && window + 1 >= every))
         return err_set(e, "--window %s leaves no pause in --every %s", w->window, w->every);
     if (every_time) {
@@ -67,7 +67,7 @@ int plan_make(struct run_plan *p, const struct run_wish *w, struct err *e)
 {
     *p = (struct run_plan){.first_step = 0};
     if (!(w->delay_s >= 0 && w->duration_s >= 0 && w->delay_s < 1e8 && w->duration_s < 1e8))
-        return err_set(e, "--delay and --duration want seconds, not less than 0");
+        return err_set(e, "--delay and --duration need seconds, at least 0");
     p->times.delay_ns = (int64_t)(w->delay_s * 1e9);
     p->times.duration_ns = (int64_t)(w->duration_s * 1e9);
     if ((w->steps != NULL) + (w->every || w->window) + (w->range != NULL) > 1)
@@ -82,7 +82,7 @@ int plan_make(struct run_plan *p, const struct run_wish *w, struct err *e)
         bool none = strcmp(w->range, "none") == 0;
         if (!none && strcmp(w->range, "cuda-profiler") != 0 &&
             strcasecmp(w->range, "cudaProfilerApi") != 0)
-            return err_set(e, "--range knows cuda-profiler and none, not '%s'", w->range);
+            return err_set(e, "--range accepts cuda-profiler and none, not '%s'", w->range);
         strcpy(p->window, none ? "closed" : "profiler");
     }
     return w->every || w->window ? plan_windows(p, w, e) : 0;

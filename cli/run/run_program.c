@@ -111,19 +111,16 @@ const char *program_says(enum program_kind kind)
 {
     switch (kind) {
     case PROGRAM_STATIC:
-        return "is linked statically: it runs as usual, and only what it starts is recorded. Link "
-               "it dynamically to record it";
+        return "is statically linked: it runs as usual, and gpuprof records only the programs that "
+               "it starts. Link it dynamically to record it";
     case PROGRAM_PRIVILEGED:
         return "runs with other rights than yours (set-user-ID or capabilities), so the system "
-               "keeps "
-               "the agent out: it runs as usual, unrecorded. Put gpuprof run behind it, as in "
-               "`sudo "
-               "gpuprof run ...`";
+               "does not load the agent: it runs as usual, unrecorded. Put gpuprof run after it, "
+               "as in `sudo gpuprof run ...`";
     case PROGRAM_FOREIGN:
-        return "is a program for another kind of processor or 32 bits: it runs as usual, "
-               "unrecorded";
+        return "is a 32-bit program or one for another processor: it runs as usual, unrecorded";
     case PROGRAM_MUSL:
-        return "uses another C library than glibc, which cannot load the agent: it runs as usual, "
+        return "uses a C library other than glibc, which cannot load the agent: it runs as usual, "
                "unrecorded";
     default:
         return NULL;

@@ -191,7 +191,7 @@ int recorder_start(struct recorder *r, const struct recorder_job *job, struct er
     if (n == 1)
         return 0;
     text[n > 0 ? n - 1 : 0] = 0;
-    err_set(e, "%s", n > 0 ? text : "the process that records was killed");
+    err_set(e, "%s", n > 0 ? text : "a signal killed the recording process");
     recorder_discard(r);
     return -1;
 }
@@ -222,7 +222,7 @@ int recorder_finish(const struct recorder *r, int ended, struct err *e)
         return err_set(e, "%s", text);
     if (!WIFSIGNALED(status) || hurried)
         return 0;
-    return err_set(e, "the process that records was killed (signal %d)", WTERMSIG(status));
+    return err_set(e, "signal %d killed the recording process", WTERMSIG(status));
 }
 
 void recorder_discard(const struct recorder *r)

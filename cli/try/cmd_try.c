@@ -20,10 +20,10 @@ static bool force, json;
 static const struct option_spec options[] = {
     {"apply", 0, OPTION_STRING, &apply, "K=V,...",
      "the change to try; default: the first finding's"},
-    {"top", 0, OPTION_INT, &top, "N", "the N first advices, and all together"},
+    {"top", 0, OPTION_INT, &top, "N", "the first N findings, and all together"},
     {"profile", 0, OPTION_STRING, &profile, "FILE",
      "predict from this profile and skip the first run"},
-    {"runs", 0, OPTION_INT, &runs, "R", "reruns with and without; default 3 to 6 by noise"},
+    {"runs", 0, OPTION_INT, &runs, "R", "reruns with and without; default 3 to 6, by noise"},
     {"device", 0, OPTION_STRING, &device, "NAME", "as for gpuprof run"},
     {"output", 'o', OPTION_STRING, &output, "FILE", "keep the first run's profile"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
@@ -49,11 +49,11 @@ static int probe_from(struct trial *t, size_t from, struct err *e)
 {
     for (size_t i = from; i < t->count; i++) {
         struct tried *c = &t->change[i];
-        say("a run with %s: does the program obey?", c->settings);
+        say("a run with %s, to see whether the program applies it", c->settings);
         if (trial_probe(t, c, e) < 0)
             return -1;
         if (c->refused)
-            say("it does not: %s", c->refusal);
+            say("the program does not apply it: %s", c->refusal);
     }
     return 0;
 }
@@ -153,7 +153,7 @@ static void keep(struct trial *t)
             continue;
         works = trial_keep(t, c, kept, &e) == 0;
         if (!works)
-            say("the result is not kept in %s: %s", kept, e.text);
+            say("cannot keep the result in %s: %s", kept, e.text);
     }
 }
 
@@ -196,7 +196,7 @@ static int judge(struct trial *t, struct err *e)
     if (status < 0)
         return fail(e);
     if (status != 0) {
-        say("the program left with status %d: nothing to try", status);
+        say("the program exited with status %d: nothing to try", status);
         return 2;
     }
     if ((choose(t, e) < 0 || measure(t, e) < 0) && !trial_interrupted())
@@ -243,13 +243,13 @@ static int run(int argc, char **argv)
     if (argc < 1)
         return usage_error("try: name the program: gpuprof try [options] -- PROGRAM ARGS...");
     if (runs < 0 || runs == 1 || runs > AB_RUNS)
-        return usage_error("try: --runs wants 2 to %d", AB_RUNS);
+        return usage_error("try: --runs needs a number from 2 to %d", AB_RUNS);
     if (apply && !strchr(apply, '='))
-        return usage_error("try: --apply wants NAME=VALUE, not '%s'", apply);
+        return usage_error("try: --apply needs NAME=VALUE, not '%s'", apply);
     if (top < 0 || top > TRY_TOP)
-        return usage_error("try: --top wants 1 to %d", TRY_TOP);
+        return usage_error("try: --top needs a number from 1 to %d", TRY_TOP);
     if (apply && top)
-        return usage_error("try: either --apply or --top");
+        return usage_error("try: use either --apply or --top");
     if (profile && output)
         return usage_error("try: with --profile there is no first run to keep (-o)");
     if (output_check(output, force, &e) || make_trial(&t, argv, &e) < 0)
@@ -263,14 +263,14 @@ static int run(int argc, char **argv)
 const struct command cmd_try = {
     .name = "try",
     .usage = "[options] [--] PROGRAM ARGS...",
-    .help = "measure whether a change saves what was predicted",
-    .details = "Runs the program once and predicts; then again, in turns with and without the\n"
-               "change (GPUPROF_APPLY) and prints the measured saving beside the predicted one.\n\n"
+    .help = "measure whether a change saves what gpuprof predicted",
+    .details = "Runs the program once and predicts. Then runs it with and without the change\n"
+               "(GPUPROF_APPLY) in turn, and prints the measured and the predicted saving.\n\n"
                "  gpuprof try -- python train.py\n"
                "  gpuprof try --top 3 -- python train.py\n"
                "  gpuprof try --apply num_workers=4 -- python train.py\n\n"
                "Exit status: 0 it saves time, 1 it does not, 2 a run failed or wrong usage, 3\n"
-               "cannot tell, 130 interrupted.",
+               "undecided, 130 interrupted.",
     .options = options,
     .run = run,
     .takes_program = true,

@@ -142,15 +142,14 @@ static void why_fewer(struct trial *t, const struct advice *a, int top)
 {
     const char *one = a->ranked_count == 1 ? "finding" : "findings";
     if (a->ranked_count == 0)
-        snprintf(t->fewer, sizeof t->fewer, "the first run ended in no advice at all");
+        snprintf(t->fewer, sizeof t->fewer, "the first run gave no advice");
     else if (a->ranked_count < (size_t)top)
         snprintf(t->fewer, sizeof t->fewer,
-                 "the first run ended in %zu %s, of which %zu can be told to the program",
-                 a->ranked_count, one, t->count);
+                 "the first run gave %zu %s, of which gpuprof can apply %zu", a->ranked_count, one,
+                 t->count);
     else
         snprintf(t->fewer, sizeof t->fewer,
-                 "of the %zu %s of the first run %zu can be told to the program, each by a setting "
-                 "of its own",
+                 "of the first run's %zu %s, gpuprof can apply %zu, each by its own setting",
                  a->ranked_count, one, t->count);
 }
 
@@ -176,7 +175,7 @@ static int choose_top(struct trial *t, struct loaded *l, int top, struct err *e)
         return 0;
     for (size_t i = 0; i < t->passed_count; i++)
         if (*t->passed[i].setting)
-            return err_set(e, "%s changes the numbers that are computed: ask for it by --apply %s",
+            return err_set(e, "%s changes the computed numbers: request it with --apply %s",
                            t->passed[i].rule, t->passed[i].setting);
     return err_set(e, "nothing to try, %s: name a change with --apply", t->fewer);
 }

@@ -22,8 +22,8 @@ const char *trial_verdict(const struct tried *c)
 const char *trial_why(const struct tried *c)
 {
     if (c->refused)
-        return "the program does not obey: nothing was tried";
-    return cut_short(c) ? "interrupted before there were enough runs to tell" : c->result.why;
+        return "the program does not apply the setting: nothing was tried";
+    return cut_short(c) ? "interrupted before there were enough runs to decide" : c->result.why;
 }
 
 static void range_json(struct json_tree *j, const char *key, bool known, double low, double mid,
@@ -116,9 +116,9 @@ void trial_print_json(const struct trial *t)
 static void print_words(const struct tried *c)
 {
     if (c->refused)
-        printf("  The program did not obey: %s\n", c->refusal);
+        printf("  The program did not apply it: %s\n", c->refusal);
     else if (*c->silent)
-        printf("  The program did not say whether it obeyed %s: one that does not read "
+        printf("  The program did not confirm that it applied %s: a program that does not read "
                "GPUPROF_APPLY runs as before.\n",
                c->silent);
 }
@@ -137,7 +137,8 @@ static void print_one(const struct trial *t, const struct tried *c)
         printf("  predicted  saves at most %.1f %% of the step: %s\n", 100 * c->at_most,
                *t->why_not ? t->why_not : "a bound, no prediction");
     else
-        printf("  predicted  not: %s\n", *t->why_not ? t->why_not : "nobody advises this change");
+        printf("  predicted  nothing: %s\n",
+               *t->why_not ? t->why_not : "no rule advises this change");
     if (*c->advised)
         printf("  advised    %s\n", c->advised);
     if (r->a_ns)
@@ -147,7 +148,7 @@ static void print_one(const struct trial *t, const struct tried *c)
                (double)r->b_ns / 1e6);
     if (!c->refused)
         printf("  runs       %zu without, %zu with the change, recorded %s\n", t->without.count,
-               c->arm.count, t->marks ? "by the marks of steps alone" : "in full");
+               c->arm.count, t->marks ? "as step marks only" : "in full");
     print_words(c);
 }
 
@@ -188,10 +189,10 @@ static void print_table(const struct trial *t)
     }
     putchar('\n');
     if (without_ns(t))
-        printf("The step takes %.2f ms without a change, the mean of the steady steps of %zu runs; "
-               "as many with each, recorded %s.\n",
+        printf("The step takes %.2f ms without a change: the mean of the steady steps of %zu runs. "
+               "Each change got as many runs, recorded %s.\n",
                (double)without_ns(t) / 1e6, t->without.count,
-               t->marks ? "by the marks of steps alone" : "in full");
+               t->marks ? "as step marks only" : "in full");
     if (*t->gpu)
         printf("On a virtual GPU: %s\n", t->gpu);
     if (*t->why_not)
@@ -207,7 +208,7 @@ static void print_table(const struct trial *t)
 void trial_print(const struct trial *t)
 {
     if (trial_interrupted())
-        printf("Interrupted: what was measured until then follows.\n");
+        printf("Interrupted: the results up to now follow.\n");
     if (t->count == 1)
         print_one(t, &t->change[0]);
     else if (t->count)
@@ -219,10 +220,12 @@ void trial_print(const struct trial *t)
     for (size_t i = 0; i < t->passed_count; i++) {
         const struct passed *p = &t->passed[i];
         if (*p->setting)
-            printf("%s: not tried unasked, it changes the numbers that are computed: --apply %s\n",
+            printf("%s: not tried, because it changes the computed numbers: request it with "
+                   "--apply %s\n",
                    p->rule, p->setting);
         else
-            printf("%s: not tried, no setting does it: `gpuprof explain %s` says what to edit\n",
+            printf("%s: not tried, because no setting applies it: `gpuprof explain %s` shows what "
+                   "to edit\n",
                    p->rule, p->rule);
     }
 }

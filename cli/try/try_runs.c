@@ -190,7 +190,7 @@ static int rerun(struct trial *t, struct tried *c, bool marks, struct loaded *l,
         return -1;
     if (status != 0) {
         last_words(log, words, sizeof words);
-        return err_set(e, "a rerun %s%s left with status %d: %s (its output: %s)",
+        return err_set(e, "a rerun %s%s exited with status %d: %s (its output: %s)",
                        c ? "with " : "without a change", c ? c->settings : "", status, words, log);
     }
     int rc = load_analysis(path, 1, l, e);

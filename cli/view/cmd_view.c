@@ -43,7 +43,7 @@ static void open_browser(const char *url)
     }
     int status = 0;
     if (pid < 0 || waitpid(pid, &status, 0) < 0 || status != 0)
-        say("no browser could be started; open the address above");
+        say("cannot start a browser; open the address above");
 }
 
 /* Takes over `file`. */
@@ -99,7 +99,7 @@ static int run(int argc, char **argv)
     if (argc != 1)
         return usage_error("view: name one profile or trace: gpuprof view X.json.gz");
     if (timeout_s < 1)
-        return usage_error("view: --timeout wants seconds from 1 up");
+        return usage_error("view: --timeout needs seconds, at least 1");
     return is_trace(argv[0]) ? serve_file(argv[0]) : export_and_serve(argv[0]);
 }
 
@@ -107,8 +107,8 @@ const struct command cmd_view = {
     .name = "view",
     .usage = "[--no-open] FILE|X.json[.gz]",
     .help = "open the trace in ui.perfetto.dev",
-    .details = "Serves that one file on 127.0.0.1, once, to the page that the browser loads,\n"
-               "under an address that nobody else can guess. The page works in the browser and\n"
+    .details = "Serves this one file on 127.0.0.1, once, to the page that the browser loads,\n"
+               "under an address that nobody else can guess. The page runs in the browser and\n"
                "uploads nothing, but loading it needs a network.",
     .options = options,
     .run = run,

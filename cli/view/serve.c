@@ -56,7 +56,7 @@ static int choose_path(struct server *s, const char *name, struct err *e)
     unsigned char secret[16];
     char hex[2 * sizeof secret + 1];
     if (getrandom(secret, sizeof secret, 0) != (ssize_t)sizeof secret)
-        return err_set(e, "the kernel gives no random numbers: %s", strerror(errno));
+        return err_set(e, "cannot get random numbers from the kernel: %s", strerror(errno));
     for (size_t i = 0; i < sizeof secret; i++)
         snprintf(hex + 2 * i, 3, "%02x", secret[i]);
     snprintf(s->path, sizeof s->path, "/%s/%s", hex, name);
@@ -71,7 +71,7 @@ int server_open(struct server *s, int file, const char *name, struct err *e)
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     *s = (struct server){.listening = -1, .file = file};
     if (fstat(file, &st) || !S_ISREG(st.st_mode)) {
-        err_set(e, "what is to be served is not a file");
+        err_set(e, "only a file can be served");
         server_close(s);
         return -1;
     }
@@ -270,7 +270,7 @@ int server_run(struct server *s, int timeout_s, struct err *e)
     int rc = v.at ? 0 : err_set(e, "out of memory");
     while (rc == 0 && !v.served) {
         if (now_ms() >= end_ms && !file_is_taken(&v))
-            rc = err_set(e, "nobody fetched the trace within %d s", timeout_s);
+            rc = err_set(e, "no browser fetched the trace within %d s", timeout_s);
         else
             rc = wait_and_attend(&v, end_ms, e);
     }

@@ -60,5 +60,5 @@ test('finds a name that viewers do not know', () => assert.deepEqual(lint(docume
 test('refuses what is cut off, in one line', () => {
     const {status, stderr} = lint(document(good).slice(0, -20));
     assert.equal(status, 2);
-    assert.match(stderr, /^gpuprof: .*no complete Chrome trace.*\n$/);
+    assert.match(stderr, /^gpuprof: .*not a complete Chrome trace.*\n$/);
 });

@@ -42,7 +42,7 @@ def others(build, checks):
     lines = look(build, checks, "another tool", CUDA_INJECTION64_PATH=tool, NVTX_INJECTION64_PATH="/no/such/tool.so",
                  CUDA_LAUNCH_BLOCKING="1")
     said = found(lines, "injection", "note")
-    checks.check(len(said) == 2 and tool in said[0] and "not there" in said[1], "another tool: what is said", str(said))
+    checks.check(len(said) == 2 and tool in said[0] and "does not exist" in said[1], "another tool: what is said", str(said))
     checks.check(len(found(lines, "environment", "note")) == 1, "another tool: settings in the way")
 
 

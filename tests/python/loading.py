@@ -121,7 +121,7 @@ def one_of_two(test, script):
         test.check(said.get("apply." + setting, "").startswith("applied"), f"{setting} was applied", said)
     done, profile = test.traced([PYTHON, script, "both"], GPUPROF_APPLY="num_workers=1;loader=x.py:1")
     test.check(done.stdout.startswith("0 0\n"), "a line that makes none", done.stdout)
-    test.check(facts(profile).get("apply.loader") == "refused: no DataLoader is made at x.py:1",
+    test.check(facts(profile).get("apply.loader") == "refused: the program creates no DataLoader at x.py:1",
                "is refused", facts(profile))
 
 

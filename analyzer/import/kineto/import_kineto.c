@@ -150,14 +150,14 @@ static const char *other_json(const struct json_reader *j)
         const char *key, *what;
     } known[] = {
         {"nodes", "a PyTorch execution trace (operators without times), not a timeline: record "
-                  "with torch.profiler.profile and give what export_chrome_trace writes"},
-        {"rocprofiler-sdk-tool", "rocprofv3's own JSON, which is not read: record with "
-                                 "torch.profiler, which traces ROCm as well"},
-        {"segments", "a snapshot of CUDA memory, not a timeline: give a torch.profiler trace"},
-        {"device_traces", "a snapshot of CUDA memory, not a timeline: give a torch.profiler trace"},
-        {"profiles", "a speedscope file: give the trace that it was made from"},
-        {"resourceSpans", "an OpenTelemetry trace, which says nothing of the GPU: give a "
-                          "torch.profiler trace"},
+                  "with torch.profiler.profile and use the file that export_chrome_trace writes"},
+        {"rocprofiler-sdk-tool", "rocprofv3's own JSON, which gpuprof does not read: record with "
+                                 "torch.profiler, which also traces ROCm"},
+        {"segments", "a snapshot of CUDA memory, not a timeline: use a torch.profiler trace"},
+        {"device_traces", "a snapshot of CUDA memory, not a timeline: use a torch.profiler trace"},
+        {"profiles", "a speedscope file: use the original trace"},
+        {"resourceSpans",
+         "an OpenTelemetry trace, which contains no GPU data: use a torch.profiler trace"},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (j->length == strlen(known[i].key) && memcmp(j->text, known[i].key, j->length) == 0)
@@ -215,7 +215,7 @@ static int read_trace(const char *path, struct sink *out, struct err *e)
     int rc = -1;
     gzFile f = gzopen(path, "rb");
     if (!f)
-        return err_set(e, "%s: cannot be opened", path);
+        return err_set(e, "cannot open %s", path);
     gzbuffer(f, GZIP_BUFFER);
     if (json_read_open(&k.json, fill, f, MAX_STRING) < 0) {
         err_set(e, "out of memory");
@@ -227,7 +227,7 @@ static int read_trace(const char *path, struct sink *out, struct err *e)
     if (rc < 0 && inner.text[0])
         err_set(e, "%s: %s", path, inner.text);
     else if (rc < 0)
-        err_set(e, "%s: %s at byte %llu; not a whole Chrome trace (export it again)", path,
+        err_set(e, "%s: %s at byte %llu; not a complete Chrome trace (export it again)", path,
                 k.json.error ? k.json.error : "not a trace",
                 (unsigned long long)(k.json.offset + k.json.pos));
     else if (!found && k.other)
@@ -238,8 +238,8 @@ static int read_trace(const char *path, struct sink *out, struct err *e)
     k.e = e;
     if (rc == 0 && k.objects && !k.have_mask && !k.bad)
         rc = err_set(e,
-                     "%s: a Chrome trace without any event that PyTorch's profiler writes (kernel, "
-                     "cuda_runtime, cpu_op): made by another tool?",
+                     "%s: a Chrome trace without any event of PyTorch's profiler (kernel, "
+                     "cuda_runtime, cpu_op): did another tool write it?",
                      path);
     if (rc == 0)
         rc = kineto_put_ends(&k);

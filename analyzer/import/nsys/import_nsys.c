@@ -26,7 +26,8 @@ static int read_database(const char *path, bool temporary, const char *shown, st
     int rc;
     const char *strange = nsys_strange_table(n.db);
     if (strange)
-        rc = err_set(e, "%s: %s is no plain table: not an Nsight Systems export", shown, strange);
+        rc =
+            err_set(e, "%s: %s is not a plain table: not an Nsight Systems export", shown, strange);
     else if (!sql_has_table(n.db, "StringIds"))
         rc = err_set(
             e, "%s: a SQLite database, but neither a gpuprof profile nor an Nsight Systems export",

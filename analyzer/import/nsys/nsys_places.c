@@ -51,7 +51,7 @@ int nsys_read_strings(struct nsys *n)
 {
     n->string_count = sql_value(n->db, "SELECT max(id) + 1 FROM StringIds", 0);
     if (n->string_count < 0 || n->string_count > MAX_STRINGS)
-        return err_set(n->e, "%s: damaged: the ids of StringIds cannot be", n->path);
+        return err_set(n->e, "%s: damaged: the ids of StringIds are impossible", n->path);
     n->strings = calloc((size_t)n->string_count + 1, sizeof *n->strings);
     if (!n->strings)
         return err_set(n->e, "out of memory");

@@ -320,9 +320,8 @@ static int put_facts(struct nsys *n)
             1,
             1,
             nsys_intern(n, "graphs-opaque"),
-            nsys_intern(n,
-                        "CUDA graphs were traced as a whole: what is inside them was not recorded "
-                        "(nsys profile --cuda-graph-trace=node)"),
+            nsys_intern(n, "Nsight Systems traced each CUDA graph as a whole and did not record "
+                           "its kernels (nsys profile --cuda-graph-trace=node)"),
             0};
         if (PUT(ROW_HEALTH, h) < 0)
             return -1;

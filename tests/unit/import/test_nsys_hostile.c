@@ -20,10 +20,10 @@ START_TEST(test_computed_columns)
 {
     build(STRINGS "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (" KERNEL_COLUMNS
                   ", demangledName AS (zeroblob(900000000)))");
-    refused("CUPTI_ACTIVITY_KIND_KERNEL is no plain table");
+    refused("CUPTI_ACTIVITY_KIND_KERNEL is not a plain table");
     unlink(path);
     build("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value AS (zeroblob(900000000)))");
-    refused("StringIds is no plain table");
+    refused("StringIds is not a plain table");
 }
 END_TEST
 
@@ -32,7 +32,7 @@ START_TEST(test_view_for_a_table)
     build(STRINGS KERNELS "CREATE VIEW NVTX_EVENTS AS WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL "
                           "SELECT i + 1 FROM r) "
                           "SELECT i AS start, i AS end FROM r");
-    refused("NVTX_EVENTS is no plain table");
+    refused("NVTX_EVENTS is not a plain table");
 }
 END_TEST
 

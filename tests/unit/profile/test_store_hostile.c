@@ -130,15 +130,15 @@ START_TEST(test_computed_columns)
     make_empty();
     edit("DROP TABLE string; CREATE TABLE string(id INTEGER PRIMARY KEY, "
          "text AS (CAST(zeroblob(900000000) AS TEXT)))");
-    refused("string is no plain table");
+    refused("string is not a plain table");
     unlink(path);
     make_empty();
     edit("ALTER TABLE finding ADD COLUMN more AS (zeroblob(1000000000)) VIRTUAL");
-    refused("finding is no plain table");
+    refused("finding is not a plain table");
     unlink(path);
     make_empty();
     edit("DROP TABLE result; CREATE VIEW result(kind, json) AS SELECT 'analysis', '{}'");
-    refused("result is no plain table");
+    refused("result is not a plain table");
 }
 END_TEST
 
@@ -153,7 +153,7 @@ START_TEST(test_virtual_table)
                          &e) == 0;
     sql_close(db);
     if (made) /* this SQLite has that module */
-        refused("health is no plain table");
+        refused("health is not a plain table");
 }
 END_TEST
 
