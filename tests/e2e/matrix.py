@@ -269,13 +269,13 @@ class Full:
                  f"{self.cell(c['trainer'], c['model'], tuple(c['defects']))}\n" for c in cells
                  if c["missed"] or (c["found"] and not (c["first"] and c["defects"]))]
         with open(self.options.write, "w", encoding="utf-8") as f:
-            f.write("# The matrix: planted bottlenecks and what is said of them\n\n"
-                    "Made by `make matrix`. All runs are on the virtual GPU: nothing was measured on a real device.\n"
-                    "`matrix.tsv` has a cell for each run: the first finding and what it may save, in ms of the step; in\n"
-                    "brackets what else was found.\n\n"
+            f.write("# The matrix: planted bottlenecks and the answers\n\n"
+                    "`make matrix` writes this page. All runs are on the virtual GPU, none on a real device.\n"
+                    "`matrix.tsv` has a cell for each run: the first finding and its possible saving, in ms of the step; in\n"
+                    "brackets the other findings.\n\n"
                     f"Planted: {planted} runs; found in {planted - missed}, first in {first}. "
                     f"Tuned: {tuned} runs, {noisy} with a finding. Of all, {again} were measured a second time, because\n"
-                    "the first said something else (a busy machine adds waiting); the second counts.\n\n"
+                    "the first answer differed (a busy machine adds waiting); the second counts.\n\n"
                     "## Where the planted defect is not first, or was missed\n\n" + ("".join(wrong) or "Nowhere.\n"))
         with open(os.path.splitext(self.options.write)[0] + ".tsv", "w", encoding="utf-8") as f:
             f.write("\t".join(["trainer", "planted", *MODELS]) + "\n")
