@@ -39,7 +39,8 @@ static int run(int argc, char **argv)
         return fail(&e);
     if (strcmp(format, "chrome") == 0 && strcmp(output, "-") != 0 && !ends_json(output))
         say("%s: viewers recognise a Chrome trace by its suffix .json or .json.gz", output);
-    if (load_analysis((const char *const *)argv, (size_t)argc, &l, &e))
+    /* a trace says what the page says */
+    if (load_predicted((const char *const *)argv, (size_t)argc, load_history(NULL), &l, &e))
         return fail(&e);
     return export_loaded(&l, argv[0], format, output, force);
 }

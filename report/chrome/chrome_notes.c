@@ -7,6 +7,7 @@
 #include "report/words/text.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void write_parts(struct chrome *c, size_t step)
 {
@@ -23,6 +24,11 @@ static int main_cause(const int64_t *parts)
         if (i != PART_COMPUTE && parts[i] > 0 && (best < 0 || parts[i] > parts[best]))
             best = i;
     return best;
+}
+
+static int whole_percent(int64_t part, int64_t whole)
+{
+    return (int)(percent_of(part, whole) + 0.5);
 }
 
 int64_t chrome_step_end(const struct steps *s, size_t i)
@@ -44,12 +50,16 @@ void chrome_step_causes(struct chrome *c, int64_t pid)
     for (size_t i = 0; i < f->steps.count; i++) {
         const struct step *s = &f->steps.at[i];
         int64_t length = s->to_ns - s->from_ns;
-        int cause = main_cause(f->step_parts[i]);
-        char name[160];
+        const int64_t *parts = f->step_parts[i];
+        int cause = main_cause(parts);
+        char name[240];
         struct text t;
-        snprintf(name, sizeof name, "%.60s: %.0f %% computing%s%.80s", text_ms(&t, length),
-                 percent_of(f->step_parts[i][PART_COMPUTE], length),
-                 cause < 0 ? "" : ", most else ", cause < 0 ? "" : analysis_part_title(f, cause));
+        const char *why = cause < 0 ? "computing" : analysis_part_title(f, cause);
+        const char *colon = strstr(why, ": "); /* "GPU idle: waiting for input data" */
+        snprintf(name, sizeof name, "%.80s %d %% of %.60s, computing %d %%",
+                 colon ? colon + 2 : why,
+                 whole_percent(parts[cause < 0 ? PART_COMPUTE : cause], length),
+                 text_ms(&t, length), whole_percent(parts[PART_COMPUTE], length));
         chrome_slice(c, "gpuprof", name, pid, TID_CAUSES, s->start_ns,
                      chrome_step_end(&f->steps, i));
         write_parts(c, i);
