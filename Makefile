@@ -5,7 +5,7 @@ CMAKE_FLAGS ?=
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all setup configure demo test fresh fuzz bench truth matrix transparency gpu-portable gpu-check install deb format clean
+.PHONY: all setup configure demo test fresh fuzz bench truth matrix transparency images gpu-portable gpu-check install deb format clean
 
 all: configure
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -55,6 +55,12 @@ truth: all
 # called again: make matrix MATRIX="--seconds 100".
 matrix: all
 	@tests/e2e/matrix.py $(BUILD) --full --state $(BUILD)/matrix.jsonl --write docs/matrix.md $(MATRIX)
+
+# The pictures of docs/images, of what gpuprof writes now: needs node, Chromium and golang-1.19-src (for a viewer of traces).
+# A test fails when what they were made from has changed since.
+images: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target gpuprof
+	@scripts/images/make.sh $(BUILD)/bin/gpuprof
 
 # Some hundred situations of programs without and with gpuprof, compared to the byte: docs/transparency.md. Interpreters with
 # frameworks are named in GPUPROF_PYTHONS="NAME=PATH NAME=PATH". An hour; make transparency TRANSPARENCY="--only 'launchers/*'".
