@@ -2,12 +2,14 @@
  * what to do next, which is that saving's remedy (verdict_next.c). */
 #include "analyzer/advice/passes.h"
 #include "analyzer/advice/verdict.h"
+#include "analyzer/queries/host.h"
 #include "analyzer/queries/query.h"
 #include "base/size.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A group of parts that has one cause and one kind of remedy. */
 static const struct group {
@@ -173,6 +175,28 @@ static const char *clause_of(const struct advice *a, const struct group *g)
     return g->clause;
 }
 
+/* The training thread lacks a core, and no finding is surely worth as much. */
+static bool short_of_cpu(const struct advice *a)
+{
+    int64_t idle = query_awaits_host(a->facts), starved = a->facts->host.starved_ns;
+    return query_short_of_cpu(a->facts) &&
+           (a->ranked_count == 0 || a->ranked[0]->saves_low_ns < (starved < idle ? starved : idle));
+}
+
+/* Behind the reason, where that is not the verdict. */
+static const char *starved_text(struct advice *a)
+{
+    const struct facts *f = a->facts;
+    char ns[24];
+    if (strcmp(a->verdict_class, "contention") == 0 || share(a, f->host.starved_ns) < 10 ||
+        share(a, query_awaits_host(f)) < 10)
+        return "";
+    return arena_printf(
+        &a->arena,
+        " The training thread had no core for %s (%.0f %%) of it: other threads took the cores.",
+        time_words(ns, sizeof ns, f->host.starved_ns), share(a, f->host.starved_ns));
+}
+
 static void write_class(struct advice *a)
 {
     const struct group *g = largest_group(a);
@@ -180,7 +204,14 @@ static void write_class(struct advice *a)
     double compute = share(a, a->facts->breakdown_ns[PART_COMPUTE]);
     char step[160];
     step_words(a, "each", step, sizeof step);
-    if (lost >= 10 && g->parts == 1u << PART_COMM && waits_for_late_rank(a)) {
+    if (short_of_cpu(a)) {
+        a->verdict_class = "contention";
+        a->verdict = arena_printf(
+            &a->arena,
+            "Short of CPU: the training thread is ready to run but has no core during %.0f %% of "
+            "%s, and the GPU waits for it during %.0f %%",
+            share(a, a->facts->host.starved_ns), step, share(a, query_awaits_host(a->facts)));
+    } else if (lost >= 10 && g->parts == 1u << PART_COMM && waits_for_late_rank(a)) {
         a->verdict_class = "straggler";
         a->verdict =
             arena_printf(&a->arena,
@@ -266,6 +297,7 @@ void verdict_write(struct advice *a)
             facts_virtual(a->facts) ? " (virtual GPU: a model computes its times)" : "",
             verdict_saving(a));
     const char *why = why_text(a);
-    a->why = why ? arena_printf(&a->arena, "%s%s", why, verdict_missing(a)) : NULL;
+    a->why =
+        why ? arena_printf(&a->arena, "%s%s%s", why, starved_text(a), verdict_missing(a)) : NULL;
     a->next = verdict_next(a);
 }

@@ -85,15 +85,28 @@ const char *verdict_saving(struct advice *a)
              : "";
 }
 
+/* Before anything else is judged. */
+static const char *free_a_core(const struct advice *a)
+{
+    return a->verdict_class && strcmp(a->verdict_class, "contention") == 0
+               ? "Give the training thread a core of its own: fewer busy threads and no other "
+                 "program on its cores (top, taskset, --cpus-per-task), then record again. "
+               : "";
+}
+
 const char *verdict_next(struct advice *a)
 {
     const char *open = unanswered(a);
     if (a->ranked_count) {
         const struct outcome *o = a->ranked[0];
-        return arena_printf(&a->arena, "%s: %s%s%s", o->title, outcome_remedy(a->facts, o),
+        bool same = strcmp(o->rule->id, "cpu-contention") == 0;
+        return arena_printf(&a->arena, "%s%s: %s%s%s", same ? "" : free_a_core(a), o->title,
+                            outcome_remedy(a->facts, o),
                             open ? ". Most of the lost time has another cause: " : "",
                             open ? open : "");
     }
+    if (*free_a_core(a))
+        return free_a_core(a);
     if (open)
         return open;
     return analysis_of_window(a->facts)

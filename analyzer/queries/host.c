@@ -68,3 +68,21 @@ int query_host_copies(const struct facts *f, struct arena *arena, struct query_h
     spans_release(&spans);
     return rc;
 }
+
+int64_t query_awaits_host(const struct facts *f)
+{
+    const int64_t *part = f->breakdown_ns;
+    return part[PART_IDLE_HOST] + part[PART_IDLE_LAUNCH] + part[PART_IDLE_SYNC];
+}
+
+bool query_crowded_out(const struct facts *f)
+{
+    return f->host.starved_ns > 0 && f->host.starved_ns * 4 >= query_awaits_host(f) * 3;
+}
+
+bool query_short_of_cpu(const struct facts *f)
+{
+    enum { STARVED_PCT = 30, IDLE_PCT = 10 };
+    return share_pct(f, f->host.starved_ns) >= STARVED_PCT &&
+           share_pct(f, query_awaits_host(f)) >= IDLE_PCT;
+}

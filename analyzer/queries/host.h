@@ -15,4 +15,13 @@ struct query_host_copies {
 /* -1: out of memory. */
 int query_host_copies(const struct facts *f, struct arena *arena, struct query_host_copies *h);
 
+/* Per step, the GPU waits for what the host does: launches too slowly, starts over after a wait, or
+ * works on something else. */
+int64_t query_awaits_host(const struct facts *f);
+/* Most of that goes with a training thread that is ready to run but has no core: with one, the host
+ * would hardly hold the GPU up. What exceeds it is the host's own. */
+bool query_crowded_out(const struct facts *f);
+/* It has none for much of the step, and the GPU waits: nothing else can be judged well before. */
+bool query_short_of_cpu(const struct facts *f);
+
 #endif

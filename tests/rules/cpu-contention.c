@@ -3,6 +3,8 @@
 #include "tests/unit/rule_case.h"
 #include "wire/spool_format.h"
 
+#include <string.h>
+
 /* The host is away for 2 ms of every 10, without a call. */
 static void fill_away(struct builder *b, int64_t at)
 {
@@ -50,11 +52,47 @@ static void limit_case(const char *throttled, double queue, enum verdict v, cons
 
 START_TEST(test_cpu_contention)
 {
-    contention_case("1", 0.8, 0.2, RULE_FIRES);  /* wants 1.7 cores of 1 */
-    contention_case("8", 0.8, 0.2, RULE_SILENT); /* somebody else's work */
-    contention_case("2", 0.6, 0.9, RULE_SILENT); /* wants 2.2 of 2, but has 1.1: crowded out */
+    contention_case("1", 0.8, 0.2, RULE_FIRES);      /* wants 1.7 cores of 1 */
+    contention_case("8", 0.8, 0.2, RULE_SUPPRESSED); /* somebody else's work */
+    contention_case("2", 0.6, 0.9, RULE_SUPPRESSED); /* wants 2.2 of 2, but has 1.1: crowded out */
     contention_case("1", 0.8, 0.01, RULE_SILENT);
     contention_case("1", 0.8, -1, RULE_CANNOT_TELL);
+}
+END_TEST
+
+/* The cores were another program's: no finding, but the verdict and what to do next are about it. A
+ * program with many busy threads of its own is the cause whoever has the cores meanwhile. */
+START_TEST(test_verdict_names_it)
+{
+    struct builder b = start("2");
+    case_loop(&b, fill_away);
+    clocks(&b, 1, (struct share){0.4, 0.5, 0, 0, 0});
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "cpu-contention", RULE_SUPPRESSED);
+    ck_assert_str_eq(a->verdict_class, "contention");
+    ck_assert_msg(strstr(a->verdict, "has no core during 50 % of each 10.0 ms step") != NULL, "%s",
+                  a->verdict);
+    ck_assert_msg(strncmp(a->next, "Give the training thread a core of its own", 42) == 0, "%s",
+                  a->next);
+    build_end(&b);
+
+    b = start("2");
+    case_loop(&b, fill_away);
+    clocks(&b, 1, (struct share){0.4, 0.15, 0, 0, 0});
+    a = build_analyze(&b);
+    ck_assert_str_ne(a->verdict_class, "contention");
+    ck_assert_msg(strstr(a->why, "had no core for 1.50 ms of it (15 %)") != NULL, "%s", a->why);
+    build_end(&b);
+
+    b = start("2");
+    for (int i = 3; i < 6; i++)
+        build_thread(&b, i, "busy");
+    case_loop(&b, fill_away);
+    clocks(&b, 1, (struct share){0.2, 0.5, 0, 0, 0});
+    for (int i = 2; i < 6; i++)
+        clocks(&b, i, (struct share){0.2, 0.7, 0, 0, 0});
+    case_verdict(build_analyze(&b), "cpu-contention", RULE_FIRES);
+    build_end(&b);
 }
 END_TEST
 
@@ -74,7 +112,7 @@ END_TEST
 START_TEST(test_limit_of_the_container)
 {
     limit_case("80", 0.2, RULE_FIRES, "limit of 2.00 cores in 40 %");
-    limit_case("1", 0.2, RULE_SILENT, "another program took the core");
+    limit_case("1", 0.2, RULE_SUPPRESSED, "another program took the core");
     limit_case("80", 0.001, RULE_SILENT, "had no core for");
 }
 END_TEST
@@ -84,6 +122,7 @@ Suite *rule_cpu_contention_suite(void)
     Suite *s = suite_create("cpu-contention");
     TCase *t = tcase_create("cpu-contention");
     tcase_add_test(t, test_cpu_contention);
+    tcase_add_test(t, test_verdict_names_it);
     tcase_add_test(t, test_workers_are_worse_off);
     tcase_add_test(t, test_limit_of_the_container);
     suite_add_tcase(s, t);

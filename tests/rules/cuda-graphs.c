@@ -15,14 +15,14 @@ static void fill_slow_launches(struct builder *b, int64_t at)
 
 START_TEST(test_no_core_is_not_launch_bound)
 {
-    static const double shares[] = {0.01, 0.6};
-    for (int i = 0; i < 2; i++) {
+    static const double shares[] = {0.01, 0.6, 0.85}; /* 3.5 ms are the host's own; nothing is */
+    for (int i = 0; i < 3; i++) {
         struct builder b = build_start();
         case_loop(&b, fill_slow_launches);
         starve(&b, shares[i]);
         const struct advice *a = build_analyze(&b);
-        case_verdict(a, "cuda-graphs", i ? RULE_SUPPRESSED : RULE_FIRES);
-        ck_assert(i == 0 || strstr(case_outcome(a, "cuda-graphs")->why, "core"));
+        case_verdict(a, "cuda-graphs", i > 1 ? RULE_SUPPRESSED : RULE_FIRES);
+        ck_assert(i < 2 || strstr(case_outcome(a, "cuda-graphs")->why, "core"));
         build_end(&b);
     }
 }

@@ -41,6 +41,19 @@ static void fill_sync(struct builder *b, int64_t at)
                 at + US(9990)); /* what comes between is seen by the GPU */
 }
 
+/* Half of the time without a core: which of both leaves the GPU idle cannot be told. */
+START_TEST(test_no_core_for_much_of_the_step)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_sync);
+    starve(&b, 0.5);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "sync-in-loop", RULE_CANNOT_TELL);
+    ck_assert_str_eq(a->verdict_class, "contention");
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(test_sync)
 {
     struct builder b = build_start();
@@ -158,6 +171,7 @@ Suite *rule_sync_in_loop_suite(void)
     TCase *t = tcase_create("sync-in-loop");
     tcase_add_test(t, test_no_core_is_no_synchronisation);
     tcase_add_test(t, test_sync);
+    tcase_add_test(t, test_no_core_for_much_of_the_step);
     tcase_add_test(t, test_waits_by_operator);
     tcase_add_test(t, test_waits_of_a_search_go_with_it);
     tcase_add_test(t, test_item);

@@ -259,7 +259,8 @@ static inline struct timeline *build_finish(struct builder *b)
 /* Verdict and Next speak of the same change, and the verdict of what fills most of the step. */
 static inline void build_agrees(const struct advice *a)
 {
-    static const char *const without[] = {"not-enough-data", "start-up", "straggler", NULL};
+    static const char *const without[] = {"not-enough-data", "start-up", "straggler", "contention",
+                                          NULL};
     if (!a->ranked_count || !a->verdict || !a->next)
         return;
     for (int i = 0; without[i]; i++)

@@ -1,5 +1,6 @@
 /* The training thread is ready to launch, but has no core: more threads want one than there are. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/queries/host.h"
 #include "analyzer/queries/input/loader.h"
 
 #include <stdlib.h>
@@ -55,7 +56,7 @@ static void check_cpu_contention(const struct facts *f, struct arena *arena, str
                  "it if the kernel reports it)";
         return;
     }
-    int64_t idle = part[PART_IDLE_HOST] + part[PART_IDLE_LAUNCH] + part[PART_IDLE_SYNC];
+    int64_t idle = query_awaits_host(f);
     int64_t cost = starved < idle ? starved : idle;
     o->why = arena_printf(arena,
                           "the training thread had no core for %.3f ms per step, and the GPU "
@@ -76,7 +77,9 @@ static void check_cpu_contention(const struct facts *f, struct arena *arena, str
         return;
     }
     /* Whom other programs crowd out stands in line, too, but has few cores itself. */
-    if (l.wanted_cores < cores * 0.9 || l.used_cores < cores * 0.7) {
+    bool many = l.wanted_cores >= cores * 1.5;
+    if (l.wanted_cores < cores * 0.9 || (l.used_cores < cores * 0.7 && !many)) {
+        o->verdict = RULE_SUPPRESSED;
         o->why =
             arena_printf(arena,
                          "the training thread had no core for %.1f ms per step, although this "
@@ -104,7 +107,7 @@ static void check_cpu_contention(const struct facts *f, struct arena *arena, str
 
 const struct rule rule_cpu_contention = {
     .id = "cpu-contention",
-    .title = "Run no more busy threads than there are cores",
+    .title = "Give the training thread a core of its own",
     .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
     .check = check_cpu_contention,
     .in_window = true,
@@ -115,9 +118,9 @@ const struct rule rule_cpu_contention = {
         "the cores of one job, and the thread that launches GPU work loses its turn. One process "
         "per GPU should use cores / GPUs threads, and stay on the cores next to its GPU. Once the "
         "threads of a container have used up its CPU limit, the kernel stops all of them for the "
-        "rest of the period, even if cores are idle. gpuprof reports waits that other programs "
-        "cause, but makes no finding of them. The bound is the whole time in which the GPU waits "
-        "for the host, because a thread on a crowded core also runs more slowly.",
+        "rest of the period, even if cores are idle. Waits that other programs cause are no "
+        "finding: the verdict names them. The bound is the whole time in which the GPU waits for "
+        "the host, because a thread on a crowded core also runs more slowly.",
     .remedy = {"OMP_NUM_THREADS=cores/ranks, torch.set_num_threads(N); numactl --cpunodebind to "
                "the GPU's node, or torchrun under taskset",
                "TF_GPU_THREAD_MODE=gpu_private; tf.config.threading.set_intra_op_parallelism_"

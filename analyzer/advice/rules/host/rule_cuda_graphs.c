@@ -1,5 +1,6 @@
 /* Launch-bound: the GPU runs dry because the host cannot launch small kernels fast enough. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/queries/host.h"
 #include "analyzer/queries/ranks/comm.h"
 #include "analyzer/queries/waits.h"
 
@@ -155,15 +156,14 @@ static int64_t claimed_elsewhere(const struct facts *f)
     return per_step(f, ns);
 }
 
-static const char *obstacle(const struct facts *f, struct arena *arena, const struct shape *s,
-                            int64_t idle)
+static const char *obstacle(const struct facts *f, struct arena *arena, const struct shape *s)
 {
     if (s->graph_pct > 50)
         return "CUDA graphs already launch most kernels";
     if (query_launches(f).block)
         return "every launch waits for its kernel, as with CUDA_LAUNCH_BLOCKING=1: switch that off "
                "first";
-    if (f->host.starved_ns * 2 >= idle)
+    if (query_crowded_out(f))
         return arena_printf(arena,
                             "the training thread was ready to launch but had no core for %.1f ms "
                             "per step: other programs, or too many threads, take the cores",
@@ -223,7 +223,7 @@ static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct
                                      "contain: see dp-instead-of-ddp"
         : query_is_platform(f, "xpu") ? "this GPU's runtime has no CUDA graphs: torch.compile and "
                                         "larger batches reduce the launches"
-                                      : obstacle(f, arena, &s, idle);
+                                      : obstacle(f, arena, &s);
     if (why_not) {
         o->verdict = RULE_SUPPRESSED;
         o->why = why_not;

@@ -70,7 +70,7 @@ static void check_host_work(const struct facts *f, struct arena *arena, struct o
                               with_it, f->steps.used);
         return;
     }
-    if (f->host.starved_ns * 2 >= idle) {
+    if (query_crowded_out(f)) {
         o->verdict = RULE_SUPPRESSED;
         o->why = arena_printf(arena,
                               "the training thread was ready to run but had no core for %.1f ms "

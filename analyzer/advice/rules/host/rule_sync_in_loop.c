@@ -1,5 +1,6 @@
 /* The host waits for the GPU inside the step and then starts over with an empty queue. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/queries/host.h"
 #include "analyzer/queries/checks.h"
 #include "analyzer/queries/phase.h"
 #include "analyzer/queries/search.h"
@@ -136,6 +137,14 @@ static void check_sync_in_loop(const struct facts *f, struct arena *arena, struc
                               "only %zu of %zu steps idle after one, and the training thread had "
                               "no core for %.1f ms per step",
                               with_it, f->steps.used, ms(f->host.starved_ns));
+        return;
+    }
+    if (query_short_of_cpu(f) && f->host.starved_ns >= idle) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = arena_printf(arena,
+                              "the GPU idles %.1f ms per step after synchronisations, but the "
+                              "training thread had no core for %.1f ms: record again on free cores",
+                              ms(idle), ms(f->host.starved_ns));
         return;
     }
     const char *rows =
