@@ -70,6 +70,11 @@ class Build:
         return json.loads(done.stdout)
 
 
+def lacks_cores(analysis):
+    """Other work had the cores, and the analysis says so first: then it may keep silent about what the host does."""
+    return analysis["verdict_class"] == "contention"
+
+
 def printed_median_ms(stdout):
     """The last line that train_conv prints."""
     last = stdout.rstrip().splitlines()[-1]
