@@ -33,6 +33,20 @@ static const char *why_no_graph(const struct advice *a)
     return NULL;
 }
 
+/* Of the GPU, in the steps that count. */
+static bool several_streams(const struct facts *f)
+{
+    uint32_t first = TL_NONE;
+    for (uint32_t i = 0; i < f->tl->op_count; i++) {
+        if (!query_used(f, i))
+            continue;
+        if (first != TL_NONE && f->tl->ops[i].stream != first)
+            return true;
+        first = f->tl->ops[i].stream;
+    }
+    return false;
+}
+
 /* What to do about a part that is most of what is lost, where no rule that fired comes near it. */
 static const char *unanswered(struct advice *a)
 {
@@ -58,6 +72,10 @@ static const char *unanswered(struct advice *a)
                      "work."
                    : "Record the CUDA calls as well (nsys profile --trace=cuda,nvtx, or gpuprof "
                      "run CMD): the recording lacks most of the calls that launched this work.";
+    if (most == PART_IDLE_QUEUED && !several_streams(a->facts))
+        return "Find what the launched work waits for: consecutive graphs or other "
+               "programs on this GPU (nvidia-smi); this program uses one stream. gpuprof report "
+               "shows the longest gaps.";
     if (most == PART_IDLE_QUEUED)
         return "Find what the queued work waits for: events of other streams, consecutive graphs, "
                "or other programs on this GPU (nvidia-smi). gpuprof report shows the longest gaps.";

@@ -41,6 +41,24 @@ static void fill_half_operands(struct builder *b, int64_t at)
     fill_fp32(b, at);
 }
 
+static void fill_vector(struct builder *b, int64_t at)
+{
+    build_kernel(b, "void gemv2T_kernel_val<int, int, float, float, float>", at + US(10),
+                 at + US(100), MS(9));
+}
+
+/* A matrix times a vector waits for memory: tensor cores do not help. */
+START_TEST(test_products_with_vectors)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_vector);
+    const struct advice *a = build_analyze(&b);
+    ck_assert_int_gt(a->facts->totals.family_ns[FAMILY_GEMM], 0);
+    case_verdict(a, "tensor-cores", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(test_fp32)
 {
     static const struct {
@@ -79,6 +97,29 @@ START_TEST(test_fp32_with_layout)
     ck_assert_str_eq(case_first(build_analyze(&b), "tensor-cores", MS(6))->setting,
                      "precision=bf16");
     build_end(&b);
+}
+END_TEST
+
+/* A setting is offered to programs that read it. */
+START_TEST(test_setting_by_program)
+{
+    static const struct {
+        const char *command;
+        bool offered;
+    } of[] = {{NULL, true},
+              {"./my_app --steps 3", false},
+              {"./my_app train_conv.txt", false},
+              {"/opt/bin/train_conv --steps 3", true},
+              {"taskset -c 1 train_gpt", true}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct builder b = build_start();
+        if (of[i].command)
+            build_meta(&b, "command", of[i].command);
+        case_loop(&b, fill_fp32);
+        const char *setting = case_first(build_analyze(&b), "tensor-cores", MS(6))->setting;
+        ck_assert_msg((setting != NULL) == of[i].offered, "%zu", i);
+        build_end(&b);
+    }
 }
 END_TEST
 
@@ -306,6 +347,8 @@ Suite *rule_tensor_cores_suite(void)
     Suite *s = suite_create("tensor-cores");
     TCase *t = tcase_create("tensor-cores");
     tcase_add_test(t, test_fp32);
+    tcase_add_test(t, test_setting_by_program);
+    tcase_add_test(t, test_products_with_vectors);
     tcase_add_test(t, test_fp32_with_layout);
     tcase_add_test(t, test_fp32_impossible);
     tcase_add_test(t, test_opaque_graphs);

@@ -212,6 +212,7 @@ START_TEST(work_that_is_launched_and_held_up_is_no_cost_of_what_it_does)
     expect(a, PART_IDLE_QUEUED, MS(6), US(50));
     ck_assert_str_eq(a->verdict_class, "queue");
     ck_assert_ptr_nonnull(strstr(a->next, "waits for"));
+    ck_assert_ptr_null(strstr(a->next, "other streams")); /* there is one */
     for (size_t i = 0; i < a->ranked_count; i++)
         ck_assert_int_lt(a->ranked[i]->saves_high_ns, MS(4));
     build_end(&b);

@@ -18,8 +18,8 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
     outcome_fires(o, idle,
                   arena_printf(arena,
                                "the training thread copies within host memory ('%s'); the GPU "
-                               "idles for %.1f ms per step meanwhile",
-                               tl_text(f->tl, r->name), ms(idle)));
+                               "idles for %s per step meanwhile",
+                               tl_text(f->tl, r->name), query_time(arena, idle)));
     outcome_example(o, r->start_ns, r->end_ns, "longest copy on the host", TL_NONE);
 }
 

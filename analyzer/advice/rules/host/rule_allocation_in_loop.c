@@ -77,10 +77,10 @@ static void check_allocation_in_loop(const struct facts *f, struct arena *arena,
     outcome_fires(o, idle,
                   arena_printf(arena,
                                "the program allocates and frees memory %.0f times %s%s%s%s; the "
-                               "GPU idles for %.1f ms meanwhile",
+                               "GPU idles for %s meanwhile",
                                (double)all / used, window ? "in the recording" : "per step",
                                where ? " (in range '" : "", where ? where : "", where ? "')" : "",
-                               ms(idle)));
+                               query_time(arena, idle)));
     outcome_example_call(o, f->tl, c.longest, "longest allocation or free");
     outcome_example_gaps(o, f, PART_IDLE_ALLOC, "GPU idle, host allocates or frees");
 }

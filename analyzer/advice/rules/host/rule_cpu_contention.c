@@ -40,9 +40,10 @@ static void limited(const struct facts *f, struct arena *arena, struct outcome *
         o, idle,
         arena_printf(arena,
                      "the program used up the container's limit of %s cores in %.0f %% of the "
-                     "periods: the training thread stops for %.1f ms per step, and the GPU waits "
+                     "periods: the training thread stops for %s per step, and the GPU waits "
                      "(give the job more cores, or run fewer busy threads)",
-                     quota ? quota : "its", query_limited_pct(f), ms(f->host.starved_ns)));
+                     quota ? quota : "its", query_limited_pct(f),
+                     query_time(arena, f->host.starved_ns)));
     outcome_example_gaps(o, f, PART_IDLE_HOST, "GPU idle, host thread without a core");
 }
 
@@ -59,9 +60,9 @@ static void check_cpu_contention(const struct facts *f, struct arena *arena, str
     int64_t idle = query_awaits_host(f);
     int64_t cost = starved < idle ? starved : idle;
     o->why = arena_printf(arena,
-                          "the training thread had no core for %.3f ms per step, and the GPU "
-                          "waited for the host %.3f ms",
-                          ms(starved), ms(idle));
+                          "the training thread had no core for %s per step, and the GPU "
+                          "waited for the host %s",
+                          query_time(arena, starved), query_time(arena, idle));
     if (share_pct(f, cost) < LEAST_PCT)
         return;
     struct query_loader l = query_loader(f, arena);
@@ -82,17 +83,17 @@ static void check_cpu_contention(const struct facts *f, struct arena *arena, str
         o->verdict = RULE_SUPPRESSED;
         o->why =
             arena_printf(arena,
-                         "the training thread had no core for %.1f ms per step, although this "
+                         "the training thread had no core for %s per step, although this "
                          "program's threads use only %.1f of %d: another program took the core",
-                         ms(starved), l.used_cores, cores);
+                         query_time(arena, starved), l.used_cores, cores);
         return;
     }
     if (part[PART_IDLE_INPUT] > idle && query_starved_pct(&l) >= LOADER_STARVED_PCT) {
         o->verdict = RULE_SUPPRESSED;
         o->why = arena_printf(arena,
-                              "the training thread had no core for %.1f ms per step, but the GPU "
+                              "the training thread had no core for %s per step, but the GPU "
                               "waits longer for the loader's workers, which also lack cores",
-                              ms(starved));
+                              query_time(arena, starved));
         return;
     }
     add_evidence(f, o, &l);
@@ -100,8 +101,8 @@ static void check_cpu_contention(const struct facts *f, struct arena *arena, str
     outcome_fires(o, idle,
                   arena_printf(arena,
                                "the program's threads need %.1f cores but may use %d: the training "
-                               "thread waits %.1f ms per step for a core, and the GPU waits",
-                               l.wanted_cores, cores, ms(starved)));
+                               "thread waits %s per step for a core, and the GPU waits",
+                               l.wanted_cores, cores, query_time(arena, starved)));
     outcome_example_gaps(o, f, PART_IDLE_HOST, "GPU idle, host thread without a core");
 }
 

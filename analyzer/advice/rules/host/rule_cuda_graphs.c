@@ -165,9 +165,9 @@ static const char *obstacle(const struct facts *f, struct arena *arena, const st
                "first";
     if (query_crowded_out(f))
         return arena_printf(arena,
-                            "the training thread was ready to launch but had no core for %.1f ms "
+                            "the training thread was ready to launch but had no core for %s "
                             "per step: other programs, or too many threads, take the cores",
-                            ms(f->host.starved_ns));
+                            query_time(arena, f->host.starved_ns));
     if (s->kernels_max > s->kernels_min + s->kernels_min / 50)
         return arena_printf(arena,
                             "the steps differ (%lld to %lld kernels), and a graph needs the same "

@@ -72,13 +72,13 @@ static void check_debug_switches(const struct facts *f, struct arena *arena, str
         o, cost,
         d.of.block
             ? arena_printf(arena,
-                           "every launch waits for its kernel (%s): the GPU idles for %.1f ms per "
+                           "every launch waits for its kernel (%s): the GPU idles for %s per "
                            "step",
                            d.of.set ? "CUDA_LAUNCH_BLOCKING is set"
                                     : "as with CUDA_LAUNCH_BLOCKING=1",
-                           ms(cost))
-            : arena_printf(arena, "%lld checks for NaN per step take %.1f ms",
-                           (long long)each_step(f, k.ops.count), ms(cost)));
+                           query_time(arena, cost))
+            : arena_printf(arena, "%lld checks for NaN per step take %s",
+                           (long long)each_step(f, k.ops.count), query_time(arena, cost)));
     outcome_example_op(o, f->tl, k.ops.longest, "longest check");
     outcome_example_gaps(o, f, d.of.block ? PART_IDLE_LAUNCH : PART_IDLE_SYNC, "GPU idle");
 }

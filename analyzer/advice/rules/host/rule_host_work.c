@@ -73,9 +73,9 @@ static void check_host_work(const struct facts *f, struct arena *arena, struct o
     if (query_crowded_out(f)) {
         o->verdict = RULE_SUPPRESSED;
         o->why = arena_printf(arena,
-                              "the training thread was ready to run but had no core for %.1f ms "
+                              "the training thread was ready to run but had no core for %s "
                               "per step: other programs, or too many threads, take the cores",
-                              ms(f->host.starved_ns));
+                              query_time(arena, f->host.starved_ns));
         return;
     }
     const char *where = where_most(f, &inside);

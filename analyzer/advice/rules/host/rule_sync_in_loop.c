@@ -135,16 +135,16 @@ static void check_sync_in_loop(const struct facts *f, struct arena *arena, struc
     if (with_it * 2 < f->steps.used && f->host.starved_ns >= idle) {
         o->why = arena_printf(arena,
                               "only %zu of %zu steps idle after one, and the training thread had "
-                              "no core for %.1f ms per step",
-                              with_it, f->steps.used, ms(f->host.starved_ns));
+                              "no core for %s per step",
+                              with_it, f->steps.used, query_time(arena, f->host.starved_ns));
         return;
     }
     if (query_short_of_cpu(f) && f->host.starved_ns >= idle) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = arena_printf(arena,
-                              "the GPU idles %.1f ms per step after synchronisations, but the "
-                              "training thread had no core for %.1f ms: record again on free cores",
-                              ms(idle), ms(f->host.starved_ns));
+                              "the GPU idles %s per step after synchronisations, but the "
+                              "training thread had no core for %s: record again on free cores",
+                              query_time(arena, idle), query_time(arena, f->host.starved_ns));
         return;
     }
     const char *rows =

@@ -1,6 +1,7 @@
 /* Matrix work in FP32 without tensor cores on hardware that has them, or in TF32 where 16 bits
  * would do: products, convolutions and attention. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/queries/phase.h"
 #include "analyzer/queries/query.h"
 
 #include "wire/spool_format.h"
@@ -27,9 +28,16 @@ static const bool *given_half(const struct facts *f, struct arena *arena)
     return half;
 }
 
-static bool is_matrix(const struct op *o)
+/* A matrix times one vector reads each number once: memory limits it, and tensor cores add nothing.
+ */
+static bool is_vector_product(const struct facts *f, const struct op *o)
 {
-    return o->kind == OP_KERNEL &&
+    return query_name_has(tl_text(f->tl, o->full_name), "gemv|dot_kernel");
+}
+
+static bool is_matrix(const struct facts *f, const struct op *o)
+{
+    return o->kind == OP_KERNEL && !is_vector_product(f, o) &&
            (o->class.family == FAMILY_GEMM || o->class.family == FAMILY_CONV ||
             o->class.family == FAMILY_ATTENTION);
 }
@@ -41,7 +49,7 @@ static enum query_take is_fp32_matrix(const struct facts *f, uint32_t op, const 
     const struct op *o = &f->tl->ops[op];
     bool off = o->class.tensor == TRI_NO ||
                (o->class.tensor == TRI_UNKNOWN && o->class.family == FAMILY_ATTENTION);
-    return is_matrix(o) && off && o->class.dtype == SPOOL_DT_F32 &&
+    return is_matrix(f, o) && off && o->class.dtype == SPOOL_DT_F32 &&
                    !(half && ((const bool *)half)[op])
                ? QUERY_ALL
                : QUERY_NO;
@@ -50,8 +58,9 @@ static enum query_take is_fp32_matrix(const struct facts *f, uint32_t op, const 
 static enum query_take is_tf32_matrix(const struct facts *f, uint32_t op)
 {
     const struct op *o = &f->tl->ops[op];
-    return is_matrix(o) && o->class.tensor == TRI_YES && o->class.dtype == SPOOL_DT_TF32 ? QUERY_ALL
-                                                                                         : QUERY_NO;
+    return is_matrix(f, o) && o->class.tensor == TRI_YES && o->class.dtype == SPOOL_DT_TF32
+               ? QUERY_ALL
+               : QUERY_NO;
 }
 
 static enum query_take is_half_matrix(const struct facts *f, uint32_t op)
@@ -59,7 +68,7 @@ static enum query_take is_half_matrix(const struct facts *f, uint32_t op)
     const struct op *o = &f->tl->ops[op];
     bool half = o->class.dtype == SPOOL_DT_F16 || o->class.dtype == SPOOL_DT_BF16 ||
                 o->class.dtype == SPOOL_DT_F8E4M3 || o->class.dtype == SPOOL_DT_F8E5M2;
-    return is_matrix(o) && half ? QUERY_ALL : QUERY_NO;
+    return is_matrix(f, o) && half ? QUERY_ALL : QUERY_NO;
 }
 
 /* What reads and writes numbers of 32 bits, and would move half the bytes. */

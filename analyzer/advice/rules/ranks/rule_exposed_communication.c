@@ -105,8 +105,8 @@ static void check_exposed_communication(const struct facts *f, struct arena *are
                                 : arena_printf(arena, "only %.0f %% overlapped", hidden),
                      ms(exposed),
                      launching * 100 > f->step_ns
-                         ? arena_printf(arena, ", and it idles for %.1f ms until their launch",
-                                        ms(launching))
+                         ? arena_printf(arena, ", and it idles for %s until their launch",
+                                        query_time(arena, launching))
                          : "",
                      beyond));
     o->edit.kind = EDIT_HIDE_COMM;

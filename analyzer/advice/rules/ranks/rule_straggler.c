@@ -80,13 +80,13 @@ static void check_straggler(const struct facts *f, struct arena *arena, struct o
     }
     if (2 * late->queued_ns >= gain && 2 * late->late_queued_ns < late->late_ns) {
         o->verdict = RULE_SUPPRESSED;
-        o->why =
-            arena_printf(arena,
-                         "rank %lld comes last for %lld of %lld collectives, %.2f ms per step, "
-                         "but threads of its process had no core for %.2f ms per step: with a "
-                         "core for each it may be in time",
-                         (long long)late->rank, (long long)late->late_count,
-                         (long long)r->collectives, ms(gain), ms(late->queued_ns));
+        o->why = arena_printf(arena,
+                              "rank %lld comes last for %lld of %lld collectives, %s per step, "
+                              "but threads of its process had no core for %s per step: with a "
+                              "core for each it may be in time",
+                              (long long)late->rank, (long long)late->late_count,
+                              (long long)r->collectives, query_time(arena, gain),
+                              query_time(arena, late->queued_ns));
         return;
     }
     add_evidence(f, arena, o, late);

@@ -22,11 +22,11 @@ static const char *summary_of(const struct facts *f, struct arena *arena,
     if (waiting > scattered)
         return arena_printf(arena,
                             "in every step the host reads whether gradients overflowed; the GPU "
-                            "then idles for %.1f ms",
-                            ms(waiting));
+                            "then idles for %s",
+                            query_time(arena, waiting));
     return arena_printf(arena,
-                        "loss scaling works tensor by tensor: %lld operations and %.1f ms per step",
-                        (long long)each_step(f, p->ops.count), ms(scattered));
+                        "loss scaling works tensor by tensor: %lld operations and %s per step",
+                        (long long)each_step(f, p->ops.count), query_time(arena, scattered));
 }
 
 static void check_loss_scaling(const struct facts *f, struct arena *arena, struct outcome *o)
