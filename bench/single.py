@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""One run, one answer: how often a single run of a planted defect finds it. Records every trainer with each of its
+defects N times, asks once each, and counts. No run is repeated because of what it said.
+
+    bench/single.py BUILD [DEFECT...] [--runs 20] [--steps 30,60] [--models a100-80,h200,v100]
+                    [--trainers train_conv,train_ddp] [--busy-neighbour] [--note TEXT] [--seconds S] [--state FILE]
+                    [--write docs/single.md]
+
+BUILD is the build folder. --busy-neighbour keeps one core busy with another program meanwhile. Each run is a line of
+--state, so that --seconds ends a call cleanly and the next one goes on where it stopped. --write makes the tables of
+all that --state holds; --note says there what else the machine did. Exit status: 0 when every run worked, whatever the
+rates say; `done` says whether runs are left.
+"""
+import argparse
+import collections
+import json
+import os
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "tests", "e2e"))
+from ranks import WHERE  # noqa: E402
+from support import Build, lacks_cores  # noqa: E402
+
+# Defects of train_ddp that cost nothing on most devices with two ranks: where they cost, and with how many ranks.
+COSTLY = {d: WHERE[d] for d in ("no-overlap", "one-bucket", "missing-no-sync", "dp")}
+TRAINERS = ["train_conv", "train_amp", "train_gpt", "train_ddp"]
+# What a model needs beside the defect's settings. A defect of the precision chooses it itself.
+EXTRA = {"v100": ["--precision", "fp16"], "t4": ["--precision", "fp16"]}
+PRECISION = "tensor-cores"
+AIM_FOUND, AIM_FIRST = 99, 97  # % of the runs
+
+Cell = collections.namedtuple("Cell", "trainer defect model steps")
+
+
+def defects_of(build, trainer):
+    rows = build.run([os.path.join(build.bin, trainer), "--defect", "list"]).stdout.splitlines()
+    return [row.split("\t")[:2] for row in rows]
+
+
+def answer_of(analysis, rule):
+    """What is said of the rule: found, or why not."""
+    if any(f["rule"] == rule for f in analysis["findings"]):
+        return "found", ""
+    for key, word, why in (("cannot_tell", "cannot tell", "missing"), ("suppressed", "not now", "why"),
+                           ("fine", "fine", "measured")):
+        for row in analysis[key]:
+            if row["rule"] == rule:
+                return word, row[why]
+    return "nothing", "below what is shown"
+
+
+class Single:
+    def __init__(self, build, options):
+        self.build, self.options, self.runs = build, options, []
+        if options.state and os.path.exists(options.state):
+            with open(options.state, encoding="utf-8") as f:
+                self.runs = [json.loads(line) for line in f if line.strip()]
+        self.count = collections.Counter((Cell(*(r[k] for k in Cell._fields)), r["neighbour"]) for r in self.runs)
+
+    def wanted(self):
+        """Runs in turn, so that a call that is cut short has seen a little of everything."""
+        o, cells = self.options, []
+        for trainer in o.trainers:
+            for defect, rule in defects_of(self.build, trainer):
+                if not o.defects or defect in o.defects:
+                    models = [COSTLY[defect][0].removeprefix("virtual:")] if defect in COSTLY else o.models
+                    cells += [(Cell(trainer, defect, m, s), rule) for m in models for s in o.steps]
+        for turn in range(o.runs):
+            for cell, rule in cells:
+                if self.count[(cell, o.busy_neighbour)] <= turn:
+                    yield cell, rule
+
+    def command(self, cell, rule):
+        _, n, *more = COSTLY.get(cell.defect, (None, 2))
+        ranks = ["--ranks", str(n), *more] if cell.trainer == "train_ddp" else []
+        extra = EXTRA.get(cell.model, []) if rule != PRECISION else []
+        return [os.path.join(self.build.bin, cell.trainer), "--steps", str(cell.steps), "--defect", cell.defect,
+                *ranks, *extra]
+
+    def measure(self, cell, rule):
+        """The first finding counts; 16-bit arithmetic is left out where train_ddp computes in TF32: that advice is right."""
+        profile = self.build.path("single.gpuprof")
+        run = self.build.run([self.build.gpuprof, "run", "-q", "-f", "--device", "virtual:" + cell.model, "-o", profile,
+                              "--", *self.command(cell, rule)])
+        if run.returncode:
+            sys.exit(f"{' '.join(self.command(cell, rule))}: status {run.returncode}\n{run.stderr[-2000:]}")
+        analysis = self.build.analyze(profile)
+        names = [f["rule"] for f in analysis["findings"] if cell.trainer != "train_ddp" or f["rule"] != PRECISION]
+        answer, why = answer_of(analysis, rule)
+        if answer != "found" and lacks_cores(analysis):
+            answer = "cannot tell"  # the verdict says that the training thread had no core
+        row = {**cell._asdict(), "rule": rule, "neighbour": self.options.busy_neighbour, "answer": answer, "why": why,
+               "first": names[0] if names else None, "step_ms": analysis["steps"]["median_ms"],
+               "load": round(os.getloadavg()[0], 1),
+               "found": [[f["rule"], f["saves_ms"]["high"]] for f in analysis["findings"]]}
+        self.runs.append(row)
+        self.count[(cell, row["neighbour"])] += 1
+        if self.options.state:
+            with open(self.options.state, "a", encoding="utf-8") as f:
+                f.write(json.dumps(row) + "\n")
+        if names[:1] != [rule]:
+            print(f"{cell.trainer} {cell.defect} {cell.model} {cell.steps}: {answer}, first is {row['first']}: {why}",
+                  flush=True)
+            if self.options.keep:
+                os.makedirs(self.options.keep, exist_ok=True)
+                os.replace(profile, os.path.join(self.options.keep, f"{cell.defect}-{cell.model}-{cell.steps}-"
+                                                                    f"{len(self.runs)}.gpuprof"))
+
+    def go(self):
+        until = time.monotonic() + self.options.seconds if self.options.seconds else None
+        left = 0
+        for cell, rule in list(self.wanted()):
+            if until and time.monotonic() > until:
+                left += 1
+            else:
+                self.measure(cell, rule)
+        return left
+
+
+# ---- the page ----------------------------------------------------------------------------------------------------------
+
+
+def rates(runs):
+    n = len(runs)
+    found, first, unknown = (sum(map(test, runs)) for test in (
+        lambda r: r["answer"] == "found", lambda r: r["first"] == r["rule"], lambda r: r["answer"] == "cannot tell"))
+    return n, found, first, unknown, n - found - unknown
+
+
+def percent(part, n):
+    return f"{part} of {n} ({100 * part / n:.1f} %)"
+
+
+def group(runs, *keys):
+    groups = {}
+    for r in runs:
+        groups.setdefault(tuple(r[k] for k in keys), []).append(r)
+    return groups
+
+
+def page(runs, note):
+    out = ["# One run, one answer\n",
+           "Made by `bench/single.py`. Each planted defect was recorded in runs of its own, and each run was asked once:",
+           "none was repeated because of what it said. All runs are on virtual GPUs; `train_ddp` runs as two ranks, or as four",
+           "where two do not show the defect. A defect is *found* when its rule is among the findings, *first* when its rule leads them (of `train_ddp`, behind advice",
+           "to compute in 16 bits, which is right there). *Cannot tell* is an honest miss: the rule",
+           "lacks evidence, or the verdict is that the training thread had no core; *missed* is the rest.", ""]
+    loads = sorted(r["load"] for r in runs)
+    out += [f"{note}\nLoad average during the runs: median {loads[len(loads) // 2]}, at most {loads[-1]}, on "
+            f"{os.cpu_count()} cores." if note else f"Load average during the runs: median {loads[len(loads) // 2]}, at "
+            f"most {loads[-1]}, on {os.cpu_count()} cores.", "",
+            f"Aim: found in {AIM_FOUND} %, first in {AIM_FIRST} %.", "",
+            "| trainer | steps | a program beside it | runs | found | first | cannot tell | missed |",
+            "|---|---|---|---|---|---|---|---|"]
+    for (trainer, steps, neighbour), rows in sorted(group(runs, "trainer", "steps", "neighbour").items()):
+        n, found, first, unknown, missed = rates(rows)
+        out.append(f"| `{trainer}` | {steps} | {'yes' if neighbour else 'no'} | {n} | {percent(found, n)} | "
+                   f"{percent(first, n)} | {unknown} | {missed} |")
+    n, found, first, unknown, missed = rates(runs)
+    out += [f"| all | | | {n} | {percent(found, n)} | {percent(first, n)} | {unknown} | {missed} |", "",
+            "## Where the defect was not found, or not first", ""]
+    odd = group([r for r in runs if r["first"] != r["rule"]], "trainer", "defect", "model", "steps", "neighbour")
+    for (trainer, defect, model, steps, neighbour), rows in sorted(odd.items()):
+        of = sum(1 for r in runs if (r["trainer"], r["defect"], r["model"], r["steps"], r["neighbour"]) ==
+                 (trainer, defect, model, steps, neighbour))
+        said = collections.Counter(f"{r['answer']}, first {r['first'] or 'nothing'}" for r in rows)
+        out.append(f"- {trainer}, {defect}, {model}, {steps} steps{', a program beside it' if neighbour else ''}: "
+                   f"{len(rows)} of {of} runs (" + "; ".join(f"{k}: {c}" for k, c in said.items()) + ")")
+    if not odd:
+        out.append("Nowhere.")
+    out += ["", "## What was run", "", "| trainer | defect | model, steps: runs |", "|---|---|---|"]
+    for (trainer, defect), rows in group(runs, "trainer", "defect").items():
+        cells = collections.Counter(f"{r['model']}, {r['steps']}" for r in rows)
+        out.append(f"| {trainer} | {defect} | " + "; ".join(f"{k}: {c}" for k, c in cells.items()) + " |")
+    return "\n".join(out) + "\n"
+
+
+def words(text):
+    return text.split(",")
+
+
+def options_of(arguments):
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("build")
+    p.add_argument("defects", nargs="*")  # straight behind BUILD: argparse takes them in one piece
+    p.add_argument("--runs", type=int, default=20)
+    p.add_argument("--steps", type=lambda t: [int(n) for n in words(t)], default=[30, 60])
+    p.add_argument("--models", type=words, default=["a100-80", "h200", "v100"])
+    p.add_argument("--trainers", type=words, default=TRAINERS)
+    p.add_argument("--busy-neighbour", action="store_true")
+    p.add_argument("--keep", help="folder for the recordings in which the defect was not first")
+    p.add_argument("--note", default="")
+    p.add_argument("--seconds", type=float)
+    p.add_argument("--state")
+    p.add_argument("--write")
+    return p.parse_args(arguments)
+
+
+def main():
+    options = options_of(sys.argv[1:])
+    single = Single(Build(options.build), options)
+    neighbour = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if options.busy_neighbour else None
+    try:
+        left = single.go()
+    finally:
+        if neighbour:
+            neighbour.kill()
+            neighbour.wait()
+    print(f"{left} runs are left: call it again" if left else "done")
+    if options.write and single.runs:
+        with open(options.write, "w", encoding="utf-8") as f:
+            f.write(page(single.runs, options.note))
+
+
+if __name__ == "__main__":
+    main()
