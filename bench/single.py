@@ -145,9 +145,9 @@ def page(runs, note):
     out = ["# One run, one answer\n",
            "Made by `bench/single.py`. Each planted defect was recorded in runs of its own, and each run was asked once:",
            "none was repeated because of what it said. All runs are on virtual GPUs; `train_ddp` runs as two ranks, or as four",
-           "where two do not show the defect. A defect is *found* when its rule is among the findings, *first* when its rule leads them (of `train_ddp`, behind advice",
-           "to compute in 16 bits, which is right there). *Cannot tell* is an honest miss: the rule",
-           "lacks evidence, or the verdict is that the training thread had no core; *missed* is the rest.", ""]
+           "where two do not show the defect. A defect is *found* when its rule is among the findings, *first* when its rule",
+           "leads them (of `train_ddp`, behind advice to compute in 16 bits, which is right there). *Cannot tell* is an honest",
+           "miss: the rule lacks evidence, or the verdict is that the training thread had no core; *missed* is the rest.", ""]
     loads = sorted(r["load"] for r in runs)
     out += [f"{note}\nLoad average during the runs: median {loads[len(loads) // 2]}, at most {loads[-1]}, on "
             f"{os.cpu_count()} cores." if note else f"Load average during the runs: median {loads[len(loads) // 2]}, at "
