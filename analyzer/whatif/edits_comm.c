@@ -149,16 +149,19 @@ void edit_hide_comm(const struct edit *x, const struct graph *g, struct plan *p,
     exposed -= own ? (double)own->wait_exposed_ns : 0; /* for ranks that are late: stays */
     comm /= (double)g->steps;
     compute /= (double)g->steps;
+    if (own && own->comm_ns > own->wait_ns && (double)(own->comm_ns - own->wait_ns) < comm)
+        comm = (double)(own->comm_ns - own->wait_ns); /* one long wait in a step is no transfer */
     double room = compute * draw_between(d, 0, 2.0 / 3, 1.0 / 3);
     double last = comm * unhidden(g, d);
     double slower = measured_contention(g);
     slower = slower > 0 ? slower : draw_between(d, 2, 1.05, 1.4);
     double left = exposed - room > last ? exposed - room : last;
-    double hidden = exposed > left ? exposed - left : 0;
-    double by = comm > 0 ? 1 - hidden * (slower > 2 ? 0 : 2 - slower) / comm : 1;
-    for (uint32_t i = 0; i < g->count; i++)
-        if (g->tasks[i].kind == TASK_COLL)
-            p->dur[i] = (int64_t)((double)p->dur[i] * by);
+    double hidden = (exposed > left ? exposed - left : 0) * (slower > 2 ? 0 : 2 - slower);
+    for (uint32_t i = 0; comm > 0 && i < g->count; i++)
+        if (g->tasks[i].kind == TASK_COLL) {
+            double cut = (double)p->dur[i] * hidden / comm;
+            p->dur[i] -= (int64_t)(cut < hidden ? cut : hidden);
+        }
 }
 
 /* Collectives of one step, in groups: the last of a group does the work of all. Of each, the

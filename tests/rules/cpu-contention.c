@@ -93,6 +93,16 @@ START_TEST(test_verdict_names_it)
         clocks(&b, i, (struct share){0.2, 0.7, 0, 0, 0});
     case_verdict(build_analyze(&b), "cpu-contention", RULE_FIRES);
     build_end(&b);
+
+    b = start("2"); /* many threads that want little each are not why */
+    for (int i = 3; i < 11; i++)
+        build_thread(&b, i, "light");
+    case_loop(&b, fill_away);
+    clocks(&b, 1, (struct share){0.2, 0.5, 0, 0, 0});
+    for (int i = 2; i < 11; i++)
+        clocks(&b, i, (struct share){0.1, 0.25, 0, 0, 0});
+    case_verdict(build_analyze(&b), "cpu-contention", RULE_SUPPRESSED);
+    build_end(&b);
 }
 END_TEST
 

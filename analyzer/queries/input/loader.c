@@ -88,8 +88,10 @@ struct query_loader query_loader(const struct facts *f, struct arena *arena)
         add_grown(&wants, first->cpu_ns, last->cpu_ns);
         add_grown(&queue, first->run_queue_ns, last->run_queue_ns);
         l.used_cores += wants > 0 ? (double)wants / (double)(last->time_ns - first->time_ns) : 0;
-        l.wanted_cores +=
+        double wanted =
             (double)(wants + (queue > 0 ? queue : 0)) / (double)(last->time_ns - first->time_ns);
+        l.wanted_cores += wanted;
+        l.busy_threads += wanted >= 0.5;
         if (e->makes && e->making_ns > 0) {
             add_worker(&l, e);
             l.sampled = true;

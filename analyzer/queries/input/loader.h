@@ -18,6 +18,7 @@ struct query_loader {
     int64_t read_bytes;    /* asked for by read calls, whatever served them; -1 = not sampled */
     double used_cores;     /* of all threads, on average: cores that they got */
     double wanted_cores;   /* of all threads, workers or not: computing or ready to, on average */
+    size_t busy_threads;   /* that want a core half of the time or more */
     bool sampled;
 };
 struct query_loader query_loader(const struct facts *f, struct arena *arena);

@@ -16,6 +16,21 @@ START_TEST(hidden_communication_leaves_its_last_bucket_and_slows_compute_down)
 }
 END_TEST
 
+/* One step may wait long for its exchange: what is left of it in each is a part of what was
+ * transferred, not of that. */
+START_TEST(waiting_is_no_transfer_that_has_to_stay)
+{
+    struct bench x = bench_start(MS(8), fill_comm);
+    struct edit hide = {.kind = EDIT_HIDE_COMM};
+    int64_t all = with(&x, hide, &lucky);
+    struct rank_facts own = {
+        .device = x.b.a->facts->steps.device, .comm_ns = MS(3), .wait_ns = MS(2)};
+    x.b.a->own->ranks = (struct ranks){.at = &own, .count = 1, .late = TL_NONE};
+    ck_assert_int_lt(with(&x, hide, &lucky), all - MS(0.3));
+    bench_end(&x);
+}
+END_TEST
+
 /* In every first collective of a step, 0.6 ms are waiting for the late rank; in every second one
  * for another. */
 START_TEST(a_punctual_rank_takes_away_the_waiting_for_it_alone)
@@ -111,6 +126,7 @@ Suite *test_edits_comm_suite(void)
 {
     Suite *s = suite_create("edits_comm");
     TCase *c = tcase_create("edits_comm");
+    tcase_add_test(c, waiting_is_no_transfer_that_has_to_stay);
     tcase_add_test(c, hidden_communication_leaves_its_last_bucket_and_slows_compute_down);
     tcase_add_test(c, few_large_collectives_pay_what_any_costs_a_few_times_only);
     tcase_add_test(c, a_punctual_rank_takes_away_the_waiting_for_it_alone);

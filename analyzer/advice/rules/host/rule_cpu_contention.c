@@ -78,7 +78,7 @@ static void check_cpu_contention(const struct facts *f, struct arena *arena, str
         return;
     }
     /* Whom other programs crowd out stands in line, too, but has few cores itself. */
-    bool many = l.wanted_cores >= cores * 1.5;
+    bool many = (double)l.busy_threads >= cores * 1.5 && l.wanted_cores >= cores * 1.5;
     if (l.wanted_cores < cores * 0.9 || (l.used_cores < cores * 0.7 && !many)) {
         o->verdict = RULE_SUPPRESSED;
         o->why =
