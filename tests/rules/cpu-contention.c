@@ -81,7 +81,7 @@ START_TEST(test_verdict_names_it)
     clocks(&b, 1, (struct share){0.4, 0.15, 0, 0, 0});
     a = build_analyze(&b);
     ck_assert_str_ne(a->verdict_class, "contention");
-    ck_assert_msg(strstr(a->why, "had no core for 1.50 ms of it (15 %)") != NULL, "%s", a->why);
+    ck_assert_msg(strstr(a->why, "had no core for 1.50 ms (15 %)") != NULL, "%s", a->why);
     build_end(&b);
 
     b = start("2");
