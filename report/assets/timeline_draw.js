@@ -35,7 +35,7 @@ Object.assign(Timeline.prototype, {
 
     drawScale(c, height) {
         const span = this.view[1] - this.view[0], power = 10 ** Math.floor(Math.log10(span / 6));
-        const unit = [1, 2, 5, 10].map(k => k * power).find(u => span / u <= 8) || 10 * power;
+        const unit = [1, 2, 5, 10, 20, 50].map(k => k * power).find(u => span / u <= Math.min(8, Math.max(this.width / 85, 1)));
         const zero = this.home[0] + (this.offset || 0);
         c.fillStyle = this.dim;
         c.strokeStyle = this.line;
@@ -64,13 +64,14 @@ Object.assign(Timeline.prototype, {
     drawFindings(c) {
         const y = this.findingLine;
         let last = -20;
-        for (const f of [...this.data.findings].sort((a, b) => a.start - b.start || a.rank - b.rank)) {
+        const sorted = [...this.data.findings].sort((a, b) => a.start - b.start || a.rank - b.rank);
+        sorted.forEach((f, i) => {
             const left = this.x(f.start), right = this.x(f.start + f.length);
-            if (right < 0 || left > this.width) continue;
-            const from = Math.max(left, 0);
+            if (right < 0 || left > this.width) return;
+            const from = Math.max(left, 0), room = sorted[i + 1] ? Math.min(right, this.x(sorted[i + 1].start)) : right;
             c.fillStyle = this.accent;
             c.fillRect(from, y + 13, Math.max(Math.min(right, this.width) - from, 2), 2.5);
-            if (from < last + 15) continue; /* its number would cover another */
+            if (from < last + 15) return; /* its number would cover another */
             c.beginPath();
             c.arc(from + 7, y + 6, 6.5, 0, 7);
             c.fill();
@@ -78,9 +79,9 @@ Object.assign(Timeline.prototype, {
             c.textAlign = 'center';
             c.fillText(f.rank, from + 7, y + 6.5);
             c.textAlign = 'left';
-            if (right - from > 40) this.fitText(c, f.title, from + 14, right, y + 6.5, this.ink);
+            if (room - from > 40) this.fitText(c, f.title, from + 14, room, y + 6.5, this.ink);
             last = from;
-        }
+        });
     },
 
     drawGaps(c) {
