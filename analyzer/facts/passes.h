@@ -5,6 +5,7 @@
 
 #include "analyzer/facts/facts.h"
 #include "analyzer/measure/input.h"
+#include "analyzer/measure/launched.h"
 #include "analyzer/measure/median.h"
 #include "analyzer/measure/ranges.h"
 #include "analyzer/facts/recorded.h"

@@ -183,37 +183,10 @@ uint32_t facts_step_at(const struct facts *f, int64_t ns)
     return low < s->count && s->at[low].start_ns <= ns ? (uint32_t)low : TL_NONE;
 }
 
-/* When each operation was launched. Where no call is known to have done it: when it started, but no
- * later than what follows it in its stream; and before all of the recording, where no launch into
- * its stream had been recorded until then, and some were later. */
 static int find_launches(struct facts *f)
 {
-    const struct timeline *t = f->tl;
-    int64_t *launch = arena_array(&f->arena, t->op_count, sizeof *launch);
-    int64_t *next = malloc((t->stream_count + 1) * sizeof *next);
-    bool *seen = calloc(t->stream_count + 1, sizeof *seen);
-    f->steps.launch_ns = launch;
-    for (size_t i = 0; next && i < t->stream_count; i++)
-        next[i] = INT64_MAX;
-    for (size_t i = t->op_count; launch && next && i-- > 0;) {
-        const struct op *o = &t->ops[i];
-        int64_t behind = next[o->stream];
-        launch[i] = o->api != TL_NONE      ? t->apis[o->api].start_ns
-                    : o->start_ns < behind ? o->start_ns
-                                           : behind;
-        if (o->api != TL_NONE)
-            next[o->stream] = launch[i];
-    }
-    for (uint32_t i = 0; launch && next && seen && i < t->op_count; i++) {
-        const struct op *o = &t->ops[i];
-        seen[o->stream] |= o->api != TL_NONE;
-        if (!seen[o->stream] && next[o->stream] != INT64_MAX)
-            launch[i] = INT64_MIN;
-    }
-    int rc = launch && next && seen ? 0 : -1;
-    free(next);
-    free(seen);
-    return rc;
+    f->steps.launch_ns = arena_array(&f->arena, f->tl->op_count, sizeof *f->steps.launch_ns);
+    return f->steps.launch_ns ? launched_find(f->tl, f->steps.launch_ns) : -1;
 }
 
 /* The window holds what runs in it: its first work was launched before it. */

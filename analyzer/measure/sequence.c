@@ -1,4 +1,6 @@
 #include "analyzer/measure/sequence.h"
+
+#include "analyzer/measure/launched.h"
 #include "analyzer/timeline/idmap.h"
 #include "analyzer/timeline/sort.h"
 #include "base/vec.h"
@@ -38,24 +40,50 @@ static int add_event(struct events *v, int64_t time, uint64_t hash)
     return e ? 0 : -1;
 }
 
+/* A host that runs ahead had launched what the GPU does first before the recording began: such work
+ * has its place in the GPU's time, and all else one in the host's, much earlier. Put together each
+ * operation of a step would seem to come twice in it. So that work is left out, unless it is nearly
+ * all that there is. Returns when each operation was launched; NULL: no memory. */
+static int64_t *launches_of(const struct timeline *t, uint32_t process)
+{
+    enum { NEARLY_ALL = 8 };
+    int64_t *launch = malloc((t->op_count + 1) * sizeof *launch);
+    size_t before = 0, all = 0;
+    if (!launch || launched_find(t, launch) < 0) {
+        free(launch);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < t->op_count; i++)
+        if (t->streams[t->ops[i].stream].process == process) {
+            all++;
+            before += launch[i] == LAUNCHED_BEFORE;
+        }
+    for (uint32_t i = 0; (all - before) * NEARLY_ALL < all && i < t->op_count; i++)
+        if (t->ops[i].api == TL_NONE)
+            launch[i] = t->ops[i].start_ns;
+    return launch;
+}
+
 /* GPU operations, graph launches whose nodes were not recorded, or, without any GPU record, the
  * calls that would have launched some. */
 static int gather(struct events *v, const struct timeline *t, uint32_t process, bool names_only)
 {
-    for (uint32_t i = 0; i < t->op_count; i++) {
+    int64_t *launch = launches_of(t, process);
+    int rc = launch ? 0 : -1;
+    for (uint32_t i = 0; rc == 0 && i < t->op_count; i++) {
         const struct op *o = &t->ops[i];
-        if (t->streams[o->stream].process != process)
-            continue;
-        int64_t time = o->api == TL_NONE ? o->start_ns : t->apis[o->api].start_ns;
-        if (add_event(v, time, token_of(t, o, names_only)) < 0)
-            return -1;
+        if (t->streams[o->stream].process == process && launch[i] != LAUNCHED_BEFORE)
+            rc = add_event(v, launch[i], token_of(t, o, names_only));
     }
+    free(launch);
+    if (rc < 0)
+        return -1;
     bool calls_only = v->n == 0;
     for (size_t i = 0; i < t->api_count; i++) {
         const struct api *a = &t->apis[i];
-        bool launch = a->kind == API_GRAPH_LAUNCH ||
-                      (calls_only && a->kind >= API_LAUNCH && a->kind <= API_MEMSET);
-        if (!launch || a->ops || t->threads[a->thread].process != process)
+        bool launches = a->kind == API_GRAPH_LAUNCH ||
+                        (calls_only && a->kind >= API_LAUNCH && a->kind <= API_MEMSET);
+        if (!launches || a->ops || t->threads[a->thread].process != process)
             continue;
         const char *name = tl_text(t, a->name);
         if (add_event(v, a->start_ns, str_hash(name, strlen(name))) < 0)

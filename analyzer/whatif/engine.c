@@ -1,6 +1,8 @@
 /* See engine.h. */
 #include "analyzer/whatif/engine.h"
 
+#include "analyzer/queries/query.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -177,6 +179,20 @@ static bool of_host(const struct edit *const *edits, size_t n)
     return true;
 }
 
+/* Copies that move to a stream of their own still follow each other: one engine makes them all. A
+ * host that ran far ahead when recorded would fetch only so many steps ahead of time. */
+static int64_t copies_left_ns(const struct facts *f)
+{
+    return engine_within(facts_per_step(f, query_h2d(f, MEMORY_PINNED).total_ns), f->step_ns);
+}
+
+static int64_t floor_ns(const struct engine *x, const struct edit *const *edits, size_t n)
+{
+    if (n == 1 && edits[0]->kind == EDIT_OVERLAP)
+        return copies_left_ns(x->f);
+    return of_host(edits, n) ? x->work_ns : 0;
+}
+
 struct span_ns engine_span(struct engine *x, const struct whatif *w,
                            const struct edit *const *edits, size_t n)
 {
@@ -197,7 +213,9 @@ struct span_ns engine_span(struct engine *x, const struct whatif *w,
     if (wide > s.mid_ns / 2 && s.mid_ns > 0 && !w->wider)
         wide = s.mid_ns / 2; /* errors shared with the base cancel: doubt is not more than half */
     wide += few_steps_ns(w, step, s.mid_ns);
-    int64_t limit = step - (of_host(edits, n) ? x->work_ns : 0);
+    int64_t limit = step - floor_ns(x, edits, n);
+    if (n == 1 && edits[0]->kind == EDIT_OVERLAP && s.low_ns - wide > limit)
+        return (struct span_ns){0, limit / 2, limit}; /* the replay says no more than that */
     return (struct span_ns){engine_within(s.low_ns - wide, limit), engine_within(s.mid_ns, limit),
                             engine_within(s.high_ns + wide, limit)};
 }

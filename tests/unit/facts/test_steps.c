@@ -226,6 +226,33 @@ START_TEST(nested_marks_choose_the_outer_one)
 }
 END_TEST
 
+/* The host is ten steps ahead when the recording begins: what the GPU does first was launched
+ * before it, and is in the GPU's time where all else is in the host's. */
+START_TEST(work_launched_before_the_recording_does_not_halve_the_step)
+{
+    enum { STEPS = 20, AHEAD = 10, KERNELS = 12 };
+    struct builder b = build_start();
+    char name[32];
+    for (int i = 0; i < STEPS; i++)
+        for (int k = 0; k < KERNELS; k++) {
+            int64_t start = MS(10 * i) + US(800 * k) + US(3);
+            int64_t correlation = 100000 + i * KERNELS + k;
+            if (i >= AHEAD)
+                correlation = build_api(&b, "cudaLaunchKernel",
+                                        MS(10 * (i - AHEAD)) + US(500 * k) + MS(3), US(8));
+            snprintf(name, sizeof name, "kernel_%c", 'a' + k);
+            build_kernel_of(&b, name, correlation, start, US(790), 64);
+        }
+    const struct steps *s = &build_analyze(&b)->facts->steps;
+    ck_assert_int_eq(s->source, STEPS_DETECTED);
+    ck_assert_int_eq(s->median_ns, MS(10));
+    ck_assert_uint_ge(s->count, STEPS - AHEAD - 2);
+    ck_assert_uint_le(s->count, STEPS - AHEAD);
+    ck_assert_uint_eq(s->slow, 0);
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(without_repetition_the_recording_is_one)
 {
     struct builder b = build_start();
@@ -326,6 +353,7 @@ Suite *test_steps_suite(void)
     tcase_add_test(c, where_the_host_runs_ahead_a_step_takes_what_the_gpu_takes);
     tcase_add_test(c, long_steps_that_recur_are_told_with_their_cause);
     tcase_add_test(c, nested_marks_choose_the_outer_one);
+    tcase_add_test(c, work_launched_before_the_recording_does_not_halve_the_step);
     tcase_add_test(c, without_repetition_the_recording_is_one);
     tcase_add_test(c, layers_of_a_model_that_ran_once_are_no_steps);
     tcase_add_test(c, layers_of_a_graph_are_no_steps);
