@@ -12,6 +12,15 @@
 
 bool load_redact;
 
+int load_note_left_out(const struct sink *sink, const char *left_out, struct err *e)
+{
+    static const char code[] = "files-left-out";
+    struct row_health h = {.id = INT32_MAX, .severity = 1};
+    h.code = sink->intern(sink->self, code, sizeof code - 1);
+    h.text = sink->intern(sink->self, left_out, strlen(left_out));
+    return sink->put(sink->self, ROW_HEALTH, &h, e);
+}
+
 /* All texts pass the sink that hides secrets: of a profile or trace that others made, too. */
 static int read_into(struct timeline *t, const struct import_files *l, const char *left_out,
                      struct err *e)
@@ -21,13 +30,8 @@ static int read_into(struct timeline *t, const struct import_files *l, const cha
         return -1;
     struct sink sink = redact_sink(r);
     int rc = import_paths((const char *const *)l->at, l->n, &sink, e);
-    if (rc == 0 && left_out) {
-        static const char code[] = "files-left-out";
-        struct row_health h = {.id = INT32_MAX, .severity = 1};
-        h.code = sink.intern(sink.self, code, sizeof code - 1);
-        h.text = sink.intern(sink.self, left_out, strlen(left_out));
-        rc = sink.put(sink.self, ROW_HEALTH, &h, e);
-    }
+    if (rc == 0 && left_out)
+        rc = load_note_left_out(&sink, left_out, e);
     redact_close(r);
     return rc;
 }
@@ -65,32 +69,52 @@ static const char *leave_out(struct import_files *l, const struct file_role *rol
     return text;
 }
 
-/* Several files are the ranks of one run: what is not is left out. */
-static struct timeline *read_together(struct import_files *l, struct err *e)
+/* The timeline of all files where they are the ranks of one run. Else NULL: `l` keeps those that
+ * are and *left_out names the others, or e says that no two are. */
+static struct timeline *sort_out(struct import_files *l, struct arena *arena, const char **left_out,
+                                 struct err *e)
 {
     struct timeline *t = read_timeline(l, NULL, e);
+    *left_out = NULL;
     if (!t || l->n < 2)
         return t;
-    struct arena arena = ARENA_INIT;
-    struct file_role *roles = arena_array(&arena, l->n, sizeof *roles);
-    int taken = roles ? together_find(t, &arena, l->n, roles) : -1;
-    if (taken == (int)l->n) {
-        arena_release(&arena);
+    struct file_role *roles = arena_array(arena, l->n, sizeof *roles);
+    int taken = roles ? together_find(t, arena, l->n, roles) : -1;
+    if (taken == (int)l->n)
         return t;
-    }
     timeline_free(t);
-    t = NULL;
-    const char *text = taken < 0 ? NULL : leave_out(l, roles, &arena);
+    const char *text = taken < 0 ? NULL : leave_out(l, roles, arena);
     if (!text)
         err_no_memory(e);
     else if (taken == 1)
         err_set(e, "these files are not the ranks of one run; pass one at a time. Besides %s: %s",
                 load_shown(l->at[0]), text);
     else
-        t = read_timeline(
-            l, arena_printf(&arena, "gpuprof left out files of another run: %s", text), e);
+        *left_out = arena_printf(arena, "gpuprof left out files of another run: %s", text);
+    return NULL;
+}
+
+/* Several files are the ranks of one run: what is not is left out. */
+static struct timeline *read_together(struct import_files *l, struct err *e)
+{
+    struct arena arena = ARENA_INIT;
+    const char *left_out;
+    struct timeline *t = sort_out(l, &arena, &left_out, e);
+    if (!t && left_out)
+        t = read_timeline(l, left_out, e);
     arena_release(&arena);
     return t;
+}
+
+int load_sort_out(struct import_files *l, struct arena *arena, const char **left_out, struct err *e)
+{
+    *left_out = NULL;
+    if (l->n < 2)
+        return 0;
+    struct timeline *t = sort_out(l, arena, left_out, e);
+    int rc = t || *left_out ? 0 : -1;
+    timeline_free(t);
+    return rc;
 }
 
 int load_analysis(const char *const *paths, size_t n, struct loaded *l, struct err *e)

@@ -5,6 +5,7 @@
 #define GPUPROF_CLI_COMMON_LOAD_H
 
 #include "analyzer/advice/advice.h"
+#include "analyzer/import/import.h"
 #include "report/export.h"
 
 struct loaded {
@@ -23,6 +24,12 @@ extern bool load_redact;
             "also leave out arguments, folders, user, host"                                        \
     }
 
+/* Of several files those that are ranks of one run stay; *left_out, in the arena, names the others
+ * (NULL: none). -1: no two belong together, or a file cannot be read. */
+int load_sort_out(struct import_files *l, struct arena *arena, const char **left_out,
+                  struct err *e);
+/* The same in the health of what is written. */
+int load_note_left_out(const struct sink *sink, const char *left_out, struct err *e);
 /* On failure *l is empty and *e says which file and why. */
 int load_analysis(const char *const *paths, size_t n, struct loaded *l, struct err *e);
 /* The same with savings predicted by replay, where that can be trusted. `history`: the file with

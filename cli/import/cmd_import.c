@@ -59,13 +59,10 @@ static int adopt(const char *folder, struct sink sink, struct err *e)
     return rc;
 }
 
-static int run(int argc, char **argv)
+/* `spools`: a folder that a killed run left; NULL: the files. */
+static int write_profile(const char *spools, const struct import_files *files, const char *left_out)
 {
     struct err e = ERR_INIT;
-    if (argc < 1)
-        return usage_error("import: name a trace: gpuprof import TRACE -o X.gpuprof");
-    if (!output)
-        return usage_error("import: name the output: -o X.gpuprof");
     struct store *s = store_create(output, force, &e);
     if (!s)
         return fail(&e);
@@ -76,15 +73,39 @@ static int run(int argc, char **argv)
     }
     struct sink sink = redact_sink(r);
     int status = 0;
-    bool left = argc == 1 && place_holds_spools(argv[0]);
-    int rc = left ? adopt(argv[0], sink, &e)
-                  : import_paths((const char *const *)argv, (size_t)argc, &sink, &e);
+    int rc = spools ? adopt(spools, sink, &e)
+                    : import_paths((const char *const *)files->at, files->n, &sink, &e);
+    if (rc == 0 && left_out)
+        rc = load_note_left_out(&sink, left_out, &e);
     if (rc < 0 || store_finish(s, &e))
         status = fail(&e);
     else
-        say("wrote %s: %lld rows", output, (long long)store_rows(s));
+        say("wrote %s: %lld rows%s%s", output, (long long)store_rows(s), left_out ? "; " : "",
+            left_out ? left_out : "");
     redact_close(r);
     store_close(s);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    struct err e = ERR_INIT;
+    if (argc < 1)
+        return usage_error("import: name a trace: gpuprof import TRACE -o X.gpuprof");
+    if (!output)
+        return usage_error("import: say where to: -o X.gpuprof");
+    bool left = argc == 1 && place_holds_spools(argv[0]);
+    struct import_files files = {0};
+    struct arena arena = ARENA_INIT;
+    const char *left_out = NULL;
+    int status = 0;
+    if (!left && (import_list((const char *const *)argv, (size_t)argc, &files, &e) < 0 ||
+                  load_sort_out(&files, &arena, &left_out, &e) < 0))
+        status = fail(&e);
+    else
+        status = write_profile(left ? argv[0] : NULL, &files, left_out);
+    import_list_release(&files);
+    arena_release(&arena);
     if (status == 0 && left)
         place_remove_folder(argv[0]);
     if (status == 0 && results_make(output, &(struct results_options){.quiet = true},

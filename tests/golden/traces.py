@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 
 TOLERANCE = 0.2  # points of the window
 SURE = 5  # % of the critical path: with more unexplained nothing may be predicted
@@ -100,13 +101,33 @@ def unrelated(gpuprof, folder):
         yield "what was left out is not named"
 
 
+def imported(gpuprof, folder):
+    """`import` sorts them out as `analyze` does."""
+    def run(*words):
+        return subprocess.run([gpuprof, *words], capture_output=True, text=True, timeout=240)
+    with tempfile.TemporaryDirectory() as to:
+        profile = os.path.join(to, "x.gpuprof")
+        alone = run("import", *(os.path.join(folder, n) for n in ("linear-2080ti.json.gz", "owlv2-h100.json.gz")),
+                    "-o", profile)
+        if alone.returncode != 2 or "not the ranks of one run" not in alone.stderr or os.listdir(to):
+            yield f"import takes two programs for one run: status {alone.returncode}, {alone.stderr.strip()!r}"
+        mixed = run("import", os.path.join(folder, "dlrm-v100x8"), os.path.join(folder, "linear-2080ti.json.gz"),
+                    "-o", profile)
+        said = run("analyze", "--json", profile)
+        said = json.loads(said.stdout) if said.returncode == 0 else {"ranks": [], "health": {"warnings": []}}
+        if mixed.returncode != 0 or len(said["ranks"]) != 8:
+            yield f"import of eight ranks beside a stranger: status {mixed.returncode}, {len(said['ranks'])} ranks"
+        if "linear-2080ti.json.gz" not in json.dumps(said["health"]) or "linear-2080ti.json.gz" not in mixed.stderr:
+            yield f"import does not name what was left out: {mixed.stderr.strip()!r}"
+
+
 def main():
     gpuprof, folder = sys.argv[1:3]
     if not os.path.isdir(folder):
         print("skipped: no recordings in ../shared/traces")
         return 77
     bad = 0
-    for problem in unrelated(gpuprof, folder):
+    for problem in [*unrelated(gpuprof, folder), *imported(gpuprof, folder)]:
         print("FAIL " + problem)
         bad += 1
     for row in rows(os.path.join(os.path.dirname(os.path.abspath(__file__)), "traces.tsv")):
