@@ -145,7 +145,7 @@ static void write_markdown(void)
         printf(".\n\n");
         paragraph("Looks for.", r->looks_for);
         if (r->in_window)
-            printf("Also where no step repeats, with shares of the recorded window.\n\n");
+            printf("Also applies if no step repeats, with shares of the recorded window.\n\n");
         paragraph("Why.", r->doc);
         paragraph("PyTorch.", r->remedy.pytorch);
         paragraph("TensorFlow.", r->remedy.tensorflow);

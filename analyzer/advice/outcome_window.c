@@ -1,5 +1,5 @@
-/* Rules count and time "per step". Where no step repeats the same numbers are of all that was
- * recorded, and their words must say so: one list of phrases turns them, for every rule alike. */
+/* Rules count and time "per step". If no step repeats, the same numbers refer to the whole recorded
+ * window, and the texts must say so: one list of phrases adapts them for all rules. */
 #include "analyzer/advice/outcome.h"
 #include "analyzer/advice/rule.h"
 
@@ -10,22 +10,20 @@ static const struct phrase {
 } phrases[] = {
     /* the first that fits counts */
     {" per step of ", " of "},
-    {", per step", ", in what was recorded"},
-    {" per step", " in what was recorded"},
+    {", per step", ", in the window"},
+    {" per step", " in the window"},
     {"every step sends", "the program sends"},
+    {"in every step the host", "the host"},
     {" for this step", " for this window"},
-    {" in each step", " in what was recorded"},
-    {" in every step", " in what was recorded"},
+    {" in each step", " in the window"},
+    {" in every step", " in the window"},
     {" for each step", ""},
     {" of each step", " of the recorded window"},
     {" of a step", " of the recorded window"},
     {" of the step", " of the recorded window"},
-    {" all else in the step ", " all else in the window "},
-    {" in the step", " in what was recorded"},
-    {" without it a step would be", " without it the window would be"},
-    {"the waits of a step", "the waits in it"},
-    {"without any of them a step is", "without any of them the window is"},
-    {" in the loop; it then", "; it then"},
+    {" rest of the step", " rest of the window"},
+    {" in the step", " in the window"},
+    {" in the loop; the GPU then", "; the GPU then"},
     {" every N steps", " now and then"},
     {", read one step later", ", and read it later"},
     {" one step later", " later"},

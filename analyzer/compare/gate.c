@@ -72,7 +72,7 @@ static void check_baseline(struct gate *g, double max_regress_pct)
               arena_printf(&g->arena, "not comparable: %s", d->comparable));
     } else if (d->of_windows) {
         judge(g, c, GATE_INCONCLUSIVE,
-              "no step repeats in them: what was measured once says nothing for certain");
+              "no step repeats in them, and one measurement decides nothing");
     } else if (!d->enough) {
         judge(g, c, GATE_INCONCLUSIVE,
               "one of the runs has too few steady steps (8 needed): record more");

@@ -330,9 +330,7 @@ static inline const char *analysis_step_word(const struct facts *f)
 /* Behind a number: what it is of. */
 static inline const char *analysis_per_step(const struct facts *f)
 {
-    return f->steps.batches        ? "per batch"
-           : analysis_of_window(f) ? "in what was recorded"
-                                   : "per step";
+    return f->steps.batches ? "per batch" : analysis_of_window(f) ? "in the window" : "per step";
 }
 
 /* Behind a share: "of the step". */

@@ -13,25 +13,25 @@
 
 static const struct setting own[] = {
     ROW("scaler", SETTING_CHOICE, scaler, 0, 0, "fused|per_tensor|sync",
-        "looks for overflow in all gradients at once, in each tensor, or on the host"),
+        "where to check for overflow: all gradients at once, each tensor, or the host"),
     ROW("weight-casts", SETTING_BOOL, weight_casts, 0, 1, NULL,
-        "cast every weight anew in each step, instead of in the update"),
-    ROW("initial-scale", SETTING_FLOAT, initial_scale, 1, 16777216, NULL, "of the loss, at first"),
+        "cast every weight again in each step, instead of in the update"),
+    ROW("initial-scale", SETTING_FLOAT, initial_scale, 1, 16777216, NULL, "initial loss scale"),
     ROW("growth-interval", SETTING_INT, growth_interval, 1, 1e9, NULL,
         "steps without overflow until the scale doubles"),
     ROW("overflow-every", SETTING_INT, overflow_every, 0, 1e9, NULL,
-        "steps between infinite gradients made on purpose; 0: none"),
+        "steps between deliberately infinite gradients; 0: none"),
 };
 
 static const struct defect defects[] = {
     {"amp-off", "tensor-cores", "precision=fp32;batch=16", NULL,
      "computes in FP32, as if there were no mixed precision"},
     {"scaler-sync", "loss-scaling", "scaler=sync;log_work_us=2000", NULL,
-     "asks in every step on the host whether gradients overflowed, and logs the scale"},
+     "reads on the host in every step whether gradients overflowed, and logs the scale"},
     {"scaler-per-tensor", "loss-scaling", "scaler=per_tensor;batch=8;image=128;cuda_graph=1", NULL,
-     "looks for overflow in every gradient tensor with a kernel of its own"},
+     "checks every gradient tensor for overflow with its own kernel"},
     {"weight-casts", "type-casts", "weight_casts=1;batch=8;image=128;cuda_graph=1",
-     "weight_casts=0", "casts every weight to fp16 anew in each step"},
+     "weight_casts=0", "casts every weight to fp16 again in each step"},
     {"nchw", "channels-last", "channels_last=0", NULL,
      "keeps activations in NCHW with tensor cores"},
     {"optimizer-loop", "fused-optimizer", "optimizer=loop;batch=32", NULL,

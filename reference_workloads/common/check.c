@@ -52,8 +52,8 @@ static const char *cuda_hint(cudaError_t rc)
         return "this GPU is older than the kernels were built for: see GPUPROF_GENCODE in "
                "reference_workloads/conv/CMakeLists.txt";
     default:
-        return "try again under compute-sanitizer, or with CUDA_LAUNCH_BLOCKING=1 to see which "
-               "call is at fault";
+        return "try again under compute-sanitizer, or with CUDA_LAUNCH_BLOCKING=1 to find the "
+               "failing call";
     }
 }
 

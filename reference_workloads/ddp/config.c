@@ -16,22 +16,22 @@
 static const struct setting own[] = {
     ROW("ranks", SETTING_INT, ranks, 1, 16, NULL, "processes to start; under torchrun: its own"),
     ROW("mode", SETTING_CHOICE, mode, 0, 0, "ddp|dp",
-        "a process for each device, or one process that drives all of them"),
+        "one process per device, or one process that drives all of them"),
     ROW("bucket-mb", SETTING_FLOAT, bucket_mb, 0, 1e6, NULL,
         "MiB of gradients per all-reduce; 0: one for each tensor"),
     ROW("first-bucket-mb", SETTING_FLOAT, first_bucket_mb, 0, 1e6, NULL,
         "MiB of the first bucket, which is ready early in backward"),
     ROW("overlap", SETTING_BOOL, overlap, 0, 1, NULL,
-        "all-reduce on a stream of its own while backward goes on, or behind it"),
+        "all-reduce on a separate stream while backward continues, or after it"),
     ROW("accumulation", SETTING_INT, conv.accumulation, 1, 64, NULL,
-        "parts of a batch, whose gradients are added up before the update"),
+        "parts of a batch; their gradients are summed before the update"),
     ROW("no-sync", SETTING_BOOL, no_sync, 0, 1, NULL,
         "all-reduce after the last part only, or after each"),
     ROW("broadcast-buffers", SETTING_BOOL, broadcast_buffers, 0, 1, NULL,
         "rank 0's running statistics to all ranks at the start of each step, or each its own"),
-    ROW("slow-rank", SETTING_INT, slow_rank, 0, 15, NULL, "the rank that is slow"),
+    ROW("slow-rank", SETTING_INT, slow_rank, 0, 15, NULL, "the slow rank"),
     ROW("slow", SETTING_CHOICE, slow, 0, 0, "none|host|batch|loader",
-        "why it is: host work in each step, half as many pictures again, or no loader threads"),
+        "why it is slow: host work in each step, 50 % more pictures, or no loader threads"),
     ROW("slow-us", SETTING_INT, slow_us, 0, 1e6, NULL, "host work of the slow rank per step, us"),
 };
 
@@ -44,13 +44,13 @@ static const struct defect defects[] = {
     {"straggler-host", "straggler", SMALL "slow=host;slow_rank=1;slow_us=8000", "slow=none",
      "rank 1 waits for its GPU in each step and does 8 ms of host work, for which the others wait"},
     {"straggler-batch", "straggler", SMALL "slow=batch;slow_rank=1", "slow=none",
-     "rank 1 gets half as many pictures again"},
+     "rank 1 gets 50 % more pictures"},
     {"no-overlap", "exposed-communication", EXCHANGE "overlap=0", NULL,
      "all-reduces only after backward, on the same stream"},
     {"one-bucket", "bucket-size", EXCHANGE "bucket_mb=1000;first_bucket_mb=1000", NULL,
-     "puts all gradients into one bucket, which is ready only when backward is over"},
+     "puts all gradients into one bucket, which is ready only after backward"},
     {"small-buckets", "bucket-size", SMALL "image=96;batch=32;bucket_mb=0;first_bucket_mb=0", NULL,
-     "all-reduces each gradient tensor on its own"},
+     "all-reduces each gradient tensor separately"},
     {"broadcast-buffers", "broadcast-buffers", SMALL "image=64;batch=32;broadcast_buffers=1", NULL,
      "sends running statistics from rank 0 to all ranks at the start of each step"},
     {"missing-no-sync", "no-sync", EXCHANGE "batch=128;accumulation=4;no_sync=0", NULL,
@@ -94,7 +94,8 @@ void ddp_config_read(struct ddp_config *c, int argc, char **argv)
     config_check(&c->conv);
     const char *advice = getenv("GPUPROF_APPLY"); /* refused, where typed by hand it is an error */
     if (c->conv.cuda_graph && advice && strstr(advice, "cuda")) {
-        fprintf(stderr, "train_ddp: cuda_graph is refused: collectives are not captured here\n");
+        fprintf(stderr,
+                "train_ddp: cuda_graph is refused: train_ddp does not capture collectives\n");
         c->conv.cuda_graph = 0;
     }
     if (c->conv.cuda_graph)

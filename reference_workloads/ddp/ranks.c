@@ -45,7 +45,7 @@ static int free_port(void)
     int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (s < 0 || bind(s, (struct sockaddr *)&a, sizeof a) < 0 ||
         getsockname(s, (struct sockaddr *)&a, &n) < 0)
-        die(1, "no port for the ranks to meet at: %s", strerror(errno));
+        die(1, "no free port for the rendezvous of the ranks: %s", strerror(errno));
     close(s);
     return ntohs(a.sin_port);
 }
@@ -80,7 +80,7 @@ static int await_all(void)
                 started[i] = 0;
                 left--;
                 if (ended != 0)
-                    fprintf(stderr, "train_ddp: rank %d ended with status %d\n", i, ended);
+                    fprintf(stderr, "train_ddp: rank %d exited with status %d\n", i, ended);
             }
         if (ended != 0 && result == 0) {
             result = ended;
@@ -186,9 +186,9 @@ static void give(int world, const void *data, size_t bytes)
     for (int i = 1; i < world; i++) {
         int peer = accept(s, NULL, NULL);
         if (peer < 0)
-            die(1, "%d of %d ranks did not come: %s", world - i, world, strerror(errno));
+            die(1, "%d of %d ranks did not connect: %s", world - i, world, strerror(errno));
         if (send(peer, data, bytes, MSG_NOSIGNAL) != (ssize_t)bytes)
-            die(1, "a rank went away: %s", strerror(errno));
+            die(1, "a rank disconnected: %s", strerror(errno));
         close(peer);
     }
     close(s);
@@ -205,7 +205,7 @@ static void take(void *data, size_t bytes)
     if (s < 0)
         die(1, "rank 0 does not answer: %s", strerror(errno));
     if (recv(s, data, bytes, MSG_WAITALL) != (ssize_t)bytes)
-        die(1, "rank 0 went away");
+        die(1, "rank 0 disconnected");
     close(s);
 }
 

@@ -235,11 +235,10 @@ static void write_windows(const struct diff *d, FILE *f)
         fputs(".\n\n", f);
         return;
     }
-    fprintf(
-        f,
-        "**%s -> %s** for the same work: %+.1f %%. No step repeats: each was measured once, and "
-        "the interval is not known.\n\n",
-        text_time(&b, d->base_ns), text_time(&n, d->new_ns), (d->ratio - 1) * 100);
+    fprintf(f,
+            "**%s -> %s** for the same work: %+.1f %%. No step repeats: each was measured once, "
+            "and the interval is unknown.\n\n",
+            text_time(&b, d->base_ns), text_time(&n, d->new_ns), (d->ratio - 1) * 100);
 }
 
 static int markdown_diff(const struct diff *d, const struct export_options *o, FILE *f,

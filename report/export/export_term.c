@@ -191,7 +191,7 @@ static void write_windows_head(const struct terminal *t, const struct diff *d)
         snprintf(line.s, sizeof line.s, "%s and %s were recorded: not compared",
                  text_time(&b, d->base_ns), text_time(&n, d->new_ns));
     else
-        snprintf(line.s, sizeof line.s, "%s -> %s for the same work: %+.1f %%, interval not known",
+        snprintf(line.s, sizeof line.s, "%s -> %s for the same work: %+.1f %%, interval unknown",
                  text_time(&b, d->base_ns), text_time(&n, d->new_ns), (d->ratio - 1) * 100);
     term_labelled(t, "Window", INK_BOLD, line.s);
     term_labelled(t, "Careful", INK_WARN,

@@ -172,8 +172,7 @@ void page_operators(const struct page *p)
         page_put(p, "<section id=\"operators\"><h2>What launches the work</h2>\n<p class=\"dim\">"
                     "GPU time by the operators, modules and ranges around the launches, the "
                     "outermost on top");
-        fprintf(p->f, "; %.1f %% of it was launched from within one.</p>\n",
-                percent_of(w.in_ranges_ns, all));
+        fprintf(p->f, "; operators launched %.1f %% of it.</p>\n", percent_of(w.in_ranges_ns, all));
         write_flame(p, &w);
         write_table(p, &v, all);
         page_put(p, "</section>\n");

@@ -237,7 +237,7 @@ void page_idle(const struct page *p)
             order[n++] = &p->a->facts->gaps[i];
     page_put(p, "<section id=\"idle\"><h2>When the GPU idles</h2>\n");
     if (n == 0) {
-        page_put(p, "<p>The GPU never idles in what counts.</p></section>\n");
+        page_put(p, "<p>The GPU never idles in the analysed time.</p></section>\n");
         free(order);
         return;
     }
@@ -246,14 +246,13 @@ void page_idle(const struct page *p)
              "<p class=\"dim\">Idle time of the whole recording by the length of the gap, coloured "
              "by cause. It shows whether many short gaps or a few long ones cost the most.</p>\n");
     write_histogram(p);
-    page_put(
-        p,
-        "<div class=\"scroll tall\" role=\"region\" tabindex=\"0\" aria-label=\"Longest gaps\">"
-        "<table class=\"data\"><caption>Longest gaps in what "
-        "counts</caption><thead><tr><th>length</th><th class=\"l\">cause</th>"
-        "<th class=\"l\">during</th><th class=\"l\">ended by</th>%s<th>where</th>"
-        "</tr></thead><tbody>\n",
-        analysis_of_window(p->a->facts) ? "" : "<th>step</th>");
+    page_put(p,
+             "<div class=\"scroll tall\" role=\"region\" tabindex=\"0\" aria-label=\"Longest "
+             "gaps\"><table class=\"data\"><caption>Longest gaps in the analysed "
+             "time</caption><thead><tr><th>length</th><th class=\"l\">cause</th><th "
+             "class=\"l\">during</th><th class=\"l\">ended "
+             "by</th>%s<th>where</th></tr></thead><tbody>\n",
+             analysis_of_window(p->a->facts) ? "" : "<th>step</th>");
     for (size_t i = 0; i < n && i < SHOWN; i++)
         write_gap(p, order[i]);
     page_put(p, "</tbody></table></div></section>\n");

@@ -17,7 +17,7 @@ static void check_overlap_copies(const struct facts *f, struct arena *arena, str
         return;
     }
     if (analysis_of_window(f) && c.count < SEVERAL) {
-        o->why = "the few pinned copies may be what all else waits for";
+        o->why = "all other work may wait for the few pinned copies";
         return;
     }
     o->why = arena_printf(arena, "pinned copies are exposed for %.3f ms per step", ms(exposed));

@@ -45,10 +45,10 @@ static const char *no_use(const struct facts *facts, struct arena *arena, const 
 {
     int cores = facts->host.usable_cores;
     if (f->have > 0 && analysis_of_window(facts))
-        return arena_printf(arena,
-                            "%d workers load data already; whether more would help shows where "
-                            "steps repeat",
-                            f->have);
+        return arena_printf(
+            arena,
+            "%d workers load data already; only repeating steps show whether more would help",
+            f->have);
     if (f->have > 0 && cores > 0 && f->have >= cores)
         return arena_printf(
             arena,

@@ -20,8 +20,7 @@ static const char *what_for(const struct query_loader *l, int64_t elsewhere)
     if (l->storage_bytes < 0)
         return "files, a network or a lock (no wait for a local disk was counted)";
     if (l->read_bytes > 0)
-        return "a network, FUSE files or a lock (a local disk served next to nothing of what they "
-               "read)";
+        return "a network, FUSE files or a lock (a local disk served almost none of their reads)";
     return "a network or a lock (they read no files)";
 }
 
