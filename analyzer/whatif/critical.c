@@ -30,9 +30,9 @@ const char *const path_key[PATH_CLASSES] = {
     [PATH_UNEXPLAINED] = "unexplained",
 };
 const char *const path_title[PATH_CLASSES] = {
-    [PATH_INPUT] = "making batches, and handing them over",
-    [PATH_HOST] = "the program, between CUDA calls",
-    [PATH_LAUNCH] = "CUDA calls, and the way from call to GPU",
+    [PATH_INPUT] = "making and handing over batches",
+    [PATH_HOST] = "host code between CUDA calls",
+    [PATH_LAUNCH] = "CUDA calls, and the time from call to GPU",
     [PATH_ALLOC] = "allocating and freeing",
     [PATH_SYNC] = "returning from a wait",
     [PATH_COPY] = "copies and memsets",

@@ -79,7 +79,7 @@ static void engine_assume(struct engine *x, struct whatif *w)
     double scatter = 164 * s->cv / sqrt(s->used > 0 ? (double)s->used : 1); /* 90 %: normal */
     if (w->steps < GRAPH_STEPS_ENOUGH)
         w->wider = w->steps == 1
-                       ? "one step was recorded"
+                       ? "the recording contains only one step"
                        : arena_printf(x->arena, "the recording contains only %zu consecutive steps",
                                       w->steps);
     w->events_guessed = x->g->loose_ns != NULL;

@@ -17,7 +17,7 @@ START_TEST(test_more_exchange_than_computing)
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "exposed-communication", RULE_FIRES);
     const struct outcome *o = case_outcome(a, "exposed-communication");
-    ck_assert_msg(strstr(o->remedy.pytorch, "no_sync()") == o->remedy.pytorch + 21, "%s",
+    ck_assert_msg(strstr(o->remedy.pytorch, "no_sync()") == o->remedy.pytorch + 24, "%s",
                   o->remedy.pytorch);
     ck_assert_msg(strstr(o->summary, "too short to hide more than 1."), "%s", o->summary);
     build_end(&b);

@@ -243,8 +243,8 @@ static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct
                                "%.0f launches per step, %.0f %% of the kernels under 10 us: the "
                                "GPU waits %.1f ms per step for the next launch%s",
                                (double)f->totals.launches / (double)s.steps, short_pct, ms(idle),
-                               s.steps < 2 ? "; only one step was recorded, so check that every "
-                                             "step launches the same kernels"
+                               s.steps < 2 ? "; the recording contains only one step, so "
+                                             "check that every step launches the same kernels"
                                            : ""));
     outcome_example_gaps(o, f, PART_IDLE_LAUNCH, "GPU idle, next kernel not launched yet");
 }

@@ -186,7 +186,7 @@ static const char *summary_of(const struct facts *f, struct arena *arena, const 
     const struct op *longest = x->fp32.longest == TL_NONE ? NULL : &f->tl->ops[x->fp32.longest];
     bool idle = !longest || longest->class.tensor == TRI_NO;
     return arena_printf(arena, "%.1f ms per step of matrix work runs in FP32%s (longest: %s)",
-                        ms(x->cost_ns), idle ? " beside idle tensor cores" : "",
+                        ms(x->cost_ns), idle ? " while the tensor cores idle" : "",
                         longest ? tl_text(f->tl, longest->name) : "-");
 }
 

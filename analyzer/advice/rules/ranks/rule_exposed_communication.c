@@ -51,7 +51,7 @@ static const char *too_much(const struct facts *f, struct arena *arena, struct o
         return "";
     outcome_evidence(o, "of that, overlap could hide at most", ms(hidden_at_most), "ms", NULL);
     o->remedy = (struct remedy){
-        "exchange less: model.no_sync() over several micro-batches, a larger batch per GPU, "
+        "communicate less: model.no_sync() over several micro-batches, a larger batch per GPU, "
         "gradients in bf16 (DDP's bf16_compress_hook; FSDP MixedPrecision(reduce_dtype)), FSDP "
         "HYBRID_SHARD within a node; then overlap the rest",
         "accumulate gradients over several batches before apply_gradients; larger batches; 16-bit "
