@@ -198,8 +198,8 @@ const char *text_virtual_name(struct text *b, const char *device)
     while (plain > 0 && device[plain - 1] == ' ')
         plain--;
     snprintf(b->s, sizeof b->s,
-             "Virtual GPU (%.*s): a model computes all times; no real device was measured.", plain,
-             device);
+             "Virtual GPU (%.*s): a model computes the GPU's times; no real device was measured.",
+             plain, device);
     return b->s;
 }
 
