@@ -18,13 +18,13 @@ START_TEST(pauses_of_the_collector)
 {
     struct builder b = collected(6, true);
     build_meta(&b, "torch.gc.where", "train.py:8");
-    const struct outcome *o = case_first(build_analyze(&b), "gc-pauses", MS(6));
+    const struct outcome *o = case_first(build_analyze(&b), "gc-pauses", MS(7.2));
     ck_assert_str_eq(o->setting, "gc=freeze");
     ck_assert_ptr_nonnull(strstr(o->summary, "train.py:8"));
     build_end(&b);
     b = collected(6, true);
     build_meta(&b, "torch.gc.asked", "train.py:8");
-    o = case_first(build_analyze(&b), "gc-pauses", MS(6));
+    o = case_first(build_analyze(&b), "gc-pauses", MS(7.2));
     ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "calls gc.collect() itself"));
     build_end(&b);
     b = collected(0.1, true);

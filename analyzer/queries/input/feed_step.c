@@ -9,8 +9,11 @@
 enum {
     IO_WORKERS = 16,       /* most that are worth a try where workers mostly sleep */
     FORK_LOW_NS = 5000000, /* to start a worker, where none was recorded */
-    FORK_HIGH_NS = 60000000
+    FORK_HIGH_NS = 60000000,
+    COLD_NS = 500000 /* a loop that sleeps for each batch goes on with cold caches: up to so long a
+                        step (docs/loading.md), and not more than COLD_PART of what it does */
 };
+static const double COLD_PART = 0.8;
 
 struct costs {
     double off, hand, send, fork; /* each at best, or at worst */
@@ -64,8 +67,9 @@ static double off_core(const struct feed *f, int n, bool at_best)
 
 struct feed_step query_feed_step(const struct feed *f, int n)
 {
-    double shared = f->have > 0 && f->collate_ns > 0 ? 0.8 * f->collate_ns * f->batches : 0;
-    double beside = f->have > 0 ? fmax(0, 0.2 * f->rest_ns - f->line_ns) : 0;
+    double shared = f->have > 0 && f->collate_ns > 0 ? 0.9 * f->collate_ns * f->batches : 0;
+    double cold = fmax(0.2 * f->rest_ns, fmin(COLD_PART * f->rest_ns, COLD_NS));
+    double beside = f->have > 0 ? fmax(0, cold - f->line_ns) : 0;
     struct costs low = {off_core(f, n, true), f->hand_low,     f->send_low, FORK_LOW_NS,
                         f->line_ns,           shared + beside, false};
     struct costs high = {off_core(f, n, false), f->hand_hi, f->send_hi, FORK_HIGH_NS, 0, 0, true};

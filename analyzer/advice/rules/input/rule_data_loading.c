@@ -103,10 +103,11 @@ static void change(const struct facts *facts, struct arena *arena, struct outcom
                                           : ""));
     fires(facts, arena, o, f, f->step_ns - s.low_ns);
     double saves = f->step_ns - s.mid_ns, doubt = 0.02 * f->step_ns + 0.1 * saves;
+    double least = fmax(s.low_ns - doubt, s.low_ns / 2); /* a step takes some time */
     o->upper_bound = false;
     o->saves_low_ns = query_feed_share(facts, f, f->step_ns - s.high_ns - doubt);
     o->saves_mid_ns = query_feed_share(facts, f, saves);
-    o->saves_high_ns = query_feed_share(facts, f, f->step_ns - s.low_ns + doubt);
+    o->saves_high_ns = query_feed_share(facts, f, f->step_ns - least);
     o->saves_low_ns = o->saves_low_ns > 0 ? o->saves_low_ns : 0;
     o->saves_high_ns = o->saves_high_ns < facts->step_ns ? o->saves_high_ns : facts->step_ns;
     o->own_low_ns = o->saves_low_ns;
