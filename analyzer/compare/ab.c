@@ -47,9 +47,32 @@ static double mean_log(const struct ab_arm *arm, size_t from, size_t to)
     return sum / (double)(to - from);
 }
 
+/* Workers deliver in bursts: one long step, then short ones. The most steps from one long step to
+ * the next, the run taken as a circle; 1 where none is twice as long as the mean. */
+static size_t burst(const struct ab_run *r)
+{
+    double limit = 2 * mean(r->ns, r->count);
+    size_t first = r->count, last = 0, most = 1;
+    for (size_t i = 0; i < r->count; i++) {
+        if ((double)r->ns[i] < limit)
+            continue;
+        if (first < r->count && i - last > most)
+            most = i - last;
+        first = first < r->count ? first : i;
+        last = i;
+    }
+    size_t around = first < r->count ? first + r->count - last : 1;
+    return around > most ? around : most;
+}
+
+/* A block holds a burst as a whole, or a draw without its long step would be taken for a fast run.
+ */
 static double draw_run(const struct ab_run *r, int64_t *scratch, uint64_t *state)
 {
     size_t block = r->count / 4 < BLOCK ? (r->count / 4 ? r->count / 4 : 1) : BLOCK;
+    size_t whole = burst(r), most = r->count * 2 / 3;
+    whole = whole < most ? whole : most;
+    block = whole > block ? whole : block;
     for (size_t filled = 0; filled < r->count;) {
         size_t at = (size_t)(next(state) % r->count);
         for (size_t i = 0; i < block && filled < r->count; i++)

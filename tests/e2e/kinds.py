@@ -122,7 +122,7 @@ def main():
     compare(build, checks, "plain", [plain])
     static = compile_c(build, "static", "-static")
     if static:
-        compare(build, checks, "static", [static], "is linked statically")
+        compare(build, checks, "static", [static], "is statically linked")
         compare(build, checks, "static, in a script", ["sh", "-c", static])
     else:
         print("skipped: no static C library")
@@ -133,10 +133,10 @@ def main():
         compare(build, checks, "set-user-ID", [other], "runs with other rights")
     else:
         print("skipped: set-user-ID needs root")
-    notes_alone(build, checks, "32 bits", foreign(build), "32 bits")
+    notes_alone(build, checks, "32 bits", foreign(build), "is a 32-bit program")
     musl = another_libc(build, plain)
     if musl:
-        notes_alone(build, checks, "another C library", musl, "another C library")
+        notes_alone(build, checks, "another C library", musl, "C library other than glibc")
     sanitized(build, checks)
     held(build, checks)
     let_go(build, checks)

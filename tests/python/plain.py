@@ -93,7 +93,7 @@ def main():
         library = test.path("libtorch_python.so")  # as if PyTorch were loaded: its library is what counts
         shutil.copy(os.path.join(os.path.dirname(test.gpuprof), "..", "lib", "libgpuprof_agent.so"), library)
         text = [t for _, t in health(test.same(f"PyTorch, {option}", [*command, library]))]
-        test.check(any(f"started with {option}" in t for t in text), f"{option}: it is said that the hook was off", text)
+        test.check(any(f"ran with {option}:" in t for t in text), f"{option}: it is said that the hook was off", text)
         profile = test.same(f"no PyTorch, {option}", [python, option, "-c", "print(1)"])
         test.check(not health(profile), f"{option}: nothing is said without PyTorch", health(profile))
     test.same("os._exit", [python, "-c", "import os; print('x', flush=True); os._exit(9)"])

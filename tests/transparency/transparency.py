@@ -249,7 +249,9 @@ def conclude(rows, of, unusable, interpreters, args):
     ran = sum(count[v] for v in ("same", "explained", "differs", "unsteady"))
     print(f"transparency: {ran} situations run: {count['same']} the same, {count['explained']} the same but for what is explained, "
           f"{count['differs']} differ, {count['unsteady']} not steady by themselves; {count['skipped']} skipped, {waiting} still to run")
-    return 1 if count["differs"] or count["unsteady"] or problems or not ran else 3 if waiting else 0
+    # a program that varies by itself on a busy machine proves nothing against gpuprof; many of them prove nothing for it
+    many = count["unsteady"] * 20 > ran
+    return 1 if count["differs"] or many or problems or not ran else 3 if waiting else 0
 
 
 if __name__ == "__main__":

@@ -120,6 +120,21 @@ START_TEST(the_same_runs_give_the_same_answer)
 }
 END_TEST
 
+/* Nine workers deliver together: of 14 steps two wait for 400 ms, the others for nothing. */
+START_TEST(bursts_are_drawn_as_a_whole)
+{
+    struct ab_arm a = make(3, 10, 0.002, 1), b = make(3, 10, 0.002, 2);
+    for (size_t i = 0; i < a.count; i++) {
+        a.run[i].count = b.run[i].count = 14;
+        for (size_t k = 0; k < 14; k++)
+            b.run[i].ns[k] = k % 9 == 0 ? 400000000 : 200000;
+    }
+    struct ab_result r = judge(a, b, fifth);
+    ck_assert_int_eq(r.verdict, AB_REFUTED);
+    ck_assert_double_lt(r.high, 0);
+}
+END_TEST
+
 START_TEST(spread_is_that_of_runs_inside_their_arm)
 {
     struct ab_arm a = make(6, 40, 0.05, 1), b = make(6, 20, 0.05, 2);
@@ -144,6 +159,7 @@ Suite *test_ab_suite(void)
     tcase_add_test(c, no_effect_is_never_confirmed);
     tcase_add_test(c, too_little_to_tell);
     tcase_add_test(c, the_same_runs_give_the_same_answer);
+    tcase_add_test(c, bursts_are_drawn_as_a_whole);
     tcase_add_test(c, spread_is_that_of_runs_inside_their_arm);
     return s;
 }
