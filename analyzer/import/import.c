@@ -3,6 +3,7 @@
 #include "analyzer/import/import.h"
 
 #include "analyzer/profile/tables.h"
+#include "base/vec.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -66,6 +67,7 @@ struct shifted {
     struct sink *out;
     int64_t rank; /* that the file's name tells */
     int64_t base[ROW_KINDS], top[ROW_KINDS];
+    struct VEC(int64_t) processes; /* of this file, by its own ids */
 };
 
 /* Which members refer to which table; -1 ends a list. Everything else is a plain number. */
@@ -109,6 +111,11 @@ static int shifted_put(void *self, enum row_kind kind, const void *row, struct e
             continue;
         if (is_id && v > x->top[kind])
             x->top[kind] = v;
+        int64_t *seen = is_id && kind == ROW_PROCESS ? vec_push(&x->processes) : NULL;
+        if (is_id && kind == ROW_PROCESS && !seen)
+            return err_no_memory(e);
+        if (seen)
+            *seen = v;
         if (__builtin_add_overflow(v, x->base[to], &v))
             return err_set(e, "an id of table %s is out of range", t->name);
         memcpy(member, &v, sizeof v);
@@ -139,11 +146,31 @@ static int say_file(struct shifted *x, size_t file, struct err *e)
                          .value = shifted_intern(x, number, n)};
     if (m.key == UINT32_MAX || m.value == UINT32_MAX)
         return err_set(e, "out of memory");
-    for (int64_t p = 1; p <= x->top[ROW_PROCESS]; p++) {
+    for (size_t i = 0; i < x->processes.n; i++) {
         m.id = x->top[ROW_META] + 1;
-        m.process = p;
+        m.process = x->processes.at[i];
         if (shifted_put(x, ROW_META, &m, e) < 0)
             return -1;
+    }
+    return 0;
+}
+
+static int read_one(struct shifted *x, const char *path, size_t file, struct err *e)
+{
+    struct sink through = {
+        .self = x, .intern = shifted_intern, .put = shifted_put, .epoch_ns = x->out->epoch_ns};
+    const struct importer *importer = choose(path, e);
+    x->rank = rank_in_name(path);
+    x->processes.n = 0;
+    if (!importer || importer->read(path, &through, e) < 0)
+        return -1;
+    x->out->epoch_ns = through.epoch_ns;
+    if (say_file(x, file, e) < 0)
+        return -1;
+    for (int k = 0; k < ROW_KINDS; k++) {
+        if (__builtin_add_overflow(x->base[k], x->top[k], &x->base[k]))
+            return err_set(e, "an id of table %s is out of range", tables[k].name);
+        x->top[k] = 0;
     }
     return 0;
 }
@@ -151,23 +178,15 @@ static int say_file(struct shifted *x, size_t file, struct err *e)
 static int read_all(char *const *paths, size_t n, struct sink *out, struct err *e)
 {
     struct shifted x = {.out = out};
-    struct sink through = {.self = &x, .intern = shifted_intern, .put = shifted_put};
-    for (size_t i = 0; i < n; i++) {
-        const struct importer *importer = choose(paths[i], e);
-        through.epoch_ns = out->epoch_ns;
-        x.rank = rank_in_name(paths[i]);
-        if (!importer || importer->read(paths[i], n == 1 ? out : &through, e) < 0)
-            return -1;
-        if (n > 1)
-            out->epoch_ns = through.epoch_ns;
-        if (n > 1 && say_file(&x, i, e) < 0)
-            return -1;
-        for (int k = 0; k < ROW_KINDS; k++) {
-            x.base[k] += x.top[k];
-            x.top[k] = 0;
-        }
+    int rc = 0;
+    if (n == 1) {
+        const struct importer *importer = choose(paths[0], e);
+        return importer ? importer->read(paths[0], out, e) : -1;
     }
-    return 0;
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = read_one(&x, paths[i], i, e);
+    vec_release(&x.processes);
+    return rc < 0 ? -1 : 0;
 }
 
 /* ---- folders ---- */

@@ -76,18 +76,18 @@ int64_t engine_saved_by(struct engine *x, const struct edit *const *edits, size_
 static int64_t work_left_ns(const struct engine *x)
 {
     const struct graph *g = x->g;
-    int64_t *sum = calloc(g->streams + 1, sizeof *sum), most = 0;
+    double *sum = calloc(g->streams + 1, sizeof *sum), most = 0;
     for (size_t i = 0; sum && i < g->recorded; i++) {
         const struct task *t = &g->tasks[i];
         bool work = t->kind == TASK_KERNEL || t->kind == TASK_COPY || t->kind == TASK_MEMSET;
         if (work && t->lane < g->streams && !(x->plan.mark[i] & (PLAN_DROP | PLAN_DETACH)))
-            sum[t->lane] += x->plan.dur[i];
+            sum[t->lane] += (double)x->plan.dur[i];
     }
     for (size_t i = 0; sum && i < g->streams; i++)
-        most = sum[i] > most ? sum[i] : most;
+        most = fmax(sum[i], most);
     free(sum);
-    double share = g->length_ns > 0 ? (double)most / x->plan.work / (double)g->length_ns : 0;
-    return (int64_t)(share * (double)x->f->step_ns);
+    double share = g->length_ns > 0 ? most / x->plan.work / (double)g->length_ns : 0;
+    return (int64_t)(fmin(share, 1) * (double)x->f->step_ns); /* hostile times exceed it */
 }
 
 int64_t engine_most(struct engine *x, const struct edit *edit)

@@ -174,6 +174,30 @@ START_TEST(test_one_time_axis)
 }
 END_TEST
 
+/* The rows of a file are counted, not its ids: one that says 2^60 costs no more than one that
+ * says 1. */
+START_TEST(test_hostile_ids)
+{
+    struct err e = ERR_INIT;
+    struct sink out;
+    for (int i = 0; i < 2; i++) {
+        struct store *s = store_create(in_dir(i ? "b.gpuprof" : "a.gpuprof"), 0, &e);
+        ck_assert_msg(s != NULL, "%s", e.text);
+        struct sink to = store_sink(s);
+        struct row_process p = {.id = (int64_t)1 << 60, .pid = 7, .rank = i, .sealed = 1};
+        ck_assert_int_eq(to.put(to.self, ROW_PROCESS, &p, &e), 0);
+        ck_assert_msg(store_finish(s, &e) == 0, "%s", e.text);
+        store_close(s);
+    }
+    struct memory *m = memory_new(&out);
+    const char *path = dir;
+    ck_assert_msg(import_paths(&path, 1, &out, &e) == 0, "%s", e.text);
+    ck_assert_int_eq(m->count[ROW_PROCESS], 2);
+    ck_assert_int_eq(MEMORY_ROW(m, process, ROW_PROCESS, 1)->id, (int64_t)1 << 61);
+    memory_free(m);
+}
+END_TEST
+
 Suite *test_import_suite(void)
 {
     Suite *s = suite_create("import");
@@ -181,6 +205,7 @@ Suite *test_import_suite(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, test_refused);
     tcase_add_test(t, test_ids_are_shifted);
+    tcase_add_test(t, test_hostile_ids);
     tcase_add_test(t, test_one_time_axis);
     suite_add_tcase(s, t);
     return s;
