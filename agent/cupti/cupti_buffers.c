@@ -6,31 +6,56 @@
 
 #include "agent/cupti/cupti.h"
 
+static _Atomic uint64_t requests;
+
+uint64_t cupti_buffers_asked(void)
+{
+    return atomic_load(&requests);
+}
+
+static uint64_t next_request(void)
+{
+    return atomic_fetch_add_explicit(&requests, 1, memory_order_relaxed) + 1;
+}
+
 /* Buffers whose records are thrown away. CUPTI wants distinct ones, and before API 27 it crashes
- * when it gets none. */
-enum { DISCARDS = 16, DISCARD_BYTES = 64 << 10 };
-static _Alignas(64) char discard[DISCARDS][DISCARD_BYTES];
-static _Atomic bool discard_used[DISCARDS];
-/* More of them, mapped when those are all out. Remembered, because what CUPTI completes may also be
- * another client's. */
-enum { EXTRAS = 256 };
-static _Atomic(uint8_t *) extra[EXTRAS];
+ * when it gets none. The first ones are always there, the others are mapped when they are first
+ * needed and stay: what CUPTI completes may also be another client's, so they are remembered. */
+enum { DISCARDS = 256, DISCARDS_HERE = 16, DISCARD_BYTES = 64 << 10 };
+static _Alignas(64) char discard_here[DISCARDS_HERE][DISCARD_BYTES];
+static struct {
+    _Atomic(uint8_t *) data;
+    _Atomic uint64_t seq; /* of the request that it answered; 0: it is free */
+} discards[DISCARDS];
+
+static uint8_t *discard_data(int i)
+{
+    if (i < DISCARDS_HERE)
+        return (uint8_t *)discard_here[i];
+    return atomic_load(&discards[i].data);
+}
 
 static uint8_t *discard_take(void)
 {
-    for (int i = 0; i < DISCARDS; i++)
-        if (!atomic_exchange(&discard_used[i], true))
-            return (uint8_t *)discard[i];
-    uint8_t *p =
-        mmap(NULL, DISCARD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED)
-        return NULL;
-    for (int i = 0; i < EXTRAS; i++) {
-        uint8_t *none = NULL;
-        if (atomic_compare_exchange_strong(&extra[i], &none, p))
-            break;
+    for (int i = 0; i < DISCARDS; i++) {
+        uint64_t none = 0;
+        if (atomic_load(&discards[i].seq) != 0 ||
+            !atomic_compare_exchange_strong(&discards[i].seq, &none, next_request()))
+            continue;
+        uint8_t *p = discard_data(i);
+        if (!p) {
+            p = mmap(NULL, DISCARD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                     0);
+            if (p == MAP_FAILED) {
+                atomic_store(&discards[i].seq, 0);
+                return NULL;
+            }
+            atomic_store(&discards[i].data, p);
+        }
+        atomic_store((_Atomic uint32_t *)p, 0); /* no record yet: see discards_pending */
+        return p;
     }
-    return p;
+    return NULL;
 }
 
 /* How far whole records reach that are not longer than `most` in all; *n counts them. */
@@ -50,33 +75,25 @@ static size_t reach(const uint8_t *records, size_t bytes, size_t most, uint64_t 
     return to;
 }
 
-static bool discard_owns(const uint8_t *buffer)
+/* Index of one that CUPTI has, -1: it is none. */
+static int discard_of(const uint8_t *buffer)
 {
-    bool owns = (uintptr_t)buffer - (uintptr_t)discard < sizeof discard;
-    for (int i = 0; !owns && buffer && i < EXTRAS; i++)
-        owns = atomic_load(&extra[i]) == buffer;
-    return owns;
+    for (int i = 0; buffer && i < DISCARDS; i++)
+        if (discard_data(i) == buffer && atomic_load(&discards[i].seq) != 0)
+            return i;
+    return -1;
 }
 
-static void discard_give(uint8_t *buffer)
+/* CUPTI has one with records that are not counted yet, of a request up to this one. */
+static bool discards_pending(uint64_t up_to)
 {
-    uintptr_t at = (uintptr_t)buffer - (uintptr_t)discard;
-    if (at < sizeof discard) {
-        atomic_store(&discard_used[at / DISCARD_BYTES], false);
-        return;
+    for (int i = 0; i < DISCARDS; i++) {
+        uint64_t seq = atomic_load(&discards[i].seq);
+        const uint8_t *p = discard_data(i);
+        if (seq != 0 && seq <= up_to && p && atomic_load((const _Atomic uint32_t *)p) != 0)
+            return true;
     }
-    for (int i = 0; i < EXTRAS; i++) {
-        uint8_t *this = buffer;
-        if (atomic_compare_exchange_strong(&extra[i], &this, NULL))
-            munmap(buffer, DISCARD_BYTES);
-    }
-}
-
-static _Atomic uint64_t requests;
-
-uint64_t cupti_buffers_asked(void)
-{
-    return atomic_load(&requests);
+    return false;
 }
 
 static int64_t take(void)
@@ -93,9 +110,7 @@ static int64_t take(void)
                                                      memory_order_acquire, memory_order_relaxed))
             continue;
         d[i].tid = agent_thread.tid ? agent_thread.tid : (uint32_t)syscall(SYS_gettid);
-        atomic_store_explicit(&d[i].seq,
-                              atomic_fetch_add_explicit(&requests, 1, memory_order_relaxed) + 1,
-                              memory_order_relaxed);
+        atomic_store_explicit(&d[i].seq, next_request(), memory_order_relaxed);
         return i;
     }
     return -1;
@@ -144,16 +159,17 @@ void CUPTIAPI cupti_buffer_complete(CUcontext context, uint32_t stream, uint8_t 
 {
     bool here = cupti_running();
     int64_t i = agent.spool && cupti_registered() ? ours(buffer) : -1;
+    int thrown = i < 0 ? discard_of(buffer) : -1;
     if (i >= 0) {
         if (here)
             complete((uint32_t)i, valid);
-    } else if (discard_owns(buffer)) {
+    } else if (thrown >= 0) {
         uint64_t n = 0;
         if (here)
             reach(buffer, valid < size ? valid : size, size, &n);
         if (n)
             agent_count(SPOOL_DISCARDED, n);
-        discard_give(buffer);
+        atomic_store(&discards[thrown].seq, 0);
     } else if (!peer_complete(context, stream, buffer, size, valid) && here) {
         agent_count(SPOOL_BUFFERS_LOST, 1);
     }
@@ -198,7 +214,7 @@ bool cupti_buffers_pending(uint64_t up_to)
             atomic_load(&spool_descs()[i].seq) <= up_to &&
             atomic_load((const _Atomic uint32_t *)spool_buffer(i)) != 0)
             return true;
-    return false;
+    return discards_pending(up_to);
 }
 
 /* Several threads may add the same one: that does no harm. */

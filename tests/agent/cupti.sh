@@ -9,7 +9,7 @@ exec 2>/dev/null
 bad=0 n=0
 
 run() { # run MODEL ARGS...: result in $work/out (the program's), $work/seen (the spools')
-    model=$1
+    local model=$1
     shift
     rm -rf "$work/spool"
     mkdir "$work/spool"
@@ -71,18 +71,19 @@ if grep -qx "dropped 0" "$work/seen"; then
     bad=$((bad + 1))
 fi
 
-# More than all buffers hold, and nobody empties them: what is there and what is counted as lost are all there was.
+# More than all buffers hold, and nobody empties them: what is there and what is counted as lost are all there was,
+# also of the buffers that CUPTI still has when the program ends.
 count() { sed -n "s/^$1 //p" "$work/seen"; }
-for version in 12.4 13.0; do
-    run h200,cupti=$version 30
+for model in cupti=12.4 cupti=12.4,late=30 cupti=12.4,slow_return=50 cupti=13.0 cupti=13.0,late=30; do
+    run h200,$model 30
     few=$(count records)
-    run h200,cupti=$version 60
+    run h200,$model 60
     each=$((($(count records) - few) / 30))
-    run h200,cupti=$version 26000
+    run h200,$model 26000
     n=$((n + 1))
     have=$(count records) lost=$(count dropped)
     if [ "$lost" -lt 1000 ] || [ $((have + lost)) != $((few + each * (26000 - 30))) ]; then
-        echo "FAIL all buffers full, CUPTI $version: $have records, $lost lost, of $((few + each * (26000 - 30)))"
+        echo "FAIL all buffers full, $model: $have records, $lost lost, of $((few + each * (26000 - 30)))"
         bad=$((bad + 1))
     fi
 done
