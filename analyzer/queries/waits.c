@@ -31,6 +31,11 @@ enum call_wait query_call_wait(const struct timeline *t, const struct api *c)
     }
 }
 
+bool query_stops_capture(const struct timeline *t, const struct api *c)
+{
+    return c->kind == API_ALLOC || c->kind == API_FREE || query_call_wait(t, c) != CALL_GOES_ON;
+}
+
 static enum wait_cause cause_of(const char *name)
 {
     static const struct {

@@ -15,6 +15,9 @@ enum call_wait {
 };
 enum call_wait query_call_wait(const struct timeline *t, const struct api *c);
 bool query_reads_back(const struct timeline *t, const struct api *c); /* copies to the host */
+/* No capture of a CUDA graph survives the call: it waits for the GPU, memory comes or goes, or the
+ * host takes part in a copy. */
+bool query_stops_capture(const struct timeline *t, const struct api *c);
 
 enum wait_cause {
     WAIT_OTHER,    /* no operator says why */

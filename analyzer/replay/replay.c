@@ -209,6 +209,8 @@ static void finish(struct pass *x, const struct task *t, uint32_t i)
         x->ready = date > x->ready ? date : x->ready;
         rest = 0;
     }
+    if (x->p->mark[i] & PLAN_NODE && !(t->flags & TASK_STALL)) /* scatter of the usual delay */
+        rest = rest * x->p->node_lag_permille / 1000;
     r->start[i] = x->ready + (dropped ? 0 : lag(x, rest));
     r->end[i] = r->start[i] + (dropped ? 0 : x->p->dur[i]);
     if (t->queue != TASK_NONE && !dropped && r->end[t->queue] > r->end[i]) {

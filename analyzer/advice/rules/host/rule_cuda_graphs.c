@@ -87,12 +87,6 @@ static int by_time(const void *x, const void *y)
     return (a->ns > b->ns) - (a->ns < b->ns);
 }
 
-/* Waiting for the GPU, memory that comes and goes, copies that the host takes part in. */
-static bool stops_capture(const struct timeline *t, const struct api *c)
-{
-    return c->kind == API_ALLOC || c->kind == API_FREE || query_call_wait(t, c) != CALL_GOES_ON;
-}
-
 static size_t collect_marks(const struct facts *f, struct mark *m)
 {
     const struct timeline *t = f->tl;
@@ -100,7 +94,7 @@ static size_t collect_marks(const struct facts *f, struct mark *m)
     for (uint32_t i = 0; i < t->api_count; i++) {
         const struct api *c = &t->apis[i];
         bool launch = c->op != TL_NONE && t->ops[c->op].kind == OP_KERNEL;
-        bool stops = stops_capture(t, c);
+        bool stops = query_stops_capture(t, c);
         if ((!launch && !stops) || t->threads[c->thread].process != f->steps.process)
             continue;
         uint32_t step = query_step_at(f, c->start_ns);
