@@ -26,6 +26,8 @@ static const struct option_spec options[] = {
     {"history", 0, OPTION_STRING, &history, "FILE", "use past trials to set the intervals"},
     {"output", 'o', OPTION_STRING, &output, "FILE", "write there instead of stdout"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
+    LOAD_STEP_KERNEL,
+    LOAD_STEP_COUNT,
     LOAD_REDACT,
     {0},
 };

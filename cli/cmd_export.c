@@ -15,6 +15,8 @@ static const struct option_spec options[] = {
      "the trace; gzipped if it ends in .gz; - is stdout"},
     {"format", 0, OPTION_STRING, &format, "NAME", "chrome (default), speedscope, or another one"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
+    LOAD_STEP_KERNEL,
+    LOAD_STEP_COUNT,
     LOAD_REDACT,
     {0},
 };

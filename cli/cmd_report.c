@@ -15,6 +15,8 @@ static const struct option_spec options[] = {
     {"output", 'o', OPTION_STRING, &output, "FILE",
      "the page; default FILE.html beside the profile"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace it if it exists"},
+    LOAD_STEP_KERNEL,
+    LOAD_STEP_COUNT,
     LOAD_REDACT,
     {0},
 };

@@ -33,6 +33,7 @@ struct step {
 struct steps {
     enum step_source source;
     const char *source_text; /* for people: "NVTX range 'step'", "detected: 41 repeats of ..." */
+    const char *doubt;       /* why others may be the steps, for people; NULL = nothing says so */
     struct step *at;
     size_t count, used;
     uint32_t *op_step;  /* per op: step index, TL_NONE outside of all */
@@ -44,7 +45,8 @@ struct steps {
     bool recurs;                /* slow ones recur: they are used, and the mean is what counts */
     double cv;                  /* standard deviation / mean of the used ones that are not slow */
     double confidence;          /* 0..1; 1 for marked steps */
-    int64_t detected_median_ns; /* what detection says beside given marks; 0 = not run */
+    int64_t detected_median_ns; /* what repetition says beside given marks; 0 = nothing repeats */
+    size_t detected_count;
     bool on_gpu;          /* lengths are the GPU's: from the end of a step's work to the next's */
     bool batches;         /* no step was marked: one goes from one batch to the next */
     uint32_t main_thread; /* index: that of the marks, else the one that launches most */

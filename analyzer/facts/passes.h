@@ -17,11 +17,17 @@ struct detected {
     size_t count;
     double confidence;
     size_t votes;
-    const char *text; /* for people; NULL = nothing found */
+    const char *text;  /* for people; NULL = nothing found */
+    const char *doubt; /* why others may be the steps, for people; NULL = nothing says so */
 };
-/* Steps from repetition alone. The arena owns what it returns. */
-int steps_detect(struct detected *d, const struct timeline *t, uint32_t process,
+/* Steps from repetition alone. `wanted`: how many the user says there are, 0 = nothing is said. The
+ * arena owns what it returns. */
+int steps_detect(struct detected *d, const struct timeline *t, uint32_t process, size_t wanted,
                  struct arena *arena, struct err *e);
+/* steps_given.c: from one launch of a kernel whose name holds `kernel` to the next; fails where
+ * there are not two. */
+int steps_given(struct detected *d, const struct timeline *t, uint32_t process, const char *kernel,
+                struct arena *arena, struct err *e);
 
 /* recorded.c, from steps_find: the windows (-1: out of memory); steps end with their window; the
  * steps of a window whose GPU time is not whole are dropped, once operations have steps. */

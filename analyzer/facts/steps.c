@@ -163,6 +163,7 @@ static int steps_from_detection(struct facts *f, const struct detected *d)
     s->count = d->count;
     s->source = STEPS_DETECTED;
     s->source_text = d->text;
+    s->doubt = d->doubt;
     s->confidence = d->confidence;
     return 0;
 }
@@ -241,6 +242,21 @@ static int without_marks(struct facts *f)
     return f->steps.count ? 0 : steps_from_window(f);
 }
 
+/* What the user says of the steps comes before marks. Returns whether anything is, -1: it cannot
+ * be. */
+static int as_given(struct facts *f, struct detected *d, struct err *e)
+{
+    const char *kernel = timeline_meta(f->tl, "steps.kernel");
+    const char *count = timeline_meta(f->tl, "steps.count");
+    size_t wanted = count ? (size_t)strtoul(count, NULL, 10) : 0;
+    int rc = 0;
+    if (kernel)
+        rc = steps_given(d, f->tl, f->steps.process, kernel, &f->arena, e);
+    else if (f->tl->process_count)
+        rc = steps_detect(d, f->tl, f->steps.process, wanted, &f->arena, e);
+    return rc < 0 ? -1 : kernel || wanted;
+}
+
 int steps_find(struct facts *f, struct err *e)
 {
     struct mark_group marks = find_marks(f->tl);
@@ -249,14 +265,17 @@ int steps_find(struct facts *f, struct err *e)
         return err_no_memory(e);
     if (marks.count && f->tl->op_count && f->tl->threads[marks.thread].process != f->steps.process)
         marks.count = 0;
-    if (f->tl->process_count && steps_detect(&d, f->tl, f->steps.process, &f->arena, e) < 0)
+    int given = as_given(f, &d, e);
+    if (given < 0)
         return -1;
+    f->steps.detected_count = d.count;
     if (steps_median_detected(&d, &f->steps.detected_median_ns) < 0)
         return err_no_memory(e);
-    int rc = one_pass(f->tl, &marks) ? steps_from_window(f)
-             : marks.count           ? steps_from_marks(f, &marks)
-             : d.text                ? steps_from_detection(f, &d)
-                                     : without_marks(f);
+    int rc = given                     ? steps_from_detection(f, &d)
+             : one_pass(f->tl, &marks) ? steps_from_window(f)
+             : marks.count             ? steps_from_marks(f, &marks)
+             : d.text                  ? steps_from_detection(f, &d)
+                                       : without_marks(f);
     if (rc < 0)
         return err_no_memory(e);
     if (!analysis_of_window(f))

@@ -1,198 +1,20 @@
 /* Steps from repetition, without any marks. Rare operations (optimizer, loss, first convolution)
- * occur once in a step; the number of steps K is what most distinct operations agree on.
+ * occur once in a step; periods are what many distinct operations agree on. Periods nest: layers in
+ * a step, micro-batches in a step, steps between two evaluations. The step is the shortest period
+ * that holds an update of the parameters; where none is known by its name, a copy between host and
+ * GPU; and of which little happens more seldom than it.
  *
  *   tokens in launch order -> occurrence counts -> H[K] + H[K+1] votes -> for each K the operation
- *   that cuts best (coverage, regularity, host gap before it) -> accept, steady state
+ *   that cuts best (coverage, regularity, host gap before it) -> the period -> steady state
  *
- * Cost: O(n log n) plus a bounded number of passes over the tokens. Memory: 40 bytes a token. */
+ * Cost: O(n log n) plus a bounded number of passes over the tokens. Memory: 48 bytes a token. */
 #include "analyzer/facts/passes.h"
-#include "analyzer/measure/sequence.h"
-#include "base/vec.h"
+#include "analyzer/facts/steps_cut.h"
 
 #include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
-enum { CANDIDATES = 15, VOTES_MIN = 3, FEW = 16 };
-
-struct cut {
-    uint32_t token;
-    size_t votes, k;
-    double coverage, similarity, regularity;
-};
-
-/* ---- how well a token cuts ---- */
-
-struct scratch {
-    int64_t *v;             /* n + 1 */
-    uint32_t *seen, *count; /* by token */
-};
-
-/* Median absolute deviation of the time between occurrences, over its median. */
-static double regularity_of(const struct sequence *s, uint32_t x, int64_t *v)
-{
-    size_t n = count_of(s, x) - 1;
-    const uint32_t *p = s->position + s->first[x];
-    for (size_t i = 0; i < n; i++)
-        v[i] = s->time[p[i + 1]] - s->time[p[i]];
-    int64_t median = median_ns(v, n);
-    for (size_t i = 0; i < n; i++)
-        v[i] = llabs(v[i] - median);
-    return median > 0 ? (double)median_ns(v, n) / (double)median : 1;
-}
-
-static int64_t gap_before(const struct sequence *s, uint32_t x, int64_t *v)
-{
-    size_t n = count_of(s, x);
-    const uint32_t *p = s->position + s->first[x];
-    for (size_t i = 0; i < n; i++)
-        v[i] = p[i] ? s->time[p[i]] - s->time[p[i] - 1] : 0;
-    return median_ns(v, n);
-}
-
-/* Median share of the common tokens (at least k occurrences) that a segment holds. */
-static double coverage_of(const struct sequence *s, uint32_t x, size_t k, size_t common,
-                          struct scratch *w)
-{
-    size_t n = count_of(s, x) - 1;
-    const uint32_t *p = s->position + s->first[x];
-    memset(w->seen, 0, s->tokens * sizeof *w->seen);
-    for (size_t g = 0; g < n; g++) {
-        int64_t distinct = 0;
-        for (uint32_t i = p[g]; i < p[g + 1]; i++) {
-            uint32_t token = s->token[i];
-            if (count_of(s, token) >= k && w->seen[token] != g + 1) {
-                w->seen[token] = (uint32_t)g + 1;
-                distinct++;
-            }
-        }
-        w->v[g] = distinct;
-    }
-    return common ? (double)median_ns(w->v, n) / (double)common : 0;
-}
-
-/* Dice coefficient of the token multisets of [a, b) and [c, d). */
-static double dice(const struct sequence *s, uint32_t a, uint32_t b, uint32_t c, uint32_t d,
-                   struct scratch *w)
-{
-    size_t shared = 0, both = (size_t)(b - a) + (d - c);
-    for (uint32_t i = a; i < b; i++)
-        w->count[s->token[i]]++;
-    for (uint32_t i = c; i < d; i++)
-        if (w->count[s->token[i]]) {
-            w->count[s->token[i]]--;
-            shared++;
-        }
-    for (uint32_t i = a; i < b; i++)
-        w->count[s->token[i]] = 0;
-    return both ? 2.0 * (double)shared / (double)both : 0;
-}
-
-static bool alike(const struct sequence *s, uint32_t a, uint32_t b, uint32_t c, uint32_t d,
-                  struct scratch *w)
-{
-    uint32_t m = b - a, n = d - c;
-    if ((m < n ? m : n) < (m < n ? n : m) * 0.7) /* sizes alone rule it out */
-        return false;
-    return dice(s, a, b, c, d, w) >= 0.85;
-}
-
-static int compare_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Median similarity of neighbouring segments; each one's in `each` (n - 1 values) when wanted. */
-static double similarity_of(const struct sequence *s, uint32_t x, double *each, struct scratch *w)
-{
-    size_t n = count_of(s, x) - 1;
-    const uint32_t *p = s->position + s->first[x];
-    if (n < 2)
-        return 0;
-    double *sorted = malloc(n * sizeof *sorted), median = 0;
-    for (size_t g = 0; sorted && g + 1 < n; g++) {
-        sorted[g] = dice(s, p[g], p[g + 1], p[g + 1], p[g + 2], w);
-        if (each)
-            each[g] = sorted[g];
-    }
-    if (sorted) {
-        qsort(sorted, n - 1, sizeof *sorted, compare_double);
-        median = sorted[(n - 1) / 2];
-    }
-    free(sorted);
-    return median;
-}
-
-/* ---- the best cut for one K ---- */
-
-struct ranked_token {
-    uint32_t token;
-    double regularity;
-    int64_t gap_ns;
-};
-
-static int by_regularity(const void *a, const void *b)
-{
-    const struct ranked_token *x = a, *y = b;
-    if (x->regularity != y->regularity)
-        return x->regularity < y->regularity ? -1 : 1;
-    if (x->gap_ns != y->gap_ns)
-        return x->gap_ns > y->gap_ns ? -1 : 1;
-    return (x->token > y->token) - (x->token < y->token);
-}
-
-static bool better_cut(double coverage, const struct ranked_token *a, const struct cut *b,
-                       int64_t b_gap)
-{
-    double ca = round(coverage * 100), cb = round(b->coverage * 100);
-    if (ca != cb)
-        return ca > cb;
-    if (a->regularity != b->regularity)
-        return a->regularity < b->regularity;
-    return a->gap_ns > b_gap;
-}
-
-/* Tokens with k or k + 1 occurrences, most regular first; the `tries` best are looked at closely,
- * and as many with the longest host gap before them. */
-static int best_cut(struct cut *best, const struct sequence *s, size_t k, size_t tries,
-                    struct scratch *w)
-{
-    struct VEC(struct ranked_token) list = {0};
-    size_t common = 0;
-    for (uint32_t x = 0; x < s->tokens; x++) {
-        common += count_of(s, x) >= k;
-        if (count_of(s, x) != k && count_of(s, x) != k + 1)
-            continue;
-        struct ranked_token *r = vec_push(&list);
-        if (!r)
-            return -1;
-        *r = (struct ranked_token){x, regularity_of(s, x, w->v), gap_before(s, x, w->v)};
-    }
-    if (list.n)
-        qsort(list.at, list.n, sizeof *list.at, by_regularity);
-    size_t longest = 0;
-    for (size_t i = 1; i < list.n; i++)
-        if (list.at[i].gap_ns > list.at[longest].gap_ns)
-            longest = i;
-    int64_t best_gap = 0;
-    bool any = false;
-    for (size_t i = 0; i < list.n; i++) {
-        if (i >= tries && i != longest)
-            continue;
-        double coverage = coverage_of(s, list.at[i].token, k, common, w);
-        if (any && !better_cut(coverage, &list.at[i], best, best_gap))
-            continue;
-        any = true;
-        best_gap = list.at[i].gap_ns;
-        best->token = list.at[i].token;
-        best->coverage = coverage;
-        best->regularity = list.at[i].regularity;
-    }
-    vec_release(&list);
-    if (any)
-        best->similarity = similarity_of(s, best->token, NULL, w);
-    return any;
-}
+enum { CANDIDATES = 15, VOTES_MIN = 3, OFTEN = 6 };
 
 /* ---- candidates ---- */
 
@@ -222,103 +44,222 @@ static size_t candidates(const struct sequence *s, size_t out_k[CANDIDATES],
     return n;
 }
 
-/* A few repeats that fill little of the recording are layers of a model that ran once, not steps.
- */
-static bool fills_recording(const struct sequence *s, uint32_t x, int64_t *v)
+enum hint { HINT_NONE, HINT_COPIES, HINT_UPDATES };
+
+static enum hint hint_of(const struct cut *c)
 {
-    size_t n = count_of(s, x);
-    const uint32_t *p = s->position + s->first[x];
-    for (size_t i = 0; i + 1 < n; i++)
-        v[i] = s->time[p[i + 1]] - s->time[p[i]];
-    double inside = (double)median_ns(v, n - 1) * (double)(n - 1);
-    return n > FEW || inside >= 0.3 * (double)(s->time[s->n - 1] - s->time[0]);
+    enum { /* % */ MOST = 80, SOME = 5 };
+    if (c->updates * 100 >= MOST && c->steady * 100 >= SOME)
+        return HINT_UPDATES;
+    return c->copies * 100 >= MOST && c->steady * 100 >= SOME ? HINT_COPIES : HINT_NONE;
 }
 
-/* What one call launched lies within a step: the layers of a model that a graph holds. */
-static bool cuts_calls(const struct sequence *s, uint32_t x)
+/* Of the operations that are as frequent as the cut, what a step holds: nearly all; with an update
+ * of the parameters or a copy in each, half: text that is sampled between some steps adds what
+ * others lack. */
+static const double ALL_THERE = 0.9, ALL_SAMPLED = 0.5;
+/* Of the GPU's time, what segments without an update hold: with less, they are no steps. */
+static const double TOO_LITTLE = 0.25;
+
+/* Whether segments could be steps. -1: out of memory. */
+static int possible(struct cut *c, const struct sequence *s, struct scratch *w)
 {
-    size_t n = count_of(s, x), same = 0;
-    const uint32_t *p = s->position + s->first[x];
-    for (size_t i = 0; i + 1 < n; i++)
-        same += s->time[p[i]] == s->time[p[i + 1]];
-    return same * 10 > n;
+    if (c->coverage < ALL_SAMPLED || c->similarity < 0.85 || cut_splits_calls(s, c->token) ||
+        !cut_fills_recording(s, c->token, w->v))
+        return 0;
+    if (cut_judge(c, s, w) < 0)
+        return -1;
+    if (hint_of(c) == HINT_UPDATES)
+        return 1;
+    return c->steady >= TOO_LITTLE &&
+           (c->coverage >= ALL_THERE || (hint_of(c) == HINT_COPIES && c->k >= OFTEN));
 }
 
-static int choose_cut(struct cut *chosen, const struct sequence *s, struct scratch *w)
+/* From one update of the parameters to the next, where that is known by its name. The same. */
+static int cut_at_updates(struct cut *c, const struct sequence *s, struct scratch *w)
 {
+    if (s->update == TL_NONE || count_of(s, s->update) < 3)
+        return 0;
+    *c = (struct cut){.k = count_of(s, s->update) - 1};
+    for (uint32_t x = 0; x < s->tokens; x++)
+        c->votes += count_of(s, x) == c->k || count_of(s, x) == c->k + 1;
+    cut_by(c, s, s->update, w);
+    return possible(c, s, w);
+}
+
+/* The best cut into that many segments, or one fewer. 1, 0: there is none, -1: out of memory. */
+static int cut_into(struct cut *c, const struct sequence *s, size_t wanted, struct scratch *w)
+{
+    const size_t TRIES = 64;
+    int rc = 0;
+    for (size_t k = wanted; rc == 0 && k + 1 >= wanted && k > 0; k--) {
+        *c = (struct cut){.k = k};
+        rc = cut_best(c, s, k, TRIES, w);
+    }
+    return rc > 0 && cut_judge(c, s, w) < 0 ? -1 : rc;
+}
+
+/* Cuts that could be steps, one for each K. Returns how many, -1: out of memory. */
+static int find_cuts(struct cut cuts[CANDIDATES], const struct sequence *s, size_t wanted,
+                     struct scratch *w)
+{
+    if (wanted)
+        return cut_into(&cuts[0], s, wanted, w);
     size_t k[CANDIDATES], votes[CANDIDATES], n = candidates(s, k, votes);
     size_t tries = 50000000 / (CANDIDATES * (s->n + 1));
     tries = tries < 3 ? 3 : tries > 64 ? 64 : tries;
-    int found = 0;
+    int found = cut_at_updates(&cuts[0], s, w);
+    if (found)
+        return found;
     for (size_t i = 0; i < n; i++) {
         struct cut c = {.votes = votes[i], .k = k[i]};
-        int rc = best_cut(&c, s, k[i], tries, w);
+        int rc = cut_best(&c, s, k[i], tries, w);
+        if (rc > 0)
+            rc = possible(&c, s, w);
         if (rc < 0)
             return -1;
-        if (!rc || c.coverage < 0.9 || c.similarity < 0.85 || cuts_calls(s, c.token) ||
-            !fills_recording(s, c.token, w->v))
-            continue;
-        if (found && (c.votes < chosen->votes ||
-                      (c.votes == chosen->votes && c.coverage <= chosen->coverage)))
-            continue;
-        *chosen = c;
-        found = 1;
+        if (rc)
+            cuts[found++] = c;
     }
     return found;
 }
 
-/* ---- steady state ---- */
+/* ---- which of the periods is the step ---- */
 
-/* Steady: the longest run of segments that each resemble the one before, and all others that
- * resemble that run's first. */
-static void mark_steady(struct detected *d, const struct sequence *s, const struct cut *c,
-                        const double *each, struct scratch *w)
+static enum hint best_hint(const struct cut *cuts, size_t n)
 {
-    size_t best = 0, best_n = 1, start = 0;
-    for (size_t i = 1; i <= d->count; i++)
-        if (i == d->count || each[i - 1] < 0.85) {
-            if (i - start > best_n) {
-                best_n = i - start;
-                best = start;
-            }
-            start = i;
-        }
-    const uint32_t *p = s->position + s->first[c->token];
-    for (size_t i = 0; i < d->count; i++)
-        d->steady[i] =
-            (i >= best && i < best + best_n) || alike(s, p[best], p[best + 1], p[i], p[i + 1], w);
+    enum hint best = HINT_NONE;
+    for (size_t i = 0; i < n; i++)
+        best = hint_of(&cuts[i]) > best ? hint_of(&cuts[i]) : best;
+    return best;
+}
+
+/* More operations agree on it, and more of its segments are alike, or it holds more of them. */
+static bool better_cut(const struct cut *a, const struct cut *b)
+{
+    double x = (double)a->votes * a->alike * a->alike, y = (double)b->votes * b->alike * b->alike;
+    return x > y || (x == y && a->coverage > b->coverage);
+}
+
+struct wanted { /* of a cut */
+    enum hint hint;
+    double k, whole, alike; /* at least */
+};
+
+static const struct cut *best_of(const struct cut *cuts, size_t n, const struct wanted *w)
+{
+    const struct cut *best = NULL;
+    for (size_t i = 0; i < n; i++) {
+        const struct cut *c = &cuts[i];
+        if (hint_of(c) == w->hint && (double)c->k >= w->k && c->whole >= w->whole &&
+            c->alike >= w->alike && (!best || better_cut(c, best)))
+            best = c;
+    }
+    return best;
+}
+
+/* The best, then what lies within its segments and is as much alike: no half of a step that trains
+ * two models. */
+static const struct cut *choose_cut(const struct cut *cuts, size_t n)
+{
+    const double ENOUGH = 0.6; /* of what the best holds whole, of its share that is alike */
+    const double TWICE = 1.8;  /* as many segments, nearly: one period within another */
+    struct wanted w = {.hint = best_hint(cuts, n)};
+    for (size_t i = 0; i < n; i++)
+        if (hint_of(&cuts[i]) == w.hint)
+            w.whole = fmax(w.whole, ENOUGH * cuts[i].whole);
+    const struct cut *chosen = NULL;
+    for (const struct cut *c = best_of(cuts, n, &w); c; c = best_of(cuts, n, &w)) {
+        chosen = c;
+        w.k = TWICE * (double)c->k;
+        w.alike = ENOUGH * c->alike;
+    }
+    return chosen;
+}
+
+/* ---- the answer ---- */
+
+/* Something comes again and again, more seldom than the segments: how often, 0 = nothing does.
+ * Where no update is known several segments may be one step. */
+static size_t outer_period(const struct sequence *s, const struct cut *c, struct scratch *w)
+{
+    const double REGULAR = 0.15;
+    size_t best = 0;
+    for (uint32_t x = 0; x < s->tokens; x++) {
+        size_t n = count_of(s, x);
+        if (n >= OFTEN && n > best && n * 9 <= c->k * 5 && cut_regularity(s, x, w->v) < REGULAR)
+            best = n;
+    }
+    return best;
+}
+
+/* What many operations do so many times in each segment: layers, micro-batches. 0 = nothing. */
+static size_t inner_repeats(const struct sequence *s, const struct cut *c)
+{
+    size_t k[CANDIDATES], votes[CANDIDATES], n = candidates(s, k, votes);
+    for (size_t i = 0; i < n; i++) {
+        double times = (double)k[i] / (double)c->k;
+        if (times >= 1.8 && fabs(times - round(times)) < 0.1)
+            return (size_t)round(times);
+    }
+    return 0;
+}
+
+static const char *doubt_of(const struct sequence *s, const struct cut *c, double confidence,
+                            size_t outer, struct arena *arena)
+{
+    size_t inner = inner_repeats(s, c);
+    const char *more = "", *less = "";
+    if (outer)
+        more = arena_printf(arena, "; %.1f of them may be one step, because others occur %zu times",
+                            (double)c->k / (double)outer, outer);
+    if (inner)
+        less = arena_printf(arena, "; in each a pattern repeats %zu times", inner);
+    return more && less ? arena_printf(arena,
+                                       "confidence %.0f %% that these are the steps%s%s. Name a "
+                                       "kernel that runs once in each step: --step-kernel NAME",
+                                       100 * confidence, more, less)
+                        : NULL;
 }
 
 static int fill(struct detected *d, const struct sequence *s, const struct cut *c,
                 struct arena *arena, struct scratch *w)
 {
+    const double DOUBT = 0.6, SURE = 0.7;
     d->count = count_of(s, c->token) - 1;
     d->at = arena_array(arena, d->count, sizeof *d->at);
     d->steady = arena_array(arena, d->count, sizeof *d->steady);
-    double *each = malloc((d->count + 1) * sizeof *each);
-    if (!d->at || !d->steady || !each) {
-        free(each);
+    if (!d->at || !d->steady || cut_steady(d->steady, s, c->token, w) < 0)
         return -1;
-    }
     const uint32_t *p = s->position + s->first[c->token];
     for (size_t i = 0; i < d->count; i++)
         d->at[i] = (struct span){s->time[p[i]], s->time[p[i + 1]]};
-    similarity_of(s, c->token, each, w);
-    mark_steady(d, s, c, each, w);
-    free(each);
     d->votes = c->votes;
-    d->confidence = fmax(0, fmin(fmin(c->coverage, c->similarity), 1 - c->regularity));
-    d->text = arena_printf(arena, "detected: %zu operations that occur once in each of %zu steps",
-                           c->votes, d->count);
+    d->confidence = fmin(fmin(c->coverage, c->similarity), c->whole);
+    bool sure = hint_of(c) == HINT_UPDATES;
+    size_t outer = sure ? 0 : outer_period(s, c, w);
+    if (!sure) /* what most of the time goes into would be no step */
+        d->confidence = fmax(0, fmin(d->confidence, fmin(c->steady, 1 - c->regularity)));
+    if (outer)
+        d->confidence = fmin(d->confidence, DOUBT);
+    d->text =
+        c->votes == 0
+            ? arena_printf(arena, "cut into %zu steps, as given", d->count)
+            : arena_printf(arena, "detected: %zu operation%s once in each of %zu steps%s", c->votes,
+                           c->votes == 1 ? " that occurs" : "s that occur", d->count,
+                           c->token == s->update ? ", the optimizer's among them" : "");
+    if (d->text && c->votes && d->confidence < SURE)
+        d->doubt = doubt_of(s, c, d->confidence, outer, arena);
     return d->text ? 0 : -1;
 }
 
-static int detect(struct detected *d, const struct timeline *t, uint32_t process, bool names_only,
-                  struct arena *arena)
+static int detect(struct detected *d, const struct timeline *t, uint32_t process, size_t wanted,
+                  bool names_only, struct arena *arena)
 {
     struct sequence s;
     struct scratch w = {0};
-    struct cut c = {0};
+    struct cut cuts[CANDIDATES];
+    const struct cut *c = NULL;
     int rc = sequence_build(&s, t, process, names_only);
     if (rc == 0) {
         w.v = malloc((s.n + 2) * sizeof *w.v);
@@ -327,9 +268,11 @@ static int detect(struct detected *d, const struct timeline *t, uint32_t process
         rc = w.v && w.seen && w.count ? 0 : -1;
     }
     if (rc == 0 && s.n >= 2)
-        rc = choose_cut(&c, &s, &w);
-    if (rc == 1)
-        rc = fill(d, &s, &c, arena, &w);
+        rc = find_cuts(cuts, &s, wanted, &w);
+    if (rc > 0)
+        c = choose_cut(cuts, (size_t)rc);
+    if (c)
+        rc = fill(d, &s, c, arena, &w);
     free(w.v);
     free(w.seen);
     free(w.count);
@@ -337,13 +280,18 @@ static int detect(struct detected *d, const struct timeline *t, uint32_t process
     return rc;
 }
 
-int steps_detect(struct detected *d, const struct timeline *t, uint32_t process,
+int steps_detect(struct detected *d, const struct timeline *t, uint32_t process, size_t wanted,
                  struct arena *arena, struct err *e)
 {
     *d = (struct detected){0};
-    if (detect(d, t, process, false, arena) < 0)
+    if (detect(d, t, process, wanted, false, arena) < 0)
         return err_no_memory(e);
-    if (!d->text && detect(d, t, process, true, arena) < 0) /* shapes vary: names alone */
+    if (!d->text && detect(d, t, process, wanted, true, arena) < 0) /* shapes vary: names alone */
         return err_no_memory(e);
+    if (!d->text && wanted)
+        return err_set(e,
+                       "--steps-per-run: nothing that was recorded occurs %zu times, so it cannot "
+                       "be cut into so many steps: try --step-kernel",
+                       wanted);
     return 0;
 }

@@ -26,18 +26,27 @@ static uint64_t token_of(const struct timeline *t, const struct op *o, bool name
 }
 
 struct event { /* something launched by the host */
-    int64_t time;
+    int64_t time, gpu_ns;
     uint64_t hash;
+    enum token_role role;
 };
 
 struct events VEC(struct event);
 
-static int add_event(struct events *v, int64_t time, uint64_t hash)
+static int add_event(struct events *v, struct event event)
 {
     struct event *e = vec_push(v);
     if (e)
-        *e = (struct event){time, hash};
+        *e = event;
     return e ? 0 : -1;
+}
+
+static enum token_role role_of(const struct op *o)
+{
+    if (o->kind == OP_KERNEL)
+        return o->class.family == FAMILY_OPTIMIZER ? ROLE_UPDATE : ROLE_WORK;
+    bool host = o->copy_kind == COPY_H2D || o->copy_kind == COPY_D2H;
+    return o->kind == OP_COPY && host ? ROLE_COPY : ROLE_WORK;
 }
 
 /* A host that runs ahead had launched what the GPU does first before the recording began: such work
@@ -73,7 +82,8 @@ static int gather(struct events *v, const struct timeline *t, uint32_t process, 
     for (uint32_t i = 0; rc == 0 && i < t->op_count; i++) {
         const struct op *o = &t->ops[i];
         if (t->streams[o->stream].process == process && launch[i] != LAUNCHED_BEFORE)
-            rc = add_event(v, launch[i], token_of(t, o, names_only));
+            rc = add_event(v, (struct event){launch[i], o->end_ns - o->start_ns,
+                                             token_of(t, o, names_only), role_of(o)});
     }
     free(launch);
     if (rc < 0)
@@ -86,7 +96,8 @@ static int gather(struct events *v, const struct timeline *t, uint32_t process, 
         if (!launches || a->ops || t->threads[a->thread].process != process)
             continue;
         const char *name = tl_text(t, a->name);
-        if (add_event(v, a->start_ns, str_hash(name, strlen(name))) < 0)
+        if (add_event(v, (struct event){a->start_ns, 0, str_hash(name, strlen(name)), ROLE_WORK}) <
+            0)
             return -1;
     }
     return 0;
@@ -102,13 +113,68 @@ static int number_tokens(struct sequence *s, const struct events *v, const struc
         uint32_t id = idmap_get(&ids, (int64_t)e->hash);
         if (id == UINT32_MAX) {
             id = s->tokens++;
+            s->role[id] = (uint8_t)e->role;
             rc = idmap_put(&ids, (int64_t)e->hash, id);
         }
         s->token[i] = id;
         s->time[i] = e->time;
+        s->gpu_ns[i] = e->gpu_ns;
     }
     idmap_release(&ids);
     return rc;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* How far apart two kernels of an optimizer are at least that belong to two updates. Distances come
+ * in two sizes: within an update, of a few operations, and from one update to the next; the widest
+ * gap lies between them. Where there is none, each kernel is an update. */
+static uint32_t apart(uint32_t *distance, size_t n)
+{
+    enum { TIMES = 4, A_FEW = 16 };
+    double widest = TIMES;
+    uint32_t least = 0;
+    qsort(distance, n, sizeof *distance, by_size);
+    for (size_t i = 0; i + 1 < n && distance[i] <= A_FEW; i++)
+        if ((double)distance[i + 1] / distance[i] > widest) {
+            widest = (double)distance[i + 1] / distance[i];
+            least = distance[i + 1];
+        }
+    return least;
+}
+
+/* The first operation behind each update gets a token of its own. -1: out of memory. */
+static int mark_updates(struct sequence *s)
+{
+    uint32_t *distance = malloc((s->n + 1) * sizeof *distance), last = TL_NONE;
+    size_t n = 0;
+    if (!distance)
+        return -1;
+    s->update = TL_NONE;
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->role[s->token[i]] == ROLE_UPDATE) {
+            if (last != TL_NONE)
+                distance[n++] = i - last;
+            last = i;
+        }
+    uint32_t least = apart(distance, n);
+    free(distance);
+    if (last == TL_NONE)
+        return 0;
+    s->update = s->tokens++;
+    s->role[s->update] = ROLE_WORK;
+    uint32_t next = UINT32_MAX; /* kernel of an optimizer */
+    for (uint32_t i = (uint32_t)s->n; i-- > 0;) {
+        bool updates = s->role[s->token[i]] == ROLE_UPDATE;
+        if (updates && i + 1 < s->n && next != i + 1 && next - i >= least)
+            s->token[i + 1] = s->update;
+        next = updates ? i : next;
+    }
+    return 0;
 }
 
 static int index_positions(struct sequence *s)
@@ -144,6 +210,8 @@ void sequence_release(struct sequence *s)
 {
     free(s->token);
     free(s->time);
+    free(s->gpu_ns);
+    free(s->role);
     free(s->first);
     free(s->position);
     *s = (struct sequence){0};
@@ -158,10 +226,14 @@ int sequence_build(struct sequence *s, const struct timeline *t, uint32_t proces
     if (rc == 0) {
         s->token = malloc((v.n + 1) * sizeof *s->token);
         s->time = malloc((v.n + 1) * sizeof *s->time);
-        rc = s->token && s->time ? put_in_order(&v, &keys) : -1;
+        s->gpu_ns = malloc((v.n + 1) * sizeof *s->gpu_ns);
+        s->role = malloc((v.n + 2) * sizeof *s->role);
+        rc = s->token && s->time && s->gpu_ns && s->role ? put_in_order(&v, &keys) : -1;
     }
     if (rc == 0)
         rc = number_tokens(s, &v, keys);
+    if (rc == 0)
+        rc = mark_updates(s);
     free(keys);
     vec_release(&v);
     return rc == 0 ? index_positions(s) : -1;

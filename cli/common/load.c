@@ -6,11 +6,14 @@
 #include "analyzer/profile/redact.h"
 #include "cli/common/command.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 bool load_redact;
+const char *load_step_kernel;
+int load_step_count;
 
 int load_note_left_out(const struct sink *sink, const char *left_out, struct err *e)
 {
@@ -21,6 +24,26 @@ int load_note_left_out(const struct sink *sink, const char *left_out, struct err
     return sink->put(sink->self, ROW_HEALTH, &h, e);
 }
 
+static int put_meta(const struct sink *sink, const char *key, const char *value, struct err *e)
+{
+    struct row_meta m = {.id = INT32_MAX};
+    m.key = sink->intern(sink->self, key, strlen(key));
+    m.value = sink->intern(sink->self, value, strlen(value));
+    return sink->put(sink->self, ROW_META, &m, e);
+}
+
+/* What the options say of the steps; what the profile says comes second. */
+static int note_steps(const struct sink *sink, struct err *e)
+{
+    char count[16];
+    if (load_step_count < 0 || load_step_count == 1)
+        return err_set(e, "--steps-per-run needs a number of steps, at least 2");
+    snprintf(count, sizeof count, "%d", load_step_count);
+    if (load_step_kernel && put_meta(sink, "steps.kernel", load_step_kernel, e))
+        return -1;
+    return load_step_count ? put_meta(sink, "steps.count", count, e) : 0;
+}
+
 /* All texts pass the sink that hides secrets: of a profile or trace that others made, too. */
 static int read_into(struct timeline *t, const struct import_files *l, const char *left_out,
                      struct err *e)
@@ -29,7 +52,9 @@ static int read_into(struct timeline *t, const struct import_files *l, const cha
     if (!r)
         return -1;
     struct sink sink = redact_sink(r);
-    int rc = import_paths((const char *const *)l->at, l->n, &sink, e);
+    int rc = note_steps(&sink, e);
+    if (rc == 0)
+        rc = import_paths((const char *const *)l->at, l->n, &sink, e);
     if (rc == 0 && left_out)
         rc = load_note_left_out(&sink, left_out, e);
     redact_close(r);

@@ -24,6 +24,20 @@ extern bool load_redact;
             "also leave out arguments, folders, user, host"                                        \
     }
 
+/* The options --step-kernel and --steps-per-run: which steps the analysis takes, instead of marks
+ * and of those that it finds. */
+extern const char *load_step_kernel; /* part of the name of a kernel that runs once in each step */
+extern int load_step_count;          /* steps in the recording; 0 = not given */
+#define LOAD_STEP_KERNEL                                                                           \
+    {                                                                                              \
+        "step-kernel", 0, OPTION_STRING, &load_step_kernel, "NAME",                                \
+            "a step begins where a kernel of this name does"                                       \
+    }
+#define LOAD_STEP_COUNT                                                                            \
+    {                                                                                              \
+        "steps-per-run", 0, OPTION_INT, &load_step_count, "N", "the recording holds N steps"       \
+    }
+
 /* Of several files those that are ranks of one run stay; *left_out, in the arena, names the others
  * (NULL: none). -1: no two belong together, or a file cannot be read. */
 int load_sort_out(struct import_files *l, struct arena *arena, const char **left_out,

@@ -38,6 +38,7 @@ static const struct option_spec options[] = {
     {"range", 0, OPTION_STRING, &range, "WHAT", "cuda-profiler (from Start to Stop), none (steps)"},
     {"max-size", 0, OPTION_STRING, &max_size, "SIZE",
      "of the profile: 500M; default 4G, 0: no limit"},
+    LOAD_STEP_KERNEL,
     LOAD_REDACT,
     {"modules", 0, OPTION_FLAG, &modules, NULL, "PyTorch: record a range for each module call"},
     {"report", 0, OPTION_FLAG, &results.report, NULL, "write the HTML page beside the profile"},
@@ -61,6 +62,7 @@ static int record(char **argv, const struct run_device *d, const char *profile)
                                 .times = plan.times,
                                 .max_bytes = steps ? max_bytes / 2 : max_bytes, /* cut: a copy */
                                 .device_choice = device,
+                                .step_kernel = load_step_kernel,
                                 .virtual_nvml = d->is_virtual ? d->nvml : NULL,
                                 .argv = argv};
     struct child c;

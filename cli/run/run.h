@@ -97,6 +97,8 @@ struct record_options {
     struct collect_times times; /* all 0: the whole run */
     int64_t max_bytes;          /* of profile and spools; 0 = no limit */
     const char *device_choice;
+    const char *step_kernel;  /* part of the name of a kernel that runs once in each step, NULL:
+                                 every analysis of the profile takes these steps */
     const char *virtual_nvml; /* NULL: the GPUs are real */
     char *const *argv;
 };

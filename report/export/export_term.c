@@ -101,6 +101,8 @@ static void write_breakdown(const struct terminal *t, const struct advice *a)
                  pace, a->facts->steps.used, a->facts->steps.count,
                  a->facts->steps.batches ? "batches" : "steps", source);
     term_labelled(t, label, INK_BOLD, line.s);
+    if (a->facts->steps.doubt)
+        term_labelled(t, "Careful", INK_WARN, a->facts->steps.doubt);
     if (a->facts->long_text)
         term_labelled(t, "Long", INK_BOLD, a->facts->long_text);
     if (text_rate(&line, a))

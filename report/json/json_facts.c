@@ -51,8 +51,12 @@ static void write_steps(struct json_tree *j, const struct advice *a)
     tree_str(j, "source", text_step_source(s->source));
     tree_str(j, "source_text", s->source_text);
     tree_num(j, "confidence", s->confidence, 3);
-    if (s->detected_median_ns > 0)
+    if (s->doubt)
+        tree_str(j, "doubt", s->doubt);
+    if (s->detected_median_ns > 0) {
+        tree_int(j, "detected_count", (int64_t)s->detected_count);
         tree_ms(j, "detected_median_ms", s->detected_median_ns);
+    }
     tree_end(j);
 }
 

@@ -124,6 +124,8 @@ void page_steps(const struct page *p)
                ? " The median excludes the pale bars; the average includes long steps that "
                  "recur.</p>\n"
                : " All numbers exclude the pale bars (warm-up, outliers, incomplete steps).</p>\n");
+    if (s->doubt)
+        page_put(p, "<p>Careful: %s.</p>\n", s->doubt);
     if (p->a->facts->step_parts)
         page_put(p, "<p class=\"dim\">Colours as under \"Where a %s goes\".</p>\n",
                  analysis_step_word(p->a->facts));

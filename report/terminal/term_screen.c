@@ -82,6 +82,8 @@ static void write_doubts(const struct terminal *t, const struct advice *a, int l
 {
     struct text lost;
     char line[512];
+    if (a->facts->steps.doubt)
+        term_labelled(t, "Careful", INK_WARN, a->facts->steps.doubt);
     if (a->facts->health.dropped)
         term_labelled(t, "Careful", INK_BAD, text_lost(&lost, a));
     if (!a->whatif.trusted && a->whatif.why_not && a->ranked_count) {
