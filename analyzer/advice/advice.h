@@ -5,6 +5,7 @@
 
 #include "analyzer/advice/outcome.h"
 #include "analyzer/advice/rule.h"
+#include "analyzer/whatif/replayed.h"
 
 enum { STACK_MOST = 16 };
 
@@ -47,5 +48,16 @@ int advice_predict(struct advice *a, struct err *e);
 /* What n findings of `a` save together. 1, 0 when nobody can tell, -1 out of memory. */
 int advice_together(struct advice *a, const struct outcome *const *o, size_t n,
                     struct span_ns *saved, struct err *e);
+
+/* A finding's change as the replay makes it in one step (after.c). */
+struct after {
+    const struct outcome *outcome;
+    struct replayed_step step;
+};
+/* Fills out[] for those of n findings that have a prediction, and whose replayed steps agree with
+ * it; how many, or -1 with *e set. advice_after_release frees what is in them. */
+int advice_after(const struct advice *a, const struct outcome *const *o, size_t n,
+                 struct after *out, struct err *e);
+void advice_after_release(struct after *all, size_t n);
 
 #endif

@@ -33,6 +33,7 @@ class Page {
             step: by => this.choose(this.step + by),
         });
         this.minimap = new Minimap(data, byId('minimap'), this.timeline, ns => this.go(ns));
+        this.after = new AfterChange(this);
         this.strip();
         this.buttons();
         this.lanes();
@@ -72,6 +73,7 @@ class Page {
             return;
         }
         this.step = Math.min(Math.max(step, 0), this.stepCount() - 1);
+        this.after.drop();
         const start = s.start[this.step];
         const until = Math.min(Math.max(s.length[this.step], s.until[this.step]), 1.6 * s.length[this.step]);
         const margin = until * 0.02;
@@ -238,10 +240,12 @@ class Page {
         }
         if (hit.label) return [[hit.label.name, 'click to ' + (hit.pin ? hit.label.pinned ? 'unpin' : 'pin to the top' : hit.label.open ? 'fold' : 'unfold')]];
         const {row, i} = hit, start = row.start[i], names = this.data.names;
-        const zero = this.stepCount() ? this.data.steps.start[this.step] : this.data.from;
+        const after = this.data.after[this.timeline.after];
+        const zero = after ? after.from : this.stepCount() ? this.data.steps.start[this.step] : this.data.from;
         const out = [[row.name, names[row.text[i]]], ['length', formatTime(row.length[i])],
                      ['starts at', formatTime(start - zero) + ' into the step']];
         if (row.more[i]) out.push([row.kind === 'gpu' ? 'size' : 'shape', this.data.mores[row.more[i]]]);
+        if (row.of) return [...out, ['recorded', formatTime(row.of.length[row.was[i]]) + ' long, ' + formatTime(row.of.start[row.was[i]] - zero) + ' into the step']];
         return out.concat(this.origin(hit));
     }
 
@@ -281,6 +285,8 @@ class Page {
             return;
         }
         this.rows(this.facts(hit));
+        const after = hit.finding !== undefined && this.after.buttonOf(this.data.findings[hit.finding].rank);
+        if (after) byId('details').append(after);
         const other = hit.row && this.timeline.partners(hit)[0];
         if (!other) return;
         const button = element('button', hit.row.kind === 'gpu' ? 'go to its launch' : 'go to its work on the GPU');

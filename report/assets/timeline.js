@@ -35,6 +35,7 @@ class Timeline {
         this.picked = null;
         this.find = '';
         this.matches = [];
+        this.after = -1; /* of data.after: the change whose replayed step is drawn */
         this.launches = new Map(); /* number of a launch: its call */
         this.work = new Map();     /* ... and what it put on the GPU */
         for (const row of data.rows) {
@@ -175,25 +176,36 @@ class Timeline {
         this.findingLine = found ? 20 : -100;
         let y = found ? 40 : 22;
         this.lines = [];
+        this.lengthLine = y;
+        if (this.data.after[this.after]) y += 36;
         this.gapLine = y + 14;
         y += this.data.gaps.start.length ? 36 : 2;
         this.head = y;
-        const rows = this.data.rows.filter(row => {
+        const shown = row => {
             const i = upperBound(row.start, to);
             return i > 0 && row.start[0] < to && row.start.some((s, k) => s < to && s + row.length[k] > from);
-        });
+        };
+        const rows = this.data.rows.filter(shown);
         for (const row of [...rows.filter(r => r.pinned), ...rows.filter(r => !r.pinned)]) {
-            this.lines.push({row, label: true, y});
-            y += 15;
-            for (const track of row.tracks) {
-                this.lines.push({row, track, y, height: row.open ? 15 : 6});
-                y += row.open ? 17 : 0;
-            }
-            y += row.open ? 5 : 10;
+            y = this.linesOf(row, y);
+            const after = this.afterRow(row, this.after);
+            if (after) y = this.linesOf(after, y, shown(after));
             if (row.pinned) this.head = y;
         }
         this.height = Math.max(y + 4, 90);
         this.resize();
+    }
+
+    /* The lines of a row from `y` on, or its label alone; where they end. */
+    linesOf(row, y, shown = true) {
+        this.lines.push({row, label: true, y, shown});
+        y += 15;
+        if (!shown) return y + 5;
+        for (const track of row.tracks) {
+            this.lines.push({row, track, y, height: row.open ? 15 : 6});
+            y += row.open ? 17 : 0;
+        }
+        return y + (row.open ? 5 : 10);
     }
 
     toggle(row, what) {
@@ -231,7 +243,7 @@ class Timeline {
         const line = this.lines.findLast(l => at >= l.y && at < l.y + (l.label ? 15 : l.height + 2) &&
                                               (l.label || this.eventOn(l, ns, near)) && l.y < this.head === fixed);
         if (!line) return null;
-        return line.label ? {label: line.row, pin: x >= 4 + 15 && x < 4 + 45} : this.eventOn(line, ns, near);
+        return line.label ? {label: line.row, pin: !line.row.of && x >= 4 + 15 && x < 4 + 45} : this.eventOn(line, ns, near);
     }
 
     eventOn(line, ns, near) {

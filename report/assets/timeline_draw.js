@@ -20,6 +20,7 @@ Object.assign(Timeline.prototype, {
             this.drawScale(c, this.head);
         }
         this.drawFindings(c);
+        this.drawLengths(c);
         this.drawGaps(c);
         for (const line of this.lines)
             if (line.y < this.head) this.drawLine(c, line);
@@ -29,6 +30,7 @@ Object.assign(Timeline.prototype, {
     },
 
     drawLine(c, line) {
+        this.drawPredicted(c, line);
         if (line.label) this.drawLabel(c, line);
         else this.drawTrack(c, line);
     },
@@ -53,6 +55,10 @@ Object.assign(Timeline.prototype, {
     drawLabel(c, line) {
         c.fillStyle = this.dim;
         c.fillText(line.row.open ? '\u25be' : '\u25b8', 4, line.y + 8);
+        if (line.row.of) {
+            c.fillText(line.row.name + (line.shown ? ' (prediction)' : ' (prediction: not in this view)'), 34, line.y + 8);
+            return;
+        }
         c.beginPath();
         c.arc(24, line.y + 7.5, 3.5, 0, 7);
         c.strokeStyle = this.dim;

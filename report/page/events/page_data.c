@@ -94,6 +94,8 @@ static void choose_steps(struct data *d)
     }
     count_events_of_steps(d);
     take_step(d, page_step_at(a, 0.5), &left);
+    for (size_t i = 0; i < d->after_count; i++)
+        take_step(d, d->after[i].step.step, &left);
     for (size_t i = 0; i < a->ranked_count; i++)
         for (size_t k = 0; k < a->ranked[i]->example_count; k++)
             take_step(d, step_of(d->steps, a->ranked[i]->examples[k].start_ns), &left);
@@ -170,7 +172,7 @@ static void write_column(struct data *d, const char *key, enum column column)
     json_end(&d->j, ']');
 }
 
-static void write_row(struct data *d, const char *name, const char *kind)
+static void write_row(struct data *d, const char *name, uint32_t thread)
 {
     bool any = false;
     for (size_t i = 0; i < d->items.n && !any; i++)
@@ -179,13 +181,14 @@ static void write_row(struct data *d, const char *name, const char *kind)
         return;
     json_begin(&d->j, NULL, '{');
     json_str(&d->j, "name", name);
-    json_str(&d->j, "kind", kind);
+    json_str(&d->j, "kind", thread == TL_NONE ? "gpu" : "host");
     write_column(d, "start", COLUMN_START);
     write_column(d, "length", COLUMN_LENGTH);
     write_column(d, "text", COLUMN_NAME);
     write_column(d, "class", COLUMN_CLASS);
     write_column(d, "launch", COLUMN_LAUNCH);
     write_column(d, "more", COLUMN_MORE);
+    page_data_after_row(d, thread, wanted);
     json_end(&d->j, '}');
 }
 
@@ -203,7 +206,7 @@ static int write_lanes(struct data *d, bool threads)
         if (rc)
             break;
         (threads ? page_thread_name : page_stream_name)(d->p, i, name, sizeof name);
-        write_row(d, name, threads ? "host" : "gpu");
+        write_row(d, name, threads ? i : TL_NONE);
     }
     free(order);
     return rc;
@@ -247,6 +250,7 @@ static int write_all(struct data *d)
     page_data_steps(d);
     page_data_gaps(d);
     page_data_findings(d);
+    page_data_after(d);
     if (write_rows(d))
         return -1;
     json_end(&d->j, '}');
@@ -273,6 +277,7 @@ static void close_data(struct data *d)
     rows_close(&d->rows);
     str_table_release(&d->mores);
     vec_release(&d->items);
+    advice_after_release(d->after, d->after_count);
     free(d->name);
     free(d->listed);
     free(d->events);
@@ -283,6 +288,8 @@ int page_data(const struct page *p, struct err *e)
 {
     struct data d;
     int rc = open_data(&d, p);
+    if (rc == 0 && page_data_after_find(&d, e))
+        rc = -1;
     FILE *packed = rc == 0 ? packed_open(p->f) : NULL;
     if (packed) {
         choose_steps(&d);

@@ -8,6 +8,8 @@
 #include "report/json/json_write.h"
 #include "report/page/page.h"
 
+enum { PAGE_AFTER = 3 }; /* findings whose replayed step is on the page */
+
 struct data {
     struct json j;
     const struct page *p;
@@ -22,11 +24,20 @@ struct data {
     uint32_t *events;       /* per step */
     bool *detail;           /* per step: its events are on the page */
     bool all;
+    struct after after[PAGE_AFTER];
+    size_t after_count;
     int64_t window_from_ns, window_to_ns; /* where no whole step fits: this part of one; 0, 0 */
 };
 
 void page_data_steps(struct data *d);
 void page_data_gaps(struct data *d); /* of the steps whose events are on the page */
 void page_data_findings(struct data *d);
+
+/* page_data_after.c: the best findings, each with a step as the replay has it after the change. */
+int page_data_after_find(struct data *d, struct err *e);
+void page_data_after(struct data *d);
+/* Of a row: of a stream (TL_NONE), or of a thread. */
+void page_data_after_row(struct data *d, uint32_t thread,
+                         bool (*wanted)(const struct data *, const struct item *));
 
 #endif
