@@ -215,12 +215,10 @@ static enum json_token take_value(struct json_reader *r, int c)
     }
 }
 
-static enum json_token take_key(struct json_reader *r)
+/* A colon behind the string that was just taken: 1 and it is taken, 0 without one, -1 on failure.
+ * It nearly always follows in the buffer; if not, the string's bytes are kept while reading on. */
+static int take_colon(struct json_reader *r)
 {
-    if (take_string(r) < 0)
-        return JSON_ERROR;
-    /* The colon nearly always follows in the buffer; if not, keep the key's bytes while reading on.
-     */
     size_t at = (size_t)(r->text - r->buf), n = r->length;
     for (;;) {
         while (r->pos < r->end && (unsigned char)r->buf[r->pos] <= ' ')
@@ -229,14 +227,26 @@ static enum json_token take_key(struct json_reader *r)
             break;
         int more = refill(r, at);
         if (more <= 0)
-            return more < 0 ? JSON_ERROR : fail(r, "ends in the middle (cut off?)");
+            return more < 0 ? -1 : (fail(r, "ends in the middle (cut off?)"), -1);
         at = 0;
     }
-    if (r->buf[r->pos] != ':')
-        return fail(r, "a key without a colon");
-    r->pos++;
     r->text = r->buf + at;
     r->length = n;
+    if (r->buf[r->pos] != ':')
+        return 0;
+    r->pos++;
+    return 1;
+}
+
+static enum json_token take_key(struct json_reader *r)
+{
+    if (take_string(r) < 0)
+        return JSON_ERROR;
+    int colon = take_colon(r);
+    if (colon < 0)
+        return JSON_ERROR;
+    if (!colon)
+        return fail(r, "a key without a colon");
     r->state = WANT_VALUE;
     return JSON_KEY;
 }
@@ -305,29 +315,66 @@ static size_t scan_structure(const char *p, size_t n)
     return i;
 }
 
+/* To the next quote or bracket, and what it is; -1 on failure. */
+static int to_structure(struct json_reader *r)
+{
+    for (;;) {
+        r->pos += scan_structure(r->buf + r->pos, r->end - r->pos);
+        if (r->pos < r->end)
+            return r->buf[r->pos];
+        int more = refill(r, r->pos);
+        if (more <= 0)
+            return more < 0 ? -1 : (fail(r, "ends in the middle (cut off?)"), -1);
+    }
+}
+
+/* Takes the string or the bracket at hand. */
+static int take_structure(struct json_reader *r, int c)
+{
+    if (c == '"')
+        return take_string(r);
+    enum json_token t = c == '{' || c == '[' ? open_nest(r, c == '{') : close_nest(r, c == '}');
+    return t == JSON_ERROR ? -1 : 0;
+}
+
 int json_skip_rest(struct json_reader *r)
 {
     int target = r->depth - 1;
     while (r->depth > target) {
-        r->pos += scan_structure(r->buf + r->pos, r->end - r->pos);
-        if (r->pos == r->end) {
-            int more = refill(r, r->pos);
-            if (more <= 0)
-                return more < 0 ? -1 : (fail(r, "ends in the middle (cut off?)"), -1);
-            continue;
-        }
-        char c = r->buf[r->pos];
-        if (c == '"') {
-            if (take_string(r) < 0)
-                return -1;
-        } else if (c == '{' || c == '[') {
-            if (open_nest(r, c == '{') == JSON_ERROR)
-                return -1;
-        } else if (close_nest(r, c == '}') == JSON_ERROR) {
+        int c = to_structure(r);
+        if (c < 0 || take_structure(r, c) < 0)
             return -1;
-        }
     }
     return 0;
+}
+
+static bool one_of(const struct json_reader *r, const char *const *keys, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(keys[i], r->text, r->length) == 0 && !keys[i][r->length])
+            return true;
+    return false;
+}
+
+enum json_token json_next_of(struct json_reader *r, const char *const *keys, size_t count)
+{
+    int target = r->depth;
+    for (;;) {
+        int c = to_structure(r);
+        if (c < 0 || take_structure(r, c) < 0)
+            return JSON_ERROR;
+        if (r->depth < target)
+            return JSON_OBJECT_END;
+        if (c != '"' || r->depth > target || !one_of(r, keys, count))
+            continue;
+        int colon = take_colon(r); /* else it is a value */
+        if (colon < 0)
+            return JSON_ERROR;
+        if (colon) {
+            r->state = WANT_VALUE;
+            return JSON_KEY;
+        }
+    }
 }
 
 int json_skip(struct json_reader *r)

@@ -69,7 +69,7 @@ static void put_launch(int64_t i, int64_t at_ns)
     put(ROW_KERNEL, &kernel);
     if (i % 10 == 0)
         put(ROW_RANGE,
-            &(struct row_range){i, 1, 1, at_ns - 500, at_ns + 70000, intern("layer"), 0, 1, 0});
+            &(struct row_range){i, 1, 1, at_ns - 500, at_ns + 70000, intern("layer"), 0, 1, 0, 0});
 }
 
 static struct timeline *make_timeline(int64_t events)
@@ -86,7 +86,7 @@ static struct timeline *make_timeline(int64_t events)
         if (i % LAUNCHES_A_STEP == 1)
             put(ROW_RANGE, &(struct row_range){id++, 1, 1, at_ns - 1000,
                                                at_ns - 1500 + (int64_t)LAUNCHES_A_STEP * LAUNCH_NS,
-                                               intern("step"), 0, 0, 0});
+                                               intern("step"), 0, 0, 0, 0});
     }
     if (timeline_finish(t, &error)) {
         fprintf(stderr, "bench_export: %s\n", error.text);

@@ -69,11 +69,12 @@ static void put_launch(int64_t i)
                                          .block_y = 1,
                                          .block_z = 1});
     if (i % 10 == 0)
-        put(ROW_RANGE, &(struct row_range){i, 1, 1, at - 500, at + 70000, text("layer"), 0, 1, 0});
+        put(ROW_RANGE,
+            &(struct row_range){i, 1, 1, at - 500, at + 70000, text("layer"), 0, 1, 0, 0});
     if (i % LAUNCHES_A_STEP == 1)
         put(ROW_RANGE, &(struct row_range){((int64_t)1 << 30) + i, 1, 1, at - 1000,
                                            at - 1500 + (int64_t)LAUNCHES_A_STEP * LAUNCH_NS,
-                                           text("step"), 0, 0, 0});
+                                           text("step"), 0, 0, 0, 0});
 }
 
 static int write_profile(const char *path, int64_t events)

@@ -169,7 +169,7 @@ static void step(struct program *p, int64_t events)
     int64_t start = p->host_ns, first = p->events;
     p->host_ns += about(p, 30000 + events * 300);
     put(p, ROW_RANGE,
-        &(struct row_range){++p->id, 1, 1, start + 1000, p->host_ns, intern("data.decode"), 0, 1,
+        &(struct row_range){++p->id, 1, 1, start + 1000, p->host_ns, intern("data.decode"), 0, 1, 0,
                             0});
     copy(p, true, events * 400, events * 60);
     for (int64_t i = 0; p->events - first < events * 9 / 10; i++) {
@@ -188,7 +188,7 @@ static void step(struct program *p, int64_t events)
     wait_for_all(p);
     p->host_ns += about(p, events * 20);
     put(p, ROW_RANGE,
-        &(struct row_range){++p->id, 1, 1, start, p->host_ns, intern("step"), 0, 0, 0});
+        &(struct row_range){++p->id, 1, 1, start, p->host_ns, intern("step"), 0, 0, 0, 0});
 }
 
 static struct timeline *make_timeline(int64_t steps, int64_t events, int64_t *all)

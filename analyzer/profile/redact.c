@@ -17,7 +17,7 @@ enum treatment {
     TREATMENTS
 };
 
-enum { NOT_YET = UINT32_MAX - 1, MOST_TEXTS = 2 }; /* text columns of a table */
+enum { NOT_YET = UINT32_MAX - 1, MOST_TEXTS = 3 }; /* text columns of a table */
 
 struct redact {
     struct sink inner;

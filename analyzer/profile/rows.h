@@ -163,6 +163,7 @@ struct row_range {
     uint32_t name, domain;
     int64_t depth; /* 0 outermost */
     int64_t payload;
+    uint32_t shapes; /* of an operator's inputs: "64 x 3 x 224 x 224 float, ..." */
 };
 
 /* A cuBLAS, cuDNN or framework call with its shapes. Enumerations: wire/spool_format.h. */

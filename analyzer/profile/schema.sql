@@ -1,4 +1,4 @@
--- The schema of a gpuprof profile, version 5 (PRAGMA user_version). docs/profile.md explains it by example.
+-- The schema of a gpuprof profile, version 6 (PRAGMA user_version). docs/profile.md explains it by example.
 --
 -- Times are nanoseconds since the profile's start; names of columns end in their unit. Ids count from 1 in each table.
 -- -1 = not known. Texts live in `string`: a column that REFERENCES string(id) holds the number of its text, 0 = empty.
@@ -159,7 +159,8 @@ CREATE TABLE range (                                -- NVTX ranges; of imported 
     name INTEGER REFERENCES string(id),
     domain INTEGER REFERENCES string(id),           -- empty = the default one
     depth INTEGER,                                  -- 0 = outermost on its thread
-    payload INTEGER                                 -- as the program gave it
+    payload INTEGER,                                -- as the program gave it
+    shapes INTEGER REFERENCES string(id)            -- of an operator's inputs: "64 x 3 x 224 x 224 float, ..."
 );
 
 CREATE TABLE library_call (                         -- cuBLAS and cuDNN calls with their shapes

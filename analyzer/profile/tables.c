@@ -7,7 +7,7 @@
     {                                                                                              \
 #member, offsetof(struct row, member), 0, 0                                                \
     }
-/* Added by a later version of the schema: -1 when an older profile is read. */
+/* Added by a later version of the schema: -1, or no text, when an older profile is read. */
 #define INT_SINCE(version, row, member)                                                            \
     {                                                                                              \
 #member, offsetof(struct row, member), 0, version                                          \
@@ -15,6 +15,10 @@
 #define STR(row, member)                                                                           \
     {                                                                                              \
 #member, offsetof(struct row, member), 1, 0                                                \
+    }
+#define STR_SINCE(version, row, member)                                                            \
+    {                                                                                              \
+#member, offsetof(struct row, member), 1, version                                          \
     }
 #define DIM(i)                                                                                     \
     {                                                                                              \
@@ -105,9 +109,11 @@ static const struct column overhead_columns[] = {
 };
 
 static const struct column range_columns[] = {
-    INT(row_range, id),       INT(row_range, process), INT(row_range, thread),
-    INT(row_range, start_ns), INT(row_range, end_ns),  STR(row_range, name),
-    STR(row_range, domain),   INT(row_range, depth),   INT(row_range, payload),
+    INT(row_range, id),      INT(row_range, process),
+    INT(row_range, thread),  INT(row_range, start_ns),
+    INT(row_range, end_ns),  STR(row_range, name),
+    STR(row_range, domain),  INT(row_range, depth),
+    INT(row_range, payload), STR_SINCE(6, row_range, shapes),
 };
 
 static const struct column call_columns[] = {

@@ -124,6 +124,7 @@ struct range {
     int64_t row;
     uint32_t name, domain, thread;
     uint32_t depth;
+    uint32_t shapes; /* string id: of an operator's inputs; 0 = not recorded */
 };
 
 struct call { /* library call with shapes */

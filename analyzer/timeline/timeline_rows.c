@@ -191,7 +191,8 @@ int put_range(struct build *b, const void *row)
                             .row = r->id,
                             .name = clean_name(b, r->name),
                             .domain = clean_name(b, r->domain),
-                            .depth = clamp32(r->depth)};
+                            .depth = clamp32(r->depth),
+                            .shapes = clean_name(b, r->shapes)};
     *refs = (struct refs){r->process, r->thread, 0};
     return 0;
 }

@@ -24,6 +24,15 @@ static void write_shape(struct chrome *c, const struct row_call *row)
     json_end(&c->j, ']');
 }
 
+static void write_range_args(struct chrome *c, const struct range *r)
+{
+    const char *domain = tl_text(c->t, r->domain), *shapes = tl_text(c->t, r->shapes);
+    if (*domain)
+        json_str(&c->j, "domain", domain);
+    if (*shapes)
+        json_str(&c->j, "shapes", shapes);
+}
+
 static void write_item(struct chrome *c, const struct item *i, int64_t pid, int64_t tid)
 {
     static const char *const cats[] = {"user_annotation", "cpu_op", "cuda_runtime"};
@@ -35,8 +44,8 @@ static void write_item(struct chrome *c, const struct item *i, int64_t pid, int6
         json_int(&c->j, "correlation", (int64_t)i->index + 1);
     else if (i->kind == ITEM_CALL)
         write_shape(c, &t->calls[i->index].row);
-    else if (*tl_text(t, t->ranges[i->index].domain))
-        json_str(&c->j, "domain", tl_text(t, t->ranges[i->index].domain));
+    else
+        write_range_args(c, &t->ranges[i->index]);
     chrome_slice_end(c);
     if (api && api->op != TL_NONE)
         chrome_flow(c, false, (int64_t)i->index + 1, pid, tid, i->start_ns);

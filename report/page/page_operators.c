@@ -15,6 +15,8 @@ struct operator
     int64_t own_ns, ops;
     uint32_t kernel[KERNELS]; /* names of what it launched, most first; 0: none */
     int64_t kernel_ns[KERNELS];
+    int64_t longest_ns; /* of one of them */
+    uint32_t shapes;    /* inputs of its launch: string id; 0 = unknown */
 };
 
 struct operators VEC(struct operator);
@@ -61,8 +63,17 @@ static int most_first(const void *a, const void *b)
     return x->name < y->name ? -1 : x->name > y->name;
 }
 
+static void keep_shapes(const struct timeline *t, struct operator* o, const struct work_node *n)
+{
+    int64_t ns = t->ops[n->longest].end_ns - t->ops[n->longest].start_ns;
+    if (!n->shapes || (o->shapes && ns <= o->longest_ns))
+        return;
+    o->shapes = n->shapes;
+    o->longest_ns = ns;
+}
+
 /* The operators that launched work themselves. -1: out of memory. */
-static int collect(const struct work_tree *w, struct operators *out)
+static int collect(const struct timeline *t, const struct work_tree *w, struct operators *out)
 {
     struct keymap by_name = {0};
     int rc = 0;
@@ -77,6 +88,7 @@ static int collect(const struct work_tree *w, struct operators *out)
         o->own_ns += n->total_ns;
         o->ops += n->ops;
         keep_kernel(o, n->name, n->total_ns);
+        keep_shapes(t, o, n);
     }
     keymap_release(&by_name);
     if (rc == 0 && out->n)
@@ -84,7 +96,8 @@ static int collect(const struct work_tree *w, struct operators *out)
     return rc;
 }
 
-static void write_operator(const struct page *p, const struct operator* o, int64_t all_ns)
+static void write_operator(const struct page *p, const struct operator* o, int64_t all_ns,
+                           bool shapes)
 {
     const struct facts *f = p->a->facts;
     struct text t;
@@ -99,19 +112,28 @@ static void write_operator(const struct page *p, const struct operator* o, int64
     page_put(p, "<td class=\"name\">");
     for (int i = 0; i < KERNELS && o->kernel[i]; i++)
         page_name(p, tl_text(p->t, o->kernel[i]), NULL);
-    page_put(p, "</td></tr>\n");
+    page_put(p, "</td>");
+    if (shapes)
+        page_put(p, "<td class=\"l wide\">%s</td>", tl_text(p->t, o->shapes));
+    page_put(p, "</tr>\n");
 }
 
 static void write_table(const struct page *p, const struct operators *v, int64_t all_ns)
 {
+    bool shapes = false;
+    for (size_t i = 0; i < v->n && i < ROWS; i++)
+        shapes |= v->at[i].shapes != 0;
     page_put(p, "<div class=\"scroll tall\" role=\"region\" tabindex=\"0\" "
                 "aria-label=\"Operators\"><table class=\"data sortable\" id=\"operatortable\">"
                 "<caption>By the innermost range around the launch, per used step</caption><thead>"
                 "<tr><th scope=\"col\" class=\"l\">operator</th><th scope=\"col\">launches</th>"
                 "<th scope=\"col\">GPU ms</th><th scope=\"col\">share</th>"
-                "<th scope=\"col\" class=\"l\">most time in</th></tr></thead><tbody>\n");
+                "<th scope=\"col\" class=\"l\">most time in</th>");
+    if (shapes)
+        page_put(p, "<th scope=\"col\" class=\"l\">inputs of the longest</th>");
+    page_put(p, "</tr></thead><tbody>\n");
     for (size_t i = 0; i < v->n && i < ROWS; i++)
-        write_operator(p, &v->at[i], all_ns);
+        write_operator(p, &v->at[i], all_ns, shapes);
     page_put(p, "</tbody></table></div>\n");
     if (v->n > ROWS)
         fprintf(p->f, "<p class=\"dim\">The %d that take most; %zu more take less.</p>\n", ROWS,
@@ -167,7 +189,7 @@ void page_operators(const struct page *p)
 {
     struct work_tree w;
     struct operators v = {0};
-    if (work_tree_build(&w, p->a->facts) == 0 && collect(&w, &v) == 0) {
+    if (work_tree_build(&w, p->a->facts) == 0 && collect(p->t, &w, &v) == 0) {
         int64_t all = w.nodes.at[0].total_ns;
         page_put(p, "<section id=\"operators\"><h2>What launches the work</h2>\n<p class=\"dim\">"
                     "GPU time by the operators, modules and ranges around the launches, the "

@@ -58,13 +58,15 @@ bool work_tree_any(const struct facts *f)
 static int add_op(struct work_tree *w, const struct timeline *t, const uint32_t *parents,
                   uint32_t op)
 {
-    uint32_t path[DEEPEST], n = 0, at = 0;
+    uint32_t path[DEEPEST], n = 0, at = 0, shapes = 0;
     const struct op *o = &t->ops[op];
     const struct api *api = o->api == TL_NONE ? NULL : &t->apis[o->api];
     uint32_t r = api ? range_at(t, parents, api->thread, api->start_ns) : TL_NONE;
-    for (; r != TL_NONE && n < DEEPEST; r = parents[r])
+    for (; r != TL_NONE && n < DEEPEST; r = parents[r]) {
+        shapes = shapes ? shapes : t->ranges[r].shapes;
         if (!passed_over(t, &t->ranges[r]))
             path[n++] = t->ranges[r].name;
+    }
     int64_t ns = o->end_ns - o->start_ns;
     w->in_ranges_ns += n ? ns : 0;
     w->nodes.at[0].total_ns += ns;
@@ -81,8 +83,10 @@ static int add_op(struct work_tree *w, const struct timeline *t, const uint32_t 
     leaf->total_ns += ns;
     leaf->ops++;
     if (leaf->longest == TL_NONE ||
-        ns > t->ops[leaf->longest].end_ns - t->ops[leaf->longest].start_ns)
+        ns > t->ops[leaf->longest].end_ns - t->ops[leaf->longest].start_ns) {
         leaf->longest = op;
+        leaf->shapes = shapes;
+    }
     return 0;
 }
 

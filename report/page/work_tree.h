@@ -1,6 +1,6 @@
 /* GPU work by the ranges (operators, modules, phases) from within which it was launched: a tree of
  * their names, leaves are kernels and copies. Times are of the used steps.
- * Cost: a look-up for each range around each operation; memory: 56 bytes a node. */
+ * Cost: a look-up for each range around each operation; memory: 64 bytes a node. */
 #ifndef GPUPROF_REPORT_PAGE_WORK_TREE_H
 #define GPUPROF_REPORT_PAGE_WORK_TREE_H
 
@@ -13,6 +13,7 @@ struct work_node {
     uint32_t parent;          /* index, TL_NONE of the root */
     uint32_t depth;           /* of the root 0 */
     uint32_t longest;         /* op index */
+    uint32_t shapes;          /* string id: inputs of the operator that launched it; 0 = unknown */
     int64_t total_ns, own_ns; /* of all work within it; of that not in a range inside it */
     int64_t ops;
     bool work; /* a kernel or copy, no range */

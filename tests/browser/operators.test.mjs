@@ -22,6 +22,7 @@ for (const [width, colorScheme] of [[390, 'dark'], [1280, 'light'], [1920, 'dark
         assert.equal(cells[3], '100.0 %');
         assert.match(cells[4], /ampere_sgemm_128x128_tn/);
         assert.match(cells[4], /vectorized_elementwise/);
+        assert.equal(cells[5], '64 x 2048 float, 1000 x 2048 float, 1000 float');
         const boxes = await page.locator('.flame i').evaluateAll(all => all.map(e => ({name: e.title.split(':')[0], top: e.offsetTop, left: e.getBoundingClientRect().left, right: e.getBoundingClientRect().right})));
         assert.equal(boxes.length, 3);
         assert.equal(boxes[0].name, 'aten');

@@ -49,7 +49,8 @@ export function richTrace(steps = 10) {
         const wait = step === 4 ? 60000 : 5000, length = 45000 + wait;
         events.push({ph: 'X', cat: 'user_annotation', name: 'ProfilerStep#' + step, ...host, ts: t, dur: length},
             {ph: 'X', cat: 'cpu_op', name: 'enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__', ...host, ts: t + 1, dur: wait},
-            {ph: 'X', cat: 'cpu_op', name: 'aten::linear', ...host, ts: t + wait + 10, dur: 30000});
+            {ph: 'X', cat: 'cpu_op', name: 'aten::linear', ...host, ts: t + wait + 10, dur: 30000,
+             args: {'External id': step + 1, 'Input Dims': [[64, 2048], [1000, 2048], [1000]], 'Input type': ['float', 'float', 'float']}});
         for (let k = 0; k < 1460; k++) {
             const at = t + wait + 20 + 20 * k;
             events.push({ph: 'X', cat: 'cuda_runtime', name: 'cudaLaunchKernel', ...host, ts: at, dur: 5, args: {correlation}},

@@ -37,6 +37,7 @@ for (const colorScheme of ['light', 'dark'])
         const tip = await page.locator('#tip').innerText();
         assert.match(tip, /4 x 16 x 8 blocks of 64 x 1 x 1 threads/);
         assert.match(tip, /operator: aten::linear/);
+        assert.match(tip, /shape: 64 x 2048 float, 1000 x 2048 float, 1000 float/);
         assert.match(tip, /launched: .* before, by cudaLaunchKernel/);
         await page.mouse.move(5, 5);
         assert.ok(!await page.locator('#tip').isVisible());

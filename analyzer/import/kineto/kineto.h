@@ -1,5 +1,6 @@
 /* The parts of the Kineto importer (PyTorch profiler's Chrome trace JSON).
  *   kineto_event.c   one event's text -> struct kineto_event
+ *   kineto_shapes.c  ... and the shapes of an operator's inputs
  *   kineto_rows.c    struct kineto_event -> rows
  *   kineto_xla.c     events of JAX and TensorFlow, which have no categories
  *   kineto_places.c  processes, threads, devices, streams: found while reading, put at the end
@@ -13,6 +14,8 @@
 #include "base/keymap.h"
 #include "base/vec.h"
 #include "base/words.h"
+
+enum { KINETO_INPUTS = 8 };
 
 enum kineto_category {
     KINETO_SKIP, /* flows, counters, spans, GPU-side annotations: nothing that a row needs */
@@ -50,6 +53,17 @@ struct kineto_event {
     char label[64]; /* args.name of a metadata event; what is said of a copy */
     bool is_thread_name, is_process_name, is_memory;
     int64_t reserved, device_type, step; /* -1 = absent */
+};
+
+/* What an operator was called with, of the event at hand. */
+struct kineto_shapes {
+    int inputs, types; /* so many have dims, types; no more than KINETO_INPUTS are kept */
+    size_t used;       /* of text */
+    struct {
+        uint16_t from, to; /* of its dims in text */
+        char type[16];
+    } input[KINETO_INPUTS];
+    char text[256];
 };
 
 /* One rank's program. Most files hold one; merged ones say which pids, or which group, are whose.
@@ -109,6 +123,7 @@ struct kineto {
     struct VEC(struct kineto_thread) threads;
     struct VEC(struct kineto_stream) streams;
     size_t last_thread, last_stream;
+    struct kineto_shapes shapes;
     struct keymap place_of, device_of, thread_of, stream_of; /* their indices */
 };
 
@@ -124,6 +139,12 @@ int kineto_process_turn(struct kineto *k, int64_t pid, uint32_t group, int64_t r
 void kineto_event_words(struct kineto *k);
 /* Reads the event whose '{' was just returned. 0, or -1 (k->json.error or *k->e). */
 int kineto_event_read(struct kineto *k, struct kineto_event *v);
+/* Reads the args of an operator, whose value comes next: the shapes of its inputs, where they were
+ * recorded. 0, or -1. */
+int kineto_shapes_read(struct kineto *k);
+/* These of the event at hand, as a text of the sink: "64 x 3 x 224 x 224 float, 64 x 3 x 7 x 7
+ * float"; 0 without, STR_NONE: out of memory. */
+uint32_t kineto_shapes(struct kineto *k);
 /* Interns the text of the token just read, backslashes undone. STR_NONE with *k->e set on failure.
  */
 uint32_t kineto_intern_token(struct kineto *k);

@@ -265,9 +265,10 @@ static int read_arg(struct kineto *k, struct kineto_event *v)
 
 static int read_args(struct kineto *k, struct kineto_event *v)
 {
-    if (v->category == KINETO_CPU_OP || v->category == KINETO_PYTHON ||
-        v->category == KINETO_ANNOTATION)
-        return json_skip(&k->json); /* shapes and stacks: nothing that a row keeps */
+    if (v->category == KINETO_CPU_OP)
+        return kineto_shapes_read(k);
+    if (v->category == KINETO_PYTHON || v->category == KINETO_ANNOTATION)
+        return json_skip(&k->json); /* stacks: nothing that a row keeps */
     enum json_token t = json_next(&k->json);
     if (t != JSON_OBJECT)
         return t == JSON_ERROR ? -1 : t == JSON_ARRAY ? json_skip_rest(&k->json) : 0;
@@ -354,6 +355,8 @@ int kineto_event_read(struct kineto *k, struct kineto_event *v)
     v->stream = v->context = v->bytes = v->registers = v->smem = -1;
     v->wait_correlation = v->ranks = v->elements = v->group_rank = -1;
     v->reserved = v->device_type = v->step = -1;
+    k->shapes.inputs = k->shapes.types = 0;
+    k->shapes.used = 0;
     enum json_token t;
     while ((t = json_next(&k->json)) == JSON_KEY) {
         if (read_field(k, v) < 0)

@@ -162,7 +162,10 @@ static int put_range(struct kineto *k, const struct kineto_event *v, int64_t sta
                           .name = v->name,
                           .domain = intern(k, domain),
                           .depth = -1,
-                          .payload = 0};
+                          .payload = 0,
+                          .shapes = kineto_shapes(k)};
+    if (r.shapes == STR_NONE)
+        return err_set(k->e, "out of memory");
     return r.thread < 0 ? -1 : PUT(ROW_RANGE, r);
 }
 

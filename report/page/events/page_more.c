@@ -54,5 +54,7 @@ const char *page_more(struct text *b, const struct timeline *t, const struct ite
         op_shape(b, &t->ops[i->index]);
     else if (i->kind == ITEM_CALL)
         call_shape(b, &t->calls[i->index].row);
+    else if (i->kind == ITEM_RANGE)
+        snprintf(b->s, sizeof b->s, "%.190s", tl_text(t, t->ranges[i->index].shapes));
     return b->s;
 }

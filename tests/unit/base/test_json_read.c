@@ -52,6 +52,44 @@ START_TEST(every_chunk_size_gives_the_same_tokens)
 }
 END_TEST
 
+/* Keys of the outermost object that were asked for, and their values. */
+static const char *members(const char *text, size_t step)
+{
+    static const char *const keys[] = {"a", "key"};
+    static char out[4096];
+    struct source s = {text, strlen(text), 0, step};
+    struct json_reader r;
+    size_t n = 0;
+    enum json_token t;
+    ck_assert_int_eq(json_read_open(&r, fill, &s, 1 << 20), 0);
+    ck_assert_int_eq(json_next(&r), JSON_OBJECT);
+    while ((t = json_next_of(&r, keys, 2)) == JSON_KEY) {
+        n += (size_t)snprintf(out + n, sizeof out - n, "%.*s=", (int)r.length, r.text);
+        t = json_next(&r);
+        if (t == JSON_ARRAY)
+            ck_assert_int_eq(json_skip_rest(&r), 0);
+        n += (size_t)snprintf(out + n, sizeof out - n, t == JSON_ARRAY ? "[]" : "%.*s",
+                              (int)r.length, r.text);
+    }
+    strcpy(out + n, t == JSON_OBJECT_END && json_next(&r) == JSON_END ? "." : "!");
+    json_read_close(&r);
+    return out;
+}
+
+START_TEST(members_are_found_among_others)
+{
+    const char *text = "{ \"x\": {\"a\": 1, \"key\": [\"a\"]}, \"a\" : 2, \"b\": \"a\","
+                       " \"c\": [\"key\", {\"a\": 3}], \"ke\": 4, \"keys\": 5, \"key\":[1, [2]],"
+                       " \"a\": \"key\", \"d\": 6 }";
+    for (size_t step = 1; step < 40; step++)
+        ck_assert_str_eq(members(text, step), "a=2key=[]a=key.");
+    ck_assert_str_eq(members("{}", 3), ".");
+    ck_assert_str_eq(members("{\"a\": 1", 3), "a=1!");
+    ck_assert_str_eq(members("{\"b\": [1}", 3), "!");
+    ck_assert_str_eq(members("{\"b\": \"open", 3), "!");
+}
+END_TEST
+
 START_TEST(broken_documents_are_refused)
 {
     static const char *const broken[] = {"{\"a\":1",   "[1,2",  "[1 2]", "{\"a\" 1}",
@@ -146,6 +184,7 @@ Suite *test_json_read_suite(void)
     Suite *s = suite_create("json_read");
     TCase *t = tcase_create("reader");
     tcase_add_test(t, every_chunk_size_gives_the_same_tokens);
+    tcase_add_test(t, members_are_found_among_others);
     tcase_add_test(t, broken_documents_are_refused);
     tcase_add_test(t, deep_nesting_is_refused_not_followed);
     tcase_add_test(t, a_string_beyond_the_limit_is_refused);

@@ -237,15 +237,11 @@ START_TEST(random_rows_never_break_it)
         struct row_api a = {RANDOM % 50, RANDOM % 3, RANDOM % 4,
                             start,       end,        (uint32_t)(RANDOM % 90),
                             RANDOM % 60, RANDOM % 2, 0};
-        struct row_range r = {RANDOM % 50,
-                              RANDOM % 3,
-                              RANDOM % 4,
-                              start,
-                              end,
-                              build_text(&b, RANDOM % 2 ? "step" : "data.wait"),
-                              0,
-                              RANDOM % 3 - 1,
-                              0};
+        struct row_range r = {RANDOM % 50, RANDOM % 3,
+                              RANDOM % 4,  start,
+                              end,         build_text(&b, RANDOM % 2 ? "step" : "data.wait"),
+                              0,           RANDOM % 3 - 1,
+                              0,           (uint32_t)(RANDOM % 90)};
         struct row_copy c = {
             RANDOM % 50,    RANDOM % 3,   RANDOM % 4, start,          end, RANDOM % 60, RANDOM % 12,
             RANDOM % 9 - 1, RANDOM % 300, RANDOM,     RANDOM % 3 - 1, -1,  0,           0};

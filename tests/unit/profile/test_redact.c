@@ -74,7 +74,10 @@ static void fill(struct sink *s)
     ck_assert_int_eq(s->put(s->self, ROW_PROCESS, &p, &e), 0);
     struct row_device d = {.id = 1, .name = text(s, "NVIDIA H200"), .uuid = text(s, "GPU-12")};
     ck_assert_int_eq(s->put(s->self, ROW_DEVICE, &d, &e), 0);
-    struct row_range r = {.id = 1, .name = text(s, secret_name), .domain = text(s, "key=a b")};
+    struct row_range r = {.id = 1,
+                          .name = text(s, secret_name),
+                          .domain = text(s, "key=a b"),
+                          .shapes = text(s, "8 x 4 float")};
     ck_assert_int_eq(s->put(s->self, ROW_RANGE, &r, &e), 0);
     struct row_copy c = {.id = 1, .bytes = 7}; /* without texts */
     ck_assert_int_eq(s->put(s->self, ROW_COPY, &c, &e), 0);
@@ -108,6 +111,7 @@ START_TEST(secrets_do_not_pass)
     const struct row_range *r = MEMORY_ROW(m, range, ROW_RANGE, 0);
     ck_assert_str_eq(memory_text(m, r->name), "load ***");
     ck_assert_str_eq(memory_text(m, r->domain), "key=a b"); /* the program's own words */
+    ck_assert_str_eq(memory_text(m, r->shapes), "8 x 4 float");
     ck_assert_int_eq(MEMORY_ROW(m, copy, ROW_COPY, 0)->bytes, 7);
     ck_assert_uint_eq(MEMORY_ROW(m, thread, ROW_THREAD, 0)->name, 0);
     ck_assert(!has_text(m, "abc") && !has_text(m, "hf_") && !has_text(m, "never-named"));

@@ -98,7 +98,8 @@ START_TEST(test_an_older_profile)
          "ALTER TABLE collective DROP COLUMN thread; ALTER TABLE collective DROP COLUMN rank; "
          "ALTER TABLE collective DROP COLUMN root; DROP TABLE recorded; "
          "ALTER TABLE host_sample DROP COLUMN storage_bytes; "
-         "ALTER TABLE host_sample DROP COLUMN read_bytes; PRAGMA user_version = 1");
+         "ALTER TABLE host_sample DROP COLUMN read_bytes; "
+         "ALTER TABLE range DROP COLUMN shapes; PRAGMA user_version = 1");
     struct err e = ERR_INIT;
     struct store *s = store_open(path, 0, &e);
     ck_assert_msg(s != NULL, "%s", e.text);
