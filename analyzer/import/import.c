@@ -2,6 +2,7 @@
  * shifting their ids. */
 #include "analyzer/import/import.h"
 
+#include "analyzer/profile/place.h"
 #include "analyzer/profile/tables.h"
 #include "base/vec.h"
 
@@ -32,6 +33,8 @@ static const struct importer *choose(const char *path, struct err *e)
                 path, path);
         return NULL;
     }
+    if (place_unfinished(path, e) < 0)
+        return NULL;
     gzFile f = gzopen(path, "rb"); /* reads plain files as they are */
     if (!f) {
         err_set(e, "%s: no such file, or no permission to read it", path);

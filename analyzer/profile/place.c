@@ -223,3 +223,23 @@ void place_release(struct place *p)
     free(p->path);
     *p = (struct place){.turn = -1};
 }
+
+int place_unfinished(const char *path, struct err *e)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t n = strlen(name), end = sizeof suffix - 1;
+    bool partial = n > end && strcmp(name + n - end, suffix) == 0;
+    char *folder = partial || access(path, F_OK) != 0 ? folder_of(path) : NULL;
+    int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    free(folder);
+    if (fd < 0)
+        return 0;
+    pid_t pid = partial ? writer(fd, name) : query_for_others(fd, name, false);
+    close(fd);
+    if (pid <= 0)
+        return 0;
+    return err_set(e,
+                   "%s: gpuprof (process %d) is still writing this profile; it is complete when "
+                   "the run has ended",
+                   path, (int)pid);
+}

@@ -27,4 +27,8 @@ int place_put(struct place *p, struct err *e);
 /* Removes the file unless it is in place. */
 void place_release(struct place *p);
 
+/* A profile that another process still writes: PATH, which is not there yet, or the file in which
+ * it grows. -1 with *e set; 0: nobody does. */
+int place_unfinished(const char *path, struct err *e);
+
 #endif

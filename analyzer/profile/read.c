@@ -103,6 +103,8 @@ static int load_strings(struct store *s, struct err *e)
 
 struct store *store_open(const char *path, int writable, struct err *e)
 {
+    if (place_unfinished(path, e) < 0)
+        return NULL;
     FILE *f = fopen(path, "rb");
     if (!f) {
         err_set(e, "%s: no such file, or no permission to read it", path);

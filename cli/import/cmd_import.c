@@ -99,6 +99,8 @@ static int run(int argc, char **argv)
     struct arena arena = ARENA_INIT;
     const char *left_out = NULL;
     int status = 0;
+    if (left && place_take_folder(argv[0], &e) < 0)
+        return fail(&e);
     if (!left && (import_list((const char *const *)argv, (size_t)argc, &files, &e) < 0 ||
                   load_sort_out(&files, &arena, &left_out, &e) < 0))
         status = fail(&e);

@@ -41,6 +41,8 @@ void place_output(char **argv, char *out, size_t n);
  * name without any, in one of several ranks, gets the rank: NAME.rN.gpuprof. */
 int place_expand(const char *pattern, char *out, size_t n, struct err *e);
 bool place_holds_spools(const char *folder);
+/* Takes a folder of spools for this process. -1 with *e set: a run still records into it. */
+int place_take_folder(const char *folder, struct err *e);
 /* A private folder beside `output`; tells of those that a killed gpuprof left there. -1 with *e
  * set. */
 int place_spool_folder(const char *output, char *out, size_t n, struct err *e);

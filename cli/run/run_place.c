@@ -4,6 +4,7 @@
 #include "wire/spool_format.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,9 +229,24 @@ static int lock_folder(const char *folder)
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
         return fd;
+    int why = errno;
     if (fd >= 0)
         close(fd);
+    errno = why;
     return -1;
+}
+
+int place_take_folder(const char *folder, struct err *e)
+{
+    char *real = realpath(folder, NULL);
+    int fd = real ? lock_folder(real) : -1, why = errno;
+    free(real);
+    if (fd >= 0 || why != EWOULDBLOCK)
+        return 0; /* where nothing can be locked nobody can tell */
+    return err_set(e,
+                   "%s: a gpuprof run still records into this folder; import it when the run has "
+                   "ended and left it",
+                   folder);
 }
 
 /* What a gpuprof that was killed left: an empty folder goes, of another one the user is told. */
