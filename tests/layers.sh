@@ -52,6 +52,7 @@ reference_workloads/ddp reference_workloads/common reference_workloads/conv
 reference_workloads/gpt reference_workloads/common reference_workloads/conv
 reference_workloads/vgpu/core
 reference_workloads/vgpu/cost reference_workloads/vgpu/core
+reference_workloads/vgpu/reach
 ROOMS
     for shim in cudart cupti cublas cublaslt cudnn nccl nvml; do
         echo "reference_workloads/vgpu/shims/$shim reference_workloads/vgpu/core reference_workloads/vgpu/cost reference_workloads/vgpu/shims"

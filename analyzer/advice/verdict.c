@@ -257,6 +257,8 @@ static void window_of_start_up(struct advice *a)
 void verdict_write(struct advice *a)
 {
     if (a->facts->tl->op_count == 0) {
+        if (verdict_unreached(a))
+            return;
         if (!a->facts->on_cpu)
             verdict_no_gpu_work(a);
         else if (a->facts->steps.source != STEPS_NONE && a->facts->step_ns > 0)

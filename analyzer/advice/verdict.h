@@ -11,6 +11,8 @@ const char *verdict_saving(struct advice *a);
 const char *verdict_next(struct advice *a);
 /* Kernels were launched but not recorded, or nothing was launched at all. */
 void verdict_no_gpu_work(struct advice *a);
+/* The virtual GPU saw no call, or stopped the program at one that it lacks: why, and what to do. */
+bool verdict_unreached(struct advice *a);
 /* Too many launches in the steps have no record of the GPU's work. */
 bool verdict_launches_lost(struct advice *a);
 /* What of the evidence is missing, as a sentence behind the reason, or "". */

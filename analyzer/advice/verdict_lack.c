@@ -66,6 +66,45 @@ void verdict_no_gpu_work(struct advice *a)
                      "works on this machine.");
 }
 
+/* What the virtual GPU's part in the program found (virtual.unreached: WORD PATH). */
+static const struct unreached {
+    const char *word, *why, *next;
+} unreached[] = {
+    {"stripped",
+     "%s has the CUDA runtime linked in and no symbols, so the virtual GPU cannot take its place.",
+     "Link it with `nvcc -cudart shared`, or keep its symbols (no strip, no -s); then record "
+     "again."},
+    {"library", "%s could not be replaced: the system does not let a program change its own code.",
+     "Link the program with `nvcc -cudart shared` and without an RPATH to NVIDIA's libraries; then "
+     "record again."},
+    {"driver", "The program calls the driver, %s, whose interface the virtual GPU does not model.",
+     "Record it on a real GPU, or use the CUDA runtime (`nvcc -cudart shared`)."},
+};
+
+bool verdict_unreached(struct advice *a)
+{
+    const char *note = timeline_meta(a->facts->tl, "virtual.unreached");
+    const char *missing = timeline_meta(a->facts->tl, "ended.missing_call");
+    if (missing)
+        verdict_not_enough(
+            a, "Not enough data: the program stopped before it gave the GPU any work.",
+            arena_printf(&a->arena, "It called %s, which the virtual GPU lacks.", missing),
+            "Record it on a real GPU, or leave this call out.");
+    for (size_t i = 0; !missing && note && i < sizeof unreached / sizeof *unreached; i++) {
+        const struct unreached *u = &unreached[i];
+        size_t n = strlen(u->word);
+        if (strncmp(note, u->word, n) != 0 || note[n] != ' ')
+            continue;
+        const char *at = strstr(u->why, "%s");
+        verdict_not_enough(
+            a, "Not enough data: the virtual GPU saw no call of the program.",
+            arena_printf(&a->arena, "%.*s%s%s", (int)(at - u->why), u->why, note + n + 1, at + 2),
+            u->next);
+        return true;
+    }
+    return missing != NULL;
+}
+
 enum { LOST_TOO_MANY_PCT = 20 };
 
 bool verdict_launches_lost(struct advice *a)

@@ -56,6 +56,7 @@ struct run_device {
     char model[256];        /* GPUPROF_VGPU's value */
     char library[PATH_MAX]; /* folder of the virtual GPU's libraries */
     char nvml[PATH_MAX];    /* of them: whom to ask about its gauges */
+    char reach[PATH_MAX];   /* of them: preloaded, for programs that would not load the others */
 };
 
 /* choice: NULL, "auto", "virtual", "virtual:MODEL[,key=value...]". -1 with *e set. */

@@ -41,13 +41,16 @@ static void put_last(const char *name, const char *value)
 static void set_environment(const char *program, const struct run_device *d, const char *agent,
                             const char *folder)
 {
+    bool takes = program_takes_agent(program_kind(program));
     if (d->is_virtual) {
         put_first("LD_LIBRARY_PATH", d->library);
         setenv("GPUPROF_VGPU", d->model, 1);
+        if (takes)
+            put_first("LD_PRELOAD", d->reach);
     }
     if (!agent)
         return;
-    if (program_takes_agent(program_kind(program)))
+    if (takes)
         put_first("LD_PRELOAD", agent);
     put_last("ASAN_OPTIONS", "verify_asan_link_order=0");
     setenv("GPUPROF_DIR", folder, 1);

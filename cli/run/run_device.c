@@ -37,7 +37,9 @@ static int choose_virtual(struct run_device *d, const char *model, struct err *e
             e, "this build of gpuprof has no virtual GPU (building it needs the CUDA Toolkit)");
     d->is_virtual = true;
     if ((size_t)snprintf(d->nvml, sizeof d->nvml, "%s/libnvidia-ml.so.1", d->library) >=
-        sizeof d->nvml)
+            sizeof d->nvml ||
+        (size_t)snprintf(d->reach, sizeof d->reach, "%s/libvgpu-reach.so", d->library) >=
+            sizeof d->reach)
         return err_set(e, "the path of the virtual GPU is too long");
     size_t n = strcspn(model, ",");
     bool short_name = n == strlen("a100") && strncmp(model, "a100", n) == 0; /* the usual one */

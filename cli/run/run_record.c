@@ -125,20 +125,28 @@ int record_pause_ms(const struct recording *r)
     return collect_pause_ms(r->collector);
 }
 
-/* How the program ended, and the call that the virtual GPU lacks if it was that. */
+/* What the virtual GPU left in the recording's folder, in a file of one line. */
+static void put_left(struct recording *r, const char *name, const char *key)
+{
+    char path[PATH_MAX + 16], text[1024] = "";
+    snprintf(path, sizeof path, "%s/%s", r->folder, name);
+    FILE *f = fopen(path, "r");
+    if (f && fgets(text, sizeof text, f))
+        collect_put_meta(r->collector, key, text);
+    if (f)
+        fclose(f);
+}
+
+/* How the program ended, and what the virtual GPU lacks. */
 static void put_end(struct recording *r, int ended)
 {
-    char path[PATH_MAX + 16], text[64] = "";
+    char text[16];
     if (ended < 0)
         return;
     snprintf(text, sizeof text, "%d", WIFSIGNALED(ended) ? WTERMSIG(ended) : WEXITSTATUS(ended));
     collect_put_meta(r->collector, WIFSIGNALED(ended) ? "ended.signal" : "ended.status", text);
-    snprintf(path, sizeof path, "%s/missing_call", r->folder);
-    FILE *f = fopen(path, "r");
-    if (f && fgets(text, sizeof text, f))
-        collect_put_meta(r->collector, "ended.missing_call", text);
-    if (f)
-        fclose(f);
+    put_left(r, "missing_call", "ended.missing_call");
+    put_left(r, "unreached", "virtual.unreached");
 }
 
 int record_finish(struct recording *r, int ended, struct err *e)

@@ -28,11 +28,11 @@ const char *text_ended(struct text *b, const struct advice *a)
     if (!code && !signal)
         return NULL;
     int number = atoi(signal ? signal : code);
-    if (number == 0)
+    if (number == 0 && !missing)
         return NULL;
     if (missing)
-        snprintf(b->s, sizeof b->s,
-                 "the program stopped: it called %.60s, which the virtual GPU lacks", missing);
+        snprintf(b->s, sizeof b->s, "%s stopped: it called %.60s, which the virtual GPU lacks",
+                 number ? "the program" : "a process of the program", missing);
     else if (signal)
         snprintf(b->s, sizeof b->s, "signal %d (%s) killed the program", number, strsignal(number));
     else

@@ -1,0 +1,168 @@
+/* Objects are looked at before their own code runs: those that the program starts with in a
+ * constructor that precedes all others (-z initfirst), those that it opens later when the loader
+ * tells debuggers of them, which is after they are mapped and before their constructors. */
+#include "reference_workloads/vgpu/reach/reach.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define UNDER(path, folder)                                                                        \
+    (strncmp(path, folder, strlen(folder)) == 0 && (path)[strlen(folder)] == '/')
+
+/* What the shims replace. An object has one of them inside if it defines `marker` and has code for
+ * a GPU, or is called `stem`. */
+static const struct library {
+    const char *stem, *marker, *prefix, *shim;
+} libraries[] = {
+    {"libcudart.so", "__cudaRegisterFatBinary", "cuda", "libcudart.so.13"},
+    {"libcublas.so", "cublasCreate_v2", "cublas", "libcublas.so.13"},
+    {"libcublasLt.so", "cublasLtCreate", "cublasLt", "libcublasLt.so.13"},
+    {"libcudnn.so", "cudnnCreate", "cudnn", "libcudnn.so.9"},
+    {"libnccl.so", "ncclGetUniqueId", "nccl", "libnccl.so.2"},
+    {"libcupti.so", "cuptiActivityEnable", "cupti", "libcupti.so.13"},
+    {"libcuda.so", "cuInit", "cu", "libcuda.so.1"},
+};
+enum { LIBRARIES = sizeof libraries / sizeof *libraries };
+
+static char own_folder[4096]; /* of the shims */
+static char program[4096];
+static void *shims[LIBRARIES];
+static bool opens; /* the program, or a library that it started with, may open others */
+static bool ready; /* to look at them */
+
+static void *shim(size_t i)
+{
+    char path[sizeof own_folder + 64];
+    snprintf(path, sizeof path, "%s/%s", own_folder, libraries[i].shim);
+    if (!shims[i])
+        shims[i] = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return shims[i];
+}
+
+struct replacing {
+    const struct library *what;
+    void *shim;
+    uintptr_t base;
+    bool failed;
+};
+
+static void replace(void *arg, const char *name, uint64_t at)
+{
+    struct replacing *r = arg;
+    const char *plain = name + strspn(name, "_");
+    if (strncmp(plain, r->what->prefix, strlen(r->what->prefix)) != 0)
+        return;
+    const void *to = dlsym(r->shim, name);
+    if (to && jump_write((void *)(r->base + at), to) != 0)
+        r->failed = true;
+}
+
+/* NVIDIA's own file, or one that took NVIDIA's archive in. */
+static bool holds(const struct image *m, const struct library *l, const char *path,
+                  bool device_code)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    bool own = strncmp(name, l->stem, strlen(l->stem)) == 0;
+    return (own || device_code) && image_has_symbol(m, l->marker, true);
+}
+
+static void look_at(const char *path, uintptr_t base)
+{
+    struct image m;
+    if (!*path || UNDER(path, own_folder) || image_open(&m, path) != 0)
+        return;
+    opens |= !strstr(path, "/libgpuprof_agent.so") && image_has_symbol(&m, "dlopen", false) &&
+             !image_has_symbol(&m, "dlopen", true);
+    bool device_code =
+        image_has_section(&m, ".nv_fatbin") || image_has_section(&m, ".nvFatBinSegment");
+    for (size_t i = 0; i < LIBRARIES; i++) {
+        const struct library *l = &libraries[i];
+        if (!holds(&m, l, path, device_code))
+            continue;
+        if (!shim(i)) {
+            note_leave(strcmp(l->prefix, "cu") == 0 ? NOTE_DRIVER : NOTE_LIBRARY, path);
+            continue;
+        }
+        struct replacing r = {l, shims[i], base, false};
+        image_functions(&m, replace, &r);
+        opens = true; /* the agent opens CUPTI, which may lie beside */
+        if (r.failed)
+            note_leave(NOTE_LIBRARY, path);
+    }
+    if (device_code && !image_has_symbol(&m, libraries[0].marker, false))
+        note_leave(NOTE_STRIPPED, path);
+    image_close(&m);
+}
+
+/* Objects that were there at the last look; an object may come to where another one was. */
+static const struct link_map **known;
+static size_t known_count, known_room;
+
+static bool is_known(const struct link_map *map)
+{
+    for (size_t i = 0; i < known_count; i++)
+        if (known[i] == map)
+            return true;
+    return false;
+}
+
+static size_t count_objects(void)
+{
+    size_t n = 0;
+    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
+        n++;
+    return n;
+}
+
+/* Looks at the objects that are new, and forgets those that are gone. */
+static void look_at_new(void)
+{
+    size_t n = count_objects(), i = 0;
+    if (n > known_room) {
+        const struct link_map **larger = realloc(known, (n + 64) * sizeof(void *));
+        if (!larger)
+            return;
+        known = larger;
+        known_room = n + 64;
+    }
+    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
+        if (!is_known(map))
+            look_at(map->l_prev ? map->l_name : program, map->l_addr);
+    for (const struct link_map *map = _r_debug.r_map; map && i < known_room; map = map->l_next)
+        known[i++] = map;
+    known_count = i;
+}
+
+/* What the loader calls for debuggers, at each change of its list. */
+static void changed(void)
+{
+    if (_r_debug.r_state == RT_CONSISTENT && ready)
+        look_at_new();
+}
+
+__attribute__((constructor)) static void start(int argc, char **argv, char **environment)
+{
+    (void)argc, (void)argv;
+    if (!environ)
+        environ = environment; /* libc's constructor is one of those that come later */
+    Dl_info me;
+    if (!getenv("GPUPROF_VGPU") || !dladdr((void *)(uintptr_t)&start, &me) || !me.dli_fname)
+        return;
+    snprintf(own_folder, sizeof own_folder, "%s", me.dli_fname);
+    char *slash = strrchr(own_folder, '/');
+    if (!slash)
+        return;
+    *slash = 0;
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[n > 0 ? n : 0] = 0;
+    look_at_new();
+    if (!opens)
+        return;
+    for (size_t i = 0; i < LIBRARIES; i++)
+        shim(i); /* in the middle of the loader's work there is no loading */
+    ready = jump_write((void *)_r_debug.r_brk, (const void *)(uintptr_t)&changed) == 0;
+}

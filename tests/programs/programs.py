@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Programs that come to CUDA in different ways, on the virtual GPU: it either sees all they do, or gpuprof names the
+reason and what to do in the answer.
+
+usage: programs.py BUILD LIBCUDART
+"""
+import os
+import sqlite3
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../e2e"))
+from support import Build, Checks  # noqa: E402
+
+WORK = (30, 3, 2)  # kernels, copies, memsets of work.cu
+CALLS = (0, 3, 2)  # the same without kernels: opens.c
+
+
+def counts(profile):
+    with sqlite3.connect(profile) as db:
+        return tuple(db.execute(f"select count(*) from {table}").fetchone()[0] for table in ("kernel", "copy", "memset"))
+
+
+def seen(build, checks, what, command, expected, **variables):
+    profile = build.path("seen.gpuprof")
+    done = build.run([build.gpuprof, "run", "-f", "--device", "virtual:h100", "-o", profile, "--", *command], **variables)
+    found = counts(profile) if os.path.exists(profile) else None
+    checks.check(done.returncode == 0 and found == expected, f"{what}: all seen",
+                 f"status {done.returncode}, {found} not {expected}: {done.stdout[-300:]}{done.stderr[-600:]}")
+
+
+def missed(build, checks, what, command, *words):
+    profile = build.path("missed.gpuprof")
+    done = build.run([build.gpuprof, "run", "-f", "--device", "virtual:h100", "-o", profile, "--", *command])
+    answer = " ".join(line.removeprefix("gpuprof:").strip() for line in done.stderr.splitlines())
+    lacking = [word for word in words if word not in answer]
+    checks.check(not lacking, f"{what}: the answer says why, and what to do", f"no {lacking} in: {answer}")
+
+
+def main():
+    build, checks = Build(sys.argv[1]), Checks()
+    runtime = sys.argv[2]
+    programs = os.path.join(build.bin, "programs")
+    at = lambda name: os.path.join(programs, name)  # noqa: E731
+    for name, what in (("shared", "a shared runtime"), ("static", "a static runtime"),
+                       ("rpath", "an RPATH to NVIDIA's own runtime")):
+        seen(build, checks, what, [at(name)], WORK)
+    seen(build, checks, "a static runtime, found through PATH", ["static"], WORK,
+         PATH=programs + os.pathsep + os.environ["PATH"])
+    seen(build, checks, "a static runtime, started by a shell", ["sh", "-c", f"{at('static')}; true"], WORK)
+    seen(build, checks, "a library with a static runtime, opened", [at("opens"), at("libstatic.so")], WORK)
+    seen(build, checks, "a library with a static runtime, opened by Python",
+         [sys.executable, "-c", f"import ctypes, sys; sys.exit(ctypes.CDLL('{at('libstatic.so')}').work())"], WORK)
+    seen(build, checks, "the runtime, opened without a version", [at("opens"), "libcudart.so"], CALLS)
+    seen(build, checks, "the runtime, opened by its path", [at("opens"), os.path.realpath(runtime)], CALLS)
+    advice = ("virtual GPU", "nvcc -cudart shared", "symbols")
+    missed(build, checks, "a static runtime without symbols", [at("stripped")], at("stripped"), *advice)
+    missed(build, checks, "the same, started by a shell", ["sh", "-c", f"{at('stripped')}; true"], at("stripped"), *advice)
+    missed(build, checks, "a library of that kind, opened", [at("opens"), at("libstripped.so")], at("libstripped.so"), *advice)
+    checks.done()
+
+
+main()

@@ -1,0 +1,32 @@
+// Does a known amount on the GPU: 30 kernels, 3 copies, 2 memsets. Built in several ways.
+#include <cstdio>
+#include <cuda_runtime.h>
+
+__global__ void fill(float *p)
+{
+    p[blockIdx.x * blockDim.x + threadIdx.x] = 1;
+}
+
+extern "C" int work()
+{
+    float *device, host[256] = {};
+    if (cudaMalloc(&device, sizeof host) != cudaSuccess)
+        return 1;
+    for (int i = 0; i < 2; i++)
+        cudaMemset(device, 0, sizeof host);
+    for (int i = 0; i < 2; i++)
+        cudaMemcpy(device, host, sizeof host, cudaMemcpyHostToDevice);
+    for (int i = 0; i < 30; i++)
+        fill<<<4, 64>>>(device);
+    cudaError_t bad = cudaMemcpy(host, device, sizeof host, cudaMemcpyDeviceToHost);
+    cudaFree(device);
+    printf("work: %s\n", cudaGetErrorString(bad));
+    return bad != cudaSuccess;
+}
+
+#ifndef LIBRARY
+int main()
+{
+    return work();
+}
+#endif
