@@ -23,18 +23,17 @@ static bool on_device(enum vg_memory_kind k)
     return k == VG_MEM_DEVICE || k == VG_MEM_MANAGED;
 }
 
-/* Direction from the pointers; a cudaMemcpyKind that contradicts them is the program's error. */
+/* Direction from the pointers, as with unified addressing. A cudaMemcpyKind that contradicts them
+ * is an error only where it takes pageable memory for the device's. */
 static int classify(const struct vg_copy *c, struct vg_record *r)
 {
-    static const enum vg_copy_kind asked[] = {VG_COPY_HTOH, VG_COPY_HTOD, VG_COPY_DTOH,
-                                              VG_COPY_DTOD};
     struct vg_pointer dst = vg_pointer(c->dst), src = vg_pointer(c->src);
     if (c->kind < 0 || c->kind > 4)
         return VG_INVALID_DIRECTION;
     enum vg_copy_kind k = on_device(src.kind) ? (on_device(dst.kind) ? VG_COPY_DTOD : VG_COPY_DTOH)
                                               : (on_device(dst.kind) ? VG_COPY_HTOD : VG_COPY_HTOH);
-    bool managed = src.kind == VG_MEM_MANAGED || dst.kind == VG_MEM_MANAGED;
-    if (c->kind < 4 && asked[c->kind] != k && !managed)
+    bool to_device = c->kind == 1 || c->kind == 3, from_device = c->kind == 2 || c->kind == 3;
+    if ((to_device && dst.kind == VG_MEM_PAGEABLE) || (from_device && src.kind == VG_MEM_PAGEABLE))
         return VG_INVALID_VALUE;
     if (k == VG_COPY_DTOD && src.device >= 0 && dst.device >= 0 && src.device != dst.device)
         k = VG_COPY_PTOP;
@@ -81,9 +80,10 @@ void vg_copy_bytes(const struct vg_copy *c)
         memmove(c->dst, c->src, c->bytes);
         return;
     }
-    for (size_t i = 0; i < c->rows; i++)
-        memmove((char *)c->dst + i * c->dst_pitch, (const char *)c->src + i * c->src_pitch,
-                c->row_bytes);
+    for (size_t z = 0; z < (c->slices ? c->slices : 1); z++)
+        for (size_t i = 0; i < c->rows; i++)
+            memmove((char *)c->dst + z * c->dst_slice + i * c->dst_pitch,
+                    (const char *)c->src + z * c->src_slice + i * c->src_pitch, c->row_bytes);
 }
 
 static int capture_copy(struct vg_stream *s, const struct vg_copy *c, const struct vg_record *r)

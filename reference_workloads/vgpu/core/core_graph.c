@@ -159,8 +159,8 @@ static int run_side(struct vg_stream *s, const struct vg_node *n, int64_t when_n
 {
     if (n->kind == VG_NODE_COPY)
         vg_copy_bytes(&n->copy);
-    else if (n->kind == VG_NODE_MEMSET && n->set.bytes <= vg_core.copy_limit)
-        memset(n->set.ptr, n->set.value, n->set.bytes);
+    else if (n->kind == VG_NODE_MEMSET)
+        vg_set_bytes(&n->set);
     else if (n->kind == VG_NODE_HOST)
         return vg_host_at(s, when_ns, n->host, n->host_arg);
     return VG_OK;

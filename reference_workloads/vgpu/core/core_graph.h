@@ -28,11 +28,7 @@ struct vg_node {
     enum vg_engine engine;
     double duration_ns; /* copies, memsets */
     struct vg_record record;
-    struct {
-        void *ptr;
-        int value;
-        size_t bytes;
-    } set;
+    struct vg_set set;
     void (*host)(void *);
     void *host_arg;
     struct vg_event *event;

@@ -191,7 +191,16 @@ int64_t vg_crowded_locked(const struct vg_device *d, int64_t start_ns, int64_t d
 struct vg_work vg_kernel_work(const struct vg_profile *p, const struct vg_kernel *k);
 struct vg_record vg_record_on(const struct vg_stream *s, enum vg_record_kind kind);
 int vg_launch(struct vg_stream *s, const struct vg_kernel *k, double host_ns);
+struct vg_set { /* rows of `width` bytes, `pitch` apart; elements of 1, 2 or 4 bytes get the value
+                 */
+    void *ptr;
+    unsigned value, element;
+    size_t width, rows, pitch;
+};
 int vg_memset(struct vg_stream *s, void *ptr, int value, size_t bytes, bool async);
+int vg_memset_rows(struct vg_stream *s, const struct vg_set *set, bool async);
+double vg_set_ns(const struct vg_profile *p, const struct vg_set *set);
+void vg_set_bytes(const struct vg_set *set);
 /* kind: cudaMemcpyKind (4 = by the pointers). `pitch` copies pass their total bytes. */
 struct vg_copy {
     void *dst;
@@ -200,6 +209,7 @@ struct vg_copy {
     int kind;
     bool async;
     size_t rows, row_bytes, dst_pitch, src_pitch; /* rows = 0: one block */
+    size_t slices, dst_slice, src_slice;          /* rows in each; 0 = one slice */
 };
 int vg_copy(struct vg_stream *s, const struct vg_copy *c);
 int vg_host_at(struct vg_stream *s, int64_t when_ns, void (*fn)(void *), void *arg);

@@ -83,46 +83,72 @@ int vg_launch(struct vg_stream *s, const struct vg_kernel *k, double host_ns)
     return VG_OK;
 }
 
-int vg_memset(struct vg_stream *s, void *ptr, int value, size_t bytes, bool async)
+double vg_set_ns(const struct vg_profile *p, const struct vg_set *set)
+{
+    return (double)vg_cost_memory(p, (double)(set->width * set->rows), 1, 0.85);
+}
+
+void vg_set_bytes(const struct vg_set *set)
+{
+    if (set->width * set->rows > vg_core.copy_limit)
+        return;
+    for (size_t y = 0; y < set->rows; y++) {
+        char *row = (char *)set->ptr + y * set->pitch;
+        if (set->element <= 1)
+            memset(row, (int)set->value, set->width);
+        else
+            for (size_t x = 0; x + set->element <= set->width; x += set->element)
+                memcpy(row + x, &set->value, set->element < 4 ? set->element : 4);
+    }
+}
+
+static int capture_set(struct vg_stream *s, const struct vg_set *set, const struct vg_record *r)
+{
+    struct vg_node *n = vg_capture_node(s, VG_NODE_MEMSET);
+    if (!n)
+        return VG_NO_MEMORY;
+    n->set = *set;
+    n->duration_ns = vg_set_ns(&vg_core.device[s->device].profile, set);
+    n->record = *r;
+    return VG_OK;
+}
+
+int vg_memset_rows(struct vg_stream *s, const struct vg_set *set, bool async)
 {
     struct vg_device *d = &vg_core.device[s->device];
     struct vg_api *api = vg_api_current();
     int64_t now = api ? api->start_ns : vg_now_ns();
-    struct vg_pointer at = vg_pointer(ptr);
+    struct vg_pointer at = vg_pointer(set->ptr);
     if (api)
         api->host_ns = (int64_t)d->profile.memset_host_ns;
     if (at.kind == VG_MEM_PAGEABLE)
         return VG_INVALID_VALUE;
     int bad = capture_conflict(s);
-    if (bad || bytes == 0)
+    if (bad || set->width * set->rows == 0)
         return bad;
     struct vg_record r = vg_record_on(s, VG_REC_MEMSET);
-    r.set.bytes = bytes;
-    r.set.value = value;
+    r.set.bytes = set->width * set->rows;
+    r.set.value = (int)set->value;
     r.set.memory = at.kind;
     r.set.async = async;
-    double cost_ns = (double)vg_cost_memory(&d->profile, (double)bytes, 1, 0.85);
-    if (s->capture) {
-        struct vg_node *n = vg_capture_node(s, VG_NODE_MEMSET);
-        if (!n)
-            return VG_NO_MEMORY;
-        n->set.ptr = ptr;
-        n->set.value = value;
-        n->set.bytes = bytes;
-        n->duration_ns = cost_ns;
-        n->record = r;
-        return VG_OK;
-    }
-    if (bytes <= vg_core.copy_limit)
-        memset(ptr, value, bytes);
+    if (s->capture)
+        return capture_set(s, set, &r);
+    vg_set_bytes(set);
     struct vg_work w = {.engine = VG_ENGINE_COMPUTE,
                         .earliest_ns = now + (int64_t)d->profile.start_latency_ns,
-                        .duration_ns = vg_scaled(cost_ns, d->profile.copy_fixed_ns),
+                        .duration_ns =
+                            vg_scaled(vg_set_ns(&d->profile, set), d->profile.copy_fixed_ns),
                         .gap_ns = (int64_t)d->profile.kernel_gap_ns};
     bool placed = vg_submit(s, &w, &r);
     if (!async && at.kind == VG_MEM_PINNED)
         vg_sleep_until(placed ? r.end_ns : vg_stream_tail(s));
     return VG_OK;
+}
+
+int vg_memset(struct vg_stream *s, void *ptr, int value, size_t bytes, bool async)
+{
+    struct vg_set set = {ptr, (unsigned)value, 1, bytes, 1, bytes};
+    return vg_memset_rows(s, &set, async);
 }
 
 int vg_library_launch(struct vg_stream *stream, const struct vg_kernel *k)
