@@ -70,20 +70,30 @@ static int join(struct vg_stream *s, struct vg_graph *g, int mode)
     return VG_OK;
 }
 
-int vg_capture_begin(struct vg_stream *s, int mode)
+int vg_capture_depend(struct vg_stream *s, struct vg_node *const *deps, size_t n, bool add)
+{
+    return s->capture ? set_frontier(s, deps, n, add) : VG_INVALID_VALUE;
+}
+
+int vg_capture_begin(struct vg_stream *s, int mode, struct vg_graph *into,
+                     struct vg_node *const *deps, size_t n)
 {
     if (s->legacy)
         return VG_CAPTURE_UNSUPPORTED;
     if (s->capture || mode < 0 || mode > 2)
         return VG_INVALID_VALUE;
-    struct vg_graph *g = vg_graph_new();
+    struct vg_graph *g = into ? into : vg_graph_new();
     if (!g)
         return VG_NO_MEMORY;
+    g->kept = into != NULL;
+    g->stream_count = 0;
+    g->invalid = false;
     pthread_mutex_lock(&vg_core.lock);
     g->next_capture = captures;
     captures = g;
     pthread_mutex_unlock(&vg_core.lock);
-    return join(s, g, mode);
+    int bad = join(s, g, mode);
+    return bad || !n ? bad : set_frontier(s, deps, n, false);
 }
 
 int vg_capture_record(struct vg_event *e, struct vg_stream *s)
@@ -143,7 +153,8 @@ static bool all_joined(const struct vg_graph *g)
 
 int vg_capture_end(struct vg_stream *s, struct vg_graph **out)
 {
-    struct vg_graph *g = s->capture;
+    struct vg_graph *g = s->capture, *unasked;
+    out = out ? out : &unasked; /* the program knows the graph that it captured into */
     *out = NULL;
     if (!g)
         return VG_INVALID_VALUE;
@@ -162,7 +173,7 @@ int vg_capture_end(struct vg_stream *s, struct vg_graph **out)
     }
     if (result == VG_OK)
         *out = g;
-    else
+    else if (!g->kept)
         vg_graph_free(g);
     return result;
 }

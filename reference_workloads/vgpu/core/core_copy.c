@@ -86,18 +86,32 @@ void vg_copy_bytes(const struct vg_copy *c)
                     (const char *)c->src + z * c->src_slice + i * c->src_pitch, c->row_bytes);
 }
 
+static void fill_node(struct vg_node *n, const struct vg_profile *p, const struct vg_copy *c,
+                      const struct vg_record *r)
+{
+    n->copy = *c;
+    n->record = *r;
+    n->engine = engine_of(p, r->copy.kind);
+    n->duration_ns = p->copy_fixed_ns + (double)c->bytes / rate(p, r) * 1e9;
+}
+
+int vg_copy_node(struct vg_node *n, int device, const struct vg_copy *c)
+{
+    struct vg_record r = {.kind = VG_REC_COPY, .device = device};
+    int bad = classify(c, &r);
+    if (bad == VG_OK)
+        fill_node(n, &vg_core.device[device].profile, c, &r);
+    return bad;
+}
+
 static int capture_copy(struct vg_stream *s, const struct vg_copy *c, const struct vg_record *r)
 {
-    const struct vg_profile *p = &vg_core.device[s->device].profile;
     if (!c->async)
         return vg_capture_forbids(s);
     struct vg_node *n = vg_capture_node(s, VG_NODE_COPY);
     if (!n)
         return VG_NO_MEMORY;
-    n->copy = *c;
-    n->record = *r;
-    n->engine = engine_of(p, r->copy.kind);
-    n->duration_ns = p->copy_fixed_ns + (double)c->bytes / rate(p, r) * 1e9;
+    fill_node(n, &vg_core.device[s->device].profile, c, r);
     return VG_OK;
 }
 

@@ -45,24 +45,41 @@ struct vg_node *vg_graph_add(struct vg_graph *g, enum vg_node_kind kind,
     return node;
 }
 
+static void release_memory(struct vg_graph_memory *m)
+{
+    if (!m || --m->refs > 0)
+        return;
+    if (m->freed_inside)
+        vg_free(m->ptr);
+    vg_hold_memory(m->ptr, false);
+    free(m);
+}
+
 void vg_graph_free(struct vg_graph *g)
 {
     for (size_t i = 0; i < g->count; i++) {
-        free(g->nodes[i]->deps);
-        free(g->nodes[i]);
+        struct vg_node *n = g->nodes[i];
+        if (n->child)
+            vg_graph_free(n->child);
+        release_memory(n->memory);
+        free(n->deps);
+        free(n);
     }
     free(g->nodes);
+    free(g->order);
     g->magic = 0;
     free(g);
 }
 
-struct vg_graph *vg_graph_clone(const struct vg_graph *g)
+struct vg_graph *vg_graph_copy(const struct vg_graph *g)
 {
     struct vg_graph *copy = vg_graph_new();
     for (size_t i = 0; copy && i < g->count; i++) {
         const struct vg_node *from = g->nodes[i];
         struct vg_node *to = vg_graph_add(copy, from->kind, from->deps, from->deps_n);
         if (!to) {
+            for (size_t k = 0; k < copy->count; k++)
+                copy->nodes[k]->child = NULL;
             vg_graph_free(copy);
             return NULL;
         }
@@ -70,16 +87,55 @@ struct vg_graph *vg_graph_clone(const struct vg_graph *g)
         *to = *from;
         to->id = made.id;
         to->deps = made.deps;
-        for (size_t k = 0; k < to->deps_n; k++)
-            to->deps[k] = copy->nodes[from->deps[k]->index];
+        if (to->memory)
+            to->memory->refs++;
     }
+    for (size_t i = 0; copy && i < g->count; i++)
+        for (size_t k = 0; k < copy->nodes[i]->deps_n; k++)
+            copy->nodes[i]->deps[k] = copy->nodes[g->nodes[i]->deps[k]->index];
     return copy;
+}
+
+struct vg_graph *vg_graph_clone(const struct vg_graph *g)
+{
+    struct vg_graph *copy = vg_graph_copy(g);
+    for (size_t i = 0; copy && i < copy->count; i++)
+        if (copy->nodes[i]->child)
+            copy->nodes[i]->child = vg_graph_clone(copy->nodes[i]->child);
+    return copy;
+}
+
+bool vg_node_depends(const struct vg_node *n, const struct vg_node *on)
+{
+    for (size_t i = 0; i < n->deps_n; i++)
+        if (n->deps[i] == on)
+            return true;
+    return false;
+}
+
+int vg_node_depend(struct vg_node *n, struct vg_node *on)
+{
+    struct vg_node **grown = realloc(n->deps, (n->deps_n + 1) * sizeof *grown);
+    if (!grown)
+        return VG_NO_MEMORY;
+    n->deps = grown;
+    n->deps[n->deps_n++] = on;
+    return VG_OK;
+}
+
+void vg_node_release(struct vg_node *n, const struct vg_node *on)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n->deps_n; i++)
+        if (n->deps[i] != on)
+            n->deps[kept++] = n->deps[i];
+    n->deps_n = kept;
 }
 
 int vg_exec_new(struct vg_graph *g, struct vg_exec **out)
 {
     struct vg_exec *x = calloc(1, sizeof *x);
-    struct vg_graph *own = vg_graph_clone(g);
+    struct vg_graph *own = vg_graph_flat(g);
     if (!x || !own) {
         free(x);
         if (own)
@@ -91,22 +147,32 @@ int vg_exec_new(struct vg_graph *g, struct vg_exec **out)
     return VG_OK;
 }
 
+static bool same_shape(const struct vg_graph *a, const struct vg_graph *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (a->nodes[i]->kind != b->nodes[i]->kind || a->nodes[i]->deps_n != b->nodes[i]->deps_n)
+            return false;
+    return true;
+}
+
 int vg_exec_update(struct vg_exec *x, const struct vg_graph *g)
 {
-    if (x->graph->count != g->count)
-        return VG_GRAPH_UPDATE_FAILURE;
-    for (size_t i = 0; i < g->count; i++)
-        if (g->nodes[i]->kind != x->graph->nodes[i]->kind ||
-            g->nodes[i]->deps_n != x->graph->nodes[i]->deps_n)
-            return VG_GRAPH_UPDATE_FAILURE;
-    for (size_t i = 0; i < g->count; i++) {
+    struct vg_graph *flat = vg_graph_flat(g);
+    if (!flat)
+        return VG_NO_MEMORY;
+    bool same = same_shape(x->graph, flat);
+    for (size_t i = 0; same && i < flat->count; i++) {
         struct vg_node *to = x->graph->nodes[i];
         struct vg_node kept = *to;
-        *to = *g->nodes[i];
+        *to = *flat->nodes[i];
         to->id = kept.id;
         to->deps = kept.deps;
+        to->memory = kept.memory;
     }
-    return VG_OK;
+    vg_graph_free(flat);
+    return same ? VG_OK : VG_GRAPH_UPDATE_FAILURE;
 }
 
 /* Work that was launched goes on: the timeline holds no pointer into the graph. */
@@ -128,15 +194,24 @@ static struct vg_work node_work(const struct vg_profile *p, const struct vg_node
     return (struct vg_work){.engine = VG_ENGINE_NONE};
 }
 
-/* Nodes in order (dependencies come first); returns when the last one ends. */
+/* The k-th node, in an order in which those that it depends on come first. */
+static size_t node_at(const struct vg_graph *g, size_t k)
+{
+    return g->order ? g->order[k] : k;
+}
+
+/* Returns when the last node ends. */
 static int64_t place_nodes_locked(struct vg_device *d, const struct vg_graph *g, int64_t from_ns,
                                   struct vg_span *span)
 {
     int64_t last = from_ns;
-    for (size_t i = 0; i < g->count; i++) {
+    for (size_t at = 0; at < g->count; at++) {
+        size_t i = node_at(g, at);
         const struct vg_node *n = g->nodes[i];
         struct vg_work w = node_work(&d->profile, n);
         int64_t start = from_ns;
+        if (n->kind == VG_NODE_WAIT && n->event->time_ns > start)
+            start = n->event->time_ns;
         for (size_t k = 0; k < n->deps_n; k++) {
             int64_t after = span[n->deps[k]->index].end_ns + (int64_t)d->profile.graph_gap_ns;
             start = after > start ? after : start;
@@ -145,6 +220,10 @@ static int64_t place_nodes_locked(struct vg_device *d, const struct vg_graph *g,
         if (engine && d->engine_free_ns[w.engine] > start)
             start = d->engine_free_ns[w.engine];
         span[i] = (struct vg_span){start, start + (n->disabled ? 0 : w.duration_ns)};
+        if (n->kind == VG_NODE_RECORD) {
+            n->event->recorded = true;
+            n->event->time_ns = start;
+        }
         if (engine)
             d->engine_free_ns[w.engine] = span[i].end_ns;
         if (w.engine == VG_ENGINE_COMPUTE)
@@ -170,7 +249,8 @@ static int emit_nodes(struct vg_stream *s, const struct vg_exec *x, const struct
 {
     static const enum vg_record_kind kinds[] = {VG_REC_KERNEL, VG_REC_COPY, VG_REC_MEMSET};
     int result = VG_OK;
-    for (size_t i = 0; i < x->graph->count && result == VG_OK; i++) {
+    for (size_t at = 0; at < x->graph->count && result == VG_OK; at++) {
+        size_t i = node_at(x->graph, at);
         const struct vg_node *n = x->graph->nodes[i];
         if (n->disabled)
             continue;
@@ -202,8 +282,12 @@ int vg_exec_launch(struct vg_exec *x, struct vg_stream *s)
     const struct vg_profile *p = &d->profile;
     int64_t now = api ? api->start_ns : vg_now_ns();
     double nodes = (double)x->graph->count;
-    if (s->capture)
-        return VG_CAPTURE_UNSUPPORTED; /* child graphs by capture are not modelled */
+    if (s->capture) {
+        struct vg_node *child = vg_capture_node(s, VG_NODE_GRAPH);
+        if (child)
+            child->child = vg_graph_clone(x->graph);
+        return child && child->child ? VG_OK : VG_NO_MEMORY;
+    }
     if (api)
         api->host_ns = (int64_t)(p->graph_launch_host_ns + nodes * p->graph_launch_node_host_ns);
     struct vg_span *span = malloc((x->graph->count + 1) * sizeof *span);

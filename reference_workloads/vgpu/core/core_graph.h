@@ -13,7 +13,19 @@ enum vg_node_kind {
     VG_NODE_GRAPH = 4,
     VG_NODE_EMPTY = 5,
     VG_NODE_WAIT = 6,
-    VG_NODE_RECORD = 7
+    VG_NODE_RECORD = 7,
+    VG_NODE_ALLOC = 10,
+    VG_NODE_FREE = 11,
+    VG_NODE_CONDITIONAL = 13
+};
+enum { VG_NODE_GIVEN = 256 };
+
+/* What an allocation node gives: its address stays taken while a graph that has the node is there.
+ */
+struct vg_graph_memory {
+    void *ptr;
+    int refs;
+    bool freed_inside; /* else it is the program's to free */
 };
 
 struct vg_node {
@@ -32,6 +44,10 @@ struct vg_node {
     void (*host)(void *);
     void *host_arg;
     struct vg_event *event;
+    struct vg_graph *child;         /* of a child graph or a condition: what runs in its place */
+    size_t child_first;             /* once it is laid flat: where its nodes begin */
+    struct vg_graph_memory *memory; /* of an allocation */
+    _Alignas(16) unsigned char given[VG_NODE_GIVEN]; /* the parameters as the program gave them */
 };
 
 struct vg_graph {
@@ -40,7 +56,8 @@ struct vg_graph {
     size_t count, capacity;
     struct vg_stream *streams[32]; /* joined to the capture; the first began it */
     size_t stream_count;
-    bool invalid;
+    bool invalid, kept; /* kept: captured into a graph that the program made before */
+    size_t *order; /* of a flat graph, if its nodes do not already stand behind those they need */
     struct vg_graph *next_capture;
 };
 
@@ -56,7 +73,11 @@ struct vg_node *vg_capture_node(struct vg_stream *s, enum vg_node_kind kind);
 /* Error of a call that capture forbids (any synchronisation), or 0. `s` may be NULL = the device.
  */
 int vg_capture_forbids(struct vg_stream *s);
-int vg_capture_begin(struct vg_stream *s, int mode);
+/* into: NULL, or a graph that gets the nodes, behind `deps`. */
+int vg_capture_begin(struct vg_stream *s, int mode, struct vg_graph *into,
+                     struct vg_node *const *deps, size_t n);
+/* The nodes that the stream's next one depends on. */
+int vg_capture_depend(struct vg_stream *s, struct vg_node *const *deps, size_t n, bool add);
 int vg_capture_end(struct vg_stream *s, struct vg_graph **out);
 int vg_capture_record(struct vg_event *e, struct vg_stream *s);
 int vg_capture_wait(struct vg_stream *s, struct vg_event *e);
@@ -65,6 +86,17 @@ struct vg_graph *vg_graph_new(void);
 struct vg_node *vg_graph_add(struct vg_graph *g, enum vg_node_kind kind,
                              struct vg_node *const *deps, size_t n);
 struct vg_graph *vg_graph_clone(const struct vg_graph *g);
+/* The nodes alone: those of child graphs stay shared with `g`. */
+struct vg_graph *vg_graph_copy(const struct vg_graph *g);
+/* A copy in which child graphs are replaced by their nodes (core_graph_flat.c). NULL: no memory, or
+ * a cycle. */
+struct vg_graph *vg_graph_flat(const struct vg_graph *g);
+bool vg_node_depends(const struct vg_node *n, const struct vg_node *on);
+int vg_node_depend(struct vg_node *n, struct vg_node *on);
+void vg_node_release(struct vg_node *n, const struct vg_node *on);
+/* What a copy of this kind needs in a node: its record, engine and time. */
+int vg_copy_node(struct vg_node *n, int device, const struct vg_copy *c);
+void vg_set_node(struct vg_node *n, int device, const struct vg_set *set);
 void vg_graph_free(struct vg_graph *g);
 int vg_exec_new(struct vg_graph *g, struct vg_exec **out);
 int vg_exec_update(struct vg_exec *x, const struct vg_graph *g);

@@ -13,7 +13,7 @@ enum { GRAIN = 512 };
 /* Blocks of a device in address order; free neighbours are merged. */
 struct vg_block {
     size_t offset, size, asked;
-    bool free;
+    bool free, held, let_go; /* held: of a graph, which may allocate it again; let_go meanwhile */
     struct vg_block *prev, *next;
 };
 
@@ -59,7 +59,11 @@ static int split(struct vg_block *b, size_t need)
     struct vg_block *rest = calloc(1, sizeof *rest);
     if (!rest)
         return -1;
-    *rest = (struct vg_block){b->offset + need, b->size - need, 0, true, b, b->next};
+    *rest = (struct vg_block){.offset = b->offset + need,
+                              .size = b->size - need,
+                              .free = true,
+                              .prev = b,
+                              .next = b->next};
     if (rest->next)
         rest->next->prev = rest;
     b->next = rest;
@@ -84,7 +88,7 @@ int vg_malloc(int device, void **out, size_t bytes)
         b = b->next;
     int result = b && split(b, need) == 0 ? VG_OK : VG_NO_MEMORY;
     if (result == VG_OK) {
-        b->free = false;
+        b->free = b->held = b->let_go = false;
         b->asked = bytes;
         d->used += need;
         vg_gauges_put(d);
@@ -106,31 +110,57 @@ static void merge_next(struct vg_block *b)
     free(n);
 }
 
+static void block_free(struct vg_device *d, struct vg_block *b)
+{
+    uintptr_t at = (uintptr_t)d->base + b->offset;
+    uintptr_t first = (at + 4095) & ~(uintptr_t)4095, last = (at + b->size) & ~(uintptr_t)4095;
+    if (last > first)
+        madvise((void *)first, last - first, MADV_DONTNEED);
+    d->used -= b->size;
+    vg_gauges_put(d);
+    b->free = true;
+    merge_next(b);
+    if (b->prev && b->prev->free)
+        merge_next(b->prev);
+}
+
+/* The block that starts there and is in use; NULL. Lock held. */
+static struct vg_block *block_at(const struct vg_device *d, const void *ptr)
+{
+    size_t offset = (size_t)((const char *)ptr - d->base);
+    struct vg_block *b = d->blocks;
+    while (b && b->offset != offset)
+        b = b->next;
+    return b && !b->free ? b : NULL;
+}
+
 int vg_free(void *ptr)
 {
     struct vg_device *d = device_of(ptr);
     if (!d)
         return vg_free_host(ptr); /* managed memory */
     pthread_mutex_lock(&vg_core.lock);
-    size_t offset = (size_t)((char *)ptr - d->base);
-    struct vg_block *b = d->blocks;
-    while (b && b->offset != offset)
-        b = b->next;
-    int result = b && !b->free ? VG_OK : VG_INVALID_VALUE;
-    if (result == VG_OK) {
-        uintptr_t first = ((uintptr_t)ptr + 4095) & ~(uintptr_t)4095;
-        uintptr_t last = ((uintptr_t)ptr + b->size) & ~(uintptr_t)4095;
-        if (last > first)
-            madvise((void *)first, last - first, MADV_DONTNEED);
-        d->used -= b->size;
-        vg_gauges_put(d);
-        b->free = true;
-        merge_next(b);
-        if (b->prev && b->prev->free)
-            merge_next(b->prev);
-    }
+    struct vg_block *b = block_at(d, ptr);
+    if (b && b->held)
+        b->let_go = true;
+    else if (b)
+        block_free(d, b);
     pthread_mutex_unlock(&vg_core.lock);
-    return result;
+    return b ? VG_OK : VG_INVALID_VALUE;
+}
+
+void vg_hold_memory(void *ptr, bool hold)
+{
+    struct vg_device *d = device_of(ptr);
+    if (!d)
+        return;
+    pthread_mutex_lock(&vg_core.lock);
+    struct vg_block *b = block_at(d, ptr);
+    if (b)
+        b->held = hold;
+    if (b && !hold && b->let_go)
+        block_free(d, b);
+    pthread_mutex_unlock(&vg_core.lock);
 }
 
 void vg_memory_info(int device, size_t *free_bytes, size_t *total)

@@ -229,6 +229,8 @@ struct vg_pointer {
 int vg_memory_open(struct vg_device *d);
 int vg_malloc(int device, void **out, size_t bytes);
 int vg_free(void *ptr);
+/* While it is held, memory that is freed keeps its address, and may be freed again. */
+void vg_hold_memory(void *ptr, bool hold);
 int vg_malloc_host(void **out, size_t bytes);
 int vg_malloc_managed(void **out, size_t bytes);
 int vg_free_host(void *ptr);

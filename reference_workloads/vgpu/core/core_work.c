@@ -102,15 +102,20 @@ void vg_set_bytes(const struct vg_set *set)
     }
 }
 
-static int capture_set(struct vg_stream *s, const struct vg_set *set, const struct vg_record *r)
+static void fill_set(struct vg_record *r, const struct vg_set *set, bool async)
 {
-    struct vg_node *n = vg_capture_node(s, VG_NODE_MEMSET);
-    if (!n)
-        return VG_NO_MEMORY;
+    r->set.bytes = set->width * set->rows;
+    r->set.value = (int)set->value;
+    r->set.memory = vg_pointer(set->ptr).kind;
+    r->set.async = async;
+}
+
+void vg_set_node(struct vg_node *n, int device, const struct vg_set *set)
+{
     n->set = *set;
-    n->duration_ns = vg_set_ns(&vg_core.device[s->device].profile, set);
-    n->record = *r;
-    return VG_OK;
+    n->duration_ns = vg_set_ns(&vg_core.device[device].profile, set);
+    n->record = (struct vg_record){.kind = VG_REC_MEMSET, .device = device};
+    fill_set(&n->record, set, true);
 }
 
 int vg_memset_rows(struct vg_stream *s, const struct vg_set *set, bool async)
@@ -126,13 +131,14 @@ int vg_memset_rows(struct vg_stream *s, const struct vg_set *set, bool async)
     int bad = capture_conflict(s);
     if (bad || set->width * set->rows == 0)
         return bad;
+    if (s->capture) {
+        struct vg_node *n = vg_capture_node(s, VG_NODE_MEMSET);
+        if (n)
+            vg_set_node(n, s->device, set);
+        return n ? VG_OK : VG_NO_MEMORY;
+    }
     struct vg_record r = vg_record_on(s, VG_REC_MEMSET);
-    r.set.bytes = set->width * set->rows;
-    r.set.value = (int)set->value;
-    r.set.memory = at.kind;
-    r.set.async = async;
-    if (s->capture)
-        return capture_set(s, set, &r);
+    fill_set(&r, set, async);
     vg_set_bytes(set);
     struct vg_work w = {.engine = VG_ENGINE_COMPUTE,
                         .earliest_ns = now + (int64_t)d->profile.start_latency_ns,

@@ -25,4 +25,7 @@ static inline size_t array_rows(const struct cudaArray *a)
     return a->extent.height ? a->extent.height : 1;
 }
 
+/* What a 3D copy does, for vg_copy. -1: an end of it is missing. */
+int box_of(const struct cudaMemcpy3DParms *p, bool async, struct vg_copy *out);
+
 #endif

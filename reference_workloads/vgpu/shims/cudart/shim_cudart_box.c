@@ -14,29 +14,38 @@ static struct end end_of_array(const struct cudaArray *a, struct cudaPos pos)
                         slice};
 }
 
-static cudaError_t box_copy(struct place at, struct end dst, struct end src,
-                            struct cudaExtent bytes, int kind, bool async, cudaStream_t handle)
+static struct vg_copy box(struct end dst, struct end src, struct cudaExtent bytes, int kind,
+                          bool async)
+{
+    return (struct vg_copy){.dst = dst.at,
+                            .src = src.at,
+                            .bytes = bytes.width * bytes.height * bytes.depth,
+                            .kind = kind,
+                            .async = async,
+                            .rows = bytes.height,
+                            .row_bytes = bytes.width,
+                            .dst_pitch = dst.pitch,
+                            .src_pitch = src.pitch,
+                            .slices = bytes.depth,
+                            .dst_slice = dst.slice,
+                            .src_slice = src.slice};
+}
+
+static cudaError_t copy_box(struct place at, const struct vg_copy *c, cudaStream_t handle)
 {
     struct vg_api api;
     struct vg_stream *s;
     int bad = open_on(&api, at, handle, &s);
     if (bad)
         return (cudaError_t)bad;
-    if (!dst.at || !src.at)
-        CLOSE(api, cudaErrorInvalidValue);
-    struct vg_copy c = {.dst = dst.at,
-                        .src = src.at,
-                        .bytes = bytes.width * bytes.height * bytes.depth,
-                        .kind = kind,
-                        .async = async,
-                        .rows = bytes.height,
-                        .row_bytes = bytes.width,
-                        .dst_pitch = dst.pitch,
-                        .src_pitch = src.pitch,
-                        .slices = bytes.depth,
-                        .dst_slice = dst.slice,
-                        .src_slice = src.slice};
-    CLOSE(api, vg_copy(s, &c));
+    CLOSE(api, c->dst && c->src ? vg_copy(s, c) : (int)cudaErrorInvalidValue);
+}
+
+static cudaError_t box_copy(struct place at, struct end dst, struct end src,
+                            struct cudaExtent bytes, int kind, bool async, cudaStream_t handle)
+{
+    struct vg_copy c = box(dst, src, bytes, kind, async);
+    return copy_box(at, &c, handle);
 }
 
 /* An array at a position (in bytes and rows); .at = NULL if it is none. */
@@ -146,15 +155,23 @@ static struct end end_3d(cudaArray_const_t array, struct cudaPos pos, struct cud
     return (struct end){at, ptr.pitch, slice};
 }
 
-static cudaError_t box_3d(struct place at, const struct cudaMemcpy3DParms *p, bool async,
-                          cudaStream_t stream)
+int box_of(const struct cudaMemcpy3DParms *p, bool async, struct vg_copy *out)
 {
     const struct cudaArray *a =
         array_of(p->dstArray) ? array_of(p->dstArray) : array_of(p->srcArray);
     struct cudaExtent bytes = p->extent;
     bytes.width *= a ? array_element(a) : 1;
-    return box_copy(at, end_3d(p->dstArray, p->dstPos, p->dstPtr),
-                    end_3d(p->srcArray, p->srcPos, p->srcPtr), bytes, (int)p->kind, async, stream);
+    *out = box(end_3d(p->dstArray, p->dstPos, p->dstPtr), end_3d(p->srcArray, p->srcPos, p->srcPtr),
+               bytes, (int)p->kind, async);
+    return out->dst && out->src ? 0 : -1;
+}
+
+static cudaError_t box_3d(struct place at, const struct cudaMemcpy3DParms *p, bool async,
+                          cudaStream_t stream)
+{
+    struct vg_copy c;
+    box_of(p, async, &c);
+    return copy_box(at, &c, stream);
 }
 
 static cudaError_t cudaMemcpy3D_at(struct place at, const struct cudaMemcpy3DParms *p)

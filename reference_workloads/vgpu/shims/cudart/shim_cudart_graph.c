@@ -1,20 +1,7 @@
-/* Graphs: what stream capture makes, launched, updated and looked at; and the few calls that build
- * one by hand. */
-#include "reference_workloads/vgpu/shims/cudart/shim_cudart.h"
+/* Graphs: made, instantiated, launched and updated as a whole. */
+#include "reference_workloads/vgpu/shims/cudart/shim_cudart_graph.h"
 
 enum { INSTANTIATE_NS = 30000, INSTANTIATE_NODE_NS = 1500 };
-
-static struct vg_graph *graph_of(cudaGraph_t g)
-{
-    struct vg_graph *graph = (struct vg_graph *)g;
-    return graph && graph->magic == VG_GRAPH_MAGIC ? graph : NULL;
-}
-
-static struct vg_exec *exec_of(cudaGraphExec_t x)
-{
-    struct vg_exec *exec = (struct vg_exec *)x;
-    return exec && exec->magic == VG_EXEC_MAGIC ? exec : NULL;
-}
 
 static int instantiate(struct vg_api *api, cudaGraphExec_t *out, cudaGraph_t graph)
 {
@@ -39,6 +26,21 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *out, cudaGraph_t grap
     OPEN(api, cudaGraphInstantiateWithFlags_v11040);
     CLOSE(api, instantiate(&api, out, graph));
 }
+
+static cudaError_t cudaGraphInstantiateWithParams_at(struct place at, cudaGraphExec_t *out,
+                                                     cudaGraph_t graph,
+                                                     cudaGraphInstantiateParams *p)
+{
+    struct vg_api api;
+    int bad = vg_api_enter(&api, at.cbid);
+    if (bad)
+        return (cudaError_t)bad;
+    bad = instantiate(&api, out, graph);
+    p->result_out = bad ? cudaGraphInstantiateError : cudaGraphInstantiateSuccess;
+    CLOSE(api, bad);
+}
+TWIN(cudaGraphInstantiateWithParams, v12000, _ptsz, v12000,
+     (cudaGraphExec_t * out, cudaGraph_t graph, cudaGraphInstantiateParams *p), out, graph, p)
 
 static cudaError_t cudaGraphLaunch_at(struct place at, cudaGraphExec_t exec, cudaStream_t stream)
 {
@@ -107,39 +109,6 @@ cudaError_t cudaGraphClone(cudaGraph_t *out, cudaGraph_t graph)
     OPEN(api, cudaGraphClone_v10000);
     struct vg_graph *g = graph_of(graph);
     *out = g ? (cudaGraph_t)vg_graph_clone(g) : NULL;
-    CLOSE(api, *out ? cudaSuccess : cudaErrorInvalidValue);
-}
-
-cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *out, cudaGraph_t graph,
-                                   const cudaGraphNode_t *deps, size_t count,
-                                   const struct cudaKernelNodeParams *p)
-{
-    OPEN(api, cudaGraphAddKernelNode_v10000);
-    struct vg_graph *g = graph_of(graph);
-    struct function *f = function_find(p->func);
-    if (!g || !f)
-        CLOSE(api, g ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue);
-    struct vg_node *n = vg_graph_add(g, VG_NODE_KERNEL, (struct vg_node *const *)deps, count);
-    if (!n)
-        CLOSE(api, cudaErrorMemoryAllocation);
-    n->kernel = (struct vg_kernel){.name = f->name,
-                                   .grid = {p->gridDim.x, p->gridDim.y, p->gridDim.z},
-                                   .block = {p->blockDim.x, p->blockDim.y, p->blockDim.z},
-                                   .smem_dynamic = p->sharedMemBytes,
-                                   .registers = 32};
-    n->kernel.duration_ns = vg_cost_user_kernel(here(), f->name, n->kernel.grid, n->kernel.block);
-    n->record.kind = VG_REC_KERNEL;
-    *out = (cudaGraphNode_t)n;
-    CLOSE(api, cudaSuccess);
-}
-
-cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *out, cudaGraph_t graph,
-                                  const cudaGraphNode_t *deps, size_t count)
-{
-    OPEN(api, cudaGraphAddEmptyNode_v10000);
-    struct vg_graph *g = graph_of(graph);
-    *out = g ? (cudaGraphNode_t)vg_graph_add(g, VG_NODE_EMPTY, (struct vg_node *const *)deps, count)
-             : NULL;
     CLOSE(api, *out ? cudaSuccess : cudaErrorInvalidValue);
 }
 

@@ -198,7 +198,7 @@ static cudaError_t cudaStreamBeginCapture_at(struct place at, cudaStream_t strea
     int bad = open_on(&api, at, stream, &s);
     if (bad)
         return (cudaError_t)bad;
-    CLOSE(api, vg_capture_begin(s, (int)mode));
+    CLOSE(api, vg_capture_begin(s, (int)mode, NULL, NULL, 0));
 }
 TWIN(cudaStreamBeginCapture, v10000, _ptsz, v10000,
      (cudaStream_t stream, enum cudaStreamCaptureMode mode), stream, mode)

@@ -1,0 +1,313 @@
+/* How a graph hangs together, the one call that adds any kind of node, and what goes beside graphs:
+ * conditions, captures into a graph, their memory, objects that they keep. */
+#include "reference_workloads/vgpu/shims/cudart/shim_cudart_graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Parameters of the two forms lie alike up to the end of the shorter one. */
+static int set_any(struct vg_node *n, const struct vg_graph *g, struct cudaGraphNodeParams *p)
+{
+    switch (p->type) {
+    case cudaGraphNodeTypeKernel:
+        return node_set_kernel(n, (const struct cudaKernelNodeParams *)(const void *)&p->kernel);
+    case cudaGraphNodeTypeMemcpy:
+        return node_set_copy(n, &p->memcpy.copyParams);
+    case cudaGraphNodeTypeMemset:
+        return node_set_memset(n, (const struct cudaMemsetParams *)(const void *)&p->memset);
+    case cudaGraphNodeTypeHost:
+        return node_set_host(n, (const struct cudaHostNodeParams *)(const void *)&p->host);
+    case cudaGraphNodeTypeGraph:
+        return node_set_child(n, p->graph.graph);
+    case cudaGraphNodeTypeWaitEvent:
+        return node_set_event(n, p->eventWait.event);
+    case cudaGraphNodeTypeEventRecord:
+        return node_set_event(n, p->eventRecord.event);
+    case cudaGraphNodeTypeMemAlloc:
+        return node_set_alloc(n, (struct cudaMemAllocNodeParams *)(void *)&p->alloc);
+    case cudaGraphNodeTypeMemFree:
+        return node_set_free(n, g, p->free.dptr);
+    case cudaGraphNodeTypeConditional:
+        return node_set_condition(n, &p->conditional);
+    case cudaGraphNodeTypeEmpty:
+        return VG_OK;
+    default:
+        return cudaErrorNotSupported;
+    }
+}
+
+cudaError_t cudaGraphAddNode(cudaGraphNode_t *out, cudaGraph_t graph, const cudaGraphNode_t *deps,
+                             const cudaGraphEdgeData *edges, size_t count,
+                             struct cudaGraphNodeParams *p)
+{
+    int bad;
+    (void)edges;
+    OPEN(api, cudaGraphAddNode_v12030);
+    struct vg_node *n = node_add(graph, (enum vg_node_kind)p->type, deps, count, &bad);
+    bad = n ? set_any(n, graph_of(graph), p) : bad;
+    CLOSE(api, node_done(n, bad, graph, out));
+}
+
+cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node, struct cudaGraphNodeParams *p)
+{
+    OPEN(api, cudaGraphNodeSetParams_v12020);
+    CLOSE(api, set_any((struct vg_node *)node, NULL, p));
+}
+
+cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                       struct cudaGraphNodeParams *p)
+{
+    OPEN(api, cudaGraphExecNodeSetParams_v12020);
+    struct vg_node *n = exec_node(exec, node);
+    CLOSE(api, n ? set_any(n, NULL, p) : (int)cudaErrorInvalidValue);
+}
+
+cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *out, cudaGraph_t graph,
+                                             unsigned value, unsigned flags)
+{
+    (void)value, (void)flags;
+    OPEN(api, cudaGraphConditionalHandleCreate_v12030);
+    *out = vg_core.next_id++;
+    CLOSE(api, graph_of(graph) ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+/* Answers of unknown length: with room, as many as fit are filled in; without, they are counted. */
+struct answer {
+    cudaGraphNode_t *a, *b;
+    size_t room, count;
+};
+
+static void put(struct answer *w, const struct vg_node *a, const struct vg_node *b)
+{
+    if (w->count < w->room && w->a)
+        w->a[w->count] = (cudaGraphNode_t)(uintptr_t)a;
+    if (w->count < w->room && w->b)
+        w->b[w->count] = (cudaGraphNode_t)(uintptr_t)b;
+    w->count++;
+}
+
+static int answered(const struct answer *w, size_t *count)
+{
+    *count = w->a || w->b ? (w->count < w->room ? w->count : w->room) : w->count;
+    return VG_OK;
+}
+
+static void clear(cudaGraphEdgeData *edges, size_t n)
+{
+    if (edges)
+        memset(edges, 0, n * sizeof *edges);
+}
+
+cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
+                              cudaGraphEdgeData *edges, size_t *count)
+{
+    OPEN(api, cudaGraphGetEdges_v12030);
+    struct vg_graph *g = graph_of(graph);
+    if (!g || !count)
+        CLOSE(api, cudaErrorInvalidValue);
+    struct answer w = {from, to, from || to ? *count : 0, 0};
+    for (size_t i = 0; i < g->count; i++)
+        for (size_t k = 0; k < g->nodes[i]->deps_n; k++)
+            put(&w, g->nodes[i]->deps[k], g->nodes[i]);
+    clear(edges, w.room);
+    CLOSE(api, answered(&w, count));
+}
+
+cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count)
+{
+    OPEN(api, cudaGraphGetRootNodes_v10000);
+    struct vg_graph *g = graph_of(graph);
+    if (!g || !count)
+        CLOSE(api, cudaErrorInvalidValue);
+    struct answer w = {nodes, NULL, nodes ? *count : 0, 0};
+    for (size_t i = 0; i < g->count; i++)
+        if (g->nodes[i]->deps_n == 0)
+            put(&w, g->nodes[i], NULL);
+    CLOSE(api, answered(&w, count));
+}
+
+cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *deps,
+                                         cudaGraphEdgeData *edges, size_t *count)
+{
+    OPEN(api, cudaGraphNodeGetDependencies_v12030);
+    const struct vg_node *n = (struct vg_node *)node;
+    if (!n || !count)
+        CLOSE(api, cudaErrorInvalidValue);
+    struct answer w = {deps, NULL, deps ? *count : 0, 0};
+    for (size_t i = 0; i < n->deps_n; i++)
+        put(&w, n->deps[i], NULL);
+    clear(edges, w.room);
+    CLOSE(api, answered(&w, count));
+}
+
+static int change_edges(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
+                        size_t n, bool add)
+{
+    if (!graph_of(graph) || (n && (!from || !to)))
+        return cudaErrorInvalidValue;
+    int bad = VG_OK;
+    for (size_t i = 0; i < n && !bad; i++) {
+        struct vg_node *a = (struct vg_node *)from[i], *b = (struct vg_node *)to[i];
+        if (add && vg_node_depends(b, a))
+            bad = cudaErrorInvalidValue;
+        else if (add)
+            bad = vg_node_depend(b, a);
+        else
+            vg_node_release(b, a);
+    }
+    return bad;
+}
+
+cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
+                                     const cudaGraphNode_t *to, const cudaGraphEdgeData *edges,
+                                     size_t n)
+{
+    (void)edges;
+    OPEN(api, cudaGraphAddDependencies_v12030);
+    CLOSE(api, change_edges(graph, from, to, n, true));
+}
+
+cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
+                                        const cudaGraphNode_t *to, const cudaGraphEdgeData *edges,
+                                        size_t n)
+{
+    (void)edges;
+    OPEN(api, cudaGraphRemoveDependencies_v12030);
+    CLOSE(api, change_edges(graph, from, to, n, false));
+}
+
+cudaError_t cudaGraphNodeFindInClone(cudaGraphNode_t *out, cudaGraphNode_t node, cudaGraph_t clone)
+{
+    OPEN(api, cudaGraphNodeFindInClone_v10000);
+    struct vg_graph *g = graph_of(clone);
+    size_t at = ((struct vg_node *)node)->index;
+    if (!g || at >= g->count)
+        CLOSE(api, cudaErrorInvalidValue);
+    *out = (cudaGraphNode_t)g->nodes[at];
+    CLOSE(api, cudaSuccess);
+}
+
+cudaError_t cudaGraphNodeGetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned *enabled)
+{
+    OPEN(api, cudaGraphNodeGetEnabled_v11060);
+    struct vg_node *n = exec_node(exec, node);
+    if (n)
+        *enabled = !n->disabled;
+    CLOSE(api, n ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+static cudaError_t cudaStreamBeginCaptureToGraph_at(struct place at, cudaStream_t stream,
+                                                    cudaGraph_t graph, const cudaGraphNode_t *deps,
+                                                    size_t n, enum cudaStreamCaptureMode mode)
+{
+    struct vg_api api;
+    struct vg_stream *s;
+    int bad = open_on(&api, at, stream, &s);
+    if (bad)
+        return (cudaError_t)bad;
+    struct vg_graph *g = graph_of(graph);
+    CLOSE(api, g ? vg_capture_begin(s, (int)mode, g, (struct vg_node *const *)deps, n)
+                 : (int)cudaErrorInvalidValue);
+}
+TWIN(cudaStreamBeginCaptureToGraph, v12030, _ptsz, v12030,
+     (cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *deps,
+      const cudaGraphEdgeData *edges, size_t n, enum cudaStreamCaptureMode mode),
+     stream, graph, deps, ((void)edges, n), mode)
+
+static cudaError_t cudaStreamUpdateCaptureDependencies_at(struct place at, cudaStream_t stream,
+                                                          const cudaGraphNode_t *deps, size_t n,
+                                                          unsigned flags)
+{
+    struct vg_api api;
+    struct vg_stream *s;
+    int bad = open_on(&api, at, stream, &s);
+    if (bad)
+        return (cudaError_t)bad;
+    bool add = flags == cudaStreamAddCaptureDependencies;
+    CLOSE(api, vg_capture_depend(s, (struct vg_node *const *)deps, n, add));
+}
+TWIN(cudaStreamUpdateCaptureDependencies, v12030, _ptsz, v12030,
+     (cudaStream_t stream, cudaGraphNode_t *deps, const cudaGraphEdgeData *edges, size_t n,
+      unsigned flags),
+     stream, deps, ((void)edges, n), flags)
+
+cudaError_t cudaDeviceGraphMemTrim(int device)
+{
+    OPEN(api, cudaDeviceGraphMemTrim_v11040);
+    CLOSE(api, device >= 0 && device < vg_device_count() ? cudaSuccess : cudaErrorInvalidDevice);
+}
+
+/* Memory of graphs is the device's like any other: what is in use counts as reserved. */
+cudaError_t cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attr,
+                                           void *value)
+{
+    (void)attr;
+    OPEN(api, cudaDeviceGetGraphMemAttribute_v11040);
+    if (device < 0 || device >= vg_device_count())
+        CLOSE(api, cudaErrorInvalidDevice);
+    size_t free_bytes, total;
+    vg_memory_info(device, &free_bytes, &total);
+    *(uint64_t *)value = total - free_bytes;
+    CLOSE(api, cudaSuccess);
+}
+
+/* ---- objects that graphs keep alive ---- */
+
+struct CUuserObject_st {
+    _Atomic unsigned count;
+    cudaHostFn_t destroy;
+    void *data;
+};
+
+static void release(struct CUuserObject_st *o, unsigned count)
+{
+    if ((o->count -= count) != 0)
+        return;
+    o->destroy(o->data);
+    free(o);
+}
+
+cudaError_t cudaUserObjectCreate(cudaUserObject_t *out, void *data, cudaHostFn_t destroy,
+                                 unsigned count, unsigned flags)
+{
+    (void)flags;
+    OPEN(api, cudaUserObjectCreate_v11030);
+    struct CUuserObject_st *o = destroy && count ? malloc(sizeof *o) : NULL;
+    if (!o)
+        CLOSE(api, cudaErrorInvalidValue);
+    *o = (struct CUuserObject_st){count, destroy, data};
+    *out = o;
+    CLOSE(api, cudaSuccess);
+}
+
+cudaError_t cudaUserObjectRetain(cudaUserObject_t o, unsigned count)
+{
+    OPEN(api, cudaUserObjectRetain_v11030);
+    o->count += count;
+    CLOSE(api, cudaSuccess);
+}
+
+cudaError_t cudaUserObjectRelease(cudaUserObject_t o, unsigned count)
+{
+    OPEN(api, cudaUserObjectRelease_v11030);
+    release(o, count);
+    CLOSE(api, cudaSuccess);
+}
+
+/* A graph keeps its references until the process ends: nothing asks when the object goes. */
+cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t o, unsigned count,
+                                      unsigned flags)
+{
+    OPEN(api, cudaGraphRetainUserObject_v11030);
+    if (graph_of(graph) && !(flags & cudaGraphUserObjectMove))
+        o->count += count;
+    CLOSE(api, graph_of(graph) ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t o, unsigned count)
+{
+    OPEN(api, cudaGraphReleaseUserObject_v11030);
+    if (graph_of(graph))
+        release(o, count);
+    CLOSE(api, graph_of(graph) ? cudaSuccess : cudaErrorInvalidValue);
+}
