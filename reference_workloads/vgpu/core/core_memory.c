@@ -149,6 +149,18 @@ int vg_free(void *ptr)
     return b ? VG_OK : VG_INVALID_VALUE;
 }
 
+size_t vg_block_bytes(const void *ptr)
+{
+    struct vg_device *d = device_of(ptr);
+    if (!d)
+        return 0;
+    pthread_mutex_lock(&vg_core.lock);
+    struct vg_block *b = block_at(d, ptr);
+    size_t bytes = b ? b->asked : 0;
+    pthread_mutex_unlock(&vg_core.lock);
+    return bytes;
+}
+
 void vg_hold_memory(void *ptr, bool hold)
 {
     struct vg_device *d = device_of(ptr);

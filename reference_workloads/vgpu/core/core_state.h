@@ -231,6 +231,7 @@ int vg_malloc(int device, void **out, size_t bytes);
 int vg_free(void *ptr);
 /* While it is held, memory that is freed keeps its address, and may be freed again. */
 void vg_hold_memory(void *ptr, bool hold);
+size_t vg_block_bytes(const void *ptr); /* of the allocation that starts there; 0 = none does */
 int vg_malloc_host(void **out, size_t bytes);
 int vg_malloc_managed(void **out, size_t bytes);
 int vg_free_host(void *ptr);

@@ -64,5 +64,7 @@ struct function {
     unsigned max_dynamic_smem;
 };
 struct function *function_find(const void *host_or_kernel);
+/* Tells CUPTI of memory that was allocated or, with `release`, freed. */
+void emit_memory(void *ptr, size_t bytes, bool release, bool async, enum vg_memory_kind kind);
 
 #endif

@@ -4,7 +4,7 @@
 
 enum { POOL_NS = 1500 }; /* cudaMallocAsync from a warm pool */
 
-static void emit_memory(void *ptr, size_t bytes, bool release, bool async, enum vg_memory_kind kind)
+void emit_memory(void *ptr, size_t bytes, bool release, bool async, enum vg_memory_kind kind)
 {
     struct vg_api *api = vg_api_current();
     struct vg_record r = {.kind = VG_REC_MEMORY,
