@@ -7,6 +7,7 @@
 #include "base/vec.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,22 +218,44 @@ static int by_name(const void *a, const void *b)
     return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* A folder stands for the traces and profiles directly in it, by name (rank2 before rank10). */
-static int add_folder(struct import_files *l, const char *folder, struct err *e)
+static bool has_suffix(const char *name)
 {
     static const char *const wanted[] = {".json", ".json.gz", ".gpuprof", ".sqlite", ".sqlite.gz"};
-    DIR *d = opendir(folder);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (ends_with(name, wanted[i]))
+            return true;
+    return false;
+}
+
+/* The traces and profiles in a folder and in those within it, but for hidden ones and links. */
+static int add_files(struct import_files *l, const char *folder, int depth, struct err *e)
+{
+    enum { DEPTH = 16 };
+    DIR *d = depth < DEPTH ? opendir(folder) : NULL;
     if (!d)
-        return err_set(e, "cannot list %s", folder);
-    size_t first = l->n;
+        return depth ? 0 : err_set(e, "cannot list %s", folder);
     int rc = 0;
-    for (struct dirent *f; rc == 0 && (f = readdir(d));)
-        for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-            if (ends_with(f->d_name, wanted[i])) {
-                rc = add(l, folder, f->d_name, e);
-                break;
-            }
+    for (struct dirent *f; rc == 0 && (f = readdir(d));) {
+        char path[PATH_MAX];
+        struct stat st;
+        if (has_suffix(f->d_name)) {
+            rc = add(l, folder, f->d_name, e);
+            continue;
+        }
+        int n = snprintf(path, sizeof path, "%s/%s", folder, f->d_name);
+        if (f->d_name[0] != '.' && n > 0 && n < (int)sizeof path && lstat(path, &st) == 0 &&
+            S_ISDIR(st.st_mode))
+            rc = add_files(l, path, depth + 1, e);
+    }
     closedir(d);
+    return rc;
+}
+
+/* A folder stands for the files in it, by name (rank2 before rank10). */
+static int add_folder(struct import_files *l, const char *folder, struct err *e)
+{
+    size_t first = l->n;
+    int rc = add_files(l, folder, 0, e);
     if (rc == 0 && l->n == first)
         rc = err_set(e, "%s: no trace or profile in this folder", folder);
     if (rc == 0)

@@ -18,7 +18,7 @@ struct importer {
     int (*read)(const char *path, struct sink *out, struct err *e);
 };
 
-/* Files that were named, folders as the files in them. release frees it. */
+/* Files that were named, folders as the files in them and in their folders. release frees it. */
 struct import_files {
     char **at;
     size_t n;

@@ -72,6 +72,41 @@ static struct timeline *read_timeline(const struct import_files *l, const char *
     return t;
 }
 
+/* Whether a file can be read to its end; *e says why not. */
+static bool readable(char *path, struct err *e)
+{
+    struct import_files one = {&path, 1};
+    struct timeline *t = read_timeline(&one, NULL, e);
+    timeline_free(t);
+    return t;
+}
+
+/* Of several files that cannot be read together those that can be read stay. The others in words,
+ * in the arena; NULL: none is damaged, or all are. */
+static const char *drop_damaged(struct import_files *l, struct arena *arena)
+{
+    const char *text = "";
+    size_t kept = 0;
+    bool *good = arena_array(arena, l->n, sizeof *good);
+    for (size_t i = 0; good && text && i < l->n; i++) {
+        struct err why = ERR_INIT;
+        good[i] = readable(l->at[i], &why);
+        kept += good[i];
+        if (!good[i])
+            text = arena_printf(arena, "%s%s%s", text, *text ? "; " : "", why.text);
+    }
+    if (!good || !text || kept == 0 || kept == l->n)
+        return NULL;
+    kept = 0;
+    for (size_t i = 0; i < l->n; i++)
+        if (good[i])
+            l->at[kept++] = l->at[i];
+        else
+            free(l->at[i]);
+    l->n = kept;
+    return arena_printf(arena, "gpuprof left out damaged files: %s", text);
+}
+
 /* "b.json (on another GPU: T4); ...". Keeps in *l what is taken. */
 static const char *leave_out(struct import_files *l, const struct file_role *roles,
                              struct arena *arena)
@@ -94,13 +129,23 @@ static const char *leave_out(struct import_files *l, const struct file_role *rol
     return text;
 }
 
+static const char *joined(struct arena *arena, const char *a, const char *b)
+{
+    return a && b ? arena_printf(arena, "%s. %s", a, b) : a ? a : b;
+}
+
 /* The timeline of all files where they are the ranks of one run. Else NULL: `l` keeps those that
  * are and *left_out names the others, or e says that no two are. */
 static struct timeline *sort_out(struct import_files *l, struct arena *arena, const char **left_out,
                                  struct err *e)
 {
     struct timeline *t = read_timeline(l, NULL, e);
-    *left_out = NULL;
+    const char *damaged = !t && l->n > 1 ? drop_damaged(l, arena) : NULL;
+    if (damaged)
+        t = read_timeline(l, damaged, e);
+    *left_out = damaged;
+    if (!t)
+        *left_out = NULL;
     if (!t || l->n < 2)
         return t;
     struct file_role *roles = arena_array(arena, l->n, sizeof *roles);
@@ -108,6 +153,7 @@ static struct timeline *sort_out(struct import_files *l, struct arena *arena, co
     if (taken == (int)l->n)
         return t;
     timeline_free(t);
+    *left_out = NULL;
     const char *text = taken < 0 ? NULL : leave_out(l, roles, arena);
     if (!text)
         err_no_memory(e);
@@ -115,7 +161,8 @@ static struct timeline *sort_out(struct import_files *l, struct arena *arena, co
         err_set(e, "these files are not the ranks of one run; pass one at a time. Besides %s: %s",
                 load_shown(l->at[0]), text);
     else
-        *left_out = arena_printf(arena, "gpuprof left out files of another run: %s", text);
+        *left_out = joined(arena, damaged,
+                           arena_printf(arena, "gpuprof left out files of another run: %s", text));
     return NULL;
 }
 
