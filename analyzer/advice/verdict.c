@@ -213,11 +213,17 @@ static void write_class(struct advice *a)
             share(a, a->facts->host.starved_ns), step, share(a, query_awaits_host(a->facts)));
     } else if (lost >= 10 && g->parts == 1u << PART_COMM && waits_for_late_rank(a)) {
         a->verdict_class = "straggler";
+        const struct ranks *r = &a->facts->ranks;
         a->verdict =
-            arena_printf(&a->arena,
-                         "Straggler: rank %lld keeps the other ranks waiting in collectives, which "
-                         "take %.0f %% of %s",
-                         (long long)a->facts->ranks.at[a->facts->ranks.late].rank, lost, step);
+            r->group_size
+                ? arena_printf(&a->arena,
+                               "Straggler: ranks %s keep the others waiting in collectives, which "
+                               "take %.0f %% of %s",
+                               r->group_text, lost, step)
+                : arena_printf(&a->arena,
+                               "Straggler: rank %lld keeps the other ranks waiting in collectives, "
+                               "which take %.0f %% of %s",
+                               (long long)r->at[r->late].rank, lost, step);
     } else if (lost >= 10 && lost > compute) {
         a->verdict_class = g->class;
         a->verdict =

@@ -196,7 +196,9 @@ struct rank_facts {           /* one GPU that takes part in collectives; times p
     int64_t late_queued_ns;   /* of that, behind its own work on the GPU, not behind its host */
     int64_t late_count;       /* collectives in the recording for which it came last */
     int64_t matched;          /* its collectives that were found on other ranks as well */
-    int64_t queued_ns; /* its process' threads, ready to run but without a core; -1 = unknown */
+    int64_t group_count; /* of these, to which it came behind most others, with some beside it */
+    int64_t group_ns;    /* for which those kept the others waiting */
+    int64_t queued_ns;   /* its process' threads, ready to run but without a core; -1 = unknown */
 };
 
 struct late_wait { /* of the analysed process, in one of its collectives */
@@ -206,14 +208,18 @@ struct late_wait { /* of the analysed process, in one of its collectives */
 };
 
 struct ranks {
-    struct rank_facts *at; /* by rank */
-    size_t count;          /* ranks with collectives that others have as well */
-    size_t left_out;       /* ranks whose collectives match no other rank's, or that are alone */
-    int64_t collectives;   /* matched ones in the recording */
-    uint32_t late;         /* index of the rank that costs most, TL_NONE without */
-    int64_t late_ns;       /* sum of all late_ns: what punctual ranks would save per step */
-    int64_t transfer_ns;   /* after the last rank has arrived, per step */
-    uint32_t worst_op;     /* the longest wait, TL_NONE */
+    struct rank_facts *at;  /* by rank */
+    size_t count;           /* ranks with collectives that others have as well */
+    size_t left_out;        /* ranks whose collectives match no other rank's, or that are alone */
+    int64_t collectives;    /* matched ones in the recording */
+    uint32_t late;          /* index of the rank that costs most, TL_NONE without */
+    int64_t late_ns;        /* sum of all late_ns: what punctual ranks would save per step */
+    int64_t transfer_ns;    /* after the last rank has arrived, per step */
+    bool *in_group;         /* by rank: late together with the others of the group, in most */
+    size_t group_size;      /* ranks in it; 0 = there is none, else two or more */
+    const char *group_text; /* its ranks: "8 to 15" */
+    int64_t group_ns;       /* for which it keeps the other ranks waiting, per step */
+    uint32_t worst_op;      /* the longest wait, TL_NONE */
     int64_t worst_ns;
     struct late_wait *waits; /* of the analysed process, by op */
     size_t wait_count;

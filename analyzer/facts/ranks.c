@@ -8,14 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct members {
-    struct rank_facts *at;
-    size_t n;
-    struct spans *compute; /* of each */
-    struct VEC(struct lineup) lines;
-    struct VEC(struct late_wait) waits;
-};
-
 static bool is_collective(const struct op *o)
 {
     return o->kind == OP_KERNEL && o->class.family == FAMILY_COMM;
@@ -184,6 +176,25 @@ static bool was_queued(const struct timeline *t, uint32_t op)
     return api != TL_NONE && t->ops[op].start_ns - t->apis[api].end_ns > QUEUED_NS;
 }
 
+/* Ranks that come together, behind the others: half of them at most, and at least half of the time
+ * from the first arrival to the last lies before them. */
+static void note_group(struct members *m, const struct arrival *v, size_t n)
+{
+    size_t first = n;
+    int64_t widest = 0;
+    for (size_t i = n - n / 2; i < n; i++)
+        if (v[i].start_ns - v[i - 1].start_ns > widest) {
+            widest = v[i].start_ns - v[i - 1].start_ns;
+            first = i;
+        }
+    if (n - first < 2 || widest * 2 < v[n - 1].start_ns - v[0].start_ns)
+        return;
+    for (size_t i = first; i < n; i++) {
+        m->at[v[i].member].group_count++;
+        m->at[v[i].member].group_ns += widest;
+    }
+}
+
 /* One collective; v in order of arrival, two or more. -1: out of memory. */
 static int settle(struct facts *facts, struct members *m, const struct arrival *v, size_t n)
 {
@@ -209,6 +220,7 @@ static int settle(struct facts *facts, struct members *m, const struct arrival *
             r->worst_op = v[i].op;
         }
     }
+    note_group(m, v, n);
     struct rank_facts *late = &m->at[last->member];
     int64_t kept = last->start_ns - v[(n - 1) / 2].start_ns;
     late->late_ns += kept;
@@ -280,76 +292,6 @@ static int settle_all(struct facts *f, struct members *m)
     return rc;
 }
 
-/* ---- the summary ---- */
-
-/* Name of the ranges that mark the analysed steps, TL_NONE: they are not marked. */
-static uint32_t mark_name(const struct facts *f)
-{
-    const struct timeline *t = f->tl;
-    if (f->steps.count == 0 || f->steps.source == STEPS_NONE || f->steps.source == STEPS_DETECTED)
-        return TL_NONE;
-    const struct thread *th = &t->threads[f->steps.main_thread];
-    for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++)
-        if (t->ranges[i].start_ns == f->steps.at[0].start_ns)
-            return t->ranges[i].name;
-    return TL_NONE;
-}
-
-static bool same_mark(const struct timeline *t, uint32_t a, uint32_t b)
-{
-    size_t n = strcspn(tl_text(t, b), "#0123456789"); /* ProfilerStep#7 */
-    return a == b || (n > 0 && strncmp(tl_text(t, a), tl_text(t, b), n) == 0 &&
-                      strcspn(tl_text(t, a), "#0123456789") == n);
-}
-
-/* Median time from one mark of `process` to the next, its marks being named as those of the
- * analysed steps are. 0 = it has none. */
-static int64_t own_step(const struct facts *f, uint32_t process, uint32_t name)
-{
-    enum { MOST = 1024 };
-    int64_t v[MOST], last = 0;
-    size_t n = 0;
-    const struct timeline *t = f->tl;
-    if (process == f->steps.process)
-        return f->steps.median_ns;
-    for (size_t i = 0; name != TL_NONE && i < t->range_count && n < MOST; i++) {
-        const struct range *r = &t->ranges[i];
-        if (t->threads[r->thread].process != process || !same_mark(t, r->name, name))
-            continue;
-        if (last && r->start_ns > last)
-            v[n++] = r->start_ns - last;
-        last = r->start_ns;
-    }
-    return n ? median_ns(v, n) : 0;
-}
-
-static void summarise(struct facts *facts, struct members *m)
-{
-    struct ranks *r = &facts->ranks;
-    int64_t used = (int64_t)(facts->steps.used ? facts->steps.used : 1);
-    uint32_t name = mark_name(facts);
-    r->at = m->at;
-    r->late = TL_NONE;
-    r->transfer_ns /= used;
-    for (size_t i = 0; i < m->n; i++) {
-        struct rank_facts f = m->at[i];
-        if (f.matched == 0) {
-            r->left_out++;
-            continue;
-        }
-        f.comm_ns /= used;
-        f.wait_ns /= used;
-        f.wait_exposed_ns /= used;
-        f.late_ns /= used;
-        f.late_queued_ns /= used;
-        f.step_median_ns = own_step(facts, f.process, name);
-        r->at[r->count++] = f;
-        r->late_ns += f.late_ns;
-        if (r->late == TL_NONE || f.late_ns > r->at[r->late].late_ns)
-            r->late = (uint32_t)(r->count - 1);
-    }
-}
-
 static int by_op(const void *a, const void *b)
 {
     uint32_t x = ((const struct late_wait *)a)->op, y = ((const struct late_wait *)b)->op;
@@ -384,7 +326,7 @@ int ranks_measure(struct facts *f, struct err *e)
     if (rc == 0)
         rc = hand_over_waits(f, &m);
     if (rc == 0)
-        summarise(f, &m);
+        rc = ranks_summarise(f, &m);
     for (size_t i = 0; m.compute && i < m.n; i++)
         spans_release(&m.compute[i]);
     for (size_t i = 0; i < m.lines.n; i++)

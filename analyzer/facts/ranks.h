@@ -1,5 +1,5 @@
-/* Between ranks_match.c, which finds the same collective on every rank, and ranks.c, which says who
- * waited for whom. */
+/* Between ranks_match.c, which finds the same collective on every rank, ranks.c, which says who
+ * waited for whom, and ranks_summary.c. */
 #ifndef GPUPROF_FACTS_RANKS_H
 #define GPUPROF_FACTS_RANKS_H
 
@@ -17,6 +17,14 @@ struct lineup {      /* one rank's collectives of one communicator, by start */
     bool matched;
 };
 
+struct members { /* ranks that take part */
+    struct rank_facts *at;
+    size_t n;
+    struct spans *compute; /* of each */
+    struct VEC(struct lineup) lines;
+    struct VEC(struct late_wait) waits;
+};
+
 /* Finds shift and offset of l against the reference; sets l->matched. -1: out of memory. */
 int lineup_match(const struct timeline *t, const struct lineup *reference, struct lineup *l);
 
@@ -26,5 +34,8 @@ static inline uint32_t lineup_at(const struct lineup *l, size_t i)
     int64_t k = (int64_t)i + l->shift;
     return k >= 0 && k < (int64_t)l->ops.n ? l->ops.at[k] : TL_NONE;
 }
+
+/* ranks_summary.c: fills f->ranks from sums over the recording. -1: out of memory. */
+int ranks_summarise(struct facts *f, const struct members *m);
 
 #endif

@@ -49,6 +49,17 @@ static bool fit_shift(const struct timeline *t, const struct lineup *r, const st
     return true;
 }
 
+/* As many collectives on both ranks were most likely recorded over the same steps: unshifted, where
+ * ends then scatter hardly more than at best. Clocks of two nodes may be far apart. */
+static bool unshifted_fits(const struct timeline *t, const struct lineup *r, const struct lineup *l,
+                           const struct fit *best, struct fit *f)
+{
+    enum { SCATTER_NS = 50000 };
+    int64_t more = best->spread_ns > SCATTER_NS ? best->spread_ns : SCATTER_NS;
+    return r->ops.n == l->ops.n && fit_shift(t, r, l, 0, f) &&
+           f->spread_ns <= best->spread_ns + more;
+}
+
 /* How long the collectives of the line-up last, median. */
 static int typical_period(const struct timeline *t, const struct lineup *l, int64_t *period)
 {
@@ -79,6 +90,9 @@ int lineup_match(const struct timeline *t, const struct lineup *reference, struc
             any = true;
         }
     }
+    struct fit even;
+    if (any && from < to && unshifted_fits(t, reference, l, &best, &even))
+        best = even;
     /* Ends that scatter by as much as collectives are apart belong to other collectives. */
     l->matched = any && best.spread_ns <= period;
     l->shift = best.shift;

@@ -187,6 +187,7 @@ struct timeline {
     size_t device_count;
     struct row_process *processes;
     size_t process_count;
+    int64_t missing_ranks; /* of the job, where several of its ranks are here */
     struct row_meta *metas;
     size_t meta_count;
     struct row_health *healths;

@@ -86,19 +86,22 @@ static void find_span(struct timeline *t)
         span_add(t, &any, t->loaders[i].start_ns, t->loaders[i].end_ns);
 }
 
-static int tell_repair(struct build *b, const char *code, const char *text, int64_t count)
+int build_health(struct build *b, const char *code, const char *text, int64_t value)
 {
-    if (count == 0)
-        return 0;
-    char line[256];
-    snprintf(line, sizeof line, text, (long long)count);
     struct row_health *h = vec_push(&b->healths);
     if (!h)
         return -1;
-    *h = (struct row_health){.severity = 1, .value = count};
+    *h = (struct row_health){.severity = 1, .value = value};
     h->code = str_intern(&b->t.strings, code, strlen(code));
-    h->text = str_intern(&b->t.strings, line, strlen(line));
+    h->text = str_intern(&b->t.strings, text, strlen(text));
     return h->code == STR_NONE || h->text == STR_NONE ? -1 : 0;
+}
+
+static int tell_repair(struct build *b, const char *code, const char *text, int64_t count)
+{
+    char line[256];
+    snprintf(line, sizeof line, text, (long long)count);
+    return count ? build_health(b, code, line, count) : 0;
 }
 
 static int tell_repairs(struct build *b)
@@ -154,7 +157,7 @@ int timeline_finish(struct timeline *t, struct err *e)
         return 0;
     if (build_sort(b, e) < 0 || build_join(b, e) < 0 || build_name(b, e) < 0)
         return -1;
-    if (tell_repairs(b) < 0)
+    if (tell_repairs(b) < 0 || build_missing_ranks(b) < 0)
         return err_set(e, "out of memory while checking the profile");
     vec_release(&b->op_refs);
     vec_release(&b->api_refs);

@@ -31,9 +31,17 @@ static void write_ranks(const struct terminal *t, const struct advice *a)
         return;
     const struct rank_facts *late = &r->at[r->late];
     const char *left_out = r->left_out ? " (without the ranks that match no other)" : "";
-    if (late->late_ns * 200 < step_ns)
-        snprintf(line.s, sizeof line.s, "%zu ranks compared over %lld collectives; none is late%s",
-                 r->count, (long long)r->collectives, left_out);
+    bool missing = a->facts->tl->missing_ranks > 0;
+    if (r->group_size && r->group_ns * 200 >= step_ns)
+        snprintf(
+            line.s, sizeof line.s,
+            "%zu ranks compared over %lld collectives; ranks %s are late together and keep the "
+            "others waiting %s per step%s",
+            r->count, (long long)r->collectives, r->group_text, text_ms(&m, r->group_ns), left_out);
+    else if (late->late_ns * 200 < step_ns)
+        snprintf(line.s, sizeof line.s,
+                 "%zu ranks compared over %lld collectives; none %sis late%s", r->count,
+                 (long long)r->collectives, missing ? "of them " : "", left_out);
     else
         snprintf(line.s, sizeof line.s,
                  "%zu ranks compared over %lld collectives; rank %lld arrives last in %lld of them "

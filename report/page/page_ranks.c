@@ -101,6 +101,7 @@ void page_ranks(const struct page *p)
         page_put(p, "<th scope=\"col\">%s</th>", heads[i]);
     page_put(p, "</tr></thead><tbody>\n");
     for (size_t i = 0; i < r->count; i++)
-        write_rank(p, &r->at[i], i == r->late && r->at[i].late_ns > 0);
+        write_rank(p, &r->at[i],
+                   r->group_size ? r->in_group[i] : i == r->late && r->at[i].late_ns > 0);
     page_put(p, "</tbody></table></div>\n</section>\n");
 }

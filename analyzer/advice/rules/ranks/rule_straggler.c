@@ -50,6 +50,55 @@ static void advise(struct arena *arena, struct outcome *o, const struct rank_fac
     o->remedy.tensorflow = o->remedy.cuda = o->remedy.pytorch;
 }
 
+/* A rank that was not recorded and came even later would lengthen the transfers by as much: those
+ * are no longer than the waiting is worth. */
+static bool may_be_another(const struct facts *f, int64_t gain)
+{
+    const struct ranks *r = &f->ranks;
+    return f->tl->missing_ranks > 0 && r->transfer_ns * 4 > gain;
+}
+
+/* With ranks missing nobody is late for sure, and nobody in time. */
+static void doubt(const struct facts *f, struct arena *arena, struct outcome *o, int64_t gain)
+{
+    o->verdict = RULE_CANNOT_TELL;
+    o->why = arena_printf(
+        arena,
+        "%lld ranks of the job are missing, and one of them may be late: of those that are here "
+        "rank %lld comes last, %s per step behind the next, and the transfers then take %s: pass "
+        "the files of all ranks",
+        (long long)f->tl->missing_ranks, (long long)f->ranks.at[f->ranks.late].rank,
+        query_time(arena, gain > 0 ? gain : 0), query_time(arena, f->ranks.transfer_ns));
+}
+
+/* Several ranks that are late together: those of one node, or with the same kind of work. */
+static bool check_group(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    const struct ranks *r = &f->ranks;
+    if (r->group_size == 0 || r->group_ns * 100 < f->step_ns || query_replicated(f, arena))
+        return false;
+    const char *who = r->group_text;
+    outcome_evidence(o, "ranks compared", (double)r->count, "count", "SELECT * FROM process");
+    outcome_evidence(o, "ranks that are late together", (double)r->group_size, "count", NULL);
+    outcome_evidence(o, "time that they keep the others waiting, per step", ms(r->group_ns), "ms",
+                     NULL);
+    outcome_evidence(o, "transfer after the last rank arrived, per step", ms(r->transfer_ns), "ms",
+                     NULL);
+    o->error_class = ERROR_RERUN_DECIDES;
+    o->remedy.pytorch = arena_printf(
+        arena,
+        "check what ranks %s share: their node (clocks, other jobs, storage, network), their part "
+        "of the model, the length of their batches",
+        who);
+    o->remedy.tensorflow = o->remedy.cuda = o->remedy.pytorch;
+    outcome_fires(o, r->group_ns,
+                  arena_printf(arena,
+                               "ranks %s are late together: they arrive last in most collectives "
+                               "and keep the other %zu ranks waiting %.1f ms per step",
+                               who, r->count - r->group_size, ms(r->group_ns)));
+    return true;
+}
+
 static void check_straggler(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     const struct ranks *r = &f->ranks;
@@ -63,6 +112,8 @@ static void check_straggler(const struct facts *f, struct arena *arena, struct o
                  "the network: record all ranks and pass all their files, or their folder";
         return;
     }
+    if (check_group(f, arena, o))
+        return;
     const struct rank_facts *late = &r->at[r->late];
     int64_t gain = lateness(r);
     o->why = arena_printf(arena,
@@ -71,7 +122,12 @@ static void check_straggler(const struct facts *f, struct arena *arena, struct o
                           (long long)late->rank, (long long)late->late_count,
                           (long long)r->collectives, ms(gain));
     bool often = late->late_count * 2 >= (int64_t)f->steps.used; /* once in every other step */
-    if (!often || gain * 100 < f->step_ns)
+    bool late_enough = often && gain * 100 >= f->step_ns;
+    if (f->tl->missing_ranks > 0 && (!late_enough || may_be_another(f, gain))) {
+        doubt(f, arena, o, gain);
+        return;
+    }
+    if (!late_enough)
         return;
     if (query_replicated(f, arena)) {
         o->verdict = RULE_SUPPRESSED;

@@ -1,0 +1,127 @@
+/* What the collectives of all ranks say, per step: of each rank, of the latest, and of ranks that
+ * are late together. */
+#include "analyzer/facts/ranks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Name of the ranges that mark the analysed steps, TL_NONE: they are not marked. */
+static uint32_t mark_name(const struct facts *f)
+{
+    const struct timeline *t = f->tl;
+    if (f->steps.count == 0 || f->steps.source == STEPS_NONE || f->steps.source == STEPS_DETECTED)
+        return TL_NONE;
+    const struct thread *th = &t->threads[f->steps.main_thread];
+    for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++)
+        if (t->ranges[i].start_ns == f->steps.at[0].start_ns)
+            return t->ranges[i].name;
+    return TL_NONE;
+}
+
+static bool same_mark(const struct timeline *t, uint32_t a, uint32_t b)
+{
+    size_t n = strcspn(tl_text(t, b), "#0123456789"); /* ProfilerStep#7 */
+    return a == b || (n > 0 && strncmp(tl_text(t, a), tl_text(t, b), n) == 0 &&
+                      strcspn(tl_text(t, a), "#0123456789") == n);
+}
+
+/* Median time from one mark of `process` to the next, its marks being named as those of the
+ * analysed steps are. 0 = it has none. */
+static int64_t own_step(const struct facts *f, uint32_t process, uint32_t name)
+{
+    enum { MOST = 1024 };
+    int64_t v[MOST], last = 0;
+    size_t n = 0;
+    const struct timeline *t = f->tl;
+    if (process == f->steps.process)
+        return f->steps.median_ns;
+    for (size_t i = 0; name != TL_NONE && i < t->range_count && n < MOST; i++) {
+        const struct range *r = &t->ranges[i];
+        if (t->threads[r->thread].process != process || !same_mark(t, r->name, name))
+            continue;
+        if (last && r->start_ns > last)
+            v[n++] = r->start_ns - last;
+        last = r->start_ns;
+    }
+    return n ? median_ns(v, n) : 0;
+}
+
+static void sum_up(struct facts *facts, const struct members *m)
+{
+    struct ranks *r = &facts->ranks;
+    int64_t used = (int64_t)(facts->steps.used ? facts->steps.used : 1);
+    uint32_t name = mark_name(facts);
+    r->at = m->at;
+    r->late = TL_NONE;
+    r->transfer_ns /= used;
+    for (size_t i = 0; i < m->n; i++) {
+        struct rank_facts f = m->at[i];
+        if (f.matched == 0) {
+            r->left_out++;
+            continue;
+        }
+        f.comm_ns /= used;
+        f.wait_ns /= used;
+        f.wait_exposed_ns /= used;
+        f.late_ns /= used;
+        f.late_queued_ns /= used;
+        f.step_median_ns = own_step(facts, f.process, name);
+        r->at[r->count++] = f;
+        r->late_ns += f.late_ns;
+        if (r->late == TL_NONE || f.late_ns > r->at[r->late].late_ns)
+            r->late = (uint32_t)(r->count - 1);
+    }
+}
+
+/* "8 to 15": the ranks of the group, the first few runs of them. */
+static const char *group_words(const struct ranks *r, struct arena *arena)
+{
+    enum { RUNS = 6 };
+    const char *text = "";
+    size_t runs = 0;
+    for (size_t i = 0, j; text && i < r->count; i = j) {
+        for (j = i;
+             j < r->count && r->in_group[j] && (j == i || r->at[j].rank == r->at[j - 1].rank + 1);
+             j++)
+            ;
+        if (j == i) {
+            j++;
+            continue;
+        }
+        const char *comma = runs ? ", " : "";
+        if (runs++ == RUNS)
+            return arena_printf(arena, "%s, ...", text);
+        text = j - i == 1 ? arena_printf(arena, "%s%s%lld", text, comma, (long long)r->at[i].rank)
+                          : arena_printf(arena, "%s%s%lld to %lld", text, comma,
+                                         (long long)r->at[i].rank, (long long)r->at[j - 1].rank);
+    }
+    return text;
+}
+
+/* The ranks that are late together in most of their collectives. -1: out of memory. */
+static int find_group(struct facts *f)
+{
+    struct ranks *r = &f->ranks;
+    int64_t used = (int64_t)(f->steps.used ? f->steps.used : 1), sum = 0;
+    r->in_group = arena_array(&f->arena, r->count + 1, sizeof *r->in_group);
+    if (!r->in_group)
+        return -1;
+    for (size_t i = 0; i < r->count; i++) {
+        r->in_group[i] = r->at[i].group_count * 2 > r->at[i].matched;
+        r->group_size += r->in_group[i];
+        sum += r->in_group[i] ? r->at[i].group_ns : 0;
+    }
+    if (r->group_size < 2 || r->group_size * 2 > r->count)
+        r->group_size = 0;
+    if (r->group_size == 0)
+        return 0;
+    r->group_ns = sum / (int64_t)r->group_size / used;
+    r->group_text = group_words(r, &f->arena);
+    return r->group_text ? 0 : -1;
+}
+
+int ranks_summarise(struct facts *f, const struct members *m)
+{
+    sum_up(f, m);
+    return find_group(f);
+}

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Traces of many ranks, made here: who is late is known, and clocks, streams, files and folders are as jobs leave them.
+Each rank computes, joins an exchange of gradients and ends with the others; every scenario is analysed at several sizes.
+Usage: many_ranks.py GPUPROF [RANKS...]"""
+import gzip
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+STEPS, EXCHANGES = 8, 4
+COMPUTE_US, TRANSFER_US, LAUNCH_US = 2000, 300, 8
+
+
+class Job:
+    """A run: `late` says by how many us a rank comes late to the exchanges of a step."""
+
+    def __init__(self, ranks, late=lambda rank, step: 0, world=None, start_us=1e9, seed=1, name="train"):
+        self.ranks, self.late, self.world, self.start_us, self.name = ranks, late, world or ranks, start_us, name
+        self.random = random.Random(seed)
+        self.offset_us = [self.random.uniform(-5e5, 5e5) if r else 0 for r in range(ranks)]
+        self.events = [[] for _ in range(ranks)]
+        self.run()
+
+    def run(self):
+        at = [self.start_us] * self.ranks
+        number = 0
+        for step in range(STEPS):
+            began = list(at)
+            for part in range(EXCHANGES):
+                for r in range(self.ranks):
+                    work = COMPUTE_US * self.random.uniform(0.997, 1.003) + self.late(r, step) / EXCHANGES
+                    number += 1
+                    self.kernel(r, number, f"{self.name}_layer_{part}_kernel", at[r], work, 7)
+                    at[r] += work
+                end = max(at) + TRANSFER_US
+                for r in range(self.ranks):
+                    number += 1
+                    self.kernel(r, number, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+                                at[r] + 2, end - at[r] - 2, self.stream(r))
+                    at[r] = end + 2
+            for r in range(self.ranks):
+                self.events[r].append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}",
+                                       "pid": 100, "tid": 100, "ts": began[r] - 50, "dur": at[r] - began[r]})
+
+    def stream(self, rank):
+        return 20
+
+    def kernel(self, rank, number, name, ts, dur, stream):
+        self.events[rank] += [
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 100, "tid": 100, "ts": ts - LAUNCH_US,
+             "dur": 4, "args": {"correlation": number}},
+            {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": stream, "ts": ts, "dur": dur,
+             "args": {"device": 0, "context": 1, "stream": stream, "correlation": number, "grid": [64, 1, 1],
+                      "block": [256, 1, 1]}}]
+
+    def document(self, rank):
+        shift = self.offset_us[rank]
+        events = [{**e, "ts": round(e["ts"] + shift, 3), "dur": round(e["dur"], 3)} for e in self.events[rank]]
+        return {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA A100-SXM4-80GB",
+                                                          "totalGlobalMem": 85 << 30, "computeMajor": 8,
+                                                          "computeMinor": 0, "numSms": 108}],
+                "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": self.world}, "traceEvents": events}
+
+    def write(self, folder, ranks=None, where=lambda rank: ""):
+        for rank in ranks if ranks is not None else range(self.ranks):
+            at = os.path.join(folder, where(rank))
+            os.makedirs(at, exist_ok=True)
+            with gzip.open(os.path.join(at, f"{self.name}.rank{rank}.json.gz"), "wt", compresslevel=1) as f:
+                json.dump(self.document(rank), f)
+
+
+class OtherStreams(Job):
+    """Half of the ranks made one more stream before."""
+
+    def stream(self, rank):
+        return 20 + rank % 2
+
+
+def analyze(gpuprof, folder):
+    done = subprocess.run([gpuprof, "analyze", "--json", "--no-predict", folder], capture_output=True, text=True,
+                          timeout=600)
+    if done.returncode != 0:
+        raise RuntimeError(f"status {done.returncode}: {done.stderr.strip()}")
+    return json.loads(done.stdout)
+
+
+def straggler(told):
+    """What is said of late ranks: a finding's sentence; else None."""
+    return next((f["summary"] for f in told["findings"] if f["rule"] == "straggler"), None)
+
+
+def silence(told):
+    """Why the rule says nothing."""
+    return next((c["missing"] for c in told["cannot_tell"] if c["rule"] == "straggler"), "")
+
+
+def warned(told, code):
+    return next((w["text"] for w in told["health"]["warnings"] if w["code"] == code), "")
+
+
+def one_late(n, folder):
+    Job(n, late=lambda r, s: 1500 if r == n - 3 else 0).write(folder)
+    return lambda t: f"rank {n - 3} is late" in (straggler(t) or "")
+
+
+def late_node(n, folder):
+    half = n // 4
+    Job(n, late=lambda r, s: 1500 if half <= r < 2 * half else 0).write(folder, where=lambda r: f"node{r // half}")
+    return lambda t: f"ranks {half} to {2 * half - 1} are late together" in (straggler(t) or "")
+
+
+def in_turns(n, folder):
+    Job(n, late=lambda r, s: 1500 if r == s % n else 0).write(folder)
+    return lambda t: straggler(t) is None
+
+
+def punctual(n, folder):
+    Job(n).write(folder)
+    return lambda t: straggler(t) is None and not warned(t, "ranks-missing")
+
+
+def missing(n, folder):
+    """The late rank is one of those that are missing: nobody is accused, nobody acquitted."""
+    gone = {1, n - 1}
+    Job(n, late=lambda r, s: 4000 if r == n - 1 else 0).write(folder, [r for r in range(n) if r not in gone])
+    return lambda t: (straggler(t) is None and "are missing" in silence(t)
+                      and warned(t, "ranks-missing").startswith(f"{n - 2} of the job's {n} ranks are here"))
+
+
+def two_cycles(n, folder):
+    Job(n, late=lambda r, s: 1500 if r == 2 else 0).write(folder, where=lambda r: "cycle0")
+    Job(n, start_us=9e9, seed=2).write(folder, where=lambda r: "cycle1")
+    return lambda t: "rank 2 is late" in (straggler(t) or "") and len(t["ranks"]) == n
+
+
+def leftovers(n, folder):
+    Job(n, late=lambda r, s: 1500 if r == 1 else 0).write(folder)
+    Job(3, start_us=5e9, seed=3, name="older").write(folder)
+    return lambda t: "rank 1 is late" in (straggler(t) or "") and "older" in warned(t, "files-left-out")
+
+
+def other_streams(n, folder):
+    OtherStreams(n, late=lambda r, s: 1500 if r == 3 else 0).write(folder)
+    return lambda t: "rank 3 is late" in (straggler(t) or "") and len(t["ranks"]) == n
+
+
+def damaged(n, folder):
+    Job(n, late=lambda r, s: 1500 if r == 1 else 0).write(folder)
+    last = os.path.join(folder, f"train.rank{n - 1}.json.gz")
+    with open(last, "rb") as f:
+        part = f.read()[:900]
+    with open(last, "wb") as f:
+        f.write(part)
+    open(os.path.join(folder, "empty.json"), "w", encoding="utf-8").close()
+    return lambda t: (len(t["ranks"]) == n - 1 and os.path.basename(last) in warned(t, "files-left-out")
+                      and "empty.json" in warned(t, "files-left-out") and warned(t, "ranks-missing"))
+
+
+def clocks(n, folder):
+    job = Job(n, late=lambda r, s: 1500 if r == 1 else 0)
+    job.write(folder)
+    return lambda t: all(abs(r["clock_offset_ms"] - job.offset_us[r["rank"]] / 1e3) < 0.05 for r in t["ranks"])
+
+
+SCENARIOS = [one_late, late_node, in_turns, punctual, missing, two_cycles, leftovers, other_streams, damaged, clocks]
+
+
+def main():
+    gpuprof, sizes = sys.argv[1], [int(n) for n in sys.argv[2:]] or [8, 64]
+    failed = 0
+    for n in sizes:
+        for scenario in SCENARIOS:
+            with tempfile.TemporaryDirectory(prefix="gpuprof-ranks-") as folder:
+                right = scenario(n, folder)
+                told = analyze(gpuprof, folder)
+                good = right(told)
+            failed += not good
+            print(f"{'ok  ' if good else 'FAIL'} {n} ranks: {scenario.__name__}"
+                  + ("" if good else f": {straggler(told)}; {silence(told)}; {told['health']['warnings']}"), flush=True)
+    print(f"{len(sizes) * len(SCENARIOS) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
