@@ -5,7 +5,7 @@ CMAKE_FLAGS ?=
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all setup configure demo test fresh fuzz bench truth matrix transparency images gpu-portable gpu-check install deb format clean
+.PHONY: all setup configure demo test fresh fuzz bench truth matrix transparency images gpu-portable gpu-check install deb archive format clean
 
 all: configure
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -80,11 +80,18 @@ gpu-check:
 	@[ -x $(PORTABLE)/bin/gpuprof ] || $(MAKE) gpu-portable
 	@python3 tests/gpu/check.py $(PORTABLE) $(OUT) --device $(DEVICE) $(CASES)
 
+# make install PREFIX=~/.local needs no root.
 install: all
-	cmake --install $(BUILD)
+	cmake --install $(BUILD) $(if $(PREFIX),--prefix $(PREFIX))
 
 deb: all
 	cd $(BUILD) && cpack -G DEB
+
+# $(PORTABLE)/gpuprof-VERSION-linux-x86_64.tar.gz: to unpack on machines where nothing is installed.
+archive: setup
+	@cmake --preset portable >$(PORTABLE).log 2>&1 || { cat $(PORTABLE).log; exit 1; }
+	@cmake --build $(PORTABLE) -j $(JOBS); rm -f $(PORTABLE).log
+	cd $(PORTABLE) && cpack -G TGZ
 
 format:
 	git ls-files '*.c' '*.h' '*.cu' '*.cuh' | xargs clang-format -i

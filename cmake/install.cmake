@@ -1,6 +1,11 @@
 # make install, find_package(gpuprof), pkg-config, and the Debian package.
 include(CMakePackageConfigHelpers)
 
+if(GPUPROF_PORTABLE) # with the one library that is not linked statically
+    set_target_properties(gpuprof PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/gpuprof")
+    install(FILES ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/libcjson.so.1 DESTINATION ${CMAKE_INSTALL_LIBDIR}/gpuprof
+        COMPONENT gpuprof)
+endif()
 install(TARGETS gpuprof RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT gpuprof)
 if(TARGET gpuprof_agent)
     install(TARGETS gpuprof_agent LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/gpuprof COMPONENT gpuprof)
@@ -73,4 +78,9 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_GENERATOR DEB TGZ)
+if(GPUPROF_PORTABLE) # an archive to unpack anywhere
+    set(CPACK_GENERATOR TGZ)
+    set(CPACK_PACKAGING_INSTALL_PREFIX /)
+    set(CPACK_PACKAGE_FILE_NAME gpuprof-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR})
+endif()
 include(CPack)

@@ -2,7 +2,7 @@
 # What `make install` puts in place works from there: the program finds its agent, the Python hook and the virtual GPU, has
 # a manual page for each command, and other projects find the header.
 # usage: install.sh BUILD
-build=$1
+build=$(realpath "$1")
 top=$(mktemp -d) || exit 2
 trap 'rm -rf "$top"' EXIT
 bad=0
@@ -39,5 +39,24 @@ fi
 flags=$(PKG_CONFIG_PATH=$(dirname "$(find "$top/usr" -name gpuprof.pc)") pkg-config --cflags gpuprof) || fail "pkg-config"
 # shellcheck disable=SC2086 # several flags
 printf '#include <gpuprof.h>\nint main(void) { return 0; }\n' | cc $flags -fsyntax-only -x c - || fail "gpuprof.h"
+if grep -q '^GPUPROF_PORTABLE:BOOL=ON' "$build/CMakeCache.txt"; then # needs nothing that the machine may lack
+    ldd "$top/usr/bin/gpuprof" | grep -v -e linux-vdso -e ld-linux -e 'lib[cm]\.so' -e "=> $top/" >foreign && fail "it needs $(cat foreign)"
+fi
+# an archive, unpacked by somebody who is not root, under another name
+(cd "$build" && cpack -G TGZ -B "$top/pack") >log 2>&1 || { cat log; fail "cpack"; }
+mkdir "$top/else where" && tar xzf "$top"/pack/*.tar.gz -C "$top/else where" && chmod -R a+rX "$top"
+program=$(find "$top/else where" -path '*/bin/gpuprof')
+mkdir "$top/home" && chmod 777 "$top/home" && cd "$top/home" || exit 2
+plain=
+[ "$(id -u)" != 0 ] || plain="setpriv --reuid=65534 --regid=65534 --clear-groups"
+# shellcheck disable=SC2086 # several words
+$plain env HOME="$top/home" "$program" doctor >doctor 2>&1
+[ ! -e "$build/lib/libgpuprof_agent.so" ] || grep -q '^ok  *agent: ' doctor || fail "from an archive: $(cat doctor)"
+if [ -e "$build/lib/libgpuprof_agent.so" ]; then
+    # shellcheck disable=SC2086
+    $plain env HOME="$top/home" "$program" run -o x.gpuprof -- true >out 2>&1 || fail "run from an archive: $(cat out)"
+    # shellcheck disable=SC2086
+    $plain env HOME="$top/home" "$program" analyze x.gpuprof >out 2>&1 || fail "analyze from an archive: $(cat out)"
+fi
 [ $bad = 0 ] && echo "install: ok"
 exit $bad
