@@ -13,6 +13,23 @@ void outcome_evidence(struct outcome *o, const char *text, double value, const c
         o->evidence[o->evidence_count++] = (struct evidence){text, value, unit, sql};
 }
 
+#define GAPS(cause)                                                                                \
+    "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = '" cause "')"
+
+void outcome_evidence_idle(struct outcome *o, const struct facts *f, const char *text, double value,
+                           enum part part)
+{
+    static const char *const sql[PART_COUNT] = {
+        [PART_IDLE_INPUT] = GAPS("idle_input"),   [PART_IDLE_SYNC] = GAPS("idle_sync"),
+        [PART_IDLE_ALLOC] = GAPS("idle_alloc"),   [PART_IDLE_HOST] = GAPS("idle_host"),
+        [PART_IDLE_LAUNCH] = GAPS("idle_launch"),
+    };
+    bool any = false;
+    for (size_t i = 0; i < f->gap_count && !any; i++)
+        any = f->gaps[i].part == part;
+    outcome_evidence(o, text, value, "ms", any ? sql[part] : NULL);
+}
+
 void outcome_example(struct outcome *o, int64_t start_ns, int64_t end_ns, const char *text,
                      uint32_t op)
 {

@@ -63,6 +63,10 @@ bool outcome_wants_gpu(const struct facts *f, const struct outcome *o);
 const char *outcome_remedy(const struct facts *f, const struct outcome *o);
 void outcome_evidence(struct outcome *o, const char *text, double value, const char *unit,
                       const char *sql);
+/* Idle time of the GPU by its cause, with the query for the gaps that it causes most of; without
+ * one where it has only the smaller part of each. */
+void outcome_evidence_idle(struct outcome *o, const struct facts *f, const char *text, double value,
+                           enum part part);
 void outcome_example(struct outcome *o, int64_t start_ns, int64_t end_ns, const char *text,
                      uint32_t op);
 /* Of one operation, of one API call; TL_NONE: there is none to show. */

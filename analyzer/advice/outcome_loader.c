@@ -17,8 +17,7 @@ bool outcome_awaited_loader(const struct facts *f, struct arena *arena, struct o
 void outcome_awaited_evidence(const struct facts *f, struct outcome *o,
                               const struct query_loader *l)
 {
-    outcome_evidence(
-        o, "GPU idle for input per step", ms(f->breakdown_ns[PART_IDLE_INPUT]), "ms",
-        "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_input')");
+    outcome_evidence_idle(o, f, "GPU idle for input per step", ms(f->breakdown_ns[PART_IDLE_INPUT]),
+                          PART_IDLE_INPUT);
     outcome_evidence(o, "workers", (double)l->workers, "count", NULL);
 }

@@ -2,19 +2,23 @@
  * are late together. */
 #include "analyzer/facts/ranks.h"
 
+#include "wire/spool_format.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-/* Name of the ranges that mark the analysed steps, TL_NONE: they are not marked. */
+/* Name of the ranges that mark the analysed steps, on any thread; TL_NONE: they are not marked. */
 static uint32_t mark_name(const struct facts *f)
 {
     const struct timeline *t = f->tl;
     if (f->steps.count == 0 || f->steps.source == STEPS_NONE || f->steps.source == STEPS_DETECTED)
         return TL_NONE;
-    const struct thread *th = &t->threads[f->steps.main_thread];
-    for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++)
-        if (t->ranges[i].start_ns == f->steps.at[0].start_ns)
-            return t->ranges[i].name;
+    for (const struct range *r = t->ranges; r < t->ranges + t->range_count; r++)
+        if (r->start_ns == f->steps.at[0].start_ns &&
+            (r->thread == f->steps.main_thread ||
+             (t->threads[r->thread].process == f->steps.process &&
+              spool_step_mark(tl_text(t, r->name)))))
+            return r->name;
     return TL_NONE;
 }
 

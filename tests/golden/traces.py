@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Real traces against what is known of them (traces.tsv): counts exact, shares within 0.2 points, the known
-bottleneck first, nothing advised that is known to be wrong. Usage: traces.py GPUPROF FOLDER.
-Exit 77 (skipped) where the folder is absent."""
+"""Traces against what is known of them: counts exact, shares within 0.2 points, the known bottleneck first, nothing advised
+that is known to be wrong. First those that standins.py writes, then, where FOLDER is there, real ones (traces.tsv).
+Usage: traces.py GPUPROF FOLDER."""
 import json
 import os
 import subprocess
 import sys
 import tempfile
+
+import standins
 
 TOLERANCE = 0.2  # points of the window
 SURE = 5  # % of the critical path: with more unexplained nothing may be predicted
@@ -85,19 +87,19 @@ def check(result, row):
             yield f"advises {rule}, which is known to be wrong here"
 
 
-def unrelated(gpuprof, folder):
+def unrelated(gpuprof, folder, two=("linear-2080ti.json.gz", "owlv2-h100.json.gz"), ranks="dlrm-v100x8", count=8):
     """Files that are no ranks of one run: refused together, or left out and named."""
     def analyze(*names):
         return subprocess.run([gpuprof, "analyze", "--json", *(os.path.join(folder, n) for n in names)],
                               capture_output=True, text=True, timeout=240)
-    alone = analyze("linear-2080ti.json.gz", "owlv2-h100.json.gz")
+    alone = analyze(*two)
     if alone.returncode != 2 or "not the ranks of one run" not in alone.stderr or alone.stdout:
         yield f"two programs on two GPUs are taken for one run: status {alone.returncode}, {alone.stderr.strip()!r}"
-    mixed = analyze("dlrm-v100x8", "linear-2080ti.json.gz")
+    mixed = analyze(ranks, two[0])
     said = json.loads(mixed.stdout) if mixed.returncode == 0 else {"ranks": [], "health": {"warnings": []}}
-    if len(said["ranks"]) != 8:
-        yield f"eight ranks beside a stranger: {len(said['ranks'])} are compared"
-    if "linear-2080ti.json.gz" not in json.dumps(said["health"]):
+    if len(said["ranks"]) != count:
+        yield f"{count} ranks beside a stranger: {len(said['ranks'])} are compared"
+    if two[0] not in json.dumps(said["health"]):
         yield "what was left out is not named"
 
 
@@ -121,16 +123,13 @@ def imported(gpuprof, folder):
             yield f"import does not name what was left out: {mixed.stderr.strip()!r}"
 
 
-def main():
-    gpuprof, folder = sys.argv[1:3]
-    if not os.path.isdir(folder):
-        print("skipped: no recordings in ../shared/traces")
-        return 77
+def judge(gpuprof, folder, known, problems):
+    """Prints what is right and wrong; how much is wrong."""
     bad = 0
-    for problem in [*unrelated(gpuprof, folder), *imported(gpuprof, folder)]:
+    for problem in problems:
         print("FAIL " + problem)
         bad += 1
-    for row in rows(os.path.join(os.path.dirname(os.path.abspath(__file__)), "traces.tsv")):
+    for row in known:
         path = os.path.join(folder, row[0])
         done = subprocess.run([gpuprof, "analyze", "--json", path], capture_output=True, text=True, timeout=240)
         if done.returncode != 0:
@@ -141,6 +140,20 @@ def main():
         for p in problems:
             print("       " + p)
         bad += bool(problems)
+    return bad
+
+
+def main():
+    gpuprof, folder = sys.argv[1:3]
+    with tempfile.TemporaryDirectory() as own:
+        known = standins.make(own)
+        two = ("loader-in-line.json.gz", "one-pass.json.gz")
+        bad = judge(gpuprof, own, known, unrelated(gpuprof, own, two, "two-ranks", 2))
+    if os.path.isdir(folder):
+        known = rows(os.path.join(os.path.dirname(os.path.abspath(__file__)), "traces.tsv"))
+        bad += judge(gpuprof, folder, known, [*unrelated(gpuprof, folder), *imported(gpuprof, folder)])
+    else:
+        print("left out: no recordings in ../shared/traces")
     return 1 if bad else 0
 
 

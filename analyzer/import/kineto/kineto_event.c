@@ -86,6 +86,7 @@ static const struct arg {
     ARG("dtype", CHARS, dtype),
     ARG("memcpy_details", CHARS, label),
     ARG("bytes", INT, bytes),
+    ARG("message (bytes)", INT, bytes), /* of a collective, as our own exports say it */
     ARG("device", INT, device),
     ARG("Device Id", INT, device),
     ARG("Device Type", INT, device_type),

@@ -46,7 +46,7 @@ static void copy_kinds(struct kineto *k, const char *text, struct row_copy *c)
         k->memory_kinds = true;
 }
 
-/* What one rank hands in: elements of a type by PyTorch's name of it. -1: not told. */
+/* What one rank hands in: bytes, or elements of a type by PyTorch's name of it. -1: not told. */
 static int64_t collective_bytes(const struct kineto_event *v)
 {
     static const struct {
@@ -55,6 +55,8 @@ static int64_t collective_bytes(const struct kineto_event *v)
     } types[] = {{"Float", 4}, {"BFloat16", 2}, {"Half", 2},          {"Long", 8},
                  {"Int", 4},   {"Double", 8},   {"Byte", 1},          {"Char", 1},
                  {"Bool", 1},  {"Short", 2},    {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}};
+    if (v->bytes >= 0)
+        return v->bytes;
     for (size_t i = 0; v->elements >= 0 && i < sizeof types / sizeof *types; i++)
         if (strcmp(v->dtype, types[i].name) == 0 && v->elements < INT64_MAX / 8)
             return v->elements * types[i].bytes;

@@ -62,9 +62,8 @@ static void check_allocation_in_loop(const struct facts *f, struct arena *arena,
     }
     const char *rows = "SELECT a.* FROM api a JOIN string s ON s.id = a.name WHERE s.text LIKE "
                        "'%alloc%' OR s.text LIKE '%Alloc%' OR s.text LIKE '%Free%'";
-    outcome_evidence(
-        o, "GPU idle for allocations and frees per step", ms(idle), "ms",
-        "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_alloc')");
+    outcome_evidence_idle(o, f, "GPU idle for allocations and frees per step", ms(idle),
+                          PART_IDLE_ALLOC);
     outcome_evidence(o, "allocations of GPU memory per step", (double)c.allocations / used, "count",
                      rows);
     outcome_evidence(o, "frees per step", (double)c.frees / used, "count", rows);

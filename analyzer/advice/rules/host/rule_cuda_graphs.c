@@ -190,9 +190,7 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
         "SELECT a.* FROM api a JOIN string s ON s.id = a.name WHERE s.text LIKE '%Launch%'");
     outcome_evidence(o, "kernels under 10 us", short_pct, "%",
                      "SELECT * FROM kernel WHERE end_ns - start_ns < 10000");
-    outcome_evidence(
-        o, "GPU idle between launches per step", ms(idle), "ms",
-        "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_launch')");
+    outcome_evidence_idle(o, f, "GPU idle between launches per step", ms(idle), PART_IDLE_LAUNCH);
     if (s->steps > 1)
         outcome_evidence(o, "steps that launch the same",
                          100.0 * (double)s->alike / (double)s->steps, "%", NULL);

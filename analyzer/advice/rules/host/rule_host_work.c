@@ -81,9 +81,8 @@ static void check_host_work(const struct facts *f, struct arena *arena, struct o
     const char *where = where_most(f, &inside);
     if (per_step(f, inside) * 2 < idle)
         where = NULL;
-    outcome_evidence(
-        o, "GPU idle while the host does other work per step", ms(idle), "ms",
-        "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_host')");
+    outcome_evidence_idle(o, f, "GPU idle while the host does other work per step", ms(idle),
+                          PART_IDLE_HOST);
     if (where)
         outcome_evidence(o, arena_printf(arena, "of that, inside '%s'", short_name(where)),
                          ms(per_step(f, inside)), "ms", NULL);

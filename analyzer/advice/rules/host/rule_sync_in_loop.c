@@ -150,9 +150,8 @@ static void check_sync_in_loop(const struct facts *f, struct arena *arena, struc
     const char *rows =
         "SELECT a.* FROM api a JOIN string s ON s.id = a.name WHERE s.text LIKE '%Synchronize%' "
         "OR s.text LIKE 'cudaMemcpy%' ORDER BY end_ns - start_ns DESC";
-    outcome_evidence(
-        o, "GPU idle after synchronisations per step", ms(idle), "ms",
-        "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_sync')");
+    outcome_evidence_idle(o, f, "GPU idle after synchronisations per step", ms(idle),
+                          PART_IDLE_SYNC);
     outcome_evidence(o, "synchronising calls per step", (double)s.count / used, "count", rows);
     outcome_evidence(o, "host blocked in them per step", ms(per_step(f, s.blocked_ns)), "ms", rows);
     outcome_evidence(o, "results read back (D2H) per step", (double)s.read_backs / used, "count",

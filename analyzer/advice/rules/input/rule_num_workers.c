@@ -102,9 +102,7 @@ static void advise(struct arena *arena, struct outcome *o, const struct need *f)
 static void add_evidence(const struct facts *facts, struct arena *arena, struct outcome *o,
                          const struct need *f, int64_t idle)
 {
-    outcome_evidence(
-        o, "GPU idle for input per step", ms(idle), "ms",
-        "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_input')");
+    outcome_evidence_idle(o, facts, "GPU idle for input per step", ms(idle), PART_IDLE_INPUT);
     if (facts->host.fetch_ns > 0)
         outcome_evidence(o, "making one batch takes", ms(facts->host.fetch_ns), "ms",
                          query_batches_sql(facts, arena));

@@ -21,11 +21,8 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
     outcome_evidence(o, "GPU idle between them per step", ms(per_step(f, p->ops.idle_ns)), "ms",
                      NULL);
     outcome_evidence(o, "waits for the norm per step", (double)p->syncs / used, "count", NULL);
-    outcome_evidence(
-        o, "GPU idle after these waits per step", ms(per_step(f, p->sync_ns)), "ms",
-        p->sync_ns > 0
-            ? "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = 'idle_sync')"
-            : NULL);
+    outcome_evidence_idle(o, f, "GPU idle after these waits per step", ms(per_step(f, p->sync_ns)),
+                          PART_IDLE_SYNC);
 }
 
 /* Operations that apply the factor, by operation; the others find it. In CUDA the update can do
