@@ -109,6 +109,9 @@ int vg_library_launch(struct vg_stream *stream, const struct vg_kernel *k);
 /* An asynchronous copy, a wait for the stream (as cudnnFind does between its trials), device memory
  * of the library's own (handles' workspaces). */
 int vg_library_copy(struct vg_stream *stream, void *dst, const void *src, size_t bytes);
+/* A cudaMemcpy2D, or its asynchronous form, in whatever direction the pointers say. */
+int vg_library_copy_rows(struct vg_stream *stream, void *dst, size_t dst_pitch, const void *src,
+                         size_t src_pitch, size_t width, size_t rows, bool async);
 int vg_library_sync(struct vg_stream *stream);
 int vg_library_malloc(void **ptr, size_t bytes);
 int vg_library_free(void *ptr);

@@ -8,7 +8,10 @@ enum {
     CBID_LAUNCH = 211,
     CBID_LAUNCH_EXC = 430,
     CBID_MEMSET_ASYNC = 51,
+    CBID_COPY = 31,
+    CBID_COPY_2D = 32,
     CBID_COPY_ASYNC = 41,
+    CBID_COPY_2D_ASYNC = 44,
     CBID_STREAM_SYNC = 131,
     CBID_MALLOC = 20,
     CBID_FREE = 22
@@ -177,6 +180,32 @@ int vg_library_copy(struct vg_stream *stream, void *dst, const void *src, size_t
     struct vg_api api;
     struct vg_copy c = {.dst = dst, .src = src, .bytes = bytes, .kind = 4, .async = true};
     int bad = vg_api_enter(&api, CBID_COPY_ASYNC);
+    if (bad)
+        return bad;
+    bad = vg_stream_resolve(stream, false, &s);
+    if (!bad)
+        bad = vg_copy(s, &c);
+    return vg_api_exit(&api, bad);
+}
+
+int vg_library_copy_rows(struct vg_stream *stream, void *dst, size_t dst_pitch, const void *src,
+                         size_t src_pitch, size_t width, size_t rows, bool async)
+{
+    struct vg_stream *s;
+    struct vg_api api;
+    bool whole = rows == 1 || (dst_pitch == width && src_pitch == width);
+    struct vg_copy c = {.dst = dst,
+                        .src = src,
+                        .bytes = width * rows,
+                        .kind = 4,
+                        .async = async,
+                        .rows = whole ? 0 : rows,
+                        .row_bytes = width,
+                        .dst_pitch = dst_pitch,
+                        .src_pitch = src_pitch};
+    int bad = vg_api_enter(&api, whole   ? async ? CBID_COPY_ASYNC : CBID_COPY
+                                 : async ? CBID_COPY_2D_ASYNC
+                                         : CBID_COPY_2D);
     if (bad)
         return bad;
     bad = vg_stream_resolve(stream, false, &s);

@@ -3,6 +3,7 @@
 #include "tests/unit/vgpu_library_calls.h"
 
 #include <cublasLt.h>
+#include <cublasXt.h>
 #include <cublas_v2.h>
 
 #define BLAS(call) ck_assert_int_eq(call, CUBLAS_STATUS_SUCCESS)
@@ -112,11 +113,75 @@ START_TEST(test_lt)
 }
 END_TEST
 
+START_TEST(test_copies_with_strides)
+{
+    char *at;
+    float in[12], out[12] = {0};
+    on_device("h200");
+    blas(&at);
+    for (int i = 0; i < 12; i++)
+        in[i] = (float)i;
+    BLAS(cublasSetVector(6, sizeof(float), in, 2, at, 1)); /* every other one */
+    BLAS(cublasGetVector(6, sizeof(float), at, 1, out, 1));
+    ck_assert_float_eq(out[5], 10);
+    BLAS(cublasSetMatrix(2, 3, sizeof(float), in, 4, at, 2)); /* the upper half of three columns */
+    BLAS(cublasGetMatrix(2, 3, sizeof(float), at, 2, out, 2));
+    ck_assert_float_eq(out[3], 5);
+    BLAS(cublasSetMatrixAsync(2, 3, sizeof(float), in, 4, at, 2, NULL));
+    ck_assert_int_eq(cublasSetMatrix(5, 3, sizeof(float), in, 4, at, 5),
+                     CUBLAS_STATUS_INVALID_VALUE);
+    ck_assert_int_eq(cublasSetVector(6, sizeof(float), in, 0, at, 1), CUBLAS_STATUS_INVALID_VALUE);
+}
+END_TEST
+
+START_TEST(test_factors_and_solves)
+{
+    char *at;
+    const double one = 1;
+    int info = 7;
+    on_device("a100-80");
+    cublasHandle_t h = blas(&at);
+    double *d = (double *)at;
+    BLAS(cublasDgetrfBatched(h, 512, (double *const *)at, 512, NULL, (int *)at, 8));
+    BLAS(cublasDgetrsBatched(h, CUBLAS_OP_N, 512, 1, (const double *const *)at, 512, NULL,
+                             (double *const *)at, 512, &info, 8));
+    ck_assert_int_eq(info, 0);
+    ck_assert_int_eq(launched("getrf_batched"), 1);
+    ck_assert_int_gt(seen_ns[0], seen_ns[1]);
+    BLAS(cublasDtrsm(h, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT,
+                     256, 256, &one, d, 256, d, 256));
+    ck_assert_int_eq(launched("trsm"), 1);
+    ck_assert_int_eq(cublasSmatinvBatched(h, 33, (const float *const *)at, 33, (float *const *)at,
+                                          33, (int *)at, 1),
+                     CUBLAS_STATUS_INVALID_VALUE);
+}
+END_TEST
+
+START_TEST(test_products_over_devices)
+{
+    const float one = 1, zero = 0;
+    static float host[64 * 64];
+    int both[] = {0, 1}, missing[] = {5};
+    cublasXtHandle_t x;
+    on_device("h200,devices=2");
+    BLAS(cublasXtCreate(&x));
+    ck_assert_int_eq(cublasXtDeviceSelect(x, 1, missing), CUBLAS_STATUS_INVALID_VALUE);
+    BLAS(cublasXtDeviceSelect(x, 2, both));
+    BLAS(cublasXtSgemm(x, CUBLAS_OP_N, CUBLAS_OP_N, 64, 64, 64, &one, host, 64, host, 64, &zero,
+                       host, 64));
+    ck_assert_int_eq(launched("gemm"), 2); /* a band of columns on each */
+    BLAS(cublasXtDestroy(x));
+}
+END_TEST
+
 Suite *test_vgpu_cublas_suite(void)
 {
     Suite *suite = suite_create("vgpu_cublas");
     TCase *t = tcase_create("vgpu_cublas");
     tcase_add_test(t, test_gemm);
+    tcase_add_test(t, test_copies_with_strides);
+    tcase_add_test(t, test_factors_and_solves);
+    tcase_add_test(t, test_products_over_devices);
     tcase_add_test(t, test_host_results_wait);
     tcase_add_test(t, test_lt);
     suite_add_tcase(suite, t);

@@ -173,3 +173,18 @@ GEMM_BATCHED(cublasHgemmStridedBatched, void, CUDA_R_16F, CUBLAS_COMPUTE_16F)
 
 GEMV(cublasSgemv_v2, float, CUDA_R_32F, CUBLAS_COMPUTE_32F)
 GEMV(cublasDgemv_v2, double, CUDA_R_64F, CUBLAS_COMPUTE_64F)
+
+#define GEMM_POINTERS(Name, type, cuda_type, compute)                                              \
+    cublasStatus_t Name(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m,  \
+                        int n, int k, const type *alpha, const type *const A[], int lda,           \
+                        const type *const B[], int ldb, const type *beta, type *const C[],         \
+                        int ldc, int batch)                                                        \
+    {                                                                                              \
+        return cublasGemmBatchedEx(handle, ta, tb, m, n, k, alpha, (const void *const *)A,         \
+                                   cuda_type, lda, (const void *const *)B, cuda_type, ldb, beta,   \
+                                   (void *const *)C, cuda_type, ldc, batch, compute,               \
+                                   CUBLAS_GEMM_DEFAULT);                                           \
+    }
+
+GEMM_POINTERS(cublasSgemmBatched, float, CUDA_R_32F, CUBLAS_COMPUTE_32F)
+GEMM_POINTERS(cublasDgemmBatched, double, CUDA_R_64F, CUBLAS_COMPUTE_64F)
