@@ -142,7 +142,10 @@ START_TEST(test_factors_and_solves)
     on_device("a100-80");
     cublasHandle_t h = blas(&at);
     double *d = (double *)at;
-    BLAS(cublasDgetrfBatched(h, 512, (double *const *)at, 512, NULL, (int *)at, 8));
+    int *pivots = (int *)(void *)(at + 65536), got[512];
+    BLAS(cublasDgetrfBatched(h, 512, (double *const *)at, 512, pivots, (int *)at, 8));
+    ck_assert_int_eq(cudaMemcpy(got, pivots, sizeof got, cudaMemcpyDeviceToHost), cudaSuccess);
+    ck_assert_int_eq(got[511], 512);
     BLAS(cublasDgetrsBatched(h, CUBLAS_OP_N, 512, 1, (const double *const *)at, 512, NULL,
                              (double *const *)at, 512, &info, 8));
     ck_assert_int_eq(info, 0);
