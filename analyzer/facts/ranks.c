@@ -5,8 +5,6 @@
  * Cost: one pass over the ops, O(log n) a collective and rank. */
 #include "analyzer/facts/ranks.h"
 
-#include "wire/spool_format.h"
-
 #include <stdlib.h>
 #include <string.h>
 

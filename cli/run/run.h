@@ -52,11 +52,13 @@ void place_remove_folder(const char *folder); /* and every file in it */
 
 struct run_device {
     bool is_virtual;
-    bool no_gpu;            /* auto, and none seems to be here */
-    char model[256];        /* GPUPROF_VGPU's value */
-    char library[PATH_MAX]; /* folder of the virtual GPU's libraries */
-    char nvml[PATH_MAX];    /* of them: whom to ask about its gauges */
-    char reach[PATH_MAX];   /* of them: preloaded, for programs that would not load the others */
+    bool no_gpu;                 /* auto, and none seems to be here */
+    char model[256];             /* GPUPROF_VGPU's value */
+    char library[PATH_MAX];      /* folder of the virtual GPU's libraries */
+    char nvml[PATH_MAX];         /* of them: whom to ask about its gauges */
+    char preload[16 * PATH_MAX]; /* all of them, for LD_PRELOAD */
+    char
+        reach[PATH_MAX]; /* of them: preloaded first, for programs that would not load the others */
 };
 
 /* choice: NULL, "auto", "virtual", "virtual:MODEL[,key=value...]". -1 with *e set. */

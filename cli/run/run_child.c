@@ -45,8 +45,10 @@ static void set_environment(const char *program, const struct run_device *d, con
     if (d->is_virtual) {
         put_first("LD_LIBRARY_PATH", d->library);
         setenv("GPUPROF_VGPU", d->model, 1);
-        if (takes)
+        if (takes) {
+            put_first("LD_PRELOAD", d->preload);
             put_first("LD_PRELOAD", d->reach);
+        }
     }
     if (!agent)
         return;

@@ -29,6 +29,29 @@ static void known_models(const char *folder, char *out, size_t n)
         free(list);
 }
 
+static int is_library(const struct dirent *e)
+{
+    return strncmp(e->d_name, "lib", 3) == 0 && strstr(e->d_name, ".so.");
+}
+
+/* The vendor's libraries that it stands in for, for LD_PRELOAD: before LD_LIBRARY_PATH comes a
+ * program's RPATH, which in PyTorch's wheels leads to the vendor's own. */
+static int list_libraries(const char *folder, char *out, size_t n)
+{
+    struct dirent **list;
+    int count = scandir(folder, &list, is_library, alphasort);
+    size_t used = 0;
+    for (int i = 0; i < count; i++) {
+        if (used < n)
+            used += (size_t)snprintf(out + used, n - used, "%s%s/%s", i ? ":" : "", folder,
+                                     list[i]->d_name);
+        free(list[i]);
+    }
+    if (count >= 0)
+        free(list);
+    return count > 0 && used < n ? 0 : -1;
+}
+
 static int choose_virtual(struct run_device *d, const char *model, struct err *e)
 {
     char path[PATH_MAX + 300], known[256];
@@ -39,7 +62,8 @@ static int choose_virtual(struct run_device *d, const char *model, struct err *e
     if ((size_t)snprintf(d->nvml, sizeof d->nvml, "%s/libnvidia-ml.so.1", d->library) >=
             sizeof d->nvml ||
         (size_t)snprintf(d->reach, sizeof d->reach, "%s/libvgpu-reach.so", d->library) >=
-            sizeof d->reach)
+            sizeof d->reach ||
+        list_libraries(d->library, d->preload, sizeof d->preload) < 0)
         return err_set(e, "the path of the virtual GPU is too long");
     size_t n = strcspn(model, ",");
     bool short_name = n == strlen("a100") && strncmp(model, "a100", n) == 0; /* the usual one */

@@ -29,14 +29,12 @@ int *vg_last_error(void)
     return &last_error;
 }
 
-int vg_api_enter(struct vg_api *api, uint32_t cbid)
+static int enter(struct vg_api *api, uint32_t cbid, bool driver)
 {
     int bad = vg_start();
-    if (bad) {
-        last_error = bad;
+    if (bad)
         return bad;
-    }
-    *api = (struct vg_api){.cbid = cbid, .outer = current};
+    *api = (struct vg_api){.cbid = cbid, .driver = driver, .outer = current};
     api->correlation =
         atomic_fetch_add_explicit(&vg_core.next_correlation, 1, memory_order_relaxed);
     current = api;
@@ -47,10 +45,23 @@ int vg_api_enter(struct vg_api *api, uint32_t cbid)
     return VG_OK;
 }
 
+int vg_api_enter(struct vg_api *api, uint32_t cbid)
+{
+    int bad = enter(api, cbid, false);
+    if (bad)
+        last_error = bad;
+    return bad;
+}
+
+int vg_api_enter_driver(struct vg_api *api, uint32_t cbid)
+{
+    return enter(api, cbid, true);
+}
+
 int vg_api_exit(struct vg_api *api, int result)
 {
     api->result = result;
-    if (result != VG_OK && result != VG_NOT_READY)
+    if (result != VG_OK && result != VG_NOT_READY && !api->driver) /* the driver keeps none */
         last_error = result;
     vg_spin_until(api->start_ns + api->host_ns);
     current = api->outer;

@@ -77,6 +77,7 @@ int vg_malloc(int device, void **out, size_t bytes)
     if (!out)
         return VG_INVALID_VALUE;
     *out = NULL;
+    vg_context_use(device);
     if (bytes == 0)
         return VG_OK;
     if (bytes > d->capacity)
@@ -308,5 +309,24 @@ struct vg_pointer vg_pointer(const void *p)
         found =
             (struct vg_pointer){ranges[at - 1].kind, -1, ranges[at - 1].size, ranges[at - 1].base};
     pthread_rwlock_unlock(&range_lock);
+    return found;
+}
+
+struct vg_pointer vg_allocation(const void *p)
+{
+    struct vg_pointer found = vg_pointer(p);
+    if (found.kind != VG_MEM_DEVICE)
+        return found;
+    struct vg_device *d = &vg_core.device[found.device];
+    pthread_mutex_lock(&vg_core.lock);
+    size_t offset = (size_t)((const char *)p - d->base);
+    struct vg_block *b = d->blocks;
+    while (b && b->offset + b->size <= offset)
+        b = b->next;
+    bool used = b && !b->free;
+    found.kind = used ? VG_MEM_DEVICE : VG_MEM_PAGEABLE;
+    found.base = used ? d->base + b->offset : NULL;
+    found.size = used ? b->asked : 0;
+    pthread_mutex_unlock(&vg_core.lock);
     return found;
 }

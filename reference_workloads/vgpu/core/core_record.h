@@ -6,7 +6,8 @@
 
 /* One API call in progress; they nest (a library's call inside a program's). */
 struct vg_api {
-    uint32_t cbid; /* CUPTI's runtime callback id */
+    uint32_t cbid; /* CUPTI's runtime callback id, or the driver's */
+    bool driver;   /* a call of the driver API, made by the program itself */
     uint32_t correlation;
     int64_t start_ns;
     int64_t host_ns; /* what the call costs at least; spun away at its end */
@@ -109,6 +110,7 @@ void vg_emit(const struct vg_record *r);
 /* Opens a call: starts the core, spends nothing yet. Returns a cudaError_t number; when not 0 the
  * call ends with it and vg_api_exit must not be called. */
 int vg_api_enter(struct vg_api *api, uint32_t cbid);
+int vg_api_enter_driver(struct vg_api *api, uint32_t cbid);
 int vg_api_exit(struct vg_api *api, int result);
 /* Opens the devices without being a CUDA program (no injection): for NVML. */
 int vg_open(void);

@@ -17,6 +17,7 @@ static pthread_mutex_t start_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static _Atomic int state; /* 0 = not tried, 1 = running, 2 = devices only, else minus the error */
 static bool injecting;
 static _Thread_local int current_device;
+static _Thread_local bool bound; /* the thread has a current context */
 static char options[512];
 static _Atomic uint64_t noise_state;
 
@@ -259,6 +260,23 @@ int vg_current_device(void)
 void vg_set_current_device(int device)
 {
     current_device = device;
+    bound = true;
+}
+
+bool vg_context_bound(void)
+{
+    return bound;
+}
+
+void vg_context_unbind(void)
+{
+    bound = false;
+}
+
+void vg_context_use(int device)
+{
+    vg_core.device[device].context_made = true;
+    bound = true;
 }
 
 const struct vg_profile *vg_profile(int device)

@@ -95,7 +95,7 @@ struct vg_device {
     unsigned crowd_n, crowd_open;
     struct vg_profile profile;
     uint32_t context_id;
-    bool context_made;
+    _Atomic bool context_made; /* the primary one: something has used it */
     unsigned sync_flags;
     int64_t engine_free_ns[VG_ENGINES];
     int64_t blocking_tail_ns; /* of all streams that synchronise with the legacy one */
@@ -121,6 +121,11 @@ extern struct vg_core {
     _Atomic uint32_t next_correlation;
     _Atomic uint32_t next_id; /* of contexts, events, graphs */
 } vg_core;
+
+/* Contexts as the driver sees them: one for each device; a thread has one once it used a device. */
+void vg_context_use(int device);
+bool vg_context_bound(void);
+void vg_context_unbind(void);
 
 /* ---- timeline (core_stream.c); the lock is held where the name ends in _locked ---- */
 
@@ -238,6 +243,7 @@ int vg_free_host(void *ptr);
 int vg_host_register(void *ptr, size_t bytes);
 int vg_host_unregister(void *ptr);
 struct vg_pointer vg_pointer(const void *p);
+struct vg_pointer vg_allocation(const void *p); /* the same, of the block that it lies in */
 void vg_memory_info(int device, size_t *free_bytes, size_t *total);
 
 /* ---- gauges (core_gauges.c) ---- */

@@ -176,6 +176,7 @@ int vg_stream_resolve(struct vg_stream *handle, bool per_thread, struct vg_strea
 {
     uintptr_t h = (uintptr_t)handle;
     int device = vg_current_device();
+    vg_context_use(device);
     if (h == 0)
         h = per_thread ? 2 : 1;
     if (h == 1) {

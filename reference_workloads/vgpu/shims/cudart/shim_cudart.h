@@ -5,6 +5,7 @@
 #ifndef VGPU_SHIM_CUDART_H
 #define VGPU_SHIM_CUDART_H
 
+#include "reference_workloads/vgpu/core/core_function.h"
 #include "reference_workloads/vgpu/core/core_graph.h"
 
 #include <cuda_runtime_api.h>
@@ -56,14 +57,8 @@ static inline const struct vg_profile *here(void)
     return vg_profile(vg_current_device());
 }
 
-/* A registered kernel: what cudaKernel_t points to. */
-struct function {
-    uint32_t magic;
-    const void *host;
-    const char *name; /* mangled */
-    unsigned max_dynamic_smem;
-};
-struct function *function_find(const void *host_or_kernel);
+/* A kernel by the address that the program launches, or by its handle. */
+struct vg_function *function_find(const void *host_or_kernel);
 /* Tells CUPTI of memory that was allocated or, with `release`, freed. */
 void emit_memory(void *ptr, size_t bytes, bool release, bool async, enum vg_memory_kind kind);
 

@@ -1,5 +1,6 @@
 /* Devices and their properties, versions, errors, occupancy, profiler switches. */
 #include "reference_workloads/vgpu/shims/cudart/shim_cudart.h"
+#include "reference_workloads/vgpu/core/core_attributes.h"
 
 #include <cuda_profiler_api.h>
 #include <stdio.h>
@@ -71,33 +72,6 @@ cudaError_t cudaDeviceReset(void)
     CLOSE(api, cudaSuccess);
 }
 
-static size_t shared_per_sm(const struct vg_profile *p)
-{
-    if (p->cc_major >= 9)
-        return 228 * 1024;
-    if (p->cc_major == 8)
-        return p->cc_minor == 0 ? 164 * 1024 : 100 * 1024;
-    return p->cc_minor == 5 ? 64 * 1024 : 96 * 1024;
-}
-
-static size_t shared_optin(const struct vg_profile *p)
-{
-    return p->cc_major == 7 && p->cc_minor == 5 ? 64 * 1024 : shared_per_sm(p) - 1024;
-}
-
-static int threads_per_sm(const struct vg_profile *p)
-{
-    if (p->cc_major == 7 && p->cc_minor == 5)
-        return 1024;
-    return p->cc_major == 8 && p->cc_minor > 0 ? 1536 : 2048;
-}
-
-static int bus_width(const struct vg_profile *p)
-{
-    double bits = p->memory_bytes_per_s * 8 / (2 * p->memory_clock_mhz * 1e6);
-    return p->memory_clock_mhz > 0 ? (int)(bits / 64 + 0.5) * 64 : 0;
-}
-
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int device)
 {
     OPEN(api, cudaGetDeviceProperties_v12000);
@@ -127,16 +101,16 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int device)
     out->pciBusID = device + 1;
     out->asyncEngineCount = p->copy_engines;
     out->unifiedAddressing = 1;
-    out->memoryBusWidth = bus_width(p);
+    out->memoryBusWidth = vg_bus_width(p);
     out->l2CacheSize = (int)p->l2_bytes;
-    out->maxThreadsPerMultiProcessor = threads_per_sm(p);
+    out->maxThreadsPerMultiProcessor = vg_threads_per_sm(p);
     out->streamPrioritiesSupported = 1;
-    out->sharedMemPerMultiprocessor = shared_per_sm(p);
+    out->sharedMemPerMultiprocessor = vg_shared_per_sm(p);
     out->regsPerMultiprocessor = 65536;
     out->managedMemory = 1;
     out->concurrentManagedAccess = 1;
     out->cooperativeLaunch = 1;
-    out->sharedMemPerBlockOptin = shared_optin(p);
+    out->sharedMemPerBlockOptin = vg_shared_optin(p);
     out->maxBlocksPerMultiProcessor = 32;
     out->memoryPoolsSupported = 1;
     CLOSE(api, cudaSuccess);
@@ -147,50 +121,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int dev
     OPEN(api, cudaDeviceGetAttribute_v5000);
     if (device < 0 || device >= vg_device_count())
         CLOSE(api, cudaErrorInvalidDevice);
-    const struct vg_profile *p = vg_profile(device);
-    const struct {
-        enum cudaDeviceAttr attr;
-        int value;
-    } known[] = {
-        {cudaDevAttrMaxThreadsPerBlock, 1024},
-        {cudaDevAttrMaxBlockDimX, 1024},
-        {cudaDevAttrMaxBlockDimY, 1024},
-        {cudaDevAttrMaxBlockDimZ, 64},
-        {cudaDevAttrMaxGridDimX, 2147483647},
-        {cudaDevAttrMaxGridDimY, 65535},
-        {cudaDevAttrMaxGridDimZ, 65535},
-        {cudaDevAttrMaxSharedMemoryPerBlock, 48 * 1024},
-        {cudaDevAttrMaxSharedMemoryPerBlockOptin, (int)shared_optin(p)},
-        {cudaDevAttrMaxSharedMemoryPerMultiprocessor, (int)shared_per_sm(p)},
-        {cudaDevAttrTotalConstantMemory, 65536},
-        {cudaDevAttrWarpSize, 32},
-        {cudaDevAttrMaxRegistersPerBlock, 65536},
-        {cudaDevAttrMaxRegistersPerMultiprocessor, 65536},
-        {cudaDevAttrClockRate, (int)(p->clock_mhz * 1000)},
-        {cudaDevAttrMemoryClockRate, (int)(p->memory_clock_mhz * 1000)},
-        {cudaDevAttrGlobalMemoryBusWidth, bus_width(p)},
-        {cudaDevAttrMultiProcessorCount, p->sm_count},
-        {cudaDevAttrL2CacheSize, (int)p->l2_bytes},
-        {cudaDevAttrMaxThreadsPerMultiProcessor, threads_per_sm(p)},
-        {cudaDevAttrMaxBlocksPerMultiprocessor, 32},
-        {cudaDevAttrAsyncEngineCount, p->copy_engines},
-        {cudaDevAttrUnifiedAddressing, 1},
-        {cudaDevAttrComputeCapabilityMajor, p->cc_major},
-        {cudaDevAttrComputeCapabilityMinor, p->cc_minor},
-        {cudaDevAttrStreamPrioritiesSupported, 1},
-        {cudaDevAttrManagedMemory, 1},
-        {cudaDevAttrConcurrentManagedAccess, 1},
-        {cudaDevAttrCooperativeLaunch, 1},
-        {cudaDevAttrConcurrentKernels, 1},
-        {cudaDevAttrCanMapHostMemory, 1},
-        {cudaDevAttrMemoryPoolsSupported, 1},
-        {cudaDevAttrPciBusId, device + 1},
-        {cudaDevAttrHostRegisterSupported, 1},
-    };
-    *value = 0; /* what the device does not have */
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (known[i].attr == attr)
-            *value = known[i].value;
+    *value = vg_device_attribute(vg_profile(device), device, (int)attr);
     CLOSE(api, cudaSuccess);
 }
 
@@ -263,8 +194,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, 
     OPEN(api, cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags_v7000);
     if (!function_find(fun) || block_size <= 0)
         CLOSE(api, block_size > 0 ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue);
-    int by_threads = threads_per_sm(here()) / ((block_size + 31) / 32 * 32);
-    int by_shared = smem ? (int)(shared_per_sm(here()) / (smem + 1024)) : 32;
+    int by_threads = vg_threads_per_sm(here()) / ((block_size + 31) / 32 * 32);
+    int by_shared = smem ? (int)(vg_shared_per_sm(here()) / (smem + 1024)) : 32;
     *blocks = by_threads < by_shared ? by_threads : by_shared;
     if (*blocks > 32)
         *blocks = 32;

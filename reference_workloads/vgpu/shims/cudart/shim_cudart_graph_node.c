@@ -41,7 +41,7 @@ int node_done(struct vg_node *n, int bad, cudaGraph_t graph, cudaGraphNode_t *ou
 
 int node_set_kernel(struct vg_node *n, const struct cudaKernelNodeParams *p)
 {
-    struct function *f = function_find(p->func);
+    struct vg_function *f = function_find(p->func);
     if (!f)
         return cudaErrorInvalidDeviceFunction;
     keep(n, p, sizeof *p);

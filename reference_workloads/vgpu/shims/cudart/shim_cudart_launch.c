@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FUNCTION_MAGIC = 0x766b726e, CONFIGS = 16 };
+enum { CONFIGS = 16 };
 
 struct variable {
     const void *host;
@@ -16,7 +16,7 @@ struct variable {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct function **table; /* open addressing by host address */
+static struct vg_function **table; /* open addressing by host address */
 static size_t table_cap, table_count;
 static struct variable *variables;
 
@@ -30,10 +30,10 @@ static size_t slot_of(const void *host)
 
 static void table_grow(void)
 {
-    struct function **old = table;
+    struct vg_function **old = table;
     size_t old_cap = table_cap;
     table_cap = old_cap ? old_cap * 2 : 256;
-    table = calloc(table_cap, sizeof(struct function *));
+    table = calloc(table_cap, sizeof(struct vg_function *));
     if (!table)
         abort(); /* before main, out of memory for a few KB: nothing can go on */
     for (size_t i = 0; i < old_cap; i++)
@@ -42,17 +42,14 @@ static void table_grow(void)
     free(old);
 }
 
-struct function *function_find(const void *host_or_kernel)
+struct vg_function *function_find(const void *host_or_kernel)
 {
-    struct function *f = NULL;
+    struct vg_function *f = NULL;
     pthread_mutex_lock(&lock);
     if (table)
         f = table[slot_of(host_or_kernel)];
-    for (size_t i = 0; !f && i < table_cap; i++)
-        if (table[i] == host_or_kernel)
-            f = table[i];
     pthread_mutex_unlock(&lock);
-    return f;
+    return f ? f : vg_function_of(host_or_kernel);
 }
 
 void **__cudaRegisterFatBinary(void *fat);
@@ -101,19 +98,14 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device, const
 {
     (void)handle, (void)device, (void)thread_limit, (void)tid, (void)bid;
     (void)block, (void)grid, (void)warp;
-    struct function *f = calloc(1, sizeof *f);
-    if (!f)
-        return;
-    *f = (struct function){FUNCTION_MAGIC, host, name, 48 * 1024};
     pthread_mutex_lock(&lock);
     if (table_count * 2 >= table_cap)
         table_grow();
     size_t at = slot_of(host);
-    if (!table[at]) {
+    struct vg_function *f = table[at] ? NULL : vg_function_new(host, name);
+    if (f) {
         table[at] = f;
         table_count++;
-    } else {
-        free(f);
     }
     pthread_mutex_unlock(&lock);
 }
@@ -203,7 +195,7 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *smem, vo
 
 cudaError_t __cudaGetKernel(cudaKernel_t *out, const void *host)
 {
-    struct function *f = function_find(host);
+    struct vg_function *f = function_find(host);
     *out = (cudaKernel_t)f;
     return f ? cudaSuccess : cudaErrorInvalidDeviceFunction;
 }
@@ -220,26 +212,6 @@ cudaError_t cudaGetFuncBySymbol(cudaFunction_t *out, const void *symbol)
     CLOSE(api, *out ? cudaSuccess : cudaErrorInvalidDeviceFunction);
 }
 
-static int kernel_from(const struct function *f, dim3 grid, dim3 block, size_t smem,
-                       struct vg_kernel *out)
-{
-    uint64_t threads = (uint64_t)block.x * block.y * block.z;
-    if (!f)
-        return cudaErrorInvalidDeviceFunction;
-    if (!grid.x || !grid.y || !grid.z || threads == 0 || threads > 1024 || block.z > 64 ||
-        grid.y > 65535 || grid.z > 65535)
-        return cudaErrorInvalidConfiguration;
-    if (smem > 227 * 1024)
-        return cudaErrorInvalidValue;
-    *out = (struct vg_kernel){.name = f->name,
-                              .grid = {grid.x, grid.y, grid.z},
-                              .block = {block.x, block.y, block.z},
-                              .smem_dynamic = (unsigned)smem,
-                              .registers = 32};
-    out->duration_ns = vg_cost_user_kernel(here(), out->name, out->grid, out->block);
-    return VG_OK;
-}
-
 static cudaError_t launch(struct place at, const void *fun, dim3 grid, dim3 block, size_t smem,
                           cudaStream_t handle)
 {
@@ -249,7 +221,8 @@ static cudaError_t launch(struct place at, const void *fun, dim3 grid, dim3 bloc
     int bad = open_on(&api, at, handle, &s);
     if (bad)
         return (cudaError_t)bad;
-    bad = kernel_from(function_find(fun), grid, block, smem, &k);
+    struct vg_shape shape = {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, smem};
+    bad = vg_function_kernel(function_find(fun), vg_profile(s->device), &shape, &k);
     if (!bad)
         bad = vg_launch(s, &k, here()->launch_host_ns);
     CLOSE(api, bad);
@@ -319,12 +292,13 @@ TWIN(cudaLaunchHostFunc, v10000, _ptsz, v10000, (cudaStream_t s, cudaHostFn_t fn
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *out, const void *fun)
 {
     OPEN(api, cudaFuncGetAttributes_v3020);
-    struct function *f = function_find(fun);
+    struct vg_function *f = function_find(fun);
     if (!f)
         CLOSE(api, cudaErrorInvalidDeviceFunction);
     int cc = here()->cc_major * 10 + here()->cc_minor;
-    *out = (struct cudaFuncAttributes){.maxThreadsPerBlock = 1024,
-                                       .numRegs = 32,
+    *out = (struct cudaFuncAttributes){.sharedSizeBytes = f->smem_static,
+                                       .maxThreadsPerBlock = (int)f->max_threads,
+                                       .numRegs = (int)f->registers,
                                        .ptxVersion = cc,
                                        .binaryVersion = cc,
                                        .maxDynamicSharedSizeBytes = (int)f->max_dynamic_smem};
@@ -334,7 +308,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *out, const void *fu
 cudaError_t cudaFuncSetAttribute(const void *fun, enum cudaFuncAttribute attr, int value)
 {
     OPEN(api, cudaFuncSetAttribute_v9000);
-    struct function *f = function_find(fun);
+    struct vg_function *f = function_find(fun);
     if (!f)
         CLOSE(api, cudaErrorInvalidDeviceFunction);
     if (attr == cudaFuncAttributeMaxDynamicSharedMemorySize)
@@ -351,7 +325,7 @@ cudaError_t cudaFuncSetCacheConfig(const void *fun, enum cudaFuncCache config)
 
 cudaError_t cudaFuncGetName(const char **name, const void *fun)
 {
-    struct function *f = function_find(fun);
+    struct vg_function *f = function_find(fun);
     if (f)
         *name = f->name;
     return f ? cudaSuccess : cudaErrorInvalidDeviceFunction;

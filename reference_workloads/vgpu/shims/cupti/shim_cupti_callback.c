@@ -133,18 +133,21 @@ CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid, con
 static void tell(struct vg_api *api, CUpti_ApiCallbackSite site, uint64_t *data)
 {
     CUpti_CallbackFunc call = subscriber.call;
-    if (!call || api->cbid >= CBIDS || !on[CUPTI_CB_DOMAIN_RUNTIME_API][api->cbid])
+    CUpti_CallbackDomain domain =
+        api->driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
+    if (!call || api->cbid >= CBIDS || !on[domain][api->cbid])
         return;
     const struct vg_device *d = &vg_core.device[vg_current_device()];
     CUpti_CallbackData info = {.callbackSite = site,
-                               .functionName = runtime_names[api->cbid],
+                               .functionName =
+                                   (api->driver ? driver_names : runtime_names)[api->cbid],
                                .functionReturnValue = &api->result,
                                .symbolName = api->symbol,
                                .context = (CUcontext)d,
                                .contextUid = d->context_id,
                                .correlationData = data,
                                .correlationId = api->correlation};
-    call(subscriber.user, CUPTI_CB_DOMAIN_RUNTIME_API, api->cbid, &info);
+    call(subscriber.user, domain, api->cbid, &info);
 }
 
 static void emit_external(const struct vg_api *api)

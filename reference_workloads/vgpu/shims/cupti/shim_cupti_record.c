@@ -265,13 +265,14 @@ static void on_exit_of(struct vg_api *api, int64_t end_ns)
     callbacks_exit(api);
     if (driver_records < 0)
         driver_records = vg_option("driver_records", 0) != 0;
-    uint32_t inner = driver_records ? driver_cbid(api) : 0;
+    uint32_t inner = driver_records && !api->driver ? driver_cbid(api) : 0;
     if (inner && cupti_api_on(CUPTI_ACTIVITY_KIND_DRIVER, inner))
         put_api(CUPTI_ACTIVITY_KIND_DRIVER, inner, api,
                 api->start_ns + (end_ns - api->start_ns) / 8,
                 end_ns - (end_ns - api->start_ns) / 8);
-    if (cupti_api_on(CUPTI_ACTIVITY_KIND_RUNTIME, api->cbid))
-        put_api(CUPTI_ACTIVITY_KIND_RUNTIME, api->cbid, api, api->start_ns, end_ns);
+    uint32_t kind = api->driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME;
+    if (cupti_api_on(kind, api->cbid))
+        put_api(kind, api->cbid, api, api->start_ns, end_ns);
 }
 
 void cupti_listen(void)

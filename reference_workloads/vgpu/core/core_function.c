@@ -1,0 +1,66 @@
+/* Functions live in chunks that only grow, so that a handle is checked by its address alone: a
+ * PyTorch program registers some hundred thousand and launches them by handle. */
+#include "reference_workloads/vgpu/core/core_function.h"
+
+#include <stdlib.h>
+
+enum { CHUNK = 4096, CHUNKS = 1024, INVALID_CONFIGURATION = 9, INVALID_FUNCTION = 98 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct vg_function *chunk[CHUNKS];
+static _Atomic size_t count;
+
+struct vg_function *vg_function_new(const void *host, const char *name)
+{
+    struct vg_function *f = NULL;
+    pthread_mutex_lock(&lock);
+    size_t at = count, c = at / CHUNK;
+    if (c < CHUNKS && !chunk[c])
+        chunk[c] = calloc(CHUNK, sizeof *chunk[c]);
+    if (c < CHUNKS && chunk[c]) {
+        f = &chunk[c][at % CHUNK];
+        *f = (struct vg_function){.host = host,
+                                  .name = name,
+                                  .max_dynamic_smem = 48 * 1024,
+                                  .registers = 32,
+                                  .max_threads = 1024};
+        count = at + 1;
+    }
+    pthread_mutex_unlock(&lock);
+    return f;
+}
+
+struct vg_function *vg_function_of(const void *handle)
+{
+    size_t n = count;
+    for (size_t c = 0; c * CHUNK < n; c++) {
+        uintptr_t from = (uintptr_t)chunk[c], at = (uintptr_t)handle;
+        size_t used = n - c * CHUNK < CHUNK ? n - c * CHUNK : CHUNK;
+        if (at >= from && at < from + used * sizeof **chunk)
+            return (at - from) % sizeof **chunk == 0 ? (struct vg_function *)at : NULL;
+    }
+    return NULL;
+}
+
+int vg_function_kernel(const struct vg_function *f, const struct vg_profile *p,
+                       const struct vg_shape *s, struct vg_kernel *out)
+{
+    uint64_t threads = (uint64_t)s->block[0] * s->block[1] * s->block[2];
+    if (!f)
+        return INVALID_FUNCTION;
+    if (!s->grid[0] || !s->grid[1] || !s->grid[2] || threads == 0 || threads > 1024 ||
+        s->block[2] > 64 || s->grid[1] > 65535 || s->grid[2] > 65535)
+        return INVALID_CONFIGURATION;
+    if (s->smem > 227 * 1024)
+        return VG_INVALID_VALUE;
+    *out = (struct vg_kernel){.name = f->name,
+                              .smem_static = f->smem_static,
+                              .smem_dynamic = (unsigned)s->smem,
+                              .registers = f->registers};
+    for (int i = 0; i < 3; i++) {
+        out->grid[i] = s->grid[i];
+        out->block[i] = s->block[i];
+    }
+    out->duration_ns = vg_cost_user_kernel(p, out->name, out->grid, out->block);
+    return VG_OK;
+}

@@ -1,0 +1,28 @@
+/* Kernels that a program registered or loaded: what cudaKernel_t, cudaFunction_t and CUfunction
+ * point to. Their code is not looked at: a kernel is its name and what its launch needs. */
+#ifndef VGPU_CORE_FUNCTION_H
+#define VGPU_CORE_FUNCTION_H
+
+#include "reference_workloads/vgpu/core/core_state.h"
+
+struct vg_function {
+    const void *host; /* the address that the program launches; NULL: loaded from a module */
+    const char *name; /* mangled; must stay valid */
+    unsigned smem_static, max_dynamic_smem, registers, max_threads;
+    void *module; /* of the driver; NULL: registered by the program's binary */
+};
+
+/* NULL: out of memory. Functions are never freed: a recording may still need their names. */
+struct vg_function *vg_function_new(const void *host, const char *name);
+/* The function behind a handle, NULL if it is none of ours. Any pointer may be asked for. */
+struct vg_function *vg_function_of(const void *handle);
+
+struct vg_shape {
+    unsigned grid[3], block[3];
+    size_t smem;
+};
+/* What a launch of it is on this device, with its duration; or a cudaError_t number. */
+int vg_function_kernel(const struct vg_function *f, const struct vg_profile *p,
+                       const struct vg_shape *shape, struct vg_kernel *out);
+
+#endif

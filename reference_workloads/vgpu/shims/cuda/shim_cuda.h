@@ -1,0 +1,54 @@
+/* libcuda of the virtual GPU: what its files share. CUresult and cudaError_t agree on the numbers
+ * that the core returns. CUcontext points to the device; a stream, an event and a kernel are the
+ * runtime's, so programs may mix both interfaces. */
+#ifndef VGPU_SHIM_CUDA_H
+#define VGPU_SHIM_CUDA_H
+
+#include "reference_workloads/vgpu/core/core_function.h"
+#include "reference_workloads/vgpu/core/core_graph.h"
+
+#include <cuda.h>
+#include <cupti_driver_cbid.h>
+
+#define CBID(name) ((uint32_t)CUPTI_DRIVER_TRACE_CBID_##name)
+
+/* Opens a call; returns from the function when CUDA cannot start. */
+#define OPEN(api, name)                                                                            \
+    struct vg_api api;                                                                             \
+    do {                                                                                           \
+        int bad_ = vg_api_enter_driver(&(api), CBID(name));                                        \
+        if (bad_)                                                                                  \
+            return (CUresult)bad_;                                                                 \
+    } while (0)
+#define CLOSE(api, result) return (CUresult)vg_api_exit(&(api), (int)(result))
+
+/* Opens a call on a stream. Not 0: the call is closed already, return it. */
+static inline int open_on(struct vg_api *api, uint32_t cbid, CUstream handle, struct vg_stream **s)
+{
+    int bad = vg_api_enter_driver(api, cbid);
+    if (bad)
+        return bad;
+    bad = vg_stream_resolve((struct vg_stream *)handle, false, s);
+    return bad ? vg_api_exit(api, bad) : 0;
+}
+
+#define OPEN_ON(api, name, handle, s)                                                              \
+    struct vg_api api;                                                                             \
+    struct vg_stream *s;                                                                           \
+    do {                                                                                           \
+        int bad_ = open_on(&(api), CBID(name), handle, &(s));                                      \
+        if (bad_)                                                                                  \
+            return (CUresult)bad_;                                                                 \
+    } while (0)
+
+static inline const struct vg_profile *here(void)
+{
+    return vg_profile(vg_current_device());
+}
+
+static inline bool device_known(CUdevice d)
+{
+    return d >= 0 && d < vg_device_count();
+}
+
+#endif

@@ -1,0 +1,112 @@
+/* Launches by the driver, and how much of a device a kernel fills. */
+#include "reference_workloads/vgpu/core/core_attributes.h"
+#include "reference_workloads/vgpu/shims/cuda/shim_cuda.h"
+
+#include <string.h>
+
+static int launch(struct vg_stream *s, CUfunction f, const struct vg_shape *shape)
+{
+    struct vg_kernel k;
+    const struct vg_profile *p = vg_profile(s->device);
+    int bad = vg_function_kernel(vg_function_of(f), p, shape, &k);
+    return bad ? bad : vg_launch(s, &k, p->launch_host_ns);
+}
+
+CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                        unsigned by, unsigned bz, unsigned smem, CUstream stream, void **params,
+                        void **extra)
+{
+    (void)params, (void)extra;
+    OPEN_ON(api, cuLaunchKernel, stream, s);
+    struct vg_shape shape = {{gx, gy, gz}, {bx, by, bz}, smem};
+    CLOSE(api, launch(s, f, &shape));
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                   unsigned by, unsigned bz, unsigned smem, CUstream stream,
+                                   void **params)
+{
+    (void)params;
+    OPEN_ON(api, cuLaunchCooperativeKernel, stream, s);
+    struct vg_shape shape = {{gx, gy, gz}, {bx, by, bz}, smem};
+    CLOSE(api, launch(s, f, &shape));
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **params, void **extra)
+{
+    (void)params, (void)extra;
+    if (!c)
+        return CUDA_ERROR_INVALID_VALUE;
+    OPEN_ON(api, cuLaunchKernelEx, c->hStream, s);
+    struct vg_shape shape = {{c->gridDimX, c->gridDimY, c->gridDimZ},
+                             {c->blockDimX, c->blockDimY, c->blockDimZ},
+                             c->sharedMemBytes};
+    CLOSE(api, launch(s, f, &shape));
+}
+
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *arg)
+{
+    OPEN_ON(api, cuLaunchHostFunc, stream, s);
+    api.host_ns = (int64_t)here()->launch_host_ns;
+    CLOSE(api, vg_host_function(s, fn, arg));
+}
+
+static int blocks_per_sm(const struct vg_function *f, int block, size_t smem, int *out)
+{
+    if (!f || block <= 0)
+        return f ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
+    size_t shared = smem + f->smem_static;
+    int by_threads = vg_threads_per_sm(here()) / ((block + 31) / 32 * 32);
+    int by_shared = shared ? (int)(vg_shared_per_sm(here()) / (shared + 1024)) : 32;
+    int by_registers = (int)(65536 / (f->registers * (unsigned)((block + 31) / 32 * 32)));
+    *out = by_threads < by_shared ? by_threads : by_shared;
+    *out = by_registers < *out ? by_registers : *out;
+    *out = *out > 32 ? 32 : *out;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction f, int block,
+                                                     size_t smem)
+{
+    OPEN(api, cuOccupancyMaxActiveBlocksPerMultiprocessor);
+    CLOSE(api, blocks_per_sm(vg_function_of(f), block, smem, blocks));
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction f, int block,
+                                                              size_t smem, unsigned flags)
+{
+    (void)flags;
+    OPEN(api, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags);
+    CLOSE(api, blocks_per_sm(vg_function_of(f), block, smem, blocks));
+}
+
+CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction f, const CUlaunchConfig *c)
+{
+    OPEN(api, cuOccupancyMaxActiveClusters);
+    int each = 0;
+    int block = (int)(c->blockDimX * c->blockDimY * c->blockDimZ);
+    int bad = blocks_per_sm(vg_function_of(f), block, c->sharedMemBytes, &each);
+    unsigned size = 1;
+    for (unsigned i = 0; i < c->numAttrs; i++)
+        if (c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+            size = c->attrs[i].value.clusterDim.x * c->attrs[i].value.clusterDim.y *
+                   c->attrs[i].value.clusterDim.z;
+    *clusters = bad || !size ? 0 : each * here()->sm_count / (int)size;
+    CLOSE(api, bad);
+}
+
+/* Descriptors of tensors for bulk copies are opaque to programs: kernels, which nobody runs, read
+ * them. */
+CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
+                                void *address, const cuuint64_t *dim, const cuuint64_t *stride,
+                                const cuuint32_t *box, const cuuint32_t *element_stride,
+                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
+{
+    (void)type, (void)address, (void)dim, (void)stride, (void)box, (void)element_stride;
+    (void)interleave, (void)swizzle, (void)promotion, (void)fill;
+    if (!map || rank < 1 || rank > 5)
+        return CUDA_ERROR_INVALID_VALUE;
+    memset(map, 0, sizeof *map);
+    return CUDA_SUCCESS;
+}

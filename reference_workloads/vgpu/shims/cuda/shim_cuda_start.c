@@ -1,0 +1,122 @@
+/* Start, versions, the names of errors, and the way by which most programs find the driver's
+ * calls: cuGetProcAddress. */
+#include "reference_workloads/vgpu/shims/cuda/shim_cuda.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+CUresult cuInit(unsigned flags)
+{
+    int bad = flags ? CUDA_ERROR_INVALID_VALUE : vg_start();
+    return (CUresult)bad;
+}
+
+CUresult cuDriverGetVersion(int *version)
+{
+    if (!version)
+        return CUDA_ERROR_INVALID_VALUE;
+    *version = CUDA_VERSION;
+    return CUDA_SUCCESS;
+}
+
+static const struct {
+    CUresult error;
+    const char *name, *text;
+} errors[] = {
+#define E(name, text)                                                                              \
+    {                                                                                              \
+        name, #name, text                                                                          \
+    }
+    E(CUDA_SUCCESS, "no error"),
+    E(CUDA_ERROR_INVALID_VALUE, "invalid argument"),
+    E(CUDA_ERROR_OUT_OF_MEMORY, "out of memory"),
+    E(CUDA_ERROR_NOT_INITIALIZED, "initialization error"),
+    E(CUDA_ERROR_DEINITIALIZED, "driver shutting down"),
+    E(CUDA_ERROR_NO_DEVICE, "no CUDA-capable device is detected"),
+    E(CUDA_ERROR_INVALID_DEVICE, "invalid device ordinal"),
+    E(CUDA_ERROR_INVALID_IMAGE, "device kernel image is invalid"),
+    E(CUDA_ERROR_INVALID_CONTEXT, "invalid device context"),
+    E(CUDA_ERROR_NO_BINARY_FOR_GPU, "no kernel image is available for execution on the device"),
+    E(CUDA_ERROR_FILE_NOT_FOUND, "file not found"),
+    E(CUDA_ERROR_INVALID_HANDLE, "invalid resource handle"),
+    E(CUDA_ERROR_NOT_FOUND, "named symbol not found"),
+    E(CUDA_ERROR_NOT_READY, "device not ready"),
+    E(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
+      "part or all of the requested memory range is already mapped"),
+    E(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
+      "pointer does not correspond to a registered memory region"),
+    E(CUDA_ERROR_NOT_SUPPORTED, "operation not supported"),
+    E(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "operation not permitted when stream is capturing"),
+    E(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+      "operation failed due to a previous error during capture"),
+    E(CUDA_ERROR_UNKNOWN, "unknown error"),
+#undef E
+};
+
+static const char unknown_error[] = "unrecognized error code";
+
+CUresult cuGetErrorName(CUresult error, const char **out)
+{
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i].error == error) {
+            *out = errors[i].name;
+            return CUDA_SUCCESS;
+        }
+    *out = unknown_error;
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGetErrorString(CUresult error, const char **out)
+{
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i].error == error) {
+            *out = errors[i].text;
+            return CUDA_SUCCESS;
+        }
+    *out = unknown_error;
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+/* What the header of this version calls a function that has had several forms. */
+static const struct {
+    const char *name, *now;
+} forms[] = {
+#include "cuda_forms.inc"
+};
+
+static void *own_symbol(const char *name)
+{
+    static void *self;
+    Dl_info info;
+    if (!self && dladdr(&errors, &info))
+        self = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    return self ? dlsym(self, name) : NULL;
+}
+
+/* Programs ask for the names of the header they were built with; for what has had several forms
+ * they get the newest. A call that is exported but not modelled is found, too: it says so when
+ * called. */
+CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t flags,
+                          CUdriverProcAddressQueryResult *status)
+{
+    (void)version, (void)flags;
+    if (!name || !out)
+        return CUDA_ERROR_INVALID_VALUE;
+    void *found = NULL;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms && !found; i++)
+        if (strcmp(forms[i].name, name) == 0)
+            found = own_symbol(forms[i].now);
+    *out = found ? found : own_symbol(name);
+    if (status)
+        *status = *out ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+/* Its form before the status was added. */
+#undef cuGetProcAddress
+CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t flags);
+CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t flags)
+{
+    return cuGetProcAddress_v2(name, out, version, flags, NULL);
+}

@@ -1,0 +1,20 @@
+/* A CUDA program that brings its libraries along, as PyTorch's wheels do: its RPATH, which comes
+ * before LD_LIBRARY_PATH, leads to a runtime of its own. Prints how many devices it sees. */
+#include <stdio.h>
+
+#ifdef OWN_RUNTIME
+int cudaGetDeviceCount(int *count);
+int cudaGetDeviceCount(int *count)
+{
+    *count = 0;
+    return 35; /* cudaErrorInsufficientDriver */
+}
+#else
+int cudaGetDeviceCount(int *count);
+int main(void)
+{
+    int n = -1, status = cudaGetDeviceCount(&n);
+    printf("status %d, %d devices\n", status, n);
+    return 0;
+}
+#endif

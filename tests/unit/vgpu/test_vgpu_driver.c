@@ -1,0 +1,164 @@
+/* A program of the driver API: it finds the calls by name, loads a kernel from PTX and from a
+ * cubin, and shares streams and memory with the runtime. */
+#include "tests/unit/vgpu_program.h"
+
+#include <cuda.h>
+
+#include <elf.h>
+#include <string.h>
+
+Suite *test_vgpu_driver_suite(void);
+
+static const char ptx[] = "// made by hand\n.version 8.0\n.target sm_80\n.address_size 64\n"
+                          ".visible .entry scale_rows(\n .param .u64 p\n)\n{ ret; }\n";
+
+/* As programs do: by name, for the version of their header. */
+static void *call(const char *name)
+{
+    void *found = NULL;
+    OK(cuGetProcAddress(name, &found, CUDA_VERSION, 0, NULL));
+    ck_assert_ptr_nonnull(found);
+    return found;
+}
+
+START_TEST(calls_are_found_by_name)
+{
+    void *found = NULL;
+    CUdriverProcAddressQueryResult status;
+    choose("h100");
+    ck_assert_ptr_eq(call("cuInit"), (void *)cuInit);
+    ck_assert_ptr_eq(call("cuMemAlloc"), (void *)cuMemAlloc_v2);
+    ck_assert_int_eq(cuGetProcAddress("cuNoSuchCall", &found, CUDA_VERSION, 0, &status),
+                     CUDA_ERROR_NOT_FOUND);
+    ck_assert_int_eq(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+    ck_assert_ptr_null(found);
+    OK(cudaGetDriverEntryPointByVersion("cuLaunchKernel", &found, 12000, 0, NULL));
+    ck_assert_ptr_eq(found, (void *)cuLaunchKernel);
+}
+END_TEST
+
+START_TEST(context_is_the_devices)
+{
+    CUcontext c = NULL, now = NULL;
+    CUdevice d = -1;
+    unsigned flags;
+    int active = -1, cc = 0;
+    char name[128];
+    choose("h100,devices=2");
+    OK(cuInit(0));
+    OK(cuDeviceGetName(name, sizeof name, 1));
+    ck_assert_int_eq(strncmp(name, "Virtual ", 8), 0);
+    OK(cuDeviceGetAttribute(&cc, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 1));
+    ck_assert_int_eq(cc, 9);
+    OK(cuCtxGetCurrent(&now));
+    ck_assert_ptr_null(now);
+    OK(cuDevicePrimaryCtxGetState(1, &flags, &active));
+    ck_assert_int_eq(active, 0);
+    OK(cuDevicePrimaryCtxRetain(&c, 1));
+    OK(cuCtxPushCurrent(c));
+    OK(cuCtxGetDevice(&d));
+    ck_assert_int_eq(d, 1);
+    OK(cuDevicePrimaryCtxGetState(1, &flags, &active));
+    ck_assert_int_eq(active, 1);
+    OK(cuCtxPopCurrent(&now));
+    ck_assert_ptr_eq(now, c);
+    OK(cuCtxGetCurrent(&now));
+    ck_assert_ptr_null(now);
+    ck_assert_int_eq(cuDeviceGet(&d, 2), CUDA_ERROR_INVALID_DEVICE);
+}
+END_TEST
+
+START_TEST(kernel_of_ptx_runs_in_the_runtimes_stream)
+{
+    CUmodule m;
+    CUfunction f;
+    choose(SLOW);
+    cudaStream_t s = stream(0);
+    OK(cuModuleLoadData(&m, ptx));
+    ck_assert_int_eq(cuModuleGetFunction(&f, m, "scale"), CUDA_ERROR_NOT_FOUND);
+    OK(cuModuleGetFunction(&f, m, "scale_rows"));
+    OK(cuModuleUnload(m));
+    cudaEvent_t a = mark(s);
+    OK(cuLaunchKernel(f, 1000, 1, 1, 256, 1, 1, 0, (CUstream)s, NULL, NULL));
+    ck_assert_int_eq(cudaStreamQuery(s), cudaErrorNotReady);
+    ck_assert_double_gt(between_ms(a, mark(s)), 0);
+    ck_assert_int_eq(cuLaunchKernel(f, 1, 1, 1, 2048, 1, 1, 0, (CUstream)s, NULL, NULL),
+                     cudaErrorInvalidConfiguration);
+    ck_assert_int_eq(cuModuleLoadData(&m, "no device code"), CUDA_ERROR_INVALID_IMAGE);
+}
+END_TEST
+
+/* A cubin of one kernel `k`: 40 registers, 2 KB of static shared memory. */
+static const void *cubin(void)
+{
+    static struct {
+        Elf64_Ehdr head;
+        char names[64];
+        Elf64_Shdr section[3];
+    } image = {.names = "\0.text.k\0.nv.shared.k\0.shstrtab"};
+    image.head = (Elf64_Ehdr){.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64},
+                              .e_machine = 190,
+                              .e_shoff = sizeof image.head + sizeof image.names,
+                              .e_shnum = 3,
+                              .e_shstrndx = 2};
+    image.section[0] = (Elf64_Shdr){.sh_name = 1, .sh_type = SHT_PROGBITS, .sh_info = 40u << 24};
+    image.section[1] = (Elf64_Shdr){.sh_name = 9, .sh_type = SHT_NOBITS, .sh_size = 2048};
+    image.section[2] = (Elf64_Shdr){.sh_name = 22,
+                                    .sh_type = SHT_STRTAB,
+                                    .sh_offset = sizeof image.head,
+                                    .sh_size = sizeof image.names};
+    return &image;
+}
+
+START_TEST(cubin_tells_what_a_kernel_needs)
+{
+    CUmodule m;
+    CUfunction f;
+    int registers = 0, shared = 0, blocks = 0;
+    choose("h100");
+    OK(cuModuleLoadData(&m, cubin()));
+    ck_assert_int_eq(cuModuleGetFunction(&f, m, "kk"), CUDA_ERROR_NOT_FOUND);
+    OK(cuModuleGetFunction(&f, m, "k"));
+    OK(cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, f));
+    OK(cuFuncGetAttribute(&shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f));
+    ck_assert_int_eq(registers, 40);
+    ck_assert_int_eq(shared, 2048);
+    OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, 1024, 0));
+    ck_assert_int_eq(blocks, 1); /* 40 registers of 1024 threads: the second does not fit */
+}
+END_TEST
+
+START_TEST(memory_is_the_runtimes)
+{
+    CUdeviceptr p = 0, base = 0;
+    size_t size = 0;
+    struct cudaPointerAttributes a;
+    int in = 42, out = 0;
+    choose("h100");
+    OK(cuMemAlloc(&p, 5000));
+    OK(cudaPointerGetAttributes(&a, (void *)p));
+    ck_assert_int_eq(a.type, cudaMemoryTypeDevice);
+    OK(cuMemGetAddressRange(&base, &size, p + 100));
+    ck_assert_uint_eq(base, p);
+    ck_assert_uint_eq(size, 5000);
+    OK(cuMemcpyHtoD(p, &in, sizeof in));
+    OK(cudaMemcpy(&out, (void *)p, sizeof out, cudaMemcpyDeviceToHost));
+    ck_assert_int_eq(out, 42);
+    OK(cuMemFree(p));
+    ck_assert_int_eq(cuMemGetAddressRange(&base, &size, p), CUDA_ERROR_NOT_FOUND);
+}
+END_TEST
+
+Suite *test_vgpu_driver_suite(void)
+{
+    Suite *suite = suite_create("vgpu_driver");
+    TCase *t = tcase_create("vgpu_driver");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, calls_are_found_by_name);
+    tcase_add_test(t, context_is_the_devices);
+    tcase_add_test(t, kernel_of_ptx_runs_in_the_runtimes_stream);
+    tcase_add_test(t, cubin_tells_what_a_kernel_needs);
+    tcase_add_test(t, memory_is_the_runtimes);
+    suite_add_tcase(suite, t);
+    return suite;
+}
