@@ -119,6 +119,8 @@ struct conv_plan {
 cudnnStatus_t conv_problem_make(cudnnHandle_t h, cudnnTensorDescriptor_t x,
                                 cudnnFilterDescriptor_t w, cudnnConvolutionDescriptor_t c,
                                 cudnnTensorDescriptor_t y, struct conv_problem *out);
+/* Sets conv.type and tensor from the data's type and the math that is asked for. */
+void conv_choose_arithmetic(const struct vg_profile *p, struct conv_problem *c);
 int conv_algo_count(enum vg_pass pass);
 /* status in *out says whether that algorithm does it. */
 void conv_plan_make(const struct vg_profile *p, const struct conv_problem *c, enum vg_pass pass,

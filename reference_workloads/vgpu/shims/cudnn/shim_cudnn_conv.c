@@ -168,7 +168,7 @@ cudnnStatus_t cudnnGetConvolution2dForwardOutputDim(const cudnnConvolutionDescri
 }
 
 /* What the multiplications are done in, and whether tensor cores do them. */
-static void choose_arithmetic(const struct vg_profile *p, struct conv_problem *c)
+void conv_choose_arithmetic(const struct vg_profile *p, struct conv_problem *c)
 {
     bool half = c->data == CUDNN_DATA_HALF || c->data == CUDNN_DATA_BFLOAT16;
     const char *override = getenv("NVIDIA_TF32_OVERRIDE");
@@ -226,7 +226,7 @@ cudnnStatus_t conv_problem_make(cudnnHandle_t h, cudnnTensorDescriptor_t x,
         .data = x->type,
         .math = c->math,
     };
-    choose_arithmetic(p, out);
+    conv_choose_arithmetic(p, out);
     return CUDNN_STATUS_SUCCESS;
 }
 
