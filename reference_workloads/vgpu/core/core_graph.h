@@ -73,6 +73,10 @@ struct vg_node *vg_capture_node(struct vg_stream *s, enum vg_node_kind kind);
 /* Error of a call that capture forbids (any synchronisation), or 0. `s` may be NULL = the device.
  */
 int vg_capture_forbids(struct vg_stream *s);
+/* The same for calls that a thread may make nevertheless once it has relaxed its mode: allocation.
+ */
+int vg_capture_forbids_unsafe(void);
+int vg_capture_thread_mode(int mode); /* sets it (cudaStreamCaptureMode); returns what it was */
 /* into: NULL, or a graph that gets the nodes, behind `deps`. */
 int vg_capture_begin(struct vg_stream *s, int mode, struct vg_graph *into,
                      struct vg_node *const *deps, size_t n);

@@ -35,7 +35,7 @@ CUresult cuMemAlloc(CUdeviceptr *out, size_t bytes)
 {
     OPEN(api, cuMemAlloc_v2);
     void *p = NULL;
-    int bad = !out || !bytes ? (int)CUDA_ERROR_INVALID_VALUE : vg_capture_forbids(NULL);
+    int bad = !out || !bytes ? (int)CUDA_ERROR_INVALID_VALUE : vg_capture_forbids_unsafe();
     api.host_ns = (int64_t)here()->malloc_ns;
     if (!bad)
         bad = vg_malloc(vg_current_device(), &p, bytes);
@@ -51,7 +51,7 @@ CUresult cuMemFree(CUdeviceptr p)
     OPEN(api, cuMemFree_v2);
     if (!p)
         CLOSE(api, CUDA_SUCCESS);
-    int bad = vg_capture_forbids(NULL), device = vg_pointer(at(p)).device;
+    int bad = vg_capture_forbids_unsafe(), device = vg_pointer(at(p)).device;
     if (bad)
         CLOSE(api, bad);
     vg_sleep_until(vg_device_tail(device >= 0 ? device : vg_current_device()));

@@ -19,7 +19,7 @@ void emit_memory(void *ptr, size_t bytes, bool release, bool async, enum vg_memo
 
 static int allocate(struct vg_api *api, void **out, size_t bytes, double host_ns)
 {
-    int bad = vg_capture_forbids(NULL);
+    int bad = vg_capture_forbids_unsafe();
     api->host_ns = (int64_t)host_ns;
     if (!bad)
         bad = vg_malloc(vg_current_device(), out, bytes);
@@ -88,7 +88,7 @@ cudaError_t cudaFree(void *ptr)
     OPEN(api, cudaFree_v3020);
     if (!ptr)
         CLOSE(api, cudaSuccess);
-    int bad = vg_capture_forbids(NULL);
+    int bad = vg_capture_forbids_unsafe();
     if (bad)
         CLOSE(api, bad);
     int device = vg_pointer(ptr).device;

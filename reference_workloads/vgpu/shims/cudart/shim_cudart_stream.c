@@ -265,11 +265,8 @@ TWIN(cudaStreamGetCaptureInfo, v12030, _ptsz, v12030,
 
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
 {
-    static _Thread_local enum cudaStreamCaptureMode mine = cudaStreamCaptureModeGlobal;
     OPEN(api, cudaThreadExchangeStreamCaptureMode_v10010);
-    enum cudaStreamCaptureMode before = mine;
-    mine = *mode;
-    *mode = before;
+    *mode = (enum cudaStreamCaptureMode)vg_capture_thread_mode((int)*mode);
     CLOSE(api, cudaSuccess);
 }
 
