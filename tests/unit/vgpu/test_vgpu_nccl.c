@@ -144,6 +144,47 @@ START_TEST(test_pairs)
 }
 END_TEST
 
+/* What a program checks its ranks by: small results are right, of large ones only the time passes.
+ */
+START_TEST(test_small_data_moves)
+{
+    enum { N = 3 };
+    long long sum[2], all[2 * N];
+    float most = 0, root = 0, large = -1;
+    open_node(N);
+    NCCL(ncclGroupStart());
+    for (int i = 0; i < N; i++) {
+        char *p = node.memory[i];
+        const long long in[2] = {i + 1, 10 * i};
+        const float value = (float)(2 * i);
+        CUDA(cudaMemcpy(p, in, sizeof in, cudaMemcpyHostToDevice));
+        CUDA(cudaMemcpy(p + 64, &value, sizeof value, cudaMemcpyHostToDevice));
+        CUDA(cudaMemcpy(p + BYTES, &value, sizeof value, cudaMemcpyHostToDevice));
+        NCCL(ncclAllReduce(p, p + 1024, 2, ncclInt64, ncclSum, node.comm[i], node.stream[i]));
+        NCCL(ncclAllGather(p, p + 2048, 2, ncclInt64, node.comm[i], node.stream[i]));
+        NCCL(ncclAllReduce(p + 64, p + 4096, 1, ncclFloat, ncclMax, node.comm[i], node.stream[i]));
+        NCCL(ncclBroadcast(p + 64, p + 4160, 1, ncclFloat, 1, node.comm[i], node.stream[i]));
+        NCCL(ncclAllReduce(p + BYTES, p + 2 * BYTES, BYTES / 4, ncclFloat, ncclSum, node.comm[i],
+                           node.stream[i]));
+    }
+    NCCL(ncclGroupEnd());
+    sync_all();
+    char *p = node.memory[2];
+    CUDA(cudaMemcpy(sum, p + 1024, sizeof sum, cudaMemcpyDeviceToHost));
+    CUDA(cudaMemcpy(all, p + 2048, sizeof all, cudaMemcpyDeviceToHost));
+    CUDA(cudaMemcpy(&most, p + 4096, sizeof most, cudaMemcpyDeviceToHost));
+    CUDA(cudaMemcpy(&root, p + 4160, sizeof root, cudaMemcpyDeviceToHost));
+    CUDA(cudaMemcpy(&large, p + 2 * BYTES, sizeof large, cudaMemcpyDeviceToHost));
+    ck_assert_int_eq(sum[0], 6);
+    ck_assert_int_eq(sum[1], 30);
+    for (int i = 0; i < N; i++)
+        ck_assert_int_eq(all[2 * i], i + 1);
+    ck_assert_float_eq(most, 4);
+    ck_assert_float_eq(root, 2);
+    ck_assert_float_eq(large, 0);
+}
+END_TEST
+
 START_TEST(test_different_calls)
 {
     ncclResult_t state;
@@ -276,6 +317,7 @@ Suite *test_vgpu_nccl_suite(void)
     tcase_add_test(c, test_all_wait_for_the_last);
     tcase_add_test(c, test_what_stands_behind);
     tcase_add_test(c, test_pairs);
+    tcase_add_test(c, test_small_data_moves);
     tcase_add_test(c, test_different_calls);
     tcase_add_test(c, test_arguments);
     tcase_add_test(c, test_split);

@@ -5,6 +5,7 @@
  *   shim_nccl_comm.c   communicators: making, splitting, asking, ending
  *   shim_nccl_launch.c operations and groups become kernels behind barriers
  *   shim_nccl_call.c   the calls of the library that move data
+ *   shim_nccl_data.c   small operations really move and reduce their data
  *   shim_nccl_mark.c   NVTX ranges with payloads, as the real library has them
  *
  * Kinder than the real library: when a rank dies, the others' kernels end and the communicator
@@ -25,7 +26,7 @@
 ncclResult_t ncclGroupStart(void);
 ncclResult_t ncclGroupEnd(void);
 
-enum { NCCL_RANKS = 16, NCCL_PLACES = 4 };
+enum { NCCL_RANKS = 16, NCCL_PLACES = 4, NCCL_MAIL = 65536 };
 
 /* Who arrived where. A rank arrives at its operation k when its k - 1 is over, which all others
  * have reached by then; so a place is free again long before it is used again. */
@@ -53,6 +54,7 @@ struct region {
         int color, key;
         ncclUniqueId id;
     } split[2][NCCL_RANKS];
+    char mail[NCCL_PLACES][NCCL_RANKS][NCCL_MAIL]; /* no pages until something small is sent */
 };
 
 struct ncclComm {
@@ -117,6 +119,25 @@ ncclResult_t launch(const struct operation *o);
 bool group_open(void);
 /* Inside a group the waiting of a new communicator is put off. */
 ncclResult_t group_await(struct ncclComm *c);
+
+/* What a kernel carries from its launch to its end. */
+struct flight {
+    struct ncclComm *comm;
+    uint64_t sequence, what;
+    bool pairs;
+    struct {
+        int peer, way; /* 0 sends */
+        uint64_t sequence;
+    } pair[2 * NCCL_RANKS];
+    int pair_n;
+    struct operation *ops; /* whose data moves: what is small, but not between pairs */
+    int ops_n;
+};
+
+/* ---- data ---- */
+void data_keep(struct flight *f, const struct operation *const *ops, int n);
+void data_put(const struct flight *f);  /* on arrival: this rank's part, for the others */
+void data_take(const struct flight *f); /* when all have arrived: the result */
 
 /* ---- marks ---- */
 void mark_push(const char *name, const struct operation *o);

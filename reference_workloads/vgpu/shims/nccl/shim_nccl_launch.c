@@ -14,18 +14,6 @@ static _Thread_local int queued_n;
 static _Thread_local struct ncclComm *fresh[NCCL_RANKS];
 static _Thread_local int fresh_n;
 
-/* What a kernel carries from its launch to its end. */
-struct flight {
-    struct ncclComm *comm;
-    uint64_t sequence, what;
-    bool pairs;
-    struct {
-        int peer, way; /* 0 sends */
-        uint64_t sequence;
-    } pair[2 * NCCL_RANKS];
-    int pair_n;
-};
-
 size_t type_bytes(ncclDataType_t type)
 {
     static const unsigned char bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
@@ -116,6 +104,7 @@ static bool arrive(void *arg, int64_t start_ns)
         return false; /* operations of a communicator run one after another */
     if (f->comm->failed)
         return true;
+    data_put(f);
     if (!f->pairs)
         write_arrival(&r->all[f->sequence % NCCL_PLACES][f->comm->rank], f->sequence, start_ns,
                       f->what);
@@ -141,6 +130,8 @@ static bool ready(void *arg, int64_t *begin_ns)
         snprintf(c->error, sizeof c->error, "ranks call different operations (number %llu)",
                  (unsigned long long)f->sequence);
         c->failed = ncclInvalidUsage;
+    } else {
+        data_take(f);
     }
     c->finished = f->sequence;
     return true;
@@ -150,6 +141,7 @@ static void done(void *arg)
 {
     struct flight *f = arg;
     comm_unref(f->comm);
+    free(f->ops);
     free(f);
 }
 
@@ -214,6 +206,8 @@ static struct flight *flight_new(const struct operation *const *ops, int n)
         f->pair[k].way = way;
         f->pair[k].sequence = ++f->comm->pairs[ops[i]->peer][way];
     }
+    if (!f->pairs)
+        data_keep(f, ops, n);
     return f;
 }
 
