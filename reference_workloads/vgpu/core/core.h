@@ -181,5 +181,9 @@ int64_t vg_cost_collective(const struct vg_profile *p, enum vg_collective c, int
  * per thread; an unknown one gets the file's default. */
 int64_t vg_cost_user_kernel(const struct vg_profile *p, const char *name, const unsigned grid[3],
                             const unsigned block[3]);
+/* A kernel of PyTorch's, by its name, grid and, where given, arguments (cost_torch.c); -1: it is
+ * none whose conventions are known. */
+int64_t vg_cost_torch(const struct vg_profile *p, const char *name, const unsigned grid[3],
+                      const unsigned block[3], void *const *args);
 
 #endif

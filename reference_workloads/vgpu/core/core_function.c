@@ -61,6 +61,8 @@ int vg_function_kernel(const struct vg_function *f, const struct vg_profile *p,
         out->grid[i] = s->grid[i];
         out->block[i] = s->block[i];
     }
-    out->duration_ns = vg_cost_user_kernel(p, out->name, out->grid, out->block);
+    out->duration_ns = vg_cost_torch(p, out->name, out->grid, out->block, s->args);
+    if (out->duration_ns < 0)
+        out->duration_ns = vg_cost_user_kernel(p, out->name, out->grid, out->block);
     return VG_OK;
 }

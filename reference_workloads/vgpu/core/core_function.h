@@ -20,6 +20,7 @@ struct vg_function *vg_function_of(const void *handle);
 struct vg_shape {
     unsigned grid[3], block[3];
     size_t smem;
+    void *const *args; /* addresses of the arguments; NULL: not known */
 };
 /* What a launch of it is on this device, with its duration; or a cudaError_t number. */
 int vg_function_kernel(const struct vg_function *f, const struct vg_profile *p,

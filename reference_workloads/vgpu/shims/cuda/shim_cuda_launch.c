@@ -16,9 +16,9 @@ CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
                         unsigned by, unsigned bz, unsigned smem, CUstream stream, void **params,
                         void **extra)
 {
-    (void)params, (void)extra;
+    (void)extra;
     OPEN_ON(api, cuLaunchKernel, stream, s);
-    struct vg_shape shape = {{gx, gy, gz}, {bx, by, bz}, smem};
+    struct vg_shape shape = {{gx, gy, gz}, {bx, by, bz}, smem, params};
     CLOSE(api, launch(s, f, &shape));
 }
 
@@ -26,21 +26,21 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsig
                                    unsigned by, unsigned bz, unsigned smem, CUstream stream,
                                    void **params)
 {
-    (void)params;
     OPEN_ON(api, cuLaunchCooperativeKernel, stream, s);
-    struct vg_shape shape = {{gx, gy, gz}, {bx, by, bz}, smem};
+    struct vg_shape shape = {{gx, gy, gz}, {bx, by, bz}, smem, params};
     CLOSE(api, launch(s, f, &shape));
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **params, void **extra)
 {
-    (void)params, (void)extra;
+    (void)extra;
     if (!c)
         return CUDA_ERROR_INVALID_VALUE;
     OPEN_ON(api, cuLaunchKernelEx, c->hStream, s);
     struct vg_shape shape = {{c->gridDimX, c->gridDimY, c->gridDimZ},
                              {c->blockDimX, c->blockDimY, c->blockDimZ},
-                             c->sharedMemBytes};
+                             c->sharedMemBytes,
+                             params};
     CLOSE(api, launch(s, f, &shape));
 }
 

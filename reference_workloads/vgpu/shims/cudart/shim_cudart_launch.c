@@ -212,8 +212,8 @@ cudaError_t cudaGetFuncBySymbol(cudaFunction_t *out, const void *symbol)
     CLOSE(api, *out ? cudaSuccess : cudaErrorInvalidDeviceFunction);
 }
 
-static cudaError_t launch(struct place at, const void *fun, dim3 grid, dim3 block, size_t smem,
-                          cudaStream_t handle)
+static cudaError_t launch(struct place at, const void *fun, dim3 grid, dim3 block,
+                          void *const *args, size_t smem, cudaStream_t handle)
 {
     struct vg_api api;
     struct vg_stream *s;
@@ -221,7 +221,7 @@ static cudaError_t launch(struct place at, const void *fun, dim3 grid, dim3 bloc
     int bad = open_on(&api, at, handle, &s);
     if (bad)
         return (cudaError_t)bad;
-    struct vg_shape shape = {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, smem};
+    struct vg_shape shape = {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, smem, args};
     bad = vg_function_kernel(function_find(fun), vg_profile(s->device), &shape, &k);
     if (!bad)
         bad = vg_launch(s, &k, here()->launch_host_ns);
@@ -232,37 +232,36 @@ static cudaError_t launch(struct place at, const void *fun, dim3 grid, dim3 bloc
     (const void *fun, dim3 grid, dim3 block, void **args, size_t smem, cudaStream_t stream)
 
 static cudaError_t cudaLaunchKernel_at(struct place at, const void *fun, dim3 grid, dim3 block,
-                                       size_t smem, cudaStream_t stream)
+                                       void **args, size_t smem, cudaStream_t stream)
 {
-    return launch(at, fun, grid, block, smem, stream);
+    return launch(at, fun, grid, block, args, smem, stream);
 }
-TWIN(cudaLaunchKernel, v7000, _ptsz, v7000, LAUNCH_PARAMS, ((void)args, fun), grid, block, smem,
-     stream)
+TWIN(cudaLaunchKernel, v7000, _ptsz, v7000, LAUNCH_PARAMS, fun, grid, block, args, smem, stream)
 
 static cudaError_t cudaLaunchCooperativeKernel_at(struct place at, const void *fun, dim3 grid,
-                                                  dim3 block, size_t smem, cudaStream_t stream)
+                                                  dim3 block, void **args, size_t smem,
+                                                  cudaStream_t stream)
 {
-    return launch(at, fun, grid, block, smem, stream);
+    return launch(at, fun, grid, block, args, smem, stream);
 }
-TWIN(cudaLaunchCooperativeKernel, v9000, _ptsz, v9000, LAUNCH_PARAMS, ((void)args, fun), grid,
-     block, smem, stream)
+TWIN(cudaLaunchCooperativeKernel, v9000, _ptsz, v9000, LAUNCH_PARAMS, fun, grid, block, args, smem,
+     stream)
 
 static cudaError_t cudaLaunchKernelExC_at(struct place at, const cudaLaunchConfig_t *c,
-                                          const void *fun)
+                                          const void *fun, void **args)
 {
-    return launch(at, fun, c->gridDim, c->blockDim, c->dynamicSmemBytes, c->stream);
+    return launch(at, fun, c->gridDim, c->blockDim, args, c->dynamicSmemBytes, c->stream);
 }
 TWIN(cudaLaunchKernelExC, v11060, _ptsz, v11060,
-     (const cudaLaunchConfig_t *c, const void *fun, void **args), c, ((void)args, fun))
+     (const cudaLaunchConfig_t *c, const void *fun, void **args), c, fun, args)
 
 cudaError_t __cudaLaunchKernel(cudaKernel_t k, dim3 grid, dim3 block, void **args, size_t smem,
                                cudaStream_t stream);
 cudaError_t __cudaLaunchKernel(cudaKernel_t k, dim3 grid, dim3 block, void **args, size_t smem,
                                cudaStream_t stream)
 {
-    (void)args;
     struct place at = {false, CBID(__cudaLaunchKernel_v13000)};
-    return launch(at, k, grid, block, smem, stream);
+    return launch(at, k, grid, block, args, smem, stream);
 }
 
 cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t k, dim3 grid, dim3 block, void **args, size_t smem,
@@ -270,9 +269,8 @@ cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t k, dim3 grid, dim3 block, void 
 cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t k, dim3 grid, dim3 block, void **args, size_t smem,
                                     cudaStream_t stream)
 {
-    (void)args;
     struct place at = {true, CBID(__cudaLaunchKernel_ptsz_v13000)};
-    return launch(at, k, grid, block, smem, stream);
+    return launch(at, k, grid, block, args, smem, stream);
 }
 
 static cudaError_t cudaLaunchHostFunc_at(struct place at, cudaStream_t handle, cudaHostFn_t fn,

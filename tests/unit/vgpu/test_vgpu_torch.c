@@ -1,0 +1,108 @@
+/* What PyTorch's kernels cost by their names, grids and arguments. */
+#include "reference_workloads/vgpu/core/core.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *test_vgpu_torch_suite(void);
+
+static const char add[] =
+    "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEESt5array"
+    "IPcLm3EELb0EEEviT0_T1_";
+static const char adam[] =
+    "_ZN2at6native52_GLOBAL__N__1f580294_19_fused_adamw_impl_cu_8b44fa2325multi_tensor_apply_"
+    "kernelINS1_32FusedOptimizerTensorListMetadataILi4EEENS1_20FusedAdamMathFunctorIfLi4E"
+    "LNS0_9ADAM_MODEE1ELb0EEEJPKfdddddbS9_S9_EEEvT_T0_DpT1_";
+static const char norm[] =
+    "_ZN2at6native53_GLOBAL__N__4da244e1_20_layer_norm_kernel_cu_9c5ada8a28vectorized_layer_"
+    "norm_kernelIffLb0EEEviT0_PKT_S6_S6_PS3_S7_PS4_";
+
+static struct vg_profile device(void)
+{
+    struct vg_profile p;
+    char why[256];
+    ck_assert_msg(vg_profile_load("h100", &p, why, sizeof why) == 0, "%s", why);
+    p.kernel_min_ns = 0;
+    p.l2_share = 0; /* so that time is in proportion to bytes */
+    return p;
+}
+
+static double bytes_of(const struct vg_profile *p, int64_t ns, double share)
+{
+    return (double)ns / 1e9 * p->memory_bytes_per_s * share;
+}
+
+static int64_t cost(const struct vg_profile *p, const char *name, unsigned blocks, unsigned threads,
+                    void *const *args)
+{
+    const unsigned grid[3] = {blocks, 1, 1}, block[3] = {threads, 1, 1};
+    return vg_cost_torch(p, name, grid, block, args);
+}
+
+START_TEST(tensors_and_width_are_in_the_name)
+{
+    struct vg_profile p = device();
+    double bytes = bytes_of(&p, cost(&p, add, 100000, 128, NULL), p.pointwise_eff);
+    ck_assert_double_eq_tol(bytes / (100000.0 * 128 * 8 * 3 * 4), 1, 0.001);
+}
+END_TEST
+
+/* Both layouts of the argument: three tensors, of which two blocks take the first. */
+START_TEST(lists_are_read_from_the_argument)
+{
+    static const struct {
+        size_t tensors, blocks, index;
+    } layouts[] = {{36, 320, 1}, {252, 2240, 2}};
+    static const int64_t sizes[3] = {100000, 7, 65536};
+    static const unsigned char which[4] = {0, 0, 1, 2};
+    static const int chunk[4] = {0, 1, 0, 0};
+    struct vg_profile p = device();
+    for (int i = 0; i < 2; i++) {
+        char *argument = calloc(1, 32768), *at = argument + 8 * layouts[i].tensors * 4;
+        void *args[] = {argument};
+        memcpy(at, sizes, sizeof sizes);
+        at += 16 * layouts[i].tensors;
+        for (int b = 0; b < 4; b++) {
+            at[(size_t)b * layouts[i].index] = (char)which[b];
+            memcpy(at + layouts[i].blocks * layouts[i].index + 4 * (size_t)b, &chunk[b], 4);
+        }
+        double bytes = bytes_of(&p, cost(&p, adam, 4, 512, args), p.optimizer_eff);
+        ck_assert_double_eq_tol(bytes / ((100000 + 7 + 65536) * 7.0 * 4), 1, 0.01);
+        free(argument);
+    }
+    ck_assert_int_gt(cost(&p, adam, 4, 512, NULL), 0);
+}
+END_TEST
+
+START_TEST(rows_are_in_the_arguments)
+{
+    struct vg_profile p = device();
+    int columns = 4096;
+    float eps = 1;
+    void *args[] = {&columns, &eps};
+    double bytes = bytes_of(&p, cost(&p, norm, 1000, 128, args), p.pointwise_eff);
+    ck_assert_double_eq_tol(bytes / (1000.0 * 4096 * 2 * 4), 1, 0.01);
+}
+END_TEST
+
+START_TEST(other_kernels_are_left_to_the_table)
+{
+    struct vg_profile p = device();
+    ck_assert_int_eq(cost(&p, "_Z17layer_norm_kernelIfEvPf", 10, 128, NULL), -1);
+    ck_assert_int_eq(cost(&p, "_ZN2at6native14no_such_familyEv", 10, 128, NULL), -1);
+    ck_assert_int_eq(cost(&p, "triton_poi_fused_add_0", 10, 128, NULL), -1);
+}
+END_TEST
+
+Suite *test_vgpu_torch_suite(void)
+{
+    Suite *suite = suite_create("vgpu_torch");
+    TCase *t = tcase_create("vgpu_torch");
+    tcase_add_test(t, tensors_and_width_are_in_the_name);
+    tcase_add_test(t, lists_are_read_from_the_argument);
+    tcase_add_test(t, rows_are_in_the_arguments);
+    tcase_add_test(t, other_kernels_are_left_to_the_table);
+    suite_add_tcase(suite, t);
+    return suite;
+}
