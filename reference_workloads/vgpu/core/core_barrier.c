@@ -21,6 +21,7 @@ struct vg_held {
     int64_t since_ns; /* when it was submitted */
     struct vg_work work;
     struct vg_record record;
+    struct vg_copy copy;
     struct vg_moment *moment;
     struct vg_barrier barrier;
     struct vg_crowd *crowd;
@@ -84,6 +85,8 @@ bool vg_hold_work_locked(struct vg_stream *s, const struct vg_work *w, const str
     struct vg_held *h = push_locked(s, HELD_WORK);
     h->work = *w;
     h->record = *r;
+    if (w->copy)
+        h->copy = *w->copy;
     return true;
 }
 
@@ -229,6 +232,8 @@ static bool place_locked(struct vg_held *h)
         span = vg_place_locked(s, &h->work);
         h->record.start_ns = h->kind == HELD_EVENT ? span.end_ns : span.start_ns;
         h->record.end_ns = span.end_ns;
+        if (h->copy.bytes)
+            vg_copy_bytes(&h->copy);
         if (h->kind == HELD_EVENT) {
             h->moment->known = true;
             h->moment->time_ns = span.end_ns;

@@ -9,8 +9,9 @@
  * cudaMemcpyAsync does not device   -> device                neither form waits host     -> host
  * both wait
  *
- * Data moves only up to `copy` bytes (64 KB unless the option says otherwise), at the call: kernels
- * compute nothing, so large buffers hold nothing worth the host's time.
+ * Data moves only up to `copy` bytes (64 KB unless the option says otherwise), at the call or,
+ * behind a collective, when that is over: kernels compute nothing, so large buffers hold nothing
+ * worth the host's time.
  */
 #include "reference_workloads/vgpu/core/core_graph.h"
 
@@ -135,6 +136,13 @@ static bool host_waits(const struct vg_record *r)
     }
 }
 
+/* Behind a collective: what it reads may not be there yet. Bytes from the host are, and may not be
+ * later. */
+static bool moves_later(const struct vg_record *r)
+{
+    return r->copy.kind != VG_COPY_HTOD && !host_waits(r);
+}
+
 /* What the host does after the device is through with a copy into pageable memory. */
 static int64_t unstage_ns(const struct vg_profile *p, const struct vg_record *r)
 {
@@ -174,8 +182,10 @@ int vg_copy(struct vg_stream *s, const struct vg_copy *c)
                                        (int64_t)p->start_latency_ns,
                         .duration_ns =
                             vg_scaled(p->copy_fixed_ns + (double)c->bytes / rate(p, &r) * 1e9, 0),
-                        .gap_ns = (int64_t)p->kernel_gap_ns};
-    if (!vg_submit(s, &w, &r) && (is_staged(&r) || host_waits(&r)))
+                        .gap_ns = (int64_t)p->kernel_gap_ns,
+                        .copy = moves_later(&r) ? c : NULL};
+    bool placed = vg_submit(s, &w, &r);
+    if (!placed && (is_staged(&r) || host_waits(&r)))
         r.end_ns = vg_stream_tail(s); /* another thread put a barrier before it */
     if (is_staged(&r))
         vg_spin_until(r.end_ns - STAGE_LEAD_NS);
@@ -183,7 +193,8 @@ int vg_copy(struct vg_stream *s, const struct vg_copy *c)
         vg_sleep_until(r.end_ns);
     if (r.copy.kind == VG_COPY_DTOH && host_waits(&r))
         vg_host_drain(s, s->host_queued);
-    vg_copy_bytes(c);
+    if (placed || !w.copy)
+        vg_copy_bytes(c);
     if (host_waits(&r))
         vg_spin_until(r.end_ns + unstage_ns(p, &r));
     return VG_OK;

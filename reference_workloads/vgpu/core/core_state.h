@@ -137,6 +137,7 @@ struct vg_work {
     bool is_mark;        /* an event */
     /* too small to fill the device: neither waits for the engine nor holds it */
     bool shares_engine;
+    const struct vg_copy *copy; /* whose bytes move when it is placed, if that is later; or NULL */
 };
 struct vg_span {
     int64_t start_ns, end_ns;

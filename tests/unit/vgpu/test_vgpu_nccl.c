@@ -185,6 +185,29 @@ START_TEST(test_small_data_moves)
 }
 END_TEST
 
+/* A copy behind the collective takes its result, although it was called long before. */
+START_TEST(test_copies_take_results)
+{
+    long long result[2] = {0, 0};
+    open_node(2);
+    for (int i = 0; i < 2; i++) {
+        char *p = node.memory[i];
+        const long long value = i + 1;
+        CUDA(cudaSetDevice(i));
+        CUDA(cudaMemcpy(p, &value, sizeof value, cudaMemcpyHostToDevice));
+        NCCL(ncclAllReduce(p, p + 64, 1, ncclInt64, ncclSum, node.comm[i], node.stream[i]));
+        CUDA(cudaMemcpyAsync(p + 128, p + 64, sizeof value, cudaMemcpyDeviceToDevice,
+                             node.stream[i]));
+    }
+    sync_all();
+    for (int i = 0; i < 2; i++)
+        CUDA(cudaMemcpy(&result[i], (char *)node.memory[i] + 128, sizeof result[i],
+                        cudaMemcpyDeviceToHost));
+    ck_assert_int_eq(result[0], 3);
+    ck_assert_int_eq(result[1], 3);
+}
+END_TEST
+
 START_TEST(test_different_calls)
 {
     ncclResult_t state;
@@ -318,6 +341,7 @@ Suite *test_vgpu_nccl_suite(void)
     tcase_add_test(c, test_what_stands_behind);
     tcase_add_test(c, test_pairs);
     tcase_add_test(c, test_small_data_moves);
+    tcase_add_test(c, test_copies_take_results);
     tcase_add_test(c, test_different_calls);
     tcase_add_test(c, test_arguments);
     tcase_add_test(c, test_split);
