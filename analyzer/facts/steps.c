@@ -14,7 +14,7 @@
 struct mark_group { /* the ranges of one depth on one thread that look like steps */
     uint32_t thread, depth, first;
     size_t count;
-    int64_t covered_ns;
+    int64_t covered_ns, end_ns; /* all of them together; the last one's end */
     enum spool_step_mark mark;
     int64_t rank; /* of its process, -1 */
 };
@@ -47,9 +47,10 @@ static struct mark_group find_marks(const struct timeline *t)
                 continue;
             struct mark_group *g = &group[r->depth][m];
             if (g->count++ == 0)
-                *g = (struct mark_group){
-                    th, r->depth, i, 1, 0, m, t->processes[thread->process].rank};
+                *g = (struct mark_group){th, r->depth, i, 1,
+                                         0,  0,        m, t->processes[thread->process].rank};
             g->covered_ns += r->end_ns - r->start_ns;
+            g->end_ns = r->end_ns > g->end_ns ? r->end_ns : g->end_ns;
         }
         for (int d = 0; d < DEPTHS; d++)
             for (int m = SPOOL_STEP_HOOK; m <= SPOOL_STEP_FRAMEWORK; m++)
@@ -235,6 +236,16 @@ static bool one_pass(const struct timeline *t, const struct mark_group *marks)
     return marks->count == 1 && spool_step_serves(tl_text(t, t->ranges[marks->first].name));
 }
 
+/* The optimizer stepped only while a CUDA graph was prepared and captured; the replays, of which
+ * the hook sees nothing, are the loop. */
+static bool replayed_later(const struct mark_group *marks, const struct detected *d)
+{
+    size_t after = 0;
+    for (size_t i = 0; d->text && i < d->count; i++)
+        after += d->at[i].start_ns >= marks->end_ns;
+    return marks->mark == SPOOL_STEP_HOOK && after >= 2 * marks->count && after >= 4;
+}
+
 static int without_marks(struct facts *f)
 {
     if (f->on_cpu && steps_from_batches(f) < 0)
@@ -271,6 +282,8 @@ int steps_find(struct facts *f, struct err *e)
     f->steps.detected_count = d.count;
     if (steps_median_detected(&d, &f->steps.detected_median_ns) < 0)
         return err_no_memory(e);
+    if (marks.count && replayed_later(&marks, &d))
+        marks.count = 0;
     int rc = given                     ? steps_from_detection(f, &d)
              : one_pass(f->tl, &marks) ? steps_from_window(f)
              : marks.count             ? steps_from_marks(f, &marks)

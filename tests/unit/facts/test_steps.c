@@ -66,6 +66,25 @@ START_TEST(marks_become_steps_from_start_to_start)
 }
 END_TEST
 
+START_TEST(replays_after_the_last_optimizer_step_are_the_steps)
+{
+    for (int replays = 3; replays <= 20; replays += 17) {
+        struct builder b = build_start();
+        int64_t at = MS(1);
+        for (int i = 0; i < 4 + replays; i++) {
+            int64_t start = at;
+            at = train_step(&b, at + US(500 + 7 * (i * 37 % 11)), 12, US(10), 0);
+            if (i < 4)
+                build_range(&b, "gpuprof.step", start, at - US(5));
+        }
+        const struct steps *s = &build_analyze(&b)->facts->steps;
+        ck_assert_int_eq(s->source, replays == 3 ? STEPS_FRAMEWORK : STEPS_DETECTED);
+        ck_assert_uint_ge(s->count, replays == 3 ? 4 : 20);
+        build_end(&b);
+    }
+}
+END_TEST
+
 START_TEST(steps_while_queues_fill_do_not_count)
 {
     struct builder b = build_start();
@@ -345,6 +364,7 @@ Suite *test_steps_suite(void)
     Suite *s = suite_create("steps");
     TCase *c = tcase_create("steps");
     tcase_add_test(c, marks_become_steps_from_start_to_start);
+    tcase_add_test(c, replays_after_the_last_optimizer_step_are_the_steps);
     tcase_add_test(c, steps_while_queues_fill_do_not_count);
     tcase_add_test(c, repetition_finds_the_same_steps_without_marks);
     tcase_add_test(c, evaluation_in_between_is_not_a_step_that_counts);
