@@ -4,6 +4,7 @@
 #include "reference_workloads/vgpu/reach/reach.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,13 +145,20 @@ static void changed(void)
         look_at_new();
 }
 
-__attribute__((constructor)) static void start(int argc, char **argv, char **environment)
+/* Opening a library runs libc's constructor early, without the program's arguments. */
+static void name_program(char **argv)
 {
-    (void)argc, (void)argv;
-    if (!environ)
-        environ = environment; /* libc's constructor is one of those that come later */
+    if (!argv || !argv[0] || (program_invocation_name && *program_invocation_name))
+        return;
+    char *slash = strrchr(argv[0], '/');
+    program_invocation_name = argv[0];
+    program_invocation_short_name = slash ? slash + 1 : argv[0];
+}
+
+static void reach_all(void)
+{
     Dl_info me;
-    if (!getenv("GPUPROF_VGPU") || !dladdr((void *)(uintptr_t)&start, &me) || !me.dli_fname)
+    if (!getenv("GPUPROF_VGPU") || !dladdr((void *)(uintptr_t)&reach_all, &me) || !me.dli_fname)
         return;
     snprintf(own_folder, sizeof own_folder, "%s", me.dli_fname);
     char *slash = strrchr(own_folder, '/');
@@ -165,4 +173,13 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
     for (size_t i = 0; i < LIBRARIES; i++)
         shim(i); /* in the middle of the loader's work there is no loading */
     ready = jump_write((void *)_r_debug.r_brk, (const void *)(uintptr_t)&changed) == 0;
+}
+
+__attribute__((constructor)) static void start(int argc, char **argv, char **environment)
+{
+    (void)argc;
+    if (!environ)
+        environ = environment; /* libc's constructor is one of those that come later */
+    reach_all();
+    name_program(argv);
 }

@@ -54,6 +54,16 @@ static const struct {
 #undef E
 };
 
+/* Tables that only NVIDIA's own libraries know; a runtime that is linked in ends where it lacks them,
+ * with an error of its own. */
+CUresult cuGetExportTable(const void **table, const CUuuid *id)
+{
+    (void)id;
+    if (table)
+        *table = NULL;
+    return CUDA_ERROR_NOT_FOUND;
+}
+
 static const char unknown_error[] = "unrecognized error code";
 
 CUresult cuGetErrorName(CUresult error, const char **out)
