@@ -11,6 +11,11 @@
 #include "report/export.h"
 #include "report/json/json_write.h"
 
+struct chrome_recording {
+    uint32_t process, event; /* indices */
+    int64_t event_sync;
+};
+
 struct chrome {
     struct json j;
     const struct advice *a;
@@ -24,6 +29,8 @@ struct chrome {
     int64_t *process_pid; /* by process index */
     int64_t *device_pid;  /* by device index, one more for streams without a device */
     int64_t *thread_tid, *stream_tid;
+    struct chrome_recording *recordings; /* of events, by process and event_sync */
+    size_t recording_count;
     uint32_t *op_collective; /* by op: index of its collective, TL_NONE; NULL: there is none */
 };
 
@@ -41,6 +48,10 @@ enum {
 
 /* 0, or -1 when out of memory. */
 int chrome_name_rows(struct chrome *c, bool merged);
+/* Finds the recordings of events. -1: out of memory. And args of a sync: where it is, and which
+ * recording it waits for, as PyTorch's profiler names it (chrome_syncs.c). */
+int chrome_index_recordings(struct chrome *c);
+void chrome_sync_args(struct chrome *c, const struct sync *s);
 int64_t chrome_stream_pid(const struct chrome *c, uint32_t stream);
 
 /* "M" events: names and order of a process or a row. */

@@ -96,9 +96,7 @@ static void write_sync(struct chrome *c, const struct item *x, int64_t pid, int6
     const char *name = names[s->type <= SYNC_CONTEXT ? s->type : 0];
     chrome_slice(c, "cuda_sync", name, pid, tid, x->start_ns, x->end_ns);
     json_str(&c->j, "cuda_sync_kind", name);
-    json_int(&c->j, "stream", s->stream == TL_NONE ? -1 : c->t->streams[s->stream].row.stream);
-    if (s->api != TL_NONE)
-        json_int(&c->j, "correlation", (int64_t)s->api + 1);
+    chrome_sync_args(c, s);
     chrome_slice_end(c);
 }
 
@@ -286,7 +284,7 @@ static int write_device_waits(struct chrome *c, uint32_t process)
 
 int chrome_gpu(struct chrome *c)
 {
-    if (index_collectives(c))
+    if (index_collectives(c) || chrome_index_recordings(c))
         return -1;
     if (write_device_names(c) < 0)
         return -1;

@@ -121,20 +121,28 @@ def of_2021(t):
              str(e["tid"])} for e in t.events if e["ph"] == "X"]
 
 
-def rank(number, late):
-    """One of two; the kernels of the late one take 6 ms longer, the other one waits in the collective."""
+def rank(number, late, syncs):
+    """One of two; the kernels of the late one take 6 ms longer, the other one waits in the collective. With syncs the trace
+    also has the waits for events (enable_cuda_sync_events=True)."""
     t = Trace(pid=4200 + number)
     for step in range(16):
         at, own = 1000.0 + 30000 * step, 6000 * (number == late)
         t.host("user_annotation", f"ProfilerStep#{step}", at, 29990)
         for k in range(30):
             t.kernel(GEMM if k < 20 else NORM, at + 10 * k, at + 100 + (500 + own / 30) * k, 495 + own / 30)
-        t.launch("cudaEventRecord", at + 380, 3)
-        t.launch("cudaStreamWaitEvent", at + 390, 3)
+        record, wait = t.launch("cudaEventRecord", at + 380, 3), t.launch("cudaStreamWaitEvent", at + 390, 3)
+        if syncs:
+            t.add(ph="X", cat="cuda_sync", name="Stream Wait Event", pid=0, tid=20, ts=at + 390, dur=0, args={
+                "device": 0, "context": 1, "stream": 20, "correlation": wait, "wait_on_stream": 7,
+                "wait_on_cuda_event_record_corr_id": record, "wait_on_cuda_event_id": 1})
         t.kernel(REDUCE, at + 400, at + 15102 + own, 14798 - own, stream=20,
                  **{"Collective name": "allreduce", "In msg nelems": 1 << 24, "Out msg nelems": 1 << 24, "dtype": "Float",
                     "Group size": 2, "Process Group Name": "0", "Process Group Ranks": "[0, 1]"})
-        t.launch("cudaDeviceSynchronize", at + 500, 29405)
+        wait = t.launch("cudaDeviceSynchronize", at + 500, 29405)
+        if syncs:
+            t.add(ph="X", cat="cuda_sync", name="Context Sync", pid=0, tid=-1, ts=at + 500, dur=29405, args={
+                "device": 0, "context": 1, "stream": -1, "correlation": wait, "wait_on_stream": -1,
+                "wait_on_cuda_event_record_corr_id": -1, "wait_on_cuda_event_id": -1})
     return t
 
 
@@ -188,8 +196,9 @@ def make(folder):
     trace("launch-bound-2021.json.gz", small, "cuda-graphs", "num-workers,pin-memory", document=listed)
     rows[-1][1] = str(len(listed))
     for number in range(2):
-        trace(f"two-ranks/rank{number}.json.gz", rank(number, 1), "-", "num-workers", header={"rank": number, "ranks": 2})
-    rows.append(["two-ranks", "", "", "", "", "", "", "", "", "straggler,exposed-communication", "num-workers", "1"])
+        trace(f"two-ranks/rank{number}.json.gz", rank(number, 1, True), "-", "num-workers", header={"rank": number, "ranks": 2})
+    rows.append(["two-ranks", "", "", "", "", "", "", "", "", "tensor-cores,straggler,exposed-communication", "num-workers", "1"])
+    trace("without-syncs.json.gz", rank(0, 1, False), "-", "num-workers", header={"rank": 0, "ranks": 2})
     trace("one-pass.json.gz", one_pass(), "-", "num-workers")
     put(os.path.join(folder, "without-gpu.json.gz"), without_gpu().document())
     rows.append(["without-gpu.json.gz", *["-"] * 10])

@@ -252,6 +252,7 @@ static int read_trace(const char *path, struct sink *out, struct err *e)
     keymap_release(&k.device_of);
     keymap_release(&k.thread_of);
     keymap_release(&k.stream_of);
+    keymap_release(&k.recordings);
     free(k.scratch);
     json_read_close(&k.json);
 close_file:

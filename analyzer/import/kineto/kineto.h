@@ -45,7 +45,8 @@ struct kineto_event {
     /* args; -1 = absent */
     int64_t device, stream, context, correlation, bytes, graph, graph_node, registers, smem;
     int64_t grid[3], block[3];
-    int64_t wait_correlation, ranks, elements;
+    int64_t wait_correlation, wait_event, wait_stream; /* of a sync: the recording it waits for */
+    int64_t ranks, elements;
     uint32_t collective;
     char dtype[16]; /* of its elements, as PyTorch names it */
     char copy[8];   /* HIP's "kind": DtoD, ... */
@@ -125,6 +126,8 @@ struct kineto {
     size_t last_thread, last_stream;
     struct kineto_shapes shapes;
     struct keymap place_of, device_of, thread_of, stream_of; /* their indices */
+    struct keymap recordings; /* of events, by process and correlation: those that have a row */
+    bool recording_unknown;   /* something waits for another one */
 };
 
 /* The one process of most files. 0, or -1 with *k->e set. */

@@ -95,6 +95,8 @@ static const struct arg {
     ARG("correlation", INT, correlation),
     ARG("correlation_id", INT, correlation),
     ARG("wait_on_cuda_event_record_corr_id", INT, wait_correlation),
+    ARG("wait_on_cuda_event_id", INT, wait_event),
+    ARG("wait_on_stream", INT, wait_stream),
     ARG("step_num", INT, step),
     ARG("graph id", INT, graph),
     ARG("graph node id", INT, graph_node),
@@ -354,6 +356,7 @@ int kineto_event_read(struct kineto *k, struct kineto_event *v)
 {
     *v = (struct kineto_event){.category = KINETO_UNKNOWN, .pid = -1, .tid = -1, .device = -1};
     v->stream = v->context = v->bytes = v->registers = v->smem = -1;
+    v->wait_event = v->wait_stream = -1;
     v->wait_correlation = v->ranks = v->elements = v->group_rank = -1;
     v->reserved = v->device_type = v->step = -1;
     k->shapes.inputs = k->shapes.types = 0;

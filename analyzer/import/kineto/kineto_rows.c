@@ -171,6 +171,31 @@ static int put_range(struct kineto *k, const struct kineto_event *v, int64_t sta
     return r.thread < 0 ? -1 : PUT(ROW_RANGE, r);
 }
 
+/* The recording of the event that a sync waits for: the trace tells its call and its stream there
+ * alone. */
+static int put_recording(struct kineto *k, const struct kineto_event *v)
+{
+    struct key key = {{kineto_at(k), v->wait_correlation}};
+    if (v->wait_correlation <= 0 || v->wait_stream < 0) {
+        k->recording_unknown = true;
+        return 0;
+    }
+    if (keymap_get(&k->recordings, key) != KEYMAP_NONE)
+        return 0;
+    struct kineto_event there = *v;
+    there.stream = v->wait_stream;
+    struct row_event r = {.id = ++k->ids[ROW_EVENT],
+                          .process = kineto_at(k),
+                          .stream = kineto_stream_id(k, &there),
+                          .event = v->wait_event,
+                          .event_sync = v->wait_correlation,
+                          .correlation = v->wait_correlation,
+                          .device_ns = -1};
+    if (keymap_put(&k->recordings, key, 0) < 0)
+        return err_set(k->e, "out of memory");
+    return r.stream < 0 ? -1 : PUT(ROW_EVENT, r);
+}
+
 static int put_sync(struct kineto *k, const struct kineto_event *v, int64_t start)
 {
     int64_t type = strstr(v->head, "Wait Event") ? SYNC_STREAM_WAIT_EVENT
@@ -183,9 +208,11 @@ static int put_sync(struct kineto *k, const struct kineto_event *v, int64_t star
                          .end_ns = start + v->dur_ns,
                          .type = type,
                          .stream = -1,
-                         .event = -1,
+                         .event = v->wait_event,
                          .event_sync = v->wait_correlation,
                          .correlation = v->correlation};
+    if ((type == SYNC_EVENT || type == SYNC_STREAM_WAIT_EVENT) && put_recording(k, v) < 0)
+        return -1;
     if (v->stream >= 0 && (r.stream = kineto_stream_id(k, v)) < 0)
         return -1;
     return PUT(ROW_SYNC, r);
@@ -285,6 +312,8 @@ static int put_have(struct kineto *k)
         strcat(have, "api,");
     if (m & 1u << KINETO_SYNC)
         strcat(have, "sync,");
+    if (k->ids[ROW_EVENT] && !k->recording_unknown)
+        strcat(have, "events,");
     if (m & (1u << KINETO_CPU_OP | 1u << KINETO_ANNOTATION | 1u << KINETO_PYTHON))
         strcat(have, "ranges,");
     if (k->rank >= 0 || k->processes.n > 1)
