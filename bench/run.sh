@@ -19,6 +19,7 @@ part() {
 
 part "agent: cost on the program's threads" "$build/bin/agent_cost" \
     "$build/bin/agent_cost" "$build/lib/libgpuprof_agent.so"
+part "agent: launches from many threads" "$build/bin/programs/storm" python3 "$here/storm.py" "$build"
 part "collector: spool to profile" "$build/bin/bench_collector" "$build/bin/bench_collector"
 part "commands on a profile of a million events" "$build/bin/bench_profile" \
     "$build/bin/bench_profile" "$build/bin/gpuprof"

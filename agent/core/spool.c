@@ -83,7 +83,7 @@ static void leave_failed(uint64_t ticks, int why)
         close(fd);
 }
 
-static void lay_out(struct spool_header *h, uint64_t ticks)
+static void lay_out(struct spool_header *h, uint64_t ticks, uint32_t buffers)
 {
     uint64_t at = AGENT_ALIGN(sizeof *h, (uint64_t)SPOOL_PAGE);
     *h = (struct spool_header){
@@ -94,7 +94,7 @@ static void lay_out(struct spool_header *h, uint64_t ticks)
         .start_ticks = ticks,
         .start_monotonic_ns = clock_now_ns(),
         .start_realtime_ns = clock_read_ns(CLOCK_REALTIME),
-        .buffer_count = SPOOL_BUFFERS,
+        .buffer_count = buffers,
         .buffer_bytes = SPOOL_BUFFER_BYTES,
         .ring_count = SPOOL_RINGS,
         .ring_bytes = SPOOL_RING_BYTES,
@@ -105,11 +105,11 @@ static void lay_out(struct spool_header *h, uint64_t ticks)
     const struct {
         uint64_t *off, bytes;
     } parts[] = {
-        {&h->descs_off, sizeof(struct spool_buffer_desc) * SPOOL_BUFFERS},
+        {&h->descs_off, sizeof(struct spool_buffer_desc) * buffers},
         {&h->rings_off, sizeof(struct spool_ring) * SPOOL_RINGS},
         {&h->names_off, sizeof(struct spool_name) * NAMES},
         {&h->strings_off, STRINGS_BYTES},
-        {&h->buffers_off, (uint64_t)SPOOL_BUFFER_BYTES * SPOOL_BUFFERS},
+        {&h->buffers_off, (uint64_t)SPOOL_BUFFER_BYTES * buffers},
         {&h->ring_data_off, (uint64_t)SPOOL_RING_BYTES * SPOOL_RINGS},
     };
     for (size_t i = 0; i < AGENT_ARRAY_LEN(parts); i++) {
@@ -176,7 +176,10 @@ int spool_create(void)
     static struct spool_header h; /* 33 KiB: too much for a small stack; one thread at a time */
     int saved = errno;
     uint64_t ticks = start_ticks();
-    lay_out(&h, ticks);
+    uint32_t buffers = SPOOL_BUFFERS;
+    lay_out(&h, ticks, buffers);
+    for (; size_allowed(h.file_bytes) && buffers > SPOOL_FEW_BUFFERS; lay_out(&h, ticks, buffers))
+        buffers /= 2; /* the program's limits leave less: a storm of launches may lose records */
     int failed = size_allowed(h.file_bytes);
     int fd = failed ? -1 : open_new(ticks);
     if (!failed && fd < 0)

@@ -12,7 +12,7 @@
 #include "agent/core/agent.h"
 
 /* Most of CUPTI's buffers, and most threads at once; only those in use cost disk or memory. */
-enum { SPOOL_BUFFERS = 128, SPOOL_RINGS = 512 };
+enum { SPOOL_BUFFERS = 512, SPOOL_FEW_BUFFERS = 128, SPOOL_RINGS = 512 };
 
 /* Makes the file and fills agent.spool, agent.path. -1: passive; why = a file name that ends in
  * SPOOL_FAILED_SUFFIX, if even that could be made. */

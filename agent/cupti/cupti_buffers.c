@@ -116,6 +116,8 @@ static int64_t take(void)
     return -1;
 }
 
+enum { GROWS = 64 }; /* tries to make a buffer within a request, which takes 0.2 ms */
+
 void CUPTIAPI cupti_buffer_request(uint8_t **buffer, size_t *size, size_t *max_records)
 {
     *max_records = 0;
@@ -124,6 +126,8 @@ void CUPTIAPI cupti_buffer_request(uint8_t **buffer, size_t *size, size_t *max_r
     *max_records = 0;
     bool here = cupti_running(); /* not in a forked child: the arena is not mapped there */
     int64_t i = here ? take() : -1;
+    for (int k = 0; here && i < 0 && k < GROWS && cupti_buffers_prepare(1) == 0; k++)
+        i = take(); /* our thread got no core in time; another one may take what was made */
     if (i >= 0) {
         *buffer = (uint8_t *)spool_buffer((uint32_t)i);
         *size = SPOOL_BUFFER_BYTES;

@@ -73,13 +73,20 @@ fi
 
 # More than all buffers hold, and nobody empties them: what is there and what is counted as lost are all there was,
 # also of the buffers that CUPTI still has when the program ends.
+full() { # full COMMAND: under a limit of file sizes that leaves the spool its fewest buffers
+    local before
+    before=$(ulimit -S -f)
+    ulimit -S -f 700000
+    "$@"
+    ulimit -S -f "$before"
+}
 count() { sed -n "s/^$1 //p" "$work/seen"; }
 for model in cupti=12.4 cupti=12.4,late=30 cupti=12.4,slow_return=50 cupti=13.0 cupti=13.0,late=30; do
     run h200,$model 30
     few=$(count records)
     run h200,$model 60
     each=$((($(count records) - few) / 30))
-    run h200,$model 26000
+    full run h200,$model 26000
     n=$((n + 1))
     have=$(count records) lost=$(count dropped)
     if [ "$lost" -lt 1000 ] || [ $((have + lost)) != $((few + each * (26000 - 30))) ]; then
