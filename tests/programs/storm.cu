@@ -1,5 +1,6 @@
-// storm THREADS LAUNCHES: so many threads, each with a stream of its own, launch so many kernels each. Prints what a launch
-// took on its thread, in us of that thread's processor time: the least of the threads' means.
+// storm THREADS LAUNCHES: so many threads, each with a stream of its own, launch so many kernels
+// each. Prints what a launch took on its thread, in us of that thread's processor time: the least
+// of the threads' means.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
