@@ -5,7 +5,7 @@ CMAKE_FLAGS ?=
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all setup configure demo test fresh fuzz bench truth matrix transparency images gpu-portable gpu-check install deb archive format clean
+.PHONY: all setup configure demo test torch fresh fuzz bench truth matrix transparency images gpu-portable gpu-check install deb archive format clean
 
 all: configure
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -28,6 +28,12 @@ test:
 	@scripts/setup.sh test
 	@$(MAKE) all
 	@tests/run.sh $(BUILD)
+
+# Real PyTorch with CUDA on the virtual GPU (docs/pytorch.md): needs several GB of wheels, so it is a target of its own.
+# GPUPROF_TORCH=DIR/bin/python names the interpreter; without it one line says how to set it up. TORCH="mlp gpt" takes two.
+torch: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target gpuprof gpuprof_agent vgpu >$(BUILD)/torch.log || { tail -n 40 $(BUILD)/torch.log; exit 1; }
+	@tests/torch/run.py $(BUILD) $(TORCH) || [ $$? = 77 ]
 
 # The README's lines on bare Debian roots, as root and as a user, with CUDA and without (tests/fresh/fresh.sh): as root, two
 # hours on two cores; make fresh FRESH=bookworm:user:plain takes one of the eight. What was fetched stays in $(BUILD)-fresh.

@@ -54,8 +54,8 @@ static const struct {
 #undef E
 };
 
-/* Tables that only NVIDIA's own libraries know; a runtime that is linked in ends where it lacks them,
- * with an error of its own. */
+/* Tables that only NVIDIA's own libraries know; a runtime that is linked in ends where it lacks
+ * them, with an error of its own. */
 CUresult cuGetExportTable(const void **table, const CUuuid *id)
 {
     (void)id;
@@ -122,6 +122,24 @@ CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t 
         *status = *out ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     return *out ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
+
+#if CUDA_VERSION >= 12090
+/* The virtual driver has nothing to tell. */
+CUresult cuLogsRegisterCallback(CUlogsCallback call, void *user, CUlogsCallbackHandle *out)
+{
+    static int listener;
+    (void)call, (void)user;
+    if (out)
+        *out = (CUlogsCallbackHandle)(void *)&listener;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLogsUnregisterCallback(CUlogsCallbackHandle handle)
+{
+    (void)handle;
+    return CUDA_SUCCESS;
+}
+#endif
 
 /* Its form before the status was added. */
 #undef cuGetProcAddress

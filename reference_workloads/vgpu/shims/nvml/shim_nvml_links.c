@@ -1,0 +1,47 @@
+/* What PyTorch looks up before it writes why it ran out of memory: the list of processes by its
+ * older name, links and fabric, of which the virtual GPU tells NVML nothing. */
+#include "reference_workloads/vgpu/core/core_state.h"
+
+enum { NVML_OK = 0, NVML_NOT_SUPPORTED = 3, DRIVER_VERSION = 13000 };
+
+int nvmlSystemGetCudaDriverVersion(int *version);
+int nvmlSystemGetCudaDriverVersion_v2(int *version);
+int nvmlDeviceGetComputeRunningProcesses_v3(void *d, unsigned *count, void *infos);
+int nvmlDeviceGetComputeRunningProcesses(void *d, unsigned *count, void *infos);
+int nvmlDeviceGetNvLinkRemoteDeviceType(void *d, unsigned link, unsigned *type);
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *d, unsigned link, void *pci);
+int nvmlDeviceGetGpuFabricInfoV(void *d, void *info);
+
+int nvmlSystemGetCudaDriverVersion(int *version)
+{
+    *version = DRIVER_VERSION;
+    return NVML_OK;
+}
+
+int nvmlSystemGetCudaDriverVersion_v2(int *version)
+{
+    return nvmlSystemGetCudaDriverVersion(version);
+}
+
+int nvmlDeviceGetComputeRunningProcesses(void *d, unsigned *count, void *infos)
+{
+    return nvmlDeviceGetComputeRunningProcesses_v3(d, count, infos);
+}
+
+int nvmlDeviceGetNvLinkRemoteDeviceType(void *d, unsigned link, unsigned *type)
+{
+    (void)d, (void)link, (void)type;
+    return NVML_NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *d, unsigned link, void *pci)
+{
+    (void)d, (void)link, (void)pci;
+    return NVML_NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetGpuFabricInfoV(void *d, void *info)
+{
+    (void)d, (void)info;
+    return NVML_NOT_SUPPORTED;
+}
