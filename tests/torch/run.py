@@ -48,6 +48,8 @@ CASES = [
     Case("conv", [LOSS, LOSS, LOSS],
          {"xmma_fprop": 36, "xmma_dgrad": 24, "wgrad": 36, "batchnorm": 48, "max_pool_forward": 36, "depthwise": 12},
          ranges=[r"backward"]),
+    Case("recurrent", [LOSS, LOSS, LOSS],
+         {"LSTM_elementWise_fp": 12 * 20 * 5, "LSTM_elementWise_bp": 12 * 20 * 5, "GRU_elementWise_fp": 12 * 20}),
     Case("profiler", [r"kernels True " + LOSS], {"gemm": 24}),
     Case("graph", [LOSS], {"gemm": 60, "multi_tensor_apply": 20}),
     Case("compiled", [LOSS], {"triton_": 12, "gemm": 12}),

@@ -300,6 +300,14 @@ cudnnStatus_t cudnnSetDropoutDescriptor(cudnnDropoutDescriptor_t d, cudnnHandle_
     return CUDNN_STATUS_SUCCESS;
 }
 
+/* The states are there already: nothing is made. */
+cudnnStatus_t cudnnRestoreDropoutDescriptor(cudnnDropoutDescriptor_t d, cudnnHandle_t handle,
+                                            float rate, void *states, size_t bytes,
+                                            unsigned long long seed)
+{
+    return cudnnSetDropoutDescriptor(d, handle, rate, states, bytes, seed);
+}
+
 cudnnStatus_t cudnnDropoutForward(cudnnHandle_t handle, const cudnnDropoutDescriptor_t d,
                                   const cudnnTensorDescriptor_t xDesc, const void *x,
                                   const cudnnTensorDescriptor_t yDesc, void *y, void *reserve,
