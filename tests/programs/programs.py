@@ -52,6 +52,7 @@ def main():
          [sys.executable, "-c", f"import ctypes, sys; sys.exit(ctypes.CDLL('{at('libstatic.so')}').work())"], WORK)
     seen(build, checks, "the runtime, opened without a version", [at("opens"), "libcudart.so"], CALLS)
     seen(build, checks, "the runtime, opened by its path", [at("opens"), os.path.realpath(runtime)], CALLS)
+    seen(build, checks, "the driver's interface", [at("driver")], CALLS)
     advice = ("virtual GPU", "nvcc -cudart shared", "symbols")
     missed(build, checks, "a static runtime without symbols", [at("stripped")], at("stripped"), *advice)
     missed(build, checks, "the same, started by a shell", ["sh", "-c", f"{at('stripped')}; true"], at("stripped"), *advice)

@@ -164,6 +164,47 @@ CUresult cuCtxPopCurrent(CUcontext *out)
     CLOSE(api, make_current(depth > 0 ? below[--depth] : NULL));
 }
 
+/* There is one context for each device: a new one is that, put on top of the thread's stack. */
+static int create(CUcontext *out, CUdevice d)
+{
+    if (!out || !device_known(d) || depth == DEPTH)
+        return out ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_INVALID_VALUE;
+    below[depth++] = vg_context_bound() ? context_of(vg_current_device()) : NULL;
+    vg_core.device[d].context_made = true;
+    *out = context_of(d);
+    return make_current(*out);
+}
+
+/* The forms of all releases: `rest` differs. */
+#define CONTEXT_CREATE(name, rest)                                                                 \
+    CUresult name rest;                                                                            \
+    CUresult name rest                                                                             \
+    {                                                                                              \
+        OPEN(api, name);                                                                           \
+        (void)flags;                                                                               \
+        CLOSE(api, create(out, d));                                                                \
+    }
+#undef cuCtxCreate
+CONTEXT_CREATE(cuCtxCreate, (CUcontext * out, unsigned flags, CUdevice d))
+CONTEXT_CREATE(cuCtxCreate_v2, (CUcontext * out, unsigned flags, CUdevice d))
+CONTEXT_CREATE(cuCtxCreate_v3,
+               (CUcontext * out, CUexecAffinityParam *limits __attribute__((unused)),
+                int limit_count __attribute__((unused)), unsigned flags, CUdevice d))
+CONTEXT_CREATE(cuCtxCreate_v4, (CUcontext * out, CUctxCreateParams *p __attribute__((unused)),
+                                unsigned flags, CUdevice d))
+
+CUresult cuCtxDestroy(CUcontext c)
+{
+    OPEN(api, cuCtxDestroy_v2);
+    int d = device_of(c);
+    if (d < 0)
+        CLOSE(api, CUDA_ERROR_INVALID_CONTEXT);
+    vg_sleep_until(vg_device_tail(d));
+    if (vg_context_bound() && vg_current_device() == d)
+        make_current(depth > 0 ? below[--depth] : NULL);
+    CLOSE(api, CUDA_SUCCESS);
+}
+
 CUresult cuCtxGetDevice(CUdevice *out)
 {
     OPEN(api, cuCtxGetDevice);
