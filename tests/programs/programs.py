@@ -42,6 +42,7 @@ def main():
     programs = os.path.join(build.bin, "programs")
     at = lambda name: os.path.join(programs, name)  # noqa: E731
     for name, what in (("shared", "a shared runtime"), ("static", "a static runtime"),
+                       ("own_names", "a static runtime, and functions called as the driver's"),
                        ("rpath", "an RPATH to NVIDIA's own runtime")):
         seen(build, checks, what, [at(name)], WORK)
     seen(build, checks, "a static runtime, found through PATH", ["static"], WORK,

@@ -24,9 +24,20 @@ extern "C" int work()
     return bad != cudaSuccess;
 }
 
+#ifdef OWN_NAMES // called as the driver's functions are
+extern "C" __attribute__((noinline)) int cuInit(unsigned flags)
+{
+    return 1234 + (int)flags;
+}
+#endif
+
 #ifndef LIBRARY
 int main()
 {
+#ifdef OWN_NAMES
+    if (cuInit(1) != 1235)
+        return 3;
+#endif
     return work();
 }
 #endif

@@ -14,18 +14,20 @@
 #define UNDER(path, folder)                                                                        \
     (strncmp(path, folder, strlen(folder)) == 0 && (path)[strlen(folder)] == '/')
 
-/* What the shims replace. An object has one of them inside if it defines `marker` and has code for
- * a GPU, or is called `stem`. */
+/* What the shims replace. An object has one of them inside if it defines `marker` and is called
+ * `stem`, or, of those that exist as an archive, has code for a GPU: a program may have a cuInit of
+ * its own. */
 static const struct library {
     const char *stem, *marker, *prefix, *shim;
+    bool archive;
 } libraries[] = {
-    {"libcudart.so", "__cudaRegisterFatBinary", "cuda", "libcudart.so.13"},
-    {"libcublas.so", "cublasCreate_v2", "cublas", "libcublas.so.13"},
-    {"libcublasLt.so", "cublasLtCreate", "cublasLt", "libcublasLt.so.13"},
-    {"libcudnn.so", "cudnnCreate", "cudnn", "libcudnn.so.9"},
-    {"libnccl.so", "ncclGetUniqueId", "nccl", "libnccl.so.2"},
-    {"libcupti.so", "cuptiActivityEnable", "cupti", "libcupti.so.13"},
-    {"libcuda.so", "cuInit", "cu", "libcuda.so.1"},
+    {"libcudart.so", "__cudaRegisterFatBinary", "cuda", "libcudart.so.13", true},
+    {"libcublas.so", "cublasCreate_v2", "cublas", "libcublas.so.13", true},
+    {"libcublasLt.so", "cublasLtCreate", "cublasLt", "libcublasLt.so.13", true},
+    {"libcudnn.so", "cudnnCreate", "cudnn", "libcudnn.so.9", true},
+    {"libnccl.so", "ncclGetUniqueId", "nccl", "libnccl.so.2", true},
+    {"libcupti.so", "cuptiActivityEnable", "cupti", "libcupti.so.13", false},
+    {"libcuda.so", "cuInit", "cu", "libcuda.so.1", false},
 };
 enum { LIBRARIES = sizeof libraries / sizeof *libraries };
 
@@ -68,7 +70,7 @@ static bool holds(const struct image *m, const struct library *l, const char *pa
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     bool own = strncmp(name, l->stem, strlen(l->stem)) == 0;
-    return (own || device_code) && image_has_symbol(m, l->marker, true);
+    return (own || (l->archive && device_code)) && image_has_symbol(m, l->marker, true);
 }
 
 static void look_at(const char *path, uintptr_t base)

@@ -148,3 +148,17 @@ CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t 
 {
     return cuGetProcAddress_v2(name, out, version, flags, NULL);
 }
+
+CUresult cuProfilerStart(void);
+CUresult cuProfilerStart(void)
+{
+    OPEN(api, cuProfilerStart);
+    CLOSE(api, CUDA_SUCCESS);
+}
+
+CUresult cuProfilerStop(void);
+CUresult cuProfilerStop(void)
+{
+    OPEN(api, cuProfilerStop);
+    CLOSE(api, CUDA_SUCCESS);
+}
