@@ -15,15 +15,23 @@ static bool counts_losses(const char *code)
     return false;
 }
 
+/* ns; -1: no cost that a record can have. */
+static double cost_of(const char *text)
+{
+    enum { MOST_NS = 1000000 };
+    double ns = text ? strtod(text, NULL) : -1;
+    return ns >= 0 && ns <= MOST_NS ? ns : -1;
+}
+
 /* What the agent's own records cost the program's threads: the cost of one, as it measured itself,
  * times their number. -1: not measured. */
 static double agent_ns(const struct timeline *t)
 {
-    const char *range = timeline_meta(t, "cost.range_ns"), *call = timeline_meta(t, "cost.call_ns");
-    if (!range || !call)
+    double range = cost_of(timeline_meta(t, "cost.range_ns"));
+    double call = cost_of(timeline_meta(t, "cost.call_ns"));
+    if (range < 0 || call < 0)
         return -1;
-    return strtod(range, NULL) * (double)t->range_count +
-           strtod(call, NULL) * (double)t->call_count;
+    return range * (double)t->range_count + call * (double)t->call_count;
 }
 
 /* The profiler's own time on the program's threads, from CUPTI's overhead records and the agent's

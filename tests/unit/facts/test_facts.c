@@ -195,6 +195,23 @@ START_TEST(one_recording_without_steps_is_not_called_a_step)
 }
 END_TEST
 
+START_TEST(an_absurd_cost_of_records_is_no_cost)
+{
+    static const char *const cost[] = {"1e999", "nan", "-5", "1e15", "100"};
+    struct builder b = build_start();
+    build_meta(&b, "cost.range_ns", cost[_i]);
+    build_meta(&b, "cost.call_ns", "100");
+    build_range(&b, "step", US(0), MS(5));
+    build_kernel(&b, "only", US(1), US(10), MS(5));
+    double pct = build_analyze(&b)->facts->health.overhead_pct;
+    if (_i < 4)
+        ck_assert_double_eq(pct, -1);
+    else
+        ck_assert_double_gt(pct, 0);
+    build_end(&b);
+}
+END_TEST
+
 Suite *test_facts_suite(void)
 {
     Suite *s = suite_create("facts");
@@ -208,6 +225,7 @@ Suite *test_facts_suite(void)
     tcase_add_loop_test(c, launches_without_a_record_are_not_idle_time, 0, 5);
     tcase_add_test(c, a_busy_gpu_is_the_verdict);
     tcase_add_test(c, one_recording_without_steps_is_not_called_a_step);
+    tcase_add_loop_test(c, an_absurd_cost_of_records_is_no_cost, 0, 5);
     suite_add_tcase(s, c);
     return s;
 }
