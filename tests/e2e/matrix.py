@@ -17,7 +17,7 @@ import sqlite3
 import sys
 import time
 
-from support import Build, Checks, lacks_cores, printed_median_ms
+from support import Build, Checks, lacks_cores, printed_pace_ms
 
 TRAINERS = ["train_conv", "train_amp", "train_gpt"]  # train_ddp has a test of its own: it needs ranks
 # What a run needs beside the defect's settings, and for how many steps it goes on: where steps are long, fewer of them.
@@ -74,7 +74,7 @@ class Matrix:
                                *self.command(trainer, model, defects)])
         if done.returncode != 0:
             raise RuntimeError(f"{trainer} {defects} on {model}: status {done.returncode}\n{done.stderr[-2000:]}")
-        return out, printed_median_ms(done.stdout)
+        return out, printed_pace_ms(done.stdout)
 
     def look(self, trainer, model, defects):
         """The analysis of one run, and what the trainer itself measured."""
@@ -91,7 +91,7 @@ class Matrix:
 
     def remedy(self, name, trainer, model, defects, setting, before):
         """What the finding tells the trainer to change, changed: the faster of two runs, as other work only adds time."""
-        after = min(printed_median_ms(self.build.run(
+        after = min(printed_pace_ms(self.build.run(
             [self.build.gpuprof, "run", "--no-record", "--device", f"virtual:{model}", "--",
              *self.command(trainer, model, defects, part=2)], GPUPROF_APPLY=setting).stdout) for _ in range(2))
         self.checks.check(after < 0.99 * before, f"{name}: {setting} makes the step faster",
@@ -104,7 +104,7 @@ class Matrix:
                    *self.command(trainer, model, defects, part=2)]
         batch = int(re.search(r"\bbatch[= ](\d+)", self.build.run(command).stdout).group(1))
         again = self.build.run(command, GPUPROF_APPLY=f"batch={2 * batch}")
-        after = printed_median_ms(again.stdout)
+        after = printed_pace_ms(again.stdout)
         self.checks.check(after < 1.6 * before, f"{name}: twice the batch costs less than twice the step",
                           f"{before:.2f} ms before, {after:.2f} ms after")
 
@@ -115,7 +115,7 @@ class Matrix:
             return False
         again = self.build.run([self.build.gpuprof, "run", "--no-record", "--device", f"virtual:{model}", "--",
                                 *self.command(trainer, model, defects)], GPUPROF_APPLY=setting)
-        return printed_median_ms(again.stdout) > 0.99 * step_ms
+        return printed_pace_ms(again.stdout) > 0.99 * step_ms
 
     @staticmethod
     def lacks_data(analysis, profile, rule):
@@ -298,7 +298,7 @@ def unmarked(build, checks, *arguments):
     moves it by some percent. A wrong period is wrong by half and more."""
     what = " ".join(["unmarked", *arguments])
     profile, run = build.profile("unmarked", "--no-nvtx", "--steps", "120", *arguments)
-    steps, printed = build.analyze(profile)["steps"], printed_median_ms(run.stdout)
+    steps, printed = build.analyze(profile)["steps"], printed_pace_ms(run.stdout)
     close = abs(steps["median_ms"] - printed) <= 0.05 * printed
     checks.check(steps["source"] == "detected", f"{what}: steps are detected",
                  f"source is {steps['source']}")

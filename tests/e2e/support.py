@@ -5,6 +5,7 @@ when any failed.
 """
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -81,3 +82,9 @@ def printed_median_ms(stdout):
     if not last.startswith("median_step_ms="):
         raise RuntimeError(f"train_conv ended with '{last}'")
     return float(last.split("=")[1])
+
+
+def printed_pace_ms(stdout):
+    """What the trainer says that its loop takes per step, also where workers deliver in bursts."""
+    pace = re.search(r"^pace_step_ms=([0-9.]+)$", stdout, re.M)
+    return float(pace.group(1)) if pace else printed_median_ms(stdout)
