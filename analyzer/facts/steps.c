@@ -260,6 +260,7 @@ static int as_given(struct facts *f, struct detected *d, struct err *e)
     const char *kernel = timeline_meta(f->tl, "steps.kernel");
     const char *count = timeline_meta(f->tl, "steps.count");
     size_t wanted = count ? (size_t)strtoul(count, NULL, 10) : 0;
+    kernel = kernel && *kernel ? kernel : NULL; /* an option takes back what the profile says */
     int rc = 0;
     if (kernel)
         rc = steps_given(d, f->tl, f->steps.process, kernel, &f->arena, e);

@@ -24,9 +24,10 @@ int load_note_left_out(const struct sink *sink, const char *left_out, struct err
     return sink->put(sink->self, ROW_HEALTH, &h, e);
 }
 
-static int put_meta(const struct sink *sink, const char *key, const char *value, struct err *e)
+static int put_meta(const struct sink *sink, const char *key, const char *value, int before_last,
+                    struct err *e)
 {
-    struct row_meta m = {.id = INT32_MAX};
+    struct row_meta m = {.id = INT32_MAX - before_last};
     m.key = sink->intern(sink->self, key, strlen(key));
     m.value = sink->intern(sink->self, value, strlen(value));
     return sink->put(sink->self, ROW_META, &m, e);
@@ -38,10 +39,13 @@ static int note_steps(const struct sink *sink, struct err *e)
     char count[16];
     if (load_step_count < 0 || load_step_count == 1)
         return err_set(e, "--steps-per-run needs a number of steps, at least 2");
+    if (load_step_kernel && !*load_step_kernel)
+        return err_set(e, "--step-kernel needs a kernel's name, or a part of it");
     snprintf(count, sizeof count, "%d", load_step_count);
-    if (load_step_kernel && put_meta(sink, "steps.kernel", load_step_kernel, e))
+    const char *kernel = load_step_kernel ? load_step_kernel : load_step_count ? "" : NULL;
+    if (kernel && put_meta(sink, "steps.kernel", kernel, 1, e))
         return -1;
-    return load_step_count ? put_meta(sink, "steps.count", count, e) : 0;
+    return load_step_count ? put_meta(sink, "steps.count", count, 0, e) : 0;
 }
 
 /* All texts pass the sink that hides secrets: of a profile or trace that others made, too. */
@@ -85,16 +89,19 @@ static bool readable(char *path, struct err *e)
  * in the arena; NULL: none is damaged, or all are. */
 static const char *drop_damaged(struct import_files *l, struct arena *arena)
 {
+    enum { NAMED = 8 };
     const char *text = "";
-    size_t kept = 0;
+    size_t kept = 0, left = 0;
     bool *good = arena_array(arena, l->n, sizeof *good);
     for (size_t i = 0; good && text && i < l->n; i++) {
         struct err why = ERR_INIT;
         good[i] = readable(l->at[i], &why);
         kept += good[i];
-        if (!good[i])
+        if (!good[i] && left++ < NAMED)
             text = arena_printf(arena, "%s%s%s", text, *text ? "; " : "", why.text);
     }
+    if (text && left > NAMED)
+        text = arena_printf(arena, "%s; and %zu more", text, left - NAMED);
     if (!good || !text || kept == 0 || kept == l->n)
         return NULL;
     kept = 0;

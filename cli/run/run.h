@@ -32,6 +32,8 @@ int place_beside(const char *relative, char *out, size_t n);
 int place_virtual_gpu(char *out, size_t n); /* as built, or as installed; -1: neither is there */
 /* The agent: $GPUPROF_AGENT, else beside us. -1 with *e set. */
 int place_agent(char *out, size_t n, struct err *e);
+int place_preloadable(const char *path,
+                      struct err *e); /* -1 with *e set: LD_PRELOAD would split it */
 /* The folder of the Python hook. -1 when it is not there: Python programs run without it. */
 int place_python(char *out, size_t n);
 /* Default name of the profile: PROG.gpuprof, PROG.rN.gpuprof under a launcher of ranks; PROG is the

@@ -59,6 +59,8 @@ static int choose_virtual(struct run_device *d, const char *model, struct err *e
         return err_set(
             e, "this build of gpuprof has no virtual GPU (building it needs the CUDA Toolkit)");
     d->is_virtual = true;
+    if (place_preloadable(d->library, e) < 0)
+        return -1;
     if ((size_t)snprintf(d->nvml, sizeof d->nvml, "%s/libnvidia-ml.so.1", d->library) >=
             sizeof d->nvml ||
         (size_t)snprintf(d->reach, sizeof d->reach, "%s/libvgpu-reach.so", d->library) >=

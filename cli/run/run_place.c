@@ -40,6 +40,16 @@ int place_virtual_gpu(char *out, size_t n)
     return place_beside("../lib/gpuprof/vgpu", out, n);
 }
 
+int place_preloadable(const char *path, struct err *e)
+{
+    if (!strpbrk(path, " :"))
+        return 0;
+    return err_set(e,
+                   "%s: the system cannot preload a library from a path with a space or a colon; "
+                   "move gpuprof to another folder",
+                   path);
+}
+
 int place_agent(char *out, size_t n, struct err *e)
 {
     static const char *const places[] = {"../lib/libgpuprof_agent.so",
@@ -50,11 +60,11 @@ int place_agent(char *out, size_t n, struct err *e)
         if (access(set, R_OK) != 0 || strlen(set) >= n)
             return err_set(e, "GPUPROF_AGENT names an agent that does not exist: %s", set);
         strcpy(out, set);
-        return 0;
+        return place_preloadable(out, e);
     }
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (place_beside(places[i], out, n) == 0)
-            return 0;
+            return place_preloadable(out, e);
     return err_set(e, "libgpuprof_agent.so is not beside this program: build gpuprof with the CUDA "
                       "headers, or set GPUPROF_AGENT");
 }

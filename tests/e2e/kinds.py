@@ -48,6 +48,19 @@ def foreign(build):
     return path
 
 
+def moved(build, checks):
+    """A folder with a space in its path: the loader would split it, and write its errors into the program's."""
+    folder = build.path("my programs")
+    shutil.copytree(os.path.join(build.bin, "../lib"), os.path.join(folder, "lib"), symlinks=True)
+    os.mkdir(os.path.join(folder, "bin"))
+    program = shutil.copy(build.gpuprof, os.path.join(folder, "bin"))
+    for options in ([], ["--device", DEVICE], ["--device", DEVICE, "--no-record"]):
+        done = build.run([program, "run", "-f", "-o", build.path("moved.gpuprof"), *options, "--", "true"])
+        checks.check(done.returncode != 0 and "space or a colon" in done.stderr and "ld.so" not in done.stderr,
+                     f"a path with a space, {' '.join(options) or 'recorded'}: one clear line",
+                     f"{done.returncode}: {done.stderr[-300:]}")
+
+
 def another_libc(build, plain):
     """Our program, asking for musl's loader, which is not here: it fails the same way with and without us."""
     with open(plain, "rb") as f:
@@ -120,6 +133,7 @@ def main():
         print("skipped: no C compiler")
         sys.exit(77)
     compare(build, checks, "plain", [plain])
+    moved(build, checks)
     static = compile_c(build, "static", "-static")
     if static:
         compare(build, checks, "static", [static], "is statically linked")

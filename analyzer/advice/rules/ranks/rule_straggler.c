@@ -50,14 +50,6 @@ static void advise(struct arena *arena, struct outcome *o, const struct rank_fac
     o->remedy.tensorflow = o->remedy.cuda = o->remedy.pytorch;
 }
 
-/* A rank that was not recorded and came even later would lengthen the transfers by as much: those
- * are no longer than the waiting is worth. */
-static bool may_be_another(const struct facts *f, int64_t gain)
-{
-    const struct ranks *r = &f->ranks;
-    return f->tl->missing_ranks > 0 && r->transfer_ns * 4 > gain;
-}
-
 /* With ranks missing nobody is late for sure, and nobody in time. */
 static void doubt(const struct facts *f, struct arena *arena, struct outcome *o, int64_t gain)
 {
@@ -71,11 +63,20 @@ static void doubt(const struct facts *f, struct arena *arena, struct outcome *o,
         query_time(arena, gain > 0 ? gain : 0), query_time(arena, f->ranks.transfer_ns));
 }
 
+/* A rank that was not recorded and came even later would lengthen the transfers by as much: those
+ * are no longer than the waiting is worth. */
+static bool may_be_another(const struct facts *f, int64_t gain)
+{
+    const struct ranks *r = &f->ranks;
+    return f->tl->missing_ranks > 0 && r->transfer_ns * 4 > gain;
+}
+
 /* Several ranks that are late together: those of one node, or with the same kind of work. */
 static bool check_group(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     const struct ranks *r = &f->ranks;
-    if (r->group_size == 0 || r->group_ns * 100 < f->step_ns || query_replicated(f, arena))
+    if (r->group_size == 0 || r->group_ns * 100 < f->step_ns || may_be_another(f, r->group_ns) ||
+        query_replicated(f, arena))
         return false;
     const char *who = r->group_text;
     outcome_evidence(o, "ranks compared", (double)r->count, "count", "SELECT * FROM process");
