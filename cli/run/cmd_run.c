@@ -67,7 +67,8 @@ static int record(char **argv, const struct run_device *d, const char *profile)
                                 .argv = argv};
     struct child c;
     struct recorder r;
-    if (place_agent(agent, sizeof agent, &e) < 0 || output_check(profile, force, &e) < 0 ||
+    if (place_agent(agent, sizeof agent, &e) < 0 || place_preloadable(agent, &e) < 0 ||
+        output_check(profile, force, &e) < 0 ||
         (results.report && results_check_page(profile, force, &e) < 0) ||
         place_spool_folder(profile, folder, sizeof folder, &e) < 0) {
         fail(&e);

@@ -60,11 +60,11 @@ int place_agent(char *out, size_t n, struct err *e)
         if (access(set, R_OK) != 0 || strlen(set) >= n)
             return err_set(e, "GPUPROF_AGENT names an agent that does not exist: %s", set);
         strcpy(out, set);
-        return place_preloadable(out, e);
+        return 0;
     }
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (place_beside(places[i], out, n) == 0)
-            return place_preloadable(out, e);
+            return 0;
     return err_set(e, "libgpuprof_agent.so is not beside this program: build gpuprof with the CUDA "
                       "headers, or set GPUPROF_AGENT");
 }
