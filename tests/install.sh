@@ -44,8 +44,8 @@ if grep -q '^GPUPROF_PORTABLE:BOOL=ON' "$build/CMakeCache.txt"; then # needs not
 fi
 # an archive, unpacked by somebody who is not root, under another name
 (cd "$build" && cpack -G TGZ -B "$top/pack") >log 2>&1 || { cat log; fail "cpack"; }
-mkdir "$top/else where" && tar xzf "$top"/pack/*.tar.gz -C "$top/else where" && chmod -R a+rX "$top"
-program=$(find "$top/else where" -path '*/bin/gpuprof')
+mkdir "$top/elsewhere" && tar xzf "$top"/pack/*.tar.gz -C "$top/elsewhere" && chmod -R a+rX "$top"
+program=$(find "$top/elsewhere" -path '*/bin/gpuprof')
 mkdir "$top/home" && chmod 777 "$top/home" && cd "$top/home" || exit 2
 plain=
 [ "$(id -u)" != 0 ] || plain="setpriv --reuid=65534 --regid=65534 --clear-groups"
