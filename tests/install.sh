@@ -51,7 +51,7 @@ plain=
 [ "$(id -u)" != 0 ] || plain="setpriv --reuid=65534 --regid=65534 --clear-groups"
 # shellcheck disable=SC2086 # several words
 $plain env HOME="$top/home" "$program" doctor >doctor 2>&1
-[ ! -e "$build/lib/libgpuprof_agent.so" ] || grep -q '^ok  *agent: ' doctor || fail "from an archive: $(cat doctor)"
+[ ! -e "$build/lib/libgpuprof_agent.so" ] || grep -q '^ok  *agent:' doctor || fail "from an archive: $(cat doctor)"
 if [ -e "$build/lib/libgpuprof_agent.so" ]; then
     # shellcheck disable=SC2086
     $plain env HOME="$top/home" "$program" run -o x.gpuprof -- true >out 2>&1 || fail "run from an archive: $(cat out)"
