@@ -11,8 +11,10 @@
 
 #include "agent/core/agent.h"
 
-/* Most of CUPTI's buffers, and most threads at once; only those in use cost disk or memory. */
-enum { SPOOL_BUFFERS = 512, SPOOL_FEW_BUFFERS = 128, SPOOL_RINGS = 512 };
+/* Most of CUPTI's buffers, and most threads at once; only those in use cost disk or memory. 2048
+ * of them hold some 7 million records: what 64 threads launch in half a minute while the collector
+ * gets no core or waits for the disk. --max-size bounds them, too. */
+enum { SPOOL_BUFFERS = 2048, SPOOL_FEW_BUFFERS = 128, SPOOL_RINGS = 512 };
 
 /* Makes the file and fills agent.spool, agent.path. -1: passive; why = a file name that ends in
  * SPOOL_FAILED_SUFFIX, if even that could be made. */

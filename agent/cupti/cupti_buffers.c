@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/core/clock.h"
 #include "agent/cupti/cupti.h"
 
 static _Atomic uint64_t requests;
@@ -118,6 +119,23 @@ static int64_t take(void)
 
 enum { GROWS = 64 }; /* tries to make a buffer within a request, which takes 0.2 ms */
 
+/* Index of a free one, made here if need be; -1: there is none. Then none is looked for in the next
+ * millisecond: CUPTI asks again at every record, and a look at all of them takes 20 us. */
+static int64_t find(void)
+{
+    enum { DRY_NS = 1000000 };
+    static _Atomic int64_t dry_until_ns;
+    int64_t now_ns = clock_now_ns();
+    if (now_ns < atomic_load_explicit(&dry_until_ns, memory_order_relaxed))
+        return -1;
+    int64_t i = take();
+    for (unsigned k = 1; i < 0 && k <= GROWS && cupti_buffers_prepare(k) == 0; k++)
+        i = take(); /* our thread got no core in time; others may take what was made: more then */
+    if (i < 0)
+        atomic_store_explicit(&dry_until_ns, now_ns + DRY_NS, memory_order_relaxed);
+    return i;
+}
+
 void CUPTIAPI cupti_buffer_request(uint8_t **buffer, size_t *size, size_t *max_records)
 {
     *max_records = 0;
@@ -125,9 +143,7 @@ void CUPTIAPI cupti_buffer_request(uint8_t **buffer, size_t *size, size_t *max_r
         return;
     *max_records = 0;
     bool here = cupti_running(); /* not in a forked child: the arena is not mapped there */
-    int64_t i = here ? take() : -1;
-    for (int k = 0; here && i < 0 && k < GROWS && cupti_buffers_prepare(1) == 0; k++)
-        i = take(); /* our thread got no core in time; another one may take what was made */
+    int64_t i = here ? find() : -1;
     if (i >= 0) {
         *buffer = (uint8_t *)spool_buffer((uint32_t)i);
         *size = SPOOL_BUFFER_BYTES;
