@@ -21,7 +21,8 @@ analyzer/import/kineto  analyzer/profile analyzer/import
 analyzer/import/nsys    analyzer/profile analyzer/import
 analyzer/timeline       wire analyzer/profile
 analyzer/measure        wire analyzer/profile analyzer/timeline
-analyzer/facts          wire analyzer/profile analyzer/timeline analyzer/measure
+analyzer/detect         analyzer/profile analyzer/timeline analyzer/measure
+analyzer/facts          wire analyzer/profile analyzer/timeline analyzer/measure analyzer/detect
 analyzer/queries        wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts
 analyzer/queries/input  wire analyzer/timeline analyzer/measure analyzer/facts analyzer/queries
 analyzer/queries/ranks  analyzer/timeline analyzer/measure analyzer/facts analyzer/queries

@@ -3,6 +3,7 @@
 #ifndef GPUPROF_FACTS_PASSES_H
 #define GPUPROF_FACTS_PASSES_H
 
+#include "analyzer/detect/detect.h"
 #include "analyzer/facts/facts.h"
 #include "analyzer/measure/input.h"
 #include "analyzer/measure/launched.h"
@@ -10,24 +11,6 @@
 #include "analyzer/measure/ranges.h"
 #include "analyzer/facts/recorded.h"
 #include "analyzer/measure/spans.h"
-
-struct detected {
-    struct span *at; /* arena; segments of the steady state and around it */
-    bool *steady;
-    size_t count;
-    double confidence;
-    size_t votes;
-    const char *text;  /* for people; NULL = nothing found */
-    const char *doubt; /* why others may be the steps, for people; NULL = nothing says so */
-};
-/* Steps from repetition alone. `wanted`: how many the user says there are, 0 = nothing is said. The
- * arena owns what it returns. */
-int steps_detect(struct detected *d, const struct timeline *t, uint32_t process, size_t wanted,
-                 struct arena *arena, struct err *e);
-/* steps_given.c: from one launch of a kernel whose name holds `kernel` to the next; fails where
- * there are not two. */
-int steps_given(struct detected *d, const struct timeline *t, uint32_t process, const char *kernel,
-                struct arena *arena, struct err *e);
 
 /* recorded.c, from steps_find: the windows (-1: out of memory); steps end with their window; the
  * steps of a window whose GPU time is not whole are dropped, once operations have steps. */

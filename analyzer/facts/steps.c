@@ -263,9 +263,9 @@ static int as_given(struct facts *f, struct detected *d, struct err *e)
     kernel = kernel && *kernel ? kernel : NULL; /* an option takes back what the profile says */
     int rc = 0;
     if (kernel)
-        rc = steps_given(d, f->tl, f->steps.process, kernel, &f->arena, e);
+        rc = detect_given(d, f->tl, f->steps.process, kernel, &f->arena, e);
     else if (f->tl->process_count)
-        rc = steps_detect(d, f->tl, f->steps.process, wanted, &f->arena, e);
+        rc = detect_steps(d, f->tl, f->steps.process, wanted, &f->arena, e);
     return rc < 0 ? -1 : kernel || wanted;
 }
 

@@ -1,7 +1,7 @@
 /* Cuts of a sequence of operations into segments: each begins with an occurrence of one operation.
- * For steps_detect.c, which chooses the cut whose segments are steps. Shares go from 0 to 1. */
-#ifndef GPUPROF_FACTS_STEPS_CUT_H
-#define GPUPROF_FACTS_STEPS_CUT_H
+ * For detect.c, which chooses the cut whose segments are steps. Shares go from 0 to 1. */
+#ifndef GPUPROF_DETECT_CUT_H
+#define GPUPROF_DETECT_CUT_H
 
 #include "analyzer/measure/sequence.h"
 

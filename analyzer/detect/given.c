@@ -1,6 +1,7 @@
 /* Steps as the user gives them: by a kernel that is launched once in each. Cost: O(n log n). */
-#include "analyzer/facts/passes.h"
-#include "analyzer/timeline/sort.h"
+#include "analyzer/detect/detect.h"
+#include "analyzer/measure/launched.h"
+#include "analyzer/measure/median.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +25,8 @@ static int64_t *launches_of(const struct timeline *t, uint32_t process, const ch
     return launch;
 }
 
-int steps_given(struct detected *d, const struct timeline *t, uint32_t process, const char *kernel,
-                struct arena *arena, struct err *e)
+int detect_given(struct detected *d, const struct timeline *t, uint32_t process, const char *kernel,
+                 struct arena *arena, struct err *e)
 {
     size_t n;
     int64_t *at = launches_of(t, process, kernel, &n);

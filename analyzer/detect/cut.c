@@ -1,5 +1,5 @@
 /* How well the occurrences of one operation cut a sequence into steps. */
-#include "analyzer/facts/steps_cut.h"
+#include "analyzer/detect/cut.h"
 
 #include "analyzer/measure/median.h"
 #include "base/vec.h"

@@ -8,8 +8,8 @@
  *   that cuts best (coverage, regularity, host gap before it) -> the period -> steady state
  *
  * Cost: O(n log n) plus a bounded number of passes over the tokens. Memory: 48 bytes a token. */
-#include "analyzer/facts/passes.h"
-#include "analyzer/facts/steps_cut.h"
+#include "analyzer/detect/detect.h"
+#include "analyzer/detect/cut.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -280,7 +280,7 @@ static int detect(struct detected *d, const struct timeline *t, uint32_t process
     return rc;
 }
 
-int steps_detect(struct detected *d, const struct timeline *t, uint32_t process, size_t wanted,
+int detect_steps(struct detected *d, const struct timeline *t, uint32_t process, size_t wanted,
                  struct arena *arena, struct err *e)
 {
     *d = (struct detected){0};
