@@ -195,6 +195,34 @@ START_TEST(one_recording_without_steps_is_not_called_a_step)
 }
 END_TEST
 
+/* Without marks: the thread that runs backward launches twice as much as the loop's. */
+START_TEST(the_loops_thread_takes_batches_and_updates_parameters)
+{
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        build_thread(&b, 2, "backward");
+        for (int step = 0; step < 8; step++) {
+            int64_t at = MS(100) + MS(10) * step;
+            if (i)
+                build_range(&b, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+                            at - MS(1), at);
+            build_kernel(&b, "forward", at, at + US(10), MS(2));
+            b.thread = 2;
+            build_kernel(&b, "backward", at + MS(2), at + MS(2) + US(10), MS(2));
+            build_kernel(&b, "backward_too", at + MS(4), at + MS(4) + US(10), MS(2));
+            b.thread = 1;
+            build_kernel(&b, "multi_tensor_apply_kernel", at + MS(6), at + MS(6) + US(10), US(50));
+            b.thread = 2;
+            build_kernel(&b, "more", at + MS(7), at + MS(7) + US(10), US(50));
+            b.thread = 1;
+        }
+        const struct facts *f = build_analyze(&b)->facts;
+        ck_assert_int_eq(f->tl->threads[f->steps.main_thread].row.id, i ? 1 : 2);
+        build_end(&b);
+    }
+}
+END_TEST
+
 START_TEST(an_absurd_cost_of_records_is_no_cost)
 {
     static const char *const cost[] = {"1e999", "nan", "-5", "1e15", "100"};
@@ -225,6 +253,7 @@ Suite *test_facts_suite(void)
     tcase_add_loop_test(c, launches_without_a_record_are_not_idle_time, 0, 5);
     tcase_add_test(c, a_busy_gpu_is_the_verdict);
     tcase_add_test(c, one_recording_without_steps_is_not_called_a_step);
+    tcase_add_test(c, the_loops_thread_takes_batches_and_updates_parameters);
     tcase_add_loop_test(c, an_absurd_cost_of_records_is_no_cost, 0, 5);
     suite_add_tcase(s, c);
     return s;
