@@ -26,7 +26,7 @@ analyzer/facts          wire analyzer/profile analyzer/timeline analyzer/measure
 analyzer/queries        wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts
 analyzer/queries/input  wire analyzer/timeline analyzer/measure analyzer/facts analyzer/queries
 analyzer/queries/ranks  analyzer/timeline analyzer/measure analyzer/facts analyzer/queries
-analyzer/replay         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/queries
+analyzer/replay         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/queries analyzer/queries/input
 analyzer/whatif         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/queries analyzer/queries/ranks analyzer/replay
 analyzer/advice         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/queries analyzer/queries/input analyzer/queries/ranks analyzer/whatif
 analyzer/compare        analyzer/profile analyzer/timeline analyzer/facts analyzer/queries analyzer/whatif analyzer/advice

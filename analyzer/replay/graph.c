@@ -179,7 +179,7 @@ struct graph *graph_build(const struct facts *f, struct err *e)
     struct maker m = {.g = g, .a = f, .t = f->tl};
     g->a = f;
     g->streams = f->tl->stream_count;
-    g->lanes = g->streams + f->tl->thread_count;
+    g->lanes = g->streams + f->tl->thread_count + 1; /* a worker that was not recorded */
     g->launches_block = query_launches(f).block;
     if (!graph_too_wide(f->tl))
         find_window(&m);

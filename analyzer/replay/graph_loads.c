@@ -2,6 +2,7 @@
 #include "analyzer/replay/graph_make.h"
 
 #include "analyzer/measure/input.h"
+#include "analyzer/queries/input/delivery.h"
 
 #include <stdlib.h>
 
@@ -64,11 +65,46 @@ static int count_credits(const struct maker *m, const struct load *loads, size_t
     return (int)most;
 }
 
+/* Batches whose making was not recorded, as if one worker made one after the other: each from the
+ * delivery of the one before to its own. So they come no faster where the steps get shorter. The
+ * worker has a lane of its own, the last. */
+static int suppose_loads(struct maker *m, const struct deliveries *d)
+{
+    enum { AHEAD = 2 }; /* what PyTorch's loader lets a worker make ahead, at least */
+    uint32_t lane = (uint32_t)m->g->lanes - 1;
+    m->marks.n = 0;
+    m->g->credits = AHEAD;
+    for (size_t i = 0; i < d->n; i++) {
+        struct batch_mark *k = vec_push(&m->marks);
+        if (!k)
+            return -1;
+        *k = (struct batch_mark){d->at[i].from_ns, d->at[i].to_ns, (uint32_t)i, false};
+        int64_t from = i ? d->at[i - 1].made_ns : m->g->start_ns, to = d->at[i].made_ns;
+        from = from > m->g->start_ns ? from : m->g->start_ns;
+        if (to >= from && from < m->end_ns)
+            graph_put(m, TASK_LOAD, from, lane, from, to, (uint32_t)i)->flags |= TASK_BEHIND;
+        /* taken ahead of what a queue of AHEAD holds: the queue was longer */
+        size_t ready = i;
+        while (ready + 1 < d->n && d->at[ready + 1].made_ns <= d->at[i].from_ns)
+            ready++;
+        if ((int)(ready - i) + 1 > m->g->credits)
+            m->g->credits = (int)(ready - i) + 1;
+    }
+    return 0;
+}
+
 int graph_put_loads(struct maker *m)
 {
     const struct timeline *t = m->t;
     struct VEC(struct load) loads = {0};
-    int rc = find_marks(m);
+    struct deliveries d;
+    int rc = query_deliveries(m->a, &d);
+    if (rc < 0 || d.n) {
+        rc = rc < 0 ? -1 : suppose_loads(m, &d);
+        query_deliveries_release(&d);
+        return rc < 0 || m->failed ? -1 : 0;
+    }
+    rc = find_marks(m);
     for (size_t i = 0; rc == 0 && i < t->range_count; i++) {
         const struct range *r = &t->ranges[i];
         if (r->thread == m->a->steps.main_thread || !input_makes(tl_text(t, r->name)))

@@ -27,6 +27,7 @@ static const struct {
 } edits[] = {
     [EDIT_NONE] = {"none", NULL, true, false},
     [EDIT_WORKERS] = {"workers", edit_workers, false, true},
+    [EDIT_MORE_WORKERS] = {"more-workers", edit_more_workers, false, true},
     [EDIT_PIN] = {"pin", edit_pin, false, false},
     [EDIT_OVERLAP] = {"overlap", edit_overlap, true, false},
     [EDIT_UNSYNC] = {"unsync", edit_unsync, true, true},

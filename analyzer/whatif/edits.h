@@ -46,7 +46,7 @@ bool edit_picks(const struct edit *x, const struct graph *g, uint32_t op);
 typedef void edit_fn(const struct edit *x, const struct graph *g, struct plan *p,
                      const struct draw *d);
 edit_fn edit_workers, edit_pin, edit_overlap; /* edits_input.c */
-edit_fn edit_read_free;
+edit_fn edit_more_workers, edit_read_free;
 edit_fn edit_unsync, edit_graph, edit_unblock, edit_skip; /* edits_host.c */
 edit_fn edit_keep_gradients, edit_layout, edit_precision; /* edits_kernels.c */
 edit_fn edit_fuse, edit_algorithm;

@@ -98,6 +98,19 @@ void edit_workers(const struct edit *x, const struct graph *g, struct plan *p, c
         crowd_trainer(g, p, draw_between(d, 2, 0, 0.2) * (m - now) / m);
 }
 
+/* How many workers there are, what a batch costs them and how many cores are free was not recorded:
+ * more of them make batches come in anything from the same time (no core, no room in the storage)
+ * to a tenth of it. As a bound, in none. */
+void edit_more_workers(const struct edit *x, const struct graph *g, struct plan *p,
+                       const struct draw *d)
+{
+    (void)x;
+    double by = p->most ? 0 : draw_between(d, 0, 0.1, 1);
+    for (uint32_t i = 0; i < g->count; i++)
+        if (g->tasks[i].kind == TASK_LOAD && g->tasks[i].flags & TASK_BEHIND)
+            p->dur[i] = (int64_t)((double)p->dur[i] * by);
+}
+
 /* Bytes per ns of pinned copies: the best seen, give or take little, else 70 to 85 % of the PCIe
  * generation's rate; on generation 5 the host often does not keep up (from 40 %). */
 static double pinned_rate(const struct graph *g, const struct draw *d)

@@ -33,6 +33,7 @@ enum edit_kind { /* the change that a rule recommends */
                  EDIT_PUNCTUAL,       /* the late rank arrives with the last of the others */
                  EDIT_UNBLOCK,        /* launches return at once; no `ops`, no `calls` */
                  EDIT_SKIP,           /* the training thread takes no time for `ranges` */
+                 EDIT_MORE_WORKERS,   /* batches that others make, unrecorded, come faster */
                  EDIT_READ_FREE, /* making a batch takes `good` of its time: no waiting for files */
                  EDIT_KINDS
 };

@@ -1,5 +1,6 @@
 /* Input-bound: the GPU is idle while the next batch is awaited, or made, on the training thread. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/queries/input/delivery.h"
 #include "analyzer/queries/input/feed.h"
 #include "analyzer/queries/input/loader.h"
 
@@ -75,10 +76,22 @@ static void divide_first(const struct facts *facts, struct arena *arena, struct 
     o->remedy.pytorch = f.shards ? QUERY_SHARDED : QUERY_SHARD;
 }
 
-static void advise(struct arena *arena, struct outcome *o, const struct need *f)
+/* Workers hold up the loop, and that is all that was recorded of them. */
+static bool delivered(const struct facts *facts)
+{
+    struct deliveries d;
+    bool any = query_deliveries(facts, &d) == 0 && d.n > 0;
+    query_deliveries_release(&d);
+    return any;
+}
+
+static void advise(const struct facts *facts, struct arena *arena, struct outcome *o,
+                   const struct need *f)
 {
     int n = f->most;
     if (n <= 0) {
+        if (delivered(facts))
+            o->edit = (struct edit){.kind = EDIT_MORE_WORKERS};
         o->remedy.pytorch =
             "DataLoader(..., num_workers=N, persistent_workers=True): the recording lacks the cost "
             "of a batch, so increase N one by one, up to the number of free cores";
@@ -149,7 +162,7 @@ static void check_num_workers(const struct facts *facts, struct arena *arena, st
         return;
     }
     add_evidence(facts, arena, o, &f, idle);
-    advise(arena, o, &f);
+    advise(facts, arena, o, &f);
     struct query_loader l = query_loader(facts, arena);
     if (query_waits_for_files(&l)) { /* the storage may serve no more readers than it does */
         o->edit = (struct edit){.kind = EDIT_NONE};
@@ -180,7 +193,9 @@ const struct rule rule_num_workers = {
     .looks_for = "GPU idle while the training thread waits for the next batch or makes it.",
     .doc = "The GPU waits if the training thread makes the batches, or if there are too few "
            "workers. gpuprof computes the number of workers from the measured time to make a "
-           "batch, divided by the rest of the step. It never advises more workers than the cores "
+           "batch, divided by the rest of the step. If a recording has only the waits for workers, "
+           "more of them may bring batches up to ten times as fast, or no faster, and the interval "
+           "says so. It never advises more workers than the cores "
            "that the process may use, because such workers only compete with each other.",
     .remedy = {"DataLoader(..., num_workers=N, prefetch_factor=2, persistent_workers=True)",
                "dataset.map(f, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)",

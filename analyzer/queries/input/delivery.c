@@ -1,0 +1,152 @@
+#include "analyzer/queries/input/delivery.h"
+
+#include "analyzer/measure/input.h"
+
+#include <string.h>
+
+enum {
+    WAIT_NS = 500000, /* taking a batch that is ready takes less: unpacking it */
+    WAITS_MIN = 3,
+    EVERY = 16,      /* at least one in so many batches was awaited: workers deliver in bursts */
+    HELD_UP_PCT = 10 /* of the steps' time is spent waiting */
+};
+
+static bool awaits_workers(const char *name)
+{
+    return strstr(name, "_MultiProcessingDataLoaderIter") != NULL;
+}
+
+static int add(struct deliveries *d, int64_t from_ns, int64_t to_ns)
+{
+    if (d->n && from_ns < d->at[d->n - 1].to_ns)
+        return 0; /* inside the one before */
+    struct delivery *x = vec_push(d);
+    if (x)
+        *x = (struct delivery){from_ns, to_ns, 0};
+    return x ? 0 : -1;
+}
+
+/* Ranges that wait for workers. -1: out of memory. */
+static int take_ranges(struct deliveries *d, const struct facts *f, bool *others)
+{
+    const struct timeline *t = f->tl;
+    const struct thread *th = &t->threads[f->steps.main_thread];
+    int rc = 0;
+    for (uint32_t i = th->first_range; i < th->first_range + th->ranges && rc == 0; i++) {
+        const char *name = tl_text(t, t->ranges[i].name);
+        if (awaits_workers(name))
+            rc = add(d, t->ranges[i].start_ns, t->ranges[i].end_ns);
+        else
+            *others |= input_name(name);
+    }
+    return rc;
+}
+
+/* Calls that sleep until another thread or process does something; a read may be of a file. */
+static bool sleeps(const char *call)
+{
+    static const char *const prefix[] = {"poll",  "ppoll", "select", "epoll_",       "sem_wait",
+                                         "sem_t", "sem_c", "futex",  "pthread_cond_"};
+    for (size_t i = 0; i < sizeof prefix / sizeof *prefix; i++)
+        if (strncmp(call, prefix[i], strlen(prefix[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool slept(const struct timeline *t, uint32_t thread, const struct span *in, size_t *next)
+{
+    int64_t asleep_ns = 0;
+    while (*next < t->os_call_count && t->os_calls[*next].start_ns < in->start_ns)
+        ++*next;
+    for (; *next < t->os_call_count && t->os_calls[*next].start_ns < in->end_ns; ++*next) {
+        const struct row_range *c = &t->os_calls[*next];
+        if (timeline_thread_index(t, c->thread) == thread && sleeps(tl_text(t, c->name)))
+            asleep_ns += c->end_ns - c->start_ns;
+    }
+    return asleep_ns * 2 > in->end_ns - in->start_ns;
+}
+
+/* Without such ranges: the thread sleeps in calls of the operating system until a batch comes. */
+static int take_os_waits(struct deliveries *d, const struct facts *f)
+{
+    struct spans all = {0};
+    size_t next = 0;
+    int rc = input_spans(&all, f->tl, f->steps.main_thread);
+    for (size_t i = 0; i < all.n && rc == 0; i++)
+        if (slept(f->tl, f->steps.main_thread, &all.at[i], &next))
+            rc = add(d, all.at[i].start_ns, all.at[i].end_ns);
+    spans_release(&all);
+    return rc;
+}
+
+static bool awaited(const struct delivery *x)
+{
+    return x->to_ns - x->from_ns >= WAIT_NS;
+}
+
+/* Do the workers set the pace, from the first step that is used to the last? */
+static bool held_up(const struct deliveries *d, const struct facts *f)
+{
+    size_t waits = 0, taken = 0;
+    int64_t waited_ns = 0, steps_ns = 0, from_ns = INT64_MAX, to_ns = INT64_MIN;
+    for (size_t i = 0; i < f->steps.count; i++) {
+        const struct step *s = &f->steps.at[i];
+        if (!s->used)
+            continue;
+        steps_ns += s->end_ns - s->start_ns;
+        from_ns = s->start_ns < from_ns ? s->start_ns : from_ns;
+        to_ns = s->end_ns > to_ns ? s->end_ns : to_ns;
+    }
+    for (size_t i = 0; i < d->n; i++) {
+        const struct delivery *x = &d->at[i];
+        if (x->to_ns <= from_ns || x->from_ns >= to_ns)
+            continue;
+        taken++;
+        waits += awaited(x);
+        waited_ns += awaited(x) ? x->to_ns - x->from_ns : 0;
+    }
+    return waits >= WAITS_MIN && waits * EVERY >= taken &&
+           (double)waited_ns * 100 >= (double)steps_ns * HELD_UP_PCT;
+}
+
+/* Those taken without a wait were ready: evenly between the waits around them. */
+static void date(struct deliveries *d)
+{
+    size_t last = 0;
+    for (size_t i = 0; i < d->n; i++) {
+        struct delivery *x = &d->at[i];
+        x->made_ns = awaited(x) ? x->to_ns : x->from_ns;
+        if (!awaited(x) || i == 0)
+            continue;
+        const struct delivery *before = &d->at[last];
+        for (size_t k = last + 1; awaited(before) && k < i; k++) {
+            double share = (double)(k - last) / (double)(i - last);
+            int64_t even =
+                before->made_ns + (int64_t)(share * (double)(x->made_ns - before->made_ns));
+            d->at[k].made_ns = even < d->at[k].from_ns ? even : d->at[k].from_ns;
+        }
+        last = i;
+    }
+}
+
+int query_deliveries(const struct facts *f, struct deliveries *d)
+{
+    bool others = false;
+    *d = (struct deliveries){0};
+    if (f->tl->loader_count || f->steps.main_thread >= f->tl->thread_count)
+        return 0;
+    int rc = take_ranges(d, f, &others);
+    if (rc == 0 && d->n == 0 && !others && f->tl->os_call_count)
+        rc = take_os_waits(d, f);
+    if (rc == 0 && d->n && held_up(d, f))
+        date(d);
+    else
+        query_deliveries_release(d);
+    return rc;
+}
+
+void query_deliveries_release(struct deliveries *d)
+{
+    vec_release(d);
+    *d = (struct deliveries){0};
+}

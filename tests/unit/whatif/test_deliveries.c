@@ -1,0 +1,144 @@
+/* A loop that workers hold up, where only the waits for them were recorded. */
+#include "analyzer/queries/input/delivery.h"
+
+#include "tests/unit/replay_steps.h"
+
+static const char awaits[] = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__";
+
+/* The rest of a step: 4 ms on the GPU, which the host awaits. */
+static void compute(struct builder *b, int64_t at)
+{
+    build_kernel(b, "volta_sgemm_128x64_nn", at + US(10), at + US(20), MS(3.8));
+    build_sync(b, at + US(30), MS(3.8));
+}
+
+static void fill_held_up(struct builder *b, int64_t at)
+{
+    build_range(b, awaits, at, at + MS(6));
+    compute(b, at + MS(6));
+}
+
+/* Two workers deliver together: every other batch is ready. Steps of 10 ms in the mean. */
+static void fill_bursts(struct builder *b, int64_t at)
+{
+    bool second = (at - MS(100)) / MS(10) % 2 == 1;
+    int64_t from = second ? at + MS(5.5) : at;
+    build_range(b, awaits, from, second ? from + US(100) : at + MS(11.4));
+    compute(b, second ? from + US(100) : at + MS(11.4));
+}
+
+static void fill_ready(struct builder *b, int64_t at)
+{
+    build_range(b, awaits, at, at + US(200));
+    compute(b, at + US(200));
+}
+
+static void fill_sleeps(struct builder *b, int64_t at)
+{
+    struct row_range r = {.id = ++b->next_id,
+                          .process = 1,
+                          .thread = b->thread,
+                          .start_ns = at,
+                          .end_ns = at + MS(6),
+                          .name = build_text(b, "poll"),
+                          .domain = build_text(b, OS_DOMAIN),
+                          .depth = -1};
+    build_put(b, ROW_RANGE, &r);
+    compute(b, at + MS(6));
+}
+
+static size_t found(const struct bench *x)
+{
+    struct deliveries d;
+    ck_assert_int_eq(query_deliveries(x->b.a->facts, &d), 0);
+    size_t n = d.n;
+    query_deliveries_release(&d);
+    return n;
+}
+
+static bool every_kernel(const struct facts *f, uint32_t op)
+{
+    return f->tl->op_count > op;
+}
+
+static void batches_come_no_faster_and_more_workers_may_bring_them(struct bench *x)
+{
+    ck_assert_uint_eq(found(x), STEPS);
+    ck_assert_double_lt(x->b.a->whatif.unexplained_pct, 1);
+    struct edit quick = {.kind = EDIT_SCALE, .ops = every_kernel, .good = 0.5, .bad = 0.5};
+    ck_assert_int_lt(bench_span(x, quick).high_ns, US(250));
+    struct span_ns more = bench_span(x, (struct edit){.kind = EDIT_MORE_WORKERS});
+    ck_assert_int_ge(more.low_ns, 0);
+    ck_assert_int_lt(more.low_ns, MS(1.5));
+    ck_assert_int_gt(more.mid_ns, MS(3));
+    ck_assert_int_gt(more.high_ns, MS(5.5)); /* what computing leaves */
+    ck_assert_int_le(more.high_ns, MS(6.3));
+}
+
+START_TEST(workers_that_hold_up_every_step_set_its_pace)
+{
+    struct bench x = bench_start(MS(10), fill_held_up);
+    batches_come_no_faster_and_more_workers_may_bring_them(&x);
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(so_does_a_thread_that_sleeps_in_the_operating_system)
+{
+    struct bench x = bench_start(MS(10), fill_sleeps);
+    batches_come_no_faster_and_more_workers_may_bring_them(&x);
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(a_batch_of_a_burst_was_made_between_its_neighbours)
+{
+    struct bench x = bench_start(MS(10), fill_bursts);
+    struct deliveries d;
+    ck_assert_int_eq(query_deliveries(x.b.a->facts, &d), 0);
+    ck_assert_uint_eq(d.n, STEPS);
+    for (size_t i = 3; i + 1 < d.n; i += 2) {
+        ck_assert_int_le(d.at[i].made_ns, d.at[i].from_ns);
+        ck_assert_int_ge(d.at[i].made_ns, d.at[i - 1].made_ns);
+        ck_assert_int_eq(d.at[i + 1].made_ns, d.at[i + 1].to_ns);
+    }
+    query_deliveries_release(&d);
+    ck_assert_double_lt(x.b.a->whatif.unexplained_pct, 5);
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(batches_that_are_ready_say_nothing_about_workers)
+{
+    struct bench x = bench_start(MS(5), fill_ready);
+    ck_assert_uint_eq(found(&x), 0);
+    struct edit quick = {.kind = EDIT_SCALE, .ops = every_kernel, .good = 0.5, .bad = 0.5};
+    ck_assert_int_gt(bench_span(&x, quick).mid_ns, MS(1.5));
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(the_rule_says_what_more_workers_would_bring)
+{
+    struct bench x = bench_start(MS(10), fill_held_up);
+    const struct outcome *first = x.b.a->ranked_count ? x.b.a->ranked[0] : NULL;
+    ck_assert_ptr_nonnull(first);
+    ck_assert_str_eq(first->rule->id, "num-workers");
+    ck_assert_int_eq(first->edit.kind, EDIT_MORE_WORKERS);
+    ck_assert(!first->upper_bound);
+    bench_end(&x);
+}
+END_TEST
+
+Suite *test_deliveries_suite(void)
+{
+    Suite *s = suite_create("deliveries");
+    TCase *c = tcase_create("deliveries");
+    tcase_add_test(c, workers_that_hold_up_every_step_set_its_pace);
+    tcase_add_test(c, so_does_a_thread_that_sleeps_in_the_operating_system);
+    tcase_add_test(c, a_batch_of_a_burst_was_made_between_its_neighbours);
+    tcase_add_test(c, batches_that_are_ready_say_nothing_about_workers);
+    tcase_add_test(c, the_rule_says_what_more_workers_would_bring);
+    suite_add_tcase(s, c);
+    return s;
+}
