@@ -270,6 +270,7 @@ struct facts {
     struct health_facts health;
     const char *long_text; /* long steps, and what they have that the others lack; NULL: not told */
     int long_part;         /* enum part of that */
+    const char *long_in;   /* the range that most of it lies in; NULL: none */
     int64_t long_extra_ns; /* a long step has so much more of it */
     const char *contradiction; /* what is wrong with these numbers, one clause; NULL: they agree */
     const struct row_device *device; /* NULL = not known */

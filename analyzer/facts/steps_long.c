@@ -155,6 +155,7 @@ void steps_explain_long(struct facts *f)
         return;
     const char *in = where(f, (enum part)most);
     f->long_part = most;
+    f->long_in = in;
     f->long_extra_ns = extra;
     f->long_text =
         arena_printf(&f->arena,

@@ -104,11 +104,13 @@ static void engine_assume(struct engine *x, struct whatif *w)
     bool differ = w->holdout_error_pct < 0 && w->steps >= GRAPH_STEPS_ENOUGH;
     if (differ || s->cv * 100 > SCATTER_PCT || w->holdout_error_pct > HOLDOUT_PCT) {
         w->scatter_pct = scatter > w->scatter_pct ? scatter : w->scatter_pct;
+        bool vary = differ || s->cv * 100 > SCATTER_PCT;
         assume(x, w, 0,
                arena_printf(x->arena,
                             differ ? "the steps do different work, and their times vary by %.0f %%"
-                                   : "the step times vary by %.0f %%",
-                            100 * s->cv));
+                            : vary ? "the step times vary by %.0f %%"
+                                   : "steps predict each other only within %.0f %%",
+                            vary ? 100 * s->cv : w->holdout_error_pct));
     }
 }
 

@@ -1,0 +1,91 @@
+/* Every so often a step takes much longer, because the host does something in it that the other
+ * steps lack: a checkpoint, a log, a validation. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/query.h"
+
+#include <string.h>
+
+/* Whose advice is about the time that long steps spend more in a part; NULL: this rule's. */
+static const char *const others[PART_DATA] = {
+    [PART_COMM] = "the long steps spend more time in communication: the rules on ranks are about "
+                  "that",
+    [PART_IDLE_INPUT] = "the long steps wait for their batch: the rules on data loading are about "
+                        "that",
+    [PART_IDLE_COPY] = "the long steps wait in copies: the rules on copies are about that",
+    [PART_IDLE_SYNC] = "the long steps wait for the GPU: sync-in-loop is about that",
+    [PART_IDLE_LAUNCH] = "the long steps launch too slowly: cuda-graphs is about that",
+    [PART_IDLE_ALLOC] = "the long steps allocate memory: allocation-in-loop is about that",
+};
+
+/* Why this rule has nothing to say; NULL: it has. */
+static const char *elsewhere(const struct facts *f, struct outcome *o)
+{
+    o->verdict = RULE_SUPPRESSED;
+    if (f->long_part < PART_DATA && others[f->long_part])
+        return others[f->long_part];
+    if (f->long_part == PART_IDLE_HOST && f->long_in && strcmp(f->long_in, "gc") == 0)
+        return "Python's garbage collector makes them long: gc-pauses is about that";
+    if (f->long_part == PART_IDLE_HOST && query_steps_with(f, PART_IDLE_HOST) * 2 >= f->steps.used)
+        return "most steps contain such work, more or less of it: host-work is about that";
+    if (f->long_part == PART_IDLE_HOST)
+        return NULL;
+    o->verdict = RULE_CANNOT_TELL;
+    return "in the long steps the same work on the GPU takes longer, and no record says why: "
+           "clocks, or another program on the GPU or on the link to it";
+}
+
+static void check_long_steps(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    const struct steps *s = &f->steps;
+    o->why = "no steps that take half as long again recur";
+    if (!s->recurs || s->slow == 0)
+        return;
+    if (!f->long_text) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = arena_printf(arena,
+                              "%zu of %zu steps take much longer, for no one reason: no "
+                              "part of the step has half of what they take more",
+                              s->slow, steps_like(s));
+        return;
+    }
+    const char *other = elsewhere(f, o);
+    if (other) {
+        o->why = other;
+        return;
+    }
+    int64_t gain = (int64_t)((double)f->long_extra_ns * (double)s->slow / (double)steps_like(s));
+    if (gain * 100 < f->step_ns) {
+        o->why = "what makes some steps long is less than 1 % of all steps";
+        return;
+    }
+    o->error_class = ERROR_RERUN_DECIDES; /* nobody knows how much of it can go or move */
+    outcome_evidence(o, "long steps", (double)s->slow, "count", NULL);
+    outcome_evidence(o, "a long step, on average", ms(s->long_ns), "ms", NULL);
+    outcome_evidence(o, "any other step", ms(s->short_ns), "ms", NULL);
+    outcome_evidence_idle(o, f, "more in each long step than in the others", ms(f->long_extra_ns),
+                          (enum part)f->long_part);
+    outcome_fires(o, gain, f->long_text);
+    outcome_example_gaps(o, f, (enum part)f->long_part, "GPU idle in a long step");
+}
+
+const struct rule rule_long_steps = {
+    .id = "long-steps",
+    .title = "Do less often, or beside the loop, what makes some steps long",
+    .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
+    .check = check_long_steps,
+    .looks_for = "Steps that take at least half as long again as the others, recur, and spend most "
+                 "of that time with an idle GPU while the host does something that the other steps "
+                 "lack.",
+    .doc = "Checkpoints, logs, metrics and validation every N steps leave the median step as it "
+           "is, and still take their share of every run. gpuprof compares the long steps with the "
+           "others part by part, and names the range that most of the difference lies in, if there "
+           "is one. The saving is a bound: the whole difference, spread over all steps.",
+    .remedy = {"save checkpoints with torch.distributed.checkpoint.async_save, or copy the state "
+               "to pinned memory and write it from a thread; log and evaluate every N steps with a "
+               "larger N, and read results (.item(), .cpu()) together",
+               "tf.train.CheckpointOptions(experimental_enable_async_checkpoint=True); fewer "
+               "summaries: tf.summary.record_if(...)",
+               "copy what is to be written with cudaMemcpyAsync into pinned memory, and write it "
+               "from another thread while the next steps run"},
+    .tips = {{"rare-work", "Save checkpoints and log beside the loop, or less often", NULL}},
+};
