@@ -130,6 +130,12 @@ NCCL(ncclReduce,
      (in, out, count, type, op, root, comm, stream), count, type, root, comm)
 NCCL(ncclAlltoAll, (const void *in, void *out, size_t count, int type, comm_t comm, void *stream),
      (in, out, count, type, comm, stream), count, type, -1, comm)
+NCCL(ncclGather,
+     (const void *in, void *out, size_t count, int type, int root, comm_t comm, void *stream),
+     (in, out, count, type, root, comm, stream), count, type, root, comm)
+NCCL(ncclScatter,
+     (const void *in, void *out, size_t count, int type, int root, comm_t comm, void *stream),
+     (in, out, count, type, root, comm, stream), count, type, root, comm)
 NCCL(ncclSend, (const void *in, size_t count, int type, int peer, comm_t comm, void *stream),
      (in, count, type, peer, comm, stream), count, type, peer, comm)
 NCCL(ncclRecv, (void *out, size_t count, int type, int peer, comm_t comm, void *stream),

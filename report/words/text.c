@@ -194,6 +194,11 @@ const char *text_thread(struct text *b, const struct advice *a, uint32_t thread)
 
 const char *text_virtual_name(struct text *b, const char *device)
 {
+    if (!device) { /* it was given no work */
+        snprintf(b->s, sizeof b->s,
+                 "Virtual GPU: a model computes the GPU's times; no real device was measured.");
+        return b->s;
+    }
     int plain = (int)strcspn(device, "("); /* the name says in brackets what this line says */
     while (plain > 0 && device[plain - 1] == ' ')
         plain--;
@@ -205,7 +210,8 @@ const char *text_virtual_name(struct text *b, const char *device)
 
 const char *text_virtual(struct text *b, const struct advice *a)
 {
-    return facts_virtual(a->facts) ? text_virtual_name(b, text_device(a)) : NULL;
+    const char *device = a->facts->device ? text_device(a) : NULL;
+    return facts_virtual(a->facts) ? text_virtual_name(b, device) : NULL;
 }
 
 const char *text_replay(struct text *b, const struct whatif *w)

@@ -185,6 +185,32 @@ START_TEST(test_small_data_moves)
 }
 END_TEST
 
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 3)
+/* Rank 1 gathers, or scatters: one kernel a rank, of sends and receives, which all end together. */
+START_TEST(test_one_for_all)
+{
+    enum { N = 3 };
+    open_node(N);
+    NCCL(ncclGroupStart());
+    for (int i = 0; i < N; i++) {
+        char *p = node.memory[i];
+        if (_i)
+            NCCL(ncclGather(p, p + BYTES, 1000, ncclFloat, 1, node.comm[i], node.stream[i]));
+        else
+            NCCL(ncclScatter(p, p + BYTES, 1000, ncclFloat, 1, node.comm[i], node.stream[i]));
+    }
+    NCCL(ncclGroupEnd());
+    sync_all();
+    ck_assert_int_eq(seen_count, N);
+    for (int i = 0; i < N; i++)
+        ck_assert_ptr_nonnull(strstr(record_of(VG_REC_KERNEL, i)->kernel.name, "SendRecv"));
+    ck_assert_int_eq(
+        ncclGather(node.memory[0], NULL, 1000, ncclFloat, N, node.comm[0], node.stream[0]),
+        ncclInvalidArgument);
+}
+END_TEST
+#endif
+
 /* A copy behind the collective takes its result, although it was called long before. */
 START_TEST(test_copies_take_results)
 {
@@ -341,6 +367,9 @@ Suite *test_vgpu_nccl_suite(void)
     tcase_add_test(c, test_what_stands_behind);
     tcase_add_test(c, test_pairs);
     tcase_add_test(c, test_small_data_moves);
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 3)
+    tcase_add_loop_test(c, test_one_for_all, 0, 2);
+#endif
     tcase_add_test(c, test_copies_take_results);
     tcase_add_test(c, test_different_calls);
     tcase_add_test(c, test_arguments);

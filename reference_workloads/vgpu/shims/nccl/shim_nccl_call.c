@@ -92,6 +92,48 @@ ncclResult_t ncclRecv(void *out, size_t count, ncclDataType_t type, int peer, nc
 }
 TWIN(ncclRecv)
 
+/* One rank sends to all, or receives from all, itself included: as the library does it, by sends
+ * and receives of one group. `of_root`: its buffer of all parts, `of_each`: a rank's own part. */
+static ncclResult_t root_and_each(const char *name, struct operation o, size_t count,
+                                  const char *of_root, const char *of_each, bool gathers)
+{
+    bool there = comm_check(o.comm) == ncclSuccess, root = there && o.comm->rank == o.peer;
+    size_t bytes = count * type_bytes(o.type);
+    enum nccl_kind at_root = gathers ? KIND_RECV : KIND_SEND;
+    ncclResult_t rc = ncclGroupStart(), ended;
+    o.kind = gathers ? KIND_SEND : KIND_RECV;
+    o.in = gathers ? of_each : NULL;
+    o.out = gathers ? NULL : (void *)(uintptr_t)of_each;
+    if (rc == ncclSuccess)
+        rc = call(name, &o, count);
+    for (int rank = 0; root && rc == ncclSuccess && rank < o.comm->ranks; rank++) {
+        const char *part = of_root ? of_root + (size_t)rank * bytes : NULL;
+        o.kind = at_root;
+        o.peer = rank;
+        o.in = gathers ? NULL : part;
+        o.out = gathers ? (void *)(uintptr_t)part : NULL;
+        rc = call(name, &o, count);
+    }
+    ended = ncclGroupEnd();
+    return rc ? rc : ended;
+}
+
+ncclResult_t ncclGather(const void *in, void *out, size_t count, ncclDataType_t type, int root,
+                        ncclComm_t comm, cudaStream_t stream)
+{
+    struct operation o = {KIND_SEND, comm, stream, NULL, NULL, 0, type, ncclSum, root};
+    return root_and_each("ncclGather", o, count, out, in, true);
+}
+TWIN(ncclGather)
+
+ncclResult_t ncclScatter(const void *in, void *out, size_t count, ncclDataType_t type, int root,
+                         ncclComm_t comm, cudaStream_t stream)
+{
+    struct operation o = {KIND_SEND, comm, stream, NULL, NULL, 0, type, ncclSum, root};
+    return root_and_each("ncclScatter", o, count, in, out, false);
+}
+TWIN(ncclScatter)
+
 ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t *op, void *scalar, ncclDataType_t type,
                                       ncclScalarResidence_t residence, ncclComm_t comm)
 {
