@@ -115,6 +115,13 @@ static int64_t extra_ns(const struct facts *f, int part)
     return n && m ? (int64_t)(slow / (double)n - others / (double)m) : 0;
 }
 
+/* The step's own mark says nothing. */
+static bool is_mark(const struct step *s, const struct range *r)
+{
+    return r->start_ns <= s->start_ns && ((double)r->end_ns - (double)r->start_ns) * 10 >=
+                                             ((double)s->end_ns - (double)s->start_ns) * 9;
+}
+
 /* The range in which most of that idle time of long steps lies; NULL: none holds half of it. */
 static const char *where(const struct facts *f, enum part part)
 {
@@ -126,6 +133,8 @@ static const char *where(const struct facts *f, enum part part)
             continue;
         int64_t ns = gap_ns(f, g, part);
         uint32_t name = g->range == TL_NONE ? 0 : f->tl->ranges[g->range].name;
+        if (name && is_mark(&f->steps.at[g->step], &f->tl->ranges[g->range]))
+            name = 0;
         all += ns;
         sum[name] += ns;
         best = name && (!best || sum[name] > sum[best]) ? name : best;

@@ -1,8 +1,10 @@
 /* When long-steps fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/rules/cores.h"
 #include "tests/rules/trace.h"
 #include "tests/unit/rule_case.h"
 
 enum { LOOP = 24, EVERY = 6 };
+static bool irregular;
 
 /* Steps of 10 ms; every sixth has 30 ms of `rare`, or computes for so much longer. */
 static struct builder loop(void (*rare)(struct builder *, int64_t from, int64_t to), bool slow)
@@ -11,7 +13,8 @@ static struct builder loop(void (*rare)(struct builder *, int64_t from, int64_t 
     int64_t at = MS(100);
     for (int i = 0; i < LOOP; i++) {
         int64_t start = at;
-        if (rare && i % EVERY == EVERY - 1) {
+        bool now = irregular ? i == 5 || i == 7 || i == 15 || i == 22 : i % EVERY == EVERY - 1;
+        if (rare && now) {
             rare(&b, at, at + MS(30));
             at += MS(30);
         }
@@ -41,6 +44,34 @@ START_TEST(a_checkpoint_now_and_then)
     ck_assert_ptr_nonnull(strstr(o->summary, " steps take 40 ms, the others 10 ms"));
     ck_assert_ptr_nonnull(strstr(o->summary, "'save_checkpoint'"));
     QUIET(a, "host-work", "num-workers", "cuda-graphs");
+    build_end(&b);
+}
+END_TEST
+
+static void does_nothing_known(struct builder *b, int64_t from, int64_t to)
+{
+    (void)b, (void)from, (void)to;
+}
+
+/* Without a range: work every sixth step is the program's; pauses now and then may be anybody's. */
+START_TEST(pauses_in_no_range)
+{
+    struct builder b = loop(does_nothing_known, false);
+    case_verdict(build_analyze(&b), "long-steps", RULE_FIRES);
+    build_end(&b);
+    irregular = true;
+    b = loop(does_nothing_known, false);
+    irregular = false;
+    case_verdict(build_analyze(&b), "long-steps", RULE_CANNOT_TELL);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(a_thread_without_a_core_has_long_steps)
+{
+    struct builder b = loop(saves, false);
+    starve(&b, 0.4);
+    case_verdict(build_analyze(&b), "long-steps", RULE_SUPPRESSED);
     build_end(&b);
 }
 END_TEST
@@ -76,6 +107,8 @@ Suite *rule_long_steps_suite(void)
     Suite *s = suite_create("long-steps");
     TCase *t = tcase_create("long-steps");
     tcase_add_test(t, a_checkpoint_now_and_then);
+    tcase_add_test(t, pauses_in_no_range);
+    tcase_add_test(t, a_thread_without_a_core_has_long_steps);
     tcase_add_test(t, other_advice_is_about_long_waits_for_data);
     tcase_add_test(t, nobody_knows_why_the_same_work_takes_longer);
     tcase_add_test(t, equal_steps_are_not_long);

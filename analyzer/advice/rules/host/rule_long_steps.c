@@ -1,6 +1,7 @@
 /* Every so often a step takes much longer, because the host does something in it that the other
  * steps lack: a checkpoint, a log, a validation. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/queries/host.h"
 #include "analyzer/queries/query.h"
 
 #include <string.h>
@@ -17,6 +18,23 @@ static const char *const others[PART_DATA] = {
     [PART_IDLE_ALLOC] = "the long steps allocate memory: allocation-in-loop is about that",
 };
 
+/* Work every N steps: as many steps from each long one to the next, give or take one. */
+static bool every_so_many(const struct steps *s)
+{
+    size_t last = 0, least = SIZE_MAX, most = 0, seen = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        if (!s->at[i].slow)
+            continue;
+        size_t apart = i - last;
+        if (seen++) {
+            least = apart < least ? apart : least;
+            most = apart > most ? apart : most;
+        }
+        last = i;
+    }
+    return seen > 2 && most <= least + 1;
+}
+
 /* Why this rule has nothing to say; NULL: it has. */
 static const char *elsewhere(const struct facts *f, struct outcome *o)
 {
@@ -27,9 +45,15 @@ static const char *elsewhere(const struct facts *f, struct outcome *o)
         return "Python's garbage collector makes them long: gc-pauses is about that";
     if (f->long_part == PART_IDLE_HOST && query_steps_with(f, PART_IDLE_HOST) * 2 >= f->steps.used)
         return "most steps contain such work, more or less of it: host-work is about that";
-    if (f->long_part == PART_IDLE_HOST)
+    if (f->long_part == PART_IDLE_HOST && query_crowded_out(f))
+        return "the training thread had no core when it was ready to run: other programs, or too "
+               "many threads, make steps long";
+    if (f->long_part == PART_IDLE_HOST && (f->long_in || every_so_many(&f->steps)))
         return NULL;
     o->verdict = RULE_CANNOT_TELL;
+    if (f->long_part == PART_IDLE_HOST)
+        return "the host keeps the GPU waiting in the long steps, which come at no regular "
+               "distance and in no recorded range: another program may have had the core";
     return "in the long steps the same work on the GPU takes longer, and no record says why: "
            "clocks, or another program on the GPU or on the link to it";
 }
@@ -65,6 +89,7 @@ static void check_long_steps(const struct facts *f, struct arena *arena, struct 
     outcome_evidence_idle(o, f, "more in each long step than in the others", ms(f->long_extra_ns),
                           (enum part)f->long_part);
     outcome_fires(o, gain, f->long_text);
+    o->saves_mid_ns = gain / 2; /* such work is moved or made rarer; little of it disappears */
     outcome_example_gaps(o, f, (enum part)f->long_part, "GPU idle in a long step");
 }
 
