@@ -9,6 +9,7 @@
 #include "agent/core/clock.h"
 #include "agent/core/resolve.h"
 #include "agent/core/spool.h"
+#include "wire/launcher.h"
 
 static void put_meta(struct thread *t, enum spool_rec_kind kind, uint32_t tid, uint32_t key,
                      uint32_t value)
@@ -77,33 +78,26 @@ static void command_line(struct thread *t)
                  strings_add(text, (size_t)n));
 }
 
-/* The first variable that is set, of those that launchers use for one thing. */
-static void first_of(struct thread *t, const char *key, const char *const *names)
+/* Which of how many this process is, by the launcher, and where. */
+static void place_in_job(struct thread *t)
 {
-    for (; *names; names++) {
-        const char *value = agent_env(*names);
-        if (value && *value) {
-            facts_meta(t, key, value);
-            return;
-        }
-    }
+    struct launched l = launcher_find(agent_env);
+    char host[256] = "";
+    facts_meta(t, "rank", l.rank);
+    facts_meta(t, "local_rank", l.local_rank);
+    facts_meta(t, "world_size", l.world_size);
+    facts_meta(t, "job", l.job);
+    facts_meta(t, "restart", l.restart);
+    if (gethostname(host, sizeof host - 1) == 0)
+        facts_meta(t, "host", host);
 }
 
 static void environment(struct thread *t)
 {
-    static const char *const rank[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID",
-                                       NULL};
-    static const char *const local[] = {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
-                                        "MPI_LOCALRANKID", "SLURM_LOCALID", NULL};
-    static const char *const world[] = {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
-                                        "SLURM_NTASKS", NULL};
     static const char *const kept[] = {"CUDA_LAUNCH_BLOCKING", "OMP_NUM_THREADS",
                                        "CUDA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE",
                                        "NCCL_DEBUG",           "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
                                        "GPUPROF_APPLY",        "GPUPROF_VGPU"};
-    first_of(t, "rank", rank);
-    first_of(t, "local_rank", local);
-    first_of(t, "world_size", world);
     for (size_t i = 0; i < AGENT_ARRAY_LEN(kept); i++) {
         char key[64];
         snprintf(key, sizeof key, "env.%s", kept[i]);
@@ -129,6 +123,7 @@ void facts_process(struct thread *t)
         exe[n] = 0;
         facts_meta(t, "exe", exe);
     }
+    place_in_job(t);
     environment(t);
 }
 

@@ -45,6 +45,10 @@ static void put_meta(struct spool *s, struct spool_out *out, const struct spool_
         return;
     }
     copy_text(s, r->value, value, sizeof value);
+    if (strcmp(key, "host") == 0) { /* a column of its own, which --redact hides */
+        s->row.host = spool_string(s, out, r->value);
+        return;
+    }
     bool command = strcmp(key, "command") == 0;
     uint32_t text = command ? command_text(s, out, r->value) : spool_string(s, out, r->value);
     if (strcmp(key, "rank") == 0)

@@ -13,10 +13,14 @@
 #include <unistd.h>
 
 static const char suffix[] = ".partial";
-enum { UNIQUE = 6 /* letters between the dots */, TURN_TRIES = 300 /* of 10 ms */ };
+enum {
+    UNIQUE = 6,       /* letters between the dots */
+    TURN_TRIES = 300, /* of 10 ms */
+    MOST_NAMES = 100000
+};
 
 /* Refused here, before anything was recorded: what place_put could not, or must not, replace. */
-static int check_place(const char *path, int force, struct err *e)
+static int check_place(const char *path, bool force, struct err *e)
 {
     struct stat st;
     if (stat(path, &st) < 0)
@@ -130,20 +134,63 @@ static bool take_turn(struct place *p, struct err *e)
     return rc == 0;
 }
 
-int place_make(struct place *p, const char *path, int force, struct err *e)
+/* PATH, then PATH.2.gpuprof and so on; malloc'ed. */
+static char *numbered(const char *path, int number)
 {
-    *p = (struct place){.force = force, .turn = -1};
-    if (check_place(path, force, e) < 0)
+    static const char ending[] = ".gpuprof";
+    size_t n = strlen(path), end = sizeof ending - 1;
+    bool has = n > end && strcmp(path + n - end, ending) == 0;
+    char *name = NULL;
+    if (number < 2)
+        return strdup(path);
+    if (asprintf(&name, "%.*s.%d%s", (int)(n - (has ? end : 0)), path, number, has ? ending : "") <
+        0)
+        return NULL;
+    return name;
+}
+
+/* May p->path be had? -1 with *e set: no; *taken: because another has it. */
+static int try_name(struct place *p, bool alone, bool *taken, struct err *e)
+{
+    const char *slash = strrchr(p->path, '/');
+    struct stat st;
+    *taken = lstat(p->path, &st) == 0 && S_ISREG(st.st_mode);
+    if (check_place(p->path, p->as & PLACE_REPLACE, e) < 0)
+        return -1;
+    pid_t other = query_for_others(p->turn, slash ? slash + 1 : p->path, alone);
+    *taken = other != 0;
+    return !other ? 0
+                  : err_set(e,
+                            "%s is being written by another gpuprof (process %d); name another "
+                            "with -o",
+                            p->path, (int)other);
+}
+
+/* Sets p->path to the first name that is free. */
+static int choose_name(struct place *p, const char *path, bool alone, struct err *e)
+{
+    bool taken = true;
+    for (int number = 1; taken && number < MOST_NAMES; number++) {
+        free(p->path);
+        if (!(p->path = numbered(path, number)))
+            return err_set(e, "out of memory");
+        if (try_name(p, alone, &taken, e) == 0)
+            return 0;
+        if (!(p->as & PLACE_SPARE))
+            return -1;
+    }
+    return -1;
+}
+
+int place_make(struct place *p, const char *path, int as, struct err *e)
+{
+    *p = (struct place){.as = as, .turn = -1};
+    if (!(as & PLACE_SPARE) && check_place(path, as & PLACE_REPLACE, e) < 0)
         return -1;
     if (!(p->path = strdup(path)))
         return err_set(e, "out of memory");
-    const char *slash = strrchr(path, '/');
     bool alone = take_turn(p, e);
-    pid_t other = p->turn >= 0 ? query_for_others(p->turn, slash ? slash + 1 : path, alone) : 0;
-    if (other)
-        err_set(e, "%s is being written by another gpuprof (process %d); name another with -o",
-                path, (int)other);
-    if (p->turn >= 0 && !other && make_file(p, e) == 0)
+    if (p->turn >= 0 && choose_name(p, path, alone, e) == 0 && make_file(p, e) == 0)
         return 0;
     place_release(p);
     return -1;
@@ -189,27 +236,46 @@ static int rename_to_new(const char *from, const char *to)
     return link(from, to) == 0 ? unlink(from) : -1;
 }
 
+/* Another took the name meanwhile: the next free one. 0, or -1 with errno. */
+static int rename_to_spare(struct place *p)
+{
+    int rc = -1;
+    for (int number = 2; rc < 0 && number < MOST_NAMES; number++) {
+        char *name = numbered(p->path, number);
+        rc = name ? rename_to_new(p->partial, name) : -1;
+        if (rc == 0) {
+            free(p->path);
+            p->path = name;
+            return 0;
+        }
+        free(name);
+        if (errno != EEXIST)
+            return -1;
+    }
+    return rc;
+}
+
 int place_put(struct place *p, struct err *e)
 {
     if (!is_ours(p))
         return err_set(e, "%s: another program removed the unfinished file", p->path);
     struct stat st;
-    bool there = lstat(p->path, &st) == 0;
-    if (p->force || !there)
+    bool there = lstat(p->path, &st) == 0, replace = p->as & PLACE_REPLACE;
+    if (replace || !there)
         remove_siblings(p->path);
-    if ((p->force ? rename(p->partial, p->path) : rename_to_new(p->partial, p->path)) < 0) {
+    int rc = replace ? rename(p->partial, p->path) : rename_to_new(p->partial, p->path);
+    if (rc < 0 && errno == EEXIST && p->as & PLACE_SPARE)
+        rc = rename_to_spare(p);
+    if (rc < 0) {
         if (errno != EEXIST)
             return err_set(e, "%s: cannot move the finished file there: %s", p->path,
                            strerror(errno));
         err_set(e, "another program created %s meanwhile; the new profile is %s", p->path,
                 p->partial);
-        free(p->partial);
-        p->partial = NULL; /* whole: it is kept */
-        return -1;
     }
     free(p->partial);
-    p->partial = NULL;
-    return 0;
+    p->partial = NULL; /* in place, or whole: then it is kept */
+    return rc;
 }
 
 void place_release(struct place *p)

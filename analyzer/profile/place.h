@@ -9,20 +9,27 @@
 
 #include <sys/types.h>
 
+/* What to do where the name is taken. */
+enum place_as {
+    PLACE_NEW = 0,     /* refuse */
+    PLACE_REPLACE = 1, /* replace the file */
+    PLACE_SPARE = 2,   /* take the next free name, PATH.2.gpuprof; also where others write it */
+};
+
 struct place {
-    char *path;
+    char *path;    /* PLACE_SPARE: the name that was free */
     char *partial; /* NULL: in place, or given up */
     dev_t device;  /* of the file that we made */
     ino_t inode;
-    int force;
+    int as;   /* of enum place_as, or both */
     int turn; /* descriptor of the folder: others wait with their start; -1 = not held */
 };
 
 /* Makes the file. Until place_taken nobody else is between these two in this folder: by then the
  * file must be locked (SQLite does). -1 with *e set: there is nothing to release. */
-int place_make(struct place *p, const char *path, int force, struct err *e);
+int place_make(struct place *p, const char *path, int as, struct err *e);
 void place_taken(struct place *p);
-/* Renames it. An existing file is replaced with `force` alone. */
+/* Renames it. An existing file is replaced with PLACE_REPLACE alone. */
 int place_put(struct place *p, struct err *e);
 /* Removes the file unless it is in place. */
 void place_release(struct place *p);

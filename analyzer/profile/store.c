@@ -58,12 +58,12 @@ static struct store *allocate(const char *path, struct err *e)
     return s;
 }
 
-struct store *store_create(const char *path, int force, struct err *e)
+struct store *store_create(const char *path, int as, struct err *e)
 {
     struct store *s = allocate(path, e);
     if (!s)
         return NULL;
-    if (place_make(&s->place, path, force, e) < 0) {
+    if (place_make(&s->place, path, as, e) < 0) {
         store_close(s);
         return NULL;
     }
@@ -189,6 +189,11 @@ int store_finish(struct store *s, struct err *e)
     sql_close(s->db);
     s->db = NULL;
     return place_put(&s->place, e);
+}
+
+const char *store_place(const struct store *s)
+{
+    return s->place.path;
 }
 
 void store_close(struct store *s)

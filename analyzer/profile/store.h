@@ -17,8 +17,11 @@
 
 struct store;
 
-/* New profile at `path`. Refuses an existing file unless `force`. */
-struct store *store_create(const char *path, int force, struct err *e);
+/* New profile at `path`; `as` tells what to do with an existing file (enum place_as; 1 replaces
+ * it).
+ */
+struct store *store_create(const char *path, int as, struct err *e);
+const char *store_place(const struct store *s); /* of a new one: its name, once it is finished */
 /* Existing profile, read-only (0) or for adding findings (1). Of an older one,
  * columns that came later read as -1 (tables.c says which); a newer one is refused ("made by a
  * newer gpuprof"); a truncated or foreign file gets one clear line. */

@@ -9,6 +9,7 @@
 #include "cli/run/run_plan.h"
 #include "cli/run/signals.h"
 
+#include "analyzer/profile/place.h"
 #include "base/size.h"
 
 #include <stdio.h>
@@ -26,7 +27,7 @@ static int64_t max_bytes;
 static struct results_options results;
 
 static const struct option_spec options[] = {
-    {"output", 'o', OPTION_STRING, &output, "FILE", "the profile; default PROGRAM.gpuprof"},
+    {"output", 'o', OPTION_STRING, &output, "FILE", "the profile, or a folder DIR/ for a job's"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists; in CI always"},
     {"device", 0, OPTION_STRING, &device, "NAME", "auto, or virtual[:MODEL] to run without a GPU"},
     {"no-record", 0, OPTION_FLAG, &no_record, NULL, "choose the device but record nothing"},
@@ -52,12 +53,12 @@ void recorder_says(const char *profile)
 }
 
 /* The program under the agent. Returns the status to leave with. */
-static int record(char **argv, const struct run_device *d, const char *profile)
+static int record(char **argv, const struct run_device *d, const char *profile, int as)
 {
     struct err e = ERR_INIT;
     char agent[PATH_MAX], folder[PATH_MAX];
     struct record_options ro = {.output = profile,
-                                .force = force,
+                                .output_as = as,
                                 .redact = load_redact,
                                 .times = plan.times,
                                 .max_bytes = steps ? max_bytes / 2 : max_bytes, /* cut: a copy */
@@ -68,8 +69,8 @@ static int record(char **argv, const struct run_device *d, const char *profile)
     struct child c;
     struct recorder r;
     if (place_agent(agent, sizeof agent, &e) < 0 || place_preloadable(agent, &e) < 0 ||
-        output_check(profile, force, &e) < 0 ||
-        (results.report && results_check_page(profile, force, &e) < 0) ||
+        (!(as & PLACE_SPARE) && output_check(profile, force, &e) < 0) ||
+        (results.report && !(as & PLACE_SPARE) && results_check_page(profile, force, &e) < 0) ||
         place_spool_folder(profile, folder, sizeof folder, &e) < 0) {
         fail(&e);
         return RUN_FAILED;
@@ -99,11 +100,25 @@ static int record(char **argv, const struct run_device *d, const char *profile)
     return lost != 0 && strict ? RUN_FAILED : status;
 }
 
+/* The profile's name, and what to do where it is taken: no rank of a job ends for that, and in a
+ * folder that collects profiles none is replaced. */
+static int choose_name(char **argv, char *name, size_t n, int *as, struct err *e)
+{
+    bool own_name = false;
+    if (!output)
+        place_output(argv, name, n);
+    else if (place_expand(output, argv, name, n, &own_name, e) < 0)
+        return -1;
+    *as = (force && !own_name ? PLACE_REPLACE : 0) | (own_name || place_in_job() ? PLACE_SPARE : 0);
+    return 0;
+}
+
 static int run(int argc, char **argv)
 {
     struct err e = ERR_INIT;
     struct run_device d;
     char name[PATH_MAX];
+    int as = PLACE_NEW;
     if (argc < 1)
         return usage_error("run: name the program: gpuprof run [options] -- PROGRAM ARGS...");
     struct run_wish wish = {delay, duration, steps, every, window, range};
@@ -118,6 +133,8 @@ static int run(int argc, char **argv)
         return usage_error("run: --max-size: %s", e.text);
     if (max_bytes > 0 && max_bytes < LEAST_BYTES)
         return usage_error("run: --max-size %s: a profile needs at least 64M", max_size);
+    if (!no_record && choose_name(argv, name, sizeof name, &as, &e) < 0)
+        return usage_error("run: %s", e.text);
     results.quiet = quiet_wanted();
     if (modules)
         setenv("GPUPROF_MODULES", "1", 1); /* for the hook in the program */
@@ -144,11 +161,7 @@ static int run(int argc, char **argv)
     const char *says = program_says(program_kind(argv[0]));
     if (says)
         say("%s %s", argv[0], says);
-    if (!output)
-        place_output(argv, name, sizeof name);
-    else if (place_expand(output, name, sizeof name, &e) < 0)
-        return usage_error("run: %s", e.text);
-    return record(argv, &d, name);
+    return record(argv, &d, name, as);
 }
 
 const struct command cmd_run = {
@@ -157,9 +170,11 @@ const struct command cmd_run = {
     .help = "profile a program without changing it",
     .details = "Runs the program unchanged, records its GPU and host side into a profile, and\n"
                "prints on stderr why the training loop is slow and what to change first. Without\n"
-               "-o, the profile of a Python program is SCRIPT.gpuprof.\n\n"
+               "-o, the profile of a Python program is SCRIPT.gpuprof. In FILE, %h stands for the\n"
+               "host, %r for the rank, %p for the process, %q{NAME} for a variable.\n\n"
                "  gpuprof run python train.py\n"
                "  gpuprof run -o base.gpuprof --report -- ./train --epochs 1\n"
+               "  srun gpuprof run -o profiles/ -- python train.py\n"
                "  gpuprof run --device virtual:a100-80 -- build/bin/train_conv --steps 40\n\n"
                "The exit status is that of the program (gpuprof dies by the same signal); 125 if\n"
                "gpuprof failed before the program started, 126 if the system cannot run the\n"

@@ -1,5 +1,6 @@
 /* The parts of `gpuprof run`.
- *   run_place.c   what stands where: our own libraries, output names, the private spool folder
+ *   run_place.c   what stands where: our own libraries, the private spool folder
+ *   run_name.c    the name of the profile
  *   run_device.c  which GPU: the real one or a virtual one
  *   run_program.c what kind of file the program is
  *   run_child.c   starts the program as if we were not there, and passes its end on
@@ -39,9 +40,12 @@ int place_python(char *out, size_t n);
 /* Default name of the profile: PROG.gpuprof, PROG.rN.gpuprof under a launcher of ranks; PROG is the
  * script where argv is an interpreter or a launcher. */
 void place_output(char **argv, char *out, size_t n);
-/* The name that -o gives: %r rank, %p process, %h host, %q{NAME} of the environment, %% itself. A
- * name without any, in one of several ranks, gets the rank: NAME.rN.gpuprof. */
-int place_expand(const char *pattern, char *out, size_t n, struct err *e);
+/* The name that -o gives: %r rank, %p process, %h host, %q{NAME} of the environment, %% itself. In
+ * one of several ranks a name without %r, %p and %q gets the rank: NAME.rN.gpuprof. Of a folder,
+ * which is made, a name in it, PROG.jJOB.HOST.rN.gpuprof: *own_name. */
+int place_expand(const char *pattern, char **argv, char *out, size_t n, bool *own_name,
+                 struct err *e);
+bool place_in_job(void); /* a launcher of ranks has numbered this process */
 bool place_holds_spools(const char *folder);
 /* Takes a folder of spools for this process. -1 with *e set: a run still records into it. */
 int place_take_folder(const char *folder, struct err *e);
@@ -99,8 +103,8 @@ int child_finish(const struct child *c);
 
 struct record_options {
     const char *output;
-    bool force;
-    bool redact;                /* keep out of the profile what tells who ran it and where, too */
+    int output_as; /* enum place_as: may it replace a file, may it take another name? */
+    bool redact;   /* keep out of the profile what tells who ran it and where, too */
     struct collect_times times; /* all 0: the whole run */
     int64_t max_bytes;          /* of profile and spools; 0 = no limit */
     const char *device_choice;
@@ -119,6 +123,7 @@ int record_pause_ms(const struct recording *r); /* until the next drain */
 /* ended: waitpid's status of the program, -1 where it is not known. 0 when the profile is in place.
  */
 int record_finish(struct recording *r, int ended, struct err *e);
+const char *record_profile(const struct recording *r); /* its name, perhaps not the wanted one */
 void record_close(struct recording *r);
 
 /* ---- the process that records ---- */

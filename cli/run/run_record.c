@@ -91,7 +91,7 @@ struct recording *record_open(const struct record_options *o, const char *folder
     }
     r->options = o;
     r->folder = folder;
-    r->store = store_create(o->output, o->force, e);
+    r->store = store_create(o->output, o->output_as, e);
     if (!r->store) {
         free(r);
         return NULL;
@@ -159,6 +159,11 @@ int record_finish(struct recording *r, int ended, struct err *e)
         return -1;
     }
     return rc < 0 ? -1 : store_finish(r->store, e);
+}
+
+const char *record_profile(const struct recording *r)
+{
+    return r->store ? store_place(r->store) : r->options->output;
 }
 
 void record_close(struct recording *r)

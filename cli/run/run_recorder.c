@@ -118,12 +118,14 @@ static void record_program(struct watch *w, struct recording *r)
 static int finish(struct watch *w, struct recording *r, const struct recorder_job *job,
                   struct err *e)
 {
+    char profile[PATH_MAX];
     int rc = record_finish(r, w->status, e);
+    snprintf(profile, sizeof profile, "%s", record_profile(r));
     record_close(r);
     place_remove_folder(job->folder);
     if (rc < 0)
         return -1;
-    recorder_says(job->record->output);
+    recorder_says(profile);
     listen_to(w, 0);
     if (w->hurry) /* no more of the user's time: the profile is whole, `analyze` can follow */
         return 0;
@@ -131,7 +133,7 @@ static int finish(struct watch *w, struct recording *r, const struct recorder_jo
     sigemptyset(&one);
     sigaddset(&one, SIGRTMAX); /* what a batch system sends to each process is not for this one */
     sigprocmask(SIG_UNBLOCK, &one, NULL);
-    return results_make(job->record->output, job->results, e);
+    return results_make(profile, job->results, e);
 }
 
 /* Where every core is busy we wait for our turn: a process that wakes up so often would else take
