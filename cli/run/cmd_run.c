@@ -170,8 +170,8 @@ const struct command cmd_run = {
     .help = "profile a program without changing it",
     .details = "Runs the program unchanged, records its GPU and host side into a profile, and\n"
                "prints on stderr why the training loop is slow and what to change first. Without\n"
-               "-o, the profile of a Python program is SCRIPT.gpuprof. In FILE, %h stands for the\n"
-               "host, %r for the rank, %p for the process, %q{NAME} for a variable.\n\n"
+               "-o, the profile of a Python program is SCRIPT.gpuprof. In FILE, %h is the host,\n"
+               "%r the rank, %p the process, %q{NAME} a variable of the environment.\n\n"
                "  gpuprof run python train.py\n"
                "  gpuprof run -o base.gpuprof --report -- ./train --epochs 1\n"
                "  srun gpuprof run -o profiles/ -- python train.py\n"
