@@ -1,5 +1,6 @@
 /* export: the timeline for other viewers. */
 #include "cli/common/command.h"
+#include "cli/common/export_tables.h"
 #include "cli/common/export_to.h"
 #include "cli/common/load.h"
 #include "cli/common/output.h"
@@ -12,8 +13,9 @@ static const char *output, *format = "chrome";
 
 static const struct option_spec options[] = {
     {"output", 'o', OPTION_STRING, &output, "FILE",
-     "the trace; gzipped if it ends in .gz; - is stdout"},
-    {"format", 0, OPTION_STRING, &format, "NAME", "chrome (default), speedscope, or another one"},
+     "the trace; gzipped if it ends in .gz; - is stdout; csv: a folder"},
+    {"format", 0, OPTION_STRING, &format, "NAME",
+     "chrome (default), speedscope, csv, or another one"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
     LOAD_STEP_KERNEL,
     LOAD_STEP_COUNT,
@@ -37,6 +39,8 @@ static int run(int argc, char **argv)
         return usage_error("export: name a profile: gpuprof export FILE -o X.json.gz");
     if (!output)
         return usage_error("export: name the output: -o X.json or -o X.json.gz (- is stdout)");
+    if (strcmp(format, "csv") == 0)
+        return export_tables((const char *const *)argv, (size_t)argc, output, force);
     if (output_check(output, force, &e))
         return fail(&e);
     if (strcmp(format, "chrome") == 0 && strcmp(output, "-") != 0 && !ends_json(output))
@@ -49,10 +53,11 @@ static int run(int argc, char **argv)
 
 const struct command cmd_export = {
     .name = "export",
-    .usage = "[--format chrome|speedscope] FILE|TRACE... -o X.json[.gz]",
-    .help = "write a Chrome trace for Perfetto and other viewers",
+    .usage = "[--format NAME] FILE|TRACE... -o X.json[.gz]|DIR/",
+    .help = "write a Chrome trace for Perfetto, or tables for a database",
     .details = "  gpuprof export train.gpuprof -o train.json.gz  for ui.perfetto.dev\n"
-               "  gpuprof export --format speedscope train.gpuprof -o train.speedscope.json\n\n"
+               "  gpuprof export --format speedscope train.gpuprof -o train.speedscope.json\n"
+               "  gpuprof export --format csv runs/*.gpuprof -o fleet/   docs/fleet.md\n\n"
                "Several ranks go into one file. For HTA and TraceLens export one rank each, and\n"
                "set HTA_DISABLE_NS_ROUNDING=1, or HTA rounds short kernels to nothing.",
     .options = options,

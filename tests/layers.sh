@@ -33,12 +33,13 @@ analyzer/compare        analyzer/profile analyzer/timeline analyzer/facts analyz
 report                  analyzer/profile analyzer/timeline analyzer/facts analyzer/whatif analyzer/advice analyzer/compare
 report/words            report analyzer/timeline analyzer/facts analyzer/advice
 report/json             report report/words analyzer/timeline analyzer/facts analyzer/advice
+report/tables           report report/words analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
 report/terminal         report report/words report/json analyzer/timeline analyzer/facts
 report/chrome           wire report report/words report/json analyzer/timeline analyzer/facts
 report/page             report report/words report/json report/chrome analyzer/timeline analyzer/measure analyzer/facts
 report/page/events      wire report report/words report/json report/chrome report/page analyzer/timeline analyzer/facts
 report/export           report report/words report/json report/terminal report/chrome report/page analyzer/timeline analyzer/facts
-cli/common              report report/terminal analyzer/profile analyzer/collector analyzer/import analyzer/measure analyzer/facts analyzer/advice
+cli/common              report report/tables report/terminal analyzer/profile analyzer/collector analyzer/import analyzer/measure analyzer/facts analyzer/advice
 cli                     cli/common report report/words report/json report/terminal report/page analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
 cli/run                 wire cli/common report report/words analyzer/profile analyzer/collector
 cli/try                 cli/common cli/run report report/words report/json report/terminal analyzer/profile analyzer/facts analyzer/advice analyzer/compare

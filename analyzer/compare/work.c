@@ -106,6 +106,15 @@ static struct value program(const char *command)
     return v;
 }
 
+const char *work_program(const struct advice *a, char *buffer, size_t size)
+{
+    struct value v = program(command_of(a));
+    size_t n = v.n < size - 1 ? v.n : size - 1;
+    memcpy(buffer, v.at, n);
+    buffer[n] = 0;
+    return buffer;
+}
+
 static int64_t ranks(const struct advice *a)
 {
     const struct timeline *t = a->facts->tl;

@@ -6,6 +6,8 @@
 
 /* Samples in a batch, by the loader or an option of the command; 0: not known. */
 int64_t work_batch(const struct advice *a);
+/* The name of the program, train.py of "python -u dir/train.py", in buffer. */
+const char *work_program(const struct advice *a, char *buffer, size_t size);
 /* NULL, or in what the work differs: the program, ranks, batch (unless per_sample), or an option
  * that sets what is computed, such as precision. Of the arena. What was not recorded differs from
  * nothing. */

@@ -151,6 +151,8 @@ static enum treatment of_meta(const struct redact *r, const struct row_meta *m)
         kind = secrets_name_of(key + 4, strlen(key + 4));
     if (kind != SECRETS_NONE)
         return TREAT_HIDE;
+    if (r->all && (is(r, m->key, "job") || is(r, m->key, "commit")))
+        return TREAT_HIDE;
     return r->all && is(r, m->key, "command") ? TREAT_COMMAND : TREAT_FACT;
 }
 

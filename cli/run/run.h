@@ -10,6 +10,7 @@
  *   run_recorder.c the process that records
  *   run_record.c  drains spools while it runs
  *   run_host.c    facts about the host
+ *   run_commit.c  the commit of the sources
  *   run_cgroup.c  limits of its control groups
  *   cmd_run.c     options and order
  */
@@ -148,6 +149,9 @@ void recorder_discard(const struct recorder *r); /* there was no program */
 void recorder_says(const char *profile);         /* where the profile is */
 
 /* ---- host ---- */
+
+/* The commit of the working folder's repository; NULL: not known. */
+const char *run_commit(void);
 
 /* CPUs that the cgroup of this process and those above it grant (v2 or v1), 0 = no limit. */
 double host_cgroup_cpus(void);

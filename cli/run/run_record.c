@@ -71,6 +71,8 @@ static void put_facts(struct recording *r)
                      r->options->device_choice ? r->options->device_choice : "auto");
     collect_put_meta(r->collector, "start_realtime_ns", text);
     host_put_facts(r->collector);
+    if (run_commit())
+        collect_put_meta(r->collector, "commit", run_commit());
     if (r->options->step_kernel)
         collect_put_meta(r->collector, "steps.kernel", r->options->step_kernel);
     host_remember_periods(&r->periods);

@@ -121,6 +121,21 @@ def processes(build, checks):
     facts = dict(rows(path, "SELECT k.text, v.text FROM meta JOIN string k ON k.id = key JOIN string v ON v.id = value"))
     checks.check((facts.get("job"), facts.get("restart")) == ("f7", "1"), "job and restarts", str(facts))
     shutil.rmtree(build.path("p"))
+    commit, other = "c0ffee" * 6 + "1234", "d" * 40
+    os.makedirs(build.path("p/.git/refs/heads"))
+    os.makedirs(build.path("p/deep"))
+    for what, files, wanted in (("a branch", {"HEAD": "ref: refs/heads/main\n", "refs/heads/main": commit + "\n"}, commit),
+                                ("a packed branch", {"refs/heads/main": "", "packed-refs": f"# pack-refs\n{other} refs/heads/main\n"}, other),
+                                ("a detached head", {"HEAD": commit + "\n"}, commit), ("no commit yet", {"HEAD": "ref: refs/heads/none\n"}, None)):
+        for name, text in files.items():
+            with open(build.path("p/.git/" + name), "w", encoding="ascii") as f:
+                f.write(text)
+        subprocess.run([build.gpuprof, "run", "-q", "-f", "-o", "x.gpuprof", "--", "true"], cwd=build.path("p/deep"), check=False,
+                       env={k: v for k, v in build.env.items() if k not in ("GITHUB_SHA", "CI_COMMIT_SHA")}, capture_output=True)
+        facts = dict(rows(build.path("p/deep/x.gpuprof"), "SELECT k.text, v.text FROM meta JOIN string k ON k.id = key JOIN string v "
+                                                          "ON v.id = value"))
+        checks.check(facts.get("commit") == wanted, f"the commit of {what}", str(facts.get("commit")))
+    shutil.rmtree(build.path("p"))
     build.run([build.gpuprof, "run", "-q", "--redact", "-o", "p/", "--device", DEVICE, "--", build.train, "--steps", "4"])
     path = build.path("p/" + listed(build, "p")[0])
     found = rows(path, "SELECT h.text FROM process p JOIN string h ON h.id = p.host")

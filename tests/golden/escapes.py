@@ -3,8 +3,10 @@
 services, mentions, characters that no format takes. Each exporter must keep its format, and show the rest of the name.
 Usage: escapes.py GPUPROF SOURCE."""
 import base64
+import csv
 import gzip
 import html.parser
+import io
 import json
 import os
 import re
@@ -152,6 +154,18 @@ def check_html(what, data, scripts):
         complain(what, "scripts", page.scripts, scripts)
 
 
+def check_csv(what, path):
+    with open(path, "rb") as f:
+        text = check_text(what, f.read())
+    rows = list(csv.reader(io.StringIO(text), strict=True))
+    if len(rows) < 2 or {len(r) for r in rows} != {len(rows[0])}:
+        complain(what, "columns", {len(r) for r in rows})
+    for row in rows[1:]:
+        for field in row:
+            if field[:1] in ("=", "+", "@"):
+                complain(what, "a spreadsheet computes it", field)
+
+
 def main():
     gpuprof, source = os.path.abspath(sys.argv[1]), sys.argv[2]
     folder = tempfile.mkdtemp()
@@ -185,6 +199,9 @@ def main():
     check_json("analyze --json", run("analyze", "--json", bad))
     check_json("chrome", run("export", bad, "-o", "-"))
     check_json("speedscope", run("export", "--format", "speedscope", bad, "-o", "-"))
+    run("export", "--format", "csv", bad, "-o", os.path.join(folder, "tables"))
+    for table in ("runs", "steps", "findings"):
+        check_csv(table + ".csv", os.path.join(folder, "tables", table + ".csv"))
     check_html("html", run("report", bad, "-o", "-"), clean_scripts.scripts)
     # the names of files, too
     named = os.path.join(folder, "x\x1b[31m\u202e\n::error::|<b>.gpuprof")
