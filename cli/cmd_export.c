@@ -13,7 +13,7 @@ static const char *output, *format = "chrome";
 
 static const struct option_spec options[] = {
     {"output", 'o', OPTION_STRING, &output, "FILE",
-     "the trace; gzipped if it ends in .gz; - is stdout; csv: a folder"},
+     "the trace; .gz: gzipped; - is stdout; csv: DIR/"},
     {"format", 0, OPTION_STRING, &format, "NAME",
      "chrome (default), speedscope, csv, or another one"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},

@@ -42,6 +42,7 @@ report/export           report report/words report/json report/terminal report/c
 cli/common              report report/tables report/terminal analyzer/profile analyzer/collector analyzer/import analyzer/measure analyzer/facts analyzer/advice
 cli                     cli/common report report/words report/json report/terminal report/page analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
 cli/run                 wire cli/common report report/words analyzer/profile analyzer/collector
+cli/gate                cli/common report analyzer/profile analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
 cli/try                 cli/common cli/run report report/words report/json report/terminal analyzer/profile analyzer/facts analyzer/advice analyzer/compare
 cli/import              wire cli/common cli/run report analyzer/profile analyzer/import analyzer/collector
 cli/doctor              cli/common cli/run report/json report/terminal
@@ -99,7 +100,7 @@ selftest() {
     for wrong in "base/err.c analyzer/profile/rows.h" "agent/core/spool.c base/err.h" "analyzer/facts/facts.c analyzer/whatif/whatif.h" \
         "analyzer/queries/query.c analyzer/advice/outcome.h" "analyzer/replay/graph.c analyzer/advice/rule.h" \
         "analyzer/advice/rules/training/rule_zero_grad.c analyzer/whatif/engine.h" "analyzer/import/import.c analyzer/timeline/timeline.h" \
-        "report/words/text.c cli/common/load.h" "cli/cmd_gate.c agent/core/spool.h" "reference_workloads/conv/train.c wire/spool_format.h"; do
+        "report/words/text.c cli/common/load.h" "cli/gate/cmd_gate.c agent/core/spool.h" "reference_workloads/conv/train.c wire/spool_format.h"; do
         file=${wrong% *}
         cp "$tree/$file" "$tree/kept" || { failed=1; continue; }
         echo "#include \"${wrong#* }\"" >>"$tree/$file"

@@ -32,6 +32,9 @@ struct diff {
 };
 
 /* Deterministic: fixed seed, 5,000 draws. Only per-step distributions are used for the interval. */
+/* NULL, or why two runs should not be compared: another GPU, other work. Of the arena. */
+const char *runs_differ(struct arena *arena, const struct advice *base, const struct advice *now,
+                        bool per_sample);
 struct diff *diff_find(struct advice *base, struct advice *now, bool per_sample, struct err *e);
 void diff_free(struct diff *d);
 
@@ -54,13 +57,28 @@ struct gate {
     const struct diff *diff;   /* NULL for a budget alone */
 };
 
+struct past_run {              /* one of the history that did the same work */
+    const char *name, *commit; /* commit NULL: not known */
+    int64_t started_ns;
+    double step_ns; /* what the gate compares: of a sample with per_sample */
+};
+
+/* 1 and *run filled in (but for its name): it counts beside `now`. 0: it does not, and *why says so
+ * in one clause. -1: out of memory. */
+int past_run_of(struct arena *arena, const struct advice *past, const struct advice *now,
+                bool per_sample, struct past_run *run, const char **why);
+
 struct gate_wish {
     const char *budget_text; /* ini, docs/man/gpuprof-gate.md; NULL */
     double max_regress_pct;
     bool per_sample; /* batches of different sizes: compare the time that a sample takes */
+    bool history;    /* compare with these instead of base, which is then the newest of them */
+    const struct past_run *past; /* from old to new */
+    size_t past_count;
+    const char *left_out; /* which runs of the history do not count, one sentence; NULL: none */
 };
 
-/* base may be NULL with a budget. */
+/* base may be NULL with a budget, and with a history in which no run counts. */
 struct gate *gate_run(struct advice *base, struct advice *now, const struct gate_wish *wish,
                       struct err *e);
 void gate_free(struct gate *g);

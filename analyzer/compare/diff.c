@@ -19,12 +19,13 @@ static const char *device_name(const struct advice *a)
     return a->facts->device ? tl_text(a->facts->tl, a->facts->device->name) : "";
 }
 
-static const char *comparable(struct diff *d, const struct advice *base, const struct advice *now)
+const char *runs_differ(struct arena *arena, const struct advice *base, const struct advice *now,
+                        bool per_sample)
 {
     if (facts_virtual(base->facts) != facts_virtual(now->facts))
         return "one ran on a virtual GPU, the other on a real one";
     if (strcmp(device_name(base), device_name(now)) != 0)
-        return arena_printf(&d->arena, "they ran on different GPUs (%s; %s)", device_name(base),
+        return arena_printf(arena, "they ran on different GPUs (%s; %s)", device_name(base),
                             device_name(now));
     bool window = analysis_of_window(base->facts);
     if (!base->facts->steps.count || !now->facts->steps.count ||
@@ -32,7 +33,7 @@ static const char *comparable(struct diff *d, const struct advice *base, const s
         return "one of them contains no steps";
     if (window && work_of_windows_differs(base, now))
         return "no step repeats in them, and they recorded different work";
-    return work_differs(&d->arena, base, now, d->per_sample);
+    return work_differs(arena, base, now, per_sample);
 }
 
 static void add(struct diff *d, const char *kind, const char *what, int64_t base_ns, int64_t new_ns)
@@ -124,7 +125,7 @@ struct diff *diff_find(struct advice *base, struct advice *now, bool by_sample, 
     d->new_ns = d->by_mean ? now->facts->steps.pace_ns : now->facts->steps.median_ns;
     d->ratio = d->base_ns > 0 ? (double)d->new_ns / (double)d->base_ns : 1;
     d->ratio_low = d->ratio_high = d->ratio;
-    d->comparable = comparable(d, base, now);
+    d->comparable = runs_differ(&d->arena, base, now, by_sample);
     d->enough = base->facts->steps.used >= LEAST_STEPS && now->facts->steps.used >= LEAST_STEPS;
     if (compare_steps(d, base, now) < 0) {
         diff_free(d);

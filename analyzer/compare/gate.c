@@ -7,16 +7,17 @@
  * in the same way, shares as measured.
  */
 #include "analyzer/compare/compare.h"
+#include "analyzer/compare/gate_checks.h"
 #include "analyzer/compare/steps_sample.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHECKS = 64, LEAST_STEPS = 8 };
+enum { CHECKS = 64 };
 
-static struct gate_check *add(struct gate *g, const char *name, const char *unit, double measured,
-                              double allowed)
+struct gate_check *gate_add(struct gate *g, const char *name, const char *unit, double measured,
+                            double allowed)
 {
     if (g->check_count == CHECKS)
         return NULL;
@@ -30,7 +31,7 @@ static struct gate_check *add(struct gate *g, const char *name, const char *unit
     return c;
 }
 
-static void judge(struct gate *g, struct gate_check *c, enum gate_verdict v, const char *why)
+void gate_judge(struct gate *g, struct gate_check *c, enum gate_verdict v, const char *why)
 {
     c->verdict = v;
     c->why = why;
@@ -39,10 +40,10 @@ static void judge(struct gate *g, struct gate_check *c, enum gate_verdict v, con
 }
 
 /* The change that explains most of a slowdown, for the sentence. */
-static const char *blame(struct gate *g)
+const char *gate_blame(struct gate *g)
 {
     const struct change *best = NULL;
-    for (size_t i = 0; i < g->diff->change_count; i++) {
+    for (size_t i = 0; g->diff && i < g->diff->change_count; i++) {
         const struct change *c = &g->diff->changes[i];
         int64_t more = c->new_ns - c->base_ns;
         bool better_kind =
@@ -64,32 +65,33 @@ static void check_baseline(struct gate *g, double max_regress_pct)
     const char *const names[2][2] = {{"step time vs baseline", "time per sample vs baseline"},
                                      {"mean step vs baseline", "mean time per sample vs baseline"}};
     struct gate_check *c =
-        add(g, names[d->by_mean][d->per_sample], "%", 100 * (d->ratio - 1), max_regress_pct);
+        gate_add(g, names[d->by_mean][d->per_sample], "%", 100 * (d->ratio - 1), max_regress_pct);
     c->low = 100 * (d->ratio_low - 1);
     c->high = 100 * (d->ratio_high - 1);
     if (d->comparable) {
-        judge(g, c, GATE_INCONCLUSIVE,
-              arena_printf(&g->arena, "not comparable: %s", d->comparable));
+        gate_judge(g, c, GATE_INCONCLUSIVE,
+                   arena_printf(&g->arena, "not comparable: %s", d->comparable));
     } else if (d->of_windows) {
-        judge(g, c, GATE_INCONCLUSIVE,
-              "no step repeats in them, and one measurement decides nothing");
+        gate_judge(g, c, GATE_INCONCLUSIVE,
+                   "no step repeats in them, and one measurement decides nothing");
     } else if (!d->enough) {
-        judge(g, c, GATE_INCONCLUSIVE,
-              "one of the runs has too few steady steps (8 needed): record more");
+        gate_judge(g, c, GATE_INCONCLUSIVE,
+                   "one of the runs has too few steady steps (8 needed): record more");
     } else if (c->low > max_regress_pct) {
-        judge(g, c, GATE_SLOWER,
-              arena_printf(&g->arena, "slower: %.3f to %.3f ms%s", (double)d->base_ns / 1e6,
-                           (double)d->new_ns / 1e6, blame(g)));
+        gate_judge(g, c, GATE_SLOWER,
+                   arena_printf(&g->arena, "slower: %.3f to %.3f ms%s", (double)d->base_ns / 1e6,
+                                (double)d->new_ns / 1e6, gate_blame(g)));
     } else if (c->high <= max_regress_pct) {
-        judge(g, c, GATE_PASS,
-              arena_printf(&g->arena, "%.3f to %.3f ms", (double)d->base_ns / 1e6,
-                           (double)d->new_ns / 1e6));
+        gate_judge(g, c, GATE_PASS,
+                   arena_printf(&g->arena, "%.3f to %.3f ms", (double)d->base_ns / 1e6,
+                                (double)d->new_ns / 1e6));
     } else {
-        judge(g, c, GATE_INCONCLUSIVE,
-              arena_printf(&g->arena,
-                           "the interval reaches from %+.2f to %+.2f %%: record more steps, or on "
-                           "a quieter machine",
-                           c->low, c->high));
+        gate_judge(
+            g, c, GATE_INCONCLUSIVE,
+            arena_printf(&g->arena,
+                         "the interval reaches from %+.2f to %+.2f %%: record more steps, or on "
+                         "a quieter machine",
+                         c->low, c->high));
     }
 }
 
@@ -153,7 +155,7 @@ static int check_limit(struct gate *g, const struct advice *a, const struct limi
 {
     bool of_step = strcmp(l->section, "idle") == 0 && analysis_of_window(a->facts);
     struct gate_check *c =
-        add(g, l->name, of_step ? "% of the window" : l->unit, measure(a, l), allowed);
+        gate_add(g, l->name, of_step ? "% of the window" : l->unit, measure(a, l), allowed);
     if (!c)
         return err_set(e, "budget: more than %d limits", CHECKS);
     if (l->timed) {
@@ -164,19 +166,19 @@ static int check_limit(struct gate *g, const struct advice *a, const struct limi
         c->high = high / 1e6;
     }
     if (a->facts->on_cpu && about_gpu(l)) {
-        judge(g, c, GATE_INCONCLUSIVE, "this run used no GPU");
+        gate_judge(g, c, GATE_INCONCLUSIVE, "this run used no GPU");
     } else if (a->facts->steps.source == STEPS_NONE && strcmp(l->section, "gpu") != 0 &&
                strcmp(l->section, "health") != 0 &&
                !(analysis_of_window(a->facts) && strcmp(l->section, "idle") == 0)) {
-        judge(g, c, GATE_INCONCLUSIVE, "this run contains no steps");
+        gate_judge(g, c, GATE_INCONCLUSIVE, "this run contains no steps");
     } else if (l->timed && a->facts->steps.used < LEAST_STEPS) {
-        judge(g, c, GATE_INCONCLUSIVE, "too few steady steps (8 needed): record more");
+        gate_judge(g, c, GATE_INCONCLUSIVE, "too few steady steps (8 needed): record more");
     } else if (l->at_least ? c->high < allowed : c->low > allowed) {
-        judge(g, c, GATE_SLOWER, "over budget");
+        gate_judge(g, c, GATE_SLOWER, "over budget");
     } else if (l->at_least ? c->low >= allowed : c->high <= allowed) {
-        judge(g, c, GATE_PASS, "within budget");
+        gate_judge(g, c, GATE_PASS, "within budget");
     } else {
-        judge(g, c, GATE_INCONCLUSIVE, "the interval contains the limit: record more steps");
+        gate_judge(g, c, GATE_INCONCLUSIVE, "the interval contains the limit: record more steps");
     }
     return 0;
 }
@@ -254,13 +256,13 @@ static void check_end(struct gate *g, const struct advice *now)
     const char *code = timeline_meta(now->facts->tl, "ended.status");
     const char *signal = timeline_meta(now->facts->tl, "ended.signal");
     int number = signal ? atoi(signal) : code ? atoi(code) : 0;
-    struct gate_check *c = number ? add(g, "end of the program", "", number, 0) : NULL;
+    struct gate_check *c = number ? gate_add(g, "end of the program", "", number, 0) : NULL;
     if (c)
-        judge(g, c, GATE_SLOWER,
-              arena_printf(&g->arena,
-                           signal ? "signal %d killed the program"
-                                  : "the program failed with exit status %d",
-                           number));
+        gate_judge(g, c, GATE_SLOWER,
+                   arena_printf(&g->arena,
+                                signal ? "signal %d killed the program"
+                                       : "the program failed with exit status %d",
+                                number));
 }
 
 struct gate *gate_run(struct advice *base, struct advice *now, const struct gate_wish *wish,
@@ -279,7 +281,13 @@ struct gate *gate_run(struct advice *base, struct advice *now, const struct gate
             gate_free(g);
             return NULL;
         }
-        check_baseline(g, wish->max_regress_pct);
+        if (!wish->history)
+            check_baseline(g, wish->max_regress_pct);
+    }
+    if (wish->history && gate_check_history(g, now, wish) < 0) {
+        gate_free(g);
+        err_set(e, "out of memory");
+        return NULL;
     }
     if (wish->budget_text && check_budget(g, now, wish->budget_text, e) < 0) {
         gate_free(g);

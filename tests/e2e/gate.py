@@ -5,6 +5,7 @@ few steps are inconclusive, and what cannot be read is told apart from all of th
 usage: gate.py BUILD
 """
 import json
+import os
 import sys
 
 from support import Build, Checks
@@ -20,6 +21,32 @@ def expect(checks, what, got, status, named=""):
     why = "; ".join(c["why"] for c in result["checks"]) if result else stderr.strip()
     checks.check(code == status and named in why, what, f"status {code}, {why}")
     print(f"        {why}")
+
+
+def history(build, checks):
+    """A folder of earlier runs: those of the same work count, the others are named."""
+    os.mkdir(build.path("past"))
+    small = ("--batch", "16", "--depth", "18", "--data", "fixed")
+    for i in range(4):
+        build.profile(f"past/{i}", *small)
+    build.profile("past/other-batch", *small[:1], "32", *small[2:])
+    build.profile("past/other-gpu", *small, device="virtual:h100")
+    with open(build.path("past/damaged.gpuprof"), "w", encoding="ascii") as f:
+        f.write("no profile")
+    with open(build.path("past/x.gpuprof.AbCdEf.partial"), "w", encoding="ascii") as f:
+        f.write("half of one")
+    same, _ = build.profile("same", *small)
+    slow, _ = build.profile("slow", *small, device="virtual:a100-80,scale=1.1")
+    got = gate(build, "--history", build.path("past"), same)
+    expect(checks, "the history: the same passes", got, 0, "last 4 good runs")
+    why = got[1]["checks"][0]["why"]
+    checks.check("16 samples" in why and "different GPUs" in why and "damaged.gpuprof" in why and "partial" not in why,
+                 "what does not count is named", why)
+    expect(checks, "the history: slower", gate(build, "--history", build.path("past"), slow), 1, "first slow one")
+    first = build.path("past/0.gpuprof")
+    expect(checks, "a run of the history, beside those before it", gate(build, "--history", build.path("past"), first), 3,
+           "began after the new run")
+    expect(checks, "no history", gate(build, "--history", build.path("none"), same), 2)
 
 
 def main():
@@ -43,6 +70,7 @@ def main():
     expect(checks, "too few steps are inconclusive", gate(build, base, few), 3, "too few")
     expect(checks, "a budget fails alone", gate(build, "--budget", budget, base), 1, "over budget")
     expect(checks, "a missing profile is an error", gate(build, base, build.path("none")), 2)
+    history(build, checks)
     checks.done()
 
 

@@ -67,7 +67,8 @@ static inline struct gate *gate(struct builder *base, struct builder *now, const
 {
     struct err e = ERR_INIT;
     struct gate *g =
-        gate_run(base ? base->a : NULL, now->a, &(struct gate_wish){budget, pct, false}, &e);
+        gate_run(base ? base->a : NULL, now->a,
+                 &(struct gate_wish){.budget_text = budget, .max_regress_pct = pct}, &e);
     ck_assert_msg(g != NULL, "%s", e.text);
     return g;
 }

@@ -254,7 +254,9 @@ START_TEST(test_bad_budgets)
     struct builder b = make(usual);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct err e = ERR_INIT;
-        ck_assert_ptr_null(gate_run(NULL, b.a, &(struct gate_wish){cases[i].text, 0, false}, &e));
+        ck_assert_ptr_null(
+            gate_run(NULL, b.a,
+                     &(struct gate_wish){.budget_text = cases[i].text, .max_regress_pct = 0}, &e));
         ck_assert_msg(strstr(e.text, cases[i].says) && !strchr(e.text, '\n'), "%s: %s",
                       cases[i].text, e.text);
     }
@@ -262,7 +264,8 @@ START_TEST(test_bad_budgets)
     for (int i = 0; i < 70; i++)
         strcat(many, "busy_pct_min = 1\n");
     struct err e = ERR_INIT;
-    ck_assert_ptr_null(gate_run(NULL, b.a, &(struct gate_wish){many, 0, false}, &e));
+    ck_assert_ptr_null(
+        gate_run(NULL, b.a, &(struct gate_wish){.budget_text = many, .max_regress_pct = 0}, &e));
     ck_assert_ptr_nonnull(strstr(e.text, "more than"));
     build_end(&b);
 }

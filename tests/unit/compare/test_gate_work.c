@@ -28,7 +28,7 @@ START_TEST(test_other_work)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct err e = ERR_INIT;
         struct builder b = make_called(usual, cases[i].base), n = make_called(usual, cases[i].now);
-        struct gate_wish wish = {NULL, 3, cases[i].per_sample};
+        struct gate_wish wish = {.max_regress_pct = 3, .per_sample = cases[i].per_sample};
         struct gate *g = gate_run(b.a, n.a, &wish, &e);
         ck_assert_int_eq(g->verdict, cases[i].why ? GATE_INCONCLUSIVE : GATE_PASS);
         if (cases[i].why)

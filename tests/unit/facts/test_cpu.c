@@ -258,7 +258,8 @@ START_TEST(budgets_of_a_run_without_a_gpu)
         struct builder b = training();
         struct err e = ERR_INIT;
         struct gate *g =
-            gate_run(NULL, build_analyze(&b), &(struct gate_wish){of[i].text, 3, false}, &e);
+            gate_run(NULL, build_analyze(&b),
+                     &(struct gate_wish){.budget_text = of[i].text, .max_regress_pct = 3}, &e);
         ck_assert_ptr_nonnull(g);
         ck_assert_msg(g->verdict == of[i].verdict, "%s: %d", of[i].text, g->verdict);
         gate_free(g);

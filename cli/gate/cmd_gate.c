@@ -3,6 +3,7 @@
 #include "cli/common/compare_two.h"
 #include "cli/common/export_to.h"
 #include "cli/common/output.h"
+#include "cli/gate/history.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,7 +12,8 @@
 #include <string.h>
 
 static bool json, markdown, force;
-static const char *format, *output, *junit, *budget, *per;
+static const char *format, *output, *junit, *budget, *per, *past;
+static int runs = 10;
 static double max_regress = 3; /* above what two runs of the same differ by, below what hurts */
 
 static const struct option_spec options[] = {
@@ -19,6 +21,9 @@ static const struct option_spec options[] = {
      "allowed slowdown of a step in percent (default 3)"},
     {"budget", 0, OPTION_STRING, &budget, "FILE",
      "read limits from an ini file, with or without BASE"},
+    {"history", 0, OPTION_STRING, &past, "DIR",
+     "compare with the last good runs of its work there"},
+    {"runs", 0, OPTION_INT, &runs, "N", "with --history: so many of them (default 10)"},
     {"per", 0, OPTION_STRING, &per, "sample", "compare the time of a sample, not of a step"},
     {"junit", 0, OPTION_STRING, &junit, "FILE", "also write the checks as JUnit XML"},
     {"json", 0, OPTION_FLAG, &json, NULL, "machine-readable output; docs/json.md describes it"},
@@ -65,7 +70,8 @@ static int write_gate(const struct gate *g, const struct export_options *o, stru
 static int judge(const char *base, const char *now, const char *budget_text, struct err *e)
 {
     struct two t;
-    struct gate_wish wish = {budget_text, max_regress, per != NULL};
+    struct gate_wish wish = {
+        .budget_text = budget_text, .max_regress_pct = max_regress, .per_sample = per != NULL};
     if (two_load(&t, base, now, e))
         return fail(e);
     struct gate *g = gate_run(t.base.analysis, t.now.analysis, &wish, e);
@@ -83,13 +89,40 @@ static int judge(const char *base, const char *now, const char *budget_text, str
     return status;
 }
 
+/* The new run against a folder of earlier ones. */
+static int judge_history(const char *now, const char *budget_text, struct err *e)
+{
+    struct loaded l;
+    struct history h;
+    if (load_analysis(&now, 1, &l, e) < 0)
+        return fail(e);
+    if (history_find(&h, past, now, l.analysis, runs, per != NULL, e) < 0) {
+        load_release(&l);
+        return fail(e);
+    }
+    struct gate_wish wish = {budget_text, max_regress, per != NULL, true,
+                             h.runs,      h.count,     h.left_out};
+    struct gate *g = gate_run(h.newest.analysis, l.analysis, &wish, e);
+    struct export_options o = load_options(&l, now);
+    o.base_source = load_shown(past);
+    int status = g ? (int)g->verdict : 2;
+    if (!g || write_gate(g, &o, e))
+        status = fail(e);
+    gate_free(g);
+    history_release(&h);
+    load_release(&l);
+    return status;
+}
+
 static int run(int argc, char **argv)
 {
     struct err e = ERR_INIT;
-    if (argc < 1 || argc > 2 || (argc == 1 && !budget))
+    if (argc < 1 || argc > 2 || (argc == 1 && !budget && !past) || (argc == 2 && past))
         return usage_error(
-            "gate: name a baseline and a profile, or a budget: gpuprof gate BASE NEW | "
-            "gate --budget FILE NEW");
+            "gate: name a baseline and a profile, a history or a budget: gpuprof gate BASE NEW | "
+            "gate --history DIR NEW | gate --budget FILE NEW");
+    if (runs < 3 || runs > 1000)
+        return usage_error("gate: --runs needs a number from 3 to 1000");
     if (per && strcmp(per, "sample") != 0)
         return usage_error("gate: --per accepts only sample, not '%s'", per);
     force = force || in_ci();
@@ -100,19 +133,21 @@ static int run(int argc, char **argv)
     char *text = budget ? read_budget(budget, &e) : NULL;
     if (budget && !text)
         return fail(&e);
-    int status = judge(argc == 2 ? argv[0] : NULL, argv[argc - 1], text, &e);
+    int status = past ? judge_history(argv[0], text, &e)
+                      : judge(argc == 2 ? argv[0] : NULL, argv[argc - 1], text, &e);
     free(text);
     return status;
 }
 
 const struct command cmd_gate = {
     .name = "gate",
-    .usage = "[--max-regress PCT] BASE NEW | --budget FILE NEW",
+    .usage = "BASE NEW | --history DIR NEW | --budget FILE NEW",
     .help = "CI verdict: 0 pass, 1 slower, 2 unreadable, 3 inconclusive",
     .details = "Compares the steps of both profiles by a bootstrap interval. Exit status: 0\n"
                "within the limit, 1 over it, 3 too few steps to decide, 2 gpuprof cannot read a\n"
                "file. Record both profiles on the same machine.\n\n"
                "  gpuprof gate main.gpuprof branch.gpuprof --junit gate.xml\n"
+               "  gpuprof gate --history runs/ branch.gpuprof\n"
                "  gpuprof gate --budget limits.ini branch.gpuprof",
     .options = options,
     .run = run,

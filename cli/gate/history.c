@@ -1,0 +1,177 @@
+#include "cli/gate/history.h"
+
+#include "analyzer/profile/store.h"
+#include "base/vec.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { REASONS = 6 };
+
+struct candidate {
+    char *path;
+    int64_t started_ns; /* of a trace or a folder: when it was written */
+};
+
+struct reason {
+    const char *text;
+    size_t runs;
+};
+
+struct search {
+    struct VEC(struct candidate) found;
+    struct reason why[REASONS];
+    size_t reasons, others;
+    const struct advice *now;
+    bool per_sample;
+};
+
+static int64_t started(const char *path, const struct stat *st)
+{
+    struct err ignored = ERR_INIT;
+    struct store *s =
+        S_ISREG(st->st_mode) && store_is_profile(path) == 1 ? store_open(path, 0, &ignored) : NULL;
+    int64_t ns = s ? store_start_realtime(s) : 0;
+    store_close(s);
+    return ns > 0 ? ns : (int64_t)st->st_mtime * 1000000000;
+}
+
+static bool is_unfinished(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return *name == '.' || (dot && (strcmp(dot, ".partial") == 0 || strcmp(dot, ".html") == 0 ||
+                                    strcmp(dot, ".tmp") == 0));
+}
+
+static int list(struct search *s, const char *folder, const char *path, struct err *e)
+{
+    struct stat own, st;
+    char name[4096];
+    DIR *d = opendir(folder);
+    if (!d)
+        return err_set(e, "cannot read the history %s: %s", folder, strerror(errno));
+    bool is_there = stat(path, &own) == 0;
+    for (struct dirent *f; (f = readdir(d));) {
+        if (is_unfinished(f->d_name) ||
+            (size_t)snprintf(name, sizeof name, "%s/%s", folder, f->d_name) >= sizeof name ||
+            stat(name, &st) != 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) ||
+            (is_there && st.st_dev == own.st_dev && st.st_ino == own.st_ino))
+            continue;
+        struct candidate *c = vec_push(&s->found);
+        if (c)
+            *c = (struct candidate){strdup(name), started(name, &st)};
+        if (!c || !c->path) {
+            closedir(d);
+            return err_no_memory(e);
+        }
+    }
+    closedir(d);
+    return 0;
+}
+
+static int newest_first(const void *x, const void *y)
+{
+    const struct candidate *a = x, *b = y;
+    if (a->started_ns != b->started_ns)
+        return (a->started_ns < b->started_ns) - (a->started_ns > b->started_ns);
+    return strcmp(a->path, b->path);
+}
+
+static int left_out(struct search *s, struct arena *arena, const char *why)
+{
+    for (size_t i = 0; i < s->reasons; i++)
+        if (strcmp(s->why[i].text, why) == 0) {
+            s->why[i].runs++;
+            return 0;
+        }
+    if (s->reasons == REASONS) {
+        s->others++;
+        return 0;
+    }
+    s->why[s->reasons] = (struct reason){arena_strdup(arena, why), 1};
+    return s->why[s->reasons++].text ? 0 : -1;
+}
+
+/* "Left out of the history: 2 (their batches ...), 1 (the program failed)". */
+static const char *words(const struct search *s, struct arena *arena)
+{
+    const char *text = s->reasons ? "left out of the history: " : NULL;
+    for (size_t i = 0; i < s->reasons && text; i++)
+        text = arena_printf(arena, "%s%s%zu (%s)", text, i ? ", " : "", s->why[i].runs,
+                            s->why[i].text);
+    return text && s->others ? arena_printf(arena, "%s, %zu more", text, s->others) : text;
+}
+
+/* Takes a run if it counts. */
+static int take(struct history *h, struct search *s, const char *path, struct err *e)
+{
+    struct loaded l;
+    struct err why_not = ERR_INIT;
+    struct past_run run;
+    const char *why = NULL;
+    if (load_analysis(&path, 1, &l, &why_not) < 0)
+        return left_out(s, &h->arena, why_not.text) < 0 ? err_no_memory(e) : 0;
+    int rc = past_run_of(&h->arena, l.analysis, s->now, s->per_sample, &run, &why);
+    if (rc == 0)
+        rc = left_out(s, &h->arena, why ? why : "");
+    else if (rc > 0 && !(run.name = arena_strdup(&h->arena, load_shown(path))))
+        rc = -1;
+    if (rc > 0)
+        h->runs[h->count++] = run;
+    if (rc > 0 && h->count == 1)
+        h->newest = l;
+    else
+        load_release(&l);
+    return rc < 0 ? err_no_memory(e) : 0;
+}
+
+static int take_all(struct history *h, struct search *s, size_t most, struct err *e)
+{
+    const char *start = timeline_meta(s->now->facts->tl, "start_realtime_ns");
+    int64_t now_ns = start ? atoll(start) : INT64_MAX;
+    for (size_t i = 0; i < s->found.n && h->count < most; i++) {
+        if (s->found.at[i].started_ns > now_ns) {
+            if (left_out(s, &h->arena, "began after the new run") < 0)
+                return err_no_memory(e);
+            continue;
+        }
+        if (take(h, s, s->found.at[i].path, e) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < h->count / 2; i++) { /* from old to new */
+        struct past_run kept = h->runs[i];
+        h->runs[i] = h->runs[h->count - 1 - i];
+        h->runs[h->count - 1 - i] = kept;
+    }
+    h->left_out = words(s, &h->arena);
+    return 0;
+}
+
+int history_find(struct history *h, const char *folder, const char *path, const struct advice *now,
+                 int most, bool per_sample, struct err *e)
+{
+    struct search s = {.now = now, .per_sample = per_sample};
+    *h = (struct history){0};
+    h->runs = arena_array(&h->arena, (size_t)most, sizeof *h->runs);
+    int rc = h->runs ? list(&s, folder, path, e) : err_no_memory(e);
+    if (rc == 0 && s.found.n)
+        qsort(s.found.at, s.found.n, sizeof *s.found.at, newest_first);
+    if (rc == 0)
+        rc = take_all(h, &s, (size_t)most, e);
+    for (size_t i = 0; i < s.found.n; i++)
+        free(s.found.at[i].path);
+    vec_release(&s.found);
+    if (rc < 0)
+        history_release(h);
+    return rc;
+}
+
+void history_release(struct history *h)
+{
+    load_release(&h->newest);
+    arena_release(&h->arena);
+}
