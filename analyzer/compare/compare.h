@@ -26,6 +26,7 @@ struct diff {
     struct pace_change pace;      /* if `enough` */
     bool per_sample;              /* all ratios are of the time that a sample takes */
     bool enough;                  /* enough steps on both sides to say */
+    const char *commands;         /* words of the commands that only one has, for people; NULL */
     const char *comparable;       /* NULL, or why the two should not be compared (device, ...) */
     struct change *changes;
     size_t change_count; /* by |difference|, falling */

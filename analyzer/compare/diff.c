@@ -126,6 +126,7 @@ struct diff *diff_find(struct advice *base, struct advice *now, bool by_sample, 
     d->ratio = d->base_ns > 0 ? (double)d->new_ns / (double)d->base_ns : 1;
     d->ratio_low = d->ratio_high = d->ratio;
     d->comparable = runs_differ(&d->arena, base, now, by_sample);
+    d->commands = work_commands_differ(&d->arena, base, now);
     d->enough = base->facts->steps.used >= LEAST_STEPS && now->facts->steps.used >= LEAST_STEPS;
     if (compare_steps(d, base, now) < 0) {
         diff_free(d);

@@ -66,6 +66,8 @@ static void check_baseline(struct gate *g, double max_regress_pct)
                                      {"mean step vs baseline", "mean time per sample vs baseline"}};
     struct gate_check *c =
         gate_add(g, names[d->by_mean][d->per_sample], "%", 100 * (d->ratio - 1), max_regress_pct);
+    const char *commands = d->commands ? d->commands : "";
+    const char *between = d->commands ? "; the commands differ: " : "";
     c->low = 100 * (d->ratio_low - 1);
     c->high = 100 * (d->ratio_high - 1);
     if (d->comparable) {
@@ -79,12 +81,13 @@ static void check_baseline(struct gate *g, double max_regress_pct)
                    "one of the runs has too few steady steps (8 needed): record more");
     } else if (c->low > max_regress_pct) {
         gate_judge(g, c, GATE_SLOWER,
-                   arena_printf(&g->arena, "slower: %.3f to %.3f ms%s", (double)d->base_ns / 1e6,
-                                (double)d->new_ns / 1e6, gate_blame(g)));
+                   arena_printf(&g->arena, "slower: %.3f to %.3f ms%s%s%s",
+                                (double)d->base_ns / 1e6, (double)d->new_ns / 1e6, gate_blame(g),
+                                between, commands));
     } else if (c->high <= max_regress_pct) {
         gate_judge(g, c, GATE_PASS,
-                   arena_printf(&g->arena, "%.3f to %.3f ms", (double)d->base_ns / 1e6,
-                                (double)d->new_ns / 1e6));
+                   arena_printf(&g->arena, "%.3f to %.3f ms%s%s", (double)d->base_ns / 1e6,
+                                (double)d->new_ns / 1e6, between, commands));
     } else {
         gate_judge(
             g, c, GATE_INCONCLUSIVE,

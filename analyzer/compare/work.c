@@ -162,6 +162,58 @@ const char *work_differs(struct arena *arena, const struct advice *base, const s
     return NULL;
 }
 
+/* Without its folders: where a program lies does not matter. */
+static struct value base_name(struct value v)
+{
+    for (size_t i = v.n; i > 0; i--)
+        if (v.at[i - 1] == '/')
+            return (struct value){v.at + i, v.n - i};
+    return v;
+}
+
+static bool has_word(const char *command, struct value word)
+{
+    for (const char *p = command + strspn(command, " "); *p;) {
+        size_t n = strcspn(p, " ");
+        if (same(base_name(word), base_name((struct value){p, n})))
+            return true;
+        p += n + strspn(p + n, " ");
+    }
+    return false;
+}
+
+/* The words of `command` that `other` lacks, a value with its option; "" where there are none. */
+static const char *only_in(struct arena *arena, const char *command, const char *other)
+{
+    enum { MOST = 4 };
+    const char *text = "", *before = NULL;
+    int shown_words = 0;
+    for (const char *p = command + strspn(command, " "); *p && text;) {
+        size_t n = strcspn(p, " ");
+        if (!has_word(other, (struct value){p, n}) && shown_words++ < MOST) {
+            const char *from = before && *before == '-' && *p != '-' ? before : p;
+            text =
+                arena_printf(arena, "%s%s%.*s", text, *text ? " " : "", (int)(p + n - from), from);
+        }
+        before = p;
+        p += n + strspn(p + n, " ");
+    }
+    return text && shown_words > MOST ? arena_printf(arena, "%s ...", text) : text;
+}
+
+const char *work_commands_differ(struct arena *arena, const struct advice *base,
+                                 const struct advice *now)
+{
+    const char *one = command_of(base), *other = command_of(now);
+    if (!*one || !*other)
+        return NULL;
+    const char *was = only_in(arena, one, other), *is = only_in(arena, other, one);
+    if (!was || !is || (!*was && !*is))
+        return NULL;
+    return arena_printf(arena, "%s%s%s%s%s", was, *was ? " in the baseline" : "",
+                        *was && *is ? ", " : "", is, *is ? " now" : "");
+}
+
 static int64_t kernels_of(const struct totals *t)
 {
     int64_t n = 0;

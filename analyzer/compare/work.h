@@ -13,6 +13,10 @@ const char *work_program(const struct advice *a, char *buffer, size_t size);
  * nothing. */
 const char *work_differs(struct arena *arena, const struct advice *base, const struct advice *now,
                          bool per_sample);
+/* "--workers 4 in the baseline, --workers 0 now": words of the commands that only one of them has;
+ * NULL: none, or a command was not recorded. Of the arena. */
+const char *work_commands_differ(struct arena *arena, const struct advice *base,
+                                 const struct advice *now);
 /* Of two windows in which no step repeats: is it other work? Told by the operations, kernels by
  * name: nine tenths of them are on both sides where it is not. */
 bool work_of_windows_differs(const struct advice *base, const struct advice *now);

@@ -43,6 +43,34 @@ START_TEST(test_other_work)
 }
 END_TEST
 
+/* What else differs in the commands is told, whatever the verdict. */
+START_TEST(test_other_commands)
+{
+    static const struct {
+        const char *base, *now, *why; /* NULL: nothing is told */
+    } cases[] = {
+        {"./train --batch 64", "./train --batch 64", NULL},
+        {"a/train --batch 64", "/home/b/train --batch 64", NULL},
+        {"./train --workers 4", "./train --workers 0",
+         "; the commands differ: --workers 4 in the baseline, --workers 0 now"},
+        {"./train", "./train --pin", "; the commands differ: --pin now"},
+        {"./train 64 x", "./train 64", "; the commands differ: x in the baseline"},
+        {"./train a b c d e", "./train", "a b c d ... in the baseline"},
+        {"", "./train", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct builder b = make_called(usual, cases[i].base), n = make_called(usual, cases[i].now);
+        struct gate *g = gate(&b, &n, NULL, 3);
+        ck_assert_int_eq(g->verdict, GATE_PASS);
+        const char *told = strstr(g->checks[0].why, cases[i].why ? cases[i].why : "commands");
+        ck_assert_msg((told != NULL) == (cases[i].why != NULL), "%zu: %s", i, g->checks[0].why);
+        gate_free(g);
+        build_end(&b);
+        build_end(&n);
+    }
+}
+END_TEST
+
 START_TEST(test_failed_program)
 {
     static const char *const ends[][2] = {{"ended.status", "3"}, {"ended.signal", "11"}};
@@ -66,6 +94,7 @@ Suite *test_gate_work_suite(void)
     TCase *t = tcase_create("gate_work");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, test_other_work);
+    tcase_add_test(t, test_other_commands);
     tcase_add_test(t, test_failed_program);
     suite_add_tcase(suite, t);
     return suite;
