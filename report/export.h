@@ -24,6 +24,7 @@ struct export_options {
     int width;                       /* terminal columns, 0 = 80 */
     const struct kept_trial *trials; /* of the profile, newest first; NULL */
     size_t trial_count;
+    bool running;      /* openmetrics: the run goes on */
     bool merged_ranks; /* chrome: one file for all ranks (pid shifted) */
 };
 

@@ -38,7 +38,7 @@ report/terminal         report report/words report/json analyzer/timeline analyz
 report/chrome           wire report report/words report/json analyzer/timeline analyzer/facts
 report/page             report report/words report/json report/chrome analyzer/timeline analyzer/measure analyzer/facts
 report/page/events      wire report report/words report/json report/chrome report/page analyzer/timeline analyzer/facts
-report/export           report report/words report/json report/terminal report/chrome report/page analyzer/timeline analyzer/facts
+report/export           report report/words report/json report/terminal report/chrome report/page analyzer/timeline analyzer/facts analyzer/compare
 cli/common              report report/tables report/terminal analyzer/profile analyzer/collector analyzer/import analyzer/measure analyzer/facts analyzer/advice
 cli                     cli/common report report/words report/json report/terminal report/page analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
 cli/run                 wire cli/common report report/words analyzer/profile analyzer/collector

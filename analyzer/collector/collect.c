@@ -119,6 +119,16 @@ static void query_for_new(struct collector *c)
     closedir(d);
 }
 
+static void note_kinds(struct collector *c, const struct spool *s)
+{
+    c->has.cupti |= s->h->cupti_version != 0;
+    c->has.calls |= s->has_calls;
+    c->has.loader |= s->has_loader;
+    c->has.events |= s->has_events;
+    c->has.device |= s->devices.n > 0;
+    c->has.rank |= s->row.rank >= 0;
+}
+
 /* A process is over: what is left in its spool, then its file goes. */
 static void finish_spool(struct collector *c, struct spool *s)
 {
@@ -133,12 +143,7 @@ static void finish_spool(struct collector *c, struct spool *s)
     spool_put_ends(s, &c->out);
     c->out.from = NULL;
     s->done = true;
-    c->has.cupti |= s->h->cupti_version != 0;
-    c->has.calls |= s->has_calls;
-    c->has.loader |= s->has_loader;
-    c->has.events |= s->has_events;
-    c->has.device |= s->devices.n > 0;
-    c->has.rank |= s->row.rank >= 0;
+    note_kinds(c, s);
     unlink(s->path);
     spool_unmap(s);
 }
@@ -269,6 +274,19 @@ static void put_limit(struct collector *c)
                    "the profile reached its maximum size (--max-size; bytes in value) and lacks "
                    "everything after that",
                    l->max_bytes);
+}
+
+void collect_put_now(struct collector *c)
+{
+    for (size_t i = 0; i < c->spools.n; i++) {
+        struct spool *s = c->spools.at[i];
+        if (s->done)
+            continue;
+        note_kinds(c, s);
+        s->row.end_ns = collect_now_ns() - c->start_ns;
+        spool_put_ends(s, &c->out);
+    }
+    put_have(c);
 }
 
 /* Files of processes that were killed before their spool was ready: nothing is in them. */

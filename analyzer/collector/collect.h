@@ -38,6 +38,9 @@ int collect_pause_ms(struct collector *c);
 /* A fact about the whole profile (docs/profile.md lists the keys). */
 int64_t collect_put_meta(struct collector *c, const char *key, const char *value);
 size_t collect_processes(const struct collector *c); /* seen so far */
+/* Puts what is otherwise put at the end: processes, threads, streams, devices so far. Only in a
+ * copy of the process, whose sink goes nowhere else. */
+void collect_put_now(struct collector *c);
 /* Last drain: asks live agents to stop, adopts dead ones, writes processes, streams and health
  * rows. */
 int collect_finish(struct collector *c, struct err *e);

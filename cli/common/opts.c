@@ -217,8 +217,6 @@ void options_help(const struct command *c, bool in_full)
         putchar('\n');
     list_options(c->options);
     list_options(common_options);
-    if (c->details && !in_full)
-        printf("gpuprof %s --help explains more, with examples.\n", c->name);
 }
 
 static bool set(const char *name)

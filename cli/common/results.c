@@ -1,6 +1,7 @@
 /* After the program: what the profile says, kept in the profile and told on stderr. */
 #include "analyzer/collector/window.h"
 #include "cli/common/command.h"
+#include "cli/common/live.h"
 #include "cli/common/load.h"
 #include "cli/common/output.h"
 #include "cli/common/results.h"
@@ -224,6 +225,8 @@ int results_make(const char *profile, const struct results_options *o, struct er
     x.source = load_shown(profile);
     if (rc == 0 && o->report)
         rc = write_page(profile, l.analysis, &x, e);
+    if (rc == 0 && o->metrics)
+        rc = live_metrics_of(l.analysis, o->metrics, e);
     load_release(&l);
     return rc;
 }

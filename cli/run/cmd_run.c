@@ -19,7 +19,9 @@
 enum { LEAST_BYTES = 64 << 20 };
 
 static bool force, no_record, strict, modules;
-static const char *output, *device;
+static const char *output, *device, *metrics;
+static char metrics_path[PATH_MAX];
+static double metrics_every;
 static double delay, duration;
 static const char *steps, *max_size, *every, *window, *range;
 static struct run_plan plan;
@@ -43,6 +45,7 @@ static const struct option_spec options[] = {
     LOAD_REDACT,
     {"modules", 0, OPTION_FLAG, &modules, NULL, "PyTorch: record a range for each module call"},
     {"report", 0, OPTION_FLAG, &results.report, NULL, "write the HTML page beside the profile"},
+    {"metrics", 0, OPTION_STRING, &metrics, "FILE[,S]", "write Prometheus metrics every S (15) s"},
     {"strict", 0, OPTION_FLAG, &strict, NULL, "exit with 125 if the profile is lost"},
     {0},
 };
@@ -57,7 +60,8 @@ static int record(char **argv, const struct run_device *d, const char *profile, 
 {
     struct err e = ERR_INIT;
     char agent[PATH_MAX], folder[PATH_MAX];
-    struct record_options ro = {.output = profile,
+    struct record_options ro = {.metrics = {metrics ? metrics_path : NULL, metrics_every},
+                                .output = profile,
                                 .output_as = as,
                                 .redact = load_redact,
                                 .times = plan.times,
@@ -100,6 +104,22 @@ static int record(char **argv, const struct run_device *d, const char *profile, 
     return lost != 0 && strict ? RUN_FAILED : status;
 }
 
+/* Where the metrics go: like the profile, with the rank where there are several. */
+static int choose_metrics(char **argv, struct err *e)
+{
+    char name[PATH_MAX];
+    bool own_name;
+    if (!metrics)
+        return 0;
+    if (metrics_parse(metrics, name, sizeof name, &metrics_every, e) < 0 ||
+        place_expand(name, argv, metrics_path, sizeof metrics_path, &own_name, e) < 0)
+        return -1;
+    if (own_name)
+        return err_set(e, "--metrics: %s is a folder; name a file in it", name);
+    results.metrics = metrics_path;
+    return 0;
+}
+
 /* The profile's name, and what to do where it is taken: no rank of a job ends for that, and in a
  * folder that collects profiles none is replaced. */
 static int choose_name(char **argv, char *name, size_t n, int *as, struct err *e)
@@ -133,7 +153,8 @@ static int run(int argc, char **argv)
         return usage_error("run: --max-size: %s", e.text);
     if (max_bytes > 0 && max_bytes < LEAST_BYTES)
         return usage_error("run: --max-size %s: a profile needs at least 64M", max_size);
-    if (!no_record && choose_name(argv, name, sizeof name, &as, &e) < 0)
+    if (!no_record &&
+        (choose_metrics(argv, &e) < 0 || choose_name(argv, name, sizeof name, &as, &e) < 0))
         return usage_error("run: %s", e.text);
     results.quiet = quiet_wanted();
     if (modules)

@@ -9,6 +9,7 @@
  *   run_window.c  keeps the rows of a window of time
  *   run_recorder.c the process that records
  *   run_record.c  drains spools while it runs
+ *   run_metrics.c metrics while it runs
  *   run_host.c    facts about the host
  *   run_commit.c  the commit of the sources
  *   run_cgroup.c  limits of its control groups
@@ -102,7 +103,13 @@ int child_finish(const struct child *c);
 
 /* ---- recording ---- */
 
+struct metrics_options {
+    const char *path; /* NULL: none */
+    double every_s;
+};
+
 struct record_options {
+    struct metrics_options metrics;
     const char *output;
     int output_as; /* enum place_as: may it replace a file, may it take another name? */
     bool redact;   /* keep out of the profile what tells who ran it and where, too */
@@ -114,6 +121,16 @@ struct record_options {
     const char *virtual_nvml; /* NULL: the GPUs are real */
     char *const *argv;
 };
+
+/* ---- metrics while it runs (run_metrics.c) ---- */
+
+/* FILE or FILE,SECONDS. */
+int metrics_parse(const char *text, char *path, size_t n, double *every_s, struct err *e);
+struct metrics;
+struct metrics *metrics_open(const struct metrics_options *o, struct sink inner, struct err *e);
+struct sink metrics_sink(struct metrics *m);               /* hands all rows on to the inner one */
+void metrics_tick(struct metrics *m, struct collector *c); /* writes the file if it is time */
+void metrics_close(struct metrics *m);
 
 struct recording;
 

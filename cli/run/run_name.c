@@ -121,11 +121,16 @@ static const char *expansion(const char *at, char *buffer, size_t size, size_t *
 /* One name for all ranks would leave the profile of one of them. */
 static int add_rank(const struct launched *l, char *out, size_t n, struct err *e)
 {
-    size_t length = strlen(out), end = sizeof suffix - 1;
-    bool has = length > end && strcmp(out + length - end, suffix) == 0;
-    char *at = out + length - (has ? end : 0);
+    static const char *const endings[] = {suffix, ".prom"};
+    size_t length = strlen(out), end = 0;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (length > strlen(endings[i]) &&
+            strcmp(out + length - strlen(endings[i]), endings[i]) == 0)
+            end = i + 1;
+    const char *ending = end ? endings[end - 1] : "";
+    char *at = out + length - strlen(ending);
     size_t room = n - (size_t)(at - out);
-    if ((size_t)snprintf(at, room, ".r%s%s", l->rank, has ? suffix : "") >= room)
+    if ((size_t)snprintf(at, room, ".r%s%s", l->rank, ending) >= room)
         return err_set(e, "-o: the name is too long");
     return 0;
 }

@@ -18,6 +18,7 @@ struct recording {
     struct collector *collector;
     struct sink inner; /* the store's */
     struct redact *redact;
+    struct metrics *metrics; /* NULL: none are wanted */
     const struct record_options *options;
     const char *folder;          /* of the spools */
     struct host_periods periods; /* before the program */
@@ -100,7 +101,10 @@ struct recording *record_open(const struct record_options *o, const char *folder
     }
     r->inner = store_sink(r->store);
     struct sink sink = {.self = r, .intern = store_text, .put = store_row};
-    r->redact = redact_open(sink, o->redact, e);
+    if (o->metrics.path && (r->metrics = metrics_open(&o->metrics, sink, e)))
+        sink = metrics_sink(r->metrics);
+    if (!o->metrics.path || r->metrics)
+        r->redact = redact_open(sink, o->redact, e);
     if (r->redact)
         r->collector = collect_open(folder, clock_ns(CLOCK_MONOTONIC), redact_sink(r->redact), e);
     if (!r->collector) {
@@ -120,6 +124,8 @@ void record_drain(struct recording *r)
     struct err e = ERR_INIT; /* kept in r->lost */
     collect_drain(r->collector, &e);
     collect_sample(r->collector);
+    if (r->metrics)
+        metrics_tick(r->metrics, r->collector);
 }
 
 int record_pause_ms(const struct recording *r)
@@ -174,6 +180,7 @@ void record_close(struct recording *r)
         return;
     collect_close(r->collector);
     redact_close(r->redact);
+    metrics_close(r->metrics);
     store_close(r->store);
     free(r);
 }

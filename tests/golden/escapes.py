@@ -202,6 +202,9 @@ def main():
     run("export", "--format", "csv", bad, "-o", os.path.join(folder, "tables"))
     for table in ("runs", "steps", "findings"):
         check_csv(table + ".csv", os.path.join(folder, "tables", table + ".csv"))
+    for line in check_text("openmetrics", run("export", "--format", "openmetrics", bad, "-o", "-")).splitlines():
+        if not re.fullmatch(r'# .*|\w+\{\w+="([^"\\]|\\["\\])*"(,\w+="([^"\\]|\\["\\])*")*\} -?[0-9.e+-]+', line):
+            complain("openmetrics", line)
     check_html("html", run("report", bad, "-o", "-"), clean_scripts.scripts)
     # the names of files, too
     named = os.path.join(folder, "x\x1b[31m\u202e\n::error::|<b>.gpuprof")

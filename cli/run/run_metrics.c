@@ -1,0 +1,130 @@
+/* run --metrics: every few seconds a copy of the recorder analyses the rows of that interval and
+ * writes the file, so that the recorder itself never stops reading. */
+#include "cli/run/run.h"
+
+#include "analyzer/collector/collect.h"
+#include "analyzer/collector/recent.h"
+#include "cli/common/live.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ROOM = 32 << 20 /* bytes of an interval's rows: a quarter of a million */, LOW = 15 };
+
+struct metrics {
+    const struct metrics_options *options;
+    struct recent *recent;
+    pid_t writer; /* the copy at work; 0: none */
+    int64_t next_ns;
+};
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int metrics_parse(const char *text, char *path, size_t n, double *every_s, struct err *e)
+{
+    const char *comma = strrchr(text, ',');
+    size_t length = strlen(text);
+    *every_s = 15;
+    if (comma) {
+        char *end;
+        *every_s = strtod(comma + 1, &end);
+        if (end == comma + 1 || (*end && strcmp(end, "s") != 0) ||
+            !(*every_s >= 1 && *every_s <= 86400))
+            return err_set(e, "--metrics needs FILE or FILE,SECONDS (1 or more), not '%s'", text);
+        length = (size_t)(comma - text);
+    }
+    if (length == 0 || length >= n)
+        return err_set(e, "--metrics needs a file's name");
+    memcpy(path, text, length);
+    path[length] = 0;
+    return 0;
+}
+
+struct metrics *metrics_open(const struct metrics_options *o, struct sink inner, struct err *e)
+{
+    struct metrics *m = calloc(1, sizeof *m);
+    if (!m || !(m->recent = recent_open(inner, ROOM, e))) {
+        free(m);
+        err_no_memory(e);
+        return NULL;
+    }
+    m->options = o;
+    m->next_ns = now_ns() + (int64_t)(o->every_s * 1e9);
+    return m;
+}
+
+struct sink metrics_sink(struct metrics *m)
+{
+    return recent_sink(m->recent);
+}
+
+static int pour(void *self, struct sink *to, struct err *e)
+{
+    return recent_pour(self, to, e);
+}
+
+static _Noreturn void write_once(struct metrics *m, struct collector *c)
+{
+    struct err e = ERR_INIT;
+    setpriority(PRIO_PROCESS, 0, LOW);
+    recent_keep_only(m->recent);
+    collect_put_now(c);
+    int rc = live_metrics(pour, m->recent, m->options->path, &e);
+    _exit(rc < 0);
+}
+
+static void name_temporary(const struct metrics *m, pid_t pid, char *out, size_t n)
+{
+    snprintf(out, n, "%s.%d.tmp", m->options->path, (int)pid);
+}
+
+/* Is it still at work? A copy that died left its file. */
+static bool busy(struct metrics *m, int how)
+{
+    char path[PATH_MAX + 32];
+    if (m->writer && waitpid(m->writer, NULL, how) == 0)
+        return true;
+    if (m->writer) {
+        name_temporary(m, m->writer, path, sizeof path);
+        unlink(path);
+    }
+    m->writer = 0;
+    return false;
+}
+
+void metrics_tick(struct metrics *m, struct collector *c)
+{
+    int64_t now = now_ns();
+    if (now < m->next_ns || busy(m, WNOHANG))
+        return;
+    m->next_ns = now + (int64_t)(m->options->every_s * 1e9);
+    m->writer = fork();
+    if (m->writer == 0)
+        write_once(m, c);
+    if (m->writer < 0)
+        m->writer = 0;
+    recent_next(m->recent);
+}
+
+void metrics_close(struct metrics *m)
+{
+    if (!m)
+        return;
+    if (m->writer)
+        kill(m->writer, SIGKILL);
+    busy(m, 0);
+    recent_close(m->recent);
+    free(m);
+}
