@@ -53,8 +53,9 @@ reference_workloads/conv reference_workloads/common
 reference_workloads/amp reference_workloads/common reference_workloads/conv
 reference_workloads/ddp reference_workloads/common reference_workloads/conv
 reference_workloads/gpt reference_workloads/common reference_workloads/conv
-reference_workloads/vgpu/core
-reference_workloads/vgpu/cost reference_workloads/vgpu/core
+reference_workloads/vgpu/ptx
+reference_workloads/vgpu/core reference_workloads/vgpu/ptx
+reference_workloads/vgpu/cost reference_workloads/vgpu/core reference_workloads/vgpu/ptx
 reference_workloads/vgpu/reach
 ROOMS
     for shim in cuda cudart cupti cublas cublaslt cudnn nccl nvml; do

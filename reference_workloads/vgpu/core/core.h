@@ -181,6 +181,14 @@ int64_t vg_cost_collective(const struct vg_profile *p, enum vg_collective c, int
  * per thread; an unknown one gets the file's default. */
 int64_t vg_cost_user_kernel(const struct vg_profile *p, const char *name, const unsigned grid[3],
                             const unsigned block[3]);
+/* A static estimate from a kernel's own code (cost_code.c): what `ptx` says of the entry, to be
+ * kept for all launches. NULL: it is not there, or not understood. */
+struct vg_code;
+struct vg_code *vg_code_read(const char *ptx, const char *name);
+/* For this launch, whose arguments must be known; -1: no estimate. Estimates are kept by what
+ * steers the kernel: its shape and the arguments on which branches and addresses depend. */
+int64_t vg_cost_code(const struct vg_profile *p, struct vg_code *code, const struct vg_kernel *k,
+                     void *const *args);
 /* A kernel of PyTorch's, by its name, grid and, where given, arguments (cost_torch.c); -1: it is
  * none whose conventions are known. */
 int64_t vg_cost_torch(const struct vg_profile *p, const char *name, const unsigned grid[3],

@@ -1,6 +1,7 @@
 /* Functions live in chunks that only grow, so that a handle is checked by its address alone: a
  * PyTorch program registers some hundred thousand and launches them by handle. */
 #include "reference_workloads/vgpu/core/core_function.h"
+#include "reference_workloads/vgpu/core/core_image.h"
 
 #include <stdlib.h>
 
@@ -42,8 +43,39 @@ struct vg_function *vg_function_of(const void *handle)
     return NULL;
 }
 
-int vg_function_kernel(const struct vg_function *f, const struct vg_profile *p,
-                       const struct vg_shape *s, struct vg_kernel *out)
+void vg_function_look(struct vg_function *f)
+{
+    static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
+    const struct vg_profile *p = vg_profile(vg_current_device());
+    int arch = p->cc_major * 10 + p->cc_minor;
+    if (f->known)
+        return;
+    pthread_mutex_lock(&looking);
+    if (!f->known && f->image) {
+        vg_image_kernel(f->image, f->name, arch, f);
+        char *ptx = vg_image_ptx(f->image, f->name, arch);
+        f->code = ptx ? vg_code_read(ptx, f->name) : NULL;
+        free(ptx);
+    }
+    f->known = true;
+    pthread_mutex_unlock(&looking);
+}
+
+static int64_t duration(struct vg_function *f, const struct vg_profile *p, struct vg_kernel *k,
+                        void *const *args)
+{
+    int64_t ns = vg_cost_torch(p, k->name, k->grid, k->block, args);
+    if (ns >= 0)
+        return ns;
+    vg_function_look(f);
+    k->registers = f->registers;
+    k->smem_static = f->smem_static;
+    ns = f->code ? vg_cost_code(p, f->code, k, args) : -1;
+    return ns >= 0 ? ns : vg_cost_user_kernel(p, k->name, k->grid, k->block);
+}
+
+int vg_function_kernel(struct vg_function *f, const struct vg_profile *p, const struct vg_shape *s,
+                       struct vg_kernel *out)
 {
     uint64_t threads = (uint64_t)s->block[0] * s->block[1] * s->block[2];
     if (!f)
@@ -61,8 +93,6 @@ int vg_function_kernel(const struct vg_function *f, const struct vg_profile *p,
         out->grid[i] = s->grid[i];
         out->block[i] = s->block[i];
     }
-    out->duration_ns = vg_cost_torch(p, out->name, out->grid, out->block, s->args);
-    if (out->duration_ns < 0)
-        out->duration_ns = vg_cost_user_kernel(p, out->name, out->grid, out->block);
+    out->duration_ns = duration(f, p, out, s->args);
     return VG_OK;
 }

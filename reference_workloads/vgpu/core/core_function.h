@@ -1,5 +1,5 @@
 /* Kernels that a program registered or loaded: what cudaKernel_t, cudaFunction_t and CUfunction
- * point to. Their code is not looked at: a kernel is its name and what its launch needs. */
+ * point to. Their code is looked at when it is first needed. */
 #ifndef VGPU_CORE_FUNCTION_H
 #define VGPU_CORE_FUNCTION_H
 
@@ -9,7 +9,10 @@ struct vg_function {
     const void *host; /* the address that the program launches; NULL: loaded from a module */
     const char *name; /* mangled; must stay valid */
     unsigned smem_static, max_dynamic_smem, registers, max_threads;
-    void *module; /* of the driver; NULL: registered by the program's binary */
+    void *module;         /* of the driver; NULL: registered by the program's binary */
+    const void *image;    /* the device code that has it; NULL: not known */
+    _Atomic bool known;   /* what the image tells has been read */
+    struct vg_code *code; /* for estimates; NULL: none */
 };
 
 /* NULL: out of memory. Functions are never freed: a recording may still need their names. */
@@ -17,13 +20,16 @@ struct vg_function *vg_function_new(const void *host, const char *name);
 /* The function behind a handle, NULL if it is none of ours. Any pointer may be asked for. */
 struct vg_function *vg_function_of(const void *handle);
 
+/* Reads what its image tells: registers, shared memory, code. Once; from any thread. */
+void vg_function_look(struct vg_function *f);
+
 struct vg_shape {
     unsigned grid[3], block[3];
     size_t smem;
     void *const *args; /* addresses of the arguments; NULL: not known */
 };
 /* What a launch of it is on this device, with its duration; or a cudaError_t number. */
-int vg_function_kernel(const struct vg_function *f, const struct vg_profile *p,
+int vg_function_kernel(struct vg_function *f, const struct vg_profile *p,
                        const struct vg_shape *shape, struct vg_kernel *out);
 
 #endif

@@ -1,34 +1,23 @@
 /* Cubins are ELF files with a section `.text.NAME` for each kernel; the upper byte of its sh_info
- * is the count of registers (as cuobjdump and nvdisasm show it), `.nv.shared.NAME` is as large as
- * the static shared memory. The image's length is not known: its own headers are trusted, as the
- * real driver trusts them. */
+ * is the count of registers (as cuobjdump and nvdisasm show it) or, since CUDA 13, a row of
+ * `.nv.info` is; `.nv.shared.NAME` is as large as the static shared memory. The image's length is
+ * not known: its own headers are trusted, as the real driver trusts them. */
 #include "reference_workloads/vgpu/core/core_image.h"
+#include "reference_workloads/vgpu/ptx/fatbin.h"
 
 #include <ctype.h>
 #include <elf.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FAT_WRAPPER = 0x466243b1, EM_CUDA_GPU = 190 };
-static const uint32_t fat_binary = 0xba55ed50;
-
-static uint32_t first_word(const void *image)
-{
-    uint32_t word;
-    memcpy(&word, image, sizeof word);
-    return word;
-}
+enum { EM_CUDA_GPU = 190, INFO_REGISTERS = 0x2f, INFO_SIZED = 4 };
 
 static bool is_cubin(const void *image)
 {
     const Elf64_Ehdr *e = image;
     return memcmp(e->e_ident, ELFMAG, SELFMAG) == 0 && e->e_ident[EI_CLASS] == ELFCLASS64 &&
            e->e_machine == EM_CUDA_GPU;
-}
-
-static bool is_fat(const void *image)
-{
-    return first_word(image) == FAT_WRAPPER || first_word(image) == fat_binary;
 }
 
 /* PTX starts with comments and blanks, then `.version`. */
@@ -61,12 +50,20 @@ static size_t cubin_size(const char *image)
     return n;
 }
 
+bool vg_image_is_fat(const void *image)
+{
+    return fat_is(image);
+}
+
 void *vg_image_copy(const void *image)
 {
-    size_t n = is_cubin(image)   ? cubin_size(image)
-               : is_fat(image)   ? sizeof fat_binary
-               : ptx_text(image) ? strlen(image) + 1
-                                 : 0;
+    size_t n = 0;
+    if (fat_is(image)) {
+        image = fat_container(image);
+        n = image ? fat_size(image) : 0;
+    } else {
+        n = is_cubin(image) ? cubin_size(image) : ptx_text(image) ? strlen(image) + 1 : 0;
+    }
     void *copy = n ? malloc(larger(n, sizeof(Elf64_Ehdr))) : NULL;
     if (copy)
         memcpy(copy, image, n);
@@ -87,6 +84,26 @@ static const Elf64_Shdr *section(const char *image, const char *prefix, const ch
     return NULL;
 }
 
+/* The registers that `.nv.info` names for a symbol; 0: it does not. */
+static unsigned info_registers(const char *image, unsigned symbol)
+{
+    const Elf64_Shdr *info = section(image, ".nv.info", "");
+    const char *at = info ? image + info->sh_offset : NULL, *end = at ? at + info->sh_size : NULL;
+    while (at && end - at >= 4) {
+        uint16_t size;
+        uint32_t row[2];
+        memcpy(&size, at + 2, sizeof size);
+        bool sized = at[0] == INFO_SIZED;
+        if (sized && at[1] == INFO_REGISTERS && end - at >= 4 + (int)sizeof row) {
+            memcpy(row, at + 4, sizeof row);
+            if (row[0] == symbol)
+                return row[1];
+        }
+        at += 4 + (sized ? size : 0);
+    }
+    return 0;
+}
+
 static bool cubin_kernel(const char *image, const char *name, struct vg_function *f)
 {
     const Elf64_Shdr *text = section(image, ".text.", name);
@@ -94,6 +111,8 @@ static bool cubin_kernel(const char *image, const char *name, struct vg_function
         return false;
     const Elf64_Shdr *shared = section(image, ".nv.shared.", name);
     unsigned registers = text->sh_info >> 24;
+    if (!registers)
+        registers = info_registers(image, text->sh_info);
     if (registers)
         f->registers = registers;
     f->smem_static = shared ? (unsigned)shared->sh_size : 0;
@@ -103,7 +122,7 @@ static bool cubin_kernel(const char *image, const char *name, struct vg_function
 static bool ptx_kernel(const char *s, const char *name)
 {
     size_t n = strlen(name);
-    while ((s = strstr(s, ".entry"))) {
+    while (s && (s = strstr(s, ".entry"))) {
         s += strlen(".entry");
         while (isspace((unsigned char)*s))
             s++;
@@ -113,9 +132,58 @@ static bool ptx_kernel(const char *s, const char *name)
     return false;
 }
 
-bool vg_image_kernel(const void *image, const char *name, struct vg_function *f)
+/* How well an entry suits the device: one for a newer device does not run, the newest of the others
+ * is taken. */
+static int suits(const struct fat_entry *e, int arch)
+{
+    return (int)e->arch <= arch ? (int)e->arch : -(int)e->arch;
+}
+
+static bool fat_kernel(const void *image, const char *name, int arch, struct vg_function *f)
+{
+    struct fat_walk w = fat_walk(image);
+    struct fat_entry e;
+    bool found = false, opaque = false;
+    int best = INT_MIN;
+    while (fat_next(&w, &e)) {
+        char *data = fat_unpack(&e);
+        opaque |= !data;
+        if (data && e.kind == FAT_CUBIN && is_cubin(data) && suits(&e, arch) > best &&
+            cubin_kernel(data, name, f)) {
+            best = suits(&e, arch);
+            found = true;
+        }
+        found |= data && e.kind == FAT_PTX && ptx_kernel(data, name);
+        free(data);
+    }
+    return found || opaque;
+}
+
+bool vg_image_kernel(const void *image, const char *name, int arch, struct vg_function *f)
 {
     if (is_cubin(image))
         return cubin_kernel(image, name, f);
-    return is_fat(image) || ptx_kernel(ptx_text(image), name);
+    return fat_is(image) ? fat_kernel(image, name, arch, f) : ptx_kernel(ptx_text(image), name);
+}
+
+char *vg_image_ptx(const void *image, const char *name, int arch)
+{
+    struct fat_entry e;
+    char *found = NULL;
+    int best = INT_MIN;
+    if (is_cubin(image))
+        return NULL;
+    if (!fat_is(image))
+        return ptx_kernel(ptx_text(image), name) ? strdup(image) : NULL;
+    for (struct fat_walk w = fat_walk(image); fat_next(&w, &e);) {
+        char *text = e.kind == FAT_PTX && suits(&e, arch) > best ? fat_unpack(&e) : NULL;
+        if (text && ptx_kernel(text, name)) {
+            free(found);
+            found = text;
+            best = suits(&e, arch);
+        } else {
+            free(text);
+        }
+    }
+    return found;
 }

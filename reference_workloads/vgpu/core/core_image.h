@@ -1,14 +1,18 @@
-/* Device code that a program loads at run time: a cubin (ELF), PTX text or a fat binary. Only the
- * kernels' names and what their launch needs are read. */
+/* Device code that a program brings or loads at run time: a cubin (ELF), PTX text or a fat binary.
+ */
 #ifndef VGPU_CORE_IMAGE_H
 #define VGPU_CORE_IMAGE_H
 
 #include "reference_workloads/vgpu/core/core_function.h"
 
+bool vg_image_is_fat(const void *image);
 /* A copy of what is needed to find kernels in it, to be freed; NULL: it is no device code. */
 void *vg_image_copy(const void *image);
-/* Finds a kernel in a copy and fills what the image tells of it. False: there is none of this name.
- * A fat binary's contents may be compressed: it is taken to hold whatever is asked for. */
-bool vg_image_kernel(const void *image, const char *name, struct vg_function *f);
+/* Finds a kernel and fills what the image tells of it; `arch` is the device's compute capability
+ * times ten. False: there is none of this name. A fat binary that cannot be unpacked is taken to
+ * hold whatever is asked for. */
+bool vg_image_kernel(const void *image, const char *name, int arch, struct vg_function *f);
+/* The PTX that has the kernel, to be freed; NULL: none has. */
+char *vg_image_ptx(const void *image, const char *name, int arch);
 
 #endif

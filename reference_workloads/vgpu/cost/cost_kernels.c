@@ -1,4 +1,4 @@
-/* Durations of the program's own kernels. Their code is not looked at: profiles/kernels.ini gives
+/* Durations of the program's own kernels without code to estimate from: profiles/kernels.ini gives
  * bytes and flops per thread for a pattern (fnmatch) of the name as the binary registers it.
  *
  *   PATTERN = BYTES B FLOPS F class ; provenance, source

@@ -63,7 +63,7 @@ static int find(struct module *m, const char *name, void **out)
     struct vg_function found = {.registers = 32};
     if (!m || !name || !out)
         return m ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
-    if (!vg_image_kernel(m->image, name, &found))
+    if (!vg_image_kernel(m->image, name, here()->cc_major * 10 + here()->cc_minor, &found))
         return CUDA_ERROR_NOT_FOUND;
     char *kept = strdup(name); /* records point to it, to the end of the process */
     struct vg_function *f = kept ? vg_function_new(NULL, kept) : NULL;
@@ -74,6 +74,8 @@ static int find(struct module *m, const char *name, void **out)
     f->registers = found.registers;
     f->smem_static = found.smem_static;
     f->module = m;
+    f->image = m->image;
+    vg_function_look(f); /* the module may be unloaded before a launch needs it */
     *out = f;
     return CUDA_SUCCESS;
 }

@@ -1,7 +1,8 @@
 /* Registration of a program's kernels and variables (what nvcc's code calls before main) and their
  * launch. Binaries made by nvcc 13 call __cudaGetKernel and __cudaLaunchKernel, older ones
- * cudaLaunchKernel. Code in the fat binary is not looked at: a kernel is its name and its grid. */
+ * cudaLaunchKernel. */
 #include "reference_workloads/vgpu/shims/cudart/shim_cudart.h"
+#include "reference_workloads/vgpu/core/core_image.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,12 +69,14 @@ unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t smem,
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *smem, void *stream);
 cudaError_t __cudaGetKernel(cudaKernel_t *out, const void *host);
 
-/* Nothing is kept by binary, so one handle serves all. */
+/* A handle points to the binary's code. */
 void **__cudaRegisterFatBinary(void *fat)
 {
-    static void *handle;
-    (void)fat;
-    return &handle;
+    void **handle = malloc(sizeof *handle);
+    if (!handle)
+        abort(); /* before main, as above */
+    *handle = fat && vg_image_is_fat(fat) ? fat : NULL;
+    return handle;
 }
 
 void __cudaRegisterFatBinaryEnd(void **handle)
@@ -83,7 +86,7 @@ void __cudaRegisterFatBinaryEnd(void **handle)
 
 void __cudaUnregisterFatBinary(void **handle)
 {
-    (void)handle;
+    free(handle);
 }
 
 char __cudaInitModule(void **handle)
@@ -96,14 +99,14 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device, const
                             int thread_limit, uint3 *tid, uint3 *bid, dim3 *block, dim3 *grid,
                             int *warp)
 {
-    (void)handle, (void)device, (void)thread_limit, (void)tid, (void)bid;
-    (void)block, (void)grid, (void)warp;
+    (void)device, (void)thread_limit, (void)tid, (void)bid, (void)block, (void)grid, (void)warp;
     pthread_mutex_lock(&lock);
     if (table_count * 2 >= table_cap)
         table_grow();
     size_t at = slot_of(host);
     struct vg_function *f = table[at] ? NULL : vg_function_new(host, name);
     if (f) {
+        f->image = *handle;
         table[at] = f;
         table_count++;
     }
@@ -293,6 +296,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *out, const void *fu
     struct vg_function *f = function_find(fun);
     if (!f)
         CLOSE(api, cudaErrorInvalidDeviceFunction);
+    vg_function_look(f);
     int cc = here()->cc_major * 10 + here()->cc_minor;
     *out = (struct cudaFuncAttributes){.sharedSizeBytes = f->smem_static,
                                        .maxThreadsPerBlock = (int)f->max_threads,

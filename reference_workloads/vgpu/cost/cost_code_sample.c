@@ -1,0 +1,152 @@
+/* Which warps are run, and what they stand for. Blocks from eighths of the grid give what a block
+ * does; the first and the last one show how far its accesses reach. Of a block the first warp, its
+ * neighbour, the middle and the last one run: what the later ones find already touched tells how
+ * much of its data a block's warps share. */
+#include "reference_workloads/vgpu/cost/cost_code.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { BLOCKS = 4, WARPS = 4, BUDGET = 120000, WARP_BUDGET = 40000 };
+
+struct sampling {
+    struct ptx_run *run;
+    const struct ptx_launch *l;
+    unsigned warps;
+    int64_t left;
+    struct code_work *out;
+};
+
+static uint64_t block_count(const struct ptx_launch *l)
+{
+    return (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+}
+
+static void go_to_block(struct sampling *s, uint64_t index)
+{
+    const unsigned *g = s->l->grid;
+    unsigned at[3] = {(unsigned)(index % g[0]), (unsigned)(index / g[0] % g[1]),
+                      (unsigned)(index / g[0] / g[1])};
+    ptx_run_block(s->run, at);
+}
+
+static void accumulate(struct ptx_tally *to, const struct ptx_tally *t, double weight)
+{
+    double *a = (double *)to;
+    const double *b = (const double *)t;
+    for (size_t i = 0; i < sizeof *t / sizeof *b; i++)
+        a[i] += b[i] * weight;
+}
+
+static int64_t min_of(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Runs some warps of a block; the sum of all its warps goes to `total`. */
+static void block(struct sampling *s, uint64_t index, struct code_work *total)
+{
+    unsigned warp[WARPS] = {0, 1, s->warps / 2, s->warps - 1}, count = 0;
+    struct ptx_tally first = {0}, others = {0};
+    go_to_block(s, index);
+    for (unsigned i = 0; i < WARPS && warp[i] < s->warps && (i == 0 || s->left > 0); i++) {
+        struct ptx_tally t = {0};
+        if (i > 0 && warp[i] <= warp[i - 1])
+            continue;
+        s->left -= ptx_run_warp(s->run, warp[i], min_of(s->left, WARP_BUDGET), &t);
+        if (count++ == 0)
+            first = t;
+        else
+            accumulate(&others, &t, 1);
+        total->chain_cycles = fmax(total->chain_cycles, t.cycles);
+    }
+    accumulate(&total->warp, &first, 1);
+    if (count > 1)
+        accumulate(&total->warp, &others, (s->warps - 1) / (double)(count - 1));
+    else if (s->warps > 1)
+        accumulate(&total->warp, &first, s->warps - 1);
+}
+
+static void reach(struct sampling *s, uint64_t index, unsigned warp)
+{
+    struct ptx_tally ignored = {0};
+    go_to_block(s, index);
+    ptx_run_warp(s->run, warp, WARP_BUDGET / 8, &ignored);
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct ptx_touch *x = a, *y = b;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* Bytes of the union of what reads, or what writes, touch. */
+static double reached(const struct ptx_touch *all, int n, bool writes)
+{
+    double bytes = 0;
+    uint64_t end = 0;
+    for (int i = 0; i < n; i++) {
+        const struct ptx_touch *t = &all[i];
+        if (!t->to || t->writes != writes || t->to <= end)
+            continue;
+        bytes += (double)(t->to - (t->from > end ? t->from : end));
+        end = t->to;
+    }
+    return bytes;
+}
+
+static bool measure_reach(const struct ptx_kernel *k, const struct ptx_run *r,
+                          struct code_work *out)
+{
+    struct ptx_touch *all = malloc((size_t)k->inst_count * sizeof *all);
+    const struct ptx_touch *touches = ptx_run_touches(r);
+    double addresses = 0;
+    if (!all)
+        return false;
+    for (int i = 0; i < k->inst_count; i++) {
+        all[i] = touches[i];
+        if (k->inst[i].op == OP_ATOMIC && touches[i].to)
+            addresses +=
+                (double)(touches[i].to - touches[i].from) / ptx_type_bytes(k->inst[i].type);
+    }
+    qsort(all, (size_t)k->inst_count, sizeof *all, by_start);
+    out->read_bytes = fmin(reached(all, k->inst_count, false), out->load_bytes);
+    out->written_bytes = fmin(reached(all, k->inst_count, true), out->store_bytes);
+    double atomics = out->warp.atomics * out->warps * out->blocks;
+    out->atomics_per_address = addresses > 0 ? atomics / addresses : 0;
+    free(all);
+    return true;
+}
+
+bool vg_code_sample(const struct ptx_kernel *k, const struct ptx_launch *l, struct code_work *out)
+{
+    unsigned threads = l->block[0] * l->block[1] * l->block[2];
+    uint64_t blocks = block_count(l);
+    struct sampling s = {.run = ptx_run_new(k, l),
+                         .l = l,
+                         .warps = (threads + PTX_LANES - 1) / PTX_LANES,
+                         .left = BUDGET};
+    int done = 0;
+    if (!s.run)
+        return false;
+    *out = (struct code_work){.blocks = (double)blocks, .warps = s.warps};
+    for (int i = 0; i < BLOCKS && s.left > 0; i++) {
+        uint64_t index = blocks <= BLOCKS ? (uint64_t)i : blocks * (2 * (uint64_t)i + 1) / 8;
+        if (index >= blocks)
+            break;
+        block(&s, index, out);
+        done++;
+    }
+    reach(&s, 0, 0);
+    reach(&s, blocks - 1, s.warps - 1);
+    reach(&s, blocks - 1, 0);
+    struct ptx_tally sum = out->warp;
+    out->warp = (struct ptx_tally){0};
+    accumulate(&out->warp, &sum, 1 / (done * out->warps));
+    double all = out->blocks * out->warps;
+    out->load_bytes = out->warp.load_sectors * 32 * all;
+    out->store_bytes = out->warp.store_sectors * 32 * all;
+    bool ok = measure_reach(k, s.run, out);
+    ptx_run_free(s.run);
+    return ok;
+}

@@ -1,0 +1,75 @@
+/* The roofline of a kernel whose work is known. Rates are those of the device's units: lanes from
+ * the profile's FP32 peak, others from the tables of the CUDA programming guide for its compute
+ * capability. */
+#include "reference_workloads/vgpu/cost/cost_code.h"
+
+#include <math.h>
+
+/* Bytes per clock and multiprocessor that the second-level cache delivers: 64 by design; published
+ * bandwidth tests of V100, A100 and H100 reach 17 to 30. */
+static const double l2_bytes_per_clock = 24;
+
+struct units { /* instructions of a warp per clock of a multiprocessor */
+    double issue, fp32, fp64, alu, special, requests;
+    double matrix_flops;
+    int threads, smem;
+};
+
+static struct units units_of(const struct vg_profile *p)
+{
+    double clocks = p->sm_count * p->clock_mhz * 1e6, fp32 = p->fp32_flops / clocks / 2 / 32;
+    bool data_center = p->cc_minor == 0;
+    return (struct units){.issue = 4,
+                          .fp32 = fp32,
+                          .fp64 = data_center ? fp32 / 2 : fp32 / 64,
+                          .alu = 2,
+                          .special = 0.5,
+                          .requests = data_center ? 1 : 0.5,
+                          .matrix_flops = fmax(p->fp16_flops, p->fp32_flops) / clocks,
+                          .threads = p->cc_major == 7 && p->cc_minor == 5   ? 1024
+                                     : p->cc_major == 8 && p->cc_minor != 0 ? 1536
+                                                                            : 2048,
+                          .smem = p->cc_major >= 9                       ? 228 << 10
+                                  : p->cc_major == 8 && p->cc_minor == 0 ? 164 << 10
+                                  : p->cc_major == 8                     ? 100 << 10
+                                  : p->cc_major == 7 && p->cc_minor == 5 ? 64 << 10
+                                                                         : 96 << 10};
+}
+
+/* Blocks that a multiprocessor holds at once. */
+static double resident(const struct units *u, const struct code_needs *needs, double warps)
+{
+    double registers = ceil(needs->registers / 8.0) * 8 * 32 * warps;
+    double by_threads = floor(u->threads / (warps * 32)), by_registers = floor(65536 / registers);
+    double by_smem = floor(u->smem / (needs->smem + 1024.0));
+    return fmax(1, fmin(fmin(by_threads, by_registers), fmin(by_smem, 32)));
+}
+
+/* Clocks of the busiest unit for one warp. */
+static double busiest(const struct units *u, const struct vg_profile *p, const struct ptx_tally *w)
+{
+    double t = w->issue / u->issue;
+    t = fmax(t, w->fp32 / u->fp32);
+    t = fmax(t, w->fp64 / u->fp64);
+    t = fmax(t, w->alu / u->alu);
+    t = fmax(t, w->special / u->special);
+    t = fmax(t, w->matrix_flops / u->matrix_flops);
+    t /= p->gemm_fp32_eff;
+    return fmax(t, w->shared + fmax(w->lines, w->requests / u->requests));
+}
+
+int64_t vg_code_time(const struct vg_profile *p, const struct code_work *w,
+                     const struct code_needs *needs)
+{
+    struct units u = units_of(p);
+    double hz = p->clock_mhz * 1e6;
+    double each = ceil(w->blocks / p->sm_count); /* blocks of a multiprocessor */
+    double busy = each * w->warps * busiest(&u, p, &w->warp) / hz;
+    double alone = fmax(1, each / resident(&u, needs, w->warps)) * w->chain_cycles / hz;
+    double l2 = (w->load_bytes + w->store_bytes) / (l2_bytes_per_clock * p->sm_count * hz);
+    double one_address = w->atomics_per_address / hz;
+    double compute = fmax(fmax(busy, alone), fmax(l2, one_address)) * 1e9 + p->kernel_min_ns;
+    double memory =
+        (double)vg_cost_memory(p, (w->read_bytes + w->written_bytes) / 2, 2, p->pointwise_eff);
+    return (int64_t)fmax(compute, memory);
+}

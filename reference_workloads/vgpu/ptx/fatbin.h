@@ -1,0 +1,37 @@
+/* What a fat binary holds: nvcc's container of device code for several GPUs, as cubins (ELF) and as
+ * PTX text, each perhaps compressed (LZ4 up to CUDA 12, zstd since). */
+#ifndef VGPU_PTX_FATBIN_H
+#define VGPU_PTX_FATBIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum fat_kind { FAT_PTX = 1, FAT_CUBIN = 2 };
+
+struct fat_entry {
+    enum fat_kind kind;
+    unsigned arch; /* compute capability times ten */
+    const char *data;
+    size_t size;
+    size_t unpacked; /* 0: not compressed */
+    bool zstd;
+};
+
+struct fat_walk {
+    const char *at, *end;
+};
+
+/* True: it is a fat binary, or the wrapper that nvcc's code registers. */
+bool fat_is(const void *image);
+/* The container itself, which a wrapper points to; NULL: it is not where it should be. */
+const void *fat_container(const void *image);
+size_t fat_size(const void *container);
+struct fat_walk fat_walk(const void *image);
+bool fat_next(struct fat_walk *w, struct fat_entry *out);
+/* The contents with a zero behind them, to be freed; NULL: cannot be unpacked here. */
+char *fat_unpack(const struct fat_entry *e);
+/* LZ4's block format. The length written, 0 if `in` is damaged or `out` too small. */
+size_t fat_lz4(const unsigned char *in, size_t in_size, unsigned char *out, size_t out_size);
+
+#endif

@@ -1,0 +1,161 @@
+/* PTX of one kernel, decoded to be run by a warp. Everything that an instruction reads is a
+ * register of the decoded kernel: constants, addresses of symbols, arguments and special registers
+ * (%tid.x) have one of their own, which the runner fills before it starts. */
+#ifndef VGPU_PTX_H
+#define VGPU_PTX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PTX_LANES = 32, PTX_OPERANDS = 12 };
+
+enum ptx_op {           /* in the order of the table in ptx_words.c */
+              OP_OTHER, /* computes something that nobody follows */
+              OP_MOV,
+              OP_ADD,
+              OP_SUB,
+              OP_MUL,
+              OP_MAD,
+              OP_DIV,
+              OP_REM,
+              OP_MIN,
+              OP_MAX,
+              OP_NEG,
+              OP_ABS,
+              OP_NOT,
+              OP_AND,
+              OP_OR,
+              OP_XOR,
+              OP_SHL,
+              OP_SHR,
+              OP_SETP,
+              OP_SET,
+              OP_SELP,
+              OP_CVT,
+              OP_BFE,
+              OP_BFI,
+              OP_POPC,
+              OP_CLZ,
+              OP_LOP3,
+              OP_PRMT,
+              OP_SHF,
+              OP_RCP,
+              OP_SQRT,
+              OP_RSQRT,
+              OP_EX2,
+              OP_LG2,
+              OP_SIN,
+              OP_COS,
+              OP_TANH,
+              OP_LOAD,
+              OP_STORE,
+              OP_ATOMIC,
+              OP_COPY, /* cp.async: global to shared */
+              OP_BRANCH,
+              OP_EXIT,
+              OP_CALL,
+              OP_BARRIER,
+              OP_SHUFFLE,
+              OP_VOTE,
+              OP_ACTIVE,
+              OP_MATRIX,
+              OP_TEXTURE,
+              OP_NOTHING /* costs nothing */
+};
+
+enum ptx_type {
+    T_NONE,
+    T_U8,
+    T_S8,
+    T_U16,
+    T_S16,
+    T_U32,
+    T_S32,
+    T_U64,
+    T_S64,
+    T_HALF,
+    T_PAIR,
+    T_F32,
+    T_F64,
+    T_PRED
+};
+enum ptx_space { S_GENERIC, S_GLOBAL, S_SHARED, S_LOCAL, S_CONST, S_PARAM };
+enum ptx_compare { C_EQ, C_NE, C_LT, C_LE, C_GT, C_GE, C_OTHER };
+enum ptx_part { P_LO, P_HI, P_WIDE };
+
+struct ptx_inst {
+    uint8_t op, type, from; /* `from`: the source's type of a conversion, or of set */
+    uint8_t space, compare, part;
+    uint8_t combine;        /* setp: 0, or OP_AND, OP_OR, OP_XOR with a third predicate */
+    bool guard_not, approx; /* approx: by the special function unit alone */
+    bool combine_not;       /* ... which is negated */
+    bool steers;            /* a branch or an address depends on its result */
+    uint8_t outs, ins;      /* how many of `out` and `in` are used */
+    int guard;              /* register of a predicate; -1: none */
+    int out[8], in[PTX_OPERANDS];
+    int address; /* register of an address, -1: none; with `offset` */
+    int64_t offset;
+    int target;          /* of a branch: index of an instruction */
+    double matrix_flops; /* of a warp */
+};
+
+enum ptx_special {
+    SR_TID,        /* x, y, z */
+    SR_CTAID = 3,  /* x, y, z */
+    SR_NTID = 6,   /* x, y, z */
+    SR_NCTAID = 9, /* x, y, z */
+    SR_LANE = 12,
+    SR_WARP,
+    SR_NWARP,
+    SR_LANEMASK_LT,
+    SR_LANEMASK_LE,
+    SR_LANEMASK_GT,
+    SR_LANEMASK_GE,
+    SR_LANEMASK_EQ,
+    SR_CLOCK,
+    SR_DYNAMIC_SHARED,
+    SR_OTHER,
+    SR_COUNT
+};
+
+/* A part of an argument that the kernel reads. */
+struct ptx_slot {
+    int param;
+    unsigned offset, size;
+    int reg;
+    bool steers; /* branches or addresses depend on it */
+};
+
+struct ptx_kernel {
+    struct ptx_inst *inst;
+    int inst_count, inst_room;
+    int reg_count;
+    int special[SR_COUNT]; /* registers, -1 where unused */
+    struct ptx_constant {
+        int reg;
+        uint64_t value;
+    } * constant;
+    int constant_count, constant_room;
+    struct ptx_slot slot[64];
+    int slot_count;
+    int param_count;
+    unsigned smem_static;
+};
+
+/* Decodes the entry of this name. NULL: it is not there, or written in a way that is not
+ * understood. */
+struct ptx_kernel *ptx_read(const char *text, const char *name);
+void ptx_free(struct ptx_kernel *k);
+
+/* ptx_words.c: what the words of an instruction mean. */
+int ptx_op_of(const char *word, size_t n);
+/* Fills what a suffix (".wide") says; `seen` counts the types met so far. */
+void ptx_suffix(struct ptx_inst *i, const char *word, size_t n, int *seen);
+int ptx_special_of(const char *name, size_t n); /* -1: none */
+unsigned ptx_type_bytes(int type);
+double ptx_matrix_flops(const char *opcode, size_t n);
+/* Marks the instructions and slots on which branches and addresses depend. */
+void ptx_find_steering(struct ptx_kernel *k);
+
+#endif

@@ -1,0 +1,41 @@
+/* The state of a warp that runs, for the files that move it. */
+#ifndef VGPU_PTX_WARP_H
+#define VGPU_PTX_WARP_H
+
+#include "reference_workloads/vgpu/ptx/ptx_run.h"
+
+enum { PTX_SEEN = 1 << 16 }; /* room for the sectors that a block's warps have touched */
+
+struct ptx_loop {
+    int turns;
+    double first, last; /* difference of the operands that are compared for another turn */
+};
+
+struct ptx_run {
+    const struct ptx_kernel *k;
+    const struct ptx_launch *l;
+    ptx_lanes *reg;
+    float *ready;       /* cycle in which a register has its value */
+    bool *data;         /* it came from memory */
+    double *difference; /* of the comparison that made a predicate */
+    struct ptx_price *price;
+    struct ptx_touch *touch;
+    struct ptx_loop *loop; /* by the branch's index */
+    uint64_t *seen;        /* sector + 1 */
+    int seen_count;
+    unsigned block[3];
+    /* of the warp that runs */
+    struct ptx_tally *sum;
+    double now, latest; /* cycle; in which the last instruction since a branch started */
+    uint32_t alive;
+    int at[PTX_LANES];
+};
+
+/* Lanes for which the guard holds. */
+uint32_t ptx_guarded(const struct ptx_run *r, const struct ptx_inst *i, uint32_t mask);
+/* ptx_memory.c: an access to memory; returns after how many cycles its result is there. */
+double ptx_memory(struct ptx_run *r, int at, uint32_t mask);
+/* True: no access of the block came to this sector before. */
+bool ptx_first_touch(struct ptx_run *r, uint64_t sector);
+
+#endif

@@ -1,0 +1,244 @@
+/* Kernels modelled from their code: the container, PTX, what sampled warps do, the time of it. */
+#include "reference_workloads/vgpu/cost/cost_code.h"
+#include "reference_workloads/vgpu/ptx/fatbin.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *test_vgpu_code_suite(void);
+
+/* out[i] = sum over k < n of in[i * step + k * jump]; one thread for each i. */
+static const char sums[] =
+    "// made by hand\n.version 8.0\n.target sm_80\n.address_size 64\n"
+    ".visible .entry sums(.param .u64 sums_0, .param .u64 sums_1, .param .u32 sums_2,\n"
+    "  .param .u32 sums_3, .param .u32 sums_4, .param .f32 sums_5)\n"
+    "{ .reg .pred %p<3>; .reg .f32 %f<5>; .reg .b32 %r<12>; .reg .b64 %rd<9>;\n"
+    "  ld.param.u64 %rd1, [sums_0]; ld.param.u64 %rd2, [sums_1];\n"
+    "  ld.param.u32 %r1, [sums_2]; ld.param.u32 %r2, [sums_3]; ld.param.u32 %r3, [sums_4];\n"
+    "  ld.param.f32 %f4, [sums_5];\n"
+    "  cvta.to.global.u64 %rd3, %rd2; cvta.to.global.u64 %rd4, %rd1;\n"
+    "  mov.u32 %r4, %ctaid.x; mov.u32 %r5, %ntid.x; mov.u32 %r6, %tid.x;\n"
+    "  mad.lo.s32 %r7, %r4, %r5, %r6; mul.lo.s32 %r8, %r7, %r2;\n"
+    "  mov.f32 %f1, 0f00000000; mov.u32 %r9, 0; setp.lt.s32 %p1, %r1, 1; @%p1 bra $DONE;\n"
+    "$LOOP: mul.wide.s32 %rd5, %r8, 4; add.s64 %rd6, %rd3, %rd5;\n"
+    "  ld.global.f32 %f2, [%rd6]; fma.rn.f32 %f1, %f2, %f4, %f1;\n"
+    "  add.s32 %r8, %r8, %r3; add.s32 %r9, %r9, 1;\n"
+    "  setp.ne.s32 %p2, %r9, %r1; @%p2 bra $LOOP;\n"
+    "$DONE: mul.wide.s32 %rd7, %r7, 4; add.s64 %rd8, %rd4, %rd7;\n"
+    "  st.global.f32 [%rd8], %f1; ret;\n}\n";
+
+struct sums_arguments {
+    uint64_t out, in;
+    int n, step, jump;
+    float factor;
+    void *all[6];
+};
+
+static struct code_work work_of(const char *ptx, const char *name, unsigned blocks,
+                                unsigned threads, void *const *args)
+{
+    struct ptx_kernel *k = ptx_read(ptx, name);
+    struct ptx_launch l = {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .args = args};
+    struct code_work w;
+    ck_assert_ptr_nonnull(k);
+    ck_assert(vg_code_sample(k, &l, &w));
+    ptx_free(k);
+    return w;
+}
+
+static struct code_work sums_work(unsigned blocks, int n, int step, int jump)
+{
+    struct sums_arguments a = {(uint64_t)1 << 40, (uint64_t)2 << 40, n, step, jump, 1, {NULL}};
+    void *all[] = {&a.out, &a.in, &a.n, &a.step, &a.jump, &a.factor};
+    return work_of(sums, "sums", blocks, 256, all);
+}
+
+START_TEST(loops_turn_as_often_as_the_arguments_say)
+{
+    ck_assert_double_eq(sums_work(64, 1, 1, 1).warp.fp32, 1);
+    ck_assert_double_eq(sums_work(64, 100, 1, 1).warp.fp32, 100);
+    ck_assert_double_eq(sums_work(64, 0, 1, 1).warp.fp32, 0);
+    ck_assert_double_eq(sums_work(64, 0, 1, 1).store_bytes, 64 * 256 * 4);
+}
+END_TEST
+
+START_TEST(a_loop_too_long_to_be_run_is_extrapolated)
+{
+    struct code_work w = sums_work(64, 5000000, 1, 1);
+    ck_assert_double_eq_tol(w.warp.fp32 / 5000000, 1, 0.01);
+}
+END_TEST
+
+/* Neighbours that read neighbours take four sectors of 32 bytes, those 128 bytes apart a line each.
+ */
+START_TEST(apart_costs_more_lines_than_side_by_side)
+{
+    struct code_work near = sums_work(64, 16, 1, 256 * 64), far = sums_work(64, 16, 32, 1);
+    ck_assert_double_eq(near.warp.lines, 16 + 1);
+    ck_assert_double_eq(far.warp.lines, 16 * 32 + 1);
+    ck_assert_double_eq(near.read_bytes, 64 * 256 * 16 * 4);
+}
+END_TEST
+
+/* All warps read the same: the second finds it in the cache. */
+START_TEST(what_a_block_shares_is_loaded_once)
+{
+    struct code_work w = sums_work(64, 1024, 0, 1);
+    ck_assert_double_eq_tol(w.load_bytes, 64 * 1024 * 4, 1);
+    ck_assert_double_eq(w.read_bytes, 1024 * 4);
+}
+END_TEST
+
+START_TEST(only_what_steers_is_asked_of_the_arguments)
+{
+    struct ptx_kernel *k = ptx_read(sums, "sums");
+    int steering = 0;
+    ck_assert_ptr_nonnull(k);
+    for (int i = 0; i < k->slot_count; i++) {
+        steering += k->slot[i].steers;
+        ck_assert(k->slot[i].param != 5 || !k->slot[i].steers); /* the factor */
+    }
+    ck_assert_int_eq(steering, 5);
+    ptx_free(k);
+}
+END_TEST
+
+/* A branch that half of the lanes take, both ways of different length, and lanes that end early. */
+static const char apart[] =
+    ".version 8.0\n.target sm_80\n.address_size 64\n.entry apart(.param .u64 apart_0)\n{\n"
+    " .reg .pred %p<4>; .reg .b32 %r<9>; .reg .f32 %f<9>;\n"
+    " mov.u32 %r1, %tid.x; setp.gt.u32 %p3, %r1, 39; @%p3 ret;\n"
+    " and.b32 %r2, %r1, 1; setp.eq.s32 %p1, %r2, 0; @!%p1 bra $ODD;\n"
+    " add.f32 %f1, %f2, %f3; add.f32 %f1, %f1, %f3; bra.uni $MEET;\n"
+    "$ODD: add.f32 %f1, %f2, %f3;\n"
+    "$MEET: mul.f32 %f4, %f1, %f1; ret; }\n";
+
+START_TEST(lanes_part_and_meet)
+{
+    uint64_t pointer = 0;
+    void *args[] = {&pointer};
+    /* 3 sums and 1 product in each of two warps, the second of them with 8 lanes */
+    struct code_work w = work_of(apart, "apart", 1, 64, args);
+    ck_assert_double_eq(w.warp.fp32, 4);
+    w = work_of(apart, "apart", 1, 96, args); /* the third ends at once */
+    ck_assert_double_eq_tol(w.warp.fp32 * 3, 8, 2);
+}
+END_TEST
+
+START_TEST(what_is_not_understood_is_no_kernel)
+{
+    ck_assert_ptr_null(ptx_read(sums, "sum"));
+    ck_assert_ptr_null(ptx_read(".entry k() { bra $NOWHERE; }", "k"));
+    ck_assert_ptr_null(ptx_read(".entry k() {", "k"));
+    ck_assert_ptr_null(ptx_read(".entry k", "k"));
+    ck_assert_ptr_null(ptx_read("", "k"));
+}
+END_TEST
+
+/* No text makes the reader fail: every prefix and every lost character of one. */
+START_TEST(damaged_text_is_survived)
+{
+    char text[sizeof sums];
+    for (size_t cut = 0; cut < sizeof sums - 1; cut++) {
+        memcpy(text, sums, sizeof sums);
+        if (_i)
+            text[cut] = ' ';
+        else
+            text[cut] = '\0';
+        struct ptx_kernel *k = ptx_read(text, "sums");
+        uint64_t zero[6] = {0};
+        void *args[] = {&zero[0], &zero[1], &zero[2], &zero[3], &zero[4], &zero[5]};
+        struct ptx_launch l = {.grid = {2, 1, 1}, .block = {32, 1, 1}, .args = args};
+        struct code_work w;
+        if (k && k->param_count <= 6)
+            ck_assert(vg_code_sample(k, &l, &w));
+        ptx_free(k);
+    }
+}
+END_TEST
+
+static int64_t time_on(const char *model, const struct code_work *w)
+{
+    struct vg_profile p;
+    char why[256];
+    struct code_needs needs = {32, 0};
+    ck_assert_msg(vg_profile_load(model, &p, why, sizeof why) == 0, "%s", why);
+    return vg_code_time(&p, w, &needs);
+}
+
+/* Reading 256 MB side by side takes what the memory needs, and longer on a slower one. */
+START_TEST(time_is_that_of_the_narrowest_part)
+{
+    struct code_work w = sums_work(1 << 18, 1, 1, 1);
+    double bytes = 2.0 * (1 << 18) * 256 * 4, ns = (double)time_on("h100", &w);
+    ck_assert_double_eq_tol(ns / (bytes / 3352), 1, 0.25);
+    ck_assert_int_gt(time_on("t4", &w), 6 * time_on("h100", &w));
+    struct code_work far = sums_work(1 << 12, 64, 32, 1 << 20),
+                     near = sums_work(1 << 12, 64, 1, 1 << 20);
+    ck_assert_int_gt(time_on("h100", &far), 3 * time_on("h100", &near));
+}
+END_TEST
+
+START_TEST(lz4_is_unpacked)
+{
+    /* abcd, 8 more of them from 4 back, then xyz */
+    static const unsigned char packed[] = {0x44, 'a', 'b', 'c', 'd', 4, 0, 0x30, 'x', 'y', 'z'};
+    unsigned char out[16] = "";
+    ck_assert_uint_eq(fat_lz4(packed, sizeof packed, out, sizeof out), 15);
+    ck_assert_mem_eq(out, "abcdabcdabcdxyz", 15);
+    ck_assert_uint_eq(fat_lz4(packed, sizeof packed, out, 14), 0);
+    static const unsigned char before[] = {0x14, 'a', 9, 0, 0};
+    ck_assert_uint_eq(fat_lz4(before, sizeof before, out, sizeof out), 0);
+}
+END_TEST
+
+START_TEST(container_is_walked)
+{
+    struct {
+        uint32_t magic;
+        uint16_t version, header;
+        uint64_t size;
+        struct {
+            uint16_t kind, version;
+            uint32_t header;
+            uint64_t size;
+            uint32_t packed, name, code, arch, unknown[2];
+            uint64_t flags, reserved, unpacked;
+            char text[16];
+        } entry;
+    } fat = {
+        0xba55ed50, 1, 16, 80, {FAT_PTX, 1, 64, 16, 0, 0, 0, 90, {0}, 0, 0, 0, ".version 8.0"}};
+    struct fat_entry e;
+    struct fat_walk w = fat_walk(&fat);
+    ck_assert(fat_next(&w, &e));
+    ck_assert_uint_eq(e.arch, 90);
+    char *text = fat_unpack(&e);
+    ck_assert_str_eq(text, ".version 8.0");
+    free(text);
+    ck_assert(!fat_next(&w, &e));
+    fat.entry.size = 1000; /* beyond the end */
+    w = fat_walk(&fat);
+    ck_assert(!fat_next(&w, &e));
+}
+END_TEST
+
+Suite *test_vgpu_code_suite(void)
+{
+    Suite *s = suite_create("vgpu_code");
+    TCase *c = tcase_create("core");
+    tcase_add_test(c, loops_turn_as_often_as_the_arguments_say);
+    tcase_add_test(c, a_loop_too_long_to_be_run_is_extrapolated);
+    tcase_add_test(c, apart_costs_more_lines_than_side_by_side);
+    tcase_add_test(c, what_a_block_shares_is_loaded_once);
+    tcase_add_test(c, only_what_steers_is_asked_of_the_arguments);
+    tcase_add_test(c, lanes_part_and_meet);
+    tcase_add_test(c, what_is_not_understood_is_no_kernel);
+    tcase_add_loop_test(c, damaged_text_is_survived, 0, 2);
+    tcase_add_test(c, time_is_that_of_the_narrowest_part);
+    tcase_add_test(c, lz4_is_unpacked);
+    tcase_add_test(c, container_is_walked);
+    tcase_set_timeout(c, 60);
+    suite_add_tcase(s, c);
+    return s;
+}
