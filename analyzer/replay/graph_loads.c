@@ -6,11 +6,6 @@
 
 #include <stdlib.h>
 
-struct load {
-    int64_t start_ns, end_ns;
-    uint32_t thread;
-};
-
 static int by_start(const void *a, const void *b)
 {
     const struct load *x = a, *y = b;
@@ -93,40 +88,54 @@ static int suppose_loads(struct maker *m, const struct deliveries *d)
     return 0;
 }
 
-int graph_put_loads(struct maker *m)
+static int find_ranges(struct maker *m, struct loads *loads)
 {
     const struct timeline *t = m->t;
-    struct VEC(struct load) loads = {0};
-    struct deliveries d;
-    int rc = query_deliveries(m->a, &d);
-    if (rc < 0 || d.n) {
-        rc = rc < 0 ? -1 : suppose_loads(m, &d);
-        query_deliveries_release(&d);
-        return rc < 0 || m->failed ? -1 : 0;
-    }
-    rc = find_marks(m);
+    int rc = find_marks(m);
     for (size_t i = 0; rc == 0 && i < t->range_count; i++) {
         const struct range *r = &t->ranges[i];
         if (r->thread == m->a->steps.main_thread || !input_makes(tl_text(t, r->name)))
             continue;
-        struct load *l = vec_push(&loads);
+        struct load *l = vec_push(loads);
         if (l)
             *l = (struct load){r->start_ns, r->end_ns, r->thread};
         rc = l ? 0 : -1;
     }
-    if (rc == 0 && loads.n && m->marks.n && !m->marks.at[0].makes) {
-        qsort(loads.at, loads.n, sizeof *loads.at, by_start);
-        size_t offset = load_offset(m, loads.at, loads.n);
-        if (offset < m->marks.n)
-            m->g->credits = count_credits(m, loads.at, loads.n, offset);
-        for (size_t i = 0; m->g->credits && i < loads.n; i++) {
-            const struct load *l = &loads.at[i];
-            if (l->start_ns >= m->g->start_ns && l->start_ns < m->end_ns)
-                graph_put(m, TASK_LOAD, l->start_ns, (uint32_t)m->g->streams + l->thread,
-                          l->start_ns, l->end_ns, (uint32_t)(i + offset))
-                    ->flags |= TASK_BEHIND;
-        }
+    return rc;
+}
+
+static void put_made(struct maker *m, struct loads *loads)
+{
+    qsort(loads->at, loads->n, sizeof *loads->at, by_start);
+    size_t offset = load_offset(m, loads->at, loads->n);
+    if (offset < m->marks.n)
+        m->g->credits = count_credits(m, loads->at, loads->n, offset);
+    for (size_t i = 0; m->g->credits && i < loads->n; i++) {
+        const struct load *l = &loads->at[i];
+        if (l->start_ns >= m->g->start_ns && l->start_ns < m->end_ns)
+            graph_put(m, TASK_LOAD, l->start_ns, (uint32_t)m->g->streams + l->thread, l->start_ns,
+                      l->end_ns, (uint32_t)(i + offset))
+                ->flags |= TASK_BEHIND;
     }
+}
+
+int graph_put_loads(struct maker *m)
+{
+    struct loads loads = {0};
+    int rc = graph_loader(m, &loads);
+    if (rc == 0) {
+        struct deliveries d;
+        rc = query_deliveries(m->a, &d);
+        if (rc == 0 && d.n) {
+            rc = suppose_loads(m, &d);
+            query_deliveries_release(&d);
+            return rc < 0 || m->failed ? -1 : 0;
+        }
+        if (rc == 0)
+            rc = find_ranges(m, &loads);
+    }
+    if (rc >= 0 && loads.n && m->marks.n && !m->marks.at[0].makes)
+        put_made(m, &loads);
     vec_release(&loads);
     return rc < 0 || m->failed ? -1 : 0;
 }

@@ -13,6 +13,13 @@ struct batch_mark { /* a range of the training thread in which a batch is made o
     bool makes;
 };
 
+struct load { /* a batch made by another thread than the training thread */
+    int64_t start_ns, end_ns;
+    uint32_t thread;
+};
+
+struct loads VEC(struct load);
+
 struct maker {
     struct graph *g;
     const struct facts *a;
@@ -40,6 +47,9 @@ void graph_put_op(struct maker *m, uint32_t op, int64_t key);
 int64_t graph_free_waited(struct maker *m, uint32_t api);
 /* Batches: the training thread's marks, and what workers make. -1: out of memory. */
 int graph_put_loads(struct maker *m);
+/* The same from the rows of a framework's hook; 0 where these lack, 1 where marks and loads are all
+ * of them. -1: out of memory. */
+int graph_loader(struct maker *m, struct loads *loads);
 /* Fills classes and computes. -1: out of memory. */
 int graph_classify(struct graph *g);
 

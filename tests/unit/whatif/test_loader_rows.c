@@ -1,0 +1,125 @@
+/* Batches in the graph by the rows of a framework's hook, where no range names them. */
+#include "tests/unit/replay_steps.h"
+#include "wire/spool_format.h"
+
+static size_t count(const struct graph *g, enum task_kind kind)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->count; i++)
+        n += g->tasks[i].kind == kind;
+    return n;
+}
+
+enum { OTHER_PROCESS = 2, OTHER_THREAD = 3 };
+
+static void row(struct builder *b, int what, int64_t thread, int worker, int64_t start, int64_t end)
+{
+    struct row_loader r = {.id = ++b->next_id,
+                           .process = thread == OTHER_THREAD ? OTHER_PROCESS : 1,
+                           .thread = thread,
+                           .start_ns = start,
+                           .end_ns = end,
+                           .what = what,
+                           .worker = worker,
+                           .batch = 1,
+                           .cpu_ns = -1};
+    build_put(b, ROW_LOADER, &r);
+}
+
+/* The hook writes a span when it ends: the wait comes behind what is in it. */
+static void fill_inline(struct builder *b, int64_t at)
+{
+    row(b, SPOOL_LOADER_COLLATE, 1, -1, at + MS(4), at + MS(5.9));
+    row(b, SPOOL_LOADER_FETCH, 1, -1, at + US(20), at + MS(5.98));
+    row(b, SPOOL_LOADER_WAIT, 1, -1, at, at + MS(6));
+    build_kernel(b, "k", at + MS(6), at + MS(6) + US(10), MS(4) - US(40));
+    build_sync(b, at + MS(6) + US(10), MS(4) - US(30));
+}
+
+START_TEST(workers_take_what_the_training_thread_makes_in_its_waits)
+{
+    struct bench x = bench_start(MS(10), fill_inline);
+    ck_assert_uint_eq(count(x.g, TASK_LOAD), x.g->steps);
+    struct span_ns one = bench_span(&x, (struct edit){.kind = EDIT_WORKERS, .workers = 1});
+    ck_assert_int_gt(one.mid_ns, MS(3)); /* a batch still takes 6 ms */
+    ck_assert_int_lt(one.mid_ns, MS(4.1));
+    bench_end(&x);
+}
+END_TEST
+
+static void fill_waits(struct builder *b, int64_t at)
+{
+    row(b, SPOOL_LOADER_WAIT, 1, -1, at, at + MS(4));
+    build_kernel(b, "k", at + MS(4), at + MS(4) + US(10), MS(1));
+    build_sync(b, at + MS(4) + US(10), MS(1) + US(10));
+}
+
+static void fill_worker(struct builder *b, int64_t at)
+{
+    row(b, SPOOL_LOADER_FETCH, 2, 0, at - MS(2), at + MS(4) - US(5));
+    fill_waits(b, at);
+}
+
+static size_t joined(const struct graph *g)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->count; i++)
+        n += g->tasks[i].kind == TASK_GET && g->tasks[i].edges == 1;
+    return n;
+}
+
+START_TEST(a_batch_is_taken_when_its_worker_has_fetched_it)
+{
+    struct bench x = bench_start(MS(6), fill_worker);
+    ck_assert_uint_eq(count(x.g, TASK_GET), x.g->steps);
+    ck_assert_uint_ge(joined(x.g), x.g->steps - 1);
+    bench_end(&x);
+}
+END_TEST
+
+/* Another rank's worker, which left its rows in the same profile. */
+static void fill_other_rank(struct builder *b, int64_t at)
+{
+    if (at == MS(100)) {
+        struct row_process p = {.id = OTHER_PROCESS, .pid = 43, .rank = 1, .sealed = 1};
+        p.end_ns = MS(10000);
+        build_put(b, ROW_PROCESS, &p);
+        struct row_thread t = {.id = OTHER_THREAD, .process = OTHER_PROCESS, .tid = 43};
+        t.name = build_text(b, "worker");
+        build_put(b, ROW_THREAD, &t);
+    }
+    row(b, SPOOL_LOADER_FETCH, OTHER_THREAD, 0, at - MS(3), at + MS(3));
+    fill_worker(b, at);
+}
+
+START_TEST(workers_of_another_rank_make_no_batch_of_this_one)
+{
+    struct bench x = bench_start(MS(6), fill_other_rank);
+    size_t loads = count(x.g, TASK_LOAD);
+    ck_assert_uint_ge(loads, x.g->steps - 1);
+    ck_assert_uint_le(loads, x.g->steps + 1);
+    ck_assert_uint_ge(joined(x.g), x.g->steps - 1);
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(waits_alone_do_not_say_who_makes_the_batches)
+{
+    struct bench x = bench_start(MS(6), fill_waits);
+    ck_assert_uint_eq(count(x.g, TASK_GET) + count(x.g, TASK_LOAD), 0);
+    bench_end(&x);
+}
+END_TEST
+
+Suite *test_loader_rows_suite(void);
+Suite *test_loader_rows_suite(void)
+{
+    Suite *s = suite_create("loader_rows");
+    TCase *t = tcase_create("all");
+    tcase_add_test(t, workers_take_what_the_training_thread_makes_in_its_waits);
+    tcase_add_test(t, a_batch_is_taken_when_its_worker_has_fetched_it);
+    tcase_add_test(t, workers_of_another_rank_make_no_batch_of_this_one);
+    tcase_add_test(t, waits_alone_do_not_say_who_makes_the_batches);
+    suite_add_tcase(s, t);
+    return s;
+}
