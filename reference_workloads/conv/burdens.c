@@ -136,7 +136,7 @@ static void allocate(int count)
 
 void burdens_bear(struct burdens *b, const struct config *c, const struct model *m)
 {
-    if (c->host_work_us) {
+    if (c->host_work_us && ++b->steps % c->host_work_every == 0) {
         nvtx_push("metrics");
         clock_spin_us(c->host_work_us);
         nvtx_pop();

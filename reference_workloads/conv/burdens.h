@@ -15,6 +15,7 @@ struct burdens {
     void *again[2];           /* per device buffer: the batch, copied once more */
     int *found_nan;           /* on the device */
     float *home[GROUP_COUNT]; /* pinned: of each group the weights, then the momentum */
+    int steps;                /* with host work, or between such */
     atomic_int stop;          /* the busy threads */
     int busy_count;
     pthread_t busy[256];

@@ -30,6 +30,7 @@ static const struct config defaults = {
     .zero_grad = ZERO_GRAD_NONE,
     .accumulation = 1,
     .sync_every = 0,
+    .host_work_every = 1,
 };
 
 #define ROW(name, kind, field, min, max, choices, help)                                            \
@@ -86,6 +87,8 @@ static const struct setting rows[] = {
         "host work per operation, as a framework has"),
     ROW("host-work-us", SETTING_INT, host_work_us, 0, 1e6, NULL,
         "host work in each step, between the copy and the first launch"),
+    ROW("host-work-every", SETTING_INT, host_work_every, 1, 1e9, NULL,
+        "steps from one with host work to the next"),
     ROW("eval-every", SETTING_INT, eval_every, 0, 1e9, NULL,
         "steps between evaluations of the batch at hand; 0: none"),
     ROW("eval-training", SETTING_BOOL, eval_training, 0, 1, NULL,
@@ -158,6 +161,9 @@ static const struct defect defects[] = {
      "eval_training=0", "evaluates after every step with the layers as in training"},
     {"host-work", "host-work", "host_work_us=12000;data=fixed;depth=18;batch=16;image=128",
      "host_work_us=0", "does 12 ms of work on the host in each step, before it launches"},
+    {"rare-work", "long-steps",
+     "host_work_us=60000;host_work_every=6;data=fixed;depth=18;batch=16;image=128",
+     "host_work_us=0", "does 60 ms of work on the host in every sixth step, as for a checkpoint"},
     {"offload", "copy-volume", "offload=1;data=fixed;batch=4;image=64;cuda_graph=1", NULL,
      "fetches weights and momentum from host memory in every step"},
     {"busy-threads", "cpu-contention",

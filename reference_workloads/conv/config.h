@@ -22,7 +22,7 @@ struct config {
     int optimizer, zero_grad;
     int accumulation; /* parts of a batch, whose gradients are added up before the update */
     /* the host's work */
-    int sync_every, wait_every, log_work_us, host_overhead_us, host_work_us;
+    int sync_every, wait_every, log_work_us, host_overhead_us, host_work_us, host_work_every;
     int eval_every, eval_training;
     int no_nvtx, nvtx_layers;
     /* burdens.h */
