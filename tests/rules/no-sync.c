@@ -16,6 +16,13 @@ static void fill_parts(struct builder *b, int64_t at)
     build_kernel(b, "sgd_kernel", at + US(7100), at + US(9400), US(500));
 }
 
+/* The same, and the ranks' mean loss, as a loop logs it. */
+static void fill_parts_and_loss(struct builder *b, int64_t at)
+{
+    exchange(b, 2, 4, at, at + US(4), US(20));
+    fill_parts(b, at);
+}
+
 /* Four layers that exchange activations: embedding and loss run once. */
 static void fill_layers(struct builder *b, int64_t at)
 {
@@ -43,6 +50,16 @@ START_TEST(test_no_sync)
 }
 END_TEST
 
+START_TEST(test_a_logged_loss_does_not_hide_the_parts)
+{
+    struct builder b;
+    const struct advice *a = looked(&b, fill_parts_and_loss);
+    case_verdict(a, "no-sync", RULE_FIRES);
+    ck_assert_ptr_nonnull(strstr(case_outcome(a, "no-sync")->summary, "the 4 parts"));
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(test_layers_that_communicate)
 {
     struct builder b;
@@ -65,6 +82,7 @@ Suite *rule_no_sync_suite(void)
     Suite *s = suite_create("no-sync");
     TCase *t = tcase_create("no-sync");
     tcase_add_test(t, test_no_sync);
+    tcase_add_test(t, test_a_logged_loss_does_not_hide_the_parts);
     tcase_add_test(t, test_layers_that_communicate);
     tcase_add_test(t, test_sizes_not_recorded);
     suite_add_tcase(s, t);

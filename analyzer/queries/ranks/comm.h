@@ -26,6 +26,7 @@ struct query_exchange {
     uint32_t *at;  /* indices into the timeline's collectives */
     size_t count;
     int64_t bytes, largest_bytes;
+    int64_t least_bytes; /* smaller ones are no gradients: a loss or a norm, once a step */
     int64_t fastest_ns;  /* shortest of all: what one costs however small */
     int64_t transfer_ns; /* of the step: for each the shortest of its size in the recording */
     bool own_stream;     /* no compute kernel runs on the stream of the collectives */

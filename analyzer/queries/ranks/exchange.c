@@ -82,6 +82,24 @@ static bool has_own_stream(const struct facts *f, uint32_t op)
     return true;
 }
 
+/* What the loop exchanges once a step beside the gradients: at most a thousandth of all bytes. */
+static int64_t least_bytes(const struct timeline *t, const struct query_exchange *x)
+{
+    enum { MANY = 4096 }; /* compared in pairs; no loop that accumulates has so many */
+    int64_t least = 0;
+    for (size_t i = 0; i < x->count && x->count <= MANY; i++) {
+        const struct row_collective *r = &t->collectives[x->at[i]].row;
+        size_t same = 0;
+        for (size_t k = 0; k < x->count && same < 2; k++) {
+            const struct row_collective *other = &t->collectives[x->at[k]].row;
+            same += other->bytes == r->bytes && other->name == r->name;
+        }
+        if (same == 1 && r->bytes <= x->bytes / 1000 && r->bytes >= least)
+            least = r->bytes + 1;
+    }
+    return least;
+}
+
 struct query_exchange query_exchange(const struct facts *f, struct arena *arena)
 {
     const struct timeline *t = f->tl;
@@ -105,6 +123,7 @@ struct query_exchange query_exchange(const struct facts *f, struct arena *arena)
     x.fastest_ns = INT64_MAX;
     for (size_t i = 0; i < n; i++)
         x.fastest_ns = sizes[i].duration_ns < x.fastest_ns ? sizes[i].duration_ns : x.fastest_ns;
+    x.least_bytes = least_bytes(t, &x);
     if (x.count == 0)
         x.step = TL_NONE;
     else
@@ -196,12 +215,20 @@ static bool sizes_repeat(const struct timeline *t, const struct query_exchange *
 size_t query_repeats(const struct facts *f, struct arena *arena, const struct query_exchange *x)
 {
     struct counted *kernels;
-    if (x->step == TL_NONE || x->count < 2)
+    if (x->step == TL_NONE)
         return 1;
-    size_t names = count_kernels(f, arena, x, &kernels);
-    for (size_t k = x->count; k >= 2; k--) {
+    struct query_exchange large = *x;
+    large.at = arena_array(arena, x->count, sizeof *large.at);
+    large.count = 0;
+    for (size_t i = 0; large.at && i < x->count; i++)
+        if (f->tl->collectives[x->at[i]].row.bytes >= x->least_bytes)
+            large.at[large.count++] = x->at[i];
+    if (large.count < 2)
+        return 1;
+    size_t names = count_kernels(f, arena, &large, &kernels);
+    for (size_t k = large.count; k >= 2; k--) {
         size_t whole = 0;
-        if (x->count % k != 0 || !sizes_repeat(f->tl, x, x->count / k))
+        if (large.count % k != 0 || !sizes_repeat(f->tl, &large, large.count / k))
             continue;
         for (size_t i = 0; i < names; i++)
             whole += kernels[i].count % k == 0;

@@ -11,10 +11,14 @@ static const bool *needless(const struct facts *f, struct arena *arena,
     size_t *done = arena_array(arena, f->steps.count + 1, sizeof *done);
     if (!marks || !done)
         return NULL;
+    size_t gradients = 0;
+    for (size_t i = 0; i < x->count; i++)
+        gradients += t->collectives[x->at[i]].row.bytes >= x->least_bytes;
     for (size_t i = 0; i < t->collective_count; i++) {
         uint32_t op = t->collectives[i].op, step = op == TL_NONE ? TL_NONE : f->steps.op_step[op];
-        if (step != TL_NONE && tl_op_device(t, op) == f->steps.device)
-            marks[op] = done[step]++ < x->count - x->count / k;
+        if (step != TL_NONE && tl_op_device(t, op) == f->steps.device &&
+            t->collectives[i].row.bytes >= x->least_bytes)
+            marks[op] = done[step]++ < gradients - gradients / k;
     }
     return marks;
 }
