@@ -36,8 +36,10 @@ static bool in_memory(const struct ptx_launch *l, uint64_t address, unsigned byt
     return false;
 }
 
-/* Memory where nothing was written gives 0, as a number of floating point something near 1. */
-static uint64_t load_value(const struct ptx_run *r, const struct ptx_inst *i, uint64_t address)
+/* Memory where nothing was written gives 0, as a number of floating point something near 1; `known`
+ * becomes false. */
+static uint64_t load_value(const struct ptx_run *r, const struct ptx_inst *i, uint64_t address,
+                           bool *known)
 {
     unsigned bytes = ptx_type_bytes(i->type);
     uint64_t v = 0;
@@ -45,6 +47,7 @@ static uint64_t load_value(const struct ptx_run *r, const struct ptx_inst *i, ui
     double nearer = (double)near;
     if (in_memory(r->l, address, bytes))
         memcpy(&v, (const void *)(uintptr_t)address, bytes);
+    *known = *known && v != 0;
     if (v == 0 && i->type == T_F32)
         memcpy(&v, &near, sizeof near);
     if (v == 0 && i->type == T_F64)
@@ -54,13 +57,16 @@ static uint64_t load_value(const struct ptx_run *r, const struct ptx_inst *i, ui
 
 static void load_values(struct ptx_run *r, const struct ptx_inst *i, uint32_t mask)
 {
+    bool known = true;
     for (int n = 0; n < i->outs; n++)
         for (int lane = 0; lane < PTX_LANES; lane++)
-            if (mask >> lane & 1)
+            if (mask >> lane & 1) {
+                uint64_t at = r->reg[i->address][lane] + (uint64_t)i->offset;
                 r->reg[i->out[n]][lane] =
-                    load_value(r, i,
-                               r->reg[i->address][lane] + (uint64_t)i->offset +
-                                   (uint64_t)n * ptx_type_bytes(i->type));
+                    load_value(r, i, at + (uint64_t)n * ptx_type_bytes(i->type), &known);
+            }
+    for (int n = 0; n < i->outs; n++)
+        r->data[i->out[n]] = !known;
 }
 
 static bool is_global(const struct ptx_run *r, const struct ptx_inst *i, uint32_t mask)
@@ -117,6 +123,31 @@ static double global_access(struct ptx_run *r, int at, uint32_t mask)
     return far ? FAR : CACHED + a.lines - 1;
 }
 
+/* Loads of neighbouring words are one of 16 bytes, where they are aligned. A word of each lane
+ * takes a cycle, and more where lanes want different words of a bank. */
+static double shared_access(struct ptx_run *r, int at, uint32_t mask)
+{
+    const struct ptx_inst *i = &r->k->inst[at];
+    const uint64_t *address = r->reg[i->address];
+    unsigned bytes = access_bytes(r, i);
+    int64_t offset = i->offset;
+    bool joined = r->joined[at] && (address[__builtin_ctz(mask)] & 15) == 0;
+    if (joined && r->joined[at] == PTX_FOLLOWS) {
+        r->sum->issue--;
+        return SHARED;
+    }
+    if (joined) {
+        offset &= ~(int64_t)15;
+        bytes = 16;
+    }
+    int cycles = ptx_bank_cycles(address, offset, mask, bytes);
+    cycles = cycles < (int)bytes / 4 ? (int)bytes / 4 : cycles;
+    if (i->op == OP_ATOMIC)
+        cycles += 2 * ptx_same_address(address, mask);
+    r->sum->shared += cycles;
+    return i->op == OP_STORE ? STORED : SHARED + cycles - 1;
+}
+
 double ptx_memory(struct ptx_run *r, int at, uint32_t mask)
 {
     const struct ptx_inst *i = &r->k->inst[at];
@@ -142,9 +173,5 @@ double ptx_memory(struct ptx_run *r, int at, uint32_t mask)
         r->sum->requests++;
         return i->op == OP_LOAD ? CACHED : STORED;
     }
-    int cycles = ptx_bank_cycles(r->reg[i->address], i->offset, mask, access_bytes(r, i));
-    if (i->op == OP_ATOMIC)
-        cycles += 2 * ptx_same_address(r->reg[i->address], mask);
-    r->sum->shared += cycles;
-    return i->op == OP_STORE ? STORED : SHARED + cycles - 1;
+    return shared_access(r, at, mask);
 }

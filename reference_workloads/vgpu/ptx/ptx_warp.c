@@ -42,14 +42,16 @@ struct ptx_run *ptx_run_new(const struct ptx_kernel *k, const struct ptx_launch 
     r->difference = calloc(regs, sizeof *r->difference);
     r->price = calloc(insts, sizeof *r->price);
     r->touch = calloc(insts, sizeof *r->touch);
+    r->joined = calloc(insts, sizeof *r->joined);
     r->loop = calloc(insts, sizeof *r->loop);
     r->seen = calloc(PTX_SEEN, sizeof *r->seen);
-    if (!r->reg || !r->ready || !r->data || !r->difference || !r->price || !r->touch || !r->loop ||
-        !r->seen) {
+    if (!r->reg || !r->ready || !r->data || !r->difference || !r->price || !r->touch ||
+        !r->joined || !r->loop || !r->seen) {
         ptx_run_free(r);
         return NULL;
     }
     set_prices(r);
+    ptx_join_loads(k, r->joined);
     return r;
 }
 
@@ -63,6 +65,7 @@ void ptx_run_free(struct ptx_run *r)
     free(r->difference);
     free(r->price);
     free(r->touch);
+    free(r->joined);
     free(r->loop);
     free(r->seen);
     free(r);

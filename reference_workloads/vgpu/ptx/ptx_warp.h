@@ -4,6 +4,7 @@
 
 #include "reference_workloads/vgpu/ptx/ptx_run.h"
 
+enum { PTX_LEADS = 1, PTX_FOLLOWS };
 enum { PTX_SEEN = 1 << 16 }; /* room for the sectors that a block's warps have touched */
 
 struct ptx_loop {
@@ -20,6 +21,7 @@ struct ptx_run {
     double *difference; /* of the comparison that made a predicate */
     struct ptx_price *price;
     struct ptx_touch *touch;
+    uint8_t *joined;       /* of loads from shared memory: PTX_LEADS, PTX_FOLLOWS or 0 */
     struct ptx_loop *loop; /* by the branch's index */
     uint64_t *seen;        /* sector + 1 */
     int seen_count;
@@ -33,6 +35,8 @@ struct ptx_run {
 
 /* Lanes for which the guard holds. */
 uint32_t ptx_guarded(const struct ptx_run *r, const struct ptx_inst *i, uint32_t mask);
+/* ptx_join.c: finds loads that the machine code makes one of. */
+void ptx_join_loads(const struct ptx_kernel *k, uint8_t *joined);
 /* ptx_memory.c: an access to memory; returns after how many cycles its result is there. */
 double ptx_memory(struct ptx_run *r, int at, uint32_t mask);
 /* True: no access of the block came to this sector before. */
