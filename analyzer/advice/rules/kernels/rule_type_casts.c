@@ -1,4 +1,5 @@
-/* Weights cast to 16 bits again and again, tensor by tensor. */
+/* Values converted from one type to another again and again: weights, or activations that autocast
+ * takes to FP32 and back. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
 
@@ -48,19 +49,24 @@ static void check_type_casts(const struct facts *f, struct arena *arena, struct 
 
 const struct rule rule_type_casts = {
     .id = "type-casts",
-    .title = "Keep 16-bit copies of the weights instead of casting them",
+    .title = "Convert fewer values between types",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_type_casts,
     .looks_for = "Dozens of kernels per step that only convert types.",
     .doc = "Mixed precision computes with 16-bit copies of FP32 weights. If the program casts "
            "tensor by tensor in every step, or for every use, each cast costs a small kernel. An "
            "update that writes both the FP32 weight and its 16-bit copy costs only two bytes per "
-           "parameter. gpuprof also counts the conversions of activations at the borders of an "
-           "autocast region. Some conversions remain, so the time of all of them is a bound.",
-    .remedy = {"torch.autocast with its cache (cache_enabled=True) around modules of one type; or "
-               "16-bit parameters with an optimizer that keeps FP32 master weights",
-               "keras.mixed_precision policies cast variables once per use: wrap the step in "
-               "tf.function(jit_compile=True)",
-               "let the update kernel write the 16-bit copy together with the FP32 weight"},
+           "parameter. Autocast also converts activations: it runs softmax, pow, norms and losses "
+           "in FP32, and the next product in 16 bits. Written out by their formulas, attention and "
+           "GELU convert in every layer; their fused forms do not. Some conversions remain, so the "
+           "time of all of them is a bound.",
+    .remedy =
+        {"few long conversions are of activations: fused forms (scaled_dot_product_attention, "
+         "gelu(approximate='tanh')) in place of softmax and pow under autocast; many short "
+         "ones are of weights: torch.autocast with its cache (cache_enabled=True), or 16-bit "
+         "parameters with an optimizer that keeps FP32 master weights",
+         "keras.mixed_precision policies cast variables once per use: wrap the step in "
+         "tf.function(jit_compile=True)",
+         "let the update kernel write the 16-bit copy together with the FP32 weight"},
     .tips = {{"mixed-precision", "Train in mixed precision", NULL}},
 };
