@@ -186,16 +186,17 @@ static bool has_word(const char *command, struct value word)
 static const char *only_in(struct arena *arena, const char *command, const char *other)
 {
     enum { MOST = 4 };
-    const char *text = "", *before = NULL;
+    const char *text = "", *before = NULL; /* an option that is not in the text yet */
     int shown_words = 0;
     for (const char *p = command + strspn(command, " "); *p && text;) {
         size_t n = strcspn(p, " ");
-        if (!has_word(other, (struct value){p, n}) && shown_words++ < MOST) {
-            const char *from = before && *before == '-' && *p != '-' ? before : p;
+        bool both = has_word(other, (struct value){p, n});
+        if (!both && shown_words++ < MOST) {
+            const char *from = before && *p != '-' ? before : p;
             text =
                 arena_printf(arena, "%s%s%.*s", text, *text ? " " : "", (int)(p + n - from), from);
         }
-        before = p;
+        before = both && *p == '-' ? p : NULL;
         p += n + strspn(p + n, " ");
     }
     return text && shown_words > MOST ? arena_printf(arena, "%s ...", text) : text;

@@ -27,16 +27,17 @@ def history(build, checks):
     """A folder of earlier runs: those of the same work count, the others are named."""
     os.mkdir(build.path("past"))
     small = ("--batch", "16", "--depth", "18", "--data", "fixed")
+    device = "virtual:a100-80,scale=8"  # steps so long that other work on this machine does not matter
     for i in range(4):
-        build.profile(f"past/{i}", *small)
-    build.profile("past/other-batch", *small[:1], "32", *small[2:])
+        build.profile(f"past/{i}", *small, device=device)
+    build.profile("past/other-batch", *small[:1], "32", *small[2:], device=device)
     build.profile("past/other-gpu", *small, device="virtual:h100")
     with open(build.path("past/damaged.gpuprof"), "w", encoding="ascii") as f:
         f.write("no profile")
     with open(build.path("past/x.gpuprof.AbCdEf.partial"), "w", encoding="ascii") as f:
         f.write("half of one")
-    same, _ = build.profile("same", *small)
-    slow, _ = build.profile("slow", *small, device="virtual:a100-80,scale=1.1")
+    same, _ = build.profile("same", *small, device=device)
+    slow, _ = build.profile("slow", *small, device="virtual:a100-80,scale=8.8")
     got = gate(build, "--history", build.path("past"), same)
     expect(checks, "the history: the same passes", got, 0, "last 4 good runs")
     why = got[1]["checks"][0]["why"]

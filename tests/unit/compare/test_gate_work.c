@@ -53,6 +53,7 @@ START_TEST(test_other_commands)
         {"a/train --batch 64", "/home/b/train --batch 64", NULL},
         {"./train --workers 4", "./train --workers 0",
          "; the commands differ: --workers 4 in the baseline, --workers 0 now"},
+        {"./train", "./train --workers 0", "; the commands differ: --workers 0 now"},
         {"./train", "./train --pin", "; the commands differ: --pin now"},
         {"./train 64 x", "./train 64", "; the commands differ: x in the baseline"},
         {"./train a b c d e", "./train", "a b c d ... in the baseline"},
