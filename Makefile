@@ -34,7 +34,8 @@ test:
 torch: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target gpuprof gpuprof_agent vgpu >$(BUILD)/torch.log || { tail -n 40 $(BUILD)/torch.log; exit 1; }
 	@tests/torch/run.py $(BUILD) $(TORCH) || [ $$? = 77 ]
-	@tests/torch/kineto.py $(BUILD) || [ $$? = 77 ]
+	@tests/torch/kineto.py $(BUILD) $(TORCH) || [ $$? = 77 ]
+	@tests/torch/gallery.py $(BUILD) $(TORCH) || [ $$? = 77 ]
 
 # The README's lines on bare Debian roots, as root and as a user, with CUDA and without (tests/fresh/fresh.sh): as root, two
 # hours on two cores; make fresh FRESH=bookworm:user:plain takes one of the eight. What was fetched stays in $(BUILD)-fresh.

@@ -2,9 +2,11 @@
 """What the Python hook costs a program: a loop of 20,000 cheap steps, and its start, with and without
 `gpuprof run`, in pairs that take turns.
 
-usage: python_hook.py BUILD [--budget US] [--pairs N] [PYTHON ...]
+usage: python_hook.py BUILD [--budget US] [--pairs N] [--device NAME] [PYTHON ...]
     PYTHON   interpreters with PyTorch; none named: /usr/bin/python3 and those of $GPUPROF_TEST_PYTHONS
-    status 1 when a step costs more than US (8) or the start of a program more than 0.3 s; 77 no PyTorch
+    NAME     virtual:MODEL, for a CUDA build of PyTorch: also the start of a program that uses this GPU, beside the same
+             with nothing recorded (`run --no-record`)
+    status 1 when a step costs more than US (8) or the start of a program more than 0.3 s (0.5 s on a GPU); 77 no PyTorch
 """
 import argparse
 import json
@@ -57,11 +59,11 @@ def has_torch(python):
     return os.path.exists(python) and subprocess.run([python, "-c", "import torch"], capture_output=True).returncode == 0
 
 
-def paired(measure, program, gpuprof, count):
+def paired(measure, program, gpuprof, count, without=()):
     """Pairs of what is measured without and with gpuprof; which comes first takes turns."""
     pairs = []
     for n in range(count):
-        both = [program, [*gpuprof, *program]]
+        both = [[*without, *program], [*gpuprof, *program]]
         seen = [measure(one) for one in (both if n % 2 else both[::-1])]
         pairs.append(seen if n % 2 else seen[::-1])
     return pairs
@@ -84,7 +86,19 @@ def judge(python, gpuprof, options):
         more = statistics.median(t - p for p, t in starts)
         late = max(late, more)
         print(f"    python -c '{code}': {statistics.median(p for p, _ in starts):.3f} s, with gpuprof {more:+.3f} s (budget 0.3 s)")
-    return costs <= options.budget and late <= 0.3
+    return costs <= options.budget and late <= 0.3 and (not options.device or start_on(python, gpuprof, options))
+
+
+def start_on(python, gpuprof, options):
+    """The start of a program on the GPU: PyTorch, a context and a kernel."""
+    on = [*gpuprof[:-1], "--device", options.device, "--"]
+    program = [python, "-c", "import torch; torch.ones(1, device='cuda').item()"]
+    bare = [*on[:2], "--no-record", "-q", "--device", options.device, "--"]
+    starts = paired(wall, program, on, options.pairs, bare)
+    more = statistics.median(t - p for p, t in starts)
+    print(f"    the first kernel on {options.device}: {statistics.median(p for p, _ in starts):.3f} s, recorded {more:+.3f} s "
+          f"({min(t - p for p, t in starts):+.3f} to {max(t - p for p, t in starts):+.3f} in {len(starts)} pairs; budget 0.5 s)")
+    return more <= 0.5
 
 
 def main():
@@ -93,6 +107,7 @@ def main():
     parser.add_argument("pythons", nargs="*")
     parser.add_argument("--budget", type=float, default=8.0)
     parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--device")
     options = parser.parse_intermixed_args()
     pythons = options.pythons or ["/usr/bin/python3", *filter(None, os.environ.get("GPUPROF_TEST_PYTHONS", "").split(":"))]
     pythons = [python for python in pythons if has_torch(python)]

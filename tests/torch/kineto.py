@@ -2,7 +2,7 @@
 """torch.profiler in the script and gpuprof around it: the trace that Kineto writes, read by gpuprof, agrees with gpuprof's
 own profile of the same run: the same kernels and copies in the same order, their times, and the steps.
 
-usage: kineto.py BUILD
+usage: kineto.py BUILD [NAME ...]     with names: only if 'kineto' is among them
 
 GPUPROF_TORCH names the Python with a CUDA build of PyTorch 2; status 77 without it.
 """
@@ -87,6 +87,8 @@ def main():
     python = os.environ.get("GPUPROF_TORCH")
     if not python:
         print("skipped: Kineto's trace: set GPUPROF_TORCH to a Python with a CUDA build of PyTorch 2")
+        sys.exit(77)
+    if sys.argv[2:] and "kineto" not in sys.argv[2:]:
         sys.exit(77)
     build, checks = Build(sys.argv[1]), Checks()
     build.env.pop("GPUPROF_TORCH", None)

@@ -110,6 +110,8 @@ def main():
     if not version:
         print("skipped: " + (f"{python} has no CUDA build of PyTorch; " if python else "no CUDA build of PyTorch; ") + HOW)
         sys.exit(77)
+    if sys.argv[2:] and not any(case.name in sys.argv[2:] for case in CASES):
+        sys.exit(77)
     build, checks = Build(sys.argv[1]), Checks()
     build.env.pop("GPUPROF_TORCH", None)
     print(f"PyTorch {version}", flush=True)
