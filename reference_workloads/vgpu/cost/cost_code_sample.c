@@ -71,7 +71,7 @@ static void reach(struct sampling *s, uint64_t index, unsigned warp)
 {
     struct ptx_tally ignored = {0};
     go_to_block(s, index);
-    ptx_run_warp(s->run, warp, WARP_BUDGET / 8, &ignored);
+    ptx_run_warp(s->run, warp, WARP_BUDGET / 4, &ignored);
 }
 
 static int by_start(const void *a, const void *b)
