@@ -73,6 +73,20 @@ static bool holds(const struct image *m, const struct library *l, const char *pa
     return (own || (l->archive && device_code)) && image_has_symbol(m, l->marker, true);
 }
 
+/* Libraries with the runtime linked in that nobody but NVIDIA can link again; the driver's shim
+ * names them when they are used. */
+static bool is_vendors(const char *path)
+{
+    static const char *const names[] = {"/libcufft.",  "/libcusparse.", "/libcusolver.",
+                                        "/libcurand.", "/libnpp",       "/libnvjpeg.",
+                                        "/libcudss.",  "/libcutensor."};
+    const char *file = strrchr(path, '/');
+    for (size_t i = 0; file && i < sizeof names / sizeof *names; i++)
+        if (strncmp(file, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
 static void look_at(const char *path, uintptr_t base)
 {
     struct image m;
@@ -96,7 +110,7 @@ static void look_at(const char *path, uintptr_t base)
         if (r.failed)
             note_leave(NOTE_LIBRARY, path);
     }
-    if (device_code && !image_has_symbol(&m, libraries[0].marker, false))
+    if (device_code && !image_has_symbol(&m, libraries[0].marker, false) && !is_vendors(path))
         note_leave(NOTE_STRIPPED, path);
     image_close(&m);
 }

@@ -3,6 +3,7 @@
 #include "reference_workloads/vgpu/shims/cuda/shim_cuda.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,11 +55,30 @@ static const struct {
 #undef E
 };
 
+/* Libraries of NVIDIA's that are not modelled and have a runtime of their own linked in. Once for
+ * each. */
+static void name_library(const char *path)
+{
+    static const char *const names[] = {"libcufft", "libcusparse", "libcusolver", "libcurand",
+                                        "libnpp",   "libnvjpeg",   "libcudss",    "libcutensor"};
+    static atomic_bool named[sizeof names / sizeof *names];
+    const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(file, names[i], strlen(names[i])) == 0 && !atomic_exchange(&named[i], true))
+            fprintf(stderr,
+                    "virtual GPU: %s is not modelled: its calls fail; run this program on a real "
+                    "GPU, or leave them out\n",
+                    file);
+}
+
 /* Tables that only NVIDIA's own libraries know; a runtime that is linked in ends where it lacks
  * them, with an error of its own. */
 CUresult cuGetExportTable(const void **table, const CUuuid *id)
 {
+    Dl_info caller;
     (void)id;
+    if (dladdr(__builtin_return_address(0), &caller) && caller.dli_fname)
+        name_library(caller.dli_fname);
     if (table)
         *table = NULL;
     return CUDA_ERROR_NOT_FOUND;
