@@ -149,6 +149,77 @@ START_TEST(memory_is_the_runtimes)
 }
 END_TEST
 
+/* PTX through the linker, as samples compile at run time; a module takes what comes out. */
+START_TEST(linked_ptx_is_a_module)
+{
+    static const char add[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+                              ".visible .entry add() { ret; }\n";
+    CUlinkState link;
+    CUmodule m;
+    CUfunction f;
+    void *image;
+    size_t size;
+    int grid = 0, block = 0;
+    choose("h100");
+    OK(cuLinkCreate(0, NULL, NULL, &link));
+    ck_assert_int_eq(cuLinkComplete(link, &image, &size), CUDA_ERROR_INVALID_IMAGE);
+    OK(cuLinkAddData(link, CU_JIT_INPUT_PTX, (void *)(uintptr_t)add, sizeof add, "add", 0, NULL,
+                     NULL));
+    ck_assert_int_eq(cuLinkAddFile(link, CU_JIT_INPUT_PTX, "/no/such/file", 0, NULL, NULL),
+                     CUDA_ERROR_FILE_NOT_FOUND);
+    OK(cuLinkComplete(link, &image, &size));
+    OK(cuModuleLoadData(&m, image));
+    OK(cuLinkDestroy(link));
+    ck_assert_int_eq(cuModuleGetFunction(&f, m, "sub"), CUDA_ERROR_NOT_FOUND);
+    OK(cuModuleGetFunction(&f, m, "add"));
+    OK(cuOccupancyMaxPotentialBlockSize(&grid, &block, f, NULL, 0, 0));
+    ck_assert_int_eq(block, 1024);
+    ck_assert_int_eq(grid, 2 * 132);
+    OK(cuOccupancyMaxPotentialBlockSize(&grid, &block, f, NULL, 0, 200));
+    ck_assert_int_le(block, 200);
+}
+END_TEST
+
+/* A box of an array comes back as it went in; rows that do not fit are refused. */
+START_TEST(arrays_are_copied_by_boxes)
+{
+    CUDA_ARRAY_DESCRIPTOR d = {8, 4, CU_AD_FORMAT_FLOAT, 1}, told = {0};
+    CUarray a;
+    float in[4][8], out[2][3] = {{0}};
+    choose("h100");
+    for (int i = 0; i < 32; i++)
+        in[i / 8][i % 8] = (float)i;
+    OK(cuArrayCreate(&a, &d));
+    OK(cuArrayGetDescriptor(&told, a));
+    ck_assert_uint_eq(told.Height, 4);
+    CUDA_MEMCPY2D to = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                        .srcHost = in,
+                        .srcPitch = sizeof in[0],
+                        .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                        .dstArray = a,
+                        .WidthInBytes = sizeof in[0],
+                        .Height = 4};
+    OK(cuMemcpy2D(&to));
+    CUDA_MEMCPY2D from = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                          .srcArray = a,
+                          .srcXInBytes = 2 * sizeof(float),
+                          .srcY = 1,
+                          .dstMemoryType = CU_MEMORYTYPE_HOST,
+                          .dstHost = out,
+                          .dstPitch = sizeof out[0],
+                          .WidthInBytes = sizeof out[0],
+                          .Height = 2};
+    OK(cuMemcpy2DUnaligned(&from));
+    ck_assert_float_eq(out[0][0], 10);
+    ck_assert_float_eq(out[1][2], 20);
+    from.dstPitch = 4;
+    ck_assert_int_eq(cuMemcpy2D(&from), CUDA_ERROR_INVALID_VALUE);
+    OK(cuArrayDestroy(a));
+    from.srcArray = NULL;
+    ck_assert_int_eq(cuMemcpy2D(&from), CUDA_ERROR_INVALID_VALUE);
+}
+END_TEST
+
 Suite *test_vgpu_driver_suite(void)
 {
     Suite *suite = suite_create("vgpu_driver");
@@ -158,6 +229,8 @@ Suite *test_vgpu_driver_suite(void)
     tcase_add_test(t, context_is_the_devices);
     tcase_add_test(t, kernel_of_ptx_runs_in_the_runtimes_stream);
     tcase_add_test(t, cubin_tells_what_a_kernel_needs);
+    tcase_add_test(t, linked_ptx_is_a_module);
+    tcase_add_test(t, arrays_are_copied_by_boxes);
     tcase_add_test(t, memory_is_the_runtimes);
     suite_add_tcase(suite, t);
     return suite;

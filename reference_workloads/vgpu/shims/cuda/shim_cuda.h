@@ -46,6 +46,9 @@ static inline const struct vg_profile *here(void)
     return vg_profile(vg_current_device());
 }
 
+/* A file's contents behind a zero, to be freed; NULL: it cannot be read. */
+char *image_file(const char *path, size_t *size);
+
 static inline bool device_known(CUdevice d)
 {
     return d >= 0 && d < vg_device_count();

@@ -231,6 +231,53 @@ CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
     CLOSE(api, CUDA_SUCCESS);
 }
 
+CUresult cuCtxGetApiVersion(CUcontext c, unsigned *out)
+{
+    OPEN(api, cuCtxGetApiVersion);
+    int d = c ? device_of(c) : vg_current_device();
+    if (d >= 0)
+        *out = 3020;
+    CLOSE(api, d >= 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT);
+}
+
+CUresult cuCtxGetCacheConfig(CUfunc_cache *out)
+{
+    OPEN(api, cuCtxGetCacheConfig);
+    *out = CU_FUNC_CACHE_PREFER_NONE;
+    CLOSE(api, CUDA_SUCCESS);
+}
+
+CUresult cuCtxSetCacheConfig(CUfunc_cache config)
+{
+    (void)config;
+    OPEN(api, cuCtxSetCacheConfig);
+    CLOSE(api, CUDA_SUCCESS);
+}
+
+CUresult cuCtxEnablePeerAccess(CUcontext c, unsigned flags)
+{
+    OPEN(api, cuCtxEnablePeerAccess);
+    CLOSE(api, flags              ? CUDA_ERROR_INVALID_VALUE
+               : device_of(c) < 0 ? CUDA_ERROR_INVALID_CONTEXT
+                                  : CUDA_SUCCESS);
+}
+
+CUresult cuCtxDisablePeerAccess(CUcontext c)
+{
+    OPEN(api, cuCtxDisablePeerAccess);
+    CLOSE(api, device_of(c) < 0 ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS);
+}
+
+CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice d)
+{
+    OPEN(api, cuDeviceComputeCapability);
+    if (!device_known(d) || !major || !minor)
+        CLOSE(api, device_known(d) ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_DEVICE);
+    *major = vg_profile(d)->cc_major;
+    *minor = vg_profile(d)->cc_minor;
+    CLOSE(api, CUDA_SUCCESS);
+}
+
 CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
 {
     OPEN(api, cuCtxGetLimit);

@@ -80,6 +80,57 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfun
     CLOSE(api, blocks_per_sm(vg_function_of(f), block, smem, blocks));
 }
 
+/* The block size that fills a multiprocessor best, the largest of several. */
+static int best_block(int *min_grid, int *block, const struct vg_function *f,
+                      CUoccupancyB2DSize smem_of, size_t smem, int limit)
+{
+    int best = 0, most = f ? (int)f->max_threads : 0;
+    if (!f || !min_grid || !block)
+        return f ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
+    if (limit > 0 && limit < most)
+        most = limit;
+    *min_grid = *block = 0;
+    for (int size = most; size > 0; size = (size - 1) / 32 * 32) {
+        int blocks = 0;
+        blocks_per_sm(f, size, smem_of ? smem_of(size) : smem, &blocks);
+        if (blocks * size > best) {
+            best = blocks * size;
+            *block = size;
+            *min_grid = blocks * here()->sm_count;
+        }
+    }
+    return best ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+}
+
+CUresult cuOccupancyMaxPotentialBlockSize(int *min_grid, int *block, CUfunction f,
+                                          CUoccupancyB2DSize smem_of, size_t smem, int limit)
+{
+    OPEN(api, cuOccupancyMaxPotentialBlockSize);
+    CLOSE(api, best_block(min_grid, block, vg_function_of(f), smem_of, smem, limit));
+}
+
+CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *block, CUfunction f,
+                                                   CUoccupancyB2DSize smem_of, size_t smem,
+                                                   int limit, unsigned flags)
+{
+    (void)flags;
+    OPEN(api, cuOccupancyMaxPotentialBlockSizeWithFlags);
+    CLOSE(api, best_block(min_grid, block, vg_function_of(f), smem_of, smem, limit));
+}
+
+CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *out, CUfunction f, int blocks, int size)
+{
+    (void)size;
+    OPEN(api, cuOccupancyAvailableDynamicSMemPerBlock);
+    const struct vg_function *known = vg_function_of(f);
+    if (!known || !out || blocks <= 0)
+        CLOSE(api, known ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE);
+    size_t each = (size_t)vg_shared_per_sm(here()) / (size_t)blocks;
+    size_t taken = known->smem_static + 1024; /* the system's own */
+    *out = each > taken ? each - taken : 0;
+    CLOSE(api, CUDA_SUCCESS);
+}
+
 CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction f, const CUlaunchConfig *c)
 {
     OPEN(api, cuOccupancyMaxActiveClusters);

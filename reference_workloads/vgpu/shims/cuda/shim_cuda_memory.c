@@ -46,6 +46,30 @@ CUresult cuMemAlloc(CUdeviceptr *out, size_t bytes)
     CLOSE(api, bad);
 }
 
+CUresult cuMemAllocPitch(CUdeviceptr *out, size_t *pitch, size_t width, size_t height,
+                         unsigned element)
+{
+    if (!out || !pitch || !width || !height || (element != 4 && element != 8 && element != 16))
+        return CUDA_ERROR_INVALID_VALUE;
+    *pitch = (width + 511) / 512 * 512;
+    return cuMemAlloc(out, *pitch * height);
+}
+
+CUresult cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned flags)
+{
+    OPEN(api, cuMemAllocManaged);
+    void *p = NULL;
+    api.host_ns = (int64_t)here()->malloc_ns;
+    if (!out || !bytes || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
+        CLOSE(api, CUDA_ERROR_INVALID_VALUE);
+    int bad = vg_malloc_managed(&p, bytes);
+    if (!bad) {
+        emit_memory(p, bytes, false, false, VG_MEM_MANAGED);
+        *out = (CUdeviceptr)(uintptr_t)p;
+    }
+    CLOSE(api, bad);
+}
+
 CUresult cuMemFree(CUdeviceptr p)
 {
     OPEN(api, cuMemFree_v2);

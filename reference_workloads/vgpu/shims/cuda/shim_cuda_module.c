@@ -103,8 +103,7 @@ CUresult cuModuleLoadFatBinary(CUmodule *out, const void *image)
     CLOSE(api, load((void **)out, image));
 }
 
-/* The file's contents behind a zero; NULL: there is no such file. */
-static char *file_contents(const char *path)
+char *image_file(const char *path, size_t *size)
 {
     FILE *f = fopen(path, "rb");
     char *all = NULL;
@@ -117,6 +116,7 @@ static char *file_contents(const char *path)
     }
     if (f)
         fclose(f);
+    *size = all ? (size_t)n : 0;
     return all;
 }
 
@@ -124,7 +124,8 @@ CUresult cuModuleLoad(CUmodule *out, const char *path)
 {
     OPEN(api, cuModuleLoad);
     api.host_ns = LOAD_NS;
-    char *image = path ? file_contents(path) : NULL;
+    size_t size = 0;
+    char *image = path ? image_file(path, &size) : NULL;
     if (!image)
         CLOSE(api, CUDA_ERROR_FILE_NOT_FOUND);
     int bad = load((void **)out, image);
