@@ -155,6 +155,7 @@ static void put_end(struct recording *r, int ended)
     collect_put_meta(r->collector, WIFSIGNALED(ended) ? "ended.signal" : "ended.status", text);
     put_left(r, "missing_call", "ended.missing_call");
     put_left(r, "unreached", "virtual.unreached");
+    put_left(r, "kernel_times", "virtual.kernel_times");
 }
 
 int record_finish(struct recording *r, int ended, struct err *e)

@@ -40,6 +40,8 @@ SLOWER = (("product_apart", "product_naive", 5), ("product_naive", "product_tile
           ("product_square", "gelu", 20), ("gelu", "total", 1.2))
 
 
+OF_CODE = "static estimate 28, by name or size 0, PyTorch's launch conventions 0"
+OF_TABLE = "static estimate 0, by name or size 28, PyTorch's launch conventions 0"
 # The card of the published times, by its datasheet; the rest is as on an A100.
 A6000 = {"cc_minor": "6 count", "sm_count": "84 count", "clock": "1800 MHz", "memory_rate": "768 GB/s", "l2": "6 MiB",
          "fp32": "38.7 TFLOP/s", "fp16": "154.8 TFLOP/s"}
@@ -64,6 +66,9 @@ def times(build, checks, program):
     checks.check(done.returncode == 0, f"{program}: recorded", done.stdout[-300:] + done.stderr[-600:])
     with sqlite3.connect(profile) as db:
         rows = db.execute("select text, (end_ns - start_ns) / 1e9 from kernel join string on string.id = kernel.name")
+        origin, = db.execute("select v.text from meta join string k on k.id = key join string v on v.id = value "
+                             "where k.text = 'virtual.kernel_times'").fetchone()
+        checks.check(origin == (OF_TABLE if program == "kernels_no_ptx" else OF_CODE), f"{program}: says whence", origin)
         return {plain(name): seconds for name, seconds in rows}
 
 
