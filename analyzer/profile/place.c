@@ -203,6 +203,13 @@ void place_taken(struct place *p)
     p->turn = -1;
 }
 
+void place_close(struct place *p)
+{
+    struct err ignored = ERR_INIT;
+    if (p->turn < 0)
+        take_turn(p, &ignored);
+}
+
 /* Is it still the file that we made? */
 static bool is_ours(const struct place *p)
 {
@@ -255,7 +262,7 @@ static int rename_to_spare(struct place *p)
     return rc;
 }
 
-int place_put(struct place *p, struct err *e)
+static int put(struct place *p, struct err *e)
 {
     if (!is_ours(p))
         return err_set(e, "%s: another program removed the unfinished file", p->path);
@@ -275,6 +282,13 @@ int place_put(struct place *p, struct err *e)
     }
     free(p->partial);
     p->partial = NULL; /* in place, or whole: then it is kept */
+    return rc;
+}
+
+int place_put(struct place *p, struct err *e)
+{
+    int rc = put(p, e);
+    place_taken(p);
     return rc;
 }
 

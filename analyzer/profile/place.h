@@ -29,6 +29,9 @@ struct place {
  * file must be locked (SQLite does). -1 with *e set: there is nothing to release. */
 int place_make(struct place *p, const char *path, int as, struct err *e);
 void place_taken(struct place *p);
+/* Before the file is closed, and SQLite's lock goes: again nobody else looks until place_put or
+ * place_release. Where the turn cannot be had, for others hold it, we go on without. */
+void place_close(struct place *p);
 /* Renames it. An existing file is replaced with PLACE_REPLACE alone. */
 int place_put(struct place *p, struct err *e);
 /* Removes the file unless it is in place. */

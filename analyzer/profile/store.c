@@ -186,6 +186,7 @@ int store_finish(struct store *s, struct err *e)
         sql_exec(s->db, indices, e) < 0)
         return -1;
     finalize(s);
+    place_close(&s->place);
     sql_close(s->db);
     s->db = NULL;
     return place_put(&s->place, e);

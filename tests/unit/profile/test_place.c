@@ -1,5 +1,8 @@
 /* Where a new profile grows: links in its way, others who take it away. */
+#include "analyzer/profile/place.h"
 #include "tests/unit/store_file.h"
+
+#include <sys/wait.h>
 
 /* Links lie where a careless program would write. */
 START_TEST(test_links_are_not_followed)
@@ -64,6 +67,39 @@ START_TEST(test_file_is_taken_away)
 }
 END_TEST
 
+/* One after the other, `times` profiles of this name, or of the next free one. */
+static void write_profiles(int times)
+{
+    for (int i = 0; i < times; i++) {
+        struct err e = ERR_INIT;
+        struct store *s = store_create(path, PLACE_SPARE, &e);
+        if (!s || store_finish(s, &e) < 0) {
+            fprintf(stderr, "%s\n", e.text);
+            _exit(1);
+        }
+        if (unlink(store_place(s)) < 0)
+            _exit(2);
+        store_close(s);
+    }
+    _exit(0);
+}
+
+/* Those who begin remove what the dead left: never what another is about to finish. */
+START_TEST(test_many_begin_and_end_at_once)
+{
+    enum { WRITERS = 8, TIMES = 60 };
+    pid_t child[WRITERS];
+    for (int i = 0; i < WRITERS; i++)
+        if ((child[i] = fork()) == 0)
+            write_profiles(TIMES);
+    for (int i = 0; i < WRITERS; i++) {
+        int status;
+        ck_assert_int_eq(waitpid(child[i], &status, 0), child[i]);
+        ck_assert_int_eq(status, 0);
+    }
+}
+END_TEST
+
 Suite *test_place_suite(void)
 {
     Suite *suite = suite_create("place");
@@ -71,6 +107,8 @@ Suite *test_place_suite(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, test_links_are_not_followed);
     tcase_add_test(t, test_file_is_taken_away);
+    tcase_add_test(t, test_many_begin_and_end_at_once);
+    tcase_set_timeout(t, 60);
     suite_add_tcase(suite, t);
     return suite;
 }
