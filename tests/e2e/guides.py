@@ -31,6 +31,8 @@ for rank in range(2 * per_node):
                SLURM_NTASKS=str(2 * per_node), SLURM_STEP_NUM_TASKS=str(2 * per_node), SLURM_JOB_ID="4711")
     named = ["unshare", "--uts", "sh", "-c", 'hostname "$1" && shift && exec "$@"', "sh", f"node{rank // per_node}"] if HOSTS and not os.environ.get("ONE_HOST") else []
     tasks.append(subprocess.Popen(named + words, env=env))
+    if per_node == 1 and words[0] == "bash":
+        tasks[-1].wait()  # copies from what is each node's own disk, and one folder here: one node after the other
 sys.exit(max(t.wait() for t in tasks))
 """
 PYTHON_SHIM = """#!/bin/sh
