@@ -12,7 +12,7 @@ enum { POOL_MAX = 64 };
 
 struct pool {             /* loader workers in place of the recorded loading */
     int workers, credits; /* 0 workers: loading stays as recorded */
-    int cores;            /* 0 = not known */
+    double cores;         /* 0 = not known */
     double cpu;           /* share of the time to make a batch that needs a core */
     double spin;          /* share of its waits for the GPU for which the training thread does */
     double slower;        /* a batch on a worker against one as it was recorded */

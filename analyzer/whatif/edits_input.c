@@ -80,6 +80,9 @@ void edit_workers(const struct edit *x, const struct graph *g, struct plan *p, c
     const struct host_facts *f = &g->a->host;
     struct host_time h = host_time(g);
     double cpu = 1, spin = draw_between(d, 1, 0, 1);
+    double cores = f->usable_cores;
+    if (x->cores > 0 && x->cores < cores) /* others may have them again, or may be gone */
+        cores = draw_between(d, 2, cores, x->cores);
     if (h.cpu_ns >= 0 && h.waits_ns > 0.1 * (double)g->length_ns)
         spin = share_of(h.cpu_ns - h.busy_ns - h.makes_ns, h.waits_ns);
     if (h.cpu_ns >= 0 && h.makes_ns > 0.1 * (double)g->length_ns)
@@ -88,7 +91,7 @@ void edit_workers(const struct edit *x, const struct graph *g, struct plan *p, c
         cpu = share_of((double)f->fetch_cpu_ns, (double)f->fetch_ns);
     p->pool = (struct pool){.workers = m,
                             .credits = g->credits > 2 * m ? g->credits : 2 * m,
-                            .cores = f->usable_cores,
+                            .cores = cores,
                             .cpu = cpu,
                             .spin = spin,
                             .slower = draw_between(d, 0, 0.95, 1.05),

@@ -50,6 +50,7 @@ struct edit {
     const bool *claimed_marks;         /* EDIT_UNSYNC: calls that another change removes */
     const bool *gone_marks;            /* EDIT_FUSE: of op_marks, work that others do on the way */
     double good, bad;                  /* EDIT_SCALE: the range of the factor */
+    double cores;   /* EDIT_WORKERS: that other programs left; 0: all that may be used */
     bool best_case; /* nobody knows how much of the change can be had: replayed as a bound */
 };
 

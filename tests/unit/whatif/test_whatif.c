@@ -170,6 +170,13 @@ START_TEST(more_workers_than_cores_are_no_faster_than_the_cores)
     ck_assert_int_lt(ns, MS(3.6)); /* 12 ms for four at a time, over few steps */
     x.plan.pool.cores = 8;
     ck_assert_int_lt(replay_settle(&x.r, x.g, &x.plan), MS(2));
+    x.b.a->own->host.usable_cores = 8;
+    struct draw taken = {{0.5, 0, 1}}; /* the others have their cores again */
+    edit.cores = 2;
+    edit_apply(&edit, x.g, &x.plan, &taken);
+    ck_assert_double_eq(x.plan.pool.cores, 2);
+    edit_apply(&edit, x.g, &x.plan, &(struct draw){{0.5, 0, 0}});
+    ck_assert_double_eq(x.plan.pool.cores, 8);
     bench_end(&x);
 }
 END_TEST

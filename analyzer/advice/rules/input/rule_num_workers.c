@@ -101,7 +101,10 @@ static void advise(const struct facts *facts, struct arena *arena, struct outcom
             "make batches in reader threads that fill a ring of slots ahead of the loop";
         return;
     }
-    o->edit = (struct edit){.kind = EDIT_WORKERS, .workers = n};
+    struct feed feed;
+    bool hooked = query_feed(facts, arena, &feed);
+    o->edit = (struct edit){
+        .kind = EDIT_WORKERS, .workers = n, .cores = hooked && feed.others ? feed.cores : 0};
     o->setting = arena_printf(arena, "num_workers=%d", n);
     o->remedy.pytorch =
         arena_printf(arena, "DataLoader(..., num_workers=%d, persistent_workers=True)", n);
