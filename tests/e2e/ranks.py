@@ -21,6 +21,7 @@ WHERE = {
     "no-overlap": ("virtual:h100,scale=4", 4, "--batch", "32"),
     "one-bucket": ("virtual:a100-80,scale=2", 2),
     "small-buckets": ("virtual:h200,scale=4", 2),
+    "broadcast-buffers": ("virtual:a100-80,scale=4", 2),
     "missing-no-sync": ("virtual:h100,scale=2", 4),
     "dp": ("virtual:a100-80,scale=2", 2),
 }
@@ -53,6 +54,8 @@ def defect(build, checks, name, rule):
     if first["rule"] != rule and lacks_cores(analysis):
         checks.check(True, f"{name}: the verdict is that the training thread has no core")
         return
+    if first["rule"] == "cpu-contention":  # other work on the machine took the cores: that is said first, and the defect next
+        others, first = others[1:], others[1] if others[1:] else first
     checks.check(first["rule"] == rule, f"{name} is told as {rule} on {device}, {ranks} ranks", described(analysis))
     if name != "dp":
         checks.check(len(analysis["ranks"]) == ranks, f"{name}: one profile compares all ranks", str(analysis["ranks"]))
