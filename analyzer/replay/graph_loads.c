@@ -67,6 +67,7 @@ static int suppose_loads(struct maker *m, const struct deliveries *d)
 {
     enum { AHEAD = 2 }; /* what PyTorch's loader lets a worker make ahead, at least */
     uint32_t lane = (uint32_t)m->g->lanes - 1;
+    size_t ready = 0; /* the last batch that is made when the i-th is taken */
     m->marks.n = 0;
     m->g->credits = AHEAD;
     for (size_t i = 0; i < d->n; i++) {
@@ -79,7 +80,7 @@ static int suppose_loads(struct maker *m, const struct deliveries *d)
         if (to >= from && from < m->end_ns)
             graph_put(m, TASK_LOAD, from, lane, from, to, (uint32_t)i)->flags |= TASK_BEHIND;
         /* taken ahead of what a queue of AHEAD holds: the queue was longer */
-        size_t ready = i;
+        ready = ready > i ? ready : i;
         while (ready + 1 < d->n && d->at[ready + 1].made_ns <= d->at[i].from_ns)
             ready++;
         if ((int)(ready - i) + 1 > m->g->credits)
