@@ -12,7 +12,8 @@ command -v node >/dev/null || skip "no node"
 [ -x "${CHROMIUM:-/usr/bin/chromium}" ] || skip "no chromium"
 [ -d node_modules/playwright-core ] || npm ci --silent --no-audit --no-fund >/dev/null 2>&1 ||
     skip "no network for npm ci"
-XDG_CONFIG_HOME=$(mktemp -d) # Chromium leaves settings there
-export XDG_CONFIG_HOME
-trap 'rm -rf "$XDG_CONFIG_HOME"' EXIT
+TMPDIR=$(mktemp -d) # Chromium leaves settings there, and what it had mapped when it was closed
+XDG_CONFIG_HOME=$TMPDIR
+export TMPDIR XDG_CONFIG_HOME
+trap 'rm -rf "$TMPDIR"' EXIT
 node --test --test-concurrency=1 .
