@@ -22,7 +22,8 @@ import subprocess
 import sys
 import time
 
-from truth_text import summary, table, text
+from drawn import draw
+from truth_text import drawn_text, summary, table, text
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "tests", "golden"))
@@ -94,7 +95,8 @@ class Store:
 class Case:
     def __init__(self, name, kind, args, settings=(), rule=None, undo=None, trainer="train_conv"):
         self.name, self.kind, self.args, self.settings, self.rule = name, kind, args, settings, rule
-        self.undo, self.trainer = undo, trainer
+        self.undo = undo if isinstance(undo, dict) else {rule: undo} # rule -> what takes a planted defect out
+        self.trainer = trainer
 
     def argv(self, o, model):
         """V100 and T4 have no bf16, the trainer's default. A real device: the trainer's own choice."""
@@ -104,14 +106,25 @@ class Case:
         return args + (["--precision", "fp16"] if old else [])
 
 
+def defects(o, trainer):
+    """Rows of name, rule and what takes the defect out; none where the trainer is not built."""
+    program = os.path.join(o.bin, trainer)
+    return [l.split("\t") for l in run([program, "--defect", "list"]).splitlines()] if os.path.exists(program) else []
+
+
+def drawn_cases(o):
+    """[(model, case)]: programs drawn at random."""
+    trainers = [t for t in o.trainers.split(",") if defects(o, t)]
+    undo = {t: {r: u for _, r, u, *_ in defects(o, t) if u} for t in trainers}
+    return [(model, Case(name, "drawn", args, undo=undo[trainer], trainer=trainer))
+            for name, trainer, model, args in draw(o.drawn, o.seed, trainers, o.models.split(","))]
+
+
 def cases(o):
     found = []
     for trainer in o.trainers.split(","):
-        program = os.path.join(o.bin, trainer)
-        if not os.path.exists(program):
-            continue
         prefix = "" if trainer == "train_conv" else trainer.removeprefix("train_") + ": "
-        listed = [l.split("\t") for l in run([program, "--defect", "list"]).splitlines()]
+        listed = defects(o, trainer)
         found += [Case(prefix + n, "one", f"--defect {n}", rule=r, undo=u, trainer=trainer)
                   for n, r, u, *_ in listed]
     found += [Case(n, "several", args) for n, args in SEVERAL.items()]
@@ -122,7 +135,7 @@ def cases(o):
 
 def setting_of(case, f):
     """What carries out advice or, where no setting does, takes the planted defect out."""
-    return f["setting"] or (case.undo if f["rule"] == case.rule else None)
+    return f["setting"] or case.undo.get(f["rule"])
 
 
 def report_of(o, profile, predict, case=None):
@@ -298,12 +311,15 @@ def main():
     p.add_argument("--write", help="file for the figures, and beside it a .tsv for the rows; else it is printed")
     p.add_argument("--notes", help="file whose text stands behind the summary")
     p.add_argument("--json", help="file for the rows")
+    p.add_argument("--drawn", type=int, default=0, metavar="N", help="N programs drawn at random, in place of the planted cases")
+    p.add_argument("--seed", type=int, default=1, help="of --drawn")
     o = p.parse_args()
     o.gpuprof = os.path.join(o.bin, "gpuprof")
     if o.device == "auto":
         o.models = "gpu"
     deadline = time.monotonic() + o.seconds
-    store, every = Store(o.state), [(m, c) for c in cases(o) for m in o.models.split(",")]
+    store = Store(o.state)
+    every = drawn_cases(o) if o.drawn else [(m, c) for c in cases(o) for m in o.models.split(",")]
     open_cases = [] if o.only_predict else [
         f"{m} {c.name}" for m, c in every if not measure(o, store, m, c, deadline)]
     if open_cases:
@@ -314,8 +330,11 @@ def main():
         with open(o.json, "w", encoding="utf-8") as f:
             json.dump({"summary": summary(judged), "rows": [r for j in judged for r in j["rows"]]}, f,
                       indent=1)
-    title, *rest = text(o, judged)
-    out = "\n".join([title, "", *real_pairs(o), "## The virtual GPU", *rest])
+    if o.drawn:
+        out = "\n".join(drawn_text(o, judged))
+    else:
+        title, *rest = text(o, judged)
+        out = "\n".join([title, "", *real_pairs(o), "## The virtual GPU", *rest])
     if o.write:
         with open(o.write, "w", encoding="utf-8") as f:
             f.write(out)

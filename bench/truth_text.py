@@ -25,7 +25,7 @@ def cells(row):
 def table(judged):
     """Lines of values with tabs between: what was planted (one, several, nothing), then the columns of HEAD."""
     out = ["\t".join(["planted", *cells(HEAD.split("\n", maxsplit=1)[0])])]
-    for kind in ("one", "several", "nothing"):
+    for kind in ("one", "several", "nothing", "drawn"):
         for j in (j for j in judged if j["case"].kind == kind):
             said = [f"{j['case'].rule} was not advised: {j['missing']}"] if j["missing"] else []
             said += [j["why_not"]] if j["why_not"] else []
@@ -101,4 +101,27 @@ def text(o, judged):
         out += ["## Where they miss", "",
                 "Structural changes more than 2 points off, several at once more than 3, and "
                 "others outside of their interval.", "", HEAD, *map(line, missed), ""]
+    return out
+
+
+def drawn_text(o, judged):
+    """Lines of Markdown: how bounds and intervals hold on programs that nobody chose."""
+    out = ["# Predictions for programs drawn at random", "",
+           f"Written by `bench/truth.py --drawn {o.drawn} --seed {o.seed} --steps {o.steps}` (`bench/drawn.py`) on {o.models}. Each program is a trainer with a "
+           "size and habits drawn at random: any number of faults at once, and none planted. Each was recorded once, "
+           "predicted from that recording, and rerun unrecorded without and with each advised setting, in turn, "
+           f"{o.repeats} times each; medians are compared. Percent and points are shares of the step's time. All of it "
+           "ran on the virtual GPU.", "",
+           f"{len(judged)} programs, {sum(1 for j in judged if any(r['measured'] is not None for r in j['rows']))} with "
+           "advice that a setting carries out.", "",
+           *[f"- {s}" for s in summary(judged)], ""]
+    missed = [r for j in judged for r in j["rows"]
+              if (r["mid"] is not None and misses(r)) or (r.get("bound") is not None and not r["covered"])]
+    if missed:
+        out += ["## Where they miss", "",
+                "Structural changes more than 2 points off, several at once more than 3, others outside of their interval, "
+                "and bounds that the rerun exceeds by more than 1 point.", "", HEAD, *map(line, missed), "",
+                "What was run:", "",
+                *[f"- {j['case'].name} on {j['model']}: `{j['case'].trainer} {j['case'].args}`" for j in judged
+                  if any(r in j["rows"] for r in missed)], ""]
     return out

@@ -31,10 +31,28 @@ static bool ends_json(const char *path)
     return dot && (!strcmp(dot, ".json") || !strcmp(dot, ".json.gz"));
 }
 
+/* Before a large trace is read in vain. */
+static bool format_known(void)
+{
+    const struct exporter *x = exporter_find(format);
+    return strcmp(format, "csv") == 0 || strcmp(format, "text") == 0 || (x && x->analysis);
+}
+
+static int unknown_format(void)
+{
+    char list[256] = "csv";
+    for (size_t i = 0; i < exporter_count; i++)
+        if (exporters[i]->analysis)
+            snprintf(list + strlen(list), sizeof list - strlen(list), ", %s", exporters[i]->name);
+    return usage_error("export: unknown format '%s'; the formats are %s", format, list);
+}
+
 static int run(int argc, char **argv)
 {
     struct err e = ERR_INIT;
     struct loaded l;
+    if (!format_known())
+        return unknown_format();
     if (argc < 1)
         return usage_error("export: name a profile: gpuprof export FILE -o X.json.gz");
     if (!output)

@@ -128,6 +128,9 @@ def main():
                  "a damaged run is named and left out", done.stderr)
     done = build.run([build.gpuprof, "export", "--format", "csv", made[0], "-o", "fleet"])
     checks.check(done.returncode == 2 and "exists" in done.stderr, "tables that exist are not replaced", done.stderr)
+    done = build.run([build.gpuprof, "export", "--format", "tsv", made[0], "-o", build.path("y")])
+    checks.check(done.returncode == 2 and "csv, chrome" in done.stderr and not os.path.exists(build.path("y")),
+                 "an unknown format: those that there are", done.stderr)
     checks.done()
 
 
