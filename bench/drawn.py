@@ -6,7 +6,8 @@ were not tuned. The same seed draws the same programs.
 """
 import random
 
-# habit -> (choices; the first one is the trainer's own default, and is drawn half of the time)
+# habit -> choices; the first one is the trainer's own default, and is drawn half of the time. Periods divide four steps: the
+# trainers measure their pace over four (reference_workloads/common/clock.h).
 PICTURES = {
     "depth": ["50", "18", "34", "101"],
     "batch": ["64", "4", "8", "16", "32", "96"],
@@ -22,7 +23,7 @@ PICTURES = {
     "fuse-pointwise": ["1", "0"],
     "optimizer": ["fused", "loop", "foreach"],
     "zero-grad": ["none", "memset"],
-    "sync-every": ["0", "1", "3"],
+    "sync-every": ["0", "1", "4"],
     "log-work-us": ["0", "500", "3000"],
     "host-overhead-us": ["0", "5", "15"],
     "host-work-us": ["0", "2000"],
@@ -33,7 +34,7 @@ PICTURES = {
 }
 TEXT = {
     "layers": ["12", "4", "8"],
-    "width": ["768", "512", "1024"],
+    "heads": ["12", "6"],
     "context": ["1024", "256", "512"],
     "batch": ["4", "1", "8"],
     "pad-vocab": ["1", "0"],
@@ -43,7 +44,7 @@ TEXT = {
     "checkpoint": ["0", "1"],
     "alloc-per-step": ["0", "1"],
     "clones": ["0", "2"],
-    "sync-every": ["0", "1", "3"],
+    "sync-every": ["0", "1", "4"],
     "log-work-us": ["0", "500", "3000"],
     "host-overhead-us": ["0", "5", "15"],
 }

@@ -115,8 +115,8 @@ def defects(o, trainer):
 def drawn_cases(o):
     """[(model, case)]: programs drawn at random."""
     trainers = [t for t in o.trainers.split(",") if defects(o, t)]
-    undo = {t: {r: u for _, r, u, *_ in defects(o, t) if u} for t in trainers}
-    return [(model, Case(name, "drawn", args, undo=undo[trainer], trainer=trainer))
+    undo = {rule: off for t in trainers for _, rule, off, *_ in defects(o, t) if off}
+    return [(model, Case(name, "drawn", args, undo=undo, trainer=trainer))
             for name, trainer, model, args in draw(o.drawn, o.seed, trainers, o.models.split(","))]
 
 
