@@ -94,14 +94,16 @@ static double beside_update(const struct graph *g, const struct draw *d)
     return 1 + draw_between(d, 2, 0, (fp16 ? 14.0 : 6.0) / 20);
 }
 
-/* A matrix kernel in 16 bits. From TF32: twice the rate and half the bytes at best, and one that
- * waits for neither stays as it is. Attention in FP32, which keeps its products on the chip: a
- * third (A100, cutlass's kernels), an eighth at best. */
+/* A matrix kernel in 16 bits. From TF32: twice the rate and half the bytes, and a larger share of
+ * either than with operands of 32 bits (NVIDIA's published training on A100, TF32 to mixed
+ * precision: BERT-large 1.8 times the samples a second, ResNet-50 and ResNeXt-101 2.6 times,
+ * channels-last included); one that waits for neither stays as it is. Attention in FP32, which
+ * keeps its products on the chip: a third (A100, cutlass's kernels), an eighth at best. */
 static double in_16_bits(const struct graph *g, uint32_t i, const struct draw *d)
 {
     const struct kernel_class *c = &edit_op(g, i)->class;
     if (c->dtype == SPOOL_DT_TF32 && c->tensor == TRI_YES)
-        return draw_around(d, 0, 0.5, 0.7, 1.0);
+        return draw_around(d, 0, 0.42, 0.55, 1.0);
     if (c->family == FAMILY_ATTENTION)
         return c->dtype == SPOOL_DT_F32 ? draw_around(d, 0, 0.125, 0.33, 0.7) : 1;
     return g->classes[i].traits & TRAIT_NO_TENSOR ? on_tensor_cores(g, share_kept(g, i, d)) : 1;
