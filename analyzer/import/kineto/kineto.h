@@ -73,7 +73,8 @@ struct kineto_process {
     int64_t first_pid, last_pid; /* in the file; first > last: told by its group */
     uint32_t group;
     int64_t pid, rank, world_size; /* -1 = unknown */
-    int64_t first_ns, last_ns;
+    int64_t first_ns, last_ns;     /* of what was seen of it */
+    bool seen;
 };
 
 struct kineto_device {

@@ -70,10 +70,11 @@ int64_t kineto_at(const struct kineto *k)
 void kineto_process_saw(struct kineto *k, int64_t start_ns, int64_t end_ns, int64_t host_pid)
 {
     struct kineto_process *p = &k->processes.at[k->process];
-    if (start_ns < p->first_ns)
+    if (!p->seen || start_ns < p->first_ns)
         p->first_ns = start_ns;
-    if (end_ns > p->last_ns)
+    if (!p->seen || end_ns > p->last_ns)
         p->last_ns = end_ns;
+    p->seen = true;
     if (p->pid < 0)
         p->pid = host_pid;
 }
