@@ -33,12 +33,21 @@ static void add_making(struct ends *e, int64_t start_ns, int64_t end_ns)
     e->making_ns += to > from ? to - from : 0;
 }
 
+/* Another rank's threads make batches for that rank. */
+static bool may_serve(const struct facts *f, uint32_t thread)
+{
+    const struct timeline *t = f->tl;
+    int64_t rank = t->processes[t->threads[thread].process].rank;
+    int64_t own = t->processes[f->steps.process].rank;
+    return thread != f->steps.main_thread && (rank < 0 || own < 0 || rank == own);
+}
+
 static void find_making(const struct facts *f, struct ends *of)
 {
     const struct timeline *t = f->tl;
     for (size_t i = 0; i < t->range_count; i++) {
         const struct range *r = &t->ranges[i];
-        if (r->thread != f->steps.main_thread && input_makes(tl_text(t, r->name))) {
+        if (may_serve(f, r->thread) && input_makes(tl_text(t, r->name))) {
             add_making(&of[r->thread], r->start_ns, r->end_ns);
             of[r->thread].by_ranges = true;
         }
@@ -46,8 +55,7 @@ static void find_making(const struct facts *f, struct ends *of)
     for (size_t i = 0; i < t->loader_count; i++) { /* of a framework's workers */
         const struct row_loader *l = &t->loaders[i];
         uint32_t th = timeline_thread_index(t, l->thread);
-        if (l->what == SPOOL_LOADER_FETCH && th != TL_NONE && th != f->steps.main_thread &&
-            !of[th].by_ranges)
+        if (l->what == SPOOL_LOADER_FETCH && th != TL_NONE && may_serve(f, th) && !of[th].by_ranges)
             add_making(&of[th], l->start_ns, l->end_ns);
     }
 }
