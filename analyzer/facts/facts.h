@@ -207,6 +207,14 @@ struct late_wait { /* of the analysed process, in one of its collectives */
     int64_t spare_ns; /* what is waited less when that comes with the last of the others */
 };
 
+/* When each rank arrived at the collectives of a column: of a step, or of a place in all steps. */
+struct rank_heat {
+    int64_t *late_ns;    /* [rank * columns + column]: behind the median arrival, summed over the
+                            column's    collectives, per step */
+    size_t columns, per; /* a column stands for so many steps or places */
+    size_t of;           /* steps or places */
+};
+
 struct ranks {
     struct rank_facts *at;  /* by rank */
     size_t count;           /* ranks with collectives that others have as well */
@@ -223,6 +231,7 @@ struct ranks {
     int64_t worst_ns;
     struct late_wait *waits; /* of the analysed process, by op */
     size_t wait_count;
+    struct rank_heat by_step, by_place; /* of those that the analysed process takes part in */
 };
 
 /* ---- ranks that train without a GPU (cpu_ranks.c) ---- */
@@ -288,6 +297,9 @@ static inline int64_t gap_ns(const struct facts *f, const struct gap *g, enum pa
                ? f->gap_shares[g->first_share + (size_t)__builtin_popcount(g->parts & (bit - 1))]
                : 0;
 }
+
+/* The process whose marks of steps count where several have some: index; TL_NONE: none has any. */
+uint32_t steps_marked(const struct timeline *t);
 
 /* Index of the step in whose host time `ns` falls, used or not; TL_NONE. */
 uint32_t facts_step_at(const struct facts *f, int64_t ns);

@@ -128,38 +128,63 @@ static int64_t sampled_cpu(const struct facts *facts, const struct fetches *f, i
     return (int64_t)((double)fetch_ns * (share < 1 ? share : 1));
 }
 
-/* How long a thread stood in the run queue per step, from samples of its clocks, which are ahead by
- * offset_ns. */
-static int64_t starved(const struct facts *f, uint32_t thread, int64_t offset_ns)
+/* From the first used step to the end of the last one. */
+static struct clock_span used_span(const struct facts *f)
 {
-    int64_t from = INT64_MAX, to = INT64_MIN;
+    struct clock_span of = {INT64_MAX, INT64_MIN};
     for (size_t i = 0; i < f->steps.count; i++) {
         if (!f->steps.at[i].used)
             continue;
-        from = f->steps.at[i].start_ns < from ? f->steps.at[i].start_ns : from;
-        to = f->steps.at[i].end_ns > to ? f->steps.at[i].end_ns : to;
+        of.from_ns = f->steps.at[i].start_ns < of.from_ns ? f->steps.at[i].start_ns : of.from_ns;
+        of.to_ns = f->steps.at[i].end_ns > of.to_ns ? f->steps.at[i].end_ns : of.to_ns;
     }
-    double share = from < to ? clocks_queued(f->tl, thread, from + offset_ns, to + offset_ns) : -1;
+    return of;
+}
+
+static int64_t per_step(const struct facts *f, double share)
+{
     return share < 0 ? -1 : (int64_t)(share * (double)f->step_ns);
 }
 
+/* How long a thread stood in the run queue per step, from samples of its clocks. */
+static int64_t starved(const struct facts *f, uint32_t thread)
+{
+    struct clock_span of = used_span(f);
+    return per_step(f, of.from_ns < of.to_ns ? clocks_queued(f->tl, thread, of.from_ns, of.to_ns)
+                                             : -1);
+}
+
 /* Of each rank, all threads of its process together: the one that launches may wait for another
- * that has no core. The profiler's own are left out. */
-static void starved_ranks(struct facts *f)
+ * that has no core. The profiler's own are left out. Clocks are ahead by the rank's offset. */
+static int starved_ranks(struct facts *f)
 {
     const struct timeline *t = f->tl;
-    for (size_t i = 0; i < f->ranks.count; i++) {
-        struct rank_facts *r = &f->ranks.at[i];
-        r->queued_ns = -1;
-        for (uint32_t th = 0; th < t->thread_count; th++) {
-            if (t->threads[th].process != r->process ||
-                strcmp(tl_text(t, t->threads[th].row.name), "gpuprof") == 0)
-                continue;
-            int64_t ns = starved(f, th, r->offset_ns);
-            if (ns >= 0)
-                r->queued_ns = (r->queued_ns < 0 ? 0 : r->queued_ns) + ns;
-        }
+    struct clock_span used = used_span(f);
+    struct rank_facts **rank_of = calloc(t->process_count + 1, sizeof *rank_of);
+    struct clock_span *of = calloc(t->thread_count + 1, sizeof *of);
+    for (size_t i = 0; rank_of && i < f->ranks.count; i++) {
+        f->ranks.at[i].queued_ns = -1;
+        rank_of[f->ranks.at[i].process] = &f->ranks.at[i];
     }
+    for (size_t i = 0; rank_of && of && i < t->thread_count; i++) {
+        const struct rank_facts *r = rank_of[t->threads[i].process];
+        if (r && used.from_ns < used.to_ns)
+            of[i] = (struct clock_span){used.from_ns + r->offset_ns, used.to_ns + r->offset_ns};
+    }
+    double *share = rank_of && of ? clocks_queued_each(t, of) : NULL;
+    for (size_t i = 0; share && i < t->thread_count; i++) {
+        struct rank_facts *r = rank_of[t->threads[i].process];
+        int64_t ns = r && used.from_ns < used.to_ns ? per_step(f, share[i]) : -1;
+        if (ns >= 0 && strcmp(tl_text(t, t->threads[i].row.name), "gpuprof") != 0)
+            r->queued_ns = (r->queued_ns < 0 ? 0 : r->queued_ns) + ns;
+    }
+    for (size_t i = 0; share && i < f->ranks.count; i++) /* of several GPUs of one process, too */
+        f->ranks.at[i].queued_ns = rank_of[f->ranks.at[i].process]->queued_ns;
+    int rc = share ? 0 : -1;
+    free(rank_of);
+    free(of);
+    free(share);
+    return rc;
 }
 
 static int median_wait(struct facts *f)
@@ -210,9 +235,8 @@ int host_measure(struct facts *facts, struct err *e)
             facts->steps.used ? (double)f.in_steps / (double)facts->steps.used : 0;
         facts->host.fetch_cpu_ns =
             f.cpu.n ? median_ns(f.cpu.at, f.cpu.n) : sampled_cpu(facts, &f, facts->host.fetch_ns);
-        facts->host.starved_ns = starved(facts, facts->steps.main_thread, 0);
-        starved_ranks(facts);
-        rc = median_wait(facts);
+        facts->host.starved_ns = starved(facts, facts->steps.main_thread);
+        rc = starved_ranks(facts) < 0 || median_wait(facts) < 0 ? -1 : 0;
     }
     free(f.worker);
     vec_release(&f.wall);

@@ -142,11 +142,6 @@ static int line_up(const struct timeline *t, struct members *m)
 
 /* ---- who waited for whom ---- */
 
-struct arrival {
-    uint32_t member, op;
-    int64_t start_ns, end_ns; /* on the reference's clock */
-};
-
 static int by_start(const void *a, const void *b)
 {
     const struct arrival *x = a, *y = b;
@@ -221,6 +216,7 @@ static int settle(struct facts *facts, struct members *m, const struct arrival *
         }
     }
     note_group(m, v, n);
+    heat_add(facts, m, v, n);
     struct rank_facts *late = &m->at[last->member];
     int64_t kept = last->start_ns - v[(n - 1) / 2].start_ns;
     late->late_ns += kept;
@@ -322,6 +318,8 @@ int ranks_measure(struct facts *f, struct err *e)
     if (rc == 0)
         rc = m.compute ? line_up(f->tl, &m) : -1;
     if (rc == 0)
+        rc = heat_open(f, &m);
+    if (rc == 0)
         rc = settle_all(f, &m);
     if (rc == 0)
         rc = hand_over_waits(f, &m);
@@ -333,6 +331,7 @@ int ranks_measure(struct facts *f, struct err *e)
         vec_release(&m.lines.at[i].ops);
     vec_release(&m.lines);
     vec_release(&m.waits);
+    free(m.place);
     free(m.compute);
     return rc < 0 ? err_no_memory(e) : 0;
 }

@@ -17,12 +17,18 @@ struct lineup {      /* one rank's collectives of one communicator, by start */
     bool matched;
 };
 
+struct arrival {
+    uint32_t member, op;
+    int64_t start_ns, end_ns; /* on the reference's clock */
+};
+
 struct members { /* ranks that take part */
     struct rank_facts *at;
     size_t n;
     struct spans *compute; /* of each */
     struct VEC(struct lineup) lines;
     struct VEC(struct late_wait) waits;
+    uint32_t *place; /* by op: of a collective of the analysed process among those of its step */
 };
 
 /* Finds shift and offset of l against the reference; sets l->matched. -1: out of memory. */
@@ -34,6 +40,13 @@ static inline uint32_t lineup_at(const struct lineup *l, size_t i)
     int64_t k = (int64_t)i + l->shift;
     return k >= 0 && k < (int64_t)l->ops.n ? l->ops.at[k] : TL_NONE;
 }
+
+/* ranks_heat.c: tables of m->n rows; what a collective adds to them (v in order of arrival); and,
+ * where no member's row is left out, from sums to means. -1: out of memory. */
+int heat_open(struct facts *f, struct members *m);
+void heat_add(struct facts *f, const struct members *m, const struct arrival *v, size_t n);
+void heat_keep_row(struct facts *f, size_t from, size_t to);
+void heat_close(struct facts *f);
 
 /* ranks_summary.c: fills f->ranks from sums over the recording. -1: out of memory. */
 int ranks_summarise(struct facts *f, const struct members *m);

@@ -39,13 +39,18 @@ static int64_t own_step(const struct facts *f, uint32_t process, uint32_t name)
     const struct timeline *t = f->tl;
     if (process == f->steps.process)
         return f->steps.median_ns;
-    for (size_t i = 0; name != TL_NONE && i < t->range_count && n < MOST; i++) {
-        const struct range *r = &t->ranges[i];
-        if (t->threads[r->thread].process != process || !same_mark(t, r->name, name))
+    for (size_t k = 0; name != TL_NONE && k < t->thread_count; k++) {
+        const struct thread *th = &t->threads[k];
+        if (th->process != process)
             continue;
-        if (last && r->start_ns > last)
-            v[n++] = r->start_ns - last;
-        last = r->start_ns;
+        for (size_t i = th->first_range; i < th->first_range + th->ranges && n < MOST; i++) {
+            const struct range *r = &t->ranges[i];
+            if (!same_mark(t, r->name, name))
+                continue;
+            if (last && r->start_ns > last)
+                v[n++] = r->start_ns - last;
+            last = r->start_ns;
+        }
     }
     return n ? median_ns(v, n) : 0;
 }
@@ -70,6 +75,7 @@ static void sum_up(struct facts *facts, const struct members *m)
         f.late_ns /= used;
         f.late_queued_ns /= used;
         f.step_median_ns = own_step(facts, f.process, name);
+        heat_keep_row(facts, i, r->count);
         r->at[r->count++] = f;
         r->late_ns += f.late_ns;
         if (r->late == TL_NONE || f.late_ns > r->at[r->late].late_ns)
@@ -127,5 +133,6 @@ static int find_group(struct facts *f)
 int ranks_summarise(struct facts *f, const struct members *m)
 {
     sum_up(f, m);
+    heat_close(f);
     return find_group(f);
 }

@@ -107,6 +107,12 @@ static int steps_from_marks(struct facts *f, const struct mark_group *g)
     return s->source_text ? 0 : -1;
 }
 
+uint32_t steps_marked(const struct timeline *t)
+{
+    struct mark_group marks = find_marks(t);
+    return marks.count ? t->threads[marks.thread].process : TL_NONE;
+}
+
 /* ---- which process, thread and device ---- */
 
 static uint32_t index_of_max(const int64_t *v, size_t n)

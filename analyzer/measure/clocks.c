@@ -4,6 +4,8 @@
 
 #include "analyzer/timeline/timeline.h"
 
+#include <stdlib.h>
+
 struct thread_clocks *thread_clocks(const struct timeline *t, struct arena *arena)
 {
     struct thread_clocks *of = arena_array(arena, t->thread_count + 1, sizeof *of);
@@ -20,23 +22,58 @@ struct thread_clocks *thread_clocks(const struct timeline *t, struct arena *aren
     return of;
 }
 
-double clocks_queued(const struct timeline *t, uint32_t thread, int64_t from_ns, int64_t to_ns)
+struct queue_ends {
+    const struct row_host_sample *from, *to;
+};
+
+static void add_sample(struct queue_ends *q, const struct row_host_sample *s, int64_t from_ns,
+                       int64_t to_ns)
 {
-    const struct row_host_sample *from = NULL, *to = NULL;
-    for (size_t i = 0; i < t->host_sample_count; i++) { /* by time */
-        const struct row_host_sample *s = &t->host_samples[i];
-        if (s->run_queue_ns < 0 || timeline_thread_index(t, s->thread) != thread)
-            continue;
-        if (!from || s->time_ns <= from_ns)
-            from = s;
-        if (!to || to->time_ns < to_ns)
-            to = s;
-    }
+    if (!q->from || s->time_ns <= from_ns)
+        q->from = s;
+    if (!q->to || q->to->time_ns < to_ns)
+        q->to = s;
+}
+
+static double queued_share(const struct queue_ends *q)
+{
+    const struct row_host_sample *from = q->from, *to = q->to;
     if (!from || to->time_ns <= from->time_ns || to->run_queue_ns < from->run_queue_ns)
         return -1;
     double share =
         (double)(to->run_queue_ns - from->run_queue_ns) / (double)(to->time_ns - from->time_ns);
     return share < 1 ? share : 1;
+}
+
+double clocks_queued(const struct timeline *t, uint32_t thread, int64_t from_ns, int64_t to_ns)
+{
+    struct queue_ends q = {0};
+    for (size_t i = 0; i < t->host_sample_count; i++) { /* by time */
+        const struct row_host_sample *s = &t->host_samples[i];
+        if (s->run_queue_ns >= 0 && timeline_thread_index(t, s->thread) == thread)
+            add_sample(&q, s, from_ns, to_ns);
+    }
+    return queued_share(&q);
+}
+
+double *clocks_queued_each(const struct timeline *t, const struct clock_span *of)
+{
+    struct queue_ends *q = calloc(t->thread_count + 1, sizeof *q);
+    double *share = malloc((t->thread_count + 1) * sizeof *share);
+    for (size_t i = 0; q && share && i < t->host_sample_count; i++) { /* by time */
+        const struct row_host_sample *s = &t->host_samples[i];
+        uint32_t th = timeline_thread_index(t, s->thread);
+        if (s->run_queue_ns >= 0 && th != TL_NONE)
+            add_sample(&q[th], s, of[th].from_ns, of[th].to_ns);
+    }
+    for (size_t i = 0; q && share && i < t->thread_count; i++)
+        share[i] = queued_share(&q[i]);
+    if (!q) {
+        free(share);
+        share = NULL;
+    }
+    free(q);
+    return share;
 }
 
 int64_t clocks_grown(int64_t first, int64_t last)
