@@ -23,6 +23,7 @@ analyzer/timeline       wire analyzer/profile
 analyzer/measure        wire analyzer/profile analyzer/timeline
 analyzer/detect         analyzer/profile analyzer/timeline analyzer/measure
 analyzer/facts          wire analyzer/profile analyzer/timeline analyzer/measure analyzer/detect
+analyzer/reduce         wire analyzer/profile analyzer/import analyzer/timeline analyzer/measure analyzer/facts
 analyzer/queries        wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts
 analyzer/queries/input  wire analyzer/timeline analyzer/measure analyzer/facts analyzer/queries
 analyzer/queries/ranks  analyzer/timeline analyzer/measure analyzer/facts analyzer/queries
@@ -37,14 +38,16 @@ report/tables           report report/words analyzer/timeline analyzer/facts ana
 report/terminal         report report/words report/json analyzer/timeline analyzer/facts
 report/chrome           wire report report/words report/json analyzer/timeline analyzer/facts
 report/page             report report/words report/json report/chrome analyzer/timeline analyzer/measure analyzer/facts
-report/page/events      wire report report/words report/json report/chrome report/page analyzer/timeline analyzer/facts
+report/page/ranks       report report/words report/page analyzer/timeline analyzer/facts
+report/page/events      wire report report/words report/json report/chrome report/page report/page/ranks analyzer/timeline analyzer/facts
 report/export           report report/words report/json report/terminal report/chrome report/page analyzer/timeline analyzer/facts analyzer/compare
-cli/common              report report/tables report/terminal analyzer/profile analyzer/collector analyzer/import analyzer/measure analyzer/facts analyzer/advice
+cli/common              report report/tables report/terminal analyzer/profile analyzer/collector analyzer/import analyzer/measure analyzer/facts analyzer/advice analyzer/reduce
 cli                     cli/common report report/words report/json report/terminal report/page analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
 cli/run                 wire cli/common report report/words analyzer/profile analyzer/collector
 cli/gate                cli/common report analyzer/profile analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
 cli/try                 cli/common cli/run report report/words report/json report/terminal analyzer/profile analyzer/facts analyzer/advice analyzer/compare
 cli/import              wire cli/common cli/run report analyzer/profile analyzer/import analyzer/collector
+cli/reduce              cli/common analyzer/profile analyzer/import analyzer/reduce
 cli/doctor              cli/common cli/run report/json report/terminal
 cli/lint                cli/common report report/json report/terminal
 cli/view                cli/common report

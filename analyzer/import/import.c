@@ -159,14 +159,19 @@ static int say_file(struct shifted *x, size_t file, struct err *e)
     return 0;
 }
 
-static int read_one(struct shifted *x, const char *path, size_t file, struct err *e)
+static int read_file(const char *path, struct sink *out, struct err *e)
+{
+    const struct importer *importer = choose(path, e);
+    return importer ? importer->read(path, out, e) : -1;
+}
+
+static int read_one(struct shifted *x, const struct import_source *from, size_t file, struct err *e)
 {
     struct sink through = {
         .self = x, .intern = shifted_intern, .put = shifted_put, .epoch_ns = x->out->epoch_ns};
-    const struct importer *importer = choose(path, e);
-    x->rank = rank_in_name(path);
+    x->rank = rank_in_name(from->path);
     x->processes.n = 0;
-    if (!importer || importer->read(path, &through, e) < 0)
+    if ((from->read ? from->read(from->self, &through, e) : read_file(from->path, &through, e)) < 0)
         return -1;
     x->out->epoch_ns = through.epoch_ns;
     if (say_file(x, file, e) < 0)
@@ -179,18 +184,26 @@ static int read_one(struct shifted *x, const char *path, size_t file, struct err
     return 0;
 }
 
-static int read_all(char *const *paths, size_t n, struct sink *out, struct err *e)
+int import_sources(const struct import_source *at, size_t n, struct sink *out, struct err *e)
 {
     struct shifted x = {.out = out};
     int rc = 0;
-    if (n == 1) {
-        const struct importer *importer = choose(paths[0], e);
-        return importer ? importer->read(paths[0], out, e) : -1;
-    }
     for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = read_one(&x, paths[i], i, e);
+        rc = read_one(&x, &at[i], i, e);
     vec_release(&x.processes);
     return rc < 0 ? -1 : 0;
+}
+
+static int read_all(char *const *paths, size_t n, struct sink *out, struct err *e)
+{
+    if (n == 1)
+        return read_file(paths[0], out, e);
+    struct import_source *from = calloc(n + 1, sizeof *from);
+    for (size_t i = 0; from && i < n; i++)
+        from[i].path = paths[i];
+    int rc = from ? import_sources(from, n, out, e) : err_no_memory(e);
+    free(from);
+    return rc;
 }
 
 /* ---- folders ---- */

@@ -26,6 +26,15 @@ struct import_files {
 int import_list(const char *const *paths, size_t n, struct import_files *l, struct err *e);
 void import_list_release(struct import_files *l);
 
+/* One of several sources of rows: a file, or what pours rows as an importer does. */
+struct import_source {
+    const char *path;
+    int (*read)(void *self, struct sink *out, struct err *e); /* NULL: the importer of the file */
+    void *self;
+};
+/* As import_paths does with several files. */
+int import_sources(const struct import_source *at, size_t n, struct sink *out, struct err *e);
+
 /* Finds the importer of `path` and runs it; a folder or several paths = several ranks in one
  * profile; each process of them says which file it came from (meta IMPORT_FILE_KEY).
  * Unknown format: one line that names what can be read. */

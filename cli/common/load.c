@@ -5,6 +5,7 @@
 #include "analyzer/import/import.h"
 #include "analyzer/profile/redact.h"
 #include "cli/common/command.h"
+#include "cli/common/many.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,6 +174,31 @@ static struct timeline *sort_out(struct import_files *l, struct arena *arena, co
     return NULL;
 }
 
+/* A folder of many: summaries, and all rows of one rank. */
+static struct timeline *read_many(struct import_files *l, struct err *e)
+{
+    struct arena arena = ARENA_INIT;
+    struct job job = {0};
+    const char *left_out;
+    struct timeline *t = timeline_new(e);
+    int rc = t ? 0 : -1;
+    for (size_t i = 0; rc == 0 && i < l->n; i++)
+        rc = many_add(&job, l->at[i], e);
+    if (rc == 0) {
+        struct sink sink = timeline_sink(t);
+        rc = note_steps(&sink, e) < 0 || many_pour(&job, &sink, &arena, &left_out, e) < 0 ||
+                     timeline_finish(t, e) < 0
+                 ? -1
+                 : 0;
+    }
+    job_release(&job);
+    arena_release(&arena);
+    if (rc == 0)
+        return t;
+    timeline_free(t);
+    return NULL;
+}
+
 /* Several files are the ranks of one run: what is not is left out. */
 static struct timeline *read_together(struct import_files *l, struct err *e)
 {
@@ -202,7 +228,7 @@ int load_analysis(const char *const *paths, size_t n, struct loaded *l, struct e
     *l = (struct loaded){0};
     if (import_list(paths, n, &files, e) < 0)
         return -1;
-    l->timeline = read_together(&files, e);
+    l->timeline = files.n > MANY_FILES ? read_many(&files, e) : read_together(&files, e);
     if (l->timeline)
         l->analysis = advise(l->timeline, e);
     const char *wrong = l->analysis ? l->analysis->facts->contradiction : NULL;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Traces of many ranks, made here: who is late is known, and clocks, streams, files and folders are as jobs leave them.
-Each rank computes, joins an exchange of gradients and ends with the others; every scenario is analysed at several sizes.
+Each rank computes, joins an exchange of gradients and ends with the others; every scenario is analysed at several sizes:
+as a folder, as a profile with all rows (import), and as one with summaries (reduce). All three give the same answer.
 Usage: many_ranks.py GPUPROF [RANKS...]"""
 import gzip
 import json
@@ -85,6 +86,30 @@ def analyze(gpuprof, folder):
     if done.returncode != 0:
         raise RuntimeError(f"status {done.returncode}: {done.stderr.strip()}")
     return json.loads(done.stdout)
+
+
+def answer(told):
+    """What must not depend on the way: the verdict, the findings, the steps and the row of each rank."""
+    warnings = {w["code"]: w["text"] for w in told["health"]["warnings"] if w["code"] in ("files-left-out", "ranks-missing")}
+    return {**{key: told.get(key) for key in ("verdict", "steps", "gpu", "breakdown_ms", "ranks", "findings", "cannot_tell")},
+            "warnings": warnings}
+
+
+def differs(gpuprof, folder, told):
+    """What the two kinds of profiles say otherwise than the folder; None: nothing."""
+    for command in "import", "reduce":
+        with tempfile.TemporaryDirectory(prefix="gpuprof-ranks-") as beside:
+            profile = os.path.join(beside, "job.gpuprof")
+            done = subprocess.run([gpuprof, command, folder, "-o", profile], capture_output=True, text=True, timeout=600)
+            if done.returncode:
+                return f"{command}: status {done.returncode}: {done.stderr.strip()}"
+            if os.listdir(beside) != ["job.gpuprof"]:
+                return f"{command} leaves {os.listdir(beside)}"
+            one, other = answer(told), answer(analyze(gpuprof, profile))
+        wrong = [f"{key}: {one[key]} != {other[key]}"[:1500] for key in one if one[key] != other[key]]
+        if wrong:
+            return f"{command}: " + "; ".join(wrong)
+    return None
 
 
 def straggler(told):
@@ -176,10 +201,11 @@ def main():
             with tempfile.TemporaryDirectory(prefix="gpuprof-ranks-") as folder:
                 right = scenario(n, folder)
                 told = analyze(gpuprof, folder)
-                good = right(told)
-            failed += not good
-            print(f"{'ok  ' if good else 'FAIL'} {n} ranks: {scenario.__name__}"
-                  + ("" if good else f": {straggler(told)}; {silence(told)}; {told['health']['warnings']}"), flush=True)
+                good, other = right(told), differs(gpuprof, folder, told)
+            failed += not good or bool(other)
+            print(f"{'ok  ' if good and not other else 'FAIL'} {n} ranks: {scenario.__name__}"
+                  + ("" if good else f": {straggler(told)}; {silence(told)}; {told['health']['warnings']}")
+                  + (f": {other}" if other else ""), flush=True)
     print(f"{len(sizes) * len(SCENARIOS) - failed} passed, {failed} failed")
     return 1 if failed else 0
 

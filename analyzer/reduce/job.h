@@ -1,0 +1,50 @@
+/* A job of many ranks: each recording as its summary, packed. Jobs merge by putting the one's files
+ * behind the other's, in any grouping; what the job is then poured into gets all rows of the one
+ * rank that is analysed, and of the others their summaries. Memory: a few KB per rank and step. */
+#ifndef GPUPROF_REDUCE_JOB_H
+#define GPUPROF_REDUCE_JOB_H
+
+#include "analyzer/profile/packed.h"
+#include "base/arena.h"
+#include "base/vec.h"
+
+#include <stdbool.h>
+
+struct timeline;
+
+struct job_file {
+    char *path;
+    char *wrong;       /* why it cannot be read; NULL: `rows` holds its summary */
+    struct bytes rows; /* packed */
+    int64_t epoch_ns;  /* that its rows count from: Unix time; 0 = not known */
+    int64_t work_ns;   /* GPU time of the process that has most */
+};
+
+struct job {
+    struct VEC(struct job_file) files; /* in the order of their names, as they were listed */
+};
+
+/* An empty entry for the file at `path`. NULL: out of memory. */
+struct job_file *job_add(struct job *j, const char *path);
+int job_file_fails(struct job_file *f, const char *why); /* -1: out of memory */
+void job_release(struct job *j);
+
+/* Takes out the files that cannot be read, and those that are not of the run that most belong to;
+ * *left_out in the arena names them with the reason, NULL: none. `shown`: how a path is named. -1
+ * with *e set: nothing is left, or no two belong together. */
+int job_sort_out(struct job *j, struct arena *arena, const char *(*shown)(const char *),
+                 const char **left_out, struct err *e);
+/* The file whose rank the analysis is about: the first with marks of steps, as facts choose it,
+ * else the one with most GPU time. -1 with *e set. */
+int job_focus(const struct job *j, size_t *focus, struct err *e);
+/* All rows of that file, summaries of the others, as several files are imported. */
+int job_pour(const struct job *j, size_t focus, struct sink *out, struct err *e);
+
+/* parts.c: some files of a job as a file of its own. `made_of` says what the part was made of:
+ * another part is not read. -1 with *e set. */
+int job_write(const struct job *j, const char *made_of, const char *path, struct err *e);
+/* Adds its files to the job. 1: done; 0: there is none that was made of this; -1 with *e set: no
+ * memory. */
+int job_read(struct job *j, const char *made_of, const char *path, struct err *e);
+
+#endif

@@ -1,0 +1,90 @@
+#include "cli/common/many.h"
+
+#include "analyzer/import/import.h"
+#include "analyzer/profile/redact.h"
+#include "analyzer/reduce/summary.h"
+#include "cli/common/load.h"
+
+#include <string.h>
+
+/* Rows of one file, without secrets; *epoch_ns: what they count from. */
+static int read_file(const char *path, struct sink inner, int64_t *epoch_ns, struct err *e)
+{
+    struct redact *r = redact_open(inner, load_redact, e);
+    if (!r)
+        return -1;
+    struct sink sink = redact_sink(r);
+    int rc = import_paths(&path, 1, &sink, e);
+    *epoch_ns = sink.epoch_ns;
+    redact_close(r);
+    return rc;
+}
+
+/* 1: the summary; 0: a summary does not suffice; -1 with *e set. */
+static int pack_summary(struct job_file *f, struct packer *p, struct err *e)
+{
+    struct timeline *t = timeline_new(e);
+    int rc = t && read_file(f->path, timeline_sink(t), &f->epoch_ns, e) == 0 &&
+                     timeline_finish(t, e) == 0
+                 ? 1
+                 : -1;
+    if (rc > 0 && !summary_suffices(t))
+        rc = 0;
+    if (rc > 0) {
+        struct sink sink = pack_sink(p);
+        f->work_ns = summary_work_ns(t);
+        rc = summary_write(t, &sink, e) < 0 ? -1 : 1;
+    }
+    timeline_free(t);
+    return rc;
+}
+
+int many_add(struct job *j, const char *path, struct err *e)
+{
+    struct err why = ERR_INIT;
+    struct job_file *f = job_add(j, path);
+    struct packer *p = f ? pack_open(&f->rows, e) : NULL;
+    if (!p)
+        return err_no_memory(e);
+    int rc = pack_summary(f, p, &why);
+    if (rc == 0)
+        rc = read_file(path, pack_sink(p), &f->epoch_ns, &why);
+    pack_close(p);
+    return rc < 0 && job_file_fails(f, why.text) < 0 ? err_no_memory(e) : 0;
+}
+
+/* Of whom there is what: nobody looks for kernels of the other ranks in vain. */
+static int note_summaries(const struct job *j, size_t focus, const struct sink *out,
+                          struct arena *arena, struct err *e)
+{
+    static const char code[] = "ranks-summarised";
+    struct row_health h = {.id = INT32_MAX - 1, .value = (int64_t)j->files.n - 1};
+    const char *text = arena_printf(
+        arena,
+        "all records of %s are here; of the other %zu files the collectives, the computing beside "
+        "them, the marks of steps and the batches",
+        load_shown(j->files.at[focus].path), j->files.n - 1);
+    if (!text)
+        return err_no_memory(e);
+    h.code = out->intern(out->self, code, sizeof code - 1);
+    h.text = out->intern(out->self, text, strlen(text));
+    return out->put(out->self, ROW_HEALTH, &h, e);
+}
+
+int many_pour(struct job *j, struct sink *out, struct arena *arena, const char **left_out,
+              struct err *e)
+{
+    size_t focus;
+    struct redact *r = NULL;
+    if (job_sort_out(j, arena, load_shown, left_out, e) < 0 || job_focus(j, &focus, e) < 0 ||
+        !(r = redact_open(*out, load_redact, e)))
+        return -1;
+    struct sink sink = redact_sink(r);
+    int rc = job_pour(j, focus, &sink, e);
+    if (rc == 0 && j->files.n > 1)
+        rc = note_summaries(j, focus, &sink, arena, e);
+    if (rc == 0 && *left_out)
+        rc = load_note_left_out(&sink, *left_out, e);
+    redact_close(r);
+    return rc;
+}

@@ -1,0 +1,29 @@
+/* Between cmd_reduce.c and the workers. A part is made of PART_FILES recordings, one after another,
+ * so that a worker holds one recording and the summaries of few; parts merge in the order of their
+ * files. */
+#ifndef GPUPROF_CLI_REDUCE_REDUCE_H
+#define GPUPROF_CLI_REDUCE_REDUCE_H
+
+#include "analyzer/import/import.h"
+#include "analyzer/reduce/job.h"
+
+enum { PART_FILES = 16 };
+
+struct parts {
+    const struct import_files *files;
+    char *folder; /* where they lie until the profile is written */
+    size_t n;
+    int workers;
+};
+
+/* Makes the folder beside the profile. -1 with *e set. */
+int parts_open(struct parts *p, const struct import_files *files, const char *output, int workers,
+               struct err *e);
+/* Makes the parts that are not there yet, on all workers. -1 with *e set: one could not. */
+int parts_make(const struct parts *p, struct err *e);
+/* All of them as one job. -1 with *e set. */
+int parts_merge(const struct parts *p, struct job *j, struct err *e);
+void parts_remove(const struct parts *p); /* the files, and the folder */
+void parts_close(struct parts *p);
+
+#endif

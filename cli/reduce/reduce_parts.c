@@ -1,0 +1,135 @@
+#include "cli/reduce/reduce.h"
+
+#include "cli/common/command.h"
+#include "cli/common/load.h"
+#include "cli/common/many.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int parts_open(struct parts *p, const struct import_files *files, const char *output, int workers,
+               struct err *e)
+{
+    *p = (struct parts){
+        .files = files, .n = (files->n + PART_FILES - 1) / PART_FILES, .workers = workers};
+    if (asprintf(&p->folder, "%s.parts", output) < 0) {
+        p->folder = NULL;
+        return err_no_memory(e);
+    }
+    if (mkdir(p->folder, 0700) < 0 && errno != EEXIST)
+        return err_set(e, "%s: cannot make this folder: %s", p->folder, strerror(errno));
+    return 0;
+}
+
+void parts_close(struct parts *p)
+{
+    free(p->folder);
+    p->folder = NULL;
+}
+
+static char *part_path(const struct parts *p, size_t part)
+{
+    char *path;
+    return asprintf(&path, "%s/part-%05zu", p->folder, part) < 0 ? NULL : path;
+}
+
+/* What a part is made of: its files as they are now, and what is left out of them. */
+static char *made_of(const struct parts *p, size_t part, struct arena *arena)
+{
+    char *text = arena_printf(arena, GPUPROF_VERSION "%s\n", load_redact ? " redacted" : "");
+    for (size_t i = part * PART_FILES; text && i < p->files->n && i < (part + 1) * PART_FILES;
+         i++) {
+        struct stat st = {0};
+        if (stat(p->files->at[i], &st) < 0)
+            st.st_size = -1;
+        text =
+            arena_printf(arena, "%s%s %lld %lld.%09ld\n", text, p->files->at[i],
+                         (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+    }
+    return text;
+}
+
+static int make_part(const struct parts *p, size_t part, struct err *e)
+{
+    struct arena arena = ARENA_INIT;
+    struct job job = {0};
+    char *path = part_path(p, part), *of = made_of(p, part, &arena);
+    int there = path && of ? job_read(&job, of, path, e) : err_no_memory(e), rc = there;
+    for (size_t i = part * PART_FILES; rc == 0 && i < p->files->n && i < (part + 1) * PART_FILES;
+         i++)
+        rc = many_add(&job, p->files->at[i], e);
+    if (rc == 0)
+        rc = job_write(&job, of, path, e);
+    job_release(&job);
+    arena_release(&arena);
+    free(path);
+    return rc < 0 ? -1 : 0;
+}
+
+/* Takes one part after the other until none is left. */
+static int work(const struct parts *p, atomic_size_t *next)
+{
+    struct err e = ERR_INIT;
+    for (size_t part; (part = atomic_fetch_add(next, 1)) < p->n;)
+        if (make_part(p, part, &e) < 0)
+            return fail(&e);
+    return 0;
+}
+
+int parts_make(const struct parts *p, struct err *e)
+{
+    int started = 0, failed = 0, status;
+    atomic_size_t *next =
+        mmap(NULL, sizeof *next, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (next == MAP_FAILED)
+        return err_no_memory(e);
+    atomic_init(next, 0);
+    fflush(NULL);
+    for (; started < p->workers && (size_t)started < p->n; started++) {
+        pid_t pid = fork();
+        if (pid == 0)
+            _exit(work(p, next));
+        if (pid < 0)
+            break;
+    }
+    if (started == 0) /* no more processes to be had: this one does it */
+        failed = work(p, next) != 0;
+    for (int i = 0; i < started; i++)
+        while (wait(&status) < 0 && errno == EINTR)
+            ;
+    munmap(next, sizeof *next);
+    return failed ? err_set(e, "stopped; call it again to go on") : 0;
+}
+
+int parts_merge(const struct parts *p, struct job *j, struct err *e)
+{
+    int rc = 1;
+    for (size_t part = 0; rc > 0 && part < p->n; part++) {
+        struct arena arena = ARENA_INIT;
+        char *path = part_path(p, part), *of = made_of(p, part, &arena);
+        rc = path && of ? job_read(j, of, path, e) : err_no_memory(e);
+        if (rc == 0)
+            err_set(e, "%s was not made: call it again to go on", path);
+        free(path);
+        arena_release(&arena);
+    }
+    return rc > 0 ? 0 : -1;
+}
+
+void parts_remove(const struct parts *p)
+{
+    for (size_t part = 0; part < p->n; part++) {
+        char *path = part_path(p, part);
+        if (path)
+            remove(path);
+        free(path);
+    }
+    rmdir(p->folder);
+}
