@@ -318,6 +318,7 @@ function print(on) {
 async function start() {
     document.documentElement.classList.add('live-page');
     document.querySelectorAll('table.sortable').forEach(makeSortable);
+    document.querySelectorAll('.heatmap').forEach(makeHeat);
     if (byId('kerneltable')) makeFilter(byId('kernelfilter'), byId('kerneltable'), byId('kernelcount'));
     document.addEventListener('copy', copyWholeName);
     window.addEventListener('beforeprint', () => print(true));

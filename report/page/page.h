@@ -30,6 +30,7 @@ void page_treemap(const struct page *p);   /* of the kernels, within their secti
 void page_operators(const struct page *p); /* nothing without ranges around launches */
 void page_copies(const struct page *p);
 void page_ranks(const struct page *p); /* of several */
+int page_heat(const struct page *p);   /* of many: who is late when. -1: out of memory */
 /* page_cpu.c: the numbers on top of the page, and the ranks, of a run without a GPU */
 void page_cpu_numbers(const struct page *p);
 void page_cpu_ranks(const struct page *p);

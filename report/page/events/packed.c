@@ -1,5 +1,7 @@
 #include "report/page/events/packed.h"
 
+#include "report/page/base64.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -13,21 +15,12 @@ struct packed {
     size_t rest_n;
 };
 
-static void put_group(struct packed *p, const unsigned char *b, size_t n)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    unsigned v = (unsigned)b[0] << 16 | (n > 1 ? (unsigned)b[1] << 8 : 0) | (n > 2 ? b[2] : 0);
-    char out[4] = {digits[v >> 18], digits[v >> 12 & 63], n > 1 ? digits[v >> 6 & 63] : '=',
-                   n > 2 ? digits[v & 63] : '='};
-    fwrite(out, 1, 4, p->to);
-}
-
 static void put_base64(struct packed *p, const unsigned char *b, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         p->rest[p->rest_n++] = b[i];
         if (p->rest_n == 3) {
-            put_group(p, p->rest, 3);
+            base64_group(p->to, p->rest, 3);
             p->rest_n = 0;
         }
     }
@@ -60,7 +53,7 @@ static int packed_close(void *cookie)
     p->z.avail_in = 0;
     int rc = pump(p, Z_FINISH);
     if (p->rest_n)
-        put_group(p, p->rest, p->rest_n);
+        base64_group(p->to, p->rest, p->rest_n);
     deflateEnd(&p->z);
     if (ferror(p->to))
         rc = -1;

@@ -5,6 +5,7 @@
 #include "report/page/events/packed.h"
 #include "report/page/events/page_lanes.h"
 #include "report/page/events/page_more.h"
+#include "report/page/ranks/page_shown.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,29 @@ static void count_step(struct data *d, uint32_t step)
         d->events[step]++;
 }
 
+/* Whether the lanes of a process are on the page. */
+static bool shows(const struct data *d, uint32_t process)
+{
+    return page_shows(d->p, d->shown, process);
+}
+
+static bool shows_thread(const struct data *d, uint32_t thread)
+{
+    return shows(d, d->t->threads[thread].process);
+}
+
+/* Of the lanes on the page. */
+static size_t count_shown(const struct data *d)
+{
+    const struct timeline *t = d->t;
+    size_t n = 0;
+    for (size_t i = 0; i < t->stream_count; i++)
+        n += shows(d, t->streams[i].process) ? t->streams[i].ops : 0;
+    for (uint32_t i = 0; i < t->thread_count; i++)
+        n += shows_thread(d, i) ? t->threads[i].apis + t->threads[i].ranges : 0;
+    return n + t->call_count;
+}
+
 static void count_events_of_steps(struct data *d)
 {
     const struct timeline *t = d->t;
@@ -85,9 +109,8 @@ static void choose_window(struct data *d)
 static void choose_steps(struct data *d)
 {
     const struct advice *a = d->p->a;
-    const struct timeline *t = d->t;
     size_t left = PAGE_EVENTS;
-    d->all = t->op_count + t->api_count + t->range_count + t->call_count <= PAGE_EVENTS;
+    d->all = count_shown(d) <= PAGE_EVENTS;
     if (d->all) {
         memset(d->detail, 1, d->steps->count);
         return;
@@ -202,6 +225,8 @@ static int write_lanes(struct data *d, bool threads)
         return -1;
     for (uint32_t k = 0; k < n && rc == 0; k++) {
         uint32_t i = order[k].index;
+        if (!(threads ? shows_thread(d, i) : shows(d, d->t->streams[i].process)))
+            continue;
         rc = threads ? rows_thread(&d->rows, i, &d->items) : rows_stream(&d->rows, i, &d->items);
         if (rc)
             break;
@@ -266,8 +291,10 @@ static int open_data(struct data *d, const struct page *p)
     d->listed = calloc(names, sizeof *d->listed);
     d->events = calloc(steps, sizeof *d->events);
     d->detail = calloc(steps, sizeof *d->detail);
-    return str_table_init(&d->mores) || rows_open(&d->rows, p->t, p->a->facts->steps.process) ||
-                   !d->name || !d->listed || !d->events || !d->detail
+    d->shown = page_shown(p);
+    return !d->shown || str_table_init(&d->mores) ||
+                   rows_open(&d->rows, p->t, p->a->facts->steps.process) || !d->name ||
+                   !d->listed || !d->events || !d->detail
                ? -1
                : 0;
 }
@@ -278,6 +305,7 @@ static void close_data(struct data *d)
     str_table_release(&d->mores);
     vec_release(&d->items);
     advice_after_release(d->after, d->after_count);
+    free(d->shown);
     free(d->name);
     free(d->listed);
     free(d->events);

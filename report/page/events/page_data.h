@@ -24,6 +24,7 @@ struct data {
     uint32_t *events;       /* per step */
     bool *detail;           /* per step: its events are on the page */
     bool all;
+    const char **shown; /* ranks whose lanes are on the page, page_shown.h */
     struct after after[PAGE_AFTER];
     size_t after_count;
     int64_t window_from_ns, window_to_ns; /* where no whole step fits: this part of one; 0, 0 */

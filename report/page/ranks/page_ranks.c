@@ -2,8 +2,11 @@
  * compared. */
 #include "report/page/page.h"
 
+#include "report/page/ranks/page_shown.h"
 #include "report/page/xml.h"
 #include "report/words/text.h"
+
+#include <stdlib.h>
 
 static void cell(const struct page *p, double value, const char *format)
 {
@@ -31,7 +34,8 @@ static void write_rank(const struct page *p, const struct rank_facts *r, bool la
 
 /* A step of each rank to one scale: its own work, what is transferred, and waiting for the others.
  * The late one is the one that does not wait. */
-static void write_bar(const struct page *p, const struct rank_facts *r, int64_t most_ns)
+static void write_bar(const struct page *p, const struct rank_facts *r, const char *why,
+                      int64_t most_ns)
 {
     int64_t step = r->step_median_ns > 0 ? r->step_median_ns : p->a->facts->steps.median_ns;
     int64_t comm = r->comm_ns < step ? r->comm_ns : step;
@@ -45,8 +49,8 @@ static void write_bar(const struct page *p, const struct rank_facts *r, int64_t 
     struct text t;
     if (step <= 0)
         return;
-    fprintf(p->f, "<div class=\"barrow\"><span class=\"barlabel\">rank %lld</span>",
-            (long long)r->rank);
+    fprintf(p->f, "<div class=\"barrow\"><span class=\"barlabel\">rank %lld", (long long)r->rank);
+    page_put(p, *why ? " <small>%s</small></span>" : "%s</span>", why);
     bool known = r->step_median_ns > 0;
     page_put(p, "<span class=\"bartime\">%s</span><div class=\"bar\" role=\"img\" aria-label=\"",
              known ? text_ms(&t, step) : "");
@@ -63,14 +67,18 @@ static void write_bar(const struct page *p, const struct rank_facts *r, int64_t 
 
 static void write_bars(const struct page *p)
 {
-    enum { SHOWN = 64 };
     const struct ranks *r = &p->a->facts->ranks;
+    const char **why = page_shown(p);
     int64_t most = p->a->facts->step_ns;
     for (size_t i = 0; i < r->count; i++)
         if (r->at[i].step_median_ns > most)
             most = r->at[i].step_median_ns;
-    for (size_t i = 0; i < r->count && i < SHOWN; i++)
-        write_bar(p, &r->at[i], most);
+    page_put(p, r->count > PAGE_RANKS ? "<div class=\"bars many\">" : "<div class=\"bars\">");
+    for (size_t i = 0; why && i < r->count; i++)
+        if (why[i])
+            write_bar(p, &r->at[i], why[i], most);
+    page_put(p, "</div>\n");
+    free(why);
     page_put(
         p, "<ul class=\"legend\"><li><i class=\"swatch p8\"></i><span>outside "
            "collectives</span></li><li><i class=\"swatch p1\"></i><span>transfer</span></li><li><i "
@@ -94,9 +102,12 @@ void page_ranks(const struct page *p)
             "has arrived; the transfer after that takes %.3f ms per step. Clocks are relative to "
             "the clock of the first rank.</p>\n",
             r->count, (long long)r->collectives, (double)r->transfer_ns / 1e6);
+    if (r->count > PAGE_RANKS && page_heat(p) < 0)
+        page_put(p, "<p>out of memory: no picture of the ranks</p>");
     write_bars(p);
-    page_put(p, "<div class=\"scroll\"><table class=\"data sortable\"><caption>Ranks, per used "
-                "step</caption><thead><tr><th scope=\"col\" class=\"l\">rank</th>");
+    page_put(p,
+             "<div class=\"scroll tall\"><table class=\"data sortable\"><caption>Ranks, per used "
+             "step</caption><thead><tr><th scope=\"col\" class=\"l\">rank</th>");
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         page_put(p, "<th scope=\"col\">%s</th>", heads[i]);
     page_put(p, "</tr></thead><tbody>\n");

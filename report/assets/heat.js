@@ -1,0 +1,33 @@
+/* The heat maps of the ranks: which rank and column the pointer is on, and how late it came. */
+
+/* Lateness in ns at each pixel, as the picture has it: in 255 levels. */
+function heatValues(image) {
+    const canvas = element('canvas');
+    canvas.width = image.naturalWidth;
+    canvas.height = image.naturalHeight;
+    const context = canvas.getContext('2d');
+    context.drawImage(image, 0, 0);
+    const pixels = context.getImageData(0, 0, canvas.width, canvas.height).data, most = Number(image.dataset.most);
+    return (row, column) => Math.pow(pixels[4 * (row * canvas.width + column) + 3] / 255, 1 / 0.7) * most;
+}
+
+function describeHeat(image, value, x, y) {
+    const d = image.dataset, rows = image.naturalHeight, columns = image.naturalWidth;
+    const row = Math.min(rows - 1, Math.max(0, Math.floor(y * rows))), column = Math.min(columns - 1, Math.max(0, Math.floor(x * columns)));
+    const ranks = d.ranks.split(' '), each = Math.ceil(ranks.length / rows), from = row * each, to = Math.min(ranks.length, from + each) - 1;
+    const first = Number(d.first) + column * Number(d.per), last = Math.min(Number(d.first) + Number(d.of), first + Number(d.per)) - 1;
+    const late = value(row, column);
+    return (from === to ? 'rank ' + ranks[from] : 'ranks ' + ranks[from] + ' to ' + ranks[to]) + ', ' + d.column + ' ' +
+        (first === last ? first : first + ' to ' + last) + ': ' + (late > 0 ? formatTime(late) + ' late' : 'in time');
+}
+
+function makeHeat(image) {
+    const output = image.closest('figure').querySelector('output');
+    let value = null;
+    image.addEventListener('pointermove', e => {
+        const box = image.getBoundingClientRect();
+        value = value || heatValues(image);
+        output.textContent = describeHeat(image, value, (e.clientX - box.left) / box.width, (e.clientY - box.top) / box.height);
+    });
+    image.addEventListener('pointerleave', () => { output.textContent = ''; });
+}

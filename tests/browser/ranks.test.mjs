@@ -1,0 +1,88 @@
+/* The page of a job of many ranks: a late node is a band of the heat map, few ranks are drawn one by one, and all are in the table. */
+import assert from 'node:assert/strict';
+import {execFileSync} from 'node:child_process';
+import {statSync} from 'node:fs';
+import {join} from 'node:path';
+import test, {after, before} from 'node:test';
+import {here, launch, makeFiles, open} from './setup.mjs';
+
+const RANKS = 64, STEPS = 8, EXCHANGES = 4, LATE_US = 1500;
+const late = rank => rank >= 16 && rank < 32;
+const makeJob = `
+import sys
+sys.path.insert(0, sys.argv[1])
+from many_ranks import Job
+Job(${RANKS}, late=lambda rank, step: ${LATE_US} if 16 <= rank < 32 else 0).write(sys.argv[2])
+`;
+let files, browser, page, bad, close;
+before(async () => {
+    files = makeFiles();
+    browser = await launch();
+    execFileSync('python3', ['-c', makeJob, join(here, '../golden'), files.at('job')]);
+    files.run('report', files.at('job'), '-o', files.at('job.html'));
+    ({page, bad, close} = await open(browser, files.at('job.html')));
+    await page.waitForFunction(() => window.gpuprofReady, null, {timeout: 20000});
+});
+after(async () => {
+    assert.deepEqual(bad, []);
+    await close?.();
+    await browser?.close();
+    files?.remove();
+});
+
+/* The levels of a picture, 0 to 255, by rank and column. */
+const levels = which => page.evaluate(async n => {
+    const image = document.querySelectorAll('.heatmap')[n];
+    await image.decode();
+    const canvas = Object.assign(document.createElement('canvas'), {width: image.naturalWidth, height: image.naturalHeight});
+    const context = canvas.getContext('2d');
+    context.drawImage(image, 0, 0);
+    const pixels = context.getImageData(0, 0, canvas.width, canvas.height).data;
+    return Array.from({length: canvas.height}, (_, y) => Array.from({length: canvas.width}, (_, x) => pixels[4 * (y * canvas.width + x) + 3]));
+}, which);
+
+test('the late ranks are a band, in every step and every collective', async () => {
+    for (const [which, columns] of [[0, STEPS], [1, EXCHANGES]]) {
+        const rows = await levels(which);
+        assert.equal(rows.length, RANKS);
+        rows.forEach((row, rank) => {
+            assert.equal(row.length, columns);
+            for (const level of row)
+                assert.ok(late(rank) ? level > 180 : level < 90, `rank ${rank}: ${row}`);
+        });
+    }
+});
+
+test('the pointer tells rank, step and time', async () => {
+    const image = page.locator('.heatmap').first();
+    await image.scrollIntoViewIfNeeded();
+    const box = await image.boundingBox();
+    await page.mouse.move(box.x + box.width * 2.5 / STEPS, box.y + box.height * 20.5 / RANKS);
+    const said = await page.locator('.heat output').first().textContent();
+    const [, ms] = said.match(/^rank 20, step 3: ([\d.]+) ms late$/) || [];
+    assert.ok(Math.abs(Number(ms) - LATE_US / 1000) < 0.1, said);
+    await page.mouse.move(0, 0);
+});
+
+test('few ranks are drawn one by one, the late ones among them', async () => {
+    const labels = await page.locator('#ranks .barlabel').allTextContents();
+    assert.ok(labels.length > 4 && labels.length <= 16, labels.join('; '));
+    assert.ok(labels.some(label => /^rank 0 analysed$/.test(label)), labels.join('; '));
+    assert.ok(labels.some(label => late(Number(label.match(/\d+/)[0]))), labels.join('; '));
+    const lanes = await page.evaluate(() => new Set(window.gpuprofPage.timeline.data.rows.map(r => (r.name.match(/^rank \d+/) || [''])[0])).size);
+    assert.equal(lanes, labels.length);
+});
+
+test('the table has all ranks', async () => {
+    assert.equal(await page.locator('#ranks table tbody tr').count(), RANKS);
+});
+
+test('the page is small, and fits 1280 pixels', async () => {
+    assert.ok(statSync(files.at('job.html')).size < 600e3, statSync(files.at('job.html')).size + ' bytes');
+    await page.setViewportSize({width: 1280, height: 800});
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 1280));
+    for (const image of await page.locator('.heatmap').all()) {
+        const box = await image.boundingBox();
+        assert.ok(box.width > 300 && box.x + box.width <= 1280, JSON.stringify(box));
+    }
+});
