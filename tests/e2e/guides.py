@@ -106,15 +106,19 @@ def blocks(page, kind="sh"):
 
 def slurm(build, checks):
     guide = Guide(build, "slurm")
-    ranks, script, mpi, local = blocks("slurm.md")
+    ranks, script, reduce, mpi, local = blocks("slurm.md")
     wanted = [f"train.j4711.{guide.host(r // 2)}.r{r}.gpuprof" for r in range(4)]
     done = guide.shell(ranks)
     made = guide.profiles()
     checks.check(done.returncode == 0 and made == wanted, "srun: one profile a rank", f"{made} {done.stderr[-500:]}")
     done = guide.shell(script, SLURM_JOB_ID="4711", SLURM_JOB_NODELIST="node[0-1]")
+    small = guide.shell(reduce, SLURM_JOB_ID="4711")
     made = guide.profiles("profiles-4711")
     checks.check(done.returncode == 0 and made == [w.replace("train.", "bash.", 1) for w in wanted] and "gpuprof: profile" not in done.stderr,
                  "a batch script", f"{made} {done.stderr[-500:]}")
+    pages = [name for name in sorted(os.listdir(guide.folder)) if name.startswith("job.")]
+    checks.check(small.returncode == 0 and "4 files" in small.stderr and pages == ["job.gpuprof", "job.html"], "one small profile of all ranks",
+                 f"{pages} {small.stderr[-500:]}")
     os.makedirs(guide.folder + "/submitted/profiles")
     os.makedirs(guide.folder + "/scratch")
     done = guide.shell(local, TMPDIR=guide.folder + "/scratch", SLURM_SUBMIT_DIR=guide.folder + "/submitted")
