@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #define MAGIC "gpuprof part 1\n"
@@ -14,7 +15,8 @@ enum { PIECE = 1 << 16, MOST = 1 << 30 /* bytes of a part, unpacked */ };
 static int write_bytes(const struct bytes *b, const char *path, struct err *e)
 {
     char temporary[4096];
-    if ((size_t)snprintf(temporary, sizeof temporary, "%s.new", path) >= sizeof temporary)
+    if ((size_t)snprintf(temporary, sizeof temporary, "%s.%ld.new", path, (long)getpid()) >=
+        sizeof temporary)
         return err_set(e, "%s: the name is too long", path);
     gzFile f = gzopen(temporary, "wb1");
     bool good = f != NULL;

@@ -4,15 +4,20 @@
 #include "cli/common/load.h"
 #include "cli/common/many.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define PART "part-"
 
 int parts_open(struct parts *p, const struct import_files *files, const char *output, int workers,
                struct err *e)
@@ -37,7 +42,7 @@ void parts_close(struct parts *p)
 static char *part_path(const struct parts *p, size_t part)
 {
     char *path;
-    return asprintf(&path, "%s/part-%05zu", p->folder, part) < 0 ? NULL : path;
+    return asprintf(&path, "%s/" PART "%05zu", p->folder, part) < 0 ? NULL : path;
 }
 
 /* What a part is made of: its files as they are now, and what is left out of them. */
@@ -94,8 +99,10 @@ int parts_make(const struct parts *p, struct err *e)
     fflush(NULL);
     for (; started < p->workers && (size_t)started < p->n; started++) {
         pid_t pid = fork();
-        if (pid == 0)
+        if (pid == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGTERM); /* nobody else would merge what it makes */
             _exit(work(p, next));
+        }
         if (pid < 0)
             break;
     }
@@ -125,11 +132,11 @@ int parts_merge(const struct parts *p, struct job *j, struct err *e)
 
 void parts_remove(const struct parts *p)
 {
-    for (size_t part = 0; part < p->n; part++) {
-        char *path = part_path(p, part);
-        if (path)
-            remove(path);
-        free(path);
-    }
+    DIR *d = opendir(p->folder);
+    for (struct dirent *f; d && (f = readdir(d));)
+        if (strncmp(f->d_name, PART, sizeof PART - 1) == 0)
+            unlinkat(dirfd(d), f->d_name, 0);
+    if (d)
+        closedir(d);
     rmdir(p->folder);
 }
