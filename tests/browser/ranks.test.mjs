@@ -1,7 +1,8 @@
 /* The page of a job of many ranks: a late node is a band of the heat map, few ranks are drawn one by one, and all are in the table. */
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
-import {statSync} from 'node:fs';
+import {readFileSync, statSync} from 'node:fs';
+import {createRequire} from 'node:module';
 import {join} from 'node:path';
 import test, {after, before} from 'node:test';
 import {here, launch, makeFiles, open} from './setup.mjs';
@@ -86,3 +87,16 @@ test('the page is small, and fits 1280 pixels', async () => {
         assert.ok(box.width > 300 && box.x + box.width <= 1280, JSON.stringify(box));
     }
 });
+
+for (const colorScheme of ['light', 'dark'])
+    for (const width of [390, 1280])
+        test(`axe finds nothing to complain about, ${colorScheme}, ${width}`, async () => {
+            const other = await open(browser, files.at('job.html'), {colorScheme, bypassCSP: true, viewport: {width, height: 900}});
+            await other.page.waitForFunction(() => window.gpuprofReady, null, {timeout: 20000});
+            await other.page.addScriptTag({content: readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8')});
+            const {violations} = await other.page.evaluate(() => window.axe.run());
+            assert.deepEqual(violations.map(v => v.id + ': ' + v.nodes.map(n => n.target).slice(0, 3).join(' | ')), []);
+            assert.ok(await other.page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), 'it scrolls sideways');
+            assert.deepEqual(other.bad, []);
+            await other.close();
+        });

@@ -241,6 +241,14 @@ START_TEST(ranks_that_are_late_in_turns_are_no_straggler)
         one_rank(&f, r, work, 0, 0);
     look(&f);
     ck_assert_int_ge(f.a->facts->ranks.late_ns, MS(2));
+    const struct rank_heat *h = &f.a->facts->ranks.by_step;
+    const struct steps *s = &f.a->facts->steps;
+    ck_assert_uint_eq(h->columns, STEPS);
+    ck_assert_uint_eq(f.a->facts->ranks.by_place.columns, 1);
+    for (size_t i = 0; i < STEPS; i++) /* who is late when */
+        for (size_t rank = 0; rank < RANKS; rank++)
+            ck_assert_int_eq(h->late_ns[rank * h->columns + i],
+                             s->at[i].used && rank == (i % 2 ? 0 : 1) ? MS(3) : 0);
     case_verdict(f.a, "straggler", RULE_SILENT);
     end(&f);
 }
