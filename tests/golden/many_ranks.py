@@ -80,6 +80,26 @@ class OtherStreams(Job):
         return 20 + rank % 2
 
 
+class Overlapping(Job):
+    """Each rank computes beside its exchanges, each one another part of the time."""
+
+    def kernel(self, rank, number, name, ts, dur, stream):
+        super().kernel(rank, number, name, ts, dur, stream)
+        if name.startswith("nccl"):
+            super().kernel(rank, number + 10**6, "beside_kernel", ts + dur * 0.1, dur * (0.1 + 0.5 * (rank % 5) / 5), 7)
+            super().kernel(rank, number + 2 * 10**6, "beside_kernel", ts + dur * 0.8, dur * 0.5, 7)
+
+
+class Unmarked(Job):
+    """Nothing marks the steps; a rank in the middle has most work."""
+
+    def document(self, rank):
+        whole = super().document(rank)
+        more = 3 if rank == self.ranks // 2 else 0
+        events = [e for e in whole["traceEvents"] if e["cat"] != "user_annotation"]
+        return {**whole, "traceEvents": [{**e, "dur": e["dur"] + more} if "layer" in e["name"] else e for e in events]}
+
+
 def analyze(gpuprof, folder):
     done = subprocess.run([gpuprof, "analyze", "--json", "--no-predict", folder], capture_output=True, text=True,
                           timeout=600)
@@ -190,7 +210,19 @@ def clocks(n, folder):
     return lambda t: all(abs(r["clock_offset_ms"] - job.offset_us[r["rank"]] / 1e3) < 0.05 for r in t["ranks"])
 
 
-SCENARIOS = [one_late, late_node, in_turns, punctual, missing, two_cycles, leftovers, other_streams, damaged, clocks]
+def overlapping(n, folder):
+    Overlapping(n, late=lambda r, s: 1500 if r == 2 else 0).write(folder)
+    return lambda t: ("rank 2 is late" in (straggler(t) or "") and len(t["ranks"]) == n
+                      and all(r["wait_exposed_ms"] < r["wait_ms"] for r in t["ranks"] if r["rank"] != 2))
+
+
+def unmarked(n, folder):
+    Unmarked(n, late=lambda r, s: 1500 if r == 1 else 0).write(folder)
+    return lambda t: "rank 1 is late" in (straggler(t) or "") and t["steps"]["source"].startswith("detected")
+
+
+SCENARIOS = [one_late, late_node, in_turns, punctual, missing, two_cycles, leftovers, other_streams, damaged, clocks, overlapping,
+             unmarked]
 
 
 def main():
