@@ -79,6 +79,7 @@ def write_all(run, profile, folder, *more):
     run("export", profile, "-o", at("trace.json.gz"), *more)
     run("export", profile, "-o", at("trace.json"), *more)
     run("import", profile, "-o", at("again.gpuprof"), *more)
+    run("reduce", profile, "-o", at("reduced.gpuprof"), *more)
     run("diff", profile, profile, "-o", at("diff.txt"), *more)
     run("gate", profile, profile, "--junit", at("gate.xml"), "--json", "-o", at("gate.json"), *more, right=(0, 1, 3))
 

@@ -34,6 +34,7 @@ def commands(number, path, good, folder):
         (["diff", good, path], None), (["diff", "--json", path, good], "-"), (["diff", "--markdown", path, path], None),
         (["gate", "-f", "--junit", out(".xml"), path, good], None), (["gate", "--json", good, path], "-"),
         (["import", "-f", "-o", profile, path], None), (["analyze", "--json", path, good], "-"),
+        (["reduce", "-f", "-o", out(".reduced.gpuprof"), path, good], None),
     ] + ([(["lint-trace", path], None)] if path.endswith(".json") else [])
     # each command meets every third mutant, `analyze --json` all of them
     return [(["analyze", "--json", path], "-")] + every[number % 3::3]
