@@ -44,6 +44,7 @@ report/export           report report/words report/json report/terminal report/c
 cli/common              report report/tables report/terminal analyzer/profile analyzer/collector analyzer/import analyzer/measure analyzer/facts analyzer/advice analyzer/reduce
 cli                     cli/common report report/words report/json report/terminal report/page analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
 cli/run                 wire cli/common report report/words analyzer/profile analyzer/collector
+cli/record              cli/common report
 cli/gate                cli/common report analyzer/profile analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
 cli/try                 cli/common cli/run report report/words report/json report/terminal analyzer/profile analyzer/facts analyzer/advice analyzer/compare
 cli/import              wire cli/common cli/run report analyzer/profile analyzer/import analyzer/collector

@@ -7,6 +7,8 @@
 
 #include "analyzer/profile/rows.h"
 
+#include <stdbool.h>
+
 struct collector;
 
 /* start_monotonic_ns: CLOCK_MONOTONIC of the profile's time 0. */
@@ -18,6 +20,22 @@ struct collect_times {
     int64_t delay_ns, duration_ns, every_ns, window_ns;
 };
 void collect_times(struct collector *c, const struct collect_times *t);
+/* Instead: nothing is kept but windows that somebody asks for, one after the other. Before the
+ * first drain. */
+void collect_on_request(struct collector *c);
+/* A window begins in a moment, and lasts `steps` steps; 0: duration_ns. Where no process marks
+ * steps, ten seconds. */
+void collect_ask(struct collector *c, int64_t steps, int64_t duration_ns);
+void collect_ask_end(struct collector *c); /* it ends now */
+/* OVER: all of its rows are put. collect_ask_next forgets it. */
+enum collect_asked { COLLECT_NONE, COLLECT_OPEN, COLLECT_OVER };
+enum collect_asked collect_asked(const struct collector *c);
+void collect_ask_next(struct collector *c);
+/* The window that was asked for last: when it began, profile time; -1 = there is none. */
+int64_t collect_ask_began(const struct collector *c);
+int64_t collect_ask_first_step(const struct collector *c); /* from 1; -1 = not known */
+bool collect_ask_has_begun(const struct collector *c);     /* it is not empty */
+bool collect_marks_steps(const struct collector *c);       /* some live process marked one */
 /* The profile and the spools together stay below max_bytes: before they reach it, nothing with a
  * time is kept any more, a health row says so, and agents are asked to record no more. `bytes`
  * tells how large the profile will be. */

@@ -49,6 +49,8 @@ static void sample_gpus(struct collector *c, struct spool *s, int64_t now)
 int collect_pause_ms(struct collector *c)
 {
     int64_t now = collect_now_ns();
+    if (c->out.times.steps && collect_asked(c) == COLLECT_OPEN)
+        return CLOSE_MS; /* a step may be short */
     for (size_t i = 0; i < c->spools.n; i++)
         if (!c->spools.at[i]->done && spool_closely(c->spools.at[i], now))
             return CLOSE_MS;

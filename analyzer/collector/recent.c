@@ -89,7 +89,17 @@ void recent_keep_only(struct recent *r)
 
 void recent_next(struct recent *r)
 {
+    enum { KEPT = 64 << 20 }; /* of the room: the next interval is rarely as full */
     r->timed.n = 0;
+    if (r->timed.cap <= KEPT)
+        return;
+    free(r->timed.at);
+    r->timed = (struct rows){0};
+}
+
+size_t recent_bytes(const struct recent *r)
+{
+    return r->timed.n;
 }
 
 /* The ids of texts become those of `to`. */

@@ -14,7 +14,8 @@ struct sink recent_sink(struct recent *r);
 /* From here on rows are kept, however many, and not passed on: in a copy of the process, to add
  * what the real one puts only at the end. */
 void recent_keep_only(struct recent *r);
-void recent_next(struct recent *r); /* a new interval begins */
+void recent_next(struct recent *r);          /* a new interval begins */
+size_t recent_bytes(const struct recent *r); /* of the interval's rows */
 /* All that is kept, in the order in which it came. -1 with *e set. */
 int recent_pour(const struct recent *r, struct sink *to, struct err *e);
 void recent_close(struct recent *r);

@@ -9,6 +9,7 @@
  *   spool_host.c    CPU time of the target's threads -> rows
  *   spool_keep.c    which rows are kept
  *   spool_window.c  windows recorded in full, by steps or by time
+ *   spool_asked.c   windows that somebody asks for while the program runs
  *   spool_control.c what the agents are told to record
  *   spool_steps.c   steps outside of them, summed up
  *   spool_ends.c    threads, streams, devices, losses, the process itself -> rows
@@ -40,6 +41,9 @@ struct spool_limit {
 struct spool_times {
     int64_t every_ns, window_ns, until_ns; /* every 0: once; until INT64_MAX: to the end */
     struct VEC(struct row_recorded) at;    /* past, present, and the next one */
+    bool asked;    /* there is a window when somebody asks for one, and only the newest is kept */
+    bool based;    /* it has begun: the processes' steps until then are known */
+    int64_t steps; /* it lasts so many steps; 0 = as long as it was made */
 };
 
 /* Counts ids and passes rows to the sink; after the sink has failed, rows are counted as lost. */
@@ -155,6 +159,7 @@ struct spool {
     struct spool *leader;    /* whose windows hold for it: the process that counts steps */
     struct VEC(struct row_step_block) blocks;
     int64_t block_steps, steps, last_step_ns, last_step_end_ns;
+    int64_t asked_from; /* steps when the window that was asked for began */
 
     int64_t unnamed, unnamed_devices; /* called by their address */
     int64_t off_clock;                /* records left out because the clock was set */
@@ -204,6 +209,13 @@ void spool_times_begin(struct spool_times *t, int64_t delay_ns, int64_t duration
                        int64_t every_ns, int64_t window_ns);
 void spool_times_advance(struct spool_times *t, int64_t now_ns, uint32_t thin);
 bool spool_times_open(const struct spool_times *t, int64_t from_ns, int64_t to_ns); /* in between */
+void spool_times_add(struct spool_times *t, int64_t from_ns, int64_t length_ns);
+int64_t spool_tail(int64_t length_ns); /* how long the GPU works on behind such a window */
+/* Windows on request. `steps` 0: as long as length_ns. Times are the profile's. */
+void spool_ask(struct spool_times *t, int64_t now_ns, int64_t steps, int64_t length_ns);
+void spool_ask_end(struct spool_times *t, int64_t now_ns); /* the open one; if it has begun */
+void spool_ask_advance(struct spool_times *t, struct spool *const *spools, size_t n,
+                       int64_t now_ns);
 /* Tells the agents what to record from now on. */
 void spool_direct(struct spool **spools, size_t n, struct spool_out *out, int64_t now_ns);
 /* Does what the host (or the GPU) did at this time belong to what is recorded? */

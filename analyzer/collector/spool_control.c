@@ -58,6 +58,9 @@ void spool_direct(struct spool **spools, size_t n, struct spool_out *out, int64_
 {
     uint32_t thin = thinning(&out->limit);
     spool_times_advance(&out->times, now_ns, thin);
+    spool_ask_advance(&out->times, spools, n, now_ns);
+    if (out->limit.reached && out->times.asked)
+        spool_ask_end(&out->times, now_ns);
     bool pause = out->limit.reached || !spool_times_open(&out->times, now_ns, now_ns + early_ns);
     for (size_t i = 0; i < n; i++) /* all leaders before any that follows, in whichever order */
         if (!spools[i]->done && spools[i]->h && spools[i]->fixed.window != SPOOL_WINDOWS_ALL)

@@ -9,7 +9,7 @@
 
 static const int64_t tail_min_ns = 50000000, tail_max_ns = 2000000000;
 
-static int64_t tail_of(int64_t length_ns)
+int64_t spool_tail(int64_t length_ns)
 {
     int64_t tail = length_ns / 2;
     return tail < tail_min_ns ? tail_min_ns : tail > tail_max_ns ? tail_max_ns : tail;
@@ -53,13 +53,13 @@ void spool_read_windows(struct spool *s)
 
 /* ---- by time ---- */
 
-static void add_time(struct spool_times *t, int64_t from_ns, int64_t length_ns)
+void spool_times_add(struct spool_times *t, int64_t from_ns, int64_t length_ns)
 {
     struct row_recorded *r = from_ns < t->until_ns ? vec_push(&t->at) : NULL;
     if (!r)
         return;
     int64_t end = length_ns < t->until_ns - from_ns ? from_ns + length_ns : t->until_ns;
-    int64_t gpu_end = end == INT64_MAX ? end : end + tail_of(end - from_ns);
+    int64_t gpu_end = end == INT64_MAX ? end : end + spool_tail(end - from_ns);
     *r = (struct row_recorded){.start_ns = from_ns,
                                .end_ns = end,
                                .gpu_start_ns = from_ns > 0 ? -1 : 0,
@@ -74,7 +74,7 @@ void spool_times_begin(struct spool_times *t, int64_t delay_ns, int64_t duration
     t->window_ns = every_ns ? window_ns : INT64_MAX;
     t->until_ns = duration_ns ? delay_ns + duration_ns : INT64_MAX;
     if (delay_ns || duration_ns || every_ns)
-        add_time(t, delay_ns, t->window_ns);
+        spool_times_add(t, delay_ns, t->window_ns);
 }
 
 void spool_times_advance(struct spool_times *t, int64_t now_ns, uint32_t thin)
@@ -83,12 +83,12 @@ void spool_times_advance(struct spool_times *t, int64_t now_ns, uint32_t thin)
     if (!last || !t->every_ns || now_ns < last->end_ns)
         return;
     int64_t from = last->start_ns + (t->every_ns << (thin < 16 ? thin : 16));
-    add_time(t, from > now_ns ? from : now_ns, t->window_ns);
+    spool_times_add(t, from > now_ns ? from : now_ns, t->window_ns);
 }
 
 bool spool_times_open(const struct spool_times *t, int64_t from_ns, int64_t to_ns)
 {
-    bool open = !t->at.n;
+    bool open = !t->at.n && !t->asked;
     for (size_t i = t->at.n; i-- > 0 && t->at.at[i].gpu_end_ns > from_ns;)
         open |= t->at.at[i].start_ns < to_ns;
     return open;
@@ -115,7 +115,8 @@ static struct spool *leader_of(struct spool *s)
 
 bool spool_in_window(const struct spool_out *out, int64_t ns, bool gpu)
 {
-    if (out->times.at.n && !inside(out->times.at.at, out->times.at.n, ns, gpu))
+    if ((out->times.at.n || out->times.asked) &&
+        !inside(out->times.at.at, out->times.at.n, ns, gpu))
         return false;
     if (!out->from || out->from->fixed.window == SPOOL_WINDOWS_ALL)
         return true;
@@ -165,7 +166,8 @@ void spool_note_call(struct spool *s, int64_t start_ns)
 static int64_t find_silent_end(struct spool *s, const struct spool_out *out)
 {
     struct spool_silence *last = s->silences.n ? &s->silences.at[s->silences.n - 1] : NULL;
-    if (s->fixed.window != SPOOL_WINDOWS_ALL || out->times.at.n || !s->cupti_told)
+    if (s->fixed.window != SPOOL_WINDOWS_ALL || out->times.at.n || out->times.asked ||
+        !s->cupti_told)
         return 0;
     if (last && last->end_ns > s->last_record_ns) { /* it is known to have begun; when, only here */
         last->start_ns = least(s->last_record_ns, s->row.end_ns);
@@ -272,14 +274,14 @@ void spool_put_recorded(struct spool *s, struct spool_out *out)
         "wrote its records. This time (ms in value) counts as not recorded",
         (find_silent_end(s, out) + 999999) / 1000000);
     add_clock_gaps(s);
-    if (!gated && !t->at.n && !out->limit.left_out && !s->late_ns && !was_silent(s))
+    if (!gated && !t->at.n && !t->asked && !out->limit.left_out && !s->late_ns && !was_silent(s))
         return;
     spool_put_steps(s, out);
     const struct spool *l = leader_of(s);
     const struct row_recorded *windows = gated ? l->windows.at : &all;
     size_t n = gated ? l->windows.n : 1;
     for (size_t i = 0; i < n; i++) {
-        if (!t->at.n)
+        if (!t->at.n && !t->asked)
             put_shared(s, out, windows[i], NULL);
         for (size_t k = 0; k < t->at.n; k++)
             put_shared(s, out, windows[i], &t->at.at[k]);

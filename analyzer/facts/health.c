@@ -53,6 +53,19 @@ static double overhead_pct(const struct facts *f)
     return 100.0 * ((double)cost + (own > 0 ? own : 0)) / (double)span;
 }
 
+/* "window 2 (20 steps, from step 206): " where somebody asked for it while the program
+ * ran (`run --armed`); else "". */
+static const char *asked_window(struct facts *f)
+{
+    const char *number = timeline_meta(f->tl, "window.number");
+    const char *wish = timeline_meta(f->tl, "window.asked");
+    const char *step = timeline_meta(f->tl, "window.first_step");
+    if (!number || !wish)
+        return "";
+    return arena_printf(&f->arena, "window %s (%s%s%s): ", number, wish, step ? ", from step " : "",
+                        step ? step : "");
+}
+
 /* How much of the run the rest is about. */
 static void query_at_windows(struct facts *f)
 {
@@ -78,18 +91,20 @@ static void query_at_windows(struct facts *f)
     for (size_t i = 0; i < f->steps.count; i++)
         inside += recorded_at(f, f->steps.at[i].start_ns) != NULL;
     h->run_mean_ns = h->run_steps ? (last - first) / h->run_steps : 0;
+    const char *asked = asked_window(f);
     h->recorded_text =
         h->run_steps
             ? arena_printf(
                   &f->arena,
-                  "%zu of %lld steps recorded, %.3g %% of the run's time, in %zu window%s: all "
+                  "%s%zu of %lld steps recorded, %.3g %% of the run's time, in %zu window%s: all "
                   "percentages refer to this part; the mean over all steps is %.3g ms",
-                  inside, (long long)h->run_steps, h->recorded_pct, f->window_count,
+                  asked, inside, (long long)h->run_steps, h->recorded_pct, f->window_count,
                   f->window_count > 1 ? "es" : "", (double)h->run_mean_ns / 1e6)
             : arena_printf(&f->arena,
-                           "%.3g %% of the run's time recorded, in %zu window%s: all percentages "
+                           "%s%.3g %% of the run's time recorded, in %zu window%s: all percentages "
                            "refer to this part",
-                           h->recorded_pct, f->window_count, f->window_count > 1 ? "es" : "");
+                           asked, h->recorded_pct, f->window_count,
+                           f->window_count > 1 ? "es" : "");
 }
 
 void health_measure(struct facts *f)

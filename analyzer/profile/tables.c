@@ -310,3 +310,11 @@ int table_time_offset(enum row_kind kind)
             return tables[kind].columns[i].offset;
     return -1;
 }
+
+int table_process_offset(enum row_kind kind)
+{
+    for (size_t i = 0; i < tables[kind].count; i++)
+        if (strcmp(tables[kind].columns[i].name, "process") == 0)
+            return tables[kind].columns[i].offset;
+    return -1;
+}

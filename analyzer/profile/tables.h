@@ -28,5 +28,7 @@ extern const struct table derived_tables[DERIVED_KINDS];
 /* Offset in its row struct of the time that tells whether a row lies in a window of the run; -1:
  * the kind has none, or describes something that outlasts the window. */
 int table_time_offset(enum row_kind kind);
+/* Of the process that a row is of; -1: the kind has none. */
+int table_process_offset(enum row_kind kind);
 
 #endif

@@ -216,7 +216,11 @@ void options_help(const struct command *c, bool in_full)
     else
         putchar('\n');
     list_options(c->options);
-    list_options(common_options);
+    if (in_full)
+        list_options(common_options);
+    else /* in fewer lines */
+        printf("  -q, --quiet; --color WHEN  no status lines on stderr; auto, always or never\n"
+               "  -h, --help                 -h: summary; --help: with examples\n");
 }
 
 static bool set(const char *name)

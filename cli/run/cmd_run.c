@@ -12,13 +12,15 @@
 #include "analyzer/profile/place.h"
 #include "base/size.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { LEAST_BYTES = 64 << 20 };
+enum { LEAST_BYTES = 64 << 20, RECORD_SIGNAL = 7 /* kill -s RTMIN+7 PID */ };
 
-static bool force, no_record, strict, modules;
+static bool force, no_record, strict, modules, armed;
 static const char *output, *device, *metrics;
 static char metrics_path[PATH_MAX];
 static double metrics_every;
@@ -39,6 +41,7 @@ static const struct option_spec options[] = {
     {"every", 0, OPTION_STRING, &every, "M", "out of every M steps (or a time such as 60s) ..."},
     {"window", 0, OPTION_STRING, &window, "N", "... record N steps (or a time such as 2s) in full"},
     {"range", 0, OPTION_STRING, &range, "WHAT", "cuda-profiler (from Start to Stop), none (steps)"},
+    {"armed", 0, OPTION_FLAG, &armed, NULL, "record only when `gpuprof record` asks for it"},
     {"max-size", 0, OPTION_STRING, &max_size, "SIZE",
      "of the profile: 500M; default 4G, 0: no limit"},
     LOAD_STEP_KERNEL,
@@ -66,6 +69,8 @@ static int record(char **argv, const struct run_device *d, const char *profile, 
                                 .redact = load_redact,
                                 .times = plan.times,
                                 .max_bytes = steps ? max_bytes / 2 : max_bytes, /* cut: a copy */
+                                .armed = armed,
+                                .report = results.report,
                                 .device_choice = device,
                                 .step_kernel = load_step_kernel,
                                 .virtual_nvml = d->is_virtual ? d->nvml : NULL,
@@ -73,8 +78,9 @@ static int record(char **argv, const struct run_device *d, const char *profile, 
     struct child c;
     struct recorder r;
     if (place_agent(agent, sizeof agent, &e) < 0 || place_preloadable(agent, &e) < 0 ||
-        (!(as & PLACE_SPARE) && output_check(profile, force, &e) < 0) ||
-        (results.report && !(as & PLACE_SPARE) && results_check_page(profile, force, &e) < 0) ||
+        (!armed && !(as & PLACE_SPARE) && output_check(profile, force, &e) < 0) ||
+        (!armed && results.report && !(as & PLACE_SPARE) &&
+         results_check_page(profile, force, &e) < 0) ||
         place_spool_folder(profile, folder, sizeof folder, &e) < 0) {
         fail(&e);
         return RUN_FAILED;
@@ -93,8 +99,11 @@ static int record(char **argv, const struct run_device *d, const char *profile, 
         return status;
     }
     recorder_follow(&r, c.pid);
+    if (armed)
+        say("armed: `gpuprof record %d` records a part of this run", (int)getpid());
     while (!child_wait(&c, -1))
-        ;
+        for (int n = signals_ours(); n > 0; n--)
+            recorder_ask(&r);
     int lost = recorder_finish(&r, c.status, &e);
     if (lost != 0)
         usage_error("the program ran to its end, but %s%s%s", e.text,
@@ -144,6 +153,9 @@ static int run(int argc, char **argv)
     struct run_wish wish = {delay, duration, steps, every, window, range};
     if (plan_make(&plan, &wish, &e) < 0)
         return usage_error("run: %s", e.text);
+    if (armed && (delay || duration || steps || every || window || range || metrics || no_record))
+        return usage_error("run: --armed excludes --delay, --duration, --steps, --every, --range, "
+                           "--metrics and --no-record");
     if (device_choose(&d, device, &e) < 0)
         return usage_error("run: %s", e.text);
     force = force || in_ci();
@@ -165,6 +177,8 @@ static int run(int argc, char **argv)
         unsetenv("GPUPROF_WINDOW");
     files_note();
     signals_keep();
+    if (armed)
+        signals_reserve(SIGRTMIN + RECORD_SIGNAL);
     if (no_record) {
         struct child c;
         int status = child_start(&c, argv, &d, NULL, NULL, &e);

@@ -10,6 +10,8 @@
  *   run_recorder.c the process that records
  *   run_record.c  drains spools while it runs
  *   run_metrics.c metrics while it runs
+ *   run_asked.c   what somebody asks of a run that goes on
+ *   run_armed.c   windows that somebody asks for, a profile each
  *   run_host.c    facts about the host
  *   run_commit.c  the commit of the sources
  *   run_cgroup.c  limits of its control groups
@@ -115,6 +117,8 @@ struct record_options {
     bool redact;   /* keep out of the profile what tells who ran it and where, too */
     struct collect_times times; /* all 0: the whole run */
     int64_t max_bytes;          /* of profile and spools; 0 = no limit */
+    bool armed;                 /* windows that somebody asks for, and nothing else */
+    bool report;                /* of those: write the page beside each */
     const char *device_choice;
     const char *step_kernel;  /* part of the name of a kernel that runs once in each step, NULL:
                                  every analysis of the profile takes these steps */
@@ -142,6 +146,7 @@ int record_pause_ms(const struct recording *r); /* until the next drain */
  */
 int record_finish(struct recording *r, int ended, struct err *e);
 const char *record_profile(const struct recording *r); /* its name, perhaps not the wanted one */
+void record_ask(struct recording *r);                  /* the signal came that asks for a window */
 void record_close(struct recording *r);
 
 /* ---- the process that records ---- */
@@ -159,6 +164,7 @@ struct recorder {
 /* 0: it is ready, the program can start. -1 with *e set; the folder is gone then. */
 int recorder_start(struct recorder *r, const struct recorder_job *job, struct err *e);
 void recorder_follow(const struct recorder *r, pid_t program);
+void recorder_ask(const struct recorder *r); /* the signal came that asks for a window */
 /* The program has ended, with waitpid's status: waits until the profile is in place, and says what
  * it says. -1 with *e set: it is lost. */
 int recorder_finish(const struct recorder *r, int ended, struct err *e);

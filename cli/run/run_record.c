@@ -1,5 +1,5 @@
 /* Recording: spools -> collector -> profile, while the program runs. */
-#include "cli/run/run.h"
+#include "cli/run/run_armed.h"
 
 #include "analyzer/collector/collect.h"
 #include "analyzer/profile/redact.h"
@@ -19,6 +19,8 @@ struct recording {
     struct sink inner; /* the store's */
     struct redact *redact;
     struct metrics *metrics; /* NULL: none are wanted */
+    struct armed *armed;     /* then there is no store; NULL: all is recorded */
+    struct wishes wishes;
     const struct record_options *options;
     const char *folder;          /* of the spools */
     struct host_periods periods; /* before the program */
@@ -94,13 +96,19 @@ struct recording *record_open(const struct record_options *o, const char *folder
     }
     r->options = o;
     r->folder = folder;
-    r->store = store_create(o->output, o->output_as, e);
-    if (!r->store) {
+    if (o->armed)
+        r->armed = armed_open(o, e);
+    else
+        r->store = store_create(o->output, o->output_as, e);
+    if (!r->store && !r->armed) {
         free(r);
         return NULL;
     }
-    r->inner = store_sink(r->store);
     struct sink sink = {.self = r, .intern = store_text, .put = store_row};
+    if (r->armed)
+        sink = armed_sink(r->armed);
+    else
+        r->inner = store_sink(r->store);
     if (o->metrics.path && (r->metrics = metrics_open(&o->metrics, sink, e)))
         sink = metrics_sink(r->metrics);
     if (!o->metrics.path || r->metrics)
@@ -111,12 +119,23 @@ struct recording *record_open(const struct record_options *o, const char *folder
         record_close(r);
         return NULL;
     }
-    if (o->max_bytes)
+    wishes_begin(&r->wishes, folder, o->output);
+    if (r->armed)
+        collect_limit(r->collector, armed_most_bytes(r->armed), armed_bytes, r->armed);
+    else if (o->max_bytes)
         collect_limit(r->collector, o->max_bytes, profile_bytes, r);
-    collect_times(r->collector, &o->times);
+    if (r->armed)
+        collect_on_request(r->collector);
+    else
+        collect_times(r->collector, &o->times);
     collect_virtual_gauges(r->collector, o->virtual_nvml);
     put_facts(r);
     return r;
+}
+
+void record_ask(struct recording *r)
+{
+    wishes_signal(&r->wishes);
 }
 
 void record_drain(struct recording *r)
@@ -124,6 +143,13 @@ void record_drain(struct recording *r)
     struct err e = ERR_INIT; /* kept in r->lost */
     collect_drain(r->collector, &e);
     collect_sample(r->collector);
+    wishes_look(&r->wishes);
+    if (r->armed)
+        armed_tick(r->armed, r->collector, &r->wishes);
+    else
+        wishes_refuse(&r->wishes,
+                      "the run records without being asked, into one profile at its end; "
+                      "gpuprof run --armed records on request");
     if (r->metrics)
         metrics_tick(r->metrics, r->collector);
 }
@@ -162,7 +188,13 @@ int record_finish(struct recording *r, int ended, struct err *e)
 {
     put_end(r, ended);
     host_put_limited(r->collector, &r->periods);
+    if (r->armed)
+        armed_stop(r->armed, r->collector);
     int rc = collect_finish(r->collector, e);
+    if (r->armed)
+        return armed_finish(r->armed, r->collector, &r->wishes, e) < 0 ? -1 : rc;
+    wishes_look(&r->wishes);
+    wishes_refuse(&r->wishes, "the program has ended");
     if (r->lost.text[0]) {
         *e = r->lost;
         return -1;
@@ -182,6 +214,7 @@ void record_close(struct recording *r)
     collect_close(r->collector);
     redact_close(r->redact);
     metrics_close(r->metrics);
+    armed_close(r->armed);
     store_close(r->store);
     free(r);
 }

@@ -25,15 +25,16 @@ enum {
 }; /* room for 128 processes with 16 devices each */
 
 /* What is said on the line: by us the number of the program's process, then how it ended (ENDED
- * less waitpid's status) and END, or HURRY where somebody wants us gone; by the recorder an error's
- * text, "" when it is ready, and at the end. */
-enum { END = -1, HURRY = -2, ENDED = -3 };
+ * less waitpid's status) and END, HURRY where somebody wants us gone, or RECORD for the signal that
+ * asks for a window; by the recorder an error's text, "" when it is ready, and at the end. */
+enum { RECORD = 0, END = -1, HURRY = -2, ENDED = -3 };
 
 struct watch {
     int line;
     pid_t front, program;
     int status;               /* of waitpid; -1: not known */
     bool ended, hurry, alone; /* alone: there is nobody at the other end */
+    bool asked;               /* for a window */
     bool odd;                 /* stopped, the one without the other, at the last look */
     int apart_ms;             /* since that was looked at */
 };
@@ -91,6 +92,8 @@ static void listen_to(struct watch *w, int timeout_ms)
         w->hurry = true;
     else if (word == END)
         w->ended = true;
+    else if (word == RECORD)
+        w->asked = true;
     else if (word <= ENDED)
         w->status = ENDED - word;
     else
@@ -102,6 +105,9 @@ static void record_program(struct watch *w, struct recording *r)
     while (!w->ended) {
         int pause = record_pause_ms(r);
         listen_to(w, pause);
+        if (w->asked)
+            record_ask(r);
+        w->asked = false;
         record_drain(r);
         w->apart_ms += pause;
         if (!w->alone && w->apart_ms < TOGETHER_MS)
@@ -120,6 +126,11 @@ static int finish(struct watch *w, struct recording *r, const struct recorder_jo
 {
     char profile[PATH_MAX];
     int rc = record_finish(r, w->status, e);
+    if (job->record->armed) { /* each window has told of its own */
+        record_close(r);
+        place_remove_folder(job->folder);
+        return rc;
+    }
     snprintf(profile, sizeof profile, "%s", record_profile(r));
     record_close(r);
     place_remove_folder(job->folder);
@@ -201,6 +212,11 @@ int recorder_start(struct recorder *r, const struct recorder_job *job, struct er
 void recorder_follow(const struct recorder *r, pid_t program)
 {
     tell(r->line, (int)program);
+}
+
+void recorder_ask(const struct recorder *r)
+{
+    tell(r->line, RECORD);
 }
 
 int recorder_finish(const struct recorder *r, int ended, struct err *e)

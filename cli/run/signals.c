@@ -30,6 +30,7 @@ static int64_t opened_ns;
 static pid_t helper;         /* 0 = none */
 static _Atomic bool *shared; /* with it: we stopped because the program did */
 static int wanted, asked;
+static int reserved, ours; /* a signal for us (0 = none), and how often it came */
 static sigset_t found_mask;
 static struct sigaction found_child;          /* what SIGCHLD did */
 static struct itimerval timers[TIMERS];       /* alarm() before we were started is the program's */
@@ -122,6 +123,10 @@ static void deliver(const struct signal_seen *s)
     if (s->sender == getpid() || (helper && s->sender == helper) ||
         (s->number == SIGXCPU && s->code == SI_KERNEL))
         return; /* about us: a pipe without a reader, a limit */
+    if (reserved && s->number == reserved) {
+        ours++;
+        return;
+    }
     if (!program) {
         if (asks_to_end(s->number))
             wanted = s->number;
@@ -321,6 +326,18 @@ bool signals_followed(void)
 void signals_helper(pid_t pid)
 {
     helper = pid;
+}
+
+void signals_reserve(int number)
+{
+    reserved = number;
+}
+
+int signals_ours(void)
+{
+    int n = ours;
+    ours = 0;
+    return n;
 }
 
 int signals_asked(void)

@@ -24,6 +24,9 @@ void signals_keep(void);
 /* Before the program is forked. argv is the program's; without a witness (no process to be had)
  * what the kernel sends counts as sent to the group, and all else as sent to us. */
 void signals_open(char *const *argv);
+/* Sent to us alone, this signal is for us: signals_ours counts it since it was asked last. */
+void signals_reserve(int number);
+int signals_ours(void);
 /* In the forked child, before it becomes the program: it finds signals as we found them. */
 void signals_give_back(void);
 /* From here on `program` gets what comes, what came before included. 0: it has ended. */

@@ -13,6 +13,7 @@ import socket
 import stat
 import subprocess
 import sys
+import time
 
 from support import Build, Checks
 
@@ -36,7 +37,7 @@ for rank in range(2 * per_node):
 sys.exit(max(t.wait() for t in tasks))
 """
 PYTHON_SHIM = """#!/bin/sh
-exec {train} --batch 16 --depth 18 --data fixed --steps 12
+exec {train} --batch 16 --depth 18 --data fixed --steps "${{STEPS:-12}}"
 """
 TORCHRUN_SHIM = """#!/bin/bash
 words=()
@@ -104,9 +105,35 @@ def blocks(page, kind="sh"):
         return re.findall(rf"```{kind}\n(.*?)```", f.read(), re.S)
 
 
+def on_request(guide, checks, text, names):
+    """The job runs when its profiles are asked for; each rank makes one."""
+    run, ask, analyze = text.splitlines()
+    wanted = [n.replace(".gpuprof", ".w1.gpuprof") for n in names]
+    folder = guide.folder + "/profiles"
+    job = subprocess.Popen(["bash", "-c", run], cwd=guide.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                           env={**guide.build.env, **guide.variables, "STEPS": "6000"}, start_new_session=True)
+    try:
+        wait_for(lambda: os.path.isdir(folder) and sum(n.startswith(".gpuprof-") for n in os.listdir(folder)) == len(names))
+        asked = guide.shell(ask)
+        wait_for(lambda: all(n in os.listdir(folder) for n in wanted))
+    finally:
+        os.killpg(job.pid, signal.SIGTERM)
+        said = job.communicate()[1]
+    read = guide.shell(analyze)
+    made = guide.profiles()
+    checks.check(asked.returncode == 0 and made == sorted(["gpuprof.record", *wanted]) and read.returncode == 0 and "Verdict" in read.stdout,
+                 "a job that is slow now: each rank records when asked", f"{made} {asked.stderr} {read.stderr[-500:]} {said[-500:]}")
+
+
+def wait_for(there, most_s=60):
+    until = time.monotonic() + most_s
+    while not there() and time.monotonic() < until:
+        time.sleep(0.1)
+
+
 def slurm(build, checks):
     guide = Guide(build, "slurm")
-    ranks, script, reduce, mpi, local = blocks("slurm.md")
+    ranks, script, reduce, armed, mpi, local = blocks("slurm.md")
     wanted = [f"train.j4711.{guide.host(r // 2)}.r{r}.gpuprof" for r in range(4)]
     done = guide.shell(ranks)
     made = guide.profiles()
@@ -119,6 +146,7 @@ def slurm(build, checks):
     pages = [name for name in sorted(os.listdir(guide.folder)) if name.startswith("job.")]
     checks.check(small.returncode == 0 and "4 files" in small.stderr and pages == ["job.gpuprof", "job.html"], "one small profile of all ranks",
                  f"{pages} {small.stderr[-500:]}")
+    on_request(guide, checks, armed, wanted)
     os.makedirs(guide.folder + "/submitted/profiles")
     os.makedirs(guide.folder + "/scratch")
     done = guide.shell(local, TMPDIR=guide.folder + "/scratch", SLURM_SUBMIT_DIR=guide.folder + "/submitted")

@@ -1,0 +1,198 @@
+/* record: asks a run that goes on (gpuprof run --armed) for a profile of what it does now. */
+#include "cli/common/ask.h"
+#include "cli/common/command.h"
+#include "cli/common/output.h"
+#include "cli/common/results.h"
+#include "cli/record/record.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int steps;
+static double seconds;
+
+static const struct option_spec options[] = {
+    {"steps", 0, OPTION_INT, &steps, "N", "record N steps; default 20"},
+    {"seconds", 0, OPTION_DOUBLE, &seconds, "S", "record S seconds instead"},
+    {0},
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int sig)
+{
+    interrupted = sig;
+    signal(sig, SIG_DFL); /* the second one ends us */
+}
+
+static void listen_for_interrupt(void)
+{
+    struct sigaction a = {.sa_handler = on_interrupt};
+    sigaction(SIGINT, &a, NULL);
+    sigaction(SIGTERM, &a, NULL);
+}
+
+/* What we record, for the other side: "steps=20". */
+static void wanted(char *out, size_t n)
+{
+    if (seconds > 0)
+        snprintf(out, n, "seconds=%.9g", seconds);
+    else
+        snprintf(out, n, "steps=%d", steps ? steps : 20);
+}
+
+/* ---- one run ---- */
+
+static int show(const char *profile)
+{
+    struct err e = ERR_INIT;
+    char here[PATH_MAX];
+    size_t n = getcwd(here, sizeof here) ? strlen(here) : 0;
+    if (n > 1 && strncmp(profile, here, n) == 0 && profile[n] == '/')
+        profile += n + 1;
+    say("profile: %s", profile);
+    return results_make(profile, &(struct results_options){.quiet = quiet_wanted()}, &e) < 0
+               ? fail(&e)
+               : 0;
+}
+
+/* Returns the status to leave with. */
+static int follow(struct ask *a, int pid)
+{
+    char line[PATH_MAX + 64], *rest;
+    enum { LOOK_MS = 200 };
+    for (bool stopped = false;;) {
+        if (interrupted && !stopped) {
+            say("gpuprof ends this recording and writes its profile (Ctrl-C again: do not wait)");
+            ask_stop(a);
+            stopped = true;
+        }
+        switch (ask_answer(a, LOOK_MS, line, sizeof line)) {
+        case ASK_NOTHING:
+            continue;
+        case ASK_GONE:
+            return usage_error("record: the run of process %d ended without an answer", pid);
+        case ASK_LINE:
+            break;
+        }
+        rest = line + strcspn(line, " ");
+        rest += *rest == ' ';
+        if (strncmp(line, "refused ", 8) == 0)
+            return usage_error("record: process %d: %s", pid, rest);
+        if (strncmp(line, "profile ", 8) == 0)
+            return show(rest);
+        say("%s", line);
+    }
+}
+
+static int ask_process(int pid)
+{
+    struct err e = ERR_INIT;
+    struct ask a;
+    char folder[PATH_MAX], text[128] = "record ";
+    if (record_find(pid, folder, sizeof folder, &e) < 0)
+        return usage_error("record: %s", e.text);
+    wanted(text + strlen(text), sizeof text - strlen(text));
+    listen_for_interrupt();
+    if (ask_send(&a, folder, text, &e) < 0)
+        return usage_error("record: %s", e.text);
+    int status = follow(&a, pid);
+    ask_close(&a);
+    return status;
+}
+
+/* ---- all runs whose profiles lie in a folder, on whatever node ---- */
+
+/* NAME.w12.gpuprof: 12; others: 0. */
+static long number_of(const char *name)
+{
+    static const char suffix[] = ".gpuprof";
+    size_t n = strlen(name), m = sizeof suffix - 1;
+    if (n <= m || strcmp(name + n - m, suffix) != 0)
+        return 0;
+    size_t at = n - m;
+    while (at > 0 && isdigit((unsigned char)name[at - 1]))
+        at--;
+    return at > 1 && name[at - 1] == 'w' && name[at - 2] == '.' ? strtol(name + at, NULL, 10) : 0;
+}
+
+/* Whether some run keeps its spools there, and the number of the newest window. */
+static bool look_into(const char *folder, long *newest)
+{
+    DIR *d = opendir(folder);
+    bool any = false;
+    *newest = 0;
+    for (struct dirent *f; d && (f = readdir(d));) {
+        long number = number_of(f->d_name);
+        any |= strncmp(f->d_name, ".gpuprof-", 9) == 0;
+        *newest = number > *newest ? number : *newest;
+    }
+    if (d)
+        closedir(d);
+    return any;
+}
+
+static int ask_folder(const char *folder)
+{
+    struct err e = ERR_INIT;
+    struct output out;
+    char path[PATH_MAX], text[96];
+    long newest;
+    if (!look_into(folder, &newest))
+        return usage_error("record: no gpuprof run records into %s", folder);
+    wanted(text, sizeof text);
+    if ((size_t)snprintf(path, sizeof path, "%s/gpuprof.record", folder) >= sizeof path)
+        return usage_error("record: %s: this name is too long", folder);
+    if (output_open(&out, path, true, &e) < 0)
+        return fail(&e);
+    fprintf(out.f, "%s number=%ld\n", text, newest + 1);
+    if (output_commit(&out, &e) < 0)
+        return fail(&e);
+    say("asked each gpuprof run --armed with its profile in %s: NAME.w%ld.gpuprof follows", folder,
+        newest + 1);
+    return 0;
+}
+
+static int run(int argc, char **argv)
+{
+    struct stat st;
+    char *end;
+    if (argc != 1)
+        return usage_error("record: name a process or a folder: gpuprof record PID");
+    if (steps && seconds != 0)
+        return usage_error("record: --steps and --seconds exclude one another");
+    if (steps < 0 || steps > 1000000)
+        return usage_error("record: --steps needs a number from 1 to 1000000");
+    if (!(seconds >= 0 && seconds <= 86400))
+        return usage_error("record: --seconds needs a number above 0, up to 86400");
+    long pid = strtol(argv[0], &end, 10);
+    if (*argv[0] && !*end && pid > 0 && pid <= INT_MAX)
+        return ask_process((int)pid);
+    if (stat(argv[0], &st) == 0 && S_ISDIR(st.st_mode))
+        return ask_folder(argv[0]);
+    return usage_error("record: '%s' is neither the number of a process nor a folder", argv[0]);
+}
+
+const struct command cmd_record = {
+    .name = "record",
+    .usage = "[options] PID | DIR",
+    .help = "record a part of a run that goes on (run --armed)",
+    .details = "Asks `gpuprof run --armed` for a profile of what its program does now, waits for\n"
+               "it and prints what it says, like `gpuprof run` at the end. PID is the process of\n"
+               "gpuprof, of the program, or of one that the program started. With the folder of\n"
+               "the profiles, which all nodes see, all runs that write there record; gpuprof\n"
+               "does not wait then. Ctrl-C ends the recording, and its profile is written.\n\n"
+               "  gpuprof run --armed -o train.gpuprof -- python train.py\n"
+               "  gpuprof record 4711                    # train.w1.gpuprof: 20 steps\n"
+               "  gpuprof record --seconds 5 4711        # train.w2.gpuprof\n"
+               "  gpuprof record profiles/               # each rank: NAME.w1.gpuprof",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,144 @@
+/* Windows that somebody asks for while the program runs. Spools made by hand; a window begins by
+ * the clock, so that these tests wait for it. */
+#include "tests/unit/collect_spools.h"
+
+#include <time.h>
+
+static int64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec - START;
+}
+
+static struct spool_writer w;
+static uint64_t correlation;
+
+static void begin(void)
+{
+    setup();
+    collect_on_request(c);
+    w = live("1-1");
+    correlation = 0;
+}
+
+static void end(void)
+{
+    spool_end(&w);
+    teardown();
+}
+
+/* A kernel that runs now, in a buffer of its own. Profile time. */
+static void kernel_at(int64_t ns)
+{
+    uint64_t at = 0;
+    spool_anchor(&w, START + ns, stamp(ns));
+    spool_kernel(&w, 0, &at, stamp(ns), stamp(ns + 100), (uint32_t)++correlation, 0x1000);
+    spool_state(&w, 0, SPOOL_READY, at);
+    drain();
+}
+
+static void until_open(void)
+{
+    for (int i = 0; i < 400 && now() <= collect_ask_began(c); i++)
+        usleep(1000);
+    drain();
+}
+
+START_TEST(test_nothing_before)
+{
+    kernel_at(now());
+    ck_assert_uint_eq(atomic_load(&w.h->control), SPOOL_PAUSE);
+    ck_assert_int_eq(collect_asked(c), COLLECT_NONE);
+    atomic_store(&w.h->sealed, 1);
+    finish();
+    ck_assert_int_eq(KERNELS, 0);
+    ck_assert_int_eq(m->count[ROW_RECORDED], 0);
+}
+END_TEST
+
+START_TEST(test_steps)
+{
+    atomic_store(&w.h->steps, 7);
+    drain();
+    collect_ask(c, 3, 0);
+    ck_assert_int_eq(collect_asked(c), COLLECT_OPEN);
+    until_open();
+    ck_assert_uint_eq(atomic_load(&w.h->control), SPOOL_RUN);
+    ck_assert_int_eq(collect_ask_first_step(c), 8);
+    kernel_at(now());
+    atomic_store(&w.h->steps, 10); /* the last one is not over */
+    drain();
+    kernel_at(now());
+    ck_assert_int_eq(KERNELS, 2);
+    atomic_store(&w.h->steps, 11);
+    drain();
+    kernel_at(now() + 10000000000); /* long behind it */
+    ck_assert_int_eq(KERNELS, 2);
+    for (int i = 0; i < 3000 && collect_asked(c) != COLLECT_OVER; i++)
+        usleep(1000);
+    drain();
+    ck_assert_int_eq(collect_asked(c), COLLECT_OVER);
+    ck_assert_uint_eq(atomic_load(&w.h->control), SPOOL_PAUSE);
+    atomic_store(&w.h->sealed, 1);
+    finish();
+    ck_assert_int_eq(m->count[ROW_RECORDED], 1);
+    const struct row_recorded *r = MEMORY_ROW(m, recorded, ROW_RECORDED, 0);
+    ck_assert(r->start_ns == collect_ask_began(c) && r->end_ns < now() && r->first_step == -1);
+}
+END_TEST
+
+/* Of two that count, the slower one is waited for, but not for ever. */
+START_TEST(test_two_count)
+{
+    struct spool_writer other = live("1-2");
+    atomic_store(&w.h->steps, 5);
+    atomic_store(&other.h->steps, 50);
+    drain();
+    collect_ask(c, 4, 0);
+    until_open();
+    atomic_store(&w.h->steps, 10);
+    atomic_store(&other.h->steps, 52);
+    kernel_at(now());
+    kernel_at(now());
+    ck_assert_int_eq(KERNELS, 2);
+    atomic_store(&w.h->steps, 5 + (_i ? 9 : 5));
+    atomic_store(&other.h->steps, _i ? 52 : 55);
+    drain();
+    kernel_at(now() + 10000000000);
+    ck_assert_int_eq(KERNELS, 2);
+    spool_end(&other);
+}
+END_TEST
+
+START_TEST(test_ended_early)
+{
+    collect_ask(c, 0, 3600000000000);
+    collect_ask_end(c); /* before it began */
+    ck_assert(!collect_ask_has_begun(c));
+    collect_ask(c, 0, 3600000000000);
+    until_open();
+    usleep(2000);
+    kernel_at(now());
+    collect_ask_end(c);
+    ck_assert(collect_ask_has_begun(c));
+    atomic_store(&w.h->sealed, 1);
+    finish();
+    ck_assert_int_eq(KERNELS, 1);
+}
+END_TEST
+
+Suite *test_asked_suite(void);
+Suite *test_asked_suite(void)
+{
+    Suite *s = suite_create("asked");
+    TCase *t = tcase_create("windows");
+    tcase_add_checked_fixture(t, begin, end);
+    tcase_set_timeout(t, 30);
+    tcase_add_test(t, test_nothing_before);
+    tcase_add_test(t, test_steps);
+    tcase_add_loop_test(t, test_two_count, 0, 2);
+    tcase_add_test(t, test_ended_early);
+    suite_add_tcase(s, t);
+    return s;
+}
