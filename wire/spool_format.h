@@ -30,7 +30,7 @@
 
 #define SPOOL_MAGIC                                                                                \
     "GPUPSPL" /* 8 bytes with its terminator; written last, when the rest is ready */
-#define SPOOL_VERSION       2u
+#define SPOOL_VERSION       3u
 /* File name in $GPUPROF_DIR: <pid>-<start ticks>.spool, or <pid>-<start ticks>-N.spool for the Nth
  * image that one process runs by exec (pid and start_ticks in the header say the same). A process
  * that could not make one leaves an empty file <pid>-<start ticks>.<errno>.failed, if it can. */
@@ -41,6 +41,7 @@ enum {
     SPOOL_PAGE = 4096,
     SPOOL_STRIDES = 128,  /* CUPTI activity kinds below this have a learnt record size */
     SPOOL_WINDOWS = 64,   /* ring of windows recorded in full */
+    SPOOL_COMMS = 64,     /* communicators whose newest collective is known */
     SPOOL_ANCHORS = 1024, /* ring of clock anchors; the reader keeps up or loses the oldest */
     SPOOL_BUFFER_BYTES = 1 << 20,
     SPOOL_RING_BYTES = 1 << 20, /* data bytes of one ring; a power of two */
@@ -95,6 +96,18 @@ struct spool_anchor {
     int64_t bracket_ns; /* how far apart the first and last of the samples were */
 };
 
+/* How far a rank is on one communicator, also while nothing is recorded. `begun` is stored last
+ * (release). Calls that are begun and not ended are inside the library. */
+struct spool_comm {
+    _Atomic uint64_t key;  /* of the entry; 0 = free */
+    _Atomic uint64_t comm; /* number of the communicator, the same for its ranks; 0 = not filled */
+    _Atomic int32_t rank, ranks; /* -1 = not known */
+    _Atomic uint64_t begun, ended;
+    _Atomic int64_t begun_ns;  /* of the newest call, CLOCK_MONOTONIC */
+    _Atomic uint32_t function; /* string id; 0 = not known */
+    _Atomic uint32_t in_pairs; /* 1: it also sends and receives, so ranks differ in their counts */
+};
+
 struct spool_header {
     char magic[8];
     uint32_t version;
@@ -128,6 +141,7 @@ struct spool_header {
     _Atomic uint32_t full;  /* by the collector: 1 = take no more of the disk */
     _Atomic uint64_t steps; /* marks counted, while a window is there */
     struct spool_window windows[SPOOL_WINDOWS];
+    struct spool_comm comms[SPOOL_COMMS];
     struct spool_anchor anchors[SPOOL_ANCHORS];
 };
 
@@ -373,6 +387,7 @@ struct spool_rec_loader {
 
 #define SPOOL_ASSERT(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " changed size")
 SPOOL_ASSERT(struct spool_anchor, 32);
+SPOOL_ASSERT(struct spool_comm, 56);
 SPOOL_ASSERT(struct spool_buffer_desc, 24);
 SPOOL_ASSERT(struct spool_name, 16);
 SPOOL_ASSERT(struct spool_string, 8);

@@ -39,6 +39,8 @@ void ranges_push(struct thread *t, const struct open_range *r)
     *open = *r;
     open->start_ns = clock_now_ns();
     window_step(t, r->name, depth, open->start_ns, false);
+    if (AGENT_UNLIKELY(r->comm))
+        nccl_begin(open);
 }
 
 void ranges_pop(struct thread *t, uint32_t domain)

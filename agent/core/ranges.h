@@ -22,6 +22,8 @@ struct nvtx_payload { /* as nvToolsExtPayload.h lays it out */
 
 /* Fills payload (bytes) and comm of a range in NCCL's domain, where the schema is known. */
 void nccl_payload(struct open_range *r, const struct nvtx_payload *p);
+/* Such a range begins: the rank has come to its next collective. */
+void nccl_begin(const struct open_range *r);
 /* Writes the CALL record of a collective that has ended. */
 void nccl_record(struct thread *t, const struct open_range *r, int64_t end_ns);
 /* One that is not recorded: it counts on its communicator all the same. */

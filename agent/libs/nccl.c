@@ -1,4 +1,5 @@
 /* NCCL says through NVTX what each call moves: domain "NCCL", one payload schema per function. */
+#include "agent/core/clock.h"
 #include "agent/core/ranges.h"
 
 #include <string.h>
@@ -59,6 +60,57 @@ bool nccl_call_end(void)
     return written;
 }
 
+/* ---- how far this rank is, for everybody to see ---- */
+
+/* A process may hold several ranks of one communicator: each counts its own calls. */
+static uint64_t key_of(uint64_t comm, int rank)
+{
+    return comm + (uint64_t)(rank + 1) * 0x9e3779b97f4a7c15u;
+}
+
+/* NULL: the table is full. */
+static struct spool_comm *entry_of(uint64_t comm, int rank)
+{
+    uint64_t key = key_of(comm, rank);
+    for (size_t i = 0; key && i < SPOOL_COMMS; i++) {
+        struct spool_comm *e = &agent.spool->comms[(size_t)((key ^ key >> 32) + i) % SPOOL_COMMS];
+        uint64_t there = 0;
+        if (atomic_load_explicit(&e->key, memory_order_relaxed) == key)
+            return e;
+        if (!atomic_compare_exchange_strong(&e->key, &there, key) && there != key)
+            continue;
+        atomic_store(&e->rank, rank);
+        atomic_store(&e->comm, comm);
+        return e;
+    }
+    return NULL;
+}
+
+static bool sends(uint32_t name)
+{
+    const char *text = name ? strings_text(name) : "";
+    return strcmp(text, "ncclSend") == 0 || strcmp(text, "ncclRecv") == 0;
+}
+
+static void show_begun(struct spool_comm *e, uint64_t begun, int64_t now_ns,
+                       const struct nccl_call *about)
+{
+    if (about)
+        atomic_store_explicit(&e->ranks, about->ranks, memory_order_relaxed);
+    atomic_store_explicit(&e->begun_ns, now_ns, memory_order_relaxed);
+    atomic_store_explicit(&e->begun, begun, memory_order_release);
+}
+
+static void show_ended(uint64_t comm, const struct nccl_call *about, uint64_t sequence)
+{
+    struct spool_comm *e = sequence ? entry_of(comm, about ? about->rank : -1) : NULL;
+    if (!e)
+        return;
+    if (atomic_load_explicit(&e->begun, memory_order_relaxed) < sequence) /* no range told of it */
+        show_begun(e, sequence, clock_now_ns(), about);
+    atomic_store_explicit(&e->ended, sequence, memory_order_release);
+}
+
 void nccl_call_fill(struct spool_rec_call *rec, const struct nccl_call *about, uint64_t comm,
                     int64_t bytes)
 {
@@ -67,8 +119,8 @@ void nccl_call_fill(struct spool_rec_call *rec, const struct nccl_call *about, u
     rec->algo = -1;
     rec->bytes = bytes;
     rec->comm = comm;
-    /* a process may hold several ranks of one communicator: each counts its own calls */
-    rec->sequence = comm ? count_on(comm + (uint64_t)(rank + 1) * 0x9e3779b97f4a7c15u) : 0;
+    rec->sequence = comm ? count_on(key_of(comm, rank)) : 0;
+    show_ended(comm, about, rec->sequence);
     rec->in_type = about ? about->type : SPOOL_DT_UNKNOWN;
     rec->dim[0] = about ? about->ranks : -1;
     rec->dim[1] = rank;
@@ -78,6 +130,19 @@ void nccl_call_fill(struct spool_rec_call *rec, const struct nccl_call *about, u
 static uint64_t comm_of(const struct open_range *r)
 {
     return r->comm != UINT64_MAX ? r->comm : hooked ? hooked->comm : 0;
+}
+
+void nccl_begin(const struct open_range *r)
+{
+    uint64_t comm = comm_of(r);
+    struct spool_comm *e = comm ? entry_of(comm, hooked ? hooked->rank : -1) : NULL;
+    if (!e)
+        return;
+    atomic_store_explicit(&e->function, r->name, memory_order_relaxed);
+    if (sends(r->name))
+        atomic_store_explicit(&e->in_pairs, 1, memory_order_relaxed);
+    uint64_t ended = atomic_load_explicit(&e->ended, memory_order_relaxed);
+    show_begun(e, ended + 1, r->start_ns, hooked);
 }
 
 void nccl_skip(const struct open_range *r)

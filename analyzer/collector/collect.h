@@ -35,7 +35,16 @@ void collect_ask_next(struct collector *c);
 int64_t collect_ask_began(const struct collector *c);
 int64_t collect_ask_first_step(const struct collector *c); /* from 1; -1 = not known */
 bool collect_ask_has_begun(const struct collector *c);     /* it is not empty */
-bool collect_marks_steps(const struct collector *c);       /* some live process marked one */
+/* ---- does the program go on? (stuck.c) ---- */
+
+/* To be called as often as collect_drain; looks once a second. True: the line tells of ranks that
+ * wait for another one in a collective, which it has not joined although it does nothing else. Once
+ * for each such wait, which is put into the profile's health as well. */
+bool collect_stuck(struct collector *c, char *line, size_t n);
+/* A line for each live process that marks steps or works with other ranks: where it is. */
+void collect_status(struct collector *c, void (*tell)(void *self, const char *line), void *self);
+
+bool collect_marks_steps(const struct collector *c); /* some live process marked one */
 /* The profile and the spools together stay below max_bytes: before they reach it, nothing with a
  * time is kept any more, a health row says so, and agents are asked to record no more. `bytes`
  * tells how large the profile will be. */

@@ -23,7 +23,9 @@ struct collector {
     struct gauges gauges;
     enum { GAUGES_UNTRIED, GAUGES_OPEN, GAUGES_NONE } gauges_state;
     int64_t next_gauges_ns;
-    const char *virtual_nvml; /* NULL: the GPUs are real */
+    const char *virtual_nvml;       /* NULL: the GPUs are real */
+    int64_t looked_ns, resumed_ns;  /* by stuck.c; since the machine or we were last suspended */
+    uint64_t told_comm, told_begun; /* the wait that was told of; 0 = none */
 };
 
 int64_t collect_now_ns(void); /* CLOCK_MONOTONIC */

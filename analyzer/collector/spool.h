@@ -12,6 +12,7 @@
  *   spool_asked.c   windows that somebody asks for while the program runs
  *   spool_control.c what the agents are told to record
  *   spool_steps.c   steps outside of them, summed up
+ *   stuck.c         whether the program goes on, and who waits for whom
  *   spool_ends.c    threads, streams, devices, losses, the process itself -> rows
  *   collect.c       which files there are, when to read what
  *
@@ -96,6 +97,17 @@ struct spool_clock_gap {
     int64_t start_ns, end_ns;
 };
 
+/* How the process goes on, as looked at once a second. CLOCK_MONOTONIC. */
+enum { SPOOL_PACES = 16 };
+struct spool_pace {
+    int64_t steps, changed_ns;      /* begun; when that was last seen to change, 0 = never */
+    int64_t length_ns[SPOOL_PACES]; /* of recent steps, as far as a look a second tells */
+    uint32_t lengths;               /* ever */
+    int64_t cpu_ns, looked_ns;
+    int64_t busy_ns;    /* when it last used a core, or waited for the disk */
+    int64_t stopped_ns; /* when it was last seen stopped */
+};
+
 enum { SPOOL_CBIDS = 2048, SPOOL_SILENCES = 4096 };
 
 /* A mapping whose file may be cut short. */
@@ -159,6 +171,7 @@ struct spool {
     struct spool *leader;    /* whose windows hold for it: the process that counts steps */
     struct VEC(struct row_step_block) blocks;
     int64_t block_steps, steps, last_step_ns, last_step_end_ns;
+    struct spool_pace pace;
     int64_t asked_from; /* steps when the window that was asked for began */
 
     int64_t unnamed, unnamed_devices; /* called by their address */
@@ -176,6 +189,8 @@ void spool_unmap(struct spool *s); /* when nothing is read any more; counts and 
 void spool_close(struct spool *s);
 bool spool_alive(const struct spool *s);
 uint32_t spool_string(struct spool *s, struct spool_out *out, uint32_t id); /* -> sink string id */
+/* Plain characters of a string, cut to fit; "" = there is none. */
+void spool_copy_string(const struct spool *s, uint32_t id, char *out, size_t n);
 void spool_read_names(struct spool *s, struct spool_out *out);
 /* What a record points to; counted, and called by its address, when the agent did not copy it. */
 uint32_t spool_name(struct spool *s, struct spool_out *out, uint64_t pointer, int64_t *unknown);

@@ -186,6 +186,16 @@ uint32_t spool_string(struct spool *s, struct spool_out *out, uint32_t id)
     return s->strings[id] - 1;
 }
 
+void spool_copy_string(const struct spool *s, uint32_t id, char *out, size_t n)
+{
+    uint32_t length = 0;
+    const char *text = id < s->fixed.strings_cap / 8 ? entry(s, id, &length) : NULL;
+    size_t used = 0;
+    for (; text && used < length && used + 1 < n; used++)
+        out[used] = text[used] >= ' ' && text[used] <= '~' ? text[used] : '?';
+    out[used] = 0;
+}
+
 static int grow_names(struct spool *s)
 {
     uint32_t mask = s->name_mask * 2 + 1;

@@ -15,12 +15,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static bool status;
 static int steps;
 static double seconds;
 
 static const struct option_spec options[] = {
     {"steps", 0, OPTION_INT, &steps, "N", "record N steps; default 20"},
     {"seconds", 0, OPTION_DOUBLE, &seconds, "S", "record S seconds instead"},
+    {"status", 0, OPTION_FLAG, &status, NULL, "record nothing: tell where each rank is now"},
     {0},
 };
 
@@ -42,7 +44,9 @@ static void listen_for_interrupt(void)
 /* What we record, for the other side: "steps=20". */
 static void wanted(char *out, size_t n)
 {
-    if (seconds > 0)
+    if (status)
+        snprintf(out, n, "status");
+    else if (seconds > 0)
         snprintf(out, n, "seconds=%.9g", seconds);
     else
         snprintf(out, n, "steps=%d", steps ? steps : 20);
@@ -66,7 +70,6 @@ static int show(const char *profile)
 /* Returns the status to leave with. */
 static int follow(struct ask *a, int pid)
 {
-    char line[PATH_MAX + 64], *rest;
     enum { LOOK_MS = 200 };
     for (bool stopped = false;;) {
         if (interrupted && !stopped) {
@@ -74,6 +77,7 @@ static int follow(struct ask *a, int pid)
             ask_stop(a);
             stopped = true;
         }
+        char line[PATH_MAX + 64], *rest;
         switch (ask_answer(a, LOOK_MS, line, sizeof line)) {
         case ASK_NOTHING:
             continue;
@@ -88,7 +92,12 @@ static int follow(struct ask *a, int pid)
             return usage_error("record: process %d: %s", pid, rest);
         if (strncmp(line, "profile ", 8) == 0)
             return show(rest);
-        say("%s", line);
+        if (strcmp(line, "end") == 0)
+            return 0;
+        if (strncmp(line, "state ", 6) == 0)
+            puts(rest);
+        else
+            say("%s", line);
     }
 }
 
@@ -97,15 +106,16 @@ static int ask_process(int pid)
     struct err e = ERR_INIT;
     struct ask a;
     char folder[PATH_MAX], text[128] = "record ";
+    size_t before = status ? 0 : strlen(text);
     if (record_find(pid, folder, sizeof folder, &e) < 0)
         return usage_error("record: %s", e.text);
-    wanted(text + strlen(text), sizeof text - strlen(text));
+    wanted(text + before, sizeof text - before);
     listen_for_interrupt();
     if (ask_send(&a, folder, text, &e) < 0)
         return usage_error("record: %s", e.text);
-    int status = follow(&a, pid);
+    int left_with = follow(&a, pid);
     ask_close(&a);
-    return status;
+    return left_with;
 }
 
 /* ---- all runs whose profiles lie in a folder, on whatever node ---- */
@@ -166,6 +176,8 @@ static int run(int argc, char **argv)
     char *end;
     if (argc != 1)
         return usage_error("record: name a process or a folder: gpuprof record PID");
+    if (status && (steps || seconds != 0))
+        return usage_error("record: --status records nothing: it excludes --steps and --seconds");
     if (steps && seconds != 0)
         return usage_error("record: --steps and --seconds exclude one another");
     if (steps < 0 || steps > 1000000)
@@ -175,7 +187,7 @@ static int run(int argc, char **argv)
     long pid = strtol(argv[0], &end, 10);
     if (*argv[0] && !*end && pid > 0 && pid <= INT_MAX)
         return ask_process((int)pid);
-    if (stat(argv[0], &st) == 0 && S_ISDIR(st.st_mode))
+    if (!status && stat(argv[0], &st) == 0 && S_ISDIR(st.st_mode))
         return ask_folder(argv[0]);
     return usage_error("record: '%s' is neither the number of a process nor a folder", argv[0]);
 }

@@ -89,7 +89,7 @@ static void look_at_file(struct wishes *w)
 
 void wishes_look(struct wishes *w)
 {
-    static const char record[] = "record";
+    static const char record[] = "record", status[] = "status";
     int64_t now = signals_now_ns();
     struct asked from;
     if (now < w->next_look_ns)
@@ -99,6 +99,10 @@ void wishes_look(struct wishes *w)
     while (asked_next(&from, w->folder))
         if (strncmp(from.text, record, sizeof record - 1) == 0) {
             add(w, from.text + sizeof record - 1, &from);
+        } else if (strcmp(from.text, status) == 0 && w->status) {
+            w->status(w->self, &from);
+            asked_say(&from, "end\n");
+            asked_done(&from);
         } else {
             asked_say(&from, "refused the run does not understand '%s'\n", from.text);
             asked_done(&from);

@@ -24,6 +24,9 @@ struct wishes {
     int64_t next_look_ns;
     struct wish at[WISHES];
     size_t n;
+    /* Answers at once where the program is, a line `state TEXT` each. */
+    void (*status)(void *self, const struct asked *from);
+    void *self;
 };
 
 void wishes_begin(struct wishes *w, const char *folder, const char *profile);

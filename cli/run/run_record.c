@@ -1,4 +1,5 @@
 /* Recording: spools -> collector -> profile, while the program runs. */
+#include "cli/common/command.h"
 #include "cli/run/run_armed.h"
 
 #include "analyzer/collector/collect.h"
@@ -87,6 +88,17 @@ static int64_t profile_bytes(void *self)
     return r->store ? store_expected_bytes(r->store) : 0;
 }
 
+static void tell_line(void *self, const char *line)
+{
+    asked_say(self, "state %s\n", line);
+}
+
+static void tell_status(void *self, const struct asked *from)
+{
+    struct recording *r = self;
+    collect_status(r->collector, tell_line, (void *)(uintptr_t)from);
+}
+
 struct recording *record_open(const struct record_options *o, const char *folder, struct err *e)
 {
     struct recording *r = calloc(1, sizeof *r);
@@ -120,6 +132,8 @@ struct recording *record_open(const struct record_options *o, const char *folder
         return NULL;
     }
     wishes_begin(&r->wishes, folder, o->output);
+    r->wishes.status = tell_status;
+    r->wishes.self = r;
     if (r->armed)
         collect_limit(r->collector, armed_most_bytes(r->armed), armed_bytes, r->armed);
     else if (o->max_bytes)
@@ -141,8 +155,11 @@ void record_ask(struct recording *r)
 void record_drain(struct recording *r)
 {
     struct err e = ERR_INIT; /* kept in r->lost */
+    char line[1024];
     collect_drain(r->collector, &e);
     collect_sample(r->collector);
+    if (collect_stuck(r->collector, line, sizeof line))
+        say("%s", line);
     wishes_look(&r->wishes);
     if (r->armed)
         armed_tick(r->armed, r->collector, &r->wishes);

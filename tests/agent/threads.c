@@ -1,10 +1,10 @@
 /* Threads that come and go, all of them working: `threads ROUNDS [LIBRARY] [exit]`. Each marks
- * ranges and steps, copies, waits for its stream and reads what others have registered, while
- * another CUPTI client (GPUPROF_TEST_PEER) has its sessions in between; in a single round it has
- * all of it. Meanwhile a child is forked that marks a range, and LIBRARY, which has a copy of NVTX
- * of its own, is opened, used and closed again. `exit`: then one thread ends the process while the
- * others work. Under ThreadSanitizer the agent's own thread, its rings, its string table and its
- * window are what is tried; else that nothing is lost. */
+ * ranges and steps, tells of a collective, copies, waits for its stream and reads what others have
+ * registered, while another CUPTI client (GPUPROF_TEST_PEER) has its sessions in between; in a
+ * single round it has all of it. Meanwhile a child is forked that marks a range, and LIBRARY, which
+ * has a copy of NVTX of its own, is opened, used and closed again. `exit`: then one thread ends the
+ * process while the others work. Under ThreadSanitizer the agent's own thread, its rings, its
+ * string table and its window are what is tried; else that nothing is lost. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -21,7 +21,29 @@
 enum { THREADS = 6, LOOPS = 40, BYTES = 4096 };
 
 static _Atomic int failed;
-static nvtxDomainHandle_t domain;
+static nvtxDomainHandle_t domain, nccl;
+
+/* As NCCL tells of a collective: all threads on two communicators. */
+static void collective(int i)
+{
+    const struct {
+        uint64_t comm, bytes;
+        int32_t op, unused;
+    } all_reduce = {0xabc000 + (uint64_t)(i % 2), BYTES, 0, 0};
+    const struct {
+        uint64_t schema, size;
+        const void *data;
+    } payload = {16777216 + 5, sizeof all_reduce, &all_reduce};
+    nvtxEventAttributes_t a = {.version = NVTX_VERSION,
+                               .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+                               .messageType = NVTX_MESSAGE_TYPE_ASCII,
+                               .message.ascii = "ncclAllReduce",
+                               .payloadType = (int32_t)0xDFBD0009,
+                               .reserved0 = 1};
+    a.payload.ullValue = (uint64_t)(uintptr_t)&payload;
+    nvtxDomainRangePushEx(nccl, &a);
+    nvtxDomainRangePop(nccl);
+}
 
 static void *work(void *arg)
 {
@@ -47,6 +69,7 @@ static void *work(void *arg)
             cudaMemcpyAsync(device, host, BYTES, cudaMemcpyHostToDevice, stream) != cudaSuccess;
         failed |= cudaStreamSynchronize(stream) != cudaSuccess;
         nvtxDomainRangePop(domain);
+        collective(i);
         nvtxRangeEnd(id);
         nvtxRangePop();
         gpuprof_step_end();
@@ -122,6 +145,7 @@ int main(int argc, char **argv)
     int rounds = argc > 1 ? atoi(argv[1]) : 4;
     const char *library = argc > 2 ? argv[2] : "";
     domain = nvtxDomainCreateA("threads");
+    nccl = nvtxDomainCreateA("NCCL");
     for (int r = 0; r < rounds; r++) {
         pthread_t t[THREADS];
         if (rounds == 1)

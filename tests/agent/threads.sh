@@ -37,10 +37,11 @@ told() { # as many records, recorded or counted as dropped, in whatever way
     grep -qx "told $told" "$work/seen" || { echo "FAIL $what: $(grep told "$work/seen"), not $told"; bad=$((bad + 1)); }
 }
 
-all=$((rounds * 6 * 40)) # loops in all; in each three ranges and a step
-ranges=$((4 * all + 12 * rounds)) # one of a child, ten and a mark of the library in each round
+all=$((rounds * 6 * 40)) # loops in all; in each four ranges, one of them a collective, and a step
+ranges=$((5 * all + 12 * rounds)) # one of a child, ten and a mark of the library in each round
 run plain
 seen "copies $all"
+seen "calls $all"
 seen "ranges $ranges"
 seen "spools $((1 + rounds))"
 told=$(sed -n 's/^told //p' "$work/seen")

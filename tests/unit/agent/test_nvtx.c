@@ -182,6 +182,14 @@ START_TEST(deep_nesting_is_counted_not_stored)
 }
 END_TEST
 
+static const struct spool_comm *comm_of(const struct spool_view *v, uint64_t comm)
+{
+    for (int i = 0; i < SPOOL_COMMS; i++)
+        if (atomic_load(&v->h->comms[i].comm) == comm)
+            return &v->h->comms[i];
+    return NULL;
+}
+
 START_TEST(nccl_payload_becomes_a_collective)
 {
     const struct {
@@ -212,6 +220,15 @@ START_TEST(nccl_payload_becomes_a_collective)
     view_each(&v, SPOOL_REC_RANGE, see_range, &x);
     ck_assert_uint_eq(x.range.payload, 4096);
     view_close(&v);
+    nvtxDomainRangePushEx(domain, &a); /* it is inside the fourth */
+    v = look();
+    const struct spool_comm *e = comm_of(&v, 0xabcdef);
+    ck_assert_ptr_nonnull(e);
+    ck_assert(atomic_load(&e->begun) == 4 && atomic_load(&e->ended) == 3);
+    ck_assert(atomic_load(&e->begun_ns) > 0 && atomic_load(&e->in_pairs) == 0);
+    ck_assert_str_eq(view_string(&v, atomic_load(&e->function)), "ncclAllReduce");
+    view_close(&v);
+    nvtxDomainRangePop(domain);
 }
 END_TEST
 
