@@ -32,7 +32,8 @@ void spool_ask_end(struct spool_times *t, int64_t now_ns)
 
 static int64_t steps_begun(const struct spool *s)
 {
-    return s->done || !s->h ? 0 : (int64_t)atomic_load(&s->h->steps);
+    uint64_t steps = s->done || !s->h ? 0 : atomic_load(&s->h->steps);
+    return steps < INT64_MAX / 2 ? (int64_t)steps : 0; /* a damaged one */
 }
 
 static bool any_marks(struct spool *const *spools, size_t n)

@@ -165,6 +165,7 @@ static void find_places(struct spool *s, struct places *p)
         x.begun = atomic_load_explicit(&e->begun, memory_order_acquire);
         x.inside = x.begun > atomic_load(&e->ended);
         x.begun_ns = atomic_load(&e->begun_ns);
+        x.begun_ns = x.begun_ns > 0 ? x.begun_ns : 0; /* a damaged one */
         x.rank = s->row.rank >= 0 ? (int32_t)s->row.rank : atomic_load(&e->rank);
         x.function = atomic_load(&e->function);
         x.in_pairs = atomic_load(&e->in_pairs) != 0;

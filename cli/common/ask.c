@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +19,14 @@ static const char prefix[] = "ask-", stop[] = ".stop";
 enum { LOOK_MS = 20 };
 
 /* ---- who asks ---- */
+
+/* The superuser asks in the user's name: only its owner reads the file. */
+static int give(int fd, const char *folder)
+{
+    struct stat st;
+    return geteuid() != 0 || stat(folder, &st) < 0 || fchown(fd, st.st_uid, st.st_gid) == 0 ? 0
+                                                                                            : -1;
+}
 
 int ask_send(struct ask *a, const char *folder, const char *text, struct err *e)
 {
@@ -33,7 +42,8 @@ int ask_send(struct ask *a, const char *folder, const char *text, struct err *e)
     a->fd = open(fresh, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (a->fd < 0)
         return err_set(e, "cannot ask the run: %s: %s", folder, strerror(errno));
-    if (dprintf(a->fd, "%s\n", text) == (int)a->read && rename(fresh, a->path) == 0)
+    if (give(a->fd, folder) == 0 && dprintf(a->fd, "%s\n", text) == (int)a->read &&
+        rename(fresh, a->path) == 0)
         return 0;
     err_set(e, "cannot ask the run: %s: %s", folder, strerror(errno));
     unlink(fresh);

@@ -155,6 +155,7 @@ def main():
     refused(checks, "a process that does not exist", ask(build, "2147483000"), "no process")
     refused(checks, "a process that nobody records", ask(build, str(os.getpid())), "is not one that gpuprof run records")
     refused(checks, "a folder without a run", ask(build, build.folder.name), "no gpuprof run records into")
+    refused(checks, "a state and a recording", ask(build, "--status", "--steps", "5", "1"), "--status records nothing")
     refused(checks, "two kinds of length", ask(build, "--steps", "5", "--seconds", "5", "1"), "exclude one another")
     run = Run(build, "train", "--armed")
     by_record(build, checks, run)
