@@ -8,6 +8,7 @@
 size_t vg_shared_per_sm(const struct vg_profile *p);
 size_t vg_shared_optin(const struct vg_profile *p);
 int vg_threads_per_sm(const struct vg_profile *p);
+size_t vg_persisting_l2(const struct vg_profile *p);
 int vg_bus_width(const struct vg_profile *p); /* bits */
 /* 0: what the device does not have. */
 int vg_device_attribute(const struct vg_profile *p, int device, int attribute);

@@ -21,7 +21,8 @@ struct range {
     char *base;
     size_t size;
     enum vg_memory_kind kind;
-    bool mapped; /* ours to unmap */
+    enum { REGISTERED, OURS, MAPPED } owner; /* ours to unmap; mapped: by core_map.c */
+    int device;                              /* of mapped memory; -1 otherwise */
 };
 static struct range *ranges;
 static size_t range_count, range_cap;
@@ -87,7 +88,8 @@ int vg_malloc(int device, void **out, size_t bytes)
     struct vg_block *b = d->blocks;
     while (b && !(b->free && b->size >= need))
         b = b->next;
-    int result = b && split(b, need) == 0 ? VG_OK : VG_NO_MEMORY;
+    bool room = need <= d->capacity - d->used; /* some of it may be mapped elsewhere */
+    int result = b && room && split(b, need) == 0 ? VG_OK : VG_NO_MEMORY;
     if (result == VG_OK) {
         b->free = b->held = b->let_go = false;
         b->asked = bytes;
@@ -229,11 +231,11 @@ static int range_add(struct range r)
 }
 
 /* Takes the range out of the table; false when p does not start one. */
-static bool range_take(const void *p, bool mapped, struct range *out)
+static bool range_take(const void *p, int owner, struct range *out)
 {
     pthread_rwlock_wrlock(&range_lock);
     size_t at = range_above(p);
-    bool found = at > 0 && ranges[at - 1].base == p && ranges[at - 1].mapped == mapped;
+    bool found = at > 0 && ranges[at - 1].base == p && (int)ranges[at - 1].owner == owner;
     if (found) {
         *out = ranges[at - 1];
         memmove(ranges + at - 1, ranges + at, (range_count - at) * sizeof *ranges);
@@ -257,7 +259,7 @@ static int map_host(void **out, size_t bytes, enum vg_memory_kind kind)
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | populate, -1, 0);
     if (p == MAP_FAILED)
         return VG_NO_MEMORY;
-    int result = range_add((struct range){p, bytes, kind, true});
+    int result = range_add((struct range){p, bytes, kind, OURS, -1});
     if (result != VG_OK)
         munmap(p, bytes);
     else
@@ -278,7 +280,7 @@ int vg_malloc_managed(void **out, size_t bytes)
 int vg_free_host(void *ptr)
 {
     struct range r;
-    if (!range_take(ptr, true, &r))
+    if (!range_take(ptr, OURS, &r))
         return VG_INVALID_VALUE;
     munmap(r.base, r.size);
     return VG_OK;
@@ -288,13 +290,24 @@ int vg_host_register(void *ptr, size_t bytes)
 {
     if (!ptr || !bytes)
         return VG_INVALID_VALUE;
-    return range_add((struct range){ptr, bytes, VG_MEM_PINNED, false});
+    return range_add((struct range){ptr, bytes, VG_MEM_PINNED, REGISTERED, -1});
 }
 
 int vg_host_unregister(void *ptr)
 {
     struct range r;
-    return range_take(ptr, false, &r) ? VG_OK : VG_NOT_REGISTERED;
+    return range_take(ptr, REGISTERED, &r) ? VG_OK : VG_NOT_REGISTERED;
+}
+
+int vg_range_map(char *base, size_t bytes, int device)
+{
+    return range_add((struct range){base, bytes, VG_MEM_DEVICE, MAPPED, device});
+}
+
+bool vg_range_unmap(char *base)
+{
+    struct range r;
+    return range_take(base, MAPPED, &r);
 }
 
 struct vg_pointer vg_pointer(const void *p)
@@ -306,8 +319,8 @@ struct vg_pointer vg_pointer(const void *p)
     pthread_rwlock_rdlock(&range_lock);
     size_t at = range_above(p);
     if (at > 0 && (const char *)p < ranges[at - 1].base + ranges[at - 1].size)
-        found =
-            (struct vg_pointer){ranges[at - 1].kind, -1, ranges[at - 1].size, ranges[at - 1].base};
+        found = (struct vg_pointer){ranges[at - 1].kind, ranges[at - 1].device, ranges[at - 1].size,
+                                    ranges[at - 1].base};
     pthread_rwlock_unlock(&range_lock);
     return found;
 }
@@ -315,9 +328,9 @@ struct vg_pointer vg_pointer(const void *p)
 struct vg_pointer vg_allocation(const void *p)
 {
     struct vg_pointer found = vg_pointer(p);
-    if (found.kind != VG_MEM_DEVICE)
+    struct vg_device *d = device_of(p);
+    if (!d)
         return found;
-    struct vg_device *d = &vg_core.device[found.device];
     pthread_mutex_lock(&vg_core.lock);
     size_t offset = (size_t)((const char *)p - d->base);
     struct vg_block *b = d->blocks;

@@ -246,6 +246,9 @@ int vg_host_unregister(void *ptr);
 struct vg_pointer vg_pointer(const void *p);
 struct vg_pointer vg_allocation(const void *p); /* the same, of the block that it lies in */
 void vg_memory_info(int device, size_t *free_bytes, size_t *total);
+/* Addresses that count as a device's memory from now on; until then. */
+int vg_range_map(char *base, size_t bytes, int device);
+bool vg_range_unmap(char *base);
 
 /* ---- gauges (core_gauges.c) ---- */
 struct vg_gauges { /* of a device, over all processes that publish theirs */

@@ -72,50 +72,6 @@ cudaError_t cudaDeviceReset(void)
     CLOSE(api, cudaSuccess);
 }
 
-cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int device)
-{
-    OPEN(api, cudaGetDeviceProperties_v12000);
-    if (device < 0 || device >= vg_device_count())
-        CLOSE(api, cudaErrorInvalidDevice);
-    const struct vg_profile *p = vg_profile(device);
-    memset(out, 0, sizeof *out);
-    snprintf(out->name, sizeof out->name, "%s", p->name);
-    snprintf(out->uuid.bytes, sizeof out->uuid.bytes, "vgpu-%d", device);
-    out->totalGlobalMem = vg_core.device[device].capacity;
-    out->sharedMemPerBlock = 48 * 1024;
-    out->regsPerBlock = 65536;
-    out->warpSize = 32;
-    out->memPitch = 2147483647;
-    out->maxThreadsPerBlock = 1024;
-    out->maxThreadsDim[0] = out->maxThreadsDim[1] = 1024;
-    out->maxThreadsDim[2] = 64;
-    out->maxGridSize[0] = 2147483647;
-    out->maxGridSize[1] = out->maxGridSize[2] = 65535;
-    out->totalConstMem = 65536;
-    out->major = p->cc_major;
-    out->minor = p->cc_minor;
-    out->textureAlignment = 512;
-    out->multiProcessorCount = p->sm_count;
-    out->canMapHostMemory = 1;
-    out->concurrentKernels = 1;
-    out->pciBusID = device + 1;
-    out->asyncEngineCount = p->copy_engines;
-    out->unifiedAddressing = 1;
-    out->memoryBusWidth = vg_bus_width(p);
-    out->l2CacheSize = (int)p->l2_bytes;
-    out->maxThreadsPerMultiProcessor = vg_threads_per_sm(p);
-    out->streamPrioritiesSupported = 1;
-    out->sharedMemPerMultiprocessor = vg_shared_per_sm(p);
-    out->regsPerMultiprocessor = 65536;
-    out->managedMemory = 1;
-    out->concurrentManagedAccess = 1;
-    out->cooperativeLaunch = 1;
-    out->sharedMemPerBlockOptin = vg_shared_optin(p);
-    out->maxBlocksPerMultiProcessor = 32;
-    out->memoryPoolsSupported = 1;
-    CLOSE(api, cudaSuccess);
-}
-
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device)
 {
     OPEN(api, cudaDeviceGetAttribute_v5000);
