@@ -59,11 +59,11 @@ def main():
     missed(build, checks, "a static runtime without symbols", [at("stripped")], at("stripped"), *advice)
     missed(build, checks, "the same, started by a shell", ["sh", "-c", f"{at('stripped')}; true"], at("stripped"), *advice)
     missed(build, checks, "a library of that kind, opened", [at("opens"), at("libstripped.so")], at("libstripped.so"), *advice)
-    named = build.path("libcufft.so.12")
+    named = build.path("libcutensor.so.2")
     shutil.copy(at("libstripped.so"), named)
     profile = build.path("named.gpuprof")
     done = build.run([build.gpuprof, "run", "-f", "--device", "virtual:h100", "-o", profile, "--", at("opens"), named])
-    lines = [line for line in done.stderr.splitlines() if "libcufft.so.12 is not modelled" in line]
+    lines = [line for line in done.stderr.splitlines() if "libcutensor.so.2 is not modelled" in line]
     checks.check(len(lines) == 1 and "-cudart shared" not in done.stderr,
                  "a library of NVIDIA's that is not modelled: one line names it, nobody shall link it again", done.stderr[-600:])
     checks.done()

@@ -26,6 +26,9 @@ static const struct library {
     {"libcublasLt.so", "cublasLtCreate", "cublasLt", "libcublasLt.so.13", true},
     {"libcudnn.so", "cudnnCreate", "cudnn", "libcudnn.so.9", true},
     {"libnccl.so", "ncclGetUniqueId", "nccl", "libnccl.so.2", true},
+    {"libcufft.so", "cufftPlan1d", "cufft", "libcufft.so.12", true},
+    {"libcusparse.so", "cusparseCreate", "cusparse", "libcusparse.so.12", true},
+    {"libcusolver.so", "cusolverDnCreate", "cusolver", "libcusolver.so.12", true},
     {"libcupti.so", "cuptiActivityEnable", "cupti", "libcupti.so.13", false},
     {"libcuda.so", "cuInit", "cu", "libcuda.so.1", false},
 };
@@ -77,9 +80,8 @@ static bool holds(const struct image *m, const struct library *l, const char *pa
  * names them when they are used. */
 static bool is_vendors(const char *path)
 {
-    static const char *const names[] = {"/libcufft.",  "/libcusparse.", "/libcusolver.",
-                                        "/libcurand.", "/libnpp",       "/libnvjpeg.",
-                                        "/libcudss.",  "/libcutensor."};
+    static const char *const names[] = {"/libcurand.", "/libnpp", "/libnvjpeg.", "/libcudss.",
+                                        "/libcutensor."};
     const char *file = strrchr(path, '/');
     for (size_t i = 0; file && i < sizeof names / sizeof *names; i++)
         if (strncmp(file, names[i], strlen(names[i])) == 0)

@@ -1,0 +1,115 @@
+/* The calls that take the type of the numbers as an argument and sizes in 64 bits. */
+#include "reference_workloads/vgpu/shims/cusolver/shim_cusolver.h"
+
+#include <math.h>
+
+typedef const struct solver_handle *handle;
+
+static int size(handle h, int64_t columns, int type, size_t *device, size_t *host)
+{
+    if (!h || !device || !host)
+        return h ? SOLVER_INVALID_VALUE : SOLVER_NOT_INITIALIZED;
+    *device = (size_t)(64 * (double)columns * solver_type_of(type).bytes) + 1024;
+    *host = 0;
+    return SOLVER_SUCCESS;
+}
+
+#define BUFFERS        void *device, size_t device_bytes, void *host, size_t host_bytes
+#define UNUSED_BUFFERS (void)device, (void)device_bytes, (void)host, (void)host_bytes
+
+CALL(cusolverDnXpotrf_bufferSize, handle h, void *p, int uplo, int64_t n, int type, const void *a,
+     int64_t lda, int compute, size_t *device, size_t *host)
+{
+    (void)p, (void)uplo, (void)a, (void)lda, (void)compute;
+    return size(h, n, type, device, host);
+}
+
+CALL(cusolverDnXpotrf, handle h, void *p, int uplo, int64_t n, int type, void *a, int64_t lda,
+     int compute, BUFFERS, int *info)
+{
+    (void)p, (void)uplo, (void)lda, (void)compute, UNUSED_BUFFERS;
+    if (!h || !a)
+        return h ? SOLVER_INVALID_VALUE : SOLVER_NOT_INITIALIZED;
+    double size_of = (double)n;
+    return solver_blocked(h, "potrf_panel_kernel", "syrk_kernel", size_of, pow(size_of, 3) / 3,
+                          solver_type_of(type), info);
+}
+
+CALL(cusolverDnXpotrs, handle h, void *p, int uplo, int64_t n, int64_t columns, int type,
+     const void *a, int64_t lda, int b_type, void *b, int64_t ldb, int *info)
+{
+    (void)p, (void)uplo, (void)lda, (void)b_type, (void)ldb;
+    if (!h || !a || !b)
+        return h ? SOLVER_INVALID_VALUE : SOLVER_NOT_INITIALIZED;
+    return solver_blocked(h, "potrs_kernel", "trsm_kernel", fmin((double)n, 64),
+                          2.0 * (double)n * (double)n * (double)columns, solver_type_of(type),
+                          info);
+}
+
+CALL(cusolverDnXgetrf_bufferSize, handle h, void *p, int64_t m, int64_t n, int type, const void *a,
+     int64_t lda, int compute, size_t *device, size_t *host)
+{
+    (void)p, (void)a, (void)lda, (void)compute;
+    return size(h, m > n ? m : n, type, device, host);
+}
+
+CALL(cusolverDnXgetrf, handle h, void *p, int64_t m, int64_t n, int type, void *a, int64_t lda,
+     int64_t *pivots, int compute, BUFFERS, int *info)
+{
+    (void)p, (void)lda, (void)compute, UNUSED_BUFFERS;
+    if (!h || !a)
+        return h ? SOLVER_INVALID_VALUE : SOLVER_NOT_INITIALIZED;
+    double few = fmin((double)m, (double)n), many = fmax((double)m, (double)n);
+    for (int64_t i = 0; pivots && i < (int64_t)few && i < 8192; i++)
+        pivots[i] = i + 1; /* no rows are exchanged */
+    return solver_blocked(h, "getrf_panel_kernel", "getrf_update_kernel", few,
+                          2.0 / 3 * many * few * few, solver_type_of(type), info);
+}
+
+CALL(cusolverDnXgetrs, handle h, void *p, int trans, int64_t n, int64_t columns, int type,
+     const void *a, int64_t lda, const int64_t *pivots, int b_type, void *b, int64_t ldb, int *info)
+{
+    (void)p, (void)trans, (void)lda, (void)pivots, (void)b_type, (void)ldb;
+    if (!h || !a || !b)
+        return h ? SOLVER_INVALID_VALUE : SOLVER_NOT_INITIALIZED;
+    return solver_blocked(h, "getrs_kernel", "trsm_kernel", fmin((double)n, 64),
+                          2.0 * (double)n * (double)n * (double)columns, solver_type_of(type),
+                          info);
+}
+
+CALL(cusolverDnXgeqrf_bufferSize, handle h, void *p, int64_t m, int64_t n, int type, const void *a,
+     int64_t lda, int tau_type, const void *tau, int compute, size_t *device, size_t *host)
+{
+    (void)p, (void)a, (void)lda, (void)tau_type, (void)tau, (void)compute;
+    return size(h, m > n ? m : n, type, device, host);
+}
+
+CALL(cusolverDnXgeqrf, handle h, void *p, int64_t m, int64_t n, int type, void *a, int64_t lda,
+     int tau_type, void *tau, int compute, BUFFERS, int *info)
+{
+    (void)p, (void)lda, (void)tau_type, (void)tau, (void)compute, UNUSED_BUFFERS;
+    if (!h || !a)
+        return h ? SOLVER_INVALID_VALUE : SOLVER_NOT_INITIALIZED;
+    double few = fmin((double)m, (double)n), many = fmax((double)m, (double)n);
+    return solver_blocked(h, "geqrf_panel_kernel", "larfb_kernel", few, 4.0 / 3 * many * few * few,
+                          solver_type_of(type), info);
+}
+
+CALL(cusolverDnXsyevd_bufferSize, handle h, void *p, int vectors, int uplo, int64_t n, int type,
+     const void *a, int64_t lda, int w_type, const void *w, int compute, size_t *device,
+     size_t *host)
+{
+    (void)p, (void)vectors, (void)uplo, (void)a, (void)lda, (void)w_type, (void)w, (void)compute;
+    return size(h, n, type, device, host);
+}
+
+CALL(cusolverDnXsyevd, handle h, void *p, int vectors, int uplo, int64_t n, int type, void *a,
+     int64_t lda, int w_type, void *w, int compute, BUFFERS, int *info)
+{
+    (void)p, (void)uplo, (void)lda, (void)w_type, (void)compute, UNUSED_BUFFERS;
+    if (!h || !a || !w)
+        return h ? SOLVER_INVALID_VALUE : SOLVER_NOT_INITIALIZED;
+    double flops = (vectors ? 9 : 4.0 / 3) * pow((double)n, 3);
+    return solver_blocked(h, "latrd_kernel", "syr2k_kernel", (double)n, flops, solver_type_of(type),
+                          info);
+}
