@@ -62,7 +62,7 @@ reference_workloads/vgpu/core reference_workloads/vgpu/ptx
 reference_workloads/vgpu/cost reference_workloads/vgpu/core reference_workloads/vgpu/ptx
 reference_workloads/vgpu/reach
 ROOMS
-    for shim in cuda cudart cupti cublas cublaslt cudnn nccl nvml; do
+    for shim in cuda cudart cupti cublas cublaslt cudnn cufft cusolver cusparse nccl nvml; do
         echo "reference_workloads/vgpu/shims/$shim reference_workloads/vgpu/core reference_workloads/vgpu/cost reference_workloads/vgpu/shims"
     done
     echo "reference_workloads/vgpu/shims reference_workloads/vgpu/core"

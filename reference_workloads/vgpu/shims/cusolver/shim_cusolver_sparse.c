@@ -97,10 +97,10 @@ CALL(cusolverSpXcsrpermHost, PERMUTED, int *rows, int *cols, const int *p, const
     return h && rows && cols && map ? SOLVER_SUCCESS : SOLVER_INVALID_VALUE;
 }
 
-CALL(cusolverSpXcsrissymHost, PERMUTED, const int *rows, const int *ends, const int *cols,
-     int *symmetric)
+CALL(cusolverSpXcsrissymHost, handle h, int m, int nnz, const void *a, const int *rows,
+     const int *ends, const int *cols, int *symmetric)
 {
-    (void)n, (void)nnz, (void)a;
+    (void)nnz, (void)a;
     if (!h || !rows || !ends || !cols || !symmetric)
         return h ? SOLVER_INVALID_VALUE : SOLVER_NOT_INITIALIZED;
     int base = m > 0 ? rows[0] : 0;
