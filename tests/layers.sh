@@ -62,8 +62,11 @@ reference_workloads/vgpu/core reference_workloads/vgpu/ptx
 reference_workloads/vgpu/cost reference_workloads/vgpu/core reference_workloads/vgpu/ptx
 reference_workloads/vgpu/reach
 ROOMS
-    for shim in cuda cudart cupti cublas cublaslt cudnn cufft cusolver cusparse nccl nvml; do
+    for shim in cuda cupti cublas cublaslt cudnn cufft cusolver cusparse nccl nvml; do
         echo "reference_workloads/vgpu/shims/$shim reference_workloads/vgpu/core reference_workloads/vgpu/cost reference_workloads/vgpu/shims"
+    done
+    for shim in cudart cudart12; do # one is built of the other
+        echo "reference_workloads/vgpu/shims/$shim reference_workloads/vgpu/core reference_workloads/vgpu/cost reference_workloads/vgpu/shims reference_workloads/vgpu/shims/cudart reference_workloads/vgpu/shims/cudart12"
     done
     echo "reference_workloads/vgpu/shims reference_workloads/vgpu/core"
     for topic in input host copies kernels training ranks; do

@@ -30,9 +30,13 @@ def calls(library):
     return plain(modelled), plain(missing)
 
 
-def section(library):
+def section(library, known):
+    """`known` keeps what libraries have: one that has the same as another of its kind names that one."""
     name = os.path.basename(library)
     modelled, missing = calls(library)
+    twin = known.setdefault((name.split(".so")[0], tuple(modelled), tuple(missing)), name)
+    if twin != name:
+        return name, f"\n### {name}: {len(modelled)} calls, {len(missing)} missing\n\nThe same as `{twin}`.\n"
     text = f"\n### {name}: {len(modelled)} calls, {len(missing)} missing\n"
     for title, names in (("Modelled", modelled), ("Missing", missing)):
         if names:
@@ -53,8 +57,9 @@ def main():
     head, rest = page.split(START)
     old, tail = rest.split(END)
     sections = {m.group(1): m.group(0) for m in re.finditer(r"\n### (\S+): .*?(?=\n### |\Z)", old, re.S)}
-    for library in built:
-        name, text = section(library)
+    known = {}
+    for library in reversed(built):  # the newest first
+        name, text = section(library, known)
         sections[name] = text
     new = head + START + "".join(sections[name] for name in sorted(sections)) + END + tail
     if "--write" in sys.argv:

@@ -16,11 +16,12 @@
 
 /* What the shims replace. An object has one of them inside if it defines `marker` and is called
  * `stem`, or, of those that exist as an archive, has code for a GPU: a program may have a cuInit of
- * its own. */
+ * its own. Of two with one prefix the first counts: CUDA 12's runtime, which has a call more. */
 static const struct library {
     const char *stem, *marker, *prefix, *shim;
     bool archive;
 } libraries[] = {
+    {"libcudart.so", "cudaGetDeviceProperties_v2", "cuda", "libcudart.so.12", true},
     {"libcudart.so", "__cudaRegisterFatBinary", "cuda", "libcudart.so.13", true},
     {"libcublas.so", "cublasCreate_v2", "cublas", "libcublas.so.13", true},
     {"libcublasLt.so", "cublasLtCreate", "cublasLt", "libcublasLt.so.13", true},
@@ -96,12 +97,14 @@ static void look_at(const char *path, uintptr_t base)
         return;
     opens |= !strstr(path, "/libgpuprof_agent.so") && image_has_symbol(&m, "dlopen", false) &&
              !image_has_symbol(&m, "dlopen", true);
+    const char *held = NULL; /* prefix of what was found last */
     bool device_code =
         image_has_section(&m, ".nv_fatbin") || image_has_section(&m, ".nvFatBinSegment");
     for (size_t i = 0; i < LIBRARIES; i++) {
         const struct library *l = &libraries[i];
-        if (!holds(&m, l, path, device_code))
+        if ((held && strcmp(held, l->prefix) == 0) || !holds(&m, l, path, device_code))
             continue;
+        held = l->prefix;
         if (!shim(i)) {
             note_leave(strcmp(l->prefix, "cu") == 0 ? NOTE_DRIVER : NOTE_LIBRARY, path);
             continue;
@@ -112,7 +115,9 @@ static void look_at(const char *path, uintptr_t base)
         if (r.failed)
             note_leave(NOTE_LIBRARY, path);
     }
-    if (device_code && !image_has_symbol(&m, libraries[0].marker, false) && !is_vendors(path))
+    bool linked_in = device_code && !image_has_symbol(&m, "__cudaRegisterFatBinary", false) &&
+                     !image_imports(&m, "cuda");
+    if (linked_in && !is_vendors(path))
         note_leave(NOTE_STRIPPED, path);
     image_close(&m);
 }

@@ -27,6 +27,8 @@ void image_close(struct image *m);
 bool image_has_section(const struct image *m, const char *name);
 /* Any symbol of this name; defined: a function that is in this object. */
 bool image_has_symbol(const struct image *m, const char *name, bool defined);
+/* It takes a function of this prefix from another object. */
+bool image_imports(const struct image *m, char *prefix);
 /* Calls `each` for the functions that the object defines, with their addresses in the file. */
 void image_functions(const struct image *m, void (*each)(void *arg, const char *name, uint64_t at),
                      void *arg);

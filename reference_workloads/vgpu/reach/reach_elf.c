@@ -106,6 +106,19 @@ bool image_has_symbol(const struct image *m, const char *name, bool defined)
     return symbols(m, SHT_SYMTAB, is_named, &q) || symbols(m, SHT_DYNSYM, is_named, &q);
 }
 
+static bool is_import(void *arg, const char *name, const Elf64_Sym *s)
+{
+    const char *prefix = arg;
+    size_t n = strlen(prefix);
+    return s->st_shndx == SHN_UNDEF && strncmp(name, prefix, n) == 0 && name[n] >= 'A' &&
+           name[n] <= 'Z';
+}
+
+bool image_imports(const struct image *m, char *prefix)
+{
+    return symbols(m, SHT_DYNSYM, is_import, prefix);
+}
+
 struct visit {
     void (*each)(void *arg, const char *name, uint64_t at);
     void *arg;

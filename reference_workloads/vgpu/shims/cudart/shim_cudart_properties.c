@@ -1,14 +1,24 @@
 /* A device's properties: what cudaDeviceGetAttribute answers, as one struct. */
 #include "reference_workloads/vgpu/core/core_attributes.h"
 #include "reference_workloads/vgpu/shims/cudart/shim_cudart.h"
+#include "reference_workloads/vgpu/shims/cudart12/properties.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#ifdef VGPU_RUNTIME_12
+typedef struct properties12 properties;
+cudaError_t cudaGetDeviceProperties_v2(properties *out, int device);
+#define GET_PROPERTIES cudaGetDeviceProperties_v2
+#else
+typedef struct cudaDeviceProp properties;
+#define GET_PROPERTIES cudaGetDeviceProperties
+#endif
+
 /* Members that hold one attribute. */
 #define INT(member, attribute)                                                                     \
     {                                                                                              \
-        offsetof(struct cudaDeviceProp, member), cudaDevAttr##attribute                            \
+        offsetof(properties, member), cudaDevAttr##attribute                                       \
     }
 static const struct {
     size_t at;
@@ -87,9 +97,15 @@ static const struct {
     INT(memoryPoolSupportedHandleTypes, MemoryPoolSupportedHandleTypes),
     INT(clusterLaunch, ClusterLaunch),
     INT(ipcEventSupported, IpcEventSupport),
+#ifdef VGPU_RUNTIME_12
+    INT(clockRate, ClockRate),
+    INT(memoryClockRate, MemoryClockRate),
+    INT(deviceOverlap, GpuOverlap),
+    INT(maxTexture1DLinear, MaxTexture1DLinearWidth),
+#endif
 };
 
-cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int device)
+cudaError_t GET_PROPERTIES(properties *out, int device)
 {
     OPEN(api, cudaGetDeviceProperties_v12000);
     if (device < 0 || device >= vg_device_count() || !out)
