@@ -87,7 +87,6 @@ static const struct {
     {cudaDevAttrCanUseHostPointerForRegisteredMem, 1},
     {cudaDevAttrReservedSharedMemoryPerBlock, 1024},
     {cudaDevAttrHostRegisterReadOnlySupported, 1},
-    {cudaDevAttrMemoryPoolSupportedHandleTypes, cudaMemHandleTypePosixFileDescriptor},
     {cudaDevAttrIpcEventSupport, 1},
     {cudaDevAttrHostNumaId, -1},
     {CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, 1},

@@ -110,6 +110,21 @@ static const void *cubin(void)
     return &image;
 }
 
+/* Programs print what the compiler says. */
+START_TEST(the_compilers_texts_are_empty)
+{
+    CUmodule m;
+    char text[16] = "garbage";
+    CUjit_option options[] = {CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {text, (void *)sizeof text};
+    choose("h100");
+    OK(cuInit(0));
+    OK(cuModuleLoadDataEx(&m, ptx, 2, options, values));
+    ck_assert_str_eq(text, "");
+    ck_assert_ptr_null(values[1]);
+}
+END_TEST
+
 START_TEST(cubin_tells_what_a_kernel_needs)
 {
     CUmodule m;
@@ -228,6 +243,7 @@ Suite *test_vgpu_driver_suite(void)
     tcase_add_test(t, calls_are_found_by_name);
     tcase_add_test(t, context_is_the_devices);
     tcase_add_test(t, kernel_of_ptx_runs_in_the_runtimes_stream);
+    tcase_add_test(t, the_compilers_texts_are_empty);
     tcase_add_test(t, cubin_tells_what_a_kernel_needs);
     tcase_add_test(t, linked_ptx_is_a_module);
     tcase_add_test(t, arrays_are_copied_by_boxes);

@@ -147,6 +147,7 @@ START_TEST(a_device_has_the_properties_of_its_kind)
     ck_assert_int_gt(p.persistingL2CacheMaxSize, 0);
     ck_assert_int_lt(p.persistingL2CacheMaxSize, p.l2CacheSize);
     ck_assert_int_eq(p.clusterLaunch, 1);
+    ck_assert_uint_eq(p.memoryPoolSupportedHandleTypes, 0); /* pools cannot be exported here */
     OK(cudaDeviceGetAttribute(&can, cudaDevAttrClusterLaunch, 0));
     ck_assert_int_eq(can, 1);
 }
