@@ -336,7 +336,8 @@ int steps_find(struct facts *f, struct err *e)
     if (assign_ops(f) < 0)
         return err_no_memory(e);
     recorded_drop(f);
-    if (steps_lengths(f) < 0 || steps_choose(&f->steps, f->on_cpu) < 0)
+    if (steps_lengths(f) < 0 || (!analysis_of_window(f) && steps_drop_deserted(f) < 0) ||
+        steps_choose(&f->steps, f->on_cpu) < 0)
         return err_no_memory(e);
     return 0;
 }

@@ -8,8 +8,9 @@
  *   shim_nccl_data.c   small operations really move and reduce their data
  *   shim_nccl_mark.c   NVTX ranges with payloads, as the real library has them
  *
- * Kinder than the real library: when a rank dies, the others' kernels end and the communicator
- * reports ncclRemoteError, and ranks that call different operations get ncclInvalidUsage.
+ * Kinder than the real library: when a rank dies, the communicator reports ncclRemoteError, and the
+ * others' kernels end when the program aborts it, or after two seconds; ranks that call different
+ * operations get ncclInvalidUsage.
  * Not modelled: several nodes, capture into graphs, windows and device-side communication;
  * initialisation always blocks. */
 #ifndef VGPU_SHIM_NCCL_H
@@ -63,6 +64,7 @@ struct ncclComm {
     int maker_fd; /* of the region, where this process made it; -1 */
     uint64_t hash;
     _Atomic int refs;          /* its owner and its operations on the way */
+    _Atomic int lost;          /* ncclResult_t: a rank has ended, its operations cannot */
     _Atomic int failed;        /* ncclResult_t: nothing is waited for any more */
     uint64_t launched;         /* operations so far */
     _Atomic uint64_t finished; /* of them, in order */

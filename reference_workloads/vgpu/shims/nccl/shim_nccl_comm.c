@@ -223,7 +223,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error)
 {
     if (!comm || !error)
         return meet_fail(NULL, ncclInvalidArgument, "the communicator or the result is NULL");
-    *error = (ncclResult_t)comm->failed;
+    *error = (ncclResult_t)(comm->failed ? comm->failed : comm->lost);
     return ncclSuccess;
 }
 TWIN(ncclCommGetAsyncError)

@@ -18,6 +18,9 @@
 #include <unistd.h>
 
 enum { QUERY_NS = 200000000 }; /* between looks at whether everybody is alive */
+/* On a card the kernel turns until the program aborts the communicator, as PyTorch's watchdog does
+ * within 0.1 s. A program that never does goes on after this. */
+static const int64_t grace_ns = 2000000000;
 
 struct meeting { /* inside ncclUniqueId */
     char magic[8];
@@ -179,13 +182,18 @@ static bool all_joined(const struct ncclComm *c, uint64_t unused)
 static void *watch(void *arg)
 {
     struct ncclComm *c = arg;
+    int64_t lost_ns = 0;
     while (!c->stop) {
         uint32_t seen = c->region->bell;
-        int who = c->finished < c->launched && !c->failed ? gone(c) : -1;
+        int who = c->finished < c->launched && !c->failed && !c->lost ? gone(c) : -1;
         vg_barriers_changed();
         if (who >= 0 && c->finished < c->launched) {
             snprintf(c->error, sizeof c->error, "rank %d has ended", who);
-            c->failed = ncclRemoteError;
+            lost_ns = vg_now_ns();
+            c->lost = ncclRemoteError;
+        }
+        if (c->lost && !c->failed && vg_now_ns() - lost_ns >= grace_ns) {
+            c->failed = c->lost;
             vg_barriers_changed();
         }
         if (!c->stop)

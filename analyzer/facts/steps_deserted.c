@@ -1,0 +1,96 @@
+/* Steps that wait for a rank that has ended. When a rank dies, the others' next collective lasts
+ * until the program gives up on it: for minutes, where a watchdog has to notice. That is no cost of
+ * the loop, so that step and what follows it do not count.
+ *
+ *   numbers of the collectives of each communicator and process -> the first one that a rank never
+ *   called -> its step
+ *
+ * Only where the numbers are recorded, for ranks of one host, and where the analysed rank called
+ * two more at most: nobody gets further without the others. Cost: one pass over the collectives. */
+#include "analyzer/facts/passes.h"
+
+#include "base/vec.h"
+
+enum { FURTHER = 2 };
+
+struct line { /* of one process on one communicator */
+    int64_t communicator, process, last;
+};
+struct lines VEC(struct line);
+
+static struct line *line_of(struct lines *v, const struct row_collective *c)
+{
+    for (size_t i = v->n; i-- > 0;)
+        if (v->at[i].communicator == c->communicator && v->at[i].process == c->process)
+            return &v->at[i];
+    struct line *l = vec_push(v);
+    if (l)
+        *l = (struct line){c->communicator, c->process, 0};
+    return l;
+}
+
+static bool numbered(const struct row_collective *c)
+{
+    return c->sequence > 0 && c->communicator != 0 && c->communicator != -1;
+}
+
+static int find_lines(const struct timeline *t, struct lines *v)
+{
+    for (size_t i = 0; i < t->collective_count; i++) {
+        const struct row_collective *c = &t->collectives[i].row;
+        struct line *l = numbered(c) ? line_of(v, c) : NULL;
+        if (numbered(c) && !l)
+            return -1;
+        if (l && c->sequence > l->last)
+            l->last = c->sequence;
+    }
+    return 0;
+}
+
+/* Some rank's last number on the communicator, where it ended before this; else the largest. */
+static int64_t last_of_all(const struct timeline *t, const struct lines *v, const struct line *ours,
+                           const struct row_process *me, int64_t ns)
+{
+    int64_t last = ours->last;
+    for (size_t i = 0; i < v->n; i++) {
+        if (v->at[i].communicator != ours->communicator || v->at[i].process == ours->process)
+            continue;
+        uint32_t other = timeline_process_index(t, v->at[i].process);
+        const struct row_process *p = other == TL_NONE ? me : &t->processes[other];
+        if (p != me && p->host == me->host && p->end_ns > 0 && p->end_ns < ns &&
+            v->at[i].last < last && v->at[i].last + FURTHER >= ours->last)
+            last = v->at[i].last;
+    }
+    return last;
+}
+
+static uint32_t step_of(const struct facts *f, const struct collective *c)
+{
+    return c->op != TL_NONE ? f->steps.op_step[c->op] : facts_step_at(f, c->row.start_ns);
+}
+
+int steps_drop_deserted(struct facts *f)
+{
+    const struct timeline *t = f->tl;
+    struct steps *s = &f->steps;
+    struct lines v = {0};
+    uint32_t first = TL_NONE;
+    if (t->collective_count == 0 || s->process >= t->process_count)
+        return 0;
+    const struct row_process *me = &t->processes[s->process];
+    int rc = find_lines(t, &v);
+    for (size_t i = 0; rc == 0 && i < t->collective_count; i++) {
+        const struct collective *c = &t->collectives[i];
+        if (c->row.process != me->id || !numbered(&c->row))
+            continue;
+        int64_t ended = c->op != TL_NONE ? t->ops[c->op].end_ns : me->end_ns;
+        uint32_t step = step_of(f, c);
+        const struct line *ours = line_of(&v, &c->row);
+        if (step < first && ours && c->row.sequence > last_of_all(t, &v, ours, me, ended))
+            first = step;
+    }
+    for (uint32_t i = first; i < s->count; i++) /* none of them, where there is nothing else */
+        s->at[i].used &= first == 0;
+    vec_release(&v);
+    return rc;
+}
