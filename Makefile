@@ -34,6 +34,7 @@ test:
 torch: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target gpuprof gpuprof_agent vgpu >$(BUILD)/torch.log || { tail -n 40 $(BUILD)/torch.log; exit 1; }
 	@tests/torch/run.py $(BUILD) $(TORCH) || [ $$? = 77 ]
+	@tests/torch/ranks.py $(BUILD) $(TORCH) || [ $$? = 77 ]
 	@tests/torch/kineto.py $(BUILD) $(TORCH) || [ $$? = 77 ]
 	@tests/torch/gallery.py $(BUILD) $(TORCH) || [ $$? = 77 ]
 
