@@ -139,7 +139,7 @@ void vg_barriers_changed(void);
 void vg_trap(const char *library, const char *name);
 
 /* ---- cost model (cost.c): durations in ns, before noise, kernel minimum included ---- */
-enum vg_dtype { VG_F32, VG_TF32, VG_F16, VG_BF16, VG_F64, VG_I8 };
+enum vg_dtype { VG_F32, VG_TF32, VG_F16, VG_BF16, VG_F64, VG_I8, VG_F8 };
 enum vg_layout { VG_NCHW, VG_NHWC };
 
 size_t vg_dtype_bytes(enum vg_dtype t);

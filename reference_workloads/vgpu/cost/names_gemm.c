@@ -51,6 +51,14 @@ static const struct row rows[] = {
       "tensor16x8x8_aligna4_alignc4_execute_kernel__5x_cublas",
       "sm80_xmma_gemm_f32f32_tf32f32_f32_%s_n_tilesize128x128x32_stage4_warpsize2x2x1_"
       "tensor16x8x8_aligna4_alignc4_execute_kernel__5x_cublas"}},
+    {90, /* with a result of bfloat16 */
+     VG_F8,
+     {"sm90_xmma_gemm_e4m3bf16_e4m3f32_f32_%s_n_tilesize128x64x128_cgasize1x1x1_"
+      "warpgroupsize1x1x1_aligna4_alignc4_execute_segment_k_off_kernel__5x_cublas",
+      "sm90_xmma_gemm_e4m3bf16_e4m3f32_f32_%s_n_tilesize128x64x128_cgasize1x1x1_"
+      "warpgroupsize1x1x1_aligna4_alignc4_execute_segment_k_on_kernel__5x_cublas",
+      "sm90_xmma_gemm_e4m3bf16_e4m3f32_f32_%s_n_tilesize128x128x128_cgasize1x1x1_"
+      "warpgroupsize1x1x1_aligna4_alignc4_execute_segment_k_off_kernel__5x_cublas"}},
     {90,
      VG_F16,
      {"nvjet_sm90_hsh_64x64_64x13_1x1_h_bz_%s", "nvjet_sm90_hsh_128x64_64x8_2x1_v_bz_%s",
@@ -106,7 +114,7 @@ const char *vg_name_gemm(const struct vg_profile *p, const struct vg_product *g,
         r = find_row(cc, VG_F32);
     char letters[4] = {g->transpose_a ? 't' : 'n', g->transpose_b ? 't' : 'n', '\0', '\0'};
     const char *format = r->tile[(tile_class(p, g) + rank) % TILES];
-    if (cc >= 90 && r->cc == 90) {
+    if (cc >= 90 && r->cc == 90 && g->type != VG_F8) {
         letters[0] = g->transpose_a ? 'T' : 'N';
         letters[1] = g->transpose_b ? 'T' : 'N';
         letters[2] = g->transpose_b ? 'N' : 'T';

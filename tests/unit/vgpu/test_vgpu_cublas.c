@@ -113,6 +113,47 @@ START_TEST(test_lt)
 }
 END_TEST
 
+static cublasStatus_t in_fp8(const char *model, cublasOperation_t first, cudaDataType_t type)
+{
+    const float one = 1, zero = 0;
+    char *at;
+    on_device(model);
+    BLAS(cublasDestroy(blas(&at)));
+    cublasLtHandle_t h;
+    cublasLtMatmulDesc_t desc;
+    cublasLtMatrixLayout_t a, b, d;
+    BLAS(cublasLtCreate(&h));
+    BLAS(cublasLtMatmulDescCreate(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    BLAS(cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first));
+    BLAS(cublasLtMatrixLayoutCreate(&a, type, 4096, 4096, 4096));
+    BLAS(cublasLtMatrixLayoutCreate(&b, type, 4096, 4096, 4096));
+    BLAS(cublasLtMatrixLayoutCreate(&d, CUDA_R_16BF, 4096, 4096, 4096));
+    return cublasLtMatmul(h, desc, &one, at, a, at, b, &zero, at, d, at, d, NULL, NULL, 0, NULL);
+}
+
+/* Twice as fast as in half precision, less what the units lose; only where they are, only T N. */
+START_TEST(test_fp8)
+{
+    const int64_t flops = (int64_t)2 * 4096 * 4096 * 4096;
+    BLAS(in_fp8("h100", CUBLAS_OP_T, CUDA_R_8F_E4M3));
+    ck_assert_int_eq(launched("sm90_xmma_gemm_e4m3bf16_e4m3f32_f32_tn"), 1);
+    ck_assert_int_gt(flops / seen_ns[0], 900000); /* FLOP/ns */
+    ck_assert_int_lt(flops / seen_ns[0], 1403000);
+}
+END_TEST
+
+START_TEST(test_fp8_is_for_some)
+{
+    ck_assert_int_eq(in_fp8("h100", CUBLAS_OP_N, CUDA_R_8F_E4M3), CUBLAS_STATUS_NOT_SUPPORTED);
+}
+END_TEST
+
+START_TEST(test_fp8_needs_its_units)
+{
+    ck_assert_int_eq(in_fp8("a100-80", CUBLAS_OP_T, CUDA_R_8F_E5M2), CUBLAS_STATUS_NOT_SUPPORTED);
+}
+END_TEST
+
 START_TEST(test_copies_with_strides)
 {
     char *at;
@@ -187,6 +228,9 @@ Suite *test_vgpu_cublas_suite(void)
     tcase_add_test(t, test_products_over_devices);
     tcase_add_test(t, test_host_results_wait);
     tcase_add_test(t, test_lt);
+    tcase_add_test(t, test_fp8);
+    tcase_add_test(t, test_fp8_is_for_some);
+    tcase_add_test(t, test_fp8_needs_its_units);
     suite_add_tcase(suite, t);
     return suite;
 }

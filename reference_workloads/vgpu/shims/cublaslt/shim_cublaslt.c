@@ -233,6 +233,10 @@ static cublasStatus_t arithmetic(const struct vg_profile *p, int64_t type, int64
     case CUDA_R_8I:
         *out = VG_I8;
         return CUBLAS_STATUS_SUCCESS;
+    case CUDA_R_8F_E4M3:
+    case CUDA_R_8F_E5M2:
+        *out = VG_F8;
+        return p->fp8_flops > 0 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
     default:
         return CUBLAS_STATUS_NOT_SUPPORTED;
     }
@@ -273,6 +277,8 @@ static cublasStatus_t describe(cublasLtHandle_t h, cublasLtMatmulDesc_t desc,
     cublasStatus_t status = arithmetic(vg_profile(h->device), type, compute, &g->type);
     if (status != CUBLAS_STATUS_SUCCESS)
         return status;
+    if (g->type == VG_F8 && (!ta || tb || g->m % 16 || g->k % 16)) /* as on Ada and Hopper */
+        return CUBLAS_STATUS_NOT_SUPPORTED;
     size_t size = vg_dtype_bytes(type == CUDA_R_32F ? VG_F32 : g->type);
     int align[3] = {vg_alignment(o->at, bag_number(o->a, CUBLASLT_MATRIX_LAYOUT_LD, 1), size),
                     vg_alignment(o->bt, bag_number(o->b, CUBLASLT_MATRIX_LAYOUT_LD, 1), size),
