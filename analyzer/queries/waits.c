@@ -66,6 +66,21 @@ static enum wait_cause cause_at(const struct query_open *o)
     return WAIT_OTHER;
 }
 
+/* Without non_blocking PyTorch waits for the stream right after the copy, with no call between. */
+static bool behind_upload(const struct timeline *t, const struct thread *thread, uint32_t sync)
+{
+    const struct api *c = &t->apis[sync];
+    while (c->kind == API_SYNC_STREAM && sync-- > thread->first_api) {
+        const struct api *before = &t->apis[sync];
+        if (before->layer != c->layer)
+            continue;
+        return (before->kind == API_COPY_ASYNC || before->kind == API_COPY_SYNC) &&
+               before->op != TL_NONE && t->ops[before->op].kind == OP_COPY &&
+               t->ops[before->op].copy_kind == COPY_H2D;
+    }
+    return false;
+}
+
 void query_waits(const struct facts *f, struct query_waits *w)
 {
     const struct timeline *t = f->tl;
@@ -81,7 +96,7 @@ void query_waits(const struct facts *f, struct query_waits *w)
                 query_step_at(f, c->start_ns) == TL_NONE)
                 continue;
             query_open_until(&open, c->start_ns);
-            enum wait_cause cause = cause_at(&open);
+            enum wait_cause cause = behind_upload(t, thread, i) ? WAIT_UPLOAD : cause_at(&open);
             if (cause == WAIT_OTHER && c->kind == API_SYNC_DEVICE)
                 cause = WAIT_EXPLICIT;
             w->count[cause]++;

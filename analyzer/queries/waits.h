@@ -25,6 +25,7 @@ enum wait_cause {
     WAIT_MASK,     /* a result whose size only the GPU knows: x[mask], nonzero, unique */
     WAIT_READ,     /* .cpu(), .numpy(), print: a tensor is read */
     WAIT_EXPLICIT, /* torch.cuda.synchronize(), cudaDeviceSynchronize */
+    WAIT_UPLOAD,   /* x.to("cuda") without non_blocking: behind a copy to the GPU */
     WAIT_CAUSES
 };
 

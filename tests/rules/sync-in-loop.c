@@ -81,6 +81,38 @@ static void fill_wait(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + MS(8), at + MS(8) + US(20), MS(1.9));
 }
 
+/* x.to("cuda") from pinned memory without non_blocking, and 3 ms in which nothing is queued; one
+ * step in four reads a result. */
+static void fill_upload(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at, at + US(20), MS(5));
+    build_range(b, "aten::copy_", at + US(90), at + MS(5.1));
+    build_copy(b, COPY_H2D, MEMORY_PINNED, MEMORY_DEVICE, true, 4096, at + US(100), CALL_NS,
+               at + MS(5) + US(22), US(2));
+    build_sync(b, at + US(110), MS(5) - US(70));
+    if (step_number++ % 4 == 0)
+        build_copy(b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, true, 8, at + MS(5.2), US(10),
+                   at + MS(5.2) + US(4), US(2));
+    build_kernel(b, case_gemm, at + MS(8), at + MS(8) + US(20), MS(1.9));
+}
+
+START_TEST(test_a_wait_behind_a_copy_to_the_gpu)
+{
+    struct builder b = build_start();
+    build_meta(&b, "framework", "pytorch");
+    step_number = 0;
+    case_loop(&b, fill_upload);
+    const struct advice *a = build_analyze(&b);
+    const struct outcome *o = case_outcome(a, "sync-in-loop");
+    case_verdict(a, "sync-in-loop", RULE_FIRES);
+    const char *remedy = outcome_remedy(a->facts, o);
+    ck_assert_ptr_nonnull(strstr(remedy, "x.to(device, non_blocking=True)"));
+    ck_assert_ptr_null(strstr(remedy, ".item()"));
+    ck_assert_str_eq(o->setting, "non_blocking=1");
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(test_waits_by_operator)
 {
     static const struct {
@@ -173,6 +205,7 @@ Suite *rule_sync_in_loop_suite(void)
     tcase_add_test(t, test_sync);
     tcase_add_test(t, test_no_core_for_much_of_the_step);
     tcase_add_test(t, test_waits_by_operator);
+    tcase_add_test(t, test_a_wait_behind_a_copy_to_the_gpu);
     tcase_add_test(t, test_waits_of_a_search_go_with_it);
     tcase_add_test(t, test_item);
     suite_add_tcase(s, t);

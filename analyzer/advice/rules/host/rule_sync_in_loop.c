@@ -80,6 +80,9 @@ static void advise(struct outcome *o, const struct query_waits *w, bool reads)
                       "x.to('cpu', non_blocking=True) into pinned memory, read one step later",
         [WAIT_EXPLICIT] = "remove torch.cuda.synchronize() from the loop; measure time with "
                           "torch.cuda.Event(enable_timing=True)",
+        [WAIT_UPLOAD] = "x.to(device, non_blocking=True) for what comes from pinned memory "
+                        "(DataLoader(pin_memory=True)): without it each copy to the GPU waits for "
+                        "all that was queued before",
     };
     const struct rule *r = o->rule;
     if (!reads && w->most == WAIT_OTHER) /* nothing comes back: a wait for its own sake */
@@ -92,11 +95,13 @@ static void advise(struct outcome *o, const struct query_waits *w, bool reads)
                             "cudaStreamWaitEvent instead of cudaStreamSynchronize: streams wait "
                             "for each other, and the host continues"};
     if (by_cause[w->most])
-        o->remedy = (struct remedy){by_cause[w->most], r->remedy.tensorflow,
-                                    w->most == WAIT_EXPLICIT
-                                        ? "remove cudaDeviceSynchronize from the loop; wait only "
-                                          "for the event of the result that you need"
-                                        : r->remedy.cuda};
+        o->remedy = (struct remedy){
+            by_cause[w->most], r->remedy.tensorflow,
+            w->most == WAIT_UPLOAD     ? "leave out cudaStreamSynchronize behind a copy to the "
+                                         "GPU: the stream keeps the order"
+            : w->most == WAIT_EXPLICIT ? "remove cudaDeviceSynchronize from the loop; wait only "
+                                         "for the event of the result that you need"
+                                       : r->remedy.cuda};
 }
 
 /* Waits that rules of their own explain. */
@@ -167,7 +172,9 @@ static void check_sync_in_loop(const struct facts *f, struct arena *arena, struc
                          (double)why.count[WAIT_MASK] / used, "count", NULL);
     advise(o, &why, s.read_backs > 0);
     o->edit = (struct edit){.kind = EDIT_UNSYNC, .keep_marks = others};
-    o->setting = why.most == WAIT_MASK ? NULL : "sync_every=100";
+    o->setting = why.most == WAIT_MASK     ? NULL
+                 : why.most == WAIT_UPLOAD ? "non_blocking=1"
+                                           : "sync_every=100";
     const struct waiting *w = worst(&s);
     const char *where = query_gap_range(f, PART_IDLE_SYNC);
     outcome_fires(
