@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Do programs run as fast on the virtual GPU as others measured them on the card? Each program of published_programs.py
+runs with the published batch and precision; the table, in Markdown, has what it reached beside the published figure.
+
+usage: published.py BUILD PYTHON [--state FILE] [NAME...]
+
+PYTHON has a CUDA build of PyTorch 2, torchvision and transformers. A run that FILE already has is not repeated.
+"""
+import argparse
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+LECTURE = "A. Karpathy, \"Let's reproduce GPT-2 (124M)\" (2024), chapter titles; batch and code: build-nanogpt, {}"
+DLE = "NVIDIA/DeepLearningExamples, PyTorch/{}/README.md"  # batches: Classification/ConvNets/configs.yml
+BERT = DLE.format("LanguageModeling/BERT")  # phase 2 (512 tokens) groups sequences by length: most are shorter
+RESNET, RESNEXT = DLE.format("Classification/ConvNets/resnet50v1.5"), DLE.format("Classification/ConvNets/resnext101-32x4d")
+NANO = "nanoGPT's README (December 2022), which names no batch; 12 by its later configuration"
+
+
+class Case:
+    def __init__(self, name, model, arguments, published, source, *, seen=""):
+        self.name, self.model, self.arguments = name, model, arguments.split()
+        self.published, self.source, self.seen = published, source, seen  # samples a second
+
+    def batch(self):
+        return int(self.arguments[self.arguments.index("--batch") + 1])
+
+
+def gpt(name, ms, commit, arguments):
+    return Case("gpt2-" + name, "a100-80", "gpt2 --batch 16 " + arguments, 16e3 / ms, LECTURE.format(commit))
+
+
+CASES = [
+    gpt("fp32", 1000, "631f7d6", "--precision fp32 --steps 4 --warmup 2"),
+    gpt("tf32", 333, "5265b20", "--precision tf32"),
+    gpt("bf16", 300, "177e4cd", "--precision bf16"),
+    gpt("compiled", 130, "fb8bd6e", "--precision bf16 --compile"),
+    gpt("flash", 96, "7ee630c", "--precision bf16 --compile --flash"),
+    gpt("vocabulary", 93, "7230096", "--precision bf16 --compile --flash --vocabulary 50304"),
+    Case("nanogpt", "a100-40", "gpt2 --batch 12 --precision bf16 --dropout 0.1", 12e3 / 250, NANO, seen="docs/pytorch.md had it"),
+    Case("nanogpt-compiled", "a100-40", "gpt2 --batch 12 --precision bf16 --dropout 0.1 --compile", 12e3 / 135, NANO,
+         seen="docs/pytorch.md had it"),
+    Case("resnet50-a100-tf32", "a100-80", "resnet50 --batch 256 --precision tf32", 938, RESNET, seen="not fitted, but known"),
+    Case("resnet50-a100-amp", "a100-80", "resnet50 --batch 256 --precision amp --channels-last", 2470, RESNET,
+         seen="`conv_half_eff` was chosen beside it"),
+    Case("resnet50-v100-fp32", "v100", "resnet50 --batch 112 --precision fp32", 356, RESNET, seen="not fitted, but known"),
+    Case("resnet50-v100-amp", "v100", "resnet50 --batch 256 --precision amp --channels-last", 1156, RESNET,
+         seen="`conv_half_eff` was chosen beside its neighbour of 16 GB"),
+    Case("resnext101-a100-tf32", "a100-80", "resnext101 --batch 128 --precision tf32", 456, RESNEXT),
+    Case("resnext101-a100-amp", "a100-80", "resnext101 --batch 128 --precision amp --channels-last", 1211, RESNEXT),
+    Case("resnext101-v100-fp32", "v100", "resnext101 --batch 64 --precision fp32", 144, RESNEXT),
+    Case("bert-a100-tf32-128", "a100-80", "bert --batch 128 --length 128 --precision tf32 --micro", 317, BERT),
+    Case("bert-a100-amp-128", "a100-80", "bert --batch 256 --length 128 --precision amp --micro", 580, BERT),
+]
+
+
+def busy_ms(profile, batch, rate, steps):
+    """The device's busy time of a step: of the last steps, as long as the program counted them."""
+    db = sqlite3.connect(f"file:{profile}?mode=ro", uri=True)
+    spans = sorted(db.execute("SELECT start_ns, end_ns FROM kernel UNION ALL SELECT start_ns, end_ns FROM copy"))
+    begin, reached, busy = spans[-1][1] - steps * batch / rate * 1e9, 0, 0
+    for start, end in spans:
+        if start >= begin:
+            busy += max(0, end - max(start, reached))
+            reached = max(reached, end)
+    return busy / steps / 1e6
+
+
+def run(args, case, folder):
+    profile = os.path.join(folder, case.name + ".gpuprof")
+    done = subprocess.run([os.path.join(args.build, "bin", "gpuprof"), "run", "-q", "-f", "--device", "virtual:" + case.model, "-o", profile,
+                           "--", args.python, os.path.join(HERE, "published_programs.py"), *case.arguments],
+                          capture_output=True, text=True, env={**os.environ, "HF_HUB_OFFLINE": "1"})
+    printed = re.search(r"^samples_per_s ([\d.]+)$", done.stdout, re.M)
+    if done.returncode != 0 or not printed:
+        sys.exit(f"{case.name}: status {done.returncode}: {done.stderr[-2000:]}")
+    rate = float(printed[1])
+    steps = int(case.arguments[case.arguments.index("--steps") + 1]) if "--steps" in case.arguments else 8
+    return {"name": case.name, "rate": rate, "busy_ms": busy_ms(profile, case.batch(), rate, steps)}
+
+
+def row(case, got):
+    alone = case.batch() / got["busy_ms"] * 1e3
+    return (f"| {case.name} | {case.model} | `{' '.join(case.arguments)}` | {case.published:.0f} | {got['rate']:.0f} | {got['rate'] / case.published:.2f} | "
+            f"{alone / case.published:.2f} | {case.seen or 'unseen'} |")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build")
+    parser.add_argument("python")
+    parser.add_argument("--state", default="")
+    parser.add_argument("names", nargs="*")
+    args = parser.parse_intermixed_args()
+    had = {}
+    if args.state and os.path.exists(args.state):
+        with open(args.state, encoding="utf-8") as file:
+            had = {r["name"]: r for r in map(json.loads, file)}
+    with tempfile.TemporaryDirectory() as folder:
+        for case in CASES:
+            if case.name in had or (args.names and case.name not in args.names):
+                continue
+            had[case.name] = run(args, case, folder)
+            if args.state:
+                with open(args.state, "a", encoding="utf-8") as file:
+                    file.write(json.dumps(had[case.name]) + "\n")
+            print(row(case, had[case.name]), file=sys.stderr, flush=True)
+    print("| case | model | program | published, samples/s | reached | ratio | ratio, GPU alone | figure |\n|---|---|---|---|---|---|---|---|")
+    for case in CASES:
+        if case.name in had:
+            print(row(case, had[case.name]))
+
+
+main()
