@@ -5,7 +5,7 @@ CMAKE_FLAGS ?=
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all setup configure demo test torch fresh fuzz bench truth matrix transparency images gpu-portable gpu-check install deb archive format clean
+.PHONY: all setup configure demo test torch fresh fuzz bench truth drawn matrix transparency images gpu-portable gpu-check install deb archive format clean
 
 all: configure
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -58,6 +58,11 @@ bench: all
 # measured stays in $(BUILD)/truth, so that it can be stopped and called again: make truth TRUTH="--seconds 600".
 truth: all
 	@bench/truth.py $(BUILD)/bin --state $(BUILD)/truth --notes bench/truth_notes.md --write docs/truth.md $(TRUTH)
+
+# The same for programs drawn at random, which the engine was not built for: docs/drawn.md, in half an hour.
+drawn: all
+	@bench/truth.py $(BUILD)/bin --state $(BUILD)/drawn --drawn 36 --seed 11 --steps 28 --repeats 2 --models a100-80,h100,h200 \
+	    --notes bench/drawn_notes.md --write docs/drawn.md $(TRUTH)
 
 # Every planted bottleneck of every trainer on four virtual GPUs, alone and in pairs, and what is said of it: docs/matrix.md.
 # Minutes on a machine that does nothing else; what was seen stays in $(BUILD)/matrix.jsonl, so that it can be stopped and

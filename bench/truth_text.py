@@ -115,6 +115,8 @@ def drawn_text(o, judged):
            f"{len(judged)} programs, {sum(1 for j in judged if any(r['measured'] is not None for r in j['rows']))} with "
            "advice that a setting carries out.", "",
            *[f"- {s}" for s in summary(judged)], ""]
+    if o.notes:
+        out += [*open(o.notes, encoding="utf-8").read().rstrip().split("\n"), ""]
     missed = [r for j in judged for r in j["rows"]
               if (r["mid"] is not None and misses(r)) or (r.get("bound") is not None and not r["covered"])]
     if missed:

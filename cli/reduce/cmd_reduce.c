@@ -104,7 +104,7 @@ const struct command cmd_reduce = {
     .name = "reduce",
     .usage = "DIR|FILE... -o FILE",
     .help = "make one small profile of the recordings of many ranks",
-    .details = "Reads the recordings of all ranks (profiles, Kineto traces, nsys exports), on all\n"
+    .details = "Reads the recordings of all ranks (profiles, Kineto traces, nsys exports) on all\n"
                "usable cores. The profile has all records of the rank that the analysis is\n"
                "about, and of every other rank a few KB per step: its collectives, marks of\n"
                "steps and batches. The other commands read it, and give the same answer as for\n"

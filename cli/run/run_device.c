@@ -34,12 +34,19 @@ static int is_library(const struct dirent *e)
     return strncmp(e->d_name, "lib", 3) == 0 && strstr(e->d_name, ".so.");
 }
 
+/* Where a library is there for two versions of CUDA, who asks for a symbol without its version gets
+ * the first: libcupti.so.13, not libcupti.so.12. */
+static int newest_first(const struct dirent **a, const struct dirent **b)
+{
+    return alphasort(b, a);
+}
+
 /* The vendor's libraries that it stands in for, for LD_PRELOAD: before LD_LIBRARY_PATH comes a
  * program's RPATH, which in PyTorch's wheels leads to the vendor's own. */
 static int list_libraries(const char *folder, char *out, size_t n)
 {
     struct dirent **list;
-    int count = scandir(folder, &list, is_library, alphasort);
+    int count = scandir(folder, &list, is_library, newest_first);
     size_t used = 0;
     for (int i = 0; i < count; i++) {
         if (used < n)
