@@ -28,8 +28,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define SPOOL_MAGIC                                                                                \
-    "GPUPSPL" /* 8 bytes with its terminator; written last, when the rest is ready */
+#define SPOOL_MAGIC         "GPUPSPL" /* 8 bytes with its terminator; written when the rest is ready */
 #define SPOOL_VERSION       3u
 /* File name in $GPUPROF_DIR: <pid>-<start ticks>.spool, or <pid>-<start ticks>-N.spool for the Nth
  * image that one process runs by exec (pid and start_ticks in the header say the same). A process
@@ -46,8 +45,6 @@ enum {
     SPOOL_BUFFER_BYTES = 1 << 20,
     SPOOL_RING_BYTES = 1 << 20, /* data bytes of one ring; a power of two */
 };
-
-/* ---- header ---- */
 
 enum spool_counter {
     SPOOL_CUPTI_DROPPED,  /* records dropped as reported by cuptiActivityGetNumDroppedRecords */
@@ -167,8 +164,6 @@ struct spool_name {
     uint32_t unused;
 };
 
-/* ---- strings ---- */
-
 /* Append-only, each entry 8-byte aligned: struct spool_string, bytes, NUL, padding. A string's id
  * is its offset / 8. Offset 0 holds the empty string, so id 0 = none. `length` is stored last
  * (release) and is never 0 for a finished entry other than id 0. */
@@ -176,8 +171,6 @@ struct spool_string {
     _Atomic uint32_t length;
     uint32_t hash;
 };
-
-/* ---- rings ---- */
 
 enum spool_ring_state {
     SPOOL_RING_FREE,

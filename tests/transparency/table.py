@@ -51,7 +51,7 @@ PROGRAMS = {
     "lightning": ("lightning_fit.py", ("lightning",), "steps"),
     "lightning, progress bar": ("lightning_fit.py bar", ("lightning",), "steps"),
     "transformers": ("transformers_fit.py", ("transformers", "accelerate"), "steps"),
-    "timm": ("timm_loop.py", ("timm",), "steps"),
+    "timm": ("timm_loop.py", ("timm", "torchvision"), "steps"),
     "torchvision": ("vision_loop.py", ("torchvision",), "steps"),
 }
 for part in ("optim", "tensor", "data", "module", "autograd", "amp", "cuda", "functions", "source"):

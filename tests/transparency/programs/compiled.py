@@ -19,7 +19,8 @@ backend, graphs = sys.argv[1], []
 if backend == "inductor":
     import torch._inductor.config as inductor
 
-    inductor.cpp_cache_precompile_headers = False  # they lie in the temporary folder, and are never the same twice
+    if hasattr(inductor, "cpp_cache_precompile_headers"):
+        inductor.cpp_cache_precompile_headers = False  # they lie in the temporary folder, and are never the same twice
 
 
 def counting(module, inputs):
