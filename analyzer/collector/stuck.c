@@ -1,6 +1,7 @@
 /* Whether the program goes on. A rank that has not joined a collective in which others wait may
  * have reason to: it validates, or writes a checkpoint. So it is named when it does nothing: a
- * signal has stopped it, or its threads have used no core for a while and none waits for the disk.
+ * signal has stopped it, or its threads have used no core for a while and its main thread does not
+ * wait for the disk or a driver.
  * What the others do is no sign: a thread that waits for the GPU may spin.
  *
  * How far a rank is on its communicators stands in the spool's header, also while nothing is
@@ -96,7 +97,8 @@ static void where(int pid, char *out, size_t n)
         const char *name = end != text ? call_name(number) : NULL;
         if (!name && read_proc(pid, "wchan", text, sizeof text) && strcmp(text, "0") != 0)
             name = text;
-        snprintf(out, n, "its main thread %s%s%s%s", state == 'D' ? "waits for the disk" : "waits",
+        snprintf(out, n, "its main thread %s%s%s%s",
+                 state == 'D' ? "waits for the disk or a driver" : "waits",
                  name ? " in the kernel (" : "", name ? name : "", name ? ")" : "");
     }
 }

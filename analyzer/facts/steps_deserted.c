@@ -6,10 +6,12 @@
  *   called -> its step
  *
  * Only where the numbers are recorded, for ranks of one host, and where the analysed rank called
- * two more at most: nobody gets further without the others. Cost: one pass over the collectives. */
+ * two more at most: nobody gets further without the others. Cost: the collectives are sorted. */
 #include "analyzer/facts/passes.h"
 
 #include "base/vec.h"
+
+#include <stdlib.h>
 
 enum { FURTHER = 2 };
 
@@ -18,15 +20,18 @@ struct line { /* of one process on one communicator */
 };
 struct lines VEC(struct line);
 
-static struct line *line_of(struct lines *v, const struct row_collective *c)
+static int by_place(const void *a, const void *b)
 {
-    for (size_t i = v->n; i-- > 0;)
-        if (v->at[i].communicator == c->communicator && v->at[i].process == c->process)
-            return &v->at[i];
-    struct line *l = vec_push(v);
-    if (l)
-        *l = (struct line){c->communicator, c->process, 0};
-    return l;
+    const struct line *x = a, *y = b;
+    if (x->communicator != y->communicator)
+        return x->communicator < y->communicator ? -1 : 1;
+    return (x->process > y->process) - (x->process < y->process);
+}
+
+static const struct line *line_of(const struct lines *v, const struct row_collective *c)
+{
+    struct line key = {c->communicator, c->process, 0};
+    return v->n ? bsearch(&key, v->at, v->n, sizeof key, by_place) : NULL;
 }
 
 static bool numbered(const struct row_collective *c)
@@ -34,16 +39,28 @@ static bool numbered(const struct row_collective *c)
     return c->sequence > 0 && c->communicator != 0 && c->communicator != -1;
 }
 
+/* Sorted; each holds the largest number. */
 static int find_lines(const struct timeline *t, struct lines *v)
 {
+    size_t kept = 0;
     for (size_t i = 0; i < t->collective_count; i++) {
         const struct row_collective *c = &t->collectives[i].row;
-        struct line *l = numbered(c) ? line_of(v, c) : NULL;
-        if (numbered(c) && !l)
+        struct line *l = numbered(c) ? vec_push(v) : NULL;
+        if (l)
+            *l = (struct line){c->communicator, c->process, c->sequence};
+        else if (numbered(c))
             return -1;
-        if (l && c->sequence > l->last)
-            l->last = c->sequence;
     }
+    if (v->n)
+        qsort(v->at, v->n, sizeof *v->at, by_place);
+    for (size_t i = 0; i < v->n; i++) {
+        struct line *l = kept ? &v->at[kept - 1] : NULL;
+        if (!l || by_place(l, &v->at[i]) != 0)
+            v->at[kept++] = v->at[i];
+        else if (v->at[i].last > l->last)
+            l->last = v->at[i].last;
+    }
+    v->n = kept;
     return 0;
 }
 
@@ -58,7 +75,7 @@ static int64_t last_of_all(const struct timeline *t, const struct lines *v, cons
         uint32_t other = timeline_process_index(t, v->at[i].process);
         const struct row_process *p = other == TL_NONE ? me : &t->processes[other];
         if (p != me && p->host == me->host && p->end_ns > 0 && p->end_ns < ns &&
-            v->at[i].last < last && v->at[i].last + FURTHER >= ours->last)
+            v->at[i].last < last && ours->last - v->at[i].last <= FURTHER)
             last = v->at[i].last;
     }
     return last;
@@ -81,12 +98,13 @@ int steps_drop_deserted(struct facts *f)
     int rc = find_lines(t, &v);
     for (size_t i = 0; rc == 0 && i < t->collective_count; i++) {
         const struct collective *c = &t->collectives[i];
-        if (c->row.process != me->id || !numbered(&c->row))
-            continue;
+        const struct line *ours =
+            c->row.process == me->id && numbered(&c->row) ? line_of(&v, &c->row) : NULL;
+        if (!ours || ours->last - c->row.sequence >= FURTHER)
+            continue; /* the others came as far */
         int64_t ended = c->op != TL_NONE ? t->ops[c->op].end_ns : me->end_ns;
         uint32_t step = step_of(f, c);
-        const struct line *ours = line_of(&v, &c->row);
-        if (step < first && ours && c->row.sequence > last_of_all(t, &v, ours, me, ended))
+        if (step < first && c->row.sequence > last_of_all(t, &v, ours, me, ended))
             first = step;
     }
     for (uint32_t i = first; i < s->count; i++) /* none of them, where there is nothing else */

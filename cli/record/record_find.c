@@ -24,8 +24,11 @@ static char *folder_of(pid_t pid)
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
     int fd = text ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     size_t used = 0;
-    for (ssize_t n = 1; fd >= 0 && n > 0 && used<ENVIRONMENT_BYTES; used += n> 0 ? (size_t)n : 0)
+    ssize_t n = fd >= 0 ? 1 : 0;
+    while (n > 0 && used < ENVIRONMENT_BYTES) {
         n = read(fd, text + used, ENVIRONMENT_BYTES - used);
+        used += n > 0 ? (size_t)n : 0;
+    }
     if (fd >= 0)
         close(fd);
     if (text)

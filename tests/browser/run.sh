@@ -12,8 +12,11 @@ command -v node >/dev/null || skip "no node"
 [ -x "${CHROMIUM:-/usr/bin/chromium}" ] || skip "no chromium"
 [ -d node_modules/playwright-core ] || npm ci --silent --no-audit --no-fund >/dev/null 2>&1 ||
     skip "no network for npm ci"
-TMPDIR=$(mktemp -d) # Chromium leaves settings there, and what it had mapped when it was closed
-XDG_CONFIG_HOME=$TMPDIR
-export TMPDIR XDG_CONFIG_HOME
+# Chromium leaves settings, caches and what it had mapped when it was closed. Profiles are made in TMPDIR itself: of one below
+# XDG_CONFIG_HOME it would keep the cache in XDG_CACHE_HOME, which outlives the profile.
+TMPDIR=$(mktemp -d)
+XDG_CONFIG_HOME=$TMPDIR/config
+XDG_CACHE_HOME=$TMPDIR/cache
+export TMPDIR XDG_CONFIG_HOME XDG_CACHE_HOME
 trap 'rm -rf "$TMPDIR"' EXIT
 node --test --test-concurrency=1 .
