@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from signals import S, Ways, compare, descendants, got, until
 from support import Build, Checks
 

@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from support import DEVICE, Build, Checks
 
 STEPS = ["--steps", "24", "--defect", "launch-bound"]

@@ -9,6 +9,7 @@ import os
 import sqlite3
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from support import DEVICE, Build, Checks
 
 PYTHON = sys.executable

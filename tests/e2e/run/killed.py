@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from support import DEVICE, Build, Checks
 
 STEPS = 30

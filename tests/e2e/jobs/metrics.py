@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from support import DEVICE, Build, Checks
 
 SAMPLE = re.compile(r'(gpuprof_[a-z_0-9]+)\{((?:[a-z_]+="(?:[^"\\]|\\.)*",?)*)\} (-?[0-9.]+(?:e[+-]?[0-9]+)?)')

@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from support import Build, Checks, lacks_cores, printed_median_ms
 
 # Where defects are looked for that show on few devices only: device, ranks, what else. Ranks share the few cores of a test machine, which several GPUs' hosts do

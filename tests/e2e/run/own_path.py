@@ -6,6 +6,7 @@ usage: own_path.py BUILD
 import os
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from support import DEVICE, Build, Checks
 
 

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from support import Build, Checks, DEVICE
 from transparent import own_lines_left_out
 

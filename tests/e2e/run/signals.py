@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from support import Build, Checks
 
 PYTHON = sys.executable
