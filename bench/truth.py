@@ -202,7 +202,7 @@ def saved_pct(store, model, case, arm):
 
 def row(store, model, case, report, what, arm, kind, mid, low, high, floor=0):
     """Savings count in shares of the step: recorded and unrecorded steps differ a little."""
-    step = report["steps"]["median_ms"]
+    step = report["breakdown_of_ms"]
     measured = saved_pct(store, model, case, arm)
     if measured is None:
         return None
@@ -246,7 +246,7 @@ def judge(o, store, model, case):
                             floor=1))
     together = stack_of(report, case)
     if together:
-        step, last = report["steps"]["median_ms"], together[1]
+        step, last = report["breakdown_of_ms"], together[1]
         rows.append(row(store, model, case, report, "all together", together[0], "stacked",
                         step - last["step_ms"], step - last["step_high_ms"],
                         step - last["step_low_ms"]))
