@@ -52,11 +52,48 @@ START_TEST(test_bias_before_norm)
 }
 END_TEST
 
+/* Six layers forward, six backward, then an update of their 24 parameters one by one. */
+static void fill_parameters(struct builder *b, int64_t at)
+{
+    int64_t t = at;
+    for (int i = 0; i < 6; i++, t += US(400)) {
+        build_kernel(b, conv, t, t + US(10), US(100));
+        build_kernel(b, bias, t + US(8), t + US(110), US(50));
+        build_kernel(b, norm, t + US(16), t + US(160), US(200));
+    }
+    for (int i = 0; i < 6; i++, t += US(500)) {
+        build_kernel(b, "void cudnn::bn_bw_1C11_kernel_new<float>()", t, t + US(10), US(100));
+        build_kernel(b, "_Z14calc_bias_diffILi2E6__halffLi128ELi1EEvv", t + US(8), t + US(110),
+                     US(50));
+        build_kernel(b, "sm80_xmma_wgrad_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc",
+                     t + US(16), t + US(160), US(300));
+    }
+    for (int i = 0; i < 24; i++, t += US(20))
+        build_kernel(b, "sgd_update_kernel", t, t + US(10), i % 4 ? US(5) : US(15));
+}
+
+START_TEST(test_what_is_done_for_each_parameter_goes_with_the_bias)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_parameters);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "bias-before-norm", RULE_FIRES);
+    const bool *gone = case_outcome(a, "bias-before-norm")->edit.op_marks;
+    const struct timeline *t = a->facts->tl;
+    size_t updates = 0, steps = a->facts->steps.count;
+    for (size_t i = 0; i < t->op_count; i++)
+        updates += gone[i] && strcmp(tl_text(t, t->ops[i].name), "sgd_update_kernel") == 0;
+    ck_assert_uint_eq(updates, 6 * steps);
+    build_end(&b);
+}
+END_TEST
+
 Suite *rule_bias_before_norm_suite(void)
 {
     Suite *s = suite_create("bias-before-norm");
     TCase *t = tcase_create("bias-before-norm");
     tcase_add_test(t, test_bias_before_norm);
+    tcase_add_test(t, test_what_is_done_for_each_parameter_goes_with_the_bias);
     suite_add_tcase(s, t);
     return s;
 }

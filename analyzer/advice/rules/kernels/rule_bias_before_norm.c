@@ -2,6 +2,7 @@
  * forward and one backward, for nothing. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
+#include "analyzer/queries/tensors.h"
 
 #include <string.h>
 
@@ -72,9 +73,20 @@ static enum query_take is_idle_bias(const struct facts *f, uint32_t op)
     return forward_bias(t, op) || backward_bias(t, op) ? QUERY_ALL : QUERY_NO;
 }
 
-static bool removes(const struct facts *f, uint32_t op)
+/* No such biases: their kernels go, and what the program does for each parameter by itself. */
+static struct edit without_biases(const struct facts *f, struct arena *arena)
 {
-    return is_idle_bias(f, op) != QUERY_NO;
+    const struct timeline *t = f->tl;
+    bool *ops = arena_array(arena, t->op_count + 1, sizeof *ops);
+    bool *calls = arena_array(arena, t->api_count + 1, sizeof *calls);
+    int64_t gradients = 0;
+    for (uint32_t i = 0; ops && i < t->op_count; i++) {
+        ops[i] = is_idle_bias(f, i) != QUERY_NO;
+        gradients += ops[i] && query_used(f, i) && backward_bias(t, i);
+    }
+    if (ops && calls)
+        query_without_tensors(f, arena, each_step(f, gradients), ops, calls);
+    return (struct edit){.kind = EDIT_REMOVE, .op_marks = ops, .call_marks = calls};
 }
 
 static void check_bias_before_norm(const struct facts *f, struct arena *arena, struct outcome *o)
@@ -96,7 +108,7 @@ static void check_bias_before_norm(const struct facts *f, struct arena *arena, s
                      "gradient",
                      (double)count, "count", rows);
     outcome_evidence(o, "their GPU time per step", ms(per_step(f, ops.busy_ns)), "ms", rows);
-    o->edit = (struct edit){.kind = EDIT_REMOVE, .ops = removes};
+    o->edit = without_biases(f, arena);
     outcome_fires(o, cost,
                   arena_printf(arena,
                                "%lld kernels per step add biases that the next normalisation "
