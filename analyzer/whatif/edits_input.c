@@ -136,8 +136,11 @@ static double pinned_rate(const struct graph *g, const struct draw *d)
                                                                             : 15.75);
 }
 
+/* A framework of Python copies pinned batches on the stream that computes, without waiting; only a
+ * prefetcher has a stream of its own. */
 static void edit_copies(const struct graph *g, struct plan *p, uint8_t from, double rate)
 {
+    bool same_stream = from == MEMORY_PAGEABLE && query_of_python(g->a);
     for (uint32_t i = 0; i < g->count; i++) {
         const struct op *o = g->tasks[i].kind == TASK_COPY ? edit_op(g, i) : NULL;
         if (!o || o->copy_kind != COPY_H2D || o->src_kind != from || o->bytes <= SMALL_COPY)
@@ -147,7 +150,8 @@ static void edit_copies(const struct graph *g, struct plan *p, uint8_t from, dou
                      g->tasks[w].flags & TASK_COPY_WAIT && g->tasks[w].source == o->api;
         if (from == MEMORY_PINNED && !waits && !g->computes[g->tasks[i].lane])
             continue;
-        p->mark[i] |= PLAN_DETACH;
+        if (!same_stream)
+            p->mark[i] |= PLAN_DETACH;
         if (waits)
             p->mark[w] |= PLAN_DROP;
         if (rate > 0)

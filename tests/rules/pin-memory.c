@@ -22,6 +22,24 @@ START_TEST(test_pageable)
 }
 END_TEST
 
+static void fill_waiting(struct builder *b, int64_t at)
+{
+    build_copy(b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, false, 20 << 20, at, MS(3), at + US(10),
+               MS(3) - US(20));
+    build_kernel(b, case_gemm, at + MS(3), at + MS(3) + US(10), US(6980));
+}
+
+/* A program that waits for its copies itself would go on to. */
+START_TEST(test_waiting_for_it)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_waiting);
+    const struct advice *a = build_analyze(&b);
+    ck_assert_str_eq(case_first(a, "pin-memory", MS(3))->setting, "pin_memory=1;non_blocking=1");
+    build_end(&b);
+}
+END_TEST
+
 /* A source that does not know kinds of memory, of a program that copies nothing: no riddle. */
 START_TEST(test_no_copies)
 {
@@ -40,6 +58,7 @@ Suite *rule_pin_memory_suite(void)
     Suite *s = suite_create("pin-memory");
     TCase *t = tcase_create("pin-memory");
     tcase_add_test(t, test_pageable);
+    tcase_add_test(t, test_waiting_for_it);
     tcase_add_test(t, test_no_copies);
     suite_add_tcase(s, t);
     return s;
