@@ -63,7 +63,8 @@ static bool negligible(const struct advice *a, int64_t ns)
     return ns * 100 < a->facts->step_ns;
 }
 
-/* How much of the change can be had is not known: at most what all of it saves. */
+/* How much of the change can be had is not known: at most what all of it saves, which may be more
+ * than its cause costs where it shows, for other work moves up. */
 static void bound_by(const struct advice *a, struct engine *x, struct outcome *o)
 {
     struct outcome whole = *o;
@@ -71,8 +72,8 @@ static void bound_by(const struct advice *a, struct engine *x, struct outcome *o
     struct span_ns s = predict_span(a, x, &one, 1);
     int64_t most = engine_most(x, &o->edit);
     most = most > s.high_ns ? most : s.high_ns;
-    if (most < o->saves_high_ns)
-        o->saves_mid_ns = o->saves_high_ns = most;
+    o->saves_high_ns = most;
+    o->saves_mid_ns = o->saves_mid_ns < most ? o->saves_mid_ns : most; /* it ranks by its cause */
 }
 
 static void predict(struct advice *a, struct engine *x, struct outcome *o)
@@ -86,8 +87,10 @@ static void predict(struct advice *a, struct engine *x, struct outcome *o)
     if (o->edit.kind == EDIT_GRAPH && own.low_ns > direct_ns)
         own.low_ns = direct_ns;
     s = widen(a, own, &one, 1);
-    if (a->whatif.wider && s.low_ns == 0 && s.high_ns >= o->saves_high_ns)
-        return; /* the interval says no more than the bound */
+    if (a->whatif.wider && s.low_ns == 0 && s.high_ns >= o->saves_high_ns) {
+        o->saves_high_ns = s.high_ns; /* it says no more than a bound */
+        return;
+    }
     o->own_low_ns = own.low_ns;
     o->own_high_ns = own.high_ns;
     o->saves_low_ns = s.low_ns;

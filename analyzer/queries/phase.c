@@ -193,6 +193,7 @@ struct query_phase query_phase(const struct facts *f, struct arena *arena,
     const struct belongs b = {&n, inside, ops};
     p.op_marks = ops;
     p.wait_marks = calls;
+    p.call_marks = inside;
     p.ops = query_ops_of(f, takes, &b);
     count_waits(f, inside, calls, &p);
     sum_idle(&n, inside, &p);

@@ -20,6 +20,7 @@ struct query_phase {
     int64_t syncs;   /* waits of the host inside, over all used steps */
     uint32_t wait;   /* index of the longest such call, TL_NONE */
     const bool *op_marks, *wait_marks; /* by op: belongs to the phase; by call: such a wait */
+    const bool *call_marks;            /* by call: made inside such a range */
 };
 struct query_phase query_phase(const struct facts *f, struct arena *arena,
                                const struct phase_names *n);

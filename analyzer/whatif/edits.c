@@ -1,13 +1,21 @@
 /* The table of edits. */
 #include "analyzer/whatif/edits.h"
 
-void edit_drop(const struct graph *g, struct plan *p, uint32_t i)
+bool edit_drop_launched(const struct graph *g, struct plan *p, uint32_t i)
 {
     uint32_t call = g->tasks[i].issue;
     p->mark[i] |= PLAN_DROP;
     if (call == TASK_NONE || g->a->tl->apis[g->tasks[call].source].ops > 1)
-        return;
+        return false;
     p->dur[call] = 0;
+    return true;
+}
+
+void edit_drop(const struct graph *g, struct plan *p, uint32_t i)
+{
+    if (!edit_drop_launched(g, p, i))
+        return;
+    uint32_t call = g->tasks[i].issue;
     uint32_t pause = g->tasks[call].prev;
     if (pause != TASK_NONE && g->tasks[pause].kind == TASK_HOST_GAP &&
         (p->most || g->tasks[pause].dur_ns < HOST_PAUSE_NS))

@@ -39,6 +39,9 @@ static inline const struct op *edit_op(const struct graph *g, uint32_t i)
 /* Removes GPU work together with its launch and the host's pause before that: a short one, for a
  * bound any. */
 void edit_drop(const struct graph *g, struct plan *p, uint32_t i);
+/* The same, but the pause stays: a library launched it inside a call that the program still makes.
+ * False: others were launched with it, so their call stays as well. */
+bool edit_drop_launched(const struct graph *g, struct plan *p, uint32_t i);
 
 /* Is the edit about this operation? */
 bool edit_picks(const struct edit *x, const struct graph *g, uint32_t op);

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { GRAPH_LAUNCH_NS = 10000 };
+enum { GRAPH_LAUNCH_NS = 10000, STARVED_PERCENT = 3 /* of the step; less is noise */ };
 
 /* The launch of a collective: those of DDP come from its hooks, outside of what torch.compile and
  * make_graphed_callables capture. */
@@ -139,7 +139,10 @@ static bool is_captured(const struct graph *g, const struct task *t)
 /* Launches between two things that a graph cannot hold become nodes: a launch of the whole, and a
  * little per node (20 to 200 ns on what is published). On the GPU a node follows the one before it
  * after a share of a stream's usual gap: 0.05 to 1 of it in seven recordings of graphs, medians of
- * 0.06 us beside 0.7 to 1.5, 0 beside 1, 1 beside 3, 3 beside 3. */
+ * 0.06 us beside 0.7 to 1.5, 0 beside 1, 1 beside 3, 3 beside 3.
+ *
+ * A long pause between launches is the program's own work and stays. While the thread often has no
+ * core, it may as well be that; then it goes, or stays, or goes in part. */
 void edit_graph(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     (void)x;
@@ -151,6 +154,8 @@ void edit_graph(const struct edit *x, const struct graph *g, struct plan *p, con
     uint32_t pause = TASK_NONE;
     int64_t node_ns = (int64_t)draw_between(d, 0, 20, 200);
     p->node_lag_permille = (int64_t)draw_between(d, 1, 50, 1000);
+    bool starved = g->a->host.starved_ns * 100 > g->a->step_ns * STARVED_PERCENT;
+    double pause_left = starved ? draw_between(d, 2, 0, 1) : 1;
     for (uint32_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
         if (is_node(t) && inside && t->issue != TASK_NONE &&
@@ -159,6 +164,8 @@ void edit_graph(const struct edit *x, const struct graph *g, struct plan *p, con
         if (t->lane < g->streams || t->flags & TASK_BEHIND)
             continue;
         if (t->kind == TASK_HOST_GAP) {
+            if (t->dur_ns >= 10 * HOST_PAUSE_NS)
+                p->dur[i] = (int64_t)((double)p->dur[i] * pause_left);
             pause = i;
             continue;
         }
@@ -168,11 +175,11 @@ void edit_graph(const struct edit *x, const struct graph *g, struct plan *p, con
         }
         bool launch = is_launch(g, i) && !is_collective(g, t);
         bool stays = launch || (inside && is_captured(g, t));
-        if (launch && p->dur[i] == 0)
-            continue; /* another change has taken it out */
         if (stays && inside && pause != TASK_NONE && t->prev == pause &&
             g->tasks[pause].dur_ns < 10 * HOST_PAUSE_NS)
             p->dur[pause] = 0;
+        if (launch && p->dur[i] == 0)
+            continue; /* another change has taken it out */
         if (stays)
             p->dur[i] = !inside ? GRAPH_LAUNCH_NS : launch ? node_ns : 0;
         inside = stays;

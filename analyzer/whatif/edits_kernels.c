@@ -57,7 +57,7 @@ static double on_tensor_cores(const struct graph *g, double share)
 /* A convolution in another layout. An NHWC kernel stays the one it is: only the conversions around
  * it go. One of 16-bit numbers on CUDA cores may have been kept from tensor cores by its layout
  * alone, or for another reason. Others were chosen: few are faster there, and those of few channels
- * leave most of a tensor core idle. */
+ * leave most of a tensor core idle. Those that the library guessed may take x->good of the time. */
 static double conv_in_nhwc(const struct edit *x, const struct graph *g, uint32_t i,
                            const struct draw *d)
 {
@@ -65,7 +65,7 @@ static double conv_in_nhwc(const struct edit *x, const struct graph *g, uint32_t
         return 1;
     if (edit_picks(x, g, g->tasks[i].source))
         return draw_between(d, 2, on_tensor_cores(g, 1), 1);
-    return draw_between(d, 0, 0.9, 1.3);
+    return draw_around(d, 0, x->good > 0 ? x->good : 0.9, 1.1, 1.3);
 }
 
 void edit_layout(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
@@ -75,7 +75,7 @@ void edit_layout(const struct edit *x, const struct graph *g, struct plan *p, co
         if (!o || o->kind != OP_KERNEL)
             continue;
         if (o->class.family == FAMILY_LAYOUT)
-            edit_drop(g, p, i);
+            edit_drop_launched(g, p, i);
         else if (o->class.family == FAMILY_CONV)
             p->dur[i] = (int64_t)((double)p->dur[i] * conv_in_nhwc(x, g, i, d));
         else if (o->class.family == FAMILY_NORM || o->class.family == FAMILY_POOL)
@@ -112,11 +112,12 @@ static double in_16_bits(const struct graph *g, uint32_t i, const struct draw *d
 void edit_precision(const struct edit *x, const struct graph *g, struct plan *p,
                     const struct draw *d)
 {
-    (void)x;
     double update = beside_update(g, d);
     double rest = draw_around(d, 1, 0.5, 0.5, 0.85); /* half the bytes at best, and mostly */
     for (uint32_t i = 0; i < g->count; i++) {
         uint8_t f = g->classes[i].family, traits = g->classes[i].traits;
+        if (x->layout && f == FAMILY_LAYOUT && edit_op(g, i))
+            edit_drop_launched(g, p, i);
         if (f == FAMILY_UNKNOWN || p->dur[i] <= KERNEL_FLOOR_NS)
             continue;
         bool product = f == FAMILY_GEMM || f == FAMILY_CONV || f == FAMILY_ATTENTION;
@@ -166,16 +167,17 @@ static struct update update_of(const struct edit *x, const struct graph *g)
     return u;
 }
 
-/* The shortest of them is all overhead: a fused kernel pays that once, the rest is bytes. How much
- * of the overhead goes is not certain: all of it, or half. Several passes become one: at best
+/* The shortest of them is nearly all overhead: a fused kernel pays that once, the rest is bytes.
+ * Several passes become one: at best
  * it moves as much as one and a half of them, at worst as much as all (they were in the cache).
  * Where a pass is known to go because another kernel does its work on the way, the others stay. */
 void edit_fuse(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     struct update u = update_of(x, g);
     int64_t spared =
-        u.passes == 0 ? 0 : (int64_t)((double)u.least_ns * draw_between(d, 0, 1.0, 0.5));
-    double bytes = draw_between(d, 1, u.passes > 1 ? 1.5 / u.passes : 1, 1);
+        u.passes == 0 ? 0 : (int64_t)((double)u.least_ns * draw_between(d, 0, 1.0, 0.75));
+    double bytes = x->bad > 0 ? draw_between(d, 1, x->good, x->bad)
+                              : draw_between(d, 1, u.passes > 1 ? 1.5 / u.passes : 1, 1);
     bytes = x->gone_marks ? 1 : bytes;
     uint32_t first = TASK_NONE, step = TASK_NONE;
     for (uint32_t i = 0; i < g->count; i++) {

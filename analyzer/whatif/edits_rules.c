@@ -6,6 +6,24 @@ static bool picks_call(const struct edit *x, const struct graph *g, uint32_t cal
     return x->call_marks ? x->call_marks[call] : x->calls && x->calls(g->a, call);
 }
 
+/* Is task i one of the calls that vanish, or the wait in it? */
+static bool of_call(const struct edit *x, const struct graph *g, uint32_t i)
+{
+    const struct task *t = &g->tasks[i];
+    return (t->kind == TASK_HOST_API || t->kind == TASK_WAIT) && picks_call(x, g, t->source);
+}
+
+/* Does task i come behind a pause of its thread between two calls that vanish? */
+static bool behind_pause(const struct edit *x, const struct graph *g, uint32_t i)
+{
+    uint32_t pause = g->tasks[i].prev;
+    if (!x->pauses || !of_call(x, g, i) || pause == TASK_NONE ||
+        g->tasks[pause].kind != TASK_HOST_GAP)
+        return false;
+    uint32_t before = g->tasks[pause].prev;
+    return before != TASK_NONE && of_call(x, g, before);
+}
+
 /* Operations vanish with their launches, calls with their waits. What waited for them waits for
  * what came before them. */
 void edit_remove(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
@@ -16,6 +34,8 @@ void edit_remove(const struct edit *x, const struct graph *g, struct plan *p, co
         const struct op *o = edit_op(g, i);
         if (o && edit_picks(x, g, t->source))
             edit_drop(g, p, i);
+        if (behind_pause(x, g, i))
+            p->dur[t->prev] = 0;
         if (t->kind == TASK_HOST_API && picks_call(x, g, t->source))
             p->dur[i] = 0;
         if (t->kind != TASK_WAIT)

@@ -19,7 +19,8 @@ enum edit_kind { /* the change that a rule recommends */
                  EDIT_LAYOUT,    /* no layout conversions */
                  EDIT_PRECISION, /* FP32 matrix kernels on tensor cores, the rest on half the bytes
                                   */
-                 EDIT_FUSE,      /* the optimizer, or `ops`, in one kernel */
+                 EDIT_FUSE,      /* the optimizer, or `ops`, in one kernel, of good .. bad times the
+                                    bytes */
                  EDIT_GRAPH,     /* launches replaced by a graph's */
                  EDIT_ALGORITHM, /* other convolution algorithms */
                  EDIT_KEEP_GRADIENTS, /* no zeroing */
@@ -49,9 +50,12 @@ struct edit {
     const bool *keep_marks;            /* EDIT_UNSYNC: calls whose waits are not the program's */
     const bool *claimed_marks;         /* EDIT_UNSYNC: calls that another change removes */
     const bool *gone_marks;            /* EDIT_FUSE: of op_marks, work that others do on the way */
-    double good, bad;                  /* EDIT_SCALE: the range of the factor */
-    double cores;   /* EDIT_WORKERS: that other programs left; 0: all that may be used */
-    bool best_case; /* nobody knows how much of the change can be had: replayed as a bound */
+    bool pauses;      /* EDIT_REMOVE: nor what the host does between two such calls */
+    bool layout;      /* EDIT_PRECISION: in channels-last as well, so nothing converts layouts */
+    double good, bad; /* EDIT_SCALE: the range of the factor; EDIT_FUSE: 0, 0 is not known;
+                       * EDIT_LAYOUT: what may be left of a convolution, 0: as chosen */
+    double cores;     /* EDIT_WORKERS: that other programs left; 0: all that may be used */
+    bool best_case;   /* nobody knows how much of the change can be had: replayed as a bound */
 };
 
 /* What the time on the critical path, and idle time of the GPU, goes to (critical.c). */

@@ -14,6 +14,20 @@ static inline int64_t with(struct bench *x, struct edit edit, const struct draw 
     return replay_settle(&x->r, x->g, &x->plan) / x->plan.work;
 }
 
+static inline bool is_k(const struct facts *f, uint32_t op)
+{
+    return strcmp(tl_text(f->tl, f->tl->ops[op].name), "k") == 0;
+}
+
+/* Four short kernels and a long one, then a wait, then 1 ms of the host's own: 7 ms. */
+static inline void fill_mixed(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 4; i++)
+        build_kernel(b, "k", at + US(10 * i), at + US(20) + MS(i), MS(1));
+    build_kernel(b, "long_one", at + US(50), at + US(20) + MS(4), MS(2));
+    build_sync(b, at + US(100), MS(6) - US(70));
+}
+
 /* 4 ms of compute, then 3 ms of communication that nothing hides. */
 static inline void fill_comm(struct builder *b, int64_t at)
 {

@@ -3,23 +3,9 @@
 #include "tests/unit/edit_case.h"
 #include "tests/unit/rule_case.h"
 
-static bool is_k(const struct facts *f, uint32_t op)
-{
-    return strcmp(tl_text(f->tl, f->tl->ops[op].name), "k") == 0;
-}
-
 static bool is_sync(const struct facts *f, uint32_t api)
 {
     return f->tl->apis[api].kind == API_SYNC_STREAM;
-}
-
-/* Four short kernels and a long one, then a wait, then 1 ms of the host's own: 7 ms. */
-static void fill_mixed(struct builder *b, int64_t at)
-{
-    for (int i = 0; i < 4; i++)
-        build_kernel(b, "k", at + US(10 * i), at + US(20) + MS(i), MS(1));
-    build_kernel(b, "long_one", at + US(50), at + US(20) + MS(4), MS(2));
-    build_sync(b, at + US(100), MS(6) - US(70));
 }
 
 START_TEST(removed_operations_and_calls_cost_nothing)
@@ -216,61 +202,6 @@ START_TEST(waiting_for_room_in_the_queue_ends_with_the_kernels)
 }
 END_TEST
 
-/* ---- fusing ---- */
-
-/* Of four kernels of 1 ms the first two are done by others on the way; the rest is all overhead, of
- * which one share stays, and at worst half of the other. */
-START_TEST(a_pass_that_others_do_on_the_way_goes_altogether)
-{
-    struct bench x = bench_start(MS(7), fill_mixed);
-    bool *gone = calloc(x.b.a->facts->tl->op_count + 1, sizeof *gone);
-    ck_assert_ptr_nonnull(gone);
-    for (uint32_t i = 0, n = 0; i < x.b.a->facts->tl->op_count; i++)
-        gone[i] = is_k(x.b.a->facts, i) && n++ % 4 < 2;
-    struct edit edit = {.kind = EDIT_FUSE, .ops = is_k, .gone_marks = gone};
-    ck_assert_int_le(llabs(with(&x, edit, &lucky) - MS(4)), US(20));
-    ck_assert_int_le(llabs(with(&x, edit, &unlucky) - MS(4.5)), US(20));
-    free(gone);
-    bench_end(&x);
-}
-END_TEST
-
-/* ---- layouts ---- */
-
-static void fill_layouts(struct builder *b, int64_t at)
-{
-    static const char *const names[] = {
-        "void cudnn::engines_precompiled::nchwToNhwcKernel<float>()",
-        "sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_tilesize128x128x32",
-        "void implicit_convolve_sgemm<float>()", "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float>()"};
-    for (int i = 0; i < 4; i++)
-        build_kernel(b, names[i], at + US(10 * i), at + US(100) + MS(i), MS(1));
-    build_sync(b, at + US(100), MS(4) - US(10));
-}
-
-static bool on_cuda_cores(const struct facts *f, uint32_t op)
-{
-    return strstr(tl_text(f->tl, f->tl->ops[op].full_name), "sgemm") != NULL;
-}
-
-/* The conversion goes, the NHWC kernel stays as it is; the convolution on CUDA cores becomes one on
- * tensor cores, or stays, too, or another that suits it less; normalising moves the same bytes. */
-START_TEST(another_layout_spares_conversions_and_may_open_tensor_cores)
-{
-    struct bench x = bench_start(MS(5), fill_layouts);
-    struct edit plain = {.kind = EDIT_LAYOUT};
-    struct edit picked = {.kind = EDIT_LAYOUT, .ops = on_cuda_cores};
-    ck_assert_int_gt(with(&x, plain, &unlucky), MS(4.3));
-    ck_assert_int_lt(with(&x, plain, &unlucky), MS(4.4));
-    ck_assert_int_gt(with(&x, plain, &lucky), MS(3.8));
-    ck_assert_int_lt(with(&x, plain, &lucky), MS(4));
-    ck_assert_int_gt(with(&x, picked, &unlucky), MS(4));
-    ck_assert_int_gt(with(&x, picked, &lucky), MS(2.9));
-    ck_assert_int_lt(with(&x, picked, &lucky), MS(3.1));
-    bench_end(&x);
-}
-END_TEST
-
 /* ---- self-checks ---- */
 
 START_TEST(steady_steps_predict_one_another)
@@ -331,8 +262,6 @@ Suite *test_edits_suite(void)
     tcase_add_test(c, what_is_done_with_a_result_goes_with_the_wait_for_it);
     tcase_add_test(c, waits_that_are_not_the_programs_stay);
     tcase_add_test(c, waiting_for_room_in_the_queue_ends_with_the_kernels);
-    tcase_add_test(c, a_pass_that_others_do_on_the_way_goes_altogether);
-    tcase_add_test(c, another_layout_spares_conversions_and_may_open_tensor_cores);
     tcase_add_test(c, steady_steps_predict_one_another);
     tcase_add_test(c, steps_of_different_work_widen_the_intervals);
     tcase_add_test(c, every_edit_can_be_applied_to_any_steps);

@@ -112,6 +112,7 @@ static bool weights_in_nhwc(const struct facts *f)
 static void advise_layout(struct arena *arena, struct outcome *o)
 {
     struct remedy *r = &o->remedy;
+    o->edit.layout = true;
     o->setting = arena_printf(arena, "%s;channels_last=1", o->setting);
     r->pytorch =
         arena_printf(arena,

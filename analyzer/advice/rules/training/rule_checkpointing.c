@@ -143,7 +143,10 @@ static void check_checkpointing(const struct facts *f, struct arena *arena, stru
     outcome_evidence(o, "share of the step", share_pct(f, again), "%", NULL);
     o->error_class = ERROR_STRUCTURAL;
     if (ranges)
-        o->edit = (struct edit){.kind = EDIT_REMOVE, .op_marks = p.op_marks};
+        o->edit = (struct edit){.kind = EDIT_REMOVE,
+                                .op_marks = p.op_marks,
+                                .call_marks = p.call_marks,
+                                .pauses = true};
     o->setting = "checkpoint=0";
     outcome_fires(
         o, again,

@@ -1,0 +1,146 @@
+/* Edits of kernels that become one, of calls that vanish, and of layouts. */
+#include "tests/unit/edit_case.h"
+#include "tests/unit/rule_case.h"
+
+/* ---- fusing ---- */
+
+/* Of four kernels of 1 ms the first two are done by others on the way; the rest is all overhead, of
+ * which one share stays, and at worst a quarter of the other. */
+START_TEST(a_pass_that_others_do_on_the_way_goes_altogether)
+{
+    struct bench x = bench_start(MS(7), fill_mixed);
+    bool *gone = calloc(x.b.a->facts->tl->op_count + 1, sizeof *gone);
+    ck_assert_ptr_nonnull(gone);
+    for (uint32_t i = 0, n = 0; i < x.b.a->facts->tl->op_count; i++)
+        gone[i] = is_k(x.b.a->facts, i) && n++ % 4 < 2;
+    struct edit edit = {.kind = EDIT_FUSE, .ops = is_k, .gone_marks = gone};
+    ck_assert_int_le(llabs(with(&x, edit, &lucky) - MS(4)), US(20));
+    ck_assert_int_le(llabs(with(&x, edit, &unlucky) - MS(4.25)), US(20));
+    free(gone);
+    bench_end(&x);
+}
+END_TEST
+
+/* A short kernel and three of 1.1 ms: of what is not overhead, the fused kernel moves a part. */
+static void fill_passes(struct builder *b, int64_t at)
+{
+    build_kernel(b, "k", at + US(10), at + US(20), US(100));
+    for (int i = 0; i < 3; i++)
+        build_kernel(b, "k", at + US(20 + 10 * i), at + US(120) + US(1100 * i), US(1100));
+    build_kernel(b, "long_one", at + US(60), at + US(3420), US(2000));
+    build_sync(b, at + US(100), US(5330));
+}
+
+START_TEST(what_is_done_on_the_way_moves_a_part_of_the_bytes)
+{
+    struct bench x = bench_start(US(5450), fill_passes);
+    int64_t whole = with(&x, (struct edit){.kind = EDIT_NONE}, &middle);
+    struct edit edit = {.kind = EDIT_FUSE, .ops = is_k, .bad = 0.5};
+    ck_assert_int_le(llabs(whole - with(&x, edit, &lucky) - US(3300)), US(20));
+    ck_assert_int_le(llabs(whole - with(&x, edit, &unlucky) - US(3300 - 1537)), US(20));
+    bench_end(&x);
+}
+END_TEST
+
+/* ---- calls ---- */
+
+static bool allocates(const struct facts *f, uint32_t api)
+{
+    return f->tl->apis[api].kind == API_ALLOC || f->tl->apis[api].kind == API_FREE;
+}
+
+/* 0.2 ms to allocate, 0.5 ms of the program's own, 0.2 ms to free; then a kernel and its wait. */
+static void fill_allocations(struct builder *b, int64_t at)
+{
+    build_api(b, "cudaMalloc", at + US(100), US(200));
+    build_api(b, "cudaFree", at + US(800), US(200));
+    build_kernel(b, "k", at + US(1100), at + US(1110), MS(1));
+    build_sync(b, at + US(1120), MS(1));
+}
+
+START_TEST(what_lies_between_two_calls_that_vanish_may_vanish_with_them)
+{
+    struct bench x = bench_start(US(2200), fill_allocations);
+    int64_t whole = with(&x, (struct edit){.kind = EDIT_NONE}, &middle);
+    struct edit edit = {.kind = EDIT_REMOVE, .calls = allocates};
+    ck_assert_int_eq(whole - with(&x, edit, &middle), US(400));
+    edit.pauses = true;
+    ck_assert_int_eq(whole - with(&x, edit, &middle), US(900));
+    bench_end(&x);
+}
+END_TEST
+
+/* ---- layouts ---- */
+
+/* The host sets the pace: it launches one of two kernels of a layer inside one call of a library,
+ * 50 us after the program's last call. */
+static void fill_late_layouts(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 10; i++) {
+        int64_t t = at + US(100 * i);
+        build_kernel(b, "void cudnn::engines_precompiled::nchwToNhwcKernel<float>()", t + US(50),
+                     t + US(60), US(10));
+        build_kernel(b, "k", t + US(90), t + US(95), US(5));
+    }
+    build_sync(b, at + US(1000), US(50));
+}
+
+START_TEST(the_call_that_converted_is_still_made)
+{
+    struct bench x = bench_start(US(1100), fill_late_layouts);
+    int64_t whole = with(&x, (struct edit){.kind = EDIT_NONE}, &middle);
+    int64_t ns = whole - with(&x, (struct edit){.kind = EDIT_LAYOUT}, &lucky);
+    ck_assert_int_lt(ns, US(100)); /* the launches, and not the 50 us before each */
+    ns = whole - with(&x, (struct edit){.kind = EDIT_PRECISION, .layout = true}, &lucky);
+    ck_assert_int_gt(ns, US(20));
+    ck_assert_int_lt(ns, US(100));
+    bench_end(&x);
+}
+END_TEST
+
+static void fill_layouts(struct builder *b, int64_t at)
+{
+    static const char *const names[] = {
+        "void cudnn::engines_precompiled::nchwToNhwcKernel<float>()",
+        "sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_tilesize128x128x32",
+        "void implicit_convolve_sgemm<float>()", "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float>()"};
+    for (int i = 0; i < 4; i++)
+        build_kernel(b, names[i], at + US(10 * i), at + US(100) + MS(i), MS(1));
+    build_sync(b, at + US(100), MS(4) - US(10));
+}
+
+static bool on_cuda_cores(const struct facts *f, uint32_t op)
+{
+    return strstr(tl_text(f->tl, f->tl->ops[op].full_name), "sgemm") != NULL;
+}
+
+/* The conversion goes, the NHWC kernel stays as it is; the convolution on CUDA cores becomes one on
+ * tensor cores, or stays, too, or another that suits it less; normalising moves the same bytes. */
+START_TEST(another_layout_spares_conversions_and_may_open_tensor_cores)
+{
+    struct bench x = bench_start(MS(5), fill_layouts);
+    struct edit plain = {.kind = EDIT_LAYOUT};
+    struct edit picked = {.kind = EDIT_LAYOUT, .ops = on_cuda_cores};
+    ck_assert_int_gt(with(&x, plain, &unlucky), MS(4.3));
+    ck_assert_int_lt(with(&x, plain, &unlucky), MS(4.4));
+    ck_assert_int_gt(with(&x, plain, &lucky), MS(3.8));
+    ck_assert_int_lt(with(&x, plain, &lucky), MS(4));
+    ck_assert_int_gt(with(&x, picked, &unlucky), MS(4));
+    ck_assert_int_gt(with(&x, picked, &lucky), MS(2.9));
+    ck_assert_int_lt(with(&x, picked, &lucky), MS(3.1));
+    bench_end(&x);
+}
+END_TEST
+
+Suite *test_edits_kernels_suite(void)
+{
+    Suite *s = suite_create("edits of kernels");
+    TCase *c = tcase_create("edits of kernels");
+    tcase_add_test(c, a_pass_that_others_do_on_the_way_goes_altogether);
+    tcase_add_test(c, what_is_done_on_the_way_moves_a_part_of_the_bytes);
+    tcase_add_test(c, what_lies_between_two_calls_that_vanish_may_vanish_with_them);
+    tcase_add_test(c, the_call_that_converted_is_still_made);
+    tcase_add_test(c, another_layout_spares_conversions_and_may_open_tensor_cores);
+    suite_add_tcase(s, c);
+    return s;
+}
