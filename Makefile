@@ -57,12 +57,12 @@ bench: all
 # Compares predictions with reruns, and writes docs/truth.md: an hour on a machine that does nothing else. What was
 # measured stays in $(BUILD)/truth, so that it can be stopped and called again: make truth TRUTH="--seconds 600".
 truth: all
-	@bench/truth.py $(BUILD)/bin --state $(BUILD)/truth --notes bench/truth_notes.md --write docs/truth.md $(TRUTH)
+	@bench/truth/truth.py $(BUILD)/bin --state $(BUILD)/truth --notes bench/truth/truth_notes.md --write docs/truth.md $(TRUTH)
 
 # The same for programs drawn at random, which the engine was not built for: docs/drawn.md, in half an hour.
 drawn: all
-	@bench/truth.py $(BUILD)/bin --state $(BUILD)/drawn --drawn 36 --seed 11 --steps 28 --repeats 2 --models a100-80,h100,h200 \
-	    --notes bench/drawn_notes.md --write docs/drawn.md $(TRUTH)
+	@bench/truth/truth.py $(BUILD)/bin --state $(BUILD)/drawn --drawn 36 --seed 11 --steps 28 --repeats 2 --models a100-80,h100,h200 \
+	    --notes bench/truth/drawn_notes.md --write docs/drawn.md $(TRUTH)
 
 # Every planted bottleneck of every trainer on four virtual GPUs, alone and in pairs, and what is said of it: docs/matrix.md.
 # Minutes on a machine that does nothing else; what was seen stays in $(BUILD)/matrix.jsonl, so that it can be stopped and

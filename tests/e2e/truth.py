@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/truth.py works: one case is recorded, predicted and rerun; a second call reruns nothing and says
+"""bench/truth/truth.py works: one case is recorded, predicted and rerun; a second call reruns nothing and says
 the same; the prediction is not absurd (how good it is, `make truth` measures on an idle machine).
 
 usage: truth.py BUILD
@@ -15,7 +15,7 @@ from support import Checks
 
 def main():
     build, checks = os.path.abspath(sys.argv[1]), Checks()
-    truth = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench", "truth.py")
+    truth = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench", "truth", "truth.py")
     with tempfile.TemporaryDirectory() as folder:
         state, rows = os.path.join(folder, "state"), os.path.join(folder, "rows.json")
 

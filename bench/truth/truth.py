@@ -3,7 +3,7 @@
 predictions, reruns it unrecorded and interleaved without and with each change that was advised,
 and compares. Writes the table, failures included.
 
-    bench/truth.py BIN [--state DIR] [--models t4,v100,a100-80,h100,h200] [--cases a,b] [--repeats N]
+    bench/truth/truth.py BIN [--state DIR] [--models t4,v100,a100-80,h100,h200] [--cases a,b] [--repeats N]
                    [--seconds S] [--only-predict] [--write docs/truth.md] [--json FILE]
                    [--device auto]
 
@@ -26,7 +26,7 @@ from drawn import draw
 from truth_text import drawn_text, summary, table, text
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "tests", "golden"))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "tests", "golden"))
 import pairs  # noqa: E402  real recordings are judged by one code
 
 TRAINERS = "train_conv,train_gpt,train_amp,train_ddp"
@@ -306,7 +306,7 @@ def main():
                    help="auto: this machine's GPU, in place of --models")
     p.add_argument("--seconds", "--budget", type=float, default=1e9, help="begin no run after this time")
     p.add_argument("--only-predict", action="store_true", help="run nothing")
-    p.add_argument("--traces", default=os.path.join(HERE, "..", "..", "shared", "traces"),
+    p.add_argument("--traces", default=os.path.join(HERE, "..", "..", "..", "shared", "traces"),
                    help="folder of real traces; its pairs/ holds recordings before and after a change")
     p.add_argument("--write", help="file for the figures, and beside it a .tsv for the rows; else it is printed")
     p.add_argument("--notes", help="file whose text stands behind the summary")

@@ -85,7 +85,7 @@ def misses(r):
 def text(o, judged):
     """Lines of Markdown."""
     out = ["# Do the predictions come true?", "",
-           "Written by `make truth` (`bench/truth.py`). Each case was recorded once with `gpuprof run`, "
+           "Written by `make truth` (`bench/truth/truth.py`). Each case was recorded once with `gpuprof run`, "
            "`gpuprof analyze` predicted from that recording, then the program was rerun unrecorded, "
            f"without and with each advised setting, in turn, {o.repeats} times each; medians are "
            "compared. Percent and points are shares of the step's time. `truth.tsv` has a row for each "
@@ -107,7 +107,7 @@ def text(o, judged):
 def drawn_text(o, judged):
     """Lines of Markdown: how bounds and intervals hold on programs that nobody chose."""
     out = ["# Predictions for programs drawn at random", "",
-           f"Written by `bench/truth.py --drawn {o.drawn} --seed {o.seed} --steps {o.steps}` (`bench/drawn.py`) on {o.models}. Each program is a trainer with a "
+           f"Written by `bench/truth/truth.py --drawn {o.drawn} --seed {o.seed} --steps {o.steps}` (`bench/truth/drawn.py`) on {o.models}. Each program is a trainer with a "
            "size and habits drawn at random: any number of faults at once, and none planted. Each was recorded once, "
            "predicted from that recording, and rerun unrecorded without and with each advised setting, in turn, "
            f"{o.repeats} times each; medians are compared. Percent and points are shares of the step's time. All of it "

@@ -2,7 +2,7 @@
 """One run, one answer: how often a single run of a planted defect finds it. Records every trainer with each of its
 defects N times, asks once each, and counts. No run is repeated because of what it said.
 
-    bench/single.py BUILD [DEFECT...] [--runs 20] [--steps 30,60] [--models a100-80,h200,v100]
+    bench/truth/single.py BUILD [DEFECT...] [--runs 20] [--steps 30,60] [--models a100-80,h200,v100]
                     [--trainers train_conv,train_ddp] [--busy-neighbour] [--note TEXT] [--seconds S] [--state FILE]
                     [--write docs/single.md]
 
@@ -20,7 +20,7 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "tests", "e2e"))
+sys.path[:0] = [os.path.join(HERE, "../../tests/e2e"), os.path.join(HERE, "../../tests/e2e/jobs")]
 from ranks import WHERE  # noqa: E402
 from support import Build, lacks_cores  # noqa: E402
 
@@ -143,7 +143,7 @@ def group(runs, *keys):
 
 def page(runs, note):
     out = ["# One run, one answer\n",
-           "Made by `bench/single.py`. Each planted defect was recorded in runs of its own, and each run was asked once:",
+           "Made by `bench/truth/single.py`. Each planted defect was recorded in runs of its own, and each run was asked once:",
            "none was repeated because of what it said. All runs are on virtual GPUs; `train_ddp` runs as two ranks, or as four",
            "where two do not show the defect. A defect is *found* when its rule is among the findings, *first* when its rule",
            "leads them (of `train_ddp`, behind advice to compute in 16 bits, which is right there). *Cannot tell* is an honest",
