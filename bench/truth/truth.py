@@ -161,8 +161,13 @@ def arms_of(report, case):
     return [*case.settings, *one, *([together[0]] if together else [])]
 
 
+def differ(times):
+    """Do the runs of one arm differ by more than a steady machine's?"""
+    return bool(times) and max(times) > 1.05 * min(times)
+
+
 def measure(o, store, model, case, deadline):
-    """Adds reruns until each arm has enough; False when time is up."""
+    """Adds reruns until each arm has enough, and one more where they differ by over 5 %; False when time is up."""
     profile = store.profile(model, case.name)
     device = "auto" if o.device == "auto" else f"virtual:{model}"
     if not os.path.exists(profile):
@@ -173,9 +178,10 @@ def measure(o, store, model, case, deadline):
     arms = ["", *arms_of(report_of(o, profile, False, case), case),
             *arms_of(report_of(o, profile, True, case), case)]
     arms = list(dict.fromkeys(arms))
-    for turn in range(o.repeats): # A B C, C B A, A B C, ...
+    for turn in range(o.repeats + 1): # A B C, C B A, A B C, ...
         for arm in arms if turn % 2 == 0 else reversed(arms):
-            if len(store.times(model, case.name, arm)) > turn:
+            times = store.times(model, case.name, arm)
+            if len(times) > turn or (turn == o.repeats and not differ(times)):
                 continue
             if time.monotonic() > deadline:
                 return False

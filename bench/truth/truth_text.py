@@ -87,8 +87,8 @@ def text(o, judged):
     out = ["# Do the predictions come true?", "",
            "Written by `make truth` (`bench/truth/truth.py`). Each case was recorded once with `gpuprof run`, "
            "`gpuprof analyze` predicted from that recording, then the program was rerun unrecorded, "
-           f"without and with each advised setting, in turn, {o.repeats} times each; medians are "
-           "compared. Percent and points are shares of the step's time. `truth.tsv` has a row for each "
+           f"without and with each advised setting, in turn, {o.repeats} times each, once more where "
+           "these differ by over 5 %; medians are compared. Percent and points are shares of the step's time. `truth.tsv` has a row for each "
            "prediction.", "",
            "**All of it ran on the virtual GPU**: host times are real, the GPU's come from a model "
            "with which the predictions share no code and no constants. No real device was measured."
@@ -110,7 +110,8 @@ def drawn_text(o, judged):
            f"Written by `bench/truth/truth.py --drawn {o.drawn} --seed {o.seed} --steps {o.steps}` (`bench/truth/drawn.py`) on {o.models}. Each program is a trainer with a "
            "size and habits drawn at random: any number of faults at once, and none planted. Each was recorded once, "
            "predicted from that recording, and rerun unrecorded without and with each advised setting, in turn, "
-           f"{o.repeats} times each; medians are compared. Percent and points are shares of the step's time. All of it "
+           f"{o.repeats} times each, once more where these differ by over 5 %; medians are compared. "
+           "Percent and points are shares of the step's time. All of it "
            "ran on the virtual GPU.", "",
            f"{len(judged)} programs, {sum(1 for j in judged if any(r['measured'] is not None for r in j['rows']))} with "
            "advice that a setting carries out.", "",
