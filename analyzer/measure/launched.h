@@ -8,7 +8,7 @@
 
 /* `launch`, by operation. Where no call is known to have done it: when it started, but no later
  * than what follows it in its stream; and LAUNCHED_BEFORE, where no launch into its stream had been
- * recorded until then, and some were later. -1: out of memory. */
+ * recorded until then, and most were later. -1: out of memory. */
 int launched_find(const struct timeline *t, int64_t *launch);
 
 #endif
