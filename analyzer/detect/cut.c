@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEW = 16 };
-
 double cut_regularity(const struct sequence *s, uint32_t x, int64_t *v)
 {
     size_t n = count_of(s, x) - 1;
@@ -223,7 +221,7 @@ bool cut_fills_recording(const struct sequence *s, uint32_t x, int64_t *v)
     for (size_t i = 0; i + 1 < n; i++)
         v[i] = s->time[p[i + 1]] - s->time[p[i]];
     double inside = (double)median_ns(v, n - 1) * (double)(n - 1);
-    return n > FEW || inside >= 0.3 * (double)(s->time[s->n - 1] - s->time[0]);
+    return n > CUT_FEW || inside >= 0.3 * (double)(s->time[s->n - 1] - s->time[0]);
 }
 
 bool cut_splits_calls(const struct sequence *s, uint32_t x)

@@ -5,6 +5,8 @@
 
 #include "analyzer/measure/sequence.h"
 
+enum { CUT_FEW = 16 }; /* segments: as many layers has a model */
+
 struct cut {
     uint32_t token;    /* that segments begin with */
     size_t k;          /* segments, or one more */

@@ -61,14 +61,26 @@ static const double ALL_THERE = 0.9, ALL_SAMPLED = 0.5;
 /* Of the GPU's time, what segments without an update hold: with less, they are no steps. */
 static const double TOO_LITTLE = 0.25;
 
+/* A few repeats in which nothing comes from the host or goes to it, beside much that comes once:
+ * the layers of a model that ran once. */
+static bool layers_once(const struct cut *c)
+{
+    const double NEARLY_ALL = 0.7;
+    return c->k <= CUT_FEW && hint_of(c) == HINT_NONE && c->whole < NEARLY_ALL;
+}
+
 /* Whether segments could be steps. -1: out of memory. */
 static int possible(struct cut *c, const struct sequence *s, struct scratch *w)
 {
-    if (c->coverage < ALL_SAMPLED || c->similarity < 0.85 || cut_splits_calls(s, c->token) ||
-        !cut_fills_recording(s, c->token, w->v))
+    if (c->coverage < ALL_SAMPLED || c->similarity < 0.85 || cut_splits_calls(s, c->token))
         return 0;
     if (cut_judge(c, s, w) < 0)
         return -1;
+    /* A long warm-up takes most of the time; the steps behind it, each with a batch, most work. */
+    bool fills = cut_fills_recording(s, c->token, w->v) ||
+                 (hint_of(c) >= HINT_COPIES && c->steady >= TOO_LITTLE);
+    if (!fills || layers_once(c))
+        return 0;
     if (hint_of(c) == HINT_UPDATES)
         return 1;
     return c->steady >= TOO_LITTLE &&

@@ -1,7 +1,69 @@
-/* Steps of recordings in which something is missing. */
+/* Steps without marks: what a warm-up, a single pass or missing launches must not hide or make up.
+ */
 #include "tests/unit/build_timeline.h"
 
 #include <check.h>
+
+enum { KERNELS = 12 };
+
+/* A batch, `kernels` kernels of `length_ns` launched every 100 us, and the loss that the host
+ * reads. Returns when the host is done with it. */
+static int64_t batch(struct builder *b, int64_t at, int64_t length_ns)
+{
+    char name[32];
+    build_copy(b, 1, 1, 2, true, 1 << 20, at, US(10), at + US(20), US(50));
+    for (int k = 0; k < KERNELS; k++) {
+        int64_t call = at + US(100 + 100 * k);
+        snprintf(name, sizeof name, "kernel_%c", 'a' + k);
+        build_kernel(b, name, call, call + US(8), length_ns);
+    }
+    return at + US(1500);
+}
+
+/* The first batch takes four seconds: libraries load, cuDNN tries its algorithms. */
+START_TEST(steps_behind_a_long_warm_up_are_found)
+{
+    struct builder b = build_start();
+    int64_t at = batch(&b, MS(1), US(60));
+    for (int i = 0; i < 40; i++)
+        build_kernel(&b, "try_algorithm", MS(3000) + US(50 * i), MS(3000) + US(50 * i + 8), US(30));
+    at = MS(4000);
+    for (int i = 0; i < 7; i++)
+        at = batch(&b, at, US(60));
+    const struct steps *s = &build_analyze(&b)->facts->steps;
+    ck_assert_int_eq(s->source, STEPS_DETECTED);
+    ck_assert_int_eq(s->median_ns, US(1500));
+    build_end(&b);
+}
+END_TEST
+
+/* `once` kernels before and behind eight equal layers. */
+static int layers(int once)
+{
+    struct builder b = build_start();
+    char name[32];
+    int64_t at = MS(1);
+    for (int half = 0; half < 2; half++) {
+        for (int k = 0; k < once; k++, at += US(20)) {
+            snprintf(name, sizeof name, "embed_%d_%d", half, k);
+            build_kernel(&b, name, at, at + US(8), US(10));
+        }
+        for (int k = 0; half == 0 && k < 8 * 10; k++, at += US(20)) {
+            snprintf(name, sizeof name, "layer_kernel_%d", k % 10);
+            build_kernel(&b, name, at, at + US(8), US(10));
+        }
+    }
+    int source = build_analyze(&b)->facts->steps.source;
+    build_end(&b);
+    return source;
+}
+
+START_TEST(layers_of_one_pass_are_no_steps)
+{
+    ck_assert_int_eq(layers(25), STEPS_NONE);    /* a model: much comes once */
+    ck_assert_int_eq(layers(2), STEPS_DETECTED); /* a loop without batches: little does */
+}
+END_TEST
 
 /* Somebody cut the trace down: of most work the launch is gone, and what was launched at the end of
  * the first step was not all launched before the recording. */
@@ -28,6 +90,8 @@ Suite *test_steps_found_suite(void)
 {
     Suite *s = suite_create("steps_found");
     TCase *c = tcase_create("steps_found");
+    tcase_add_test(c, steps_behind_a_long_warm_up_are_found);
+    tcase_add_test(c, layers_of_one_pass_are_no_steps);
     tcase_add_test(c, a_trace_with_few_launches_has_its_steps);
     suite_add_tcase(s, c);
     return s;
