@@ -176,6 +176,23 @@ START_TEST(next_to_nothing_is_not_enough)
 }
 END_TEST
 
+/* One kernel of some microseconds keeps the GPU busy all the time, and says nothing of a program;
+ * one of a second is the program. */
+START_TEST(a_kernel_that_somebody_tried_is_not_enough)
+{
+    static const struct {
+        int64_t length_ns;
+        const char *verdict;
+    } cases[] = {{US(2), "not-enough-data"}, {MS(1000), "gpu"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct builder b = build_start();
+        build_kernel(&b, "one", MS(1), MS(1) + US(10), cases[i].length_ns);
+        ck_assert_str_eq(build_analyze(&b)->verdict_class, cases[i].verdict);
+        build_end(&b);
+    }
+}
+END_TEST
+
 /* A wait in the window: without it the GPU would have had work all the time. The bound holds what a
  * replay without it saves, and nothing is predicted. */
 START_TEST(bounds_of_a_window_are_replayed)
@@ -240,6 +257,7 @@ Suite *test_window_suite(void)
     tcase_add_test(c, the_first_work_counts);
     tcase_add_test(c, setting_up_belongs_to_a_window);
     tcase_add_test(c, next_to_nothing_is_not_enough);
+    tcase_add_test(c, a_kernel_that_somebody_tried_is_not_enough);
     tcase_add_test(c, bounds_of_a_window_are_replayed);
     tcase_add_test(c, windows_of_the_same_work_are_compared);
     suite_add_tcase(s, c);
