@@ -60,3 +60,19 @@ const bool *query_evaluating(const struct facts *f, struct arena *arena, int64_t
     }
     return yes;
 }
+
+bool query_only_infers(const struct facts *f)
+{
+    enum { KNOWN = 5 };
+    static const char *const trains[] = {
+        "ackward", "autograd::engine", "Optimizer.", "optimizer", "_bwd", "wgrad", "dgrad"};
+    size_t operators = 0;
+    for (uint32_t i = 0; i < f->tl->strings.n; i++) {
+        const char *name = tl_text(f->tl, i);
+        operators += strncmp(name, "aten::", 6) == 0;
+        for (size_t k = 0; k < sizeof trains / sizeof *trains; k++)
+            if (strstr(name, trains[k]))
+                return false;
+    }
+    return operators >= KNOWN;
+}

@@ -9,4 +9,8 @@
  */
 const bool *query_evaluating(const struct facts *f, struct arena *arena, int64_t *ranges);
 
+/* Are the operators known, and is none of them one of a backward pass or an optimizer? Then the
+ * program infers. Cost: one pass over the strings. */
+bool query_only_infers(const struct facts *f);
+
 #endif

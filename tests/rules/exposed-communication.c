@@ -85,6 +85,38 @@ START_TEST(test_scattered)
 }
 END_TEST
 
+/* The layers of a model that is split over GPUs. */
+static void fill_layers(struct builder *b, int64_t at)
+{
+    static const char *const ops[] = {"aten::mm", "aten::add", "aten::silu", "aten::mul",
+                                      "aten::softmax"};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        build_range(b, ops[i], at + US(1000 * i), at + US(1000 * i + 900));
+    fill_exposed(b, at);
+}
+
+static void fill_trained(struct builder *b, int64_t at)
+{
+    build_range(b, "autograd::engine::evaluate_function: MmBackward0", at + MS(6), at + MS(7));
+    fill_layers(b, at);
+}
+
+/* Where nothing is trained there is no backward pass to hide communication behind. */
+START_TEST(test_inference)
+{
+    for (int trained = 0; trained < 2; trained++) {
+        struct builder b = build_start();
+        case_loop(&b, trained ? fill_trained : fill_layers);
+        const struct outcome *o = case_outcome(build_analyze(&b), "exposed-communication");
+        ck_assert_int_eq(o->verdict, RULE_FIRES);
+        ck_assert_int_eq(strstr(o->remedy.pytorch, "DDP") != NULL, trained);
+        ck_assert_int_eq(strstr(o->remedy.pytorch, "async_op=True") != NULL, 1);
+        ck_assert_int_eq(o->setting != NULL, trained);
+        build_end(&b);
+    }
+}
+END_TEST
+
 START_TEST(test_no_collectives)
 {
     struct builder b = build_start();
@@ -105,6 +137,7 @@ Suite *rule_exposed_communication_suite(void)
     tcase_add_test(t, test_exposed);
     tcase_add_test(t, test_overlapped);
     tcase_add_test(t, test_scattered);
+    tcase_add_test(t, test_inference);
     tcase_add_test(t, test_no_collectives);
     suite_add_tcase(s, t);
     return s;

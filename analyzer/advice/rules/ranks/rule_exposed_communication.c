@@ -1,6 +1,7 @@
 /* Collectives run while nothing is computed. Waiting for a late rank is not counted: that is
  * another rule's. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/queries/eval.h"
 #include "analyzer/queries/ranks/comm.h"
 
 static void add_evidence(const struct facts *f, struct outcome *o, const struct query_ops *all,
@@ -29,6 +30,20 @@ static void gather(struct outcome *o)
     o->remedy.tensorflow = o->rule->remedy.tensorflow;
     o->remedy.cuda = "pack gradients into a few large buffers; run one ncclAllReduce per buffer on "
                      "a separate stream as soon as its last gradient is ready";
+}
+
+/* Inference has no backward pass to hide anything behind, and no gradients in buckets. */
+static void between_layers(struct outcome *o)
+{
+    o->edit.kind = EDIT_NONE;
+    o->setting = NULL;
+    o->remedy = (struct remedy){
+        "issue collectives with async_op=True and wait where the result is used: the next layer's "
+        "weights while this one computes; split the batch in two, so that one half computes while "
+        "the other communicates; fewer ranks per model if it fits",
+        NULL,
+        "run collectives on a second stream beside the other half of the batch; wait with an event "
+        "where the result is used"};
 }
 
 /* Per step: the time in which no collective runs. No more of them than that can be hidden. */
@@ -113,6 +128,8 @@ static void check_exposed_communication(const struct facts *f, struct arena *are
     if (hidden < 5) /* nothing runs beside it: there is a switch for that */
         o->setting = "overlap=1";
     o->error_class = ERROR_KERNEL_MODEL;
+    if (query_only_infers(f))
+        between_layers(o);
     outcome_example_op(o, f->tl, all.longest, "longest collective");
 }
 
