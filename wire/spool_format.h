@@ -29,7 +29,7 @@
 #include <strings.h>
 
 #define SPOOL_MAGIC         "GPUPSPL" /* 8 bytes with its terminator; written when the rest is ready */
-#define SPOOL_VERSION       3u
+#define SPOOL_VERSION       4u
 /* File name in $GPUPROF_DIR: <pid>-<start ticks>.spool, or <pid>-<start ticks>-N.spool for the Nth
  * image that one process runs by exec (pid and start_ticks in the header say the same). A process
  * that could not make one leaves an empty file <pid>-<start ticks>.<errno>.failed, if it can. */
@@ -50,7 +50,7 @@ enum spool_counter {
     SPOOL_CUPTI_DROPPED,  /* records dropped as reported by cuptiActivityGetNumDroppedRecords */
     SPOOL_BUFFER_STARVED, /* buffer requests without a free one; the records that this lost are in
                              SPOOL_CUPTI_DROPPED (from API 27 on), else in SPOOL_DISCARDED */
-    SPOOL_RING_FULL,      /* ring records not written: reader too slow */
+    SPOOL_RING_FULL,      /* ring records not written: reader too slow, and no other ring left */
     SPOOL_NO_RING,        /* ring records not written: more threads than rings */
     SPOOL_STRINGS_FULL,   /* strings not interned; the record carries string id 0 */
     SPOOL_NAMES_FULL,     /* kernel names not interned */
@@ -58,6 +58,7 @@ enum spool_counter {
     SPOOL_SELF_NS,        /* CPU ns spent in the agent's own thread */
     SPOOL_DISCARDED,      /* records of CUPTI's that found no room in the spool */
     SPOOL_TOO_DEEP,       /* ranges not written: nested too deep */
+    SPOOL_RINGS_LEFT,     /* full rings that a thread has left for another one; no loss */
     SPOOL_COUNTERS = 16
 };
 
@@ -137,6 +138,7 @@ struct spool_header {
     _Atomic uint32_t thin;  /* by the collector: the pauses between them are 2^thin times as long */
     _Atomic uint32_t full;  /* by the collector: 1 = take no more of the disk */
     _Atomic uint64_t steps; /* marks counted, while a window is there */
+    _Atomic uint32_t rings_used; /* those behind have never been used */
     struct spool_window windows[SPOOL_WINDOWS];
     struct spool_comm comms[SPOOL_COMMS];
     struct spool_anchor anchors[SPOOL_ANCHORS];
@@ -175,7 +177,8 @@ struct spool_string {
 enum spool_ring_state {
     SPOOL_RING_FREE,
     SPOOL_RING_OPEN,
-    SPOOL_RING_CLOSED /* thread has ended */
+    SPOOL_RING_CLOSED, /* thread has ended */
+    SPOOL_RING_LEFT    /* it was full, and its thread goes on in the ring `next` */
 };
 
 /* Single producer (one thread), single consumer. head and tail are byte counts that never wrap
@@ -183,13 +186,19 @@ enum spool_ring_state {
  * rest (it may be as small as 8 bytes: only kind, size and tid are there). Full when head - tail +
  * size > ring_bytes. The collector frees a CLOSED ring once drained; before that, the next thread
  * may take it and go on behind what is in it.
+ *
+ * A thread whose ring is full goes on in a FREE one. It stores `after` there and `next` here, then
+ * LEFT (release), and never writes here again. So that a thread's records come in their order, the
+ * collector reads no ring while its `after` is set. When it has drained a LEFT ring, it frees it
+ * and then clears `after` of the `next` one. It loads head (acquire) before `after`.
  */
 struct spool_ring {
     _Atomic uint32_t state;
     _Atomic uint32_t tid;
-    _Atomic uint64_t head; /* stored (release) by the thread after the record is complete */
-    _Atomic uint64_t tail; /* stored (release) by the collector */
-    uint8_t pad[40];
+    _Atomic uint64_t head;        /* stored (release) by the thread after the record is complete */
+    _Atomic uint64_t tail;        /* stored (release) by the collector */
+    _Atomic uint32_t after, next; /* index + 1 of a ring; 0 = none */
+    uint8_t pad[32];
 };
 
 enum spool_rec_kind {

@@ -7,6 +7,9 @@
 #include "agent/core/window.h"
 #include "agent/core/spool.h"
 
+/* With so much unread in a ring another one is made in time. */
+enum { EARLY_BYTES = SPOOL_RING_BYTES / 4 };
+
 static struct spool_ring *ring_at(uint32_t i)
 {
     return (struct spool_ring *)((char *)agent.spool + agent.spool->rings_off) + i;
@@ -44,8 +47,8 @@ static uint32_t claim(void)
     for (int choice = 0; choice < 3; choice++)
         for (uint32_t i = 0; i < agent.spool->ring_count; i++) {
             uint32_t state = atomic_load_explicit(&ring_at(i)->state, memory_order_relaxed);
-            if (state == SPOOL_RING_OPEN || (choice == 0 && !(is_made(i) && has_room(i))) ||
-                (choice == 1 && is_made(i)))
+            if (state == SPOOL_RING_OPEN || state == SPOOL_RING_LEFT ||
+                (choice == 0 && !(is_made(i) && has_room(i))) || (choice == 1 && is_made(i)))
                 continue;
             if (take(i, state))
                 return i;
@@ -60,17 +63,29 @@ static struct thread_block *block_map(void)
     return p == MAP_FAILED ? NULL : p;
 }
 
-/* By the thread that has taken the ring. */
+/* Disk and pages, by who has taken the ring. */
 static int make(uint32_t i)
 {
     uint64_t off = agent.spool->ring_data_off + (uint64_t)i * SPOOL_RING_BYTES;
+    uint32_t used = atomic_load(&agent.spool->rings_used);
+    while (used <= i && !atomic_compare_exchange_weak(&agent.spool->rings_used, &used, i + 1))
+        ;
     if (spool_grow(off, SPOOL_RING_BYTES) != 0)
         return -1;
-    if (!made[i].block && !(made[i].block = block_map()))
-        return -1;
-    memset(made[i].block, 0, sizeof *made[i].block); /* names it knew were in another spool */
+    if (made[i].block)
+        memset(made[i].block, 0, sizeof *made[i].block); /* its names were in another spool */
     atomic_store_explicit(&made[i].generation, agent.generation, memory_order_release);
     return 0;
+}
+
+static void write_to(struct thread *t, uint32_t i)
+{
+    struct spool_ring *r = ring_at(i);
+    atomic_store(&r->tid, t->tid);
+    t->ring = r;
+    t->data = (char *)agent.spool + agent.spool->ring_data_off + (uint64_t)i * SPOOL_RING_BYTES;
+    t->head = t->pending = atomic_load(&r->head);
+    t->tail = atomic_load(&r->tail);
 }
 
 int ring_open(struct thread *t)
@@ -81,18 +96,14 @@ int ring_open(struct thread *t)
     if (i == UINT32_MAX)
         return -1;
     struct spool_ring *r = ring_at(i);
-    if (!is_made(i) && make(i) != 0) {
+    if ((!is_made(i) && make(i) != 0) || (!made[i].block && !(made[i].block = block_map()))) {
         atomic_store(&r->state, SPOOL_RING_FREE);
         return -1;
     }
-    atomic_store(&r->tid, t->tid);
     t->block = made[i].block;
     t->block->depth = 0; /* its cache of names may stay */
-    t->ring = r;
-    t->data = (char *)agent.spool + agent.spool->ring_data_off + (uint64_t)i * SPOOL_RING_BYTES;
-    t->head = t->pending = atomic_load(&r->head);
-    t->tail = atomic_load(&r->tail);
     t->in_call = false;
+    write_to(t, i);
     return 0;
 }
 
@@ -102,6 +113,118 @@ void ring_close(struct thread *t)
         atomic_store_explicit(&t->ring->state, SPOOL_RING_CLOSED, memory_order_release);
     t->ring = NULL;
     t->block = NULL;
+}
+
+/* ---- a ring that is full ---- */
+
+static _Atomic bool wanted; /* since the agent's thread last made some */
+
+/* One that is made and empty. */
+static uint32_t claim_spare(void)
+{
+    uint32_t n = atomic_load_explicit(&agent.spool->rings_used, memory_order_acquire);
+    for (uint32_t i = 0; i < n; i++) {
+        struct spool_ring *r = ring_at(i);
+        if (atomic_load_explicit(&r->state, memory_order_relaxed) != SPOOL_RING_FREE ||
+            !is_made(i) || !take(i, SPOOL_RING_FREE))
+            continue;
+        if (atomic_load(&r->head) == atomic_load(&r->tail))
+            return i;
+        atomic_store_explicit(&r->state, SPOOL_RING_CLOSED, memory_order_release);
+    }
+    return UINT32_MAX;
+}
+
+/* While SPOOL_THREADS are left for new threads. */
+static bool may_make(void)
+{
+    uint32_t n = agent.spool->ring_count, count = 0;
+    for (uint32_t i = 0; i < n; i++)
+        count += is_made(i);
+    return count < n - SPOOL_THREADS;
+}
+
+/* Makes an empty ring. -1: no room. */
+static int make_spare(void)
+{
+    for (uint32_t i = 0; i < agent.spool->ring_count; i++) {
+        if (is_made(i) || !take(i, SPOOL_RING_FREE))
+            continue;
+        int rc = is_made(i) ? 0 : make(i);
+        atomic_store_explicit(&ring_at(i)->state, SPOOL_RING_FREE, memory_order_release);
+        return rc;
+    }
+    return -1;
+}
+
+/* Rings that are filling up, less those that are ready to go on in. */
+static int missing(void)
+{
+    int n = 0;
+    for (uint32_t i = 0; i < atomic_load(&agent.spool->rings_used); i++) {
+        struct spool_ring *r = ring_at(i);
+        uint32_t state = atomic_load(&r->state);
+        uint64_t tail = atomic_load(&r->tail), head = atomic_load(&r->head);
+        n += state == SPOOL_RING_OPEN && head - tail > EARLY_BYTES;
+        n -= state == SPOOL_RING_FREE && is_made(i);
+    }
+    return n;
+}
+
+int rings_prepare(void)
+{
+    if (!atomic_exchange(&wanted, false))
+        return 0;
+    for (int n = missing(); n > 0 && may_make(); n--)
+        if (make_spare() != 0)
+            return -1;
+    return 0;
+}
+
+/* Where the agent has no thread of its own, a ring is made here, as the thread's first one was: 0.2
+ * ms for a MiB of records. Without room for one, none is tried in the next millisecond. */
+static uint32_t find_spare(struct thread *t)
+{
+    enum { DRY_NS = 1000000 };
+    static _Atomic int64_t dry_until_ns;
+    uint32_t i = claim_spare();
+    if (i != UINT32_MAX)
+        return i;
+    atomic_store(&wanted, true);
+    if (!t->is_agent && cupti_attend())
+        return UINT32_MAX;
+    int64_t now_ns = clock_now_ns();
+    if (now_ns < atomic_load_explicit(&dry_until_ns, memory_order_relaxed))
+        return UINT32_MAX;
+    if (may_make() && make_spare() == 0)
+        return claim_spare();
+    atomic_store_explicit(&dry_until_ns, now_ns + DRY_NS, memory_order_relaxed);
+    return UINT32_MAX;
+}
+
+static bool go_on(struct thread *t)
+{
+    uint32_t i = find_spare(t), from = (uint32_t)(t->ring - ring_at(0));
+    if (i == UINT32_MAX)
+        return false;
+    made[from].block = made[i].block;
+    made[i].block = t->block;
+    atomic_store_explicit(&ring_at(i)->after, from + 1, memory_order_relaxed);
+    atomic_store_explicit(&t->ring->next, i + 1, memory_order_relaxed);
+    atomic_store_explicit(&t->ring->state, SPOOL_RING_LEFT, memory_order_release);
+    write_to(t, i);
+    agent_count(SPOOL_RINGS_LEFT, 1);
+    return true;
+}
+
+/* Is there room? Looks for it elsewhere, too. */
+static __attribute__((noinline)) bool find_room(struct thread *t, uint64_t need)
+{
+    t->tail = atomic_load_explicit(&t->ring->tail, memory_order_acquire);
+    if (t->head + need - t->tail <= SPOOL_RING_BYTES || go_on(t))
+        return true;
+    agent_count(SPOOL_RING_FULL, 1);
+    return false;
 }
 
 void *ring_reserve(struct thread *t, enum spool_rec_kind kind, size_t bytes)
@@ -122,11 +245,11 @@ void *ring_reserve(struct thread *t, enum spool_rec_kind kind, size_t bytes)
     uint64_t size = AGENT_ALIGN(bytes, 8), at = t->head % SPOOL_RING_BYTES;
     uint64_t left = SPOOL_RING_BYTES - at, need = size <= left ? size : left + size;
     if (AGENT_UNLIKELY(t->head + need - t->tail > SPOOL_RING_BYTES)) {
-        t->tail = atomic_load_explicit(&t->ring->tail, memory_order_acquire);
-        if (t->head + need - t->tail > SPOOL_RING_BYTES) {
-            agent_count(SPOOL_RING_FULL, 1);
+        if (!find_room(t, need))
             return NULL;
-        }
+        at = t->head % SPOOL_RING_BYTES; /* of the ring that it is now */
+        left = SPOOL_RING_BYTES - at;
+        need = size <= left ? size : left + size;
     }
     if (AGENT_UNLIKELY(size > left)) {
         struct spool_rec *pad = (struct spool_rec *)(t->data + at);
@@ -144,17 +267,24 @@ void *ring_reserve(struct thread *t, enum spool_rec_kind kind, size_t bytes)
     return r;
 }
 
+/* Well before it is full, so that the agent's thread, too, may get its core late. */
+static __attribute__((noinline)) void look_ahead(struct thread *t)
+{
+    t->tail = atomic_load_explicit(&t->ring->tail, memory_order_acquire);
+    if (t->head - t->tail <= EARLY_BYTES)
+        return;
+    spool_wake();
+    atomic_store(&wanted, true);
+    cupti_attend();
+}
+
 void ring_commit(struct thread *t)
 {
-    enum { HALF = SPOOL_RING_BYTES / 2 };
-    bool was_below = t->head - t->tail <= HALF;
+    bool was_below = t->head - t->tail <= EARLY_BYTES;
     t->head = t->pending;
     atomic_store_explicit(&t->ring->head, t->head, memory_order_release);
     if (AGENT_UNLIKELY(atomic_load_explicit(&cupti_asleep, memory_order_relaxed)) && !t->is_agent)
         cupti_rouse();
-    if (AGENT_UNLIKELY(was_below && t->head - t->tail > HALF)) {
-        t->tail = atomic_load_explicit(&t->ring->tail, memory_order_acquire);
-        if (t->head - t->tail > HALF)
-            spool_wake();
-    }
+    if (AGENT_UNLIKELY(was_below && t->head - t->tail > EARLY_BYTES))
+        look_ahead(t);
 }

@@ -85,6 +85,7 @@ static void leave_failed(uint64_t ticks, int why)
 
 static void lay_out(struct spool_header *h, uint64_t ticks, uint32_t buffers)
 {
+    uint32_t rings = SPOOL_THREADS + buffers / (SPOOL_BUFFERS / (SPOOL_RINGS - SPOOL_THREADS));
     uint64_t at = AGENT_ALIGN(sizeof *h, (uint64_t)SPOOL_PAGE);
     *h = (struct spool_header){
         .version = SPOOL_VERSION,
@@ -96,7 +97,7 @@ static void lay_out(struct spool_header *h, uint64_t ticks, uint32_t buffers)
         .start_realtime_ns = clock_read_ns(CLOCK_REALTIME),
         .buffer_count = buffers,
         .buffer_bytes = SPOOL_BUFFER_BYTES,
-        .ring_count = SPOOL_RINGS,
+        .ring_count = rings,
         .ring_bytes = SPOOL_RING_BYTES,
         .names_cap = NAMES,
         .anchors_cap = SPOOL_ANCHORS,
@@ -106,11 +107,11 @@ static void lay_out(struct spool_header *h, uint64_t ticks, uint32_t buffers)
         uint64_t *off, bytes;
     } parts[] = {
         {&h->descs_off, sizeof(struct spool_buffer_desc) * buffers},
-        {&h->rings_off, sizeof(struct spool_ring) * SPOOL_RINGS},
+        {&h->rings_off, sizeof(struct spool_ring) * rings},
         {&h->names_off, sizeof(struct spool_name) * NAMES},
         {&h->strings_off, STRINGS_BYTES},
         {&h->buffers_off, (uint64_t)SPOOL_BUFFER_BYTES * buffers},
-        {&h->ring_data_off, (uint64_t)SPOOL_RING_BYTES * SPOOL_RINGS},
+        {&h->ring_data_off, (uint64_t)SPOOL_RING_BYTES * rings},
     };
     for (size_t i = 0; i < AGENT_ARRAY_LEN(parts); i++) {
         *parts[i].off = at;

@@ -11,10 +11,12 @@
 
 #include "agent/core/agent.h"
 
-/* Most of CUPTI's buffers, and most threads at once; only those in use cost disk or memory. 2048
- * of them hold some 7 million records: what 64 threads launch in half a minute while the collector
- * gets no core or waits for the disk. --max-size bounds them, too. */
-enum { SPOOL_BUFFERS = 2048, SPOOL_FEW_BUFFERS = 128, SPOOL_RINGS = 512 };
+/* Most of CUPTI's buffers and most rings; only those in use cost disk or memory, and --max-size
+ * bounds them, too. 2048 buffers hold some 7 million records: what 64 threads launch in half a
+ * minute while the collector gets no core or waits for the disk. SPOOL_THREADS rings are for as
+ * many threads at once. The others take what those threads record meanwhile: 512 MiB, some 5
+ * million calls of libraries or 11 million ranges. */
+enum { SPOOL_BUFFERS = 2048, SPOOL_FEW_BUFFERS = 64, SPOOL_THREADS = 512, SPOOL_RINGS = 1024 };
 
 /* Makes the file and fills agent.spool, agent.path. -1: passive; why = a file name that ends in
  * SPOOL_FAILED_SUFFIX, if even that could be made. */
@@ -78,12 +80,16 @@ void ring_close(struct thread *t);
  * visible to the collector until ring_commit. */
 void *ring_reserve(struct thread *t, enum spool_rec_kind kind, size_t size);
 void ring_commit(struct thread *t);
+/* By the agent's thread: where rings fill up, makes those in which their threads will go on, so
+ * that no thread of the program has to. -1: no room. */
+int rings_prepare(void);
 
 /* ---- names of kernels, ahead of a kill (cupti_publish.c) ---- */
 
 extern _Atomic bool cupti_asleep;       /* the agent's thread is, for long: CUPTI told nothing */
 void cupti_rouse(void);                 /* then the program's next record wakes it */
 void cupti_step_over(struct thread *t); /* before the mark of a step that is over is written */
+bool cupti_attend(void);                /* wakes the agent's thread; false: there is none */
 
 /* ---- facts about the process (facts.c) ---- */
 

@@ -57,6 +57,14 @@ void cupti_flush_wake(void)
     futex_wake(&bell);
 }
 
+bool cupti_attend(void)
+{
+    if (!cupti_running() || !cupti.thread)
+        return false;
+    cupti_flush_wake();
+    return true;
+}
+
 static void poll_dropped(void)
 {
     size_t n = 0;
@@ -187,7 +195,7 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
     }
     if (!cupti.waiting)
         after_peer(t);
-    if (now >= p->next_grow && cupti_buffers_prepare(SPARE_BUFFERS) != 0)
+    if (now >= p->next_grow && (cupti_buffers_prepare(SPARE_BUFFERS) | rings_prepare()) != 0)
         p->next_grow = now + ANCHOR_MS * 1000000ll; /* the disk is full: do not ask all the time */
     charge_self();
     uint32_t names = atomic_load_explicit(&agent.spool->names_used, memory_order_relaxed);

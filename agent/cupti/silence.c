@@ -22,7 +22,7 @@ static uint64_t ring_bytes(void)
     const struct spool_ring *r =
         (const struct spool_ring *)((char *)agent.spool + agent.spool->rings_off);
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < agent.spool->ring_count; i++)
+    for (uint32_t i = 0; i < atomic_load(&agent.spool->rings_used); i++)
         sum += atomic_load_explicit(&r[i].head, memory_order_relaxed);
     return sum;
 }

@@ -29,10 +29,11 @@ static void put_losses(struct spool *s, struct spool_out *out)
          "collector a core"},
         {SPOOL_DISCARDED, "discarded", "CUPTI records discarded because no buffer was free"},
         {SPOOL_RING_FULL, "ring-full",
-         "host events dropped because the collector could not keep up"},
+         "host events dropped: the collector could not keep up, and there was no room for more "
+         "rings (512 MiB per process, less where --max-size or the disk leaves less)"},
         {SPOOL_NO_RING, "no-ring",
-         "host events dropped: more threads than rings (512), or no room for a ring on the disk or "
-         "in --max-size"},
+         "host events dropped: more threads at once than rings (1024), or no room for a ring on "
+         "the disk or in --max-size"},
         {SPOOL_TOO_DEEP, "too-deep", "ranges left out: nested deeper than 128"},
         {SPOOL_STRINGS_FULL, "strings-full", "names lost: the string table is full"},
         {SPOOL_NAMES_FULL, "names-full", "kernel names lost: the name table is full"},
@@ -76,6 +77,10 @@ static void put_losses(struct spool *s, struct spool_out *out)
         "the program never called cudaProfilerStart, so --range cuda-profiler recorded nothing",
         s->fixed.window == SPOOL_WINDOWS_PROFILER && !s->leader && s->h->cupti_version &&
             !s->windows.n);
+    put_health(s, out, 0, "rings-left",
+               "times that a thread of the program filled a ring of host records and went on in "
+               "another one, because the collector got no core in time; nothing is lost by that",
+               (int64_t)atomic_load(&s->h->counter[SPOOL_RINGS_LEFT]));
     put_health(s, out, 0, "agent-cpu", "CPU time of the agent's own thread, ns",
                (int64_t)atomic_load(&s->h->counter[SPOOL_SELF_NS]));
 }

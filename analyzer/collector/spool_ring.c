@@ -212,9 +212,8 @@ static void put_record(struct spool *s, struct spool_out *out, const void *recor
 }
 
 static void drain_ring(struct spool *s, struct spool_out *out, struct spool_ring *ring,
-                       const uint8_t *data)
+                       const uint8_t *data, uint64_t head)
 {
-    uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
     uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
     uint32_t bytes = s->fixed.ring_bytes;
     if (head < tail || head - tail > bytes || (head != tail && (head | tail) % 8)) {
@@ -244,18 +243,51 @@ static void drain_ring(struct spool *s, struct spool_out *out, struct spool_ring
     atomic_store_explicit(&ring->tail, tail, memory_order_release);
 }
 
+/* Of a thread that has ended; unless another one has taken it by now. */
+static void free_closed(struct spool_ring *ring)
+{
+    uint32_t state = SPOOL_RING_CLOSED;
+    if (!atomic_compare_exchange_strong(&ring->state, &state, SPOOL_RING_FREE))
+        return;
+    state = SPOOL_RING_FREE; /* or has had it and ended as well */
+    if (atomic_load(&ring->head) != atomic_load(&ring->tail))
+        atomic_compare_exchange_strong(&ring->state, &state, SPOOL_RING_CLOSED);
+}
+
+/* Of a thread that goes on elsewhere; the ring that may be read now, ring_count: none. */
+static uint32_t free_left(struct spool *s, struct spool_ring *rings, uint32_t i)
+{
+    uint32_t next = atomic_exchange(&rings[i].next, 0);
+    atomic_store_explicit(&rings[i].state, SPOOL_RING_FREE, memory_order_release);
+    if (next == 0 || next > s->fixed.ring_count)
+        return s->fixed.ring_count;
+    atomic_store_explicit(&rings[next - 1].after, 0, memory_order_release);
+    return next - 1;
+}
+
+/* A ring, and those in which its thread went on. */
+static void drain_from(struct spool *s, struct spool_out *out, struct spool_ring *rings, uint32_t i)
+{
+    const uint8_t *data = s->map + s->fixed.ring_data_off;
+    for (uint32_t n = 0; n < s->fixed.ring_count && i < s->fixed.ring_count; n++) {
+        uint32_t state = atomic_load_explicit(&rings[i].state, memory_order_acquire);
+        uint64_t head = atomic_load_explicit(&rings[i].head, memory_order_acquire);
+        if (state == SPOOL_RING_FREE || atomic_load(&rings[i].after))
+            return;
+        drain_ring(s, out, &rings[i], data + (uint64_t)i * s->fixed.ring_bytes, head);
+        if (state == SPOOL_RING_CLOSED)
+            free_closed(&rings[i]);
+        if (state != SPOOL_RING_LEFT)
+            return;
+        i = free_left(s, rings, i);
+    }
+}
+
 void spool_drain_rings(struct spool *s, struct spool_out *out)
 {
     spool_read_windows(s);
     struct spool_ring *rings = (struct spool_ring *)(void *)(s->map + s->fixed.rings_off);
-    for (uint32_t i = 0; i < s->fixed.ring_count; i++) {
-        uint32_t state = atomic_load_explicit(&rings[i].state, memory_order_acquire);
-        if (state == SPOOL_RING_FREE)
-            continue;
-        drain_ring(s, out, &rings[i],
-                   s->map + s->fixed.ring_data_off + (uint64_t)i * s->fixed.ring_bytes);
-        if (state == SPOOL_RING_CLOSED) /* unless another thread has it by now */
-            atomic_compare_exchange_strong_explicit(&rings[i].state, &state, SPOOL_RING_FREE,
-                                                    memory_order_release, memory_order_relaxed);
-    }
+    uint32_t used = atomic_load_explicit(&s->h->rings_used, memory_order_acquire);
+    for (uint32_t i = 0; i < used && i < s->fixed.ring_count; i++)
+        drain_from(s, out, rings, i);
 }

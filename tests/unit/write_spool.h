@@ -97,6 +97,7 @@ static inline struct spool_writer spool_begin_sized(const char *path, int pid, u
     w.h = (struct spool_header *)(void *)w.map;
     memcpy(w.map, &h, sizeof h);
     atomic_store(&w.h->strings_used, 16); /* id 0 */
+    atomic_store(&w.h->rings_used, SPOOL_TEST_RINGS);
     return w;
 }
 

@@ -66,16 +66,16 @@ def stepped(build, checks):
 
 def lost(build, checks):
     """More threads at once than rings: every range is there or counted, once, and all say the same number."""
-    threads, ranges = 700, 10
+    threads, ranges = 1100, 10
     profile = build.path("lost.gpuprof")
     run = build.run([build.gpuprof, "run", "-f", "-o", profile, "--", os.path.join(build.bin, "agent_many"), "threads",
                      str(threads)])
-    checks.check(run.returncode == 0, "700 threads: status", run.stderr[-300:])
+    checks.check(run.returncode == 0, "1100 threads: status", run.stderr[-300:])
     db = sqlite3.connect(f"file:{profile}?mode=ro", uri=True)
     there = db.execute("SELECT count(*) FROM range").fetchone()[0]
     db.close()
     said = health(profile).get("no-ring", 0)
-    checks.check(said > 0 and there + said == threads * ranges, "700 threads: ranges that are lost are counted once",
+    checks.check(said > 0 and there + said == threads * ranges, "1100 threads: ranges that are lost are counted once",
                  f"{there} there, {said} lost, of {threads * ranges}")
     told = build.analyze(profile)["health"]["dropped"]
     page = build.run([build.gpuprof, "report", profile, "-o", "lost.html"])
@@ -85,7 +85,7 @@ def lost(build, checks):
     terminal = build.run([build.gpuprof, "analyze", profile]).stdout
     checks.check(told == said and page.returncode == 0 and any(w in html or w.replace("lost", "were lost") in html
                                                                for w in words)
-                 and any(w in terminal for w in words), "700 threads: terminal, page and JSON say the same number",
+                 and any(w in terminal for w in words), "1100 threads: terminal, page and JSON say the same number",
                  f"{said}, JSON {told}: {re.findall('.{20}records (?:were )?lost', terminal + html)}")
 
 

@@ -1,36 +1,7 @@
-#include "tests/unit/spool_view.h"
+#include "tests/unit/agent/spool_agent.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <sys/resource.h>
-
-static char dir[64], path[4096];
-static void (*range_begin)(const char *);
-static void (*range_end)(void);
-
-static void load(void)
-{
-    view_dir(dir, sizeof dir);
-    void *agent = dlopen(AGENT_LIBRARY, RTLD_NOW);
-    ck_assert_msg(agent != NULL, "%s", dlerror());
-    *(void **)&range_begin = dlsym(agent, "gpuprof_agent_range_begin");
-    *(void **)&range_end = dlsym(agent, "gpuprof_agent_range_end");
-    ck_assert_ptr_nonnull(range_begin);
-    ck_assert_ptr_nonnull(range_end);
-}
-
-static void done(void)
-{
-    view_remove(dir);
-}
-
-static void ranges(const char *name, int n)
-{
-    for (int i = 0; i < n; i++) {
-        range_begin(name);
-        range_end();
-    }
-}
 
 START_TEST(nothing_before_the_first_event)
 {
@@ -39,23 +10,6 @@ START_TEST(nothing_before_the_first_event)
     ck_assert_int_eq(view_files(dir, SPOOL_SUFFIX, path, sizeof path), 1);
 }
 END_TEST
-
-struct nest {
-    int n;
-    char name[4][16];
-    unsigned depth[4];
-    int64_t start[4], end[4];
-};
-
-static void see_nest(const struct spool_view *v, const struct spool_rec *rec, void *arg)
-{
-    const struct spool_rec_range *r = (const void *)rec;
-    struct nest *x = arg;
-    snprintf(x->name[x->n], sizeof x->name[0], "%s", view_string(v, r->name));
-    x->depth[x->n] = r->depth;
-    x->start[x->n] = rec->start_ns;
-    x->end[x->n++] = rec->end_ns;
-}
 
 START_TEST(nested_ranges_are_recorded_as_they_end)
 {
@@ -104,28 +58,6 @@ START_TEST(facts_are_a_short_list)
     struct spool_view v = view_open(path);
     view_each(&v, SPOOL_REC_META, see_meta, &found);
     ck_assert_int_eq(found, 7);
-    view_close(&v);
-}
-END_TEST
-
-START_TEST(full_ring_drops_and_counts)
-{
-    enum { MANY = 60000 };
-    ranges("x", MANY);
-    view_files(dir, SPOOL_SUFFIX, path, sizeof path);
-    struct spool_view v = view_open(path);
-    uint64_t kept = view_each(&v, SPOOL_REC_RANGE, NULL, NULL);
-    uint64_t dropped = atomic_load(&v.h->counter[SPOOL_RING_FULL]);
-    ck_assert_uint_gt(kept, 5000);
-    ck_assert_uint_eq(kept + dropped, MANY);
-    /* drained, it takes records again, across the end of the ring */
-    view_drain(&v);
-    for (int turn = 0; turn < 7; turn++) {
-        ranges("y", 1000);
-        ck_assert_uint_eq(view_each(&v, SPOOL_REC_RANGE, NULL, NULL), 1000);
-        view_drain(&v);
-    }
-    ck_assert_uint_eq(atomic_load(&v.h->counter[SPOOL_RING_FULL]), dropped);
     view_close(&v);
 }
 END_TEST
@@ -190,12 +122,6 @@ START_TEST(rings_of_ended_threads_are_closed_and_reused)
     view_close(&v);
 }
 END_TEST
-
-static void *one_range(void *arg)
-{
-    ranges("short", 1);
-    return arg;
-}
 
 /* Many threads one after the other, and nobody reads what they write: they go on behind each other.
  */
@@ -324,7 +250,6 @@ Suite *test_spool_suite(void)
     tcase_add_test(t, nothing_before_the_first_event);
     tcase_add_test(t, nested_ranges_are_recorded_as_they_end);
     tcase_add_test(t, facts_are_a_short_list);
-    tcase_add_test(t, full_ring_drops_and_counts);
     tcase_add_test(t, many_threads_lose_nothing);
     tcase_add_test(t, rings_of_ended_threads_are_closed_and_reused);
     tcase_add_test(t, threads_that_come_and_go_take_as_much_as_one);
