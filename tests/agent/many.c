@@ -2,7 +2,7 @@
  * and waits until all have. `many chain N`: one process that runs N programs, one by exec from the
  * other, each of which marks ten ranges. `many threads N`: N threads at once, each marks ten
  * ranges. `many churn N`: N threads one after the other, each marks one; says how long one took, in
- * us. */
+ * us. `many burst N`: four threads at once, each marks N ranges without a pause. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,6 +76,28 @@ static int threads(int n)
     return !t;
 }
 
+static void *mark_many(void *arg)
+{
+    for (int i = 0; i < *(const int *)arg; i++) {
+        nvtxRangePushA("burst");
+        nvtxRangePop();
+    }
+    return arg;
+}
+
+static int burst(int n)
+{
+    enum { THREADS = 4 };
+    pthread_t t[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&t[i], NULL, mark_many, &n) != 0)
+            return 2;
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(t[i], NULL);
+    printf("%d ranges\n", THREADS * n);
+    return 0;
+}
+
 static void *mark_one(void *arg)
 {
     nvtxRangePushA("short");
@@ -107,6 +129,8 @@ int main(int argc, char **argv)
         return threads(n);
     if (argc > 2 && strcmp(argv[1], "churn") == 0)
         return churn(n);
+    if (argc > 2 && strcmp(argv[1], "burst") == 0)
+        return burst(n);
     mark();
     if (n <= 1) {
         printf("the last\n");
