@@ -11,21 +11,18 @@ static void record(struct thread *t, const struct open_range *r, uint32_t tid, u
     bool step = window_is_step(t, r->name, depth);
     struct spool_rec_range *rec =
         ring_reserve(t, step ? SPOOL_REC_STEP : SPOOL_REC_RANGE, sizeof *rec);
-    if (!rec) {
-        if (AGENT_UNLIKELY(r->comm))
-            nccl_skip(r);
-        return;
+    if (rec) {
+        rec->head.start_ns = r->start_ns;
+        rec->head.end_ns = end_ns;
+        rec->head.tid = tid;
+        rec->name = r->name;
+        rec->domain = r->domain;
+        rec->depth = (uint16_t)depth;
+        rec->flags = r->flags;
+        rec->color = r->color;
+        rec->payload = r->payload;
+        ring_commit(t);
     }
-    rec->head.start_ns = r->start_ns;
-    rec->head.end_ns = end_ns;
-    rec->head.tid = tid;
-    rec->name = r->name;
-    rec->domain = r->domain;
-    rec->depth = (uint16_t)depth;
-    rec->flags = r->flags;
-    rec->color = r->color;
-    rec->payload = r->payload;
-    ring_commit(t);
     if (AGENT_UNLIKELY(r->comm))
         nccl_record(t, r, end_ns);
 }

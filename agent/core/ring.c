@@ -7,8 +7,8 @@
 #include "agent/core/window.h"
 #include "agent/core/spool.h"
 
-/* With so much unread in a ring another one is made in time. */
-enum { EARLY_BYTES = SPOOL_RING_BYTES / 4 };
+/* With so much unread in a ring some others are made in time, as many for each. */
+enum { EARLY_BYTES = SPOOL_RING_BYTES / 4, SPARE_RINGS = 4 };
 
 static struct spool_ring *ring_at(uint32_t i)
 {
@@ -157,7 +157,7 @@ static int make_spare(void)
     return -1;
 }
 
-/* Rings that are filling up, less those that are ready to go on in. */
+/* Rings for those that are filling up, less those that are ready. */
 static int missing(void)
 {
     int n = 0;
@@ -165,7 +165,8 @@ static int missing(void)
         struct spool_ring *r = ring_at(i);
         uint32_t state = atomic_load(&r->state);
         uint64_t tail = atomic_load(&r->tail), head = atomic_load(&r->head);
-        n += state == SPOOL_RING_OPEN && head - tail > EARLY_BYTES;
+        if (state == SPOOL_RING_OPEN && head - tail > EARLY_BYTES)
+            n += SPARE_RINGS;
         n -= state == SPOOL_RING_FREE && is_made(i);
     }
     return n;

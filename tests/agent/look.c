@@ -1,8 +1,9 @@
 /* look DIR: what the spools in DIR hold, a line each: `kernels N`, `named N` (kernels whose name is
  * known), `copies N`, `memsets N`, `syncs N`, `api N`, `untimed N`, `ranges N`, `calls N`, `spools
  * N`, `sealed N`, `records N` (all of CUPTI's), `starved N`, `dropped N`, `told N`
- * (records and dropped ones), `health CODE`, `silent for N s`, `cupti_version N`, `libcupti PATH`,
- * `call ...`, `collectives N, N bytes, types N N ...`. */
+ * (records and dropped ones), `rings left N` (full ones), `full N` (lost for want of a ring),
+ * `health CODE`, `silent for N s`, `cupti_version N`, `libcupti PATH`, `call ...`, `collectives N,
+ * N bytes, types N N ...`. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@ enum { MEMCPY = 1, MEMSET = 2, DRIVER = 4, RUNTIME = 5, KERNEL = 10, SYNC = 38 }
 
 static struct {
     unsigned long records, starved, kernels, named, copies, memsets, syncs, api, untimed, ranges,
-        calls, spools, sealed, dropped, collectives, collective_bytes;
+        calls, spools, sealed, dropped, collectives, collective_bytes, left, full;
 } n;
 static char types[4096]; /* of the collectives, in order */
 
@@ -133,6 +134,8 @@ static void spool(const char *path)
     n.sealed += atomic_load(&h->sealed) != 0;
     n.dropped +=
         atomic_load(&h->counter[SPOOL_CUPTI_DROPPED]) + atomic_load(&h->counter[SPOOL_DISCARDED]);
+    n.left += atomic_load(&h->counter[SPOOL_RINGS_LEFT]);
+    n.full += atomic_load(&h->counter[SPOOL_RING_FULL]);
     n.starved += atomic_load(&h->counter[SPOOL_BUFFER_STARVED]);
     for (uint32_t i = 0; i < h->buffer_count; i++) {
         uint32_t state = atomic_load(&d[i].state);
@@ -162,6 +165,7 @@ int main(int argc, char **argv)
     printf("ranges %lu\ncalls %lu\nspools %lu\nsealed %lu\ndropped %lu\n", n.ranges, n.calls,
            n.spools, n.sealed, n.dropped);
     printf("records %lu\nstarved %lu\ntold %lu\n", n.records, n.starved, n.records + n.dropped);
+    printf("rings left %lu\nfull %lu\n", n.left, n.full);
     printf("collectives %lu, %lu bytes, types%s\n", n.collectives, n.collective_bytes, types);
     return 0;
 }

@@ -3,8 +3,9 @@
  * registered, while another CUPTI client (GPUPROF_TEST_PEER) has its sessions in between; in a
  * single round it has all of it. Meanwhile a child is forked that marks a range, and LIBRARY, which
  * has a copy of NVTX of its own, is opened, used and closed again. `exit`: then one thread ends the
- * process while the others work. Under ThreadSanitizer the agent's own thread, its rings, its
- * string table and its window are what is tried; else that nothing is lost. */
+ * process while the others work. GPUPROF_TEST_MORE: so many further ranges in each loop. Under
+ * ThreadSanitizer the agent's own thread, its rings, its string table and its window are what is
+ * tried; else that nothing is lost. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -21,6 +22,7 @@
 enum { THREADS = 6, LOOPS = 40, BYTES = 4096 };
 
 static _Atomic int failed;
+static int further;
 static nvtxDomainHandle_t domain, nccl;
 
 /* As NCCL tells of a collective: all threads on two communicators. */
@@ -69,6 +71,10 @@ static void *work(void *arg)
             cudaMemcpyAsync(device, host, BYTES, cudaMemcpyHostToDevice, stream) != cudaSuccess;
         failed |= cudaStreamSynchronize(stream) != cudaSuccess;
         nvtxDomainRangePop(domain);
+        for (int k = 0; k < further; k++) {
+            nvtxRangePushA("more");
+            nvtxRangePop();
+        }
         collective(i);
         nvtxRangeEnd(id);
         nvtxRangePop();
@@ -142,6 +148,8 @@ static void peer(const char *what)
 
 int main(int argc, char **argv)
 {
+    const char *text = getenv("GPUPROF_TEST_MORE");
+    further = text ? atoi(text) : 0;
     int rounds = argc > 1 ? atoi(argv[1]) : 4;
     const char *library = argc > 2 ? argv[2] : "";
     domain = nvtxDomainCreateA("threads");
