@@ -1,6 +1,8 @@
 /* The agent's rings when they are full: its threads go on in others. */
 #include "tests/unit/agent/spool_agent.h"
 
+#include <sys/resource.h>
+
 enum { MANY = 60000 }; /* ranges: those of nearly three rings */
 
 /* Nobody reads: the thread goes on in other rings, in an order that can be followed. */
@@ -68,6 +70,29 @@ START_TEST(without_another_a_full_ring_drops_and_counts)
 }
 END_TEST
 
+/* The program's limits leave room for few rings: 16 of them take what nobody reads, and a new
+ * thread has one all the same. */
+START_TEST(new_threads_find_a_ring_when_the_others_are_full)
+{
+    enum { FEW = 16, TOO_MANY = 20 * 22000 };
+    pthread_t t;
+    struct rlimit small = {640 << 20, 640 << 20};
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+    ranges("x", TOO_MANY);
+    view_files(dir, SPOOL_SUFFIX, path, sizeof path);
+    struct spool_view v = view_open(path);
+    uint64_t kept = view_each(&v, SPOOL_REC_RANGE, NULL, NULL);
+    ck_assert_uint_eq(atomic_load(&v.h->counter[SPOOL_RINGS_LEFT]), FEW - 1);
+    ck_assert_uint_gt(kept, FEW * 21000);
+    ck_assert_uint_eq(kept + atomic_load(&v.h->counter[SPOOL_RING_FULL]), TOO_MANY);
+    ck_assert_int_eq(pthread_create(&t, NULL, one_range, NULL), 0);
+    pthread_join(t, NULL);
+    ck_assert_uint_eq(view_each(&v, SPOOL_REC_RANGE, NULL, NULL), kept + 1);
+    ck_assert_uint_eq(atomic_load(&v.h->counter[SPOOL_NO_RING]), 0);
+    view_close(&v);
+}
+END_TEST
+
 /* What a thread has open goes with it, and the next one finds nothing of that. */
 START_TEST(open_ranges_go_along)
 {
@@ -108,6 +133,7 @@ Suite *test_spool_rings_suite(void)
     tcase_add_test(t, a_full_ring_is_left_for_another);
     tcase_add_test(t, a_free_ring_is_taken_again);
     tcase_add_test(t, without_another_a_full_ring_drops_and_counts);
+    tcase_add_test(t, new_threads_find_a_ring_when_the_others_are_full);
     tcase_add_test(t, open_ranges_go_along);
     suite_add_tcase(s, t);
     return s;
