@@ -40,7 +40,12 @@ int job_focus(const struct job *j, size_t *focus, struct err *e);
 /* All rows of that file, summaries of the others, as several files are imported. */
 int job_pour(const struct job *j, size_t focus, struct sink *out, struct err *e);
 
-/* parts.c: some files of a job as a file of its own. `made_of` says what the part was made of:
+/* parts.c: one file of a job as bytes, behind those that are there. -1: out of memory. */
+int job_put_file(const struct job_file *f, struct bytes *b);
+/* Adds the file that begins at *at. 1: done; 0: damaged; -1: out of memory. */
+int job_get_file(struct job *j, const struct bytes *b, size_t *at);
+
+/* Some files of a job as a file of its own. `made_of` says what the part was made of:
  * another part is not read. -1 with *e set. */
 int job_write(const struct job *j, const char *made_of, const char *path, struct err *e);
 /* Adds its files to the job. 1: done; 0: there is none that was made of this; -1 with *e set: no

@@ -1,6 +1,7 @@
-/* Parts of a job on disk: what a worker made of its files, kept until the job is whole, so that one
- * that was stopped goes on where it was. A part that is damaged, or made of other files, is made
- * again. The file is compressed; it is renamed into place once it is complete. */
+/* Files of a job as bytes, and parts of a job on disk: what a worker made of its files, kept until
+ * the job is whole, so that one that was stopped goes on where it was. A part that is damaged, or
+ * made of other files, is made again. The file is compressed; it is renamed into place once it is
+ * complete. */
 #include "analyzer/reduce/job.h"
 
 #include <stdio.h>
@@ -37,6 +38,15 @@ static int put_string(struct bytes *b, const char *s)
     return bytes_put_text(b, s ? s : "", s ? strlen(s) : 0);
 }
 
+int job_put_file(const struct job_file *f, struct bytes *b)
+{
+    return put_string(b, f->path) < 0 || put_string(b, f->wrong) < 0 ||
+                   bytes_put_int(b, f->epoch_ns) < 0 || bytes_put_int(b, f->work_ns) < 0 ||
+                   bytes_put_text(b, (const char *)f->rows.at, f->rows.n) < 0
+               ? -1
+               : 0;
+}
+
 int job_write(const struct job *j, const char *made_of, const char *path, struct err *e)
 {
     struct bytes b = {0};
@@ -44,13 +54,8 @@ int job_write(const struct job *j, const char *made_of, const char *path, struct
                      bytes_put_int(&b, (int64_t)j->files.n) < 0
                  ? -1
                  : 0;
-    for (size_t i = 0; rc == 0 && i < j->files.n; i++) {
-        const struct job_file *f = &j->files.at[i];
-        if (put_string(&b, f->path) < 0 || put_string(&b, f->wrong) < 0 ||
-            bytes_put_int(&b, f->epoch_ns) < 0 || bytes_put_int(&b, f->work_ns) < 0 ||
-            bytes_put_text(&b, (const char *)f->rows.at, f->rows.n) < 0)
-            rc = -1;
-    }
+    for (size_t i = 0; rc == 0 && i < j->files.n; i++)
+        rc = job_put_file(&j->files.at[i], &b);
     rc = rc < 0 ? err_no_memory(e) : write_bytes(&b, path, e);
     bytes_release(&b);
     return rc;
@@ -79,8 +84,7 @@ static char *get_string(const struct bytes *b, size_t *at)
     return bytes_get_text(b, at, &text, &n) < 0 ? NULL : strndup(text, n);
 }
 
-/* 1: a file was added; 0: damaged; -1: out of memory. */
-static int read_file(struct job *j, const struct bytes *b, size_t *at)
+int job_get_file(struct job *j, const struct bytes *b, size_t *at)
 {
     const char *rows;
     size_t n;
@@ -110,7 +114,7 @@ int job_read(struct job *j, const char *made_of, const char *path, struct err *e
     if (rc > 0 && (!of || strcmp(of, made_of) != 0 || bytes_get_int(&b, &at, &files) < 0))
         rc = 0;
     for (int64_t i = 0; rc > 0 && i < files; i++)
-        rc = read_file(&part, &b, &at);
+        rc = job_get_file(&part, &b, &at);
     for (size_t i = 0; rc > 0 && i < part.files.n; i++) {
         struct job_file *f = vec_push(&j->files);
         if (f) {

@@ -1,6 +1,6 @@
-/* Between cmd_reduce.c and the workers. A part is made of PART_FILES recordings, one after another,
- * so that a worker holds one recording and the summaries of few; parts merge in the order of their
- * files. */
+/* What `reduce` and gpuprof-mpi share, and the parts of `reduce`: each is made of PART_FILES
+ * recordings, one after another, so that a worker holds one recording and the summaries of few;
+ * parts merge in the order of their files. */
 #ifndef GPUPROF_CLI_REDUCE_REDUCE_H
 #define GPUPROF_CLI_REDUCE_REDUCE_H
 
@@ -16,7 +16,16 @@ struct parts {
     int workers;
 };
 
-/* Makes the folder beside the profile. -1 with *e set. */
+/* reduce_write.c: the recordings that the operands name, without the profile itself. -1 with *e
+ * set: also if there are none, or if the profile exists. */
+int reduce_list(int argc, char **argv, const char *output, bool force, struct import_files *l,
+                struct err *e);
+/* The job as a profile. -1 with *e set. */
+int reduce_write(struct job *job, const char *output, bool force, struct err *e);
+/* Keeps the analysis in the profile, as every command that makes one does. */
+void reduce_analyse(const char *output);
+
+/* reduce_parts.c. Makes the folder beside the profile. -1 with *e set. */
 int parts_open(struct parts *p, const struct import_files *files, const char *output, int workers,
                struct err *e);
 /* Makes the parts that are not there yet, on all workers. -1 with *e set: one could not. */
