@@ -7,6 +7,9 @@ if(GPUPROF_PORTABLE) # with the one library that is not linked statically
         COMPONENT gpuprof)
 endif()
 install(TARGETS gpuprof RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT gpuprof)
+if(TARGET gpuprof-mpi) # of its own: a package of gpuprof must not need MPI
+    install(TARGETS gpuprof-mpi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT gpuprof-mpi)
+endif()
 if(TARGET gpuprof_agent)
     install(TARGETS gpuprof_agent LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/gpuprof COMPONENT gpuprof)
     install(DIRECTORY ${CMAKE_SOURCE_DIR}/agent/python DESTINATION ${CMAKE_INSTALL_LIBDIR}/gpuprof
@@ -44,6 +47,9 @@ install(PROGRAMS ${CMAKE_SOURCE_DIR}/ci/gpuprof-gate.sh DESTINATION ${CMAKE_INST
 # Manual pages from docs/man/, and completions as the program prints them.
 find_program(AWK NAMES awk mawk gawk REQUIRED)
 file(GLOB pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/man/*.md)
+if(NOT TARGET gpuprof-mpi)
+    list(FILTER pages EXCLUDE REGEX "/gpuprof-mpi[.]md$")
+endif()
 set(manuals "")
 foreach(page ${pages})
     cmake_path(GET page STEM name)
@@ -78,6 +84,10 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_INSTALL_CMAKE_PROJECTS "") # all but gpuprof-mpi
+foreach(component gpuprof gpuprof-dev)
+    list(APPEND CPACK_INSTALL_CMAKE_PROJECTS ${CMAKE_BINARY_DIR} gpuprof ${component} /)
+endforeach()
 if(GPUPROF_PORTABLE) # an archive to unpack anywhere
     set(CPACK_GENERATOR TGZ)
     set(CPACK_PACKAGING_INSTALL_PREFIX /)

@@ -36,6 +36,10 @@ if [ -d "$build/lib/vgpu" ]; then
     grep -q "virtual GPU: .*h200" said || fail "doctor does not find the virtual GPU: $(cat said)"
     gpuprof run --device virtual:h200 -o y.gpuprof -- true >out 2>&1 || fail "virtual GPU: $(cat out)"
 fi
+if [ -e "$build/bin/gpuprof-mpi" ]; then # one process, without a launcher
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 gpuprof-mpi --version | grep -q "^gpuprof-mpi [0-9]" || fail "gpuprof-mpi"
+    [ -e "$top/usr/share/man/man1/gpuprof-mpi.1" ] || fail "no manual page for gpuprof-mpi"
+fi
 flags=$(PKG_CONFIG_PATH=$(dirname "$(find "$top/usr" -name gpuprof.pc)") pkg-config --cflags gpuprof) || fail "pkg-config"
 # shellcheck disable=SC2086 # several flags
 printf '#include <gpuprof.h>\nint main(void) { return 0; }\n' | cc $flags -fsyntax-only -x c - || fail "gpuprof.h"
@@ -46,6 +50,7 @@ fi
 (cd "$build" && cpack -G TGZ -B "$top/pack") >log 2>&1 || { cat log; fail "cpack"; }
 mkdir "$top/elsewhere" && tar xzf "$top"/pack/*.tar.gz -C "$top/elsewhere" && chmod -R a+rX "$top"
 program=$(find "$top/elsewhere" -path '*/bin/gpuprof')
+[ -x "$program" ] && [ ! -e "$program-mpi" ] || fail "a package carries gpuprof-mpi, which needs MPI"
 mkdir "$top/home" && chmod 777 "$top/home" && cd "$top/home" || exit 2
 plain=
 [ "$(id -u)" != 0 ] || plain="setpriv --reuid=65534 --regid=65534 --clear-groups"

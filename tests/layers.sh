@@ -49,6 +49,7 @@ cli/gate                cli/common report analyzer/profile analyzer/timeline ana
 cli/try                 cli/common cli/run report report/words report/json report/terminal analyzer/profile analyzer/facts analyzer/advice analyzer/compare
 cli/import              wire cli/common cli/run report analyzer/profile analyzer/import analyzer/collector
 cli/reduce              cli/common analyzer/profile analyzer/import analyzer/reduce
+cli/mpi                 cli/common cli/reduce analyzer/profile analyzer/import analyzer/reduce
 cli/doctor              cli/common cli/run report/json report/terminal
 cli/lint                cli/common report report/json report/terminal
 cli/view                cli/common report

@@ -29,6 +29,7 @@ struct command {
     const char *details;               /* paragraphs and examples for --help; may be NULL */
     const struct option_spec *options; /* ends with a zeroed row; may be NULL */
     int (*run)(int argc, char **argv); /* what is left after the options, argv[0] = first operand */
+    bool own_program;                  /* gpuprof-NAME, not a command of gpuprof */
     bool takes_program; /* options end at the first operand: from there on it is another program */
     bool
         keeps_status; /* a full disk under stdout does not change the status (run: the program's) */

@@ -84,8 +84,8 @@ static int unknown_option(const struct command *c, const char *shown, const char
     if (best)
         usage_error("%s: unknown option %s; did you mean --%s?", c->name, shown, best);
     else
-        usage_error("%s: unknown option %s; `gpuprof %s --help` lists them", c->name, shown,
-                    c->name);
+        usage_error("%s: unknown option %s; `gpuprof%c%s --help` lists them", c->name, shown,
+                    c->own_program ? '-' : ' ', c->name);
     return OPTIONS_ERROR;
 }
 
@@ -210,7 +210,8 @@ static void list_options(const struct option_spec *o)
 
 void options_help(const struct command *c, bool in_full)
 {
-    printf("usage: gpuprof %s %s\n%s\n", c->name, c->usage ? c->usage : "", c->help);
+    printf("usage: gpuprof%c%s %s\n%s\n", c->own_program ? '-' : ' ', c->name,
+           c->usage ? c->usage : "", c->help);
     if (c->details && in_full)
         printf("\n%s\n\noptions:\n", c->details);
     else
