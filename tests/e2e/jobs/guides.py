@@ -132,15 +132,33 @@ def wait_for(there, most_s=60):
         time.sleep(0.1)
 
 
+def with_mpirun(guide):
+    real = shutil.which("mpirun")
+    guide.command("mpirun", f'#!/bin/sh\nexec {real} --oversubscribe --allow-run-as-root "$@"\n')
+
+
+def by_mpi(guide, checks, text):
+    program = guide.build.gpuprof + "-mpi"
+    if not os.path.exists(program) or not shutil.which("mpirun"):
+        print("skipped  gpuprof-mpi: not built")
+        return
+    with_mpirun(guide)
+    guide.command("gpuprof-mpi", f'#!/bin/sh\nexec {program} "$@"\n')
+    os.remove(guide.folder + "/job.gpuprof")
+    done = guide.shell(text.replace("-n 16", "-n 3"), SLURM_JOB_ID="4711")
+    checks.check(done.returncode == 0 and "wrote job.gpuprof: 4 files" in done.stderr, "the same profile by processes of MPI", done.stderr[-500:])
+
+
 def slurm(build, checks):
     guide = Guide(build, "slurm")
-    ranks, script, reduce, armed, mpi, local = blocks("slurm.md")
+    ranks, script, reduce, reduce_mpi, armed, mpi, local = blocks("slurm.md")
     wanted = [f"train.j4711.{guide.host(r // 2)}.r{r}.gpuprof" for r in range(4)]
     done = guide.shell(ranks)
     made = guide.profiles()
     checks.check(done.returncode == 0 and made == wanted, "srun: one profile a rank", f"{made} {done.stderr[-500:]}")
     done = guide.shell(script, SLURM_JOB_ID="4711", SLURM_JOB_NODELIST="node[0-1]")
     small = guide.shell(reduce, SLURM_JOB_ID="4711")
+    by_mpi(guide, checks, reduce_mpi)
     made = guide.profiles("profiles-4711")
     checks.check(done.returncode == 0 and made == [w.replace("train.", "bash.", 1) for w in wanted] and "gpuprof: profile" not in done.stderr,
                  "a batch script", f"{made} {done.stderr[-500:]}")
@@ -156,8 +174,7 @@ def slurm(build, checks):
     if not shutil.which("mpirun"):
         print("skipped  mpirun: not installed")
         return
-    real = shutil.which("mpirun")
-    guide.command("mpirun", f'#!/bin/sh\nexec {real} --oversubscribe --allow-run-as-root "$@"\n')
+    with_mpirun(guide)
     shutil.copy(guide.folder + "/bin/python", guide.folder + "/train")
     done = guide.shell(mpi.replace("-n 8", "-n 3"))
     made = guide.profiles()
