@@ -99,6 +99,10 @@ check() { # check TREE: prints what is wrong; status 1 when something is
         echo "  (sqlite3.h belongs to analyzer/profile/)"
         return 1
     fi
+    if (cd "$1" && grep -rn '[<"]mpi\.h' agent analyzer report cli --include='*.[ch]' | grep -v '^cli/mpi/'); then
+        echo "  (mpi.h belongs to cli/mpi/)"
+        return 1
+    fi
 }
 
 selftest() {

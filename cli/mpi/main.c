@@ -10,6 +10,7 @@
 #include "analyzer/profile/store.h"
 #include "analyzer/reduce/share.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,7 +134,9 @@ static int plan(int argc, char **argv, struct bytes *list)
 static int write_job(struct job *job, struct err *e)
 {
     int rc = reduce_write(job, output, force, e);
-    job_release(job); /* the analysis has the memory to itself */
+    signal(SIGTERM, SIG_DFL); /* what comes now is no loss */
+    job_release(job); /* the analysis has the memory to itself: what many small rows left of it */
+    malloc_trim(0);
     if (rc == 0)
         reduce_analyse(output);
     return rc;
@@ -167,12 +170,13 @@ int main(int argc, char **argv)
     world_share(&w, &list);
     if (list.n > 0) {
         bool failed = summarise(&w, &list, &job, &e) < 0;
-        int rc = world_merge(&w, &job, failed, &e);
-        if (w.process == 0 && (rc < 0 || write_job(&job, &e) < 0))
+        failed = world_merge(&w, &job, failed, &e) < 0;
+        world_close(); /* the others are done */
+        if (w.process == 0 && (failed || write_job(&job, &e) < 0))
             status = fail(&e);
-    }
+    } else
+        world_close();
     job_release(&job);
     bytes_release(&list);
-    world_close();
     return status;
 }

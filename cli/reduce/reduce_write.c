@@ -34,7 +34,7 @@ int reduce_list(int argc, char **argv, const char *output, bool force, struct im
     if (l->n > 0)
         return 0;
     import_list_release(l);
-    return err_set(e, "reduce: no trace or profile besides %s", output);
+    return err_set(e, "no trace or profile besides %s", output);
 }
 
 int reduce_write(struct job *job, const char *output, bool force, struct err *e)
