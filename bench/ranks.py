@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Processor time and peak memory of a process for jobs of many ranks, each with about 4,800 events.
 
-Usage: ranks.py BUILD/bin/gpuprof [RANKS]...        (8, 64, 256 and 1024 unless told)
+Usage: ranks.py BUILD/bin/gpuprof [--of TRACE] [RANKS]...        (8, 64, 256 and 1024 unless told; with --of 8 and 64)
 
 Writes a Kineto .json.gz for each rank (8 steps of 4 exchanges and 74 kernels between two of them; a quarter of the ranks late
-together) into a temporary folder, and runs `analyze` on the folder, `reduce`, and `analyze` and `report` on what reduce wrote. Peak
-memory is that of the largest process. Exits 1 where the late ranks are not named.
+together) into a temporary folder, and runs `analyze` on the folder, `reduce`, and `analyze` and `report` on what reduce wrote; where
+gpuprof-mpi was built also that, with two processes. Peak memory is that of the largest process. With --of the ranks are copies
+of a recorded rank, its time bent so that one rank is late (ranks_copies.py). Exits 1 where the late ranks are not named.
 """
 import gzip
 import os
 import random
+import subprocess
 import sys
 import tempfile
 
@@ -47,26 +49,48 @@ def write_rank(folder, rank, ranks, late, chance):
         f.write("".join(parts))
 
 
+def write_ranks(folder, ranks, trace):
+    """Returns what the answer says of the late ones."""
+    chance, late = random.Random(1), range(ranks // 4, ranks // 2)
+    if trace:
+        maker = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ranks_copies.py")  # by itself: a child's peak begins with ours
+        subprocess.run([sys.executable, maker, trace, folder, str(ranks), str(ranks // 3)], check=True)
+        return f"rank {ranks // 3} is late"
+    for rank in range(ranks):
+        write_rank(folder, rank, ranks, rank in late, chance)
+    return f"ranks {late[0]} to {late[-1]} are late together"
+
+
+def commands(gpuprof, folder, job, page):
+    program = gpuprof + "-mpi"
+    launch = ["env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "mpirun", "-n", "2", program]
+    return [("analyze folder", [gpuprof, "analyze", folder])] + ([
+        ("gpuprof-mpi, 2", [*launch, folder, "-o", job])] if os.path.exists(program) else []) + [
+        ("reduce", [gpuprof, "reduce", "-f", folder, "-o", job]), ("analyze reduced", [gpuprof, "analyze", job]),
+        ("report reduced", [gpuprof, "report", job, "-o", page])]
+
+
 def main():
-    if len(sys.argv) < 2:
+    arguments, failed, trace = sys.argv[1:], False, None
+    if "--of" in arguments[:-1]:
+        at = arguments.index("--of")
+        trace = arguments[at + 1]
+        del arguments[at:at + 2]
+    if not arguments:
         sys.exit(__doc__)
-    gpuprof, failed = sys.argv[1], False
     print(f"{'ranks':>6} {'command':<22} {'s':>7} {'CPU s':>7} {'peak MiB':>9} {'wrote KiB':>10}")
-    for ranks in [int(a) for a in sys.argv[2:]] or [8, 64, 256, 1024]:
+    for ranks in [int(a) for a in arguments[1:]] or ([8, 64] if trace else [8, 64, 256, 1024]):
         with tempfile.TemporaryDirectory(prefix="gpuprof-bench-") as beside:
-            folder, chance = os.path.join(beside, "traces"), random.Random(1)
-            job, page = os.path.join(beside, "job.gpuprof"), os.path.join(beside, "job.html")
+            folder, job, page = (os.path.join(beside, name) for name in ("traces", "job.gpuprof", "job.html"))
             os.mkdir(folder)
-            for rank in range(ranks):
-                write_rank(folder, rank, ranks, ranks // 4 <= rank < ranks // 2, chance)
-            for name, command in (("analyze folder", ["analyze", folder]), ("reduce", ["reduce", folder, "-o", job]),
-                                  ("analyze reduced", ["analyze", job]), ("report reduced", ["report", job, "-o", page])):
-                seconds, cpu, peak, status = measure([gpuprof, *command], beside)
+            expected = write_ranks(folder, ranks, trace)
+            for name, command in commands(os.path.abspath(arguments[0]), folder, job, page):
+                seconds, cpu, peak, status = measure(command, beside)
                 with open(os.path.join(beside, "output"), encoding="utf-8") as f:
                     told = f.read()
-                wrong = status != 0 or (command[0] == "analyze" and f"ranks {ranks // 4} to {ranks // 2 - 1} are late together" not in told)
+                wrong = status != 0 or ("analyze" in name and expected not in told)
                 failed |= wrong
-                wrote = os.path.getsize(job if name == "reduce" else page) >> 10 if name in ("reduce", "report reduced") else 0
+                wrote = 0 if "analyze" in name else os.path.getsize(page if "report" in name else job) >> 10
                 print(f"{ranks:>6} {name:<22} {seconds:>7.2f} {cpu:>7.2f} {peak:>9.0f} {wrote or '':>10}{'  WRONG ' + told if wrong else ''}",
                       flush=True)
     return 1 if failed else 0
