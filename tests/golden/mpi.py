@@ -149,7 +149,7 @@ def main():
     if not os.path.exists(program) or not shutil.which(launcher):
         print("skipped: MPI is not installed, so gpuprof-mpi was not built")
         return 77
-    same(gpuprof, 8, one_late, [2, 3, 11])
+    same(gpuprof, 8, one_late, [1, 2, 3, 11])
     same(gpuprof, 8, damaged, [2, 3])
     same(gpuprof, 64, one_late, [3])
     same(gpuprof, 64, damaged, [2])
