@@ -15,8 +15,6 @@
  *
  * The file is sparse: only what is in use has disk blocks (buffers, rings and strings are added as
  * the target needs them). Read descriptors, counts and offsets first, and touch nothing else.
- *
- * This is the only header of agent/ that other folders may include. It needs C11 and POSIX.
  */
 #ifndef GPUPROF_WIRE_SPOOL_FORMAT_H
 #define GPUPROF_WIRE_SPOOL_FORMAT_H
@@ -174,12 +172,8 @@ struct spool_string {
     uint32_t hash;
 };
 
-enum spool_ring_state {
-    SPOOL_RING_FREE,
-    SPOOL_RING_OPEN,
-    SPOOL_RING_CLOSED, /* thread has ended */
-    SPOOL_RING_LEFT    /* it was full, and its thread goes on in the ring `next` */
-};
+/* CLOSED: the thread has ended. LEFT: it was full, and its thread goes on in the ring `next`. */
+enum spool_ring_state { SPOOL_RING_FREE, SPOOL_RING_OPEN, SPOOL_RING_CLOSED, SPOOL_RING_LEFT };
 
 /* Single producer (one thread), single consumer. head and tail are byte counts that never wrap
  * back; position = count % ring_bytes. Records never straddle the end: a SPOOL_REC_PAD fills the
