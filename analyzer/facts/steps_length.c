@@ -10,6 +10,7 @@
  * taken for what the host or the GPU spent on it, whichever is longer. Cost: one pass over the
  * operations. */
 #include "analyzer/facts/passes.h"
+#include "analyzer/measure/median.h"
 
 #include <stdlib.h>
 
@@ -133,12 +134,27 @@ static void keep_last(struct steps *s)
         last->used = 1;
 }
 
-/* Estimates stand in only where few lengths are known. */
-static void settle_unknown(struct steps *s, size_t known)
+/* Estimates stand in only where few lengths are known. What happened in a step that seems much
+ * longer than those is no part of them either. */
+static int settle_unknown(struct steps *s, size_t known)
 {
-    for (size_t i = 0; known >= KNOWN_ENOUGH && i < s->count; i++)
-        if (s->at[i].estimated)
-            s->at[i].length_ns = 0;
+    if (known < KNOWN_ENOUGH)
+        return 0;
+    int64_t *v = malloc(s->count * sizeof *v);
+    size_t n = 0;
+    for (size_t i = 0; v && i < s->count; i++)
+        if (s->at[i].used && !s->at[i].estimated)
+            v[n++] = s->at[i].length_ns;
+    int64_t median = v ? median_ns(v, n) : 0;
+    for (size_t i = 0; v && i < s->count; i++) {
+        struct step *e = &s->at[i];
+        if (!e->estimated)
+            continue;
+        e->used &= median == 0 || e->length_ns * 2 <= median * 3;
+        e->length_ns = 0;
+    }
+    free(v);
+    return v ? 0 : -1;
 }
 
 int steps_lengths(struct facts *f)
@@ -153,14 +169,15 @@ int steps_lengths(struct facts *f)
         return -1;
     for (size_t i = 0; i <= s->count; i++)
         w[i].before_ns = NONE;
+    int rc = 0;
     size_t known = 0;
     s->on_gpu = find_work(f, w) * 2 >= s->count;
     for (size_t i = 0; s->on_gpu && i < s->count; i++)
         known += on_gpu(f, i, &w[i]);
     if (s->on_gpu) {
         keep_last(s);
-        settle_unknown(s, known);
+        rc = settle_unknown(s, known);
     }
     free(w);
-    return 0;
+    return rc;
 }

@@ -37,6 +37,22 @@ START_TEST(steps_behind_a_long_warm_up_are_found)
 }
 END_TEST
 
+/* Nothing was recorded before the first step, so nobody knows how long it is; what the host did in
+ * it for 30 ms is not what the others wait for. */
+START_TEST(a_first_step_of_unknown_length_is_no_part_of_the_others)
+{
+    struct builder b = build_start();
+    int64_t at = batch(&b, MS(1), US(60)) + MS(30);
+    for (int i = 0; i < 8; i++)
+        at = batch(&b, at, US(60));
+    const struct facts *f = build_analyze(&b)->facts;
+    ck_assert_int_eq(f->step_ns, US(1500));
+    ck_assert_uint_eq(f->steps.at[0].used, 0);
+    ck_assert_int_eq(f->breakdown_ns[PART_COMPUTE], KERNELS * US(60));
+    build_end(&b);
+}
+END_TEST
+
 /* `once` kernels before and behind eight equal layers. */
 static int layers(int once)
 {
@@ -91,6 +107,7 @@ Suite *test_steps_found_suite(void)
     Suite *s = suite_create("steps_found");
     TCase *c = tcase_create("steps_found");
     tcase_add_test(c, steps_behind_a_long_warm_up_are_found);
+    tcase_add_test(c, a_first_step_of_unknown_length_is_no_part_of_the_others);
     tcase_add_test(c, layers_of_one_pass_are_no_steps);
     tcase_add_test(c, a_trace_with_few_launches_has_its_steps);
     suite_add_tcase(s, c);
