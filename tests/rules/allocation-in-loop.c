@@ -31,11 +31,39 @@ START_TEST(test_allocation_in_loop)
 }
 END_TEST
 
+static int tensors;
+
+/* So many tensors, each from the driver and back to it. */
+static void fill_tensors(struct builder *b, int64_t at)
+{
+    int64_t each = MS(9) / tensors;
+    for (int i = 0; i < tensors; i++) {
+        int64_t from = at + each * i;
+        build_api(b, "cudaMalloc", from, each / 8);
+        build_kernel(b, "gemm", from + each / 4, from + each / 2, each / 8);
+        build_api(b, "cudaFree", from + each * 5 / 8, each / 4);
+    }
+}
+
+START_TEST(test_without_a_pool)
+{
+    for (tensors = 20; tensors <= 120; tensors += 100) {
+        struct builder b = build_start();
+        case_loop(&b, fill_tensors);
+        const struct outcome *o = case_outcome(build_analyze(&b), "allocation-in-loop");
+        ck_assert_int_eq(o->verdict, RULE_FIRES);
+        ck_assert_int_eq(strstr(o->remedy.pytorch, "MEMORY_CACHING") != NULL, tensors > 100);
+        build_end(&b);
+    }
+}
+END_TEST
+
 Suite *rule_allocation_in_loop_suite(void)
 {
     Suite *s = suite_create("allocation-in-loop");
     TCase *t = tcase_create("allocation-in-loop");
     tcase_add_test(t, test_allocation_in_loop);
+    tcase_add_test(t, test_without_a_pool);
     suite_add_tcase(s, t);
     return s;
 }

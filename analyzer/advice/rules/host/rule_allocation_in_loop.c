@@ -39,6 +39,17 @@ static bool silences(const struct facts *f, uint32_t api)
     return kind == API_ALLOC || kind == API_FREE || kind == API_HOST_ALLOC;
 }
 
+/* Each tensor asks the driver and gives back: no pool that is emptied does that so often. */
+static void without_pool(const struct churn *c, double steps, struct outcome *o)
+{
+    const double OFTEN = 100; /* per step */
+    if ((double)c->allocations < OFTEN * steps || (double)c->frees < OFTEN * steps)
+        return;
+    o->remedy = o->rule->remedy;
+    o->remedy.pytorch = "let PyTorch keep its memory pool: unset PYTORCH_NO_CUDA_MEMORY_CACHING, "
+                        "and no torch.cuda.empty_cache() in the loop";
+}
+
 static void check_allocation_in_loop(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct churn c = churn_of(f);
@@ -80,6 +91,7 @@ static void check_allocation_in_loop(const struct facts *f, struct arena *arena,
                                (double)all / used, window ? "in the recording" : "per step",
                                where ? " (in range '" : "", where ? where : "", where ? "')" : "",
                                query_time(arena, idle)));
+    without_pool(&c, used, o);
     outcome_example_call(o, f->tl, c.longest, "longest allocation or free");
     outcome_example_gaps(o, f, PART_IDLE_ALLOC, "GPU idle, host allocates or frees");
 }
