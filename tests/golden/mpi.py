@@ -147,7 +147,7 @@ def main():
     global program, launcher
     gpuprof, program, launcher = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3]
     if not os.path.exists(program) or not shutil.which(launcher):
-        print("skipped: MPI is not installed, so gpuprof-mpi was not built")
+        print("skipped: no MPI, so no gpuprof-mpi")
         return 77
     same(gpuprof, 8, one_late, [1, 2, 3, 11])
     same(gpuprof, 8, damaged, [2, 3])
