@@ -34,7 +34,7 @@ int64_t query_exposed(const struct facts *f, const struct query_copies *c)
 
 /* ---- what comes back ---- */
 
-enum { SMALL_BYTES = 65536, SIZES = 64 };
+enum { SIZES = 64 };
 
 struct size {
     int64_t bytes, down, up; /* copies of this size to the GPU, and from it */
@@ -58,7 +58,7 @@ double query_comes_back_pct(const struct facts *f)
     int64_t all = 0, back = 0;
     for (uint32_t i = 0; i < f->tl->op_count; i++) {
         const struct op *o = &f->tl->ops[i];
-        if (o->kind != OP_COPY || o->bytes <= SMALL_BYTES || !query_used(f, i) ||
+        if (o->kind != OP_COPY || o->bytes <= QUERY_SMALL_COPY || !query_used(f, i) ||
             (o->copy_kind != COPY_H2D && o->copy_kind != COPY_D2H))
             continue;
         struct size *s = size_of(of, &n, o->bytes);

@@ -65,6 +65,8 @@ uint32_t query_step_at(const struct facts *f, int64_t ns);
  * them; what comes of a thread that lost its core to another program is in a few. */
 size_t query_steps_with(const struct facts *f, enum part part);
 
+enum { QUERY_SMALL_COPY = 65536 /* bytes; a batch is larger */ };
+
 /* H2D copies from one kind of host memory. */
 struct query_copies {
     int64_t count, bytes, total_ns, exposed_ns, blocked_ns;

@@ -72,12 +72,14 @@ static size_t of_tensors(const struct item *x, size_t n, int64_t gone, uint32_t 
 void query_without_tensors(const struct facts *f, struct arena *arena, int64_t gone, bool *op_marks,
                            bool *call_marks)
 {
+    if (gone <= 0)
+        return;
     struct query_phase clipping = query_phase(f, arena, &phase_clipping);
     struct query_checks checks = query_checks(f, arena);
     uint32_t *times = arena_array(arena, (size_t)f->tl->strings.n + 1, sizeof *times);
     struct item *x = malloc((f->tl->op_count + 1) * sizeof *x);
     size_t n = 0;
-    for (uint32_t i = 0; gone > 0 && times && x && i < f->tl->op_count; i++) {
+    for (uint32_t i = 0; times && x && i < f->tl->op_count; i++) {
         const struct op *o = &f->tl->ops[i];
         enum kind kind = f->steps.op_step[i] == TL_NONE || op_marks[i]
                              ? KIND_NONE

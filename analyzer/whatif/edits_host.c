@@ -3,11 +3,12 @@
 
 #include "analyzer/measure/ranges.h"
 #include "analyzer/measure/spans.h"
+#include "analyzer/queries/host.h"
 #include "analyzer/queries/waits.h"
 
 #include <stdlib.h>
 
-enum { GRAPH_LAUNCH_NS = 10000, STARVED_PERCENT = 3 /* of the step; less is noise */ };
+enum { GRAPH_LAUNCH_NS = 10000 };
 
 /* The launch of a collective: those of DDP come from its hooks, outside of what torch.compile and
  * make_graphed_callables capture. */
@@ -141,8 +142,8 @@ static bool is_captured(const struct graph *g, const struct task *t)
  * after a share of a stream's usual gap: 0.05 to 1 of it in seven recordings of graphs, medians of
  * 0.06 us beside 0.7 to 1.5, 0 beside 1, 1 beside 3, 3 beside 3.
  *
- * A long pause between launches is the program's own work and stays. While the thread often has no
- * core, it may as well be that; then it goes, or stays, or goes in part. */
+ * A long pause between launches is the program's own work and stays. While the thread has no core
+ * for much of the step, it may as well be that; then it goes, or stays, or goes in part. */
 void edit_graph(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     (void)x;
@@ -154,8 +155,7 @@ void edit_graph(const struct edit *x, const struct graph *g, struct plan *p, con
     uint32_t pause = TASK_NONE;
     int64_t node_ns = (int64_t)draw_between(d, 0, 20, 200);
     p->node_lag_permille = (int64_t)draw_between(d, 1, 50, 1000);
-    bool starved = g->a->host.starved_ns * 100 > g->a->step_ns * STARVED_PERCENT;
-    double pause_left = starved ? draw_between(d, 2, 0, 1) : 1;
+    double pause_left = query_short_of_cpu(g->a) ? draw_between(d, 2, 0, 1) : 1;
     for (uint32_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
         if (is_node(t) && inside && t->issue != TASK_NONE &&

@@ -3,7 +3,7 @@
 
 #include "analyzer/queries/query.h"
 
-enum { SMALL_COPY = 65536, CALL_NS = 4000 };
+enum { CALL_NS = 4000 };
 
 /* What the training thread does with its time in the window, and for how much of that it had a
  * core.
@@ -143,7 +143,7 @@ static void edit_copies(const struct graph *g, struct plan *p, uint8_t from, dou
     bool same_stream = from == MEMORY_PAGEABLE && query_of_python(g->a);
     for (uint32_t i = 0; i < g->count; i++) {
         const struct op *o = g->tasks[i].kind == TASK_COPY ? edit_op(g, i) : NULL;
-        if (!o || o->copy_kind != COPY_H2D || o->src_kind != from || o->bytes <= SMALL_COPY)
+        if (!o || o->copy_kind != COPY_H2D || o->src_kind != from || o->bytes <= QUERY_SMALL_COPY)
             continue;
         uint32_t w = i + 1; /* its wait comes right behind it */
         bool waits = w < g->count && g->tasks[w].kind == TASK_WAIT &&

@@ -168,8 +168,8 @@ static struct update update_of(const struct edit *x, const struct graph *g)
 }
 
 /* The shortest of them is nearly all overhead: a fused kernel pays that once, the rest is bytes.
- * Several passes become one: at best
- * it moves as much as one and a half of them, at worst as much as all (they were in the cache).
+ * Several passes become one: at best it moves as much as one and a half of them, at worst as much
+ * as all (they were in the cache).
  * Where a pass is known to go because another kernel does its work on the way, the others stay. */
 void edit_fuse(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {

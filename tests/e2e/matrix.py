@@ -37,7 +37,8 @@ PAIRS = {
     "train_gpt": [("unfused", "vocab-unpadded"), ("clip-sync", "unfused"), ("optimizer-loop", "vocab-unpadded")],
 }
 # Defects that cost nothing on a model, and the setting that shows it: then silence is right.
-COSTLESS = {("train_conv", "workers0", "t4"): "num_workers=2"}  # the GPU takes longer than decoding on one thread
+# The GPU takes longer than decoding on one thread.
+COSTLESS = {("train_conv", "workers0", model): "num_workers=2" for model in ("v100", "t4")}
 
 
 def describe(analysis):

@@ -123,6 +123,26 @@ START_TEST(busy_workers_may_slow_the_training_thread_down)
 }
 END_TEST
 
+/* Four kernels of 10 us, 2 ms of the host from each launch to the next. */
+static void fill_pauses(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 4; i++)
+        build_kernel(b, "k", at + MS(2 * i), at + MS(2 * i) + US(10), US(10));
+}
+
+/* They are the program's own, or the thread had no core: then nobody knows. */
+START_TEST(long_pauses_between_launches_may_go_while_the_thread_has_no_core)
+{
+    struct bench x = bench_start(MS(8), fill_pauses);
+    struct edit capture = {.kind = EDIT_GRAPH};
+    ck_assert_int_gt(with(&x, capture, &lucky), MS(7.5));
+    ((struct facts *)(void *)(uintptr_t)x.b.a->facts)->host.starved_ns = MS(4);
+    ck_assert_int_lt(with(&x, capture, &lucky), MS(1));
+    ck_assert_int_gt(with(&x, capture, &unlucky), MS(7.5));
+    bench_end(&x);
+}
+END_TEST
+
 Suite *test_edits_host_suite(void)
 {
     Suite *s = suite_create("edits_host");
@@ -131,6 +151,7 @@ Suite *test_edits_host_suite(void)
     tcase_add_test(c, waits_for_the_answers_of_checks_go_with_the_checks);
     tcase_add_test(c, copies_within_the_hosts_memory_take_their_time_along_once);
     tcase_add_test(c, reading_for_nothing_leaves_the_share_that_computes);
+    tcase_add_test(c, long_pauses_between_launches_may_go_while_the_thread_has_no_core);
     tcase_add_test(c, busy_workers_may_slow_the_training_thread_down);
     suite_add_tcase(s, c);
     return s;

@@ -15,8 +15,6 @@ static bool pinned_rate_seen(const struct facts *f)
     return false;
 }
 
-enum { SMALL_COPY = 65536 /* bytes; a batch is larger */ };
-
 /* Does the program wait for its batches' copies: by the call, or by one right behind it? The driver
  * makes it wait for pageable memory; with pinned memory only this would. */
 static bool waits_itself(const struct facts *f)
@@ -26,7 +24,7 @@ static bool waits_itself(const struct facts *f)
     for (uint32_t i = 0; i < t->op_count; i++) {
         const struct op *o = &t->ops[i];
         if (o->kind != OP_COPY || o->copy_kind != COPY_H2D || o->src_kind != MEMORY_PAGEABLE ||
-            o->bytes <= SMALL_COPY || o->api == TL_NONE)
+            o->bytes <= QUERY_SMALL_COPY || o->api == TL_NONE)
             continue;
         const struct thread *th = &t->threads[t->apis[o->api].thread];
         bool last = o->api + 1 >= th->first_api + th->apis;

@@ -3,11 +3,11 @@
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
 
-enum { SMALL_BYTES = 64 << 10, MANY = 8 /* a step */ };
+enum { MANY = 8 /* a step */ };
 
 static bool small_copy(const struct op *o)
 {
-    return o->kind == OP_COPY && o->copy_kind == COPY_H2D && o->bytes <= SMALL_BYTES;
+    return o->kind == OP_COPY && o->copy_kind == COPY_H2D && o->bytes <= QUERY_SMALL_COPY;
 }
 
 static enum query_take is_small_copy(const struct facts *f, uint32_t op)
