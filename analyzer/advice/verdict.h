@@ -5,8 +5,9 @@
 #include "analyzer/advice/advice.h"
 
 void verdict_not_enough(struct advice *a, const char *verdict, const char *why, const char *next);
-/* " The largest saving: TITLE, so much.", or "" without a finding; and that finding's remedy, or
- * what to record: verdict_next.c. */
+/* " The largest saving: TITLE, so much.", "What to change first" in its place where another finding
+ * may save more, or "" without a finding; and that finding's remedy, or what to record:
+ * verdict_next.c. */
 const char *verdict_saving(struct advice *a);
 const char *verdict_next(struct advice *a);
 /* Kernels were launched but not recorded, or nothing was launched at all. */

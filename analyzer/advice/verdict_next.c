@@ -1,4 +1,4 @@
-/* The largest saving, and what to do next: its remedy. */
+/* The largest saving, or the one to begin with, and what to do next: its remedy. */
 #include "analyzer/advice/verdict.h"
 #include "analyzer/queries/query.h"
 #include "base/size.h"
@@ -96,10 +96,21 @@ static const char *saving_words(struct advice *a, const struct outcome *o)
         high, of, share_pct(a->facts, o->saves_low_ns), share_pct(a->facts, o->saves_high_ns));
 }
 
+/* Findings rank by what is certain, so another one may save more. */
+static bool saves_most(const struct advice *a, const struct outcome *o)
+{
+    for (size_t i = 0; i < a->ranked_count; i++)
+        if (a->ranked[i]->saves_high_ns > o->saves_high_ns)
+            return false;
+    return true;
+}
+
 const char *verdict_saving(struct advice *a)
 {
     const struct outcome *o = a->ranked_count ? a->ranked[0] : NULL;
-    return o ? arena_printf(&a->arena, " The largest saving: %s, %s.", o->title, saving_words(a, o))
+    return o ? arena_printf(&a->arena, " %s: %s, %s.",
+                            saves_most(a, o) ? "The largest saving" : "What to change first",
+                            o->title, saving_words(a, o))
              : "";
 }
 

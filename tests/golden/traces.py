@@ -24,11 +24,14 @@ def rows(path):
 
 
 def agree(result):
-    """The verdict names what fills most of the step and the largest saving; Next is that saving's remedy."""
+    """The verdict names what fills most of the step and the first finding, as the largest saving where none may save more;
+    Next is its remedy."""
     if not result["findings"] or result["verdict_class"] in ("not-enough-data", "start-up"):
         return
     title = result["findings"][0]["title"]
-    if f"The largest saving: {title}" not in result["verdict"] or not result["next"].startswith(title):
+    highs = [f["saves_ms"]["high"] for f in result["findings"]]
+    words = "The largest saving" if highs[0] == max(highs) else "What to change first"
+    if f"{words}: {title}" not in result["verdict"] or not result["next"].startswith(title):
         yield f"verdict and next disagree: {result['verdict']!r}, {result['next']!r}"
     parts = result["breakdown_ms"]
     computes = parts["compute"] / sum(parts.values())
