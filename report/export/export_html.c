@@ -161,18 +161,43 @@ static void write_memory_tile(const struct page *p)
     tile(p, "GPU memory, peak", text_bytes(&used, peak), more.s);
 }
 
+/* Shares of the step, as the breakdown below has them; of all that was recorded where there is no
+ * step. */
+static void write_busy_tile(const struct page *p)
+{
+    const struct facts *f = p->a->facts;
+    struct text v, m;
+    double busy = f->gpu.busy_pct, compute = f->gpu.compute_pct;
+    if (!has_work(p)) {
+        tile(p, "GPU busy", "-", "no work recorded");
+        return;
+    }
+    if (has_parts(p)) {
+        const int64_t *part = f->breakdown_ns;
+        compute = percent_of(part[PART_COMPUTE], f->step_ns);
+        busy = percent_of(part[PART_COMPUTE] + part[PART_COMM] + part[PART_COPY], f->step_ns);
+    }
+    snprintf(v.s, sizeof v.s, "%.1f %%", busy);
+    snprintf(m.s, sizeof m.s, "computing %.1f %%", compute);
+    tile(p, "GPU busy", v.s, m.s);
+}
+
 /* Communication where there is any, else what the GPU waits for most. */
 static void write_waiting_tile(const struct page *p)
 {
     const struct advice *a = p->a;
+    const struct gpu_facts *g = &a->facts->gpu;
     struct text v, m;
     int most = PART_IDLE_INPUT;
     for (int i = PART_IDLE_INPUT; i < PART_COUNT; i++)
         if (a->facts->breakdown_ns[i] > a->facts->breakdown_ns[most])
             most = i;
-    if (a->facts->gpu.comm_pct > 0) {
-        snprintf(v.s, sizeof v.s, "%.1f %%", a->facts->gpu.comm_exposed_pct);
-        snprintf(m.s, sizeof m.s, "of %.1f %% in all", a->facts->gpu.comm_pct);
+    if (g->comm_pct > 0) {
+        snprintf(v.s, sizeof v.s, "%.1f %%",
+                 has_parts(p) ? percent_of(a->facts->breakdown_ns[PART_COMM], a->facts->step_ns)
+                              : g->comm_exposed_pct);
+        snprintf(m.s, sizeof m.s, "%.0f %% of all communication is hidden",
+                 100 - 100 * g->comm_exposed_pct / g->comm_pct);
         tile(p, "exposed communication", v.s, m.s);
     } else if (a->facts->breakdown_ns[most] > 0) {
         const char *colon = strstr(part_title[most], ": ");
@@ -204,12 +229,7 @@ static void write_numbers(const struct page *p)
         tile(p, "step, median", "-", "no steps found");
         tile(p, "steps per second", "-", "");
     }
-    if (has_work(p)) {
-        snprintf(v.s, sizeof v.s, "%.1f %%", a->facts->gpu.busy_pct);
-        snprintf(m.s, sizeof m.s, "computing %.1f %%", a->facts->gpu.compute_pct);
-        tile(p, "GPU busy", v.s, m.s);
-    } else
-        tile(p, "GPU busy", "-", "no work recorded");
+    write_busy_tile(p);
     write_waiting_tile(p);
     write_memory_tile(p);
     page_put(p, "</dl>\n");
