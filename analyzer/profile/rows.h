@@ -190,7 +190,8 @@ struct row_collective {
     uint32_t name;               /* AllReduce, AllGather, ... */
     int64_t kernel;              /* id of the kernel row that did it, -1 */
     int64_t communicator, sequence, bytes, dtype, ranks;
-    int64_t rank, root; /* of the caller; or peer; -1 */
+    int64_t rank, root;  /* of the caller; or peer; -1 */
+    uint32_t group_name; /* what the program calls the communicator, 0 = not known */
 };
 
 struct row_host_sample {

@@ -207,7 +207,8 @@ CREATE TABLE collective (                           -- communication between ran
     dtype INTEGER,                                  -- code 'type'
     ranks INTEGER,                                  -- how many take part
     rank INTEGER,                                   -- the caller's
-    root INTEGER                                    -- root or peer, where there is one
+    root INTEGER,                                   -- root or peer, where there is one
+    group_name INTEGER REFERENCES string(id)        -- what the program calls the communicator
 );
 
 CREATE TABLE host_sample (                          -- CPU time of the program's threads, 10 times a second, at first 100

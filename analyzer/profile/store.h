@@ -13,7 +13,7 @@
 
 #include "analyzer/profile/rows.h"
 
-#define STORE_SCHEMA_VERSION 6 /* PRAGMA user_version */
+#define STORE_SCHEMA_VERSION 7 /* PRAGMA user_version */
 
 struct store;
 

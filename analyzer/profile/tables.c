@@ -168,6 +168,7 @@ static const struct column collective_columns[] = {
     INT(row_collective, ranks),
     INT_SINCE(2, row_collective, rank),
     INT_SINCE(2, row_collective, root),
+    STR_SINCE(7, row_collective, group_name),
 };
 
 static const struct column host_sample_columns[] = {

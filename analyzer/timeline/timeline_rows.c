@@ -369,6 +369,7 @@ int put_collective(struct build *b, const void *row)
     if (!clean_span(b, ROW_COLLECTIVE, r.start_ns, &r.end_ns))
         return 0;
     r.name = clean_name(b, r.name);
+    r.group_name = clean_name(b, r.group_name);
     struct collective *p = vec_push(&b->collectives);
     if (p)
         *p = (struct collective){r, TL_NONE, TL_NONE};

@@ -66,6 +66,13 @@ static void write_collective(struct chrome *c, const struct collective *x)
         json_int(&c->j, "message (bytes)", x->row.bytes);
     if (x->row.ranks > 0)
         json_int(&c->j, "Group size", x->row.ranks);
+    if (x->row.communicator != 0 && x->row.communicator != -1) {
+        char name[24];
+        snprintf(name, sizeof name, "%llx", (unsigned long long)x->row.communicator);
+        json_str(&c->j, "Process Group Name", name);
+    }
+    if (x->row.group_name)
+        json_str(&c->j, "Process Group Description", tl_text(c->t, x->row.group_name));
     if (x->row.sequence > 0)
         json_int(&c->j, "Seq", x->row.sequence);
 }

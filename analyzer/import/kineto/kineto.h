@@ -1,6 +1,7 @@
 /* The parts of the Kineto importer (PyTorch profiler's Chrome trace JSON).
  *   kineto_event.c   one event's text -> struct kineto_event
  *   kineto_shapes.c  ... and the shapes of an operator's inputs
+ *   kineto_group.c   ... and the ranks that a collective belongs to
  *   kineto_rows.c    struct kineto_event -> rows
  *   kineto_xla.c     events of JAX and TensorFlow, which have no categories
  *   kineto_places.c  processes, threads, devices, streams: found while reading, put at the end
@@ -46,8 +47,10 @@ struct kineto_event {
     int64_t device, stream, context, correlation, bytes, graph, graph_node, registers, smem;
     int64_t grid[3], block[3];
     int64_t wait_correlation, wait_event, wait_stream; /* of a sync: the recording it waits for */
-    int64_t ranks, elements;
-    uint32_t collective;
+    int64_t ranks, elements, sequence;
+    int64_t rank, from_rank, to_rank; /* the caller, and whom it receives from or sends to */
+    uint64_t group_hash;              /* of the process group's name and ranks, 0 = not told */
+    uint32_t collective, group_label;
     char dtype[16]; /* of its elements, as PyTorch names it */
     char copy[8];   /* HIP's "kind": DtoD, ... */
     char head[48];  /* first bytes of the name, for the kinds of copies and syncs */
@@ -100,7 +103,7 @@ struct kineto_stream {
     int64_t device, stream, context;
 };
 
-enum { KINETO_MOST_PROCESSES = 1024, KINETO_ARGS = 32 };
+enum { KINETO_MOST_PROCESSES = 1024, KINETO_ARGS = 40 };
 
 struct kineto {
     struct sink *out;
@@ -153,7 +156,14 @@ uint32_t kineto_shapes(struct kineto *k);
  */
 uint32_t kineto_intern_token(struct kineto *k);
 
-int64_t kineto_at(const struct kineto *k); /* id of its row */
+int64_t kineto_rank(const struct kineto *k); /* of the process at hand, -1 = not known */
+int64_t kineto_at(const struct kineto *k);   /* id of its row */
+
+/* kineto_group.c: the value of a key that names the process group, or that lists its ranks (-1 on
+ * bad JSON); and the number that a group has on all its ranks, -1 = not told. */
+int kineto_take_group_name(struct kineto *k, struct kineto_event *v);
+int kineto_take_group_ranks(struct kineto *k, struct kineto_event *v);
+int64_t kineto_communicator(const struct kineto *k, const struct kineto_event *v);
 /* Takes note of the times, and of the pid where it is a program's (not -1). */
 void kineto_process_saw(struct kineto *k, int64_t start_ns, int64_t end_ns, int64_t host_pid);
 

@@ -68,7 +68,7 @@ static const struct word categories[] = {
 };
 
 /* What of args a GPU or API event may have, and how it is read. */
-enum arg_type { ARG_INT, ARG_THREE, ARG_CHARS, ARG_NAME, ARG_GRAPH };
+enum arg_type { ARG_INT, ARG_THREE, ARG_CHARS, ARG_NAME, ARG_GRAPH, ARG_GROUP, ARG_RANKS };
 #define ARG(text, type, field)                                                                     \
     {                                                                                              \
         text, ARG_##type, offsetof(struct kineto_event, field),                                    \
@@ -105,6 +105,13 @@ static const struct arg {
     ARG("Group size", INT, ranks),
     ARG("In msg nelems", INT, elements),
     ARG("Collective name", NAME, collective),
+    ARG("Process Group Name", GROUP, group_hash),
+    ARG("Process Group Description", NAME, group_label),
+    ARG("Process Group Ranks", RANKS, group_hash),
+    ARG("Rank", INT, rank),
+    ARG("Src Rank", INT, from_rank),
+    ARG("Dst Rank", INT, to_rank),
+    ARG("Seq", INT, sequence),
     ARG("shared memory", INT, smem),
     ARG("registers per thread", INT, registers),
     ARG("Total Reserved", INT, reserved),
@@ -261,6 +268,10 @@ static int read_arg(struct kineto *k, struct kineto_event *v)
         return take_chars(k, field, arg->size);
     case ARG_NAME:
         return take_name(k, field);
+    case ARG_GROUP:
+        return kineto_take_group_name(k, v);
+    case ARG_RANKS:
+        return kineto_take_group_ranks(k, v);
     default:
         return take_graph_flag(k, v);
     }
@@ -359,6 +370,7 @@ int kineto_event_read(struct kineto *k, struct kineto_event *v)
     v->wait_event = v->wait_stream = -1;
     v->wait_correlation = v->ranks = v->elements = v->group_rank = -1;
     v->reserved = v->device_type = v->step = -1;
+    v->sequence = v->rank = v->from_rank = v->to_rank = -1;
     k->shapes.inputs = k->shapes.types = 0;
     k->shapes.used = 0;
     enum json_token t;

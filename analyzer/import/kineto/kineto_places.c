@@ -62,6 +62,12 @@ int kineto_process_turn(struct kineto *k, int64_t pid, uint32_t group, int64_t r
     return kineto_process_add(k, &p);
 }
 
+int64_t kineto_rank(const struct kineto *k)
+{
+    int64_t own = k->processes.at[k->process].rank;
+    return own >= 0 || k->processes.n > 1 ? own : k->rank;
+}
+
 int64_t kineto_at(const struct kineto *k)
 {
     return (int64_t)k->process + 1;

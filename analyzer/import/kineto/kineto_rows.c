@@ -93,12 +93,13 @@ static int put_kernel(struct kineto *k, const struct kineto_event *v, int64_t st
                                .end_ns = r.end_ns,
                                .name = v->collective,
                                .kernel = r.id,
-                               .communicator = -1,
-                               .sequence = -1,
+                               .communicator = kineto_communicator(k, v),
+                               .sequence = v->sequence,
                                .bytes = collective_bytes(v),
                                .ranks = v->ranks,
-                               .rank = -1,
-                               .root = -1};
+                               .rank = v->rank,
+                               .root = v->to_rank >= 0 ? v->to_rank : v->from_rank,
+                               .group_name = v->group_label};
     return PUT(ROW_COLLECTIVE, c);
 }
 
