@@ -192,9 +192,11 @@ struct rank_facts {           /* one GPU that takes part in collectives; times p
     int64_t comm_ns;          /* in collectives */
     int64_t wait_ns;          /* of that, before the last rank had arrived */
     int64_t wait_exposed_ns;  /* ... with no compute kernel beside it */
-    int64_t late_ns;          /* for which it, as the last to arrive, kept the others waiting */
+    int64_t late_ns;          /* for which it, as the last to arrive and by its own doing, kept the
+                                 others waiting */
     int64_t late_queued_ns;   /* of that, behind its own work on the GPU, not behind its host */
     int64_t late_count;       /* collectives in the recording for which it came last */
+    int64_t late_steps;       /* steps with one for which it came so late that it matters */
     int64_t matched;          /* its collectives that were found on other ranks as well */
     int64_t group_count; /* of these, to which it came behind most others, with some beside it */
     int64_t group_ns;    /* for which those kept the others waiting */
@@ -215,14 +217,31 @@ struct rank_heat {
     size_t of;           /* steps or places */
 };
 
+/* Groups of ranks with one purpose: the tensor-parallel ones, the data-parallel ones. Times per
+ * used step and rank. */
+struct rank_group {
+    const char *name;     /* as the program calls them, NULL = not recorded */
+    const char *members;  /* "0 to 3", those of the first group */
+    size_t groups, ranks; /* how many, and of how many ranks; 0: they differ */
+    int64_t collectives;  /* in the recording, each group's counted */
+    int64_t comm_ns;      /* in collectives */
+    int64_t wait_ns;      /* of that, before the last rank of the group had arrived */
+    int64_t late_ns;      /* for which the last one kept the others waiting by its own doing; of the
+                             group in which that is longest */
+    bool pairs;           /* sends and receives */
+};
+
 struct ranks {
-    struct rank_facts *at;  /* by rank */
-    size_t count;           /* ranks with collectives that others have as well */
-    size_t left_out;        /* ranks whose collectives match no other rank's, or that are alone */
-    int64_t collectives;    /* matched ones in the recording */
-    uint32_t late;          /* index of the rank that costs most, TL_NONE without */
-    int64_t late_ns;        /* sum of all late_ns: what punctual ranks would save per step */
-    int64_t transfer_ns;    /* after the last rank has arrived, per step */
+    struct rank_facts *at; /* by rank */
+    size_t count;          /* ranks with collectives that others have as well */
+    size_t left_out;       /* ranks whose collectives match no other rank's, or that are alone */
+    int64_t collectives;   /* matched ones in the recording */
+    uint32_t late;         /* index of the rank that costs most, TL_NONE without */
+    int64_t late_ns;       /* sum of all late_ns: what punctual ranks would save per step */
+    const char *late_why; /* what it does otherwise than a rank in time; NULL: that does not show */
+    int64_t transfer_ns;  /* after the last rank has arrived, per step and rank */
+    struct rank_group *groups; /* the kinds of groups, the most time first */
+    size_t group_kinds;
     bool *in_group;         /* by rank: late together with the others of the group, in most */
     size_t group_size;      /* ranks in it; 0 = there is none, else two or more */
     const char *group_text; /* its ranks: "8 to 15" */

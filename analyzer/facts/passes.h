@@ -42,7 +42,7 @@ void steps_explain_long(struct facts *f); /* steps_long.c, once gaps are charged
 void facts_check(struct facts *f);        /* check.c, when all is known: fills f->contradiction */
 int gaps_find(struct facts *f, const struct activity *act, struct err *e);
 int totals_sum(struct facts *f, const struct activity *act, struct err *e);
-int ranks_measure(struct facts *f, struct err *e); /* ranks.c, ranks_match.c */
+int ranks_measure(struct facts *f, struct err *e); /* ranks/ */
 int host_measure(struct facts *f, struct err *e);
 void health_measure(struct facts *f);
 void launches_measure(struct facts *f); /* launches.c */

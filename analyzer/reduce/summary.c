@@ -1,8 +1,10 @@
 #include "analyzer/reduce/summary.h"
 
+#include "analyzer/measure/rank_work.h"
 #include "analyzer/measure/spans.h"
 #include "wire/spool_format.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +22,7 @@ struct summary {
     uint32_t *collective;         /* by op: its row among the collectives, TL_NONE */
     bool *threads;                /* by index: some row names it */
     int64_t kernels, apis, marks; /* rows so far */
+    int64_t metas;                /* the largest number of one */
 };
 
 static uint32_t text(const struct summary *s, uint32_t id)
@@ -53,7 +56,8 @@ static int put_places(struct summary *s)
 {
     const struct timeline *t = s->t;
     PUT_ALL(s, row_meta, ROW_META, t->metas, t->meta_count,
-            (r.key = text(s, r.key), r.value = text(s, r.value)))
+            (r.key = text(s, r.key), r.value = text(s, r.value),
+             s->metas = r.id > s->metas ? r.id : s->metas))
     PUT_ALL(s, row_process, ROW_PROCESS, t->processes, t->process_count,
             (r.command = text(s, r.command), r.host = text(s, r.host)))
     PUT_ALL(s, row_device, ROW_DEVICE, t->devices, t->device_count,
@@ -141,6 +145,7 @@ static int put_collective(struct summary *s, uint32_t op)
         return 0;
     struct row_collective c = s->t->collectives[s->collective[op]].row;
     c.name = text(s, c.name);
+    c.group_name = text(s, c.group_name);
     c.kernel = s->kernels;
     note_thread(s, c.thread);
     return put(s, ROW_COLLECTIVE, &c);
@@ -235,6 +240,41 @@ static int put_work(struct summary *s)
     for (uint32_t d = 0; d < t->device_count && rc == 0; d++)
         rc = put_beside(s, d);
     return rc;
+}
+
+static int put_meta(struct summary *s, uint32_t process, const char *key, const char *value)
+{
+    struct row_meta m = {.id = ++s->metas,
+                         .process = s->t->processes[process].id,
+                         .key = s->out->intern(s->out->self, key, strlen(key)),
+                         .value = s->out->intern(s->out->self, value, strlen(value))};
+    return put(s, ROW_META, &m);
+}
+
+/* What a late rank is compared by with another one. */
+static int put_rank_work(struct summary *s)
+{
+    const struct timeline *t = s->t;
+    uint32_t before = TL_NONE;
+    for (uint32_t d = 0; d < t->device_count; d++) {
+        char text[512];
+        struct rank_work w;
+        uint32_t process = timeline_process_index(t, t->devices[d].process);
+        if (s->comm[d].n == 0 || process == TL_NONE)
+            continue;
+        if (rank_work_find(t, process, d, &w) < 0)
+            return err_no_memory(s->e);
+        if (put_meta(s, process, RANK_WORK_KEY,
+                     rank_work_text(&w, t->devices[d].ordinal, text, sizeof text)) < 0)
+            return -1;
+        for (size_t i = 0; process != before && i < w.range_count; i++) {
+            snprintf(text, sizeof text, "%lld %s", (long long)w.ranges[i].ns, w.ranges[i].name);
+            if (put_meta(s, process, RANK_RANGE_KEY, text) < 0)
+                return -1;
+        }
+        before = process;
+    }
+    return 0;
 }
 
 /* ---- the host ---- */
@@ -338,8 +378,8 @@ int summary_write(const struct timeline *t, struct sink *out, struct err *e)
 {
     struct summary s = {.t = t, .out = out, .e = e};
     int rc = prepare(&s);
-    if (rc == 0 &&
-        (put_places(&s) < 0 || put_work(&s) < 0 || put_host(&s) < 0 || put_threads(&s) < 0))
+    if (rc == 0 && (put_places(&s) < 0 || put_work(&s) < 0 || put_rank_work(&s) < 0 ||
+                    put_host(&s) < 0 || put_threads(&s) < 0))
         rc = -1;
     for (size_t i = 0; i < t->device_count; i++) {
         if (s.compute)

@@ -156,6 +156,28 @@ static void write_ranks(struct json_tree *j, const struct advice *a)
     tree_end(j);
 }
 
+/* Groups of these ranks that exchange data; nothing of it without several ranks. */
+static void write_rank_groups(struct json_tree *j, const struct advice *a)
+{
+    const struct ranks *r = &a->facts->ranks;
+    tree_begin(j, "rank_groups", '[');
+    for (size_t i = 0; i < r->group_kinds; i++) {
+        const struct rank_group *g = &r->groups[i];
+        tree_begin(j, NULL, '{');
+        tree_str(j, "name", g->name);
+        tree_str(j, "kind", g->pairs ? "pairs" : "collectives");
+        tree_int(j, "groups", (int64_t)g->groups);
+        tree_int(j, "ranks", (int64_t)g->ranks);
+        tree_str(j, "first_ranks", g->members);
+        tree_int(j, "collectives", g->collectives);
+        tree_ms(j, "comm_ms", g->comm_ns);
+        tree_ms(j, "wait_ms", g->wait_ns);
+        tree_ms(j, "late_ms", g->late_ns);
+        tree_end(j);
+    }
+    tree_end(j);
+}
+
 void json_facts(struct json_tree *j, const struct advice *a)
 {
     write_device(j, a);
@@ -164,6 +186,7 @@ void json_facts(struct json_tree *j, const struct advice *a)
     write_counts(j, a->facts->tl);
     write_breakdown(j, a);
     write_ranks(j, a);
+    write_rank_groups(j, a);
 }
 
 void json_health(struct json_tree *j, const struct advice *a)

@@ -3,6 +3,8 @@
 #include "report/page/xml.h"
 #include "report/words/text.h"
 
+#include <string.h>
+
 static void write_health(const struct page *p)
 {
     const struct health_facts *h = &p->a->facts->health;
@@ -45,8 +47,10 @@ static void write_metas(const struct page *p)
     page_put(p, "<details><summary>Environment</summary><div class=\"scroll\">"
                 "<table class=\"data\"><tbody>\n");
     for (size_t i = 0; i < p->t->meta_count; i++)
-        page_put(p, "<tr><th scope=\"row\" class=\"l\">%s</th><td class=\"l wide\">%s</td></tr>\n",
-                 tl_text(p->t, p->t->metas[i].key), tl_text(p->t, p->t->metas[i].value));
+        if (strncmp(tl_text(p->t, p->t->metas[i].key), "rank.", 5) != 0) /* of summaries */
+            page_put(p,
+                     "<tr><th scope=\"row\" class=\"l\">%s</th><td class=\"l wide\">%s</td></tr>\n",
+                     tl_text(p->t, p->t->metas[i].key), tl_text(p->t, p->t->metas[i].value));
     page_put(p, "</tbody></table></div></details>\n");
 }
 

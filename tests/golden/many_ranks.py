@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -32,10 +33,10 @@ class Job:
             began = list(at)
             for part in range(EXCHANGES):
                 for r in range(self.ranks):
-                    work = COMPUTE_US * self.random.uniform(0.997, 1.003) + self.late(r, step) / EXCHANGES
+                    work, late = COMPUTE_US * self.random.uniform(0.997, 1.003), self.late(r, step) / EXCHANGES
                     number += 1
-                    self.kernel(r, number, f"{self.name}_layer_{part}_kernel", at[r], work, 7)
-                    at[r] += work
+                    self.compute(r, number, f"{self.name}_layer_{part}_kernel", at[r], work, late)
+                    at[r] += work + late
                 end = max(at) + TRANSFER_US
                 for r in range(self.ranks):
                     number += 1
@@ -49,13 +50,17 @@ class Job:
     def stream(self, rank):
         return 20
 
-    def kernel(self, rank, number, name, ts, dur, stream):
+    def compute(self, rank, number, name, ts, work, late):
+        """What the rank does before an exchange: here its kernels take so much longer."""
+        self.kernel(rank, number, name, ts, work + late, 7)
+
+    def kernel(self, rank, number, name, ts, dur, stream, **more):
         self.events[rank] += [
             {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 100, "tid": 100, "ts": ts - LAUNCH_US,
              "dur": 4, "args": {"correlation": number}},
             {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": stream, "ts": ts, "dur": dur,
              "args": {"device": 0, "context": 1, "stream": stream, "correlation": number, "grid": [64, 1, 1],
-                      "block": [256, 1, 1]}}]
+                      "block": [256, 1, 1], **more}}]
 
     def document(self, rank):
         shift = self.offset_us[rank]
@@ -80,11 +85,93 @@ class OtherStreams(Job):
         return 20 + rank % 2
 
 
+class Parallel(Job):
+    """Tensor-parallel pairs, two stages of a pipeline, data-parallel groups of what is alike, as Megatron numbers them. All
+    exchanges of a rank run on one stream, whose number differs; PyTorch names the groups and numbers their collectives."""
+
+    MICRO_BATCHES, LAYERS = 2, 2
+
+    def run(self):
+        self.at, self.number, self.sequence = [self.start_us] * self.ranks, 0, {}
+        half, ranks = self.ranks // 2, range(self.ranks)
+        stages = [list(ranks[:half]), list(ranks[half:])]
+        for step in range(STEPS):
+            began = list(self.at)
+            for _ in range(self.MICRO_BATCHES):
+                for way in (0, 1), (1, 0):  # forward, then backward
+                    for stage in way:
+                        self.layers(stages[stage], step)
+                        if stage == way[0]:
+                            for r in stages[stage]:
+                                self.send(r, (r + half) % self.ranks)
+            for stage in stages:
+                for r in stage[:2]:
+                    self.join("DATA_PARALLEL_GROUP", stage[r % 2::2], TRANSFER_US)
+            for r in ranks:
+                self.events[r].append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 100,
+                                       "tid": 100, "ts": began[r] - 50, "dur": self.at[r] - began[r]})
+
+    def layers(self, stage, step):
+        for part in range(self.LAYERS):
+            for r in stage:
+                work = COMPUTE_US / 8 * self.random.uniform(0.997, 1.003)
+                work += self.late(r, step) / (2 * self.MICRO_BATCHES * self.LAYERS)
+                self.number += 1
+                self.kernel(r, self.number, f"{self.name}_layer_{part}_kernel", self.at[r], work, 7)
+                self.at[r] += work
+            for r in stage[::2]:
+                self.join("TENSOR_MODEL_PARALLEL_GROUP", [r, r + 1], 20)
+
+    def join(self, what, group, transfer, names=("allreduce", "allreduce"), kernel="AllReduce_Sum_f32_RING_LL"):
+        end = max(self.at[r] for r in group) + transfer
+        at = self.sequence[what, tuple(group)] = self.sequence.get((what, tuple(group)), 0) + 1
+        for r, name in zip(group, names if len(group) == 2 else [names[0]] * len(group)):
+            self.number += 1
+            peer = group[1] if r == group[0] else group[0]
+            more = {"send": {"Dst Rank": peer}, "recv": {"Src Rank": peer}}.get(name, {"Seq": at})
+            listed = sorted(group)
+            self.kernel(r, self.number, f"ncclDevKernel_{kernel}(ncclDevKernelArgsStorage<4096ul>)", self.at[r] + 2,
+                        end - self.at[r] - 2, 20 + r % 3, **{
+                            "Collective name": name, "Group size": len(group), "Process Group Description": what,
+                            "Process Group Name": f"{what} {listed[0]}", "In msg nelems": 1 << 20, "dtype": "Float",
+                            "Process Group Ranks": listed if r % 2 else str(listed), **more})
+            self.at[r] = end + 2
+
+    def send(self, source, target):
+        self.join("PIPELINE_MODEL_PARALLEL_GROUP", [source, target], 30, ("send", "recv"), "SendRecv")
+
+
+class LateHost(Job):
+    """The late rank's host has something else to do before it launches."""
+
+    def compute(self, rank, number, name, ts, work, late):
+        if late:
+            self.events[rank].append({"ph": "X", "cat": "cpu_op", "name": "decode_images", "pid": 100, "tid": 100, "ts": ts - 2,
+                                      "dur": late - LAUNCH_US, "args": {}})
+        self.kernel(rank, number, name, ts + late, work, 7)
+
+
+class LargerBatch(Job):
+    """The late rank's kernels have more to do, each of them."""
+
+    def compute(self, rank, number, name, ts, work, late):
+        self.kernel(rank, number, name, ts, work + late, 7, grid=[round(64 * (1 + late / work)), 1, 1])
+
+
+class MoreWork(Job):
+    """The late rank runs one kernel more."""
+
+    def compute(self, rank, number, name, ts, work, late):
+        self.kernel(rank, number, name, ts, work, 7)
+        if late:
+            self.kernel(rank, number + 10**6, "one_more_kernel", ts + work, late, 7)
+
+
 class Overlapping(Job):
     """Each rank computes beside its exchanges, each one another part of the time."""
 
-    def kernel(self, rank, number, name, ts, dur, stream):
-        super().kernel(rank, number, name, ts, dur, stream)
+    def kernel(self, rank, number, name, ts, dur, stream, **more):
+        super().kernel(rank, number, name, ts, dur, stream, **more)
         if name.startswith("nccl"):
             super().kernel(rank, number + 10**6, "beside_kernel", ts + dur * 0.1, dur * (0.1 + 0.5 * (rank % 5) / 5), 7)
             super().kernel(rank, number + 2 * 10**6, "beside_kernel", ts + dur * 0.8, dur * 0.5, 7)
@@ -111,7 +198,8 @@ def analyze(gpuprof, folder):
 def answer(told):
     """What must not depend on the way: the verdict, the findings, the steps and the row of each rank."""
     warnings = {w["code"]: w["text"] for w in told["health"]["warnings"] if w["code"] in ("files-left-out", "ranks-missing")}
-    return {**{key: told.get(key) for key in ("verdict", "steps", "gpu", "breakdown_ms", "ranks", "findings", "cannot_tell")},
+    return {**{key: told.get(key) for key in ("verdict", "steps", "gpu", "breakdown_ms", "ranks", "rank_groups", "findings",
+                                              "cannot_tell")},
             "warnings": warnings}
 
 
@@ -149,6 +237,23 @@ def warned(told, code):
 def one_late(n, folder):
     Job(n, late=lambda r, s: 1500 if r == n - 3 else 0).write(folder)
     return lambda t: f"rank {n - 3} is late" in (straggler(t) or "")
+
+
+def reason(kind, *words):
+    """One rank is late for a reason: the sentence says it, beside a rank that is not late."""
+
+    def scenario(n, folder):
+        kind(n, late=lambda r, s: 1500 if r == 2 else 0).write(folder)
+
+        def right(told):
+            said = straggler(told) or ""
+            more = re.search(r"; beside rank \d+ .*?(\d\.\d\d) ms more", said)
+            return "rank 2 is late" in said and all(w in said for w in words) and more and 1.4 < float(more.group(1)) < 1.6
+
+        return right
+
+    scenario.__name__ = f"reason_{kind.__name__}"
+    return scenario
 
 
 def late_node(n, folder):
@@ -221,8 +326,43 @@ def unmarked(n, folder):
     return lambda t: "rank 1 is late" in (straggler(t) or "") and t["steps"]["source"].startswith("detected")
 
 
+def kinds(told, n):
+    """Whether the three kinds of groups are there, each with as many groups and ranks as the job has."""
+    wanted = {"TENSOR_MODEL_PARALLEL_GROUP": (n // 2, 2), "PIPELINE_MODEL_PARALLEL_GROUP": (n // 2, 2),
+              "DATA_PARALLEL_GROUP": (4, n // 4)}
+    return {g["name"]: (g["groups"], g["ranks"]) for g in told["rank_groups"]} == wanted
+
+
+def same_clock(told, job):
+    return all(abs(r["clock_offset_ms"] - job.offset_us[r["rank"]] / 1e3) < 0.05 for r in told["ranks"])
+
+
+def groups_late(n, folder):
+    """One rank is late in its tensor-parallel pair; its partner, the other stage and both data-parallel groups wait for it."""
+    job = Parallel(n, late=lambda r, s: 1500 if r == n - 3 else 0)
+    job.write(folder)
+    return lambda t: (f"rank {n - 3} is late" in (straggler(t) or "") and kinds(t, n) and same_clock(t, job)
+                      and all(r["late_ms"] < 0.2 for r in t["ranks"] if r["rank"] != n - 3))
+
+
+def groups_pair(n, folder):
+    """Both ranks of a tensor-parallel pair are late: each in a data-parallel group of its own."""
+    Parallel(n, late=lambda r, s: 1500 if r in (2, 3) else 0).write(folder)
+    return lambda t: "ranks 2 to 3 are late together" in (straggler(t) or "") and kinds(t, n)
+
+
+def groups_punctual(n, folder):
+    """The stages of a pipeline wait for each other. None of them is late."""
+    job = Parallel(n)
+    job.write(folder)
+    return lambda t: straggler(t) is None and kinds(t, n) and same_clock(t, job)
+
+
 SCENARIOS = [one_late, late_node, in_turns, punctual, missing, two_cycles, leftovers, other_streams, damaged, clocks, overlapping,
-             unmarked]
+             unmarked, groups_late, groups_pair, groups_punctual,
+             reason(Job, "the same kernels take"),
+             reason(LargerBatch, "more thread blocks"), reason(MoreWork, "runs 8 kernels per step instead of 4"),
+             reason(LateHost, "its GPU idles", "in 'decode_images'")]
 
 
 def main():

@@ -85,6 +85,40 @@ static void write_bars(const struct page *p)
            "class=\"swatch p10\"></i><span>waiting for other ranks</span></li></ul>\n");
 }
 
+/* Which groups exchange data, where that is not all ranks with all ranks. */
+static void write_groups(const struct page *p)
+{
+    static const char *const heads[] = {
+        "groups",      "ranks in each",        "collectives",
+        "in them, ms", "of that, waiting, ms", "late ranks cost, ms"};
+    const struct ranks *r = &p->a->facts->ranks;
+    if (r->group_kinds < 2 && (r->group_kinds == 0 || r->groups->groups < 2))
+        return;
+    page_put(p, "<div class=\"scroll\"><table class=\"data sortable\"><caption>Groups of ranks, "
+                "per used step and rank</caption><thead><tr><th scope=\"col\" "
+                "class=\"l\">group</th><th scope=\"col\" class=\"l\">ranks of the first</th>");
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        page_put(p, "<th scope=\"col\">%s</th>", heads[i]);
+    page_put(p, "</tr></thead><tbody>\n");
+    for (size_t i = 0; i < r->group_kinds; i++) {
+        const struct rank_group *g = &r->groups[i];
+        page_put(p, "<tr><th scope=\"row\" class=\"name\">%s%s</th><td class=\"l\">%s</td>",
+                 g->name ? g->name : "not named", g->pairs ? ", sends and receives" : "",
+                 g->members);
+        cell(p, (double)g->groups, "%.0f");
+        if (g->ranks)
+            cell(p, (double)g->ranks, "%.0f");
+        else
+            page_put(p, "<td data-v=\"0\">differ</td>");
+        cell(p, (double)g->collectives, "%.0f");
+        cell(p, (double)g->comm_ns / 1e6, "%.3f");
+        cell(p, (double)g->wait_ns / 1e6, "%.3f");
+        cell(p, (double)g->late_ns / 1e6, "%.3f");
+        page_put(p, "</tr>\n");
+    }
+    page_put(p, "</tbody></table></div>\n");
+}
+
 void page_ranks(const struct page *p)
 {
     static const char *const heads[] = {
@@ -114,5 +148,7 @@ void page_ranks(const struct page *p)
     for (size_t i = 0; i < r->count; i++)
         write_rank(p, &r->at[i],
                    r->group_size ? r->in_group[i] : i == r->late && r->at[i].late_ns > 0);
-    page_put(p, "</tbody></table></div>\n</section>\n");
+    page_put(p, "</tbody></table></div>\n");
+    write_groups(p);
+    page_put(p, "</section>\n");
 }

@@ -1,6 +1,6 @@
 /* Which rank is late when: a table of ranks and steps, and one of ranks and places in the step.
  * Long runs and steps with many collectives share columns. Cost: one addition an arrival. */
-#include "analyzer/facts/ranks.h"
+#include "analyzer/facts/ranks/ranks.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What the collectives of all ranks say, per step: of each rank, of the latest, and of ranks that
  * are late together. */
-#include "analyzer/facts/ranks.h"
+#include "analyzer/facts/ranks/ranks.h"
 
 #include "wire/spool_format.h"
 
@@ -55,14 +55,15 @@ static int64_t own_step(const struct facts *f, uint32_t process, uint32_t name)
     return n ? median_ns(v, n) : 0;
 }
 
-static void sum_up(struct facts *facts, const struct members *m)
+static int sum_up(struct facts *facts, const struct members *m)
 {
     struct ranks *r = &facts->ranks;
     int64_t used = (int64_t)(facts->steps.used ? facts->steps.used : 1);
     uint32_t name = mark_name(facts);
-    r->at = m->at;
+    r->at = arena_array(&facts->arena, m->n + 1, sizeof *r->at);
     r->late = TL_NONE;
-    r->transfer_ns /= used;
+    if (!r->at)
+        return -1;
     for (size_t i = 0; i < m->n; i++) {
         struct rank_facts f = m->at[i];
         if (f.matched == 0) {
@@ -81,6 +82,9 @@ static void sum_up(struct facts *facts, const struct members *m)
         if (r->late == TL_NONE || f.late_ns > r->at[r->late].late_ns)
             r->late = (uint32_t)(r->count - 1);
     }
+    if (r->count)
+        r->transfer_ns /= used * (int64_t)r->count;
+    return 0;
 }
 
 /* "8 to 15": the ranks of the group, the first few runs of them. */
@@ -108,31 +112,59 @@ static const char *group_words(const struct ranks *r, struct arena *arena)
     return text;
 }
 
-/* The ranks that are late together in most of their collectives. -1: out of memory. */
-static int find_group(struct facts *f)
+/* Late together with others of its group in most of their collectives. */
+static bool comes_with_others(const struct facts *f, const struct rank_facts *r, int64_t *late_ns)
+{
+    *late_ns = r->group_ns / (int64_t)(f->steps.used ? f->steps.used : 1);
+    return r->group_count * 2 > r->matched;
+}
+
+/* Late, each in a group of its own: in most steps, and for about as long as the latest. */
+static bool late_as_others(const struct facts *f, const struct rank_facts *r, int64_t *late_ns)
+{
+    *late_ns = r->late_ns;
+    return r->late_steps * 2 > (int64_t)f->steps.used &&
+           r->late_ns * 2 >= f->ranks.at[f->ranks.late].late_ns;
+}
+
+/* Marks the ranks of which `is_late` holds: two or more, and half of them at most. */
+static void mark_group(struct facts *f,
+                       bool (*is_late)(const struct facts *, const struct rank_facts *, int64_t *))
 {
     struct ranks *r = &f->ranks;
-    int64_t used = (int64_t)(f->steps.used ? f->steps.used : 1), sum = 0;
-    r->in_group = arena_array(&f->arena, r->count + 1, sizeof *r->in_group);
-    if (!r->in_group)
-        return -1;
+    int64_t sum = 0, late_ns;
+    r->group_size = 0;
     for (size_t i = 0; i < r->count; i++) {
-        r->in_group[i] = r->at[i].group_count * 2 > r->at[i].matched;
+        r->in_group[i] = is_late(f, &r->at[i], &late_ns);
         r->group_size += r->in_group[i];
-        sum += r->in_group[i] ? r->at[i].group_ns : 0;
+        sum += r->in_group[i] ? late_ns : 0;
     }
     if (r->group_size < 2 || r->group_size * 2 > r->count)
         r->group_size = 0;
+    else
+        r->group_ns = sum / (int64_t)r->group_size;
+}
+
+/* The ranks that are late together. -1: out of memory. */
+static int find_group(struct facts *f, const struct members *m)
+{
+    struct ranks *r = &f->ranks;
+    r->in_group = arena_array(&f->arena, r->count + 1, sizeof *r->in_group);
+    if (!r->in_group)
+        return -1;
+    mark_group(f, comes_with_others);
+    if (r->group_size == 0 && m->groups.n > 1)
+        mark_group(f, late_as_others);
     if (r->group_size == 0)
         return 0;
-    r->group_ns = sum / (int64_t)r->group_size / used;
     r->group_text = group_words(r, &f->arena);
     return r->group_text ? 0 : -1;
 }
 
 int ranks_summarise(struct facts *f, const struct members *m)
 {
-    sum_up(f, m);
+    if (sum_up(f, m) < 0)
+        return -1;
     heat_close(f);
-    return find_group(f);
+    return find_group(f, m);
 }

@@ -2,7 +2,7 @@
  * since a communicator runs them in the same order everywhere. Recordings are cut off at different
  * places, so the orders may be shifted: the shift is the one under which names agree and ends,
  * clocks apart, come together. Cost: O(shifts * samples). */
-#include "analyzer/facts/ranks.h"
+#include "analyzer/facts/ranks/ranks.h"
 
 #include <stdlib.h>
 
@@ -97,5 +97,6 @@ int lineup_match(const struct timeline *t, const struct lineup *reference, struc
     l->matched = any && best.spread_ns <= period;
     l->shift = best.shift;
     l->offset_ns = best.offset_ns;
+    l->spread_ns = best.spread_ns;
     return 0;
 }

@@ -1,0 +1,273 @@
+/* Several ranks: clocks put right by the ends of matched collectives, then, for each collective,
+ * waiting (until the last rank has arrived) told apart from transfer (after that). Ranks are
+ * compared within the group that a collective belongs to: a tensor-parallel group, a
+ * data-parallel one. Every figure is a sum over collectives, so that summaries of ranks add up.
+ * Cost: one pass over the ops, O(log n) a collective and rank. */
+#include "analyzer/facts/ranks/ranks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_collective(const struct op *o)
+{
+    return o->kind == OP_KERNEL && o->class.family == FAMILY_COMM;
+}
+
+/* ---- who takes part ---- */
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct rank_facts *x = a, *y = b;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return (x->device > y->device) - (x->device < y->device);
+}
+
+/* GPUs that run collectives. -1: out of memory. */
+static int find_members(struct facts *f, struct members *m)
+{
+    const struct timeline *t = f->tl;
+    bool *seen = calloc(t->device_count + 1, sizeof *seen);
+    m->at = arena_array(&f->arena, t->device_count, sizeof *m->at);
+    if (!seen || !m->at) {
+        free(seen);
+        return -1;
+    }
+    for (uint32_t i = 0; i < t->op_count; i++)
+        if (is_collective(&t->ops[i]) && !seen[tl_op_device(t, i)]) {
+            const struct stream *s = &t->streams[t->ops[i].stream];
+            seen[s->device] = true;
+            m->at[m->n++] = (struct rank_facts){
+                .rank = t->processes[s->process].rank, .process = s->process, .device = s->device};
+        }
+    free(seen);
+    qsort(m->at, m->n, sizeof *m->at, by_rank);
+    bool numbered = true;
+    for (size_t i = 0; i < m->n; i++)
+        numbered = numbered && m->at[i].rank >= 0 && (i == 0 || m->at[i].rank > m->at[i - 1].rank);
+    for (size_t i = 0; !numbered && i < m->n; i++)
+        m->at[i].rank = (int64_t)i;
+    return 0;
+}
+
+/* ---- whose collectives are whose ---- */
+
+struct gather {
+    const struct timeline *t;
+    struct members *m;
+    uint32_t *member;   /* by device, TL_NONE */
+    uint32_t *recorded; /* by op: its row among the collectives, TL_NONE */
+    uint32_t *last;     /* by member: of its line-ups the one that was found last, TL_NONE */
+};
+
+/* What is recorded of each op that is a collective; TL_NONE: nothing. Caller frees. */
+static uint32_t *recorded_collectives(const struct timeline *t)
+{
+    uint32_t *of = malloc((t->op_count + 1) * sizeof *of);
+    for (size_t i = 0; of && i < t->op_count; i++)
+        of[i] = TL_NONE;
+    for (uint32_t i = 0; of && i < t->collective_count; i++)
+        if (t->collectives[i].op != TL_NONE)
+            of[t->collectives[i].op] = i;
+    return of;
+}
+
+/* One rank sends and another receives: no collective, though the same kernel does both. */
+static bool is_pair(const struct timeline *t, const struct collective *c)
+{
+    static const char *const names[] = {"send", "recv", "ncclSend", "ncclRecv"};
+    const char *name = c ? tl_text(t, c->row.name) : "";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static struct lineup *line_of(struct gather *x, uint32_t member, uint32_t op,
+                              const struct collective *c)
+{
+    struct members *m = x->m;
+    bool recorded = c && c->row.communicator != 0 && c->row.communicator != -1;
+    int64_t group = recorded ? c->row.communicator : x->t->streams[x->t->ops[op].stream].row.stream;
+    for (uint32_t i = x->last[member]; i != TL_NONE; i = m->lines.at[i].next)
+        if (m->lines.at[i].group == group && m->lines.at[i].recorded == recorded)
+            return &m->lines.at[i];
+    struct lineup *l = vec_push(&m->lines);
+    if (!l)
+        return NULL;
+    *l = (struct lineup){.member = member,
+                         .group = group,
+                         .recorded = recorded,
+                         .pairs = is_pair(x->t, c),
+                         .name = c ? c->row.group_name : 0,
+                         .next = x->last[member]};
+    x->last[member] = (uint32_t)(m->lines.n - 1);
+    return l;
+}
+
+/* Numbers of a communicator's collectives are used only when they run on without a hole. */
+static void number_line(struct lineup *l, const struct collective *c)
+{
+    int64_t sequence = c ? c->row.sequence : 0;
+    if (l->ops.n == 1)
+        l->first_sequence = sequence > 0 ? sequence : 0;
+    else if (l->first_sequence && sequence != l->first_sequence + (int64_t)l->ops.n - 1)
+        l->first_sequence = 0;
+}
+
+static int gather_op(struct gather *x, uint32_t i)
+{
+    const struct op *o = &x->t->ops[i];
+    uint32_t k = x->member[tl_op_device(x->t, i)];
+    if (k == TL_NONE || o->kind != OP_KERNEL)
+        return 0;
+    if (!is_collective(o))
+        return spans_add(&x->m->compute[k], o->start_ns, o->end_ns);
+    const struct collective *c =
+        x->recorded[i] == TL_NONE ? NULL : &x->t->collectives[x->recorded[i]];
+    struct lineup *l = line_of(x, k, i, c);
+    uint32_t *slot = l ? vec_push(&l->ops) : NULL;
+    if (!slot)
+        return -1;
+    *slot = i;
+    number_line(l, c);
+    return 0;
+}
+
+/* Where communicators are not recorded, each runs on a stream of its own, which has the same number
+ * on every rank of one program. A rank with a single such stream has a single communicator. */
+static bool one_group(const struct members *m)
+{
+    bool one = true;
+    for (size_t i = 0; one && i < m->lines.n; i++)
+        one = !m->lines.at[i].recorded && m->lines.at[i].next == TL_NONE;
+    return one;
+}
+
+static int by_group(const void *a, const void *b)
+{
+    const struct lineup *x = a, *y = b;
+    if (x->recorded != y->recorded)
+        return x->recorded < y->recorded ? -1 : 1;
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
+    return (x->member > y->member) - (x->member < y->member);
+}
+
+static int cut_groups(struct members *m)
+{
+    if (m->lines.n)
+        qsort(m->lines.at, m->lines.n, sizeof *m->lines.at, by_group);
+    for (size_t i = 0; i < m->lines.n; i++) {
+        const struct lineup *l = &m->lines.at[i];
+        bool more = i && l->group == l[-1].group && l->recorded == l[-1].recorded;
+        struct group *g = more ? &m->groups.at[m->groups.n - 1] : vec_push(&m->groups);
+        if (!g)
+            return -1;
+        g->first = more ? g->first : i;
+        g->count++;
+    }
+    return 0;
+}
+
+/* Line-ups of collectives by group, and when each member computes. -1: out of memory. */
+static int line_up(const struct timeline *t, struct members *m)
+{
+    struct gather x = {.t = t,
+                       .m = m,
+                       .member = malloc((t->device_count + 1) * sizeof *x.member),
+                       .recorded = recorded_collectives(t),
+                       .last = malloc((m->n + 1) * sizeof *x.last)};
+    int rc = x.member && x.recorded && x.last ? 0 : -1;
+    for (size_t i = 0; rc == 0 && i < t->device_count; i++)
+        x.member[i] = TL_NONE;
+    for (uint32_t i = 0; rc == 0 && i < m->n; i++) {
+        x.member[m->at[i].device] = i;
+        x.last[i] = TL_NONE;
+    }
+    for (uint32_t i = 0; rc == 0 && i < t->op_count; i++)
+        rc = gather_op(&x, i);
+    for (size_t i = 0; rc == 0 && i < m->n; i++)
+        rc = spans_index(&m->compute[i]);
+    if (rc == 0 && one_group(m))
+        for (size_t i = 0; i < m->lines.n; i++)
+            m->lines.at[i].group = 0;
+    free(x.member);
+    free(x.recorded);
+    free(x.last);
+    return rc < 0 ? rc : cut_groups(m);
+}
+
+static int match_all(const struct timeline *t, struct members *m)
+{
+    for (size_t g = 0; g < m->groups.n; g++) {
+        const struct group *of = &m->groups.at[g];
+        for (size_t i = of->first; i < of->first + of->count; i++)
+            if (lineup_match(t, group_reference(m, of), &m->lines.at[i]) < 0)
+                return -1;
+    }
+    return clocks_join(m);
+}
+
+/* ---- the pass ---- */
+
+static int by_op(const void *a, const void *b)
+{
+    uint32_t x = ((const struct late_wait *)a)->op, y = ((const struct late_wait *)b)->op;
+    return (x > y) - (x < y);
+}
+
+static int hand_over_waits(struct facts *f, struct members *m)
+{
+    struct ranks *r = &f->ranks;
+    r->waits = arena_array(&f->arena, m->waits.n + 1, sizeof *r->waits);
+    if (!r->waits)
+        return -1;
+    r->wait_count = m->waits.n;
+    if (m->waits.n)
+        memcpy(r->waits, m->waits.at, m->waits.n * sizeof *r->waits);
+    qsort(r->waits, r->wait_count, sizeof *r->waits, by_op);
+    return 0;
+}
+
+static void release(struct members *m)
+{
+    for (size_t i = 0; m->compute && i < m->n; i++)
+        spans_release(&m->compute[i]);
+    for (size_t i = 0; i < m->lines.n; i++)
+        vec_release(&m->lines.at[i].ops);
+    vec_release(&m->lines);
+    vec_release(&m->groups);
+    vec_release(&m->waits);
+    free(m->place);
+    free(m->clock);
+    free(m->compute);
+}
+
+int ranks_measure(struct facts *f, struct err *e)
+{
+    struct members m = {0};
+    f->ranks = (struct ranks){.late = TL_NONE, .worst_op = TL_NONE};
+    int rc = find_members(f, &m);
+    if (rc == 0 && m.n < 2)
+        return 0; /* nobody to wait for */
+    m.compute = calloc(m.n + 1, sizeof *m.compute);
+    if (rc == 0)
+        rc = m.compute ? line_up(f->tl, &m) : -1;
+    if (rc == 0)
+        rc = match_all(f->tl, &m);
+    if (rc == 0)
+        rc = heat_open(f, &m);
+    if (rc == 0)
+        rc = meet_all(f, &m);
+    if (rc == 0)
+        rc = hand_over_waits(f, &m);
+    if (rc == 0)
+        rc = groups_summarise(f, &m);
+    if (rc == 0)
+        rc = ranks_summarise(f, &m);
+    if (rc == 0)
+        rc = ranks_explain(f, &m);
+    release(&m);
+    return rc < 0 ? err_no_memory(e) : 0;
+}

@@ -1,0 +1,303 @@
+/* Who waited for whom, in the collectives of all groups by time. The rank that comes last is
+ * charged with the time for which it kept the others: from the median arrival of the others to its
+ * own. A rank that comes last because it waited in another group, or whose lateness another group
+ * has paid for already, is not charged again: of what it waited, and of what it was charged with,
+ * since this group met before, only what goes beyond the median rank's counts. Sends and receives
+ * charge nobody: a stage of a pipeline waits for the stage before it. Cost: O(n log n). */
+#include "analyzer/facts/ranks/ranks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct delay {
+    int64_t waited_ns, late_ns; /* so far, in all groups */
+    uint32_t cause;             /* device that it waited for, TL_NONE */
+    int64_t cause_ns;           /* ... for so long */
+    uint32_t late_step;         /* the step of its last charge that matters, TL_NONE */
+};
+
+struct meet {      /* a collective */
+    int64_t at_ns; /* the last rank comes, on the clock of the first */
+    uint32_t group, k;
+    uint32_t step; /* of the analysed process, TL_NONE: not known */
+};
+
+struct meets VEC(struct meet);
+
+static int by_start(const void *a, const void *b)
+{
+    const struct arrival *x = a, *y = b;
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct meet *x = a, *y = b;
+    if (x->at_ns != y->at_ns)
+        return x->at_ns < y->at_ns ? -1 : 1;
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
+    return (x->k > y->k) - (x->k < y->k);
+}
+
+/* The arrivals at collective k of a group, in order; how many. */
+static size_t arrive(const struct facts *f, const struct members *m, const struct group *g,
+                     size_t k, struct arrival *v)
+{
+    const struct op *ops = f->tl->ops;
+    uint32_t name = ops[group_reference(m, g)->ops.at[k]].name;
+    size_t n = 0;
+    for (size_t i = g->first; i < g->first + g->count; i++) {
+        const struct lineup *l = &m->lines.at[i];
+        uint32_t op = l->matched ? lineup_at(l, k) : TL_NONE;
+        if (op != TL_NONE && ops[op].name == name)
+            v[n++] = (struct arrival){l->member, op, (uint32_t)i, ops[op].start_ns - l->offset_ns,
+                                      ops[op].end_ns - l->offset_ns};
+    }
+    qsort(v, n, sizeof *v, by_start);
+    return n;
+}
+
+/* ---- which collectives count ---- */
+
+/* The step of the analysed process at a time of its clock, TL_NONE. */
+static uint32_t step_at(const struct steps *s, int64_t at)
+{
+    size_t low = 0, high = s->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (s->at[middle].to_ns <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < s->count && s->at[low].from_ns <= at ? (uint32_t)low : TL_NONE;
+}
+
+/* A member of the analysed process whose clock was compared with the group's; m->n: there is none.
+ */
+static size_t analysed_beside(const struct facts *f, const struct members *m, const struct group *g)
+{
+    uint32_t clock = m->clock[group_reference(m, g)->member];
+    size_t i = 0;
+    while (i < m->n && (m->at[i].process != f->steps.process || m->clock[i] != clock))
+        i++;
+    return i;
+}
+
+/* Whether a collective lies in a used step, *step, of the analysed process. What cannot be compared
+ * with that counts, too. */
+static bool counts(const struct facts *f, const struct members *m, const struct group *g,
+                   const struct arrival *v, size_t n, uint32_t *step)
+{
+    const struct steps *s = &f->steps;
+    size_t own = 0, beside;
+    while (own < n && m->at[v[own].member].process != s->process)
+        own++;
+    *step = TL_NONE;
+    if (own < n) {
+        *step = s->op_step[v[own].op];
+    } else {
+        beside = analysed_beside(f, m, g);
+        if (beside == m->n)
+            return true;
+        *step = step_at(s, v[n - 1].start_ns - m->at[group_reference(m, g)->member].offset_ns +
+                               m->at[beside].offset_ns);
+    }
+    return *step != TL_NONE && s->at[*step].used;
+}
+
+static int find_meets(const struct facts *f, const struct members *m, struct arrival *v,
+                      struct meets *meets)
+{
+    for (uint32_t i = 0; i < m->groups.n; i++) {
+        const struct group *g = &m->groups.at[i];
+        const struct lineup *r = group_reference(m, g);
+        for (uint32_t k = 0; k < r->ops.n; k++) {
+            uint32_t step;
+            size_t n = arrive(f, m, g, k, v);
+            if (n < 2 || !counts(f, m, g, v, n, &step))
+                continue;
+            struct meet *x = vec_push(meets);
+            if (!x)
+                return -1;
+            *x = (struct meet){v[n - 1].start_ns - m->at[r->member].offset_ns, i, k, step};
+        }
+    }
+    if (meets->n)
+        qsort(meets->at, meets->n, sizeof *meets->at, by_time);
+    return 0;
+}
+
+/* ---- one collective ---- */
+
+static int64_t beyond(int64_t last, int64_t middle)
+{
+    return last > middle ? last - middle : 0;
+}
+
+/* Of the time for which the last rank kept the others what is its own doing. */
+static int64_t own_doing(const struct members *m, const struct arrival *v, size_t n)
+{
+    const struct lineup *last = &m->lines.at[v[n - 1].line],
+                        *mid = &m->lines.at[v[(n - 1) / 2].line];
+    const struct delay *l = &m->delays[last->member], *d = &m->delays[mid->member];
+    int64_t kept = v[n - 1].start_ns - v[(n - 1) / 2].start_ns;
+    if (last->pairs)
+        return 0;
+    kept -= beyond(l->waited_ns - last->waited_ns, d->waited_ns - mid->waited_ns);
+    kept -= beyond(l->late_ns - last->late_ns, d->late_ns - mid->late_ns);
+    return kept > 0 ? kept : 0;
+}
+
+/* What arrival v[i] waits less once the last comes with the one before it. */
+static int keep_wait(const struct facts *f, struct members *m, const struct arrival *v, size_t n,
+                     size_t i, uint32_t cause)
+{
+    const struct op *o = &f->tl->ops[v[i].op];
+    int64_t length = o->end_ns - o->start_ns;
+    int64_t now = v[n - 1].start_ns - v[i].start_ns, then = v[n - 2].start_ns - v[i].start_ns;
+    if (m->at[v[i].member].process != f->steps.process || i + 1 == n || then >= length)
+        return 0;
+    struct late_wait *w = vec_push(&m->waits);
+    if (w)
+        *w = (struct late_wait){v[i].op, cause, (now < length ? now : length) - then};
+    return w ? 0 : -1;
+}
+
+enum { QUEUED_NS = 100000 }; /* launched so long before it began: held up on the GPU */
+static bool was_queued(const struct timeline *t, uint32_t op)
+{
+    uint32_t api = t->ops[op].api;
+    return api != TL_NONE && t->ops[op].start_ns - t->apis[api].end_ns > QUEUED_NS;
+}
+
+/* Ranks that come together, behind the others: half of them at most, and at least half of the time
+ * from the first arrival to the last lies before them. */
+static void note_group(struct members *m, const struct arrival *v, size_t n)
+{
+    size_t first = n;
+    int64_t widest = 0;
+    for (size_t i = n - n / 2; i < n; i++)
+        if (v[i].start_ns - v[i - 1].start_ns > widest) {
+            widest = v[i].start_ns - v[i - 1].start_ns;
+            first = i;
+        }
+    if (n - first < 2 || widest * 2 < v[n - 1].start_ns - v[0].start_ns)
+        return;
+    for (size_t i = first; i < n; i++) {
+        m->at[v[i].member].group_count++;
+        m->at[v[i].member].group_ns += widest;
+    }
+}
+
+/* Charges the last rank with what is its own doing. */
+static void charge(struct facts *f, struct members *m, const struct arrival *v, size_t n,
+                   int64_t own_ns, uint32_t step)
+{
+    enum { MATTERS = 200 }; /* half a percent of the step */
+    const struct arrival *last = &v[n - 1];
+    struct rank_facts *late = &m->at[last->member];
+    struct delay *d = &m->delays[last->member];
+    int64_t kept = last->start_ns - v[(n - 1) / 2].start_ns;
+    if (m->lines.at[last->line].pairs || own_ns * 2 < kept)
+        return;
+    late->late_ns += own_ns;
+    late->late_queued_ns += was_queued(f->tl, last->op) ? own_ns : 0;
+    late->late_count++;
+    d->late_ns += own_ns;
+    if (own_ns * MATTERS > f->step_ns && step != TL_NONE && step != d->late_step) {
+        d->late_step = step;
+        late->late_steps++;
+    }
+}
+
+/* How long one rank was in the collective, and how long it waited there. */
+static int64_t take_part(struct facts *facts, struct members *m, const struct arrival *v,
+                         int64_t last_ns)
+{
+    struct rank_facts *f = &m->at[v->member];
+    struct ranks *r = &facts->ranks;
+    const struct op *o = &facts->tl->ops[v->op];
+    int64_t length = o->end_ns - o->start_ns, wait = last_ns - v->start_ns;
+    if (wait > length)
+        wait = length; /* an exchange of pairs may be over before the last rank comes */
+    f->comm_ns += length;
+    f->wait_ns += wait;
+    f->wait_exposed_ns +=
+        wait - spans_covered(&m->compute[v->member], o->start_ns, o->start_ns + wait);
+    f->matched++;
+    if (wait > r->worst_ns) {
+        r->worst_ns = wait;
+        r->worst_op = v->op;
+    }
+    return wait;
+}
+
+/* What has been waited and charged up to here is no news to the group when it meets again. */
+static void remember(struct members *m, const struct arrival *v, int64_t wait_ns, uint32_t cause)
+{
+    struct lineup *l = &m->lines.at[v->line];
+    struct delay *d = &m->delays[v->member];
+    d->waited_ns += wait_ns;
+    if (wait_ns > 0 && wait_ns * 2 >= d->cause_ns) {
+        d->cause = cause;
+        d->cause_ns = wait_ns;
+    }
+    l->waited_ns = d->waited_ns;
+    l->late_ns = d->late_ns;
+}
+
+/* One collective; v in order of arrival, two or more. -1: out of memory. */
+static int settle(struct facts *f, struct members *m, const struct meet *x, const struct arrival *v,
+                  size_t n)
+{
+    struct group *g = &m->groups.at[x->group];
+    int rc = 0;
+    const struct arrival *last = &v[n - 1];
+    struct ranks *r = &f->ranks;
+    int64_t first_end = last->end_ns, own = own_doing(m, v, n);
+    int64_t kept = last->start_ns - v[(n - 1) / 2].start_ns;
+    const struct delay *d = &m->delays[last->member];
+    bool its_own = own * 2 >= kept || d->cause == TL_NONE;
+    uint32_t cause = its_own ? m->at[last->member].device : d->cause;
+    charge(f, m, v, n, own, x->step);
+    for (size_t i = 0; i < n; i++) {
+        int64_t wait = take_part(f, m, &v[i], last->start_ns);
+        first_end = v[i].end_ns < first_end ? v[i].end_ns : first_end;
+        g->comm_ns += f->tl->ops[v[i].op].end_ns - f->tl->ops[v[i].op].start_ns;
+        g->wait_ns += wait;
+        remember(m, &v[i], wait, cause);
+        rc = rc ? rc : keep_wait(f, m, v, n, i, cause);
+    }
+    if (its_own && !m->lines.at[last->line].pairs) {
+        note_group(m, v, n);
+        g->late_ns += own;
+    }
+    heat_add(f, m, v, n);
+    g->collectives++;
+    r->collectives++;
+    if (first_end > last->start_ns)
+        r->transfer_ns += (first_end - last->start_ns) * (int64_t)n;
+    return rc;
+}
+
+int meet_all(struct facts *f, struct members *m)
+{
+    struct arrival *v = malloc((m->n + 1) * sizeof *v);
+    struct meets meets = {0};
+    m->delays = malloc((m->n + 1) * sizeof *m->delays);
+    int rc = v && m->delays ? find_meets(f, m, v, &meets) : -1;
+    for (size_t i = 0; rc == 0 && i < m->n; i++)
+        m->delays[i] = (struct delay){.cause = TL_NONE, .late_step = TL_NONE};
+    for (size_t i = 0; rc == 0 && i < meets.n; i++) {
+        const struct meet *x = &meets.at[i];
+        size_t n = arrive(f, m, &m->groups.at[x->group], x->k, v);
+        rc = settle(f, m, x, v, n);
+    }
+    free(m->delays);
+    m->delays = NULL;
+    vec_release(&meets);
+    free(v);
+    return rc;
+}

@@ -1,0 +1,170 @@
+/* Why a rank is late: what it does between its collectives, beside a rank of its group that is in
+ * time. Kernels that are more, larger or slower, or a GPU that waits longer for its host. */
+#include "analyzer/facts/ranks/ranks.h"
+
+#include "analyzer/measure/rank_work.h"
+
+#include <string.h>
+
+struct pair {
+    const struct ranks *r;
+    struct arena *arena;
+    struct rank_work late, other;
+    int64_t other_rank;
+    double scale_late, scale_other; /* from sums to a step */
+};
+
+/* The group in which the rank's lateness shows most: collectives of its own, not of pairs. */
+static const struct group *group_of(const struct members *m, uint32_t member)
+{
+    const struct group *best = NULL;
+    for (size_t i = 0; i < m->groups.n; i++) {
+        const struct group *g = &m->groups.at[i];
+        for (size_t k = g->first; k < g->first + g->count; k++) {
+            const struct lineup *l = &m->lines.at[k];
+            if (l->member == member && l->matched && !l->pairs && g->collectives &&
+                (!best || g->late_ns > best->late_ns))
+                best = g;
+        }
+    }
+    return best;
+}
+
+/* Of the others in the group the one with the median of what it kept others waiting; TL_NONE. */
+static uint32_t someone_in_time(const struct facts *f, const struct members *m,
+                                const struct group *g, uint32_t late)
+{
+    enum { MOST = 64 };
+    uint32_t of[MOST];
+    size_t n = 0;
+    for (size_t k = g->first; k < g->first + g->count && n < MOST; k++) {
+        uint32_t member = m->lines.at[k].member;
+        bool in_group =
+            f->ranks.group_size && m->at[member].late_steps * 2 > (int64_t)f->steps.used;
+        if (member == late || !m->lines.at[k].matched || in_group)
+            continue;
+        size_t at = n++;
+        for (; at > 0 && m->at[of[at - 1]].late_ns > m->at[member].late_ns; at--)
+            of[at] = of[at - 1];
+        of[at] = member;
+    }
+    return n ? of[(n - 1) / 2] : TL_NONE;
+}
+
+static int64_t per_step(int64_t sum, double scale)
+{
+    return (int64_t)((double)sum * scale);
+}
+
+/* Of the ranges that take longer the innermost that has most of the difference; NULL: none has. */
+static const char *longer_range(const struct pair *p, int64_t least_ns, int64_t *more_ns)
+{
+    const char *best = NULL;
+    int64_t own = INT64_MAX;
+    for (size_t i = 0; i < p->late.range_count; i++) {
+        const struct rank_range *x = &p->late.ranges[i];
+        int64_t late = per_step(x->ns, p->scale_late);
+        int64_t more = late - per_step(rank_work_range(&p->other, x->name), p->scale_other);
+        if (more >= least_ns && late < own) {
+            own = late;
+            best = x->name;
+            *more_ns = more;
+        }
+    }
+    return best;
+}
+
+#define MS(ns) ((double)(ns) / 1e6)
+
+static const char *why_kernels(const struct pair *p, int64_t more_ns)
+{
+    double kernels = (double)p->late.kernels * p->scale_late,
+           others = (double)p->other.kernels * p->scale_other;
+    double blocks = (double)p->late.blocks * p->scale_late,
+           other_blocks = (double)p->other.blocks * p->scale_other;
+    double longer = (double)p->late.compute_ns * p->scale_late /
+                        ((double)p->other.compute_ns * p->scale_other + 1) -
+                    1;
+    if (kernels > others * (1 + longer / 3))
+        return arena_printf(p->arena,
+                            "beside rank %lld it runs %.0f kernels per step instead of %.0f, which "
+                            "take %.2f ms more: it has more work",
+                            (long long)p->other_rank, kernels, others, MS(more_ns));
+    if (blocks > other_blocks * (1 + longer / 3))
+        return arena_printf(p->arena,
+                            "beside rank %lld its kernels have %.0f %% more thread blocks and take "
+                            "%.2f ms more per step: its batches are larger or longer",
+                            (long long)p->other_rank, 100 * (blocks / other_blocks - 1),
+                            MS(more_ns));
+    const char *clock = "";
+    if (p->late.clock_mhz > 0 && p->other.clock_mhz > p->late.clock_mhz)
+        clock = arena_printf(p->arena, " (at %lld MHz instead of %lld)",
+                             (long long)p->late.clock_mhz, (long long)p->other.clock_mhz);
+    return clock ? arena_printf(p->arena,
+                                "beside rank %lld the same kernels take %.2f ms more per step%s: "
+                                "its GPU is slower (clocks, power, temperature, other programs on "
+                                "it) or its data differ",
+                                (long long)p->other_rank, MS(more_ns), clock)
+                 : NULL;
+}
+
+static const char *why_host(const struct pair *p, int64_t more_ns)
+{
+    int64_t range_ns = 0;
+    const char *range = longer_range(p, more_ns / 2, &range_ns);
+    const char *in = range ? arena_printf(p->arena, ", and its host spends %.2f ms more in '%s'",
+                                          MS(range_ns), range)
+                           : ": its host is late";
+    return in ? arena_printf(p->arena, "beside rank %lld its GPU idles for %.2f ms more per step%s",
+                             (long long)p->other_rank, MS(more_ns), in)
+              : NULL;
+}
+
+/* At least half of the lateness must show, or nothing is said. */
+static int explain(struct facts *f, struct pair *p, int64_t late_ns)
+{
+    int64_t kernels =
+        per_step(p->late.compute_ns, p->scale_late) - per_step(p->other.compute_ns, p->scale_other);
+    int64_t host =
+        per_step(p->late.idle_ns, p->scale_late) - per_step(p->other.idle_ns, p->scale_other);
+    if (kernels * 2 >= late_ns && kernels >= host)
+        f->ranks.late_why = why_kernels(p, kernels);
+    else if (host * 2 >= late_ns)
+        f->ranks.late_why = why_host(p, host);
+    else
+        return 0;
+    return f->ranks.late_why ? 0 : -1;
+}
+
+static uint32_t member_of(const struct members *m, const struct rank_facts *r)
+{
+    uint32_t i = 0;
+    while (i < m->n && m->at[i].device != r->device)
+        i++;
+    return i;
+}
+
+int ranks_explain(struct facts *f, const struct members *m)
+{
+    struct ranks *r = &f->ranks;
+    size_t at = r->late;
+    for (size_t i = 0; r->group_size && i < r->count; i++)
+        at = r->in_group[i] && (!r->in_group[at] || r->at[i].late_ns > r->at[at].late_ns) ? i : at;
+    if (r->count < 2 || at >= r->count || r->at[at].late_ns * 100 < f->step_ns)
+        return 0;
+    uint32_t late = member_of(m, &r->at[at]);
+    const struct group *g = group_of(m, late);
+    uint32_t other = g ? someone_in_time(f, m, g, late) : TL_NONE;
+    if (other == TL_NONE)
+        return 0;
+    struct pair p = {.r = r, .arena = &f->arena, .other_rank = m->at[other].rank};
+    if (rank_work_find(f->tl, m->at[late].process, m->at[late].device, &p.late) < 0 ||
+        rank_work_find(f->tl, m->at[other].process, m->at[other].device, &p.other) < 0)
+        return -1;
+    if (p.late.collectives == 0 || p.other.collectives == 0)
+        return 0;
+    double per = (double)r->at[at].matched / (double)(f->steps.used ? f->steps.used : 1);
+    p.scale_late = per / (double)p.late.collectives;
+    p.scale_other = per / (double)p.other.collectives;
+    return explain(f, &p, r->group_size ? r->group_ns : r->at[at].late_ns);
+}
