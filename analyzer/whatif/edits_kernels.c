@@ -167,9 +167,24 @@ static struct update update_of(const struct edit *x, const struct graph *g)
     return u;
 }
 
-/* The shortest of them is nearly all overhead: a fused kernel pays that once, the rest is bytes.
- * Several passes become one: at best it moves as much as one and a half of them, at worst as much
- * as all (they were in the cache).
+/* The share of the GPU that a kernel's blocks can keep busy; a few of them reach a quarter of the
+ * memory's rate. 1: not known. */
+static double filled(const struct graph *g, uint32_t task)
+{
+    const struct op *o = edit_op(g, task);
+    int64_t processors = g->a->device ? g->a->device->sm_count : 0;
+    double blocks = 1;
+    for (int k = 0; k < 3; k++)
+        blocks *= o->grid[k];
+    if (processors <= 0 || blocks <= 0 || blocks >= (double)processors)
+        return 1;
+    return blocks * 4 > (double)processors ? blocks / (double)processors : 0.25;
+}
+
+/* The shortest of them is nearly all overhead: a fused kernel pays that once, the rest is bytes,
+ * which it moves at the full rate where single kernels leave multiprocessors empty. Several passes
+ * become one: at best it moves as much as one and a half of them, at worst as much as all (they
+ * were in the cache).
  * Where a pass is known to go because another kernel does its work on the way, the others stay. */
 void edit_fuse(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
@@ -178,7 +193,7 @@ void edit_fuse(const struct edit *x, const struct graph *g, struct plan *p, cons
         u.passes == 0 ? 0 : (int64_t)((double)u.least_ns * draw_between(d, 0, 1.0, 0.75));
     double bytes = x->bad > 0 ? draw_between(d, 1, x->good, x->bad)
                               : draw_between(d, 1, u.passes > 1 ? 1.5 / u.passes : 1, 1);
-    bytes = x->gone_marks ? 1 : bytes;
+    bool one = u.passes == 1 && x->bad <= 0;
     uint32_t first = TASK_NONE, step = TASK_NONE;
     for (uint32_t i = 0; i < g->count; i++) {
         if (!fuses(x, g, i))
@@ -192,7 +207,8 @@ void edit_fuse(const struct edit *x, const struct graph *g, struct plan *p, cons
             step = g->tasks[i].step;
             continue;
         }
-        p->dur[first] += p->dur[i] > spared ? (int64_t)((double)(p->dur[i] - spared) * bytes) : 0;
+        double rest = one || x->gone_marks ? draw_between(d, 1, filled(g, i), 1) : bytes;
+        p->dur[first] += p->dur[i] > spared ? (int64_t)((double)(p->dur[i] - spared) * rest) : 0;
         edit_drop(g, p, i);
     }
 }

@@ -53,9 +53,9 @@ SEVERAL = {
 
 
 def run(args, **env):
-    """What it prints; None when the program has no setting of that name."""
+    """What it prints; None when the program has no setting of that name, or refuses it."""
     r = subprocess.run(args, capture_output=True, text=True, env={**os.environ, **env}, timeout=300)
-    if r.returncode and "there is no setting" in r.stderr:
+    if (r.returncode and "there is no setting" in r.stderr) or " is refused" in r.stderr:
         return None
     if r.returncode:
         sys.exit(f"{' '.join(args)}\n{r.stderr}")

@@ -42,6 +42,36 @@ START_TEST(what_is_done_on_the_way_moves_a_part_of_the_bytes)
 }
 END_TEST
 
+/* A short kernel that is all overhead, and three of 1.1 ms that leave three of four multiprocessors
+ * empty, or none. */
+static int64_t grid;
+static void fill_small_grids(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 4; i++) {
+        int64_t correlation = build_api(b, "cudaLaunchKernel", at + US(10 + 10 * i), CALL_NS);
+        build_kernel_of(b, "k", correlation, at + US(i ? 1100 * i - 980 : 20), US(i ? 1100 : 100),
+                        grid);
+    }
+    build_kernel(b, "long_one", at + US(60), at + US(3420), US(2000));
+    build_sync(b, at + US(100), US(5330));
+}
+
+START_TEST(one_kernel_fills_what_many_leave_empty)
+{
+    static const struct {
+        int64_t grid, spared_ns;
+    } at_best[] = {{27, US(300 + 2250)}, {54, US(300 + 1500)}, {108, US(300)}, {1000, US(300)}};
+    grid = at_best[_i].grid;
+    struct bench x = bench_start(US(5450), fill_small_grids);
+    int64_t whole = with(&x, (struct edit){.kind = EDIT_NONE}, &middle);
+    struct edit edit = {.kind = EDIT_FUSE, .ops = is_k};
+    int64_t spared = whole - with(&x, edit, &lucky);
+    ck_assert_msg(llabs(spared - at_best[_i].spared_ns) <= US(20), "%lld", (long long)spared);
+    ck_assert_int_le(llabs(whole - with(&x, edit, &unlucky) - US(225)), US(20));
+    bench_end(&x);
+}
+END_TEST
+
 /* ---- calls ---- */
 
 static bool allocates(const struct facts *f, uint32_t api)
@@ -141,6 +171,7 @@ Suite *test_edits_kernels_suite(void)
     TCase *c = tcase_create("edits of kernels");
     tcase_add_test(c, a_pass_that_others_do_on_the_way_goes_altogether);
     tcase_add_test(c, what_is_done_on_the_way_moves_a_part_of_the_bytes);
+    tcase_add_loop_test(c, one_kernel_fills_what_many_leave_empty, 0, 4);
     tcase_add_test(c, what_lies_between_two_calls_that_vanish_may_vanish_with_them);
     tcase_add_test(c, the_call_that_converted_is_still_made);
     tcase_add_test(c, another_layout_spares_conversions_and_may_open_tensor_cores);
