@@ -248,13 +248,13 @@ void page_idle(const struct page *p)
              "<p class=\"dim\">Idle time of the whole recording by the length of the gap, coloured "
              "by cause. It shows whether many short gaps or a few long ones cost the most.</p>\n");
     write_histogram(p);
-    page_put(p,
-             "<div class=\"scroll tall\" role=\"region\" tabindex=\"0\" aria-label=\"Longest "
-             "gaps\"><table class=\"data\"><caption>Longest gaps in the analysed "
-             "time</caption><thead><tr><th>length</th><th class=\"l\">cause</th><th "
-             "class=\"l\">during</th><th class=\"l\">ended "
-             "by</th>%s<th>where</th></tr></thead><tbody>\n",
-             analysis_of_window(p->a->facts) ? "" : "<th>step</th>");
+    page_put(p, "<div class=\"scroll tall\" role=\"region\" tabindex=\"0\" aria-label=\"Longest "
+                "gaps\"><table class=\"data\"><caption>Longest gaps in the analysed "
+                "time</caption><thead><tr><th>length</th><th class=\"l\">cause</th><th "
+                "class=\"l\">during</th><th class=\"l\">ended by</th>");
+    if (!analysis_of_window(p->a->facts))
+        page_put(p, "<th>step</th>");
+    page_put(p, "<th>where</th></tr></thead><tbody>\n");
     for (size_t i = 0; i < n && i < SHOWN; i++)
         write_gap(p, order[i]);
     page_put(p, "</tbody></table></div></section>\n");
