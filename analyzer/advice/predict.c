@@ -87,6 +87,12 @@ static void predict(struct advice *a, struct engine *x, struct outcome *o)
     if (o->edit.kind == EDIT_GRAPH && own.low_ns > direct_ns)
         own.low_ns = direct_ns;
     s = widen(a, own, &one, 1);
+    /* Where no wait of the host was recorded, the replay launches at the recorded times, as if the
+     * host did not follow. The others' waiting itself was recorded: that much may go. */
+    if (x->no_wait && o->edit.kind == EDIT_PUNCTUAL && o->saves_high_ns > s.high_ns) {
+        s.high_ns = o->saves_high_ns;
+        s.mid_ns = (s.low_ns + s.high_ns) / 2;
+    }
     if (a->whatif.wider && s.low_ns == 0 && s.high_ns >= o->saves_high_ns) {
         o->saves_high_ns = s.high_ns; /* it says no more than a bound */
         return;

@@ -192,6 +192,7 @@ struct rank_facts {           /* one GPU that takes part in collectives; times p
     int64_t comm_ns;          /* in collectives */
     int64_t wait_ns;          /* of that, before the last rank had arrived */
     int64_t wait_exposed_ns;  /* ... with no compute kernel beside it */
+    int64_t model_wait_ns;    /* of that, in groups that split the model, pipelines included */
     int64_t late_ns;          /* for which it, as the last to arrive and by its own doing, kept the
                                  others waiting */
     int64_t late_queued_ns;   /* of that, behind its own work on the GPU, not behind its host */
@@ -203,10 +204,17 @@ struct rank_facts {           /* one GPU that takes part in collectives; times p
     int64_t queued_ns;   /* its process' threads, ready to run but without a core; -1 = unknown */
 };
 
+enum late_cause { /* of the latest rank, beside one that is in time */
+                  LATE_UNKNOWN,
+                  LATE_MORE_WORK, /* more kernels, or larger ones */
+                  LATE_SLOW_GPU,  /* the same kernels take longer */
+                  LATE_HOST       /* its GPU idles longer */
+};
+
 struct late_wait { /* of the analysed process, in one of its collectives */
     uint32_t op;
-    uint32_t late;    /* device that came last */
-    int64_t spare_ns; /* what is waited less when that comes with the last of the others */
+    int64_t
+        spare_ns; /* what is waited less once the latest rank comes with the last of the others */
 };
 
 /* When each rank arrived at the collectives of a column: of a step, or of a place in all steps. */
@@ -238,7 +246,8 @@ struct ranks {
     int64_t collectives;   /* matched ones in the recording */
     uint32_t late;         /* index of the rank that costs most, TL_NONE without */
     int64_t late_ns;       /* sum of all late_ns: what punctual ranks would save per step */
-    const char *late_why; /* what it does otherwise than a rank in time; NULL: that does not show */
+    enum late_cause late_cause;
+    const char *late_why; /* what it does otherwise than one in time; NULL: that does not show */
     int64_t transfer_ns;  /* after the last rank has arrived, per step and rank */
     struct rank_group *groups; /* the kinds of groups, the most time first */
     size_t group_kinds;

@@ -71,7 +71,16 @@ struct op {
     uint8_t src_kind, dst_kind; /* enum memory_kind */
     int8_t is_async;            /* copies: 1, 0, -1 */
     uint8_t in_graph;           /* enum graph_part */
+    uint8_t comm;               /* enum comm_kind; of a collective */
     struct kernel_class class;
+};
+
+/* What a collective exchanges, told by the name of its process group. The layers of a model that is
+ * split among ranks wait for COMM_MODEL and COMM_PAIR; gradients can travel beside computing. */
+enum comm_kind {
+    COMM_GRADIENTS, /* or not known */
+    COMM_MODEL,     /* tensor-, context-, expert-parallel ranks */
+    COMM_PAIR       /* a send or a receive: stages of a pipeline */
 };
 
 struct api {

@@ -227,8 +227,9 @@ static void refine(struct build *b)
     }
 }
 
-static void mark_collective(struct op *o)
+static void mark_collective(const struct build *b, struct op *o, const struct row_collective *c)
 {
+    o->comm = (uint8_t)comm_kind_of(tl_text(&b->t, c->group_name), tl_text(&b->t, c->name));
     o->class = (struct kernel_class){.family = FAMILY_COMM, .dtype = o->class.dtype};
 }
 
@@ -240,7 +241,7 @@ static int mark_collectives(struct build *b)
     for (uint32_t i = 0; i < b->collectives.n && rc == 0; i++) {
         const struct collective *c = &b->collectives.at[i];
         if (c->op != TL_NONE)
-            mark_collective(&b->ops.at[c->op]);
+            mark_collective(b, &b->ops.at[c->op], &c->row);
         else if (c->row.kernel > 0 && idmap_get(&kernels, c->row.kernel) == TL_NONE)
             rc = idmap_put(&kernels, c->row.kernel, i);
     }
@@ -251,7 +252,7 @@ static int mark_collectives(struct build *b)
         if (k == TL_NONE)
             continue;
         b->collectives.at[k].op = i;
-        mark_collective(&b->ops.at[i]);
+        mark_collective(b, &b->ops.at[i], &b->collectives.at[k].row);
     }
     idmap_release(&kernels);
     return rc;

@@ -36,6 +36,13 @@ static inline const struct op *edit_op(const struct graph *g, uint32_t i)
     const struct task *t = &g->tasks[i];
     return t->kind >= TASK_KERNEL && t->kind <= TASK_COLL ? &g->a->tl->ops[t->source] : NULL;
 }
+/* Exchanges of gradients: what may be moved, gathered or made seldom. */
+static inline bool edit_exchange(const struct graph *g, uint32_t i)
+{
+    return g->tasks[i].kind == TASK_COLL &&
+           g->a->tl->ops[g->tasks[i].source].comm == COMM_GRADIENTS;
+}
+
 /* Removes GPU work together with its launch and the host's pause before that: a short one, for a
  * bound any. */
 void edit_drop(const struct graph *g, struct plan *p, uint32_t i);

@@ -83,7 +83,7 @@ static struct shares step_shares(const struct graph *g)
     for (uint32_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
         const struct op *o = edit_op(g, i);
-        if (!o || t->kind != TASK_COLL)
+        if (!o || !edit_exchange(g, i))
             continue;
         if (t->step != step) {
             last += (double)newest;
@@ -140,13 +140,13 @@ void edit_hide_comm(const struct edit *x, const struct graph *g, struct plan *p,
                     const struct draw *d)
 {
     (void)x;
-    double comm = 0, compute = 0, exposed = (double)g->a->breakdown_ns[PART_COMM];
+    double comm = 0, compute = 0;
+    double exposed = (double)query_exposed_comm(g->a); /* waits for late ranks stay */
     for (uint32_t i = 0; i < g->count; i++) {
-        comm += g->tasks[i].kind == TASK_COLL ? (double)p->dur[i] : 0;
+        comm += edit_exchange(g, i) ? (double)p->dur[i] : 0;
         compute += g->tasks[i].kind == TASK_KERNEL ? (double)p->dur[i] : 0;
     }
     const struct rank_facts *own = query_own_rank(g->a);
-    exposed -= own ? (double)own->wait_exposed_ns : 0; /* for ranks that are late: stays */
     comm /= (double)g->steps;
     compute /= (double)g->steps;
     if (own && own->comm_ns > own->wait_ns && (double)(own->comm_ns - own->wait_ns) < comm)
@@ -158,7 +158,7 @@ void edit_hide_comm(const struct edit *x, const struct graph *g, struct plan *p,
     double left = exposed - room > last ? exposed - room : last;
     double hidden = (exposed > left ? exposed - left : 0) * (slower > 2 ? 0 : 2 - slower);
     for (uint32_t i = 0; comm > 0 && i < g->count; i++)
-        if (g->tasks[i].kind == TASK_COLL) {
+        if (edit_exchange(g, i)) {
             double cut = (double)p->dur[i] * hidden / comm;
             p->dur[i] -= (int64_t)(cut < hidden ? cut : hidden);
         }
@@ -192,12 +192,12 @@ void edit_bucket(const struct edit *x, const struct graph *g, struct plan *p, co
     uint32_t *row = malloc((g->count + 1) * sizeof *row);
     int64_t least = INT64_MAX;
     for (uint32_t i = 0; i < g->count; i++)
-        if (g->tasks[i].kind == TASK_COLL && p->dur[i] < least)
+        if (edit_exchange(g, i) && p->dur[i] < least)
             least = p->dur[i];
     int64_t spared = least == INT64_MAX ? 0 : (int64_t)((double)least * draw_between(d, 0, 1, 0.5));
     double rest = draw_between(d, 2, 0.2, 1);
     for (uint32_t i = 0; row && i < g->count; i++) {
-        if (g->tasks[i].kind != TASK_COLL)
+        if (!edit_exchange(g, i))
             continue;
         if (n && g->tasks[i].step != g->tasks[row[0]].step) {
             gather_step(g, p, row, n, groups, spared, rest);
@@ -248,7 +248,7 @@ void edit_punctual(const struct edit *x, const struct graph *g, struct plan *p,
             continue;
         const struct late_wait *w =
             bsearch(&g->tasks[i].source, r->waits, r->wait_count, sizeof *w, by_op);
-        if (!w || w->late != r->at[r->late].device)
+        if (!w)
             continue;
         int64_t spare = w->spare_ns < p->dur[i] ? w->spare_ns : p->dur[i];
         int64_t start = edit_op(g, i)->start_ns;

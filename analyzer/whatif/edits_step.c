@@ -39,7 +39,7 @@ void edit_batch(const struct edit *x, const struct graph *g, struct plan *p, con
         const struct op *o = edit_op(g, i);
         if (t->kind == TASK_LOAD)
             p->dur[i] *= times;
-        if (!o || t->kind == TASK_COLL || updates(g, i))
+        if (!o || edit_exchange(g, i) || updates(g, i))
             continue;
         double by = o->kind == OP_KERNEL ? by_waves(o, processors, resident, times) : times;
         int64_t ramp = p->dur[i] < RAMP_NS ? p->dur[i] : RAMP_NS;
@@ -54,7 +54,7 @@ void edit_accumulate(const struct edit *x, const struct graph *g, struct plan *p
     (void)d;
     int every = x->workers > 1 ? x->workers : 1;
     for (uint32_t i = 0; i < g->count; i++) {
-        if (!edit_op(g, i) || (g->tasks[i].kind != TASK_COLL && !updates(g, i)))
+        if (!edit_op(g, i) || (!edit_exchange(g, i) && !updates(g, i)))
             continue;
         p->dur[i] /= every;
         if (g->tasks[i].issue != TASK_NONE)

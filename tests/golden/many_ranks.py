@@ -188,7 +188,7 @@ class Unmarked(Job):
 
 
 def analyze(gpuprof, folder):
-    done = subprocess.run([gpuprof, "analyze", "--json", "--no-predict", folder], capture_output=True, text=True,
+    done = subprocess.run([gpuprof, "analyze", "--json", folder], capture_output=True, text=True,
                           timeout=600)
     if done.returncode != 0:
         raise RuntimeError(f"status {done.returncode}: {done.stderr.strip()}")
@@ -337,11 +337,16 @@ def same_clock(told, job):
     return all(abs(r["clock_offset_ms"] - job.offset_us[r["rank"]] / 1e3) < 0.05 for r in told["ranks"])
 
 
+def bubble_ms(told):
+    """What the stages of the pipeline wait for each other: the same whether or not a rank is late."""
+    return next(f["saves_ms"]["high"] for f in told["findings"] if f["rule"] == "pipeline-bubble")
+
+
 def groups_late(n, folder):
     """One rank is late in its tensor-parallel pair; its partner, the other stage and both data-parallel groups wait for it."""
     job = Parallel(n, late=lambda r, s: 1500 if r == n - 3 else 0)
     job.write(folder)
-    return lambda t: (f"rank {n - 3} is late" in (straggler(t) or "") and kinds(t, n) and same_clock(t, job)
+    return lambda t: (f"rank {n - 3} is late" in (straggler(t) or "") and kinds(t, n) and same_clock(t, job) and bubble_ms(t) < 3
                       and all(r["late_ms"] < 0.2 for r in t["ranks"] if r["rank"] != n - 3))
 
 
@@ -355,7 +360,8 @@ def groups_punctual(n, folder):
     """The stages of a pipeline wait for each other. None of them is late."""
     job = Parallel(n)
     job.write(folder)
-    return lambda t: straggler(t) is None and kinds(t, n) and same_clock(t, job)
+    return lambda t: (straggler(t) is None and kinds(t, n) and same_clock(t, job)
+                      and t["findings"][0]["rule"] == "pipeline-bubble" and bubble_ms(t) < 3)
 
 
 SCENARIOS = [one_late, late_node, in_turns, punctual, missing, two_cycles, leftovers, other_streams, damaged, clocks, overlapping,

@@ -8,16 +8,18 @@ static const char nccl[] = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKern
 
 static const char everything[] = "kernels,copies,memsets,api,syncs,ranges,collectives";
 
-/* ncclAllReduce called at `call`, whose kernel runs on stream `stream` from `start` on. */
-static inline void exchange(struct builder *b, int64_t stream, int64_t bytes, int64_t call,
-                            int64_t start, int64_t length)
+/* What the program calls its process group, and the collective in it; NULL: nothing. */
+static inline void exchange_in(struct builder *b, const char *group, const char *what,
+                               int64_t stream, int64_t bytes, int64_t call, int64_t start,
+                               int64_t length)
 {
     struct row_collective c = {.id = ++b->next_id,
                                .process = 1,
                                .thread = b->thread,
                                .start_ns = call,
                                .end_ns = call + US(9),
-                               .name = build_text(b, "ncclAllReduce"),
+                               .name = build_text(b, what),
+                               .group_name = group ? build_text(b, group) : 0,
                                .kernel = -1,
                                .communicator = 77,
                                .sequence = b->next_id,
@@ -28,6 +30,13 @@ static inline void exchange(struct builder *b, int64_t stream, int64_t bytes, in
     build_kernel(b, nccl, call + US(1), start, length);
     b->stream = before;
     build_put(b, ROW_COLLECTIVE, &c);
+}
+
+/* ncclAllReduce called at `call`, whose kernel runs on stream `stream` from `start` on. */
+static inline void exchange(struct builder *b, int64_t stream, int64_t bytes, int64_t call,
+                            int64_t start, int64_t length)
+{
+    exchange_in(b, NULL, "ncclAllReduce", stream, bytes, call, start, length);
 }
 
 static inline const struct advice *looked(struct builder *b, case_fill *fill)

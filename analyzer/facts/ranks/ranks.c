@@ -72,17 +72,6 @@ static uint32_t *recorded_collectives(const struct timeline *t)
     return of;
 }
 
-/* One rank sends and another receives: no collective, though the same kernel does both. */
-static bool is_pair(const struct timeline *t, const struct collective *c)
-{
-    static const char *const names[] = {"send", "recv", "ncclSend", "ncclRecv"};
-    const char *name = c ? tl_text(t, c->row.name) : "";
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
-}
-
 static struct lineup *line_of(struct gather *x, uint32_t member, uint32_t op,
                               const struct collective *c)
 {
@@ -98,7 +87,7 @@ static struct lineup *line_of(struct gather *x, uint32_t member, uint32_t op,
     *l = (struct lineup){.member = member,
                          .group = group,
                          .recorded = recorded,
-                         .pairs = is_pair(x->t, c),
+                         .pairs = x->t->ops[op].comm == COMM_PAIR,
                          .name = c ? c->row.group_name : 0,
                          .next = x->last[member]};
     x->last[member] = (uint32_t)(m->lines.n - 1);
@@ -211,25 +200,6 @@ static int match_all(const struct timeline *t, struct members *m)
 
 /* ---- the pass ---- */
 
-static int by_op(const void *a, const void *b)
-{
-    uint32_t x = ((const struct late_wait *)a)->op, y = ((const struct late_wait *)b)->op;
-    return (x > y) - (x < y);
-}
-
-static int hand_over_waits(struct facts *f, struct members *m)
-{
-    struct ranks *r = &f->ranks;
-    r->waits = arena_array(&f->arena, m->waits.n + 1, sizeof *r->waits);
-    if (!r->waits)
-        return -1;
-    r->wait_count = m->waits.n;
-    if (m->waits.n)
-        memcpy(r->waits, m->waits.at, m->waits.n * sizeof *r->waits);
-    qsort(r->waits, r->wait_count, sizeof *r->waits, by_op);
-    return 0;
-}
-
 static void release(struct members *m)
 {
     for (size_t i = 0; m->compute && i < m->n; i++)
@@ -238,6 +208,7 @@ static void release(struct members *m)
         vec_release(&m->lines.at[i].ops);
     vec_release(&m->lines);
     vec_release(&m->groups);
+    vec_release(&m->meets);
     vec_release(&m->waits);
     free(m->place);
     free(m->clock);
@@ -261,11 +232,11 @@ int ranks_measure(struct facts *f, struct err *e)
     if (rc == 0)
         rc = meet_all(f, &m);
     if (rc == 0)
-        rc = hand_over_waits(f, &m);
-    if (rc == 0)
         rc = groups_summarise(f, &m);
     if (rc == 0)
         rc = ranks_summarise(f, &m);
+    if (rc == 0)
+        rc = punctual_waits(f, &m);
     if (rc == 0)
         rc = ranks_explain(f, &m);
     release(&m);

@@ -3,6 +3,7 @@
  *   ranks_match.c    the same collective on every rank of a group
  *   ranks_clocks.c   one clock for all ranks
  *   ranks_meet.c     the collectives in order of time: who waited for whom
+ *   ranks_punctual.c what is waited less without the late rank
  *   ranks_heat.c     which rank is late when
  *   ranks_groups.c   a row for each kind of group
  *   ranks_summary.c  from sums to what is said of the ranks
@@ -41,12 +42,20 @@ struct arrival {
     int64_t start_ns, end_ns; /* on the clock of the group's reference */
 };
 
+struct meet {      /* a collective that counts */
+    int64_t at_ns; /* the last rank comes, on the clock of the first */
+    uint32_t group, k;
+    uint32_t step;  /* of the analysed process, TL_NONE: not known */
+    int64_t own_ns; /* what the last rank is charged with */
+};
+
 struct members { /* ranks that take part */
     struct rank_facts *at;
     size_t n;
     struct spans *compute;           /* of each */
     struct VEC(struct lineup) lines; /* by group, then by member */
     struct VEC(struct group) groups;
+    struct VEC(struct meet) meets; /* by time */
     struct VEC(struct late_wait) waits;
     uint32_t *place; /* by op: of a collective of the analysed process among those of its step */
     uint32_t *clock; /* by member: ranks of one number have clocks that were compared */
@@ -74,6 +83,13 @@ int clocks_join(struct members *m);
 
 /* Every collective that two ranks and more take part in, by time. -1: out of memory. */
 int meet_all(struct facts *f, struct members *m);
+/* The arrivals at collective k of a group, in order; how many. v: room for m->n. */
+size_t meet_arrivals(const struct facts *f, const struct members *m, const struct group *g,
+                     size_t k, struct arrival *v);
+/* f->ranks.waits: what the analysed process waits less once the latest rank is in time. After
+ * ranks_summarise. -1: out of memory. */
+int punctual_waits(struct facts *f, struct members *m);
+uint32_t member_of(const struct members *m, const struct rank_facts *r); /* index */
 
 /* Tables of m->n rows; what a collective adds to them (v in order of arrival); and, where no
  * member's row is left out, from sums to means. -1: out of memory. */

@@ -11,18 +11,8 @@
 
 struct delay {
     int64_t waited_ns, late_ns; /* so far, in all groups */
-    uint32_t cause;             /* device that it waited for, TL_NONE */
-    int64_t cause_ns;           /* ... for so long */
     uint32_t late_step;         /* the step of its last charge that matters, TL_NONE */
 };
-
-struct meet {      /* a collective */
-    int64_t at_ns; /* the last rank comes, on the clock of the first */
-    uint32_t group, k;
-    uint32_t step; /* of the analysed process, TL_NONE: not known */
-};
-
-struct meets VEC(struct meet);
 
 static int by_start(const void *a, const void *b)
 {
@@ -40,8 +30,7 @@ static int by_time(const void *a, const void *b)
     return (x->k > y->k) - (x->k < y->k);
 }
 
-/* The arrivals at collective k of a group, in order; how many. */
-static size_t arrive(const struct facts *f, const struct members *m, const struct group *g,
+size_t meet_arrivals(const struct facts *f, const struct members *m, const struct group *g,
                      size_t k, struct arrival *v)
 {
     const struct op *ops = f->tl->ops;
@@ -107,25 +96,24 @@ static bool counts(const struct facts *f, const struct members *m, const struct 
     return *step != TL_NONE && s->at[*step].used;
 }
 
-static int find_meets(const struct facts *f, const struct members *m, struct arrival *v,
-                      struct meets *meets)
+static int find_meets(const struct facts *f, struct members *m, struct arrival *v)
 {
     for (uint32_t i = 0; i < m->groups.n; i++) {
         const struct group *g = &m->groups.at[i];
         const struct lineup *r = group_reference(m, g);
         for (uint32_t k = 0; k < r->ops.n; k++) {
             uint32_t step;
-            size_t n = arrive(f, m, g, k, v);
+            size_t n = meet_arrivals(f, m, g, k, v);
             if (n < 2 || !counts(f, m, g, v, n, &step))
                 continue;
-            struct meet *x = vec_push(meets);
+            struct meet *x = vec_push(&m->meets);
             if (!x)
                 return -1;
-            *x = (struct meet){v[n - 1].start_ns - m->at[r->member].offset_ns, i, k, step};
+            *x = (struct meet){v[n - 1].start_ns - m->at[r->member].offset_ns, i, k, step, 0};
         }
     }
-    if (meets->n)
-        qsort(meets->at, meets->n, sizeof *meets->at, by_time);
+    if (m->meets.n)
+        qsort(m->meets.at, m->meets.n, sizeof *m->meets.at, by_time);
     return 0;
 }
 
@@ -148,21 +136,6 @@ static int64_t own_doing(const struct members *m, const struct arrival *v, size_
     kept -= beyond(l->waited_ns - last->waited_ns, d->waited_ns - mid->waited_ns);
     kept -= beyond(l->late_ns - last->late_ns, d->late_ns - mid->late_ns);
     return kept > 0 ? kept : 0;
-}
-
-/* What arrival v[i] waits less once the last comes with the one before it. */
-static int keep_wait(const struct facts *f, struct members *m, const struct arrival *v, size_t n,
-                     size_t i, uint32_t cause)
-{
-    const struct op *o = &f->tl->ops[v[i].op];
-    int64_t length = o->end_ns - o->start_ns;
-    int64_t now = v[n - 1].start_ns - v[i].start_ns, then = v[n - 2].start_ns - v[i].start_ns;
-    if (m->at[v[i].member].process != f->steps.process || i + 1 == n || then >= length)
-        return 0;
-    struct late_wait *w = vec_push(&m->waits);
-    if (w)
-        *w = (struct late_wait){v[i].op, cause, (now < length ? now : length) - then};
-    return w ? 0 : -1;
 }
 
 enum { QUEUED_NS = 100000 }; /* launched so long before it began: held up on the GPU */
@@ -191,25 +164,27 @@ static void note_group(struct members *m, const struct arrival *v, size_t n)
     }
 }
 
-/* Charges the last rank with what is its own doing. */
-static void charge(struct facts *f, struct members *m, const struct arrival *v, size_t n,
-                   int64_t own_ns, uint32_t step)
+/* Charges the last rank with what is its own doing, unless most of its lateness is another's. */
+static bool charge(struct facts *f, struct members *m, struct meet *x, const struct arrival *v,
+                   size_t n)
 {
     enum { MATTERS = 200 }; /* half a percent of the step */
     const struct arrival *last = &v[n - 1];
     struct rank_facts *late = &m->at[last->member];
     struct delay *d = &m->delays[last->member];
-    int64_t kept = last->start_ns - v[(n - 1) / 2].start_ns;
+    int64_t kept = last->start_ns - v[(n - 1) / 2].start_ns, own_ns = own_doing(m, v, n);
     if (m->lines.at[last->line].pairs || own_ns * 2 < kept)
-        return;
+        return false;
+    x->own_ns = own_ns;
     late->late_ns += own_ns;
     late->late_queued_ns += was_queued(f->tl, last->op) ? own_ns : 0;
     late->late_count++;
     d->late_ns += own_ns;
-    if (own_ns * MATTERS > f->step_ns && step != TL_NONE && step != d->late_step) {
-        d->late_step = step;
+    if (own_ns * MATTERS > f->step_ns && x->step != TL_NONE && x->step != d->late_step) {
+        d->late_step = x->step;
         late->late_steps++;
     }
+    return true;
 }
 
 /* How long one rank was in the collective, and how long it waited there. */
@@ -224,8 +199,9 @@ static int64_t take_part(struct facts *facts, struct members *m, const struct ar
         wait = length; /* an exchange of pairs may be over before the last rank comes */
     f->comm_ns += length;
     f->wait_ns += wait;
-    f->wait_exposed_ns +=
-        wait - spans_covered(&m->compute[v->member], o->start_ns, o->start_ns + wait);
+    int64_t exposed = wait - spans_covered(&m->compute[v->member], o->start_ns, o->start_ns + wait);
+    f->wait_exposed_ns += exposed;
+    f->model_wait_ns += o->comm == COMM_GRADIENTS ? 0 : exposed;
     f->matched++;
     if (wait > r->worst_ns) {
         r->worst_ns = wait;
@@ -235,69 +211,55 @@ static int64_t take_part(struct facts *facts, struct members *m, const struct ar
 }
 
 /* What has been waited and charged up to here is no news to the group when it meets again. */
-static void remember(struct members *m, const struct arrival *v, int64_t wait_ns, uint32_t cause)
+static void remember(struct members *m, const struct arrival *v, int64_t wait_ns)
 {
     struct lineup *l = &m->lines.at[v->line];
     struct delay *d = &m->delays[v->member];
     d->waited_ns += wait_ns;
-    if (wait_ns > 0 && wait_ns * 2 >= d->cause_ns) {
-        d->cause = cause;
-        d->cause_ns = wait_ns;
-    }
     l->waited_ns = d->waited_ns;
     l->late_ns = d->late_ns;
 }
 
-/* One collective; v in order of arrival, two or more. -1: out of memory. */
-static int settle(struct facts *f, struct members *m, const struct meet *x, const struct arrival *v,
-                  size_t n)
+/* One collective; v in order of arrival, two or more. */
+static void settle(struct facts *f, struct members *m, struct meet *x, const struct arrival *v,
+                   size_t n)
 {
     struct group *g = &m->groups.at[x->group];
-    int rc = 0;
     const struct arrival *last = &v[n - 1];
     struct ranks *r = &f->ranks;
-    int64_t first_end = last->end_ns, own = own_doing(m, v, n);
-    int64_t kept = last->start_ns - v[(n - 1) / 2].start_ns;
-    const struct delay *d = &m->delays[last->member];
-    bool its_own = own * 2 >= kept || d->cause == TL_NONE;
-    uint32_t cause = its_own ? m->at[last->member].device : d->cause;
-    charge(f, m, v, n, own, x->step);
+    int64_t first_end = last->end_ns;
+    if (charge(f, m, x, v, n)) {
+        note_group(m, v, n);
+        g->late_ns += x->own_ns;
+    }
     for (size_t i = 0; i < n; i++) {
         int64_t wait = take_part(f, m, &v[i], last->start_ns);
         first_end = v[i].end_ns < first_end ? v[i].end_ns : first_end;
         g->comm_ns += f->tl->ops[v[i].op].end_ns - f->tl->ops[v[i].op].start_ns;
         g->wait_ns += wait;
-        remember(m, &v[i], wait, cause);
-        rc = rc ? rc : keep_wait(f, m, v, n, i, cause);
-    }
-    if (its_own && !m->lines.at[last->line].pairs) {
-        note_group(m, v, n);
-        g->late_ns += own;
+        remember(m, &v[i], wait);
     }
     heat_add(f, m, v, n);
     g->collectives++;
     r->collectives++;
     if (first_end > last->start_ns)
         r->transfer_ns += (first_end - last->start_ns) * (int64_t)n;
-    return rc;
 }
 
 int meet_all(struct facts *f, struct members *m)
 {
     struct arrival *v = malloc((m->n + 1) * sizeof *v);
-    struct meets meets = {0};
     m->delays = malloc((m->n + 1) * sizeof *m->delays);
-    int rc = v && m->delays ? find_meets(f, m, v, &meets) : -1;
+    int rc = v && m->delays ? find_meets(f, m, v) : -1;
     for (size_t i = 0; rc == 0 && i < m->n; i++)
-        m->delays[i] = (struct delay){.cause = TL_NONE, .late_step = TL_NONE};
-    for (size_t i = 0; rc == 0 && i < meets.n; i++) {
-        const struct meet *x = &meets.at[i];
-        size_t n = arrive(f, m, &m->groups.at[x->group], x->k, v);
-        rc = settle(f, m, x, v, n);
+        m->delays[i] = (struct delay){.late_step = TL_NONE};
+    for (size_t i = 0; rc == 0 && i < m->meets.n; i++) {
+        struct meet *x = &m->meets.at[i];
+        size_t n = meet_arrivals(f, m, &m->groups.at[x->group], x->k, v);
+        settle(f, m, x, v, n);
     }
     free(m->delays);
     m->delays = NULL;
-    vec_release(&meets);
     free(v);
     return rc;
 }

@@ -73,6 +73,7 @@ static int sum_up(struct facts *facts, const struct members *m)
         f.comm_ns /= used;
         f.wait_ns /= used;
         f.wait_exposed_ns /= used;
+        f.model_wait_ns /= used;
         f.late_ns /= used;
         f.late_queued_ns /= used;
         f.step_median_ns = own_step(facts, f.process, name);

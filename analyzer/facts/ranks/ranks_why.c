@@ -76,7 +76,7 @@ static const char *longer_range(const struct pair *p, int64_t least_ns, int64_t 
 
 #define MS(ns) ((double)(ns) / 1e6)
 
-static const char *why_kernels(const struct pair *p, int64_t more_ns)
+static const char *why_kernels(struct facts *f, const struct pair *p, int64_t more_ns)
 {
     double kernels = (double)p->late.kernels * p->scale_late,
            others = (double)p->other.kernels * p->scale_other;
@@ -85,25 +85,25 @@ static const char *why_kernels(const struct pair *p, int64_t more_ns)
     double longer = (double)p->late.compute_ns * p->scale_late /
                         ((double)p->other.compute_ns * p->scale_other + 1) -
                     1;
+    f->ranks.late_cause = LATE_MORE_WORK;
     if (kernels > others * (1 + longer / 3))
         return arena_printf(p->arena,
                             "beside rank %lld it runs %.0f kernels per step instead of %.0f, which "
-                            "take %.2f ms more: it has more work",
+                            "take %.2f ms more",
                             (long long)p->other_rank, kernels, others, MS(more_ns));
     if (blocks > other_blocks * (1 + longer / 3))
         return arena_printf(p->arena,
                             "beside rank %lld its kernels have %.0f %% more thread blocks and take "
-                            "%.2f ms more per step: its batches are larger or longer",
+                            "%.2f ms more per step",
                             (long long)p->other_rank, 100 * (blocks / other_blocks - 1),
                             MS(more_ns));
+    f->ranks.late_cause = LATE_SLOW_GPU;
     const char *clock = "";
     if (p->late.clock_mhz > 0 && p->other.clock_mhz > p->late.clock_mhz)
         clock = arena_printf(p->arena, " (at %lld MHz instead of %lld)",
                              (long long)p->late.clock_mhz, (long long)p->other.clock_mhz);
     return clock ? arena_printf(p->arena,
-                                "beside rank %lld the same kernels take %.2f ms more per step%s: "
-                                "its GPU is slower (clocks, power, temperature, other programs on "
-                                "it) or its data differ",
+                                "beside rank %lld the same kernels take %.2f ms more per step%s",
                                 (long long)p->other_rank, MS(more_ns), clock)
                  : NULL;
 }
@@ -114,7 +114,7 @@ static const char *why_host(const struct pair *p, int64_t more_ns)
     const char *range = longer_range(p, more_ns / 2, &range_ns);
     const char *in = range ? arena_printf(p->arena, ", and its host spends %.2f ms more in '%s'",
                                           MS(range_ns), range)
-                           : ": its host is late";
+                           : "";
     return in ? arena_printf(p->arena, "beside rank %lld its GPU idles for %.2f ms more per step%s",
                              (long long)p->other_rank, MS(more_ns), in)
               : NULL;
@@ -128,20 +128,14 @@ static int explain(struct facts *f, struct pair *p, int64_t late_ns)
     int64_t host =
         per_step(p->late.idle_ns, p->scale_late) - per_step(p->other.idle_ns, p->scale_other);
     if (kernels * 2 >= late_ns && kernels >= host)
-        f->ranks.late_why = why_kernels(p, kernels);
-    else if (host * 2 >= late_ns)
-        f->ranks.late_why = why_host(p, host);
-    else
+        f->ranks.late_why = why_kernels(f, p, kernels);
+    else if (host * 2 < late_ns)
         return 0;
+    else {
+        f->ranks.late_cause = LATE_HOST;
+        f->ranks.late_why = why_host(p, host);
+    }
     return f->ranks.late_why ? 0 : -1;
-}
-
-static uint32_t member_of(const struct members *m, const struct rank_facts *r)
-{
-    uint32_t i = 0;
-    while (i < m->n && m->at[i].device != r->device)
-        i++;
-    return i;
 }
 
 int ranks_explain(struct facts *f, const struct members *m)

@@ -1,11 +1,28 @@
 #include "analyzer/queries/ranks/comm.h"
 
+#include "analyzer/measure/spans.h"
+
 #include <string.h>
 
 static enum query_take is_collective(const struct facts *f, uint32_t op)
 {
     const struct op *o = &f->tl->ops[op];
     return o->kind == OP_KERNEL && o->class.family == FAMILY_COMM ? QUERY_ALL : QUERY_NO;
+}
+
+static enum query_take is_exchange(const struct facts *f, uint32_t op)
+{
+    return f->tl->ops[op].comm == COMM_GRADIENTS ? is_collective(f, op) : QUERY_NO;
+}
+
+static enum query_take is_of_model(const struct facts *f, uint32_t op)
+{
+    return f->tl->ops[op].comm == COMM_MODEL ? is_collective(f, op) : QUERY_NO;
+}
+
+static enum query_take is_of_pair(const struct facts *f, uint32_t op)
+{
+    return f->tl->ops[op].comm == COMM_PAIR ? is_collective(f, op) : QUERY_NO;
 }
 
 bool query_is_broadcast(const struct facts *f, uint32_t op)
@@ -66,11 +83,53 @@ static enum query_take fills_buffer(const struct facts *f, uint32_t op)
 
 bool query_collectives_scattered(const struct facts *f, struct query_ops *ops)
 {
-    *ops = query_ops(f, is_collective);
+    *ops = query_ops(f, is_exchange);
     if (each_step(f, ops->count) < QUERY_MANY_COLLECTIVES)
         return false;
     ops->idle_ns += query_ops(f, fills_buffer).idle_ns;
     return true;
+}
+
+/* Compute kernels of the analysed device. *s is the caller's to release. -1: out of memory. */
+static int computing(const struct facts *f, struct spans *s)
+{
+    int rc = 0;
+    for (uint32_t i = 0; rc == 0 && i < f->tl->op_count; i++) {
+        const struct op *o = &f->tl->ops[i];
+        if (o->kind == OP_KERNEL && o->class.family != FAMILY_COMM &&
+            tl_op_device(f->tl, i) == f->steps.device)
+            rc = spans_add(s, o->start_ns, o->end_ns);
+    }
+    return rc == 0 ? spans_index(s) : rc;
+}
+
+struct query_comm query_comm(const struct facts *f, enum comm_kind kind)
+{
+    struct spans compute = {0};
+    struct query_comm c = {.ops = query_ops(f, kind == COMM_PAIR    ? is_of_pair
+                                               : kind == COMM_MODEL ? is_of_model
+                                                                    : is_exchange)};
+    if (c.ops.count == 0 || computing(f, &compute) < 0) {
+        spans_release(&compute);
+        return c;
+    }
+    for (uint32_t i = 0; i < f->tl->op_count; i++) {
+        const struct op *o = &f->tl->ops[i];
+        if (o->comm == kind && is_collective(f, i) != QUERY_NO && query_used(f, i))
+            c.exposed_ns +=
+                o->end_ns - o->start_ns - spans_covered(&compute, o->start_ns, o->end_ns);
+    }
+    spans_release(&compute);
+    for (size_t i = 0; i < f->ranks.wait_count; i++) /* the straggler rule counts it */
+        if (f->tl->ops[f->ranks.waits[i].op].comm == kind)
+            c.late_ns += f->ranks.waits[i].spare_ns;
+    c.exposed_ns = per_step(f, c.exposed_ns);
+    c.late_ns = per_step(f, c.late_ns);
+    if (c.exposed_ns > f->breakdown_ns[PART_COMM])
+        c.exposed_ns = f->breakdown_ns[PART_COMM];
+    c.late_ns = c.late_ns < c.exposed_ns ? c.late_ns : c.exposed_ns;
+    c.exposed_ns -= c.late_ns;
+    return c;
 }
 
 const struct rank_facts *query_own_rank(const struct facts *f)

@@ -16,6 +16,15 @@ bool query_is_broadcast(const struct facts *f, uint32_t op);
 bool query_fills_buffer(const struct facts *f, uint32_t op);
 bool query_collectives_scattered(const struct facts *f, struct query_ops *ops);
 
+/* The collectives of one kind on the analysed device. */
+struct query_comm {
+    struct query_ops ops;
+    int64_t exposed_ns; /* per step: with no compute kernel beside them; with the waiting for each
+                           other, without that for a late rank */
+    int64_t late_ns;    /* per step: for a late rank */
+};
+struct query_comm query_comm(const struct facts *f, enum comm_kind kind);
+
 /* The analysed device among the ranks, NULL when it is alone. */
 const struct rank_facts *query_own_rank(const struct facts *f);
 
@@ -41,8 +50,8 @@ size_t query_repeats(const struct facts *f, struct arena *arena, const struct qu
 enum query_buckets { BUCKETS_FINE, BUCKETS_SMALL, BUCKETS_ONE };
 enum query_buckets query_buckets(const struct facts *f, const struct query_exchange *x);
 
-/* Time per step in which the analysed device communicates and computes nothing, without the waiting
- * for late ranks that is another rule's. */
+/* Time per step in which the analysed device exchanges gradients and computes nothing, without the
+ * waiting for late ranks that is another rule's. */
 int64_t query_exposed_comm(const struct facts *f);
 
 /* GPUs that the analysed process drives by itself, sending the weights to all in each step; 0 = it

@@ -21,7 +21,8 @@ static int by_size(const void *a, const void *b)
 
 static bool is_here(const struct facts *f, const struct collective *c)
 {
-    return c->op != TL_NONE && c->row.bytes > 0 && query_used(f, c->op);
+    return c->op != TL_NONE && c->row.bytes > 0 && f->tl->ops[c->op].comm == COMM_GRADIENTS &&
+           query_used(f, c->op);
 }
 
 /* The used step whose length is nearest to the median. */
@@ -136,7 +137,10 @@ struct query_exchange query_exchange(const struct facts *f, struct arena *arena)
 int64_t query_exposed_comm(const struct facts *f)
 {
     const struct rank_facts *own = query_own_rank(f);
-    int64_t exposed = f->breakdown_ns[PART_COMM] - (own ? own->wait_exposed_ns : 0);
+    struct query_comm model = query_comm(f, COMM_MODEL), pairs = query_comm(f, COMM_PAIR);
+    int64_t exposed = f->breakdown_ns[PART_COMM] -
+                      (own ? own->wait_exposed_ns - own->model_wait_ns : 0) - model.exposed_ns -
+                      model.late_ns - pairs.exposed_ns - pairs.late_ns;
     return exposed > 0 ? exposed : 0;
 }
 

@@ -11,7 +11,7 @@ static const char *const topics[] = {
     "set-to-none",    "bias-before-norm", "fuse-pointwise",  "cuda-graphs",   "ddp-not-dp",
     "buckets",        "accumulation",     "checkpointing",   "no-grad-eval",  "debug-off",
     "device-tensors", "no-host-copies",   "clip-cheaply",    "allocator",     "aligned-sizes",
-    "fast-storage",   "enough-cores",     "affinity",        "compiled-steps"};
+    "fast-storage",   "enough-cores",     "affinity",        "compiled-steps",  "pipeline"};
 
 static const struct tip *tip_of(const char *id)
 {

@@ -46,6 +46,34 @@ static void between_layers(struct outcome *o)
         "where the result is used"};
 }
 
+/* Layers that are split among ranks wait for their collectives: no bucket and no later step hides
+ * them. */
+static void split_layers(const struct facts *f, struct arena *arena, struct outcome *o,
+                         const struct query_comm *model)
+{
+    double each = (double)model->ops.count / (double)f->steps.used;
+    outcome_evidence(o, "collectives of groups that split the model, per step", each, "count",
+                     "SELECT c.*, s.text AS process_group FROM collective c JOIN string s ON s.id "
+                     "= c.group_name ORDER BY c.start_ns");
+    outcome_evidence(o, "time in them with nothing computed, per step", ms(model->exposed_ns), "ms",
+                     NULL);
+    o->error_class = ERROR_RERUN_DECIDES;
+    o->remedy = (struct remedy){
+        "overlap them with computing of the same layer (asynchronous tensor parallelism: "
+        "torch._inductor.config._micro_pipeline_tp=True with torch.compile; Megatron: "
+        "--tp-comm-overlap), add sequence parallelism, or split the model among fewer ranks, all "
+        "within one node",
+        "split the model among fewer ranks, all within one node",
+        "cut each product into parts, and run the collective of one part on a second stream while "
+        "the next part computes; split the model among fewer ranks, all within one node"};
+    outcome_fires(o, model->exposed_ns,
+                  arena_printf(arena,
+                               "%.0f collectives of groups that split the model per step: the GPU "
+                               "computes nothing for %.1f ms of each step while they run",
+                               each, ms(model->exposed_ns)));
+    outcome_example_op(o, f->tl, model->ops.longest, "longest collective");
+}
+
 /* Per step: the time in which no collective runs. No more of them than that can be hidden. */
 static int64_t beside(const struct facts *f)
 {
@@ -90,6 +118,11 @@ static void check_exposed_communication(const struct facts *f, struct arena *are
     o->why = all.count ? arena_printf(arena, "%.3f ms of exposed communication per step",
                                       ms(exposed > 0 ? exposed : 0))
                        : "no collectives on this GPU";
+    struct query_comm model = query_comm(f, COMM_MODEL);
+    if (model.exposed_ns * 100 >= f->step_ns && model.exposed_ns > exposed) {
+        split_layers(f, arena, o, &model);
+        return;
+    }
     if (exposed * 100 < f->step_ns)
         return;
     if (query_buckets(f, &x) != BUCKETS_FINE || query_replicated(f, arena)) {

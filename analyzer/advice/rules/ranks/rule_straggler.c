@@ -42,16 +42,20 @@ static int64_t lateness(const struct ranks *r)
     return late->late_ns - next < waited ? late->late_ns - next : waited;
 }
 
+/* What to look at, by what the late rank does otherwise than one that is in time. */
 static void advise(const struct facts *f, struct arena *arena, struct outcome *o, const char *who,
                    const char *otherwise)
 {
-    o->remedy.pytorch = f->ranks.late_why
-                            ? arena_printf(arena, "look at %s first: %s", who, f->ranks.late_why)
-                            : arena_printf(arena, "check what %s: %s", who, otherwise);
+    const char *what[] = {
+        [LATE_UNKNOWN] = otherwise,
+        [LATE_MORE_WORK] = "the share of the work: even shards, batches bucketed by length",
+        [LATE_SLOW_GPU] = "the GPU: clocks, power, temperature, other programs on it",
+        [LATE_HOST] = "what the host does before it launches: loader, logging, other programs"};
+    o->remedy.pytorch = arena_printf(arena, "on %s, check %s", who, what[f->ranks.late_cause]);
     o->remedy.tensorflow = o->remedy.cuda = o->remedy.pytorch;
 }
 
-/* ": beside rank 2 the same kernels take 1.50 ms more per step"; empty where that does not show. */
+/* "; beside rank 2 the same kernels take 1.50 ms more per step"; empty where that does not show. */
 static const char *why(const struct facts *f, struct arena *arena)
 {
     return f->ranks.late_why ? arena_printf(arena, "; %s", f->ranks.late_why) : "";
@@ -129,9 +133,9 @@ static bool check_group(const struct facts *f, struct arena *arena, struct outco
     outcome_evidence(o, "transfer after the last rank arrived, per step", ms(r->transfer_ns), "ms",
                      NULL);
     o->error_class = ERROR_RERUN_DECIDES;
-    advise(f, arena, o, arena_printf(arena, "ranks %s share", who),
-           "their node (clocks, other jobs, storage, network), their part of the model, the length "
-           "of their batches");
+    advise(f, arena, o, arena_printf(arena, "ranks %s", who),
+           "what they share: their node (clocks, other jobs, storage, network), their part of the "
+           "model, the length of their batches");
     outcome_fires(o, r->group_ns,
                   arena_printf(arena,
                                "ranks %s%s are late together: they arrive last in most collectives "
@@ -191,7 +195,7 @@ static void check_straggler(const struct facts *f, struct arena *arena, struct o
     o->error_class = ERROR_STRUCTURAL;
     if (late->process != f->steps.process) /* its own step does not show what it would be without */
         o->edit.kind = EDIT_PUNCTUAL;
-    advise(f, arena, o, arena_printf(arena, "rank %lld does before", (long long)late->rank),
+    advise(f, arena, o, arena_printf(arena, "rank %lld", (long long)late->rank),
            "uneven batches, its loader, logging");
     outcome_fires(
         o, gain,

@@ -1,0 +1,79 @@
+/* A stage of a pipeline waits for another one: bubbles. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/phase.h"
+#include "analyzer/queries/ranks/comm.h"
+
+/* Time per step in kernels that send and receive, of which nothing says for whom: the same kernels
+ * exchange all with all. */
+static int64_t not_recorded(const struct facts *f)
+{
+    const struct timeline *t = f->tl;
+    int64_t sum = 0;
+    if (t->collective_count > 0)
+        return 0;
+    for (uint32_t i = 0; i < t->op_count; i++)
+        if (t->ops[i].kind == OP_KERNEL && query_used(f, i) &&
+            query_name_has(tl_text(t, t->ops[i].name),
+                           "ncclDevKernel_SendRecv|ncclKernel_SendRecv"))
+            sum += t->ops[i].end_ns - t->ops[i].start_ns;
+    return per_step(f, sum);
+}
+
+static void check_pipeline_bubble(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    const char *rows =
+        "SELECT k.* FROM kernel k JOIN collective c ON c.kernel = k.id JOIN string s "
+        "ON s.id = c.name WHERE s.text IN ('send', 'recv', 'ncclSend', 'ncclRecv') "
+        "ORDER BY k.end_ns - k.start_ns DESC";
+    struct query_comm pairs = query_comm(f, COMM_PAIR);
+    o->why = pairs.ops.count
+                 ? arena_printf(arena, "the GPU waits in sends and receives for %.3f ms per step",
+                                ms(pairs.exposed_ns))
+                 : "no sends and receives between ranks";
+    int64_t unknown = not_recorded(f);
+    if (pairs.exposed_ns * 100 < f->step_ns && unknown * 100 >= f->step_ns) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "not recorded: whether the kernels of sends and receives belong to a pipeline or "
+                 "to an exchange of all with all";
+    }
+    if (pairs.exposed_ns * 100 < f->step_ns)
+        return;
+    double each = (double)pairs.ops.count / (double)f->steps.used;
+    outcome_evidence(o, "sends and receives per step", each, "count", rows);
+    outcome_evidence(o, "time in them with nothing computed, per step", ms(pairs.exposed_ns), "ms",
+                     rows);
+    outcome_evidence(
+        o, "longest of them",
+        ms(f->tl->ops[pairs.ops.longest].end_ns - f->tl->ops[pairs.ops.longest].start_ns), "ms",
+        rows);
+    o->error_class = ERROR_RERUN_DECIDES;
+    outcome_fires(
+        o, pairs.exposed_ns,
+        arena_printf(arena,
+                     "this stage of the pipeline waits for the others for %.1f ms of each %.1f ms "
+                     "step, in %.0f sends and receives, and computes nothing meanwhile",
+                     ms(pairs.exposed_ns), ms(f->step_ns), each));
+    outcome_example_op(o, f->tl, pairs.ops.longest, "longest wait for another stage");
+}
+
+const struct rule rule_pipeline_bubble = {
+    .id = "pipeline-bubble",
+    .title = "Fill the bubbles of the pipeline",
+    .needs = HAVE_KERNELS | HAVE_STEPS,
+    .check = check_pipeline_bubble,
+    .looks_for = "Sends and receives between ranks while the GPU computes nothing: a stage of a "
+                 "pipeline waits for the stage before it or behind it.",
+    .doc =
+        "With p stages and m micro-batches, each stage idles for (p - 1) / (m + p - 1) of a step "
+        "(GPipe and 1F1B alike; Narayanan et al. 2021, section 2.2), and longer where the stages "
+        "are uneven. More micro-batches, or several smaller stages on each rank (interleaved "
+        "schedules), make the bubble smaller. What is saved at most is all of the waiting; the "
+        "transfers in it are short. A late rank in one stage shows here, too: see straggler.",
+    .remedy = {"use more micro-batches per step (ScheduleInterleaved1F1B, ScheduleZBVZeroBubble of "
+               "torch.distributed.pipelining; Megatron: --num-layers-per-virtual-pipeline-stage), "
+               "and give each stage the same work",
+               "use more micro-batches per step, and give each stage the same work",
+               "use more micro-batches per step; send a micro-batch on a second stream while the "
+               "next one computes; give each stage the same work"},
+    .tips = {{"pipeline", "Keep the stages of a pipeline busy", NULL}},
+};

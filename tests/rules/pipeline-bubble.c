@@ -1,0 +1,121 @@
+/* When pipeline-bubble fires, when it stays silent; and that neither the waits of a pipeline nor
+ * the collectives of a split model are exchanges of gradients. */
+#include "tests/rules/comm.h"
+#include "tests/unit/rule_case.h"
+
+#include <string.h>
+
+/* 4 ms of computing, then a stage that waits 6 ms for what the next one sends. */
+static void fill_bubble(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at + US(10), at + US(50), US(3900));
+    exchange_in(b, "PIPELINE_MODEL_PARALLEL_GROUP", "recv", 2, 1 << 20, at + US(60), at + MS(4),
+                US(5900));
+}
+
+static void fill_hidden(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at + US(10), at + US(50), US(9900));
+    exchange_in(b, "mesh_pp", "ncclRecv", 2, 1 << 20, at + US(60), at + MS(4), US(5000));
+}
+
+START_TEST(test_bubble)
+{
+    struct builder b;
+    const struct advice *a = looked(&b, fill_bubble);
+    case_verdict(a, "pipeline-bubble", RULE_FIRES);
+    case_first(a, "pipeline-bubble", US(5900));
+    ck_assert_ptr_nonnull(strstr(case_outcome(a, "pipeline-bubble")->summary, "5.9 ms of each"));
+    case_verdict(a, "exposed-communication", RULE_SILENT);
+    case_verdict(a, "bucket-size", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_hidden)
+{
+    struct builder b;
+    const struct advice *a = looked(&b, fill_hidden);
+    case_verdict(a, "pipeline-bubble", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
+/* Older traces do not say what a kernel that sends and receives is for. */
+static void fill_unnamed(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at + US(10), at + US(50), US(3900));
+    build_kernel(b, "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage)", at + US(30), at + MS(4),
+                 US(5900));
+}
+
+START_TEST(cannot_tell)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_unnamed);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "pipeline-bubble", RULE_CANNOT_TELL);
+    build_end(&b);
+}
+END_TEST
+
+/* Twenty all-reduces of a split layer, each of 0.2 ms, behind the kernel that they belong to. */
+static const char *group_name;
+static void fill_split_layers(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 20; i++) {
+        int64_t start = at + US(500) * i;
+        build_kernel(b, case_gemm, start, start + US(20), US(270));
+        exchange_in(b, group_name, "allreduce", 2, 1 << 20, start + US(10), start + US(290),
+                    US(200));
+    }
+}
+
+static const struct {
+    const char *group;
+    bool model;
+} groups[] = {
+    {"TENSOR_MODEL_PARALLEL_GROUP", true},
+    {"mesh_tp", true},
+    {"tp0", true},
+    {"EXPERT_MODEL_PARALLEL_GROUP", true},
+    {"mesh_cp", true},
+    {"DATA_PARALLEL_GROUP", false},
+    {"EXPERT_DATA_PARALLEL_GROUP", false},
+    {"mesh_dp_shard_cp", false},
+    {"mesh_fsdp", false},
+    {"default_pg", false},
+    {"DATA_PARALLEL_GROUP_WITH_CP", false},
+    {"undefined", false},
+};
+
+START_TEST(test_split_layers)
+{
+    struct builder b;
+    group_name = groups[_i].group;
+    const struct advice *a = looked(&b, fill_split_layers);
+    const struct outcome *o = case_outcome(a, "exposed-communication");
+    bool small = case_outcome(a, "bucket-size")->verdict == RULE_FIRES;
+    ck_assert_msg(small != groups[_i].model, "%s", group_name);
+    case_verdict(a, "pipeline-bubble", RULE_SILENT);
+    if (groups[_i].model) {
+        ck_assert_int_eq(o->verdict, RULE_FIRES);
+        ck_assert_ptr_null(o->setting);
+        ck_assert_ptr_nonnull(strstr(o->summary, "of groups that split the model"));
+    }
+    build_end(&b);
+}
+END_TEST
+
+Suite *rule_pipeline_bubble_suite(void);
+Suite *rule_pipeline_bubble_suite(void)
+{
+    Suite *s = suite_create("pipeline-bubble");
+    TCase *t = tcase_create("pipeline-bubble");
+    tcase_add_test(t, test_bubble);
+    tcase_add_test(t, test_hidden);
+    tcase_add_test(t, cannot_tell);
+    tcase_add_loop_test(t, test_split_layers, 0, sizeof groups / sizeof *groups);
+    suite_add_tcase(s, t);
+    return s;
+}
