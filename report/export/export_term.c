@@ -21,6 +21,26 @@ static enum ink verdict_ink(const struct advice *a)
     return a->ranked_count ? INK_BAD : INK_GOOD;
 }
 
+/* A line for each kind of group, where ranks exchange data in several. */
+static void write_groups(const struct terminal *t, const struct advice *a)
+{
+    const struct ranks *r = &a->facts->ranks;
+    for (size_t i = 0; i < r->group_kinds && r->group_kinds > 1; i++) {
+        const struct rank_group *g = &r->groups[i];
+        struct text line, comm, wait;
+        char ranks[32] = "several";
+        if (g->ranks)
+            snprintf(ranks, sizeof ranks, "%zu", g->ranks);
+        snprintf(line.s, sizeof line.s,
+                 "%.60s: %zu group%s of %s ranks (%.40s%s); per step and rank %s in %s, of that %s "
+                 "waiting",
+                 g->name ? g->name : "not named", g->groups, g->groups == 1 ? "" : "s", ranks,
+                 g->members, g->groups > 1 ? "; ..." : "", text_ms(&comm, g->comm_ns),
+                 g->pairs ? "sends and receives" : "collectives", text_ms(&wait, g->wait_ns));
+        term_labelled(t, i ? "" : "Groups", INK_BOLD, line.s);
+    }
+}
+
 /* One line: who is late. */
 static void write_ranks(const struct terminal *t, const struct advice *a)
 {
@@ -49,6 +69,7 @@ static void write_ranks(const struct terminal *t, const struct advice *a)
                  r->count, (long long)r->collectives, (long long)late->rank,
                  (long long)late->late_count, text_ms(&m, late->late_ns), left_out);
     term_labelled(t, "Ranks", INK_BOLD, line.s);
+    write_groups(t, a);
 }
 
 static void write_parts(const struct terminal *t, const struct advice *a)

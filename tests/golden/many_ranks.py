@@ -328,9 +328,10 @@ def unmarked(n, folder):
 
 def kinds(told, n):
     """Whether the three kinds of groups are there, each with as many groups and ranks as the job has."""
-    wanted = {"TENSOR_MODEL_PARALLEL_GROUP": (n // 2, 2), "PIPELINE_MODEL_PARALLEL_GROUP": (n // 2, 2),
-              "DATA_PARALLEL_GROUP": (4, n // 4)}
-    return {g["name"]: (g["groups"], g["ranks"]) for g in told["rank_groups"]} == wanted
+    wanted = {"TENSOR_MODEL_PARALLEL_GROUP": (n // 2, 2, "0, 1"), "PIPELINE_MODEL_PARALLEL_GROUP": (n // 2, 2, f"0, {n // 2}"),
+              "DATA_PARALLEL_GROUP": (4, n // 4, "0, 2")}
+    found = {g["name"]: (g["groups"], g["ranks"], g["first_ranks"][:len(wanted[g["name"]][2])]) for g in told["rank_groups"]}
+    return found == wanted
 
 
 def same_clock(told, job):

@@ -10,7 +10,8 @@ struct kind {
     bool pairs;
     int64_t stride;
     struct rank_group sums;
-    size_t places; /* ranks of all its groups */
+    int64_t lowest; /* rank of all */
+    size_t places;  /* ranks of all its groups */
 };
 
 struct kinds VEC(struct kind);
@@ -78,7 +79,8 @@ static int add(struct facts *f, const struct members *m, const struct group *g, 
     if (!k)
         return -1;
     struct rank_group *s = &k->sums;
-    if (s->groups++ == 0) {
+    if (s->groups++ == 0 || rank_in(m, g, 0) < k->lowest) {
+        k->lowest = rank_in(m, g, 0);
         s->members = words(m, g, ranks, &f->arena);
         if (!s->members)
             return -1;

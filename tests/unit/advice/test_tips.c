@@ -6,12 +6,12 @@
 #include <string.h>
 
 static const char *const topics[] = {
-    "loader-workers", "pinned-memory",    "overlap-copies",  "no-sync-reads", "mixed-precision",
-    "tf32",           "channels-last",    "cudnn-benchmark", "larger-batch",  "fused-optimizer",
-    "set-to-none",    "bias-before-norm", "fuse-pointwise",  "cuda-graphs",   "ddp-not-dp",
-    "buckets",        "accumulation",     "checkpointing",   "no-grad-eval",  "debug-off",
-    "device-tensors", "no-host-copies",   "clip-cheaply",    "allocator",     "aligned-sizes",
-    "fast-storage",   "enough-cores",     "affinity",        "compiled-steps",  "pipeline"};
+    "loader-workers", "pinned-memory",    "overlap-copies",  "no-sync-reads",  "mixed-precision",
+    "tf32",           "channels-last",    "cudnn-benchmark", "larger-batch",   "fused-optimizer",
+    "set-to-none",    "bias-before-norm", "fuse-pointwise",  "cuda-graphs",    "ddp-not-dp",
+    "buckets",        "accumulation",     "checkpointing",   "no-grad-eval",   "debug-off",
+    "device-tensors", "no-host-copies",   "clip-cheaply",    "allocator",      "aligned-sizes",
+    "fast-storage",   "enough-cores",     "affinity",        "compiled-steps", "pipeline"};
 
 static const struct tip *tip_of(const char *id)
 {
