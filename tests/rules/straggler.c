@@ -13,6 +13,7 @@ struct fleet {
     int64_t id;
     bool in_turns; /* ranks 0 and 1 swap their work in every other step */
     bool numbered; /* calls were recorded; all transfers are alike */
+    int64_t nodes; /* hosts that the ranks run on in turn; 0 = not recorded */
     double ahead;  /* ms that launches are ahead of the GPU */
 };
 
@@ -76,6 +77,8 @@ static void one_rank(struct fleet *f, int64_t rank, const double *work, int64_t 
     struct row_device d = {.id = rank + 1, .process = rank + 1, .ordinal = rank};
     struct row_stream s = {
         .id = rank + 1, .process = rank + 1, .device = rank + 1, .context = 1, .stream = 7};
+    if (f->nodes)
+        p.host = text(f, rank % f->nodes ? "node1" : "node0");
     put(f, ROW_PROCESS, &p);
     put(f, ROW_THREAD, &th);
     put(f, ROW_DEVICE, &d);
@@ -151,6 +154,25 @@ START_TEST(late_rank_is_named)
     ck_assert_uint_eq(r->wait_count, STEPS); /* rank 0 is the one analysed */
     ck_assert_int_eq(r->waits[0].spare_ns, MS(3));
     ck_assert_ptr_nonnull(strstr(o->summary, "rank 1 is late"));
+    end(&f);
+}
+END_TEST
+
+/* The host is named where there are several. */
+START_TEST(the_host_of_the_late_rank)
+{
+    static const char *const said[] = {
+        "rank 1 is late: ", "rank 1 is late: ", "rank 1 is late (on node1): "};
+    struct fleet f = start();
+    const double work[RANKS] = {4, 7, 4};
+    f.nodes = _i;
+    for (int r = 0; r < RANKS; r++)
+        one_rank(&f, r, work, 0, 0);
+    look(&f);
+    const char *summary = case_outcome(f.a, "straggler")->summary;
+    ck_assert_msg(strstr(summary, said[_i]) == summary, "%s", summary);
+    ck_assert_msg(strstr(summary, "; beside rank 0 the same kernels take 3.00 ms more") != NULL,
+                  "%s", summary);
     end(&f);
 }
 END_TEST
@@ -286,6 +308,7 @@ Suite *rule_straggler_suite(void)
     Suite *s = suite_create("straggler");
     TCase *c = tcase_create("straggler");
     tcase_add_test(c, late_rank_is_named);
+    tcase_add_loop_test(c, the_host_of_the_late_rank, 0, 3);
     tcase_add_test(c, a_rank_without_a_core_is_no_straggler);
     tcase_add_test(c, recordings_may_begin_at_different_collectives);
     tcase_add_test(c, recorded_numbers_match_whatever_the_clocks_say);
