@@ -95,6 +95,8 @@ uint32_t member_of(const struct members *m, const struct rank_facts *r); /* inde
  * member's row is left out, from sums to means. -1: out of memory. */
 int heat_open(struct facts *f, struct members *m);
 void heat_add(struct facts *f, const struct members *m, const struct arrival *v, size_t n);
+/* Of several groups: what a member is charged with at its collective number `place` of a step. */
+void heat_charge(struct facts *f, uint32_t member, uint32_t step, uint32_t place, int64_t ns);
 void heat_keep_row(struct facts *f, size_t from, size_t to);
 void heat_close(struct facts *f);
 

@@ -1,4 +1,5 @@
-/* Which rank is late when: a table of ranks and steps, and one of ranks and places in the step.
+/* Which rank is late when, within one group behind the median rank, among several groups by what
+ * it is charged with: a table of ranks and steps, and one of ranks and places in the step.
  * Long runs and steps with many collectives share columns. Cost: one addition an arrival. */
 #include "analyzer/facts/ranks/ranks.h"
 
@@ -63,6 +64,16 @@ void heat_add(struct facts *f, const struct members *m, const struct arrival *v,
         r->by_step.late_ns[v[i].member * r->by_step.columns + step] += late;
         r->by_place.late_ns[v[i].member * r->by_place.columns + place] += late;
     }
+}
+
+void heat_charge(struct facts *f, uint32_t member, uint32_t step, uint32_t place, int64_t ns)
+{
+    struct ranks *r = &f->ranks;
+    if (step == TL_NONE || step >= f->steps.count || r->by_place.of == 0)
+        return;
+    place = place < r->by_place.of ? place : (uint32_t)r->by_place.of - 1;
+    r->by_step.late_ns[member * r->by_step.columns + step / r->by_step.per] += ns;
+    r->by_place.late_ns[member * r->by_place.columns + place / r->by_place.per] += ns;
 }
 
 static void keep_row(struct rank_heat *h, size_t from, size_t to)

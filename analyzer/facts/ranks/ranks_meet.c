@@ -11,6 +11,7 @@
 
 struct delay {
     int64_t waited_ns, late_ns; /* so far, in all groups */
+    uint32_t step, place;       /* so many collectives of this step are behind it */
     uint32_t late_step;         /* the step of its last charge that matters, TL_NONE */
 };
 
@@ -211,11 +212,13 @@ static int64_t take_part(struct facts *facts, struct members *m, const struct ar
 }
 
 /* What has been waited and charged up to here is no news to the group when it meets again. */
-static void remember(struct members *m, const struct arrival *v, int64_t wait_ns)
+static void remember(struct members *m, const struct arrival *v, int64_t wait_ns, uint32_t step)
 {
     struct lineup *l = &m->lines.at[v->line];
     struct delay *d = &m->delays[v->member];
     d->waited_ns += wait_ns;
+    d->place = d->step == step ? d->place + 1 : 1;
+    d->step = step;
     l->waited_ns = d->waited_ns;
     l->late_ns = d->late_ns;
 }
@@ -237,9 +240,12 @@ static void settle(struct facts *f, struct members *m, struct meet *x, const str
         first_end = v[i].end_ns < first_end ? v[i].end_ns : first_end;
         g->comm_ns += f->tl->ops[v[i].op].end_ns - f->tl->ops[v[i].op].start_ns;
         g->wait_ns += wait;
-        remember(m, &v[i], wait);
+        remember(m, &v[i], wait, x->step);
     }
-    heat_add(f, m, v, n);
+    if (m->groups.n == 1)
+        heat_add(f, m, v, n);
+    else if (x->own_ns > 0)
+        heat_charge(f, last->member, x->step, m->delays[last->member].place - 1, x->own_ns);
     g->collectives++;
     r->collectives++;
     if (first_end > last->start_ns)
@@ -252,7 +258,7 @@ int meet_all(struct facts *f, struct members *m)
     m->delays = malloc((m->n + 1) * sizeof *m->delays);
     int rc = v && m->delays ? find_meets(f, m, v) : -1;
     for (size_t i = 0; rc == 0 && i < m->n; i++)
-        m->delays[i] = (struct delay){.late_step = TL_NONE};
+        m->delays[i] = (struct delay){.step = TL_NONE, .late_step = TL_NONE};
     for (size_t i = 0; rc == 0 && i < m->meets.n; i++) {
         struct meet *x = &m->meets.at[i];
         size_t n = meet_arrivals(f, m, &m->groups.at[x->group], x->k, v);

@@ -92,8 +92,10 @@ int page_heat(const struct page *p)
     const struct ranks *r = &p->a->facts->ranks;
     if (r->by_step.columns == 0 || r->by_place.columns == 0)
         return 0;
-    page_put(p, "<p>A line for each rank. The colour says how late a rank comes to the collectives "
-                "of a column, behind the median rank, per step.</p>\n<div class=\"heats\">\n");
+    page_put(
+        p,
+        "<p>A line for each rank. The colour says how late a rank comes to the collectives "
+        "of a column, behind the median rank of its group, per step.</p>\n<div class=\"heats\">\n");
     int rc =
         write_map(p, &r->by_step, "Ranks and steps", "step", facts_step_number(p->a->facts, 0));
     if (rc == 0)

@@ -25,13 +25,14 @@ static void show(const struct ranks *r, const char **why, size_t i, const char *
     --*left;
 }
 
-/* The ranks that keep the others waiting longest. */
-static void show_late(const struct ranks *r, const char **why, size_t most, size_t *left)
+/* The ranks that keep the others waiting longest, for half a percent of the step or more. */
+static void show_late(const struct facts *f, const char **why, size_t most, size_t *left)
 {
+    const struct ranks *r = &f->ranks;
     for (size_t n = 0; n < most; n++) {
         size_t best = SIZE_MAX;
         for (size_t i = 0; i < r->count; i++)
-            if (!why[i] && r->at[i].late_ns > 0 &&
+            if (!why[i] && r->at[i].late_ns * 200 >= f->step_ns &&
                 (best == SIZE_MAX || r->at[i].late_ns > r->at[best].late_ns))
                 best = i;
         if (best == SIZE_MAX)
@@ -77,7 +78,7 @@ const char **page_shown(const struct page *p)
     for (size_t i = 0; r->group_size && i < r->count; i++)
         if (r->in_group[i] && group++ % ((r->group_size + 2) / 3) == 0)
             show(r, why, i, "of the late group", &left);
-    show_late(r, why, r->group_size ? 1 : 4, &left);
+    show_late(f, why, r->group_size ? 1 : 4, &left);
     if (show_quantiles(r, why, &left) == 0)
         return why;
     free(why);
