@@ -52,6 +52,11 @@ static const struct name_rule family_rules[] = {
      "Adagrad",
      NULL, FAMILY_OPTIMIZER},
     {"Adagrad|adagrad|check_finite|non_finite_check|update_scale", NULL, FAMILY_OPTIMIZER},
+    {"update_weight|updateWeight|UpdateWeight|update_bias|updateBias|UpdateBias", NULL,
+     FAMILY_OPTIMIZER}, /* what people write by hand */
+    {"update_param|updateParam|UpdateParam|weight_update|weightUpdate|WeightUpdate", NULL,
+     FAMILY_OPTIMIZER},
+    {"gradient_descent|gradientDescent|GradientDescent", NULL, FAMILY_OPTIMIZER},
     {"convertTensor_kernel|bfloat16_copy|float16_copy|cast_kernel|CastKernel", NULL, FAMILY_CAST},
     {"unrolled_elementwise_kernel", "direct_copy_kernel|copy_kernel", FAMILY_CAST},
     {"FillFunctor|fill_kernel|FillKernel|memset|zero_kernel|zeroKernel|rocclr_fillBuffer", NULL,

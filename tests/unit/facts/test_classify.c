@@ -142,6 +142,11 @@ static const struct {
      "FusedAdamMathFunctor<float, 4>>(int)",
      FAMILY_OPTIMIZER, TRI_NO, SPOOL_DT_F32, 0, 0},
     {"_Z19sgd_momentum_kernelPfS_S_ff", FAMILY_OPTIMIZER, TRI_NO, 0, 0, 0},
+    {"_Z14update_weightsPfS_f", FAMILY_OPTIMIZER, TRI_NO, 0, 0, 0},
+    {"_ZN5dense10UpdateBiasEPfPKff", FAMILY_OPTIMIZER, TRI_NO, 0, 0, 0},
+    {"_Z16updateParametersPfS_f", FAMILY_OPTIMIZER, TRI_NO, 0, 0, 0},
+    {"_Z20gradientDescentStepPfS_f", FAMILY_OPTIMIZER, TRI_NO, 0, 0, 0},
+    {"_Z14update_particlePfS_f", FAMILY_UNKNOWN, TRI_NO, 0, 0, 0},
     {"void at::native::vectorized_elementwise_kernel<4, "
      "at::native::clamp(at::Iter&)::{lambda()#1}>(int)",
      FAMILY_ELEMENTWISE, TRI_NO, 0, 0, 0}, /* "lambda" is no LAMB */
