@@ -191,6 +191,18 @@ static const struct cut *choose_cut(const struct cut *cuts, size_t n)
 
 /* ---- the answer ---- */
 
+/* Copies between host and GPU before the loop or behind it: the data come, the weights go. */
+static bool copied_outside(const struct sequence *s, uint32_t x, uint32_t cut)
+{
+    const uint32_t *p = s->position + s->first[x], *end = s->position + s->first[x + 1];
+    const uint32_t *c = s->position + s->first[cut], *last = s->position + s->first[cut + 1] - 1;
+    if (s->role[x] != ROLE_COPY)
+        return false;
+    while (p < end && (*p < *c || *p > *last))
+        p++;
+    return p == end;
+}
+
 /* Something comes again and again, more seldom than the segments: how often, 0 = nothing does.
  * Where no update is known several segments may be one step. */
 static size_t outer_period(const struct sequence *s, const struct cut *c, struct scratch *w)
@@ -199,7 +211,8 @@ static size_t outer_period(const struct sequence *s, const struct cut *c, struct
     size_t best = 0;
     for (uint32_t x = 0; x < s->tokens; x++) {
         size_t n = count_of(s, x);
-        if (n >= OFTEN && n > best && n * 9 <= c->k * 5 && cut_regularity(s, x, w->v) < REGULAR)
+        if (n >= OFTEN && n > best && n * 9 <= c->k * 5 && !copied_outside(s, x, c->token) &&
+            cut_regularity(s, x, w->v) < REGULAR)
             best = n;
     }
     return best;

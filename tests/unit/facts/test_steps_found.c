@@ -102,6 +102,26 @@ START_TEST(a_trace_with_few_launches_has_its_steps)
 }
 END_TEST
 
+/* The data come before the loop in twenty copies, and the weights go behind it. */
+START_TEST(copies_around_the_loop_do_not_make_its_steps_doubtful)
+{
+    enum { COPIES = 20, STEPS = 200 };
+    struct builder b = build_start();
+    int64_t at = MS(1);
+    for (int i = 0; i < COPIES; i++, at += US(50))
+        build_copy(&b, 1, 1, 2, true, 1 << 22, at, US(10), at + US(20), US(20));
+    for (int i = 0; i < STEPS; i++)
+        at = batch(&b, at, US(60));
+    for (int i = 0; i < COPIES; i++, at += US(50))
+        build_copy(&b, 2, 2, 1, true, 1 << 21, at, US(10), at + US(20), US(20));
+    const struct steps *s = &build_analyze(&b)->facts->steps;
+    ck_assert_int_eq(s->source, STEPS_DETECTED);
+    ck_assert_uint_eq(s->count, STEPS - 1);
+    ck_assert_ptr_null(s->doubt);
+    build_end(&b);
+}
+END_TEST
+
 Suite *test_steps_found_suite(void)
 {
     Suite *s = suite_create("steps_found");
@@ -109,6 +129,7 @@ Suite *test_steps_found_suite(void)
     tcase_add_test(c, steps_behind_a_long_warm_up_are_found);
     tcase_add_test(c, a_first_step_of_unknown_length_is_no_part_of_the_others);
     tcase_add_test(c, layers_of_one_pass_are_no_steps);
+    tcase_add_test(c, copies_around_the_loop_do_not_make_its_steps_doubtful);
     tcase_add_test(c, a_trace_with_few_launches_has_its_steps);
     suite_add_tcase(s, c);
     return s;
