@@ -1,6 +1,7 @@
 /* What is said of a recorded run: lost records, how the program ended, the setting to try. */
 #include "report/words/text.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,16 @@ const char *text_lost(struct text *b, const struct advice *a)
     return b->s;
 }
 
+/* What may have ended the program, if it uses what kernels compute; "" if they compute. */
+static const char *no_results(const struct facts *f, int signal)
+{
+    bool by_itself = signal == 0 || signal == SIGABRT || signal == SIGSEGV || signal == SIGBUS ||
+                     signal == SIGFPE;
+    if (!by_itself || !facts_virtual(f) || f->totals.kernel_count_all == 0)
+        return "";
+    return "; kernels compute no results on the virtual GPU";
+}
+
 const char *text_ended(struct text *b, const struct advice *a)
 {
     const char *code = timeline_meta(a->facts->tl, "ended.status");
@@ -34,9 +45,11 @@ const char *text_ended(struct text *b, const struct advice *a)
         snprintf(b->s, sizeof b->s, "%s stopped: it called %.60s, which the virtual GPU lacks",
                  number ? "the program" : "a process of the program", missing);
     else if (signal)
-        snprintf(b->s, sizeof b->s, "signal %d (%s) killed the program", number, strsignal(number));
+        snprintf(b->s, sizeof b->s, "signal %d (%s) killed the program%s", number,
+                 strsignal(number), no_results(a->facts, number));
     else
-        snprintf(b->s, sizeof b->s, "the program failed with exit status %d", number);
+        snprintf(b->s, sizeof b->s, "the program failed with exit status %d%s", number,
+                 no_results(a->facts, 0));
     return b->s;
 }
 

@@ -58,6 +58,10 @@ def main():
     seen(build, checks, "the runtime of CUDA 12", [at("kernels12")], WORK)
     seen(build, checks, "the runtime of CUDA 12 by its own forms of calls", [at("runtime12")], CALLS)
     seen(build, checks, "the runtime of CUDA 12, opened", [at("opens"), "libcudart.so.12"], CALLS)
+    missed(build, checks, "a program that fails after its kernels", ["sh", "-c", f"{at('static')}; exit 3"],
+           "failed with exit status 3; kernels compute no results on the virtual GPU")
+    missed(build, checks, "one that is killed by its own fault", ["sh", "-c", f"{at('static')}; kill -SEGV $$"],
+           "killed the program; kernels compute no results on the virtual GPU")
     advice = ("virtual GPU", "nvcc -cudart shared", "symbols")
     missed(build, checks, "a static runtime without symbols", [at("stripped")], at("stripped"), *advice)
     missed(build, checks, "the same, started by a shell", ["sh", "-c", f"{at('stripped')}; true"], at("stripped"), *advice)
