@@ -117,6 +117,24 @@ START_TEST(test_inference)
 }
 END_TEST
 
+/* A benchmark of collectives: beside them, one tiny kernel. */
+static void fill_alone(struct builder *b, int64_t at)
+{
+    build_kernel(b, "fill_kernel", at, at + US(20), US(10));
+    for (int i = 0; i < 8; i++)
+        build_kernel(b, nccl, at + MS(1 + i), at + MS(1 + i) + US(20), US(900));
+}
+
+START_TEST(test_nothing_to_overlap_with)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_alone);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "exposed-communication", RULE_SUPPRESSED);
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(test_no_collectives)
 {
     struct builder b = build_start();
@@ -138,6 +156,7 @@ Suite *rule_exposed_communication_suite(void)
     tcase_add_test(t, test_overlapped);
     tcase_add_test(t, test_scattered);
     tcase_add_test(t, test_inference);
+    tcase_add_test(t, test_nothing_to_overlap_with);
     tcase_add_test(t, test_no_collectives);
     suite_add_tcase(s, t);
     return s;

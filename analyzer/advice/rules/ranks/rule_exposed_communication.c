@@ -104,6 +104,12 @@ static const char *too_much(const struct facts *f, struct arena *arena, struct o
                         query_time(arena, hidden_at_most));
 }
 
+/* A benchmark of collectives, or a recording of them alone: overlap has nothing to work with. */
+static bool computes_nothing(const struct facts *f, int64_t exposed)
+{
+    return f->breakdown_ns[PART_COMPUTE] * 100 < exposed;
+}
+
 static void check_exposed_communication(const struct facts *f, struct arena *arena,
                                         struct outcome *o)
 {
@@ -125,6 +131,11 @@ static void check_exposed_communication(const struct facts *f, struct arena *are
     }
     if (exposed * 100 < f->step_ns)
         return;
+    if (computes_nothing(f, exposed)) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = "collectives run, but no computing that they could overlap with";
+        return;
+    }
     if (query_buckets(f, &x) != BUCKETS_FINE || query_replicated(f, arena)) {
         o->verdict = RULE_SUPPRESSED;
         o->why =
