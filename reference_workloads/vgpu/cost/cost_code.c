@@ -69,7 +69,7 @@ static uint64_t key_of(const struct vg_code *c, const struct vg_profile *p,
 static int64_t estimate(const struct vg_code *c, const struct vg_profile *p,
                         const struct vg_kernel *k, void *const *args)
 {
-    struct ptx_launch l = {.smem = k->smem_dynamic, .args = args};
+    struct ptx_launch l = {.smem = k->smem_dynamic, .args = args, .clock_hz = p->clock_mhz * 1e6};
     unsigned smem =
         k->smem_static > c->kernel->smem_static ? k->smem_static : c->kernel->smem_static;
     struct code_needs needs = {k->registers, smem + k->smem_dynamic};

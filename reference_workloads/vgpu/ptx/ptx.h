@@ -113,7 +113,8 @@ enum ptx_special {
     SR_LANEMASK_GT,
     SR_LANEMASK_GE,
     SR_LANEMASK_EQ,
-    SR_CLOCK,
+    SR_CLOCK, /* cycles */
+    SR_TIMER, /* ns */
     SR_DYNAMIC_SHARED,
     SR_OTHER,
     SR_COUNT

@@ -28,6 +28,7 @@ struct ptx_launch {
     unsigned grid[3], block[3];
     size_t smem;
     void *const *args;
+    double clock_hz;
     struct {
         const char *base;
         size_t size;

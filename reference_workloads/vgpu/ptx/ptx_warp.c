@@ -217,6 +217,19 @@ static void compute(struct ptx_run *r, const struct ptx_inst *i, uint32_t mask)
         r->difference[i->out[0]] = ptx_difference(i, r->reg, __builtin_ctz(mask));
 }
 
+/* A warp that waits until some time has passed reads the clock at each turn. */
+static void show_clock(struct ptx_run *r, const struct ptx_inst *i)
+{
+    const int *special = r->k->special;
+    double hz = r->l->clock_hz > 0 ? r->l->clock_hz : 1e9;
+    if (i->ins == 0 || i->in[0] < 0)
+        return;
+    if (i->in[0] == special[SR_CLOCK])
+        set_all(r, i->in[0], (uint64_t)r->now);
+    else if (i->in[0] == special[SR_TIMER])
+        set_all(r, i->in[0], (uint64_t)(r->now * 1e9 / hz));
+}
+
 static void step(struct ptx_run *r, int at, uint32_t mask)
 {
     const struct ptx_inst *i = &r->k->inst[at];
@@ -227,8 +240,10 @@ static void step(struct ptx_run *r, int at, uint32_t mask)
     if (i->op == OP_LOAD || i->op == OP_STORE || i->op == OP_ATOMIC || i->op == OP_COPY ||
         i->op == OP_TEXTURE)
         latency = ptx_memory(r, at, mask);
-    else if (i->steers && mask)
+    else if (i->steers && mask) {
+        show_clock(r, i);
         compute(r, i, mask);
+    }
     if (i->op == OP_SHUFFLE)
         r->sum->shared++;
     for (int n = 0; n < i->outs; n++)

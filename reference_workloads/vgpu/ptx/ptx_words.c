@@ -172,7 +172,7 @@ int ptx_special_of(const char *name, size_t n)
                                         {"%lanemask_eq", SR_LANEMASK_EQ},
                                         {"%clock", SR_CLOCK},
                                         {"%clock64", SR_CLOCK},
-                                        {"%globaltimer", SR_CLOCK},
+                                        {"%globaltimer", SR_TIMER},
                                         {"%smid", SR_OTHER},
                                         {"%nsmid", SR_OTHER},
                                         {"%gridid", SR_OTHER},

@@ -90,6 +90,38 @@ START_TEST(what_a_block_shares_is_loaded_once)
 }
 END_TEST
 
+/* Waits until `spin_0` cycles, or nanoseconds of the other timer, have passed. */
+#define SPIN(timer)                                                                                \
+    ".version 8.0\n.target sm_80\n.address_size 64\n"                                              \
+    ".visible .entry spin(.param .u64 spin_0)\n"                                                   \
+    "{ .reg .pred %p<2>; .reg .b64 %rd<9>;\n"                                                      \
+    "  ld.param.u64 %rd1, [spin_0]; mov.u64 %rd2, %" timer ";\n"                                   \
+    "$LOOP: mov.u64 %rd3, %" timer "; sub.s64 %rd4, %rd3, %rd2;\n"                                 \
+    "  setp.lt.s64 %p1, %rd4, %rd1; @%p1 bra $LOOP;\n  ret;\n}\n"
+
+static double spin_cycles(const char *ptx, uint64_t limit)
+{
+    struct ptx_kernel *k = ptx_read(ptx, "spin");
+    struct ptx_launch l = {.grid = {1, 1, 1}, .block = {32, 1, 1}, .clock_hz = 2e9};
+    struct code_work w;
+    void *args[] = {&limit};
+    l.args = args;
+    ck_assert_ptr_nonnull(k);
+    ck_assert(vg_code_sample(k, &l, &w));
+    ptx_free(k);
+    return w.chain_cycles;
+}
+
+START_TEST(a_kernel_that_waits_by_the_clock_takes_so_long)
+{
+    static const char clock[] = SPIN("clock64"), timer[] = SPIN("globaltimer");
+    for (uint64_t limit = 10000; limit <= 100000000; limit *= 100) {
+        ck_assert_double_eq_tol(spin_cycles(clock, limit) / (double)limit, 1, 0.05);
+        ck_assert_double_eq_tol(spin_cycles(timer, limit) / (2 * (double)limit), 1, 0.05);
+    }
+}
+END_TEST
+
 START_TEST(only_what_steers_is_asked_of_the_arguments)
 {
     struct ptx_kernel *k = ptx_read(sums, "sums");
@@ -231,6 +263,7 @@ Suite *test_vgpu_code_suite(void)
     tcase_add_test(c, a_loop_too_long_to_be_run_is_extrapolated);
     tcase_add_test(c, apart_costs_more_lines_than_side_by_side);
     tcase_add_test(c, what_a_block_shares_is_loaded_once);
+    tcase_add_test(c, a_kernel_that_waits_by_the_clock_takes_so_long);
     tcase_add_test(c, only_what_steers_is_asked_of_the_arguments);
     tcase_add_test(c, lanes_part_and_meet);
     tcase_add_test(c, what_is_not_understood_is_no_kernel);
