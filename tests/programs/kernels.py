@@ -103,6 +103,8 @@ def main():
     for way in ("size", "speed", "none"):
         again = times(build, checks, f"kernels_{way}")
         checks.check(again == found, f"the same from a binary packed by --compress-mode={way}", f"{again} not {found}")
+    again = times(build, checks, "kernels_linked")
+    checks.check(again == found, "the same where device code was linked by -rdc=true", f"{again} not {found}")
     published(build, checks)
     coded = times(build, checks, "kernels_no_ptx")
     checks.check(coded.get("product_naive", 1) < 0.0001, "without PTX: by the number of threads",

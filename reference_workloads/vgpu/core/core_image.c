@@ -166,24 +166,33 @@ bool vg_image_kernel(const void *image, const char *name, int arch, struct vg_fu
     return fat_is(image) ? fat_kernel(image, name, arch, f) : ptx_kernel(ptx_text(image), name);
 }
 
-char *vg_image_ptx(const void *image, const char *name, int arch)
+/* Puts the PTX of the best entry that has the kernel into *found, if it is better than that. */
+static void better_ptx(const void *image, const char *name, int arch, char **found, int *best)
 {
     struct fat_entry e;
+    for (struct fat_walk w = fat_walk(image); fat_next(&w, &e);) {
+        char *text = e.kind == FAT_PTX && suits(&e, arch) > *best ? fat_unpack(&e) : NULL;
+        if (text && ptx_kernel(text, name)) {
+            free(*found);
+            *found = text;
+            *best = suits(&e, arch);
+        } else {
+            free(text);
+        }
+    }
+}
+
+char *vg_image_ptx(const void *image, const char *name, int arch)
+{
     char *found = NULL;
     int best = INT_MIN;
     if (is_cubin(image))
         return NULL;
     if (!fat_is(image))
         return ptx_kernel(ptx_text(image), name) ? strdup(image) : NULL;
-    for (struct fat_walk w = fat_walk(image); fat_next(&w, &e);) {
-        char *text = e.kind == FAT_PTX && suits(&e, arch) > best ? fat_unpack(&e) : NULL;
-        if (text && ptx_kernel(text, name)) {
-            free(found);
-            found = text;
-            best = suits(&e, arch);
-        } else {
-            free(text);
-        }
-    }
+    better_ptx(image, name, arch, &found, &best);
+    const void *part = image;
+    for (size_t i = 0; !found && (part = fat_linked(image, i)) != NULL; i++)
+        better_ptx(part, name, arch, &found, &best);
     return found;
 }

@@ -2,11 +2,13 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     WRAPPER = 0x466243b1,
+    WRAPPER_LINKED = 2, /* its version, where device code was linked: nvcc -rdc=true */
     FLAG_LZ4 = 0x2000,
     FLAG_ZSTD = 0x8000,
     LARGEST = 256 << 20 /* no image of a program's own kernels comes near */
@@ -16,7 +18,9 @@ static const uint32_t container_magic = 0xba55ed50;
 struct wrapper {
     uint32_t magic, version;
     const void *data;
+    const void *const *linked; /* what it was linked from, NULL behind the last */
 };
+enum { SHORT_WRAPPER = offsetof(struct wrapper, linked) };
 
 struct container {
     uint32_t magic;
@@ -51,10 +55,25 @@ const void *fat_container(const void *image)
 {
     struct wrapper outer;
     if (first_word(image) == WRAPPER) {
-        memcpy(&outer, image, sizeof outer);
+        memcpy(&outer, image, SHORT_WRAPPER);
         image = outer.data;
     }
     return image && first_word(image) == container_magic ? image : NULL;
+}
+
+const void *fat_linked(const void *image, size_t index)
+{
+    struct wrapper outer;
+    if (first_word(image) != WRAPPER)
+        return NULL;
+    memcpy(&outer, image, SHORT_WRAPPER);
+    if (outer.version != WRAPPER_LINKED)
+        return NULL;
+    memcpy(&outer, image, sizeof outer);
+    for (size_t i = 0; outer.linked && outer.linked[i]; i++)
+        if (i == index)
+            return outer.linked[i];
+    return NULL;
 }
 
 size_t fat_size(const void *container)

@@ -26,6 +26,9 @@ struct fat_walk {
 bool fat_is(const void *image);
 /* The container itself, which a wrapper points to; NULL: it is not where it should be. */
 const void *fat_container(const void *image);
+/* The containers that a wrapper's was linked from (nvcc -rdc=true): linking keeps the cubins alone,
+ * these have the PTX. NULL: there are no more. */
+const void *fat_linked(const void *image, size_t index);
 size_t fat_size(const void *container);
 struct fat_walk fat_walk(const void *image);
 bool fat_next(struct fat_walk *w, struct fat_entry *out);
