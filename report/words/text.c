@@ -210,8 +210,10 @@ const char *text_virtual_name(struct text *b, const char *device)
 
 const char *text_virtual(struct text *b, const struct advice *a)
 {
-    const char *device = a->facts->device ? text_device(a) : NULL;
-    return facts_virtual(a->facts) ? text_virtual_name(b, device) : NULL;
+    const struct facts *f =
+        a->facts; /* a run without work of the GPU goes by the processor's name */
+    const char *device = f->device ? tl_text(f->tl, f->device->name) : NULL;
+    return facts_virtual(f) ? text_virtual_name(b, device) : NULL;
 }
 
 const char *text_replay(struct text *b, const struct whatif *w)
