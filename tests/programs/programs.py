@@ -55,6 +55,10 @@ def main():
     seen(build, checks, "the runtime, opened without a version", [at("opens"), "libcudart.so"], CALLS)
     seen(build, checks, "the runtime, opened by its path", [at("opens"), os.path.realpath(runtime)], CALLS)
     seen(build, checks, "the driver's interface", [at("driver")], CALLS)
+    seen(build, checks, "the driver's interface, and device code", [at("driver_code")], CALLS)
+    with sqlite3.connect(build.path("seen.gpuprof")) as db:
+        notes = db.execute("select count(*) from meta join string on string.id = meta.key where text = 'virtual.unreached'")
+        checks.check(notes.fetchone() == (0,), "the same: no runtime is taken to be linked in", "virtual.unreached")
     seen(build, checks, "the runtime of CUDA 12", [at("kernels12")], WORK)
     seen(build, checks, "the runtime of CUDA 12 by its own forms of calls", [at("runtime12")], CALLS)
     seen(build, checks, "the runtime of CUDA 12, opened", [at("opens"), "libcudart.so.12"], CALLS)
@@ -62,6 +66,8 @@ def main():
            "failed with exit status 3; kernels compute no results on the virtual GPU")
     missed(build, checks, "one that is killed by its own fault", ["sh", "-c", f"{at('static')}; kill -SEGV $$"],
            "killed the program; kernels compute no results on the virtual GPU")
+    missed(build, checks, "a program that gives the GPU no work",
+           [sys.executable, "-c", "import ctypes; ctypes.CDLL('libcudart.so.13').cudaFree(None)"], "Virtual GPU (Virtual NVIDIA H100")
     advice = ("virtual GPU", "nvcc -cudart shared", "symbols")
     missed(build, checks, "a static runtime without symbols", [at("stripped")], at("stripped"), *advice)
     missed(build, checks, "the same, started by a shell", ["sh", "-c", f"{at('stripped')}; true"], at("stripped"), *advice)

@@ -115,7 +115,9 @@ static void look_at(const char *path, uintptr_t base)
         if (r.failed)
             note_leave(NOTE_LIBRARY, path);
     }
-    bool linked_in = device_code && !image_has_symbol(&m, "__cudaRegisterFatBinary", false) &&
+    /* With symbols, a runtime that is linked in would have its own. */
+    bool linked_in = device_code && !image_has_section(&m, ".symtab") &&
+                     !image_has_symbol(&m, "__cudaRegisterFatBinary", false) &&
                      !image_imports(&m, "cuda");
     if (linked_in && !is_vendors(path))
         note_leave(NOTE_STRIPPED, path);
