@@ -1,5 +1,6 @@
 #include "analyzer/replay/replay.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,7 +123,7 @@ static int64_t pool_make(struct pass *x, uint32_t number, int64_t cost)
         int64_t room = x->r->got[number - (uint32_t)pool->credits];
         start = room > start ? room : start;
     }
-    x->free_at[w] = start + (int64_t)((double)cost * pool->stretch);
+    x->free_at[w] = start + (int64_t)(((double)cost + pool->send_ns) * pool->stretch);
     return x->free_at[w];
 }
 
@@ -156,7 +157,7 @@ static void take_batch(struct pass *x, const struct task *t, uint32_t i)
     }
     after(x, pool_make(x, t->source, cost), i);
     x->r->start[i] = x->ready;
-    x->r->end[i] = x->r->order[t->lane] = x->ready + HAND_OVER_NS;
+    x->r->end[i] = x->r->order[t->lane] = x->ready + HAND_OVER_NS + (int64_t)x->p->pool.get_ns;
 }
 
 static int64_t behind(const struct pass *x, const struct task *t, uint32_t i)
@@ -335,7 +336,7 @@ int64_t replay_run(struct replay *r, const struct graph *g, const struct plan *p
     return r->step_ns;
 }
 
-/* Per step, what the training thread keeps a core busy with in this replay. */
+/* Per step, for how long the training process keeps a core busy in this replay. */
 static double host_busy(const struct replay *r, const struct graph *g, const struct plan *p)
 {
     uint32_t lane = (uint32_t)g->streams + g->a->steps.main_thread;
@@ -345,6 +346,8 @@ static double host_busy(const struct replay *r, const struct graph *g, const str
         if (t->lane != lane || p->mark[i] & PLAN_DROP)
             continue;
         if (t->kind == TASK_HOST_API || t->kind == TASK_HOST_GAP)
+            busy += p->pool.busy * (double)(r->end[i] - r->start[i]);
+        else if (t->kind == TASK_GET || t->kind == TASK_LOAD)
             busy += (double)(r->end[i] - r->start[i]);
         else if (t->kind == TASK_WAIT && t->prev != TASK_NONE)
             busy += p->pool.spin * (double)(r->end[i] - r->end[t->prev]);
@@ -352,20 +355,39 @@ static double host_busy(const struct replay *r, const struct graph *g, const str
     return busy / (double)g->steps;
 }
 
+/* How much longer a batch takes on its worker, of `ns` a step: the training process leaves the
+ * workers so many cores. */
+static double crowded(const struct replay *r, const struct graph *g, const struct plan *p,
+                      int64_t ns)
+{
+    const struct pool *pool = &p->pool;
+    double left = pool->cores - host_busy(r, g, p) / (double)ns;
+    double share = left > 0.1 ? pool->workers / left : pool->workers / 0.1;
+    return pool->slower * (1 + pool->cpu * (share > 1 ? share - 1 : 0));
+}
+
 /* Workers that keep up with the steps have cores to spare; those that do not are all busy, and
- * share what the training thread leaves them. */
+ * share what the training process leaves them. What they are assumed to take and what then comes
+ * out must agree: the secant method on the logarithm of their ratio, for the one swings about the
+ * other, and the wider the more of its cores the training process takes. */
 int64_t replay_settle(struct replay *r, const struct graph *g, struct plan *p)
 {
     struct pool *pool = &p->pool;
     int64_t ns = 0;
+    double at = log(fmax(pool->slower, 1e-3)), last = 0, last_off = 0;
     pool->stretch = pool->slower;
     for (int pass = 0; pass < (pool->workers > 0 ? 4 : 1); pass++) {
         ns = replay_run(r, g, p);
         if (pool->workers == 0 || pool->cores == 0 || ns <= 0)
             break;
-        double left = pool->cores - host_busy(r, g, p) / (double)ns;
-        double share = left > 0.1 ? pool->workers / left : pool->workers / 0.1;
-        pool->stretch = pool->slower * (1 + pool->cpu * (share > 1 ? share - 1 : 0));
+        double off = log(crowded(r, g, p, ns)) - at,
+               slope = pass ? (off - last_off) / (at - last) : -2;
+        last = at;
+        last_off = off;
+        if (fabs(off) < 1e-3)
+            break;
+        at -= off / (slope < -1 ? slope : -1);
+        pool->stretch = exp(at);
     }
     return ns;
 }

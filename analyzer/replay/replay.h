@@ -10,13 +10,15 @@
 
 enum { POOL_MAX = 64 };
 
-struct pool {             /* loader workers in place of the recorded loading */
-    int workers, credits; /* 0 workers: loading stays as recorded */
-    double cores;         /* 0 = not known */
-    double cpu;           /* share of the time to make a batch that needs a core */
-    double spin;          /* share of its waits for the GPU for which the training thread does */
-    double slower;        /* a batch on a worker against one as it was recorded */
-    double stretch;       /* of the time to make a batch: replay_settle() finds it */
+struct pool {               /* loader workers in place of the recorded loading */
+    int workers, credits;   /* 0 workers: loading stays as recorded */
+    double cores;           /* 0 = not known */
+    double cpu;             /* share of the time to make a batch that needs a core */
+    double spin;            /* share of its waits for the GPU for which the training thread does */
+    double busy;            /* cores that the process has while the training thread is at work */
+    double get_ns, send_ns; /* for each batch: to take it from a worker, and there to hand it out */
+    double slower;          /* a batch on a worker against one as it was recorded */
+    double stretch;         /* of the time to make a batch: replay_settle() finds it */
 };
 
 enum plan_mark {

@@ -3,6 +3,8 @@
 
 #include "analyzer/queries/query.h"
 
+#include <math.h>
+
 enum { CALL_NS = 4000 };
 
 /* What the training thread does with its time in the window, and for how much of that it had a
@@ -69,15 +71,35 @@ static void crowd_trainer(const struct graph *g, struct plan *p, double more)
     }
 }
 
+/* CPU time of the training process against what its training thread does: other threads compute
+ * beside it, autograd's above all, and where it waits for these it sleeps. */
+static double busy_cores(const struct edit *x, const struct graph *g, const struct host_time *h,
+                         double spin)
+{
+    double trains = x->hand_over.train_ns * (double)g->recorded_steps - spin * h->waits_ns;
+    if (x->hand_over.train_ns <= 0 || trains <= 0 || h->busy_ns <= 0)
+        return 1;
+    double cores = trains / h->busy_ns, most = g->a->host.usable_cores;
+    return most > 0 && cores > most ? most : cores;
+}
+
+/* Between factors: the middle is as many times the good end as the bad end is times the middle. */
+static double draw_times(const struct draw *d, int dimension, double good, double bad)
+{
+    return good > 0 && bad > 0 ? exp(draw_between(d, dimension, log(good), log(bad))) : 0;
+}
+
 /* Workers compete for cores with each other and with the training thread, which computes and, by
  * the driver's choice, spins while it waits for the GPU. Whether it does, and whether making a
  * batch needs a core at all, the samples of its CPU time tell; without them making a batch does,
  * and spinning is drawn. The same work takes another thread 5 % more or less: caches, memory
- * placement. */
+ * placement. A worker that is a process puts each batch into shared memory, and the training thread
+ * takes it from there: both take a core, too. */
 void edit_workers(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     int m = x->workers > POOL_MAX ? POOL_MAX : x->workers;
     const struct host_facts *f = &g->a->host;
+    const struct hand_over *way = &x->hand_over;
     struct host_time h = host_time(g);
     double cpu = 1, spin = draw_between(d, 1, 0, 1);
     double cores = f->usable_cores;
@@ -94,6 +116,9 @@ void edit_workers(const struct edit *x, const struct graph *g, struct plan *p, c
                             .cores = cores,
                             .cpu = cpu,
                             .spin = spin,
+                            .busy = busy_cores(x, g, &h, spin),
+                            .get_ns = draw_times(d, 1, way->get_low, way->get_high),
+                            .send_ns = draw_times(d, 1, way->send_low, way->send_high),
                             .slower = draw_between(d, 0, 0.95, 1.05),
                             .stretch = 1};
     int now = f->loader_workers > 0 ? f->loader_workers : 0;

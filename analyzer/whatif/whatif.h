@@ -10,6 +10,15 @@
 
 #include "analyzer/facts/facts.h"
 
+/* EDIT_WORKERS: what loading in processes of their own costs beside making the batches. Of each
+ * batch, at best and at worst; all 0 where workers are threads. */
+struct hand_over {
+    double get_low, get_high;   /* the training thread takes it out of the worker's memory */
+    double send_low, send_high; /* the worker puts it there */
+    double train_ns;            /* CPU time per step of all threads of the training process, batches
+                                   aside; 0 = not known */
+};
+
 enum edit_kind { /* the change that a rule recommends */
                  EDIT_NONE,
                  EDIT_WORKERS,   /* make batches in `workers` workers */
@@ -55,7 +64,8 @@ struct edit {
     double good, bad; /* EDIT_SCALE: the range of the factor; EDIT_FUSE: 0, 0 is not known;
                        * EDIT_LAYOUT: what may be left of a convolution, 0: as chosen */
     double cores;     /* EDIT_WORKERS: that other programs left; 0: all that may be used */
-    bool best_case;   /* nobody knows how much of the change can be had: replayed as a bound */
+    struct hand_over hand_over; /* EDIT_WORKERS */
+    bool best_case; /* nobody knows how much of the change can be had: replayed as a bound */
 };
 
 /* What the time on the critical path, and idle time of the GPU, goes to (critical.c). */

@@ -36,6 +36,32 @@ START_TEST(beside_a_gpu)
 }
 END_TEST
 
+/* A framework's worker is a process: what a batch of 20 MB costs on its way is in the prediction.
+ * Who has workers sees the way out of them in their batches. */
+START_TEST(a_batch_has_a_way_to_go)
+{
+    for (int workers = 0; workers < 2; workers++) {
+        struct program p = usual;
+        p.workers = workers;
+        p.trains = workers ? -1 : 1.1;
+        struct builder b = feed_loop(&p);
+        build_meta(&b, "torch.batch.bytes", "20000000");
+        for (int i = 0; i < STEPS; i++) {
+            build_range_at(&b, "data.wait", 1, MS(100 + 10 * i), MS(108 + 10 * i));
+            build_kernel(&b, "gemm", MS(108.01 + 10 * i), MS(108.02 + 10 * i), MS(1));
+        }
+        const struct advice *a = build_analyze(&b);
+        case_verdict(a, "num-workers", RULE_FIRES);
+        const struct hand_over *way = &case_outcome(a, "num-workers")->edit.hand_over;
+        ck_assert_double_eq_tol(way->get_low, MS(1.2), US(1));
+        ck_assert_double_eq_tol(way->send_low, workers ? 0 : MS(2.2), US(1));
+        ck_assert_double_eq_tol(way->send_high, workers ? 0 : MS(32), US(1));
+        ck_assert_double_eq_tol(way->train_ns, workers ? 0 : MS(3), US(100)); /* 11 ms less 8 */
+        build_end(&b);
+    }
+}
+END_TEST
+
 /* The training thread makes the batch itself: 4 ms of 10. */
 static void fill_decode(struct builder *b, int64_t at)
 {
@@ -237,6 +263,7 @@ Suite *rule_num_workers_suite(void)
     Suite *s = suite_create("num-workers");
     TCase *t = tcase_create("num-workers");
     tcase_add_test(t, beside_a_gpu);
+    tcase_add_test(t, a_batch_has_a_way_to_go);
     tcase_add_test(t, test_input_by_trainer);
     tcase_add_test(t, test_input_number);
     tcase_add_test(t, test_input_no_cores_left);

@@ -338,6 +338,7 @@ static void fill(const struct facts *facts, struct arena *arena, struct feed *f,
     double own = f->have == 0 && f->cpu_ns > 0 ? f->cpu_ns * f->batches : 0;
     double all = u.trains >= 0 ? u.trains * f->step_ns : f->rest_ns + own;
     f->train_ns = all > own ? all - own : 0;
+    f->train_known = u.trains >= 0;
 }
 
 bool query_feed(const struct facts *facts, struct arena *arena, struct feed *f)

@@ -36,7 +36,8 @@ struct feed {
     bool hand_seen;             /* hand_* come from this recording */
     double loops;               /* begun in these steps */
     double startup_ns;          /* of workers, for each loop; -1 = not known */
-    double train_ns;            /* CPU time of the training process, without making batches */
+    double train_ns;            /* CPU time of the training process, without making batches ... */
+    bool train_known;           /* ... as sampled; else what is left of the step */
     double cores;               /* that the program may use, and other programs leave it; 0 = not
                                    known */
 };

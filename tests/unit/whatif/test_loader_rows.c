@@ -47,6 +47,59 @@ START_TEST(workers_take_what_the_training_thread_makes_in_its_waits)
 }
 END_TEST
 
+/* It takes 2 ms out of the memory of a worker, which takes 1 ms to put it there. */
+START_TEST(a_batch_from_another_process_takes_its_way)
+{
+    struct bench x = bench_start(MS(10), fill_inline);
+    struct edit edit = {.kind = EDIT_WORKERS, .workers = 1};
+    edit.hand_over = (struct hand_over){.send_low = MS(1), .send_high = MS(1)};
+    struct span_ns one = bench_span(&x, edit);
+    ck_assert_int_gt(one.mid_ns, MS(2)); /* 6 and 1 ms for each batch, one after the other */
+    ck_assert_int_lt(one.mid_ns, MS(3.1));
+    edit.workers = 4;
+    int64_t threads = bench_span(&x, (struct edit){.kind = EDIT_WORKERS, .workers = 4}).mid_ns;
+    edit.hand_over = (struct hand_over){.get_low = MS(1), .get_high = MS(4)};
+    struct span_ns four = bench_span(&x, edit);
+    ck_assert_int_gt(threads - four.mid_ns, MS(1.4)); /* the training thread: 1 to 4 ms */
+    ck_assert_int_lt(threads - four.mid_ns, MS(2.4));
+    ck_assert_int_gt(four.high_ns - four.low_ns, MS(1.5));
+    bench_end(&x);
+}
+END_TEST
+
+/* The training thread makes a batch, then works for 4 ms itself. */
+static void fill_host(struct builder *b, int64_t at)
+{
+    row(b, SPOOL_LOADER_FETCH, 1, -1, at + US(20), at + MS(5.98));
+    row(b, SPOOL_LOADER_WAIT, 1, -1, at, at + MS(6));
+    build_kernel(b, "k", at + MS(6), at + MS(6) + US(10), US(20));
+    build_kernel(b, "k", at + MS(9.9), at + MS(9.9) + US(10), US(20));
+}
+
+/* Two cores: a batch of 6 ms and the 4 ms fill them for 5 ms a step; where another thread works
+ * for as long beside it, for 7. */
+START_TEST(other_threads_of_the_trainer_take_cores_from_workers)
+{
+    struct bench x = bench_start(MS(10), fill_host);
+    x.b.a->own->host.usable_cores = 2;
+    struct edit edit = {.kind = EDIT_WORKERS, .workers = 4};
+    struct draw middle = {{0.5, 0, 0}};
+    edit_apply(&edit, x.g, &x.plan, &middle);
+    ck_assert_double_eq(x.plan.pool.busy, 1);
+    int64_t alone = replay_settle(&x.r, x.g, &x.plan);
+    edit.hand_over.train_ns = MS(8);
+    plan_reset(&x.plan, x.g);
+    edit_apply(&edit, x.g, &x.plan, &middle);
+    ck_assert_double_eq_tol(x.plan.pool.busy, 2, 0.05);
+    int64_t beside = replay_settle(&x.r, x.g, &x.plan);
+    ck_assert_int_gt(alone, MS(4.7));
+    ck_assert_int_lt(alone, MS(5.3));
+    ck_assert_int_gt(beside, MS(6.7));
+    ck_assert_int_lt(beside, MS(7.4));
+    bench_end(&x);
+}
+END_TEST
+
 static void fill_waits(struct builder *b, int64_t at)
 {
     row(b, SPOOL_LOADER_WAIT, 1, -1, at, at + MS(4));
@@ -117,6 +170,8 @@ Suite *test_loader_rows_suite(void)
     Suite *s = suite_create("loader_rows");
     TCase *t = tcase_create("all");
     tcase_add_test(t, workers_take_what_the_training_thread_makes_in_its_waits);
+    tcase_add_test(t, a_batch_from_another_process_takes_its_way);
+    tcase_add_test(t, other_threads_of_the_trainer_take_cores_from_workers);
     tcase_add_test(t, a_batch_is_taken_when_its_worker_has_fetched_it);
     tcase_add_test(t, workers_of_another_rank_make_no_batch_of_this_one);
     tcase_add_test(t, waits_alone_do_not_say_who_makes_the_batches);

@@ -85,6 +85,22 @@ static bool delivered(const struct facts *facts)
     return any;
 }
 
+/* Workers of a framework of Python are processes: a batch has to come from there. Those that were
+ * recorded hand theirs out within the time of a batch. */
+static struct hand_over way_of(const struct feed *f)
+{
+    struct hand_over way = {.train_ns = f->train_known ? f->train_ns : 0};
+    if (f->ahead)
+        return way; /* another thread takes them */
+    way.get_low = f->hand_low;
+    way.get_high = f->hand_hi;
+    if (f->have <= 0) {
+        way.send_low = f->send_low;
+        way.send_high = f->send_hi;
+    }
+    return way;
+}
+
 static void advise(const struct facts *facts, struct arena *arena, struct outcome *o,
                    const struct need *f)
 {
@@ -105,6 +121,8 @@ static void advise(const struct facts *facts, struct arena *arena, struct outcom
     bool hooked = query_feed(facts, arena, &feed);
     o->edit = (struct edit){
         .kind = EDIT_WORKERS, .workers = n, .cores = hooked && feed.others ? feed.cores : 0};
+    if (hooked)
+        o->edit.hand_over = way_of(&feed);
     o->setting = arena_printf(arena, "num_workers=%d", n);
     o->remedy.pytorch =
         arena_printf(arena, "DataLoader(..., num_workers=%d, persistent_workers=True)", n);
