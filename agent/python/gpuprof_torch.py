@@ -134,9 +134,20 @@ def user_place():
 
 # ---- reads, waits and pauses ------------------------------------------------------------------
 
-def hook_tensors():
+def know_tensors():
     for plain in (torch.Tensor, torch.nn.Parameter):
         agent.gpuprof_hook_plain(id(plain))
+
+
+def change_copies():
+    """Without a label: they obey GPUPROF_APPLY, and nothing is recorded."""
+    know_tensors()
+    for name in COPIES:
+        watch(found_in(torch.Tensor, name), name, COPY, b"")
+
+
+def hook_tensors():
+    know_tensors()
     for name in READS:
         wrap(torch.Tensor, name, READ)
     for name in COPIES:
@@ -193,6 +204,8 @@ def hook_torch():
     here["apply"].at_import()
     here["train"].hook_backward()
     if only_steps:
+        if here["apply"].yes("non_blocking"):
+            change_copies()
         return
     hook_tensors()
     agent.gpuprof_hook_gc(gc.callbacks, here["train"].note_pause)

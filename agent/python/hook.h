@@ -46,8 +46,8 @@ enum hook_kind {
     HOOK_RANGE,
     HOOK_BACKWARD, /* a range, and evaluation is over; of the engine: not torch.autograd.grad() */
     HOOK_READ,     /* reads a tensor: the range "sync NAME file:line", or "read ..." off the GPU */
-    HOOK_COPY,  /* may copy a tensor: "sync ..." off the GPU, "copy ..." to it, when the host waits;
-                   the note gets each result that came to the GPU */
+    HOOK_COPY,  /* may copy a tensor: "sync ..." off the GPU, "copy ..." to it, when the host waits,
+                   with the label "" none; the note gets each result that came to the GPU */
     HOOK_SYNC,  /* waits for the GPU: the range "sync NAME file:line" */
     HOOK_BEGIN, /* SPOOL_LOADER_BEGIN */
     HOOK_BEFORE_BACKWARD, /* only the note, where HOOK_BACKWARD has a range */

@@ -157,7 +157,7 @@ static void *copying(struct watch *w, struct act *a)
     struct hook_copy c = {.method = w->name, .skip = w->skip};
     int64_t start_ns = clock_now_ns();
     void *result = hook_tensor_copy(&c, w->next, a, text, sizeof text);
-    if (text[0])
+    if (text[0] && w->name[0])
         record(text, start_ns);
     return c.to_gpu ? told(w, NULL, result) : result;
 }

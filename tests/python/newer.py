@@ -243,11 +243,13 @@ def settings(test, program, fake):
 
 def steps_alone(test, program, fake):
     done, profile = test.traced(program, PYTHONPATH=fake, GPUPROF_HOOK="steps",
-                                GPUPROF_APPLY="num_workers=1")
+                                GPUPROF_APPLY="num_workers=1;non_blocking=1")
     marks = ranges(profile)
     test.check(marks == {"gpuprof.step": 3}, "GPUPROF_HOOK=steps: nothing but steps", marks)
-    test.check(facts(profile).get("apply.num_workers", "").startswith("applied"), "and settings",
-               facts(profile))
+    for setting in ("num_workers", "non_blocking"):
+        test.check(facts(profile).get(f"apply.{setting}", "").startswith("applied"), f"and settings: {setting}",
+                   facts(profile))
+    test.check("[('to', True)] channels_last" in done.stdout.splitlines(), "copies no longer wait", done.stdout)
 
 
 def main():
