@@ -76,6 +76,32 @@ START_TEST(tensor_cores_save_nothing_when_the_host_is_slower)
 }
 END_TEST
 
+/* Ten launches 300 us apart, and the GPU is slower than these. */
+static void fill_sgemm_before_host(struct builder *b, int64_t at)
+{
+    if (at == MS(100))
+        build_meta(b, "framework", "pytorch");
+    for (int i = 0; i < 10; i++)
+        build_kernel(b, "volta_sgemm_128x64_nn", at + US(300 * i), at + MS(i) + US(10), US(990));
+    build_sync(b, at + US(2800), MS(7.2) - US(10));
+}
+
+START_TEST(autocast_takes_the_host_for_each_product)
+{
+    struct bench x = bench_start(MS(10), fill_sgemm_before_host);
+    struct edit edit = {.kind = EDIT_PRECISION};
+    struct draw fused = {{0.5, 0.5, 0}}, casts = {{0.5, 0.5, 1}};
+    edit_apply(&edit, x.g, &x.plan, &fused);
+    int64_t least = bench_step(&x);
+    plan_reset(&x.plan, x.g);
+    edit_apply(&edit, x.g, &x.plan, &casts);
+    int64_t most = bench_step(&x);
+    ck_assert_int_gt(most - least, US(170)); /* 20 us for each but the last, which the GPU hides */
+    ck_assert_int_lt(most - least, US(210));
+    bench_end(&x);
+}
+END_TEST
+
 static void fill_copy(struct builder *b, int64_t at, int64_t copy_ns)
 {
     build_copy(b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, false, copy_ns * 6, at,
@@ -280,6 +306,7 @@ Suite *test_whatif_suite(void)
     tcase_add_test(c, tensor_cores_save_most_of_fp32_time);
     tcase_add_test(c, tensor_cores_save_most_where_fp32_was_poor);
     tcase_add_test(c, tensor_cores_save_nothing_when_the_host_is_slower);
+    tcase_add_test(c, autocast_takes_the_host_for_each_product);
     tcase_add_test(c, pinning_short_copies_saves_nothing);
     tcase_add_test(c, pinning_long_copies_saves_their_excess);
     tcase_add_test(c, not_waiting_for_a_gpu_that_is_far_behind_saves_nothing);
