@@ -9,10 +9,12 @@ struct vg_function {
     const void *host; /* the address that the program launches; NULL: loaded from a module */
     const char *name; /* mangled; must stay valid */
     unsigned smem_static, max_dynamic_smem, registers, max_threads;
-    void *module;         /* of the driver; NULL: registered by the program's binary */
-    const void *image;    /* the device code that has it; NULL: not known */
-    _Atomic bool known;   /* what the image tells has been read */
-    struct vg_code *code; /* for estimates; NULL: none */
+    void *module;              /* of the driver; NULL: registered by the program's binary */
+    const void *image;         /* the device code that has it; NULL: not known */
+    _Atomic bool known;        /* what the image tells has been read */
+    struct vg_code *code;      /* for estimates; NULL: none */
+    _Atomic signed char fills; /* bytes of the value that it fills memory with; -1: it does not; 0:
+                                  not known yet */
 };
 
 /* NULL: out of memory. Functions are never freed: a recording may still need their names. */

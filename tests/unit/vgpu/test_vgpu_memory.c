@@ -164,6 +164,53 @@ START_TEST(free_drains_the_device)
 }
 END_TEST
 
+static void run(const char *address, const char *name, void **args)
+{
+    static void *fat;
+    __cudaRegisterFunction(__cudaRegisterFatBinary(&fat), address, NULL, name, -1, NULL, NULL, NULL,
+                           NULL, NULL);
+    OK(cudaLaunchKernel(address, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
+}
+
+/* PyTorch's zeros() and full(): what is read back is no leftover. Other kernels write nothing. */
+START_TEST(small_fills_of_pytorch_write)
+{
+    static const char fill_float, fill_half, add;
+    choose("h100");
+    double was[4] = {3, 3, 3, 3};
+    float floats[8], value = 0.5f;
+    unsigned short halves[16], half = 0x3c00;
+    int n = 5;
+    void *to;
+    OK(cudaMalloc(&to, sizeof was));
+    OK(cudaMemcpy(to, was, sizeof was, cudaMemcpyHostToDevice));
+    void *args[] = {&n, &value, &to};
+    run(&add,
+        "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_"
+        "addIfEESt5arrayIPcLm3EELb0EEEviT0_T1_",
+        args);
+    OK(cudaMemcpy(floats, to, sizeof floats, cudaMemcpyDeviceToHost));
+    ck_assert_mem_eq(floats, was, sizeof was);
+    run(&fill_float,
+        "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_"
+        "11FillFunctorIfEESt5arrayIPcLm1EELb0EEEviT0_T1_",
+        args);
+    OK(cudaMemcpy(floats, to, sizeof floats, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < n; i++)
+        ck_assert_float_eq(floats[i], value);
+    ck_assert_mem_eq(floats + n, (float *)was + n, sizeof floats - 5 * sizeof *floats);
+    args[1] = &half;
+    n = 16;
+    run(&fill_half,
+        "_ZN2at6native29vectorized_elementwise_kernelILi8ENS0_"
+        "11FillFunctorIN3c104HalfEEESt5arrayIPcLm1EELb0EEEviT0_T1_",
+        args);
+    OK(cudaMemcpy(halves, to, sizeof halves, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < n; i++)
+        ck_assert_uint_eq(halves[i], half);
+}
+END_TEST
+
 Suite *test_vgpu_memory_suite(void)
 {
     Suite *suite = suite_create("vgpu_memory");
@@ -175,6 +222,7 @@ Suite *test_vgpu_memory_suite(void)
     tcase_add_test(t, blocking_copies_wait_for_the_stream);
     tcase_add_test(t, one_copy_engine_per_direction);
     tcase_add_test(t, small_data_really_moves);
+    tcase_add_test(t, small_fills_of_pytorch_write);
     tcase_add_test(t, memory_is_finite);
     tcase_add_test(t, free_drains_the_device);
     suite_add_tcase(suite, t);
