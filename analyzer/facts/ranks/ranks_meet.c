@@ -1,8 +1,8 @@
 /* Who waited for whom, in the collectives of all groups by time. The rank that comes last is
  * charged with the time for which it kept the others: from the median arrival of the others to its
  * own. A rank that comes last because it waited in another group, or whose lateness another group
- * has paid for already, is not charged again: of what it waited, and of what it was charged with,
- * since this group met before, only what goes beyond the median rank's counts. Sends and receives
+ * has paid for already, is not charged again: what it waited, and what it was charged with, since
+ * this group met before, is compared with the median rank's. Sends and receives
  * charge nobody: a stage of a pipeline waits for the stage before it. Cost: O(n log n). */
 #include "analyzer/facts/ranks/ranks.h"
 
@@ -75,20 +75,19 @@ static size_t analysed_beside(const struct facts *f, const struct members *m, co
     return i;
 }
 
-/* Whether a collective lies in a used step, *step, of the analysed process. What cannot be compared
- * with that counts, too. */
+/* Whether a collective lies in a used step, *step, of the analysed process, of which `beside` is a
+ * member. What cannot be compared with that counts, too. */
 static bool counts(const struct facts *f, const struct members *m, const struct group *g,
-                   const struct arrival *v, size_t n, uint32_t *step)
+                   size_t beside, const struct arrival *v, size_t n, uint32_t *step)
 {
     const struct steps *s = &f->steps;
-    size_t own = 0, beside;
+    size_t own = 0;
     while (own < n && m->at[v[own].member].process != s->process)
         own++;
     *step = TL_NONE;
     if (own < n) {
         *step = s->op_step[v[own].op];
     } else {
-        beside = analysed_beside(f, m, g);
         if (beside == m->n)
             return true;
         *step = step_at(s, v[n - 1].start_ns - m->at[group_reference(m, g)->member].offset_ns +
@@ -102,10 +101,11 @@ static int find_meets(const struct facts *f, struct members *m, struct arrival *
     for (uint32_t i = 0; i < m->groups.n; i++) {
         const struct group *g = &m->groups.at[i];
         const struct lineup *r = group_reference(m, g);
+        size_t beside = analysed_beside(f, m, g);
         for (uint32_t k = 0; k < r->ops.n; k++) {
             uint32_t step;
             size_t n = meet_arrivals(f, m, g, k, v);
-            if (n < 2 || !counts(f, m, g, v, n, &step))
+            if (n < 2 || !counts(f, m, g, beside, v, n, &step))
                 continue;
             struct meet *x = vec_push(&m->meets);
             if (!x)
@@ -120,12 +120,8 @@ static int find_meets(const struct facts *f, struct members *m, struct arrival *
 
 /* ---- one collective ---- */
 
-static int64_t beyond(int64_t last, int64_t middle)
-{
-    return last > middle ? last - middle : 0;
-}
-
-/* Of the time for which the last rank kept the others what is its own doing. */
+/* Of the time for which the last rank kept the others what is its own doing, and new. A rank that
+ * waited less than the median one since the group met has been as much longer at work. */
 static int64_t own_doing(const struct members *m, const struct arrival *v, size_t n)
 {
     const struct lineup *last = &m->lines.at[v[n - 1].line],
@@ -134,9 +130,10 @@ static int64_t own_doing(const struct members *m, const struct arrival *v, size_
     int64_t kept = v[n - 1].start_ns - v[(n - 1) / 2].start_ns;
     if (last->pairs)
         return 0;
-    kept -= beyond(l->waited_ns - last->waited_ns, d->waited_ns - mid->waited_ns);
-    kept -= beyond(l->late_ns - last->late_ns, d->late_ns - mid->late_ns);
-    return kept > 0 ? kept : 0;
+    int64_t waited = (l->waited_ns - last->waited_ns) - (d->waited_ns - mid->waited_ns);
+    int64_t charged = (l->late_ns - last->late_ns) - (d->late_ns - mid->late_ns);
+    int64_t own = kept - waited - charged;
+    return own < 0 ? 0 : own < kept ? own : kept;
 }
 
 enum { QUEUED_NS = 100000 }; /* launched so long before it began: held up on the GPU */
