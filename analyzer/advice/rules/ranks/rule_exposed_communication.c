@@ -66,6 +66,8 @@ static void split_layers(const struct facts *f, struct arena *arena, struct outc
         "split the model among fewer ranks, all within one node",
         "cut each product into parts, and run the collective of one part on a second stream while "
         "the next part computes; split the model among fewer ranks, all within one node"};
+    if (query_only_infers(f))
+        between_layers(o);
     outcome_fires(o, model->exposed_ns,
                   arena_printf(arena,
                                "%.0f collectives of groups that split the model per step: the GPU "
