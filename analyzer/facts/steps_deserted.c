@@ -34,9 +34,10 @@ static const struct line *line_of(const struct lines *v, const struct row_collec
     return v->n ? bsearch(&key, v->at, v->n, sizeof key, by_place) : NULL;
 }
 
+/* A call that a thread made: other profilers number the kernels that ran. */
 static bool numbered(const struct row_collective *c)
 {
-    return c->sequence > 0 && c->communicator != 0 && c->communicator != -1;
+    return c->thread >= 0 && c->sequence > 0 && c->communicator != 0 && c->communicator != -1;
 }
 
 /* Sorted; each holds the largest number. */

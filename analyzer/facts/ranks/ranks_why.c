@@ -51,9 +51,12 @@ static uint32_t someone_in_time(const struct facts *f, const struct members *m,
     return n ? of[(n - 1) / 2] : TL_NONE;
 }
 
+/* A summary's numbers are what a file says. */
 static int64_t per_step(int64_t sum, double scale)
 {
-    return (int64_t)((double)sum * scale);
+    enum { DAY_S = 86400 };
+    double most = DAY_S * 1e9, ns = (double)sum * scale;
+    return (int64_t)(ns > most ? most : ns < 0 ? 0 : ns);
 }
 
 /* Of the ranges that take longer the innermost that has most of the difference; NULL: none has. */
@@ -91,7 +94,7 @@ static const char *why_kernels(struct facts *f, const struct pair *p, int64_t mo
                             "beside rank %lld it runs %.0f kernels per step instead of %.0f, which "
                             "take %.2f ms more",
                             (long long)p->other_rank, kernels, others, MS(more_ns));
-    if (blocks > other_blocks * (1 + longer / 3))
+    if (other_blocks > 0 && blocks > other_blocks * (1 + longer / 3))
         return arena_printf(p->arena,
                             "beside rank %lld its kernels have %.0f %% more thread blocks and take "
                             "%.2f ms more per step",

@@ -5,14 +5,16 @@
 
 /* Time per step in kernels that send and receive, of which nothing says for whom: the same kernels
  * exchange all with all. */
-static int64_t not_recorded(const struct facts *f)
+static int64_t not_recorded(const struct facts *f, struct arena *arena)
 {
     const struct timeline *t = f->tl;
     int64_t sum = 0;
-    if (t->collective_count > 0)
-        return 0;
-    for (uint32_t i = 0; i < t->op_count; i++)
-        if (t->ops[i].kind == OP_KERNEL && query_used(f, i) &&
+    bool *recorded = arena_array(arena, t->op_count + 1, sizeof *recorded);
+    for (size_t i = 0; recorded && i < t->collective_count; i++)
+        if (t->collectives[i].op != TL_NONE)
+            recorded[t->collectives[i].op] = true;
+    for (uint32_t i = 0; recorded && i < t->op_count; i++)
+        if (t->ops[i].kind == OP_KERNEL && !recorded[i] && query_used(f, i) &&
             query_name_has(tl_text(t, t->ops[i].name),
                            "ncclDevKernel_SendRecv|ncclKernel_SendRecv"))
             sum += t->ops[i].end_ns - t->ops[i].start_ns;
@@ -30,7 +32,7 @@ static void check_pipeline_bubble(const struct facts *f, struct arena *arena, st
                  ? arena_printf(arena, "the GPU waits in sends and receives for %.3f ms per step",
                                 ms(pairs.exposed_ns))
                  : "no sends and receives between ranks";
-    int64_t unknown = not_recorded(f);
+    int64_t unknown = not_recorded(f, arena);
     if (pairs.exposed_ns * 100 < f->step_ns && unknown * 100 >= f->step_ns) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: whether the kernels of sends and receives belong to a pipeline or "
@@ -68,7 +70,9 @@ const struct rule rule_pipeline_bubble = {
         "(GPipe and 1F1B alike; Narayanan et al. 2021, section 2.2), and longer where the stages "
         "are uneven. More micro-batches, or several smaller stages on each rank (interleaved "
         "schedules), make the bubble smaller. What is saved at most is all of the waiting; the "
-        "transfers in it are short. A late rank in one stage shows here, too: see straggler.",
+        "transfers in it are short. With the files of all ranks, the waiting for a late rank "
+        "counts "
+        "under straggler, not here.",
     .remedy = {"use more micro-batches per step (ScheduleInterleaved1F1B, ScheduleZBVZeroBubble of "
                "torch.distributed.pipelining; Megatron: --num-layers-per-virtual-pipeline-stage), "
                "and give each stage the same work",

@@ -61,14 +61,16 @@ static const char *why(const struct facts *f, struct arena *arena)
     return f->ranks.late_why ? arena_printf(arena, "; %s", f->ranks.late_why) : "";
 }
 
-/* The host of a rank where the ranks run on several; NULL: on one, or that is not known. */
+/* The host of a rank where the ranks are known to run on several; NULL: they are not. */
 static const char *host_of(const struct facts *f, const struct rank_facts *rank)
 {
     const struct ranks *r = &f->ranks;
     uint32_t own = f->tl->processes[rank->process].host;
-    for (size_t i = 0; i < r->count && own; i++)
-        if (f->tl->processes[r->at[i].process].host != own)
+    for (size_t i = 0; i < r->count && own; i++) {
+        uint32_t other = f->tl->processes[r->at[i].process].host;
+        if (other && other != own)
             return tl_text(f->tl, own);
+    }
     return NULL;
 }
 
