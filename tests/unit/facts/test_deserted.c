@@ -6,11 +6,13 @@
 
 enum { STEPS = 8 };
 
+static bool called = true; /* false: as profilers record it that see kernels alone */
+
 static void reduce(struct builder *b, int64_t process, int64_t sequence, int64_t at, int64_t kernel)
 {
     struct row_collective c = {.id = ++b->next_id,
                                .process = process,
-                               .thread = process,
+                               .thread = called ? process : -1,
                                .start_ns = at,
                                .end_ns = at + US(3),
                                .name = build_text(b, "AllReduce"),
@@ -23,9 +25,9 @@ static void reduce(struct builder *b, int64_t process, int64_t sequence, int64_t
     build_put(b, ROW_COLLECTIVE, &c);
 }
 
-/* Eight steps of 1 ms; the last one's collective takes `last`. The other rank calls `called` of the
+/* Eight steps of 1 ms; the last one's collective takes `last`. The other rank calls `calls` of the
  * collectives, and its recording ends at `ended`. */
-static struct builder two_ranks(int64_t last, int called, int64_t ended, const char *host)
+static struct builder two_ranks(int64_t last, int calls, int64_t ended, const char *host)
 {
     struct builder b = build_start();
     struct row_process other = {.id = 2,
@@ -43,7 +45,7 @@ static struct builder two_ranks(int64_t last, int called, int64_t ended, const c
         build_kernel(&b, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", at + US(520), at + US(530),
                      length);
         reduce(&b, 1, i + 1, at + US(520), b.next_id);
-        if (i < called)
+        if (i < calls)
             reduce(&b, 2, i + 1, at + US(520), -1);
         build_sync(&b, at + US(540), length + US(20));
         build_range(&b, "step", at, at + US(570) + length);
@@ -56,6 +58,19 @@ static const struct steps *steps_of(struct builder *b)
 {
     return &build_analyze(b)->facts->steps;
 }
+
+/* Their files name no host, and end by clocks of their own. */
+START_TEST(kernels_that_are_numbered_tell_nothing_of_calls)
+{
+    called = false;
+    struct builder b = two_ranks(MS(40), STEPS - 1, MS(6), NULL);
+    called = true;
+    const struct steps *s = steps_of(&b);
+    ck_assert_uint_eq(s->count, STEPS);
+    ck_assert_msg(s->at[STEPS - 1].slow || s->at[STEPS - 1].used, "the last step was left out");
+    build_end(&b);
+}
+END_TEST
 
 START_TEST(a_step_that_waits_for_an_ended_rank_does_not_count)
 {
@@ -106,6 +121,7 @@ Suite *test_deserted_suite(void)
     Suite *s = suite_create("deserted");
     TCase *t = tcase_create("deserted");
     tcase_add_test(t, a_step_that_waits_for_an_ended_rank_does_not_count);
+    tcase_add_test(t, kernels_that_are_numbered_tell_nothing_of_calls);
     tcase_add_test(t, a_collective_as_long_as_the_others_is_left_too);
     tcase_add_test(t, a_slow_collective_of_all_ranks_counts);
     tcase_add_test(t, a_rank_that_lives_on_was_only_not_recorded);
