@@ -198,7 +198,7 @@ static void check_straggler(const struct facts *f, struct arena *arena, struct o
     if (late->process != f->steps.process) /* its own step does not show what it would be without */
         o->edit.kind = EDIT_PUNCTUAL;
     advise(f, arena, o, arena_printf(arena, "rank %lld", (long long)late->rank),
-           "uneven batches, its loader, logging");
+           "the length of its batches, its loader, its logging");
     outcome_fires(
         o, gain,
         arena_printf(arena,
