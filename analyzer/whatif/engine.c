@@ -74,7 +74,8 @@ int64_t engine_saved_by(struct engine *x, const struct edit *const *edits, size_
 }
 
 /* What a step takes at least under the plan: the work that stays on its fullest stream runs one
- * after the other. Collectives do not count, their times hold waiting. Of the step as reported. */
+ * after the other. Collectives do not count, their times hold waiting. Nor does what began behind
+ * the window: as much, of the steps before, ran in it. Of the step as reported. */
 static int64_t work_left_ns(const struct engine *x)
 {
     const struct graph *g = x->g;
@@ -82,7 +83,8 @@ static int64_t work_left_ns(const struct engine *x)
     for (size_t i = 0; sum && i < g->recorded; i++) {
         const struct task *t = &g->tasks[i];
         bool work = t->kind == TASK_KERNEL || t->kind == TASK_COPY || t->kind == TASK_MEMSET;
-        if (work && t->lane < g->streams && !(x->plan.mark[i] & (PLAN_DROP | PLAN_DETACH)))
+        if (work && t->at_ns < g->length_ns && t->lane < g->streams &&
+            !(x->plan.mark[i] & (PLAN_DROP | PLAN_DETACH)))
             sum[t->lane] += (double)x->plan.dur[i];
     }
     for (size_t i = 0; sum && i < g->streams; i++)

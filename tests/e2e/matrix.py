@@ -104,12 +104,12 @@ class Matrix:
         """A bound is a bound, within a point of the step, and another one by which two runs may differ.
 
         Both paces are the trainer's own: a step that other work delayed once is in the profile's mean, and no advice
-        saves it."""
+        saves it. The bound is of the profile's median step, so shares of each are compared."""
         first = analysis["findings"][0]
         if first["kind"] == "upper-bound":
-            most = first["saves_ms"]["high"]
-            self.checks.check(before - after <= most + 0.02 * before, f"{name}: {first['rule']} saves no more than the bound",
-                              f"{before:.2f} ms before, {after:.2f} ms after, at most {most:.2f} ms of it saved")
+            most = first["saves_ms"]["high"] / analysis["steps"]["median_ms"]
+            self.checks.check(1 - after / before <= most + 0.02, f"{name}: {first['rule']} saves no more than the bound",
+                              f"{before:.2f} ms before, {after:.2f} ms after, at most {100 * most:.1f} % of it saved")
 
     def larger(self, name, trainer, model, defects, before):
         """Twice the batch takes less than twice the step, by a fifth and more."""
