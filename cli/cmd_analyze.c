@@ -1,7 +1,7 @@
 /* analyze: verdict and ranked findings of a profile or of traces. */
 #include "cli/common/command.h"
-#include "cli/common/export_to.h"
-#include "cli/common/load.h"
+#include "cli/results/export_to.h"
+#include "cli/load/load.h"
 #include "cli/common/output.h"
 #include "cli/common/pager.h"
 #include "cli/common/rule_named.h"

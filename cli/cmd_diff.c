@@ -1,7 +1,7 @@
 /* diff: what moved between two profiles. Says nothing about good enough: that is gate. */
 #include "cli/common/command.h"
-#include "cli/common/compare_two.h"
-#include "cli/common/export_to.h"
+#include "cli/load/compare_two.h"
+#include "cli/results/export_to.h"
 #include "cli/common/output.h"
 
 #include <string.h>

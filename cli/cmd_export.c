@@ -1,8 +1,8 @@
 /* export: the timeline for other viewers. */
 #include "cli/common/command.h"
-#include "cli/common/export_tables.h"
-#include "cli/common/export_to.h"
-#include "cli/common/load.h"
+#include "cli/results/export_tables.h"
+#include "cli/results/export_to.h"
+#include "cli/load/load.h"
 #include "cli/common/output.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* report: the page, one HTML file that needs no network. */
 #include "cli/common/command.h"
-#include "cli/common/export_to.h"
-#include "cli/common/load.h"
+#include "cli/results/export_to.h"
+#include "cli/load/load.h"
 #include "cli/common/output.h"
 
 #include <stdio.h>

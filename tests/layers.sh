@@ -42,18 +42,20 @@ report/page             report report/words report/json report/chrome analyzer/t
 report/page/ranks       report report/words report/page analyzer/timeline analyzer/facts
 report/page/events      wire report report/words report/json report/chrome report/page report/page/ranks analyzer/timeline analyzer/facts
 report/export           report report/words report/json report/terminal report/chrome report/page analyzer/timeline analyzer/facts analyzer/compare
-cli/common              report report/tables report/terminal analyzer/profile analyzer/collector analyzer/import analyzer/measure analyzer/facts analyzer/advice analyzer/reduce
-cli                     cli/common report report/words report/json report/terminal report/page analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
-cli/run                 wire cli/common report report/words analyzer/profile analyzer/collector
-cli/record              cli/common report
-cli/gate                cli/common report analyzer/profile analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
-cli/try                 cli/common cli/run report report/words report/json report/terminal analyzer/profile analyzer/facts analyzer/advice analyzer/compare
-cli/import              wire cli/common cli/run report analyzer/profile analyzer/import analyzer/collector
-cli/reduce              cli/common analyzer/profile analyzer/import analyzer/reduce
-cli/mpi                 cli/common cli/reduce analyzer/profile analyzer/import analyzer/reduce
+cli/common              report/terminal analyzer/advice
+cli/load                cli/common report analyzer/profile analyzer/import analyzer/measure analyzer/facts analyzer/advice analyzer/reduce
+cli/results             cli/common cli/load report report/tables analyzer/profile analyzer/collector
+cli                     cli/common cli/load cli/results report report/words report/json report/terminal report/page analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
+cli/run                 wire cli/common cli/load cli/results report report/words analyzer/profile analyzer/collector
+cli/record              cli/common cli/results report
+cli/gate                cli/common cli/load cli/results report analyzer/profile analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
+cli/try                 cli/common cli/load cli/run report report/words report/json report/terminal analyzer/profile analyzer/facts analyzer/advice analyzer/compare
+cli/import              wire cli/common cli/load cli/results cli/run report analyzer/profile analyzer/import analyzer/collector
+cli/reduce              cli/common cli/load cli/results analyzer/profile analyzer/import analyzer/reduce
+cli/mpi                 cli/common cli/load cli/reduce analyzer/profile analyzer/import analyzer/reduce
 cli/doctor              cli/common cli/run report/json report/terminal
 cli/lint                cli/common report report/json report/terminal
-cli/view                cli/common report
+cli/view                cli/common cli/load cli/results report
 reference_workloads/common
 reference_workloads/conv reference_workloads/common
 reference_workloads/amp reference_workloads/common reference_workloads/conv
@@ -114,7 +116,7 @@ selftest() {
     for wrong in "base/err.c analyzer/profile/rows.h" "agent/core/spool.c base/err.h" "analyzer/facts/facts.c analyzer/whatif/whatif.h" \
         "analyzer/queries/query.c analyzer/advice/outcome.h" "analyzer/replay/graph.c analyzer/advice/rule.h" \
         "analyzer/advice/rules/training/rule_zero_grad.c analyzer/whatif/engine.h" "analyzer/import/import.c analyzer/timeline/timeline.h" \
-        "report/words/text.c cli/common/load.h" "cli/gate/cmd_gate.c agent/core/spool.h" "reference_workloads/conv/train.c wire/spool_format.h"; do
+        "report/words/text.c cli/load/load.h" "cli/gate/cmd_gate.c agent/core/spool.h" "reference_workloads/conv/train.c wire/spool_format.h"; do
         file=${wrong% *}
         cp "$tree/$file" "$tree/kept" || { failed=1; continue; }
         echo "#include \"${wrong#* }\"" >>"$tree/$file"

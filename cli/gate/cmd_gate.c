@@ -1,7 +1,7 @@
 /* gate: may this run pass in CI? */
 #include "cli/common/command.h"
-#include "cli/common/compare_two.h"
-#include "cli/common/export_to.h"
+#include "cli/load/compare_two.h"
+#include "cli/results/export_to.h"
 #include "cli/common/output.h"
 #include "cli/gate/history.h"
 

@@ -4,7 +4,7 @@
 #define GPUPROF_CLI_GATE_HISTORY_H
 
 #include "analyzer/compare/compare.h"
-#include "cli/common/load.h"
+#include "cli/load/load.h"
 
 struct history {
     struct arena arena;

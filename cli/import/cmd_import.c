@@ -1,7 +1,7 @@
 /* import: traces of other tools into a profile. */
 #include "cli/common/command.h"
-#include "cli/common/load.h"
-#include "cli/common/results.h"
+#include "cli/load/load.h"
+#include "cli/results/results.h"
 #include "cli/run/run.h"
 
 #include "analyzer/collector/collect.h"

@@ -2,8 +2,8 @@
  * files; each process summarises its share of them; the summaries meet in process 0, which writes
  * the profile. All lines, and the exit status, come from process 0. */
 #include "cli/common/command.h"
-#include "cli/common/load.h"
-#include "cli/common/many.h"
+#include "cli/load/load.h"
+#include "cli/load/many.h"
 #include "cli/mpi/world.h"
 #include "cli/reduce/reduce.h"
 

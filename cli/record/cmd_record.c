@@ -2,7 +2,7 @@
 #include "cli/common/ask.h"
 #include "cli/common/command.h"
 #include "cli/common/output.h"
-#include "cli/common/results.h"
+#include "cli/results/results.h"
 #include "cli/record/record.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /* reduce: the recordings of all ranks into one small profile. */
 #include "cli/common/command.h"
-#include "cli/common/load.h"
+#include "cli/load/load.h"
 #include "cli/reduce/reduce.h"
 
 #include <sched.h>

@@ -1,8 +1,8 @@
 #include "cli/reduce/reduce.h"
 
 #include "cli/common/command.h"
-#include "cli/common/load.h"
-#include "cli/common/many.h"
+#include "cli/load/load.h"
+#include "cli/load/many.h"
 
 #include <dirent.h>
 #include <errno.h>

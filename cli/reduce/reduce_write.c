@@ -3,9 +3,9 @@
 
 #include "analyzer/profile/store.h"
 #include "cli/common/command.h"
-#include "cli/common/many.h"
+#include "cli/load/many.h"
 #include "cli/common/output.h"
-#include "cli/common/results.h"
+#include "cli/results/results.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

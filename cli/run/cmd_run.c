@@ -2,9 +2,9 @@
  * line with the prefix "gpuprof: ". */
 #include "cli/common/command.h"
 #include "cli/common/files.h"
-#include "cli/common/load.h"
+#include "cli/load/load.h"
 #include "cli/common/output.h"
-#include "cli/common/results.h"
+#include "cli/results/results.h"
 #include "cli/run/run.h"
 #include "cli/run/run_plan.h"
 #include "cli/run/signals.h"

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "cli/common/command.h"
-#include "cli/common/results.h"
+#include "cli/results/results.h"
 
 #include <inttypes.h>
 #include <stdio.h>

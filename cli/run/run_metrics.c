@@ -4,7 +4,7 @@
 
 #include "analyzer/collector/collect.h"
 #include "analyzer/collector/recent.h"
-#include "cli/common/live.h"
+#include "cli/results/live.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -2,7 +2,7 @@
  * the profile, and finishes it when the program has ended, even where this process is not there any
  * more (killed alone, or with its group). */
 #include "cli/common/files.h"
-#include "cli/common/results.h"
+#include "cli/results/results.h"
 #include "cli/run/run.h"
 #include "cli/run/signals.h"
 

@@ -7,7 +7,7 @@
 #define GPUPROF_CLI_TRY_TRY_H
 
 #include "analyzer/compare/ab.h"
-#include "cli/common/load.h"
+#include "cli/load/load.h"
 
 #include <limits.h>
 

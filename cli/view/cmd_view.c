@@ -1,8 +1,8 @@
 /* view: opens a trace in ui.perfetto.dev. The page fetches it from here, once, over loopback; the
  * trace goes nowhere else. */
 #include "cli/common/command.h"
-#include "cli/common/export_to.h"
-#include "cli/common/load.h"
+#include "cli/results/export_to.h"
+#include "cli/load/load.h"
 #include "cli/view/serve.h"
 
 #include <errno.h>

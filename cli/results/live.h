@@ -1,6 +1,6 @@
 /* Metrics of a run that goes on: analyses what `pour` puts, and writes `path` by renaming. */
-#ifndef GPUPROF_CLI_COMMON_LIVE_H
-#define GPUPROF_CLI_COMMON_LIVE_H
+#ifndef GPUPROF_CLI_RESULTS_LIVE_H
+#define GPUPROF_CLI_RESULTS_LIVE_H
 
 #include "analyzer/profile/rows.h"
 #include "report/export.h"

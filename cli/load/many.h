@@ -1,7 +1,7 @@
 /* Many ranks: a few KB of each recording stay in memory, and all rows of one. What `analyze` and
  * its kind do with folders of more files than MANY_FILES, and `reduce` with any number. */
-#ifndef GPUPROF_CLI_COMMON_MANY_H
-#define GPUPROF_CLI_COMMON_MANY_H
+#ifndef GPUPROF_CLI_LOAD_MANY_H
+#define GPUPROF_CLI_LOAD_MANY_H
 
 #include "analyzer/reduce/job.h"
 

@@ -1,6 +1,6 @@
 /* What a run or an import ends with: the analysis, stored in the profile, and a summary. */
-#ifndef GPUPROF_CLI_COMMON_RESULTS_H
-#define GPUPROF_CLI_COMMON_RESULTS_H
+#ifndef GPUPROF_CLI_RESULTS_RESULTS_H
+#define GPUPROF_CLI_RESULTS_RESULTS_H
 
 #include "base/err.h"
 

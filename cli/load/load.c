@@ -1,11 +1,11 @@
-#include "cli/common/load.h"
+#include "cli/load/load.h"
 
 #include "analyzer/advice/past.h"
 #include "analyzer/measure/together.h"
 #include "analyzer/import/import.h"
 #include "analyzer/profile/redact.h"
 #include "cli/common/command.h"
-#include "cli/common/many.h"
+#include "cli/load/many.h"
 
 #include <stdio.h>
 #include <stdlib.h>

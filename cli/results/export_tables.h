@@ -1,7 +1,7 @@
 /* export --format csv: each operand is one run, a file or the folder of its ranks; all of them into
  * three files. */
-#ifndef GPUPROF_CLI_COMMON_EXPORT_TABLES_H
-#define GPUPROF_CLI_COMMON_EXPORT_TABLES_H
+#ifndef GPUPROF_CLI_RESULTS_EXPORT_TABLES_H
+#define GPUPROF_CLI_RESULTS_EXPORT_TABLES_H
 
 #include <stdbool.h>
 #include <stddef.h>

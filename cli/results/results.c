@@ -1,10 +1,10 @@
 /* After the program: what the profile says, kept in the profile and told on stderr. */
 #include "analyzer/collector/window.h"
 #include "cli/common/command.h"
-#include "cli/common/live.h"
-#include "cli/common/load.h"
+#include "cli/results/live.h"
+#include "cli/load/load.h"
 #include "cli/common/output.h"
-#include "cli/common/results.h"
+#include "cli/results/results.h"
 
 #include "analyzer/profile/store.h"
 

@@ -1,8 +1,8 @@
 /* From paths to an analysis: profiles and traces of every format that the importers know, several
  * of them as ranks of one run. Files that belong to no run of several are left out, which the
  * health of the result says; where no two belong together, loading fails. */
-#ifndef GPUPROF_CLI_COMMON_LOAD_H
-#define GPUPROF_CLI_COMMON_LOAD_H
+#ifndef GPUPROF_CLI_LOAD_LOAD_H
+#define GPUPROF_CLI_LOAD_LOAD_H
 
 #include "analyzer/advice/advice.h"
 #include "analyzer/import/import.h"

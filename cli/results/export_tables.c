@@ -1,7 +1,7 @@
-#include "cli/common/export_tables.h"
+#include "cli/results/export_tables.h"
 
 #include "cli/common/command.h"
-#include "cli/common/load.h"
+#include "cli/load/load.h"
 #include "cli/common/output.h"
 #include "report/tables/tables.h"
 

@@ -1,9 +1,9 @@
-#include "cli/common/many.h"
+#include "cli/load/many.h"
 
 #include "analyzer/import/import.h"
 #include "analyzer/profile/redact.h"
 #include "analyzer/reduce/summary.h"
-#include "cli/common/load.h"
+#include "cli/load/load.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* What diff and gate share: two profiles, loaded one after the other. */
-#ifndef GPUPROF_CLI_COMMON_COMPARE_TWO_H
-#define GPUPROF_CLI_COMMON_COMPARE_TWO_H
+#ifndef GPUPROF_CLI_LOAD_COMPARE_TWO_H
+#define GPUPROF_CLI_LOAD_COMPARE_TWO_H
 
-#include "cli/common/load.h"
+#include "cli/load/load.h"
 
 struct two {
     struct loaded base, now;

@@ -1,4 +1,4 @@
-#include "cli/common/export_to.h"
+#include "cli/results/export_to.h"
 
 #include "cli/common/command.h"
 #include "cli/common/output.h"

@@ -1,8 +1,8 @@
 /* The common end of analyze, report, export, diff and gate: one exporter into one output. */
-#ifndef GPUPROF_CLI_COMMON_EXPORT_TO_H
-#define GPUPROF_CLI_COMMON_EXPORT_TO_H
+#ifndef GPUPROF_CLI_RESULTS_EXPORT_TO_H
+#define GPUPROF_CLI_RESULTS_EXPORT_TO_H
 
-#include "cli/common/load.h"
+#include "cli/load/load.h"
 #include "report/export.h"
 
 /* Exactly one is not NULL. */

@@ -1,4 +1,4 @@
-#include "cli/common/compare_two.h"
+#include "cli/load/compare_two.h"
 
 int two_load(struct two *t, const char *base, const char *now, struct err *e)
 {

@@ -1,4 +1,4 @@
-#include "cli/common/live.h"
+#include "cli/results/live.h"
 
 #include "cli/common/output.h"
 
