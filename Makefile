@@ -45,8 +45,8 @@ fresh:
 	@scripts/setup.sh fresh
 	@tests/fresh/fresh.sh $(BUILD)-fresh $(FRESH)
 
-# libFuzzer on what reads files, and mutants of recordings through all commands, under sanitizers: S seconds each, seven of
-# them. Needs clang. What is learned and found stays in $(BUILD)-fuzz.
+# libFuzzer on what reads files, and mutants of recordings through all commands, under sanitizers: seven side by side for S
+# seconds. Needs clang. What is learned and found stays in $(BUILD)-fuzz.
 S ?= 60
 fuzz:
 	@tests/fuzz/fuzz.sh $(BUILD)-fuzz $(S) $(FUZZ)

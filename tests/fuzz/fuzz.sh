@@ -1,6 +1,6 @@
 #!/bin/sh
-# make fuzz S=600: builds the fuzz targets and runs each of them for S seconds, one after the other, then the mutator for S
-# seconds. What was found lies in BUILD/findings, what was learned in BUILD/corpus; both stay for the next call.
+# make fuzz S=600: builds the fuzz targets and runs them and the mutator for S seconds, all side by side. What was found lies
+# in BUILD/findings, what was learned in BUILD/corpus; both stay for the next call.
 # Usage: fuzz.sh BUILD SECONDS [TARGET...]. Exit status: 0 nothing found, 1 something, 2 it cannot be built.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -22,27 +22,50 @@ if ! { cmake -S . -B "$build" -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug 
     echo "make fuzz: the targets cannot be built ($build/build.log)" >&2
     exit 2
 fi
-status=0
-for name in "$@"; do
-    printf '== %s, %s s\n' "$name" "$seconds"
-    if [ "$name" = mutate ]; then
-        # other mutants at each call: their numbers begin where the clock is
-        python3 tests/fuzz/mutate.py "$build/bin/gpuprof" --seconds "$seconds" --first "$(date +%s)" \
-            --keep "$build/findings" || status=1
-        continue
-    fi
-    mkdir -p "$build/corpus/$name"
+
+# Other mutants at each call: their numbers begin where the clock is.
+mutate() {
+    python3 tests/fuzz/mutate.py "$build/bin/gpuprof" --seconds "$seconds" --first "$(date +%s)" --keep "$build/findings"
+}
+
+# fuzz NAME: 60 s without an end is a hang; less would be the fault of the other targets on a machine of few cores.
+fuzz() {
+    mkdir -p "$build/corpus/$1"
     seeds=""
-    [ -d "tests/fuzz/corpus_$name" ] && seeds="tests/fuzz/corpus_$name"
+    [ -d "tests/fuzz/corpus_$1" ] && seeds="tests/fuzz/corpus_$1"
     # shellcheck disable=SC2086 # there may be no seeds
-    if "$build/bin/fuzz_$name" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -max_len=131072 \
-        -print_final_stats=1 -artifact_prefix="$build/findings/$name-" "$build/corpus/$name" $seeds \
-        >"$build/$name.log" 2>&1; then
-        sed -n 's/^stat::number_of_executed_units: */  nothing found, runs: /p' "$build/$name.log"
+    "$build/bin/fuzz_$1" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 -max_len=131072 -print_final_stats=1 \
+        -artifact_prefix="$build/findings/$1-" "$build/corpus/$1" $seeds
+}
+
+# What a target ended with, as it says in its log.
+report() {
+    printf '== %s, %s s\n' "$1" "$seconds"
+    if [ "$1" = mutate ]; then
+        cat "$build/$1.log"
+    elif [ "$2" = 0 ]; then
+        sed -n 's/^stat::number_of_executed_units: */  nothing found, runs: /p' "$build/$1.log"
     else
-        grep -hE 'ERROR|SUMMARY|runtime error' "$build/$name.log" | head -5
-        echo "  found something: $build/$name.log"
-        status=1
+        grep -hE 'ERROR|SUMMARY|runtime error' "$build/$1.log" | head -5
+        echo "  found something: $build/$1.log"
     fi
+}
+
+run() {
+    if [ "$1" = mutate ]; then mutate; else fuzz "$1"; fi
+}
+
+running=""
+for name in "$@"; do
+    run "$name" >"$build/$name.log" 2>&1 &
+    running="$running $name:$!"
+done
+trap 'for one in $running; do kill "${one#*:}" 2>/dev/null; done; exit 130' INT TERM
+status=0
+for one in $running; do
+    wait "${one#*:}"
+    ended=$?
+    [ "$ended" = 0 ] || status=1
+    report "${one%:*}" "$ended"
 done
 exit $status
