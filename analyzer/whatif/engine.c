@@ -94,6 +94,14 @@ static int64_t work_left_ns(const struct engine *x)
     return (int64_t)(fmin(share, 1) * (double)x->f->step_ns); /* hostile times exceed it */
 }
 
+/* Who launches differently makes batches as before. While the GPU waits for one, nobody but their
+ * maker is at work: the steps come no faster than that. */
+static int64_t input_left_ns(const struct engine *x, const struct edit *edit)
+{
+    bool launching = edit->kind == EDIT_GRAPH || edit->kind == EDIT_UNSYNC;
+    return launching ? engine_within(x->f->breakdown_ns[PART_IDLE_INPUT], x->f->step_ns) : 0;
+}
+
 int64_t engine_most(struct engine *x, const struct edit *edit)
 {
     int64_t best = 0, left = INT64_MAX;
@@ -104,7 +112,8 @@ int64_t engine_most(struct engine *x, const struct edit *edit)
         best = most > best ? most : best;
         left = work < left ? work : left;
     }
-    int64_t limit = x->f->step_ns - left;
+    int64_t input = input_left_ns(x, edit);
+    int64_t limit = x->f->step_ns - (left > input ? left : input);
     return engine_within(engine_to_median(x, best), limit > 0 ? limit : 0);
 }
 
@@ -194,7 +203,10 @@ static int64_t floor_ns(const struct engine *x, const struct edit *const *edits,
 {
     if (n == 1 && edits[0]->kind == EDIT_OVERLAP)
         return copies_left_ns(x->f);
-    return of_host(edits, n) ? x->work_ns : 0;
+    if (!of_host(edits, n))
+        return 0;
+    int64_t input = n == 1 ? input_left_ns(x, edits[0]) : 0;
+    return input > x->work_ns ? input : x->work_ns;
 }
 
 struct span_ns engine_span(struct engine *x, const struct whatif *w,

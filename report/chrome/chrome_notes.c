@@ -87,7 +87,7 @@ static void write_place(struct chrome *c, const struct place *p, int64_t pid, in
 {
     struct text t;
     char name[200];
-    snprintf(name, sizeof name, "%zu. %.150s", p->rank, p->finding->rule->title);
+    snprintf(name, sizeof name, "%zu. %.150s", p->rank, p->finding->title);
     chrome_slice(c, "gpuprof", name, pid, tid, p->at->start_ns, p->at->end_ns);
     json_str(&c->j, "here", p->at->text ? p->at->text : "");
     json_str(&c->j, analysis_of_window(c->a->facts) ? "saves" : "saves per step",

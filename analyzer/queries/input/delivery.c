@@ -6,7 +6,8 @@
 
 enum {
     WAIT_NS = 500000, /* taking a batch that is ready takes less: unpacking it */
-    WAITS_MIN = 3,
+    WAITS_MIN = 3,    /* of fewer batches: all */
+    BATCHES_MIN = 2,
     EVERY = 16,      /* at least one in so many batches was awaited: workers deliver in bursts */
     HELD_UP_PCT = 10 /* of the steps' time is spent waiting */
 };
@@ -105,7 +106,8 @@ static bool held_up(const struct deliveries *d, const struct facts *f)
         waits += awaited(x);
         waited_ns += awaited(x) ? x->to_ns - x->from_ns : 0;
     }
-    return waits >= WAITS_MIN && waits * EVERY >= taken &&
+    size_t enough = taken < WAITS_MIN ? taken : WAITS_MIN;
+    return taken >= BATCHES_MIN && waits >= enough && waits * EVERY >= taken &&
            (double)waited_ns * 100 >= (double)steps_ns * HELD_UP_PCT;
 }
 

@@ -84,7 +84,7 @@ void page_data_findings(struct data *d)
         for (size_t k = 0; k < o->example_count; k++) {
             json_begin(&d->j, NULL, '{');
             json_int(&d->j, "rank", (int64_t)i + 1);
-            json_str(&d->j, "title", o->rule->title);
+            json_str(&d->j, "title", o->title);
             json_str(&d->j, "text", o->examples[k].text);
             json_int(&d->j, "start", o->examples[k].start_ns);
             json_int(&d->j, "length", o->examples[k].end_ns - o->examples[k].start_ns);

@@ -130,6 +130,41 @@ START_TEST(the_rule_says_what_more_workers_would_bring)
 }
 END_TEST
 
+/* What torch.profiler records with active=2. */
+START_TEST(two_batches_are_enough_if_both_were_awaited)
+{
+    struct bench x = bench_start_of(2, MS(10), fill_held_up);
+    ck_assert_uint_eq(found(&x), 2);
+    ck_assert_str_eq(x.b.a->ranked[0]->title, "Give the loader more workers");
+    bench_end(&x);
+    x = bench_start_of(1, MS(10), fill_held_up);
+    ck_assert_uint_eq(found(&x), 0);
+    bench_end(&x);
+}
+END_TEST
+
+/* 6 ms for a batch that nobody knows the maker of, then 40 launches, one each 100 us. */
+static void fill_launches_behind_a_batch(struct builder *b, int64_t at)
+{
+    build_range(b, awaits, at, at + MS(6));
+    for (int i = 0; i < 40; i++)
+        build_kernel(b, "k", at + MS(6) + US(100 * i), at + MS(6) + US(100 * i + 8), US(5));
+}
+
+START_TEST(a_graph_makes_no_batches)
+{
+    struct bench x = bench_start_of(1, MS(10), fill_launches_behind_a_batch);
+    for (size_t i = 0; i < x.b.a->outcome_count; i++) {
+        const struct outcome *o = &x.b.a->outcomes[i];
+        if (strcmp(o->rule->id, "cuda-graphs") == 0) {
+            ck_assert_int_eq(o->verdict, RULE_FIRES);
+            ck_assert_int_le(o->saves_high_ns, MS(4.1));
+        }
+    }
+    bench_end(&x);
+}
+END_TEST
+
 Suite *test_deliveries_suite(void)
 {
     Suite *s = suite_create("deliveries");
@@ -138,6 +173,8 @@ Suite *test_deliveries_suite(void)
     tcase_add_test(c, so_does_a_thread_that_sleeps_in_the_operating_system);
     tcase_add_test(c, a_batch_of_a_burst_was_made_between_its_neighbours);
     tcase_add_test(c, batches_that_are_ready_say_nothing_about_workers);
+    tcase_add_test(c, two_batches_are_enough_if_both_were_awaited);
+    tcase_add_test(c, a_graph_makes_no_batches);
     tcase_add_test(c, the_rule_says_what_more_workers_would_bring);
     suite_add_tcase(s, c);
     return s;

@@ -4,6 +4,8 @@
 #include "analyzer/queries/input/feed.h"
 #include "analyzer/queries/input/loader.h"
 
+#include <string.h>
+
 struct need {
     int have;        /* workers now; -1 = not known */
     int needed;      /* workers that make a batch in the rest of the step; 0 = not known */
@@ -196,6 +198,8 @@ static void check_num_workers(const struct facts *facts, struct arena *arena, st
     const char *how = f.have == 0 ? "the training thread makes each batch itself; the GPU waits"
                                   : "the GPU waits for the next batch for";
     const char *where = query_gap_range(facts, PART_IDLE_INPUT);
+    if (f.have > 0 || (where && strstr(where, "_MultiProcessingDataLoaderIter")))
+        o->title = "Give the loader more workers";
     outcome_fires(o, gain,
                   arena_printf(arena, "%s %.1f ms of %.1f ms per step%s%s%s", how, ms(idle),
                                ms(facts->step_ns), where ? ", most of it in '" : "",
