@@ -1,6 +1,7 @@
 /* Chooses the steps that are replayed and makes their tasks, thread by thread. */
 #include "analyzer/replay/graph_make.h"
 
+#include "analyzer/measure/median.h"
 #include "analyzer/queries/query.h"
 #include "wire/spool_format.h"
 
@@ -51,6 +52,35 @@ static size_t steps_wanted(const struct maker *m, size_t end, size_t most)
     return n;
 }
 
+/* End of the training thread's last call that begins in the step; the step's start without any. */
+static int64_t last_call_ns(const struct maker *m, const struct step *s)
+{
+    const struct thread *th = &m->t->threads[m->a->steps.main_thread];
+    uint32_t call = th->first_api + th->apis;
+    while (call > th->first_api && m->t->apis[call - 1].start_ns >= s->end_ns)
+        call--;
+    bool any = call > th->first_api && m->t->apis[call - 1].start_ns >= s->start_ns;
+    return any ? m->t->apis[call - 1].end_ns : s->start_ns;
+}
+
+/* Where the window ends: with its last step. But a profiler that stops in the last step it records
+ * holds up the host there, behind the step's last call: the others' length on the host is enough.
+ */
+static int64_t window_end(const struct maker *m, size_t end)
+{
+    const struct step *at = &m->a->steps.at[m->g->first], *last = &m->a->steps.at[end - 1];
+    int64_t others[STEPS_MAX], call_ns;
+    size_t n = m->g->steps - 1;
+    if (!m->a->steps.on_gpu || end < m->a->steps.count || n == 0)
+        return last->end_ns;
+    for (size_t i = 0; i < n; i++)
+        others[i] = at[i].end_ns - at[i].start_ns;
+    int64_t ns = last->start_ns + median_ns(others, n);
+    call_ns = last_call_ns(m, last);
+    ns = ns > call_ns ? ns : call_ns;
+    return ns < last->end_ns ? ns : last->end_ns;
+}
+
 static void find_window(struct maker *m)
 {
     const struct steps *s = &m->a->steps;
@@ -71,7 +101,7 @@ static void find_window(struct maker *m)
     m->g->skip = m->g->steps / 3;
     m->g->first = (uint32_t)(end - m->g->steps);
     m->g->start_ns = s->at[m->g->first].start_ns;
-    m->end_ns = s->at[end - 1].end_ns;
+    m->end_ns = window_end(m, end);
     m->g->length_ns = m->end_ns - m->g->start_ns;
 }
 

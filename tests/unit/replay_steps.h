@@ -16,8 +16,9 @@ struct bench {
     struct replay r;
 };
 
-static inline struct bench bench_start_of(int steps, int64_t period,
-                                          void (*fill)(struct builder *, int64_t))
+/* The last step is longer by `tail` on the host. */
+static inline struct bench bench_start_tail(int steps, int64_t period, int64_t tail,
+                                            void (*fill)(struct builder *, int64_t))
 {
     struct err e = ERR_INIT;
     struct bench x = {.b = build_start()};
@@ -25,7 +26,8 @@ static inline struct bench bench_start_of(int steps, int64_t period,
     build_stream(&x.b, 2, 1);
     for (int i = 0; i < steps; i++) {
         fill(&x.b, MS(100) + period * i);
-        build_range(&x.b, "step", MS(100) + period * i, MS(100) + period * (i + 1));
+        build_range(&x.b, "step", MS(100) + period * i,
+                    MS(100) + period * (i + 1) + (i + 1 == steps ? tail : 0));
     }
     ck_assert_int_eq(advice_predict(build_analyze(&x.b), &e), 0);
     x.g = graph_build(x.b.a->facts, &e);
@@ -33,6 +35,12 @@ static inline struct bench bench_start_of(int steps, int64_t period,
     ck_assert_int_eq(plan_init(&x.plan, x.g), 0);
     ck_assert_int_eq(replay_init(&x.r, x.g), 0);
     return x;
+}
+
+static inline struct bench bench_start_of(int steps, int64_t period,
+                                          void (*fill)(struct builder *, int64_t))
+{
+    return bench_start_tail(steps, period, 0, fill);
 }
 
 static inline struct bench bench_start(int64_t period, void (*fill)(struct builder *, int64_t))

@@ -218,6 +218,16 @@ START_TEST(a_wait_is_for_the_last_recording_of_its_event)
 }
 END_TEST
 
+/* torch.profiler writes its file within the last step. */
+START_TEST(what_a_profiler_does_behind_the_last_call_is_no_part_of_a_step)
+{
+    struct bench x = bench_start_tail(6, MS(10), MS(50), fill_gpu_bound);
+    ck_assert_int_le(llabs(bench_step(&x) - MS(10)), US(50));
+    ck_assert_double_lt(x.b.a->whatif.holdout_error_pct, 1);
+    bench_end(&x);
+}
+END_TEST
+
 Suite *test_graph_suite(void)
 {
     Suite *s = suite_create("graph");
@@ -230,6 +240,7 @@ Suite *test_graph_suite(void)
     tcase_add_test(c, a_silent_thread_goes_on_when_the_other_one_hands_over);
     tcase_add_test(c, an_event_of_unknown_stream_is_nobodys);
     tcase_add_test(c, a_wait_is_for_the_last_recording_of_its_event);
+    tcase_add_test(c, what_a_profiler_does_behind_the_last_call_is_no_part_of_a_step);
     suite_add_tcase(s, c);
     return s;
 }
