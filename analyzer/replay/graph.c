@@ -163,6 +163,8 @@ static int make(struct maker *m)
     uint32_t *event_of = index_events(m->t);
     int rc = event_of ? link_ops(m) : -1;
     if (rc == 0)
+        rc = graph_find_homes(m);
+    if (rc == 0)
         rc = put_orphans(m);
     if (rc == 0)
         rc = graph_put_loads(m);
@@ -220,6 +222,7 @@ struct graph *graph_build(const struct facts *f, struct err *e)
     free(m.first_op);
     free(m.next_op);
     free(m.ended);
+    free(m.home);
     vec_release(&m.keys);
     vec_release(&m.marks);
     if (rc < 0)

@@ -1,5 +1,5 @@
 /* Between the files that make a graph's tasks: graph.c, graph_threads.c for host threads,
- * graph_loads.c for batches. */
+ * graph_loads.c for batches, graph_homes.c for the nodes of CUDA graphs. */
 #ifndef GPUPROF_REPLAY_GRAPH_MAKE_H
 #define GPUPROF_REPLAY_GRAPH_MAKE_H
 
@@ -29,6 +29,7 @@ struct maker {
     struct VEC(struct batch_mark) marks;
     size_t mark;                  /* next one that has not ended before the cursor */
     uint32_t *first_op, *next_op; /* ops of an API call */
+    uint32_t *home;               /* by stream: the one that orders its work, graph_homes.c */
     int64_t *ended;               /* by op: when all that began no later had; NULL: not asked yet */
     bool frees_wait;              /* as they should, and were not seen not to */
     int64_t end_ns;
@@ -41,7 +42,9 @@ struct task *graph_put(struct maker *m, enum task_kind kind, int64_t key, uint32
 /* The tasks of one host thread, and the GPU work that its calls queue; `event_of`: by API call, the
  * event that it records. -1: out of memory. */
 int graph_put_thread(struct maker *m, uint32_t thread, const uint32_t *event_of);
-/* Puts one operation on its stream. */
+/* Fills m->home. -1: out of memory. */
+int graph_find_homes(struct maker *m);
+/* Puts one operation on the stream that orders it. */
 void graph_put_op(struct maker *m, uint32_t op, int64_t key);
 /* Until when the call, a free, waited for the device; -1: it does not wait. */
 int64_t graph_free_waited(struct maker *m, uint32_t api);

@@ -46,7 +46,7 @@ void graph_put_op(struct maker *m, uint32_t op, int64_t key)
     const struct op *o = &m->t->ops[op];
     enum task_kind kind =
         o->kind == OP_KERNEL && o->class.family == FAMILY_COMM ? TASK_COLL : kinds[o->kind];
-    graph_put(m, kind, key, o->stream, o->start_ns, o->end_ns, op);
+    graph_put(m, kind, key, m->home[o->stream], o->start_ns, o->end_ns, op);
 }
 
 /* Did the call come back when its copy had ended? Small copies are staged and done with. */

@@ -228,6 +228,35 @@ START_TEST(what_a_profiler_does_behind_the_last_call_is_no_part_of_a_step)
 }
 END_TEST
 
+/* A kernel, three nodes of a graph that the driver runs in a stream of its own, a kernel behind
+ * them: all launched at once. */
+static void fill_graph_between(struct builder *b, int64_t at)
+{
+    build_kernel(b, "before", at + US(20), at + US(30), MS(1));
+    int64_t graph = build_api(b, "cudaGraphLaunch", at + US(100), US(20));
+    b->stream = 2;
+    for (int i = 0; i < 3; i++)
+        build_kernel_of(b, "node", graph, at + US(1031) + MS(2) * i, MS(2), 64);
+    b->stream = 1;
+    build_kernel(b, "after", at + US(200), at + US(7032), MS(2));
+    build_sync(b, at + US(300), MS(8.74));
+}
+
+static bool of_the_graph(const struct facts *f, uint32_t op)
+{
+    return f->tl->apis[f->tl->ops[op].api].kind == API_GRAPH_LAUNCH;
+}
+
+START_TEST(nodes_of_a_graph_are_ordered_by_the_stream_of_its_launch)
+{
+    struct bench x = bench_start(MS(10), fill_graph_between);
+    struct edit half = {.kind = EDIT_SCALE, .ops = of_the_graph, .good = 0.5, .bad = 0.5};
+    ck_assert_double_lt(x.b.a->whatif.unexplained_pct, 0.1);
+    ck_assert_int_le(llabs(bench_span(&x, half).mid_ns - MS(3)), US(50));
+    bench_end(&x);
+}
+END_TEST
+
 Suite *test_graph_suite(void)
 {
     Suite *s = suite_create("graph");
@@ -240,6 +269,7 @@ Suite *test_graph_suite(void)
     tcase_add_test(c, a_silent_thread_goes_on_when_the_other_one_hands_over);
     tcase_add_test(c, an_event_of_unknown_stream_is_nobodys);
     tcase_add_test(c, a_wait_is_for_the_last_recording_of_its_event);
+    tcase_add_test(c, nodes_of_a_graph_are_ordered_by_the_stream_of_its_launch);
     tcase_add_test(c, what_a_profiler_does_behind_the_last_call_is_no_part_of_a_step);
     suite_add_tcase(s, c);
     return s;

@@ -1,0 +1,109 @@
+/* Which stream orders the nodes of a CUDA graph. Drivers run nodes in streams of their own, which
+ * no call names; a launch is ordered by the stream that it was given to. Where the nodes of each
+ * launch are in one such stream, and ran between the work that the same thread launched before and
+ * behind it, all of that in one stream, they count as work of that one. Cost: one pass over the
+ * calls and their operations. */
+#include "analyzer/replay/graph_make.h"
+
+#include <stdlib.h>
+
+enum { ROUNDING_NS = 2000 }; /* older traces count microseconds */
+
+struct home {
+    uint32_t stream;    /* TL_NONE: not met yet */
+    uint32_t launches;  /* that had work before and behind them */
+    int64_t last_ns;    /* end of the last node that was met */
+    bool other, broken; /* it holds work that calls launched one by one; its order contradicts */
+};
+
+struct search {
+    const struct maker *m;
+    struct home *of;     /* by stream */
+    uint32_t before;     /* the thread's last stream of work that is no node; TL_NONE */
+    int64_t before_ns;   /* end of that work */
+    uint32_t nodes;      /* stream of the last launch's nodes, TL_NONE: none, or work came behind */
+    uint32_t nodes_home; /* and what was their home */
+};
+
+static bool is_node(const struct timeline *t, const struct op *o)
+{
+    return o->api != TL_NONE && t->apis[o->api].kind == API_GRAPH_LAUNCH;
+}
+
+/* Work behind the nodes of a launch, in order if it is in their home. */
+static void note_work(struct search *x, const struct op *o)
+{
+    if (x->nodes != TL_NONE && o->stream == x->nodes_home) {
+        struct home *h = &x->of[x->nodes];
+        h->broken |= o->start_ns + ROUNDING_NS < h->last_ns;
+        h->launches++;
+        x->nodes = TL_NONE;
+    }
+    x->before = o->stream;
+    x->before_ns = o->end_ns;
+}
+
+static void note_node(struct search *x, const struct op *o, bool first, uint32_t stream)
+{
+    struct home *h = &x->of[o->stream];
+    h->broken |= x->before == TL_NONE || o->stream != stream ||
+                 (first && o->start_ns + ROUNDING_NS < x->before_ns) ||
+                 (h->stream != TL_NONE && h->stream != x->before);
+    h->stream = x->before;
+    h->last_ns = first || o->end_ns > h->last_ns ? o->end_ns : h->last_ns;
+    x->nodes = o->stream;
+    x->nodes_home = x->before;
+}
+
+static void note_call(struct search *x, uint32_t api)
+{
+    const struct maker *m = x->m;
+    bool first = true;
+    uint32_t stream = TL_NONE;
+    for (uint32_t i = m->first_op[api]; i != TL_NONE; i = m->next_op[i]) {
+        const struct op *o = &m->t->ops[i];
+        if (!is_node(m->t, o)) {
+            note_work(x, o);
+            continue;
+        }
+        stream = first ? o->stream : stream;
+        if (o->stream != stream) /* branches side by side */
+            x->of[stream].broken = true;
+        note_node(x, o, first, stream);
+        first = false;
+    }
+}
+
+static void note_calls(struct search *x)
+{
+    const struct timeline *t = x->m->t;
+    for (uint32_t i = 0; i < t->op_count; i++)
+        x->of[t->ops[i].stream].other |= t->ops[i].api != TL_NONE && !is_node(t, &t->ops[i]);
+    for (uint32_t th = 0; th < t->thread_count; th++) {
+        x->before = x->nodes = TL_NONE;
+        for (uint32_t i = 0; i < t->threads[th].apis; i++)
+            note_call(x, t->threads[th].first_api + i);
+    }
+}
+
+int graph_find_homes(struct maker *m)
+{
+    enum { LAUNCHES_MIN = 2 };
+    size_t n = m->t->stream_count;
+    struct search x = {.m = m, .of = calloc(n + 1, sizeof *x.of)};
+    m->home = malloc((n + 1) * sizeof *m->home);
+    if (!x.of || !m->home) {
+        free(x.of);
+        return -1;
+    }
+    for (size_t s = 0; s < n; s++)
+        x.of[s] = (struct home){.stream = TL_NONE, .last_ns = INT64_MIN};
+    note_calls(&x);
+    for (uint32_t s = 0; s < n; s++) {
+        const struct home *h = &x.of[s];
+        bool found = h->stream != TL_NONE && !h->other && !h->broken && h->launches >= LAUNCHES_MIN;
+        m->home[s] = found ? h->stream : s;
+    }
+    free(x.of);
+    return 0;
+}
