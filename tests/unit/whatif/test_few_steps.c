@@ -32,6 +32,20 @@ START_TEST(a_step_repeated_takes_as_long_as_one_of_many)
 }
 END_TEST
 
+/* Nobody knows whether the next step launches the same, and the finding says so. */
+START_TEST(a_graph_is_predicted_from_one_step)
+{
+    struct bench x = bench_start_of(1, MS(5), fill_host_bound);
+    const struct outcome *o = x.b.a->ranked_count ? x.b.a->ranked[0] : NULL;
+    ck_assert_ptr_nonnull(o);
+    ck_assert_str_eq(o->rule->id, "cuda-graphs");
+    ck_assert(!o->upper_bound);
+    ck_assert_int_gt(o->saves_low_ns, MS(2));
+    ck_assert_ptr_nonnull(strstr(o->summary, "check that every step launches the same"));
+    bench_end(&x);
+}
+END_TEST
+
 START_TEST(one_step_says_what_many_say_less_exactly)
 {
     struct edit edits[] = {{.kind = EDIT_GRAPH}, scale(any, 0.5)};
@@ -174,6 +188,7 @@ Suite *test_few_steps_suite(void)
 {
     Suite *s = suite_create("few_steps");
     TCase *t = tcase_create("all");
+    tcase_add_test(t, a_graph_is_predicted_from_one_step);
     tcase_add_test(t, a_step_repeated_takes_as_long_as_one_of_many);
     tcase_add_test(t, one_step_says_what_many_say_less_exactly);
     tcase_add_test(t, a_host_that_waits_for_the_step_before_is_as_fast_as_the_gpu);

@@ -227,7 +227,7 @@ static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct
     add_evidence(f, o, &s, idle, short_pct);
     o->error_class = query_short_of_cpu(f) ? ERROR_RERUN_DECIDES : ERROR_STRUCTURAL;
     o->edit.kind = EDIT_GRAPH;
-    o->edit.best_case = s.steps < 2; /* nobody knows whether the next step launches the same */
+
     o->most_ns = f->breakdown_ns[PART_IDLE_LAUNCH] + f->breakdown_ns[PART_IDLE_HOST] +
                  f->breakdown_ns[PART_IDLE_QUEUED];
     o->setting = "cuda_graph=1";
