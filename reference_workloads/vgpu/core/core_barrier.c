@@ -233,7 +233,7 @@ static bool place_locked(struct vg_held *h)
         h->record.start_ns = h->kind == HELD_EVENT ? span.end_ns : span.start_ns;
         h->record.end_ns = span.end_ns;
         if (h->copy.bytes)
-            vg_copy_bytes(&h->copy);
+            vg_copy_bytes(&h->copy, false);
         if (h->kind == HELD_EVENT) {
             h->moment->known = true;
             h->moment->time_ns = span.end_ns;

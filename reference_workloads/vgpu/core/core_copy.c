@@ -9,13 +9,10 @@
  * cudaMemcpyAsync does not device   -> device                neither form waits host     -> host
  * both wait
  *
- * Data moves only up to `copy` bytes (64 KB unless the option says otherwise), at the call or,
- * behind a collective, when that is over: kernels compute nothing, so large buffers hold nothing
- * worth the host's time.
+ * What data moves (core_data.c) does so at the call or, behind a collective, when that is over.
+ * Where the host waits for the copy, this is the time for it.
  */
 #include "reference_workloads/vgpu/core/core_graph.h"
-
-#include <string.h>
 
 enum { SMALL = 65536, STAGE_LEAD_NS = 14000, UNSTAGE_NS = 57000 };
 
@@ -71,20 +68,6 @@ static enum vg_engine engine_of(const struct vg_profile *p, enum vg_copy_kind k)
     if (k == VG_COPY_DTOH || k == VG_COPY_PTOP)
         return p->copy_engines >= 2 ? VG_ENGINE_D2H : VG_ENGINE_H2D;
     return VG_ENGINE_COMPUTE;
-}
-
-void vg_copy_bytes(const struct vg_copy *c)
-{
-    if (c->bytes > vg_core.copy_limit)
-        return;
-    if (c->rows == 0) {
-        memmove(c->dst, c->src, c->bytes);
-        return;
-    }
-    for (size_t z = 0; z < (c->slices ? c->slices : 1); z++)
-        for (size_t i = 0; i < c->rows; i++)
-            memmove((char *)c->dst + z * c->dst_slice + i * c->dst_pitch,
-                    (const char *)c->src + z * c->src_slice + i * c->src_pitch, c->row_bytes);
 }
 
 static void fill_node(struct vg_node *n, const struct vg_profile *p, const struct vg_copy *c,
@@ -152,6 +135,24 @@ static int64_t unstage_ns(const struct vg_profile *p, const struct vg_record *r)
     return host_ns < UNSTAGE_NS ? (int64_t)host_ns : UNSTAGE_NS;
 }
 
+/* The bytes move while the host waits: from the copy's start on, or from now on where they come
+ * from the host. */
+static void wait_and_move(struct vg_stream *s, const struct vg_copy *c, const struct vg_record *r,
+                          bool here)
+{
+    bool waits = is_staged(r) || host_waits(r);
+    if (host_waits(r) && r->copy.kind != VG_COPY_HTOD)
+        vg_sleep_until(r->start_ns);
+    if (host_waits(r) && r->copy.kind == VG_COPY_DTOH)
+        vg_host_drain(s, s->host_queued);
+    if (here)
+        vg_copy_bytes(c, waits);
+    if (is_staged(r))
+        vg_spin_until(r->end_ns - STAGE_LEAD_NS);
+    else if (waits)
+        vg_sleep_until(r->end_ns);
+}
+
 int vg_copy(struct vg_stream *s, const struct vg_copy *c)
 {
     struct vg_device *d = &vg_core.device[s->device];
@@ -170,9 +171,7 @@ int vg_copy(struct vg_stream *s, const struct vg_copy *c)
         vg_host_drain(s, s->host_queued);
     }
     if (r.copy.kind == VG_COPY_HTOH) {
-        memmove(c->dst, c->src, c->rows ? 0 : c->bytes);
-        if (c->rows)
-            vg_copy_bytes(c);
+        vg_copy_rows(c);
         return VG_OK;
     }
     if (host_waits(&r))
@@ -186,15 +185,8 @@ int vg_copy(struct vg_stream *s, const struct vg_copy *c)
                         .copy = moves_later(&r) ? c : NULL};
     bool placed = vg_submit(s, &w, &r);
     if (!placed && (is_staged(&r) || host_waits(&r)))
-        r.end_ns = vg_stream_tail(s); /* another thread put a barrier before it */
-    if (is_staged(&r))
-        vg_spin_until(r.end_ns - STAGE_LEAD_NS);
-    else if (host_waits(&r))
-        vg_sleep_until(r.end_ns);
-    if (r.copy.kind == VG_COPY_DTOH && host_waits(&r))
-        vg_host_drain(s, s->host_queued);
-    if (placed || !w.copy)
-        vg_copy_bytes(c);
+        r.start_ns = r.end_ns = vg_stream_tail(s); /* another thread put a barrier before it */
+    wait_and_move(s, c, &r, placed || !w.copy);
     if (host_waits(&r))
         vg_spin_until(r.end_ns + unstage_ns(p, &r));
     return VG_OK;

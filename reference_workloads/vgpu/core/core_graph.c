@@ -237,7 +237,7 @@ static int64_t place_nodes_locked(struct vg_device *d, const struct vg_graph *g,
 static int run_side(struct vg_stream *s, const struct vg_node *n, int64_t when_ns)
 {
     if (n->kind == VG_NODE_COPY)
-        vg_copy_bytes(&n->copy);
+        vg_copy_bytes(&n->copy, false);
     else if (n->kind == VG_NODE_MEMSET)
         vg_set_bytes(&n->set);
     else if (n->kind == VG_NODE_HOST)

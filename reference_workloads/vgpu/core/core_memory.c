@@ -37,7 +37,7 @@ int vg_memory_open(struct vg_device *d)
         return -1;
     madvise(d->base, d->capacity, MADV_DONTDUMP);
     d->blocks = calloc(1, sizeof *d->blocks);
-    if (!d->blocks)
+    if (!d->blocks || vg_data_open(d) != 0)
         return -1;
     *d->blocks = (struct vg_block){.size = d->capacity, .free = true};
     return 0;

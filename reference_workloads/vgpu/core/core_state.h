@@ -107,7 +107,8 @@ struct vg_device {
     char *base; /* the address range that stands for device memory */
     size_t capacity, used;
     struct vg_block *blocks;
-    uint64_t peers; /* bit = access enabled */
+    _Atomic uint64_t *copied_to; /* a bit for each page (core_data.c) */
+    uint64_t peers;              /* bit = access enabled */
 };
 
 extern struct vg_core {
@@ -206,7 +207,6 @@ struct vg_set { /* rows of `width` bytes, `pitch` apart; elements of 1, 2 or 4 b
 int vg_memset(struct vg_stream *s, void *ptr, int value, size_t bytes, bool async);
 int vg_memset_rows(struct vg_stream *s, const struct vg_set *set, bool async);
 double vg_set_ns(const struct vg_profile *p, const struct vg_set *set);
-void vg_set_bytes(const struct vg_set *set);
 /* kind: cudaMemcpyKind (4 = by the pointers). `pitch` copies pass their total bytes. */
 struct vg_copy {
     void *dst;
@@ -219,11 +219,16 @@ struct vg_copy {
 };
 int vg_copy(struct vg_stream *s, const struct vg_copy *c);
 int vg_host_at(struct vg_stream *s, int64_t when_ns, void (*fn)(void *), void *arg);
-void vg_copy_bytes(const struct vg_copy *c);
 int vg_host_function(struct vg_stream *s, void (*fn)(void *), void *arg);
 /* Host functions run on a thread of their own when the timeline reaches them. */
 void vg_host_drain(struct vg_stream *s, uint64_t upto);
 bool vg_host_done(struct vg_stream *s, uint64_t upto);
+
+/* ---- data (core_data.c) ---- */
+int vg_data_open(struct vg_device *d);
+void vg_copy_rows(const struct vg_copy *c);                   /* moves all, whatever it takes */
+void vg_copy_bytes(const struct vg_copy *c, bool host_waits); /* moves what is worth it */
+void vg_set_bytes(const struct vg_set *set);
 
 /* ---- memory (core_memory.c) ---- */
 struct vg_pointer {

@@ -1,8 +1,6 @@
 /* Kernels and memsets: submission to a stream, to a capture, and on behalf of a library. */
 #include "reference_workloads/vgpu/core/core_graph.h"
 
-#include <string.h>
-
 /* CUPTI's runtime callback ids of the calls that libraries make (the core includes no CUDA). */
 enum {
     CBID_LAUNCH = 211,
@@ -89,20 +87,6 @@ int vg_launch(struct vg_stream *s, const struct vg_kernel *k, double host_ns)
 double vg_set_ns(const struct vg_profile *p, const struct vg_set *set)
 {
     return (double)vg_cost_memory(p, (double)(set->width * set->rows), 1, 0.85);
-}
-
-void vg_set_bytes(const struct vg_set *set)
-{
-    if (set->width * set->rows > vg_core.copy_limit)
-        return;
-    for (size_t y = 0; y < set->rows; y++) {
-        char *row = (char *)set->ptr + y * set->pitch;
-        if (set->element <= 1)
-            memset(row, (int)set->value, set->width);
-        else
-            for (size_t x = 0; x + set->element <= set->width; x += set->element)
-                memcpy(row + x, &set->value, set->element < 4 ? set->element : 4);
-    }
 }
 
 static void fill_set(struct vg_record *r, const struct vg_set *set, bool async)

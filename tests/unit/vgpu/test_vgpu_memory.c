@@ -124,6 +124,59 @@ START_TEST(small_data_really_moves)
 }
 END_TEST
 
+enum { LARGE = 4 << 20 };
+
+/* What a program put into device memory, whatever its size up to 16 MB, is there for it to read. */
+START_TEST(large_data_moves_once)
+{
+    choose("t4,scale=0.01");
+    struct memory m = memory(LARGE);
+    char *back = keep(malloc(LARGE));
+    memset(m.pageable, 1, LARGE);
+    memset(m.pinned, 2, LARGE);
+    OK(cudaMemcpy(m.device, m.pageable, LARGE, cudaMemcpyHostToDevice));
+    OK(cudaMemcpyAsync(m.device + LARGE, m.pinned, LARGE, cudaMemcpyHostToDevice, NULL));
+    OK(cudaMemcpy(back, m.device, LARGE, cudaMemcpyDeviceToHost));
+    ck_assert_mem_eq(back, m.pageable, LARGE);
+    OK(cudaMemcpy(back, m.device + LARGE, LARGE, cudaMemcpyDeviceToHost));
+    ck_assert_mem_eq(back, m.pinned, LARGE);
+    memset(m.pinned, 3, LARGE); /* the batch of a later step: it costs the host nothing */
+    OK(cudaMemcpyAsync(m.device + LARGE, m.pinned, LARGE, cudaMemcpyHostToDevice, NULL));
+    OK(cudaMemcpy(back, m.device + LARGE, LARGE, cudaMemcpyDeviceToHost));
+    ck_assert_int_eq(back[LARGE - 1], 2);
+    memset(m.pageable, 4, LARGE / 4); /* here the host waits anyway */
+    OK(cudaMemcpy(m.device, m.pageable, LARGE / 4, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy(back, m.device, LARGE, cudaMemcpyDeviceToHost));
+    ck_assert_mem_eq(back, m.pageable, LARGE);
+}
+END_TEST
+
+START_TEST(large_data_moves_on_the_device)
+{
+    choose("t4,scale=0.01");
+    struct memory m = memory(LARGE);
+    char *back = keep(malloc(LARGE)), *zeros = keep(calloc(1, LARGE)), *ones;
+    memset(m.pageable, 7, LARGE);
+    OK(cudaMemcpy(m.device, m.pageable, LARGE, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy(m.device + LARGE, m.device, LARGE, cudaMemcpyDeviceToDevice));
+    OK(cudaMemset(m.device + 100, 0, LARGE - 200));
+    OK(cudaMemcpy(back, m.device, LARGE, cudaMemcpyDeviceToHost));
+    ck_assert_mem_eq(back, m.pageable, 100);
+    ck_assert_mem_eq(back + 100, zeros, LARGE - 200);
+    ck_assert_mem_eq(back + LARGE - 100, m.pageable, 100);
+    OK(cudaMemcpy(back, m.device + LARGE, LARGE, cudaMemcpyDeviceToHost));
+    ck_assert_mem_eq(back, m.pageable, LARGE);
+    OK(cudaMalloc((void **)&ones, LARGE));
+    OK(cudaMemset(ones, 1, LARGE));
+    OK(cudaMemcpy(back, ones, LARGE, cudaMemcpyDeviceToHost));
+    ck_assert_int_eq(back[LARGE - 1], 1);
+    OK(cudaMemcpy2D(ones, 4096, m.device + LARGE, 4096, 2048, LARGE / 4096,
+                    cudaMemcpyDeviceToDevice)); /* not the first: nothing moves */
+    OK(cudaMemcpy(back, ones, LARGE, cudaMemcpyDeviceToHost));
+    ck_assert_int_eq(back[0], 1);
+}
+END_TEST
+
 START_TEST(memory_is_finite)
 {
     choose("t4");
@@ -222,6 +275,8 @@ Suite *test_vgpu_memory_suite(void)
     tcase_add_test(t, blocking_copies_wait_for_the_stream);
     tcase_add_test(t, one_copy_engine_per_direction);
     tcase_add_test(t, small_data_really_moves);
+    tcase_add_test(t, large_data_moves_once);
+    tcase_add_test(t, large_data_moves_on_the_device);
     tcase_add_test(t, small_fills_of_pytorch_write);
     tcase_add_test(t, memory_is_finite);
     tcase_add_test(t, free_drains_the_device);
