@@ -225,6 +225,28 @@ static void run(const char *address, const char *name, void **args)
     OK(cudaLaunchKernel(address, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
 }
 
+void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name, int ext,
+                              size_t size, int constant, int global);
+
+START_TEST(managed_variables_have_an_address)
+{
+    static void *fat;
+    int *variable, value = 3;
+    void *address;
+    size_t bytes;
+    choose("t4");
+    __cudaRegisterManagedVar(__cudaRegisterFatBinary(&fat), (void **)&variable, NULL, "counts", 0,
+                             8 * sizeof *variable, 0, 0);
+    variable[7] = 5;
+    OK(cudaGetSymbolAddress(&address, variable));
+    ck_assert_ptr_eq(address, variable);
+    OK(cudaGetSymbolSize(&bytes, variable));
+    ck_assert_uint_eq(bytes, 8 * sizeof *variable);
+    OK(cudaMemcpyToSymbol(variable, &value, sizeof value, 0, cudaMemcpyHostToDevice));
+    ck_assert_int_eq(variable[0], 3);
+}
+END_TEST
+
 /* PyTorch's zeros() and full(): what is read back is no leftover. Other kernels write nothing. */
 START_TEST(small_fills_of_pytorch_write)
 {
@@ -277,6 +299,7 @@ Suite *test_vgpu_memory_suite(void)
     tcase_add_test(t, small_data_really_moves);
     tcase_add_test(t, large_data_moves_once);
     tcase_add_test(t, large_data_moves_on_the_device);
+    tcase_add_test(t, managed_variables_have_an_address);
     tcase_add_test(t, small_fills_of_pytorch_write);
     tcase_add_test(t, memory_is_finite);
     tcase_add_test(t, free_drains_the_device);

@@ -113,13 +113,14 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device, const
     pthread_mutex_unlock(&lock);
 }
 
-static void variable_add(const void *host, size_t size)
+/* `device` is NULL until somebody asks for it. */
+static void variable_add(const void *host, size_t size, void *device)
 {
     struct variable *v = calloc(1, sizeof *v);
     if (!v)
         return;
     pthread_mutex_lock(&lock);
-    *v = (struct variable){host, size, NULL, variables};
+    *v = (struct variable){host, size, device, variables};
     variables = v;
     pthread_mutex_unlock(&lock);
 }
@@ -128,14 +129,15 @@ void __cudaRegisterVar(void **handle, char *host, char *device, const char *name
                        size_t size, int constant, int global)
 {
     (void)handle, (void)device, (void)name, (void)ext, (void)constant, (void)global;
-    variable_add(host, size);
+    variable_add(host, size, NULL);
 }
 
 void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name, int ext,
                               size_t size, int constant, int global)
 {
     (void)handle, (void)device, (void)name, (void)ext, (void)constant, (void)global;
-    vg_malloc_managed(host, size);
+    if (vg_malloc_managed(host, size) == VG_OK)
+        variable_add(*host, size, *host); /* the program's code says *host for the variable */
 }
 
 /* Device address of a registered variable (of device 0: others are not told apart). */
