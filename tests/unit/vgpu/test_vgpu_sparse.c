@@ -51,6 +51,28 @@ int cusolverSpCreate(struct solver_handle **out);
 int cusolverSpXcsrsymrcmHost(const struct solver_handle *h, int n, int nnz, const void *a,
                              const int *rows, const int *cols, int *order);
 
+struct steps_info;
+#define STEPS(part, type, where)                                                                   \
+    int cusolverSpCreateCsr##part##Info##where(struct steps_info **out);                           \
+    int cusolverSpDestroyCsr##part##Info##where(struct steps_info *info);                          \
+    int cusolverSpD##type##ZeroPivot##where(const struct solver_handle *h,                         \
+                                            struct steps_info *info, double tolerance, int *at);
+STEPS(chol, csrchol, )
+STEPS(chol, csrchol, Host)
+int cusolverSpXcsrcholAnalysis(const struct solver_handle *h, int n, int nnz, const void *a,
+                               const int *rows, const int *cols, struct steps_info *info);
+int cusolverSpDcsrcholBufferInfo(const struct solver_handle *h, int n, int nnz, const void *a,
+                                 const double *values, const int *rows, const int *cols,
+                                 struct steps_info *info, size_t *kept, size_t *work);
+int cusolverSpDcsrcholFactor(const struct solver_handle *h, int n, int nnz, const void *a,
+                             const double *values, const int *rows, const int *cols,
+                             struct steps_info *info, void *buffer);
+int cusolverSpDcsrcholFactorHost(const struct solver_handle *h, int n, int nnz, const void *a,
+                                 const double *values, const int *rows, const int *cols,
+                                 struct steps_info *info, void *buffer);
+int cusolverSpDcsrcholSolve(const struct solver_handle *h, int n, const double *b, double *x,
+                            struct steps_info *info, void *buffer);
+
 static char *memory(size_t bytes)
 {
     char *at;
@@ -166,6 +188,36 @@ START_TEST(an_order_of_rows_is_one)
 }
 END_TEST
 
+/* On the processor nothing is launched. */
+START_TEST(a_sparse_factorisation_goes_in_steps)
+{
+    struct solver_handle *h;
+    struct steps_info *info, *host;
+    size_t kept = 0, work = 0;
+    int at = 0;
+    on_device("h100");
+    memory(4);
+    SOLVER(cusolverSpCreate(&h));
+    SOLVER(cusolverSpCreateCsrcholInfo(&info));
+    SOLVER(cusolverSpCreateCsrcholInfoHost(&host));
+    SOLVER(cusolverSpXcsrcholAnalysis(h, 1000, 5000, NULL, NULL, NULL, info));
+    SOLVER(cusolverSpDcsrcholBufferInfo(h, 1000, 5000, NULL, NULL, NULL, NULL, info, &kept, &work));
+    ck_assert_uint_ge(kept, 5000 * sizeof(double));
+    ck_assert_uint_ge(work, 5000 * sizeof(double));
+    SOLVER(cusolverSpDcsrcholFactorHost(h, 1000, 5000, NULL, NULL, NULL, NULL, host, NULL));
+    ck_assert_int_eq(seen_count, 0);
+    SOLVER(cusolverSpDcsrcholFactor(h, 1000, 5000, NULL, NULL, NULL, NULL, info, NULL));
+    SOLVER(cusolverSpDcsrcholZeroPivot(h, info, 1e-9, &at));
+    ck_assert_int_eq(at, -1);
+    ck_assert_int_eq(cusolverSpDcsrcholFactor(h, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL),
+                     SOLVER_INVALID_VALUE);
+    SOLVER(cusolverSpDcsrcholSolve(h, 1000, NULL, NULL, info, NULL));
+    ck_assert_int_gt(seen_count, 2);
+    SOLVER(cusolverSpDestroyCsrcholInfo(info));
+    SOLVER(cusolverSpDestroyCsrcholInfoHost(host));
+}
+END_TEST
+
 Suite *test_vgpu_sparse_suite(void)
 {
     Suite *s = suite_create("vgpu_sparse");
@@ -173,6 +225,7 @@ Suite *test_vgpu_sparse_suite(void)
     tcase_add_test(t, a_product_with_a_vector_reads_the_matrix);
     tcase_add_test(t, products_with_matrices_take_longer);
     tcase_add_test(t, a_factorisation_goes_panel_by_panel);
+    tcase_add_test(t, a_sparse_factorisation_goes_in_steps);
     tcase_add_test(t, an_order_of_rows_is_one);
     suite_add_tcase(s, t);
     return s;
