@@ -77,9 +77,71 @@ static size_t without_namespaces(const char *s, size_t n, char *out, size_t size
     return k;
 }
 
+/* From a '<' or a ',' of a list of template arguments: the '>' that ends the list. `numbers`: there
+ * are only numbers before it. */
+static const char *list_end(const char *s, bool *numbers)
+{
+    int angle = *s == '<' ? 0 : 1;
+    *numbers = true;
+    for (; *s; s++) {
+        angle += *s == '<' ? 1 : *s == '>' && s[-1] != '-' ? -1 : 0;
+        if (angle == 0)
+            break;
+        *numbers &= strchr("<0123456789-, ", *s) != NULL;
+    }
+    return s;
+}
+
+struct cut { /* lists of template arguments from these depths on */
+    int after_first, whole;
+};
+
+/* Lists of numbers stay: a library of templates has its tiles there. */
+static size_t without_arguments(const char *s, struct cut cut, char *out, size_t size)
+{
+    size_t k = 0;
+    int angle = 0;
+    for (const char *p = s; *p && k + 1 < size; p++) {
+        bool numbers, cuts;
+        angle += *p == '<' ? 1 : *p == '>' && p > s && p[-1] != '-' ? -1 : 0;
+        cuts = (*p == '<' && angle >= cut.whole) || (*p == ',' && angle >= cut.after_first);
+        const char *end = cuts ? list_end(p, &numbers) : NULL;
+        if (end && !numbers) {
+            k += (size_t)snprintf(out + k, size - k, *p == '<' ? "<..." : ", ...");
+            p = end - 1;
+        } else {
+            out[k++] = *p;
+        }
+    }
+    k = k < size ? k : size - 1;
+    out[k] = '\0';
+    return k;
+}
+
+enum { DEEPEST = 8 };
+
+static bool fits(const char *s, struct cut cut, char *out, size_t size)
+{
+    return without_arguments(s, cut, out, size) <= SHOWN_MAX;
+}
+
+/* Cuts as little as possible: behind the first arguments if they have numbers, which tell a
+ * library's kernels apart; else whole lists. */
+static void shorten(const char *s, char *out, size_t size)
+{
+    char shorter[DEMANGLED_MAX];
+    struct cut first = {DEEPEST, DEEPEST + 1}, whole = {DEEPEST + 1, DEEPEST};
+    while (first.after_first > 0 && !fits(s, first, shorter, sizeof shorter))
+        first.after_first--;
+    if (first.after_first == 0 || !strpbrk(shorter, "0123456789"))
+        while (whole.whole > 0 && !fits(s, whole, shorter, sizeof shorter))
+            whole.whole--;
+    snprintf(out, size, "%.*s%s", SHOWN_MAX, shorter, strlen(shorter) > SHOWN_MAX ? "..." : "");
+}
+
 void kernel_display_name(const char *recorded, char *out, size_t size)
 {
-    char plain[DEMANGLED_MAX];
+    char plain[DEMANGLED_MAX], shown[DEMANGLED_MAX];
     const char *s = recorded;
     if (strncmp(s, "_Z", 2) == 0) {
         if (demangle(s, plain, sizeof plain) < 0)
@@ -88,9 +150,10 @@ void kernel_display_name(const char *recorded, char *out, size_t size)
     }
     if (strncmp(s, "void ", 5) == 0)
         s += 5;
-    size_t k = without_namespaces(s, without_parameters(s), out, size);
-    if (k > SHOWN_MAX && size > SHOWN_MAX + 4)
-        memcpy(out + SHOWN_MAX, "...", 4);
-    if (k == 0)
+    if (without_namespaces(s, without_parameters(s), shown, sizeof shown) == 0)
         snprintf(out, size, "%s", *recorded ? recorded : "(unnamed)");
+    else if (strlen(shown) <= SHOWN_MAX)
+        snprintf(out, size, "%s", shown);
+    else
+        shorten(shown, out, size);
 }

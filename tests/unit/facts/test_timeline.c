@@ -288,6 +288,23 @@ static const struct {
      "vectorized_layer_norm_kernel<float, float>"},
     {"volta_sgemm_128x64_nn", "volta_sgemm_128x64_nn"},
     {"_ZN7cutlass6KernelI21cutlass_80_simt_sgemmEEvNT_6ParamsE", "Kernel<cutlass_80_simt_sgemm>"},
+    /* too long: arguments go, from the inside; the tiles stay */
+    {"void cutlass::Kernel<cutlass::gemm::kernel::Gemm<cutlass::gemm::threadblock::MmaMultistage<"
+     "cutlass::gemm::GemmShape<128, 128, 16>, cutlass::transform::PredicatedTileAccessIterator<"
+     "cutlass::MatrixShape<128, 16>, float, cutlass::layout::RowMajor, 1>, int>, "
+     "cutlass::epilogue::threadblock::Epilogue<cutlass::gemm::GemmShape<128, 128, 16>, float>, "
+     "cutlass::gemm::threadblock::GemmIdentityThreadblockSwizzle<8>, false> >(T1::Params)",
+     "Kernel<Gemm<MmaMultistage<GemmShape<128, 128, 16>, ...>, ...> >"},
+    {"void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cute::tuple<int, int, int>, "
+     "cutlass::gemm::collective::CollectiveMma<cutlass::gemm::MainloopSm90TmaGmmaWarpSpecialized<"
+     "4, cute::tuple<cute::C<1>, cute::C<2>, cute::C<1> > >, cutlass::half_t>, void, void> >(int)",
+     "device_kernel<GemmUniversal<tuple<...>, CollectiveMma<...>, void, void> >"},
+    {"a_name_without_arguments_"
+     "012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012"
+     "34567890123456789(int)",
+     "a_name_without_arguments_"
+     "012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012"
+     "34..."},
     {"_ZN3fooXXbroken", "foo"},
     {"_Z", "_Z"},
     {"", "(unnamed)"},
