@@ -105,6 +105,10 @@ static const struct name_rule tensor_rules[] = {
     {"884fprop|1688fprop|16816fprop|16832fprop|8816fprop|8832fprop|161616fprop", NULL, TRI_YES},
     {"884dgrad|1688dgrad|16816dgrad|16832dgrad|8816dgrad|8832dgrad|161616dgrad", NULL, TRI_YES},
     {"884wgrad|1688wgrad|16816wgrad|16832wgrad|8816wgrad|8832wgrad|161616wgrad", NULL, TRI_YES},
+    {"UniversalFMA", NULL, TRI_NO}, /* CuTe's atoms: in the types of a kernel written with it */
+    {"SM70_8x8x4_|SM75_8x8x16_|SM75_16x8x|SM80_8x8x|SM80_16x8x|SM89_16x8x|SM90_16x8x", NULL,
+     TRI_YES},
+    {"SM90_64x|Gmma|GMMA|SM100_MMA|SM120_16x8x", NULL, TRI_YES},
     {"hmma|imma|wgmma|gmma|utmaldg|flash_fwd|flash_bwd|fmha", NULL, TRI_YES},
     {"cudnn_generated_fort_native_sdpa|cutlass3x_sm90|cutlass3x_sm100|cutlass3x_sm120", NULL,
      TRI_YES},

@@ -68,6 +68,16 @@ static const struct {
      FAMILY_ATTENTION, TRI_YES, SPOOL_DT_BF16, 0, 0},
     {"Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x192x64_MI16x16x1_SN", FAMILY_GEMM, TRI_YES,
      SPOOL_DT_BF16, 0, 0},
+    {"void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cutlass::gemm::collective::"
+     "CollectiveMma<cutlass::gemm::MainloopSm90TmaGmmaWarpSpecialized<4>, cutlass::half_t> > "
+     ">(int)",
+     FAMILY_GEMM, TRI_YES, SPOOL_DT_F16, 0, 0},
+    {"gemm_device<cute::MMA_Atom<cute::SM80_16x8x16_F16F16F16F16_TN>, cutlass::half_t>",
+     FAMILY_GEMM, TRI_YES, SPOOL_DT_F16, 0, 0},
+    {"gemm_device<cute::MMA_Atom<cute::UniversalFMA<float, float> >, "
+     "cute::SM80_CP_ASYNC_CACHEALWAYS"
+     "<float> >",
+     FAMILY_GEMM, TRI_NO, SPOOL_DT_F32, 0, 0},
     /* attention: in FP32 nobody knows which units compute */
     {"fmha_cutlassF_f32_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel<float, "
      "cutlass::arch::Sm80, true, 64, 64, 64, true, true>::Params)",
