@@ -138,7 +138,7 @@ struct ptx_kernel {
         uint64_t value;
     } * constant;
     int constant_count, constant_room;
-    struct ptx_slot slot[64];
+    struct ptx_slot slot[256];
     int slot_count;
     int param_count;
     unsigned smem_static;

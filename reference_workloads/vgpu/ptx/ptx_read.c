@@ -1,5 +1,6 @@
 /* Decodes the text of one entry. Statements end with `;`, labels with `:`; what stands in braces
  * inside a statement is a vector, elsewhere a scope, whose names are taken as the entry's own. */
+#include "reference_workloads/vgpu/ptx/ptx_argument.h"
 #include "reference_workloads/vgpu/ptx/ptx_names.h"
 
 #include <ctype.h>
@@ -9,6 +10,7 @@
 struct reader {
     struct ptx_kernel *k;
     struct names *names;
+    struct ptx_places places;
     uint64_t shared; /* next address of a shared variable */
     bool failed;
 };
@@ -85,34 +87,13 @@ static int operand(struct reader *r, const char *s, size_t n)
         r->failed = true;
         return 0;
     }
-    if (known->reg < 0)
+    if (known->reg < 0 && known->kind == NAME_PARAM) { /* its address */
+        known->reg = new_reg(r);
+        r->failed |= !ptx_place_set(&r->places, known->reg, (int)known->value, 0);
+    } else if (known->reg < 0) {
         known->reg = known->kind == NAME_REG ? new_reg(r) : constant(r, known->value);
+    }
     return known->reg;
-}
-
-static int slot(struct reader *r, int param, unsigned offset, unsigned size)
-{
-    struct ptx_kernel *k = r->k;
-    for (int i = 0; i < k->slot_count; i++)
-        if (k->slot[i].param == param && k->slot[i].offset == offset && k->slot[i].size == size)
-            return k->slot[i].reg;
-    if (k->slot_count == (int)(sizeof k->slot / sizeof *k->slot))
-        return constant(r, 0); /* of a long argument: not followed */
-    k->slot[k->slot_count++] =
-        (struct ptx_slot){.param = param, .offset = offset, .size = size, .reg = new_reg(r)};
-    return k->slot[k->slot_count - 1].reg;
-}
-
-/* ld.param: each element becomes a copy of an argument's slot. */
-static void from_argument(struct reader *r, struct ptx_inst *i, int param)
-{
-    i->op = OP_MOV;
-    i->address = -1;
-    i->ins = 0;
-    for (int e = 0; e < i->outs && e < 8; e++)
-        i->in[i->ins++] =
-            slot(r, param, (unsigned)i->offset + (unsigned)e * ptx_type_bytes(i->type),
-                 ptx_type_bytes(i->type));
 }
 
 /* [%rd1+16], [name+4], [name]. */
@@ -125,8 +106,11 @@ static const char *address(struct reader *r, struct ptx_inst *i, const char *s)
     s = blanks(s);
     i->offset = *s == '+' ? strtoll(s + 1, NULL, 0) : 0;
     struct name *known = names_get(r->names, from, n, false);
-    if (i->space == S_PARAM && i->op == OP_LOAD)
-        from_argument(r, i, known && known->kind == NAME_PARAM ? (int)known->value : -1);
+    struct ptx_place place = known && known->kind == NAME_PARAM
+                                 ? (struct ptx_place){(int)known->value, 0}
+                                 : ptx_place_of(&r->places, known ? known->reg : -1);
+    if (i->op == OP_LOAD && (i->space == S_PARAM || (i->space == S_GENERIC && place.param >= 0)))
+        ptx_from_argument(r->k, i, place);
     else if (i->space == S_PARAM)
         i->op = OP_NOTHING;                      /* the argument of a call */
     else if (i->address < 0 || i->op == OP_COPY) /* of a copy to shared memory: the source */
@@ -249,6 +233,7 @@ static const char *instruction(struct reader *r, const char *s)
         branch_target(r, i, s);
     else if (i->op != OP_CALL && i->op != OP_NOTHING)
         s = operands(r, i, s);
+    r->failed |= !ptx_place_follow(&r->places, r->k, i);
     s += strcspn(s, ";");
     return *s ? s + 1 : s;
 }
@@ -374,6 +359,7 @@ struct ptx_kernel *ptx_read(const char *text, const char *name)
         resolve(&r);
     r.k->smem_static = (unsigned)r.shared;
     names_free(&names);
+    free(r.places.at);
     if (r.failed || r.k->inst_count == 0) {
         ptx_free(r.k);
         return NULL;

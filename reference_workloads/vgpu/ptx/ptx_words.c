@@ -188,6 +188,24 @@ int ptx_special_of(const char *name, size_t n)
     return find(names, name, n);
 }
 
+/* Clocks of the tensor cores per operation, in units of those of 16-bit operands: as NVIDIA's data
+ * sheets rate A100 and H100. */
+static double matrix_weight(const char *opcode)
+{
+    static const struct {
+        const char *type;
+        double weight;
+    } weights[] = {{".f64", 16}, {".tf32", 2},  {".e4m3", 0.5}, {".e5m2", 0.5},   {".s8", 0.5},
+                   {".u8", 0.5}, {".s4", 0.25}, {".u4", 0.25},  {".b1", 1.0 / 16}};
+    double weight = 1;
+    for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
+        if (strstr(opcode, weights[i].type)) {
+            weight = weights[i].weight;
+            break;
+        }
+    return strstr(opcode, ".sp") ? weight / 2 : weight; /* half of the operands are zeros */
+}
+
 /* Operations of a warp's matrix instruction, by its shape: mma.sync.aligned.m16n8k16... Loads,
  * stores and fences of the same family have no product. A wgmma belongs to four warps. */
 double ptx_matrix_flops(const char *opcode, size_t n)
@@ -199,7 +217,8 @@ double ptx_matrix_flops(const char *opcode, size_t n)
     for (const char *at = strstr(text, ".m"); at; at = strstr(at + 1, ".m")) {
         double m, columns, k;
         if (sscanf(at, ".m%4lfn%4lfk%4lf", &m, &columns, &k) == 3)
-            return 2 * m * columns * k / (strncmp(text, "wgmma", 5) == 0 ? 4 : 1);
+            return 2 * m * columns * k * matrix_weight(text) /
+                   (strncmp(text, "wgmma", 5) == 0 ? 4 : 1);
     }
     return 0;
 }

@@ -3,6 +3,7 @@
 #include "reference_workloads/vgpu/ptx/fatbin.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +61,24 @@ START_TEST(loops_turn_as_often_as_the_arguments_say)
     ck_assert_double_eq(sums_work(64, 100, 1, 1).warp.fp32, 100);
     ck_assert_double_eq(sums_work(64, 0, 1, 1).warp.fp32, 0);
     ck_assert_double_eq(sums_work(64, 0, 1, 1).store_bytes, 64 * 256 * 4);
+}
+END_TEST
+
+/* A structure as the argument: compilers read its parts by a register. */
+START_TEST(arguments_are_read_by_their_address_as_well)
+{
+    static const char turns[] =
+        ".version 8.0\n.target sm_80\n.address_size 64\n"
+        ".visible .entry turns(.param .align 8 .b8 turns_0[64])\n"
+        "{ .reg .pred %p<2>; .reg .f32 %f<2>; .reg .b32 %r<3>; .reg .b64 %rd<4>;\n"
+        "  mov.b64 %rd1, turns_0; add.s64 %rd2, %rd1, 24; mov.u64 %rd3, %rd2;\n"
+        "  ld.param.u32 %r1, [%rd3+-8]; mov.u32 %r2, 0; mov.f32 %f1, 0f00000000;\n"
+        "$LOOP: fma.rn.f32 %f1, %f1, %f1, %f1; add.s32 %r2, %r2, 1;\n"
+        "  setp.lt.s32 %p1, %r2, %r1; @%p1 bra $LOOP;\n  ret;\n}\n";
+    uint32_t argument[16] = {0};
+    void *all[] = {argument};
+    argument[4] = 77; /* at 16 bytes */
+    ck_assert_double_eq(work_of(turns, "turns", 4, 64, all).warp.fp32, 77);
 }
 END_TEST
 
@@ -155,6 +174,35 @@ START_TEST(lanes_part_and_meet)
     ck_assert_double_eq(w.warp.fp32, 4);
     w = work_of(apart, "apart", 1, 96, args); /* the third ends at once */
     ck_assert_double_eq_tol(w.warp.fp32 * 3, 8, 2);
+}
+END_TEST
+
+/* Rates of A100's data sheet, dense and beside FP16: TF32 1/2, INT8 2, FP64 1/16; zeros in half of
+ * the places 2. */
+START_TEST(tensor_cores_take_as_long_as_the_operands_are_wide)
+{
+    static const struct {
+        const char *opcode;
+        double clocks; /* beside 16-bit operands */
+    } cases[] = {
+        {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 1},
+        {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 1},
+        {"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 2},
+        {"mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", 16},
+        {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", 0.5},
+        {"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", 0.5},
+        {"mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32", 0.5},
+        {"mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32", 1},
+        {"wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double m, n, k;
+        const char *shape = strstr(cases[i].opcode, ".m1") ? strstr(cases[i].opcode, ".m1")
+                                                           : strstr(cases[i].opcode, ".m8");
+        ck_assert_int_eq(sscanf(shape, ".m%lfn%lfk%lf", &m, &n, &k), 3);
+        ck_assert_double_eq(ptx_matrix_flops(cases[i].opcode, strlen(cases[i].opcode)),
+                            2 * m * n * k * cases[i].clocks);
+    }
 }
 END_TEST
 
@@ -260,12 +308,14 @@ Suite *test_vgpu_code_suite(void)
     Suite *s = suite_create("vgpu_code");
     TCase *c = tcase_create("core");
     tcase_add_test(c, loops_turn_as_often_as_the_arguments_say);
+    tcase_add_test(c, arguments_are_read_by_their_address_as_well);
     tcase_add_test(c, a_loop_too_long_to_be_run_is_extrapolated);
     tcase_add_test(c, apart_costs_more_lines_than_side_by_side);
     tcase_add_test(c, what_a_block_shares_is_loaded_once);
     tcase_add_test(c, a_kernel_that_waits_by_the_clock_takes_so_long);
     tcase_add_test(c, only_what_steers_is_asked_of_the_arguments);
     tcase_add_test(c, lanes_part_and_meet);
+    tcase_add_test(c, tensor_cores_take_as_long_as_the_operands_are_wide);
     tcase_add_test(c, what_is_not_understood_is_no_kernel);
     tcase_add_loop_test(c, damaged_text_is_survived, 0, 2);
     tcase_add_test(c, time_is_that_of_the_narrowest_part);

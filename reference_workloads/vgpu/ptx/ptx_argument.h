@@ -1,0 +1,24 @@
+/* Inside the reader of PTX: which registers hold the address of a kernel's argument. */
+#ifndef VGPU_PTX_ARGUMENT_H
+#define VGPU_PTX_ARGUMENT_H
+
+#include "reference_workloads/vgpu/ptx/ptx.h"
+
+struct ptx_place {
+    int param; /* -1: none */
+    int64_t offset;
+};
+struct ptx_places { /* by register */
+    struct ptx_place *at;
+    int room;
+};
+
+/* False: out of memory. */
+bool ptx_place_set(struct ptx_places *p, int reg, int param, int64_t offset);
+struct ptx_place ptx_place_of(const struct ptx_places *p, int reg);
+/* What the instruction makes of such an address, if it does: a copy, or a sum with a number. */
+bool ptx_place_follow(struct ptx_places *p, const struct ptx_kernel *k, const struct ptx_inst *i);
+/* A load from there: each element becomes a copy of an argument's slot. */
+void ptx_from_argument(struct ptx_kernel *k, struct ptx_inst *i, struct ptx_place from);
+
+#endif
