@@ -12,10 +12,11 @@ agent
 agent/core              wire agent agent/cupti agent/python
 agent/nvtx              wire agent/core
 agent/libs              wire agent/core
-agent/cupti             wire agent/core agent/libs
+agent/cupti             wire agent/core agent/libs agent/python
 agent/python            wire agent/core
 analyzer/profile
-analyzer/collector      wire analyzer/profile
+analyzer/unwind         wire
+analyzer/collector      wire analyzer/profile analyzer/unwind
 analyzer/import         wire analyzer/profile
 analyzer/import/kineto  analyzer/profile analyzer/import
 analyzer/import/nsys    analyzer/profile analyzer/import
@@ -53,7 +54,7 @@ cli/try                 cli/common cli/load cli/run report report/words report/j
 cli/import              wire cli/common cli/load cli/results cli/run report analyzer/profile analyzer/import analyzer/collector
 cli/reduce              cli/common cli/load cli/results analyzer/profile analyzer/import analyzer/reduce
 cli/mpi                 cli/common cli/load cli/reduce analyzer/profile analyzer/import analyzer/reduce
-cli/doctor              cli/common cli/run report/json report/terminal
+cli/doctor              cli/common cli/run report/json report/terminal analyzer/unwind
 cli/lint                cli/common report report/json report/terminal
 cli/view                cli/common cli/load cli/results report
 reference_workloads/common

@@ -205,6 +205,7 @@ enum spool_rec_kind {
     SPOOL_REC_THREAD, /* struct spool_rec_meta with key = name of the thread */
     SPOOL_REC_STEP,   /* struct spool_rec_range: one that is a step mark, where they are counted */
     SPOOL_REC_SILENT, /* struct spool_rec_silent: CUPTI told nothing while the program went on */
+    SPOOL_REC_STACK,  /* struct spool_rec_stack (spool_stack.h): who called */
 };
 
 /* Head of every record. size counts the whole record and is a multiple of 8. */
@@ -230,7 +231,6 @@ struct spool_rec_meta {
  *     appends; written before the first buffer that mentions N becomes READY */
 
 enum spool_severity { SPOOL_INFO, SPOOL_WARNING, SPOOL_ERROR };
-
 struct spool_rec_health {
     struct spool_rec head;
     uint32_t code;     /* string id: short stable word, e.g. "cupti-subscriber" */

@@ -48,6 +48,8 @@ struct thread {
     char *data;
     uint64_t head, tail; /* own count, and the collector's as last seen */
     uint64_t pending;    /* head after the record being written */
+    int64_t waits_ns; /* when it entered the call of CUDA that it is in (agent/cupti/callers.c) */
+    uint32_t waits;   /* how many such calls it is in, one inside the other */
     struct thread_block *block;
 };
 

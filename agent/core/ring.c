@@ -268,6 +268,13 @@ void *ring_reserve(struct thread *t, enum spool_rec_kind kind, size_t bytes)
     return r;
 }
 
+void ring_trim(struct thread *t, struct spool_rec *r, size_t size)
+{
+    uint16_t less = (uint16_t)AGENT_ALIGN(size, 8);
+    t->pending -= (uint64_t)(r->size - less);
+    r->size = less;
+}
+
 /* Well before it is full, so that the agent's thread, too, may get its core late. */
 static __attribute__((noinline)) void look_ahead(struct thread *t)
 {

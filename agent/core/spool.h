@@ -80,6 +80,8 @@ void ring_close(struct thread *t);
  * visible to the collector until ring_commit. */
 void *ring_reserve(struct thread *t, enum spool_rec_kind kind, size_t size);
 void ring_commit(struct thread *t);
+/* The record that was reserved is only so long after all. */
+void ring_trim(struct thread *t, struct spool_rec *r, size_t size);
 /* By the agent's thread: where rings fill up, makes those in which their threads will go on, so
  * that no thread of the program has to. -1: no room. */
 int rings_prepare(void);

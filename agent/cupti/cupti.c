@@ -216,7 +216,7 @@ static int begin(struct thread *t)
         complain(t, "cupti-start", "CUPTI accepts no buffers: gpuprof cannot record GPU work", rc);
         return -1;
     }
-    cupti_range_watch();
+    cupti_range_watch(t);
     agent.spool->cupti_version = cupti.version; /* from here on it is known what the GPU does */
     rc = enable_kinds();
     if (rc != CUPTI_SUCCESS)

@@ -64,10 +64,10 @@ void cupti_buffers_keep(const uint8_t *records, size_t bytes); /* a copy of anot
 uint64_t cupti_buffers_asked(void);                            /* how many, so far */
 bool cupti_buffers_pending(uint64_t up_to); /* CUPTI holds one of those, with something in it */
 
-/* ---- cudaProfilerStart and Stop (cupti_range.c) ---- */
+/* ---- our own subscription: cudaProfilerStart and Stop, long calls (cupti_range.c) ---- */
 
-void cupti_range_watch(void);   /* where the window is to follow them: a subscription of our own */
-void cupti_range_release(void); /* somebody else wants to subscribe */
+void cupti_range_watch(struct thread *t); /* where there is something to watch */
+void cupti_range_release(void);           /* somebody else wants to subscribe */
 bool cupti_range_held(void);
 
 /* ---- another client in the program (cupti_peer.c) ---- */

@@ -13,6 +13,7 @@
 
 #include "agent/core/clock.h"
 #include "agent/core/window.h"
+#include "agent/cupti/callers.h"
 #include "agent/cupti/cupti.h"
 
 #if defined(__x86_64__) && defined(__GLIBC__) /* so that it loads on older systems */
@@ -186,6 +187,7 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
     if (now >= p->next_anchor) {
         clock_anchor();
         facts_libraries(t);
+        callers_refresh();
         if (cupti.waiting)
             cupti_try_again(t);
         else

@@ -1,9 +1,20 @@
-/* cudaProfilerStart and cudaProfilerStop in the program open and close the window, where it was
- * asked for. CUPTI tells a subscriber, and there can be one alone: ours makes way for any other. */
+/* What CUPTI tells a subscriber: cudaProfilerStart and cudaProfilerStop in the program open and
+ * close the window, where it was asked for; long calls leave their callers (callers.h). There can
+ * be one subscriber alone: ours makes way for any other. */
 #include "agent/core/window.h"
+#include "agent/cupti/callers.h"
 #include "agent/cupti/cupti.h"
 
 static _Atomic(CUpti_SubscriberHandle) ours;
+
+static bool is_range(CUpti_CallbackDomain domain, CUpti_CallbackId id)
+{
+    return domain == CUPTI_CB_DOMAIN_RUNTIME_API
+               ? id == CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStart_v4000 ||
+                     id == CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStop_v4000
+               : id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStart ||
+                     id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStop;
+}
 
 /* The runtime's functions call the driver's. At the end of Start the kinds are on: the program
  * asked for what comes next. */
@@ -12,30 +23,53 @@ static void CUPTIAPI on_call(void *user, CUpti_CallbackDomain domain, CUpti_Call
 {
     (void)user;
     const CUpti_CallbackData *call = data;
+    if (!call || !cupti_running())
+        return;
+    if (!is_range(domain, id)) {
+        callers_see(domain, id, call);
+        return;
+    }
     bool start = id == (domain == CUPTI_CB_DOMAIN_RUNTIME_API
                             ? CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStart_v4000
                             : CUPTI_DRIVER_TRACE_CBID_cuProfilerStart);
-    if (!call || !cupti_running() || (call->callbackSite == CUPTI_API_EXIT) != start)
+    if ((call->callbackSite == CUPTI_API_EXIT) != start)
         return;
     if (start)
         cupti_switch(true);
     window_profiler(start);
 }
 
-void cupti_range_watch(void)
+static void watch_ranges(CUpti_SubscriberHandle handle)
 {
     static const CUpti_CallbackId runtime[] = {CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStart_v4000,
                                                CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStop_v4000};
     static const CUpti_CallbackId driver[] = {CUPTI_DRIVER_TRACE_CBID_cuProfilerStart,
                                               CUPTI_DRIVER_TRACE_CBID_cuProfilerStop};
-    CUpti_SubscriberHandle handle = NULL;
-    if (!window_by_profiler() || !cupti.api.Subscribe || !cupti.api.EnableCallback ||
-        cupti.api.Subscribe(&handle, on_call, NULL) != CUPTI_SUCCESS)
-        return;
     for (int i = 0; i < 2; i++) {
         cupti.api.EnableCallback(1, handle, CUPTI_CB_DOMAIN_RUNTIME_API, runtime[i]);
         cupti.api.EnableCallback(1, handle, CUPTI_CB_DOMAIN_DRIVER_API, driver[i]);
     }
+}
+
+void cupti_range_watch(struct thread *t)
+{
+    CUpti_SubscriberHandle handle = NULL;
+    bool callers = callers_wanted();
+    if ((!window_by_profiler() && !callers) || !cupti.api.Subscribe || !cupti.api.EnableCallback)
+        return;
+    CUptiResult rc = cupti.api.Subscribe(&handle, on_call, NULL);
+    if (rc != CUPTI_SUCCESS && callers)
+        facts_health(
+            t, SPOOL_INFO, "no-stacks",
+            "Another profiler in the program holds CUPTI's callbacks: gpuprof does not name "
+            "the lines that wait for the GPU.",
+            rc);
+    if (rc != CUPTI_SUCCESS)
+        return;
+    if (window_by_profiler())
+        watch_ranges(handle);
+    if (callers)
+        callers_watch(handle);
     atomic_store(&ours, handle);
 }
 

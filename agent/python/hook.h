@@ -86,6 +86,7 @@ AGENT_EXPORT void gpuprof_hook_evaluating(int on);
 /* Agent's constructor: puts the hook's folder ($GPUPROF_PYTHON) first on PYTHONPATH when this is
  * Python and its options let it look there. NULL: leave the variable alone. */
 char *hook_python_path(int argc, char **argv);
+bool hook_is_python(void); /* the program's file is called so */
 
 /* At the end of a process, while it may still record: says that the hook was kept out of a Python
  * that has loaded PyTorch. */

@@ -10,7 +10,7 @@
 
 static char kept_out; /* the option that did */
 
-static bool is_python(void)
+bool hook_is_python(void)
 {
     char exe[4096];
     ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
@@ -48,7 +48,7 @@ char *hook_python_path(int argc, char **argv)
 {
     static char text[16384];
     const char *folder = agent_env("GPUPROF_PYTHON"), *old = agent_env("PYTHONPATH");
-    if (!folder || folder[0] != '/' || !is_python())
+    if (!folder || folder[0] != '/' || !hook_is_python())
         return NULL;
     if (!looks_there(argc, argv)) {
         atexit(hook_python_end);

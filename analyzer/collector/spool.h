@@ -6,6 +6,7 @@
  *   spool_ring.c    ring records -> rows
  *   spool_buffers.c CUPTI's buffers: which to read, walking their records, giving them back
  *   spool_cupti.c   CUPTI activity records -> rows (their layouts: spool_records.h)
+ *   spool_stack.c   stacks behind long calls -> ranges that name the caller's line
  *   spool_host.c    CPU time of the target's threads -> rows
  *   spool_keep.c    which rows are kept
  *   spool_window.c  windows recorded in full, by steps or by time
@@ -174,6 +175,8 @@ struct spool {
     struct spool_pace pace;
     int64_t asked_from; /* steps when the window that was asked for began */
 
+    struct spool_callers *callers; /* NULL: no stack came so far */
+
     int64_t unnamed, unnamed_devices; /* called by their address */
     int64_t off_clock;                /* records left out because the clock was set */
     int64_t untimed, in_flight, unknown_kinds, cut_buffers, bad_records;
@@ -236,6 +239,12 @@ void spool_direct(struct spool **spools, size_t n, struct spool_out *out, int64_
 /* Does what the host (or the GPU) did at this time belong to what is recorded? */
 bool spool_in_window(const struct spool_out *out, int64_t ns, bool gpu);
 void spool_put_recorded(struct spool *s, struct spool_out *out); /* at its end */
+/* A stack record, at least as long as its head says; then the rows of the call that it is of, also
+ * where several processes or threads call. */
+void spool_add_stack(struct spool *s, struct spool_out *out, const void *record, size_t size);
+void spool_put_caller(struct spool *s, struct spool_out *out, const struct row_api *call);
+void spool_put_callers_end(struct spool *s, struct spool_out *out); /* what is missing of them */
+void spool_free_callers(struct spool *s);
 void spool_add_silence(struct spool *s, const struct spool_rec_silent *r);
 void spool_note_call(struct spool *s, int64_t start_ns); /* of a library that works on the GPU */
 void spool_add_step(struct spool *s, const struct spool_rec_range *r);

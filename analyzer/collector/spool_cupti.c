@@ -217,6 +217,7 @@ static void put_api(struct spool *s, struct spool_out *out, const struct record 
     row.correlation = correlation(s, a.correlation);
     row.result = a.result;
     spool_put(out, ROW_API, &row);
+    spool_put_caller(s, out, &row);
 }
 
 static void put_sync(struct spool *s, struct spool_out *out, const struct record *r)

@@ -103,6 +103,7 @@ void spool_unmap(struct spool *s)
 void spool_close(struct spool *s)
 {
     spool_unmap(s);
+    spool_free_callers(s);
     vec_release(&s->threads);
     vec_release(&s->streams);
     vec_release(&s->devices);

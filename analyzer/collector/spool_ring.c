@@ -176,7 +176,7 @@ static void put_record(struct spool *s, struct spool_out *out, const void *recor
                                     [SPOOL_REC_THREAD] = sizeof(struct spool_rec_meta),
                                     [SPOOL_REC_STEP] = sizeof(struct spool_rec_range),
                                     [SPOOL_REC_SILENT] = sizeof(struct spool_rec_silent)};
-    if (kind == SPOOL_REC_PAD)
+    if (kind == SPOOL_REC_PAD || kind == SPOOL_REC_STACK)
         return;
     if (kind >= sizeof least || size < least[kind]) {
         s->unknown_kinds++;
@@ -235,6 +235,8 @@ static void drain_ring(struct spool *s, struct spool_out *out, struct spool_ring
             tail = head;
             break;
         }
+        if (kind == SPOOL_REC_STACK)
+            spool_add_stack(s, out, data + at, size);
         size_t keep = size < sizeof copy ? size : sizeof copy;
         memcpy(copy.bytes, data + at, keep);
         put_record(s, out, copy.bytes, kind, size);

@@ -156,7 +156,10 @@ struct row_overhead { /* what the profiler and the driver cost the program */
 
 /* Ranges of this domain are calls of the operating system's libraries in which a thread waited or
  * read: poll, pthread_cond_wait, read. */
-#define OS_DOMAIN "os runtime"
+#define OS_DOMAIN     "os runtime"
+/* Those of this one are long calls of CUDA, with the line that makes them:
+ * "sync cudaStreamSynchronize() train.c:211 (train_step)". */
+#define CALLER_DOMAIN "caller"
 struct row_range {
     int64_t id, process, thread;
     int64_t start_ns, end_ns;

@@ -1,0 +1,281 @@
+#include "agent/cupti/callers.h"
+
+#include <errno.h>
+#include <link.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "agent/core/clock.h"
+#include "agent/core/resolve.h"
+#include "agent/python/hook.h"
+#include "wire/spool_stack.h"
+
+enum {
+    CODES = 128, /* segments of code that are told apart */
+    WORDS = 16,  /* return addresses that make the number of a stack */
+    SEEN = 512,  /* stacks that are copied, of a process */
+    PROBES = 8,
+    PAGES = SPOOL_STACK_BYTES / SPOOL_PAGE + 1,
+};
+
+/* Calls in which a host may wait. Launches are not among them: they are many and short. */
+#define RUNTIME(name) CUPTI_RUNTIME_TRACE_CBID_##name
+#define DRIVER(name)  CUPTI_DRIVER_TRACE_CBID_##name
+static const CUpti_CallbackId runtime[] = {
+    RUNTIME(cudaDeviceSynchronize_v3020),
+    RUNTIME(cudaThreadSynchronize_v3020),
+    RUNTIME(cudaStreamSynchronize_v3020),
+    RUNTIME(cudaStreamSynchronize_ptsz_v7000),
+    RUNTIME(cudaEventSynchronize_v3020),
+    RUNTIME(cudaMemcpy_v3020),
+    RUNTIME(cudaMemcpy_ptds_v7000),
+    RUNTIME(cudaMemcpyAsync_v3020),
+    RUNTIME(cudaMemcpyAsync_ptsz_v7000),
+    RUNTIME(cudaMemcpy2D_v3020),
+    RUNTIME(cudaMemcpy2D_ptds_v7000),
+    RUNTIME(cudaMemcpy2DAsync_v3020),
+    RUNTIME(cudaMemcpy2DAsync_ptsz_v7000),
+    RUNTIME(cudaMemcpyToSymbol_v3020),
+    RUNTIME(cudaMemcpyFromSymbol_v3020),
+    RUNTIME(cudaMemset_v3020),
+    RUNTIME(cudaMalloc_v3020),
+    RUNTIME(cudaMallocManaged_v6000),
+    RUNTIME(cudaMallocHost_v3020),
+    RUNTIME(cudaHostAlloc_v3020),
+    RUNTIME(cudaHostRegister_v4000),
+    RUNTIME(cudaFree_v3020),
+    RUNTIME(cudaFreeHost_v3020),
+};
+static const CUpti_CallbackId driver[] = {
+    DRIVER(cuCtxSynchronize),
+    DRIVER(cuStreamSynchronize),
+    DRIVER(cuStreamSynchronize_ptsz),
+    DRIVER(cuEventSynchronize),
+    DRIVER(cuMemcpy),
+    DRIVER(cuMemcpy_ptds),
+    DRIVER(cuMemcpyHtoD_v2),
+    DRIVER(cuMemcpyHtoD_v2_ptds),
+    DRIVER(cuMemcpyDtoH_v2),
+    DRIVER(cuMemcpyDtoH_v2_ptds),
+    DRIVER(cuMemcpyHtoDAsync_v2),
+    DRIVER(cuMemcpyHtoDAsync_v2_ptsz),
+    DRIVER(cuMemcpyDtoHAsync_v2),
+    DRIVER(cuMemcpyDtoHAsync_v2_ptsz),
+    DRIVER(cuMemAlloc_v2),
+    DRIVER(cuMemAllocHost_v2),
+    DRIVER(cuMemHostAlloc),
+    DRIVER(cuMemFree_v2),
+    DRIVER(cuMemFreeHost),
+    DRIVER(cuModuleLoadData),
+};
+
+/* Where code lies that may be the program's own, in order. The agent's thread fills the other list
+ * and then turns to it: a thread that still reads the old one may get a number of its own for its
+ * stack, and no more. */
+struct codes {
+    size_t n;
+    struct code {
+        uintptr_t from, to;
+    } at[CODES];
+};
+static struct codes lists[2];
+static _Atomic(struct codes *) codes;
+static unsigned long long loads; /* when the list was made */
+static _Atomic uint64_t seen[SEEN];
+
+/* ---- code ---- */
+
+static bool of_vendor(const char *path)
+{
+    static const char *const stems[] = {"libgpuprof", "libcuda",   "libcupti",    "libnv",
+                                        "libc.so",    "libm.so",   "libvgpu",     "ld-linux",
+                                        "libgcc_s",   "libstdc++", "libpthread.", "linux-vdso"};
+    const char *slash = strrchr(path, '/');
+    for (size_t i = 0; i < AGENT_ARRAY_LEN(stems); i++)
+        if (strncmp(slash ? slash + 1 : path, stems[i], strlen(stems[i])) == 0)
+            return true;
+    return false;
+}
+
+static int add_codes(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    struct codes *c = arg;
+    (void)bytes;
+    for (unsigned i = 0; i < info->dlpi_phnum && c->n < CODES && !of_vendor(info->dlpi_name); i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type != PT_LOAD || !(p->p_flags & PF_X))
+            continue;
+        struct code new = {info->dlpi_addr + p->p_vaddr, info->dlpi_addr + p->p_vaddr + p->p_memsz};
+        size_t k = c->n++;
+        for (; k > 0 && c->at[k - 1].from > new.from; k--)
+            c->at[k] = c->at[k - 1];
+        c->at[k] = new;
+    }
+    return 0;
+}
+
+void callers_refresh(void)
+{
+    struct codes *now = atomic_load(&codes), *next = &lists[now == &lists[0]];
+    unsigned long long n = now ? resolve_loads() : 0;
+    if (!now || n == loads)
+        return;
+    next->n = 0;
+    dl_iterate_phdr(add_codes, next);
+    loads = n;
+    atomic_store_explicit(&codes, next, memory_order_release);
+}
+
+static bool is_code(const struct codes *c, uintptr_t word)
+{
+    size_t low = 0, high = c->n;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (c->at[mid].from <= word)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low > 0 && word < c->at[low - 1].to;
+}
+
+/* ---- stacks ---- */
+
+/* What lies on the way from the program to here: return addresses, and where they lie. */
+static uint64_t number_of(const uint64_t *words, size_t n)
+{
+    const struct codes *c = atomic_load_explicit(&codes, memory_order_acquire);
+    uint64_t number = 0xcbf29ce484222325u;
+    for (size_t i = 0, found = 0; i < n && found < WORDS; i++) {
+        if (!is_code(c, words[i]))
+            continue;
+        number = (number ^ words[i] ^ i << 48) * 0x9e3779b97f4a7c15u;
+        number ^= number >> 29;
+        found++;
+    }
+    return number ? number : 1;
+}
+
+/* One that was not copied before, while there is room to remember it. */
+static bool is_new(uint64_t number)
+{
+    for (uint64_t i = 0; i < PROBES; i++) {
+        _Atomic uint64_t *at = &seen[(number + i) % SEEN];
+        uint64_t old = 0;
+        if (atomic_compare_exchange_strong(at, &old, number))
+            return true;
+        if (old == number)
+            return false;
+    }
+    return false;
+}
+
+/* The kernel copies: above the stack there may be nothing, and of a coroutine's nobody knows where
+ * it ends. */
+static size_t copy_stack(uint64_t from, void *to)
+{
+    struct iovec own = {to, SPOOL_STACK_BYTES}, pages[PAGES];
+    size_t n = 0, left = SPOOL_STACK_BYTES;
+    while (left > 0) {
+        size_t size = SPOOL_PAGE - from % SPOOL_PAGE;
+        size = size < left ? size : left;
+        pages[n++] = (struct iovec){(void *)(uintptr_t)from, size};
+        from += size;
+        left -= size;
+    }
+    long got = syscall(SYS_process_vm_readv, agent.pid, &own, 1ul, pages, n, 0ul);
+    return got > 0 ? (size_t)got / 8 * 8 : 0;
+}
+
+#ifdef __x86_64__
+static inline __attribute__((always_inline)) void read_registers(uint64_t *r)
+{
+    __asm__ volatile("leaq (%%rip), %%rax\n\t"
+                     "movq %%rax, (%0)\n\t"
+                     "movq %%rsp, 8(%0)\n\t"
+                     "movq %%rbp, 16(%0)\n\t"
+                     "movq %%rbx, 24(%0)\n\t"
+                     "movq %%r12, 32(%0)\n\t"
+                     "movq %%r13, 40(%0)\n\t"
+                     "movq %%r14, 48(%0)\n\t"
+                     "movq %%r15, 56(%0)"
+                     :
+                     : "r"(r)
+                     : "rax", "memory");
+}
+#endif
+
+/* Its frame, and all above it, stay as they are while it copies. */
+static __attribute__((noinline)) void take_stack(struct thread *t, struct spool_rec_stack *r)
+{
+    size_t bytes = 0;
+#ifdef __x86_64__
+    read_registers(r->registers);
+    bytes = copy_stack(r->registers[1], r + 1);
+#endif
+    r->stack = number_of((const uint64_t *)(r + 1), bytes / 8);
+    r->bytes = is_new(r->stack) ? (uint16_t)bytes : 0;
+    ring_trim(t, &r->head, sizeof *r + r->bytes);
+}
+
+static void record(bool is_driver, const CUpti_CallbackData *call, int64_t start_ns, int64_t end_ns)
+{
+    int saved = errno;
+    struct thread *t = thread_enter();
+    struct spool_rec_stack *r =
+        t ? ring_reserve(t, SPOOL_REC_STACK, sizeof *r + SPOOL_STACK_BYTES) : NULL;
+    if (r) {
+        r->head.start_ns = start_ns;
+        r->head.end_ns = end_ns;
+        r->correlation = call->correlationId;
+        r->function = strings_id(t, call->functionName);
+        r->layer = is_driver;
+        take_stack(t, r);
+        ring_commit(t);
+    }
+    if (t)
+        thread_leave(t);
+    errno = saved;
+}
+
+/* ---- calls ---- */
+
+/* The runtime's calls make the driver's: the outermost counts. */
+void callers_see(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData *call)
+{
+    struct thread *own = &agent_thread;
+    (void)id;
+    if (call->callbackSite == CUPTI_API_ENTER) {
+        if (own->waits++ == 0)
+            own->waits_ns = clock_now_ns();
+        return;
+    }
+    if (own->waits == 0 || --own->waits > 0)
+        return;
+    int64_t now_ns = clock_now_ns();
+    if (now_ns - own->waits_ns >= SPOOL_LONG_NS)
+        record(domain == CUPTI_CB_DOMAIN_DRIVER_API, call, own->waits_ns, now_ns);
+}
+
+bool callers_wanted(void)
+{
+#ifdef __x86_64__
+    const char *value = agent_env("GPUPROF_STACKS");
+    return !hook_is_python() && !(value && strcmp(value, "0") == 0);
+#else
+    return false;
+#endif
+}
+
+void callers_watch(CUpti_SubscriberHandle handle)
+{
+    memset((void *)seen, 0, sizeof seen);
+    atomic_store(&codes, &lists[0]);
+    callers_refresh();
+    for (size_t i = 0; i < AGENT_ARRAY_LEN(runtime); i++)
+        cupti.api.EnableCallback(1, handle, CUPTI_CB_DOMAIN_RUNTIME_API, runtime[i]);
+    for (size_t i = 0; i < AGENT_ARRAY_LEN(driver); i++)
+        cupti.api.EnableCallback(1, handle, CUPTI_CB_DOMAIN_DRIVER_API, driver[i]);
+}

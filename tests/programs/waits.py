@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Long waits of C programs on the virtual GPU: each names the line of the program that waits, and the program prints and
+returns what it does without gpuprof.
+
+usage: waits.py BUILD
+"""
+import os
+import re
+import sqlite3
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../e2e"))
+from support import Build, Checks  # noqa: E402
+
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "waits.c")
+FUNCTIONS = {"stream": "wait_for_stream", "again": "wait_for_stream", "event": "wait_for_event", "read": "read_back",
+             "inlined": "inlined", "thread": "other_thread"}
+CALLS = {"stream": "sync cudaStreamSynchronize()", "again": "sync cudaStreamSynchronize()",
+         "event": "sync cudaEventSynchronize()", "read": "copy cudaMemcpy()", "inlined": "sync cudaDeviceSynchronize()",
+         "thread": "sync cudaStreamSynchronize()"}
+STEPS = 20
+
+
+def lines():
+    with open(SOURCE) as f:
+        return {m[1]: n for n, line in enumerate(f, 1) if (m := re.search(r"/\* wait: (\w+) \*/", line))}
+
+
+def record(build, name, *options, **variables):
+    profile = build.path(f"{name}.gpuprof")
+    done = build.run([build.gpuprof, "run", "-f", "--device", "virtual:a100-80", "-o", profile, *options, "--",
+                      os.path.join(build.bin, "programs", name), str(STEPS)], **variables)
+    with sqlite3.connect(profile) as db:
+        ranges = dict(db.execute(
+            "select n.text, count(*) from range r join string n on n.id = r.name join string d on d.id = r.domain "
+            "where d.text = 'caller' group by 1"))
+        missing = db.execute(
+            "select count(*), coalesce(group_concat(distinct n.text), '') from api a join string n on n.id = a.name "
+            "where a.end_ns - a.start_ns > 1000000 and a.layer = 0 and n.text glob 'cuda*Synchronize' and not exists "
+            "(select 1 from range r join string d on d.id = r.domain where d.text = 'caller' and r.thread = a.thread "
+            "and r.start_ns = a.start_ns and r.end_ns = a.end_ns)").fetchone()
+        health = [row[0] for row in db.execute("select text from health_note")]
+    return done, ranges, missing, health
+
+
+def check_lines(build, checks, name, what):
+    done, ranges, missing, _ = record(build, name)
+    checks.check(done.returncode == 7 and done.stdout.startswith(f"{STEPS} steps\n"), f"{what}: output and status stay",
+                 f"{done.returncode}: {done.stdout[:200]}{done.stderr[-300:]}")
+    wanted = {f"{CALLS[mark]} waits.c:{line} ({FUNCTIONS[mark]})": mark for mark, line in lines().items()}
+    for text, mark in wanted.items():
+        checks.check(ranges.get(text, 0) >= STEPS - 1, f"{what}: {mark} in each step", f"no {text} in {ranges}")
+    others = [text for text in ranges if text not in wanted and not text.startswith("call ")]
+    checks.check(not others, f"{what}: no other place", str(others))
+    checks.check(missing[0] <= 2, f"{what}: every long wait has its place", str(missing))
+
+
+def check_functions(build, checks, name, what):
+    done, ranges, _, _ = record(build, name)
+    found = {m[1] for text in ranges if (m := re.search(r"\(\) (\w+)\+0x[0-9a-f]+ \(" + name + r"\)$", text))}
+    wanted = {"wait_for_stream", "wait_for_event", "read_back", "wait_for_device", "other_thread"}
+    checks.check(done.returncode == 7 and wanted <= found, f"{what}: functions", f"{done.returncode} {ranges}")
+
+
+def main():
+    build, checks = Build(sys.argv[1]), Checks()
+    check_lines(build, checks, "waits", "no frame pointers")
+    check_lines(build, checks, "waits_frames", "frame pointers")
+    check_lines(build, checks, "waits_static", "a static runtime")
+    check_functions(build, checks, "waits_bare", "no debug information")
+    _, ranges, _, _ = record(build, "waits", GPUPROF_STACKS="0")
+    checks.check(not ranges, "GPUPROF_STACKS=0: no stacks", str(ranges))
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
