@@ -34,20 +34,44 @@ void outcome_example(struct outcome *o, int64_t start_ns, int64_t end_ns, const 
                      uint32_t op)
 {
     if (o->example_count < sizeof o->examples / sizeof *o->examples)
-        o->examples[o->example_count++] = (struct example){start_ns, end_ns, text, op};
+        o->examples[o->example_count++] = (struct example){start_ns, end_ns, text, NULL, op};
+}
+
+const char *outcome_caller(const struct timeline *t, uint32_t api)
+{
+    uint32_t caller = api == TL_NONE ? 0 : t->apis[api].caller;
+    return caller ? tl_text(t, caller) : NULL;
+}
+
+static void example_of(struct outcome *o, const struct timeline *t, struct example x, uint32_t api)
+{
+    size_t n = o->example_count;
+    outcome_example(o, x.start_ns, x.end_ns, x.text, x.op);
+    if (o->example_count > n)
+        o->examples[n].caller = outcome_caller(t, api);
 }
 
 void outcome_example_op(struct outcome *o, const struct timeline *t, uint32_t op, const char *text)
 {
     if (op != TL_NONE)
-        outcome_example(o, t->ops[op].start_ns, t->ops[op].end_ns, text, op);
+        example_of(o, t,
+                   (struct example){.start_ns = t->ops[op].start_ns,
+                                    .end_ns = t->ops[op].end_ns,
+                                    .text = text,
+                                    .op = op},
+                   t->ops[op].api);
 }
 
 void outcome_example_call(struct outcome *o, const struct timeline *t, uint32_t api,
                           const char *text)
 {
     if (api != TL_NONE)
-        outcome_example(o, t->apis[api].start_ns, t->apis[api].end_ns, text, TL_NONE);
+        example_of(o, t,
+                   (struct example){.start_ns = t->apis[api].start_ns,
+                                    .end_ns = t->apis[api].end_ns,
+                                    .text = text,
+                                    .op = TL_NONE},
+                   api);
 }
 
 void outcome_fires(struct outcome *o, int64_t exclusive_ns, const char *summary)
@@ -82,7 +106,12 @@ void outcome_example_gaps(struct outcome *o, const struct facts *f, enum part pa
         if (!best)
             return;
         below = gap_ns(f, best, part);
-        outcome_example(o, best->start_ns, best->end_ns, text, best->before_op);
+        example_of(o, f->tl,
+                   (struct example){.start_ns = best->start_ns,
+                                    .end_ns = best->end_ns,
+                                    .text = text,
+                                    .op = best->before_op},
+                   best->api);
     }
 }
 

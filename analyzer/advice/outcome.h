@@ -26,7 +26,8 @@ struct evidence {
 struct example { /* a place on the timeline */
     int64_t start_ns, end_ns;
     const char *text;
-    uint32_t op; /* index, TL_NONE */
+    const char *caller; /* the program's line that makes the call behind it, NULL */
+    uint32_t op;        /* index, TL_NONE */
 };
 
 struct remedy {
@@ -69,6 +70,8 @@ void outcome_evidence_idle(struct outcome *o, const struct facts *f, const char 
                            enum part part);
 void outcome_example(struct outcome *o, int64_t start_ns, int64_t end_ns, const char *text,
                      uint32_t op);
+/* The line that makes a call, NULL: not known, or there is no call (TL_NONE). */
+const char *outcome_caller(const struct timeline *t, uint32_t api);
 /* Of one operation, of one API call; TL_NONE: there is none to show. */
 void outcome_example_op(struct outcome *o, const struct timeline *t, uint32_t op, const char *text);
 void outcome_example_call(struct outcome *o, const struct timeline *t, uint32_t api,

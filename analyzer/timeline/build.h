@@ -36,7 +36,7 @@ struct build {
     struct VEC(struct refs) range_refs;
     struct VEC(struct call) calls;
     struct VEC(struct row_loader) loaders;
-    struct VEC(struct row_range) os_calls;
+    struct VEC(struct row_range) os_calls, callers;
     struct VEC(struct collective) collectives;
     struct VEC(struct row_overhead) overheads;
     struct VEC(struct stream) streams;
@@ -82,6 +82,10 @@ int put_range(struct build *b, const void *row);
 /* Ranges of OS_DOMAIN are kept apart (timeline_clean.c). */
 bool is_os_call(const struct build *b, const struct row_range *r);
 int put_os_call(struct build *b, const struct row_range *r, int64_t end_ns);
+/* Those of CALLER_DOMAIN become a member of their call (timeline_callers.c). */
+bool is_caller(const struct build *b, const struct row_range *r);
+int put_caller(struct build *b, const struct row_range *r, int64_t end_ns);
+int build_callers(struct build *b); /* when the calls are in their places. -1: out of memory */
 int put_call(struct build *b, const void *row);
 int put_process(struct build *b, const void *row);
 int put_thread(struct build *b, const void *row);

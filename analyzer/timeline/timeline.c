@@ -41,6 +41,7 @@ void timeline_free(struct timeline *t)
     vec_release(&b->calls);
     vec_release(&b->loaders);
     vec_release(&b->os_calls);
+    vec_release(&b->callers);
     vec_release(&b->collectives);
     vec_release(&b->overheads);
     vec_release(&b->streams);

@@ -91,6 +91,8 @@ struct api {
     uint32_t op;     /* first op that it launched, TL_NONE */
     uint32_t ops;    /* how many */
     uint32_t sync;   /* index into syncs, TL_NONE */
+    uint32_t caller; /* string id: the program's line that makes it, "train.c:211 (train_step)"; 0 =
+                        not recorded */
     uint8_t kind;    /* enum api_kind, told by the name */
     uint8_t layer;   /* 0 runtime, 1 driver; driver calls nested in runtime calls are dropped */
 };

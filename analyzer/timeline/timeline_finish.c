@@ -165,6 +165,8 @@ int timeline_finish(struct timeline *t, struct err *e)
     vec_release(&b->event_refs);
     vec_release(&b->range_refs);
     hand_over(b);
+    if (build_callers(b) < 0)
+        return err_set(e, "out of memory while reading who calls");
     find_span(t);
     t->have = have_of(t);
     b->finished = true;

@@ -182,6 +182,8 @@ int put_range(struct build *b, const void *row)
         return 0;
     if (is_os_call(b, r))
         return put_os_call(b, r, end);
+    if (is_caller(b, r))
+        return put_caller(b, r, end);
     struct range *range = vec_push(&b->ranges);
     struct refs *refs = range ? vec_push(&b->range_refs) : NULL;
     if (!refs)

@@ -236,7 +236,8 @@ class Page {
         }
         if (hit.finding !== undefined) {
             const f = this.data.findings[hit.finding];
-            return [['finding ' + f.rank, f.title], ['here', f.text || ''], ['length', formatTime(f.length)]];
+            const out = [['finding ' + f.rank, f.title], ['here', f.text || ''], ['length', formatTime(f.length)]];
+            return f.caller ? [...out, ['called from', f.caller]] : out;
         }
         if (hit.label) return [[hit.label.name, 'click to ' + (hit.pin ? hit.label.pinned ? 'unpin' : 'pin to the top' : hit.label.open ? 'fold' : 'unfold')]];
         const {row, i} = hit, start = row.start[i], names = this.data.names;

@@ -42,9 +42,11 @@ static void write_item(struct chrome *c, const struct item *i, int64_t pid, int6
     chrome_slice(c, cat, tl_text(t, item_name(t, i)), pid, tid, i->start_ns, i->end_ns);
     if (api)
         json_int(&c->j, "correlation", (int64_t)i->index + 1);
-    else if (i->kind == ITEM_CALL)
+    if (api && api->caller)
+        json_str(&c->j, "called from", tl_text(t, api->caller));
+    if (i->kind == ITEM_CALL)
         write_shape(c, &t->calls[i->index].row);
-    else
+    else if (!api)
         write_range_args(c, &t->ranges[i->index]);
     chrome_slice_end(c);
     if (api && api->op != TL_NONE)

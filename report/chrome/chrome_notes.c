@@ -90,6 +90,8 @@ static void write_place(struct chrome *c, const struct place *p, int64_t pid, in
     snprintf(name, sizeof name, "%zu. %.150s", p->rank, p->finding->title);
     chrome_slice(c, "gpuprof", name, pid, tid, p->at->start_ns, p->at->end_ns);
     json_str(&c->j, "here", p->at->text ? p->at->text : "");
+    if (p->at->caller)
+        json_str(&c->j, "called from", p->at->caller);
     json_str(&c->j, analysis_of_window(c->a->facts) ? "saves" : "saves per step",
              text_saving(&t, p->finding, c->a->facts->step_ns));
     json_str(&c->j, "what", p->finding->summary ? p->finding->summary : "");

@@ -45,6 +45,7 @@ static void write_finding(struct json_tree *j, const struct outcome *o)
         tree_ms(j, "start_ms", o->examples[i].start_ns);
         tree_ms(j, "end_ms", o->examples[i].end_ns);
         tree_str(j, "text", o->examples[i].text);
+        tree_str(j, "called_from", o->examples[i].caller);
         tree_end(j);
     }
     tree_end(j);

@@ -33,9 +33,10 @@ static void write_evidence(const struct page *p, const struct outcome *o)
         page_put(p, "<p class=\"js dim\">Longest examples, on the timeline:</p>\n");
     for (size_t i = 0; i < o->example_count; i++) {
         const struct example *x = &o->examples[i];
-        char label[160];
-        snprintf(label, sizeof label, "%s: %.120s", text_time(&v, x->end_ns - x->start_ns),
-                 x->text ? x->text : "");
+        char label[320];
+        snprintf(label, sizeof label, "%s: %.120s%s%.160s", text_time(&v, x->end_ns - x->start_ns),
+                 x->text ? x->text : "", x->caller ? ", called from " : "",
+                 x->caller ? x->caller : "");
         page_zoom_button(p, x->start_ns, x->end_ns, label);
     }
 }

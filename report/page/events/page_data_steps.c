@@ -86,6 +86,8 @@ void page_data_findings(struct data *d)
             json_int(&d->j, "rank", (int64_t)i + 1);
             json_str(&d->j, "title", o->title);
             json_str(&d->j, "text", o->examples[k].text);
+            if (o->examples[k].caller)
+                json_str(&d->j, "caller", o->examples[k].caller);
             json_int(&d->j, "start", o->examples[k].start_ns);
             json_int(&d->j, "length", o->examples[k].end_ns - o->examples[k].start_ns);
             json_end(&d->j, '}');

@@ -6,10 +6,10 @@
 #include "analyzer/queries/search.h"
 #include "analyzer/queries/waits.h"
 
-enum { SCALAR_BYTES = 64, CALLS = 16 /* distinct waiting calls; CUDA has about ten */ };
+enum { SCALAR_BYTES = 64, CALLS = 64 /* distinct waiting calls; CUDA has about ten */ };
 
-struct waiting { /* calls of one name, in used steps */
-    uint32_t name, longest;
+struct waiting { /* calls of one name from one line, where it is known, in used steps */
+    uint32_t name, caller, longest;
     int64_t ns, longest_ns;
 };
 
@@ -26,12 +26,13 @@ static void count_wait(struct syncs *s, const struct api *c, uint32_t index)
     size_t k = 0;
     s->count++;
     s->blocked_ns += ns;
-    while (k < s->names && s->by_name[k].name != c->name)
+    while (k < s->names && (s->by_name[k].name != c->name || s->by_name[k].caller != c->caller))
         k++;
     if (k == CALLS)
         return;
     if (k == s->names)
-        s->by_name[s->names++] = (struct waiting){.name = c->name, .longest_ns = -1};
+        s->by_name[s->names++] =
+            (struct waiting){.name = c->name, .caller = c->caller, .longest_ns = -1};
     struct waiting *w = &s->by_name[k];
     w->ns += ns;
     if (ns > w->longest_ns) {
@@ -177,12 +178,14 @@ static void check_sync_in_loop(const struct facts *f, struct arena *arena, struc
                                            : "sync_every=100";
     const struct waiting *w = worst(&s);
     const char *where = query_gap_range(f, PART_IDLE_SYNC);
+    const char *line = w ? outcome_caller(f->tl, w->longest) : NULL;
     outcome_fires(
         o, idle,
-        arena_printf(arena,
-                     "%s%s%s%s waits for the GPU in the loop; the GPU then idles for %s per step",
-                     w ? tl_text(f->tl, w->name) : "a synchronisation", where ? " (in range '" : "",
-                     where ? where : "", where ? "')" : "", query_time(arena, idle)));
+        arena_printf(
+            arena, "%s%s%s%s waits for the GPU in the loop%s%s; the GPU then idles for %s per step",
+            w ? tl_text(f->tl, w->name) : "a synchronisation", where ? " (in range '" : "",
+            where ? where : "", where ? "')" : "", line ? ", called from " : "", line ? line : "",
+            query_time(arena, idle)));
     if (w)
         outcome_example_call(o, f->tl, w->longest, "longest wait");
     outcome_example_gaps(o, f, PART_IDLE_SYNC, "GPU idle after a synchronisation");
