@@ -13,6 +13,7 @@ have() { # dpkg knows it, pkg-config does, or the tool of that name is on the PA
     zlib1g-dev) pkg-config --exists zlib ;;
     libcjson-dev) pkg-config --exists libcjson ;;
     libjpeg*-dev) pkg-config --exists libjpeg ;;
+    libdw-dev) pkg-config --exists libdw ;;
     check) pkg-config --exists check ;;
     *) command -v "$1" ;;
     esac >/dev/null 2>&1
@@ -26,8 +27,13 @@ wanted() { # is a line of that kind needed now?
 }
 
 missing=
+extra= # never installed for its own sake: gpuprof does without it
 while read -r what names; do
     case $what in '#'* | '') continue ;; esac
+    if [ "$what" = extra ]; then
+        have "$names" || extra="$extra $names"
+        continue
+    fi
     wanted "$what" || continue
     found=
     for name in $(echo "$names" | tr '|' ' '); do
@@ -49,6 +55,7 @@ if [ "$(id -u)" != 0 ]; then
     fi
     as_root=sudo
 fi
+[ "$want" = fresh ] || missing=$missing$extra
 echo "setup: these packages are missing:$missing"
 if [ -t 0 ] && [ -t 1 ] && [ "${GPUPROF_SETUP:-}" != yes ]; then
     printf 'setup: install them with %sapt-get? [Y/n] ' "${as_root:+$as_root }"
@@ -71,7 +78,8 @@ for names in $missing; do
             name=$one
         fi
     done
-    chosen="$chosen ${name:-$names}"
+    case " $extra " in *" $names "*) ;; *) name=${name:-$names} ;; esac
+    chosen="$chosen $name"
 done
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

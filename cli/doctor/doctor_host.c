@@ -1,6 +1,8 @@
 #include "cli/doctor/doctor.h"
 #include "cli/run/run.h"
 
+#include "analyzer/unwind/unwind.h"
+
 #include <errno.h>
 #include <glob.h>
 #include <limits.h>
@@ -46,9 +48,22 @@ static void check_virtual(struct doctor *d)
                *models ? models : "no models");
 }
 
+static void check_stacks(struct doctor *d)
+{
+    const char *why = unwind_missing();
+    if (!why)
+        doctor_add(d, DOCTOR_OK, "stacks", "",
+                   "libdw: gpuprof names the lines of C and C++ programs that wait for the GPU");
+    else
+        doctor_add(d, DOCTOR_NOTE, "stacks",
+                   "install libdw1; to build gpuprof with it: libdw-dev (elfutils-devel)",
+                   "no lines of C and C++ programs: %s", why);
+}
+
 void doctor_self(struct doctor *d)
 {
     check_agent(d);
+    check_stacks(d);
     check_virtual(d);
 }
 

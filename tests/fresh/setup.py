@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 SETUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/setup.sh")
-FAKES = {"apt-get": 'echo "$*" >>"$CALLS"', "dpkg-query": "exit 1", "apt-cache": "exit 0", "sudo": '"$@"',
+FAKES = {"apt-get": 'echo "$*" >>"$CALLS"', "dpkg-query": 'case $* in *libdw-dev*) exit 1 ;; esac; [ -n "${ALL:-}" ] && echo ok installed', "apt-cache": "exit 0", "sudo": '"$@"',
          "pkg-config": "exit 1", "id": "echo 0"}
 
 
@@ -21,7 +21,7 @@ def fake(folder):
         with open(path, "w", encoding="utf-8") as f:
             f.write(f"#!/bin/sh\n{body}\n")
         os.chmod(path, 0o755)
-    for name in ("sh", "dirname", "tr", "env", "mktemp", "rm", "tail", "cat"):
+    for name in ("sh", "dirname", "tr", "env", "mktemp", "rm", "tail", "cat", "grep"):
         os.symlink(subprocess.check_output(["which", name], text=True).strip(), os.path.join(folder, name))
 
 
@@ -75,6 +75,11 @@ def main():
         check(done.returncode == 0 and "[Y/n]" not in done.stdout, "without a terminal it asks nobody", done.stdout + done.stderr)
         check(len(got) == 2 and all(p in got[1] for p in ("gcc", "cmake", "zlib1g-dev", "libjpeg62-turbo-dev")) and "|" not in got[1],
               "and installs all in one go", str(got))
+        check("libdw-dev" in got[1], "with what gpuprof can do without", str(got))
+        done = subprocess.run([shell, SETUP, "build"], env={**environment, "ALL": "1"}, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, check=False)
+        got = called()
+        check(done.returncode == 0 and not got and not done.stdout, "which alone it does not install", f"{got} {done.stdout}{done.stderr}")
     sys.exit(1 if failed else 0)
 
 
