@@ -68,13 +68,18 @@ static void replace(void *arg, const char *name, uint64_t at)
         r->failed = true;
 }
 
-/* NVIDIA's own file, or one that took NVIDIA's archive in. */
+/* NVIDIA's own file. */
+static bool is_own(const struct library *l, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    return strncmp(name, l->stem, strlen(l->stem)) == 0;
+}
+
+/* That, or one that took NVIDIA's archive in. */
 static bool holds(const struct image *m, const struct library *l, const char *path,
                   bool device_code)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    bool own = strncmp(name, l->stem, strlen(l->stem)) == 0;
-    return (own || (l->archive && device_code)) && image_has_symbol(m, l->marker, true);
+    return (is_own(l, path) || (l->archive && device_code)) && image_has_symbol(m, l->marker, true);
 }
 
 /* Libraries with the runtime linked in that nobody but NVIDIA can link again; the driver's shim
@@ -98,6 +103,7 @@ static void look_at(const char *path, uintptr_t base)
     opens |= !strstr(path, "/libgpuprof_agent.so") && image_has_symbol(&m, "dlopen", false) &&
              !image_has_symbol(&m, "dlopen", true);
     const char *held = NULL; /* prefix of what was found last */
+    bool replaced = false;   /* a whole file of NVIDIA's: nobody calls the runtime in it */
     bool device_code =
         image_has_section(&m, ".nv_fatbin") || image_has_section(&m, ".nvFatBinSegment");
     for (size_t i = 0; i < LIBRARIES; i++) {
@@ -114,12 +120,13 @@ static void look_at(const char *path, uintptr_t base)
         opens = true; /* the agent opens CUPTI, which may lie beside */
         if (r.failed)
             note_leave(NOTE_LIBRARY, path);
+        replaced |= !r.failed && is_own(l, path);
     }
     /* With symbols, a runtime that is linked in would have its own. */
     bool linked_in = device_code && !image_has_section(&m, ".symtab") &&
                      !image_has_symbol(&m, "__cudaRegisterFatBinary", false) &&
                      !image_imports(&m, "cuda");
-    if (linked_in && !is_vendors(path))
+    if (linked_in && !replaced && !is_vendors(path))
         note_leave(NOTE_STRIPPED, path);
     image_close(&m);
 }
