@@ -32,6 +32,30 @@ int64_t query_exposed(const struct facts *f, const struct query_copies *c)
     return mean < median ? mean : median;
 }
 
+/* By the call, or by one right behind it. */
+static bool waited(const struct timeline *t, const struct op *o)
+{
+    const struct thread *th = &t->threads[t->apis[o->api].thread];
+    bool last = o->api + 1 >= th->first_api + th->apis;
+    return t->apis[o->api].kind == API_COPY_SYNC ||
+           (!last && t->apis[o->api + 1].kind == API_SYNC_STREAM);
+}
+
+bool query_h2d_waited(const struct facts *f, enum memory_kind from)
+{
+    const struct timeline *t = f->tl;
+    size_t all = 0, waiting = 0;
+    for (uint32_t i = 0; i < t->op_count; i++) {
+        const struct op *o = &t->ops[i];
+        if (o->kind != OP_COPY || o->copy_kind != COPY_H2D || o->src_kind != from ||
+            o->bytes <= QUERY_SMALL_COPY || o->api == TL_NONE)
+            continue;
+        waiting += waited(t, o);
+        all++;
+    }
+    return waiting * 2 > all;
+}
+
 /* ---- what comes back ---- */
 
 enum { SIZES = 64 };

@@ -163,9 +163,9 @@ static double pinned_rate(const struct graph *g, const struct draw *d)
 
 /* A framework of Python copies pinned batches on the stream that computes, without waiting; only a
  * prefetcher has a stream of its own. */
-static void edit_copies(const struct graph *g, struct plan *p, uint8_t from, double rate)
+static void edit_copies(const struct graph *g, struct plan *p, uint8_t from, bool same_stream,
+                        double rate)
 {
-    bool same_stream = from == MEMORY_PAGEABLE && query_of_python(g->a);
     for (uint32_t i = 0; i < g->count; i++) {
         const struct op *o = g->tasks[i].kind == TASK_COPY ? edit_op(g, i) : NULL;
         if (!o || o->copy_kind != COPY_H2D || o->src_kind != from || o->bytes <= QUERY_SMALL_COPY)
@@ -173,7 +173,7 @@ static void edit_copies(const struct graph *g, struct plan *p, uint8_t from, dou
         uint32_t w = i + 1; /* its wait comes right behind it */
         bool waits = w < g->count && g->tasks[w].kind == TASK_WAIT &&
                      g->tasks[w].flags & TASK_COPY_WAIT && g->tasks[w].source == o->api;
-        if (from == MEMORY_PINNED && !waits && !g->computes[g->tasks[i].lane])
+        if (from == MEMORY_PINNED && !waits && (same_stream || !g->computes[g->tasks[i].lane]))
             continue;
         if (!same_stream)
             p->mark[i] |= PLAN_DETACH;
@@ -190,14 +190,13 @@ static void edit_copies(const struct graph *g, struct plan *p, uint8_t from, dou
 void edit_pin(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     (void)x;
-    edit_copies(g, p, MEMORY_PAGEABLE, pinned_rate(g, d));
+    edit_copies(g, p, MEMORY_PAGEABLE, query_of_python(g->a), pinned_rate(g, d));
 }
 
 void edit_overlap(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
-    (void)x;
     (void)d;
-    edit_copies(g, p, MEMORY_PINNED, 0);
+    edit_copies(g, p, MEMORY_PINNED, x->in_stream, 0);
 }
 
 /* At best: nobody knows how fast other storage is. */

@@ -63,6 +63,7 @@ struct edit {
     bool layout;      /* EDIT_PRECISION: in channels-last as well, so nothing converts layouts */
     double good, bad; /* EDIT_SCALE: the range of the factor; EDIT_FUSE: 0, 0 is not known;
                        * EDIT_LAYOUT: what may be left of a convolution, 0: as chosen */
+    bool in_stream;   /* EDIT_OVERLAP: only the host's wait goes */
     double cores;     /* EDIT_WORKERS: that other programs left; 0: all that may be used */
     struct hand_over hand_over; /* EDIT_WORKERS */
     bool best_case; /* nobody knows how much of the change can be had: replayed as a bound */

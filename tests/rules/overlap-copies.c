@@ -42,6 +42,37 @@ START_TEST(test_overlapped)
 }
 END_TEST
 
+/* Python's host waits for its copy, and then is slow with what follows. */
+static void fill_awaited(struct builder *b, int64_t at)
+{
+    build_copy(b, COPY_H2D, MEMORY_PINNED, MEMORY_DEVICE, true, 20 << 20, at, US(5), at + US(10),
+               MS(1) - US(10));
+    build_sync(b, at + US(6), MS(1));
+    build_kernel(b, case_gemm, at + MS(3), at + MS(3) + US(10), US(6980));
+}
+
+/* The setting takes the wait away and no more; where nothing waits, it would do nothing. */
+START_TEST(test_python)
+{
+    struct builder b = build_start();
+    build_meta(&b, "exe", "/usr/bin/python3");
+    case_loop(&b, fill_pinned);
+    const struct outcome *o = case_first(build_analyze(&b), "overlap-copies", MS(3));
+    ck_assert_ptr_null(o->setting);
+    ck_assert(!o->edit.in_stream);
+    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "does not wait"));
+    build_end(&b);
+    b = build_start();
+    build_meta(&b, "exe", "/usr/bin/python3");
+    case_loop(&b, fill_awaited);
+    o = case_outcome(build_analyze(&b), "overlap-copies");
+    ck_assert_str_eq(o->setting, "non_blocking=1");
+    ck_assert(o->edit.in_stream);
+    ck_assert_msg(llabs(o->saves_mid_ns - MS(1)) < US(50), "%lld", (long long)o->saves_mid_ns);
+    build_end(&b);
+}
+END_TEST
+
 /* And put back: what the next step fetches is what this one made. */
 static void fill_put_back(struct builder *b, int64_t at)
 {
@@ -70,6 +101,7 @@ Suite *rule_overlap_copies_suite(void)
     tcase_add_test(t, test_pinned);
     tcase_add_test(t, test_overlapped);
     tcase_add_test(t, test_put_back);
+    tcase_add_test(t, test_python);
     suite_add_tcase(s, t);
     return s;
 }

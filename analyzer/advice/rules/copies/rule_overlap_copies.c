@@ -6,6 +6,27 @@ enum {
     SEVERAL = 4 /* copies in a window, of which the later can run beside work for the others */
 };
 
+/* What to change, and what gpuprof can try of it. PyTorch makes its copies on the stream that
+ * computes: without non_blocking=True the host waits for them as well, and that goes first. */
+static void advise(const struct facts *f, struct outcome *o)
+{
+    const struct rule *r = o->rule;
+    o->edit.kind = EDIT_OVERLAP;
+    if (!query_of_python(f)) {
+        o->setting = "non_blocking=1";
+        return;
+    }
+    o->edit.in_stream = query_h2d_waited(f, MEMORY_PINNED);
+    o->setting = o->edit.in_stream ? "non_blocking=1" : NULL;
+    o->remedy = (struct remedy){
+        o->edit.in_stream
+            ? "batch.to(device, non_blocking=True): the host waits for each copy now; a side "
+              "stream (torch.cuda.Stream + wait_stream) one batch ahead hides what remains"
+            : "the host does not wait for the copies, but they run on the stream that computes: "
+              "copy one batch ahead on a side stream (torch.cuda.Stream + wait_stream)",
+        r->remedy.tensorflow, r->remedy.cuda};
+}
+
 static void check_overlap_copies(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_copies c = query_h2d(f, MEMORY_PINNED);
@@ -43,8 +64,7 @@ static void check_overlap_copies(const struct facts *f, struct arena *arena, str
                      NULL);
     if (c.total_ns > 0)
         outcome_evidence(o, "rate", (double)c.bytes / (double)c.total_ns, "GB/s", rows);
-    o->edit.kind = EDIT_OVERLAP;
-    o->setting = "non_blocking=1";
+    advise(f, o);
     if (beside < copying)
         outcome_evidence(o, "time per step that they could overlap with", ms(beside), "ms", NULL);
     outcome_fires(

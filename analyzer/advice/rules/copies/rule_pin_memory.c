@@ -15,26 +15,6 @@ static bool pinned_rate_seen(const struct facts *f)
     return false;
 }
 
-/* Does the program wait for its batches' copies: by the call, or by one right behind it? The driver
- * makes it wait for pageable memory; with pinned memory only this would. */
-static bool waits_itself(const struct facts *f)
-{
-    const struct timeline *t = f->tl;
-    size_t all = 0, waiting = 0;
-    for (uint32_t i = 0; i < t->op_count; i++) {
-        const struct op *o = &t->ops[i];
-        if (o->kind != OP_COPY || o->copy_kind != COPY_H2D || o->src_kind != MEMORY_PAGEABLE ||
-            o->bytes <= QUERY_SMALL_COPY || o->api == TL_NONE)
-            continue;
-        const struct thread *th = &t->threads[t->apis[o->api].thread];
-        bool last = o->api + 1 >= th->first_api + th->apis;
-        waiting += t->apis[o->api].kind == API_COPY_SYNC ||
-                   (!last && t->apis[o->api + 1].kind == API_SYNC_STREAM);
-        all++;
-    }
-    return waiting * 2 > all;
-}
-
 static void check_pin_memory(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_copies c = query_h2d(f, MEMORY_PAGEABLE);
@@ -61,7 +41,8 @@ static void check_pin_memory(const struct facts *f, struct arena *arena, struct 
         o->error_class = ERROR_KERNEL_MODEL;
     }
     o->edit.kind = EDIT_PIN;
-    o->setting = waits_itself(f) ? "pin_memory=1;non_blocking=1" : "pin_memory=1";
+    o->setting =
+        query_h2d_waited(f, MEMORY_PAGEABLE) ? "pin_memory=1;non_blocking=1" : "pin_memory=1";
     outcome_fires(o, exposed,
                   arena_printf(arena,
                                "%.0f copies per step read pageable memory at %.1f GB/s; the GPU "
