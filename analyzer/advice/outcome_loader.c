@@ -1,6 +1,8 @@
 /* See outcome_loader.h. */
 #include "analyzer/advice/outcome_loader.h"
 
+#include "analyzer/queries/input/feed.h"
+
 bool outcome_awaited_loader(const struct facts *f, struct arena *arena, struct outcome *o,
                             struct query_loader *l)
 {
@@ -9,6 +11,9 @@ bool outcome_awaited_loader(const struct facts *f, struct arena *arena, struct o
     if (idle * 100 < f->step_ns)
         return false;
     *l = query_loader(f, arena);
+    struct feed feed;
+    if (l->workers > 0 && query_feed(f, arena, &feed) && feed.have > 0)
+        l->workers = (size_t)feed.have; /* without those of other loaders */
     if (l->workers == 0)
         o->why = "the training thread makes the batches itself, so no worker waits";
     return l->workers > 0;

@@ -3,9 +3,55 @@
 #include "tests/unit/rule_case.h"
 #include "wire/spool_format.h"
 
+#include <string.h>
+
 START_TEST(cannot_tell)
 {
     case_cannot_tell(fill_waits, "kernels,api", "starved-workers");
+}
+END_TEST
+
+/* A loop that starts its workers anew has one of them at a time; and on eight cores it is another
+ * program that keeps it waiting. */
+static void anew_case(const char *cores, const char *summary, const char *remedy)
+{
+    struct builder b = start(cores);
+    for (int i = 3; i <= 5; i++)
+        build_thread(&b, i, "loader");
+    for (int i = 0; i < CASE_STEPS; i++) {
+        int64_t at = MS(100) + MS(10) * i;
+        build_range(&b, "step", at, at + MS(10));
+        build_range(&b, "data.wait", at, at + MS(4));
+        b.thread = 2 + i / 3;
+        build_range_at(&b, "data.decode", 0, at, at + MS(9));
+        b.thread = 1;
+        build_kernel(&b, case_gemm, at + MS(4), at + MS(4) + US(10), US(5980));
+    }
+    clocks(&b, 1, (struct share){0.3, 0.1, 0, 0, 0});
+    for (int i = 0; i < 2 * CASE_STEPS / 3; i++) {
+        int64_t ns = MS(15) * (i % 2) * 2;
+        struct row_host_sample r = {.id = ++b.next_id,
+                                    .process = 1,
+                                    .thread = 2 + i / 2,
+                                    .time_ns = MS(100) + MS(30) * (i / 2) + ns,
+                                    .cpu_ns = part(0.6, ns),
+                                    .run_queue_ns = part(0.35, ns)};
+        build_put(&b, ROW_HOST_SAMPLE, &r);
+    }
+    const struct outcome *o = case_outcome(build_analyze(&b), "starved-workers");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert_msg(strstr(o->summary, summary) != NULL, "%s", o->summary);
+    ck_assert_msg(strstr(o->remedy.pytorch, remedy) != NULL, "%s", o->remedy.pytorch);
+    for (size_t i = 0; i < o->evidence_count; i++)
+        if (strstr(o->evidence[i].text, "want on average"))
+            ck_assert_double_eq_tol(o->evidence[i].value, 1.35, 0.1); /* not four times as many */
+    build_end(&b);
+}
+
+START_TEST(workers_that_follow_each_other)
+{
+    anew_case("1", "the loader's 1 worker has no core", "set num_workers to at most");
+    anew_case("8", "another program has the cores: this one's threads use 0.", "stop the other");
 }
 END_TEST
 
@@ -14,6 +60,7 @@ Suite *rule_starved_workers_suite(void)
     Suite *s = suite_create("starved-workers");
     TCase *t = tcase_create("starved-workers");
     tcase_add_test(t, cannot_tell);
+    tcase_add_test(t, workers_that_follow_each_other);
     suite_add_tcase(s, t);
     return s;
 }

@@ -9,7 +9,7 @@
 struct ends {
     struct thread_clocks clocks;
     bool makes, by_ranges;
-    int64_t making_ns;
+    int64_t making_ns, from_ns, to_ns; /* batches: between the first and the last */
 };
 
 static struct ends *find_ends(const struct facts *f, struct arena *arena)
@@ -24,6 +24,8 @@ static struct ends *find_ends(const struct facts *f, struct arena *arena)
 /* The part of [start, end) between the thread's first and last sample. */
 static void add_making(struct ends *e, int64_t start_ns, int64_t end_ns)
 {
+    e->from_ns = !e->makes || start_ns < e->from_ns ? start_ns : e->from_ns;
+    e->to_ns = !e->makes || end_ns > e->to_ns ? end_ns : e->to_ns;
     e->makes = true;
     const struct row_host_sample *first = e->clocks.first, *last = e->clocks.last;
     if (!first)
@@ -79,6 +81,51 @@ static void add_worker(struct query_loader *l, const struct ends *e)
     add_grown(&l->read_bytes, first->read_bytes, last->read_bytes);
 }
 
+static int by_time(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The most that make batches at one time: a loop over a loader may start its workers anew, and
+ * another loader has its own. */
+static size_t at_one_time(const struct facts *f, struct arena *arena, const struct ends *of)
+{
+    size_t all = f->tl->thread_count, n = 0, most = 0;
+    int64_t *from = arena_array(arena, all + 1, sizeof *from);
+    int64_t *to = arena_array(arena, all + 1, sizeof *to);
+    for (size_t i = 0; from && to && i < all; i++) {
+        if (!of[i].makes)
+            continue;
+        from[n] = of[i].from_ns;
+        to[n++] = of[i].to_ns;
+    }
+    if (n == 0)
+        return 0;
+    qsort(from, n, sizeof *from, by_time);
+    qsort(to, n, sizeof *to, by_time);
+    for (size_t i = 0, gone = 0; i < n; i++) {
+        while (to[gone] < from[i])
+            gone++;
+        most = i + 1 - gone > most ? i + 1 - gone : most;
+    }
+    return most;
+}
+
+/* The share of the steps in which the thread was sampled: threads that follow each other do not
+ * add up. */
+static double lives(const struct facts *f, const struct ends *e)
+{
+    const struct steps *s = &f->steps;
+    if (s->count == 0)
+        return 1;
+    int64_t start = s->at[0].start_ns, end = s->at[s->count - 1].end_ns;
+    int64_t from = e->clocks.first->time_ns, to = e->clocks.last->time_ns;
+    from = from > start ? from : start;
+    to = to < end ? to : end;
+    return end <= start ? 1 : to > from ? (double)(to - from) / (double)(end - start) : 0;
+}
+
 struct query_loader query_loader(const struct facts *f, struct arena *arena)
 {
     struct query_loader l = {0};
@@ -86,19 +133,19 @@ struct query_loader query_loader(const struct facts *f, struct arena *arena)
     if (!of)
         return l;
     find_making(f, of);
+    l.workers = at_one_time(f, arena, of);
     for (size_t i = 0; i < f->tl->thread_count; i++) {
         const struct ends *e = &of[i];
         const struct row_host_sample *first = e->clocks.first, *last = e->clocks.last;
-        l.workers += e->makes;
         if (!first || last->time_ns <= first->time_ns)
             continue;
         int64_t wants = 0, queue = 0;
         add_grown(&wants, first->cpu_ns, last->cpu_ns);
         add_grown(&queue, first->run_queue_ns, last->run_queue_ns);
-        l.used_cores += wants > 0 ? (double)wants / (double)(last->time_ns - first->time_ns) : 0;
-        double wanted =
-            (double)(wants + (queue > 0 ? queue : 0)) / (double)(last->time_ns - first->time_ns);
-        l.wanted_cores += wanted;
+        double ns = (double)(last->time_ns - first->time_ns), share = lives(f, e);
+        double wanted = (double)(wants + (queue > 0 ? queue : 0)) / ns;
+        l.used_cores += wants > 0 ? share * (double)wants / ns : 0;
+        l.wanted_cores += share * wanted;
         l.busy_threads += wanted >= 0.5;
         if (e->makes && e->making_ns > 0) {
             add_worker(&l, e);
@@ -106,6 +153,13 @@ struct query_loader query_loader(const struct facts *f, struct arena *arena)
         }
     }
     return l;
+}
+
+bool query_others_compute(const struct query_loader *l, int cores)
+{
+    /* Whom other programs crowd out stands in line, too, but has few cores itself. */
+    bool many = (double)l->busy_threads >= cores * 1.5 && l->wanted_cores >= cores * 1.5;
+    return cores > 0 && (l->wanted_cores < cores * 0.9 || (l->used_cores < cores * 0.7 && !many));
 }
 
 double query_starved_pct(const struct query_loader *l)

@@ -8,22 +8,29 @@
 #include "analyzer/queries/query.h"
 
 struct query_loader {
-    size_t workers;        /* threads that make batches, apart from the training thread */
-    int64_t making_ns;     /* their time making batches, between first and last sample */
-    int64_t cpu_ns;        /* of it: computing */
+    size_t workers;    /* threads that make batches at one time, apart from the training thread */
+    int64_t making_ns; /* their time making batches, between first and last sample */
+    int64_t cpu_ns;    /* of it: computing */
     int64_t run_queue_ns;  /* of it: ready, without a core; -1 = not sampled */
     int64_t io_wait_ns;    /* of it: waiting for a disk; -1 = not sampled */
     int64_t major_faults;  /* pages read from a disk meanwhile; -1 = not sampled */
     int64_t storage_bytes; /* read from storage meanwhile, not from memory; -1 = not sampled */
     int64_t read_bytes;    /* asked for by read calls, whatever served them; -1 = not sampled */
-    double used_cores;     /* of all threads, on average: cores that they got */
+    double used_cores;     /* of all threads, on average over the steps: cores that they got */
     double wanted_cores;   /* of all threads, workers or not: computing or ready to, on average */
     size_t busy_threads;   /* that want a core half of the time or more */
     bool sampled;
 };
 struct query_loader query_loader(const struct facts *f, struct arena *arena);
 
-enum { LOADER_STARVED_PCT = 30 /* of the time in which batches are made: workers lack cores */ };
+/* Do threads lack cores though this program's own use few of `cores`? Other programs have the rest.
+ */
+bool query_others_compute(const struct query_loader *l, int cores);
+
+enum {
+    LOADER_STARVED_PCT = 30, /* of the time in which batches are made: workers lack cores */
+    LOADER_LIMITED_PCT = 5   /* of the periods of a CPU limit */
+};
 /* Of the time in which batches are made: ready, but without a core, in %; -1 = not sampled. */
 double query_starved_pct(const struct query_loader *l);
 /* Of the time in which batches are made: neither computing nor in line for a core. */

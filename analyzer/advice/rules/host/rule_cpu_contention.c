@@ -5,10 +5,7 @@
 
 #include <stdlib.h>
 
-enum {
-    LEAST_PCT = 3,  /* of the step; less is any machine's noise */
-    LIMITED_PCT = 5 /* of the periods of a CPU limit */
-};
+enum { LEAST_PCT = 3 /* of the step; less is any machine's noise */ };
 
 static void add_evidence(const struct facts *f, struct outcome *o, const struct query_loader *l)
 {
@@ -72,14 +69,12 @@ static void check_cpu_contention(const struct facts *f, struct arena *arena, str
         o->why = "not recorded: how many cores the program may use (gpuprof run records it)";
         return;
     }
-    if (l.wanted_cores < cores * 0.9 && query_limited_pct(f) >= LIMITED_PCT) {
+    if (l.wanted_cores < cores * 0.9 && query_limited_pct(f) >= LOADER_LIMITED_PCT) {
         add_evidence(f, o, &l);
         limited(f, arena, o, idle);
         return;
     }
-    /* Whom other programs crowd out stands in line, too, but has few cores itself. */
-    bool many = (double)l.busy_threads >= cores * 1.5 && l.wanted_cores >= cores * 1.5;
-    if (l.wanted_cores < cores * 0.9 || (l.used_cores < cores * 0.7 && !many)) {
+    if (query_others_compute(&l, cores)) {
         o->verdict = RULE_SUPPRESSED;
         o->why =
             arena_printf(arena,

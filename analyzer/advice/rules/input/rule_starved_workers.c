@@ -3,6 +3,13 @@
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/input/loader.h"
 
+/* Other numbers of workers change little where the cores are another program's. */
+static const struct remedy of_others = {
+    "cores of the job's own (--cpus-per-task, cpuset), or stop the other program, and record again",
+    "cores of the job's own (--cpus-per-task, cpuset), or stop the other program, and record again",
+    "cores of the job's own (--cpus-per-task, cpuset), or stop the other program, and record "
+    "again"};
+
 static void check_starved_workers(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     int64_t idle = f->breakdown_ns[PART_IDLE_INPUT];
@@ -30,11 +37,19 @@ static void check_starved_workers(const struct facts *f, struct arena *arena, st
     if (limited > 0)
         outcome_evidence(o, "periods in which the program used up the container's CPU limit",
                          limited, "%", "SELECT * FROM fact WHERE key LIKE 'cgroup_cpu_%'");
+    const char *whose = "";
+    if (query_others_compute(&l, f->host.usable_cores) && limited < LOADER_LIMITED_PCT) {
+        whose = arena_printf(arena,
+                             " (another program has the cores: this one's threads use %.1f of %d)",
+                             l.used_cores, f->host.usable_cores);
+        o->remedy = of_others;
+    }
     outcome_fires(o, idle,
                   arena_printf(arena,
-                               "the loader's %zu worker%s no core during %.0f %% of their work; "
+                               "the loader's %zu worker%s no core during %.0f %% of %s work%s; "
                                "the GPU waits for them %.1f ms per step",
-                               l.workers, l.workers == 1 ? " has" : "s have", share, ms(idle)));
+                               l.workers, l.workers == 1 ? " has" : "s have", share,
+                               l.workers == 1 ? "its" : "their", whose, ms(idle)));
     outcome_example_gaps(o, f, PART_IDLE_INPUT, "GPU idle, next batch not ready");
 }
 
