@@ -46,6 +46,7 @@ struct region {
     struct {
         _Atomic int pid; /* 0 = not there */
         _Atomic int left;
+        uint64_t host; /* a hash of its name: hosts have devices of their own */
         int device;
     } rank[NCCL_RANKS];
     struct arrival all[NCCL_PLACES][NCCL_RANKS];

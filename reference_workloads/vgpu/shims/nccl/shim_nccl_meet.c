@@ -150,6 +150,22 @@ static int physical(int device)
     return list && *list ? atoi(list) : device;
 }
 
+/* FNV-1a of the name of this host. */
+static uint64_t own_host(void)
+{
+    char name[256] = "";
+    uint64_t hash = 0xcbf29ce484222325;
+    gethostname(name, sizeof name - 1);
+    for (const char *p = name; *p; p++)
+        hash = (hash ^ (unsigned char)*p) * 0x100000001b3;
+    return hash;
+}
+
+static bool same_device(const struct region *r, int a, int b)
+{
+    return r->rank[a].host == r->rank[b].host && r->rank[a].device == r->rank[b].device;
+}
+
 ncclResult_t meet_join(struct ncclComm *c, const ncclUniqueId *id)
 {
     struct meeting m;
@@ -164,6 +180,7 @@ ncclResult_t meet_join(struct ncclComm *c, const ncclUniqueId *id)
         return meet_fail(c, ncclInvalidArgument, "rank %d says %d ranks, another one %d", c->rank,
                          c->ranks, expected);
     c->region->rank[c->rank].device = physical(c->device);
+    c->region->rank[c->rank].host = own_host();
     int none = 0;
     if (!atomic_compare_exchange_strong(&c->region->rank[c->rank].pid, &none, getpid()))
         return meet_fail(c, ncclInvalidUsage, "rank %d is there twice", c->rank);
@@ -211,7 +228,7 @@ ncclResult_t meet_wait(struct ncclComm *c)
     if (c->maker_fd >= 0 && atomic_compare_exchange_strong(&c->region->closed, &open, 1))
         close(c->maker_fd);
     for (int i = 0; i < c->ranks; i++) {
-        if (i != c->rank && c->region->rank[i].device == c->region->rank[c->rank].device)
+        if (i != c->rank && same_device(c->region, i, c->rank))
             return meet_fail(c, ncclInvalidUsage,
                              "Duplicate GPU detected : rank %d and rank %d both on CUDA device %d",
                              c->rank, i, c->region->rank[i].device);
