@@ -1,6 +1,7 @@
 /* The collector: see collect.h. One pass over the directory a drain; a few microseconds per idle
  * process. */
 #include "analyzer/collector/collect_state.h"
+#include "analyzer/collector/stuck.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -30,6 +31,7 @@ struct collector *collect_open(const char *dir, int64_t start_monotonic_ns, stru
         err_set(e, "out of memory");
         return NULL;
     }
+    gethostname(c->host, sizeof c->host - 1);
     c->start_ns = start_monotonic_ns;
     c->sink = out;
     c->out = (struct spool_out){.sink = &c->sink, .e = &c->first};
@@ -353,6 +355,7 @@ void collect_close(struct collector *c)
     }
     vec_release(&c->spools);
     vec_release(&c->out.times.at);
+    stuck_show(c, NULL, 0, false);
     free(c->dir);
     free(c);
 }

@@ -38,11 +38,20 @@ bool collect_ask_has_begun(const struct collector *c);     /* it is not empty */
 /* ---- does the program go on? (stuck.c) ---- */
 
 /* To be called as often as collect_drain; looks once a second. True: the line tells of ranks that
- * wait for another one in a collective, which it has not joined although it does nothing else. Once
- * for each such wait, which is put into the profile's health as well. */
+ * wait for one of ours in a collective, which it has not joined although it does nothing else. Once
+ * for each such wait, which is put into the profile's health as well. Ranks of other collectors
+ * are seen whose folders have the same parent as ours, and names that begin with ".gpuprof-". */
 bool collect_stuck(struct collector *c, char *line, size_t n);
-/* A line for each live process that marks steps or works with other ranks: where it is. */
+/* A line for each live process that marks steps or works with other ranks: where it is. And one for
+ * each wait, whoever records the late rank. */
 void collect_status(struct collector *c, void (*tell)(void *self, const char *line), void *self);
+/* Shows these lines for some seconds to who calls collect_shown, in another process. */
+void collect_show(struct collector *c);
+/* The lines that collectors show whose folders are in `folder`, by rank, and one for each wait;
+ * `tell` NULL: only counts. What is older than since_ns (CLOCK_REALTIME of the file system) does
+ * not count. Returns how many show theirs; *silent: how many folders there are besides. */
+size_t collect_shown(const char *folder, int64_t since_ns,
+                     void (*tell)(void *self, const char *line), void *self, size_t *silent);
 
 bool collect_marks_steps(const struct collector *c); /* some live process marked one */
 /* The profile and the spools together stay below max_bytes: before they reach it, nothing with a

@@ -7,8 +7,12 @@
 #include "analyzer/collector/gauges.h"
 #include "analyzer/collector/spool.h"
 
+struct place; /* stuck.h */
+struct places VEC(struct place);
+
 struct collector {
     char *dir;
+    char host[64]; /* the name of this one */
     int64_t start_ns;
     struct sink sink;
     struct spool_out out;
@@ -26,6 +30,10 @@ struct collector {
     const char *virtual_nvml;       /* NULL: the GPUs are real */
     int64_t looked_ns, resumed_ns;  /* by stuck.c; since the machine or we were last suspended */
     uint64_t told_comm, told_begun; /* the wait that was told of; 0 = none */
+    int64_t asked_until_ns;         /* somebody asked to see our ranks */
+    bool shown;                     /* our ranks, to other gpuprofs (stuck_folder.c) */
+    struct places others;           /* their ranks, as they showed them when we last looked */
+    int64_t next_others_ns;
 };
 
 int64_t collect_now_ns(void); /* CLOCK_MONOTONIC */

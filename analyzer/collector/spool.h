@@ -13,7 +13,7 @@
  *   spool_asked.c   windows that somebody asks for while the program runs
  *   spool_control.c what the agents are told to record
  *   spool_steps.c   steps outside of them, summed up
- *   stuck.c         whether the program goes on, and who waits for whom
+ *   stuck.h         whether the program goes on, and who waits for whom
  *   spool_ends.c    threads, streams, devices, losses, the process itself -> rows
  *   collect.c       which files there are, when to read what
  *

@@ -6,102 +6,21 @@
  *
  * How far a rank is on its communicators stands in the spool's header, also while nothing is
  * recorded. Where its host thread is, the kernel tells. */
-#include "analyzer/collector/collect_state.h"
+#include "analyzer/collector/stuck.h"
 
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-enum { TIMES = 10, FEW_LENGTHS = 4, FEW_STEPS = 8, BUSY_SHARE = 50, MOST = 256 };
+enum { TIMES = 10, SHOWN_TIMES = 5, FEW_LENGTHS = 4, FEW_STEPS = 8, BUSY_SHARE = 50, MOST = 256 };
 static const int64_t look_ns = 1000000000, second_ns = 1000000000;
-/* A wait is one from `least` on; without step marks from `unmarked` on. Idle for so long, a rank
- * does nothing. Not looked for so long, we were suspended, perhaps with the machine. */
+/* A wait is one from `least` on; without step marks from `unmarked` on. Half as long, and the other
+ * gpuprofs of the job see it. Idle for so long, a rank does nothing. Not looked for so long, we
+ * were suspended, perhaps with the machine. */
 static const int64_t least_ns = 10000000000, unmarked_ns = 30000000000, idle_ns = 5000000000,
                      suspended_ns = 5000000000;
 
 /* ---- one process ---- */
-
-static size_t read_proc(int pid, const char *name, char *text, size_t n)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd >= 0 ? read(fd, text, n - 1) : 0;
-    if (fd >= 0)
-        close(fd);
-    text[got > 0 ? got : 0] = 0;
-    return strlen(text);
-}
-
-static char state_of(int pid)
-{
-    char text[512];
-    read_proc(pid, "stat", text, sizeof text);
-    const char *end = strrchr(text, ')');
-    return (char)(end && end[1] == ' ' ? end[2] : 0);
-}
-
-static bool is_stopped(char state)
-{
-    return state == 'T' || state == 't';
-}
-
-static const char *call_name(long number)
-{
-    static const struct {
-        long number;
-        const char *name;
-    } calls[] = {{SYS_futex, "futex: a lock, or another thread"},
-                 {SYS_read, "read"},
-                 {SYS_recvfrom, "recvfrom: the network"},
-                 {SYS_recvmsg, "recvmsg: the network"},
-                 {SYS_ppoll, "ppoll"},
-                 {SYS_epoll_pwait, "epoll_wait"},
-                 {SYS_ioctl, "ioctl: a driver"},
-                 {SYS_nanosleep, "nanosleep"},
-                 {SYS_clock_nanosleep, "clock_nanosleep"},
-                 {SYS_wait4, "wait4: a child process"},
-                 {SYS_waitid, "waitid: a child process"},
-                 {SYS_sched_yield, "sched_yield: it spins"},
-#ifdef SYS_poll
-                 {SYS_poll, "poll"},
-                 {SYS_select, "select"},
-                 {SYS_epoll_wait, "epoll_wait"},
-#endif
-                 {SYS_pselect6, "select"},
-                 {SYS_write, "write"}};
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-        if (calls[i].number == number)
-            return calls[i].name;
-    return NULL;
-}
-
-/* Where the main thread is, as the kernel tells. */
-static void where(int pid, char *out, size_t n)
-{
-    char text[256], *end;
-    char state = state_of(pid);
-    if (state == 'T') {
-        snprintf(out, n, "a signal has stopped it (kill -CONT %d lets it go on)", pid);
-    } else if (state == 't') {
-        snprintf(out, n, "a debugger holds it");
-    } else if (state == 'R') {
-        snprintf(out, n, "its main thread runs");
-    } else {
-        read_proc(pid, "syscall", text, sizeof text);
-        long number = strtol(text, &end, 10);
-        const char *name = end != text ? call_name(number) : NULL;
-        if (!name && read_proc(pid, "wchan", text, sizeof text) && strcmp(text, "0") != 0)
-            name = text;
-        snprintf(out, n, "its main thread %s%s%s%s",
-                 state == 'D' ? "waits for the disk or a driver" : "waits",
-                 name ? " in the kernel (" : "", name ? name : "", name ? ")" : "");
-    }
-}
 
 static int by_value(const void *a, const void *b)
 {
@@ -110,7 +29,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* The median of recent steps; 0 = too few are known. */
-static int64_t usual_ns(const struct spool_pace *p)
+int64_t stuck_usual_ns(const struct spool_pace *p)
 {
     int64_t sorted[SPOOL_PACES];
     size_t n = p->lengths < SPOOL_PACES ? p->lengths : SPOOL_PACES;
@@ -134,165 +53,99 @@ static void look_at_process(struct spool *s, int64_t now)
     for (size_t i = 0; i < s->threads.n; i++)
         cpu += s->threads.at[i].cpu_ns;
     bool busy = !p->looked_ns || cpu - p->cpu_ns > (now - p->looked_ns) / BUSY_SHARE;
-    char state = busy ? 'R' : state_of(s->fixed.pid);
+    char state = busy ? 'R' : stuck_state_of(s->fixed.pid);
     if (busy || state == 'D')
         p->busy_ns = now;
-    if (is_stopped(state))
+    if (state == 'T' || state == 't')
         p->stopped_ns = now;
     p->cpu_ns = cpu;
     p->looked_ns = now;
 }
 
-/* ---- ranks of one communicator ---- */
-
-struct place {
-    struct spool *s;
-    uint64_t comm, begun;
-    int64_t begun_ns;
-    int32_t rank;
-    uint32_t function;
-    bool in_pairs, inside;
-};
-
-struct places {
-    struct place at[MOST];
-    size_t n;
-};
-
-static void find_places(struct spool *s, struct places *p)
-{
-    for (int i = 0; i < SPOOL_COMMS && p->n < MOST; i++) {
-        const struct spool_comm *e = &s->h->comms[i];
-        struct place x = {.s = s, .comm = atomic_load(&e->comm)};
-        x.begun = atomic_load_explicit(&e->begun, memory_order_acquire);
-        x.inside = x.begun > atomic_load(&e->ended);
-        x.begun_ns = atomic_load(&e->begun_ns);
-        x.begun_ns = x.begun_ns > 0 ? x.begun_ns : 0; /* a damaged one */
-        x.rank = s->row.rank >= 0 ? (int32_t)s->row.rank : atomic_load(&e->rank);
-        x.function = atomic_load(&e->function);
-        x.in_pairs = atomic_load(&e->in_pairs) != 0;
-        if (x.comm && x.begun)
-            p->at[p->n++] = x;
-    }
-}
+/* ---- its places ---- */
 
 /* Has this rank waited for longer than its steps explain? */
-static bool waits_long(const struct collector *c, const struct place *x, int64_t now)
+static bool waits_long(const struct collector *c, const struct place *x, int64_t begun_ns,
+                       int64_t now)
 {
     const struct spool_pace *p = &x->s->pace;
-    int64_t usual = usual_ns(p), since = x->begun_ns > c->resumed_ns ? x->begun_ns : c->resumed_ns;
+    int64_t usual = stuck_usual_ns(p), since = begun_ns > c->resumed_ns ? begun_ns : c->resumed_ns;
     if (p->steps && (!usual || now - p->changed_ns < TIMES * usual))
         return false;
     return now - since > (p->steps ? least_ns : unmarked_ns) && now - since > TIMES * usual &&
-           now - p->stopped_ns > least_ns && !is_stopped(state_of(x->s->fixed.pid));
+           now - p->stopped_ns > least_ns && !x->stopped;
 }
 
 static bool does_nothing(const struct place *x, int64_t now)
 {
     const struct spool_pace *p = &x->s->pace;
-    bool stopped = is_stopped(state_of(x->s->fixed.pid));
-    return stopped || (now - p->busy_ns >= idle_ns && now - p->stopped_ns >= idle_ns);
+    return x->stopped || (now - p->busy_ns >= idle_ns && now - p->stopped_ns >= idle_ns);
 }
 
-struct wait {
-    uint64_t comm, least, most; /* collectives begun */
-    int64_t since_ns;           /* the newest of those that wait */
-    const struct place *late, *newest;
-    size_t late_count, waiting;
-};
-
-/* The least and the most that ranks of a communicator have begun; false: not to be compared, or
- * looked at before. */
-static bool find_span(const struct places *p, size_t first, struct wait *w)
+static void find_places(const struct collector *c, const struct spool *s, int64_t now,
+                        struct places *p)
 {
-    *w = (struct wait){.comm = p->at[first].comm, .least = UINT64_MAX};
-    for (size_t i = 0; i < p->n; i++) {
-        const struct place *x = &p->at[i];
-        if (x->comm != w->comm)
+    bool stopped = stuck_is_stopped(s->fixed.pid);
+    for (int i = 0; i < SPOOL_COMMS && p->n < MOST; i++) {
+        const struct spool_comm *e = &s->h->comms[i];
+        uint64_t comm = atomic_load(&e->comm);
+        uint64_t begun = atomic_load_explicit(&e->begun, memory_order_acquire);
+        struct place *x = comm && begun ? vec_push(p) : NULL;
+        if (!x)
             continue;
-        if (i < first || x->in_pairs)
-            return false;
-        if (x->begun >= w->most)
-            w->newest = x;
-        w->least = x->begun < w->least ? x->begun : w->least;
-        w->most = x->begun > w->most ? x->begun : w->most;
+        int64_t begun_ns = atomic_load(&e->begun_ns);
+        begun_ns = begun_ns > 0 && begun_ns <= now ? begun_ns : 0; /* a damaged one */
+        *x = (struct place){.s = s, .comm = comm, .begun = begun, .pid = (int32_t)s->fixed.pid};
+        x->inside = begun > atomic_load(&e->ended);
+        x->waited_ns = now - begun_ns;
+        x->rank = s->row.rank >= 0 ? (int32_t)s->row.rank : atomic_load(&e->rank);
+        x->ranks = atomic_load(&e->ranks);
+        x->in_pairs = atomic_load(&e->in_pairs) != 0;
+        x->marks = s->pace.steps != 0;
+        x->stopped = stopped;
+        x->idle = does_nothing(x, now);
+        x->waits = waits_long(c, x, begun_ns, now);
+        snprintf(x->host, sizeof x->host, "%s", c->host);
+        spool_copy_string(s, atomic_load(&e->function), x->function, sizeof x->function);
     }
-    return true;
 }
 
-/* True when some wait for others that do nothing. Where all have begun the same collectives, a rank
- * that is stopped may still keep the newest from its end: then steps tell that others wait. */
-static bool find_wait(const struct collector *c, const struct places *p, size_t first, int64_t now,
-                      struct wait *w)
+/* Some ranks of this communicator are not ours. */
+static bool is_shared(const struct place *x, const struct places *p)
 {
-    if (!find_span(p, first, w))
-        return false;
-    bool level = w->least == w->most;
-    for (size_t i = first; i < p->n; i++) {
-        const struct place *x = &p->at[i];
-        if (x->comm != w->comm)
-            continue;
-        if (level ? is_stopped(state_of(x->s->fixed.pid)) : x->begun == w->least) {
-            if (!does_nothing(x, now))
-                return false;
-            w->late_count++;
-            w->late = x;
-            continue;
+    int32_t ours = 0;
+    for (size_t i = 0; i < p->n; i++)
+        ours += p->at[i].comm == x->comm;
+    return x->ranks <= 0 || ours < x->ranks;
+}
+
+/* It may wait, or be waited for. */
+static bool is_slow(const struct place *x, int64_t now)
+{
+    const struct spool_pace *p = &x->s->pace;
+    int64_t usual = stuck_usual_ns(p);
+    if (!p->steps)
+        return x->waited_ns > unmarked_ns / 2;
+    return usual && now - p->changed_ns > least_ns / 2 && now - p->changed_ns > SHOWN_TIMES * usual;
+}
+
+void stuck_find_places(struct collector *c, int64_t now, bool asked, struct places *p)
+{
+    bool slow = now < c->asked_until_ns, suspect = asked;
+    for (size_t i = 0; i < c->spools.n; i++)
+        if (!c->spools.at[i]->done && c->spools.at[i]->h)
+            find_places(c, c->spools.at[i], now, p);
+    for (size_t i = 0; i < p->n; i++)
+        if (is_shared(&p->at[i], p)) {
+            slow |= asked || is_slow(&p->at[i], now);
+            suspect |= p->at[i].idle != 0;
         }
-        if (!waits_long(c, x, now) || (level && !x->s->pace.steps))
-            return false;
-        w->waiting++;
-        w->since_ns = x->begun_ns > w->since_ns ? x->begun_ns : w->since_ns;
-    }
-    return w->late_count && w->waiting;
-}
-
-static void rank_name(const struct place *x, char *out, size_t n)
-{
-    if (x->rank >= 0)
-        snprintf(out, n, "rank %d (process %d)", (int)x->rank, (int)x->s->fixed.pid);
-    else
-        snprintf(out, n, "process %d", (int)x->s->fixed.pid);
-}
-
-static void function_name(const struct place *x, char *out, size_t n)
-{
-    spool_copy_string(x->s, x->function, out, n);
-    if (!*out)
-        snprintf(out, n, "a collective");
-}
-
-static void describe(const struct wait *w, int64_t now, char *line, size_t n)
-{
-    char late[64], function[64], place[320], more[48] = "";
-    rank_name(w->late, late, sizeof late);
-    function_name(w->newest, function, sizeof function);
-    where(w->late->s->fixed.pid, place, sizeof place);
-    if (w->late_count > 1)
-        snprintf(more, sizeof more, ", and %zu more like it,", w->late_count - 1);
-    double waited_s = (double)(now - w->since_ns) / (double)second_ns;
-    if (w->least == w->most)
-        snprintf(line, n,
-                 "%s%s has begun %s, collective %" PRIu64 " of a communicator, but no rank has "
-                 "begun another for %.0f s: %s",
-                 late, more, function, w->most, waited_s, place);
-    else
-        snprintf(line, n,
-                 "%s%s has not joined collective %" PRIu64 " of a communicator, for which %zu "
-                 "other rank%s waited for %.0f s (%s, number %" PRIu64 "): %s",
-                 late, more, w->least + 1, w->waiting, w->waiting == 1 ? " has" : "s have",
-                 waited_s, function, w->most, place);
+    stuck_show(c, p, now, slow);
+    if (slow && suspect)
+        stuck_read_others(c, p);
 }
 
 /* ---- all ---- */
-
-static void find_all(struct collector *c, struct places *p)
-{
-    p->n = 0;
-    for (size_t i = 0; i < c->spools.n; i++)
-        if (!c->spools.at[i]->done && c->spools.at[i]->h)
-            find_places(c->spools.at[i], p);
-}
 
 /* Once a second. What happened while we were suspended, perhaps with the machine, is no sign. */
 static void look_at_all(struct collector *c, int64_t now)
@@ -312,71 +165,25 @@ static void look_at_all(struct collector *c, int64_t now)
 
 bool collect_stuck(struct collector *c, char *line, size_t n)
 {
-    struct places p;
+    struct places p = {0};
     struct wait w;
     int64_t now = collect_now_ns();
+    bool told = false;
     if (now - c->looked_ns < look_ns)
         return false;
     look_at_all(c, now);
-    find_all(c, &p);
-    for (size_t i = 0; i < p.n; i++) {
-        if (!find_wait(c, &p, i, now, &w) || (w.comm == c->told_comm && w.least == c->told_begun))
+    stuck_find_places(c, now, false, &p);
+    for (size_t i = 0; i < p.n && !told; i++) {
+        /* whoever records the rank tells of it */
+        told = stuck_find(&p, i, &w) && w.late->s &&
+               !(w.comm == c->told_comm && w.least == c->told_begun);
+        if (!told)
             continue;
         c->told_comm = w.comm;
         c->told_begun = w.least;
-        describe(&w, now, line, n);
-        collect_health(c, w.late->s->process, "stuck", line, (now - w.since_ns) / second_ns);
-        return true;
+        stuck_describe(&w, line, n);
+        collect_health(c, w.late->s->process, "stuck", line, w.waited_ns / second_ns);
     }
-    return false;
-}
-
-static void describe_process(const struct spool *s, const struct places *p, int64_t now, char *line,
-                             size_t n)
-{
-    const struct spool_pace *pace = &s->pace;
-    char place[320];
-    int used = snprintf(line, n, "process %d", (int)s->fixed.pid);
-    if (s->row.rank >= 0)
-        used = snprintf(line, n, "rank %d (process %d)", (int)s->row.rank, (int)s->fixed.pid);
-    where(s->fixed.pid, place, sizeof place);
-    if (pace->steps)
-        used += snprintf(line + used, n - (size_t)used, ": step %" PRId64 " for %.0f s",
-                         pace->steps, (double)(now - pace->changed_ns) / (double)second_ns);
-    if (usual_ns(pace))
-        used += snprintf(line + used, n - (size_t)used, " (usually %.3g s)",
-                         (double)usual_ns(pace) / (double)second_ns);
-    for (size_t i = 0; i < p->n && (size_t)used + 200 < n; i++) {
-        char function[64];
-        if (p->at[i].s != s)
-            continue;
-        function_name(&p->at[i], function, sizeof function);
-        used += snprintf(line + used, n - (size_t)used, "; %s %s, collective %" PRIu64,
-                         p->at[i].inside ? "in" : "after", function, p->at[i].begun);
-    }
-    snprintf(line + used, n - (size_t)used, "; %s", place);
-}
-
-void collect_status(struct collector *c, void (*tell)(void *self, const char *line), void *self)
-{
-    struct places p;
-    struct wait w;
-    char line[1024];
-    int64_t now = collect_now_ns();
-    find_all(c, &p);
-    for (size_t i = 0; i < c->spools.n; i++) {
-        const struct spool *s = c->spools.at[i];
-        bool counts = !s->done && s->h && s->pace.steps;
-        for (size_t k = 0; k < p.n; k++)
-            counts |= p.at[k].s == s;
-        if (!counts)
-            continue;
-        describe_process(s, &p, now, line, sizeof line);
-        tell(self, line);
-    }
-    for (size_t i = 0; i < p.n; i++)
-        if (find_wait(c, &p, i, now, &w)) {
-            describe(&w, now, line, sizeof line);
-            tell(self, line);
-        }
+    vec_release(&p);
+    return told;
 }

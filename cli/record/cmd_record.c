@@ -5,9 +5,6 @@
 #include "cli/results/results.h"
 #include "cli/record/record.h"
 
-#include <ctype.h>
-#include <dirent.h>
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,65 +117,10 @@ static int ask_process(int pid)
     return left_with;
 }
 
-/* ---- all runs whose profiles lie in a folder, on whatever node ---- */
-
-/* NAME.w12.gpuprof: 12; others: 0. */
-static long number_of(const char *name)
-{
-    static const char suffix[] = ".gpuprof";
-    size_t n = strlen(name), m = sizeof suffix - 1;
-    if (n <= m || strcmp(name + n - m, suffix) != 0)
-        return 0;
-    size_t at = n - m;
-    while (at > 0 && isdigit((unsigned char)name[at - 1]))
-        at--;
-    return at > 1 && name[at - 1] == 'w' && name[at - 2] == '.' ? strtol(name + at, NULL, 10) : 0;
-}
-
-/* Whether some run keeps its spools there, and the number of the newest window. */
-static bool look_into(const char *folder, long *newest)
-{
-    DIR *d = opendir(folder);
-    bool any = false;
-    *newest = 0;
-    for (struct dirent *f; d && (f = readdir(d));) {
-        long number = number_of(f->d_name);
-        any |= strncmp(f->d_name, ".gpuprof-", 9) == 0;
-        *newest = number > *newest ? number : *newest;
-    }
-    if (d)
-        closedir(d);
-    return any;
-}
-
-static int ask_folder(const char *folder)
-{
-    struct err e = ERR_INIT;
-    enum { FOR_ALL = 0644 }; /* who records may be another user than who asks */
-    struct output out;
-    char path[PATH_MAX], text[96];
-    long newest;
-    if (!look_into(folder, &newest))
-        return usage_error("record: no gpuprof run records into %s", folder);
-    wanted(text, sizeof text);
-    if ((size_t)snprintf(path, sizeof path, "%s/gpuprof.record", folder) >= sizeof path)
-        return usage_error("record: %s: this name is too long", folder);
-    if (output_open(&out, path, true, &e) < 0)
-        return fail(&e);
-    if (*out.temporary)
-        chmod(out.temporary, FOR_ALL);
-    fprintf(out.f, "%s number=%ld\n", text, newest + 1);
-    if (output_commit(&out, &e) < 0)
-        return fail(&e);
-    say("asked each gpuprof run --armed with its profile in %s: NAME.w%ld.gpuprof follows", folder,
-        newest + 1);
-    return 0;
-}
-
 static int run(int argc, char **argv)
 {
     struct stat st;
-    char *end;
+    char *end, text[96];
     if (argc != 1)
         return usage_error("record: name a process or a folder: gpuprof record PID");
     if (status && (steps || seconds != 0))
@@ -192,8 +134,10 @@ static int run(int argc, char **argv)
     long pid = strtol(argv[0], &end, 10);
     if (*argv[0] && !*end && pid > 0 && pid <= INT_MAX)
         return ask_process((int)pid);
-    if (!status && stat(argv[0], &st) == 0 && S_ISDIR(st.st_mode))
-        return ask_folder(argv[0]);
+    if (stat(argv[0], &st) == 0 && S_ISDIR(st.st_mode)) {
+        wanted(text, sizeof text);
+        return status ? record_status_folder(argv[0]) : record_ask_folder(argv[0], text);
+    }
     return usage_error("record: '%s' is neither the number of a process nor a folder", argv[0]);
 }
 
@@ -209,7 +153,8 @@ const struct command cmd_record = {
                "  gpuprof run --armed -o train.gpuprof -- python train.py\n"
                "  gpuprof record 4711                    # train.w1.gpuprof: 20 steps\n"
                "  gpuprof record --seconds 5 4711        # train.w2.gpuprof\n"
-               "  gpuprof record profiles/               # each rank: NAME.w1.gpuprof",
+               "  gpuprof record profiles/               # each rank: NAME.w1.gpuprof\n"
+               "  gpuprof record --status profiles/      # where each rank of the job is",
     .options = options,
     .run = run,
 };

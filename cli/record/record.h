@@ -1,5 +1,6 @@
 /* The parts of `gpuprof record`.
  *   record_find.c  the run that a process belongs to
+ *   record_folder.c all runs of a folder
  *   cmd_record.c   options, asking, waiting
  */
 #ifndef GPUPROF_CLI_RECORD_RECORD_H
@@ -13,5 +14,10 @@
 /* The folder in which the run keeps its spools that process `pid` (gpuprof itself, the program, or
  * a process that it started) belongs to. -1 with *e set: there is none. */
 int record_find(pid_t pid, char *folder, size_t n, struct err *e);
+
+/* Ask all runs that record into the folder: for a window, and where they are. The status to leave
+ * with. */
+int record_ask_folder(const char *folder, const char *wanted);
+int record_status_folder(const char *folder);
 
 #endif

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 enum { DEFAULT_STEPS = 20 };
+static const char record[] = "record", status[] = "status";
 static const int64_t look_ns = 200000000, most_steps = 1000000, most_s = 86400;
 
 /* "steps=20", "seconds=2.5", "number=3": in any order, each or none. */
@@ -84,12 +85,14 @@ static void look_at_file(struct wishes *w)
     ssize_t n = read(fd, text, sizeof text - 1);
     close(fd);
     text[n > 0 ? n : 0] = 0;
-    add(w, text, &(struct asked){.fd = -1});
+    if (strncmp(text, status, sizeof status - 1) == 0 && w->show)
+        w->show(w->self);
+    else
+        add(w, text, &(struct asked){.fd = -1});
 }
 
 void wishes_look(struct wishes *w)
 {
-    static const char record[] = "record", status[] = "status";
     int64_t now = signals_now_ns();
     struct asked from;
     if (now < w->next_look_ns)

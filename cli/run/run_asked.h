@@ -26,6 +26,7 @@ struct wishes {
     size_t n;
     /* Answers at once where the program is, a line `state TEXT` each. */
     void (*status)(void *self, const struct asked *from);
+    void (*show)(void *self); /* the same, to all who see the folder */
     void *self;
 };
 

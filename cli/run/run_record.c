@@ -99,6 +99,11 @@ static void tell_status(void *self, const struct asked *from)
     collect_status(r->collector, tell_line, (void *)(uintptr_t)from);
 }
 
+static void show_status(void *self)
+{
+    collect_show(((struct recording *)self)->collector);
+}
+
 struct recording *record_open(const struct record_options *o, const char *folder, struct err *e)
 {
     struct recording *r = calloc(1, sizeof *r);
@@ -133,6 +138,7 @@ struct recording *record_open(const struct record_options *o, const char *folder
     }
     wishes_begin(&r->wishes, folder, o->output);
     r->wishes.status = tell_status;
+    r->wishes.show = show_status;
     r->wishes.self = r;
     if (r->armed)
         collect_limit(r->collector, armed_most_bytes(r->armed), armed_bytes, r->armed);
