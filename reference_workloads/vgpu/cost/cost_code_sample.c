@@ -1,7 +1,8 @@
-/* Which warps are run, and what they stand for. Blocks from eighths of the grid give what a block
- * does; the first and the last one show how far its accesses reach. Of a block the first warp, its
- * neighbour, the middle and the last one run: what the later ones find already touched tells how
- * much of its data a block's warps share. */
+/* Which warps are run, and what they stand for. Blocks from eighths of the grid, in each direction,
+ * give what a block does (of a triangle of the grid it is not alike); the first and the last one
+ * show how far its accesses reach. Of a block the first warp, its neighbour, the middle and the
+ * last one run: what the later ones find already touched tells how much of its data a block's warps
+ * share. */
 #include "reference_workloads/vgpu/cost/cost_code.h"
 
 #include <math.h>
@@ -41,6 +42,16 @@ static void accumulate(struct ptx_tally *to, const struct ptx_tally *t, double w
 static int64_t min_of(int64_t a, int64_t b)
 {
     return a < b ? a : b;
+}
+
+/* One of the blocks that stand for all: no two in the same part of a direction. */
+static uint64_t sample_index(const unsigned *grid, int i)
+{
+    static const unsigned part[3][BLOCKS] = {{0, 1, 2, 3}, {1, 3, 0, 2}, {2, 0, 3, 1}};
+    uint64_t index = 0;
+    for (int d = 2; d >= 0; d--)
+        index = index * grid[d] + (uint64_t)grid[d] * (2 * part[d][i] + 1) / (2 * BLOCKS);
+    return index;
 }
 
 /* Runs some warps of a block; the sum of all its warps goes to `total`. */
@@ -131,7 +142,7 @@ bool vg_code_sample(const struct ptx_kernel *k, const struct ptx_launch *l, stru
         return false;
     *out = (struct code_work){.blocks = (double)blocks, .warps = s.warps};
     for (int i = 0; i < BLOCKS && s.left > 0; i++) {
-        uint64_t index = blocks <= BLOCKS ? (uint64_t)i : blocks * (2 * (uint64_t)i + 1) / 8;
+        uint64_t index = blocks <= BLOCKS ? (uint64_t)i : sample_index(l->grid, i);
         if (index >= blocks)
             break;
         block(&s, index, out);

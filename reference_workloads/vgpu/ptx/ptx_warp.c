@@ -320,20 +320,20 @@ static void put_back(struct ptx_run *r, uint32_t mask, int at)
             r->at[lane] = at;
 }
 
-/* How much longer the whole would be, by the outermost loop that has turned at least twice. */
-static double stretch(const struct ptx_run *r)
+enum { MORE = 4, SOME = 16 }; /* as many budgets at most; parts of a budget */
+
+static int next_place(const struct ptx_run *r)
 {
-    double share = 1;
-    int outermost = r->k->inst_count;
-    for (int i = 0; i < r->k->inst_count; i++) {
-        const struct ptx_loop *l = &r->loop[i];
-        double way = l->first - l->last;
-        if (l->turns < 2 || r->k->inst[i].target > outermost || fabs(l->last) >= fabs(l->first))
-            continue;
-        outermost = r->k->inst[i].target;
-        share = way / l->first;
-    }
-    return share > 0 && share < 1 ? 1 / share : 1;
+    int at, stop;
+    next_lanes(r, &at, &stop);
+    return at;
+}
+
+static bool goes_on(const struct ptx_run *r, double ran, int64_t budget, double *limit)
+{
+    if (ran >= *limit && *limit < (double)budget * MORE && ptx_too_early(r, next_place(r)))
+        *limit = ran + (double)budget / SOME;
+    return ran < *limit;
 }
 
 static void scale(struct ptx_tally *t, double by)
@@ -354,15 +354,16 @@ static void add(struct ptx_tally *to, const struct ptx_tally *t)
 int64_t ptx_run_warp(struct ptx_run *r, unsigned warp, int64_t budget, struct ptx_tally *sum)
 {
     struct ptx_tally own = {0};
+    double limit = (double)budget;
     r->sum = &own;
     start(r, warp);
-    while (r->alive && own.instructions < (double)budget) {
+    while (r->alive && goes_on(r, own.instructions, budget, &limit)) {
         int at, stop;
         uint32_t mask = next_lanes(r, &at, &stop);
         bool apart = at >= r->k->inst_count;
         if (apart) /* ran off the end */
             r->alive &= ~mask;
-        while (!apart && at < stop && own.instructions < (double)budget) {
+        while (!apart && at < stop && own.instructions < limit) {
             uint8_t op = r->k->inst[at].op;
             if (op == OP_BRANCH || op == OP_EXIT)
                 apart = branch(r, &at, mask);
@@ -379,7 +380,7 @@ int64_t ptx_run_warp(struct ptx_run *r, unsigned warp, int64_t budget, struct pt
     own.cycles = max_of(r->now, r->latest);
     int64_t ran = (int64_t)own.instructions;
     if (r->alive)
-        scale(&own, stretch(r));
+        scale(&own, ptx_stretch(r));
     add(sum, &own);
     return ran;
 }

@@ -42,4 +42,9 @@ double ptx_memory(struct ptx_run *r, int at, uint32_t mask);
 /* True: no access of the block came to this sector before. */
 bool ptx_first_touch(struct ptx_run *r, uint64_t sector);
 
+/* ptx_loops.c: how much longer the whole would be; whether nothing says so yet, because the
+ * outermost loop around the warp's place has not turned twice. */
+double ptx_stretch(const struct ptx_run *r);
+bool ptx_too_early(const struct ptx_run *r, int at);
+
 #endif

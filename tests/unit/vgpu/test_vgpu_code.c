@@ -89,6 +89,49 @@ START_TEST(a_loop_too_long_to_be_run_is_extrapolated)
 }
 END_TEST
 
+/* 40 times 10,000 turns: the second one of the outer loop is beyond what one warp may take. */
+START_TEST(a_loop_of_long_turns_is_extrapolated)
+{
+    static const char nested[] =
+        ".version 8.0\n.target sm_80\n.address_size 64\n"
+        ".visible .entry nested(.param .u32 nested_0, .param .u32 nested_1)\n"
+        "{ .reg .pred %p<3>; .reg .f32 %f<2>; .reg .b32 %r<5>;\n"
+        "  ld.param.u32 %r1, [nested_0]; ld.param.u32 %r2, [nested_1];\n"
+        "  mov.u32 %r3, 0; mov.f32 %f1, 0f00000000;\n"
+        "$OUTER: mov.u32 %r4, 0;\n"
+        "$INNER: fma.rn.f32 %f1, %f1, %f1, %f1; add.s32 %r4, %r4, 1;\n"
+        "  setp.lt.s32 %p1, %r4, %r2; @%p1 bra $INNER;\n"
+        "  add.s32 %r3, %r3, 1; setp.lt.s32 %p2, %r3, %r1; @%p2 bra $OUTER;\n  ret;\n}\n";
+    uint32_t outer = 40, inner = 10000;
+    void *all[] = {&outer, &inner};
+    double turns = work_of(nested, "nested", 4, 32, all).warp.fp32;
+    ck_assert_double_eq_tol(turns / (outer * inner), 1, 0.1);
+}
+END_TEST
+
+/* Block (x, y) turns x times: sampled blocks must not all have the same x. */
+START_TEST(blocks_of_a_triangle_are_not_alike)
+{
+    static const char triangle[] =
+        ".version 8.0\n.target sm_80\n.address_size 64\n"
+        ".visible .entry triangle(.param .u32 triangle_0)\n"
+        "{ .reg .pred %p<3>; .reg .f32 %f<2>; .reg .b32 %r<5>;\n"
+        "  mov.u32 %r1, %ctaid.x; mov.u32 %r2, 0; mov.f32 %f1, 0f00000000;\n"
+        "$LOOP: setp.ge.s32 %p1, %r2, %r1; @%p1 bra $DONE;\n"
+        "  fma.rn.f32 %f1, %f1, %f1, %f1; add.s32 %r2, %r2, 1; bra.uni $LOOP;\n"
+        "$DONE: ret;\n}\n";
+    uint32_t unused = 0;
+    void *all[] = {&unused};
+    struct ptx_kernel *k = ptx_read(triangle, "triangle");
+    struct ptx_launch l = {.grid = {64, 16, 16}, .block = {32, 1, 1}, .args = all};
+    struct code_work w;
+    ck_assert_ptr_nonnull(k);
+    ck_assert(vg_code_sample(k, &l, &w));
+    ck_assert_double_eq_tol(w.warp.fp32, 32, 1);
+    ptx_free(k);
+}
+END_TEST
+
 /* Neighbours that read neighbours take four sectors of 32 bytes, those 128 bytes apart a line each.
  */
 START_TEST(apart_costs_more_lines_than_side_by_side)
@@ -310,6 +353,8 @@ Suite *test_vgpu_code_suite(void)
     tcase_add_test(c, loops_turn_as_often_as_the_arguments_say);
     tcase_add_test(c, arguments_are_read_by_their_address_as_well);
     tcase_add_test(c, a_loop_too_long_to_be_run_is_extrapolated);
+    tcase_add_test(c, a_loop_of_long_turns_is_extrapolated);
+    tcase_add_test(c, blocks_of_a_triangle_are_not_alike);
     tcase_add_test(c, apart_costs_more_lines_than_side_by_side);
     tcase_add_test(c, what_a_block_shares_is_loaded_once);
     tcase_add_test(c, a_kernel_that_waits_by_the_clock_takes_so_long);
