@@ -112,6 +112,8 @@ int vg_library_copy(struct vg_stream *stream, void *dst, const void *src, size_t
 /* A cudaMemcpy2D, or its asynchronous form, in whatever direction the pointers say. */
 int vg_library_copy_rows(struct vg_stream *stream, void *dst, size_t dst_pitch, const void *src,
                          size_t src_pitch, size_t width, size_t rows, bool async);
+/* The library wrote there itself: copies back to the host move it. */
+void vg_library_wrote(const void *p, size_t bytes);
 int vg_library_sync(struct vg_stream *stream);
 int vg_library_malloc(void **ptr, size_t bytes);
 int vg_library_free(void *ptr);

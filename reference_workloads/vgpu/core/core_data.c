@@ -77,6 +77,13 @@ static void mark(const struct place *at)
     }
 }
 
+void vg_library_wrote(const void *p, size_t bytes)
+{
+    struct place at;
+    if (place_of(p, bytes, &at))
+        mark(&at);
+}
+
 static bool is_new(const struct place *at)
 {
     size_t pages = at->last - at->first + 1;

@@ -175,6 +175,8 @@ START_TEST(test_copies_with_strides)
 }
 END_TEST
 
+enum { LARGE = 1280000 };
+
 START_TEST(test_factors_and_solves)
 {
     char *at;
@@ -187,6 +189,13 @@ START_TEST(test_factors_and_solves)
     BLAS(cublasDgetrfBatched(h, 512, (double *const *)at, 512, pivots, (int *)at, 8));
     ck_assert_int_eq(cudaMemcpy(got, pivots, sizeof got, cudaMemcpyDeviceToHost), cudaSuccess);
     ck_assert_int_eq(got[511], 512);
+    int *many, *back = malloc(LARGE); /* more than what copies move in any case */
+    ck_assert_int_eq(cudaMalloc((void **)&many, LARGE), cudaSuccess);
+    BLAS(cublasDgetrfBatched(h, 32, (double *const *)at, 32, many, (int *)at, LARGE / 128));
+    ck_assert_int_eq(cudaMemcpy(back, many, LARGE, cudaMemcpyDeviceToHost), cudaSuccess);
+    ck_assert_int_eq(back[LARGE / 4 - 1], 32);
+    free(back);
+    seen_count = 1;
     BLAS(cublasDgetrsBatched(h, CUBLAS_OP_N, 512, 1, (const double *const *)at, 512, NULL,
                              (double *const *)at, 512, &info, 8));
     ck_assert_int_eq(info, 0);

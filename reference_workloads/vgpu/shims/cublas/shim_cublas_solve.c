@@ -4,7 +4,7 @@
  * (info 0). */
 #include "reference_workloads/vgpu/shims/cublas/shim_cublas.h"
 
-enum { FACTOR_SLOWER = 4, PIVOTS = 16384 };
+enum { FACTOR_SLOWER = 4, PIVOTS = 4 << 20 };
 
 static int64_t at_least_one(int64_t n)
 {
@@ -61,6 +61,7 @@ static void fill_pivots(int *pivots, int n, int batch)
     for (int b = 0; b < batch; b++)
         for (int i = 0; i < n; i++)
             pivots[b * n + i] = i + 1;
+    vg_library_wrote(pivots, (size_t)n * (size_t)batch * sizeof *pivots);
 }
 
 #define BATCHED(S, type, T)                                                                        \
