@@ -73,6 +73,27 @@ START_TEST(test_python)
 }
 END_TEST
 
+/* The same in turns on two streams, for a GPU that has nothing else to do: it is done already. */
+static void fill_turns(struct builder *b, int64_t at)
+{
+    static uint32_t turn;
+    b->stream = 1 + turn++ % 2;
+    build_copy(b, COPY_H2D, MEMORY_PINNED, MEMORY_DEVICE, true, 20 << 20, at, US(5), at + US(10),
+               MS(3) - US(20));
+    build_kernel(b, case_gemm, at + US(10), at + MS(3) + US(10), US(6980));
+}
+
+START_TEST(test_turns)
+{
+    struct builder b = build_start();
+    build_stream(&b, 2, 1);
+    case_loop(&b, fill_turns);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "overlap-copies", RULE_SUPPRESSED);
+    build_end(&b);
+}
+END_TEST
+
 /* And put back: what the next step fetches is what this one made. */
 static void fill_put_back(struct builder *b, int64_t at)
 {
@@ -100,6 +121,7 @@ Suite *rule_overlap_copies_suite(void)
     TCase *t = tcase_create("overlap-copies");
     tcase_add_test(t, test_pinned);
     tcase_add_test(t, test_overlapped);
+    tcase_add_test(t, test_turns);
     tcase_add_test(t, test_put_back);
     tcase_add_test(t, test_python);
     suite_add_tcase(s, t);

@@ -27,6 +27,30 @@ static void advise(const struct facts *f, struct outcome *o)
         r->remedy.tensorflow, r->remedy.cuda};
 }
 
+/* Steps take turns in several streams, by the longest kernel of each: the copy of one waits for no
+ * kernel of the step before. */
+static bool takes_turns(const struct facts *f, struct arena *arena)
+{
+    int64_t *longest = arena_array(arena, f->steps.count + 1, sizeof *longest);
+    uint32_t *stream = arena_array(arena, f->steps.count + 1, sizeof *stream);
+    size_t pairs = 0, turns = 0;
+    for (size_t i = 0; longest && stream && i < f->tl->op_count; i++) {
+        const struct op *op = &f->tl->ops[i];
+        uint32_t step = f->steps.op_step[i];
+        if (op->kind == OP_KERNEL && query_used(f, (uint32_t)i) &&
+            op->end_ns - op->start_ns > longest[step]) {
+            longest[step] = op->end_ns - op->start_ns;
+            stream[step] = op->stream;
+        }
+    }
+    for (size_t i = 1; longest && stream && i < f->steps.count; i++)
+        if (longest[i] > 0 && longest[i - 1] > 0) {
+            pairs++;
+            turns += stream[i] != stream[i - 1];
+        }
+    return pairs > 1 && turns * 10 >= pairs * 9;
+}
+
 static void check_overlap_copies(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_copies c = query_h2d(f, MEMORY_PINNED);
@@ -44,6 +68,13 @@ static void check_overlap_copies(const struct facts *f, struct arena *arena, str
     o->why = arena_printf(arena, "pinned copies are exposed for %.3f ms per step", ms(exposed));
     if (exposed * 100 < f->step_ns)
         return;
+    if (c.idle_ns * 10 <= exposed && takes_turns(f, arena)) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why =
+            "steps take turns in several streams, so a copy need not wait for the step before; "
+            "it is exposed because the GPU has no other work then";
+        return;
+    }
     double back = query_comes_back_pct(f);
     if (back > 50) {
         o->verdict = RULE_SUPPRESSED;
