@@ -139,12 +139,12 @@ void *hook_tensor_copy(struct hook_copy *c, struct watch *inner, struct act *a, 
         return result;
     bool is = hook_attribute_true(result, "is_cuda");
     char place[96];
-    c->to_gpu = is && !was;
+    c->to_gpu = is && !was && ((struct hook_object *)tensor)->type == plain_types[0];
     if (is != was && blocking && !add) {
         hook_place(c->skip, place, sizeof place);
         snprintf(out, size, "%s .%s() %s", was ? "sync" : "copy", c->method, place);
     }
-    if (add && c->to_gpu)
+    if (add && is && !was)
         told_non_blocking();
     return result;
 }

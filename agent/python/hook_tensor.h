@@ -17,7 +17,8 @@ void hook_tensor_read(void *tensor, const char *method, const char *skip, char *
  * a copy to the GPU, empty when neither. New result or NULL, as the method. */
 struct hook_copy {
     const char *method, *skip;
-    bool to_gpu; /* out: a copy from the host's memory to the GPU, blocking or not */
+    bool to_gpu; /* out: a copy from the host's memory to the GPU, blocking or not, and no weight's
+                  */
 };
 void *hook_tensor_copy(struct hook_copy *c, struct watch *inner, struct act *a, char *out,
                        size_t size);

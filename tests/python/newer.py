@@ -16,7 +16,7 @@ from torch.nn.utils import clip_grad_norm_
 from torch.utils.checkpoint import checkpoint
 WITH_COMPILE = "compile" in sys.argv
 model = torch.nn.Module()
-weights = [torch.nn.Parameter("cuda"), torch.nn.Parameter("cuda", (5,))]
+weights = [torch.nn.Parameter("cuda"), torch.nn.Parameter("cuda", (5,))]; torch.nn.Parameter(shape=(64, 3, 7, 7)).to("cuda")
 if WITH_COMPILE:
     model = torch.compile(model, mode="reduce-overhead")
 ddp = torch.nn.parallel.DistributedDataParallel(model, static_graph=True)
