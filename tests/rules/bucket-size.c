@@ -25,6 +25,15 @@ static void fill_small(struct builder *b, int64_t at)
         exchange(b, 2, 20000, at + US(30) + US(20) * i, at + MS(9) + US(31) * i, US(30));
 }
 
+/* The same of weights that are shared out: gathered, and their gradients reduced. */
+static void fill_sharded(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at + US(10), at + US(100), US(8900));
+    for (int i = 0; i < 30; i++)
+        exchange_in(b, NULL, i < 20 ? "ncclAllGather" : "ncclReduceScatter", 2, 20000,
+                    at + US(30) + US(20) * i, at + MS(9) + US(31) * i, US(30));
+}
+
 /* Four of 10 MB beside the kernels, the last one for 0.3 ms behind them. */
 static void fill_buckets(struct builder *b, int64_t at)
 {
@@ -70,6 +79,17 @@ START_TEST(test_small_buckets)
 }
 END_TEST
 
+START_TEST(test_small_shards)
+{
+    struct builder b;
+    const struct outcome *o = case_outcome(looked(&b, fill_sharded), "bucket-size");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "fully_shard"));
+    ck_assert_ptr_null(o->setting);
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(test_good_buckets)
 {
     struct builder b;
@@ -105,6 +125,7 @@ Suite *rule_bucket_size_suite(void)
     tcase_add_test(t, test_one_bucket);
     tcase_add_test(t, test_one_stream);
     tcase_add_test(t, test_small_buckets);
+    tcase_add_test(t, test_small_shards);
     tcase_add_test(t, test_good_buckets);
     tcase_add_test(t, test_nothing_exchanged);
     tcase_add_test(t, cannot_tell);

@@ -2,6 +2,8 @@
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/ranks/comm.h"
 
+#include <string.h>
+
 static const char rows[] = "SELECT c.*, k.end_ns - k.start_ns AS kernel_ns FROM collective c LEFT "
                            "JOIN kernel k ON k.id = c.kernel ORDER BY c.start_ns";
 
@@ -19,6 +21,18 @@ static void add_evidence(struct outcome *o, const struct query_exchange *x, int6
     if (launching > 0)
         outcome_evidence(o, "GPU idle until the launch of each collective, per step", ms(launching),
                          "ms", NULL);
+}
+
+/* Weights that are shared out (FSDP, ZeRO) are gathered, and their gradients reduced, by one
+ * collective for each group of layers: DDP's buckets are no part of that. */
+static bool is_sharded(const struct timeline *t, const struct query_exchange *x)
+{
+    for (size_t i = 0; i < x->count; i++) {
+        const char *name = tl_text(t, t->collectives[x->at[i]].row.name);
+        if (strstr(name, "ReduceScatter") || strstr(name, "reduce_scatter"))
+            return true;
+    }
+    return false;
 }
 
 static void check_bucket_size(const struct facts *f, struct arena *arena, struct outcome *o)
@@ -53,6 +67,14 @@ static void check_bucket_size(const struct facts *f, struct arena *arena, struct
                                    x.count, (double)x.bytes / 1e3 / (double)x.count,
                                    ms(x.fastest_ns) * 1000, ms(x.transfer_ns)));
         o->setting = "bucket_mb=25;first_bucket_mb=1";
+        if (is_sharded(f->tl, &x)) {
+            o->setting = NULL;
+            o->remedy = (struct remedy){
+                "shard larger groups of layers: fully_shard([block1, block2]) in place of one call "
+                "for each, or a larger auto_wrap_policy: each group has collectives of its own",
+                o->rule->remedy.tensorflow,
+                "gather and reduce several layers by one ncclAllGather and one ncclReduceScatter"};
+        }
         return;
     }
     o->remedy.pytorch = "DDP(model, bucket_cap_mb=25): the default; a cap as large as the model "
