@@ -37,6 +37,26 @@ START_TEST(test_batch_size)
 }
 END_TEST
 
+/* A program of PyTorch's that has no DataLoader has no batch_size to raise there. */
+START_TEST(batches_of_its_own)
+{
+    for (int loader = 0; loader < 2; loader++) {
+        struct builder b = build_start();
+        blocks = 27;
+        build_meta(&b, "torch.settings", "num_workers");
+        if (loader)
+            build_meta(&b, "torch.loader", "DataLoader(num_workers=2)");
+        case_loop(&b, fill_small_kernels);
+        for (int i = 0; i < CASE_STEPS; i++)
+            sample(&b, MS(100) + MS(10) * i, 1400, 0, (int64_t)9 << 30);
+        const struct outcome *o = case_outcome(build_analyze(&b), "batch-size");
+        ck_assert_int_eq(o->verdict, RULE_FIRES);
+        ck_assert_int_eq(strstr(o->remedy.pytorch, "DataLoader") != NULL, loader);
+        build_end(&b);
+    }
+}
+END_TEST
+
 /* What was in use before the first step that counts says nothing of training. */
 START_TEST(memory_before_the_steps_is_not_enough)
 {
@@ -60,6 +80,7 @@ Suite *rule_batch_size_suite(void)
     Suite *s = suite_create("batch-size");
     TCase *t = tcase_create("batch-size");
     tcase_add_test(t, test_batch_size);
+    tcase_add_test(t, batches_of_its_own);
     tcase_add_test(t, memory_before_the_steps_is_not_enough);
     suite_add_tcase(s, t);
     return s;

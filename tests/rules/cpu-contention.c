@@ -50,6 +50,23 @@ static void limit_case(const char *throttled, double queue, enum verdict v, cons
     build_end(&b);
 }
 
+/* torchrun says OMP_NUM_THREADS=1 itself: that is no advice any more. */
+START_TEST(one_thread_each_already)
+{
+    for (int one = 0; one < 2; one++) {
+        struct builder b = start("1");
+        build_meta(&b, "env.OMP_NUM_THREADS", one ? "1" : "8");
+        case_loop(&b, fill_away);
+        clocks(&b, 1, (struct share){0.5, 0.2, 0, 0, 0});
+        clocks(&b, 2, (struct share){0.8, 0.2, 0, 0, 0});
+        const struct outcome *o = case_outcome(build_analyze(&b), "cpu-contention");
+        ck_assert_int_eq(o->verdict, RULE_FIRES);
+        ck_assert_int_eq(strstr(o->remedy.pytorch, "OMP_NUM_THREADS=cores") == NULL, one);
+        build_end(&b);
+    }
+}
+END_TEST
+
 START_TEST(test_cpu_contention)
 {
     contention_case("1", 0.8, 0.2, RULE_FIRES);      /* wants 1.7 cores of 1 */
@@ -132,6 +149,7 @@ Suite *rule_cpu_contention_suite(void)
     Suite *s = suite_create("cpu-contention");
     TCase *t = tcase_create("cpu-contention");
     tcase_add_test(t, test_cpu_contention);
+    tcase_add_test(t, one_thread_each_already);
     tcase_add_test(t, test_verdict_names_it);
     tcase_add_test(t, test_workers_are_worse_off);
     tcase_add_test(t, test_limit_of_the_container);

@@ -92,6 +92,12 @@ static void check_cpu_contention(const struct facts *f, struct arena *arena, str
         return;
     }
     add_evidence(f, o, &l);
+    const char *omp = timeline_meta(f->tl, "env.OMP_NUM_THREADS");
+    if (omp && atoi(omp) == 1) /* as torchrun sets it */
+        o->remedy = (struct remedy){
+            "OMP_NUM_THREADS is 1 already: fewer loader workers, fewer ranks on these cores, or "
+            "more cores for the job (--cpus-per-task, cpuset)",
+            o->rule->remedy.tensorflow, o->rule->remedy.cuda};
     o->error_class = ERROR_RERUN_DECIDES;
     outcome_fires(o, idle,
                   arena_printf(arena,

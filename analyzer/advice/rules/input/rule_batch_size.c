@@ -69,6 +69,11 @@ static void advise(const struct facts *facts, struct arena *arena, struct outcom
                      "SELECT * FROM gpu_sample ORDER BY memory_used_bytes DESC");
     outcome_evidence(o, "memory of the GPU", (double)facts->device->memory_bytes / 1e9, "GB",
                      "SELECT * FROM device");
+    bool hooked = timeline_meta(facts->tl, "torch.settings") != NULL;
+    if (hooked && !timeline_meta(facts->tl, "torch.loader"))
+        o->remedy = (struct remedy){"more samples a step where the program makes its batches, with "
+                                    "the learning rate scaled and warmed up",
+                                    o->rule->remedy.tensorflow, o->rule->remedy.cuda};
     o->error_class = ERROR_RERUN_DECIDES;
     o->edit = (struct edit){.kind = EDIT_BATCH, .workers = times};
     outcome_fires(
