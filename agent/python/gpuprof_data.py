@@ -8,11 +8,13 @@ import multiprocessing
 import os
 import sys
 import types
+import weakref
 
 fact, wrap, once, guarded = hook.fact, hook.wrap, hook.once, hook.guarded
 apply = hook.here["apply"]
 MOST = 32  # loaders that are told apart
 made_at = {}  # id of a loader: the line that made it
+given = {}  # id of a dataset: a reference to it, and the program's line that first gave it to a loader
 number_of = {}  # id of a loader, or what tells it from others (kind_of): its number
 used = {}  # number: how many loaders have it
 iterators = {}  # id of an iterator: the number of its loader
@@ -29,6 +31,23 @@ def own_place():
             return f"{os.path.basename(path)}:{frame.f_lineno}"
         frame = frame.f_back
     return hook.user_place()
+
+
+def line_of(dataset):
+    """Where the program makes the loader that is being made: a library (Accelerate, Lightning) puts
+    another in its place, of the same dataset and with its settings."""
+    place = own_place()
+    reference, line = given.get(id(dataset), (None, None))
+    if hook.user_place() != place:  # a library's line
+        return line if reference and reference() is dataset else place
+    if not reference or reference() is not dataset:
+        if len(given) >= 8 * MOST:
+            given.clear()
+        try:
+            given[id(dataset)] = weakref.ref(dataset), place
+        except TypeError:
+            pass  # such as a list
+    return place
 
 
 # ---- what a loader is -------------------------------------------------------------------------
@@ -141,10 +160,10 @@ def note_next(iterator, *_, **__):
 
 
 @guarded
-def note_set(loader, name, *_):
+def note_set(loader, name, value=None, *_):
     """The first thing that a loader sets of itself, by the line that makes it."""
     if name == "dataset":
-        made_at[id(loader)] = own_place()
+        made_at[id(loader)] = line_of(value)
         number_of.pop(id(loader), None)
 
 

@@ -75,6 +75,13 @@ def garbage():
     for x, y in DataLoader(Data(96), batch_size=8):
         gc.collect()  # line 65
         step(x, y)
+def prepared():
+    library = {}
+    exec(compile("def prepare(loader): return type(loader)(loader.dataset, batch_size=loader.batch_size)",
+                 "/lib/site-packages/library/a.py", "exec"), library)
+    loader = DataLoader(Data(32), batch_size=8)  # line 71
+    loader = library["prepare"](loader)
+    for x, y in loader: step(x, y)
 def confined():
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
     collate()
@@ -131,6 +138,8 @@ def what_makes_batches(test, script):
     said = facts(test.same("iterable datasets", [PYTHON, script, "streams"]))
     test.check(said.get("torch.loader.1.iterable") == "does not shard" and
                said.get("torch.loader.2.iterable") == "shards", "who divides itself", said)
+    said = facts(test.same("a loader that a library makes from the program's", [PYTHON, script, "prepared"]))
+    test.check(said.get("torch.loader.1.made") == "loading_case.py:71", "the program's line is named", said)
     said = facts(test.same("made anew", [PYTHON, script, "anew"]))
     test.check("torch.loader.1.anew" in said and "torch.loader.2" not in said, "one loader, made anew", said)
     seen = waits(test.same("read ahead", [PYTHON, script, "ahead"]))
