@@ -33,7 +33,7 @@ struct collector {
     int64_t asked_until_ns;         /* somebody asked to see our ranks */
     bool shown;                     /* our ranks, to other gpuprofs (stuck_folder.c) */
     struct places others;           /* their ranks, as they showed them when we last looked */
-    int64_t next_others_ns;
+    int64_t next_others_ns, next_show_ns;
 };
 
 int64_t collect_now_ns(void); /* CLOCK_MONOTONIC */

@@ -1,6 +1,6 @@
 /* Each rank of a job may have a gpuprof of its own, on nodes that see one folder. There a gpuprof
  * whose ranks are slow shows where they are: a file of text in the folder of its spools, written
- * anew once a second, a line for each rank and communicator. The others read it there. A file
+ * anew every few seconds, a line for each rank and communicator. The others read it there. A file
  * counts while it is about as new as our own: their clocks are not compared. */
 #include "analyzer/collector/stuck.h"
 
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum { FILE_BYTES = 256 << 10, MOST_PLACES = 16384, FOLDERS_A_SECOND = 16, FIELDS = 14 };
-static const int64_t old_ns = 10000000000;
+static const int64_t again_ns = 3000000000, old_ns = 10000000000;
 static const char name[] = "where", format[] = "gpuprof ranks 1\n", end[] = "end\n";
 
 static bool path_in(const char *folder, const char *file, char *out)
@@ -62,7 +62,10 @@ void stuck_show(struct collector *c, const struct places *p, int64_t now, bool s
         c->shown = false;
         return;
     }
+    if (c->shown && now < c->next_show_ns)
+        return;
     c->shown = true;
+    c->next_show_ns = now + again_ns;
     int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (!f && fd >= 0)

@@ -75,6 +75,7 @@ void collect_show(struct collector *c)
     struct places p = {0};
     int64_t now = collect_now_ns();
     c->asked_until_ns = now + shown_ns;
+    c->next_show_ns = 0;
     stuck_find_places(c, now, false, &p);
     vec_release(&p);
 }

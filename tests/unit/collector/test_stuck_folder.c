@@ -185,7 +185,7 @@ START_TEST(test_no_case)
         overwrite(of[2].shown, binary, sizeof binary - 1);
     if (_i == FORMAT)
         overwrite(of[2].shown, other, sizeof other - 1);
-    ck_assert_msg(told(3, looking) == -1, "case %d: %s", _i, line);
+    ck_assert_msg(told(2, looking) == -1, "case %d: %s", _i, line);
     ck_assert_int_eq(told(4, 7), LATE); /* when rank 2 shows it again */
     end_job();
 }
