@@ -228,7 +228,7 @@ static void stop_live(struct collector *c)
         }
     if (live)
         collect_health(c, 0, "outlived",
-                       "processes continued after the end of the program: gpuprof did not record "
+                       "processes continued after the end of the recording: gpuprof did not record "
                        "them from then on",
                        live);
     bool any = live > 0;

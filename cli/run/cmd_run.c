@@ -101,9 +101,14 @@ static int record(char **argv, const struct run_device *d, const char *profile, 
     recorder_follow(&r, c.pid);
     if (armed)
         say("armed: `gpuprof record %d` records a part of this run", (int)getpid());
-    while (!child_wait(&c, -1))
+    for (bool told = !place_in_job(); !child_wait(&c, -1);) {
         for (int n = signals_ours(); n > 0; n--)
             recorder_ask(&r);
+        if (!told && signals_asked() == SIGTERM) {
+            recorder_expect_end(&r);
+            told = true;
+        }
+    }
     int lost = recorder_finish(&r, c.status, &e);
     if (lost != 0)
         usage_error("the program ran to its end, but %s%s%s", e.text,

@@ -165,6 +165,9 @@ struct recorder {
 int recorder_start(struct recorder *r, const struct recorder_job *job, struct err *e);
 void recorder_follow(const struct recorder *r, pid_t program);
 void recorder_ask(const struct recorder *r); /* the signal came that asks for a window */
+/* A batch system has asked the program to end, and will kill all of us if it does not: the profile
+ * is finished before that. */
+void recorder_expect_end(const struct recorder *r);
 /* The program has ended, with waitpid's status: waits until the profile is in place, and says what
  * it says. -1 with *e set: it is lost. */
 int recorder_finish(const struct recorder *r, int ended, struct err *e);

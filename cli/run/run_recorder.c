@@ -1,6 +1,7 @@
 /* The recorder: a process of its own, which nobody signals. It drains what the program records into
  * the profile, and finishes it when the program has ended, even where this process is not there any
  * more (killed alone, or with its group). */
+#include "cli/common/command.h"
 #include "cli/common/files.h"
 #include "cli/results/results.h"
 #include "cli/run/run.h"
@@ -25,9 +26,14 @@ enum {
 }; /* room for 128 processes with 16 devices each */
 
 /* What is said on the line: by us the number of the program's process, then how it ended (ENDED
- * less waitpid's status) and END, HURRY where somebody wants us gone, or RECORD for the signal that
- * asks for a window; by the recorder an error's text, "" when it is ready, and at the end. */
-enum { RECORD = 0, END = -1, HURRY = -2, ENDED = -3 };
+ * less waitpid's status) and END, HURRY where somebody wants us gone, EXPECT_END where a batch
+ * system asked the program to end, or RECORD for the signal that asks for a window; by the recorder
+ * an error's text, "" when it is ready, and at the end. */
+enum { RECORD = 0, END = -1, HURRY = -2, EXPECT_END = -3, ENDED = -4 };
+
+/* Batch systems kill what has not ended half a minute after they asked it to. By then the profile
+ * is written: this long after the question nothing more is recorded. */
+static const int64_t patience_ns = INT64_C(10000000000);
 
 struct watch {
     int line;
@@ -37,6 +43,7 @@ struct watch {
     bool asked;               /* for a window */
     bool odd;                 /* stopped, the one without the other, at the last look */
     int apart_ms;             /* since that was looked at */
+    int64_t end_by_ns;        /* CLOCK_MONOTONIC, 0 = nobody asked the program to end */
 };
 
 /* Memory through which the virtual GPU shows its gauges: reachable while the recorder lives, by no
@@ -92,6 +99,8 @@ static void listen_to(struct watch *w, int timeout_ms)
         w->hurry = true;
     else if (word == END)
         w->ended = true;
+    else if (word == EXPECT_END)
+        w->end_by_ns = signals_now_ns() + patience_ns;
     else if (word == RECORD)
         w->asked = true;
     else if (word <= ENDED)
@@ -109,6 +118,11 @@ static void record_program(struct watch *w, struct recording *r)
             record_ask(r);
         w->asked = false;
         record_drain(r);
+        if (w->end_by_ns && signals_now_ns() > w->end_by_ns && !w->ended) {
+            say("the program continues after SIGTERM: gpuprof writes the profile now, before "
+                "SIGKILL comes, and records no more");
+            return;
+        }
         w->apart_ms += pause;
         if (!w->alone && w->apart_ms < TOGETHER_MS)
             continue;
@@ -217,6 +231,11 @@ void recorder_follow(const struct recorder *r, pid_t program)
 void recorder_ask(const struct recorder *r)
 {
     tell(r->line, RECORD);
+}
+
+void recorder_expect_end(const struct recorder *r)
+{
+    tell(r->line, EXPECT_END);
 }
 
 int recorder_finish(const struct recorder *r, int ended, struct err *e)

@@ -144,6 +144,36 @@ def processes(build, checks):
     shutil.rmtree(build.path("p"))
 
 
+def asked_to_end(build, checks):
+    """A program that ignores SIGTERM. In a job all is killed soon after that, so its profile is written before."""
+    program = ["sh", "-c", 'trap "" TERM; exec "$@"', "sh", build.train, "--data", "fixed", "--depth", "18", "--batch", "8", "--steps", "1000000"]
+    runs = [subprocess.Popen([build.gpuprof, "run", "--device", DEVICE, "-o", f"asked{i}.gpuprof", "--", *program], cwd=build.folder.name,
+                             env={**build.env, **variables}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+            for i, variables in enumerate(({"SLURM_PROCID": "0", "SLURM_NTASKS": "1"}, {}))]
+    for run in runs:
+        for line in run.stdout:
+            if line.startswith("step"):
+                break
+        os.kill(run.pid, signal.SIGTERM)
+    end = time.monotonic() + 25
+    while time.monotonic() < end and "asked0.gpuprof" not in listed(build):
+        time.sleep(0.1)
+    left, alive = listed(build), [run.poll() is None for run in runs]
+    checks.check("asked0.gpuprof" in left and all(alive), "a job's program goes on after SIGTERM: its profile is there", f"{left} {alive}")
+    checks.check("asked1.gpuprof" not in left, "without a launcher gpuprof records on", str(left))
+    for run in runs:
+        os.killpg(run.pid, signal.SIGKILL)
+    told = [run.communicate(timeout=60)[1] for run in runs]
+    checks.check("continues after SIGTERM" in told[0] and "continues after SIGTERM" not in told[1], "gpuprof says so", str(told))
+    end = time.monotonic() + 30
+    while time.monotonic() < end and listed(build) != ["asked0.gpuprof", "asked1.gpuprof"]:
+        time.sleep(0.1)
+    counts = [rows(build.path(f), "SELECT count(*) FROM kernel")[0][0] for f in listed(build) if f.endswith(".gpuprof")]
+    checks.check(len(counts) == 2 == len(listed(build)) and min(counts) > 0, "two profiles and nothing else", f"{counts} {listed(build)}")
+    for f in listed(build):
+        os.unlink(build.path(f))
+
+
 def mpi(build, checks):
     """Four ranks of a trainer by mpirun, each under gpuprof; then one of them dies."""
     ddp = os.path.join(build.bin, "train_ddp")
@@ -201,7 +231,7 @@ def main():
     for name in list(build.env):  # of a launcher that starts this test
         if name.startswith(("SLURM_", "OMPI_", "PMI", "FLUX_")) or name in ("RANK", "LOCAL_RANK", "WORLD_SIZE"):
             del build.env[name]
-    for part in (names, taken, rounds, processes, mpi):
+    for part in (names, taken, rounds, processes, asked_to_end, mpi):
         if not sys.argv[2:] or part.__name__ in sys.argv[2:]:
             part(build, checks)
     left = [f for f in listed(build)]

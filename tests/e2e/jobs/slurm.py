@@ -17,7 +17,7 @@ from nodes import DEVICE, HEAD, Job, Nodes, go_apart, until
 from support import Build, Checks
 
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../.."))
-KILL_WAIT_S = 4
+KILL_WAIT_S = 14
 NEEDED = ("slurmctld", "slurmd", "srun", "sbatch", "scancel", "munged")
 CONF = f"""
 ClusterName=test
@@ -143,6 +143,19 @@ def cancelled(cluster, checks):
     job.keeps(checks, job.profiles(number), "scancel")
 
 
+def stubborn(cluster, checks):
+    """A program that ignores SIGTERM, until Slurm kills all processes of the job."""
+    job = srun(cluster, "ignored", "./stubborn", "--steps", "1000000")
+    job.reads("^step")
+    number = cluster.newest()
+    cluster.build.run(["scancel", number])
+    until(lambda: job.left() == job.profiles(number, "stubborn"), KILL_WAIT_S)
+    checks.check(cluster.nodes.processes("train_ddp"), "SIGTERM is ignored: the profiles are there before the program ends", str(job.left()))
+    status, err = job.ends()
+    checks.check(status != 0 and "did not end" not in err, "SIGTERM is ignored: Slurm kills the job", err)
+    job.keeps(checks, job.profiles(number, "stubborn"), "SIGTERM ignored")
+
+
 def lost_step(cluster, checks):
     """The daemon of the step dies on one node. Slurm does not see that for a while, but somebody does, and ends the job."""
     job, number = started(cluster, "lost")
@@ -218,7 +231,7 @@ def limit(cluster, checks):
     job.keeps(checks, job.profiles(re.search(r"Submitted batch job (\d+)", "\n".join(job.seen)).group(1)), "time limit")
 
 
-PARTS = (one_job, cancelled, lost_step, killed, signalled, variants, script)
+PARTS = (one_job, cancelled, stubborn, lost_step, killed, signalled, variants, script)
 
 
 def main():
@@ -229,7 +242,8 @@ def main():
         print("skipped: no namespaces")
         sys.exit(77)
     build, checks = Build(sys.argv[1]), Checks()
-    for name, text in (("train", TRAIN.format(bin=build.bin)), ("script", '#!/bin/sh\nexec "$@"\n')):
+    for name, text in (("train", TRAIN.format(bin=build.bin)), ("script", '#!/bin/sh\nexec "$@"\n'),
+                       ("stubborn", '#!/bin/sh\ntrap "" TERM\nexec ./train "$@"\n')):
         put(build.path(name), text)
     cluster = Cluster(build)
     if checks.check(cluster.is_up(), "two nodes are up", cluster.log()):
