@@ -64,5 +64,6 @@ int terminal_width(void);
 int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int fail(const struct err *e);
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* status; not with --quiet */
+void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* with --quiet as well */
 
 #endif

@@ -287,6 +287,14 @@ int fail(const struct err *e)
     return usage_error("%s", e->text);
 }
 
+void warn(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    line(fmt, ap);
+    va_end(ap);
+}
+
 void say(const char *fmt, ...)
 {
     va_list ap;

@@ -165,7 +165,7 @@ void record_drain(struct recording *r)
     collect_drain(r->collector, &e);
     collect_sample(r->collector);
     if (collect_stuck(r->collector, line, sizeof line))
-        say("%s", line);
+        warn("%s", line);
     wishes_look(&r->wishes);
     if (r->armed)
         armed_tick(r->armed, r->collector, &r->wishes);

@@ -119,8 +119,8 @@ static void record_program(struct watch *w, struct recording *r)
         w->asked = false;
         record_drain(r);
         if (w->end_by_ns && signals_now_ns() > w->end_by_ns && !w->ended) {
-            say("the program continues after SIGTERM: gpuprof writes the profile now, before "
-                "SIGKILL comes, and records no more");
+            warn("the program continues after SIGTERM: gpuprof writes the profile now, before "
+                 "SIGKILL comes, and records no more");
             return;
         }
         w->apart_ms += pause;

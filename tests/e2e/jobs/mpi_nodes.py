@@ -91,7 +91,25 @@ def killed(hosts, checks):
     job.keeps_folder(checks, job.profiles(), "gpuprof killed")
 
 
-PARTS = (one_job, ended, lost_node, killed)
+def hangs(hosts, checks):
+    """Rank 1 is stopped: the gpuprof beside it names it, its node and the collective."""
+    job = hosts.start("hangs", "./train", "--steps", "1000000")
+    job.reads(r"^step +[1-9]\d\d")
+    pid = hosts.nodes.processes("train_ddp")["node2"][0]
+    time.sleep(5)  # the usual length of a step is known
+    os.kill(pid, signal.SIGSTOP)
+    time.sleep(25)
+    told = hosts.build.run([hosts.build.gpuprof, "record", "--status", "hangs"]).stdout.splitlines()
+    job.process.send_signal(signal.SIGTERM)
+    os.kill(pid, signal.SIGCONT)
+    said = [line for line in job.ends()[1].splitlines() if "of a communicator" in line]
+    checks.check(len(said) == 1 and f"rank 1 (process {pid} on node2) has" in said[0] and "ncclAllReduce" in said[0],
+                 "a rank is stopped: it is named with its node and the collective, once", str(said))
+    checks.check(len(told) == 3 and told[0].startswith("node1: rank 0 ") and told[1].startswith("node2: rank 1 ")
+                 and f"process {pid} on node2" in told[2], "record --status of the folder tells where each rank is", str(told))
+
+
+PARTS = (one_job, hangs, ended, lost_node, killed)
 
 
 def main():
