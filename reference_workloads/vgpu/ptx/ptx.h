@@ -59,6 +59,7 @@ enum ptx_op {           /* in the order of the table in ptx_words.c */
               OP_SHUFFLE,
               OP_VOTE,
               OP_ACTIVE,
+              OP_READY, /* a barrier that was waited for */
               OP_MATRIX,
               OP_TEXTURE,
               OP_NOTHING /* costs nothing */

@@ -26,4 +26,10 @@ struct names {
 struct name *names_get(struct names *n, const char *text, size_t length, bool make);
 void names_free(struct names *n);
 
+/* ptx_labels.c. A scope ends that began with instruction `from`: its labels are its own, as those
+ * of inline assembly are, and the next scope may use the names again. */
+void ptx_labels_end_scope(struct ptx_kernel *k, const struct names *names, int from);
+/* At the end; false: a label is not there. */
+bool ptx_labels_resolve(struct ptx_kernel *k, const struct names *names);
+
 #endif

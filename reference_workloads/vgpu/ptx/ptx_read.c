@@ -268,14 +268,23 @@ static const char *directive(struct reader *r, const char *s)
     return *end ? end + 1 : end;
 }
 
+enum { SCOPES = 16 };
+
 static void body(struct reader *r, const char *s)
 {
-    int depth = 0;
+    int depth = 0, from[SCOPES] = {0};
     do {
         s = blanks(s);
         const char *after = blanks(word_end(s));
-        if (*s == '{' || *s == '}') {
-            depth += *s++ == '{' ? 1 : -1;
+        if (*s == '{') {
+            from[depth < SCOPES ? depth : SCOPES - 1] = r->k->inst_count;
+            depth++;
+            s++;
+        } else if (*s == '}') {
+            depth--;
+            if (depth > 0 && depth < SCOPES)
+                ptx_labels_end_scope(r->k, r->names, from[depth]);
+            s++;
         } else if (*s == '.') {
             s = directive(r, s);
         } else if (word_char(*s) && after[0] == ':' && after[1] != ':') {
@@ -326,19 +335,6 @@ static const char *find_entry(const char *text, const char *name)
     return NULL;
 }
 
-static void resolve(struct reader *r)
-{
-    for (int i = 0; i < r->k->inst_count; i++) {
-        struct ptx_inst *x = &r->k->inst[i];
-        if (x->op != OP_BRANCH)
-            continue;
-        const struct name *label = &r->names->name[x->target];
-        if (label->kind != NAME_LABEL)
-            r->failed = true;
-        x->target = (int)label->value;
-    }
-}
-
 struct ptx_kernel *ptx_read(const char *text, const char *name)
 {
     struct names names = {0};
@@ -355,8 +351,7 @@ struct ptx_kernel *ptx_read(const char *text, const char *name)
     s += strcspn(s, "{;");
     if (*s == '{')
         body(&r, s);
-    if (!r.failed)
-        resolve(&r);
+    r.failed = r.failed || !ptx_labels_resolve(r.k, &names);
     r.k->smem_static = (unsigned)r.shared;
     names_free(&names);
     free(r.places.at);

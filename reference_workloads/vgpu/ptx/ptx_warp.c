@@ -209,7 +209,7 @@ static void compute(struct ptx_run *r, const struct ptx_inst *i, uint32_t mask)
         data |= r->data[i->in[n]];
     for (int n = 0; n < i->outs; n++)
         r->data[i->out[n]] = data;
-    if (i->op == OP_SHUFFLE || i->op == OP_VOTE || i->op == OP_ACTIVE)
+    if (i->op == OP_SHUFFLE || i->op == OP_VOTE || i->op == OP_ACTIVE || i->op == OP_READY)
         exchange(r, i, mask);
     else
         ptx_compute(i, r->reg, mask);

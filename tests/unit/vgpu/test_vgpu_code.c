@@ -132,6 +132,24 @@ START_TEST(blocks_of_a_triangle_are_not_alike)
 }
 END_TEST
 
+/* Inline assembly that waits for a barrier, twice: each scope has labels of its own, and a barrier
+ * is not waited for in vain. */
+START_TEST(labels_of_a_scope_are_its_own)
+{
+#define WAIT                                                                                       \
+    "  { .reg .pred P1; LAB_WAIT: mbarrier.try_wait.parity.shared::cta.b64 P1, [%r1], 0;\n"        \
+    "  @P1 bra DONE; bra LAB_WAIT; DONE: }\n  fma.rn.f32 %f1, %f1, %f1, %f1;\n"
+    static const char waits[] =
+        ".version 8.0\n.target sm_90\n.address_size 64\n"
+        ".visible .entry waits(.param .u32 waits_0)\n"
+        "{ .reg .f32 %f<2>; .reg .b32 %r<2>;\n"
+        "  mov.u32 %r1, 0; mov.f32 %f1, 0f00000000;\n" WAIT WAIT WAIT "  ret;\n}\n";
+    uint32_t unused = 0;
+    void *all[] = {&unused};
+    ck_assert_double_eq(work_of(waits, "waits", 4, 64, all).warp.fp32, 3);
+}
+END_TEST
+
 /* Neighbours that read neighbours take four sectors of 32 bytes, those 128 bytes apart a line each.
  */
 START_TEST(apart_costs_more_lines_than_side_by_side)
@@ -355,6 +373,7 @@ Suite *test_vgpu_code_suite(void)
     tcase_add_test(c, a_loop_too_long_to_be_run_is_extrapolated);
     tcase_add_test(c, a_loop_of_long_turns_is_extrapolated);
     tcase_add_test(c, blocks_of_a_triangle_are_not_alike);
+    tcase_add_test(c, labels_of_a_scope_are_its_own);
     tcase_add_test(c, apart_costs_more_lines_than_side_by_side);
     tcase_add_test(c, what_a_block_shares_is_loaded_once);
     tcase_add_test(c, a_kernel_that_waits_by_the_clock_takes_so_long);
