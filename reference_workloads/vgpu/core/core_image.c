@@ -166,16 +166,27 @@ bool vg_image_kernel(const void *image, const char *name, int arch, struct vg_fu
     return fat_is(image) ? fat_kernel(image, name, arch, f) : ptx_kernel(ptx_text(image), name);
 }
 
+/* Code for one architecture alone, sm_90a, beside which a program may have some for sm_90. */
+static bool is_specific(const char *ptx)
+{
+    static const char target[] = ".target sm_";
+    const char *s = strstr(ptx, target);
+    s = s ? s + strlen(target) : ptx;
+    return isalpha((unsigned char)s[strspn(s, "0123456789")]);
+}
+
 /* Puts the PTX of the best entry that has the kernel into *found, if it is better than that. */
 static void better_ptx(const void *image, const char *name, int arch, char **found, int *best)
 {
     struct fat_entry e;
     for (struct fat_walk w = fat_walk(image); fat_next(&w, &e);) {
-        char *text = e.kind == FAT_PTX && suits(&e, arch) > *best ? fat_unpack(&e) : NULL;
-        if (text && ptx_kernel(text, name)) {
+        int rank = 2 * suits(&e, arch);
+        char *text = e.kind == FAT_PTX && rank + 1 > *best ? fat_unpack(&e) : NULL;
+        rank += text && (int)e.arch == arch && is_specific(text);
+        if (text && rank > *best && ptx_kernel(text, name)) {
             free(*found);
             *found = text;
-            *best = suits(&e, arch);
+            *best = rank;
         } else {
             free(text);
         }

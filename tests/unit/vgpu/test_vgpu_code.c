@@ -1,6 +1,5 @@
-/* Kernels modelled from their code: the container, PTX, what sampled warps do, the time of it. */
+/* Kernels modelled from their code: PTX, what sampled warps do, the time of it. */
 #include "reference_workloads/vgpu/cost/cost_code.h"
-#include "reference_workloads/vgpu/ptx/fatbin.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -321,49 +320,6 @@ START_TEST(time_is_that_of_the_narrowest_part)
 }
 END_TEST
 
-START_TEST(lz4_is_unpacked)
-{
-    /* abcd, 8 more of them from 4 back, then xyz */
-    static const unsigned char packed[] = {0x44, 'a', 'b', 'c', 'd', 4, 0, 0x30, 'x', 'y', 'z'};
-    unsigned char out[16] = "";
-    ck_assert_uint_eq(fat_lz4(packed, sizeof packed, out, sizeof out), 15);
-    ck_assert_mem_eq(out, "abcdabcdabcdxyz", 15);
-    ck_assert_uint_eq(fat_lz4(packed, sizeof packed, out, 14), 0);
-    static const unsigned char before[] = {0x14, 'a', 9, 0, 0};
-    ck_assert_uint_eq(fat_lz4(before, sizeof before, out, sizeof out), 0);
-}
-END_TEST
-
-START_TEST(container_is_walked)
-{
-    struct {
-        uint32_t magic;
-        uint16_t version, header;
-        uint64_t size;
-        struct {
-            uint16_t kind, version;
-            uint32_t header;
-            uint64_t size;
-            uint32_t packed, name, code, arch, unknown[2];
-            uint64_t flags, reserved, unpacked;
-            char text[16];
-        } entry;
-    } fat = {
-        0xba55ed50, 1, 16, 80, {FAT_PTX, 1, 64, 16, 0, 0, 0, 90, {0}, 0, 0, 0, ".version 8.0"}};
-    struct fat_entry e;
-    struct fat_walk w = fat_walk(&fat);
-    ck_assert(fat_next(&w, &e));
-    ck_assert_uint_eq(e.arch, 90);
-    char *text = fat_unpack(&e);
-    ck_assert_str_eq(text, ".version 8.0");
-    free(text);
-    ck_assert(!fat_next(&w, &e));
-    fat.entry.size = 1000; /* beyond the end */
-    w = fat_walk(&fat);
-    ck_assert(!fat_next(&w, &e));
-}
-END_TEST
-
 Suite *test_vgpu_code_suite(void)
 {
     Suite *s = suite_create("vgpu_code");
@@ -383,8 +339,6 @@ Suite *test_vgpu_code_suite(void)
     tcase_add_test(c, what_is_not_understood_is_no_kernel);
     tcase_add_loop_test(c, damaged_text_is_survived, 0, 2);
     tcase_add_test(c, time_is_that_of_the_narrowest_part);
-    tcase_add_test(c, lz4_is_unpacked);
-    tcase_add_test(c, container_is_walked);
     tcase_set_timeout(c, 60);
     suite_add_tcase(s, c);
     return s;
