@@ -74,12 +74,16 @@ def main():
     missed(build, checks, "a library of that kind, opened", [at("opens"), at("libstripped.so")], at("libstripped.so"), *advice)
     done = build.run([build.gpuprof, "run", "-f", "--device", "virtual:h100", "-o", build.path("idle.gpuprof"), "--", at("idle")])
     checks.check("linked in" not in done.stderr, "a shared runtime and no kernels: nothing is linked in", done.stderr[-600:])
-    named = build.path("libcublasLt.so.13")
-    shutil.copy(at("libvendors.so"), named)
-    done = build.run([build.gpuprof, "run", "-f", "--device", "virtual:h100", "-o", build.path("idle.gpuprof"), "--",
-                      sys.executable, "-c", f"import ctypes; ctypes.CDLL('{named}')"])
-    checks.check("linked in" not in done.stderr and "profile:" in done.stderr,
-                 "a library of NVIDIA's that the virtual GPU replaces: the runtime in it is no reason", done.stderr[-600:])
+    wheels = build.path("site-packages/nvidia/lib")
+    os.makedirs(wheels, exist_ok=True)
+    for named, like in ((build.path("libcublasLt.so.13"), "libvendors.so"), (build.path("libcusparseLt.so.0"), "libstripped.so"),
+                        (os.path.join(wheels, "libother.so.1"), "libstripped.so")):
+        shutil.copy(at(like), named)
+        done = build.run([build.gpuprof, "run", "-f", "--device", "virtual:h100", "-o", build.path("idle.gpuprof"), "--",
+                          sys.executable, "-c", f"import ctypes; ctypes.CDLL('{named}')"])
+        checks.check("linked in" not in done.stderr and "profile:" in done.stderr,
+                     f"{os.path.basename(named)} of NVIDIA's, loaded and not used: the runtime in it is no reason",
+                     done.stderr[-600:])
     named = build.path("libcutensor.so.2")
     shutil.copy(at("libstripped.so"), named)
     profile = build.path("named.gpuprof")

@@ -82,13 +82,16 @@ static bool holds(const struct image *m, const struct library *l, const char *pa
     return (is_own(l, path) || (l->archive && device_code)) && image_has_symbol(m, l->marker, true);
 }
 
-/* Libraries with the runtime linked in that nobody but NVIDIA can link again; the driver's shim
- * names them when they are used. */
+/* Libraries with the runtime linked in that nobody but NVIDIA can link again, by name or in its
+ * wheels' folder; the driver's shim names them when they are used. Frameworks load all of them. */
 static bool is_vendors(const char *path)
 {
-    static const char *const names[] = {"/libcurand.", "/libnpp", "/libnvjpeg.", "/libcudss.",
-                                        "/libcutensor."};
+    static const char *const names[] = {"/libcurand.",     "/libnpp",      "/libnvjpeg.",
+                                        "/libcudss.",      "/libcutensor", "/libcudnn_",
+                                        "/libcusparseLt.", "/libnvshmem"};
     const char *file = strrchr(path, '/');
+    if (strstr(path, "-packages/nvidia/"))
+        return true;
     for (size_t i = 0; file && i < sizeof names / sizeof *names; i++)
         if (strncmp(file, names[i], strlen(names[i])) == 0)
             return true;
