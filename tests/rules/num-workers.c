@@ -1,4 +1,5 @@
 /* When num-workers fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/rules/cores.h"
 #include "tests/rules/feed.h"
 #include "tests/rules/host.h"
 #include "tests/rules/refuse.h"
@@ -244,6 +245,25 @@ START_TEST(test_cores_bound_the_saving)
 }
 END_TEST
 
+/* Its own other threads, such as the workers of other ranks, have the cores; or another program. */
+START_TEST(workers_without_a_core)
+{
+    for (int own = 0; own < 2; own++) {
+        struct builder b = start("4");
+        for (int i = 3; i <= 5; i++)
+            build_thread(&b, i, "other");
+        case_loop(&b, fill_waits);
+        clocks(&b, 2, (struct share){0.6, 0.38, 0, 0, 0});
+        for (int i = 3; i <= 5 && own; i++)
+            clocks(&b, i, (struct share){0.95, 0, 0, 0, 0});
+        const struct advice *a = build_analyze(&b);
+        case_verdict(a, "num-workers", own ? RULE_SUPPRESSED : RULE_FIRES);
+        case_verdict(a, "starved-workers", RULE_FIRES);
+        build_end(&b);
+    }
+}
+END_TEST
+
 START_TEST(test_workers_that_keep_up)
 {
     struct builder b = build_start();
@@ -272,6 +292,7 @@ Suite *rule_num_workers_suite(void)
     tcase_add_test(t, facts_of_the_program_beside_advice);
     tcase_add_test(t, test_cores_bound_the_saving);
     tcase_add_test(t, test_workers_that_keep_up);
+    tcase_add_test(t, workers_without_a_core);
     suite_add_tcase(s, t);
     return s;
 }

@@ -184,9 +184,19 @@ static void check_num_workers(const struct facts *facts, struct arena *arena, st
                               facts->host.usable_cores == 1 ? "" : "s");
         return;
     }
+    struct query_loader l = query_loader(facts, arena);
+    double starved = query_starved_pct(&l);
+    if (f.have > 0 && starved >= LOADER_STARVED_PCT &&
+        !query_others_compute(&l, facts->host.usable_cores)) { /* such as other ranks' workers */
+        o->verdict = RULE_SUPPRESSED;
+        o->why = arena_printf(arena,
+                              "the program's own threads keep the workers from a core during %.0f "
+                              "%% of their work: more of them would share the same cores",
+                              starved);
+        return;
+    }
     add_evidence(facts, arena, o, &f, idle);
     advise(facts, arena, o, &f);
-    struct query_loader l = query_loader(facts, arena);
     if (query_waits_for_files(&l)) { /* the storage may serve no more readers than it does */
         o->edit = (struct edit){.kind = EDIT_NONE};
         o->error_class = ERROR_RERUN_DECIDES;
