@@ -224,6 +224,14 @@ def hook_fsdp(module):
     once(module.FullyShardedDataParallel, "forward", note_fsdp)
 
 
+def note_fully_shard(*_, **__):
+    fact("torch.fsdp", "fully_shard")
+
+
+def hook_fully_shard(module):
+    once(module.FSDPState, "_root_pre_forward", note_fully_shard)
+
+
 # ---- graphs, clipping, checkpointing ----------------------------------------------------------
 
 def note_graph(*_, **__):
@@ -278,6 +286,8 @@ def awaited():
 def hook_late():
     """At the first step: what most programs never import."""
     for name, then in {"torch.distributed.fsdp.fully_sharded_data_parallel": hook_fsdp,
+                       "torch.distributed.fsdp._fully_shard._fsdp_state": hook_fully_shard,
+                       "torch.distributed._composable.fsdp._fsdp_state": hook_fully_shard,  # until 2.5
                        "torch.utils.checkpoint": hook_checkpoint}.items():
         if name in sys.modules and "torch.compile" not in hook.known:
             guarded(then)(sys.modules[name])

@@ -212,6 +212,12 @@ class Optimizer:
     @disable_dynamo
     def zero_grad(self, set_to_none=True): print("zero_grad", set_to_none)
 ''',
+    "torch/distributed/__init__.py": "",
+    "torch/distributed/fsdp/__init__.py": "from torch.distributed.fsdp._fully_shard import _fsdp_state",
+    "torch/distributed/fsdp/_fully_shard/__init__.py": "",
+    "torch/distributed/fsdp/_fully_shard/_fsdp_state.py": """class FSDPState:
+    def _root_pre_forward(self, module, args, kwargs): return args, kwargs
+""",
     "torch/utils/__init__.py": "",
     "torch/utils/checkpoint.py": '''
 def check_backward_validity(inputs): pass

@@ -11,7 +11,7 @@ import fake_torch
 from support import PYTHON, Test, facts, health, query
 
 TRAIN = """
-import sys, torch
+import sys, torch, torch.distributed.fsdp; state = torch.distributed.fsdp._fsdp_state.FSDPState()
 from torch.nn.utils import clip_grad_norm_
 from torch.utils.checkpoint import checkpoint
 WITH_COMPILE = "compile" in sys.argv
@@ -32,7 +32,7 @@ scaler = torch.amp.GradScaler() if hasattr(torch.amp, "GradScaler") else torch.a
 loader = torch.utils.data.DataLoader([torch.Tensor(pinned=True) for _ in range(4)])
 print(loader.num_workers, loader.prefetch_factor, loader.persistent_workers, loader.pin_memory)
 for x in loader:  # line 22
-    before = x
+    before = x; state._root_pre_forward(model, (), {})
     x = x.to("cuda", memory_format=torch.channels_last)
     print(x.calls, x.format)
     opt.zero_grad()
@@ -170,7 +170,7 @@ def plain(test, program, fake):
             "torch.matmul.precision": "none", "torch.cudnn.precision": "none",
             "torch.attention": "flash", "torch.ddp.no_sync": "used at train.py:31",
             "torch.clip_grad": "used at train.py:34", "torch.checkpoint": "used at train.py:30",
-            "torch.cuda_graph": "replayed at train.py:45",
+            "torch.fsdp": "fully_shard", "torch.cuda_graph": "replayed at train.py:45",
             "torch.data_parallel": "DataParallel(device_ids=[0, 1]) at train.py:46",
             "torch.optimizer": "SGD(foreach=None, fused=None)",
             "torch.parameters": "2 tensors, 101 numbers, float32, on cuda",

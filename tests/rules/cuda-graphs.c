@@ -28,6 +28,20 @@ START_TEST(test_no_core_is_not_launch_bound)
 }
 END_TEST
 
+/* Weights that come and go in each step do not stay where a graph has them. */
+START_TEST(weights_that_are_gathered)
+{
+    struct builder b = build_start();
+    build_meta(&b, "torch.fsdp", "fully_shard");
+    case_loop(&b, fill_slow_launches);
+    const struct outcome *o = case_outcome(build_analyze(&b), "cuda-graphs");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert(o->upper_bound && o->saves_low_ns == 0);
+    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "torch.compile(block)"));
+    build_end(&b);
+}
+END_TEST
+
 static int step_number;
 
 /* 100 launches, one each 100 us; kernels of 5 us: the queue is always dry. */
@@ -219,6 +233,7 @@ Suite *rule_cuda_graphs_suite(void)
     Suite *s = suite_create("cuda-graphs");
     TCase *t = tcase_create("cuda-graphs");
     tcase_add_test(t, test_no_core_is_not_launch_bound);
+    tcase_add_test(t, weights_that_are_gathered);
     tcase_add_test(t, test_launches);
     tcase_add_test(t, test_launches_differ);
     tcase_add_test(t, test_capture_is_interrupted);

@@ -197,6 +197,18 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
     outcome_evidence(o, "launches that one capture can contain", s->region_pct, "%", NULL);
 }
 
+/* Weights that do not stay in place: fewer launches help, but nobody knows how few. */
+static void spare_shards(const struct facts *f, struct outcome *o)
+{
+    if (!timeline_meta(f->tl, "torch.fsdp"))
+        return;
+    o->edit.best_case = true;
+    o->remedy = (struct remedy){
+        "FSDP gathers and frees weights in each step, so one graph of the step does not fit: "
+        "torch.compile(block) for each block before it is sharded, or a larger batch",
+        o->rule->remedy.tensorflow, o->rule->remedy.cuda};
+}
+
 static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     int64_t idle = f->breakdown_ns[PART_IDLE_LAUNCH] - claimed_elsewhere(f);
@@ -227,7 +239,7 @@ static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct
     add_evidence(f, o, &s, idle, short_pct);
     o->error_class = query_short_of_cpu(f) ? ERROR_RERUN_DECIDES : ERROR_STRUCTURAL;
     o->edit.kind = EDIT_GRAPH;
-
+    spare_shards(f, o);
     o->most_ns = f->breakdown_ns[PART_IDLE_LAUNCH] + f->breakdown_ns[PART_IDLE_HOST] +
                  f->breakdown_ns[PART_IDLE_QUEUED];
     o->setting = "cuda_graph=1";
