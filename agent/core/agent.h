@@ -50,6 +50,7 @@ struct thread {
     uint64_t pending;    /* head after the record being written */
     int64_t waits_ns; /* when it entered the call of CUDA that it is in (agent/cupti/callers.c) */
     uint32_t waits;   /* how many such calls it is in, one inside the other */
+    uint32_t watch;   /* the subscription under which these hold */
     struct thread_block *block;
 };
 

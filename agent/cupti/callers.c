@@ -9,6 +9,7 @@
 
 #include "agent/core/clock.h"
 #include "agent/core/resolve.h"
+#include "agent/core/window.h"
 #include "agent/python/hook.h"
 #include "wire/spool_stack.h"
 
@@ -17,6 +18,7 @@ enum {
     WORDS = 16,  /* return addresses that make the number of a stack */
     SEEN = 512,  /* stacks that are copied, of a process */
     PROBES = 8,
+    LOOK_BYTES = 256 << 20, /* of code that is looked through for another client */
     PAGES = SPOOL_STACK_BYTES / SPOOL_PAGE + 1,
 };
 
@@ -84,6 +86,7 @@ static struct codes lists[2];
 static _Atomic(struct codes *) codes;
 static unsigned long long loads; /* when the list was made */
 static _Atomic uint64_t seen[SEEN];
+static _Atomic uint32_t watch; /* counts the subscriptions */
 
 /* ---- code ---- */
 
@@ -116,16 +119,62 @@ static int add_codes(struct dl_phdr_info *info, size_t bytes, void *arg)
     return 0;
 }
 
-void callers_refresh(void)
+static void list_codes(void)
 {
     struct codes *now = atomic_load(&codes), *next = &lists[now == &lists[0]];
-    unsigned long long n = now ? resolve_loads() : 0;
-    if (!now || n == loads)
-        return;
     next->n = 0;
     dl_iterate_phdr(add_codes, next);
-    loads = n;
     atomic_store_explicit(&codes, next, memory_order_release);
+}
+
+static bool has_text(const struct dl_phdr_info *info, const ElfW(Phdr) * p, const char *text,
+                     size_t n)
+{
+    return memmem((const void *)(info->dlpi_addr + p->p_vaddr), p->p_filesz, text, n) != NULL;
+}
+
+/* Code that knows the function by name, whether it links it or looks it up; a program that loads
+ * code may load such. A program with a static runtime, which loads the driver, says nothing by
+ * that. Of what is too large to look through nobody knows. */
+static int knows_callbacks(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    static const char subscribe[] = "cuptiSubscribe", load[] = "dlopen",
+                      runtime_of[] = "libcudart.so";
+    size_t *left = arg;
+    bool loads_code = false, links_runtime = false;
+    (void)bytes;
+    for (unsigned i = 0; i < info->dlpi_phnum && !of_vendor(info->dlpi_name); i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type != PT_LOAD || (p->p_flags & (PF_R | PF_W)) != PF_R)
+            continue;
+        if (p->p_filesz > *left || has_text(info, p, subscribe, sizeof subscribe - 1))
+            return 1;
+        *left -= p->p_filesz;
+        loads_code |= !info->dlpi_name[0] && has_text(info, p, load, sizeof load);
+        links_runtime |= has_text(info, p, runtime_of, sizeof runtime_of - 1);
+    }
+    return loads_code && links_runtime;
+}
+
+/* Another tool may subscribe, or be refused because of us. */
+static bool may_be_shared(void)
+{
+    size_t left = LOOK_BYTES;
+    return agent_env("GPUPROF_CHAIN_INJECTION") || dl_iterate_phdr(knows_callbacks, &left);
+}
+
+void callers_refresh(struct thread *t)
+{
+    unsigned long long n = resolve_loads();
+    if (cupti.waiting || n == loads)
+        return;
+    if (!window_by_profiler())
+        cupti_range_release();
+    loads = n;
+    if (atomic_load(&codes))
+        list_codes();
+    if (!cupti_range_held())
+        cupti_range_watch(t);
 }
 
 static bool is_code(const struct codes *c, uintptr_t word)
@@ -246,7 +295,12 @@ static void record(bool is_driver, const CUpti_CallbackData *call, int64_t start
 void callers_see(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData *call)
 {
     struct thread *own = &agent_thread;
+    uint32_t now = atomic_load_explicit(&watch, memory_order_relaxed);
     (void)id;
+    if (own->watch != now) { /* the end of a call may have gone by */
+        own->watch = now;
+        own->waits = 0;
+    }
     if (call->callbackSite == CUPTI_API_ENTER) {
         if (own->waits++ == 0)
             own->waits_ns = clock_now_ns();
@@ -259,21 +313,35 @@ void callers_see(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_C
         record(domain == CUPTI_CB_DOMAIN_DRIVER_API, call, own->waits_ns, now_ns);
 }
 
-bool callers_wanted(void)
+bool callers_wanted(struct thread *t)
 {
 #ifdef __x86_64__
+    static _Atomic bool told;
     const char *value = agent_env("GPUPROF_STACKS");
-    return !hook_is_python() && !(value && strcmp(value, "0") == 0);
+    if (value && *value)
+        return strcmp(value, "0") != 0;
+    if (hook_is_python())
+        return false;
+    bool shared = may_be_shared();
+    if (shared && !atomic_exchange(&told, true))
+        facts_health(
+            t, SPOOL_INFO, "no-stacks",
+            "The program may use CUPTI's callbacks, which have one user: gpuprof does not "
+            "name the lines that wait for the GPU. GPUPROF_STACKS=1 uses them all the same.",
+            0);
+    return !shared;
 #else
+    (void)t;
     return false;
 #endif
 }
 
 void callers_watch(CUpti_SubscriberHandle handle)
 {
-    memset((void *)seen, 0, sizeof seen);
-    atomic_store(&codes, &lists[0]);
-    callers_refresh();
+    if (!atomic_load(&codes))
+        loads = resolve_loads();
+    list_codes();
+    atomic_fetch_add(&watch, 1);
     for (size_t i = 0; i < AGENT_ARRAY_LEN(runtime); i++)
         cupti.api.EnableCallback(1, handle, CUPTI_CB_DOMAIN_RUNTIME_API, runtime[i]);
     for (size_t i = 0; i < AGENT_ARRAY_LEN(driver); i++)

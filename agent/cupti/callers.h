@@ -6,11 +6,14 @@
 
 #include "agent/cupti/cupti.h"
 
-bool callers_wanted(void); /* in this program */
+/* In this program: not in Python's, and not where other code in the process knows CUPTI's
+ * callbacks: they have one subscriber, and it may come by dlsym, where nobody sees it. */
+bool callers_wanted(struct thread *t);
 /* Asks CUPTI for the calls in which a host may wait. */
 void callers_watch(CUpti_SubscriberHandle handle);
-/* By the agent's thread, now and then: code that was loaded meanwhile. */
-void callers_refresh(void);
+/* By the agent's thread, in each round: when code was loaded meanwhile, the subscription goes, and
+ * comes back unless that code may want one. */
+void callers_refresh(struct thread *t);
 /* One of those calls begins or ends. */
 void callers_see(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData *call);
 

@@ -184,10 +184,10 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
     p->records |= done.records;
     window_obey(atomic_load_explicit(&agent.spool->control, memory_order_relaxed));
     cupti_switch(window_wants_cupti(now));
+    callers_refresh(t);
     if (now >= p->next_anchor) {
         clock_anchor();
         facts_libraries(t);
-        callers_refresh();
         if (cupti.waiting)
             cupti_try_again(t);
         else

@@ -54,7 +54,7 @@ static void watch_ranges(CUpti_SubscriberHandle handle)
 void cupti_range_watch(struct thread *t)
 {
     CUpti_SubscriberHandle handle = NULL;
-    bool callers = callers_wanted();
+    bool callers = callers_wanted(t);
     if ((!window_by_profiler() && !callers) || !cupti.api.Subscribe || !cupti.api.EnableCallback)
         return;
     CUptiResult rc = cupti.api.Subscribe(&handle, on_call, NULL);
