@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { UNITS = 1 << 16 }; /* that are looked through */
+
 static const char *base_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -52,25 +54,40 @@ static bool is_header(const char *file)
     return dot && dot[1] == 'h' && begins(base, "cuda_");
 }
 
-/* Names of _ZN4name4partEv and _Z4partv, joined by "::"; anything else stays as it is. */
+/* _ZN7Trainer4stepEi becomes Trainer::step, _Z4stepi becomes step. Names with more in them
+ * (templates, constructors) stay as they are. */
 static void unmangle(const char *name, char *text, size_t size)
 {
     const char *at = name + 2;
     size_t used = 0;
-    snprintf(text, size, "%s", name);
-    if (!begins(name, "_Z"))
-        return;
-    bool nested = *at == 'N';
-    for (at += nested; *at >= '1' && *at <= '9';) {
+    bool nested = begins(name, "_ZN"), whole = false;
+    for (at += nested; begins(name, "_Z") && !whole;) {
         char *end;
-        unsigned long n = strtoul(at, &end, 10);
-        if (n > strlen(end) || used + n + 3 > size)
+        at += nested && used == 0 ? strspn(at, "KVr") : 0;
+        size_t n = *at >= '1' && *at <= '9' ? strtoul(at, &end, 10) : 0;
+        if (n == 0 || n > strlen(end) || used + n + 3 > size)
             break;
-        used += (size_t)snprintf(text + used, size - used, "%s%.*s", used ? "::" : "", (int)n, end);
+        if (!begins(end, "_GLOBAL__N_")) /* no name */
+            used +=
+                (size_t)snprintf(text + used, size - used, "%s%.*s", used ? "::" : "", (int)n, end);
         at = end + n;
-        if (!nested)
-            break;
+        whole = !nested || *at == 'E';
     }
+    if (!whole || *at == 'I' || used == 0)
+        snprintf(text, size, "%s", name);
+}
+
+/* The function's name as its debug information has it, with the symbol's classes and namespaces. */
+static void name_function(const char *own, const char *symbol, char *text, size_t size)
+{
+    unmangle(symbol ? symbol : "", text, size);
+    size_t n = strlen(text), m = own ? strlen(own) : 0;
+    bool same =
+        m && n > m + 2 && strcmp(text + n - m, own) == 0 && strncmp(text + n - m - 2, "::", 2) == 0;
+    if (own && !same)
+        snprintf(text, size, "%s", own);
+    else if (!n)
+        snprintf(text, size, "?");
 }
 
 /* ---- with debug information ---- */
@@ -111,19 +128,32 @@ static bool look_outward(const struct libdw *d, Dwarf_Die *unit, Dwarf_Die *scop
     return !is_header(w->file);
 }
 
+/* The unit of the address. Compilers other than gcc leave no index of addresses. */
+static Dwarf_Die *find_unit(const struct libdw *d, Dwfl_Module *m, Dwarf_Addr pc, Dwarf_Addr *bias)
+{
+    Dwarf_Die *unit = d->dwfl_module_addrdie(m, pc, bias), *next = NULL;
+    for (int i = 0; !unit && i < UNITS; i++) {
+        if (!(next = d->dwfl_module_nextcu(m, next, bias)))
+            return NULL;
+        if (d->dwarf_haspc(next, pc - *bias) == 1)
+            unit = next;
+    }
+    return unit;
+}
+
 /* 1 found; 0 nothing is known of lines here; -1 it is a header's. */
 static int look_up(const struct libdw *d, Dwfl_Module *m, Dwarf_Addr pc, struct where *w)
 {
     int line = 0;
-    Dwfl_Line *found = d->dwfl_module_getsrc(m, pc);
-    w->file = found ? d->dwfl_lineinfo(found, NULL, &line, NULL, NULL, NULL) : NULL;
-    if (!w->file || line <= 0)
+    Dwarf_Addr bias = 0;
+    Dwarf_Die *unit = find_unit(d, m, pc, &bias), *inner = NULL, *scopes = NULL;
+    Dwarf_Line *found = unit ? d->dwarf_getsrc_die(unit, pc - bias) : NULL;
+    w->file = found ? d->dwarf_linesrc(found, NULL, NULL) : NULL;
+    if (!w->file || d->dwarf_lineno(found, &line) != 0 || line <= 0)
         return 0;
     w->line = (unsigned)line;
-    Dwarf_Addr bias = 0;
-    Dwarf_Die *unit = d->dwfl_module_addrdie(m, pc, &bias), *inner = NULL, *scopes = NULL;
     int rc = 1;
-    if (unit && d->dwarf_getscopes(unit, pc - bias, &inner) > 0) {
+    if (d->dwarf_getscopes(unit, pc - bias, &inner) > 0) {
         int n = d->dwarf_getscopes_die(&inner[0], &scopes);
         rc = n <= 0 || look_outward(d, unit, scopes, n, w) ? 1 : -1;
     }
@@ -151,7 +181,7 @@ bool frame_place(const struct libdw *d, Dwfl_Module *m, Dwarf_Addr pc, char *tex
     if (known < 0)
         return false;
     if (known) {
-        unmangle(w.function ? w.function : function ? function : "?", name, sizeof name);
+        name_function(w.function, function, name, sizeof name);
         snprintf(text, size, "%s:%u (%s)", base_of(w.file), w.line, name);
     } else if (function) {
         unmangle(function, name, sizeof name);

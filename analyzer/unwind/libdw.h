@@ -20,9 +20,12 @@
     X(dwfl_module_info)                                                                            \
     X(dwfl_module_addrinfo)                                                                        \
     X(dwfl_module_addrdie)                                                                         \
-    X(dwfl_module_getsrc)                                                                          \
-    X(dwfl_lineinfo)                                                                               \
     X(dwfl_build_id_find_debuginfo)                                                                \
+    X(dwfl_module_nextcu)                                                                          \
+    X(dwarf_haspc)                                                                                 \
+    X(dwarf_getsrc_die)                                                                            \
+    X(dwarf_lineno)                                                                                \
+    X(dwarf_linesrc)                                                                               \
     X(dwarf_getscopes)                                                                             \
     X(dwarf_getscopes_die)                                                                         \
     X(dwarf_tag)                                                                                   \

@@ -4,6 +4,7 @@ returns what it does without gpuprof.
 
 usage: waits.py BUILD
 """
+import json
 import os
 import re
 import sqlite3
@@ -12,18 +13,25 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../e2e"))
 from support import Build, Checks  # noqa: E402
 
-SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "waits.c")
-FUNCTIONS = {"stream": "wait_for_stream", "again": "wait_for_stream", "event": "wait_for_event", "read": "read_back",
-             "inlined": "inlined", "thread": "other_thread"}
-CALLS = {"stream": "sync cudaStreamSynchronize()", "again": "sync cudaStreamSynchronize()",
-         "event": "sync cudaEventSynchronize()", "read": "copy cudaMemcpy()", "inlined": "sync cudaDeviceSynchronize()",
-         "thread": "sync cudaStreamSynchronize()"}
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+C = {"waits.c": {"stream": "sync cudaStreamSynchronize() {} (wait_for_stream)", "again": "sync cudaStreamSynchronize() {} (wait_for_stream)",
+                 "event": "sync cudaEventSynchronize() {} (wait_for_event)", "read": "copy cudaMemcpy() {} (read_back)",
+                 "inlined": "sync cudaDeviceSynchronize() {} (inlined)", "thread": "sync cudaStreamSynchronize() {} (other_thread)"}}
+CPP = {"waits_cpp.cu": {"method": "sync cudaStreamSynchronize() {} (net::trainer::step)",
+                        "header": "copy cudaMemcpyFromSymbol() {} (read_table)", "lambda": "sync cudaStreamSynchronize() {} (operator())",
+                        "coroutine": "sync cudaDeviceSynchronize() {} (coroutine)"},
+       "waits_library.c": {"library": "sync cudaDeviceSynchronize() {} (library_wait)"}}
 STEPS = 20
 
 
-def lines():
-    with open(SOURCE) as f:
-        return {m[1]: n for n, line in enumerate(f, 1) if (m := re.search(r"/\* wait: (\w+) \*/", line))}
+def wanted_of(sources):
+    """Names of the ranges that must be there, by their marks in the sources."""
+    wanted = {}
+    for source, marks in sources.items():
+        with open(os.path.join(FOLDER, source)) as f:
+            lines = {m[1]: n for n, line in enumerate(f, 1) if (m := re.search(r"/[*/] wait: (\w+)", line))}
+        wanted.update({text.format(f"{source}:{lines[mark]}"): mark for mark, text in marks.items()})
+    return wanted
 
 
 def record(build, name, *options, **variables):
@@ -43,16 +51,29 @@ def record(build, name, *options, **variables):
     return done, ranges, missing, health
 
 
-def check_lines(build, checks, name, what):
+def check_lines(build, checks, name, what, sources):
     done, ranges, missing, _ = record(build, name)
     checks.check(done.returncode == 7 and done.stdout.startswith(f"{STEPS} steps\n"), f"{what}: output and status stay",
                  f"{done.returncode}: {done.stdout[:200]}{done.stderr[-300:]}")
-    wanted = {f"{CALLS[mark]} waits.c:{line} ({FUNCTIONS[mark]})": mark for mark, line in lines().items()}
+    wanted = wanted_of(sources)
     for text, mark in wanted.items():
         checks.check(ranges.get(text, 0) >= STEPS - 1, f"{what}: {mark} in each step", f"no {text} in {ranges}")
     others = [text for text in ranges if text not in wanted and not text.startswith("call ")]
     checks.check(not others, f"{what}: no other place", str(others))
     checks.check(missing[0] <= 2, f"{what}: every long wait has its place", str(missing))
+
+
+def check_trace(build, checks, name):
+    """The call itself says in the Chrome trace who makes it, and no range of the program's does."""
+    trace = build.path("trace.json")
+    build.run([build.gpuprof, "export", "-f", build.path(f"{name}.gpuprof"), "-o", trace])
+    with open(trace) as f:
+        events = json.load(f)["traceEvents"]
+    line = next(iter(wanted_of(C))).split("() ")[1]
+    calls = [e for e in events if e.get("args", {}).get("called from") == line and e["name"] == "cudaStreamSynchronize"]
+    checks.check(len(calls) >= STEPS - 1 and all(e["cat"] == "cuda_runtime" for e in calls), "the trace names the caller of each call",
+                 f"{len(calls)} calls from {line}")
+    checks.check(not [e for e in events if "() waits.c" in e.get("name", "")], "and has no range for it")
 
 
 def check_functions(build, checks, name, what):
@@ -64,10 +85,17 @@ def check_functions(build, checks, name, what):
 
 def main():
     build, checks = Build(sys.argv[1]), Checks()
-    check_lines(build, checks, "waits", "no frame pointers")
-    check_lines(build, checks, "waits_frames", "frame pointers")
-    check_lines(build, checks, "waits_static", "a static runtime")
+    check_lines(build, checks, "waits", "no frame pointers", C)
+    check_trace(build, checks, "waits")
+    check_lines(build, checks, "waits_frames", "frame pointers", C)
+    check_lines(build, checks, "waits_static", "a static runtime", C)
+    check_lines(build, checks, "waits_cpp", "C++, a library, a coroutine", CPP)
     check_functions(build, checks, "waits_bare", "no debug information")
+    _, ranges, _, health = record(build, "waits_opens")
+    checks.check(not ranges and any("GPUPROF_STACKS=1" in text for text in health), "a program that loads code: no subscription, and a note",
+                 f"{ranges} {health}")
+    _, ranges, _, _ = record(build, "waits_opens", GPUPROF_STACKS="1")
+    checks.check(wanted_of(C).keys() <= ranges.keys(), "the same on request: lines", str(ranges))
     _, ranges, _, _ = record(build, "waits", GPUPROF_STACKS="0")
     checks.check(not ranges, "GPUPROF_STACKS=0: no stacks", str(ranges))
     checks.done()

@@ -68,6 +68,46 @@ START_TEST(test_sync)
 }
 END_TEST
 
+/* Its row as the collector puts it. */
+static void put_caller(struct builder *b, const char *name, int64_t start, int64_t end)
+{
+    struct row_range r = {.id = ++b->next_id,
+                          .process = 1,
+                          .thread = b->thread,
+                          .start_ns = start,
+                          .end_ns = end,
+                          .name = build_text(b, name),
+                          .domain = build_text(b, CALLER_DOMAIN)};
+    build_put(b, ROW_RANGE, &r);
+}
+
+/* Three short waits by one line, a long one by another. */
+static void fill_sites(struct builder *b, int64_t at)
+{
+    fill_sync(b, at);
+    put_caller(b, "sync cudaStreamSynchronize() train.c:211 (train_step)", at + MS(1),
+               at + MS(8) + US(10));
+    for (int i = 0; i < 3; i++) {
+        int64_t start = at + US(8100 + 100 * i);
+        build_sync(b, start, US(50));
+        put_caller(b, "sync cudaStreamSynchronize() log.c:7 (log_loss)", start, start + US(50));
+    }
+}
+
+START_TEST(test_names_the_line_that_waits_longest)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_sites);
+    const struct advice *a = build_analyze(&b);
+    const struct outcome *o = case_outcome(a, "sync-in-loop");
+    case_verdict(a, "sync-in-loop", RULE_FIRES);
+    ck_assert_ptr_nonnull(strstr(o->summary, ", called from train.c:211 (train_step); the GPU"));
+    ck_assert_ptr_nonnull(strstr(o->summary, "(in range 'metrics')")); /* the program's own */
+    ck_assert_str_eq(o->examples[0].caller, "train.c:211 (train_step)");
+    build_end(&b);
+}
+END_TEST
+
 static const char *outer, *inner;
 
 /* A read back of 8 bytes within two operators, and 3 ms in which nothing is queued. */
@@ -203,6 +243,7 @@ Suite *rule_sync_in_loop_suite(void)
     TCase *t = tcase_create("sync-in-loop");
     tcase_add_test(t, test_no_core_is_no_synchronisation);
     tcase_add_test(t, test_sync);
+    tcase_add_test(t, test_names_the_line_that_waits_longest);
     tcase_add_test(t, test_no_core_for_much_of_the_step);
     tcase_add_test(t, test_waits_by_operator);
     tcase_add_test(t, test_a_wait_behind_a_copy_to_the_gpu);

@@ -104,9 +104,9 @@ START_TEST(a_long_call_names_its_line)
 }
 END_TEST
 
-START_TEST(a_short_stack_is_no_stack)
+START_TEST(a_call_without_its_stack_has_no_line)
 {
-    struct spool_writer w = waiting(7, 41, 8); /* not even the first frame */
+    struct spool_writer w = waiting(7, 41, 0);
     drain();
     call(&w, 0, 41);
     drain();
@@ -120,6 +120,7 @@ END_TEST
 START_TEST(a_damaged_record_is_left_out)
 {
     struct spool_writer w = waiting(7, 41, 64);
+    taken.r.head.size = sizeof taken.r;
     taken.r.bytes = 60000; /* more than there is */
     spool_append(&w, 0, &taken, sizeof taken.r);
     taken.r.head.size = 64; /* less than a record */
@@ -137,7 +138,7 @@ Suite *test_stacks_suite(void)
     tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, a_long_call_names_its_line);
-    tcase_add_test(t, a_short_stack_is_no_stack);
+    tcase_add_test(t, a_call_without_its_stack_has_no_line);
     tcase_add_test(t, a_damaged_record_is_left_out);
     suite_add_tcase(suite, t);
     return suite;

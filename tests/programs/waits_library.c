@@ -1,0 +1,10 @@
+/* A library of the user's own that waits: of waits_cpp.cu. */
+#include <cuda_runtime.h>
+
+void library_wait(void);
+
+void library_wait(void)
+{
+    cudaDeviceSynchronize(); /* wait: library */
+    __asm__ volatile("");
+}
