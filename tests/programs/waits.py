@@ -83,8 +83,18 @@ def check_functions(build, checks, name, what):
     checks.check(done.returncode == 7 and wanted <= found, f"{what}: functions", f"{done.returncode} {ranges}")
 
 
+def check_without(build, checks):
+    done, ranges, _, health = record(build, "waits")
+    checks.check(done.returncode == 7 and not ranges and any("libdw" in text for text in health), "without libdw: a note, and no lines",
+                 f"{done.returncode} {ranges} {health}")
+    checks.done()
+
+
 def main():
     build, checks = Build(sys.argv[1]), Checks()
+    looked = json.loads(build.run([build.gpuprof, "doctor", "--json"]).stdout)["checks"]
+    if [c for c in looked if c["check"] == "stacks" and c["state"] != "ok"]:
+        check_without(build, checks)
     check_lines(build, checks, "waits", "no frame pointers", C)
     check_trace(build, checks, "waits")
     check_lines(build, checks, "waits_frames", "frame pointers", C)
