@@ -5,7 +5,7 @@
 #include "analyzer/collector/collect.h"
 
 #include "analyzer/collector/gauges.h"
-#include "analyzer/collector/spool.h"
+#include "analyzer/collector/spool/spool.h"
 
 struct place; /* stuck.h */
 struct places VEC(struct place);

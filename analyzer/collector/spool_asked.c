@@ -1,7 +1,7 @@
 /* Windows that somebody asks for while the program runs. The agents are told in time, so a window
  * begins a moment after it was asked for; it ends when its steps are done, or its time. */
 #include "analyzer/collector/collect_state.h"
-#include "analyzer/collector/spool.h"
+#include "analyzer/collector/spool/spool.h"
 
 /* Agents look at the collector's word ten times a second; they flush as often, and what the last
  * flush brings is read at the next drain. Without step marks a window lasts `unmarked`. */

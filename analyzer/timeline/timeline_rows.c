@@ -36,10 +36,9 @@ static uint8_t clamp8(int64_t v)
 
 static int64_t clean_bytes(struct build *b, enum row_kind kind, int64_t v)
 {
-    if (v >= 0 && v <= TL_TIME_MAX && clean_total(v, TL_TOTAL_MAX, &b->total_bytes[kind]))
-        return v;
-    b->repairs.numbers += v > 0;
-    return 0;
+    bool ok = v >= 0 && v <= TL_TIME_MAX && clean_total(v, TL_TOTAL_MAX, &b->total_bytes[kind]);
+    b->repairs.numbers += !ok && v > 0;
+    return ok ? v : 0;
 }
 
 static int add_op(struct build *b, enum row_kind kind, struct op o, struct refs r)

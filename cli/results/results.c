@@ -1,5 +1,5 @@
 /* After the program: what the profile says, kept in the profile and told on stderr. */
-#include "analyzer/collector/window.h"
+#include "analyzer/collector/spool/window.h"
 #include "cli/common/command.h"
 #include "cli/results/live.h"
 #include "cli/load/load.h"

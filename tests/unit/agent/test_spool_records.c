@@ -1,10 +1,10 @@
-/* analyzer/collector/spool_records.h against NVIDIA's headers, whichever are installed: the newest
- * struct of each kind has every field where the oldest that is supported had it. */
+/* analyzer/collector/spool/spool_records.h against NVIDIA's headers, whichever are installed: the
+ * newest struct of each kind has every field where the oldest that is supported had it. */
 #include <check.h>
 #include <cupti.h>
 
 /* The kinds have NVIDIA's names there, too, as macros would. */
-#include "analyzer/collector/spool_records.h"
+#include "analyzer/collector/spool/spool_records.h"
 
 #define SAME(ours, a, theirs, b)                                                                   \
     ck_assert_uint_eq(offsetof(struct cupti_##ours, a), offsetof(CUpti_Activity##theirs, b));      \

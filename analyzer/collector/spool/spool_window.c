@@ -2,7 +2,7 @@
  * tells in the spool's header; processes that count no steps (workers) follow one that does. By
  * time: the collector plans them. A row belongs to a window by when it began; what the GPU does,
  * for a while longer, because it works through what was queued. */
-#include "analyzer/collector/spool.h"
+#include "analyzer/collector/spool/spool.h"
 
 #include <stdlib.h>
 #include <time.h>

@@ -3,7 +3,7 @@
  * seconds. Less often where a process has so many threads that reading them would take more than
  * half a percent of a core, or two in those seconds (of its time, not of waiting for one: that is
  * when samples are wanted). A thread that has not run since its last sample gets no row. */
-#include "analyzer/collector/spool.h"
+#include "analyzer/collector/spool/spool.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  * SIGBUS; here such a page is replaced by one of zeros, and the spool remembers it. So reading
  * costs nothing more, everything that was read before stays, and the zeros are taken for what any
  * damaged spool may hold. Of use to the one thread that collects. */
-#include "analyzer/collector/spool.h"
+#include "analyzer/collector/spool/spool.h"
 
 #include <signal.h>
 #include <sys/mman.h>

@@ -20,8 +20,8 @@
  * The file is written by another process that may be broken or hostile: no offset, length or id in
  * it is trusted.
  */
-#ifndef GPUPROF_COLLECTOR_SPOOL_H
-#define GPUPROF_COLLECTOR_SPOOL_H
+#ifndef GPUPROF_COLLECTOR_SPOOL_SPOOL_H
+#define GPUPROF_COLLECTOR_SPOOL_SPOOL_H
 
 #include "analyzer/profile/rows.h"
 #include "base/vec.h"

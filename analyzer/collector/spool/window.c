@@ -1,4 +1,4 @@
-#include "analyzer/collector/window.h"
+#include "analyzer/collector/spool/window.h"
 
 #include "analyzer/profile/store.h"
 #include "analyzer/profile/tables.h"

@@ -1,5 +1,5 @@
 /* What is known of a process only when it is over: its places, its losses, itself. */
-#include "analyzer/collector/spool.h"
+#include "analyzer/collector/spool/spool.h"
 
 static void put_health(struct spool *s, struct spool_out *out, int severity, const char *code,
                        const char *text, int64_t value)

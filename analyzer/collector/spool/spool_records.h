@@ -2,8 +2,8 @@
  * CUPTI 11.8 to 13.x: no field of these kinds has moved, newer versions only add at the end. A
  * field is there iff it ends before the record's size, which the spool tells; the rest reads as 0.
  * tests/unit/agent/test_spool_records.c holds them against NVIDIA's headers. */
-#ifndef GPUPROF_COLLECTOR_SPOOL_RECORDS_H
-#define GPUPROF_COLLECTOR_SPOOL_RECORDS_H
+#ifndef GPUPROF_COLLECTOR_SPOOL_SPOOL_RECORDS_H
+#define GPUPROF_COLLECTOR_SPOOL_SPOOL_RECORDS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* A spool file: mapping, checking, strings and names. */
-#include "analyzer/collector/spool.h"
+#include "analyzer/collector/spool/spool.h"
 
 #include "base/str.h"
 

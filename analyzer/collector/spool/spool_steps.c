@@ -1,6 +1,6 @@
 /* Steps of the whole run, also of the windows between those recorded in full: neighbours are
  * summed up in blocks, and when there are many blocks, two and two become one. */
-#include "analyzer/collector/spool.h"
+#include "analyzer/collector/spool/spool.h"
 
 enum { BLOCKS_MAX = 2048 };
 

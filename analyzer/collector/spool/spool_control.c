@@ -1,6 +1,6 @@
 /* What the agents are told while the program runs: to record in full or step marks alone, and how
  * far apart. Whoever counts steps decides by itself; the others follow it. */
-#include "analyzer/collector/spool.h"
+#include "analyzer/collector/spool/spool.h"
 
 enum { THIN_MAX = 12 };
 static const int64_t early_ns = 100000000; /* agents look at the word ten times a second */

@@ -1,8 +1,8 @@
 /* Which rows go into the profile: those of the windows that are recorded in full, up to its
  * largest size. Rows without a time always do, and so do searches for an algorithm, because what
  * they found is in force from then on. */
-#include "analyzer/collector/spool.h"
-#include "analyzer/collector/window.h"
+#include "analyzer/collector/spool/spool.h"
+#include "analyzer/collector/spool/window.h"
 
 #include "analyzer/profile/tables.h"
 #include "base/str.h"

@@ -3,7 +3,7 @@
  * A record of the ring comes first: which call (CUPTI's correlation) came from which stack. A stack
  * is unwound once, when its bytes come. The call's own record comes later, in a buffer of CUPTI's,
  * and then the range is put, as long as the call. */
-#include "analyzer/collector/spool.h"
+#include "analyzer/collector/spool/spool.h"
 #include "analyzer/unwind/unwind.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* CUPTI's buffers in a spool: which ones may be read, walking their records, giving them back. */
-#include "analyzer/collector/spool.h"
+#include "analyzer/collector/spool/spool.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* CUPTI activity records -> rows. A record is copied into its prefix struct (spool_records.h); what
  * it is too short for reads as 0. */
-#include "analyzer/collector/spool.h"
-#include "analyzer/collector/spool_records.h"
+#include "analyzer/collector/spool/spool.h"
+#include "analyzer/collector/spool/spool_records.h"
 
 #include <stdio.h>
 #include <string.h>

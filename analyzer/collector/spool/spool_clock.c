@@ -5,7 +5,7 @@
  * After a step back the same stamps come again. A stamp is then taken for the newest segment in
  * which it makes sense: not before the segment began, and not in the future. That is wrong only for
  * records that are delivered later than the step is long. */
-#include "analyzer/collector/spool.h"
+#include "analyzer/collector/spool/spool.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Ring records -> rows. */
-#include "analyzer/collector/spool.h"
+#include "analyzer/collector/spool/spool.h"
 #include "base/secrets.h"
 
 #include <stdio.h>
