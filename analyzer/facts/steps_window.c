@@ -58,6 +58,31 @@ static struct span with_set_up(const struct facts *f, struct span work, bool *wi
     return all;
 }
 
+/* A program whose step is one kernel repeats nothing but that: steps of one kernel would be found
+ * in every program, so the user has to say it. NULL where several kernels share the work. */
+static const char *one_kernel(const struct facts *f, struct arena *arena)
+{
+    enum { LAUNCHES_MIN = 20, OTHERS_PCT = 10 };
+    const struct timeline *t = f->tl;
+    uint32_t name = 0;
+    size_t same = 0, kernels = 0;
+    for (size_t i = 0; i < t->op_count; i++) /* the name of most of them, if one has most */
+        if (t->ops[i].kind == OP_KERNEL) {
+            name = same ? name : t->ops[i].name;
+            same = t->ops[i].name == name ? same + 1 : same - 1;
+            kernels++;
+        }
+    same = 0;
+    for (size_t i = 0; i < t->op_count; i++)
+        same += t->ops[i].kind == OP_KERNEL && t->ops[i].name == name;
+    if (same < LAUNCHES_MIN || (kernels - same) * 100 > kernels * OTHERS_PCT)
+        return NULL;
+    return arena_printf(arena,
+                        "the GPU runs hardly anything but '%.60s' (%zu times). If each is a step, "
+                        "say so: --step-kernel NAME",
+                        tl_text(t, name), same);
+}
+
 int steps_from_window(struct facts *f)
 {
     struct steps *s = &f->steps;
@@ -69,6 +94,7 @@ int steps_from_window(struct facts *f)
     s->at = arena_alloc(&f->arena, sizeof *s->at);
     if (!s->at)
         return -1;
+    s->doubt = one_kernel(f, &f->arena);
     struct span w = with_set_up(f, (struct span){f->tl->gpu_start_ns, f->tl->gpu_end_ns}, &wider);
     s->source_text = wider ? "no step repeats: from the first allocation or loading of code to the "
                              "last work or freeing"

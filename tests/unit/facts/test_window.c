@@ -46,6 +46,23 @@ START_TEST(copies_of_a_window_are_its_answer)
 }
 END_TEST
 
+/* Nobody but the user knows whether each run of the only kernel is a step. */
+START_TEST(one_kernel_may_be_a_step)
+{
+    for (int others = 0; others < 2; others++) {
+        struct builder b = build_start();
+        for (int i = 0; i < 30; i++)
+            build_kernel(&b, others && i % 4 == 0 ? "other" : "train_step", MS(5) + MS(i),
+                         MS(5) + MS(i) + US(10), US(100 + 17 * (i * i % 13)));
+        const struct steps *s = &build_analyze(&b)->facts->steps;
+        ck_assert_int_eq(s->source == STEPS_NONE && s->doubt, !others);
+        if (!others)
+            ck_assert_ptr_nonnull(strstr(s->doubt, "'train_step' (30 times). If each is a step"));
+        build_end(&b);
+    }
+}
+END_TEST
+
 /* What is true of a loop alone is not asked. */
 START_TEST(rules_of_steps_are_not_asked)
 {
@@ -251,6 +268,7 @@ Suite *test_window_suite(void)
     Suite *s = suite_create("window");
     TCase *c = tcase_create("window");
     tcase_add_test(c, copies_of_a_window_are_its_answer);
+    tcase_add_test(c, one_kernel_may_be_a_step);
     tcase_add_test(c, rules_of_steps_are_not_asked);
     tcase_add_test(c, nothing_is_said_of_a_step);
     tcase_add_test(c, the_page_tells_of_a_window);
