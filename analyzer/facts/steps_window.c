@@ -64,10 +64,11 @@ static const char *one_kernel(const struct facts *f, struct arena *arena)
 {
     enum { LAUNCHES_MIN = 20, OTHERS_PCT = 10 };
     const struct timeline *t = f->tl;
-    uint32_t name = 0;
+    uint32_t name = 0, full = 0;
     size_t same = 0, kernels = 0;
     for (size_t i = 0; i < t->op_count; i++) /* the name of most of them, if one has most */
         if (t->ops[i].kind == OP_KERNEL) {
+            full = same ? full : t->ops[i].full_name;
             name = same ? name : t->ops[i].name;
             same = t->ops[i].name == name ? same + 1 : same - 1;
             kernels++;
@@ -75,7 +76,7 @@ static const char *one_kernel(const struct facts *f, struct arena *arena)
     same = 0;
     for (size_t i = 0; i < t->op_count; i++)
         same += t->ops[i].kind == OP_KERNEL && t->ops[i].name == name;
-    if (same < LAUNCHES_MIN || (kernels - same) * 100 > kernels * OTHERS_PCT)
+    if (!*tl_text(t, full) || same < LAUNCHES_MIN || (kernels - same) * 100 > kernels * OTHERS_PCT)
         return NULL;
     return arena_printf(arena,
                         "the GPU runs hardly anything but '%.60s' (%zu times). If each is a step, "
