@@ -51,6 +51,21 @@ static bool takes_turns(const struct facts *f, struct arena *arena)
     return pairs > 1 && turns * 10 >= pairs * 9;
 }
 
+static void add_evidence(const struct facts *f, struct outcome *o, const struct query_copies *c,
+                         int64_t copying)
+{
+    const char *rows =
+        "SELECT * FROM copy WHERE kind = 1 AND src_kind = 2 ORDER BY end_ns - start_ns DESC";
+    outcome_evidence(o, "pinned H2D copies per step", (double)c->count / (double)f->steps.used,
+                     "count", rows);
+    outcome_evidence(o, "time copying per step", ms(per_step(f, c->total_ns)), "ms", rows);
+    outcome_evidence(o, "of that, exposed (no kernel runs)", ms(copying), "ms", rows);
+    outcome_evidence(o, "GPU idle while the host waits for copies per step", ms(c->idle_ns), "ms",
+                     NULL);
+    if (c->total_ns > 0)
+        outcome_evidence(o, "rate", (double)c->bytes / (double)c->total_ns, "GB/s", rows);
+}
+
 static void check_overlap_copies(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_copies c = query_h2d(f, MEMORY_PINNED);
@@ -85,16 +100,7 @@ static void check_overlap_copies(const struct facts *f, struct arena *arena, str
             back);
         return;
     }
-    const char *rows =
-        "SELECT * FROM copy WHERE kind = 1 AND src_kind = 2 ORDER BY end_ns - start_ns DESC";
-    outcome_evidence(o, "pinned H2D copies per step", (double)c.count / (double)f->steps.used,
-                     "count", rows);
-    outcome_evidence(o, "time copying per step", ms(per_step(f, c.total_ns)), "ms", rows);
-    outcome_evidence(o, "of that, exposed (no kernel runs)", ms(copying), "ms", rows);
-    outcome_evidence(o, "GPU idle while the host waits for copies per step", ms(c.idle_ns), "ms",
-                     NULL);
-    if (c.total_ns > 0)
-        outcome_evidence(o, "rate", (double)c.bytes / (double)c.total_ns, "GB/s", rows);
+    add_evidence(f, o, &c, copying);
     advise(f, o);
     if (beside < copying)
         outcome_evidence(o, "time per step that they could overlap with", ms(beside), "ms", NULL);

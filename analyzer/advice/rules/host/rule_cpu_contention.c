@@ -44,10 +44,27 @@ static void limited(const struct facts *f, struct arena *arena, struct outcome *
     outcome_example_gaps(o, f, PART_IDLE_HOST, "GPU idle, host thread without a core");
 }
 
+/* NULL: nothing speaks against it. `idle`: for how long the GPU waits for the host. */
+static const char *why_not_now(const struct facts *f, struct arena *arena,
+                               const struct query_loader *l, int64_t idle)
+{
+    const char *starved = query_time(arena, f->host.starved_ns);
+    if (query_others_compute(l, f->host.usable_cores))
+        return arena_printf(arena,
+                            "the training thread had no core for %s per step, although this "
+                            "program's threads use only %.1f of %d: another program took the core",
+                            starved, l->used_cores, f->host.usable_cores);
+    if (f->breakdown_ns[PART_IDLE_INPUT] > idle && query_starved_pct(l) >= LOADER_STARVED_PCT)
+        return arena_printf(arena,
+                            "the training thread had no core for %s per step, but the GPU "
+                            "waits longer for the loader's workers, which also lack cores",
+                            starved);
+    return NULL;
+}
+
 static void check_cpu_contention(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     int64_t starved = f->host.starved_ns;
-    const int64_t *part = f->breakdown_ns;
     if (starved < 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: how long the training thread waits for a core (gpuprof run samples "
@@ -74,21 +91,10 @@ static void check_cpu_contention(const struct facts *f, struct arena *arena, str
         limited(f, arena, o, idle);
         return;
     }
-    if (query_others_compute(&l, cores)) {
+    const char *not_now = why_not_now(f, arena, &l, idle);
+    if (not_now) {
         o->verdict = RULE_SUPPRESSED;
-        o->why =
-            arena_printf(arena,
-                         "the training thread had no core for %s per step, although this "
-                         "program's threads use only %.1f of %d: another program took the core",
-                         query_time(arena, starved), l.used_cores, cores);
-        return;
-    }
-    if (part[PART_IDLE_INPUT] > idle && query_starved_pct(&l) >= LOADER_STARVED_PCT) {
-        o->verdict = RULE_SUPPRESSED;
-        o->why = arena_printf(arena,
-                              "the training thread had no core for %s per step, but the GPU "
-                              "waits longer for the loader's workers, which also lack cores",
-                              query_time(arena, starved));
+        o->why = not_now;
         return;
     }
     add_evidence(f, o, &l);

@@ -124,6 +124,70 @@ static const bool *not_these(const struct facts *f, struct arena *arena, const b
     return both ? both : checks ? checks : search;
 }
 
+/* Idle time behind a wait has another cause where the training thread had no core meanwhile. */
+static bool lacked_a_core(const struct facts *f, struct arena *arena, struct outcome *o,
+                          int64_t idle)
+{
+    size_t with_it = query_steps_with(f, PART_IDLE_SYNC);
+    if (with_it * 2 < f->steps.used && f->host.starved_ns >= idle) {
+        o->why = arena_printf(arena,
+                              "only %zu of %zu steps idle after one, and the training thread had "
+                              "no core for %s per step",
+                              with_it, f->steps.used, query_time(arena, f->host.starved_ns));
+        return true;
+    }
+    if (query_short_of_cpu(f) && f->host.starved_ns >= idle) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = arena_printf(arena,
+                              "the GPU idles %s per step after synchronisations, but the "
+                              "training thread had no core for %s: record again on free cores",
+                              query_time(arena, idle), query_time(arena, f->host.starved_ns));
+        return true;
+    }
+    return false;
+}
+
+static void add_evidence(const struct facts *f, struct outcome *o, const struct syncs *s,
+                         const struct query_waits *why, int64_t idle)
+{
+    double used = (double)(f->steps.used ? f->steps.used : 1);
+    const char *rows =
+        "SELECT a.* FROM api a JOIN string s ON s.id = a.name WHERE s.text LIKE '%Synchronize%' "
+        "OR s.text LIKE 'cudaMemcpy%' ORDER BY end_ns - start_ns DESC";
+    outcome_evidence_idle(o, f, "GPU idle after synchronisations per step", ms(idle),
+                          PART_IDLE_SYNC);
+    outcome_evidence(o, "synchronising calls per step", (double)s->count / used, "count", rows);
+    outcome_evidence(o, "host blocked in them per step", ms(per_step(f, s->blocked_ns)), "ms",
+                     rows);
+    outcome_evidence(o, "results read back (D2H) per step", (double)s->read_backs / used, "count",
+                     "SELECT * FROM copy WHERE kind = 2");
+    if (s->scalars)
+        outcome_evidence(o, "of them, single numbers, as .item() reads them",
+                         (double)s->scalars / used, "count",
+                         "SELECT * FROM copy WHERE kind = 2 AND bytes <= 64");
+    if (why->count[WAIT_MASK])
+        outcome_evidence(o, "waits for the size of a result (x[mask], nonzero)",
+                         (double)why->count[WAIT_MASK] / used, "count", NULL);
+}
+
+/* `w`: the call that waits longest, NULL. */
+static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
+                 const struct waiting *w, int64_t idle)
+{
+    const char *where = query_gap_range(f, PART_IDLE_SYNC);
+    const char *line = w ? outcome_caller(f->tl, w->longest) : NULL;
+    outcome_fires(
+        o, idle,
+        arena_printf(
+            arena, "%s%s%s%s waits for the GPU in the loop%s%s; the GPU then idles for %s per step",
+            w ? tl_text(f->tl, w->name) : "a synchronisation", where ? " (in range '" : "",
+            where ? where : "", where ? "')" : "", line ? ", called from " : "", line ? line : "",
+            query_time(arena, idle)));
+    if (w)
+        outcome_example_call(o, f->tl, w->longest, "longest wait");
+    outcome_example_gaps(o, f, PART_IDLE_SYNC, "GPU idle after a synchronisation");
+}
+
 static void check_sync_in_loop(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_search search = query_search(f, arena);
@@ -137,58 +201,17 @@ static void check_sync_in_loop(const struct facts *f, struct arena *arena, struc
                           (double)s.count / used, ms(idle > 0 ? idle : 0));
     if (idle * 100 < f->step_ns)
         return;
-    size_t with_it = query_steps_with(f, PART_IDLE_SYNC);
-    if (with_it * 2 < f->steps.used && f->host.starved_ns >= idle) {
-        o->why = arena_printf(arena,
-                              "only %zu of %zu steps idle after one, and the training thread had "
-                              "no core for %s per step",
-                              with_it, f->steps.used, query_time(arena, f->host.starved_ns));
+    if (lacked_a_core(f, arena, o, idle))
         return;
-    }
-    if (query_short_of_cpu(f) && f->host.starved_ns >= idle) {
-        o->verdict = RULE_CANNOT_TELL;
-        o->why = arena_printf(arena,
-                              "the GPU idles %s per step after synchronisations, but the "
-                              "training thread had no core for %s: record again on free cores",
-                              query_time(arena, idle), query_time(arena, f->host.starved_ns));
-        return;
-    }
-    const char *rows =
-        "SELECT a.* FROM api a JOIN string s ON s.id = a.name WHERE s.text LIKE '%Synchronize%' "
-        "OR s.text LIKE 'cudaMemcpy%' ORDER BY end_ns - start_ns DESC";
-    outcome_evidence_idle(o, f, "GPU idle after synchronisations per step", ms(idle),
-                          PART_IDLE_SYNC);
-    outcome_evidence(o, "synchronising calls per step", (double)s.count / used, "count", rows);
-    outcome_evidence(o, "host blocked in them per step", ms(per_step(f, s.blocked_ns)), "ms", rows);
-    outcome_evidence(o, "results read back (D2H) per step", (double)s.read_backs / used, "count",
-                     "SELECT * FROM copy WHERE kind = 2");
-    if (s.scalars)
-        outcome_evidence(o, "of them, single numbers, as .item() reads them",
-                         (double)s.scalars / used, "count",
-                         "SELECT * FROM copy WHERE kind = 2 AND bytes <= 64");
     struct query_waits why;
     query_waits(f, &why);
-    if (why.count[WAIT_MASK])
-        outcome_evidence(o, "waits for the size of a result (x[mask], nonzero)",
-                         (double)why.count[WAIT_MASK] / used, "count", NULL);
+    add_evidence(f, o, &s, &why, idle);
     advise(o, &why, s.read_backs > 0);
     o->edit = (struct edit){.kind = EDIT_UNSYNC, .keep_marks = others};
     o->setting = why.most == WAIT_MASK     ? NULL
                  : why.most == WAIT_UPLOAD ? "non_blocking=1"
                                            : "sync_every=100";
-    const struct waiting *w = worst(&s);
-    const char *where = query_gap_range(f, PART_IDLE_SYNC);
-    const char *line = w ? outcome_caller(f->tl, w->longest) : NULL;
-    outcome_fires(
-        o, idle,
-        arena_printf(
-            arena, "%s%s%s%s waits for the GPU in the loop%s%s; the GPU then idles for %s per step",
-            w ? tl_text(f->tl, w->name) : "a synchronisation", where ? " (in range '" : "",
-            where ? where : "", where ? "')" : "", line ? ", called from " : "", line ? line : "",
-            query_time(arena, idle)));
-    if (w)
-        outcome_example_call(o, f->tl, w->longest, "longest wait");
-    outcome_example_gaps(o, f, PART_IDLE_SYNC, "GPU idle after a synchronisation");
+    fire(f, arena, o, worst(&s), idle);
 }
 
 const struct rule rule_sync_in_loop = {

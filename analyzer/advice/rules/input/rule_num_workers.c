@@ -160,6 +160,22 @@ static void add_evidence(const struct facts *facts, struct arena *arena, struct 
             f->needed, "count", NULL);
 }
 
+static void fire(const struct facts *facts, struct arena *arena, struct outcome *o,
+                 const struct need *f, int64_t gain)
+{
+    int64_t idle = facts->breakdown_ns[PART_IDLE_INPUT];
+    const char *how = f->have == 0 ? "the training thread makes each batch itself; the GPU waits"
+                                   : "the GPU waits for the next batch for";
+    const char *where = query_gap_range(facts, PART_IDLE_INPUT);
+    if (f->have > 0 || (where && strstr(where, "_MultiProcessingDataLoaderIter")))
+        o->title = "Give the loader more workers";
+    outcome_fires(o, gain,
+                  arena_printf(arena, "%s %.1f ms of %.1f ms per step%s%s%s", how, ms(idle),
+                               ms(facts->step_ns), where ? ", most of it in '" : "",
+                               where ? where : "", where ? "'" : ""));
+    outcome_example_gaps(o, facts, PART_IDLE_INPUT, "GPU idle, next batch not ready");
+}
+
 static void check_num_workers(const struct facts *facts, struct arena *arena, struct outcome *o)
 {
     int64_t idle = facts->breakdown_ns[PART_IDLE_INPUT], gain = idle;
@@ -205,16 +221,7 @@ static void check_num_workers(const struct facts *facts, struct arena *arena, st
                          "SELECT * FROM host_sample");
     }
     divide_first(facts, arena, o);
-    const char *how = f.have == 0 ? "the training thread makes each batch itself; the GPU waits"
-                                  : "the GPU waits for the next batch for";
-    const char *where = query_gap_range(facts, PART_IDLE_INPUT);
-    if (f.have > 0 || (where && strstr(where, "_MultiProcessingDataLoaderIter")))
-        o->title = "Give the loader more workers";
-    outcome_fires(o, gain,
-                  arena_printf(arena, "%s %.1f ms of %.1f ms per step%s%s%s", how, ms(idle),
-                               ms(facts->step_ns), where ? ", most of it in '" : "",
-                               where ? where : "", where ? "'" : ""));
-    outcome_example_gaps(o, facts, PART_IDLE_INPUT, "GPU idle, next batch not ready");
+    fire(facts, arena, o, &f, gain);
 }
 
 const struct rule rule_num_workers = {

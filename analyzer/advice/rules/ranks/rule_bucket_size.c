@@ -35,6 +35,26 @@ static bool is_sharded(const struct timeline *t, const struct query_exchange *x)
     return false;
 }
 
+static void join_small(const struct facts *f, struct arena *arena, struct outcome *o,
+                       const struct query_exchange *x, int64_t gain)
+{
+    outcome_fires(o, gain,
+                  arena_printf(arena,
+                               "%zu collectives per step of %.0f KB on average: each has a "
+                               "fixed cost of %.0f us, which is most of their %.2f ms",
+                               x->count, (double)x->bytes / 1e3 / (double)x->count,
+                               ms(x->fastest_ns) * 1000, ms(x->transfer_ns)));
+    o->setting = "bucket_mb=25;first_bucket_mb=1";
+    if (is_sharded(f->tl, x)) {
+        o->setting = NULL;
+        o->remedy = (struct remedy){
+            "shard larger groups of layers: fully_shard([block1, block2]) in place of one call "
+            "for each, or a larger auto_wrap_policy: each group has collectives of its own",
+            o->rule->remedy.tensorflow,
+            "gather and reduce several layers by one ncclAllGather and one ncclReduceScatter"};
+    }
+}
+
 static void check_bucket_size(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_exchange x = query_exchange(f, arena);
@@ -60,21 +80,7 @@ static void check_bucket_size(const struct facts *f, struct arena *arena, struct
     o->edit.kind = fault == BUCKETS_SMALL ? EDIT_BUCKET : EDIT_HIDE_COMM;
     o->error_class = ERROR_KERNEL_MODEL;
     if (fault == BUCKETS_SMALL) {
-        outcome_fires(o, gain,
-                      arena_printf(arena,
-                                   "%zu collectives per step of %.0f KB on average: each has a "
-                                   "fixed cost of %.0f us, which is most of their %.2f ms",
-                                   x.count, (double)x.bytes / 1e3 / (double)x.count,
-                                   ms(x.fastest_ns) * 1000, ms(x.transfer_ns)));
-        o->setting = "bucket_mb=25;first_bucket_mb=1";
-        if (is_sharded(f->tl, &x)) {
-            o->setting = NULL;
-            o->remedy = (struct remedy){
-                "shard larger groups of layers: fully_shard([block1, block2]) in place of one call "
-                "for each, or a larger auto_wrap_policy: each group has collectives of its own",
-                o->rule->remedy.tensorflow,
-                "gather and reduce several layers by one ncclAllGather and one ncclReduceScatter"};
-        }
+        join_small(f, arena, o, &x, gain);
         return;
     }
     o->remedy.pytorch = "DDP(model, bucket_cap_mb=25): the default; a cap as large as the model "

@@ -112,6 +112,35 @@ static bool computes_nothing(const struct facts *f, int64_t exposed)
     return f->breakdown_ns[PART_COMPUTE] * 100 < exposed;
 }
 
+/* NULL: nothing speaks against it. */
+static const char *why_not_now(const struct facts *f, struct arena *arena,
+                               const struct query_exchange *x, int64_t exposed)
+{
+    if (computes_nothing(f, exposed))
+        return "collectives run, but no computing that they could overlap with";
+    if (query_replicated(f, arena))
+        return "one process sends the weights to all GPUs in each step: see dp-instead-of-ddp";
+    if (query_buckets(f, x) != BUCKETS_FINE)
+        return "the size of the messages prevents overlap: see bucket-size";
+    return NULL;
+}
+
+static const char *summary(const struct facts *f, struct arena *arena, const struct query_ops *all,
+                           int64_t exposed, int64_t launching, double hidden, const char *beyond)
+{
+    const char *overlapped =
+        hidden < 5 ? "never overlapped" : arena_printf(arena, "only %.0f %% overlapped", hidden);
+    const char *idles = launching * 100 > f->step_ns
+                            ? arena_printf(arena, ", and it idles for %s until their launch",
+                                           query_time(arena, launching))
+                            : "";
+    return arena_printf(arena,
+                        "%.0f collectives per step, %s: the GPU computes nothing for %.1f ms of "
+                        "each step while they run%s%s",
+                        (double)all->count / (double)f->steps.used, overlapped, ms(exposed), idles,
+                        beyond);
+}
+
 static void check_exposed_communication(const struct facts *f, struct arena *arena,
                                         struct outcome *o)
 {
@@ -133,17 +162,10 @@ static void check_exposed_communication(const struct facts *f, struct arena *are
     }
     if (exposed * 100 < f->step_ns)
         return;
-    if (computes_nothing(f, exposed)) {
+    const char *not_now = why_not_now(f, arena, &x, exposed);
+    if (not_now) {
         o->verdict = RULE_SUPPRESSED;
-        o->why = "collectives run, but no computing that they could overlap with";
-        return;
-    }
-    if (query_buckets(f, &x) != BUCKETS_FINE || query_replicated(f, arena)) {
-        o->verdict = RULE_SUPPRESSED;
-        o->why =
-            query_replicated(f, arena)
-                ? "one process sends the weights to all GPUs in each step: see dp-instead-of-ddp"
-                : "the size of the messages prevents overlap: see bucket-size";
+        o->why = not_now;
         return;
     }
     add_evidence(f, o, &all, waiting);
@@ -156,20 +178,8 @@ static void check_exposed_communication(const struct facts *f, struct arena *are
     if (scattered)
         gather(o);
     const char *beyond = too_much(f, arena, o, exposed, waiting);
-    outcome_fires(
-        o, exposed + launching,
-        arena_printf(arena,
-                     "%.0f collectives per step, %s: the GPU computes nothing for %.1f ms of each "
-                     "step while they run%s%s",
-                     (double)all.count / (double)f->steps.used,
-                     hidden < 5 ? "never overlapped"
-                                : arena_printf(arena, "only %.0f %% overlapped", hidden),
-                     ms(exposed),
-                     launching * 100 > f->step_ns
-                         ? arena_printf(arena, ", and it idles for %s until their launch",
-                                        query_time(arena, launching))
-                         : "",
-                     beyond));
+    outcome_fires(o, exposed + launching,
+                  summary(f, arena, &all, exposed, launching, hidden, beyond));
     o->edit.kind = EDIT_HIDE_COMM;
     if (hidden < 5) /* nothing runs beside it: there is a switch for that */
         o->setting = "overlap=1";

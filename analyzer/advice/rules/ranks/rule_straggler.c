@@ -147,6 +147,29 @@ static bool check_group(const struct facts *f, struct arena *arena, struct outco
     return true;
 }
 
+/* The rank is late for a reason that another rule is about. */
+static bool has_another_cause(const struct facts *f, struct arena *arena, struct outcome *o,
+                              const struct rank_facts *late, int64_t gain)
+{
+    if (query_replicated(f, arena)) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = "one process launches the work of all GPUs in turn: see dp-instead-of-ddp";
+        return true;
+    }
+    if (2 * late->queued_ns >= gain && 2 * late->late_queued_ns < late->late_ns) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = arena_printf(arena,
+                              "rank %lld comes last for %lld of %lld collectives, %s per step, "
+                              "but threads of its process had no core for %s per step: with a "
+                              "core for each it may be in time",
+                              (long long)late->rank, (long long)late->late_count,
+                              (long long)f->ranks.collectives, query_time(arena, gain),
+                              query_time(arena, late->queued_ns));
+        return true;
+    }
+    return false;
+}
+
 static void check_straggler(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     const struct ranks *r = &f->ranks;
@@ -177,22 +200,8 @@ static void check_straggler(const struct facts *f, struct arena *arena, struct o
     }
     if (!late_enough)
         return;
-    if (query_replicated(f, arena)) {
-        o->verdict = RULE_SUPPRESSED;
-        o->why = "one process launches the work of all GPUs in turn: see dp-instead-of-ddp";
+    if (has_another_cause(f, arena, o, late, gain))
         return;
-    }
-    if (2 * late->queued_ns >= gain && 2 * late->late_queued_ns < late->late_ns) {
-        o->verdict = RULE_SUPPRESSED;
-        o->why = arena_printf(arena,
-                              "rank %lld comes last for %lld of %lld collectives, %s per step, "
-                              "but threads of its process had no core for %s per step: with a "
-                              "core for each it may be in time",
-                              (long long)late->rank, (long long)late->late_count,
-                              (long long)r->collectives, query_time(arena, gain),
-                              query_time(arena, late->queued_ns));
-        return;
-    }
     add_evidence(f, arena, o, late);
     o->error_class = ERROR_STRUCTURAL;
     if (late->process != f->steps.process) /* its own step does not show what it would be without */
