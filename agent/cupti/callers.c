@@ -18,7 +18,7 @@ enum {
     WORDS = 16,  /* return addresses that make the number of a stack */
     SEEN = 512,  /* stacks that are copied, of a process */
     PROBES = 8,
-    LOOK_BYTES = 256 << 20, /* of code that is looked through for another client */
+    LOOK_BYTES = 64 << 20, /* of code that is looked through for another client */
     PAGES = SPOOL_STACK_BYTES / SPOOL_PAGE + 1,
 };
 
