@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TIMES = 10, SHOWN_TIMES = 5, FEW_LENGTHS = 4, FEW_STEPS = 8, BUSY_SHARE = 50, MOST = 256 };
+enum { TIMES = 10, SHOWN_TIMES = 5, FEW_LENGTHS = 2, FEW_STEPS = 8, BUSY_SHARE = 50, MOST = 256 };
 static const int64_t look_ns = 1000000000, second_ns = 1000000000;
 /* A wait is one from `least` on; without step marks from `unmarked` on. Half as long, and the other
  * gpuprofs of the job see it. Idle for so long, a rank does nothing. Not looked for so long, we

@@ -86,7 +86,7 @@ static void tell(void *self, const char *line)
 
 int record_status_folder(const char *folder)
 {
-    enum { LOOKS = 50, LOOK_NS = 100000000 };
+    enum { LOOKS = 100, LOOK_NS = 100000000 }; /* ten seconds: nodes may be busy */
     struct stat w;
     long newest;
     size_t silent;

@@ -93,7 +93,7 @@ def killed(hosts, checks):
 
 def hangs(hosts, checks):
     """Rank 1 is stopped: the gpuprof beside it names it, its node and the collective."""
-    job = hosts.start("hangs", "./train", "--steps", "1000000")
+    job = hosts.start("hangs", "./train", "--batch", "256", "--steps", "1000000")
     job.reads(r"^step +[1-9]\d\d")
     pid = hosts.nodes.processes("train_ddp")["node2"][0]
     time.sleep(5)  # the usual length of a step is known

@@ -32,7 +32,7 @@ class Ranks:
             with open(log, "w", encoding="utf-8") as err:
                 self.runs.append(subprocess.Popen(
                     [build.gpuprof, "run", "--device", "virtual:h200", "-o", self.folder + "/", "--", os.path.join(build.bin, "train_ddp"),
-                     "--depth", "18", "--batch", "16", "--data", "fixed", "--steps", "1000000"], stdout=subprocess.DEVNULL, stderr=err,
+                     "--depth", "18", "--batch", "256", "--data", "fixed", "--steps", "1000000"], stdout=subprocess.DEVNULL, stderr=err,
                     env={**build.env, **shared, "RANK": str(rank), "LOCAL_RANK": str(rank)}, cwd=build.folder.name))
 
     def under_way(self):
@@ -83,11 +83,11 @@ def late_rank(build, checks, count):
     job = Ranks(build, count)
     checks.check(job.under_way(), f"{count} ranks are under way", job.status(0))
     time.sleep(5)  # the usual length of a step is known
-    checks.check(not job.shown(), f"{count} ranks that go on show nothing", str(job.shown()))
+    checks.check(until(lambda: not job.shown(), 15), f"{count} ranks that go on show nothing", str(job.shown()))
     everywhere = job.everywhere()
     checks.check(len(everywhere) == count and all(line.startswith(f"{HOST}: rank {r} (process {job.program(r)}): step ")
                                                   for r, line in enumerate(everywhere)), f"{count} ranks: --status of the folder", str(everywhere))
-    checks.check(until(lambda: not job.shown(), 15), f"{count} ranks: for some seconds", str(job.shown()))
+    checks.check(until(lambda: not job.shown(), 25), f"{count} ranks: for some seconds", str(job.shown()))
     pid, before = job.program(LATE), job.step(0)
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -108,7 +108,7 @@ def late_rank(build, checks, count):
     finally:
         os.kill(pid, signal.SIGCONT)
     checks.check(until(lambda: job.step(0) > before + 20, WITHIN_S), f"{count} ranks: the job goes on", job.status(0))
-    checks.check(until(lambda: not job.shown(), 10), f"{count} ranks: and shows nothing any more", str(job.shown()))
+    checks.check(until(lambda: not job.shown(), 25), f"{count} ranks: and shows nothing any more", str(job.shown()))
     job.end()
     texts = {r: health(f"{job.folder}/{f}") for r in range(count) for f in os.listdir(job.folder) if f".r{r}." in f}
     checks.check(len(texts) == count == len(os.listdir(job.folder)) - 1 and [r for r, t in texts.items() if t] == [LATE],
