@@ -1,5 +1,6 @@
 /* Ranks that wait for another one in a collective. Spools made by hand, of children of this test
  * that sleep, work or are stopped; time is the clock's, so that these tests take seconds. */
+#include "analyzer/collector/stuck.h"
 #include "tests/unit/collect_spools.h"
 
 #include <signal.h>
@@ -173,12 +174,25 @@ START_TEST(test_no_case)
 }
 END_TEST
 
+/* A busy machine leaves a gpuprof few looks. */
+START_TEST(two_looks_tell_the_usual_step)
+{
+    struct spool_pace p = {.steps = 40, .lengths = 1, .length_ns = {3000000, 2000000}};
+    ck_assert_int_eq(stuck_usual_ns(&p), 0);
+    p.lengths = 2;
+    ck_assert_int_eq(stuck_usual_ns(&p), 3000000);
+    p.steps = 7;
+    ck_assert_int_eq(stuck_usual_ns(&p), 0);
+}
+END_TEST
+
 Suite *test_stuck_suite(void)
 {
     Suite *s = suite_create("stuck");
     TCase *t = tcase_create("ranks");
     tcase_add_checked_fixture(t, setup, NULL);
     tcase_set_timeout(t, 60);
+    tcase_add_test(t, two_looks_tell_the_usual_step);
     tcase_add_test(t, test_stopped);
     tcase_add_test(t, test_idle);
     tcase_add_test(t, test_level);
