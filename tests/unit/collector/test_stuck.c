@@ -183,6 +183,7 @@ START_TEST(two_looks_tell_the_usual_step)
     ck_assert_int_eq(stuck_usual_ns(&p), 3000000);
     p.steps = 7;
     ck_assert_int_eq(stuck_usual_ns(&p), 0);
+    teardown();
 }
 END_TEST
 
