@@ -1,6 +1,6 @@
 /* Who calls what the host waits in, for programs in C and C++: at the end of a call of CUDA that
  * took SPOOL_LONG_NS or more, its thread copies the top of its stack into its ring. The collector
- * unwinds it (analyzer/collector/unwind.h). Shorter calls cost two reads of the clock. */
+ * unwinds it (analyzer/unwind/unwind.h). Shorter calls cost two reads of the clock. */
 #ifndef GPUPROF_AGENT_CUPTI_CALLERS_H
 #define GPUPROF_AGENT_CUPTI_CALLERS_H
 

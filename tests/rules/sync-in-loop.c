@@ -71,14 +71,7 @@ END_TEST
 /* Its row as the collector puts it. */
 static void put_caller(struct builder *b, const char *name, int64_t start, int64_t end)
 {
-    struct row_range r = {.id = ++b->next_id,
-                          .process = 1,
-                          .thread = b->thread,
-                          .start_ns = start,
-                          .end_ns = end,
-                          .name = build_text(b, name),
-                          .domain = build_text(b, CALLER_DOMAIN)};
-    build_put(b, ROW_RANGE, &r);
+    build_range_in(b, CALLER_DOMAIN, name, 0, start, end);
 }
 
 /* Three short waits by one line, a long one by another. */

@@ -206,8 +206,9 @@ static inline void build_sync(struct builder *b, int64_t start, int64_t length)
     build_put(b, ROW_SYNC, &r);
 }
 
-static inline void build_range_at(struct builder *b, const char *name, int64_t depth, int64_t start,
-                                  int64_t end)
+/* A range of a domain that is not the program's NVTX; NULL: one that is. */
+static inline void build_range_in(struct builder *b, const char *domain, const char *name,
+                                  int64_t depth, int64_t start, int64_t end)
 {
     struct row_range r = {.id = ++b->next_id,
                           .process = 1,
@@ -215,8 +216,15 @@ static inline void build_range_at(struct builder *b, const char *name, int64_t d
                           .start_ns = start,
                           .end_ns = end,
                           .name = build_text(b, name),
+                          .domain = domain ? build_text(b, domain) : 0,
                           .depth = depth};
     build_put(b, ROW_RANGE, &r);
+}
+
+static inline void build_range_at(struct builder *b, const char *name, int64_t depth, int64_t start,
+                                  int64_t end)
+{
+    build_range_in(b, NULL, name, depth, start, end);
 }
 
 /* Depth 0 for "step", 1 for everything else. */

@@ -10,12 +10,9 @@
  *   spool_host.c    CPU time of the target's threads -> rows
  *   spool_keep.c    which rows are kept
  *   spool_window.c  windows recorded in full, by steps or by time
- *   spool_asked.c   windows that somebody asks for while the program runs
  *   spool_control.c what the agents are told to record
  *   spool_steps.c   steps outside of them, summed up
- *   stuck.h         whether the program goes on, and who waits for whom
  *   spool_ends.c    threads, streams, devices, losses, the process itself -> rows
- *   collect.c       which files there are, when to read what
  *
  * The file is written by another process that may be broken or hostile: no offset, length or id in
  * it is trusted.
@@ -190,7 +187,8 @@ enum { SPOOL_NOT_READY = 1, SPOOL_LATER };
 int spool_open(struct spool *s, const char *path, struct err *e);
 void spool_unmap(struct spool *s); /* when nothing is read any more; counts and lists stay */
 void spool_close(struct spool *s);
-bool spool_alive(const struct spool *s);
+bool spool_has_process(const struct spool *s); /* its pid is still the process that wrote it */
+bool spool_alive(const struct spool *s);       /* and goes on writing */
 uint32_t spool_string(struct spool *s, struct spool_out *out, uint32_t id); /* -> sink string id */
 /* Plain characters of a string, cut to fit; "" = there is none. */
 void spool_copy_string(const struct spool *s, uint32_t id, char *out, size_t n);

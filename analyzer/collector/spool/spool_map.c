@@ -137,13 +137,16 @@ static uint64_t start_ticks(int pid)
     return p ? strtoull(p, NULL, 10) : 0;
 }
 
-bool spool_alive(const struct spool *s)
+bool spool_has_process(const struct spool *s)
 {
-    if (atomic_load_explicit(&s->h->sealed, memory_order_acquire))
-        return false;
     if (!s->fixed.start_ticks) /* it could not read /proc; neither can we, then */
         return kill(s->fixed.pid, 0) == 0 || errno == EPERM;
     return start_ticks(s->fixed.pid) == s->fixed.start_ticks;
+}
+
+bool spool_alive(const struct spool *s)
+{
+    return !atomic_load_explicit(&s->h->sealed, memory_order_acquire) && spool_has_process(s);
 }
 
 static uint32_t intern(struct spool_out *out, const char *text, size_t n)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -19,6 +20,10 @@ enum {
     PLACE_BYTES = 256,
     MAPS_BYTES = 1 << 24,
 };
+
+/* Nobody reads the other records meanwhile. A program may have gigabytes of debug information: then
+ * the first stacks have to do. */
+static const int64_t spend_ns = 5000000000;
 
 struct spool_callers {
     struct unwinder *unwinder;
@@ -32,14 +37,16 @@ struct spool_callers {
         uint32_t name;               /* sink string id of its range */
     } calls[CALLS];
     int64_t unplaced; /* calls without a line */
+    int64_t spent_ns; /* on unwinding */
 };
 
-/* The text of a file in /proc, which has no size. NULL: the process is over. */
-static char *read_maps(int pid, size_t *size)
+/* The text of a file in /proc, which has no size. NULL: the process is over, though another one may
+ * have its number. */
+static char *read_maps(const struct spool *s, size_t *size)
 {
     char path[64], *text = NULL;
-    snprintf(path, sizeof path, "/proc/%d/maps", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    snprintf(path, sizeof path, "/proc/%d/maps", s->fixed.pid);
+    int fd = spool_has_process(s) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     ssize_t got = fd < 0 ? 0 : 1;
     *size = 0;
     for (size_t room = 0; got > 0 && *size < MAPS_BYTES;) {
@@ -60,13 +67,20 @@ static char *read_maps(int pid, size_t *size)
     return NULL;
 }
 
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 static bool open_unwinder(struct spool *s)
 {
     struct spool_callers *c = s->callers;
     if (c->unwinder || c->failed)
         return c->unwinder != NULL;
     size_t size;
-    char *maps = read_maps(s->fixed.pid, &size);
+    char *maps = read_maps(s, &size);
     if (maps)
         c->unwinder = unwind_open(s->fixed.pid, maps, size);
     free(maps);
@@ -82,7 +96,7 @@ static void unwind(struct spool *s, const struct spool_rec_stack *r, const void 
     enum unwind_result found = unwind_place(u, r, bytes, text, PLACE_BYTES);
     if (found == UNWIND_UNKNOWN) {
         size_t size;
-        char *maps = read_maps(s->fixed.pid, &size);
+        char *maps = read_maps(s, &size);
         if (maps) {
             unwind_reload(u, maps, size);
             found = unwind_place(u, r, bytes, text, PLACE_BYTES);
@@ -100,13 +114,17 @@ static uint32_t place_of(struct spool *s, const struct spool_rec_stack *r, const
     for (size_t i = 0; i < c->places.n; i++)
         if (c->places.at[i].stack == r->stack)
             return (uint32_t)i + 1;
-    if (!r->bytes || c->places.n >= STACKS || !open_unwinder(s))
+    if (!r->bytes || c->places.n >= STACKS || c->spent_ns > spend_ns)
+        return 0;
+    int64_t start_ns = now_ns();
+    if (!open_unwinder(s))
         return 0;
     struct stack_place *p = vec_push(&c->places);
     if (!p)
         return 0;
     p->stack = r->stack;
     unwind(s, r, bytes, p->text);
+    c->spent_ns += now_ns() - start_ns;
     return (uint32_t)c->places.n;
 }
 

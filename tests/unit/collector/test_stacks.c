@@ -40,9 +40,9 @@ static __attribute__((noinline)) int train_step(int depth)
     return frame[0];
 }
 
-static struct spool_writer waiting(uint64_t stack, uint32_t correlation, uint16_t bytes)
+static struct spool_writer waiting_in(struct spool_writer w, uint64_t stack, uint32_t correlation,
+                                      uint16_t bytes)
 {
-    struct spool_writer w = live("a");
     ck_assert_int_eq(train_step(3), 4);
     spool_ring_open(&w, 0, THREAD);
     taken.r.head = (struct spool_rec){.kind = SPOOL_REC_STACK, .tid = THREAD};
@@ -53,6 +53,11 @@ static struct spool_writer waiting(uint64_t stack, uint32_t correlation, uint16_
     taken.r.bytes = bytes;
     spool_append(&w, 0, &taken, taken.r.head.size);
     return w;
+}
+
+static struct spool_writer waiting(uint64_t stack, uint32_t correlation, uint16_t bytes)
+{
+    return waiting_in(live("a"), stack, correlation, bytes);
 }
 
 static void call(struct spool_writer *w, int buffer, uint32_t correlation)
@@ -117,6 +122,21 @@ START_TEST(a_call_without_its_stack_has_no_line)
 }
 END_TEST
 
+/* The number of a process that ended may be another one's by now, with other code at the same
+ * addresses. */
+START_TEST(another_process_of_the_same_number_names_no_line)
+{
+    struct spool_writer w = writer("a", getpid(), spool_ticks(getpid()) + 1);
+    spool_ready(&w);
+    w = waiting_in(w, 7, 41, STACK);
+    call(&w, 0, 41);
+    drain();
+    ck_assert_int_eq(m->count[ROW_RANGE], 0);
+    spool_end(&w);
+    finish();
+}
+END_TEST
+
 START_TEST(a_damaged_record_is_left_out)
 {
     struct spool_writer w = waiting(7, 41, 64);
@@ -137,6 +157,7 @@ Suite *test_stacks_suite(void)
     TCase *t = tcase_create("stacks");
     tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, another_process_of_the_same_number_names_no_line);
     tcase_add_test(t, a_long_call_names_its_line);
     tcase_add_test(t, a_call_without_its_stack_has_no_line);
     tcase_add_test(t, a_damaged_record_is_left_out);

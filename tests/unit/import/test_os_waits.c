@@ -5,15 +5,7 @@ static const char kernel[] = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_tn";
 
 static void os_call(struct builder *b, const char *name, int64_t start, int64_t end)
 {
-    struct row_range r = {.id = ++b->next_id,
-                          .process = 1,
-                          .thread = b->thread,
-                          .start_ns = start,
-                          .end_ns = end,
-                          .name = build_text(b, name),
-                          .domain = build_text(b, OS_DOMAIN),
-                          .depth = -1};
-    build_put(b, ROW_RANGE, &r);
+    build_range_in(b, OS_DOMAIN, name, -1, start, end);
 }
 
 /* 4 ms between two ranges of steps; the ranges hold 5.9 ms of computing. */

@@ -35,15 +35,7 @@ static void fill_ready(struct builder *b, int64_t at)
 
 static void fill_sleeps(struct builder *b, int64_t at)
 {
-    struct row_range r = {.id = ++b->next_id,
-                          .process = 1,
-                          .thread = b->thread,
-                          .start_ns = at,
-                          .end_ns = at + MS(6),
-                          .name = build_text(b, "poll"),
-                          .domain = build_text(b, OS_DOMAIN),
-                          .depth = -1};
-    build_put(b, ROW_RANGE, &r);
+    build_range_in(b, OS_DOMAIN, "poll", -1, at, at + MS(6));
     compute(b, at + MS(6));
 }
 

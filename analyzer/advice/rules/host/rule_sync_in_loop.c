@@ -6,7 +6,7 @@
 #include "analyzer/queries/search.h"
 #include "analyzer/queries/waits.h"
 
-enum { SCALAR_BYTES = 64, CALLS = 64 /* distinct waiting calls; CUDA has about ten */ };
+enum { SCALAR_BYTES = 64, CALLS = 64 /* waiting calls and lines that are told apart */ };
 
 struct waiting { /* calls of one name from one line, where it is known, in used steps */
     uint32_t name, caller, longest;

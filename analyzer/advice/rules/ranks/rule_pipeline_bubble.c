@@ -71,8 +71,7 @@ const struct rule rule_pipeline_bubble = {
         "are uneven. More micro-batches, or several smaller stages on each rank (interleaved "
         "schedules), make the bubble smaller. What is saved at most is all of the waiting; the "
         "transfers in it are short. With the files of all ranks, the waiting for a late rank "
-        "counts "
-        "under straggler, not here.",
+        "counts under straggler, not here.",
     .remedy = {"use more micro-batches per step (ScheduleInterleaved1F1B, ScheduleZBVZeroBubble of "
                "torch.distributed.pipelining; Megatron: --num-layers-per-virtual-pipeline-stage), "
                "and give each stage the same work",
