@@ -228,7 +228,9 @@ const struct rule rule_sync_in_loop = {
            "the queue has filled again. gpuprof counts only this idle time. Removing a wait saves "
            "nothing if the next synchronisation waits instead: if a step has several, the finding "
            "states the saving of the best one alone and of all together. .detach() does not remove "
-           "a synchronisation.",
+           "a synchronisation. Of a program in C or C++ the finding names the line that waits. If "
+           "the program can load code itself, as NVTX's header can, gpuprof does so only with "
+           "GPUPROF_STACKS=1 in the environment of gpuprof run.",
     .remedy = {"accumulate the loss on the device (total += loss.detach()) and call .item() every "
                "N steps",
                "read metrics every N steps; model.compile(steps_per_execution=N)",
