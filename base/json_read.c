@@ -351,7 +351,7 @@ int json_skip_rest(struct json_reader *r)
 static bool one_of(const struct json_reader *r, const char *const *keys, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (strncmp(keys[i], r->text, r->length) == 0 && !keys[i][r->length])
+        if (strlen(keys[i]) == r->length && memcmp(keys[i], r->text, r->length) == 0)
             return true;
     return false;
 }

@@ -53,11 +53,12 @@ START_TEST(every_chunk_size_gives_the_same_tokens)
 END_TEST
 
 /* Keys of the outermost object that were asked for, and their values. */
-static const char *members(const char *text, size_t step)
+static const char *members_of(const char *text, size_t length, size_t step)
 {
-    static const char *const keys[] = {"a", "key"};
+    static const char a[16] = "a", key[16] = "key"; /* with NULs behind them */
+    static const char *const keys[] = {a, key};
     static char out[4096];
-    struct source s = {text, strlen(text), 0, step};
+    struct source s = {text, length, 0, step};
     struct json_reader r;
     size_t n = 0;
     enum json_token t;
@@ -75,6 +76,20 @@ static const char *members(const char *text, size_t step)
     json_read_close(&r);
     return out;
 }
+
+static const char *members(const char *text, size_t step)
+{
+    return members_of(text, strlen(text), step);
+}
+
+/* Whatever stands behind the NUL; a wanted key is compared to its end and no further. */
+START_TEST(a_key_with_a_nul_is_another_key)
+{
+    static const char raw[] = "{\"a\0bcdefgh\": 1, \"key\0\": 2, \"a\": 3}";
+    ck_assert_str_eq(members_of(raw, sizeof raw - 1, 7), "a=3.");
+    ck_assert_str_eq(members("{\"a\\u0000bcdefgh\": 1, \"a\": 3}", 7), "a=3.");
+}
+END_TEST
 
 START_TEST(members_are_found_among_others)
 {
@@ -185,6 +200,7 @@ Suite *test_json_read_suite(void)
     TCase *t = tcase_create("reader");
     tcase_add_test(t, every_chunk_size_gives_the_same_tokens);
     tcase_add_test(t, members_are_found_among_others);
+    tcase_add_test(t, a_key_with_a_nul_is_another_key);
     tcase_add_test(t, broken_documents_are_refused);
     tcase_add_test(t, deep_nesting_is_refused_not_followed);
     tcase_add_test(t, a_string_beyond_the_limit_is_refused);
