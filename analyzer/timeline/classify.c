@@ -59,6 +59,7 @@ static const struct name_rule family_rules[] = {
     {"gradient_descent|gradientDescent|GradientDescent", NULL, FAMILY_OPTIMIZER},
     {"convertTensor_kernel|bfloat16_copy|float16_copy|cast_kernel|CastKernel", NULL, FAMILY_CAST},
     {"unrolled_elementwise_kernel", "direct_copy_kernel|copy_kernel", FAMILY_CAST},
+    {"masked_fill|masked_scale|masked_select", NULL, FAMILY_ELEMENTWISE},
     {"FillFunctor|fill_kernel|FillKernel|memset|zero_kernel|zeroKernel|rocclr_fillBuffer", NULL,
      FAMILY_FILL},
     {"nll_loss|cross_entropy|CrossEntropy|mse_|smooth_l1|ClassNLL|softmax_xent|softmax_loss|_loss",

@@ -146,6 +146,9 @@ static const struct {
      FAMILY_COPY, TRI_NO, SPOOL_DT_F32, 0, 0},
     {"memcpy32_post", FAMILY_COPY, TRI_NO, 0, 0, 0},
     {"__amd_rocclr_copyBuffer", FAMILY_COPY, TRI_NO, 0, 0, 0},
+    {"void at::native::vectorized_elementwise_kernel<4, at::native::(anonymous "
+     "namespace)::masked_fill_kernel(at::TensorIterator&)::{lambda(float, bool)#1}>",
+     FAMILY_ELEMENTWISE, TRI_NO, SPOOL_DT_F32, 0, 0}, /* it keeps values, a fill does not */
     {"__amd_rocclr_fillBufferAligned", FAMILY_FILL, TRI_NO, 0, 0, 0},
     /* the rest of a training step */
     {"void at::native::(anonymous namespace)::multi_tensor_apply_kernel<TensorListMetadata<4>, "
