@@ -50,9 +50,14 @@ void edit_remove(const struct edit *x, const struct graph *g, struct plan *p, co
 void edit_scale(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     double by = draw_between(d, 0, x->good, x->bad);
-    for (uint32_t i = 0; i < g->count; i++)
-        if (edit_op(g, i) && edit_picks(x, g, g->tasks[i].source))
+    for (uint32_t i = 0; i < g->count; i++) {
+        if (!edit_op(g, i) || !edit_picks(x, g, g->tasks[i].source))
+            continue;
+        if (x->gone_marks && x->gone_marks[g->tasks[i].source])
+            edit_drop(g, p, i);
+        else
             p->dur[i] = (int64_t)((double)p->dur[i] * by);
+    }
 }
 
 /* Neighbours in a stream become one kernel: as long as the longest, at worst a quarter of the

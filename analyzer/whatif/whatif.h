@@ -58,8 +58,8 @@ struct edit {
     const bool *range_marks;           /* EDIT_SKIP: by range */
     const bool *keep_marks;            /* EDIT_UNSYNC: calls whose waits are not the program's */
     const bool *claimed_marks;         /* EDIT_UNSYNC: calls that another change removes */
-    const bool *gone_marks;            /* EDIT_FUSE: of op_marks, work that others do on the way */
-    bool pauses;      /* EDIT_REMOVE: nor what the host does between two such calls */
+    const bool *gone_marks; /* EDIT_FUSE, EDIT_SCALE: of op_marks, work that others do on the way */
+    bool pauses;            /* EDIT_REMOVE: nor what the host does between two such calls */
     bool layout;      /* EDIT_PRECISION: in channels-last as well, so nothing converts layouts */
     double good, bad; /* EDIT_SCALE: the range of the factor; EDIT_FUSE: 0, 0 is not known;
                        * EDIT_LAYOUT: what may be left of a convolution, 0: as chosen */

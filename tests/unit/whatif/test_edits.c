@@ -33,6 +33,24 @@ START_TEST(scaled_operations_take_a_time_within_the_range)
 }
 END_TEST
 
+/* Of four milliseconds two go, the other two take half as long. */
+START_TEST(scaled_operations_may_do_the_work_of_others_on_the_way)
+{
+    struct bench x = bench_start(MS(7), fill_mixed);
+    const struct facts *f = x.g->a;
+    bool *gone = calloc(f->tl->op_count, sizeof *gone);
+    for (uint32_t i = 0, k = 0; i < f->tl->op_count; i++)
+        gone[i] = is_k(f, i) && k++ % 4 < 2;
+    struct edit half = {
+        .kind = EDIT_SCALE, .ops = is_k, .good = 0.5, .bad = 0.5, .gone_marks = gone};
+    int64_t ns = with(&x, half, &middle);
+    ck_assert_int_ge(ns, MS(4));
+    ck_assert_int_le(ns, MS(4) + US(10));
+    free(gone);
+    bench_end(&x);
+}
+END_TEST
+
 START_TEST(joined_neighbours_take_as_long_as_the_longest_to_a_quarter_more_each)
 {
     struct bench x = bench_start(MS(7), fill_mixed);
@@ -255,6 +273,7 @@ Suite *test_edits_suite(void)
     TCase *c = tcase_create("edits");
     tcase_add_test(c, removed_operations_and_calls_cost_nothing);
     tcase_add_test(c, scaled_operations_take_a_time_within_the_range);
+    tcase_add_test(c, scaled_operations_may_do_the_work_of_others_on_the_way);
     tcase_add_test(c, joined_neighbours_take_as_long_as_the_longest_to_a_quarter_more_each);
     tcase_add_test(c, a_larger_batch_helps_where_the_host_or_small_kernels_set_the_pace);
     tcase_add_test(c, one_of_two_equal_syncs_saves_nothing_and_both_save_the_gain);
