@@ -26,8 +26,10 @@ from drawn import draw
 from truth_text import drawn_text, summary, table, text
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "tests", "golden"))
+for room in ("golden", "e2e"):
+    sys.path.insert(0, os.path.join(HERE, "..", "..", "tests", room))
 import pairs  # noqa: E402  real recordings are judged by one code
+from support import planted  # noqa: E402
 
 TRAINERS = "train_conv,train_gpt,train_amp,train_ddp"
 
@@ -141,6 +143,7 @@ def setting_of(case, f):
 def report_of(o, profile, predict, case=None):
     report = json.loads(run([o.gpuprof, "analyze", *([] if predict else ["--no-predict"]), "--json",
                              profile]))
+    report = planted(report, case.trainer) if case else report
     for f in report["findings"] if case else []:
         f["setting"] = setting_of(case, f)
     return report

@@ -17,7 +17,7 @@ import sqlite3
 import sys
 import time
 
-from support import Build, Checks, lacks_cores, printed_pace_ms
+from support import Build, Checks, lacks_cores, planted, printed_pace_ms
 
 TRAINERS = ["train_conv", "train_amp", "train_gpt"]  # train_ddp has a test of its own: it needs ranks
 # What a run needs beside the defect's settings, and for how many steps it goes on: where steps are long, fewer of them.
@@ -80,7 +80,7 @@ class Matrix:
     def look(self, trainer, model, defects):
         """The analysis of one run, and what the trainer itself measured."""
         profile, printed = self.profile(trainer, model, defects)
-        return self.build.analyze(profile), profile, printed
+        return planted(self.build.analyze(profile), trainer), profile, printed
 
     def evidence(self, name, profile, findings):
         """The rows behind each number can be listed by the query that stands beside it."""
