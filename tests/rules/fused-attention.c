@@ -1,0 +1,93 @@
+/* When fused-attention fires, when it stays silent, when it cannot tell. */
+#include "tests/unit/rule_case.h"
+
+static const char forward[] = "void (anonymous namespace)::softmax_warp_forward<c10::BFloat16, "
+                              "c10::BFloat16, float, 10, false, false>";
+static const char forward_log[] = "void (anonymous namespace)::softmax_warp_forward<c10::BFloat16, "
+                                  "c10::BFloat16, float, 10, true, false>";
+static const char backward[] = "void at::native::(anonymous namespace)::cunn_SoftMaxBackward<8, "
+                               "c10::BFloat16, float, c10::BFloat16, SoftMaxBackwardEpilogue>";
+static const char masks[] = "void at::native::vectorized_elementwise_kernel<4, at::native::"
+                            "masked_fill_kernel>";
+static const char copies[] = "void at::native::elementwise_kernel<128, 4, at::native::"
+                             "direct_copy_kernel_cuda>";
+static const char sorts[] = "void at::native::sbtopk::gatherTopK<float, unsigned int, 2, false>";
+static const char norms[] = "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel";
+
+/* Kernels of a row, each with its time; the last fills the step. */
+struct kernels {
+    const char *name;
+    int64_t ns;
+};
+static void row_of(struct builder *b, int64_t at, const struct kernels *k, size_t n)
+{
+    int64_t gpu = at + US(100);
+    for (size_t i = 0; i < n; i++) {
+        build_kernel(b, k[i].name, at + US(5) * (int64_t)i, gpu, k[i].ns);
+        gpu += k[i].ns;
+    }
+    build_kernel(b, norms, at + US(90), gpu, at + US(9950) - gpu);
+}
+#define ROW(b, at, ...)                                                                            \
+    row_of(b, at, (const struct kernels[]){__VA_ARGS__},                                           \
+           sizeof((const struct kernels[]){__VA_ARGS__}) / sizeof(struct kernels))
+
+static void fill_forward(struct builder *b, int64_t at)
+{
+    ROW(b, at, {norms, US(50)}, {case_gemm, US(400)}, {masks, US(300)}, {forward, US(500)},
+        {copies, US(100)}, {case_gemm, US(400)});
+}
+
+static void fill_backward(struct builder *b, int64_t at)
+{
+    ROW(b, at, {norms, US(50)}, {case_gemm, US(400)}, {case_gemm, US(400)}, {backward, US(600)},
+        {masks, US(400)}, {case_gemm, US(400)}, {case_gemm, US(400)});
+}
+
+static void fill_loss(struct builder *b, int64_t at)
+{
+    ROW(b, at, {case_gemm, US(400)}, {forward_log, US(900)}, {case_gemm, US(400)});
+}
+
+static void fill_router(struct builder *b, int64_t at)
+{
+    ROW(b, at, {case_gemm, US(400)}, {forward, US(900)}, {sorts, US(50)}, {case_gemm, US(400)});
+}
+
+static void fill_short(struct builder *b, int64_t at)
+{
+    ROW(b, at, {case_gemm, US(400)}, {forward, US(60)}, {case_gemm, US(400)});
+}
+
+START_TEST(test_fused_attention)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_forward);
+    /* mask and softmax go, the products take a quarter at best */
+    const struct outcome *o = case_first(build_analyze(&b), "fused-attention", US(1400));
+    ck_assert_int_eq(o->edit.kind, EDIT_SCALE);
+    ck_assert(o->edit.gone_marks && o->edit.op_marks);
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_backward);
+    case_first(build_analyze(&b), "fused-attention", US(2200));
+    build_end(&b);
+    case_fill *const silent[] = {fill_loss, fill_router, fill_short};
+    for (int i = 0; i < 3; i++) {
+        b = build_start();
+        case_loop(&b, silent[i]);
+        case_verdict(build_analyze(&b), "fused-attention", RULE_SILENT);
+        build_end(&b);
+    }
+    case_cannot_tell(fill_forward, "copies,api,ranges", "fused-attention");
+}
+END_TEST
+
+Suite *rule_fused_attention_suite(void)
+{
+    Suite *s = suite_create("fused-attention");
+    TCase *t = tcase_create("fused-attention");
+    tcase_add_test(t, test_fused_attention);
+    suite_add_tcase(s, t);
+    return s;
+}
