@@ -86,6 +86,33 @@ START_TEST(rows_are_in_the_arguments)
 }
 END_TEST
 
+/* Sizes from the argument; without it (a graph's node) from grid and name. Causal is half. */
+START_TEST(fused_attention_costs_its_products)
+{
+    static const char forward[] = "_Z39fmha_cutlassF_f16_aligned_64x64_rf_sm80N22PyTorchMemEff"
+                                  "Attention15AttentionKernel",
+                      backward[] = "_Z40fmha_cutlassB_f32_aligned_64x64_k128_sm80N22PyTorchMemEff"
+                                   "Attention23AttentionBackwardKernel";
+    struct vg_profile p = device();
+    const unsigned grid[3] = {16, 12, 8}, block[3] = {32, 4, 1};
+    const int32_t head = 64, queries = 1024, keys = 2048;
+    char params[512] = {0};
+    void *args[] = {params};
+    memcpy(params + 96, &head, 4);
+    memcpy(params + 104, &queries, 4);
+    memcpy(params + 108, &keys, 4);
+    double flops = 4.0 * 1024 * 2048 * 64 * 12 * 8;
+    double ns = flops / (0.30 * p.fp16_flops) * 1e9 + (double)p.gemm_fixed_ns;
+    ck_assert_double_eq_tol((double)vg_cost_torch(&p, forward, grid, block, args) / ns, 1, 0.001);
+    params[116] = 1;
+    ns = flops / 2 / (0.30 * p.fp16_flops) * 1e9 + (double)p.gemm_fixed_ns;
+    ck_assert_double_eq_tol((double)vg_cost_torch(&p, forward, grid, block, args) / ns, 1, 0.001);
+    flops = 10.0 * 1024 * 1024 * 128 * 12 * 8;
+    ns = flops / (0.22 * p.tf32_flops / 3) * 1e9 + (double)p.gemm_fixed_ns;
+    ck_assert_double_eq_tol((double)vg_cost_torch(&p, backward, grid, block, NULL) / ns, 1, 0.001);
+}
+END_TEST
+
 START_TEST(other_kernels_are_left_to_the_table)
 {
     struct vg_profile p = device();
@@ -102,6 +129,7 @@ Suite *test_vgpu_torch_suite(void)
     tcase_add_test(t, tensors_and_width_are_in_the_name);
     tcase_add_test(t, lists_are_read_from_the_argument);
     tcase_add_test(t, rows_are_in_the_arguments);
+    tcase_add_test(t, fused_attention_costs_its_products);
     tcase_add_test(t, other_kernels_are_left_to_the_table);
     suite_add_tcase(suite, t);
     return suite;
