@@ -17,12 +17,14 @@ enum {
 /* How long a fused kernel takes, in times of the products that it replaces. It computes the same
  * (5 products for 4 backward), causal attention half of it. In 16 bits products of heads of 64 to
  * 128 values are limited by writing the scores: FlashAttention 2 (Dao 2023, figures 4 to 6) is up
- * to four times as fast as such products, and no faster where sequences are short. Kernels for FP32
- * and for older devices gain nothing there, and may lose. */
+ * to four times as fast as such products, and no faster where sequences are short. Kernels for
+ * older devices gain less. For FP32 they compute each product as three in TF32: about as fast as
+ * CUDA cores where the peak of TF32 is eight times theirs (A100, H100), slower elsewhere, and much
+ * slower than products in TF32. */
 static const struct factors {
     double good, bad;
 } from_16_bit = {0.25, 1.3}, from_16_bit_unaligned = {0.12, 1.1}, from_16_bit_old = {0.5, 1.5},
-  from_fp32 = {0.6, 1.7}, from_tf32 = {0.8, 2.5};
+  from_fp32 = {0.6, 1.7}, from_fp32_slow = {1.0, 4.0}, from_tf32 = {1.0, 4.5};
 
 struct attention {
     uint32_t *before, *after; /* by op: its neighbours on the stream */
@@ -168,11 +170,12 @@ static int find(const struct facts *f, struct arena *arena, struct attention *a)
 
 static struct factors range_of(const struct facts *f, const struct attention *a)
 {
+    int64_t major = f->device ? f->device->cc_major : 0;
     if (a->fp32_ns * 2 > a->products_ns)
-        return from_fp32;
+        return major >= FUSED_CC && f->device->cc_minor == 0 ? from_fp32 : from_fp32_slow;
     if (a->tf32_ns * 2 > a->products_ns)
         return from_tf32;
-    if (f->device && f->device->cc_major > 0 && f->device->cc_major < FUSED_CC)
+    if (major > 0 && major < FUSED_CC)
         return from_16_bit_old;
     return a->unaligned_ns * 2 > a->products_ns ? from_16_bit_unaligned : from_16_bit;
 }
@@ -235,13 +238,16 @@ const struct rule rule_fused_attention = {
     .looks_for = "A softmax that is not part of a loss, with a matrix product right before and "
                  "after it (two on each side in the backward pass); only scaling, masks, casts and "
                  "dropout lie between.",
-    .doc = "Attention that is written out stores the scores of all pairs of tokens, and reads and "
-           "writes them for the mask, the softmax and dropout: memory traffic that grows with the "
-           "square of the sequence's length. A fused kernel keeps the scores on the chip. Softmax "
-           "and masks cost nothing then; the products take 0.25 to 1.3 times as long in 16 bits, "
-           "0.6 to 2.5 times in FP32 and TF32, where fused kernels are slower. Short sequences "
-           "gain little. It does not hold where the program uses the scores themselves "
-           "(output_attentions=True), or changes them in a way that no fused kernel knows.",
+    .doc =
+        "Attention that is written out stores the scores of all pairs of tokens, and reads and "
+        "writes them for the mask, the softmax and dropout: memory traffic that grows with the "
+        "square of the sequence's length. A fused kernel keeps the scores on the chip. Softmax "
+        "and masks cost nothing then; the products take 0.25 to 1.3 times as long in 16 bits (0.5 "
+        "to 1.5 times before Ampere), 0.6 to 1.7 times in FP32 on A100 and H100, and longer in "
+        "FP32 on other devices and in TF32, for which there are no fast fused kernels: there "
+        "it may not pay. Short sequences gain little. It does not hold where the program uses the "
+        "scores themselves "
+        "(output_attentions=True), or changes them in a way that no fused kernel knows.",
     .remedy = {"F.scaled_dot_product_attention(q, k, v, attn_mask=..., dropout_p=..., "
                "is_causal=...); Transformers: from_pretrained(..., attn_implementation='sdpa'); "
                "nn.MultiheadAttention(...)(..., need_weights=False); for scores of your own: "
