@@ -12,6 +12,15 @@ void *vg_image_copy(const void *image);
  * times ten. False: there is none of this name. A fat binary that cannot be unpacked is taken to
  * hold whatever is asked for. */
 bool vg_image_kernel(const void *image, const char *name, int arch, struct vg_function *f);
+enum vg_found { VG_FOUND, VG_NOT_THERE, VG_CANNOT_TELL };
+
+/* A variable of the image. */
+struct vg_variable {
+    size_t size;
+    bool managed; /* the host may use its address, too */
+};
+/* VG_CANNOT_TELL: the image has parts that cannot be read. */
+enum vg_found vg_image_variable(const void *image, const char *name, struct vg_variable *out);
 /* The PTX that has the kernel, to be freed; NULL: none has. */
 char *vg_image_ptx(const void *image, const char *name, int arch);
 

@@ -88,25 +88,37 @@ START_TEST(kernel_of_ptx_runs_in_the_runtimes_stream)
 }
 END_TEST
 
-/* A cubin of one kernel `k`: 40 registers, 2 KB of static shared memory. */
+/* A cubin of one kernel `k`: 40 registers, 2 KB of static shared memory; and of `shared_value`, a
+ * managed variable of 24 bytes. */
 static const void *cubin(void)
 {
     static struct {
         Elf64_Ehdr head;
         char names[64];
-        Elf64_Shdr section[3];
-    } image = {.names = "\0.text.k\0.nv.shared.k\0.shstrtab"};
-    image.head = (Elf64_Ehdr){.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64},
-                              .e_machine = 190,
-                              .e_shoff = sizeof image.head + sizeof image.names,
-                              .e_shnum = 3,
-                              .e_shstrndx = 2};
+        Elf64_Sym symbol[2];
+        Elf64_Shdr section[4];
+    } image = {.names = "\0.text.k\0.nv.shared.k\0.shstrtab\0shared_value"};
+    image.head =
+        (Elf64_Ehdr){.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64},
+                     .e_machine = 190,
+                     .e_shoff = sizeof image.head + sizeof image.names + sizeof image.symbol,
+                     .e_shnum = 4,
+                     .e_shstrndx = 2};
     image.section[0] = (Elf64_Shdr){.sh_name = 1, .sh_type = SHT_PROGBITS, .sh_info = 40u << 24};
     image.section[1] = (Elf64_Shdr){.sh_name = 9, .sh_type = SHT_NOBITS, .sh_size = 2048};
     image.section[2] = (Elf64_Shdr){.sh_name = 22,
                                     .sh_type = SHT_STRTAB,
                                     .sh_offset = sizeof image.head,
                                     .sh_size = sizeof image.names};
+    image.section[3] = (Elf64_Shdr){.sh_type = SHT_SYMTAB,
+                                    .sh_offset = sizeof image.head + sizeof image.names,
+                                    .sh_size = sizeof image.symbol,
+                                    .sh_link = 2};
+    image.symbol[1] = (Elf64_Sym){.st_name = 32,
+                                  .st_info = ELF64_ST_INFO(STB_LOCAL, STT_OBJECT),
+                                  .st_other = 4,
+                                  .st_shndx = 1,
+                                  .st_size = 24};
     return &image;
 }
 
@@ -122,6 +134,49 @@ START_TEST(the_compilers_texts_are_empty)
     OK(cuModuleLoadDataEx(&m, ptx, 2, options, values));
     ck_assert_str_eq(text, "");
     ck_assert_ptr_null(values[1]);
+}
+END_TEST
+
+static size_t size_of_variable(CUmodule m, const char *name)
+{
+    CUdeviceptr at = 0;
+    size_t bytes = 0;
+    OK(cuModuleGetGlobal(&at, &bytes, m, name));
+    ck_assert_uint_ne(at, 0);
+    return bytes;
+}
+
+START_TEST(variables_of_a_module_have_their_size)
+{
+    static const char code[] =
+        ".version 9.0\n.target sm_80\n.address_size 64\n"
+        ".visible .global .attribute(.managed) .align 4 .u32 counter = 3;\n"
+        ".visible .const .align 8 .f64 weight[6] = {0d0, 0d1};\n"
+        ".global .align 16 .v4 .f32 grid[2][300000];\n"
+        ".extern .global .align 4 .b8 elsewhere[64];\n"
+        ".visible .entry k()\n{ .reg .u64 %counter2; mov.u64 %counter2, counter; ret; }\n";
+    CUmodule m;
+    CUlibrary l;
+    CUdeviceptr at;
+    size_t bytes = 0;
+    choose("h100");
+    OK(cuModuleLoadData(&m, code));
+    ck_assert_uint_eq(size_of_variable(m, "weight"), 48);
+    ck_assert_uint_eq(size_of_variable(m, "grid"), 9600000);
+    ck_assert_uint_eq(size_of_variable(m, "counter"), 4);
+    OK(cuModuleGetGlobal(&at, NULL, m, "counter"));
+    *(volatile int *)(uintptr_t)at = 7; /* the host uses it as the device does */
+    static const char *const none[] = {"count", "elsewhere", "k", "%counter2", "f64", ""};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        ck_assert_int_eq(cuModuleGetGlobal(&at, &bytes, m, none[i]), CUDA_ERROR_NOT_FOUND);
+    OK(cuModuleUnload(m));
+    OK(cuLibraryLoadData(&l, cubin(), NULL, NULL, 0, NULL, NULL, 0));
+    OK(cuLibraryGetManaged(&at, &bytes, l, "shared_value"));
+    ck_assert_uint_eq(bytes, 24);
+    memset((void *)(uintptr_t)at, 1, bytes);
+    OK(cuLibraryGetModule(&m, l));
+    ck_assert_uint_eq(size_of_variable(m, "shared_value"), 24);
+    ck_assert_int_eq(cuLibraryGetGlobal(&at, &bytes, l, "k"), CUDA_ERROR_NOT_FOUND);
 }
 END_TEST
 
@@ -244,6 +299,7 @@ Suite *test_vgpu_driver_suite(void)
     tcase_add_test(t, context_is_the_devices);
     tcase_add_test(t, kernel_of_ptx_runs_in_the_runtimes_stream);
     tcase_add_test(t, the_compilers_texts_are_empty);
+    tcase_add_test(t, variables_of_a_module_have_their_size);
     tcase_add_test(t, cubin_tells_what_a_kernel_needs);
     tcase_add_test(t, linked_ptx_is_a_module);
     tcase_add_test(t, arrays_are_copied_by_boxes);

@@ -14,6 +14,8 @@ struct module {
     struct variable {
         char *name;
         void *device;
+        size_t size;
+        bool managed;
         struct variable *next;
     } * variables;
 };
@@ -133,17 +135,22 @@ char *image_file(const char *path, size_t *size)
     return all;
 }
 
+static int load_file(void **out, const char *path)
+{
+    size_t size = 0;
+    char *image = path ? image_file(path, &size) : NULL;
+    if (!image)
+        return CUDA_ERROR_FILE_NOT_FOUND;
+    int bad = load(out, image);
+    free(image);
+    return bad;
+}
+
 CUresult cuModuleLoad(CUmodule *out, const char *path)
 {
     OPEN(api, cuModuleLoad);
     api.host_ns = LOAD_NS;
-    size_t size = 0;
-    char *image = path ? image_file(path, &size) : NULL;
-    if (!image)
-        CLOSE(api, CUDA_ERROR_FILE_NOT_FOUND);
-    int bad = load((void **)out, image);
-    free(image);
-    CLOSE(api, bad);
+    CLOSE(api, load_file((void **)out, path));
 }
 
 CUresult cuModuleUnload(CUmodule m)
@@ -158,33 +165,73 @@ CUresult cuModuleGetFunction(CUfunction *out, CUmodule m, const char *name)
     CLOSE(api, find(module_of(m), name, (void **)out));
 }
 
-/* Variables have no size that is read here: one gets a page of its own. */
-CUresult cuModuleGetGlobal(CUdeviceptr *out, size_t *bytes, CUmodule handle, const char *name)
+/* One that the image may have, but does not tell of, gets this much. */
+static const size_t unknown_room = 65536;
+
+static int variable_new(struct module *m, const char *name, struct variable **out)
 {
-    enum { ROOM = 65536 };
-    OPEN(api, cuModuleGetGlobal_v2);
-    struct module *m = module_of(handle);
+    struct vg_variable found = {unknown_room, false};
+    if (vg_image_variable(m->image, name, &found) == VG_NOT_THERE)
+        return CUDA_ERROR_NOT_FOUND;
+    struct variable *v = calloc(1, sizeof *v);
+    if (!v || !(v->name = strdup(name)) ||
+        (found.managed ? vg_malloc_managed(&v->device, found.size)
+                       : vg_malloc(vg_current_device(), &v->device, found.size))) {
+        if (v)
+            free(v->name);
+        free(v);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    v->size = found.size;
+    v->managed = found.managed;
+    v->next = m->variables;
+    m->variables = *out = v;
+    return CUDA_SUCCESS;
+}
+
+static int variable(struct module *m, const char *name, bool managed, CUdeviceptr *out,
+                    size_t *bytes)
+{
     if (!m || !name)
-        CLOSE(api, m ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE);
+        return m ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
     struct variable *v = m->variables;
     while (v && strcmp(v->name, name) != 0)
         v = v->next;
-    if (!v) {
-        v = calloc(1, sizeof *v);
-        if (!v || !(v->name = strdup(name)) || vg_malloc(vg_current_device(), &v->device, ROOM)) {
-            if (v)
-                free(v->name);
-            free(v);
-            CLOSE(api, CUDA_ERROR_OUT_OF_MEMORY);
-        }
-        v->next = m->variables;
-        m->variables = v;
-    }
+    int bad = v ? CUDA_SUCCESS : variable_new(m, name, &v);
+    if (bad || (managed && !v->managed))
+        return bad ? bad : CUDA_ERROR_NOT_FOUND;
     if (out)
         *out = (CUdeviceptr)(uintptr_t)v->device;
     if (bytes)
-        *bytes = ROOM;
-    CLOSE(api, CUDA_SUCCESS);
+        *bytes = v->size;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetGlobal(CUdeviceptr *out, size_t *bytes, CUmodule m, const char *name)
+{
+    OPEN(api, cuModuleGetGlobal_v2);
+    CLOSE(api, variable(module_of(m), name, false, out, bytes));
+}
+
+CUresult cuLibraryGetGlobal(CUdeviceptr *out, size_t *bytes, CUlibrary l, const char *name)
+{
+    OPEN(api, cuLibraryGetGlobal);
+    CLOSE(api, variable(module_of(l), name, false, out, bytes));
+}
+
+CUresult cuLibraryGetManaged(CUdeviceptr *out, size_t *bytes, CUlibrary l, const char *name)
+{
+    OPEN(api, cuLibraryGetManaged);
+    CLOSE(api, variable(module_of(l), name, true, out, bytes));
+}
+
+CUresult cuLibraryGetModule(CUmodule *out, CUlibrary l)
+{
+    OPEN(api, cuLibraryGetModule);
+    struct module *m = module_of(l);
+    if (m && out)
+        *out = (CUmodule)(void *)m;
+    CLOSE(api, !m ? CUDA_ERROR_INVALID_HANDLE : out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult cuLibraryLoadData(CUlibrary *out, const void *image, CUjit_option *jit, void **jit_values,
@@ -194,6 +241,16 @@ CUresult cuLibraryLoadData(CUlibrary *out, const void *image, CUjit_option *jit,
     OPEN(api, cuLibraryLoadData);
     api.host_ns = LOAD_NS;
     CLOSE(api, load((void **)out, image));
+}
+
+CUresult cuLibraryLoadFromFile(CUlibrary *out, const char *path, CUjit_option *jit,
+                               void **jit_values, unsigned jit_n, CUlibraryOption *options,
+                               void **values, unsigned n)
+{
+    (void)jit, (void)jit_values, (void)jit_n, (void)options, (void)values, (void)n;
+    OPEN(api, cuLibraryLoadFromFile);
+    api.host_ns = LOAD_NS;
+    CLOSE(api, load_file((void **)out, path));
 }
 
 CUresult cuLibraryUnload(CUlibrary l)
