@@ -125,11 +125,20 @@ static bool writes(const struct ptx_inst *i)
            i->op != OP_COPY;
 }
 
+static bool is_constant(const struct ptx_kernel *k, int reg)
+{
+    for (int i = 0; i < k->constant_count; i++)
+        if (k->constant[i].reg == reg)
+            return true;
+    return false;
+}
+
+/* What stands first is the result, unless it is a number: `setmaxnreg.inc.sync.aligned.u32 232`. */
 static void add_operand(struct reader *r, struct ptx_inst *i, const char *s, size_t n, int position,
                         bool negated)
 {
     int reg = operand(r, s, n);
-    bool out = position == 0 && writes(i);
+    bool out = position == 0 && writes(i) && !is_constant(r->k, reg);
     if (out && i->outs < 8)
         i->out[i->outs++] = reg;
     else if (!out && i->ins < PTX_OPERANDS)

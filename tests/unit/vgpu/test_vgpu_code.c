@@ -149,6 +149,42 @@ START_TEST(labels_of_a_scope_are_its_own)
 }
 END_TEST
 
+/* Of 12 warps the first four bring data, the others compute. */
+START_TEST(warps_of_different_tasks_are_weighed)
+{
+    static const char shares[] =
+        ".version 8.0\n.target sm_90\n.address_size 64\n"
+        ".visible .entry shares(.param .u32 shares_0)\n"
+        "{ .reg .f32 %f<2>; .reg .b32 %r<2>; .reg .pred %p<2>;\n"
+        "  mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 128; @%p1 bra $END;\n"
+        "  fma.rn.f32 %f1, %f1, %f1, %f1;\n$END: ret;\n}\n";
+    uint32_t unused = 0;
+    void *all[] = {&unused};
+    ck_assert_double_eq_tol(work_of(shares, "shares", 4, 384, all).warp.fp32, 8 / 12.0, 1e-9);
+}
+END_TEST
+
+/* A persistent kernel: 4 blocks take `tiles` tiles in turn. What stands first of an instruction
+ * without a result is a number that others use as well: it stays what it is. */
+START_TEST(blocks_of_a_small_grid_take_all_tiles)
+{
+    static const char takes[] =
+        ".version 8.0\n.target sm_90a\n.address_size 64\n"
+        ".visible .entry takes(.param .u32 takes_0)\n"
+        "{ .reg .f32 %f<2>; .reg .b32 %r<5>; .reg .b16 %rs<3>; .reg .pred %p<3>;\n"
+        "  ld.param.u32 %r1, [takes_0]; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %nctaid.x;\n"
+        "  setmaxnreg.inc.sync.aligned.u32 1;\n"
+        "$TILE: fma.rn.f32 %f1, %f1, %f1, %f1; wgmma.wait_group.sync.aligned 1;\n"
+        "  add.s32 %r2, %r2, %r3; mov.u16 %rs1, 0; setp.le.s32 %p1, %r1, %r2; @%p1 bra $LAST;\n"
+        "  mov.u16 %rs1, 1;\n"
+        "$LAST: and.b16 %rs2, %rs1, 255; setp.eq.s16 %p2, %rs2, 0; @%p2 bra $END; bra.uni $TILE;\n"
+        "$END: ret;\n}\n";
+    uint32_t tiles = 100;
+    void *all[] = {&tiles};
+    ck_assert_double_eq(work_of(takes, "takes", 4, 128, all).warp.fp32, 25);
+}
+END_TEST
+
 /* Neighbours that read neighbours take four sectors of 32 bytes, those 128 bytes apart a line each.
  */
 START_TEST(apart_costs_more_lines_than_side_by_side)
@@ -330,6 +366,8 @@ Suite *test_vgpu_code_suite(void)
     tcase_add_test(c, a_loop_of_long_turns_is_extrapolated);
     tcase_add_test(c, blocks_of_a_triangle_are_not_alike);
     tcase_add_test(c, labels_of_a_scope_are_its_own);
+    tcase_add_test(c, blocks_of_a_small_grid_take_all_tiles);
+    tcase_add_test(c, warps_of_different_tasks_are_weighed);
     tcase_add_test(c, apart_costs_more_lines_than_side_by_side);
     tcase_add_test(c, what_a_block_shares_is_loaded_once);
     tcase_add_test(c, a_kernel_that_waits_by_the_clock_takes_so_long);
