@@ -54,28 +54,36 @@ static uint64_t sample_index(const unsigned *grid, int i)
     return index;
 }
 
+/* How many warps each of `count` that ran stands for: the first for itself, since what the others
+ * need it has loaded; of the others each for those that are nearest to it, for the warps of a block
+ * may have different tasks. */
+static void weigh(const unsigned *warp, unsigned count, unsigned warps, double *weight)
+{
+    weight[0] = count > 1 ? 1 : warps;
+    for (unsigned i = 1; i < count; i++) {
+        unsigned from = i > 1 ? (warp[i - 1] + warp[i]) / 2 + 1 : 1;
+        unsigned to = i + 1 < count ? (warp[i] + warp[i + 1]) / 2 + 1 : warps;
+        weight[i] = to - from;
+    }
+}
+
 /* Runs some warps of a block; the sum of all its warps goes to `total`. */
 static void block(struct sampling *s, uint64_t index, struct code_work *total)
 {
-    unsigned warp[WARPS] = {0, 1, s->warps / 2, s->warps - 1}, count = 0;
-    struct ptx_tally first = {0}, others = {0};
+    unsigned choice[WARPS] = {0, 1, s->warps / 2, s->warps - 1}, warp[WARPS], count = 0;
+    struct ptx_tally tally[WARPS] = {{0}};
+    double weight[WARPS];
     go_to_block(s, index);
-    for (unsigned i = 0; i < WARPS && warp[i] < s->warps && (i == 0 || s->left > 0); i++) {
-        struct ptx_tally t = {0};
-        if (i > 0 && warp[i] <= warp[i - 1])
+    for (unsigned i = 0; i < WARPS && choice[i] < s->warps && (i == 0 || s->left > 0); i++) {
+        if (i > 0 && choice[i] <= choice[i - 1])
             continue;
-        s->left -= ptx_run_warp(s->run, warp[i], min_of(s->left, WARP_BUDGET), &t);
-        if (count++ == 0)
-            first = t;
-        else
-            accumulate(&others, &t, 1);
-        total->chain_cycles = fmax(total->chain_cycles, t.cycles);
+        warp[count] = choice[i];
+        s->left -= ptx_run_warp(s->run, choice[i], min_of(s->left, WARP_BUDGET), &tally[count]);
+        total->chain_cycles = fmax(total->chain_cycles, tally[count++].cycles);
     }
-    accumulate(&total->warp, &first, 1);
-    if (count > 1)
-        accumulate(&total->warp, &others, (s->warps - 1) / (double)(count - 1));
-    else if (s->warps > 1)
-        accumulate(&total->warp, &first, s->warps - 1);
+    weigh(warp, count, s->warps, weight);
+    for (unsigned i = 0; i < count; i++)
+        accumulate(&total->warp, &tally[i], weight[i]);
 }
 
 static void reach(struct sampling *s, uint64_t index, unsigned warp)
