@@ -75,6 +75,26 @@ static struct size *size_of(struct size *of, size_t *n, int64_t bytes)
     return &of[(*n)++];
 }
 
+bool query_h2d_recurs(const struct facts *f, enum memory_kind from)
+{
+    enum { OFTEN = 8 };
+    struct size of[SIZES];
+    size_t n = 0;
+    int64_t all = 0, recur = 0;
+    for (uint32_t i = 0; i < f->tl->op_count; i++) {
+        const struct op *o = &f->tl->ops[i];
+        if (o->kind != OP_COPY || o->copy_kind != COPY_H2D || o->src_kind != from)
+            continue;
+        struct size *s = size_of(of, &n, o->bytes);
+        if (s)
+            s->down++;
+        all += o->bytes;
+    }
+    for (size_t i = 0; i < n; i++)
+        recur += of[i].down >= OFTEN ? of[i].bytes * of[i].down : 0;
+    return recur * 2 > all;
+}
+
 double query_comes_back_pct(const struct facts *f)
 {
     struct size of[SIZES];

@@ -2,6 +2,8 @@
 #include "tests/rules/host.h"
 #include "tests/unit/rule_case.h"
 
+#include <stdio.h>
+
 static void fill_pageable(struct builder *b, int64_t at)
 {
     fill_copy(b, at, MEMORY_PAGEABLE);
@@ -53,6 +55,37 @@ START_TEST(test_no_copies)
 }
 END_TEST
 
+/* Different kernels, each behind a pageable copy: of sizes of their own, or all of one. */
+static struct builder copies_of_a_window(int n, int64_t growth)
+{
+    struct builder b = build_start();
+    int64_t at = MS(1);
+    for (int i = 0; i < n; i++, at += MS(5)) {
+        char name[32];
+        snprintf(name, sizeof name, "kernel_%c%d", 'a' + i % 26, i * i);
+        build_copy(&b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, true, (20 << 20) + i * growth, at,
+                   MS(3), at + US(10), MS(3) - US(20));
+        build_kernel(&b, name, at + MS(3), at + MS(3) + US(10), MS(1));
+    }
+    return b;
+}
+
+/* To pin a buffer takes as long as to copy it once: it pays where copies recur. */
+START_TEST(test_without_a_loop)
+{
+    struct builder b = copies_of_a_window(20, 4096);
+    const struct advice *a = build_analyze(&b);
+    ck_assert_int_eq(a->facts->steps.source, STEPS_NONE);
+    case_verdict(a, "pin-memory", RULE_SILENT);
+    build_end(&b);
+    b = copies_of_a_window(20, 0);
+    a = build_analyze(&b);
+    ck_assert_int_eq(a->facts->steps.source, STEPS_NONE);
+    case_verdict(a, "pin-memory", RULE_FIRES);
+    build_end(&b);
+}
+END_TEST
+
 Suite *rule_pin_memory_suite(void)
 {
     Suite *s = suite_create("pin-memory");
@@ -60,6 +93,7 @@ Suite *rule_pin_memory_suite(void)
     tcase_add_test(t, test_pageable);
     tcase_add_test(t, test_waiting_for_it);
     tcase_add_test(t, test_no_copies);
+    tcase_add_test(t, test_without_a_loop);
     suite_add_tcase(s, t);
     return s;
 }

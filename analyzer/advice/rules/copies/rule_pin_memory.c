@@ -23,6 +23,10 @@ static void check_pin_memory(const struct facts *f, struct arena *arena, struct 
         o->why = "no host-to-device copy reads pageable memory";
         return;
     }
+    if (analysis_of_window(f) && !query_h2d_recurs(f, MEMORY_PAGEABLE)) {
+        o->why = "the program copies its buffers a few times only: to pin them takes as long";
+        return;
+    }
     o->why = arena_printf(arena, "pageable copies cost %.3f ms per step", ms(exposed));
     if (exposed * 100 < f->step_ns)
         return;
