@@ -15,6 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from support import Build, Checks  # noqa: E402
 
 THREADS = (1, 4, 16, 64)
+MOST = 320000  # kernels of a storm during which gpuprof reads along
 ENDS_WITHIN_S = 120
 
 
@@ -51,9 +52,10 @@ def stopped_while_it_lasts(command):
 
 def main():
     build, checks = Build(sys.argv[1]), Checks()
-    launches = int(sys.argv[2]) if len(sys.argv) > 2 else 20000
+    each = int(sys.argv[2]) if len(sys.argv) > 2 else 20000
     storm = os.path.join(build.bin, "programs", "storm")
     for threads, stopped in [(threads, False) for threads in THREADS] + [(THREADS[-1], True)]:
+        launches = each if stopped else min(each, MOST // threads)
         profile, what = build.path("storm.gpuprof"), f"{threads} threads" + (", gpuprof stopped" if stopped else "")
         command = [build.gpuprof, "run", "-q", "-f", "--device", "virtual:h100", "-o", profile, "--", storm, str(threads),
                    str(launches)]
