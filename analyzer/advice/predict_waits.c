@@ -4,7 +4,7 @@
  *
  * Cost: a replay for each of the few places in the step at which the host is blocked longest. */
 #include "analyzer/advice/passes.h"
-#include "analyzer/measure/ranges.h"
+#include "analyzer/queries/query.h"
 
 #include <stdlib.h>
 
@@ -130,14 +130,8 @@ static const struct place *best_alone(struct engine *x, const struct outcome *o,
 /* "cudaStreamSynchronize in 'loss'" */
 static const char *place_text(const struct facts *f, struct arena *arena, const struct place *p)
 {
-    const struct api *c = &f->tl->apis[p->call];
-    uint32_t *parent = range_parents(f->tl);
-    uint32_t in = parent ? range_at(f->tl, parent, c->thread, c->start_ns) : TL_NONE;
-    const char *call = tl_text(f->tl, c->name);
-    free(parent);
-    if (in == TL_NONE)
-        return call;
-    return arena_printf(arena, "%s in '%s'", call, tl_text(f->tl, f->tl->ranges[in].name));
+    const char *call = tl_text(f->tl, f->tl->apis[p->call].name), *in = query_range_of(f, p->call);
+    return in ? arena_printf(arena, "%s in '%s'", call, in) : call;
 }
 
 void predict_waits(struct advice *a, struct engine *x, struct outcome *o)

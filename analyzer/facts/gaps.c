@@ -58,7 +58,7 @@ static int list_gap(struct pass *p, const struct charge *c, int64_t from, int64_
                       .step = step_with_most(&p->a->steps, k, from, to),
                       .before_op = x,
                       .api = c->api,
-                      .range = range_at(p->a->tl, p->parent, c->thread, c->middle_ns)};
+                      .range = range_place_at(p->a->tl, p->parent, c->thread, c->middle_ns)};
     return share_out(p, g, c);
 }
 

@@ -1,5 +1,7 @@
 #include "analyzer/measure/ranges.h"
 
+#include "wire/spool_format.h"
+
 #include <stdlib.h>
 
 uint32_t *range_parents(const struct timeline *t)
@@ -33,6 +35,15 @@ uint32_t range_at(const struct timeline *t, const uint32_t *parent, uint32_t thr
     }
     uint32_t i = low > first ? (uint32_t)low - 1 : TL_NONE;
     while (i != TL_NONE && t->ranges[i].end_ns <= time)
+        i = parent[i];
+    return i;
+}
+
+uint32_t range_place_at(const struct timeline *t, const uint32_t *parent, uint32_t thread,
+                        int64_t time)
+{
+    uint32_t i = range_at(t, parent, thread, time);
+    while (i != TL_NONE && spool_step_mark(tl_text(t, t->ranges[i].name)) != SPOOL_STEP_NONE)
         i = parent[i];
     return i;
 }

@@ -8,5 +8,8 @@
  * range of a thread at a time, TL_NONE. */
 uint32_t *range_parents(const struct timeline *t);
 uint32_t range_at(const struct timeline *t, const uint32_t *parent, uint32_t thread, int64_t time);
+/* The same without marks of steps, which do not say where in the program it is. */
+uint32_t range_place_at(const struct timeline *t, const uint32_t *parent, uint32_t thread,
+                        int64_t time);
 
 #endif

@@ -2,8 +2,10 @@
 
 #include "base/size.h"
 
+#include "analyzer/measure/ranges.h"
 #include "wire/spool_format.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { SMALL_BYTES = 64 << 20, BURST = 4, QUEUED_START_NS = 50000 };
@@ -170,11 +172,13 @@ const char *query_gap_range(const struct facts *f, enum part part)
 {
     enum { KINDS = 64 };
     uint32_t names[KINDS];
-    int64_t sums[KINDS], best = 0;
+    int64_t sums[KINDS], best = 0, all = 0;
     size_t n = 0, at = 0;
     for (size_t i = 0; i < f->gap_count; i++) {
         const struct gap *g = &f->gaps[i];
-        if (!gap_used(f, g) || g->range == TL_NONE || gap_ns(f, g, part) <= 0)
+        int64_t ns = gap_used(f, g) ? gap_ns(f, g, part) : 0;
+        all += ns;
+        if (g->range == TL_NONE || ns <= 0)
             continue;
         uint32_t name = f->tl->ranges[g->range].name;
         size_t k = 0;
@@ -186,13 +190,23 @@ const char *query_gap_range(const struct facts *f, enum part part)
             names[n] = name;
             sums[n++] = 0;
         }
-        sums[k] += gap_ns(f, g, part);
+        sums[k] += ns;
         if (sums[k] > best) {
             best = sums[k];
             at = k;
         }
     }
-    return n ? tl_text(f->tl, names[at]) : NULL;
+    return best * 2 > all ? tl_text(f->tl, names[at]) : NULL;
+}
+
+const char *query_range_of(const struct facts *f, uint32_t api)
+{
+    const struct api *c = &f->tl->apis[api];
+    uint32_t *parent = range_parents(f->tl), in = TL_NONE;
+    if (parent)
+        in = range_place_at(f->tl, parent, c->thread, c->start_ns);
+    free(parent);
+    return in == TL_NONE ? NULL : tl_text(f->tl, f->tl->ranges[in].name);
 }
 
 bool query_is_platform(const struct facts *f, const char *name)

@@ -87,9 +87,11 @@ int64_t query_exposed(const struct facts *f, const struct query_copies *c);
  * ended. */
 double query_comes_back_pct(const struct facts *f);
 
-/* Name of the range (of the program's own) in which most of `part` falls; NULL when there is none.
- */
+/* Name of the range (of the program's own, marks of steps aside) in which more than half of `part`
+ * falls; NULL when there is none. */
 const char *query_gap_range(const struct facts *f, enum part part);
+/* Name of the innermost range, marks of steps aside, in which the call begins; NULL without one. */
+const char *query_range_of(const struct facts *f, uint32_t api);
 
 /* Compute capability, major. `told`: it was recorded; else kernels' names bound it from below; -1 =
  * not known. */

@@ -168,8 +168,8 @@ static const char *name_of(const struct graph *g, const uint32_t *parent, const 
         return t->kind == TASK_LOAD ? "making a batch" : "taking a batch";
     if (t->kind != TASK_HOST_GAP)
         return "event";
-    uint32_t in = range_at(tl, parent, t->lane - (uint32_t)g->streams,
-                           g->start_ns + t->at_ns + t->dur_ns / 2);
+    uint32_t in = range_place_at(tl, parent, t->lane - (uint32_t)g->streams,
+                                 g->start_ns + t->at_ns + t->dur_ns / 2);
     return in == TL_NONE ? "outside all ranges" : tl_text(tl, tl->ranges[in].name);
 }
 

@@ -95,9 +95,34 @@ START_TEST(test_names_the_line_that_waits_longest)
     const struct outcome *o = case_outcome(a, "sync-in-loop");
     case_verdict(a, "sync-in-loop", RULE_FIRES);
     ck_assert_ptr_nonnull(strstr(o->summary, ", called from train.c:211 (train_step); the GPU"));
-    ck_assert_ptr_nonnull(strstr(o->summary, "(in range 'metrics')")); /* the program's own */
+    ck_assert_ptr_nonnull(strstr(o->summary, "in range 'metrics'")); /* the program's own */
     ck_assert_str_eq(o->examples[0].caller, "train.c:211 (train_step)");
     build_end(&b);
+}
+END_TEST
+
+static const char *mark;
+
+/* The wait in a range of its own, or in none but the step's; then idle in another. */
+static void fill_wait_in(struct builder *b, int64_t at)
+{
+    fill_sync(b, at);
+    build_range(b, mark, at + US(900), at + US(8012));
+}
+
+START_TEST(test_tells_where_it_waits_from_where_the_gpu_idles)
+{
+    static const char *const marks[] = {"copy .to() train.py:58", "gpuprof.step"};
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        mark = marks[i];
+        case_loop(&b, fill_wait_in);
+        const struct outcome *o = case_outcome(build_analyze(&b), "sync-in-loop");
+        ck_assert_int_eq(strstr(o->summary, "(in range 'copy .to() train.py:58')") != NULL, !i);
+        ck_assert_ptr_nonnull(strstr(o->summary, "per step, most of it in range 'metrics'"));
+        ck_assert_ptr_null(strstr(o->summary, "gpuprof.step"));
+        build_end(&b);
+    }
 }
 END_TEST
 
@@ -237,6 +262,7 @@ Suite *rule_sync_in_loop_suite(void)
     tcase_add_test(t, test_no_core_is_no_synchronisation);
     tcase_add_test(t, test_sync);
     tcase_add_test(t, test_names_the_line_that_waits_longest);
+    tcase_add_test(t, test_tells_where_it_waits_from_where_the_gpu_idles);
     tcase_add_test(t, test_no_core_for_much_of_the_step);
     tcase_add_test(t, test_waits_by_operator);
     tcase_add_test(t, test_a_wait_behind_a_copy_to_the_gpu);

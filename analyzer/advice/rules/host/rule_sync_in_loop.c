@@ -6,6 +6,8 @@
 #include "analyzer/queries/search.h"
 #include "analyzer/queries/waits.h"
 
+#include <string.h>
+
 enum { SCALAR_BYTES = 64, CALLS = 64 /* waiting calls and lines that are told apart */ };
 
 struct waiting { /* calls of one name from one line, where it is known, in used steps */
@@ -174,15 +176,19 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
 static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
                  const struct waiting *w, int64_t idle)
 {
-    const char *where = query_gap_range(f, PART_IDLE_SYNC);
+    const char *in = w ? query_range_of(f, w->longest) : NULL,
+               *after = query_gap_range(f, PART_IDLE_SYNC);
     const char *line = w ? outcome_caller(f->tl, w->longest) : NULL;
+    bool elsewhere = after && (!in || strcmp(in, after) != 0);
     outcome_fires(
         o, idle,
-        arena_printf(
-            arena, "%s%s%s%s waits for the GPU in the loop%s%s; the GPU then idles for %s per step",
-            w ? tl_text(f->tl, w->name) : "a synchronisation", where ? " (in range '" : "",
-            where ? where : "", where ? "')" : "", line ? ", called from " : "", line ? line : "",
-            query_time(arena, idle)));
+        arena_printf(arena,
+                     "%s%s%s%s waits for the GPU in the loop%s%s; the GPU then idles for %s per "
+                     "step%s%s%s",
+                     w ? tl_text(f->tl, w->name) : "a synchronisation", in ? " (in range '" : "",
+                     in ? in : "", in ? "')" : "", line ? ", called from " : "", line ? line : "",
+                     query_time(arena, idle), elsewhere ? ", most of it in range '" : "",
+                     elsewhere ? after : "", elsewhere ? "'" : ""));
     if (w)
         outcome_example_call(o, f->tl, w->longest, "longest wait");
     outcome_example_gaps(o, f, PART_IDLE_SYNC, "GPU idle after a synchronisation");
