@@ -33,11 +33,43 @@ START_TEST(test_small_copies)
 }
 END_TEST
 
+/* The tables that PyTorch sends along with a kernel of sharded training, and as many of the
+ * program's own before a kernel of another name. */
+static const char *behind;
+
+static void fill_tables(struct builder *b, int64_t at)
+{
+    build_kernel(b, "gemm", at, at + US(10), MS(5));
+    for (int i = 0; i < 20; i++) {
+        int64_t t = at + MS(5.1) + US(100 * i);
+        build_copy(b, COPY_H2D, MEMORY_PINNED, MEMORY_DEVICE, true, 488, t, US(40), t + US(20),
+                   US(2));
+        build_kernel(b, behind, t + US(42), t + US(50), US(5));
+    }
+    build_kernel(b, "gemm", at + MS(7.2), at + MS(7.21), MS(2.7));
+}
+
+START_TEST(test_tables_of_a_kernel_are_not_the_programs)
+{
+    static const char *const names[] = {
+        "at::native::detail::split_with_sizes_copy_out_contiguous_no_cast_kernel(char**)",
+        "elementwise"};
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        behind = names[i];
+        case_loop(&b, fill_tables);
+        case_verdict(build_analyze(&b), "small-copies", i ? RULE_FIRES : RULE_SILENT);
+        build_end(&b);
+    }
+}
+END_TEST
+
 Suite *rule_small_copies_suite(void)
 {
     Suite *s = suite_create("small-copies");
     TCase *t = tcase_create("small-copies");
     tcase_add_test(t, test_small_copies);
+    tcase_add_test(t, test_tables_of_a_kernel_are_not_the_programs);
     suite_add_tcase(s, t);
     return s;
 }

@@ -3,16 +3,39 @@
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
 
-enum { MANY = 8 /* a step */ };
+#include <string.h>
 
-static bool small_copy(const struct op *o)
+enum { MANY = 8 /* a step */, AHEAD = 64 };
+
+/* PyTorch's own tables for kernels that gather and scatter many tensors at once, as sharding does:
+ * pinned, sent right before the kernel. No program can leave them out. */
+static bool is_table(const struct timeline *t, uint32_t op)
 {
-    return o->kind == OP_COPY && o->copy_kind == COPY_H2D && o->bytes <= QUERY_SMALL_COPY;
+    static const char *const kernels[] = {"split_with_sizes_copy_out", "chunk_cat_cuda_kernel"};
+    if (t->ops[op].src_kind == MEMORY_PAGEABLE)
+        return false;
+    for (uint32_t i = op + 1; i < t->op_count && i <= op + AHEAD; i++) {
+        if (t->ops[i].stream != t->ops[op].stream)
+            continue;
+        const char *name = t->ops[i].kind == OP_KERNEL ? tl_text(t, t->ops[i].full_name) : "";
+        for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
+            if (strstr(name, kernels[k]))
+                return true;
+        return false;
+    }
+    return false;
+}
+
+static bool small_copy(const struct timeline *t, uint32_t op)
+{
+    const struct op *o = &t->ops[op];
+    return o->kind == OP_COPY && o->copy_kind == COPY_H2D && o->bytes <= QUERY_SMALL_COPY &&
+           !is_table(t, op);
 }
 
 static enum query_take is_small_copy(const struct facts *f, uint32_t op)
 {
-    return small_copy(&f->tl->ops[op]) ? QUERY_BUSY : QUERY_NO;
+    return small_copy(f->tl, op) ? QUERY_BUSY : QUERY_NO;
 }
 
 /* Idle time right before such a copy, and that which its call is charged with. */
@@ -24,9 +47,9 @@ static int64_t idle_for_them(const struct facts *f)
         const struct gap *g = &f->gaps[i];
         if (g->step == TL_NONE || !f->steps.at[g->step].used)
             continue;
-        bool before = g->before_op != TL_NONE && small_copy(&t->ops[g->before_op]);
+        bool before = g->before_op != TL_NONE && small_copy(t, g->before_op);
         uint32_t op = g->api == TL_NONE ? TL_NONE : t->apis[g->api].op;
-        bool charged = op != TL_NONE && small_copy(&t->ops[op]);
+        bool charged = op != TL_NONE && small_copy(t, op);
         if (before || charged)
             ns += gap_ns(f, g, PART_IDLE_COPY) + gap_ns(f, g, PART_IDLE_LAUNCH) +
                   gap_ns(f, g, PART_IDLE_QUEUED) + (before ? gap_ns(f, g, PART_IDLE_SYNC) : 0);
@@ -38,20 +61,19 @@ static int64_t pageable_ones(const struct facts *f)
 {
     int64_t n = 0;
     for (uint32_t i = 0; i < f->tl->op_count; i++)
-        n += query_used(f, i) && small_copy(&f->tl->ops[i]) &&
-             f->tl->ops[i].src_kind == MEMORY_PAGEABLE;
+        n += query_used(f, i) && small_copy(f->tl, i) && f->tl->ops[i].src_kind == MEMORY_PAGEABLE;
     return n;
 }
 
 static bool removes(const struct facts *f, uint32_t op)
 {
-    return small_copy(&f->tl->ops[op]);
+    return small_copy(f->tl, op);
 }
 
 static bool silences(const struct facts *f, uint32_t api)
 {
     uint32_t op = f->tl->apis[api].op;
-    return op != TL_NONE && small_copy(&f->tl->ops[op]);
+    return op != TL_NONE && small_copy(f->tl, op);
 }
 
 static void check_small_copies(const struct facts *f, struct arena *arena, struct outcome *o)
