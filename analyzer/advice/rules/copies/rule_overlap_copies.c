@@ -108,8 +108,8 @@ static void check_overlap_copies(const struct facts *f, struct arena *arena, str
         o, gain,
         arena_printf(
             arena,
-            "the GPU computes nothing for %.1f ms per step while copies from pinned memory run",
-            ms(exposed)));
+            "the GPU computes nothing for %.1f ms per step while copies from pinned memory run%s",
+            ms(exposed), c.idle_ns * 10 > exposed ? " or hold up the host" : ""));
     outcome_example_op(o, f->tl, c.longest, "longest exposed copy");
     outcome_example_gaps(o, f, PART_IDLE_COPY, "GPU idle, host waits for a copy");
 }
