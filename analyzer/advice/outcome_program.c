@@ -75,7 +75,7 @@ void outcome_in_program(const struct facts *f, struct arena *arena, struct outco
     const struct program_facts *facts = &o->rule->program;
     const char *line = facts->line ? fact(f, arena, facts->line) : NULL;
     const char *now = facts->now ? fact(f, arena, facts->now) : NULL;
-    if (!line && !now)
+    if (o->elsewhere || (!line && !now))
         return;
     const char *name = strrchr(facts->now, '.') + 1;
     bool plain = now && !strchr(now, '('); /* "True": of what? */

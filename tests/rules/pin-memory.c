@@ -24,6 +24,25 @@ START_TEST(test_pageable)
 }
 END_TEST
 
+/* A loader that pins is not told to; nor is it named. */
+START_TEST(test_loader_pins_already)
+{
+    for (int pins = 0; pins < 2; pins++) {
+        struct builder b = build_start();
+        build_meta(&b, "torch.loader",
+                   pins ? "DataLoader(num_workers=1, pin_memory=True)"
+                        : "DataLoader(num_workers=1, pin_memory=False)");
+        build_meta(&b, "torch.loader.made", "main.py:285");
+        case_loop(&b, fill_pageable);
+        const struct outcome *o = case_outcome(build_analyze(&b), "pin-memory");
+        ck_assert_int_eq(o->verdict, RULE_FIRES);
+        ck_assert_int_eq(strstr(o->remedy.pytorch, "main.py:285") == NULL, pins);
+        ck_assert_int_eq(o->setting == NULL, pins);
+        build_end(&b);
+    }
+}
+END_TEST
+
 static void fill_waiting(struct builder *b, int64_t at)
 {
     build_copy(b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, false, 20 << 20, at, MS(3), at + US(10),
@@ -91,6 +110,7 @@ Suite *rule_pin_memory_suite(void)
     Suite *s = suite_create("pin-memory");
     TCase *t = tcase_create("pin-memory");
     tcase_add_test(t, test_pageable);
+    tcase_add_test(t, test_loader_pins_already);
     tcase_add_test(t, test_waiting_for_it);
     tcase_add_test(t, test_no_copies);
     tcase_add_test(t, test_without_a_loop);

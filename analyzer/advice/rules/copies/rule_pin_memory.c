@@ -1,6 +1,9 @@
 /* Host-to-device copies from pageable memory: staged by the driver while the host waits. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/queries/input/feed.h"
 #include "analyzer/queries/query.h"
+
+#include <string.h>
 
 /* Did copies from pinned memory show what this machine can do? Large ones alone tell. Without them
  * the saving rests on a range of usual rates, and is no matter of dependencies alone. */
@@ -13,6 +16,23 @@ static bool pinned_rate_seen(const struct facts *f)
             return true;
     }
     return false;
+}
+
+/* The loader pins its batches: these copies are of something else, and the setting changes nothing.
+ */
+static void name_others(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct feed feed;
+    const char *loader = query_feed(f, arena, &feed) ? query_feed_fact(f, arena, &feed, NULL)
+                                                     : timeline_meta(f->tl, "torch.loader");
+    if (!loader || !strstr(loader, "pin_memory=True"))
+        return;
+    o->elsewhere = true;
+    o->setting = NULL;
+    o->title = "Pin what else is copied to the GPU";
+    o->remedy.pytorch = "the loader pins its batches: make the other tensors on the GPU, copy them "
+                        "once before the loop, or keep them in a buffer that is pinned once "
+                        "(tensor.pin_memory())";
 }
 
 static void check_pin_memory(const struct facts *f, struct arena *arena, struct outcome *o)
@@ -47,6 +67,7 @@ static void check_pin_memory(const struct facts *f, struct arena *arena, struct 
     o->edit.kind = EDIT_PIN;
     o->setting =
         query_h2d_waited(f, MEMORY_PAGEABLE) ? "pin_memory=1;non_blocking=1" : "pin_memory=1";
+    name_others(f, arena, o);
     outcome_fires(o, exposed,
                   arena_printf(arena,
                                "%.0f copies per step read pageable memory at %.1f GB/s; the GPU "
