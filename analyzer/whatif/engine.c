@@ -49,6 +49,16 @@ static void spare_recording(struct engine *x, int draw, unsigned assume)
             x->plan.dur[i] -= each < x->plan.dur[i] ? each : x->plan.dur[i];
 }
 
+/* The change meets a host of any pace that was seen, and so do the steps without it: it is the same
+ * where the host sets the pace in both, or in neither. */
+static void vary_host(struct engine *x, int draw)
+{
+    double u = draw == DRAWS  ? 0.1
+               : draw > DRAWS ? 0.9
+                              : fmod(0.5 + 0.7320508075688772 * draw, 1.0);
+    host_pace_apply(&x->host, x->g, &x->plan, u);
+}
+
 /* Of the recorded pace: what the steps lose, as a share of what they take unrecorded. */
 static int64_t saved_under(struct engine *x, int assumption, const struct edit *const *edits,
                            size_t n, int draw, bool most)
@@ -56,6 +66,7 @@ static int64_t saved_under(struct engine *x, int assumption, const struct edit *
     struct draw d = most ? (struct draw){{0, 0, 0}} : draw_of(draw);
     int64_t *base_ns = &x->base_ns[assumption][draw];
     spare_recording(x, draw, x->assume[assumption]);
+    vary_host(x, draw);
     if (*base_ns == 0) {
         replay_run(&x->then, x->g, &x->plan);
         *base_ns = x->then.pace_ns > 0 ? x->then.pace_ns : 1;
@@ -241,6 +252,7 @@ static int make_ready(struct engine *x)
     if (plan_init(&x->plan, x->g) < 0 || replay_init(&x->now, x->g) < 0 ||
         replay_init(&x->then, x->g) < 0)
         return -1;
+    x->host = host_pace_of(x->g);
     x->work_ns = engine_within(work_left_ns(x), x->f->step_ns);
     return 0;
 }

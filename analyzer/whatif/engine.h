@@ -4,6 +4,7 @@
 #define GPUPROF_WHATIF_ENGINE_H
 
 #include "analyzer/whatif/edits.h"
+#include "analyzer/whatif/host_pace.h"
 
 enum {
     DRAWS = 24,
@@ -19,6 +20,7 @@ struct engine {
     struct replay now, then;
     unsigned assume[ASSUMPTIONS_MOST]; /* the first one is the likeliest: none of enum assumption */
     int assumptions;
+    struct host_pace host;
     int64_t work_ns; /* of the fullest stream, per step as reported: no host's edit goes below */
     bool no_wait;    /* how far the host runs ahead was not recorded */
     int64_t base_ns[ASSUMPTIONS_MOST]

@@ -1,0 +1,57 @@
+/* See host_pace.h. Steps are taken four in a row, as in holdout.c: what alternates from step to
+ * step, and what the host runs ahead, is no difference of pace. */
+#include "analyzer/whatif/host_pace.h"
+
+#include <stdlib.h>
+
+enum { BLOCK = 4, BLOCKS_LEAST = 4, STEPS_MOST = 256 };
+
+static bool of_host(const struct task *t)
+{
+    return t->kind == TASK_HOST_API || t->kind == TASK_HOST_GAP;
+}
+
+static int by_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Between the values at which it lies. */
+static double quantile(const double *sorted, size_t n, double q)
+{
+    double at = q * (double)(n - 1);
+    size_t i = (size_t)at;
+    return i + 1 < n ? sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
+}
+
+struct host_pace host_pace_of(const struct graph *g)
+{
+    double block[STEPS_MOST / BLOCK] = {0};
+    size_t steps = g->recorded_steps < STEPS_MOST ? g->recorded_steps : STEPS_MOST;
+    size_t blocks = steps / BLOCK;
+    if (g->once || blocks < BLOCKS_LEAST)
+        return (struct host_pace){1, 1};
+    for (size_t i = 0; i < g->recorded; i++) {
+        const struct task *t = &g->tasks[i];
+        if (of_host(t) && !(t->flags & TASK_BEHIND) && t->step < blocks * BLOCK)
+            block[t->step / BLOCK] += (double)t->dur_ns;
+    }
+    qsort(block, blocks, sizeof *block, by_double);
+    double usual = quantile(block, blocks, 0.5);
+    if (usual <= 0)
+        return (struct host_pace){1, 1};
+    return (struct host_pace){quantile(block, blocks, 0.1) / usual,
+                              quantile(block, blocks, 0.9) / usual};
+}
+
+void host_pace_apply(const struct host_pace *h, const struct graph *g, struct plan *p, double u)
+{
+    double to = u < 0.5 ? h->fast : h->slow, away = (u < 0.5 ? 0.5 - u : u - 0.5) / 0.4;
+    double by = 1 + away * (to - 1);
+    if (by == 1 || by <= 0)
+        return;
+    for (size_t i = 0; i < g->count; i++)
+        if (of_host(&g->tasks[i]))
+            p->dur[i] = (int64_t)((double)p->dur[i] * by);
+}
