@@ -3,11 +3,13 @@
 #include "tests/unit/rule_case.h"
 
 /* 40 MB in one, behind all computing, on a stream of its own. */
+static int64_t one_bytes = 40000000;
+
 static void fill_one(struct builder *b, int64_t at)
 {
     build_kernel(b, case_gemm, at + US(10), at + US(100), US(7900));
-    exchange(b, 2, 40000000, at + US(30), at + MS(8), US(1900));
-    exchange(b, 2, 40000, at + US(50), at + US(9910), US(10));
+    exchange(b, 2, one_bytes, at + US(30), at + MS(8), US(1900));
+    exchange(b, 2, one_bytes / 1000, at + US(50), at + US(9910), US(10));
 }
 
 /* The same on the stream of the kernels: it could not overlap whatever its size. */
@@ -52,6 +54,17 @@ START_TEST(test_one_bucket)
     ck_assert_ptr_nonnull(strstr(o->summary, "one collective sends"));
     case_verdict(a, "exposed-communication", RULE_SUPPRESSED);
     case_verdict(a, "no-sync", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
+/* No cap splits what the first bucket holds: there is nothing to advise. */
+START_TEST(test_small_model)
+{
+    struct builder b;
+    one_bytes = 500000;
+    case_verdict(looked(&b, fill_one), "bucket-size", RULE_SILENT);
+    one_bytes = 40000000;
     build_end(&b);
 }
 END_TEST
@@ -123,6 +136,7 @@ Suite *rule_bucket_size_suite(void)
     Suite *s = suite_create("bucket-size");
     TCase *t = tcase_create("bucket-size");
     tcase_add_test(t, test_one_bucket);
+    tcase_add_test(t, test_small_model);
     tcase_add_test(t, test_one_stream);
     tcase_add_test(t, test_small_buckets);
     tcase_add_test(t, test_small_shards);

@@ -146,16 +146,18 @@ int64_t query_exposed_comm(const struct facts *f)
 
 /* Small: at least half of the time is what any message costs, and there are more of them than the
  * handful that large buckets make. One: nearly all travels in one message that nothing overlaps,
- * although it has a stream of its own. */
+ * although it has a stream of its own; not where all of it fits into the first bucket of any cap.
+ */
 enum query_buckets query_buckets(const struct facts *f, const struct query_exchange *x)
 {
-    enum { HANDFUL = 8 };
+    enum { HANDFUL = 8, FIRST_BUCKET = 1 << 20 };
     if (x->step == TL_NONE)
         return BUCKETS_FINE;
     if (x->count > HANDFUL && 2 * x->fastest_ns * (int64_t)x->count >= x->transfer_ns)
         return BUCKETS_SMALL;
     bool hidden = f->breakdown_ns[PART_COMM] * 4 < x->transfer_ns * 3;
-    if (x->own_stream && !hidden && x->largest_bytes * 10 >= x->bytes * 9 && x->count <= HANDFUL)
+    if (x->bytes > FIRST_BUCKET && x->own_stream && !hidden &&
+        x->largest_bytes * 10 >= x->bytes * 9 && x->count <= HANDFUL)
         return BUCKETS_ONE;
     return BUCKETS_FINE;
 }
