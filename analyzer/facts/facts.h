@@ -8,6 +8,7 @@
 #define GPUPROF_FACTS_FACTS_H
 
 #include "analyzer/timeline/timeline.h"
+#include "wire/spool_format.h"
 
 /* Steps. */
 
@@ -326,8 +327,17 @@ static inline int64_t gap_ns(const struct facts *f, const struct gap *g, enum pa
                : 0;
 }
 
-/* The process whose marks of steps count where several have some: index; TL_NONE: none has any. */
-uint32_t steps_marked(const struct timeline *t);
+/* The ranges of one depth on one thread that look like steps: the best of a recording. */
+struct mark_group {
+    uint32_t thread, depth, first;
+    size_t count;               /* 0: there are none */
+    int64_t covered_ns, end_ns; /* all of them together; the last one's end */
+    enum spool_step_mark mark;
+    int64_t rank; /* of its process, -1 */
+};
+struct mark_group steps_marks(const struct timeline *t);
+/* Whose steps count where two recordings have marks: a's rather than b's. */
+bool steps_better_marks(const struct mark_group *a, const struct mark_group *b);
 
 /* Index of the step in whose host time `ns` falls, used or not; TL_NONE. */
 uint32_t facts_step_at(const struct facts *f, int64_t ns);

@@ -12,15 +12,7 @@
 
 /* ---- marks ---- */
 
-struct mark_group { /* the ranges of one depth on one thread that look like steps */
-    uint32_t thread, depth, first;
-    size_t count;
-    int64_t covered_ns, end_ns; /* all of them together; the last one's end */
-    enum spool_step_mark mark;
-    int64_t rank; /* of its process, -1 */
-};
-
-static bool better_marks(const struct mark_group *a, const struct mark_group *b)
+bool steps_better_marks(const struct mark_group *a, const struct mark_group *b)
 {
     if ((a->count >= 2) != (b->count >= 2))
         return a->count >= 2;
@@ -32,7 +24,7 @@ static bool better_marks(const struct mark_group *a, const struct mark_group *b)
 }
 
 /* The best group of marks: repeated, outermost, of the thread that they cover most. */
-static struct mark_group find_marks(const struct timeline *t)
+struct mark_group steps_marks(const struct timeline *t)
 {
     enum { DEPTHS = 64 }; /* Python frames lie around marks, too */
     struct mark_group best = {0};
@@ -55,7 +47,7 @@ static struct mark_group find_marks(const struct timeline *t)
         }
         for (int d = 0; d < DEPTHS; d++)
             for (int m = SPOOL_STEP_HOOK; m <= SPOOL_STEP_FRAMEWORK; m++)
-                if (group[d][m].count && (!best.count || better_marks(&group[d][m], &best)))
+                if (group[d][m].count && (!best.count || steps_better_marks(&group[d][m], &best)))
                     best = group[d][m];
     }
     return best;
@@ -105,12 +97,6 @@ static int steps_from_marks(struct facts *f, const struct mark_group *g)
             g->mark == SPOOL_STEP_FRAMEWORK ? "profiler marks from '%s' on" : "NVTX ranges '%s'",
             tl_text(t, t->ranges[g->first].name));
     return s->source_text ? 0 : -1;
-}
-
-uint32_t steps_marked(const struct timeline *t)
-{
-    struct mark_group marks = find_marks(t);
-    return marks.count ? t->threads[marks.thread].process : TL_NONE;
 }
 
 /* ---- which process, thread and device ---- */
@@ -310,7 +296,7 @@ static int as_given(struct facts *f, struct detected *d, struct err *e)
 
 int steps_find(struct facts *f, struct err *e)
 {
-    struct mark_group marks = find_marks(f->tl);
+    struct mark_group marks = steps_marks(f->tl);
     struct detected d = {0};
     if (choose_focus(f, &marks) < 0 || recorded_find(f) < 0)
         return err_no_memory(e);

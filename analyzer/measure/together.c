@@ -1,26 +1,71 @@
 #include "analyzer/measure/together.h"
 
+#include "base/str.h"
+#include "base/vec.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 enum { ALIKE_PCT = 30, SLACK_NS = 1000000000, KERNELS_TELL = 8 };
 
+/* A bit for each name; those behind the last word are 0. */
+struct names VEC(uint64_t);
+
 struct file {
-    int64_t rank, world;           /* -1 = not known; rank of the first process that has one */
-    int64_t start_ns, end_ns;      /* start > end: nothing is known of its time */
-    uint32_t device;               /* name, 0 = not known */
-    int64_t communicator;          /* the first recorded, 0 = none */
-    uint64_t *kernels, *exchanges; /* a bit for each name */
+    int64_t rank, world;      /* -1 = not known; rank of the first process that has one */
+    int64_t start_ns, end_ns; /* start > end: nothing is known of its time */
+    uint32_t device;          /* name, 0 = not known */
+    int64_t communicator;     /* the first recorded, 0 = none */
+    struct names kernels, exchanges;
     size_t kernel_names, processes;
 };
 
-struct files {
-    const struct timeline *t;
+struct together {
     struct arena *arena;
     struct file *at;
-    uint32_t *of_process; /* file by process, TL_NONE */
-    size_t n, words;
+    size_t n;
+    struct str_table texts; /* names of kernels and devices */
 };
+
+/* A timeline, and which file each of its processes came from. */
+struct taken {
+    struct together *x;
+    const struct timeline *t;
+    uint32_t *of_process; /* file by process, TL_NONE */
+    uint32_t *text;       /* by the timeline's number: ours + 1; 0 = not looked up */
+};
+
+struct together *together_open(struct arena *arena, size_t files)
+{
+    struct together *x = calloc(1, sizeof *x);
+    if (!x || str_table_init(&x->texts) < 0) {
+        free(x);
+        return NULL;
+    }
+    x->arena = arena;
+    x->n = files;
+    x->at = calloc(files + 1, sizeof *x->at);
+    for (size_t i = 0; x->at && i < files; i++)
+        x->at[i] =
+            (struct file){.rank = -1, .world = -1, .start_ns = INT64_MAX, .end_ns = INT64_MIN};
+    if (x->at)
+        return x;
+    together_close(x);
+    return NULL;
+}
+
+void together_close(struct together *x)
+{
+    if (!x)
+        return;
+    for (size_t i = 0; x->at && i < x->n; i++) {
+        vec_release(&x->at[i].kernels);
+        vec_release(&x->at[i].exchanges);
+    }
+    free(x->at);
+    str_table_release(&x->texts);
+    free(x);
+}
 
 /* ---- what is known of each file ---- */
 
@@ -30,20 +75,47 @@ static void add_time(struct file *f, int64_t start_ns, int64_t end_ns)
     f->end_ns = end_ns > f->end_ns ? end_ns : f->end_ns;
 }
 
-static void take_processes(struct files *x)
+/* STR_NONE: out of memory. */
+static uint32_t text_of(struct taken *k, uint32_t id)
 {
-    const struct timeline *t = x->t;
-    for (size_t i = 0; i < t->meta_count; i++) {
+    if (!k->text[id]) {
+        const char *s = tl_text(k->t, id);
+        uint32_t ours = str_intern(&k->x->texts, s, strlen(s));
+        if (ours == STR_NONE)
+            return STR_NONE;
+        k->text[id] = ours + 1;
+    }
+    return k->text[id] - 1;
+}
+
+static struct file *file_of(const struct taken *k, uint32_t process)
+{
+    return process == TL_NONE || k->of_process[process] == TL_NONE
+               ? NULL
+               : &k->x->at[k->of_process[process]];
+}
+
+static void find_files(struct taken *k, size_t file)
+{
+    const struct timeline *t = k->t;
+    for (size_t p = 0; p < t->process_count; p++)
+        k->of_process[p] = file == TOGETHER_ALL ? TL_NONE : (uint32_t)file;
+    for (size_t i = 0; file == TOGETHER_ALL && i < t->meta_count; i++) {
         const struct row_meta *m = &t->metas[i];
         uint32_t p = timeline_process_index(t, m->process);
         char *end;
-        unsigned long file = strtoul(tl_text(t, m->value), &end, 10);
-        if (strcmp(tl_text(t, m->key), IMPORT_FILE_KEY) == 0 && p != TL_NONE && file < x->n)
-            x->of_process[p] = (uint32_t)file;
+        unsigned long number = strtoul(tl_text(t, m->value), &end, 10);
+        if (strcmp(tl_text(t, m->key), IMPORT_FILE_KEY) == 0 && p != TL_NONE && number < k->x->n)
+            k->of_process[p] = (uint32_t)number;
     }
-    for (size_t p = 0; p < t->process_count; p++) {
+}
+
+static int take_processes(struct taken *k)
+{
+    const struct timeline *t = k->t;
+    for (uint32_t p = 0; p < t->process_count; p++) {
         const struct row_process *r = &t->processes[p];
-        struct file *f = x->of_process[p] == TL_NONE ? NULL : &x->at[x->of_process[p]];
+        struct file *f = file_of(k, p);
         if (!f)
             continue;
         f->processes++;
@@ -53,52 +125,73 @@ static void take_processes(struct files *x)
             add_time(f, r->start_ns, r->end_ns);
     }
     for (size_t i = 0; i < t->device_count; i++) {
-        uint32_t p = timeline_process_index(t, t->devices[i].process);
-        if (p != TL_NONE && x->of_process[p] != TL_NONE && !x->at[x->of_process[p]].device)
-            x->at[x->of_process[p]].device = t->devices[i].name;
+        struct file *f = file_of(k, timeline_process_index(t, t->devices[i].process));
+        if (f && !f->device && (f->device = text_of(k, t->devices[i].name)) == STR_NONE)
+            return -1;
     }
+    return 0;
 }
 
-static bool set_bit(uint64_t *bits, uint32_t i)
+/* 1: the bit was not set before; -1: out of memory. */
+static int set_bit(struct names *bits, uint32_t i)
 {
-    bool was = bits[i / 64] >> i % 64 & 1;
-    bits[i / 64] |= (uint64_t)1 << i % 64;
+    while (bits->n <= i / 64)
+        if (!vec_push(bits))
+            return -1;
+    bool was = bits->at[i / 64] >> i % 64 & 1;
+    bits->at[i / 64] |= (uint64_t)1 << i % 64;
     return !was;
 }
 
-static void take_work(struct files *x)
+static int take_work(struct taken *k)
 {
-    const struct timeline *t = x->t;
+    const struct timeline *t = k->t;
     for (size_t i = 0; i < t->op_count; i++) {
         const struct op *o = &t->ops[i];
-        uint32_t file = x->of_process[t->streams[o->stream].process];
-        if (file == TL_NONE)
+        struct file *f = file_of(k, t->streams[o->stream].process);
+        if (!f)
             continue;
-        struct file *f = &x->at[file];
         add_time(f, o->start_ns, o->end_ns);
         if (o->kind != OP_KERNEL)
             continue;
-        if (o->class.family == FAMILY_COMM)
-            set_bit(f->exchanges, o->full_name);
-        else
-            f->kernel_names += set_bit(f->kernels, o->full_name);
+        bool exchange = o->class.family == FAMILY_COMM;
+        uint32_t name = text_of(k, o->full_name);
+        int added = name == STR_NONE ? -1 : set_bit(exchange ? &f->exchanges : &f->kernels, name);
+        if (added < 0)
+            return -1;
+        f->kernel_names += added && !exchange;
     }
     for (size_t i = 0; i < t->collective_count; i++) {
         const struct row_collective *c = &t->collectives[i].row;
-        uint32_t p = timeline_process_index(t, c->process);
-        if (p != TL_NONE && x->of_process[p] != TL_NONE && c->communicator > 0 &&
-            !x->at[x->of_process[p]].communicator)
-            x->at[x->of_process[p]].communicator = c->communicator;
+        struct file *f = file_of(k, timeline_process_index(t, c->process));
+        if (f && c->communicator > 0 && !f->communicator)
+            f->communicator = c->communicator;
     }
+    return 0;
+}
+
+int together_add(struct together *x, const struct timeline *t, size_t file)
+{
+    struct taken k = {.x = x, .t = t};
+    k.of_process = malloc((t->process_count + 1) * sizeof *k.of_process);
+    k.text = calloc(t->strings.n + 1, sizeof *k.text);
+    int rc = k.of_process && k.text ? 0 : -1;
+    if (rc == 0) {
+        find_files(&k, file);
+        rc = take_processes(&k) < 0 || take_work(&k) < 0 ? -1 : 0;
+    }
+    free(k.of_process);
+    free(k.text);
+    return rc;
 }
 
 /* ---- two of them ---- */
 
-static size_t shared(const uint64_t *a, const uint64_t *b, size_t words)
+static size_t shared(const struct names *a, const struct names *b)
 {
     size_t n = 0;
-    for (size_t i = 0; i < words; i++)
-        n += (size_t)__builtin_popcountll(a[i] & b[i]);
+    for (size_t i = 0; i < a->n && i < b->n; i++)
+        n += (size_t)__builtin_popcountll(a->at[i] & b->at[i]);
     return n;
 }
 
@@ -110,35 +203,34 @@ static bool apart_in_time(const struct file *a, const struct file *b)
 }
 
 /* What speaks against b beside a; NULL: nothing. */
-static const char *against(const struct files *x, const struct file *a, const struct file *b)
+static const char *against(const struct together *x, const struct file *a, const struct file *b)
 {
-    const struct timeline *t = x->t;
     size_t least = a->kernel_names < b->kernel_names ? a->kernel_names : b->kernel_names;
     if (a->world > 0 && b->world > 0 && a->world != b->world)
         return arena_printf(x->arena, "of a run of %lld ranks, not %lld", (long long)b->world,
                             (long long)a->world);
-    if (a->device && b->device && strcmp(tl_text(t, a->device), tl_text(t, b->device)) != 0)
-        return arena_printf(x->arena, "on another GPU: %s", tl_text(t, b->device));
+    if (a->device && b->device && a->device != b->device)
+        return arena_printf(x->arena, "on another GPU: %s", str_text(&x->texts, b->device));
     if (apart_in_time(a, b))
         return "recorded at another time";
-    if (least >= KERNELS_TELL && shared(a->kernels, b->kernels, x->words) * 100 < least * ALIKE_PCT)
+    if (least >= KERNELS_TELL && shared(&a->kernels, &b->kernels) * 100 < least * ALIKE_PCT)
         return "of another program: its kernels are others";
     if (a->rank >= 0 && b->rank >= 0 && a->rank == b->rank)
         return arena_printf(x->arena, "rank %lld once more", (long long)b->rank);
     return NULL;
 }
 
-static bool linked(const struct files *x, const struct file *a, const struct file *b)
+static bool linked(const struct file *a, const struct file *b)
 {
     return (a->communicator && a->communicator == b->communicator) ||
            (a->world > 1 && a->world == b->world && a->rank >= 0 && b->rank >= 0) ||
-           shared(a->exchanges, b->exchanges, x->words) > 0;
+           shared(&a->exchanges, &b->exchanges) > 0;
 }
 
 /* ---- groups ---- */
 
 /* Whether file k may join those of `group`; *why: what speaks against it. */
-static bool joins(const struct files *x, const size_t *group_of, size_t group, size_t k,
+static bool joins(const struct together *x, const size_t *group_of, size_t group, size_t k,
                   const char **why)
 {
     bool any = false;
@@ -146,14 +238,14 @@ static bool joins(const struct files *x, const size_t *group_of, size_t group, s
     for (size_t i = 0; i < x->n && !*why; i++)
         if (i != k && group_of[i] == group) {
             *why = against(x, &x->at[i], &x->at[k]);
-            any = any || linked(x, &x->at[i], &x->at[k]);
+            any = any || linked(&x->at[i], &x->at[k]);
         }
     if (!*why && !any)
         *why = "nothing shows that it exchanges data with the others";
     return !*why;
 }
 
-static int group_files(const struct files *x, struct file_role *roles)
+int together_roles(const struct together *x, struct file_role *roles)
 {
     size_t *group_of = malloc((x->n + 1) * sizeof *group_of);
     size_t *members = calloc(x->n + 1, sizeof *members), groups = 0, best = 0;
@@ -189,25 +281,8 @@ static int group_files(const struct files *x, struct file_role *roles)
 int together_find(const struct timeline *t, struct arena *arena, size_t files,
                   struct file_role *roles)
 {
-    struct files x = {.t = t, .arena = arena, .n = files, .words = t->strings.n / 64 + 1};
-    x.at = arena_array(arena, files + 1, sizeof *x.at);
-    x.of_process = arena_array(arena, t->process_count + 1, sizeof *x.of_process);
-    uint64_t *bits = calloc(2 * files * x.words + 1, sizeof *bits);
-    int taken = -1;
-    if (x.at && x.of_process && bits) {
-        for (size_t i = 0; i < files; i++)
-            x.at[i] = (struct file){.rank = -1,
-                                    .world = -1,
-                                    .start_ns = INT64_MAX,
-                                    .end_ns = INT64_MIN,
-                                    .kernels = bits + 2 * i * x.words,
-                                    .exchanges = bits + (2 * i + 1) * x.words};
-        for (size_t i = 0; i < t->process_count; i++)
-            x.of_process[i] = TL_NONE;
-        take_processes(&x);
-        take_work(&x);
-        taken = group_files(&x, roles);
-    }
-    free(bits);
+    struct together *x = together_open(arena, files);
+    int taken = x && together_add(x, t, TOGETHER_ALL) == 0 ? together_roles(x, roles) : -1;
+    together_close(x);
     return taken;
 }

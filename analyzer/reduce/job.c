@@ -38,39 +38,59 @@ void job_release(struct job *j)
     for (size_t i = 0; i < j->files.n; i++)
         release_file(&j->files.at[i]);
     vec_release(&j->files);
+    if (j->spill)
+        fclose(j->spill);
+    *j = (struct job){0};
 }
 
 /* ---- pouring ---- */
 
+struct summarised {
+    const struct job *job;
+    const struct job_file *file;
+};
+
 static int read_summary(void *self, struct sink *out, struct err *e)
 {
-    const struct job_file *f = self;
+    const struct summarised *from = self;
+    struct bytes room = {0};
     struct moved m;
-    struct sink through = moved_sink(&m, out, f->epoch_ns);
-    return unpack_rows(&f->rows, &through, e) < 0 ? err_wrap(e, "%s", f->path) : 0;
+    const struct bytes *rows = job_rows(from->job, from->file, &room, e);
+    struct sink through = moved_sink(&m, out, from->file->epoch_ns);
+    int rc = rows ? unpack_rows(rows, &through, e) : -1;
+    bytes_release(&room);
+    return rc < 0 ? err_wrap(e, "%s", from->file->path) : 0;
 }
 
 int job_pour(const struct job *j, size_t focus, struct sink *out, struct err *e)
 {
     struct import_source *from = calloc(j->files.n + 1, sizeof *from);
-    for (size_t i = 0; from && i < j->files.n; i++)
-        from[i] = (struct import_source){.path = j->files.at[i].path,
-                                         .read = i == focus ? NULL : read_summary,
-                                         .self = &j->files.at[i]};
-    int rc = from ? import_sources(from, j->files.n, out, e) : err_no_memory(e);
+    struct summarised *of = calloc(j->files.n + 1, sizeof *of);
+    for (size_t i = 0; from && of && i < j->files.n; i++) {
+        of[i] = (struct summarised){j, &j->files.at[i]};
+        from[i] = (struct import_source){
+            .path = j->files.at[i].path, .read = i == focus ? NULL : read_summary, .self = &of[i]};
+    }
+    int rc = from && of ? import_sources(from, j->files.n, out, e) : err_no_memory(e);
     free(from);
+    free(of);
     return rc;
 }
 
-/* The summaries of all files. */
-static struct timeline *timeline_of(const struct job *j, struct err *e)
+/* The summary of one file. *epoch_ns: what the times of all count from; 0 = not known so far. */
+static struct timeline *timeline_of(const struct job *j, size_t file, int64_t *epoch_ns,
+                                    struct err *e)
 {
     struct timeline *t = timeline_new(e);
     struct sink sink = t ? timeline_sink(t) : (struct sink){0};
-    if (t && (job_pour(j, SIZE_MAX, &sink, e) < 0 || timeline_finish(t, e) < 0)) {
+    struct summarised of = {j, &j->files.at[file]};
+    struct import_source from = {.path = of.file->path, .read = read_summary, .self = &of};
+    sink.epoch_ns = *epoch_ns;
+    if (t && (import_sources(&from, 1, &sink, e) < 0 || timeline_finish(t, e) < 0)) {
         timeline_free(t);
         return NULL;
     }
+    *epoch_ns = sink.epoch_ns;
     return t;
 }
 
@@ -136,19 +156,31 @@ static const char *drop_others(struct job *j, const struct file_role *roles, str
     return words;
 }
 
-static int apart(struct job *j, struct arena *arena, const char *(*shown)(const char *),
-                 const char **words, struct err *e)
+/* What is known of each file, one after the other. */
+static int look_at(const struct job *j, struct together *x, struct mark_group *marks, struct err *e)
 {
-    struct timeline *t = timeline_of(j, e);
-    struct file_role *roles = t ? arena_array(arena, j->files.n, sizeof *roles) : NULL;
-    int taken = roles ? together_find(t, arena, j->files.n, roles) : -1, all = (int)j->files.n;
-    timeline_free(t);
-    *words = NULL;
-    if (taken == all)
+    int64_t epoch_ns = 0;
+    for (size_t i = 0; i < j->files.n; i++) {
+        struct timeline *t = timeline_of(j, i, &epoch_ns, e);
+        if (!t)
+            return -1;
+        int rc = together_add(x, t, i);
+        marks[i] = steps_marks(t);
+        timeline_free(t);
+        if (rc < 0)
+            return err_no_memory(e);
+    }
+    return 0;
+}
+
+static int say_others(struct job *j, const struct file_role *roles, int taken, struct arena *arena,
+                      const char *(*shown)(const char *), const char **words, struct err *e)
+{
+    if (taken == (int)j->files.n)
         return 0;
-    *words = taken < 0 ? NULL : drop_others(j, roles, arena, shown);
+    *words = drop_others(j, roles, arena, shown);
     if (!*words)
-        return *e->text ? -1 : err_no_memory(e);
+        return err_no_memory(e);
     if (taken == 1)
         return err_set(e,
                        "these files are not the ranks of one run; pass one at a time. Besides %s: "
@@ -158,45 +190,56 @@ static int apart(struct job *j, struct arena *arena, const char *(*shown)(const 
     return *words ? 0 : err_no_memory(e);
 }
 
+/* Of those that are taken, as job->files will have them. */
+static size_t find_focus(const struct job *j, const struct file_role *roles,
+                         const struct mark_group *marks)
+{
+    size_t marked = SIZE_MAX, busiest = SIZE_MAX, focus = 0;
+    for (size_t i = 0; i < j->files.n; i++) {
+        if (!roles[i].taken)
+            continue;
+        if (marks[i].count && (marked == SIZE_MAX || steps_better_marks(&marks[i], &marks[marked])))
+            marked = i;
+        if (busiest == SIZE_MAX || j->files.at[i].work_ns > j->files.at[busiest].work_ns)
+            busiest = i;
+    }
+    for (size_t i = 0; i < (marked == SIZE_MAX ? busiest : marked); i++)
+        focus += roles[i].taken;
+    return focus;
+}
+
+static int apart(struct job *j, struct arena *arena, const char *(*shown)(const char *),
+                 const char **words, size_t *focus, struct err *e)
+{
+    size_t n = j->files.n;
+    struct together *x = together_open(arena, n);
+    struct file_role *roles = calloc(n + 1, sizeof *roles);
+    struct mark_group *marks = calloc(n + 1, sizeof *marks);
+    int rc = x && roles && marks ? look_at(j, x, marks, e) : err_no_memory(e);
+    int taken = rc == 0 ? together_roles(x, roles) : -1;
+    if (rc == 0 && taken < 0)
+        rc = err_no_memory(e);
+    if (rc == 0) {
+        *focus = find_focus(j, roles, marks);
+        rc = say_others(j, roles, taken, arena, shown, words, e);
+    }
+    together_close(x);
+    free(roles);
+    free(marks);
+    return rc;
+}
+
 int job_sort_out(struct job *j, struct arena *arena, const char *(*shown)(const char *),
-                 const char **left_out, struct err *e)
+                 const char **left_out, size_t *focus, struct err *e)
 {
     const char *others = NULL, *damaged = drop_damaged(j, arena, e);
+    *focus = 0;
     if (!damaged && *e->text)
         return -1;
-    if (j->files.n > 1 && apart(j, arena, shown, &others, e) < 0)
+    if (j->files.n > 1 && apart(j, arena, shown, &others, focus, e) < 0)
         return -1;
     *left_out = damaged && others ? arena_printf(arena, "%s. %s", damaged, others)
                 : damaged         ? damaged
                                   : others;
     return damaged && others && !*left_out ? err_no_memory(e) : 0;
-}
-
-/* Number of the file that a process came from; SIZE_MAX. */
-static size_t file_of(const struct timeline *t, uint32_t process)
-{
-    for (size_t i = t->meta_count; i > 0; i--) {
-        const struct row_meta *m = &t->metas[i - 1];
-        if (m->process == t->processes[process].id &&
-            strcmp(tl_text(t, m->key), IMPORT_FILE_KEY) == 0)
-            return strtoul(tl_text(t, m->value), NULL, 10);
-    }
-    return SIZE_MAX;
-}
-
-int job_focus(const struct job *j, size_t *focus, struct err *e)
-{
-    struct timeline *t = timeline_of(j, e);
-    if (!t)
-        return -1;
-    uint32_t marked = steps_marked(t);
-    *focus = marked == TL_NONE ? SIZE_MAX : file_of(t, marked);
-    timeline_free(t);
-    if (*focus < j->files.n)
-        return 0;
-    *focus = 0;
-    for (size_t i = 1; i < j->files.n; i++)
-        if (j->files.at[i].work_ns > j->files.at[*focus].work_ns)
-            *focus = i;
-    return 0;
 }

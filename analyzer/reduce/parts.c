@@ -38,13 +38,17 @@ static int put_string(struct bytes *b, const char *s)
     return bytes_put_text(b, s ? s : "", s ? strlen(s) : 0);
 }
 
-int job_put_file(const struct job_file *f, struct bytes *b)
+int job_put_file(const struct job *j, const struct job_file *f, struct bytes *b, struct err *e)
 {
-    return put_string(b, f->path) < 0 || put_string(b, f->wrong) < 0 ||
-                   bytes_put_int(b, f->epoch_ns) < 0 || bytes_put_int(b, f->work_ns) < 0 ||
-                   bytes_put_text(b, (const char *)f->rows.at, f->rows.n) < 0
-               ? -1
-               : 0;
+    struct bytes room = {0};
+    const struct bytes *rows = job_rows(j, f, &room, e);
+    int rc = rows ? 0 : -1;
+    if (rows && (put_string(b, f->path) < 0 || put_string(b, f->wrong) < 0 ||
+                 bytes_put_int(b, f->epoch_ns) < 0 || bytes_put_int(b, f->work_ns) < 0 ||
+                 bytes_put_text(b, (const char *)rows->at, rows->n) < 0))
+        rc = err_no_memory(e);
+    bytes_release(&room);
+    return rc;
 }
 
 int job_write(const struct job *j, const char *made_of, const char *path, struct err *e)
@@ -52,11 +56,12 @@ int job_write(const struct job *j, const char *made_of, const char *path, struct
     struct bytes b = {0};
     int rc = bytes_put(&b, MAGIC, sizeof MAGIC - 1) < 0 || put_string(&b, made_of) < 0 ||
                      bytes_put_int(&b, (int64_t)j->files.n) < 0
-                 ? -1
+                 ? err_no_memory(e)
                  : 0;
     for (size_t i = 0; rc == 0 && i < j->files.n; i++)
-        rc = job_put_file(&j->files.at[i], &b);
-    rc = rc < 0 ? err_no_memory(e) : write_bytes(&b, path, e);
+        rc = job_put_file(j, &j->files.at[i], &b, e);
+    if (rc == 0)
+        rc = write_bytes(&b, path, e);
     bytes_release(&b);
     return rc;
 }

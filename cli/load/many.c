@@ -50,7 +50,10 @@ int many_add(struct job *j, const char *path, struct err *e)
     if (rc == 0)
         rc = read_file(path, pack_sink(p), &f->epoch_ns, &why);
     pack_close(p);
-    return rc < 0 && job_file_fails(f, why.text) < 0 ? err_no_memory(e) : 0;
+    if (rc < 0 && job_file_fails(f, why.text) < 0)
+        return err_no_memory(e);
+    job_spill(j);
+    return 0;
 }
 
 /* Of whom there is what: nobody looks for kernels of the other ranks in vain. */
@@ -76,7 +79,7 @@ int many_pour(struct job *j, struct sink *out, struct arena *arena, const char *
 {
     size_t focus;
     struct redact *r = NULL;
-    if (job_sort_out(j, arena, load_shown, left_out, e) < 0 || job_focus(j, &focus, e) < 0 ||
+    if (job_sort_out(j, arena, load_shown, left_out, &focus, e) < 0 ||
         !(r = redact_open(*out, load_redact, e)))
         return -1;
     struct sink sink = redact_sink(r);

@@ -131,14 +131,22 @@ static int plan(int argc, char **argv, struct bytes *list)
     return fail(&e);
 }
 
+/* The analysis takes memory for all rows of the profile; each process of a job has little. */
+enum { MOST_ROWS = 250000 };
+
 static int write_job(struct job *job, struct err *e)
 {
-    int rc = reduce_write(job, output, force, e);
+    int64_t rows;
+    int rc = reduce_write(job, output, force, &rows, e);
     signal(SIGTERM, SIG_DFL); /* what comes now is no loss */
     job_release(job); /* the analysis has the memory to itself: what many small rows left of it */
     malloc_trim(0);
-    if (rc == 0)
+    if (rc == 0 && rows <= MOST_ROWS)
         reduce_analyse(output);
+    else if (rc == 0)
+        say("`gpuprof analyze %s` analyses it: the analysis of so many rows needs more memory than "
+            "a process of a job should take",
+            output);
     return rc;
 }
 

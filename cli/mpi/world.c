@@ -58,10 +58,10 @@ void world_share(const struct world *w, struct bytes *b)
 
 /* ---- the tree ---- */
 
-static int send_file(const struct job_file *f, int to, struct err *e)
+static int send_file(const struct job *j, const struct job_file *f, int to, struct err *e)
 {
     struct bytes b = {0};
-    int rc = job_put_file(f, &b) < 0 ? err_no_memory(e) : 0;
+    int rc = job_put_file(j, f, &b, e);
     if (rc == 0 && b.n > INT_MAX)
         rc = err_set(e, "%s: its summary is larger than 2 GiB", f->path);
     if (rc == 0)
@@ -73,7 +73,7 @@ static int send_file(const struct job_file *f, int to, struct err *e)
 static void send_job(struct job *j, bool failed, int to, struct err *e)
 {
     for (size_t i = 0; !failed && i < j->files.n; i++) {
-        failed = send_file(&j->files.at[i], to, e) < 0;
+        failed = send_file(j, &j->files.at[i], to, e) < 0;
         bytes_release(&j->files.at[i].rows);
     }
     must(MPI_Send(e->text, sizeof e->text, MPI_BYTE, to, failed ? TAG_FAILED : TAG_END,
@@ -105,7 +105,9 @@ static int receive_job(struct job *j, int from, bool failed, struct err *e)
         int rc = tag == TAG_FILE && !failed ? job_get_file(j, &b, &at) : 1;
         if (rc < 0)
             err_no_memory(e);
-        else if (rc == 0)
+        else if (rc > 0)
+            job_spill(j);
+        else
             err_set(e, "mpi: a damaged summary came from process %d", from);
         failed = failed || tag == TAG_FAILED || rc <= 0;
     }

@@ -28,8 +28,10 @@ static int reduce(const struct import_files *files, struct err *e)
 {
     struct parts parts;
     struct job job = {0};
+    int64_t rows;
     int rc = parts_open(&parts, files, output, workers, e) < 0 || parts_make(&parts, e) < 0 ||
-                     parts_merge(&parts, &job, e) < 0 || reduce_write(&job, output, force, e) < 0
+                     parts_merge(&parts, &job, e) < 0 ||
+                     reduce_write(&job, output, force, &rows, e) < 0
                  ? -1
                  : 0;
     if (rc == 0 || parts.n == 1) /* few files are soon read again */

@@ -20,8 +20,8 @@ struct parts {
  * set: also if there are none, or if the profile exists. */
 int reduce_list(int argc, char **argv, const char *output, bool force, struct import_files *l,
                 struct err *e);
-/* The job as a profile. -1 with *e set. */
-int reduce_write(struct job *job, const char *output, bool force, struct err *e);
+/* The job as a profile; *rows: how many it has. -1 with *e set. */
+int reduce_write(struct job *job, const char *output, bool force, int64_t *rows, struct err *e);
 /* Keeps the analysis in the profile, as every command that makes one does. */
 void reduce_analyse(const char *output);
 

@@ -122,6 +122,7 @@ int parts_merge(const struct parts *p, struct job *j, struct err *e)
         struct arena arena = ARENA_INIT;
         char *path = part_path(p, part), *of = made_of(p, part, &arena);
         rc = path && of ? job_read(j, of, path, e) : err_no_memory(e);
+        job_spill(j);
         if (rc == 0)
             err_set(e, "%s was not made: call it again to go on", path);
         free(path);

@@ -37,7 +37,7 @@ int reduce_list(int argc, char **argv, const char *output, bool force, struct im
     return err_set(e, "no trace or profile besides %s", output);
 }
 
-int reduce_write(struct job *job, const char *output, bool force, struct err *e)
+int reduce_write(struct job *job, const char *output, bool force, int64_t *rows, struct err *e)
 {
     struct arena arena = ARENA_INIT;
     const char *left_out = NULL;
@@ -45,8 +45,9 @@ int reduce_write(struct job *job, const char *output, bool force, struct err *e)
     struct sink sink = s ? store_sink(s) : (struct sink){0};
     int rc =
         s && many_pour(job, &sink, &arena, &left_out, e) == 0 && store_finish(s, e) == 0 ? 0 : -1;
+    *rows = rc == 0 ? store_rows(s) : 0;
     if (rc == 0)
-        say("wrote %s: %zu files, %lld rows%s%s", output, job->files.n, (long long)store_rows(s),
+        say("wrote %s: %zu files, %lld rows%s%s", output, job->files.n, (long long)*rows,
             left_out ? "; " : "", left_out ? left_out : "");
     store_close(s);
     arena_release(&arena);
