@@ -43,7 +43,7 @@ report/chrome           wire report report/words report/json analyzer/timeline a
 report/page             report report/words report/json report/chrome analyzer/timeline analyzer/measure analyzer/facts
 report/page/ranks       report report/words report/page analyzer/timeline analyzer/facts
 report/page/events      wire report report/words report/json report/chrome report/page report/page/ranks analyzer/timeline analyzer/facts
-report/export           report report/words report/json report/terminal report/chrome report/page analyzer/timeline analyzer/facts analyzer/compare
+report/export           report report/words report/json report/terminal report/chrome report/page analyzer/timeline analyzer/measure analyzer/facts analyzer/compare
 cli/common              report/terminal analyzer/advice
 cli/load                cli/common report analyzer/profile analyzer/import analyzer/measure analyzer/facts analyzer/advice analyzer/reduce
 cli/results             cli/common cli/load report report/tables analyzer/profile analyzer/collector analyzer/collector/spool

@@ -337,6 +337,11 @@ int64_t collect_put_meta(struct collector *c, const char *key, const char *value
     return m.id;
 }
 
+int64_t collect_time_ns(const struct collector *c)
+{
+    return collect_now_ns() - c->start_ns;
+}
+
 size_t collect_processes(const struct collector *c)
 {
     return c->processes;

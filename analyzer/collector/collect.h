@@ -73,6 +73,7 @@ void collect_sample(struct collector *c);
 int collect_pause_ms(struct collector *c);
 /* A fact about the whole profile (docs/profile.md lists the keys). */
 int64_t collect_put_meta(struct collector *c, const char *key, const char *value);
+int64_t collect_time_ns(const struct collector *c);  /* now, as the profile counts */
 size_t collect_processes(const struct collector *c); /* seen so far */
 /* Puts what is otherwise put at the end: processes, threads, streams, devices so far. Only in a
  * copy of the process, whose sink goes nowhere else. */

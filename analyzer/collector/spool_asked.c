@@ -76,11 +76,6 @@ void spool_ask_advance(struct spool_times *t, struct spool *const *spools, size_
 
 /* ---- what the recorder asks for ---- */
 
-static int64_t time_now(const struct collector *c)
-{
-    return collect_now_ns() - c->start_ns;
-}
-
 void collect_on_request(struct collector *c)
 {
     c->out.times.asked = true;
@@ -88,12 +83,12 @@ void collect_on_request(struct collector *c)
 
 void collect_ask(struct collector *c, int64_t steps, int64_t duration_ns)
 {
-    spool_ask(&c->out.times, time_now(c), steps, duration_ns);
+    spool_ask(&c->out.times, collect_time_ns(c), steps, duration_ns);
 }
 
 void collect_ask_end(struct collector *c)
 {
-    spool_ask_end(&c->out.times, time_now(c));
+    spool_ask_end(&c->out.times, collect_time_ns(c));
 }
 
 enum collect_asked collect_asked(const struct collector *c)
@@ -101,8 +96,9 @@ enum collect_asked collect_asked(const struct collector *c)
     const struct row_recorded *w = window_of(&c->out.times);
     if (!w)
         return COLLECT_NONE;
-    return w->gpu_end_ns == INT64_MAX || time_now(c) < w->gpu_end_ns + late_ns ? COLLECT_OPEN
-                                                                               : COLLECT_OVER;
+    return w->gpu_end_ns == INT64_MAX || collect_time_ns(c) < w->gpu_end_ns + late_ns
+               ? COLLECT_OPEN
+               : COLLECT_OVER;
 }
 
 void collect_ask_next(struct collector *c)
@@ -129,7 +125,7 @@ int64_t collect_ask_first_step(const struct collector *c)
 bool collect_ask_has_begun(const struct collector *c)
 {
     const struct row_recorded *w = window_of(&c->out.times);
-    return w && w->end_ns > w->start_ns && time_now(c) > w->start_ns;
+    return w && w->end_ns > w->start_ns && collect_time_ns(c) > w->start_ns;
 }
 
 bool collect_marks_steps(const struct collector *c)

@@ -24,7 +24,7 @@ int live_metrics_of(const struct advice *a, const char *path, struct err *e)
     return write_metrics(a, false, path, e);
 }
 
-int live_metrics(int (*pour)(void *self, struct sink *to, struct err *e), void *self,
+int live_metrics(int (*pour)(void *self, struct sink *to, struct err *e), void *self, bool running,
                  const char *path, struct err *e)
 {
     struct timeline *t = timeline_new(e);
@@ -34,7 +34,7 @@ int live_metrics(int (*pour)(void *self, struct sink *to, struct err *e), void *
         if (pour(self, &sink, e) == 0 && timeline_finish(t, e) == 0)
             a = advise(t, e);
     }
-    int rc = a ? write_metrics(a, true, path, e) : -1;
+    int rc = a ? write_metrics(a, running, path, e) : -1;
     if (a)
         advice_free(a);
     if (t)

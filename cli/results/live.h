@@ -5,7 +5,8 @@
 #include "analyzer/profile/rows.h"
 #include "report/export.h"
 
-int live_metrics(int (*pour)(void *self, struct sink *to, struct err *e), void *self,
+/* `running`: the run goes on. */
+int live_metrics(int (*pour)(void *self, struct sink *to, struct err *e), void *self, bool running,
                  const char *path, struct err *e);
 /* Of a run that has ended. */
 int live_metrics_of(const struct advice *a, const char *path, struct err *e);

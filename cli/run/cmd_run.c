@@ -158,10 +158,9 @@ static int run(int argc, char **argv)
     struct run_wish wish = {delay, duration, steps, every, window, range};
     if (plan_make(&plan, &wish, &e) < 0)
         return usage_error("run: %s", e.text);
-    if (armed &&
-        (delay > 0 || duration > 0 || steps || every || window || range || metrics || no_record))
-        return usage_error("run: --armed excludes --delay, --duration, --steps, --every, --range, "
-                           "--metrics and --no-record");
+    if (armed && (delay > 0 || duration > 0 || steps || every || window || range || no_record))
+        return usage_error("run: --armed excludes --delay, --duration, --steps, --every, --range "
+                           "and --no-record");
     if (device_choose(&d, device, &e) < 0)
         return usage_error("run: %s", e.text);
     force = force || in_ci();

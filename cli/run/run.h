@@ -134,6 +134,10 @@ struct metrics;
 struct metrics *metrics_open(const struct metrics_options *o, struct sink inner, struct err *e);
 struct sink metrics_sink(struct metrics *m);               /* hands all rows on to the inner one */
 void metrics_tick(struct metrics *m, struct collector *c); /* writes the file if it is time */
+/* Where no profile of the whole run tells of its end (run --armed): metrics_end_begin before the
+ * collector puts what it has at the end, metrics_end afterwards. */
+void metrics_end_begin(struct metrics *m);
+int metrics_end(struct metrics *m, struct collector *c, struct err *e);
 void metrics_close(struct metrics *m);
 
 struct recording;

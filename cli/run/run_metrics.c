@@ -7,6 +7,7 @@
 #include "cli/results/live.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ struct metrics {
     struct recent *recent;
     pid_t writer; /* the copy at work; 0: none */
     int64_t next_ns;
+    int64_t from_ns; /* where the interval began, profile time */
 };
 
 static int64_t now_ns(void)
@@ -75,13 +77,22 @@ static int pour(void *self, struct sink *to, struct err *e)
     return recent_pour(self, to, e);
 }
 
+/* Since when steps count that were marked and not recorded. */
+static void put_from(struct collector *c, int64_t from_ns)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRId64, from_ns);
+    collect_put_meta(c, "metrics.from_ns", text);
+}
+
 static _Noreturn void write_once(struct metrics *m, struct collector *c)
 {
     struct err e = ERR_INIT;
     setpriority(PRIO_PROCESS, 0, LOW);
     recent_keep_only(m->recent);
     collect_put_now(c);
-    int rc = live_metrics(pour, m->recent, m->options->path, &e);
+    put_from(c, m->from_ns);
+    int rc = live_metrics(pour, m->recent, true, m->options->path, &e);
     _exit(rc < 0);
 }
 
@@ -116,6 +127,19 @@ void metrics_tick(struct metrics *m, struct collector *c)
     if (m->writer < 0)
         m->writer = 0;
     recent_next(m->recent);
+    m->from_ns = collect_time_ns(c);
+}
+
+void metrics_end_begin(struct metrics *m)
+{
+    busy(m, 0); /* it would write its file over the last one */
+    recent_next(m->recent);
+}
+
+int metrics_end(struct metrics *m, struct collector *c, struct err *e)
+{
+    put_from(c, 0);
+    return live_metrics(pour, m->recent, false, m->options->path, e);
 }
 
 void metrics_close(struct metrics *m)

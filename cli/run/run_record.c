@@ -207,15 +207,28 @@ static void put_end(struct recording *r, int ended)
     put_left(r, "kernel_times", "virtual.kernel_times");
 }
 
+/* Each window has its profile; the metrics are those of all steps of the run. */
+static int finish_armed(struct recording *r, struct err *e)
+{
+    struct err why = ERR_INIT;
+    armed_stop(r->armed, r->collector);
+    if (r->metrics)
+        metrics_end_begin(r->metrics);
+    int rc = collect_finish(r->collector, e);
+    if (armed_finish(r->armed, r->collector, &r->wishes, e) < 0)
+        rc = -1;
+    if (r->metrics && metrics_end(r->metrics, r->collector, &why) < 0)
+        warn("--metrics: %s", why.text);
+    return rc;
+}
+
 int record_finish(struct recording *r, int ended, struct err *e)
 {
     put_end(r, ended);
     host_put_limited(r->collector, &r->periods);
     if (r->armed)
-        armed_stop(r->armed, r->collector);
+        return finish_armed(r, e);
     int rc = collect_finish(r->collector, e);
-    if (r->armed)
-        return armed_finish(r->armed, r->collector, &r->wishes, e) < 0 ? -1 : rc;
     wishes_look(&r->wishes);
     wishes_refuse(&r->wishes, "the program has ended");
     if (r->lost.text[0]) {

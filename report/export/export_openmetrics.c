@@ -7,8 +7,10 @@
 #include "report/words/text.h"
 
 #include "analyzer/compare/work.h"
+#include "analyzer/measure/marked.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_FINDINGS = 10, LABELS = 512 };
@@ -61,19 +63,30 @@ static void one(const struct metrics *m, const char *name, const char *help, dou
     sample(m, name, NULL, NULL, v);
 }
 
+/* The steps that were recorded; where nothing was (run --armed), those that the program marked. */
+static struct marked find_steps(const struct facts *f)
+{
+    struct marked found = {0};
+    const char *from = timeline_meta(f->tl, "metrics.from_ns");
+    if (f->steps.used > 0 && f->steps.source != STEPS_NONE)
+        return (struct marked){(int64_t)f->steps.count, f->steps.pace_ns, f->steps.median_ns,
+                               f->steps.p95_ns};
+    if (from && !marked_steps(f->tl, strtoll(from, NULL, 10), &found))
+        found.steps = 0;
+    return found;
+}
+
 static void steps(const struct metrics *m)
 {
-    const struct facts *f = m->a->facts;
-    bool any = f->steps.used > 0 && f->steps.source != STEPS_NONE;
-    one(m, "steps", "Steps recorded in the interval, or in the run when it has ended.",
-        any ? (double)f->steps.count : 0);
-    if (!any)
+    const struct marked found = find_steps(m->a->facts);
+    one(m, "steps", "Steps in the interval, or in the run when it has ended.", (double)found.steps);
+    if (!found.steps)
         return;
-    one(m, "step_median_seconds", "Median length of a step.", (double)f->steps.median_ns / 1e9);
+    one(m, "step_median_seconds", "Median length of a step.", (double)found.median_ns / 1e9);
     one(m, "step_mean_seconds", "Mean length of a step, with long ones.",
-        (double)f->steps.pace_ns / 1e9);
+        (double)found.mean_ns / 1e9);
     one(m, "step_p95_seconds", "95th percentile of the length of a step.",
-        (double)f->steps.p95_ns / 1e9);
+        (double)found.p95_ns / 1e9);
 }
 
 /* Where a step's time goes: computing, and idle time of the GPU by its cause. */

@@ -151,6 +151,36 @@ def ended_meanwhile(build, checks, run):
     checks.check(not left and not os.path.exists(run.output), "nothing else is left", str(left))
 
 
+def metrics(build, checks):
+    """Between the windows Prometheus sees how long the steps take, in a window where their time goes, at the end all steps."""
+    path = build.path("armed.prom")
+
+    def values():
+        try:
+            lines = Run.text(path).splitlines()
+        except FileNotFoundError:
+            return {}
+        return {re.sub(r"[{,](program|job|rank)=\"[^\"]*\"|}", "", name): float(v)
+                for name, v in (line.rsplit(" ", 1) for line in lines if not line.startswith("#"))}
+
+    run = Run(build, "metered", "--armed", "--metrics", path + ",1")
+    until(lambda: values().get("gpuprof_steps", 0) > 0)
+    first = values()
+    checks.check(first["gpuprof_running"] == 1 and 0.001 < first["gpuprof_step_median_seconds"] <= first["gpuprof_step_p95_seconds"] and
+                 not any("part_seconds" in k for k in first), "--metrics: the steps' length while nothing is recorded", str(first))
+    ask(build, "--steps", "30", str(run.process.pid))
+    seen = until(lambda: any("part_seconds" in k for k in values()))
+    checks.check(seen, "--metrics: the parts of a step in a window", str(values()))
+    until(lambda: not any("part_seconds" in k for k in values()))
+    run.end()
+    steps = re.findall(r"^step +(\d+) ", run.text(run.stdout), re.M)
+    last = values()
+    checks.check(last["gpuprof_running"] == 0 and last["gpuprof_steps"] >= int(steps[-1]) - 1 > 0,
+                 "--metrics: all steps of the run at its end", f"{last} {steps[-1:]}")
+    made = [p for p in os.listdir(build.folder.name) if p.startswith("armed.prom")]
+    checks.check(made == ["armed.prom"], "--metrics: one file", str(made))
+
+
 def main():
     build, checks = Build(sys.argv[1]), Checks()
     refused(checks, "a process that does not exist", ask(build, "2147483000"), "no process")
@@ -170,6 +200,7 @@ def main():
     status = quiet.process.wait(ANSWER_S)
     checks.check(status == 0 and "median_step_ms=" in quiet.text(quiet.stdout) and not glob.glob(build.path("quiet*.gpuprof")),
                  "nobody asks: no profile", f"{status} {quiet.text(quiet.stderr)}")
+    metrics(build, checks)
     done = build.run([build.gpuprof, "run", "--armed", "--every", "10", "--window", "2", "true"])
     checks.check(done.returncode == 2 and "--armed excludes" in done.stderr, "--armed and --every", done.stderr)
     checks.done()
