@@ -5,7 +5,7 @@ CMAKE_FLAGS ?=
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all setup configure demo test torch fresh fuzz bench truth drawn matrix transparency images gpu-portable gpu-check install deb archive format clean
+.PHONY: all setup configure demo test torch fresh fuzz bench truth drawn many-ranks matrix transparency images gpu-portable gpu-check install deb archive format clean
 
 all: configure
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -69,6 +69,12 @@ drawn: all
 # called again: make matrix MATRIX="--seconds 100".
 matrix: all
 	@tests/e2e/matrix.py $(BUILD) --full --state $(BUILD)/matrix.jsonl --write docs/matrix.md $(MATRIX)
+
+# Jobs of 256 and 1,024 ranks whose late rank, groups, clocks and leftovers are known, and what is said of them; the tests make
+# smaller ones. A quarter of an hour.
+many-ranks: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target gpuprof
+	@tests/golden/many_ranks.py $(BUILD)/bin/gpuprof 256 1024
 
 # The pictures of docs/images, of what gpuprof writes now: needs node, Chromium and golang-1.19-src (for a viewer of traces).
 # A test fails when what they were made from has changed since.
