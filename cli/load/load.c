@@ -182,8 +182,8 @@ static struct timeline *read_many(struct import_files *l, struct err *e)
     const char *left_out;
     struct timeline *t = timeline_new(e);
     int rc = t ? 0 : -1;
-    for (size_t i = 0; rc == 0 && i < l->n; i++)
-        rc = many_add(&job, l->at[i], e);
+    if (rc == 0)
+        rc = many_add_all(&job, l->at, l->n, e);
     if (rc == 0) {
         struct sink sink = timeline_sink(t);
         rc = note_steps(&sink, e) < 0 || many_pour(&job, &sink, &arena, &left_out, e) < 0 ||

@@ -1,9 +1,8 @@
 /* reduce: the recordings of all ranks into one small profile. */
 #include "cli/common/command.h"
 #include "cli/load/load.h"
+#include "cli/load/many.h"
 #include "cli/reduce/reduce.h"
-
-#include <sched.h>
 
 static bool force;
 static const char *output;
@@ -16,13 +15,6 @@ static const struct option_spec options[] = {
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
     {0},
 };
-
-static int usable_cores(void)
-{
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
 
 static int reduce(const struct import_files *files, struct err *e)
 {
@@ -51,7 +43,7 @@ static int run(int argc, char **argv)
         return usage_error("reduce: say where to: -o FILE.gpuprof");
     if (workers < 0 || workers > 1024)
         return usage_error("reduce: --jobs needs a number of processes, 1 to 1024");
-    workers = workers ? workers : usable_cores();
+    workers = workers ? workers : many_cores();
     if (reduce_list(argc, argv, output, force, &files, &e) < 0)
         return fail(&e);
     int status = reduce(&files, &e) < 0 ? fail(&e) : 0;

@@ -2,6 +2,7 @@
 """gpuprof reduce as a command: it goes on where it was stopped, and bad input is one line. That it answers as the folder does is
 in many_ranks.py.
 Usage: reduce.py GPUPROF"""
+import json
 import os
 import subprocess
 import sys
@@ -85,6 +86,30 @@ def inside(gpuprof, traces):
         check(done.returncode == 0 and len(analyze(gpuprof, profile)["ranks"]) == 5, f"a profile beside the traces {more}", done.stderr)
 
 
+def workers(process):
+    with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as f:
+        return [int(p) for p in f.read().split()]
+
+
+def a_worker_dies(gpuprof, traces):
+    """`analyze` reads a folder on all cores. One process waits for a pipe into which nobody writes, and is killed: another does its
+    share."""
+    before, last = answer(analyze(gpuprof, traces)), trace(traces, RANKS - 1)
+    os.rename(last, last + ".kept")
+    os.mkfifo(last)
+    child, found = subprocess.Popen([gpuprof, "analyze", "--json", traces], stdout=subprocess.PIPE, text=True), []
+    until = time.monotonic() + 20
+    while time.monotonic() < until and not found and child.poll() is None:
+        found = workers(child)
+    time.sleep(1)
+    os.rename(last + ".kept", last)
+    for worker in found:
+        os.kill(worker, 9)
+    told = child.communicate(timeout=600)[0]
+    check(found and child.returncode == 0 and answer(json.loads(told)) == before, "analyze uses several cores; the death of a process "
+          "changes nothing", f"{found} {child.returncode}")
+
+
 def refused(gpuprof, folder):
     nothing, other = os.path.join(folder, "nothing"), os.path.join(folder, "other.json")
     os.mkdir(nothing)
@@ -106,6 +131,8 @@ def main():
         Job(5).write(few)
         goes_on(gpuprof, traces, os.path.join(folder, "job.gpuprof"))
         inside(gpuprof, few)
+        if len(os.sched_getaffinity(0)) > 1:
+            a_worker_dies(gpuprof, traces)
         refused(gpuprof, folder)
     return 1 if failed else 0
 
