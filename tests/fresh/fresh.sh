@@ -8,7 +8,8 @@
 # `debootstrap --variant=minbase`, gets the sources of the last commit, and runs the lines of the README's section "From
 # source" as they stand there (inside.sh). FRESH_LINES="make demo" keeps those that match it, beside those of apt-get.
 # STATE keeps the bare roots and the packages: a second run fetches nothing again. Debian's mirror is this machine's own, or
-# FRESH_MIRROR; FRESH_WHEELS is a folder of NVIDIA's Python wheels with what the toolkit lacks. Needs root, debootstrap, unshare.
+# FRESH_MIRROR. FRESH_WHEELS is a folder of NVIDIA's Python wheels with what the toolkit lacks; unset, they are installed into
+# the user's cache. Needs root, debootstrap, unshare.
 set -u
 here=$(cd "$(dirname "$0")/../.." && pwd)
 state=${1:?fresh.sh STATE [SUITE[:WHO[:CUDA]]]...}
@@ -89,6 +90,14 @@ done
 for tool in debootstrap unshare chroot; do
     command -v $tool >/dev/null || fail "needs $tool"
 done
+case $wanted in *:cuda*)
+    if [ -z "${FRESH_WHEELS+set}" ]; then # CUDA_HOME is another place, which is not bound
+        FRESH_WHEELS=$(CUDA_HOME='' "$here/scripts/cuda_wheels.sh" "${XDG_CACHE_HOME:-$HOME/.cache}/gpuprof/cuda-wheels") ||
+            fail "no wheels for what the toolkit lacks; set FRESH_WHEELS"
+        export FRESH_WHEELS
+    fi
+    ;;
+esac
 mkdir -p "$state/archives/partial" && state=$(cd "$state" && pwd) || exit 2
 for v in $wanted; do
     echo "== fresh $v =="
