@@ -195,7 +195,7 @@ static int run(int argc, char **argv)
             ;
         return child_finish(&c);
     }
-    if (d.no_gpu)
+    if (d.no_gpu && program_is_there(argv[0])) /* else that alone is said */
         say("no NVIDIA GPU found: gpuprof records only the host side (--device virtual:h200 "
             "rehearses on a virtual GPU)");
     const char *says = program_says(program_kind(argv[0]));

@@ -89,6 +89,7 @@ enum program_kind {
     PROGRAM_FOREIGN,    /* another processor, or 32 bits */
     PROGRAM_MUSL,       /* another C library */
 };
+bool program_is_there(const char *name); /* a file that may be run, with a slash or on the PATH */
 enum program_kind program_kind(const char *name);
 /* What follows "NAME ..." in a note to the user; NULL: nothing to say. */
 const char *program_says(enum program_kind kind);

@@ -13,16 +13,22 @@
 
 enum { SCRIPTS = 4, HEAD_BYTES = 4096 };
 
+static bool is_program(const char *path)
+{
+    struct stat s;
+    return access(path, X_OK) == 0 && stat(path, &s) == 0 && S_ISREG(s.st_mode);
+}
+
 /* The file that execvp would run. */
 static int find(const char *name, char *out, size_t n)
 {
     const char *path = getenv("PATH");
     if (strchr(name, '/'))
-        return (size_t)snprintf(out, n, "%s", name) < n && access(out, X_OK) == 0 ? 0 : -1;
+        return (size_t)snprintf(out, n, "%s", name) < n && is_program(out) ? 0 : -1;
     for (const char *at = path ? path : "/bin:/usr/bin"; *at;) {
         size_t length = strcspn(at, ":");
         if ((size_t)snprintf(out, n, "%.*s/%s", (int)length, length ? at : ".", name) < n &&
-            access(out, X_OK) == 0)
+            is_program(out))
             return 0;
         at += length + (at[length] == ':');
     }
@@ -91,6 +97,12 @@ static bool privileged(const char *path)
     bool group = (s.st_mode & S_ISGID) && (s.st_mode & S_IXGRP) && s.st_gid != getegid();
     bool capable = geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0;
     return user || group || capable;
+}
+
+bool program_is_there(const char *name)
+{
+    char path[PATH_MAX];
+    return find(name, path, sizeof path) == 0;
 }
 
 enum program_kind program_kind(const char *name)

@@ -127,11 +127,12 @@ def compare_cuda(build, checks, what, code, processes):
 
 def missing_program(build, checks):
     """As env does it: 127 when there is no such program, 126 when it cannot be run."""
-    for name, status in (("/no/such/program", 127), ("/etc/passwd", 126)):
-        run = build.run([build.gpuprof, "run", "--device", DEVICE, "-o",
-                         build.path("none.gpuprof"), "--", name])
-        checks.check(run.returncode == status, f"{name}: status {status}", str(run.returncode))
-        checks.check(len(run.stderr.splitlines()) == 1, f"{name}: one clear line", run.stderr)
+    for name, status in (("/no/such/program", 127), ("no-such-program", 127), ("/etc/passwd", 126), ("/etc", 126)):
+        for device in (DEVICE, "auto"):
+            run = build.run([build.gpuprof, "run", "--device", device, "-o",
+                             build.path("none.gpuprof"), "--", name])
+            checks.check(run.returncode == status, f"{name}, {device}: status {status}", str(run.returncode))
+            checks.check(len(run.stderr.splitlines()) == 1, f"{name}, {device}: one clear line", run.stderr)
 
 
 def main():
