@@ -281,7 +281,9 @@ int lint_read(struct lint *l, const char *path, struct err *e)
     int rc = -1;
     if (json_read_open(&g.r, fill, gz, 64 << 20) == 0) {
         rc = take_document(&g);
-        if (rc)
+        if (rc && g.r.offset + g.r.pos == 0 && gzeof(gz))
+            err_set(e, "%s: empty file", path);
+        else if (rc)
             err_set(e, "%s is not a complete Chrome trace: %s at byte %llu", path,
                     g.r.error ? g.r.error : "unexpected value",
                     (unsigned long long)(g.r.offset + g.r.pos));

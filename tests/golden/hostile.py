@@ -227,6 +227,19 @@ def check(gpuprof, path, right, most):
         yield f"uses {used.ru_maxrss >> 10} MiB, allowed are {most}"
 
 
+def linted(gpuprof, folder):
+    """lint-trace of what is no trace: one line that names the file, and why."""
+    for name, content, why in (("none.json", None, "no such file"), ("empty.json", b"", "empty file"), ("cut.json", b"{", "cut off")):
+        path = os.path.join(folder, name)
+        if content is not None:
+            with open(path, "wb") as f:
+                f.write(content)
+        done = subprocess.run([gpuprof, "lint-trace", path], capture_output=True, text=True, check=False)
+        good = done.returncode == 2 and len(done.stderr.splitlines()) == 1 and name in done.stderr and why in done.stderr
+        print(("ok   " if good else "FAIL ") + "lint-trace: " + why + ("" if good else f": {done.returncode} {done.stderr!r}"))
+        yield not good
+
+
 def main():
     most = int(sys.argv[2]) if len(sys.argv) > 2 else 256
     bad = 0
@@ -244,6 +257,7 @@ def main():
                 print("       " + p)
             bad += bool(problems)
             os.unlink(path)
+        bad += sum(linted(sys.argv[1], folder))
     return 1 if bad else 0
 
 
