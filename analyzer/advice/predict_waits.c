@@ -149,14 +149,14 @@ void predict_waits(struct advice *a, struct engine *x, struct outcome *o)
     if (best->saves_ns * 100 < a->facts->step_ns)
         o->summary = arena_printf(
             &a->arena,
-            "%s. Removing only one of the %zu waits per step saves almost nothing (at most %.2f "
-            "ms), because the next one waits instead; removing all of them saves %.2f ms",
-            o->summary, p.n, one, all);
+            "%s. Removing only one of these waits saves almost nothing (at most %.2f ms), because "
+            "the next one waits instead; removing all of them saves %.2f ms",
+            o->summary, one, all);
     else
         o->summary = arena_printf(&a->arena,
-                                  "%s. There are %zu waits per step: removing only %s saves %.2f "
-                                  "ms, removing all of them saves %.2f ms",
-                                  o->summary, p.n, where, one, all);
+                                  "%s. Of these waits, removing only %s saves %.2f ms, removing "
+                                  "all of them saves %.2f ms",
+                                  o->summary, where, one, all);
     outcome_evidence(o, "saved per step by removing only the best one of the waits", one, "ms",
                      NULL);
 }
