@@ -161,7 +161,8 @@ struct host_facts {
     double fetches;       /* made by the training thread itself, per used step */
     int64_t
         starved_ns;  /* training thread ready to run but without a core, per step; -1 = unknown */
-    int64_t wait_ns; /* training thread waiting for (or making) data per step, median */
+    int64_t wait_ns; /* training thread waiting for (or making) data in a step: median, or
+                        average as step_ns is */
 };
 
 /* Self-checks. */

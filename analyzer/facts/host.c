@@ -187,19 +187,21 @@ static int starved_ranks(struct facts *f)
     return rc;
 }
 
-static int median_wait(struct facts *f)
+static int typical_wait(struct facts *f)
 {
     struct spans input = {0};
     int64_t *v = malloc((f->steps.count + 1) * sizeof *v);
+    int64_t all = 0;
     size_t n = 0;
     int rc = v ? 0 : -1;
     if (rc == 0 && f->tl->thread_count) {
         rc = input_spans(&input, f->tl, f->steps.main_thread);
         for (size_t i = 0; rc == 0 && i < f->steps.count; i++)
             if (f->steps.at[i].used)
-                v[n++] = spans_covered(&input, f->steps.at[i].start_ns, f->steps.at[i].end_ns);
+                all += v[n++] =
+                    spans_covered(&input, f->steps.at[i].start_ns, f->steps.at[i].end_ns);
         if (rc == 0)
-            f->host.wait_ns = median_ns(v, n);
+            f->host.wait_ns = analysis_by_mean(f) ? all / (int64_t)(n + !n) : median_ns(v, n);
     }
     spans_release(&input);
     free(v);
@@ -236,7 +238,7 @@ int host_measure(struct facts *facts, struct err *e)
         facts->host.fetch_cpu_ns =
             f.cpu.n ? median_ns(f.cpu.at, f.cpu.n) : sampled_cpu(facts, &f, facts->host.fetch_ns);
         facts->host.starved_ns = starved(facts, facts->steps.main_thread);
-        rc = starved_ranks(facts) < 0 || median_wait(facts) < 0 ? -1 : 0;
+        rc = starved_ranks(facts) < 0 || typical_wait(facts) < 0 ? -1 : 0;
     }
     free(f.worker);
     vec_release(&f.wall);

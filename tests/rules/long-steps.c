@@ -82,6 +82,9 @@ START_TEST(other_advice_is_about_long_waits_for_data)
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "long-steps", RULE_SUPPRESSED);
     case_verdict(a, "num-workers", RULE_FIRES);
+    int64_t average = MS(30) / EVERY,
+            told = a->facts->host.wait_ns; /* the page tells it beside them */
+    ck_assert_msg(llabs(told - average) < MS(0.3), "%lld ns of waiting", (long long)told);
     build_end(&b);
 }
 END_TEST
