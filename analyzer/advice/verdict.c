@@ -54,8 +54,9 @@ static const char *step_words(const struct advice *a, const char *which, char *o
     }
     size_t n = (size_t)snprintf(out, size, "%s ", which);
     if (analysis_by_mean(a->facts))
-        snprintf(out + n, size - n, "%s step on average (median %s; %zu of %zu steps are longer)",
-                 step, time_words(median, sizeof median, s->median_ns), s->slow, s->used);
+        snprintf(out + n, size - n, "%s step on average (median %s; %zu of %zu steps %s longer)",
+                 step, time_words(median, sizeof median, s->median_ns), s->slow, s->used,
+                 s->slow == 1 ? "is" : "are");
     else
         snprintf(out + n, size - n, "%s step", step);
     return out;

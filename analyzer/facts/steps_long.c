@@ -162,15 +162,17 @@ void steps_explain_long(struct facts *f)
     int64_t extra = extra_ns(f, most);
     if (2 * extra < s->long_ns - s->short_ns)
         return;
-    const char *in = where(f, (enum part)most);
+    const char *in = where(f, (enum part)most), *why = "";
     f->long_part = most;
     f->long_in = in;
     f->long_extra_ns = extra;
-    f->long_text =
-        arena_printf(&f->arena,
-                     "%zu of %zu %ss take %.4g ms, the others %.4g ms; the long ones spend more "
-                     "time in '%s': %.4g ms%s%s%s",
-                     s->slow, steps_like(s), analysis_step_word(f), (double)s->long_ns / 1e6,
-                     (double)s->short_ns / 1e6, part_title[most], (double)extra / 1e6,
-                     in ? ", most of it in '" : "", in ? in : "", in ? "'" : "");
+    if (f->on_cpu || f->totals.kernel_count) /* else no GPU is known that could idle */
+        why = arena_printf(&f->arena, "; the long %s more time in '%s': %.4g ms%s%s%s",
+                           s->slow == 1 ? "one spends" : "ones spend", part_title[most],
+                           (double)extra / 1e6, in ? ", most of it in '" : "", in ? in : "",
+                           in ? "'" : "");
+    f->long_text = arena_printf(&f->arena, "%zu of %zu %s%s take%s %.4g ms, the others %.4g ms%s",
+                                s->slow, steps_like(s), analysis_step_word(f),
+                                s->batches ? "es" : "s", s->slow == 1 ? "s" : "",
+                                (double)s->long_ns / 1e6, (double)s->short_ns / 1e6, why);
 }
