@@ -77,11 +77,15 @@ static void write_header(const struct page *p)
     page_put(p, "<header>\n<h1>%s</h1>\n", p->o->title ? p->o->title : "profile");
     snprintf(device.s, sizeof device.s, "%.150s", text_device(p->a));
     page_put(p, "<p class=\"sub\">%s", device.s);
+    const char *between = device.s[0] ? " &middot; " : "";
     if (analysis_of_window(p->a->facts))
-        page_put(p, " &middot; %s", s->source_text);
+        page_put(p, "%s%s", between, s->source_text);
     else if (s->count)
-        fprintf(p->f, " &middot; %zu of %zu %s used", s->used, s->count,
-                s->batches ? "batches" : "steps");
+        fprintf(p->f, "%s%zu of %zu %s%s used", between, s->used, s->count,
+                analysis_step_word(p->a->facts),
+                s->count == 1 ? ""
+                : s->batches  ? "es"
+                              : "s");
     if (p->a->facts->on_cpu)
         page_put(p, " &middot; no GPU was used");
     write_date(p);

@@ -30,14 +30,14 @@ static void write_health(const struct page *p)
     }
     page_put(p,
              "<div class=\"scroll\"><table class=\"data\"><thead><tr><th class=\"l\">severity</th>"
-             "<th class=\"l\">what</th></tr></thead><tbody>\n");
+             "<th class=\"l\">what</th><th>count</th></tr></thead><tbody>\n");
     for (size_t i = 0; i < p->t->health_count; i++) {
         const struct row_health *r = &p->t->healths[i];
-        page_put(p, "<tr><td class=\"l\">%s</td><td class=\"l wide\">%s</td></tr>\n",
+        page_put(p, "<tr><td class=\"l\">%s</td><td class=\"l wide\">%s</td><td>%s</td></tr>\n",
                  r->severity > 1   ? "error"
                  : r->severity > 0 ? "warning"
                                    : "note",
-                 tl_text(p->t, r->text));
+                 tl_text(p->t, r->text), r->value > 1 ? text_count(&b, r->value) : "");
     }
     page_put(p, "</tbody></table></div></section>\n");
 }

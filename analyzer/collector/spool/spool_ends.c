@@ -81,7 +81,8 @@ static void put_losses(struct spool *s, struct spool_out *out)
                "times that a thread of the program filled a ring of host records and went on in "
                "another one, because the collector got no core in time; nothing is lost by that",
                (int64_t)atomic_load(&s->h->counter[SPOOL_RINGS_LEFT]));
-    put_health(s, out, 0, "agent-cpu", "CPU time of the agent's own thread, ns",
+    put_health(s, out, 0, "agent-cpu",
+               "nanoseconds that the agent's own thread computed; the overhead contains them",
                (int64_t)atomic_load(&s->h->counter[SPOOL_SELF_NS]));
 }
 

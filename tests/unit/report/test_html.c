@@ -141,6 +141,19 @@ START_TEST(page_says_it_all_without_script)
 }
 END_TEST
 
+START_TEST(page_of_an_unknown_device_begins_with_the_steps)
+{
+    struct builder b;
+    char *out = exported("html", exported_run(&b, ""));
+    const char *sub = strstr(out, "<p class=\"sub\">");
+    ck_assert_ptr_nonnull(sub);
+    ck_assert_msg(strncmp(sub + 15, "11 of 12 steps used", 19) == 0, "%.60s", sub);
+    ck_assert_ptr_nonnull(strstr(out, ">a warning to show</td><td>3</td>"));
+    free(out);
+    build_end(&b);
+}
+END_TEST
+
 /* Which thread waits, and for what. */
 START_TEST(page_tells_what_threads_wait_for)
 {
@@ -197,6 +210,7 @@ Suite *test_html_suite(void)
     tcase_add_test(t, packs_and_unpacks);
     tcase_add_test(t, page_is_one_harmless_file);
     tcase_add_test(t, page_says_it_all_without_script);
+    tcase_add_test(t, page_of_an_unknown_device_begins_with_the_steps);
     tcase_add_test(t, page_tells_what_threads_wait_for);
     tcase_add_test(t, page_carries_every_event_of_a_small_run);
     tcase_add_test(t, rounds_axes_up);
