@@ -170,7 +170,8 @@ static void write_histogram(const struct page *p)
     if (most == 0)
         return;
     struct text top;
-    page_put(p, "<div class=\"plot\"><span class=\"ytop\">%s in all</span>", text_time(&top, most));
+    page_put(p, "<div class=\"plot\"><span class=\"ytop\">tallest bar %s</span>",
+             text_time(&top, most));
     svg_open(p->f, BINS * 10, 100, "histogram",
              "Idle time of the GPU by length of the gap; the table below has the longest");
     for (int b = 0; b < BINS; b++) {

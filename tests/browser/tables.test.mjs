@@ -42,6 +42,25 @@ for (const width of [1280, 1920])
         await close();
     });
 
+test('the lengths below the histogram of gaps keep their units', async () => {
+    for (const width of [390, 1280, 1920]) {
+        const {page, bad, close} = await ready({viewport: {width, height: 900}});
+        const shown = await page.locator('.bins span').evaluateAll(all => all.filter(e => getComputedStyle(e).visibility === 'visible').map(e => {
+            const text = document.createRange();
+            text.selectNodeContents(e);
+            return [e.textContent, text.getBoundingClientRect().left, text.getBoundingClientRect().right,
+                    getComputedStyle(e).overflowX === 'visible' ? Infinity : e.getBoundingClientRect().right];
+        }));
+        assert.ok(shown.length > 3);
+        shown.forEach(([text, , right, end], i) => {
+            assert.ok(right <= end, text + ' is cut at ' + width);
+            assert.ok(i + 1 === shown.length || right < shown[i + 1][1], text + ' touches the next one at ' + width);
+        });
+        assert.deepEqual(bad, []);
+        await close();
+    }
+});
+
 test('a long name keeps both ends, and is copied whole', async () => {
     const {page, bad, close} = await ready({viewport: {width: 390, height: 800}});
     const name = page.locator('#kerneltable .mid', {hasText: 'vectorized'}).first();
