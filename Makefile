@@ -76,7 +76,7 @@ many-ranks: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target gpuprof
 	@tests/golden/many_ranks.py $(BUILD)/bin/gpuprof 256 1024
 
-# The pictures of docs/images, of what gpuprof writes now: needs node, Chromium and golang-1.19-src (for a viewer of traces).
+# The pictures of docs/images, of what gpuprof writes now: needs node, Chromium and golang-src (for a viewer of traces).
 # A test fails when what they were made from has changed since.
 images: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target gpuprof

@@ -1,14 +1,14 @@
 /* The pictures of docs/images, of the inputs that inputs.py made: shoot.mjs INPUTS IMAGES TESTS, where TESTS is
  * tests/browser, whose packages it uses. The trace is shown in the viewer of chrome://tracing as Go's tools ship it (package
- * golang-1.19-src). */
+ * golang-src). */
 import {existsSync, readFileSync} from 'node:fs';
 import {createServer} from 'node:http';
 import {join, resolve} from 'node:path';
 import {pathToFileURL} from 'node:url';
 
 const [inputs, images, tests] = process.argv.slice(2).map(path => resolve(path));
-const {launch} = await import(pathToFileURL(join(tests, 'setup.mjs')));
-const viewer = '/usr/share/go-1.19/src/cmd/trace/static';
+const {launch, traceViewer} = await import(pathToFileURL(join(tests, 'setup.mjs')));
+const viewer = traceViewer();
 const browser = await launch();
 
 async function shot(name, {url, width = 1280, height = 800, colorScheme = 'light', ready, click, part, clip}) {
@@ -69,6 +69,6 @@ await shot('terminal', {url: terminalPage(readFileSync(join(inputs, 'terminal.tx
 for (const colorScheme of ['light', 'dark']) await shot('page-' + colorScheme, {url: page, colorScheme});
 await shot('timeline', {url: page, part: '#timeline'});
 await shot('ranks', {url: ranks, part: '#ranks'});
-if (existsSync(viewer)) await traceInViewer();
-else console.log('trace.png is not made: golang-1.19-src is not installed');
+if (viewer) await traceInViewer();
+else console.log('trace.png is not made: golang-src is not installed');
 await browser.close();

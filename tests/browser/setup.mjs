@@ -4,7 +4,7 @@
  *
  * Needs Chromium (CHROMIUM, else /usr/bin/chromium) and `npm ci` in this folder. */
 import {execFileSync} from 'node:child_process';
-import {mkdtempSync, readFileSync, writeFileSync, rmSync} from 'node:fs';
+import {existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {dirname, join, resolve} from 'node:path';
 import {fileURLToPath} from 'node:url';
@@ -97,6 +97,13 @@ export function makeFiles(device = 'NVIDIA H200') {
     run('export', at('trace.json'), '-o', at('chrome.json'));
     run('export', '--format', 'speedscope', at('trace.json'), '-o', at('flame.speedscope.json'));
     return {at, run, remove: () => rmSync(folder, {recursive: true})};
+}
+
+/* The folder with the viewer of chrome://tracing, of whichever version of Go's sources is there (package golang-src). */
+export function traceViewer() {
+    const all = existsSync('/usr/share') ? readdirSync('/usr/share').filter(name => name.startsWith('go-')) : [];
+    return all.flatMap(name => ['cmd/trace/static', 'internal/trace/traceviewer/static'].map(at => join('/usr/share', name, 'src', at)))
+        .find(path => existsSync(join(path, 'trace_viewer_full.html')));
 }
 
 export function launch() {

@@ -1,11 +1,11 @@
 /* Our traces in other people's viewers: speedscope as its package ships it, and the viewer of
- * chrome://tracing as Go's tools ship it, where that is installed (package golang-1.19-src). */
+ * chrome://tracing as Go's tools ship it, where that is installed (package golang-src). */
 import assert from 'node:assert/strict';
 import {existsSync, readFileSync, writeFileSync} from 'node:fs';
 import {createServer} from 'node:http';
 import {join} from 'node:path';
 import test, {after, before} from 'node:test';
-import {here, launch, makeFiles} from './setup.mjs';
+import {here, launch, makeFiles, traceViewer} from './setup.mjs';
 
 let files, browser;
 before(async () => {
@@ -59,7 +59,7 @@ test('the speedscope file keeps its schema', () => {
     }
 });
 
-const viewer = '/usr/share/go-1.19/src/cmd/trace/static';
+const viewer = traceViewer();
 const harness = `<!doctype html><script>window.onerror = m => { window.failure = m; };</script>
 <script src="/webcomponents.min.js"></script><script>
 addEventListener('WebComponentsReady', async () => {
@@ -79,7 +79,7 @@ addEventListener('WebComponentsReady', async () => {
 });
 </script><link rel="import" href="/trace_viewer_full.html">`;
 
-test('the chrome://tracing viewer imports the trace without a warning', {skip: !existsSync(viewer) && 'golang-1.19-src is not installed'}, async () => {
+test('the chrome://tracing viewer imports the trace without a warning', {skip: !viewer && 'golang-src is not installed'}, async () => {
     const server = createServer((request, response) => {
         const name = request.url.slice(1);
         if (request.url === '/') response.setHeader('content-type', 'text/html').end(harness);
