@@ -20,7 +20,9 @@ int64_t predict_saved(struct engine *x, const struct outcome *const *o, size_t n
 {
     const struct edit *edits[EDITS_MOST] = {NULL};
     n = edits_of(o, n, edits);
-    return engine_to_median(x, engine_saved_by(x, edits, n, 0));
+    int64_t ns = engine_to_median(x, engine_saved_by(x, edits, n, 0));
+    int64_t most = x->f->step_ns - engine_floor_ns(x, edits, n);
+    return ns < most ? ns : most;
 }
 
 /* What trials of such changes have shown to be missing from the interval. */

@@ -66,10 +66,19 @@ static struct choice next(const struct advice *a, struct engine *x, const struct
     return best;
 }
 
+/* A number stays within its interval, and that of a first change is what its finding says. */
+static int64_t told(struct span_ns s, int64_t together_ns, bool first)
+{
+    if (first)
+        return s.mid_ns;
+    int64_t least = together_ns > s.low_ns ? together_ns : s.low_ns;
+    return least < s.high_ns ? least : s.high_ns;
+}
+
 void predict_stack(struct advice *a, struct engine *x)
 {
     const struct outcome *chosen[CHANGES + 1];
-    int64_t sum = 0, step = a->facts->step_ns;
+    int64_t sum = 0, told_sum = 0, step = a->facts->step_ns;
     while (a->stack_count < CHANGES) {
         size_t n = a->stack_count;
         struct choice c = next(a, x, chosen, n, sum);
@@ -79,12 +88,13 @@ void predict_stack(struct advice *a, struct engine *x)
         struct span_ns s = n ? predict_span(a, x, chosen, n + 1)
                              : (struct span_ns){c.outcome->saves_low_ns, c.outcome->saves_mid_ns,
                                                 c.outcome->saves_high_ns};
-        a->stack[a->stack_count++] =
-            (struct stacked){.outcome = c.outcome,
-                             .step_ns = step - engine_within(c.together_ns, step),
-                             .step_low_ns = step - s.high_ns,
-                             .step_high_ns = step - s.low_ns,
-                             .saves_ns = c.together_ns - sum};
+        int64_t saved = engine_within(told(s, c.together_ns, n == 0), step);
+        a->stack[a->stack_count++] = (struct stacked){.outcome = c.outcome,
+                                                      .step_ns = step - saved,
+                                                      .step_low_ns = step - s.high_ns,
+                                                      .step_high_ns = step - s.low_ns,
+                                                      .saves_ns = saved - told_sum};
         sum = c.together_ns;
+        told_sum = saved;
     }
 }

@@ -210,10 +210,11 @@ static int64_t copies_left_ns(const struct facts *f)
     return engine_within(facts_per_step(f, query_h2d(f, MEMORY_PINNED).total_ns), f->step_ns);
 }
 
-static int64_t floor_ns(const struct engine *x, const struct edit *const *edits, size_t n)
+int64_t engine_floor_ns(const struct engine *x, const struct edit *const *edits, size_t n)
 {
-    if (n == 1 && edits[0]->kind == EDIT_OVERLAP)
-        return copies_left_ns(x->f);
+    for (size_t i = 0; i < n; i++)
+        if (edits[i]->kind == EDIT_OVERLAP)
+            return copies_left_ns(x->f);
     if (!of_host(edits, n))
         return 0;
     int64_t input = n == 1 ? input_left_ns(x, edits[0]) : 0;
@@ -240,7 +241,7 @@ struct span_ns engine_span(struct engine *x, const struct whatif *w,
     if (wide > s.mid_ns / 2 && s.mid_ns > 0 && !w->wider)
         wide = s.mid_ns / 2; /* errors shared with the base cancel: doubt is not more than half */
     wide += few_steps_ns(w, step, s.mid_ns);
-    int64_t limit = step - floor_ns(x, edits, n);
+    int64_t limit = step - engine_floor_ns(x, edits, n);
     if (n == 1 && edits[0]->kind == EDIT_OVERLAP && s.low_ns - wide > limit)
         return (struct span_ns){0, limit / 2, limit}; /* the replay says no more than that */
     return (struct span_ns){engine_within(s.low_ns - wide, limit), engine_within(s.mid_ns, limit),

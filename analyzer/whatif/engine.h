@@ -54,6 +54,9 @@ int64_t engine_most(struct engine *x, const struct edit *edit);
 struct span_ns engine_span(struct engine *x, const struct whatif *w,
                            const struct edit *const *edits, size_t n);
 
+/* How long a step stays at least with all of these changes, whatever the replay says. */
+int64_t engine_floor_ns(const struct engine *x, const struct edit *const *edits, size_t n);
+
 static inline int64_t engine_within(int64_t v, int64_t high)
 {
     return v < 0 ? 0 : v > high ? high : v;

@@ -55,6 +55,21 @@ def of_window(result):
             yield f"speaks of a step: {text!r}"
 
 
+def stacked(result):
+    """One change after the other: each step lies in its interval, none is longer than the one before, and the first change
+    saves what its finding says."""
+    before, alone = None, {f["rule"]: f["saves_ms"]["mid"] for f in result["findings"]}
+    for change in result["replay"]["stack"]:
+        step, rule = change["step_ms"], change["rule"]
+        if not change["step_low_ms"] - 1e-6 <= step <= change["step_high_ms"] + 1e-6:
+            yield f"with {rule} a step takes {step} ms, from {change['step_low_ms']} to {change['step_high_ms']}"
+        if before is None and abs(change["saves_ms"] - alone.get(rule, change["saves_ms"])) > 1e-3:
+            yield f"{rule} saves {alone[rule]} ms as a finding, {change['saves_ms']} ms as the first change"
+        if before is not None and step > before + 1e-6:
+            yield f"{rule} makes a step of {before} ms one of {step} ms"
+        before = step
+
+
 def check(result, row):
     """Yields what is wrong."""
     numbers, first, never = row[1:9], row[9], row[10]
@@ -81,6 +96,7 @@ def check(result, row):
     if (replay["unexplained_pct"] or 0) > SURE and (replay["trusted"] or "unexplained" not in replay["why_not"]):
         yield f"{replay['unexplained_pct']:.1f} % of the replay is unexplained, and it does not say so"
     yield from agree(result)
+    yield from stacked(result)
     if result["steps"]["source"] == "none":
         yield from of_window(result)
     if not replay["trusted"] and any(f["kind"] != "upper-bound" for f in result["findings"]):
