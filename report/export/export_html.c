@@ -57,7 +57,7 @@ static void write_trust(const struct page *p)
         page_put(p, "%s", text_lost(&n, p->a));
     if (h->overhead_pct >= 0)
         fprintf(p->f, " &middot; profiler overhead %.2f %%", h->overhead_pct);
-    if (!p->a->facts->on_cpu)
+    if (!p->a->facts->on_cpu && text_has_parts(p->a))
         fprintf(p->f, " &middot; unexplained %.1f %% %s", h->unexplained_pct,
                 analysis_of_step(p->a->facts));
     if (h->recorded_text)
@@ -203,7 +203,7 @@ static void write_waiting_tile(const struct page *p)
         snprintf(m.s, sizeof m.s, "%.0f %% of all communication is hidden",
                  100 - 100 * g->comm_exposed_pct / g->comm_pct);
         tile(p, "exposed communication", v.s, m.s);
-    } else if (a->facts->breakdown_ns[most] > 0) {
+    } else if (has_parts(p) && a->facts->breakdown_ns[most] > 0) {
         const char *colon = strstr(part_title[most], ": ");
         snprintf(v.s, sizeof v.s, "%.1f %%",
                  percent_of(a->facts->breakdown_ns[most], a->facts->step_ns));

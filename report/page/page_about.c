@@ -13,7 +13,7 @@ static void write_health(const struct page *p)
              "<section id=\"health\"><h2>How reliable are these numbers?</h2>\n<dl "
              "class=\"facts\"><dt>records</dt><dd>%s</dd>",
              text_lost(&b, p->a));
-    if (!p->a->facts->on_cpu)
+    if (!p->a->facts->on_cpu && text_has_parts(p->a))
         fprintf(p->f, "<dt>unexplained</dt><dd>%.1f %% %s</dd>", h->unexplained_pct,
                 analysis_of_step(p->a->facts));
     if (h->overhead_pct < 0)

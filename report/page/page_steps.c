@@ -93,7 +93,8 @@ static void write_other_bars(const struct page *p)
 {
     const struct steps *s = &p->a->facts->steps;
     uint32_t p95 = page_step_at(p->a, 0.95), worst = page_step_at(p->a, 1);
-    if (p95 == TL_NONE || worst == TL_NONE || !p->a->facts->step_parts || s->used < 2)
+    if (p95 == TL_NONE || worst == TL_NONE || !p->a->facts->step_parts || s->used < 2 ||
+        !text_has_parts(p->a))
         return;
     double most = fmax((double)length(&s->at[worst]), (double)p->a->facts->step_ns);
     write_bar(p, analysis_by_mean(p->a->facts) ? "average" : "median", p->a->facts->breakdown_ns,
@@ -126,7 +127,7 @@ void page_steps(const struct page *p)
                : " All numbers exclude the pale bars (warm-up, outliers, incomplete steps).</p>\n");
     if (s->doubt)
         page_put(p, "<p>Careful: %s.</p>\n", s->doubt);
-    if (p->a->facts->step_parts)
+    if (p->a->facts->step_parts && text_has_parts(p->a))
         page_put(p, "<p class=\"dim\">Colours as under \"Where a %s goes\".</p>\n",
                  analysis_step_word(p->a->facts));
     page_put(p, "<div class=\"plot\"><span class=\"ytop\">%s</span><div id=\"strip\">",
@@ -163,7 +164,8 @@ static void write_histogram(const struct page *p)
     for (size_t i = 0; i < p->a->facts->gap_count; i++) {
         const struct gap *g = &p->a->facts->gaps[i];
         int b = bin_of(g->end_ns - g->start_ns);
-        ns[b][g->part] += g->end_ns - g->start_ns;
+        for (int part = 0; part < PART_COUNT; part++)
+            ns[b][part] += gap_ns(p->a->facts, g, (enum part)part);
         total[b] += g->end_ns - g->start_ns;
         most = total[b] > most ? total[b] : most;
     }

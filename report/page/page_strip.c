@@ -100,7 +100,7 @@ static void write_outlier(const struct page *p, size_t i, size_t median)
     const struct step *s = &f->steps.at[i];
     struct text t;
     int64_t extra;
-    int part = grown_part(f, i, median, &extra);
+    int part = text_has_parts(p->a) ? grown_part(f, i, median, &extra) : -1;
     fprintf(p->f, "<li>%s %lld: ", f->steps.batches ? "Batch" : "Step",
             (long long)facts_step_number(f, i));
     page_put(p, "%s, ", text_ms(&t, length(s)));

@@ -175,7 +175,10 @@ const char *text_device(const struct advice *a)
     const char *cpu = timeline_meta(a->facts->tl, "cpu_model");
     if (a->facts->on_cpu)
         return cpu ? cpu : "unknown CPU";
-    return a->facts->device ? tl_text(a->facts->tl, a->facts->device->name) : "unknown GPU";
+    const char *name = a->facts->device ? tl_text(a->facts->tl, a->facts->device->name) : NULL;
+    if (!text_has_parts(a) && (!name || !*name))
+        return "no GPU recorded";
+    return name ? name : "unknown GPU";
 }
 
 const char *text_thread(struct text *b, const struct advice *a, uint32_t thread)

@@ -154,6 +154,32 @@ START_TEST(page_of_an_unknown_device_begins_with_the_steps)
 }
 END_TEST
 
+/* A profiler that recorded no GPU: nothing is said of one that idles, and no cause is given. */
+START_TEST(page_of_host_work_alone_speaks_of_no_idle_gpu)
+{
+    struct builder b = build_start_on("", 9, 0);
+    build_meta(&b, "source", "kineto");
+    build_meta(&b, "have", "ranges");
+    for (int i = 0, at = 1; i < 12; i++) {
+        build_range(&b, "step", MS(at), MS(at + (i == 5 ? 30 : 10)) - US(5));
+        at += i == 5 ? 30 : 10;
+    }
+    char *out = exported("html", build_analyze(&b));
+    *strstr(out, "id=\"data\"") = 0;
+    char *words = strstr(out, "<summary>Words"); /* the glossary explains all */
+    ck_assert_ptr_nonnull(words);
+    *words = 0;
+    static const char *const silly[] = {"GPU idle", "unexplained", "unknown GPU", "Colours as",
+                                        "largest cause"};
+    for (size_t i = 0; i < sizeof silly / sizeof *silly; i++)
+        ck_assert_msg(!strstr(out, silly[i]), "says '%s'", silly[i]);
+    ck_assert_ptr_nonnull(strstr(out, "no GPU recorded"));
+    ck_assert_ptr_nonnull(strstr(out, "Step 6: 30.0 ms, 3.0 times the median"));
+    free(out);
+    build_end(&b);
+}
+END_TEST
+
 /* Which thread waits, and for what. */
 START_TEST(page_tells_what_threads_wait_for)
 {
@@ -211,6 +237,7 @@ Suite *test_html_suite(void)
     tcase_add_test(t, page_is_one_harmless_file);
     tcase_add_test(t, page_says_it_all_without_script);
     tcase_add_test(t, page_of_an_unknown_device_begins_with_the_steps);
+    tcase_add_test(t, page_of_host_work_alone_speaks_of_no_idle_gpu);
     tcase_add_test(t, page_tells_what_threads_wait_for);
     tcase_add_test(t, page_carries_every_event_of_a_small_run);
     tcase_add_test(t, rounds_axes_up);
