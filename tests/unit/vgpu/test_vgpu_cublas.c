@@ -113,6 +113,52 @@ START_TEST(test_lt)
 }
 END_TEST
 
+/* Descriptors on the stack, an algorithm of the program's own choice, and a change of layout. */
+START_TEST(test_lt_without_create)
+{
+    const float one = 1, zero = 0;
+    char *at;
+    on_device("h200");
+    BLAS(cublasDestroy(blas(&at)));
+    cublasLtHandle_t h;
+    cublasLtMatmulDescOpaque_t desc;
+    cublasLtMatrixLayoutOpaque_t a, d;
+    cublasLtMatrixTransformDescOpaque_t change;
+    cublasLtMatmulAlgo_t algo;
+    cublasLtMatmulHeuristicResult_t r;
+    cublasOperation_t t = CUBLAS_OP_T, back = CUBLAS_OP_T;
+    int ids[8], n = 0;
+    uint32_t split = 3, told = 0;
+    BLAS(cublasLtCreate(&h));
+    for (int i = 0; i < 2; i++) { /* the second time it knows nothing of the first */
+        BLAS(cublasLtMatmulDescInit(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+        BLAS(cublasLtMatmulDescGetAttribute(&desc, CUBLASLT_MATMUL_DESC_TRANSA, &back, sizeof back,
+                                            NULL));
+        ck_assert_int_eq(back, CUBLAS_OP_N);
+        BLAS(cublasLtMatmulDescSetAttribute(&desc, CUBLASLT_MATMUL_DESC_TRANSA, &t, sizeof t));
+    }
+    BLAS(cublasLtMatrixLayoutInit(&a, CUDA_R_16BF, 2048, 2048, 2048));
+    BLAS(cublasLtMatrixLayoutInit(&d, CUDA_R_16BF, 2048, 2048, 2048));
+    BLAS(cublasLtMatmulAlgoGetIds(h, CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_16BF, CUDA_R_16BF,
+                                  CUDA_R_16BF, CUDA_R_16BF, 8, ids, &n));
+    ck_assert_int_eq(n, 3);
+    BLAS(cublasLtMatmulAlgoInit(h, CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_16BF, CUDA_R_16BF,
+                                CUDA_R_16BF, CUDA_R_16BF, ids[n - 1], &algo));
+    BLAS(cublasLtMatmulAlgoConfigSetAttribute(&algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &split,
+                                              sizeof split));
+    BLAS(cublasLtMatmulAlgoConfigGetAttribute(&algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &told,
+                                              sizeof told, NULL));
+    ck_assert_uint_eq(told, split);
+    BLAS(cublasLtMatmulAlgoCheck(h, &desc, &a, &a, &d, &d, &algo, &r));
+    ck_assert_uint_eq(r.workspaceSize, 0);
+    BLAS(cublasLtMatmul(h, &desc, &one, at, &a, at, &a, &zero, at, &d, at, &d, &algo, NULL, 0,
+                        NULL));
+    BLAS(cublasLtMatrixTransformDescInit(&change, CUDA_R_32F));
+    BLAS(cublasLtMatrixTransform(h, &change, &one, at, &a, &zero, NULL, NULL, at, &d, NULL));
+    ck_assert_int_eq(launched(""), 2);
+}
+END_TEST
+
 static cublasStatus_t in_fp8(const char *model, cublasOperation_t first, cudaDataType_t type)
 {
     const float one = 1, zero = 0;
@@ -237,6 +283,7 @@ Suite *test_vgpu_cublas_suite(void)
     tcase_add_test(t, test_products_over_devices);
     tcase_add_test(t, test_host_results_wait);
     tcase_add_test(t, test_lt);
+    tcase_add_test(t, test_lt_without_create);
     tcase_add_test(t, test_fp8);
     tcase_add_test(t, test_fp8_is_for_some);
     tcase_add_test(t, test_fp8_needs_its_units);

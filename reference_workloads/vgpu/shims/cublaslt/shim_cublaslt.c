@@ -1,33 +1,17 @@
 /* cuBLASLt's shim: descriptors are bags of attributes, kept as the caller set them; a product reads
  * types, shapes and transpositions out of them and goes the way of cuBLAS. The heuristic offers
  * three algorithms; the later ones are slower and run other kernels. */
-#include "reference_workloads/vgpu/cost/names.h"
-
-#include <cublasLt.h>
+#include "reference_workloads/vgpu/shims/cublaslt/shim_cublaslt.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ATTRIBUTES = 40, MAX_VALUE = 16, ALGORITHMS = 3, WORKSPACE = 4 << 20 };
-
-struct bag {
-    struct {
-        uint8_t size; /* 0 = not set */
-        uint8_t value[MAX_VALUE];
-    } attribute[MAX_ATTRIBUTES];
-};
-
-struct cublasLtContext {
-    int device;
-};
-
-/* The public descriptors hold a pointer to ours in their first word. */
 static struct bag *bag_of(const void *descriptor)
 {
     return descriptor ? *(struct bag *const *)descriptor : NULL;
 }
 
-static cublasStatus_t bag_create(void **out, size_t descriptor_size)
+cublasStatus_t bag_create(void **out, size_t descriptor_size)
 {
     if (!out)
         return CUBLAS_STATUS_INVALID_VALUE;
@@ -43,14 +27,14 @@ static cublasStatus_t bag_create(void **out, size_t descriptor_size)
     return CUBLAS_STATUS_SUCCESS;
 }
 
-static cublasStatus_t bag_destroy(void *descriptor)
+cublasStatus_t bag_destroy(void *descriptor)
 {
     free(bag_of(descriptor));
     free(descriptor);
     return CUBLAS_STATUS_SUCCESS;
 }
 
-static cublasStatus_t bag_set(const void *descriptor, int key, const void *value, size_t size)
+cublasStatus_t bag_set(const void *descriptor, int key, const void *value, size_t size)
 {
     struct bag *b = bag_of(descriptor);
     if (!b || !value || key < 0 || key >= MAX_ATTRIBUTES || size == 0 || size > MAX_VALUE)
@@ -60,8 +44,7 @@ static cublasStatus_t bag_set(const void *descriptor, int key, const void *value
     return CUBLAS_STATUS_SUCCESS;
 }
 
-static cublasStatus_t bag_get(const void *descriptor, int key, void *value, size_t size,
-                              size_t *written)
+cublasStatus_t bag_get(const void *descriptor, int key, void *value, size_t size, size_t *written)
 {
     struct bag *b = bag_of(descriptor);
     if (!b || key < 0 || key >= MAX_ATTRIBUTES)
@@ -77,8 +60,12 @@ static cublasStatus_t bag_get(const void *descriptor, int key, void *value, size
     return CUBLAS_STATUS_SUCCESS;
 }
 
-/* A number of up to eight bytes, or `unset`. */
-static int64_t bag_number(const void *descriptor, int key, int64_t unset)
+bool bag_there(const void *descriptor)
+{
+    return bag_of(descriptor) != NULL;
+}
+
+int64_t bag_number(const void *descriptor, int key, int64_t unset)
 {
     const struct bag *b = bag_of(descriptor);
     int64_t v = 0;
