@@ -69,7 +69,8 @@ static const char *of_window(struct arena *arena, const char *text)
 
 void outcome_of_window(struct arena *arena, struct outcome *o)
 {
-    o->title = o->rule->window_title ? o->rule->window_title : o->rule->title;
+    if (o->rule->window_title)
+        o->title = o->rule->window_title;
     o->why = of_window(arena, o->why);
     o->summary = of_window(arena, o->summary);
     for (size_t i = 0; i < o->evidence_count; i++)

@@ -65,12 +65,16 @@ START_TEST(test_fp32)
         const char *device;
         int cc;
         const char *setting;
-    } gpus[] = {{"NVIDIA A100", 8, "precision=bf16"}, {"Tesla V100", 7, "precision=fp16"}};
+        bool tf32; /* it has that */
+    } gpus[] = {{"NVIDIA A100", 8, "precision=bf16", true},
+                {"Tesla V100", 7, "precision=fp16", false}};
     for (int i = 0; i < 2; i++) {
         struct builder b = build_start_on(gpus[i].device, gpus[i].cc, 0);
         case_loop(&b, fill_fp32);
         const struct advice *a = build_analyze(&b);
-        ck_assert_str_eq(case_first(a, "tensor-cores", MS(6))->setting, gpus[i].setting);
+        const struct outcome *o = case_first(a, "tensor-cores", MS(6));
+        ck_assert_str_eq(o->setting, gpus[i].setting);
+        ck_assert_int_eq(strstr(o->title, "TF32") != NULL, gpus[i].tf32);
         QUIET(a, "channels-last", "cudnn-algorithm", "cuda-graphs");
         build_end(&b);
     }
@@ -304,7 +308,8 @@ START_TEST(work_in_tf32_gains_from_16_bits)
     ck_assert_str_eq(o->setting, "precision=bf16");
     ck_assert_ptr_nonnull(strstr(o->summary, "TF32"));
     ck_assert_ptr_null(strstr(o->remedy.pytorch, "TF32")); /* it has that */
-    ck_assert_int_eq(o->saves_high_ns, MS(7));             /* 5 ms, and half of 4 */
+    ck_assert_ptr_null(strstr(o->title, "TF32"));
+    ck_assert_int_eq(o->saves_high_ns, MS(7)); /* 5 ms, and half of 4 */
     struct err e = ERR_INIT;
     ck_assert_int_eq(advice_predict(b.a, &e), 0);
     ck_assert(!o->upper_bound);

@@ -129,6 +129,8 @@ static void advise_layout(struct arena *arena, struct outcome *o)
 static void advise(struct outcome *o, int cc_major, bool tf32)
 {
     if (cc_major >= 8) {
+        if (tf32)
+            o->title = "Use the tensor cores in 16 bits (mixed precision)";
         o->setting = "precision=bf16";
         o->remedy = (struct remedy){
             tf32 ? "with torch.autocast('cuda', dtype=torch.bfloat16): ... around forward and loss"
@@ -139,6 +141,7 @@ static void advise(struct outcome *o, int cc_major, bool tf32)
                  : "BF16 tensors with CUBLAS_COMPUTE_32F; or CUBLAS_COMPUTE_32F_FAST_TF32 and "
                    "CUDNN_DEFAULT_MATH for TF32"};
     } else { /* 7.x: FP16 alone */
+        o->title = "Use the tensor cores (mixed precision in FP16)";
         o->setting = "precision=fp16";
         o->remedy = (struct remedy){
             "with torch.autocast('cuda', dtype=torch.float16): ... and torch.amp.GradScaler",
