@@ -293,10 +293,23 @@ static bool marks_alone(struct advice *a)
     return true;
 }
 
+/* It ended badly before it did anything on a GPU: its steps are not the matter. */
+static bool failed_early(struct advice *a)
+{
+    const char *status = timeline_meta(a->facts->tl, "ended.status");
+    bool killed = timeline_meta(a->facts->tl, "ended.signal") != NULL;
+    if (!killed && (!status || strcmp(status, "0") == 0))
+        return false;
+    verdict_not_enough(a, "Not enough data: the program ended before it used a GPU.",
+                       killed ? "A signal killed it." : "It failed; its own messages say why.",
+                       "Make the program run without gpuprof first; then record again.");
+    return true;
+}
+
 void verdict_cpu_no_steps(struct advice *a)
 {
     const char *hook = hook_complaint(a);
-    if (marks_alone(a))
+    if (marks_alone(a) || failed_early(a))
         return;
     bool torch = timeline_meta(a->facts->tl, "torch.version") != NULL;
     const char *command = timeline_meta(a->facts->tl, "command");

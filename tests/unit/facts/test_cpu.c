@@ -285,6 +285,25 @@ START_TEST(no_steps_and_why)
 }
 END_TEST
 
+/* A usage message, a library that is missing: marks on the loop would not help. */
+START_TEST(a_program_that_failed_before_it_began)
+{
+    static const char *const ends[][2] = {{"ended.status", "127"}, {"ended.signal", "6"}};
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        build_meta(&b, ends[i][0], ends[i][1]);
+        const struct advice *a = build_analyze(&b);
+        ck_assert_ptr_nonnull(strstr(a->verdict, "ended before it used a GPU"));
+        ck_assert_ptr_nonnull(strstr(a->next, "without gpuprof first"));
+        build_end(&b);
+    }
+    struct builder b = build_start();
+    build_meta(&b, "ended.status", "0");
+    ck_assert_ptr_nonnull(strstr(build_analyze(&b)->next, "Mark the loop"));
+    build_end(&b);
+}
+END_TEST
+
 /* Work was launched and not recorded, or a GPU holds the weights: no run without a GPU. */
 START_TEST(a_gpu_that_was_not_recorded)
 {
@@ -318,6 +337,7 @@ Suite *test_cpu_suite(void)
     tcase_add_test(c, no_word_about_a_gpu_that_is_not_there);
     tcase_add_test(c, budgets_of_a_run_without_a_gpu);
     tcase_add_test(c, no_steps_and_why);
+    tcase_add_test(c, a_program_that_failed_before_it_began);
     tcase_add_test(c, a_gpu_that_was_not_recorded);
     suite_add_tcase(s, c);
     return s;
