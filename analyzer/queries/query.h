@@ -77,8 +77,8 @@ struct query_copies query_h2d(const struct facts *f, enum memory_kind from);
 /* Does the program itself wait for most copies of batches? The driver makes it wait for pageable
  * memory; with pinned memory only this would. */
 bool query_h2d_waited(const struct facts *f, enum memory_kind from);
-/* Do most of the bytes come in copies whose size recurs, as those of a loop do? A program that fills
- * its arrays once has none. */
+/* Do most of the bytes come in copies whose size recurs, as those of a loop do? A program that
+ * fills its arrays once has none. */
 bool query_h2d_recurs(const struct facts *f, enum memory_kind from);
 /* Per step, copies with nothing beside them: no more than the median step has of that. */
 int64_t query_exposed(const struct facts *f, const struct query_copies *c);
