@@ -43,6 +43,20 @@ START_TEST(test_loader_pins_already)
 }
 END_TEST
 
+/* What no loader makes no setting of a loader pins. */
+START_TEST(test_no_loader)
+{
+    struct builder b = build_start();
+    build_meta(&b, "torch.settings", "pin_memory;non_blocking;num_workers");
+    case_loop(&b, fill_pageable);
+    const struct outcome *o = case_outcome(build_analyze(&b), "pin-memory");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert_ptr_null(strstr(o->remedy.pytorch, "DataLoader("));
+    ck_assert_ptr_null(o->setting);
+    build_end(&b);
+}
+END_TEST
+
 static void fill_waiting(struct builder *b, int64_t at)
 {
     build_copy(b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, false, 20 << 20, at, MS(3), at + US(10),
@@ -111,6 +125,7 @@ Suite *rule_pin_memory_suite(void)
     TCase *t = tcase_create("pin-memory");
     tcase_add_test(t, test_pageable);
     tcase_add_test(t, test_loader_pins_already);
+    tcase_add_test(t, test_no_loader);
     tcase_add_test(t, test_waiting_for_it);
     tcase_add_test(t, test_no_copies);
     tcase_add_test(t, test_without_a_loop);

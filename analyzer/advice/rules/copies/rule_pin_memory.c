@@ -18,21 +18,24 @@ static bool pinned_rate_seen(const struct facts *f)
     return false;
 }
 
-/* The loader pins its batches: these copies are of something else, and the setting changes nothing.
- */
+/* The loader pins its batches, or there is none: these copies are of something else, and the
+ * setting changes nothing. */
 static void name_others(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct feed feed;
     const char *loader = query_feed(f, arena, &feed) ? query_feed_fact(f, arena, &feed, NULL)
                                                      : timeline_meta(f->tl, "torch.loader");
-    if (!loader || !strstr(loader, "pin_memory=True"))
+    bool hooked = timeline_meta(f->tl, "torch.settings") != NULL;
+    if (loader ? !strstr(loader, "pin_memory=True") : !hooked)
         return;
     o->elsewhere = true;
     o->setting = NULL;
-    o->title = "Pin what else is copied to the GPU";
-    o->remedy.pytorch = "the loader pins its batches: make the other tensors on the GPU, copy them "
-                        "once before the loop, or keep them in a buffer that is pinned once "
-                        "(tensor.pin_memory())";
+    o->title = loader ? "Pin what else is copied to the GPU" : "Pin what is copied to the GPU";
+    o->remedy.pytorch =
+        arena_printf(arena,
+                     "%s: make these tensors on the GPU, copy them once before the loop, or "
+                     "keep them in a buffer that is pinned once (tensor.pin_memory())",
+                     loader ? "the loader pins its batches" : "no DataLoader makes them");
 }
 
 static void check_pin_memory(const struct facts *f, struct arena *arena, struct outcome *o)
