@@ -78,6 +78,16 @@ static void bound_by(const struct advice *a, struct engine *x, struct outcome *o
     o->saves_mid_ns = o->saves_mid_ns < most ? o->saves_mid_ns : most; /* it ranks by its cause */
 }
 
+/* It says no more than a bound. Our doubts about the steps do not make the cause larger: the bound
+ * grows only to what the replay saves at best. */
+static void bound_more(const struct advice *a, struct engine *x, struct outcome *o, int64_t high)
+{
+    int64_t most = engine_most(x, &o->edit);
+    most = most < high ? most : high;
+    if (most > o->saves_high_ns)
+        o->saves_high_ns = engine_within(most, a->facts->step_ns);
+}
+
 static void predict(struct advice *a, struct engine *x, struct outcome *o)
 {
     const struct outcome *one = o;
@@ -96,7 +106,7 @@ static void predict(struct advice *a, struct engine *x, struct outcome *o)
         s.mid_ns = (s.low_ns + s.high_ns) / 2;
     }
     if (a->whatif.wider && s.low_ns == 0 && s.high_ns >= o->saves_high_ns) {
-        o->saves_high_ns = s.high_ns; /* it says no more than a bound */
+        bound_more(a, x, o, s.high_ns);
         return;
     }
     o->own_low_ns = own.low_ns;

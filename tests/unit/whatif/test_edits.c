@@ -255,6 +255,31 @@ START_TEST(steps_of_different_work_widen_the_intervals)
 }
 END_TEST
 
+/* Steps of 4 to 16 ms: the host waits for 0.4 ms of FP32 products, then works on. */
+START_TEST(doubt_does_not_make_a_cause_larger)
+{
+    struct err e = ERR_INIT;
+    struct builder b = build_start();
+    int64_t at = MS(100);
+    for (int i = 0; i < 24; i++) {
+        int64_t length = MS(4 + i * 7 % 13);
+        build_kernel(&b, "volta_sgemm_128x64_nn", at, at + US(20), US(400));
+        build_sync(&b, at + US(15), US(410));
+        for (int64_t k = 1; k < length / MS(1); k++)
+            build_kernel(&b, "other", at + MS(k), at + MS(k) + US(20), US(50));
+        build_range(&b, "step", at, at + length);
+        at += length;
+    }
+    ck_assert_int_eq(advice_predict(build_analyze(&b), &e), 0);
+    const struct outcome *o = case_outcome(b.a, "tensor-cores");
+    ck_assert_ptr_nonnull(b.a->whatif.wider);
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert(o->upper_bound);
+    ck_assert_int_le(o->saves_high_ns, US(500));
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(every_edit_can_be_applied_to_any_steps)
 {
     for (int kind = EDIT_NONE; kind < EDIT_KINDS; kind++) {
@@ -283,6 +308,7 @@ Suite *test_edits_suite(void)
     tcase_add_test(c, waiting_for_room_in_the_queue_ends_with_the_kernels);
     tcase_add_test(c, steady_steps_predict_one_another);
     tcase_add_test(c, steps_of_different_work_widen_the_intervals);
+    tcase_add_test(c, doubt_does_not_make_a_cause_larger);
     tcase_add_test(c, every_edit_can_be_applied_to_any_steps);
     suite_add_tcase(s, c);
     return s;
