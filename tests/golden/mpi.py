@@ -17,6 +17,7 @@ from many_ranks import Job, damaged, one_late
 # Open MPI starts no job of root, and none of more processes than cores, unless asked.
 ASKED = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
          "PRTE_ALLOW_RUN_AS_ROOT": "1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
+KILLED = "BAD TERMINATION"  # what MPICH's launcher says; it kills the other processes at once
 failed = 0
 program = launcher = ""
 
@@ -33,14 +34,14 @@ def start(processes, *arguments):
 
 
 def finish(job, seconds=240):
-    """Status and gpuprof's own lines; None where the job hangs."""
+    """Status and gpuprof's own lines, or the launcher's; None where the job hangs."""
     try:
         out, err = job.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
         os.killpg(job.pid, signal.SIGKILL)
         job.communicate()
         return None, ["it hangs"]
-    return job.returncode, [line for line in (out + err).splitlines() if line.startswith("gpuprof: ")]
+    return job.returncode, [line for line in (out + err).splitlines() if line.startswith("gpuprof: ") or KILLED in line]
 
 
 def mpi(processes, *arguments):
@@ -137,7 +138,7 @@ def dies(top):
     if victim:
         os.kill(victim, signal.SIGKILL)
     status, lines = finish(job, 60)
-    check(status not in (0, None) and len(lines) == 1 and "process died" in lines[0] and not os.path.exists(profile),
+    check(status not in (0, None) and len(lines) == 1 and ("process died" in lines[0] or KILLED in lines[0]) and not os.path.exists(profile),
           "a process that dies ends the job in one line", f"{status} {lines}")
     if pipe is not None:
         os.close(pipe)
