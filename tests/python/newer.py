@@ -5,6 +5,7 @@ what it says of it, which settings it obeys, and that a compiler finds nothing o
 usage: newer.py BUILD
 """
 import os
+import subprocess
 import sys
 
 import fake_torch
@@ -197,10 +198,14 @@ def compiled(test, program, fake):
     profile = test.same("compiled function", [*program, "pure", "compile"], PYTHONPATH=fake)
     test.check(ranges(profile).get("gpuprof.step") == 3, "a compiled function that takes no step",
                ranges(profile))
+    # Only Python 3.11 needs another type for what is watched, so that steps are given up there. What the compiler finds is in
+    # the output, which is the same.
+    version = subprocess.run([PYTHON, "-c", "import sys; print(*sys.version_info[:2])"], capture_output=True, text=True, check=True)
+    steps = None if version.stdout.split() == ["3", "11"] else 4
     for how in (["function"], ["compile", "function"], ["bound"]):
         profile = test.same(f"compiled step ({' '.join(how)})", [*program, *how], PYTHONPATH=fake)
-        test.check("gpuprof.step" not in ranges(profile) and not health(profile),
-                   "a compiled function finds the step as it was written", ranges(profile))
+        test.check(ranges(profile).get("gpuprof.step") == steps and not health(profile),
+                   f"a compiled function finds the step as it was written; {steps} steps seen", ranges(profile))
     profile = test.same("nested", [*program, "nested"], PYTHONPATH=fake)
     test.check(ranges(profile).get("gpuprof.step") == 3, "a step inside a step is none of its own",
                ranges(profile))

@@ -109,7 +109,8 @@ def compare_cuda(build, checks, what, code, processes):
     """Both under `gpuprof run`, which chooses the virtual GPU; one of them unrecorded."""
     profile = build.path("cuda.gpuprof")
     run = [build.gpuprof, "run", "-f", "--device", DEVICE]
-    program = ["--", PYTHON, "-c", CUDA + code]
+    # Python 3.12 warns of a fork beside other threads. A CUDA driver has some, the virtual GPU none but the agent's.
+    program = ["--", PYTHON, "-W", "ignore:This process:DeprecationWarning", "-c", CUDA + code]
     plain = build.run([*run, "--no-record", *program])
     traced = build.run([*run, "-q", "-o", profile, *program])
     checks.check(traced.returncode == plain.returncode, f"CUDA, {what}: status",
