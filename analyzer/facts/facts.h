@@ -8,7 +8,6 @@
 #define GPUPROF_FACTS_FACTS_H
 
 #include "analyzer/timeline/timeline.h"
-#include "wire/spool_format.h"
 
 /* Steps. */
 
@@ -271,8 +270,9 @@ struct cpu_rank {
     uint32_t process;
     size_t steps;
     int64_t step_ns;           /* mean of its steps */
-    int64_t parts[PART_COUNT]; /* of that */
-    int64_t own_ns; /* of that, before the backward passes, in which it meets the others */
+    int64_t median_ns;         /* of them */
+    int64_t parts[PART_COUNT]; /* of the mean */
+    int64_t own_ns; /* of the mean, before the backward passes, in which it meets the others */
 };
 
 struct cpu_ranks {
@@ -327,18 +327,6 @@ static inline int64_t gap_ns(const struct facts *f, const struct gap *g, enum pa
                ? f->gap_shares[g->first_share + (size_t)__builtin_popcount(g->parts & (bit - 1))]
                : 0;
 }
-
-/* The ranges of one depth on one thread that look like steps: the best of a recording. */
-struct mark_group {
-    uint32_t thread, depth, first;
-    size_t count;               /* 0: there are none */
-    int64_t covered_ns, end_ns; /* all of them together; the last one's end */
-    enum spool_step_mark mark;
-    int64_t rank; /* of its process, -1 */
-};
-struct mark_group steps_marks(const struct timeline *t);
-/* Whose steps count where two recordings have marks: a's rather than b's. */
-bool steps_better_marks(const struct mark_group *a, const struct mark_group *b);
 
 /* Index of the step in whose host time `ns` falls, used or not; TL_NONE. */
 uint32_t facts_step_at(const struct facts *f, int64_t ns);

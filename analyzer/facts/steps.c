@@ -1,6 +1,7 @@
 /* Steps from marks (NVTX ranges, ProfilerStep), else from repetition, and what holds for each.
  * A step lasts from its anchor to the next one's, so that steps tile the loop. Cost: O(n log n). */
 #include "analyzer/facts/passes.h"
+#include "analyzer/facts/step_marks.h"
 #include "analyzer/measure/input.h"
 
 #include "analyzer/timeline/sort.h"

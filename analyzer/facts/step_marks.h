@@ -1,0 +1,20 @@
+/* Marks of steps in a recording: PyTorch's profiler, NVTX ranges, the hook (steps.c). */
+#ifndef GPUPROF_FACTS_STEP_MARKS_H
+#define GPUPROF_FACTS_STEP_MARKS_H
+
+#include "analyzer/timeline/timeline.h"
+#include "wire/spool_format.h"
+
+/* The ranges of one depth on one thread that look like steps: the best of a recording. */
+struct mark_group {
+    uint32_t thread, depth, first;
+    size_t count;               /* 0: there are none */
+    int64_t covered_ns, end_ns; /* all of them together; the last one's end */
+    enum spool_step_mark mark;
+    int64_t rank; /* of its process, -1 */
+};
+struct mark_group steps_marks(const struct timeline *t);
+/* Whose steps count where two recordings have marks: a's rather than b's. */
+bool steps_better_marks(const struct mark_group *a, const struct mark_group *b);
+
+#endif
