@@ -3,6 +3,7 @@
  * it. Where that does not show, nobody is named, and nobody is acquitted. Cost: the parts of every
  * step of every rank. */
 #include "analyzer/facts/passes.h"
+#include "analyzer/measure/median.h"
 #include "base/size.h"
 
 #include "wire/spool_format.h"
@@ -35,8 +36,9 @@ static int add_steps(const struct facts *f, struct cpu_rank *r, uint32_t thread)
 {
     const struct thread *th = &f->tl->threads[thread];
     struct cpu_spans *spans = cpu_spans_find(f, thread);
+    int64_t *lengths = malloc((th->ranges + 1) * sizeof *lengths);
     bool first = true;
-    for (uint32_t i = th->first_range; spans && i < th->first_range + th->ranges; i++) {
+    for (uint32_t i = th->first_range; spans && lengths && i < th->first_range + th->ranges; i++) {
         const struct range *s = &f->tl->ranges[i];
         int64_t parts[PART_COUNT] = {0};
         if (strcmp(tl_text(f->tl, s->name), "gpuprof.step") != 0 || s->end_ns <= s->start_ns)
@@ -48,15 +50,17 @@ static int add_steps(const struct facts *f, struct cpu_rank *r, uint32_t thread)
         cpu_spans_part(spans, s->start_ns, s->end_ns, parts);
         for (int p = 0; p < PART_COUNT; p++)
             r->parts[p] += parts[p];
-        r->steps++;
+        lengths[r->steps++] = s->end_ns - s->start_ns;
     }
+    r->median_ns = lengths ? median_ns(lengths, r->steps) : 0;
+    free(lengths);
     for (int p = 0; p < PART_COUNT && r->steps; p++) {
         r->parts[p] /= (int64_t)r->steps;
         r->step_ns += r->parts[p];
     }
     r->own_ns = r->step_ns - r->parts[PART_BACKWARD];
     cpu_spans_free(spans);
-    return spans ? 0 : -1;
+    return spans && lengths ? 0 : -1;
 }
 
 static int by_rank(const void *a, const void *b)
@@ -80,13 +84,15 @@ static uint32_t longest_own(const struct cpu_ranks *r, int64_t *second)
 }
 
 /* The others make good for what the late one takes longer: their backward passes are longer by at
- * least half of it, while all steps take as long. */
+ * least half of it, while the usual step takes as long on all. The mean may not: what held up one
+ * rank for once reaches the others in a later step, or behind the last. */
 static bool others_wait(const struct cpu_ranks *r, uint32_t late, int64_t late_ns)
 {
     for (uint32_t i = 0; i < r->count; i++) {
         int64_t waits = r->at[i].parts[PART_BACKWARD] - r->at[late].parts[PART_BACKWARD];
-        if (i != late && (waits * 2 < late_ns ||
-                          llabs(r->at[i].step_ns - r->at[late].step_ns) * 10 > r->at[i].step_ns))
+        if (i != late &&
+            (waits * 2 < late_ns ||
+             llabs(r->at[i].median_ns - r->at[late].median_ns) * 10 > r->at[i].median_ns))
             return false;
     }
     return true;

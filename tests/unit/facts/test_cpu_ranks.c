@@ -12,7 +12,9 @@ static struct builder start(void)
     return b;
 }
 
-static void rank_of(struct builder *b, int64_t rank, int64_t world, int64_t forward)
+/* The third step of a rank takes `once` longer, in its backward pass. */
+static void held_up_rank(struct builder *b, int64_t rank, int64_t world, int64_t forward,
+                         int64_t once)
 {
     int64_t id = 10 + rank;
     struct row_process p = {.id = id,
@@ -27,13 +29,14 @@ static void rank_of(struct builder *b, int64_t rank, int64_t world, int64_t forw
     build_put(b, ROW_PROCESS, &p);
     build_put(b, ROW_THREAD, &th);
     for (int i = 0; i < CASE_STEPS; i++) {
-        int64_t at = MS(100) + MS(20) * i;
+        int64_t at = MS(100) + MS(20) * i + (i > 2 ? once : 0);
+        int64_t more = i == 2 ? once : 0;
         const struct {
             const char *name;
             int64_t start, end, depth;
-        } of[] = {{"gpuprof.step", at, at + MS(20), 0},
-                  {"backward", at + MS(1) + forward, at + MS(19), 1},
-                  {"optimizer.step", at + MS(19), at + MS(20), 1}};
+        } of[] = {{"gpuprof.step", at, at + MS(20) + more, 0},
+                  {"backward", at + MS(1) + forward, at + MS(19) + more, 1},
+                  {"optimizer.step", at + MS(19) + more, at + MS(20) + more, 1}};
         for (int k = 0; k < 3; k++) {
             struct row_range r = {.id = ++b->next_id,
                                   .process = id,
@@ -57,6 +60,11 @@ static void rank_of(struct builder *b, int64_t rank, int64_t world, int64_t forw
     }
 }
 
+static void rank_of(struct builder *b, int64_t rank, int64_t world, int64_t forward)
+{
+    held_up_rank(b, rank, world, forward, 0);
+}
+
 START_TEST(late_rank_works_longest_before_it_meets_the_others)
 {
     struct builder b = start();
@@ -70,6 +78,19 @@ START_TEST(late_rank_works_longest_before_it_meets_the_others)
     ck_assert_ptr_nonnull(strstr(a->verdict, "Straggler: rank 2"));
     ck_assert_ptr_nonnull(strstr(a->why, "'forward and loss'"));
     ck_assert_ptr_null(strstr(a->why, "not recorded"));
+    build_end(&b);
+}
+END_TEST
+
+/* 3.6 ms more of each of its 20 ms on average: the steps of both are as long but for one. */
+START_TEST(late_rank_that_was_held_up_once_is_late_all_the_same)
+{
+    struct builder b = start();
+    rank_of(&b, 0, 2, MS(1));
+    held_up_rank(&b, 1, 2, MS(15), MS(40));
+    const struct advice *a = build_analyze(&b);
+    ck_assert_uint_eq(a->facts->cpu_ranks.late, 1);
+    ck_assert_str_eq(a->verdict_class, "straggler");
     build_end(&b);
 }
 END_TEST
@@ -105,6 +126,7 @@ Suite *test_cpu_ranks_suite(void)
     Suite *s = suite_create("cpu_ranks");
     TCase *c = tcase_create("ranks without a GPU");
     tcase_add_test(c, late_rank_works_longest_before_it_meets_the_others);
+    tcase_add_test(c, late_rank_that_was_held_up_once_is_late_all_the_same);
     tcase_add_test(c, equal_ranks_are_not_acquitted);
     tcase_add_test(c, more_threads_than_cores);
     suite_add_tcase(s, c);
