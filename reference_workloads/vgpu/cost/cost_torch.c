@@ -245,10 +245,20 @@ static const struct fmha_params {
     size_t head, queries, keys, mask; /* bytes; `mask` is one, 1 or 2 = causal */
 } fmha_forward = {96, 104, 108, 116}, fmha_backward = {144, 152, 156, 168};
 
-/* A tile of queries (backward: of keys) per block: "..._aligned_64x64_..." */
-static double fmha_rows(const struct launch *l)
+/* A tile of queries or, backward, of keys per block: "..._aligned_QUERIESxKEYS_..." */
+static double fmha_rows(const struct launch *l, bool backward)
 {
-    return l->grid[0] * number_behind(l->name, "aligned_", 64);
+    const char *tile = strstr(l->name, "aligned_"), *by = tile ? strchr(tile, 'x') : NULL;
+    if (!by)
+        return l->grid[0] * 64.0;
+    return l->grid[0] * strtod(backward ? by + 1 : tile + strlen("aligned_"), NULL);
+}
+
+/* The largest head that the kernel takes, "..._k128_..."; of those for any head nobody knows. */
+static double fmha_head(const struct launch *l)
+{
+    double most = number_behind(l->name, "_k", 64);
+    return most <= 256 ? most : 64;
 }
 
 /* FP32 runs as three products in TF32, where there is TF32. Shares of the peak: in 16 bits as
@@ -260,7 +270,7 @@ static double fmha(const struct launch *l)
     bool backward = strstr(l->name, "fmha_cutlassB") != NULL;
     const struct fmha_params *at = backward ? &fmha_backward : &fmha_forward;
     const char *params = l->args ? l->args[0] : NULL;
-    double queries = fmha_rows(l), keys = queries, head = number_behind(l->name, "x64_k", 64);
+    double queries = fmha_rows(l, backward), keys = queries, head = fmha_head(l);
     bool causal = false;
     if (params) {
         int32_t size[3];

@@ -91,7 +91,7 @@ START_TEST(fused_attention_costs_its_products)
 {
     static const char forward[] = "_Z39fmha_cutlassF_f16_aligned_64x64_rf_sm80N22PyTorchMemEff"
                                   "Attention15AttentionKernel",
-                      backward[] = "_Z40fmha_cutlassB_f32_aligned_64x64_k128_sm80N22PyTorchMemEff"
+                      backward[] = "_Z41fmha_cutlassB_f32_aligned_128x64_k128_sm80N22PyTorchMemEff"
                                    "Attention23AttentionBackwardKernel";
     struct vg_profile p = device();
     const unsigned grid[3] = {16, 12, 8}, block[3] = {32, 4, 1};
