@@ -4,13 +4,9 @@
 #include "analyzer/queries/input/loader.h"
 
 /* Other numbers of workers change little where the cores are another program's. */
-static const struct remedy of_others = {"give the job cores of its own (--cpus-per-task, cpuset), "
-                                        "or stop the other program, and record again",
-                                        "give the job cores of its own (--cpus-per-task, cpuset), "
-                                        "or stop the other program, and record again",
-                                        "give the job cores of its own (--cpus-per-task, cpuset), "
-                                        "or stop the other program, and record "
-                                        "again"};
+static const char own_cores[] = "give the job cores of its own (--cpus-per-task, cpuset), or stop "
+                                "the other program, and record again";
+static const struct remedy of_others = {own_cores, own_cores, own_cores};
 
 static void check_starved_workers(const struct facts *f, struct arena *arena, struct outcome *o)
 {
