@@ -1,10 +1,13 @@
-/* When fused-attention fires, when it stays silent, when it cannot tell. */
+/* When fused-attention fires, when it stays silent or is refused, when it cannot tell. */
 #include "tests/unit/rule_case.h"
 
 static const char forward[] = "void (anonymous namespace)::softmax_warp_forward<c10::BFloat16, "
                               "c10::BFloat16, float, 10, false, false>";
 static const char forward_log[] = "void (anonymous namespace)::softmax_warp_forward<c10::BFloat16, "
                                   "c10::BFloat16, float, 10, true, false>";
+static const char forward_log_mangled[] = "_ZN43_GLOBAL__N__f71e7945_10_SoftMax_cu_"
+                                          "9f978f6320softmax_warp_forwardIN3c108BFloat16ES2_fLi10E"
+                                          "Lb1ELb0ELi32EEEvPT0_PKT_iiiPKbib";
 static const char backward[] = "void at::native::(anonymous namespace)::cunn_SoftMaxBackward<8, "
                                "c10::BFloat16, float, c10::BFloat16, SoftMaxBackwardEpilogue>";
 static const char masks[] = "void at::native::vectorized_elementwise_kernel<4, at::native::"
@@ -44,9 +47,21 @@ static void fill_backward(struct builder *b, int64_t at)
         {masks, US(400)}, {case_gemm, US(400)}, {case_gemm, US(400)});
 }
 
+/* Products in TF32, beside which fused kernels are slow. */
+static void fill_tf32(struct builder *b, int64_t at)
+{
+    static const char product[] = "cutlass_80_tensorop_s1688gemm_128x128_16x5_nn_align4";
+    ROW(b, at, {product, US(400)}, {forward, US(900)}, {product, US(400)});
+}
+
 static void fill_loss(struct builder *b, int64_t at)
 {
     ROW(b, at, {case_gemm, US(400)}, {forward_log, US(900)}, {case_gemm, US(400)});
+}
+
+static void fill_loss_mangled(struct builder *b, int64_t at)
+{
+    ROW(b, at, {case_gemm, US(400)}, {forward_log_mangled, US(900)}, {case_gemm, US(400)});
 }
 
 static void fill_router(struct builder *b, int64_t at)
@@ -70,10 +85,15 @@ START_TEST(test_fused_attention)
     build_end(&b);
     b = build_start();
     case_loop(&b, fill_backward);
-    case_first(build_analyze(&b), "fused-attention", US(2200));
+    o = case_first(build_analyze(&b), "fused-attention", US(2200));
+    ck_assert_ptr_nonnull(strstr(o->summary, "(0 forward and 1 backward per step)"));
     build_end(&b);
-    case_fill *const silent[] = {fill_loss, fill_router, fill_short};
-    for (int i = 0; i < 3; i++) {
+    b = build_start();
+    case_loop(&b, fill_tf32);
+    case_verdict(build_analyze(&b), "fused-attention", RULE_SUPPRESSED);
+    build_end(&b);
+    case_fill *const silent[] = {fill_loss, fill_loss_mangled, fill_router, fill_short};
+    for (int i = 0; i < 4; i++) {
         b = build_start();
         case_loop(&b, silent[i]);
         case_verdict(build_analyze(&b), "fused-attention", RULE_SILENT);

@@ -19,12 +19,12 @@ enum {
  * 128 values are limited by writing the scores: FlashAttention 2 (Dao 2023, figures 4 to 6) is up
  * to four times as fast as such products, and no faster where sequences are short. Kernels for
  * older devices gain less. For FP32 they compute each product as three in TF32: about as fast as
- * CUDA cores where the peak of TF32 is eight times theirs (A100, H100), slower elsewhere, and much
- * slower than products in TF32. */
+ * CUDA cores where the peak of TF32 is eight times theirs (A100, H100). Elsewhere, and beside
+ * products in TF32, they are several times slower than the products: it does not pay. */
 static const struct factors {
-    double good, bad;
+    double good, bad; /* 0: it does not pay */
 } from_16_bit = {0.25, 1.3}, from_16_bit_unaligned = {0.12, 1.1}, from_16_bit_old = {0.5, 1.5},
-  from_fp32 = {0.6, 1.7}, from_fp32_slow = {1.0, 4.0}, from_tf32 = {1.0, 4.5};
+  from_fp32 = {0.6, 1.7}, not_worth = {0, 0};
 
 struct attention {
     uint32_t *before, *after; /* by op: its neighbours on the stream */
@@ -34,14 +34,18 @@ struct attention {
     uint32_t longest;          /* softmax */
 };
 
-/* softmax_warp_forward<IN, OUT, ACC, LOG2_ELEMENTS, IS_LOG, ...> */
+/* softmax_warp_forward<IN, OUT, ACC, LOG2_ELEMENTS, IS_LOG, ...>; mangled, IS_LOG is the first Lb
+ */
 static bool log_by_template(const char *name)
 {
-    const char *at = strstr(name, "softmax_warp_");
-    at = at ? strchr(at, '<') : NULL;
-    for (int k = 0; at && k < 4; k++)
-        at = strchr(at + 1, ',');
-    return at && strncmp(at, ", true", 6) == 0;
+    const char *at = strstr(name, "softmax_warp_"), *list = at ? strchr(at, '<') : NULL;
+    if (at && !list) {
+        at = strstr(at, "ELb");
+        return at && at[3] == '1';
+    }
+    for (int k = 0; list && k < 4; k++)
+        list = strchr(list + 1, ',');
+    return list && strncmp(list, ", true", 6) == 0;
 }
 
 /* Not that of a loss. */
@@ -172,12 +176,22 @@ static struct factors range_of(const struct facts *f, const struct attention *a)
 {
     int64_t major = f->device ? f->device->cc_major : 0;
     if (a->fp32_ns * 2 > a->products_ns)
-        return major >= FUSED_CC && f->device->cc_minor == 0 ? from_fp32 : from_fp32_slow;
+        return major >= FUSED_CC && f->device->cc_minor == 0 ? from_fp32 : not_worth;
     if (a->tf32_ns * 2 > a->products_ns)
-        return from_tf32;
+        return not_worth;
     if (major > 0 && major < FUSED_CC)
         return from_16_bit_old;
     return a->unaligned_ns * 2 > a->products_ns ? from_16_bit_unaligned : from_16_bit;
+}
+
+/* "12", or "12 forward and 12 backward" */
+static const char *how_many(const struct facts *f, struct arena *arena, const struct attention *a)
+{
+    double used = (double)f->steps.used;
+    if (a->backward == 0)
+        return arena_printf(arena, "%.0f", (double)a->forward / used);
+    return arena_printf(arena, "%.0f forward and %.0f backward", (double)a->forward / used,
+                        (double)a->backward / used);
 }
 
 static void fires(const struct facts *f, struct arena *arena, const struct attention *a,
@@ -196,11 +210,10 @@ static void fires(const struct facts *f, struct arena *arena, const struct atten
                      ms(per_step(f, a->products_ns)), "ms", NULL);
     outcome_fires(o, cost,
                   arena_printf(arena,
-                               "%.0f attentions per step are written out as products with a "
-                               "softmax between them: %.1f ms, of which %.1f ms go to reading and "
-                               "writing the scores (longest: %s)",
-                               (double)(a->forward + a->backward) / used, ms(all),
-                               ms(per_step(f, a->between_ns)),
+                               "attention is written out as products with a softmax between them "
+                               "(%s per step): %.1f ms, of which %.1f ms go to softmax, masks and "
+                               "casts (longest: %s)",
+                               how_many(f, arena, a), ms(all), ms(per_step(f, a->between_ns)),
                                tl_text(f->tl, f->tl->ops[a->longest].name)));
     outcome_example_op(o, f->tl, a->longest, "longest softmax between two products");
 }
@@ -214,12 +227,17 @@ static void check_fused_attention(const struct facts *f, struct arena *arena, st
         return;
     }
     struct factors times = range_of(f, &a);
-    double left = times.good < 1 ? times.good : 1;
-    int64_t cost = per_step(f, a.between_ns + (int64_t)((double)a.products_ns * (1 - left)));
+    int64_t cost = per_step(f, a.between_ns + (int64_t)((double)a.products_ns * (1 - times.good)));
     o->why = arena_printf(arena, "%lld softmaxes between matrix products; %.3f ms per step",
                           (long long)(a.forward + a.backward), ms(cost));
     if (a.longest == TL_NONE || per_step(f, a.between_ns) * 100 < f->step_ns)
         return;
+    if (times.good <= 0) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = "attention is written out, but fused kernels are slow here in FP32 and TF32: "
+                 "compute in 16 bits first";
+        return;
+    }
     o->error_class = ERROR_KERNEL_MODEL;
     o->edit = (struct edit){.kind = EDIT_SCALE,
                             .op_marks = a.marks,
@@ -243,11 +261,12 @@ const struct rule rule_fused_attention = {
         "writes them for the mask, the softmax and dropout: memory traffic that grows with the "
         "square of the sequence's length. A fused kernel keeps the scores on the chip. Softmax "
         "and masks cost nothing then; the products take 0.25 to 1.3 times as long in 16 bits (0.5 "
-        "to 1.5 times before Ampere), 0.6 to 1.7 times in FP32 on A100 and H100, and longer in "
-        "FP32 on other devices and in TF32, for which there are no fast fused kernels: there "
-        "it may not pay. Short sequences gain little. It does not hold where the program uses the "
-        "scores themselves "
-        "(output_attentions=True), or changes them in a way that no fused kernel knows.",
+        "to 1.5 times before Ampere), 0.6 to 1.7 times in FP32 on A100 and H100. It is not "
+        "advised for FP32 on other devices, nor for TF32: there are no fast fused kernels for "
+        "them. "
+        "Short sequences gain little. It does not hold where the program uses the "
+        "scores themselves (output_attentions=True), or changes them in a way that no fused kernel "
+        "knows.",
     .remedy = {"F.scaled_dot_product_attention(q, k, v, attn_mask=..., dropout_p=..., "
                "is_causal=...); Transformers: from_pretrained(..., attn_implementation='sdpa'); "
                "nn.MultiheadAttention(...)(..., need_weights=False); for scores of your own: "
