@@ -115,6 +115,8 @@ struct store *store_open(const char *path, int writable, struct err *e)
         err_set(e, "%s: not a gpuprof profile (cut off, or another kind of file)", path);
         return NULL;
     }
+    if (store_recover(path, e) < 0)
+        return NULL;
     struct store *s = calloc(1, sizeof *s);
     if (!s || !(s->path = strdup(path)) || str_table_init(&s->strings) < 0) {
         store_close(s);

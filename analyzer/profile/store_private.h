@@ -18,4 +18,7 @@ struct store {
     struct sql_stmt *insert[ROW_KINDS], *insert_derived[DERIVED_KINDS], *insert_string;
 };
 
+/* Before an existing profile is opened: completes what a killed writer left half done. */
+int store_recover(const char *path, struct err *e);
+
 #endif

@@ -40,6 +40,7 @@ struct watch {
     pid_t front, program;
     int status;               /* of waitpid; -1: not known */
     bool ended, hurry, alone; /* alone: there is nobody at the other end */
+    bool late;                /* asked to end, the program goes on: SIGKILL may come at any time */
     bool asked;               /* for a window */
     bool odd;                 /* stopped, the one without the other, at the last look */
     int apart_ms;             /* since that was looked at */
@@ -121,6 +122,7 @@ static void record_program(struct watch *w, struct recording *r)
         if (w->end_by_ns && signals_now_ns() > w->end_by_ns && !w->ended) {
             warn("the program continues after SIGTERM: gpuprof writes the profile now, before "
                  "SIGKILL comes, and records no more");
+            w->late = true;
             return;
         }
         w->apart_ms += pause;
@@ -152,7 +154,8 @@ static int finish(struct watch *w, struct recording *r, const struct recorder_jo
         return -1;
     recorder_says(profile);
     listen_to(w, 0);
-    if (w->hurry) /* no more of the user's time: the profile is whole, `analyze` can follow */
+    if (w->hurry || w->late) /* the profile is whole, `analyze` can follow: none of the user's time
+                                for it, and no SIGKILL while results are being added */
         return 0;
     sigset_t one;
     sigemptyset(&one);

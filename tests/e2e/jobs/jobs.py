@@ -169,6 +169,8 @@ def asked_to_end(build, checks):
     while time.monotonic() < end and listed(build) != ["asked0.gpuprof", "asked1.gpuprof"]:
         time.sleep(0.1)
     counts = [rows(build.path(f), "SELECT count(*) FROM kernel")[0][0] for f in listed(build) if f.endswith(".gpuprof")]
+    results = [rows(build.path(f), "SELECT count(*) FROM result")[0][0] for f in listed(build) if f.endswith(".gpuprof")]
+    checks.check(len(results) == 2 and results[0] == 0, "nothing is added to a profile while SIGKILL may come", str(results))
     checks.check(len(counts) == 2 == len(listed(build)) and min(counts) > 0, "two profiles and nothing else", f"{counts} {listed(build)}")
     for f in listed(build):
         os.unlink(build.path(f))
