@@ -2,6 +2,7 @@
  * Cost: one pass over ranges, loader rows and host samples. */
 #include "analyzer/measure/clocks.h"
 #include "analyzer/facts/passes.h"
+#include "analyzer/timeline/name_test.h"
 #include "base/vec.h"
 
 #include "wire/spool_format.h"
@@ -14,6 +15,7 @@
 struct fetches {
     struct VEC(int64_t) wall, cpu;
     const struct thread_clocks *clocks;
+    struct name_test makes, is_parallel;
     bool *worker; /* by thread index: makes batches and does not train */
     bool trainer_makes, parallel;
     int64_t max_worker; /* highest worker number seen in loader rows, -1 */
@@ -69,6 +71,11 @@ static void trainer_fetch(const struct facts *facts, struct fetches *f, int64_t 
     f->in_steps += in_used_step(facts, start_ns);
 }
 
+static bool in_parallel(const char *name)
+{
+    return strcasestr(name, "_MultiProcessingDataLoaderIter") != NULL;
+}
+
 static int query_at_ranges(const struct facts *facts, struct fetches *f)
 {
     const struct timeline *t = facts->tl;
@@ -78,8 +85,8 @@ static int query_at_ranges(const struct facts *facts, struct fetches *f)
         if (t->threads[r->thread].process != facts->steps.process &&
             !strcasestr(name, "data.decode"))
             continue;
-        f->parallel |= strcasestr(name, "_MultiProcessingDataLoaderIter") != NULL;
-        if (!input_makes(name))
+        f->parallel |= name_test(&f->is_parallel, r->name);
+        if (!name_test(&f->makes, r->name))
             continue;
         if (r->thread == facts->steps.main_thread)
             trainer_fetch(facts, f, r->start_ns);
@@ -120,7 +127,7 @@ static int64_t sampled_cpu(const struct facts *facts, const struct fetches *f, i
         if (f->worker[th] && f->clocks[th].first)
             cpu += (double)(f->clocks[th].last->cpu_ns - f->clocks[th].first->cpu_ns);
     for (size_t i = 0; cpu > 0 && i < t->range_count; i++)
-        if (f->worker[t->ranges[i].thread] && input_makes(tl_text(t, t->ranges[i].name)))
+        if (f->worker[t->ranges[i].thread] && name_test(&f->makes, t->ranges[i].name))
             making += t->ranges[i].end_ns - t->ranges[i].start_ns;
     if (cpu <= 0 || making <= 0)
         return 0;
@@ -224,6 +231,8 @@ int host_measure(struct facts *facts, struct err *e)
 {
     struct fetches f = {.max_worker = -1};
     f.worker = calloc(facts->tl->thread_count + 1, sizeof *f.worker);
+    f.makes = name_test_open(facts->tl, input_makes);
+    f.is_parallel = name_test_open(facts->tl, in_parallel);
     f.clocks = thread_clocks(facts->tl, &facts->arena);
     int rc = f.worker && f.clocks ? 0 : -1;
     if (rc == 0 && (query_at_ranges(facts, &f) < 0 || query_at_loader_rows(facts, &f) < 0))
@@ -241,6 +250,8 @@ int host_measure(struct facts *facts, struct err *e)
         rc = starved_ranks(facts) < 0 || typical_wait(facts) < 0 ? -1 : 0;
     }
     free(f.worker);
+    name_test_close(&f.makes);
+    name_test_close(&f.is_parallel);
     vec_release(&f.wall);
     vec_release(&f.cpu);
     return rc < 0 ? err_no_memory(e) : 0;

@@ -2,9 +2,13 @@
 
 #include "analyzer/measure/spans.h"
 #include "analyzer/queries/phase.h"
+#include "analyzer/timeline/name_test.h"
 
-static const char copying[] = "aten::clone|aten::contiguous|aten::pin_memory|aten::_pin_memory|"
-                              "host_copy|host.copy|copy.host|memcpy_host|torch.tensor(";
+static bool says_copy(const char *name)
+{
+    return query_name_has(name, "aten::clone|aten::contiguous|aten::pin_memory|aten::_pin_memory|"
+                                "host_copy|host.copy|copy.host|memcpy_host|torch.tensor(");
+}
 
 /* Launches in them mean that it is the GPU that copies. */
 static bool on_the_host(const struct timeline *t, const struct range *r)
@@ -20,13 +24,14 @@ static bool on_the_host(const struct timeline *t, const struct range *r)
 }
 
 /* Also those in steps that do not count: the GPU may wait for them in the step behind. */
-static int find_copies(const struct facts *f, struct query_host_copies *h, struct spans *spans)
+static int find_copies(const struct facts *f, const struct name_test *copy,
+                       struct query_host_copies *h, struct spans *spans)
 {
     const struct timeline *t = f->tl;
     const struct thread *th = &t->threads[f->steps.main_thread];
     for (uint32_t i = 0; i < th->ranges; i++) { /* by start */
         const struct range *r = &t->ranges[th->first_range + i];
-        if (!query_name_has(tl_text(t, r->name), copying) || !on_the_host(t, r))
+        if (!name_test(copy, r->name) || !on_the_host(t, r))
             continue;
         if (spans_add(spans, r->start_ns, r->end_ns) < 0)
             return -1;
@@ -61,10 +66,11 @@ int query_host_copies(const struct facts *f, struct arena *arena, struct query_h
     struct spans spans = {0};
     *h = (struct query_host_copies){.longest = TL_NONE};
     h->marks = arena_array(arena, f->tl->range_count + 1, sizeof *h->marks);
-    int rc = h->marks ? find_copies(f, h, &spans) : -1;
-    if (rc == 0) {
+    struct name_test copy = name_test_open(f->tl, says_copy);
+    int rc = h->marks ? find_copies(f, &copy, h, &spans) : -1;
+    if (rc == 0)
         add_idle(f, &spans, h);
-    }
+    name_test_close(&copy);
     spans_release(&spans);
     return rc;
 }

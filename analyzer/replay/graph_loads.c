@@ -2,6 +2,7 @@
 #include "analyzer/replay/graph_make.h"
 
 #include "analyzer/measure/input.h"
+#include "analyzer/timeline/name_test.h"
 #include "analyzer/queries/input/delivery.h"
 
 #include <stdlib.h>
@@ -12,17 +13,16 @@ static int by_start(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-static int find_marks(struct maker *m)
+static int find_marks(struct maker *m, const struct name_test *makes, const struct name_test *input)
 {
     const struct timeline *t = m->t;
     const struct thread *th = &t->threads[m->a->steps.main_thread];
     bool own = false;
     for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++)
-        own |= input_makes(tl_text(t, t->ranges[i].name));
+        own |= name_test(makes, t->ranges[i].name);
     for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++) {
         const struct range *r = &t->ranges[i];
-        const char *name = tl_text(t, r->name);
-        if (own ? !input_makes(name) : !input_name(name))
+        if (!name_test(own ? makes : input, r->name))
             continue;
         if (m->marks.n && r->start_ns < m->marks.at[m->marks.n - 1].end_ns)
             continue; /* inside the one before */
@@ -92,16 +92,19 @@ static int suppose_loads(struct maker *m, const struct deliveries *d)
 static int find_ranges(struct maker *m, struct loads *loads)
 {
     const struct timeline *t = m->t;
-    int rc = find_marks(m);
+    struct name_test makes = name_test_open(t, input_makes), input = name_test_open(t, input_name);
+    int rc = find_marks(m, &makes, &input);
     for (size_t i = 0; rc == 0 && i < t->range_count; i++) {
         const struct range *r = &t->ranges[i];
-        if (r->thread == m->a->steps.main_thread || !input_makes(tl_text(t, r->name)))
+        if (r->thread == m->a->steps.main_thread || !name_test(&makes, r->name))
             continue;
         struct load *l = vec_push(loads);
         if (l)
             *l = (struct load){r->start_ns, r->end_ns, r->thread};
         rc = l ? 0 : -1;
     }
+    name_test_close(&makes);
+    name_test_close(&input);
     return rc;
 }
 

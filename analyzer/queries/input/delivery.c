@@ -1,6 +1,7 @@
 #include "analyzer/queries/input/delivery.h"
 
 #include "analyzer/measure/input.h"
+#include "analyzer/timeline/name_test.h"
 
 #include <string.h>
 
@@ -32,14 +33,18 @@ static int take_ranges(struct deliveries *d, const struct facts *f, bool *others
 {
     const struct timeline *t = f->tl;
     const struct thread *th = &t->threads[f->steps.main_thread];
+    struct name_test awaits = name_test_open(t, awaits_workers);
+    struct name_test input = name_test_open(t, input_name);
     int rc = 0;
     for (uint32_t i = th->first_range; i < th->first_range + th->ranges && rc == 0; i++) {
-        const char *name = tl_text(t, t->ranges[i].name);
-        if (awaits_workers(name))
+        uint32_t name = t->ranges[i].name;
+        if (name_test(&awaits, name))
             rc = add(d, t->ranges[i].start_ns, t->ranges[i].end_ns);
         else
-            *others |= input_name(name);
+            *others |= name_test(&input, name);
     }
+    name_test_close(&awaits);
+    name_test_close(&input);
     return rc;
 }
 

@@ -2,6 +2,7 @@
 
 #include "analyzer/measure/clocks.h"
 #include "analyzer/measure/input.h"
+#include "analyzer/timeline/name_test.h"
 #include "wire/spool_format.h"
 
 #include <stdlib.h>
@@ -47,13 +48,15 @@ static bool may_serve(const struct facts *f, uint32_t thread)
 static void find_making(const struct facts *f, struct ends *of)
 {
     const struct timeline *t = f->tl;
+    struct name_test makes = name_test_open(t, input_makes);
     for (size_t i = 0; i < t->range_count; i++) {
         const struct range *r = &t->ranges[i];
-        if (may_serve(f, r->thread) && input_makes(tl_text(t, r->name))) {
+        if (may_serve(f, r->thread) && name_test(&makes, r->name)) {
             add_making(&of[r->thread], r->start_ns, r->end_ns);
             of[r->thread].by_ranges = true;
         }
     }
+    name_test_close(&makes);
     for (size_t i = 0; i < t->loader_count; i++) { /* of a framework's workers */
         const struct row_loader *l = &t->loaders[i];
         uint32_t th = timeline_thread_index(t, l->thread);
