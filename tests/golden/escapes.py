@@ -199,6 +199,9 @@ def main():
     check_json("analyze --json", run("analyze", "--json", bad))
     check_json("chrome", run("export", bad, "-o", "-"))
     check_json("speedscope", run("export", "--format", "speedscope", bad, "-o", "-"))
+    refused = subprocess.run([gpuprof, "export", "--format", "?", bad, "-o", "-"], capture_output=True, text=True).stderr
+    for name in set(re.search(r"the formats are (.*)", refused)[1].split(", ")) - {"csv", "html", "chrome"}:  # checked on their own
+        check_text(f"export --format {name}", run("export", "--format", name, bad, "-o", "-"))
     run("export", "--format", "csv", bad, "-o", os.path.join(folder, "tables"))
     for table in ("runs", "steps", "findings"):
         check_csv(table + ".csv", os.path.join(folder, "tables", table + ".csv"))

@@ -74,7 +74,8 @@ def write_all(run, profile, folder, *more):
     os.mkdir(folder)
     at = lambda name: os.path.join(folder, name)
     run("report", profile, "-o", at("page.html"), *more)
-    for form in ("text", "json", "markdown", "html", "chrome", "speedscope"):
+    refused = run("export", profile, "--format", "?", "-o", "-", right=(2,))
+    for form in sorted({"text"} | set(re.search(r"the formats are (.*)", refused)[1].split(", ")) - {"csv"}):
         run("analyze", "-v", profile, "--format", form, "-o", at("analysis." + form), *more)
     run("export", profile, "-o", at("trace.json.gz"), *more)
     run("export", profile, "-o", at("trace.json"), *more)
@@ -96,6 +97,7 @@ def main():
         r = subprocess.run([GPUPROF, *args], capture_output=True, env=env, cwd=home)
         said.append(r.stdout + r.stderr)
         check(args[0], r.returncode in right, r.returncode, r.stderr[-300:])
+        return (r.stdout + r.stderr).decode("utf-8", "replace")
 
     words = command()
     profile = os.path.join(home, "x.gpuprof")
