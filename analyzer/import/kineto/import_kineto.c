@@ -55,6 +55,11 @@ static int read_events(struct kineto *k)
     return 0;
 }
 
+static bool is_key(const struct json_reader *j, const char *key)
+{
+    return j->length == strlen(key) && memcmp(j->text, key, j->length) == 0;
+}
+
 /* An object whose wanted members are integers (and one text, "name"). */
 static int read_members(struct kineto *k, const char *const *keys, int64_t **values, size_t n,
                         uint32_t *name)
@@ -62,10 +67,9 @@ static int read_members(struct kineto *k, const char *const *keys, int64_t **val
     enum json_token t;
     while ((t = json_next(&k->json)) == JSON_KEY) {
         size_t i = 0;
-        while (i < n && (strlen(keys[i]) != k->json.length ||
-                         memcmp(keys[i], k->json.text, k->json.length) != 0))
+        while (i < n && !is_key(&k->json, keys[i]))
             i++;
-        bool is_name = name && k->json.length == 4 && memcmp(k->json.text, "name", 4) == 0;
+        bool is_name = name && is_key(&k->json, "name");
         t = json_next(&k->json);
         if (t == JSON_ERROR)
             return -1;
@@ -160,9 +164,44 @@ static const char *other_json(const struct json_reader *j)
          "an OpenTelemetry trace, which contains no GPU data: use a torch.profiler trace"},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (j->length == strlen(known[i].key) && memcmp(j->text, known[i].key, j->length) == 0)
+        if (is_key(j, known[i].key))
             return known[i].what;
     return NULL;
+}
+
+/* PyTorch for CUDA writes the key too, with "N/A". */
+static int read_hip(struct kineto *k)
+{
+    enum json_token t = json_next(&k->json);
+    if (t == JSON_OBJECT || t == JSON_ARRAY)
+        return json_skip_rest(&k->json);
+    k->hip |= t == JSON_NUMBER || (t == JSON_STRING && k->json.length && *k->json.text != 'N');
+    return t == JSON_ERROR ? -1 : 0;
+}
+
+/* A member of the outermost object, whose key was just read. */
+static int read_member(struct kineto *k, bool *found)
+{
+    static const struct {
+        const char *key;
+        int (*read)(struct kineto *k);
+    } members[] = {
+        {"deviceProperties", read_devices},
+        {"distributedInfo", read_distributed},
+        {"gpuprof", read_ours},
+        {"hip_runtime_version", read_hip},
+    };
+    struct json_reader *j = &k->json;
+    if (is_key(j, "traceEvents")) {
+        *found = json_next(j) == JSON_ARRAY;
+        return *found ? read_events(k) : -1;
+    }
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if (is_key(j, members[i].key))
+            return members[i].read(k);
+    if (!k->other)
+        k->other = other_json(j);
+    return json_skip(j);
 }
 
 static int read_document(struct kineto *k, bool *found)
@@ -179,31 +218,9 @@ static int read_document(struct kineto *k, bool *found)
     }
     if (t != JSON_OBJECT)
         return -1;
-    while ((t = json_next(j)) == JSON_KEY) {
-        static const char events[] = "traceEvents", devices[] = "deviceProperties",
-                          distributed[] = "distributedInfo", hip[] = "hip_runtime_version",
-                          ours[] = "gpuprof";
-        size_t n = j->length;
-        int rc;
-        if (n == sizeof events - 1 && memcmp(j->text, events, n) == 0) {
-            t = json_next(j);
-            *found = t == JSON_ARRAY;
-            rc = *found ? read_events(k) : -1;
-        } else if (n == sizeof devices - 1 && memcmp(j->text, devices, n) == 0) {
-            rc = read_devices(k);
-        } else if (n == sizeof distributed - 1 && memcmp(j->text, distributed, n) == 0) {
-            rc = read_distributed(k);
-        } else if (n == sizeof ours - 1 && memcmp(j->text, ours, n) == 0) {
-            rc = read_ours(k);
-        } else {
-            if (!k->other)
-                k->other = other_json(j);
-            k->hip |= n == sizeof hip - 1 && memcmp(j->text, hip, n) == 0;
-            rc = json_skip(j);
-        }
-        if (rc < 0)
+    while ((t = json_next(j)) == JSON_KEY)
+        if (read_member(k, found) < 0)
             return -1;
-    }
     return t == JSON_OBJECT_END && json_next(j) == JSON_END ? 0 : -1;
 }
 

@@ -186,5 +186,7 @@ int kineto_xla_settle(struct kineto *k, struct kineto_event *v);
 int kineto_put(struct kineto *k, struct kineto_event *v);
 /* Processes, threads, streams, devices and meta: known only at the end. */
 int kineto_put_ends(struct kineto *k);
+/* A fact about the whole profile, as soon as it is known. */
+int kineto_put_number(struct kineto *k, const char *key, int64_t v);
 
 #endif

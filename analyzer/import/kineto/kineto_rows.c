@@ -284,7 +284,7 @@ static int put_meta(struct kineto *k, const char *key, const char *value)
     return PUT(ROW_META, r);
 }
 
-static int put_number(struct kineto *k, const char *key, int64_t v)
+int kineto_put_number(struct kineto *k, const char *key, int64_t v)
 {
     char text[32];
     char *p = text + sizeof text;
@@ -337,7 +337,7 @@ int kineto_put_ends(struct kineto *k)
 {
     if (kineto_put_places(k) < 0 || put_have(k) < 0 || put_meta(k, "source", "kineto") < 0 ||
         put_meta(k, "framework", k->places.n ? "xla" : "pytorch") < 0 ||
-        put_number(k, "source_events", k->events) < 0)
+        kineto_put_number(k, "source_events", k->events) < 0)
         return -1;
     if ((k->hip || k->xpu) && put_meta(k, "platform", k->hip ? "hip" : "xpu") < 0)
         return -1;

@@ -37,6 +37,31 @@ static const char *meta(const struct memory *m, const char *key)
     return "";
 }
 
+/* PyTorch for CUDA writes the keys of ROCm as well. */
+START_TEST(cuda_names_no_hip)
+{
+    static const struct {
+        const char *member, *platform;
+    } cases[] = {{"\"hip_runtime_version\": \"N/A\"", ""},
+                 {"\"hip_runtime_version\": 60443483", "hip"},
+                 {"\"hip_runtime_version\": \"6.4.43483\"", "hip"},
+                 {"\"hip_runtime_version\": [1]", ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[400];
+        int rc;
+        struct err e = ERR_INIT;
+        snprintf(text, sizeof text,
+                 "{%s, \"traceEvents\": [{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":9,"
+                 "\"tid\":9,\"ts\":1,\"dur\":1}]}",
+                 cases[i].member);
+        struct memory *m = import(text, &rc, &e);
+        ck_assert_msg(rc == 0, "%s", e.text);
+        ck_assert_str_eq(meta(m, "platform"), cases[i].platform);
+        memory_free(m);
+    }
+}
+END_TEST
+
 /* What the allocator holds, where it changes, of devices that the header names. */
 START_TEST(memory_that_is_reserved)
 {
@@ -129,6 +154,7 @@ Suite *test_kineto_others_suite(void)
 {
     Suite *s = suite_create("kineto_others");
     TCase *t = tcase_create("kineto_others");
+    tcase_add_test(t, cuda_names_no_hip);
     tcase_add_test(t, memory_that_is_reserved);
     tcase_add_test(t, xla_without_categories);
     tcase_add_test(t, sycl_by_its_categories);
