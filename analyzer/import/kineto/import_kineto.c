@@ -179,6 +179,28 @@ static int read_hip(struct kineto *k)
     return t == JSON_ERROR ? -1 : 0;
 }
 
+/* A version of CUDA, as the libraries number it (12080) or as text ("12.8.93"). */
+static int read_version(struct kineto *k, const char *meta)
+{
+    struct json_reader *j = &k->json;
+    int64_t v = -1, minor = 0;
+    enum json_token t = json_next(j);
+    if (t == JSON_OBJECT || t == JSON_ARRAY)
+        return json_skip_rest(j);
+    if (t == JSON_NUMBER)
+        json_int64(j->text, j->length, &v);
+    const char *dot = t == JSON_STRING ? memchr(j->text, '.', j->length) : NULL;
+    if (dot && json_int64(j->text, (size_t)(dot - j->text), &v)) {
+        const char *end = j->text + j->length,
+                   *next = memchr(dot + 1, '.', (size_t)(end - dot - 1));
+        json_int64(dot + 1, (size_t)((next ? next : end) - dot - 1), &minor);
+        v = v > 0 && v < 1000 && minor >= 0 && minor < 100 ? v * 1000 + minor * 10 : -1;
+    }
+    if (t == JSON_ERROR)
+        return -1;
+    return v > 0 ? kineto_put_number(k, meta, v) : 0;
+}
+
 /* A member of the outermost object, whose key was just read. */
 static int read_member(struct kineto *k, bool *found)
 {
@@ -191,6 +213,10 @@ static int read_member(struct kineto *k, bool *found)
         {"gpuprof", read_ours},
         {"hip_runtime_version", read_hip},
     };
+    static const struct {
+        const char *key, *meta;
+    } versions[] = {{"cuda_runtime_version", "runtime_version"},
+                    {"cuda_driver_version", "driver_version"}};
     struct json_reader *j = &k->json;
     if (is_key(j, "traceEvents")) {
         *found = json_next(j) == JSON_ARRAY;
@@ -199,6 +225,9 @@ static int read_member(struct kineto *k, bool *found)
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         if (is_key(j, members[i].key))
             return members[i].read(k);
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+        if (is_key(j, versions[i].key))
+            return read_version(k, versions[i].meta);
     if (!k->other)
         k->other = other_json(j);
     return json_skip(j);

@@ -62,6 +62,34 @@ START_TEST(cuda_names_no_hip)
 }
 END_TEST
 
+/* As the libraries number it, or as text. */
+START_TEST(cuda_versions)
+{
+    static const struct {
+        const char *value, *version;
+    } cases[] = {{"12040", "12040"},    {"\"12.8.93\"", "12080"},
+                 {"\"13.0\"", "13000"}, {"\"N/A\"", ""},
+                 {"\"a.b\"", ""},       {"\".\"", ""},
+                 {"\"99999.1\"", ""},   {"[12]", ""},
+                 {"null", ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[400];
+        int rc;
+        struct err e = ERR_INIT;
+        snprintf(text, sizeof text,
+                 "{\"cuda_runtime_version\": %s, \"traceEvents\": "
+                 "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":9,\"tid\":9,\"ts\":1,"
+                 "\"dur\":1}], \"cuda_driver_version\": %s}",
+                 cases[i].value, cases[i].value);
+        struct memory *m = import(text, &rc, &e);
+        ck_assert_msg(rc == 0, "%s: %s", cases[i].value, e.text);
+        ck_assert_str_eq(meta(m, "runtime_version"), cases[i].version);
+        ck_assert_str_eq(meta(m, "driver_version"), cases[i].version);
+        memory_free(m);
+    }
+}
+END_TEST
+
 /* What the allocator holds, where it changes, of devices that the header names. */
 START_TEST(memory_that_is_reserved)
 {
@@ -155,6 +183,7 @@ Suite *test_kineto_others_suite(void)
     Suite *s = suite_create("kineto_others");
     TCase *t = tcase_create("kineto_others");
     tcase_add_test(t, cuda_names_no_hip);
+    tcase_add_test(t, cuda_versions);
     tcase_add_test(t, memory_that_is_reserved);
     tcase_add_test(t, xla_without_categories);
     tcase_add_test(t, sycl_by_its_categories);
