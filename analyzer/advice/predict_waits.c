@@ -134,8 +134,25 @@ static const char *place_text(const struct facts *f, struct arena *arena, const 
     return in ? arena_printf(arena, "%s in '%s'", call, in) : call;
 }
 
+/* A saving far above the idle time after the waits looks like a contradiction: say where it comes
+ * from. */
+static void explain_more(struct advice *a, struct outcome *o)
+{
+    const int64_t *part = a->facts->breakdown_ns;
+    if (o->saves_mid_ns > 2 * (part[PART_IDLE_SYNC] + part[PART_IDLE_COPY]) &&
+        part[PART_IDLE_INPUT] + part[PART_IDLE_HOST] > o->saves_mid_ns / 2)
+        o->summary =
+            arena_printf(&a->arena,
+                         "%s. The saving is larger than that because without the waits the host "
+                         "prepares the next work (%s) while the GPU computes",
+                         o->summary,
+                         part[PART_IDLE_INPUT] > part[PART_IDLE_HOST] ? "mostly input data"
+                                                                      : "Python, launches");
+}
+
 void predict_waits(struct advice *a, struct engine *x, struct outcome *o)
 {
+    explain_more(a, o);
     struct places p = {.n = 0};
     for (size_t i = 0; i < PLACES; i++)
         p.at[i].call = TL_NONE;
