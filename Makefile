@@ -5,7 +5,7 @@ CMAKE_FLAGS ?=
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all setup configure demo test torch fresh fuzz bench truth drawn many-ranks matrix transparency images gpu-portable gpu-check install deb archive format clean
+.PHONY: all setup configure demo test test-long torch fresh fuzz bench truth drawn many-ranks matrix transparency images gpu-portable gpu-check install deb archive format clean
 
 all: configure
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -28,6 +28,12 @@ test:
 	@scripts/setup.sh test
 	@$(MAKE) all
 	@tests/run.sh $(BUILD)
+
+# What takes longest, each with the machine to itself: every planted bottleneck, trials, jobs on two nodes, storms. CI runs both.
+test-long:
+	@scripts/setup.sh test
+	@$(MAKE) all
+	@tests/run.sh $(BUILD) long
 
 # Real PyTorch with CUDA on the virtual GPU (docs/pytorch.md): needs several GB of wheels, so it is a target of its own.
 # GPUPROF_TORCH=DIR/bin/python names the interpreter; without it one line says how to set it up. TORCH="mlp gpt" takes two.

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Everything that `make test` runs: ctest of the release build, unit and golden tests under ASan+UBSan,
-# the agent's under TSan. Says of each test that was skipped why, and closes with "N passed, N failed, N skipped" or
+# usage: run.sh BUILD [long]. What `make test` runs: ctest of the release build without the long tests, unit and golden tests
+# under ASan+UBSan, the agent's under TSan; `long`: the long tests alone, for `make test-long`. Says of each test that was skipped why, and closes with "N passed, N failed, N skipped" or
 # "N passed, N failed: NAMES".
 set -u
 cd "$(dirname "$0")/.." || exit 2
-build=${1:-build}
+build=${1:-build} what=${2:-}
 jobs=$(nproc 2>/dev/null || echo 2)
 export PYTHONDONTWRITEBYTECODE=1 # nothing is left between the sources
 passed=0 failed=0 skipped=0 names= reasons=
@@ -60,22 +60,31 @@ sanitized() {
     fi
 }
 
+finish() {
+    printf '%s' "$reasons"
+    if [ "$failed" -gt 0 ]; then
+        echo "$passed passed, $failed failed:$names"
+    elif [ "$skipped" -gt 0 ]; then
+        echo "$passed passed, $failed failed, $skipped skipped"
+    else
+        echo "$passed passed, $failed failed"
+    fi
+    [ "$failed" = 0 ] && { [ "$passed" -gt 0 ] || [ "$what" = long ]; }
+    exit
+}
+
 # Tests labelled `timed` judge milliseconds of the virtual GPU, which lives on the real clock: they have the machine
 # alone. The others run side by side, one more than there are cores, because much of them waits.
+if [ "$what" = long ]; then
+    run "" "$build" -L long
+    finish
+fi
 echo "== release =="
 run "" "$build" -LE timed -j $((jobs + 1))
-run "" "$build" -L timed
+run "" "$build" -L timed -LE long
 sanitized asan "gpuprof unit_tests properties" -R '^(unit|golden)\.' -j "$jobs"
 if [ -e "$build/lib/libgpuprof_agent.so" ]; then
     sanitized tsan "gpuprof_agent test_spool test_nvtx agent_threads agent_peer agent_marks_library agent_look" \
         -R '^(unit\.test_(spool|nvtx)|agent\.threads)$'
 fi
-printf '%s' "$reasons"
-if [ "$failed" -gt 0 ]; then
-    echo "$passed passed, $failed failed:$names"
-elif [ "$skipped" -gt 0 ]; then
-    echo "$passed passed, $failed failed, $skipped skipped"
-else
-    echo "$passed passed, $failed failed"
-fi
-[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+finish
