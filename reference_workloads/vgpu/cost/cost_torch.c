@@ -2,24 +2,16 @@
  * (family, type, vector width, number of tensors), grid and block, and from arguments where
  * PyTorch's launch code passes sizes. The conventions are those of PyTorch 2 (ATen's
  * MemoryAccess.cuh, MultiTensorApply.cuh, layer_norm_kernel.cu, SoftMax.cu, FlashAttention's launch
- * template), read there. What the bytes cost is the roofline of cost.c; no recording was fitted. A
- * kernel that is not known here gets the default of profiles/kernels.ini, a guess. */
-#include "reference_workloads/vgpu/core/core.h"
+ * template), read there. What the bytes cost is the roofline of cost.c, with the shares and least
+ * costs below from real recordings of others. A kernel that is not known here gets the default of
+ * profiles/kernels.ini, a guess. */
+#include "reference_workloads/vgpu/cost/cost_torch.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct launch {
-    const struct vg_profile *p;
-    const char *name;
-    const unsigned *grid, *block;
-    void *const *args; /* NULL: not known (a graph's node) */
-    double blocks, threads;
-};
-
-/* The number behind the first `text` in a name; `unset` if there is none. */
-static double number_behind(const char *name, const char *text, double unset)
+double torch_number_behind(const char *name, const char *text, double unset)
 {
     const char *at = strstr(name, text);
     return at ? strtod(at + strlen(text), NULL) : unset;
@@ -39,7 +31,7 @@ static double element_bytes(const char *name)
     return 4;
 }
 
-static int64_t integer(const struct launch *l, int i, bool wide)
+static int64_t integer(const struct torch_launch *l, int i, bool wide)
 {
     int64_t v = 0;
     if (l->args && l->args[i])
@@ -47,27 +39,44 @@ static int64_t integer(const struct launch *l, int i, bool wide)
     return v;
 }
 
-static double memory(const struct launch *l, double bytes, double share)
+double torch_memory(const struct torch_launch *l, double bytes, double share)
 {
     return (double)vg_cost_memory(l->p, bytes / 2, 2, share);
 }
 
 /* ---- element by element ---- */
 
-static double elementwise(const struct launch *l)
+/* Bytes that an element costs at the full rate where not the memory sets the pace but the
+ * instructions of one element at a time. From recordings of PyTorch on A100 (Particle Transformer,
+ * DLRM, Segment Anything) and H100 (OWLv2). Strided copies: 12 for two bytes each way (a third of
+ * the rate), 8 to 14 for four. With a conversion: 13 to 15. By an index: 17 to 25 on the one, 60 on
+ * four columns. Others, seen afterwards: 10 to 11 on H100 (Qwen 1.5, TimeSformer). */
+static const double strided_bytes = 11.5, converted_bytes = 13, indexed_bytes = 20;
+
+static double elementwise(const struct torch_launch *l)
 {
-    double tensors = number_behind(l->name, "St5arrayIPcLm", 0), each = element_bytes(l->name);
+    const char *name = l->name;
+    double tensors = torch_number_behind(name, "St5arrayIPcLm", 0), each = element_bytes(name);
+    bool vectorized = strstr(name, "vectorized_elementwise_kernel") != NULL;
     double per_thread = 4;
     if (!tensors) /* strided: the functor is called by index */
-        tensors = strstr(l->name, "BinaryFunctor") || strstr(l->name, "FunctorOnSelf") ||
-                          strstr(l->name, "CUDAFunctor_add")
+        tensors = strstr(name, "BinaryFunctor") || strstr(name, "FunctorOnSelf") ||
+                          strstr(name, "CUDAFunctor_add")
                       ? 3
                       : 2;
-    if (strstr(l->name, "vectorized_elementwise_kernel"))
-        per_thread = strstr(l->name, "ELb0EEEvi") || strstr(l->name, "ELb1EEEvi") ? 8 : 4;
-    else if (strstr(l->name, "18elementwise_kernelILi"))
-        per_thread = strstr(l->name, "18elementwise_kernelILi128ELi2E") ? 2 : 4;
-    return memory(l, l->threads * per_thread * tensors * each, l->p->pointwise_eff);
+    if (vectorized)
+        per_thread = strstr(name, "ELb0EEEvi") || strstr(name, "ELb1EEEvi") ? 8 : 4;
+    else if (strstr(name, "18elementwise_kernelILi"))
+        per_thread = strstr(name, "18elementwise_kernelILi128ELi2E") ? 2 : 4;
+    double elements = l->threads * per_thread, bytes = tensors * each;
+    if (strstr(name, "float16_copy") || strstr(name, "float32_copy"))
+        bytes = 6;  /* between two bytes and four */
+    if (vectorized) /* two bytes each way: 0.72 to 0.84 on H100; three tensors: 0.88 to 0.92 */
+        return torch_memory(l, elements * bytes, bytes <= 4 ? 0.8 : l->p->pointwise_eff);
+    double least = strstr(name, "index_elementwise")      ? indexed_bytes
+                   : strstr(name, "unrolled_elementwise") ? converted_bytes
+                                                          : strided_bytes;
+    return torch_memory(l, elements * fmax(bytes / 0.8, least), 1);
 }
 
 /* ---- lists of tensors: foreach and fused optimizers ---- */
@@ -94,21 +103,22 @@ static struct list list_of(const char *name)
     static const char scalar_list[] = "28TensorListScalarListMetadataI";
     const char *scalars = strstr(name, scalar_list);
     struct list t = {.scalars = scalars != NULL};
-    double depth = number_behind(name, "18TensorListMetadataILi", 0);
+    double depth = torch_number_behind(name, "18TensorListMetadataILi", 0);
     if (scalars) { /* ...IfLi3E */
         scalars += strlen(scalar_list);
         t.scalar_bytes = *scalars == 'd' || *scalars == 'l' ? 8 : 4;
-        depth = number_behind(scalars, "Li", 0);
+        depth = torch_number_behind(scalars, "Li", 0);
     } else if (depth <= 0) {
         t.scalar_bytes = 8; /* addresses of the steps' counters */
-        depth = number_behind(name, "32FusedOptimizerTensorListMetadataILi", 0);
+        depth = torch_number_behind(name, "32FusedOptimizerTensorListMetadataILi", 0);
     }
     t.depth = depth >= 1 && depth <= 5 ? (int)depth : 0;
     return t;
 }
 
 /* Elements of a launch; 0: the argument is laid out in another way. */
-static double listed_elements(const struct launch *l, const struct list *t, const struct layout *y)
+static double listed_elements(const struct torch_launch *l, const struct list *t,
+                              const struct layout *y)
 {
     const int64_t chunk_size = 65536, most = (int64_t)1 << 40;
     const char *at = l->args[0];
@@ -143,11 +153,11 @@ static double list_passes(const char *name, int depth)
         return 1;
     const char *functor = strstr(name, "FunctorI");
     const char *lists = functor ? strstr(functor, "Li") : NULL;
-    double reads = lists ? number_behind(lists, "ELi", depth) : depth;
+    double reads = lists ? torch_number_behind(lists, "ELi", depth) : depth;
     return reads + 1;
 }
 
-static double listed(const struct launch *l)
+static double listed(const struct torch_launch *l)
 {
     struct list t = list_of(l->name);
     double elements = 0;
@@ -156,14 +166,19 @@ static double listed(const struct launch *l)
     if (elements <= 0)
         elements = l->blocks * 32768; /* half a chunk (guess) */
     double passes = list_passes(l->name, t.depth ? t.depth : 2);
-    return memory(l, elements * passes * element_bytes(l->name), l->p->optimizer_eff);
+    return torch_memory(l, elements * passes * element_bytes(l->name), l->p->optimizer_eff);
 }
 
 /* ---- rows: normalisation, softmax, gathering ---- */
 
-static double layer_norm(const struct launch *l)
+/* A block a row: starting it and adding up cost as much as so many bytes. From rows of 64, 128, 512
+ * and 1280 numbers on A100: 45, 55, 20 and 14 bytes a number; of 768 in two bytes on H100, seen
+ * afterwards: 10.4, where this gives 11.7. */
+static const double row_bytes = 5500;
+
+static double layer_norm(const struct torch_launch *l)
 {
-    double rows = l->grid[0], passes = 2;
+    double rows = l->grid[0], passes = 2, start = row_bytes;
     int at = 0;
     if (strstr(l->name, "layer_norm_grad_input_kernel")) {
         passes = 3;
@@ -171,14 +186,25 @@ static double layer_norm(const struct launch *l)
     } else if (strstr(l->name, "GammaBetaBackward")) {
         rows = (double)integer(l, 0, true);
         at = 1;
+        start = 0;
     }
     double columns = (double)integer(l, at, false);
     if (columns < 1 || columns > 1e6 || rows < 1)
-        return memory(l, l->threads * 64, l->p->pointwise_eff);
-    return memory(l, rows * columns * passes * element_bytes(l->name), l->p->pointwise_eff);
+        return torch_memory(l, l->threads * 64, l->p->pointwise_eff);
+    double bytes = columns * passes * element_bytes(l->name);
+    return torch_memory(l, rows * (bytes / l->p->pointwise_eff + start), 1);
 }
 
-static double softmax(const struct launch *l)
+/* An element costs at least so many bytes' time: exponentials, and three passes over the row. From
+ * recordings: rows in a warp 12.4 (A100, two bytes); in a block 11 (A100, four bytes), and 17 where
+ * the row's length keeps it from whole vectors (H100, two bytes; 20 elsewhere, seen afterwards). */
+static double softmax_bytes(const struct torch_launch *l, double columns)
+{
+    bool whole = fmod(columns * element_bytes(l->name), 16) == 0;
+    return strstr(l->name, "softmax_warp_") ? 12 : whole ? 11 : 17;
+}
+
+static double softmax(const struct torch_launch *l)
 {
     bool backward = strstr(l->name, "ackward") != NULL;
     const char *warp = strstr(l->name, "softmax_warp_");
@@ -192,109 +218,50 @@ static double softmax(const struct launch *l)
     }
     if (columns < 1 || columns > 1e7)
         columns = 4096;
-    return memory(l, rows * columns * (backward ? 3 : 2) * element_bytes(l->name),
-                  l->p->pointwise_eff);
+    double bytes = (backward ? 3 : 2) * element_bytes(l->name) / l->p->pointwise_eff;
+    return torch_memory(l, rows * columns * fmax(bytes, softmax_bytes(l, columns)), 1);
 }
 
-static double gather(const struct launch *l)
+static double gather(const struct torch_launch *l)
 {
     double rows = (double)integer(l, 3, false), bytes = (double)integer(l, 4, true);
     if (rows < 1 || bytes < 1 || bytes > 1e6)
-        return memory(l, l->threads * 32, l->p->layout_eff);
-    return memory(l, rows * bytes * 2, l->p->layout_eff);
+        return torch_memory(l, l->threads * 32, l->p->layout_eff);
+    return torch_memory(l, rows * bytes * 2, l->p->layout_eff);
 }
 
-/* What a reduction reads is not in its grid: each thread of a full block takes some vectors
- * (guess). */
-static double reduction(const struct launch *l)
+/* Bytes that a reduction reads, from its ReduceConfig (Reduce.cuh): after the functor and the
+ * initial value come the size of an element, the number of inputs and of outputs, two steps, six
+ * factors, and the block's width and height, which say whether it is one. 0: not found. */
+static double reduced_bytes(const struct torch_launch *l)
 {
-    double vector = number_behind(l->name, "ELi4ELi", 4);
-    return memory(l, l->threads * vector * 4 * element_bytes(l->name), l->p->pointwise_eff);
-}
-
-/* ---- FlashAttention as PyTorch carries it ---- */
-
-static double flash(const struct launch *l)
-{
-    const double forward_share = 0.55,
-                 backward_share = 0.45; /* of the peak; published, long rows */
-    const char *traits = strstr(l->name, "kernel_traitsILi");
-    bool backward = strstr(l->name, "flash_bwd") != NULL;
-    if (!traits || !(strstr(l->name, "flash_fwd_kernel") || strstr(l->name, "loop_seqk_parallel") ||
-                     strstr(l->name, "flash_fwd_splitkv_kernel")))
-        return memory(l, l->threads * 32, l->p->pointwise_eff);
-    char *end;
-    double head = strtod(traits + strlen("kernel_traitsILi"), &end), tile[2] = {64, 64};
-    for (int i = 0; i < 2 && strncmp(end, "ELi", 3) == 0; i++)
-        tile[i] = strtod(end + 3, &end);
-    double rows = l->grid[0] * tile[backward], others = (double)l->grid[1] * l->grid[2];
-    double flops = (backward ? 10 : 4) * rows * rows * head * others;
-    const char *causal = strstr(traits, "EELb"); /* dropout first, then causal */
-    if (causal && strncmp(causal, backward ? "EELb0ELb1" : "EELb0ELb1", 9) == 0)
-        flops /= 2;
-    double peak = l->p->fp16_flops > 0 ? l->p->fp16_flops : l->p->fp32_flops;
-    double arithmetic = flops / (peak * (backward ? backward_share : forward_share)) * 1e9;
-    double bytes = rows * head * others * 2 * (backward ? 8 : 4);
-    return fmax(arithmetic + l->p->gemm_fixed_ns, memory(l, bytes, l->p->pointwise_eff));
-}
-
-/* ---- memory-efficient attention: CUTLASS's fused kernels, with masks and for FP32 ---- */
-
-/* Where sizes lie in the kernel's only argument, a struct (kernel_forward.h, kernel_backward.h). */
-static const struct fmha_params {
-    size_t head, queries, keys, mask; /* bytes; `mask` is one, 1 or 2 = causal */
-} fmha_forward = {96, 104, 108, 116}, fmha_backward = {144, 152, 156, 168};
-
-/* A tile of queries or, backward, of keys per block: "..._aligned_QUERIESxKEYS_..." */
-static double fmha_rows(const struct launch *l, bool backward)
-{
-    const char *tile = strstr(l->name, "aligned_"), *by = tile ? strchr(tile, 'x') : NULL;
-    if (!by)
-        return l->grid[0] * 64.0;
-    return l->grid[0] * strtod(backward ? by + 1 : tile + strlen("aligned_"), NULL);
-}
-
-/* The largest head that the kernel takes, "..._k128_..."; of those for any head nobody knows. */
-static double fmha_head(const struct launch *l)
-{
-    double most = number_behind(l->name, "_k", 64);
-    return most <= 256 ? most : 64;
-}
-
-/* FP32 runs as three products in TF32, where there is TF32. Shares of the peak: in 16 bits as
- * Dao (2023, figures 4 and 5) measured for xFormers on an A100; FP32 on an RTX 3060 took 0.30
- * forward and 0.26 backward in one recording. */
-static double fmha(const struct launch *l)
-{
-    const double forward_share = 0.30, backward_share = 0.22;
-    bool backward = strstr(l->name, "fmha_cutlassB") != NULL;
-    const struct fmha_params *at = backward ? &fmha_backward : &fmha_forward;
-    const char *params = l->args ? l->args[0] : NULL;
-    double queries = fmha_rows(l, backward), keys = queries, head = fmha_head(l);
-    bool causal = false;
-    if (params) {
-        int32_t size[3];
-        memcpy(&size[0], params + at->head, sizeof *size);
-        memcpy(&size[1], params + at->queries, sizeof *size);
-        memcpy(&size[2], params + at->keys, sizeof *size);
-        if (size[0] > 0 && size[0] <= 65536 && size[1] > 0 && size[2] > 0) {
-            head = size[0], queries = size[1], keys = size[2];
-            causal = params[at->mask] == 1 || params[at->mask] == 2;
-        }
+    enum { INTS = 13, WIDTH = 11, SEARCHED = 64 };
+    const char *argument = l->args ? l->args[0] : NULL;
+    for (size_t at = 0; argument && at <= SEARCHED; at += 4) {
+        int32_t v[INTS];
+        memcpy(v, argument + at, sizeof v);
+        if (v[0] >= 1 && v[0] <= 16 && v[1] >= 1 && v[2] >= 1 && v[WIDTH] == (int)l->block[0] &&
+            v[WIDTH + 1] == (int)l->block[1])
+            return (double)v[0] * v[1] * v[2];
     }
-    bool wide = strstr(l->name, "_f32_") != NULL;
-    double others = (double)l->grid[1] * l->grid[2];
-    double flops = (backward ? 10 : 4) * queries * keys * head * others * (causal ? 0.5 : 1);
-    double narrow = l->p->fp16_flops > 0 ? l->p->fp16_flops : l->p->fp32_flops;
-    double peak = !wide ? narrow : l->p->tf32_flops > 0 ? l->p->tf32_flops / 3 : l->p->fp32_flops;
-    double arithmetic = flops / (peak * (backward ? backward_share : forward_share)) * 1e9;
-    double bytes = (queries + keys) * head * others * (wide ? 4 : 2) * (backward ? 4 : 2);
-    return fmax(arithmetic + l->p->gemm_fixed_ns, memory(l, bytes, l->p->pointwise_eff));
+    return 0;
+}
+
+/* Without the argument each thread of a full block takes some vectors (guess). Means and sums of
+ * four bytes reach 0.35 to 0.63 of the rate (A100), means of rows 0.73 (H100, seen afterwards). */
+static double reduction(const struct torch_launch *l)
+{
+    const double share = 0.6;
+    double bytes = reduced_bytes(l);
+    if (bytes <= 0)
+        bytes =
+            l->threads * torch_number_behind(l->name, "ELi4ELi", 4) * 4 * element_bytes(l->name);
+    return torch_memory(l, bytes, share);
 }
 
 static const struct family {
     const char *part;
-    double (*cost)(const struct launch *l); /* NULL: by kernels.ini */
+    double (*cost)(const struct torch_launch *l); /* NULL: by kernels.ini */
 } families[] = {{"elementwise_kernel_with_index", NULL},
                 {"distribution_elementwise", NULL},
                 {"elementwise_kernel", elementwise},
@@ -305,9 +272,9 @@ static const struct family {
                 {"cunn_SoftMax", softmax},
                 {"vectorized_gather_kernel", gather},
                 {"13reduce_kernelI", reduction},
-                {"flash_fwd", flash},
-                {"flash_bwd", flash},
-                {"fmha_cutlass", fmha}};
+                {"flash_fwd", torch_flash},
+                {"flash_bwd", torch_flash},
+                {"fmha_cutlass", torch_fmha}};
 
 /* Names are searched once: they stay where they are. */
 static const struct family *family_of(const char *name)
@@ -340,7 +307,7 @@ int64_t vg_cost_torch(const struct vg_profile *p, const char *name, const unsign
     const struct family *f = family_of(name);
     if (!f->cost)
         return -1;
-    struct launch l = {p, name, grid, block, args, 1, 1};
+    struct torch_launch l = {p, name, grid, block, args, 1, 1};
     for (int i = 0; i < 3; i++)
         l.blocks *= grid[i];
     l.threads = l.blocks * block[0] * block[1] * block[2];
