@@ -61,6 +61,7 @@ void vg_function_look(struct vg_function *f)
         char *ptx = vg_image_ptx(f->image, f->name, arch);
         f->code = ptx ? vg_code_read(ptx, f->name) : NULL;
         free(ptx);
+        f->moves = f->code ? -1 : vg_image_moves(f->image, f->name);
     }
     f->known = true;
     pthread_mutex_unlock(&looking);
@@ -91,6 +92,16 @@ __attribute__((destructor)) static void leave_origins(void)
     close(fd);
 }
 
+/* By the bytes that its machine code moves; -1: not known. */
+static int64_t moved(const struct vg_function *f, const struct vg_profile *p,
+                     const struct vg_kernel *k)
+{
+    double threads = 1;
+    for (int i = 0; i < 3; i++)
+        threads *= (double)k->grid[i] * (double)k->block[i];
+    return f->moves > 0 ? vg_cost_memory(p, threads * f->moves / 2, 2, p->pointwise_eff) : -1;
+}
+
 static int64_t duration(struct vg_function *f, const struct vg_profile *p, struct vg_kernel *k,
                         void *const *args)
 {
@@ -102,7 +113,7 @@ static int64_t duration(struct vg_function *f, const struct vg_profile *p, struc
     vg_function_look(f);
     k->registers = f->registers;
     k->smem_static = f->smem_static;
-    ns = f->code ? vg_cost_code(p, f->code, k, args) : -1;
+    ns = f->code ? vg_cost_code(p, f->code, k, args) : moved(f, p, k);
     if (ns >= 0) {
         origins.by_code++;
         return ns;

@@ -13,6 +13,7 @@ struct vg_function {
     const void *image;         /* the device code that has it; NULL: not known */
     _Atomic bool known;        /* what the image tells has been read */
     struct vg_code *code;      /* for estimates; NULL: none */
+    double moves;              /* bytes that a thread moves, by machine code; -1: not known */
     _Atomic signed char fills; /* bytes of the value that it fills memory with; -1: it does not; 0:
                                   not known yet */
 };

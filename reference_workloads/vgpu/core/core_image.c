@@ -4,6 +4,7 @@
  * not known: its own headers are trusted, as the real driver trusts them. */
 #include "reference_workloads/vgpu/core/core_image.h"
 #include "reference_workloads/vgpu/ptx/fatbin.h"
+#include "reference_workloads/vgpu/ptx/sass.h"
 
 #include <ctype.h>
 #include <elf.h>
@@ -117,6 +118,12 @@ static bool cubin_kernel(const char *image, const char *name, struct vg_function
         f->registers = registers;
     f->smem_static = shared ? (unsigned)shared->sh_size : 0;
     return true;
+}
+
+double vg_image_moves(const void *image, const char *name)
+{
+    const Elf64_Shdr *text = is_cubin(image) ? section(image, ".text.", name) : NULL;
+    return text ? sass_bytes((const char *)image + text->sh_offset, text->sh_size) : -1;
 }
 
 static bool ptx_kernel(const char *s, const char *name)

@@ -21,6 +21,9 @@ struct vg_variable {
 };
 /* VG_CANNOT_TELL: the image has parts that cannot be read. */
 enum vg_found vg_image_variable(const void *image, const char *name, struct vg_variable *out);
+/* Bytes that a thread of the kernel moves, by the machine code of an image that has nothing else (a
+ * cubin); -1: not known (ptx/sass.h). */
+double vg_image_moves(const void *image, const char *name);
 /* The PTX that has the kernel, to be freed; NULL: none has. */
 char *vg_image_ptx(const void *image, const char *name, int arch);
 
