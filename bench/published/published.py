@@ -88,7 +88,7 @@ def run(args, case, folder):
 def row(case, got):
     alone = case.batch() / got["busy_ms"] * 1e3
     return (f"| {case.name} | {case.model} | `{' '.join(case.arguments)}` | {case.published:.0f} | {got['rate']:.0f} | {got['rate'] / case.published:.2f} | "
-            f"{alone / case.published:.2f} | {case.seen or 'unseen'} |")
+            f"{alone / case.published:.2f} | {case.seen or 'not fitted'} |")
 
 
 def main():
