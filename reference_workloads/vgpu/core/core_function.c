@@ -122,53 +122,6 @@ static int64_t duration(struct vg_function *f, const struct vg_profile *p, struc
     return vg_cost_user_kernel(p, k->name, k->grid, k->block);
 }
 
-/* PyTorch's kernel behind zeros(), full() and fill_(): bytes of its value; -1: another kernel. */
-static signed char fills(const char *name)
-{
-    static const struct {
-        const char *type;
-        signed char bytes;
-    } types[] = {{"N3c108BFloat16EE", 2},
-                 {"N3c104HalfEE", 2},
-                 {"fE", 4},
-                 {"iE", 4},
-                 {"dE", 8},
-                 {"lE", 8},
-                 {"sE", 2},
-                 {"aE", 1},
-                 {"hE", 1},
-                 {"bE", 1}};
-    static const char functor[] = "11FillFunctorI";
-    const char *at = strstr(name, "2at6native29vectorized_elementwise_kernel");
-    at = at ? strstr(at, functor) : NULL;
-    for (size_t i = 0; at && i < sizeof types / sizeof *types; i++)
-        if (strncmp(at + strlen(functor), types[i].type, strlen(types[i].type)) == 0)
-            return types[i].bytes;
-    return -1;
-}
-
-/* What a memset does: a flag that a program sets and reads back (GradScaler's for an overflow)
- * would otherwise read as what its memory held before. Arguments: how many, the value, the address.
- */
-static void fill(struct vg_function *f, void *const *args)
-{
-    if (f->fills == 0)
-        f->fills = fills(f->name);
-    if (f->fills < 0 || !args || !args[0] || !args[1] || !args[2])
-        return;
-    int32_t n;
-    char *to;
-    memcpy(&n, args[0], sizeof n);
-    memcpy(&to, args[2], sizeof to);
-    enum vg_memory_kind kind = vg_pointer(to).kind;
-    size_t each = (size_t)f->fills;
-    if (n <= 0 || (size_t)n * each > vg_core.copy_limit ||
-        (kind != VG_MEM_DEVICE && kind != VG_MEM_MANAGED))
-        return;
-    for (size_t i = 0; i < (size_t)n; i++)
-        memcpy(to + i * each, args[1], each);
-}
-
 int vg_function_kernel(struct vg_function *f, const struct vg_profile *p, const struct vg_shape *s,
                        struct vg_kernel *out)
 {
@@ -189,6 +142,6 @@ int vg_function_kernel(struct vg_function *f, const struct vg_profile *p, const 
         out->block[i] = s->block[i];
     }
     out->duration_ns = duration(f, p, out, s->args);
-    fill(f, s->args);
+    vg_function_results(f, s->args);
     return VG_OK;
 }

@@ -5,17 +5,18 @@
 
 #include "reference_workloads/vgpu/core/core_state.h"
 
+struct vg_results;
+
 struct vg_function {
     const void *host; /* the address that the program launches; NULL: loaded from a module */
     const char *name; /* mangled; must stay valid */
     unsigned smem_static, max_dynamic_smem, registers, max_threads;
-    void *module;              /* of the driver; NULL: registered by the program's binary */
-    const void *image;         /* the device code that has it; NULL: not known */
-    _Atomic bool known;        /* what the image tells has been read */
-    struct vg_code *code;      /* for estimates; NULL: none */
-    double moves;              /* bytes that a thread moves, by machine code; -1: not known */
-    _Atomic signed char fills; /* bytes of the value that it fills memory with; -1: it does not; 0:
-                                  not known yet */
+    void *module;         /* of the driver; NULL: registered by the program's binary */
+    const void *image;    /* the device code that has it; NULL: not known */
+    _Atomic bool known;   /* what the image tells has been read */
+    struct vg_code *code; /* for estimates; NULL: none */
+    double moves;         /* bytes that a thread moves, by machine code; -1: not known */
+    _Atomic(const struct vg_results *) results; /* what it writes; NULL: not known yet */
 };
 
 /* NULL: out of memory. Functions are never freed: a recording may still need their names. */
@@ -34,5 +35,8 @@ struct vg_shape {
 /* What a launch of it is on this device, with its duration; or a cudaError_t number. */
 int vg_function_kernel(struct vg_function *f, const struct vg_profile *p,
                        const struct vg_shape *shape, struct vg_kernel *out);
+
+/* Writes what a launch of it leaves in memory, if that is known (core_results.c). */
+void vg_function_results(struct vg_function *f, void *const *args);
 
 #endif

@@ -1,0 +1,210 @@
+/* What PyTorch's kernels leave in memory where programs read it back and branch on it. Kernels
+ * compute nothing; but a value that they do not write reads as what its memory held before, and
+ * that may be no index, no count and no flag:
+ *
+ *   zeros(), full(), fill_()   the value
+ *   all()                      true: checks of values pass, loops that wait for all end
+ *   other reductions           0 (sums, means, any(), argmax(), the values and indices of max())
+ *
+ * Only small results, as for copies. */
+#include "reference_workloads/vgpu/core/core_function.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+enum writes { NOTHING, A_VALUE, ZEROS, ONES };
+struct vg_results {
+    enum writes what;
+    unsigned char bytes; /* of an element */
+};
+
+/* A mangled type at the start of `at`, and what follows it; the bytes of the type, 0: another. */
+static unsigned char type_size(const char *at, const char *next)
+{
+    static const struct {
+        const char *name;
+        unsigned char bytes;
+    } types[] = {{"N3c108BFloat16E", 2},
+                 {"N3c104HalfE", 2},
+                 {"N3c107complexIfEE", 8},
+                 {"f", 4},
+                 {"i", 4},
+                 {"d", 8},
+                 {"l", 8},
+                 {"s", 2},
+                 {"a", 1},
+                 {"h", 1},
+                 {"b", 1}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        size_t n = strlen(types[i].name);
+        if (strncmp(at, types[i].name, n) == 0 && strncmp(at + n, next, strlen(next)) == 0)
+            return types[i].bytes;
+    }
+    return 0;
+}
+
+static unsigned char fills(const char *name)
+{
+    static const char functor[] = "11FillFunctorI";
+    const char *at = strstr(name, "2at6native29vectorized_elementwise_kernel");
+    at = at ? strstr(at, functor) : NULL;
+    return at ? type_size(at + strlen(functor), "E") : 0;
+}
+
+/* reduce_kernel<THREADS, WIDTH, ReduceOp<IN, OPS, unsigned, OUT, 4, 4>>; a type of 16 bits that has
+ * been named before, as IN, is a number: S4_ */
+static unsigned char reduces(const char *name)
+{
+    const char *at = strstr(name, "2at6native13reduce_kernelI"), *in;
+    in = at = at ? strstr(at, "8ReduceOpI") : NULL;
+    unsigned char bytes = 0;
+    while (at && bytes == 0 && (at = strchr(at, 'j'))) {
+        bytes = type_size(++at, "Li");
+        size_t n = *at == 'S' ? strcspn(at, "_") + 1 : 0;
+        if (n > 1 && n <= 4 && strncmp(at + n, "Li", 2) == 0)
+            bytes = strncmp(in, "8ReduceOpIN3c107complex", 23) == 0 ? 8 : 2;
+    }
+    return bytes;
+}
+
+static const struct vg_results *results_of(const char *name)
+{
+    enum { MOST = 8 };
+    static const struct vg_results of[ONES + 1][MOST + 1] = {
+#define ROW(what)                                                                                  \
+    [what] = {                                                                                     \
+        {what, 0},                                                                                 \
+        {what, 1},                                                                                 \
+        {what, 2},                                                                                 \
+        {what, 3},                                                                                 \
+        {what, 4},                                                                                 \
+        {what, 5},                                                                                 \
+        {what, 6},                                                                                 \
+        {what, 7},                                                                                 \
+        {what, 8}                                                                                  \
+    }
+        ROW(NOTHING), ROW(A_VALUE), ROW(ZEROS), ROW(ONES)
+#undef ROW
+    };
+    unsigned char bytes = fills(name);
+    if (bytes)
+        return &of[A_VALUE][bytes];
+    bytes = reduces(name);
+    if (!bytes)
+        return &of[NOTHING][0];
+    return &of[strstr(name, "and_kernel_cuda") ? ONES : ZEROS][bytes];
+}
+
+static bool writable(const void *p)
+{
+    enum vg_memory_kind kind = vg_pointer(p).kind;
+    return kind == VG_MEM_DEVICE || kind == VG_MEM_MANAGED;
+}
+
+/* Arguments: how many, the value, the address. */
+static void fill(size_t each, void *const *args)
+{
+    int32_t n;
+    char *to;
+    if (!args[1] || !args[2])
+        return;
+    memcpy(&n, args[0], sizeof n);
+    memcpy(&to, args[2], sizeof to);
+    if (n <= 0 || (size_t)n * each > vg_core.copy_limit || !writable(to))
+        return;
+    for (size_t i = 0; i < (size_t)n; i++)
+        memcpy(to + i * each, args[1], each);
+}
+
+/* Parts of PyTorch's argument (ReduceOp in Reduce.cuh), which begins with what its operation needs.
+ */
+struct config {
+    int32_t element, inputs, outputs, splits[8], width, height, threads, others[2];
+};
+struct strides { /* OffsetCalculator<2>, in bytes */
+    int32_t dims;
+    struct {
+        uint32_t size, magic, shift;
+    } by[25];
+    uint32_t of[25][2];
+};
+enum { INPUT_STRIDES = 4 + 25 * 12 + 25 * 4, NEXT = 8 };
+
+struct reduction {
+    struct config config;
+    struct strides strides;
+    char *to[2];
+};
+
+/* The place of the input's address, found by what it and the next one are; 0: not found. */
+static size_t input_at(const char *argument)
+{
+    enum { MOST = 64 };
+    const size_t least = 4 + sizeof(struct config) + INPUT_STRIDES + sizeof(struct strides);
+    for (size_t at = least; at < least + MOST; at += NEXT) {
+        void *is[2];
+        memcpy(is, argument + at, sizeof is);
+        if (writable(is[0]) && writable(is[1]))
+            return at;
+    }
+    return 0;
+}
+
+static bool read_reduction(struct reduction *r, const char *argument)
+{
+    const size_t before = sizeof r->config + INPUT_STRIDES + sizeof r->strides;
+    size_t at = input_at(argument);
+    for (size_t pad = 0; at && pad <= 4; pad += 4) {
+        memcpy(&r->config, argument + at - pad - before, sizeof r->config);
+        memcpy(&r->strides, argument + at - pad - sizeof r->strides, sizeof r->strides);
+        memcpy(r->to, argument + at + NEXT, sizeof r->to);
+        const struct config *c = &r->config;
+        if (c->element > 0 && c->inputs > 0 && c->outputs > 0 && c->width > 0 && c->height > 0 &&
+            c->width <= 1024 && c->height <= 1024 && c->width * c->height == c->threads &&
+            r->strides.dims >= 0 && r->strides.dims <= 25)
+            return true;
+    }
+    return false;
+}
+
+static size_t offset_of(const struct strides *s, uint32_t index, int output)
+{
+    size_t offset = 0;
+    for (int32_t d = 0; d < s->dims && s->by[d].size; d++) {
+        offset += (size_t)(index % s->by[d].size) * s->of[d][output];
+        index /= s->by[d].size;
+    }
+    return offset;
+}
+
+static void reduce(const struct vg_function *f, unsigned char value, size_t each,
+                   const char *argument)
+{
+    struct reduction r;
+    if (!read_reduction(&r, argument) || (size_t)r.config.outputs * each > vg_core.copy_limit)
+        return;
+    bool indices = strstr(f->name, "6MaxOps") || strstr(f->name, "6MinOps");
+    for (int k = 0; k < 2; k++) {
+        size_t bytes = k && indices ? sizeof(int64_t) : each;
+        for (uint32_t i = 0; i < (uint32_t)r.config.outputs; i++) {
+            char *to = r.to[k] + offset_of(&r.strides, i, k);
+            if (!r.to[k] || !writable(to) || !writable(to + bytes - 1))
+                break;
+            memset(to, 0, bytes);
+            *to = (char)value; /* little-endian */
+        }
+    }
+}
+
+void vg_function_results(struct vg_function *f, void *const *args)
+{
+    const struct vg_results *r = f->results;
+    if (!r)
+        f->results = r = results_of(f->name);
+    if (r->what == NOTHING || !args || !args[0])
+        return;
+    if (r->what == A_VALUE)
+        fill(r->bytes, args);
+    else
+        reduce(f, r->what == ONES, r->bytes, args[0]);
+}
