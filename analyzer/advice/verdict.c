@@ -163,16 +163,22 @@ static bool mostly_warm_up(const struct advice *a)
            2 * a->ranked[0]->saves_high_ns > a->facts->step_ns;
 }
 
-/* What the host does may have little to do with launching, or be a matter of memory alone. */
+/* What the host does may have little to do with launching, or be a matter of memory alone. The
+ * share is that of the group. */
 static const char *clause_of(const struct advice *a, const struct group *g)
 {
     const int64_t *part = a->facts->breakdown_ns;
+    int64_t all = group_ns(a, g->parts);
     if (!(g->parts >> PART_IDLE_HOST & 1))
         return g->clause;
-    if (2 * part[PART_IDLE_HOST] > group_ns(a, g->parts))
+    if (50 * part[PART_IDLE_HOST] > 49 * all)
         return "the GPU waits while the host does other work during";
-    if (2 * part[PART_IDLE_ALLOC] > group_ns(a, g->parts))
+    if (50 * part[PART_IDLE_ALLOC] > 49 * all)
         return "the GPU waits while the host allocates or frees memory during";
+    if (2 * part[PART_IDLE_HOST] > all)
+        return "the GPU waits for the host, which mostly does other work, during";
+    if (2 * part[PART_IDLE_ALLOC] > all)
+        return "the GPU waits for the host, which mostly allocates or frees memory, during";
     return g->clause;
 }
 

@@ -31,6 +31,28 @@ START_TEST(test_allocation_in_loop)
 }
 END_TEST
 
+/* The host allocates during 5 ms, and does something else during 3 ms. */
+static void fill_allocations_and_work(struct builder *b, int64_t at)
+{
+    build_kernel(b, "gemm", at, at + US(10), MS(1));
+    build_api(b, "cudaMalloc", at + MS(1.01), MS(5));
+    build_kernel(b, "gemm", at + MS(9), at + MS(9.01), US(990));
+}
+
+/* The verdict's share is that of all of it, so it does not say that all goes to memory. */
+START_TEST(test_verdict)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_allocations_and_work);
+    const struct advice *a = build_analyze(&b);
+    ck_assert_str_eq(a->verdict_class, "host");
+    ck_assert_msg(strstr(a->verdict, "for the host, which mostly allocates or frees memory, during "
+                                     "80 %") != NULL,
+                  "%s", a->verdict);
+    build_end(&b);
+}
+END_TEST
+
 static int tensors;
 
 /* So many tensors, each from the driver and back to it. */
@@ -62,6 +84,7 @@ Suite *rule_allocation_in_loop_suite(void)
 {
     Suite *s = suite_create("allocation-in-loop");
     TCase *t = tcase_create("allocation-in-loop");
+    tcase_add_test(t, test_verdict);
     tcase_add_test(t, test_allocation_in_loop);
     tcase_add_test(t, test_without_a_pool);
     suite_add_tcase(s, t);
