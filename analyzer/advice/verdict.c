@@ -312,7 +312,9 @@ void verdict_write(struct advice *a)
             facts_virtual(a->facts) ? " (virtual GPU: a model computes its times)" : "",
             verdict_saving(a));
     const char *why = why_text(a);
-    a->why =
-        why ? arena_printf(&a->arena, "%s%s%s", why, starved_text(a), verdict_missing(a)) : NULL;
+    const char *other = a->facts->other_text;
+    a->why = why ? arena_printf(&a->arena, "%s%s%s%s%s%s", why, starved_text(a), other ? " " : "",
+                                other ? other : "", other ? "." : "", verdict_missing(a))
+                 : NULL;
     a->next = verdict_next(a);
 }

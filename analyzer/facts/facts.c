@@ -94,6 +94,7 @@ static int run_passes(struct facts *f, struct err *e)
         return -1;
     health_measure(f);
     steps_explain_long(f);
+    steps_explain_other(f);
     facts_check(f);
     return 0;
 }

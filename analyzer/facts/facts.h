@@ -27,6 +27,7 @@ struct step {
     uint32_t first_op, ops; /* by launch order: not a slice of ops, see steps.op_step */
     uint8_t used;           /* 1: it counts; 0: warm-up, evaluation, outlier, cut off */
     uint8_t slow;           /* 1: takes much longer for the same work; used only where such recur */
+    uint8_t other;          /* 1: longer, and with other work than the others: not used */
     uint8_t estimated;      /* 1: it is not known where it begins */
 };
 
@@ -311,6 +312,9 @@ struct facts {
     int long_part;         /* enum part of that */
     const char *long_in;   /* the range that most of it lies in; NULL: none */
     int64_t long_extra_ns; /* a long step has so much more of it */
+    const char *other_text; /* long steps with other work, which do not count; NULL: not told */
+    size_t other_steps;
+    int64_t other_ns;          /* their mean */
     const char *contradiction; /* what is wrong with these numbers, one clause; NULL: they agree */
     const struct row_device *device; /* NULL = not known */
 };

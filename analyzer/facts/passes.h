@@ -38,8 +38,9 @@ void cpu_spans_part(const struct cpu_spans *s, int64_t from_ns, int64_t to_ns,
                     int64_t parts[PART_COUNT]); /* sums to the length */
 void cpu_spans_free(struct cpu_spans *s);
 int cpu_ranks_measure(struct facts *f, struct err *e);
-void steps_explain_long(struct facts *f); /* steps_long.c, once gaps are charged */
-void facts_check(struct facts *f);        /* check.c, when all is known: fills f->contradiction */
+void steps_explain_other(struct facts *f); /* steps_choose.c */
+void steps_explain_long(struct facts *f);  /* steps_long.c, once gaps are charged */
+void facts_check(struct facts *f);         /* check.c, when all is known: fills f->contradiction */
 int gaps_find(struct facts *f, const struct activity *act, struct err *e);
 int totals_sum(struct facts *f, const struct activity *act, struct err *e);
 int ranks_measure(struct facts *f, struct err *e); /* ranks/ */

@@ -73,6 +73,7 @@ static int choose_used(struct steps *s)
     if (s->count >= 3 && left * 2 >= out * 3)
         for (size_t i = 0; i < s->count; i++)
             if (v[i]) {
+                s->at[i].other = v[i] & WORK && s->at[i].length_ns > median;
                 s->at[i].slow = s->at[i].used && v[i] == LENGTH && s->at[i].length_ns > median;
                 s->at[i].used = 0;
             }
@@ -110,6 +111,31 @@ static int statistics(struct steps *s)
     }
     free(v);
     return 0;
+}
+
+/* Evaluation, or an agent that plays between updates, may take most of the loop's time, of which
+ * the numbers of the step do not tell. */
+void steps_explain_other(struct facts *f)
+{
+    enum { FIRST = 2, SHARE_PCT = 20 };
+    const struct steps *s = &f->steps;
+    double all = 0, other = 0;
+    size_t n = 0;
+    for (size_t i = FIRST; i < s->count; i++) {
+        all += (double)s->at[i].length_ns;
+        other += s->at[i].other ? (double)s->at[i].length_ns : 0;
+        n += s->at[i].other;
+    }
+    if (n == 0 || s->used == 0 || 100 * other < SHARE_PCT * all)
+        return;
+    f->other_steps = n;
+    f->other_ns = (int64_t)(other / (double)n);
+    f->other_text = arena_printf(
+        &f->arena,
+        "%zu of %zu steps contain%s other work (evaluation, collecting data) and take%s %.4g ms%s, "
+        "%.0f %% of the loop's time: the numbers here are not about %s",
+        n, s->count, n == 1 ? "s" : "", n == 1 ? "s" : "", (double)f->other_ns / 1e6,
+        n == 1 ? "" : " on average", 100 * other / all, n == 1 ? "it" : "them");
 }
 
 int steps_choose(struct steps *s, bool on_cpu)

@@ -43,6 +43,13 @@ static void write_steps(struct json_tree *j, const struct advice *a)
         tree_str(j, "text", a->facts->long_text);
         tree_end(j);
     }
+    if (a->facts->other_text) {
+        tree_begin(j, "other", '{');
+        tree_int(j, "count", (int64_t)a->facts->other_steps);
+        tree_ms(j, "mean_ms", a->facts->other_ns);
+        tree_str(j, "text", a->facts->other_text);
+        tree_end(j);
+    }
     tree_ms(j, "p95_ms", s->p95_ns);
     tree_ms(j, "min_ms", s->min_ns);
     tree_ms(j, "max_ms", s->max_ns);

@@ -122,6 +122,35 @@ START_TEST(copies_around_the_loop_do_not_make_its_steps_doubtful)
 }
 END_TEST
 
+/* An agent plays between updates, and that takes most of the time. */
+START_TEST(other_work_that_takes_most_of_the_time_is_told)
+{
+    for (int plays = 0; plays < 2; plays++) {
+        struct builder b = build_start();
+        int64_t at = MS(1);
+        for (int i = 0; i < 24; i++) {
+            int64_t start = at;
+            for (int k = 0; plays && i % 8 == 7 && k < 60; k++, at += US(200))
+                build_kernel(&b, "play_kernel", at, at + US(10), US(50));
+            for (int k = 0; k < 12; k++, at += US(100))
+                build_kernel(&b, "gemm", at, at + US(10), US(80));
+            build_range_at(&b, "step", 0, start, at);
+        }
+        const struct advice *a = build_analyze(&b);
+        const struct facts *f = a->facts;
+        ck_assert(!f->steps.recurs && f->steps.used >= 18);
+        if (plays) {
+            ck_assert_uint_ge(f->other_steps, 2);
+            ck_assert_int_gt(f->other_ns, MS(12));
+            ck_assert_ptr_nonnull(strstr(a->why, "steps contain other work"));
+        } else {
+            ck_assert_ptr_null(f->other_text);
+        }
+        build_end(&b);
+    }
+}
+END_TEST
+
 Suite *test_steps_found_suite(void)
 {
     Suite *s = suite_create("steps_found");
@@ -129,6 +158,7 @@ Suite *test_steps_found_suite(void)
     tcase_add_test(c, steps_behind_a_long_warm_up_are_found);
     tcase_add_test(c, a_first_step_of_unknown_length_is_no_part_of_the_others);
     tcase_add_test(c, layers_of_one_pass_are_no_steps);
+    tcase_add_test(c, other_work_that_takes_most_of_the_time_is_told);
     tcase_add_test(c, copies_around_the_loop_do_not_make_its_steps_doubtful);
     tcase_add_test(c, a_trace_with_few_launches_has_its_steps);
     suite_add_tcase(s, c);
