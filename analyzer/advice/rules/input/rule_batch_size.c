@@ -80,8 +80,9 @@ static void advise(const struct facts *facts, struct arena *arena, struct outcom
         o, (f->empty_ns + idle) / times * (times - 1),
         arena_printf(arena,
                      "the kernels are too small for this GPU, which has memory for %d times the "
-                     "batch: a larger batch saves up to %.1f ms of each step's work",
-                     times, ms((f->empty_ns + idle) / times * (times - 1))));
+                     "batch: %.1f ms of each step are empty multiprocessors and waits for "
+                     "launches; more samples would share them, and the host's work",
+                     times, ms(f->empty_ns + idle)));
 }
 
 static void check_batch_size(const struct facts *facts, struct arena *arena, struct outcome *o)
