@@ -55,12 +55,44 @@ START_TEST(workers_that_follow_each_other)
 }
 END_TEST
 
+/* The worker stands in line all its life, but computes in half of the time that its batches take.
+ */
+START_TEST(shares_of_batches)
+{
+    struct builder b = start("1");
+    for (int i = 0; i < CASE_STEPS; i++) {
+        int64_t at = MS(100) + MS(10) * i;
+        build_range(&b, "step", at, at + MS(10));
+        build_range(&b, "data.wait", at, at + MS(4));
+        struct row_loader r = {.id = i + 1,
+                               .process = 1,
+                               .thread = 2,
+                               .start_ns = at,
+                               .end_ns = at + MS(6),
+                               .what = SPOOL_LOADER_FETCH,
+                               .batch = -1,
+                               .cpu_ns = MS(3)};
+        build_put(&b, ROW_LOADER, &r);
+        build_kernel(&b, case_gemm, at + MS(4), at + MS(4) + US(10), US(5980));
+    }
+    clocks(&b, 1, (struct share){0.3, 0.1, 0, 0, 0});
+    clocks(&b, 2, (struct share){0.3, 0.65, 0, 0, 0});
+    const struct outcome *o = case_outcome(build_analyze(&b), "starved-workers");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert_msg(strstr(o->summary, "has no core during 50 % of its work") != NULL, "%s",
+                  o->summary);
+    ck_assert_ptr_nonnull(strstr(o->summary, "the GPU waits for it 4"));
+    build_end(&b);
+}
+END_TEST
+
 Suite *rule_starved_workers_suite(void)
 {
     Suite *s = suite_create("starved-workers");
     TCase *t = tcase_create("starved-workers");
     tcase_add_test(t, cannot_tell);
     tcase_add_test(t, workers_that_follow_each_other);
+    tcase_add_test(t, shares_of_batches);
     suite_add_tcase(s, t);
     return s;
 }

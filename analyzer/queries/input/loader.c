@@ -11,6 +11,7 @@ struct ends {
     struct thread_clocks clocks;
     bool makes, by_ranges;
     int64_t making_ns, from_ns, to_ns; /* batches: between the first and the last */
+    int64_t timed_ns, timed_cpu_ns;    /* batches whose CPU time is recorded */
 };
 
 static struct ends *find_ends(const struct facts *f, struct arena *arena)
@@ -60,8 +61,11 @@ static void find_making(const struct facts *f, struct ends *of)
     for (size_t i = 0; i < t->loader_count; i++) { /* of a framework's workers */
         const struct row_loader *l = &t->loaders[i];
         uint32_t th = timeline_thread_index(t, l->thread);
-        if (l->what == SPOOL_LOADER_FETCH && th != TL_NONE && may_serve(f, th) && !of[th].by_ranges)
-            add_making(&of[th], l->start_ns, l->end_ns);
+        if (l->what != SPOOL_LOADER_FETCH || th == TL_NONE || !may_serve(f, th) || of[th].by_ranges)
+            continue;
+        add_making(&of[th], l->start_ns, l->end_ns);
+        of[th].timed_ns += l->cpu_ns >= 0 ? l->end_ns - l->start_ns : 0;
+        of[th].timed_cpu_ns += l->cpu_ns >= 0 ? l->cpu_ns : 0;
     }
 }
 
@@ -76,6 +80,8 @@ static void add_worker(struct query_loader *l, const struct ends *e)
 {
     const struct row_host_sample *first = e->clocks.first, *last = e->clocks.last;
     l->making_ns += e->making_ns;
+    l->timed_ns += e->timed_ns;
+    l->timed_cpu_ns += e->timed_cpu_ns;
     add_grown(&l->cpu_ns, first->cpu_ns, last->cpu_ns);
     add_grown(&l->run_queue_ns, first->run_queue_ns, last->run_queue_ns);
     add_grown(&l->io_wait_ns, first->io_wait_ns, last->io_wait_ns);
@@ -169,8 +175,11 @@ double query_starved_pct(const struct query_loader *l)
 {
     if (!l->sampled || l->run_queue_ns < 0 || l->making_ns <= 0)
         return -1;
-    double share = (double)l->run_queue_ns / (double)l->making_ns;
-    return share < 1 ? 100 * share : 100; /* samples reach beyond what is made */
+    double share = (double)l->run_queue_ns / (double)l->making_ns, most = 1;
+    if (l->timed_ns > 0) /* whoever computes does not wait */
+        most = 1 - (double)l->timed_cpu_ns / (double)l->timed_ns;
+    share = share < most ? share : most; /* samples reach beyond what is made */
+    return share > 0 ? 100 * share : 0;
 }
 
 int64_t query_elsewhere_ns(const struct query_loader *l)

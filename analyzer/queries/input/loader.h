@@ -11,9 +11,10 @@ struct query_loader {
     size_t workers;    /* threads that make batches at one time, apart from the training thread */
     int64_t making_ns; /* their time making batches, between first and last sample */
     int64_t cpu_ns;    /* of it: computing */
-    int64_t run_queue_ns;  /* of it: ready, without a core; -1 = not sampled */
-    int64_t io_wait_ns;    /* of it: waiting for a disk; -1 = not sampled */
-    int64_t major_faults;  /* pages read from a disk meanwhile; -1 = not sampled */
+    int64_t timed_ns, timed_cpu_ns; /* batches whose own CPU time is recorded, and that */
+    int64_t run_queue_ns;           /* of it: ready, without a core; -1 = not sampled */
+    int64_t io_wait_ns;             /* of it: waiting for a disk; -1 = not sampled */
+    int64_t major_faults;           /* pages read from a disk meanwhile; -1 = not sampled */
     int64_t storage_bytes; /* read from storage meanwhile, not from memory; -1 = not sampled */
     int64_t read_bytes;    /* asked for by read calls, whatever served them; -1 = not sampled */
     double used_cores;     /* of all threads, on average over the steps: cores that they got */

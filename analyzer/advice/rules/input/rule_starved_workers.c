@@ -45,9 +45,10 @@ static void check_starved_workers(const struct facts *f, struct arena *arena, st
     outcome_fires(o, idle,
                   arena_printf(arena,
                                "the loader's %zu worker%s no core during %.0f %% of %s work%s; "
-                               "the GPU waits for them %.1f ms per step",
+                               "the GPU waits for %s %.1f ms per step",
                                l.workers, l.workers == 1 ? " has" : "s have", share,
-                               l.workers == 1 ? "its" : "their", whose, ms(idle)));
+                               l.workers == 1 ? "its" : "their", whose,
+                               l.workers == 1 ? "it" : "them", ms(idle)));
     outcome_example_gaps(o, f, PART_IDLE_INPUT, "GPU idle, next batch not ready");
 }
 
