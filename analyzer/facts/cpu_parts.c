@@ -24,11 +24,16 @@ struct found {
     struct VEC(struct span) of[PART_COUNT]; /* PART_OTHER: marked steps */
 };
 
+/* Without a loader nothing tells when the forward pass begins: the program may make its batch, or
+ * play a game, before it. */
 const char *analysis_part_title(const struct facts *f, int part)
 {
-    if (part != PART_FORWARD || f->breakdown_ns[PART_BACKWARD])
+    if (part != PART_FORWARD)
         return part_title[part];
-    return "forward and what follows it";
+    if (!f->breakdown_ns[PART_BACKWARD])
+        return "forward and what follows it";
+    bool data = f->tl->loader_count || f->breakdown_ns[PART_DATA];
+    return data ? part_title[part] : "work before backward";
 }
 
 static bool launched(const struct timeline *t)

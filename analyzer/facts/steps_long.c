@@ -168,7 +168,7 @@ void steps_explain_long(struct facts *f)
     f->long_extra_ns = extra;
     if (f->on_cpu || f->totals.kernel_count) /* else no GPU is known that could idle */
         why = arena_printf(&f->arena, "; the long %s more time in '%s': %.4g ms%s%s%s",
-                           s->slow == 1 ? "one spends" : "ones spend", part_title[most],
+                           s->slow == 1 ? "one spends" : "ones spend", analysis_part_title(f, most),
                            (double)extra / 1e6, in ? ", most of it in '" : "", in ? in : "",
                            in ? "'" : "");
     f->long_text = arena_printf(&f->arena, "%zu of %zu %s%s take%s %.4g ms, the others %.4g ms%s",

@@ -89,6 +89,7 @@ START_TEST(parts_of_a_step)
     ck_assert_str_eq(a->verdict_class, "cpu");
     ck_assert_ptr_nonnull(strstr(a->verdict, "Compute-bound on the CPU"));
     ck_assert_ptr_nonnull(strstr(a->why, "4 threads; the program may use 4 cores"));
+    ck_assert_str_eq(analysis_part_title(a->facts, PART_FORWARD), "forward and loss");
     build_end(&b);
 }
 END_TEST
@@ -108,6 +109,8 @@ START_TEST(optimizer_without_a_beginning)
     part(a, PART_OPTIMIZER, MS(4));
     part(a, PART_BACKWARD, MS(3));
     part(a, PART_FORWARD, MS(3));
+    /* no loader tells where the forward pass begins */
+    ck_assert_str_eq(analysis_part_title(a->facts, PART_FORWARD), "work before backward");
     build_end(&b);
 }
 END_TEST
