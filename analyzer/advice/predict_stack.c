@@ -33,6 +33,11 @@ static double least(const struct outcome *o, int64_t more_ns)
                                : 0;
 }
 
+struct outcomes {
+    const struct outcome *at[CHANGES];
+    size_t n;
+};
+
 static bool is_chosen(const struct outcome *const *chosen, size_t n, const struct outcome *o)
 {
     for (size_t i = 0; i < n; i++)
@@ -41,17 +46,17 @@ static bool is_chosen(const struct outcome *const *chosen, size_t n, const struc
     return false;
 }
 
-/* The next one behind the n that are chosen, which save `sum_ns`; chosen[n] is scratch. No outcome
- * when none of the others saves 1 % of the step. */
+/* The next one behind the n that are chosen, which save `sum_ns`; chosen[n] is scratch, `out` those
+ * that were of no use behind them. No outcome when none of the others saves 1 % of the step. */
 static struct choice next(const struct advice *a, struct engine *x, const struct outcome **chosen,
-                          size_t n, int64_t sum_ns)
+                          size_t n, int64_t sum_ns, const struct outcomes *out)
 {
     struct choice best = {NULL, 0};
     enum turn turn = TURNS;
     for (size_t i = 0; i < a->outcome_count; i++) {
         const struct outcome *o = &a->outcomes[i];
         if (!predict_open_to(o) || o->upper_bound || o->rule->changes_training ||
-            is_chosen(chosen, n, o) || turn_of(a, o) > turn)
+            is_chosen(chosen, n, o) || is_chosen(out->at, out->n, o) || turn_of(a, o) > turn)
             continue;
         chosen[n] = o;
         int64_t ns = predict_saved(x, chosen, n + 1);
@@ -78,10 +83,11 @@ static int64_t told(struct span_ns s, int64_t together_ns, bool first)
 void predict_stack(struct advice *a, struct engine *x)
 {
     const struct outcome *chosen[CHANGES + 1];
+    struct outcomes out = {.n = 0};
     int64_t sum = 0, told_sum = 0, step = a->facts->step_ns;
-    while (a->stack_count < CHANGES) {
+    while (a->stack_count < CHANGES && out.n < CHANGES) {
         size_t n = a->stack_count;
-        struct choice c = next(a, x, chosen, n, sum);
+        struct choice c = next(a, x, chosen, n, sum, &out);
         if (!c.outcome)
             return;
         chosen[n] = c.outcome;
@@ -89,6 +95,10 @@ void predict_stack(struct advice *a, struct engine *x)
                              : (struct span_ns){c.outcome->saves_low_ns, c.outcome->saves_mid_ns,
                                                 c.outcome->saves_high_ns};
         int64_t saved = engine_within(told(s, c.together_ns, n == 0), step);
+        if (saved <= told_sum) { /* the replay gives it less than its finding claims */
+            out.at[out.n++] = c.outcome;
+            continue;
+        }
         a->stack[a->stack_count++] = (struct stacked){.outcome = c.outcome,
                                                       .step_ns = step - saved,
                                                       .step_low_ns = step - s.high_ns,
