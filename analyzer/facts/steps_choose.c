@@ -130,12 +130,13 @@ void steps_explain_other(struct facts *f)
         return;
     f->other_steps = n;
     f->other_ns = (int64_t)(other / (double)n);
-    f->other_text = arena_printf(
-        &f->arena,
-        "%zu of %zu steps contain%s other work (evaluation, collecting data) and take%s %.4g ms%s, "
-        "%.0f %% of the loop's time: the numbers here are not about %s",
-        n, s->count, n == 1 ? "s" : "", n == 1 ? "s" : "", (double)f->other_ns / 1e6,
-        n == 1 ? "" : " on average", 100 * other / all, n == 1 ? "it" : "them");
+    f->other_text =
+        arena_printf(&f->arena,
+                     "%zu of %zu steps contain%s other work (evaluation, a second model, an agent "
+                     "at play) and take%s %.4g ms%s, "
+                     "%.0f %% of the loop's time: the numbers here are not about %s",
+                     n, s->count, n == 1 ? "s" : "", n == 1 ? "s" : "", (double)f->other_ns / 1e6,
+                     n == 1 ? "" : " on average", 100 * other / all, n == 1 ? "it" : "them");
 }
 
 int steps_choose(struct steps *s, bool on_cpu)
