@@ -1,5 +1,6 @@
 #include "reference_workloads/vgpu/cost/cost_code.h"
 #include "reference_workloads/vgpu/core/core_state.h"
+#include "reference_workloads/vgpu/ptx/ptx_bulk.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,12 @@ static uint64_t key_of(const struct vg_code *c, const struct vg_profile *p,
         if (s->size == 8 && on_device(v))
             v &= 127;
         h = mix(h, &v, sizeof v);
+    }
+    for (int i = 0; i < c->kernel->map_count; i++) {
+        const struct ptx_map *m = &c->kernel->map[i];
+        if (m->param < c->kernel->param_count && args[m->param])
+            h = mix(h, (const char *)args[m->param] + m->offset,
+                    offsetof(struct ptx_tensor, address));
     }
     return h;
 }

@@ -8,12 +8,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { BLOCKS = 4, WARPS = 4, BUDGET = 120000, WARP_BUDGET = 40000 };
+enum { BLOCKS = 4, WARPS = 4, TASKS = 16, BUDGET = 120000, WARP_BUDGET = 40000 };
 
 struct sampling {
     struct ptx_run *run;
     const struct ptx_launch *l;
     unsigned warps;
+    bool tasks; /* each warp may have its own: one of them copies for all */
     int64_t left;
     struct code_work *out;
 };
@@ -67,16 +68,35 @@ static void weigh(const unsigned *warp, unsigned count, unsigned warps, double *
     }
 }
 
+static bool copies_in_bulk(const struct ptx_kernel *k)
+{
+    for (int i = 0; i < k->inst_count; i++)
+        if (k->inst[i].op == OP_BULK)
+            return true;
+    return false;
+}
+
+static unsigned choose(const struct sampling *s, unsigned *choice)
+{
+    const unsigned some[WARPS] = {0, 1, s->warps / 2, s->warps - 1};
+    bool all = s->tasks && s->warps <= TASKS;
+    unsigned count = 0;
+    for (unsigned i = 0; i < (all ? s->warps : WARPS); i++) {
+        unsigned warp = all ? i : some[i];
+        if (warp < s->warps && (count == 0 || warp > choice[count - 1]))
+            choice[count++] = warp;
+    }
+    return count;
+}
+
 /* Runs some warps of a block; the sum of all its warps goes to `total`. */
 static void block(struct sampling *s, uint64_t index, struct code_work *total)
 {
-    unsigned choice[WARPS] = {0, 1, s->warps / 2, s->warps - 1}, warp[WARPS], count = 0;
-    struct ptx_tally tally[WARPS] = {{0}};
-    double weight[WARPS];
+    unsigned choice[TASKS], warp[TASKS], count = 0, chosen = choose(s, choice);
+    struct ptx_tally tally[TASKS] = {{0}};
+    double weight[TASKS];
     go_to_block(s, index);
-    for (unsigned i = 0; i < WARPS && choice[i] < s->warps && (i == 0 || s->left > 0); i++) {
-        if (i > 0 && choice[i] <= choice[i - 1])
-            continue;
+    for (unsigned i = 0; i < chosen && (i == 0 || s->left > 0); i++) {
         warp[count] = choice[i];
         s->left -= ptx_run_warp(s->run, choice[i], min_of(s->left, WARP_BUDGET), &tally[count]);
         total->chain_cycles = fmax(total->chain_cycles, tally[count++].cycles);
@@ -144,10 +164,11 @@ bool vg_code_sample(const struct ptx_kernel *k, const struct ptx_launch *l, stru
     struct sampling s = {.run = ptx_run_new(k, l),
                          .l = l,
                          .warps = (threads + PTX_LANES - 1) / PTX_LANES,
-                         .left = BUDGET};
+                         .tasks = copies_in_bulk(k)};
     int done = 0;
     if (!s.run)
         return false;
+    s.left = s.tasks ? BUDGET * (TASKS / WARPS) : BUDGET;
     *out = (struct code_work){.blocks = (double)blocks, .warps = s.warps};
     for (int i = 0; i < BLOCKS && s.left > 0; i++) {
         uint64_t index = blocks <= BLOCKS ? (uint64_t)i : sample_index(l->grid, i);
@@ -156,9 +177,14 @@ bool vg_code_sample(const struct ptx_kernel *k, const struct ptx_launch *l, stru
         block(&s, index, out);
         done++;
     }
+    unsigned ends[TASKS] = {0, s.warps - 1};
+    unsigned count = s.tasks ? choose(&s, ends) : 2;
     reach(&s, 0, 0);
-    reach(&s, blocks - 1, s.warps - 1);
-    reach(&s, blocks - 1, 0);
+    for (unsigned i = 0; i < count; i++) {
+        if (s.tasks && i > 0)
+            reach(&s, 0, ends[i]);
+        reach(&s, blocks - 1, ends[i]);
+    }
     struct ptx_tally sum = out->warp;
     out->warp = (struct ptx_tally){0};
     accumulate(&out->warp, &sum, 1 / (done * out->warps));

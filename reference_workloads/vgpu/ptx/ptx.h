@@ -52,6 +52,7 @@ enum ptx_op {           /* in the order of the table in ptx_words.c */
               OP_STORE,
               OP_ATOMIC,
               OP_COPY, /* cp.async: global to shared */
+              OP_BULK, /* cp.async.bulk: between global and shared, by a unit of its own */
               OP_BRANCH,
               OP_EXIT,
               OP_CALL,
@@ -59,6 +60,7 @@ enum ptx_op {           /* in the order of the table in ptx_words.c */
               OP_SHUFFLE,
               OP_VOTE,
               OP_ACTIVE,
+              OP_ELECT, /* one of the lanes */
               OP_READY, /* a barrier that was waited for */
               OP_MATRIX,
               OP_TEXTURE,
@@ -99,6 +101,17 @@ struct ptx_inst {
     int64_t offset;
     int target;          /* of a branch: index of an instruction */
     double matrix_flops; /* of a warp */
+    struct {             /* of OP_BULK */
+        uint8_t rank;    /* of the tensor's copy; 0: a range of bytes */
+        bool stores;     /* to global memory */
+        int map;         /* index of ptx_kernel.map; -1: its address is a register's */
+    } bulk;
+};
+
+/* An argument, or a part of one, that describes a tensor (ptx_bulk.h). */
+struct ptx_map {
+    int param;
+    unsigned offset;
 };
 
 enum ptx_special {
@@ -141,6 +154,8 @@ struct ptx_kernel {
     int constant_count, constant_room;
     struct ptx_slot slot[256];
     int slot_count;
+    struct ptx_map map[16];
+    int map_count;
     int param_count;
     unsigned smem_static;
 };

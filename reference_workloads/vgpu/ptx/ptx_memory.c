@@ -26,7 +26,7 @@ bool ptx_first_touch(struct ptx_run *r, uint64_t sector)
     return true;
 }
 
-static bool in_memory(const struct ptx_launch *l, uint64_t address, unsigned bytes)
+bool ptx_in_memory(const struct ptx_launch *l, uint64_t address, unsigned bytes)
 {
     for (int i = 0; i < l->memories; i++) {
         uint64_t base = (uintptr_t)l->memory[i].base;
@@ -45,7 +45,7 @@ static uint64_t load_value(const struct ptx_run *r, const struct ptx_inst *i, ui
     uint64_t v = 0;
     float near = 0.5f + (float)(address / 4 * 2654435761u % 1024) / 1024;
     double nearer = (double)near;
-    if (in_memory(r->l, address, bytes))
+    if (ptx_in_memory(r->l, address, bytes))
         memcpy(&v, (const void *)(uintptr_t)address, bytes);
     *known = *known && v != 0;
     if (v == 0 && i->type == T_F32)
@@ -74,7 +74,7 @@ static bool is_global(const struct ptx_run *r, const struct ptx_inst *i, uint32_
     if (i->space != S_GENERIC)
         return i->space == S_GLOBAL || i->op == OP_COPY;
     uint64_t address = r->reg[i->address][__builtin_ctz(mask)] + (uint64_t)i->offset;
-    return in_memory(r->l, address, 1);
+    return ptx_in_memory(r->l, address, 1);
 }
 
 static unsigned access_bytes(const struct ptx_run *r, const struct ptx_inst *i)
@@ -85,13 +85,13 @@ static unsigned access_bytes(const struct ptx_run *r, const struct ptx_inst *i)
     return ptx_type_bytes(i->type) * (unsigned)(elements > 0 ? elements : 1);
 }
 
-static void touch(struct ptx_run *r, int at, const struct ptx_access *a, bool writes)
+void ptx_touched(struct ptx_run *r, int at, uint64_t from, uint64_t to, bool writes)
 {
     struct ptx_touch *t = &r->touch[at];
-    if (!t->to || a->from < t->from)
-        t->from = a->from;
-    if (a->to > t->to)
-        t->to = a->to;
+    if (!t->to || from < t->from)
+        t->from = from;
+    if (to > t->to)
+        t->to = to;
     t->writes = writes;
 }
 
@@ -103,7 +103,7 @@ static double global_access(struct ptx_run *r, int at, uint32_t mask)
     const uint64_t *address = r->reg[i->address];
     bool writes = i->op == OP_STORE || i->op == OP_ATOMIC, far = false;
     ptx_access(&a, address, i->offset, mask, access_bytes(r, i));
-    touch(r, at, &a, writes);
+    ptx_touched(r, at, a.from, a.to, writes);
     s->lines += a.lines;
     s->requests++;
     if (i->op == OP_ATOMIC) {

@@ -87,6 +87,7 @@ struct ptx_price ptx_price(const struct ptx_inst *i)
     case OP_SHUFFLE:
         return (struct ptx_price){.issue = 1, .latency = 23};
     case OP_VOTE:
+    case OP_ELECT:
         return (struct ptx_price){.issue = 1, .latency = 12};
     case OP_BARRIER:
         return (struct ptx_price){.issue = 1, .latency = 25};
@@ -96,6 +97,7 @@ struct ptx_price ptx_price(const struct ptx_inst *i)
     case OP_STORE:
     case OP_ATOMIC:
     case OP_COPY:
+    case OP_BULK:
     case OP_TEXTURE:
     case OP_BRANCH:
     case OP_EXIT:

@@ -1,6 +1,7 @@
 /* Decodes the text of one entry. Statements end with `;`, labels with `:`; what stands in braces
  * inside a statement is a vector, elsewhere a scope, whose names are taken as the entry's own. */
 #include "reference_workloads/vgpu/ptx/ptx_argument.h"
+#include "reference_workloads/vgpu/ptx/ptx_bulk.h"
 #include "reference_workloads/vgpu/ptx/ptx_names.h"
 
 #include <ctype.h>
@@ -79,6 +80,8 @@ static int operand(struct reader *r, const char *s, size_t n)
         return number(r, s);
     if (n == 7 && memcmp(s, "WARP_SZ", 7) == 0)
         return constant(r, PTX_LANES);
+    if (n == 1 && *s == '_') /* a result that nobody wants */
+        return new_reg(r);
     int which = *s == '%' ? ptx_special_of(s, n) : -1;
     if (which >= 0)
         return special(r, which);
@@ -122,7 +125,7 @@ static const char *address(struct reader *r, struct ptx_inst *i, const char *s)
 static bool writes(const struct ptx_inst *i)
 {
     return i->op != OP_STORE && i->op != OP_BRANCH && i->op != OP_BARRIER && i->op != OP_EXIT &&
-           i->op != OP_COPY;
+           i->op != OP_COPY && i->op != OP_BULK;
 }
 
 static bool is_constant(const struct ptx_kernel *k, int reg)
@@ -153,7 +156,7 @@ static const char *operands(struct reader *r, struct ptx_inst *i, const char *s)
     int position = 0;
     bool negated = false, vector = false;
     while (*s && *s != ';') {
-        if (*s == '[') {
+        if (*s == '[' && i->op != OP_BULK) {
             s = address(r, i, s);
         } else if (word_char(*s) || *s == '-') {
             const char *from = s++;
@@ -213,6 +216,8 @@ static void opcode(struct ptx_inst *i, const char *s, size_t n)
     i->op = (uint8_t)ptx_op_of(s, at < n ? at : n);
     if (i->op == OP_MATRIX)
         i->matrix_flops = ptx_matrix_flops(s, n);
+    if (i->op == OP_COPY)
+        ptx_bulk_opcode(i, s, n);
     while (at < n) {
         size_t from = ++at;
         while (at < n && s[at] != '.')
@@ -242,6 +247,8 @@ static const char *instruction(struct reader *r, const char *s)
         branch_target(r, i, s);
     else if (i->op != OP_CALL && i->op != OP_NOTHING)
         s = operands(r, i, s);
+    if (i->op == OP_BULK)
+        ptx_bulk_map(r->k, i, &r->places);
     r->failed |= !ptx_place_follow(&r->places, r->k, i);
     s += strcspn(s, ";");
     return *s ? s + 1 : s;

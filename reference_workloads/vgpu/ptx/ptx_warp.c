@@ -1,7 +1,7 @@
 /* One warp: the lanes at the smallest program counter go first, so that those that took a branch
  * meet the others again behind it. A branch back on a condition that came from memory is taken a
  * few times only, for nobody knows how often. */
-#include "reference_workloads/vgpu/ptx/ptx_warp.h"
+#include "reference_workloads/vgpu/ptx/ptx_bulk.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -188,7 +188,7 @@ static void count(struct ptx_run *r, int at)
 /* What lanes exchange: their own value stands for another's. */
 static void exchange(struct ptx_run *r, const struct ptx_inst *i, uint32_t mask)
 {
-    uint64_t v = mask;
+    uint64_t v = mask, first = (uint64_t)__builtin_ctz(mask);
     if (i->op == OP_VOTE && i->ins > 0) {
         uint32_t yes = 0;
         for (int lane = 0; lane < PTX_LANES; lane++)
@@ -196,10 +196,17 @@ static void exchange(struct ptx_run *r, const struct ptx_inst *i, uint32_t mask)
         v = i->type == T_PRED ? yes != 0 : yes;
     }
     for (int n = 0; n < i->outs; n++)
-        for (int lane = 0; lane < PTX_LANES; lane++)
-            if (mask >> lane & 1)
-                r->reg[i->out[n]][lane] =
-                    i->op == OP_SHUFFLE && i->ins > 0 ? (n == 0 ? r->reg[i->in[0]][lane] : 1) : v;
+        for (int lane = 0; lane < PTX_LANES; lane++) {
+            uint64_t *to = &r->reg[i->out[n]][lane];
+            if (!(mask >> lane & 1))
+                continue;
+            if (i->op == OP_SHUFFLE && i->ins > 0)
+                *to = n == 0 ? r->reg[i->in[0]][lane] : 1;
+            else if (i->op == OP_ELECT)
+                *to = n == 0 ? first : first == (uint64_t)lane;
+            else
+                *to = v;
+        }
 }
 
 static void compute(struct ptx_run *r, const struct ptx_inst *i, uint32_t mask)
@@ -209,7 +216,8 @@ static void compute(struct ptx_run *r, const struct ptx_inst *i, uint32_t mask)
         data |= r->data[i->in[n]];
     for (int n = 0; n < i->outs; n++)
         r->data[i->out[n]] = data;
-    if (i->op == OP_SHUFFLE || i->op == OP_VOTE || i->op == OP_ACTIVE || i->op == OP_READY)
+    if (i->op == OP_SHUFFLE || i->op == OP_VOTE || i->op == OP_ACTIVE || i->op == OP_ELECT ||
+        i->op == OP_READY)
         exchange(r, i, mask);
     else
         ptx_compute(i, r->reg, mask);
@@ -240,6 +248,8 @@ static void step(struct ptx_run *r, int at, uint32_t mask)
     if (i->op == OP_LOAD || i->op == OP_STORE || i->op == OP_ATOMIC || i->op == OP_COPY ||
         i->op == OP_TEXTURE)
         latency = ptx_memory(r, at, mask);
+    else if (i->op == OP_BULK)
+        ptx_bulk(r, at, mask);
     else if (i->steers && mask) {
         show_clock(r, i);
         compute(r, i, mask);

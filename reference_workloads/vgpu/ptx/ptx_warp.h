@@ -39,6 +39,10 @@ uint32_t ptx_guarded(const struct ptx_run *r, const struct ptx_inst *i, uint32_t
 void ptx_join_loads(const struct ptx_kernel *k, uint8_t *joined);
 /* ptx_memory.c: an access to memory; returns after how many cycles its result is there. */
 double ptx_memory(struct ptx_run *r, int at, uint32_t mask);
+/* True: these bytes are a device's memory. */
+bool ptx_in_memory(const struct ptx_launch *l, uint64_t address, unsigned bytes);
+/* Adds to what the instruction touched. */
+void ptx_touched(struct ptx_run *r, int at, uint64_t from, uint64_t to, bool writes);
 /* True: no access of the block came to this sector before. */
 bool ptx_first_touch(struct ptx_run *r, uint64_t sector);
 

@@ -70,6 +70,7 @@ static const struct word ops[] = {
     {"match", OP_SHUFFLE},
     {"vote", OP_VOTE},
     {"activemask", OP_ACTIVE},
+    {"elect", OP_ELECT},
     {"mbarrier", OP_READY},
     {"mma", OP_MATRIX},
     {"wmma", OP_MATRIX},

@@ -145,19 +145,3 @@ CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction f, const CUlaunc
     *clusters = bad || !size ? 0 : each * here()->sm_count / (int)size;
     CLOSE(api, bad);
 }
-
-/* Descriptors of tensors for bulk copies are opaque to programs: kernels, which nobody runs, read
- * them. */
-CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
-                                void *address, const cuuint64_t *dim, const cuuint64_t *stride,
-                                const cuuint32_t *box, const cuuint32_t *element_stride,
-                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
-                                CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
-{
-    (void)type, (void)address, (void)dim, (void)stride, (void)box, (void)element_stride;
-    (void)interleave, (void)swizzle, (void)promotion, (void)fill;
-    if (!map || rank < 1 || rank > 5)
-        return CUDA_ERROR_INVALID_VALUE;
-    memset(map, 0, sizeof *map);
-    return CUDA_SUCCESS;
-}
