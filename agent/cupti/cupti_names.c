@@ -144,7 +144,7 @@ static void strip_version(char *name)
     v[-1] = 0;
 }
 
-static void see_cbid(struct thread *t, bool runtime, uint32_t cbid)
+static void see_cbid(struct thread *t, bool runtime, uint32_t cbid, bool failed)
 {
     if (cbid >= CBIDS)
         return;
@@ -166,7 +166,7 @@ static void see_cbid(struct thread *t, bool runtime, uint32_t cbid)
         snprintf(key, sizeof key, "cbid.%s.%u", runtime ? "runtime" : "driver", cbid);
         facts_meta(t, key, name);
     }
-    if (*known == 2)
+    if (*known == 2 && !failed)
         count(&launches);
 }
 
@@ -180,7 +180,7 @@ static uint64_t word_at(const char *record, size_t offset)
 /* False: CUPTI has not finished writing this record. */
 static bool see(struct thread *t, uint32_t kind, const char *record)
 {
-    uint32_t cbid;
+    uint32_t cbid, result;
     switch (kind) {
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
         if (word_at(record, KERNEL_NAME) == 0)
@@ -196,7 +196,8 @@ static bool see(struct thread *t, uint32_t kind, const char *record)
         memcpy(&cbid, record + API_CBID, sizeof cbid);
         if (cbid == 0)
             return false;
-        see_cbid(t, kind == CUPTI_ACTIVITY_KIND_RUNTIME, cbid);
+        memcpy(&result, record + offsetof(CUpti_ActivityAPI, returnValue), sizeof result);
+        see_cbid(t, kind == CUPTI_ACTIVITY_KIND_RUNTIME, cbid, result != 0);
         return true;
     default:
         return true;

@@ -270,7 +270,7 @@ static void window_of_start_up(struct advice *a)
 void verdict_write(struct advice *a)
 {
     if (a->facts->tl->op_count == 0) {
-        if (verdict_unreached(a))
+        if (verdict_unreached(a) || verdict_launches_failed(a))
             return;
         if (!a->facts->on_cpu)
             verdict_no_gpu_work(a);
@@ -286,7 +286,7 @@ void verdict_write(struct advice *a)
         return;
     }
     size_t ops;
-    if (verdict_launches_lost(a))
+    if (verdict_launches_failed(a) || verdict_launches_lost(a))
         return;
     if (mostly_warm_up(a) && analysis_of_window(a->facts)) {
         window_of_start_up(a);

@@ -15,6 +15,7 @@ void verdict_no_gpu_work(struct advice *a);
 /* The virtual GPU saw no call, or stopped the program at one that it lacks: why, and what to do. */
 bool verdict_unreached(struct advice *a);
 /* Too many launches in the steps have no record of the GPU's work. */
+bool verdict_launches_failed(struct advice *a); /* most of what it launches never runs */
 bool verdict_launches_lost(struct advice *a);
 /* What of the evidence is missing, as a sentence behind the reason, or "". */
 const char *verdict_missing(struct advice *a);

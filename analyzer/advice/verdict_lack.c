@@ -107,6 +107,47 @@ bool verdict_unreached(struct advice *a)
 
 enum { LOST_TOO_MANY_PCT = 20 };
 
+static const char *error_words(struct advice *a, unsigned error)
+{
+    static const struct {
+        unsigned error;
+        const char *words;
+    } known[] = {{1, "invalid argument"},
+                 {2, "out of memory"},
+                 {9, "invalid sizes of grid, block or shared memory"},
+                 {98, "no such device function"},
+                 {209, "no code for this GPU in the program"},
+                 {700, "illegal address, in a kernel before"},
+                 {701, "too many resources requested"},
+                 {719, "a kernel before failed"},
+                 {720, "too large for a cooperative launch"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].error == error)
+            return arena_printf(&a->arena, "error %u, %s", error, known[i].words);
+    return arena_printf(&a->arena, "error %u", error);
+}
+
+static const char *failed_words(struct advice *a)
+{
+    const struct health_facts *h = &a->facts->health;
+    return arena_printf(&a->arena, "%zu of %zu kernel launches failed (%s)", h->calls_failed,
+                        h->calls_to_launch, error_words(a, h->first_error));
+}
+
+bool verdict_launches_failed(struct advice *a)
+{
+    const struct health_facts *h = &a->facts->health;
+    if (h->calls_failed * 100 <= h->calls_to_launch * LOST_TOO_MANY_PCT)
+        return false;
+    verdict_not_enough(
+        a, arena_printf(&a->arena, "Not enough data: %s.", failed_words(a)),
+        "The GPU does nothing of what these launches ask for, and times that the program prints of "
+        "them are not times of kernels.",
+        "Let the program look at cudaGetLastError() after its launches, and record again when they "
+        "succeed.");
+    return true;
+}
+
 bool verdict_launches_lost(struct advice *a)
 {
     const struct health_facts *h = &a->facts->health;
@@ -138,6 +179,9 @@ const char *verdict_missing(struct advice *a)
     enum { ALL_PCT = 99 };
     const struct health_facts *h = &a->facts->health;
     const char *text = "";
+    if (h->calls_failed)
+        return arena_printf(&a->arena, " %s: the GPU does nothing of what these ask for.",
+                            failed_words(a));
     if (h->launches_lost * 100 > h->launches)
         text = arena_printf(&a->arena,
                             " The GPU records of %zu of %zu launches in the steps are missing: the "

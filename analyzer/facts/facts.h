@@ -177,6 +177,8 @@ struct health_facts {
     int64_t run_mean_ns; /* of one of those */
     const char *recorded_text;      /* one sentence about it; NULL: all was recorded */
     size_t launches, launches_lost; /* in used steps; those without a record of the GPU's work */
+    size_t calls_to_launch, calls_failed; /* in the recording; those that returned an error */
+    uint16_t first_error;                 /* of these */
 };
 
 struct gpu_facts { /* over the window from first to last GPU activity of the chosen device */

@@ -1,8 +1,8 @@
 /* Launches of which the GPU's side is missing, in steps that count: another client of CUPTI turned
  * kernels off, or their records were lost. What the steps' gaps say is then not true. Calls in a
  * stream that is captured launch nothing; steps with a capture in them are left out. Only gpuprof's
- * own recordings are looked at: other traces begin and end anywhere. Cost: one pass over the calls.
- */
+ * own recordings are looked at: other traces begin and end anywhere. Launches that returned an
+ * error have no GPU's side: these are counted for themselves. Cost: one pass over the calls. */
 #include "analyzer/facts/passes.h"
 
 #include <stdlib.h>
@@ -20,10 +20,24 @@ static void add_thread(const struct timeline *t, const struct thread *th, const 
     for (; i < end && t->apis[i].start_ns < s->end_ns; i++) {
         const struct api *x = &t->apis[i];
         sum->capture |= captures[x->name];
-        if (x->kind != API_LAUNCH || x->layer != 0)
+        if (x->kind != API_LAUNCH || x->layer != 0 || x->error)
             continue;
         sum->launches++;
         sum->lost += x->ops == 0;
+    }
+}
+
+static void count_failed(struct facts *f)
+{
+    struct health_facts *h = &f->health;
+    for (size_t i = 0; i < f->tl->api_count; i++) {
+        const struct api *x = &f->tl->apis[i];
+        if (x->kind != API_LAUNCH)
+            continue;
+        h->calls_to_launch++;
+        h->calls_failed += x->error != 0;
+        if (!h->first_error)
+            h->first_error = x->error;
     }
 }
 
@@ -31,6 +45,7 @@ void launches_measure(struct facts *f)
 {
     const struct timeline *t = f->tl;
     const char *source = timeline_meta(t, "source");
+    count_failed(f);
     if (!source || strcmp(source, "run") != 0)
         return;
     bool *captures = calloc((size_t)t->strings.n + 1, sizeof *captures);

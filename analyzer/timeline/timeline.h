@@ -95,6 +95,7 @@ struct api {
                         not recorded */
     uint8_t kind;    /* enum api_kind, told by the name */
     uint8_t layer;   /* 0 runtime, 1 driver; driver calls nested in runtime calls are dropped */
+    uint16_t error;  /* its own error number, 0 = success */
 };
 
 enum api_kind {

@@ -136,7 +136,10 @@ int put_api(struct build *b, const void *row)
                         .name = clean_name(b, a->name),
                         .op = TL_NONE,
                         .sync = TL_NONE,
-                        .layer = a->layer == 1};
+                        .layer = a->layer == 1,
+                        .error = (uint16_t)(a->result < 0            ? 0
+                                            : a->result < UINT16_MAX ? a->result
+                                                                     : UINT16_MAX)};
     *refs = (struct refs){a->process, a->thread, a->correlation};
     return 0;
 }

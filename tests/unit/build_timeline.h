@@ -114,7 +114,8 @@ static inline struct builder build_start(void)
 }
 
 /* A call on the current thread; returns its correlation. */
-static inline int64_t build_api(struct builder *b, const char *name, int64_t start, int64_t length)
+static inline int64_t build_api_of(struct builder *b, const char *name, int64_t start,
+                                   int64_t length, int error)
 {
     struct row_api r = {.id = ++b->next_id,
                         .process = 1,
@@ -122,9 +123,15 @@ static inline int64_t build_api(struct builder *b, const char *name, int64_t sta
                         .start_ns = start,
                         .end_ns = start + length,
                         .name = build_text(b, name),
-                        .correlation = ++b->correlation};
+                        .correlation = ++b->correlation,
+                        .result = error};
     build_put(b, ROW_API, &r);
     return b->correlation;
+}
+
+static inline int64_t build_api(struct builder *b, const char *name, int64_t start, int64_t length)
+{
+    return build_api_of(b, name, start, length, 0);
 }
 
 /* A kernel without its call; correlation 0 = nobody knows who launched it. */

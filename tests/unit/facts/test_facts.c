@@ -169,6 +169,38 @@ START_TEST(launches_without_a_record_are_not_idle_time)
 }
 END_TEST
 
+/* Of ten launches of each step so many return an error; the others have a kernel. */
+START_TEST(launches_that_fail_are_not_lost)
+{
+    static const struct {
+        int failed, error;
+        const char *verdict, *why;
+    } cases[] = {
+        {10, 9, "Not enough data: 120 of 132 kernel launches failed (error 9, inv", "ask for"},
+        {3, 12345, "Not enough data: 36 of 132 kernel launches failed (error 12345).", ""},
+        {1, 701, "", " 12 of 132 kernel launches failed (error 701, too many"}};
+    struct builder b = build_start();
+    build_meta(&b, "source", "run");
+    for (int i = 0; i < 12; i++) {
+        int64_t at = MS(10 * i);
+        build_range(&b, "step", at, at + MS(10));
+        build_kernel(&b, "first", at + US(2), at + MS(0.5), US(100));
+        for (int k = 0; k < 10; k++) {
+            bool fails = k < cases[_i].failed;
+            int64_t correlation = build_api_of(&b, "cudaLaunchKernel", at + US(20 * k + 10),
+                                               CALL_NS, fails ? cases[_i].error : 0);
+            if (!fails)
+                build_kernel_of(&b, "k", correlation, at + MS(1) + US(500 * k), US(400), 64);
+        }
+    }
+    const struct advice *a = build_analyze(&b);
+    ck_assert_msg(strstr(a->verdict, cases[_i].verdict) != NULL, "%s", a->verdict);
+    ck_assert_msg(strstr(a->why, cases[_i].why) != NULL, "%s", a->why);
+    ck_assert_msg(!strstr(a->verdict, "missing") && !strstr(a->why, "missing"), "%s", a->why);
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(a_busy_gpu_is_the_verdict)
 {
     struct builder b = build_start();
@@ -251,6 +283,7 @@ Suite *test_facts_suite(void)
     tcase_add_test(c, sampled_cpu_time_says_what_a_batch_costs);
     tcase_add_test(c, losses_are_added_up);
     tcase_add_loop_test(c, launches_without_a_record_are_not_idle_time, 0, 5);
+    tcase_add_loop_test(c, launches_that_fail_are_not_lost, 0, 3);
     tcase_add_test(c, a_busy_gpu_is_the_verdict);
     tcase_add_test(c, one_recording_without_steps_is_not_called_a_step);
     tcase_add_test(c, the_loops_thread_takes_batches_and_updates_parameters);
