@@ -12,6 +12,7 @@ struct code_work {
     struct ptx_tally warp;            /* mean of a warp */
     double blocks, warps;             /* warps: of a block */
     double load_bytes, store_bytes;   /* between the multiprocessors and the second-level cache */
+    double bulk_bytes;                /* of these, by bulk copies */
     double read_bytes, written_bytes; /* different ones of them */
     double chain_cycles;              /* the longest warp of a block, alone */
     double atomics_per_address;

@@ -191,6 +191,7 @@ bool vg_code_sample(const struct ptx_kernel *k, const struct ptx_launch *l, stru
     double all = out->blocks * out->warps;
     out->load_bytes = out->warp.load_sectors * 32 * all;
     out->store_bytes = out->warp.store_sectors * 32 * all;
+    out->bulk_bytes = out->warp.bulk_sectors * 32 * all;
     bool ok = measure_reach(k, s.run, out);
     ptx_run_free(s.run);
     return ok;

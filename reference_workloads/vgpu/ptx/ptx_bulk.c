@@ -130,6 +130,7 @@ void ptx_bulk(struct ptx_run *r, int at, uint32_t mask)
             continue;
         ptx_touched(r, at, b.from, b.to, i->bulk.stores);
         *(i->bulk.stores ? &s->store_sectors : &s->load_sectors) += b.sectors;
+        s->bulk_sectors += b.sectors;
         s->shared += b.bytes / SHARED_BYTES;
     }
 }

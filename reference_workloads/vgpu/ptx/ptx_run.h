@@ -15,7 +15,8 @@ struct ptx_tally {
     double requests;      /* to global memory */
     double load_sectors;  /* of 32 bytes, that no earlier access of the block's warps touched */
     double store_sectors, atomics;
-    double cycles; /* alone on its multiprocessor */
+    double bulk_sectors; /* of bulk copies, which pass no load and store unit */
+    double cycles;       /* alone on its multiprocessor */
 };
 
 /* What one instruction touched in global memory, over all warps that ran. */
