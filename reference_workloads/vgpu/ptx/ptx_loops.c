@@ -3,8 +3,22 @@
 
 #include <math.h>
 
-/* By the outermost loop that has turned at least twice. After
- * its first turn `first` was left to go, after the last one `last`. */
+void ptx_loop_turns(struct ptx_loop *l, double difference)
+{
+    double step = difference - l->last;
+    if (l->turns == 0)
+        l->first = difference;
+    else if (l->turns == 1)
+        l->step = step;
+    else
+        l->uneven |= step < l->step || step > l->step;
+    l->last = difference;
+    l->turns++;
+}
+
+/* By the outermost loop that has turned at least twice, by equal steps: one that goes through a
+ * list in memory, or was entered again, says nothing. After its first turn `first` was left to go,
+ * after the last one `last`. */
 double ptx_stretch(const struct ptx_run *r)
 {
     double share = 1;
@@ -12,7 +26,8 @@ double ptx_stretch(const struct ptx_run *r)
     for (int i = 0; i < r->k->inst_count; i++) {
         const struct ptx_loop *l = &r->loop[i];
         double way = l->first - l->last;
-        if (l->turns < 2 || r->k->inst[i].target > outermost || fabs(l->last) >= fabs(l->first))
+        if (l->turns < 2 || l->uneven || r->k->inst[i].target > outermost ||
+            fabs(l->last) >= fabs(l->first))
             continue;
         outermost = r->k->inst[i].target;
         share = l->turns / (l->first / way * (l->turns - 1) + 1);

@@ -272,12 +272,7 @@ static uint32_t takers(struct ptx_run *r, int at, uint32_t mask)
     struct ptx_loop *loop = &r->loop[at];
     if (i->target > at || !yes)
         return yes;
-    if (i->guard >= 0) {
-        loop->last = r->difference[i->guard];
-        if (loop->turns == 0)
-            loop->first = loop->last;
-    }
-    loop->turns++;
+    ptx_loop_turns(loop, i->guard >= 0 ? r->difference[i->guard] : 0);
     return i->guard >= 0 && r->data[i->guard] && loop->turns > DATA_TURNS ? 0 : yes;
 }
 

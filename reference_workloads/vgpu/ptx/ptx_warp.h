@@ -10,6 +10,8 @@ enum { PTX_SEEN = 1 << 16 }; /* room for the sectors that a block's warps have t
 struct ptx_loop {
     int turns;
     double first, last; /* difference of the operands that are compared for another turn */
+    double step;        /* by which it changed at the second turn */
+    bool uneven;        /* ... and not by as much at a later one: what is left is not known */
 };
 
 struct ptx_run {
@@ -48,6 +50,7 @@ bool ptx_first_touch(struct ptx_run *r, uint64_t sector);
 
 /* ptx_loops.c: how much longer the whole would be; whether nothing says so yet, because the
  * outermost loop around the warp's place has not turned twice. */
+void ptx_loop_turns(struct ptx_loop *l, double difference);
 double ptx_stretch(const struct ptx_run *r);
 bool ptx_too_early(const struct ptx_run *r, int at);
 

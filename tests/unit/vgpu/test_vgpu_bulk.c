@@ -1,5 +1,5 @@
-/* Bulk copies (TMA) in kernels that are modelled from their code: what one lane starts counts with
- * all its bytes, whichever lane and warp it is. */
+/* Kernels of Hopper that are modelled from their code. Bulk copies (TMA): what one lane starts
+ * counts with all its bytes, whichever lane and warp it is. Loops of persistent kernels. */
 #include "reference_workloads/vgpu/core/core_tensor.h"
 #include "reference_workloads/vgpu/cost/cost_code.h"
 
@@ -38,6 +38,17 @@ static const char ranges[] =
     "  cp.async.bulk.global.shared::cta.bulk_group [%rd6], [%r3], 2048;\n"
     "  cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\n"
     "$DONE: ret;\n}\n";
+
+/* A long loop inside of one whose number triples at each turn until it reaches 10^9: 19 turns. */
+static const char triples[] =
+    ".version 8.0\n.target sm_80\n.address_size 64\n"
+    ".visible .entry triples(.param .u32 triples_0)\n"
+    "{ .reg .pred %p<3>; .reg .f32 %f<2>; .reg .b32 %r<6>;\n"
+    "  ld.param.u32 %r1, [triples_0]; mov.u32 %r2, 1; mov.f32 %f1, 0f00000000;\n"
+    "$OUT: mov.u32 %r3, 0;\n"
+    "$IN: fma.rn.f32 %f1, %f1, %f1, %f1; add.s32 %r3, %r3, 1;\n"
+    "  setp.lt.s32 %p1, %r3, %r1; @%p1 bra $IN;\n"
+    "  mul.lo.s32 %r2, %r2, 3; setp.lt.s32 %p2, %r2, 1000000000; @%p2 bra $OUT;\n  ret;\n}\n";
 
 static struct code_work work_of(const char *ptx, const char *name, unsigned blocks,
                                 unsigned threads, void *const *args)
@@ -127,6 +138,17 @@ START_TEST(no_description_of_what_no_card_takes)
 }
 END_TEST
 
+/* Such a loop is stopped before its end, and what was left at its first turns says nothing. */
+START_TEST(a_loop_of_uneven_steps_is_not_extrapolated)
+{
+    int turns = 3000;
+    void *args[] = {&turns};
+    struct code_work w = work_of(triples, "triples", 4, 32, args);
+    ck_assert_double_le(w.warp.fp32, 19.0 * turns);
+    ck_assert_double_ge(w.warp.fp32, 2.0 * turns);
+}
+END_TEST
+
 Suite *test_vgpu_bulk_suite(void)
 {
     Suite *s = suite_create("vgpu_bulk");
@@ -136,6 +158,7 @@ Suite *test_vgpu_bulk_suite(void)
     tcase_add_test(c, ranges_are_loaded_and_stored);
     tcase_add_test(c, a_description_that_nobody_wrote_counts_nothing);
     tcase_add_test(c, no_description_of_what_no_card_takes);
+    tcase_add_test(c, a_loop_of_uneven_steps_is_not_extrapolated);
     suite_add_tcase(s, c);
     return s;
 }
