@@ -73,6 +73,27 @@ int cusolverSpDcsrcholFactorHost(const struct solver_handle *h, int n, int nnz, 
 int cusolverSpDcsrcholSolve(const struct solver_handle *h, int n, const double *b, double *x,
                             struct steps_info *info, void *buffer);
 
+int cusolverSpCreateCsrluInfoHost(struct steps_info **out);
+int cusolverSpDestroyCsrluInfoHost(struct steps_info *info);
+int cusolverSpXcsrluAnalysisHost(const struct solver_handle *h, int n, int nnz, const void *a,
+                                 const int *rows, const int *cols, struct steps_info *info);
+int cusolverSpXcsrluNnzHost(const struct solver_handle *h, int *lower, int *upper,
+                            struct steps_info *info);
+int cusolverSpDcsrluExtractHost(const struct solver_handle *h, int *p, int *q, const void *l,
+                                double *l_values, int *l_rows, int *l_cols, const void *u,
+                                double *u_values, int *u_rows, int *u_cols, struct steps_info *info,
+                                void *buffer);
+struct rf;
+int cusolverRfCreate(struct rf **out);
+int cusolverRfDestroy(struct rf *rf);
+int cusolverRfSetupHost(int n, int nnz, const int *a_rows, const int *a_cols, const double *a,
+                        int lower, const int *l_rows, const int *l_cols, const double *l, int upper,
+                        const int *u_rows, const int *u_cols, const double *u, const int *p,
+                        const int *q, struct rf *rf);
+int cusolverRfRefactor(const struct rf *rf);
+int cusolverRfSolve(const struct rf *rf, const int *p, const int *q, int columns, double *temporary,
+                    int leading, double *x, int x_leading);
+
 static char *memory(size_t bytes)
 {
     char *at;
@@ -218,11 +239,50 @@ START_TEST(a_sparse_factorisation_goes_in_steps)
 }
 END_TEST
 
+/* What the host extracts of an LU factorisation can be handed over to cusolverRf. */
+START_TEST(factors_are_extracted_and_factored_again)
+{
+    enum { N = 100 };
+    struct solver_handle *h;
+    struct steps_info *info;
+    struct rf *rf;
+    int rows[N + 1] = {1}, l_rows[N + 1], u_rows[N + 1], l_cols[N], u_cols[N], p[N], q[N];
+    int lower = 0, upper = 0;
+    double l[N], u[N], x[N];
+    on_device("h100");
+    SOLVER(cusolverSpCreate(&h));
+    SOLVER(cusolverSpCreateCsrluInfoHost(&info));
+    SOLVER(cusolverSpXcsrluAnalysisHost(h, N, 5 * N, NULL, rows, NULL, info));
+    SOLVER(cusolverSpXcsrluNnzHost(h, &lower, &upper, info));
+    ck_assert_int_le(lower, N);
+    ck_assert_int_le(upper, N);
+    SOLVER(cusolverSpDcsrluExtractHost(h, p, q, NULL, l, l_rows, l_cols, NULL, u, u_rows, u_cols,
+                                       info, NULL));
+    ck_assert_int_eq(l_rows[0], 1); /* as the matrix counts */
+    ck_assert_int_eq(l_rows[N], 1 + lower);
+    ck_assert_int_eq(u_rows[N], 1 + upper);
+    ck_assert_int_eq(p[N - 1], N - 1);
+    ck_assert_int_eq(seen_count, 0);
+    SOLVER(cusolverRfCreate(&rf));
+    ck_assert_int_eq(cusolverRfRefactor(rf), SOLVER_INVALID_VALUE);
+    SOLVER(cusolverRfSetupHost(N, 5 * N, rows, NULL, NULL, lower, l_rows, l_cols, l, upper, u_rows,
+                               u_cols, u, p, q, rf));
+    SOLVER(cusolverRfRefactor(rf));
+    int factored = seen_count;
+    ck_assert_int_gt(factored, 0);
+    SOLVER(cusolverRfSolve(rf, p, q, 1, x, N, x, N));
+    ck_assert_int_gt(seen_count, factored);
+    SOLVER(cusolverRfDestroy(rf));
+    SOLVER(cusolverSpDestroyCsrluInfoHost(info));
+}
+END_TEST
+
 Suite *test_vgpu_sparse_suite(void)
 {
     Suite *s = suite_create("vgpu_sparse");
     TCase *t = tcase_create("sparse");
     tcase_add_test(t, a_product_with_a_vector_reads_the_matrix);
+    tcase_add_test(t, factors_are_extracted_and_factored_again);
     tcase_add_test(t, products_with_matrices_take_longer);
     tcase_add_test(t, a_factorisation_goes_panel_by_panel);
     tcase_add_test(t, a_sparse_factorisation_goes_in_steps);

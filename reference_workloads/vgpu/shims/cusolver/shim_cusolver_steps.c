@@ -7,7 +7,7 @@
 typedef const struct solver_handle *handle;
 
 struct steps_info { /* of the matrix that was analysed */
-    int columns, nnz;
+    int columns, nnz, base;
 };
 
 static int valid(handle h, const void *p)
@@ -18,7 +18,7 @@ static int valid(handle h, const void *p)
 static int analysed(handle h, struct steps_info *info, int columns, int nnz)
 {
     if (info)
-        *info = (struct steps_info){columns, nnz};
+        *info = (struct steps_info){.columns = columns, .nnz = nnz};
     return valid(h, info);
 }
 
@@ -153,3 +153,86 @@ BOTH(QR, S, float, float)
 BOTH(QR, D, double, double)
 BOTH(QR, C, float complex, float)
 BOTH(QR, Z, double complex, double)
+
+/* ---- LU, on the host alone: both factors are taken to be the unit matrix, the rows to stay ----
+ */
+
+INFO(lu, Host)
+
+CALL(cusolverSpXcsrluAnalysisHost, handle h, int n, int nnz, const void *a UNUSED, const int *rows,
+     const int *cols UNUSED, struct steps_info *info)
+{
+    int bad = analysed(h, info, n, nnz);
+    if (!bad && rows && n > 0)
+        info->base = rows[0];
+    return bad;
+}
+
+CALL(cusolverSpXcsrluNnzHost, handle h, int *lower, int *upper, struct steps_info *info)
+{
+    int bad = valid(h, info && lower ? upper : NULL);
+    if (!bad)
+        *lower = *upper = info->columns;
+    return bad;
+}
+
+static void unit_matrix(const struct steps_info *info, int *rows, int *cols)
+{
+    for (int i = 0; i < info->columns; i++)
+        rows[i] = cols[i] = i + info->base;
+    rows[info->columns] = info->columns + info->base;
+}
+
+static int extracted(handle h, const struct steps_info *info, int *const order[2],
+                     int *const rows[2], int *const cols[2])
+{
+    for (int part = 0; part < 2; part++)
+        if (!h || !info || !order[part] || !rows[part] || !cols[part])
+            return h ? SOLVER_INVALID_VALUE : SOLVER_NOT_INITIALIZED;
+    for (int part = 0; part < 2; part++) {
+        unit_matrix(info, rows[part], cols[part]);
+        for (int i = 0; i < info->columns; i++)
+            order[part][i] = i;
+    }
+    return SOLVER_SUCCESS;
+}
+
+#define LU(letter, type, real)                                                                     \
+    CALL(cusolverSp##letter##csrluBufferInfoHost, handle h, int n UNUSED, int nnz UNUSED,          \
+         VALUES(type), struct steps_info *info, size_t *kept, size_t *work)                        \
+    {                                                                                              \
+        return sizes(h, info, sizeof(type), kept, work);                                           \
+    }                                                                                              \
+    CALL(cusolverSp##letter##csrluFactorHost, handle h, int n UNUSED, int nnz UNUSED,              \
+         VALUES(type), struct steps_info *info, real threshold UNUSED, BUFFER)                     \
+    {                                                                                              \
+        return valid(h, info);                                                                     \
+    }                                                                                              \
+    CALL(cusolverSp##letter##csrluZeroPivotHost, handle h, struct steps_info *info,                \
+         real tolerance UNUSED, int *position)                                                     \
+    {                                                                                              \
+        return pivot(h, info, position);                                                           \
+    }                                                                                              \
+    CALL(cusolverSp##letter##csrluSolveHost, handle h, int n, const type *b, type *x,              \
+         struct steps_info *info, BUFFER)                                                          \
+    {                                                                                              \
+        int bad = valid(h, info && b ? x : NULL);                                                  \
+        for (int i = 0; !bad && i < n; i++)                                                        \
+            x[i] = b[i];                                                                           \
+        return bad;                                                                                \
+    }                                                                                              \
+    CALL(cusolverSp##letter##csrluExtractHost, handle h, int *p, int *q, const void *l UNUSED,     \
+         type *l_values, int *l_rows, int *l_cols, const void *u UNUSED, type *u_values,           \
+         int *u_rows, int *u_cols, struct steps_info *info, BUFFER)                                \
+    {                                                                                              \
+        int *const order[] = {p, q}, *const rows[] = {l_rows, u_rows};                             \
+        int *const cols[] = {l_cols, u_cols};                                                      \
+        int bad = extracted(h, info, order, rows, cols);                                           \
+        for (int i = 0; !bad && l_values && u_values && i < info->columns; i++)                    \
+            l_values[i] = u_values[i] = 1;                                                         \
+        return bad;                                                                                \
+    }
+LU(S, float, float)
+LU(D, double, double)
+LU(C, float complex, float)
+LU(Z, double complex, double)
