@@ -18,6 +18,17 @@ static const char *kinds_text(const struct facts *f, struct arena *arena,
     return arena_printf(arena, "%s%s", memory ? memory : "", code ? code : "");
 }
 
+/* Nothing repeats: there may be no loop. */
+static const struct remedy remedy_of_window = {"let the loop run longer, or record later: gpuprof "
+                                               "run --delay; if this is all that the program "
+                                               "does, load and allocate less",
+                                               "let the loop run longer, or record later: gpuprof "
+                                               "run --delay; if this is all that the program "
+                                               "does, load and allocate less",
+                                               "let the loop run longer, or record later: gpuprof "
+                                               "run --delay; if this is all that the program "
+                                               "does, allocate once, in few calls"};
+
 static void check_warm_up(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_warm w = query_warm_up(f);
@@ -61,6 +72,8 @@ static void check_warm_up(const struct facts *f, struct arena *arena, struct out
                                "loads or compiles code and first allocates memory%s%s",
                                query_time(arena, each), f->steps.used > 1 ? "per step " : "",
                                kinds_text(f, arena, &w), what));
+    if (analysis_of_window(f))
+        o->remedy = remedy_of_window;
     outcome_example_call(o, f->tl, w.longest, "longest one-time call");
     if (w.compiled != TL_NONE)
         outcome_example(o, f->tl->ranges[w.compiled].start_ns, f->tl->ranges[w.compiled].end_ns,
@@ -84,6 +97,7 @@ const struct rule rule_warm_up = {
                "profile from the tenth step: tf.profiler.experimental.start after warm-up, or "
                "gpuprof run --steps 10:20",
                "run the loop ten times before recording: gpuprof run --steps 10:20, or --delay"},
+    .window_title = "Record more than start-up, or shorten it",
     .start_up = true,
     .tips = {{"warm-up", "Leave the first steps out; compile and tune before the clock starts",
               NULL}},
