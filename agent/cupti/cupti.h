@@ -59,6 +59,8 @@ void CUPTIAPI cupti_buffer_complete(CUcontext context, uint32_t stream, uint8_t 
                                     size_t size, size_t valid);
 /* Adds buffers until so many are free or there are as many as may be. -1: no room on disk. */
 int cupti_buffers_prepare(unsigned spare);
+/* Most of them wait for the collector. */
+bool cupti_buffers_scarce(void);
 
 void cupti_buffers_keep(const uint8_t *records, size_t bytes); /* a copy of another's buffer */
 uint64_t cupti_buffers_asked(void);                            /* how many, so far */

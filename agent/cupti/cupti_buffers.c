@@ -237,6 +237,14 @@ bool cupti_buffers_pending(uint64_t up_to)
     return discards_pending(up_to);
 }
 
+bool cupti_buffers_scarce(void)
+{
+    uint32_t used = 0, n = atomic_load_explicit(&cupti.arena, memory_order_relaxed);
+    for (uint32_t i = 0; i < n; i++)
+        used += atomic_load_explicit(&spool_descs()[i].state, memory_order_relaxed) != SPOOL_FREE;
+    return used > agent.spool->buffer_count / 2;
+}
+
 /* Several threads may add the same one: that does no harm. */
 static void add_to_arena(uint32_t i)
 {

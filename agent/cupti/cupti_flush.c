@@ -174,7 +174,9 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
 {
     int64_t now = clock_now_ns();
     struct cupti_progress done = cupti_publish(t, false);
-    if (now >= p->next_flush) {
+    if (now >= p->next_flush && cupti_buffers_scarce()) {
+        p->next_flush = now + p->flush_ms * 1000000ll; /* each flush takes buffers half full */
+    } else if (now >= p->next_flush) {
         struct cupti_progress more = flush(t, false);
         bool busy = done.buffers || more.buffers;
         done.records |= more.records;
