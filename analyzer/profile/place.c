@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char suffix[] = ".partial";
+static const char suffix[] = ".partial", spool_prefix[] = ".gpuprof-";
 enum {
     UNIQUE = 6,       /* letters between the dots */
     TURN_TRIES = 300, /* of 10 ms */
@@ -67,6 +67,25 @@ static pid_t writer(int folder, const char *file)
     return lock.l_type == F_UNLCK ? 0 : lock.l_pid > 0 ? lock.l_pid : -1;
 }
 
+/* Its spools are still there: the two can be imported. */
+static bool is_wanted(int folder, const char *file)
+{
+    char spools[sizeof spool_prefix + UNIQUE];
+    struct stat st;
+    const char *tag = file + strlen(file) - (sizeof suffix - 1) - UNIQUE;
+    snprintf(spools, sizeof spools, "%s%.*s", spool_prefix, UNIQUE, tag);
+    return fstatat(folder, spools, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
+           fstatat(folder, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_size > 0;
+}
+
+static void remove_partial(int folder, const char *file)
+{
+    char journal[NAME_MAX + 1];
+    if ((size_t)snprintf(journal, sizeof journal, "%s-journal", file) < sizeof journal)
+        unlinkat(folder, journal, 0);
+    unlinkat(folder, file, 0);
+}
+
 /* Somebody else who writes the same profile: his process, 0 = nobody. What the dead left goes. */
 static pid_t query_for_others(int folder, const char *name, bool alone)
 {
@@ -85,21 +104,28 @@ static pid_t query_for_others(int folder, const char *name, bool alone)
         pid_t pid = writer(folder, f->d_name);
         if (pid > 0)
             found = pid;
-        else if (pid == 0 && alone)
-            unlinkat(folder, f->d_name, 0);
+        else if (pid == 0 && alone && !is_wanted(folder, f->d_name))
+            remove_partial(folder, f->d_name);
     }
     closedir(d);
     return found;
 }
 
-static int make_file(struct place *p, struct err *e)
+static int make_tagged(char *name, const char *tag)
+{
+    memcpy(name + strlen(name) - (sizeof suffix - 1) - UNIQUE, tag, UNIQUE);
+    return open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+}
+
+static int make_file(struct place *p, const char *tag, struct err *e)
 {
     struct stat st;
     if (asprintf(&p->partial, "%s.XXXXXX%s", p->path, suffix) < 0) {
         p->partial = NULL;
         return err_set(e, "out of memory");
     }
-    int fd = mkostemps(p->partial, sizeof suffix - 1, O_CLOEXEC);
+    int fd = tag && strlen(tag) == UNIQUE ? make_tagged(p->partial, tag)
+                                          : mkostemps(p->partial, sizeof suffix - 1, O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) != 0) {
         err_set(e, "%s: cannot be created: %s", p->path, strerror(errno));
         if (fd >= 0)
@@ -182,7 +208,7 @@ static int choose_name(struct place *p, const char *path, bool alone, struct err
     return -1;
 }
 
-int place_make(struct place *p, const char *path, int as, struct err *e)
+int place_make(struct place *p, const char *path, int as, const char *tag, struct err *e)
 {
     *p = (struct place){.as = as, .turn = -1};
     if (!(as & PLACE_SPARE) && check_place(path, as & PLACE_REPLACE, e) < 0)
@@ -190,7 +216,7 @@ int place_make(struct place *p, const char *path, int as, struct err *e)
     if (!(p->path = strdup(path)))
         return err_set(e, "out of memory");
     bool alone = take_turn(p, e);
-    if (p->turn >= 0 && choose_name(p, path, alone, e) == 0 && make_file(p, e) == 0)
+    if (p->turn >= 0 && choose_name(p, path, alone, e) == 0 && make_file(p, tag, e) == 0)
         return 0;
     place_release(p);
     return -1;
@@ -270,6 +296,7 @@ static int put(struct place *p, struct err *e)
     bool there = lstat(p->path, &st) == 0, replace = p->as & PLACE_REPLACE;
     if (replace || !there)
         remove_siblings(p->path);
+    remove_siblings(p->partial);
     int rc = replace ? rename(p->partial, p->path) : rename_to_new(p->partial, p->path);
     if (rc < 0 && errno == EEXIST && p->as & PLACE_SPARE)
         rc = rename_to_spare(p);
@@ -297,8 +324,10 @@ void place_release(struct place *p)
     if (!p->path)
         return;
     place_taken(p);
-    if (is_ours(p))
+    if (is_ours(p)) {
+        remove_siblings(p->partial);
         unlink(p->partial);
+    }
     free(p->partial);
     free(p->path);
     *p = (struct place){.turn = -1};
@@ -322,4 +351,41 @@ int place_unfinished(const char *path, struct err *e)
                    "%s: gpuprof (process %d) is still writing this profile; it is complete when "
                    "the run has ended",
                    path, (int)pid);
+}
+
+/* NAME.XXXXXX.partial of any name. */
+static bool has_tag(const char *file, const char *tag)
+{
+    size_t n = strlen(file), end = UNIQUE + sizeof suffix - 1;
+    return n > end + 1 && file[n - end - 1] == '.' && strncmp(file + n - end, tag, UNIQUE) == 0 &&
+           strcmp(file + n - (sizeof suffix - 1), suffix) == 0;
+}
+
+char *place_left(const char *spools)
+{
+    char *real = realpath(spools, NULL), *found = NULL;
+    char *folder = real ? folder_of(real) : NULL, *name = real ? strrchr(real, '/') + 1 : NULL;
+    bool ours = name && strlen(name) == sizeof spool_prefix - 1 + UNIQUE &&
+                strncmp(name, spool_prefix, sizeof spool_prefix - 1) == 0;
+    DIR *d = folder && ours ? opendir(folder) : NULL;
+    for (struct dirent *f; d && !found && (f = readdir(d));) {
+        struct stat st;
+        if (!has_tag(f->d_name, name + sizeof spool_prefix - 1) ||
+            fstatat(dirfd(d), f->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
+            st.st_size == 0 || writer(dirfd(d), f->d_name) != 0)
+            continue;
+        if (asprintf(&found, "%s/%s", folder, f->d_name) < 0)
+            found = NULL;
+    }
+    if (d)
+        closedir(d);
+    free(folder);
+    free(real);
+    return found;
+}
+
+void place_remove_left(const char *partial)
+{
+    remove_siblings(partial);
+    unlink(partial);
 }

@@ -25,9 +25,10 @@ struct place {
     int turn; /* descriptor of the folder: others wait with their start; -1 = not held */
 };
 
-/* Makes the file. Until place_taken nobody else is between these two in this folder: by then the
- * file must be locked (SQLite does). -1 with *e set: there is nothing to release. */
-int place_make(struct place *p, const char *path, int as, struct err *e);
+/* Makes the file; `tag`: its XXXXXX, NULL: any. Until place_taken nobody else is between these two
+ * in this folder: by then the file must be locked (SQLite does). -1 with *e set: there is nothing
+ * to release. */
+int place_make(struct place *p, const char *path, int as, const char *tag, struct err *e);
 void place_taken(struct place *p);
 /* Before the file is closed, and SQLite's lock goes: again nobody else looks until place_put or
  * place_release. Where the turn cannot be had, for others hold it, we go on without. */
@@ -36,6 +37,12 @@ void place_close(struct place *p);
 int place_put(struct place *p, struct err *e);
 /* Removes the file unless it is in place. */
 void place_release(struct place *p);
+
+/* What a killed recording left: where the folder .gpuprof-XXXXXX of its spools is still there, the
+ * file PATH.XXXXXX.partial beside it stays, because the two together hold all that was recorded.
+ * malloc'ed; NULL: there is none, or nothing is in it. */
+char *place_left(const char *spools);
+void place_remove_left(const char *partial);
 
 /* A profile that another process still writes: PATH, which is not there yet, or the file in which
  * it grows. -1 with *e set; 0: nobody does. */

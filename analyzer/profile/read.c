@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { APPLICATION_ID = 0x47505246 }; /* "GPRF", schema.sql */
 
@@ -101,7 +102,7 @@ static int load_strings(struct store *s, struct err *e)
     return rc;
 }
 
-struct store *store_open(const char *path, int writable, struct err *e)
+static struct store *open_any(const char *path, int writable, struct err *e)
 {
     if (place_unfinished(path, e) < 0)
         return NULL;
@@ -130,6 +131,61 @@ struct store *store_open(const char *path, int writable, struct err *e)
         return NULL;
     }
     return s;
+}
+
+struct store *store_open(const char *path, int writable, struct err *e)
+{
+    struct store *s = open_any(path, writable, e);
+    if (!s || !sql_has_table(s->db, STORE_STATE))
+        return s;
+    store_close(s);
+    err_set(e,
+            "%s: gpuprof was killed while it recorded this; `gpuprof import` of the folder "
+            ".gpuprof-XXXXXX beside it completes it",
+            path);
+    return NULL;
+}
+
+int store_open_left(struct store **s, const char *partial, struct err *e)
+{
+    struct stat st;
+    *s = NULL;
+    if (store_recover(partial, e) < 0)
+        return -1;
+    if (stat(partial, &st) == 0 && st.st_size == 0)
+        return 0;
+    *s = open_any(partial, 0, e);
+    if (!*s)
+        return -1;
+    if (!store_is_whole(*s) && sql_value((*s)->db, "SELECT 1 FROM " STORE_STATE, 0) == 0) {
+        store_close(*s);
+        *s = NULL;
+    }
+    return 0;
+}
+
+bool store_is_whole(const struct store *s)
+{
+    return !sql_has_table(s->db, STORE_STATE);
+}
+
+void *store_state(struct store *s, const char *name, size_t *n)
+{
+    struct err ignored = ERR_INIT;
+    void *copy = NULL;
+    struct sql_stmt *q =
+        sql_prepare(s->db, "SELECT state FROM " STORE_STATE " WHERE name = ?", &ignored);
+    if (!q)
+        return NULL;
+    sql_bind_text(q, 0, name, strlen(name));
+    if (sql_step(q, &ignored) == 1) {
+        const char *state = sql_text(q, 0, n);
+        copy = *n ? malloc(*n) : NULL;
+        if (copy)
+            memcpy(copy, state, *n);
+    }
+    sql_finalize(q);
+    return copy;
 }
 
 /* Ids of the file's string table -> ids of the sink. */

@@ -10,11 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 extern const char store_schema_sql[];
 
-enum { COMMIT_ROWS = 100000, PAGE_BYTES = 8192 };
+enum { COMMIT_ROWS = 100000, PAGE_BYTES = 8192, SPARE_BYTES = 64 << 20 };
 
 static void *out_of_memory(struct err *e)
 {
@@ -58,12 +59,34 @@ static struct store *allocate(const char *path, struct err *e)
     return s;
 }
 
-struct store *store_create(const char *path, int as, struct err *e)
+/* Of a recording SQLite keeps the pages that a transaction changes until it is committed. New ones,
+ * nearly all, it need not keep. */
+static const char *settings(bool kept)
+{
+    return kept
+               ? "PRAGMA page_size = 8192; PRAGMA journal_mode = PERSIST; PRAGMA synchronous = OFF;"
+                 "PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -8192;"
+                 "PRAGMA secure_delete = ON"
+               : "PRAGMA page_size = 8192; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+                 "PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -8192";
+}
+
+static int prepare_states(struct store *s, struct err *e)
+{
+    if (sql_exec(s->db, "CREATE TABLE " STORE_STATE " (name TEXT PRIMARY KEY, state TEXT)", e) < 0)
+        return -1;
+    s->insert_state = sql_prepare(s->db, "INSERT OR REPLACE INTO " STORE_STATE " VALUES (?, ?)", e);
+    s->delete_state = sql_prepare(s->db, "DELETE FROM " STORE_STATE " WHERE name = ?", e);
+    return s->insert_state && s->delete_state ? 0 : -1;
+}
+
+static struct store *create(const char *path, int as, const char *tag, struct err *e)
 {
     struct store *s = allocate(path, e);
     if (!s)
         return NULL;
-    if (place_make(&s->place, path, as, e) < 0) {
+    s->kept = tag != NULL;
+    if (place_make(&s->place, path, as, tag, e) < 0) {
         store_close(s);
         return NULL;
     }
@@ -72,19 +95,40 @@ struct store *store_create(const char *path, int as, struct err *e)
         err_set(e, "%s: cannot be created: %s", path, strerror(errno));
     char version[64];
     snprintf(version, sizeof version, "PRAGMA user_version = %d", STORE_SCHEMA_VERSION);
-    if (!s->db ||
-        sql_exec(s->db,
-                 "PRAGMA page_size = 8192; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
-                 "PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -8192",
-                 e) < 0 ||
+    /* The tables are on the disk before the program takes the rest of it. */
+    if (!s->db || sql_exec(s->db, settings(s->kept), e) < 0 || sql_exec(s->db, "BEGIN", e) < 0 ||
         sql_exec(s->db, store_schema_sql, e) < 0 || sql_exec(s->db, version, e) < 0 ||
-        sql_exec(s->db, "BEGIN; INSERT INTO string VALUES (0, '')", e) < 0 || prepare(s, e) < 0) {
+        (s->kept && prepare_states(s, e) < 0) ||
+        sql_exec(s->db, "COMMIT; BEGIN; INSERT INTO string VALUES (0, '')", e) < 0 ||
+        prepare(s, e) < 0) {
         store_close(s);
         return NULL;
     }
     place_taken(&s->place);
     s->stored_strings = 1;
     return s;
+}
+
+struct store *store_create(const char *path, int as, struct err *e)
+{
+    return create(path, as, NULL, e);
+}
+
+/* A disk that is nearly full gets the rows when the spools are gone. */
+static bool has_room(const char *path)
+{
+    struct statvfs st;
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    bool full = folder && statvfs(folder, &st) == 0 && st.f_blocks > 0 &&
+                st.f_bavail * st.f_frsize < SPARE_BYTES;
+    free(folder);
+    return !full;
+}
+
+struct store *store_create_kept(const char *path, int as, const char *tag, struct err *e)
+{
+    return create(path, as, has_room(path) ? tag : NULL, e);
 }
 
 /* Strings interned since the last call. They go in before the rows that name them are committed. */
@@ -128,9 +172,28 @@ static int sink_put(void *self, enum row_kind kind, const void *row, struct err 
     if (put(s->insert[kind], &tables[kind], row, e) < 0)
         return -1;
     s->rows_of[kind]++;
-    if (++s->rows % COMMIT_ROWS)
+    if (++s->rows % COMMIT_ROWS || s->kept)
         return 0;
+    return store_commit_rows(s, e);
+}
+
+int store_commit_rows(struct store *s, struct err *e)
+{
     return put_strings(s, e) < 0 ? -1 : sql_exec(s->db, "COMMIT; BEGIN", e);
+}
+
+bool store_is_kept(const struct store *s)
+{
+    return s->kept;
+}
+
+int store_put_state(struct store *s, const char *name, const void *state, size_t n, struct err *e)
+{
+    struct sql_stmt *q = n ? s->insert_state : s->delete_state;
+    sql_bind_text(q, 0, name, strlen(name));
+    if (n)
+        sql_bind_text(q, 1, state, n);
+    return sql_run(q, e);
 }
 
 struct sink store_sink(struct store *s)
@@ -174,6 +237,9 @@ static void finalize(struct store *s)
     }
     sql_finalize(s->insert_string);
     sql_finalize(s->pages);
+    sql_finalize(s->insert_state);
+    sql_finalize(s->delete_state);
+    s->insert_state = s->delete_state = NULL;
     s->insert_string = s->pages = NULL;
 }
 
@@ -182,10 +248,13 @@ int store_finish(struct store *s, struct err *e)
     /* For the joins that people write. Each index costs a tenth of the recording; tables that are
      * read whole need none. */
     static const char indices[] = "CREATE INDEX api_correlation ON api(process, correlation)";
-    if (put_strings(s, e) < 0 || sql_exec(s->db, "COMMIT", e) < 0 ||
-        sql_exec(s->db, indices, e) < 0)
+    bool kept = s->kept;
+    if (put_strings(s, e) < 0)
         return -1;
-    finalize(s);
+    finalize(s); /* of a table that goes nothing may be prepared */
+    if ((kept && sql_exec(s->db, "DROP TABLE " STORE_STATE, e) < 0) ||
+        sql_exec(s->db, "COMMIT", e) < 0 || sql_exec(s->db, indices, e) < 0)
+        return -1;
     place_close(&s->place);
     sql_close(s->db);
     s->db = NULL;

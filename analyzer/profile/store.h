@@ -1,9 +1,10 @@
 /* The profile on disk: a SQLite database, schema in schema.sql, described for users in
  * docs/profile.md. Only this folder includes sqlite3.h.
  *
- * Writing: rows go into one big transaction that is committed every ~100,000 rows; indices and
- * views are made by store_finish. A profile grows in a file of its own (place.h) and is renamed by
- * store_finish, so no half-written one is ever found under its own name.
+ * Writing: rows go into one big transaction that is committed every ~100,000 rows, of a recording
+ * when its collector says so; indices and views are made by store_finish. A profile grows in a file
+ * of its own (place.h) and is renamed by store_finish, so no half-written one is ever found under
+ * its own name.
  *
  * Errors: -1 with *e set (path, what, cure). Ownership: open/create give a heap object, close
  * frees.
@@ -13,6 +14,8 @@
 
 #include "analyzer/profile/rows.h"
 
+#include <stdbool.h>
+
 #define STORE_SCHEMA_VERSION 7 /* PRAGMA user_version */
 
 struct store;
@@ -21,6 +24,20 @@ struct store;
  * it).
  */
 struct store *store_create(const char *path, int as, struct err *e);
+/* As store_create, for a recording: it can be killed at any moment, and what was committed until
+ * then is whole. `tag`, six letters of its own, stands in the name of the file in which it grows.
+ * On a disk that is nearly full it is as any other: store_is_kept. */
+struct store *store_create_kept(const char *path, int as, const char *tag, struct err *e);
+bool store_is_kept(const struct store *s);
+/* Of such a one: what its writer knows besides, by name; it goes with the next commit, and none is
+ * left when the profile is finished. n 0 removes it. */
+int store_put_state(struct store *s, const char *name, const void *state, size_t n, struct err *e);
+int store_commit_rows(struct store *s, struct err *e);
+/* What a killed writer left (place_left), read-only; *s NULL: nothing was committed. Its states,
+ * malloc'ed, NULL: there is none. */
+int store_open_left(struct store **s, const char *partial, struct err *e);
+bool store_is_whole(const struct store *s); /* all of it is there, but for its name */
+void *store_state(struct store *s, const char *name, size_t *n);
 const char *store_place(const struct store *s); /* of a new one: its name, once it is finished */
 /* Existing profile, read-only (0) or for adding findings (1). Of an older one,
  * columns that came later read as -1 (tables.c says which); a newer one is refused ("made by a

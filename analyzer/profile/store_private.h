@@ -14,9 +14,13 @@ struct store {
     struct str_table strings;
     uint32_t stored_strings; /* of `strings`, already in the table */
     int64_t rows, rows_of[ROW_KINDS];
+    bool kept; /* committed when the collector says so, with its states */
+    struct sql_stmt *insert_state, *delete_state;
     struct sql_stmt *pages; /* asks for the size; made at the first question */
     struct sql_stmt *insert[ROW_KINDS], *insert_derived[DERIVED_KINDS], *insert_string;
 };
+
+#define STORE_STATE "gpuprof_state" /* a table of a recording that is not finished */
 
 /* Before an existing profile is opened: completes what a killed writer left half done. */
 int store_recover(const char *path, struct err *e);
