@@ -85,8 +85,10 @@ static void add_spool(struct collector *c, const char *path)
         return;
     }
     s->start_ns = c->start_ns;
-    s->process = ++c->out.ids[ROW_PROCESS];
     *slot = s;
+    if (collect_find_state(c, s))
+        return;
+    s->process = ++c->out.ids[ROW_PROCESS];
     c->processes++;
 }
 
@@ -131,7 +133,19 @@ static void note_kinds(struct collector *c, const struct spool *s)
     c->has.rank |= s->row.rank >= 0;
 }
 
-/* A process is over: what is left in its spool, then its file goes. */
+/* A process that nobody saw end ended with its last sign of life: a look at the clocks comes every
+ * second. */
+static int64_t end_of(const struct collector *c, const struct spool *s)
+{
+    int64_t last = s->newest_ns;
+    if (!c->resumed || spool_alive(s))
+        return collect_now_ns() - c->start_ns;
+    if (s->anchors.n && spool_time(s, s->anchors.at[s->anchors.n - 1].monotonic_ns) > last)
+        last = spool_time(s, s->anchors.at[s->anchors.n - 1].monotonic_ns);
+    return last;
+}
+
+/* A process is over: what is left in its spool. Its file goes when that is safe. */
 static void finish_spool(struct collector *c, struct spool *s)
 {
     c->out.from = s;
@@ -141,12 +155,12 @@ static void finish_spool(struct collector *c, struct spool *s)
     spool_drain_rings(s, &c->out);
     struct stat st;
     s->guard.cut |= stat(s->path, &st) == 0 && (uint64_t)st.st_size < s->size;
-    s->row.end_ns = collect_now_ns() - c->start_ns;
+    s->row.end_ns = end_of(c, s);
     spool_put_ends(s, &c->out);
     c->out.from = NULL;
+    s->changed = true;
     s->done = true;
     note_kinds(c, s);
-    unlink(s->path);
     spool_unmap(s);
 }
 
@@ -155,11 +169,13 @@ static void finish_spool(struct collector *c, struct spool *s)
 static void forget_done(struct collector *c)
 {
     size_t left = 0;
+    if (c->resumed) /* else their files would be found again */
+        return;
     for (size_t i = 0; i < c->spools.n; i++) {
         struct spool *s = c->spools.at[i];
         bool leads = s->fixed.window != SPOOL_WINDOWS_ALL &&
                      (s->steps || (s->fixed.window == SPOOL_WINDOWS_PROFILER && s->windows.n));
-        if (!s->done || leads) {
+        if (!s->gone || leads) {
             c->spools.at[left++] = s;
             continue;
         }
@@ -210,6 +226,7 @@ int64_t collect_drain(struct collector *c, struct err *e)
         spool_drain_buffers(s, &c->out, false);
         c->out.from = NULL;
     }
+    collect_give_back(c);
     forget_done(c);
     if (c->out.failed)
         return err_set(e, "%s", c->first.text);
@@ -319,7 +336,8 @@ int collect_finish(struct collector *c, struct err *e)
         collect_health(c, 0, "unread-spool",
                        "gpuprof could not read some processes: no memory or file descriptors left",
                        c->put_off);
-    remove_unready(c);
+    if (!c->resumed)
+        remove_unready(c);
     put_have(c);
     put_limit(c);
     if (c->bad_files)
@@ -353,7 +371,7 @@ void collect_close(struct collector *c)
         return;
     for (size_t i = 0; i < c->spools.n; i++) {
         struct spool *s = c->spools.at[i];
-        if (s->path)
+        if (s->path && !c->resumed)
             unlink(s->path);
         spool_close(s);
         free(s);

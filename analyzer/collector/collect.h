@@ -59,6 +59,24 @@ bool collect_marks_steps(const struct collector *c); /* some live process marked
  * tells how large the profile will be. */
 void collect_limit(struct collector *c, int64_t max_bytes, int64_t (*bytes)(void *self),
                    void *self);
+/* Where rows are safe from then on: what the collector takes from a spool stays there until
+ * `commit` has returned 0. Before it come states of one process or of all, of which the newest of a
+ * name counts; n 0: it is over. Without a keeper spools are emptied at once. */
+struct collect_keeper {
+    int (*put)(void *self, const char *name, const void *state, size_t n, struct err *e);
+    int (*commit)(void *self, struct err *e);
+    void *self;
+};
+void collect_keep(struct collector *c, const struct collect_keeper *k);
+int collect_commit(struct collector *c, struct err *e); /* now; collect_drain does it in time */
+/* Before the first drain: goes on where a collector was killed. `get` gives its newest committed
+ * states, NULL: there is none. The spools stay as they are, so that it can be done again. -1: the
+ * states are those of another version. */
+struct collect_states {
+    const void *(*get)(void *self, const char *name, size_t *n);
+    void *self;
+};
+int collect_resume(struct collector *c, const struct collect_states *from, struct err *e);
 /* Takes what is ready from all spools, new ones included. Returns rows taken, -1 on error (after a
  * failed sink the spools are still emptied and the loss counted, so that the target never feels
  * it). */

@@ -19,6 +19,10 @@ struct collector {
     struct err first; /* of the sink */
     struct VEC(struct spool *) spools;
     size_t processes; /* ever */
+    struct collect_keeper keeper;
+    int64_t kept_ns, kept_rows; /* at the last commit */
+    struct collect_states states;
+    bool resumed; /* of a collector that was killed; its folder stays as it is */
     struct {
         bool cupti, calls, loader, events, device, rank;
     } has; /* any of those that are over */
@@ -37,6 +41,12 @@ struct collector {
 };
 
 int64_t collect_now_ns(void); /* CLOCK_MONOTONIC */
+/* The last part of the path of a spool. */
+const char *collect_name(const struct spool *s);
+/* Gives back what was read, once it is safe. */
+void collect_give_back(struct collector *c);
+/* A spool that was just opened: is its process known already? */
+bool collect_find_state(struct collector *c, struct spool *s);
 /* Puts a row of the health table; `process` 0: of the run. */
 void collect_health(struct collector *c, int64_t process, const char *code, const char *text,
                     int64_t value);

@@ -12,6 +12,7 @@
  *   spool_window.c  windows recorded in full, by steps or by time
  *   spool_control.c what the agents are told to record
  *   spool_steps.c   steps outside of them, summed up
+ *   spool_save.c    what outlives a collector that is killed, besides rows and records
  *   spool_ends.c    threads, streams, devices, losses, the process itself -> rows
  *
  * The file is written by another process that may be broken or hostile: no offset, length or id in
@@ -61,6 +62,8 @@ struct spool_out {
 struct spool_thread {
     uint32_t tid;
     uint32_t name;  /* sink string id */
+    uint32_t named; /* spool string id that it comes from; 0: from comm */
+    char comm[16];
     int64_t id;     /* row id */
     int64_t cpu_ns; /* at its last host sample */
     bool sampled;
@@ -76,6 +79,7 @@ struct spool_device {
     struct row_device row;
     bool described;      /* a DEVICE record was seen */
     char uuid[48];       /* as NVML writes it */
+    uint64_t name;       /* as the record pointed to it */
     bool asked;          /* whether NVML knows it */
     void *gauges_device; /* NVML's, NULL: it does not */
 };
@@ -130,6 +134,7 @@ struct spool {
 
     int64_t process; /* row id */
     struct row_process row;
+    uint32_t command, host; /* spool string ids */
     struct VEC(struct spool_thread) threads;
     struct VEC(struct spool_stream) streams;
     struct VEC(struct spool_device) devices;
@@ -149,10 +154,16 @@ struct spool {
     uint32_t *strings;             /* spool string id -> sink id + 1; 0 = not looked up */
     bool chose_virtual;            /* it was started on the virtual GPU */
     uint32_t virtual_name;         /* sink string id of the virtual GPU's announcement */
-    uint32_t cbid[2][SPOOL_CBIDS]; /* sink string ids by layer (0 runtime, 1 driver) and number */
+    uint32_t cbid[2][SPOOL_CBIDS]; /* spool string ids by layer (0 runtime, 1 driver), number */
     uint64_t *name_keys;           /* open addressing: pointer -> sink string id */
     uint32_t *name_values;
     uint32_t name_mask, names_read;
+
+    uint64_t *read; /* by ring: up to where it is read, while that is not given back; else 0 */
+    uint8_t *taken; /* by buffer: 1 = it is read, and not given back */
+    size_t held_bytes, held_of_ring; /* read and not given back: all; most of one ring */
+    bool changed;                    /* since it was last saved */
+    int64_t newest_ns;               /* latest end of a record, profile time */
 
     uint64_t epoch; /* of 32-bit correlation ids, in the upper half */
     uint32_t last_correlation;
@@ -178,7 +189,8 @@ struct spool {
     int64_t off_clock;                /* records left out because the clock was set */
     int64_t untimed, in_flight, unknown_kinds, cut_buffers, bad_records;
     bool unfinished; /* the buffer that is read is one that CUPTI has not handed over */
-    bool has_ranges, has_calls, has_loader, has_events, done;
+    bool has_ranges, has_calls, has_loader, has_events;
+    bool done, gone; /* read to its end; and its file is removed */
 };
 
 /* 0 with *s filled; not ready yet; no room for it in this process now; -1: no spool (*e says why).
@@ -219,6 +231,15 @@ void spool_drain_rings(struct spool *s, struct spool_out *out);
 void spool_put_record(struct spool *s, struct spool_out *out, const uint8_t *at, uint32_t stride);
 /* Buffers that are READY; with `adopt` (the process is dead) also OWNED and COMPLETE ones. */
 void spool_drain_buffers(struct spool *s, struct spool_out *out, bool adopt);
+/* What was read stays in the spool until it is given back: until its rows are safe. */
+void spool_give_back(struct spool *s);
+void spool_give_back_rings(struct spool *s);
+/* All that is known of a process besides its rows and its spool, as bytes: a later process goes on
+ * from there. Behind spool_open; -1: these bytes are none of this version. */
+struct spool_bytes VEC(uint8_t);
+int spool_save(struct spool *s, struct spool_bytes *to);
+int spool_load(struct spool *s, struct spool_out *out, const void *bytes, size_t n);
+uint32_t spool_command(struct spool *s, struct spool_out *out, uint32_t id); /* -> sink string id */
 /* Windows by steps, as the agent tells; by time, as planned. */
 void spool_read_windows(struct spool *s);
 void spool_times_begin(struct spool_times *t, int64_t delay_ns, int64_t duration_ns,

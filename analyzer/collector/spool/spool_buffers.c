@@ -46,6 +46,8 @@ static size_t list_ready(const struct spool *s, bool adopt, struct ready *ready)
     for (uint32_t i = 0; i < s->fixed.buffer_count; i++) {
         struct spool_buffer_desc *d = desc_at(s, i);
         uint32_t state = atomic_load_explicit(&d->state, memory_order_acquire);
+        if (s->taken[i])
+            continue;
         if (state == SPOOL_READY || (adopt && (state == SPOOL_OWNED || state == SPOOL_COMPLETE)))
             ready[n++] = (struct ready){atomic_load(&d->seq), i};
     }
@@ -67,9 +69,35 @@ static void drain_one(struct spool *s, struct spool_out *out, uint32_t index, bo
     s->unfinished = false;
     if (adopt)
         return; /* nobody will use it again; leave the file as it was found */
-    memset(data, 0, bytes);
-    atomic_store_explicit(&d->valid_bytes, 0, memory_order_relaxed);
-    atomic_store_explicit(&d->state, SPOOL_FREE, memory_order_release);
+    s->taken[index] = 1;
+    s->held_bytes += bytes;
+    s->changed = true;
+}
+
+static void give_back_buffers(struct spool *s)
+{
+    for (uint32_t i = 0; i < s->fixed.buffer_count; i++) {
+        if (!s->taken[i])
+            continue;
+        struct spool_buffer_desc *d = desc_at(s, i);
+        uint64_t valid = atomic_load_explicit(&d->valid_bytes, memory_order_relaxed);
+        uint32_t bytes = s->fixed.buffer_bytes;
+        memset(s->map + s->fixed.buffers_off + (uint64_t)i * bytes, 0,
+               valid < bytes ? valid : bytes);
+        atomic_store_explicit(&d->valid_bytes, 0, memory_order_relaxed);
+        atomic_store_explicit(&d->state, SPOOL_FREE, memory_order_release);
+        s->taken[i] = 0;
+    }
+}
+
+void spool_give_back(struct spool *s)
+{
+    if (s->map) {
+        spool_give_back_rings(s); /* also those of threads that have ended since */
+        if (s->held_bytes)
+            give_back_buffers(s);
+    }
+    s->held_bytes = s->held_of_ring = 0;
 }
 
 void spool_drain_buffers(struct spool *s, struct spool_out *out, bool adopt)

@@ -71,6 +71,8 @@ static bool place(struct spool *s, int64_t start, int64_t end, int64_t *start_ns
 {
     bool known = spool_cupti_span(s, start, end, start_ns, end_ns);
     s->off_clock += !known;
+    if (known && *end_ns > s->newest_ns)
+        s->newest_ns = *end_ns;
     return known;
 }
 
@@ -198,8 +200,9 @@ static void put_graph(struct spool *s, struct spool_out *out, const struct recor
 
 static uint32_t api_name(struct spool *s, struct spool_out *out, int layer, uint32_t cbid)
 {
-    if (cbid < SPOOL_CBIDS && s->cbid[layer][cbid])
-        return s->cbid[layer][cbid];
+    uint32_t name = cbid < SPOOL_CBIDS ? spool_string(s, out, s->cbid[layer][cbid]) : 0;
+    if (name)
+        return name;
     char text[32];
     snprintf(text, sizeof text, "%s call %u", layer ? "driver" : "runtime", cbid);
     return spool_intern(out, text);
@@ -299,6 +302,7 @@ static void note_device(struct spool *s, struct spool_out *out, const struct rec
     d->described = true;
     d->row.process = s->process;
     d->row.ordinal = v.ordinal;
+    d->name = v.name;
     d->row.name = spool_name(s, out, v.name, &s->unnamed_devices);
     d->row.uuid = spool_intern(out, uuid);
     memcpy(d->uuid, uuid, sizeof d->uuid);

@@ -97,6 +97,7 @@ static void name_thread(struct spool_out *out, struct spool_thread *t, int task,
     if (t->name || !read_file(task, tid, "comm", text, sizeof text))
         return;
     text[strcspn(text, "\n")] = 0;
+    snprintf(t->comm, sizeof t->comm, "%.*s", (int)sizeof t->comm - 1, text);
     t->name = spool_intern(out, text);
 }
 

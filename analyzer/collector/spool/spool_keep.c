@@ -85,6 +85,8 @@ void spool_put(struct spool_out *out, enum row_kind kind, const void *row)
             *out->e = e;
     }
     out->lost += out->failed;
+    if (out->from)
+        out->from->changed = true;
     if (++out->rows % QUERY_ROWS == 0)
         query_at_size(out);
 }

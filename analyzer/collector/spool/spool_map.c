@@ -76,7 +76,9 @@ int spool_open(struct spool *s, const char *path, struct err *e)
     s->name_mask = 1023;
     s->name_keys = calloc(s->name_mask + 1u, sizeof *s->name_keys);
     s->name_values = calloc(s->name_mask + 1u, sizeof *s->name_values);
-    if (!s->strings || !s->name_keys || !s->name_values) {
+    s->read = calloc(s->fixed.ring_count + 1u, sizeof *s->read);
+    s->taken = calloc(s->fixed.buffer_count + 1u, sizeof *s->taken);
+    if (!s->strings || !s->name_keys || !s->name_values || !s->read || !s->taken) {
         spool_close(s);
         return SPOOL_LATER;
     }
@@ -94,6 +96,10 @@ void spool_unmap(struct spool *s)
     free(s->strings);
     free(s->name_keys);
     free(s->name_values);
+    free(s->read);
+    free(s->taken);
+    s->read = NULL;
+    s->taken = NULL;
     s->map = NULL;
     s->h = NULL;
     s->strings = s->name_values = NULL;

@@ -25,7 +25,7 @@ static size_t copy_text(const struct spool *s, uint32_t id, char *out, size_t si
 }
 
 /* A command comes as its words, each with a NUL behind it. */
-static uint32_t command_text(const struct spool *s, struct spool_out *out, uint32_t id)
+uint32_t spool_command(struct spool *s, struct spool_out *out, uint32_t id)
 {
     char words[4096], text[4096];
     size_t n = copy_text(s, id, words, sizeof words);
@@ -41,16 +41,17 @@ static void put_meta(struct spool *s, struct spool_out *out, const struct spool_
     if (strncmp(key, "cbid.", 5) == 0) {
         unsigned long cbid = strtoul(strrchr(key, '.') + 1, NULL, 10);
         if (cbid < SPOOL_CBIDS)
-            s->cbid[layer][cbid] = spool_string(s, out, r->value);
+            s->cbid[layer][cbid] = r->value;
         return;
     }
     copy_text(s, r->value, value, sizeof value);
     if (strcmp(key, "host") == 0) { /* a column of its own, which --redact hides */
+        s->host = r->value;
         s->row.host = spool_string(s, out, r->value);
         return;
     }
     bool command = strcmp(key, "command") == 0;
-    uint32_t text = command ? command_text(s, out, r->value) : spool_string(s, out, r->value);
+    uint32_t text = command ? spool_command(s, out, r->value) : spool_string(s, out, r->value);
     if (strcmp(key, "rank") == 0)
         s->row.rank = atoll(value);
     else if (strcmp(key, "local_rank") == 0)
@@ -58,7 +59,7 @@ static void put_meta(struct spool *s, struct spool_out *out, const struct spool_
     else if (strcmp(key, "world_size") == 0)
         s->row.world_size = atoll(value);
     else if (command)
-        s->row.command = text;
+        s->row.command = text, s->command = r->value;
     else if (strcmp(key, "env.GPUPROF_VGPU") == 0)
         s->chose_virtual = true;
     struct row_meta row = {++out->ids[ROW_META], s->process, spool_string(s, out, r->key), text};
@@ -68,8 +69,10 @@ static void put_meta(struct spool *s, struct spool_out *out, const struct spool_
 static void put_thread_name(struct spool *s, struct spool_out *out, const struct spool_rec_meta *r)
 {
     spool_thread_id(s, out, r->head.tid);
-    if (s->last_thread < s->threads.n && s->threads.at[s->last_thread].tid == r->head.tid)
-        s->threads.at[s->last_thread].name = spool_string(s, out, r->key);
+    if (s->last_thread >= s->threads.n || s->threads.at[s->last_thread].tid != r->head.tid)
+        return;
+    s->threads.at[s->last_thread].name = spool_string(s, out, r->key);
+    s->threads.at[s->last_thread].named = r->key;
 }
 
 static void put_health(struct spool *s, struct spool_out *out, const struct spool_rec_health *r)
@@ -182,6 +185,9 @@ static void put_record(struct spool *s, struct spool_out *out, const void *recor
         s->unknown_kinds++;
         return;
     }
+    const struct spool_rec *head = record;
+    if (head->end_ns != INT64_MAX && spool_time(s, head->end_ns) > s->newest_ns)
+        s->newest_ns = spool_time(s, head->end_ns);
     switch (kind) {
     case SPOOL_REC_META:
         put_meta(s, out, record);
@@ -211,11 +217,14 @@ static void put_record(struct spool *s, struct spool_out *out, const void *recor
     }
 }
 
-static void drain_ring(struct spool *s, struct spool_out *out, struct spool_ring *ring,
-                       const uint8_t *data, uint64_t head)
+/* Up to head. The thread gets the room back when what was read is safe. */
+static void drain_ring(struct spool *s, struct spool_out *out, const struct spool_ring *ring,
+                       uint32_t i, uint64_t head)
 {
-    uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
     uint32_t bytes = s->fixed.ring_bytes;
+    const uint8_t *data = s->map + s->fixed.ring_data_off + (uint64_t)i * bytes;
+    uint64_t given = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+    uint64_t tail = s->read[i] ? s->read[i] : given, from = tail;
     if (head < tail || head - tail > bytes || (head != tail && (head | tail) % 8)) {
         s->bad_records++;
         tail = head;
@@ -242,7 +251,13 @@ static void drain_ring(struct spool *s, struct spool_out *out, struct spool_ring
         put_record(s, out, copy.bytes, kind, size);
         tail += size;
     }
-    atomic_store_explicit(&ring->tail, tail, memory_order_release);
+    if (tail == from)
+        return;
+    s->changed = true;
+    s->read[i] = tail;
+    s->held_bytes += tail - from;
+    if (tail - given > s->held_of_ring)
+        s->held_of_ring = tail - given;
 }
 
 /* Of a thread that has ended; unless another one has taken it by now. */
@@ -270,13 +285,49 @@ static uint32_t free_left(struct spool *s, struct spool_ring *rings, uint32_t i)
 /* A ring, and those in which its thread went on. */
 static void drain_from(struct spool *s, struct spool_out *out, struct spool_ring *rings, uint32_t i)
 {
-    const uint8_t *data = s->map + s->fixed.ring_data_off;
+    uint32_t before = 0; /* index + 1 of the ring that it came from */
+    for (uint32_t n = 0; n < s->fixed.ring_count && i < s->fixed.ring_count; n++) {
+        uint32_t state = atomic_load_explicit(&rings[i].state, memory_order_acquire);
+        uint64_t head = atomic_load_explicit(&rings[i].head, memory_order_acquire);
+        if (state == SPOOL_RING_FREE || atomic_load(&rings[i].after) != before)
+            return;
+        drain_ring(s, out, &rings[i], i, head);
+        if (state != SPOOL_RING_LEFT)
+            return;
+        before = i + 1;
+        i = atomic_load(&rings[i].next) - 1; /* none: far beyond the last */
+    }
+}
+
+static struct spool_ring *rings_of(const struct spool *s, uint32_t *used)
+{
+    *used = atomic_load_explicit(&s->h->rings_used, memory_order_acquire);
+    if (*used > s->fixed.ring_count)
+        *used = s->fixed.ring_count;
+    return (struct spool_ring *)(void *)(s->map + s->fixed.rings_off);
+}
+
+void spool_drain_rings(struct spool *s, struct spool_out *out)
+{
+    uint32_t used;
+    spool_read_windows(s);
+    struct spool_ring *rings = rings_of(s, &used);
+    for (uint32_t i = 0; i < used; i++)
+        drain_from(s, out, rings, i);
+}
+
+static void give_back_from(struct spool *s, struct spool_ring *rings, uint32_t i)
+{
     for (uint32_t n = 0; n < s->fixed.ring_count && i < s->fixed.ring_count; n++) {
         uint32_t state = atomic_load_explicit(&rings[i].state, memory_order_acquire);
         uint64_t head = atomic_load_explicit(&rings[i].head, memory_order_acquire);
         if (state == SPOOL_RING_FREE || atomic_load(&rings[i].after))
             return;
-        drain_ring(s, out, &rings[i], data + (uint64_t)i * s->fixed.ring_bytes, head);
+        if (s->read[i])
+            atomic_store_explicit(&rings[i].tail, s->read[i], memory_order_release);
+        s->read[i] = 0;
+        if (atomic_load_explicit(&rings[i].tail, memory_order_relaxed) != head)
+            return; /* there is more by now */
         if (state == SPOOL_RING_CLOSED)
             free_closed(&rings[i]);
         if (state != SPOOL_RING_LEFT)
@@ -285,11 +336,10 @@ static void drain_from(struct spool *s, struct spool_out *out, struct spool_ring
     }
 }
 
-void spool_drain_rings(struct spool *s, struct spool_out *out)
+void spool_give_back_rings(struct spool *s)
 {
-    spool_read_windows(s);
-    struct spool_ring *rings = (struct spool_ring *)(void *)(s->map + s->fixed.rings_off);
-    uint32_t used = atomic_load_explicit(&s->h->rings_used, memory_order_acquire);
-    for (uint32_t i = 0; i < used && i < s->fixed.ring_count; i++)
-        drain_from(s, out, rings, i);
+    uint32_t used;
+    struct spool_ring *rings = rings_of(s, &used);
+    for (uint32_t i = 0; i < used; i++)
+        give_back_from(s, rings, i);
 }

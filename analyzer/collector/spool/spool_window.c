@@ -48,6 +48,7 @@ void spool_read_windows(struct spool *s)
         r->first_step =
             s->fixed.window == SPOOL_WINDOWS_PROFILER ? -1 : (int64_t)atomic_load(&w->first_step);
     }
+    s->changed |= s->windows_seen != head;
     s->windows_seen = head;
 }
 

@@ -1,0 +1,217 @@
+/* Rows that are safe, and what goes on from there. A commit holds the rows of all that was read so
+ * far, and what the collector knows besides. Only then it gives back the room in the spools. So a
+ * collector may be killed at any moment: nothing is lost, and nothing comes twice. */
+#include "analyzer/collector/collect_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    VERSION = 1,
+    MOST_HELD = 4 << 20,   /* of all processes together */
+    MOST_OF_RING = 1 << 18 /* behind that its thread looks for another one */
+};
+static const int64_t most_ns = 200000000; /* rows that are in no spool are lost for so long */
+
+/* Of the collector itself, as bytes; its windows follow. */
+struct state {
+    uint32_t version, bytes;
+    int64_t start_ns, ids[ROW_KINDS], newest_ns, bad_files;
+    uint64_t processes;
+    int64_t max_bytes, from_ns, left_out;
+    int64_t every_ns, window_ns, until_ns;
+    uint8_t cupti, calls, loader, events, device, rank;
+    uint8_t limit_reached, pad;
+    uint64_t windows;
+};
+
+void collect_keep(struct collector *c, const struct collect_keeper *k)
+{
+    c->keeper = *k;
+    c->kept_ns = collect_now_ns();
+}
+
+const char *collect_name(const struct spool *s)
+{
+    const char *slash = strrchr(s->path, '/');
+    return slash ? slash + 1 : s->path;
+}
+
+static int put_own(struct collector *c, struct err *e)
+{
+    struct state s = {.version = VERSION,
+                      .bytes = sizeof s,
+                      .start_ns = c->start_ns,
+                      .newest_ns = c->out.newest_ns,
+                      .bad_files = c->bad_files,
+                      .processes = c->processes,
+                      .max_bytes = c->out.limit.max_bytes,
+                      .from_ns = c->out.limit.from_ns,
+                      .left_out = c->out.limit.left_out,
+                      .every_ns = c->out.times.every_ns,
+                      .window_ns = c->out.times.window_ns,
+                      .until_ns = c->out.times.until_ns,
+                      .cupti = c->has.cupti,
+                      .calls = c->has.calls,
+                      .loader = c->has.loader,
+                      .events = c->has.events,
+                      .device = c->has.device,
+                      .rank = c->has.rank,
+                      .limit_reached = c->out.limit.reached,
+                      .windows = c->out.times.at.n};
+    size_t n = c->out.times.at.n * sizeof *c->out.times.at.at;
+    uint8_t *all = malloc(sizeof s + n);
+    if (!all)
+        return err_set(e, "out of memory");
+    memcpy(s.ids, c->out.ids, sizeof s.ids);
+    memcpy(all, &s, sizeof s);
+    if (n)
+        memcpy(all + sizeof s, c->out.times.at.at, n);
+    int rc = c->keeper.put(c->keeper.self, "", all, sizeof s + n, e);
+    free(all);
+    return rc;
+}
+
+static int put_states(struct collector *c, struct err *e)
+{
+    struct spool_bytes bytes = {0};
+    int rc = put_own(c, e);
+    for (size_t i = 0; i < c->spools.n && rc == 0; i++) {
+        struct spool *s = c->spools.at[i];
+        if (!s->changed || s->gone)
+            continue;
+        rc = spool_save(s, &bytes) < 0
+                 ? err_set(e, "out of memory")
+                 : c->keeper.put(c->keeper.self, collect_name(s), bytes.at, bytes.n, e);
+        s->changed = rc < 0;
+    }
+    vec_release(&bytes);
+    return rc;
+}
+
+/* Its records are safe: the file of a process that is over goes. */
+static void let_go(struct collector *c, struct spool *s)
+{
+    struct err ignored = ERR_INIT;
+    unlink(s->path);
+    if (c->keeper.put && !c->out.failed)
+        c->keeper.put(c->keeper.self, collect_name(s), NULL, 0, &ignored);
+    free(s->path);
+    s->path = NULL;
+    s->gone = true;
+}
+
+static void give_back_all(struct collector *c)
+{
+    for (size_t i = 0; i < c->spools.n; i++) {
+        struct spool *s = c->spools.at[i];
+        if (!s->done)
+            spool_give_back(s);
+        else if (!s->gone)
+            let_go(c, s);
+    }
+}
+
+int collect_commit(struct collector *c, struct err *e)
+{
+    c->kept_ns = collect_now_ns();
+    c->kept_rows = c->out.rows;
+    int rc = put_states(c, e) < 0 ? -1 : c->keeper.commit(c->keeper.self, e);
+    if (rc < 0 && !c->out.failed) {
+        c->out.failed = true;
+        c->first = *e;
+    }
+    give_back_all(c); /* also of a failed sink: the target never feels it */
+    return rc;
+}
+
+/* When little is read, now and then; before a thread of the program would miss its room. */
+static bool is_due(const struct collector *c)
+{
+    size_t held = 0, of_ring = 0;
+    for (size_t i = 0; i < c->spools.n; i++) {
+        held += c->spools.at[i]->held_bytes;
+        if (c->spools.at[i]->held_of_ring > of_ring)
+            of_ring = c->spools.at[i]->held_of_ring;
+    }
+    return held >= MOST_HELD || of_ring >= MOST_OF_RING || collect_now_ns() - c->kept_ns >= most_ns;
+}
+
+static bool is_safe(const struct collector *c)
+{
+    bool safe = c->kept_rows == c->out.rows;
+    for (size_t i = 0; i < c->spools.n && safe; i++)
+        safe = !c->spools.at[i]->changed;
+    return safe;
+}
+
+void collect_give_back(struct collector *c)
+{
+    struct err e = ERR_INIT;
+    if (c->resumed)
+        return;
+    if (!c->keeper.commit || c->out.failed || !c->processes || is_safe(c))
+        give_back_all(c);
+    else if (is_due(c))
+        collect_commit(c, &e);
+}
+
+/* ---- going on ---- */
+
+static int read_own(struct collector *c, const uint8_t *at, size_t n)
+{
+    struct state s;
+    if (n < sizeof s)
+        return -1;
+    memcpy(&s, at, sizeof s);
+    if (s.version != VERSION || s.bytes != sizeof s ||
+        s.windows != (n - sizeof s) / sizeof *c->out.times.at.at)
+        return -1;
+    c->start_ns = s.start_ns;
+    memcpy(c->out.ids, s.ids, sizeof s.ids);
+    c->out.newest_ns = s.newest_ns;
+    c->bad_files = s.bad_files;
+    c->processes = s.processes;
+    c->out.limit = (struct spool_limit){.max_bytes = s.max_bytes,
+                                        .reached = s.limit_reached != 0,
+                                        .from_ns = s.from_ns,
+                                        .left_out = s.left_out};
+    c->out.times.every_ns = s.every_ns;
+    c->out.times.window_ns = s.window_ns;
+    c->out.times.until_ns = s.until_ns;
+    c->has.cupti = s.cupti != 0, c->has.calls = s.calls != 0, c->has.loader = s.loader != 0;
+    c->has.events = s.events != 0, c->has.device = s.device != 0, c->has.rank = s.rank != 0;
+    for (uint64_t i = 0; i < s.windows; i++) {
+        struct row_recorded *r = vec_push(&c->out.times.at);
+        if (!r)
+            return -1;
+        memcpy(r, at + sizeof s + i * sizeof *r, sizeof *r);
+    }
+    return 0;
+}
+
+int collect_resume(struct collector *c, const struct collect_states *from, struct err *e)
+{
+    size_t n;
+    c->states = *from;
+    c->resumed = true;
+    const void *own = from->get(from->self, "", &n);
+    return !own || read_own(c, own, n) == 0
+               ? 0
+               : err_set(e, "another version of gpuprof recorded this: import it with that one");
+}
+
+bool collect_find_state(struct collector *c, struct spool *s)
+{
+    size_t n;
+    const void *state = c->states.get ? c->states.get(c->states.self, collect_name(s), &n) : NULL;
+    if (!state)
+        return false;
+    if (spool_load(s, &c->out, state, n) < 0) {
+        c->bad_files++;
+        s->done = true;
+    }
+    s->gone = s->done; /* nothing more is read from it */
+    return true;
+}

@@ -1,0 +1,284 @@
+/* Rows are committed before a spool gets its room back, and another collector goes on where one was
+ * killed: between any two of its acts nothing is lost, and nothing comes twice. */
+#include "tests/unit/collect_spools.h"
+
+#include "analyzer/collector/collect_state.h"
+
+/* A keeper as the profile is one: what is put counts when it is committed. */
+static struct {
+    char name[64];
+    void *bytes;
+    size_t n;
+} state[8];
+static int states, commits, put_rows[ROW_KINDS];
+static bool kill_inside; /* behind the commit, before anything is given back */
+static void (*killed)(void);
+
+static int put_state(void *self, const char *name, const void *bytes, size_t n, struct err *e)
+{
+    int i = 0;
+    (void)self, (void)e;
+    while (i < states && strcmp(state[i].name, name) != 0)
+        i++;
+    ck_assert_int_lt(i, 8);
+    states += i == states;
+    snprintf(state[i].name, sizeof state[i].name, "%s", name);
+    free(state[i].bytes);
+    state[i].n = n;
+    state[i].bytes = n ? malloc(n) : NULL;
+    if (n)
+        memcpy(state[i].bytes, bytes, n);
+    return 0;
+}
+
+static int commit(void *self, struct err *e)
+{
+    (void)self, (void)e;
+    commits++;
+    memcpy(put_rows, m->count, sizeof put_rows);
+    if (kill_inside)
+        killed();
+    return 0;
+}
+
+static const void *get_state(void *self, const char *name, size_t *n)
+{
+    (void)self;
+    for (int i = 0; i < states; i++)
+        if (strcmp(state[i].name, name) == 0) {
+            *n = state[i].n;
+            return state[i].bytes;
+        }
+    return NULL;
+}
+
+static void begin(void)
+{
+    setup();
+    states = commits = 0;
+    kill_inside = false;
+    collect_keep(c, &(struct collect_keeper){put_state, commit, NULL});
+    c->kept_ns = INT64_MAX / 2; /* not by time */
+}
+
+static void end(void)
+{
+    teardown();
+    for (int i = 0; i < states; i++) {
+        free(state[i].bytes);
+        state[i].bytes = NULL;
+    }
+}
+
+/* A call and its kernel in buffer i. */
+static void work(struct spool_writer *w, int i, uint32_t correlation)
+{
+    uint64_t at = 0;
+    int64_t ns = 1000 * (int64_t)correlation;
+    spool_api(w, i, &at, 5, 211, stamp(ns), stamp(ns + 100), 77, correlation);
+    spool_kernel(w, i, &at, stamp(ns + 200), stamp(ns + 300), correlation, 0x1000);
+    spool_state(w, i, SPOOL_READY, at);
+}
+
+static struct spool_writer started(void)
+{
+    struct spool_writer w = live("a");
+    spool_ring_open(&w, 0, 77);
+    spool_meta(&w, 0, "cbid.runtime.211", "cudaLaunchKernel");
+    spool_meta(&w, 0, "rank", "3");
+    spool_range(&w, 0, 77, spool_text(&w, "step"), START + 5, START + 50, 0);
+    work(&w, 0, 1);
+    return w;
+}
+
+START_TEST(test_room_comes_back_with_the_commit)
+{
+    struct err e = ERR_INIT;
+    struct spool_writer w = started();
+    for (int i = 0; i < 3; i++) { /* once, however often it is looked at */
+        drain();
+        ck_assert(KERNELS == 1 && m->count[ROW_RANGE] == 1);
+    }
+    ck_assert_int_eq(commits, 0);
+    ck_assert_int_eq(atomic_load(&spool_desc(&w, 0)->state), SPOOL_READY);
+    ck_assert_int_eq(atomic_load(&spool_ring_at(&w, 0)->tail), 0);
+    ck_assert_int_eq(collect_commit(c, &e), 0);
+    ck_assert(commits == 1 && put_rows[ROW_KERNEL] == 1);
+    ck_assert_int_eq(atomic_load(&spool_desc(&w, 0)->state), SPOOL_FREE);
+    ck_assert_int_eq(*(uint32_t *)(void *)spool_buffer(&w, 0), 0);
+    ck_assert_int_eq(atomic_load(&spool_ring_at(&w, 0)->tail),
+                     atomic_load(&spool_ring_at(&w, 0)->head));
+    c->kept_ns = 0; /* long ago */
+    work(&w, 0, 2);
+    drain();
+    ck_assert(commits == 2 && KERNELS == 2);
+    c->kept_ns = 0;
+    drain(); /* nothing new */
+    ck_assert_int_eq(commits, 2);
+    atomic_store(&w.h->sealed, 1);
+    spool_end(&w);
+}
+END_TEST
+
+START_TEST(test_file_goes_with_the_commit)
+{
+    struct err e = ERR_INIT;
+    size_t n;
+    struct spool_writer w = started();
+    atomic_store(&w.h->sealed, 1);
+    drain();
+    ck_assert(KERNELS == 1 && m->count[ROW_PROCESS] == 1);
+    ck_assert_int_eq(access(w.path, F_OK), 0);
+    drain();
+    ck_assert(KERNELS == 1 && m->count[ROW_PROCESS] == 1);
+    ck_assert_int_eq(collect_commit(c, &e), 0);
+    ck_assert_int_ne(access(w.path, F_OK), 0);
+    ck_assert(!get_state(NULL, "a.spool", &n) || n == 0);
+    spool_end(&w);
+}
+END_TEST
+
+/* ---- killed ---- */
+
+static struct memory *after;
+
+/* Another collector reads what is left, to the end. */
+static void go_on(void)
+{
+    struct sink out;
+    struct err e = ERR_INIT;
+    after = memory_new(&out);
+    struct collector *next = collect_open(dir, START + 12345, out, &e);
+    ck_assert_ptr_nonnull(next);
+    ck_assert_msg(collect_resume(next, &(struct collect_states){get_state, NULL}, &e) == 0, "%s",
+                  e.text);
+    ck_assert_msg(collect_finish(next, &e) == 0, "%s", e.text);
+    collect_close(next);
+}
+
+static void check_process(int64_t kernels)
+{
+    ck_assert_int_eq(after->count[ROW_PROCESS], 1);
+    const struct row_process *p = MEMORY_ROW(after, process, ROW_PROCESS, 0);
+    ck_assert(p->id == 1 && p->rank == 3);
+    ck_assert_int_ge(p->end_ns, 1000 * kernels + 300);
+    ck_assert_int_le(p->end_ns, 1000000); /* not when it was read */
+    ck_assert_int_eq(after->count[ROW_THREAD], 1);
+    ck_assert_int_eq(MEMORY_ROW(after, thread, ROW_THREAD, 0)->id, 1);
+    ck_assert_int_eq(MEMORY_ROW(after, thread, ROW_THREAD, 0)->tid, 77);
+    ck_assert_int_eq(after->count[ROW_STREAM], 1);
+}
+
+START_TEST(test_killed_behind_the_commit)
+{
+    struct err e = ERR_INIT;
+    struct spool_writer w = started();
+    drain();
+    atomic_store(&w.h->sealed, 1);
+    kill_inside = true;
+    killed = go_on;
+    ck_assert_int_eq(collect_commit(c, &e), 0);
+    ck_assert(put_rows[ROW_KERNEL] == 1 && put_rows[ROW_RANGE] == 1 && put_rows[ROW_API] == 1);
+    ck_assert(after->count[ROW_KERNEL] == 0 && after->count[ROW_RANGE] == 0);
+    ck_assert_int_eq(after->count[ROW_API], 0);
+    check_process(1);
+    memory_free(after);
+    kill_inside = false;
+    spool_end(&w);
+}
+END_TEST
+
+/* What comes behind the commit is read by who goes on, with the ids and names of before. */
+START_TEST(test_killed_later)
+{
+    struct err e = ERR_INIT;
+    struct spool_writer w = started();
+    drain();
+    ck_assert_int_eq(collect_commit(c, &e), 0);
+    work(&w, 0, 2);
+    work(&w, 1, 3);
+    spool_range(&w, 0, 77, spool_text(&w, "step"), START + 60, START + 70, 0);
+    drain(); /* not committed */
+    ck_assert_int_eq(KERNELS, 3);
+    atomic_store(&w.h->sealed, 1);
+    go_on();
+    ck_assert_int_eq(after->count[ROW_KERNEL], 2);
+    const struct row_kernel *k = MEMORY_ROW(after, kernel, ROW_KERNEL, 0);
+    ck_assert(k->id == 2 && k->process == 1 && k->stream == KERNEL(0)->stream);
+    ck_assert(k->correlation == 2 && k->start_ns == 2200);
+    ck_assert_str_eq(memory_text(after, k->name), "_Z4gemmv");
+    ck_assert_int_eq(after->count[ROW_API], 2);
+    const struct row_api *a = MEMORY_ROW(after, api, ROW_API, 0);
+    ck_assert_str_eq(memory_text(after, a->name), "cudaLaunchKernel");
+    ck_assert(a->thread == 1 && a->id == 2);
+    ck_assert_int_eq(after->count[ROW_RANGE], 1);
+    check_process(3);
+    memory_free(after);
+    ck_assert_int_eq(access(w.path, F_OK), 0); /* it may be done again */
+    spool_end(&w);
+}
+END_TEST
+
+/* A process that was over at the commit: its file is still there, its rows are not wanted again. */
+START_TEST(test_killed_before_the_file_went)
+{
+    struct err e = ERR_INIT;
+    struct spool_writer w = started();
+    atomic_store(&w.h->sealed, 1);
+    drain();
+    kill_inside = true;
+    killed = go_on;
+    ck_assert_int_eq(collect_commit(c, &e), 0);
+    ck_assert(put_rows[ROW_PROCESS] == 1 && put_rows[ROW_KERNEL] == 1);
+    ck_assert(after->count[ROW_PROCESS] == 0 && after->count[ROW_KERNEL] == 0);
+    ck_assert_ptr_nonnull(strstr(memory_meta(after, "have"), "kernels"));
+    memory_free(after);
+    kill_inside = false;
+    spool_end(&w);
+}
+END_TEST
+
+/* Cut short or of another version, states are refused, not believed. */
+START_TEST(test_damaged_states)
+{
+    struct err e = ERR_INIT;
+    struct sink out;
+    struct spool_writer w = started();
+    drain();
+    ck_assert_int_eq(collect_commit(c, &e), 0);
+    atomic_store(&w.h->sealed, 1);
+    for (size_t n = 1; n < state[1].n; n += 7) {
+        size_t whole = state[1].n;
+        state[1].n = n;
+        go_on();
+        ck_assert_int_eq(after->count[ROW_PROCESS], 0);
+        ck_assert_int_eq(memory_health(after, "bad-spool"), 1);
+        state[1].n = whole;
+        memory_free(after);
+    }
+    state[0].n--;
+    struct memory *rows = memory_new(&out);
+    struct collector *next = collect_open(dir, START, out, &e);
+    ck_assert_int_eq(collect_resume(next, &(struct collect_states){get_state, NULL}, &e), -1);
+    ck_assert_ptr_nonnull(strstr(e.text, "another version"));
+    collect_close(next);
+    memory_free(rows);
+    spool_end(&w);
+}
+END_TEST
+
+Suite *test_commit_suite(void)
+{
+    Suite *suite = suite_create("commit");
+    TCase *t = tcase_create("commit");
+    tcase_set_timeout(t, 60);
+    tcase_add_checked_fixture(t, begin, end);
+    tcase_add_test(t, test_room_comes_back_with_the_commit);
+    tcase_add_test(t, test_file_goes_with_the_commit);
+    tcase_add_test(t, test_killed_behind_the_commit);
+    tcase_add_test(t, test_killed_later);
+    tcase_add_test(t, test_killed_before_the_file_went);
+    tcase_add_test(t, test_damaged_states);
+    suite_add_tcase(suite, t);
+    return suite;
+}
