@@ -70,22 +70,40 @@ static int64_t fill(struct spool_writer *w, int64_t *launch)
     return records;
 }
 
+static int put_state(void *self, const char *name, const void *state, size_t n, struct err *e)
+{
+    return store_put_state(self, name, state, n, e);
+}
+
+static int commit(void *self, struct err *e)
+{
+    return store_commit_rows(self, e);
+}
+
+/* As `gpuprof run` does: what was read is committed before the spool gets its room back. */
+static int64_t drain(struct collector *c)
+{
+    int64_t got = collect_drain(c, &error);
+    return got < 0 || collect_commit(c, &error) < 0 ? -1 : got;
+}
+
 /* Seconds for about `rows` rows; *done tells how many there were. Negative: failed. */
 static double collect(const char *folder, int64_t rows, int64_t *done)
 {
     char path[256];
     snprintf(path, sizeof path, "%s/x.gpuprof", folder);
-    struct store *s = store_create(path, 0, &error);
+    struct store *s = store_create_kept(path, 0, "bench1", &error);
     struct collector *c = s ? collect_open(folder, 0, store_sink(s), &error) : NULL;
     if (!c)
         return -1;
+    collect_keep(c, &(struct collect_keeper){put_state, commit, s});
     struct spool_writer w = start_spool(folder);
     double seconds = 0, start;
     int64_t launch = 0, got = 0;
     for (*done = 0; *done < rows && got >= 0;) {
         *done += fill(&w, &launch);
         start = now();
-        got = collect_drain(c, &error);
+        got = drain(c);
         seconds += now() - start;
     }
     atomic_store(&w.h->sealed, 1);

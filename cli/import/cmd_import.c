@@ -1,17 +1,14 @@
 /* import: traces of other tools into a profile. */
 #include "cli/common/command.h"
+#include "cli/import/import_left.h"
 #include "cli/load/load.h"
 #include "cli/results/results.h"
 #include "cli/run/run.h"
 
-#include "analyzer/collector/collect.h"
 #include "analyzer/import/import.h"
 #include "analyzer/profile/redact.h"
 #include "analyzer/profile/store.h"
-#include "wire/spool_format.h"
 
-#include <dirent.h>
-#include <limits.h>
 #include <stdio.h>
 
 static bool force;
@@ -23,41 +20,6 @@ static const struct option_spec options[] = {
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
     {0},
 };
-
-/* When the first process began to record in it. */
-static int64_t first_ns(const char *folder)
-{
-    char path[PATH_MAX];
-    int64_t first = INT64_MAX;
-    DIR *d = opendir(folder);
-    for (struct dirent *f; d && (f = readdir(d));) {
-        struct spool_header h;
-        FILE *in = (size_t)snprintf(path, sizeof path, "%s/%s", folder, f->d_name) < sizeof path
-                       ? fopen(path, "rb")
-                       : NULL;
-        if (in && fread(&h, sizeof h, 1, in) == 1 && h.start_monotonic_ns > 0 &&
-            h.start_monotonic_ns < first)
-            first = h.start_monotonic_ns;
-        if (in)
-            fclose(in);
-    }
-    if (d)
-        closedir(d);
-    return first == INT64_MAX ? 0 : first;
-}
-
-/* What the agents had recorded, and a gpuprof that was killed had not read. */
-static int adopt(const char *folder, struct sink sink, struct err *e)
-{
-    struct collector *c = collect_open(folder, first_ns(folder), sink, e);
-    if (!c)
-        return -1;
-    collect_put_meta(c, "source", "run");
-    collect_put_meta(c, "gpuprof_version", GPUPROF_VERSION);
-    int rc = collect_finish(c, e);
-    collect_close(c);
-    return rc;
-}
 
 /* `spools`: a folder that a killed run left; NULL: the files. */
 static int write_profile(const char *spools, const struct import_files *files, const char *left_out)
@@ -73,7 +35,7 @@ static int write_profile(const char *spools, const struct import_files *files, c
     }
     struct sink sink = redact_sink(r);
     int status = 0;
-    int rc = spools ? adopt(spools, sink, &e)
+    int rc = spools ? import_left(spools, sink, &e)
                     : import_paths((const char *const *)files->at, files->n, &sink, &e);
     if (rc == 0 && left_out)
         rc = load_note_left_out(&sink, left_out, &e);
@@ -94,7 +56,7 @@ static int run(int argc, char **argv)
         return usage_error("import: name a trace: gpuprof import TRACE -o X.gpuprof");
     if (!output)
         return usage_error("import: say where to: -o X.gpuprof");
-    bool left = argc == 1 && place_holds_spools(argv[0]);
+    bool left = argc == 1 && place_holds_records(argv[0]);
     struct import_files files = {0};
     struct arena arena = ARENA_INIT;
     const char *left_out = NULL;
@@ -109,7 +71,7 @@ static int run(int argc, char **argv)
     import_list_release(&files);
     arena_release(&arena);
     if (status == 0 && left)
-        place_remove_folder(argv[0]);
+        place_remove_recording(argv[0]);
     if (status == 0 && results_make(output, &(struct results_options){.quiet = true},
                                     &e)) /* steps and findings, for queries */
         say("cannot analyse %s: %s", output, e.text);
@@ -123,7 +85,7 @@ const struct command cmd_import = {
     .details = "Reads Kineto traces (.json, .json.gz) and nsys exports (.sqlite). A folder, or\n"
                "several files, become the ranks of one profile. The other commands also read\n"
                "traces directly. From a folder .gpuprof-XXXXXX of a killed `gpuprof run` it\n"
-               "makes a profile of the unread records, and removes the folder.\n\n"
+               "makes a profile of all that was recorded, and removes the folder.\n\n"
                "  gpuprof import trace.json.gz -o trace.gpuprof",
     .options = options,
     .run = run,

@@ -112,8 +112,9 @@ static int record(char **argv, const struct run_device *d, const char *profile, 
     int lost = recorder_finish(&r, c.status, &e);
     if (lost != 0)
         usage_error("the program ran to its end, but %s%s%s", e.text,
-                    place_holds_spools(folder) ? "; to recover the rest: gpuprof import " : "",
-                    place_holds_spools(folder) ? folder : "");
+                    place_holds_records(folder) ? "; to recover what it recorded: gpuprof import "
+                                                : "",
+                    place_holds_records(folder) ? folder : "");
     status = child_finish(&c);
     return lost != 0 && strict ? RUN_FAILED : status;
 }

@@ -49,14 +49,15 @@ void place_output(char **argv, char *out, size_t n);
  * which is made, a name in it, PROG.jJOB.HOST.rN.gpuprof: *own_name. */
 int place_expand(const char *pattern, char **argv, char *out, size_t n, bool *own_name,
                  struct err *e);
-bool place_in_job(void); /* a launcher of ranks has numbered this process */
-bool place_holds_spools(const char *folder);
+bool place_in_job(void);                      /* a launcher of ranks has numbered this process */
+bool place_holds_records(const char *folder); /* of a run: spools, or the profile that grew */
 /* Takes a folder of spools for this process. -1 with *e set: a run still records into it. */
 int place_take_folder(const char *folder, struct err *e);
 /* A private folder beside `output`; tells of those that a killed gpuprof left there. -1 with *e
  * set. */
 int place_spool_folder(const char *output, char *out, size_t n, struct err *e);
-void place_remove_folder(const char *folder); /* and every file in it */
+void place_remove_folder(const char *folder);    /* and every file in it */
+void place_remove_recording(const char *folder); /* ... and the profile that grew beside it */
 
 /* ---- device ---- */
 

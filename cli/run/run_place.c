@@ -1,6 +1,9 @@
 #include "cli/run/run.h"
 
 #include "cli/common/command.h"
+
+#include "analyzer/profile/place.h"
+#include "analyzer/profile/store.h"
 #include "wire/spool_format.h"
 
 #include <dirent.h>
@@ -82,7 +85,20 @@ int place_python(char *out, size_t n)
     return -1;
 }
 
-bool place_holds_spools(const char *folder)
+/* ... and something was committed to it. */
+static bool holds_profile(const char *folder)
+{
+    struct err e = ERR_INIT;
+    struct store *s = NULL;
+    char *partial = place_left(folder);
+    bool any =
+        partial && (store_open_left(&s, partial, &e) < 0 || s); /* import says what ails it */
+    store_close(s);
+    free(partial);
+    return any;
+}
+
+bool place_holds_records(const char *folder)
 {
     DIR *d = opendir(folder);
     bool any = false;
@@ -92,7 +108,7 @@ bool place_holds_spools(const char *folder)
     }
     if (d)
         closedir(d);
-    return any;
+    return any || holds_profile(folder);
 }
 
 /* A folder of spools is locked while somebody records into a profile from it. */
@@ -131,12 +147,12 @@ static void query_at_left(const char *folder)
                  : -1;
     if (fd < 0)
         return;
-    if (place_holds_spools(folder))
-        say("%s contains records that a killed gpuprof did not read: `gpuprof import %s -o FILE` "
+    if (place_holds_records(folder))
+        say("%s contains what a killed gpuprof recorded: `gpuprof import %s -o FILE` "
             "makes a profile of them",
             folder, folder);
     else
-        place_remove_folder(folder);
+        place_remove_recording(folder);
     close(fd);
 }
 
@@ -168,6 +184,15 @@ int place_spool_folder(const char *output, char *out, size_t n, struct err *e)
         return err_set(e, "%s: no permission to write the profile there", folder);
     lock_folder(out); /* until we and the recorder are gone */
     return 0;
+}
+
+void place_remove_recording(const char *folder)
+{
+    char *partial = place_left(folder);
+    if (partial)
+        place_remove_left(partial);
+    free(partial);
+    place_remove_folder(folder);
 }
 
 void place_remove_folder(const char *folder)

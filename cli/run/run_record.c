@@ -59,6 +59,28 @@ static int store_row(void *self, enum row_kind kind, const void *row, struct err
     return r->inner.put(r->inner.self, kind, row, e) < 0 ? give_up(r, e) : 0;
 }
 
+static int keep_state(void *self, const char *name, const void *state, size_t n, struct err *e)
+{
+    struct recording *r = self;
+    if (!r->store)
+        return err_set(e, "%s", r->lost.text);
+    return store_put_state(r->store, name, state, n, e) < 0 ? give_up(r, e) : 0;
+}
+
+static int keep_rows(void *self, struct err *e)
+{
+    struct recording *r = self;
+    if (!r->store)
+        return err_set(e, "%s", r->lost.text);
+    return store_commit_rows(r->store, e) < 0 ? give_up(r, e) : 0;
+}
+
+/* .gpuprof-XXXXXX: what belongs to the folder has its letters. */
+static const char *tag_of(const char *folder)
+{
+    return folder + strlen(folder) - 6;
+}
+
 /* What is known before the program starts. */
 static void put_facts(struct recording *r)
 {
@@ -116,7 +138,7 @@ struct recording *record_open(const struct record_options *o, const char *folder
     if (o->armed)
         r->armed = armed_open(o, e);
     else
-        r->store = store_create(o->output, o->output_as, e);
+        r->store = store_create_kept(o->output, o->output_as, tag_of(folder), e);
     if (!r->store && !r->armed) {
         free(r);
         return NULL;
@@ -149,6 +171,9 @@ struct recording *record_open(const struct record_options *o, const char *folder
     else
         collect_times(r->collector, &o->times);
     collect_virtual_gauges(r->collector, o->virtual_nvml);
+    if (r->store && store_is_kept(r->store))
+        collect_keep(r->collector,
+                     &(struct collect_keeper){.put = keep_state, .commit = keep_rows, .self = r});
     put_facts(r);
     return r;
 }

@@ -168,16 +168,19 @@ class Job:
                      f"{what}: {'what was recorded is there, as one job' if whole else 'both can be read'} ({', '.join(map(str, counts))} kernels)", str(answer)[:800])
 
     def keeps_folder(self, checks, names, what):
-        """As keeps, where all of gpuprof was killed on node2: `gpuprof import` reads the records that it had not read."""
+        """As keeps, where all of gpuprof was killed on node2: `gpuprof import` makes the profile of all that it had recorded. The ranks
+        do the same work in step, so that has as many kernels as node1's."""
         until(self.nodes.quiet, 20)
         made = self.left()
         folders = [f for f in made if f.startswith(".gpuprof-")]
-        checks.check(len(folders) == 1 and [f for f in made if f not in folders and not f.endswith(".partial")] == names[:1], f"{what}: node1's profile, node2's records",
+        checks.check(len(folders) == 1 and [f for f in made if f not in folders and ".partial" not in f] == names[:1], f"{what}: node1's profile, node2's records",
                      str(made))
         for f in folders:
             done = self.build.run([self.build.gpuprof, "import", f"{self.name}/{f}", "-o", f"{self.name}/{names[1]}"])
             checks.check(done.returncode == 0, f"{what}: gpuprof import reads them", done.stderr)
-            shutil.rmtree(f"{self.output}/{f}", ignore_errors=True)
+        if self.left() == names:
+            counts = [kernels(f"{self.output}/{f}") for f in names]
+            checks.check(counts[1] > 0.9 * counts[0], f"{what}: all of them", f"{counts}")
         self.keeps(checks, names, what, whole=False)
 
 

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """SIGKILL of gpuprof: the program goes on and ends as without it. Killed in front alone, the profile becomes
-whole all the same; killed with the process that records, the next run tells of what is left, and `gpuprof
-import` makes a profile of it.
+whole all the same; killed with the process that records, at whatever moment, the next run tells of what is left,
+and `gpuprof import` makes a profile of it that has every record of the run, once. Killed with the program, as a
+batch system does: every record of the steps that it had finished.
 
 usage: killed.py BUILD [TIMES]
 """
 import os
 import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -16,13 +18,14 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from support import DEVICE, Build, Checks
 
-STEPS = 30
+STEPS = 60
+TABLES = ("kernel", "api", "copy", "sync", "range", "library_call", "process", "stream", "device")
 
 
-def start(build):
+def start(build, steps=STEPS):
     return subprocess.Popen(
         [build.gpuprof, "run", "-q", "-f", "--device", DEVICE, "-o", "killed.gpuprof", "--", build.train,
-         "--steps", str(STEPS)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=build.env,
+         "--steps", str(steps), "--sync-every", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=build.env,
         cwd=build.folder.name, start_new_session=True)
 
 
@@ -33,15 +36,59 @@ def recorder(pid):
     return next(p for p in children if os.getsid(p) == p)
 
 
-def kernels(profile):
+def rows(profile):
+    """How many each table has; and whether names, threads and streams of them are sound."""
+    if not os.path.exists(profile):
+        return dict.fromkeys((*TABLES, "lost", "twice"), -1)
     db = sqlite3.connect(f"file:{profile}?mode=ro", uri=True)
-    count = db.execute("SELECT count(*) FROM kernel").fetchone()[0]
-    sound = db.execute("PRAGMA integrity_check").fetchone()[0]
+
+    def one(query):
+        return db.execute(query).fetchone()[0]
+
+    found = {t: one(f"SELECT count(*) FROM {t}") for t in TABLES}
+    found["names"] = one("SELECT count(DISTINCT name) FROM kernel") + one("SELECT count(DISTINCT name) FROM api")
+    found["lost"] = one("SELECT count(*) FROM api WHERE thread NOT IN (SELECT id FROM thread)") + one(
+        "SELECT count(*) FROM kernel WHERE stream NOT IN (SELECT id FROM stream)")
+    found["twice"] = one("SELECT count(*) - count(DISTINCT correlation) FROM kernel WHERE graph = 0")
+    found["facts"] = one("SELECT count(*) FROM fact WHERE key = 'source' AND value = 'run'")
+    found["sound"] = one("PRAGMA integrity_check")
+    found["tables"] = one("SELECT count(*) FROM sqlite_master")
     db.close()
-    return count if sound == "ok" else -1
+    return found
 
 
-def in_front(build, checks, what, seconds):
+def whole(build):
+    """What the profile of an undisturbed run has."""
+    start(build).communicate(timeout=120)
+    found = rows(build.path("killed.gpuprof"))
+    os.unlink(build.path("killed.gpuprof"))
+    return found
+
+
+def spools(build):
+    return [name for name in os.listdir(build.folder.name) if name.startswith(".gpuprof-")]
+
+
+def imported(build, checks, what):
+    """The rows of the profile that the one line makes, which the next run tells; nothing else is left of the run."""
+    folder = (spools(build) or [".gpuprof-000000"])[0]
+    if not checks.check(os.path.isdir(build.path(folder)), f"{what}: a folder is left", str(os.listdir(build.folder.name))):
+        return rows("")
+    os.utime(build.path(folder), (0, 0))  # a young one may belong to a run that begins
+    told = build.run([build.gpuprof, "run", "-f", "-o", "killed.gpuprof", "--", "true"]).stderr
+    checks.check(f"gpuprof import {build.path(folder)}" in told, f"{what}: the next run tells", told)
+    done = build.run([build.gpuprof, "import", folder, "-o", "left.gpuprof"])
+    left = sorted(os.listdir(build.folder.name))
+    checks.check(done.returncode == 0 and left == ["killed.gpuprof", "left.gpuprof"], f"{what}: import, and nothing else is left",
+                 f"{left} {done.stderr}")
+    found = rows(build.path("left.gpuprof"))
+    for name in left:
+        if os.path.isfile(build.path(name)):
+            os.unlink(build.path(name))
+    return found
+
+
+def in_front(build, checks, what, seconds, expected):
     """The recorder holds stderr until it is done."""
     run = start(build)
     run.stdout.readline()
@@ -52,11 +99,12 @@ def in_front(build, checks, what, seconds):
     left = os.listdir(build.folder.name)
     checks.check(left == ["killed.gpuprof"], f"{what}: the profile is there, and nothing else", str(left))
     if left == ["killed.gpuprof"]:
-        checks.check(kernels(build.path("killed.gpuprof")) > 20 * STEPS, f"{what}: it is whole")
+        found = rows(build.path("killed.gpuprof"))
+        checks.check(found == expected, f"{what}: it is whole", f"{found} for {expected}")
         os.unlink(build.path("killed.gpuprof"))
 
 
-def both(build, checks, what, seconds):
+def both(build, checks, what, seconds, expected):
     run = start(build)
     run.stdout.readline()
     time.sleep(seconds)
@@ -65,17 +113,49 @@ def both(build, checks, what, seconds):
     run.kill()
     out, _ = run.communicate(timeout=120)
     checks.check("median_step_ms=" in out, f"{what}: the program runs to its end", repr(out))
-    folder = next(name for name in os.listdir(build.folder.name) if name.startswith(".gpuprof-"))
-    os.utime(build.path(folder), (0, 0)) # a young one may belong to a run that begins
-    told = build.run([build.gpuprof, "run", "-f", "-o", "killed.gpuprof", "--", "true"]).stderr
-    checks.check(f"gpuprof import {build.path(folder)}" in told, f"{what}: the next run tells", told)
-    done = build.run([build.gpuprof, "import", folder, "-o", "left.gpuprof"])
-    checks.check(done.returncode == 0 and kernels(build.path("left.gpuprof")) > 0,
-                 f"{what}: import makes a profile of it", done.stderr)
-    left = sorted(os.listdir(build.folder.name))
-    checks.check(left == ["killed.gpuprof", "left.gpuprof"], f"{what}: nothing else is left", str(left))
-    for name in left:
-        os.unlink(build.path(name))
+    found = imported(build, checks, what)
+    checks.check(found == expected, f"{what}: every record of the run is there, once", f"{found} for {expected}")
+
+
+def at_the_end(build, checks, what, seconds, expected):
+    """While the recorder finishes the profile: it is in place, or what is left makes it."""
+    run = start(build)
+    run.stdout.readline()
+    second = recorder(run.pid)
+    run.stdout.read()
+    time.sleep(seconds)
+    for pid in second, run.pid:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    run.communicate(timeout=120)
+    if os.path.exists(build.path("killed.gpuprof")):
+        found, left = rows(build.path("killed.gpuprof")), "in place"
+        for name in spools(build):  # nothing is in it: the next run takes it away
+            os.utime(build.path(name), (0, 0))
+        told = build.run([build.gpuprof, "run", "-f", "-o", "killed.gpuprof", "--", "true"]).stderr
+        checks.check("gpuprof import" not in told and not spools(build), f"{what}: nothing is left to import", told)
+        os.unlink(build.path("killed.gpuprof"))
+    else:
+        found, left = imported(build, checks, what), "left"
+    checks.check(found == expected, f"{what}: every record of the run is there, once ({left})", f"{found} for {expected}")
+
+
+def everything(build, checks, what, seconds):
+    """As a batch system kills a job: no process is left that could do anything."""
+    run = start(build, 1000000)
+    run.stdout.readline()
+    time.sleep(seconds)
+    os.kill(recorder(run.pid), signal.SIGSTOP)  # it reads no more, the program goes on a little
+    time.sleep(0.1)
+    os.kill(recorder(run.pid), signal.SIGKILL)
+    os.killpg(run.pid, signal.SIGKILL)
+    out, _ = run.communicate(timeout=120)
+    steps = len(re.findall(r"^step +\d+ .*\)$", out, re.M))
+    found = imported(build, checks, what)
+    checks.check(found["range"] >= 8 * (steps - 1) and found["kernel"] >= steps * 300 and found["lost"] == found["twice"] == 0 and found["sound"] == "ok",
+                 f"{what}: every record of {steps} finished steps is there, once", str(found))
 
 
 def recorder_alone(build, checks):
@@ -96,9 +176,12 @@ def main():
     seed = int.from_bytes(os.urandom(4), "little")
     random.seed(seed)
     print(f"seed {seed}")
+    expected = whole(build)
     for i in range(int(sys.argv[2]) if len(sys.argv) > 2 else 3):
-        in_front(build, checks, f"gpuprof killed alone, {i + 1}", random.uniform(0, 0.5))
-        both(build, checks, f"gpuprof and its recorder killed, {i + 1}", random.uniform(0, 0.2))
+        in_front(build, checks, f"gpuprof killed alone, {i + 1}", random.uniform(0, 0.5), expected)
+        both(build, checks, f"gpuprof and its recorder killed, {i + 1}", random.uniform(0, 1.2), expected)
+        at_the_end(build, checks, f"both killed at the end, {i + 1}", random.uniform(0, 0.05), expected)
+        everything(build, checks, f"the job killed, {i + 1}", random.uniform(0, 1.2))
     recorder_alone(build, checks)
     checks.done()
 
