@@ -141,8 +141,9 @@ static void write_loaders(struct chrome *c)
             l->end_ns < l->start_ns)
             continue;
         int64_t pid = pid_of_thread(c, thread), tid = c->thread_tid[thread];
-        write_async(c, "b", i, names[l->what], pid, tid, l->start_ns);
-        write_async(c, "e", i, names[l->what], pid, tid, l->end_ns);
+        int64_t ahead_ns = rows_ahead(&c->rows, c->t->threads[thread].process);
+        write_async(c, "b", i, names[l->what], pid, tid, l->start_ns - ahead_ns);
+        write_async(c, "e", i, names[l->what], pid, tid, l->end_ns - ahead_ns);
     }
 }
 

@@ -43,7 +43,38 @@ void rows_close(struct rows *r)
     free(r->ops);
     free(r->stream_first);
     free(r->call_first);
+    free(r->ahead_ns);
     *r = (struct rows){0};
+}
+
+int rows_align(struct rows *r, const struct facts *f)
+{
+    int64_t own_ns = 0;
+    r->ahead_ns = calloc(r->t->process_count + 1, sizeof *r->ahead_ns);
+    if (!r->ahead_ns)
+        return -1;
+    for (size_t i = 0; i < f->ranks.count; i++)
+        r->ahead_ns[f->ranks.at[i].process] = f->ranks.at[i].offset_ns;
+    if (r->steps_of < r->t->process_count)
+        own_ns = r->ahead_ns[r->steps_of];
+    for (size_t i = 0; i < f->ranks.count && own_ns; i++)
+        r->ahead_ns[f->ranks.at[i].process] = f->ranks.at[i].offset_ns - own_ns;
+    return 0;
+}
+
+int64_t rows_ahead(const struct rows *r, uint32_t process)
+{
+    return r->ahead_ns && process < r->t->process_count ? r->ahead_ns[process] : 0;
+}
+
+/* To the clock of the steps. */
+static void align(const struct rows *r, uint32_t process, struct items *v)
+{
+    int64_t ahead_ns = rows_ahead(r, process);
+    for (size_t i = 0; i < v->n && ahead_ns; i++) {
+        v->at[i].start_ns -= ahead_ns;
+        v->at[i].end_ns -= ahead_ns;
+    }
 }
 
 static int add(struct items *out, enum item_kind kind, size_t index, int64_t start_ns,
@@ -147,6 +178,7 @@ int rows_thread(const struct rows *r, uint32_t thread, struct items *out)
         bad |= add(out, ITEM_CALL, i, t->calls[i].row.start_ns, t->calls[i].row.end_ns);
     for (uint32_t i = th->first_api; i < th->first_api + th->apis; i++)
         bad |= add(out, ITEM_API, i, t->apis[i].start_ns, t->apis[i].end_ns);
+    align(r, th->process, out);
     return bad ? -1 : arrange(out, true);
 }
 
@@ -158,6 +190,7 @@ int rows_stream(const struct rows *r, uint32_t stream, struct items *out)
         const struct op *op = &r->t->ops[r->ops[i]];
         bad |= add(out, ITEM_OP, r->ops[i], op->start_ns, op->end_ns);
     }
+    align(r, r->t->streams[stream].process, out);
     return bad ? -1 : arrange(out, false);
 }
 
@@ -170,6 +203,7 @@ int rows_syncs(const struct rows *r, uint32_t stream, struct items *out)
         if (s->stream == stream)
             bad |= add(out, ITEM_SYNC, i, s->start_ns, s->end_ns);
     }
+    align(r, r->t->streams[stream].process, out);
     return bad ? -1 : arrange(out, false);
 }
 
@@ -188,6 +222,7 @@ int rows_device_syncs(const struct rows *r, uint32_t process, struct items *out)
         if (s->stream == TL_NONE && sync_process(r, s) == process)
             bad |= add(out, ITEM_SYNC, i, s->start_ns, s->end_ns);
     }
+    align(r, process, out);
     return bad ? -1 : arrange(out, false);
 }
 

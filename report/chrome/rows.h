@@ -11,6 +11,7 @@
 #ifndef GPUPROF_REPORT_CHROME_ROWS_H
 #define GPUPROF_REPORT_CHROME_ROWS_H
 
+#include "analyzer/facts/facts.h"
 #include "analyzer/timeline/timeline.h"
 #include "base/vec.h"
 
@@ -33,11 +34,16 @@ struct rows {
     uint32_t *ops;          /* op indices, stream by stream, each by start */
     uint32_t *stream_first; /* per stream, one more at the end */
     uint32_t *call_first;   /* per thread, one more at the end */
+    int64_t *ahead_ns;      /* by process: its clock minus that of steps_of */
 };
 
 /* -1 when out of memory. */
 int rows_open(struct rows *r, const struct timeline *t, uint32_t steps_of);
 void rows_close(struct rows *r);
+/* Ranks on one clock, that of steps_of, as far as their collectives tell. Without it each item has
+ * the time of its own process. -1 when out of memory. */
+int rows_align(struct rows *r, const struct facts *f);
+int64_t rows_ahead(const struct rows *r, uint32_t process); /* its clock minus that of steps_of */
 
 /* Replace what is in `out`; items are sorted by (start, longest first). -1 when out of memory.
  * Ranges named ProfilerStep# in the process `steps_of` are left out: its steps have a row of their

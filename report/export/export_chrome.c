@@ -114,7 +114,8 @@ static int chrome_analysis(const struct advice *a, const struct export_options *
     int rc = -1;
     json_start(&c.j, f);
     if (rows_open(&c.rows, a->facts->tl, a->facts->steps.process) ||
-        chrome_name_rows(&c, o->merged_ranks) || write_trace(&c, o))
+        rows_align(&c.rows, a->facts) || chrome_name_rows(&c, o->merged_ranks) ||
+        write_trace(&c, o))
         err_set(e, "out of memory");
     else if (json_end_document(&c.j) == 0 || export_done(f, e) == 0)
         rc = 0;

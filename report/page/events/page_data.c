@@ -29,7 +29,9 @@ static uint32_t step_of(const struct steps *s, int64_t at_ns)
 
 static uint32_t item_step(const struct data *d, const struct item *i)
 {
-    if (i->kind == ITEM_OP && d->steps->op_step)
+    const struct timeline *t = d->t;
+    if (i->kind == ITEM_OP && d->steps->op_step &&
+        t->streams[t->ops[i->index].stream].process == d->steps->process)
         return d->steps->op_step[i->index];
     return step_of(d->steps, i->start_ns);
 }
@@ -293,8 +295,9 @@ static int open_data(struct data *d, const struct page *p)
     d->detail = calloc(steps, sizeof *d->detail);
     d->shown = page_shown(p);
     return !d->shown || str_table_init(&d->mores) ||
-                   rows_open(&d->rows, p->t, p->a->facts->steps.process) || !d->name ||
-                   !d->listed || !d->events || !d->detail
+                   rows_open(&d->rows, p->t, p->a->facts->steps.process) ||
+                   rows_align(&d->rows, p->a->facts) || !d->name || !d->listed || !d->events ||
+                   !d->detail
                ? -1
                : 0;
 }

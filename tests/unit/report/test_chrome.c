@@ -48,6 +48,30 @@ START_TEST(snaps_clock_differences)
 }
 END_TEST
 
+/* Ranks are drawn on the clock of the steps. */
+START_TEST(aligns_ranks)
+{
+    struct builder b = build_start();
+    build_api(&b, "cudaLaunchKernel", US(100), US(5));
+    build_finish(&b);
+    struct rank_facts ranks[] = {{.process = 0, .offset_ns = US(30)}};
+    struct facts f = {.ranks = {.at = ranks, .count = 1}};
+    struct items v = {0};
+    for (uint32_t steps_of = 0; steps_of < 2; steps_of++) { /* its own clock, another's */
+        struct rows r;
+        ck_assert_int_eq(rows_open(&r, b.t, steps_of), 0);
+        ck_assert_int_eq(rows_align(&r, &f), 0);
+        ck_assert_int_eq(rows_thread(&r, 0, &v), 0);
+        ck_assert_uint_eq(v.n, 1);
+        ck_assert_int_eq(v.at[0].start_ns, US(100) - (steps_of ? US(30) : 0));
+        ck_assert_int_eq(v.at[0].end_ns - v.at[0].start_ns, US(5));
+        rows_close(&r);
+    }
+    vec_release(&v);
+    timeline_free(b.t);
+}
+END_TEST
+
 START_TEST(keeps_the_shape)
 {
     struct builder b;
@@ -203,6 +227,7 @@ Suite *test_chrome_suite(void)
     TCase *t = tcase_create("chrome");
     tcase_add_test(t, places_overlaps_on_lanes);
     tcase_add_test(t, snaps_clock_differences);
+    tcase_add_test(t, aligns_ranks);
     tcase_add_test(t, keeps_the_shape);
     tcase_add_test(t, waits_stay_with_their_process);
     tcase_add_test(t, one_event_a_line);
