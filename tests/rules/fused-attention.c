@@ -74,6 +74,15 @@ static void fill_short(struct builder *b, int64_t at)
     ROW(b, at, {case_gemm, US(400)}, {forward, US(60)}, {case_gemm, US(400)});
 }
 
+/* Graph attention: a score is the sum of two numbers, each a product with a vector. */
+static void fill_graph(struct builder *b, int64_t at)
+{
+    static const char product[] = "void gemv2T_kernel_val<int, int, float, float, float, float, "
+                                  "128, 16, 2, 2, false, false>";
+    ROW(b, at, {case_gemm, US(400)}, {product, US(20)}, {masks, US(300)}, {forward, US(500)},
+        {case_gemm, US(400)});
+}
+
 START_TEST(test_fused_attention)
 {
     struct builder b = build_start();
@@ -92,8 +101,8 @@ START_TEST(test_fused_attention)
     case_loop(&b, fill_tf32);
     case_verdict(build_analyze(&b), "fused-attention", RULE_SUPPRESSED);
     build_end(&b);
-    case_fill *const silent[] = {fill_loss, fill_loss_mangled, fill_router, fill_short};
-    for (int i = 0; i < 4; i++) {
+    case_fill *const silent[] = {fill_loss, fill_loss_mangled, fill_router, fill_short, fill_graph};
+    for (size_t i = 0; i < sizeof silent / sizeof *silent; i++) {
         b = build_start();
         case_loop(&b, silent[i]);
         case_verdict(build_analyze(&b), "fused-attention", RULE_SILENT);

@@ -63,6 +63,13 @@ static bool product(const struct op *o)
     return o->kind == OP_KERNEL && o->class.family == FAMILY_GEMM;
 }
 
+/* A matrix times a vector makes no scores of all pairs: what graph attention adds up before its
+ * softmax. */
+static bool by_vector(const struct facts *f, const struct op *o)
+{
+    return query_name_has(tl_text(f->tl, o->full_name), "gemv|dot_kernel");
+}
+
 /* What may happen to scores between a product and the softmax. */
 static bool on_scores(const struct op *o)
 {
@@ -88,7 +95,7 @@ static uint32_t next_product(const struct facts *f, const uint32_t *neighbours, 
          k++, i = neighbours[i]) {
         const struct op *o = &f->tl->ops[i];
         if (product(o))
-            return i;
+            return by_vector(f, o) ? TL_NONE : i;
         if (on_scores(o))
             row[(*n)++] = i;
         else if (!beside(o))
