@@ -14,6 +14,7 @@ fact, wrap, once, guarded = hook.fact, hook.wrap, hook.once, hook.guarded
 apply = hook.here["apply"]
 MOST = 32  # loaders that are told apart
 made_at = {}  # id of a loader: the line that made it
+made_by = {}  # id of a loader: the framework whose trainer made it
 given = {}  # id of a dataset: a reference to it, and the program's line that first gave it to a loader
 number_of = {}  # id of a loader, or what tells it from others (kind_of): its number
 used = {}  # number: how many loaders have it
@@ -31,6 +32,20 @@ def own_place():
             return f"{os.path.basename(path)}:{frame.f_lineno}"
         frame = frame.f_back
     return hook.user_place()
+
+
+def framework():
+    """transformers, where its Trainer makes the loader that is being made: it has arguments of its own
+    for what the loader gets."""
+    frame = sys._getframe(1)
+    while frame:
+        path = frame.f_code.co_filename
+        if "/transformers/" in path:
+            return "transformers"
+        if not path.startswith((hook.FOLDER, hook.torch_folder, "<")) and "-packages/" not in path:
+            return None
+        frame = frame.f_back
+    return None
 
 
 def line_of(dataset):
@@ -104,6 +119,8 @@ def describe(loader, number, made, place):
     fact(key, settings_of(loader))
     fact(key + ".made", made)
     fact(key + ".where", place)
+    if made_by.get(id(loader)):
+        fact(key + ".by", made_by[id(loader)])
     note_dataset(number, loader.dataset)
     collate = where_is(loader.collate_fn)
     if collate:
@@ -164,6 +181,7 @@ def note_set(loader, name, value=None, *_):
     """The first thing that a loader sets of itself, by the line that makes it."""
     if name == "dataset":
         made_at[id(loader)] = line_of(value)
+        made_by[id(loader)] = framework()
         number_of.pop(id(loader), None)
 
 

@@ -82,6 +82,11 @@ def prepared():
     loader = DataLoader(Data(32), batch_size=8)  # line 71
     loader = library["prepare"](loader)
     for x, y in loader: step(x, y)
+def trainer():
+    library = {}
+    exec(compile("def train(data, make): return make(data, batch_size=8)",
+                 "/lib/site-packages/transformers/trainer.py", "exec"), library)
+    for x, y in library["train"](Data(32), DataLoader): step(x, y)
 def confined():
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
     collate()
@@ -140,6 +145,9 @@ def what_makes_batches(test, script):
                said.get("torch.loader.2.iterable") == "shards", "who divides itself", said)
     said = facts(test.same("a loader that a library makes from the program's", [PYTHON, script, "prepared"]))
     test.check(said.get("torch.loader.1.made") == "loading_case.py:71", "the program's line is named", said)
+    test.check("torch.loader.1.by" not in said, "no trainer made it", said)
+    said = facts(test.same("a loader that a trainer makes", [PYTHON, script, "trainer"]))
+    test.check(said.get("torch.loader.1.by") == "transformers", "whose arguments are others", said)
     said = facts(test.same("made anew", [PYTHON, script, "anew"]))
     test.check("torch.loader.1.anew" in said and "torch.loader.2" not in said, "one loader, made anew", said)
     seen = waits(test.same("read ahead", [PYTHON, script, "ahead"]))

@@ -135,6 +135,21 @@ START_TEST(the_loader_that_is_waited_for)
 }
 END_TEST
 
+/* Its loader gets what TrainingArguments say. */
+START_TEST(the_loader_of_a_trainer)
+{
+    struct builder b = feed_loop(&usual);
+    build_meta(&b, "torch.loader.1", "DataLoader(num_workers=0)");
+    build_meta(&b, "torch.loader.1.made", "sft.py:15");
+    build_meta(&b, "torch.loader.1.by", "transformers");
+    const struct outcome *o = data_loading(&b, RULE_FIRES);
+    ck_assert_str_eq(o->remedy.pytorch,
+                     "sft.py:15: TrainingArguments(..., dataloader_num_workers=3, "
+                     "dataloader_persistent_workers=True); now DataLoader(num_workers=0)");
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(the_function_that_collates)
 {
     struct builder b = feed_loop(&usual);
@@ -331,6 +346,7 @@ Suite *rule_data_loading_suite(void)
     tcase_add_test(t, a_training_that_wants_all_cores);
     tcase_add_test(t, an_iterable_dataset_is_divided_first);
     tcase_add_test(t, the_loader_that_is_waited_for);
+    tcase_add_test(t, the_loader_of_a_trainer);
     tcase_add_test(t, the_function_that_collates);
     tcase_add_test(t, behind_a_thread_that_reads_ahead);
     tcase_add_test(t, means_where_batches_come_in_bursts);

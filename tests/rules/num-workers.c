@@ -18,6 +18,8 @@ START_TEST(beside_a_gpu)
         build_meta(&b, "torch.loader.2.made", "train.py:1");
         if (iterable)
             build_meta(&b, "torch.loader.2.iterable", "does not shard");
+        else
+            build_meta(&b, "torch.loader.2.by", "transformers");
         for (int i = 0; i < CASE_STEPS; i++) {
             double at = 100 + 10 * i;
             build_range_at(&b, "gpuprof.step", 0, MS(at), MS(at + 10));
@@ -32,6 +34,7 @@ START_TEST(beside_a_gpu)
         ck_assert_ptr_eq(strstr(o->remedy.pytorch, "train.py:1: "), o->remedy.pytorch);
         ck_assert(iterable ? !o->setting : o->setting != NULL);
         ck_assert_int_eq(strstr(o->remedy.pytorch, "get_worker_info()") != NULL, iterable);
+        ck_assert_int_eq(strstr(o->remedy.pytorch, "dataloader_num_workers=") != NULL, !iterable);
         build_end(&b);
     }
 }

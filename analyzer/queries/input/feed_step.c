@@ -139,13 +139,37 @@ int64_t query_feed_share(const struct facts *facts, const struct feed *f, double
     return (int64_t)(ns / f->step_ns * (double)facts->step_ns);
 }
 
+/* The Transformers' Trainer takes what its loader gets by arguments of its own: DataLoader(...,
+ * num_workers=2) is TrainingArguments(..., dataloader_num_workers=2). */
+static const char *for_trainer(struct arena *arena, const char *remedy)
+{
+    static const char call[] = "DataLoader(...";
+    const char *at = remedy + sizeof call - 1, *out = "TrainingArguments(...";
+    if (strncmp(remedy, call, sizeof call - 1) != 0)
+        return remedy;
+    while (out && strncmp(at, ", ", 2) == 0) {
+        size_t n = strcspn(at + 2, ",)");
+        out = arena_printf(arena, "%s, dataloader_%.*s", out, (int)n, at + 2);
+        at += 2 + n;
+    }
+    return arena_printf(arena, "%s%s", out, at);
+}
+
+const char *query_feed_remedy(const struct facts *facts, struct arena *arena, const struct feed *f,
+                              const char *remedy)
+{
+    const char *by = query_feed_fact(facts, arena, f, "by");
+    return by && strcmp(by, "transformers") == 0 ? for_trainer(arena, remedy) : remedy;
+}
+
 const char *query_feed_line(const struct facts *facts, struct arena *arena, const struct feed *f,
                             const char *remedy)
 {
     const char *made = query_feed_fact(facts, arena, f, "made"),
                *now = query_feed_fact(facts, arena, f, NULL);
-    return arena_printf(arena, "%s%s%s%s%s", made ? made : "", made ? ": " : "", remedy,
-                        now ? "; now " : "", now ? now : "");
+    return arena_printf(arena, "%s%s%s%s%s", made ? made : "", made ? ": " : "",
+                        query_feed_remedy(facts, arena, f, remedy), now ? "; now " : "",
+                        now ? now : "");
 }
 
 const char *query_feed_setting(const struct facts *facts, struct arena *arena, const struct feed *f,

@@ -128,6 +128,8 @@ static void advise(const struct facts *facts, struct arena *arena, struct outcom
     o->setting = arena_printf(arena, "num_workers=%d", n);
     o->remedy.pytorch =
         arena_printf(arena, "DataLoader(..., num_workers=%d, persistent_workers=True)", n);
+    if (hooked)
+        o->remedy.pytorch = query_feed_remedy(facts, arena, &feed, o->remedy.pytorch);
     o->remedy.tensorflow =
         arena_printf(arena, "dataset.map(f, num_parallel_calls=%d).prefetch(tf.data.AUTOTUNE)", n);
     o->remedy.cuda =
