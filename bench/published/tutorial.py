@@ -22,12 +22,13 @@ KINDS = [("batch norm", r"bn_|batch_norm|BatchNorm"), ("pooling", r"pool|Adaptiv
 
 
 class Profile:
-    """What a step of a recording holds: means over its steady steps."""
+    """What a step of a recording holds: means from its first steady step to the last."""
 
     def __init__(self, gpuprof, path):
         self.said = json.loads(subprocess.run([gpuprof, "analyze", "--json", path], capture_output=True, check=True, text=True).stdout)
         db = sqlite3.connect(path)
-        steps = db.execute("SELECT start_ns, end_ns FROM step WHERE used = 1 ORDER BY id").fetchall()
+        steps = db.execute("SELECT start_ns, end_ns FROM step WHERE id BETWEEN (SELECT min(id) FROM step WHERE used = 1) AND "
+                           "(SELECT max(id) FROM step WHERE used = 1) ORDER BY id").fetchall()
         rows = db.execute("SELECT s.text, k.start_ns, k.end_ns FROM kernel k JOIN string s ON s.id = k.name ORDER BY k.start_ns").fetchall()
         first, last = steps[0][0], steps[-1][1]
         inside = [(name, end - start) for name, start, end in rows if first <= start < last]
