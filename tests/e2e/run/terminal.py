@@ -51,7 +51,7 @@ class Terminal:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.chdir(folder)
-            os.execvpe(command[0], command, {**environment, "PS1": "> ", "TERM": "dumb"})
+            os.execvpe(command[0], command, {**environment, "PS1": "> ", "TERM": "dumb", "HISTFILE": "/dev/null"})
         self.resize(24, 80)
 
     def resize(self, rows, columns):
