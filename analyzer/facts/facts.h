@@ -375,25 +375,11 @@ static inline size_t steps_like(const struct steps *s)
 /* The title of a part, in the words for what was seen of this program: without a backward pass
  * "forward" is all that is done with a batch. */
 const char *analysis_part_title(const struct facts *f, int part);
-/* "step", "batch" where nothing but batches was seen, "window" where none repeats. */
-static inline const char *analysis_step_word(const struct facts *f)
-{
-    return f->steps.batches ? "batch" : analysis_of_window(f) ? "window" : "step";
-}
-
-/* Behind a number: what it is of. */
-static inline const char *analysis_per_step(const struct facts *f)
-{
-    return f->steps.batches ? "per batch" : analysis_of_window(f) ? "in the window" : "per step";
-}
-
-/* Behind a share: "of the step". */
-static inline const char *analysis_of_step(const struct facts *f)
-{
-    return f->steps.batches        ? "of the batch"
-           : analysis_of_window(f) ? "of the recorded window"
-                                   : "of the step";
-}
+/* "step", "batch" where nothing but batches was seen, "window" where none repeats; what stands
+ * behind a number, "per step", and behind a share, "of the step". */
+const char *analysis_step_word(const struct facts *f);
+const char *analysis_per_step(const struct facts *f);
+const char *analysis_of_step(const struct facts *f);
 
 /* True when the program ran on the virtual GPU: every output must say so. */
 static inline bool facts_virtual(const struct facts *f)

@@ -107,4 +107,20 @@ int build_health(struct build *b, const char *code, const char *text, int64_t va
 /* timeline_ranks.c: fills t.missing_ranks and warns of them. -1: out of memory. */
 int build_missing_ranks(struct build *b);
 
+/* The nearest that fits; of eight bits 0 where it does not. */
+static inline uint32_t clamp32(int64_t v)
+{
+    return v < 0 ? 0 : v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
+}
+
+static inline uint16_t clamp16(int64_t v)
+{
+    return v < 0 ? 0 : v > UINT16_MAX ? UINT16_MAX : (uint16_t)v;
+}
+
+static inline uint8_t clamp8(int64_t v)
+{
+    return v < 0 || v > UINT8_MAX ? 0 : (uint8_t)v;
+}
+
 #endif

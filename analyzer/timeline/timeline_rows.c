@@ -19,21 +19,6 @@ static bool clean_span(struct build *b, enum row_kind kind, int64_t start, int64
     return ok;
 }
 
-static uint32_t clamp32(int64_t v)
-{
-    return v < 0 ? 0 : v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
-}
-
-static uint16_t clamp16(int64_t v)
-{
-    return v < 0 ? 0 : v > UINT16_MAX ? UINT16_MAX : (uint16_t)v;
-}
-
-static uint8_t clamp8(int64_t v)
-{
-    return v < 0 || v > UINT8_MAX ? 0 : (uint8_t)v;
-}
-
 static int64_t clean_bytes(struct build *b, enum row_kind kind, int64_t v)
 {
     bool ok = v >= 0 && v <= TL_TIME_MAX && clean_total(v, TL_TOTAL_MAX, &b->total_bytes[kind]);
@@ -137,9 +122,7 @@ int put_api(struct build *b, const void *row)
                         .op = TL_NONE,
                         .sync = TL_NONE,
                         .layer = a->layer == 1,
-                        .error = (uint16_t)(a->result < 0            ? 0
-                                            : a->result < UINT16_MAX ? a->result
-                                                                     : UINT16_MAX)};
+                        .error = clamp16(a->result)};
     *refs = (struct refs){a->process, a->thread, a->correlation};
     return 0;
 }
