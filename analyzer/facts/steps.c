@@ -5,6 +5,7 @@
 #include "analyzer/measure/input.h"
 
 #include "analyzer/timeline/sort.h"
+#include "analyzer/timeline/name_test.h"
 #include "wire/spool_format.h"
 
 #include <math.h>
@@ -111,35 +112,32 @@ static uint32_t index_of_max(const int64_t *v, size_t n)
     return (uint32_t)best;
 }
 
+static bool of_loop(const char *name)
+{
+    return input_name(name) || strncmp(name, "Optimizer.step", 14) == 0;
+}
+
 /* PyTorch runs backward on a thread of its own, which may launch more than the loop's. Of threads
  * with at least a quarter of the most launches, the one with most ranges that take a batch or
- * update the parameters; without any, the one that launches most. -1: out of memory. */
-static int64_t training_thread(const struct timeline *t, const int64_t *launches)
+ * update the parameters; without any, the one that launches most. */
+static uint32_t training_thread(const struct timeline *t, const int64_t *launches)
 {
-    enum { NOT_ASKED, OTHER, OF_LOOP };
     uint32_t most = index_of_max(launches, t->thread_count), best = most;
-    uint8_t *named = calloc((size_t)t->strings.n + 1, 1);
+    struct name_test loop = name_test_open(t, of_loop);
     size_t best_n = 0;
-    for (uint32_t i = 0; named && i < t->thread_count; i++) {
+    for (uint32_t i = 0; i < t->thread_count; i++) {
         const struct thread *th = &t->threads[i];
         size_t n = 0;
         for (uint32_t k = th->first_range;
-             launches[i] * 4 >= launches[most] && k < th->first_range + th->ranges; k++) {
-            uint8_t *of = &named[t->ranges[k].name];
-            if (*of == NOT_ASKED) {
-                const char *name = tl_text(t, t->ranges[k].name);
-                *of =
-                    input_name(name) || strncmp(name, "Optimizer.step", 14) == 0 ? OF_LOOP : OTHER;
-            }
-            n += *of == OF_LOOP;
-        }
+             launches[i] * 4 >= launches[most] && k < th->first_range + th->ranges; k++)
+            n += name_test(&loop, t->ranges[k].name);
         if (n > best_n) {
             best_n = n;
             best = i;
         }
     }
-    free(named);
-    return named ? (int64_t)best : -1;
+    name_test_close(&loop);
+    return best;
 }
 
 /* The process with most GPU time (that of the marks, where it has any), its device with most GPU
@@ -167,13 +165,12 @@ static int choose_focus(struct facts *f, const struct mark_group *g)
             thread[tl_op_thread(t, i)]++;
     }
     f->steps.device = index_of_max(device, t->device_count);
-    int64_t training = training_thread(t, thread);
-    f->steps.main_thread = training > 0 ? (uint32_t)training : 0;
+    f->steps.main_thread = training_thread(t, thread);
     if (g->count && t->threads[g->thread].process == f->steps.process &&
         (thread[g->thread] || t->op_count == 0))
         f->steps.main_thread = g->thread;
     free(sums);
-    return training < 0 ? -1 : 0;
+    return 0;
 }
 
 /* ---- from repetition ---- */

@@ -1,6 +1,7 @@
 /* When a thread waits for or makes input data, told by the names of its ranges and by loader rows.
  * Cost: O(ranges of the thread + loader rows). */
 #include "analyzer/measure/input.h"
+#include "analyzer/timeline/name_test.h"
 #include "analyzer/timeline/sort.h"
 
 #include "base/vec.h"
@@ -46,15 +47,8 @@ bool input_makes(const char *name)
 struct launches {
     int64_t *before; /* launches of the thread before its i-th call; NULL without input ranges */
     int64_t *held;   /* by string id: inside ranges of that name */
-    uint8_t *named;  /* by string id: 0 not asked yet, 1 no input, 2 input */
+    struct name_test input;
 };
-
-static bool names_input(const struct launches *l, const struct timeline *t, uint32_t name)
-{
-    if (!l->named[name])
-        l->named[name] = input_name(tl_text(t, name)) ? 2 : 1;
-    return l->named[name] == 2;
-}
 
 static size_t calls_before(const struct timeline *t, const struct thread *th, int64_t time)
 {
@@ -78,13 +72,12 @@ static int count_before(struct launches *l, const struct timeline *t, const stru
 
 static int launches_count(struct launches *l, const struct timeline *t, const struct thread *th)
 {
-    l->named = calloc((size_t)t->strings.n + 1, sizeof *l->named);
     l->held = calloc((size_t)t->strings.n + 1, sizeof *l->held);
-    if (!l->named || !l->held)
+    if (!l->held)
         return -1;
     for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++) {
         const struct range *r = &t->ranges[i];
-        if (!names_input(l, t, r->name))
+        if (!name_test(&l->input, r->name))
             continue;
         if (!l->before && count_before(l, t, th) < 0)
             return -1;
@@ -203,11 +196,11 @@ int input_spans(struct spans *out, const struct timeline *t, uint32_t thread)
 {
     struct span_list found = {0};
     const struct thread *th = &t->threads[thread];
-    struct launches l = {0};
+    struct launches l = {.input = name_test_open(t, input_name)};
     int rc = launches_count(&l, t, th) < 0 ? -1 : add_os_waits(&found, t, thread);
     for (uint32_t i = th->first_range; i < th->first_range + th->ranges && rc == 0; i++) {
         const struct range *r = &t->ranges[i];
-        if (!names_input(&l, t, r->name) || is_loop(&l, th, r->name))
+        if (!name_test(&l.input, r->name) || is_loop(&l, th, r->name))
             continue;
         rc = add_span(&found, r->start_ns, r->end_ns);
     }
@@ -228,7 +221,7 @@ int input_spans(struct spans *out, const struct timeline *t, uint32_t thread)
     free(keys);
     free(l.before);
     free(l.held);
-    free(l.named);
+    name_test_close(&l.input);
     vec_release(&found);
     return rc < 0 ? -1 : spans_index(out);
 }
