@@ -40,7 +40,7 @@ def framework():
     frame = sys._getframe(1)
     while frame:
         path = frame.f_code.co_filename
-        if "/transformers/" in path:
+        if path.endswith("/transformers/trainer.py"):
             return "transformers"
         if not path.startswith((hook.FOLDER, hook.torch_folder, "<")) and "-packages/" not in path:
             return None

@@ -87,6 +87,11 @@ def trainer():
     exec(compile("def train(data, make): return make(data, batch_size=8)",
                  "/lib/site-packages/transformers/trainer.py", "exec"), library)
     for x, y in library["train"](Data(32), DataLoader): step(x, y)
+def clone():
+    program = {}
+    exec(compile("def train(data, make): return make(data, batch_size=8)",
+                 "/home/me/transformers/examples/run.py", "exec"), program)
+    for x, y in program["train"](Data(32), DataLoader): step(x, y)
 def confined():
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
     collate()
@@ -148,6 +153,8 @@ def what_makes_batches(test, script):
     test.check("torch.loader.1.by" not in said, "no trainer made it", said)
     said = facts(test.same("a loader that a trainer makes", [PYTHON, script, "trainer"]))
     test.check(said.get("torch.loader.1.by") == "transformers", "whose arguments are others", said)
+    said = facts(test.same("a program in a folder of that name", [PYTHON, script, "clone"]))
+    test.check("torch.loader.1.by" not in said, "makes its loader itself", said)
     said = facts(test.same("made anew", [PYTHON, script, "anew"]))
     test.check("torch.loader.1.anew" in said and "torch.loader.2" not in said, "one loader, made anew", said)
     seen = waits(test.same("read ahead", [PYTHON, script, "ahead"]))
