@@ -8,6 +8,7 @@
  *
  * Only small results, as for copies. */
 #include "reference_workloads/vgpu/core/core_function.h"
+#include "reference_workloads/vgpu/core/core_reduce.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -118,9 +119,6 @@ static void fill(size_t each, void *const *args)
 
 /* Parts of PyTorch's argument (ReduceOp in Reduce.cuh), which begins with what its operation needs.
  */
-struct config {
-    int32_t element, inputs, outputs, splits[8], width, height, threads, others[2];
-};
 struct strides { /* OffsetCalculator<2>, in bytes */
     int32_t dims;
     struct {
@@ -131,7 +129,7 @@ struct strides { /* OffsetCalculator<2>, in bytes */
 enum { INPUT_STRIDES = 4 + 25 * 12 + 25 * 4, NEXT = 8 };
 
 struct reduction {
-    struct config config;
+    struct vg_reduce_config config;
     struct strides strides;
     char *to[2];
 };
@@ -140,7 +138,8 @@ struct reduction {
 static size_t input_at(const char *argument)
 {
     enum { MOST = 64 };
-    const size_t least = 4 + sizeof(struct config) + INPUT_STRIDES + sizeof(struct strides);
+    const size_t least =
+        4 + sizeof(struct vg_reduce_config) + INPUT_STRIDES + sizeof(struct strides);
     for (size_t at = least; at < least + MOST; at += NEXT) {
         void *is[2];
         memcpy(is, argument + at, sizeof is);
@@ -158,7 +157,7 @@ static bool read_reduction(struct reduction *r, const char *argument)
         memcpy(&r->config, argument + at - pad - before, sizeof r->config);
         memcpy(&r->strides, argument + at - pad - sizeof r->strides, sizeof r->strides);
         memcpy(r->to, argument + at + NEXT, sizeof r->to);
-        const struct config *c = &r->config;
+        const struct vg_reduce_config *c = &r->config;
         if (c->element > 0 && c->inputs > 0 && c->outputs > 0 && c->width > 0 && c->height > 0 &&
             c->width <= 1024 && c->height <= 1024 && c->width * c->height == c->threads &&
             r->strides.dims >= 0 && r->strides.dims <= 25)

@@ -6,6 +6,7 @@
  * costs below from real recordings of others. A kernel that is not known here gets the default of
  * profiles/kernels.ini, a guess. */
 #include "reference_workloads/vgpu/cost/cost_torch.h"
+#include "reference_workloads/vgpu/core/core_reduce.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -230,19 +231,18 @@ static double gather(const struct torch_launch *l)
     return torch_memory(l, rows * bytes * 2, l->p->layout_eff);
 }
 
-/* Bytes that a reduction reads, from its ReduceConfig (Reduce.cuh): after the functor and the
- * initial value come the size of an element, the number of inputs and of outputs, two steps, six
- * factors, and the block's width and height, which say whether it is one. 0: not found. */
+/* Bytes that a reduction reads. Its configuration stands behind the functor and the initial value;
+ * the block's size says whether it is one. 0: not found. */
 static double reduced_bytes(const struct torch_launch *l)
 {
-    enum { INTS = 13, WIDTH = 11, SEARCHED = 64 };
+    enum { SEARCHED = 64 };
     const char *argument = l->args ? l->args[0] : NULL;
     for (size_t at = 0; argument && at <= SEARCHED; at += 4) {
-        int32_t v[INTS];
-        memcpy(v, argument + at, sizeof v);
-        if (v[0] >= 1 && v[0] <= 16 && v[1] >= 1 && v[2] >= 1 && v[WIDTH] == (int)l->block[0] &&
-            v[WIDTH + 1] == (int)l->block[1])
-            return (double)v[0] * v[1] * v[2];
+        struct vg_reduce_config c;
+        memcpy(&c, argument + at, sizeof c);
+        if (c.element >= 1 && c.element <= 16 && c.inputs >= 1 && c.outputs >= 1 &&
+            c.width == (int)l->block[0] && c.height == (int)l->block[1])
+            return (double)c.element * c.inputs * c.outputs;
     }
     return 0;
 }

@@ -1,7 +1,7 @@
 /* Kernels of Hopper that are modelled from their code. Bulk copies (TMA): what one lane starts
  * counts with all its bytes, whichever lane and warp it is. Loops of persistent kernels. */
 #include "reference_workloads/vgpu/core/core_tensor.h"
-#include "reference_workloads/vgpu/cost/cost_code.h"
+#include "tests/unit/vgpu_code_work.h"
 
 #include <check.h>
 
@@ -49,18 +49,6 @@ static const char triples[] =
     "$IN: fma.rn.f32 %f1, %f1, %f1, %f1; add.s32 %r3, %r3, 1;\n"
     "  setp.lt.s32 %p1, %r3, %r1; @%p1 bra $IN;\n"
     "  mul.lo.s32 %r2, %r2, 3; setp.lt.s32 %p2, %r2, 1000000000; @%p2 bra $OUT;\n  ret;\n}\n";
-
-static struct code_work work_of(const char *ptx, const char *name, unsigned blocks,
-                                unsigned threads, void *const *args)
-{
-    struct ptx_kernel *k = ptx_read(ptx, name);
-    struct ptx_launch l = {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .args = args};
-    struct code_work w;
-    ck_assert_ptr_nonnull(k);
-    ck_assert(vg_code_sample(k, &l, &w));
-    ptx_free(k);
-    return w;
-}
 
 static void tensor_of(void *map, uint64_t columns, uint64_t rows)
 {

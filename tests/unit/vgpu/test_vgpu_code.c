@@ -1,5 +1,5 @@
 /* Kernels modelled from their code: PTX, what sampled warps do, the time of it. */
-#include "reference_workloads/vgpu/cost/cost_code.h"
+#include "tests/unit/vgpu_code_work.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -34,18 +34,6 @@ struct sums_arguments {
     float factor;
     void *all[6];
 };
-
-static struct code_work work_of(const char *ptx, const char *name, unsigned blocks,
-                                unsigned threads, void *const *args)
-{
-    struct ptx_kernel *k = ptx_read(ptx, name);
-    struct ptx_launch l = {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .args = args};
-    struct code_work w;
-    ck_assert_ptr_nonnull(k);
-    ck_assert(vg_code_sample(k, &l, &w));
-    ptx_free(k);
-    return w;
-}
 
 static struct code_work sums_work(unsigned blocks, int n, int step, int jump)
 {
