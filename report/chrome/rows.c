@@ -54,10 +54,9 @@ int rows_align(struct rows *r, const struct facts *f)
     if (!r->ahead_ns)
         return -1;
     for (size_t i = 0; i < f->ranks.count; i++)
-        r->ahead_ns[f->ranks.at[i].process] = f->ranks.at[i].offset_ns;
-    if (r->steps_of < r->t->process_count)
-        own_ns = r->ahead_ns[r->steps_of];
-    for (size_t i = 0; i < f->ranks.count && own_ns; i++)
+        if (f->ranks.at[i].process == r->steps_of)
+            own_ns = f->ranks.at[i].offset_ns;
+    for (size_t i = 0; i < f->ranks.count; i++)
         r->ahead_ns[f->ranks.at[i].process] = f->ranks.at[i].offset_ns - own_ns;
     return 0;
 }
