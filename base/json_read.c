@@ -242,20 +242,20 @@ static enum json_token take_key(struct json_reader *r)
 {
     if (take_string(r) < 0)
         return JSON_ERROR;
-    int colon = take_colon(r);
-    if (colon < 0)
-        return JSON_ERROR;
-    if (!colon)
-        return fail(r, "a key without a colon");
     r->state = WANT_VALUE;
-    return JSON_KEY;
+    if (r->pos < r->end && r->buf[r->pos] == ':') { /* as every writer of traces does */
+        r->pos++;
+        return JSON_KEY;
+    }
+    int colon = take_colon(r);
+    return colon > 0 ? JSON_KEY : colon < 0 ? JSON_ERROR : fail(r, "a key without a colon");
 }
 
 enum json_token json_next(struct json_reader *r)
 {
+    if (r->error)
+        return JSON_ERROR;
     for (;;) {
-        if (r->error)
-            return JSON_ERROR;
         int c = peek(r);
         if (c < 0) {
             if (r->error)
@@ -348,15 +348,7 @@ int json_skip_rest(struct json_reader *r)
     return 0;
 }
 
-static bool one_of(const struct json_reader *r, const char *const *keys, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strlen(keys[i]) == r->length && memcmp(keys[i], r->text, r->length) == 0)
-            return true;
-    return false;
-}
-
-enum json_token json_next_of(struct json_reader *r, const char *const *keys, size_t count)
+enum json_token json_next_of(struct json_reader *r, const struct words *keys)
 {
     int target = r->depth;
     for (;;) {
@@ -365,7 +357,7 @@ enum json_token json_next_of(struct json_reader *r, const char *const *keys, siz
             return JSON_ERROR;
         if (r->depth < target)
             return JSON_OBJECT_END;
-        if (c != '"' || r->depth > target || !one_of(r, keys, count))
+        if (c != '"' || r->depth > target || !words_find(keys, r->text, r->length))
             continue;
         int colon = take_colon(r); /* else it is a value */
         if (colon < 0)

@@ -13,6 +13,8 @@
 #ifndef GPUPROF_BASE_JSON_READ_H
 #define GPUPROF_BASE_JSON_READ_H
 
+#include "base/words.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -63,9 +65,9 @@ enum json_token json_next(struct json_reader *r);
  * error. */
 int json_skip(struct json_reader *r);
 int json_skip_rest(struct json_reader *r);
-/* Inside an object: the next of its keys that is one of `count` texts, as json_next returns it, or
- * the object's end; the others are skipped with their values. */
-enum json_token json_next_of(struct json_reader *r, const char *const *keys, size_t count);
+/* Inside an object: the next of its keys that is one of `keys`, as json_next returns it, or the
+ * object's end; the others are skipped with their values. */
+enum json_token json_next_of(struct json_reader *r, const struct words *keys);
 /* Undoes backslashes of text[0..n) into out (same size suffices); returns the length. */
 size_t json_unescape(const char *text, size_t n, char *out);
 

@@ -110,7 +110,7 @@ struct kineto {
     struct err *e;
     struct json_reader json;
     struct { /* keys and categories of events (kineto_event.c) */
-        struct words fields, categories, args;
+        struct words fields, categories, args, inputs;
         struct word arg[KINETO_ARGS];
     } words;
     char *scratch; /* for texts with escapes */
@@ -149,6 +149,7 @@ int kineto_event_read(struct kineto *k, struct kineto_event *v);
 /* Reads the args of an operator, whose value comes next: the shapes of its inputs, where they were
  * recorded. 0, or -1. */
 int kineto_shapes_read(struct kineto *k);
+void kineto_shapes_words(struct kineto *k); /* once, before the first */
 /* These of the event at hand, as a text of the sink: "64 x 3 x 224 x 224 float, 64 x 3 x 7 x 7
  * float"; 0 without, STR_NONE: out of memory. */
 uint32_t kineto_shapes(struct kineto *k);

@@ -359,6 +359,7 @@ void kineto_event_words(struct kineto *k)
     for (size_t i = 0; i < count; i++)
         w[i] = (struct word){args[i].key, (uint8_t)strlen(args[i].key), (uint8_t)i};
     words_index(&k->words.args, w, count);
+    kineto_shapes_words(k);
     words_index(&k->words.fields, fields, sizeof fields / sizeof *fields);
     words_index(&k->words.categories, categories, sizeof categories / sizeof *categories);
 }

@@ -97,13 +97,23 @@ static int read_inputs(struct kineto *k, bool dims)
     return 0;
 }
 
+void kineto_shapes_words(struct kineto *k)
+{
+    static const struct word keys[] = {
+        WORD("Input Dims", 0),
+        WORD("Input type", 0),
+        WORD("Input dims", 0),
+        WORD("Input Type", 0),
+    };
+    words_index(&k->words.inputs, keys, sizeof keys / sizeof *keys);
+}
+
 int kineto_shapes_read(struct kineto *k)
 {
-    static const char *const keys[] = {"Input Dims", "Input type", "Input dims", "Input Type"};
     enum json_token t = json_next(&k->json);
     if (t != JSON_OBJECT)
         return t == JSON_ERROR ? -1 : t == JSON_ARRAY ? json_skip_rest(&k->json) : 0;
-    while ((t = json_next_of(&k->json, keys, sizeof keys / sizeof *keys)) == JSON_KEY) {
+    while ((t = json_next_of(&k->json, &k->words.inputs)) == JSON_KEY) {
         char kind = k->json.text[6]; /* D or T, small or not */
         if (read_inputs(k, kind == 'D' || kind == 'd') < 0)
             return -1;

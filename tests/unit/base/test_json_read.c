@@ -56,15 +56,17 @@ END_TEST
 static const char *members_of(const char *text, size_t length, size_t step)
 {
     static const char a[16] = "a", key[16] = "key"; /* with NULs behind them */
-    static const char *const keys[] = {a, key};
+    static const struct word wanted[] = {{a, 1, 0}, {key, 3, 0}};
+    struct words keys;
     static char out[4096];
     struct source s = {text, length, 0, step};
     struct json_reader r;
     size_t n = 0;
     enum json_token t;
     ck_assert_int_eq(json_read_open(&r, fill, &s, 1 << 20), 0);
+    words_index(&keys, wanted, 2);
     ck_assert_int_eq(json_next(&r), JSON_OBJECT);
-    while ((t = json_next_of(&r, keys, 2)) == JSON_KEY) {
+    while ((t = json_next_of(&r, &keys)) == JSON_KEY) {
         n += (size_t)snprintf(out + n, sizeof out - n, "%.*s=", (int)r.length, r.text);
         t = json_next(&r);
         if (t == JSON_ARRAY)
