@@ -65,14 +65,16 @@ reference_workloads/ddp reference_workloads/common reference_workloads/conv
 reference_workloads/gpt reference_workloads/common reference_workloads/conv
 reference_workloads/vgpu/ptx
 reference_workloads/vgpu/core reference_workloads/vgpu/ptx
-reference_workloads/vgpu/cost reference_workloads/vgpu/core reference_workloads/vgpu/ptx
+reference_workloads/vgpu/code reference_workloads/vgpu/core reference_workloads/vgpu/ptx
+reference_workloads/vgpu/cost reference_workloads/vgpu/code reference_workloads/vgpu/core reference_workloads/vgpu/ptx
 reference_workloads/vgpu/reach
 ROOMS
-    for shim in cuda cupti cublas cublaslt cudnn cufft cusolver cusparse nccl nvml; do
+    for shim in cupti cublas cublaslt cudnn cufft cusolver cusparse nccl nvml; do
         echo "reference_workloads/vgpu/shims/$shim reference_workloads/vgpu/core reference_workloads/vgpu/cost reference_workloads/vgpu/shims"
     done
+    echo "reference_workloads/vgpu/shims/cuda reference_workloads/vgpu/code reference_workloads/vgpu/core reference_workloads/vgpu/cost reference_workloads/vgpu/shims"
     for shim in cudart cudart12; do # one is built of the other
-        echo "reference_workloads/vgpu/shims/$shim reference_workloads/vgpu/core reference_workloads/vgpu/cost reference_workloads/vgpu/shims reference_workloads/vgpu/shims/cudart reference_workloads/vgpu/shims/cudart12"
+        echo "reference_workloads/vgpu/shims/$shim reference_workloads/vgpu/code reference_workloads/vgpu/core reference_workloads/vgpu/cost reference_workloads/vgpu/shims reference_workloads/vgpu/shims/cudart reference_workloads/vgpu/shims/cudart12"
     done
     echo "reference_workloads/vgpu/shims reference_workloads/vgpu/core"
     for topic in input host copies kernels training ranks; do

@@ -1,6 +1,6 @@
 /* Kernels of Hopper that are modelled from their code. Bulk copies (TMA): what one lane starts
  * counts with all its bytes, whichever lane and warp it is. Loops of persistent kernels. */
-#include "reference_workloads/vgpu/core/core_tensor.h"
+#include "reference_workloads/vgpu/code/tensor.h"
 #include "tests/unit/vgpu_code_work.h"
 
 #include <check.h>

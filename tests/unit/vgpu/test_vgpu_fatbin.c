@@ -1,5 +1,5 @@
 /* Containers of device code: how they are unpacked and walked, and which code a device takes. */
-#include "reference_workloads/vgpu/core/core_image.h"
+#include "reference_workloads/vgpu/code/image.h"
 #include "reference_workloads/vgpu/ptx/fatbin.h"
 
 #include <check.h>

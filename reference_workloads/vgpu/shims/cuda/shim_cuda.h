@@ -4,7 +4,7 @@
 #ifndef VGPU_SHIM_CUDA_H
 #define VGPU_SHIM_CUDA_H
 
-#include "reference_workloads/vgpu/core/core_function.h"
+#include "reference_workloads/vgpu/code/function.h"
 #include "reference_workloads/vgpu/core/core_graph.h"
 
 #include <cuda.h>

@@ -1,5 +1,5 @@
 /* Modules and their kernels, as Triton, NVRTC's users and the runtime's library calls load them. */
-#include "reference_workloads/vgpu/core/core_image.h"
+#include "reference_workloads/vgpu/code/image.h"
 #include "reference_workloads/vgpu/shims/cuda/shim_cuda.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Descriptions of tensors for bulk copies. */
-#include "reference_workloads/vgpu/core/core_tensor.h"
+#include "reference_workloads/vgpu/code/tensor.h"
 #include "reference_workloads/vgpu/shims/cuda/shim_cuda.h"
 
 static unsigned bits_of(CUtensorMapDataType type)

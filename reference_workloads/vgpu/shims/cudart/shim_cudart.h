@@ -5,7 +5,7 @@
 #ifndef VGPU_SHIM_CUDART_H
 #define VGPU_SHIM_CUDART_H
 
-#include "reference_workloads/vgpu/core/core_function.h"
+#include "reference_workloads/vgpu/code/function.h"
 #include "reference_workloads/vgpu/core/core_graph.h"
 
 #include <cuda_runtime_api.h>

@@ -2,7 +2,7 @@
  * launch. Binaries made by nvcc 13 call __cudaGetKernel and __cudaLaunchKernel, older ones
  * cudaLaunchKernel. */
 #include "reference_workloads/vgpu/shims/cudart/shim_cudart.h"
-#include "reference_workloads/vgpu/core/core_image.h"
+#include "reference_workloads/vgpu/code/image.h"
 
 #include <stdlib.h>
 #include <string.h>

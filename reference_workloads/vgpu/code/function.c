@@ -1,7 +1,7 @@
 /* Functions live in chunks that only grow, so that a handle is checked by its address alone: a
  * PyTorch program registers some hundred thousand and launches them by handle. */
-#include "reference_workloads/vgpu/core/core_function.h"
-#include "reference_workloads/vgpu/core/core_image.h"
+#include "reference_workloads/vgpu/code/function.h"
+#include "reference_workloads/vgpu/code/image.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

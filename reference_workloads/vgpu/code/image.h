@@ -1,9 +1,9 @@
 /* Device code that a program brings or loads at run time: a cubin (ELF), PTX text or a fat binary.
  */
-#ifndef VGPU_CORE_IMAGE_H
-#define VGPU_CORE_IMAGE_H
+#ifndef VGPU_CODE_IMAGE_H
+#define VGPU_CODE_IMAGE_H
 
-#include "reference_workloads/vgpu/core/core_function.h"
+#include "reference_workloads/vgpu/code/function.h"
 
 bool vg_image_is_fat(const void *image);
 /* A copy of what is needed to find kernels in it, to be freed; NULL: it is no device code. */

@@ -7,8 +7,8 @@
  *   other reductions           0 (sums, means, any(), argmax(), the values and indices of max())
  *
  * Only small results, as for copies. */
-#include "reference_workloads/vgpu/core/core_function.h"
-#include "reference_workloads/vgpu/core/core_reduce.h"
+#include "reference_workloads/vgpu/code/function.h"
+#include "reference_workloads/vgpu/code/reduce.h"
 
 #include <stdatomic.h>
 #include <string.h>

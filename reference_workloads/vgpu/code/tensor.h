@@ -1,7 +1,7 @@
 /* Descriptions of tensors for bulk copies (CUtensorMap): programs pass them on, the estimates of
  * kernels read them. */
-#ifndef VGPU_CORE_TENSOR_H
-#define VGPU_CORE_TENSOR_H
+#ifndef VGPU_CODE_TENSOR_H
+#define VGPU_CODE_TENSOR_H
 
 #include <stdbool.h>
 #include <stdint.h>

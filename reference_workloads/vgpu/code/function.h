@@ -1,7 +1,7 @@
 /* Kernels that a program registered or loaded: what cudaKernel_t, cudaFunction_t and CUfunction
  * point to. Their code is looked at when it is first needed. */
-#ifndef VGPU_CORE_FUNCTION_H
-#define VGPU_CORE_FUNCTION_H
+#ifndef VGPU_CODE_FUNCTION_H
+#define VGPU_CODE_FUNCTION_H
 
 #include "reference_workloads/vgpu/core/core_state.h"
 
@@ -36,7 +36,7 @@ struct vg_shape {
 int vg_function_kernel(struct vg_function *f, const struct vg_profile *p,
                        const struct vg_shape *shape, struct vg_kernel *out);
 
-/* Writes what a launch of it leaves in memory, if that is known (core_results.c). */
+/* Writes what a launch of it leaves in memory, if that is known (code/results.c). */
 void vg_function_results(struct vg_function *f, void *const *args);
 
 #endif

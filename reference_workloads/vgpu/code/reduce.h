@@ -1,7 +1,7 @@
 /* What PyTorch's reductions are told of their work (ReduceConfig in Reduce.cuh), in the middle of
  * the only argument of their kernel. */
-#ifndef VGPU_CORE_REDUCE_H
-#define VGPU_CORE_REDUCE_H
+#ifndef VGPU_CODE_REDUCE_H
+#define VGPU_CODE_REDUCE_H
 
 #include <stdint.h>
 

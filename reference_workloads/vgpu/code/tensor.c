@@ -1,4 +1,4 @@
-#include "reference_workloads/vgpu/core/core_tensor.h"
+#include "reference_workloads/vgpu/code/tensor.h"
 #include "reference_workloads/vgpu/core/core.h"
 #include "reference_workloads/vgpu/ptx/ptx_bulk.h"
 

@@ -1,7 +1,7 @@
 /* Variables of an image: in a cubin they are symbols; in PTX they are declared outside of
  * functions,
  * `.visible .global .attribute(.managed) .align 4 .b8 name[64] = {...};`. */
-#include "reference_workloads/vgpu/core/core_image.h"
+#include "reference_workloads/vgpu/code/image.h"
 #include "reference_workloads/vgpu/ptx/fatbin.h"
 
 #include <ctype.h>

@@ -2,7 +2,7 @@
  * is the count of registers (as cuobjdump and nvdisasm show it) or, since CUDA 13, a row of
  * `.nv.info` is; `.nv.shared.NAME` is as large as the static shared memory. The image's length is
  * not known: its own headers are trusted, as the real driver trusts them. */
-#include "reference_workloads/vgpu/core/core_image.h"
+#include "reference_workloads/vgpu/code/image.h"
 #include "reference_workloads/vgpu/ptx/fatbin.h"
 #include "reference_workloads/vgpu/ptx/sass.h"
 
