@@ -66,6 +66,21 @@ struct vg_exec {
     struct vg_graph *graph; /* own copy */
 };
 
+/* NULL: not one that lives. */
+static inline struct vg_graph *vg_graph_check(struct vg_graph *g)
+{
+    return g && g->magic == VG_GRAPH_MAGIC ? g : NULL;
+}
+static inline struct vg_exec *vg_exec_check(struct vg_exec *x)
+{
+    return x && x->magic == VG_EXEC_MAGIC ? x : NULL;
+}
+/* The executable graph's copy of a node; NULL: it has none. */
+static inline struct vg_node *vg_exec_node(struct vg_exec *x, const struct vg_node *n)
+{
+    return vg_exec_check(x) && n && n->index < x->graph->count ? x->graph->nodes[n->index] : NULL;
+}
+
 /* The capture in which an event was recorded, while that goes on; else NULL. */
 struct vg_graph *vg_event_capture(const struct vg_event *e);
 /* During capture of `s`: a new node behind what the stream did last; NULL when not capturing. */
@@ -85,6 +100,31 @@ int vg_capture_depend(struct vg_stream *s, struct vg_node *const *deps, size_t n
 int vg_capture_end(struct vg_stream *s, struct vg_graph **out);
 int vg_capture_record(struct vg_event *e, struct vg_stream *s);
 int vg_capture_wait(struct vg_stream *s, struct vg_event *e);
+
+/* Nodes from what the program gives (core_graph_node.c). vg_node_new: NULL with *bad set; what was
+ * made is handed out, or taken back, by vg_node_done. */
+struct vg_node *vg_node_new(struct vg_graph *g, enum vg_node_kind kind, struct vg_node *const *deps,
+                            size_t count, int *bad);
+int vg_node_done(struct vg_node *n, int bad, struct vg_graph *g, struct vg_node **out);
+void vg_node_keep(struct vg_node *n, const void *given, size_t bytes);
+int vg_node_kernel(struct vg_node *n, const struct vg_kernel *k);
+int vg_node_memset(struct vg_node *n, const struct vg_set *set);
+int vg_node_host(struct vg_node *n, void (*fn)(void *), void *arg);
+int vg_node_event(struct vg_node *n, struct vg_event *event);
+int vg_node_child(struct vg_node *n, const struct vg_graph *child); /* a copy of it */
+int vg_node_alloc(struct vg_node *n, int device, size_t bytes, void **out);
+int vg_node_free(struct vg_node *n, const struct vg_graph *g, void *ptr);
+/* Its bodies are graphs that the program fills afterwards: in `given`. */
+int vg_node_condition(struct vg_node *n, size_t bodies);
+
+/* Lists (core_graph_list.c): in *count the room, out the number; without room all are counted. */
+int vg_graph_nodes(const struct vg_graph *g, struct vg_node **out, size_t *count);
+int vg_graph_roots(const struct vg_graph *g, struct vg_node **out, size_t *count);
+int vg_graph_edges(const struct vg_graph *g, struct vg_node **from, struct vg_node **to,
+                   size_t *count);
+int vg_node_list(const struct vg_node *n, struct vg_node **deps, size_t *count);
+int vg_graph_connect(const struct vg_graph *g, struct vg_node *const *from,
+                     struct vg_node *const *to, size_t n, bool add);
 
 struct vg_graph *vg_graph_new(void);
 struct vg_node *vg_graph_add(struct vg_graph *g, enum vg_node_kind kind,

@@ -9,6 +9,7 @@
  *   reach_elf.c    what an object's file says
  *   reach_jump.c   the jumps
  *   reach_note.c   the note
+ *   reach_device.c the card's device files, to programs that look for them
  */
 #ifndef VGPU_REACH_H
 #define VGPU_REACH_H

@@ -46,6 +46,8 @@ static inline const struct vg_profile *here(void)
     return vg_profile(vg_current_device());
 }
 
+/* A copy of a box as the core wants it; a CUresult number. */
+int box_of(const CUDA_MEMCPY3D *c, bool async, struct vg_copy *out);
 /* A file's contents behind a zero, to be freed; NULL: it cannot be read. */
 char *image_file(const char *path, size_t *size);
 

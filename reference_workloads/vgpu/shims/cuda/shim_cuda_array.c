@@ -141,13 +141,8 @@ static struct end end_of(CUmemorytype kind, const void *host, CUdeviceptr device
     return e;
 }
 
-static CUresult copy_box(uint32_t cbid, const CUDA_MEMCPY3D *c, bool async, CUstream stream)
+int box_of(const CUDA_MEMCPY3D *c, bool async, struct vg_copy *out)
 {
-    struct vg_api api;
-    struct vg_stream *s;
-    int bad = open_on(&api, cbid, stream, &s);
-    if (bad)
-        return (CUresult)bad;
     size_t row = c->WidthInBytes;
     struct end dst =
         end_of(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray,
@@ -157,20 +152,32 @@ static CUresult copy_box(uint32_t cbid, const CUDA_MEMCPY3D *c, bool async, CUst
         end_of(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray,
                c->srcPitch ? c->srcPitch : row, c->srcHeight ? c->srcHeight : c->Height,
                (struct position){c->srcXInBytes, c->srcY, c->srcZ});
-    struct vg_copy box = {.dst = dst.at,
-                          .src = src.at,
-                          .bytes = row * c->Height * c->Depth,
-                          .kind = 4,
-                          .async = async,
-                          .rows = c->Height,
-                          .row_bytes = row,
-                          .dst_pitch = dst.pitch,
-                          .src_pitch = src.pitch,
-                          .slices = c->Depth,
-                          .dst_slice = dst.slice,
-                          .src_slice = src.slice};
+    *out = (struct vg_copy){.dst = dst.at,
+                            .src = src.at,
+                            .bytes = row * c->Height * c->Depth,
+                            .kind = 4,
+                            .async = async,
+                            .rows = c->Height,
+                            .row_bytes = row,
+                            .dst_pitch = dst.pitch,
+                            .src_pitch = src.pitch,
+                            .slices = c->Depth,
+                            .dst_slice = dst.slice,
+                            .src_slice = src.slice};
     bool wrong = !dst.at || !src.at || dst.pitch < row || src.pitch < row;
-    CLOSE(api, wrong ? (int)CUDA_ERROR_INVALID_VALUE : box.bytes ? vg_copy(s, &box) : VG_OK);
+    return wrong ? (int)CUDA_ERROR_INVALID_VALUE : VG_OK;
+}
+
+static CUresult copy_box(uint32_t cbid, const CUDA_MEMCPY3D *c, bool async, CUstream stream)
+{
+    struct vg_api api;
+    struct vg_stream *s;
+    struct vg_copy box;
+    int bad = open_on(&api, cbid, stream, &s);
+    if (bad)
+        return (CUresult)bad;
+    bad = box_of(c, async, &box);
+    CLOSE(api, bad || !box.bytes ? bad : vg_copy(s, &box));
 }
 
 static CUDA_MEMCPY3D boxed(const CUDA_MEMCPY2D *c)

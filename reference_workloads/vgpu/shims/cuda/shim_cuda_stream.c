@@ -73,15 +73,6 @@ CUresult cuStreamGetCtx(CUstream stream, CUcontext *out)
     CLOSE(api, CUDA_SUCCESS);
 }
 
-CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
-{
-    OPEN_ON(api, cuStreamIsCapturing, stream, s);
-    *status = !s->capture           ? CU_STREAM_CAPTURE_STATUS_NONE
-              : s->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
-                                    : CU_STREAM_CAPTURE_STATUS_ACTIVE;
-    CLOSE(api, CUDA_SUCCESS);
-}
-
 CUresult cuEventCreate(CUevent *out, unsigned flags)
 {
     OPEN(api, cuEventCreate);

@@ -115,15 +115,7 @@ cudaError_t cudaGraphClone(cudaGraph_t *out, cudaGraph_t graph)
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count)
 {
     OPEN(api, cudaGraphGetNodes_v10000);
-    struct vg_graph *g = graph_of(graph);
-    if (!g || !count)
-        CLOSE(api, cudaErrorInvalidValue);
-    size_t room = nodes ? *count : 0;
-    for (size_t i = 0; i < room; i++)
-        nodes[i] = i < g->count ? (cudaGraphNode_t)g->nodes[i] : NULL;
-    if (!nodes || room > g->count)
-        *count = g->count;
-    CLOSE(api, cudaSuccess);
+    CLOSE(api, vg_graph_nodes(graph_of(graph), (struct vg_node **)nodes, count));
 }
 
 cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *type)

@@ -71,91 +71,40 @@ cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *out, cu
     CLOSE(api, graph_of(graph) ? cudaSuccess : cudaErrorInvalidValue);
 }
 
-/* Answers of unknown length: with room, as many as fit are filled in; without, they are counted. */
-struct answer {
-    cudaGraphNode_t *a, *b;
-    size_t room, count;
-};
-
-static void put(struct answer *w, const struct vg_node *a, const struct vg_node *b)
+static void clear(cudaGraphEdgeData *edges, const size_t *n)
 {
-    if (w->count < w->room && w->a)
-        w->a[w->count] = (cudaGraphNode_t)(uintptr_t)a;
-    if (w->count < w->room && w->b)
-        w->b[w->count] = (cudaGraphNode_t)(uintptr_t)b;
-    w->count++;
-}
-
-static int answered(const struct answer *w, size_t *count)
-{
-    *count = w->a || w->b ? (w->count < w->room ? w->count : w->room) : w->count;
-    return VG_OK;
-}
-
-static void clear(cudaGraphEdgeData *edges, size_t n)
-{
-    if (edges)
-        memset(edges, 0, n * sizeof *edges);
+    if (edges && n)
+        memset(edges, 0, *n * sizeof *edges);
 }
 
 cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
                               cudaGraphEdgeData *edges, size_t *count)
 {
     OPEN(api, cudaGraphGetEdges_v12030);
-    struct vg_graph *g = graph_of(graph);
-    if (!g || !count)
-        CLOSE(api, cudaErrorInvalidValue);
-    struct answer w = {from, to, from || to ? *count : 0, 0};
-    for (size_t i = 0; i < g->count; i++)
-        for (size_t k = 0; k < g->nodes[i]->deps_n; k++)
-            put(&w, g->nodes[i]->deps[k], g->nodes[i]);
-    clear(edges, w.room);
-    CLOSE(api, answered(&w, count));
+    clear(edges, count);
+    CLOSE(api,
+          vg_graph_edges(graph_of(graph), (struct vg_node **)from, (struct vg_node **)to, count));
 }
 
 cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count)
 {
     OPEN(api, cudaGraphGetRootNodes_v10000);
-    struct vg_graph *g = graph_of(graph);
-    if (!g || !count)
-        CLOSE(api, cudaErrorInvalidValue);
-    struct answer w = {nodes, NULL, nodes ? *count : 0, 0};
-    for (size_t i = 0; i < g->count; i++)
-        if (g->nodes[i]->deps_n == 0)
-            put(&w, g->nodes[i], NULL);
-    CLOSE(api, answered(&w, count));
+    CLOSE(api, vg_graph_roots(graph_of(graph), (struct vg_node **)nodes, count));
 }
 
 cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *deps,
                                          cudaGraphEdgeData *edges, size_t *count)
 {
     OPEN(api, cudaGraphNodeGetDependencies_v12030);
-    const struct vg_node *n = (struct vg_node *)node;
-    if (!n || !count)
-        CLOSE(api, cudaErrorInvalidValue);
-    struct answer w = {deps, NULL, deps ? *count : 0, 0};
-    for (size_t i = 0; i < n->deps_n; i++)
-        put(&w, n->deps[i], NULL);
-    clear(edges, w.room);
-    CLOSE(api, answered(&w, count));
+    clear(edges, count);
+    CLOSE(api, vg_node_list((struct vg_node *)node, (struct vg_node **)deps, count));
 }
 
 static int change_edges(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
                         size_t n, bool add)
 {
-    if (!graph_of(graph) || (n && (!from || !to)))
-        return cudaErrorInvalidValue;
-    int bad = VG_OK;
-    for (size_t i = 0; i < n && !bad; i++) {
-        struct vg_node *a = (struct vg_node *)from[i], *b = (struct vg_node *)to[i];
-        if (add && vg_node_depends(b, a))
-            bad = cudaErrorInvalidValue;
-        else if (add)
-            bad = vg_node_depend(b, a);
-        else
-            vg_node_release(b, a);
-    }
-    return bad;
+    return vg_graph_connect(graph_of(graph), (struct vg_node *const *)from,
+                            (struct vg_node *const *)to, n, add);
 }
 
 cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,

@@ -1,5 +1,5 @@
-/* What PyTorch looks up before it writes why it ran out of memory: the list of processes by its
- * older name, links and fabric, of which the virtual GPU tells NVML nothing. */
+/* What PyTorch looks up before it writes why it ran out of memory, and JAX when it starts: the list
+ * of processes by its older name, links and fabric, of which the virtual GPU tells NVML nothing. */
 #include "reference_workloads/vgpu/core/core_state.h"
 
 enum { NVML_OK = 0, NVML_NOT_SUPPORTED = 3, DRIVER_VERSION = 13000 };
@@ -8,6 +8,7 @@ int nvmlSystemGetCudaDriverVersion(int *version);
 int nvmlSystemGetCudaDriverVersion_v2(int *version);
 int nvmlDeviceGetComputeRunningProcesses_v3(void *d, unsigned *count, void *infos);
 int nvmlDeviceGetComputeRunningProcesses(void *d, unsigned *count, void *infos);
+int nvmlDeviceGetNvLinkState(void *d, unsigned link, unsigned *active);
 int nvmlDeviceGetNvLinkRemoteDeviceType(void *d, unsigned link, unsigned *type);
 int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *d, unsigned link, void *pci);
 int nvmlDeviceGetGpuFabricInfoV(void *d, void *info);
@@ -26,6 +27,12 @@ int nvmlSystemGetCudaDriverVersion_v2(int *version)
 int nvmlDeviceGetComputeRunningProcesses(void *d, unsigned *count, void *infos)
 {
     return nvmlDeviceGetComputeRunningProcesses_v3(d, count, infos);
+}
+
+int nvmlDeviceGetNvLinkState(void *d, unsigned link, unsigned *active)
+{
+    (void)d, (void)link, (void)active;
+    return NVML_NOT_SUPPORTED;
 }
 
 int nvmlDeviceGetNvLinkRemoteDeviceType(void *d, unsigned link, unsigned *type)

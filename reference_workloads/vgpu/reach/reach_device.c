@@ -1,0 +1,83 @@
+/* Some programs look for a card's device file before they ask CUDA; JAX does. To calls that ask
+ * whether a file is there, the virtual GPU's are, as /dev/null is. Cost: one comparison a call. */
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SHOWN __attribute__((visibility("default")))
+
+static const char *path_of(const char *path)
+{
+    static const char *const device[] = {"/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm"};
+    if (!path || strncmp(path, "/dev/nvidia", strlen("/dev/nvidia")) != 0)
+        return path;
+    for (size_t i = 0; i < sizeof device / sizeof *device; i++)
+        if (strcmp(path, device[i]) == 0)
+            return "/dev/null";
+    return path;
+}
+
+/* libc's own function of this name; programs built for a glibc before 2.33 call __xstat. */
+static void *libcs(void **known, const char *name)
+{
+    if (!*known)
+        *known = dlsym(RTLD_NEXT, name);
+    return *known;
+}
+
+typedef int stat_call(const char *path, void *out);
+typedef int stat_at_call(int folder, const char *path, void *out, int flags);
+typedef int access_call(const char *path, int mode);
+typedef int access_at_call(int folder, const char *path, int mode, int flags);
+
+int __xstat(int version, const char *path, struct stat *out);
+int __xstat64(int version, const char *path, struct stat64 *out);
+
+SHOWN int stat(const char *restrict path, struct stat *restrict out)
+{
+    static void *next;
+    return ((stat_call *)libcs(&next, "stat"))(path_of(path), out);
+}
+
+SHOWN int stat64(const char *restrict path, struct stat64 *restrict out)
+{
+    static void *next;
+    return ((stat_call *)libcs(&next, "stat64"))(path_of(path), out);
+}
+
+SHOWN int __xstat(int version, const char *path, struct stat *out)
+{
+    (void)version; /* there has been one on 64-bit machines */
+    return stat(path, out);
+}
+
+SHOWN int __xstat64(int version, const char *path, struct stat64 *out)
+{
+    (void)version;
+    return stat64(path, out);
+}
+
+SHOWN int fstatat(int folder, const char *restrict path, struct stat *restrict out, int flags)
+{
+    static void *next;
+    return ((stat_at_call *)libcs(&next, "fstatat"))(folder, path_of(path), out, flags);
+}
+
+SHOWN int fstatat64(int folder, const char *restrict path, struct stat64 *restrict out, int flags)
+{
+    static void *next;
+    return ((stat_at_call *)libcs(&next, "fstatat64"))(folder, path_of(path), out, flags);
+}
+
+SHOWN int access(const char *path, int mode)
+{
+    static void *next;
+    return ((access_call *)libcs(&next, "access"))(path_of(path), mode);
+}
+
+SHOWN int faccessat(int folder, const char *path, int mode, int flags)
+{
+    static void *next;
+    return ((access_at_call *)libcs(&next, "faccessat"))(folder, path_of(path), mode, flags);
+}
