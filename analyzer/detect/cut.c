@@ -315,9 +315,9 @@ int cut_judge(struct cut *c, const struct sequence *s, struct scratch *w)
         free(steady);
         return -1;
     }
-    bool timed = work_of(s, 0, (uint32_t)s->n, true) > 0;
-    double all = work_of(s, 0, (uint32_t)s->n, timed), left = 0, in_steady = 0;
-    for (uint32_t i = 0; i < s->n; i++)
+    bool timed = work_of(s, c->from, (uint32_t)s->n, true) > 0;
+    double all = work_of(s, c->from, (uint32_t)s->n, timed), left = 0, in_steady = 0;
+    for (uint32_t i = c->from; i < s->n; i++)
         if ((double)count_of(s, s->token[i]) < 0.9 * (double)c->k)
             left += work_of(s, i, i + 1, timed);
     for (size_t g = 0; g < n; g++) {

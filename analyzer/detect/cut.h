@@ -9,6 +9,7 @@ enum { CUT_FEW = 16 }; /* segments: as many layers has a model */
 
 struct cut {
     uint32_t token;    /* that segments begin with */
+    uint32_t from;     /* position: what lies before counts in no share */
     size_t k;          /* segments, or one more */
     size_t votes;      /* operations that occur k or k + 1 times */
     double coverage;   /* of the operations that occur so often or more, in the median segment */

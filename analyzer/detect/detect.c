@@ -87,6 +87,21 @@ static int possible(struct cut *c, const struct sequence *s, struct scratch *w)
            (c->coverage >= ALL_THERE || (hint_of(c) == HINT_COPIES && c->k >= OFTEN));
 }
 
+/* Whether segments could be the steps behind a warm-up that did more than all of them: a compiler
+ * tried kernels. They are many, all alike, and all that is done from the first one on. The same. */
+static int possible_behind(struct cut *c, const struct sequence *s, struct scratch *w)
+{
+    const double NEARLY = 0.9;
+    const size_t MANY = 50;
+    if (c->k < MANY || c->coverage < ALL_THERE || c->similarity < NEARLY ||
+        cut_splits_calls(s, c->token))
+        return 0;
+    c->from = s->position[s->first[c->token]];
+    if (cut_judge(c, s, w) < 0)
+        return -1;
+    return c->alike >= NEARLY && c->steady >= NEARLY;
+}
+
 /* From one update of the parameters to the next, where that is known by its name. The same. */
 static int cut_at_updates(struct cut *c, const struct sequence *s, struct scratch *w)
 {
@@ -111,29 +126,39 @@ static int cut_into(struct cut *c, const struct sequence *s, size_t wanted, stru
     return rc > 0 && cut_judge(c, s, w) < 0 ? -1 : rc;
 }
 
+typedef int judgement(struct cut *c, const struct sequence *s, struct scratch *w);
+
 /* Cuts that could be steps, one for each K. Returns how many, -1: out of memory. */
-static int find_cuts(struct cut cuts[CANDIDATES], const struct sequence *s, size_t wanted,
+static int find_cuts(struct cut cuts[CANDIDATES], const struct sequence *s, judgement *judge,
                      struct scratch *w)
 {
-    if (wanted)
-        return cut_into(&cuts[0], s, wanted, w);
     size_t k[CANDIDATES], votes[CANDIDATES], n = candidates(s, k, votes);
     size_t tries = 50000000 / (CANDIDATES * (s->n + 1));
     tries = tries < 3 ? 3 : tries > 64 ? 64 : tries;
-    int found = cut_at_updates(&cuts[0], s, w);
-    if (found)
-        return found;
+    int found = 0;
     for (size_t i = 0; i < n; i++) {
         struct cut c = {.votes = votes[i], .k = k[i]};
         int rc = cut_best(&c, s, k[i], tries, w);
         if (rc > 0)
-            rc = possible(&c, s, w);
+            rc = judge(&c, s, w);
         if (rc < 0)
             return -1;
         if (rc)
             cuts[found++] = c;
     }
     return found;
+}
+
+/* The same, in the order in which they are believed. */
+static int all_cuts(struct cut cuts[CANDIDATES], const struct sequence *s, size_t wanted,
+                    struct scratch *w)
+{
+    if (wanted)
+        return cut_into(&cuts[0], s, wanted, w);
+    int found = cut_at_updates(&cuts[0], s, w);
+    if (!found)
+        found = find_cuts(cuts, s, possible, w);
+    return found ? found : find_cuts(cuts, s, possible_behind, w);
 }
 
 /* ---- which of the periods is the step ---- */
@@ -212,7 +237,7 @@ static size_t outer_period(const struct sequence *s, const struct cut *c, struct
     for (uint32_t x = 0; x < s->tokens; x++) {
         size_t n = count_of(s, x);
         if (n >= OFTEN && n > best && n * 9 <= c->k * 5 && !copied_outside(s, x, c->token) &&
-            cut_regularity(s, x, w->v) < REGULAR)
+            s->position[s->first[x]] >= c->from && cut_regularity(s, x, w->v) < REGULAR)
             best = n;
     }
     return best;
@@ -265,7 +290,7 @@ static int fill(struct detected *d, const struct sequence *s, const struct cut *
     size_t outer = sure ? 0 : outer_period(s, c, w);
     if (!sure) /* what most of the time goes into would be no step */
         d->confidence = fmax(0, fmin(d->confidence, fmin(c->steady, 1 - c->regularity)));
-    if (outer)
+    if (outer || c->from)
         d->confidence = fmin(d->confidence, DOUBT);
     d->text =
         c->votes == 0
@@ -293,7 +318,7 @@ static int detect(struct detected *d, const struct timeline *t, uint32_t process
         rc = w.v && w.seen && w.count ? 0 : -1;
     }
     if (rc == 0 && s.n >= 2)
-        rc = find_cuts(cuts, &s, wanted, &w);
+        rc = all_cuts(cuts, &s, wanted, &w);
     if (rc > 0)
         c = choose_cut(cuts, (size_t)rc);
     if (c)

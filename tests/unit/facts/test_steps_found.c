@@ -37,6 +37,40 @@ START_TEST(steps_behind_a_long_warm_up_are_found)
 }
 END_TEST
 
+/* A compiler tries kernels of many kinds for most of the GPU's time, then `steps` short steps. */
+static struct detected_steps {
+    int source;
+    size_t used;
+} behind_trials(int steps)
+{
+    struct builder b = build_start();
+    char name[32];
+    int64_t at = MS(1);
+    for (int i = 0; i < 400; i++, at += MS(3)) {
+        snprintf(name, sizeof name, "gemm_trial_%d", i * i % 97);
+        build_kernel(&b, name, at, at + US(8), MS(2));
+    }
+    at += MS(50);
+    for (int i = 0; i < steps; i++, at += US(1500))
+        for (int k = 0; k < KERNELS; k++) {
+            snprintf(name, sizeof name, "loop_fusion_%d", k);
+            build_kernel(&b, name, at + US(100 * k), at + US(100 * k + 8), US(30));
+        }
+    const struct steps *s = &build_analyze(&b)->facts->steps;
+    struct detected_steps found = {s->source, s->used};
+    build_end(&b);
+    return found;
+}
+
+START_TEST(steps_behind_a_warm_up_that_did_more_are_found)
+{
+    struct detected_steps many = behind_trials(80), few = behind_trials(20);
+    ck_assert_int_eq(many.source, STEPS_DETECTED);
+    ck_assert_uint_ge(many.used, 70);
+    ck_assert_int_eq(few.source, STEPS_NONE); /* too few to tell them from the layers of a model */
+}
+END_TEST
+
 /* Nothing was recorded before the first step, so nobody knows how long it is; what the host did in
  * it for 30 ms is not what the others wait for. */
 START_TEST(a_first_step_of_unknown_length_is_no_part_of_the_others)
@@ -156,6 +190,7 @@ Suite *test_steps_found_suite(void)
     Suite *s = suite_create("steps_found");
     TCase *c = tcase_create("steps_found");
     tcase_add_test(c, steps_behind_a_long_warm_up_are_found);
+    tcase_add_test(c, steps_behind_a_warm_up_that_did_more_are_found);
     tcase_add_test(c, a_first_step_of_unknown_length_is_no_part_of_the_others);
     tcase_add_test(c, layers_of_one_pass_are_no_steps);
     tcase_add_test(c, other_work_that_takes_most_of_the_time_is_told);
