@@ -120,9 +120,6 @@ const char *outcome_remedy(const struct facts *f, const struct outcome *o)
 {
     const struct remedy *own = &o->remedy, *general = &o->rule->remedy;
     const struct remedy *r = own->cuda || own->pytorch ? own : general;
-    const char *framework = timeline_meta(f->tl, "framework");
-    const char *text = framework && strcmp(framework, "xla") == 0 ? r->tensorflow
-                       : query_of_python(f)                       ? r->pytorch
-                                                                  : r->cuda;
+    const char *text = query_of_xla(f) ? r->tensorflow : query_of_python(f) ? r->pytorch : r->cuda;
     return text ? text : r->pytorch ? r->pytorch : "";
 }

@@ -14,7 +14,7 @@ static double share(const struct advice *a, int64_t ns)
 static const char *mark_steps_text(const struct advice *a)
 {
     const char *framework = timeline_meta(a->facts->tl, "framework");
-    if (framework && strcmp(framework, "xla") == 0)
+    if (query_of_xla(a->facts))
         return "To see what a step could save, record several steps of the loop, each in "
                "jax.profiler.StepTraceAnnotation('train', step_num=i) or "
                "tf.profiler.experimental.Trace('train', step_num=i, _r=1).";

@@ -233,12 +233,6 @@ bool query_find_seen(const struct facts *f)
     return false;
 }
 
-bool query_of_python(const struct facts *f)
-{
-    const char *exe = timeline_meta(f->tl, "exe"), *framework = timeline_meta(f->tl, "framework");
-    return (exe && strstr(exe, "python")) || (framework && strcmp(framework, "pytorch") == 0);
-}
-
 bool query_thin(const struct facts *f, size_t *ops)
 {
     enum { FEW = 10 };
