@@ -86,7 +86,6 @@ Suite *test_loader_suite(void)
 {
     Suite *s = suite_create("loader");
     TCase *t = tcase_create("loader");
-    tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, batches_are_the_same_for_every_number_of_workers, 0, 2);
     tcase_add_loop_test(t, fixed_data_repeats_its_slots, 0, 3);
     tcase_add_test(t, pictures_survive_compression);

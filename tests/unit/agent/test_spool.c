@@ -246,7 +246,6 @@ Suite *test_spool_suite(void)
     Suite *s = suite_create("spool");
     TCase *t = tcase_create("spool");
     tcase_add_checked_fixture(t, load, done);
-    tcase_set_timeout(t, 60);
     tcase_add_test(t, nothing_before_the_first_event);
     tcase_add_test(t, nested_ranges_are_recorded_as_they_end);
     tcase_add_test(t, facts_are_a_short_list);

@@ -129,7 +129,6 @@ Suite *test_spool_rings_suite(void)
     Suite *s = suite_create("spool_rings");
     TCase *t = tcase_create("rings");
     tcase_add_checked_fixture(t, load, done);
-    tcase_set_timeout(t, 60);
     tcase_add_test(t, a_full_ring_is_left_for_another);
     tcase_add_test(t, a_free_ring_is_taken_again);
     tcase_add_test(t, without_another_a_full_ring_drops_and_counts);

@@ -134,7 +134,6 @@ Suite *test_asked_suite(void)
     Suite *s = suite_create("asked");
     TCase *t = tcase_create("windows");
     tcase_add_checked_fixture(t, begin, end);
-    tcase_set_timeout(t, 30);
     tcase_add_test(t, test_nothing_before);
     tcase_add_test(t, test_steps);
     tcase_add_loop_test(t, test_two_count, 0, 2);

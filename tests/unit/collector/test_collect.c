@@ -321,7 +321,6 @@ Suite *test_collect_suite(void)
 {
     Suite *suite = suite_create("collect");
     TCase *t = tcase_create("collect");
-    tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, test_live);
     tcase_add_test(t, test_not_ready_yet);

@@ -104,7 +104,6 @@ Suite *test_collect_clocks_suite(void)
 {
     Suite *suite = suite_create("collect_clocks");
     TCase *t = tcase_create("collect_clocks");
-    tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, test_stepped_clock);
     tcase_add_test(t, test_small_step);

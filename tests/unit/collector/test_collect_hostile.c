@@ -338,7 +338,6 @@ Suite *test_collect_hostile_suite(void)
 {
     Suite *suite = suite_create("collect_hostile");
     TCase *t = tcase_create("collect_hostile");
-    tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, test_ring_wraps);
     tcase_add_test(t, test_ring_kinds);

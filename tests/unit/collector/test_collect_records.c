@@ -271,7 +271,6 @@ Suite *test_collect_records_suite(void)
 {
     Suite *suite = suite_create("collect_records");
     TCase *t = tcase_create("collect_records");
-    tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, test_strides);
     tcase_add_test(t, test_copies);

@@ -271,7 +271,6 @@ Suite *test_commit_suite(void)
 {
     Suite *suite = suite_create("commit");
     TCase *t = tcase_create("commit");
-    tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, begin, end);
     tcase_add_test(t, test_room_comes_back_with_the_commit);
     tcase_add_test(t, test_file_goes_with_the_commit);

@@ -155,7 +155,6 @@ Suite *test_stacks_suite(void)
 {
     Suite *suite = suite_create("stacks");
     TCase *t = tcase_create("stacks");
-    tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, another_process_of_the_same_number_names_no_line);
     tcase_add_test(t, a_long_call_names_its_line);

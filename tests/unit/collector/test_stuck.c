@@ -192,7 +192,6 @@ Suite *test_stuck_suite(void)
     Suite *s = suite_create("stuck");
     TCase *t = tcase_create("ranks");
     tcase_add_checked_fixture(t, setup, NULL);
-    tcase_set_timeout(t, 60);
     tcase_add_test(t, two_looks_tell_the_usual_step);
     tcase_add_test(t, test_stopped);
     tcase_add_test(t, test_idle);

@@ -195,7 +195,6 @@ Suite *test_stuck_folder_suite(void)
 {
     Suite *s = suite_create("stuck_folder");
     TCase *t = tcase_create("ranks");
-    tcase_set_timeout(t, 60);
     tcase_add_test(t, test_named);
     tcase_add_test(t, test_asked);
     tcase_add_test(t, test_shown);

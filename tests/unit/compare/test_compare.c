@@ -275,7 +275,6 @@ Suite *test_compare_suite(void)
 {
     Suite *suite = suite_create("compare");
     TCase *t = tcase_create("compare");
-    tcase_set_timeout(t, 120);
     tcase_add_test(t, test_same);
     tcase_add_test(t, test_slower);
     tcase_add_test(t, test_long_steps_that_recur);

@@ -127,7 +127,6 @@ Suite *test_gate_history_suite(void)
 {
     Suite *suite = suite_create("gate_history");
     TCase *t = tcase_create("gate_history");
-    tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, test_distribution, 0, sizeof cases / sizeof *cases);
     tcase_add_test(t, test_left_out_is_told);
     tcase_add_test(t, test_what_counts);

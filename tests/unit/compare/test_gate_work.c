@@ -93,7 +93,6 @@ Suite *test_gate_work_suite(void)
 {
     Suite *suite = suite_create("gate_work");
     TCase *t = tcase_create("gate_work");
-    tcase_set_timeout(t, 120);
     tcase_add_test(t, test_other_work);
     tcase_add_test(t, test_other_commands);
     tcase_add_test(t, test_failed_program);

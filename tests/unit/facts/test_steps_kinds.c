@@ -334,7 +334,6 @@ Suite *test_steps_kinds_suite(void)
 {
     Suite *s = suite_create("steps_kinds");
     TCase *c = tcase_create("steps_kinds");
-    tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, loops_with_a_known_optimizer, 0, KINDS);
     tcase_add_loop_test(c, without_a_known_optimizer_wrong_steps_are_doubted, 0, KINDS);
     tcase_add_test(c, steps_are_those_that_the_user_gives);

@@ -371,7 +371,6 @@ Suite *test_nsys_suite(void)
 {
     Suite *suite = suite_create("nsys");
     TCase *t = tcase_create("nsys");
-    tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, test_old);
     tcase_add_test(t, test_memory_kinds);

@@ -69,7 +69,6 @@ Suite *test_nsys_hostile_suite(void)
 {
     Suite *suite = suite_create("nsys_hostile");
     TCase *t = tcase_create("nsys_hostile");
-    tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, test_computed_columns);
     tcase_add_test(t, test_view_for_a_table);

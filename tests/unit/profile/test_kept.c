@@ -178,7 +178,6 @@ Suite *test_kept_suite(void)
 {
     Suite *suite = suite_create("kept");
     TCase *t = tcase_create("kept");
-    tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, test_committed_is_whole);
     tcase_add_test(t, test_nothing_was_committed);

@@ -108,7 +108,6 @@ Suite *test_place_suite(void)
     tcase_add_test(t, test_links_are_not_followed);
     tcase_add_test(t, test_file_is_taken_away);
     tcase_add_test(t, test_many_begin_and_end_at_once);
-    tcase_set_timeout(t, 60);
     suite_add_tcase(suite, t);
     return suite;
 }

@@ -378,7 +378,6 @@ Suite *test_store_suite(void)
 {
     Suite *suite = suite_create("store");
     TCase *t = tcase_create("store");
-    tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, test_columns);
     tcase_add_test(t, test_columns_change);

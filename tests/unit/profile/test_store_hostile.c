@@ -289,7 +289,6 @@ Suite *test_store_hostile_suite(void)
 {
     Suite *suite = suite_create("store_hostile");
     TCase *t = tcase_create("store_hostile");
-    tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, test_truncated);
     tcase_add_test(t, test_foreign);

@@ -365,7 +365,6 @@ Suite *test_vgpu_code_suite(void)
     tcase_add_test(c, what_is_not_understood_is_no_kernel);
     tcase_add_loop_test(c, damaged_text_is_survived, 0, 2);
     tcase_add_test(c, time_is_that_of_the_narrowest_part);
-    tcase_set_timeout(c, 60);
     suite_add_tcase(s, c);
     return s;
 }

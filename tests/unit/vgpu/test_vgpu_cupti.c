@@ -255,7 +255,6 @@ Suite *test_vgpu_cupti_suite(void)
 {
     Suite *suite = suite_create("vgpu_cupti");
     TCase *t = tcase_create("vgpu_cupti");
-    tcase_set_timeout(t, 60);
     tcase_add_test(t, records_join_their_calls);
     tcase_add_test(t, running_work_is_kept_back);
     tcase_add_test(t, forced_flush_gives_up_on_running_work);

@@ -139,7 +139,6 @@ Suite *test_vgpu_cupti_faults_suite(void)
 {
     Suite *suite = suite_create("vgpu_cupti_faults");
     TCase *t = tcase_create("vgpu_cupti_faults");
-    tcase_set_timeout(t, 60);
     tcase_add_test(t, dropped_records_are_counted);
     tcase_add_test(t, no_buffer_is_a_drop);
     tcase_add_test(t, no_buffer_crashes_old_releases);

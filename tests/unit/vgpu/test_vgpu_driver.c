@@ -294,7 +294,6 @@ Suite *test_vgpu_driver_suite(void)
 {
     Suite *suite = suite_create("vgpu_driver");
     TCase *t = tcase_create("vgpu_driver");
-    tcase_set_timeout(t, 60);
     tcase_add_test(t, calls_are_found_by_name);
     tcase_add_test(t, context_is_the_devices);
     tcase_add_test(t, kernel_of_ptx_runs_in_the_runtimes_stream);

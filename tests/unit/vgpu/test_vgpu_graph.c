@@ -220,7 +220,6 @@ Suite *test_vgpu_graph_suite(void)
 {
     Suite *suite = suite_create("vgpu_graph");
     TCase *t = tcase_create("vgpu_graph");
-    tcase_set_timeout(t, 60);
     tcase_add_test(t, copies_and_memsets_move_data);
     tcase_add_test(t, later_edges_count);
     tcase_add_test(t, child_graphs_run_inside);

@@ -354,7 +354,6 @@ Suite *test_vgpu_memory_suite(void)
 {
     Suite *suite = suite_create("vgpu_memory");
     TCase *t = tcase_create("vgpu_memory");
-    tcase_set_timeout(t, 60);
     tcase_add_test(t, pinned_copies_run_behind);
     tcase_add_test(t, pageable_copies_hold_the_host);
     tcase_add_test(t, small_pageable_copies_do_not);

@@ -362,7 +362,6 @@ Suite *test_vgpu_nccl_suite(void)
     Suite *s = suite_create("vgpu_nccl");
     TCase *c = tcase_create("vgpu_nccl");
 #if __has_include(<nccl.h>)
-    tcase_set_timeout(c, 60);
     tcase_add_test(c, test_all_wait_for_the_last);
     tcase_add_test(c, test_what_stands_behind);
     tcase_add_test(c, test_pairs);

@@ -320,7 +320,6 @@ Suite *test_vgpu_runtime_suite(void)
 {
     Suite *suite = suite_create("vgpu_runtime");
     TCase *t = tcase_create("vgpu_runtime");
-    tcase_set_timeout(t, 60);
     tcase_add_test(t, unset_is_refused);
     tcase_add_test(t, announces_itself);
     tcase_add_test(t, launch_does_not_wait);
