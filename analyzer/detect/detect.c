@@ -216,14 +216,18 @@ static const struct cut *choose_cut(const struct cut *cuts, size_t n)
 
 /* ---- the answer ---- */
 
-/* Copies between host and GPU before the loop or behind it: the data come, the weights go. */
-static bool copied_outside(const struct sequence *s, uint32_t x, uint32_t cut)
+/* Before the loop or behind it: a compiler's trials and data that come once, weights that go. */
+static bool outside(const struct sequence *s, uint32_t x, const struct cut *by)
 {
     const uint32_t *p = s->position + s->first[x], *end = s->position + s->first[x + 1];
-    const uint32_t *c = s->position + s->first[cut], *last = s->position + s->first[cut + 1] - 1;
+    const uint32_t *c = s->position + s->first[by->token];
+    size_t n = count_of(s, by->token);
+    bool few = by->from || count_of(s, x) * 10 < n;
+    if (few && end[-1] < c[n / 20])
+        return true;
     if (s->role[x] != ROLE_COPY)
         return false;
-    while (p < end && (*p < *c || *p > *last))
+    while (p < end && (*p < *c || *p > c[n - 1]))
         p++;
     return p == end;
 }
@@ -236,8 +240,8 @@ static size_t outer_period(const struct sequence *s, const struct cut *c, struct
     size_t best = 0;
     for (uint32_t x = 0; x < s->tokens; x++) {
         size_t n = count_of(s, x);
-        if (n >= OFTEN && n > best && n * 9 <= c->k * 5 && !copied_outside(s, x, c->token) &&
-            s->position[s->first[x]] >= c->from && cut_regularity(s, x, w->v) < REGULAR)
+        if (n >= OFTEN && n > best && n * 9 <= c->k * 5 && !outside(s, x, c) &&
+            cut_regularity(s, x, w->v) < REGULAR)
             best = n;
     }
     return best;
@@ -303,14 +307,14 @@ static int fill(struct detected *d, const struct sequence *s, const struct cut *
     return d->text ? 0 : -1;
 }
 
-static int detect(struct detected *d, const struct timeline *t, uint32_t process, size_t wanted,
-                  bool names_only, struct arena *arena)
+static int detect(struct detected *d, const struct timeline *t, const struct sequence_of *of,
+                  size_t wanted, struct arena *arena)
 {
     struct sequence s;
     struct scratch w = {0};
     struct cut cuts[CANDIDATES];
     const struct cut *c = NULL;
-    int rc = sequence_build(&s, t, process, names_only);
+    int rc = sequence_build(&s, t, of);
     if (rc == 0) {
         w.v = malloc((s.n + 2) * sizeof *w.v);
         w.seen = malloc(((size_t)s.tokens + 1) * sizeof *w.seen);
@@ -330,13 +334,48 @@ static int detect(struct detected *d, const struct timeline *t, uint32_t process
     return rc;
 }
 
+static int64_t work_on(const struct timeline *t, uint32_t process, uint32_t device)
+{
+    int64_t ns = 0;
+    for (uint32_t i = 0; i < t->op_count; i++) {
+        const struct stream *s = &t->streams[t->ops[i].stream];
+        if (s->process == process && s->device == device)
+            ns += t->ops[i].end_ns - t->ops[i].start_ns;
+    }
+    return ns;
+}
+
+/* The device that works most, of a process that uses several; else TL_NONE. even: others work half
+ * as much or more. Threads that launch at the same time mix the operations of theirs in any order.
+ */
+static uint32_t busiest_of_several(const struct timeline *t, uint32_t process, bool *even)
+{
+    uint32_t best = TL_NONE;
+    int64_t most = 0, next = 0;
+    for (uint32_t d = 0; t->device_count > 1 && d < t->device_count; d++) {
+        int64_t ns = work_on(t, process, d);
+        next = ns > most ? most : ns > next ? ns : next;
+        best = ns > most ? d : best;
+        most = ns > most ? ns : most;
+    }
+    *even = next > 0 && next * 2 >= most;
+    return next > 0 ? best : TL_NONE;
+}
+
 int detect_steps(struct detected *d, const struct timeline *t, uint32_t process, size_t wanted,
                  struct arena *arena, struct err *e)
 {
     *d = (struct detected){0};
-    if (detect(d, t, process, wanted, false, arena) < 0)
-        return err_no_memory(e);
-    if (!d->text && detect(d, t, process, wanted, true, arena) < 0) /* shapes vary: names alone */
+    bool even;
+    uint32_t device = busiest_of_several(t, process, &even);
+    const struct sequence_of tried[] = {{process, even ? device : TL_NONE, false},
+                                        {process, TL_NONE, false},
+                                        {process, TL_NONE, true}, /* shapes vary: names alone */
+                                        {process, device, false}};
+    int rc = 0;
+    for (size_t i = !even; i < (device == TL_NONE ? 3 : 4) && rc == 0 && !d->text; i++)
+        rc = detect(d, t, &tried[i], wanted, arena);
+    if (rc < 0)
         return err_no_memory(e);
     if (!d->text && wanted)
         return err_set(e,

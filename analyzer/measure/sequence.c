@@ -75,15 +75,17 @@ static int64_t *launches_of(const struct timeline *t, uint32_t process)
 
 /* GPU operations, graph launches whose nodes were not recorded, or, without any GPU record, the
  * calls that would have launched some. */
-static int gather(struct events *v, const struct timeline *t, uint32_t process, bool names_only)
+static int gather(struct events *v, const struct timeline *t, const struct sequence_of *of)
 {
-    int64_t *launch = launches_of(t, process);
+    int64_t *launch = launches_of(t, of->process);
     int rc = launch ? 0 : -1;
     for (uint32_t i = 0; rc == 0 && i < t->op_count; i++) {
         const struct op *o = &t->ops[i];
-        if (t->streams[o->stream].process == process && launch[i] != LAUNCHED_BEFORE)
+        bool wanted = t->streams[o->stream].process == of->process &&
+                      (of->device == TL_NONE || t->streams[o->stream].device == of->device);
+        if (wanted && launch[i] != LAUNCHED_BEFORE)
             rc = add_event(v, (struct event){launch[i], o->end_ns - o->start_ns,
-                                             token_of(t, o, names_only), role_of(o)});
+                                             token_of(t, o, of->names_only), role_of(o)});
     }
     free(launch);
     if (rc < 0)
@@ -93,7 +95,7 @@ static int gather(struct events *v, const struct timeline *t, uint32_t process, 
         const struct api *a = &t->apis[i];
         bool launches = a->kind == API_GRAPH_LAUNCH ||
                         (calls_only && a->kind >= API_LAUNCH && a->kind <= API_MEMSET);
-        if (!launches || a->ops || t->threads[a->thread].process != process)
+        if (!launches || a->ops || t->threads[a->thread].process != of->process)
             continue;
         const char *name = tl_text(t, a->name);
         if (add_event(v, (struct event){a->start_ns, 0, str_hash(name, strlen(name)), ROLE_WORK}) <
@@ -217,11 +219,11 @@ void sequence_release(struct sequence *s)
     *s = (struct sequence){0};
 }
 
-int sequence_build(struct sequence *s, const struct timeline *t, uint32_t process, bool names_only)
+int sequence_build(struct sequence *s, const struct timeline *t, const struct sequence_of *of)
 {
     struct events v = {0};
     struct sort_key *keys = NULL;
-    int rc = gather(&v, t, process, names_only);
+    int rc = gather(&v, t, of);
     *s = (struct sequence){.n = v.n};
     if (rc == 0) {
         s->token = malloc((v.n + 1) * sizeof *s->token);

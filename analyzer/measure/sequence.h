@@ -23,8 +23,14 @@ struct sequence {
     uint32_t *first, *position; /* positions of token x: position[first[x] .. first[x + 1]) */
 };
 
-/* names_only: shapes do not tell operations apart. -1: out of memory; release all the same. */
-int sequence_build(struct sequence *s, const struct timeline *t, uint32_t process, bool names_only);
+struct sequence_of {
+    uint32_t process;
+    uint32_t device; /* TL_NONE: all of them */
+    bool names_only; /* shapes do not tell operations apart */
+};
+
+/* -1: out of memory; release all the same. */
+int sequence_build(struct sequence *s, const struct timeline *t, const struct sequence_of *of);
 void sequence_release(struct sequence *s);
 
 static inline size_t count_of(const struct sequence *s, uint32_t x)

@@ -71,6 +71,40 @@ START_TEST(steps_behind_a_warm_up_that_did_more_are_found)
 }
 END_TEST
 
+/* Two threads launch the same step for two devices, now the one first, now the other, kernel by
+ * kernel: the steps are those of the device that works more. */
+START_TEST(steps_of_two_devices_in_one_process_are_found)
+{
+    struct builder b = build_start();
+    struct row_device second = build_a100(&b);
+    char name[32];
+    second.id = 2;
+    second.ordinal = 1;
+    build_put(&b, ROW_DEVICE, &second);
+    build_thread(&b, 2, "other");
+    build_stream(&b, 2, 2);
+    unsigned chance = 1;
+    for (int i = 0; i < 60; i++) {
+        int64_t at[2] = {MS(1) + MS(3) * i, MS(1) + MS(3) * i};
+        for (int left[2] = {KERNELS, KERNELS}; left[0] + left[1] > 0;) {
+            chance = chance * 1103515245 + 12345;
+            int d = left[0] == 0 || (left[1] > 0 && (chance >> 16) % 2);
+            int64_t call = at[0] > at[1] ? at[0] : at[1];
+            b.thread = b.stream = d + 1;
+            snprintf(name, sizeof name, "kernel_%c", 'a' + KERNELS - left[d]--);
+            build_kernel(&b, name, call, call + US(8), US(d ? 30 : 60));
+            at[d] = call + US(70);
+        }
+    }
+    b.thread = b.stream = 1;
+    const struct steps *s = &build_analyze(&b)->facts->steps;
+    ck_assert_int_eq(s->source, STEPS_DETECTED);
+    ck_assert_uint_ge(s->count, 58);
+    ck_assert_uint_le(s->count, 60);
+    build_end(&b);
+}
+END_TEST
+
 /* Nothing was recorded before the first step, so nobody knows how long it is; what the host did in
  * it for 30 ms is not what the others wait for. */
 START_TEST(a_first_step_of_unknown_length_is_no_part_of_the_others)
@@ -191,6 +225,7 @@ Suite *test_steps_found_suite(void)
     TCase *c = tcase_create("steps_found");
     tcase_add_test(c, steps_behind_a_long_warm_up_are_found);
     tcase_add_test(c, steps_behind_a_warm_up_that_did_more_are_found);
+    tcase_add_test(c, steps_of_two_devices_in_one_process_are_found);
     tcase_add_test(c, a_first_step_of_unknown_length_is_no_part_of_the_others);
     tcase_add_test(c, layers_of_one_pass_are_no_steps);
     tcase_add_test(c, other_work_that_takes_most_of_the_time_is_told);
