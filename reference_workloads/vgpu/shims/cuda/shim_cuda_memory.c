@@ -218,6 +218,22 @@ CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream 
     return copy_on(CBID(cuMemcpyAsync), c, s);
 }
 
+/* Contexts are devices, which the pointers name. */
+CUresult cuMemcpyPeer(CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from, size_t bytes)
+{
+    (void)to, (void)from;
+    struct vg_copy c = {.dst = at(dst), .src = at(src), .bytes = bytes, .kind = 3};
+    return copy_on(CBID(cuMemcpyPeer), c, NULL);
+}
+
+CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from,
+                           size_t bytes, CUstream s)
+{
+    (void)to, (void)from;
+    struct vg_copy c = {.dst = at(dst), .src = at(src), .bytes = bytes, .kind = 3, .async = true};
+    return copy_on(CBID(cuMemcpyPeerAsync), c, s);
+}
+
 static CUresult set_on(uint32_t cbid, CUdeviceptr p, int value, size_t bytes, bool async,
                        CUstream stream)
 {
@@ -238,6 +254,16 @@ CUresult cuMemsetD8(CUdeviceptr p, unsigned char value, size_t n)
 CUresult cuMemsetD32(CUdeviceptr p, unsigned value, size_t n)
 {
     return set_on(CBID(cuMemsetD32_v2), p, (int)(value & 255), n * 4, false, NULL);
+}
+
+CUresult cuMemsetD16(CUdeviceptr p, unsigned short value, size_t n)
+{
+    return set_on(CBID(cuMemsetD16_v2), p, value & 255, n * 2, false, NULL);
+}
+
+CUresult cuMemsetD16Async(CUdeviceptr p, unsigned short value, size_t n, CUstream s)
+{
+    return set_on(CBID(cuMemsetD16Async), p, value & 255, n * 2, true, s);
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr p, unsigned char value, size_t n, CUstream s)

@@ -242,6 +242,28 @@ ASK(ncclCommCount, ranks)
 ASK(ncclCommUserRank, rank)
 ASK(ncclCommCuDevice, device)
 
+/* NCCL 2.29 and later, which say how large theirs is. Devices cannot communicate by themselves
+ * here.
+ */
+struct properties {
+    size_t size;
+    unsigned magic, version;
+    int rank, ranks, device, nvml_device;
+    bool by_device, by_multicast;
+};
+ncclResult_t vg_comm_properties(ncclComm_t comm,
+                                struct properties *out) __asm__("ncclCommQueryProperties");
+ncclResult_t vg_comm_properties(ncclComm_t comm, struct properties *out)
+{
+    if (!comm || !out || out->size < sizeof *out)
+        return meet_fail(NULL, ncclInvalidArgument, "the communicator or the answer is NULL");
+    memset(&out->rank, 0, out->size - offsetof(struct properties, rank));
+    out->rank = comm->rank;
+    out->ranks = comm->ranks;
+    out->device = out->nvml_device = comm->device;
+    return ncclSuccess;
+}
+
 ncclResult_t ncclGetVersion(int *version)
 {
     if (!version)
