@@ -35,12 +35,12 @@ static bool is_trainer(const char *command)
     return false;
 }
 
-/* Other programs than the trainers and those with PyTorch read no settings. Of what does not say
- * what was started nothing is known. */
+/* Other programs than the trainers and those with PyTorch read no settings, JAX among them. Of what
+ * does not say what was started nothing is known. */
 static bool reads_settings(const struct facts *f)
 {
     const char *command = timeline_meta(f->tl, "command");
-    return !command || query_of_python(f) || is_trainer(command);
+    return !command || (query_of_python(f) && !query_of_xla(f)) || is_trainer(command);
 }
 
 bool outcome_obeyed(const struct facts *f, const char *settings)

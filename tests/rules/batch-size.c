@@ -38,6 +38,26 @@ START_TEST(test_batch_size)
 }
 END_TEST
 
+static void fill_small_kernels_of_xla(struct builder *b, int64_t at)
+{
+    fill_small_kernels(b, at);
+    build_kernel_of(b, "input_reduce_fusion",
+                    build_api(b, "cudaLaunchKernel", at + US(101), CALL_NS / 8), at + US(9850),
+                    US(50), blocks);
+}
+
+/* XLA reserves most of the memory when it starts: what is in use is no evidence. */
+START_TEST(memory_that_xla_reserved)
+{
+    struct builder b;
+    blocks = 27;
+    const struct advice *a = gauged(&b, fill_small_kernels_of_xla, 1400, 0, (int64_t)60 << 30);
+    case_verdict(a, "batch-size", RULE_CANNOT_TELL);
+    ck_assert_ptr_nonnull(strstr(case_outcome(a, "batch-size")->why, "PREALLOCATE"));
+    build_end(&b);
+}
+END_TEST
+
 /* A program of PyTorch's that has no DataLoader has no batch_size to raise there. */
 START_TEST(batches_of_its_own)
 {
@@ -81,6 +101,7 @@ Suite *rule_batch_size_suite(void)
     Suite *s = suite_create("batch-size");
     TCase *t = tcase_create("batch-size");
     tcase_add_test(t, test_batch_size);
+    tcase_add_test(t, memory_that_xla_reserved);
     tcase_add_test(t, batches_of_its_own);
     tcase_add_test(t, memory_before_the_steps_is_not_enough);
     suite_add_tcase(s, t);

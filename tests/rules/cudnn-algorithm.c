@@ -76,6 +76,22 @@ START_TEST(test_algorithm_measured_already)
 }
 END_TEST
 
+static void fill_slow_of_xla(struct builder *b, int64_t at)
+{
+    convolutions(b, at, true);
+    build_kernel(b, "loop_add_fusion_3", at + US(95), at + US(9950), US(20));
+}
+
+/* XLA has timed the algorithms when it compiled the step. */
+START_TEST(test_algorithm_of_xla)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_slow_of_xla);
+    case_verdict(build_analyze(&b), "cudnn-algorithm", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(test_algorithm_by_name)
 {
     struct builder b = build_start();
@@ -94,6 +110,7 @@ Suite *rule_cudnn_algorithm_suite(void)
     TCase *t = tcase_create("cudnn-algorithm");
     tcase_add_test(t, test_algorithm);
     tcase_add_test(t, test_algorithm_measured_already);
+    tcase_add_test(t, test_algorithm_of_xla);
     tcase_add_test(t, test_algorithm_by_name);
     suite_add_tcase(s, t);
     return s;

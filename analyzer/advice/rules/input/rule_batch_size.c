@@ -102,6 +102,13 @@ static void check_batch_size(const struct facts *facts, struct arena *arena, str
     if (pct < LEAST_PCT)
         return;
     struct query_gpu g = query_gpu(facts);
+    if (query_of_xla(facts)) { /* it takes most of the memory when it starts */
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "the kernels are small and a larger batch would fill the GPU, but XLA reserves "
+                 "memory ahead: how much the training uses was not recorded "
+                 "(XLA_PYTHON_CLIENT_PREALLOCATE=false shows it)";
+        return;
+    }
     if (g.memory_peak < 0 || facts->device->memory_bytes <= 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = arena_printf(

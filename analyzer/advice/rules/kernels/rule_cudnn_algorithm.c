@@ -155,6 +155,10 @@ static void check_cudnn_algorithm(const struct facts *f, struct arena *arena, st
         o->why = "no convolutions";
         return;
     }
+    if (query_of_xla(f)) {
+        o->why = "XLA times cuDNN's algorithms itself when it compiles";
+        return;
+    }
     if (query_find_seen(f)) {
         o->verdict = RULE_SUPPRESSED;
         o->why =

@@ -136,7 +136,9 @@ static void advise(struct outcome *o, int cc_major, bool tf32)
             tf32 ? "with torch.autocast('cuda', dtype=torch.bfloat16): ... around forward and loss"
                  : "with torch.autocast('cuda', dtype=torch.bfloat16): ...; at least "
                    "torch.set_float32_matmul_precision('high') for TF32",
-            "keras.mixed_precision.set_global_policy('mixed_bfloat16')",
+            "keras.mixed_precision.set_global_policy('mixed_bfloat16'); in JAX, parameters and "
+            "batches "
+            "as jnp.bfloat16",
             tf32 ? "BF16 tensors with CUBLAS_COMPUTE_32F"
                  : "BF16 tensors with CUBLAS_COMPUTE_32F; or CUBLAS_COMPUTE_32F_FAST_TF32 and "
                    "CUDNN_DEFAULT_MATH for TF32"};
