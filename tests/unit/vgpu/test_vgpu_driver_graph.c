@@ -171,6 +171,29 @@ START_TEST(any_kind_of_node_by_one_call)
 }
 END_TEST
 
+/* A program built with CUDA 12 asks for the calls of its header, which have a parameter less. */
+START_TEST(calls_have_the_form_of_the_version_asked_for)
+{
+    typedef CUresult connect_12(CUgraph g, const CUgraphNode *from, const CUgraphNode *to,
+                                size_t n);
+    void *old = NULL, *now = NULL;
+    choose("t4");
+    OK(cuInit(0));
+    OK(cuGetProcAddress("cuGraphAddDependencies", &old, 12040, 0, NULL));
+    OK(cuGetProcAddress("cuGraphAddDependencies", &now, CUDA_VERSION, 0, NULL));
+    ck_assert_ptr_ne(old, now);
+    ck_assert_ptr_eq(now, (void *)cuGraphAddDependencies);
+    CUgraph g = graph_new();
+    CUgraphNode a, b;
+    size_t edges = 0;
+    OK(cuGraphAddEmptyNode(&a, g, NULL, 0));
+    OK(cuGraphAddEmptyNode(&b, g, NULL, 0));
+    OK(((connect_12 *)old)(g, &a, &b, 1));
+    OK(cuGraphGetEdges(g, NULL, NULL, NULL, &edges));
+    ck_assert_uint_eq(edges, 1);
+}
+END_TEST
+
 Suite *test_vgpu_driver_graph_suite(void)
 {
     Suite *s = suite_create("vgpu_driver_graph");
@@ -178,6 +201,7 @@ Suite *test_vgpu_driver_graph_suite(void)
     tcase_add_test(c, nodes_move_data_behind_what_they_depend_on);
     tcase_add_test(c, what_a_stream_captures_is_launched_and_updated);
     tcase_add_test(c, any_kind_of_node_by_one_call);
+    tcase_add_test(c, calls_have_the_form_of_the_version_asked_for);
     suite_add_tcase(s, c);
     return s;
 }

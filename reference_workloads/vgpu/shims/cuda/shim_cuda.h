@@ -51,6 +51,9 @@ int box_of(const CUDA_MEMCPY3D *c, bool async, struct vg_copy *out);
 /* A file's contents behind a zero, to be freed; NULL: it cannot be read. */
 char *image_file(const char *path, size_t *size);
 
+/* What a call is called in the form that CUDA 12 gave it; NULL: as today (shim_cuda_forms12.c). */
+const char *form_of_12(const char *name);
+
 static inline bool device_known(CUdevice d)
 {
     return d >= 0 && d < vg_device_count();

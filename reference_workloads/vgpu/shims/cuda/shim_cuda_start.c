@@ -130,10 +130,11 @@ static void *own_symbol(const char *name)
 CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t flags,
                           CUdriverProcAddressQueryResult *status)
 {
-    (void)version, (void)flags;
+    (void)flags;
     if (!name || !out)
         return CUDA_ERROR_INVALID_VALUE;
-    void *found = NULL;
+    const char *older = version < 13000 ? form_of_12(name) : NULL;
+    void *found = older ? own_symbol(older) : NULL;
     for (size_t i = 0; i < sizeof forms / sizeof *forms && !found; i++)
         if (strcmp(forms[i].name, name) == 0)
             found = own_symbol(forms[i].now);
