@@ -269,8 +269,8 @@ const struct rule rule_cuda_graphs = {
            "program already uses graphs; or if the launching thread has no core.",
     .remedy = {"torch.compile(model, mode='reduce-overhead'), or "
                "torch.cuda.graphs.make_graphed_callables; a larger batch helps as well",
-               "jax.jit or @tf.function(jit_compile=True) around the step; what stays outside "
-               "XLA's graphs: "
+               "@tf.function(jit_compile=True) around the step (in JAX, jax.jit); what stays "
+               "outside XLA's graphs: "
                "XLA_FLAGS=--xla_gpu_enable_command_buffer=+COLLECTIVES",
                "cudaStreamBeginCapture around the step once, then cudaGraphLaunch"},
     .setting = "cuda_graph",

@@ -126,7 +126,7 @@ const struct rule rule_host_work = {
     .remedy = {"move it to the GPU (torch ops, torchvision.transforms.v2), to loader workers or "
                "another thread, or run it every N steps; record with "
                "torch.profiler.profile(with_stack=True) to see the lines",
-               "keep it inside jax.jit or tf.function, or in dataset.map(..., "
+               "keep it inside tf.function (in JAX, jax.jit), or in dataset.map(..., "
                "num_parallel_calls=AUTOTUNE)",
                "move it to another thread, or do it while the next step's work is queued"},
     .tips = {{"no-sync-reads", "Do not read results (.item(), .cpu(), print) in every step", NULL},
