@@ -334,46 +334,59 @@ static int detect(struct detected *d, const struct timeline *t, const struct seq
     return rc;
 }
 
-static int64_t work_on(const struct timeline *t, uint32_t process, uint32_t device)
+/* How long each device of the process works, in one pass. NULL: out of memory. */
+static int64_t *work_by_device(const struct timeline *t, uint32_t process)
 {
-    int64_t ns = 0;
-    for (uint32_t i = 0; i < t->op_count; i++) {
+    int64_t *ns = calloc((size_t)t->device_count + 1, sizeof *ns);
+    for (uint32_t i = 0; ns && i < t->op_count; i++) {
         const struct stream *s = &t->streams[t->ops[i].stream];
-        if (s->process == process && s->device == device)
-            ns += t->ops[i].end_ns - t->ops[i].start_ns;
+        if (s->process == process && s->device < t->device_count)
+            ns[s->device] += t->ops[i].end_ns - t->ops[i].start_ns;
     }
     return ns;
 }
 
-/* The device that works most, of a process that uses several; else TL_NONE. even: others work half
- * as much or more. Threads that launch at the same time mix the operations of theirs in any order.
- */
-static uint32_t busiest_of_several(const struct timeline *t, uint32_t process, bool *even)
+struct busiest {
+    uint32_t device; /* TL_NONE: the process uses one device or none */
+    bool even;       /* others work half as much or more */
+};
+
+/* Of several devices, the one that works most. Threads that launch at the same time mix their
+ * operations in any order. -1: out of memory. */
+static int busiest_of_several(struct busiest *b, const struct timeline *t, uint32_t process)
 {
-    uint32_t best = TL_NONE;
-    int64_t most = 0, next = 0;
-    for (uint32_t d = 0; t->device_count > 1 && d < t->device_count; d++) {
-        int64_t ns = work_on(t, process, d);
+    *b = (struct busiest){.device = TL_NONE};
+    if (t->device_count < 2)
+        return 0;
+    int64_t *work = work_by_device(t, process), most = 0, next = 0;
+    if (!work)
+        return -1;
+    for (uint32_t d = 0; d < t->device_count; d++) {
+        int64_t ns = work[d];
         next = ns > most ? most : ns > next ? ns : next;
-        best = ns > most ? d : best;
+        b->device = ns > most ? d : b->device;
         most = ns > most ? ns : most;
     }
-    *even = next > 0 && next * 2 >= most;
-    return next > 0 ? best : TL_NONE;
+    free(work);
+    b->even = next > 0 && next * 2 >= most;
+    if (next <= 0)
+        b->device = TL_NONE;
+    return 0;
 }
 
 int detect_steps(struct detected *d, const struct timeline *t, uint32_t process, size_t wanted,
                  struct arena *arena, struct err *e)
 {
     *d = (struct detected){0};
-    bool even;
-    uint32_t device = busiest_of_several(t, process, &even);
-    const struct sequence_of tried[] = {{process, even ? device : TL_NONE, false},
+    struct busiest b;
+    if (busiest_of_several(&b, t, process) < 0)
+        return err_no_memory(e);
+    const struct sequence_of tried[] = {{process, b.even ? b.device : TL_NONE, false},
                                         {process, TL_NONE, false},
                                         {process, TL_NONE, true}, /* shapes vary: names alone */
-                                        {process, device, false}};
+                                        {process, b.device, false}};
     int rc = 0;
-    for (size_t i = !even; i < (device == TL_NONE ? 3 : 4) && rc == 0 && !d->text; i++)
+    for (size_t i = !b.even; i < (b.device == TL_NONE ? 3 : 4) && rc == 0 && !d->text; i++)
         rc = detect(d, t, &tried[i], wanted, arena);
     if (rc < 0)
         return err_no_memory(e);
