@@ -137,8 +137,10 @@ void page_findings(const struct page *p)
     write_trials(p);
     page_after(p);
     if (p->a->ranked_count > 1)
-        page_put(p, "<p class=\"dim\">Ranked by the saving that is certain. The savings overlap: "
-                    "together, the changes save less than the sum.</p>\n");
+        page_put(p,
+                 "<p class=\"dim\">Ranked by the low end of each interval, an upper bound by its "
+                 "middle estimate. The savings overlap: together, the changes save less than "
+                 "the sum.</p>\n");
     if (p->a->ranked_count && !p->a->whatif.trusted && p->a->whatif.why_not)
         page_put(p, "<p class=\"dim\">No predictions, %s.</p>\n", p->a->whatif.why_not);
     if (p->a->ranked_count && p->a->whatif.trusted && p->a->whatif.wider)

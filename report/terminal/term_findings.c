@@ -132,7 +132,7 @@ static void write_together(const struct terminal *t, const struct advice *a,
     }
     if (out_of_order(a, o))
         term_wrap(t, 0, 0,
-                  "Ranked by the saving that is certain, not by the largest possible saving.");
+                  "Ranked by the low end of each interval, an upper bound by its middle estimate.");
     if (a->ranked_count > 1 && a->stack_count < 2)
         term_wrap(t, 0, 0, "The savings overlap: together, the changes save less than the sum.");
 }
