@@ -69,7 +69,7 @@ reference_workloads/vgpu/code reference_workloads/vgpu/core reference_workloads/
 reference_workloads/vgpu/cost reference_workloads/vgpu/code reference_workloads/vgpu/core reference_workloads/vgpu/ptx
 reference_workloads/vgpu/reach
 ROOMS
-    for shim in cupti cublas cublaslt cudnn cufft cusolver cusparse nccl nvml; do
+    for shim in cupti cublas cublaslt cudnn cufft curand cusolver cusparse nccl nvml; do
         echo "reference_workloads/vgpu/shims/$shim reference_workloads/vgpu/core reference_workloads/vgpu/cost reference_workloads/vgpu/shims"
     done
     echo "reference_workloads/vgpu/shims/cuda reference_workloads/vgpu/code reference_workloads/vgpu/core reference_workloads/vgpu/cost reference_workloads/vgpu/shims"

@@ -24,8 +24,9 @@ def calls(library):
     for line in listing.splitlines():
         kind, name = line.split()[-2:]
         name = name.split("@")[0]
-        if re.match(r"_*p?(cuda|cublas|cudnn|cufft|cusparse|cusolver|cupti|cu|nccl|nvml)[A-Z]", name) and kind in "TtWw":
+        if re.match(r"_*p?(cuda|cublas|cudnn|cufft|curand|cusparse|cusolver|cupti|cu|nccl|nvml)[A-Z]", name) and kind in "TtWw":
             (missing if kind in "Ww" else modelled).add(name)
+    modelled -= {n for n in modelled if n.endswith("_64") and n[:-3] in missing}
     plain = lambda names: sorted(n for n in names if re.sub(r"(_ptsz|_ptds|_64)+$", "", n) not in names - {n})  # noqa: E731
     return plain(modelled), plain(missing)
 

@@ -28,6 +28,7 @@ static const struct library {
     {"libcudnn.so", "cudnnCreate", "cudnn", "libcudnn.so.9", true},
     {"libnccl.so", "ncclGetUniqueId", "nccl", "libnccl.so.2", true},
     {"libcufft.so", "cufftPlan1d", "cufft", "libcufft.so.12", true},
+    {"libcurand.so", "curandCreateGenerator", "curand", "libcurand.so.10", true},
     {"libcusparse.so", "cusparseCreate", "cusparse", "libcusparse.so.12", true},
     {"libcusolver.so", "cusolverDnCreate", "cusolver", "libcusolver.so.12", true},
     {"libcupti.so", "cuptiActivityEnable", "cupti", "libcupti.so.13", false},
@@ -86,9 +87,9 @@ static bool holds(const struct image *m, const struct library *l, const char *pa
  * wheels' folder; the driver's shim names them when they are used. Frameworks load all of them. */
 static bool is_vendors(const char *path)
 {
-    static const char *const names[] = {"/libcurand.",     "/libnpp",      "/libnvjpeg.",
-                                        "/libcudss.",      "/libcutensor", "/libcudnn_",
-                                        "/libcusparseLt.", "/libnvshmem"};
+    static const char *const names[] = {"/libnpp",      "/libnvjpeg.", "/libcudss.",
+                                        "/libcutensor", "/libcudnn_",  "/libcusparseLt.",
+                                        "/libnvshmem"};
     const char *file = strrchr(path, '/');
     if (strstr(path, "-packages/nvidia/"))
         return true;

@@ -6,6 +6,8 @@
 #include <cublasXt.h>
 #include <cublas_v2.h>
 
+#include <math.h>
+
 #define BLAS(call) ck_assert_int_eq(call, CUBLAS_STATUS_SUCCESS)
 
 Suite *test_vgpu_cublas_suite(void);
@@ -66,6 +68,85 @@ START_TEST(test_host_results_wait)
     BLAS(cublasSetPointerMode(h, CUBLAS_POINTER_MODE_DEVICE));
     BLAS(cublasSdot(h, 1 << 18, (float *)at, 1, (float *)at, 1, (float *)at));
     ck_assert_int_eq(sync_count, 1);
+}
+END_TEST
+
+/* Complex numbers: four products of real ones, and a result that the host waits for. The forms for
+ * 64-bit sizes are the plain ones, but where the result is an index. */
+START_TEST(test_complex_and_wide)
+{
+    const cuComplex one = {1, 0};
+    const float real_one = 1;
+    char *at;
+    on_device("a100-80");
+    cublasHandle_t h = blas(&at);
+    cuComplex *c = (cuComplex *)at, dot = {1, 1};
+    float *f = (float *)at, sum = 1;
+    BLAS(cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 2048, 2048, 2048, &real_one, f, 2048, f, 2048,
+                     &real_one, f, 2048));
+    BLAS(cublasCgemm_64(h, CUBLAS_OP_N, CUBLAS_OP_C, 2048, 2048, 2048, &one, c, 2048, c, 2048, &one,
+                        c, 2048));
+    BLAS(cublasGemmEx(h, CUBLAS_OP_N, CUBLAS_OP_N, 2048, 2048, 2048, &one, c, CUDA_C_32F, 2048, c,
+                      CUDA_C_32F, 2048, &one, c, CUDA_C_32F, 2048, CUBLAS_COMPUTE_32F,
+                      CUBLAS_GEMM_DEFAULT));
+    ck_assert_int_eq(launched("cgemm"), 2);
+    ck_assert_int_eq(seen_ns[1], seen_ns[2]);
+    ck_assert_int_gt(seen_ns[1], 3 * seen_ns[0]);
+    ck_assert_int_lt(seen_ns[1], 5 * seen_ns[0]);
+    BLAS(cublasCdotc(h, 1024, c, 1, c, 1, &dot));
+    BLAS(cublasScasum(h, 1024, c, 1, &sum));
+    int64_t index = -1;
+    BLAS(cublasIcamin_64(h, 1024, c, 1, &index));
+    ck_assert_int_eq(sync_count, 3);
+    ck_assert_int_eq((int)dot.x, 0);
+    ck_assert_int_eq(index, 0); /* all eight bytes */
+}
+END_TEST
+
+/* Operations on a matrix take as long as its bytes, whatever the types of its numbers. */
+START_TEST(test_matrices)
+{
+    enum { M = 8192 };
+    const double one = 1;
+    const cuDoubleComplex z_one = {1, 0};
+    char *at;
+    on_device("a100-80");
+    cublasHandle_t h = blas(&at);
+    double *d = (double *)at;
+    cuDoubleComplex *z = (cuDoubleComplex *)at;
+    BLAS(cublasDger(h, M, M, &one, d, 1, d, 1, d, M));
+    BLAS(cublasZgeru(h, M, M, &z_one, z, 1, z, 1, z, M));
+    BLAS(cublasDsyr2(h, CUBLAS_FILL_MODE_UPPER, M, &one, d, 1, d, 1, d, M));
+    BLAS(cublasDgbmv(h, CUBLAS_OP_N, M, M, 3, 4, &one, d, 8, d, 1, &one, d, 1));
+    ck_assert_int_gt(seen_ns[1], seen_ns[0] * 19 / 10);
+    ck_assert_int_lt(seen_ns[2], seen_ns[0] * 6 / 10);
+    ck_assert_int_lt(seen_ns[3], seen_ns[0] / 20);
+    seen_count = 0;
+    BLAS(cublasZher2k(h, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N, 2048, 2048, &z_one, z, 2048, z, 2048,
+                      &one, z, 2048));
+    BLAS(cublasZherk(h, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N, 2048, 2048, &one, z, 2048, &one, z,
+                     2048));
+    ck_assert_int_gt(seen_ns[0], seen_ns[1] * 18 / 10); /* two products */
+    seen_count = 0;
+    BLAS(cublasZtrsv(h, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N, CUBLAS_DIAG_UNIT, 64, z, 64, z, 1));
+    BLAS(cublasCopyEx(h, 1 << 20, at, CUDA_R_16F, 1, at, CUDA_R_16F, 1));
+    BLAS(cublasDcopy(h, 1 << 20, d, 1, d, 1));
+    ck_assert_int_lt(seen_ns[1], seen_ns[2]);
+    double a = 3, b = -4, cosine = 0, sine = 0;
+    BLAS(cublasDrotg(h, &a, &b, &cosine, &sine));
+    ck_assert_double_eq_tol(fabs(a), 5, 1e-12);
+    ck_assert_double_eq_tol(cosine * 3 + sine * -4, a, 1e-12);
+    ck_assert_double_eq_tol(cosine * -4 - sine * 3, 0, 1e-12);
+    const cublasOperation_t plain[2] = {CUBLAS_OP_N, CUBLAS_OP_N};
+    const int sizes[2] = {256, 512}, counts[2] = {2, 3};
+    const double ones[2] = {1, 1};
+    double *pointers[5] = {d, d, d, d, d};
+    BLAS(cublasDgemmGroupedBatched(
+        h, plain, plain, sizes, sizes, sizes, ones, (const double *const *)pointers, sizes,
+        (const double *const *)pointers, sizes, ones, pointers, sizes, 2, counts));
+    ck_assert_int_ge(launched("dgemm"), 2);
+    ck_assert_int_eq(cublasZgeru(NULL, M, M, &z_one, z, 1, z, 1, z, M),
+                     CUBLAS_STATUS_NOT_INITIALIZED);
 }
 END_TEST
 
@@ -282,6 +363,8 @@ Suite *test_vgpu_cublas_suite(void)
     tcase_add_test(t, test_factors_and_solves);
     tcase_add_test(t, test_products_over_devices);
     tcase_add_test(t, test_host_results_wait);
+    tcase_add_test(t, test_complex_and_wide);
+    tcase_add_test(t, test_matrices);
     tcase_add_test(t, test_lt);
     tcase_add_test(t, test_lt_without_create);
     tcase_add_test(t, test_fp8);

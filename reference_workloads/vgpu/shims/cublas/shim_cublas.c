@@ -135,6 +135,11 @@ const char *cublasGetStatusString(cublasStatus_t status)
     return "unknown cuBLAS status";
 }
 
+int *blas_setting(cublasHandle_t h, enum blas_setting which)
+{
+    return h ? &h->settings[which] : NULL;
+}
+
 const struct vg_profile *cublas_profile(cublasHandle_t h)
 {
     return vg_profile(h->device);

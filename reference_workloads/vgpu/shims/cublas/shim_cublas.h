@@ -3,6 +3,7 @@
 #define VGPU_SHIM_CUBLAS_H
 
 #include "reference_workloads/vgpu/cost/names.h"
+#include "reference_workloads/vgpu/shims/cublas/shim_cublas_work.h"
 
 #include <cublas_v2.h>
 
@@ -12,6 +13,7 @@ struct cublasContext {
     cublasPointerMode_t pointer_mode;
     cublasAtomicsMode_t atomics_mode;
     cublasMath_t math;
+    int settings[BLAS_SETTINGS];
     void *own_workspace; /* results of reductions on their way to the host */
 };
 

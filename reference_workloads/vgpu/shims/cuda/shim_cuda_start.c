@@ -59,8 +59,7 @@ static const struct {
  * each. */
 static void name_library(const char *path)
 {
-    static const char *const names[] = {"libcurand", "libnpp", "libnvjpeg", "libcudss",
-                                        "libcutensor"};
+    static const char *const names[] = {"libnpp", "libnvjpeg", "libcudss", "libcutensor"};
     static atomic_bool named[sizeof names / sizeof *names];
     const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
