@@ -36,6 +36,7 @@ struct pass {
     int64_t credit_ns; /* lead taken away and not yet charged */
     enum part credit_part;
     bool launch_unknown; /* of the operation that ends the gap at hand */
+    uint32_t launcher;   /* thread that launches it; the main thread where that is not known */
     uint32_t *parent;    /* of each range: the one around it, TL_NONE */
     struct VEC(struct gap) gaps;
     struct VEC(int64_t) shares;

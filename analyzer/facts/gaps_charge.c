@@ -13,6 +13,7 @@
  *
  * Cost: O(calls in the gap + log n) a gap. */
 #include "analyzer/facts/gaps.h"
+#include "analyzer/measure/ranges.h"
 #include "analyzer/timeline/sort.h"
 
 #include <stdlib.h>
@@ -117,29 +118,40 @@ static size_t call_after(const struct lane *l, int64_t t)
     return low;
 }
 
+/* Whose work it is that no call tells of: the thread's that launches next, if it is in a range;
+ * else that thread may wait for the one that made the last call. */
+static uint32_t worker(const struct pass *p, uint32_t last, int64_t from, int64_t to)
+{
+    int64_t middle = from + (to - from) / 2;
+    bool told = range_place_at(p->a->tl, p->parent, p->launcher, middle) != TL_NONE;
+    return told || last == TL_NONE ? p->launcher : last;
+}
+
 /* No thread was in a call: how long was the host away from the GPU around this piece? Work whose
  * launch was not recorded may have been issued at any time: that stays unexplained. */
-static void charge_between_calls(struct pass *p, struct charge *c, const struct lane *l,
-                                 int64_t from, int64_t to)
+static void charge_between_calls(struct pass *p, struct charge *c, int64_t from, int64_t to)
 {
     const struct timeline *t = p->a->tl;
     int64_t before = t->start_ns, after = t->end_ns;
-    uint32_t next = TL_NONE;
+    uint32_t next = TL_NONE, last = TL_NONE;
     for (size_t i = 0; i < p->lanes; i++) {
         const struct lane *k = &p->lane[i];
         size_t j = call_after(k, from);
-        if (j > 0 && k->at[j - 1].end_ns > before)
+        if (j > 0 && k->at[j - 1].end_ns > before) {
             before = k->at[j - 1].end_ns;
+            last = k->thread;
+        }
         if (j < k->n && k->at[j].start_ns < after) {
             after = k->at[j].start_ns;
             next = (uint32_t)(&k->at[j] - t->apis);
         }
     }
+    uint32_t whose = to - from > c->longest_ns ? worker(p, last, from, to) : p->launcher;
     if (p->launch_unknown)
-        charge(c, PART_UNEXPLAINED, from, to, next, l->thread);
+        charge(c, PART_UNEXPLAINED, from, to, next, whose);
     else
         charge_work(p, c, after - before > LAUNCH_SPACING_NS ? PART_IDLE_HOST : PART_IDLE_LAUNCH,
-                    from, to, next, l->thread);
+                    from, to, next, whose);
 }
 
 /* What the host did in [from, to), seen from lane order[0], then, where that one was not in a call,
@@ -176,7 +188,7 @@ static void charge_host(struct pass *p, struct charge *c, const size_t *order, s
         if (lanes > 1)
             charge_host(p, c, order + 1, lanes - 1, from, limit);
         else
-            charge_between_calls(p, c, &p->lane[order[0]], from, limit);
+            charge_between_calls(p, c, from, limit);
         from = limit;
     }
 }
@@ -225,8 +237,9 @@ void charge_idle(struct pass *p, struct charge *c, int64_t from, int64_t to, uin
         return;
     }
     p->launch_unknown = x != TL_NONE && !a;
+    p->launcher = a ? a->thread : p->lane[0].thread;
     size_t order[LANES];
-    lane_order(p, a ? a->thread : p->lane[0].thread, order);
+    lane_order(p, p->launcher, order);
     int64_t issued = !a || a->start_ns > to ? to : a->start_ns < from ? from : a->start_ns;
     if (issued > from)
         charge_host(p, c, order, p->lanes, from, issued);

@@ -173,30 +173,6 @@ START_TEST(a_full_queue_is_no_launch_overhead)
 }
 END_TEST
 
-static void fill_host(struct builder *b, int64_t at)
-{
-    build_range(b, "augment", at + US(100), at + MS(4));
-    build_kernel(b, "k", at + MS(4), at + MS(4) + US(10), MS(6) - US(10));
-}
-
-START_TEST(long_host_work_is_named_by_its_range)
-{
-    struct builder b = build_start();
-    const struct advice *a = run(&b, MS(10), fill_host);
-    expect(a, PART_IDLE_HOST, MS(4), US(20));
-    bool named = false;
-    for (size_t i = 0; i < a->facts->gap_count; i++)
-        named |= a->facts->gaps[i].range != TL_NONE && a->facts->gaps[i].part == PART_IDLE_HOST &&
-                 strcmp(tl_text(a->facts->tl, a->facts->tl->ranges[a->facts->gaps[i].range].name),
-                        "augment") == 0;
-    ck_assert(named);
-    ck_assert_str_eq(a->verdict_class, "host");
-    ck_assert_ptr_nonnull(strstr(a->verdict, "other work"));
-    ck_assert_ptr_nonnull(strstr(a->why, "'augment'"));
-    build_end(&b);
-}
-END_TEST
-
 /* Both are launched at once, and the second does not start for 6 ms: not by a lack of launches, nor
  * because it zeroes a buffer. */
 static void fill_held(struct builder *b, int64_t at)
@@ -346,7 +322,6 @@ Suite *test_gaps_suite(void)
     tcase_add_test(c, short_kernels_launched_slowly_are_launch_bound);
     tcase_add_test(c, a_full_queue_is_no_launch_overhead);
     tcase_add_test(c, work_that_is_launched_and_held_up_is_no_cost_of_what_it_does);
-    tcase_add_test(c, long_host_work_is_named_by_its_range);
     tcase_add_test(c, allocation_is_named);
     tcase_add_test(c, without_calls_nothing_is_explained);
     tcase_add_test(c, the_main_threads_wait_is_seen_behind_another_threads_launch);
