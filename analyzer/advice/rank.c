@@ -37,7 +37,9 @@ static const char *missing_text(struct advice *a, uint32_t missing)
         {"all ranks", "pass the files of all ranks, or their folder"},
         {"samples of the host", "gpuprof run records them"},
         {"what runs inside the CUDA graphs",
-         "nsys profile --cuda-graph-trace=node, or torch.profiler"}};
+         "nsys profile --cuda-graph-trace=node, or torch.profiler"},
+        {"what the host waits for",
+         "profile with ProfilerActivity.CPU, nsys profile --trace=cuda,nvtx,osrt, or gpuprof run"}};
     enum { KINDS = sizeof of / sizeof *of };
     const char *all = "";
     for (size_t i = 0; i < KINDS && all; i++) {
@@ -86,6 +88,8 @@ static uint32_t have_of(const struct advice *a)
     }
     if (have & HAVE_COPIES && !crossed)
         have |= HAVE_MEMORY_KINDS;
+    if (have & HAVE_RANGES || a->facts->tl->os_call_count)
+        have |= HAVE_WAITS;
     if (opaque_ns * 10 > kernels_ns)
         have &= ~(uint32_t)HAVE_NODES;
     return a->facts->step_ns <= 0 || query_thin(a->facts, NULL) || start_up_fills(a->facts)

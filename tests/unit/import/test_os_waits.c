@@ -78,6 +78,26 @@ START_TEST(other_pauses_are_not)
 }
 END_TEST
 
+/* No range at all: steps by their repetition, and a poll in each. */
+START_TEST(workers_are_advised_without_any_range)
+{
+    struct builder b = build_start();
+    for (int i = 0; i < CASE_STEPS; i++) {
+        int64_t at = MS(100) + MS(10) * i;
+        build_kernel(&b, "conv", at + US(10), at + US(30), US(2900));
+        build_kernel(&b, "fused_adam_kernel", at + US(30), at + US(2930), US(3000));
+        build_kernel(&b, "loss", at + US(50), at + US(5930), US(10));
+        build_sync(&b, at + US(60), US(5890));
+        waits(&b, at + MS(6), at + MS(10));
+    }
+    struct advice *a = build_analyze(&b);
+    ck_assert_int_eq(a->facts->tl->have & HAVE_RANGES, 0);
+    ck_assert_int_ge(a->facts->breakdown_ns[PART_IDLE_INPUT], MS(3.6));
+    case_first(a, "num-workers", MS(4));
+    build_end(&b);
+}
+END_TEST
+
 Suite *test_os_waits_suite(void);
 Suite *test_os_waits_suite(void)
 {
@@ -85,6 +105,7 @@ Suite *test_os_waits_suite(void)
     TCase *c = tcase_create("os_waits");
     tcase_add_test(c, a_wait_between_steps_is_the_loaders);
     tcase_add_test(c, other_pauses_are_not);
+    tcase_add_test(c, workers_are_advised_without_any_range);
     suite_add_tcase(s, c);
     return s;
 }

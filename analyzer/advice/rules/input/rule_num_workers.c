@@ -229,7 +229,7 @@ static void check_num_workers(const struct facts *facts, struct arena *arena, st
 const struct rule rule_num_workers = {
     .id = "num-workers",
     .title = "Load data in parallel workers",
-    .needs = HAVE_KERNELS | HAVE_API | HAVE_RANGES | HAVE_STEPS,
+    .needs = HAVE_KERNELS | HAVE_API | HAVE_WAITS | HAVE_STEPS,
     .check = check_num_workers,
     .in_window = true,
     .program = {.line = "torch.loader.made", .now = "torch.loader"},

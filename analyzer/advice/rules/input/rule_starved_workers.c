@@ -55,7 +55,7 @@ static void check_starved_workers(const struct facts *f, struct arena *arena, st
 const struct rule rule_starved_workers = {
     .id = "starved-workers",
     .title = "Give the loader's workers the cores that they need",
-    .needs = HAVE_KERNELS | HAVE_API | HAVE_RANGES | HAVE_STEPS,
+    .needs = HAVE_KERNELS | HAVE_API | HAVE_WAITS | HAVE_STEPS,
     .check = check_starved_workers,
     .about_input = true,
     .looks_for = "A GPU that waits for data while the loader's workers wait for a core.",

@@ -82,7 +82,7 @@ static void check_storage_bound(const struct facts *f, struct arena *arena, stru
 const struct rule rule_storage_bound = {
     .id = "storage-bound",
     .title = "Feed the loader from faster storage, or from memory",
-    .needs = HAVE_KERNELS | HAVE_API | HAVE_RANGES | HAVE_STEPS,
+    .needs = HAVE_KERNELS | HAVE_API | HAVE_WAITS | HAVE_STEPS,
     .check = check_storage_bound,
     .about_input = true,
     .looks_for =
