@@ -132,20 +132,64 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* The first stretch from one kernel of an optimizer to the next of a length from `low` to `high`.
+ * False: there is none. */
+static bool stretch_of(const struct sequence *s, uint32_t low, uint32_t high, uint32_t *from,
+                       uint32_t *to)
+{
+    uint32_t last = TL_NONE;
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (s->role[s->token[i]] != ROLE_UPDATE)
+            continue;
+        if (last != TL_NONE && i - last >= low && i - last < high) {
+            *from = last;
+            *to = i;
+            return true;
+        }
+        last = i;
+    }
+    return false;
+}
+
+/* Whether wider stretches, of `wide` operations and more, hold all that a stretch of `least` holds:
+ * then that is a step, and the wider ones are one with a validation before it. -1: out of memory.
+ */
+static int is_step(const struct sequence *s, uint32_t least, uint32_t wide)
+{
+    uint32_t a, b, from, to;
+    if (!stretch_of(s, least, least + 1, &a, &b) || !stretch_of(s, wide, UINT32_MAX, &from, &to))
+        return 0;
+    bool *held = calloc((size_t)s->tokens + 1, sizeof *held);
+    if (!held)
+        return -1;
+    for (uint32_t i = from; i < to; i++)
+        held[s->token[i]] = true;
+    bool all = true;
+    for (uint32_t i = a + 1; i < b; i++)
+        all &= held[s->token[i]];
+    free(held);
+    return all;
+}
+
 /* How far apart two kernels of an optimizer are at least that belong to two updates. Distances come
  * in two sizes: within an update, of a few operations, and from one update to the next; the widest
- * gap lies between them. Where there is none, each kernel is an update. */
-static uint32_t apart(uint32_t *distance, size_t n)
+ * gap lies between them, unless the narrower side of it is a step already. 0: there is none, each
+ * kernel is an update. -1: out of memory. */
+static int64_t apart(const struct sequence *s, uint32_t *distance, size_t n)
 {
     enum { TIMES = 4, A_FEW = 16 };
     double widest = TIMES;
     uint32_t least = 0;
     qsort(distance, n, sizeof *distance, by_size);
-    for (size_t i = 0; i + 1 < n && distance[i] <= A_FEW; i++)
-        if ((double)distance[i + 1] / distance[i] > widest) {
-            widest = (double)distance[i + 1] / distance[i];
-            least = distance[i + 1];
-        }
+    for (size_t i = 0; i + 1 < n && distance[i] <= A_FEW; i++) {
+        if ((double)distance[i + 1] / distance[i] <= widest)
+            continue;
+        int step = least ? is_step(s, least, distance[i + 1]) : 0;
+        if (step)
+            return step < 0 ? -1 : (int64_t)least;
+        widest = (double)distance[i + 1] / distance[i];
+        least = distance[i + 1];
+    }
     return least;
 }
 
@@ -163,10 +207,10 @@ static int mark_updates(struct sequence *s)
                 distance[n++] = i - last;
             last = i;
         }
-    uint32_t least = apart(distance, n);
+    int64_t least = apart(s, distance, n);
     free(distance);
-    if (last == TL_NONE)
-        return 0;
+    if (least < 0 || last == TL_NONE)
+        return least < 0 ? -1 : 0;
     s->update = s->tokens++;
     s->role[s->update] = ROLE_WORK;
     uint32_t next = UINT32_MAX; /* kernel of an optimizer */

@@ -259,6 +259,30 @@ static void few_kernels(struct tape *t)
     }
 }
 
+/* A step of a few operations, and after many a pass over all batches, forward alone, that takes
+ * longer than the steps. */
+static void small_with_epochs(struct tape *t)
+{
+    for (int epoch = 0; epoch < 6; epoch++) {
+        for (int i = 0; i < 60; i++, t->steps++) {
+            work(t, 20, 8, "hidden");
+            work(t, 5, 4, "output");
+            work(t, 4, 1, "loss_and_gradient");
+            work(t, 10, 2, "output_back");
+            work(t, 30, 16, "hidden_back");
+            for (int k = 0; k < 4; k++)
+                work(t, 4, 2 + k, t->known ? "sgd_kernel" : "kernel_7");
+            copy(t, 2, 3, 2, 4);
+        }
+        for (int i = 0; i < 160; i++) {
+            work(t, 20, 8, "hidden");
+            work(t, 5, 4, "output");
+            work(t, 4, 1, "count_correct");
+            copy(t, 2, 3, 2, 4);
+        }
+    }
+}
+
 /* ---- what is found ---- */
 
 struct kind {
@@ -280,6 +304,7 @@ static const struct kind kinds[] = {
     {"pipeline", pipeline},
     {"varying length", varying_length},
     {"few kernels", few_kernels},
+    {"small with epochs", small_with_epochs},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds, DOUBT_PCT = 70 };
 
