@@ -45,7 +45,7 @@ struct vg_profile {
     /* host and queue, ns */
     double launch_host_ns, launch_library_host_ns, memcpy_async_host_ns, memset_host_ns;
     double event_record_host_ns, stream_wait_host_ns, sync_min_ns, graph_launch_host_ns;
-    double graph_launch_node_host_ns, malloc_ns, free_ns;
+    double graph_launch_node_host_ns, malloc_ns, malloc_small_ns, free_ns;
     double start_latency_ns, kernel_gap_ns, graph_gap_ns, kernel_min_ns;
     double queue_depth; /* operations per stream before a launch blocks */
     /* copies */

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { GRAIN = 512 };
+/* The driver maps memory by blocks. Small allocations share one, and are made and freed in it. */
+enum { GRAIN = 512, DRIVER_BLOCK = 2 << 20, SMALL = 1 << 20 };
 
 /* Blocks of a device in address order; free neighbours are merged. */
 struct vg_block {
@@ -150,6 +151,28 @@ int vg_free(void *ptr)
         block_free(d, b);
     pthread_mutex_unlock(&vg_core.lock);
     return b ? VG_OK : VG_INVALID_VALUE;
+}
+
+int64_t vg_malloc_host_ns(const void *ptr)
+{
+    struct vg_device *d = device_of(ptr);
+    size_t bytes = vg_block_bytes(ptr);
+    if (!d)
+        return (int64_t)vg_profile(vg_current_device())->malloc_ns;
+    pthread_mutex_lock(&vg_core.lock);
+    size_t end = (size_t)((const char *)ptr - d->base) + bytes;
+    bool shares = bytes <= SMALL && end <= d->backed;
+    if (!shares && end > d->backed)
+        d->backed = (end + DRIVER_BLOCK - 1) / DRIVER_BLOCK * DRIVER_BLOCK;
+    pthread_mutex_unlock(&vg_core.lock);
+    return (int64_t)(shares ? d->profile.malloc_small_ns : d->profile.malloc_ns);
+}
+
+int64_t vg_free_host_ns(const void *ptr)
+{
+    const struct vg_profile *p = vg_profile(vg_current_device());
+    size_t bytes = vg_block_bytes(ptr);
+    return (int64_t)(bytes && bytes <= SMALL ? p->malloc_small_ns : p->free_ns);
 }
 
 size_t vg_block_bytes(const void *ptr)

@@ -106,6 +106,7 @@ struct vg_device {
     uint32_t next_stream_id;
     char *base; /* the address range that stands for device memory */
     size_t capacity, used;
+    size_t backed; /* up to here blocks of the driver's hold small allocations */
     struct vg_block *blocks;
     _Atomic uint64_t *copied_to; /* a bit for each page (core_data.c) */
     uint64_t peers;              /* bit = access enabled */
@@ -240,6 +241,9 @@ struct vg_pointer {
 int vg_memory_open(struct vg_device *d);
 int vg_malloc(int device, void **out, size_t bytes);
 int vg_free(void *ptr);
+/* What the host takes for an allocation that was made, or one that it is about to free. */
+int64_t vg_malloc_host_ns(const void *ptr);
+int64_t vg_free_host_ns(const void *ptr);
 /* While it is held, memory that is freed keeps its address, and may be freed again. */
 void vg_hold_memory(void *ptr, bool hold);
 size_t vg_block_bytes(const void *ptr); /* of the allocation that starts there; 0 = none does */

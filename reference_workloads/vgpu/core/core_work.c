@@ -217,8 +217,9 @@ int vg_library_malloc(void **ptr, size_t bytes)
     int bad = vg_api_enter(&api, CBID_MALLOC);
     if (bad)
         return bad;
-    api.host_ns = (int64_t)vg_profile(vg_current_device())->malloc_ns;
-    return vg_api_exit(&api, vg_malloc(vg_current_device(), ptr, bytes));
+    bad = vg_malloc(vg_current_device(), ptr, bytes);
+    api.host_ns = vg_malloc_host_ns(*ptr);
+    return vg_api_exit(&api, bad);
 }
 
 int vg_library_free(void *ptr)

@@ -91,6 +91,7 @@ static const struct key {
     KEY(TIME, graph_launch_host, graph_launch_host_ns),
     KEY(TIME, graph_launch_node_host, graph_launch_node_host_ns),
     KEY(TIME, malloc, malloc_ns),
+    KEY(TIME, malloc_small, malloc_small_ns),
     KEY(TIME, free, free_ns),
     KEY(TIME, start_latency, start_latency_ns),
     KEY(TIME, kernel_gap, kernel_gap_ns),

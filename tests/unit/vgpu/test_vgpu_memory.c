@@ -1,5 +1,6 @@
 /* What a CUDA program may observe of the virtual GPU's memory: which copies hold up the host, the
  * copy engines, data that really moves, and an end to it. */
+#include "reference_workloads/vgpu/core/core_state.h"
 #include "tests/unit/vgpu_program.h"
 
 #include <string.h>
@@ -228,6 +229,32 @@ static void run(const char *address, const char *name, void **args)
 void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name, int ext,
                               size_t size, int constant, int global);
 
+/* The driver maps memory in blocks; what fits into one that is there costs little. */
+START_TEST(small_allocations_share_a_block)
+{
+    choose("a100-80,noise=0,connect=0");
+    void *first, *large, *small;
+    OK(cudaMalloc(&first, 4));
+    const int64_t mapped = (int64_t)vg_profile(0)->malloc_ns;
+    ck_assert_int_lt(vg_malloc_host_ns(first), mapped / 10); /* its block is there by now */
+    OK(cudaMalloc(&large, 64 << 20));
+    ck_assert_int_eq(vg_malloc_host_ns(large), mapped);
+    double before = now_ms();
+    for (int i = 0; i < 20; i++) {
+        OK(cudaMalloc(&small, 4));
+        OK(cudaFree(small));
+    }
+    double took = now_ms() - before;
+    before = now_ms();
+    for (int i = 0; i < 20; i++) {
+        OK(cudaMalloc(&large, 64 << 20));
+        OK(cudaFree(large));
+    }
+    ck_assert_double_gt(now_ms() - before, 5 * took);
+    ck_assert_int_eq(vg_free_host_ns(large), (int64_t)vg_profile(0)->free_ns);
+}
+END_TEST
+
 START_TEST(managed_variables_have_an_address)
 {
     static void *fat;
@@ -362,6 +389,7 @@ Suite *test_vgpu_memory_suite(void)
     tcase_add_test(t, small_data_really_moves);
     tcase_add_test(t, large_data_moves_once);
     tcase_add_test(t, large_data_moves_on_the_device);
+    tcase_add_test(t, small_allocations_share_a_block);
     tcase_add_test(t, managed_variables_have_an_address);
     tcase_add_test(t, small_fills_of_pytorch_write);
     tcase_add_test(t, small_reductions_of_pytorch_write);

@@ -36,10 +36,10 @@ CUresult cuMemAlloc(CUdeviceptr *out, size_t bytes)
     OPEN(api, cuMemAlloc_v2);
     void *p = NULL;
     int bad = !out || !bytes ? (int)CUDA_ERROR_INVALID_VALUE : vg_capture_forbids_unsafe();
-    api.host_ns = (int64_t)here()->malloc_ns;
     if (!bad)
         bad = vg_malloc(vg_current_device(), &p, bytes);
     if (!bad) {
+        api.host_ns = vg_malloc_host_ns(p);
         emit_memory(p, bytes, false, false, VG_MEM_DEVICE);
         *out = (CUdeviceptr)(uintptr_t)p;
     }
@@ -79,7 +79,7 @@ CUresult cuMemFree(CUdeviceptr p)
     if (bad)
         CLOSE(api, bad);
     vg_sleep_until(vg_device_tail(device >= 0 ? device : vg_current_device()));
-    vg_spin_until(vg_now_ns() + (int64_t)here()->free_ns);
+    vg_spin_until(vg_now_ns() + vg_free_host_ns(at(p)));
     emit_memory(at(p), 0, true, false, VG_MEM_DEVICE);
     CLOSE(api, vg_free(at(p)));
 }

@@ -17,28 +17,29 @@ void emit_memory(void *ptr, size_t bytes, bool release, bool async, enum vg_memo
     vg_emit(&r);
 }
 
-static int allocate(struct vg_api *api, void **out, size_t bytes, double host_ns)
+static int allocate(struct vg_api *api, void **out, size_t bytes)
 {
     int bad = vg_capture_forbids_unsafe();
-    api->host_ns = (int64_t)host_ns;
     if (!bad)
         bad = vg_malloc(vg_current_device(), out, bytes);
-    if (!bad && bytes)
+    if (!bad && bytes) {
+        api->host_ns = vg_malloc_host_ns(*out);
         emit_memory(*out, bytes, false, false, VG_MEM_DEVICE);
+    }
     return bad;
 }
 
 cudaError_t cudaMalloc(void **out, size_t bytes)
 {
     OPEN(api, cudaMalloc_v3020);
-    CLOSE(api, allocate(&api, out, bytes, here()->malloc_ns));
+    CLOSE(api, allocate(&api, out, bytes));
 }
 
 cudaError_t cudaMallocPitch(void **out, size_t *pitch, size_t width, size_t height)
 {
     OPEN(api, cudaMallocPitch_v3020);
     *pitch = (width + 511) / 512 * 512;
-    CLOSE(api, allocate(&api, out, *pitch * height, here()->malloc_ns));
+    CLOSE(api, allocate(&api, out, *pitch * height));
 }
 
 cudaError_t cudaMallocManaged(void **out, size_t bytes, unsigned flags)
@@ -93,7 +94,7 @@ cudaError_t cudaFree(void *ptr)
         CLOSE(api, bad);
     int device = vg_pointer(ptr).device;
     vg_sleep_until(vg_device_tail(device >= 0 ? device : vg_current_device()));
-    vg_spin_until(vg_now_ns() + (int64_t)here()->free_ns);
+    vg_spin_until(vg_now_ns() + vg_free_host_ns(ptr));
     emit_memory(ptr, 0, true, false, VG_MEM_DEVICE);
     CLOSE(api, vg_free(ptr));
 }
