@@ -308,7 +308,7 @@ static double work_of(const struct sequence *s, uint32_t a, uint32_t b, bool tim
 
 int cut_judge(struct cut *c, const struct sequence *s, struct scratch *w)
 {
-    size_t n = count_of(s, c->token) - 1, updated = 0, copied = 0, alike = 0;
+    size_t n = count_of(s, c->token) - 1, updated = 0, copied = 0, alike = 0, layers = 0;
     const uint32_t *p = s->position + s->first[c->token];
     bool *steady = malloc((n + 1) * sizeof *steady);
     if (!steady || cut_steady(steady, s, c->token, w) < 0) {
@@ -321,11 +321,12 @@ int cut_judge(struct cut *c, const struct sequence *s, struct scratch *w)
         if ((double)count_of(s, s->token[i]) < 0.9 * (double)c->k)
             left += work_of(s, i, i + 1, timed);
     for (size_t g = 0; g < n; g++) {
-        bool role[ROLE_UPDATE + 1] = {false};
+        size_t role[ROLE_UPDATE + 1] = {0};
         for (uint32_t i = p[g]; i < p[g + 1]; i++)
-            role[s->role[s->token[i]]] = true;
-        updated += role[ROLE_UPDATE];
-        copied += role[ROLE_COPY];
+            role[s->role[s->token[i]]]++;
+        updated += role[ROLE_UPDATE] > 0;
+        copied += role[ROLE_COPY] > 0;
+        layers += role[ROLE_PRODUCT] > 1 && role[ROLE_NORM] > 0;
         alike += steady[g];
         in_steady += steady[g] ? work_of(s, p[g], p[g + 1], timed) : 0;
     }
@@ -335,5 +336,14 @@ int cut_judge(struct cut *c, const struct sequence *s, struct scratch *w)
     c->alike = n ? (double)alike / (double)n : 0;
     c->updates = n ? (double)updated / (double)n : 0;
     c->copies = n ? (double)copied / (double)n : 0;
+    c->layers = n ? (double)layers / (double)n : 0;
     return 0;
+}
+
+enum hint cut_hint(const struct cut *c)
+{
+    enum { /* % */ MOST = 80, SOME = 5 };
+    if (c->updates * 100 >= MOST && c->steady * 100 >= SOME)
+        return HINT_UPDATES;
+    return c->copies * 100 >= MOST && c->steady * 100 >= SOME ? HINT_COPIES : HINT_NONE;
 }

@@ -7,6 +7,8 @@
 
 enum { CUT_FEW = 16 }; /* segments: as many layers has a model */
 
+enum hint { HINT_NONE, HINT_COPIES, HINT_UPDATES };
+
 struct cut {
     uint32_t token;    /* that segments begin with */
     uint32_t from;     /* position: what lies before counts in no share */
@@ -20,6 +22,7 @@ struct cut {
     double whole;      /* of steady, and of what occurs more seldom than segments: steady */
     double updates;    /* of the segments: with an optimizer's kernel */
     double copies;     /* of the segments: with a copy between host and GPU */
+    double layers;     /* of the segments: with what a layer of a deep network has */
 };
 
 struct scratch {
@@ -42,7 +45,9 @@ bool cut_fills_recording(const struct sequence *s, uint32_t x, int64_t *v);
 bool cut_splits_calls(const struct sequence *s, uint32_t x);
 /* Which segments (count_of - 1) are alike. -1: out of memory. */
 int cut_steady(bool *steady, const struct sequence *s, uint32_t x, struct scratch *w);
-/* Fills alike to copies. -1: out of memory. */
+/* Fills alike to layers. -1: out of memory. */
 int cut_judge(struct cut *c, const struct sequence *s, struct scratch *w);
+/* What most segments hold that a step has: an update, or a copy from or to the host. */
+enum hint cut_hint(const struct cut *c);
 
 #endif

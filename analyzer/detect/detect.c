@@ -10,6 +10,7 @@
  * Cost: O(n log n) plus a bounded number of passes over the tokens. Memory: 48 bytes a token. */
 #include "analyzer/detect/detect.h"
 #include "analyzer/detect/cut.h"
+#include "analyzer/detect/layers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -44,30 +45,12 @@ static size_t candidates(const struct sequence *s, size_t out_k[CANDIDATES],
     return n;
 }
 
-enum hint { HINT_NONE, HINT_COPIES, HINT_UPDATES };
-
-static enum hint hint_of(const struct cut *c)
-{
-    enum { /* % */ MOST = 80, SOME = 5 };
-    if (c->updates * 100 >= MOST && c->steady * 100 >= SOME)
-        return HINT_UPDATES;
-    return c->copies * 100 >= MOST && c->steady * 100 >= SOME ? HINT_COPIES : HINT_NONE;
-}
-
 /* Of the operations that are as frequent as the cut, what a step holds: nearly all; with an update
  * of the parameters or a copy in each, half: text that is sampled between some steps adds what
  * others lack. */
 static const double ALL_THERE = 0.9, ALL_SAMPLED = 0.5;
 /* Of the GPU's time, what segments without an update hold: with less, they are no steps. */
 static const double TOO_LITTLE = 0.25;
-
-/* A few repeats in which nothing comes from the host or goes to it, beside much that comes once:
- * the layers of a model that ran once. */
-static bool layers_once(const struct cut *c)
-{
-    const double NEARLY_ALL = 0.7;
-    return c->k <= CUT_FEW && hint_of(c) == HINT_NONE && c->whole < NEARLY_ALL;
-}
 
 /* Whether segments could be steps. -1: out of memory. */
 static int possible(struct cut *c, const struct sequence *s, struct scratch *w)
@@ -78,13 +61,13 @@ static int possible(struct cut *c, const struct sequence *s, struct scratch *w)
         return -1;
     /* A long warm-up takes most of the time; the steps behind it, each with a batch, most work. */
     bool fills = cut_fills_recording(s, c->token, w->v) ||
-                 (hint_of(c) >= HINT_COPIES && c->steady >= TOO_LITTLE);
+                 (cut_hint(c) >= HINT_COPIES && c->steady >= TOO_LITTLE);
     if (!fills || layers_once(c))
         return 0;
-    if (hint_of(c) == HINT_UPDATES)
+    if (cut_hint(c) == HINT_UPDATES)
         return 1;
     return c->steady >= TOO_LITTLE &&
-           (c->coverage >= ALL_THERE || (hint_of(c) == HINT_COPIES && c->k >= OFTEN));
+           (c->coverage >= ALL_THERE || (cut_hint(c) == HINT_COPIES && c->k >= OFTEN));
 }
 
 /* Whether segments could be the steps behind a warm-up that did more than all of them: a compiler
@@ -167,7 +150,7 @@ static enum hint best_hint(const struct cut *cuts, size_t n)
 {
     enum hint best = HINT_NONE;
     for (size_t i = 0; i < n; i++)
-        best = hint_of(&cuts[i]) > best ? hint_of(&cuts[i]) : best;
+        best = cut_hint(&cuts[i]) > best ? cut_hint(&cuts[i]) : best;
     return best;
 }
 
@@ -188,7 +171,7 @@ static const struct cut *best_of(const struct cut *cuts, size_t n, const struct 
     const struct cut *best = NULL;
     for (size_t i = 0; i < n; i++) {
         const struct cut *c = &cuts[i];
-        if (hint_of(c) == w->hint && (double)c->k >= w->k && c->whole >= w->whole &&
+        if (cut_hint(c) == w->hint && (double)c->k >= w->k && c->whole >= w->whole &&
             c->alike >= w->alike && (!best || better_cut(c, best)))
             best = c;
     }
@@ -203,14 +186,18 @@ static const struct cut *choose_cut(const struct cut *cuts, size_t n)
     const double TWICE = 1.8;  /* as many segments, nearly: one period within another */
     struct wanted w = {.hint = best_hint(cuts, n)};
     for (size_t i = 0; i < n; i++)
-        if (hint_of(&cuts[i]) == w.hint)
+        if (cut_hint(&cuts[i]) == w.hint)
             w.whole = fmax(w.whole, ENOUGH * cuts[i].whole);
     const struct cut *chosen = NULL;
     for (const struct cut *c = best_of(cuts, n, &w); c; c = best_of(cuts, n, &w)) {
         chosen = c;
         w.k = TWICE * (double)c->k;
         w.alike = ENOUGH * c->alike;
+        if (layers_alike(c))
+            break;
     }
+    for (const struct cut *c = chosen; c && layers_alike(c); c = layers_pass(cuts, n, c))
+        chosen = c;
     return chosen;
 }
 
@@ -260,11 +247,13 @@ static size_t inner_repeats(const struct sequence *s, const struct cut *c)
 }
 
 static const char *doubt_of(const struct sequence *s, const struct cut *c, double confidence,
-                            size_t outer, struct arena *arena)
+                            size_t outer, bool layers, struct arena *arena)
 {
     size_t inner = inner_repeats(s, c);
     const char *more = "", *less = "";
-    if (outer)
+    if (layers)
+        more = "; they may be the layers of one pass through a model";
+    else if (outer)
         more = arena_printf(arena, "; %.1f of them may be one step, because others occur %zu times",
                             (double)c->k / (double)outer, outer);
     if (inner)
@@ -276,7 +265,8 @@ static const char *doubt_of(const struct sequence *s, const struct cut *c, doubl
                         : NULL;
 }
 
-static int fill(struct detected *d, const struct sequence *s, const struct cut *c,
+/* `layers`: the segments may be such. */
+static int fill(struct detected *d, const struct sequence *s, const struct cut *c, bool layers,
                 struct arena *arena, struct scratch *w)
 {
     const double DOUBT = 0.6, SURE = 0.7;
@@ -290,11 +280,11 @@ static int fill(struct detected *d, const struct sequence *s, const struct cut *
         d->at[i] = (struct span){s->time[p[i]], s->time[p[i + 1]]};
     d->votes = c->votes;
     d->confidence = fmin(fmin(c->coverage, c->similarity), c->whole);
-    bool sure = hint_of(c) == HINT_UPDATES;
+    bool sure = cut_hint(c) == HINT_UPDATES;
     size_t outer = sure ? 0 : outer_period(s, c, w);
     if (!sure) /* what most of the time goes into would be no step */
         d->confidence = fmax(0, fmin(d->confidence, fmin(c->steady, 1 - c->regularity)));
-    if (outer || c->from)
+    if (outer || c->from || layers)
         d->confidence = fmin(d->confidence, DOUBT);
     d->text =
         c->votes == 0
@@ -303,7 +293,7 @@ static int fill(struct detected *d, const struct sequence *s, const struct cut *
                            c->votes == 1 ? " that occurs" : "s that occur", d->count,
                            c->token == s->update ? ", the optimizer's among them" : "");
     if (d->text && c->votes && d->confidence < SURE)
-        d->doubt = doubt_of(s, c, d->confidence, outer, arena);
+        d->doubt = doubt_of(s, c, d->confidence, outer, layers, arena);
     return d->text ? 0 : -1;
 }
 
@@ -323,10 +313,12 @@ static int detect(struct detected *d, const struct timeline *t, const struct seq
     }
     if (rc == 0 && s.n >= 2)
         rc = all_cuts(cuts, &s, wanted, &w);
+    if (rc > 0 && !wanted)
+        rc = layers_left_out(cuts, rc, &s, t, of->process);
     if (rc > 0)
         c = choose_cut(cuts, (size_t)rc);
     if (c)
-        rc = fill(d, &s, c, arena, &w);
+        rc = fill(d, &s, c, layers_perhaps(cuts, (size_t)rc, c), arena, &w);
     free(w.v);
     free(w.seen);
     free(w.count);

@@ -44,7 +44,19 @@ static int add_event(struct events *v, struct event event)
 static enum token_role role_of(const struct op *o)
 {
     if (o->kind == OP_KERNEL)
-        return o->class.family == FAMILY_OPTIMIZER ? ROLE_UPDATE : ROLE_WORK;
+        switch (o->class.family) {
+        case FAMILY_OPTIMIZER:
+            return ROLE_UPDATE;
+        case FAMILY_GEMM:
+        case FAMILY_CONV:
+            return ROLE_PRODUCT;
+        case FAMILY_ATTENTION:
+        case FAMILY_NORM:
+        case FAMILY_SOFTMAX:
+            return ROLE_NORM;
+        default:
+            return ROLE_WORK;
+        }
     bool host = o->copy_kind == COPY_H2D || o->copy_kind == COPY_D2H;
     return o->kind == OP_COPY && host ? ROLE_COPY : ROLE_WORK;
 }

@@ -7,8 +7,10 @@
 
 enum token_role { /* what an operation says of the step around it */
                   ROLE_WORK,
-                  ROLE_COPY,  /* between host and GPU: a batch comes, a loss goes */
-                  ROLE_UPDATE /* of the parameters: an optimizer's kernel */
+                  ROLE_PRODUCT, /* of matrices: a network's layers are made of them */
+                  ROLE_NORM,    /* a normalisation or a softmax, as between them */
+                  ROLE_COPY,    /* between host and GPU: a batch comes, a loss goes */
+                  ROLE_UPDATE   /* of the parameters: an optimizer's kernel */
 };
 
 struct sequence {

@@ -1,0 +1,86 @@
+/* Forward passes of deep models without any marks: their layers are no steps. */
+#include "analyzer/advice/advice.h"
+#include "tests/unit/build_timeline.h"
+
+#include <check.h>
+
+enum { LAYERS = 24 };
+
+static int64_t kernel(struct builder *b, const char *name, int64_t at)
+{
+    build_kernel(b, name, at, at + US(8), US(15));
+    return at + US(20);
+}
+
+/* Of a transformer: tokens are looked up, layers, and the scores of the next token. */
+static int64_t pass(struct builder *b, int64_t at, const char *module)
+{
+    int64_t start = at;
+    at = kernel(b, "indexSelectLargeIndex", at);
+    for (int i = 0; i < LAYERS; i++) {
+        at = kernel(b, "vectorized_layer_norm_kernel", at);
+        at = kernel(b, "ampere_sgemm_128x64_tn", at);
+        at = kernel(b, "ampere_sgemm_32x128_nn", at);
+        at = kernel(b, "softmax_warp_forward", at);
+        at = kernel(b, "ampere_sgemm_64x64_nn", at);
+        at = kernel(b, "vectorized_elementwise_kernel_add", at);
+        at = kernel(b, "GeluCUDAKernelImpl", at);
+    }
+    at = kernel(b, "rms_norm_last", at);
+    at = kernel(b, "ampere_sgemm_128x128_tn", at);
+    if (module)
+        build_range(b, module, start - US(5), at + US(5));
+    return at;
+}
+
+static const struct steps *passes(struct builder *b, int n, const char *module)
+{
+    int64_t at = MS(1);
+    *b = build_start();
+    for (int i = 0; i < n; i++)
+        at = pass(b, at, module) + US(100);
+    return &build_analyze(b)->facts->steps;
+}
+
+START_TEST(one_pass_in_a_module_has_no_steps)
+{
+    struct builder b;
+    ck_assert_int_eq(passes(&b, 1, "nn.Module: Model_0")->source, STEPS_NONE);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(one_pass_without_modules_has_doubtful_steps_at_most)
+{
+    struct builder b;
+    const struct steps *s = passes(&b, 1, NULL);
+    ck_assert(s->source == STEPS_NONE || s->confidence <= 0.6);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(passes_are_steps_and_not_their_layers)
+{
+    const char *const modules[] = {NULL, "nn.Module: Model_0"};
+    for (int i = 0; i < 2; i++) {
+        struct builder b;
+        const struct steps *s = passes(&b, 20, modules[i]);
+        ck_assert_int_eq(s->source, STEPS_DETECTED);
+        ck_assert_uint_ge(s->count, 19);
+        ck_assert_uint_le(s->count, 20);
+        build_end(&b);
+    }
+}
+END_TEST
+
+Suite *test_layers_suite(void);
+Suite *test_layers_suite(void)
+{
+    Suite *s = suite_create("layers");
+    TCase *c = tcase_create("layers");
+    tcase_add_test(c, one_pass_in_a_module_has_no_steps);
+    tcase_add_test(c, one_pass_without_modules_has_doubtful_steps_at_most);
+    tcase_add_test(c, passes_are_steps_and_not_their_layers);
+    suite_add_tcase(s, c);
+    return s;
+}
