@@ -236,7 +236,12 @@ void charge_idle(struct pass *p, struct charge *c, int64_t from, int64_t to, uin
         charge(c, PART_UNEXPLAINED, from, to, TL_NONE, TL_NONE);
         return;
     }
-    p->launch_unknown = x != TL_NONE && !a;
+    bool touched = x != TL_NONE && tl_migrates(&t->ops[x]);
+    p->launch_unknown = x != TL_NONE && !a && !touched;
+    if (touched) { /* the host reads a result: without the wait for it, it could not */
+        take_credit(p, from);
+        p->credit_ns = 0;
+    }
     p->launcher = a ? a->thread : p->lane[0].thread;
     size_t order[LANES];
     lane_order(p, p->launcher, order);

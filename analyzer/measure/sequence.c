@@ -95,7 +95,7 @@ static int gather(struct events *v, const struct timeline *t, const struct seque
         const struct op *o = &t->ops[i];
         bool wanted = t->streams[o->stream].process == of->process &&
                       (of->device == TL_NONE || t->streams[o->stream].device == of->device);
-        if (wanted && launch[i] != LAUNCHED_BEFORE)
+        if (wanted && launch[i] != LAUNCHED_BEFORE && !tl_migrates(o))
             rc = add_event(v, (struct event){launch[i], o->end_ns - o->start_ns,
                                              token_of(t, o, of->names_only), role_of(o)});
     }

@@ -272,6 +272,13 @@ static inline uint32_t tl_op_thread(const struct timeline *t, uint32_t i)
 {
     return t->ops[i].api == TL_NONE ? TL_NONE : t->apis[t->ops[i].api].thread;
 }
+/* Pages of managed memory that moved because somebody touched them, however many at a time: no work
+ * that the program launched. */
+static inline bool tl_migrates(const struct op *o)
+{
+    return o->kind == OP_COPY && o->api == TL_NONE && o->src_kind == MEMORY_MANAGED &&
+           o->dst_kind == MEMORY_MANAGED;
+}
 static inline uint32_t tl_op_device(const struct timeline *t, uint32_t i)
 {
     return t->streams[t->ops[i].stream].device;

@@ -79,13 +79,17 @@ static int put_copy(struct nsys *n, struct sql_stmt *q)
     c.correlation = sql_int(q, 6);
     c.bytes = sql_int(q, 7);
     c.kind = sql_int(q, 8);
-    static const uint8_t plain[] = {[3] = COPY_H2D,  [4] = COPY_D2H, [5] = COPY_D2D, /* arrays */
-                                    [6] = COPY_D2D,  [7] = COPY_D2D, [11] = COPY_H2D,
-                                    [12] = COPY_D2H, [13] = COPY_D2D}; /* unified memory's own */
+    enum { MIGRATION = 11 }; /* and above: pages of managed memory move on demand */
+    static const uint8_t plain[] = {
+        [3] = COPY_H2D, [4] = COPY_D2H, [5] = COPY_D2D, /* arrays */
+        [6] = COPY_D2D, [7] = COPY_D2D, [11] = COPY_H2D, [12] = COPY_D2H, [13] = COPY_D2D};
+    bool migrates = c.kind >= MIGRATION && c.kind < (int64_t)sizeof plain;
     if (c.kind >= 0 && c.kind < (int64_t)sizeof plain && plain[c.kind])
         c.kind = plain[c.kind];
     c.src_kind = memory_kind(n, q, 9);
     c.dst_kind = memory_kind(n, q, 10);
+    if (migrates) /* the export says "unknown" */
+        c.src_kind = c.dst_kind = MEMORY_MANAGED;
     c.graph_node = sql_int(q, 11);
     return PUT(ROW_COPY, c);
 }

@@ -219,6 +219,42 @@ START_TEST(other_work_that_takes_most_of_the_time_is_told)
 }
 END_TEST
 
+static void migration(struct builder *b, int64_t at)
+{
+    struct row_copy r = {.id = ++b->next_id,
+                         .process = 1,
+                         .stream = b->stream,
+                         .start_ns = at,
+                         .end_ns = at + US(20),
+                         .kind = COPY_D2H,
+                         .src_kind = MEMORY_MANAGED,
+                         .dst_kind = MEMORY_MANAGED,
+                         .bytes = 4096,
+                         .is_async = -1,
+                         .peer_device = -1};
+    build_put(b, ROW_COPY, &r);
+}
+
+/* One kernel on managed memory, and a wait for it; then the host reads the result, page by page: no
+ * step does that, and no wait less would help. */
+START_TEST(migrations_of_managed_memory_are_no_steps)
+{
+    struct builder b = build_start();
+    build_kernel(&b, "add", MS(1), MS(2), MS(100));
+    build_sync(&b, MS(3), MS(99));
+    for (int i = 0; i < 300; i++)
+        for (int k = 0; k < 3; k++)
+            migration(&b, MS(110) + MS(1) * i + US(30 * k));
+    build_api(&b, "cudaFree", MS(500), US(10));
+    const struct facts *f = build_analyze(&b)->facts;
+    ck_assert_int_eq(f->steps.source, STEPS_NONE);
+    ck_assert_int_ge(f->breakdown_ns[PART_IDLE_HOST], MS(200));
+    ck_assert_int_le(f->breakdown_ns[PART_IDLE_SYNC], MS(1));
+    ck_assert_int_le(f->breakdown_ns[PART_UNEXPLAINED], MS(1));
+    build_end(&b);
+}
+END_TEST
+
 Suite *test_steps_found_suite(void)
 {
     Suite *s = suite_create("steps_found");
@@ -231,6 +267,7 @@ Suite *test_steps_found_suite(void)
     tcase_add_test(c, other_work_that_takes_most_of_the_time_is_told);
     tcase_add_test(c, copies_around_the_loop_do_not_make_its_steps_doubtful);
     tcase_add_test(c, a_trace_with_few_launches_has_its_steps);
+    tcase_add_test(c, migrations_of_managed_memory_are_no_steps);
     suite_add_tcase(s, c);
     return s;
 }

@@ -130,10 +130,15 @@ START_TEST(test_array_copies)
                 "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES "
                 "(1, 2, 0, 1, 7, 1, " PID ", 8, 3, 1, 3), (3, 4, 0, 1, 7, 2, " PID
                 ", 8, 4, 3, 1), (5, 6, 0, 1, 7, 3, " PID ", 8, 6, 3, 2), (7, 8, 0, 1, 7, 4, " PID
-                ", 8, 10, 2, 2)");
-    static const int64_t kinds[] = {COPY_H2D, COPY_D2H, COPY_D2D, COPY_P2P};
-    for (int i = 0; i < 4; i++)
-        ck_assert_int_eq(MEMORY_ROW(m, copy, ROW_COPY, i)->kind, kinds[i]);
+                ", 8, 10, 2, 2), (9, 10, 0, 1, 7, 0, " PID
+                ", 8, 11, 7, 7), (11, 12, 0, 1, 7, 0, " PID ", 8, 12, 7, 7)");
+    static const int64_t kinds[] = {COPY_H2D, COPY_D2H, COPY_D2D, COPY_P2P, COPY_H2D, COPY_D2H};
+    for (int i = 0; i < 6; i++) {
+        const struct row_copy *c = MEMORY_ROW(m, copy, ROW_COPY, i);
+        ck_assert_int_eq(c->kind, kinds[i]);
+        bool migrates = c->src_kind == MEMORY_MANAGED && c->dst_kind == MEMORY_MANAGED;
+        ck_assert(migrates == (i >= 4)); /* 11 and 12: pages of managed memory */
+    }
 }
 END_TEST
 
