@@ -19,6 +19,16 @@ static bool is_collective(const struct graph *g, const struct task *t)
            g->a->tl->ops[op].class.family == FAMILY_COMM;
 }
 
+/* The launch of an optimizer's kernel, of zeros for the gradients, or of the loss: work that no
+ * module of the program's model does. */
+static bool is_of_loop(const struct graph *g, const struct task *t)
+{
+    uint32_t op = t->kind == TASK_HOST_API ? g->a->tl->apis[t->source].op : TL_NONE;
+    return op != TL_NONE &&
+           (query_is_optimizer(g->a, op) != QUERY_NO || query_is_zeroing(g->a, op) != QUERY_NO ||
+            g->a->tl->ops[op].class.family == FAMILY_LOSS);
+}
+
 static bool is_node(const struct task *t)
 {
     return t->kind == TASK_KERNEL || t->kind == TASK_MEMSET || t->kind == TASK_COPY;
@@ -143,7 +153,9 @@ static bool is_captured(const struct graph *g, const struct task *t)
  * 0.06 us beside 0.7 to 1.5, 0 beside 1, 1 beside 3, 3 beside 3.
  *
  * A long pause between launches is the program's own work and stays. While the thread has no core
- * for much of the step, it may as well be that; then it goes, or stays, or goes in part. */
+ * for much of the step, it may as well be that; then it goes, or stays, or goes in part. So with
+ * the loss and the optimizer under PyTorch: torch.compile and make_graphed_callables leave them
+ * outside of the graph, a capture by hand may take them in. */
 void edit_graph(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     (void)x;
@@ -156,6 +168,8 @@ void edit_graph(const struct edit *x, const struct graph *g, struct plan *p, con
     int64_t node_ns = (int64_t)draw_between(d, 0, 20, 200);
     p->node_lag_permille = (int64_t)draw_between(d, 1, 50, 1000);
     double pause_left = query_short_of_cpu(g->a) ? draw_between(d, 2, 0, 1) : 1;
+    bool model_only =
+        query_of_python(g->a) && !query_of_xla(g->a) && draw_between(d, 2, 0, 1) > 0.5;
     for (uint32_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
         if (is_node(t) && inside && t->issue != TASK_NONE &&
@@ -173,7 +187,7 @@ void edit_graph(const struct edit *x, const struct graph *g, struct plan *p, con
             p->mark[i] |= PLAN_DROP; /* for room in the queue: one launch needs little */
             continue;
         }
-        bool launch = is_launch(g, i) && !is_collective(g, t);
+        bool launch = is_launch(g, i) && !is_collective(g, t) && !(model_only && is_of_loop(g, t));
         bool stays = launch || (inside && is_captured(g, t));
         if (stays && inside && pause != TASK_NONE && t->prev == pause &&
             g->tasks[pause].dur_ns < 10 * HOST_PAUSE_NS)

@@ -143,6 +143,34 @@ START_TEST(long_pauses_between_launches_may_go_while_the_thread_has_no_core)
 }
 END_TEST
 
+/* 20 kernels of a pass and 20 of the optimizer, one each 50 us. */
+static void fill_update(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 40; i++)
+        build_kernel(b, i < 20 ? "k" : "multi_tensor_apply_kernel<AdamFunctor>", at + US(50 * i),
+                     at + US(50 * i + 8), US(5));
+}
+
+static void fill_update_of_torch(struct builder *b, int64_t at)
+{
+    build_meta(b, "framework", "pytorch");
+    fill_update(b, at);
+}
+
+/* torch.compile and make_graphed_callables leave it outside; a capture by hand takes it in. */
+START_TEST(the_optimizer_may_stay_outside_of_a_graph_under_pytorch)
+{
+    struct edit capture = {.kind = EDIT_GRAPH};
+    struct bench x = bench_start(MS(2), fill_update);
+    ck_assert_int_lt(with(&x, capture, &unlucky), MS(0.5));
+    bench_end(&x);
+    x = bench_start(MS(2), fill_update_of_torch);
+    ck_assert_int_lt(with(&x, capture, &lucky), MS(0.5));
+    ck_assert_int_gt(with(&x, capture, &unlucky), MS(0.9));
+    bench_end(&x);
+}
+END_TEST
+
 Suite *test_edits_host_suite(void)
 {
     Suite *s = suite_create("edits_host");
@@ -153,6 +181,7 @@ Suite *test_edits_host_suite(void)
     tcase_add_test(c, reading_for_nothing_leaves_the_share_that_computes);
     tcase_add_test(c, long_pauses_between_launches_may_go_while_the_thread_has_no_core);
     tcase_add_test(c, busy_workers_may_slow_the_training_thread_down);
+    tcase_add_test(c, the_optimizer_may_stay_outside_of_a_graph_under_pytorch);
     suite_add_tcase(s, c);
     return s;
 }
