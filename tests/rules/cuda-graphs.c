@@ -228,6 +228,36 @@ START_TEST(test_graphs_in_use)
 }
 END_TEST
 
+/* `n` kernels of different names, one each 100 us: nothing repeats. */
+static const struct outcome *of_window(struct builder *b, int n)
+{
+    char name[32];
+    *b = build_start();
+    for (int i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "kernel_%d", i);
+        build_kernel(b, name, MS(100) + US(100 * i), MS(100) + US(100 * i + 8), US(5));
+    }
+    const struct advice *a = build_analyze(b);
+    ck_assert(analysis_of_window(a->facts));
+    return case_outcome(a, "cuda-graphs");
+}
+
+START_TEST(test_launches_of_a_window)
+{
+    struct builder b;
+    const struct outcome *o = of_window(&b, 100);
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert(o->upper_bound);
+    ck_assert_str_eq(o->title, "Launch fewer kernels, or many at once");
+    ck_assert_ptr_nonnull(strstr(o->summary, "in the window"));
+    ck_assert_ptr_null(strstr(o->summary, "step"));
+    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "what repeats"));
+    build_end(&b);
+    ck_assert_int_eq(of_window(&b, 10)->verdict, RULE_SILENT); /* too few to say so */
+    build_end(&b);
+}
+END_TEST
+
 Suite *rule_cuda_graphs_suite(void)
 {
     Suite *s = suite_create("cuda-graphs");
@@ -241,6 +271,7 @@ Suite *rule_cuda_graphs_suite(void)
     tcase_add_test(t, test_shapes_change);
     tcase_add_test(t, test_one_step_repeats_nothing);
     tcase_add_test(t, test_graphs_in_use);
+    tcase_add_test(t, test_launches_of_a_window);
     suite_add_tcase(s, t);
     return s;
 }

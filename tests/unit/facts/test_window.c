@@ -68,8 +68,7 @@ START_TEST(rules_of_steps_are_not_asked)
 {
     struct builder b = copying(MS(7));
     const struct advice *a = build_analyze(&b);
-    static const char *const ids[] = {"cuda-graphs", "zero-grad", "batch-size", "copy-volume",
-                                      "cudnn-algorithm"};
+    static const char *const ids[] = {"zero-grad", "batch-size", "copy-volume", "cudnn-algorithm"};
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         const struct outcome *o = case_outcome(a, ids[i]);
         ck_assert_int_eq(o->verdict, RULE_CANNOT_TELL);

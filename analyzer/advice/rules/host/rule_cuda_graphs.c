@@ -150,8 +150,12 @@ static int64_t claimed_elsewhere(const struct facts *f)
     return per_step(f, ns);
 }
 
-static const char *obstacle(const struct facts *f, struct arena *arena, const struct shape *s)
+/* Why fewer launches would not help; NULL when they would. */
+static const char *no_use(const struct facts *f, struct arena *arena, const struct shape *s)
 {
+    if (query_is_platform(f, "xpu"))
+        return "this GPU's runtime has no CUDA graphs: torch.compile and larger batches reduce the "
+               "launches";
     if (s->graph_pct > 50)
         return "CUDA graphs already launch most kernels";
     if (query_launches(f).block)
@@ -162,6 +166,15 @@ static const char *obstacle(const struct facts *f, struct arena *arena, const st
                             "the training thread was ready to launch but had no core for %s "
                             "per step: other programs, or too many threads, take the cores",
                             query_time(arena, f->host.starved_ns));
+    return NULL;
+}
+
+/* Why one graph cannot hold a step; NULL when it can. */
+static const char *obstacle(const struct facts *f, struct arena *arena, const struct shape *s)
+{
+    if (query_replicated(f, arena))
+        return "one process drives several GPUs in turn, which no graph can contain: see "
+               "dp-instead-of-ddp";
     if (s->kernels_max > s->kernels_min + s->kernels_min / 50)
         return arena_printf(arena,
                             "the steps differ (%lld to %lld kernels), and a graph needs the same "
@@ -209,25 +222,37 @@ static void spare_shards(const struct facts *f, struct outcome *o)
         o->rule->remedy.tensorflow, o->rule->remedy.cuda};
 }
 
+/* Nobody knows what of a window comes again; and what no graph can hold is between its launches. */
+static const struct remedy
+    fewer = {"torch.compile(model), fused operations, or a larger batch",
+             "@tf.function(jit_compile=True), in JAX jax.jit",
+             "fewer, larger kernels, with more work in each"},
+    fewer_or_graph = {"torch.compile(model) and fused operations, or a larger batch; what "
+                      "repeats with the same shapes: mode='reduce-overhead'",
+                      "@tf.function(jit_compile=True), in JAX jax.jit, around what repeats",
+                      "fewer, larger kernels; what repeats: cudaStreamBeginCapture once, "
+                      "then cudaGraphLaunch"};
+
+/* Of a window with so few, chance says as much. */
+enum { WINDOW_LAUNCHES = 20 };
+
 static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     int64_t idle = f->breakdown_ns[PART_IDLE_LAUNCH] - claimed_elsewhere(f);
+    int64_t least = analysis_of_window(f) ? WINDOW_LAUNCHES : 1;
     struct shape s = {.kernels_min = INT64_MAX, .interrupter = TL_NONE};
     o->why = arena_printf(arena, "launching leaves the GPU idle for %.3f ms per step",
                           ms(idle > 0 ? idle : 0));
-    if (idle * 100 < f->step_ns || f->totals.launches == 0)
+    if (idle * 100 < f->step_ns || f->totals.launches < least)
         return;
     if (query_at_contents(f, &s) < 0 || query_at_regions(f, &s) < 0 || s.steps == 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "out of memory";
         return;
     }
-    const char *why_not =
-        query_replicated(f, arena) ? "one process drives several GPUs in turn, which no graph can "
-                                     "contain: see dp-instead-of-ddp"
-        : query_is_platform(f, "xpu") ? "this GPU's runtime has no CUDA graphs: torch.compile and "
-                                        "larger batches reduce the launches"
-                                      : obstacle(f, arena, &s);
+    const char *why_not = no_use(f, arena, &s);
+    if (!why_not && !analysis_of_window(f))
+        why_not = obstacle(f, arena, &s);
     if (why_not) {
         o->verdict = RULE_SUPPRESSED;
         o->why = why_not;
@@ -240,6 +265,8 @@ static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct
     o->error_class = query_short_of_cpu(f) ? ERROR_RERUN_DECIDES : ERROR_STRUCTURAL;
     o->edit.kind = EDIT_GRAPH;
     spare_shards(f, o);
+    if (analysis_of_window(f))
+        o->remedy = s.region_pct < REGION_PCT ? fewer : fewer_or_graph;
     o->most_ns = f->breakdown_ns[PART_IDLE_LAUNCH] + f->breakdown_ns[PART_IDLE_HOST] +
                  f->breakdown_ns[PART_IDLE_QUEUED];
     o->setting = "cuda_graph=1";
@@ -248,15 +275,18 @@ static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct
                                "%.0f launches per step, %.0f %% of the kernels under 10 us: the "
                                "GPU waits %.1f ms per step for the next launch%s",
                                (double)f->totals.launches / (double)s.steps, short_pct, ms(idle),
-                               s.steps < 2 ? "; the recording contains only one step, so "
-                                             "check that every step launches the same kernels"
-                                           : ""));
+                               s.steps < 2 && !analysis_of_window(f)
+                                   ? "; the recording contains only one step, so "
+                                     "check that every step launches the same kernels"
+                                   : ""));
     outcome_example_gaps(o, f, PART_IDLE_LAUNCH, "GPU idle, next kernel not launched yet");
 }
 
 const struct rule rule_cuda_graphs = {
     .id = "cuda-graphs",
     .title = "Launch the step as a CUDA graph",
+    .window_title = "Launch fewer kernels, or many at once",
+    .in_window = true,
     .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
     .check = check_cuda_graphs,
     .looks_for = "A GPU that idles between kernels because the next launch has not arrived yet; "
