@@ -47,6 +47,15 @@ static bool several_streams(const struct facts *f)
     return false;
 }
 
+/* Nearly all operations came of calls that are known. */
+static bool launches_recorded(const struct timeline *t)
+{
+    size_t unknown = 0;
+    for (uint32_t i = 0; i < t->op_count; i++)
+        unknown += t->ops[i].api == TL_NONE;
+    return t->op_count > 0 && unknown * 10 < t->op_count;
+}
+
 /* What to do about a part that is most of what is lost, where no rule that fired comes near it. */
 static const char *unanswered(struct advice *a)
 {
@@ -65,6 +74,9 @@ static const char *unanswered(struct advice *a)
                                 ? "torch.compile(model), fused operations, a larger batch"
                                 : "merge small kernels, or give each one more work",
                             why ? " CUDA graph: " : "", why ? why : "", why ? "." : "");
+    if (most == PART_UNEXPLAINED && launches_recorded(a->facts->tl))
+        return "Record a longer part: when this recording began, the GPU may have been at work on "
+               "what was launched before.";
     if (most == PART_UNEXPLAINED)
         return query_of_python(a->facts)
                    ? "Record the host as well (ProfilerActivity.CPU and ProfilerActivity.CUDA, or "

@@ -4,7 +4,9 @@
  *   before A    what T did: making or awaiting input > inside a CUDA call, by its kind > what
  *               another launching thread did > host work between calls, short (slow launching)
  *               or long (host work)
- *   A to X      start latency (launching), or a copy call at work; beyond that, X was queued
+ *   A to X      start latency (launching), or a copy call at work; beyond that, X was queued, or
+ *               nobody knows: before the first operation of a stream, work may have run that was
+ *               launched before the recording
  *
  * A call that blocked the host while the GPU worked (a synchronisation, a blocking copy, a free)
  * took away the lead that the host would have had: slow launching and host work after it are
@@ -207,7 +209,7 @@ static void lane_order(const struct pass *p, uint32_t thread, size_t order[LANES
 
 /* From the call to the start of its operation. */
 static void charge_start(struct pass *p, struct charge *c, const struct api *a, int64_t from,
-                         int64_t to)
+                         int64_t to, bool first)
 {
     uint32_t index = (uint32_t)(a - p->a->tl->apis);
     int64_t in_call = a->end_ns < to ? a->end_ns : to;
@@ -224,7 +226,7 @@ static void charge_start(struct pass *p, struct charge *c, const struct api *a, 
         charge_work(p, c, PART_IDLE_LAUNCH, from, latency, index, a->thread);
         from = latency;
     }
-    charge(c, PART_IDLE_QUEUED, from, to, index, a->thread);
+    charge(c, first ? PART_UNEXPLAINED : PART_IDLE_QUEUED, from, to, index, a->thread);
 }
 
 /* [from, to) is idle and ends, or lies before, the start of operation x (TL_NONE: none follows). */
@@ -249,7 +251,7 @@ void charge_idle(struct pass *p, struct charge *c, int64_t from, int64_t to, uin
     if (issued > from)
         charge_host(p, c, order, p->lanes, from, issued);
     if (a && issued < to)
-        charge_start(p, c, a, issued, to);
+        charge_start(p, c, a, issued, to, p->first_op[t->ops[x].stream] == x);
 }
 
 /* ---- set-up ---- */
@@ -341,9 +343,20 @@ static int find_drains(struct pass *p)
     return 0;
 }
 
+static int find_first(struct pass *p)
+{
+    const struct timeline *t = p->a->tl;
+    p->first_op = malloc((t->stream_count + 1) * sizeof *p->first_op);
+    for (size_t i = 0; p->first_op && i < t->stream_count; i++)
+        p->first_op[i] = TL_NONE;
+    for (uint32_t i = (uint32_t)t->op_count; p->first_op && i-- > 0;)
+        p->first_op[t->ops[i].stream] = i;
+    return p->first_op ? 0 : -1;
+}
+
 int charge_begin(struct pass *p)
 {
-    return find_lanes(p) < 0 || find_drains(p) < 0 ? -1 : 0;
+    return find_lanes(p) < 0 || find_drains(p) < 0 || find_first(p) < 0 ? -1 : 0;
 }
 
 void charge_end(struct pass *p)
@@ -351,4 +364,5 @@ void charge_end(struct pass *p)
     for (size_t i = 0; i < p->lanes; i++)
         spans_release(&p->lane[i].input);
     vec_release(&p->drains);
+    free(p->first_op);
 }

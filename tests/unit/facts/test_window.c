@@ -262,6 +262,29 @@ START_TEST(windows_of_the_same_work_are_compared)
 END_TEST
 
 Suite *test_window_suite(void);
+/* The GPU was at work on what nobody recorded when the recording began, and a copy waited for it.
+ */
+START_TEST(what_ran_before_the_recording_is_not_known)
+{
+    struct builder b = build_start();
+    build_stream(&b, 2, 1);
+    char name[32];
+    b.stream = 2;
+    build_kernel(&b, "other_stream", MS(100), MS(100) + US(10), US(10));
+    b.stream = 1;
+    for (int i = 0; i < 30; i++) {
+        snprintf(name, sizeof name, "kernel_%d", i);
+        build_kernel(&b, name, MS(100) + US(20 + 5 * i), MS(500) + US(100 * i), US(95));
+    }
+    const struct advice *a = build_analyze(&b);
+    ck_assert(analysis_of_window(a->facts));
+    ck_assert_int_ge(a->facts->breakdown_ns[PART_UNEXPLAINED], MS(399));
+    ck_assert_int_le(a->facts->breakdown_ns[PART_IDLE_QUEUED], MS(1));
+    ck_assert_ptr_nonnull(strstr(a->next, "launched before"));
+    build_end(&b);
+}
+END_TEST
+
 Suite *test_window_suite(void)
 {
     Suite *s = suite_create("window");
@@ -277,6 +300,7 @@ Suite *test_window_suite(void)
     tcase_add_test(c, a_kernel_that_somebody_tried_is_not_enough);
     tcase_add_test(c, bounds_of_a_window_are_replayed);
     tcase_add_test(c, windows_of_the_same_work_are_compared);
+    tcase_add_test(c, what_ran_before_the_recording_is_not_known);
     suite_add_tcase(s, c);
     return s;
 }
