@@ -58,6 +58,13 @@ START_TEST(memory_that_xla_reserved)
 }
 END_TEST
 
+static void fill_small_kernels_and_batch(struct builder *b, int64_t at)
+{
+    build_copy(b, COPY_H2D, MEMORY_PINNED, MEMORY_DEVICE, true, 100000, at, US(1), at + US(2),
+               US(10));
+    fill_small_kernels(b, at + US(20));
+}
+
 /* A program of PyTorch's that has no DataLoader has no batch_size to raise there. */
 START_TEST(batches_of_its_own)
 {
@@ -67,12 +74,48 @@ START_TEST(batches_of_its_own)
         build_meta(&b, "torch.settings", "num_workers");
         if (loader)
             build_meta(&b, "torch.loader", "DataLoader(num_workers=2)");
-        case_loop(&b, fill_small_kernels);
+        case_loop(&b, fill_small_kernels_and_batch);
         for (int i = 0; i < CASE_STEPS; i++)
             sample(&b, MS(100) + MS(10) * i, 1400, 0, (int64_t)9 << 30);
         const struct outcome *o = case_outcome(build_analyze(&b), "batch-size");
         ck_assert_int_eq(o->verdict, RULE_FIRES);
         ck_assert_int_eq(strstr(o->remedy.pytorch, "DataLoader") != NULL, loader);
+        build_end(&b);
+    }
+}
+END_TEST
+
+static void fill_graph_layers(struct builder *b, int64_t at)
+{
+    fill_small_kernels(b, at);
+    build_range(b, "aten::scatter_add_", at + US(1), at + US(5));
+    build_copy(b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, true, 4, at + MS(9.9), US(20),
+               at + MS(9.91), US(2));
+}
+
+/* Nothing comes to the steps: a graph network's batch is the whole graph. */
+START_TEST(steps_that_train_on_all_data)
+{
+    static const struct {
+        bool hooked;
+        case_fill *fill;
+        enum verdict verdict;
+    } of[] = {{true, fill_small_kernels, RULE_CANNOT_TELL},
+              {true, fill_small_kernels_and_batch, RULE_FIRES},
+              {false, fill_graph_layers, RULE_CANNOT_TELL},
+              {false, fill_small_kernels, RULE_FIRES}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct builder b = build_start();
+        blocks = 27;
+        if (of[i].hooked)
+            build_meta(&b, "torch.settings", "num_workers");
+        case_loop(&b, of[i].fill);
+        for (int k = 0; k < CASE_STEPS; k++)
+            sample(&b, MS(105) + MS(10) * k, 1400, 0, (int64_t)9 << 30);
+        const struct advice *a = build_analyze(&b);
+        case_verdict(a, "batch-size", of[i].verdict);
+        if (of[i].verdict != RULE_FIRES)
+            ck_assert_ptr_nonnull(strstr(case_outcome(a, "batch-size")->why, "whole graph"));
         build_end(&b);
     }
 }
@@ -103,6 +146,7 @@ Suite *rule_batch_size_suite(void)
     tcase_add_test(t, test_batch_size);
     tcase_add_test(t, memory_that_xla_reserved);
     tcase_add_test(t, batches_of_its_own);
+    tcase_add_test(t, steps_that_train_on_all_data);
     tcase_add_test(t, memory_before_the_steps_is_not_enough);
     suite_add_tcase(s, t);
     return s;

@@ -44,6 +44,40 @@ static struct fill fill_of(const struct facts *facts)
     return f;
 }
 
+/* Whether a step gets data that the one before had not: from a loader, or by a copy to the GPU. */
+static bool brings_data(const struct facts *f)
+{
+    enum { SCALARS = 64 }; /* bytes: a learning rate, a step's number */
+    if (f->tl->loader_count || timeline_meta(f->tl, "torch.loader"))
+        return true;
+    for (uint32_t i = 0; i < f->tl->op_count; i++) {
+        const struct op *o = &f->tl->ops[i];
+        if (o->kind == OP_COPY && o->copy_kind == COPY_H2D && o->bytes > SCALARS &&
+            query_used(f, i))
+            return true;
+    }
+    return false;
+}
+
+/* Layers that gather from the neighbours in a graph. */
+static bool of_graph(const struct facts *f)
+{
+    for (uint32_t i = 0; i < f->tl->strings.n; i++)
+        if (query_name_has(f->tl->strings.text[i],
+                           "aten::scatter_add|aten::scatter_reduce|spmm|SpMM|torch_scatter|"
+                           "torch_sparse|csrmm"))
+            return true;
+    return false;
+}
+
+/* A graph network often trains on the whole graph in each step, which lies on the GPU. A program of
+ * PyTorch's that feeds no step may do the same with any data. */
+static bool takes_all_data(const struct facts *f)
+{
+    bool hooked = timeline_meta(f->tl, "torch.settings") != NULL;
+    return (hooked || (f->tl->have & HAVE_COPIES && of_graph(f))) && !brings_data(f);
+}
+
 /* Twice, four times, eight times: as much as fits, if all memory in use grew with the batch. */
 static int times_that_fit(int64_t used, int64_t all)
 {
@@ -101,6 +135,14 @@ static void check_batch_size(const struct facts *facts, struct arena *arena, str
         arena, "empty multiprocessors and waits for launches cost only %.0f %% of the step", pct);
     if (pct < LEAST_PCT)
         return;
+    if (takes_all_data(facts)) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why =
+            "the kernels are small, but nothing brings data to a step, neither a loader nor a "
+            "copy to the GPU: if each step trains on all data, as on a whole graph, there is no "
+            "larger batch";
+        return;
+    }
     struct query_gpu g = query_gpu(facts);
     if (query_of_xla(facts)) { /* it takes most of the memory when it starts */
         o->verdict = RULE_CANNOT_TELL;
@@ -144,7 +186,7 @@ const struct rule rule_batch_size = {
            "The saving counts this per step of the present batch size. A larger batch changes the "
            "training: the learning rate usually grows with it, and beyond some size more samples "
            "no longer speed up convergence. gpuprof gives this advice only if the recording shows "
-           "how much memory is in use.",
+           "how much memory is in use, and not where each step seems to train on all data.",
     .remedy = {"DataLoader(batch_size=N), with the learning rate scaled and warmed up",
                "dataset.batch(N), with the learning rate scaled and warmed up",
                "a larger batch dimension in the descriptors; scale the learning rate"},
