@@ -55,6 +55,40 @@ START_TEST(workers_in_line_want_to_be_fewer)
 }
 END_TEST
 
+/* Another rank, which makes no batches, stands in line: that says nothing of the workers' time. */
+static int64_t saved_beside(bool other_rank)
+{
+    struct program p = usual;
+    p.workers = 2;
+    p.fetch_ms = 16;
+    p.cpu_ms = 3;
+    p.cpu = 0.2;
+    p.line = 0.01;
+    p.cores = "64";
+    struct builder b = feed_loop(&p);
+    if (other_rank) {
+        struct row_process r = {
+            .id = 3, .pid = 44, .rank = -1, .local_rank = -1, .world_size = -1, .sealed = 1};
+        r.end_ns = MS(10000);
+        build_put(&b, ROW_PROCESS, &r);
+        struct row_thread t = {
+            .id = 10, .process = 3, .tid = 901, .name = build_text(&b, "python")};
+        build_put(&b, ROW_THREAD, &t);
+        samples(&b, 3, 10, 500, 0.2, 0.8);
+    }
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "data-loading", RULE_FIRES);
+    int64_t ns = case_outcome(a, "data-loading")->saves_mid_ns;
+    build_end(&b);
+    return ns;
+}
+
+START_TEST(who_makes_no_batches_is_no_worker)
+{
+    ck_assert_int_eq(saved_beside(true), saved_beside(false));
+}
+END_TEST
+
 START_TEST(cores_of_the_program_itself)
 {
     struct program p = usual;
@@ -342,6 +376,7 @@ Suite *rule_data_loading_suite(void)
     TCase *t = tcase_create("data-loading");
     tcase_add_test(t, a_cheap_batch_wants_no_worker);
     tcase_add_test(t, workers_in_line_want_to_be_fewer);
+    tcase_add_test(t, who_makes_no_batches_is_no_worker);
     tcase_add_test(t, cores_of_the_program_itself);
     tcase_add_test(t, a_training_that_wants_all_cores);
     tcase_add_test(t, an_iterable_dataset_is_divided_first);

@@ -143,6 +143,22 @@ struct grown {
     const struct row_host_sample *first, *last;
 };
 
+/* By process index: makes batches for another one. Other ranks and other programs of the run, whose
+ * threads train, are no workers. NULL: no memory. */
+static bool *worker_processes(const struct facts *facts)
+{
+    const struct timeline *t = facts->tl;
+    bool *makes = calloc(t->process_count + 1, sizeof *makes);
+    for (size_t i = 0; makes && i < t->loader_count; i++) {
+        const struct row_loader *l = &t->loaders[i];
+        uint32_t th = timeline_thread_index(t, l->thread);
+        if (l->what == SPOOL_LOADER_FETCH && l->worker >= 0 && th != TL_NONE &&
+            t->threads[th].process != facts->steps.process)
+            makes[t->threads[th].process] = true;
+    }
+    return makes;
+}
+
 /* Of a thread, between its first and last sample in the steps; per ns of that time. */
 static bool rates(const struct grown *g, double *cpu, double *line)
 {
@@ -167,7 +183,7 @@ struct cpu_use {
     double worker_line; /* ... ready, without a core; -1 */
 };
 
-static void add_threads(const struct facts *facts, const struct feed *f, const struct grown *of,
+static void add_threads(const struct facts *facts, const bool *works, const struct grown *of,
                         struct cpu_use *u)
 {
     double workers = 0, worker_cpu = 0, worker_line = 0, cpu, line;
@@ -182,7 +198,7 @@ static void add_threads(const struct facts *facts, const struct feed *f, const s
                 u->main_cpu = cpu;
                 u->main_line = line;
             }
-        } else if (f->have > 0 && line >= 0) {
+        } else if (works[facts->tl->threads[i].process] && line >= 0) {
             workers++;
             worker_cpu += cpu;
             worker_line += line;
@@ -194,10 +210,11 @@ static void add_threads(const struct facts *facts, const struct feed *f, const s
     }
 }
 
-static struct cpu_use cpu_use(const struct facts *facts, const struct feed *f)
+static struct cpu_use cpu_use(const struct facts *facts)
 {
     struct cpu_use u = {-1, -1, -1, -1, -1, -1, -1};
     struct grown *of = calloc(facts->tl->thread_count + 1, sizeof *of);
+    bool *works = worker_processes(facts);
     for (size_t i = 0; of && i < facts->tl->host_sample_count; i++) {
         const struct row_host_sample *s = &facts->tl->host_samples[i];
         uint32_t th = timeline_thread_index(facts->tl, s->thread);
@@ -208,9 +225,10 @@ static struct cpu_use cpu_use(const struct facts *facts, const struct feed *f)
         if (!of[th].last || s->time_ns > of[th].last->time_ns)
             of[th].last = s;
     }
-    if (of)
-        add_threads(facts, f, of, &u);
+    if (of && works)
+        add_threads(facts, works, of, &u);
     free(of);
+    free(works);
     return u;
 }
 
@@ -325,7 +343,7 @@ static void fill(const struct facts *facts, struct arena *arena, struct feed *f,
     f->cpu_ns = s->cpus > 0 ? s->cpu_ns / s->cpus : -1;
     f->collate_ns = s->collated > 0 && s->made > 0 ? s->collate_ns / s->made : -1;
     f->cores = facts->host.usable_cores;
-    struct cpu_use u = cpu_use(facts, f);
+    struct cpu_use u = cpu_use(facts);
     share_cores(facts, f, &u);
     split_fetch(f, &u);
     waiting(f, s, &u);
