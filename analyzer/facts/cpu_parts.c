@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "wire/spool_format.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,18 +105,45 @@ static int find_ranges(struct found *f, const struct timeline *t, uint32_t threa
     return 0;
 }
 
+/* Only threads that train made batches, as far as any were recorded. */
+static bool made_by_trainers(const struct timeline *t)
+{
+    bool made = false;
+    for (size_t i = 0; i < t->loader_count; i++) {
+        if (t->loaders[i].what == SPOOL_LOADER_FETCH && t->loaders[i].worker >= 0)
+            return false;
+        made |= t->loaders[i].what == SPOOL_LOADER_FETCH;
+    }
+    return made;
+}
+
+/* Whether a loop over the loader of that number starts workers. */
+static bool starts_workers(const struct timeline *t, int64_t number, bool trainers)
+{
+    char key[48] = "torch.loader";
+    if (number > 0)
+        snprintf(key, sizeof key, "torch.loader.%lld", (long long)number);
+    const char *settings = timeline_meta(t, key);
+    const char *workers = settings ? strstr(settings, "num_workers=") : NULL;
+    return workers ? atoi(workers + strlen("num_workers=")) > 0 : !trainers;
+}
+
 static int find_loading(struct found *f, const struct timeline *t, uint32_t thread)
 {
     struct spans input = {0};
+    bool trainers = made_by_trainers(t);
     int rc = input_spans(&input, t, thread);
     for (size_t i = 0; rc == 0 && i < input.n; i++)
         rc = push(f, PART_DATA, input.at[i].start_ns, input.at[i].end_ns);
     spans_release(&input);
     for (size_t i = 0; rc == 0 && i < t->loader_count; i++) {
         const struct row_loader *l = &t->loaders[i];
-        bool workers = l->what == SPOOL_LOADER_BEGIN || l->what == SPOOL_LOADER_END;
+        bool around = l->what == SPOOL_LOADER_BEGIN || l->what == SPOOL_LOADER_END;
         bool collates = l->what == SPOOL_LOADER_COLLATE && l->worker < 0;
-        if ((workers || collates) && timeline_thread_index(t, l->thread) == thread)
+        if ((!around && !collates) || timeline_thread_index(t, l->thread) != thread)
+            continue;
+        bool workers = around && starts_workers(t, l->batch, trainers);
+        if (workers || collates) /* the rest is input as any other */
             rc = push(f, workers ? PART_WORKERS : PART_COLLATE, l->start_ns, l->end_ns);
     }
     return rc;
@@ -144,6 +172,22 @@ static int64_t end_before(const struct found *f, enum part part, size_t *at, int
         if (f->of[part].at[*at].end_ns > from)
             from = f->of[part].at[*at].end_ns;
     return from;
+}
+
+/* A dataset may train while it makes a batch (an agent plays, and its games are the data): what
+ * holds a backward pass is no loading. */
+static void drop_loops(struct found *f, enum part part)
+{
+    size_t b = 0, kept = 0;
+    const struct span *backward = f->of[PART_BACKWARD].at;
+    for (size_t i = 0; i < f->of[part].n; i++) {
+        struct span s = f->of[part].at[i];
+        while (b < f->of[PART_BACKWARD].n && backward[b].start_ns < s.start_ns)
+            b++;
+        if (b == f->of[PART_BACKWARD].n || backward[b].end_ns > s.end_ns)
+            f->of[part].at[kept++] = s;
+    }
+    f->of[part].n = kept;
 }
 
 /* Telling a model to evaluate begins a validation, but a backward pass may be what ends it: then it
@@ -253,6 +297,8 @@ static int find_all(struct found *f, const struct timeline *t, uint32_t thread)
     for (int i = 0; rc == 0 && i < LAYERS; i++)
         rc = sort_found(f, layer[i]);
     if (rc == 0) {
+        drop_loops(f, PART_WORKERS);
+        drop_loops(f, PART_DATA);
         cut_validation(f);
         rc = cut_closures(f);
     }

@@ -1,0 +1,78 @@
+/* Without a GPU: what belongs to loading, and what merely lies inside it. */
+#include "tests/rules/feed.h"
+
+static struct builder start(void)
+{
+    struct builder b = build_start();
+    build_meta(&b, "usable_cores", "4");
+    build_meta(&b, "torch.version", "2.9.0");
+    return b;
+}
+
+static void part(const struct advice *a, enum part p, double ms)
+{
+    ck_assert_msg(llabs(a->facts->breakdown_ns[p] - MS(ms)) <= 5, "%s is %lld, not %g ms",
+                  part_key[p], (long long)a->facts->breakdown_ns[p], ms);
+}
+
+/* A loop over the loader begins in each step, for 4 ms of it. */
+static struct builder loops(const char *settings)
+{
+    struct builder b = start();
+    build_meta(&b, "torch.loader.1", settings);
+    for (int i = 0; i < CASE_STEPS; i++) {
+        double at = 100 + 10 * i;
+        build_range_at(&b, "gpuprof.step", 0, MS(at), MS(at + 10));
+        span_of(&b, SPOOL_LOADER_BEGIN, 1, -1, 1, at, 4, -1);
+        span_of(&b, SPOOL_LOADER_WAIT, 1, -1, 1, at + 4, 1, -1);
+        build_range(&b, "backward", MS(at + 7), MS(at + 9));
+    }
+    return b;
+}
+
+START_TEST(workers_start_where_there_are_any)
+{
+    struct builder b = loops("DataLoader(num_workers=2, batch_size=8)");
+    const struct advice *a = build_analyze(&b);
+    part(a, PART_WORKERS, 4);
+    part(a, PART_DATA, 1);
+    build_end(&b);
+    b = loops("DataLoader(num_workers=0, batch_size=8)");
+    a = build_analyze(&b);
+    part(a, PART_WORKERS, 0);
+    part(a, PART_DATA, 5);
+    ck_assert_ptr_null(strstr(a->verdict, "workers"));
+    build_end(&b);
+}
+END_TEST
+
+/* An agent plays and learns inside the dataset that makes the next batch of its games. */
+START_TEST(a_backward_pass_is_no_loading)
+{
+    static const int kinds[] = {SPOOL_LOADER_WAIT, SPOOL_LOADER_BEGIN};
+    for (size_t k = 0; k < 2; k++) {
+        struct builder b = start();
+        for (int i = 0; i < CASE_STEPS; i++) {
+            double at = 100 + 10 * i;
+            build_range_at(&b, "gpuprof.step", 0, MS(at), MS(at + 10));
+            span_of(&b, kinds[k], 1, -1, 1, at, 9, -1);
+            build_range(&b, "backward", MS(at + 3), MS(at + 7));
+        }
+        const struct advice *a = build_analyze(&b);
+        part(a, PART_BACKWARD, 4);
+        part(a, PART_WORKERS, 0);
+        part(a, PART_DATA, 0);
+        build_end(&b);
+    }
+}
+END_TEST
+
+Suite *test_cpu_loading_suite(void)
+{
+    Suite *s = suite_create("cpu_loading");
+    TCase *c = tcase_create("cpu_loading");
+    tcase_add_test(c, workers_start_where_there_are_any);
+    tcase_add_test(c, a_backward_pass_is_no_loading);
+    suite_add_tcase(s, c);
+    return s;
+}
