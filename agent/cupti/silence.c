@@ -14,7 +14,7 @@ static struct {
     int64_t heard;  /* when a record was last known to have come; 0 = never */
     int64_t since;  /* of the silence that lasts; 0 = none does */
     uint64_t rings; /* bytes written by then */
-    bool held, told;
+    bool held;
 } s;
 
 static uint64_t ring_bytes(void)
@@ -49,7 +49,7 @@ static void ended(struct thread *t, int64_t now)
 void silence_begin(void)
 {
     s.heard = s.since = 0; /* a forked child inherits them */
-    s.held = s.told = false;
+    s.held = false;
 }
 
 void silence_watch(struct thread *t, bool records, int64_t now)
@@ -70,13 +70,6 @@ void silence_watch(struct thread *t, bool records, int64_t now)
         s.held |= held;
         put(t, INT64_MAX);
     }
-    if (began && !s.told)
-        facts_health(t, SPOOL_WARNING, "cupti-silent",
-                     "CUPTI reported nothing for seconds while the program continued: another "
-                     "profiler in it may have taken over. If the program called GPU libraries "
-                     "meanwhile, this time counts as not recorded.",
-                     (now - s.heard) / 1000000);
-    s.told |= began;
     if (now - s.heard < SILENCE_MS * 1000000ll || ring_bytes() - s.rings < SILENCE_BYTES)
         return;
     if (!held) /* it is done, or was no client at all */

@@ -182,6 +182,19 @@ static int64_t find_silent_end(struct spool *s, const struct spool_out *out)
     return last->sure ? s->row.end_ns - last->start_ns : 0;
 }
 
+/* A program that compiles for seconds does without the GPU and says nothing of that: a silence that
+ * ended by itself, with no library called in it, is not told. Returns how long the others are. */
+static int64_t told_silences(const struct spool *s)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < s->silences.n; i++) {
+        const struct spool_silence *x = &s->silences.at[i];
+        if (x->sure || x->end_ns == INT64_MAX)
+            ns += least(x->end_ns, s->row.end_ns) - x->start_ns;
+    }
+    return ns > 0 ? ns : 0;
+}
+
 static int by_start(const void *a, const void *b)
 {
     int64_t x = ((const struct spool_silence *)a)->start_ns,
@@ -268,6 +281,11 @@ void spool_put_recorded(struct spool *s, struct spool_out *out)
                                      .gpu_end_ns = INT64_MAX,
                                      .first_step = -1};
     bool gated = s->fixed.window != SPOOL_WINDOWS_ALL;
+    spool_put_loss(s, out, "cupti-silent",
+                   "CUPTI reported nothing for seconds while the program continued: another "
+                   "profiler in it may have taken over. If the program called GPU libraries "
+                   "meanwhile, this time (ms in value) counts as not recorded",
+                   told_silences(s) / 1000000);
     spool_put_loss(
         s, out, "cupti-end",
         "CUPTI reported nothing until the end of the run, although the program continued to use "
