@@ -126,6 +126,59 @@ START_TEST(test_tells_where_it_waits_from_where_the_gpu_idles)
 }
 END_TEST
 
+/* An observation goes to the GPU, a forward pass, its result comes back; `data` behind it. */
+static void forward_and_read(struct builder *b, int64_t at)
+{
+    build_copy(b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, true, 16, at, US(10), at + US(2),
+               US(5));
+    build_kernel(b, case_gemm, at + US(20), at + US(30), MS(1));
+    build_copy(b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, true, 8, at + US(40), MS(1) + US(10),
+               at + US(1035), US(2));
+}
+
+static void backward_from(struct builder *b, int64_t at)
+{
+    build_range(b, "backward", at, at + US(100));
+    build_kernel(b, case_gemm, at + US(10), at + US(20), MS(2));
+}
+
+/* Twice an action for an environment that takes 2 ms; then a batch and its backward pass. */
+static void fill_agent(struct builder *b, int64_t at)
+{
+    forward_and_read(b, at);
+    forward_and_read(b, at + MS(3));
+    build_copy(b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, true, 4096, at + MS(6), US(10),
+               at + MS(6) + US(2), US(5));
+    backward_from(b, at + MS(6) + US(30));
+}
+
+/* The same reads, of a loss: before its backward pass. */
+static void fill_losses(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 2; i++) {
+        forward_and_read(b, at + MS(4) * i);
+        backward_from(b, at + MS(4) * i + MS(2));
+    }
+}
+
+START_TEST(actions_cannot_be_read_later)
+{
+    static case_fill *const fills[] = {fill_agent, fill_losses};
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        case_loop(&b, fills[i]);
+        const struct advice *a = build_analyze(&b);
+        case_verdict(a, "sync-in-loop", RULE_FIRES);
+        const struct outcome *o = case_outcome(a, "sync-in-loop");
+        ck_assert_int_eq(strstr(o->remedy.pytorch, "environment") != NULL, i == 0);
+        ck_assert_int_eq(strstr(o->remedy.pytorch, "accumulate") != NULL, i == 1);
+        ck_assert_int_eq(o->setting == NULL, i == 0);
+        ck_assert_int_eq(o->error_class == ERROR_RERUN_DECIDES, i == 0);
+        build_end(&b);
+    }
+}
+END_TEST
+
 static const char *outer, *inner;
 
 /* A read back of 8 bytes within two operators, and 3 ms in which nothing is queued. */
@@ -262,6 +315,7 @@ Suite *rule_sync_in_loop_suite(void)
     tcase_add_test(t, test_no_core_is_no_synchronisation);
     tcase_add_test(t, test_sync);
     tcase_add_test(t, test_names_the_line_that_waits_longest);
+    tcase_add_test(t, actions_cannot_be_read_later);
     tcase_add_test(t, test_tells_where_it_waits_from_where_the_gpu_idles);
     tcase_add_test(t, test_no_core_for_much_of_the_step);
     tcase_add_test(t, test_waits_by_operator);

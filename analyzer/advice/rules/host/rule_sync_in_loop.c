@@ -1,5 +1,6 @@
 /* The host waits for the GPU inside the step and then starts over with an empty queue. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/queries/actions.h"
 #include "analyzer/queries/host.h"
 #include "analyzer/queries/checks.h"
 #include "analyzer/queries/phase.h"
@@ -194,6 +195,26 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
     outcome_example_gaps(o, f, PART_IDLE_SYNC, "GPU idle after a synchronisation");
 }
 
+/* What the host waits for most is actions that an environment needs: reading them later is no
+ * remedy, and how much less the program then waits only a rerun shows. */
+static bool advise_for_actions(const struct facts *f, struct outcome *o)
+{
+    struct query_actions a = query_actions(f);
+    if (a.count == 0 || a.ns * 2 < a.all_ns || (size_t)a.count * 2 < f->steps.used)
+        return false;
+    double used = (double)(f->steps.used ? f->steps.used : 1);
+    outcome_evidence(o, "of them, read before the next data come, with no backward pass (actions)",
+                     (double)a.count / used, "count", NULL);
+    o->remedy = (struct remedy){
+        "the program needs these values to go on, as an environment needs its action: choose for "
+        "many environments in one forward pass (gymnasium.vector), or choose with a copy of the "
+        "policy on the CPU; of what is only logged, read every N steps",
+        "choose for many environments in one call; read what is only logged every N steps",
+        "choose for many environments in one pass; read what is only logged every N steps"};
+    o->error_class = ERROR_RERUN_DECIDES;
+    return true;
+}
+
 static void check_sync_in_loop(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_search search = query_search(f, arena);
@@ -212,11 +233,14 @@ static void check_sync_in_loop(const struct facts *f, struct arena *arena, struc
     struct query_waits why;
     query_waits(f, &why);
     add_evidence(f, o, &s, &why, idle);
-    advise(o, &why, s.read_backs > 0);
-    o->edit = (struct edit){.kind = EDIT_UNSYNC, .keep_marks = others};
-    o->setting = why.most == WAIT_MASK     ? NULL
-                 : why.most == WAIT_UPLOAD ? "non_blocking=1"
-                                           : "sync_every=100";
+    o->setting = NULL;
+    if (!advise_for_actions(f, o)) {
+        advise(o, &why, s.read_backs > 0);
+        o->edit = (struct edit){.kind = EDIT_UNSYNC, .keep_marks = others};
+        o->setting = why.most == WAIT_MASK     ? NULL
+                     : why.most == WAIT_UPLOAD ? "non_blocking=1"
+                                               : "sync_every=100";
+    }
     fire(f, arena, o, worst(&s), idle);
 }
 

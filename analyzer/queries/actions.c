@@ -1,0 +1,134 @@
+#include "analyzer/queries/actions.h"
+
+#include "analyzer/queries/waits.h"
+#include "analyzer/timeline/name_test.h"
+#include "base/vec.h"
+
+#include <string.h>
+
+enum kind { UPLOAD, TRAINING, READ, VALIDATION_BEGINS, VALIDATION_ENDS };
+
+struct event {
+    int64_t time, wait_ns; /* of a read */
+    enum kind kind;
+};
+
+struct events VEC(struct event);
+
+static int add(struct events *v, enum kind kind, int64_t time, int64_t wait_ns)
+{
+    struct event *e = vec_push(v);
+    if (e)
+        *e = (struct event){time, wait_ns, kind};
+    return e ? 0 : -1;
+}
+
+static bool of_training(const char *name)
+{
+    static const char *const begin[] = {"backward", "optimizer.step", "Optimizer.step",
+                                        "autograd::engine::evaluate_function"};
+    for (size_t i = 0; i < sizeof begin / sizeof *begin; i++)
+        if (strncmp(name, begin[i], strlen(begin[i])) == 0)
+            return true;
+    return false;
+}
+
+static int add_ranges(struct events *v, const struct facts *f)
+{
+    const struct timeline *t = f->tl;
+    struct name_test trains = name_test_open(t, of_training);
+    int rc = 0;
+    for (size_t i = 0; i < t->range_count && rc == 0; i++) {
+        const struct range *r = &t->ranges[i];
+        if (t->threads[r->thread].process != f->steps.process)
+            continue;
+        bool training = name_test(&trains, r->name);
+        bool validation = !training && strcmp(tl_text(t, r->name), "validation") == 0;
+        if (training || validation)
+            rc = add(v, training ? TRAINING : VALIDATION_BEGINS, r->start_ns, 0);
+        if (rc == 0 && (training || validation))
+            rc = add(v, training ? TRAINING : VALIDATION_ENDS, r->end_ns, 0);
+    }
+    name_test_close(&trains);
+    return rc;
+}
+
+/* In the call, or in the one right behind it, which waits for the stream. */
+static int64_t wait_of(const struct timeline *t, uint32_t call)
+{
+    const struct api *c = &t->apis[call], *next = c + 1;
+    const struct thread *th = &t->threads[c->thread];
+    int64_t ns = query_call_wait(t, c) == CALL_AWAITS_GPU ? c->end_ns - c->start_ns : 0;
+    if (call + 1 < th->first_api + th->apis && next->kind == API_SYNC_STREAM)
+        ns += next->end_ns - next->start_ns;
+    return ns;
+}
+
+static int add_work(struct events *v, const struct facts *f)
+{
+    enum { A_NUMBER = 8 }; /* bytes: a constant, no data */
+    const struct timeline *t = f->tl;
+    int rc = 0;
+    for (uint32_t i = 0; i < t->op_count && rc == 0; i++) {
+        const struct op *o = &t->ops[i];
+        if (t->streams[o->stream].process != f->steps.process || o->api == TL_NONE)
+            continue;
+        const struct api *c = &t->apis[o->api];
+        if (o->kind == OP_KERNEL && o->class.family == FAMILY_OPTIMIZER)
+            rc = add(v, TRAINING, c->start_ns, 0);
+        else if (o->kind == OP_COPY && o->copy_kind == COPY_H2D && o->bytes > A_NUMBER)
+            rc = add(v, UPLOAD, c->start_ns, 0);
+        else if (query_reads_back(t, c) && query_step_at(f, c->start_ns) != TL_NONE)
+            rc = add(v, READ, c->start_ns, wait_of(t, o->api));
+    }
+    return rc;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct event *x = a, *y = b;
+    return x->time != y->time ? (x->time > y->time) - (x->time < y->time)
+                              : (x->kind > y->kind) - (x->kind < y->kind);
+}
+
+static struct query_actions follow(const struct events *v)
+{
+    struct query_actions q = {0};
+    int64_t pending = 0, pending_ns = 0, validations = 0;
+    enum kind last = TRAINING;
+    for (size_t i = 0; i < v->n; i++) {
+        const struct event *e = &v->at[i];
+        validations += (e->kind == VALIDATION_BEGINS) - (e->kind == VALIDATION_ENDS);
+        if (e->kind == READ && validations == 0) {
+            q.all_ns += e->wait_ns;
+            pending += last == UPLOAD;
+            pending_ns += last == UPLOAD ? e->wait_ns : 0;
+        } else if (e->kind == UPLOAD || e->kind == TRAINING) {
+            q.count += e->kind == UPLOAD ? pending : 0;
+            q.ns += e->kind == UPLOAD ? pending_ns : 0;
+            pending = pending_ns = 0;
+            last = e->kind;
+        }
+    }
+    return q;
+}
+
+static bool trains(const struct events *v)
+{
+    for (size_t i = 0; i < v->n; i++)
+        if (v->at[i].kind == TRAINING)
+            return true;
+    return false;
+}
+
+struct query_actions query_actions(const struct facts *f)
+{
+    struct query_actions q = {0};
+    struct events v = {0};
+    if (add_ranges(&v, f) == 0 && add_work(&v, f) == 0 && trains(&v)) {
+        qsort(v.at, v.n, sizeof *v.at, by_time);
+        q = follow(&v);
+    }
+    vec_release(&v);
+    return q;
+}
