@@ -159,10 +159,12 @@ struct host_facts {
     int64_t fetch_cpu_ns; /* CPU time to make one batch, median; 0 = not known */
     int64_t fetch_ns;     /* wall time to make one batch, median */
     double fetches;       /* made by the training thread itself, per used step */
-    int64_t
-        starved_ns;  /* training thread ready to run but without a core, per step; -1 = unknown */
-    int64_t wait_ns; /* training thread waiting for (or making) data in a step: median, or
-                        average as step_ns is */
+    /* Per step, of the training thread and the others that launch (PyTorch's for the backward
+     * pass), which take turns. -1 = unknown. */
+    int64_t starved_ns; /* ready to run but without a core */
+    int64_t asleep_ns;  /* neither that nor computing */
+    int64_t wait_ns;    /* training thread waiting for (or making) data in a step: median, or
+                           average as step_ns is */
 };
 
 /* Self-checks. */

@@ -153,12 +153,55 @@ static int64_t per_step(const struct facts *f, double share)
     return share < 0 ? -1 : (int64_t)(share * (double)f->step_ns);
 }
 
-/* How long a thread stood in the run queue per step, from samples of its clocks. */
-static int64_t starved(const struct facts *f, uint32_t thread)
+/* By thread of the process: trains, or launches a good part of the work. NULL: no memory. */
+static bool *launching_threads(const struct facts *f)
 {
-    struct clock_span of = used_span(f);
-    return per_step(f, of.from_ns < of.to_ns ? clocks_queued(f->tl, thread, of.from_ns, of.to_ns)
-                                             : -1);
+    enum { GOOD_PART = 10 }; /* a tenth of the most */
+    const struct timeline *t = f->tl;
+    int64_t *launches = calloc(t->thread_count + 1, sizeof *launches), most = 0;
+    bool *is = calloc(t->thread_count + 1, sizeof *is);
+    for (uint32_t i = 0; launches && is && i < t->op_count; i++) {
+        uint32_t th = tl_op_thread(t, i);
+        if (th != TL_NONE && t->threads[th].process == f->steps.process && ++launches[th] > most)
+            most = launches[th];
+    }
+    for (uint32_t i = 0; launches && is && i < t->thread_count; i++)
+        is[i] = i == f->steps.main_thread || (most && launches[i] * GOOD_PART >= most);
+    if (!launches) {
+        free(is);
+        is = NULL;
+    }
+    free(launches);
+    return is;
+}
+
+/* What the threads that launch do with the time of a step, from samples of their clocks. */
+static int clocks_of_step(struct facts *f)
+{
+    const struct timeline *t = f->tl;
+    struct clock_span used = used_span(f);
+    bool *counts = launching_threads(f);
+    struct clock_span *of = calloc(t->thread_count + 1, sizeof *of);
+    for (size_t i = 0; of && i < t->thread_count; i++)
+        of[i] = used;
+    struct clock_share *share = counts && of ? clocks_shares(t, of) : NULL;
+    double queued = 0, computed = 0;
+    for (size_t i = 0; share && i < t->thread_count; i++)
+        if (counts[i]) {
+            queued += fmax(share[i].queued, 0);
+            computed += fmax(share[i].computed, 0);
+        }
+    struct clock_share main = {-1, -1};
+    if (share && t->thread_count && used.from_ns < used.to_ns)
+        main = share[f->steps.main_thread];
+    f->host.starved_ns = per_step(f, main.queued < 0 ? -1 : fmin(queued, 1));
+    f->host.asleep_ns = per_step(
+        f, main.queued < 0 || main.computed < 0 ? -1 : fmax(1 - fmin(queued, 1) - computed, 0));
+    int rc = share ? 0 : -1;
+    free(counts);
+    free(of);
+    free(share);
+    return rc;
 }
 
 /* Of each rank, all threads of its process together: the one that launches may wait for another
@@ -178,10 +221,10 @@ static int starved_ranks(struct facts *f)
         if (r && used.from_ns < used.to_ns)
             of[i] = (struct clock_span){used.from_ns + r->offset_ns, used.to_ns + r->offset_ns};
     }
-    double *share = rank_of && of ? clocks_queued_each(t, of) : NULL;
+    struct clock_share *share = rank_of && of ? clocks_shares(t, of) : NULL;
     for (size_t i = 0; share && i < t->thread_count; i++) {
         struct rank_facts *r = rank_of[t->threads[i].process];
-        int64_t ns = r && used.from_ns < used.to_ns ? per_step(f, share[i]) : -1;
+        int64_t ns = r && used.from_ns < used.to_ns ? per_step(f, share[i].queued) : -1;
         if (ns >= 0 && strcmp(tl_text(t, t->threads[i].row.name), "gpuprof") != 0)
             r->queued_ns = (r->queued_ns < 0 ? 0 : r->queued_ns) + ns;
     }
@@ -246,8 +289,9 @@ int host_measure(struct facts *facts, struct err *e)
             facts->steps.used ? (double)f.in_steps / (double)facts->steps.used : 0;
         facts->host.fetch_cpu_ns =
             f.cpu.n ? median_ns(f.cpu.at, f.cpu.n) : sampled_cpu(facts, &f, facts->host.fetch_ns);
-        facts->host.starved_ns = starved(facts, facts->steps.main_thread);
-        rc = starved_ranks(facts) < 0 || typical_wait(facts) < 0 ? -1 : 0;
+        bool failed =
+            clocks_of_step(facts) < 0 || starved_ranks(facts) < 0 || typical_wait(facts) < 0;
+        rc = failed ? -1 : 0;
     }
     free(f.worker);
     name_test_close(&f.makes);

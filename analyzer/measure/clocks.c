@@ -22,11 +22,11 @@ struct thread_clocks *thread_clocks(const struct timeline *t, struct arena *aren
     return of;
 }
 
-struct queue_ends {
+struct sample_ends {
     const struct row_host_sample *from, *to;
 };
 
-static void add_sample(struct queue_ends *q, const struct row_host_sample *s, int64_t from_ns,
+static void add_sample(struct sample_ends *q, const struct row_host_sample *s, int64_t from_ns,
                        int64_t to_ns)
 {
     if (!q->from || s->time_ns <= from_ns)
@@ -35,31 +35,26 @@ static void add_sample(struct queue_ends *q, const struct row_host_sample *s, in
         q->to = s;
 }
 
-static double queued_share(const struct queue_ends *q)
+static double share_of(int64_t first, int64_t last, int64_t ns)
+{
+    int64_t grown = clocks_grown(first, last);
+    return grown < 0 || ns <= 0 ? -1 : grown < ns ? (double)grown / (double)ns : 1;
+}
+
+static struct clock_share share_between(const struct sample_ends *q)
 {
     const struct row_host_sample *from = q->from, *to = q->to;
-    if (!from || to->time_ns <= from->time_ns || to->run_queue_ns < from->run_queue_ns)
-        return -1;
-    double share =
-        (double)(to->run_queue_ns - from->run_queue_ns) / (double)(to->time_ns - from->time_ns);
-    return share < 1 ? share : 1;
+    if (!from)
+        return (struct clock_share){-1, -1};
+    int64_t ns = to->time_ns - from->time_ns;
+    return (struct clock_share){share_of(from->cpu_ns, to->cpu_ns, ns),
+                                share_of(from->run_queue_ns, to->run_queue_ns, ns)};
 }
 
-double clocks_queued(const struct timeline *t, uint32_t thread, int64_t from_ns, int64_t to_ns)
+struct clock_share *clocks_shares(const struct timeline *t, const struct clock_span *of)
 {
-    struct queue_ends q = {0};
-    for (size_t i = 0; i < t->host_sample_count; i++) { /* by time */
-        const struct row_host_sample *s = &t->host_samples[i];
-        if (s->run_queue_ns >= 0 && timeline_thread_index(t, s->thread) == thread)
-            add_sample(&q, s, from_ns, to_ns);
-    }
-    return queued_share(&q);
-}
-
-double *clocks_queued_each(const struct timeline *t, const struct clock_span *of)
-{
-    struct queue_ends *q = calloc(t->thread_count + 1, sizeof *q);
-    double *share = malloc((t->thread_count + 1) * sizeof *share);
+    struct sample_ends *q = calloc(t->thread_count + 1, sizeof *q);
+    struct clock_share *share = malloc((t->thread_count + 1) * sizeof *share);
     for (size_t i = 0; q && share && i < t->host_sample_count; i++) { /* by time */
         const struct row_host_sample *s = &t->host_samples[i];
         uint32_t th = timeline_thread_index(t, s->thread);
@@ -67,7 +62,7 @@ double *clocks_queued_each(const struct timeline *t, const struct clock_span *of
             add_sample(&q[th], s, of[th].from_ns, of[th].to_ns);
     }
     for (size_t i = 0; q && share && i < t->thread_count; i++)
-        share[i] = queued_share(&q[i]);
+        share[i] = share_between(&q[i]);
     if (!q) {
         free(share);
         share = NULL;

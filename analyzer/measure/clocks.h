@@ -14,15 +14,17 @@ struct thread_clocks {
 
 /* By index of the thread, in the arena; NULL without memory. */
 struct thread_clocks *thread_clocks(const struct timeline *t, struct arena *arena);
-/* The share of the time from..to in which the thread was ready to run, but had no core: between
- * the samples next to both ends. -1 = not known. */
-double clocks_queued(const struct timeline *t, uint32_t thread, int64_t from_ns, int64_t to_ns);
-/* The same for every thread, each with its own times, by index: one pass over the samples.
- * malloc'ed; NULL without memory. */
+/* The share of the time from..to in which the thread computed, and in which it was ready to run,
+ * but had no core: between the samples next to both ends. -1 = not known. */
+struct clock_share {
+    double computed, queued;
+};
+/* Of every thread, each with its own times, by index: one pass over the samples. malloc'ed; NULL
+ * without memory. */
 struct clock_span {
     int64_t from_ns, to_ns;
 };
-double *clocks_queued_each(const struct timeline *t, const struct clock_span *of);
+struct clock_share *clocks_shares(const struct timeline *t, const struct clock_span *of);
 /* How much a total grew; -1 = not known. */
 int64_t clocks_grown(int64_t first, int64_t last);
 

@@ -55,6 +55,54 @@ START_TEST(test_no_host_work)
 }
 END_TEST
 
+/* The backward pass has a thread of its own, which launches as much and has no core either. */
+START_TEST(the_backward_thread_needs_a_core_too)
+{
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        build_thread(&b, 2, "backward");
+        for (int k = 0; k < CASE_STEPS; k++) {
+            int64_t at = MS(100) + MS(10) * k;
+            build_kernel(&b, case_gemm, at + MS(3), at + MS(3) + US(10), MS(2));
+            b.thread = 2;
+            build_kernel(&b, case_gemm, at + MS(8), at + MS(8) + US(10), US(1900));
+            b.thread = 1;
+            build_range(&b, "step", at, at + MS(10));
+        }
+        clocks(&b, 1, (struct share){0.2, 0.15, 0, -1, -1});
+        clocks(&b, 2, (struct share){0.2, i ? 0.2 : 0, 0, -1, -1});
+        const struct advice *a = build_analyze(&b);
+        ck_assert_int_eq(a->facts->host.starved_ns, MS(i ? 3.5 : 1.5));
+        ck_assert_int_eq(a->facts->host.asleep_ns, MS(i ? 2.5 : 4.5));
+        case_verdict(a, "host-work", RULE_FIRES);
+        const struct outcome *o = case_outcome(a, "host-work");
+        ck_assert_ptr_nonnull(strstr(o->summary, "had no core"));
+        ck_assert_int_lt(o->saves_high_ns,
+                         a->facts->breakdown_ns[PART_IDLE_HOST] - MS(i ? 2 : 0.8));
+        build_end(&b);
+    }
+}
+END_TEST
+
+/* Who sleeps computes nothing: an environment in another process is at work. */
+START_TEST(waiting_is_no_work)
+{
+    static const double computes[] = {0.9, 0.1};
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        case_loop(&b, fill_absence);
+        clocks(&b, 1, (struct share){computes[i], 0.01, 0, -1, -1});
+        const struct advice *a = build_analyze(&b);
+        case_verdict(a, "host-work", RULE_FIRES);
+        const struct outcome *o = case_outcome(a, "host-work");
+        ck_assert_int_eq(strstr(o->summary, "computes nothing") != NULL, i);
+        ck_assert_int_eq(strstr(o->summary, "does other work") != NULL, !i);
+        ck_assert_int_eq(strstr(o->remedy.pytorch, "another process") != NULL, i);
+        build_end(&b);
+    }
+}
+END_TEST
+
 Suite *rule_host_work_suite(void)
 {
     Suite *s = suite_create("host-work");
@@ -62,6 +110,8 @@ Suite *rule_host_work_suite(void)
     tcase_add_test(t, test_no_core_is_no_host_work);
     tcase_add_test(t, test_host_work);
     tcase_add_test(t, test_no_host_work);
+    tcase_add_test(t, the_backward_thread_needs_a_core_too);
+    tcase_add_test(t, waiting_is_no_work);
     suite_add_tcase(s, t);
     return s;
 }

@@ -2,6 +2,7 @@
  * framework overhead. Named by the range in which it falls. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/host.h"
+#include "analyzer/queries/waits.h"
 #include "analyzer/queries/warm.h"
 
 #include <stdlib.h>
@@ -56,12 +57,75 @@ static const char *short_name(const char *range)
     return slash ? slash + 1 : range;
 }
 
+/* Of idle time that the host is charged with: its threads were ready to run, but had no core. They
+ * lose it at any time, also while the GPU works. */
+static int64_t without_core(const struct facts *f, int64_t idle)
+{
+    if (f->host.starved_ns <= 0 || f->step_ns <= 0)
+        return 0;
+    double share = (double)query_awaits_host(f) / (double)f->step_ns;
+    int64_t ns = (int64_t)((double)f->host.starved_ns * (share < 1 ? share : 1));
+    return ns < idle ? ns : idle;
+}
+
+/* Whether the host waits for something in most of that time, and computes nothing: a file, another
+ * process. Waits for the GPU and for batches are no such time. */
+static bool waits_for_others(const struct facts *f, int64_t idle)
+{
+    struct query_waits w;
+    int64_t gpu = 0;
+    query_waits(f, &w);
+    for (int i = 0; i < WAIT_CAUSES; i++)
+        gpu += w.ns[i];
+    return (f->host.asleep_ns - f->host.wait_ns - per_step(f, gpu)) * 2 > idle;
+}
+
+static void advise_waiting(const struct facts *f, struct outcome *o)
+{
+    const struct rule *r = o->rule;
+    outcome_evidence(o, "the launching threads neither compute nor stand in line for a core",
+                     ms(f->host.asleep_ns), "ms", "SELECT * FROM host_sample");
+    o->remedy = (struct remedy){
+        "the host does not compute then, it waits: for another process (an environment, a server), "
+        "a file, a lock or a sleep: begin that earlier, in a thread of its own, while the GPU "
+        "works",
+        r->remedy.tensorflow,
+        "the host does not compute then, it waits: for another process, a file, a lock or a sleep: "
+        "begin that earlier, in a thread of its own, while the GPU works"};
+}
+
+struct told { /* per step */
+    int64_t all, lost, inside;
+    const char *where; /* the range that holds most of it, NULL */
+    bool compiled, waits;
+};
+
+static const char *summary(const struct facts *f, struct arena *arena, const struct told *t)
+{
+    const char *does =
+        t->waits ? "waits for something else and computes nothing" : "does other work";
+    const char *place =
+        t->where ? arena_printf(arena, ", most of it (%s) in %s'%s'", query_time(arena, t->inside),
+                                t->compiled ? "torch.compile's launching code, " : "",
+                                short_name(t->where))
+                 : arena_printf(
+                       arena, " outside all recorded ranges%s",
+                       f->tl->have & HAVE_RANGES && !t->waits ? " (Python between operators)" : "");
+    const char *core = t->lost * 10 >= t->all
+                           ? arena_printf(arena, "; for up to %s of that its threads had no core",
+                                          query_time(arena, t->lost))
+                           : "";
+    return arena_printf(arena, "the GPU waits %s per step while the host %s%s%s",
+                        query_time(arena, t->all), does, place, core);
+}
+
 static void check_host_work(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    int64_t idle = f->breakdown_ns[PART_IDLE_HOST] - explained_elsewhere(f, arena), inside;
+    int64_t all = f->breakdown_ns[PART_IDLE_HOST] - explained_elsewhere(f, arena), inside;
+    int64_t lost = without_core(f, all), idle = all - lost;
     o->why = arena_printf(arena, "the GPU waits %.3f ms per step for other work of the host",
-                          ms(idle > 0 ? idle : 0));
-    if (idle * 100 < f->step_ns)
+                          ms(all > 0 ? all : 0));
+    if (all * 100 < f->step_ns)
         return;
     size_t with_it = query_steps_with(f, PART_IDLE_HOST);
     if (with_it * 2 < f->steps.used) {
@@ -70,7 +134,7 @@ static void check_host_work(const struct facts *f, struct arena *arena, struct o
                               with_it, f->steps.used);
         return;
     }
-    if (query_crowded_out(f)) {
+    if (query_crowded_out(f) || idle * 100 < f->step_ns) {
         o->verdict = RULE_SUPPRESSED;
         o->why = arena_printf(arena,
                               "the training thread was ready to run but had no core for %s "
@@ -79,34 +143,35 @@ static void check_host_work(const struct facts *f, struct arena *arena, struct o
         return;
     }
     const char *where = where_most(f, &inside);
-    if (per_step(f, inside) * 2 < idle)
+    if (per_step(f, inside) * 2 < all)
         where = NULL;
-    outcome_evidence_idle(o, f, "GPU idle while the host does other work per step", ms(idle),
+    outcome_evidence_idle(o, f, "GPU idle while the host does other work per step", ms(all),
                           PART_IDLE_HOST);
+    if (lost > 0)
+        outcome_evidence(o, "of that, at most, its threads were ready to run but had no core",
+                         ms(lost), "ms", "SELECT * FROM host_sample");
     if (where)
         outcome_evidence(o, arena_printf(arena, "of that, inside '%s'", short_name(where)),
                          ms(per_step(f, inside)), "ms", NULL);
     o->error_class = ERROR_RERUN_DECIDES; /* nobody knows how far that work can be cut */
-    bool compiled = where && is_compiled(where);
-    if (compiled)
+    struct told told = {all,
+                        lost,
+                        per_step(f, inside),
+                        where,
+                        where && is_compiled(where),
+                        waits_for_others(f, idle)};
+    if (told.waits)
+        advise_waiting(f, o);
+    else if (told.compiled)
         o->remedy = (struct remedy){
             "torch.compile(model, mode='reduce-overhead'): CUDA graphs launch the compiled code at "
             "once; if shapes or host code prevent that, torch._inductor.config.cpp_wrapper = True "
             "removes Python from its launches",
             o->rule->remedy.tensorflow, o->rule->remedy.cuda};
-    outcome_fires(
-        o, idle,
-        where ? arena_printf(arena,
-                             "the GPU waits %s per step while the host does other work, most of it "
-                             "(%s) in %s'%s'",
-                             query_time(arena, idle), query_time(arena, per_step(f, inside)),
-                             compiled ? "torch.compile's launching code, " : "", short_name(where))
-              : arena_printf(arena,
-                             "the GPU waits %s per step while the host does other work outside all "
-                             "recorded ranges%s",
-                             query_time(arena, idle),
-                             f->tl->have & HAVE_RANGES ? " (Python between operators)" : ""));
-    outcome_example_gaps(o, f, PART_IDLE_HOST, "GPU idle, host busy with other work");
+    outcome_fires(o, idle, summary(f, arena, &told));
+    outcome_example_gaps(o, f, PART_IDLE_HOST,
+                         told.waits ? "GPU idle, host waiting for something else"
+                                    : "GPU idle, host busy with other work");
 }
 
 const struct rule rule_host_work = {
@@ -118,11 +183,14 @@ const struct rule rule_host_work = {
     .window_title = "Do other host work beside the GPU, not before it",
     .looks_for = "A GPU that idles while the launching thread does something other than launching, "
                  "copying, waiting or loading data, for at least 0.2 ms at a time.",
-    .doc = "Typical causes are Python between operators, post-processing on the CPU, metrics and "
-           "logging. If the profile contains ranges, the finding names the range or function that "
-           "contains most of this work; Python stacks (with_stack=True) or NVTX ranges make the "
-           "name more precise. The bound is the whole idle time, because gpuprof cannot know how "
-           "much of the work can go or move.",
+    .doc =
+        "Typical causes are Python between operators, post-processing on the CPU, metrics and "
+        "logging. If the profile contains ranges, the finding names the range or function that "
+        "contains most of this work; Python stacks (with_stack=True) or NVTX ranges make the "
+        "name more precise. Time in which its threads were ready but had no core is left out. If "
+        "they "
+        "mostly sleep meanwhile, the finding says that the host waits. The bound is the whole idle "
+        "time, because gpuprof cannot know how much of the work can go or move.",
     .remedy = {"move it to the GPU (torch ops, torchvision.transforms.v2), to loader workers or "
                "another thread, or run it every N steps; record with "
                "torch.profiler.profile(with_stack=True) to see the lines",
