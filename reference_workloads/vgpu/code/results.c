@@ -5,6 +5,7 @@
  *   zeros(), full(), fill_()   the value
  *   all()                      true: checks of values pass, loops that wait for all end
  *   other reductions           0 (sums, means, any(), argmax(), the values and indices of max())
+ *   counts by CUB              0 (what a mask or nonzero() selects), 1 of unique()
  *
  * Only small results, as for copies. */
 #include "reference_workloads/vgpu/code/function.h"
@@ -13,10 +14,11 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum writes { NOTHING, A_VALUE, ZEROS, ONES };
+enum writes { NOTHING, A_VALUE, ZEROS, ONES, A_COUNT, A_SET /* at least one is unique */ };
 struct vg_results {
     enum writes what;
     unsigned char bytes; /* of an element */
+    unsigned char place; /* argument that is the count's address */
 };
 
 /* A mangled type at the start of `at`, and what follows it; the bytes of the type, 0: another. */
@@ -32,6 +34,8 @@ static unsigned char type_size(const char *at, const char *next)
                  {"i", 4},
                  {"d", 8},
                  {"l", 8},
+                 {"m", 8},
+                 {"j", 4},
                  {"s", 2},
                  {"a", 1},
                  {"h", 1},
@@ -68,26 +72,60 @@ static unsigned char reduces(const char *name)
     return bytes;
 }
 
+/* Of the type that is named behind `part`, in bytes: of an integer or a number; 0: another. */
+static unsigned char named_behind(const char *name, const char *part)
+{
+    const char *at = strstr(name, part);
+    unsigned char bytes = at ? type_size(at + strlen(part), "") : 0;
+    return bytes >= 4 ? bytes : 0;
+}
+
+/* CUB's kernels that leave a count in one place. A first kernel of select and reduce-by-key sets it
+ * to 0, and their last one to what was found. */
+static const struct vg_results *counts(const char *name)
+{
+    static const struct vg_results sum[] = {{A_COUNT, 4, 1}, {A_COUNT, 8, 1}},
+                                   none[] = {{A_COUNT, 4, 2}, {A_COUNT, 8, 2}},
+                                   unique = {A_SET, 1, 3}, runs = {A_SET, 1, 4};
+    unsigned char bytes = 0;
+    if (!strstr(name, "3cub"))
+        return NULL;
+    if (strstr(name, "28DeviceReduceSingleTileKernel")) {
+        bytes = named_behind(name, "10policy_hubI");
+        return bytes ? &sum[bytes == 8] : NULL;
+    }
+    if (strstr(name, "23DeviceCompactInitKernel")) {
+        bytes = named_behind(name, "EEEP");
+        return bytes ? &none[bytes == 8] : NULL;
+    }
+    if (strstr(name, "23DeviceSelectSweepKernel") && strstr(name, "8equal_toI"))
+        return &unique;
+    return strstr(name, "23DeviceReduceByKeyKernel") ? &runs : NULL;
+}
+
 static const struct vg_results *results_of(const char *name)
 {
     enum { MOST = 8 };
     static const struct vg_results of[ONES + 1][MOST + 1] = {
 #define ROW(what)                                                                                  \
     [what] = {                                                                                     \
-        {what, 0},                                                                                 \
-        {what, 1},                                                                                 \
-        {what, 2},                                                                                 \
-        {what, 3},                                                                                 \
-        {what, 4},                                                                                 \
-        {what, 5},                                                                                 \
-        {what, 6},                                                                                 \
-        {what, 7},                                                                                 \
-        {what, 8}                                                                                  \
+        {what, 0, 0},                                                                              \
+        {what, 1, 0},                                                                              \
+        {what, 2, 0},                                                                              \
+        {what, 3, 0},                                                                              \
+        {what, 4, 0},                                                                              \
+        {what, 5, 0},                                                                              \
+        {what, 6, 0},                                                                              \
+        {what, 7, 0},                                                                              \
+        {what, 8, 0}                                                                               \
     }
         ROW(NOTHING), ROW(A_VALUE), ROW(ZEROS), ROW(ONES)
 #undef ROW
     };
+    const struct vg_results *count = counts(name);
     unsigned char bytes = fills(name);
+    if (count)
+        return count;
     if (bytes)
         return &of[A_VALUE][bytes];
     bytes = reduces(name);
@@ -195,6 +233,19 @@ static void reduce(const struct vg_function *f, unsigned char value, size_t each
     }
 }
 
+static void put_count(const struct vg_results *r, void *const *args)
+{
+    char *to;
+    for (int i = 0; i <= r->place; i++)
+        if (!args[i])
+            return;
+    memcpy(&to, args[r->place], sizeof to);
+    if (!writable(to) || !writable(to + r->bytes - 1))
+        return;
+    memset(to, 0, r->bytes);
+    *to = r->what == A_SET; /* little-endian */
+}
+
 void vg_function_results(struct vg_function *f, void *const *args)
 {
     const struct vg_results *r = f->results;
@@ -204,6 +255,8 @@ void vg_function_results(struct vg_function *f, void *const *args)
         return;
     if (r->what == A_VALUE)
         fill(r->bytes, args);
+    else if (r->what == A_COUNT || r->what == A_SET)
+        put_count(r, args);
     else
         reduce(f, r->what == ONES, r->bytes, args[0]);
 }

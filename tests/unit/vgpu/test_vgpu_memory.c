@@ -218,14 +218,6 @@ START_TEST(free_drains_the_device)
 }
 END_TEST
 
-static void run(const char *address, const char *name, void **args)
-{
-    static void *fat;
-    __cudaRegisterFunction(__cudaRegisterFatBinary(&fat), address, NULL, name, -1, NULL, NULL, NULL,
-                           NULL, NULL);
-    OK(cudaLaunchKernel(address, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
-}
-
 void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name, int ext,
                               size_t size, int constant, int global);
 
@@ -274,109 +266,6 @@ START_TEST(managed_variables_have_an_address)
 }
 END_TEST
 
-/* PyTorch's zeros() and full(): what is read back is no leftover. Other kernels write nothing. */
-START_TEST(small_fills_of_pytorch_write)
-{
-    static const char fill_float, fill_half, add;
-    choose("h100");
-    double was[4] = {3, 3, 3, 3};
-    float floats[8], value = 0.5f;
-    unsigned short halves[16], half = 0x3c00;
-    int n = 5;
-    void *to;
-    OK(cudaMalloc(&to, sizeof was));
-    OK(cudaMemcpy(to, was, sizeof was, cudaMemcpyHostToDevice));
-    void *args[] = {&n, &value, &to};
-    run(&add,
-        "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_"
-        "addIfEESt5arrayIPcLm3EELb0EEEviT0_T1_",
-        args);
-    OK(cudaMemcpy(floats, to, sizeof floats, cudaMemcpyDeviceToHost));
-    ck_assert_mem_eq(floats, was, sizeof was);
-    run(&fill_float,
-        "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_"
-        "11FillFunctorIfEESt5arrayIPcLm1EELb0EEEviT0_T1_",
-        args);
-    OK(cudaMemcpy(floats, to, sizeof floats, cudaMemcpyDeviceToHost));
-    for (int i = 0; i < n; i++)
-        ck_assert_float_eq(floats[i], value);
-    ck_assert_mem_eq(floats + n, (float *)was + n, sizeof floats - 5 * sizeof *floats);
-    args[1] = &half;
-    n = 16;
-    run(&fill_half,
-        "_ZN2at6native29vectorized_elementwise_kernelILi8ENS0_"
-        "11FillFunctorIN3c104HalfEEESt5arrayIPcLm1EELb0EEEviT0_T1_",
-        args);
-    OK(cudaMemcpy(halves, to, sizeof halves, cudaMemcpyDeviceToHost));
-    for (int i = 0; i < n; i++)
-        ck_assert_uint_eq(halves[i], half);
-}
-END_TEST
-
-/* PyTorch's ReduceOp<float, ArgMaxOps, unsigned, long>, of a reduction over rows of two. */
-struct reduce_op {
-    int64_t operation;
-    struct {
-        float value;
-        int64_t index;
-    } identity;
-    int32_t element, inputs, outputs, splits[8], width, height, threads, others[2];
-    char input_strides[404];
-    struct {
-        int32_t dims;
-        uint32_t sizes[25][3], strides[25][2];
-    } outputs_at;
-    void *from, *to[2], *buffers[3];
-    int64_t base;
-};
-
-/* argmax() gives an index, all() is true; what lies between their results stays. */
-START_TEST(small_reductions_of_pytorch_write)
-{
-    static const char argmax, all, most;
-    choose("h100");
-    int64_t was[16], is[16];
-    memset(was, 7, sizeof was);
-    char *to;
-    OK(cudaMalloc((void **)&to, 2 * sizeof was));
-    OK(cudaMemcpy(to, was, sizeof was, cudaMemcpyHostToDevice));
-    struct reduce_op op = {.element = 4,
-                           .inputs = 2,
-                           .outputs = 4,
-                           .width = 2,
-                           .height = 16,
-                           .threads = 32,
-                           .from = to + sizeof was,
-                           .to = {to}};
-    op.outputs_at.dims = 1;
-    op.outputs_at.sizes[0][0] = 4;
-    op.outputs_at.strides[0][0] = 16; /* every other element */
-    void *args[] = {&op};
-    run(&argmax,
-        "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIfNS0_"
-        "9ArgMaxOpsIfEEjlLi4ELi4EEEEEvT1_",
-        args);
-    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
-    for (int i = 0; i < 16; i++)
-        ck_assert_int_eq(is[i], i < 8 && i % 2 == 0 ? 0 : was[i]);
-    op.outputs_at.strides[0][0] = 1;
-    run(&all,
-        "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIbNS0_14func_wrapper_tIbZZZNS0_15and_"
-        "kernel_cudaERNS_14TensorIteratorEENKUlvE_clEvENKUlvE10_clEvEUlbbE_EEjbLi4ELi4EEEEEvT1_",
-        args);
-    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
-    ck_assert_int_eq(is[0], 0x01010101);
-    op.outputs_at.strides[0][0] = 2;
-    run(&most,
-        "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIN3c108BFloat16ENS0_7MeanOpsIS4_ffS4_"
-        "EEjS4_Li4ELi8EEEEEvT1_",
-        args);
-    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
-    ck_assert_int_eq(is[0], 0);
-    ck_assert_int_eq(is[1], was[1]);
-}
-END_TEST
-
 Suite *test_vgpu_memory_suite(void)
 {
     Suite *suite = suite_create("vgpu_memory");
@@ -391,8 +280,6 @@ Suite *test_vgpu_memory_suite(void)
     tcase_add_test(t, large_data_moves_on_the_device);
     tcase_add_test(t, small_allocations_share_a_block);
     tcase_add_test(t, managed_variables_have_an_address);
-    tcase_add_test(t, small_fills_of_pytorch_write);
-    tcase_add_test(t, small_reductions_of_pytorch_write);
     tcase_add_test(t, memory_is_finite);
     tcase_add_test(t, free_drains_the_device);
     suite_add_tcase(suite, t);

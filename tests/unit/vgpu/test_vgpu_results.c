@@ -1,0 +1,162 @@
+/* What kernels of PyTorch and CUB leave in memory where a program reads it back. */
+#include "tests/unit/vgpu_program.h"
+
+#include <string.h>
+
+static void run(const char *address, const char *name, void **args)
+{
+    static void *fat;
+    __cudaRegisterFunction(__cudaRegisterFatBinary(&fat), address, NULL, name, -1, NULL, NULL, NULL,
+                           NULL, NULL);
+    OK(cudaLaunchKernel(address, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
+}
+
+/* PyTorch's zeros() and full(): what is read back is no leftover. Other kernels write nothing. */
+START_TEST(small_fills_of_pytorch_write)
+{
+    static const char fill_float, fill_half, add;
+    choose("h100");
+    double was[4] = {3, 3, 3, 3};
+    float floats[8], value = 0.5f;
+    unsigned short halves[16], half = 0x3c00;
+    int n = 5;
+    void *to;
+    OK(cudaMalloc(&to, sizeof was));
+    OK(cudaMemcpy(to, was, sizeof was, cudaMemcpyHostToDevice));
+    void *args[] = {&n, &value, &to};
+    run(&add,
+        "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_"
+        "addIfEESt5arrayIPcLm3EELb0EEEviT0_T1_",
+        args);
+    OK(cudaMemcpy(floats, to, sizeof floats, cudaMemcpyDeviceToHost));
+    ck_assert_mem_eq(floats, was, sizeof was);
+    run(&fill_float,
+        "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_"
+        "11FillFunctorIfEESt5arrayIPcLm1EELb0EEEviT0_T1_",
+        args);
+    OK(cudaMemcpy(floats, to, sizeof floats, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < n; i++)
+        ck_assert_float_eq(floats[i], value);
+    ck_assert_mem_eq(floats + n, (float *)was + n, sizeof floats - 5 * sizeof *floats);
+    args[1] = &half;
+    n = 16;
+    run(&fill_half,
+        "_ZN2at6native29vectorized_elementwise_kernelILi8ENS0_"
+        "11FillFunctorIN3c104HalfEEESt5arrayIPcLm1EELb0EEEviT0_T1_",
+        args);
+    OK(cudaMemcpy(halves, to, sizeof halves, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < n; i++)
+        ck_assert_uint_eq(halves[i], half);
+}
+END_TEST
+
+/* What a mask selects is counted, and the host allocates as much: that may be no odd number. */
+START_TEST(counts_of_cub_are_written)
+{
+    static const char sum, init, sweep;
+    choose("h100");
+    int64_t was[2] = {-1, -1}, is[2];
+    void *to;
+    OK(cudaMalloc(&to, sizeof was));
+    void *args[] = {&to, &to, &to, &to, NULL};
+    OK(cudaMemcpy(to, was, sizeof was, cudaMemcpyHostToDevice));
+    run(&sum,
+        "_ZN14at_cuda_detail3cub6detail6reduce28DeviceReduceSingleTileKernelINS2_10policy_hubIiyN4"
+        "cuda3std3__44plusIvEEE10Policy1000EPiSC_iS9_iiNS7_10__identityEEEvT0_T1_T2_T3_T4_T6_",
+        args);
+    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
+    ck_assert(is[0] == -((int64_t)1 << 32) && is[1] == -1); /* an int */
+    run(&init,
+        "_ZN14at_cuda_detail3cub6detail4scan23DeviceCompactInitKernelINS0_13ScanTileStateIiLb1EEEPl"
+        "EEvT_iT0_",
+        args);
+    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
+    ck_assert(is[0] == 0 && is[1] == -1);
+    run(&sweep,
+        "_ZN14at_cuda_detail3cub6detail6select23DeviceSelectSweepKernelINS2_10policy_hubIlNS0_8"
+        "NullTypeEiLb0ELNS0_10SelectImplE0EE10Policy1000EPKlPS5_PlS9_NS0_13ScanTileStateIiLb1EEES5_"
+        "N4cuda3std3__48equal_toIvEEiNS2_19streaming_context_tIlLb1EEELS6_0EEEvT0_T1_T2_T3_T4_T5_"
+        "T6_"
+        "T7_iT8_NS1_7vsmem_tE",
+        args);
+    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
+    ck_assert(is[0] == 1 && is[1] == -1); /* equal values make one */
+}
+END_TEST
+
+/* PyTorch's ReduceOp<float, ArgMaxOps, unsigned, long>, of a reduction over rows of two. */
+struct reduce_op {
+    int64_t operation;
+    struct {
+        float value;
+        int64_t index;
+    } identity;
+    int32_t element, inputs, outputs, splits[8], width, height, threads, others[2];
+    char input_strides[404];
+    struct {
+        int32_t dims;
+        uint32_t sizes[25][3], strides[25][2];
+    } outputs_at;
+    void *from, *to[2], *buffers[3];
+    int64_t base;
+};
+
+/* argmax() gives an index, all() is true; what lies between their results stays. */
+START_TEST(small_reductions_of_pytorch_write)
+{
+    static const char argmax, all, most;
+    choose("h100");
+    int64_t was[16], is[16];
+    memset(was, 7, sizeof was);
+    char *to;
+    OK(cudaMalloc((void **)&to, 2 * sizeof was));
+    OK(cudaMemcpy(to, was, sizeof was, cudaMemcpyHostToDevice));
+    struct reduce_op op = {.element = 4,
+                           .inputs = 2,
+                           .outputs = 4,
+                           .width = 2,
+                           .height = 16,
+                           .threads = 32,
+                           .from = to + sizeof was,
+                           .to = {to}};
+    op.outputs_at.dims = 1;
+    op.outputs_at.sizes[0][0] = 4;
+    op.outputs_at.strides[0][0] = 16; /* every other element */
+    void *args[] = {&op};
+    run(&argmax,
+        "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIfNS0_"
+        "9ArgMaxOpsIfEEjlLi4ELi4EEEEEvT1_",
+        args);
+    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < 16; i++)
+        ck_assert_int_eq(is[i], i < 8 && i % 2 == 0 ? 0 : was[i]);
+    op.outputs_at.strides[0][0] = 1;
+    run(&all,
+        "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIbNS0_14func_wrapper_tIbZZZNS0_15and_"
+        "kernel_cudaERNS_14TensorIteratorEENKUlvE_clEvENKUlvE10_clEvEUlbbE_EEjbLi4ELi4EEEEEvT1_",
+        args);
+    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
+    ck_assert_int_eq(is[0], 0x01010101);
+    op.outputs_at.strides[0][0] = 2;
+    run(&most,
+        "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIN3c108BFloat16ENS0_7MeanOpsIS4_ffS4_"
+        "EEjS4_Li4ELi8EEEEEvT1_",
+        args);
+    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
+    ck_assert_int_eq(is[0], 0);
+    ck_assert_int_eq(is[1], was[1]);
+}
+END_TEST
+
+Suite *test_vgpu_results_suite(void);
+
+Suite *test_vgpu_results_suite(void)
+{
+    Suite *s = suite_create("vgpu_results");
+    TCase *t = tcase_create("vgpu_results");
+    tcase_add_test(t, small_fills_of_pytorch_write);
+    tcase_add_test(t, counts_of_cub_are_written);
+    tcase_add_test(t, small_reductions_of_pytorch_write);
+    suite_add_tcase(s, t);
+    return s;
+}
