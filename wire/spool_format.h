@@ -245,8 +245,8 @@ struct spool_rec_health {
 #define SPOOL_LOOK_NS INT64_C(1000000000)
 struct spool_rec_silent {
     struct spool_rec head;
-    uint32_t held; /* 1: another client held CUPTI in it */
-    uint32_t unused;
+    uint32_t held;    /* 1: another client held CUPTI in it */
+    uint32_t stepped; /* 1: the program's steps went on in it */
 };
 
 enum spool_range_flags { SPOOL_RANGE_STARTEND = 1, SPOOL_RANGE_MARK = 2 };

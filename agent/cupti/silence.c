@@ -8,12 +8,14 @@
 enum {
     SILENCE_MS = 3000,
     SILENCE_BYTES = 4096, /* of records by the program in that time */
+    SILENCE_STEPS = 2,    /* one may be long: a compiler is at work */
 };
 
 static struct {
     int64_t heard;  /* when a record was last known to have come; 0 = never */
     int64_t since;  /* of the silence that lasts; 0 = none does */
     uint64_t rings; /* bytes written by then */
+    uint64_t steps; /* begun when the last record came */
     bool held;
 } s;
 
@@ -35,6 +37,7 @@ static void put(struct thread *t, int64_t end_ns)
     r->head.start_ns = s.since;
     r->head.end_ns = end_ns;
     r->held = s.held;
+    r->stepped = atomic_load(&agent.spool->steps) >= s.steps + SILENCE_STEPS;
     ring_commit(t);
 }
 
@@ -58,6 +61,7 @@ void silence_watch(struct thread *t, bool records, int64_t now)
         ended(t, now);
         s.heard = cupti_names_seen().launches ? now : 0;
         s.rings = ring_bytes();
+        s.steps = atomic_load(&agent.spool->steps);
         return;
     }
     bool began = s.since == 0;

@@ -109,8 +109,9 @@ static void rings(const struct spool_header *h)
             if (rec->kind == SPOOL_REC_META && strstr(text(h, meta(rec)->key), "cupti"))
                 printf("%s %s\n", text(h, meta(rec)->key), text(h, meta(rec)->value));
             if (rec->kind == SPOOL_REC_SILENT && rec->end_ns != INT64_MAX)
-                printf("silent for %lld s\n",
-                       (long long)((rec->end_ns - rec->start_ns) / 1000000000));
+                printf("silent for %lld s%s\n",
+                       (long long)((rec->end_ns - rec->start_ns) / 1000000000),
+                       ((const struct spool_rec_silent *)rec)->stepped ? ", steps go on" : "");
             if (rec->kind == SPOOL_REC_HEALTH)
                 printf("health %s\n", text(h, ((const struct spool_rec_health *)rec)->code));
             at += rec->size;

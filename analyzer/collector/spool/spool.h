@@ -88,10 +88,11 @@ struct spool_context {
     uint32_t context, device, null_stream;
 };
 
-/* CUPTI told nothing; sure: although the GPU was worked on, or another client held it. */
+/* CUPTI told nothing; sure: although the GPU was worked on, or another client held it; stepped: the
+ * program's steps went on. */
 struct spool_silence {
     int64_t start_ns, end_ns; /* the last may be open: end INT64_MAX */
-    bool sure;
+    bool sure, stepped;
 };
 
 /* In it the clock was set, profile time: which side a stamp belongs to is not known. */

@@ -147,8 +147,10 @@ void spool_add_silence(struct spool *s, const struct spool_rec_silent *r)
             return;
         x->start_ns = heard - SPOOL_LOOK_NS;
         x->sure = s->last_call_ns > heard + settle_ns;
+        x->stepped = false;
     }
     x->sure |= r->held != 0;
+    x->stepped |= r->stepped != 0;
     x->end_ns = profile_time(s, r->head.end_ns);
 }
 
@@ -175,21 +177,21 @@ static int64_t find_silent_end(struct spool *s, const struct spool_out *out)
         last->sure |= s->last_call_ns > s->last_record_ns + slack_ns;
         last->end_ns = INT64_MAX;
     } else if (s->last_call_ns > s->last_record_ns + slack_ns && (last = vec_push(&s->silences))) {
-        *last = (struct spool_silence){s->last_record_ns, INT64_MAX, true};
+        *last = (struct spool_silence){s->last_record_ns, INT64_MAX, true, false};
     } else {
         return 0;
     }
     return last->sure ? s->row.end_ns - last->start_ns : 0;
 }
 
-/* A program that compiles for seconds does without the GPU and says nothing of that: a silence that
- * ended by itself, with no library called in it, is not told. Returns how long the others are. */
+/* A program that compiles for seconds does without the GPU: a silence in which it called no library
+ * and took no steps is not told. Returns how long the others are. */
 static int64_t told_silences(const struct spool *s)
 {
     int64_t ns = 0;
     for (size_t i = 0; i < s->silences.n; i++) {
         const struct spool_silence *x = &s->silences.at[i];
-        if (x->sure || x->end_ns == INT64_MAX)
+        if (x->sure || x->stepped)
             ns += least(x->end_ns, s->row.end_ns) - x->start_ns;
     }
     return ns > 0 ? ns : 0;
@@ -209,7 +211,7 @@ static void add_clock_gaps(struct spool *s)
         struct spool_silence *x = vec_push(&s->silences);
         if (x)
             *x = (struct spool_silence){s->clock_gaps.at[i].start_ns, s->clock_gaps.at[i].end_ns,
-                                        s->cupti_told};
+                                        s->cupti_told, false};
     }
     if (s->clock_gaps.n)
         qsort(s->silences.at, s->silences.n, sizeof *s->silences.at, by_start);

@@ -83,8 +83,8 @@ static bool waits_for_others(const struct facts *f, int64_t idle)
 static void advise_waiting(const struct facts *f, struct outcome *o)
 {
     const struct rule *r = o->rule;
-    outcome_evidence(o, "the launching threads neither compute nor stand in line for a core",
-                     ms(f->host.asleep_ns), "ms", "SELECT * FROM host_sample");
+    outcome_evidence(o, "the launching threads sleep per step", ms(f->host.asleep_ns), "ms",
+                     "SELECT * FROM host_sample");
     o->remedy = (struct remedy){
         "the host does not compute then, it waits: for another process (an environment, a server), "
         "a file, a lock or a sleep: begin that earlier, in a thread of its own, while the GPU "
