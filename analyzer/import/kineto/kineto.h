@@ -42,6 +42,7 @@ struct kineto_event {
     int64_t pid, tid;   /* numbers; of a text the digits in it, -1 without any */
     uint32_t group;     /* "[TP01] 4242": what stands in brackets before a pid, 0 = nothing */
     int64_t group_rank; /* the one number in it, else -1 */
+    int64_t pid_raw;    /* what it was before files were fused; -1 = it is that */
     int64_t ts_ns, dur_ns;
     /* args; -1 = absent */
     int64_t device, stream, context, correlation, bytes, graph, graph_node, registers, smem;
@@ -124,6 +125,11 @@ struct kineto {
     struct VEC(struct kineto_place) places;      /* of an XLA trace, else none */
     struct VEC(struct kineto_process) processes; /* the first always there */
     size_t process;                              /* index: of the event at hand */
+    struct {                                     /* of a fused file, kineto_fused_turn */
+        bool told;
+        int64_t most_pid, rank; /* of the first rank; the one at hand */
+        uint32_t group;
+    } fused;
     struct VEC(struct kineto_device) devices;
     struct VEC(struct kineto_thread) threads;
     struct VEC(struct kineto_stream) streams;
@@ -141,6 +147,11 @@ int kineto_process_add(struct kineto *k, const struct kineto_process *p);
 /* Makes the one that a pid belongs to the one at hand; rank: of a new group, -1 = in their order.
  * 0, or -1 with *k->e set. */
 int kineto_process_turn(struct kineto *k, int64_t pid, uint32_t group, int64_t rank);
+
+/* TraceLens fuses the files of ranks, in their order: to the pids of rank N it adds N times a power
+ * of ten that no pid of the first rank reaches, and "pid_raw" says so. Gives the event the group of
+ * its rank. The same. */
+int kineto_fused_turn(struct kineto *k, struct kineto_event *v);
 
 /* Once, before the first event: the words that events are read by. */
 void kineto_event_words(struct kineto *k);

@@ -3,6 +3,9 @@
  * pids of each rank in their header; others write the rank in brackets before each pid. */
 #include "analyzer/import/kineto/kineto.h"
 
+#include "base/str.h"
+
+#include <stdio.h>
 #include <string.h>
 
 #define PUT(kind, row) k->out->put(k->out->self, kind, &(row), k->e)
@@ -60,6 +63,40 @@ int kineto_process_turn(struct kineto *k, int64_t pid, uint32_t group, int64_t r
                                                        : (int64_t)n,
                                .world_size = -1};
     return kineto_process_add(k, &p);
+}
+
+/* One digit more than the largest pid of the first rank has. */
+static int64_t beyond(int64_t most_pid)
+{
+    int64_t power = 10;
+    while (most_pid > 0 && power < INT64_MAX / 100) {
+        power *= 10;
+        most_pid /= 10;
+    }
+    return power;
+}
+
+int kineto_fused_turn(struct kineto *k, struct kineto_event *v)
+{
+    char name[32];
+    if (!k->fused.told && v->pid_raw >= 0 && k->processes.n == 1 && !v->group) {
+        k->fused.told = true;
+        k->processes.at[0].rank = 0;
+    }
+    if (v->pid < 0 || v->group)
+        return 0;
+    if (!k->fused.told || v->pid < beyond(k->fused.most_pid)) {
+        k->fused.most_pid = v->pid > k->fused.most_pid ? v->pid : k->fused.most_pid;
+        return 0;
+    }
+    v->group_rank = v->pid / beyond(k->fused.most_pid);
+    if (!k->fused.group || v->group_rank != k->fused.rank) {
+        int n = snprintf(name, sizeof name, "[rank %lld]", (long long)v->group_rank);
+        k->fused.rank = v->group_rank;
+        k->fused.group = k->out->intern(k->out->self, name, (size_t)n);
+    }
+    v->group = k->fused.group;
+    return v->group == STR_NONE ? err_set(k->e, "out of memory") : 0;
 }
 
 int64_t kineto_rank(const struct kineto *k)

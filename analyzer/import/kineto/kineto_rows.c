@@ -228,7 +228,7 @@ static int put_overhead(struct kineto *k, const struct kineto_event *v, int64_t 
 
 int kineto_put(struct kineto *k, struct kineto_event *v)
 {
-    if (kineto_process_turn(k, v->pid, v->group, v->group_rank) < 0)
+    if (kineto_fused_turn(k, v) < 0 || kineto_process_turn(k, v->pid, v->group, v->group_rank) < 0)
         return -1;
     if (v->phase == 'M') {
         int64_t id =

@@ -238,6 +238,39 @@ START_TEST(ranks_in_brackets_before_the_pids)
 }
 END_TEST
 
+/* TraceLens adds a power of ten for each rank to the pids of the ranks behind the first, and keeps
+ * what they were. */
+START_TEST(ranks_fused_by_their_pids)
+{
+    int rc;
+    struct err e = ERR_INIT;
+    struct capture *c = import(
+        "{\"traceEvents\": ["
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":4242,\"tid\":4242,\"ts\":1,"
+        "\"dur\":3,\"args\":{\"rank\":0,\"pid_raw\":4242}},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":3,\"dur\":1,"
+        "\"args\":{\"device\":0,\"stream\":7,\"correlation\":7,\"rank\":0,\"pid_raw\":0}},"
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":104249,\"tid\":4249,\"ts\":"
+        "1,"
+        "\"dur\":3,\"args\":{\"rank\":1,\"pid_raw\":4249}},"
+        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":104249,"
+        "\"tid\":4249,\"ts\":1,\"dur\":1,\"args\":{\"correlation\":1007,\"rank\":1,\"pid_raw\":"
+        "4249}},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":100001,\"tid\":7,\"ts\":3,\"dur\":"
+        "1,"
+        "\"args\":{\"device\":1,\"stream\":7,\"correlation\":1007,\"rank\":1,\"pid_raw\":1}}]}",
+        &rc, &e);
+    ck_assert_msg(rc == 0, "%s", e.text);
+    ck_assert_int_eq(c->count[ROW_PROCESS], 2);
+    ck_assert_int_eq(c->count[ROW_THREAD], 2);
+    ck_assert_int_eq(c->count[ROW_STREAM], 2);
+    ck_assert_int_eq(c->process.rank, 1);
+    ck_assert_int_eq(c->kernel.process, 2);
+    ck_assert_int_eq(c->api.process, 2);
+    ck_assert_int_eq(c->device.ordinal, 1);
+}
+END_TEST
+
 /* Our own exports of several ranks say in their header whose pids are whose. */
 START_TEST(ranks_told_by_the_header)
 {
@@ -338,6 +371,7 @@ Suite *test_kineto_suite(void)
     tcase_add_test(t, hip_with_a_call_of_its_driver);
     tcase_add_test(t, texts_for_process_ids);
     tcase_add_test(t, ranks_in_brackets_before_the_pids);
+    tcase_add_test(t, ranks_fused_by_their_pids);
     tcase_add_test(t, ranks_told_by_the_header);
     tcase_add_test(t, bad_numbers_are_left_out_and_counted);
     tcase_add_loop_test(t, collectives_have_bytes, 0, 5);
