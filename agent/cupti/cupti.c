@@ -254,8 +254,8 @@ void cupti_start(struct thread *t)
     cupti_buffers_prepare(FIRST_BUFFERS);
     if (cupti_names_open() != 0 || atomic_load(&cupti.arena) == 0) {
         facts_health(t, SPOOL_WARNING, "disk-full",
-                     "No room for the recording: gpuprof cannot record GPU work. Point -o or "
-                     "TMPDIR to a disk with 100 MB free, or raise --max-size.",
+                     "No room for the recording: gpuprof cannot record GPU work. Point -o to a "
+                     "disk with 100 MB free, or raise --max-size.",
                      0);
         return;
     }

@@ -31,6 +31,7 @@ struct collector *collect_open(const char *dir, int64_t start_monotonic_ns, stru
         err_set(e, "out of memory");
         return NULL;
     }
+    c->meeting = c->dir;
     gethostname(c->host, sizeof c->host - 1);
     c->start_ns = start_monotonic_ns;
     c->sink = out;
@@ -41,6 +42,11 @@ struct collector *collect_open(const char *dir, int64_t start_monotonic_ns, stru
 void collect_limit(struct collector *c, int64_t max_bytes, int64_t (*bytes)(void *self), void *self)
 {
     c->out.limit = (struct spool_limit){.bytes = bytes, .self = self, .max_bytes = max_bytes};
+}
+
+void collect_meet(struct collector *c, const char *folder)
+{
+    c->meeting = folder;
 }
 
 void collect_virtual_gauges(struct collector *c, const char *library)

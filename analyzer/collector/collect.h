@@ -14,6 +14,9 @@ struct collector;
 /* start_monotonic_ns: CLOCK_MONOTONIC of the profile's time 0. */
 struct collector *collect_open(const char *dir, int64_t start_monotonic_ns, struct sink out,
                                struct err *e);
+/* Where `dir` is on a disk that other nodes do not see: the folder of ours among theirs, which
+ * stays the caller's. */
+void collect_meet(struct collector *c, const char *folder);
 /* Only windows of the run are kept, by time: from delay on, for duration (0: to the end), and of
  * that window out of every (0: all). Before the first drain. */
 struct collect_times {
@@ -40,7 +43,8 @@ bool collect_ask_has_begun(const struct collector *c);     /* it is not empty */
 /* To be called as often as collect_drain; looks once a second. True: the line tells of ranks that
  * wait for one of ours in a collective, which it has not joined although it does nothing else. Once
  * for each such wait, which is put into the profile's health as well. Ranks of other collectors
- * are seen whose folders have the same parent as ours, and names that begin with ".gpuprof-". */
+ * are seen whose folders (collect_meet) have the same parent as ours, and names that begin with
+ * ".gpuprof-". */
 bool collect_stuck(struct collector *c, char *line, size_t n);
 /* A line for each live process that marks steps or works with other ranks: where it is. And one for
  * each wait, whoever records the late rank. */

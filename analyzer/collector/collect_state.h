@@ -11,8 +11,9 @@ struct place; /* stuck.h */
 struct places VEC(struct place);
 
 struct collector {
-    char *dir;
-    char host[64]; /* the name of this one */
+    char *dir;           /* of the spools */
+    const char *meeting; /* where other collectors look for ours */
+    char host[64];       /* the name of this one */
     int64_t start_ns;
     struct sink sink;
     struct spool_out out;

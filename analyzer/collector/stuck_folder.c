@@ -53,8 +53,8 @@ static void write_places(FILE *f, const struct places *p)
 void stuck_show(struct collector *c, const struct places *p, int64_t now, bool show)
 {
     char path[PATH_MAX], fresh[PATH_MAX];
-    if ((!show && !c->shown) || !path_in(c->dir, name, path) ||
-        !path_in(c->dir, "where.new", fresh))
+    if ((!show && !c->shown) || !path_in(c->meeting, name, path) ||
+        !path_in(c->meeting, "where.new", fresh))
         return;
     if (!show) {
         unlink(path);
@@ -203,16 +203,16 @@ static void look_again(struct collector *c, const struct places *ours)
 {
     char parent[PATH_MAX], path[PATH_MAX];
     struct stat st;
-    const char *slash = strrchr(c->dir, '/');
+    const char *slash = strrchr(c->meeting, '/');
     bool stopped = false;
     int64_t now = collect_now_ns();
     size_t others;
     for (size_t i = 0; i < ours->n; i++)
         stopped |= ours->at[i].stopped != 0;
-    if ((!stopped && now < c->next_others_ns) || !slash || !path_in(c->dir, name, path) ||
+    if ((!stopped && now < c->next_others_ns) || !slash || !path_in(c->meeting, name, path) ||
         stat(path, &st) != 0)
         return;
-    snprintf(parent, sizeof parent, "%.*s", (int)(slash - c->dir), c->dir);
+    snprintf(parent, sizeof parent, "%.*s", (int)(slash - c->meeting), c->meeting);
     c->others.n = 0;
     visit(parent, slash + 1, &(struct reading){written_ns(&st) - old_ns, &c->others, NULL},
           &others);

@@ -38,6 +38,18 @@ int place_put(struct place *p, struct err *e);
 /* Removes the file unless it is in place. */
 void place_release(struct place *p);
 
+/* A profile that grows on another disk. Its name is reserved from now on: while this process lives,
+ * others that want to write it are refused. Once finished it is copied there, and the copy gets the
+ * name. */
+struct moved {
+    struct place place;
+    int lock; /* descriptor by which the file is locked; -1 = not reserved */
+};
+int moved_reserve(struct moved *m, const char *path, int as, struct err *e);
+/* Copies `from`, and removes it. -1 with *e set: `from` is still there, and *e names it. */
+int moved_put(struct moved *m, const char *from, struct err *e);
+void moved_release(struct moved *m); /* ... if it is not in place */
+
 /* What a killed recording left: where the folder .gpuprof-XXXXXX of its spools is still there, the
  * file PATH.XXXXXX.partial beside it stays, because the two together hold all that was recorded.
  * malloc'ed; NULL: there is none, or nothing is in it. */

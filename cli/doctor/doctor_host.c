@@ -97,8 +97,10 @@ static void check_room(struct doctor *d, const char *id, const char *path, doubl
 
 void doctor_host(struct doctor *d)
 {
-    const char *tmp = getenv("TMPDIR");
+    const char *job = getenv("SLURM_TMPDIR"), *tmp = job && *job ? job : getenv("TMPDIR");
     check_cores(d);
     check_room(d, "disk", ".", 1, "write the profile elsewhere: -o FILE");
-    check_room(d, "spool", tmp && *tmp ? tmp : "/tmp", 0.5, "set TMPDIR to a folder with room");
+    check_room(d, "spool", tmp && *tmp ? tmp : "/tmp", 1,
+               "set TMPDIR to a local folder with room: profiles that belong on a network file "
+               "system grow there");
 }

@@ -208,23 +208,23 @@ static int keep_steps(const char *profile, const struct results_options *o, stru
 int results_make(const char *profile, const struct results_options *o, struct err *e)
 {
     struct loaded l;
-    const char *paths[] = {profile};
+    const char *paths[] = {profile}, *place = o->place ? o->place : profile;
     if (load_predicted(paths, 1, load_history(NULL), &l, e) < 0 ||
         (o->first_step && keep_steps(profile, o, &l, e) < 0))
         return -1;
-    struct export_options x = load_options(&l, profile);
+    struct export_options x = load_options(&l, place);
     x.detail = DETAIL_BRIEF;
     x.color = color_wanted(2);
     x.width = x.width > 20 ? x.width - 9 : x.width; /* room for the prefix */
     int rc = store_results(profile, l.analysis, &x, e);
-    x.source = profile; /* for this terminal, to be typed */
+    x.source = place; /* for this terminal, to be typed */
     char *text = rc == 0 && !o->quiet ? render("term", l.analysis, &x, e) : NULL;
     if (text)
         tell(text);
     free(text);
-    x.source = load_shown(profile);
+    x.source = load_shown(place);
     if (rc == 0 && o->report)
-        rc = write_page(profile, l.analysis, &x, e);
+        rc = write_page(place, l.analysis, &x, e);
     if (rc == 0 && o->metrics)
         rc = live_metrics_of(l.analysis, o->metrics, e);
     load_release(&l);

@@ -10,6 +10,7 @@
 struct results_options {
     bool quiet;                    /* no summary */
     bool report;                   /* write the page beside the profile */
+    const char *place;             /* where the profile will be; NULL: where it is */
     const char *metrics;           /* also write them there; NULL */
     int64_t first_step, last_step; /* keep only these, counted from 1; 0, 0 = all */
 };

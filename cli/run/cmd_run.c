@@ -62,7 +62,8 @@ void recorder_says(const char *profile)
 static int record(char **argv, const struct run_device *d, const char *profile, int as)
 {
     struct err e = ERR_INIT;
-    char agent[PATH_MAX], folder[PATH_MAX];
+    char agent[PATH_MAX];
+    struct run_folders folders;
     struct record_options ro = {.metrics = {metrics ? metrics_path : NULL, metrics_every},
                                 .output = profile,
                                 .output_as = as,
@@ -81,18 +82,18 @@ static int record(char **argv, const struct run_device *d, const char *profile, 
         (!armed && !(as & PLACE_SPARE) && output_check(profile, force, &e) < 0) ||
         (!armed && results.report && !(as & PLACE_SPARE) &&
          results_check_page(profile, force, &e) < 0) ||
-        place_spool_folder(profile, folder, sizeof folder, &e) < 0) {
+        place_make_folders(&folders, profile, &e) < 0) {
         fail(&e);
         return RUN_FAILED;
     }
-    struct recorder_job job = {&ro, &results, folder};
+    struct recorder_job job = {&ro, &results, &folders};
     if (d->is_virtual) /* for the gauges that the recorder reads */
         setenv("GPUPROF_VGPU", d->model, 1);
     if (recorder_start(&r, &job, &e) < 0) {
         fail(&e);
         return RUN_FAILED;
     }
-    int status = child_start(&c, argv, d, agent, folder, &e);
+    int status = child_start(&c, argv, d, agent, folders.spools, &e);
     if (status != 0) {
         fail(&e);
         recorder_discard(&r);
@@ -110,11 +111,11 @@ static int record(char **argv, const struct run_device *d, const char *profile, 
         }
     }
     int lost = recorder_finish(&r, c.status, &e);
+    bool left = lost != 0 && place_holds_records(folders.spools);
     if (lost != 0)
         usage_error("the program ran to its end, but %s%s%s", e.text,
-                    place_holds_records(folder) ? "; to recover what it recorded: gpuprof import "
-                                                : "",
-                    place_holds_records(folder) ? folder : "");
+                    left ? "; to recover what it recorded: gpuprof import " : "",
+                    left ? folders.spools : "");
     status = child_finish(&c);
     return lost != 0 && strict ? RUN_FAILED : status;
 }

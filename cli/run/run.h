@@ -1,5 +1,7 @@
 /* The parts of `gpuprof run`.
- *   run_place.c   what stands where: our own libraries, the private spool folder
+ *   run_place.c   what stands where: our own libraries
+ *   run_spools.c  the folders in which the records lie while it runs
+ *   run_apart.c   a profile that grows on another disk than the one where it belongs
  *   run_name.c    the name of the profile
  *   run_device.c  which GPU: the real one or a virtual one
  *   run_program.c what kind of file the program is
@@ -21,6 +23,7 @@
 #define GPUPROF_CLI_RUN_RUN_H
 
 #include "analyzer/collector/collect.h"
+#include "analyzer/profile/place.h"
 #include "base/err.h"
 
 #include <limits.h>
@@ -53,11 +56,34 @@ bool place_in_job(void);                      /* a launcher of ranks has numbere
 bool place_holds_records(const char *folder); /* of a run: spools, or the profile that grew */
 /* Takes a folder of spools for this process. -1 with *e set: a run still records into it. */
 int place_take_folder(const char *folder, struct err *e);
-/* A private folder beside `output`; tells of those that a killed gpuprof left there. -1 with *e
+/* Folders of a run that goes on, both private, .gpuprof-XXXXXX. They are one unless a disk of this
+ * node is better for what grows: $SLURM_TMPDIR, and where the profile lies on a network file system
+ * $TMPDIR or /tmp. */
+struct run_folders {
+    char meeting[PATH_MAX]; /* beside the profile: gpuprofs of other nodes look there */
+    char spools[PATH_MAX];
+    char disk[PATH_MAX]; /* in which the spools' folder lies and the profile grows; "": beside */
+};
+/* Makes them for a profile `output`; tells of those that a killed gpuprof left there. -1 with *e
  * set. */
-int place_spool_folder(const char *output, char *out, size_t n, struct err *e);
+int place_make_folders(struct run_folders *f, const char *output, struct err *e);
+void place_remove_folders(const struct run_folders *f);
 void place_remove_folder(const char *folder);    /* and every file in it */
 void place_remove_recording(const char *folder); /* ... and the profile that grew beside it */
+
+/* Where a profile grows, and where it belongs. */
+struct apart {
+    char at[PATH_MAX]; /* it grows there, and is finished there */
+    int as;            /* enum place_as, for that name */
+    bool is;           /* on another disk than its name */
+    struct moved moved;
+};
+int apart_begin(struct apart *a, const struct run_folders *f, const char *profile, int as,
+                struct err *e);
+const char *apart_name(const struct apart *a); /* as users see it */
+/* It is finished: it goes where it belongs. -1 with *e set: it is not there, and *e tells where. */
+int apart_end(struct apart *a, struct err *e);
+void apart_release(struct apart *a);
 
 /* ---- device ---- */
 
@@ -144,7 +170,9 @@ void metrics_close(struct metrics *m);
 
 struct recording;
 
-struct recording *record_open(const struct record_options *o, const char *folder, struct err *e);
+/* at: where the profile grows. With o->armed NULL: each window has a profile of its own. */
+struct recording *record_open(const struct record_options *o, const struct run_folders *folders,
+                              const struct apart *at, struct err *e);
 /* Takes what is there; a failure (a full disk) is remembered, the program goes on untouched. */
 void record_drain(struct recording *r);
 int record_pause_ms(const struct recording *r); /* until the next drain */
@@ -161,7 +189,7 @@ struct results_options;
 struct recorder_job { /* outlives the recorder */
     const struct record_options *record;
     const struct results_options *results;
-    const char *folder; /* of the spools; the recorder removes it at the end */
+    const struct run_folders *folders; /* the recorder removes them at the end */
 };
 struct recorder {
     pid_t pid;

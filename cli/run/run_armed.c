@@ -24,6 +24,7 @@ enum { MOST_BYTES = 1 << 30, LOW = 10, TRIES = 1000 };
 
 struct armed {
     const struct record_options *options;
+    const struct run_folders *folders;
     struct recent *recent;
     struct str_table texts;
     int64_t number; /* of the newest window */
@@ -45,7 +46,8 @@ static int drop(void *self, enum row_kind kind, const void *row, struct err *e)
     return 0;
 }
 
-struct armed *armed_open(const struct record_options *o, struct err *e)
+struct armed *armed_open(const struct record_options *o, const struct run_folders *folders,
+                         struct err *e)
 {
     struct armed *a = calloc(1, sizeof *a);
     if (!a || str_table_init(&a->texts) < 0) {
@@ -54,6 +56,7 @@ struct armed *armed_open(const struct record_options *o, struct err *e)
         return NULL;
     }
     a->options = o;
+    a->folders = folders;
     a->wish.from.fd = -1;
     struct sink inner = {.self = a, .intern = intern, .put = drop};
     a->recent = recent_open(inner, SIZE_MAX, e);
@@ -172,29 +175,41 @@ static void put_facts(const struct armed *a, struct collector *c)
         collect_put_meta(c, "window.first_step", text);
 }
 
+static int write_profile(struct armed *a, int64_t from_ns, struct apart *at, struct err *e)
+{
+    struct store *s = store_create(at->at, at->as, e);
+    if (!s)
+        return -1;
+    int rc = pour(a, from_ns, store_sink(s), e) < 0 ? -1 : store_finish(s, e);
+    snprintf(at->at, sizeof at->at, "%s", store_place(s));
+    store_close(s);
+    return rc;
+}
+
 /* live: processes go on, and what is otherwise put at their end is put now. */
 static int write_window(struct armed *a, struct collector *c, bool live, char *name, size_t n,
                         struct err *e)
 {
-    struct results_options results = {.quiet = true, .report = a->options->report};
+    struct apart at;
     recent_keep_only(a->recent);
     put_facts(a, c);
     if (live)
         collect_put_now(c);
     if (name_window(a->options->output, a->number, name, n) < 0)
         return err_set(e, "%s: this name is too long", a->options->output);
-    struct store *s = store_create(name, PLACE_NEW, e);
-    if (!s)
+    if (apart_begin(&at, a->folders, name, PLACE_NEW, e) < 0)
         return -1;
-    int rc = pour(a, collect_ask_began(c), store_sink(s), e) < 0 ? -1 : store_finish(s, e);
-    store_close(s);
-    if (rc < 0)
-        return -1;
-    recorder_says(name);
+    int rc = write_profile(a, collect_ask_began(c), &at, e);
+    if (rc == 0)
+        recorder_says(name);
+    struct results_options results = {.quiet = true, .report = a->options->report, .place = name};
     struct err why = ERR_INIT;
-    if (results_make(name, &results, &why) < 0) /* `analyze` will say the same */
+    if (rc == 0 && results_make(at.at, &results, &why) < 0) /* `analyze` will say the same */
         say("%s: %s", name, why.text);
-    return 0;
+    if (rc == 0)
+        rc = apart_end(&at, e);
+    apart_release(&at);
+    return rc;
 }
 
 static int tell(struct armed *a, int rc, const char *name, const struct err *e)

@@ -8,7 +8,8 @@
 struct armed;
 
 /* The collector's rows go into its sink. */
-struct armed *armed_open(const struct record_options *o, struct err *e);
+struct armed *armed_open(const struct record_options *o, const struct run_folders *folders,
+                         struct err *e);
 struct sink armed_sink(struct armed *a);
 int64_t armed_bytes(void *armed); /* that the rows of the window take, for collect_limit */
 int64_t armed_most_bytes(const struct armed *a);

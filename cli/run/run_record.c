@@ -23,7 +23,7 @@ struct recording {
     struct armed *armed;     /* then there is no store; NULL: all is recorded */
     struct wishes wishes;
     const struct record_options *options;
-    const char *folder;          /* of the spools */
+    const struct run_folders *folders;
     struct host_periods periods; /* before the program */
     struct err lost;             /* why there is no store any more */
 };
@@ -126,7 +126,8 @@ static void show_status(void *self)
     collect_show(((struct recording *)self)->collector);
 }
 
-struct recording *record_open(const struct record_options *o, const char *folder, struct err *e)
+struct recording *record_open(const struct record_options *o, const struct run_folders *folders,
+                              const struct apart *at, struct err *e)
 {
     struct recording *r = calloc(1, sizeof *r);
     if (!r) {
@@ -134,11 +135,11 @@ struct recording *record_open(const struct record_options *o, const char *folder
         return NULL;
     }
     r->options = o;
-    r->folder = folder;
+    r->folders = folders;
     if (o->armed)
-        r->armed = armed_open(o, e);
+        r->armed = armed_open(o, folders, e);
     else
-        r->store = store_create_kept(o->output, o->output_as, tag_of(folder), e);
+        r->store = store_create_kept(at->at, at->as, tag_of(folders->spools), e);
     if (!r->store && !r->armed) {
         free(r);
         return NULL;
@@ -153,12 +154,14 @@ struct recording *record_open(const struct record_options *o, const char *folder
     if (!o->metrics.path || r->metrics)
         r->redact = redact_open(sink, o->redact, e);
     if (r->redact)
-        r->collector = collect_open(folder, clock_ns(CLOCK_MONOTONIC), redact_sink(r->redact), e);
+        r->collector =
+            collect_open(folders->spools, clock_ns(CLOCK_MONOTONIC), redact_sink(r->redact), e);
     if (!r->collector) {
         record_close(r);
         return NULL;
     }
-    wishes_begin(&r->wishes, folder, o->output);
+    collect_meet(r->collector, folders->meeting);
+    wishes_begin(&r->wishes, folders->spools, o->output);
     r->wishes.status = tell_status;
     r->wishes.show = show_status;
     r->wishes.self = r;
@@ -211,7 +214,7 @@ int record_pause_ms(const struct recording *r)
 static void put_left(struct recording *r, const char *name, const char *key)
 {
     char path[PATH_MAX + 16], text[1024] = "";
-    snprintf(path, sizeof path, "%s/%s", r->folder, name);
+    snprintf(path, sizeof path, "%s/%s", r->folders->spools, name);
     FILE *f = fopen(path, "r");
     if (f && fgets(text, sizeof text, f))
         collect_put_meta(r->collector, key, text);

@@ -136,32 +136,46 @@ static void record_program(struct watch *w, struct recording *r)
     }
 }
 
-/* The profile is finished, the folder gone; then what it says. */
-static int finish(struct watch *w, struct recording *r, const struct recorder_job *job,
-                  struct err *e)
+/* The profile is whole, `analyze` can follow: none of the user's time for it, and no SIGKILL while
+ * results are being added, or before the profile is where it belongs. */
+static bool goes_at_once(const struct watch *w, const struct apart *a)
 {
-    char profile[PATH_MAX];
-    int rc = record_finish(r, w->status, e);
-    if (job->record->armed) { /* each window has told of its own */
-        record_close(r);
-        place_remove_folder(job->folder);
-        return rc;
-    }
-    snprintf(profile, sizeof profile, "%s", record_profile(r));
-    record_close(r);
-    place_remove_folder(job->folder);
-    if (rc < 0)
-        return -1;
-    recorder_says(profile);
-    listen_to(w, 0);
-    if (w->hurry || w->late) /* the profile is whole, `analyze` can follow: none of the user's time
-                                for it, and no SIGKILL while results are being added */
-        return 0;
+    return w->hurry || w->late || (a->is && w->end_by_ns);
+}
+
+static int add_results(const struct apart *a, const struct results_options *wanted, struct err *e)
+{
+    struct results_options o = *wanted;
+    o.place = apart_name(a);
     sigset_t one;
     sigemptyset(&one);
     sigaddset(&one, SIGRTMAX); /* what a batch system sends to each process is not for this one */
-    sigprocmask(SIG_UNBLOCK, &one, NULL);
-    return results_make(profile, job->results, e);
+    if (!a->is)                /* else it would stay on the other disk */
+        sigprocmask(SIG_UNBLOCK, &one, NULL);
+    return results_make(a->at, &o, e);
+}
+
+/* The profile is finished, the folders gone; then what it says. */
+static int finish(struct watch *w, struct recording *r, struct apart *a,
+                  const struct recorder_job *job, struct err *e)
+{
+    int rc = record_finish(r, w->status, e);
+    if (job->record->armed) { /* each window has told of its own */
+        record_close(r);
+        place_remove_folders(job->folders);
+        return rc;
+    }
+    snprintf(a->at, sizeof a->at, "%s", record_profile(r));
+    record_close(r);
+    place_remove_folders(job->folders);
+    if (rc < 0)
+        return -1;
+    recorder_says(apart_name(a));
+    listen_to(w, 0);
+    if (!goes_at_once(w, a))
+        rc = add_results(a, job->results, e);
+    struct err why = ERR_INIT;
+    return apart_end(a, rc < 0 ? &why : e) < 0 ? -1 : rc;
 }
 
 /* Where every core is busy we wait for our turn: a process that wakes up so often would else take
@@ -176,21 +190,28 @@ static void step_aside(void)
 static _Noreturn void record(struct watch w, const struct recorder_job *job)
 {
     struct err e = ERR_INIT;
+    struct apart a = {.is = false};
+    const struct record_options *o = job->record;
     setsid();
     step_aside();
     signal(SIGRTMAX, SIG_DFL);
     files_leave();
-    struct recording *r = record_open(job->record, job->folder, &e);
+    struct recording *r =
+        o->armed || apart_begin(&a, job->folders, o->output, o->output_as, &e) == 0
+            ? record_open(o, job->folders, &a, &e)
+            : NULL;
     send(w.line, e.text, r ? 1 : strlen(e.text) + 1, MSG_NOSIGNAL);
     while (r && !w.program && !w.alone && !w.ended)
         listen_to(&w, -1);
     if (!w.program || w.ended) { /* it did not start */
         record_close(r);
-        place_remove_folder(job->folder);
+        apart_release(&a);
+        place_remove_folders(job->folders);
         _exit(0);
     }
     record_program(&w, r);
-    int rc = finish(&w, r, job, &e);
+    int rc = finish(&w, r, &a, job, &e);
+    apart_release(&a);
     if (rc != 0 && w.alone)
         fprintf(stderr, "gpuprof: the program ran to its end, but %s\n", e.text);
     else if (rc != 0)

@@ -151,7 +151,7 @@ def by_mpi(guide, checks, text):
 
 def slurm(build, checks):
     guide = Guide(build, "slurm")
-    ranks, script, reduce, reduce_mpi, armed, mpi, local = blocks("slurm.md")
+    ranks, script, reduce, reduce_mpi, armed, mpi = blocks("slurm.md")
     wanted = [f"train.j4711.{guide.host(r // 2)}.r{r}.gpuprof" for r in range(4)]
     done = guide.shell(ranks)
     made = guide.profiles()
@@ -166,11 +166,6 @@ def slurm(build, checks):
     checks.check(small.returncode == 0 and "4 files" in small.stderr and pages == ["job.gpuprof", "job.html"], "one small profile of all ranks",
                  f"{pages} {small.stderr[-500:]}")
     on_request(guide, checks, armed, wanted)
-    os.makedirs(guide.folder + "/submitted/profiles")
-    os.makedirs(guide.folder + "/scratch")
-    done = guide.shell(local, TMPDIR=guide.folder + "/scratch", SLURM_SUBMIT_DIR=guide.folder + "/submitted")
-    made = guide.profiles("submitted/profiles")
-    checks.check(done.returncode == 0 and made == wanted, "by way of a local disk", f"{made} {done.stderr[-500:]}")
     if not shutil.which("mpirun"):
         print("skipped  mpirun: not installed")
         return

@@ -100,6 +100,65 @@ START_TEST(test_many_begin_and_end_at_once)
 }
 END_TEST
 
+static void write_file(const char *name, const char *text)
+{
+    FILE *f = fopen(name, "w");
+    ck_assert_ptr_nonnull(f);
+    ck_assert(fputs(text, f) >= 0 && fclose(f) == 0);
+}
+
+/* While it grows elsewhere nobody else gets its name, whether he waits for it or not. */
+START_TEST(test_grows_on_another_disk)
+{
+    struct err e = ERR_INIT;
+    struct moved m, other;
+    char from[160];
+    snprintf(from, sizeof from, "%s/grown", dir);
+    ck_assert_msg(moved_reserve(&m, path, PLACE_NEW, &e) == 0, "%s", e.text);
+    ck_assert_int_eq(partials(), 1);
+    pid_t child = fork();
+    if (child == 0) {
+        bool refused = moved_reserve(&other, path, PLACE_NEW, &e) < 0 &&
+                       strstr(e.text, "is being written by another gpuprof");
+        bool spare = moved_reserve(&other, path, PLACE_SPARE, &e) == 0 &&
+                     strstr(other.place.path, "x.2.gpuprof");
+        moved_release(&other);
+        _exit(refused && spare ? 0 : 1);
+    }
+    int status;
+    ck_assert(waitpid(child, &status, 0) == child && status == 0);
+    ck_assert_int_eq(partials(), 1);
+    ck_assert(moved_put(&m, from, &e) < 0 && strstr(e.text, from)); /* there is nothing yet */
+    write_file(from, "whole");
+    ck_assert_msg(moved_put(&m, from, &e) == 0, "%s", e.text);
+    moved_release(&m);
+    struct stat st;
+    ck_assert(stat(path, &st) == 0 && st.st_size == 5 && (st.st_mode & 0777) == 0600);
+    ck_assert(access(from, F_OK) != 0 && partials() == 0);
+}
+END_TEST
+
+/* The name is taken meanwhile, by a program that does not ask: both are kept. */
+START_TEST(test_name_is_taken_meanwhile)
+{
+    struct err e = ERR_INIT;
+    struct moved m;
+    char from[160], name[160];
+    snprintf(from, sizeof from, "%s/grown", dir);
+    ck_assert_int_eq(moved_reserve(&m, path, PLACE_SPARE, &e), 0);
+    write_file(from, "ours");
+    write_file(path, "another's");
+    ck_assert_msg(moved_put(&m, from, &e) == 0, "%s", e.text);
+    snprintf(name, sizeof name, "%s/x.2.gpuprof", dir);
+    ck_assert_str_eq(m.place.path, name);
+    moved_release(&m);
+    struct stat st;
+    ck_assert(stat(path, &st) == 0 && st.st_size == 9);
+    ck_assert(stat(name, &st) == 0 && st.st_size == 4);
+    unlink(name);
+}
+END_TEST
+
 Suite *test_place_suite(void)
 {
     Suite *suite = suite_create("place");
@@ -108,6 +167,8 @@ Suite *test_place_suite(void)
     tcase_add_test(t, test_links_are_not_followed);
     tcase_add_test(t, test_file_is_taken_away);
     tcase_add_test(t, test_many_begin_and_end_at_once);
+    tcase_add_test(t, test_grows_on_another_disk);
+    tcase_add_test(t, test_name_is_taken_meanwhile);
     suite_add_tcase(suite, t);
     return suite;
 }

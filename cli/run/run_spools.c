@@ -1,0 +1,207 @@
+/* Where the records of a run lie while it goes on: a private folder beside the profile, or on a
+ * disk of this node. */
+#include "cli/run/run.h"
+
+#include "cli/common/command.h"
+
+#include "analyzer/profile/place.h"
+#include "analyzer/profile/store.h"
+#include "wire/spool_format.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ... and something was committed to it. */
+static bool holds_profile(const char *folder)
+{
+    struct err e = ERR_INIT;
+    struct store *s = NULL;
+    char *partial = place_left(folder);
+    bool any =
+        partial && (store_open_left(&s, partial, &e) < 0 || s); /* import says what ails it */
+    store_close(s);
+    free(partial);
+    return any;
+}
+
+bool place_holds_records(const char *folder)
+{
+    DIR *d = opendir(folder);
+    bool any = false;
+    for (struct dirent *f; d && !any && (f = readdir(d));) {
+        const char *dot = strrchr(f->d_name, '.');
+        any = dot && strcmp(dot, SPOOL_SUFFIX) == 0;
+    }
+    if (d)
+        closedir(d);
+    return any || holds_profile(folder);
+}
+
+/* A folder of spools is locked while somebody records into a profile from it. */
+static int lock_folder(const char *folder)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd;
+    int why = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = why;
+    return -1;
+}
+
+int place_take_folder(const char *folder, struct err *e)
+{
+    char *real = realpath(folder, NULL);
+    int fd = real ? lock_folder(real) : -1, why = errno;
+    free(real);
+    if (fd >= 0 || why != EWOULDBLOCK)
+        return 0; /* where nothing can be locked nobody can tell */
+    return err_set(e,
+                   "%s: a gpuprof run still records into this folder; import it when the run has "
+                   "ended and left it",
+                   folder);
+}
+
+/* What a gpuprof that was killed left: an empty folder goes, of another one the user is told. */
+static void query_at_left(const char *folder)
+{
+    struct stat st;
+    int fd = lstat(folder, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+                     time(NULL) - st.st_mtime > 1 /* else it may not be locked yet */
+                 ? lock_folder(folder)
+                 : -1;
+    if (fd < 0)
+        return;
+    if (place_holds_records(folder))
+        say("%s contains what a killed gpuprof recorded: `gpuprof import %s -o FILE` "
+            "makes a profile of them",
+            folder, folder);
+    else
+        place_remove_recording(folder);
+    close(fd);
+}
+
+static void query_for_left(const char *parent)
+{
+    char path[PATH_MAX * 2];
+    DIR *d = opendir(parent);
+    for (struct dirent *f; d && (f = readdir(d));)
+        if (strncmp(f->d_name, ".gpuprof-", 9) == 0 && strlen(f->d_name) == 15 &&
+            (size_t)snprintf(path, sizeof path, "%s/%s", parent, f->d_name) < sizeof path)
+            query_at_left(path);
+    if (d)
+        closedir(d);
+}
+
+/* Of file systems that several nodes share: a file mapped by two processes is slow there, and
+ * SQLite's locks may be missing. FUSE counts, too. The numbers are those of statfs(2), and GNU
+ * stat's. */
+static bool is_network(const char *folder)
+{
+    static const unsigned kinds[] = {
+        0x6969,     0x517b,     0xff534d42, 0xfe534d42, /* NFS, SMB */
+        0x0bd00bd0, 0x47504653, 0x19830326, 0x00c36400, /* Lustre, GPFS, BeeGFS, Ceph */
+        0xaad7aaea, 0x20030528, 0x18031977, 0x013111a8, /* PanFS, OrangeFS, Weka, Ibrix */
+        0x5346414f, 0x6b414653, 0x01021997, 0x65735546, /* AFS, 9P, FUSE */
+    };
+    struct statfs st;
+    if (statfs(folder, &st) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if ((unsigned)st.f_type == kinds[i])
+            return true;
+    return false;
+}
+
+enum { LEAST_ROOM = 1 << 30 }; /* bytes: what a run of minutes records */
+
+static bool can_grow_in(const char *folder)
+{
+    struct statvfs st;
+    return folder && folder[0] == '/' && access(folder, W_OK | X_OK) == 0 && !is_network(folder) &&
+           statvfs(folder, &st) == 0 && st.f_bavail * st.f_frsize >= LEAST_ROOM;
+}
+
+/* The disk of this node on which the recording grows; NULL: it grows beside the profile. A job's
+ * own folder is there for that. */
+static const char *disk_of_node(const char *beside)
+{
+    const char *given[] = {getenv("SLURM_TMPDIR"), getenv("TMPDIR"), "/tmp"};
+    for (size_t i = is_network(beside) ? 3 : 1, k = 0; k < i; k++)
+        if (can_grow_in(given[k]))
+            return given[k];
+    return NULL;
+}
+
+static int make_folder(const char *parent, char *out, struct err *e)
+{
+    query_for_left(parent);
+    int len = snprintf(out, PATH_MAX, "%s/.gpuprof-XXXXXX", parent);
+    if (len < 0 || len >= PATH_MAX || !mkdtemp(out))
+        return err_set(e, "%s: no permission to write the profile there", parent);
+    lock_folder(out); /* until we and the recorder are gone */
+    return 0;
+}
+
+int place_make_folders(struct run_folders *f, const char *output, struct err *e)
+{
+    const char *slash = strrchr(output, '/');
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - output + 1) : 2,
+             slash ? output : "./");
+    char *beside = realpath(folder, NULL);
+    const char *named = beside ? disk_of_node(beside) : NULL;
+    char *disk = named ? realpath(named, NULL) : NULL;
+    int rc = beside ? make_folder(beside, f->meeting, e)
+                    : err_set(e, "%s: no such folder for the profile", folder);
+    f->disk[0] = 0;
+    memcpy(f->spools, f->meeting, sizeof f->spools);
+    if (rc == 0 && disk && strcmp(disk, beside) != 0) {
+        snprintf(f->disk, sizeof f->disk, "%s", disk);
+        rc = make_folder(disk, f->spools, e);
+        if (rc < 0)
+            rmdir(f->meeting);
+    }
+    free(beside);
+    free(disk);
+    return rc;
+}
+
+void place_remove_folders(const struct run_folders *f)
+{
+    place_remove_folder(f->spools);
+    if (f->disk[0])
+        place_remove_folder(f->meeting);
+}
+
+void place_remove_recording(const char *folder)
+{
+    char *partial = place_left(folder);
+    if (partial)
+        place_remove_left(partial);
+    free(partial);
+    place_remove_folder(folder);
+}
+
+void place_remove_folder(const char *folder)
+{
+    DIR *d = opendir(folder);
+    if (d) {
+        for (struct dirent *f; (f = readdir(d));)
+            if (strcmp(f->d_name, ".") != 0 && strcmp(f->d_name, "..") != 0)
+                unlinkat(dirfd(d), f->d_name, 0);
+        closedir(d);
+    }
+    rmdir(folder);
+}

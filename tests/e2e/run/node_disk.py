@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""A job with a folder on its node's own disk (SLURM_TMPDIR): what grows lies there, the finished profile where it was asked for, and
+nothing else stays. Two that want one name; requests through the profile's folder; all of gpuprof killed; a folder that cannot be used.
+
+usage: node_disk.py BUILD
+"""
+import glob
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from support import DEVICE, Build, Checks
+
+
+def command(build, output, *options, steps):
+    return [build.gpuprof, "run", "-q", *options, "--device", DEVICE, "-o", output, "--", build.train, "--steps", str(steps)]
+
+
+def start(build, output, *options, steps, **variables):
+    run = subprocess.Popen(command(build, output, *options, steps=steps), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                           env={**build.env, **variables}, cwd=build.folder.name, start_new_session=True)
+    run.stdout.readline()
+    return run
+
+
+def files(folder):
+    return sorted(os.path.relpath(os.path.join(at, name), folder) for at, folders, names in os.walk(folder)
+                  for name in [*names, *folders])
+
+
+def steps_of(profile):
+    db = sqlite3.connect(f"file:{profile}?mode=ro", uri=True)
+    try:
+        return db.execute("SELECT (SELECT count(*) FROM range JOIN string s ON s.id = name WHERE s.text = 'step'), "
+                          "(SELECT count(*) FROM result)").fetchone()
+    finally:
+        db.close()
+
+
+def while_it_grows(build, checks, disk):
+    run = start(build, "out/x.gpuprof", "--report", steps=300, SLURM_TMPDIR=disk)
+    time.sleep(1)
+    grows, beside = files(disk), files(build.path("out"))
+    checks.check(any(f.endswith(".spool") for f in grows) and any(".partial" in f for f in grows), "records and profile grow on the node's disk",
+                 str(grows))
+    empty = [f for f in beside if os.path.isfile(build.path(f"out/{f}")) and os.path.getsize(build.path(f"out/{f}"))]
+    checks.check(not empty and any(f.startswith("x.gpuprof.") for f in beside), "the name is reserved where the profile belongs", str(beside))
+    done = build.run(command(build, "out/x.gpuprof", steps=5), SLURM_TMPDIR=disk)
+    checks.check(done.returncode == 125 and "is being written by another gpuprof" in done.stderr, "another run with this name is refused",
+                 done.stderr)
+    done = build.run([build.gpuprof, "record", "--status", "out"])
+    checks.check(done.returncode == 0 and "step" in done.stdout, "it answers through the profile's folder", done.stdout + done.stderr)
+    out, err = run.communicate(timeout=240)
+    checks.check(run.returncode == 0 and "median_step_ms=" in out, "the run ends as ever", out + err)
+    checks.check(f"report: {os.path.join('out', 'x.html')}" in err or not err, "the page lies beside the profile", err)
+    # the file by which --status asked stays, as without a disk of the node
+    checks.check(not files(disk) and files(build.path("out")) == ["gpuprof.record", "x.gpuprof", "x.html"], "nothing else stays",
+                 str(files(disk) + files(build.path("out"))))
+    steps, results = steps_of(build.path("out/x.gpuprof"))
+    checks.check(steps == 300 and results > 0, "all steps and the results are in it", f"{steps} {results}")
+
+
+def two_in_a_folder(build, checks, disk):
+    runs = [start(build, "both/", steps=20, SLURM_TMPDIR=disk) for _ in range(2)]
+    for run in runs:
+        run.communicate(timeout=240)
+    made = glob.glob(build.path("both/*.gpuprof"))
+    checks.check(len(made) == 2 and all(steps_of(p)[0] == 20 for p in made) and not files(disk), "two runs into one folder lose nothing",
+                 str(files(build.path("both")) + files(disk)))
+
+
+def killed(build, checks, disk):
+    run = start(build, "killed.gpuprof", steps=100000, SLURM_TMPDIR=disk)
+    time.sleep(1.5)
+    ours = subprocess.run(["pgrep", "-f", "killed.gpuprof"], capture_output=True, text=True, check=False).stdout.split()
+    for pid in ours:
+        os.kill(int(pid), signal.SIGKILL)
+    os.killpg(run.pid, signal.SIGKILL)
+    run.communicate()
+    time.sleep(1.5)  # a folder that is younger may belong to a run that begins
+    left = glob.glob(os.path.join(disk, ".gpuprof-*"))
+    loud = [word for word in command(build, "next.gpuprof", steps=5) if word != "-q"]
+    done = build.run(loud, SLURM_TMPDIR=disk)
+    told = [line for line in done.stderr.splitlines() if "gpuprof import" in line]
+    checks.check(len(left) == 1 and len(told) == 1 and left[0] in told[0], "the next run on this node tells of what a killed one left", done.stderr)
+    done = build.run([build.gpuprof, "import", *left, "-o", "recovered.gpuprof"])
+    checks.check(done.returncode == 0 and steps_of(build.path("recovered.gpuprof"))[0] > 5 and not files(disk), "import makes a profile of it",
+                 done.stderr + str(files(disk)))
+    build.run(command(build, "killed.gpuprof", steps=5), SLURM_TMPDIR=disk)
+    stay = [f for f in files(build.folder.name) if "partial" in f or ".gpuprof-" in f]
+    checks.check(not stay, "the reserved name goes with the next run", str(stay))
+
+
+def armed(build, checks, disk):
+    run = start(build, "armed.gpuprof", "--armed", steps=400, SLURM_TMPDIR=disk)
+    done = build.run([build.gpuprof, "record", str(run.pid), "--steps", "5"])
+    run.communicate(timeout=240)
+    checks.check(done.returncode == 0 and steps_of(build.path("armed.w1.gpuprof"))[0] >= 5 and not files(disk), "so does a window that is asked for",
+                 done.stderr + str(files(disk)))
+
+
+def elsewhere(build, checks):
+    for value in ("relative", build.path("missing"), ""):
+        done = build.run(command(build, "beside.gpuprof", "-f", steps=3), SLURM_TMPDIR=value)
+        checks.check(done.returncode == 0 and os.path.exists(build.path("beside.gpuprof")), f"SLURM_TMPDIR={value!r}: it grows beside the profile",
+                     done.stderr)
+
+
+def main():
+    build, checks = Build(sys.argv[1]), Checks()
+    disk = build.path("disk")
+    os.mkdir(disk)
+    os.mkdir(build.path("out"))
+    while_it_grows(build, checks, disk)
+    two_in_a_folder(build, checks, disk)
+    killed(build, checks, disk)
+    armed(build, checks, disk)
+    elsewhere(build, checks)
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
