@@ -316,10 +316,13 @@ int cut_judge(struct cut *c, const struct sequence *s, struct scratch *w)
         return -1;
     }
     bool timed = work_of(s, c->from, (uint32_t)s->n, true) > 0;
-    double all = work_of(s, c->from, (uint32_t)s->n, timed), left = 0, in_steady = 0;
+    double all = work_of(s, c->from, (uint32_t)s->n, timed), left = 0, left_within = 0,
+           in_steady = 0;
     for (uint32_t i = c->from; i < s->n; i++)
-        if ((double)count_of(s, s->token[i]) < 0.9 * (double)c->k)
+        if ((double)count_of(s, s->token[i]) < 0.9 * (double)c->k) {
             left += work_of(s, i, i + 1, timed);
+            left_within += i >= p[0] && i < p[n] ? work_of(s, i, i + 1, timed) : 0;
+        }
     for (size_t g = 0; g < n; g++) {
         size_t role[ROLE_UPDATE + 1] = {0};
         for (uint32_t i = p[g]; i < p[g + 1]; i++)
@@ -333,6 +336,7 @@ int cut_judge(struct cut *c, const struct sequence *s, struct scratch *w)
     free(steady);
     c->steady = all > 0 ? in_steady / all : 0;
     c->whole = in_steady + left > 0 ? in_steady / (in_steady + left) : 0;
+    c->within = in_steady + left_within > 0 ? in_steady / (in_steady + left_within) : 0;
     c->alike = n ? (double)alike / (double)n : 0;
     c->updates = n ? (double)updated / (double)n : 0;
     c->copies = n ? (double)copied / (double)n : 0;

@@ -20,6 +20,7 @@ struct cut {
     double alike;      /* of the segments: of one kind */
     double steady;     /* of the GPU's time: in segments that are alike */
     double whole;      /* of steady, and of what occurs more seldom than segments: steady */
+    double within;     /* the same from the first segment to the last */
     double updates;    /* of the segments: with an optimizer's kernel */
     double copies;     /* of the segments: with a copy between host and GPU */
     double layers;     /* of the segments: with what a layer of a deep network has */

@@ -219,6 +219,26 @@ START_TEST(other_work_that_takes_most_of_the_time_is_told)
 }
 END_TEST
 
+/* The data are made by a kernel that takes longer than all steps; each of them has its update. */
+START_TEST(what_comes_before_the_loop_does_not_make_updates_doubtful)
+{
+    struct builder b = build_start();
+    int64_t at = MS(300);
+    build_kernel(&b, "initialize_data", MS(1), MS(2), MS(250));
+    for (int i = 0; i < 100; i++, at += US(400)) {
+        build_kernel(&b, "forward", at, at + US(10), US(90));
+        build_kernel(&b, "backward", at + US(100), at + US(110), US(90));
+        build_kernel(&b, "sgd_update_weights", at + US(200), at + US(210), US(10));
+    }
+    const struct steps *s = &build_analyze(&b)->facts->steps;
+    ck_assert_int_eq(s->source, STEPS_DETECTED);
+    ck_assert_uint_ge(s->count, 98);
+    ck_assert_double_ge(s->confidence, 0.9);
+    ck_assert_ptr_null(s->doubt);
+    build_end(&b);
+}
+END_TEST
+
 static void migration(struct builder *b, int64_t at)
 {
     struct row_copy r = {.id = ++b->next_id,
@@ -268,6 +288,7 @@ Suite *test_steps_found_suite(void)
     tcase_add_test(c, copies_around_the_loop_do_not_make_its_steps_doubtful);
     tcase_add_test(c, a_trace_with_few_launches_has_its_steps);
     tcase_add_test(c, migrations_of_managed_memory_are_no_steps);
+    tcase_add_test(c, what_comes_before_the_loop_does_not_make_updates_doubtful);
     suite_add_tcase(s, c);
     return s;
 }
