@@ -119,6 +119,26 @@ START_TEST(test_without_a_loop)
 }
 END_TEST
 
+static void fill_a_few_bytes(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 10; i++)
+        build_copy(b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, true, 64, at + US(100 * i), US(50),
+                   at + US(100 * i + 20), US(20));
+    build_kernel(b, case_gemm, at + MS(2), at + MS(2) + US(10), MS(7));
+}
+
+/* The driver takes them along, whatever memory they come from. */
+START_TEST(test_a_few_bytes)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_a_few_bytes);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "pin-memory", RULE_SILENT);
+    ck_assert_ptr_nonnull(strstr(case_outcome(a, "pin-memory")->why, "a few bytes"));
+    build_end(&b);
+}
+END_TEST
+
 Suite *rule_pin_memory_suite(void)
 {
     Suite *s = suite_create("pin-memory");
@@ -129,6 +149,7 @@ Suite *rule_pin_memory_suite(void)
     tcase_add_test(t, test_waiting_for_it);
     tcase_add_test(t, test_no_copies);
     tcase_add_test(t, test_without_a_loop);
+    tcase_add_test(t, test_a_few_bytes);
     suite_add_tcase(s, t);
     return s;
 }

@@ -38,6 +38,8 @@ static void name_others(const struct facts *f, struct arena *arena, struct outco
                      loader ? "the loader pins its batches" : "no DataLoader makes them");
 }
 
+enum { A_FEW_BYTES = 4096 /* each, on average */ };
+
 static void check_pin_memory(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_copies c = query_h2d(f, MEMORY_PAGEABLE);
@@ -48,6 +50,11 @@ static void check_pin_memory(const struct facts *f, struct arena *arena, struct 
     }
     if (analysis_of_window(f) && !query_h2d_recurs(f, MEMORY_PAGEABLE)) {
         o->why = "the program copies its buffers a few times only: to pin them takes as long";
+        return;
+    }
+    if (c.bytes < c.count * A_FEW_BYTES) {
+        o->why = "the copies from pageable memory are of a few bytes each: the driver takes these "
+                 "along with the launch, pinned or not";
         return;
     }
     o->why = arena_printf(arena, "pageable copies cost %.3f ms per step", ms(exposed));
@@ -74,10 +81,10 @@ static void check_pin_memory(const struct facts *f, struct arena *arena, struct 
     outcome_fires(o, exposed,
                   arena_printf(arena,
                                "%.0f copies per step read pageable memory at %.1f GB/s; the GPU "
-                               "computes nothing for %.1f ms because of them",
+                               "computes nothing for %s because of them",
                                (double)c.count / (double)f->steps.used,
                                c.total_ns > 0 ? (double)c.bytes / (double)c.total_ns : 0.0,
-                               ms(exposed)));
+                               query_time(arena, exposed)));
     outcome_example_op(o, f->tl, c.longest, "longest pageable copy");
     outcome_example_gaps(o, f, PART_IDLE_COPY, "GPU idle, host blocked in a copy");
 }
