@@ -308,7 +308,8 @@ static double work_of(const struct sequence *s, uint32_t a, uint32_t b, bool tim
 
 int cut_judge(struct cut *c, const struct sequence *s, struct scratch *w)
 {
-    size_t n = count_of(s, c->token) - 1, updated = 0, copied = 0, alike = 0, layers = 0;
+    size_t n = count_of(s, c->token) - 1, updated = 0, copied = 0, alike = 0, layers = 0,
+           computing = 0;
     const uint32_t *p = s->position + s->first[c->token];
     bool *steady = malloc((n + 1) * sizeof *steady);
     if (!steady || cut_steady(steady, s, c->token, w) < 0) {
@@ -329,6 +330,7 @@ int cut_judge(struct cut *c, const struct sequence *s, struct scratch *w)
             role[s->role[s->token[i]]]++;
         updated += role[ROLE_UPDATE] > 0;
         copied += role[ROLE_COPY] > 0;
+        computing += p[g + 1] - p[g] > role[ROLE_COPY];
         layers += role[ROLE_PRODUCT] > 1 && role[ROLE_NORM] > 0;
         alike += steady[g];
         in_steady += steady[g] ? work_of(s, p[g], p[g + 1], timed) : 0;
@@ -340,6 +342,7 @@ int cut_judge(struct cut *c, const struct sequence *s, struct scratch *w)
     c->alike = n ? (double)alike / (double)n : 0;
     c->updates = n ? (double)updated / (double)n : 0;
     c->copies = n ? (double)copied / (double)n : 0;
+    c->computing = n ? (double)computing / (double)n : 0;
     c->layers = n ? (double)layers / (double)n : 0;
     return 0;
 }

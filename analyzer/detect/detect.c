@@ -52,6 +52,14 @@ static const double ALL_THERE = 0.9, ALL_SAMPLED = 0.5;
 /* Of the GPU's time, what segments without an update hold: with less, they are no steps. */
 static const double TOO_LITTLE = 0.25;
 
+/* Weights that move to the GPU or back, tensor by tensor: each layer's may look like the last
+ * one's.
+ */
+static bool moves_only(const struct cut *c)
+{
+    return c->computing < 0.5;
+}
+
 /* Whether segments could be steps. -1: out of memory. */
 static int possible(struct cut *c, const struct sequence *s, struct scratch *w)
 {
@@ -62,7 +70,7 @@ static int possible(struct cut *c, const struct sequence *s, struct scratch *w)
     /* A long warm-up takes most of the time; the steps behind it, each with a batch, most work. */
     bool fills = cut_fills_recording(s, c->token, w->v) ||
                  (cut_hint(c) >= HINT_COPIES && c->steady >= TOO_LITTLE);
-    if (!fills || layers_once(c))
+    if (!fills || layers_once(c) || moves_only(c))
         return 0;
     if (cut_hint(c) == HINT_UPDATES)
         return 1;
@@ -82,7 +90,7 @@ static int possible_behind(struct cut *c, const struct sequence *s, struct scrat
     c->from = s->position[s->first[c->token]];
     if (cut_judge(c, s, w) < 0)
         return -1;
-    return c->alike >= NEARLY && c->steady >= NEARLY;
+    return c->alike >= NEARLY && c->steady >= NEARLY && !moves_only(c);
 }
 
 /* From one update of the parameters to the next, where that is known by its name. The same. */

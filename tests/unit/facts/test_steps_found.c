@@ -20,6 +20,31 @@ static int64_t batch(struct builder *b, int64_t at, int64_t length_ns)
     return at + US(1500);
 }
 
+/* The weights and bias of 40 layers go to the GPU. `each`: something is computed behind each. */
+static int steps_of_moved_layers(bool each)
+{
+    struct builder b = build_start();
+    int64_t at = MS(1);
+    for (int i = 0; i < 40; i++, at += MS(1)) {
+        build_copy(&b, 1, 1, 2, true, 1 << 20, at, US(200), at + US(20), US(150));
+        build_copy(&b, 1, 1, 2, true, 1024, at + US(300), US(20), at + US(310), US(5));
+        if (each)
+            build_kernel(&b, "scale", at + US(400), at + US(410), US(50));
+    }
+    for (int i = 0; i < 40 && !each; i++) /* one pass */
+        build_kernel(&b, "gemm", at + US(20 * i), at + US(20 * i + 8), US(10));
+    int source = build_analyze(&b)->facts->steps.source;
+    build_end(&b);
+    return source;
+}
+
+START_TEST(a_model_that_moves_is_no_loop)
+{
+    ck_assert_int_ne(steps_of_moved_layers(false), STEPS_DETECTED);
+    ck_assert_int_eq(steps_of_moved_layers(true), STEPS_DETECTED);
+}
+END_TEST
+
 /* The first batch takes four seconds: libraries load, cuDNN tries its algorithms. */
 START_TEST(steps_behind_a_long_warm_up_are_found)
 {
@@ -279,6 +304,7 @@ Suite *test_steps_found_suite(void)
 {
     Suite *s = suite_create("steps_found");
     TCase *c = tcase_create("steps_found");
+    tcase_add_test(c, a_model_that_moves_is_no_loop);
     tcase_add_test(c, steps_behind_a_long_warm_up_are_found);
     tcase_add_test(c, steps_behind_a_warm_up_that_did_more_are_found);
     tcase_add_test(c, steps_of_two_devices_in_one_process_are_found);
