@@ -260,13 +260,18 @@ static bool one_pass(const struct timeline *t, const struct mark_group *marks)
 }
 
 /* The optimizer stepped only while a CUDA graph was prepared and captured; the replays, of which
- * the hook sees nothing, are the loop. */
-static bool replayed_later(const struct mark_group *marks, const struct detected *d)
+ * the hook sees nothing, are the loop. Without any graph, what comes later is something else: a
+ * model that draws samples after its training. */
+static bool replayed_later(const struct timeline *t, const struct mark_group *marks,
+                           const struct detected *d)
 {
-    size_t after = 0;
+    size_t after = 0, replays = 0;
     for (size_t i = 0; d->text && i < d->count; i++)
         after += d->at[i].start_ns >= marks->end_ns;
-    return marks->mark == SPOOL_STEP_HOOK && after >= 2 * marks->count && after >= 4;
+    for (size_t i = 0; i < t->api_count; i++)
+        replays += t->apis[i].kind == API_GRAPH_LAUNCH && t->apis[i].start_ns >= marks->end_ns;
+    return marks->mark == SPOOL_STEP_HOOK && after >= 2 * marks->count && after >= 4 &&
+           replays >= after;
 }
 
 static int without_marks(struct facts *f)
@@ -306,7 +311,7 @@ int steps_find(struct facts *f, struct err *e)
     f->steps.detected_count = d.count;
     if (steps_median_detected(&d, &f->steps.detected_median_ns) < 0)
         return err_no_memory(e);
-    if (marks.count && replayed_later(&marks, &d))
+    if (marks.count && replayed_later(f->tl, &marks, &d))
         marks.count = 0;
     int rc = given                     ? steps_from_detection(f, &d)
              : one_pass(f->tl, &marks) ? steps_from_window(f)

@@ -68,18 +68,27 @@ END_TEST
 
 START_TEST(replays_after_the_last_optimizer_step_are_the_steps)
 {
-    for (int replays = 3; replays <= 20; replays += 17) {
+    static const struct {
+        int replays;
+        bool graphs;
+        int source;
+    } cases[] = {{3, true, STEPS_FRAMEWORK},
+                 {20, true, STEPS_DETECTED},
+                 {20, false, STEPS_FRAMEWORK}}; /* samples are drawn behind the training */
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         struct builder b = build_start();
         int64_t at = MS(1);
-        for (int i = 0; i < 4 + replays; i++) {
+        for (int i = 0; i < 4 + cases[k].replays; i++) {
             int64_t start = at;
             at = train_step(&b, at + US(500 + 7 * (i * 37 % 11)), 12, US(10), 0);
             if (i < 4)
                 build_range(&b, "gpuprof.step", start, at - US(5));
+            else if (cases[k].graphs)
+                build_api(&b, "cudaGraphLaunch", start + US(1), US(5));
         }
         const struct steps *s = &build_analyze(&b)->facts->steps;
-        ck_assert_int_eq(s->source, replays == 3 ? STEPS_FRAMEWORK : STEPS_DETECTED);
-        ck_assert_uint_ge(s->count, replays == 3 ? 4 : 20);
+        ck_assert_int_eq(s->source, cases[k].source);
+        ck_assert_uint_ge(s->count, cases[k].source == STEPS_DETECTED ? 20 : 4);
         build_end(&b);
     }
 }
