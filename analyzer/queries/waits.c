@@ -43,11 +43,25 @@ static enum wait_cause cause_of(const char *name)
         enum wait_cause cause;
     } known[] = {
         {"aten::nonzero_static", WAIT_OTHER}, /* of fixed size: waits for nothing */
-        {"aten::is_nonzero", WAIT_SCALAR},    {"aten::_local_scalar_dense", WAIT_SCALAR},
-        {"aten::item", WAIT_SCALAR},          {"aten::nonzero", WAIT_MASK},
-        {"aten::masked_select", WAIT_MASK},   {"aten::unique", WAIT_MASK},
-        {"aten::_unique2", WAIT_MASK},        {"aten::bincount", WAIT_MASK},
-        {"aten::copy_", WAIT_READ},           {"aten::_to_copy", WAIT_READ},
+        {"aten::is_nonzero", WAIT_SCALAR},
+        {"aten::_local_scalar_dense", WAIT_SCALAR},
+        {"aten::item", WAIT_SCALAR},
+        {"aten::nonzero", WAIT_MASK},
+        {"aten::masked_select", WAIT_MASK},
+        {"aten::unique", WAIT_MASK},
+        {"aten::_unique2", WAIT_MASK},
+        {"aten::bincount", WAIT_MASK},
+        {"aten::copy_", WAIT_READ},
+        {"aten::_to_copy", WAIT_READ},
+        /* as the hook names them, with the program's line */
+        {"sync .item(", WAIT_SCALAR},
+        {"sync bool(", WAIT_SCALAR},
+        {"sync int(", WAIT_SCALAR},
+        {"sync float(", WAIT_SCALAR},
+        {"sync .nonzero(", WAIT_MASK},
+        {"sync .masked_select(", WAIT_MASK},
+        {"sync torch.cuda.", WAIT_EXPLICIT},
+        {"sync ", WAIT_READ},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strncmp(name, known[i].part, strlen(known[i].part)) == 0)

@@ -192,6 +192,27 @@ static void fill_wait(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + MS(8), at + MS(8) + US(20), MS(1.9));
 }
 
+/* The hook names what the program does, with its line. */
+START_TEST(remedies_by_what_the_hook_saw)
+{
+    static const struct {
+        const char *range, *remedy;
+    } of[] = {{"sync .cpu() train.py:30", "non_blocking=True) into pinned"},
+              {"sync .item() train.py:31", "accumulate the loss"},
+              {"sync .nonzero() train.py:32", "torch.where"}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct builder b = build_start();
+        outer = inner = of[i].range;
+        case_loop(&b, fill_wait);
+        const struct advice *a = build_analyze(&b);
+        case_verdict(a, "sync-in-loop", RULE_FIRES);
+        ck_assert_ptr_nonnull(
+            strstr(case_outcome(a, "sync-in-loop")->remedy.pytorch, of[i].remedy));
+        build_end(&b);
+    }
+}
+END_TEST
+
 /* x.to("cuda") from pinned memory without non_blocking, and 3 ms in which nothing is queued; one
  * step in four reads a result. */
 static void fill_upload(struct builder *b, int64_t at)
@@ -316,6 +337,7 @@ Suite *rule_sync_in_loop_suite(void)
     tcase_add_test(t, test_sync);
     tcase_add_test(t, test_names_the_line_that_waits_longest);
     tcase_add_test(t, actions_cannot_be_read_later);
+    tcase_add_test(t, remedies_by_what_the_hook_saw);
     tcase_add_test(t, test_tells_where_it_waits_from_where_the_gpu_idles);
     tcase_add_test(t, test_no_core_for_much_of_the_step);
     tcase_add_test(t, test_waits_by_operator);
