@@ -84,6 +84,29 @@ START_TEST(the_backward_thread_needs_a_core_too)
 }
 END_TEST
 
+static void fill_backward(struct builder *b, int64_t at)
+{
+    build_range(b, "backward", at, at + MS(4));
+    build_kernel(b, case_gemm, at + MS(4), at + MS(4) + US(10), US(5980));
+}
+
+START_TEST(a_backward_pass_on_the_cpu)
+{
+    static const char *const weights[] = {"12 tensors, 3000 numbers, float32, on cpu",
+                                          "12 tensors, 3000 numbers, float32, on cuda:0"};
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        case_loop(&b, fill_backward);
+        build_meta(&b, "torch.parameters", weights[i]);
+        const struct advice *a = build_analyze(&b);
+        case_verdict(a, "host-work", RULE_FIRES);
+        const char *remedy = case_outcome(a, "host-work")->remedy.pytorch;
+        ck_assert_int_eq(strstr(remedy, "trains on the CPU") != NULL, i == 0);
+        build_end(&b);
+    }
+}
+END_TEST
+
 /* Who sleeps computes nothing: an environment in another process is at work. */
 START_TEST(waiting_is_no_work)
 {
@@ -112,6 +135,7 @@ Suite *rule_host_work_suite(void)
     tcase_add_test(t, test_no_host_work);
     tcase_add_test(t, the_backward_thread_needs_a_core_too);
     tcase_add_test(t, waiting_is_no_work);
+    tcase_add_test(t, a_backward_pass_on_the_cpu);
     suite_add_tcase(s, t);
     return s;
 }

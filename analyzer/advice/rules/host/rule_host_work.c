@@ -119,6 +119,36 @@ static const char *summary(const struct facts *f, struct arena *arena, const str
                         query_time(arena, t->all), does, place, core);
 }
 
+/* The weights were left on the CPU, and another model, or only its results, are on the GPU. */
+static bool trains_on_cpu(const struct facts *f, const char *where)
+{
+    const char *weights = timeline_meta(f->tl, "torch.parameters");
+    return where && strncmp(where, "backward", 8) == 0 && weights && strstr(weights, ", on cpu");
+}
+
+static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
+                 const struct told *t)
+{
+    o->error_class = ERROR_RERUN_DECIDES; /* nobody knows how far that work can be cut */
+    if (trains_on_cpu(f, t->where))
+        o->remedy = (struct remedy){"the model trains on the CPU while the GPU waits: "
+                                    "model.to('cuda') before the optimizer "
+                                    "is created, and its input, too",
+                                    o->rule->remedy.tensorflow, o->rule->remedy.cuda};
+    else if (t->waits)
+        advise_waiting(f, o);
+    else if (t->compiled)
+        o->remedy = (struct remedy){
+            "torch.compile(model, mode='reduce-overhead'): CUDA graphs launch the compiled code at "
+            "once; if shapes or host code prevent that, torch._inductor.config.cpp_wrapper = True "
+            "removes Python from its launches",
+            o->rule->remedy.tensorflow, o->rule->remedy.cuda};
+    outcome_fires(o, t->all - t->lost, summary(f, arena, t));
+    outcome_example_gaps(o, f, PART_IDLE_HOST,
+                         t->waits ? "GPU idle, host waiting for something else"
+                                  : "GPU idle, host busy with other work");
+}
+
 static void check_host_work(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     int64_t all = f->breakdown_ns[PART_IDLE_HOST] - explained_elsewhere(f, arena), inside;
@@ -153,25 +183,13 @@ static void check_host_work(const struct facts *f, struct arena *arena, struct o
     if (where)
         outcome_evidence(o, arena_printf(arena, "of that, inside '%s'", short_name(where)),
                          ms(per_step(f, inside)), "ms", NULL);
-    o->error_class = ERROR_RERUN_DECIDES; /* nobody knows how far that work can be cut */
     struct told told = {all,
                         lost,
                         per_step(f, inside),
                         where,
                         where && is_compiled(where),
                         waits_for_others(f, idle)};
-    if (told.waits)
-        advise_waiting(f, o);
-    else if (told.compiled)
-        o->remedy = (struct remedy){
-            "torch.compile(model, mode='reduce-overhead'): CUDA graphs launch the compiled code at "
-            "once; if shapes or host code prevent that, torch._inductor.config.cpp_wrapper = True "
-            "removes Python from its launches",
-            o->rule->remedy.tensorflow, o->rule->remedy.cuda};
-    outcome_fires(o, idle, summary(f, arena, &told));
-    outcome_example_gaps(o, f, PART_IDLE_HOST,
-                         told.waits ? "GPU idle, host waiting for something else"
-                                    : "GPU idle, host busy with other work");
+    fire(f, arena, o, &told);
 }
 
 const struct rule rule_host_work = {
