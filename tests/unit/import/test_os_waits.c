@@ -93,7 +93,8 @@ START_TEST(workers_are_advised_without_any_range)
     struct advice *a = build_analyze(&b);
     ck_assert_int_eq(a->facts->tl->have & HAVE_RANGES, 0);
     ck_assert_int_ge(a->facts->breakdown_ns[PART_IDLE_INPUT], MS(3.6));
-    case_first(a, "num-workers", MS(4));
+    const struct outcome *o = case_first(a, "num-workers", MS(4));
+    ck_assert_str_eq(o->title, "Give the loader more workers"); /* it sleeps until they deliver */
     build_end(&b);
 }
 END_TEST

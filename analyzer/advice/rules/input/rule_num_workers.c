@@ -169,7 +169,8 @@ static void fire(const struct facts *facts, struct arena *arena, struct outcome 
     const char *how = f->have == 0 ? "the training thread makes each batch itself; the GPU waits"
                                    : "the GPU waits for the next batch for";
     const char *where = query_gap_range(facts, PART_IDLE_INPUT);
-    if (f->have > 0 || (where && strstr(where, "_MultiProcessingDataLoaderIter")))
+    bool others = where && strstr(where, "_MultiProcessingDataLoaderIter");
+    if (f->have > 0 || others || (f->have < 0 && delivered(facts)))
         o->title = "Give the loader more workers";
     outcome_fires(o, gain,
                   arena_printf(arena, "%s %.1f ms of %.1f ms per step%s%s%s", how, ms(idle),
