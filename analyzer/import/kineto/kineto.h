@@ -42,7 +42,7 @@ struct kineto_event {
     int64_t pid, tid;   /* numbers; of a text the digits in it, -1 without any */
     uint32_t group;     /* "[TP01] 4242": what stands in brackets before a pid, 0 = nothing */
     int64_t group_rank; /* the one number in it, else -1 */
-    int64_t pid_raw;    /* what it was before files were fused; -1 = it is that */
+    int64_t pid_raw, fused_rank; /* what it was before files were fused, and whose; -1 = nothing */
     int64_t ts_ns, dur_ns;
     /* args; -1 = absent */
     int64_t device, stream, context, correlation, bytes, graph, graph_node, registers, smem;
@@ -127,7 +127,7 @@ struct kineto {
     size_t process;                              /* index: of the event at hand */
     struct {                                     /* of a fused file, kineto_fused_turn */
         bool told;
-        int64_t most_pid, rank; /* of the first rank; the one at hand */
+        int64_t most_pid, apart, rank; /* of the first rank; between ranks, 0 = not told; at hand */
         uint32_t group;
     } fused;
     struct VEC(struct kineto_device) devices;

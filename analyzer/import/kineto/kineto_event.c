@@ -116,6 +116,7 @@ static const struct arg {
     ARG("registers per thread", INT, registers),
     ARG("Total Reserved", INT, reserved),
     ARG("pid_raw", INT, pid_raw),
+    ARG("rank", INT, fused_rank),
 };
 
 uint32_t kineto_intern_token(struct kineto *k)
@@ -371,7 +372,7 @@ int kineto_event_read(struct kineto *k, struct kineto_event *v)
     v->stream = v->context = v->bytes = v->registers = v->smem = -1;
     v->wait_event = v->wait_stream = -1;
     v->wait_correlation = v->ranks = v->elements = v->group_rank = -1;
-    v->reserved = v->device_type = v->step = v->pid_raw = -1;
+    v->reserved = v->device_type = v->step = v->pid_raw = v->fused_rank = -1;
     v->sequence = v->rank = v->from_rank = v->to_rank = -1;
     k->shapes.inputs = k->shapes.types = 0;
     k->shapes.used = 0;

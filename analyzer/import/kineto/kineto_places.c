@@ -85,11 +85,14 @@ int kineto_fused_turn(struct kineto *k, struct kineto_event *v)
     }
     if (v->pid < 0 || v->group)
         return 0;
-    if (!k->fused.told || v->pid < beyond(k->fused.most_pid)) {
+    if (v->fused_rank > 0 && v->pid_raw >= 0 && v->pid > v->pid_raw)
+        k->fused.apart = (v->pid - v->pid_raw) / v->fused_rank;
+    int64_t apart = k->fused.apart > 0 ? k->fused.apart : beyond(k->fused.most_pid);
+    if (!k->fused.told || v->pid < apart) {
         k->fused.most_pid = v->pid > k->fused.most_pid ? v->pid : k->fused.most_pid;
         return 0;
     }
-    v->group_rank = v->pid / beyond(k->fused.most_pid);
+    v->group_rank = v->pid / apart;
     if (!k->fused.group || v->group_rank != k->fused.rank) {
         int n = snprintf(name, sizeof name, "[rank %lld]", (long long)v->group_rank);
         k->fused.rank = v->group_rank;

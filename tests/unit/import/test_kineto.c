@@ -268,6 +268,18 @@ START_TEST(ranks_fused_by_their_pids)
     ck_assert_int_eq(c->kernel.process, 2);
     ck_assert_int_eq(c->api.process, 2);
     ck_assert_int_eq(c->device.ordinal, 1);
+    c = import(/* kernels alone: their pids do not tell how far apart ranks are */
+               "{\"traceEvents\": ["
+               "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":3,"
+               "\"dur\":1,"
+               "\"args\":{\"device\":0,\"stream\":7,\"rank\":0,\"pid_raw\":0}},"
+               "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":300001,\"tid\":7,\"ts\":3,"
+               "\"dur\":1,"
+               "\"args\":{\"device\":1,\"stream\":7,\"rank\":3,\"pid_raw\":1}}]}",
+               &rc, &e);
+    ck_assert_msg(rc == 0, "%s", e.text);
+    ck_assert_int_eq(c->count[ROW_PROCESS], 2);
+    ck_assert_int_eq(c->process.rank, 3);
 }
 END_TEST
 
