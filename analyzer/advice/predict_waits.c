@@ -161,19 +161,20 @@ void predict_waits(struct advice *a, struct engine *x, struct outcome *o)
     const struct place *best = p.n > 1 ? best_alone(x, o, &p) : NULL;
     if (!best)
         return;
-    double one = (double)best->saves_ns / 1e6, all = (double)o->saves_mid_ns / 1e6;
+    const char *one = query_time(&a->arena, best->saves_ns),
+               *all = query_time(&a->arena, o->saves_mid_ns);
     const char *where = place_text(a->facts, &a->arena, best);
     if (best->saves_ns * 100 < a->facts->step_ns)
         o->summary = arena_printf(
             &a->arena,
-            "%s. Removing only one of these waits saves almost nothing (at most %.2f ms), because "
-            "the next one waits instead; removing all of them saves %.2f ms",
+            "%s. Removing only one of these waits saves almost nothing (at most %s), because "
+            "the next one waits instead; removing all of them saves %s",
             o->summary, one, all);
     else
         o->summary = arena_printf(&a->arena,
-                                  "%s. Of these waits, removing only %s saves %.2f ms, removing "
-                                  "all of them saves %.2f ms",
+                                  "%s. Of these waits, removing only %s saves %s, removing all of "
+                                  "them saves %s",
                                   o->summary, where, one, all);
-    outcome_evidence(o, "saved per step by removing only the best one of the waits", one, "ms",
-                     NULL);
+    outcome_evidence(o, "saved per step by removing only the best one of the waits",
+                     (double)best->saves_ns / 1e6, "ms", NULL);
 }

@@ -52,12 +52,14 @@ static void write_ranks(const struct terminal *t, const struct advice *a)
     const struct rank_facts *late = &r->at[r->late];
     const char *left_out = r->left_out ? " (without the ranks that match no other)" : "";
     bool missing = a->facts->tl->missing_ranks > 0;
+    const char *each = analysis_of_window(a->facts) ? "in the window" : "per step";
     if (r->group_size && r->group_ns * 200 >= step_ns)
         snprintf(
             line.s, sizeof line.s,
             "%zu ranks compared over %lld collectives; ranks %s are late together and keep the "
-            "others waiting %s per step%s",
-            r->count, (long long)r->collectives, r->group_text, text_ms(&m, r->group_ns), left_out);
+            "others waiting %s %s%s",
+            r->count, (long long)r->collectives, r->group_text, text_ms(&m, r->group_ns), each,
+            left_out);
     else if (late->late_ns * 200 < step_ns)
         snprintf(line.s, sizeof line.s,
                  "%zu ranks compared over %lld collectives; none %sis late%s", r->count,
@@ -65,9 +67,9 @@ static void write_ranks(const struct terminal *t, const struct advice *a)
     else
         snprintf(line.s, sizeof line.s,
                  "%zu ranks compared over %lld collectives; rank %lld arrives last in %lld of them "
-                 "and keeps the others waiting %s per step%s",
+                 "and keeps the others waiting %s %s%s",
                  r->count, (long long)r->collectives, (long long)late->rank,
-                 (long long)late->late_count, text_ms(&m, late->late_ns), left_out);
+                 (long long)late->late_count, text_ms(&m, late->late_ns), each, left_out);
     term_labelled(t, "Ranks", INK_BOLD, line.s);
     write_groups(t, a);
 }

@@ -120,6 +120,23 @@ START_TEST(nothing_is_said_of_a_step)
 }
 END_TEST
 
+START_TEST(ranks_of_a_window_wait_in_it)
+{
+    struct builder b = copying(MS(7));
+    struct advice *a = build_analyze(&b);
+    struct rank_facts two[2] = {{.rank = 0}, {.rank = 1, .late_count = 5, .late_ns = MS(20)}};
+    struct facts *f = (struct facts *)(uintptr_t)a->facts;
+    struct ranks none = f->ranks;
+    f->ranks = (struct ranks){.count = 2, .at = two, .collectives = 5, .late = 1};
+    char *out = exported("term", a);
+    f->ranks = none;
+    no_step("ranks", out);
+    ck_assert_ptr_nonnull(strstr(out, "2 ranks compared"));
+    free(out);
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(the_page_tells_of_a_window)
 {
     struct builder b = copying(MS(7));
@@ -294,6 +311,7 @@ Suite *test_window_suite(void)
     tcase_add_test(c, rules_of_steps_are_not_asked);
     tcase_add_test(c, nothing_is_said_of_a_step);
     tcase_add_test(c, the_page_tells_of_a_window);
+    tcase_add_test(c, ranks_of_a_window_wait_in_it);
     tcase_add_test(c, the_first_work_counts);
     tcase_add_test(c, setting_up_belongs_to_a_window);
     tcase_add_test(c, next_to_nothing_is_not_enough);
