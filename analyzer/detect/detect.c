@@ -10,17 +10,18 @@
  * Cost: O(n log n) plus a bounded number of passes over the tokens. Memory: 48 bytes a token. */
 #include "analyzer/detect/detect.h"
 #include "analyzer/detect/cut.h"
+#include "analyzer/detect/judge.h"
 #include "analyzer/detect/layers.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { CANDIDATES = 15, VOTES_MIN = 3, OFTEN = 6 };
+enum { CANDIDATES = 15, VOTES_MIN = 3 };
 
 /* ---- candidates ---- */
 
-/* The K with most votes, best first. Returns how many. */
-static size_t candidates(const struct sequence *s, size_t out_k[CANDIDATES],
+/* The K with most votes, at least so many, best first. Returns how many. */
+static size_t candidates(const struct sequence *s, size_t least, size_t out_k[CANDIDATES],
                          size_t out_votes[CANDIDATES])
 {
     uint32_t *h = calloc(s->n + 3, sizeof *h);
@@ -31,7 +32,7 @@ static size_t candidates(const struct sequence *s, size_t out_k[CANDIDATES],
         h[count_of(s, x)]++;
     for (size_t k = 2; k <= s->n; k++) {
         size_t votes = (size_t)h[k] + h[k + 1];
-        if (votes < VOTES_MIN || (n == CANDIDATES && votes <= out_votes[n - 1]))
+        if (votes < least || (n == CANDIDATES && votes <= out_votes[n - 1]))
             continue;
         size_t i = n < CANDIDATES ? n++ : n - 1;
         for (; i > 0 && out_votes[i - 1] < votes; i--) {
@@ -45,54 +46,6 @@ static size_t candidates(const struct sequence *s, size_t out_k[CANDIDATES],
     return n;
 }
 
-/* Of the operations that are as frequent as the cut, what a step holds: nearly all; with an update
- * of the parameters or a copy in each, half: text that is sampled between some steps adds what
- * others lack. */
-static const double ALL_THERE = 0.9, ALL_SAMPLED = 0.5;
-/* Of the GPU's time, what segments without an update hold: with less, they are no steps. */
-static const double TOO_LITTLE = 0.25;
-
-/* Weights that move to the GPU or back, tensor by tensor: each layer's may look like the last
- * one's.
- */
-static bool moves_only(const struct cut *c)
-{
-    return c->computing < 0.5;
-}
-
-/* Whether segments could be steps. -1: out of memory. */
-static int possible(struct cut *c, const struct sequence *s, struct scratch *w)
-{
-    if (c->coverage < ALL_SAMPLED || c->similarity < 0.85 || cut_splits_calls(s, c->token))
-        return 0;
-    if (cut_judge(c, s, w) < 0)
-        return -1;
-    /* A long warm-up takes most of the time; the steps behind it, each with a batch, most work. */
-    bool fills = cut_fills_recording(s, c->token, w->v) ||
-                 (cut_hint(c) >= HINT_COPIES && c->steady >= TOO_LITTLE);
-    if (!fills || layers_once(c) || moves_only(c))
-        return 0;
-    if (cut_hint(c) == HINT_UPDATES)
-        return 1;
-    return c->steady >= TOO_LITTLE &&
-           (c->coverage >= ALL_THERE || (cut_hint(c) == HINT_COPIES && c->k >= OFTEN));
-}
-
-/* Whether segments could be the steps behind a warm-up that did more than all of them: a compiler
- * tried kernels. They are many, all alike, and all that is done from the first one on. The same. */
-static int possible_behind(struct cut *c, const struct sequence *s, struct scratch *w)
-{
-    const double NEARLY = 0.9;
-    const size_t MANY = 50;
-    if (c->k < MANY || c->coverage < ALL_THERE || c->similarity < NEARLY ||
-        cut_splits_calls(s, c->token))
-        return 0;
-    c->from = s->position[s->first[c->token]];
-    if (cut_judge(c, s, w) < 0)
-        return -1;
-    return c->alike >= NEARLY && c->steady >= NEARLY && !moves_only(c);
-}
-
 /* From one update of the parameters to the next, where that is known by its name. The same. */
 static int cut_at_updates(struct cut *c, const struct sequence *s, struct scratch *w)
 {
@@ -102,7 +55,7 @@ static int cut_at_updates(struct cut *c, const struct sequence *s, struct scratc
     for (uint32_t x = 0; x < s->tokens; x++)
         c->votes += count_of(s, x) == c->k || count_of(s, x) == c->k + 1;
     cut_by(c, s, s->update, w);
-    return possible(c, s, w);
+    return judge_steps(c, s, w);
 }
 
 /* The best cut into that many segments, or one fewer. 1, 0: there is none, -1: out of memory. */
@@ -117,13 +70,11 @@ static int cut_into(struct cut *c, const struct sequence *s, size_t wanted, stru
     return rc > 0 && cut_judge(c, s, w) < 0 ? -1 : rc;
 }
 
-typedef int judgement(struct cut *c, const struct sequence *s, struct scratch *w);
-
 /* Cuts that could be steps, one for each K. Returns how many, -1: out of memory. */
-static int find_cuts(struct cut cuts[CANDIDATES], const struct sequence *s, judgement *judge,
-                     struct scratch *w)
+static int find_cuts(struct cut cuts[CANDIDATES], const struct sequence *s, size_t least,
+                     judgement *judge, struct scratch *w)
 {
-    size_t k[CANDIDATES], votes[CANDIDATES], n = candidates(s, k, votes);
+    size_t k[CANDIDATES], votes[CANDIDATES], n = candidates(s, least, k, votes);
     size_t tries = 50000000 / (CANDIDATES * (s->n + 1));
     tries = tries < 3 ? 3 : tries > 64 ? 64 : tries;
     int found = 0;
@@ -148,8 +99,10 @@ static int all_cuts(struct cut cuts[CANDIDATES], const struct sequence *s, size_
         return cut_into(&cuts[0], s, wanted, w);
     int found = cut_at_updates(&cuts[0], s, w);
     if (!found)
-        found = find_cuts(cuts, s, possible, w);
-    return found ? found : find_cuts(cuts, s, possible_behind, w);
+        found = find_cuts(cuts, s, VOTES_MIN, judge_steps, w);
+    if (!found)
+        found = find_cuts(cuts, s, VOTES_MIN, judge_behind, w);
+    return found ? found : find_cuts(cuts, s, 1, judge_exact, w);
 }
 
 /* ---- which of the periods is the step ---- */
@@ -245,7 +198,7 @@ static size_t outer_period(const struct sequence *s, const struct cut *c, struct
 /* What many operations do so many times in each segment: layers, micro-batches. 0 = nothing. */
 static size_t inner_repeats(const struct sequence *s, const struct cut *c)
 {
-    size_t k[CANDIDATES], votes[CANDIDATES], n = candidates(s, k, votes);
+    size_t k[CANDIDATES], votes[CANDIDATES], n = candidates(s, VOTES_MIN, k, votes);
     for (size_t i = 0; i < n; i++) {
         double times = (double)k[i] / (double)c->k;
         if (times >= 1.8 && fabs(times - round(times)) < 0.1)

@@ -264,6 +264,38 @@ START_TEST(what_comes_before_the_loop_does_not_make_updates_doubtful)
 }
 END_TEST
 
+/* Two buffers to the GPU, a kernel, and both back: three kinds of operations in all. */
+static const struct steps *few_kinds(struct builder *b, int n, bool computes)
+{
+    int64_t at = MS(1);
+    *b = build_start();
+    for (int i = 0; i < n; i++, at += MS(4)) {
+        for (int k = 0; k < 4; k++) {
+            int64_t start = at + MS(0.7) * k + (k > 1) * US(600);
+            build_copy(b, k < 2 ? COPY_H2D : COPY_D2H, MEMORY_PAGEABLE, MEMORY_DEVICE, false,
+                       1 << 24, start, US(600), start + US(10), US(580));
+        }
+        if (computes)
+            build_kernel(b, "solve", at + MS(1.4), at + MS(1.4) + US(10), US(500));
+    }
+    return &build_analyze(b)->facts->steps;
+}
+
+START_TEST(steps_of_few_kinds_of_operations_are_found)
+{
+    struct builder b;
+    const struct steps *s = few_kinds(&b, 50, true);
+    ck_assert_int_eq(s->source, STEPS_DETECTED);
+    ck_assert_uint_eq(s->count, 49);
+    ck_assert_int_eq(s->median_ns, MS(4));
+    build_end(&b);
+    ck_assert_int_eq(few_kinds(&b, 4, true)->source, STEPS_NONE); /* may be chance */
+    build_end(&b);
+    ck_assert_int_eq(few_kinds(&b, 50, false)->source, STEPS_NONE); /* copies alone */
+    build_end(&b);
+}
+END_TEST
+
 static void migration(struct builder *b, int64_t at)
 {
     struct row_copy r = {.id = ++b->next_id,
@@ -314,6 +346,7 @@ Suite *test_steps_found_suite(void)
     tcase_add_test(c, copies_around_the_loop_do_not_make_its_steps_doubtful);
     tcase_add_test(c, a_trace_with_few_launches_has_its_steps);
     tcase_add_test(c, migrations_of_managed_memory_are_no_steps);
+    tcase_add_test(c, steps_of_few_kinds_of_operations_are_found);
     tcase_add_test(c, what_comes_before_the_loop_does_not_make_updates_doubtful);
     suite_add_tcase(s, c);
     return s;

@@ -1,0 +1,59 @@
+#include "analyzer/detect/judge.h"
+
+#include "analyzer/detect/layers.h"
+
+/* Of the operations that are as frequent as the cut, what a step holds: nearly all; with an update
+ * of the parameters or a copy in each, half: text that is sampled between some steps adds what
+ * others lack. */
+static const double ALL_THERE = 0.9, ALL_SAMPLED = 0.5;
+/* Of the GPU's time, what segments without an update hold: with less, they are no steps. */
+static const double TOO_LITTLE = 0.25;
+
+/* Weights that move to the GPU or back, tensor by tensor: each layer's may look like the last
+ * one's.
+ */
+static bool moves_only(const struct cut *c)
+{
+    return c->computing < 0.5;
+}
+
+int judge_steps(struct cut *c, const struct sequence *s, struct scratch *w)
+{
+    if (c->coverage < ALL_SAMPLED || c->similarity < 0.85 || cut_splits_calls(s, c->token))
+        return 0;
+    if (cut_judge(c, s, w) < 0)
+        return -1;
+    /* A long warm-up takes most of the time; the steps behind it, each with a batch, most work. */
+    bool fills = cut_fills_recording(s, c->token, w->v) ||
+                 (cut_hint(c) >= HINT_COPIES && c->steady >= TOO_LITTLE);
+    if (!fills || layers_once(c) || moves_only(c))
+        return 0;
+    if (cut_hint(c) == HINT_UPDATES)
+        return 1;
+    return c->steady >= TOO_LITTLE &&
+           (c->coverage >= ALL_THERE || (cut_hint(c) == HINT_COPIES && c->k >= OFTEN));
+}
+
+int judge_behind(struct cut *c, const struct sequence *s, struct scratch *w)
+{
+    const double NEARLY = 0.9;
+    const size_t MANY = 50;
+    if (c->k < MANY || c->coverage < ALL_THERE || c->similarity < NEARLY ||
+        cut_splits_calls(s, c->token))
+        return 0;
+    c->from = s->position[s->first[c->token]];
+    if (cut_judge(c, s, w) < 0)
+        return -1;
+    return c->alike >= NEARLY && c->steady >= NEARLY && !moves_only(c);
+}
+
+int judge_exact(struct cut *c, const struct sequence *s, struct scratch *w)
+{
+    const double ALL = 0.999, NEARLY = 0.9;
+    if (c->k < OFTEN || c->coverage < ALL || c->similarity < ALL || cut_splits_calls(s, c->token))
+        return 0;
+    if (cut_judge(c, s, w) < 0)
+        return -1;
+    return c->alike >= NEARLY && c->steady >= NEARLY && cut_hint(c) == HINT_COPIES &&
+           !moves_only(c);
+}

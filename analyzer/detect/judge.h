@@ -1,0 +1,21 @@
+/* Whether the segments of a cut could be steps. Each fills the cut further; 1, 0, -1: out of
+ * memory.
+ */
+#ifndef GPUPROF_DETECT_JUDGE_H
+#define GPUPROF_DETECT_JUDGE_H
+
+#include "analyzer/detect/cut.h"
+
+enum { OFTEN = 6 /* so many of something are no chance */ };
+
+typedef int judgement(struct cut *c, const struct sequence *s, struct scratch *w);
+
+judgement judge_steps;
+/* Steps behind a warm-up that did more than all of them: a compiler tried kernels. They are many,
+ * all alike, and all that is done from the first one on. */
+judgement judge_behind;
+/* Steps of a few operations, a copy from or to the host among them: without much that could agree
+ * on them they are exactly the same, and nearly all that is done. */
+judgement judge_exact;
+
+#endif
