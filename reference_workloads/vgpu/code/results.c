@@ -204,11 +204,11 @@ static bool read_reduction(struct reduction *r, const char *argument)
     return false;
 }
 
-static size_t offset_of(const struct strides *s, uint32_t index, int output)
+static size_t offset_of(const struct strides *s, uint32_t index)
 {
     size_t offset = 0;
     for (int32_t d = 0; d < s->dims && s->by[d].size; d++) {
-        offset += (size_t)(index % s->by[d].size) * s->of[d][output];
+        offset += (size_t)(index % s->by[d].size) * s->of[d][0];
         index /= s->by[d].size;
     }
     return offset;
@@ -224,7 +224,8 @@ static void reduce(const struct vg_function *f, unsigned char value, size_t each
     for (int k = 0; k < 2; k++) {
         size_t bytes = k && indices ? sizeof(int64_t) : each;
         for (uint32_t i = 0; i < (uint32_t)r.config.outputs; i++) {
-            char *to = r.to[k] + offset_of(&r.strides, i, k);
+            size_t at = offset_of(&r.strides, i); /* of the values; as many indices lie before */
+            char *to = r.to[k] + at / each * bytes;
             if (!r.to[k] || !writable(to) || !writable(to + bytes - 1))
                 break;
             memset(to, 0, bytes);

@@ -148,6 +148,37 @@ START_TEST(small_reductions_of_pytorch_write)
 }
 END_TEST
 
+/* max() of rows gives a value of 4 bytes and an index of 8 for each. */
+START_TEST(indices_of_a_maximum_are_written)
+{
+    static const char max;
+    choose("h100");
+    int64_t was[8], is[8];
+    memset(was, 7, sizeof was);
+    char *to;
+    OK(cudaMalloc((void **)&to, 2 * sizeof was));
+    OK(cudaMemcpy(to, was, sizeof was, cudaMemcpyHostToDevice));
+    struct reduce_op op = {.element = 4,
+                           .inputs = 2,
+                           .outputs = 4,
+                           .width = 2,
+                           .height = 16,
+                           .threads = 32,
+                           .from = to + sizeof was,
+                           .to = {to, to + 32}};
+    op.outputs_at.dims = 1;
+    op.outputs_at.sizes[0][0] = 4;
+    op.outputs_at.strides[0][0] = 4;
+    void *args[] = {&op};
+    run(&max,
+        "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIfNS0_6MaxOpsIfEEjfLi4ELi4EEEEEvT1_",
+        args);
+    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < 8; i++)
+        ck_assert_int_eq(is[i], i < 2 || i >= 4 ? 0 : was[i]);
+}
+END_TEST
+
 Suite *test_vgpu_results_suite(void);
 
 Suite *test_vgpu_results_suite(void)
@@ -157,6 +188,7 @@ Suite *test_vgpu_results_suite(void)
     tcase_add_test(t, small_fills_of_pytorch_write);
     tcase_add_test(t, counts_of_cub_are_written);
     tcase_add_test(t, small_reductions_of_pytorch_write);
+    tcase_add_test(t, indices_of_a_maximum_are_written);
     suite_add_tcase(s, t);
     return s;
 }
