@@ -51,10 +51,11 @@ static int64_t finding_ns(const struct advice *a, size_t rule)
 
 static int64_t kernel_ns(const struct advice *a, const char *name)
 {
+    int64_t ns = 0;
     for (size_t i = 0; i < a->facts->totals.kernel_count; i++)
         if (strcmp(tl_text(a->facts->tl, a->facts->totals.kernels[i].name), name) == 0)
-            return facts_per_step(a->facts, a->facts->totals.kernels[i].total_ns);
-    return 0;
+            ns += a->facts->totals.kernels[i].total_ns;
+    return facts_per_step(a->facts, ns);
 }
 
 static int by_movement(const void *x, const void *y)
@@ -64,10 +65,10 @@ static int by_movement(const void *x, const void *y)
     return p != q ? (p < q) - (p > q) : strcmp(a->what, b->what);
 }
 
-/* Among the kernels of `a` that are looked at? */
-static bool shown(const struct advice *a, const char *name)
+/* Among the first n kernels of `a` that are looked at? */
+static bool shown(const struct advice *a, const char *name, size_t n)
 {
-    for (size_t i = 0; i < a->facts->totals.kernel_count && i < KERNELS_SHOWN; i++)
+    for (size_t i = 0; i < a->facts->totals.kernel_count && i < n; i++)
         if (strcmp(tl_text(a->facts->tl, a->facts->totals.kernels[i].name), name) == 0)
             return true;
     return false;

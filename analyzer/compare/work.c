@@ -236,11 +236,12 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static int64_t count_named(const struct advice *a, const char *name)
+static int64_t count_named(const struct advice *a, const char *name, uint8_t family)
 {
     const struct totals *t = &a->facts->totals;
     for (size_t i = 0; i < t->kernel_count; i++)
-        if (strcmp(tl_text(a->facts->tl, t->kernels[i].name), name) == 0)
+        if (t->kernels[i].class.family == family &&
+            strcmp(tl_text(a->facts->tl, t->kernels[i].name), name) == 0)
             return t->kernels[i].count;
     return 0;
 }
@@ -251,7 +252,8 @@ bool work_of_windows_differs(const struct advice *base, const struct advice *now
     int64_t shared = smaller(copies_of(b), copies_of(n));
     for (size_t i = 0; i < b->kernel_count; i++)
         shared += smaller(b->kernels[i].count,
-                          count_named(now, tl_text(base->facts->tl, b->kernels[i].name)));
+                          count_named(now, tl_text(base->facts->tl, b->kernels[i].name),
+                                      b->kernels[i].class.family));
     int64_t most = kernels_of(b) + copies_of(b), other = kernels_of(n) + copies_of(n);
     most = other > most ? other : most;
     return shared * 10 < most * 9;

@@ -1,5 +1,5 @@
-/* Sums over the used steps: kernels by name, copies by kind, calls by name. Cost: one pass over the
- * operations and calls. */
+/* Sums over the used steps: kernels by name and family, copies by kind, calls by name. Cost: one
+ * pass over the operations and calls. */
 #include "analyzer/facts/passes.h"
 #include "base/vec.h"
 
@@ -14,6 +14,7 @@ struct sums {
     struct VEC(struct kernel_total) kernels;
     struct VEC(struct copy_total) copies;
     struct VEC(struct api_total) apis;
+    struct VEC(uint32_t) next;    /* beside kernels: the next one of this name, + 1 */
     uint32_t *kernel_of, *api_of; /* by string id: index + 1 */
 };
 
@@ -22,19 +23,32 @@ static bool is_matrix(unsigned family)
     return family == FAMILY_GEMM || family == FAMILY_CONV || family == FAMILY_ATTENTION;
 }
 
+/* The sum of this operation's name and family; NULL: no memory. */
+static struct kernel_total *kernel_total_of(struct sums *s, const struct op *o, uint32_t i)
+{
+    uint32_t *at = &s->kernel_of[o->name];
+    for (; *at; at = &s->next.at[*at - 1])
+        if (s->kernels.at[*at - 1].class.family == o->class.family)
+            return &s->kernels.at[*at - 1];
+    *at = (uint32_t)s->kernels.n + 1;
+    struct kernel_total *k = vec_push(&s->kernels);
+    uint32_t *next = vec_push(&s->next);
+    if (!k || !next)
+        return NULL;
+    *next = 0;
+    *k = (struct kernel_total){
+        .name = o->name, .class = o->class, .min_ns = o->end_ns - o->start_ns, .longest = i};
+    return k;
+}
+
 static int add_kernel(struct facts *f, struct sums *s, uint32_t i)
 {
     const struct op *o = &f->tl->ops[i];
     struct totals *t = &f->totals;
     int64_t ns = o->end_ns - o->start_ns;
-    if (!s->kernel_of[o->name]) {
-        struct kernel_total *k = vec_push(&s->kernels);
-        if (!k)
-            return -1;
-        *k = (struct kernel_total){.name = o->name, .class = o->class, .min_ns = ns, .longest = i};
-        s->kernel_of[o->name] = (uint32_t)s->kernels.n;
-    }
-    struct kernel_total *k = &s->kernels.at[s->kernel_of[o->name] - 1];
+    struct kernel_total *k = kernel_total_of(s, o, i);
+    if (!k)
+        return -1;
     k->count++;
     k->total_ns += ns;
     if (ns < k->min_ns)
@@ -202,6 +216,7 @@ int totals_sum(struct facts *f, const struct activity *act, struct err *e)
     free(s.kernel_of);
     free(s.api_of);
     vec_release(&s.kernels);
+    vec_release(&s.next);
     vec_release(&s.copies);
     vec_release(&s.apis);
     return rc < 0 ? err_no_memory(e) : 0;

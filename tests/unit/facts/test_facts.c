@@ -34,6 +34,32 @@ START_TEST(kernels_are_summed_by_name_over_used_steps)
 }
 END_TEST
 
+/* PyTorch's templates have one short name for kernels of several kinds: the sums of a kind hold no
+ * time of another. */
+START_TEST(kernels_of_one_name_are_summed_by_kind)
+{
+#define LONG "_with_a_name_that_is_much_too_long_to_be_shown_whole_where_names_are_short"
+#define OF(functor)                                                                                \
+    "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl_nocast<" functor LONG \
+    ">>(int)"
+    static const char *const kernels[] = {OF("at::native::direct_copy_kernel_cuda"),
+                                          OF("at::native::CUDAFunctor_add")};
+#undef OF
+#undef LONG
+    struct builder b = build_start();
+    for (int i = 0; i < 12; i++) {
+        step_with(&b, i, kernels[0], MS(2));
+        build_kernel(&b, kernels[1], MS(10 * i + 3), MS(10 * i + 4), MS(3));
+    }
+    const struct totals *t = &build_analyze(&b)->facts->totals;
+    ck_assert_uint_eq(t->kernel_count, 2);
+    ck_assert_uint_eq(t->kernels[0].name, t->kernels[1].name);
+    for (size_t i = 0; i < 2; i++)
+        ck_assert_int_eq(t->family_ns[t->kernels[i].class.family], t->kernels[i].total_ns);
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(copies_are_summed_by_kind_and_memory)
 {
     struct builder b = build_start();
@@ -277,6 +303,7 @@ Suite *test_facts_suite(void)
     Suite *s = suite_create("facts");
     TCase *c = tcase_create("facts");
     tcase_add_test(c, kernels_are_summed_by_name_over_used_steps);
+    tcase_add_test(c, kernels_of_one_name_are_summed_by_kind);
     tcase_add_test(c, copies_are_summed_by_kind_and_memory);
     tcase_add_test(c, workers_are_counted_and_their_batches_timed);
     tcase_add_test(c, the_training_thread_may_make_batches_itself);
