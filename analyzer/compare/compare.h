@@ -44,7 +44,7 @@ enum gate_verdict { GATE_PASS = 0, GATE_SLOWER = 1, GATE_INCONCLUSIVE = 3 };
 struct gate_check {
     const char *name; /* "step time vs baseline", a budget's name */
     double measured, allowed;
-    const char *unit;
+    const char *unit; /* "": nothing was measured, `why` tells all */
     double low, high; /* interval of measured where there is one, else both = measured */
     enum gate_verdict verdict;
     const char *why; /* one sentence */

@@ -22,15 +22,21 @@ static const char *device_name(const struct advice *a)
 const char *runs_differ(struct arena *arena, const struct advice *base, const struct advice *now,
                         bool per_sample)
 {
+    bool window = analysis_of_window(base->facts);
+    if (!base->facts->steps.count || !now->facts->steps.count)
+        return arena_printf(arena, "%s contains no steps",
+                            now->facts->steps.count    ? "the baseline"
+                            : base->facts->steps.count ? "the new recording"
+                                                       : "neither");
+    if (base->facts->on_cpu != now->facts->on_cpu)
+        return "one used a GPU, the other did not";
     if (facts_virtual(base->facts) != facts_virtual(now->facts))
         return "one ran on a virtual GPU, the other on a real one";
     if (strcmp(device_name(base), device_name(now)) != 0)
         return arena_printf(arena, "they ran on different GPUs (%s; %s)", device_name(base),
                             device_name(now));
-    bool window = analysis_of_window(base->facts);
-    if (!base->facts->steps.count || !now->facts->steps.count ||
-        window != analysis_of_window(now->facts))
-        return "one of them contains no steps";
+    if (window != analysis_of_window(now->facts))
+        return "in one of them no step repeats";
     if (window && work_of_windows_differs(base, now))
         return "no step repeats in them, and they recorded different work";
     return work_differs(arena, base, now, per_sample);
@@ -80,8 +86,8 @@ static void add_kernels(struct diff *d, const struct advice *a, const struct adv
     for (size_t i = 0; i < a->facts->totals.kernel_count && i < KERNELS_SHOWN; i++) {
         const char *name = tl_text(a->facts->tl, a->facts->totals.kernels[i].name);
         int64_t here = kernel_ns(a, name), there = kernel_ns(other, name);
-        if (!a_is_base && shown(other, name))
-            continue; /* listed from the base's side already */
+        if (shown(a, name, i) || (!a_is_base && shown(other, name, KERNELS_SHOWN)))
+            continue; /* listed already: as another family, or from the base's side */
         add(d, "kernel", name, a_is_base ? here : there, a_is_base ? there : here);
     }
 }
@@ -136,6 +142,8 @@ struct diff *diff_find(struct advice *base, struct advice *now, bool by_sample, 
     }
     if (by_sample)
         per_sample(d, base, now);
+    if (d->base_ns <= 0 || d->new_ns <= 0)
+        return d; /* nothing moved from or to nothing */
     for (size_t i = 0; i < rule_count; i++)
         add(d, "finding", rules[i]->id, finding_ns(base, i), finding_ns(now, i));
     for (int p = 0; p < PART_COUNT; p++)

@@ -62,14 +62,17 @@ const char *gate_blame(struct gate *g)
 static void check_baseline(struct gate *g, double max_regress_pct)
 {
     const struct diff *d = g->diff;
+    bool measured = d->base_ns > 0 && d->new_ns > 0;
     const char *const names[2][2] = {{"step time vs baseline", "time per sample vs baseline"},
                                      {"mean step vs baseline", "mean time per sample vs baseline"}};
-    struct gate_check *c =
-        gate_add(g, names[d->by_mean][d->per_sample], "%", 100 * (d->ratio - 1), max_regress_pct);
+    struct gate_check *c = gate_add(g, names[d->by_mean][d->per_sample], measured ? "%" : "",
+                                    measured ? 100 * (d->ratio - 1) : 0, max_regress_pct);
     const char *commands = d->commands ? d->commands : "";
     const char *between = d->commands ? "; the commands differ: " : "";
-    c->low = 100 * (d->ratio_low - 1);
-    c->high = 100 * (d->ratio_high - 1);
+    if (measured) {
+        c->low = 100 * (d->ratio_low - 1);
+        c->high = 100 * (d->ratio_high - 1);
+    }
     if (d->comparable) {
         gate_judge(g, c, GATE_INCONCLUSIVE,
                    arena_printf(&g->arena, "not comparable: %s", d->comparable));

@@ -22,14 +22,18 @@ static void write_check(const struct gate_check *c, FILE *f)
 {
     struct text m, al, low, high;
     char message[1024];
-    snprintf(message, sizeof message, "measured %s (%s to %s), allowed %s. %s",
-             text_value(&m, c->measured, c->unit), text_value(&low, c->low, c->unit),
-             text_value(&high, c->high, c->unit), text_value(&al, c->allowed, c->unit),
-             c->why ? c->why : "");
+    if (*c->unit)
+        snprintf(message, sizeof message, "measured %s (%s to %s), allowed %s. %s",
+                 text_value(&m, c->measured, c->unit), text_value(&low, c->low, c->unit),
+                 text_value(&high, c->high, c->unit), text_value(&al, c->allowed, c->unit),
+                 c->why ? c->why : "");
+    else
+        snprintf(message, sizeof message, "%s", c->why ? c->why : "");
     xml_printf(f, "    <testcase classname=\"gpuprof.gate\" name=\"%s\" time=\"", c->name);
     fprintf(f, "%.6f\">\n", seconds_of(c));
     if (c->verdict == GATE_SLOWER)
-        xml_printf(f, "      <failure type=\"slower\" message=\"%s\"/>\n", message);
+        xml_printf(f, "      <failure type=\"%s\" message=\"%s\"/>\n", text_check_verdict(c),
+                   message);
     else if (c->verdict == GATE_INCONCLUSIVE)
         xml_printf(f, "      <skipped message=\"inconclusive: %s\"/>\n", message);
     else

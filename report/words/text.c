@@ -144,6 +144,11 @@ const char *text_error_class(enum error_class c)
     return names[c];
 }
 
+const char *text_check_verdict(const struct gate_check *c)
+{
+    return c->verdict == GATE_SLOWER && !*c->unit ? "failed" : text_gate_verdict(c->verdict);
+}
+
 const char *text_gate_verdict(enum gate_verdict v)
 {
     return v == GATE_PASS ? "pass" : v == GATE_SLOWER ? "slower" : "inconclusive";

@@ -30,7 +30,9 @@ double percent_of(int64_t part, int64_t whole); /* 0 when whole is 0 */
 const char *text_outcome_kind(const struct outcome *o); /* "upper-bound" or "predicted" */
 const char *text_error_class(enum error_class c);
 const char *text_gate_verdict(enum gate_verdict v); /* "pass", "slower", "inconclusive" */
-const char *text_moved(const struct change *c);     /* what moved: words for the part of a step */
+/* The verdict on one check: "failed" of a program that did, with nothing measured. */
+const char *text_check_verdict(const struct gate_check *c);
+const char *text_moved(const struct change *c); /* what moved: words for the part of a step */
 const char *text_step_source(enum step_source s);
 const char *text_copy(struct text *b, const struct copy_total *c); /* "host to device, pageable" */
 

@@ -1,5 +1,6 @@
 /* diff and gate on loops whose step times are known: what passes, what does not, what cannot be
  * said, and who is blamed. */
+#include "report/export.h"
 #include "tests/unit/gate_case.h"
 
 #include <math.h>
@@ -98,6 +99,38 @@ START_TEST(test_not_comparable)
         build_end(&a);
         build_end(&b);
     }
+}
+END_TEST
+
+/* A program that ended early has no steps: that is said, and no number is made of it. */
+START_TEST(test_nothing_to_compare)
+{
+    struct builder a = make(usual), b = build_start();
+    build_meta(&b, "ended.status", "1");
+    build_analyze(&b);
+    struct gate *g = gate(&a, &b, NULL, 3);
+    ck_assert_int_eq(g->verdict, GATE_SLOWER);
+    ck_assert_uint_eq(g->check_count, 2);
+    for (size_t i = 0; i < 2; i++)
+        ck_assert_str_eq(g->checks[i].unit, "");
+    ck_assert_str_eq(g->checks[1].why, "not comparable: the new recording contains no steps");
+    ck_assert_uint_eq(g->diff->change_count, 0);
+    static const char *const names[] = {"term", "markdown", "junit"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct err e = ERR_INIT;
+        struct export_options o = {.width = 100};
+        static char *out;
+        static size_t n;
+        FILE *f = open_memstream(&out, &n);
+        ck_assert_int_eq(exporter_find(names[i])->gate(g, &o, f, &e), 0);
+        fclose(f);
+        ck_assert_msg(strstr(out, "failed") != NULL && !strstr(out, "measured 1"), "%s", out);
+        ck_assert_msg(!strstr(out, "-100"), "%s", out);
+        free(out);
+    }
+    gate_free(g);
+    build_end(&a);
+    build_end(&b);
 }
 END_TEST
 
@@ -281,6 +314,7 @@ Suite *test_compare_suite(void)
     tcase_add_test(t, test_inconclusive);
     tcase_add_test(t, test_not_comparable);
     tcase_add_test(t, test_deterministic);
+    tcase_add_test(t, test_nothing_to_compare);
     tcase_add_test(t, test_blames_the_finding);
     tcase_add_test(t, test_kernel_that_grew);
     tcase_add_test(t, test_budget);
