@@ -25,10 +25,11 @@ int size_parse(const char *text, int64_t *bytes, struct err *e)
 const char *time_words(char *out, size_t size, int64_t ns)
 {
     double ms = (double)ns / 1e6;
+    int decimals = ms < 0.9995 ? 3 : ms < 9.995 ? 2 : ms < 99.95 ? 1 : 0;
     if (ns != 0 && ns > -9995 && ns < 9995) /* no "0.00 ms" of what is there */
         snprintf(out, size, "%.1f us", (double)ns / 1e3);
     else if (ms < 9999.5)
-        snprintf(out, size, "%.*f ms", ms < 9.995 ? 2 : ms < 99.95 ? 1 : 0, ms);
+        snprintf(out, size, "%.*f ms", ns != 0 ? decimals : 2, ms);
     else
         snprintf(out, size, "%.1f s", ms / 1e3);
     return out;

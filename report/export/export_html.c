@@ -77,12 +77,11 @@ static void write_header(const struct page *p)
     page_put(p, "<header>\n<h1>%s</h1>\n", p->o->title ? p->o->title : "profile");
     snprintf(device.s, sizeof device.s, "%.150s", text_device(p->a));
     page_put(p, "<p class=\"sub\">%s", device.s);
-    const char *between = device.s[0] ? " &middot; " : "";
+    fputs(device.s[0] && s->count ? " &middot; " : "", p->f);
     if (analysis_of_window(p->a->facts))
-        page_put(p, "%s%s", between, s->source_text);
+        page_put(p, "%s", s->source_text);
     else if (s->count)
-        fprintf(p->f, "%s%zu of %zu %s%s used", between, s->used, s->count,
-                analysis_step_word(p->a->facts),
+        fprintf(p->f, "%zu of %zu %s%s used", s->used, s->count, analysis_step_word(p->a->facts),
                 s->count == 1 ? ""
                 : s->batches  ? "es"
                               : "s");
@@ -186,13 +185,13 @@ static void write_busy_tile(const struct page *p)
     tile(p, "GPU busy", v.s, m.s);
 }
 
-/* Communication where there is any, else what the GPU waits for most. */
+/* Communication where there is any, else copies or what the GPU waits for: what takes most. */
 static void write_waiting_tile(const struct page *p)
 {
     const struct advice *a = p->a;
     const struct gpu_facts *g = &a->facts->gpu;
     struct text v, m;
-    int most = PART_IDLE_INPUT;
+    int most = PART_COPY;
     for (int i = PART_IDLE_INPUT; i < PART_COUNT; i++)
         if (a->facts->breakdown_ns[i] > a->facts->breakdown_ns[most])
             most = i;
@@ -207,7 +206,10 @@ static void write_waiting_tile(const struct page *p)
         const char *colon = strstr(part_title[most], ": ");
         snprintf(v.s, sizeof v.s, "%.1f %%",
                  percent_of(a->facts->breakdown_ns[most], a->facts->step_ns));
-        tile(p, "largest cause of idle time", v.s, colon ? colon + 2 : part_title[most]);
+        tile(p, most == PART_COPY ? "exposed copies" : "largest cause of idle time", v.s,
+             most == PART_COPY ? "not overlapped"
+             : colon           ? colon + 2
+                               : part_title[most]);
     }
 }
 
@@ -221,12 +223,12 @@ static void write_numbers(const struct page *p)
     }
     page_put(p, "<dl class=\"tiles\">\n");
     if (analysis_of_window(a->facts)) {
-        tile(p, "window", text_time(&v, a->facts->step_ns), "no step repeats");
+        tile(p, "window", text_ms(&v, a->facts->step_ns), "no step repeats");
     } else if (a->facts->steps.used) {
         bool mean = analysis_by_mean(a->facts);
         snprintf(m.s, sizeof m.s, mean ? "median %s" : "p95 %s",
-                 text_time(&q, mean ? a->facts->steps.median_ns : a->facts->steps.p95_ns));
-        tile(p, mean ? "step, average" : "step, median", text_time(&v, a->facts->step_ns), m.s);
+                 text_ms(&q, mean ? a->facts->steps.median_ns : a->facts->steps.p95_ns));
+        tile(p, mean ? "step, average" : "step, median", text_ms(&v, a->facts->step_ns), m.s);
         text_value(&v, 1e9 / (double)a->facts->step_ns, "");
         tile(p, "steps per second", v.s, "");
     } else {

@@ -119,16 +119,16 @@ static void write_breakdown(const struct advice *a, FILE *f)
     if (!text_has_parts(a))
         return;
     if (analysis_of_window(a->facts)) {
-        fprintf(f, "### Where the window goes\n\n%s (%s).\n\n", text_time(&m, a->facts->step_ns),
+        fprintf(f, "### Where the window goes\n\n%s (%s).\n\n", text_ms(&m, a->facts->step_ns),
                 a->facts->steps.source_text);
         write_parts(a, f);
         return;
     }
     fprintf(f, "### Where a %s goes\n\n%s median, %s at p95", word,
-            text_time(&m, a->facts->steps.median_ns), text_time(&p, a->facts->steps.p95_ns));
+            text_ms(&m, a->facts->steps.median_ns), text_ms(&p, a->facts->steps.p95_ns));
     if (analysis_by_mean(a->facts))
         fprintf(f, ", %s on average with long steps, which this table describes",
-                text_time(&m, a->facts->step_ns));
+                text_ms(&m, a->facts->step_ns));
     fprintf(f, "; %zu of %zu %s%s used.\n\n", a->facts->steps.used, a->facts->steps.count, word,
             a->facts->steps.batches ? "es" : "s");
     if (text_rate(&m, a))
@@ -229,8 +229,8 @@ static void write_windows(const struct diff *d, FILE *f)
 {
     struct text b, n;
     if (d->comparable) {
-        fprintf(f, "%s and %s were recorded: not compared. Careful: ", text_time(&b, d->base_ns),
-                text_time(&n, d->new_ns));
+        fprintf(f, "%s and %s were recorded: not compared. Careful: ", text_ms(&b, d->base_ns),
+                text_ms(&n, d->new_ns));
         markdown_text(f, d->comparable);
         fputs(".\n\n", f);
         return;
@@ -238,7 +238,7 @@ static void write_windows(const struct diff *d, FILE *f)
     fprintf(f,
             "**%s -> %s** for the same work: %+.1f %%. No step repeats: each was measured once, "
             "and the interval is unknown.\n\n",
-            text_time(&b, d->base_ns), text_time(&n, d->new_ns), (d->ratio - 1) * 100);
+            text_ms(&b, d->base_ns), text_ms(&n, d->new_ns), (d->ratio - 1) * 100);
 }
 
 static int markdown_diff(const struct diff *d, const struct export_options *o, FILE *f,
@@ -253,8 +253,12 @@ static int markdown_diff(const struct diff *d, const struct export_options *o, F
             write_changes(d, o, f);
         return export_done(f, e);
     }
-    fprintf(f, "**%s -> %s** per step (%s): %+.1f %%", text_time(&b, d->base_ns),
-            text_time(&n, d->new_ns), d->by_mean ? "average" : "median", (d->ratio - 1) * 100);
+    if (d->base_ns <= 0 || d->new_ns <= 0) {
+        fprintf(f, "Not compared: %s.\n", d->comparable);
+        return export_done(f, e);
+    }
+    fprintf(f, "**%s -> %s** per step (%s): %+.1f %%", text_ms(&b, d->base_ns),
+            text_ms(&n, d->new_ns), d->by_mean ? "average" : "median", (d->ratio - 1) * 100);
     if (d->enough)
         fprintf(f, ", 95 %% interval %+.1f to %+.1f %%.\n\n", (d->ratio_low - 1) * 100,
                 (d->ratio_high - 1) * 100);
@@ -264,7 +268,7 @@ static int markdown_diff(const struct diff *d, const struct export_options *o, F
         fprintf(f,
                 "Mean step, long steps included: %s -> %s, %+.1f %%, 95 %% interval %+.1f to %+.1f "
                 "%%.\n\n",
-                text_time(&b, d->pace.base_ns), text_time(&n, d->pace.new_ns),
+                text_ms(&b, d->pace.base_ns), text_ms(&n, d->pace.new_ns),
                 (d->pace.ratio - 1) * 100, (d->pace.ratio_low - 1) * 100,
                 (d->pace.ratio_high - 1) * 100);
     write_changes(d, o, f);
@@ -280,10 +284,10 @@ static int markdown_gate(const struct gate *g, const struct export_options *o, F
     for (size_t i = 0; i < g->check_count; i++) {
         const struct gate_check *c = &g->checks[i];
         struct text m, al;
-        fprintf(f, "| %s | ", text_gate_verdict(c->verdict));
+        fprintf(f, "| %s | ", text_check_verdict(c));
         markdown_text(f, c->name);
-        fprintf(f, " | %s | %s | ", text_value(&m, c->measured, c->unit),
-                text_value(&al, c->allowed, c->unit));
+        fprintf(f, " | %s | %s | ", *c->unit ? text_value(&m, c->measured, c->unit) : "",
+                *c->unit ? text_value(&al, c->allowed, c->unit) : "");
         markdown_text(f, c->why);
         fputs(" |\n", f);
     }

@@ -115,21 +115,21 @@ static void write_breakdown(const struct terminal *t, const struct advice *a)
     char pace[48] = "";
     if (analysis_by_mean(a->facts))
         snprintf(pace, sizeof pace, ", %s on average with long steps",
-                 text_time(&m, a->facts->steps.pace_ns));
+                 text_ms(&m, a->facts->steps.pace_ns));
     const char *source = a->facts->steps.source_text ? a->facts->steps.source_text : "";
     const char *label = analysis_of_window(a->facts) ? "Window"
                         : a->facts->steps.batches    ? "Batch"
                                                      : "Step";
     if (analysis_of_window(a->facts))
-        snprintf(line.s, sizeof line.s, "%s (%s)", text_time(&m, a->facts->step_ns), source);
+        snprintf(line.s, sizeof line.s, "%s (%s)", text_ms(&m, a->facts->step_ns), source);
     else if (a->facts->steps.used == 1) /* one step has no spread */
         snprintf(line.s, sizeof line.s, "%s; 1 of %zu step%s used (%s)",
-                 text_time(&m, a->facts->steps.median_ns), a->facts->steps.count,
+                 text_ms(&m, a->facts->steps.median_ns), a->facts->steps.count,
                  a->facts->steps.count == 1 ? "" : "s", source);
     else
         snprintf(line.s, sizeof line.s, "%s median, %s at p95%s; %zu of %zu %s used (%s)",
-                 text_time(&m, a->facts->steps.median_ns), text_time(&p, a->facts->steps.p95_ns),
-                 pace, a->facts->steps.used, a->facts->steps.count,
+                 text_ms(&m, a->facts->steps.median_ns), text_ms(&p, a->facts->steps.p95_ns), pace,
+                 a->facts->steps.used, a->facts->steps.count,
                  a->facts->steps.batches ? "batches" : "steps", source);
     term_labelled(t, label, INK_BOLD, line.s);
     if (a->facts->steps.doubt)
@@ -222,10 +222,10 @@ static void write_windows_head(const struct terminal *t, const struct diff *d)
     struct text b, n, line;
     if (d->comparable)
         snprintf(line.s, sizeof line.s, "%s and %s were recorded: not compared",
-                 text_time(&b, d->base_ns), text_time(&n, d->new_ns));
+                 text_ms(&b, d->base_ns), text_ms(&n, d->new_ns));
     else
         snprintf(line.s, sizeof line.s, "%s -> %s for the same work: %+.1f %%, interval unknown",
-                 text_time(&b, d->base_ns), text_time(&n, d->new_ns), (d->ratio - 1) * 100);
+                 text_ms(&b, d->base_ns), text_ms(&n, d->new_ns), (d->ratio - 1) * 100);
     term_labelled(t, "Window", INK_BOLD, line.s);
     term_labelled(t, "Careful", INK_WARN,
                   d->comparable ? d->comparable
@@ -239,11 +239,16 @@ static void write_diff_head(const struct terminal *t, const struct diff *d)
         write_windows_head(t, d);
         return;
     }
+    if (d->base_ns <= 0 || d->new_ns <= 0) {
+        term_labelled(t, "Step", INK_BOLD, "not compared");
+        term_labelled(t, "Careful", INK_WARN, d->comparable);
+        return;
+    }
     char within[64];
     snprintf(within, sizeof within, "95 %% interval %+.1f to %+.1f %%", (d->ratio_low - 1) * 100,
              (d->ratio_high - 1) * 100);
     snprintf(line.s, sizeof line.s, "%s -> %s per step (%s): %+.1f %%%s, %s",
-             text_time(&b, d->base_ns), text_time(&n, d->new_ns), d->by_mean ? "average" : "median",
+             text_ms(&b, d->base_ns), text_ms(&n, d->new_ns), d->by_mean ? "average" : "median",
              (d->ratio - 1) * 100, d->per_sample ? " per sample" : "",
              d->enough ? within : "interval unknown");
     enum ink ink = !d->enough          ? INK_BOLD
@@ -256,7 +261,7 @@ static void write_diff_head(const struct terminal *t, const struct diff *d)
         snprintf(line.s, sizeof line.s,
                  "%s -> %s per mean step, long steps included: %+.1f %%, 95 %% interval %+.1f to "
                  "%+.1f %%",
-                 text_time(&b, p->base_ns), text_time(&n, p->new_ns), (p->ratio - 1) * 100,
+                 text_ms(&b, p->base_ns), text_ms(&n, p->new_ns), (p->ratio - 1) * 100,
                  (p->ratio_low - 1) * 100, (p->ratio_high - 1) * 100);
         term_labelled(t, "Pace", INK_BOLD, line.s);
     }
@@ -313,11 +318,13 @@ static int term_gate(const struct gate *g, const struct export_options *o, FILE 
         struct text m, al, low, high;
         char line[512];
         term_ink(&t, inks[c->verdict]);
-        fprintf(f, "%-12s ", text_gate_verdict(c->verdict));
+        fprintf(f, "%-12s ", text_check_verdict(c));
         term_ink(&t, INK_PLAIN);
-        int n =
-            snprintf(line, sizeof line, "%s: measured %s, allowed %s", c->name,
-                     text_value(&m, c->measured, c->unit), text_value(&al, c->allowed, c->unit));
+        int n = snprintf(line, sizeof line, "%s", c->name);
+        if (*c->unit && n > 0 && (size_t)n < sizeof line)
+            n += snprintf(line + n, sizeof line - (size_t)n, ": measured %s, allowed %s",
+                          text_value(&m, c->measured, c->unit),
+                          text_value(&al, c->allowed, c->unit));
         if (c->low < c->high && n > 0 && (size_t)n < sizeof line)
             snprintf(line + n, sizeof line - (size_t)n, ", interval %s to %s",
                      text_value(&low, c->low, c->unit), text_value(&high, c->high, c->unit));

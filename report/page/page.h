@@ -46,6 +46,7 @@ int page_data(const struct page *p, struct err *e);
 /* A name that is shortened in its middle where it finds no room; `full`, or NULL for the same, is
  * what the pointer and the clipboard get. */
 void page_name(const struct page *p, const char *shown, const char *full);
+const char *page_during(const struct page *p, const struct gap *g); /* "" where nothing says it */
 
 /* A button that shows a span on the timeline; hidden without JavaScript. */
 void page_zoom_button(const struct page *p, int64_t start_ns, int64_t end_ns, const char *text);

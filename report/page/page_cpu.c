@@ -18,7 +18,7 @@ static void share_tile(const struct page *p, const char *name, uint32_t parts)
     for (int i = 0; i < PART_COUNT; i++)
         ns += parts >> i & 1 ? a->facts->breakdown_ns[i] : 0;
     snprintf(v.s, sizeof v.s, "%.1f %%", percent_of(ns, a->facts->step_ns));
-    tile(p, name, v.s, text_time(&m, ns));
+    tile(p, name, v.s, text_ms(&m, ns));
 }
 
 static void threads_tile(const struct page *p)
@@ -45,10 +45,10 @@ void page_cpu_numbers(const struct page *p)
         return;
     }
     if (analysis_by_mean(a->facts))
-        snprintf(m.s, sizeof m.s, "median %s", text_time(&q, a->facts->steps.median_ns));
+        snprintf(m.s, sizeof m.s, "median %s", text_ms(&q, a->facts->steps.median_ns));
     else
-        snprintf(m.s, sizeof m.s, "p95 %s", text_time(&q, a->facts->steps.p95_ns));
-    tile(p, name, text_time(&v, a->facts->step_ns), m.s);
+        snprintf(m.s, sizeof m.s, "p95 %s", text_ms(&q, a->facts->steps.p95_ns));
+    tile(p, name, text_ms(&v, a->facts->step_ns), m.s);
     text_value(&v, 1e9 / (double)a->facts->step_ns, "");
     tile(p, a->facts->steps.batches ? "batches per second" : "steps per second", v.s,
          text_rate(&m, a) && a->facts->steps.batches ? m.s : "");

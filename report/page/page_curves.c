@@ -146,20 +146,48 @@ bool page_has_curves(const struct page *p)
     return false;
 }
 
+struct place { /* of a device among the curves */
+    int64_t rank, ordinal;
+    size_t device;
+};
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return (x->ordinal > y->ordinal) - (x->ordinal < y->ordinal);
+}
+
+static struct place *places_of(const struct timeline *t)
+{
+    struct place *at = calloc(t->device_count + 1, sizeof *at);
+    for (size_t i = 0; at && i < t->device_count; i++) {
+        uint32_t process = timeline_process_index(t, t->devices[i].process);
+        at[i] = (struct place){process != TL_NONE ? t->processes[process].rank : -1,
+                               t->devices[i].ordinal, i};
+    }
+    if (at)
+        qsort(at, t->device_count, sizeof *at, by_rank);
+    return at;
+}
+
 void page_curves(const struct page *p)
 {
+    struct place *place = places_of(p->t);
     size_t shown = 0, left = 0;
     page_put(p,
              "<section id=\"curves\"><h2>The GPU over time</h2>\n<p class=\"dim\">Samples of the "
              "whole recording; the tinted part holds the steps that count.</p>\n");
-    for (size_t i = 0; i < p->t->device_count; i++) {
+    for (size_t i = 0; place && i < p->t->device_count; i++) {
         if (shown < DEVICES)
-            shown += write_device(p, i, p->t->device_count > 1) > 0;
+            shown += write_device(p, place[i].device, p->t->device_count > 1) > 0;
         else
             left++;
     }
     if (left)
         fprintf(p->f, "<p class=\"dim\">%zu more device%s not drawn.</p>\n", left,
                 left > 1 ? "s are" : " is");
+    free(place);
     page_put(p, "</section>\n");
 }

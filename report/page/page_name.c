@@ -20,6 +20,20 @@ static void put_part(const struct page *p, const char *s, size_t n)
     fputs("</span>", p->f);
 }
 
+/* The call that fills most of the gap, else the range around it. Where the host was between calls
+ * and ranges the gap names the next call, which it was not in. */
+const char *page_during(const struct page *p, const struct gap *g)
+{
+    const struct api *call = g->api != TL_NONE ? &p->t->apis[g->api] : NULL;
+    if (call) {
+        int64_t from = call->start_ns > g->start_ns ? call->start_ns : g->start_ns;
+        int64_t to = call->end_ns < g->end_ns ? call->end_ns : g->end_ns;
+        if (2 * (to - from) >= g->end_ns - g->start_ns)
+            return tl_text(p->t, call->name);
+    }
+    return g->range != TL_NONE ? tl_text(p->t, p->t->ranges[g->range].name) : "";
+}
+
 void page_name(const struct page *p, const char *shown, const char *full)
 {
     enum { SHORT = 24, TAIL = 12 };

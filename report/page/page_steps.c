@@ -37,7 +37,7 @@ static void write_bar(const struct page *p, const char *label, const int64_t *pa
     struct text m;
     page_put(p,
              "<div class=\"barrow\"><span class=\"barlabel\">%s</span><span class=\"bartime\">%s",
-             label, text_time(&m, total_ns));
+             label, text_ms(&m, total_ns));
     page_put(p, "</span><div class=\"bar\" role=\"img\" aria-label=\"%s:", label);
     for (int i = 0; i < PART_COUNT; i++)
         if (parts[i] > 0)
@@ -58,14 +58,15 @@ static void write_bar(const struct page *p, const char *label, const int64_t *pa
 
 static void write_legend(const struct page *p)
 {
+    struct text ms;
     page_put(p, "<ul class=\"legend\">\n");
     for (int i = 0; i < PART_COUNT; i++) {
         if (p->a->facts->breakdown_ns[i] < 500) /* reads as 0.00 ms */
             continue;
         fprintf(p->f, "<li><i class=\"swatch p%d\"></i>", i);
         page_put(p, "<span>%s</span>", analysis_part_title(p->a->facts, i));
-        fprintf(p->f, "<b>%.2f ms</b><em>%.1f %%</em></li>\n",
-                (double)p->a->facts->breakdown_ns[i] / 1e6,
+        fprintf(p->f, "<b>%s</b><em>%.1f %%</em></li>\n",
+                text_ms(&ms, p->a->facts->breakdown_ns[i]),
                 percent_of(p->a->facts->breakdown_ns[i], p->a->facts->step_ns));
     }
     page_put(p, "</ul>\n");
@@ -116,8 +117,8 @@ void page_steps(const struct page *p)
         most = svg_nice(2 * (double)s->p95_ns);
     const char *plural = s->count == 1 ? "" : s->batches ? "es" : "s";
     snprintf(label, sizeof label, "%zu %s%s, %zu used; median %s, p95 %s", s->count,
-             analysis_step_word(p->a->facts), plural, s->used, text_time(&m, s->median_ns),
-             text_time(&q, s->p95_ns));
+             analysis_step_word(p->a->facts), plural, s->used, text_ms(&m, s->median_ns),
+             text_ms(&q, s->p95_ns));
     page_put(p, "<section id=\"steps\"><h2>Every %s</h2>\n<p class=\"dim\">%s. Source: %s.",
              analysis_step_word(p->a->facts), label, s->source_text ? s->source_text : "");
     page_put(
@@ -208,13 +209,10 @@ static int longest_first(const void *a, const void *b)
 static void write_gap(const struct page *p, const struct gap *g)
 {
     struct text m;
-    const char *during = g->api != TL_NONE     ? tl_text(p->t, p->t->apis[g->api].name)
-                         : g->range != TL_NONE ? tl_text(p->t, p->t->ranges[g->range].name)
-                                               : "";
     page_put(p, "<tr><td>%s</td>", text_time(&m, g->end_ns - g->start_ns));
     fprintf(p->f, "<td><i class=\"swatch p%d\"></i>", g->part);
     page_put(p, "%s</td><td class=\"name\">", part_title[g->part]);
-    page_name(p, during, NULL);
+    page_name(p, page_during(p, g), NULL);
     page_put(p, "</td><td class=\"name\">");
     if (g->before_op != TL_NONE) {
         const struct op *op = &p->t->ops[g->before_op];
@@ -234,6 +232,7 @@ static void write_gap(const struct page *p, const struct gap *g)
 void page_idle(const struct page *p)
 {
     enum { SHOWN = 20 };
+    struct text t;
     const struct gap **order = malloc((p->a->facts->gap_count + 1) * sizeof *order);
     size_t n = 0;
     for (size_t i = 0; order && i < p->a->facts->gap_count; i++)
@@ -242,7 +241,8 @@ void page_idle(const struct page *p)
             order[n++] = &p->a->facts->gaps[i];
     page_put(p, "<section id=\"idle\"><h2>When the GPU idles</h2>\n");
     if (n == 0) {
-        page_put(p, "<p>The GPU never idles in the analysed time.</p></section>\n");
+        page_put(p, "<p>Every gap in the analysed time is shorter than %s.</p></section>\n",
+                 text_time(&t, GAP_LISTED_NS));
         free(order);
         return;
     }

@@ -114,11 +114,9 @@ static void write_outlier(const struct page *p, size_t i, size_t median)
     if (part >= 0)
         page_put(p, "%s", analysis_part_title(f, part));
     if (g) {
-        const char *during = g->range != TL_NONE ? tl_text(p->t, p->t->ranges[g->range].name)
-                             : g->api != TL_NONE ? tl_text(p->t, p->t->apis[g->api].name)
-                                                 : NULL;
+        const char *during = page_during(p, g);
         page_put(p, ", its longest gap %s", text_ms(&t, g->end_ns - g->start_ns));
-        page_put(p, during ? ", during <code>%s</code> " : " ", during);
+        page_put(p, *during ? ", during <code>%s</code> " : " ", during);
         page_zoom_button(p, g->start_ns, g->end_ns, "show");
     }
     page_put(p, "</li>\n");

@@ -50,6 +50,15 @@ static void per_step(const struct page *p, double n)
     number(p, n, text_mean_count(&t, n));
 }
 
+/* Blocks or threads: 0 where nobody recorded them, as of a CUDA graph. */
+static void whole_or_none(const struct page *p, int64_t n)
+{
+    if (n > 0)
+        whole(p, n);
+    else
+        number(p, 0, "-");
+}
+
 static void write_kernel(const struct page *p, const struct kernel_total *k)
 {
     struct text t;
@@ -64,8 +73,8 @@ static void write_kernel(const struct page *p, const struct kernel_total *k)
     plain(p, percent_of(k->total_ns, p->a->facts->totals.kernel_ns), "%.1f %%");
     number(p, (double)k->total_ns / (double)k->count, text_time(&t, k->total_ns / k->count));
     number(p, (double)k->max_ns, text_time(&t, k->max_ns));
-    whole(p, (int64_t)op->grid[0] * op->grid[1] * op->grid[2]);
-    whole(p, (int64_t)op->block[0] * op->block[1] * op->block[2]);
+    whole_or_none(p, (int64_t)op->grid[0] * op->grid[1] * op->grid[2]);
+    whole_or_none(p, (int64_t)op->block[0] * op->block[1] * op->block[2]);
     page_put(p, "<td>");
     page_zoom_button(p, op->start_ns, op->end_ns, "show");
     page_put(p, "</td></tr>\n");

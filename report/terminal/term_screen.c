@@ -38,13 +38,13 @@ static void write_step(const struct terminal *t, const struct advice *a)
         return;
     if (analysis_of_window(a->facts))
         snprintf(line.s, sizeof line.s, "%.60s (no step repeats)",
-                 text_time(&median, a->facts->step_ns));
+                 text_ms(&median, a->facts->step_ns));
     else if (s->used == 1)
-        snprintf(line.s, sizeof line.s, "%.60s; 1 of %zu used", text_time(&median, s->median_ns),
+        snprintf(line.s, sizeof line.s, "%.60s; 1 of %zu used", text_ms(&median, s->median_ns),
                  s->count);
     else
         snprintf(line.s, sizeof line.s, "%.60s median, %.60s at p95; %zu of %zu used",
-                 text_time(&median, s->median_ns), text_time(&late, s->p95_ns), s->used, s->count);
+                 text_ms(&median, s->median_ns), text_ms(&late, s->p95_ns), s->used, s->count);
     term_labelled(t,
                   analysis_of_window(a->facts) ? "Window"
                   : s->batches                 ? "Batch"
@@ -61,10 +61,11 @@ static size_t write_rows(const struct terminal *t, const struct advice *a,
     const struct outcome *x = shown_finding(a, o, 0);
     if (!x) {
         bool blind = a->verdict_class && strcmp(a->verdict_class, "not-enough-data") == 0;
-        fputs(blind ? "No advice: the recording contains too little data.\n"
-                    : "gpuprof found nothing to change.\n",
-              t->f);
         if (blind)
+            fputs("No advice: the recording contains too little data.\n", t->f);
+        else if (a->ranked_count) /* but none that was asked for */
+            fputs("gpuprof found nothing to change.\n", t->f);
+        if (blind || !a->ranked_count)
             term_labelled(t, "Next", INK_BOLD, a->next);
         return 0;
     }

@@ -45,8 +45,10 @@ START_TEST(test_times)
     static const struct {
         int64_t ns;
         const char *text;
-    } times[] = {{0, "0.00 ms"},     {400, "0.4 us"},       {9500, "9.5 us"},
-                 {70000, "0.07 ms"}, {12340000, "12.3 ms"}, {INT64_C(12300000000), "12.3 s"}};
+    } times[] = {{0, "0.00 ms"},        {400, "0.4 us"},
+                 {9500, "9.5 us"},      {70000, "0.070 ms"},
+                 {796000, "0.796 ms"},  {999600, "1.00 ms"},
+                 {12340000, "12.3 ms"}, {INT64_C(12300000000), "12.3 s"}};
     char text[32];
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         ck_assert_str_eq(time_words(text, sizeof text, times[i].ns), times[i].text);

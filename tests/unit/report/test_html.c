@@ -154,6 +154,46 @@ START_TEST(page_of_an_unknown_device_begins_with_the_steps)
 }
 END_TEST
 
+/* A window without steps, copies that take most of it, and gaps too short to be listed. */
+START_TEST(page_of_a_window_of_copies)
+{
+    struct builder b = build_start();
+    int64_t at = MS(1);
+    for (int i = 0; i < 20; at += US(501 + i), i++)
+        build_copy(&b, COPY_H2D, MEMORY_PINNED, MEMORY_DEVICE, false, 1 << 20, MS(1) + US(i), US(1),
+                   at, US(500 + i));
+    build_kernel(&b, "volta_sgemm_128x64_nn", MS(1) + US(30), at, US(400));
+    char *out = exported("html", build_analyze(&b));
+    *strstr(out, "id=\"data\"") = 0;
+    ck_assert_msg(!strstr(out, "&amp;middot;"), "markup as text");
+    ck_assert_ptr_nonnull(strstr(out, "GB &middot; no step repeats"));
+    ck_assert_ptr_nonnull(strstr(out, "<dt>exposed copies</dt>"));
+    ck_assert_msg(strstr(out, "Every gap in the analysed time is shorter than 2.00 us."), "%.600s",
+                  strstr(out, "When the GPU idles"));
+    free(out);
+    build_end(&b);
+}
+END_TEST
+
+/* A gap names the call that fills it, else the range around it: not the call behind it. */
+START_TEST(page_says_what_happened_during_a_gap)
+{
+    struct builder b = build_start();
+    for (int i = 0; i < 12; i++) {
+        int64_t at = MS(1) + MS(10) * i;
+        build_range(&b, "step", at, at + MS(10));
+        build_range(&b, "augment on the host", at + US(10), at + MS(6));
+        build_kernel(&b, "volta_sgemm_128x64_nn", at + MS(6), at + MS(6) + US(20), MS(3));
+    }
+    char *out = exported("html", build_analyze(&b));
+    const char *gaps = strstr(out, "Longest gaps in");
+    ck_assert_ptr_nonnull(gaps);
+    ck_assert_ptr_nonnull(strstr(gaps, "<span class=\"mid\" title=\"augment on the host\">"));
+    free(out);
+    build_end(&b);
+}
+END_TEST
+
 /* A profiler that recorded no GPU: nothing is said of one that idles, and no cause is given. */
 START_TEST(page_of_host_work_alone_speaks_of_no_idle_gpu)
 {
@@ -239,6 +279,8 @@ Suite *test_html_suite(void)
     tcase_add_test(t, page_of_an_unknown_device_begins_with_the_steps);
     tcase_add_test(t, page_of_host_work_alone_speaks_of_no_idle_gpu);
     tcase_add_test(t, page_tells_what_threads_wait_for);
+    tcase_add_test(t, page_of_a_window_of_copies);
+    tcase_add_test(t, page_says_what_happened_during_a_gap);
     tcase_add_test(t, page_carries_every_event_of_a_small_run);
     tcase_add_test(t, rounds_axes_up);
     suite_add_tcase(s, t);

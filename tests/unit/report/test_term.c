@@ -134,6 +134,20 @@ START_TEST(answers_on_one_screen)
 }
 END_TEST
 
+/* Nothing to change in the program, but something to do: the short answer says it, too. */
+START_TEST(says_what_to_do_without_a_finding)
+{
+    struct builder b;
+    struct advice *a = exported_run(&b, NULL);
+    a->ranked_count = 0;
+    a->next = "Record on an idle machine.";
+    char *out = told(a, DETAIL_BRIEF, 100, false);
+    ck_assert_ptr_nonnull(strstr(out, "Next     Record on an idle machine.\n"));
+    free(out);
+    build_end(&b);
+}
+END_TEST
+
 /* A remedy of one line of its own is whole; what is cut says so. */
 START_TEST(cuts_with_dots)
 {
@@ -236,6 +250,7 @@ Suite *test_term_suite(void)
     tcase_add_test(c, tells_as_much_as_it_is_asked_for);
     tcase_add_test(c, answers_on_one_screen);
     tcase_add_test(c, cuts_with_dots);
+    tcase_add_test(c, says_what_to_do_without_a_finding);
     tcase_add_test(c, tells_how_the_program_ended);
     tcase_add_test(c, colours_only_where_asked);
     tcase_add_test(c, markdown_folds_the_rest);
