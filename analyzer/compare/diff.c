@@ -64,10 +64,15 @@ static int64_t kernel_ns(const struct advice *a, const char *name)
     return facts_per_step(a->facts, ns);
 }
 
+static int64_t moved_ns(const struct change *c)
+{
+    return llabs(c->new_ns - c->base_ns);
+}
+
 static int by_movement(const void *x, const void *y)
 {
     const struct change *a = x, *b = y;
-    int64_t p = llabs(a->new_ns - a->base_ns), q = llabs(b->new_ns - b->base_ns);
+    int64_t p = moved_ns(a), q = moved_ns(b);
     return p != q ? (p < q) - (p > q) : strcmp(a->what, b->what);
 }
 
@@ -151,6 +156,9 @@ struct diff *diff_find(struct advice *base, struct advice *now, bool by_sample, 
     add_kernels(d, base, now, true);
     add_kernels(d, now, base, false);
     qsort(d->changes, d->change_count, sizeof *d->changes, by_movement);
+    while (d->change_count > 1 &&
+           moved_ns(&d->changes[d->change_count - 1]) < moved_ns(&d->changes[0]) / 100)
+        d->change_count--; /* what moved beside the largest is not seen */
     return d;
 }
 

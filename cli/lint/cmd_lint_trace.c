@@ -1,14 +1,23 @@
 /* lint-trace: check that viewers can read a Chrome trace */
+#include "analyzer/profile/store.h"
 #include "cli/common/command.h"
 #include "cli/lint/lint.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 static int run(int argc, char **argv)
 {
     struct err e = ERR_INIT;
     if (argc != 1)
         return usage_error("lint-trace: name one trace: gpuprof lint-trace X.json");
+    struct stat st;
+    if (stat(argv[0], &st) == 0 && S_ISDIR(st.st_mode))
+        return usage_error("lint-trace: %s is a folder; name one trace", argv[0]);
+    if (store_is_profile(argv[0]) == 1)
+        return usage_error("lint-trace: %s is a profile; `gpuprof export %s -o X.json.gz` makes a "
+                           "trace of it",
+                           argv[0], argv[0]);
     struct lint l = {0};
     if (lint_read(&l, argv[0], &e)) {
         lint_release(&l);

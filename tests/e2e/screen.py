@@ -58,6 +58,9 @@ def screens(build, checks):
                      f"it has verdict, finding and what to type, at {columns} columns", text)
     lines = on_terminal(build, ["analyze", profile], columns=200, COLUMNS="60")
     checks.check(widest(line for line in lines if profile not in line) <= 60, "COLUMNS=60 is obeyed", str(widest(lines)))
+    hint = build.run([build.gpuprof, "lint-trace", profile])
+    checks.check(hint.returncode == 2 and f"gpuprof export {profile}" in hint.stderr, "lint-trace says how to make a trace of a profile",
+                 hint.stderr)
     pager = build.path("pager")
     with open(pager, "w", encoding="utf-8") as f:
         f.write("#!/bin/sh\nsed 's/^/paged: /'\n")

@@ -73,9 +73,9 @@ read_out() { # one line of the README after the other
     done 3<"$run/lines"
 }
 
-unexplained() { # the README's table has a reason, in backticks, for each test that was skipped
-    grep '^| `no ' ".$home/gpuprof/README.md" | grep -o '`no [^`]*`' | tr -d '`' >"$run/reasons"
-    grep '^skipped: ' "$said" | grep -vFf "$run/reasons" | sed 's/^/fresh: the README has no such reason: /' | grep . && return 1
+unexplained() { # the table of docs/testing.md has a reason, in backticks, for each test that was skipped
+    grep '^| `no ' ".$home/gpuprof/docs/testing.md" | grep -o '`no [^`]*`' | tr -d '`' >"$run/reasons"
+    grep '^skipped: ' "$said" | grep -vFf "$run/reasons" | sed 's/^/fresh: docs/testing.md has no such reason: /' | grep . && return 1
     return 0
 }
 
