@@ -132,7 +132,7 @@ static int find_loading(struct found *f, const struct timeline *t, uint32_t thre
 {
     struct spans input = {0};
     bool trainers = made_by_trainers(t);
-    int rc = input_spans(&input, t, thread);
+    int rc = input_spans(&input, t, thread, true);
     for (size_t i = 0; rc == 0 && i < input.n; i++)
         rc = push(f, PART_DATA, input.at[i].start_ns, input.at[i].end_ns);
     spans_release(&input);

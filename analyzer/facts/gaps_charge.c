@@ -268,7 +268,7 @@ static int add_lane(struct pass *p, uint32_t thread)
     *l = (struct lane){.thread = thread,
                        .at = t->apis ? t->apis + t->threads[thread].first_api : NULL,
                        .n = t->threads[thread].apis};
-    return input_spans(&l->input, t, thread);
+    return input_spans(&l->input, t, thread, !analysis_of_window(p->a));
 }
 
 /* The main thread, then the process' other launching threads by number of launches. */

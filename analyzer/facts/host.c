@@ -245,7 +245,7 @@ static int typical_wait(struct facts *f)
     size_t n = 0;
     int rc = v ? 0 : -1;
     if (rc == 0 && f->tl->thread_count) {
-        rc = input_spans(&input, f->tl, f->steps.main_thread);
+        rc = input_spans(&input, f->tl, f->steps.main_thread, !analysis_of_window(f));
         for (size_t i = 0; rc == 0 && i < f->steps.count; i++)
             if (f->steps.at[i].used)
                 all += v[n++] =

@@ -192,12 +192,12 @@ static int add_os_waits(struct span_list *l, const struct timeline *t, uint32_t 
     return rc;
 }
 
-int input_spans(struct spans *out, const struct timeline *t, uint32_t thread)
+int input_spans(struct spans *out, const struct timeline *t, uint32_t thread, bool loop)
 {
     struct span_list found = {0};
     const struct thread *th = &t->threads[thread];
     struct launches l = {.input = name_test_open(t, input_name)};
-    int rc = launches_count(&l, t, th) < 0 ? -1 : add_os_waits(&found, t, thread);
+    int rc = launches_count(&l, t, th) < 0 ? -1 : loop ? add_os_waits(&found, t, thread) : 0;
     for (uint32_t i = th->first_range; i < th->first_range + th->ranges && rc == 0; i++) {
         const struct range *r = &t->ranges[i];
         if (!name_test(&l.input, r->name) || is_loop(&l, th, r->name))

@@ -77,7 +77,7 @@ static int take_os_waits(struct deliveries *d, const struct facts *f)
 {
     struct spans all = {0};
     size_t next = 0;
-    int rc = input_spans(&all, f->tl, f->steps.main_thread);
+    int rc = input_spans(&all, f->tl, f->steps.main_thread, !analysis_of_window(f));
     for (size_t i = 0; i < all.n && rc == 0; i++)
         if (slept(f->tl, f->steps.main_thread, &all.at[i], &next))
             rc = add(d, all.at[i].start_ns, all.at[i].end_ns);

@@ -99,6 +99,25 @@ START_TEST(workers_are_advised_without_any_range)
 }
 END_TEST
 
+/* Nothing repeats: the program waits for a compiler, say, and nobody knows of a loader. */
+START_TEST(waits_outside_of_a_loop_are_no_input)
+{
+    struct builder b = build_start();
+    char name[32];
+    for (int i = 0; i < CASE_STEPS; i++) {
+        int64_t at = MS(100) + MS(10) * i;
+        snprintf(name, sizeof name, "generated_%d", i);
+        build_kernel(&b, name, at, at + US(30), US(100));
+        waits(&b, at + MS(2), at + MS(10));
+    }
+    struct advice *a = build_analyze(&b);
+    ck_assert(analysis_of_window(a->facts));
+    ck_assert_int_eq(a->facts->breakdown_ns[PART_IDLE_INPUT], 0);
+    case_verdict(a, "num-workers", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
 Suite *test_os_waits_suite(void);
 Suite *test_os_waits_suite(void)
 {
@@ -107,6 +126,7 @@ Suite *test_os_waits_suite(void)
     tcase_add_test(c, a_wait_between_steps_is_the_loaders);
     tcase_add_test(c, other_pauses_are_not);
     tcase_add_test(c, workers_are_advised_without_any_range);
+    tcase_add_test(c, waits_outside_of_a_loop_are_no_input);
     suite_add_tcase(s, c);
     return s;
 }
