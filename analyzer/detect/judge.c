@@ -50,10 +50,11 @@ int judge_behind(struct cut *c, const struct sequence *s, struct scratch *w)
 int judge_exact(struct cut *c, const struct sequence *s, struct scratch *w)
 {
     const double ALL = 0.999, NEARLY = 0.9;
+    const size_t MANY = 100; /* more than any model has layers */
     if (c->k < OFTEN || c->coverage < ALL || c->similarity < ALL || cut_splits_calls(s, c->token))
         return 0;
     if (cut_judge(c, s, w) < 0)
         return -1;
-    return c->alike >= NEARLY && c->steady >= NEARLY && cut_hint(c) == HINT_COPIES &&
-           !moves_only(c);
+    bool loops = cut_hint(c) == HINT_COPIES || (c->k >= MANY && c->votes > 1);
+    return c->alike >= NEARLY && c->steady >= NEARLY && loops && !moves_only(c);
 }

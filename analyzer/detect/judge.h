@@ -14,8 +14,8 @@ judgement judge_steps;
 /* Steps behind a warm-up that did more than all of them: a compiler tried kernels. They are many,
  * all alike, and all that is done from the first one on. */
 judgement judge_behind;
-/* Steps of a few operations, a copy from or to the host among them: without much that could agree
- * on them they are exactly the same, and nearly all that is done. */
+/* Steps of a few operations: without much that could agree on them they are exactly the same, and
+ * nearly all that is done. A copy from or to the host is among them, or they are very many. */
 judgement judge_exact;
 
 #endif

@@ -296,6 +296,27 @@ START_TEST(steps_of_few_kinds_of_operations_are_found)
 }
 END_TEST
 
+/* A simulation: forces, then positions, and so on. */
+static int alternating(int n)
+{
+    struct builder b = build_start();
+    for (int i = 0; i < n; i++) {
+        build_kernel(&b, "forces", MS(1) + US(100) * i, MS(1) + US(100 * i + 10), US(40));
+        build_kernel(&b, "positions", MS(1) + US(100 * i + 20), MS(1) + US(100 * i + 52), US(40));
+    }
+    const struct steps *s = &build_analyze(&b)->facts->steps;
+    int found = s->source == STEPS_DETECTED ? (int)s->count : 0;
+    build_end(&b);
+    return found;
+}
+
+START_TEST(many_repeats_of_two_kernels_are_steps)
+{
+    ck_assert_int_eq(alternating(400), 399);
+    ck_assert_int_eq(alternating(30), 0); /* as many layers may a model have */
+}
+END_TEST
+
 static void migration(struct builder *b, int64_t at)
 {
     struct row_copy r = {.id = ++b->next_id,
@@ -346,6 +367,7 @@ Suite *test_steps_found_suite(void)
     tcase_add_test(c, copies_around_the_loop_do_not_make_its_steps_doubtful);
     tcase_add_test(c, a_trace_with_few_launches_has_its_steps);
     tcase_add_test(c, migrations_of_managed_memory_are_no_steps);
+    tcase_add_test(c, many_repeats_of_two_kernels_are_steps);
     tcase_add_test(c, steps_of_few_kinds_of_operations_are_found);
     tcase_add_test(c, what_comes_before_the_loop_does_not_make_updates_doubtful);
     suite_add_tcase(s, c);
