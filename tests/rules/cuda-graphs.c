@@ -251,6 +251,7 @@ START_TEST(test_launches_of_a_window)
     ck_assert_str_eq(o->title, "Launch fewer kernels, or many at once");
     ck_assert_ptr_nonnull(strstr(o->summary, "in the window"));
     ck_assert_ptr_null(strstr(o->summary, "step"));
+    ck_assert_ptr_nonnull(strstr(o->summary, "waits 9."));
     ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "what repeats"));
     build_end(&b);
     ck_assert_int_eq(of_window(&b, 10)->verdict, RULE_SILENT); /* too few to say so */

@@ -50,10 +50,10 @@ static void check_copy_volume(const struct facts *f, struct arena *arena, struct
     bool back = query_comes_back_pct(f) > 50;
     outcome_fires(o, back ? f->breakdown_ns[PART_COPY] : exposed,
                   arena_printf(arena,
-                               "the program copies %.0f MB per step to the GPU in %.1f ms, but the "
-                               "GPU computes for only %.1f ms: overlap cannot hide the copies",
-                               (double)c.bytes / (double)f->steps.used / 1e6, ms(exposed),
-                               ms(hidden_at_most)));
+                               "the program copies %.0f MB per step to the GPU in %s, but the "
+                               "GPU computes for only %s: overlap cannot hide the copies",
+                               (double)c.bytes / (double)f->steps.used / 1e6,
+                               query_time(arena, exposed), query_time(arena, hidden_at_most)));
     o->setting = "offload=0";
     outcome_example_op(o, f->tl, c.longest, "longest copy");
 }

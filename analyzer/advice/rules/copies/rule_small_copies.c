@@ -101,9 +101,8 @@ static void check_small_copies(const struct facts *f, struct arena *arena, struc
     o->edit = (struct edit){.kind = EDIT_REMOVE, .ops = removes, .calls = silences};
     outcome_fires(
         o, cost,
-        arena_printf(arena,
-                     "every step sends %lld copies of a few bytes to the GPU one by one: %.1f ms",
-                     (long long)count, ms(cost)));
+        arena_printf(arena, "every step sends %lld copies of a few bytes to the GPU one by one: %s",
+                     (long long)count, query_time(arena, cost)));
     outcome_example_op(o, f->tl, ops.longest, "longest of them");
 }
 

@@ -273,8 +273,9 @@ static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct
     outcome_fires(o, idle,
                   arena_printf(arena,
                                "%.0f launches per step, %.0f %% of the kernels under 10 us: the "
-                               "GPU waits %.1f ms per step for the next launch%s",
-                               (double)f->totals.launches / (double)s.steps, short_pct, ms(idle),
+                               "GPU waits %s per step for the next launch%s",
+                               (double)f->totals.launches / (double)s.steps, short_pct,
+                               query_time(arena, idle),
                                s.steps < 2 && !analysis_of_window(f)
                                    ? "; the recording contains only one step, so "
                                      "check that every step launches the same kernels"
