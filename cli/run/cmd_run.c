@@ -149,6 +149,18 @@ static int choose_name(char **argv, char *name, size_t n, int *as, struct err *e
     return 0;
 }
 
+/* Before the program starts: what of it will not be recorded. */
+static void say_what_is_lost(const struct run_device *d, const char *program)
+{
+    if (d->no_gpu && program_is_there(program)) { /* else that alone is said */
+        say("no NVIDIA GPU found: gpuprof records only the host side");
+        say("(--device virtual:h200 rehearses on a virtual GPU)");
+    }
+    const char *says = program_says(program_kind(program));
+    if (says)
+        say("%s %s", program, says);
+}
+
 static int run(int argc, char **argv)
 {
     struct err e = ERR_INIT;
@@ -197,12 +209,7 @@ static int run(int argc, char **argv)
             ;
         return child_finish(&c);
     }
-    if (d.no_gpu && program_is_there(argv[0])) /* else that alone is said */
-        say("no NVIDIA GPU found: gpuprof records only the host side (--device virtual:h200 "
-            "rehearses on a virtual GPU)");
-    const char *says = program_says(program_kind(argv[0]));
-    if (says)
-        say("%s %s", argv[0], says);
+    say_what_is_lost(&d, argv[0]);
     return record(argv, &d, name, as);
 }
 
