@@ -76,9 +76,9 @@ def two_in_a_folder(build, checks, disk):
 def killed(build, checks, disk):
     run = start(build, "killed.gpuprof", steps=100000, SLURM_TMPDIR=disk)
     time.sleep(1.5)
-    ours = subprocess.run(["pgrep", "-f", "killed.gpuprof"], capture_output=True, text=True, check=False).stdout.split()
-    for pid in ours:
-        os.kill(int(pid), signal.SIGKILL)
+    with open(f"/proc/{run.pid}/task/{run.pid}/children", encoding="ascii") as f:
+        for pid in f.read().split():  # the recorder is in a session of its own
+            os.kill(int(pid), signal.SIGKILL)
     os.killpg(run.pid, signal.SIGKILL)
     run.communicate()
     time.sleep(1.5)  # a folder that is younger may belong to a run that begins
