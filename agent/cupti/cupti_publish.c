@@ -4,15 +4,19 @@
  *
  * The agent's thread does this all the time. A thread of the program does it at the end of the
  * first steps, so that no step is marked as over whose kernels have no names; it hands nothing
- * over. One thread at a time: the program's threads never wait for their turn. */
+ * over. One thread at a time. A thread of the program waits for its turn in these steps alone, and
+ * 20 ms at most: that long only if the agent's thread has the turn and gets no core. */
+#include <errno.h>
 #include <time.h>
 
+#include "agent/core/cancel.h"
 #include "agent/core/clock.h"
 #include "agent/cupti/cupti.h"
 
 enum {
     FIRST_STEPS = 8, /* ... of which the program's own thread looks for the names */
     TURN_NAP_NS = 20000,
+    TURN_NAPS = 1000, /* 20 ms */
 };
 
 _Atomic bool cupti_asleep;
@@ -84,14 +88,31 @@ void cupti_publish_begin(void)
     atomic_store(&cupti_asleep, false);
 }
 
+/* In the program's thread: it may be cancelled elsewhere, not here. */
+static bool wait_for_turn(void)
+{
+    const struct timespec nap = {.tv_nsec = TURN_NAP_NS};
+    bool mine = take_turn();
+    if (mine)
+        return true;
+    int saved = errno, state = cancel_put_off();
+    for (int i = 0; !mine && i < TURN_NAPS; i++) {
+        nanosleep(&nap, NULL);
+        mine = take_turn();
+    }
+    cancel_restore(state);
+    errno = saved;
+    return mine;
+}
+
 void cupti_step_over(struct thread *t)
 {
     if (atomic_load_explicit(&steps_marked, memory_order_relaxed) >= FIRST_STEPS ||
         !cupti_running() || !cupti.thread)
         return;
     atomic_fetch_add_explicit(&steps_marked, 1, memory_order_relaxed);
-    if (!take_turn())
-        return; /* it is being done */
+    if (!wait_for_turn())
+        return;
     publish(t, false);
     give_turn();
 }

@@ -88,7 +88,7 @@ def examine(checks, profile, steps, what):
     behind = one(unnamed)
     losses = one("SELECT count(*) " + text.format("kernel") + "LIKE '%softmax_loss%'")
     checks.check(losses >= marked and losses + behind >= steps,
-                 f"{what}: the kernels of all {steps} finished steps are there", f"only {losses}")
+                 f"{what}: the kernels of all {steps} finished steps are there", f"only {losses}, and {marked} marks")
     said = one("SELECT ifnull(sum(value), 0) FROM health JOIN string s ON s.id = code "
                "WHERE s.text = 'names-missing'")
     checks.check(said == behind, f"{what}: says how many kernels have no name",
