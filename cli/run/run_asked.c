@@ -56,14 +56,22 @@ static void add(struct wishes *w, const char *text, const struct asked *from)
     asked_done(&wish.from);
 }
 
-void wishes_begin(struct wishes *w, const char *folder, const char *profile)
+static bool older(const struct stat *a, const struct stat *b)
+{
+    return a->st_mtim.tv_sec != b->st_mtim.tv_sec ? a->st_mtim.tv_sec < b->st_mtim.tv_sec
+                                                  : a->st_mtim.tv_nsec < b->st_mtim.tv_nsec;
+}
+
+void wishes_begin(struct wishes *w, const struct run_folders *folders, const char *profile)
 {
     const char *slash = strrchr(profile, '/');
-    *w = (struct wishes){.folder = folder};
+    struct stat ours;
+    *w = (struct wishes){.folder = folders->spools};
     snprintf(w->path, sizeof w->path, "%.*sgpuprof.record", slash ? (int)(slash - profile + 1) : 0,
              profile);
-    if (stat(w->path, &w->seen) != 0)
-        w->seen.st_nlink = 0;
+    if (stat(w->path, &w->seen) != 0 ||
+        (stat(folders->meeting, &ours) == 0 && !older(&w->seen, &ours)))
+        w->seen.st_nlink = 0; /* of an earlier run it would be older than our folder */
 }
 
 /* Nobody removes the file: each rank has to see it. One that is written anew asks again. */

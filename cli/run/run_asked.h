@@ -5,6 +5,7 @@
 #define GPUPROF_CLI_RUN_RUN_ASKED_H
 
 #include "cli/common/ask.h"
+#include "cli/run/run.h"
 
 #include <stdint.h>
 #include <sys/stat.h>
@@ -30,7 +31,8 @@ struct wishes {
     void *self;
 };
 
-void wishes_begin(struct wishes *w, const char *folder, const char *profile);
+/* Right after the folders were made: who writes gpuprof.record sees that the run is there. */
+void wishes_begin(struct wishes *w, const struct run_folders *folders, const char *profile);
 void wishes_look(struct wishes *w);   /* takes what came; a few times a second */
 void wishes_signal(struct wishes *w); /* somebody sent the signal */
 bool wishes_next(struct wishes *w, struct wish *out);

@@ -161,7 +161,7 @@ struct recording *record_open(const struct record_options *o, const struct run_f
         return NULL;
     }
     collect_meet(r->collector, folders->meeting);
-    wishes_begin(&r->wishes, folders->spools, o->output);
+    wishes_begin(&r->wishes, folders, o->output);
     r->wishes.status = tell_status;
     r->wishes.show = show_status;
     r->wishes.self = r;
