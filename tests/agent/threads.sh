@@ -50,11 +50,12 @@ seen "copies $all"
 seen "ranges $ranges"
 seen "spools $((1 + rounds))"
 told
-more=1500 # 60,000 of each thread: nearly three rings, which nobody reads
+more=1500 # 60,000 of each thread: nearly three rings, which nobody reads. 24 rings hold all of it; on a busy machine, where the
+# agent's thread makes fewer, the rest is counted
 run "full rings" GPUPROF_TEST_MORE=$more
 n=$((n + 1))
 awk -v wanted=$((ranges + all + more * all)) '/^(ranges|calls|full) / { sum += $2 } /^rings left / { left = $3 }
-    END { exit !(sum >= wanted && left >= 24) }' "$work/seen" ||
+    END { exit !(sum >= wanted && left >= 1) }' "$work/seen" ||
     { echo "FAIL $what: $(tr '\n' ',' <"$work/seen")"; bad=$((bad + 1)); }
 rounds=1
 run "alone, once"
