@@ -151,6 +151,18 @@ def ended_meanwhile(build, checks, run):
     checks.check(not left and not os.path.exists(run.output), "nothing else is left", str(left))
 
 
+def while_it_begins(build, checks):
+    """A request for all runs of a folder that comes before this one has looked for requests: it is newer than the run's folder."""
+    path = build.path("gpuprof.record")
+    with open(path, "w", encoding="ascii") as f:
+        f.write("steps=5\n")
+    soon = time.time() + 1
+    os.utime(path, (soon, soon))
+    run = Run(build, "early", "--armed")
+    checks.check(until(lambda: os.path.exists(run.window(1))), "a request that comes while the run begins")
+    run.end()
+
+
 def metrics(build, checks):
     """Between the windows Prometheus sees how long the steps take, in a window where their time goes, at the end all steps."""
     path = build.path("armed.prom")
@@ -200,6 +212,7 @@ def main():
     status = quiet.process.wait(ANSWER_S)
     checks.check(status == 0 and "median_step_ms=" in quiet.text(quiet.stdout) and not glob.glob(build.path("quiet*.gpuprof")),
                  "nobody asks: no profile", f"{status} {quiet.text(quiet.stderr)}")
+    while_it_begins(build, checks)
     metrics(build, checks)
     done = build.run([build.gpuprof, "run", "--armed", "--every", "10", "--window", "2", "true"])
     checks.check(done.returncode == 2 and "--armed excludes" in done.stderr, "--armed and --every", done.stderr)
