@@ -5,16 +5,28 @@
  *   zeros(), full(), fill_()   the value
  *   all()                      true: checks of values pass, loops that wait for all end
  *   other reductions           0 (sums, means, any(), argmax(), the values and indices of max())
+ *   checks of one value        true for x == x, x != inf, and for two of them together (isfinite(),
+ *                              constraints of distributions); false for x != x and x == inf
  *   counts by CUB              0 (what a mask or nonzero() selects), 1 of unique()
  *
  * Only small results, as for copies. */
 #include "reference_workloads/vgpu/code/function.h"
 #include "reference_workloads/vgpu/code/reduce.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
-enum writes { NOTHING, A_VALUE, ZEROS, ONES, A_COUNT, A_SET /* at least one is unique */ };
+enum writes {
+    NOTHING,
+    A_VALUE,
+    ZEROS,
+    ONES,
+    A_COUNT,
+    A_SET /* at least one is unique */,
+    A_CHECK,
+    BOTH
+};
 struct vg_results {
     enum writes what;
     unsigned char bytes; /* of an element */
@@ -103,6 +115,17 @@ static const struct vg_results *counts(const char *name)
     return strstr(name, "23DeviceReduceByKeyKernel") ? &runs : NULL;
 }
 
+/* all() of one value is a copy of it, so the checks that it would ask for have to write. */
+static const struct vg_results *checks(const char *name)
+{
+    static const struct vg_results compares = {A_CHECK, 1, 2}, both = {BOTH, 1, 2};
+    const char *at = strstr(name, "2at6native29vectorized_elementwise_kernel");
+    if (at && strstr(at, "16CompareEqFunctorI") && !strstr(at, "BUnaryFunctor"))
+        return &compares;
+    bool of_bool = at && (strstr(at, "17BitwiseAndFunctorIbE") || strstr(at, "10MulFunctorIbE"));
+    return of_bool && strstr(at, "13BinaryFunctorI") ? &both : NULL;
+}
+
 static const struct vg_results *results_of(const char *name)
 {
     enum { MOST = 8 };
@@ -122,10 +145,10 @@ static const struct vg_results *results_of(const char *name)
         ROW(NOTHING), ROW(A_VALUE), ROW(ZEROS), ROW(ONES)
 #undef ROW
     };
-    const struct vg_results *count = counts(name);
+    const struct vg_results *count = counts(name), *check = checks(name);
     unsigned char bytes = fills(name);
-    if (count)
-        return count;
+    if (count || check)
+        return count ? count : check;
     if (bytes)
         return &of[A_VALUE][bytes];
     bytes = reduces(name);
@@ -247,6 +270,37 @@ static void put_count(const struct vg_results *r, void *const *args)
     *to = r->what == A_SET; /* little-endian */
 }
 
+/* Arguments: how many, the functor, the addresses of the result and of what is compared. */
+static void put_check(const struct vg_function *f, enum writes what, void *const *args)
+{
+    enum { EQUAL };
+    struct {
+        int32_t how;
+        float with;
+    } compare;
+    int32_t n;
+    char *at[3];
+    bool with_itself = strstr(f->name, "13BinaryFunctorI") != NULL, is = true;
+    if (!args[1] || !args[2])
+        return;
+    memcpy(&n, args[0], sizeof n);
+    memcpy(at, args[2], (with_itself ? 3 : 1) * sizeof *at);
+    if (n != 1 || !writable(at[0]))
+        return;
+    if (what == A_CHECK && with_itself) {
+        memcpy(&compare.how, args[1], sizeof compare.how);
+        if (at[1] != at[2])
+            return;
+        is = compare.how == EQUAL;
+    } else if (what == A_CHECK) {
+        memcpy(&compare, args[1], sizeof compare);
+        if (!strstr(f->name, "13AUnaryFunctorIffb") || !isinf(compare.with))
+            return;
+        is = compare.how != EQUAL;
+    }
+    *at[0] = is;
+}
+
 void vg_function_results(struct vg_function *f, void *const *args)
 {
     const struct vg_results *r = f->results;
@@ -256,6 +310,8 @@ void vg_function_results(struct vg_function *f, void *const *args)
         return;
     if (r->what == A_VALUE)
         fill(r->bytes, args);
+    else if (r->what == A_CHECK || r->what == BOTH)
+        put_check(f, r->what, args);
     else if (r->what == A_COUNT || r->what == A_SET)
         put_count(r, args);
     else

@@ -1,6 +1,7 @@
 /* What kernels of PyTorch and CUB leave in memory where a program reads it back. */
 #include "tests/unit/vgpu_program.h"
 
+#include <math.h>
 #include <string.h>
 
 static void run(const char *address, const char *name, void **args)
@@ -179,6 +180,53 @@ START_TEST(indices_of_a_maximum_are_written)
 }
 END_TEST
 
+#define COMPARES(functor, types, n)                                                                \
+    "_ZN2at6native29vectorized_elementwise_kernelILi8ENS0_13" functor "I" types                    \
+    "NS0_51_GLOBAL__N__a_23_CompareEQKernel_cu_b16CompareEqFunctorIfEEEESt5arrayIPcLm" n           \
+    "ELb0EEEviT0_T1_"
+
+/* x == x, x != x; abs(x) == inf, != inf; both: of one value, as isfinite() and isinf() ask. */
+START_TEST(checks_of_one_value_are_written)
+{
+    static const char same, scalar, both;
+    choose("h100");
+    struct {
+        int32_t how;
+        float with;
+    } functor = {0, (float)HUGE_VAL};
+    int32_t n = 1;
+    char *to, is[4];
+    OK(cudaMalloc((void **)&to, 64));
+    OK(cudaMemset(to, 7, 64));
+    char *at[3] = {to, to + 16, to + 16};
+    void *args[] = {&n, &functor, at};
+    run(&same, COMPARES("BinaryFunctor", "ffb", "3"), args);
+    at[0] = to + 1;
+    functor.how = 1;
+    OK(cudaLaunchKernel(&same, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
+    at[0] = to + 2;
+    run(&scalar, COMPARES("AUnaryFunctor", "ffb", "2"), args);
+    at[0] = to + 3;
+    functor.how = 0;
+    OK(cudaLaunchKernel(&scalar, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
+    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
+    ck_assert(is[0] == 1 && is[1] == 0 && is[2] == 1 && is[3] == 0);
+    at[2] = to + 32; /* two values: nobody knows */
+    at[0] = to + 4;
+    OK(cudaLaunchKernel(&same, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
+    at[0] = to + 5;
+    run(&both,
+        "_ZN2at6native29vectorized_elementwise_kernelILi8ENS0_13BinaryFunctorIbbbNS0_"
+        "17BitwiseAndFunctorIbEEEESt5arrayIPcLm3EELb0EEEviT0_T1_",
+        args);
+    at[0] = to + 6;
+    n = 2; /* a mask */
+    OK(cudaLaunchKernel(&both, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
+    OK(cudaMemcpy(is, to + 4, sizeof is, cudaMemcpyDeviceToHost));
+    ck_assert(is[0] == 7 && is[1] == 1 && is[2] == 7);
+}
+END_TEST
+
 Suite *test_vgpu_results_suite(void);
 
 Suite *test_vgpu_results_suite(void)
@@ -189,6 +237,7 @@ Suite *test_vgpu_results_suite(void)
     tcase_add_test(t, counts_of_cub_are_written);
     tcase_add_test(t, small_reductions_of_pytorch_write);
     tcase_add_test(t, indices_of_a_maximum_are_written);
+    tcase_add_test(t, checks_of_one_value_are_written);
     suite_add_tcase(s, t);
     return s;
 }
