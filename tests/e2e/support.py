@@ -82,6 +82,15 @@ def planted(analysis, trainer):
     return {**analysis, "findings": [f for f in analysis["findings"] if f["rule"] != BY_NATURE.get(trainer)]}
 
 
+def pytorch_ended(done):
+    """With status 0, or as Python 3.11 ends PyTorch's backward thread where that asks for Python's lock while the process
+    ends: by an abort behind the program's last line, on a busy machine, with gpuprof and without (docs/pytorch.md)."""
+    aborted = done.returncode in (-6, 134) and "terminate called without an active exception" in done.stderr
+    if aborted:
+        print("        PyTorch's backward thread was ended with the process: no matter of the test")
+    return done.returncode == 0 or aborted
+
+
 def lacks_cores(analysis):
     """Other work had the cores, and the analysis says so first: then it may keep silent about what the host does."""
     return analysis["verdict_class"] == "contention"

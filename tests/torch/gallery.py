@@ -16,7 +16,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 EXAMPLES = os.path.join(HERE, "..", "..", "examples")
 sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
-from support import Build, Checks, lacks_cores  # noqa: E402
+from support import Build, Checks, lacks_cores, pytorch_ended  # noqa: E402
 
 TWO_RANKS = ["-m", "torch.distributed.run", "--nproc_per_node", "2"]
 NUMBER = r"[-+.e\d]+"
@@ -84,7 +84,7 @@ def run(checks, build, python, example):
     script = os.path.abspath(os.path.join(EXAMPLES, example.name, "train.py"))
     done = build.run([build.gpuprof, "run", "-q", "-f", "--device", device, "-o", out, "--", python, *example.module,
                       script, "--steps", str(example.steps)], OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1")
-    good = checks.check(done.returncode == 0, f"{example.name}: ends with status 0 after {time.monotonic() - began:.0f} s",
+    good = checks.check(pytorch_ended(done), f"{example.name}: ends with status 0 after {time.monotonic() - began:.0f} s",
                         done.stderr[-1500:])
     checks.check(re.search(rf"^{example.line}$", done.stdout, re.M), f"{example.name}: prints its last line",
                  done.stdout[-400:])

@@ -17,7 +17,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
-from support import Build, Checks  # noqa: E402
+from support import Build, Checks, pytorch_ended  # noqa: E402
 
 DEVICE = "virtual:h100"
 HOW = "set GPUPROF_TORCH to a Python with a CUDA build of PyTorch 2 (python3 -m venv DIR && DIR/bin/pip install torch)"
@@ -96,7 +96,7 @@ def run(checks, build, python, case):
     done = build.run([build.gpuprof, "run", "-f", "--device", case.device, "-o", build.path(case.name + ".gpuprof"),
                       *case.options, "--", python, *case.module, script, *case.arguments],
                      TORCHINDUCTOR_CACHE_DIR=build.path("inductor"), TRITON_CACHE_DIR=build.path("triton"))
-    good = checks.check(done.returncode == 0, f"{case.name}: ends with status 0 after {time.monotonic() - began:.0f} s",
+    good = checks.check(pytorch_ended(done), f"{case.name}: ends with status 0 after {time.monotonic() - began:.0f} s",
                         done.stderr[-1500:])
     checks.check("is not modelled" not in done.stderr, f"{case.name}: no call is missing", done.stderr[-400:])
     lines = [x for x in done.stdout.splitlines() if x.strip()]
