@@ -122,6 +122,20 @@ static int64_t duration(struct vg_function *f, const struct vg_profile *p, struc
     return vg_cost_user_kernel(p, k->name, k->grid, k->block);
 }
 
+enum { MOST_ARGUMENTS = 256 };
+
+/* NULL: not known. */
+static void *const *arguments_of(struct vg_function *f, const struct vg_shape *s,
+                                 const void *room[MOST_ARGUMENTS])
+{
+    if (s->args || !s->packed)
+        return s->args;
+    vg_function_look(f);
+    bool known =
+        f->code && vg_code_arguments(f->code, s->packed, s->packed_bytes, room, MOST_ARGUMENTS);
+    return known ? (void *const *)room : NULL;
+}
+
 int vg_function_kernel(struct vg_function *f, const struct vg_profile *p, const struct vg_shape *s,
                        struct vg_kernel *out)
 {
@@ -141,7 +155,9 @@ int vg_function_kernel(struct vg_function *f, const struct vg_profile *p, const 
         out->grid[i] = s->grid[i];
         out->block[i] = s->block[i];
     }
-    out->duration_ns = duration(f, p, out, s->args);
-    vg_function_results(f, s->args);
+    const void *room[MOST_ARGUMENTS];
+    void *const *args = arguments_of(f, s, room);
+    out->duration_ns = duration(f, p, out, args);
+    vg_function_results(f, args);
     return VG_OK;
 }

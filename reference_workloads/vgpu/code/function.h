@@ -30,7 +30,9 @@ void vg_function_look(struct vg_function *f);
 struct vg_shape {
     unsigned grid[3], block[3];
     size_t smem;
-    void *const *args; /* addresses of the arguments; NULL: not known */
+    void *const *args;  /* addresses of the arguments; NULL: not known */
+    const void *packed; /* or all of them, one behind the other */
+    size_t packed_bytes;
 };
 /* What a launch of it is on this device, with its duration; or a cudaError_t number. */
 int vg_function_kernel(struct vg_function *f, const struct vg_profile *p,

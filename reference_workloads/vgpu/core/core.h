@@ -187,6 +187,10 @@ int64_t vg_cost_user_kernel(const struct vg_profile *p, const char *name, const 
  * kept for all launches. NULL: it is not there, or not understood. */
 struct vg_code;
 struct vg_code *vg_code_read(const char *ptx, const char *name);
+/* Arguments that a program passes in one block, by the code's places for them. False: unknown, or
+ * the block is too short. */
+bool vg_code_arguments(const struct vg_code *code, const void *block, size_t bytes,
+                       const void *args[], int room);
 /* For this launch, whose arguments must be known; -1: no estimate. Estimates are kept by what
  * steers the kernel: its shape and the arguments on which branches and addresses depend. */
 int64_t vg_cost_code(const struct vg_profile *p, struct vg_code *code, const struct vg_kernel *k,

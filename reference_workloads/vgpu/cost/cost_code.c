@@ -124,6 +124,18 @@ static int64_t look_up(struct vg_code *c, const struct vg_profile *p, const stru
     return ns;
 }
 
+bool vg_code_arguments(const struct vg_code *c, const void *block, size_t bytes, const void *args[],
+                       int room)
+{
+    int known = (int)(sizeof c->kernel->param_at / sizeof *c->kernel->param_at);
+    if (c->kernel->param_count > room || c->kernel->param_count > known ||
+        c->kernel->param_end > bytes)
+        return false;
+    for (int i = 0; i < c->kernel->param_count; i++)
+        args[i] = (const char *)block + c->kernel->param_at[i];
+    return true;
+}
+
 int64_t vg_cost_code(const struct vg_profile *p, struct vg_code *c, const struct vg_kernel *k,
                      void *const *args)
 {

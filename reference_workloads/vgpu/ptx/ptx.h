@@ -157,6 +157,7 @@ struct ptx_kernel {
     struct ptx_map map[16];
     int map_count;
     int param_count;
+    unsigned param_at[256], param_end; /* where each lies in a block of all, and where they end */
     unsigned smem_static;
 };
 

@@ -3,6 +3,30 @@
 #include "reference_workloads/vgpu/ptx/ptx_argument.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+void ptx_declares(struct ptx_declared *d, const char *word, const char *end)
+{
+    const char *digits = word + strcspn(word, "0123456789");
+    if (strncmp(word, ".ptr", 4) == 0)
+        d->pointer = true;
+    else if (strncmp(word, ".align", 6) == 0 && !d->pointer)
+        d->align = (unsigned)strtoul(end, NULL, 10);
+    else if (*word == '[')
+        d->size *= (unsigned)strtoul(end, NULL, 10);
+    else if (*word == '.' && digits < end)
+        d->size = (unsigned)strtoul(digits, NULL, 10) / 8;
+}
+
+void ptx_argument_placed(struct ptx_kernel *k, struct ptx_declared *d)
+{
+    unsigned align = d->align ? d->align : d->size ? d->size : 1;
+    unsigned at = (k->param_end + align - 1) / align * align;
+    if (k->param_count < (int)(sizeof k->param_at / sizeof *k->param_at))
+        k->param_at[k->param_count] = at;
+    k->param_end = at + d->size;
+    *d = (struct ptx_declared){0};
+}
 
 bool ptx_place_set(struct ptx_places *p, int reg, int param, int64_t offset)
 {

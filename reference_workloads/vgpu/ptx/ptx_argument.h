@@ -13,6 +13,16 @@ struct ptx_places { /* by register */
     int room;
 };
 
+/* An argument, as it is being declared: `.align` behind `.ptr` is that of what it points to. */
+struct ptx_declared {
+    unsigned align, size;
+    bool pointer;
+};
+/* Takes a word of the declaration; `end` is behind it. */
+void ptx_declares(struct ptx_declared *d, const char *word, const char *end);
+/* Gives the kernel's next argument its place behind the others. */
+void ptx_argument_placed(struct ptx_kernel *k, struct ptx_declared *d);
+
 /* False: out of memory. */
 bool ptx_place_set(struct ptx_places *p, int reg, int param, int64_t offset);
 struct ptx_place ptx_place_of(const struct ptx_places *p, int reg);

@@ -322,9 +322,11 @@ static void body(struct reader *r, const char *s)
 static const char *arguments(struct reader *r, const char *s)
 {
     const char *from = NULL, *to = NULL;
+    struct ptx_declared d = {0};
     for (s = blanks(s); *s && *s != ')' && *s != '{'; s = blanks(s)) {
         const char *start = s;
         s = word_char(*s) ? word_end(s) : s + 1;
+        ptx_declares(&d, start, s);
         if (word_char(*start) && *start != '.' && !isdigit((unsigned char)*start)) {
             from = start;
             to = s;
@@ -332,6 +334,7 @@ static const char *arguments(struct reader *r, const char *s)
         bool last = *blanks(s) == ',' || *blanks(s) == ')';
         struct name *x = last && from ? names_get(r->names, from, (size_t)(to - from), true) : NULL;
         if (x) {
+            ptx_argument_placed(r->k, &d);
             x->kind = NAME_PARAM;
             x->value = (uint64_t)r->k->param_count++;
             from = NULL;

@@ -88,6 +88,89 @@ START_TEST(kernel_of_ptx_runs_in_the_runtimes_stream)
 }
 END_TEST
 
+/* A loop as long as its third argument says: the time tells whether arguments arrive. */
+static const char counted[] =
+    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry counted(\n"
+    ".param .u8 a, .param .u64 .ptr .align 1 p,\n.param .u32 n, .param .align 8 .b8 s[24])\n{\n"
+    ".reg .u32 %r<4>; .reg .pred %p<2>;\nld.param.u32 %r1, [n];\nmov.u32 %r2, 0;\n$L:\n"
+    "add.u32 %r2, %r2, 1;\nmul.lo.u32 %r3, %r2, %r1;\nsetp.lt.u32 %p1, %r2, %r1;\n"
+    "@%p1 bra $L;\nret;\n}\n";
+
+static double launched_ms(CUfunction f, void **params, void **extra)
+{
+    cudaEvent_t a = mark(NULL);
+    OK(cuLaunchKernel(f, 1000, 1, 1, 256, 1, 1, 0, NULL, params, extra));
+    return between_ms(a, mark(NULL));
+}
+
+static void CUDA_CB note_callback(CUstream stream, CUresult status, void *user)
+{
+    (void)stream;
+    *(int *)user = status == CUDA_SUCCESS ? 7 : -1;
+}
+
+START_TEST(arguments_come_in_one_block)
+{
+    struct {
+        char a;
+        void *p;
+        int n;
+        char s[24];
+    } block = {.n = 20000};
+    ck_assert_uint_eq(sizeof block, 48);
+    CUmodule m;
+    CUfunction f;
+    choose("a100-80,noise=0,connect=0");
+    OK(cudaFree(NULL));
+    OK(cuModuleLoadData(&m, counted));
+    OK(cuModuleGetFunction(&f, m, "counted"));
+    size_t bytes = sizeof block;
+    void *args[] = {&block.a, &block.p, &block.n, block.s};
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &block, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                     CU_LAUNCH_PARAM_END};
+    launched_ms(f, args, NULL); /* reads the code */
+    double listed = launched_ms(f, args, NULL), packed = launched_ms(f, NULL, extra);
+    ck_assert_double_gt(listed, 0.5);
+    ck_assert_double_eq_tol(packed, listed, 0.1 * listed);
+    block.n = 20;
+    launched_ms(f, NULL, extra); /* estimates it */
+    ck_assert_double_lt(launched_ms(f, NULL, extra), 0.1 * listed);
+}
+END_TEST
+
+/* Programs of then use calls that are deprecated today. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+START_TEST(launches_of_old_give_the_grid_alone)
+{
+    CUmodule m;
+    CUfunction f;
+    choose("a100-80,noise=0,connect=0");
+    OK(cudaFree(NULL));
+    OK(cuModuleLoadData(&m, counted));
+    OK(cuModuleGetFunction(&f, m, "counted"));
+    OK(cuFuncSetBlockShape(f, 256, 1, 1));
+    OK(cuParamSetSize(f, 48));
+    double took[2];
+    for (int i = 0; i < 2; i++) {
+        OK(cuParamSeti(f, 16, i ? 20000 : 20));
+        OK(cuLaunchGrid(f, 1000, 1)); /* reads the code */
+        cudaEvent_t a = mark(NULL);
+        OK(cuLaunchGridAsync(f, 1000, 1, NULL));
+        took[i] = between_ms(a, mark(NULL));
+    }
+    ck_assert_double_gt(took[1], 10 * took[0]);
+    int called = 0;
+    OK(cuStreamAddCallback(NULL, note_callback, &called, 0));
+    OK(cudaDeviceSynchronize());
+    ck_assert_int_eq(called, 7);
+    ck_assert_int_eq(cuFuncSetBlockShape(f, 0, 1, 1), CUDA_ERROR_INVALID_VALUE);
+    ck_assert_int_eq(cuParamSetv(f, 4090, took, sizeof took), CUDA_ERROR_INVALID_VALUE);
+    ck_assert_int_eq(cuLaunchGrid(NULL, 1, 1), CUDA_ERROR_INVALID_HANDLE);
+}
+END_TEST
+#pragma GCC diagnostic pop
+
 /* A cubin of one kernel `k`: 40 registers, 2 KB of static shared memory; and of `shared_value`, a
  * managed variable of 24 bytes. */
 static const void *cubin(void)
@@ -297,6 +380,8 @@ Suite *test_vgpu_driver_suite(void)
     tcase_add_test(t, calls_are_found_by_name);
     tcase_add_test(t, context_is_the_devices);
     tcase_add_test(t, kernel_of_ptx_runs_in_the_runtimes_stream);
+    tcase_add_test(t, arguments_come_in_one_block);
+    tcase_add_test(t, launches_of_old_give_the_grid_alone);
     tcase_add_test(t, the_compilers_texts_are_empty);
     tcase_add_test(t, variables_of_a_module_have_their_size);
     tcase_add_test(t, cubin_tells_what_a_kernel_needs);

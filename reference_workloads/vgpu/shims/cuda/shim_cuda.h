@@ -46,6 +46,9 @@ static inline const struct vg_profile *here(void)
     return vg_profile(vg_current_device());
 }
 
+/* Arguments in one block, as a launch's `extra` gives them. */
+void launch_block(struct vg_shape *shape, void *const *extra);
+
 /* A copy of a box as the core wants it; a CUresult number. */
 int box_of(const CUDA_MEMCPY3D *c, bool async, struct vg_copy *out);
 /* A file's contents behind a zero, to be freed; NULL: it cannot be read. */

@@ -8,10 +8,11 @@ static int set_kernel(struct vg_node *n, const CUDA_KERNEL_NODE_PARAMS *p)
 {
     struct vg_kernel k;
     const void *f = p->func ? (const void *)p->func : (const void *)p->kern;
-    struct vg_shape shape = {{p->gridDimX, p->gridDimY, p->gridDimZ},
-                             {p->blockDimX, p->blockDimY, p->blockDimZ},
-                             p->sharedMemBytes,
-                             p->kernelParams};
+    struct vg_shape shape = {.grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
+                             .block = {p->blockDimX, p->blockDimY, p->blockDimZ},
+                             .smem = p->sharedMemBytes,
+                             .args = p->kernelParams};
+    launch_block(&shape, p->extra);
     int bad = vg_function_kernel(vg_function_of(f), here(), &shape, &k);
     vg_node_keep(n, p, sizeof *p);
     return bad ? bad : vg_node_kernel(n, &k);

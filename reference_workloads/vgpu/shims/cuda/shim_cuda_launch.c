@@ -4,6 +4,15 @@
 
 #include <string.h>
 
+void launch_block(struct vg_shape *shape, void *const *extra)
+{
+    for (; extra && *extra != CU_LAUNCH_PARAM_END; extra += 2)
+        if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            shape->packed = extra[1];
+        else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE)
+            shape->packed_bytes = *(const size_t *)extra[1];
+}
+
 static int launch(struct vg_stream *s, CUfunction f, const struct vg_shape *shape)
 {
     struct vg_kernel k;
@@ -16,9 +25,10 @@ CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
                         unsigned by, unsigned bz, unsigned smem, CUstream stream, void **params,
                         void **extra)
 {
-    (void)extra;
     OPEN_ON(api, cuLaunchKernel, stream, s);
-    struct vg_shape shape = {{gx, gy, gz}, {bx, by, bz}, smem, params};
+    struct vg_shape shape = {
+        .grid = {gx, gy, gz}, .block = {bx, by, bz}, .smem = smem, .args = params};
+    launch_block(&shape, extra);
     CLOSE(api, launch(s, f, &shape));
 }
 
@@ -27,20 +37,21 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsig
                                    void **params)
 {
     OPEN_ON(api, cuLaunchCooperativeKernel, stream, s);
-    struct vg_shape shape = {{gx, gy, gz}, {bx, by, bz}, smem, params};
+    struct vg_shape shape = {
+        .grid = {gx, gy, gz}, .block = {bx, by, bz}, .smem = smem, .args = params};
     CLOSE(api, launch(s, f, &shape));
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **params, void **extra)
 {
-    (void)extra;
     if (!c)
         return CUDA_ERROR_INVALID_VALUE;
     OPEN_ON(api, cuLaunchKernelEx, c->hStream, s);
-    struct vg_shape shape = {{c->gridDimX, c->gridDimY, c->gridDimZ},
-                             {c->blockDimX, c->blockDimY, c->blockDimZ},
-                             c->sharedMemBytes,
-                             params};
+    struct vg_shape shape = {.grid = {c->gridDimX, c->gridDimY, c->gridDimZ},
+                             .block = {c->blockDimX, c->blockDimY, c->blockDimZ},
+                             .smem = c->sharedMemBytes,
+                             .args = params};
+    launch_block(&shape, extra);
     CLOSE(api, launch(s, f, &shape));
 }
 

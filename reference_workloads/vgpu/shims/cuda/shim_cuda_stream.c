@@ -1,6 +1,8 @@
 /* Streams and events by the driver: the runtime's, under other names. */
 #include "reference_workloads/vgpu/shims/cuda/shim_cuda.h"
 
+#include <stdlib.h>
+
 enum { STREAM_CREATE_NS = 8000, EVENT_CREATE_NS = 2000 };
 
 CUresult cuStreamCreate(CUstream *out, unsigned flags)
@@ -41,6 +43,36 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
     OPEN_ON(api, cuStreamWaitEvent, stream, s);
     int bad = vg_event_check((struct vg_event *)event);
     CLOSE(api, bad ? bad : vg_stream_wait(s, (struct vg_event *)event));
+}
+
+struct callback {
+    CUstreamCallback call;
+    CUstream stream;
+    void *user;
+};
+
+static void run_callback(void *arg)
+{
+    struct callback c = *(struct callback *)arg;
+    free(arg);
+    c.call(c.stream, CUDA_SUCCESS, c.user);
+}
+
+CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback call, void *user, unsigned flags)
+{
+    OPEN_ON(api, cuStreamAddCallback, stream, s);
+    if (!call || flags)
+        CLOSE(api, CUDA_ERROR_INVALID_VALUE);
+    if (s->capture)
+        CLOSE(api, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    struct callback *c = malloc(sizeof *c);
+    if (!c)
+        CLOSE(api, CUDA_ERROR_OUT_OF_MEMORY);
+    *c = (struct callback){call, stream, user};
+    int bad = vg_host_function(s, run_callback, c);
+    if (bad)
+        free(c);
+    CLOSE(api, bad);
 }
 
 CUresult cuStreamGetFlags(CUstream stream, unsigned *flags)

@@ -4,10 +4,10 @@
 int node_set_kernel(struct vg_node *n, const struct cudaKernelNodeParams *p)
 {
     struct vg_kernel k;
-    struct vg_shape shape = {{p->gridDim.x, p->gridDim.y, p->gridDim.z},
-                             {p->blockDim.x, p->blockDim.y, p->blockDim.z},
-                             p->sharedMemBytes,
-                             p->kernelParams};
+    struct vg_shape shape = {.grid = {p->gridDim.x, p->gridDim.y, p->gridDim.z},
+                             .block = {p->blockDim.x, p->blockDim.y, p->blockDim.z},
+                             .smem = p->sharedMemBytes,
+                             .args = p->kernelParams};
     int bad = vg_function_kernel(function_find(p->func), here(), &shape, &k);
     vg_node_keep(n, p, sizeof *p);
     return bad ? bad : vg_node_kernel(n, &k);

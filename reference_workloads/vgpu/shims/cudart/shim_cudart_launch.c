@@ -226,7 +226,10 @@ static cudaError_t launch(struct place at, const void *fun, dim3 grid, dim3 bloc
     int bad = open_on(&api, at, handle, &s);
     if (bad)
         return (cudaError_t)bad;
-    struct vg_shape shape = {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, smem, args};
+    struct vg_shape shape = {.grid = {grid.x, grid.y, grid.z},
+                             .block = {block.x, block.y, block.z},
+                             .smem = smem,
+                             .args = args};
     bad = vg_function_kernel(function_find(fun), vg_profile(s->device), &shape, &k);
     if (!bad)
         bad = vg_launch(s, &k, here()->launch_host_ns);
