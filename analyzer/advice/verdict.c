@@ -267,6 +267,8 @@ static void window_of_start_up(struct advice *a)
     a->next = verdict_next(a);
 }
 
+enum { NEXT_TO_NOTHING_NS = 1000000 };
+
 void verdict_write(struct advice *a)
 {
     if (a->facts->tl->op_count == 0) {
@@ -288,15 +290,18 @@ void verdict_write(struct advice *a)
     size_t ops;
     if (verdict_launches_failed(a) || verdict_launches_lost(a))
         return;
-    if (mostly_warm_up(a) && analysis_of_window(a->facts)) {
+    bool thin = query_thin(a->facts, &ops), start_up = mostly_warm_up(a);
+    /* Of an operation or two that take no time it is chance what fills the rest. */
+    if (start_up && analysis_of_window(a->facts) &&
+        !(thin && a->facts->breakdown_ns[PART_COMPUTE] < NEXT_TO_NOTHING_NS)) {
         window_of_start_up(a);
         return;
     }
-    if (query_thin(a->facts, &ops)) {
+    if (thin) {
         few_ops(a, ops);
         return;
     }
-    if (mostly_warm_up(a)) {
+    if (start_up) {
         verdict_not_enough(
             a,
             arena_printf(&a->arena, "Not enough data: warm-up takes %.0f %% of the %s recorded.",

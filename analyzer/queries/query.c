@@ -247,7 +247,6 @@ bool query_thin(const struct facts *f, size_t *ops)
     if (analysis_of_window(f) && f->step_ns < 1000000) /* one call that somebody tried */
         return n < FEW;
     if (analysis_of_window(f)) /* it may be a benchmark of copies */
-        busy += f->breakdown_ns[PART_COMM] + f->breakdown_ns[PART_COPY] +
-                f->breakdown_ns[PART_IDLE_COPY];
+        busy += f->breakdown_ns[PART_COMM] + f->breakdown_ns[PART_COPY];
     return n < FEW && busy * 10 < f->step_ns;
 }

@@ -28,6 +28,27 @@ START_TEST(test_warm_up)
 }
 END_TEST
 
+/* A call that somebody tried: whether the allocation, the copy or the first launch took most of the
+ * time is chance, so one thing is said of all. */
+START_TEST(test_few_operations_have_one_verdict)
+{
+    static const char *const calls[] = {"cudaMalloc", "cudaLaunchKernel", "cudaMemcpy"};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct builder b = build_start();
+        build_copy(&b, 1, 2, 3, true, 64, MS(0), US(10), US(12), US(2));
+        int64_t call = build_api(&b, calls[i], MS(1), MS(20));
+        build_kernel_of(&b, "gemm",
+                        i == 1 ? call : build_api(&b, "cudaLaunchKernel", MS(22), US(5)),
+                        MS(22) + US(10), US(8), 64);
+        build_copy(&b, 2, 3, 2, true, 64, MS(23), US(10), MS(23) + US(12), US(2));
+        const struct advice *a = build_analyze(&b);
+        ck_assert_msg(strstr(a->verdict, "contains only 3 GPU operations") != NULL, "%s: %s",
+                      calls[i], a->verdict);
+        build_end(&b);
+    }
+}
+END_TEST
+
 START_TEST(test_no_warm_up)
 {
     struct builder b = build_start();
@@ -43,6 +64,7 @@ Suite *rule_warm_up_suite(void)
     Suite *s = suite_create("warm-up");
     TCase *t = tcase_create("warm-up");
     tcase_add_test(t, test_warm_up);
+    tcase_add_test(t, test_few_operations_have_one_verdict);
     tcase_add_test(t, test_no_warm_up);
     suite_add_tcase(s, t);
     return s;
