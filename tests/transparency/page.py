@@ -1,5 +1,6 @@
 """Writes docs/transparency.md: what was run, what is explained, what was skipped and why, what differs."""
 import collections
+import re
 
 import explained
 
@@ -46,7 +47,12 @@ def misses(rows):
     bad = [r for r in rows if r["verdict"] in ("differs", "unsteady")]
     if not bad:
         return ["None."]
-    return [f"- `{r['name']}`: {r['lines'][0][:160].replace('`', '')}" for r in sorted(bad, key=lambda r: r["name"])]
+    return [f"- `{r['name']}`: {brief(r['lines'][0])}" for r in sorted(bad, key=lambda r: r["name"])]
+
+
+def brief(line):
+    """Without the folders of the machine that it was run on."""
+    return re.sub(r"(/[\w.+-]+)+/", ".../", line.replace("`", ""))[:160]
 
 
 def skipped(rows):
