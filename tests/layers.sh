@@ -29,6 +29,7 @@ analyzer/facts/ranks    wire analyzer/timeline analyzer/measure analyzer/facts
 analyzer/reduce         wire analyzer/profile analyzer/import analyzer/timeline analyzer/measure analyzer/facts
 analyzer/queries        wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts
 analyzer/queries/input  wire analyzer/timeline analyzer/measure analyzer/facts analyzer/queries
+analyzer/queries/training wire analyzer/timeline analyzer/measure analyzer/facts analyzer/queries
 analyzer/queries/ranks  analyzer/timeline analyzer/measure analyzer/facts analyzer/queries
 analyzer/replay         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/queries analyzer/queries/input
 analyzer/whatif         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/queries analyzer/queries/ranks analyzer/replay
@@ -78,7 +79,7 @@ ROOMS
     done
     echo "reference_workloads/vgpu/shims reference_workloads/vgpu/core"
     for topic in input host copies kernels training ranks; do
-        echo "analyzer/advice/rules/$topic wire analyzer/profile analyzer/timeline analyzer/facts analyzer/queries analyzer/queries/input analyzer/queries/ranks analyzer/advice"
+        echo "analyzer/advice/rules/$topic wire analyzer/profile analyzer/timeline analyzer/facts analyzer/queries analyzer/queries/input analyzer/queries/ranks analyzer/queries/training analyzer/advice"
     done
 }
 

@@ -1,7 +1,6 @@
 #include "analyzer/queries/host.h"
 
 #include "analyzer/measure/spans.h"
-#include "analyzer/queries/phase.h"
 #include "analyzer/timeline/name_test.h"
 
 static bool says_copy(const char *name)

@@ -250,3 +250,20 @@ bool query_thin(const struct facts *f, size_t *ops)
         busy += f->breakdown_ns[PART_COMM] + f->breakdown_ns[PART_COPY];
     return n < FEW && busy * 10 < f->step_ns;
 }
+
+bool query_name_has(const char *name, const char *parts)
+{
+    while (*parts) {
+        size_t n = strcspn(parts, "|");
+        if (*parts == '=') {
+            if (strncmp(name, parts + 1, n - 1) == 0 && strlen(name) == n - 1)
+                return true;
+        } else {
+            for (const char *at = name; (at = strchr(at, *parts)); at++)
+                if (strncmp(at, parts, n) == 0)
+                    return true;
+        }
+        parts += n + (parts[n] == '|');
+    }
+    return false;
+}

@@ -115,4 +115,7 @@ bool query_of_xla(const struct facts *f);
  * little computing, or a window of less than a millisecond that does. */
 bool query_thin(const struct facts *f, size_t *ops);
 
+/* Does one of the '|'-separated parts occur in the name? "=part": is it the name? */
+bool query_name_has(const char *name, const char *parts);
+
 #endif

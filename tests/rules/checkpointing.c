@@ -1,6 +1,5 @@
 /* When checkpointing fires, when it stays silent or is refused, when it cannot tell. */
 #include "tests/unit/rule_case.h"
-#include "analyzer/queries/phase.h"
 
 /* Forward 3 ms, backward 7 ms of which the first 2 ms compute again. */
 static void fill_recompute(struct builder *b, int64_t at)

@@ -1,7 +1,6 @@
 /* When gradient-clipping fires, when it stays silent or is refused, when it cannot tell. */
 #include "tests/rules/phase.h"
 #include "tests/unit/rule_case.h"
-#include "analyzer/queries/phase.h"
 
 static const char foreach_norm[] =
     "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous "

@@ -1,7 +1,6 @@
 /* When loss-scaling fires, when it stays silent or is refused, when it cannot tell. */
 #include "tests/rules/phase.h"
 #include "tests/unit/rule_case.h"
-#include "analyzer/queries/phase.h"
 
 static void fill_unscale_once(struct builder *b, int64_t at)
 {

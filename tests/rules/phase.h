@@ -3,7 +3,6 @@
 #define GPUPROF_TESTS_RULES_PHASE_H
 
 #include "tests/unit/rule_case.h"
-#include "analyzer/queries/phase.h"
 
 static const char unscale[] =
     "void at::native::amp_non_finite_check_and_unscale_cuda_kernel<float>";

@@ -1,7 +1,6 @@
 /* When pointwise-fusion fires, when it stays silent or is refused, when it cannot tell. */
 #include "tests/rules/phase.h"
 #include "tests/unit/rule_case.h"
-#include "analyzer/queries/phase.h"
 
 static const char add[] = "void at::native::vectorized_elementwise_kernel<4, at::native::"
                           "CUDAFunctor_add<float>, at::detail::Array<char*, 3>>";

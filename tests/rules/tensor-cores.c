@@ -3,8 +3,8 @@
 #include "tests/rules/phase.h"
 #include "tests/rules/refuse.h"
 #include "tests/unit/rule_case.h"
-#include "analyzer/queries/phase.h"
 #include "wire/spool_format.h"
+#include "analyzer/queries/query.h"
 
 static const char sgemm[] = "ampere_sgemm_128x64_nn";
 

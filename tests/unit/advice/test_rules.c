@@ -2,8 +2,8 @@
  * tests/rules/. */
 #include "tests/rules/loading.h"
 #include "tests/unit/rule_case.h"
-#include "analyzer/queries/phase.h"
 #include "wire/spool_format.h"
+#include "analyzer/queries/query.h"
 
 /* Nothing recorded at all, or one step: no rule divides by what is not there. */
 START_TEST(test_empty)

@@ -1,7 +1,7 @@
 /* Switches that help to find errors and were left on: launches that wait for their kernel, a check
  * for NaN behind every operation, NCCL's log. */
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/checks.h"
+#include "analyzer/queries/training/checks.h"
 
 #include <stdlib.h>
 #include <string.h>

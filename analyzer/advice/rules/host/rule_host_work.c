@@ -201,14 +201,12 @@ const struct rule rule_host_work = {
     .window_title = "Do other host work beside the GPU, not before it",
     .looks_for = "A GPU that idles while the launching thread does something other than launching, "
                  "copying, waiting or loading data, for at least 0.2 ms at a time.",
-    .doc =
-        "Typical causes are Python between operators, post-processing on the CPU, metrics and "
-        "logging. If the profile contains ranges, the finding names the range or function that "
-        "contains most of this work; Python stacks (with_stack=True) or NVTX ranges make the "
-        "name more precise. Time in which its threads were ready but had no core is left out. If "
-        "they "
-        "mostly sleep meanwhile, the finding says that the host waits. The bound is the whole idle "
-        "time, because gpuprof cannot know how much of the work can go or move.",
+    .doc = "Typical causes are Python between operators, post-processing on the CPU, metrics and "
+           "logging. If the profile contains ranges, the finding names the range or function that "
+           "contains most of this work; Python stacks (with_stack=True) or NVTX ranges make the "
+           "name more precise. Time in which its threads were ready but had no core is left out. "
+           "If they mostly sleep meanwhile, the finding says that the host waits. The bound is the "
+           "whole idle time, because gpuprof cannot know how much of the work can go or move.",
     .remedy = {"move it to the GPU (torch ops, torchvision.transforms.v2), to loader workers or "
                "another thread, or run it every N steps; record with "
                "torch.profiler.profile(with_stack=True) to see the lines",

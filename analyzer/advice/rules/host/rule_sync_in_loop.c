@@ -1,9 +1,9 @@
 /* The host waits for the GPU inside the step and then starts over with an empty queue. */
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/actions.h"
+#include "analyzer/queries/training/actions.h"
 #include "analyzer/queries/host.h"
-#include "analyzer/queries/checks.h"
-#include "analyzer/queries/phase.h"
+#include "analyzer/queries/training/checks.h"
+#include "analyzer/queries/training/phase.h"
 #include "analyzer/queries/search.h"
 #include "analyzer/queries/waits.h"
 

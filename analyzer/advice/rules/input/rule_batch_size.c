@@ -1,7 +1,6 @@
 /* Kernels too small for the GPU, with memory to spare for a larger batch. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/gpu.h"
-#include "analyzer/queries/phase.h"
 
 enum { LEAST_PCT = 25 /* of the step, below which a larger batch is not the point */ };
 

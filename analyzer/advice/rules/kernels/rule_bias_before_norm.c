@@ -2,7 +2,7 @@
  * forward and one backward, for nothing. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
-#include "analyzer/queries/tensors.h"
+#include "analyzer/queries/training/tensors.h"
 
 #include <string.h>
 

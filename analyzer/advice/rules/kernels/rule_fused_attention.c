@@ -1,7 +1,6 @@
 /* Attention written out: a product makes the scores, a softmax of its own reads and writes them, a
  * second product reads them again. A fused kernel never writes them to memory. */
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/phase.h"
 #include "analyzer/queries/query.h"
 
 #include "wire/spool_format.h"

@@ -1,7 +1,6 @@
 /* Matrix work in FP32 without tensor cores on hardware that has them, or in TF32 where 16 bits
  * would do: products, convolutions and attention. */
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/phase.h"
 #include "analyzer/queries/query.h"
 
 #include "wire/spool_format.h"

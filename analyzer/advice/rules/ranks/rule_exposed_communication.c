@@ -1,7 +1,7 @@
 /* Collectives run while nothing is computed. Waiting for a late rank is not counted: that is
  * another rule's. */
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/eval.h"
+#include "analyzer/queries/training/eval.h"
 #include "analyzer/queries/ranks/comm.h"
 
 static void add_evidence(const struct facts *f, struct outcome *o, const struct query_ops *all,

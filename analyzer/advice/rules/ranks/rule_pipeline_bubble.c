@@ -1,6 +1,5 @@
 /* A stage of a pipeline waits for another one: bubbles. */
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/phase.h"
 #include "analyzer/queries/ranks/comm.h"
 
 /* Time per step in kernels that send and receive, of which nothing says for whom: the same kernels

@@ -1,8 +1,8 @@
 /* Forward work done twice to save memory that is not scarce. */
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/eval.h"
+#include "analyzer/queries/training/eval.h"
 #include "analyzer/queries/gpu.h"
-#include "analyzer/queries/phase.h"
+#include "analyzer/queries/training/phase.h"
 
 enum { SCARCE_PCT = 50 /* of the device's memory in use: more may be needed */ };
 

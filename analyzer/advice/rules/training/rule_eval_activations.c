@@ -1,7 +1,7 @@
 /* Evaluation that runs as if for training: batch statistics, dropout, gradients kept. */
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/eval.h"
-#include "analyzer/queries/phase.h"
+#include "analyzer/queries/training/eval.h"
+#include "analyzer/queries/query.h"
 
 /* Kernels that a model in evaluation mode does not launch. */
 static const char training_only[] =

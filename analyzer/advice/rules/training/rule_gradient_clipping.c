@@ -1,6 +1,6 @@
 /* Clipping that takes the norm tensor by tensor, or asks the host what it is. */
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/phase.h"
+#include "analyzer/queries/training/phase.h"
 
 enum { MANY_OPS = 30 /* a step */ };
 

@@ -1,6 +1,6 @@
 /* What dynamic loss scaling costs: a check per tensor, and a wait for "did anything overflow?". */
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/phase.h"
+#include "analyzer/queries/training/phase.h"
 
 enum { MANY_OPS = 30 /* a step */ };
 

@@ -1,4 +1,4 @@
-#include "analyzer/queries/phase.h"
+#include "analyzer/queries/training/phase.h"
 
 #include "analyzer/queries/waits.h"
 
@@ -21,23 +21,6 @@ const struct phase_names phase_scaling = {
 const struct phase_names phase_recompute = {
     .ranges = "CheckpointFunctionBackward|recompute|Recompute|rematerial",
     .not_inside = "autograd::engine::evaluate_function"};
-
-bool query_name_has(const char *name, const char *parts)
-{
-    while (*parts) {
-        size_t n = strcspn(parts, "|");
-        if (*parts == '=') {
-            if (strncmp(name, parts + 1, n - 1) == 0 && strlen(name) == n - 1)
-                return true;
-        } else {
-            for (const char *at = name; (at = strchr(at, *parts)); at++)
-                if (strncmp(at, parts, n) == 0)
-                    return true;
-        }
-        parts += n + (parts[n] == '|');
-    }
-    return false;
-}
 
 enum mark { MARK_UNSEEN, MARK_NO, MARK_YES, MARK_OTHER };
 

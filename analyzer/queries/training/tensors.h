@@ -1,7 +1,7 @@
 /* Work that a program does for each of its parameters by itself: it updates, zeroes, clips and
  * checks them one by one. Cost: one pass over operations, and a sort of those that are such. */
-#ifndef GPUPROF_QUERIES_TENSORS_H
-#define GPUPROF_QUERIES_TENSORS_H
+#ifndef GPUPROF_QUERIES_TRAINING_TENSORS_H
+#define GPUPROF_QUERIES_TRAINING_TENSORS_H
 
 #include "analyzer/queries/query.h"
 

@@ -1,4 +1,4 @@
-#include "analyzer/queries/checks.h"
+#include "analyzer/queries/training/checks.h"
 
 #include "analyzer/queries/waits.h"
 

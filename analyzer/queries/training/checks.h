@@ -1,8 +1,8 @@
 /* Checks for NaN and infinity: their kernels, the reading of their answers, and the waits for
  * these. A wait is a check's when it comes behind one with hardly a kernel between, before another
  * answer is read. Cost: one pass over operations, calls and gaps; a name is looked at once. */
-#ifndef GPUPROF_QUERIES_CHECKS_H
-#define GPUPROF_QUERIES_CHECKS_H
+#ifndef GPUPROF_QUERIES_TRAINING_CHECKS_H
+#define GPUPROF_QUERIES_TRAINING_CHECKS_H
 
 #include "analyzer/queries/query.h"
 

@@ -4,8 +4,8 @@
  * behind it.
  *
  * Cost: O(n log n) over copies, optimizer kernels, and ranges of training. */
-#ifndef GPUPROF_QUERIES_ACTIONS_H
-#define GPUPROF_QUERIES_ACTIONS_H
+#ifndef GPUPROF_QUERIES_TRAINING_ACTIONS_H
+#define GPUPROF_QUERIES_TRAINING_ACTIONS_H
 
 #include "analyzer/queries/query.h"
 

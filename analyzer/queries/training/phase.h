@@ -3,8 +3,8 @@
  * range of that name.
  *
  * Cost: one pass over calls and ranges, one over operations and gaps; a name is looked at once. */
-#ifndef GPUPROF_QUERIES_PHASE_H
-#define GPUPROF_QUERIES_PHASE_H
+#ifndef GPUPROF_QUERIES_TRAINING_PHASE_H
+#define GPUPROF_QUERIES_TRAINING_PHASE_H
 
 #include "analyzer/queries/query.h"
 
@@ -26,8 +26,5 @@ struct query_phase query_phase(const struct facts *f, struct arena *arena,
                                const struct phase_names *n);
 
 extern const struct phase_names phase_clipping, phase_scaling, phase_recompute;
-
-/* Does one of the '|'-separated parts occur in the name? */
-bool query_name_has(const char *name, const char *parts);
 
 #endif

@@ -1,4 +1,4 @@
-#include "analyzer/queries/actions.h"
+#include "analyzer/queries/training/actions.h"
 
 #include "analyzer/queries/waits.h"
 #include "analyzer/timeline/name_test.h"

@@ -1,4 +1,4 @@
-#include "analyzer/queries/eval.h"
+#include "analyzer/queries/training/eval.h"
 
 #include <ctype.h>
 #include <string.h>

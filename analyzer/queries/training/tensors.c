@@ -1,7 +1,7 @@
-#include "analyzer/queries/tensors.h"
+#include "analyzer/queries/training/tensors.h"
 
-#include "analyzer/queries/checks.h"
-#include "analyzer/queries/phase.h"
+#include "analyzer/queries/training/checks.h"
+#include "analyzer/queries/training/phase.h"
 
 #include <stdlib.h>
 

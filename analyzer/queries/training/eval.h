@@ -1,7 +1,7 @@
 /* Evaluations amid the training: parts of the program under a range that says so by a word of its
  * name (eval, validation). Cost: one pass over calls and ranges. */
-#ifndef GPUPROF_QUERIES_EVAL_H
-#define GPUPROF_QUERIES_EVAL_H
+#ifndef GPUPROF_QUERIES_TRAINING_EVAL_H
+#define GPUPROF_QUERIES_TRAINING_EVAL_H
 
 #include "analyzer/facts/facts.h"
 
