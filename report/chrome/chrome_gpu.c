@@ -202,11 +202,12 @@ static void write_samples(struct chrome *c)
         uint32_t d = timeline_device_index(c->t, s->device);
         if (d == TL_NONE)
             continue;
-        chrome_counter(c, c->device_pid[d], s->time_ns, "GPU utilisation", "%", s->util_pct);
-        chrome_counter(c, c->device_pid[d], s->time_ns, "GPU memory used", "bytes",
-                       s->memory_used_bytes);
-        chrome_counter(c, c->device_pid[d], s->time_ns, "SM clock", "MHz", s->sm_clock_mhz);
-        chrome_counter(c, c->device_pid[d], s->time_ns, "power", "mW", s->power_mw);
+        uint32_t process = timeline_process_index(c->t, c->t->devices[d].process);
+        int64_t at_ns = s->time_ns - rows_ahead(&c->rows, process), pid = c->device_pid[d];
+        chrome_counter(c, pid, at_ns, "GPU utilisation", "%", s->util_pct);
+        chrome_counter(c, pid, at_ns, "GPU memory used", "bytes", s->memory_used_bytes);
+        chrome_counter(c, pid, at_ns, "SM clock", "MHz", s->sm_clock_mhz);
+        chrome_counter(c, pid, at_ns, "power", "mW", s->power_mw);
     }
 }
 

@@ -15,8 +15,22 @@ struct speedscope {
     struct items items;
     struct VEC(uint32_t) open; /* indices into items */
     uint32_t *frame;           /* by string id: frame number + 1 */
-    int64_t base_ns;
+    int64_t base_ns, end_ns;
 };
+
+/* Of all processes, on the clock of the steps; from the profile's start, or before it. */
+static void find_bounds(struct speedscope *s)
+{
+    s->end_ns = s->t->end_ns;
+    s->base_ns = s->t->start_ns < 0 ? s->t->start_ns : 0;
+    for (uint32_t i = 0; i < s->t->process_count; i++) {
+        int64_t ahead_ns = rows_ahead(&s->rows, i);
+        if (s->t->start_ns - ahead_ns < s->base_ns)
+            s->base_ns = s->t->start_ns - ahead_ns;
+        if (s->t->end_ns - ahead_ns > s->end_ns)
+            s->end_ns = s->t->end_ns - ahead_ns;
+    }
+}
 
 static void use_frame(struct speedscope *s, uint32_t name, uint32_t *n)
 {
@@ -76,7 +90,7 @@ static int write_lane(struct speedscope *s, uint16_t lane, const char *name)
     json_str(&s->j, "name", name);
     json_str(&s->j, "unit", "nanoseconds");
     json_int(&s->j, "startValue", 0);
-    json_int(&s->j, "endValue", s->t->end_ns - s->base_ns);
+    json_int(&s->j, "endValue", s->end_ns - s->base_ns);
     json_begin(&s->j, "events", '[');
     for (size_t i = 0; i < s->items.n; i++) {
         const struct item *x = &s->items.at[i];
@@ -110,17 +124,29 @@ static int write_row(struct speedscope *s, const char *name)
     return 0;
 }
 
+/* "rank 3, ", where there are several processes. */
+static const char *rank_of(const struct timeline *t, uint32_t process, char *out, size_t n)
+{
+    *out = 0;
+    if (t->process_count > 1 && process < t->process_count && t->processes[process].rank >= 0)
+        snprintf(out, n, "rank %lld, ", (long long)t->processes[process].rank);
+    return out;
+}
+
 static int write_profiles(struct speedscope *s, bool is_virtual)
 {
-    char name[96];
+    char name[96], rank[32];
     for (uint32_t i = 0; i < s->t->stream_count; i++) {
-        snprintf(name, sizeof name, "%s stream %lld", is_virtual ? "virtual GPU" : "GPU",
-                 (long long)s->t->streams[i].row.stream);
+        snprintf(name, sizeof name, "%s%s stream %lld",
+                 rank_of(s->t, s->t->streams[i].process, rank, sizeof rank),
+                 is_virtual ? "virtual GPU" : "GPU", (long long)s->t->streams[i].row.stream);
         if (rows_stream(&s->rows, i, &s->items) || write_row(s, name))
             return -1;
     }
     for (uint32_t i = 0; i < s->t->thread_count; i++) {
-        snprintf(name, sizeof name, "thread %lld", (long long)s->t->threads[i].row.tid);
+        snprintf(name, sizeof name, "%sthread %lld",
+                 rank_of(s->t, s->t->threads[i].process, rank, sizeof rank),
+                 (long long)s->t->threads[i].row.tid);
         if (rows_thread(&s->rows, i, &s->items) || write_row(s, name))
             return -1;
     }
@@ -151,13 +177,15 @@ static int write_document(struct speedscope *s, const struct advice *a,
 static int speedscope_analysis(const struct advice *a, const struct export_options *o, FILE *f,
                                struct err *e)
 {
-    struct speedscope s = {.t = a->facts->tl,
-                           .base_ns = a->facts->tl->start_ns < 0 ? a->facts->tl->start_ns : 0};
+    struct speedscope s = {.t = a->facts->tl};
     int rc = -1;
     json_start(&s.j, f);
     s.frame = calloc(a->facts->tl->strings.n + 1, sizeof *s.frame);
-    if (!s.frame || rows_open(&s.rows, a->facts->tl, a->facts->steps.process) ||
-        write_document(&s, a, o))
+    bool ready = s.frame && rows_open(&s.rows, a->facts->tl, a->facts->steps.process) == 0 &&
+                 rows_align(&s.rows, a->facts) == 0;
+    if (ready)
+        find_bounds(&s);
+    if (!ready || write_document(&s, a, o))
         err_set(e, "out of memory");
     else if (json_end_document(&s.j) == 0 || export_done(f, e) == 0)
         rc = 0;

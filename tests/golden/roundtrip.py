@@ -5,6 +5,7 @@ standins.py writes, and, where FOLDER is there, of real ones. Usage: roundtrip.p
 import concurrent.futures
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -40,6 +41,7 @@ def check(gpuprof, path, out):
                 yield f"{part}.{key}: {before[part][key]} became {after[part][key]}"
     if os.path.isdir(path):
         yield from check_ranks(before, after)
+        yield from check_speedscope(gpuprof, path, out)
 
 
 def check_ranks(before, after):
@@ -50,6 +52,30 @@ def check_ranks(before, after):
     for r in after.get("ranks", []):
         if abs(r["clock_offset_ms"]) > 0.05:
             yield f"exported rank {r['rank']} is {r['clock_offset_ms']} ms off"
+
+
+def check_speedscope(gpuprof, path, out):
+    """There, too, the ranks are on one clock: their collectives end together."""
+    out = out.replace(".json.gz", ".speedscope.json")
+    run(gpuprof, "export", "-f", "--format", "speedscope", path, "-o", out)
+    with open(out, encoding="utf-8") as f:
+        document = json.load(f)
+    collective = {i for i, frame in enumerate(document["shared"]["frames"]) if "nccl" in frame["name"].lower()}
+    ends = {}
+    for row in document["profiles"]:
+        if "GPU stream" in row["name"]:
+            ends.setdefault(row["name"].split(",")[0], []).extend(e["at"] for e in row["events"] if e["type"] == "C" and e["frame"] in collective)
+        if any(not 0 <= e["at"] <= row["endValue"] for e in row["events"]):
+            yield f"speedscope: {row['name']} leaves its bounds"
+    several = {rank: sorted(at) for rank, at in ends.items() if at}
+    first = next(iter(several.values()), [])
+    for rank, at in several.items():
+        if len(at) == len(first):
+            off_ms = statistics.median(b - a for a, b in zip(first, at)) / 1e6
+            if abs(off_ms) > 0.05:
+                yield f"speedscope: {rank} is {off_ms} ms off"
+    if len(several) < 2:
+        yield f"speedscope: collectives of {len(several)} ranks"
 
 
 def compare(gpuprof, folder):
