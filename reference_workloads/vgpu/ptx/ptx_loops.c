@@ -2,18 +2,53 @@
 #include "reference_workloads/vgpu/ptx/ptx_warp.h"
 
 #include <math.h>
+#include <stdlib.h>
 
-void ptx_loop_turns(struct ptx_loop *l, double difference)
+void ptx_loop_turns(struct ptx_loop *l, double difference, double ran)
 {
     double step = difference - l->last;
-    if (l->turns == 0)
+    if (l->turns == 0) {
         l->first = difference;
-    else if (l->turns == 1)
+        l->ran_first = ran;
+    } else if (l->turns == 1) {
         l->step = step;
-    else
+    } else {
         l->uneven |= step < l->step || step > l->step;
+    }
     l->last = difference;
+    l->ran_last = ran;
     l->turns++;
+}
+
+static bool tells(const struct ptx_loop *l)
+{
+    return l->turns >= 2 && !l->uneven && fabs(l->last) < fabs(l->first);
+}
+
+/* What tells how far this loop is: the comparison for another turn. Where that is of a flag, the
+ * same each time (a kernel that fetches its next tile, and notes whether there is one), a branch
+ * inside, taken or not once in each turn. NULL: nothing. */
+static const struct ptx_loop *telling(const struct ptx_run *r, int end)
+{
+    const struct ptx_loop *l = &r->loop[end];
+    bool flag = l->turns >= 2 && !l->uneven && fabs(l->last - l->first) == 0;
+    if (!flag)
+        return tells(l) ? l : NULL;
+    for (int i = r->k->inst[end].target; i < end; i++) {
+        const struct ptx_inst *x = &r->k->inst[i];
+        if (x->op == OP_BRANCH && x->target > i && tells(&r->loop[i]) &&
+            abs(r->loop[i].turns - l->turns) <= 1)
+            return &r->loop[i];
+    }
+    return NULL;
+}
+
+/* Instructions that are left of such a loop, beside those since its last turn. */
+static double left_of(const struct ptx_run *r, const struct ptx_loop *l)
+{
+    double turns = l->last / (l->first - l->last) * (l->turns - 1);
+    double each = (l->ran_last - l->ran_first) / (l->turns - 1);
+    return turns * each - (r->sum->instructions - l->ran_last);
 }
 
 /* By the outermost loop that has turned at least twice, by equal steps: one that goes through a
@@ -21,18 +56,18 @@ void ptx_loop_turns(struct ptx_loop *l, double difference)
  * after the last one `last`. */
 double ptx_stretch(const struct ptx_run *r)
 {
-    double share = 1;
+    double left = 0;
     int outermost = r->k->inst_count;
     for (int i = 0; i < r->k->inst_count; i++) {
-        const struct ptx_loop *l = &r->loop[i];
-        double way = l->first - l->last;
-        if (l->turns < 2 || l->uneven || r->k->inst[i].target > outermost ||
-            fabs(l->last) >= fabs(l->first))
+        const struct ptx_inst *x = &r->k->inst[i];
+        const struct ptx_loop *l =
+            x->op == OP_BRANCH && x->target <= i && x->target <= outermost ? telling(r, i) : NULL;
+        if (!l)
             continue;
-        outermost = r->k->inst[i].target;
-        share = l->turns / (l->first / way * (l->turns - 1) + 1);
+        outermost = x->target;
+        left = left_of(r, l);
     }
-    return share > 0 && share < 1 ? 1 / share : 1;
+    return left > 0 ? 1 + left / r->sum->instructions : 1;
 }
 
 bool ptx_too_early(const struct ptx_run *r, int at)

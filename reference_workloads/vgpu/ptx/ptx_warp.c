@@ -270,9 +270,11 @@ static uint32_t takers(struct ptx_run *r, int at, uint32_t mask)
     const struct ptx_inst *i = &r->k->inst[at];
     uint32_t yes = ptx_guarded(r, i, mask);
     struct ptx_loop *loop = &r->loop[at];
-    if (i->target > at || !yes)
+    bool ahead = i->target > at;
+    if ((yes && !ahead) || (ahead && i->guard >= 0))
+        ptx_loop_turns(loop, i->guard >= 0 ? r->difference[i->guard] : 0, r->sum->instructions);
+    if (ahead || !yes)
         return yes;
-    ptx_loop_turns(loop, i->guard >= 0 ? r->difference[i->guard] : 0);
     return i->guard >= 0 && r->data[i->guard] && loop->turns > DATA_TURNS ? 0 : yes;
 }
 

@@ -7,11 +7,12 @@
 enum { PTX_LEADS = 1, PTX_FOLLOWS };
 enum { PTX_SEEN = 1 << 16 }; /* room for the sectors that a block's warps have touched */
 
-struct ptx_loop {
+struct ptx_loop { /* of each branch: a loop turns where it is taken back, or past one inside */
     int turns;
-    double first, last; /* difference of the operands that are compared for another turn */
-    double step;        /* by which it changed at the second turn */
-    bool uneven;        /* ... and not by as much at a later one: what is left is not known */
+    double first, last;         /* difference of the operands that are compared for another turn */
+    double step;                /* by which it changed at the second turn */
+    double ran_first, ran_last; /* instructions of the warp until then */
+    bool uneven; /* ... and not by as much at a later one: what is left is not known */
 };
 
 struct ptx_run {
@@ -50,7 +51,7 @@ bool ptx_first_touch(struct ptx_run *r, uint64_t sector);
 
 /* ptx_loops.c: how much longer the whole would be; whether nothing says so yet, because the
  * outermost loop around the warp's place has not turned twice. */
-void ptx_loop_turns(struct ptx_loop *l, double difference);
+void ptx_loop_turns(struct ptx_loop *l, double difference, double ran);
 double ptx_stretch(const struct ptx_run *r);
 bool ptx_too_early(const struct ptx_run *r, int at);
 
