@@ -75,7 +75,7 @@ read_out() { # one line of the README after the other
 
 unexplained() { # the table of docs/testing.md has a reason, in backticks, for each test that was skipped
     grep '^| `no ' ".$home/gpuprof/docs/testing.md" | grep -o '`no [^`]*`' | tr -d '`' >"$run/reasons"
-    grep '^skipped: ' "$said" | grep -vFf "$run/reasons" | sed 's/^/fresh: docs/testing.md has no such reason: /' | grep . && return 1
+    grep '^skipped: ' "$said" | grep -vFf "$run/reasons" | sed 's|^|fresh: docs/testing.md has no such reason: |' | grep . && return 1
     return 0
 }
 
