@@ -1,8 +1,11 @@
 /* See try.h: the answer, for people and for programs. */
 #include "cli/try/try.h"
 
+#include "cli/common/command.h"
 #include "report/json/json_tree.h"
+#include "report/terminal/terminal.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -113,42 +116,78 @@ void trial_print_json(const struct trial *t)
     tree_print(&j, stdout);
 }
 
+/* One paragraph, wrapped between words; its lines but the first begin at column `indent`. */
+__attribute__((format(printf, 2, 3))) static void put(int indent, const char *fmt, ...)
+{
+    char text[2048];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    struct terminal t = terminal_open(stdout, terminal_width(), false);
+    int column = (int)strspn(text, " ");
+    printf("%*s", column, "");
+    term_wrap(&t, column, indent, text);
+}
+
+/* The same behind a label: "  measured   ...". */
+__attribute__((format(printf, 2, 3))) static void put_labelled(const char *label, const char *fmt,
+                                                               ...)
+{
+    char text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    struct terminal t = terminal_open(stdout, terminal_width(), false);
+    int column = printf("  %-11s", label);
+    term_wrap(&t, column, column, text);
+}
+
 static void print_words(const struct tried *c)
 {
     if (c->refused)
-        printf("  The program did not apply it: %s\n", c->refusal);
+        put(2, "  The program did not apply it: %s", c->refusal);
     else if (*c->silent)
-        printf("  The program did not confirm that it applied %s: a program that does not read "
-               "GPUPROF_APPLY runs as before.\n",
-               c->silent);
+        put(2,
+            "  The program did not confirm that it applied %s: a program that does not read "
+            "GPUPROF_APPLY runs as before.",
+            c->silent);
+}
+
+static void print_predicted(const struct trial *t, const struct tried *c)
+{
+    const struct ab_prediction *p = &c->predicted;
+    if (p->known)
+        put_labelled("predicted", "saves %.1f %% of the step (%.1f to %.1f %%)", 100 * p->mid,
+                     100 * p->low, 100 * p->high);
+    else if (c->at_most > 0)
+        put_labelled("predicted", "saves at most %.1f %% of the step: %s", 100 * c->at_most,
+                     *t->why_not ? t->why_not : "a bound, no prediction");
+    else
+        put_labelled("predicted", "nothing: %s",
+                     *t->why_not ? t->why_not : "no rule advises this change");
 }
 
 static void print_one(const struct trial *t, const struct tried *c)
 {
-    const struct ab_prediction *p = &c->predicted;
     const struct ab_result *r = &c->result;
-    printf("%s: %s\n  %s\n", c->settings, trial_verdict(c), trial_why(c));
+    put(0, "%s: %s", c->settings, trial_verdict(c));
+    put(2, "  %s", trial_why(c));
     if (*t->gpu)
-        printf("  on a virtual GPU: %s\n", t->gpu);
-    if (p->known)
-        printf("  predicted  saves %.1f %% of the step (%.1f to %.1f %%)\n", 100 * p->mid,
-               100 * p->low, 100 * p->high);
-    else if (c->at_most > 0)
-        printf("  predicted  saves at most %.1f %% of the step: %s\n", 100 * c->at_most,
-               *t->why_not ? t->why_not : "a bound, no prediction");
-    else
-        printf("  predicted  nothing: %s\n",
-               *t->why_not ? t->why_not : "no rule advises this change");
+        put(2, "  on a virtual GPU: %s", t->gpu);
+    print_predicted(t, c);
     if (*c->advised)
-        printf("  advised    %s\n", c->advised);
+        put_labelled("advised", "%s", c->advised);
     if (r->a_ns)
-        printf("  measured   saves %.1f %% of the step (95 %%: %.1f to %.1f %%), %.2f to %.2f ms, "
-               "means of the steady steps\n",
-               100 * r->saved, 100 * r->low, 100 * r->high, (double)r->a_ns / 1e6,
-               (double)r->b_ns / 1e6);
+        put_labelled("measured",
+                     "saves %.1f %% of the step (95 %%: %.1f to %.1f %%), %.2f -> %.2f ms (means "
+                     "of the steady steps)",
+                     100 * r->saved, 100 * r->low, 100 * r->high, (double)r->a_ns / 1e6,
+                     (double)r->b_ns / 1e6);
     if (!c->refused)
-        printf("  runs       %zu without, %zu with the change, recorded %s\n", t->without.count,
-               c->arm.count, t->marks ? "as step marks only" : "in full");
+        put_labelled("runs", "%zu without, %zu with the change, recorded %s", t->without.count,
+                     c->arm.count, t->marks ? "as step marks only" : "in full");
     print_words(c);
 }
 
@@ -189,18 +228,19 @@ static void print_table(const struct trial *t)
     }
     putchar('\n');
     if (without_ns(t))
-        printf("The step takes %.2f ms without a change: the mean of the steady steps of %zu runs. "
-               "Each change got as many runs, recorded %s.\n",
-               (double)without_ns(t) / 1e6, t->without.count,
-               t->marks ? "as step marks only" : "in full");
+        put(0,
+            "The step takes %.2f ms without a change: the mean of the steady steps of %zu runs. "
+            "Each change got as many runs, recorded %s.",
+            (double)without_ns(t) / 1e6, t->without.count,
+            t->marks ? "as step marks only" : "in full");
     if (*t->gpu)
-        printf("On a virtual GPU: %s\n", t->gpu);
+        put(0, "On a virtual GPU: %s", t->gpu);
     if (*t->why_not)
-        printf("No predictions, %s.\n", t->why_not);
+        put(0, "No predictions, %s.", t->why_not);
     for (size_t i = 0; i < t->count; i++) {
         const struct tried *c = &t->change[i];
         if (c->refused || *c->silent || c->result.verdict == AB_UNDERPOWERED)
-            printf("%s: %s\n", c->together ? "all together" : c->settings, trial_why(c));
+            put(0, "%s: %s", c->together ? "all together" : c->settings, trial_why(c));
         print_words(c);
     }
 }
@@ -208,24 +248,26 @@ static void print_table(const struct trial *t)
 void trial_print(const struct trial *t)
 {
     if (trial_interrupted())
-        printf("Interrupted: the results up to now follow.\n");
+        put(0, "Interrupted: the results up to now follow.");
     if (t->count == 1)
         print_one(t, &t->change[0]);
     else if (t->count)
         print_table(t);
     if (fewer(t)) {
         size_t alone = t->count - (t->count && t->change[t->count - 1].together);
-        printf("%zu of %d tried: %s.\n", alone, t->asked, t->fewer);
+        put(0, "%zu of %d tried: %s.", alone, t->asked, t->fewer);
     }
     for (size_t i = 0; i < t->passed_count; i++) {
         const struct passed *p = &t->passed[i];
         if (*p->setting)
-            printf("%s: not tried, because it changes the computed numbers: request it with "
-                   "--apply %s\n",
-                   p->rule, p->setting);
+            put(0,
+                "%s: not tried, because it changes the computed numbers: request it with --apply "
+                "%s",
+                p->rule, p->setting);
         else
-            printf("%s: not tried, because no setting applies it: `gpuprof explain %s` shows what "
-                   "to edit\n",
-                   p->rule, p->rule);
+            put(0,
+                "%s: not tried, because no setting applies it: `gpuprof explain %s` shows what to "
+                "edit",
+                p->rule, p->rule);
     }
 }
