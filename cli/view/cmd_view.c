@@ -2,6 +2,7 @@
  * trace goes nowhere else. */
 #include "cli/common/command.h"
 #include "cli/results/export_to.h"
+#include "cli/lint/lint.h"
 #include "cli/load/load.h"
 #include "cli/view/serve.h"
 
@@ -85,12 +86,23 @@ static int export_and_serve(const char *path)
     return fail(&e);
 }
 
+/* Viewers show what comes before the damage, or nothing, and say neither. */
+static void warn_if_damaged(const char *path)
+{
+    struct err e = ERR_INIT;
+    struct lint l = {0};
+    if (lint_read(&l, path, &e))
+        warn("%s; the viewer may show a part of it or nothing", e.text);
+    lint_release(&l);
+}
+
 static int serve_file(const char *path)
 {
     size_t n = strlen(path);
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
         return usage_error("cannot read %s: %s", path, strerror(errno));
+    warn_if_damaged(path);
     return serve(file, strcmp(path + n - 3, ".gz") == 0 ? "trace.json.gz" : "trace.json");
 }
 

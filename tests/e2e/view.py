@@ -211,6 +211,14 @@ def main():
         v.child.send_signal(signal.SIGINT)
         v.end()
         check("left behind by an end", os.listdir(tmp) == [], os.listdir(tmp))
+    cut = os.path.join(folder, "cut.json")
+    for text, damaged in ('{"traceEvents": [{"ph": "X", "na', True), ('{"traceEvents": []}', False):
+        with open(cut, "w") as f:
+            f.write(text)
+        with View(cut) as v:
+            v.child.send_signal(signal.SIGINT)
+            said = v.child.communicate(timeout=20)[1]
+            check("says that the file is cut off", ("not a complete Chrome trace" in said) == damaged, said)
     with View("--timeout", "1", trace) as v:
         idle = connect()
         check("ends after its time", v.end() == 2)
