@@ -51,14 +51,14 @@ static int run(int argc, char **argv)
         return 2;
     if (top < 0)
         return usage_error("analyze: --top needs a number of findings, at least 1");
-    if (output_check(output, force, &e))
+    const char *name = format ? format : json ? "json" : markdown ? "markdown" : "term";
+    if (export_named(name, output, &e) || output_check(output, force, &e))
         return fail(&e);
     const char *const *paths = (const char *const *)argv;
     if (no_predict ? load_analysis(paths, (size_t)argc, &l, &e)
                    : load_predicted(paths, (size_t)argc, load_history(history), &l, &e))
         return fail(&e);
     struct exported what = {.analysis = l.analysis};
-    const char *name = format ? format : json ? "json" : markdown ? "markdown" : "term";
     const struct exporter *x = export_format(name, &what, &e);
     struct export_options o = load_options(&l, argv[0]);
     o.top = top;

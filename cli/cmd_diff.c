@@ -22,14 +22,18 @@ static const struct option_spec options[] = {
     {0},
 };
 
+static const char *format_wanted(void)
+{
+    return format ? format : json ? "json" : markdown ? "markdown" : "term";
+}
+
 static int write_diff(const struct two *t, const char *base, const char *now, struct err *e)
 {
     struct diff *d = diff_find(t->base.analysis, t->now.analysis, per != NULL, e);
     if (!d)
         return -1;
     struct exported what = {.diff = d};
-    const char *name = format ? format : json ? "json" : markdown ? "markdown" : "term";
-    const struct exporter *x = export_format(name, &what, e);
+    const struct exporter *x = export_format(format_wanted(), &what, e);
     struct export_options o = two_options(t, base, now);
     o.top = top;
     int rc = x ? export_to(x, &what, &o, output, force, e) : -1;
@@ -45,7 +49,8 @@ static int run(int argc, char **argv)
         return usage_error("diff: --per accepts only sample, not '%s'", per);
     if (argc != 2)
         return usage_error("diff: name two profiles: gpuprof diff BASE NEW");
-    if (output_check(output, force, &e) || two_load(&t, argv[0], argv[1], &e))
+    if (export_named(format_wanted(), output, &e) || output_check(output, force, &e) ||
+        two_load(&t, argv[0], argv[1], &e))
         return fail(&e);
     int status = write_diff(&t, argv[0], argv[1], &e) ? fail(&e) : 0;
     two_release(&t);

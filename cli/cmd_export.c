@@ -23,14 +23,6 @@ static const struct option_spec options[] = {
     {0},
 };
 
-static bool ends_json(const char *path)
-{
-    const char *dot = strstr(path, ".json");
-    for (const char *next = dot; next; next = strstr(next + 1, ".json"))
-        dot = next;
-    return dot && (!strcmp(dot, ".json") || !strcmp(dot, ".json.gz"));
-}
-
 /* Before a large trace is read in vain. */
 static bool format_known(void)
 {
@@ -59,10 +51,8 @@ static int run(int argc, char **argv)
         return usage_error("export: name the output: -o X.json or -o X.json.gz (- is stdout)");
     if (strcmp(format, "csv") == 0)
         return export_tables((const char *const *)argv, (size_t)argc, output, force);
-    if (output_check(output, force, &e))
+    if (export_named(format, output, &e) || output_check(output, force, &e))
         return fail(&e);
-    if (strcmp(format, "chrome") == 0 && strcmp(output, "-") != 0 && !ends_json(output))
-        say("%s: viewers recognise a Chrome trace by its suffix .json or .json.gz", output);
     /* a trace says what the page says */
     if (load_predicted((const char *const *)argv, (size_t)argc, load_history(NULL), &l, &e))
         return fail(&e);

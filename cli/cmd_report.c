@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 static bool force;
 static const char *output;
@@ -36,18 +35,6 @@ static void default_name(const char *profile, char *out, size_t n)
     snprintf(out, n, "%.*s.html", (int)keep, profile);
 }
 
-/* Does the name promise another format than HTML? */
-static bool foreign(const char *name)
-{
-    static const char *const others[] = {".pdf", ".png", ".svg", ".json", ".gz",     ".md",
-                                         ".txt", ".csv", ".xml", ".docx", ".sqlite", ".gpuprof"};
-    const char *dot = strrchr(name, '.');
-    for (size_t i = 0; dot && i < sizeof others / sizeof *others; i++)
-        if (strcasecmp(dot, others[i]) == 0)
-            return true;
-    return false;
-}
-
 static int run(int argc, char **argv)
 {
     struct err e = ERR_INIT;
@@ -59,7 +46,7 @@ static int run(int argc, char **argv)
         default_name(argv[0], name, sizeof name);
         output = name;
     }
-    if (foreign(output))
+    if (export_named("html", output, &e))
         return usage_error("report: the page is HTML: use a name such as X.html (a browser prints "
                            "it as PDF; gpuprof export and analyze write other formats)");
     if (output_check(output, force, &e))

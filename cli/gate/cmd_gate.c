@@ -57,11 +57,15 @@ static char *read_budget(const char *path, struct err *e)
     return text;
 }
 
+static const char *format_wanted(void)
+{
+    return format ? format : json ? "json" : markdown ? "markdown" : "term";
+}
+
 static int write_gate(const struct gate *g, const struct export_options *o, struct err *e)
 {
     struct exported what = {.gate = g};
-    const char *name = format ? format : json ? "json" : markdown ? "markdown" : "term";
-    const struct exporter *x = export_format(name, &what, e);
+    const struct exporter *x = export_format(format_wanted(), &what, e);
     if (!x || export_to(x, &what, o, output, force, e))
         return -1;
     return junit ? export_to(exporter_find("junit"), &what, o, junit, force, e) : 0;
@@ -128,7 +132,8 @@ static int run(int argc, char **argv)
     force = force || in_ci();
     if (max_regress < 0 || !isfinite(max_regress))
         return usage_error("gate: --max-regress needs a percentage, at least 0");
-    if (output_check(output, force, &e) || output_check(junit, force, &e))
+    if (export_named(format_wanted(), output, &e) || export_named("junit", junit, &e) ||
+        output_check(output, force, &e) || output_check(junit, force, &e))
         return fail(&e);
     char *text = budget ? read_budget(budget, &e) : NULL;
     if (budget && !text)

@@ -5,6 +5,7 @@
 
 #include <stdio_ext.h>
 #include <string.h>
+#include <strings.h>
 
 static bool can(const struct exporter *x, const struct exported *what)
 {
@@ -25,6 +26,38 @@ const struct exporter *export_format(const char *name, const struct exported *wh
                      exporters[i]->name);
     err_set(e, "unknown format '%s'; the formats are %s", name, list);
     return NULL;
+}
+
+/* The last suffix of a name: ".json" of "x.speedscope.json". */
+static const char *suffix_of(const char *name)
+{
+    const char *slash = strrchr(name, '/'), *dot = strrchr(slash ? slash : name, '.');
+    return dot ? dot : "";
+}
+
+int export_named(const char *format, const char *path, struct err *e)
+{
+    static const char *const known[] = {".html", ".pdf",    ".png",    ".svg", ".json",
+                                        ".gz",   ".md",     ".txt",    ".csv", ".xml",
+                                        ".docx", ".sqlite", ".gpuprof"};
+    const struct exporter *x = exporter_find(strcmp(format, "text") ? format : "term");
+    if (!x || !path)
+        return 0;
+    char name[4096];
+    const char *own = suffix_of(x->suffix);
+    size_t n = strlen(path);
+    bool gzip = n > 3 && strcmp(path + n - 3, ".gz") == 0 && strcmp(own, ".json") == 0;
+    snprintf(name, sizeof name, "%.*s", (int)(gzip ? n - 3 : n), path);
+    const char *suffix = suffix_of(name);
+    bool plain = !strcmp(own, ".md") || !strcmp(own, ".prom");
+    if (strcasecmp(suffix, own) == 0 || (plain && strcasecmp(suffix, ".txt") == 0))
+        return 0;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcasecmp(suffix, known[i]) == 0)
+            return err_set(
+                e, "%s: the format %s is no %s file: use a name such as X%s, or --format NAME",
+                path, strcmp(x->name, "term") ? x->name : "text", suffix + 1, x->suffix);
+    return 0;
 }
 
 static int export_into(struct output *out, const struct exporter *x, const struct exported *what,

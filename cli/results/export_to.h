@@ -14,6 +14,9 @@ struct exported {
 
 /* The exporter called `name`, if it can write that; NULL with *e set, naming those that can. */
 const struct exporter *export_format(const char *name, const struct exported *what, struct err *e);
+/* Before any work: -1 with *e set if the suffix of `path` (NULL: stdout) promises another kind of
+ * file than `format` is (a page called x.json). Unknown formats and suffixes pass. */
+int export_named(const char *format, const char *path, struct err *e);
 /* path NULL or "-" is stdout. */
 int export_to(const struct exporter *x, const struct exported *what, const struct export_options *o,
               const char *path, bool force, struct err *e);
