@@ -82,7 +82,7 @@ static int record(char **argv, const struct run_device *d, const char *profile, 
         (!armed && !(as & PLACE_SPARE) && output_check(profile, force, &e) < 0) ||
         (!armed && results.report && !(as & PLACE_SPARE) &&
          results_check_page(profile, force, &e) < 0) ||
-        place_make_folders(&folders, profile, &e) < 0) {
+        place_make_folders(&folders, profile, argv[0], &e) < 0) {
         fail(&e);
         return RUN_FAILED;
     }

@@ -64,9 +64,10 @@ struct run_folders {
     char spools[PATH_MAX];
     char disk[PATH_MAX]; /* in which the spools' folder lies and the profile grows; "": beside */
 };
-/* Makes them for a profile `output`; tells of those that a killed gpuprof left there. -1 with *e
- * set. */
-int place_make_folders(struct run_folders *f, const char *output, struct err *e);
+/* Makes them for a profile `output` of `program`; tells of those that a killed gpuprof left there.
+ * -1 with *e set. */
+int place_make_folders(struct run_folders *f, const char *output, const char *program,
+                       struct err *e);
 void place_remove_folders(const struct run_folders *f);
 void place_remove_folder(const char *folder);    /* and every file in it */
 void place_remove_recording(const char *folder); /* ... and the profile that grew beside it */
@@ -118,6 +119,7 @@ enum program_kind {
 };
 bool program_is_there(const char *name); /* a file that may be run, with a slash or on the PATH */
 enum program_kind program_kind(const char *name);
+bool program_enters_container(const char *name); /* a runtime of containers, by its name */
 /* What follows "NAME ..." in a note to the user; NULL: nothing to say. */
 const char *program_says(enum program_kind kind);
 bool program_takes_agent(enum program_kind kind);

@@ -105,6 +105,17 @@ bool program_is_there(const char *name)
     return find(name, path, sizeof path) == 0;
 }
 
+bool program_enters_container(const char *name)
+{
+    static const char *const runtimes[] = {"apptainer", "singularity", "podman", "docker",
+                                           "nerdctl",   "enroot",      "ch-run", "shifter"};
+    const char *slash = strrchr(name, '/');
+    for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++)
+        if (strcmp(slash ? slash + 1 : name, runtimes[i]) == 0)
+            return true;
+    return false;
+}
+
 enum program_kind program_kind(const char *name)
 {
     char path[PATH_MAX], bytes[HEAD_BYTES];

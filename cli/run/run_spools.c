@@ -154,14 +154,16 @@ static int make_folder(const char *parent, char *out, struct err *e)
     return 0;
 }
 
-int place_make_folders(struct run_folders *f, const char *output, struct err *e)
+int place_make_folders(struct run_folders *f, const char *output, const char *program,
+                       struct err *e)
 {
     const char *slash = strrchr(output, '/');
     char folder[PATH_MAX];
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - output + 1) : 2,
              slash ? output : "./");
     char *beside = realpath(folder, NULL);
-    const char *named = beside ? disk_of_node(beside) : NULL;
+    /* a container sees the user's own folders, and seldom that disk */
+    const char *named = beside && !program_enters_container(program) ? disk_of_node(beside) : NULL;
     char *disk = named ? realpath(named, NULL) : NULL;
     int rc = beside ? make_folder(beside, f->meeting, e)
                     : err_set(e, "%s: no such folder for the profile", folder);

@@ -110,6 +110,19 @@ def elsewhere(build, checks):
                      done.stderr)
 
 
+def container(build, checks, disk):
+    """A container seldom sees the disk of the node, so the records stay beside the profile."""
+    runtime = build.path("apptainer")
+    with open(runtime, "w", encoding="ascii") as f:
+        f.write('#!/bin/sh\nls -A "$SLURM_TMPDIR"\nexec "$@"\n')
+    os.chmod(runtime, 0o755)
+    words = command(build, "contained.gpuprof", steps=5)
+    words.insert(words.index("--") + 1, runtime)
+    done = build.run(words, SLURM_TMPDIR=disk)
+    checks.check(done.returncode == 0 and ".gpuprof-" not in done.stdout and steps_of(build.path("contained.gpuprof"))[0] == 5,
+                 "what a container records grows beside the profile", done.stdout + done.stderr)
+
+
 def main():
     build, checks = Build(sys.argv[1]), Checks()
     disk = build.path("disk")
@@ -120,6 +133,7 @@ def main():
     killed(build, checks, disk)
     armed(build, checks, disk)
     elsewhere(build, checks)
+    container(build, checks, disk)
     checks.done()
 
 
