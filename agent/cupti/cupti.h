@@ -111,6 +111,10 @@ void silence_begin(void);
 void silence_watch(struct thread *t, bool records, int64_t now_ns);
 void silence_end(struct thread *t, bool kept); /* kept: CUPTI gave not all buffers back */
 void cupti_flush_wake(void);
+/* Flushes for 100 ms at most until CUPTI has given back the buffers asked for before `up_to`: a
+ * forced flush takes records of what still runs without their times. Any thread. False: it kept
+ * some. */
+bool cupti_flush_late(uint64_t up_to);
 
 /* ---- finished buffers and names (cupti_publish.c) ---- */
 

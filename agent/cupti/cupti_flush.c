@@ -108,9 +108,20 @@ static void tell_of_peer(struct thread *t)
                  peer_sessions());
 }
 
-/* Records of work that is over may come late; a forced flush would take them without their times.
- * So wait a little for them first. CUPTI's own thread may be about to hand a buffer back just now.
- */
+bool cupti_flush_late(uint64_t up_to)
+{
+    const struct timespec nap = {.tv_nsec = LATE_MS / LATE_NAPS * 1000000};
+    for (int i = 0;; i++) {
+        cupti.api.ActivityFlushAll(0);
+        if (!cupti_buffers_pending(up_to))
+            return true;
+        if (i == LATE_NAPS)
+            return false;
+        nanosleep(&nap, NULL);
+    }
+}
+
+/* CUPTI's own thread may be about to hand a buffer back just now. */
 static void finish(struct thread *t, enum finish how)
 {
     const struct timespec nap = {.tv_nsec = LATE_MS / LATE_NAPS * 1000000};

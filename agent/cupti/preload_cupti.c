@@ -37,8 +37,7 @@ AGENT_EXPORT CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(
 /* Buffers that are ours now would keep the client's first records from it. */
 static void make_way(void)
 {
-    cupti.api.ActivityFlushAll(0);
-    if (cupti_buffers_pending(UINT64_MAX))
+    if (!cupti_flush_late(UINT64_MAX))
         cupti.api.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 }
 
@@ -164,5 +163,7 @@ AGENT_EXPORT CUptiResult CUPTIAPI cuptiFinalize(void)
     if (handle)
         PASS(cuptiUnsubscribe, handle);
     peer_finalizes();
+    if (cupti_flush_late(UINT64_MAX))
+        return CUPTI_SUCCESS;
     return PASS(cuptiActivityFlushAll, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 }

@@ -1,6 +1,7 @@
-// A GPU program of known size for tests/agent/cupti.sh: gpu [STEPS [ENDING [PAUSE_MS]]]. Each step
-// is one copy, 20 kernels, one memset, one synchronisation, inside an NVTX range. The middle third
-// of them runs under another CUPTI client if GPUPROF_TEST_PEER names one (peer.c).
+// A GPU program of known size for tests/agent/cupti.sh: gpu [STEPS [ENDING [PAUSE_MS [AHEAD]]]].
+// Each step is one copy, 20 kernels, one memset, one synchronisation, inside an NVTX range. The
+// middle third of them runs under another CUPTI client if GPUPROF_TEST_PEER names one (peer.c);
+// AHEAD kernels are in flight when it begins.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -43,7 +44,7 @@ int main(int argc, char **argv)
 {
     int steps = argc > 1 ? atoi(argv[1]) : 10;
     const char *ending = argc > 2 ? argv[2] : "return";
-    int pause_ms = argc > 3 ? atoi(argv[3]) : 0;
+    int pause_ms = argc > 3 ? atoi(argv[3]) : 0, ahead = argc > 4 ? atoi(argv[4]) : 0;
     float *device = nullptr, *host = nullptr;
     cudaStream_t stream;
     if (cudaMalloc(&device, 1 << 20) || cudaMallocHost(&host, 1 << 20) ||
@@ -52,8 +53,11 @@ int main(int argc, char **argv)
         return 3;
     }
     for (int i = 0; i < steps; i++) {
-        if (i == steps / 3)
+        if (i == steps / 3) {
+            for (int k = 0; k < ahead; k++) // of some ms each, still running then
+                fill<3><<<1 << 24, 256, 0, stream>>>(device);
             peer("peer_begin");
+        }
         if (i == steps * 2 / 3)
             peer("peer_end");
         step(device, host, stream);

@@ -45,6 +45,11 @@ for does in plain subscribe clock finalize,subscribe; do
 done
 export GPUPROF_VGPU=h200
 
+# It begins while the host is ahead of the GPU: what is in flight keeps its times.
+traced "$gpu" GPUPROF_TEST_PEER="$peer" GPUPROF_TEST_PEER_DOES=plain -- 30 return 0 5
+said "in flight" "peer: kernels 200 copies 10 calls [0-9]* others 0 unknown 0 bad times 0 failed 0"
+seen "in flight" "kernels 605" "untimed 0" "dropped 0"
+
 # The client is first: it stands in CUDA_INJECTION64_PATH, and stays. Seen, so both get everything.
 first=(CUDA_INJECTION64_PATH="$peer" GPUPROF_TEST_PEER="$peer")
 traced "$gpu" "${first[@]}" GPUPROF_TEST_PEER_DOES=hold,subscribe -- 30
