@@ -54,7 +54,7 @@ class Box:
         self.bin = os.path.join(os.path.abspath(build), "bin")
         self.gpuprof = os.path.join(self.bin, "gpuprof")
         self.source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-        self.out, self.device, self.rows = os.path.abspath(out), device, []
+        self.out, self.device, self.rows, self.note = os.path.abspath(out), device, [], None
         self.virtual = device.startswith("virtual")
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("GPUPROF")}
 
@@ -72,17 +72,25 @@ class Box:
         known = self.env.get("LD_LIBRARY_PATH", "")
         return {"LD_LIBRARY_PATH": ":".join(filter(None, [known, *library_folders()]))} if not self.virtual else {}
 
+    def start(self, arguments, **variables):
+        """The running program, in a process group of its own; end() ends it."""
+        own = self.libraries() if arguments[0].startswith(self.bin) else {}
+        return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+                                env={**self.env, **own, **variables}, cwd=self.out, start_new_session=True)
+
+    @staticmethod
+    def end(p):
+        os.killpg(p.pid, signal.SIGKILL)
+        p.communicate()
+
     def run(self, arguments, limit_s=120, good=(0,), **variables):
         """Runs to its end or for `limit_s`; raises Failed on a status that is not `good` (None: any will do)."""
-        own = self.libraries() if arguments[0].startswith(self.bin) else {}
         start = time.monotonic()
-        p = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
-                             env={**self.env, **own, **variables}, cwd=self.out, start_new_session=True)
+        p = self.start(arguments, **variables)
         try:
             stdout, stderr = p.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
-            os.killpg(p.pid, signal.SIGKILL)
-            p.communicate()
+            self.end(p)
             raise Failed(f"{os.path.basename(arguments[0])} {' '.join(arguments[1:])[:200]} ran longer than {limit_s} s") from None
         if good is not None and p.returncode not in good:
             raise Failed(f"{' '.join(arguments)[-300:]}: status {p.returncode}\n{stderr[-1500:]}")
@@ -115,6 +123,14 @@ class Box:
     def row(self, what, value, unit="", aim="", good=None):
         """One line of the result. `good`: whether the aim is met; None where there is no aim."""
         self.rows.append({"what": what, "value": value, "unit": unit, "aim": aim, "good": good})
+        self.save({})
+
+    def save(self, outcome):
+        """Into the note that the parent reads: the rows up to now stay if the case is stopped."""
+        if self.note:
+            with open(self.note + ".new", "w", encoding="utf-8") as f:
+                json.dump({**outcome, "rows": self.rows}, f)
+            os.replace(self.note + ".new", self.note)
 
     def figures(self, done, prefix=""):
         """NAME<TAB>VALUE<TAB>UNIT lines of a measuring program, as rows and as a dictionary."""
@@ -137,7 +153,7 @@ class Box:
             if not python:
                 continue
             try:
-                done = self.run([python, "-c", "import torch; print(torch.__version__, torch.cuda.is_available())"], 60, None)
+                done = self.plain([python, "-c", "import torch; print(torch.__version__, torch.cuda.is_available())"], 60, None)
             except (OSError, Failed):
                 continue
             if done.status == 0 and done.stdout.strip().endswith("True"):

@@ -42,7 +42,7 @@ def one_size(box, name, program, pairs):
     cost = 100 * (statistics.median(b / a for a, b in zip(plain, recorded)) - 1)
     launches = box.one(profile, "SELECT count(*) FROM kernel") / (len(recorded) and float(box.analyze(profile)["steps"]["count"] or 1))
     rate = launches / statistics.median(plain) * 1e3
-    limit = 3 if name.endswith("small") else 1 # the small ones wait for launches, the others for the GPU
+    limit = 2 if name.endswith("small") else 0.5 # the small ones wait for launches, the others for the GPU
     box.row(f"{name}: step without gpuprof", statistics.median(plain), "ms")
     box.row(f"{name}: cost of recording ({rate:.0f} launches/s)", cost, "% of a step", f"<= {limit} %", cost <= limit)
     health(box, name, profile, statistics.median(recorded))

@@ -1,4 +1,4 @@
-"""However the program ends, its status stays its own, and all that was complete is in the profile."""
+"""However the program ends, its status stays its own, and all that was complete is in the profile, but for secrets."""
 TITLE = "exit, _exit, quick_exit, abort, SIGKILL, a kernel that hangs"
 ORDER, LIMIT_S = 80, 120
 ENDS = {"exit": 7, "_exit": 7, "quick_exit": 7, "abort": -6, "kill": -9}
@@ -13,7 +13,19 @@ def run(box):
         box.row(f"{how}: kernels kept of {LAUNCHES}", kernels, "rows", "" if how in ("kill", "abort") else "all",
                 None if how in ("kill", "abort") else kernels == LAUNCHES)
         box.row(f"{how}: profile", box.one(profile, "PRAGMA integrity_check"), "", "ok", box.one(profile, "PRAGMA integrity_check") == "ok")
+    secret(box)
     hang(box)
+
+
+def secret(box):
+    """What looks like a secret on the command line is in no file that we write."""
+    word = "hf_" + "Q7x" * 8
+    profile, _ = box.profile("ends-secret", [box.program("gpu_launcher"), "exit", "100", f"--hf-token={word}"], 40, (7,))
+    page, trace = box.path("ends-secret.html"), box.path("ends-secret.json")
+    box.run([box.gpuprof, "report", "-f", "-o", page, profile])
+    box.run([box.gpuprof, "export", "-f", "-o", trace, profile])
+    leaks = [path for path in (profile, page, trace) if word.encode() in open(path, "rb").read()]
+    box.row("files that contain a token of the command line", len(leaks), "of 3", "0", not leaks)
 
 
 def hang(box):

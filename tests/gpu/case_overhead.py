@@ -19,7 +19,7 @@ def run(box):
                 ms[way].append(step(box, way, program))
         plain = statistics.median(ms["plain"])
         cost = {way: 100 * (statistics.median(v) / plain - 1) for way, v in ms.items()}
-        limit = 1 if "batch 4" not in name else 3
+        limit = 0.5 if "batch 4" not in name else 2
         box.row(f"{name}: step", plain, "ms")
         box.row(f"{name}: gpuprof", cost["gpuprof"], "% of a step", f"<= {limit} %", cost["gpuprof"] <= limit)
         for way in list(ms)[2:]:

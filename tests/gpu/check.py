@@ -40,6 +40,7 @@ def cases():
 def run_here(o, name):
     """The child's side: one case, its outcome as JSON in OUT/.NAME.json."""
     box, outcome = Box(o.build, o.out, o.device), {"status": "ran", "why": ""}
+    box.note = box.path(f".{name}.json")
     try:
         cases()[name].run(box)
     except Skip as why:
@@ -48,8 +49,7 @@ def run_here(o, name):
         outcome = {"status": "failed", "why": str(why)}
     except Exception:  # noqa: BLE001 a defect of the case must not end the others
         outcome = {"status": "failed", "why": traceback.format_exc(limit=4)}
-    with open(box.path(f".{name}.json"), "w", encoding="utf-8") as f:
-        json.dump({**outcome, "rows": box.rows}, f)
+    box.save(outcome)
 
 
 def run_case(o, name, module):
@@ -71,7 +71,7 @@ def run_case(o, name, module):
     outcome = {"status": "failed", "why": why, "rows": []}
     if os.path.exists(note):
         with open(note, encoding="utf-8") as f:
-            outcome = json.load(f)
+            outcome.update(json.load(f))
         os.remove(note)
     return {"case": name, "title": module.TITLE, "wall_s": round(time.monotonic() - start, 1), **outcome}
 
