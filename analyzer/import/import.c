@@ -151,7 +151,8 @@ static int say_file(struct shifted *x, size_t file, struct err *e)
     if (m.key == UINT32_MAX || m.value == UINT32_MAX)
         return err_set(e, "out of memory");
     for (size_t i = 0; i < x->processes.n; i++) {
-        m.id = x->top[ROW_META] + 1;
+        if (__builtin_add_overflow(x->top[ROW_META], 1, &m.id))
+            return err_set(e, "an id of table %s is out of range", tables[ROW_META].name);
         m.process = x->processes.at[i];
         if (shifted_put(x, ROW_META, &m, e) < 0)
             return -1;

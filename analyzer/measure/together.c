@@ -197,9 +197,10 @@ static size_t shared(const struct names *a, const struct names *b)
 
 static bool apart_in_time(const struct file *a, const struct file *b)
 {
-    bool known = a->start_ns <= a->end_ns && b->start_ns <= b->end_ns;
+    if (a->start_ns > a->end_ns || b->start_ns > b->end_ns) /* nothing in it */
+        return false;
     int64_t gap = a->start_ns > b->start_ns ? a->start_ns - b->end_ns : b->start_ns - a->end_ns;
-    return known && gap > SLACK_NS;
+    return gap > SLACK_NS;
 }
 
 /* What speaks against b beside a; NULL: nothing. */

@@ -2,6 +2,7 @@
 
 #include "analyzer/measure/rank_work.h"
 #include "analyzer/measure/spans.h"
+#include "analyzer/profile/tables.h"
 #include "wire/spool_format.h"
 
 #include <stdio.h>
@@ -244,7 +245,9 @@ static int put_work(struct summary *s)
 
 static int put_meta(struct summary *s, uint32_t process, const char *key, const char *value)
 {
-    struct row_meta m = {.id = ++s->metas,
+    if (__builtin_add_overflow(s->metas, 1, &s->metas))
+        return err_set(s->e, "an id of table %s is out of range", tables[ROW_META].name);
+    struct row_meta m = {.id = s->metas,
                          .process = s->t->processes[process].id,
                          .key = s->out->intern(s->out->self, key, strlen(key)),
                          .value = s->out->intern(s->out->self, value, strlen(value))};

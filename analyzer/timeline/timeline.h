@@ -64,7 +64,7 @@ struct op {
     uint32_t full_name; /* string id as recorded */
     uint32_t stream;    /* index into streams */
     uint32_t api;       /* index of the launching API call, TL_NONE */
-    uint32_t grid[3];
+    uint32_t grid[3];   /* of a kernel; 0: not known. The product fits into int64 */
     uint16_t block[3];
     uint8_t kind;               /* enum op_kind */
     uint8_t copy_kind;          /* enum copy_kind */

@@ -47,6 +47,13 @@ static uint8_t graph_part(int64_t graph, int64_t node)
     return graph > 0 || node > 0 ? GRAPH_NODE : GRAPH_NONE;
 }
 
+/* A size of a launch in one direction; 0, and counted, where no GPU starts as many. */
+static uint32_t launched(struct build *b, int64_t v, int64_t most)
+{
+    b->repairs.numbers += v > most;
+    return v > most ? 0 : clamp32(v);
+}
+
 int put_kernel(struct build *b, const void *row)
 {
     const struct row_kernel *k = row;
@@ -57,8 +64,11 @@ int put_kernel(struct build *b, const void *row)
                       .row = k->id,
                       .name = clean_name(b, k->name),
                       .full_name = clean_name(b, k->name),
-                      .grid = {clamp32(k->grid_x), clamp32(k->grid_y), clamp32(k->grid_z)},
-                      .block = {clamp16(k->block_x), clamp16(k->block_y), clamp16(k->block_z)},
+                      .grid = {launched(b, k->grid_x, INT32_MAX), launched(b, k->grid_y, 65536),
+                               launched(b, k->grid_z, 65536)},
+                      .block = {(uint16_t)launched(b, k->block_x, 1024),
+                                (uint16_t)launched(b, k->block_y, 1024),
+                                (uint16_t)launched(b, k->block_z, 1024)},
                       .kind = OP_KERNEL,
                       .is_async = -1,
                       .in_graph = k->graph > 0 && k->graph_node == 0 && k->grid_x == 0

@@ -59,6 +59,27 @@ START_TEST(test_algorithm)
 }
 END_TEST
 
+/* A shape that no memory holds, beside others: its FLOPs take no time that an integer holds. */
+static void fill_absurd(struct builder *b, int64_t at)
+{
+    convolutions(b, at, false);
+    struct row_call c = {.start_ns = at + US(85),
+                         .end_ns = at + US(90),
+                         .family = SPOOL_CALL_CONV_FWD,
+                         .dim = {INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX, 64, 3, 3, 1, 1, 1, 1}};
+    build_call(b, c, "cudnnConvolutionForward");
+    build_kernel(b, conv, at + US(86), at + US(7400), US(900));
+}
+
+START_TEST(test_algorithm_of_an_absurd_shape)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_absurd);
+    case_verdict(build_analyze(&b), "cudnn-algorithm", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(test_algorithm_measured_already)
 {
     struct builder b = build_start();
@@ -109,6 +130,7 @@ Suite *rule_cudnn_algorithm_suite(void)
     Suite *s = suite_create("cudnn-algorithm");
     TCase *t = tcase_create("cudnn-algorithm");
     tcase_add_test(t, test_algorithm);
+    tcase_add_test(t, test_algorithm_of_an_absurd_shape);
     tcase_add_test(t, test_algorithm_measured_already);
     tcase_add_test(t, test_algorithm_of_xla);
     tcase_add_test(t, test_algorithm_by_name);

@@ -217,10 +217,19 @@ int64_t spool_cupti_time(const struct spool *s, int64_t cupti_ns); /* -> profile
 /* False: the clock was set meanwhile, so that nobody knows when it was, or how long. */
 bool spool_cupti_span(const struct spool *s, int64_t start, int64_t end, int64_t *start_ns,
                       int64_t *end_ns);
-/* CLOCK_MONOTONIC -> profile ns. Damaged times wrap around instead of being undefined. */
+/* Sums and differences of times; damaged ones wrap around instead of being undefined. */
+static inline int64_t spool_minus(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+static inline int64_t spool_plus(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+/* CLOCK_MONOTONIC -> profile ns. */
 static inline int64_t spool_time(const struct spool *s, int64_t monotonic_ns)
 {
-    return (int64_t)((uint64_t)monotonic_ns - (uint64_t)s->start_ns);
+    return spool_minus(monotonic_ns, s->start_ns);
 }
 
 void spool_sample_host(struct spool *s, struct spool_out *out); /* if it is time for one */

@@ -17,26 +17,15 @@ enum { GAPS_MAX = 1024 };
 static const int64_t late_ns = 2000000000;       /* records come within two rounds of the agent's */
 static const int64_t no_anchor_ns = 10000000000; /* after the last one, records still come */
 
-/* Damaged anchors wrap around instead of being undefined. */
-static int64_t minus(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a - (uint64_t)b);
-}
-
-static int64_t plus(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-
 static int64_t offset_of(const struct spool_anchor *a)
 {
-    return minus(a->cupti_ns, a->monotonic_ns);
+    return spool_minus(a->cupti_ns, a->monotonic_ns);
 }
 
 static bool is_step(const struct spool_anchor *before, const struct spool_anchor *after)
 {
-    int64_t jump = minus(offset_of(after), offset_of(before));
-    int64_t slewed = minus(after->monotonic_ns, before->monotonic_ns) / SLEW;
+    int64_t jump = spool_minus(offset_of(after), offset_of(before));
+    int64_t slewed = spool_minus(after->monotonic_ns, before->monotonic_ns) / SLEW;
     return fabs((double)jump) > (double)SPOOL_CLOCK_STEP_NS + fabs((double)slewed);
 }
 
@@ -64,12 +53,12 @@ static void forget_old(struct spool *s)
 static void note_gap(struct spool *s, const struct spool_anchor *before,
                      const struct spool_anchor *after)
 {
-    int64_t back = minus(offset_of(before), offset_of(after));
+    int64_t back = spool_minus(offset_of(before), offset_of(after));
     int64_t more = back > 0 && back < late_ns ? back : 0;
     struct spool_clock_gap *g = s->clock_gaps.n < GAPS_MAX ? vec_push(&s->clock_gaps) : NULL;
     if (g)
-        *g = (struct spool_clock_gap){spool_time(s, minus(before->monotonic_ns, more)),
-                                      spool_time(s, plus(after->monotonic_ns, more))};
+        *g = (struct spool_clock_gap){spool_time(s, spool_minus(before->monotonic_ns, more)),
+                                      spool_time(s, spool_plus(after->monotonic_ns, more))};
 }
 
 static void add_anchor(struct spool *s, struct spool_anchor a)
@@ -121,18 +110,20 @@ static int64_t convert(const struct spool *s, size_t first, size_t end, int64_t 
     const struct spool_anchor *a = &s->anchors.at[i], *b = a + 1;
     int64_t offset = offset_of(a);
     if (i + 1 < end && cupti_ns > a->cupti_ns && b->cupti_ns > a->cupti_ns) {
-        double way = (double)minus(cupti_ns, a->cupti_ns) / (double)minus(b->cupti_ns, a->cupti_ns);
-        double drift = (double)minus(offset_of(b), offset);
-        offset = plus(offset, (int64_t)(way * drift));
+        double way = (double)spool_minus(cupti_ns, a->cupti_ns) /
+                     (double)spool_minus(b->cupti_ns, a->cupti_ns);
+        double drift = (double)spool_minus(offset_of(b), offset);
+        offset = spool_plus(offset, (int64_t)(way * drift));
     }
-    return minus(cupti_ns, offset);
+    return spool_minus(cupti_ns, offset);
 }
 
 int64_t spool_cupti_time(const struct spool *s, int64_t cupti_ns)
 {
-    int64_t best = minus(cupti_ns, minus(s->fixed.start_realtime_ns, s->fixed.start_monotonic_ns));
+    int64_t best =
+        spool_minus(cupti_ns, spool_minus(s->fixed.start_realtime_ns, s->fixed.start_monotonic_ns));
     size_t end = s->anchors.n;
-    int64_t latest = end ? plus(s->anchors.at[end - 1].monotonic_ns, no_anchor_ns) : 0;
+    int64_t latest = end ? spool_plus(s->anchors.at[end - 1].monotonic_ns, no_anchor_ns) : 0;
     if (latest > s->now_ns)
         latest = s->now_ns;
     double least = INFINITY;
@@ -163,11 +154,11 @@ bool spool_cupti_span(const struct spool *s, int64_t start, int64_t end, int64_t
                       int64_t *end_ns)
 {
     *start_ns = spool_cupti_time(s, start);
-    *end_ns = plus(*start_ns, minus(end, start));
+    *end_ns = spool_plus(*start_ns, spool_minus(end, start));
     if (s->clock_gaps.n == 0)
         return true;
     int64_t own_end = spool_cupti_time(s, end);
     if (in_gap(s, *start_ns) || in_gap(s, own_end))
         return false;
-    return fabs((double)minus(own_end, *end_ns)) <= (double)SPOOL_CLOCK_STEP_NS;
+    return fabs((double)spool_minus(own_end, *end_ns)) <= (double)SPOOL_CLOCK_STEP_NS;
 }

@@ -142,11 +142,12 @@ void spool_add_silence(struct spool *s, const struct spool_rec_silent *r)
 {
     int64_t heard = spool_time(s, r->head.start_ns);
     struct spool_silence *x = s->silences.n ? &s->silences.at[s->silences.n - 1] : NULL;
-    if (!x || x->start_ns != heard - SPOOL_LOOK_NS) {
+    int64_t from = spool_minus(heard, SPOOL_LOOK_NS);
+    if (!x || x->start_ns != from) {
         if (s->silences.n >= SPOOL_SILENCES || !(x = vec_push(&s->silences)))
             return;
-        x->start_ns = heard - SPOOL_LOOK_NS;
-        x->sure = s->last_call_ns > heard + settle_ns;
+        x->start_ns = from;
+        x->sure = spool_minus(s->last_call_ns, heard) > settle_ns;
         x->stepped = false;
     }
     x->sure |= r->held != 0;
@@ -159,7 +160,8 @@ void spool_note_call(struct spool *s, int64_t start_ns)
     struct spool_silence *x = s->silences.n ? &s->silences.at[s->silences.n - 1] : NULL;
     if (start_ns > s->last_call_ns)
         s->last_call_ns = start_ns;
-    if (x && x->end_ns == INT64_MAX && start_ns > x->start_ns + SPOOL_LOOK_NS + settle_ns)
+    if (x && x->end_ns == INT64_MAX &&
+        spool_minus(start_ns, x->start_ns) > SPOOL_LOOK_NS + settle_ns)
         x->sure = true;
 }
 
@@ -174,14 +176,15 @@ static int64_t find_silent_end(struct spool *s, const struct spool_out *out)
         return 0;
     if (last && last->end_ns > s->last_record_ns) { /* it is known to have begun; when, only here */
         last->start_ns = least(s->last_record_ns, s->row.end_ns);
-        last->sure |= s->last_call_ns > s->last_record_ns + slack_ns;
+        last->sure |= spool_minus(s->last_call_ns, s->last_record_ns) > slack_ns;
         last->end_ns = INT64_MAX;
-    } else if (s->last_call_ns > s->last_record_ns + slack_ns && (last = vec_push(&s->silences))) {
+    } else if (spool_minus(s->last_call_ns, s->last_record_ns) > slack_ns &&
+               (last = vec_push(&s->silences))) {
         *last = (struct spool_silence){s->last_record_ns, INT64_MAX, true, false};
     } else {
         return 0;
     }
-    return last->sure ? s->row.end_ns - last->start_ns : 0;
+    return last->sure ? spool_minus(s->row.end_ns, last->start_ns) : 0;
 }
 
 /* A program that compiles for seconds does without the GPU: a silence in which it called no library
@@ -192,7 +195,7 @@ static int64_t told_silences(const struct spool *s)
     for (size_t i = 0; i < s->silences.n; i++) {
         const struct spool_silence *x = &s->silences.at[i];
         if (x->sure || x->stepped)
-            ns += least(x->end_ns, s->row.end_ns) - x->start_ns;
+            ns = spool_plus(ns, spool_minus(least(x->end_ns, s->row.end_ns), x->start_ns));
     }
     return ns > 0 ? ns : 0;
 }
@@ -293,7 +296,7 @@ void spool_put_recorded(struct spool *s, struct spool_out *out)
         "CUPTI reported nothing until the end of the run, although the program continued to use "
         "the GPU: another profiler in it took over, or a signal killed the program before CUPTI "
         "wrote its records. This time (ms in value) counts as not recorded",
-        (find_silent_end(s, out) + 999999) / 1000000);
+        spool_plus(find_silent_end(s, out), 999999) / 1000000);
     add_clock_gaps(s);
     if (!gated && !t->at.n && !t->asked && !out->limit.left_out && !s->late_ns && !was_silent(s))
         return;

@@ -16,13 +16,18 @@ static void silence(int64_t end, uint32_t held)
     drain();
 }
 
-static void library_call(int64_t at)
+static void library_call_at(int64_t from, int64_t to)
 {
-    struct spool_rec_call r = {.head = {SPOOL_REC_CALL, sizeof r, 7, START + at, START + at + 9},
+    struct spool_rec_call r = {.head = {SPOOL_REC_CALL, sizeof r, 7, from, to},
                                .function = spool_text(&w, "cublasSgemm_v2"),
                                .family = SPOOL_CALL_GEMM};
     spool_append(&w, 0, &r, sizeof r);
     drain();
+}
+
+static void library_call(int64_t at)
+{
+    library_call_at(START + at, START + at + 9);
 }
 
 START_TEST(test_silence)
@@ -99,6 +104,23 @@ START_TEST(test_silent_end)
 }
 END_TEST
 
+/* Damaged times wrap around; nothing is said of what they come to. */
+START_TEST(test_hostile_silences)
+{
+    static const int64_t times[] = {INT64_MIN, INT64_MIN + 1, -1, 0, INT64_MAX - 1, INT64_MAX};
+    uint64_t at = 0;
+    spool_ring_open(&w, 0, 7);
+    spool_api(&w, 0, &at, 5, 211, times[_i / 6], times[_i % 6], 7, 1);
+    spool_state(&w, 0, SPOOL_READY, at);
+    struct spool_rec_silent r = {
+        {SPOOL_REC_SILENT, sizeof r, 7, times[_i / 6], times[_i % 6]}, 1, 0};
+    spool_append(&w, 0, &r, sizeof r);
+    library_call_at(times[_i % 6], times[_i / 6]);
+    w.h->start_monotonic_ns = (uint64_t)times[_i / 6];
+    finish();
+}
+END_TEST
+
 Suite *test_silence_suite(void);
 
 Suite *test_silence_suite(void)
@@ -108,6 +130,7 @@ Suite *test_silence_suite(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_loop_test(t, test_silence, 0, 7);
     tcase_add_loop_test(t, test_silent_end, 0, 4);
+    tcase_add_loop_test(t, test_hostile_silences, 0, 36);
     suite_add_tcase(s, t);
     return s;
 }

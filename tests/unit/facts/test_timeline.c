@@ -190,6 +190,14 @@ START_TEST(impossible_numbers_are_not_known)
     }
     struct row_process p = {.id = 2, .pid = 7, .start_ns = INT64_MIN, .end_ns = INT64_MAX};
     build_put(&b, ROW_PROCESS, &p);
+    struct row_kernel k = {.id = 1,
+                           .process = 1,
+                           .grid_x = UINT32_MAX, /* more than any GPU starts */
+                           .grid_y = UINT32_MAX,
+                           .grid_z = 65536,
+                           .block_x = 1024,
+                           .block_y = 1025};
+    build_put(&b, ROW_KERNEL, &k);
     struct row_recorded r = {.id = 1, .process = 1, .start_ns = 5, .end_ns = INT64_MAX};
     build_put(&b, ROW_RECORDED, &r);
     r = (struct row_recorded){.id = 2, .process = 1, .start_ns = 5, .end_ns = -5};
@@ -208,7 +216,13 @@ START_TEST(impossible_numbers_are_not_known)
               t->processes[1].end_ns == 0);
     ck_assert_uint_eq(t->recorded_count, 1);
     ck_assert_int_eq(t->recorded[0].end_ns, 5);
-    ck_assert_int_ge(health_value(t, "numbers-absurd"), 4);
+    const struct op *o = &t->ops[0];
+    ck_assert_uint_eq(o->grid[0], 0);
+    ck_assert_uint_eq(o->grid[1], 0);
+    ck_assert_uint_eq(o->grid[2], 65536);
+    ck_assert_uint_eq(o->block[0], 1024);
+    ck_assert_uint_eq(o->block[1], 0);
+    ck_assert_int_ge(health_value(t, "numbers-absurd"), 7);
     build_end(&b);
 }
 END_TEST

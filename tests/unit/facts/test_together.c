@@ -47,7 +47,7 @@ static void put_file(int64_t i, const struct sample *f)
     put(ROW_DEVICE, &d);
     struct row_stream s = {.id = i, .process = i, .device = i, .stream = 7};
     put(ROW_STREAM, &s);
-    for (int k = 0; k < 10; k++) {
+    for (int k = 0; k < 10 && f->kernel; k++) {
         snprintf(kernel, sizeof kernel, "%s_%d", f->kernel, k);
         put_kernel(i, 100 * i + k, kernel, f->at_ns + 2000 * k);
     }
@@ -118,6 +118,16 @@ START_TEST(test_strangers)
 }
 END_TEST
 
+/* A file without work has no time: none is compared with it. */
+START_TEST(test_a_file_without_work)
+{
+    char why[128];
+    struct sample f[] = {rank0, {1, 2, 0, "NVIDIA A100", NULL, NULL}};
+    taken(f, 2, why, sizeof why);
+    ck_assert(strstr(why, "recorded at another time") == NULL);
+}
+END_TEST
+
 START_TEST(test_the_largest_group_is_taken)
 {
     char why[128];
@@ -137,6 +147,7 @@ Suite *test_together_suite(void)
     TCase *c = tcase_create("together");
     tcase_add_test(c, test_ranks_of_one_run);
     tcase_add_test(c, test_strangers);
+    tcase_add_test(c, test_a_file_without_work);
     tcase_add_test(c, test_the_largest_group_is_taken);
     suite_add_tcase(s, c);
     return s;

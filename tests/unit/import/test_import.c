@@ -198,6 +198,30 @@ START_TEST(test_hostile_ids)
 }
 END_TEST
 
+/* Behind the last number there is none for a row of our own. */
+START_TEST(test_the_last_id)
+{
+    struct err e = ERR_INIT;
+    struct sink out;
+    for (int i = 0; i < 2; i++) {
+        struct store *s = store_create(in_dir(i ? "b.gpuprof" : "a.gpuprof"), 0, &e);
+        ck_assert_msg(s != NULL, "%s", e.text);
+        struct sink to = store_sink(s);
+        struct row_process p = {.id = 1, .pid = 7, .sealed = 1};
+        struct row_meta m = {.id = INT64_MAX, .process = 1};
+        ck_assert_int_eq(to.put(to.self, ROW_PROCESS, &p, &e), 0);
+        ck_assert_int_eq(to.put(to.self, ROW_META, &m, &e), 0);
+        ck_assert_msg(store_finish(s, &e) == 0, "%s", e.text);
+        store_close(s);
+    }
+    struct memory *memory = memory_new(&out);
+    const char *path = dir;
+    ck_assert_int_eq(import_paths(&path, 1, &out, &e), -1);
+    ck_assert_msg(strstr(e.text, "an id of table meta is out of range"), "%s", e.text);
+    memory_free(memory);
+}
+END_TEST
+
 Suite *test_import_suite(void)
 {
     Suite *s = suite_create("import");
@@ -206,6 +230,7 @@ Suite *test_import_suite(void)
     tcase_add_test(t, test_refused);
     tcase_add_test(t, test_ids_are_shifted);
     tcase_add_test(t, test_hostile_ids);
+    tcase_add_test(t, test_the_last_id);
     tcase_add_test(t, test_one_time_axis);
     suite_add_tcase(s, t);
     return s;

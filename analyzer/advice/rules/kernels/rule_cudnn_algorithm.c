@@ -84,9 +84,10 @@ static int64_t below_upper_quartile(struct conv *v, size_t n, const struct conv 
         const struct conv *q = &v[i + (j - i - 1) * 3 / 4];
         double rate = q->flops / (double)q->ns;
         for (size_t k = i; k < j; k++) {
-            int64_t more = v[k].ns - (int64_t)(v[k].flops / rate);
-            if (more <= 0)
+            double own_ns = v[k].flops / rate;
+            if (own_ns >= (double)v[k].ns)
                 continue;
+            int64_t more = v[k].ns - (int64_t)own_ns;
             lost += more;
             if (more > most) {
                 most = more;

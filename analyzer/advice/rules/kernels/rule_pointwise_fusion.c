@@ -8,7 +8,8 @@
 enum { NEAR_NS = 100000 /* of idle time between members: not one chain any more */ };
 
 struct chain { /* of one stream */
-    int64_t threads, end_ns, sum_ns, longest_ns, first_ns;
+    double threads;
+    int64_t end_ns, sum_ns, longest_ns, first_ns;
     size_t length;
     uint32_t first, last, step;
     bool behind_product; /* whose epilogue could do all of it */
@@ -61,9 +62,9 @@ static void finish(struct chains *all, struct chain *c)
     c->length = 0;
 }
 
-static int64_t threads_of(const struct op *o)
+static double threads_of(const struct op *o)
 {
-    return (int64_t)o->grid[0] * o->grid[1] * o->grid[2] * o->block[0] * o->block[1] * o->block[2];
+    return (double)o->grid[0] * o->grid[1] * o->grid[2] * o->block[0] * o->block[1] * o->block[2];
 }
 
 static void add(const struct facts *f, struct chains *all, struct chain *c, uint32_t i)
