@@ -115,11 +115,18 @@ void outcome_example_gaps(struct outcome *o, const struct facts *f, enum part pa
     }
 }
 
-/* CUDA's words for programs of which nothing says that Python drives them. */
+enum framework outcome_framework(const struct facts *f)
+{
+    return query_of_xla(f)      ? FRAMEWORK_XLA
+           : query_of_python(f) ? FRAMEWORK_PYTORCH
+                                : FRAMEWORK_CUDA;
+}
+
 const char *outcome_remedy(const struct facts *f, const struct outcome *o)
 {
     const struct remedy *own = &o->remedy, *general = &o->rule->remedy;
     const struct remedy *r = own->cuda || own->pytorch ? own : general;
-    const char *text = query_of_xla(f) ? r->tensorflow : query_of_python(f) ? r->pytorch : r->cuda;
+    const char *const words[FRAMEWORKS] = {r->pytorch, r->tensorflow, r->cuda};
+    const char *text = words[outcome_framework(f)];
     return text ? text : r->pytorch ? r->pytorch : "";
 }

@@ -61,7 +61,11 @@ struct outcome {
 /* It cannot tell because it is about work on a GPU, and the program did none: no record would tell
  * (rank.c). */
 bool outcome_wants_gpu(const struct facts *f, const struct outcome *o);
-/* The remedy in the words of the framework that was recorded. Never NULL. */
+/* What drives the recorded program: CUDA where nothing says that Python does. XLA compiles for JAX
+ * and TensorFlow. */
+enum framework { FRAMEWORK_PYTORCH, FRAMEWORK_XLA, FRAMEWORK_CUDA, FRAMEWORKS };
+enum framework outcome_framework(const struct facts *f);
+/* The remedy in the words of that framework. Never NULL. */
 const char *outcome_remedy(const struct facts *f, const struct outcome *o);
 void outcome_evidence(struct outcome *o, const char *text, double value, const char *unit,
                       const char *sql);

@@ -75,7 +75,8 @@ static void write_header(const struct page *p)
     if (text_virtual(&notice, p->a))
         page_put(p, "<aside class=\"virtual\">%s</aside>\n", text_virtual(&notice, p->a));
     page_put(p, "<header>\n<h1>%s</h1>\n", p->o->title ? p->o->title : "profile");
-    snprintf(device.s, sizeof device.s, "%.150s", text_device(p->a));
+    snprintf(device.s, sizeof device.s, "%.150s", /* said above of a virtual one */
+             facts_virtual(p->a->facts) ? "" : text_device(p->a));
     page_put(p, "<p class=\"sub\">%s", device.s);
     fputs(device.s[0] && s->count ? " &middot; " : "", p->f);
     if (analysis_of_window(p->a->facts))

@@ -41,10 +41,30 @@ static void write_evidence(const struct page *p, const struct outcome *o)
     }
 }
 
-static void write_remedy(const struct page *p, const char *where, const char *text)
+/* In the words of the framework that was recorded; the others' are folded away. */
+static void write_remedy(const struct page *p, const struct outcome *o)
 {
-    if (text && *text)
-        page_put(p, "<dt>%s</dt><dd>%s</dd>\n", where, text);
+    static const char *const names[FRAMEWORKS] = {"PyTorch", "TensorFlow", "CUDA C"};
+    const char *const words[FRAMEWORKS] = {o->remedy.pytorch, o->remedy.tensorflow, o->remedy.cuda};
+    char others[64] = "";
+    enum framework own = outcome_framework(p->a->facts);
+    if (!words[own] || !*words[own])
+        own = FRAMEWORK_PYTORCH;
+    if (words[own])
+        page_put(p, "<dl class=\"remedy\">\n<dt>%s</dt><dd>%s</dd>\n</dl>\n", names[own],
+                 words[own]);
+    for (int i = 0; i < FRAMEWORKS; i++)
+        if (i != (int)own && words[i] && *words[i])
+            snprintf(others + strlen(others), sizeof others - strlen(others), "%s%s",
+                     *others ? ", " : "", names[i]);
+    if (!*others)
+        return;
+    page_put(p, "<details class=\"remedies\"><summary>For %s</summary>\n<dl class=\"remedy\">\n",
+             others);
+    for (int i = 0; i < FRAMEWORKS; i++)
+        if (i != (int)own && words[i] && *words[i])
+            page_put(p, "<dt>%s</dt><dd>%s</dd>\n", names[i], words[i]);
+    page_put(p, "</dl></details>\n");
 }
 
 static const char *how_sure(const struct outcome *o)
@@ -78,11 +98,9 @@ static void write_finding(const struct page *p, const struct outcome *o, size_t 
     if (text_widened(&saving, o))
         page_put(p, "<p class=\"dim\">Its %s.</p>\n", saving.s);
     write_evidence(p, o);
-    page_put(p, "<h3>What to change</h3>\n<dl class=\"remedy\">\n");
-    write_remedy(p, "PyTorch", o->remedy.pytorch);
-    write_remedy(p, "TensorFlow", o->remedy.tensorflow);
-    write_remedy(p, "CUDA C", o->remedy.cuda);
-    page_put(p, "</dl>\n<p class=\"dim\">%s Rule <code>%s</code>.", how_sure(o), o->rule->id);
+    page_put(p, "<h3>What to change</h3>\n");
+    write_remedy(p, o);
+    page_put(p, "<p class=\"dim\">%s Rule <code>%s</code>.", how_sure(o), o->rule->id);
     if (text_setting(&saving, p->a, o))
         page_put(p, " To measure the saving: <code>%s</code>.", saving.s);
     page_put(p, "</p>\n</div></details></li>\n");
@@ -136,11 +154,13 @@ void page_findings(const struct page *p)
         page_put(p, "</ol>\n");
     write_trials(p);
     page_after(p);
+    struct text order;
     if (p->a->ranked_count > 1)
-        page_put(p,
-                 "<p class=\"dim\">Ranked by the low end of each interval, an upper bound by its "
-                 "middle estimate. The savings overlap: together, the changes save less than "
-                 "the sum.</p>\n");
+        page_put(
+            p,
+            "<p class=\"dim\">%s The savings overlap: together, the changes save less than the "
+            "sum.</p>\n",
+            text_order(&order, p->a, p->o) ? order.s : "");
     if (p->a->ranked_count && !p->a->whatif.trusted && p->a->whatif.why_not)
         page_put(p, "<p class=\"dim\">No predictions, %s.</p>\n", p->a->whatif.why_not);
     if (p->a->ranked_count && p->a->whatif.trusted && p->a->whatif.wider)

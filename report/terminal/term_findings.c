@@ -101,22 +101,6 @@ static void write_finding(const struct terminal *t, const struct advice *a,
     write_more(t, a, x);
 }
 
-static int64_t middle(const struct outcome *x)
-{
-    return x->upper_bound ? x->saves_high_ns : x->saves_mid_ns;
-}
-
-/* Does the order need a word: a larger number below a smaller one? */
-static bool out_of_order(const struct advice *a, const struct export_options *o)
-{
-    const struct outcome *x, *before = NULL;
-    for (size_t i = 0; (x = shown_finding(a, o, i)); before = x, i++)
-        if (before && before->rule->changes_training == x->rule->changes_training &&
-            middle(x) > middle(before))
-            return true;
-    return false;
-}
-
 static void write_together(const struct terminal *t, const struct advice *a,
                            const struct export_options *o)
 {
@@ -130,9 +114,8 @@ static void write_together(const struct terminal *t, const struct advice *a,
                                   text_ms(&to, a->stack[i].step_ns), a->stack[i].outcome->rule->id);
         term_wrap(t, 0, 4, line);
     }
-    if (out_of_order(a, o))
-        term_wrap(t, 0, 0,
-                  "Ranked by the low end of each interval, an upper bound by its middle estimate.");
+    if (text_order(&to, a, o))
+        term_wrap(t, 0, 0, to.s);
     if (a->ranked_count > 1 && a->stack_count < 2)
         term_wrap(t, 0, 0, "The savings overlap: together, the changes save less than the sum.");
 }

@@ -74,6 +74,9 @@ int64_t count_graphs(const struct timeline *t);
 int64_t count_ops(const struct timeline *t, enum op_kind kind);
 int64_t count_collectives(const struct timeline *t);
 
+/* What the order of the findings follows, where a larger number stands below a smaller one; else
+ * NULL. */
+const char *text_order(struct text *b, const struct advice *a, const struct export_options *o);
 /* The newest trial of this finding's advice that the profile holds, NULL. */
 const struct kept_trial *shown_trial(const struct export_options *o, const struct outcome *x);
 /* That past trials widened the interval, NULL when none did. */

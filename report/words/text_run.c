@@ -1,4 +1,5 @@
-/* What is said of a recorded run: lost records, how the program ended, the setting to try. */
+/* What is said of a recorded run: lost records, how the program ended, the setting to try, the
+ * order of the findings. */
 #include "report/words/text.h"
 
 #include <signal.h>
@@ -60,5 +61,27 @@ const char *text_setting(struct text *b, const struct advice *a, const struct ou
     snprintf(b->s, sizeof b->s, "gpuprof try --apply %s CMD", x->setting);
     for (char *p = b->s; (p = strchr(p, ';'));)
         *p = ','; /* which a shell would take for an end */
+    return b->s;
+}
+
+/* The number that is shown. */
+static int64_t shown_ns(const struct outcome *x)
+{
+    return x->upper_bound ? x->saves_high_ns : x->saves_mid_ns;
+}
+
+const char *text_order(struct text *b, const struct advice *a, const struct export_options *o)
+{
+    const struct outcome *x, *before = NULL;
+    bool bound = false, mixed = false;
+    for (size_t i = 0; (x = shown_finding(a, o, i)); before = x, i++) {
+        mixed |= before && before->rule->changes_training == x->rule->changes_training &&
+                 shown_ns(x) > shown_ns(before);
+        bound |= x->upper_bound;
+    }
+    if (!mixed)
+        return NULL;
+    snprintf(b->s, sizeof b->s, "The order follows what each change saves at least.%s",
+             bound ? " Where only the most is known, it follows a cautious part of that." : "");
     return b->s;
 }

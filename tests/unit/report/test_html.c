@@ -141,6 +141,22 @@ START_TEST(page_says_it_all_without_script)
 }
 END_TEST
 
+/* Nothing says that Python drives this program: CUDA's words stand open, the others are folded. */
+START_TEST(page_shows_the_remedy_for_this_program)
+{
+    struct builder b;
+    struct advice *a = exported_run(&b, NULL);
+    char *out = exported("html", a);
+    int open = occurrences(out, "</h3>\n<dl class=\"remedy\">\n<dt>");
+    ck_assert_int_eq(open, (int)a->ranked_count);
+    int own = occurrences(out, "</h3>\n<dl class=\"remedy\">\n<dt>CUDA C</dt>");
+    ck_assert_int_gt(own, 0);
+    ck_assert_int_ge(occurrences(out, "<summary>For PyTorch, TensorFlow</summary>"), own);
+    free(out);
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(page_of_an_unknown_device_begins_with_the_steps)
 {
     struct builder b;
@@ -276,6 +292,7 @@ Suite *test_html_suite(void)
     tcase_add_test(t, packs_and_unpacks);
     tcase_add_test(t, page_is_one_harmless_file);
     tcase_add_test(t, page_says_it_all_without_script);
+    tcase_add_test(t, page_shows_the_remedy_for_this_program);
     tcase_add_test(t, page_of_an_unknown_device_begins_with_the_steps);
     tcase_add_test(t, page_of_host_work_alone_speaks_of_no_idle_gpu);
     tcase_add_test(t, page_tells_what_threads_wait_for);

@@ -134,6 +134,23 @@ START_TEST(answers_on_one_screen)
 }
 END_TEST
 
+/* Only where a larger number stands below a smaller one. */
+START_TEST(explains_an_order_that_surprises)
+{
+    struct builder b;
+    struct advice *a = exported_run(&b, NULL);
+    struct export_options o = {.width = 100};
+    struct text text;
+    ck_assert_ptr_null(text_order(&text, a, &o));
+    const struct outcome *first = a->ranked[0], *second = a->ranked[1];
+    ck_assert_int_eq(first->rule->changes_training, second->rule->changes_training);
+    a->ranked[0] = second, a->ranked[1] = first;
+    ck_assert_ptr_nonnull(text_order(&text, a, &o));
+    ck_assert_ptr_nonnull(strstr(text.s, "what each change saves at least"));
+    build_end(&b);
+}
+END_TEST
+
 /* Nothing to change in the program, but something to do: the short answer says it, too. */
 START_TEST(says_what_to_do_without_a_finding)
 {
@@ -250,6 +267,7 @@ Suite *test_term_suite(void)
     tcase_add_test(c, tells_as_much_as_it_is_asked_for);
     tcase_add_test(c, answers_on_one_screen);
     tcase_add_test(c, cuts_with_dots);
+    tcase_add_test(c, explains_an_order_that_surprises);
     tcase_add_test(c, says_what_to_do_without_a_finding);
     tcase_add_test(c, tells_how_the_program_ended);
     tcase_add_test(c, colours_only_where_asked);
