@@ -208,7 +208,7 @@ static size_t inner_repeats(const struct sequence *s, const struct cut *c)
 }
 
 static const char *doubt_of(const struct sequence *s, const struct cut *c, double confidence,
-                            size_t outer, bool layers, struct arena *arena)
+                            size_t outer, bool layers, bool few, struct arena *arena)
 {
     size_t inner = inner_repeats(s, c);
     const char *more = "", *less = "";
@@ -217,6 +217,8 @@ static const char *doubt_of(const struct sequence *s, const struct cut *c, doubl
     else if (outer)
         more = arena_printf(arena, "; %.1f of them may be one step, because others occur %zu times",
                             (double)c->k / (double)outer, outer);
+    else if (few)
+        more = "; so few may also be parts of one step, because none updates parameters";
     if (inner)
         less = arena_printf(arena, "; in each a pattern repeats %zu times", inner);
     return more && less ? arena_printf(arena,
@@ -245,7 +247,8 @@ static int fill(struct detected *d, const struct sequence *s, const struct cut *
     size_t outer = sure ? 0 : outer_period(s, c, w);
     if (!sure) /* what most of the time goes into would be no step */
         d->confidence = fmax(0, fmin(d->confidence, fmin(c->steady, 1 - c->regularity)));
-    if (outer || c->from || layers)
+    bool few = !sure && c->k <= CUT_FEW;
+    if (outer || c->from || layers || few)
         d->confidence = fmin(d->confidence, DOUBT);
     d->text =
         c->votes == 0
@@ -254,7 +257,7 @@ static int fill(struct detected *d, const struct sequence *s, const struct cut *
                            c->votes == 1 ? " that occurs" : "s that occur", d->count,
                            c->token == s->update ? ", the optimizer's among them" : "");
     if (d->text && c->votes && d->confidence < SURE)
-        d->doubt = doubt_of(s, c, d->confidence, outer, layers, arena);
+        d->doubt = doubt_of(s, c, d->confidence, outer, layers, few, arena);
     return d->text ? 0 : -1;
 }
 

@@ -73,6 +73,18 @@ START_TEST(passes_are_steps_and_not_their_layers)
 }
 END_TEST
 
+/* Six equal repeats without an update may as well be parts of one step. */
+START_TEST(few_passes_are_doubtful_steps)
+{
+    struct builder b;
+    const struct steps *s = passes(&b, 6, NULL);
+    ck_assert_int_eq(s->source, STEPS_DETECTED);
+    ck_assert_double_le(s->confidence, 0.6);
+    ck_assert_ptr_nonnull(s->doubt);
+    build_end(&b);
+}
+END_TEST
+
 Suite *test_layers_suite(void);
 Suite *test_layers_suite(void)
 {
@@ -81,6 +93,7 @@ Suite *test_layers_suite(void)
     tcase_add_test(c, one_pass_in_a_module_has_no_steps);
     tcase_add_test(c, one_pass_without_modules_has_doubtful_steps_at_most);
     tcase_add_test(c, passes_are_steps_and_not_their_layers);
+    tcase_add_test(c, few_passes_are_doubtful_steps);
     suite_add_tcase(s, c);
     return s;
 }
