@@ -1,0 +1,93 @@
+/* Pages of managed memory move in each step, because a kernel or the host touches them where they
+ * are not: whoever touched them waits. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/query.h"
+
+#include <string.h>
+
+enum { LEAST_PCT = 1 /* of the step */ };
+
+static enum query_take to_gpu(const struct facts *f, uint32_t op, const void *arg)
+{
+    const struct op *o = &f->tl->ops[op];
+    (void)arg;
+    return tl_migrates(o) && o->copy_kind == COPY_H2D ? QUERY_BUSY : QUERY_NO;
+}
+
+static enum query_take elsewhere(const struct facts *f, uint32_t op, const void *arg)
+{
+    return tl_migrates(&f->tl->ops[op]) && to_gpu(f, op, arg) == QUERY_NO ? QUERY_BUSY : QUERY_NO;
+}
+
+/* Nsight Systems and PyTorch's profiler record migrations, gpuprof does not. */
+static bool may_migrate_unseen(const struct facts *f)
+{
+    const struct str_table *s = &f->tl->strings;
+    for (uint32_t i = 0; i < s->n; i++)
+        if (strncmp(s->text[i], "cudaMallocManaged", 17) == 0 ||
+            strncmp(s->text[i], "cuMemAllocManaged", 17) == 0)
+            return true;
+    return false;
+}
+
+static void say_none(const struct facts *f, struct outcome *o)
+{
+    bool unseen = may_migrate_unseen(f);
+    o->why = unseen ? "the program allocates managed memory, and the recording contains no "
+                      "migration; `nsys profile` records them"
+                    : "no managed memory moved";
+    if (unseen)
+        o->verdict = RULE_CANNOT_TELL;
+}
+
+static void check_managed_memory(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct query_ops up = query_ops_of(f, to_gpu, NULL), down = query_ops_of(f, elsewhere, NULL);
+    int64_t cost = per_step(f, up.busy_ns + down.busy_ns);
+    double used = (double)f->steps.used;
+    if (up.count + down.count == 0) {
+        say_none(f, o);
+        return;
+    }
+    o->why = arena_printf(arena, "migrations of managed memory take %.3f ms per step", ms(cost));
+    if (cost * 100 < f->step_ns * LEAST_PCT)
+        return;
+    const char *rows = "SELECT * FROM copy WHERE src_kind = 5 AND dst_kind = 5";
+    outcome_evidence(o, "migrations per step", (double)(up.count + down.count) / used, "count",
+                     rows);
+    outcome_evidence(o, "moved to the GPU per step", (double)up.bytes / used / 1e6, "MB", rows);
+    outcome_evidence(o, "moved from the GPU per step", (double)down.bytes / used / 1e6, "MB", rows);
+    outcome_evidence(o, "time of these migrations per step", ms(cost), "ms", rows);
+    outcome_fires(o, cost < f->step_ns ? cost : f->step_ns,
+                  arena_printf(arena,
+                               "kernels and the host touch managed memory where it is not: pages "
+                               "move for %s, and whoever touched them waits",
+                               query_time(arena, cost)));
+    outcome_example_op(o, f->tl, up.longest != TL_NONE ? up.longest : down.longest,
+                       "longest migration");
+}
+
+const struct rule rule_managed_memory = {
+    .id = "managed-memory",
+    .title = "Move managed memory before it is needed",
+    .needs = HAVE_COPIES | HAVE_MEMORY_KINDS | HAVE_STEPS,
+    .check = check_managed_memory,
+    .in_window = true,
+    .looks_for = "Migrations of managed memory (pages that move on demand) that take at least 1 % "
+                 "of the step.",
+    .doc = "A kernel that touches a page of managed memory in the host's memory stops until the "
+           "page has come, a few KB to 2 MB at a time; the host waits in the same way for pages on "
+           "the GPU. One transfer of the whole range before it is needed runs at the speed of the "
+           "bus and beside other work. If the data exceed the GPU's memory, pages also move to "
+           "make room: then only less data help. The bound is the time of the migrations. "
+           "gpuprof run does not record them; exports of Nsight Systems contain them.",
+    .remedy = {"keep tensors in ordinary GPU memory: no allocator with managed memory, no paged "
+               "optimizer (bitsandbytes' Paged...) if its states fit; else a smaller batch or "
+               "checkpointing",
+               "unset TF_FORCE_UNIFIED_MEMORY; XLA_PYTHON_CLIENT_MEM_FRACTION and "
+               "per_process_gpu_memory_fraction of at most 1",
+               "cudaMemPrefetchAsync(p, bytes, device, stream) before the first kernel, and to the "
+               "host before it reads; cudaMemAdviseSetReadMostly for constants; or cudaMalloc with "
+               "cudaMemcpyAsync from pinned memory"},
+    .tips = {{"prefetch-managed", "Prefetch unified memory, or use ordinary GPU memory", NULL}},
+};

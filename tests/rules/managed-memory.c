@@ -1,0 +1,90 @@
+/* When managed-memory fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/unit/rule_case.h"
+
+/* Pages that move because somebody touched them: no call launched it. */
+static void migrations(struct builder *b, int64_t kind, int64_t at, int n)
+{
+    for (int i = 0; i < n; i++) {
+        struct row_copy r = {.id = ++b->next_id,
+                             .process = 1,
+                             .stream = b->stream,
+                             .start_ns = at + US(30) * i,
+                             .end_ns = at + US(30) * i + US(20),
+                             .kind = kind,
+                             .src_kind = MEMORY_MANAGED,
+                             .dst_kind = MEMORY_MANAGED,
+                             .bytes = 65536,
+                             .is_async = -1,
+                             .peer_device = -1};
+        build_put(b, ROW_COPY, &r);
+    }
+}
+
+static int pages;
+
+static void fill_touched(struct builder *b, int64_t at)
+{
+    build_copy(b, COPY_H2D, MEMORY_PINNED, MEMORY_DEVICE, true, 4096, at, US(5), at + US(10),
+               US(3));
+    build_kernel(b, "update_particles", at + US(20), at + US(50), MS(8));
+    migrations(b, COPY_H2D, at + US(100), pages);
+    migrations(b, COPY_D2H, at + MS(8.2), pages / 4);
+}
+
+START_TEST(test_touched)
+{
+    struct builder b = build_start();
+    pages = 100;
+    case_loop(&b, fill_touched);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "managed-memory", RULE_FIRES);
+    const struct outcome *o = case_outcome(a, "managed-memory");
+    ck_assert_int_ge(o->saves_high_ns, US(125 * 19)); /* some lie on a border between steps */
+    ck_assert_int_le(o->saves_high_ns, US(125 * 21));
+    ck_assert_double_eq_tol(o->evidence[0].value, 125, 5);
+    ck_assert_double_eq_tol(o->evidence[1].value, 6.5536, 0.2);
+    ck_assert_ptr_nonnull(strstr(outcome_remedy(a->facts, o), "cudaMemPrefetchAsync"));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_little)
+{
+    struct builder b = build_start();
+    pages = 3;
+    case_loop(&b, fill_touched);
+    case_verdict(build_analyze(&b), "managed-memory", RULE_SILENT);
+    build_end(&b);
+    b = build_start();
+    pages = 0;
+    case_loop(&b, fill_touched);
+    case_verdict(build_analyze(&b), "managed-memory", RULE_SILENT);
+    build_end(&b);
+    pages = 100;
+    case_cannot_tell(fill_touched, "kernels,api,ranges", "managed-memory");
+}
+END_TEST
+
+/* What allocates managed memory may move it, and not every profiler records that. */
+START_TEST(test_unseen)
+{
+    struct builder b = build_start();
+    build_api(&b, "cudaMallocManaged_v6000", MS(1), US(100));
+    pages = 0;
+    case_loop(&b, fill_touched);
+    case_verdict(build_analyze(&b), "managed-memory", RULE_CANNOT_TELL);
+    build_end(&b);
+}
+END_TEST
+
+Suite *rule_managed_memory_suite(void);
+Suite *rule_managed_memory_suite(void)
+{
+    Suite *s = suite_create("managed-memory");
+    TCase *t = tcase_create("managed-memory");
+    tcase_add_test(t, test_touched);
+    tcase_add_test(t, test_little);
+    tcase_add_test(t, test_unseen);
+    suite_add_tcase(s, t);
+    return s;
+}
