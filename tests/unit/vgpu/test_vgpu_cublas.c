@@ -137,6 +137,11 @@ START_TEST(test_matrices)
     ck_assert_double_eq_tol(fabs(a), 5, 1e-12);
     ck_assert_double_eq_tol(cosine * 3 + sine * -4, a, 1e-12);
     ck_assert_double_eq_tol(cosine * -4 - sine * 3, 0, 1e-12);
+    double d1 = 1, d2 = 5, x = 2.1, y = 1.2, by[5]; /* NVIDIA's sample prints 3.10, 0.62, 1.94 */
+    BLAS(cublasDrotmg(h, &d1, &d2, &x, &y, by));
+    ck_assert(by[0] == 1 && fabs(d1 - 3.10) < 0.005 && fabs(d2 - 0.62) < 0.005);
+    ck_assert_double_eq_tol(by[1] * 2.1 + 1.2, x, 1e-12);
+    ck_assert_double_eq_tol(-2.1 + by[4] * 1.2, 0, 1e-12);
     const cublasOperation_t plain[2] = {CUBLAS_OP_N, CUBLAS_OP_N};
     const int sizes[2] = {256, 512}, counts[2] = {2, 3};
     const double ones[2] = {1, 1};

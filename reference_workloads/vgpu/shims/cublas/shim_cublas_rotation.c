@@ -54,6 +54,100 @@ REAL(D, double)
 COMPLEX(C, cuComplex, float)
 COMPLEX(Z, cuDoubleComplex, double)
 
+/* The modified rotation of Lawson, Hanson, Kincaid and Krogh (1979): (x, y) in the scaling (d1,
+ * d2), with matrix h[row][column]. `flag`: -1 all of h, 0 its diagonal is 1, 1 its other diagonal
+ * is. */
+struct modified {
+    double d1, d2, x, h[2][2], flag;
+};
+
+static void rotate(struct modified *m, double y)
+{
+    double p1 = m->d1 * m->x, p2 = m->d2 * y;
+    if (fabs(p1 * m->x) > fabs(p2 * y)) {
+        m->h[0][1] = p2 / p1;
+        m->h[1][0] = -y / m->x;
+        double u = 1 - m->h[0][1] * m->h[1][0];
+        m->flag = u > 0 ? 0 : -1;
+        m->d1 /= u, m->d2 /= u, m->x *= u;
+    } else {
+        m->h[0][0] = p1 / p2;
+        m->h[1][1] = m->x / y;
+        double u = 1 + m->h[0][0] * m->h[1][1], d1 = m->d1;
+        m->flag = p2 * y >= 0 ? 1 : -1;
+        m->d1 = m->d2 / u, m->d2 = d1 / u, m->x = y * u;
+    }
+}
+
+/* Brings d, of that row, back into a range around 1. */
+static void rescale(struct modified *m, double *d, int row)
+{
+    const double by = 4096;
+    while (*d != 0 && (fabs(*d) <= 1 / (by * by) || fabs(*d) >= by * by)) {
+        if (m->flag == 0)
+            m->h[0][0] = m->h[1][1] = 1;
+        else if (m->flag == 1)
+            m->h[0][1] = 1, m->h[1][0] = -1;
+        m->flag = -1;
+        double factor = fabs(*d) < 1 ? by : 1 / by;
+        *d *= factor * factor;
+        m->h[row][0] /= factor, m->h[row][1] /= factor;
+        if (row == 0)
+            m->x /= factor;
+    }
+}
+
+/* False: there is nothing to rotate, and all stays. */
+static bool make_modified(struct modified *m, double y)
+{
+    if (m->d1 >= 0 && m->d2 * y == 0)
+        return false;
+    if (m->d1 >= 0)
+        rotate(m, y);
+    if (m->d1 < 0 || m->flag < 0) {
+        *m = (struct modified){.flag = -1};
+        return true;
+    }
+    rescale(m, &m->d1, 0);
+    rescale(m, &m->d2, 1);
+    return true;
+}
+
+#define MODIFIED(T, type)                                                                          \
+    cublasStatus_t cublas##T##rotmg_v2(cublasHandle_t h, type *d1, type *d2, type *x,              \
+                                       const type *y, type *param)                                 \
+    {                                                                                              \
+        if (!h || !d1 || !d2 || !x || !y || !param)                                                \
+            return h ? CUBLAS_STATUS_INVALID_VALUE : CUBLAS_STATUS_NOT_INITIALIZED;                \
+        struct modified m = {.d1 = (double)*d1, .d2 = (double)*d2, .x = (double)*x};               \
+        if (!make_modified(&m, (double)*y)) {                                                      \
+            param[0] = -2;                                                                         \
+            return rotated(h);                                                                     \
+        }                                                                                          \
+        *d1 = (type)m.d1, *d2 = (type)m.d2, *x = (type)m.x;                                        \
+        param[0] = (type)m.flag;                                                                   \
+        if (m.flag != 0)                                                                           \
+            param[1] = (type)m.h[0][0], param[4] = (type)m.h[1][1];                                \
+        if (m.flag != 1)                                                                           \
+            param[2] = (type)m.h[1][0], param[3] = (type)m.h[0][1];                                \
+        return rotated(h);                                                                         \
+    }
+
+MODIFIED(S, float)
+MODIFIED(D, double)
+
+/* All have one type, param too. */
+cublasStatus_t cublasRotmgEx(cublasHandle_t h, void *d1, cudaDataType type, void *d2,
+                             cudaDataType d2_type, void *x, cudaDataType x_type, const void *y,
+                             cudaDataType y_type, void *param, cudaDataType param_type,
+                             cudaDataType execution)
+{
+    (void)d2_type, (void)x_type, (void)y_type, (void)param_type, (void)execution;
+    return type == CUDA_R_32F   ? cublasSrotmg_v2(h, d1, d2, x, y, param)
+           : type == CUDA_R_64F ? cublasDrotmg_v2(h, d1, d2, x, y, param)
+                                : CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
 /* All four have one type, c and s too. */
 cublasStatus_t cublasRotgEx(cublasHandle_t h, void *a, void *b, cudaDataType type, void *c, void *s,
                             cudaDataType cs_type, cudaDataType execution)
