@@ -383,6 +383,13 @@ const char *analysis_step_word(const struct facts *f);
 const char *analysis_per_step(const struct facts *f);
 const char *analysis_of_step(const struct facts *f);
 
+/* The training thread; one that did nothing where the recording names no thread. */
+static inline const struct thread *facts_main_thread(const struct facts *f)
+{
+    static const struct thread none;
+    return f->tl->thread_count ? &f->tl->threads[f->steps.main_thread] : &none;
+}
+
 /* True when the program ran on the virtual GPU: every output must say so. */
 static inline bool facts_virtual(const struct facts *f)
 {

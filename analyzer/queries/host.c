@@ -27,7 +27,7 @@ static int find_copies(const struct facts *f, const struct name_test *copy,
                        struct query_host_copies *h, struct spans *spans)
 {
     const struct timeline *t = f->tl;
-    const struct thread *th = &t->threads[f->steps.main_thread];
+    const struct thread *th = facts_main_thread(f);
     for (uint32_t i = 0; i < th->ranges; i++) { /* by start */
         const struct range *r = &t->ranges[th->first_range + i];
         if (!name_test(copy, r->name) || !on_the_host(t, r))

@@ -16,7 +16,7 @@ static int by_start(const void *a, const void *b)
 static int find_marks(struct maker *m, const struct name_test *makes, const struct name_test *input)
 {
     const struct timeline *t = m->t;
-    const struct thread *th = &t->threads[m->a->steps.main_thread];
+    const struct thread *th = facts_main_thread(m->a);
     bool own = false;
     for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++)
         own |= name_test(makes, t->ranges[i].name);

@@ -225,7 +225,7 @@ void edit_unblock(const struct edit *x, const struct graph *g, struct plan *p, c
 static struct span *marked_spans(const struct edit *x, const struct graph *g, size_t *n)
 {
     const struct timeline *t = g->a->tl;
-    const struct thread *th = &t->threads[g->a->steps.main_thread];
+    const struct thread *th = facts_main_thread(g->a);
     struct span *at = malloc((th->ranges + 1) * sizeof *at);
     *n = 0;
     for (uint32_t i = th->first_range; at && i < th->first_range + th->ranges; i++) {

@@ -368,6 +368,15 @@ START_TEST(an_empty_profile_is_answered)
 }
 END_TEST
 
+START_TEST(without_threads_the_training_thread_did_nothing)
+{
+    struct timeline t = {0};
+    struct facts f = {.tl = &t};
+    ck_assert_ptr_nonnull(facts_main_thread(&f));
+    ck_assert_uint_eq(facts_main_thread(&f)->ranges + facts_main_thread(&f)->apis, 0);
+}
+END_TEST
+
 Suite *test_steps_suite(void)
 {
     Suite *s = suite_create("steps");
@@ -388,6 +397,7 @@ Suite *test_steps_suite(void)
     tcase_add_test(c, layers_of_a_graph_are_no_steps);
     tcase_add_test(c, passes_of_a_server_are_steps_if_there_are_several);
     tcase_add_test(c, an_empty_profile_is_answered);
+    tcase_add_test(c, without_threads_the_training_thread_did_nothing);
     suite_add_tcase(s, c);
     return s;
 }

@@ -20,7 +20,7 @@ static double length(const struct range *r)
 static struct pauses find(const struct facts *f)
 {
     const struct timeline *t = f->tl;
-    const struct thread *th = &t->threads[f->steps.main_thread];
+    const struct thread *th = facts_main_thread(f);
     struct pauses p = {0};
     for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++) {
         const struct range *r = &t->ranges[i];
