@@ -78,6 +78,18 @@ static size_t write_rows(const struct terminal *t, const struct advice *a,
     return i;
 }
 
+/* Of the findings on the screen: why a larger number stands below a smaller one. */
+static void write_order(const struct terminal *t, const struct advice *a,
+                        const struct export_options *o)
+{
+    struct export_options first = *o;
+    struct text order;
+    if (first.top == 0 || first.top > FINDINGS)
+        first.top = FINDINGS;
+    if (text_order(&order, a, &first))
+        term_wrap(t, 0, 0, order.s);
+}
+
 /* What the numbers above rest on, where that is not what a reader would think. */
 static void write_doubts(const struct terminal *t, const struct advice *a, int level)
 {
@@ -150,6 +162,7 @@ static void write_screen(const struct terminal *t, const struct advice *a,
     write_possible(t, a);
     fputc('\n', t->f);
     size_t shown = write_rows(t, a, o, level);
+    write_order(t, a, o);
     fputc('\n', t->f);
     write_doubts(t, a, level);
     write_next(t, a, o, shown);

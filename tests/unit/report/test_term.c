@@ -147,6 +147,9 @@ START_TEST(explains_an_order_that_surprises)
     a->ranked[0] = second, a->ranked[1] = first;
     ck_assert_ptr_nonnull(text_order(&text, a, &o));
     ck_assert_ptr_nonnull(strstr(text.s, "what each change saves at least"));
+    char *brief = told(a, DETAIL_BRIEF, 100, false);
+    ck_assert_ptr_nonnull(strstr(brief, "The order follows"));
+    free(brief);
     build_end(&b);
 }
 END_TEST
