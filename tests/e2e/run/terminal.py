@@ -50,9 +50,10 @@ class Terminal:
         self.screen = b""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
+            self.fd = 0
+            self.resize(24, 80)  # here: the program would hear of it
             os.chdir(folder)
             os.execvpe(command[0], command, {**environment, "PS1": "> ", "TERM": "dumb", "HISTFILE": "/dev/null"})
-        self.resize(24, 80)
 
     def resize(self, rows, columns):
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
