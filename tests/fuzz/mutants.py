@@ -58,8 +58,8 @@ class Database:
     def run(self, *statement):
         try:
             self.db.execute(*statement)
-        except (sqlite3.Error, OverflowError):
-            pass  # a key twice, a value that the schema refuses: no mutation
+        except (sqlite3.Error, OverflowError, MemoryError):
+            pass  # a key twice, a value that the schema refuses, a computed column too large to rewrite: no mutation
 
     def sweep(self):
         """The same value in one column of every table, in some of the rows: the rest is still a recording."""
