@@ -116,32 +116,33 @@ void trial_print_json(const struct trial *t)
     tree_print(&j, stdout);
 }
 
-/* One paragraph, wrapped between words; its lines but the first begin at column `indent`. */
-__attribute__((format(printf, 2, 3))) static void put(int indent, const char *fmt, ...)
+/* Wrapped between words; what follows the first line begins at column `indent`. */
+static void wrap(int column, int indent, const char *fmt, va_list ap)
 {
     char text[2048];
+    struct terminal t = terminal_open(stdout, terminal_width(), false);
+    vsnprintf(text, sizeof text, fmt, ap);
+    term_wrap(&t, column, indent, text);
+}
+
+/* A paragraph. */
+__attribute__((format(printf, 2, 3))) static void put(int indent, const char *fmt, ...)
+{
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    wrap(printf("%*s", (int)strspn(fmt, " "), ""), indent, fmt, ap);
     va_end(ap);
-    struct terminal t = terminal_open(stdout, terminal_width(), false);
-    int column = (int)strspn(text, " ");
-    printf("%*s", column, "");
-    term_wrap(&t, column, indent, text);
 }
 
 /* The same behind a label: "  measured   ...". */
 __attribute__((format(printf, 2, 3))) static void put_labelled(const char *label, const char *fmt,
                                                                ...)
 {
-    char text[1024];
     va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    struct terminal t = terminal_open(stdout, terminal_width(), false);
     int column = printf("  %-11s", label);
-    term_wrap(&t, column, column, text);
+    va_start(ap, fmt);
+    wrap(column, column, fmt, ap);
+    va_end(ap);
 }
 
 static void print_words(const struct tried *c)

@@ -174,21 +174,30 @@ START_TEST(test_one_time_axis)
 }
 END_TEST
 
+/* Two profiles, each of one process and one fact about it, with these ids. */
+static void put_two(int64_t process, int64_t meta)
+{
+    struct err e = ERR_INIT;
+    for (int i = 0; i < 2; i++) {
+        struct store *s = store_create(in_dir(i ? "b.gpuprof" : "a.gpuprof"), 0, &e);
+        ck_assert_msg(s != NULL, "%s", e.text);
+        struct sink to = store_sink(s);
+        struct row_process p = {.id = process, .pid = 7, .rank = i, .sealed = 1};
+        struct row_meta m = {.id = meta, .process = process};
+        ck_assert_int_eq(to.put(to.self, ROW_PROCESS, &p, &e), 0);
+        ck_assert_int_eq(to.put(to.self, ROW_META, &m, &e), 0);
+        ck_assert_msg(store_finish(s, &e) == 0, "%s", e.text);
+        store_close(s);
+    }
+}
+
 /* The rows of a file are counted, not its ids: one that says 2^60 costs no more than one that
  * says 1. */
 START_TEST(test_hostile_ids)
 {
     struct err e = ERR_INIT;
     struct sink out;
-    for (int i = 0; i < 2; i++) {
-        struct store *s = store_create(in_dir(i ? "b.gpuprof" : "a.gpuprof"), 0, &e);
-        ck_assert_msg(s != NULL, "%s", e.text);
-        struct sink to = store_sink(s);
-        struct row_process p = {.id = (int64_t)1 << 60, .pid = 7, .rank = i, .sealed = 1};
-        ck_assert_int_eq(to.put(to.self, ROW_PROCESS, &p, &e), 0);
-        ck_assert_msg(store_finish(s, &e) == 0, "%s", e.text);
-        store_close(s);
-    }
+    put_two((int64_t)1 << 60, 1);
     struct memory *m = memory_new(&out);
     const char *path = dir;
     ck_assert_msg(import_paths(&path, 1, &out, &e) == 0, "%s", e.text);
@@ -203,22 +212,12 @@ START_TEST(test_the_last_id)
 {
     struct err e = ERR_INIT;
     struct sink out;
-    for (int i = 0; i < 2; i++) {
-        struct store *s = store_create(in_dir(i ? "b.gpuprof" : "a.gpuprof"), 0, &e);
-        ck_assert_msg(s != NULL, "%s", e.text);
-        struct sink to = store_sink(s);
-        struct row_process p = {.id = 1, .pid = 7, .sealed = 1};
-        struct row_meta m = {.id = INT64_MAX, .process = 1};
-        ck_assert_int_eq(to.put(to.self, ROW_PROCESS, &p, &e), 0);
-        ck_assert_int_eq(to.put(to.self, ROW_META, &m, &e), 0);
-        ck_assert_msg(store_finish(s, &e) == 0, "%s", e.text);
-        store_close(s);
-    }
-    struct memory *memory = memory_new(&out);
+    put_two(1, INT64_MAX);
+    struct memory *m = memory_new(&out);
     const char *path = dir;
     ck_assert_int_eq(import_paths(&path, 1, &out, &e), -1);
     ck_assert_msg(strstr(e.text, "an id of table meta is out of range"), "%s", e.text);
-    memory_free(memory);
+    memory_free(m);
 }
 END_TEST
 
