@@ -248,7 +248,7 @@ static int fill(struct detected *d, const struct sequence *s, const struct cut *
     if (!sure) /* what most of the time goes into would be no step */
         d->confidence = fmax(0, fmin(d->confidence, fmin(c->steady, 1 - c->regularity)));
     bool few = !sure && c->k <= CUT_FEW;
-    if (outer || c->from || layers || few)
+    if (c->votes && (outer || c->from || layers || few)) /* else the user gave the number */
         d->confidence = fmin(d->confidence, DOUBT);
     d->text =
         c->votes == 0

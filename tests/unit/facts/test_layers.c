@@ -85,6 +85,22 @@ START_TEST(few_passes_are_doubtful_steps)
 }
 END_TEST
 
+/* ... unless the user says how many they are. */
+START_TEST(few_passes_that_the_user_counts_are_steps)
+{
+    struct builder b = build_start();
+    int64_t at = MS(1);
+    build_meta(&b, "steps.count", "6");
+    for (int i = 0; i < 7; i++)
+        at = pass(&b, at, NULL) + US(100);
+    const struct steps *s = &build_analyze(&b)->facts->steps;
+    ck_assert_uint_eq(s->count, 6);
+    ck_assert_double_gt(s->confidence, 0.6);
+    ck_assert_ptr_null(s->doubt);
+    build_end(&b);
+}
+END_TEST
+
 Suite *test_layers_suite(void);
 Suite *test_layers_suite(void)
 {
@@ -94,6 +110,7 @@ Suite *test_layers_suite(void)
     tcase_add_test(c, one_pass_without_modules_has_doubtful_steps_at_most);
     tcase_add_test(c, passes_are_steps_and_not_their_layers);
     tcase_add_test(c, few_passes_are_doubtful_steps);
+    tcase_add_test(c, few_passes_that_the_user_counts_are_steps);
     suite_add_tcase(s, c);
     return s;
 }
