@@ -172,31 +172,6 @@ test('nothing scrolls sideways on a phone', async () => {
     await close();
 });
 
-for (const colorScheme of ['light', 'dark'])
-    test('print shows what the screen shows, unfolded and in light colours, without the controls, ' + colorScheme, async () => {
-        const {page, bad, close} = await ready({colorScheme});
-        await page.locator('#kerneltable th button', {hasText: 'ms'}).click();
-        const first = await page.locator('#kerneltable tbody th').first().textContent();
-        const folded = await page.locator('details:not([open])').count();
-        await page.emulateMedia({media: 'print'});
-        await page.evaluate(() => window.dispatchEvent(new Event('beforeprint')));
-        assert.equal(await page.locator('details:not([open]):not(.lanes)').count(), 0);
-        for (const part of ['#canvas', '#minimap', '#where', '.treemap', '#strip', '#kerneltable'])
-            assert.ok(await page.locator(part).isVisible(), part);
-        for (const control of ['#find', '#prev', 'nav', '#kernelfilter', 'button.zoom'])
-            assert.ok(!await page.locator(control).first().isVisible(), control);
-        assert.equal(await page.locator('#kerneltable tbody th').first().textContent(), first);
-        assert.ok(await page.locator('#kerneltable thead th').first().innerText(), 'the heads are there');
-        assert.deepEqual(await page.evaluate(() => [window.gpuprofPage.timeline.ink, getComputedStyle(document.body).color]), ['#1b2129', 'rgb(27, 33, 41)']);
-        const [canvas, frame] = await page.evaluate(() => ['canvas', 'frame'].map(id => document.getElementById(id).getBoundingClientRect()).map(b => b.width));
-        assert.ok(Math.abs(canvas - frame) < 4, 'the timeline is as wide as the paper');
-        await page.emulateMedia({media: 'screen'});
-        await page.evaluate(() => window.dispatchEvent(new Event('afterprint')));
-        assert.equal(await page.locator('details:not([open])').count(), folded);
-        assert.deepEqual(bad, []);
-        await close();
-    });
-
 for (const name of ['page', 'rich', 'samples', 'empty'])
     for (const colorScheme of ['light', 'dark'])
         for (const width of [390, 1280, 1920])

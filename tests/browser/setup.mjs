@@ -106,12 +106,12 @@ export function traceViewer() {
         .find(path => existsSync(join(path, 'trace_viewer_full.html')));
 }
 
+export const executable = process.env.CHROMIUM || '/usr/bin/chromium';
+export const switches = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+                         '--disable-component-update', '--disable-sync', '--force-prefers-reduced-motion'];
+
 export function launch() {
-    return chromium.launch({
-        executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
-        args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-               '--disable-component-update', '--disable-sync', '--force-prefers-reduced-motion'],
-    });
+    return chromium.launch({executablePath: executable, args: switches});
 }
 
 /* A page that collects what it should not do: errors, console warnings, requests. */
