@@ -64,12 +64,41 @@ START_TEST(test_tables_of_a_kernel_are_not_the_programs)
 }
 END_TEST
 
+/* 40 copies while nothing repeats: in a row, as a model that moves to the GPU, or each before a
+ * kernel, as a program that makes little tensors as it goes. */
+static enum verdict in_a_window(bool in_a_row)
+{
+    struct builder b = build_start();
+    for (int i = 0; i < 40; i++) {
+        char name[32];
+        int64_t t = MS(100) + US(100 * i);
+        build_copy(&b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, false, 256 + 4 * i, t, US(40),
+                   t + US(20), US(2));
+        snprintf(name, sizeof name, "kernel_%d", i);
+        build_kernel(&b, name, (in_a_row ? MS(105) + US(10 * i) : t) + US(60),
+                     (in_a_row ? MS(105) + US(10 * i) : t) + US(70), US(5));
+    }
+    const struct advice *a = build_analyze(&b);
+    ck_assert(analysis_of_window(a->facts));
+    enum verdict v = case_outcome(a, "small-copies")->verdict;
+    build_end(&b);
+    return v;
+}
+
+START_TEST(test_a_model_that_moves)
+{
+    ck_assert_int_eq(in_a_window(true), RULE_SILENT);
+    ck_assert_int_eq(in_a_window(false), RULE_FIRES);
+}
+END_TEST
+
 Suite *rule_small_copies_suite(void)
 {
     Suite *s = suite_create("small-copies");
     TCase *t = tcase_create("small-copies");
     tcase_add_test(t, test_small_copies);
     tcase_add_test(t, test_tables_of_a_kernel_are_not_the_programs);
+    tcase_add_test(t, test_a_model_that_moves);
     suite_add_tcase(s, t);
     return s;
 }

@@ -26,16 +26,27 @@ static bool is_table(const struct timeline *t, uint32_t op)
     return false;
 }
 
-static bool small_copy(const struct timeline *t, uint32_t op)
+static bool to_gpu(const struct op *o)
 {
-    const struct op *o = &t->ops[op];
-    return o->kind == OP_COPY && o->copy_kind == COPY_H2D && o->bytes <= QUERY_SMALL_COPY &&
-           !is_table(t, op);
+    return o->kind == OP_COPY && o->copy_kind == COPY_H2D;
+}
+
+/* Where no step repeats, copies in a row are a model that moves to the GPU, once. */
+static bool is_set_up(const struct facts *f, uint32_t op)
+{
+    uint32_t before = analysis_of_window(f) ? query_before(f->tl, op) : TL_NONE;
+    return before != TL_NONE && to_gpu(&f->tl->ops[before]);
+}
+
+static bool small_copy(const struct facts *f, uint32_t op)
+{
+    const struct op *o = &f->tl->ops[op];
+    return to_gpu(o) && o->bytes <= QUERY_SMALL_COPY && !is_table(f->tl, op) && !is_set_up(f, op);
 }
 
 static enum query_take is_small_copy(const struct facts *f, uint32_t op)
 {
-    return small_copy(f->tl, op) ? QUERY_BUSY : QUERY_NO;
+    return small_copy(f, op) ? QUERY_BUSY : QUERY_NO;
 }
 
 /* Idle time right before such a copy, and that which its call is charged with. */
@@ -47,9 +58,9 @@ static int64_t idle_for_them(const struct facts *f)
         const struct gap *g = &f->gaps[i];
         if (g->step == TL_NONE || !f->steps.at[g->step].used)
             continue;
-        bool before = g->before_op != TL_NONE && small_copy(t, g->before_op);
+        bool before = g->before_op != TL_NONE && small_copy(f, g->before_op);
         uint32_t op = g->api == TL_NONE ? TL_NONE : t->apis[g->api].op;
-        bool charged = op != TL_NONE && small_copy(t, op);
+        bool charged = op != TL_NONE && small_copy(f, op);
         if (before || charged)
             ns += gap_ns(f, g, PART_IDLE_COPY) + gap_ns(f, g, PART_IDLE_LAUNCH) +
                   gap_ns(f, g, PART_IDLE_QUEUED) + (before ? gap_ns(f, g, PART_IDLE_SYNC) : 0);
@@ -61,19 +72,19 @@ static int64_t pageable_ones(const struct facts *f)
 {
     int64_t n = 0;
     for (uint32_t i = 0; i < f->tl->op_count; i++)
-        n += query_used(f, i) && small_copy(f->tl, i) && f->tl->ops[i].src_kind == MEMORY_PAGEABLE;
+        n += query_used(f, i) && small_copy(f, i) && f->tl->ops[i].src_kind == MEMORY_PAGEABLE;
     return n;
 }
 
 static bool removes(const struct facts *f, uint32_t op)
 {
-    return small_copy(f->tl, op);
+    return small_copy(f, op);
 }
 
 static bool silences(const struct facts *f, uint32_t api)
 {
     uint32_t op = f->tl->apis[api].op;
-    return op != TL_NONE && small_copy(f->tl, op);
+    return op != TL_NONE && small_copy(f, op);
 }
 
 static void check_small_copies(const struct facts *f, struct arena *arena, struct outcome *o)
