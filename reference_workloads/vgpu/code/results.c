@@ -8,8 +8,10 @@
  *   checks of one value        true for x == x, x != inf, and for two of them together (isfinite(),
  *                              constraints of distributions); false for x != x and x == inf
  *   counts by CUB              0 (what a mask or nonzero() selects), 1 of unique()
+ *   a few values cast          the values: any() and all() of one number are such a cast
  *
  * Only small results, as for copies. */
+#include "reference_workloads/vgpu/code/cast.h"
 #include "reference_workloads/vgpu/code/function.h"
 #include "reference_workloads/vgpu/code/reduce.h"
 
@@ -25,7 +27,8 @@ enum writes {
     A_COUNT,
     A_SET /* at least one is unique */,
     A_CHECK,
-    BOTH
+    BOTH,
+    A_CAST
 };
 struct vg_results {
     enum writes what;
@@ -145,22 +148,19 @@ static const struct vg_results *results_of(const char *name)
         ROW(NOTHING), ROW(A_VALUE), ROW(ZEROS), ROW(ONES)
 #undef ROW
     };
+    static const struct vg_results cast = {A_CAST, 0, 0};
     const struct vg_results *count = counts(name), *check = checks(name);
     unsigned char bytes = fills(name);
     if (count || check)
         return count ? count : check;
+    if (vg_casts(name))
+        return &cast;
     if (bytes)
         return &of[A_VALUE][bytes];
     bytes = reduces(name);
     if (!bytes)
         return &of[NOTHING][0];
     return &of[strstr(name, "and_kernel_cuda") ? ONES : ZEROS][bytes];
-}
-
-static bool writable(const void *p)
-{
-    enum vg_memory_kind kind = vg_pointer(p).kind;
-    return kind == VG_MEM_DEVICE || kind == VG_MEM_MANAGED;
 }
 
 /* Arguments: how many, the value, the address. */
@@ -172,7 +172,7 @@ static void fill(size_t each, void *const *args)
         return;
     memcpy(&n, args[0], sizeof n);
     memcpy(&to, args[2], sizeof to);
-    if (n <= 0 || (size_t)n * each > vg_core.copy_limit || !writable(to))
+    if (n <= 0 || (size_t)n * each > vg_core.copy_limit || !vg_writable(to))
         return;
     for (size_t i = 0; i < (size_t)n; i++)
         memcpy(to + i * each, args[1], each);
@@ -204,7 +204,7 @@ static size_t input_at(const char *argument)
     for (size_t at = least; at < least + MOST; at += NEXT) {
         void *is[2];
         memcpy(is, argument + at, sizeof is);
-        if (writable(is[0]) && writable(is[1]))
+        if (vg_writable(is[0]) && vg_writable(is[1]))
             return at;
     }
     return 0;
@@ -249,7 +249,7 @@ static void reduce(const struct vg_function *f, unsigned char value, size_t each
         for (uint32_t i = 0; i < (uint32_t)r.config.outputs; i++) {
             size_t at = offset_of(&r.strides, i); /* of the values; as many indices lie before */
             char *to = r.to[k] + at / each * bytes;
-            if (!r.to[k] || !writable(to) || !writable(to + bytes - 1))
+            if (!r.to[k] || !vg_writable(to) || !vg_writable(to + bytes - 1))
                 break;
             memset(to, 0, bytes);
             *to = (char)value; /* little-endian */
@@ -264,7 +264,7 @@ static void put_count(const struct vg_results *r, void *const *args)
         if (!args[i])
             return;
     memcpy(&to, args[r->place], sizeof to);
-    if (!writable(to) || !writable(to + r->bytes - 1))
+    if (!vg_writable(to) || !vg_writable(to + r->bytes - 1))
         return;
     memset(to, 0, r->bytes);
     *to = r->what == A_SET; /* little-endian */
@@ -285,7 +285,7 @@ static void put_check(const struct vg_function *f, enum writes what, void *const
         return;
     memcpy(&n, args[0], sizeof n);
     memcpy(at, args[2], (with_itself ? 3 : 1) * sizeof *at);
-    if (n != 1 || !writable(at[0]))
+    if (n != 1 || !vg_writable(at[0]))
         return;
     if (what == A_CHECK && with_itself) {
         memcpy(&compare.how, args[1], sizeof compare.how);
@@ -314,6 +314,8 @@ void vg_function_results(struct vg_function *f, void *const *args)
         put_check(f, r->what, args);
     else if (r->what == A_COUNT || r->what == A_SET)
         put_count(r, args);
+    else if (r->what == A_CAST)
+        vg_cast(args);
     else
         reduce(f, r->what == ONES, r->bytes, args[0]);
 }

@@ -290,11 +290,38 @@ START_TEST(test_other_layers)
 }
 END_TEST
 
+START_TEST(a_spatial_transformer_is_a_grid_and_samples)
+{
+    const float one = 1, zero = 0;
+    cudnnSpatialTransformerDescriptor_t s;
+    int dim[4] = {32, 64, 56, 56};
+    on_device("a100-80");
+    struct layer l = layer(CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW, 56, 1, 1, CUDNN_DEFAULT_MATH);
+    DNN(cudnnCreateSpatialTransformerDescriptor(&s));
+    ck_assert_int_eq(cudnnSpatialTfGridGeneratorForward(l.h, s, l.at, l.at),
+                     CUDNN_STATUS_BAD_PARAM); /* nothing is set */
+    ck_assert_int_eq(
+        cudnnSetSpatialTransformerNdDescriptor(s, CUDNN_SAMPLER_BILINEAR, CUDNN_DATA_FLOAT, 5, dim),
+        CUDNN_STATUS_NOT_SUPPORTED);
+    DNN(cudnnSetSpatialTransformerNdDescriptor(s, CUDNN_SAMPLER_BILINEAR, CUDNN_DATA_FLOAT, 4,
+                                               dim));
+    DNN(cudnnSpatialTfGridGeneratorForward(l.h, s, l.at, l.at));
+    DNN(cudnnSpatialTfSamplerForward(l.h, s, &one, l.x, l.at, l.at, &zero, l.y, l.at));
+    DNN(cudnnSpatialTfSamplerBackward(l.h, s, &one, l.x, l.at, &zero, l.x, l.at, &one, l.y, l.at,
+                                      l.at, &zero, l.at));
+    ck_assert_int_eq(launched("spatial_tf_grid_generator"), 1);
+    ck_assert_int_eq(launched("spatial_sampler"), 2);
+    ck_assert_int_gt(seen_ns[seen_count - 1], seen_ns[seen_count - 2]);
+    DNN(cudnnDestroySpatialTransformerDescriptor(s));
+}
+END_TEST
+
 Suite *test_vgpu_cudnn_suite(void)
 {
     Suite *suite = suite_create("vgpu_cudnn");
     TCase *t = tcase_create("vgpu_cudnn");
     tcase_add_test(t, test_half_nchw_converts);
+    tcase_add_test(t, a_spatial_transformer_is_a_grid_and_samples);
     tcase_add_test(t, test_tf32_nchw_converts_but_pointwise);
     tcase_add_test(t, test_math_type);
     tcase_add_test(t, test_volta);

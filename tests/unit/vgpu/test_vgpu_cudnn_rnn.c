@@ -1,5 +1,5 @@
-/* Recurrent layers of the virtual cuDNN: where the weights lie, and which kernels a sequence takes.
- */
+/* Sequences on the virtual cuDNN: where the weights of recurrent layers lie, which kernels a
+ * sequence takes, and how the loss of one follows its length. */
 #include "tests/unit/vgpu_library_calls.h"
 
 #include <cudnn.h>
@@ -78,12 +78,49 @@ START_TEST(sequence_is_a_cell_for_each_position)
 }
 END_TEST
 
+/* Twice as long for twice the positions, and for gradients too. */
+START_TEST(a_loss_goes_through_the_positions)
+{
+    int labels[2] = {1, 2}, one[2] = {1, 1}, dim[3] = {100, 2, 30}, stride[3] = {60, 30, 1};
+    int64_t ns[3];
+    size_t bytes = 0;
+    float costs[2];
+    cudnnCTCLossDescriptor_t c;
+    cudnnTensorDescriptor_t d;
+    on_device("h100");
+    DNN(cudnnCreate(&net.h));
+    DNN(cudnnCreateCTCLossDescriptor(&c));
+    DNN(cudnnCreateTensorDescriptor(&d));
+    ck_assert_int_eq(cudnnGetCTCLossWorkspaceSize(net.h, d, d, labels, one, one,
+                                                  CUDNN_CTC_LOSS_ALGO_DETERMINISTIC, c, &bytes),
+                     CUDNN_STATUS_BAD_PARAM); /* nothing is set */
+    DNN(cudnnSetCTCLossDescriptor_v9(c, CUDNN_DATA_FLOAT, CUDNN_LOSS_NORMALIZATION_SOFTMAX,
+                                     CUDNN_CTC_ZERO_OOB_GRADIENTS, 255));
+    for (int i = 0; i < 3; i++) {
+        dim[0] = i == 1 ? 200 : 100;
+        DNN(cudnnSetTensorNdDescriptor(d, CUDNN_DATA_FLOAT, 3, dim, stride));
+        DNN(cudnnGetCTCLossWorkspaceSize_v8(net.h, CUDNN_CTC_LOSS_ALGO_DETERMINISTIC, c, d, d,
+                                            &bytes));
+        ck_assert_uint_gt(bytes, 0);
+        seen_count = 0;
+        DNN(cudnnCTCLoss(net.h, d, costs, labels, one, one, costs, d, i == 2 ? costs : NULL,
+                         CUDNN_CTC_LOSS_ALGO_DETERMINISTIC, c, NULL, bytes));
+        ck_assert_int_eq(launched("ctc_loss"), 1);
+        ns[i] = seen_ns[0];
+    }
+    ck_assert_int_eq(ns[1], 2 * ns[0]);
+    ck_assert_int_eq(ns[2], 2 * ns[0]);
+    DNN(cudnnDestroyCTCLossDescriptor(c));
+}
+END_TEST
+
 Suite *test_vgpu_cudnn_rnn_suite(void)
 {
     Suite *suite = suite_create("vgpu_cudnn_rnn");
     TCase *t = tcase_create("vgpu_cudnn_rnn");
     tcase_add_test(t, weights_lie_close);
     tcase_add_test(t, sequence_is_a_cell_for_each_position);
+    tcase_add_test(t, a_loss_goes_through_the_positions);
     suite_add_tcase(suite, t);
     return suite;
 }

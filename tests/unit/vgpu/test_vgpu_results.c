@@ -102,6 +102,23 @@ struct reduce_op {
     int64_t base;
 };
 
+/* Of rows of two, which lie behind `to`, to four results `stride` bytes apart. */
+static struct reduce_op rows_of_two(char *to, size_t bytes, uint32_t stride)
+{
+    struct reduce_op op = {.element = 4,
+                           .inputs = 2,
+                           .outputs = 4,
+                           .width = 2,
+                           .height = 16,
+                           .threads = 32,
+                           .from = to + bytes,
+                           .to = {to}};
+    op.outputs_at.dims = 1;
+    op.outputs_at.sizes[0][0] = 4;
+    op.outputs_at.strides[0][0] = stride;
+    return op;
+}
+
 /* argmax() gives an index, all() is true; what lies between their results stays. */
 START_TEST(small_reductions_of_pytorch_write)
 {
@@ -112,17 +129,7 @@ START_TEST(small_reductions_of_pytorch_write)
     char *to;
     OK(cudaMalloc((void **)&to, 2 * sizeof was));
     OK(cudaMemcpy(to, was, sizeof was, cudaMemcpyHostToDevice));
-    struct reduce_op op = {.element = 4,
-                           .inputs = 2,
-                           .outputs = 4,
-                           .width = 2,
-                           .height = 16,
-                           .threads = 32,
-                           .from = to + sizeof was,
-                           .to = {to}};
-    op.outputs_at.dims = 1;
-    op.outputs_at.sizes[0][0] = 4;
-    op.outputs_at.strides[0][0] = 16; /* every other element */
+    struct reduce_op op = rows_of_two(to, sizeof was, 16); /* every other element */
     void *args[] = {&op};
     run(&argmax,
         "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIfNS0_"
@@ -159,17 +166,8 @@ START_TEST(indices_of_a_maximum_are_written)
     char *to;
     OK(cudaMalloc((void **)&to, 2 * sizeof was));
     OK(cudaMemcpy(to, was, sizeof was, cudaMemcpyHostToDevice));
-    struct reduce_op op = {.element = 4,
-                           .inputs = 2,
-                           .outputs = 4,
-                           .width = 2,
-                           .height = 16,
-                           .threads = 32,
-                           .from = to + sizeof was,
-                           .to = {to, to + 32}};
-    op.outputs_at.dims = 1;
-    op.outputs_at.sizes[0][0] = 4;
-    op.outputs_at.strides[0][0] = 4;
+    struct reduce_op op = rows_of_two(to, sizeof was, 4);
+    op.to[1] = to + 32;
     void *args[] = {&op};
     run(&max,
         "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIfNS0_6MaxOpsIfEEjfLi4ELi4EEEEEvT1_",
@@ -227,6 +225,55 @@ START_TEST(checks_of_one_value_are_written)
 }
 END_TEST
 
+/* Lengths as other integers and numbers, a flag of a number: what any() of one value is. */
+START_TEST(a_few_values_are_cast)
+{
+    enum { I32 = 3, I64 = 4, F32 = 6, F64 = 7, BOOL = 11, COMPLEX = 9 };
+    static const char name;
+    choose("h100");
+    struct cast {
+        int8_t type;
+        uint32_t bytes;
+    } load = {I32, 4}, store = {I64, 8};
+    int32_t n = 2, none = 0, was[2] = {-5, 70000}, flag = 0;
+    int64_t wide[2];
+    double numbers[2];
+    char *to;
+    OK(cudaMalloc((void **)&to, 1024));
+    OK(cudaMemcpy(to, was, sizeof was, cudaMemcpyHostToDevice));
+    char *at[2] = {to + 64, to};
+    void *args[] = {&n, &none, at, &none, &none, &load, &store};
+    run(&name,
+        "_ZN2at6native27unrolled_elementwise_kernelIZZZNS0_23direct_copy_kernel_cudaERNS_"
+        "18TensorIteratorBaseEENKUlvE1_clEvENKUlvE5_clEvEUlfE_St5arrayIPcLm2EELi4E"
+        "23TrivialOffsetCalculatorILi1EjESB_NS0_6memory12LoadWithCastILi1EEENSC_"
+        "13StoreWithCastILi1EEEEEviT_T0_T2_T3_T4_T5_",
+        args);
+    OK(cudaMemcpy(wide, to + 64, sizeof wide, cudaMemcpyDeviceToHost));
+    ck_assert(wide[0] == -5 && wide[1] == 70000);
+    load = (struct cast){I64, 8};
+    store = (struct cast){F64, 8};
+    at[0] = to + 128;
+    at[1] = to + 64;
+    OK(cudaLaunchKernel(&name, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
+    OK(cudaMemcpy(numbers, to + 128, sizeof numbers, cudaMemcpyDeviceToHost));
+    ck_assert(numbers[0] == -5 && numbers[1] == 70000);
+    load = store;
+    store = (struct cast){BOOL, 1};
+    at[0] = (char *)memset(to, 0x7f, 64);
+    at[1] = to + 128;
+    n = 1;
+    OK(cudaLaunchKernel(&name, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
+    OK(cudaMemcpy(&flag, to, 4, cudaMemcpyDeviceToHost));
+    ck_assert_int_eq(flag, 0x7f7f7f01);
+    load = (struct cast){COMPLEX, 8}; /* what it does not know stays */
+    at[0] = to + 1;
+    OK(cudaLaunchKernel(&name, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
+    OK(cudaMemcpy(&flag, to, 4, cudaMemcpyDeviceToHost));
+    ck_assert_int_eq(flag, 0x7f7f7f01);
+}
+END_TEST
+
 Suite *test_vgpu_results_suite(void);
 
 Suite *test_vgpu_results_suite(void)
@@ -238,6 +285,7 @@ Suite *test_vgpu_results_suite(void)
     tcase_add_test(t, small_reductions_of_pytorch_write);
     tcase_add_test(t, indices_of_a_maximum_are_written);
     tcase_add_test(t, checks_of_one_value_are_written);
+    tcase_add_test(t, a_few_values_are_cast);
     suite_add_tcase(s, t);
     return s;
 }

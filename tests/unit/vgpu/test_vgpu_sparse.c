@@ -47,6 +47,18 @@ int cusolverDnDpotrf(const struct solver_handle *h, int uplo, int n, double *a, 
                      double *work, int room, int *info);
 int cusolverDnSgetrf(const struct solver_handle *h, int m, int n, float *a, int lda, float *work,
                      int *pivots, int *info);
+int cusolverDnXsyevBatched(const struct solver_handle *h, void *p, int vectors, int uplo, int64_t n,
+                           int type, void *a, int64_t lda, int w_type, void *w, int compute,
+                           void *device, size_t device_bytes, void *host, size_t host_bytes,
+                           int *info, int64_t batch);
+int cusolverDnXgeev(const struct solver_handle *h, void *p, int left, int right, int64_t n,
+                    int type, void *a, int64_t lda, int w_type, void *w, int vl_type, void *vl,
+                    int64_t ldvl, int vr_type, void *vr, int64_t ldvr, int compute, void *device,
+                    size_t device_bytes, void *host, size_t host_bytes, int *info);
+int cusparseXcsrgeam2Nnz(const struct sparse_handle *h, int m, int n, const void *a, int nnz_a,
+                         const int *a_offsets, const int *a_indices, const void *b, int nnz_b,
+                         const int *b_offsets, const int *b_indices, const void *c, int *offsets,
+                         int *nnz, void *buffer);
 int cusolverSpCreate(struct solver_handle **out);
 int cusolverSpXcsrsymrcmHost(const struct solver_handle *h, int n, int nnz, const void *a,
                              const int *rows, const int *cols, int *order);
@@ -277,6 +289,43 @@ START_TEST(factors_are_extracted_and_factored_again)
 }
 END_TEST
 
+START_TEST(eigenvalues_of_many_are_one_kernel)
+{
+    struct solver_handle *h;
+    int info[4] = {9, 9, 9, 9};
+    on_device("h100");
+    char *at = memory(1 << 20);
+    SOLVER(cusolverDnCreate(&h));
+    SOLVER(cusolverDnXsyevBatched(h, NULL, 1, 0, 64, FLOAT, at, 64, FLOAT, at, FLOAT, at, 0, NULL,
+                                  0, info, 3));
+    ck_assert_int_eq(launched("syev_batched"), 1);
+    ck_assert(info[0] == 0 && info[2] == 0 && info[3] == 9);
+    seen_count = 0;
+    SOLVER(cusolverDnXgeev(h, NULL, 0, 1, 256, FLOAT, at, 256, FLOAT, at, FLOAT, at, 1, FLOAT, at,
+                           256, FLOAT, at, 0, NULL, 0, info));
+    ck_assert_int_ge(seen_count, 2);
+    ck_assert_int_eq(cusolverDnXgeev(h, NULL, 0, 1, 256, FLOAT, NULL, 256, FLOAT, at, FLOAT, at, 1,
+                                     FLOAT, at, 256, FLOAT, at, 0, NULL, 0, info),
+                     SOLVER_INVALID_VALUE);
+}
+END_TEST
+
+/* As many values as both have, for the host where pointers are its own: it waits. */
+START_TEST(a_sum_has_the_values_of_both)
+{
+    struct sparse_handle *h;
+    int nnz = 0, rows[3] = {0, 1, 2};
+    on_device("h100");
+    SPARSE(cusparseCreate(&h));
+    seen_count = sync_count = 0;
+    SPARSE(cusparseXcsrgeam2Nnz(h, 2, 2, NULL, 3, rows, rows, NULL, 4, rows, rows, NULL, rows, &nnz,
+                                NULL));
+    ck_assert_int_eq(nnz, 7);
+    ck_assert_int_eq(seen_count, 1);
+    ck_assert_int_eq(sync_count, 1);
+}
+END_TEST
+
 Suite *test_vgpu_sparse_suite(void)
 {
     Suite *s = suite_create("vgpu_sparse");
@@ -287,6 +336,8 @@ Suite *test_vgpu_sparse_suite(void)
     tcase_add_test(t, a_factorisation_goes_panel_by_panel);
     tcase_add_test(t, a_sparse_factorisation_goes_in_steps);
     tcase_add_test(t, an_order_of_rows_is_one);
+    tcase_add_test(t, eigenvalues_of_many_are_one_kernel);
+    tcase_add_test(t, a_sum_has_the_values_of_both);
     suite_add_tcase(s, t);
     return s;
 }

@@ -200,6 +200,16 @@ cudaError_t cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttribut
     CLOSE(api, cudaSuccess);
 }
 
+/* Only the peaks may be set, and only to 0: what they forget was never kept. */
+cudaError_t cudaDeviceSetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attr,
+                                           void *value)
+{
+    OPEN(api, cudaDeviceSetGraphMemAttribute_v11040);
+    bool peak = attr == cudaGraphMemAttrUsedMemHigh || attr == cudaGraphMemAttrReservedMemHigh;
+    bool good = device >= 0 && device < vg_device_count() && peak && value;
+    CLOSE(api, good && *(uint64_t *)value == 0 ? cudaSuccess : cudaErrorInvalidValue);
+}
+
 /* ---- objects that graphs keep alive ---- */
 
 struct CUuserObject_st {

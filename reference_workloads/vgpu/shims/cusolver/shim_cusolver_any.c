@@ -1,6 +1,7 @@
 /* The calls that take the type of the numbers as an argument and sizes in 64 bits. */
 #include "reference_workloads/vgpu/shims/cusolver/shim_cusolver.h"
 
+#include <limits.h>
 #include <math.h>
 
 typedef const struct solver_handle *handle;
@@ -111,5 +112,68 @@ CALL(cusolverDnXsyevd, handle h, void *p, int vectors, int uplo, int64_t n, int 
         return h ? SOLVER_INVALID_VALUE : SOLVER_NOT_INITIALIZED;
     double flops = (vectors ? 9 : 4.0 / 3) * pow((double)n, 3);
     return solver_blocked(h, "latrd_kernel", "syr2k_kernel", (double)n, flops, solver_type_of(type),
+                          info);
+}
+
+CALL(cusolverDnXsyevBatched_bufferSize, handle h, void *p, int vectors, int uplo, int64_t n,
+     int type, const void *a, int64_t lda, int w_type, const void *w, int compute, size_t *device,
+     size_t *host, int64_t batch)
+{
+    (void)p, (void)vectors, (void)uplo, (void)a, (void)lda, (void)w_type, (void)w, (void)compute;
+    return size(h, n * (batch > 0 ? batch : 1), type, device, host);
+}
+
+CALL(cusolverDnXsyevBatched, handle h, void *p, int vectors, int uplo, int64_t n, int type, void *a,
+     int64_t lda, int w_type, void *w, int compute, BUFFERS, int *info, int64_t batch)
+{
+    (void)p, (void)uplo, (void)lda, (void)w_type, (void)compute, UNUSED_BUFFERS;
+    if (!h || !a || !w || batch < 0 || batch > INT_MAX)
+        return h ? SOLVER_INVALID_VALUE : SOLVER_NOT_INITIALIZED;
+    double flops = (vectors ? 9 : 4.0 / 3) * pow((double)n, 3);
+    return solver_batched(h, "syev_batched_kernel", (double)n, flops, solver_type_of(type), info,
+                          (int)batch);
+}
+
+CALL(cusolverDnXgeev_bufferSize, handle h, void *p, int left, int right, int64_t n, int type,
+     const void *a, int64_t lda, int w_type, const void *w, int vl_type, const void *vl,
+     int64_t ldvl, int vr_type, const void *vr, int64_t ldvr, int compute, size_t *device,
+     size_t *host)
+{
+    (void)p, (void)left, (void)right, (void)a, (void)lda, (void)w_type, (void)w, (void)vl_type;
+    (void)vl, (void)ldvl, (void)vr_type, (void)vr, (void)ldvr, (void)compute;
+    return size(h, n, type, device, host);
+}
+
+/* 10 n^3 for the values of a matrix without symmetry, 25 n^3 with the vectors (Golub and Van Loan,
+ * "Matrix Computations", 7.5). */
+CALL(cusolverDnXgeev, handle h, void *p, int left, int right, int64_t n, int type, void *a,
+     int64_t lda, int w_type, void *w, int vl_type, void *vl, int64_t ldvl, int vr_type, void *vr,
+     int64_t ldvr, int compute, BUFFERS, int *info)
+{
+    (void)p, (void)lda, (void)w_type, (void)vl_type, (void)vl, (void)ldvl, (void)vr_type, (void)vr;
+    (void)ldvr, (void)compute, UNUSED_BUFFERS;
+    if (!h || !a || !w)
+        return h ? SOLVER_INVALID_VALUE : SOLVER_NOT_INITIALIZED;
+    double flops = (left || right ? 25 : 10) * pow((double)n, 3);
+    return solver_blocked(h, "gehrd_panel_kernel", "hqr_update_kernel", (double)n, flops,
+                          solver_type_of(type), info);
+}
+
+CALL(cusolverDnXsytrs_bufferSize, handle h, int uplo, int64_t n, int64_t columns, int type,
+     const void *a, int64_t lda, const int64_t *pivots, int b_type, void *b, int64_t ldb,
+     size_t *device, size_t *host)
+{
+    (void)uplo, (void)columns, (void)a, (void)lda, (void)pivots, (void)b_type, (void)b, (void)ldb;
+    return size(h, n, type, device, host);
+}
+
+CALL(cusolverDnXsytrs, handle h, int uplo, int64_t n, int64_t columns, int type, const void *a,
+     int64_t lda, const int64_t *pivots, int b_type, void *b, int64_t ldb, BUFFERS, int *info)
+{
+    (void)uplo, (void)lda, (void)pivots, (void)b_type, (void)ldb, UNUSED_BUFFERS;
+    if (!h || !a || !b)
+        return h ? SOLVER_INVALID_VALUE : SOLVER_NOT_INITIALIZED;
+    return solver_blocked(h, "sytrs_kernel", "trsm_kernel", fmin((double)n, 64),
+                          2.0 * (double)n * (double)n * (double)columns, solver_type_of(type),
                           info);
 }

@@ -132,6 +132,28 @@ EIGEN(Z, double complex, double, he)
         NEED(h, a &&s &&lda >= m);                                                                 \
         return solver_batched(h, "jacobi_batched_kernel", n, SWEEPS * singular_flops(m, n, false), \
                               SOLVER_TYPE(type), info, batch);                                     \
+    }                                                                                              \
+    CALL(cusolverDn##T##gesvdaStridedBatched_bufferSize, handle h, int vectors, int rank, int m,   \
+         int n, const type *a, int lda, long long a_step, const real *s, long long s_step,         \
+         const type *u, int ldu, long long u_step, const type *v, int ldv, long long v_step,       \
+         int *out, int batch)                                                                      \
+    {                                                                                              \
+        (void)vectors, (void)rank, (void)a, (void)lda, (void)a_step, (void)s, (void)s_step;        \
+        (void)u, (void)ldu, (void)u_step, (void)v, (void)ldv, (void)v_step, (void)batch;           \
+        return size(h, m, n, out);                                                                 \
+    }                                                                                              \
+    CALL(cusolverDn##T##gesvdaStridedBatched, handle h, int vectors, int rank, int m, int n,       \
+         const type *a, int lda, long long a_step, real *s, long long s_step, type *u, int ldu,    \
+         long long u_step, type *v, int ldv, long long v_step, type *work, int room, int *info,    \
+         double *residuals, int batch)                                                             \
+    {                                                                                              \
+        (void)rank, (void)a_step, (void)s_step, (void)u, (void)ldu, (void)u_step, (void)v;         \
+        (void)ldv, (void)v_step, (void)work, (void)room;                                           \
+        NEED(h, a &&s &&lda >= m);                                                                 \
+        for (int i = 0; residuals && i < batch; i++)                                               \
+            residuals[i] = 0;                                                                      \
+        return solver_batched(h, "gesvda_batched_kernel", n, singular_flops(m, n, vectors != 0),   \
+                              SOLVER_TYPE(type), info, batch);                                     \
     }
 SINGULAR(S, float, float)
 SINGULAR(D, double, double)

@@ -1,0 +1,109 @@
+#include "reference_workloads/vgpu/code/cast.h"
+
+#include "reference_workloads/vgpu/core/core_state.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST = 64 /* values: flags, counts and lengths, no data */ };
+
+/* c10::ScalarType */
+enum type { U8 = 0, I8 = 1, I16 = 2, I32 = 3, I64 = 4, F32 = 6, F64 = 7, BOOL = 11, BF16 = 15 };
+
+bool vg_writable(const void *p)
+{
+    enum vg_memory_kind kind = vg_pointer(p).kind;
+    return kind == VG_MEM_DEVICE || kind == VG_MEM_MANAGED;
+}
+
+bool vg_casts(const char *name)
+{
+    const char *at = strstr(name, "2at6native27unrolled_elementwise_kernel");
+    return at && strstr(at, "direct_copy_kernel_cuda") && strstr(at, "12LoadWithCastILi1E") &&
+           strstr(at, "13StoreWithCastILi1E");
+}
+
+static unsigned bytes_of(int type)
+{
+    static const unsigned char bytes[] = {[U8] = 1,  [I8] = 1,  [I16] = 2,  [I32] = 4, [I64] = 8,
+                                          [F32] = 4, [F64] = 8, [BOOL] = 1, [BF16] = 2};
+    return type >= 0 && (size_t)type < sizeof bytes ? bytes[type] : 0;
+}
+
+static bool is_number(int type)
+{
+    return type == F32 || type == F64 || type == BF16;
+}
+
+static double number_at(const char *from, int type)
+{
+    uint32_t bits = 0;
+    float single;
+    double wide;
+    if (type == F64) {
+        memcpy(&wide, from, sizeof wide);
+        return wide;
+    }
+    memcpy((char *)&bits + (type == BF16 ? 2 : 0), from, bytes_of(type));
+    memcpy(&single, &bits, sizeof single);
+    return single;
+}
+
+/* Little-endian, as the device's. */
+static int64_t integer_at(const char *from, int type)
+{
+    uint64_t bits = 0;
+    unsigned bytes = bytes_of(type), shift = 64 - 8 * bytes;
+    memcpy(&bits, from, bytes);
+    return type == U8 || type == BOOL ? (int64_t)bits : (int64_t)(bits << shift) >> shift;
+}
+
+static void put_number(char *to, int type, double value)
+{
+    float single = (float)value;
+    if (type == F64)
+        memcpy(to, &value, sizeof value);
+    else
+        memcpy(to, (char *)&single + (type == BF16 ? 2 : 0), bytes_of(type));
+}
+
+static void cast(char *to, int to_type, const char *from, int type)
+{
+    double number = is_number(type) ? number_at(from, type) : 0;
+    bool fits = number > -9e18 && number < 9e18; /* neither NaN nor infinite */
+    int64_t integer = !is_number(type) ? integer_at(from, type) : fits ? (int64_t)number : 0;
+    if (to_type == BOOL)
+        *to = is_number(type) ? number != 0 : integer != 0;
+    else if (is_number(to_type))
+        put_number(to, to_type, is_number(type) ? number : (double)integer);
+    else
+        memcpy(to, &integer, bytes_of(to_type));
+}
+
+/* Arguments: how many, the functor, the addresses of result and input, two calculators of offsets
+ * (trivial ones), and for load and store a type and the bytes of an element. */
+void vg_cast(void *const *args)
+{
+    struct {
+        int8_t type;
+        uint32_t bytes;
+    } load, store;
+    int32_t n;
+    char *at[2];
+    for (int i = 0; i < 7; i++)
+        if (!args[i])
+            return;
+    memcpy(&n, args[0], sizeof n);
+    memcpy(at, args[2], sizeof at);
+    memcpy(&load, args[5], sizeof load);
+    memcpy(&store, args[6], sizeof store);
+    if (n <= 0 || n > MOST || bytes_of(load.type) != load.bytes || load.bytes == 0 ||
+        bytes_of(store.type) != store.bytes || store.bytes == 0)
+        return;
+    size_t last = (size_t)n - 1;
+    if (!vg_writable(at[0]) || !vg_writable(at[0] + (last + 1) * store.bytes - 1) ||
+        !vg_writable(at[1]) || !vg_writable(at[1] + (last + 1) * load.bytes - 1))
+        return;
+    for (size_t i = 0; i <= last; i++)
+        cast(at[0] + i * store.bytes, store.type, at[1] + i * load.bytes, load.type);
+}
