@@ -67,11 +67,19 @@ def line_of(dataset):
 
 # ---- what a loader is -------------------------------------------------------------------------
 
+def batch_size_of(loader):
+    """A library (Accelerate) hands over a sampler of batches, which knows their size. No property of
+    the program's is asked."""
+    known = getattr(getattr(loader, "batch_sampler", None), "__dict__", {}).get("batch_size")
+    return loader.batch_size or (known if isinstance(known, int) else None)
+
+
 def settings_of(loader):
     names = ("num_workers", "batch_size", "pin_memory")
     if loader.num_workers:
         names += ("prefetch_factor", "persistent_workers")
-    text = ", ".join(f"{n}={getattr(loader, n, None)}" for n in names)
+    values = ((n, batch_size_of(loader) if n == "batch_size" else getattr(loader, n, None)) for n in names)
+    text = ", ".join(f"{n}={v}" for n, v in values)
     return f"{type(loader).__name__}({text})"
 
 

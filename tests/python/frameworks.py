@@ -92,6 +92,9 @@ def train(test, what, python, name):
                traced.stderr[-900:])
     steps = query(profile, "SELECT count(*) FROM range r JOIN string s ON s.id = r.name WHERE s.text = 'gpuprof.step'")[0][0]
     spans = dict(query(profile, "SELECT what, count(*) FROM loader_span GROUP BY what"))
+    loaders = query(profile, "SELECT s.text FROM meta m JOIN string s ON s.id = m.value WHERE s.text LIKE 'DataLoader(%'")
+    size = 4 if name == "transformers" else 8
+    test.check(any(f"batch_size={size}," in text for text, in loaders), f"{what}: the size of a batch", loaders)
     test.check(steps == 15 and spans.get(1, 0) >= 16 and spans.get(0, 0) >= 16, f"{what}: steps and data loading", (steps, spans))
 
 
