@@ -20,12 +20,23 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device, const
 /* What nvcc makes of `__global__ void work(...)`: an address that stands for the kernel. */
 static const char kernel;
 
+static inline void name_kernel(const char *address, const char *name)
+{
+    static void *fat;
+    __cudaRegisterFunction(__cudaRegisterFatBinary(&fat), address, NULL, name, -1, NULL, NULL, NULL,
+                           NULL, NULL);
+}
+
+static inline void run_named(const char *address, const char *name, void **args)
+{
+    name_kernel(address, name);
+    OK(cudaLaunchKernel(address, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
+}
+
 static inline void choose(const char *device)
 {
     setenv("GPUPROF_VGPU", device, 1);
-    static void *fat;
-    __cudaRegisterFunction(__cudaRegisterFatBinary(&fat), &kernel, NULL, "_Z4workPf", -1, NULL,
-                           NULL, NULL, NULL, NULL);
+    name_kernel(&kernel, "_Z4workPf");
 }
 
 static inline double now_ms(void)

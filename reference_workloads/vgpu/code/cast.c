@@ -55,7 +55,9 @@ static int64_t integer_at(const char *from, int type)
     uint64_t bits = 0;
     unsigned bytes = bytes_of(type), shift = 64 - 8 * bytes;
     memcpy(&bits, from, bytes);
-    return type == U8 || type == BOOL ? (int64_t)bits : (int64_t)(bits << shift) >> shift;
+    if (type == BOOL) /* another byte is what lay there before */
+        return bits == 1;
+    return type == U8 ? (int64_t)bits : (int64_t)(bits << shift) >> shift;
 }
 
 static void put_number(char *to, int type, double value)

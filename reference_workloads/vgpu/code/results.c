@@ -4,15 +4,19 @@
  *
  *   zeros(), full(), fill_()   the value
  *   all()                      true: checks of values pass, loops that wait for all end
+ *   sum, max, min of integers  theirs, if the input's memory holds what lengths and counts may be
  *   other reductions           0 (sums, means, any(), argmax(), the values and indices of max())
- *   checks of one value        true for x == x, x != inf, and for two of them together (isfinite(),
- *                              constraints of distributions); false for x != x and x == inf
+ *   arange(), cumsum(), cat(), gather(), scatter()  the values, of integers
+ *   checks of one value        true for x == x, x != inf, x > 0, and for two of them together
+ *                              (isfinite(), constraints of distributions); false for x != x and
+ *                              x == inf
  *   counts by CUB              0 (what a mask or nonzero() selects), 1 of unique()
  *   a few values cast          the values: any() and all() of one number are such a cast
  *
  * Only small results, as for copies. */
 #include "reference_workloads/vgpu/code/cast.h"
 #include "reference_workloads/vgpu/code/function.h"
+#include "reference_workloads/vgpu/code/integers.h"
 #include "reference_workloads/vgpu/code/reduce.h"
 
 #include <math.h>
@@ -27,13 +31,15 @@ enum writes {
     A_COUNT,
     A_SET /* at least one is unique */,
     A_CHECK,
+    POSITIVE,
     BOTH,
-    A_CAST
+    A_CAST,
+    INTEGERS
 };
 struct vg_results {
     enum writes what;
     unsigned char bytes; /* of an element */
-    unsigned char place; /* argument that is the count's address */
+    unsigned char place; /* argument that is the count's address; of integers: which (integers.h) */
 };
 
 /* A mangled type at the start of `at`, and what follows it; the bytes of the type, 0: another. */
@@ -121,10 +127,13 @@ static const struct vg_results *counts(const char *name)
 /* all() of one value is a copy of it, so the checks that it would ask for have to write. */
 static const struct vg_results *checks(const char *name)
 {
-    static const struct vg_results compares = {A_CHECK, 1, 2}, both = {BOTH, 1, 2};
+    static const struct vg_results compares = {A_CHECK, 1, 2}, both = {BOTH, 1, 2},
+                                   positive = {POSITIVE, 1, 2};
     const char *at = strstr(name, "2at6native29vectorized_elementwise_kernel");
     if (at && strstr(at, "16CompareEqFunctorI") && !strstr(at, "BUnaryFunctor"))
         return &compares;
+    if (at && strstr(at, "21compare_scalar_kernelIfE"))
+        return &positive;
     bool of_bool = at && (strstr(at, "17BitwiseAndFunctorIbE") || strstr(at, "10MulFunctorIbE"));
     return of_bool && strstr(at, "13BinaryFunctorI") ? &both : NULL;
 }
@@ -148,13 +157,19 @@ static const struct vg_results *results_of(const char *name)
         ROW(NOTHING), ROW(A_VALUE), ROW(ZEROS), ROW(ONES)
 #undef ROW
     };
-    static const struct vg_results cast = {A_CAST, 0, 0};
+    static const struct vg_results cast = {A_CAST, 0, 0},
+                                   integers[] = {[VG_RANGE] = {INTEGERS, 0, VG_RANGE},
+                                                 [VG_RUNNING_SUM] = {INTEGERS, 0, VG_RUNNING_SUM},
+                                                 [VG_JOIN] = {INTEGERS, 0, VG_JOIN},
+                                                 [VG_PLACE] = {INTEGERS, 0, VG_PLACE}};
     const struct vg_results *count = counts(name), *check = checks(name);
     unsigned char bytes = fills(name);
     if (count || check)
         return count ? count : check;
     if (vg_casts(name))
         return &cast;
+    if (vg_integers_of(name))
+        return &integers[vg_integers_of(name)];
     if (bytes)
         return &of[A_VALUE][bytes];
     bytes = reduces(name);
@@ -178,85 +193,6 @@ static void fill(size_t each, void *const *args)
         memcpy(to + i * each, args[1], each);
 }
 
-/* Parts of PyTorch's argument (ReduceOp in Reduce.cuh), which begins with what its operation needs.
- */
-struct strides { /* OffsetCalculator<2>, in bytes */
-    int32_t dims;
-    struct {
-        uint32_t size, magic, shift;
-    } by[25];
-    uint32_t of[25][2];
-};
-enum { INPUT_STRIDES = 4 + 25 * 12 + 25 * 4, NEXT = 8 };
-
-struct reduction {
-    struct vg_reduce_config config;
-    struct strides strides;
-    char *to[2];
-};
-
-/* The place of the input's address, found by what it and the next one are; 0: not found. */
-static size_t input_at(const char *argument)
-{
-    enum { MOST = 64 };
-    const size_t least =
-        4 + sizeof(struct vg_reduce_config) + INPUT_STRIDES + sizeof(struct strides);
-    for (size_t at = least; at < least + MOST; at += NEXT) {
-        void *is[2];
-        memcpy(is, argument + at, sizeof is);
-        if (vg_writable(is[0]) && vg_writable(is[1]))
-            return at;
-    }
-    return 0;
-}
-
-static bool read_reduction(struct reduction *r, const char *argument)
-{
-    const size_t before = sizeof r->config + INPUT_STRIDES + sizeof r->strides;
-    size_t at = input_at(argument);
-    for (size_t pad = 0; at && pad <= 4; pad += 4) {
-        memcpy(&r->config, argument + at - pad - before, sizeof r->config);
-        memcpy(&r->strides, argument + at - pad - sizeof r->strides, sizeof r->strides);
-        memcpy(r->to, argument + at + NEXT, sizeof r->to);
-        const struct vg_reduce_config *c = &r->config;
-        if (c->element > 0 && c->inputs > 0 && c->outputs > 0 && c->width > 0 && c->height > 0 &&
-            c->width <= 1024 && c->height <= 1024 && c->width * c->height == c->threads &&
-            r->strides.dims >= 0 && r->strides.dims <= 25)
-            return true;
-    }
-    return false;
-}
-
-static size_t offset_of(const struct strides *s, uint32_t index)
-{
-    size_t offset = 0;
-    for (int32_t d = 0; d < s->dims && s->by[d].size; d++) {
-        offset += (size_t)(index % s->by[d].size) * s->of[d][0];
-        index /= s->by[d].size;
-    }
-    return offset;
-}
-
-static void reduce(const struct vg_function *f, unsigned char value, size_t each,
-                   const char *argument)
-{
-    struct reduction r;
-    if (!read_reduction(&r, argument) || (size_t)r.config.outputs * each > vg_core.copy_limit)
-        return;
-    bool indices = strstr(f->name, "6MaxOps") || strstr(f->name, "6MinOps");
-    for (int k = 0; k < 2; k++) {
-        size_t bytes = k && indices ? sizeof(int64_t) : each;
-        for (uint32_t i = 0; i < (uint32_t)r.config.outputs; i++) {
-            size_t at = offset_of(&r.strides, i); /* of the values; as many indices lie before */
-            char *to = r.to[k] + at / each * bytes;
-            if (!r.to[k] || !vg_writable(to) || !vg_writable(to + bytes - 1))
-                break;
-            memset(to, 0, bytes);
-            *to = (char)value; /* little-endian */
-        }
-    }
-}
-
 static void put_count(const struct vg_results *r, void *const *args)
 {
     char *to;
@@ -273,7 +209,7 @@ static void put_count(const struct vg_results *r, void *const *args)
 /* Arguments: how many, the functor, the addresses of the result and of what is compared. */
 static void put_check(const struct vg_function *f, enum writes what, void *const *args)
 {
-    enum { EQUAL };
+    enum { EQUAL, GREATER = 1 /* of another list: at least, greater, at most, less */ };
     struct {
         int32_t how;
         float with;
@@ -297,11 +233,15 @@ static void put_check(const struct vg_function *f, enum writes what, void *const
         if (!strstr(f->name, "13AUnaryFunctorIffb") || !isinf(compare.with))
             return;
         is = compare.how != EQUAL;
+    } else if (what == POSITIVE) {
+        memcpy(&compare, args[1], sizeof compare);
+        if (compare.how != GREATER || compare.with != 0)
+            return;
     }
     *at[0] = is;
 }
 
-void vg_function_results(struct vg_function *f, void *const *args)
+void vg_function_results(struct vg_function *f, void *const *args, unsigned grid_y)
 {
     const struct vg_results *r = f->results;
     if (!r)
@@ -310,12 +250,14 @@ void vg_function_results(struct vg_function *f, void *const *args)
         return;
     if (r->what == A_VALUE)
         fill(r->bytes, args);
-    else if (r->what == A_CHECK || r->what == BOTH)
+    else if (r->what == A_CHECK || r->what == BOTH || r->what == POSITIVE)
         put_check(f, r->what, args);
     else if (r->what == A_COUNT || r->what == A_SET)
         put_count(r, args);
     else if (r->what == A_CAST)
         vg_cast(args);
+    else if (r->what == INTEGERS)
+        vg_integers_write(r->place, f->name, args, grid_y);
     else
-        reduce(f, r->what == ONES, r->bytes, args[0]);
+        vg_reduce(f->name, r->what == ONES, r->bytes, args[0]);
 }

@@ -4,14 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-static void run(const char *address, const char *name, void **args)
-{
-    static void *fat;
-    __cudaRegisterFunction(__cudaRegisterFatBinary(&fat), address, NULL, name, -1, NULL, NULL, NULL,
-                           NULL, NULL);
-    OK(cudaLaunchKernel(address, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
-}
-
 /* PyTorch's zeros() and full(): what is read back is no leftover. Other kernels write nothing. */
 START_TEST(small_fills_of_pytorch_write)
 {
@@ -25,26 +17,26 @@ START_TEST(small_fills_of_pytorch_write)
     OK(cudaMalloc(&to, sizeof was));
     OK(cudaMemcpy(to, was, sizeof was, cudaMemcpyHostToDevice));
     void *args[] = {&n, &value, &to};
-    run(&add,
-        "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_"
-        "addIfEESt5arrayIPcLm3EELb0EEEviT0_T1_",
-        args);
+    run_named(&add,
+              "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_"
+              "addIfEESt5arrayIPcLm3EELb0EEEviT0_T1_",
+              args);
     OK(cudaMemcpy(floats, to, sizeof floats, cudaMemcpyDeviceToHost));
     ck_assert_mem_eq(floats, was, sizeof was);
-    run(&fill_float,
-        "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_"
-        "11FillFunctorIfEESt5arrayIPcLm1EELb0EEEviT0_T1_",
-        args);
+    run_named(&fill_float,
+              "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_"
+              "11FillFunctorIfEESt5arrayIPcLm1EELb0EEEviT0_T1_",
+              args);
     OK(cudaMemcpy(floats, to, sizeof floats, cudaMemcpyDeviceToHost));
     for (int i = 0; i < n; i++)
         ck_assert_float_eq(floats[i], value);
     ck_assert_mem_eq(floats + n, (float *)was + n, sizeof floats - 5 * sizeof *floats);
     args[1] = &half;
     n = 16;
-    run(&fill_half,
-        "_ZN2at6native29vectorized_elementwise_kernelILi8ENS0_"
-        "11FillFunctorIN3c104HalfEEESt5arrayIPcLm1EELb0EEEviT0_T1_",
-        args);
+    run_named(&fill_half,
+              "_ZN2at6native29vectorized_elementwise_kernelILi8ENS0_"
+              "11FillFunctorIN3c104HalfEEESt5arrayIPcLm1EELb0EEEviT0_T1_",
+              args);
     OK(cudaMemcpy(halves, to, sizeof halves, cudaMemcpyDeviceToHost));
     for (int i = 0; i < n; i++)
         ck_assert_uint_eq(halves[i], half);
@@ -61,19 +53,22 @@ START_TEST(counts_of_cub_are_written)
     OK(cudaMalloc(&to, sizeof was));
     void *args[] = {&to, &to, &to, &to, NULL};
     OK(cudaMemcpy(to, was, sizeof was, cudaMemcpyHostToDevice));
-    run(&sum,
+    run_named(
+        &sum,
         "_ZN14at_cuda_detail3cub6detail6reduce28DeviceReduceSingleTileKernelINS2_10policy_hubIiyN4"
         "cuda3std3__44plusIvEEE10Policy1000EPiSC_iS9_iiNS7_10__identityEEEvT0_T1_T2_T3_T4_T6_",
         args);
     OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
     ck_assert(is[0] == -((int64_t)1 << 32) && is[1] == -1); /* an int */
-    run(&init,
+    run_named(
+        &init,
         "_ZN14at_cuda_detail3cub6detail4scan23DeviceCompactInitKernelINS0_13ScanTileStateIiLb1EEEPl"
         "EEvT_iT0_",
         args);
     OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
     ck_assert(is[0] == 0 && is[1] == -1);
-    run(&sweep,
+    run_named(
+        &sweep,
         "_ZN14at_cuda_detail3cub6detail6select23DeviceSelectSweepKernelINS2_10policy_hubIlNS0_8"
         "NullTypeEiLb0ELNS0_10SelectImplE0EE10Policy1000EPKlPS5_PlS9_NS0_13ScanTileStateIiLb1EEES5_"
         "N4cuda3std3__48equal_toIvEEiNS2_19streaming_context_tIlLb1EEELS6_0EEEvT0_T1_T2_T3_T4_T5_"
@@ -93,7 +88,10 @@ struct reduce_op {
         int64_t index;
     } identity;
     int32_t element, inputs, outputs, splits[8], width, height, threads, others[2];
-    char input_strides[404];
+    struct {
+        int32_t dims;
+        uint32_t sizes[25][3], strides[25];
+    } input;
     struct {
         int32_t dims;
         uint32_t sizes[25][3], strides[25][2];
@@ -131,22 +129,24 @@ START_TEST(small_reductions_of_pytorch_write)
     OK(cudaMemcpy(to, was, sizeof was, cudaMemcpyHostToDevice));
     struct reduce_op op = rows_of_two(to, sizeof was, 16); /* every other element */
     void *args[] = {&op};
-    run(&argmax,
-        "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIfNS0_"
-        "9ArgMaxOpsIfEEjlLi4ELi4EEEEEvT1_",
-        args);
+    run_named(&argmax,
+              "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIfNS0_"
+              "9ArgMaxOpsIfEEjlLi4ELi4EEEEEvT1_",
+              args);
     OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
     for (int i = 0; i < 16; i++)
         ck_assert_int_eq(is[i], i < 8 && i % 2 == 0 ? 0 : was[i]);
     op.outputs_at.strides[0][0] = 1;
-    run(&all,
+    run_named(
+        &all,
         "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIbNS0_14func_wrapper_tIbZZZNS0_15and_"
         "kernel_cudaERNS_14TensorIteratorEENKUlvE_clEvENKUlvE10_clEvEUlbbE_EEjbLi4ELi4EEEEEvT1_",
         args);
     OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
     ck_assert_int_eq(is[0], 0x01010101);
     op.outputs_at.strides[0][0] = 2;
-    run(&most,
+    run_named(
+        &most,
         "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIN3c108BFloat16ENS0_7MeanOpsIS4_ffS4_"
         "EEjS4_Li4ELi8EEEEEvT1_",
         args);
@@ -169,12 +169,61 @@ START_TEST(indices_of_a_maximum_are_written)
     struct reduce_op op = rows_of_two(to, sizeof was, 4);
     op.to[1] = to + 32;
     void *args[] = {&op};
-    run(&max,
+    run_named(
+        &max,
         "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIfNS0_6MaxOpsIfEEjfLi4ELi4EEEEEvT1_",
         args);
     OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
     for (int i = 0; i < 8; i++)
         ck_assert_int_eq(is[i], i < 2 || i >= 4 ? 0 : was[i]);
+}
+END_TEST
+
+/* The program copied lengths there; 1.0f and 2.0f, as one integer, is no length. */
+START_TEST(integers_are_added_up)
+{
+    static const char most, sum, least_and_most;
+    choose("h100");
+    int64_t lengths[4] = {5, 9, 2, 7}, is[2];
+    float others[2] = {1, 2};
+    char *to;
+    OK(cudaMalloc((void **)&to, 64));
+    OK(cudaMemcpy(to + 16, lengths, sizeof lengths, cudaMemcpyHostToDevice));
+    struct reduce_op op = {.element = 8,
+                           .inputs = 4,
+                           .outputs = 1,
+                           .width = 4,
+                           .height = 8,
+                           .threads = 32,
+                           .from = to + 16,
+                           .to = {to, to + 8}};
+    op.input.dims = 1;
+    op.input.sizes[0][0] = 4;
+    op.input.strides[0] = 8;
+    void *args[] = {&op};
+    run_named(&most,
+              "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIlNS0_14func_wrapper_tIlNS0_"
+              "13MaxNanFunctorIlEEEEjlLi4ELi4EEEEEvT1_",
+              args);
+    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
+    ck_assert_int_eq(is[0], 9);
+    run_named(&sum,
+              "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIlNS0_14func_wrapper_tIlZNS0_"
+              "11sum_functorIlllEclERNS_14TensorIteratorEEUlllE_EEjlLi4ELi4EEEEEvT1_",
+              args);
+    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
+    ck_assert_int_eq(is[0], 23);
+    run_named(
+        &least_and_most,
+        "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIlNS0_9MinMaxOpsIlliEEjlLi4ELi4EEEEEvT"
+        "1_",
+        args);
+    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
+    ck_assert(is[0] == 2 && is[1] == 9);
+    OK(cudaMemcpy(to + 16, others, sizeof others, cudaMemcpyHostToDevice));
+    OK(cudaLaunchKernel(&most, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
+    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
+    ck_assert_int_eq(is[0], 0);
 }
 END_TEST
 
@@ -186,7 +235,7 @@ END_TEST
 /* x == x, x != x; abs(x) == inf, != inf; both: of one value, as isfinite() and isinf() ask. */
 START_TEST(checks_of_one_value_are_written)
 {
-    static const char same, scalar, both;
+    static const char same, scalar, both, scale;
     choose("h100");
     struct {
         int32_t how;
@@ -198,25 +247,39 @@ START_TEST(checks_of_one_value_are_written)
     OK(cudaMemset(to, 7, 64));
     char *at[3] = {to, to + 16, to + 16};
     void *args[] = {&n, &functor, at};
-    run(&same, COMPARES("BinaryFunctor", "ffb", "3"), args);
+    run_named(&same, COMPARES("BinaryFunctor", "ffb", "3"), args);
     at[0] = to + 1;
     functor.how = 1;
     OK(cudaLaunchKernel(&same, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
     at[0] = to + 2;
-    run(&scalar, COMPARES("AUnaryFunctor", "ffb", "2"), args);
+    run_named(&scalar, COMPARES("AUnaryFunctor", "ffb", "2"), args);
     at[0] = to + 3;
     functor.how = 0;
     OK(cudaLaunchKernel(&scalar, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
     OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
     ck_assert(is[0] == 1 && is[1] == 0 && is[2] == 1 && is[3] == 0);
+    functor.how = 1; /* greater than 0, and than 2 */
+    functor.with = 0;
+    at[0] = to + 8;
+    run_named(
+        &scale,
+        "_ZN2at6native29vectorized_elementwise_kernelILi8EZNS0_21compare_scalar_kernelIfEEvRNS_"
+        "18TensorIteratorBaseENS0_50_GLOBAL__N__30bf7ff7_17_CompareKernels_cu_8f1b29aa6OpTypeE"
+        "T_EUlfE_St5arrayIPcLm2EELb0EEEviT0_T1_",
+        args);
+    functor.with = 2;
+    at[0] = to + 9;
+    OK(cudaLaunchKernel(&scale, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
+    OK(cudaMemcpy(is, to + 8, sizeof is, cudaMemcpyDeviceToHost));
+    ck_assert(is[0] == 1 && is[1] == 7);
     at[2] = to + 32; /* two values: nobody knows */
     at[0] = to + 4;
     OK(cudaLaunchKernel(&same, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
     at[0] = to + 5;
-    run(&both,
-        "_ZN2at6native29vectorized_elementwise_kernelILi8ENS0_13BinaryFunctorIbbbNS0_"
-        "17BitwiseAndFunctorIbEEEESt5arrayIPcLm3EELb0EEEviT0_T1_",
-        args);
+    run_named(&both,
+              "_ZN2at6native29vectorized_elementwise_kernelILi8ENS0_13BinaryFunctorIbbbNS0_"
+              "17BitwiseAndFunctorIbEEEESt5arrayIPcLm3EELb0EEEviT0_T1_",
+              args);
     at[0] = to + 6;
     n = 2; /* a mask */
     OK(cudaLaunchKernel(&both, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
@@ -243,12 +306,12 @@ START_TEST(a_few_values_are_cast)
     OK(cudaMemcpy(to, was, sizeof was, cudaMemcpyHostToDevice));
     char *at[2] = {to + 64, to};
     void *args[] = {&n, &none, at, &none, &none, &load, &store};
-    run(&name,
-        "_ZN2at6native27unrolled_elementwise_kernelIZZZNS0_23direct_copy_kernel_cudaERNS_"
-        "18TensorIteratorBaseEENKUlvE1_clEvENKUlvE5_clEvEUlfE_St5arrayIPcLm2EELi4E"
-        "23TrivialOffsetCalculatorILi1EjESB_NS0_6memory12LoadWithCastILi1EEENSC_"
-        "13StoreWithCastILi1EEEEEviT_T0_T2_T3_T4_T5_",
-        args);
+    run_named(&name,
+              "_ZN2at6native27unrolled_elementwise_kernelIZZZNS0_23direct_copy_kernel_cudaERNS_"
+              "18TensorIteratorBaseEENKUlvE1_clEvENKUlvE5_clEvEUlfE_St5arrayIPcLm2EELi4E"
+              "23TrivialOffsetCalculatorILi1EjESB_NS0_6memory12LoadWithCastILi1EEENSC_"
+              "13StoreWithCastILi1EEEEEviT_T0_T2_T3_T4_T5_",
+              args);
     OK(cudaMemcpy(wide, to + 64, sizeof wide, cudaMemcpyDeviceToHost));
     ck_assert(wide[0] == -5 && wide[1] == 70000);
     load = (struct cast){I64, 8};
@@ -284,6 +347,7 @@ Suite *test_vgpu_results_suite(void)
     tcase_add_test(t, counts_of_cub_are_written);
     tcase_add_test(t, small_reductions_of_pytorch_write);
     tcase_add_test(t, indices_of_a_maximum_are_written);
+    tcase_add_test(t, integers_are_added_up);
     tcase_add_test(t, checks_of_one_value_are_written);
     tcase_add_test(t, a_few_values_are_cast);
     suite_add_tcase(s, t);

@@ -1,0 +1,131 @@
+/* Integers that PyTorch's kernels compute and a program reads back. */
+#include "tests/unit/vgpu_program.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* arange(2, ..., 3) of 8 bytes; cumsum() of it; a leftover of numbers sums up to nothing. */
+START_TEST(ranges_and_running_sums_are_written)
+{
+    static const char range, scan;
+    choose("h100");
+    int64_t from[2] = {2, 3}, is[4];
+    float others[2] = {1, 2};
+    int32_t n = 4;
+    char *to, *sums, state[32] = "";
+    OK(cudaMalloc((void **)&to, 64));
+    sums = to + 32;
+    void *args[] = {&n, from, &to};
+    run_named(
+        &range,
+        "_ZN50_GLOBAL__N__2fa45684_17_RangeFactories_cu_38772b0829elementwise_kernel_with_index"
+        "IiZZZN2at6native15arange_cuda_outERKN3c106ScalarES6_S6_RNS1_6TensorEENKUlvE_clEvENKUlvE2_"
+        "clEvEUllE_EEvT_T0_PN15function_traitsISD_E11result_typeE",
+        args);
+    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
+    ck_assert(is[0] == 2 && is[1] == 5 && is[2] == 8 && is[3] == 11);
+    void *of_scan[] = {&to, &sums, state, &n, state, state, &n};
+    run_named(
+        &scan,
+        "_ZN14at_cuda_detail3cub6detail4scan16DeviceScanKernelINS2_10policy_hubIllljSt4plusIlEE"
+        "10Policy1000EPKlPlNS0_13ScanTileStateIlLb1EEES6_NS0_8NullTypeEjlLb0ESE_EEvT0_T1_T2_iT3_T4_"
+        "T5_",
+        of_scan);
+    OK(cudaMemcpy(is, sums, sizeof is, cudaMemcpyDeviceToHost));
+    ck_assert(is[0] == 2 && is[1] == 7 && is[2] == 15 && is[3] == 26);
+    OK(cudaMemcpy(to, others, sizeof others, cudaMemcpyHostToDevice));
+    OK(cudaLaunchKernel(&scan, (dim3){1, 1, 1}, (dim3){128, 1, 1}, of_scan, 0, NULL));
+    OK(cudaMemcpy(is, sums, sizeof is, cudaMemcpyDeviceToHost));
+    ck_assert(is[0] == 0 && is[3] == 0);
+}
+END_TEST
+
+/* Two columns and one of 8 bytes, each 2 rows, become rows of three. */
+START_TEST(joined_tensors_are_written)
+{
+    static const char cat;
+    choose("h100");
+    enum { MOST = 64 };
+    struct {
+        char *of[MOST];
+        uint32_t offset[MOST], size[MOST], elements[MOST];
+        bool contiguous[MOST];
+        uint32_t shapes[MOST][8];
+    } in = {.offset = {0, 2}, .size = {2, 1}, .elements = {4, 2}, .contiguous = {true, true}};
+    struct {
+        uint32_t size[4], stride[4];
+    } out = {{2, 3}, {3, 1}};
+    int64_t left[4] = {1, 2, 3, 4}, right[2] = {8, 9}, is[6];
+    int32_t dim = 1;
+    uint32_t stride = 1;
+    char *to;
+    OK(cudaMalloc((void **)&to, 256));
+    in.of[0] = to + 64;
+    in.of[1] = to + 128;
+    OK(cudaMemcpy(in.of[0], left, sizeof left, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy(in.of[1], right, sizeof right, cudaMemcpyHostToDevice));
+    void *args[] = {&to, &in, &out, &dim, &stride};
+    name_kernel(&cat, "_ZN2at6native40_GLOBAL__N__f1f992fe_8_Shape_cu_49f7391c19CatArrayBatchedCopy"
+                      "INS1_10OpaqueTypeILj8EEEjLi2ELi64ELi64EEEvPT_NS1_25CatArrInputTensorMetadata"
+                      "IS5_T0_XT2_EXT3_EEENS1_16TensorSizeStrideIS8_Lj4EEEiS8_");
+    OK(cudaLaunchKernel(&cat, (dim3){1, 2, 1}, (dim3){128, 1, 1}, args, 0, NULL));
+    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
+    ck_assert(is[0] == 1 && is[1] == 2 && is[2] == 8 && is[3] == 3 && is[4] == 4 && is[5] == 9);
+}
+END_TEST
+
+/* The inverse of a permutation; an index out of range ends it. */
+START_TEST(scattered_integers_are_written)
+{
+    static const char scatter;
+    choose("h100");
+    struct {
+        int32_t dims;
+        uint32_t sizes[25][3], strides[25][3];
+        char *index;
+        int64_t size, how;
+        char *to;
+        int64_t stride, elements;
+        char *from;
+    } p = {.dims = 1, .size = 3, .stride = 1, .elements = 3};
+    int64_t order[3] = {2, 0, 1}, count[3] = {0, 1, 2}, is[3];
+    int32_t n = 3;
+    char *to;
+    OK(cudaMalloc((void **)&to, 256));
+    p.sizes[0][0] = 3;
+    p.strides[0][1] = p.strides[0][2] = 8;
+    p.to = to;
+    p.index = to + 64;
+    p.from = to + 128;
+    OK(cudaMemcpy(p.index, order, sizeof order, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy(p.from, count, sizeof count, cudaMemcpyHostToDevice));
+    void *args[] = {&n, &p};
+    run_named(
+        &scatter,
+        "_ZN2at6native34_scatter_gather_elementwise_kernelILi128ELi8EZNS0_36_cuda_scatter_gather_"
+        "internal_kernelILb1ENS0_10OpaqueTypeILi8EEElEclINS0_12TensorAssignEEEvRNS_14TensorIterator"
+        "ElllRKT_EUliE_EEviT1_",
+        args);
+    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
+    ck_assert(is[0] == 1 && is[1] == 2 && is[2] == 0);
+    order[0] = 3;
+    OK(cudaMemcpy(p.index, order, sizeof order, cudaMemcpyHostToDevice));
+    OK(cudaMemset(to, 0, sizeof is));
+    OK(cudaLaunchKernel(&scatter, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
+    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
+    ck_assert(is[0] == 0 && is[1] == 0);
+}
+END_TEST
+
+Suite *test_vgpu_integers_suite(void);
+
+Suite *test_vgpu_integers_suite(void)
+{
+    Suite *s = suite_create("vgpu_integers");
+    TCase *t = tcase_create("vgpu_integers");
+    tcase_add_test(t, ranges_and_running_sums_are_written);
+    tcase_add_test(t, joined_tensors_are_written);
+    tcase_add_test(t, scattered_integers_are_written);
+    suite_add_tcase(s, t);
+    return s;
+}
