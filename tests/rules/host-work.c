@@ -45,6 +45,27 @@ START_TEST(test_host_work)
 }
 END_TEST
 
+static void fill_optimizer(struct builder *b, int64_t at)
+{
+    build_range(b, "optimizer.step", at, at + MS(4));
+    build_kernel(b, case_gemm, at + MS(4), at + MS(4) + US(10), US(5980));
+}
+
+/* No loader's worker does an optimizer's work. */
+START_TEST(an_optimizer_is_fused)
+{
+    for (int fused = 0; fused < 2; fused++) {
+        struct builder b = build_start();
+        if (fused)
+            build_meta(&b, "torch.optimizer", "AdamW(foreach=None, fused=True)");
+        case_loop(&b, fill_optimizer);
+        const struct outcome *o = case_first(build_analyze(&b), "host-work", MS(4));
+        ck_assert_int_eq(strstr(o->remedy.pytorch, "fused=True") == NULL, fused);
+        build_end(&b);
+    }
+}
+END_TEST
+
 START_TEST(test_no_host_work)
 {
     struct builder b = build_start();
@@ -132,6 +153,7 @@ Suite *rule_host_work_suite(void)
     TCase *t = tcase_create("host-work");
     tcase_add_test(t, test_no_core_is_no_host_work);
     tcase_add_test(t, test_host_work);
+    tcase_add_test(t, an_optimizer_is_fused);
     tcase_add_test(t, test_no_host_work);
     tcase_add_test(t, the_backward_thread_needs_a_core_too);
     tcase_add_test(t, waiting_is_no_work);

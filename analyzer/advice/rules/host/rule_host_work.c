@@ -126,6 +126,15 @@ static bool trains_on_cpu(const struct facts *f, const char *where)
     return where && strncmp(where, "backward", 8) == 0 && weights && strstr(weights, ", on cpu");
 }
 
+/* The hook's range of a step of an optimizer, or PyTorch's own ("Optimizer.step#AdamW.step"), of
+ * one that is not fused yet. */
+static bool can_fuse(const struct facts *f, const char *range)
+{
+    const char *now = timeline_meta(f->tl, "torch.optimizer");
+    return range && !(now && strstr(now, "fused=True")) &&
+           (strcmp(range, "optimizer.step") == 0 || strncmp(range, "Optimizer.step#", 15) == 0);
+}
+
 static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
                  const struct told *t)
 {
@@ -137,6 +146,11 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
                                     o->rule->remedy.tensorflow, o->rule->remedy.cuda};
     else if (t->waits)
         advise_waiting(f, o);
+    else if (can_fuse(f, t->where))
+        o->remedy = (struct remedy){
+            "fused=True where the optimizer is created (Adam, AdamW, SGD, Adagrad): one call does "
+            "the work; for others, torch.compile(optimizer.step)",
+            o->rule->remedy.tensorflow, o->rule->remedy.cuda};
     else if (t->compiled)
         o->remedy = (struct remedy){
             "torch.compile(model, mode='reduce-overhead'): CUDA graphs launch the compiled code at "
