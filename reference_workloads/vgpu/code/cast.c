@@ -1,11 +1,12 @@
 #include "reference_workloads/vgpu/code/cast.h"
 
+#include "reference_workloads/vgpu/code/integers.h"
 #include "reference_workloads/vgpu/core/core_state.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MOST = 64 /* values: flags, counts and lengths, no data */ };
+enum { MOST_NUMBERS = 64 /* counts and lengths, no data */ };
 
 /* c10::ScalarType */
 enum type { U8 = 0, I8 = 1, I16 = 2, I32 = 3, I64 = 4, F32 = 6, F64 = 7, BOOL = 11, BF16 = 15 };
@@ -14,6 +15,20 @@ bool vg_writable(const void *p)
 {
     enum vg_memory_kind kind = vg_pointer(p).kind;
     return kind == VG_MEM_DEVICE || kind == VG_MEM_MANAGED;
+}
+
+struct vg_stretch vg_stretch_of(const void *p)
+{
+    struct vg_pointer at = vg_pointer(p);
+    if (at.kind != VG_MEM_DEVICE && at.kind != VG_MEM_MANAGED)
+        return (struct vg_stretch){0, 0};
+    return (struct vg_stretch){(uintptr_t)at.base, (uintptr_t)at.base + at.size};
+}
+
+bool vg_small(const void *p, size_t bytes)
+{
+    return bytes > 0 && bytes <= vg_core.copy_limit && vg_writable(p) &&
+           vg_writable((const char *)p + bytes - 1);
 }
 
 bool vg_casts(const char *name)
@@ -99,13 +114,21 @@ void vg_cast(void *const *args)
     memcpy(at, args[2], sizeof at);
     memcpy(&load, args[5], sizeof load);
     memcpy(&store, args[6], sizeof store);
-    if (n <= 0 || n > MOST || bytes_of(load.type) != load.bytes || load.bytes == 0 ||
+    bool numbers = is_number(load.type) || is_number(store.type);
+    int32_t most = numbers ? MOST_NUMBERS : VG_MOST_INTEGERS;
+    if (n <= 0 || n > most || bytes_of(load.type) != load.bytes || load.bytes == 0 ||
         bytes_of(store.type) != store.bytes || store.bytes == 0)
         return;
-    size_t last = (size_t)n - 1;
-    if (!vg_writable(at[0]) || !vg_writable(at[0] + (last + 1) * store.bytes - 1) ||
-        !vg_writable(at[1]) || !vg_writable(at[1] + (last + 1) * load.bytes - 1))
+    if (!vg_writable(at[0]) || !vg_writable(at[0] + (size_t)n * store.bytes - 1) ||
+        !vg_writable(at[1]) || !vg_writable(at[1] + (size_t)n * load.bytes - 1))
         return;
-    for (size_t i = 0; i <= last; i++)
+    if (load.type == BOOL && store.type == I64) {
+        for (size_t i = 0; i < (size_t)n; i++) {
+            int64_t flag = at[1][i] == 1;
+            memcpy(at[0] + i * sizeof flag, &flag, sizeof flag);
+        }
+        return;
+    }
+    for (size_t i = 0; i < (size_t)n; i++)
         cast(at[0] + i * store.bytes, store.type, at[1] + i * load.bytes, load.type);
 }

@@ -3,9 +3,24 @@
 #define VGPU_CODE_CAST_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* Whether the program may read at `p` what a kernel would have left there. */
 bool vg_writable(const void *p);
+/* The same of all these bytes, which are no more than what copies move. */
+bool vg_small(const void *p, size_t bytes);
+
+/* The memory around `p` that a kernel may have written; empty: none. For many looks. */
+struct vg_stretch {
+    uintptr_t from, to;
+};
+struct vg_stretch vg_stretch_of(const void *p);
+static inline bool vg_within(struct vg_stretch s, const void *p, size_t bytes)
+{
+    uintptr_t at = (uintptr_t)p;
+    return at >= s.from && at < s.to && bytes <= s.to - at;
+}
 
 bool vg_casts(const char *name); /* a mangled one */
 /* Casts a few values, if the types are ones that it knows; the kernel's arguments. */

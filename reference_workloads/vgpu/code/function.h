@@ -39,6 +39,6 @@ int vg_function_kernel(struct vg_function *f, const struct vg_profile *p,
                        const struct vg_shape *shape, struct vg_kernel *out);
 
 /* Writes what a launch of it leaves in memory, if that is known (code/results.c). */
-void vg_function_results(struct vg_function *f, void *const *args, unsigned grid_y);
+void vg_function_results(struct vg_function *f, void *const *args, const unsigned grid[2]);
 
 #endif

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LARGEST = 1 << 24 /* of lengths, counts and indices */ };
-
 enum vg_integers vg_integers_of(const char *name)
 {
     if (strstr(name, "30CatArrayBatchedCopy_vectorizedI") || strstr(name, "CatArrayBatchedCopyI") ||
@@ -15,18 +13,16 @@ enum vg_integers vg_integers_of(const char *name)
         return VG_JOIN;
     if (strstr(name, "29elementwise_kernel_with_indexI") && strstr(name, "15arange_cuda_out"))
         return VG_RANGE;
-    if (strstr(name, "34_scatter_gather_elementwise_kernelI") && strstr(name, "12TensorAssign") &&
-        strstr(name, "10OpaqueTypeILi8E"))
-        return VG_PLACE;
+    enum vg_integers other = vg_places_of(name);
+    if (other == VG_NO_INTEGERS)
+        other = vg_elements_known(name) ? VG_ELEMENTS : vg_flags_of(name);
+    if (other != VG_NO_INTEGERS)
+        return other;
+    if (strstr(name, "19compute_cuda_kernelIlEvPKT_PKlPS0_ll"))
+        return VG_REPEAT;
     bool sum = strstr(name, "16DeviceScanKernelI") && strstr(name, "EPKlPl") &&
                strstr(name, "St4plusIlE") && strstr(name, "8NullType");
     return sum ? VG_RUNNING_SUM : VG_NO_INTEGERS;
-}
-
-static bool small(const char *at, size_t bytes)
-{
-    return bytes > 0 && bytes <= vg_core.copy_limit && vg_writable(at) &&
-           vg_writable(at + bytes - 1);
 }
 
 /* Arguments: how many, start and step, the address. The lambdas of a dispatch are numbered by type.
@@ -42,7 +38,7 @@ static void range(const char *name, void *const *args)
     memcpy(&n, args[0], sizeof n);
     memcpy(from, args[1], sizeof from);
     memcpy(&to, args[2], sizeof to);
-    if (n <= 0 || !small(to, (size_t)n * each))
+    if (n <= 0 || n > VG_MOST_INTEGERS || !vg_within(vg_stretch_of(to), to, (size_t)n * each))
         return;
     for (uint64_t i = 0; i < (uint64_t)n; i++) {
         uint64_t value = (uint64_t)from[0] + (uint64_t)from[1] * i;
@@ -63,13 +59,38 @@ static void running_sum(void *const *args)
     memcpy(&from, args[0], sizeof from);
     memcpy(&to, args[1], sizeof to);
     memcpy(&n, args[6], sizeof n);
-    if (!small((const char *)from, n * sizeof *from) || !small((char *)to, n * sizeof *to))
+    if (n > VG_MOST_INTEGERS || !vg_within(vg_stretch_of(from), from, n * sizeof *from) ||
+        !vg_within(vg_stretch_of(to), to, n * sizeof *to))
         return;
     bool lengths = true;
     for (uint32_t i = 0; i < n; i++)
-        lengths = lengths && from[i] <= LARGEST && from[i] >= -LARGEST;
+        lengths = lengths && vg_is_count(from[i]);
     for (uint32_t i = 0; i < n; i++)
         to[i] = sum += lengths ? from[i] : 0;
+}
+
+/* repeat_interleave(). Arguments: the addresses of repeats, of their running sums and of the
+ * result, how many repeats, how many results. */
+static void repeat(void *const *args)
+{
+    const int64_t *repeats, *ends;
+    int64_t *to, n, results;
+    for (int i = 1; i < 5; i++)
+        if (!args[i])
+            return;
+    memcpy(&repeats, args[0], sizeof repeats);
+    memcpy(&ends, args[1], sizeof ends);
+    memcpy(&to, args[2], sizeof to);
+    memcpy(&n, args[3], sizeof n);
+    memcpy(&results, args[4], sizeof results);
+    if (n <= 0 || n > VG_MOST_INTEGERS || results <= 0 || results > VG_MOST_INTEGERS ||
+        !vg_within(vg_stretch_of(repeats), repeats, (size_t)n * sizeof *repeats) ||
+        !vg_within(vg_stretch_of(ends), ends, (size_t)n * sizeof *ends) ||
+        !vg_within(vg_stretch_of(to), to, (size_t)results * sizeof *to))
+        return;
+    for (int64_t i = 0, at = 0; i < n; i++)
+        for (int64_t k = 0; k < repeats[i] && at < results && at < ends[i]; k++)
+            to[at++] = i;
 }
 
 enum { CAT_DIMS = 4, CAT_MOST = 128 };
@@ -136,85 +157,56 @@ static void join(const char *name, void *const *args, unsigned joined)
     memcpy(&out, args[2], sizeof out);
     memcpy(&dim, args[3], sizeof dim);
     memcpy(&stride, args[4], sizeof stride);
+    struct vg_stretch within = vg_stretch_of(to);
     for (unsigned i = 0; i < joined; i++) {
         char *first = to + (size_t)in.offset[i] * stride * each;
-        if (!in_vectors && !in.contiguous[i])
-            continue;
-        if (!small(in.of[i], (size_t)in.elements[i] * each))
+        size_t bytes = (size_t)in.elements[i] * each;
+        if ((!in_vectors && !in.contiguous[i]) || in.elements[i] > VG_MOST_INTEGERS ||
+            !vg_within(vg_stretch_of(in.of[i]), in.of[i], bytes))
             continue;
         for (uint32_t e = 0; e < in.elements[i]; e++) {
             size_t place = in_vectors ? e : place_of(&out, dims, dim, in.size[i], e);
             char *at_e = first + place * each;
-            if (!vg_writable(at_e) || !vg_writable(at_e + each - 1))
+            if (!vg_within(within, at_e, each))
                 break;
             memcpy(at_e, in.of[i] + (size_t)e * each, each);
         }
     }
 }
 
-/* What scatter() and gather() of 8 bytes are told of their work, in ScatterGatherKernel.cu. */
-struct placing {
-    struct { /* OffsetCalculator<3>, in bytes: of the result, the source and the index */
-        int32_t dims;
-        struct {
-            uint32_t size, magic, shift;
-        } by[25];
-        uint32_t of[25][3];
-    } places;
-    const char *index;
-    int64_t size, how;
-    char *to;
-    int64_t stride, elements;
-    const char *from;
-};
-
-static void places_of(const struct placing *p, uint32_t i, size_t at[3])
+void vg_integers_write(enum vg_integers what, const char *name, void *const *args,
+                       const unsigned grid[2])
 {
-    at[0] = at[1] = at[2] = 0;
-    for (int32_t d = 0; d < p->places.dims && d < 25 && p->places.by[d].size; d++) {
-        for (int k = 0; k < 3; k++)
-            at[k] += (size_t)(i % p->places.by[d].size) * p->places.of[d][k];
-        i /= p->places.by[d].size;
-    }
-}
-
-/* Arguments: how many, and the above. */
-static void place(const char *name, void *const *args)
-{
-    enum { EACH = 8 };
-    bool scatters = strstr(name, "internal_kernelILb1E") != NULL;
-    struct placing p;
-    int32_t n;
-    if (!args[1])
-        return;
-    memcpy(&n, args[0], sizeof n);
-    memcpy(&p, args[1], sizeof p);
-    if (n <= 0 || (size_t)n * EACH > vg_core.copy_limit)
-        return;
-    for (uint32_t i = 0; i < (uint32_t)n; i++) {
-        size_t at[3];
-        int64_t index;
-        places_of(&p, i, at);
-        if (!small(p.index + at[2], EACH))
-            return;
-        memcpy(&index, p.index + at[2], sizeof index);
-        if (index < 0 || index >= p.size)
-            return; /* a kernel has made it, or other numbers lay there */
-        at[scatters ? 0 : 1] += (size_t)(index * p.stride) * EACH;
-        if (!small(p.to + at[0], EACH) || !small(p.from + at[1], EACH))
-            return;
-        memcpy(p.to + at[0], p.from + at[1], EACH);
-    }
-}
-
-void vg_integers_write(enum vg_integers what, const char *name, void *const *args, unsigned joined)
-{
-    if (what == VG_RANGE)
+    switch (what) {
+    case VG_RANGE:
         range(name, args);
-    else if (what == VG_PLACE)
-        place(name, args);
-    else if (what == VG_RUNNING_SUM)
+        break;
+    case VG_RUNNING_SUM:
         running_sum(args);
-    else if (what == VG_JOIN)
-        join(name, args, joined);
+        break;
+    case VG_REPEAT:
+        repeat(args);
+        break;
+    case VG_JOIN:
+        join(name, args, grid[1]);
+        break;
+    case VG_SCATTER:
+        vg_scatter(name, args);
+        break;
+    case VG_INDEX:
+        vg_index(name, args);
+        break;
+    case VG_ELEMENTS:
+        vg_elements(name, args);
+        break;
+    case VG_COUNT_FLAGS:
+        vg_count_flags(name, args, grid[0]);
+        break;
+    case VG_SELECT_FLAGS:
+        vg_select_flags(args);
+        break;
+    case VG_NO_INTEGERS:
+    case VG_INTEGERS:
+        break;
+    }
 }

@@ -1,13 +1,46 @@
-/* A few integers that PyTorch's kernels compute: ranges, running sums, joined tensors and
- * what gather() and scatter() move, which
- * programs read back as sizes, indices and tokens. */
+/* A few integers that PyTorch's kernels compute: ranges, running sums, joined tensors, and what
+ * indices move, which programs read back as sizes, indices and tokens. */
 #ifndef VGPU_CODE_INTEGERS_H
 #define VGPU_CODE_INTEGERS_H
 
-enum vg_integers { VG_NO_INTEGERS, VG_RANGE, VG_RUNNING_SUM, VG_JOIN, VG_PLACE };
+#include <stdbool.h>
+#include <stdint.h>
+
+enum vg_integers {
+    VG_NO_INTEGERS,
+    VG_RANGE,
+    VG_RUNNING_SUM,
+    VG_REPEAT,
+    VG_JOIN,
+    VG_SCATTER, /* and gather */
+    VG_INDEX,
+    VG_ELEMENTS, /* of integers and flags, one by one */
+    VG_COUNT_FLAGS,
+    VG_SELECT_FLAGS,
+    VG_INTEGERS
+};
 
 enum vg_integers vg_integers_of(const char *name); /* a mangled one */
-/* The kernel's arguments; joined: how many tensors one launch joins (its grid's y). */
-void vg_integers_write(enum vg_integers what, const char *name, void *const *args, unsigned joined);
+/* The kernel's arguments and its grid's x and y. */
+void vg_integers_write(enum vg_integers what, const char *name, void *const *args,
+                       const unsigned grid[2]);
+
+enum { VG_MOST_INTEGERS = 65536 /* masks, labels, indices; the host takes about 3 ns for each */ };
+
+/* No kernel computes numbers, so integers may be what numbers left there: those are large. */
+static inline bool vg_is_count(int64_t value)
+{
+    return value >= -(1 << 24) && value <= 1 << 24;
+}
+
+/* The kinds, each in a file of its own. */
+enum vg_integers vg_places_of(const char *name);
+void vg_scatter(const char *name, void *const *args);
+void vg_index(const char *name, void *const *args);
+bool vg_elements_known(const char *name);
+void vg_elements(const char *name, void *const *args);
+enum vg_integers vg_flags_of(const char *name);
+void vg_count_flags(const char *name, void *const *args, unsigned blocks);
+void vg_select_flags(void *const *args);
 
 #endif

@@ -1,11 +1,12 @@
 #include "reference_workloads/vgpu/code/reduce.h"
 
 #include "reference_workloads/vgpu/code/cast.h"
+#include "reference_workloads/vgpu/code/integers.h"
 #include "reference_workloads/vgpu/core/core_state.h"
 
 #include <string.h>
 
-enum { DIMS = 25, NEXT = 8, LARGEST = 1 << 24 /* of lengths, counts and indices */ };
+enum { DIMS = 25, NEXT = 8 };
 
 struct dims { /* IntDivider of OffsetCalculator */
     int32_t count;
@@ -78,24 +79,27 @@ struct totals {
     int64_t sum, least, most;
 };
 
-/* Of integers in memory that the host or a copy wrote, by all signs: a kernel writes none, and what
- * numbers of another type leave there is large. */
+/* False: the memory holds something else than counts, lengths or indices. */
 static bool add_up(const struct reduction *r, size_t each, struct totals *t)
 {
     size_t n = (size_t)r->config.inputs;
-    if (r->config.outputs != 1 || n * each > vg_core.copy_limit || r->in.dims.count < 0 ||
+    if (r->config.outputs != 1 || n > VG_MOST_INTEGERS || r->in.dims.count < 0 ||
         r->in.dims.count > DIMS)
         return false;
-    *t = (struct totals){0, LARGEST, -LARGEST};
+    bool dense = r->in.dims.count == 1 && r->in.of[0][0] == each;
+    if (dense && (!vg_writable(r->from) || !vg_writable(r->from + n * each - 1)))
+        return false;
+    *t = (struct totals){0, INT64_MAX, INT64_MIN};
     for (uint32_t i = 0; i < n; i++) {
-        const char *at = r->from + offset_of(&r->in.dims, &r->in.of[0][0], 1, i);
+        const char *at =
+            r->from + (dense ? i * each : offset_of(&r->in.dims, &r->in.of[0][0], 1, i));
         int64_t wide = 0;
         int32_t narrow;
-        if (!vg_writable(at) || !vg_writable(at + each - 1))
+        if (!dense && (!vg_writable(at) || !vg_writable(at + each - 1)))
             return false;
         memcpy(each == 8 ? (void *)&wide : (void *)&narrow, at, each);
         wide = each == 8 ? wide : narrow;
-        if (wide > LARGEST || wide < -LARGEST)
+        if (!vg_is_count(wide))
             return false;
         t->sum += wide;
         t->least = wide < t->least ? wide : t->least;

@@ -32,7 +32,6 @@ enum writes {
     A_SET /* at least one is unique */,
     A_CHECK,
     POSITIVE,
-    BOTH,
     A_CAST,
     INTEGERS
 };
@@ -127,15 +126,11 @@ static const struct vg_results *counts(const char *name)
 /* all() of one value is a copy of it, so the checks that it would ask for have to write. */
 static const struct vg_results *checks(const char *name)
 {
-    static const struct vg_results compares = {A_CHECK, 1, 2}, both = {BOTH, 1, 2},
-                                   positive = {POSITIVE, 1, 2};
+    static const struct vg_results compares = {A_CHECK, 1, 2}, positive = {POSITIVE, 1, 2};
     const char *at = strstr(name, "2at6native29vectorized_elementwise_kernel");
     if (at && strstr(at, "16CompareEqFunctorI") && !strstr(at, "BUnaryFunctor"))
         return &compares;
-    if (at && strstr(at, "21compare_scalar_kernelIfE"))
-        return &positive;
-    bool of_bool = at && (strstr(at, "17BitwiseAndFunctorIbE") || strstr(at, "10MulFunctorIbE"));
-    return of_bool && strstr(at, "13BinaryFunctorI") ? &both : NULL;
+    return at && strstr(at, "21compare_scalar_kernelIfE") ? &positive : NULL;
 }
 
 static const struct vg_results *results_of(const char *name)
@@ -157,19 +152,26 @@ static const struct vg_results *results_of(const char *name)
         ROW(NOTHING), ROW(A_VALUE), ROW(ZEROS), ROW(ONES)
 #undef ROW
     };
-    static const struct vg_results cast = {A_CAST, 0, 0},
-                                   integers[] = {[VG_RANGE] = {INTEGERS, 0, VG_RANGE},
-                                                 [VG_RUNNING_SUM] = {INTEGERS, 0, VG_RUNNING_SUM},
-                                                 [VG_JOIN] = {INTEGERS, 0, VG_JOIN},
-                                                 [VG_PLACE] = {INTEGERS, 0, VG_PLACE}};
-    const struct vg_results *count = counts(name), *check = checks(name);
-    unsigned char bytes = fills(name);
-    if (count || check)
-        return count ? count : check;
+    static const struct vg_results cast = {A_CAST, 0, 0};
+    static const struct vg_results integers[VG_INTEGERS] = {
+        [VG_RANGE] = {INTEGERS, 0, VG_RANGE},
+        [VG_RUNNING_SUM] = {INTEGERS, 0, VG_RUNNING_SUM},
+        [VG_REPEAT] = {INTEGERS, 0, VG_REPEAT},
+        [VG_JOIN] = {INTEGERS, 0, VG_JOIN},
+        [VG_SCATTER] = {INTEGERS, 0, VG_SCATTER},
+        [VG_INDEX] = {INTEGERS, 0, VG_INDEX},
+        [VG_ELEMENTS] = {INTEGERS, 0, VG_ELEMENTS},
+        [VG_COUNT_FLAGS] = {INTEGERS, 0, VG_COUNT_FLAGS},
+        [VG_SELECT_FLAGS] = {INTEGERS, 0, VG_SELECT_FLAGS},
+    };
     if (vg_casts(name))
         return &cast;
     if (vg_integers_of(name))
         return &integers[vg_integers_of(name)];
+    const struct vg_results *count = counts(name), *check = checks(name);
+    unsigned char bytes = fills(name);
+    if (count || check)
+        return count ? count : check;
     if (bytes)
         return &of[A_VALUE][bytes];
     bytes = reduces(name);
@@ -241,7 +243,7 @@ static void put_check(const struct vg_function *f, enum writes what, void *const
     *at[0] = is;
 }
 
-void vg_function_results(struct vg_function *f, void *const *args, unsigned grid_y)
+void vg_function_results(struct vg_function *f, void *const *args, const unsigned grid[2])
 {
     const struct vg_results *r = f->results;
     if (!r)
@@ -250,14 +252,14 @@ void vg_function_results(struct vg_function *f, void *const *args, unsigned grid
         return;
     if (r->what == A_VALUE)
         fill(r->bytes, args);
-    else if (r->what == A_CHECK || r->what == BOTH || r->what == POSITIVE)
+    else if (r->what == A_CHECK || r->what == POSITIVE)
         put_check(f, r->what, args);
     else if (r->what == A_COUNT || r->what == A_SET)
         put_count(r, args);
     else if (r->what == A_CAST)
         vg_cast(args);
     else if (r->what == INTEGERS)
-        vg_integers_write(r->place, f->name, args, grid_y);
+        vg_integers_write(r->place, f->name, args, grid);
     else
         vg_reduce(f->name, r->what == ONES, r->bytes, args[0]);
 }

@@ -40,6 +40,24 @@ START_TEST(ranges_and_running_sums_are_written)
 }
 END_TEST
 
+/* 0, 0, 2, 2, 2 for 2, 0 and 3 repeats. */
+START_TEST(repeated_numbers_are_written)
+{
+    static const char repeat;
+    choose("h100");
+    int64_t repeats[6] = {2, 0, 3, 2, 2, 5}, n = 3, results = 5, is[5];
+    char *to, *ends, *list;
+    OK(cudaMalloc((void **)&to, 256));
+    ends = to + 24;
+    list = to + 64;
+    OK(cudaMemcpy(to, repeats, sizeof repeats, cudaMemcpyHostToDevice));
+    void *args[] = {&to, &ends, &list, &n, &results};
+    run_named(&repeat, "_Z19compute_cuda_kernelIlEvPKT_PKlPS0_ll", args);
+    OK(cudaMemcpy(is, list, sizeof is, cudaMemcpyDeviceToHost));
+    ck_assert(is[0] == 0 && is[1] == 0 && is[2] == 2 && is[3] == 2 && is[4] == 2);
+}
+END_TEST
+
 /* Two columns and one of 8 bytes, each 2 rows, become rows of three. */
 START_TEST(joined_tensors_are_written)
 {
@@ -117,6 +135,184 @@ START_TEST(scattered_integers_are_written)
 }
 END_TEST
 
+#define VECTORIZED(functor, n)                                                                     \
+    "_ZN2at6native29vectorized_elementwise_kernelILi8E" functor "St5arrayIPcLm" n "ELb0EEEviT0_"   \
+    "T1_"
+
+/* x > 5, x == y, x <= y, x + 2 y, and masks of both; one value of which two checks are told holds
+ * both. */
+START_TEST(integers_are_compared_and_added)
+{
+    static const char greater, equal, less, add, both, inverse;
+    choose("h100");
+    struct {
+        int32_t how;
+        int64_t scalar;
+    } than_five = {1, 5}, is_equal = {0, 0}, at_most = {2, 0};
+    int64_t x[4] = {4, 5, 6, 7}, y[4] = {4, 0, 6, 1}, twice = 2, sums[4];
+    int32_t n = 4;
+    char *to, flags[20];
+    OK(cudaMalloc((void **)&to, 256));
+    OK(cudaMemset(to, 7, 256));
+    OK(cudaMemcpy(to + 64, x, sizeof x, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy(to + 96, y, sizeof y, cudaMemcpyHostToDevice));
+    char *at[3] = {to, to + 64, to + 96};
+    void *args[] = {&n, &than_five, at};
+    run_named(&greater,
+              VECTORIZED("ZNS0_21compare_scalar_kernelIlEEvRNS_18TensorIteratorBaseENS0_50_GLOBAL__"
+                         "N__3_17_CompareKernels_cu_8f1b29aa6OpTypeET_EUllE_",
+                         "2"),
+              args);
+    at[0] = to + 4;
+    args[1] = &is_equal;
+    run_named(&equal,
+              VECTORIZED("NS0_13BinaryFunctorIllbNS0_51_GLOBAL__N__6_23_CompareEQKernel_cu_d8008c96"
+                         "16CompareEqFunctorIlEEEE",
+                         "3"),
+              args);
+    at[0] = to + 16;
+    args[1] = &at_most;
+    run_named(&less,
+              "_ZN2at6native27unrolled_elementwise_kernelINS0_50_GLOBAL__N__3_17_CompareKernels_cu_"
+              "8f1b29aa14CompareFunctorIlEESt5arrayIPcLm3EELi4E23TrivialOffsetCalculatorILi2EjES8_"
+              "ILi1EjENS0_6memory15LoadWithoutCastENSB_16StoreWithoutCastEEEviT_T0_T2_T3_T4_T5_",
+              args);
+    at[0] = to + 128;
+    args[1] = &twice;
+    run_named(&add, VECTORIZED("NS0_15CUDAFunctor_addIlEE", "3"), args);
+    at[0] = to + 8;
+    at[1] = to;
+    at[2] = to + 4;
+    run_named(&both, VECTORIZED("NS0_13BinaryFunctorIbbbNS0_17BitwiseAndFunctorIbEEEE", "3"), args);
+    at[0] = to + 12;
+    run_named(&inverse,
+              VECTORIZED("ZNS0_23bitwise_not_kernel_cudaERNS_18TensorIteratorBaseEEUlbE_", "2"),
+              args);
+    OK(cudaMemcpy(flags, to, sizeof flags, cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(sums, to + 128, sizeof sums, cudaMemcpyDeviceToHost));
+    ck_assert_mem_eq(flags, "\0\0\1\1\1\0\1\0\0\0\1\0\1\1\0\0\1\0\1\0", 20);
+    ck_assert(sums[0] == 12 && sums[1] == 5 && sums[2] == 18 && sums[3] == 9);
+}
+END_TEST
+
+/* A transposed tensor of 2 by 3 becomes one without gaps. */
+START_TEST(strided_integers_are_copied)
+{
+    static const char copy;
+    choose("h100");
+    struct {
+        int32_t dims;
+        uint32_t sizes[25][3], strides[25][2];
+        char *at[2];
+    } p = {.dims = 2};
+    int64_t x[6] = {0, 1, 2, 3, 4, 5}, is[6];
+    int32_t n = 6;
+    char *to;
+    OK(cudaMalloc((void **)&to, 256));
+    OK(cudaMemcpy(to + 128, x, sizeof x, cudaMemcpyHostToDevice));
+    p.sizes[0][0] = 2;
+    p.sizes[1][0] = 3;
+    p.strides[0][0] = 8;
+    p.strides[1][0] = 16;
+    p.strides[0][1] = 24;
+    p.strides[1][1] = 8;
+    p.at[0] = to;
+    p.at[1] = to + 128;
+    void *args[] = {&n, &p};
+    run_named(
+        &copy,
+        "_ZN2at6native18elementwise_kernelILi128ELi2EZNS0_22gpu_kernel_impl_nocastIZZZNS0_23"
+        "direct_copy_kernel_cudaERNS_18TensorIteratorBaseEENKUlvE1_clEvENKUlvE2_clEvEUllE_EEvS"
+        "4_RKT_EUliE_EEviT1_",
+        args);
+    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
+    ck_assert(is[0] == 0 && is[1] == 3 && is[2] == 1 && is[3] == 4 && is[4] == 2 && is[5] == 5);
+}
+END_TEST
+
+/* A mask selects what is set; bytes that are no flags select nothing. */
+START_TEST(masks_select)
+{
+    static const char counts, selects;
+    choose("h100");
+    int32_t n = 6, count[2];
+    int64_t first = 0, is[3];
+    char *to, *flags, *list, *length, state[32] = "", other[6] = {0, 1, 9};
+    OK(cudaMalloc((void **)&to, 256));
+    flags = to + 16;
+    list = to + 64;
+    length = to + 8;
+    OK(cudaMemcpy(flags, "\0\1\0\0\1\1", 6, cudaMemcpyHostToDevice));
+    void *of_count[] = {&flags, &to, &n, state, state, state};
+    run_named(
+        &counts,
+        "_ZN14at_cuda_detail3cub6detail6reduce28DeviceReduceSingleTileKernelINS2_10policy_hub"
+        "IiyN4cuda3std3__44plusIvEEE10Policy1000EN6thrust45THRUST_300001_SM_750NS18transform_"
+        "iteratorIN2at6native43_GLOBAL__N__a_10_Nonzero_cu_cba1aaa09NonZeroOpIbEEPKbNSD_11use_"
+        "defaultESM_EEPiyS9_iiNS7_10__identityEEEvT0_T1_T2_T3_T4_T6_",
+        of_count);
+    void *of_select[] = {&first, &flags, &list, &length, state, state, state, &n, state, state};
+    run_named(
+        &selects,
+        "_ZN14at_cuda_detail3cub6detail6select23DeviceSelectSweepKernelINS2_10policy_hubIlbiLb"
+        "0EEEN6thrust45THRUST_300001_SM_750NS17counting_iteratorIlNS9_11use_defaultESB_SB_EEN"
+        "S9_18transform_iteratorIN2at6native43_GLOBAL__N__a_10_Nonzero_cu_cba1aaa09NonZeroOpIb"
+        "EEPKbSB_SB_EEPlPiNS0_13ScanTileStateIiLb1EEEEEvT0_T1_T2_T3_T4_",
+        of_select);
+    OK(cudaMemcpy(&count[0], to, 4, cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(&count[1], length, 4, cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(is, list, sizeof is, cudaMemcpyDeviceToHost));
+    ck_assert(count[0] == 3 && count[1] == 3 && is[0] == 1 && is[1] == 4 && is[2] == 5);
+    OK(cudaMemcpy(flags, other, 6, cudaMemcpyHostToDevice));
+    OK(cudaLaunchKernel(&counts, (dim3){1, 1, 1}, (dim3){128, 1, 1}, of_count, 0, NULL));
+    OK(cudaMemcpy(&count[0], to, 4, cudaMemcpyDeviceToHost));
+    ck_assert_int_eq(count[0], 0);
+}
+END_TEST
+
+/* tensor[[2, -1]] of numbers of 4 bytes; an index out of range ends it. */
+START_TEST(indexed_elements_are_copied)
+{
+    static const char by_index;
+    choose("h100");
+    struct {
+        int32_t dims;
+        uint32_t sizes[25][3], strides[25][3];
+        char *to, *from;
+        int64_t count;
+        char *index[25];
+        int64_t size[25], stride[25];
+    } p = {.dims = 1, .count = 1, .size = {4}, .stride = {4}};
+    int32_t x[4] = {10, 11, 12, 13}, is[2];
+    int64_t index[2] = {2, -1}, n = 2;
+    char *to;
+    OK(cudaMalloc((void **)&to, 256));
+    p.sizes[0][0] = 2;
+    p.strides[0][0] = 4;
+    p.strides[0][2] = 8;
+    p.to = to;
+    p.from = to + 64;
+    p.index[0] = to + 128;
+    OK(cudaMemcpy(p.from, x, sizeof x, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy(p.index[0], index, sizeof index, cudaMemcpyHostToDevice));
+    void *args[] = {&n, &p};
+    run_named(
+        &by_index,
+        "_ZN2at6native24index_elementwise_kernelILi128ELi4EZNS0_16gpu_index_kernelIZNS0_17index_"
+        "kernel_implINS0_10OpaqueTypeILi4EEEEEvRNS_18TensorIteratorBaseEN3c108ArrayRefIlEESA_E"
+        "UlPcPKclE_EEvS7_SA_SA_RKT_bEUliE_EEvlT1_",
+        args);
+    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
+    ck_assert(is[0] == 12 && is[1] == 13);
+    index[0] = 4;
+    OK(cudaMemset(to, 0, sizeof is));
+    OK(cudaMemcpy(p.index[0], index, sizeof index, cudaMemcpyHostToDevice));
+    OK(cudaLaunchKernel(&by_index, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
+    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
+    ck_assert(is[0] == 0 && is[1] == 0);
+}
+END_TEST
+
 Suite *test_vgpu_integers_suite(void);
 
 Suite *test_vgpu_integers_suite(void)
@@ -124,8 +320,13 @@ Suite *test_vgpu_integers_suite(void)
     Suite *s = suite_create("vgpu_integers");
     TCase *t = tcase_create("vgpu_integers");
     tcase_add_test(t, ranges_and_running_sums_are_written);
+    tcase_add_test(t, repeated_numbers_are_written);
     tcase_add_test(t, joined_tensors_are_written);
     tcase_add_test(t, scattered_integers_are_written);
+    tcase_add_test(t, integers_are_compared_and_added);
+    tcase_add_test(t, strided_integers_are_copied);
+    tcase_add_test(t, masks_select);
+    tcase_add_test(t, indexed_elements_are_copied);
     suite_add_tcase(s, t);
     return s;
 }

@@ -281,10 +281,10 @@ START_TEST(checks_of_one_value_are_written)
               "17BitwiseAndFunctorIbEEEESt5arrayIPcLm3EELb0EEEviT0_T1_",
               args);
     at[0] = to + 6;
-    n = 2; /* a mask */
+    n = 2; /* a mask, of bytes that are no flags */
     OK(cudaLaunchKernel(&both, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
     OK(cudaMemcpy(is, to + 4, sizeof is, cudaMemcpyDeviceToHost));
-    ck_assert(is[0] == 7 && is[1] == 1 && is[2] == 7);
+    ck_assert(is[0] == 7 && is[1] == 1 && is[2] == 0 && is[3] == 0);
 }
 END_TEST
 
