@@ -248,19 +248,26 @@ START_TEST(test_cores_bound_the_saving)
 }
 END_TEST
 
-/* Its own other threads, such as the workers of other ranks, have the cores; or another program. */
+/* Another program has the cores of a worker that is too slow anyway; its own other threads, such as
+ * the workers of other ranks, have them; another program, and with a core it would be fast enough.
+ */
 START_TEST(workers_without_a_core)
 {
-    for (int own = 0; own < 2; own++) {
+    enum { TOO_SLOW, OWN, FAST_ENOUGH };
+    for (int which = TOO_SLOW; which <= FAST_ENOUGH; which++) {
         struct builder b = start("4");
         for (int i = 3; i <= 5; i++)
             build_thread(&b, i, "other");
         case_loop(&b, fill_waits);
-        clocks(&b, 2, (struct share){0.6, 0.38, 0, 0, 0});
-        for (int i = 3; i <= 5 && own; i++)
+        clocks(&b, 2,
+               which == FAST_ENOUGH ? (struct share){0.3, 0.68, 0, 0, 0}
+                                    : (struct share){0.68, 0.3, 0, 0, 0});
+        for (int i = 3; i <= 5 && which == OWN; i++)
             clocks(&b, i, (struct share){0.95, 0, 0, 0, 0});
         const struct advice *a = build_analyze(&b);
-        case_verdict(a, "num-workers", own ? RULE_SUPPRESSED : RULE_FIRES);
+        case_verdict(a, "num-workers", which == TOO_SLOW ? RULE_FIRES : RULE_SUPPRESSED);
+        if (which == FAST_ENOUGH)
+            ck_assert_ptr_nonnull(strstr(why(a, "num-workers"), "another program"));
         case_verdict(a, "starved-workers", RULE_FIRES);
         build_end(&b);
     }

@@ -66,6 +66,36 @@ static const char *no_use(const struct facts *facts, struct arena *arena, const 
     return NULL;
 }
 
+/* Whether the workers that there are would keep up, if no other program took their cores. */
+static bool enough_with_cores(const struct facts *facts, const struct need *f)
+{
+    const struct host_facts *h = &facts->host;
+    int64_t rest = facts->step_ns - facts->breakdown_ns[PART_IDLE_INPUT];
+    double batches = h->fetches > 1.5 ? h->fetches : 1;
+    return h->fetch_cpu_ns > 0 && rest > 0 &&
+           (double)h->fetch_cpu_ns * batches <= (double)rest * f->have;
+}
+
+/* Why cores would help the workers, and more workers would not; NULL when they would. */
+static const char *cores_first(const struct facts *facts, struct arena *arena, const struct need *f,
+                               const struct query_loader *l)
+{
+    double starved = query_starved_pct(l);
+    if (f->have <= 0 || starved < LOADER_STARVED_PCT)
+        return NULL;
+    if (!query_others_compute(l, facts->host.usable_cores)) /* such as other ranks' workers */
+        return arena_printf(arena,
+                            "the program's own threads keep the workers from a core during %.0f %% "
+                            "of their work: more of them would share the same cores",
+                            starved);
+    return enough_with_cores(facts, f)
+               ? arena_printf(arena,
+                              "another program keeps the workers from a core during %.0f %% of "
+                              "their work: with cores of their own they are fast enough",
+                              starved)
+               : NULL;
+}
+
 /* Each worker would deliver the whole of it, and the runtime refuses to be told. */
 static void divide_first(const struct facts *facts, struct arena *arena, struct outcome *o)
 {
@@ -204,14 +234,10 @@ static void check_num_workers(const struct facts *facts, struct arena *arena, st
         return;
     }
     struct query_loader l = query_loader(facts, arena);
-    double starved = query_starved_pct(&l);
-    if (f.have > 0 && starved >= LOADER_STARVED_PCT &&
-        !query_others_compute(&l, facts->host.usable_cores)) { /* such as other ranks' workers */
+    why_not = cores_first(facts, arena, &f, &l);
+    if (why_not) {
         o->verdict = RULE_SUPPRESSED;
-        o->why = arena_printf(arena,
-                              "the program's own threads keep the workers from a core during %.0f "
-                              "%% of their work: more of them would share the same cores",
-                              starved);
+        o->why = why_not;
         return;
     }
     add_evidence(facts, arena, o, &f, idle);
