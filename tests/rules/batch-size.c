@@ -121,6 +121,49 @@ START_TEST(steps_that_train_on_all_data)
 }
 END_TEST
 
+static int64_t read_bytes;
+static bool set_to_eval;
+
+/* An observation, its action (or a loss), and then a batch and its backward pass. */
+static void fill_agent(struct builder *b, int64_t at)
+{
+    if (set_to_eval)
+        build_range(b, "validation", at, at + US(200));
+    build_copy(b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, true, 16, at, US(5), at + US(1), US(2));
+    build_copy(b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, true, read_bytes, at + US(10), US(5),
+               at + US(11), US(2));
+    build_copy(b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, true, 4096, at + US(210), US(5),
+               at + US(211), US(2));
+    build_range(b, "backward", at + US(220), at + US(400));
+    fill_small_kernels(b, at + US(220));
+}
+
+/* Its loop has as many steps to do, however large a batch is. */
+START_TEST(an_agent_that_acts_in_each_step)
+{
+    static const struct {
+        int64_t bytes;
+        bool eval;
+        enum verdict verdict;
+    } of[] = {{8, false, RULE_SUPPRESSED}, {8, true, RULE_SUPPRESSED}, {4, false, RULE_FIRES}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct builder b = build_start();
+        blocks = 27;
+        read_bytes = of[i].bytes;
+        set_to_eval = of[i].eval;
+        build_meta(&b, "torch.settings", "num_workers");
+        case_loop(&b, fill_agent);
+        for (int k = 0; k < CASE_STEPS; k++)
+            sample(&b, MS(105) + MS(10) * k, 1400, 0, (int64_t)9 << 30);
+        const struct advice *a = build_analyze(&b);
+        case_verdict(a, "batch-size", of[i].verdict);
+        if (of[i].verdict == RULE_SUPPRESSED)
+            ck_assert_ptr_nonnull(strstr(case_outcome(a, "batch-size")->why, "an agent acts"));
+        build_end(&b);
+    }
+}
+END_TEST
+
 /* What was in use before the first step that counts says nothing of training. */
 START_TEST(memory_before_the_steps_is_not_enough)
 {
@@ -147,6 +190,7 @@ Suite *rule_batch_size_suite(void)
     tcase_add_test(t, memory_that_xla_reserved);
     tcase_add_test(t, batches_of_its_own);
     tcase_add_test(t, steps_that_train_on_all_data);
+    tcase_add_test(t, an_agent_that_acts_in_each_step);
     tcase_add_test(t, memory_before_the_steps_is_not_enough);
     suite_add_tcase(s, t);
     return s;

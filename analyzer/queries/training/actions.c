@@ -6,10 +6,11 @@
 
 #include <string.h>
 
-enum kind { UPLOAD, TRAINING, READ, VALIDATION_BEGINS, VALIDATION_ENDS };
+enum kind { UPLOAD, TRAINING, READ, READ_LESS, VALIDATION_BEGINS, VALIDATION_ENDS };
 
 struct event {
     int64_t time, wait_ns; /* of a read */
+    uint32_t step;         /* of a read */
     enum kind kind;
 };
 
@@ -19,7 +20,7 @@ static int add(struct events *v, enum kind kind, int64_t time, int64_t wait_ns)
 {
     struct event *e = vec_push(v);
     if (e)
-        *e = (struct event){time, wait_ns, kind};
+        *e = (struct event){time, wait_ns, TL_NONE, kind};
     return e ? 0 : -1;
 }
 
@@ -66,7 +67,7 @@ static int64_t wait_of(const struct timeline *t, uint32_t call)
 
 static int add_work(struct events *v, const struct facts *f)
 {
-    enum { A_NUMBER = 8 }; /* bytes: a constant, no data */
+    enum { A_NUMBER = 8, LEAST = 8 }; /* bytes: a constant, no data; a loss or a flag is less */
     const struct timeline *t = f->tl;
     int rc = 0;
     for (uint32_t i = 0; i < t->op_count && rc == 0; i++) {
@@ -78,8 +79,14 @@ static int add_work(struct events *v, const struct facts *f)
             rc = add(v, TRAINING, c->start_ns, 0);
         else if (o->kind == OP_COPY && o->copy_kind == COPY_H2D && o->bytes > A_NUMBER)
             rc = add(v, UPLOAD, c->start_ns, 0);
-        else if (query_reads_back(t, c) && query_step_at(f, c->start_ns) != TL_NONE)
-            rc = add(v, READ, c->start_ns, wait_of(t, o->api));
+        else if (query_reads_back(t, c)) {
+            uint32_t step = query_step_at(f, c->start_ns);
+            bool action = o->kind != OP_COPY || o->bytes >= LEAST;
+            if (step != TL_NONE)
+                rc = add(v, action ? READ : READ_LESS, c->start_ns, wait_of(t, o->api));
+            if (step != TL_NONE && rc == 0)
+                v->at[v->n - 1].step = step;
+        }
     }
     return rc;
 }
@@ -91,21 +98,37 @@ static int by_time(const void *a, const void *b)
                               : (x->kind > y->kind) - (x->kind < y->kind);
 }
 
-static struct query_actions follow(const struct events *v)
+/* Every few steps; what runs in each is an agent's policy, which its program sets to eval() to act.
+ */
+static bool validates(const struct facts *f, const struct events *v)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < v->n; i++)
+        n += v->at[i].kind == VALIDATION_BEGINS;
+    return n * 2 < f->steps.used;
+}
+
+static struct query_actions follow(const struct events *v, bool validates)
 {
     struct query_actions q = {0};
     int64_t pending = 0, pending_ns = 0, validations = 0;
+    uint32_t step = TL_NONE, counted = TL_NONE; /* of the last read, of the last action */
     enum kind last = TRAINING;
     for (size_t i = 0; i < v->n; i++) {
         const struct event *e = &v->at[i];
         validations += (e->kind == VALIDATION_BEGINS) - (e->kind == VALIDATION_ENDS);
-        if (e->kind == READ && validations == 0) {
+        bool reads = e->kind == READ || e->kind == READ_LESS;
+        if (reads && (validations == 0 || !validates))
             q.all_ns += e->wait_ns;
+        if (e->kind == READ && (validations == 0 || !validates)) {
             pending += last == UPLOAD;
             pending_ns += last == UPLOAD ? e->wait_ns : 0;
+            step = e->step;
         } else if (e->kind == UPLOAD || e->kind == TRAINING) {
             q.count += e->kind == UPLOAD ? pending : 0;
             q.ns += e->kind == UPLOAD ? pending_ns : 0;
+            q.steps += e->kind == UPLOAD && pending > 0 && step != counted;
+            counted = e->kind == UPLOAD && pending > 0 ? step : counted;
             pending = pending_ns = 0;
             last = e->kind;
         }
@@ -127,7 +150,7 @@ struct query_actions query_actions(const struct facts *f)
     struct events v = {0};
     if (add_ranges(&v, f) == 0 && add_work(&v, f) == 0 && trains(&v)) {
         qsort(v.at, v.n, sizeof *v.at, by_time);
-        q = follow(&v);
+        q = follow(&v, validates(f, &v));
     }
     vec_release(&v);
     return q;

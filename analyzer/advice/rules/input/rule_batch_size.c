@@ -1,6 +1,7 @@
 /* Kernels too small for the GPU, with memory to spare for a larger batch. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/gpu.h"
+#include "analyzer/queries/training/actions.h"
 
 enum { LEAST_PCT = 25 /* of the step, below which a larger batch is not the point */ };
 
@@ -142,6 +143,16 @@ static void check_batch_size(const struct facts *facts, struct arena *arena, str
             "larger batch";
         return;
     }
+    int64_t playing = query_actions(facts).steps;
+    if (playing * 2 >= (int64_t)facts->steps.used) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = arena_printf(arena,
+                              "the kernels are small, but an agent acts in %lld of %zu steps: a "
+                              "larger batch leaves as many steps to do. More environments at once "
+                              "fill the GPU",
+                              (long long)playing, facts->steps.used);
+        return;
+    }
     struct query_gpu g = query_gpu(facts);
     if (query_of_xla(facts)) { /* it takes most of the memory when it starts */
         o->verdict = RULE_CANNOT_TELL;
@@ -185,7 +196,9 @@ const struct rule rule_batch_size = {
            "The saving counts this per step of the present batch size. A larger batch changes the "
            "training: the learning rate usually grows with it, and beyond some size more samples "
            "no longer speed up convergence. gpuprof gives this advice only if the recording shows "
-           "how much memory is in use, and not where each step seems to train on all data.",
+           "how much memory is in use, and not where each step seems to train on all data, or an "
+           "agent "
+           "acts in each step.",
     .remedy = {"DataLoader(batch_size=N), with the learning rate scaled and warmed up",
                "dataset.batch(N), with the learning rate scaled and warmed up",
                "a larger batch dimension in the descriptors; scale the learning rate"},
