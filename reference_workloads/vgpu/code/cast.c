@@ -45,6 +45,11 @@ static unsigned bytes_of(int type)
     return type >= 0 && (size_t)type < sizeof bytes ? bytes[type] : 0;
 }
 
+unsigned vg_integer_bytes(int type)
+{
+    return type == F32 || type == F64 || type == BF16 ? 0 : bytes_of(type);
+}
+
 static bool is_number(int type)
 {
     return type == F32 || type == F64 || type == BF16;
@@ -65,7 +70,7 @@ static double number_at(const char *from, int type)
 }
 
 /* Little-endian, as the device's. */
-static int64_t integer_at(const char *from, int type)
+int64_t vg_integer_at(const char *from, int type)
 {
     uint64_t bits = 0;
     unsigned bytes = bytes_of(type), shift = 64 - 8 * bytes;
@@ -88,7 +93,7 @@ static void cast(char *to, int to_type, const char *from, int type)
 {
     double number = is_number(type) ? number_at(from, type) : 0;
     bool fits = number > -9e18 && number < 9e18; /* neither NaN nor infinite */
-    int64_t integer = !is_number(type) ? integer_at(from, type) : fits ? (int64_t)number : 0;
+    int64_t integer = !is_number(type) ? vg_integer_at(from, type) : fits ? (int64_t)number : 0;
     if (to_type == BOOL)
         *to = is_number(type) ? number != 0 : integer != 0;
     else if (is_number(to_type))

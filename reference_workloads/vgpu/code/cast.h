@@ -22,6 +22,10 @@ static inline bool vg_within(struct vg_stretch s, const void *p, size_t bytes)
     return at >= s.from && at < s.to && bytes <= s.to - at;
 }
 
+/* Of c10::ScalarType: bytes of an integer or a flag, 0: another type; the value of one. */
+unsigned vg_integer_bytes(int type);
+int64_t vg_integer_at(const char *from, int type);
+
 bool vg_casts(const char *name); /* a mangled one */
 /* Casts a few values, if the types are ones that it knows; the kernel's arguments. */
 void vg_cast(void *const *args);

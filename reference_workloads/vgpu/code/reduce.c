@@ -79,23 +79,17 @@ struct totals {
     int64_t sum, least, most;
 };
 
-/* False: the memory holds something else than counts, lengths or indices. */
-static bool add_up(const struct reduction *r, size_t each, struct totals *t)
+/* Of one result; base: where its inputs begin. False: the memory holds something else than counts,
+ * lengths or indices. */
+static bool add_up(const struct reduction *r, const char *base, size_t each, struct totals *t)
 {
-    size_t n = (size_t)r->config.inputs;
-    if (r->config.outputs != 1 || n > VG_MOST_INTEGERS || r->in.dims.count < 0 ||
-        r->in.dims.count > DIMS)
-        return false;
-    bool dense = r->in.dims.count == 1 && r->in.of[0][0] == each;
-    if (dense && (!vg_writable(r->from) || !vg_writable(r->from + n * each - 1)))
-        return false;
+    struct vg_stretch within = vg_stretch_of(base);
     *t = (struct totals){0, INT64_MAX, INT64_MIN};
-    for (uint32_t i = 0; i < n; i++) {
-        const char *at =
-            r->from + (dense ? i * each : offset_of(&r->in.dims, &r->in.of[0][0], 1, i));
+    for (uint32_t i = 0; i < (uint32_t)r->config.inputs; i++) {
+        const char *at = base + offset_of(&r->in.dims, &r->in.of[0][0], 1, i);
         int64_t wide = 0;
         int32_t narrow;
-        if (!dense && (!vg_writable(at) || !vg_writable(at + each - 1)))
+        if (!vg_within(within, at, each))
             return false;
         memcpy(each == 8 ? (void *)&wide : (void *)&narrow, at, each);
         wide = each == 8 ? wide : narrow;
@@ -108,21 +102,30 @@ static bool add_up(const struct reduction *r, size_t each, struct totals *t)
     return true;
 }
 
-/* False: another operation, or no integers. */
+/* False: another operation, no integers, or too many. Where the memory holds none, the result is 0.
+ */
 static bool reduce_integers(const struct reduction *r, const char *name, size_t each)
 {
     const char *in = strstr(name, "8ReduceOpI");
-    struct totals t;
-    if (!in || !strchr("il", in[10]) || (each != 4 && each != 8))
+    const struct vg_reduce_config *c = &r->config;
+    if (!in || !strchr("il", in[10]) || (each != 4 && each != 8) || r->in.dims.count < 0 ||
+        r->in.dims.count > DIMS || (int64_t)c->inputs * c->outputs > VG_MOST_INTEGERS)
         return false;
     bool both = strstr(in, "9MinMaxOpsI"), sum = strstr(in, "11sum_functorI"),
          most = strstr(in, "13MaxNanFunctorI"), least = strstr(in, "13MinNanFunctorI");
-    if ((!both && !sum && !most && !least) || !add_up(r, in[10] == 'l' ? 8 : 4, &t))
+    if (!both && !sum && !most && !least)
         return false;
-    int64_t values[2] = {sum ? t.sum : most ? t.most : t.least, t.most};
-    for (int k = 0; k <= both; k++)
-        if (vg_writable(r->to[k]) && vg_writable(r->to[k] + each - 1))
-            memcpy(r->to[k], &values[k], each); /* little-endian, as the device */
+    for (uint32_t i = 0; i < (uint32_t)c->outputs; i++) {
+        struct totals t;
+        size_t to = offset_of(&r->out.dims, &r->out.of[0][0], 2, i);
+        size_t from = offset_of(&r->out.dims, &r->out.of[0][1], 2, i);
+        if (!add_up(r, r->from + from, in[10] == 'l' ? 8 : 4, &t))
+            t = (struct totals){0, 0, 0};
+        int64_t values[2] = {sum ? t.sum : most ? t.most : t.least, t.most};
+        for (int k = 0; k <= both; k++)
+            if (vg_writable(r->to[k] + to) && vg_writable(r->to[k] + to + each - 1))
+                memcpy(r->to[k] + to, &values[k], each); /* little-endian, as the device */
+    }
     return true;
 }
 

@@ -7,9 +7,9 @@
  *   sum, max, min of integers  theirs, if the input's memory holds what lengths and counts may be
  *   other reductions           0 (sums, means, any(), argmax(), the values and indices of max())
  *   arange(), cumsum(), cat(), gather(), scatter()  the values, of integers
- *   checks of one value        true for x == x, x != inf, x > 0, and for two of them together
- *                              (isfinite(), constraints of distributions); false for x != x and
- *                              x == inf
+ *   checks of one value        true for x == x, x != inf, x >= a, x > 0, x < a > 0, x <= y, as
+ *                              isfinite() and constraints of distributions ask; false for x != x
+ *                              and x == inf
  *   counts by CUB              0 (what a mask or nonzero() selects), 1 of unique()
  *   a few values cast          the values: any() and all() of one number are such a cast
  *
@@ -31,7 +31,7 @@ enum writes {
     A_COUNT,
     A_SET /* at least one is unique */,
     A_CHECK,
-    POSITIVE,
+    BOUNDED,
     A_CAST,
     INTEGERS
 };
@@ -126,11 +126,13 @@ static const struct vg_results *counts(const char *name)
 /* all() of one value is a copy of it, so the checks that it would ask for have to write. */
 static const struct vg_results *checks(const char *name)
 {
-    static const struct vg_results compares = {A_CHECK, 1, 2}, positive = {POSITIVE, 1, 2};
+    static const struct vg_results compares = {A_CHECK, 1, 2}, bounds = {BOUNDED, 1, 2};
     const char *at = strstr(name, "2at6native29vectorized_elementwise_kernel");
     if (at && strstr(at, "16CompareEqFunctorI") && !strstr(at, "BUnaryFunctor"))
         return &compares;
-    return at && strstr(at, "21compare_scalar_kernelIfE") ? &positive : NULL;
+    bool scalar = at && strstr(at, "21compare_scalar_kernelIfE"),
+         bound = at && strstr(at, "14CompareFunctorIfE");
+    return scalar || bound ? &bounds : NULL;
 }
 
 static const struct vg_results *results_of(const char *name)
@@ -211,7 +213,8 @@ static void put_count(const struct vg_results *r, void *const *args)
 /* Arguments: how many, the functor, the addresses of the result and of what is compared. */
 static void put_check(const struct vg_function *f, enum writes what, void *const *args)
 {
-    enum { EQUAL, GREATER = 1 /* of another list: at least, greater, at most, less */ };
+    enum { EQUAL };
+    enum { AT_LEAST, GREATER, AT_MOST };
     struct {
         int32_t how;
         float with;
@@ -235,9 +238,12 @@ static void put_check(const struct vg_function *f, enum writes what, void *const
         if (!strstr(f->name, "13AUnaryFunctorIffb") || !isinf(compare.with))
             return;
         is = compare.how != EQUAL;
-    } else if (what == POSITIVE) {
+    } else if (what == BOUNDED) {
         memcpy(&compare, args[1], sizeof compare);
-        if (compare.how != GREATER || compare.with != 0)
+        bool scalar = strstr(f->name, "14CompareFunctorIfE") == NULL,
+             least = compare.how == AT_LEAST, most = compare.how == AT_MOST;
+        if (scalar ? !least && !(compare.how == GREATER ? compare.with == 0 : compare.with > 0)
+                   : !least && !most)
             return;
     }
     *at[0] = is;
@@ -252,7 +258,7 @@ void vg_function_results(struct vg_function *f, void *const *args, const unsigne
         return;
     if (r->what == A_VALUE)
         fill(r->bytes, args);
-    else if (r->what == A_CHECK || r->what == POSITIVE)
+    else if (r->what == A_CHECK || r->what == BOUNDED)
         put_check(f, r->what, args);
     else if (r->what == A_COUNT || r->what == A_SET)
         put_count(r, args);

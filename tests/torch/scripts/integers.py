@@ -23,6 +23,9 @@ QUESTIONS = {
     "next token": lambda at: torch.cat([tokens.to(at), torch.zeros(4, 1, dtype=torch.long, device=at)], 1),
     "positions": lambda at: torch.arange(N, device=at) - graph.to(at) * 10, "turned": lambda at: tokens.to(at).t().contiguous(),
     "order": lambda at: tokens.to(at).gather(1, torch.arange(7, -1, -1, device=at).expand(4, 8)),
+    "words": lambda at: (tokens.to(at) > 9).sum(-1), "halves": lambda at: (lengths.to(at) - 3) // 2,
+    "filled": lambda at: labels.to(at).masked_fill(labels.to(at) == -1, 0), "chosen": lambda at: torch.where(mask.to(at), labels.to(at), 0),
+    "unfinished": lambda at: torch.ones(N, dtype=torch.long, device=at) & ~mask.to(at), "longest": lambda at: tokens.to(at).amax(1),
     "bins": lambda at: torch.tensor(torch.bincount(graph.to(at)).shape),
 }
 

@@ -195,6 +195,69 @@ START_TEST(integers_are_compared_and_added)
 }
 END_TEST
 
+/* A mask beside integers of 8 bytes: cast as it is loaded, filled, chosen by; rounded down by 4. */
+START_TEST(masks_and_integers_go_together)
+{
+    static const char both, fill, choose_by, divide;
+    choose("h100");
+    enum { BOOL = 11, I64 = 4 };
+    struct {
+        int8_t types[2];
+        uint32_t bytes[2];
+    } load = {{I64, BOOL}, {8, 1}};
+    struct {
+        int8_t type;
+        uint32_t bytes;
+    } store = {I64, 8};
+    int64_t x[3] = {1, 1, -5}, is[4][3], nine = 9, by[2] = {0, 4};
+    int32_t n = 3, none = 0;
+    char *to;
+    OK(cudaMalloc((void **)&to, 512));
+    OK(cudaMemcpy(to + 256, x, sizeof x, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy(to + 320, "\1\0\1", 3, cudaMemcpyHostToDevice));
+    char *at[3] = {to, to + 256, to + 320};
+    void *args[] = {&n, &none, at, &none, &none, &load, &store};
+    run_named(&both,
+              "_ZN2at6native27unrolled_elementwise_kernelINS0_13BinaryFunctorIlllNS0_"
+              "17BitwiseAndFunctorIlEEEESt5arrayIPcLm3EELi4E23TrivialOffsetCalculatorILi2EjES9_ILi1"
+              "EjENS0_6memory12LoadWithCastILi2EEENSC_13StoreWithCastILi1EEEEEviT_T0_T2_T3_T4_T5_",
+              args);
+    at[0] = to + 24;
+    args[1] = &nine;
+    run_named(&fill,
+              VECTORIZED("ZZZNS0_44_GLOBAL__N__b_11_Indexing_cu_89862edb18masked_fill_kernelERNS_14"
+                         "TensorIteratorERKN3c106ScalarEENKUlvE_clEvENKUlvE2_clEvEUllbE_",
+                         "3"),
+              args);
+    at[0] = to + 48;
+    args[1] = by;
+    run_named(&divide,
+              VECTORIZED("NS0_13BUnaryFunctorIlllZZZNS0_15binary_internal21div_floor_kernel_cudaER"
+                         "NS_18TensorIteratorBaseEENKUlvE_clEvENKUlvE2_clEvEUlllE_EE",
+                         "2"),
+              args);
+    struct {
+        int32_t dims;
+        uint32_t sizes[25][3], strides[25][4];
+        char *at[4];
+    } p = {.dims = 1, .at = {to + 72, to + 320, to + 256, to + 24}};
+    uint32_t strides[4] = {8, 1, 8, 8};
+    p.sizes[0][0] = 3;
+    memcpy(p.strides[0], strides, sizeof strides);
+    void *of_choice[] = {&n, &p};
+    run_named(&choose_by,
+              "_ZN2at6native18elementwise_kernelILi128ELi2EZNS0_22gpu_kernel_impl_nocastIZZZNS0_49_"
+              "GLOBAL__N__0_16_TensorCompare_cu_71e06f4e17where_kernel_implERNS_14TensorIteratorEEN"
+              "KUlvE_clEvENKUlvE2_clEvEUlbmmE_EEvRNS_18TensorIteratorBaseERKT_EUliE_EEviT1_",
+              of_choice);
+    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
+    ck_assert(is[0][0] == 1 && is[0][1] == 0 && is[0][2] == 1);
+    ck_assert(is[1][0] == 9 && is[1][1] == 1 && is[1][2] == 9);
+    ck_assert(is[2][0] == 0 && is[2][1] == 0 && is[2][2] == -2);
+    ck_assert(is[3][0] == 1 && is[3][1] == 1 && is[3][2] == -5);
+}
+END_TEST
+
 /* A transposed tensor of 2 by 3 becomes one without gaps. */
 START_TEST(strided_integers_are_copied)
 {
@@ -324,6 +387,7 @@ Suite *test_vgpu_integers_suite(void)
     tcase_add_test(t, joined_tensors_are_written);
     tcase_add_test(t, scattered_integers_are_written);
     tcase_add_test(t, integers_are_compared_and_added);
+    tcase_add_test(t, masks_and_integers_go_together);
     tcase_add_test(t, strided_integers_are_copied);
     tcase_add_test(t, masks_select);
     tcase_add_test(t, indexed_elements_are_copied);
