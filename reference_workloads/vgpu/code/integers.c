@@ -16,6 +16,8 @@ enum vg_integers vg_integers_of(const char *name)
     enum vg_integers other = vg_places_of(name);
     if (other == VG_NO_INTEGERS)
         other = vg_elements_known(name) ? VG_ELEMENTS : vg_flags_of(name);
+    if (other == VG_NO_INTEGERS)
+        other = vg_draws_of(name);
     if (other != VG_NO_INTEGERS)
         return other;
     if (strstr(name, "19compute_cuda_kernelIlEvPKT_PKlPS0_ll"))
@@ -204,6 +206,15 @@ void vg_integers_write(enum vg_integers what, const char *name, void *const *arg
         break;
     case VG_SELECT_FLAGS:
         vg_select_flags(args);
+        break;
+    case VG_DRAW:
+        vg_draw(name, args);
+        break;
+    case VG_PERMUTE:
+        vg_permute(args);
+        break;
+    case VG_TOP_K:
+        vg_top_k(args);
         break;
     case VG_NO_INTEGERS:
     case VG_INTEGERS:

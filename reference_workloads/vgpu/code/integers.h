@@ -17,6 +17,9 @@ enum vg_integers {
     VG_ELEMENTS, /* of integers and flags, one by one */
     VG_COUNT_FLAGS,
     VG_SELECT_FLAGS,
+    VG_DRAW,
+    VG_PERMUTE,
+    VG_TOP_K,
     VG_INTEGERS
 };
 
@@ -42,5 +45,9 @@ void vg_elements(const char *name, void *const *args);
 enum vg_integers vg_flags_of(const char *name);
 void vg_count_flags(const char *name, void *const *args, unsigned blocks);
 void vg_select_flags(void *const *args);
+enum vg_integers vg_draws_of(const char *name);
+void vg_draw(const char *name, void *const *args);
+void vg_permute(void *const *args);
+void vg_top_k(void *const *args);
 
 #endif

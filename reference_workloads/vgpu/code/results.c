@@ -165,6 +165,9 @@ static const struct vg_results *results_of(const char *name)
         [VG_ELEMENTS] = {INTEGERS, 0, VG_ELEMENTS},
         [VG_COUNT_FLAGS] = {INTEGERS, 0, VG_COUNT_FLAGS},
         [VG_SELECT_FLAGS] = {INTEGERS, 0, VG_SELECT_FLAGS},
+        [VG_DRAW] = {INTEGERS, 0, VG_DRAW},
+        [VG_PERMUTE] = {INTEGERS, 0, VG_PERMUTE},
+        [VG_TOP_K] = {INTEGERS, 0, VG_TOP_K},
     };
     if (vg_casts(name))
         return &cast;

@@ -36,6 +36,11 @@ for name, question in QUESTIONS.items():
     assert torch.equal(there, here), f"{name}: {there} is not {here}"
     print(name, tuple(there.shape))
 
+drawn, order = torch.randint(3, 9, (1000,), device="cuda").cpu(), torch.randperm(3000, device="cuda").cpu()
+best = torch.rand(50, 30, device="cuda").topk(4).indices.cpu()
+assert drawn.unique().tolist() == [3, 4, 5, 6, 7, 8] and torch.equal(order.sort().values, torch.arange(3000)) and 0 <= best.min() <= best.max() < 30
+print("drawn in range")
+
 model = nn.LSTM(8, 16, batch_first=True).cuda()
 optimizer = torch.optim.Adam(model.parameters())
 for _ in range(8):
