@@ -66,8 +66,9 @@ reference_workloads/ddp reference_workloads/common reference_workloads/conv
 reference_workloads/gpt reference_workloads/common reference_workloads/conv
 reference_workloads/vgpu/ptx
 reference_workloads/vgpu/core reference_workloads/vgpu/ptx
-reference_workloads/vgpu/code reference_workloads/vgpu/core reference_workloads/vgpu/ptx
-reference_workloads/vgpu/cost reference_workloads/vgpu/code reference_workloads/vgpu/core reference_workloads/vgpu/ptx
+reference_workloads/vgpu/values reference_workloads/vgpu/core
+reference_workloads/vgpu/code reference_workloads/vgpu/core reference_workloads/vgpu/ptx reference_workloads/vgpu/values
+reference_workloads/vgpu/cost reference_workloads/vgpu/code reference_workloads/vgpu/core reference_workloads/vgpu/ptx reference_workloads/vgpu/values
 reference_workloads/vgpu/reach
 ROOMS
     for shim in cupti cublas cublaslt cudnn cufft curand cusolver cusparse nccl nvml; do

@@ -158,6 +158,6 @@ int vg_function_kernel(struct vg_function *f, const struct vg_profile *p, const 
     const void *room[MOST_ARGUMENTS];
     void *const *args = arguments_of(f, s, room);
     out->duration_ns = duration(f, p, out, args);
-    vg_function_results(f, args, s->grid);
+    vg_results_write(&f->results, f->name, args, s->grid);
     return VG_OK;
 }

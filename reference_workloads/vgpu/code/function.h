@@ -4,8 +4,7 @@
 #define VGPU_CODE_FUNCTION_H
 
 #include "reference_workloads/vgpu/core/core_state.h"
-
-struct vg_results;
+#include "reference_workloads/vgpu/values/results.h"
 
 struct vg_function {
     const void *host; /* the address that the program launches; NULL: loaded from a module */
@@ -37,8 +36,5 @@ struct vg_shape {
 /* What a launch of it is on this device, with its duration; or a cudaError_t number. */
 int vg_function_kernel(struct vg_function *f, const struct vg_profile *p,
                        const struct vg_shape *shape, struct vg_kernel *out);
-
-/* Writes what a launch of it leaves in memory, if that is known (code/results.c). */
-void vg_function_results(struct vg_function *f, void *const *args, const unsigned grid[2]);
 
 #endif

@@ -6,7 +6,7 @@
  * costs below from real recordings of others. A kernel that is not known here gets the default of
  * profiles/kernels.ini, a guess. */
 #include "reference_workloads/vgpu/cost/cost_torch.h"
-#include "reference_workloads/vgpu/code/reduce.h"
+#include "reference_workloads/vgpu/values/reduce.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -14,10 +14,11 @@
  *   a few values cast          the values: any() and all() of one number are such a cast
  *
  * Only small results, as for copies. */
-#include "reference_workloads/vgpu/code/cast.h"
-#include "reference_workloads/vgpu/code/function.h"
-#include "reference_workloads/vgpu/code/integers.h"
-#include "reference_workloads/vgpu/code/reduce.h"
+#include "reference_workloads/vgpu/values/cast.h"
+#include "reference_workloads/vgpu/values/integers.h"
+#include "reference_workloads/vgpu/values/reduce.h"
+#include "reference_workloads/vgpu/values/results.h"
+#include "reference_workloads/vgpu/core/core_state.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -214,7 +215,7 @@ static void put_count(const struct vg_results *r, void *const *args)
 }
 
 /* Arguments: how many, the functor, the addresses of the result and of what is compared. */
-static void put_check(const struct vg_function *f, enum writes what, void *const *args)
+static void put_check(const char *name, enum writes what, void *const *args)
 {
     enum { EQUAL };
     enum { AT_LEAST, GREATER, AT_MOST };
@@ -224,7 +225,7 @@ static void put_check(const struct vg_function *f, enum writes what, void *const
     } compare;
     int32_t n;
     char *at[3];
-    bool with_itself = strstr(f->name, "13BinaryFunctorI") != NULL, is = true;
+    bool with_itself = strstr(name, "13BinaryFunctorI") != NULL, is = true;
     if (!args[1] || !args[2])
         return;
     memcpy(&n, args[0], sizeof n);
@@ -238,13 +239,13 @@ static void put_check(const struct vg_function *f, enum writes what, void *const
         is = compare.how == EQUAL;
     } else if (what == A_CHECK) {
         memcpy(&compare, args[1], sizeof compare);
-        if (!strstr(f->name, "13AUnaryFunctorIffb") || !isinf(compare.with))
+        if (!strstr(name, "13AUnaryFunctorIffb") || !isinf(compare.with))
             return;
         is = compare.how != EQUAL;
     } else if (what == BOUNDED) {
         memcpy(&compare, args[1], sizeof compare);
-        bool scalar = strstr(f->name, "14CompareFunctorIfE") == NULL,
-             least = compare.how == AT_LEAST, most = compare.how == AT_MOST;
+        bool scalar = strstr(name, "14CompareFunctorIfE") == NULL, least = compare.how == AT_LEAST,
+             most = compare.how == AT_MOST;
         if (scalar ? !least && !(compare.how == GREATER ? compare.with == 0 : compare.with > 0)
                    : !least && !most)
             return;
@@ -252,23 +253,24 @@ static void put_check(const struct vg_function *f, enum writes what, void *const
     *at[0] = is;
 }
 
-void vg_function_results(struct vg_function *f, void *const *args, const unsigned grid[2])
+void vg_results_write(_Atomic(const struct vg_results *) *known, const char *name,
+                      void *const *args, const unsigned grid[2])
 {
-    const struct vg_results *r = f->results;
+    const struct vg_results *r = *known;
     if (!r)
-        f->results = r = results_of(f->name);
+        *known = r = results_of(name);
     if (r->what == NOTHING || !args || !args[0])
         return;
     if (r->what == A_VALUE)
         fill(r->bytes, args);
     else if (r->what == A_CHECK || r->what == BOUNDED)
-        put_check(f, r->what, args);
+        put_check(name, r->what, args);
     else if (r->what == A_COUNT || r->what == A_SET)
         put_count(r, args);
     else if (r->what == A_CAST)
         vg_cast(args);
     else if (r->what == INTEGERS)
-        vg_integers_write(r->place, f->name, args, grid);
+        vg_integers_write(r->place, name, args, grid);
     else
-        vg_reduce(f->name, r->what == ONES, r->bytes, args[0]);
+        vg_reduce(name, r->what == ONES, r->bytes, args[0]);
 }

@@ -1,6 +1,6 @@
 /* PyTorch's reductions (ReduceOp in Reduce.cuh), by the only argument of their kernel. */
-#ifndef VGPU_CODE_REDUCE_H
-#define VGPU_CODE_REDUCE_H
+#ifndef VGPU_VALUES_REDUCE_H
+#define VGPU_VALUES_REDUCE_H
 
 #include <stddef.h>
 #include <stdint.h>

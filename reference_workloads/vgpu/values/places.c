@@ -1,6 +1,6 @@
 /* What scatter(), gather() and tensor[indices] move: small, and by indices that are true. */
-#include "reference_workloads/vgpu/code/cast.h"
-#include "reference_workloads/vgpu/code/integers.h"
+#include "reference_workloads/vgpu/values/cast.h"
+#include "reference_workloads/vgpu/values/integers.h"
 
 #include <stdio.h>
 #include <string.h>

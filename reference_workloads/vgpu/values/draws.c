@@ -1,7 +1,7 @@
 /* What random integers, permutations and top-k leave: any that are in range serve, since a program
  * cannot know which they would be. A permutation is the identity, and the largest come first. */
-#include "reference_workloads/vgpu/code/cast.h"
-#include "reference_workloads/vgpu/code/integers.h"
+#include "reference_workloads/vgpu/values/cast.h"
+#include "reference_workloads/vgpu/values/integers.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Integers of 8 bytes and flags, one by one: compared, added, multiplied, combined, copied. */
-#include "reference_workloads/vgpu/code/cast.h"
-#include "reference_workloads/vgpu/code/integers.h"
+#include "reference_workloads/vgpu/values/cast.h"
+#include "reference_workloads/vgpu/values/integers.h"
 
 #include <string.h>
 

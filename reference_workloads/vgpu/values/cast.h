@@ -1,6 +1,6 @@
 /* PyTorch's kernel that copies values of one type into a tensor of another. */
-#ifndef VGPU_CODE_CAST_H
-#define VGPU_CODE_CAST_H
+#ifndef VGPU_VALUES_CAST_H
+#define VGPU_VALUES_CAST_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-#include "reference_workloads/vgpu/code/cast.h"
+#include "reference_workloads/vgpu/values/cast.h"
 
-#include "reference_workloads/vgpu/code/integers.h"
+#include "reference_workloads/vgpu/values/integers.h"
 #include "reference_workloads/vgpu/core/core_state.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
-#include "reference_workloads/vgpu/code/reduce.h"
+#include "reference_workloads/vgpu/values/reduce.h"
 
-#include "reference_workloads/vgpu/code/cast.h"
-#include "reference_workloads/vgpu/code/integers.h"
+#include "reference_workloads/vgpu/values/cast.h"
+#include "reference_workloads/vgpu/values/integers.h"
 #include "reference_workloads/vgpu/core/core_state.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* What nonzero() and masks select: CUB counts flags and lists where they are. Flags that another
  * kernel should have made read as what lay there; unless all are 0 or 1, none counts. */
-#include "reference_workloads/vgpu/code/cast.h"
-#include "reference_workloads/vgpu/code/integers.h"
+#include "reference_workloads/vgpu/values/cast.h"
+#include "reference_workloads/vgpu/values/integers.h"
 
 #include <string.h>
 

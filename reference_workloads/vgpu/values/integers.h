@@ -1,7 +1,7 @@
 /* A few integers that PyTorch's kernels compute: ranges, running sums, joined tensors, and what
  * indices move, which programs read back as sizes, indices and tokens. */
-#ifndef VGPU_CODE_INTEGERS_H
-#define VGPU_CODE_INTEGERS_H
+#ifndef VGPU_VALUES_INTEGERS_H
+#define VGPU_VALUES_INTEGERS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,0 +1,12 @@
+/* What kernels leave in memory where the host reads it back. */
+#ifndef VGPU_VALUES_RESULTS_H
+#define VGPU_VALUES_RESULTS_H
+
+struct vg_results;
+
+/* Writes what a launch leaves, if that is known; the kernel's mangled name, its arguments, and its
+ * grid's x and y. known: what was found out of that name; NULL before the first launch. */
+void vg_results_write(_Atomic(const struct vg_results *) *known, const char *name,
+                      void *const *args, const unsigned grid[2]);
+
+#endif
