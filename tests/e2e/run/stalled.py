@@ -31,20 +31,29 @@ def family(pid):
     return found
 
 
+def is_program(pid, program):
+    """gpuprof has a process that takes on the program's name for a while."""
+    try:
+        return os.path.samefile(f"/proc/{pid}/exe", program)
+    except OSError:
+        return False
+
+
 def stalled(build, profile, program):
     """Runs it, and stops all processes of gpuprof from the first sight of it to its end, for STALLED_S at most.
     (status, stderr)"""
     run = subprocess.Popen([build.gpuprof, "run", "-q", "-f", "--device", DEVICE, "-o", profile, "--", *program],
                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=build.env, cwd=build.folder.name)
-    name, ours = os.path.basename(program[0]), []
+    own, ours = None, []
     while run.poll() is None and not ours:
         seen = family(run.pid)
-        if any(n == name for _, n, _ in seen):
+        own = next((pid for pid, _, _ in seen if is_program(pid, program[0])), None)
+        if own:
             ours = [pid for pid, n, _ in seen if n == "gpuprof"]
     for pid in ours:
         os.kill(pid, signal.SIGSTOP)
     until = time.monotonic() + STALLED_S
-    while time.monotonic() < until and not any(n == name and state == "Z" for _, n, state in family(run.pid)):
+    while time.monotonic() < until and not any(pid == own and state == "Z" for pid, _, state in family(run.pid)):
         time.sleep(0.05)
     for pid in ours:
         os.kill(pid, signal.SIGCONT)
