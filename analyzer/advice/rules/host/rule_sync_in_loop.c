@@ -108,6 +108,20 @@ static void advise(struct outcome *o, const struct query_waits *w, bool reads)
                                        : r->remedy.cuda};
 }
 
+/* The Trainer of Transformers reads the loss for its logs, and tests it in every step, whatever the
+ * logs are. */
+static void advise_for_trainer(const struct facts *f, struct outcome *o, const struct waiting *w)
+{
+    const char *in = w ? query_range_of(f, w->longest) : NULL;
+    if (!in || strncmp(in, "sync ", 5) != 0 || !strstr(in, "transformers/trainer.py:"))
+        return;
+    o->setting = NULL;
+    o->remedy = (struct remedy){
+        "the Trainer waits, not the script: TrainingArguments(..., logging_nan_inf_filter=False), "
+        "without which it tests the loss in every step, and logging_steps=N",
+        o->rule->remedy.tensorflow, o->rule->remedy.cuda};
+}
+
 /* Waits that rules of their own explain. */
 static int64_t claimed_elsewhere(const struct facts *f, struct arena *arena)
 {
@@ -240,6 +254,7 @@ static void check_sync_in_loop(const struct facts *f, struct arena *arena, struc
         o->setting = why.most == WAIT_MASK     ? NULL
                      : why.most == WAIT_UPLOAD ? "non_blocking=1"
                                                : "sync_every=100";
+        advise_for_trainer(f, o, worst(&s));
     }
     fire(f, arena, o, worst(&s), idle);
 }
