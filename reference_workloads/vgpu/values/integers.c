@@ -149,7 +149,7 @@ static void join(const char *name, void *const *args, unsigned joined)
     char *to;
     if (!at || sscanf(types, "10OpaqueTypeILj%u", &each) != 1 ||
         sscanf(at, "EEjLi%uELi%uE", &dims, &most) != 2 || dims == 0 || dims > CAT_DIMS ||
-        most > CAT_MOST || joined > most || each > 8 || (in_vectors && dims > 1))
+        most > CAT_MOST || joined > most || !vg_is_integer(each) || (in_vectors && dims > 1))
         return;
     for (int i = 1; i < 5; i++)
         if (!args[i])

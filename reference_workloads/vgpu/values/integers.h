@@ -36,6 +36,13 @@ static inline bool vg_is_count(int64_t value)
     return value >= -(1 << 24) && value <= 1 << 24;
 }
 
+/* By its bytes: integers and flags, where PyTorch's kernels do not tell numbers from them. Numbers
+ * of 4 and 2 bytes are many, and nobody reads what they are. */
+static inline bool vg_is_integer(unsigned bytes)
+{
+    return bytes == 8 || bytes == 1;
+}
+
 /* The kinds, each in a file of its own. */
 enum vg_integers vg_places_of(const char *name);
 void vg_scatter(const char *name, void *const *args);

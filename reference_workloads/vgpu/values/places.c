@@ -112,7 +112,7 @@ void vg_index(const char *name, void *const *args)
     int64_t n, place;
     unsigned each;
     const char *type = strstr(name, "10OpaqueTypeILi");
-    if (!args[1] || !type || sscanf(type, "10OpaqueTypeILi%uE", &each) != 1 || each > 8)
+    if (!args[1] || !type || sscanf(type, "10OpaqueTypeILi%uE", &each) != 1 || !vg_is_integer(each))
         return;
     memcpy(&n, args[0], sizeof n);
     memcpy(&p, args[1], sizeof p);

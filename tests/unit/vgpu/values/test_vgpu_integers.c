@@ -333,7 +333,7 @@ START_TEST(masks_select)
 }
 END_TEST
 
-/* tensor[[2, -1]] of numbers of 4 bytes; an index out of range ends it. */
+/* tensor[[2, -1]]; an index out of range ends it. */
 START_TEST(indexed_elements_are_copied)
 {
     static const char by_index;
@@ -345,13 +345,13 @@ START_TEST(indexed_elements_are_copied)
         int64_t count;
         char *index[25];
         int64_t size[25], stride[25];
-    } p = {.dims = 1, .count = 1, .size = {4}, .stride = {4}};
-    int32_t x[4] = {10, 11, 12, 13}, is[2];
+    } p = {.dims = 1, .count = 1, .size = {4}, .stride = {8}};
+    int64_t x[4] = {10, 11, 12, 13}, is[2];
     int64_t index[2] = {2, -1}, n = 2;
     char *to;
     OK(cudaMalloc((void **)&to, 256));
     p.sizes[0][0] = 2;
-    p.strides[0][0] = 4;
+    p.strides[0][0] = 8;
     p.strides[0][2] = 8;
     p.to = to;
     p.from = to + 64;
@@ -362,7 +362,7 @@ START_TEST(indexed_elements_are_copied)
     run_named(
         &by_index,
         "_ZN2at6native24index_elementwise_kernelILi128ELi4EZNS0_16gpu_index_kernelIZNS0_17index_"
-        "kernel_implINS0_10OpaqueTypeILi4EEEEEvRNS_18TensorIteratorBaseEN3c108ArrayRefIlEESA_E"
+        "kernel_implINS0_10OpaqueTypeILi8EEEEEvRNS_18TensorIteratorBaseEN3c108ArrayRefIlEESA_E"
         "UlPcPKclE_EEvS7_SA_SA_RKT_bEUliE_EEvlT1_",
         args);
     OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
