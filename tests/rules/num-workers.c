@@ -248,24 +248,26 @@ START_TEST(test_cores_bound_the_saving)
 }
 END_TEST
 
-/* Another program has the cores of a worker that is too slow anyway; its own other threads, such as
- * the workers of other ranks, have them; another program, and with a core it would be fast enough.
- */
+/* Another program has the cores of a worker that is too slow anyway, by computing or by waiting for
+ * files; its own other threads, such as the workers of other ranks, have them; another program, and
+ * with a core it would be fast enough. */
 START_TEST(workers_without_a_core)
 {
-    enum { TOO_SLOW, OWN, FAST_ENOUGH };
+    enum { TOO_SLOW, WAITS, OWN, FAST_ENOUGH };
+    static const struct share of[] = {[TOO_SLOW] = {0.68, 0.3, 0, 0, 0},
+                                      [WAITS] = {0.3, 0.3, 0, 0, 0},
+                                      [OWN] = {0.68, 0.3, 0, 0, 0},
+                                      [FAST_ENOUGH] = {0.3, 0.68, 0, 0, 0}};
     for (int which = TOO_SLOW; which <= FAST_ENOUGH; which++) {
         struct builder b = start("4");
         for (int i = 3; i <= 5; i++)
             build_thread(&b, i, "other");
         case_loop(&b, fill_waits);
-        clocks(&b, 2,
-               which == FAST_ENOUGH ? (struct share){0.3, 0.68, 0, 0, 0}
-                                    : (struct share){0.68, 0.3, 0, 0, 0});
+        clocks(&b, 2, of[which]);
         for (int i = 3; i <= 5 && which == OWN; i++)
             clocks(&b, i, (struct share){0.95, 0, 0, 0, 0});
         const struct advice *a = build_analyze(&b);
-        case_verdict(a, "num-workers", which == TOO_SLOW ? RULE_FIRES : RULE_SUPPRESSED);
+        case_verdict(a, "num-workers", which < OWN ? RULE_FIRES : RULE_SUPPRESSED);
         if (which == FAST_ENOUGH)
             ck_assert_ptr_nonnull(strstr(why(a, "num-workers"), "another program"));
         case_verdict(a, "starved-workers", RULE_FIRES);

@@ -10,7 +10,7 @@ enum kind { UPLOAD, TRAINING, READ, READ_LESS, VALIDATION_BEGINS, VALIDATION_END
 
 struct event {
     int64_t time, wait_ns; /* of a read */
-    uint32_t step;         /* of a read */
+    uint32_t step;         /* of a read, and of a validation's begin */
     enum kind kind;
 };
 
@@ -47,6 +47,8 @@ static int add_ranges(struct events *v, const struct facts *f)
         bool validation = !training && strcmp(tl_text(t, r->name), "validation") == 0;
         if (training || validation)
             rc = add(v, training ? TRAINING : VALIDATION_BEGINS, r->start_ns, 0);
+        if (rc == 0 && validation)
+            v->at[v->n - 1].step = query_step_at(f, r->start_ns);
         if (rc == 0 && (training || validation))
             rc = add(v, training ? TRAINING : VALIDATION_ENDS, r->end_ns, 0);
     }
@@ -98,14 +100,18 @@ static int by_time(const void *a, const void *b)
                               : (x->kind > y->kind) - (x->kind < y->kind);
 }
 
-/* Every few steps; what runs in each is an agent's policy, which its program sets to eval() to act.
- */
+/* Every few steps. What runs in nearly all is an agent's policy, which its program sets to eval()
+ * to act. */
 static bool validates(const struct facts *f, const struct events *v)
 {
-    size_t n = 0;
+    size_t steps = 0;
+    uint32_t last = TL_NONE;
     for (size_t i = 0; i < v->n; i++)
-        n += v->at[i].kind == VALIDATION_BEGINS;
-    return n * 2 < f->steps.used;
+        if (v->at[i].kind == VALIDATION_BEGINS && v->at[i].step != last) {
+            last = v->at[i].step;
+            steps += last != TL_NONE;
+        }
+    return steps * 10 < f->steps.used * 9;
 }
 
 static struct query_actions follow(const struct events *v, bool validates)

@@ -9,7 +9,7 @@
 
 #include "analyzer/queries/query.h"
 
-struct query_actions { /* in steps; validation aside, unless there is one in most steps */
+struct query_actions { /* in steps; validation aside, unless nearly all steps have one */
     int64_t count, ns; /* reads of actions; how long the host waits for them */
     int64_t steps;     /* that contain any */
     int64_t all_ns;    /* for all reads */

@@ -68,7 +68,7 @@ void vg_scatter(const char *name, void *const *args)
         memcpy(&index, p.index + at[2], sizeof index);
         if (index < 0 || index >= p.size)
             return; /* another kernel has made it, or numbers lay there */
-        at[scatters ? 0 : 1] += (size_t)(index * p.stride) * EACH;
+        at[scatters ? 0 : 1] += (size_t)index * (size_t)p.stride * EACH;
         if (!vg_within(to, p.to + at[0], EACH) || !vg_within(from, p.from + at[1], EACH))
             return;
         memcpy(&values[0], p.to + at[0], EACH);
@@ -90,7 +90,7 @@ struct indexing {
 };
 
 static bool place_by(const struct indexing *p, struct vg_stretch indices, size_t at_index,
-                     int64_t *place)
+                     size_t *place)
 {
     *place = 0;
     for (int64_t k = 0; k < p->count; k++) {
@@ -98,9 +98,9 @@ static bool place_by(const struct indexing *p, struct vg_stretch indices, size_t
         if (!vg_within(indices, p->index[k] + at_index, sizeof index))
             return false;
         memcpy(&index, p->index[k] + at_index, sizeof index);
-        if (index < -p->size[k] || index >= p->size[k])
+        if (p->size[k] <= 0 || index < -p->size[k] || index >= p->size[k])
             return false;
-        *place += (index < 0 ? index + p->size[k] : index) * p->stride[k];
+        *place += (size_t)(index < 0 ? index + p->size[k] : index) * (size_t)p->stride[k];
     }
     return true;
 }
@@ -109,7 +109,8 @@ static bool place_by(const struct indexing *p, struct vg_stretch indices, size_t
 void vg_index(const char *name, void *const *args)
 {
     struct indexing p;
-    int64_t n, place;
+    int64_t n;
+    size_t place;
     unsigned each;
     const char *type = strstr(name, "10OpaqueTypeILi");
     if (!args[1] || !type || sscanf(type, "10OpaqueTypeILi%uE", &each) != 1 || !vg_is_integer(each))

@@ -6,19 +6,20 @@
  *   all()                      true: checks of values pass, loops that wait for all end
  *   sum, max, min of integers  theirs, if the input's memory holds what lengths and counts may be
  *   other reductions           0 (sums, means, any(), argmax(), the values and indices of max())
- *   arange(), cumsum(), cat(), gather(), scatter()  the values, of integers
- *   checks of one value        true for x == x, x != inf, x >= a, x > 0, x < a > 0, x <= y, as
+ *   integers and masks         what they are (integers.h): compared, added, selected, indexed,
+ * joined checks of one value        true for x == x, x != inf, x >= a, x > 0, x < a > 0, x <= y, as
  *                              isfinite() and constraints of distributions ask; false for x != x
  *                              and x == inf
- *   counts by CUB              0 (what a mask or nonzero() selects), 1 of unique()
+ *   other counts by CUB        0, 1 of unique()
  *   a few values cast          the values: any() and all() of one number are such a cast
  *
  * Only small results, as for copies. */
+#include "reference_workloads/vgpu/values/results.h"
+
+#include "reference_workloads/vgpu/core/core_state.h"
 #include "reference_workloads/vgpu/values/cast.h"
 #include "reference_workloads/vgpu/values/integers.h"
 #include "reference_workloads/vgpu/values/reduce.h"
-#include "reference_workloads/vgpu/values/results.h"
-#include "reference_workloads/vgpu/core/core_state.h"
 
 #include <math.h>
 #include <stdatomic.h>

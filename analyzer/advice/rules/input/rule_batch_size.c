@@ -144,7 +144,7 @@ static void check_batch_size(const struct facts *facts, struct arena *arena, str
         return;
     }
     int64_t playing = query_actions(facts).steps;
-    if (playing * 2 >= (int64_t)facts->steps.used) {
+    if (playing > 0 && playing * 2 >= (int64_t)facts->steps.used) {
         o->verdict = RULE_SUPPRESSED;
         o->why = arena_printf(arena,
                               "the kernels are small, but an agent acts in %lld of %zu steps: a "
@@ -197,8 +197,7 @@ const struct rule rule_batch_size = {
            "training: the learning rate usually grows with it, and beyond some size more samples "
            "no longer speed up convergence. gpuprof gives this advice only if the recording shows "
            "how much memory is in use, and not where each step seems to train on all data, or an "
-           "agent "
-           "acts in each step.",
+           "agent acts in each step.",
     .remedy = {"DataLoader(batch_size=N), with the learning rate scaled and warmed up",
                "dataset.batch(N), with the learning rate scaled and warmed up",
                "a larger batch dimension in the descriptors; scale the learning rate"},

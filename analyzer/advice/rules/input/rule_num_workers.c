@@ -66,14 +66,15 @@ static const char *no_use(const struct facts *facts, struct arena *arena, const 
     return NULL;
 }
 
-/* Whether the workers that there are would keep up, if no other program took their cores. */
-static bool enough_with_cores(const struct facts *facts, const struct need *f)
+/* Whether the workers that there are would keep up, if no other program took their cores: a batch
+ * then takes what is left without the share of time in which they stand in line. */
+static bool enough_with_cores(const struct facts *facts, const struct need *f, double starved)
 {
     const struct host_facts *h = &facts->host;
     int64_t rest = facts->step_ns - facts->breakdown_ns[PART_IDLE_INPUT];
-    double batches = h->fetches > 1.5 ? h->fetches : 1;
-    return h->fetch_cpu_ns > 0 && rest > 0 &&
-           (double)h->fetch_cpu_ns * batches <= (double)rest * f->have;
+    double batch = (double)h->fetch_ns * (1 - starved / 100), cpu = (double)h->fetch_cpu_ns;
+    batch = (batch > cpu ? batch : cpu) * (h->fetches > 1.5 ? h->fetches : 1);
+    return cpu > 0 && rest > 0 && batch <= (double)rest * f->have;
 }
 
 /* Why cores would help the workers, and more workers would not; NULL when they would. */
@@ -88,7 +89,7 @@ static const char *cores_first(const struct facts *facts, struct arena *arena, c
                             "the program's own threads keep the workers from a core during %.0f %% "
                             "of their work: more of them would share the same cores",
                             starved);
-    return enough_with_cores(facts, f)
+    return enough_with_cores(facts, f, starved)
                ? arena_printf(arena,
                               "another program keeps the workers from a core during %.0f %% of "
                               "their work: with cores of their own they are fast enough",
