@@ -147,7 +147,7 @@ START_TEST(an_agent_that_acts_in_each_step)
         int64_t bytes;
         int evaluates;
         enum verdict verdict;
-    } of[] = {{8, NEVER, RULE_SUPPRESSED},
+    } of[] = {{8, NEVER, RULE_FIRES},
               {8, ALWAYS, RULE_SUPPRESSED},
               {8, MOSTLY, RULE_FIRES},
               {4, NEVER, RULE_FIRES}};

@@ -11,7 +11,7 @@
 
 struct query_actions { /* in steps; validation aside, unless nearly all steps have one */
     int64_t count, ns; /* reads of actions; how long the host waits for them */
-    int64_t steps;     /* that contain any */
+    int64_t steps;     /* that contain any; 0 unless the policy is set to eval() in nearly all */
     int64_t all_ns;    /* for all reads */
 };
 

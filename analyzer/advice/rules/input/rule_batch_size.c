@@ -196,8 +196,8 @@ const struct rule rule_batch_size = {
            "The saving counts this per step of the present batch size. A larger batch changes the "
            "training: the learning rate usually grows with it, and beyond some size more samples "
            "no longer speed up convergence. gpuprof gives this advice only if the recording shows "
-           "how much memory is in use, and not where each step seems to train on all data, or an "
-           "agent acts in each step.",
+           "how much memory is in use, and not where each step seems to train on all data, or a "
+           "policy that is set to eval() acts in each.",
     .remedy = {"DataLoader(batch_size=N), with the learning rate scaled and warmed up",
                "dataset.batch(N), with the learning rate scaled and warmed up",
                "a larger batch dimension in the descriptors; scale the learning rate"},
