@@ -161,8 +161,8 @@ void predict_waits(struct advice *a, struct engine *x, struct outcome *o)
     const struct place *best = p.n > 1 ? best_alone(x, o, &p) : NULL;
     if (!best)
         return;
-    const char *one = query_time(&a->arena, best->saves_ns),
-               *all = query_time(&a->arena, o->saves_mid_ns);
+    const char *one = time_text(&a->arena, best->saves_ns),
+               *all = time_text(&a->arena, o->saves_mid_ns);
     const char *where = place_text(a->facts, &a->arena, best);
     if (best->saves_ns * 100 < a->facts->step_ns)
         o->summary = arena_printf(

@@ -106,7 +106,7 @@ void collect_health(struct collector *c, int64_t process, const char *code, cons
     spool_put(&c->out, ROW_HEALTH, &h);
 }
 
-static void query_for_new(struct collector *c)
+static void look_for_new(struct collector *c)
 {
     DIR *d = opendir(c->dir);
     if (!d)
@@ -212,7 +212,7 @@ static void measure_spools(struct collector *c)
 int64_t collect_drain(struct collector *c, struct err *e)
 {
     int64_t before = c->out.rows;
-    query_for_new(c);
+    look_for_new(c);
     if (c->out.limit.bytes)
         measure_spools(c);
     spool_direct(c->spools.at, c->spools.n, &c->out, collect_now_ns() - c->start_ns);

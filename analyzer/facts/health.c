@@ -67,7 +67,7 @@ static const char *asked_window(struct facts *f)
 }
 
 /* How much of the run the rest is about. */
-static void query_at_windows(struct facts *f)
+static void measure_windows(struct facts *f)
 {
     const struct timeline *t = f->tl;
     struct health_facts *h = &f->health;
@@ -120,6 +120,6 @@ void health_measure(struct facts *f)
         f->health.unexplained_pct =
             100.0 * (double)f->breakdown_ns[PART_UNEXPLAINED] / (double)f->step_ns;
     f->health.overhead_pct = overhead_pct(f);
-    query_at_windows(f);
+    measure_windows(f);
     launches_measure(f);
 }

@@ -76,7 +76,7 @@ static bool in_parallel(const char *name)
     return strcasestr(name, "_MultiProcessingDataLoaderIter") != NULL;
 }
 
-static int query_at_ranges(const struct facts *facts, struct fetches *f)
+static int fetches_in_ranges(const struct facts *facts, struct fetches *f)
 {
     const struct timeline *t = facts->tl;
     for (size_t i = 0; i < t->range_count; i++) {
@@ -98,7 +98,7 @@ static int query_at_ranges(const struct facts *facts, struct fetches *f)
     return 0;
 }
 
-static int query_at_loader_rows(const struct facts *facts, struct fetches *f)
+static int fetches_in_loader_rows(const struct facts *facts, struct fetches *f)
 {
     const struct timeline *t = facts->tl;
     for (size_t i = 0; i < t->loader_count; i++) {
@@ -278,7 +278,7 @@ int host_measure(struct facts *facts, struct err *e)
     f.is_parallel = name_test_open(facts->tl, in_parallel);
     f.clocks = thread_clocks(facts->tl, &facts->arena);
     int rc = f.worker && f.clocks ? 0 : -1;
-    if (rc == 0 && (query_at_ranges(facts, &f) < 0 || query_at_loader_rows(facts, &f) < 0))
+    if (rc == 0 && (fetches_in_ranges(facts, &f) < 0 || fetches_in_loader_rows(facts, &f) < 0))
         rc = -1;
     if (rc == 0) {
         facts->host.usable_cores = usable_cores(facts);

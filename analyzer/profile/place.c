@@ -87,7 +87,7 @@ static void remove_partial(int folder, const char *file)
 }
 
 /* Somebody else who writes the same profile: his process, 0 = nobody. What the dead left goes. */
-static pid_t query_for_others(int folder, const char *name, bool alone)
+static pid_t look_for_others(int folder, const char *name, bool alone)
 {
     int copy = dup(folder);
     DIR *d = copy >= 0 ? fdopendir(copy) : NULL;
@@ -183,7 +183,7 @@ static int try_name(struct place *p, bool alone, bool *taken, struct err *e)
     *taken = lstat(p->path, &st) == 0 && S_ISREG(st.st_mode);
     if (check_place(p->path, p->as & PLACE_REPLACE, e) < 0)
         return -1;
-    pid_t other = query_for_others(p->turn, slash ? slash + 1 : p->path, alone);
+    pid_t other = look_for_others(p->turn, slash ? slash + 1 : p->path, alone);
     *taken = other != 0;
     return !other ? 0
                   : err_set(e,
@@ -343,7 +343,7 @@ int place_unfinished(const char *path, struct err *e)
     free(folder);
     if (fd < 0)
         return 0;
-    pid_t pid = partial ? writer(fd, name) : query_for_others(fd, name, false);
+    pid_t pid = partial ? writer(fd, name) : look_for_others(fd, name, false);
     close(fd);
     if (pid <= 0)
         return 0;

@@ -10,7 +10,7 @@
 
 enum { SMALL_BYTES = 64 << 20, BURST = 4, QUEUED_START_NS = 50000 };
 
-const char *query_time(struct arena *arena, int64_t ns)
+const char *time_text(struct arena *arena, int64_t ns)
 {
     char text[32];
     return arena_printf(arena, "%s", time_words(text, sizeof text, ns));

@@ -1,4 +1,4 @@
-/* What several rules look at. All totals are over the used steps unless they say "per step";
+/* What several rules ask. All totals are over the used steps unless they say "per step";
  * nothing here decides anything. */
 #ifndef GPUPROF_QUERIES_QUERY_H
 #define GPUPROF_QUERIES_QUERY_H
@@ -24,7 +24,7 @@ static inline double share_pct(const struct facts *f, int64_t ns_per_step)
 }
 
 /* "4.69 ms", "176 ms", "12.3 s", in the arena. */
-const char *query_time(struct arena *arena, int64_t ns);
+const char *time_text(struct arena *arena, int64_t ns);
 
 /* Launched in a used step, on the device that is analysed. */
 bool query_used(const struct facts *f, uint32_t op);

@@ -66,7 +66,7 @@ static int64_t ended(const struct maker *m, int64_t time)
 
 /* Fills m->ended, and asks whether any free came back while work ran that had begun before it. -1:
  * out of memory. */
-static int query_at_frees(struct maker *m)
+static int learn_from_frees(struct maker *m)
 {
     const struct timeline *t = m->t;
     int64_t most = INT64_MIN;
@@ -95,7 +95,7 @@ int64_t graph_free_waited(struct maker *m, uint32_t api)
     const struct api *c = &m->t->apis[api];
     if (!frees_now(m->t, c))
         return -1;
-    if (!m->ended && query_at_frees(m) < 0) {
+    if (!m->ended && learn_from_frees(m) < 0) {
         m->failed = true;
         return -1;
     }

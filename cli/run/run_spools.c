@@ -74,7 +74,7 @@ int place_take_folder(const char *folder, struct err *e)
 }
 
 /* What a gpuprof that was killed left: an empty folder goes, of another one the user is told. */
-static void query_at_left(const char *folder)
+static void tidy_left(const char *folder)
 {
     struct stat st;
     int fd = lstat(folder, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
@@ -92,14 +92,14 @@ static void query_at_left(const char *folder)
     close(fd);
 }
 
-static void query_for_left(const char *parent)
+static void look_for_left(const char *parent)
 {
     char path[PATH_MAX * 2];
     DIR *d = opendir(parent);
     for (struct dirent *f; d && (f = readdir(d));)
         if (strncmp(f->d_name, ".gpuprof-", 9) == 0 && strlen(f->d_name) == 15 &&
             (size_t)snprintf(path, sizeof path, "%s/%s", parent, f->d_name) < sizeof path)
-            query_at_left(path);
+            tidy_left(path);
     if (d)
         closedir(d);
 }
@@ -146,7 +146,7 @@ static const char *disk_of_node(const char *beside)
 
 static int make_folder(const char *parent, char *out, struct err *e)
 {
-    query_for_left(parent);
+    look_for_left(parent);
     int len = snprintf(out, PATH_MAX, "%s/.gpuprof-XXXXXX", parent);
     if (len < 0 || len >= PATH_MAX || !mkdtemp(out))
         return err_set(e, "%s: no permission to write the profile there", parent);

@@ -283,10 +283,10 @@ void signals_for(pid_t pid)
 
 void signals_wait(int timeout_ms)
 {
-    enum { QUERY_MS = 5 };
+    enum { LOOK_MS = 5 };
     struct pollfd p = {.fd = fd, .events = POLLIN};
-    if (held_count && (timeout_ms < 0 || timeout_ms > QUERY_MS))
-        timeout_ms = QUERY_MS;
+    if (held_count && (timeout_ms < 0 || timeout_ms > LOOK_MS))
+        timeout_ms = LOOK_MS;
     poll(&p, 1, child_news ? 0 : timeout_ms);
     take();
     settle(false);

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { QUERY_ROWS = 1024 }; /* between two looks at the size */
+enum { ROWS_BETWEEN_LOOKS = 1024 }; /* at the size of the profile */
 
 /* Long ranges begin early and come late: they do not tell since when something is missing. */
 static bool tells_missing(enum row_kind kind)
@@ -65,7 +65,7 @@ static bool kept(struct spool_out *out, enum row_kind kind, const void *row)
     return in_window && (!later || spool_in_window(out, ns, false));
 }
 
-static void query_at_size(struct spool_out *out)
+static void look_at_size(struct spool_out *out)
 {
     struct spool_limit *l = &out->limit;
     if (!l->bytes || l->reached || l->bytes(l->self) + l->spool_bytes <= l->max_bytes)
@@ -87,6 +87,6 @@ void spool_put(struct spool_out *out, enum row_kind kind, const void *row)
     out->lost += out->failed;
     if (out->from)
         out->from->changed = true;
-    if (++out->rows % QUERY_ROWS == 0)
-        query_at_size(out);
+    if (++out->rows % ROWS_BETWEEN_LOOKS == 0)
+        look_at_size(out);
 }

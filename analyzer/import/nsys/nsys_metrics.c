@@ -103,8 +103,8 @@ static int take(struct nsys *n, struct gpu *gpus, int64_t time, int64_t type, en
     return 0;
 }
 
-static enum metric query_up(const struct metric_key *keys, size_t count, int64_t type,
-                            int64_t metric)
+static enum metric look_up(const struct metric_key *keys, size_t count, int64_t type,
+                           int64_t metric)
 {
     for (size_t i = 0; i < count; i++)
         if (keys[i].metric == metric && keys[i].type == type)
@@ -126,7 +126,7 @@ int nsys_put_metrics(struct nsys *n)
         rc = -1;
     while (q && rc >= 0 && (rc = sql_step(q, n->e)) == 1) {
         int64_t type = sql_int(q, 1);
-        enum metric what = query_up(keys, count, type, sql_int(q, 2));
+        enum metric what = look_up(keys, count, type, sql_int(q, 2));
         if (what != METRIC_OTHER && !sql_is_null(q, 3))
             rc = take(n, gpus, sql_int(q, 0), type, what, (double)sql_int(q, 3));
     }

@@ -53,7 +53,7 @@ static void check_copy_volume(const struct facts *f, struct arena *arena, struct
                                "the program copies %.0f MB per step to the GPU in %s, but the "
                                "GPU computes for only %s: overlap cannot hide the copies",
                                (double)c.bytes / (double)f->steps.used / 1e6,
-                               query_time(arena, exposed), query_time(arena, hidden_at_most)));
+                               time_text(arena, exposed), time_text(arena, hidden_at_most)));
     o->setting = "offload=0";
     outcome_example_op(o, f->tl, c.longest, "longest copy");
 }

@@ -112,7 +112,7 @@ static void check_device_copies(const struct facts *f, struct arena *arena, stru
                   arena_printf(arena,
                                "%lld copies per step move data within the GPU's memory and compute "
                                "nothing: %s, %.0f %% of the step",
-                               (long long)each_step(f, ops.count), query_time(arena, cost),
+                               (long long)each_step(f, ops.count), time_text(arena, cost),
                                share_pct(f, cost)));
     outcome_example_op(o, f->tl, ops.longest, "longest copy");
 }

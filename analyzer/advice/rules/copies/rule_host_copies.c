@@ -19,7 +19,7 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
                   arena_printf(arena,
                                "the training thread copies within host memory ('%s'); the GPU "
                                "idles for %s per step meanwhile",
-                               tl_text(f->tl, r->name), query_time(arena, idle)));
+                               tl_text(f->tl, r->name), time_text(arena, idle)));
     outcome_example(o, r->start_ns, r->end_ns, "longest copy on the host", TL_NONE);
 }
 

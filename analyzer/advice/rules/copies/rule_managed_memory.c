@@ -84,7 +84,7 @@ static void check_managed_memory(const struct facts *f, struct arena *arena, str
                                "transfers move pages for %s, and whoever touched them waits for "
                                "each, and up to 50 us more for the fault",
                                (long long)((double)(up.count + down.count) / used + 0.5),
-                               query_time(arena, moving)));
+                               time_text(arena, moving)));
     outcome_example_op(o, f->tl, up.longest != TL_NONE ? up.longest : down.longest,
                        "longest migration");
 }

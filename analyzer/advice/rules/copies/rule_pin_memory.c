@@ -84,7 +84,7 @@ static void check_pin_memory(const struct facts *f, struct arena *arena, struct 
                                "computes nothing for %s because of them",
                                (double)c.count / (double)f->steps.used,
                                c.total_ns > 0 ? (double)c.bytes / (double)c.total_ns : 0.0,
-                               query_time(arena, exposed)));
+                               time_text(arena, exposed)));
     outcome_example_op(o, f->tl, c.longest, "longest pageable copy");
     outcome_example_gaps(o, f, PART_IDLE_COPY, "GPU idle, host blocked in a copy");
 }

@@ -113,7 +113,7 @@ static void check_small_copies(const struct facts *f, struct arena *arena, struc
     outcome_fires(
         o, cost,
         arena_printf(arena, "every step sends %lld copies of a few bytes to the GPU one by one: %s",
-                     (long long)count, query_time(arena, cost)));
+                     (long long)count, time_text(arena, cost)));
     outcome_example_op(o, f->tl, ops.longest, "longest of them");
 }
 

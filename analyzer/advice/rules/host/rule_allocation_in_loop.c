@@ -90,7 +90,7 @@ static void check_allocation_in_loop(const struct facts *f, struct arena *arena,
                                "GPU idles for %s meanwhile",
                                (double)all / used, window ? "in the recording" : "per step",
                                where ? " (in range '" : "", where ? where : "", where ? "')" : "",
-                               query_time(arena, idle)));
+                               time_text(arena, idle)));
     without_pool(&c, used, o);
     outcome_example_call(o, f->tl, c.longest, "longest allocation or free");
     outcome_example_gaps(o, f, PART_IDLE_ALLOC, "GPU idle, host allocates or frees");

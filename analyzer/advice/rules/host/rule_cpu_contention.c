@@ -40,7 +40,7 @@ static void limited(const struct facts *f, struct arena *arena, struct outcome *
                      "periods: the training thread stops for %s per step, and the GPU waits "
                      "(give the job more cores, or run fewer busy threads)",
                      quota ? quota : "its", query_limited_pct(f),
-                     query_time(arena, f->host.starved_ns)));
+                     time_text(arena, f->host.starved_ns)));
     outcome_example_gaps(o, f, PART_IDLE_HOST, "GPU idle, host thread without a core");
 }
 
@@ -48,7 +48,7 @@ static void limited(const struct facts *f, struct arena *arena, struct outcome *
 static const char *why_not_now(const struct facts *f, struct arena *arena,
                                const struct query_loader *l, int64_t idle)
 {
-    const char *starved = query_time(arena, f->host.starved_ns);
+    const char *starved = time_text(arena, f->host.starved_ns);
     if (query_others_compute(l, f->host.usable_cores))
         return arena_printf(arena,
                             "the training thread had no core for %s per step, although this "
@@ -76,7 +76,7 @@ static void check_cpu_contention(const struct facts *f, struct arena *arena, str
     o->why = arena_printf(arena,
                           "the training thread had no core for %s per step, and the GPU "
                           "waited for the host %s",
-                          query_time(arena, starved), query_time(arena, idle));
+                          time_text(arena, starved), time_text(arena, idle));
     if (share_pct(f, cost) < LEAST_PCT)
         return;
     struct query_loader l = query_loader(f, arena);
@@ -109,7 +109,7 @@ static void check_cpu_contention(const struct facts *f, struct arena *arena, str
                   arena_printf(arena,
                                "the program's threads need %.1f cores but may use %d: the training "
                                "thread waits %s per step for a core, and the GPU waits",
-                               l.wanted_cores, cores, query_time(arena, starved)));
+                               l.wanted_cores, cores, time_text(arena, starved)));
     outcome_example_gaps(o, f, PART_IDLE_HOST, "GPU idle, host thread without a core");
 }
 

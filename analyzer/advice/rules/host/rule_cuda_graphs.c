@@ -37,7 +37,7 @@ static int by_sum(const void *x, const void *y)
     return (a->sum > b->sum) - (a->sum < b->sum);
 }
 
-static int query_at_contents(const struct facts *f, struct shape *s)
+static int compare_contents(const struct facts *f, struct shape *s)
 {
     const struct timeline *t = f->tl;
     struct content *c = calloc(f->steps.count + 1, sizeof *c);
@@ -105,7 +105,7 @@ static size_t collect_marks(const struct facts *f, struct mark *m)
 }
 
 /* Launches in each step's longest uninterrupted stretch, over all launches. */
-static int query_at_regions(const struct facts *f, struct shape *s)
+static int measure_regions(const struct facts *f, struct shape *s)
 {
     struct mark *m = malloc((f->tl->api_count + 1) * sizeof *m);
     if (!m)
@@ -165,7 +165,7 @@ static const char *no_use(const struct facts *f, struct arena *arena, const stru
         return arena_printf(arena,
                             "the training thread was ready to launch but had no core for %s "
                             "per step: other programs, or too many threads, take the cores",
-                            query_time(arena, f->host.starved_ns));
+                            time_text(arena, f->host.starved_ns));
     return NULL;
 }
 
@@ -245,7 +245,7 @@ static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct
                           ms(idle > 0 ? idle : 0));
     if (idle * 100 < f->step_ns || f->totals.launches < least)
         return;
-    if (query_at_contents(f, &s) < 0 || query_at_regions(f, &s) < 0 || s.steps == 0) {
+    if (compare_contents(f, &s) < 0 || measure_regions(f, &s) < 0 || s.steps == 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "out of memory";
         return;
@@ -275,7 +275,7 @@ static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct
                                "%.0f launches per step, %.0f %% of the kernels under 10 us: the "
                                "GPU waits %s per step for the next launch%s",
                                (double)f->totals.launches / (double)s.steps, short_pct,
-                               query_time(arena, idle),
+                               time_text(arena, idle),
                                s.steps < 2 && !analysis_of_window(f)
                                    ? "; the recording contains only one step, so "
                                      "check that every step launches the same kernels"

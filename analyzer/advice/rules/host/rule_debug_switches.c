@@ -11,7 +11,7 @@ struct debug {
     const char *nccl; /* NCCL_DEBUG, when it logs */
 };
 
-static struct debug query_at_switches(const struct facts *f)
+static struct debug find_switches(const struct facts *f)
 {
     struct debug d = {.of = query_launches(f)};
     const char *nccl = timeline_meta(f->tl, "env.NCCL_DEBUG");
@@ -46,7 +46,7 @@ static void check_evidence(const struct facts *f, struct outcome *o, const struc
 
 static void check_debug_switches(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct debug d = query_at_switches(f);
+    struct debug d = find_switches(f);
     struct query_checks k = query_checks(f, arena);
     const int64_t *part = f->breakdown_ns;
     bool checks = k.op_marks;
@@ -76,9 +76,9 @@ static void check_debug_switches(const struct facts *f, struct arena *arena, str
                            "step",
                            d.of.set ? "CUDA_LAUNCH_BLOCKING is set"
                                     : "as with CUDA_LAUNCH_BLOCKING=1",
-                           query_time(arena, cost))
+                           time_text(arena, cost))
             : arena_printf(arena, "%lld checks for NaN per step take %s",
-                           (long long)each_step(f, k.ops.count), query_time(arena, cost)));
+                           (long long)each_step(f, k.ops.count), time_text(arena, cost)));
     outcome_example_op(o, f->tl, k.ops.longest, "longest check");
     outcome_example_gaps(o, f, d.of.block ? PART_IDLE_LAUNCH : PART_IDLE_SYNC, "GPU idle");
 }

@@ -77,9 +77,8 @@ static void check_gc_pauses(const struct facts *f, struct arena *arena, struct o
                   arena_printf(arena,
                                "Python's garbage collector stops the training thread %s of the %s "
                                "that a step takes on average, in pauses of up to %s%s%s",
-                               query_time(arena, (int64_t)each),
-                               query_time(arena, f->steps.pace_ns),
-                               query_time(arena, (int64_t)length(p.longest)),
+                               time_text(arena, (int64_t)each), time_text(arena, f->steps.pace_ns),
+                               time_text(arena, (int64_t)length(p.longest)),
                                where ? ", most often at " : "", where ? where : ""));
     outcome_example(o, p.longest->start_ns, p.longest->end_ns, "longest pause", TL_NONE);
 }

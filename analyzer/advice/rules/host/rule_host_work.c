@@ -105,7 +105,7 @@ static const char *summary(const struct facts *f, struct arena *arena, const str
     const char *does =
         t->waits ? "waits for something else and computes nothing" : "does other work";
     const char *place =
-        t->where ? arena_printf(arena, ", most of it (%s) in %s'%s'", query_time(arena, t->inside),
+        t->where ? arena_printf(arena, ", most of it (%s) in %s'%s'", time_text(arena, t->inside),
                                 t->compiled ? "torch.compile's launching code, " : "",
                                 short_name(t->where))
                  : arena_printf(
@@ -113,10 +113,10 @@ static const char *summary(const struct facts *f, struct arena *arena, const str
                        f->tl->have & HAVE_RANGES && !t->waits ? " (Python between operators)" : "");
     const char *core = t->lost * 10 >= t->all
                            ? arena_printf(arena, "; for up to %s of that its threads had no core",
-                                          query_time(arena, t->lost))
+                                          time_text(arena, t->lost))
                            : "";
     return arena_printf(arena, "the GPU waits %s per step while the host %s%s%s",
-                        query_time(arena, t->all), does, place, core);
+                        time_text(arena, t->all), does, place, core);
 }
 
 /* The weights were left on the CPU, and another model, or only its results, are on the GPU. */
@@ -183,7 +183,7 @@ static void check_host_work(const struct facts *f, struct arena *arena, struct o
         o->why = arena_printf(arena,
                               "the training thread was ready to run but had no core for %s "
                               "per step: other programs, or too many threads, take the cores",
-                              query_time(arena, f->host.starved_ns));
+                              time_text(arena, f->host.starved_ns));
         return;
     }
     const char *where = where_most(f, &inside);

@@ -59,7 +59,7 @@ static int64_t lost_to(const struct facts *f, const struct call *c)
     return ns;
 }
 
-static struct tuning query_at_searches(const struct facts *f)
+static struct tuning measure_searches(const struct facts *f)
 {
     enum { COMPARED = 2000 }; /* shapes; more are not told apart */
     const struct timeline *t = f->tl;
@@ -89,7 +89,7 @@ static struct tuning query_at_searches(const struct facts *f)
 
 static void check_shapes_change(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct tuning u = query_at_searches(f);
+    struct tuning u = measure_searches(f);
     int64_t steps = u.steps > 0 ? u.steps : 1, cost = u.ns / steps;
     o->why = arena_printf(arena, "%lld of %lld steady steps search for convolution algorithms",
                           (long long)u.with_search, (long long)u.steps);

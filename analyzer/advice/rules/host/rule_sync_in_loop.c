@@ -150,7 +150,7 @@ static bool lacked_a_core(const struct facts *f, struct arena *arena, struct out
         o->why = arena_printf(arena,
                               "only %zu of %zu steps idle after one, and the training thread had "
                               "no core for %s per step",
-                              with_it, f->steps.used, query_time(arena, f->host.starved_ns));
+                              with_it, f->steps.used, time_text(arena, f->host.starved_ns));
         return true;
     }
     if (query_short_of_cpu(f) && f->host.starved_ns >= idle) {
@@ -158,7 +158,7 @@ static bool lacked_a_core(const struct facts *f, struct arena *arena, struct out
         o->why = arena_printf(arena,
                               "the GPU idles %s per step after synchronisations, but the "
                               "training thread had no core for %s: record again on free cores",
-                              query_time(arena, idle), query_time(arena, f->host.starved_ns));
+                              time_text(arena, idle), time_text(arena, f->host.starved_ns));
         return true;
     }
     return false;
@@ -202,7 +202,7 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
                      "step%s%s%s",
                      w ? tl_text(f->tl, w->name) : "a synchronisation", in ? " (in range '" : "",
                      in ? in : "", in ? "')" : "", line ? ", called from " : "", line ? line : "",
-                     query_time(arena, idle), elsewhere ? ", most of it in range '" : "",
+                     time_text(arena, idle), elsewhere ? ", most of it in range '" : "",
                      elsewhere ? after : "", elsewhere ? "'" : ""));
     if (w)
         outcome_example_call(o, f->tl, w->longest, "longest wait");

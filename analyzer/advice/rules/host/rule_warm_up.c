@@ -10,10 +10,10 @@ static const char *kinds_text(const struct facts *f, struct arena *arena,
         return "";
     const char *memory = w->memory_ns
                              ? arena_printf(arena, ", %s in calls that allocate or free memory",
-                                            query_time(arena, w->memory_ns))
+                                            time_text(arena, w->memory_ns))
                              : "";
     const char *code = w->code_ns ? arena_printf(arena, ", %s in calls that load or unload code",
-                                                 query_time(arena, w->code_ns))
+                                                 time_text(arena, w->code_ns))
                                   : "";
     return arena_printf(arena, "%s%s", memory ? memory : "", code ? code : "");
 }
@@ -65,12 +65,12 @@ static void check_warm_up(const struct facts *f, struct arena *arena, struct out
     else if (w.longest != TL_NONE)
         what = arena_printf(
             arena, "; longest: a %s of %s", tl_text(f->tl, f->tl->apis[w.longest].name),
-            query_time(arena, f->tl->apis[w.longest].end_ns - f->tl->apis[w.longest].start_ns));
+            time_text(arena, f->tl->apis[w.longest].end_ns - f->tl->apis[w.longest].start_ns));
     outcome_fires(o, each,
                   arena_printf(arena,
                                "the window contains warm-up: the GPU waits %s %swhile the program "
                                "loads or compiles code and first allocates memory%s%s",
-                               query_time(arena, each), f->steps.used > 1 ? "per step " : "",
+                               time_text(arena, each), f->steps.used > 1 ? "per step " : "",
                                kinds_text(f, arena, &w), what));
     if (analysis_of_window(f))
         o->remedy = remedy_of_window;

@@ -103,7 +103,7 @@ static const char *too_much(const struct facts *f, struct arena *arena, struct o
         "gradients",
         "one ncclAllReduce for several micro-batches, 16-bit buffers; then overlap the rest"};
     return arena_printf(arena, "; the rest of the step is too short to hide more than %s of them",
-                        query_time(arena, hidden_at_most));
+                        time_text(arena, hidden_at_most));
 }
 
 /* A benchmark of collectives, or a recording of them alone: overlap has nothing to work with. */
@@ -132,7 +132,7 @@ static const char *summary(const struct facts *f, struct arena *arena, const str
         hidden < 5 ? "never overlapped" : arena_printf(arena, "only %.0f %% overlapped", hidden);
     const char *idles = launching * 100 > f->step_ns
                             ? arena_printf(arena, ", and it idles for %s until their launch",
-                                           query_time(arena, launching))
+                                           time_text(arena, launching))
                             : "";
     return arena_printf(arena,
                         "%.0f collectives per step, %s: the GPU computes nothing for %.1f ms of "

@@ -109,7 +109,7 @@ static void doubt(const struct facts *f, struct arena *arena, struct outcome *o,
         "rank %lld comes last, %s per step behind the next, and the transfers then take %s: pass "
         "the files of all ranks",
         (long long)f->tl->missing_ranks, (long long)f->ranks.at[f->ranks.late].rank,
-        query_time(arena, gain > 0 ? gain : 0), query_time(arena, f->ranks.transfer_ns));
+        time_text(arena, gain > 0 ? gain : 0), time_text(arena, f->ranks.transfer_ns));
 }
 
 /* A rank that was not recorded and came even later would lengthen the transfers by as much: those
@@ -163,8 +163,8 @@ static bool has_another_cause(const struct facts *f, struct arena *arena, struct
                               "but threads of its process had no core for %s per step: with a "
                               "core for each it may be in time",
                               (long long)late->rank, (long long)late->late_count,
-                              (long long)f->ranks.collectives, query_time(arena, gain),
-                              query_time(arena, late->queued_ns));
+                              (long long)f->ranks.collectives, time_text(arena, gain),
+                              time_text(arena, late->queued_ns));
         return true;
     }
     return false;

@@ -15,7 +15,7 @@ struct evaluation {
     uint32_t longest;
 };
 
-static struct evaluation query_at_evaluation(const struct facts *f, struct arena *arena)
+static struct evaluation measure_evaluation(const struct facts *f, struct arena *arena)
 {
     const struct timeline *t = f->tl;
     struct evaluation e = {.longest = TL_NONE};
@@ -40,7 +40,7 @@ static struct evaluation query_at_evaluation(const struct facts *f, struct arena
 
 static void check_eval_activations(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct evaluation e = query_at_evaluation(f, arena);
+    struct evaluation e = measure_evaluation(f, arena);
     int64_t steps = (int64_t)(f->steps.count ? f->steps.count : 1), cost = e.train_ns / steps;
     if (e.ranges == 0) {
         o->verdict = RULE_CANNOT_TELL;

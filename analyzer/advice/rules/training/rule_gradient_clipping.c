@@ -56,10 +56,10 @@ static void check_gradient_clipping(const struct facts *f, struct arena *arena, 
             ? arena_printf(arena,
                            "the host waits for the norm of the gradients in every step; the GPU "
                            "then idles for %s",
-                           query_time(arena, waiting))
+                           time_text(arena, waiting))
             : arena_printf(arena,
                            "clipping works tensor by tensor: %lld operations and %s per step",
-                           (long long)each_step(f, p.ops.count), query_time(arena, scattered));
+                           (long long)each_step(f, p.ops.count), time_text(arena, scattered));
     o->edit = waiting > scattered ? (struct edit){.kind = EDIT_REMOVE, .call_marks = p.wait_marks}
                                   : (struct edit){.kind = EDIT_FUSE,
                                                   .op_marks = p.op_marks,

@@ -23,10 +23,10 @@ static const char *summary_of(const struct facts *f, struct arena *arena,
         return arena_printf(arena,
                             "in every step the host reads whether gradients overflowed; the GPU "
                             "then idles for %s",
-                            query_time(arena, waiting));
+                            time_text(arena, waiting));
     return arena_printf(arena,
                         "loss scaling works tensor by tensor: %lld operations and %s per step",
-                        (long long)each_step(f, p->ops.count), query_time(arena, scattered));
+                        (long long)each_step(f, p->ops.count), time_text(arena, scattered));
 }
 
 static void check_loss_scaling(const struct facts *f, struct arena *arena, struct outcome *o)
