@@ -8,18 +8,18 @@
 
 #include <stdlib.h>
 
-enum { PLACES = 64 /* the first so many waits of a step are looked at */, TRIED = 4 };
+enum { WAITS = 64 /* the first so many waits of a step are looked at */, TRIED = 4 };
 
-struct place { /* the n-th of the step's waits */
+struct step_wait { /* the n-th of the step's waits */
     int64_t blocked_ns;
     uint32_t call; /* one of them, the longest */
     int64_t longest_ns;
     int64_t saves_ns;
 };
 
-struct places {
-    struct place at[PLACES];
-    size_t n; /* waits of a step, also those beyond PLACES */
+struct step_waits {
+    struct step_wait at[WAITS];
+    size_t n; /* waits of a step, also those beyond WAITS */
 };
 
 static int64_t blocked_ns(const struct graph *g, uint32_t i)
@@ -32,8 +32,8 @@ static int64_t blocked_ns(const struct graph *g, uint32_t i)
 }
 
 /* Calls `visit` for each wait that the plan drops, with its number in its step. */
-typedef void place_fn(const struct graph *g, uint32_t i, size_t place, void *arg);
-static void each_dropped(const struct engine *x, place_fn *visit, void *arg)
+typedef void wait_fn(const struct graph *g, uint32_t i, size_t place, void *arg);
+static void each_dropped(const struct engine *x, wait_fn *visit, void *arg)
 {
     const struct graph *g = x->g;
     size_t place = 0;
@@ -50,12 +50,12 @@ static void each_dropped(const struct engine *x, place_fn *visit, void *arg)
 
 static void count(const struct graph *g, uint32_t i, size_t place, void *arg)
 {
-    struct places *p = arg;
+    struct step_waits *p = arg;
     int64_t ns = blocked_ns(g, i);
     p->n = place + 1 > p->n ? place + 1 : p->n;
-    if (place >= PLACES)
+    if (place >= WAITS)
         return;
-    struct place *at = &p->at[place];
+    struct step_wait *at = &p->at[place];
     at->blocked_ns += ns;
     if (at->call == TL_NONE || ns > at->longest_ns) {
         at->call = g->tasks[i].source;
@@ -99,24 +99,25 @@ static int64_t alone(struct engine *x, const struct outcome *o, size_t place, bo
     return ns > 0 ? ns : 0;
 }
 
-static struct place *longest_untried(struct places *p, const bool *tried)
+static struct step_wait *longest_untried(struct step_waits *p, const bool *tried)
 {
-    struct place *best = NULL;
-    for (size_t i = 0; i < PLACES; i++)
+    struct step_wait *best = NULL;
+    for (size_t i = 0; i < WAITS; i++)
         if (!tried[i] && p->at[i].call != TL_NONE &&
             (!best || p->at[i].blocked_ns > best->blocked_ns))
             best = &p->at[i];
     return best;
 }
 
-static const struct place *best_alone(struct engine *x, const struct outcome *o, struct places *p)
+static const struct step_wait *best_alone(struct engine *x, const struct outcome *o,
+                                          struct step_waits *p)
 {
-    const struct place *best = NULL;
-    bool tried[PLACES] = {false}, *keep = malloc(x->f->tl->api_count + 1);
+    const struct step_wait *best = NULL;
+    bool tried[WAITS] = {false}, *keep = malloc(x->f->tl->api_count + 1);
     for (size_t i = 0; keep && i < x->f->tl->api_count; i++)
         keep[i] = true;
     for (int n = 0; keep && n < TRIED; n++) {
-        struct place *at = longest_untried(p, tried);
+        struct step_wait *at = longest_untried(p, tried);
         if (!at)
             break;
         tried[at - p->at] = true;
@@ -128,7 +129,7 @@ static const struct place *best_alone(struct engine *x, const struct outcome *o,
 }
 
 /* "cudaStreamSynchronize in 'loss'" */
-static const char *place_text(const struct facts *f, struct arena *arena, const struct place *p)
+static const char *wait_text(const struct facts *f, struct arena *arena, const struct step_wait *p)
 {
     const char *call = tl_text(f->tl, f->tl->apis[p->call].name), *in = query_range_of(f, p->call);
     return in ? arena_printf(arena, "%s in '%s'", call, in) : call;
@@ -153,17 +154,17 @@ static void explain_more(struct advice *a, struct outcome *o)
 void predict_waits(struct advice *a, struct engine *x, struct outcome *o)
 {
     explain_more(a, o);
-    struct places p = {.n = 0};
-    for (size_t i = 0; i < PLACES; i++)
+    struct step_waits p = {.n = 0};
+    for (size_t i = 0; i < WAITS; i++)
         p.at[i].call = TL_NONE;
     drop_all(x, o);
     each_dropped(x, count, &p);
-    const struct place *best = p.n > 1 ? best_alone(x, o, &p) : NULL;
+    const struct step_wait *best = p.n > 1 ? best_alone(x, o, &p) : NULL;
     if (!best)
         return;
     const char *one = time_text(&a->arena, best->saves_ns),
                *all = time_text(&a->arena, o->saves_mid_ns);
-    const char *where = place_text(a->facts, &a->arena, best);
+    const char *where = wait_text(a->facts, &a->arena, best);
     if (best->saves_ns * 100 < a->facts->step_ns)
         o->summary = arena_printf(
             &a->arena,

@@ -7,8 +7,8 @@
 #include "analyzer/collector/gauges.h"
 #include "analyzer/collector/spool/spool.h"
 
-struct place; /* stuck.h */
-struct places VEC(struct place);
+struct rank_place; /* stuck.h */
+struct rank_places VEC(struct rank_place);
 
 struct collector {
     char *dir;           /* of the spools */
@@ -37,7 +37,7 @@ struct collector {
     uint64_t told_comm, told_begun; /* the wait that was told of; 0 = none */
     int64_t asked_until_ns;         /* somebody asked to see our ranks */
     bool shown;                     /* our ranks, to other gpuprofs (stuck_folder.c) */
-    struct places others;           /* their ranks, as they showed them when we last looked */
+    struct rank_places others;      /* their ranks, as they showed them when we last looked */
     int64_t next_others_ns, next_show_ns;
 };
 

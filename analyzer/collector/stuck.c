@@ -65,7 +65,7 @@ static void look_at_process(struct spool *s, int64_t now)
 /* ---- its places ---- */
 
 /* Has this rank waited for longer than its steps explain? */
-static bool waits_long(const struct collector *c, const struct place *x, int64_t begun_ns,
+static bool waits_long(const struct collector *c, const struct rank_place *x, int64_t begun_ns,
                        int64_t now)
 {
     const struct spool_pace *p = &x->s->pace;
@@ -76,26 +76,27 @@ static bool waits_long(const struct collector *c, const struct place *x, int64_t
            now - p->stopped_ns > least_ns && !x->stopped;
 }
 
-static bool does_nothing(const struct place *x, int64_t now)
+static bool does_nothing(const struct rank_place *x, int64_t now)
 {
     const struct spool_pace *p = &x->s->pace;
     return x->stopped || (now - p->busy_ns >= idle_ns && now - p->stopped_ns >= idle_ns);
 }
 
 static void find_places(const struct collector *c, const struct spool *s, int64_t now,
-                        struct places *p)
+                        struct rank_places *p)
 {
     bool stopped = stuck_is_stopped(s->fixed.pid);
     for (int i = 0; i < SPOOL_COMMS && p->n < MOST; i++) {
         const struct spool_comm *e = &s->h->comms[i];
         uint64_t comm = atomic_load(&e->comm);
         uint64_t begun = atomic_load_explicit(&e->begun, memory_order_acquire);
-        struct place *x = comm && begun ? vec_push(p) : NULL;
+        struct rank_place *x = comm && begun ? vec_push(p) : NULL;
         if (!x)
             continue;
         int64_t begun_ns = atomic_load(&e->begun_ns);
         begun_ns = begun_ns > 0 && begun_ns <= now ? begun_ns : 0; /* a damaged one */
-        *x = (struct place){.s = s, .comm = comm, .begun = begun, .pid = (int32_t)s->fixed.pid};
+        *x =
+            (struct rank_place){.s = s, .comm = comm, .begun = begun, .pid = (int32_t)s->fixed.pid};
         x->inside = begun > atomic_load(&e->ended);
         x->waited_ns = now - begun_ns;
         x->rank = s->row.rank >= 0 ? (int32_t)s->row.rank : atomic_load(&e->rank);
@@ -111,7 +112,7 @@ static void find_places(const struct collector *c, const struct spool *s, int64_
 }
 
 /* Some ranks of this communicator are not ours. */
-static bool is_shared(const struct place *x, const struct places *p)
+static bool is_shared(const struct rank_place *x, const struct rank_places *p)
 {
     int32_t ours = 0;
     for (size_t i = 0; i < p->n; i++)
@@ -120,7 +121,7 @@ static bool is_shared(const struct place *x, const struct places *p)
 }
 
 /* It may wait, or be waited for. */
-static bool is_slow(const struct place *x, int64_t now)
+static bool is_slow(const struct rank_place *x, int64_t now)
 {
     const struct spool_pace *p = &x->s->pace;
     int64_t usual = stuck_usual_ns(p);
@@ -129,7 +130,7 @@ static bool is_slow(const struct place *x, int64_t now)
     return usual && now - p->changed_ns > least_ns / 2 && now - p->changed_ns > SHOWN_TIMES * usual;
 }
 
-void stuck_find_places(struct collector *c, int64_t now, bool asked, struct places *p)
+void stuck_find_places(struct collector *c, int64_t now, bool asked, struct rank_places *p)
 {
     bool slow = now < c->asked_until_ns, suspect = asked;
     for (size_t i = 0; i < c->spools.n; i++)
@@ -165,7 +166,7 @@ static void look_at_all(struct collector *c, int64_t now)
 
 bool collect_stuck(struct collector *c, char *line, size_t n)
 {
-    struct places p = {0};
+    struct rank_places p = {0};
     struct wait w;
     int64_t now = collect_now_ns();
     bool told = false;

@@ -22,7 +22,7 @@ void stuck_where(int pid, char *out, size_t n); /* its main thread, as the kerne
 /* ---- a rank on one of its communicators ---- */
 
 enum { STUCK_HOST = 64, STUCK_FUNCTION = 48, STUCK_WHERE = 256 };
-struct place {
+struct rank_place {
     const struct spool *s; /* NULL: another gpuprof records it */
     uint64_t comm, begun;
     int64_t waited_ns; /* since it began the newest */
@@ -35,31 +35,32 @@ struct place {
 struct wait {
     uint64_t comm, least, most; /* collectives begun */
     int64_t waited_ns;          /* the newest of those that wait */
-    const struct place *late, *newest;
+    const struct rank_place *late, *newest;
     size_t late_count, waiting;
     bool hosts; /* not all of them are ours */
 };
 
 /* True when some ranks of the communicator of places->at[first] wait for others that do nothing. */
-bool stuck_find(const struct places *p, size_t first, struct wait *w);
+bool stuck_find(const struct rank_places *p, size_t first, struct wait *w);
 void stuck_describe(const struct wait *w, char *line, size_t n);
 
 /* The median length of recent steps; 0 = too few are known. */
 int64_t stuck_usual_ns(const struct spool_pace *p);
 /* Of all live ranks here; where they are slow or `asked` for, of those that other gpuprofs show as
  * well. */
-void stuck_find_places(struct collector *c, int64_t now, bool asked, struct places *p);
+void stuck_find_places(struct collector *c, int64_t now, bool asked, struct rank_places *p);
 
-bool stuck_counts(const struct spool *s, const struct places *p); /* it has a line of its own */
-void stuck_describe_process(const struct spool *s, const struct places *p, int64_t now, char *line,
-                            size_t n);
+bool stuck_counts(const struct spool *s,
+                  const struct rank_places *p); /* it has a line of its own */
+void stuck_describe_process(const struct spool *s, const struct rank_places *p, int64_t now,
+                            char *line, size_t n);
 
 /* ---- the other gpuprofs of a job ---- */
 
 /* Adds what they show of their ranks, if our places may wait for them. */
-void stuck_read_others(struct collector *c, struct places *p);
+void stuck_read_others(struct collector *c, struct rank_places *p);
 /* Shows our own places, or removes what we showed (`show` false). */
-void stuck_show(struct collector *c, const struct places *p, int64_t now, bool show);
+void stuck_show(struct collector *c, const struct rank_places *p, int64_t now, bool show);
 /* What all gpuprofs show whose folders are in `folder`, if it is not older than since_ns
  * (CLOCK_REALTIME of the file system). Returns how many do; *silent: how many do not. */
 enum { STUCK_LINE = 1024 };
@@ -68,7 +69,7 @@ struct shown_line {
     char text[STUCK_LINE];
 };
 struct shown_lines VEC(struct shown_line);
-size_t stuck_read_folder(const char *folder, int64_t since_ns, struct places *p,
+size_t stuck_read_folder(const char *folder, int64_t since_ns, struct rank_places *p,
                          struct shown_lines *lines, size_t *silent);
 
 #endif

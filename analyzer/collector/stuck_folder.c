@@ -24,7 +24,8 @@ static bool path_in(const char *folder, const char *file, char *out)
 
 /* ---- ours ---- */
 
-static void write_lines(FILE *f, const struct collector *c, const struct places *p, int64_t now)
+static void write_lines(FILE *f, const struct collector *c, const struct rank_places *p,
+                        int64_t now)
 {
     char line[STUCK_LINE];
     for (size_t i = 0; i < c->spools.n; i++) {
@@ -36,10 +37,10 @@ static void write_lines(FILE *f, const struct collector *c, const struct places 
     }
 }
 
-static void write_places(FILE *f, const struct places *p)
+static void write_places(FILE *f, const struct rank_places *p)
 {
     for (size_t i = 0; i < p->n; i++) {
-        const struct place *x = &p->at[i];
+        const struct rank_place *x = &p->at[i];
         char where[STUCK_WHERE];
         stuck_where(x->pid, where, sizeof where);
         fprintf(f,
@@ -50,7 +51,7 @@ static void write_places(FILE *f, const struct places *p)
     }
 }
 
-void stuck_show(struct collector *c, const struct places *p, int64_t now, bool show)
+void stuck_show(struct collector *c, const struct rank_places *p, int64_t now, bool show)
 {
     char path[PATH_MAX], fresh[PATH_MAX];
     if ((!show && !c->shown) || !path_in(c->meeting, name, path) ||
@@ -86,7 +87,7 @@ void stuck_show(struct collector *c, const struct places *p, int64_t now, bool s
 
 struct reading {
     int64_t since_ns; /* older files do not count */
-    struct places *places;
+    struct rank_places *places;
     struct shown_lines *lines; /* NULL: nobody reads them */
 };
 
@@ -123,7 +124,7 @@ static void copy_field(char *out, size_t n, const char *field)
             *p = '?';
 }
 
-static bool read_place(char *line, struct place *x)
+static bool read_place(char *line, struct rank_place *x)
 {
     char *field[FIELDS + 1];
     size_t n = 0;
@@ -135,12 +136,12 @@ static bool read_place(char *line, struct place *x)
     }
     if (n != FIELDS + 1)
         return false;
-    *x = (struct place){.comm = strtoull(field[0], NULL, 16),
-                        .begun = strtoull(field[1], NULL, 10),
-                        .waited_ns = strtoll(field[2], NULL, 10),
-                        .rank = atoi(field[3]),
-                        .ranks = atoi(field[4]),
-                        .pid = atoi(field[5])};
+    *x = (struct rank_place){.comm = strtoull(field[0], NULL, 16),
+                             .begun = strtoull(field[1], NULL, 10),
+                             .waited_ns = strtoll(field[2], NULL, 10),
+                             .rank = atoi(field[3]),
+                             .ranks = atoi(field[4]),
+                             .pid = atoi(field[5])};
     uint32_t *flags[] = {&x->in_pairs, &x->inside, &x->marks, &x->stopped, &x->idle, &x->waits};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         *flags[i] = *field[6 + i] == '1';
@@ -152,7 +153,7 @@ static bool read_place(char *line, struct place *x)
 
 static void read_line(char *line, const struct reading *r)
 {
-    struct place x;
+    struct rank_place x;
     char *text;
     if (*line == '#' && r->lines) {
         int64_t rank = strtoll(line + 1, &text, 10);
@@ -162,7 +163,7 @@ static void read_line(char *line, const struct reading *r)
         slot->rank = rank >= 0 ? rank : INT64_MAX;
         copy_field(slot->text, sizeof slot->text, text + 1);
     } else if (r->places->n < MOST_PLACES && read_place(line, &x)) {
-        struct place *slot = vec_push(r->places);
+        struct rank_place *slot = vec_push(r->places);
         if (slot)
             *slot = x;
     }
@@ -199,7 +200,7 @@ static size_t visit(const char *parent, const char *own, const struct reading *r
 }
 
 /* Of a large job each looks less often: a shared file system serves all of them. */
-static void look_again(struct collector *c, const struct places *ours)
+static void look_again(struct collector *c, const struct rank_places *ours)
 {
     char parent[PATH_MAX], path[PATH_MAX];
     struct stat st;
@@ -219,17 +220,17 @@ static void look_again(struct collector *c, const struct places *ours)
     c->next_others_ns = now + (int64_t)(others / FOLDERS_A_SECOND) * 1000000000;
 }
 
-void stuck_read_others(struct collector *c, struct places *p)
+void stuck_read_others(struct collector *c, struct rank_places *p)
 {
     look_again(c, p);
     for (size_t i = 0; i < c->others.n; i++) {
-        struct place *slot = vec_push(p);
+        struct rank_place *slot = vec_push(p);
         if (slot)
             *slot = c->others.at[i];
     }
 }
 
-size_t stuck_read_folder(const char *folder, int64_t since_ns, struct places *p,
+size_t stuck_read_folder(const char *folder, int64_t since_ns, struct rank_places *p,
                          struct shown_lines *lines, size_t *silent)
 {
     size_t answered = visit(folder, "", &(struct reading){since_ns, p, lines}, silent);

@@ -7,12 +7,12 @@
 
 /* The least and the most that ranks of a communicator have begun; false: not to be compared, looked
  * at before, or others show theirs but not all do: who is not seen may be the one. */
-static bool find_span(const struct places *p, size_t first, struct wait *w)
+static bool find_span(const struct rank_places *p, size_t first, struct wait *w)
 {
     *w = (struct wait){.comm = p->at[first].comm, .least = UINT64_MAX, .waited_ns = INT64_MAX};
     int32_t known = 0, ranks = 0;
     for (size_t i = 0; i < p->n; i++) {
-        const struct place *x = &p->at[i];
+        const struct rank_place *x = &p->at[i];
         if (x->comm != w->comm)
             continue;
         if (i < first || x->in_pairs)
@@ -29,20 +29,20 @@ static bool find_span(const struct places *p, size_t first, struct wait *w)
 }
 
 /* Of several the first, so that all gpuprofs of a job choose the same. */
-static bool comes_before(const struct place *x, const struct place *late)
+static bool comes_before(const struct rank_place *x, const struct rank_place *late)
 {
     return !late || x->rank < late->rank;
 }
 
 /* Where all have begun the same collectives, a rank that is stopped may still keep the newest from
  * its end: then steps tell that others wait. */
-bool stuck_find(const struct places *p, size_t first, struct wait *w)
+bool stuck_find(const struct rank_places *p, size_t first, struct wait *w)
 {
     if (!find_span(p, first, w))
         return false;
     bool level = w->least == w->most;
     for (size_t i = first; i < p->n; i++) {
-        const struct place *x = &p->at[i];
+        const struct rank_place *x = &p->at[i];
         if (x->comm != w->comm)
             continue;
         if (level ? x->stopped : x->begun == w->least) {
@@ -60,7 +60,7 @@ bool stuck_find(const struct places *p, size_t first, struct wait *w)
     return w->late_count && w->waiting;
 }
 
-static void rank_name(const struct place *x, bool host, char *out, size_t n)
+static void rank_name(const struct rank_place *x, bool host, char *out, size_t n)
 {
     const char *on = host ? " on " : "";
     if (x->rank >= 0)

@@ -8,7 +8,7 @@
 
 static const int64_t second_ns = 1000000000, shown_ns = 10000000000;
 
-bool stuck_counts(const struct spool *s, const struct places *p)
+bool stuck_counts(const struct spool *s, const struct rank_places *p)
 {
     bool counts = !s->done && s->h && s->pace.steps;
     for (size_t k = 0; k < p->n; k++)
@@ -16,8 +16,8 @@ bool stuck_counts(const struct spool *s, const struct places *p)
     return counts;
 }
 
-void stuck_describe_process(const struct spool *s, const struct places *p, int64_t now, char *line,
-                            size_t n)
+void stuck_describe_process(const struct spool *s, const struct rank_places *p, int64_t now,
+                            char *line, size_t n)
 {
     const struct spool_pace *pace = &s->pace;
     char place[STUCK_WHERE];
@@ -41,7 +41,7 @@ void stuck_describe_process(const struct spool *s, const struct places *p, int64
     snprintf(line + used, n - (size_t)used, "; %s", place);
 }
 
-static void tell_waits(const struct places *p, void (*tell)(void *self, const char *line),
+static void tell_waits(const struct rank_places *p, void (*tell)(void *self, const char *line),
                        void *self)
 {
     struct wait w;
@@ -55,7 +55,7 @@ static void tell_waits(const struct places *p, void (*tell)(void *self, const ch
 
 void collect_status(struct collector *c, void (*tell)(void *self, const char *line), void *self)
 {
-    struct places p = {0};
+    struct rank_places p = {0};
     char line[1024];
     int64_t now = collect_now_ns();
     stuck_find_places(c, now, true, &p);
@@ -72,7 +72,7 @@ void collect_status(struct collector *c, void (*tell)(void *self, const char *li
 
 void collect_show(struct collector *c)
 {
-    struct places p = {0};
+    struct rank_places p = {0};
     int64_t now = collect_now_ns();
     c->asked_until_ns = now + shown_ns;
     c->next_show_ns = 0;
@@ -92,7 +92,7 @@ static int by_rank(const void *a, const void *b)
 size_t collect_shown(const char *folder, int64_t since_ns,
                      void (*tell)(void *self, const char *line), void *self, size_t *silent)
 {
-    struct places p = {0};
+    struct rank_places p = {0};
     struct shown_lines lines = {0};
     size_t answered = stuck_read_folder(folder, since_ns, &p, &lines, silent);
     if (lines.n)
