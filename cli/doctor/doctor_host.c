@@ -16,7 +16,7 @@
 static void check_agent(struct doctor *d)
 {
     char path[PATH_MAX];
-    if (place_agent(path, sizeof path, NULL) == 0)
+    if (run_file_agent(path, sizeof path, NULL) == 0)
         doctor_add(d, DOCTOR_OK, "agent", "", "agent: %.200s", path);
     else
         doctor_add(d, DOCTOR_MISSING, "agent",
@@ -28,7 +28,7 @@ static void check_virtual(struct doctor *d)
 {
     char path[PATH_MAX], models[160] = "";
     glob_t g;
-    if (place_virtual_gpu(path, sizeof path)) {
+    if (run_folder_virtual_gpu(path, sizeof path)) {
         doctor_add(d, DOCTOR_NOTE, "virtual-gpu", "build gpuprof with the CUDA headers",
                    "no virtual GPU beside this program");
         return;

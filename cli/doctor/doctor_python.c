@@ -12,7 +12,7 @@
 static void check_hook(struct doctor *d)
 {
     char path[PATH_MAX];
-    if (place_python(path, sizeof path) == 0)
+    if (run_folder_python(path, sizeof path) == 0)
         doctor_add(d, DOCTOR_OK, "python-hook", "", "hook for PyTorch: %.200s", path);
     else
         doctor_add(d, DOCTOR_MISSING, "python-hook",

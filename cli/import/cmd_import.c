@@ -56,12 +56,12 @@ static int run(int argc, char **argv)
         return usage_error("import: name a trace: gpuprof import TRACE -o X.gpuprof");
     if (!output)
         return usage_error("import: say where to: -o X.gpuprof");
-    bool left = argc == 1 && place_holds_records(argv[0]);
+    bool left = argc == 1 && run_folder_holds_records(argv[0]);
     struct import_files files = {0};
     struct arena arena = ARENA_INIT;
     const char *left_out = NULL;
     int status = 0;
-    if (left && place_take_folder(argv[0], &e) < 0)
+    if (left && run_folder_take(argv[0], &e) < 0)
         return fail(&e);
     if (!left && (import_list((const char *const *)argv, (size_t)argc, &files, &e) < 0 ||
                   load_sort_out(&files, &arena, &left_out, &e) < 0))
@@ -71,7 +71,7 @@ static int run(int argc, char **argv)
     import_list_release(&files);
     arena_release(&arena);
     if (status == 0 && left)
-        place_remove_recording(argv[0]);
+        run_folder_remove_recording(argv[0]);
     if (status == 0 && results_make(output, &(struct results_options){.quiet = true},
                                     &e)) /* steps and findings, for queries */
         say("cannot analyse %s: %s", output, e.text);

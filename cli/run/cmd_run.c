@@ -78,11 +78,11 @@ static int record(char **argv, const struct run_device *d, const char *profile, 
                                 .argv = argv};
     struct child c;
     struct recorder r;
-    if (place_agent(agent, sizeof agent, &e) < 0 || place_preloadable(agent, &e) < 0 ||
+    if (run_file_agent(agent, sizeof agent, &e) < 0 || run_file_preloadable(agent, &e) < 0 ||
         (!armed && !(as & PLACE_SPARE) && output_check(profile, force, &e) < 0) ||
         (!armed && results.report && !(as & PLACE_SPARE) &&
          results_check_page(profile, force, &e) < 0) ||
-        place_make_folders(&folders, profile, argv[0], &e) < 0) {
+        run_folders_make(&folders, profile, argv[0], &e) < 0) {
         fail(&e);
         return RUN_FAILED;
     }
@@ -102,7 +102,7 @@ static int record(char **argv, const struct run_device *d, const char *profile, 
     recorder_follow(&r, c.pid);
     if (armed)
         say("armed: `gpuprof record %d` records a part of this run", (int)getpid());
-    for (bool told = !place_in_job(); !child_wait(&c, -1);) {
+    for (bool told = !run_in_job(); !child_wait(&c, -1);) {
         for (int n = signals_ours(); n > 0; n--)
             recorder_ask(&r);
         if (!told && signals_asked() == SIGTERM) {
@@ -111,7 +111,7 @@ static int record(char **argv, const struct run_device *d, const char *profile, 
         }
     }
     int lost = recorder_finish(&r, c.status, &e);
-    bool left = lost != 0 && place_holds_records(folders.spools);
+    bool left = lost != 0 && run_folder_holds_records(folders.spools);
     if (lost != 0)
         usage_error("the program ran to its end, but %s%s%s", e.text,
                     left ? "; to recover what it recorded: gpuprof import " : "",
@@ -128,7 +128,7 @@ static int choose_metrics(char **argv, struct err *e)
     if (!metrics)
         return 0;
     if (metrics_parse(metrics, name, sizeof name, &metrics_every, e) < 0 ||
-        place_expand(name, argv, metrics_path, sizeof metrics_path, &own_name, e) < 0)
+        run_file_expand(name, argv, metrics_path, sizeof metrics_path, &own_name, e) < 0)
         return -1;
     if (own_name)
         return err_set(e, "--metrics: %s is a folder; name a file in it", name);
@@ -142,10 +142,10 @@ static int choose_name(char **argv, char *name, size_t n, int *as, struct err *e
 {
     bool own_name = false;
     if (!output)
-        place_output(argv, name, n);
-    else if (place_expand(output, argv, name, n, &own_name, e) < 0)
+        run_file_output(argv, name, n);
+    else if (run_file_expand(output, argv, name, n, &own_name, e) < 0)
         return -1;
-    *as = (force && !own_name ? PLACE_REPLACE : 0) | (own_name || place_in_job() ? PLACE_SPARE : 0);
+    *as = (force && !own_name ? PLACE_REPLACE : 0) | (own_name || run_in_job() ? PLACE_SPARE : 0);
     return 0;
 }
 

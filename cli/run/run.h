@@ -1,5 +1,5 @@
 /* The parts of `gpuprof run`.
- *   run_place.c   what stands where: our own libraries
+ *   run_files.c   where our own libraries lie
  *   run_spools.c  the folders in which the records lie while it runs
  *   run_apart.c   a profile that grows on another disk than the one where it belongs
  *   run_name.c    the name of the profile
@@ -33,29 +33,30 @@
 
 enum { RUN_FAILED = 125, RUN_NOT_EXECUTABLE = 126, RUN_NOT_FOUND = 127 };
 
-/* ---- places ---- */
+/* ---- files and folders ---- */
 
 /* A file relative to the folder of this program. 0, or -1 when it is not there. */
-int place_beside(const char *relative, char *out, size_t n);
-int place_virtual_gpu(char *out, size_t n); /* as built, or as installed; -1: neither is there */
+int run_file_beside(const char *relative, char *out, size_t n);
+int run_folder_virtual_gpu(char *out,
+                           size_t n); /* as built, or as installed; -1: neither is there */
 /* The agent: $GPUPROF_AGENT, else beside us. -1 with *e set. */
-int place_agent(char *out, size_t n, struct err *e);
-int place_preloadable(const char *path,
-                      struct err *e); /* -1 with *e set: LD_PRELOAD would split it */
+int run_file_agent(char *out, size_t n, struct err *e);
+int run_file_preloadable(const char *path,
+                         struct err *e); /* -1 with *e set: LD_PRELOAD would split it */
 /* The folder of the Python hook. -1 when it is not there: Python programs run without it. */
-int place_python(char *out, size_t n);
+int run_folder_python(char *out, size_t n);
 /* Default name of the profile: PROG.gpuprof, PROG.rN.gpuprof under a launcher of ranks; PROG is the
  * script where argv is an interpreter or a launcher. */
-void place_output(char **argv, char *out, size_t n);
+void run_file_output(char **argv, char *out, size_t n);
 /* The name that -o gives: %r rank, %p process, %h host, %q{NAME} of the environment, %% itself. In
  * one of several ranks a name without %r, %p and %q gets the rank: NAME.rN.gpuprof. Of a folder,
  * which is made, a name in it, PROG.jJOB.HOST.rN.gpuprof: *own_name. */
-int place_expand(const char *pattern, char **argv, char *out, size_t n, bool *own_name,
-                 struct err *e);
-bool place_in_job(void);                      /* a launcher of ranks has numbered this process */
-bool place_holds_records(const char *folder); /* of a run: spools, or the profile that grew */
+int run_file_expand(const char *pattern, char **argv, char *out, size_t n, bool *own_name,
+                    struct err *e);
+bool run_in_job(void); /* a launcher of ranks has numbered this process */
+bool run_folder_holds_records(const char *folder); /* of a run: spools, or the profile that grew */
 /* Takes a folder of spools for this process. -1 with *e set: a run still records into it. */
-int place_take_folder(const char *folder, struct err *e);
+int run_folder_take(const char *folder, struct err *e);
 /* Folders of a run that goes on, both private, .gpuprof-XXXXXX. They are one unless a disk of this
  * node is better for what grows: $SLURM_TMPDIR, and where the profile lies on a network file system
  * $TMPDIR or /tmp. */
@@ -66,11 +67,10 @@ struct run_folders {
 };
 /* Makes them for a profile `output` of `program`; tells of those that a killed gpuprof left there.
  * -1 with *e set. */
-int place_make_folders(struct run_folders *f, const char *output, const char *program,
-                       struct err *e);
-void place_remove_folders(const struct run_folders *f);
-void place_remove_folder(const char *folder);    /* and every file in it */
-void place_remove_recording(const char *folder); /* ... and the profile that grew beside it */
+int run_folders_make(struct run_folders *f, const char *output, const char *program, struct err *e);
+void run_folders_remove(const struct run_folders *f);
+void run_folder_remove(const char *folder);           /* and every file in it */
+void run_folder_remove_recording(const char *folder); /* ... and the profile that grew beside it */
 
 /* Where a profile grows, and where it belongs. */
 struct apart {

@@ -57,7 +57,8 @@ static void set_environment(const char *program, const struct run_device *d, con
     put_last("ASAN_OPTIONS", "verify_asan_link_order=0");
     setenv("GPUPROF_DIR", folder, 1);
     char hook[PATH_MAX];
-    if (place_python(hook, sizeof hook) == 0) /* the agent puts it on the path of Pythons alone */
+    if (run_folder_python(hook, sizeof hook) ==
+        0) /* the agent puts it on the path of Pythons alone */
         setenv("GPUPROF_PYTHON", hook, 1);
     else
         unsetenv("GPUPROF_PYTHON");

@@ -62,11 +62,11 @@ static int list_libraries(const char *folder, char *out, size_t n)
 static int choose_virtual(struct run_device *d, const char *model, struct err *e)
 {
     char path[PATH_MAX + 300], known[256];
-    if (place_virtual_gpu(d->library, sizeof d->library) != 0)
+    if (run_folder_virtual_gpu(d->library, sizeof d->library) != 0)
         return err_set(
             e, "this build of gpuprof has no virtual GPU (building it needs the CUDA Toolkit)");
     d->is_virtual = true;
-    if (place_preloadable(d->library, e) < 0)
+    if (run_file_preloadable(d->library, e) < 0)
         return -1;
     if ((size_t)snprintf(d->nvml, sizeof d->nvml, "%s/libnvidia-ml.so.1", d->library) >=
             sizeof d->nvml ||

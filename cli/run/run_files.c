@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-int place_beside(const char *relative, char *out, size_t n)
+int run_file_beside(const char *relative, char *out, size_t n)
 {
     char own[PATH_MAX], path[PATH_MAX * 2];
     ssize_t len = readlink("/proc/self/exe", own, sizeof own - 1);
@@ -24,14 +24,14 @@ int place_beside(const char *relative, char *out, size_t n)
     return rc;
 }
 
-int place_virtual_gpu(char *out, size_t n)
+int run_folder_virtual_gpu(char *out, size_t n)
 {
-    if (place_beside("../lib/vgpu", out, n) == 0)
+    if (run_file_beside("../lib/vgpu", out, n) == 0)
         return 0;
-    return place_beside("../lib/gpuprof/vgpu", out, n);
+    return run_file_beside("../lib/gpuprof/vgpu", out, n);
 }
 
-int place_preloadable(const char *path, struct err *e)
+int run_file_preloadable(const char *path, struct err *e)
 {
     if (!strpbrk(path, " :"))
         return 0;
@@ -41,7 +41,7 @@ int place_preloadable(const char *path, struct err *e)
                    path);
 }
 
-int place_agent(char *out, size_t n, struct err *e)
+int run_file_agent(char *out, size_t n, struct err *e)
 {
     static const char *const places[] = {"../lib/libgpuprof_agent.so",
                                          "../lib/gpuprof/libgpuprof_agent.so",
@@ -54,21 +54,21 @@ int place_agent(char *out, size_t n, struct err *e)
         return 0;
     }
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        if (place_beside(places[i], out, n) == 0)
+        if (run_file_beside(places[i], out, n) == 0)
             return 0;
     return err_set(e, "libgpuprof_agent.so is not beside this program: build gpuprof with the CUDA "
                       "headers, or set GPUPROF_AGENT");
 }
 
-int place_python(char *out, size_t n)
+int run_folder_python(char *out, size_t n)
 {
     static const char *const places[] = {"../lib/python", "../lib/gpuprof/python",
                                          "../lib/x86_64-linux-gnu/gpuprof/python"};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         char inside[PATH_MAX];
         snprintf(inside, sizeof inside, "%s/sitecustomize.py", places[i]);
-        if (place_beside(inside, out, n) == 0)
-            return place_beside(places[i], out, n);
+        if (run_file_beside(inside, out, n) == 0)
+            return run_file_beside(places[i], out, n);
     }
     return -1;
 }

@@ -30,7 +30,7 @@ static bool among_ranks(const struct launched *l)
     return l->rank && (!l->world_size || atoi(l->world_size) > 1);
 }
 
-bool place_in_job(void)
+bool run_in_job(void)
 {
     return launched().rank != NULL;
 }
@@ -81,7 +81,7 @@ static int name_of(char **argv, const char **name)
 }
 
 /* PROGRAM, then .r3 under a launcher. */
-void place_output(char **argv, char *out, size_t n)
+void run_file_output(char **argv, char *out, size_t n)
 {
     const char *name;
     struct launched l = launched();
@@ -212,8 +212,8 @@ static bool tells_apart(const char *pattern)
     return false;
 }
 
-int place_expand(const char *pattern, char **argv, char *out, size_t n, bool *own_name,
-                 struct err *e)
+int run_file_expand(const char *pattern, char **argv, char *out, size_t n, bool *own_name,
+                    struct err *e)
 {
     char buffer[256];
     size_t length = 0, used;

@@ -162,12 +162,12 @@ static int finish(struct watch *w, struct recording *r, struct apart *a,
     int rc = record_finish(r, w->status, e);
     if (job->record->armed) { /* each window has told of its own */
         record_close(r);
-        place_remove_folders(job->folders);
+        run_folders_remove(job->folders);
         return rc;
     }
     snprintf(a->at, sizeof a->at, "%s", record_profile(r));
     record_close(r);
-    place_remove_folders(job->folders);
+    run_folders_remove(job->folders);
     if (rc < 0)
         return -1;
     recorder_says(apart_name(a));
@@ -206,7 +206,7 @@ static _Noreturn void record(struct watch w, const struct recorder_job *job)
     if (!w.program || w.ended) { /* it did not start */
         record_close(r);
         apart_release(&a);
-        place_remove_folders(job->folders);
+        run_folders_remove(job->folders);
         _exit(0);
     }
     record_program(&w, r);

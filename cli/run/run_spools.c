@@ -34,7 +34,7 @@ static bool holds_profile(const char *folder)
     return any;
 }
 
-bool place_holds_records(const char *folder)
+bool run_folder_holds_records(const char *folder)
 {
     DIR *d = opendir(folder);
     bool any = false;
@@ -60,7 +60,7 @@ static int lock_folder(const char *folder)
     return -1;
 }
 
-int place_take_folder(const char *folder, struct err *e)
+int run_folder_take(const char *folder, struct err *e)
 {
     char *real = realpath(folder, NULL);
     int fd = real ? lock_folder(real) : -1, why = errno;
@@ -83,12 +83,12 @@ static void tidy_left(const char *folder)
                  : -1;
     if (fd < 0)
         return;
-    if (place_holds_records(folder))
+    if (run_folder_holds_records(folder))
         say("%s contains what a killed gpuprof recorded: `gpuprof import %s -o FILE` "
             "makes a profile of them",
             folder, folder);
     else
-        place_remove_recording(folder);
+        run_folder_remove_recording(folder);
     close(fd);
 }
 
@@ -154,8 +154,7 @@ static int make_folder(const char *parent, char *out, struct err *e)
     return 0;
 }
 
-int place_make_folders(struct run_folders *f, const char *output, const char *program,
-                       struct err *e)
+int run_folders_make(struct run_folders *f, const char *output, const char *program, struct err *e)
 {
     const char *slash = strrchr(output, '/');
     char folder[PATH_MAX];
@@ -180,23 +179,23 @@ int place_make_folders(struct run_folders *f, const char *output, const char *pr
     return rc;
 }
 
-void place_remove_folders(const struct run_folders *f)
+void run_folders_remove(const struct run_folders *f)
 {
-    place_remove_folder(f->spools);
+    run_folder_remove(f->spools);
     if (f->disk[0])
-        place_remove_folder(f->meeting);
+        run_folder_remove(f->meeting);
 }
 
-void place_remove_recording(const char *folder)
+void run_folder_remove_recording(const char *folder)
 {
     char *partial = place_left(folder);
     if (partial)
         place_remove_left(partial);
     free(partial);
-    place_remove_folder(folder);
+    run_folder_remove(folder);
 }
 
-void place_remove_folder(const char *folder)
+void run_folder_remove(const char *folder)
 {
     DIR *d = opendir(folder);
     if (d) {
