@@ -5,11 +5,11 @@
 #include "analyzer/queries/waits.h"
 
 enum {
-    CALL_NS = 2000,
+    CALL_OWN_NS = 2000, /* of a call that waits: its own work before it, an assumption */
     COPY_TAIL_NS = 100000,
-    HAND_OVER_NS = 200000, /* shorter silence is a thread's own work */
-    SILENCE_NS = 50000,    /* of the other thread, once this one goes on */
-    POLL_NS = 50000,       /* polls of a loop that waits are closer than that */
+    TURN_AWAITED_NS = 200000, /* shorter silence is a thread's own work */
+    SILENCE_NS = 50000,       /* of the other thread, once this one goes on */
+    POLL_NS = 50000,          /* polls of a loop that waits are closer than that */
     POLLS_MIN = 4
 };
 
@@ -52,7 +52,7 @@ void graph_put_op(struct maker *m, uint32_t op, int64_t key)
 /* Did the call come back when its copy had ended? Small copies are staged and done with. */
 static bool copy_blocked(const struct op *o, const struct api *c)
 {
-    return c->end_ns - c->start_ns > 2 * CALL_NS && c->end_ns > o->start_ns &&
+    return c->end_ns - c->start_ns > 2 * CALL_OWN_NS && c->end_ns > o->start_ns &&
            c->end_ns + COPY_TAIL_NS > o->end_ns;
 }
 
@@ -66,7 +66,8 @@ static void put_api(struct maker *m, uint32_t api, const uint32_t *event_of)
     bool for_kernel = m->g->launches_block && graph_ran_inside(m->a, api);
     bool waits = (!copies && wait == CALL_AWAITS_GPU) || copy_wait || for_kernel ||
                  graph_made_room(m->a, api) != TL_NONE;
-    int64_t length = c->end_ns - c->start_ns, own = waits && length > CALL_NS ? CALL_NS : length;
+    int64_t length = c->end_ns - c->start_ns,
+            own = waits && length > CALL_OWN_NS ? CALL_OWN_NS : length;
     int64_t idle = graph_free_waited(m, api);
     if (idle >= 0) { /* waits first, then works */
         graph_put(m, TASK_WAIT, c->start_ns, lane, c->start_ns, idle, api);
@@ -98,7 +99,7 @@ static void put_api(struct maker *m, uint32_t api, const uint32_t *event_of)
 static uint32_t handed_over(const struct maker *m, uint32_t thread, int64_t from, int64_t to)
 {
     uint32_t best = TL_NONE;
-    for (uint32_t k = 0; to - from >= HAND_OVER_NS && k < m->t->thread_count; k++) {
+    for (uint32_t k = 0; to - from >= TURN_AWAITED_NS && k < m->t->thread_count; k++) {
         const struct thread *th = &m->t->threads[k];
         if (k == thread || th->process != m->a->steps.process || th->apis == 0)
             continue;

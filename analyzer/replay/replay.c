@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HAND_OVER_NS = 5000 };
+/* Of the training thread, to take a batch that is ready: an assumption, not measured. Where a
+ * worker made it, getting it from there comes on top (pool.get_ns). */
+enum { TAKE_BATCH_NS = 5000 };
 
 static void mean_jitter(struct replay *r, const struct graph *g)
 {
@@ -157,7 +159,7 @@ static void take_batch(struct pass *x, const struct task *t, uint32_t i)
     }
     after(x, pool_make(x, t->source, cost), i);
     x->r->start[i] = x->ready;
-    x->r->end[i] = x->r->order[t->lane] = x->ready + HAND_OVER_NS + (int64_t)x->p->pool.get_ns;
+    x->r->end[i] = x->r->order[t->lane] = x->ready + TAKE_BATCH_NS + (int64_t)x->p->pool.get_ns;
 }
 
 static int64_t behind(const struct pass *x, const struct task *t, uint32_t i)

@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+/* Of the host, to launch a graph: an assumption, and beside it the time of each node (edit_graph).
+ * `make gpu-check` can measure it (tests/gpu/calibrate_calls.cu, graph_launch_host). */
 enum { GRAPH_LAUNCH_NS = 10000 };
 
 /* The launch of a collective: those of DDP come from its hooks, outside of what torch.compile and
