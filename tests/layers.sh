@@ -14,7 +14,7 @@ agent/nvtx              wire agent/core
 agent/libs              wire agent/core
 agent/cupti             wire agent/core agent/libs agent/python
 agent/python            wire agent/core
-analyzer/profile
+analyzer/profile        wire
 analyzer/unwind         wire
 analyzer/collector/spool wire analyzer/profile analyzer/unwind
 analyzer/collector      wire analyzer/profile analyzer/collector/spool
@@ -47,7 +47,7 @@ report/page/events      wire report report/words report/json report/chrome repor
 report/export           report report/words report/json report/terminal report/chrome report/page analyzer/timeline analyzer/measure analyzer/facts analyzer/compare
 cli/common              report/terminal analyzer/advice
 cli/load                cli/common report analyzer/profile analyzer/import analyzer/measure analyzer/facts analyzer/advice analyzer/reduce
-cli/results             cli/common cli/load report report/tables analyzer/profile analyzer/collector analyzer/collector/spool
+cli/results             cli/common cli/load report report/tables analyzer/profile analyzer/collector
 cli                     cli/common cli/load cli/results report report/words report/json report/terminal report/page analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
 cli/run                 wire cli/common cli/load cli/results report report/words analyzer/profile analyzer/collector
 cli/record              cli/common cli/results report analyzer/collector

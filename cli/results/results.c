@@ -1,11 +1,11 @@
 /* After the program: what the profile says, kept in the profile and told on stderr. */
-#include "analyzer/collector/spool/window.h"
 #include "cli/common/command.h"
 #include "cli/results/live.h"
 #include "cli/load/load.h"
 #include "cli/common/output.h"
 #include "cli/results/results.h"
 
+#include "analyzer/profile/keep_window.h"
 #include "analyzer/profile/store.h"
 
 #include <limits.h>

@@ -8,7 +8,6 @@
  *   run_child.c   starts the program as if we were not there, and passes its end on
  *   signals.c     passes signals on (signals.h)
  *   run_plan.c    which windows of the run are recorded
- *   run_window.c  keeps the rows of a window of time
  *   run_recorder.c the process that records
  *   run_record.c  drains spools while it runs
  *   run_metrics.c metrics while it runs

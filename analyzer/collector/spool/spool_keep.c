@@ -2,9 +2,8 @@
  * largest size. Rows without a time always do, and so do searches for an algorithm, because what
  * they found is in force from then on. */
 #include "analyzer/collector/spool/spool.h"
-#include "analyzer/collector/spool/window.h"
 
-#include "analyzer/profile/tables.h"
+#include "analyzer/profile/keep_window.h"
 #include "base/str.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "analyzer/collector/spool/window.h"
+#include "analyzer/profile/keep_window.h"
 
 #include "analyzer/profile/store.h"
 #include "analyzer/profile/tables.h"

@@ -1,8 +1,8 @@
 /* Keeps the rows of a window of time: a sink before another. Rows belong to where they start; rows
  * without a time always stay, and so do searches for an algorithm, because what they found is in
  * force for the rest of the run. */
-#ifndef GPUPROF_COLLECTOR_SPOOL_WINDOW_H
-#define GPUPROF_COLLECTOR_SPOOL_WINDOW_H
+#ifndef GPUPROF_PROFILE_KEEP_WINDOW_H
+#define GPUPROF_PROFILE_KEEP_WINDOW_H
 
 #include "analyzer/profile/rows.h"
 
