@@ -10,6 +10,7 @@
  *   spool_host.c    CPU time of the target's threads -> rows
  *   spool_keep.c    which rows are kept
  *   spool_window.c  windows recorded in full, by steps or by time
+ *   spool_asked.c   windows that somebody asks for
  *   spool_control.c what the agents are told to record
  *   spool_steps.c   steps outside of them, summed up
  *   spool_save.c    what outlives a collector that is killed, besides rows and records
@@ -260,7 +261,10 @@ void spool_times_add(struct spool_times *t, int64_t from_ns, int64_t length_ns);
 int64_t spool_tail(int64_t length_ns); /* how long the GPU works on behind such a window */
 /* Windows on request. `steps` 0: as long as length_ns. Times are the profile's. */
 void spool_ask(struct spool_times *t, int64_t now_ns, int64_t steps, int64_t length_ns);
-void spool_ask_end(struct spool_times *t, int64_t now_ns); /* the open one; if it has begun */
+void spool_ask_end(struct spool_times *t, int64_t now_ns);     /* the open one; if it has begun */
+struct row_recorded *spool_asked(const struct spool_times *t); /* the newest; NULL: there is none */
+int64_t spool_steps_begun(const struct spool *s);              /* 0 = it marks none, or has ended */
+bool spool_any_marks(struct spool *const *spools, size_t n);
 void spool_ask_advance(struct spool_times *t, struct spool *const *spools, size_t n,
                        int64_t now_ns);
 /* Tells the agents what to record from now on. */
