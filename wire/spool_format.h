@@ -224,7 +224,7 @@ struct spool_rec_meta {
 
 /* Keys of META records (the last one of a key counts):
  *   command (its words, each with a NUL behind it), exe, rank, local_rank, world_size, env.NAME (a
- * short list, facts.c) driver_version, runtime_version, cupti_version, cudnn_version,
+ * short list, agent/core/about.c) driver_version, runtime_version, cupti_version, cudnn_version,
  * cublas_version, nccl_version (as the libraries number themselves), libcupti (its path)
  *   cost.range_ns, cost.call_ns: what one range, one library call costs the target, as measured
  *   cbid.runtime.N, cbid.driver.N: name of the API function N, without the _vNNNN that CUPTI

@@ -249,9 +249,9 @@ static struct thread *begin(struct thread *t, bool record)
     t->word = word;
     if (atomic_load(&thread_key_made))
         pthread_setspecific(thread_key, t);
-    facts_thread_name(t, t->tid, NULL);
+    about_thread_name(t, t->tid, NULL);
     if ((before & 3) == AGENT_ASLEEP)
-        facts_process(t);
+        about_process(t);
     return t;
 none:
     t->busy = false;

@@ -49,6 +49,6 @@ static int64_t best_ns(struct thread *t, void (*one)(struct thread *))
 
 void cost_measure(struct thread *t)
 {
-    facts_meta_number(t, "cost.range_ns", best_ns(t, range));
-    facts_meta_number(t, "cost.call_ns", best_ns(t, call));
+    about_meta_number(t, "cost.range_ns", best_ns(t, range));
+    about_meta_number(t, "cost.call_ns", best_ns(t, call));
 }

@@ -20,7 +20,7 @@ static void chain(struct thread *t)
     if (entry && entry != InitializeInjection)
         entry();
     else
-        facts_health(t, SPOOL_WARNING, "chain-injection",
+        about_health(t, SPOOL_WARNING, "chain-injection",
                      "gpuprof could not start the tool that CUDA_INJECTION64_PATH names.", 0);
 }
 

@@ -93,15 +93,15 @@ void cupti_rouse(void);                 /* then the program's next record wakes 
 void cupti_step_over(struct thread *t); /* before the mark of a step that is over is written */
 bool cupti_attend(void);                /* wakes the agent's thread; false: there is none */
 
-/* ---- facts about the process (facts.c) ---- */
+/* ---- what kind of process this is (about.c) ---- */
 
 /* A thread without a ring passes NULL: nothing is written. */
-void facts_meta(struct thread *t, const char *key, const char *value);
-void facts_meta_number(struct thread *t, const char *key, long long value);
-void facts_health(struct thread *t, enum spool_severity severity, const char *code,
+void about_meta(struct thread *t, const char *key, const char *value);
+void about_meta_number(struct thread *t, const char *key, long long value);
+void about_health(struct thread *t, enum spool_severity severity, const char *code,
                   const char *text, int64_t value);
-void facts_process(struct thread *t);   /* command, exe, ranks, environment that matters */
-void facts_libraries(struct thread *t); /* versions of CUDA's libraries loaded since last asked */
-void facts_thread_name(struct thread *t, uint32_t tid, const char *name);
+void about_process(struct thread *t);   /* command, exe, ranks, environment that matters */
+void about_libraries(struct thread *t); /* versions of CUDA's libraries loaded since last asked */
+void about_thread_name(struct thread *t, uint32_t tid, const char *name);
 
 #endif

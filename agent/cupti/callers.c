@@ -324,7 +324,7 @@ bool callers_wanted(struct thread *t)
         return false;
     bool shared = may_be_shared();
     if (shared && !atomic_exchange(&told, true))
-        facts_health(
+        about_health(
             t, SPOOL_INFO, "no-stacks",
             "The program may use CUPTI's callbacks, which have one user: gpuprof does not "
             "name the lines that wait for the GPU. GPUPROF_STACKS=1 uses them all the same.",

@@ -90,7 +90,7 @@ static void complain(struct thread *t, const char *code, const char *what, CUpti
     char text[512];
     cupti.api.GetResultString(rc, &why);
     snprintf(text, sizeof text, "%s: %s (CUPTI error %d).", what, why ? why : "unknown", (int)rc);
-    facts_health(t, SPOOL_WARNING, code, text, rc);
+    about_health(t, SPOOL_WARNING, code, text, rc);
 }
 
 static void CUPTIAPI on_nothing(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
@@ -137,7 +137,7 @@ static int subscribe(struct thread *t)
              "%s holds CUPTI: gpuprof cannot record GPU work meanwhile. Run without it for a full "
              "profile.",
              holder);
-    facts_health(t, SPOOL_WARNING, "cupti-subscriber", text, rc);
+    about_health(t, SPOOL_WARNING, "cupti-subscriber", text, rc);
     return 1;
 }
 
@@ -240,12 +240,12 @@ void cupti_start(struct thread *t)
     if (atomic_load(&cupti.generation) == agent.generation)
         return;
     if (vendor_load_cupti(&cupti.api, why, sizeof why) != 0) {
-        facts_health(t, SPOOL_WARNING, "cupti-missing", why, 0);
+        about_health(t, SPOOL_WARNING, "cupti-missing", why, 0);
         return;
     }
     cupti.api.GetVersion(&cupti.version);
-    facts_meta_number(t, "cupti_version", cupti.version);
-    facts_meta(t, "libcupti", cupti.api.path);
+    about_meta_number(t, "cupti_version", cupti.version);
+    about_meta(t, "libcupti", cupti.api.path);
     probe_strides();
     int held = subscribe(t);
     if (held < 0)
@@ -253,7 +253,7 @@ void cupti_start(struct thread *t)
     atomic_store(&cupti.arena, 0);
     cupti_buffers_prepare(FIRST_BUFFERS);
     if (cupti_names_open() != 0 || atomic_load(&cupti.arena) == 0) {
-        facts_health(t, SPOOL_WARNING, "disk-full",
+        about_health(t, SPOOL_WARNING, "disk-full",
                      "No room for the recording: gpuprof cannot record GPU work. Point -o to a "
                      "disk with 100 MB free, or raise --max-size.",
                      0);
@@ -272,7 +272,7 @@ void cupti_try_again(struct thread *t)
 {
     if (cupti_held())
         return;
-    facts_health(t, SPOOL_INFO, "cupti-free",
+    about_health(t, SPOOL_INFO, "cupti-free",
                  "The tool that held CUPTI released it: gpuprof records GPU work from here on.", 0);
     cupti.waiting = false;
     begin(t);

@@ -89,7 +89,7 @@ static void self_check(struct thread *t)
 {
     struct cupti_seen seen = cupti_names_seen();
     if (seen.launches > 0 && seen.kernels == 0)
-        facts_health(t, SPOOL_WARNING, "no-kernels",
+        about_health(t, SPOOL_WARNING, "no-kernels",
                      "CUPTI reported kernel launches but no kernel: this CUPTI version does not "
                      "trace kernels here. Try the CUPTI of another CUDA release (GPUPROF_CUPTI).",
                      (int64_t)seen.launches);
@@ -102,7 +102,7 @@ static void tell_of_peer(struct thread *t)
     if (told || peer_sessions() == 0)
         return;
     told = true;
-    facts_health(t, SPOOL_INFO, "cupti-shared",
+    about_health(t, SPOOL_INFO, "cupti-shared",
                  "Another profiler in the program (such as torch.profiler) also used CUPTI: both "
                  "got their records, and the program paid for both.",
                  peer_sessions());
@@ -144,7 +144,7 @@ static void finish(struct thread *t, enum finish how)
     self_check(t);
     tell_of_peer(t);
     silence_end(t, kept);
-    facts_libraries(t);
+    about_libraries(t);
     clock_anchor();
 }
 
@@ -200,7 +200,7 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
     callers_refresh(t);
     if (now >= p->next_anchor) {
         clock_anchor();
-        facts_libraries(t);
+        about_libraries(t);
         if (cupti.waiting)
             cupti_try_again(t);
         else

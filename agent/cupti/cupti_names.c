@@ -164,7 +164,7 @@ static void see_cbid(struct thread *t, bool runtime, uint32_t cbid, bool failed)
         if (strstr(name, "LaunchKernel"))
             *known = 2;
         snprintf(key, sizeof key, "cbid.%s.%u", runtime ? "runtime" : "driver", cbid);
-        facts_meta(t, key, name);
+        about_meta(t, key, name);
     }
     if (*known == 2 && !failed)
         count(&launches);

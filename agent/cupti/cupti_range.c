@@ -59,7 +59,7 @@ void cupti_range_watch(struct thread *t)
         return;
     CUptiResult rc = cupti.api.Subscribe(&handle, on_call, NULL);
     if (rc != CUPTI_SUCCESS && callers)
-        facts_health(
+        about_health(
             t, SPOOL_INFO, "no-stacks",
             "Another profiler in the program holds CUPTI's callbacks: gpuprof does not name "
             "the lines that wait for the GPU.",

@@ -133,7 +133,7 @@ void nvtx_chain(NvtxGetExportTableFunc_t get_table)
     if (!entry || !entry(get_table)) {
         struct thread *t = thread_enter();
         if (t) {
-            facts_health(t, SPOOL_WARNING, "chain-nvtx",
+            about_health(t, SPOOL_WARNING, "chain-nvtx",
                          "gpuprof could not start the tool that NVTX_INJECTION64_PATH names.", 0);
             thread_leave(t);
         }

@@ -138,6 +138,6 @@ void nvtx_record_thread_name(uint32_t tid, const char *name)
     struct thread *t = thread_enter_for(false);
     if (!t)
         return;
-    facts_thread_name(t, tid, name);
+    about_thread_name(t, tid, name);
     thread_leave(t);
 }

@@ -51,7 +51,7 @@ void gpuprof_hook_fact(const char *key, const char *value)
     struct thread *t = thread_enter();
     if (!t)
         return;
-    facts_meta(t, key, value);
+    about_meta(t, key, value);
     thread_leave(t);
 }
 
@@ -60,6 +60,6 @@ void gpuprof_hook_health(const char *code, const char *text)
     struct thread *t = thread_enter();
     if (!t)
         return;
-    facts_health(t, SPOOL_WARNING, code, text, 0);
+    about_health(t, SPOOL_WARNING, code, text, 0);
     thread_leave(t);
 }

@@ -24,21 +24,21 @@ static void put_meta(struct thread *t, enum spool_rec_kind kind, uint32_t tid, u
     ring_commit(t);
 }
 
-void facts_meta(struct thread *t, const char *key, const char *value)
+void about_meta(struct thread *t, const char *key, const char *value)
 {
     if (t && value && *value)
         put_meta(t, SPOOL_REC_META, t->tid, strings_add(key, strlen(key)),
                  strings_add(value, strlen(value)));
 }
 
-void facts_meta_number(struct thread *t, const char *key, long long value)
+void about_meta_number(struct thread *t, const char *key, long long value)
 {
     char text[32];
     snprintf(text, sizeof text, "%lld", value);
-    facts_meta(t, key, text);
+    about_meta(t, key, text);
 }
 
-void facts_health(struct thread *t, enum spool_severity severity, const char *code,
+void about_health(struct thread *t, enum spool_severity severity, const char *code,
                   const char *text, int64_t value)
 {
     struct spool_rec_health *r = t ? ring_reserve(t, SPOOL_REC_HEALTH, sizeof *r) : NULL;
@@ -52,7 +52,7 @@ void facts_health(struct thread *t, enum spool_severity severity, const char *co
     ring_commit(t);
 }
 
-void facts_thread_name(struct thread *t, uint32_t tid, const char *name)
+void about_thread_name(struct thread *t, uint32_t tid, const char *name)
 {
     char own[32] = "";
     if (!name && prctl(PR_GET_NAME, own, 0, 0, 0) == 0)
@@ -83,13 +83,13 @@ static void place_in_job(struct thread *t)
 {
     struct launched l = launcher_find(agent_env);
     char host[256] = "";
-    facts_meta(t, "rank", l.rank);
-    facts_meta(t, "local_rank", l.local_rank);
-    facts_meta(t, "world_size", l.world_size);
-    facts_meta(t, "job", l.job);
-    facts_meta(t, "restart", l.restart);
+    about_meta(t, "rank", l.rank);
+    about_meta(t, "local_rank", l.local_rank);
+    about_meta(t, "world_size", l.world_size);
+    about_meta(t, "job", l.job);
+    about_meta(t, "restart", l.restart);
     if (gethostname(host, sizeof host - 1) == 0)
-        facts_meta(t, "host", host);
+        about_meta(t, "host", host);
 }
 
 static void environment(struct thread *t)
@@ -101,7 +101,7 @@ static void environment(struct thread *t)
     for (size_t i = 0; i < AGENT_ARRAY_LEN(kept); i++) {
         char key[64];
         snprintf(key, sizeof key, "env.%s", kept[i]);
-        facts_meta(t, key, agent_env(kept[i]));
+        about_meta(t, key, agent_env(kept[i]));
     }
 }
 
@@ -110,10 +110,10 @@ static void cores(struct thread *t)
 {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0)
-        facts_meta_number(t, "process_cores", CPU_COUNT(&set));
+        about_meta_number(t, "process_cores", CPU_COUNT(&set));
 }
 
-void facts_process(struct thread *t)
+void about_process(struct thread *t)
 {
     char exe[4096];
     command_line(t);
@@ -121,7 +121,7 @@ void facts_process(struct thread *t)
     ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
     if (n > 0) {
         exe[n] = 0;
-        facts_meta(t, "exe", exe);
+        about_meta(t, "exe", exe);
     }
     place_in_job(t);
     environment(t);
@@ -162,7 +162,7 @@ static const struct library {
     {"libnccl.so", "ncclGetVersion", "nccl_version", status_version},
 };
 
-void facts_libraries(struct thread *t)
+void about_libraries(struct thread *t)
 {
     static int reported[AGENT_ARRAY_LEN(libraries)];
     static unsigned long long seen;
@@ -185,6 +185,6 @@ void facts_libraries(struct thread *t)
         resolve_close(handle);
         reported[i] = 1;
         if (version > 0)
-            facts_meta_number(t, l->key, version);
+            about_meta_number(t, l->key, version);
     }
 }
