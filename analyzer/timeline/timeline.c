@@ -63,14 +63,44 @@ void timeline_free(struct timeline *t)
 
 /* ---- the sink ---- */
 
-#define PUT_PLAIN(vec, type)                                                                       \
+/* Kept as it came. */
+#define PUT_PLAIN(name, vec, type)                                                                 \
+    static int name(struct build *b, const void *row)                                              \
     {                                                                                              \
         type *p = vec_push(&b->vec);                                                               \
         if (p)                                                                                     \
             *p = *(const type *)row;                                                               \
-        rc = p ? 0 : -1;                                                                           \
-        break;                                                                                     \
+        return p ? 0 : -1;                                                                         \
     }
+
+PUT_PLAIN(put_meta, metas, struct row_meta)
+PUT_PLAIN(put_host_sample, host_samples, struct row_host_sample)
+PUT_PLAIN(put_gpu_sample, gpu_samples, struct row_gpu_sample)
+PUT_PLAIN(put_health, healths, struct row_health)
+
+static int (*const put_of[ROW_KINDS])(struct build *b, const void *row) = {
+    [ROW_META] = put_meta,
+    [ROW_PROCESS] = put_process,
+    [ROW_THREAD] = put_thread,
+    [ROW_DEVICE] = put_device,
+    [ROW_STREAM] = put_stream,
+    [ROW_KERNEL] = put_kernel,
+    [ROW_COPY] = put_copy,
+    [ROW_MEMSET] = put_memset,
+    [ROW_API] = put_api,
+    [ROW_SYNC] = put_sync,
+    [ROW_EVENT] = put_event,
+    [ROW_OVERHEAD] = put_overhead,
+    [ROW_RANGE] = put_range,
+    [ROW_CALL] = put_call,
+    [ROW_LOADER] = put_loader,
+    [ROW_COLLECTIVE] = put_collective,
+    [ROW_HOST_SAMPLE] = put_host_sample,
+    [ROW_GPU_SAMPLE] = put_gpu_sample,
+    [ROW_HEALTH] = put_health,
+    [ROW_RECORDED] = put_recorded,
+    [ROW_STEP_BLOCK] = put_step_block,
+};
 
 static uint32_t timeline_intern(void *self, const char *s, size_t n)
 {
@@ -86,7 +116,6 @@ static bool is_kept_whole(enum row_kind kind)
 static int timeline_put(void *self, enum row_kind kind, const void *row, struct err *e)
 {
     struct build *b = self;
-    int rc = 0;
     int64_t copy[TABLE_MAX_ROW / sizeof(int64_t) + 1];
     if (b->finished)
         return err_set(e, "internal: a row came after the timeline was finished");
@@ -96,70 +125,7 @@ static int timeline_put(void *self, enum row_kind kind, const void *row, struct 
             return 0;
         row = copy;
     }
-    switch (kind) {
-    case ROW_META:
-        PUT_PLAIN(metas, struct row_meta)
-    case ROW_PROCESS:
-        rc = put_process(b, row);
-        break;
-    case ROW_THREAD:
-        rc = put_thread(b, row);
-        break;
-    case ROW_DEVICE:
-        rc = put_device(b, row);
-        break;
-    case ROW_STREAM:
-        rc = put_stream(b, row);
-        break;
-    case ROW_KERNEL:
-        rc = put_kernel(b, row);
-        break;
-    case ROW_COPY:
-        rc = put_copy(b, row);
-        break;
-    case ROW_MEMSET:
-        rc = put_memset(b, row);
-        break;
-    case ROW_API:
-        rc = put_api(b, row);
-        break;
-    case ROW_SYNC:
-        rc = put_sync(b, row);
-        break;
-    case ROW_EVENT:
-        rc = put_event(b, row);
-        break;
-    case ROW_OVERHEAD:
-        rc = put_overhead(b, row);
-        break;
-    case ROW_RANGE:
-        rc = put_range(b, row);
-        break;
-    case ROW_CALL:
-        rc = put_call(b, row);
-        break;
-    case ROW_LOADER:
-        rc = put_loader(b, row);
-        break;
-    case ROW_COLLECTIVE:
-        rc = put_collective(b, row);
-        break;
-    case ROW_HOST_SAMPLE:
-        PUT_PLAIN(host_samples, struct row_host_sample)
-    case ROW_GPU_SAMPLE:
-        PUT_PLAIN(gpu_samples, struct row_gpu_sample)
-    case ROW_HEALTH:
-        PUT_PLAIN(healths, struct row_health)
-    case ROW_RECORDED:
-        rc = put_recorded(b, row);
-        break;
-    case ROW_STEP_BLOCK:
-        rc = put_step_block(b, row);
-        break;
-    case ROW_KINDS:
-        break;
-    }
-    return rc < 0 ? no_memory(e) : 0;
+    return put_of[kind](b, row) < 0 ? no_memory(e) : 0;
 }
 
 struct sink timeline_sink(struct timeline *t)
