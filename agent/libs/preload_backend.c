@@ -76,6 +76,7 @@ struct setting {
     struct node *to;
     int64_t count;
     const void *values;
+    int which; /* the setter's own: a family of calls, a position in dim, a matrix */
 };
 
 static const struct node *descriptor(const struct setting *s, int64_t i)
@@ -107,11 +108,21 @@ static void copy_dims(const struct setting *s, int64_t *to)
     s->to->rank = (int)n;
 }
 
-static void set_x(struct setting *s, enum spool_call_family family)
+static void set_dims(struct setting *s)
+{
+    copy_dims(s, s->to->dim);
+}
+
+static void set_strides(struct setting *s)
+{
+    copy_dims(s, s->to->stride);
+}
+
+static void set_x(struct setting *s)
 {
     const struct node *x = descriptor(s, 0);
     struct spool_rec_call *a = &s->to->about;
-    a->family = (uint8_t)family;
+    a->family = (uint8_t)s->which;
     if (!x || x->rank < 4)
         return;
     a->in_type = x->about.in_type;
@@ -152,7 +163,7 @@ static void set_conv(struct setting *s)
         s->to->about.dim[i] = c->about.dim[i];
 }
 
-static void set_matrix(struct setting *s, char which)
+static void set_matrix(struct setting *s)
 {
     const struct node *m = descriptor(s, 0);
     struct spool_rec_call *a = &s->to->about;
@@ -161,7 +172,7 @@ static void set_matrix(struct setting *s, char which)
         return;
     int32_t rows = (int32_t)m->dim[m->rank - 2], cols = (int32_t)m->dim[m->rank - 1];
     uint8_t layout = m->stride[m->rank - 1] == 1 ? SPOOL_LAYOUT_ROW : SPOOL_LAYOUT_COL;
-    if (which == 'A') {
+    if (s->which == 'A') {
         a->in_type = m->about.in_type;
         a->in_layout = layout;
         a->dim[GEMM_M] = rows;
@@ -197,72 +208,67 @@ static void set_graph(struct setting *s)
     }
 }
 
+static void set_in_type(struct setting *s)
+{
+    s->to->about.in_type = cudnn_dtype(first_int(s, sizeof(int32_t)));
+}
+
+static void set_compute_type(struct setting *s)
+{
+    s->to->about.compute_type = cudnn_dtype(first_int(s, sizeof(int32_t)));
+}
+
+static void set_dim(struct setting *s)
+{
+    s->to->about.dim[s->which] = first_int(s, sizeof(int64_t));
+}
+
+static void set_algo(struct setting *s)
+{
+    s->to->about.algo = first_int(s, sizeof(int64_t));
+}
+
+static const struct {
+    int attribute;
+    void (*set)(struct setting *s);
+    int which;
+} setters[] = {
+    {CUDNN_ATTR_TENSOR_DATA_TYPE, set_in_type, 0},
+    {CUDNN_ATTR_TENSOR_DIMENSIONS, set_dims, 0},
+    {CUDNN_ATTR_TENSOR_STRIDES, set_strides, 0},
+    {CUDNN_ATTR_CONVOLUTION_COMP_TYPE, set_compute_type, 0},
+    {CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, set_dim, STRIDE},
+    {CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, set_dim, PAD},
+    {CUDNN_ATTR_CONVOLUTION_DILATIONS, set_dim, DILATION},
+    {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, set_x, SPOOL_CALL_CONV_FWD},
+    {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, set_x, SPOOL_CALL_CONV_DGRAD},
+    {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, set_x, SPOOL_CALL_CONV_WGRAD},
+    {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, set_w, 0},
+    {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, set_w, 0},
+    {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, set_w, 0},
+    {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, set_y, 0},
+    {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY, set_y, 0},
+    {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY, set_y, 0},
+    {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, set_conv, 0},
+    {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, set_conv, 0},
+    {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, set_conv, 0},
+    {CUDNN_ATTR_OPERATION_MATMUL_ADESC, set_matrix, 'A'},
+    {CUDNN_ATTR_OPERATION_MATMUL_BDESC, set_matrix, 'B'},
+    {CUDNN_ATTR_OPERATION_MATMUL_CDESC, set_y, 0},
+    {CUDNN_ATTR_OPERATIONGRAPH_OPS, set_graph, 0},
+    {CUDNN_ATTR_ENGINE_GLOBAL_INDEX, set_algo, 0},
+};
+
 static void set_attribute(struct setting *s, int attribute)
 {
-    struct spool_rec_call *a = &s->to->about;
-    switch (attribute) {
-    case CUDNN_ATTR_TENSOR_DATA_TYPE:
-        a->in_type = cudnn_dtype(first_int(s, sizeof(int32_t)));
-        break;
-    case CUDNN_ATTR_TENSOR_DIMENSIONS:
-        copy_dims(s, s->to->dim);
-        break;
-    case CUDNN_ATTR_TENSOR_STRIDES:
-        copy_dims(s, s->to->stride);
-        break;
-    case CUDNN_ATTR_CONVOLUTION_COMP_TYPE:
-        a->compute_type = cudnn_dtype(first_int(s, sizeof(int32_t)));
-        break;
-    case CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES:
-        a->dim[STRIDE] = first_int(s, sizeof(int64_t));
-        break;
-    case CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS:
-        a->dim[PAD] = first_int(s, sizeof(int64_t));
-        break;
-    case CUDNN_ATTR_CONVOLUTION_DILATIONS:
-        a->dim[DILATION] = first_int(s, sizeof(int64_t));
-        break;
-    case CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X:
-        set_x(s, SPOOL_CALL_CONV_FWD);
-        break;
-    case CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX:
-        set_x(s, SPOOL_CALL_CONV_DGRAD);
-        break;
-    case CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X:
-        set_x(s, SPOOL_CALL_CONV_WGRAD);
-        break;
-    case CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W:
-    case CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W:
-    case CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW:
-        set_w(s);
-        break;
-    case CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y:
-    case CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY:
-    case CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY:
-    case CUDNN_ATTR_OPERATION_MATMUL_CDESC:
-        set_y(s);
-        break;
-    case CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC:
-    case CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC:
-    case CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC:
-        set_conv(s);
-        break;
-    case CUDNN_ATTR_OPERATION_MATMUL_ADESC:
-        set_matrix(s, 'A');
-        break;
-    case CUDNN_ATTR_OPERATION_MATMUL_BDESC:
-        set_matrix(s, 'B');
-        break;
-    case CUDNN_ATTR_OPERATIONGRAPH_OPS:
-        set_graph(s);
-        break;
-    case CUDNN_ATTR_ENGINE_GLOBAL_INDEX:
-        a->algo = first_int(s, sizeof(int64_t));
-        break;
-    default: /* ENGINE_OPERATION_GRAPH, ENGINEHEUR_..., ENGINECFG_ENGINE, ..._ENGINE_CONFIG */
-        inherit(s->to, descriptor(s, 0));
-        break;
-    }
+    for (size_t i = 0; i < AGENT_ARRAY_LEN(setters); i++)
+        if (setters[i].attribute == attribute) {
+            s->which = setters[i].which;
+            setters[i].set(s);
+            return;
+        }
+    /* ENGINE_OPERATION_GRAPH, ENGINEHEUR_..., ENGINECFG_ENGINE, ..._ENGINE_CONFIG */
+    inherit(s->to, descriptor(s, 0));
 }
 
 static bool of_interest(int attribute)
@@ -297,7 +303,7 @@ AGENT_EXPORT cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t des
     cudnnStatus_t status = real(descriptor_, name, type, count, values);
     if (status == CUDNN_STATUS_SUCCESS && agent.dir && values && count > 0 &&
         of_interest((int)name) && lock_take()) {
-        struct setting s = {node_of(descriptor_, true), count, values};
+        struct setting s = {node_of(descriptor_, true), count, values, 0};
         if (s.to)
             set_attribute(&s, (int)name);
         lock_give();

@@ -44,56 +44,58 @@ static bool look_at_functions(void)
     return found[0] && found[0] == found[1];
 }
 
+/* Without any of these there is no hook. */
+static const struct {
+    const char *name;
+    void **to;
+} need[] = {
+    {"PyObject_Call", (void **)&py.call},
+    {"PyObject_CallFunctionObjArgs", (void **)&py.call_one},
+    {"PyCFunction_NewEx", (void **)&py.function_new},
+    {"Py_IncRef", (void **)&py.incref},
+    {"Py_DecRef", (void **)&py.decref},
+    {"PyErr_Clear", (void **)&py.error_clear},
+    {"PyErr_ExceptionMatches", (void **)&py.error_matches},
+    {"PyExc_Exception", (void **)&py.exception},
+    {"PyErr_Fetch", (void **)&py.error_fetch},
+    {"PyErr_Restore", (void **)&py.error_restore},
+    {"PyEval_GetFrame", (void **)&py.frame},
+    {"PyFrame_GetCode", (void **)&py.frame_code},
+    {"PyFrame_GetBack", (void **)&py.frame_back},
+    {"PyFrame_GetLineNumber", (void **)&py.frame_line},
+    {"PyObject_GetAttrString", (void **)&py.attribute},
+    {"PyObject_GetAttr", (void **)&py.attribute_of},
+    {"PyUnicode_InternFromString", (void **)&py.name},
+    {"PyUnicode_AsUTF8", (void **)&py.utf8},
+    {"PyLong_AsLong", (void **)&py.number},
+    {"PyLong_FromLongLong", (void **)&py.number_new},
+    {"PyObject_IsTrue", (void **)&py.is_true},
+    {"PyTuple_Size", (void **)&py.size},
+    {"PyTuple_GetItem", (void **)&py.item},
+    {"PyTuple_New", (void **)&py.tuple_new},
+    {"PyTuple_SetItem", (void **)&py.tuple_set},
+    {"PyObject_Type", (void **)&py.type},
+    {"PyDict_New", (void **)&py.dict_new},
+    {"PyDict_Copy", (void **)&py.dict_copy},
+    {"PyDict_GetItemString", (void **)&py.dict_get},
+    {"PyDict_SetItemString", (void **)&py.dict_set},
+    {"PyDict_SetItem", (void **)&py.dict_put},
+    {"PyList_Append", (void **)&py.list_append},
+    {"PyImport_GetModuleDict", (void **)&py.modules},
+    {"PyThreadState_Get", (void **)&py.thread},
+    {"_Py_TrueStruct", &py.true_object},
+    {"_Py_FalseStruct", &py.false_object},
+    {"_Py_NoneStruct", &py.none},
+    {"PyBool_Type", &py.bool_type},
+    {"PyFunction_Type", &py.function_type},
+    {"PyType_Type", &py.type_type},
+    {"PyBaseObject_Type", &py.object_type},
+    {"PyCFunction_Type", &py.builtin_type},
+    {"PyMethodDescr_Type", &py.descriptor_type},
+};
+
 static bool look_up(void)
 {
-    const struct {
-        const char *name;
-        void **to;
-    } need[] = {
-        {"PyObject_Call", (void **)&py.call},
-        {"PyObject_CallFunctionObjArgs", (void **)&py.call_one},
-        {"PyCFunction_NewEx", (void **)&py.function_new},
-        {"Py_IncRef", (void **)&py.incref},
-        {"Py_DecRef", (void **)&py.decref},
-        {"PyErr_Clear", (void **)&py.error_clear},
-        {"PyErr_ExceptionMatches", (void **)&py.error_matches},
-        {"PyExc_Exception", (void **)&py.exception},
-        {"PyErr_Fetch", (void **)&py.error_fetch},
-        {"PyErr_Restore", (void **)&py.error_restore},
-        {"PyEval_GetFrame", (void **)&py.frame},
-        {"PyFrame_GetCode", (void **)&py.frame_code},
-        {"PyFrame_GetBack", (void **)&py.frame_back},
-        {"PyFrame_GetLineNumber", (void **)&py.frame_line},
-        {"PyObject_GetAttrString", (void **)&py.attribute},
-        {"PyObject_GetAttr", (void **)&py.attribute_of},
-        {"PyUnicode_InternFromString", (void **)&py.name},
-        {"PyUnicode_AsUTF8", (void **)&py.utf8},
-        {"PyLong_AsLong", (void **)&py.number},
-        {"PyLong_FromLongLong", (void **)&py.number_new},
-        {"PyObject_IsTrue", (void **)&py.is_true},
-        {"PyTuple_Size", (void **)&py.size},
-        {"PyTuple_GetItem", (void **)&py.item},
-        {"PyTuple_New", (void **)&py.tuple_new},
-        {"PyTuple_SetItem", (void **)&py.tuple_set},
-        {"PyObject_Type", (void **)&py.type},
-        {"PyDict_New", (void **)&py.dict_new},
-        {"PyDict_Copy", (void **)&py.dict_copy},
-        {"PyDict_GetItemString", (void **)&py.dict_get},
-        {"PyDict_SetItemString", (void **)&py.dict_set},
-        {"PyDict_SetItem", (void **)&py.dict_put},
-        {"PyList_Append", (void **)&py.list_append},
-        {"PyImport_GetModuleDict", (void **)&py.modules},
-        {"PyThreadState_Get", (void **)&py.thread},
-        {"_Py_TrueStruct", &py.true_object},
-        {"_Py_FalseStruct", &py.false_object},
-        {"_Py_NoneStruct", &py.none},
-        {"PyBool_Type", &py.bool_type},
-        {"PyFunction_Type", &py.function_type},
-        {"PyType_Type", &py.type_type},
-        {"PyBaseObject_Type", &py.object_type},
-        {"PyCFunction_Type", &py.builtin_type},
-        {"PyMethodDescr_Type", &py.descriptor_type},
-    };
     for (size_t i = 0; i < AGENT_ARRAY_LEN(need); i++)
         if (!(*need[i].to = resolve_global(need[i].name)))
             return false;
