@@ -269,17 +269,22 @@ static void window_of_start_up(struct advice *a)
 
 enum { NEXT_TO_NOTHING_NS = 1000000 };
 
+static void without_gpu_work(struct advice *a)
+{
+    if (verdict_unreached(a) || verdict_launches_failed(a))
+        return;
+    if (!a->facts->on_cpu)
+        verdict_no_gpu_work(a);
+    else if (a->facts->steps.source != STEPS_NONE && a->facts->step_ns > 0)
+        verdict_cpu(a);
+    else
+        verdict_cpu_no_steps(a);
+}
+
 void verdict_write(struct advice *a)
 {
     if (a->facts->tl->op_count == 0) {
-        if (verdict_unreached(a) || verdict_launches_failed(a))
-            return;
-        if (!a->facts->on_cpu)
-            verdict_no_gpu_work(a);
-        else if (a->facts->steps.source != STEPS_NONE && a->facts->step_ns > 0)
-            verdict_cpu(a);
-        else
-            verdict_cpu_no_steps(a);
+        without_gpu_work(a);
         return;
     }
     if (a->facts->step_ns <= 0) {

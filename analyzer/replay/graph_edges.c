@@ -131,27 +131,37 @@ static uint16_t step_at(const struct graph *g, int64_t at_ns)
     return (uint16_t)lo;
 }
 
+/* For the copy of its own call. */
+static int join_copy_wait(struct joiner *j, uint32_t i)
+{
+    uint32_t k = i; /* the copy lies between the call and its wait */
+    while (k-- > 0 && j->g->tasks[k].kind != TASK_COPY)
+        ;
+    if (k == TASK_NONE)
+        return 0;
+    int64_t left = j->g->tasks[i].at_ns - task_end(&j->g->tasks[k]);
+    return edge_from(j, i, k, left < 0 ? left : 0);
+}
+
+/* For the work of an operation that the host asked about, or ran into. */
+static int join_done(struct joiner *j, uint32_t i, uint32_t done)
+{
+    return done == TASK_NONE
+               ? 0
+               : edge_from(j, i, done, j->g->tasks[i].at_ns - task_end(&j->g->tasks[done]));
+}
+
 static int join_wait(struct joiner *j, uint32_t i)
 {
     struct task *t = &j->g->tasks[i];
     const struct api *c = &j->t->apis[t->source];
     if (t->flags & TASK_COPY_WAIT) {
         j->g->tails[i] = WAIT_NOTHING;
-        uint32_t k = i; /* the copy lies between the call and its wait */
-        while (k-- > 0 && j->g->tasks[k].kind != TASK_COPY)
-            ;
-        return k == TASK_NONE
-                   ? 0
-                   : edge_from(j, i, k,
-                               t->at_ns < j->g->tasks[k].at_ns + j->g->tasks[k].dur_ns
-                                   ? t->at_ns - j->g->tasks[k].at_ns - j->g->tasks[k].dur_ns
-                                   : 0);
+        return join_copy_wait(j, i);
     }
     if (t->flags & TASK_FOR_KERNEL) {
-        uint32_t done = j->op_task[c->op];
         j->g->tails[i] = WAIT_NOTHING;
-        return done == TASK_NONE ? 0
-                                 : edge_from(j, i, done, t->at_ns - task_end(&j->g->tasks[done]));
+        return join_done(j, i, j->op_task[c->op]);
     }
     if (c->kind == API_LAUNCH) { /* for room in the queue */
         uint32_t op = graph_made_room(j->g->a, t->source);
@@ -163,10 +173,8 @@ static int join_wait(struct joiner *j, uint32_t i)
     if (c->kind == API_EVENT_QUERY) {
         int64_t from = t->prev == TASK_NONE ? 0 : task_end(&j->g->tasks[t->prev]);
         uint32_t op = graph_polled_op(j->g->a, j->g->start_ns + from, j->g->start_ns + t->at_ns);
-        uint32_t done = op == TL_NONE ? TASK_NONE : j->op_task[op];
         j->g->tails[i] = WAIT_NOTHING;
-        return done == TASK_NONE ? 0
-                                 : edge_from(j, i, done, t->at_ns - task_end(&j->g->tasks[done]));
+        return join_done(j, i, op == TL_NONE ? TASK_NONE : j->op_task[op]);
     }
     const struct sync *s = c->sync == TL_NONE ? NULL : &j->t->syncs[c->sync];
     if (c->kind == API_SYNC_EVENT) {

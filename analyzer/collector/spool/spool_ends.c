@@ -17,7 +17,8 @@ void spool_put_loss(struct spool *s, struct spool_out *out, const char *code, co
     put_health(s, out, 1, code, text, value);
 }
 
-static void put_losses(struct spool *s, struct spool_out *out)
+/* Losses that the agent counted. */
+static void put_counted(struct spool *s, struct spool_out *out)
 {
     static const struct {
         enum spool_counter counter;
@@ -43,6 +44,11 @@ static void put_losses(struct spool *s, struct spool_out *out)
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
         put_health(s, out, 1, losses[i].code, losses[i].text,
                    (int64_t)atomic_load(&s->h->counter[losses[i].counter]));
+}
+
+/* Records that are there, but not in the profile. */
+static void put_left_out(struct spool *s, struct spool_out *out)
+{
     put_health(s, out, 1, "untimed", "records without usable times were left out", s->untimed);
     put_health(s, out, 1, "names-missing",
                "kernels without names, because the process was killed first: they are called "
@@ -66,6 +72,11 @@ static void put_losses(struct spool *s, struct spool_out *out)
                "changes of the real-time clock during the run: the moments around them count as "
                "not recorded",
                s->segments.n ? (int64_t)(s->segments.n + s->segments_lost) - 1 : 0);
+}
+
+/* Windows that the program's steps or calls should have brought. */
+static void put_without_windows(struct spool *s, struct spool_out *out)
+{
     bool by_steps = s->fixed.window == SPOOL_WINDOWS_EVERY && !s->leader;
     put_health(s, out, 1, "no-marks",
                "the program marks no steps, so gpuprof ignored --every and --window and recorded "
@@ -77,6 +88,13 @@ static void put_losses(struct spool *s, struct spool_out *out)
         "the program never called cudaProfilerStart, so --range cuda-profiler recorded nothing",
         s->fixed.window == SPOOL_WINDOWS_PROFILER && !s->leader && s->h->cupti_version &&
             !s->windows.n);
+}
+
+static void put_losses(struct spool *s, struct spool_out *out)
+{
+    put_counted(s, out);
+    put_left_out(s, out);
+    put_without_windows(s, out);
     put_health(s, out, 0, "rings-left",
                "times that a thread of the program filled a ring of host records and went on in "
                "another one, because the collector got no core in time; nothing is lost by that",

@@ -253,6 +253,21 @@ static int read_document(struct kineto *k, bool *found)
     return t == JSON_OBJECT_END && json_next(j) == JSON_END ? 0 : -1;
 }
 
+static void release(struct kineto *k)
+{
+    vec_release(&k->processes);
+    vec_release(&k->places);
+    vec_release(&k->devices);
+    vec_release(&k->threads);
+    vec_release(&k->streams);
+    keymap_release(&k->place_of);
+    keymap_release(&k->device_of);
+    keymap_release(&k->thread_of);
+    keymap_release(&k->stream_of);
+    keymap_release(&k->recordings);
+    free(k->scratch);
+}
+
 static int read_trace(const char *path, struct sink *out, struct err *e)
 {
     struct kineto k = {.out = out, .e = e, .rank = -1, .world_size = -1};
@@ -289,17 +304,7 @@ static int read_trace(const char *path, struct sink *out, struct err *e)
                      path);
     if (rc == 0)
         rc = kineto_put_ends(&k);
-    vec_release(&k.processes);
-    vec_release(&k.places);
-    vec_release(&k.devices);
-    vec_release(&k.threads);
-    vec_release(&k.streams);
-    keymap_release(&k.place_of);
-    keymap_release(&k.device_of);
-    keymap_release(&k.thread_of);
-    keymap_release(&k.stream_of);
-    keymap_release(&k.recordings);
-    free(k.scratch);
+    release(&k);
     json_read_close(&k.json);
 close_file:
     gzclose(f);

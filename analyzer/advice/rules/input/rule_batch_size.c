@@ -119,6 +119,55 @@ static void advise(const struct facts *facts, struct arena *arena, struct outcom
                      times, ms(f->empty_ns + idle)));
 }
 
+/* A larger batch is impossible, or does not make the program faster. */
+static bool has_no_larger(const struct facts *facts, struct arena *arena, struct outcome *o)
+{
+    if (takes_all_data(facts)) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why =
+            "the kernels are small, but nothing brings data to a step, neither a loader nor a "
+            "copy to the GPU: if each step trains on all data, as on a whole graph, there is no "
+            "larger batch";
+        return true;
+    }
+    int64_t playing = query_actions(facts).steps;
+    if (playing > 0 && playing * 2 >= (int64_t)facts->steps.used) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = arena_printf(arena,
+                              "the kernels are small, but an agent acts in %lld of %zu steps: a "
+                              "larger batch leaves as many steps to do. More environments at once "
+                              "fill the GPU",
+                              (long long)playing, facts->steps.used);
+        return true;
+    }
+    return false;
+}
+
+/* How much memory the training uses is not known. */
+static bool memory_is_unknown(const struct facts *facts, struct arena *arena, struct outcome *o,
+                              const struct fill *f, const struct query_gpu *g)
+{
+    if (query_of_xla(facts)) { /* it takes most of the memory when it starts */
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "the kernels are small and a larger batch would fill the GPU, but XLA reserves "
+                 "memory ahead: how much the training uses was not recorded "
+                 "(XLA_PYTHON_CLIENT_PREALLOCATE=false shows it)";
+        return true;
+    }
+    if (g->memory_peak < 0 || facts->device->memory_bytes <= 0) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = arena_printf(
+            arena,
+            "the kernels are small (%.0f %% under 10 us) and a larger batch would fill the GPU, "
+            "but the recording does not show how much memory the training uses "
+            "(profile_memory=True in "
+            "torch.profiler; gpuprof run samples it through NVML; record more steps)",
+            f->short_pct);
+        return true;
+    }
+    return false;
+}
+
 static void check_batch_size(const struct facts *facts, struct arena *arena, struct outcome *o)
 {
     if (!facts->device || facts->device->sm_count <= 0) {
@@ -135,43 +184,11 @@ static void check_batch_size(const struct facts *facts, struct arena *arena, str
         arena, "empty multiprocessors and waits for launches cost only %.0f %% of the step", pct);
     if (pct < LEAST_PCT)
         return;
-    if (takes_all_data(facts)) {
-        o->verdict = RULE_CANNOT_TELL;
-        o->why =
-            "the kernels are small, but nothing brings data to a step, neither a loader nor a "
-            "copy to the GPU: if each step trains on all data, as on a whole graph, there is no "
-            "larger batch";
+    if (has_no_larger(facts, arena, o))
         return;
-    }
-    int64_t playing = query_actions(facts).steps;
-    if (playing > 0 && playing * 2 >= (int64_t)facts->steps.used) {
-        o->verdict = RULE_SUPPRESSED;
-        o->why = arena_printf(arena,
-                              "the kernels are small, but an agent acts in %lld of %zu steps: a "
-                              "larger batch leaves as many steps to do. More environments at once "
-                              "fill the GPU",
-                              (long long)playing, facts->steps.used);
-        return;
-    }
     struct query_gpu g = query_gpu(facts);
-    if (query_of_xla(facts)) { /* it takes most of the memory when it starts */
-        o->verdict = RULE_CANNOT_TELL;
-        o->why = "the kernels are small and a larger batch would fill the GPU, but XLA reserves "
-                 "memory ahead: how much the training uses was not recorded "
-                 "(XLA_PYTHON_CLIENT_PREALLOCATE=false shows it)";
+    if (memory_is_unknown(facts, arena, o, &f, &g))
         return;
-    }
-    if (g.memory_peak < 0 || facts->device->memory_bytes <= 0) {
-        o->verdict = RULE_CANNOT_TELL;
-        o->why = arena_printf(
-            arena,
-            "the kernels are small (%.0f %% under 10 us) and a larger batch would fill the GPU, "
-            "but the recording does not show how much memory the training uses "
-            "(profile_memory=True in "
-            "torch.profiler; gpuprof run samples it through NVML; record more steps)",
-            f.short_pct);
-        return;
-    }
     int times = times_that_fit(g.memory_peak, facts->device->memory_bytes);
     if (times < 2) {
         o->verdict = RULE_SUPPRESSED;

@@ -170,6 +170,31 @@ static bool has_another_cause(const struct facts *f, struct arena *arena, struct
     return false;
 }
 
+static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
+                 const struct rank_facts *late, int64_t gain)
+{
+    const struct ranks *r = &f->ranks;
+    add_evidence(f, arena, o, late);
+    o->error_class = ERROR_STRUCTURAL;
+    if (late->process != f->steps.process) /* its own step does not show what it would be without */
+        o->edit.kind = EDIT_PUNCTUAL;
+    advise(f, arena, o, arena_printf(arena, "rank %lld", (long long)late->rank),
+           "the length of its batches, its loader, its logging");
+    outcome_fires(
+        o, gain,
+        arena_printf(arena,
+                     "rank %lld is late%s: it arrives last in %lld of %lld collectives and keeps "
+                     "the others waiting %.1f ms per step; the transfers themselves take %.1f ms%s",
+                     (long long)late->rank, on_host(f, arena, late), (long long)late->late_count,
+                     (long long)r->collectives, ms(late->late_ns), ms(r->transfer_ns),
+                     why(f, arena)));
+    if (r->worst_op != TL_NONE) {
+        const struct op *w = &f->tl->ops[r->worst_op];
+        outcome_example(o, w->start_ns, w->start_ns + r->worst_ns, "longest wait for a late rank",
+                        r->worst_op);
+    }
+}
+
 static void check_straggler(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     const struct ranks *r = &f->ranks;
@@ -202,25 +227,7 @@ static void check_straggler(const struct facts *f, struct arena *arena, struct o
         return;
     if (has_another_cause(f, arena, o, late, gain))
         return;
-    add_evidence(f, arena, o, late);
-    o->error_class = ERROR_STRUCTURAL;
-    if (late->process != f->steps.process) /* its own step does not show what it would be without */
-        o->edit.kind = EDIT_PUNCTUAL;
-    advise(f, arena, o, arena_printf(arena, "rank %lld", (long long)late->rank),
-           "the length of its batches, its loader, its logging");
-    outcome_fires(
-        o, gain,
-        arena_printf(arena,
-                     "rank %lld is late%s: it arrives last in %lld of %lld collectives and keeps "
-                     "the others waiting %.1f ms per step; the transfers themselves take %.1f ms%s",
-                     (long long)late->rank, on_host(f, arena, late), (long long)late->late_count,
-                     (long long)r->collectives, ms(late->late_ns), ms(r->transfer_ns),
-                     why(f, arena)));
-    if (r->worst_op != TL_NONE) {
-        const struct op *w = &f->tl->ops[r->worst_op];
-        outcome_example(o, w->start_ns, w->start_ns + r->worst_ns, "longest wait for a late rank",
-                        r->worst_op);
-    }
+    fire(f, arena, o, late, gain);
 }
 
 const struct rule rule_straggler = {
