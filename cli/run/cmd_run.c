@@ -58,6 +58,31 @@ void recorder_says(const char *profile)
     say("profile: %s", profile);
 }
 
+/* Before anything is made: the agent is there, and the outputs may be written. */
+static int check_can_record(char *agent, size_t n, const char *profile, int as, struct err *e)
+{
+    if (run_file_agent(agent, n, e) < 0 || run_file_preloadable(agent, e) < 0)
+        return -1;
+    if (armed || as & PLACE_SPARE)
+        return 0;
+    if (output_check(profile, force, e) < 0)
+        return -1;
+    return results.report ? results_check_page(profile, force, e) : 0;
+}
+
+/* Until the program has ended: what is asked for meanwhile goes to the recorder. */
+static void wait_for_end(struct child *c, const struct recorder *r)
+{
+    for (bool told = !run_in_job(); !child_wait(c, -1);) {
+        for (int n = signals_ours(); n > 0; n--)
+            recorder_ask(r);
+        if (!told && signals_asked() == SIGTERM) {
+            recorder_expect_end(r);
+            told = true;
+        }
+    }
+}
+
 /* The program under the agent. Returns the status to leave with. */
 static int record(char **argv, const struct run_device *d, const char *profile, int as)
 {
@@ -78,10 +103,7 @@ static int record(char **argv, const struct run_device *d, const char *profile, 
                                 .argv = argv};
     struct child c;
     struct recorder r;
-    if (run_file_agent(agent, sizeof agent, &e) < 0 || run_file_preloadable(agent, &e) < 0 ||
-        (!armed && !(as & PLACE_SPARE) && output_check(profile, force, &e) < 0) ||
-        (!armed && results.report && !(as & PLACE_SPARE) &&
-         results_check_page(profile, force, &e) < 0) ||
+    if (check_can_record(agent, sizeof agent, profile, as, &e) < 0 ||
         run_folders_make(&folders, profile, argv[0], &e) < 0) {
         fail(&e);
         return RUN_FAILED;
@@ -102,14 +124,7 @@ static int record(char **argv, const struct run_device *d, const char *profile, 
     recorder_follow(&r, c.pid);
     if (armed)
         say("armed: `gpuprof record %d` records a part of this run", (int)getpid());
-    for (bool told = !run_in_job(); !child_wait(&c, -1);) {
-        for (int n = signals_ours(); n > 0; n--)
-            recorder_ask(&r);
-        if (!told && signals_asked() == SIGTERM) {
-            recorder_expect_end(&r);
-            told = true;
-        }
-    }
+    wait_for_end(&c, &r);
     int lost = recorder_finish(&r, c.status, &e);
     bool left = lost != 0 && run_folder_holds_records(folders.spools);
     if (lost != 0)

@@ -126,6 +126,47 @@ static void show_status(void *self)
     collect_show(((struct recording *)self)->collector);
 }
 
+/* Rows go from the collector through redaction, and the metrics, into the profile. */
+static int open_collector(struct recording *r, const struct apart *at, struct err *e)
+{
+    const struct record_options *o = r->options;
+    if (o->armed)
+        r->armed = armed_open(o, r->folders, e);
+    else
+        r->store = store_create_kept(at->at, at->as, tag_of(r->folders->spools), e);
+    if (!r->store && !r->armed)
+        return -1;
+    struct sink sink = {.self = r, .intern = store_text, .put = store_row};
+    if (r->armed)
+        sink = armed_sink(r->armed);
+    else
+        r->inner = store_sink(r->store);
+    if (o->metrics.path) {
+        if (!(r->metrics = metrics_open(&o->metrics, sink, e)))
+            return -1;
+        sink = metrics_sink(r->metrics);
+    }
+    if (!(r->redact = redact_open(sink, o->redact, e)))
+        return -1;
+    r->collector =
+        collect_open(r->folders->spools, clock_ns(CLOCK_MONOTONIC), redact_sink(r->redact), e);
+    return r->collector ? 0 : -1;
+}
+
+/* How much of the run is recorded. */
+static void set_limits(struct recording *r)
+{
+    const struct record_options *o = r->options;
+    if (r->armed) {
+        collect_limit(r->collector, armed_most_bytes(r->armed), armed_bytes, r->armed);
+        collect_on_request(r->collector);
+        return;
+    }
+    if (o->max_bytes)
+        collect_limit(r->collector, o->max_bytes, profile_bytes, r);
+    collect_times(r->collector, &o->times);
+}
+
 struct recording *record_open(const struct record_options *o, const struct run_folders *folders,
                               const struct apart *at, struct err *e)
 {
@@ -136,27 +177,7 @@ struct recording *record_open(const struct record_options *o, const struct run_f
     }
     r->options = o;
     r->folders = folders;
-    if (o->armed)
-        r->armed = armed_open(o, folders, e);
-    else
-        r->store = store_create_kept(at->at, at->as, tag_of(folders->spools), e);
-    if (!r->store && !r->armed) {
-        free(r);
-        return NULL;
-    }
-    struct sink sink = {.self = r, .intern = store_text, .put = store_row};
-    if (r->armed)
-        sink = armed_sink(r->armed);
-    else
-        r->inner = store_sink(r->store);
-    if (o->metrics.path && (r->metrics = metrics_open(&o->metrics, sink, e)))
-        sink = metrics_sink(r->metrics);
-    if (!o->metrics.path || r->metrics)
-        r->redact = redact_open(sink, o->redact, e);
-    if (r->redact)
-        r->collector =
-            collect_open(folders->spools, clock_ns(CLOCK_MONOTONIC), redact_sink(r->redact), e);
-    if (!r->collector) {
+    if (open_collector(r, at, e) < 0) {
         record_close(r);
         return NULL;
     }
@@ -165,14 +186,7 @@ struct recording *record_open(const struct record_options *o, const struct run_f
     r->wishes.status = tell_status;
     r->wishes.show = show_status;
     r->wishes.self = r;
-    if (r->armed)
-        collect_limit(r->collector, armed_most_bytes(r->armed), armed_bytes, r->armed);
-    else if (o->max_bytes)
-        collect_limit(r->collector, o->max_bytes, profile_bytes, r);
-    if (r->armed)
-        collect_on_request(r->collector);
-    else
-        collect_times(r->collector, &o->times);
+    set_limits(r);
     collect_virtual_gauges(r->collector, o->virtual_nvml);
     if (r->store && store_is_kept(r->store))
         collect_keep(r->collector,
