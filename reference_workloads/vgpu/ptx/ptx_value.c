@@ -223,6 +223,38 @@ static uint64_t permuted(uint64_t a, uint64_t b, uint64_t how)
     return out;
 }
 
+static int64_t bits_result(const struct ptx_inst *i, int64_t a, int64_t b, const uint64_t *raw)
+{
+    switch (i->op) {
+    case OP_NOT:
+        return i->type == T_PRED ? !a : ~a;
+    case OP_AND:
+        return a & b;
+    case OP_OR:
+        return a | b;
+    case OP_XOR:
+        return a ^ b;
+    case OP_SHL:
+    case OP_SHR:
+        return shifted(i, a, (uint32_t)raw[1]);
+    case OP_BFE:
+        return field(i, raw[0], raw[1], raw[2]);
+    case OP_BFI:
+        return inserted(raw[0], raw[1], raw[2], raw[3]);
+    case OP_POPC:
+        return __builtin_popcountll((uint64_t)a);
+    case OP_CLZ:
+        return a ? __builtin_clzll((uint64_t)a) - (64 - 8 * (int)ptx_type_bytes(i->type))
+                 : 8 * (int)ptx_type_bytes(i->type);
+    case OP_LOP3:
+        return (int64_t)lookup(raw[0], raw[1], raw[2], raw[3]);
+    case OP_PRMT:
+        return (int64_t)permuted(raw[0], raw[1], raw[2]);
+    default:
+        return 0;
+    }
+}
+
 static int64_t integer_result(const struct ptx_inst *i, const uint64_t *raw)
 {
     int t = i->type;
@@ -247,32 +279,8 @@ static int64_t integer_result(const struct ptx_inst *i, const uint64_t *raw)
         return (int64_t) - (uint64_t)a;
     case OP_ABS:
         return a < 0 ? (int64_t) - (uint64_t)a : a;
-    case OP_NOT:
-        return t == T_PRED ? !a : ~a;
-    case OP_AND:
-        return a & b;
-    case OP_OR:
-        return a | b;
-    case OP_XOR:
-        return a ^ b;
-    case OP_SHL:
-    case OP_SHR:
-        return shifted(i, a, (uint32_t)raw[1]);
-    case OP_BFE:
-        return field(i, raw[0], raw[1], raw[2]);
-    case OP_BFI:
-        return inserted(raw[0], raw[1], raw[2], raw[3]);
-    case OP_POPC:
-        return __builtin_popcountll((uint64_t)a);
-    case OP_CLZ:
-        return a ? __builtin_clzll((uint64_t)a) - (64 - 8 * (int)ptx_type_bytes(t))
-                 : 8 * (int)ptx_type_bytes(t);
-    case OP_LOP3:
-        return (int64_t)lookup(raw[0], raw[1], raw[2], raw[3]);
-    case OP_PRMT:
-        return (int64_t)permuted(raw[0], raw[1], raw[2]);
     default:
-        return 0;
+        return bits_result(i, a, b, raw);
     }
 }
 

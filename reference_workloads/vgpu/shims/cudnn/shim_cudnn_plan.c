@@ -231,6 +231,13 @@ static void plan_transformed(const struct vg_profile *p, const struct conv_probl
     add_flat(plan, names[2], z.y, 0.14 * ns);
 }
 
+static const char *winograd_name(const struct vg_profile *p)
+{
+    return p->cc_major >= 8
+               ? "_5x_cudnn_ampere_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148n_nt_v1"
+               : "_5x_cudnn_volta_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1";
+}
+
 /* Ordinary arithmetic. For 3x3 filters Winograd is what the cost model's average stands for. */
 static void plan_ordinary(const struct vg_profile *p, const struct conv_problem *q,
                           enum vg_pass pass, enum kind kind, struct conv_plan *plan)
@@ -267,11 +274,7 @@ static void plan_ordinary(const struct vg_profile *p, const struct conv_problem 
                     1.1 * best);
         break;
     case WINOGRAD:
-        add_product(plan, &plain, pass,
-                    p->cc_major >= 8
-                        ? "_5x_cudnn_ampere_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148n_nt_v1"
-                        : "_5x_cudnn_volta_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1",
-                    best);
+        add_product(plan, &plain, pass, winograd_name(p), best);
         break;
     case WINOGRAD_UNFUSED:
         plan_transformed(p, q, pass, kind, best * 1.08, plan);
