@@ -93,6 +93,38 @@ static double apart(const float *a, const float *b, size_t n)
     return isfinite(most) ? most / largest : INFINITY;
 }
 
+static struct config small_config(void)
+{
+    struct config c = config_defaults();
+    c.depth = 0;
+    c.image = IMAGE;
+    c.classes = CLASSES;
+    c.precision = PRECISION_FP32;
+    c.cudnn_find = 0;
+    return c;
+}
+
+/* The gradients of a group on both ranks, with those of the whole batch; how many differ. */
+static int compare(const struct rank *half, const struct model *alone, const struct model *whole,
+                   int group)
+{
+    size_t n = whole->groups[group].count;
+    float *one = gradients(whole, 0, group), *first = gradients(alone, 0, group);
+    int failures = 0;
+    for (int i = 0; i < 2; i++) {
+        float *mean = gradients(&half[i].model, i, group);
+        double difference = apart(mean, one, n), without = apart(first, one, n);
+        int good = difference <= tolerance && without > tolerance;
+        printf("%s group %d, rank %d: apart by %.2g of the largest; without averaging %.2g\n",
+               good ? "ok    " : "DIFFER", group, i, difference, without);
+        failures += !good;
+        free(mean);
+    }
+    free(one);
+    free(first);
+    return failures;
+}
+
 int main(void)
 {
     static struct rank half[2];
@@ -108,14 +140,8 @@ int main(void)
         printf("skipped: no two GPUs here, there are %d\n", count);
         return 77;
     }
-    for (int i = 0; i < 4; i++) {
-        config[i] = config_defaults();
-        config[i].depth = 0;
-        config[i].image = IMAGE;
-        config[i].classes = CLASSES;
-        config[i].precision = PRECISION_FP32;
-        config[i].cudnn_find = 0;
-    }
+    for (int i = 0; i < 4; i++)
+        config[i] = small_config();
     ncclCheck(ncclCommInitAll(comm, 2, NULL));
     for (int i = 0; i < 2; i++) {
         half[i].device = i;
@@ -137,20 +163,7 @@ int main(void)
         printf("skipped: no GPU that computes, but %s\n", device.name);
         return 77;
     }
-    for (int g = 0; g < GROUP_COUNT; g++) {
-        size_t n = whole.groups[g].count;
-        float *one = gradients(&whole, 0, g), *first = gradients(&alone, 0, g);
-        for (int i = 0; i < 2; i++) {
-            float *mean = gradients(&half[i].model, i, g);
-            double difference = apart(mean, one, n), without = apart(first, one, n);
-            int good = difference <= tolerance && without > tolerance;
-            printf("%s group %d, rank %d: apart by %.2g of the largest; without averaging %.2g\n",
-                   good ? "ok    " : "DIFFER", g, i, difference, without);
-            failures += !good;
-            free(mean);
-        }
-        free(one);
-        free(first);
-    }
+    for (int g = 0; g < GROUP_COUNT; g++)
+        failures += compare(half, &alone, &whole, g);
     return failures != 0;
 }

@@ -313,4 +313,13 @@ static inline void build_end(struct builder *b)
     *b = (struct builder){0};
 }
 
+/* The next of a row of numbers that chance seems to choose; `x` is not 0 at its start. */
+static inline int64_t build_random(uint64_t *x)
+{
+    *x ^= *x << 13;
+    *x ^= *x >> 7;
+    *x ^= *x << 17;
+    return (int64_t)(*x >> 11);
+}
+
 #endif

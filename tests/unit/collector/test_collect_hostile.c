@@ -39,41 +39,46 @@ START_TEST(test_ring_wraps)
 }
 END_TEST
 
-START_TEST(test_ring_kinds)
+static void append_one_of_each(struct spool_writer *w)
 {
-    struct spool_writer w = dead("a");
-    spool_ring_open(&w, 0, 9);
     struct spool_rec_call call = {{SPOOL_REC_CALL, sizeof call, 9, START + 1, START + 4},
-                                  .function = spool_text(&w, "cudnnConvolutionForward"),
+                                  .function = spool_text(w, "cudnnConvolutionForward"),
                                   .family = SPOOL_CALL_CONV_FWD,
                                   .in_type = SPOOL_DT_F16,
                                   .algo = -1,
                                   .dim = {32, 64},
                                   .bytes = 77};
-    spool_append(&w, 0, &call, sizeof call);
+    spool_append(w, 0, &call, sizeof call);
     struct spool_rec_call all = {{SPOOL_REC_CALL, sizeof all, 9, START + 5, START + 6},
-                                 .function = spool_text(&w, "AllReduce"),
+                                 .function = spool_text(w, "AllReduce"),
                                  .family = SPOOL_CALL_COLLECTIVE,
                                  .bytes = 4096,
                                  .comm = 3,
                                  .sequence = 12};
-    spool_append(&w, 0, &all, sizeof all);
+    spool_append(w, 0, &all, sizeof all);
     struct spool_rec_loader load = {
         {SPOOL_REC_LOADER, sizeof load, 10, START + 2, START + 8}, SPOOL_LOADER_FETCH, 1, 5, 6};
-    spool_append(&w, 0, &load, sizeof load);
+    spool_append(w, 0, &load, sizeof load);
     struct spool_rec_health health = {{SPOOL_REC_HEALTH, sizeof health, 9, START, START},
-                                      spool_text(&w, "cupti-busy"),
-                                      spool_text(&w, "another profiler is there"),
+                                      spool_text(w, "cupti-busy"),
+                                      spool_text(w, "another profiler is there"),
                                       99,
                                       0,
                                       39};
-    spool_append(&w, 0, &health, sizeof health);
+    spool_append(w, 0, &health, sizeof health);
     struct spool_rec_meta thread = {
-        {SPOOL_REC_THREAD, sizeof thread, 10, 0, 0}, spool_text(&w, "loader-0"), 0};
-    spool_append(&w, 0, &thread, sizeof thread);
+        {SPOOL_REC_THREAD, sizeof thread, 10, 0, 0}, spool_text(w, "loader-0"), 0};
+    spool_append(w, 0, &thread, sizeof thread);
     struct spool_rec_range mark = {
         {SPOOL_REC_RANGE, sizeof mark, 9, START, START}, 0, 0, 0, SPOOL_RANGE_MARK, 0, 0};
-    spool_append(&w, 0, &mark, sizeof mark);
+    spool_append(w, 0, &mark, sizeof mark);
+}
+
+START_TEST(test_ring_kinds)
+{
+    struct spool_writer w = dead("a");
+    spool_ring_open(&w, 0, 9);
+    append_one_of_each(&w);
     spool_meta(&w, 0, "command", "./train");
     finish();
     const struct row_call *r = MEMORY_ROW(m, call, ROW_CALL, 0);

@@ -281,102 +281,6 @@ START_TEST(work_launched_before_the_recording_does_not_halve_the_step)
 }
 END_TEST
 
-START_TEST(without_repetition_the_recording_is_one)
-{
-    struct builder b = build_start();
-    char name[32];
-    for (int i = 0; i < 40; i++) {
-        snprintf(name, sizeof name, "kernel_%d", i);
-        build_kernel(&b, name, MS(i), MS(i) + US(10), US(100));
-    }
-    const struct advice *a = build_analyze(&b);
-    ck_assert_int_eq(a->facts->steps.source, STEPS_NONE);
-    ck_assert_uint_eq(a->facts->steps.count, 1);
-    ck_assert_uint_eq(a->facts->steps.used, 1);
-    ck_assert_int_eq(a->facts->steps.median_ns, MS(39) + US(100));
-    build_end(&b);
-}
-END_TEST
-
-START_TEST(layers_of_a_model_that_ran_once_are_no_steps)
-{
-    struct builder b = build_start();
-    char name[32];
-    for (int layer = 0; layer < 8; layer++)
-        for (int k = 0; k < 10; k++) {
-            int64_t at = MS(1) + US(200 * layer + 20 * k);
-            snprintf(name, sizeof name, "layer_kernel_%d", k);
-            build_kernel(&b, name, at, at + US(8), US(10));
-        }
-    build_kernel(&b, "first_use", MS(300), MS(300) + US(8), US(10));
-    ck_assert_int_eq(build_analyze(&b)->facts->steps.source, STEPS_NONE);
-    build_end(&b);
-}
-END_TEST
-
-/* Layers of one graph, launched by one call: 40 of them, so that their number does not tell. */
-START_TEST(layers_of_a_graph_are_no_steps)
-{
-    struct builder b = build_start();
-    char name[32];
-    int64_t correlation = build_api(&b, "cudaGraphLaunch", MS(1), US(5));
-    for (int layer = 0; layer < 40; layer++)
-        for (int k = 0; k < 10; k++) {
-            snprintf(name, sizeof name, "layer_kernel_%d", k);
-            build_kernel_of(&b, name, correlation, MS(2) + US(200 * layer + 20 * k), US(18), 64);
-        }
-    ck_assert_int_eq(build_analyze(&b)->facts->steps.source, STEPS_NONE);
-    build_end(&b);
-}
-END_TEST
-
-/* What a server runs for one batch: its layers repeat, the batch does not. */
-static void serve(struct builder *b, int64_t at)
-{
-    char name[32];
-    build_range(b, "execute_32_context_0(sq0)_generation_32(sq32)", at, at + MS(10));
-    for (int layer = 0; layer < 40; layer++)
-        for (int k = 0; k < 10; k++) {
-            int64_t call = at + US(200 * layer + 20 * k);
-            snprintf(name, sizeof name, "layer_kernel_%d", k);
-            build_kernel(b, name, call, call + US(8), US(10));
-        }
-}
-
-START_TEST(passes_of_a_server_are_steps_if_there_are_several)
-{
-    for (int passes = 1; passes <= 3; passes++) {
-        struct builder b = build_start();
-        for (int i = 0; i < passes; i++)
-            serve(&b, MS(10 * i));
-        const struct advice *a = build_analyze(&b);
-        ck_assert_int_eq(a->facts->steps.source, passes > 1 ? STEPS_NVTX : STEPS_NONE);
-        ck_assert_uint_eq(a->facts->steps.count, (size_t)passes);
-        build_end(&b);
-    }
-}
-END_TEST
-
-START_TEST(an_empty_profile_is_answered)
-{
-    struct builder b = build_start();
-    const struct advice *a = build_analyze(&b);
-    ck_assert_uint_eq(a->facts->steps.count, 0);
-    ck_assert_str_eq(a->verdict_class, "not-enough-data");
-    ck_assert_uint_eq(a->facts->gap_count, 0);
-    build_end(&b);
-}
-END_TEST
-
-START_TEST(without_threads_the_training_thread_did_nothing)
-{
-    struct timeline t = {0};
-    struct facts f = {.tl = &t};
-    ck_assert_ptr_nonnull(facts_main_thread(&f));
-    ck_assert_uint_eq(facts_main_thread(&f)->ranges + facts_main_thread(&f)->apis, 0);
-}
-END_TEST
-
 Suite *test_steps_suite(void)
 {
     Suite *s = suite_create("steps");
@@ -392,12 +296,6 @@ Suite *test_steps_suite(void)
     tcase_add_test(c, long_steps_that_recur_are_told_with_their_cause);
     tcase_add_test(c, nested_marks_choose_the_outer_one);
     tcase_add_test(c, work_launched_before_the_recording_does_not_halve_the_step);
-    tcase_add_test(c, without_repetition_the_recording_is_one);
-    tcase_add_test(c, layers_of_a_model_that_ran_once_are_no_steps);
-    tcase_add_test(c, layers_of_a_graph_are_no_steps);
-    tcase_add_test(c, passes_of_a_server_are_steps_if_there_are_several);
-    tcase_add_test(c, an_empty_profile_is_answered);
-    tcase_add_test(c, without_threads_the_training_thread_did_nothing);
     suite_add_tcase(s, c);
     return s;
 }

@@ -284,10 +284,10 @@ START_TEST(test_read_only)
 }
 END_TEST
 
-START_TEST(test_views)
+/* A row of each table that a view reads. */
+static void put_one_of_each(struct store *s)
 {
     struct err e = ERR_INIT;
-    struct store *s = create();
     struct sink out = store_sink(s);
     uint32_t name = out.intern(out.self, "k", 1);
     struct row_kernel k = {.id = 1, .start_ns = 0, .end_ns = 2000000, .name = name};
@@ -314,6 +314,13 @@ START_TEST(test_views)
         out.put(out.self, ROW_API, &a, &e) == 0 && out.put(out.self, ROW_RANGE, &r, &e) == 0 &&
         out.put(out.self, ROW_HEALTH, &h, &e) == 0 && out.put(out.self, ROW_META, &m, &e) == 0 &&
         out.put(out.self, ROW_SYNC, &y, &e) == 0 && out.put(out.self, ROW_CALL, &call, &e) == 0);
+}
+
+START_TEST(test_views)
+{
+    struct err e = ERR_INIT;
+    struct store *s = create();
+    put_one_of_each(s);
     finish(s);
     s = store_open(path, 1, &e);
     put_results(s, 2);

@@ -42,6 +42,44 @@ static CUDA_KERNEL_NODE_PARAMS launch_of(CUfunction f, unsigned blocks)
                                      .blockDimZ = 1};
 }
 
+static CUDA_MEMCPY3D copy_in(CUdeviceptr to, const void *from, size_t bytes)
+{
+    return (CUDA_MEMCPY3D){.srcMemoryType = CU_MEMORYTYPE_HOST,
+                           .srcHost = from,
+                           .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                           .dstDevice = to,
+                           .WidthInBytes = bytes,
+                           .Height = 1,
+                           .Depth = 1};
+}
+
+static CUDA_MEMCPY3D copy_out(void *to, CUdeviceptr from, size_t bytes)
+{
+    return (CUDA_MEMCPY3D){.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                           .srcDevice = from,
+                           .dstMemoryType = CU_MEMORYTYPE_HOST,
+                           .dstHost = to,
+                           .WidthInBytes = bytes,
+                           .Height = 1,
+                           .Depth = 1};
+}
+
+/* One root, of this type. */
+static void check_shape(CUgraph g, size_t want_nodes, size_t want_edges, CUgraphNodeType want_root)
+{
+    size_t nodes = 0, edges = 0, roots = 1;
+    CUgraphNode root;
+    CUgraphNodeType type;
+    OK(cuGraphGetNodes(g, NULL, &nodes));
+    OK(cuGraphGetEdges(g, NULL, NULL, NULL, &edges));
+    OK(cuGraphGetRootNodes(g, &root, &roots));
+    OK(cuGraphNodeGetType(root, &type));
+    ck_assert_uint_eq(nodes, want_nodes);
+    ck_assert_uint_eq(edges, want_edges);
+    ck_assert_uint_eq(roots, 1);
+    ck_assert_int_eq(type, want_root);
+}
+
 START_TEST(nodes_move_data_behind_what_they_depend_on)
 {
     choose("t4");
@@ -57,20 +95,8 @@ START_TEST(nodes_move_data_behind_what_they_depend_on)
     CUDA_MEMSET_NODE_PARAMS zero = {
         .dst = memory, .value = 1, .elementSize = 1, .width = sizeof in, .height = 1};
     CUDA_KERNEL_NODE_PARAMS launch = launch_of(f, 4), asked;
-    CUDA_MEMCPY3D half = {.srcMemoryType = CU_MEMORYTYPE_HOST,
-                          .srcHost = in,
-                          .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                          .dstDevice = memory,
-                          .WidthInBytes = sizeof in / 2,
-                          .Height = 1,
-                          .Depth = 1};
-    CUDA_MEMCPY3D back = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
-                          .srcDevice = memory,
-                          .dstMemoryType = CU_MEMORYTYPE_HOST,
-                          .dstHost = out,
-                          .WidthInBytes = sizeof out,
-                          .Height = 1,
-                          .Depth = 1};
+    CUDA_MEMCPY3D half = copy_in(memory, in, sizeof in / 2),
+                  back = copy_out(out, memory, sizeof out);
     OK(cuGraphAddMemsetNode(&set, g, NULL, 0, &zero, NULL));
     OK(cuGraphAddKernelNode(&run, g, &set, 1, &launch));
     OK(cuGraphAddMemcpyNode(&copy, g, &run, 1, &half, NULL));
@@ -78,18 +104,7 @@ START_TEST(nodes_move_data_behind_what_they_depend_on)
     OK(cuGraphAddDependencies(g, &copy, &host_read, NULL, 1));
     OK(cuGraphKernelNodeGetParams(run, &asked));
     ck_assert_uint_eq(asked.gridDimX, 4);
-
-    size_t nodes = 0, edges = 0, roots = 1;
-    CUgraphNode root;
-    CUgraphNodeType type;
-    OK(cuGraphGetNodes(g, NULL, &nodes));
-    OK(cuGraphGetEdges(g, NULL, NULL, NULL, &edges));
-    OK(cuGraphGetRootNodes(g, &root, &roots));
-    OK(cuGraphNodeGetType(root, &type));
-    ck_assert_uint_eq(nodes, 4);
-    ck_assert_uint_eq(edges, 3);
-    ck_assert_uint_eq(roots, 1);
-    ck_assert_int_eq(type, CU_GRAPH_NODE_TYPE_MEMSET);
+    check_shape(g, 4, 3, CU_GRAPH_NODE_TYPE_MEMSET);
 
     CUgraphExec exec;
     OK(cuGraphInstantiate(&exec, g, 0));

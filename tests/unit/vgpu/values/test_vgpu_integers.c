@@ -135,129 +135,6 @@ START_TEST(scattered_integers_are_written)
 }
 END_TEST
 
-#define VECTORIZED(functor, n)                                                                     \
-    "_ZN2at6native29vectorized_elementwise_kernelILi8E" functor "St5arrayIPcLm" n "ELb0EEEviT0_"   \
-    "T1_"
-
-/* x > 5, x == y, x <= y, x + 2 y, and masks of both; one value of which two checks are told holds
- * both. */
-START_TEST(integers_are_compared_and_added)
-{
-    static const char greater, equal, less, add, both, inverse;
-    choose("h100");
-    struct {
-        int32_t how;
-        int64_t scalar;
-    } than_five = {1, 5}, is_equal = {0, 0}, at_most = {2, 0};
-    int64_t x[4] = {4, 5, 6, 7}, y[4] = {4, 0, 6, 1}, twice = 2, sums[4];
-    int32_t n = 4;
-    char *to, flags[20];
-    OK(cudaMalloc((void **)&to, 256));
-    OK(cudaMemset(to, 7, 256));
-    OK(cudaMemcpy(to + 64, x, sizeof x, cudaMemcpyHostToDevice));
-    OK(cudaMemcpy(to + 96, y, sizeof y, cudaMemcpyHostToDevice));
-    char *at[3] = {to, to + 64, to + 96};
-    void *args[] = {&n, &than_five, at};
-    run_named(&greater,
-              VECTORIZED("ZNS0_21compare_scalar_kernelIlEEvRNS_18TensorIteratorBaseENS0_50_GLOBAL__"
-                         "N__3_17_CompareKernels_cu_8f1b29aa6OpTypeET_EUllE_",
-                         "2"),
-              args);
-    at[0] = to + 4;
-    args[1] = &is_equal;
-    run_named(&equal,
-              VECTORIZED("NS0_13BinaryFunctorIllbNS0_51_GLOBAL__N__6_23_CompareEQKernel_cu_d8008c96"
-                         "16CompareEqFunctorIlEEEE",
-                         "3"),
-              args);
-    at[0] = to + 16;
-    args[1] = &at_most;
-    run_named(&less,
-              "_ZN2at6native27unrolled_elementwise_kernelINS0_50_GLOBAL__N__3_17_CompareKernels_cu_"
-              "8f1b29aa14CompareFunctorIlEESt5arrayIPcLm3EELi4E23TrivialOffsetCalculatorILi2EjES8_"
-              "ILi1EjENS0_6memory15LoadWithoutCastENSB_16StoreWithoutCastEEEviT_T0_T2_T3_T4_T5_",
-              args);
-    at[0] = to + 128;
-    args[1] = &twice;
-    run_named(&add, VECTORIZED("NS0_15CUDAFunctor_addIlEE", "3"), args);
-    at[0] = to + 8;
-    at[1] = to;
-    at[2] = to + 4;
-    run_named(&both, VECTORIZED("NS0_13BinaryFunctorIbbbNS0_17BitwiseAndFunctorIbEEEE", "3"), args);
-    at[0] = to + 12;
-    run_named(&inverse,
-              VECTORIZED("ZNS0_23bitwise_not_kernel_cudaERNS_18TensorIteratorBaseEEUlbE_", "2"),
-              args);
-    OK(cudaMemcpy(flags, to, sizeof flags, cudaMemcpyDeviceToHost));
-    OK(cudaMemcpy(sums, to + 128, sizeof sums, cudaMemcpyDeviceToHost));
-    ck_assert_mem_eq(flags, "\0\0\1\1\1\0\1\0\0\0\1\0\1\1\0\0\1\0\1\0", 20);
-    ck_assert(sums[0] == 12 && sums[1] == 5 && sums[2] == 18 && sums[3] == 9);
-}
-END_TEST
-
-/* A mask beside integers of 8 bytes: cast as it is loaded, filled, chosen by; rounded down by 4. */
-START_TEST(masks_and_integers_go_together)
-{
-    static const char both, fill, choose_by, divide;
-    choose("h100");
-    enum { BOOL = 11, I64 = 4 };
-    struct {
-        int8_t types[2];
-        uint32_t bytes[2];
-    } load = {{I64, BOOL}, {8, 1}};
-    struct {
-        int8_t type;
-        uint32_t bytes;
-    } store = {I64, 8};
-    int64_t x[3] = {1, 1, -5}, is[4][3], nine = 9, by[2] = {0, 4};
-    int32_t n = 3, none = 0;
-    char *to;
-    OK(cudaMalloc((void **)&to, 512));
-    OK(cudaMemcpy(to + 256, x, sizeof x, cudaMemcpyHostToDevice));
-    OK(cudaMemcpy(to + 320, "\1\0\1", 3, cudaMemcpyHostToDevice));
-    char *at[3] = {to, to + 256, to + 320};
-    void *args[] = {&n, &none, at, &none, &none, &load, &store};
-    run_named(&both,
-              "_ZN2at6native27unrolled_elementwise_kernelINS0_13BinaryFunctorIlllNS0_"
-              "17BitwiseAndFunctorIlEEEESt5arrayIPcLm3EELi4E23TrivialOffsetCalculatorILi2EjES9_ILi1"
-              "EjENS0_6memory12LoadWithCastILi2EEENSC_13StoreWithCastILi1EEEEEviT_T0_T2_T3_T4_T5_",
-              args);
-    at[0] = to + 24;
-    args[1] = &nine;
-    run_named(&fill,
-              VECTORIZED("ZZZNS0_44_GLOBAL__N__b_11_Indexing_cu_89862edb18masked_fill_kernelERNS_14"
-                         "TensorIteratorERKN3c106ScalarEENKUlvE_clEvENKUlvE2_clEvEUllbE_",
-                         "3"),
-              args);
-    at[0] = to + 48;
-    args[1] = by;
-    run_named(&divide,
-              VECTORIZED("NS0_13BUnaryFunctorIlllZZZNS0_15binary_internal21div_floor_kernel_cudaER"
-                         "NS_18TensorIteratorBaseEENKUlvE_clEvENKUlvE2_clEvEUlllE_EE",
-                         "2"),
-              args);
-    struct {
-        int32_t dims;
-        uint32_t sizes[25][3], strides[25][4];
-        char *at[4];
-    } p = {.dims = 1, .at = {to + 72, to + 320, to + 256, to + 24}};
-    uint32_t strides[4] = {8, 1, 8, 8};
-    p.sizes[0][0] = 3;
-    memcpy(p.strides[0], strides, sizeof strides);
-    void *of_choice[] = {&n, &p};
-    run_named(&choose_by,
-              "_ZN2at6native18elementwise_kernelILi128ELi2EZNS0_22gpu_kernel_impl_nocastIZZZNS0_49_"
-              "GLOBAL__N__0_16_TensorCompare_cu_71e06f4e17where_kernel_implERNS_14TensorIteratorEEN"
-              "KUlvE_clEvENKUlvE2_clEvEUlbmmE_EEvRNS_18TensorIteratorBaseERKT_EUliE_EEviT1_",
-              of_choice);
-    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
-    ck_assert(is[0][0] == 1 && is[0][1] == 0 && is[0][2] == 1);
-    ck_assert(is[1][0] == 9 && is[1][1] == 1 && is[1][2] == 9);
-    ck_assert(is[2][0] == 0 && is[2][1] == 0 && is[2][2] == -2);
-    ck_assert(is[3][0] == 1 && is[3][1] == 1 && is[3][2] == -5);
-}
-END_TEST
-
 /* A transposed tensor of 2 by 3 becomes one without gaps. */
 START_TEST(strided_integers_are_copied)
 {
@@ -386,8 +263,6 @@ Suite *test_vgpu_integers_suite(void)
     tcase_add_test(t, repeated_numbers_are_written);
     tcase_add_test(t, joined_tensors_are_written);
     tcase_add_test(t, scattered_integers_are_written);
-    tcase_add_test(t, integers_are_compared_and_added);
-    tcase_add_test(t, masks_and_integers_go_together);
     tcase_add_test(t, strided_integers_are_copied);
     tcase_add_test(t, masks_select);
     tcase_add_test(t, indexed_elements_are_copied);

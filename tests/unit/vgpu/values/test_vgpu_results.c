@@ -179,16 +179,9 @@ START_TEST(indices_of_a_maximum_are_written)
 }
 END_TEST
 
-/* The program copied lengths there; 1.0f and 2.0f, as one integer, is no length. */
-START_TEST(integers_are_added_up)
+/* Of four integers of 8 bytes, at to + 16. */
+static struct reduce_op one_of_four(char *to)
 {
-    static const char most, sum, least_and_most;
-    choose("h100");
-    int64_t lengths[4] = {5, 9, 2, 7}, is[2];
-    float others[2] = {1, 2};
-    char *to;
-    OK(cudaMalloc((void **)&to, 64));
-    OK(cudaMemcpy(to + 16, lengths, sizeof lengths, cudaMemcpyHostToDevice));
     struct reduce_op op = {.element = 8,
                            .inputs = 4,
                            .outputs = 1,
@@ -200,6 +193,20 @@ START_TEST(integers_are_added_up)
     op.input.dims = 1;
     op.input.sizes[0][0] = 4;
     op.input.strides[0] = 8;
+    return op;
+}
+
+/* The program copied lengths there; 1.0f and 2.0f, as one integer, is no length. */
+START_TEST(integers_are_added_up)
+{
+    static const char most, sum, least_and_most;
+    choose("h100");
+    int64_t lengths[4] = {5, 9, 2, 7}, is[2];
+    float others[2] = {1, 2};
+    char *to;
+    OK(cudaMalloc((void **)&to, 64));
+    OK(cudaMemcpy(to + 16, lengths, sizeof lengths, cudaMemcpyHostToDevice));
+    struct reduce_op op = one_of_four(to);
     void *args[] = {&op};
     run_named(&most,
               "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIlNS0_14func_wrapper_tIlNS0_"
@@ -241,11 +248,11 @@ END_TEST
     "NS0_51_GLOBAL__N__a_23_CompareEQKernel_cu_b16CompareEqFunctorIfEEEESt5arrayIPcLm" n           \
     "ELb0EEEviT0_T1_"
 
-/* x == x, x != x; abs(x) == inf, != inf: of one value, as isfinite() and isinf() ask; x > 0, x > 2;
- * a mask of bytes that are no flags. */
+/* x == x, x != x; abs(x) == inf, != inf: of one value, as isfinite() and isinf() ask; a
+ * mask of bytes that are no flags. */
 START_TEST(checks_of_one_value_are_written)
 {
-    static const char same, scalar, both, scale;
+    static const char same, scalar, both;
     choose("h100");
     struct {
         int32_t how;
@@ -268,20 +275,6 @@ START_TEST(checks_of_one_value_are_written)
     OK(cudaLaunchKernel(&scalar, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
     OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
     ck_assert(is[0] == 1 && is[1] == 0 && is[2] == 1 && is[3] == 0);
-    functor.how = 1; /* greater than 0, and than 2 */
-    functor.with = 0;
-    at[0] = to + 8;
-    run_named(
-        &scale,
-        "_ZN2at6native29vectorized_elementwise_kernelILi8EZNS0_21compare_scalar_kernelIfEEvRNS_"
-        "18TensorIteratorBaseENS0_50_GLOBAL__N__30bf7ff7_17_CompareKernels_cu_8f1b29aa6OpTypeE"
-        "T_EUlfE_St5arrayIPcLm2EELb0EEEviT0_T1_",
-        args);
-    functor.with = 2;
-    at[0] = to + 9;
-    OK(cudaLaunchKernel(&scale, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
-    OK(cudaMemcpy(is, to + 8, sizeof is, cudaMemcpyDeviceToHost));
-    ck_assert(is[0] == 1 && is[1] == 7);
     at[2] = to + 32; /* two values: nobody knows */
     at[0] = to + 4;
     OK(cudaLaunchKernel(&same, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
@@ -295,6 +288,35 @@ START_TEST(checks_of_one_value_are_written)
     OK(cudaLaunchKernel(&both, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
     OK(cudaMemcpy(is, to + 4, sizeof is, cudaMemcpyDeviceToHost));
     ck_assert(is[0] == 7 && is[1] == 0 && is[2] == 0 && is[3] == 0);
+}
+END_TEST
+
+/* x > 0, x > 2, of one value. */
+START_TEST(one_value_is_compared_with_numbers)
+{
+    static const char greater;
+    choose("h100");
+    struct {
+        int32_t how;
+        float with;
+    } functor = {1, 0};
+    int32_t n = 1;
+    char *to, is[2];
+    OK(cudaMalloc((void **)&to, 64));
+    OK(cudaMemset(to, 7, 64));
+    char *at[2] = {to, to + 16};
+    void *args[] = {&n, &functor, at};
+    run_named(
+        &greater,
+        "_ZN2at6native29vectorized_elementwise_kernelILi8EZNS0_21compare_scalar_kernelIfEEvRNS_"
+        "18TensorIteratorBaseENS0_50_GLOBAL__N__30bf7ff7_17_CompareKernels_cu_8f1b29aa6OpTypeE"
+        "T_EUlfE_St5arrayIPcLm2EELb0EEEviT0_T1_",
+        args);
+    functor.with = 2;
+    at[0] = to + 1;
+    OK(cudaLaunchKernel(&greater, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
+    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
+    ck_assert(is[0] == 1 && is[1] == 7);
 }
 END_TEST
 
@@ -359,6 +381,7 @@ Suite *test_vgpu_results_suite(void)
     tcase_add_test(t, indices_of_a_maximum_are_written);
     tcase_add_test(t, integers_are_added_up);
     tcase_add_test(t, checks_of_one_value_are_written);
+    tcase_add_test(t, one_value_is_compared_with_numbers);
     tcase_add_test(t, a_few_values_are_cast);
     suite_add_tcase(s, t);
     return s;
