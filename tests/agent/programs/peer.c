@@ -1,4 +1,4 @@
-/* A second CUPTI client, as a library that tests/agent/gpu.cu loads, or that stands in
+/* A second CUPTI client, as a library that programs/gpu.cu loads, or that stands in
  * CUDA_INJECTION64_PATH and so is there before the agent. GPUPROF_TEST_PEER_DOES, words with
  * commas: dlsym      finds its functions by dlsym, where nobody can see the calls; else they are
  * linked subscribe  subscribes as well clock      registers a clock of its own, 3 times as fast and
