@@ -3,7 +3,7 @@
  * columns. Two million rows unless told otherwise: as many kernels as API calls. The spool is made
  * beforehand, 4 MiB at a time; only draining is timed. */
 #include "analyzer/collector/collect.h"
-#include "analyzer/profile/sql.h"
+#include "analyzer/profile/sql/sql.h"
 #include "analyzer/profile/store.h"
 #include "analyzer/profile/tables.h"
 #include "tests/unit/write_spool.h"

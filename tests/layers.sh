@@ -14,13 +14,14 @@ agent/nvtx              wire agent/core
 agent/libs              wire agent/core
 agent/cupti             wire agent/core agent/libs agent/python
 agent/python            wire agent/core
-analyzer/profile        wire
+analyzer/profile/sql
+analyzer/profile        wire analyzer/profile/sql
 analyzer/unwind         wire
 analyzer/collector/spool wire analyzer/profile analyzer/unwind
 analyzer/collector      wire analyzer/profile analyzer/collector/spool
 analyzer/import         wire analyzer/profile
 analyzer/import/kineto  analyzer/profile analyzer/import
-analyzer/import/nsys    analyzer/profile analyzer/import
+analyzer/import/nsys    analyzer/profile analyzer/profile/sql analyzer/import
 analyzer/timeline       wire analyzer/profile
 analyzer/measure        wire analyzer/profile analyzer/timeline
 analyzer/detect         analyzer/profile analyzer/timeline analyzer/measure
@@ -103,9 +104,9 @@ check() { # check TREE: prints what is wrong; status 1 when something is
             print $2 ": " $3 " may not include " $4; bad = 1 }
         $1 == "folder" && !known[$2] { print $2 ": no room of this name in tests/layers.sh"; bad = 1 }
         END { exit bad }' || return 1
-    # SQLite belongs to analyzer/profile/
-    if (cd "$1" && grep -rn 'sqlite3\.h' agent analyzer report cli --include='*.[ch]' | grep -v '^analyzer/profile/'); then
-        echo "  (sqlite3.h belongs to analyzer/profile/)"
+    # SQLite belongs to analyzer/profile/sql/
+    if (cd "$1" && grep -rn 'sqlite3\.h' agent analyzer report cli --include='*.[ch]' | grep -v '^analyzer/profile/sql/'); then
+        echo "  (sqlite3.h belongs to analyzer/profile/sql/)"
         return 1
     fi
     if (cd "$1" && grep -rn '[<"]mpi\.h' agent analyzer report cli --include='*.[ch]' | grep -v '^cli/mpi/'); then

@@ -1,7 +1,7 @@
 /* A profile whose writer was killed while it added results. SQLite keeps what it overwrites in
  * PROFILE-journal until the results are whole; the first that opens both for writing puts it back.
  * We do that before we read, because a reader alone cannot. */
-#include "analyzer/profile/sql.h"
+#include "analyzer/profile/sql/sql.h"
 #include "analyzer/profile/store_private.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Store: create, open, write, finish. See store.h for the contract. Cost of a row: about 1 us. */
 #include "analyzer/profile/store.h"
 
-#include "analyzer/profile/sql.h"
+#include "analyzer/profile/sql/sql.h"
 #include "analyzer/profile/store_private.h"
 #include "analyzer/profile/tables.h"
 #include "base/str.h"

@@ -1,5 +1,5 @@
 /* The profile on disk: a SQLite database, schema in schema.sql, described for users in
- * docs/profile.md. Only this folder includes sqlite3.h.
+ * docs/profile.md. Only sql/ knows SQLite itself.
  *
  * Writing: rows go into one big transaction that is committed every ~100,000 rows, of a recording
  * when its collector says so; indices and views are made by store_finish. A profile grows in a file

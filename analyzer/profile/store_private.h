@@ -3,7 +3,7 @@
 #define GPUPROF_PROFILE_STORE_PRIVATE_H
 
 #include "analyzer/profile/place.h"
-#include "analyzer/profile/sql.h"
+#include "analyzer/profile/sql/sql.h"
 #include "analyzer/profile/store.h"
 #include "base/str.h"
 

@@ -1,7 +1,7 @@
 /* See trials.h. */
 #include "analyzer/profile/trials.h"
 
-#include "analyzer/profile/sql.h"
+#include "analyzer/profile/sql/sql.h"
 #include "analyzer/profile/store.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #define GPUPROF_TESTS_NSYS_EXPORT_H
 
 #include "analyzer/import/import.h"
-#include "analyzer/profile/sql.h"
+#include "analyzer/profile/sql/sql.h"
 #include "tests/unit/memory_sink.h"
 
 #include <check.h>

@@ -3,7 +3,7 @@
 #ifndef GPUPROF_TESTS_STORE_FILE_H
 #define GPUPROF_TESTS_STORE_FILE_H
 
-#include "analyzer/profile/sql.h"
+#include "analyzer/profile/sql/sql.h"
 #include "analyzer/profile/store.h"
 #include "analyzer/profile/tables.h"
 

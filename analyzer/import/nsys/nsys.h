@@ -12,7 +12,7 @@
 #define GPUPROF_IMPORT_NSYS_NSYS_H
 
 #include "analyzer/profile/rows.h"
-#include "analyzer/profile/sql.h"
+#include "analyzer/profile/sql/sql.h"
 #include "base/arena.h"
 #include "base/keymap.h"
 #include "base/vec.h"

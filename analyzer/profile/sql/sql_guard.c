@@ -1,5 +1,5 @@
 /* See sql_guard.h. */
-#include "analyzer/profile/sql_guard.h"
+#include "analyzer/profile/sql/sql_guard.h"
 
 #include <string.h>
 #include <sys/stat.h>

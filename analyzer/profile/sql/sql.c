@@ -1,6 +1,6 @@
-#include "analyzer/profile/sql.h"
+#include "analyzer/profile/sql/sql.h"
 
-#include "analyzer/profile/sql_guard.h"
+#include "analyzer/profile/sql/sql_guard.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* What a database of unknown origin may cost and do, and what in it counts as a table. Private to
- * store/. */
-#ifndef GPUPROF_PROFILE_SQL_GUARD_H
-#define GPUPROF_PROFILE_SQL_GUARD_H
+ * this folder. */
+#ifndef GPUPROF_PROFILE_SQL_SQL_GUARD_H
+#define GPUPROF_PROFILE_SQL_SQL_GUARD_H
 
 #include <sqlite3.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SQLite behind struct err: prepare, bind, step, finalize. The only wrapper of sqlite3.h; importers
  * of foreign databases use it too. Columns and parameters count from 0. */
-#ifndef GPUPROF_PROFILE_SQL_H
-#define GPUPROF_PROFILE_SQL_H
+#ifndef GPUPROF_PROFILE_SQL_SQL_H
+#define GPUPROF_PROFILE_SQL_SQL_H
 
 #include "base/err.h"
 
