@@ -51,7 +51,7 @@ cli/load                cli/common report analyzer/profile analyzer/import analy
 cli/results             cli/common cli/load report report/tables analyzer/profile analyzer/collector
 cli                     cli/common cli/load cli/results report report/words report/json report/terminal report/page analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
 cli/run                 wire cli/common cli/load cli/results report report/words analyzer/profile analyzer/collector
-cli/record              cli/common cli/results report analyzer/collector
+cli/record              cli/common cli/results report analyzer/profile analyzer/collector
 cli/gate                cli/common cli/load cli/results report analyzer/profile analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
 cli/try                 cli/common cli/load cli/run report report/words report/json report/terminal analyzer/profile analyzer/facts analyzer/advice analyzer/compare
 cli/import              wire cli/common cli/load cli/results cli/run report analyzer/profile analyzer/import analyzer/collector

@@ -43,8 +43,8 @@ bool collect_ask_has_begun(const struct collector *c);     /* it is not empty */
 /* To be called as often as collect_drain; looks once a second. True: the line tells of ranks that
  * wait for one of ours in a collective, which it has not joined although it does nothing else. Once
  * for each such wait, which is put into the profile's health as well. Ranks of other collectors
- * are seen whose folders (collect_meet) have the same parent as ours, and names that begin with
- * ".gpuprof-". */
+ * are seen whose folders (collect_meet) have the same parent as ours, and names of such folders
+ * (spools_folder.h). */
 bool collect_stuck(struct collector *c, char *line, size_t n);
 /* A line for each live process that marks steps or works with other ranks: where it is. And one for
  * each wait, whoever records the late rank. */

@@ -4,6 +4,8 @@
  * counts while it is about as new as our own: their clocks are not compared. */
 #include "analyzer/collector/stuck.h"
 
+#include "analyzer/profile/spools_folder.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -188,7 +190,7 @@ static size_t visit(const char *parent, const char *own, const struct reading *r
     DIR *d = opendir(parent);
     *others = 0;
     for (struct dirent *f; d && (f = readdir(d));) {
-        if (strncmp(f->d_name, ".gpuprof-", 9) != 0 || strcmp(f->d_name, own) == 0)
+        if (!spools_folder_is(f->d_name) || strcmp(f->d_name, own) == 0)
             continue;
         ++*others;
         if (snprintf(path, sizeof path, "%s/%s/%s", parent, f->d_name, name) < PATH_MAX)

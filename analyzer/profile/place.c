@@ -1,5 +1,7 @@
 #include "analyzer/profile/place.h"
 
+#include "analyzer/profile/spools_folder.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,10 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char suffix[] = ".partial", spool_prefix[] = ".gpuprof-";
+static const char suffix[] = ".partial";
 enum {
-    UNIQUE = 6,       /* letters between the dots */
-    TURN_TRIES = 300, /* of 10 ms */
+    UNIQUE = SPOOLS_FOLDER_LETTERS, /* between the dots */
+    TURN_TRIES = 300,               /* of 10 ms */
     MOST_NAMES = 100000
 };
 
@@ -70,10 +72,10 @@ static pid_t writer(int folder, const char *file)
 /* Its spools are still there: the two can be imported. */
 static bool is_wanted(int folder, const char *file)
 {
-    char spools[sizeof spool_prefix + UNIQUE];
+    char spools[sizeof SPOOLS_FOLDER_TEMPLATE];
     struct stat st;
     const char *tag = file + strlen(file) - (sizeof suffix - 1) - UNIQUE;
-    snprintf(spools, sizeof spools, "%s%.*s", spool_prefix, UNIQUE, tag);
+    snprintf(spools, sizeof spools, "%s%.*s", SPOOLS_FOLDER_PREFIX, UNIQUE, tag);
     return fstatat(folder, spools, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
            fstatat(folder, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_size > 0;
 }
@@ -365,12 +367,11 @@ char *place_left(const char *spools)
 {
     char *real = realpath(spools, NULL), *found = NULL;
     char *folder = real ? folder_of(real) : NULL, *name = real ? strrchr(real, '/') + 1 : NULL;
-    bool ours = name && strlen(name) == sizeof spool_prefix - 1 + UNIQUE &&
-                strncmp(name, spool_prefix, sizeof spool_prefix - 1) == 0;
+    bool ours = name && spools_folder_is(name);
     DIR *d = folder && ours ? opendir(folder) : NULL;
     for (struct dirent *f; d && !found && (f = readdir(d));) {
         struct stat st;
-        if (!has_tag(f->d_name, name + sizeof spool_prefix - 1) ||
+        if (!has_tag(f->d_name, spools_folder_tag(name)) ||
             fstatat(dirfd(d), f->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
             st.st_size == 0 || writer(dirfd(d), f->d_name) != 0)
             continue;

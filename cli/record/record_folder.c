@@ -5,6 +5,8 @@
 #include "cli/common/output.h"
 #include "cli/record/record.h"
 
+#include "analyzer/profile/spools_folder.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <limits.h>
@@ -36,7 +38,7 @@ static bool look_into(const char *folder, long *newest)
     *newest = 0;
     for (struct dirent *f; d && (f = readdir(d));) {
         long number = number_of(f->d_name);
-        any |= strncmp(f->d_name, ".gpuprof-", 9) == 0;
+        any |= spools_folder_is(f->d_name);
         *newest = number > *newest ? number : *newest;
     }
     if (d)

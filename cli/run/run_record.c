@@ -4,6 +4,7 @@
 
 #include "analyzer/collector/collect.h"
 #include "analyzer/profile/redact.h"
+#include "analyzer/profile/spools_folder.h"
 #include "analyzer/profile/store.h"
 #include "base/secrets.h"
 
@@ -75,12 +76,6 @@ static int keep_rows(void *self, struct err *e)
     return store_commit_rows(r->store, e) < 0 ? give_up(r, e) : 0;
 }
 
-/* .gpuprof-XXXXXX: what belongs to the folder has its letters. */
-static const char *tag_of(const char *folder)
-{
-    return folder + strlen(folder) - 6;
-}
-
 /* What is known before the program starts. */
 static void put_facts(struct recording *r)
 {
@@ -133,7 +128,7 @@ static int open_collector(struct recording *r, const struct apart *at, struct er
     if (o->armed)
         r->armed = armed_open(o, r->folders, e);
     else
-        r->store = store_create_kept(at->at, at->as, tag_of(r->folders->spools), e);
+        r->store = store_create_kept(at->at, at->as, spools_folder_tag(r->folders->spools), e);
     if (!r->store && !r->armed)
         return -1;
     struct sink sink = {.self = r, .intern = store_text, .put = store_row};

@@ -5,6 +5,7 @@
 #include "cli/common/command.h"
 
 #include "analyzer/profile/place.h"
+#include "analyzer/profile/spools_folder.h"
 #include "analyzer/profile/store.h"
 #include "wire/spool_format.h"
 
@@ -97,7 +98,7 @@ static void look_for_left(const char *parent)
     char path[PATH_MAX * 2];
     DIR *d = opendir(parent);
     for (struct dirent *f; d && (f = readdir(d));)
-        if (strncmp(f->d_name, ".gpuprof-", 9) == 0 && strlen(f->d_name) == 15 &&
+        if (spools_folder_is(f->d_name) &&
             (size_t)snprintf(path, sizeof path, "%s/%s", parent, f->d_name) < sizeof path)
             tidy_left(path);
     if (d)
@@ -147,7 +148,7 @@ static const char *disk_of_node(const char *beside)
 static int make_folder(const char *parent, char *out, struct err *e)
 {
     look_for_left(parent);
-    int len = snprintf(out, PATH_MAX, "%s/.gpuprof-XXXXXX", parent);
+    int len = snprintf(out, PATH_MAX, "%s/" SPOOLS_FOLDER_TEMPLATE, parent);
     if (len < 0 || len >= PATH_MAX || !mkdtemp(out))
         return err_set(e, "%s: no permission to write the profile there", parent);
     lock_folder(out); /* until we and the recorder are gone */
