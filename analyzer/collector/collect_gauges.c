@@ -48,7 +48,7 @@ static void sample_gpus(struct collector *c, struct spool *s, int64_t now)
 
 int collect_pause_ms(struct collector *c)
 {
-    int64_t now = collect_now_ns();
+    int64_t now = clock_monotonic_ns();
     if (c->out.times.steps && collect_asked(c) == COLLECT_OPEN)
         return CLOSE_MS; /* a step may be short */
     for (size_t i = 0; i < c->spools.n; i++)
@@ -59,7 +59,7 @@ int collect_pause_ms(struct collector *c)
 
 void collect_sample(struct collector *c)
 {
-    int64_t now = collect_now_ns();
+    int64_t now = clock_monotonic_ns();
     bool due = now >= c->next_gauges_ns;
     for (size_t i = 0; i < c->spools.n; i++)
         if (!c->spools.at[i]->done) {
@@ -71,7 +71,7 @@ void collect_sample(struct collector *c)
         }
     if (!due)
         return;
-    int64_t most = GAUGES_MS * INT64_C(1000000), pause = (collect_now_ns() - now) * COST_SHARE;
+    int64_t most = GAUGES_MS * INT64_C(1000000), pause = (clock_monotonic_ns() - now) * COST_SHARE;
     int64_t least = collect_pause_ms(c) == CLOSE_MS ? CLOSE_MS * INT64_C(1000000) : most;
     pause = pause > least ? pause : least;
     c->next_gauges_ns = now + (pause < most ? pause : most);

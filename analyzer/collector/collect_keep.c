@@ -29,7 +29,7 @@ struct state {
 void collect_keep(struct collector *c, const struct collect_keeper *k)
 {
     c->keeper = *k;
-    c->kept_ns = collect_now_ns();
+    c->kept_ns = clock_monotonic_ns();
 }
 
 const char *collect_name(const struct spool *s)
@@ -115,7 +115,7 @@ static void give_back_all(struct collector *c)
 
 int collect_commit(struct collector *c, struct err *e)
 {
-    c->kept_ns = collect_now_ns();
+    c->kept_ns = clock_monotonic_ns();
     c->kept_rows = c->out.rows;
     int rc = put_states(c, e) < 0 ? -1 : c->keeper.commit(c->keeper.self, e);
     if (rc < 0 && !c->out.failed) {
@@ -135,7 +135,8 @@ static bool is_due(const struct collector *c)
         if (c->spools.at[i]->held_of_ring > of_ring)
             of_ring = c->spools.at[i]->held_of_ring;
     }
-    return held >= MOST_HELD || of_ring >= MOST_OF_RING || collect_now_ns() - c->kept_ns >= most_ns;
+    return held >= MOST_HELD || of_ring >= MOST_OF_RING ||
+           clock_monotonic_ns() - c->kept_ns >= most_ns;
 }
 
 static bool is_safe(const struct collector *c)

@@ -6,6 +6,7 @@
 
 #include "analyzer/collector/gauges.h"
 #include "analyzer/collector/spool/spool.h"
+#include "base/clock.h"
 
 struct rank_place; /* stuck.h */
 struct rank_places VEC(struct rank_place);
@@ -41,7 +42,6 @@ struct collector {
     int64_t next_others_ns, next_show_ns;
 };
 
-int64_t collect_now_ns(void); /* CLOCK_MONOTONIC */
 /* The last part of the path of a spool. */
 const char *collect_name(const struct spool *s);
 /* Gives back what was read, once it is safe. */

@@ -168,7 +168,7 @@ bool collect_stuck(struct collector *c, char *line, size_t n)
 {
     struct rank_places p = {0};
     struct wait w;
-    int64_t now = collect_now_ns();
+    int64_t now = clock_monotonic_ns();
     bool told = false;
     if (now - c->looked_ns < look_ns)
         return false;

@@ -208,7 +208,7 @@ static void look_again(struct collector *c, const struct rank_places *ours)
     struct stat st;
     const char *slash = strrchr(c->meeting, '/');
     bool stopped = false;
-    int64_t now = collect_now_ns();
+    int64_t now = clock_monotonic_ns();
     size_t others;
     for (size_t i = 0; i < ours->n; i++)
         stopped |= ours->at[i].stopped != 0;

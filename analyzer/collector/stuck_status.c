@@ -57,7 +57,7 @@ void collect_status(struct collector *c, void (*tell)(void *self, const char *li
 {
     struct rank_places p = {0};
     char line[1024];
-    int64_t now = collect_now_ns();
+    int64_t now = clock_monotonic_ns();
     stuck_find_places(c, now, true, &p);
     for (size_t i = 0; i < c->spools.n; i++) {
         const struct spool *s = c->spools.at[i];
@@ -73,7 +73,7 @@ void collect_status(struct collector *c, void (*tell)(void *self, const char *li
 void collect_show(struct collector *c)
 {
     struct rank_places p = {0};
-    int64_t now = collect_now_ns();
+    int64_t now = clock_monotonic_ns();
     c->asked_until_ns = now + shown_ns;
     c->next_show_ns = 0;
     stuck_find_places(c, now, false, &p);

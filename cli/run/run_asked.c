@@ -1,6 +1,7 @@
 #include "cli/run/run_asked.h"
 
 #include "cli/run/signals.h"
+#include "base/clock.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -101,7 +102,7 @@ static void look_at_file(struct wishes *w)
 
 void wishes_look(struct wishes *w)
 {
-    int64_t now = signals_now_ns();
+    int64_t now = clock_monotonic_ns();
     struct asked from;
     if (now < w->next_look_ns)
         return;

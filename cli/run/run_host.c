@@ -2,13 +2,13 @@
 #include "cli/run/run.h"
 
 #include "analyzer/collector/collect.h"
+#include "base/clock.h"
 
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 static void put_number(struct collector *c, const char *key, const char *format, double value)
@@ -75,11 +75,9 @@ static double idle_seconds(void)
 
 void host_remember_periods(struct host_periods *p)
 {
-    struct timespec now;
     host_cgroup_periods(p);
     p->idle_s = idle_seconds();
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    p->at_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    p->at_s = (double)clock_monotonic_ns() / 1e9;
 }
 
 /* What the program left of its cores, and what others left it, is told by how idle they were. */

@@ -5,6 +5,7 @@
 #include "analyzer/collector/collect.h"
 #include "analyzer/collector/recent.h"
 #include "cli/results/live.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,7 +15,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { ROOM = 32 << 20 /* bytes of an interval's rows: a quarter of a million */, LOW = 15 };
@@ -26,13 +26,6 @@ struct metrics {
     int64_t next_ns;
     int64_t from_ns; /* where the interval began, profile time */
 };
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 int metrics_parse(const char *text, char *path, size_t n, double *every_s, struct err *e)
 {
@@ -63,7 +56,7 @@ struct metrics *metrics_open(const struct metrics_options *o, struct sink inner,
         return NULL;
     }
     m->options = o;
-    m->next_ns = now_ns() + (int64_t)(o->every_s * 1e9);
+    m->next_ns = clock_monotonic_ns() + (int64_t)(o->every_s * 1e9);
     return m;
 }
 
@@ -117,7 +110,7 @@ static bool busy(struct metrics *m, int how)
 
 void metrics_tick(struct metrics *m, struct collector *c)
 {
-    int64_t now = now_ns();
+    int64_t now = clock_monotonic_ns();
     if (now < m->next_ns || busy(m, WNOHANG))
         return;
     m->next_ns = now + (int64_t)(m->options->every_s * 1e9);

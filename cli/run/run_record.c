@@ -6,6 +6,7 @@
 #include "analyzer/profile/redact.h"
 #include "analyzer/profile/spools_folder.h"
 #include "analyzer/profile/store.h"
+#include "base/clock.h"
 #include "base/secrets.h"
 
 #include <inttypes.h>
@@ -28,13 +29,6 @@ struct recording {
     struct host_periods periods; /* before the program */
     struct err lost;             /* why there is no store any more */
 };
-
-static int64_t clock_ns(clockid_t id)
-{
-    struct timespec t;
-    clock_gettime(id, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* The profile cannot be written any more (the disk is full): what it holds is given back at once,
  * because the program may need the room. */
@@ -144,7 +138,7 @@ static int open_collector(struct recording *r, const struct apart *at, struct er
     if (!(r->redact = redact_open(sink, o->redact, e)))
         return -1;
     r->collector =
-        collect_open(r->folders->spools, clock_ns(CLOCK_MONOTONIC), redact_sink(r->redact), e);
+        collect_open(r->folders->spools, clock_monotonic_ns(), redact_sink(r->redact), e);
     return r->collector ? 0 : -1;
 }
 

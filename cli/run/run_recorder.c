@@ -7,6 +7,8 @@
 #include "cli/run/run.h"
 #include "cli/run/signals.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -101,7 +103,7 @@ static void listen_to(struct watch *w, int timeout_ms)
     else if (word == END)
         w->ended = true;
     else if (word == EXPECT_END)
-        w->end_by_ns = signals_now_ns() + patience_ns;
+        w->end_by_ns = clock_monotonic_ns() + patience_ns;
     else if (word == RECORD)
         w->asked = true;
     else if (word <= ENDED)
@@ -119,7 +121,7 @@ static void record_program(struct watch *w, struct recording *r)
             record_ask(r);
         w->asked = false;
         record_drain(r);
-        if (w->end_by_ns && signals_now_ns() > w->end_by_ns && !w->ended) {
+        if (w->end_by_ns && clock_monotonic_ns() > w->end_by_ns && !w->ended) {
             warn("the program continues after SIGTERM: gpuprof writes the profile now, before "
                  "SIGKILL comes, and records no more");
             w->late = true;

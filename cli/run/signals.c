@@ -1,6 +1,8 @@
 /* See signals.h: what came to us, and who gets it. */
 #include "cli/run/signals.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -98,7 +100,7 @@ void signals_open(char *const *argv)
         if (held[i].sender != getpid())
             held[left++] = held[i];
     held_count = left;
-    opened_ns = signals_now_ns();
+    opened_ns = clock_monotonic_ns();
 }
 
 void signals_give_back(void)
@@ -211,7 +213,7 @@ static void ask_witness(void)
 {
     struct signal_seen got[SIGNALS_SEEN];
     size_t left = 0, n = witness_ask(got);
-    int64_t now = signals_now_ns();
+    int64_t now = clock_monotonic_ns();
     for (size_t i = 0; i < other_count; i++)
         if (now - others[i].ns < remembered_ns)
             others[left++] = others[i];
@@ -264,7 +266,7 @@ static void settle(bool all)
     if (witness_there())
         ask_witness();
     mark_got(got);
-    int64_t now = signals_now_ns();
+    int64_t now = clock_monotonic_ns();
     for (size_t i = 0; i < held_count; i++)
         if (!got[i] && (all || due(&held[i], now)))
             deliver(&held[i]);

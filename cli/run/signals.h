@@ -59,7 +59,6 @@ struct signal_seen {
 
 enum { SIGNALS_SEEN = 64 };
 
-int64_t signals_now_ns(void);
 /* Takes what came to this process, at most `room`; the number. */
 size_t signals_take(int fd, struct signal_seen *at, size_t room);
 void witness_start(char *const *argv);

@@ -1,6 +1,8 @@
 /* See signals.h: the process that sees what our process group gets. */
 #include "cli/run/signals.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -11,7 +13,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { ANSWER_MS = 50, ANSWER_LAST_MS = 500 };
@@ -19,13 +20,6 @@ static const int64_t kept_ns = INT64_C(2000000000); /* nobody asks for older one
 
 static pid_t witness; /* 0 = none */
 static int line = -1;
-
-int64_t signals_now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 size_t signals_take(int fd, struct signal_seen *at, size_t room)
 {
@@ -36,7 +30,7 @@ size_t signals_take(int fd, struct signal_seen *at, size_t room)
                                        .code = info.ssi_code,
                                        .sender = (pid_t)info.ssi_pid,
                                        .value = (int64_t)info.ssi_ptr,
-                                       .ns = signals_now_ns()};
+                                       .ns = clock_monotonic_ns()};
     return n;
 }
 
@@ -70,7 +64,7 @@ static _Noreturn void see(int asked)
     for (;;) {
         struct pollfd p[] = {{.fd = fd, .events = POLLIN}, {.fd = asked, .events = POLLIN}};
         poll(p, 2, -1);
-        int64_t now = signals_now_ns();
+        int64_t now = clock_monotonic_ns();
         size_t left = 0;
         for (size_t i = 0; i < n; i++)
             if (now - seen[i].ns < kept_ns)

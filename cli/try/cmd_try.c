@@ -6,6 +6,8 @@
 #include "cli/common/output.h"
 #include "cli/try/try.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -131,17 +133,10 @@ static int measure(struct trial *t, struct err *e)
     return 0;
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* A profile that cannot be written to does not make the trial fail. */
 static void keep(struct trial *t)
 {
-    t->tried_ns = now_ns();
+    t->tried_ns = clock_ns(CLOCK_REALTIME);
     struct err e = ERR_INIT;
     const char *kept = profile ? profile : output, *file = load_history(history);
     bool works = kept && store_is_profile(kept);

@@ -7,6 +7,8 @@
  * records that are delivered later than the step is long. */
 #include "analyzer/collector/spool/spool.h"
 
+#include "base/clock.h"
+
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -80,14 +82,12 @@ static void add_anchor(struct spool *s, struct spool_anchor a)
 
 void spool_read_anchors(struct spool *s)
 {
-    struct timespec now;
     uint32_t head = atomic_load_explicit(&s->h->anchors_head, memory_order_acquire);
     if (head - s->anchors_seen > SPOOL_ANCHORS)
         s->anchors_seen = head - SPOOL_ANCHORS; /* the oldest are lost: the reader was asleep */
     for (; s->anchors_seen != head; s->anchors_seen++)
         add_anchor(s, s->h->anchors[s->anchors_seen % SPOOL_ANCHORS]);
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    s->now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    s->now_ns = clock_monotonic_ns();
 }
 
 /* Last anchor of [first, end) that is not after the stamp; `first` when all are. */

@@ -5,6 +5,8 @@
  * when samples are wanted). A thread that has not run since its last sample gets no row. */
 #include "analyzer/collector/spool/spool.h"
 
+#include "base/clock.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,13 +18,6 @@
 enum { SAMPLE_NS = 100000000, COST_SHARE = 200 };
 enum { CLOSE_NS = 10000000, CLOSE_COST_SHARE = 50 };
 static const int64_t closely_for_ns = 3000000000;
-
-static int64_t clock_ns(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* A file of /proc/PID/task/TID as text; false when the thread has gone. */
 static bool read_file(int task, const char *tid, const char *name, char *text, size_t size)
@@ -126,7 +121,7 @@ static void sample_thread(struct spool *s, struct spool_out *out, int task, cons
     t->sampled = true;
     t->cpu_ns = h.cpu_ns;
     h.id = ++out->ids[ROW_HOST_SAMPLE];
-    h.time_ns = spool_time(s, clock_ns(CLOCK_MONOTONIC));
+    h.time_ns = spool_time(s, clock_monotonic_ns());
     spool_put(out, ROW_HOST_SAMPLE, &h);
 }
 
@@ -141,7 +136,7 @@ bool spool_closely(struct spool *s, int64_t now_ns)
 
 void spool_sample_host(struct spool *s, struct spool_out *out)
 {
-    int64_t begin = clock_ns(CLOCK_MONOTONIC), used = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    int64_t begin = clock_monotonic_ns(), used = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     if (begin < s->next_sample_ns)
         return;
     char path[64];

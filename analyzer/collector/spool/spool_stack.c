@@ -6,11 +6,12 @@
 #include "analyzer/collector/spool/spool.h"
 #include "analyzer/unwind/unwind.h"
 
+#include "base/clock.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -67,13 +68,6 @@ static char *read_maps(const struct spool *s, size_t *size)
     return NULL;
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static bool open_unwinder(struct spool *s)
 {
     struct spool_callers *c = s->callers;
@@ -116,7 +110,7 @@ static uint32_t place_of(struct spool *s, const struct spool_rec_stack *r, const
             return (uint32_t)i + 1;
     if (!r->bytes || c->places.n >= STACKS || c->spent_ns > spend_ns)
         return 0;
-    int64_t start_ns = now_ns();
+    int64_t start_ns = clock_monotonic_ns();
     if (!open_unwinder(s))
         return 0;
     struct stack_place *p = vec_push(&c->places);
@@ -124,7 +118,7 @@ static uint32_t place_of(struct spool *s, const struct spool_rec_stack *r, const
         return 0;
     p->stack = r->stack;
     unwind(s, r, bytes, p->text);
-    c->spent_ns += now_ns() - start_ns;
+    c->spent_ns += clock_monotonic_ns() - start_ns;
     return (uint32_t)c->places.n;
 }
 

@@ -4,6 +4,8 @@
  * for a while longer, because it works through what was queued. */
 #include "analyzer/collector/spool/spool.h"
 
+#include "base/clock.h"
+
 #include <stdlib.h>
 #include <time.h>
 
@@ -24,11 +26,9 @@ static int64_t profile_time(const struct spool *s, int64_t ns)
 
 void spool_read_windows(struct spool *s)
 {
-    struct timespec now;
     if (s->fixed.window == SPOOL_WINDOWS_ALL || !s->h)
         return;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    s->windows_read_ns = spool_time(s, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
+    s->windows_read_ns = spool_time(s, clock_monotonic_ns());
     uint32_t head = atomic_load_explicit(&s->h->windows_head, memory_order_acquire);
     uint32_t i = s->windows_seen ? s->windows_seen - 1 : 0; /* the last one may have closed */
     if (head - i > SPOOL_WINDOWS)
