@@ -102,3 +102,9 @@ const char *str_text(const struct str_table *t, uint32_t id)
 {
     return id < t->n ? t->text[id] : "";
 }
+
+bool str_ends_with(const char *s, const char *suffix)
+{
+    size_t n = strlen(s), m = strlen(suffix);
+    return n >= m && strcmp(s + n - m, suffix) == 0;
+}

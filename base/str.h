@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct str_table {
@@ -22,6 +23,8 @@ int str_table_init(struct str_table *t); /* 0, or -1 when out of memory */
 void str_table_release(struct str_table *t);
 uint32_t str_intern(struct str_table *t, const char *s, size_t n);
 const char *str_text(const struct str_table *t, uint32_t id); /* "" for an unknown id */
+
+bool str_ends_with(const char *s, const char *suffix);
 
 /* 64-bit FNV-1a-style hash with a final mix; stable across runs. */
 uint64_t str_hash(const char *s, size_t n);

@@ -3,6 +3,8 @@
 #include "analyzer/collector/collect_state.h"
 #include "analyzer/collector/stuck.h"
 
+#include "base/str.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,13 +16,6 @@
 #include <unistd.h>
 
 enum { STOP_WAIT_MS = 600 };
-
-int64_t collect_now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 struct collector *collect_open(const char *dir, int64_t start_monotonic_ns, struct sink out,
                                struct err *e)
@@ -67,10 +62,10 @@ static bool known(const struct collector *c, const char *path)
     return false;
 }
 
-static bool ends_with(const char *s, const char *suffix)
+/* NAME.SUFFIX, of any name. */
+static bool is_file_of(const char *file, const char *suffix)
 {
-    size_t n = strlen(s), m = strlen(suffix);
-    return n > m && strcmp(s + n - m, suffix) == 0;
+    return str_ends_with(file, suffix) && strlen(file) > strlen(suffix);
 }
 
 static void add_spool(struct collector *c, const char *path)
@@ -116,13 +111,13 @@ static void look_for_new(struct collector *c)
         char path[4096];
         if ((size_t)snprintf(path, sizeof path, "%s/%s", c->dir, f->d_name) >= sizeof path)
             continue;
-        if (ends_with(f->d_name, SPOOL_FAILED_SUFFIX)) {
+        if (is_file_of(f->d_name, SPOOL_FAILED_SUFFIX)) {
             collect_health(
                 c, 0, "no-spool",
                 "gpuprof could not record a process: no room for its spool (errno in value)",
                 atoll(strchr(f->d_name, '.') + 1));
             unlink(path);
-        } else if (ends_with(f->d_name, SPOOL_SUFFIX) && !known(c, path)) {
+        } else if (is_file_of(f->d_name, SPOOL_SUFFIX) && !known(c, path)) {
             add_spool(c, path);
         }
     }
@@ -145,7 +140,7 @@ static int64_t end_of(const struct collector *c, const struct spool *s)
 {
     int64_t last = s->newest_ns;
     if (!c->resumed || spool_alive(s))
-        return collect_now_ns() - c->start_ns;
+        return clock_monotonic_ns() - c->start_ns;
     if (s->anchors.n && spool_time(s, s->anchors.at[s->anchors.n - 1].monotonic_ns) > last)
         last = spool_time(s, s->anchors.at[s->anchors.n - 1].monotonic_ns);
     return last;
@@ -215,7 +210,7 @@ int64_t collect_drain(struct collector *c, struct err *e)
     look_for_new(c);
     if (c->out.limit.bytes)
         measure_spools(c);
-    spool_direct(c->spools.at, c->spools.n, &c->out, collect_now_ns() - c->start_ns);
+    spool_direct(c->spools.at, c->spools.n, &c->out, clock_monotonic_ns() - c->start_ns);
     for (size_t i = 0; i < c->spools.n; i++) {
         struct spool *s = c->spools.at[i];
         if (s->done)
@@ -308,7 +303,7 @@ void collect_put_now(struct collector *c)
         if (s->done)
             continue;
         note_kinds(c, s);
-        s->row.end_ns = collect_now_ns() - c->start_ns;
+        s->row.end_ns = clock_monotonic_ns() - c->start_ns;
         spool_put_ends(s, &c->out);
     }
     put_have(c);
@@ -323,7 +318,7 @@ static void remove_unready(const struct collector *c)
     for (struct dirent *f; (f = readdir(d));) {
         char path[4096];
         int n = snprintf(path, sizeof path, "%s/%s", c->dir, f->d_name);
-        if ((size_t)n < sizeof path && ends_with(f->d_name, SPOOL_SUFFIX) && !known(c, path))
+        if ((size_t)n < sizeof path && is_file_of(f->d_name, SPOOL_SUFFIX) && !known(c, path))
             unlink(path);
     }
     closedir(d);
@@ -363,7 +358,7 @@ int64_t collect_put_meta(struct collector *c, const char *key, const char *value
 
 int64_t collect_time_ns(const struct collector *c)
 {
-    return collect_now_ns() - c->start_ns;
+    return clock_monotonic_ns() - c->start_ns;
 }
 
 size_t collect_processes(const struct collector *c)

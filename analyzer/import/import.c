@@ -4,6 +4,7 @@
 
 #include "analyzer/profile/place.h"
 #include "analyzer/profile/tables.h"
+#include "base/str.h"
 #include "base/vec.h"
 
 #include <dirent.h>
@@ -19,15 +20,9 @@ extern const size_t importer_count;
 
 enum { HEAD = 4096, MAX_FILES = 8192 };
 
-static bool ends_with(const char *s, const char *suffix)
-{
-    size_t n = strlen(s), m = strlen(suffix);
-    return n >= m && strcmp(s + n - m, suffix) == 0;
-}
-
 static const struct importer *choose(const char *path, struct err *e)
 {
-    if (ends_with(path, ".nsys-rep") || ends_with(path, ".qdrep")) {
+    if (str_ends_with(path, ".nsys-rep") || str_ends_with(path, ".qdrep")) {
         err_set(e,
                 "%s: gpuprof reads an Nsight Systems report through its export: nsys export --type "
                 "sqlite %s",
@@ -236,7 +231,7 @@ static bool has_suffix(const char *name)
 {
     static const char *const wanted[] = {".json", ".json.gz", ".gpuprof", ".sqlite", ".sqlite.gz"};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        if (ends_with(name, wanted[i]))
+        if (str_ends_with(name, wanted[i]))
             return true;
     return false;
 }
