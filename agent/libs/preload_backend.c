@@ -61,13 +61,11 @@ static struct node *node_of(const void *key, bool make)
     return reuse;
 }
 
-static uint8_t tensor_layout(const struct node *t)
+static uint8_t layout_of(const struct node *t)
 {
     if (t->rank < 3)
         return SPOOL_LAYOUT_UNKNOWN;
-    if (t->stride[1] == 1 && t->dim[1] > 1)
-        return SPOOL_LAYOUT_NHWC;
-    return t->stride[t->rank - 1] == 1 ? SPOOL_LAYOUT_NCHW : SPOOL_LAYOUT_UNKNOWN;
+    return cudnn_layout(t->dim[1], t->stride[1], t->stride[t->rank - 1]);
 }
 
 /* ---- what one attribute says ---- */
@@ -126,7 +124,7 @@ static void set_x(struct setting *s)
     if (!x || x->rank < 4)
         return;
     a->in_type = x->about.in_type;
-    a->in_layout = tensor_layout(x);
+    a->in_layout = layout_of(x);
     a->dim[N] = (int32_t)x->dim[0];
     a->dim[C] = (int32_t)x->dim[1];
     a->dim[H] = (int32_t)x->dim[x->rank - 2];
@@ -140,7 +138,7 @@ static void set_w(struct setting *s)
     if (!w || w->rank < 4)
         return;
     a->weight_type = w->about.in_type;
-    a->weight_layout = tensor_layout(w);
+    a->weight_layout = layout_of(w);
     a->dim[K] = (int32_t)w->dim[0];
     a->dim[R] = (int32_t)w->dim[w->rank - 2];
     a->dim[S] = (int32_t)w->dim[w->rank - 1];

@@ -53,9 +53,7 @@ static uint8_t layout_of(const struct tensor *t)
 {
     if (t->rank < 3)
         return SPOOL_LAYOUT_UNKNOWN;
-    if (t->stride[1] == 1 && t->dim[1] > 1)
-        return SPOOL_LAYOUT_NHWC;
-    return t->stride[t->rank - 1] == 1 ? SPOOL_LAYOUT_NCHW : SPOOL_LAYOUT_UNKNOWN;
+    return cudnn_layout(t->dim[1], t->stride[1], t->stride[t->rank - 1]);
 }
 
 /* n c h w; of five dimensions the two innermost stand for h and w. */

@@ -8,6 +8,13 @@
 #include "agent/libs/preload.h"
 
 uint8_t cudnn_dtype(int type); /* cudnnDataType_t */
+/* Of a tensor of three dimensions and more, by the strides of its channels and its last one. */
+static inline uint8_t cudnn_layout(int64_t channels, int64_t channel_stride, int64_t last_stride)
+{
+    if (channel_stride == 1 && channels > 1)
+        return SPOOL_LAYOUT_NHWC;
+    return last_stride == 1 ? SPOOL_LAYOUT_NCHW : SPOOL_LAYOUT_UNKNOWN;
+}
 
 /* A convolution: x and w whichever of input, gradient and weights they are; NULL where not known.
  */
