@@ -68,32 +68,32 @@ static struct spool_window *window_at(uint32_t i)
     return &agent.spool->windows[i % SPOOL_WINDOWS];
 }
 
-static void open_now(int64_t now)
+static void open_now(int64_t now_ns)
 {
     uint32_t head = atomic_load(&agent.spool->windows_head);
     struct spool_window *w = window_at(head);
     atomic_store(&w->to_ns, INT64_MAX);
     atomic_store(&w->gpu_to_ns, INT64_MAX);
-    atomic_store(&w->from_ns, now);
+    atomic_store(&w->from_ns, now_ns);
     atomic_store(&w->first_step, atomic_load(&g.steps));
     atomic_store_explicit(&agent.spool->windows_head, head + 1, memory_order_release);
     atomic_store(&g.open, true);
     publish();
 }
 
-static void close_now(int64_t now)
+static void close_now(int64_t now_ns)
 {
     uint32_t head = atomic_load(&agent.spool->windows_head);
     if (!atomic_load(&g.open) || head == 0)
         return;
     struct spool_window *w = window_at(head - 1);
-    int64_t tail = TAIL_STEPS * atomic_load(&g.pace_ns);
-    tail = tail < TAIL_MIN_MS * 1000000ll   ? TAIL_MIN_MS * 1000000ll
-           : tail > TAIL_MAX_MS * 1000000ll ? TAIL_MAX_MS * 1000000ll
-                                            : tail;
-    atomic_store(&g.gpu_until_ns, now + tail);
-    atomic_store(&w->gpu_to_ns, now + tail);
-    atomic_store_explicit(&w->to_ns, now, memory_order_release);
+    int64_t tail_ns = TAIL_STEPS * atomic_load(&g.pace_ns);
+    tail_ns = tail_ns < TAIL_MIN_MS * 1000000ll   ? TAIL_MIN_MS * 1000000ll
+              : tail_ns > TAIL_MAX_MS * 1000000ll ? TAIL_MAX_MS * 1000000ll
+                                                  : tail_ns;
+    atomic_store(&g.gpu_until_ns, now_ns + tail_ns);
+    atomic_store(&w->gpu_to_ns, now_ns + tail_ns);
+    atomic_store_explicit(&w->to_ns, now_ns, memory_order_release);
     atomic_store(&g.open, false);
     publish();
 }
@@ -195,27 +195,27 @@ static void next_window(void)
     g.end = g.plan == SPOOL_WINDOWS_EVERY ? g.first + g.window : UINT64_MAX;
 }
 
-static void begin_step(int64_t now)
+static void begin_step(int64_t now_ns)
 {
     uint64_t s = atomic_fetch_add(&g.steps, 1) + 1;
-    int64_t last = atomic_exchange(&g.last_ns, now);
+    int64_t before_ns = atomic_exchange(&g.last_ns, now_ns);
     atomic_store(&agent.spool->steps, s);
-    if (last)
-        atomic_store(&g.pace_ns, now - last);
+    if (before_ns)
+        atomic_store(&g.pace_ns, now_ns - before_ns);
     if (g.plan != SPOOL_WINDOWS_EVERY && g.plan != SPOOL_WINDOWS_STEPS)
         return;
     bool open = atomic_load(&g.open);
     if (s >= g.end) {
         if (open)
-            close_now(now);
+            close_now(now_ns);
         open = false;
         next_window();
     }
     bool wanted = s + 1 >= g.first && s < g.end; /* one step leads in */
     if (open && !wanted)
-        close_now(now);
+        close_now(now_ns);
     else if (!open && wanted)
-        open_now(now);
+        open_now(now_ns);
     if (!open && s + EARLY_STEPS + 1 >= g.first)
         cupti_flush_wake();
 }
@@ -244,13 +244,13 @@ bool window_step(const struct thread *t, uint32_t name, unsigned depth, int64_t 
 
 void window_profiler(bool start)
 {
-    int64_t now = clock_now_ns();
+    int64_t now_ns = clock_now_ns();
     if (g.plan != SPOOL_WINDOWS_PROFILER || atomic_flag_test_and_set(&g.busy))
         return;
     if (start && !atomic_load(&g.open))
-        open_now(now);
+        open_now(now_ns);
     else if (!start)
-        close_now(now);
+        close_now(now_ns);
     atomic_flag_clear(&g.busy);
 }
 
@@ -263,7 +263,7 @@ bool window_wants_cupti(int64_t now_ns)
     uint64_t s = atomic_load(&g.steps), first = g.first;
     if (first <= s + EARLY_STEPS + 1)
         return true;
-    int64_t pace = atomic_load(&g.pace_ns);
+    int64_t pace_ns = atomic_load(&g.pace_ns);
     uint64_t left = first - s - 1;
-    return left < (uint64_t)INT32_MAX && (int64_t)left * pace < OFF_MIN_MS * 1000000ll;
+    return left < (uint64_t)INT32_MAX && (int64_t)left * pace_ns < OFF_MIN_MS * 1000000ll;
 }

@@ -169,7 +169,7 @@ static void charge_self(void)
 }
 
 struct pace {
-    int64_t next_flush, next_anchor, next_grow;
+    int64_t next_flush_ns, next_anchor_ns, next_grow_ns;
     int flush_ms, walk_ms;
     uint32_t names; /* known by the last round */
     bool records;   /* some since the last anchor */
@@ -185,20 +185,20 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
 {
     int64_t now = clock_now_ns();
     struct cupti_progress done = cupti_publish(t, false);
-    if (now >= p->next_flush && cupti_buffers_scarce()) {
-        p->next_flush = now + p->flush_ms * 1000000ll; /* each flush takes buffers half full */
-    } else if (now >= p->next_flush) {
+    if (now >= p->next_flush_ns && cupti_buffers_scarce()) {
+        p->next_flush_ns = now + p->flush_ms * 1000000ll; /* each flush takes buffers half full */
+    } else if (now >= p->next_flush_ns) {
         struct cupti_progress more = flush(t, false);
         bool busy = done.buffers || more.buffers;
         done.records |= more.records;
         p->flush_ms = busy ? FLUSH_MS : slower(p->flush_ms, IDLE_MS);
-        p->next_flush = now + p->flush_ms * 1000000ll;
+        p->next_flush_ns = now + p->flush_ms * 1000000ll;
     }
     p->records |= done.records;
     window_obey(atomic_load_explicit(&agent.spool->control, memory_order_relaxed));
     cupti_switch(window_wants_cupti(now));
     callers_refresh(t);
-    if (now >= p->next_anchor) {
+    if (now >= p->next_anchor_ns) {
         clock_anchor();
         about_libraries(t);
         if (cupti.waiting)
@@ -206,19 +206,19 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
         else
             silence_watch(t, p->records, now);
         p->records = false;
-        p->next_anchor = now + ANCHOR_MS * 1000000ll;
+        p->next_anchor_ns = now + ANCHOR_MS * 1000000ll;
     }
     if (!cupti.waiting)
         after_peer(t);
-    if (now >= p->next_grow && (cupti_buffers_prepare(SPARE_BUFFERS) | rings_prepare()) != 0)
-        p->next_grow = now + ANCHOR_MS * 1000000ll; /* the disk is full: do not ask all the time */
+    if (now >= p->next_grow_ns && (cupti_buffers_prepare(SPARE_BUFFERS) | rings_prepare()) != 0)
+        p->next_grow_ns = now + ANCHOR_MS * 1000000ll; /* a full disk: do not ask all the time */
     charge_self();
     uint32_t names = atomic_load_explicit(&agent.spool->names_used, memory_order_relaxed);
     p->walk_ms = names != p->names ? WALK_MS
                  : done.records    ? slower(p->walk_ms, WALK_BUSY_MS)
                                    : slower(p->walk_ms, WALK_IDLE_MS);
     p->names = names;
-    int64_t left = p->next_flush - clock_now_ns(), walk = p->walk_ms * 1000000ll;
+    int64_t left = p->next_flush_ns - clock_now_ns(), walk = p->walk_ms * 1000000ll;
     return left < walk ? left : walk;
 }
 

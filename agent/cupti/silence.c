@@ -12,10 +12,10 @@ enum {
 };
 
 static struct {
-    int64_t heard;  /* when a record was last known to have come; 0 = never */
-    int64_t since;  /* of the silence that lasts; 0 = none does */
-    uint64_t rings; /* bytes written by then */
-    uint64_t steps; /* begun when the last record came */
+    int64_t heard_ns; /* when a record was last known to have come; 0 = never */
+    int64_t since_ns; /* of the silence that lasts; 0 = none does */
+    uint64_t rings;   /* bytes written by then */
+    uint64_t steps;   /* begun when the last record came */
     bool held;
 } s;
 
@@ -34,60 +34,61 @@ static void put(struct thread *t, int64_t end_ns)
     struct spool_rec_silent *r = t ? ring_reserve(t, SPOOL_REC_SILENT, sizeof *r) : NULL;
     if (!r)
         return;
-    r->head.start_ns = s.since;
+    r->head.start_ns = s.since_ns;
     r->head.end_ns = end_ns;
     r->held = s.held;
     r->stepped = atomic_load(&agent.spool->steps) >= s.steps + SILENCE_STEPS;
     ring_commit(t);
 }
 
-static void ended(struct thread *t, int64_t now)
+static void ended(struct thread *t, int64_t now_ns)
 {
-    if (s.since)
-        put(t, now);
-    s.since = 0;
+    if (s.since_ns)
+        put(t, now_ns);
+    s.since_ns = 0;
     s.held = false;
 }
 
 void silence_begin(void)
 {
-    s.heard = s.since = 0; /* a forked child inherits them */
+    s.heard_ns = s.since_ns = 0; /* a forked child inherits them */
     s.held = false;
 }
 
-void silence_watch(struct thread *t, bool records, int64_t now)
+void silence_watch(struct thread *t, bool records, int64_t now_ns)
 {
-    if (records || s.heard == 0 || window_closed()) {
-        ended(t, now);
-        s.heard = cupti_names_seen().launches ? now : 0;
+    if (records || s.heard_ns == 0 || window_closed()) {
+        ended(t, now_ns);
+        s.heard_ns = cupti_names_seen().launches ? now_ns : 0;
         s.rings = ring_bytes();
         s.steps = atomic_load(&agent.spool->steps);
         return;
     }
-    bool began = s.since == 0;
-    if (began && (now - s.heard < SILENCE_MS * 1000000ll || ring_bytes() - s.rings < SILENCE_BYTES))
+    bool began = s.since_ns == 0;
+    if (began &&
+        (now_ns - s.heard_ns < SILENCE_MS * 1000000ll || ring_bytes() - s.rings < SILENCE_BYTES))
         return;
     bool held = cupti_held();
     if (began)
-        s.since = s.heard;
+        s.since_ns = s.heard_ns;
     if (began || (held && !s.held)) {
         s.held |= held;
         put(t, INT64_MAX);
     }
-    if (now - s.heard < SILENCE_MS * 1000000ll || ring_bytes() - s.rings < SILENCE_BYTES)
+    if (now_ns - s.heard_ns < SILENCE_MS * 1000000ll || ring_bytes() - s.rings < SILENCE_BYTES)
         return;
     if (!held) /* it is done, or was no client at all */
         cupti_register();
-    s.heard = now;
+    s.heard_ns = now_ns;
     s.rings = ring_bytes();
 }
 
 void silence_end(struct thread *t, bool kept)
 {
-    int64_t now = clock_now_ns();
+    int64_t now_ns = clock_now_ns();
     if (kept) { /* by whom it gives them to now, however short the silence is */
-        s.since = s.since ? s.since : s.heard ? s.heard : now;
+        s.since_ns = s.since_ns ? s.since_ns : s.heard_ns ? s.heard_ns : now_ns;
         s.held = true;
     }
-    ended(t, now);
+    ended(t, now_ns);
 }

@@ -40,49 +40,50 @@ int64_t stuck_usual_ns(const struct spool_pace *p)
     return sorted[n / 2];
 }
 
-static void look_at_process(struct spool *s, int64_t now)
+static void look_at_process(struct spool *s, int64_t now_ns)
 {
     struct spool_pace *p = &s->pace;
     int64_t steps = (int64_t)atomic_load(&s->h->steps), cpu = 0;
     if (steps > p->steps) {
         if (p->changed_ns && p->steps)
-            p->length_ns[p->lengths++ % SPOOL_PACES] = (now - p->changed_ns) / (steps - p->steps);
+            p->length_ns[p->lengths++ % SPOOL_PACES] =
+                (now_ns - p->changed_ns) / (steps - p->steps);
         p->steps = steps;
-        p->changed_ns = now;
+        p->changed_ns = now_ns;
     }
     for (size_t i = 0; i < s->threads.n; i++)
         cpu += s->threads.at[i].cpu_ns;
-    bool busy = !p->looked_ns || cpu - p->cpu_ns > (now - p->looked_ns) / BUSY_SHARE;
+    bool busy = !p->looked_ns || cpu - p->cpu_ns > (now_ns - p->looked_ns) / BUSY_SHARE;
     char state = busy ? 'R' : stuck_state_of(s->fixed.pid);
     if (busy || state == 'D')
-        p->busy_ns = now;
+        p->busy_ns = now_ns;
     if (state == 'T' || state == 't')
-        p->stopped_ns = now;
+        p->stopped_ns = now_ns;
     p->cpu_ns = cpu;
-    p->looked_ns = now;
+    p->looked_ns = now_ns;
 }
 
 /* ---- its places ---- */
 
 /* Has this rank waited for longer than its steps explain? */
 static bool waits_long(const struct collector *c, const struct rank_place *x, int64_t begun_ns,
-                       int64_t now)
+                       int64_t now_ns)
 {
     const struct spool_pace *p = &x->s->pace;
     int64_t usual = stuck_usual_ns(p), since = begun_ns > c->resumed_ns ? begun_ns : c->resumed_ns;
-    if (p->steps && (!usual || now - p->changed_ns < TIMES * usual))
+    if (p->steps && (!usual || now_ns - p->changed_ns < TIMES * usual))
         return false;
-    return now - since > (p->steps ? least_ns : unmarked_ns) && now - since > TIMES * usual &&
-           now - p->stopped_ns > least_ns && !x->stopped;
+    return now_ns - since > (p->steps ? least_ns : unmarked_ns) && now_ns - since > TIMES * usual &&
+           now_ns - p->stopped_ns > least_ns && !x->stopped;
 }
 
-static bool does_nothing(const struct rank_place *x, int64_t now)
+static bool does_nothing(const struct rank_place *x, int64_t now_ns)
 {
     const struct spool_pace *p = &x->s->pace;
-    return x->stopped || (now - p->busy_ns >= idle_ns && now - p->stopped_ns >= idle_ns);
+    return x->stopped || (now_ns - p->busy_ns >= idle_ns && now_ns - p->stopped_ns >= idle_ns);
 }
 
-static void find_places(const struct collector *c, const struct spool *s, int64_t now,
+static void find_places(const struct collector *c, const struct spool *s, int64_t now_ns,
                         struct rank_places *p)
 {
     bool stopped = stuck_is_stopped(s->fixed.pid);
@@ -94,18 +95,18 @@ static void find_places(const struct collector *c, const struct spool *s, int64_
         if (!x)
             continue;
         int64_t begun_ns = atomic_load(&e->begun_ns);
-        begun_ns = begun_ns > 0 && begun_ns <= now ? begun_ns : 0; /* a damaged one */
+        begun_ns = begun_ns > 0 && begun_ns <= now_ns ? begun_ns : 0; /* a damaged one */
         *x =
             (struct rank_place){.s = s, .comm = comm, .begun = begun, .pid = (int32_t)s->fixed.pid};
         x->inside = begun > atomic_load(&e->ended);
-        x->waited_ns = now - begun_ns;
+        x->waited_ns = now_ns - begun_ns;
         x->rank = s->row.rank >= 0 ? (int32_t)s->row.rank : atomic_load(&e->rank);
         x->ranks = atomic_load(&e->ranks);
         x->in_pairs = atomic_load(&e->in_pairs) != 0;
         x->marks = s->pace.steps != 0;
         x->stopped = stopped;
-        x->idle = does_nothing(x, now);
-        x->waits = waits_long(c, x, begun_ns, now);
+        x->idle = does_nothing(x, now_ns);
+        x->waits = waits_long(c, x, begun_ns, now_ns);
         snprintf(x->host, sizeof x->host, "%s", c->host);
         spool_copy_string(s, atomic_load(&e->function), x->function, sizeof x->function);
     }
@@ -121,27 +122,28 @@ static bool is_shared(const struct rank_place *x, const struct rank_places *p)
 }
 
 /* It may wait, or be waited for. */
-static bool is_slow(const struct rank_place *x, int64_t now)
+static bool is_slow(const struct rank_place *x, int64_t now_ns)
 {
     const struct spool_pace *p = &x->s->pace;
     int64_t usual = stuck_usual_ns(p);
     if (!p->steps)
         return x->waited_ns > unmarked_ns / 2;
-    return usual && now - p->changed_ns > least_ns / 2 && now - p->changed_ns > SHOWN_TIMES * usual;
+    return usual && now_ns - p->changed_ns > least_ns / 2 &&
+           now_ns - p->changed_ns > SHOWN_TIMES * usual;
 }
 
-void stuck_find_places(struct collector *c, int64_t now, bool asked, struct rank_places *p)
+void stuck_find_places(struct collector *c, int64_t now_ns, bool asked, struct rank_places *p)
 {
-    bool slow = now < c->asked_until_ns, suspect = asked;
+    bool slow = now_ns < c->asked_until_ns, suspect = asked;
     for (size_t i = 0; i < c->spools.n; i++)
         if (!c->spools.at[i]->done && c->spools.at[i]->h)
-            find_places(c, c->spools.at[i], now, p);
+            find_places(c, c->spools.at[i], now_ns, p);
     for (size_t i = 0; i < p->n; i++)
         if (is_shared(&p->at[i], p)) {
-            slow |= asked || is_slow(&p->at[i], now);
+            slow |= asked || is_slow(&p->at[i], now_ns);
             suspect |= p->at[i].idle != 0;
         }
-    stuck_show(c, p, now, slow);
+    stuck_show(c, p, now_ns, slow);
     if (slow && suspect)
         stuck_read_others(c, p);
 }
@@ -149,31 +151,31 @@ void stuck_find_places(struct collector *c, int64_t now, bool asked, struct rank
 /* ---- all ---- */
 
 /* Once a second. What happened while we were suspended, perhaps with the machine, is no sign. */
-static void look_at_all(struct collector *c, int64_t now)
+static void look_at_all(struct collector *c, int64_t now_ns)
 {
-    if (c->looked_ns && now - c->looked_ns > suspended_ns)
-        c->resumed_ns = now;
+    if (c->looked_ns && now_ns - c->looked_ns > suspended_ns)
+        c->resumed_ns = now_ns;
     for (size_t i = 0; i < c->spools.n; i++) {
         struct spool *s = c->spools.at[i];
         if (s->done || !s->h)
             continue;
-        look_at_process(s, now);
-        if (c->resumed_ns == now)
-            s->pace.busy_ns = s->pace.changed_ns = now;
+        look_at_process(s, now_ns);
+        if (c->resumed_ns == now_ns)
+            s->pace.busy_ns = s->pace.changed_ns = now_ns;
     }
-    c->looked_ns = now;
+    c->looked_ns = now_ns;
 }
 
 bool collect_stuck(struct collector *c, char *line, size_t n)
 {
     struct rank_places p = {0};
     struct wait w;
-    int64_t now = clock_monotonic_ns();
+    int64_t now_ns = clock_monotonic_ns();
     bool told = false;
-    if (now - c->looked_ns < look_ns)
+    if (now_ns - c->looked_ns < look_ns)
         return false;
-    look_at_all(c, now);
-    stuck_find_places(c, now, false, &p);
+    look_at_all(c, now_ns);
+    stuck_find_places(c, now_ns, false, &p);
     for (size_t i = 0; i < p.n && !told; i++) {
         /* whoever records the rank tells of it */
         told = stuck_find(&p, i, &w) && w.late->s &&

@@ -48,11 +48,11 @@ void stuck_describe(const struct wait *w, char *line, size_t n);
 int64_t stuck_usual_ns(const struct spool_pace *p);
 /* Of all live ranks here; where they are slow or `asked` for, of those that other gpuprofs show as
  * well. */
-void stuck_find_places(struct collector *c, int64_t now, bool asked, struct rank_places *p);
+void stuck_find_places(struct collector *c, int64_t now_ns, bool asked, struct rank_places *p);
 
 bool stuck_counts(const struct spool *s,
                   const struct rank_places *p); /* it has a line of its own */
-void stuck_describe_process(const struct spool *s, const struct rank_places *p, int64_t now,
+void stuck_describe_process(const struct spool *s, const struct rank_places *p, int64_t now_ns,
                             char *line, size_t n);
 
 /* ---- the other gpuprofs of a job ---- */
@@ -60,7 +60,7 @@ void stuck_describe_process(const struct spool *s, const struct rank_places *p, 
 /* Adds what they show of their ranks, if our places may wait for them. */
 void stuck_read_others(struct collector *c, struct rank_places *p);
 /* Shows our own places, or removes what we showed (`show` false). */
-void stuck_show(struct collector *c, const struct rank_places *p, int64_t now, bool show);
+void stuck_show(struct collector *c, const struct rank_places *p, int64_t now_ns, bool show);
 /* What all gpuprofs show whose folders are in `folder`, if it is not older than since_ns
  * (CLOCK_REALTIME of the file system). Returns how many do; *silent: how many do not. */
 enum { STUCK_LINE = 1024 };

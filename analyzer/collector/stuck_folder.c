@@ -27,14 +27,14 @@ static bool path_in(const char *folder, const char *file, char *out)
 /* ---- ours ---- */
 
 static void write_lines(FILE *f, const struct collector *c, const struct rank_places *p,
-                        int64_t now)
+                        int64_t now_ns)
 {
     char line[STUCK_LINE];
     for (size_t i = 0; i < c->spools.n; i++) {
         const struct spool *s = c->spools.at[i];
         if (!stuck_counts(s, p))
             continue;
-        stuck_describe_process(s, p, now, line, sizeof line);
+        stuck_describe_process(s, p, now_ns, line, sizeof line);
         fprintf(f, "# %" PRId64 " %s: %s\n", s->row.rank, c->host, line);
     }
 }
@@ -53,7 +53,7 @@ static void write_places(FILE *f, const struct rank_places *p)
     }
 }
 
-void stuck_show(struct collector *c, const struct rank_places *p, int64_t now, bool show)
+void stuck_show(struct collector *c, const struct rank_places *p, int64_t now_ns, bool show)
 {
     char path[PATH_MAX], fresh[PATH_MAX];
     if ((!show && !c->shown) || !path_in(c->meeting, name, path) ||
@@ -65,10 +65,10 @@ void stuck_show(struct collector *c, const struct rank_places *p, int64_t now, b
         c->shown = false;
         return;
     }
-    if (c->shown && now < c->next_show_ns)
+    if (c->shown && now_ns < c->next_show_ns)
         return;
     c->shown = true;
-    c->next_show_ns = now + again_ns;
+    c->next_show_ns = now_ns + again_ns;
     int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (!f && fd >= 0)
@@ -76,7 +76,7 @@ void stuck_show(struct collector *c, const struct rank_places *p, int64_t now, b
     if (!f)
         return;
     fputs(format, f);
-    write_lines(f, c, p, now);
+    write_lines(f, c, p, now_ns);
     write_places(f, p);
     fputs(end, f);
     bool bad = ferror(f) != 0;
@@ -208,18 +208,18 @@ static void look_again(struct collector *c, const struct rank_places *ours)
     struct stat st;
     const char *slash = strrchr(c->meeting, '/');
     bool stopped = false;
-    int64_t now = clock_monotonic_ns();
+    int64_t now_ns = clock_monotonic_ns();
     size_t others;
     for (size_t i = 0; i < ours->n; i++)
         stopped |= ours->at[i].stopped != 0;
-    if ((!stopped && now < c->next_others_ns) || !slash || !path_in(c->meeting, name, path) ||
+    if ((!stopped && now_ns < c->next_others_ns) || !slash || !path_in(c->meeting, name, path) ||
         stat(path, &st) != 0)
         return;
     snprintf(parent, sizeof parent, "%.*s", (int)(slash - c->meeting), c->meeting);
     c->others.n = 0;
     visit(parent, slash + 1, &(struct reading){written_ns(&st) - old_ns, &c->others, NULL},
           &others);
-    c->next_others_ns = now + (int64_t)(others / FOLDERS_A_SECOND) * 1000000000;
+    c->next_others_ns = now_ns + (int64_t)(others / FOLDERS_A_SECOND) * 1000000000;
 }
 
 void stuck_read_others(struct collector *c, struct rank_places *p)

@@ -16,7 +16,7 @@ bool stuck_counts(const struct spool *s, const struct rank_places *p)
     return counts;
 }
 
-void stuck_describe_process(const struct spool *s, const struct rank_places *p, int64_t now,
+void stuck_describe_process(const struct spool *s, const struct rank_places *p, int64_t now_ns,
                             char *line, size_t n)
 {
     const struct spool_pace *pace = &s->pace;
@@ -27,7 +27,7 @@ void stuck_describe_process(const struct spool *s, const struct rank_places *p, 
     stuck_where(s->fixed.pid, place, sizeof place);
     if (pace->steps)
         used += snprintf(line + used, n - (size_t)used, ": step %" PRId64 " for %.0f s",
-                         pace->steps, (double)(now - pace->changed_ns) / (double)second_ns);
+                         pace->steps, (double)(now_ns - pace->changed_ns) / (double)second_ns);
     if (stuck_usual_ns(pace))
         used += snprintf(line + used, n - (size_t)used, " (usually %.3g s)",
                          (double)stuck_usual_ns(pace) / (double)second_ns);
@@ -57,13 +57,13 @@ void collect_status(struct collector *c, void (*tell)(void *self, const char *li
 {
     struct rank_places p = {0};
     char line[1024];
-    int64_t now = clock_monotonic_ns();
-    stuck_find_places(c, now, true, &p);
+    int64_t now_ns = clock_monotonic_ns();
+    stuck_find_places(c, now_ns, true, &p);
     for (size_t i = 0; i < c->spools.n; i++) {
         const struct spool *s = c->spools.at[i];
         if (!stuck_counts(s, &p))
             continue;
-        stuck_describe_process(s, &p, now, line, sizeof line);
+        stuck_describe_process(s, &p, now_ns, line, sizeof line);
         tell(self, line);
     }
     tell_waits(&p, tell, self);
@@ -73,10 +73,10 @@ void collect_status(struct collector *c, void (*tell)(void *self, const char *li
 void collect_show(struct collector *c)
 {
     struct rank_places p = {0};
-    int64_t now = clock_monotonic_ns();
-    c->asked_until_ns = now + shown_ns;
+    int64_t now_ns = clock_monotonic_ns();
+    c->asked_until_ns = now_ns + shown_ns;
     c->next_show_ns = 0;
-    stuck_find_places(c, now, false, &p);
+    stuck_find_places(c, now_ns, false, &p);
     vec_release(&p);
 }
 

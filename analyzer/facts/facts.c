@@ -49,9 +49,10 @@ static double percent(int64_t part, int64_t whole)
  */
 static void gpu_measure(struct facts *f, const struct activity *act)
 {
-    int64_t window = recorded_known(f, act->start_ns, act->end_ns);
-    int64_t busy = recorded_covered(f, &act->busy), compute = recorded_covered(f, &act->compute);
-    int64_t comm = recorded_covered(f, &act->comm), copy = recorded_covered(f, &act->copy);
+    int64_t window = recorded_known_ns(f, act->start_ns, act->end_ns);
+    int64_t busy = recorded_covered_ns(f, &act->busy);
+    int64_t compute = recorded_covered_ns(f, &act->compute);
+    int64_t comm = recorded_covered_ns(f, &act->comm), copy = recorded_covered_ns(f, &act->copy);
     int64_t hidden_comm = 0;
     for (size_t i = 0; i < act->comm.n; i++)
         hidden_comm +=

@@ -46,7 +46,7 @@ static double overhead_pct(const struct facts *f)
         if (strstr(name, "flush") || strstr(name, "instrument") || strstr(name, "resource"))
             cost += o->end_ns - o->start_ns;
     }
-    int64_t span = recorded_length(f);
+    int64_t span = recorded_length_ns(f);
     double own = agent_ns(t);
     if (span <= 0 || (own < 0 && !t->overhead_count))
         return -1;
@@ -78,7 +78,7 @@ static void measure_windows(struct facts *f)
     const struct row_process *p = &t->processes[f->steps.process];
     if (p->end_ns <= p->start_ns)
         return;
-    h->recorded_pct = 100.0 * (double)recorded_length(f) / (double)(p->end_ns - p->start_ns);
+    h->recorded_pct = 100.0 * (double)recorded_length_ns(f) / (double)(p->end_ns - p->start_ns);
     for (size_t i = 0; i < t->step_block_count; i++) {
         const struct row_step_block *b = &t->step_blocks[i];
         if (b->process != p->id)

@@ -119,7 +119,7 @@ void recorded_drop(struct facts *f)
     }
 }
 
-int64_t recorded_length(const struct facts *f)
+int64_t recorded_length_ns(const struct facts *f)
 {
     int64_t sum = f->window_count ? 0 : f->tl->end_ns - f->tl->start_ns;
     for (size_t i = 0; i < f->window_count; i++)
@@ -127,7 +127,7 @@ int64_t recorded_length(const struct facts *f)
     return sum;
 }
 
-int64_t recorded_known(const struct facts *f, int64_t from_ns, int64_t to_ns)
+int64_t recorded_known_ns(const struct facts *f, int64_t from_ns, int64_t to_ns)
 {
     int64_t sum = f->window_count ? 0 : to_ns - from_ns;
     for (size_t i = recorded_after(f, from_ns); i < f->window_count; i++) {
@@ -137,7 +137,7 @@ int64_t recorded_known(const struct facts *f, int64_t from_ns, int64_t to_ns)
     return sum;
 }
 
-int64_t recorded_covered(const struct facts *f, const struct spans *spans)
+int64_t recorded_covered_ns(const struct facts *f, const struct spans *spans)
 {
     int64_t sum = f->window_count ? 0 : spans_total(spans);
     for (size_t i = 0; i < f->window_count; i++)

@@ -16,8 +16,8 @@ static inline struct span recorded_part(const struct recorded_window *r, int64_t
     int64_t high = r->end_ns < to_ns ? r->end_ns : to_ns;
     return (struct span){low, high > low ? high : low};
 }
-int64_t recorded_length(const struct facts *f); /* of the windows, or of the whole */
-int64_t recorded_known(const struct facts *f, int64_t from_ns, int64_t to_ns);
-int64_t recorded_covered(const struct facts *f, const struct spans *spans);
+int64_t recorded_length_ns(const struct facts *f); /* of the windows, or of the whole */
+int64_t recorded_known_ns(const struct facts *f, int64_t from_ns, int64_t to_ns);
+int64_t recorded_covered_ns(const struct facts *f, const struct spans *spans);
 
 #endif

@@ -20,7 +20,7 @@ uint32_t *range_parents(const struct timeline *t)
     return parent;
 }
 
-uint32_t range_at(const struct timeline *t, const uint32_t *parent, uint32_t thread, int64_t time)
+uint32_t range_at(const struct timeline *t, const uint32_t *parent, uint32_t thread, int64_t at_ns)
 {
     if (thread == TL_NONE)
         return TL_NONE;
@@ -28,21 +28,21 @@ uint32_t range_at(const struct timeline *t, const uint32_t *parent, uint32_t thr
            high = low + t->threads[thread].ranges;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
-        if (t->ranges[mid].start_ns <= time)
+        if (t->ranges[mid].start_ns <= at_ns)
             low = mid + 1;
         else
             high = mid;
     }
     uint32_t i = low > first ? (uint32_t)low - 1 : TL_NONE;
-    while (i != TL_NONE && t->ranges[i].end_ns <= time)
+    while (i != TL_NONE && t->ranges[i].end_ns <= at_ns)
         i = parent[i];
     return i;
 }
 
 uint32_t range_place_at(const struct timeline *t, const uint32_t *parent, uint32_t thread,
-                        int64_t time)
+                        int64_t at_ns)
 {
-    uint32_t i = range_at(t, parent, thread, time);
+    uint32_t i = range_at(t, parent, thread, at_ns);
     while (i != TL_NONE && spool_step_mark(tl_text(t, t->ranges[i].name)) != SPOOL_STEP_NONE)
         i = parent[i];
     return i;

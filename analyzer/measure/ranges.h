@@ -7,9 +7,9 @@
 /* By range: the one around it, TL_NONE; NULL without memory, free() it. And with them the innermost
  * range of a thread at a time, TL_NONE. */
 uint32_t *range_parents(const struct timeline *t);
-uint32_t range_at(const struct timeline *t, const uint32_t *parent, uint32_t thread, int64_t time);
+uint32_t range_at(const struct timeline *t, const uint32_t *parent, uint32_t thread, int64_t at_ns);
 /* The same without marks of steps, which do not say where in the program it is. */
 uint32_t range_place_at(const struct timeline *t, const uint32_t *parent, uint32_t thread,
-                        int64_t time);
+                        int64_t at_ns);
 
 #endif

@@ -123,7 +123,7 @@ int graph_unroll(struct graph *g, size_t turns, struct err *e);
 void graph_residuals(struct graph *g);
 uint32_t graph_made_room(const struct facts *f, uint32_t api);
 bool graph_ran_inside(const struct facts *f, uint32_t api);
-uint32_t graph_polled_op(const struct facts *f, int64_t from, int64_t to);
+uint32_t graph_polled_op(const struct facts *f, int64_t from_ns, int64_t to_ns);
 
 enum { GRAPH_STEPS_ENOUGH = 4 }; /* fewer are repeated */
 enum {

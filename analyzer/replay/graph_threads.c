@@ -133,15 +133,15 @@ static void put_pause(struct maker *m, uint32_t thread, int64_t from, int64_t to
         TASK_HANDED;
 }
 
-/* What the host, polling an event in [from, to), has seen: the work that ended last in that time.
- * The event itself is not recorded. TL_NONE: nothing ended. */
-uint32_t graph_polled_op(const struct facts *f, int64_t from, int64_t to)
+/* What the host, polling an event in [from_ns, to_ns), has seen: the work that ended last in that
+ * time. The event itself is not recorded. TL_NONE: nothing ended. */
+uint32_t graph_polled_op(const struct facts *f, int64_t from_ns, int64_t to_ns)
 {
     const struct timeline *t = f->tl;
     size_t low = 0, high = t->op_count;
-    while (low < high) { /* first one that starts from `to` on */
+    while (low < high) { /* first one that starts from to_ns on */
         size_t mid = low + (high - low) / 2;
-        if (t->ops[mid].start_ns < to)
+        if (t->ops[mid].start_ns < to_ns)
             low = mid + 1;
         else
             high = mid;
@@ -149,7 +149,7 @@ uint32_t graph_polled_op(const struct facts *f, int64_t from, int64_t to)
     uint32_t best = TL_NONE;
     for (size_t k = low; k-- > 0 && low - k < 1000;) {
         const struct op *o = &t->ops[k];
-        if (o->end_ns >= from && o->end_ns <= to && o->api != TL_NONE &&
+        if (o->end_ns >= from_ns && o->end_ns <= to_ns && o->api != TL_NONE &&
             t->streams[o->stream].process == f->steps.process &&
             (best == TL_NONE || o->end_ns > t->ops[best].end_ns))
             best = (uint32_t)k;

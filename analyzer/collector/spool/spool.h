@@ -258,7 +258,7 @@ void spool_times_begin(struct spool_times *t, int64_t delay_ns, int64_t duration
 void spool_times_advance(struct spool_times *t, int64_t now_ns, uint32_t thin);
 bool spool_times_open(const struct spool_times *t, int64_t from_ns, int64_t to_ns); /* in between */
 void spool_times_add(struct spool_times *t, int64_t from_ns, int64_t length_ns);
-int64_t spool_tail(int64_t length_ns); /* how long the GPU works on behind such a window */
+int64_t spool_tail_ns(int64_t length_ns); /* how long the GPU works on behind such a window */
 /* Windows on request. `steps` 0: as long as length_ns. Times are the profile's. */
 void spool_ask(struct spool_times *t, int64_t now_ns, int64_t steps, int64_t length_ns);
 void spool_ask_end(struct spool_times *t, int64_t now_ns);     /* the open one; if it has begun */

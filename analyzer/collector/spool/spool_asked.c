@@ -26,7 +26,7 @@ void spool_ask_end(struct spool_times *t, int64_t now_ns)
     if (!w || w->end_ns <= now_ns)
         return;
     w->end_ns = now_ns > w->start_ns ? now_ns : w->start_ns;
-    w->gpu_end_ns = w->end_ns + spool_tail(w->end_ns - w->start_ns);
+    w->gpu_end_ns = w->end_ns + spool_tail_ns(w->end_ns - w->start_ns);
 }
 
 int64_t spool_steps_begun(const struct spool *s)

@@ -11,10 +11,10 @@
 
 static const int64_t tail_min_ns = 50000000, tail_max_ns = 2000000000;
 
-int64_t spool_tail(int64_t length_ns)
+int64_t spool_tail_ns(int64_t length_ns)
 {
-    int64_t tail = length_ns / 2;
-    return tail < tail_min_ns ? tail_min_ns : tail > tail_max_ns ? tail_max_ns : tail;
+    int64_t tail_ns = length_ns / 2;
+    return tail_ns < tail_min_ns ? tail_min_ns : tail_ns > tail_max_ns ? tail_max_ns : tail_ns;
 }
 
 /* ---- by steps ---- */
@@ -59,12 +59,12 @@ void spool_times_add(struct spool_times *t, int64_t from_ns, int64_t length_ns)
     struct row_recorded *r = from_ns < t->until_ns ? vec_push(&t->at) : NULL;
     if (!r)
         return;
-    int64_t end = length_ns < t->until_ns - from_ns ? from_ns + length_ns : t->until_ns;
-    int64_t gpu_end = end == INT64_MAX ? end : end + spool_tail(end - from_ns);
+    int64_t end_ns = length_ns < t->until_ns - from_ns ? from_ns + length_ns : t->until_ns;
+    int64_t gpu_end_ns = end_ns == INT64_MAX ? end_ns : end_ns + spool_tail_ns(end_ns - from_ns);
     *r = (struct row_recorded){.start_ns = from_ns,
-                               .end_ns = end,
+                               .end_ns = end_ns,
                                .gpu_start_ns = from_ns > 0 ? -1 : 0,
-                               .gpu_end_ns = gpu_end,
+                               .gpu_end_ns = gpu_end_ns,
                                .first_step = -1};
 }
 
@@ -83,8 +83,8 @@ void spool_times_advance(struct spool_times *t, int64_t now_ns, uint32_t thin)
     const struct row_recorded *last = t->at.n ? &t->at.at[t->at.n - 1] : NULL;
     if (!last || !t->every_ns || now_ns < last->end_ns)
         return;
-    int64_t from = last->start_ns + (t->every_ns << (thin < 16 ? thin : 16));
-    spool_times_add(t, from > now_ns ? from : now_ns, t->window_ns);
+    int64_t from_ns = last->start_ns + (t->every_ns << (thin < 16 ? thin : 16));
+    spool_times_add(t, from_ns > now_ns ? from_ns : now_ns, t->window_ns);
 }
 
 bool spool_times_open(const struct spool_times *t, int64_t from_ns, int64_t to_ns)
@@ -140,14 +140,14 @@ static const int64_t slack_ns = 1000000;    /* between CUPTI's clock and the hos
 /* Within the look before it, when CUPTI fell silent is not known. */
 void spool_add_silence(struct spool *s, const struct spool_rec_silent *r)
 {
-    int64_t heard = spool_time(s, r->head.start_ns);
+    int64_t heard_ns = spool_time(s, r->head.start_ns);
     struct spool_silence *x = s->silences.n ? &s->silences.at[s->silences.n - 1] : NULL;
-    int64_t from = spool_minus(heard, SPOOL_LOOK_NS);
-    if (!x || x->start_ns != from) {
+    int64_t from_ns = spool_minus(heard_ns, SPOOL_LOOK_NS);
+    if (!x || x->start_ns != from_ns) {
         if (s->silences.n >= SPOOL_SILENCES || !(x = vec_push(&s->silences)))
             return;
-        x->start_ns = from;
-        x->sure = spool_minus(s->last_call_ns, heard) > settle_ns;
+        x->start_ns = from_ns;
+        x->sure = spool_minus(s->last_call_ns, heard_ns) > settle_ns;
         x->stepped = false;
     }
     x->sure |= r->held != 0;
@@ -168,7 +168,7 @@ void spool_note_call(struct spool *s, int64_t start_ns)
 /* The end of the run, from CUPTI's last record on: not recorded, however short it is, when a
  * library was called in it (each call launches work, and CUPTI tells of launches), or when CUPTI
  * never gave back what it held. Returns its length, 0: there is none. */
-static int64_t find_silent_end(struct spool *s, const struct spool_out *out)
+static int64_t find_silent_end_ns(struct spool *s, const struct spool_out *out)
 {
     struct spool_silence *last = s->silences.n ? &s->silences.at[s->silences.n - 1] : NULL;
     if (s->fixed.window != SPOOL_WINDOWS_ALL || out->times.at.n || out->times.asked ||
@@ -189,7 +189,7 @@ static int64_t find_silent_end(struct spool *s, const struct spool_out *out)
 
 /* A program that compiles for seconds does without the GPU: a silence in which it called no library
  * and took no steps is not told. Returns how long the others are. */
-static int64_t told_silences(const struct spool *s)
+static int64_t told_silences_ns(const struct spool *s)
 {
     int64_t ns = 0;
     for (size_t i = 0; i < s->silences.n; i++) {
@@ -243,24 +243,24 @@ static void put_one(struct spool *s, struct spool_out *out, struct row_recorded 
 static void put_shared(struct spool *s, struct spool_out *out, struct row_recorded r,
                        const struct row_recorded *by_time)
 {
-    int64_t end = r.end_ns;
+    int64_t end_ns = r.end_ns;
     if (by_time) {
         if (by_time->start_ns > r.start_ns) {
             r.start_ns = by_time->start_ns;
             r.gpu_start_ns = by_time->gpu_start_ns;
         }
-        end = least(end, by_time->end_ns);
+        end_ns = least(end_ns, by_time->end_ns);
         r.gpu_end_ns = least(r.gpu_end_ns, by_time->gpu_end_ns);
     }
     if (out->limit.left_out) {
-        end = least(end, out->limit.from_ns);
+        end_ns = least(end_ns, out->limit.from_ns);
         r.gpu_end_ns = least(r.gpu_end_ns, out->limit.from_ns);
     }
     if (r.start_ns <= s->row.start_ns)
         r.start_ns = r.gpu_start_ns = s->row.start_ns;
-    if (end < r.end_ns)
+    if (end_ns < r.end_ns)
         r.first_step = -1; /* it ends in the middle of one */
-    r.end_ns = least(end, s->row.end_ns);
+    r.end_ns = least(end_ns, s->row.end_ns);
     r.gpu_end_ns = least(r.gpu_end_ns, s->row.end_ns);
     for (size_t i = 0; i < s->silences.n; i++) {
         const struct spool_silence *x = &s->silences.at[i];
@@ -290,13 +290,13 @@ void spool_put_recorded(struct spool *s, struct spool_out *out)
                    "CUPTI reported nothing for seconds while the program continued: another "
                    "profiler in it may have taken over. If the program called GPU libraries "
                    "meanwhile, this time (ms in value) counts as not recorded",
-                   told_silences(s) / 1000000);
+                   told_silences_ns(s) / 1000000);
     spool_put_loss(
         s, out, "cupti-end",
         "CUPTI reported nothing until the end of the run, although the program continued to use "
         "the GPU: another profiler in it took over, or a signal killed the program before CUPTI "
         "wrote its records. This time (ms in value) counts as not recorded",
-        spool_plus(find_silent_end(s, out), 999999) / 1000000);
+        spool_plus(find_silent_end_ns(s, out), 999999) / 1000000);
     add_clock_gaps(s);
     if (!gated && !t->at.n && !t->asked && !out->limit.left_out && !s->late_ns && !was_silent(s))
         return;
