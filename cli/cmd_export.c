@@ -35,7 +35,8 @@ static int unknown_format(void)
     char list[256] = "csv";
     for (size_t i = 0; i < exporter_count; i++)
         if (exporters[i]->analysis)
-            snprintf(list + strlen(list), sizeof list - strlen(list), ", %s", exporters[i]->name);
+            snprintf(list + strlen(list), sizeof list - strlen(list), ", %s",
+                     export_name(exporters[i]));
     return usage_error("export: unknown format '%s'; the formats are %s", format, list);
 }
 

@@ -12,6 +12,11 @@ static bool can(const struct exporter *x, const struct exported *what)
     return what->analysis ? x->analysis != NULL : what->diff ? x->diff != NULL : x->gate != NULL;
 }
 
+const char *export_name(const struct exporter *x)
+{
+    return strcmp(x->name, "term") ? x->name : "text";
+}
+
 const struct exporter *export_format(const char *name, const struct exported *what, struct err *e)
 {
     char list[256] = "";
@@ -23,7 +28,7 @@ const struct exporter *export_format(const char *name, const struct exported *wh
     for (size_t i = 0; i < exporter_count; i++)
         if (can(exporters[i], what))
             snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *list ? ", " : "",
-                     exporters[i]->name);
+                     export_name(exporters[i]));
     err_set(e, "unknown format '%s'; the formats are %s", name, list);
     return NULL;
 }
@@ -56,7 +61,7 @@ int export_named(const char *format, const char *path, struct err *e)
         if (strcasecmp(suffix, known[i]) == 0)
             return err_set(
                 e, "%s: the format %s is no %s file: use a name such as X%s, or --format NAME",
-                path, strcmp(x->name, "term") ? x->name : "text", suffix + 1, x->suffix);
+                path, export_name(x), suffix + 1, x->suffix);
     return 0;
 }
 

@@ -14,6 +14,8 @@ struct exported {
 
 /* The exporter called `name`, if it can write that; NULL with *e set, naming those that can. */
 const struct exporter *export_format(const char *name, const struct exported *what, struct err *e);
+/* What --format calls it. */
+const char *export_name(const struct exporter *x);
 /* Before any work: -1 with *e set if the suffix of `path` (NULL: stdout) promises another kind of
  * file than `format` is (a page called x.json). Unknown formats and suffixes pass. */
 int export_named(const char *format, const char *path, struct err *e);

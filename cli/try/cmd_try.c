@@ -21,7 +21,7 @@ static bool force, json;
 
 static const struct option_spec options[] = {
     {"apply", 0, OPTION_STRING, &apply, "K=V,...",
-     "the change to try; default: the first finding's"},
+     "the change; default: the first advice it can try"},
     {"top", 0, OPTION_INT, &top, "N", "the first N findings, and all together"},
     {"profile", 0, OPTION_STRING, &profile, "FILE",
      "predict from this profile and skip the first run"},
@@ -260,12 +260,14 @@ const struct command cmd_try = {
     .usage = "[options] [--] PROGRAM ARGS...",
     .help = "measure whether a change saves what gpuprof predicted",
     .details = "Runs the program once and predicts. Then runs it with and without the change\n"
-               "(GPUPROF_APPLY) in turn, and prints the measured and the predicted saving.\n\n"
+               "(GPUPROF_APPLY) in turn, and prints the measured and the predicted saving.\n"
+               "Without --apply the change is that of the first finding that has a setting and\n"
+               "does not change the computed numbers. Commas or semicolons separate settings.\n\n"
                "  gpuprof try -- python train.py\n"
                "  gpuprof try --top 3 -- python train.py\n"
                "  gpuprof try --apply num_workers=4 -- python train.py\n\n"
                "Exit status: 0 it saves time, 1 it does not, 2 a run failed or wrong usage, 3\n"
-               "undecided, 130 interrupted.",
+               "undecided, or the program refuses the change, 130 interrupted.",
     .options = options,
     .run = run,
     .takes_program = true,
