@@ -111,7 +111,10 @@ static void write_settings(void)
     printf("\n# Settings, and the programs that apply them\n\nThese are the settings of `gpuprof "
            "try --apply NAME=VALUE`. A program applies them by reading `GPUPROF_APPLY`; in PyTorch "
            "programs gpuprof's hook does so. Advice without a setting needs an edit of the "
-           "program.\n\n| setting | PyTorch hook | reference trainers |\n|---|---|---|\n");
+           "program.\n\nThe reference trainers also have switches that remove a planted fault, "
+           "such as `alloc_per_step=0`, `extra_copy=0` or `launch_blocking=0`: the third column of "
+           "their `--defect list`. `try --apply` passes them on, too, but no finding advises "
+           "them.\n\n| setting | PyTorch hook | reference trainers |\n|---|---|---|\n");
     for (size_t i = 0; i < setting_count; i++) {
         const struct setting *s = &setting_table[i];
         printf("| `%s` | %s | %s |\n", s->name,

@@ -274,8 +274,8 @@ const struct rule rule_sync_in_loop = {
            "nothing if the next synchronisation waits instead: if a step has several, the finding "
            "states the saving of the best one alone and of all together. .detach() does not remove "
            "a synchronisation. Of a program in C or C++ the finding names the line that waits. If "
-           "the program can load code itself, as NVTX's header can, gpuprof does so only with "
-           "GPUPROF_STACKS=1 in the environment of gpuprof run.",
+           "the program can load code itself, as NVTX's header can, gpuprof names the line only "
+           "with GPUPROF_STACKS=1 in the environment of gpuprof run.",
     .remedy = {"accumulate the loss on the device (total += loss.detach()) and call .item() every "
                "N steps",
                "read metrics every N steps; model.compile(steps_per_execution=N)",
