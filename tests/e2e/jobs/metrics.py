@@ -14,6 +14,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from support import DEVICE, Build, Checks
 
+SOURCE = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../.."))
 SAMPLE = re.compile(r'(gpuprof_[a-z_0-9]+)\{((?:[a-z_]+="(?:[^"\\]|\\.)*",?)*)\} (-?[0-9.]+(?:e[+-]?[0-9]+)?)')
 SMALL = ("--batch", "16", "--depth", "18", "--data", "fixed")
 
@@ -50,6 +51,20 @@ def promtool(checks, what, text):
         return
     done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, check=False)
     checks.check(done.returncode == 0 and not done.stderr, f"promtool accepts {what}", done.stdout + done.stderr)
+
+
+def alert(build, checks):
+    """The alert of docs/fleet.md is one that Prometheus takes."""
+    with open(os.path.join(SOURCE, "docs", "fleet.md"), encoding="utf-8") as f:
+        shown = re.search(r"^An alert .*:\n\n((?:    .*\n)+)", f.read(), re.M)
+    if not checks.check(shown, "docs/fleet.md shows an alert") or not shutil.which("promtool"):
+        return
+    rules = build.path("rules.yml")
+    with open(rules, "w", encoding="utf-8") as f:
+        f.write("groups: [{name: fleet, rules: [{alert: Input, expr: '" + " ".join(shown[1].split()) + "'}]}]\n")
+    done = subprocess.run(["promtool", "check", "rules", rules], capture_output=True, text=True, check=False)
+    os.remove(rules)
+    checks.check(done.returncode == 0, "promtool accepts the alert of docs/fleet.md", done.stdout + done.stderr)
 
 
 def ended(build, checks):
@@ -128,7 +143,7 @@ def main():
     for name in list(build.env):
         if name.startswith(("SLURM_", "OMPI_", "PMI", "FLUX_")) or name in ("RANK", "WORLD_SIZE"):
             del build.env[name]
-    for part in (ended, ranks, live):
+    for part in (alert, ended, ranks, live):
         part(build, checks)
     for option in ("x.prom,0", "x.prom,y", ",5", ".", "x/y/"):
         done = build.run([build.gpuprof, "run", "--metrics", option, "--", "echo", "ran"])
