@@ -285,9 +285,11 @@ def real_pairs(o):
             counts[pairs.result(pair)] = counts.get(pairs.result(pair), 0) + 1
     out = ["## Real recordings", "",
            "Made by others on real GPUs, before and after one change. A step is the time from the end of one step's work "
-           "on the GPU to that of the next.", "",
-           "- Gains: " + ", ".join(f"{n} {what}" for what, n in sorted(counts.items())) + ".", "",
-           "| pair | change | pace before, ms | told, ms | predicted % | measured % | result |", "|---|---|---|---|---|---|---|"]
+           "on the GPU to that of the next; a hit is a measured saving inside of the predicted interval. The table has the step "
+           "before the change twice: as computed from the rows of the trace without gpuprof, and as gpuprof gives it.", "",
+           "- Changes that made the step shorter: " + ", ".join(f"{n} {what}" for what, n in sorted(counts.items())) + ".", "",
+           "| pair | change | step before, ms: from the rows | ... by gpuprof | predicted % | measured % | result |",
+           "|---|---|---|---|---|---|---|"]
     for pair in found:
         row = pair["row"]
         told = "not advised"

@@ -88,7 +88,9 @@ def text(o, judged):
            "Written by `make truth` (`bench/truth/truth.py`). Each case was recorded once with `gpuprof run`, "
            "`gpuprof analyze` predicted from that recording, then the program was rerun unrecorded, "
            f"without and with each advised setting, in turn, {o.repeats} times each, once more where "
-           "these differ by over 5 %; medians are compared. Percent and points are shares of the step's time. `truth.tsv` has a row for each "
+           "these differ by over 5 %; medians are compared. Percent and points are shares of the step's time. "
+           "Where no setting carries out a finding, a switch of the bundled trainer takes the planted fault out "
+           "(`launch_blocking=0`, `extra_copy=0`); gpuprof does not advise these switches. `truth.tsv` has a row for each "
            "prediction.", "",
            "**All of it ran on the virtual GPU**: host times are real, the GPU's come from a model "
            "with which the predictions share no code and no constants. No real device was measured."
@@ -111,10 +113,11 @@ def drawn_text(o, judged):
            "size and habits drawn at random: any number of faults at once, and none planted. Each was recorded once, "
            "predicted from that recording, and rerun unrecorded without and with each advised setting, in turn, "
            f"{o.repeats} times each, once more where these differ by over 5 %; medians are compared. "
-           "Percent and points are shares of the step's time. All of it "
+           "Percent and points are shares of the step's time. Where no setting carries out a finding, a switch of the bundled trainer "
+           "takes the fault out (`alloc_per_step=0`, `small_copies=0`); gpuprof does not advise these switches. All of it "
            "ran on the virtual GPU.", "",
            f"{len(judged)} programs, {sum(1 for j in judged if any(r['measured'] is not None for r in j['rows']))} with "
-           "advice that a setting carries out.", "",
+           "advice that a setting or a switch carries out.", "",
            *[f"- {s}" for s in summary(judged)], ""]
     if o.notes:
         out += [*open(o.notes, encoding="utf-8").read().rstrip().split("\n"), ""]
