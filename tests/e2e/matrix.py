@@ -268,9 +268,17 @@ class Full:
             self.table(cells, len(first), len(planted), len(missed), len(noisy), len(tuned))
 
     def table(self, cells, first, planted, missed, noisy, tuned):
-        wrong = [f"- {c['trainer']}, {', '.join(c['defects']) or 'tuned'}, {c['model']}: "
-                 f"{self.cell(c['trainer'], c['model'], tuple(c['defects']))}\n" for c in cells
-                 if c["missed"] or (c["found"] and not (c["first"] and c["defects"]))]
+        def lines(those):
+            return [f"- {c['trainer']}, {', '.join(c['defects']) or 'tuned'}, {c['model']}: "
+                    f"{self.cell(c['trainer'], c['model'], tuple(c['defects']))}\n" for c in those]
+
+        apart = [c for c in cells if c["costless"] or c["lacks"]]
+        wrong = lines(c for c in cells if c not in apart and
+                      (c["missed"] or (c["found"] and not (c["first"] and c["defects"]))))
+        not_counted = ("\n## Runs that are not counted\n\n"
+                       "A rerun showed that the planted defect costs nothing here, or the recording lacks the data that its rule "
+                       "needs:\n\n"
+                       + "".join(lines(apart)) if apart else "")
         with open(self.options.write, "w", encoding="utf-8") as f:
             f.write("# The matrix: planted bottlenecks and the answers\n\n"
                     "`make matrix` writes this page. All runs are on the virtual GPU, none on a real device.\n"
@@ -279,7 +287,7 @@ class Full:
                     f"Planted: {planted} runs; found in {planted - missed}, first in {first}. "
                     f"Tuned: {tuned} runs, {noisy} with a finding. Each was run and asked once; `single.md` has how often\n"
                     "single runs give the same answer beside other work.\n\n"
-                    "## Where the planted defect is not first, or was missed\n\n" + ("".join(wrong) or "Nowhere.\n"))
+                    "## Where the planted defect is not first, or was missed\n\n" + ("".join(wrong) or "Nowhere.\n") + not_counted)
         with open(os.path.splitext(self.options.write)[0] + ".tsv", "w", encoding="utf-8") as f:
             f.write("\t".join(["trainer", "planted", *MODELS]) + "\n")
             for trainer in self.matrix.trainers:
