@@ -1,4 +1,4 @@
--- The schema of a gpuprof profile, version 6 (PRAGMA user_version). docs/profile.md explains it by example.
+-- The schema of a gpuprof profile, version 7 (PRAGMA user_version). docs/profile.md explains it by example.
 --
 -- Times are nanoseconds since the profile's start; names of columns end in their unit. Ids count from 1 in each table.
 -- -1 = not known. Texts live in `string`: a column that REFERENCES string(id) holds the number of its text, 0 = empty.

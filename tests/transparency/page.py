@@ -18,8 +18,9 @@ steps or batches in it.
 
     make transparency TRANSPARENCY="--python NAME=/path/to/python ..."
 
-takes interpreters with frameworks; without any, the plain programs and the system's PyTorch run. `--only 'launchers/*'`, `--sample N`,
-`--state FILE` (to stop and to go on), `--failed` and `--list` choose. The programs are in `tests/transparency/programs/`.
+takes interpreters with frameworks, as does `GPUPROF_PYTHONS="NAME=PATH ..."`; without any, the plain programs and the system's
+PyTorch run. `--only 'launchers/*'`, `--sample N`, `--state FILE` (to stop and to go on), `--failed` and `--list` choose. The
+programs are in `tests/transparency/programs/`.
 """
 
 
@@ -74,7 +75,8 @@ def write(path, rows, interpreters, problems, waiting):
     for title, axis in (("launcher", "launcher"), ("flag", "flag"), ("tracer", "tracer"), ("signal", "signal")):
         values = sorted({v for r in ran for a, v in r["axes"] if a == axis})
         lines += [f"{title.capitalize()}s ({len(values)}): {', '.join(f'`{v}`' for v in values)}.", ""]
-    lines += ["## What is explained", "One that is not needed any more by any situation that it names fails a whole run.", "",
+    lines += ["## What is explained", "Each explanation names the situations that may need it. If a full run finds an explanation that none "
+              "of them needs any more,", "`make transparency` fails, so the explanation must be deleted.", "",
               "| what | in how many | why |", "|---|---:|---|"]
     for e in explained.EXPLAINED:
         n = sum(e.name in r.get("explained", ()) for r in ran)
