@@ -44,7 +44,9 @@ enum task_flag {
 
 enum task_trait {
     TRAIT_NO_TENSOR = 1, /* not on tensor cores */
-    TRAIT_HALF = 2       /* works on 16-bit numbers */
+    TRAIT_HALF = 2,      /* works on 16-bit numbers */
+    TRAIT_BY_ROW = 4,    /* normalises rows: layer, group, RMS norm */
+    TRAIT_FUSED = 8      /* made by a compiler of several operations */
 };
 /* What edits ask of every task, apart: they pass over all of them again and again. */
 struct task_class {

@@ -17,7 +17,8 @@ int graph_classify(struct graph *g)
         const struct kernel_class *c = &g->a->tl->ops[t->source].class;
         g->classes[i].family = c->family;
         g->classes[i].traits =
-            (uint8_t)((c->tensor == TRI_NO ? TRAIT_NO_TENSOR : 0) | (c->half ? TRAIT_HALF : 0));
+            (uint8_t)((c->tensor == TRI_NO ? TRAIT_NO_TENSOR : 0) | (c->half ? TRAIT_HALF : 0) |
+                      (c->by_row ? TRAIT_BY_ROW : 0) | (c->fused ? TRAIT_FUSED : 0));
     }
     return 0;
 }

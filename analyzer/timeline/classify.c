@@ -194,6 +194,16 @@ static uint8_t align_of(const char *name)
     return p && p[5] >= '1' && p[5] <= '8' ? (uint8_t)(p[5] - '0') : 0;
 }
 
+/* XLA calls its kernels loop_add_fusion, input_reduce_fusion_4, gemm_fusion_dot_2. */
+bool classify_xla(const char *name)
+{
+    static const char *const begin[] = {"loop_", "input_", "gemm_fusion"};
+    for (size_t i = 0; i < sizeof begin / sizeof *begin; i++)
+        if (strncmp(name, begin[i], strlen(begin[i])) == 0)
+            return strstr(name, "fusion") && !strpbrk(name, " :(");
+    return false;
+}
+
 struct kernel_class classify_kernel(const char *name)
 {
     struct kernel_class c = {.family = MATCH(name, family_rules, FAMILY_UNKNOWN)};
@@ -206,6 +216,11 @@ struct kernel_class classify_kernel(const char *name)
         c.layout = layout_of(name);
     c.align = align_of(name);
     c.half = any(name, "bfloat16|bf16|half|fp16|Half|BFloat16");
+    c.by_row =
+        c.family == FAMILY_NORM &&
+        any(name, "layer_norm|LayerNorm|layernorm|rms_norm|RMSNorm|rmsnorm|group_norm|GroupNorm|"
+                  "instance_norm|RowwiseMoments|GammaBeta|ln_fwd|ln_bwd");
+    c.fused = strncmp(name, "triton_", strlen("triton_")) == 0 || classify_xla(name);
     if (c.family == FAMILY_CONV)
         c.pass = MATCH(name, pass_rules, PASS_NONE);
     return c;

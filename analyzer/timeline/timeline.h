@@ -51,8 +51,9 @@ struct kernel_class {
     uint8_t layout; /* enum spool_layout */
     uint8_t pass;   /* enum conv_pass */
     uint8_t align;  /* elements of alignment in the name: 1, 2, 4, 8; 0 = not told */
-    uint8_t half;   /* 1: its name tells of 16-bit numbers */
-    uint8_t unused;
+    uint8_t half : 1;   /* its name tells of 16-bit numbers */
+    uint8_t by_row : 1; /* it normalises rows: layer, group, RMS norm */
+    uint8_t fused : 1;  /* a compiler made it of several operations: Triton, XLA */
 };
 
 /* One piece of work on a GPU. */

@@ -58,10 +58,10 @@ typedef void edit_fn(const struct edit *x, const struct graph *g, struct plan *p
 edit_fn edit_workers, edit_pin, edit_overlap; /* edits_input.c */
 edit_fn edit_more_workers, edit_read_free;
 edit_fn edit_unsync, edit_graph, edit_unblock, edit_skip; /* edits_host.c */
-edit_fn edit_keep_gradients, edit_layout, edit_precision; /* edits_kernels.c */
-edit_fn edit_fuse, edit_algorithm;
-edit_fn edit_remove, edit_scale, edit_join;         /* edits_rules.c */
-edit_fn edit_batch, edit_accumulate;                /* edits_step.c */
-edit_fn edit_hide_comm, edit_bucket, edit_punctual; /* edits_comm.c */
+edit_fn edit_keep_gradients, edit_fuse, edit_algorithm;   /* edits_kernels.c */
+edit_fn edit_layout, edit_precision;                      /* edits_precision.c */
+edit_fn edit_remove, edit_scale, edit_join;               /* edits_rules.c */
+edit_fn edit_batch, edit_accumulate;                      /* edits_step.c */
+edit_fn edit_hide_comm, edit_bucket, edit_punctual;       /* edits_comm.c */
 
 #endif

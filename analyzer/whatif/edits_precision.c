@@ -1,0 +1,198 @@
+/* Edits of the type and the layout of numbers, with the range of what is not known about them: peak
+ * rates by compute capability (public), and the share of them that kernels reach in practice. */
+#include "analyzer/whatif/edits.h"
+
+#include "analyzer/queries/query.h"
+#include "wire/spool_format.h"
+
+enum { KERNEL_FLOOR_NS = 3000 };
+
+/* FP32 rate over that of 16-bit tensor cores, dense: V100 15.7/125, T4 8.1/65, A100 19.5/312,
+ * GA10x and Ada about 1/4, H100 67/989, B200 75/2250. */
+static double peak_ratio(const struct graph *g)
+{
+    const struct row_device *v = g->a->device;
+    if (!v || v->cc_major < 7)
+        return 1;
+    if (v->cc_major == 7)
+        return 1.0 / 8;
+    if (v->cc_major == 8)
+        return v->cc_minor == 0 ? 1.0 / 16 : 1.0 / 4;
+    return v->cc_major == 9 ? 1.0 / 15 : 1.0 / 30;
+}
+
+static bool in_nhwc(const struct graph *g, uint32_t i)
+{
+    return edit_op(g, i)->class.layout == SPOOL_LAYOUT_NHWC;
+}
+
+/* Products keep the share of the peak that they reached (Hopper: 87 % in bf16, 75 to 85 % in FP32);
+ * convolutions do in NHWC, where FP32 reaches half of what it does in NCHW, else they halve it
+ * (V100, ResNet-50: 87 % in FP32, 45 % in FP16). It can be 1.2 times as much, or a quarter. */
+static double share_kept(const struct graph *g, uint32_t i, const struct draw *d)
+{
+    bool halves = g->classes[i].family == FAMILY_CONV && !in_nhwc(g, i);
+    return draw_around(d, 0, 1.2, halves ? 0.5 : 1.0, 0.25);
+}
+
+static double on_tensor_cores(const struct graph *g, double share)
+{
+    double by = peak_ratio(g) / share;
+    return by > 1 ? 1 : by;
+}
+
+/* A convolution in another layout. An NHWC kernel stays the one it is: only the conversions around
+ * it go. One of 16-bit numbers on CUDA cores may have been kept from tensor cores by its layout
+ * alone, or for another reason. Others were chosen: few are faster there, and those of few channels
+ * leave most of a tensor core idle. Those that the library guessed may take x->good of the time. */
+static double conv_in_nhwc(const struct edit *x, const struct graph *g, uint32_t i,
+                           const struct draw *d)
+{
+    if (in_nhwc(g, i))
+        return 1;
+    if (edit_picks(x, g, g->tasks[i].source))
+        return draw_between(d, 2, on_tensor_cores(g, 1), 1);
+    return draw_around(d, 0, x->good > 0 ? x->good : 0.9, 1.1, 1.3);
+}
+
+void edit_layout(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+{
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct op *o = edit_op(g, i);
+        if (!o || o->kind != OP_KERNEL)
+            continue;
+        if (o->class.family == FAMILY_LAYOUT)
+            edit_drop_launched(g, p, i);
+        else if (o->class.family == FAMILY_CONV)
+            p->dur[i] = (int64_t)((double)p->dur[i] * conv_in_nhwc(x, g, i, d));
+        else if (o->class.family == FAMILY_NORM || o->class.family == FAMILY_POOL)
+            p->dur[i] =
+                (int64_t)((double)p->dur[i] * draw_between(d, 1, 0.95, 1.05)); /* the same bytes */
+    }
+}
+
+/* Weights that stay in FP32 are cast each step, 6 bytes a parameter where an optimizer moves 20
+ * (SGD with momentum) to 28 (Adam); FP16 wants its gradients unscaled, too, another 8. A program
+ * may do that on the way of other kernels: none of it comes on top, or all. */
+static double beside_update(const struct graph *g, const struct draw *d)
+{
+    const struct row_device *v = g->a->device;
+    bool fp16 = v && v->cc_major < 8;
+    return 1 + draw_between(d, 2, 0, (fp16 ? 14.0 : 6.0) / 20);
+}
+
+/* What a program does about types. */
+struct types {
+    bool autocast;  /* of a framework: it keeps some operations in FP32, and casts between them */
+    bool fused;     /* by a compiler, so casts ride along with other kernels */
+    bool convolves; /* most of its products are convolutions: activations stay in 16 bits */
+    bool layout;    /* changes, too */
+};
+
+static struct types types_of(const struct edit *x, const struct graph *g)
+{
+    int64_t conv_ns = 0, product_ns = 0;
+    size_t fused = 0, moves = 0;
+    for (uint32_t i = 0; i < g->count; i++) {
+        uint8_t f = g->classes[i].family;
+        conv_ns += f == FAMILY_CONV ? g->tasks[i].dur_ns : 0;
+        product_ns += f == FAMILY_GEMM || f == FAMILY_ATTENTION ? g->tasks[i].dur_ns : 0;
+        moves += f == FAMILY_ELEMENTWISE || f == FAMILY_REDUCE;
+        fused += (g->classes[i].traits & TRAIT_FUSED) != 0;
+    }
+    return (struct types){.autocast = query_of_python(g->a),
+                          .fused = fused * 4 > moves,
+                          .convolves = conv_ns > product_ns,
+                          .layout = x->layout};
+}
+
+/* A matrix kernel in 16 bits. From TF32: twice the rate and half the bytes, and a larger share of
+ * either than with operands of 32 bits (NVIDIA's published training on A100, TF32 to mixed
+ * precision: BERT-large 1.8 times the samples a second, ResNet-50 and ResNeXt-101 2.6 times,
+ * channels-last included); one that waits for neither stays as it is. Attention in FP32, which
+ * keeps its products on the chip: a third (A100, cutlass's kernels), an eighth at best. */
+static double in_16_bits(const struct graph *g, uint32_t i, const struct types *t,
+                         const struct draw *d)
+{
+    const struct kernel_class *c = &edit_op(g, i)->class;
+    if (c->dtype == SPOOL_DT_TF32 && c->tensor == TRI_YES)
+        return draw_around(d, 0, t->layout && c->family == FAMILY_CONV ? 0.33 : 0.42, 0.5, 0.8);
+    if (c->family == FAMILY_ATTENTION)
+        return c->dtype == SPOOL_DT_F32 ? draw_around(d, 0, 0.125, 0.33, 0.7) : 1;
+    return g->classes[i].traits & TRAIT_NO_TENSOR ? on_tensor_cores(g, share_kept(g, i, d)) : 1;
+}
+
+/* What is left of a kernel that moves numbers: half the bytes at best. Autocast keeps softmax and
+ * the norms of rows in FP32, and so what comes between them and the next product; a residual
+ * addition with such an operand is one in FP32. (GPT-2 and BERT in autocast on the virtual GPU:
+ * elementwise kernels keep 0.8 of their time, softmax and norms all of it.) */
+static double moved(const struct graph *g, uint32_t i, const struct types *t, const struct draw *d)
+{
+    bool kept = g->classes[i].family == FAMILY_SOFTMAX || g->classes[i].traits & TRAIT_BY_ROW;
+    if (t->autocast && !t->fused && kept)
+        return draw_around(d, 1, 0.75, 1, 1);
+    if (t->autocast && !t->fused && !t->convolves)
+        return draw_around(d, 1, 0.5, 0.8, 1);
+    return draw_around(d, 1, 0.5, 0.5, 0.85);
+}
+
+/* What autocast does for a product: it converts operands, and gradients back, by kernels of their
+ * own. They take the host (BERT with the Transformers Trainer: 372 of them for 217 products, 7.5 us
+ * of host each) and the GPU: 0.14 and 0.40 of the products' time in recordings of others (video
+ * transformer on H100, perceptron on T4), 0.2 to 0.7 in BERT and GPT-2 on the virtual GPU. None
+ * where a compiler fuses them; convolutions have less than one a product, of weights alone. */
+static void add_casts(const struct graph *g, struct plan *p, uint32_t i, const struct types *t,
+                      const struct draw *d)
+{
+    enum { CASTS_NS = 20000 };
+    bool few = g->classes[i].family == FAMILY_CONV || t->fused;
+    if (g->classes[i].family != FAMILY_ATTENTION) /* its operands come from products */
+        p->dur[i] += (int64_t)((double)p->dur[i] * (few ? draw_around(d, 2, 0, 0.03, 0.1)
+                                                        : draw_around(d, 2, 0, 0.3, 0.75)));
+    uint32_t call = g->tasks[i].issue;
+    if (call == TASK_NONE || g->tasks[call].kind != TASK_HOST_API)
+        return;
+    if (g->a->tl->apis[g->tasks[call].source].kind == API_LAUNCH)
+        p->dur[call] += (int64_t)draw_between(d, 2, 0, CASTS_NS);
+}
+
+/* What remains of a kernel's time; what works on 16-bit numbers does not halve its bytes again. */
+static double remains(const struct graph *g, uint32_t i, const struct types *t, double update,
+                      const struct draw *d)
+{
+    switch (g->classes[i].family) {
+    case FAMILY_GEMM:
+    case FAMILY_CONV:
+    case FAMILY_ATTENTION:
+        return in_16_bits(g, i, t, d);
+    case FAMILY_ELEMENTWISE:
+    case FAMILY_NORM:
+    case FAMILY_POOL:
+    case FAMILY_BIAS:
+    case FAMILY_SOFTMAX:
+        return g->classes[i].traits & TRAIT_HALF ? 1 : moved(g, i, t, d);
+    case FAMILY_OPTIMIZER:
+        return update;
+    default:
+        return 1;
+    }
+}
+
+void edit_precision(const struct edit *x, const struct graph *g, struct plan *p,
+                    const struct draw *d)
+{
+    struct types t = types_of(x, g);
+    double update = beside_update(g, d);
+    for (uint32_t i = 0; i < g->count; i++) {
+        uint8_t f = g->classes[i].family;
+        if (x->layout && f == FAMILY_LAYOUT && edit_op(g, i))
+            edit_drop_launched(g, p, i);
+        if (f == FAMILY_UNKNOWN || p->dur[i] <= KERNEL_FLOOR_NS)
+            continue;
+        double by = remains(g, i, &t, update, d);
+        p->dur[i] = KERNEL_FLOOR_NS + (int64_t)((double)(p->dur[i] - KERNEL_FLOOR_NS) * by);
+        bool product = f == FAMILY_GEMM || f == FAMILY_CONV || f == FAMILY_ATTENTION;
+        if (product && by < 1 && t.autocast)
+            add_casts(g, p, i, &t, d);
+    }
+}
