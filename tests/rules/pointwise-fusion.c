@@ -35,6 +35,41 @@ static void fill_single(struct builder *b, int64_t at)
     }
 }
 
+/* A sum, its norm and casts, as autocast leaves them, between two products. */
+static void fill_norm(struct builder *b, int64_t at)
+{
+    static const char *const chain[] = {
+        "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda, float>",
+        add, "void at::native::vectorized_layer_norm_kernel<float, float, false>",
+        "void at::native::vectorized_elementwise_kernel<4, at::native::bfloat16_copy_kernel_cuda>"};
+    build_kernel(b, case_gemm, at + US(1), at + US(50), US(50));
+    for (int i = 0; i < 4; i++)
+        build_kernel(b, chain[i], at + US(5 + 5 * i), at + US(100) + US(2300) * i, US(2300));
+    build_kernel(b, case_gemm, at + US(30), at + US(9300), US(600));
+}
+
+static void fill_norm_of_python(struct builder *b, int64_t at)
+{
+    if (at == MS(100))
+        build_meta(b, "framework", "pytorch");
+    fill_norm(b, at);
+}
+
+/* Where nobody compiles, norms and casts are no part of a chain that a person would fuse. */
+START_TEST(a_compiler_fuses_norms_and_casts_too)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_norm_of_python);
+    const struct outcome *o = case_first(build_analyze(&b), "pointwise-fusion", US(6900));
+    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "torch.compile"));
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_norm);
+    case_verdict(build_analyze(&b), "pointwise-fusion", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(test_pointwise)
 {
     struct builder b = build_start();
@@ -63,6 +98,7 @@ Suite *rule_pointwise_fusion_suite(void)
     Suite *s = suite_create("pointwise-fusion");
     TCase *t = tcase_create("pointwise-fusion");
     tcase_add_test(t, test_pointwise);
+    tcase_add_test(t, a_compiler_fuses_norms_and_casts_too);
     suite_add_tcase(s, t);
     return s;
 }

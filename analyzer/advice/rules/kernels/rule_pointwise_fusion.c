@@ -1,5 +1,6 @@
-/* Chains of pointwise kernels over one shape: each reads and writes what one kernel could keep in
- * registers. */
+/* Chains of kernels that mostly move data: each reads and writes what one kernel could keep in
+ * registers. A person fuses pointwise kernels over one shape; a compiler of PyTorch or XLA also
+ * what comes between them: softmax, norms, reductions, casts and copies. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
 
@@ -12,10 +13,12 @@ struct chain { /* of one stream */
     int64_t end_ns, sum_ns, longest_ns, first_ns;
     size_t length;
     uint32_t first, last, step;
-    bool behind_product; /* whose epilogue could do all of it */
+    bool behind_product; /* whose epilogue could do all of it, */
+    bool mixed;          /* but for softmax, norms and the like in it */
 };
 
 struct chains {                 /* over the used steps */
+    bool compiles;              /* a compiler can fuse them */
     int64_t spared_ns, busy_ns; /* what fusion may save; all members */
     int64_t count, kernels;
     struct chain longest; /* the one that spares most */
@@ -26,7 +29,7 @@ struct chains {                 /* over the used steps */
 /* At most: one kernel remains, or none where the product before it can do the work. */
 static int64_t spared(const struct chain *c)
 {
-    return c->behind_product ? c->sum_ns : c->sum_ns - c->longest_ns;
+    return c->behind_product && !c->mixed ? c->sum_ns : c->sum_ns - c->longest_ns;
 }
 
 static bool behind_product(const struct facts *f, uint32_t i)
@@ -39,12 +42,23 @@ static bool behind_product(const struct facts *f, uint32_t i)
            (o->class.family == FAMILY_GEMM || o->class.family == FAMILY_CONV);
 }
 
-/* One that is fused already by a compiler is what the remedy makes. */
-static bool pointwise(const struct facts *f, const struct op *o)
+static bool pointwise(const struct op *o)
 {
-    return o->kind == OP_KERNEL &&
-           (o->class.family == FAMILY_ELEMENTWISE || o->class.family == FAMILY_BIAS) &&
-           !strstr(tl_text(f->tl, o->full_name), "triton_");
+    return o->class.family == FAMILY_ELEMENTWISE || o->class.family == FAMILY_BIAS;
+}
+
+/* One that is fused already by a compiler is what the remedy makes; the optimizer's have a rule of
+ * their own. */
+static bool member(const struct facts *f, uint32_t i, bool compiles)
+{
+    const struct op *o = &f->tl->ops[i];
+    uint8_t family = o->class.family;
+    bool moves = family == FAMILY_CAST || family == FAMILY_SOFTMAX || family == FAMILY_NORM ||
+                 family == FAMILY_REDUCE || family == FAMILY_COPY || family == FAMILY_FILL;
+    if (compiles && o->kind == OP_COPY && o->copy_kind == COPY_D2D)
+        return true;
+    return o->kind == OP_KERNEL && !o->class.fused && (pointwise(o) || (compiles && moves)) &&
+           query_is_optimizer(f, i) == QUERY_NO;
 }
 
 static void finish(struct chains *all, struct chain *c)
@@ -71,8 +85,9 @@ static void add(const struct facts *f, struct chains *all, struct chain *c, uint
 {
     const struct op *o = &f->tl->ops[i];
     int64_t length_ns = o->end_ns - o->start_ns;
-    if (c->length && (c->threads != threads_of(o) || o->start_ns - c->end_ns > NEAR_NS ||
-                      c->step != f->steps.op_step[i]))
+    bool other_shape = !all->compiles && c->threads != threads_of(o);
+    if (c->length &&
+        (other_shape || o->start_ns - c->end_ns > NEAR_NS || c->step != f->steps.op_step[i]))
         finish(all, c);
     if (c->length == 0)
         *c = (struct chain){.threads = threads_of(o),
@@ -82,6 +97,7 @@ static void add(const struct facts *f, struct chains *all, struct chain *c, uint
                             .step = f->steps.op_step[i]};
     all->before[i] = c->length++ ? c->last : TL_NONE;
     c->last = i;
+    c->mixed |= !pointwise(o);
     c->end_ns = o->end_ns;
     c->sum_ns += length_ns;
     c->longest_ns = length_ns > c->longest_ns ? length_ns : c->longest_ns;
@@ -98,7 +114,7 @@ static int find(const struct facts *f, struct arena *arena, struct chains *all)
         return -1;
     for (uint32_t i = 0; i < t->op_count; i++) {
         struct chain *c = &open[t->ops[i].stream];
-        if (query_used(f, i) && pointwise(f, &t->ops[i]))
+        if (query_used(f, i) && member(f, i, all->compiles))
             add(f, all, c, i);
         else
             finish(all, c);
@@ -110,21 +126,21 @@ static int find(const struct facts *f, struct arena *arena, struct chains *all)
 
 static void check_pointwise_fusion(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct chains all = {.longest.first = TL_NONE};
+    struct chains all = {.compiles = query_of_python(f), .longest.first = TL_NONE};
     if (find(f, arena, &all) < 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "out of memory";
         return;
     }
     int64_t cost = per_step(f, all.spared_ns);
+    const char *what = all.compiles ? "kernels that mostly move data" : "pointwise kernels";
     double used = (double)(f->steps.used ? f->steps.used : 1);
-    o->why = arena_printf(arena,
-                          "%.1f chains of pointwise kernels per step; fusing them may save %.3f ms",
-                          (double)all.count / used, ms(cost));
+    o->why = arena_printf(arena, "%.1f chains of %s per step; fusing them may save %.3f ms",
+                          (double)all.count / used, what, ms(cost));
     if (cost * 100 < f->step_ns)
         return;
-    outcome_evidence(o, "chains of pointwise kernels per step", (double)all.count / used, "count",
-                     NULL);
+    outcome_evidence(o, arena_printf(arena, "chains of %s, per step", what),
+                     (double)all.count / used, "count", NULL);
     outcome_evidence(o, "kernels in them per step", (double)all.kernels / used, "count",
                      "SELECT * FROM kernel ORDER BY stream, start_ns");
     outcome_evidence(o, "their GPU time per step", ms(per_step(f, all.busy_ns)), "ms", NULL);
@@ -137,28 +153,30 @@ static void check_pointwise_fusion(const struct facts *f, struct arena *arena, s
     const struct chain *c = &all.longest;
     outcome_fires(o, cost,
                   arena_printf(arena,
-                               "%.0f pointwise kernels per step follow each other in %.0f chains "
-                               "over the same data (longest chain: %zu, from %s)",
-                               (double)all.kernels / used, (double)all.count / used, c->length,
+                               "%.0f %s per step follow each other in %.0f chain%s "
+                               "(the most expensive: %zu, from %s)",
+                               (double)all.kernels / used, what, (double)all.count / used,
+                               (size_t)all.count == f->steps.used ? "" : "s", c->length,
                                tl_text(f->tl, f->tl->ops[c->first].name)));
     outcome_example(o, c->first_ns, c->end_ns, "the most expensive chain", c->first);
 }
 
 const struct rule rule_pointwise_fusion = {
     .id = "pointwise-fusion",
-    .title = "Fuse chains of pointwise operations",
+    .title = "Fuse chains of operations that mostly move data",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_pointwise_fusion,
     .in_window = true,
     .looks_for = "Two or more pointwise kernels in a row on one stream, launched with the same "
-                 "number of threads.",
-    .doc = "A pointwise kernel does little arithmetic: reading and writing its data takes all its "
-           "time. A chain of them over the same shape moves the data once per kernel; a fused "
-           "kernel moves it once. The bound is the time of all kernels of a chain except the "
-           "longest; directly after a matrix product, whose epilogue can do the work, it is the "
-           "time of the whole chain. Consecutive kernels of the same shape do not prove that each "
-           "reads what the previous one wrote; a rerun decides. gpuprof does not count kernels "
-           "that a compiler has already fused (triton_...).",
+                 "number of threads; in Python's programs, which compilers fuse, softmax, norms, "
+                 "reductions, casts and copies count as well, whatever their threads.",
+    .doc = "These kernels do little arithmetic: reading and writing their data takes all their "
+           "time. A chain of them moves the data once per kernel; a fused kernel moves it once. "
+           "The bound is the time of all kernels of a chain except the longest; of pointwise "
+           "kernels directly after a matrix product, whose epilogue can do the work, it is the "
+           "time of the whole chain. Consecutive kernels do not prove that each reads what the "
+           "previous one wrote; a rerun decides. gpuprof does not count kernels that a compiler "
+           "has already fused (triton_...), nor the optimizer's.",
     .remedy = {"torch.compile(model), or write the expression once with torch.nn.functional (gelu "
                "with approximate='tanh', scaled_dot_product_attention, fused normalisations)",
                "tf.function(jit_compile=True)",
