@@ -117,4 +117,5 @@ def main():
             print(row(case, had[case.name]))
 
 
-main()
+if __name__ == "__main__":
+    main()
