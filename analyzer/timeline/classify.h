@@ -11,7 +11,7 @@ struct kernel_class classify_kernel(const char *name);
 /* Adds what the library call around the kernel knows: pass, operand type, layout. What the name
  * said stays. */
 void classify_refine(struct kernel_class *c, const struct row_call *call);
-bool classify_xla(const char *name); /* a kernel that XLA's compiler made */
+bool classify_xla(const char *name);      /* a kernel that XLA's compiler made */
 const char *family_text(unsigned family); /* for people: "convolution", "optimizer" */
 
 #endif

@@ -45,12 +45,12 @@ enum tri { TRI_NO, TRI_YES, TRI_UNKNOWN };
 enum conv_pass { PASS_NONE, PASS_FWD, PASS_DGRAD, PASS_WGRAD };
 
 struct kernel_class {
-    uint8_t family; /* enum kernel_family */
-    uint8_t tensor; /* enum tri: runs on tensor cores */
-    uint8_t dtype;  /* enum spool_dtype of the input operands */
-    uint8_t layout; /* enum spool_layout */
-    uint8_t pass;   /* enum conv_pass */
-    uint8_t align;  /* elements of alignment in the name: 1, 2, 4, 8; 0 = not told */
+    uint8_t family;     /* enum kernel_family */
+    uint8_t tensor;     /* enum tri: runs on tensor cores */
+    uint8_t dtype;      /* enum spool_dtype of the input operands */
+    uint8_t layout;     /* enum spool_layout */
+    uint8_t pass;       /* enum conv_pass */
+    uint8_t align;      /* elements of alignment in the name: 1, 2, 4, 8; 0 = not told */
     uint8_t half : 1;   /* its name tells of 16-bit numbers */
     uint8_t by_row : 1; /* it normalises rows: layer, group, RMS norm */
     uint8_t fused : 1;  /* a compiler made it of several operations: Triton, XLA */
