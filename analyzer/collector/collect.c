@@ -161,29 +161,34 @@ static void finish_spool(struct collector *c, struct spool *s)
     c->out.from = NULL;
     s->changed = true;
     s->done = true;
+    s->leader = NULL;
     note_kinds(c, s);
     spool_unmap(s);
 }
 
+static bool is_followed(const struct collector *c, const struct spool *s)
+{
+    for (size_t i = 0; i < c->spools.n; i++)
+        if (c->spools.at[i]->leader == s)
+            return true;
+    return false;
+}
+
 /* A day of training may run many thousand processes: of those that are over nothing is kept, but
- * for the one whose steps the others follow. */
+ * for the one whose steps the others follow. One that died in its first step leads nobody any more,
+ * and is followed until the next look. */
 static void forget_done(struct collector *c)
 {
-    size_t left = 0;
     if (c->resumed) /* else their files would be found again */
         return;
-    for (size_t i = 0; i < c->spools.n; i++) {
+    for (size_t i = c->spools.n; i-- > 0;) {
         struct spool *s = c->spools.at[i];
-        bool leads = s->fixed.window != SPOOL_WINDOWS_ALL &&
-                     (s->steps || (s->fixed.window == SPOOL_WINDOWS_PROFILER && s->windows.n));
-        if (!s->gone || leads) {
-            c->spools.at[left++] = s;
+        if (!s->gone || spool_leads(s) || is_followed(c, s))
             continue;
-        }
         spool_close(s);
         free(s);
+        memmove(&c->spools.at[i], &c->spools.at[i + 1], (--c->spools.n - i) * sizeof s);
     }
-    c->spools.n = left;
 }
 
 enum { SPOOLS_SHARE = 2 }; /* of the largest size: what the spools may take of it */

@@ -267,6 +267,8 @@ int64_t spool_steps_begun(const struct spool *s);              /* 0 = it marks n
 bool spool_any_marks(struct spool *const *spools, size_t n);
 void spool_ask_advance(struct spool_times *t, struct spool *const *spools, size_t n,
                        int64_t now_ns);
+/* Does the process decide by itself what is recorded? */
+bool spool_leads(const struct spool *s);
 /* Tells the agents what to record from now on. */
 void spool_direct(struct spool **spools, size_t n, struct spool_out *out, int64_t now_ns);
 /* Does what the host (or the GPU) did at this time belong to what is recorded? */

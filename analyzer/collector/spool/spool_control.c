@@ -5,8 +5,7 @@
 enum { THIN_MAX = 12 };
 static const int64_t early_ns = 100000000; /* agents look at the word ten times a second */
 
-/* Does the process decide by itself what is recorded? */
-static bool leads(const struct spool *s)
+bool spool_leads(const struct spool *s)
 {
     if (s->fixed.window == SPOOL_WINDOWS_ALL)
         return false;
@@ -20,7 +19,7 @@ static struct spool *find_leader(struct spool *const *spools, size_t n, const st
 {
     struct spool *first = NULL;
     for (size_t i = 0; i < n; i++) {
-        if (!leads(spools[i]))
+        if (!spool_leads(spools[i]))
             continue;
         if (spools[i]->fixed.pid == s->fixed.ppid)
             return spools[i];
@@ -73,7 +72,7 @@ void spool_direct(struct spool **spools, size_t n, struct spool_out *out, int64_
             tell(s, pause);
             continue;
         }
-        s->leader = leads(s) ? NULL : find_leader(spools, n, s);
+        s->leader = spool_leads(s) ? NULL : find_leader(spools, n, s);
         tell(s, pause || (s->leader && closed(s->leader, now_ns)));
         atomic_store(&s->h->thin, thin);
     }

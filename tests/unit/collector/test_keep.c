@@ -166,6 +166,35 @@ START_TEST(test_follower)
 }
 END_TEST
 
+/* Killed in its first step, before that was read: its window holds for its worker until the next
+ * look. */
+START_TEST(test_leader_dies)
+{
+    enum { DEAD = 2147483000 };
+    char path[128];
+    snprintf(path, sizeof path, "%s/b.spool", dir);
+    struct spool_writer b = spool_begin(path, DEAD, 1);
+    spool_anchor(&b, START, epoch + START);
+    b.h->window = SPOOL_WINDOWS_EVERY;
+    atomic_store(&b.h->steps, 1);
+    atomic_store(&b.h->windows[0].from_ns, START + 1000);
+    atomic_store(&b.h->windows[0].to_ns, INT64_MAX);
+    atomic_store(&b.h->windows[0].gpu_to_ns, INT64_MAX);
+    atomic_store(&b.h->windows_head, 1);
+    spool_ready(&b);
+    atomic_store(&w.h->steps, 0);
+    drain();
+    ck_assert_int_eq(m->count[ROW_PROCESS], 1); /* the dead one's */
+    int before = m->count[ROW_RECORDED];
+    collect_put_now(c);
+    ck_assert_int_eq(m->count[ROW_RECORDED], before + 1);
+    ck_assert_int_eq(MEMORY_ROW(m, recorded, ROW_RECORDED, before)->start_ns, 1000);
+    drain();
+    finish();
+    spool_end(&b);
+}
+END_TEST
+
 START_TEST(test_times)
 {
     collect_times(c, &(struct collect_times){.delay_ns = 1000, .duration_ns = 500});
@@ -244,6 +273,7 @@ Suite *test_keep_suite(void)
     tcase_add_test(t, test_tail);
     tcase_add_test(t, test_windows_overtaken);
     tcase_add_test(t, test_follower);
+    tcase_add_test(t, test_leader_dies);
     tcase_add_test(t, test_step_blocks);
     suite_add_tcase(s, t);
     t = tcase_create("times");
