@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FINDINGS = 10, LABELS = 512 };
+enum { MOST_FINDINGS = 10, LABELS = 512, RANK_LABEL = 32 };
 
 struct metrics {
     FILE *f;
@@ -21,23 +21,37 @@ struct metrics {
     char common[LABELS]; /* program="train.py",job="7",rank="0" */
 };
 
-/* Appends name="value" to labels. */
+/* Appends it if it fits with `spare` more bytes behind it. */
+static bool append(char *labels, size_t size, const char *text, size_t length, size_t spare)
+{
+    size_t n = strlen(labels);
+    if (n + length + spare >= size)
+        return false;
+    memcpy(labels + n, text, length);
+    labels[n + length] = 0;
+    return true;
+}
+
+/* Appends name="value" to labels, the value cut to the room left; nothing where there is none. */
 static void add_label(char *labels, size_t size, const char *name, const char *value)
 {
-    size_t n = strlen(labels), m = value ? strlen(value) : 0, length;
-    n += (size_t)snprintf(labels + n, size - n, "%s%s=\"", n ? "," : "", name);
-    for (size_t i = 0; i < m && n + 8 < size; i += length) {
+    char begin[64], one[8];
+    size_t m = value ? strlen(value) : 0, length;
+    int n = snprintf(begin, sizeof begin, "%s%s=\"", labels[0] ? "," : "", name);
+    if (n < 0 || (size_t)n >= sizeof begin || !append(labels, size, begin, (size_t)n, 1))
+        return;
+    for (size_t i = 0; i < m; i += length) {
         uint32_t code;
         length = utf8_next(value + i, m - i, &code);
         bool acts =
             char_acts(code) || code == 0xfffd || (code == '#' && text_commands(value + i, m - i));
-        if (acts)
-            n += (size_t)snprintf(labels + n, size - n, "\xef\xbf\xbd");
-        else
-            n += (size_t)snprintf(labels + n, size - n, "%s%.*s",
-                                  code == '"' || code == '\\' ? "\\" : "", (int)length, value + i);
+        n = acts ? snprintf(one, sizeof one, "\xef\xbf\xbd")
+                 : snprintf(one, sizeof one, "%s%.*s", code == '"' || code == '\\' ? "\\" : "",
+                            (int)length, value + i);
+        if (!append(labels, size, one, (size_t)n, 1))
+            break;
     }
-    snprintf(labels + n, size - n, "\"");
+    append(labels, size, "\"", 1, 0);
 }
 
 static void family(const struct metrics *m, const char *name, const char *help)
@@ -162,8 +176,9 @@ static void find_labels(struct metrics *m)
     char program[256], rank[32] = "";
     if (p < t->process_count && t->processes[p].rank >= 0)
         snprintf(rank, sizeof rank, "%lld", (long long)t->processes[p].rank);
-    add_label(m->common, LABELS, "program", work_program(m->a, program, sizeof program));
-    add_label(m->common, LABELS, "job", job);
+    add_label(m->common, LABELS - RANK_LABEL, "program",
+              work_program(m->a, program, sizeof program));
+    add_label(m->common, LABELS - RANK_LABEL, "job", job);
     add_label(m->common, LABELS, "rank", rank);
 }
 
