@@ -29,6 +29,7 @@ static struct {
     _Atomic int64_t gpu_until_ns, pace_ns, last_ns;
     _Atomic uint64_t counted; /* marks, see counted_as; 0 = none seen. Every thread asks */
     atomic_flag busy;
+    _Atomic uint64_t seen[SEEN]; /* name << 8 | mark + 1, of this process's strings */
 } g;
 
 /* "every=500,window=20", "steps=100:200", "profiler", "closed". */
@@ -153,12 +154,11 @@ uint32_t window_name(const char *text)
 /* The same few names come again and again. */
 static enum spool_step_mark mark_of(uint32_t name)
 {
-    static _Atomic uint64_t seen[SEEN]; /* name << 8 | mark + 1 */
-    uint64_t there = atomic_load_explicit(&seen[name % SEEN], memory_order_relaxed);
+    uint64_t there = atomic_load_explicit(&g.seen[name % SEEN], memory_order_relaxed);
     if (there >> 8 == name && there)
         return (enum spool_step_mark)((there & 0xff) - 1);
     enum spool_step_mark mark = spool_step_mark(strings_text(name));
-    atomic_store_explicit(&seen[name % SEEN], (uint64_t)name << 8 | (uint64_t)(mark + 1),
+    atomic_store_explicit(&g.seen[name % SEEN], (uint64_t)name << 8 | (uint64_t)(mark + 1),
                           memory_order_relaxed);
     return mark;
 }

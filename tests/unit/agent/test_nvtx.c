@@ -232,6 +232,24 @@ START_TEST(nccl_payload_becomes_a_collective)
 }
 END_TEST
 
+/* The path of the spool of a child that ends well. */
+static void look_of_child(pid_t pid)
+{
+    int status;
+    waitpid(pid, &status, 0);
+    ck_assert_int_eq(status, 0);
+    char want[32], *found = NULL;
+    snprintf(want, sizeof want, "%d-", (int)pid);
+    DIR *d = opendir(dir);
+    for (struct dirent *e; (e = readdir(d));)
+        if (strncmp(e->d_name, want, strlen(want)) == 0) {
+            snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+            found = path;
+        }
+    closedir(d);
+    ck_assert_ptr_nonnull(found);
+}
+
 START_TEST(handles_outlive_a_fork)
 {
     nvtxDomainHandle_t domain = nvtxDomainCreateA("lib");
@@ -251,25 +269,36 @@ START_TEST(handles_outlive_a_fork)
         nvtxDomainRangePop(domain);
         _exit(0);
     }
-    int status;
-    waitpid(pid, &status, 0);
-    ck_assert_int_eq(status, 0);
-    snprintf(path, sizeof path, "%s/%d-", dir, (int)pid);
-    char want[sizeof path], *found = NULL;
-    snprintf(want, sizeof want, "%d-", (int)pid);
-    DIR *d = opendir(dir);
-    for (struct dirent *e; (e = readdir(d));)
-        if (strncmp(e->d_name, want, strlen(want)) == 0) {
-            snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
-            found = path;
-        }
-    closedir(d);
-    ck_assert_ptr_nonnull(found);
+    look_of_child(pid);
     struct one x = {0};
     struct spool_view v = view_open(path);
     ck_assert_uint_eq(view_each(&v, SPOOL_REC_RANGE, see_range, &x), 1);
     ck_assert_str_eq(x.name, "registered");
     ck_assert_str_eq(x.domain, "lib");
+    view_close(&v);
+}
+END_TEST
+
+/* Its strings are its own: a name of its may have the number of one of its parent's. */
+START_TEST(a_child_counts_its_own_steps)
+{
+    for (int i = 0; i < 20; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "setup%02d", i);
+        nvtxRangePushA(name);
+        nvtxRangePop();
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (int i = 0; i < 3; i++) {
+            nvtxRangePushA("step");
+            nvtxRangePop();
+        }
+        _exit(0);
+    }
+    look_of_child(pid);
+    struct spool_view v = view_open(path);
+    ck_assert_uint_ge(atomic_load(&v.h->steps), 3);
     view_close(&v);
 }
 END_TEST
@@ -288,6 +317,7 @@ Suite *test_nvtx_suite(void)
     tcase_add_test(t, deep_nesting_is_counted_not_stored);
     tcase_add_test(t, nccl_payload_becomes_a_collective);
     tcase_add_test(t, handles_outlive_a_fork);
+    tcase_add_test(t, a_child_counts_its_own_steps);
     suite_add_tcase(s, t);
     return s;
 }
