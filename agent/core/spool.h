@@ -47,7 +47,6 @@ int strings_open(void); /* a new table for a new spool */
 /* Id of a string, 0 if NULL, empty, or no room (counted). Lock-free; no allocation. */
 uint32_t strings_add(const char *text, size_t length);
 uint32_t strings_id(struct thread *t, const char *text); /* with the thread's cache */
-uint32_t strings_wide(const wchar_t *text);
 /* UTF-8 of wide text, cut to fit, with its NUL; its length. */
 size_t strings_narrow(char *to, size_t size, const wchar_t *text);
 const char *strings_text(uint32_t id);

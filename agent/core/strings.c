@@ -166,9 +166,3 @@ size_t strings_narrow(char *to, size_t size, const wchar_t *text)
     to[n] = 0;
     return n;
 }
-
-uint32_t strings_wide(const wchar_t *text)
-{
-    char narrow[512];
-    return strings_add(narrow, strings_narrow(narrow, sizeof narrow, text));
-}

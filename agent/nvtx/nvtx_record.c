@@ -19,13 +19,20 @@ static uint32_t name_id(struct thread *t, const char *text)
     return window_closed() ? window_name(text) : strings_id(t, text);
 }
 
+static uint32_t wide_id(const wchar_t *text)
+{
+    char narrow[512];
+    size_t n = strings_narrow(narrow, sizeof narrow, text);
+    return window_closed() ? window_name(narrow) : strings_add(narrow, n);
+}
+
 static uint32_t message_id(struct thread *t, const nvtxEventAttributes_t *a)
 {
     switch (a->messageType) {
     case NVTX_MESSAGE_TYPE_ASCII:
         return name_id(t, a->message.ascii);
     case NVTX_MESSAGE_TYPE_UNICODE:
-        return strings_wide(a->message.unicode);
+        return wide_id(a->message.unicode);
     case NVTX_MESSAGE_TYPE_REGISTERED:
         return text_id(t, a->message.registered);
     default:
@@ -89,7 +96,7 @@ void nvtx_record_push_w(const wchar_t *message)
     struct thread *t = thread_enter_for(false);
     if (!t)
         return;
-    struct open_range r = {.name = strings_wide(message)};
+    struct open_range r = {.name = wide_id(message)};
     ranges_push(t, &r);
     thread_leave(t);
 }

@@ -1,6 +1,7 @@
 #include "tests/unit/spool_view.h"
 
 #include <pthread.h>
+#include <wchar.h>
 
 #include <nvtx3/nvToolsExt.h>
 
@@ -303,6 +304,38 @@ START_TEST(a_child_counts_its_own_steps)
 }
 END_TEST
 
+static void push_wide(const wchar_t *name, bool in_attributes)
+{
+    nvtxEventAttributes_t a = attributes(NULL);
+    a.messageType = NVTX_MESSAGE_TYPE_UNICODE;
+    a.message.unicode = name;
+    if (in_attributes)
+        nvtxRangePushEx(&a);
+    else
+        nvtxRangePushW(name);
+    nvtxRangePop();
+}
+
+/* Between windows only the marks of steps have names, without their numbers. */
+START_TEST(wide_names_obey_the_window)
+{
+    wchar_t name[32];
+    setenv("GPUPROF_WINDOW", "closed", 1);
+    push_wide(L"step 0", _i == 1);
+    struct spool_view v = look();
+    uint64_t before = atomic_load(&v.h->strings_used);
+    for (int i = 1; i < 10; i++) {
+        swprintf(name, 32, L"step %d", i);
+        push_wide(name, _i == 1);
+        swprintf(name, 32, L"tensor %d", i);
+        push_wide(name, _i == 1);
+    }
+    ck_assert_uint_eq(atomic_load(&v.h->strings_used), before);
+    ck_assert_uint_ge(atomic_load(&v.h->steps), 10);
+    view_close(&v);
+}
+END_TEST
+
 Suite *test_nvtx_suite(void)
 {
     Suite *s = suite_create("nvtx");
@@ -318,6 +351,7 @@ Suite *test_nvtx_suite(void)
     tcase_add_test(t, nccl_payload_becomes_a_collective);
     tcase_add_test(t, handles_outlive_a_fork);
     tcase_add_test(t, a_child_counts_its_own_steps);
+    tcase_add_loop_test(t, wide_names_obey_the_window, 0, 2);
     suite_add_tcase(s, t);
     return s;
 }
