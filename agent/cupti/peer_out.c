@@ -2,10 +2,12 @@
  * us, and its records are copied then. At the end of the process it may be too late for that:
  * CUPTI's own thread is about to hand one back, or work of the GPU's lasts that is in it. So what
  * is in them by then is copied where they are. */
+#include <errno.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <time.h>
 
+#include "agent/core/cancel.h"
 #include "agent/cupti/cupti.h"
 
 enum { OUT = 512, TURN_NAP_NS = 20000 };
@@ -25,14 +27,24 @@ void peer_forget(void)
     }
 }
 
-bool peer_comes_back(const uint8_t *buffer)
+/* Perhaps in the program's thread: the agent's own may have it just now. */
+static void wait_for(struct out *o)
 {
     const struct timespec nap = {.tv_nsec = TURN_NAP_NS};
+    int saved = errno, state = cancel_put_off();
+    while (atomic_exchange(&o->busy, true))
+        nanosleep(&nap, NULL);
+    cancel_restore(state);
+    errno = saved;
+}
+
+bool peer_comes_back(const uint8_t *buffer)
+{
     for (int i = 0; i < OUT; i++) {
         if (atomic_load(&out[i].buffer) != buffer)
             continue;
-        while (atomic_exchange(&out[i].busy, true))
-            nanosleep(&nap, NULL);
+        if (atomic_exchange(&out[i].busy, true))
+            wait_for(&out[i]);
         bool kept = atomic_load(&out[i].kept);
         atomic_store(&out[i].buffer, NULL);
         atomic_store(&out[i].busy, false);

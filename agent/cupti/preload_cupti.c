@@ -1,6 +1,9 @@
 /* What another CUPTI client in the program calls, seen because the agent is preloaded. While the
  * agent records, calls that would take CUPTI away from it are answered here (cupti_peer.c); all
  * others, and all while it does not, go through. */
+#include <errno.h>
+
+#include "agent/core/cancel.h"
 #include "agent/cupti/cupti.h"
 #include "agent/libs/preload.h"
 
@@ -34,18 +37,23 @@ AGENT_EXPORT CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(
     return rc;
 }
 
-/* Buffers that are ours now would keep the client's first records from it. */
-static void make_way(void)
+/* In the program's thread, which may be cancelled elsewhere, not here. */
+static CUptiResult flush_all(void)
 {
+    CUptiResult rc = CUPTI_SUCCESS;
+    int saved = errno, state = cancel_put_off();
     if (!cupti_flush_late(UINT64_MAX))
-        cupti.api.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+        rc = cupti.api.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    cancel_restore(state);
+    errno = saved;
+    return rc;
 }
 
 static void before_enable(CUpti_ActivityKind kind)
 {
     bool first = peer_enables((uint32_t)kind);
     if (first && cupti_running())
-        make_way();
+        flush_all(); /* buffers that are ours now would keep its first records from the client */
 }
 
 static CUptiResult after_enable(CUpti_ActivityKind kind, CUptiResult rc)
@@ -163,7 +171,5 @@ AGENT_EXPORT CUptiResult CUPTIAPI cuptiFinalize(void)
     if (handle)
         PASS(cuptiUnsubscribe, handle);
     peer_finalizes();
-    if (cupti_flush_late(UINT64_MAX))
-        return CUPTI_SUCCESS;
-    return PASS(cuptiActivityFlushAll, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    return flush_all();
 }

@@ -50,6 +50,10 @@ traced "$gpu" GPUPROF_TEST_PEER="$peer" GPUPROF_TEST_PEER_DOES=plain -- 30 retur
 said "in flight" "peer: kernels 200 copies 10 calls [0-9]* others 0 unknown 0 bad times 0 failed 0"
 seen "in flight" "kernels 605" "untimed 0" "dropped 0"
 
+# ... in threads that are cancelled, which without us is no matter.
+traced "$gpu" GPUPROF_TEST_PEER="$peer" GPUPROF_TEST_PEER_DOES=cancel -- 30 return 0 5
+said "cancelled" "peer: kernels 200 copies 10 calls [0-9]* others 0 unknown 0 bad times 0 failed 0"
+
 # The client is first: it stands in CUDA_INJECTION64_PATH, and stays. Seen, so both get everything.
 first=(CUDA_INJECTION64_PATH="$peer" GPUPROF_TEST_PEER="$peer")
 traced "$gpu" "${first[@]}" GPUPROF_TEST_PEER_DOES=hold,subscribe -- 30

@@ -1,10 +1,18 @@
 /* A second CUPTI client, as a library that programs/gpu.cu loads, or that stands in
- * CUDA_INJECTION64_PATH and so is there before the agent. GPUPROF_TEST_PEER_DOES, words with
- * commas: dlsym      finds its functions by dlsym, where nobody can see the calls; else they are
- * linked subscribe  subscribes as well clock      registers a clock of its own, 3 times as fast and
- * far off hold       never ends finalize   ends by cuptiFinalize It asks for kernels, copies and
- * runtime calls, and prints what it got and which calls failed. */
+ * CUDA_INJECTION64_PATH and so is there before the agent. It asks for kernels, copies and runtime
+ * calls, and prints what it got and which calls failed. GPUPROF_TEST_PEER_DOES, words with commas:
+ */
+// clang-format off
+/*   dlsym      finds its functions by dlsym, where nobody can see the calls; else they are linked
+ *   subscribe  subscribes as well
+ *   clock      registers a clock of its own, 3 times as fast and far off
+ *   hold       never ends
+ *   finalize   ends by cuptiFinalize
+ *   cancel     begins and ends in threads that are cancelled: they get to the end of that
+ */
+// clang-format on
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,10 +123,8 @@ static void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti_Cal
     (void)user, (void)domain, (void)id, (void)data;
 }
 
-void peer_begin(void)
+static void begin(void)
 {
-    if (injected)
-        return;
     until = 0;
     if (does("subscribe"))
         CALL(cuptiSubscribe, &subscriber, callback, NULL);
@@ -131,10 +137,8 @@ void peer_begin(void)
     CALL(cuptiActivityEnable, CUPTI_ACTIVITY_KIND_RUNTIME);
 }
 
-void peer_end(void)
+static void end(void)
 {
-    if (does("hold"))
-        return;
     until = now();
     CALL(cuptiActivityDisable, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
     CALL(cuptiActivityDisable, CUPTI_ACTIVITY_KIND_MEMCPY);
@@ -145,6 +149,39 @@ void peer_end(void)
     else if (subscriber)
         CALL(cuptiUnsubscribe, subscriber);
     subscriber = NULL;
+}
+
+static void *in_cancelled(void *what)
+{
+    pthread_cancel(pthread_self());
+    (*(void (**)(void))what)();
+    failed--;
+    pthread_testcancel();
+    return NULL;
+}
+
+static void run(void (*what)(void))
+{
+    pthread_t t;
+    if (!does("cancel")) {
+        what();
+        return;
+    }
+    failed++; /* until it got to its end */
+    if (pthread_create(&t, NULL, in_cancelled, (void *)&what) == 0)
+        pthread_join(t, NULL);
+}
+
+void peer_begin(void)
+{
+    if (!injected)
+        run(begin);
+}
+
+void peer_end(void)
+{
+    if (!does("hold"))
+        run(end);
 }
 
 void peer_report(void)
